@@ -1,7 +1,6 @@
 #include "lockstep/server/match/spectators.h"
 
 #include "lockstep/protocol/wire/handshake.h"
-#include "lockstep/server/match/send_budget.h"
 #include "lockstep/server/match/spectator_states.h"
 #include "lockstep/server/match/spectator_table.h"
 
@@ -16,7 +15,7 @@ enum {
 
 struct ls_spectators {
     const ls_match_context *match;
-    ls_spectator_states *states;
+    ls_spectator_states states;
     ls_spectator_table table;
     ls_send_budget budget; /* for TICKS and TICK_PARTs */
     uint64_t turn_ns;      /* the next turn; UINT64_MAX: nothing to do */
@@ -61,7 +60,7 @@ static void leave(ls_spectators *spectators, ls_spectator *spectator, ls_status 
     event->tick = spectator->link.downlink.next;
     event->status = status;
     ls_text_set(&event->text, "%s: %s", spectator->name, why);
-    ls_spectator_states_stop(spectators->states, spectator->peer);
+    ls_handover_stop(&spectators->states.handover, spectator->peer);
     spectators->figures.desynced += status == LS_DESYNCED ? 1 : 0;
     spectators->figures.fell_behind += status == LS_FELL_BEHIND ? 1 : 0;
     ls_spectator_table_remove(&spectators->table, spectator);
@@ -190,7 +189,7 @@ static bool has_ticks_from(const ls_spectators *spectators, ls_tick tick)
     ls_tick_inputs inputs;
     ls_tick next = spectators->match->log->next;
     ls_tick oldest = tick > 0 ? tick - 1 : 0;
-    return tick <= next && ls_spectator_states_is_young(spectators->states, tick) &&
+    return tick <= next && ls_spectator_states_is_young(&spectators->states, tick) &&
            (next == 0 || ls_tick_log_at(spectators->match->log, oldest, slots, &inputs) == LS_OK);
 }
 
@@ -211,12 +210,11 @@ static void join_held(ls_spectators *spectators, ls_spectator *spectator, ls_tic
 
 static void join_with_blob(ls_spectators *spectators, ls_spectator *spectator)
 {
-    ls_tick tick = ls_spectator_states_in_blob(spectators->states)->tick;
+    ls_tick tick = spectators->states.handover.in_blob.tick;
     ls_join_source source = spectators->match->log->history ? LS_JOIN_HISTORY : LS_JOIN_SNAPSHOT;
     ls_join *join = begin_join(spectators, source, tick);
     ls_text how;
-    ls_spectator_states_set_blob(spectators->states, join, &how);
-    ls_spectator_states_start(spectators->states, spectator->peer, join->blob);
+    ls_handover_start(&spectators->states.handover, spectator->peer, join, 0, &how);
     send_join(spectators, spectator, tick, true, how.bytes);
 }
 
@@ -228,12 +226,11 @@ static bool join(ls_spectators *spectators, ls_spectator *spectator)
         return true;
     }
     bool is_beyond = spectator->is_back && spectator->confirmed > 0; /* state 0 is behind it */
-    if (ls_spectator_states_ready_tick(spectators->states) == 0 && !is_beyond &&
-        has_ticks_from(spectators, 0)) {
+    if (spectators->states.aged.ready.tick == 0 && !is_beyond && has_ticks_from(spectators, 0)) {
         join_held(spectators, spectator, 0); /* everybody can make state 0 */
         return true;
     }
-    ls_status status = ls_spectator_states_provide(spectators->states);
+    ls_status status = ls_spectator_states_provide(&spectators->states);
     if (status == LS_OK) {
         join_with_blob(spectators, spectator);
     } else if (status != LS_STALE) {
@@ -384,7 +381,7 @@ static bool is_tick_new(const ls_spectators *spectators)
 static uint64_t next_turn_ns(const ls_spectators *spectators)
 {
     uint64_t now_ns = spectators->match->now_ns;
-    if (spectators->table.count == 0 && !ls_spectator_states_is_due(spectators->states)) {
+    if (spectators->table.count == 0 && !ls_spectator_states_is_due(&spectators->states)) {
         return UINT64_MAX;
     }
     uint64_t after_ns = after_closing_ns(spectators);
@@ -406,7 +403,7 @@ void ls_spectators_advance(ls_spectators *spectators)
     bool is_after = is_tick_new(spectators) && now_ns >= after_closing_ns(spectators);
     if (now_ns >= spectators->turn_ns || is_after) {
         ls_send_budget_fill(&spectators->budget, now_ns);
-        ls_spectator_states_advance(spectators->states);
+        ls_spectator_states_advance(&spectators->states);
         serve_some(spectators);
     }
     spectators->turn_ns = next_turn_ns(spectators);
@@ -525,7 +522,7 @@ static ls_status take_joined(ls_spectators *spectators, ls_spectator *spectator,
                "the spectator joined with a state that is not the server's");
         return LS_OK;
     }
-    ls_spectator_states_stop(spectators->states, spectator->peer);
+    ls_handover_stop(&spectators->states.handover, spectator->peer);
     spectator->state = LS_SPECTATOR_SEES;
     spectator->agreed_tick = joined->tick;
     return LS_OK;
@@ -585,6 +582,16 @@ static ls_status take_reliable(ls_spectators *spectators, ls_spectator *spectato
     }
 }
 
+static ls_status take_blob_ack(ls_spectators *spectators, ls_spectator *spectator,
+                               const uint8_t *bytes, size_t size)
+{
+    ls_handover *handover = &spectators->states.handover;
+    ls_handover_stream *stream = ls_handover_find(handover, spectator->peer);
+    /* STALE: it was on its way when the last of the blob was acknowledged. */
+    return stream ? ls_handover_take_ack(handover, stream, &spectator->link, bytes, size)
+                  : LS_STALE;
+}
+
 static ls_status take_packet(ls_spectators *spectators, ls_spectator *spectator, ls_channel channel,
                              const uint8_t *bytes, size_t size, ls_incoming *incoming)
 {
@@ -595,8 +602,7 @@ static ls_status take_packet(ls_spectators *spectators, ls_spectator *spectator,
     case LS_MESSAGE_INPUTS:
         return take_inputs(spectators, spectator, bytes, size, &incoming->cursor);
     case LS_MESSAGE_BLOB_ACK:
-        return ls_spectator_states_take_ack(spectators->states, spectator->peer, &spectator->link,
-                                            bytes, size);
+        return take_blob_ack(spectators, spectator, bytes, size);
     default:
         return LS_MALFORMED;
     }
@@ -626,22 +632,11 @@ void ls_spectators_receive(ls_spectators *spectators, ls_peer_id peer, ls_channe
 
 /* ---- life ---- */
 
-static ls_status create_parts(ls_spectators *spectators)
-{
-    const ls_match_config *config = &spectators->match->config;
-    uint32_t blobs = config->spectator_bytes_per_s / BLOBS_SHARE;
-    spectators->turn_ns = UINT64_MAX;
-    spectators->budget = ls_send_budget_make(config->spectator_bytes_per_s - blobs, 0);
-    ls_status status = ls_spectator_table_init(&spectators->table, config->spectators_max,
-                                               spectators->match->allocator);
-    return status == LS_OK
-               ? ls_spectator_states_create(spectators->match, blobs, &spectators->states)
-               : status;
-}
-
 ls_status ls_spectators_create(const ls_match_context *match, ls_spectators **out)
 {
-    if (match->config.spectators_max == 0) {
+    const ls_match_config *config = &match->config;
+    uint32_t blobs = config->spectator_bytes_per_s / BLOBS_SHARE;
+    if (config->spectators_max == 0) {
         return LS_OK;
     }
     ls_spectators *spectators = ls_allocate(match->allocator, sizeof *spectators);
@@ -649,16 +644,21 @@ ls_status ls_spectators_create(const ls_match_context *match, ls_spectators **ou
         return LS_NO_MEMORY;
     }
     spectators->match = match;
+    spectators->turn_ns = UINT64_MAX;
+    spectators->budget = ls_send_budget_make(config->spectator_bytes_per_s - blobs, 0);
     *out = spectators;
-    return create_parts(spectators);
+    ls_status status =
+        ls_spectator_table_init(&spectators->table, config->spectators_max, match->allocator);
+    return status == LS_OK ? ls_spectator_states_init(&spectators->states, match, blobs) : status;
 }
 
 void ls_spectators_destroy(ls_spectators *spectators)
 {
     if (spectators) {
-        ls_spectator_states_destroy(spectators->states);
-        ls_spectator_table_deinit(&spectators->table, spectators->match->allocator);
-        ls_release(spectators->match->allocator, spectators);
+        const ls_allocator *allocator = spectators->match->allocator;
+        ls_spectator_states_deinit(&spectators->states, allocator);
+        ls_spectator_table_deinit(&spectators->table, allocator);
+        ls_release(allocator, spectators);
     }
 }
 

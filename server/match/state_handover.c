@@ -1,22 +1,148 @@
 #include "lockstep/server/match/state_handover.h"
 
+#include "lockstep/common/base/assert.h"
+
 #include <inttypes.h>
 #include <string.h>
 
-ls_status ls_handover_make_blob(const ls_match_context *match, size_t bytes, ls_blob **blob)
+/* ---- the blob ---- */
+
+static ls_status make_room(ls_handover *handover, size_t bytes)
 {
+    const ls_match_context *match = handover->match;
     if (bytes == 0 || bytes > LS_BLOB_BYTES_MAX) {
         return LS_UNSUPPORTED;
     }
-    if (*blob && bytes <= ls_blob_bytes_max(*blob)) {
+    if (handover->blob && bytes <= ls_blob_bytes_max(handover->blob)) {
         return LS_OK;
     }
-    ls_blob_destroy(*blob);
-    *blob = NULL;
+    ls_blob_destroy(handover->blob);
+    handover->blob = NULL;
     size_t room = bytes + (match->log->next > 0 ? bytes / 4 : 0);
-    room = room < LS_BLOB_BYTES_MAX ? room : LS_BLOB_BYTES_MAX;
-    return ls_blob_create((uint32_t)room, match->allocator, blob);
+    return ls_blob_create((uint32_t)LS_MIN(room, LS_BLOB_BYTES_MAX), match->allocator,
+                          &handover->blob);
 }
+
+ls_status ls_handover_init(ls_handover *handover, const ls_match_context *match, size_t bytes,
+                           uint32_t streams, uint32_t burst_packets)
+{
+    ls_blob_sender_config config = ls_blob_sender_config_default();
+    config.bytes_per_second = match->config.join_bytes_per_s;
+    config.tick_ns = match->dt_ns;
+    config.header_bytes = LS_PEER_LINK_HEADER_BYTES;
+    config.burst_packets = burst_packets;
+    handover->match = match;
+    ls_status status = bytes > 0 ? make_room(handover, bytes) : LS_OK;
+    while (status == LS_OK && handover->stream_count < streams) {
+        ls_handover_stream *stream = &handover->streams[handover->stream_count++];
+        status = ls_blob_sender_create(&config, match->allocator, &stream->sender);
+    }
+    return status;
+}
+
+void ls_handover_deinit(ls_handover *handover)
+{
+    for (uint32_t i = 0; i < handover->stream_count; i++) {
+        ls_blob_sender_destroy(handover->streams[i].sender);
+    }
+    ls_blob_destroy(handover->blob);
+}
+
+ls_status ls_handover_fill(ls_handover *handover, const ls_state_copy *copy)
+{
+    const ls_tick_log *log = handover->match->log;
+    handover->in_blob.size = 0;
+    ls_status status = make_room(handover, copy->size);
+    if (status != LS_OK) {
+        return status;
+    }
+    uint8_t *bytes = ls_blob_start(handover->blob, copy->size);
+    if (log->history) {
+        ls_tick_history_write(log->history, bytes, copy->size);
+    } else if (copy->bytes) {
+        memcpy(bytes, copy->bytes, copy->size);
+    } else {
+        status = ls_sim_instance_save(log->instance, bytes);
+    }
+    if (status == LS_OK) {
+        ls_blob_seal(handover->blob);
+        handover->in_blob = *copy;
+    }
+    return status;
+}
+
+/* ---- streams ---- */
+
+ls_handover_stream *ls_handover_find(ls_handover *handover, ls_peer_id peer)
+{
+    for (uint32_t i = 0; i < handover->stream_count; i++) {
+        if (handover->streams[i].peer == peer) {
+            return &handover->streams[i];
+        }
+    }
+    return NULL;
+}
+
+void ls_handover_start(ls_handover *handover, ls_peer_id peer, ls_join *join, uint32_t number,
+                       ls_text *how)
+{
+    const ls_state_copy *copy = &handover->in_blob;
+    ls_handover_stream *stream = ls_handover_find(handover, 0);
+    LS_ASSERT(stream);
+    join->tick = copy->tick;
+    join->state_hash = copy->state_hash;
+    join->chain_tick = copy->chain_tick;
+    join->chain = copy->chain;
+    join->tick_chain = copy->tick_chain;
+    join->blob = number;
+    join->blob_bytes = ls_blob_bytes(handover->blob);
+    join->blob_hash = ls_blob_hash(handover->blob);
+    if (join->source == LS_JOIN_HISTORY) {
+        ls_text_set(how, "with %" PRIu32 " ticks from the first on", join->tick);
+    } else {
+        ls_text_set(how, "with a snapshot of %" PRIu32 " bytes", join->blob_bytes);
+    }
+    stream->peer = peer;
+    handover->busy_count++;
+    ls_blob_sender_start(stream->sender, handover->blob, number, 0, handover->match->now_ns);
+}
+
+void ls_handover_stop(ls_handover *handover, ls_peer_id peer)
+{
+    ls_handover_stream *stream = peer != 0 ? ls_handover_find(handover, peer) : NULL;
+    if (stream) {
+        ls_blob_sender_stop(stream->sender);
+        stream->peer = 0;
+        handover->busy_count--;
+    }
+}
+
+ls_status ls_handover_take_ack(ls_handover *handover, ls_handover_stream *stream,
+                               ls_peer_link *link, const uint8_t *bytes, size_t size)
+{
+    ls_status status =
+        ls_peer_link_take_blob_ack(link, handover->match, stream->sender, bytes, size);
+    if (status == LS_OK && !ls_blob_sender_is_busy(stream->sender)) {
+        ls_handover_stop(handover, stream->peer);
+    }
+    return status;
+}
+
+void ls_handover_send(ls_handover *handover, ls_handover_stream *stream, ls_send_budget *budget)
+{
+    const ls_match_context *match = handover->match;
+    size_t size = 0;
+    while ((!budget || !ls_send_budget_is_spent(budget)) &&
+           (size = ls_blob_sender_next(stream->sender, match->now_ns,
+                                       ls_outbox_packet(match->outbox))) > 0) {
+        ls_outbox_send_packet(match->outbox, stream->peer, size);
+        if (budget) {
+            ls_send_budget_spend(budget, size + LS_PEER_LINK_HEADER_BYTES);
+        }
+    }
+}
+
+/* ---- messages ---- */
 
 ls_offer *ls_handover_begin_offer(const ls_match_context *match)
 {
@@ -50,21 +176,4 @@ ls_join *ls_handover_begin_join(const ls_match_context *match, ls_join_source so
         memcpy(join->names[slot], match->seats->rows[slot].player.name, sizeof join->names[slot]);
     }
     return join;
-}
-
-void ls_handover_set_blob(ls_join *join, const ls_state_copy *copy, const ls_blob *blob,
-                          ls_text *how)
-{
-    join->tick = copy->tick;
-    join->state_hash = copy->state_hash;
-    join->chain_tick = copy->chain_tick;
-    join->chain = copy->chain;
-    join->tick_chain = copy->tick_chain;
-    join->blob_bytes = ls_blob_bytes(blob);
-    join->blob_hash = ls_blob_hash(blob);
-    if (join->source == LS_JOIN_HISTORY) {
-        ls_text_set(how, "with %" PRIu32 " ticks from the first on", join->tick);
-    } else {
-        ls_text_set(how, "with a snapshot of %" PRIu32 " bytes", join->blob_bytes);
-    }
 }

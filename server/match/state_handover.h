@@ -1,27 +1,66 @@
-/* State handover: the parts of OFFER, of JOIN, and of the blob that goes with it, that are the same
- * for every player and spectator who comes. Owns nothing and sends nothing. Called by match.c,
- * join_service, spectator_states and spectators. */
+/* State handover: the way of a state to those who come, players or spectators: the blob that holds
+ * it, its streams, and the parts of OFFER and JOIN that are the same for everybody. Decides neither
+ * who may come nor which state they are sent. Called by match_conduct, join_service,
+ * spectator_states and spectators. */
 #ifndef LOCKSTEP_SERVER_MATCH_STATE_HANDOVER_H
 #define LOCKSTEP_SERVER_MATCH_STATE_HANDOVER_H
 
 #include "lockstep/protocol/blob/blob.h"
 #include "lockstep/server/match/seat_table.h"
+#include "lockstep/server/match/send_budget.h"
 
 #define LS_NOT_HANDED_ON "the state of this simulation cannot be handed on"
 
-/* A blob with room for so many bytes. The one that is there goes when it is too small; it may not
- * be streamed to anybody then. Most states have a fixed size, and the blob was made with the match.
- * UNSUPPORTED: more than a blob can be. NO_MEMORY. */
-ls_status ls_handover_make_blob(const ls_match_context *match, size_t bytes, ls_blob **blob);
+/* A blob on its way to a peer. */
+typedef struct ls_handover_stream {
+    ls_blob_sender *sender;
+    ls_peer_id peer; /* 0: free */
+} ls_handover_stream;
+
+typedef struct ls_handover {
+    const ls_match_context *match;
+    ls_blob *blob; /* NULL: none was needed yet, or the state is too large */
+    uint32_t stream_count;
+    uint32_t busy_count;   /* streams that are not free */
+    ls_state_copy in_blob; /* the state that it holds, or leads to; size 0: none */
+    ls_handover_stream streams[LS_PLAYERS_MAX];
+} ls_handover;
+
+/* All zero before. A blob with room for so many bytes, 0: none yet, and so many streams of as many
+ * bytes a second as the match allows, `burst_packets` at a time. UNSUPPORTED: a state is more than
+ * a blob can be; NO_MEMORY. */
+ls_status ls_handover_init(ls_handover *handover, const ls_match_context *match, size_t bytes,
+                           uint32_t streams, uint32_t burst_packets);
+void ls_handover_deinit(ls_handover *handover);
+
+/* The blob becomes this state: its bytes; the ticks that lead to it, of a simulation that cannot
+ * save; the live state, when it has no bytes. No peer may be sent the blob now. The one that is
+ * there goes when it is too small: most states have a fixed size, and it was made with the match.
+ * UNSUPPORTED, NO_MEMORY, or what saving says. */
+ls_status ls_handover_fill(ls_handover *handover, const ls_state_copy *copy);
+
+/* The peer's stream, or with peer 0 a free one; NULL: there is none. */
+ls_handover_stream *ls_handover_find(ls_handover *handover, ls_peer_id peer);
+
+/* A stream is free. Completes a JOIN with the blob, which is number `number` of this connection,
+ * and begins to stream it; `how` says so in words. */
+void ls_handover_start(ls_handover *handover, ls_peer_id peer, ls_join *join, uint32_t number,
+                       ls_text *how);
+
+/* Nothing happens when the peer has no stream. */
+void ls_handover_stop(ls_handover *handover, ls_peer_id peer);
+
+/* Takes a BLOB_ACK of a peer that has a stream. */
+ls_status ls_handover_take_ack(ls_handover *handover, ls_handover_stream *stream,
+                               ls_peer_link *link, const uint8_t *bytes, size_t size);
+
+/* Sends what is due, and as the budget allows; NULL: it is not limited. */
+void ls_handover_send(ls_handover *handover, ls_handover_stream *stream, ls_send_budget *budget);
 
 /* Makes the outgoing message an OFFER, but for what belongs to a seat. */
 ls_offer *ls_handover_begin_offer(const ls_match_context *match);
 
 /* Makes the outgoing message a JOIN with what every JOIN tells. */
 ls_join *ls_handover_begin_join(const ls_match_context *match, ls_join_source source);
-
-/* Completes a JOIN that brings a blob; `how` says so in words. */
-void ls_handover_set_blob(ls_join *join, const ls_state_copy *copy, const ls_blob *blob,
-                          ls_text *how);
 
 #endif
