@@ -13,9 +13,7 @@ ls_status ls_aged_state_init(ls_aged_state *aged, const ls_aged_state_config *co
     *aged = (ls_aged_state){.config = *config,
                             .bytes = is_saved ? bytes : 0,
                             .has_copies = is_saved || config->history,
-                            .pause_ticks = config->age_ticks > config->pause_min_ticks
-                                               ? config->age_ticks
-                                               : config->pause_min_ticks,
+                            .pause_ticks = LS_MAX(config->age_ticks, config->pause_min_ticks),
                             .ready = {.state_hash = state_hash,
                                       .chain = ls_hash_chain_start(state_hash),
                                       .tick_chain = LS_TICK_CHAIN_START}};

@@ -43,9 +43,7 @@ bool ls_arbiter_compare(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint32
     }
     compared->agreement = LS_AGREEMENT_ASKING;
     compared->is_answering = true;
-    compared->asked_first = next > ls_hash_record_oldest(arbiter->record)
-                                ? next
-                                : ls_hash_record_oldest(arbiter->record);
+    compared->asked_first = LS_MAX(next, ls_hash_record_oldest(arbiter->record));
     compared->asked_last = tick;
     compared->asked_hash = server_hash_of(arbiter, tick);
     compared->expected_first = compared->asked_first;

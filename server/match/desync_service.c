@@ -179,7 +179,7 @@ static void send_cause(ls_desync_service *desync, uint32_t slot, const ls_desync
 /* One slot's input as a person reads it: "slot 0: 2 bytes 01e8". */
 static void describe_input(const ls_slot_input *input, uint32_t slot, ls_text *out)
 {
-    uint32_t shown = input->size < INPUT_BYTES_SHOWN ? input->size : INPUT_BYTES_SHOWN;
+    uint32_t shown = LS_MIN(input->size, INPUT_BYTES_SHOWN);
     ls_text_add(out, "%sslot %" PRIu32 ": ", slot > 0 ? "; " : "", slot);
     if (input->size == 0) {
         ls_text_add(out, "nothing");

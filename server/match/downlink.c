@@ -121,7 +121,7 @@ ls_tick ls_downlink_write(ls_downlink *link, const ls_downlink_ticks *ticks,
         }
     }
     ls_tick_packet_write_end(stream);
-    link->fitted_end = tick > link->fitted_end ? tick : link->fitted_end;
+    link->fitted_end = LS_MAX(tick, link->fitted_end);
     link->delayed_end = tick < ticks->end ? ticks->end : link->delayed_end;
     return tick;
 }
@@ -140,7 +140,7 @@ ls_tick ls_downlink_take_parts_end(ls_downlink *link, ls_tick first)
 bool ls_downlink_take_parts_due(ls_downlink *link, const ls_downlink_clock *clock, ls_tick tick)
 {
     ls_downlink_parts *sent = &link->parts[tick % LS_TICK_PARTS_AHEAD];
-    uint64_t answer_ns = 2 * clock->dt_ns < ANSWER_MAX_NS ? 2 * clock->dt_ns : ANSWER_MAX_NS;
+    uint64_t answer_ns = LS_MIN(2 * clock->dt_ns, ANSWER_MAX_NS);
     bool was_sent = sent->tick == tick && sent->sent_ns != 0;
     if (was_sent && clock->now_ns - sent->sent_ns < link->rtt_ns + answer_ns) {
         return false;

@@ -32,11 +32,6 @@ static uint32_t less(uint32_t a, uint32_t b)
     return a > b ? a - b : 0;
 }
 
-static uint32_t larger(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
-}
-
 /* ---- figures ---- */
 
 void ls_lag_figures_add(ls_lag_figures *sum, const ls_lag_figures *other)
@@ -49,7 +44,7 @@ void ls_lag_figures_add(ls_lag_figures *sum, const ls_lag_figures *other)
     sum->hitch += other->hitch;
     sum->stalled += other->stalled;
     sum->excused += other->excused;
-    sum->longest_frame_ms = larger(sum->longest_frame_ms, other->longest_frame_ms);
+    sum->longest_frame_ms = LS_MAX(sum->longest_frame_ms, other->longest_frame_ms);
     sum->backlog += other->backlog;
     sum->uplink_sent += other->uplink_sent;
     sum->uplink_lost += other->uplink_lost;
@@ -116,9 +111,8 @@ static bool is_harm(uint32_t ticks, uint32_t of)
 static ls_lag_cause judge_network(const ls_lag_figures *figures, const ls_lag *lag, uint32_t late,
                                   uint32_t stalled)
 {
-    uint64_t jitter_ns = lag->uplink_jitter_ns > lag->downlink_jitter_ns ? lag->uplink_jitter_ns
-                                                                         : lag->downlink_jitter_ns;
-    uint32_t loss_ppm = larger(lag->uplink_loss_ppm, lag->downlink_loss_ppm);
+    uint64_t jitter_ns = LS_MAX(lag->uplink_jitter_ns, lag->downlink_jitter_ns);
+    uint32_t loss_ppm = LS_MAX(lag->uplink_loss_ppm, lag->downlink_loss_ppm);
     bool is_uneven = jitter_ns * 1000 >= figures->dt_ns * JITTER_PER_MILLE;
     bool is_losing = loss_ppm >= LOSS_PPM;
     uint64_t loss_ns = is_losing ? loss_tail_ticks(loss_ppm) * figures->dt_ns : 0;
@@ -137,14 +131,14 @@ static ls_lag_cause judge_network(const ls_lag_figures *figures, const ls_lag *l
 
 static ls_lag_cause judge_cause(const ls_lag_figures *figures, const ls_lag *lag)
 {
-    uint32_t own = larger(figures->hitch, figures->backlog);
+    uint32_t own = LS_MAX(figures->hitch, figures->backlog);
     if (figures->silent > own && is_harm(figures->silent, figures->ticks)) {
         return LS_LAG_SILENT;
     }
-    uint32_t explained = larger(own, figures->silent) + figures->excused;
+    uint32_t explained = LS_MAX(own, figures->silent) + figures->excused;
     uint32_t late = less(figures->late, explained);
     uint32_t stalled = less(figures->stalled, explained);
-    if (is_harm(own, figures->ticks) && own >= larger(late, stalled)) {
+    if (is_harm(own, figures->ticks) && own >= LS_MAX(late, stalled)) {
         return LS_LAG_COMPUTER;
     }
     return judge_network(figures, lag, late, stalled);
@@ -157,7 +151,7 @@ static uint32_t suggested_input_delay(const ls_lag_figures *figures)
         return 0;
     }
     uint32_t delay = figures->input_delay_ticks + (uint32_t)-spare;
-    return delay < LS_INPUT_DELAY_TICKS_MAX ? delay : LS_INPUT_DELAY_TICKS_MAX;
+    return LS_MIN(delay, LS_INPUT_DELAY_TICKS_MAX);
 }
 
 ls_lag ls_lag_judge(const ls_lag_figures *figures)

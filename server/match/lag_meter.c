@@ -46,25 +46,20 @@ void ls_lag_meter_prefetch(const ls_lag_meter *meter, int64_t slack_ns)
     }
 }
 
-static uint32_t at_most(uint32_t value, uint32_t limit)
-{
-    return value < limit ? value : limit;
-}
-
 void ls_lag_meter_add_health(ls_lag_meter *meter, const ls_client_health *health)
 {
     ls_lag_figures *now = &meter->recent[0];
     if (meter->warm_up_ticks > 0) {
         return;
     }
-    uint64_t allowed_ns = 2 * meter->dt_ns > FRAME_MAX_NS ? 2 * meter->dt_ns : FRAME_MAX_NS;
-    uint32_t frame_ms = at_most(health->longest_frame_ms, HEALTH_MAX);
+    uint64_t allowed_ns = LS_MAX(2 * meter->dt_ns, FRAME_MAX_NS);
+    uint32_t frame_ms = LS_MIN(health->longest_frame_ms, HEALTH_MAX);
     uint64_t frame_ns = frame_ms * LS_NS_PER_MS;
     if (frame_ns > allowed_ns) {
         now->hitch += (uint32_t)(frame_ns / meter->dt_ns);
     }
-    now->longest_frame_ms = frame_ms > now->longest_frame_ms ? frame_ms : now->longest_frame_ms;
-    now->stalled += at_most(health->stalled_ticks, HEALTH_MAX);
+    now->longest_frame_ms = LS_MAX(frame_ms, now->longest_frame_ms);
+    now->stalled += LS_MIN(health->stalled_ticks, HEALTH_MAX);
     now->reports++;
     now->downlink_loss += health->downlink.loss;
     now->downlink_jitter += health->downlink.jitter;

@@ -123,8 +123,8 @@ void ls_match_receive_event(ls_match *match, const ls_transport_event *event, ui
     }
     match->context.now_ns = now_ns;
     /* A tick that was closed before the packet was taken was closed without it. */
-    arrived_ns = arrived_ns < closed_ns ? closed_ns : arrived_ns;
-    match->context.arrived_ns = arrived_ns > now_ns ? now_ns : arrived_ns;
+    arrived_ns = LS_MAX(arrived_ns, closed_ns);
+    match->context.arrived_ns = LS_MIN(arrived_ns, now_ns);
     ls_match_reception_take(&match->context, event->peer, event->channel, event->bytes,
                             event->size);
 }
@@ -295,20 +295,19 @@ ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, u
 {
     LS_ASSERT(match->context.state == LS_MATCH_LOBBY && match->context.vote);
     if (!follows_on(match, inputs)) {
-        ls_text_set(why, "tick %" PRIu32 " cannot follow on tick %" PRIu32 " of this match",
-                    inputs->tick, match->context.log->next);
-        return LS_MALFORMED;
+        return ls_fail(LS_MALFORMED, why,
+                       "tick %" PRIu32 " cannot follow on tick %" PRIu32 " of this match",
+                       inputs->tick, match->context.log->next);
     }
     ls_conduct_repeat_tick(&match->context, inputs);
     ls_tick next = match->context.log->next;
     uint64_t own = 0;
     bool is_hashed = ls_hash_record_hash(&match->context.log->hashes, next, &own);
     if (is_hashed && state_hash != 0 && state_hash != own) {
-        ls_text_set(why,
-                    "state %" PRIu32 " has state hash %016" PRIx64 " here, and had %016" PRIx64
-                    " before: this is not the program that the match was played with",
-                    next, own, state_hash);
-        return LS_DESYNCED;
+        return ls_fail(LS_DESYNCED, why,
+                       "state %" PRIu32 " has state hash %016" PRIx64 " here, and had %016" PRIx64
+                       " before: this is not the program that the match was played with",
+                       next, own, state_hash);
     }
     return LS_OK;
 }

@@ -120,8 +120,8 @@ ls_match_config ls_match_config_default(const ls_simulation *simulation)
 ls_status ls_match_config_check(const ls_match_config *config, ls_text *why)
 {
     if (config->cookie != CONFIG_COOKIE) {
-        ls_text_set(why, "the config of a match comes from ls_match_config_default");
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "the config of a match comes from ls_match_config_default");
     }
     ls_status status = ls_sim_config_check(config->simulation, &config->sim, why);
     return status == LS_OK ? ls_setting_table_check(&ls_match_settings, config, false, why)
@@ -169,12 +169,11 @@ static ls_status compare_params(const ls_match_config *config, const ls_match_co
 {
     for (uint32_t i = 0; i < recorded->sim.param_count; i++) {
         if (config->sim.params[i] != recorded->sim.params[i]) {
-            ls_text_set(why,
-                        "--param %s=%" PRId64 " contradicts the journal that is resumed, where it "
-                        "is %" PRId64,
-                        config->simulation->params[i].name, config->sim.params[i],
-                        recorded->sim.params[i]);
-            return LS_BAD_ARGUMENT;
+            return ls_fail(
+                LS_BAD_ARGUMENT, why,
+                "--param %s=%" PRId64 " contradicts the journal that is resumed, where it "
+                "is %" PRId64,
+                config->simulation->params[i].name, config->sim.params[i], recorded->sim.params[i]);
         }
     }
     return LS_OK;
@@ -193,9 +192,9 @@ ls_status ls_match_config_compare(const ls_match_config *config, const ls_match_
         ls_setting_add_value(row, config, &given);
         ls_setting_add_value(row, recorded, &kept);
         if (strcmp(given.bytes, kept.bytes) != 0) {
-            ls_text_set(why, "--%s %s contradicts the journal that is resumed, where it is %s",
-                        row->flag, given.bytes, kept.bytes);
-            return LS_BAD_ARGUMENT;
+            return ls_fail(LS_BAD_ARGUMENT, why,
+                           "--%s %s contradicts the journal that is resumed, where it is %s",
+                           row->flag, given.bytes, kept.bytes);
         }
     }
     return compare_params(config, recorded, why);

@@ -37,7 +37,7 @@ ls_departure ls_peer_link_judge(ls_peer_link *link, ls_status status)
 uint64_t ls_peer_link_join_limit_ns(const ls_match_context *match)
 {
     uint64_t timeout_ns = ls_match_timeout_ns(match);
-    return timeout_ns > MATCH_HANDSHAKE_NS ? timeout_ns : MATCH_HANDSHAKE_NS;
+    return LS_MAX(timeout_ns, MATCH_HANDSHAKE_NS);
 }
 
 /* ---- what it says ---- */

@@ -180,7 +180,7 @@ static void ask(ls_resume_vote *vote)
 {
     const ls_return *claim = &vote->match->seats->rows[vote->asked_slot].back;
     uint32_t left = claim->confirmed - vote->next;
-    uint32_t count = left < LS_TICKS_PER_REQUEST ? left : LS_TICKS_PER_REQUEST;
+    uint32_t count = LS_MIN(left, LS_TICKS_PER_REQUEST);
     vote->asked_end = vote->next + count;
     vote->progress_ns = vote->match->now_ns;
     ls_outbox_message(vote->match->outbox, LS_MESSAGE_TICKS_REQUEST)->body.ticks_request =
@@ -397,5 +397,5 @@ uint64_t ls_resume_vote_next_ns(const ls_resume_vote *vote)
                (furthest(vote) != MATCH_NO_SLOT || most_believed(vote) != MATCH_NO_SLOT)) {
         next_ns = now_ns;
     }
-    return told_ns < next_ns ? told_ns : next_ns;
+    return LS_MIN(told_ns, next_ns);
 }

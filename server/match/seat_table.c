@@ -163,8 +163,7 @@ static ls_status find_own_seat(ls_seat_table *table, const ls_return *back, uint
                                ls_text *why)
 {
     if (back->match_id != table->match->config.match_id) {
-        ls_text_set(why, "the seat that it comes back to is one of another match");
-        return LS_NOT_FOUND;
+        return ls_fail(LS_NOT_FOUND, why, "the seat that it comes back to is one of another match");
     }
     for (uint32_t i = 0; i < table->count; i++) {
         if (is_whose(table, i, back->secret)) {
@@ -172,8 +171,8 @@ static ls_status find_own_seat(ls_seat_table *table, const ls_return *back, uint
             return LS_OK;
         }
     }
-    ls_text_set(why, "no seat is kept for this player, or another one sits there by now");
-    return LS_NOT_FOUND;
+    return ls_fail(LS_NOT_FOUND, why,
+                   "no seat is kept for this player, or another one sits there by now");
 }
 
 static ls_status find_free_seat(const ls_seat_table *table, uint32_t *slot, ls_text *why)
@@ -185,8 +184,7 @@ static ls_status find_free_seat(const ls_seat_table *table, uint32_t *slot, ls_t
         return LS_MATCH_FULL;
     }
     if (match->state != LS_MATCH_LOBBY && newcomers_joining(table) >= match->config.joiners_max) {
-        ls_text_set(why, "too many are joining at this moment");
-        return LS_MATCH_FULL;
+        return ls_fail(LS_MATCH_FULL, why, "too many are joining at this moment");
     }
     return LS_OK;
 }
@@ -208,8 +206,7 @@ ls_status ls_seat_table_find(ls_seat_table *table, const ls_hello *hello, uint32
             return status;
         }
     }
-    ls_text_set(why, "%s", ls_status_text(LS_ALREADY_OVER));
-    return LS_ALREADY_OVER;
+    return ls_fail(LS_ALREADY_OVER, why, "%s", ls_status_text(LS_ALREADY_OVER));
 }
 
 /* ---- coming ---- */

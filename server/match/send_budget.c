@@ -22,10 +22,10 @@ void ls_send_budget_fill(ls_send_budget *budget, uint64_t now_ns)
     uint64_t elapsed_us = (now_ns - budget->filled_ns) / LS_NS_PER_US;
     budget->filled_ns += elapsed_us * LS_NS_PER_US;
     uint64_t longest_us = UINT64_C(1000000);
-    elapsed_us = elapsed_us < longest_us ? elapsed_us : longest_us;
+    elapsed_us = LS_MIN(elapsed_us, longest_us);
     int64_t due = (int64_t)(budget->bytes_per_s * elapsed_us / UINT64_C(1000000));
     int64_t left = budget->left + due;
-    budget->left = left < limit_of(budget) ? left : limit_of(budget);
+    budget->left = LS_MIN(left, limit_of(budget));
 }
 
 bool ls_send_budget_is_spent(const ls_send_budget *budget)

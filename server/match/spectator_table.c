@@ -32,7 +32,7 @@ ls_spectator *ls_spectator_table_add(ls_spectator_table *table, ls_peer_id peer)
     LS_ASSERT(is_added);
     table->rows[index] = (ls_spectator){.peer = peer};
     table->count++;
-    table->end = table->end > index ? table->end : index + 1;
+    table->end = LS_MAX(table->end, index + 1);
     return &table->rows[index];
 }
 

@@ -37,15 +37,15 @@ static ls_tick shown_end(const ls_spectators *spectators)
         shown += (match->now_ns - match->ending_ns) / match->dt_ns;
     }
     shown = shown > delay ? shown - delay : 0;
-    return shown < next ? (ls_tick)shown : next;
+    return (ls_tick)LS_MIN(shown, next);
 }
 
 static uint64_t period_ns_of(const ls_match_context *match)
 {
     uint64_t period_ns = PERIOD_TICKS * match->dt_ns;
-    period_ns = period_ns > PERIOD_NS ? period_ns : PERIOD_NS;
+    period_ns = LS_MAX(period_ns, PERIOD_NS);
     uint64_t silence_max_ns = ls_match_silence_max_ns(match);
-    return period_ns < silence_max_ns ? period_ns : silence_max_ns;
+    return LS_MIN(period_ns, silence_max_ns);
 }
 
 /* ---- coming and going ---- */
@@ -77,14 +77,12 @@ ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context 
                               ls_peer_id peer, const ls_hello *hello, ls_text *why)
 {
     if (match->state >= LS_MATCH_ENDING) {
-        ls_text_set(why, "%s", ls_status_text(LS_ALREADY_OVER));
-        return LS_ALREADY_OVER;
+        return ls_fail(LS_ALREADY_OVER, why, "%s", ls_status_text(LS_ALREADY_OVER));
     }
     ls_spectator *spectator = spectators ? ls_spectator_table_add(&spectators->table, peer) : NULL;
     if (!spectator) {
-        ls_text_set(why, "the %" PRIu32 " places for spectators are taken",
-                    match->config.spectators_max);
-        return LS_MATCH_FULL;
+        return ls_fail(LS_MATCH_FULL, why, "the %" PRIu32 " places for spectators are taken",
+                       match->config.spectators_max);
     }
     ls_peer_link_start_waiting(&spectator->link, match->now_ns);
     spectator->sent_ns = match->now_ns;
@@ -148,7 +146,7 @@ static ls_join *begin_join(ls_spectators *spectators, ls_join_source source, ls_
     ls_join *join = ls_handover_begin_join(match, source);
     ls_tick end = shown_end(spectators);
     join->tick = tick;
-    join->next_close = tick > end ? tick : end;
+    join->next_close = LS_MAX(tick, end);
     uint64_t later_ns = (join->next_close - end) * match->dt_ns;
     join->next_close_us += (uint32_t)(later_ns / LS_NS_PER_US);
     return join;
@@ -248,7 +246,7 @@ static void send_ticks(ls_spectators *spectators, ls_spectator *spectator)
     ls_downlink *downlink = &spectator->link.downlink;
     ls_downlink_ticks ticks = ls_tick_log_ticks(spectators->match->log);
     ls_tick end = shown_end(spectators);
-    ticks.end = end > downlink->next ? end : downlink->next;
+    ticks.end = LS_MAX(end, downlink->next);
     if (ticks.end > spectator->sent_end) {
         spectator->sent_end = ticks.end;
         spectator->sent_end_ns = now_ns;
@@ -321,7 +319,7 @@ static bool is_due(const ls_match_context *match, const ls_spectator *spectator)
 {
     uint64_t early_ns = match->dt_ns / 2;
     uint64_t silence_max_ns = ls_match_silence_max_ns(match);
-    uint64_t wait_ns = MATCH_HEARTBEAT_NS < silence_max_ns ? MATCH_HEARTBEAT_NS : silence_max_ns;
+    uint64_t wait_ns = LS_MIN(MATCH_HEARTBEAT_NS, silence_max_ns);
     uint64_t pause_ns = match->state == LS_MATCH_RUNNING || match->state == LS_MATCH_ENDING
                             ? period_ns_of(match)
                             : wait_ns;
@@ -463,7 +461,7 @@ static ls_status take_inputs(ls_spectators *spectators, ls_spectator *spectator,
         return status;
     }
     ls_tick end = shown_end(spectators);
-    end = end > spectator->join_tick ? end : spectator->join_tick;
+    end = LS_MAX(end, spectator->join_tick);
     ls_tick_cursor_start(cursor, 1, match->config.simulation->input_bytes_max, NULL);
     if (ls_inputs_read_tick(&stream, cursor) || !ls_bits_is_complete(&stream) ||
         header.next > end) {

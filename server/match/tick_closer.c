@@ -31,10 +31,8 @@ static ls_timestep_config timestep_config(const ls_match_config *config)
 {
     ls_timestep_config timestep = ls_timestep_config_default(config->sim.tick_rate_hz);
     timestep.strategy = LS_TIMESTEP_ACCUMULATOR;
-    if (timestep.frame_max_ns < 2 * timestep.dt_ns) {
-        timestep.frame_max_ns =
-            2 * timestep.dt_ns; /* a driver that calls once a tick loses no time */
-    }
+    /* A driver that calls once a tick loses no time. */
+    timestep.frame_max_ns = LS_MAX(timestep.frame_max_ns, 2 * timestep.dt_ns);
     return timestep;
 }
 
@@ -86,7 +84,7 @@ static uint64_t until_phase_ns(const ls_match_context *match, uint64_t first_ns)
     }
     uint64_t now_ns = first_ns % match->dt_ns;
     uint64_t next_ns = (now_ns + phase_ns - 1) / phase_ns * phase_ns;
-    return (next_ns < match->dt_ns ? next_ns : match->dt_ns) - now_ns;
+    return LS_MIN(next_ns, match->dt_ns) - now_ns;
 }
 
 uint64_t ls_tick_closer_schedule(ls_tick_closer *closer)
@@ -132,14 +130,14 @@ static uint64_t next_waiting_ns(const ls_tick_closer *closer)
     uint64_t next_ns =
         told_ns != 0 ? told_ns + WAITING_NEXT_NS : closer->waiting_ns + WAITING_FIRST_NS;
     uint64_t limit_ns = closer->waiting_ns + closer->match->config.wait_limit_ms * LS_NS_PER_MS;
-    return next_ns < limit_ns ? next_ns : limit_ns;
+    return LS_MIN(next_ns, limit_ns);
 }
 
 uint64_t ls_tick_closer_next_ns(const ls_tick_closer *closer)
 {
     uint64_t next_ns = next_due_ns(closer);
     uint64_t waiting_ns = closer->waiting_ns != 0 ? next_waiting_ns(closer) : next_ns;
-    return waiting_ns < next_ns ? waiting_ns : next_ns;
+    return LS_MIN(waiting_ns, next_ns);
 }
 
 /* ---- the rule `wait` ---- */

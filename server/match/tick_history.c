@@ -79,7 +79,7 @@ static void append(ls_tick_history *history, const uint8_t *bytes, size_t size)
 {
     while (size > 0) {
         size_t at = history->bytes % PIECE_BYTES;
-        size_t part = PIECE_BYTES - at < size ? PIECE_BYTES - at : size;
+        size_t part = LS_MIN(PIECE_BYTES - at, size);
         memcpy(history->pieces[history->bytes / PIECE_BYTES] + at, bytes, part);
         history->bytes += (uint32_t)part;
         bytes += part;
@@ -129,7 +129,7 @@ void ls_tick_history_write(const ls_tick_history *history, uint8_t *bytes, uint3
     LS_ASSERT(size <= history->bytes);
     uint32_t left = size;
     for (uint32_t i = 0; left > 0; i++) {
-        uint32_t part = left < PIECE_BYTES ? left : PIECE_BYTES;
+        uint32_t part = LS_MIN(left, PIECE_BYTES);
         memcpy(bytes + (size_t)i * PIECE_BYTES, history->pieces[i], part);
         left -= part;
     }

@@ -142,8 +142,8 @@ static ls_status load_state(ls_tick_log *log, const ls_match_restore *from, ls_t
         expected = 8 + ls_load_u64(from->state); /* what it saves differs in size */
     }
     if (from->state_bytes != expected || expected == 0) {
-        ls_text_set(why, "a state of %zu bytes is none of this simulation", from->state_bytes);
-        return LS_MALFORMED;
+        return ls_fail(LS_MALFORMED, why, "a state of %zu bytes is none of this simulation",
+                       from->state_bytes);
     }
     ls_status status = ls_sim_instance_load(log->instance, from->state, from->tick);
     if (status != LS_OK) {
@@ -153,10 +153,10 @@ static ls_status load_state(ls_tick_log *log, const ls_match_restore *from, ls_t
     }
     uint64_t state_hash = ls_sim_instance_hash(log->instance);
     if (state_hash != from->state_hash) {
-        ls_text_set(why,
-                    "the state of tick %" PRIu32 " has state hash %016" PRIx64 ", not %016" PRIx64,
-                    from->tick, state_hash, from->state_hash);
-        return LS_DESYNCED;
+        return ls_fail(LS_DESYNCED, why,
+                       "the state of tick %" PRIu32 " has state hash %016" PRIx64
+                       ", not %016" PRIx64,
+                       from->tick, state_hash, from->state_hash);
     }
     return LS_OK;
 }
@@ -166,8 +166,8 @@ ls_status ls_tick_log_restore(ls_tick_log *log, const ls_match_restore *from, ls
     uint32_t interval = log->hashes.interval_ticks;
     LS_ASSERT(log->next == 0 && from->state && from->tick > 0);
     if (from->hash_chain_tick != from->tick / interval * interval) {
-        ls_text_set(why, "the chain of state hashes ends at state %" PRIu32, from->hash_chain_tick);
-        return LS_MALFORMED;
+        return ls_fail(LS_MALFORMED, why, "the chain of state hashes ends at state %" PRIu32,
+                       from->hash_chain_tick);
     }
     ls_status status = load_state(log, from, why);
     if (status != LS_OK) {

@@ -24,11 +24,11 @@ static ls_tick send_packet(const ls_match_context *match, uint32_t slot,
 static uint64_t heartbeat_ns_of(const ls_match_context *match)
 {
     uint64_t heartbeat_ns = match->log->next == 0 ? MATCH_HEARTBEAT_NS : RESEND_NS;
-    if (match->state == LS_MATCH_ENDING && match->dt_ns < heartbeat_ns) {
-        heartbeat_ns = match->dt_ns;
+    if (match->state == LS_MATCH_ENDING) {
+        heartbeat_ns = LS_MIN(heartbeat_ns, match->dt_ns);
     }
     uint64_t silence_max_ns = ls_match_silence_max_ns(match);
-    return heartbeat_ns < silence_max_ns ? heartbeat_ns : silence_max_ns;
+    return LS_MIN(heartbeat_ns, silence_max_ns);
 }
 
 static bool is_sent_twice(const ls_match_context *match, uint32_t slot)
