@@ -227,15 +227,68 @@ void ls_recorder_note(ls_recorder *recorder, const ls_journal_event *event)
         event->kind == LS_JOURNAL_EVENT_STARTED || event->kind == LS_JOURNAL_EVENT_RESTORED;
 }
 
+/* The events of a match that are worth writing down. */
+static const struct kept_event {
+    ls_match_event_kind from;
+    ls_journal_event_kind kind;
+    bool is_of_match; /* and of no slot */
+    bool has_tick;    /* otherwise it is of the tick that is closed next */
+} kept_events[] = {
+    {LS_MATCH_PLAYER_SEATED, LS_JOURNAL_EVENT_SEATED, false, false},
+    {LS_MATCH_PLAYER_RETURNED, LS_JOURNAL_EVENT_RETURNED, false, false},
+    {LS_MATCH_PLAYER_LOST, LS_JOURNAL_EVENT_LOST, false, false},
+    {LS_MATCH_PLAYER_LEFT, LS_JOURNAL_EVENT_LEFT, false, false},
+    {LS_MATCH_STARTED, LS_JOURNAL_EVENT_STARTED, true, false},
+    {LS_MATCH_STALLED, LS_JOURNAL_EVENT_STALLED, true, true},
+    {LS_MATCH_DESYNC, LS_JOURNAL_EVENT_DESYNC, false, true},
+    {LS_MATCH_DESYNC_CAUSE, LS_JOURNAL_EVENT_CAUSE, false, true},
+    {LS_MATCH_HEALED, LS_JOURNAL_EVENT_HEALED, false, true},
+    {LS_MATCH_RESUMED, LS_JOURNAL_EVENT_RESUMED, true, true},
+    {LS_MATCH_ENDED, LS_JOURNAL_EVENT_ENDED, true, true},
+};
+
+static void describe_stall(const ls_match_event *event, ls_text *out)
+{
+    ls_text_set(out, "for slot");
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        if (event->slot_mask >> slot & 1u) {
+            ls_text_add(out, " %" PRIu32, slot);
+        }
+    }
+    ls_text_add(out, ", since %" PRIu32 " ms", event->waited_ms);
+}
+
+static void note_match_event(ls_recorder *recorder, const struct kept_event *rule,
+                             const ls_match_event *event)
+{
+    ls_tick closed = ls_match_tick(recorder->match);
+    ls_journal_event kept = {.kind = rule->kind,
+                             .tick = rule->has_tick ? event->tick : closed,
+                             .slot = rule->is_of_match ? LS_JOURNAL_NO_SLOT : event->slot,
+                             .text = event->text};
+    if (event->kind == LS_MATCH_PLAYER_LEFT || event->kind == LS_MATCH_PLAYER_LOST) {
+        bool is_turned_away = event->kind == LS_MATCH_PLAYER_LEFT && event->was_coming;
+        kept.kind = is_turned_away ? LS_JOURNAL_EVENT_TURNED_AWAY : rule->kind;
+        ls_text_set(&kept.text, "%s (%s)", event->text.bytes, ls_status_name(event->status));
+    } else if (event->kind == LS_MATCH_STALLED) {
+        describe_stall(event, &kept.text);
+    } else if (event->kind == LS_MATCH_DESYNC) {
+        ls_text_set(&kept.text, "server %016" PRIx64 ", client %016" PRIx64, event->server_hash,
+                    event->client_hash);
+    }
+    ls_recorder_note(recorder, &kept);
+}
+
 void ls_recorder_take_event(ls_recorder *recorder, const ls_match_event *event)
 {
-    ls_journal_event kept;
     recorder->has_ended = recorder->has_ended || event->kind == LS_MATCH_ENDED;
     recorder->is_over = recorder->is_over || event->kind == LS_MATCH_FINISHED;
     recorder->is_left_open =
         recorder->is_over && recorder->config.is_continued && !recorder->has_ended;
-    if (ls_recorder_event_of(event, ls_match_tick(recorder->match), &kept)) {
-        ls_recorder_note(recorder, &kept);
+    for (size_t i = 0; i < sizeof kept_events / sizeof kept_events[0]; i++) {
+        if (kept_events[i].from == event->kind) {
+            note_match_event(recorder, &kept_events[i], event);
+        }
     }
 }
 

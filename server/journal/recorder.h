@@ -72,10 +72,6 @@ void ls_recorder_take_event(ls_recorder *recorder, const ls_match_event *event);
 /* Anything else that is worth writing down. */
 void ls_recorder_note(ls_recorder *recorder, const ls_journal_event *event);
 
-/* Makes a journal's event of a match's events; false when it is not worth writing down. `closed`:
- * the ticks that are closed. */
-bool ls_recorder_event_of(const ls_match_event *event, ls_tick closed, ls_journal_event *out);
-
 /* A record that was submitted is through. */
 void ls_recorder_complete(ls_recorder *recorder, const ls_journal_completion *completion,
                           uint64_t now_ns);

@@ -3,12 +3,12 @@
 #include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/program/command_line.h"
+#include "lockstep/common/program/mapped_file.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/server/host/match_table.h"
 #include "lockstep/server/match/match_config.h"
-#include "lockstep/server/program/resumed_file.h"
 #include "lockstep/server/program/server.h"
 
 #include <stdio.h>
@@ -141,7 +141,7 @@ static ls_status configure(const arguments *args, const ls_resume *resume,
 }
 
 /* The server of one command line, once there is a simulation. */
-static ls_exit_code serve(const arguments *args, const ls_resumed_file *resumed,
+static ls_exit_code serve(const arguments *args, ls_resume *resume,
                           const ls_loaded_simulation *loaded, ls_console *console)
 {
     bool has_bundles = strcmp(args->bundle_dir, "none") != 0;
@@ -151,7 +151,7 @@ static ls_exit_code serve(const arguments *args, const ls_resumed_file *resumed,
                                .port_file = args->port_file,
                                .bundle_dir = has_bundles ? args->bundle_dir : NULL,
                                .journal_dir = args->journal_dir,
-                               .resume = resumed->resume,
+                               .resume = resume,
                                .resume_path = args->resume_path,
                                .json_path = args->output.json_path};
     ls_text why = {{0}};
@@ -159,7 +159,7 @@ static ls_exit_code serve(const arguments *args, const ls_resumed_file *resumed,
     ls_build_fingerprint_here(&print);
     ls_bundle_print_libraries(&print);
     ls_simulation_print(loaded, args->sim, &print);
-    ls_status status = configure(args, resumed->resume, loaded->simulation, &config.match, &why);
+    ls_status status = configure(args, resume, loaded->simulation, &config.match, &why);
     config.match.print = &print;
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
@@ -169,17 +169,30 @@ static ls_exit_code serve(const arguments *args, const ls_resumed_file *resumed,
     return ls_server_run(&config, console);
 }
 
+static ls_status open_journal(const char *path, ls_mapped_file *file, ls_resume **resume,
+                              ls_text *why)
+{
+    ls_text reason = {{0}};
+    ls_status status = ls_mapped_file_open(path, file, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    status = ls_resume_open(file->bytes, file->size, ls_allocator_heap(), resume, &reason);
+    return status == LS_OK ? LS_OK : ls_fail(status, why, "%s: %s", path, reason.bytes);
+}
+
 /* A journal names its simulation: a built-in, unless the command line names a plug-in. */
 static ls_exit_code run(arguments *args, ls_console *console)
 {
-    ls_resumed_file resumed = {{0}, NULL};
+    ls_mapped_file journal = {NULL, 0};
+    ls_resume *resume = NULL;
     ls_loaded_simulation loaded;
     ls_text why = {{0}};
     ls_status status =
-        args->resume_path ? ls_resumed_file_open(args->resume_path, &resumed, &why) : LS_OK;
+        args->resume_path ? open_journal(args->resume_path, &journal, &resume, &why) : LS_OK;
     ls_exit_code code = ls_exit_code_of(status);
     if (status == LS_OK) {
-        const char *recorded = resumed.resume ? ls_resume_simulation(resumed.resume) : "units";
+        const char *recorded = resume ? ls_resume_simulation(resume) : "units";
         args->sim = args->sim ? args->sim : recorded;
         status = ls_simulation_load(args->sim, &loaded, &why);
         code = LS_EXIT_USAGE;
@@ -187,10 +200,11 @@ static ls_exit_code run(arguments *args, ls_console *console)
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
     } else {
-        code = serve(args, &resumed, &loaded, console);
+        code = serve(args, resume, &loaded, console);
         ls_simulation_unload(&loaded);
     }
-    ls_resumed_file_close(&resumed);
+    ls_resume_close(resume);
+    ls_mapped_file_close(&journal);
     return code;
 }
 
