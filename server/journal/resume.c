@@ -384,13 +384,12 @@ static void restore_seats(restoring *work)
         ls_resume_seat *seat = &work->resume->seats[slot];
         bool is_in_band = (work->in_band_mask >> slot & 1u) != 0;
         seat->generations.newest += is_in_band && seat->generations.newest == 0 ? 1 : 0;
-        ls_match_restore_seat(work->match, slot, seat->name, seat->generations);
-        if (seat->generations.newest > 0) {
-            ls_match_restore_joined(work->match, slot, work->joined_ticks[slot]);
-        }
-        if (seat->has_left) {
-            ls_match_restore_vacancy(work->match, slot);
-        }
+        bool is_known = seat->generations.newest > 0;
+        ls_restored_seat restored = {.name = seat->name,
+                                     .generations = seat->generations,
+                                     .joined_tick = is_known ? work->joined_ticks[slot] : 0,
+                                     .has_left = seat->has_left};
+        ls_match_restore_seat(work->match, slot, &restored);
     }
 }
 

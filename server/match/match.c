@@ -312,23 +312,11 @@ ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, u
     return LS_OK;
 }
 
-void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name,
-                           ls_seat_generations generations)
+void ls_match_restore_seat(ls_match *match, uint32_t slot, const ls_restored_seat *seat)
 {
-    LS_ASSERT(match->context.state == LS_MATCH_LOBBY && slot < match->context.config.sim.players);
-    ls_seat_table_restore_seat(match->context.seats, slot, name, generations);
-}
-
-void ls_match_restore_joined(ls_match *match, uint32_t slot, ls_tick tick)
-{
-    LS_ASSERT(match->context.state == LS_MATCH_LOBBY && slot < match->context.config.sim.players);
-    ls_seat_table_restore_joined(match->context.seats, slot, tick);
-}
-
-void ls_match_restore_vacancy(ls_match *match, uint32_t slot)
-{
-    LS_ASSERT(match->context.state == LS_MATCH_LOBBY && slot < match->context.config.sim.players);
-    ls_seat_table_restore_vacancy(match->context.seats, slot);
+    const ls_match_context *context = &match->context;
+    LS_ASSERT(context->state == LS_MATCH_LOBBY && slot < context->config.sim.players);
+    ls_seat_table_restore_seat(context->seats, slot, seat);
 }
 
 void ls_match_restore_end(ls_match *match, uint64_t now_ns)

@@ -298,16 +298,16 @@ void ls_seat_generations_next(ls_seat_generations *generations);
 /* It has left again before it counted: all is as it was, but that its turn is spent. */
 void ls_seat_generations_take_back(ls_seat_generations *generations, ls_seat_generations before);
 
-/* The player who sat there last. */
-void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name,
-                           ls_seat_generations generations);
+/* The player who sat on a seat last. */
+typedef struct ls_restored_seat {
+    const char *name;
+    ls_seat_generations generations;
+    ls_tick joined_tick; /* the first that could have its input; UINT32_MAX: not told yet, it is
+                          * then the next one in which the simulation is told JOINED */
+    bool has_left;       /* the seat is free, unless the simulation has not been told so */
+} ls_restored_seat;
 
-/* The first tick that could have the input of the last player; UINT32_MAX: not told yet, it is
- * then the next one in which the simulation is told JOINED. */
-void ls_match_restore_joined(ls_match *match, uint32_t slot, ls_tick tick);
-
-/* The last player had left: the seat is free, unless the simulation has not been told so. */
-void ls_match_restore_vacancy(ls_match *match, uint32_t slot);
+void ls_match_restore_seat(ls_match *match, uint32_t slot, const ls_restored_seat *seat);
 
 /* It is all there: the match is RESUMING from now on. */
 void ls_match_restore_end(ls_match *match, uint64_t now_ns);

@@ -412,27 +412,18 @@ void ls_seat_table_restore_in_band(ls_seat_table *table, uint32_t in_band_mask)
     }
 }
 
-void ls_seat_table_restore_seat(ls_seat_table *table, uint32_t slot, const char *name,
-                                ls_seat_generations generations)
+void ls_seat_table_restore_seat(ls_seat_table *table, uint32_t slot, const ls_restored_seat *from)
 {
     ls_seat_row *seat = &table->rows[slot];
-    seat->generations = generations;
-    seat->player.has_played = seat->player.has_played || generations.newest > 0;
-    ls_name_copy(seat->player.name, sizeof seat->player.name, name);
-}
-
-void ls_seat_table_restore_joined(ls_seat_table *table, uint32_t slot, ls_tick tick)
-{
-    table->rows[slot].player.joined_tick = tick;
-}
-
-void ls_seat_table_restore_vacancy(ls_seat_table *table, uint32_t slot)
-{
-    ls_seat_row *seat = &table->rows[slot];
-    seat->state = seat->is_in_band ? seat->state : LS_SEAT_LEFT;
-    if (seat->player.joined_tick == NOT_JOINED) {
-        seat->player.has_played = false;
-        seat->player.joined_tick = 0;
+    bool is_joined = from->joined_tick != NOT_JOINED;
+    seat->generations = from->generations;
+    seat->player.has_played = seat->player.has_played || from->generations.newest > 0;
+    seat->player.joined_tick = from->joined_tick;
+    ls_name_copy(seat->player.name, sizeof seat->player.name, from->name);
+    if (from->has_left) {
+        seat->state = seat->is_in_band ? seat->state : LS_SEAT_LEFT;
+        seat->player.has_played = seat->player.has_played && is_joined;
+        seat->player.joined_tick = is_joined ? from->joined_tick : 0;
     }
 }
 

@@ -167,10 +167,7 @@ void ls_seat_table_note_events(ls_seat_table *table, uint32_t slot, uint32_t eve
 /* ---- going on after a restart; see match.h ---- */
 
 void ls_seat_table_restore_in_band(ls_seat_table *table, uint32_t in_band_mask);
-void ls_seat_table_restore_seat(ls_seat_table *table, uint32_t slot, const char *name,
-                                ls_seat_generations generations);
-void ls_seat_table_restore_joined(ls_seat_table *table, uint32_t slot, ls_tick tick);
-void ls_seat_table_restore_vacancy(ls_seat_table *table, uint32_t slot);
+void ls_seat_table_restore_seat(ls_seat_table *table, uint32_t slot, const ls_restored_seat *from);
 void ls_seat_table_restore_generations(ls_seat_table *table,
                                        const ls_seat_generations generations[LS_PLAYERS_MAX]);
 

@@ -305,7 +305,8 @@ static void restore_match(returning_match *here, ls_tick ticks)
         LS_ASSERT(status == LS_OK);
     }
     for (uint32_t slot = 0; slot < here->config.sim.players; slot++) {
-        ls_match_restore_seat(here->match, slot, "Ada", (ls_seat_generations){.newest = 1});
+        ls_match_restore_seat(here->match, slot,
+                              &(ls_restored_seat){.name = "Ada", .generations = {.newest = 1}});
     }
     ls_match_restore_end(here->match, here->now_ns);
 }

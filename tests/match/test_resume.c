@@ -141,8 +141,10 @@ static void kill_and_restore(ls_tick end, bool has_snapshot, bool has_before)
                      LS_OK, "%s", why.bytes);
     }
     for (uint32_t slot = 0; slot < PLAYERS; slot++) {
-        ls_match_restore_seat(match, slot, names[slot], (ls_seat_generations){.newest = 1});
-        ls_match_restore_joined(match, slot, end > 0 ? 0 : UINT32_MAX);
+        ls_restored_seat seat = {.name = names[slot],
+                                 .generations = {.newest = 1},
+                                 .joined_tick = end > 0 ? 0 : UINT32_MAX};
+        ls_match_restore_seat(match, slot, &seat);
     }
     ls_match_restore_end(match, virtual_match_server_ns(here.run));
     virtual_match_server_restored(here.run);

@@ -65,7 +65,8 @@ static liars open_liars(void)
         stage.chain = ls_tick_chain_next(stage.chain, &inputs);
     }
     for (uint32_t slot = 0; slot < seats; slot++) {
-        ls_match_restore_seat(match, slot, "liar", generations_of(TURN));
+        ls_restored_seat seat = {.name = "liar", .generations = generations_of(TURN)};
+        ls_match_restore_seat(match, slot, &seat);
     }
     ls_match_restore_end(match, virtual_match_server_ns(stage.run));
     return stage;
@@ -389,12 +390,12 @@ static liars open_young(ls_seat_generations generations)
 {
     liars stage = begin_stage();
     ls_match *match = stage.run->match;
-    ls_match_restore_seat(match, 0, "somebody", generations_of(1));
+    ls_restored_seat seat = {.name = "somebody", .generations = generations_of(1)};
+    ls_match_restore_seat(match, 0, &seat);
+    seat.generations = generations;
+    seat.has_left = generations.newest > 0;
     for (uint32_t slot = 1; slot < seats; slot++) {
-        ls_match_restore_seat(match, slot, "somebody", generations);
-        if (generations.newest > 0) {
-            ls_match_restore_vacancy(match, slot);
-        }
+        ls_match_restore_seat(match, slot, &seat);
     }
     ls_match_restore_end(match, virtual_match_server_ns(stage.run));
     return stage;

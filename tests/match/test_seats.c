@@ -27,9 +27,10 @@ static table open_table(void)
     ls_match_restore from = {0};
     cr_assert_eq(ls_match_restore_start(match, &from, NULL), LS_OK);
     for (uint32_t slot = 0; slot < SEATS; slot++) {
-        ls_seat_generations generations = {.newest = slot == 0 ? 1 : 0,
-                                           .forgotten = LS_FORGOTTEN_GENERATIONS_MAX};
-        ls_match_restore_seat(match, slot, slot == 0 ? "somebody" : "", generations);
+        ls_restored_seat seat = {.name = slot == 0 ? "somebody" : "",
+                                 .generations = {.newest = slot == 0 ? 1 : 0,
+                                                 .forgotten = LS_FORGOTTEN_GENERATIONS_MAX}};
+        ls_match_restore_seat(match, slot, &seat);
     }
     ls_match_restore_end(match, virtual_match_server_ns(here.run));
     return here;
