@@ -45,28 +45,28 @@ static void measure_rtt(ls_downlink *link, uint64_t now_ns, const ls_inputs_head
 
 /* The newest packet counts, not the highest number: an acknowledgement that was altered on its way
  * is mended by the next one. A tick that is no longer held cannot be asked for again. */
-static void take_acknowledgement(ls_downlink *link, const ls_downlink_clock *clock, ls_tick next)
+static void take_acknowledgement(ls_downlink *link, const ls_match_context *match, ls_tick next)
 {
-    if (clock->next_close - next + 1 < LS_WINDOW_TICKS) {
+    if (match->log->next - next + 1 < LS_WINDOW_TICKS) {
         link->next = next;
     }
 }
 
-ls_link_arrival ls_downlink_take(ls_downlink *link, const ls_downlink_clock *clock,
+ls_link_arrival ls_downlink_take(ls_downlink *link, const ls_match_context *match,
                                  const ls_inputs_header *header, uint64_t sent_ns, int64_t stamp_ns)
 {
     ls_link_arrival arrival =
-        ls_link_meter_add(&link->uplink, header->sequence, stamp_ns, clock->now_ns);
+        ls_link_meter_add(&link->uplink, header->sequence, stamp_ns, match->arrived_ns);
     if (arrival == LS_LINK_REPEATED) {
         return arrival;
     }
-    measure_rtt(link, clock->now_ns, header, sent_ns);
+    measure_rtt(link, match->arrived_ns, header, sent_ns);
     if (header->has_health) {
         link->health = header->health;
         link->is_losing = ls_send_rate_is_lossy(link->is_losing, &header->health.downlink);
     }
     if (arrival == LS_LINK_NEWER) {
-        take_acknowledgement(link, clock, header->next);
+        take_acknowledgement(link, match, header->next);
     }
     return arrival;
 }
@@ -75,8 +75,9 @@ ls_link_arrival ls_downlink_take(ls_downlink *link, const ls_downlink_clock *clo
 
 /* Field by field: a struct that is made here and copied is read before its stores have drained,
  * which took longer than the rest of the packet. */
-void ls_downlink_header(ls_downlink *link, uint64_t now_ns, ls_ticks_header *header)
+void ls_downlink_header(ls_downlink *link, const ls_match_context *match, ls_ticks_header *header)
 {
+    uint64_t now_ns = match->now_ns;
     header->sequence = link->sequence++;
     header->first = link->next;
     header->hold = LS_HOLD_NONE;
@@ -90,39 +91,24 @@ void ls_downlink_header(ls_downlink *link, uint64_t now_ns, ls_ticks_header *hea
     }
 }
 
-/* Codes a tick against the tick before it, unless the peer does not have that. */
-static bool write_tick(ls_bit_stream *stream, const ls_downlink_ticks *ticks, ls_tick tick,
-                       bool is_alone)
-{
-    ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
-    ls_slot_input inputs[LS_PLAYERS_MAX];
-    if (tick > 0 && !is_alone) {
-        ls_status held = ls_input_buffer_tick(ticks->closed, tick - 1, before);
-        LS_ASSERT(held == LS_OK);
-    }
-    ls_status held = ls_input_buffer_tick(ticks->closed, tick, inputs);
-    LS_ASSERT(held == LS_OK);
-    return ls_ticks_write_tick(stream, ticks->slot_count, before, inputs);
-}
-
-ls_tick ls_downlink_write(ls_downlink *link, const ls_downlink_ticks *ticks,
+ls_tick ls_downlink_write(ls_downlink *link, const ls_tick_log *log, ls_tick end,
                           ls_ticks_header *header, ls_bit_stream *stream)
 {
     ls_ticks_header_bits(stream, header, 0);
     ls_tick tick = header->first;
-    for (; tick < ticks->end; tick++) {
-        const ls_coded_tick *coded = &ticks->coded[tick % LS_WINDOW_TICKS];
+    for (; tick < end; tick++) {
+        const ls_coded_tick *coded = &log->coded[tick % LS_WINDOW_TICKS];
         bool is_alone = tick == link->alone;
         bool is_written = coded->bits > 0 && (!is_alone || tick == 0)
                               ? ls_coded_tick_write(coded, stream)
-                              : write_tick(stream, ticks, tick, is_alone);
+                              : ls_tick_log_write_tick(log, tick, is_alone, stream);
         if (!is_written) {
             break;
         }
     }
     ls_tick_packet_write_end(stream);
     link->fitted_end = LS_MAX(tick, link->fitted_end);
-    link->delayed_end = tick < ticks->end ? ticks->end : link->delayed_end;
+    link->delayed_end = tick < end ? end : link->delayed_end;
     return tick;
 }
 
@@ -137,24 +123,15 @@ ls_tick ls_downlink_take_parts_end(ls_downlink *link, ls_tick first)
     return (is_getting_on ? first : link->next) + LS_TICK_PARTS_AHEAD;
 }
 
-bool ls_downlink_take_parts_due(ls_downlink *link, const ls_downlink_clock *clock, ls_tick tick)
+bool ls_downlink_take_parts_due(ls_downlink *link, const ls_match_context *match, ls_tick tick)
 {
     ls_downlink_parts *sent = &link->parts[tick % LS_TICK_PARTS_AHEAD];
-    uint64_t answer_ns = LS_MIN(2 * clock->dt_ns, ANSWER_MAX_NS);
+    uint64_t answer_ns = LS_MIN(2 * match->dt_ns, ANSWER_MAX_NS);
     bool was_sent = sent->tick == tick && sent->sent_ns != 0;
-    if (was_sent && clock->now_ns - sent->sent_ns < link->rtt_ns + answer_ns) {
+    if (was_sent && match->now_ns - sent->sent_ns < link->rtt_ns + answer_ns) {
         return false;
     }
     *sent = (ls_downlink_parts){
-        .tick = tick, .sent_ns = clock->now_ns, .is_repeated = was_sent || tick < link->fitted_end};
+        .tick = tick, .sent_ns = match->now_ns, .is_repeated = was_sent || tick < link->fitted_end};
     return true;
-}
-
-uint32_t ls_downlink_write_large_tick(const ls_downlink_ticks *ticks, ls_tick tick, bool is_alone,
-                                      uint8_t bytes[LS_TICK_BYTES_MAX])
-{
-    ls_bit_stream stream = ls_bit_writer(bytes, LS_TICK_BYTES_MAX);
-    bool is_written = write_tick(&stream, ticks, tick, is_alone);
-    LS_ASSERT(is_written);
-    return (uint32_t)ls_bits_size_bytes(&stream);
 }

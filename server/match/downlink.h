@@ -5,9 +5,8 @@
 #ifndef LOCKSTEP_SERVER_MATCH_DOWNLINK_H
 #define LOCKSTEP_SERVER_MATCH_DOWNLINK_H
 
-#include "lockstep/common/simulation/input_buffer.h"
-#include "lockstep/protocol/wire/coded_tick.h"
 #include "lockstep/protocol/wire/link_meter.h"
+#include "lockstep/server/match/tick_log.h"
 
 /* When a tick last went out in parts. */
 typedef struct ls_downlink_parts {
@@ -31,37 +30,20 @@ typedef struct ls_downlink {
     ls_downlink_parts parts[LS_TICK_PARTS_AHEAD]; /* tick t stands at t % LS_TICK_PARTS_AHEAD */
 } ls_downlink;
 
-/* The clock of the match as its links need it. */
-typedef struct ls_downlink_clock {
-    uint64_t now_ns;
-    uint64_t dt_ns;
-    uint64_t next_close_ns;       /* when tick `next_close` is due */
-    ls_tick next_close;           /* first tick that is not closed */
-    const uint64_t *closed_at_ns; /* ring of LS_WINDOW_TICKS */
-} ls_downlink_clock;
-
-/* The closed ticks that may be sent. */
-typedef struct ls_downlink_ticks {
-    const ls_input_buffer *closed;
-    const ls_coded_tick *coded; /* ring of LS_WINDOW_TICKS */
-    uint32_t slot_count;
-    ls_tick end; /* first tick that may not be sent yet; at most the first that is not closed */
-} ls_downlink_ticks;
-
 /* Takes what the header of an INPUTS says about the link. `sent_ns`: when tick header->next - 1
  * first went out if it then fitted into TICKS (0: not known); `stamp_ns`: when the packet's newest
  * content was due. A repetition changes nothing; a packet that was overtaken acknowledges nothing.
  */
-ls_link_arrival ls_downlink_take(ls_downlink *link, const ls_downlink_clock *clock,
+ls_link_arrival ls_downlink_take(ls_downlink *link, const ls_match_context *match,
                                  const ls_inputs_header *header, uint64_t sent_ns,
                                  int64_t stamp_ns);
 
 /* Fills in the header of the next TICKS, for a peer that has sent no input. */
-void ls_downlink_header(ls_downlink *link, uint64_t now_ns, ls_ticks_header *header);
+void ls_downlink_header(ls_downlink *link, const ls_match_context *match, ls_ticks_header *header);
 
-/* Writes TICKS: the header and the ticks from header->first on, as many as fit. Returns the first
- * tick that did not. */
-ls_tick ls_downlink_write(ls_downlink *link, const ls_downlink_ticks *ticks,
+/* Writes TICKS: the header and the ticks from header->first to before `end`, as many as fit.
+ * Returns the first tick that did not. */
+ls_tick ls_downlink_write(ls_downlink *link, const ls_tick_log *log, ls_tick end,
                           ls_ticks_header *header, ls_bit_stream *stream);
 
 /* Before which tick parts may go out in this turn, when TICKS has just carried the ticks before
@@ -69,11 +51,6 @@ ls_tick ls_downlink_write(ls_downlink *link, const ls_downlink_ticks *ticks,
 ls_tick ls_downlink_take_parts_end(ls_downlink *link, ls_tick first);
 
 /* Whether a tick that is not in TICKS has to go out in parts now; notes that it does. */
-bool ls_downlink_take_parts_due(ls_downlink *link, const ls_downlink_clock *clock, ls_tick tick);
-
-/* Writes a closed tick for sending in parts; `is_alone`: against empty inputs and not against the
- * tick before it. Returns the size. */
-uint32_t ls_downlink_write_large_tick(const ls_downlink_ticks *ticks, ls_tick tick, bool is_alone,
-                                      uint8_t bytes[LS_TICK_BYTES_MAX]);
+bool ls_downlink_take_parts_due(ls_downlink *link, const ls_match_context *match, ls_tick tick);
 
 #endif

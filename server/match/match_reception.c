@@ -154,13 +154,11 @@ static ls_status take_inputs(ls_match_context *match, uint32_t slot, const uint8
                              size_t size)
 {
     ls_player_link *link = &match->links[slot];
-    ls_downlink_clock clock = ls_tick_log_clock(match->log, match->arrived_ns);
     ls_inputs_header header = {0};
     ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_status status = ls_peer_link_read_header(&link->peer, match->log, &stream, &header);
     if (status == LS_OK) {
-        status =
-            ls_player_link_read_inputs(link, &clock, &header, &stream, &match->incoming.cursor);
+        status = ls_player_link_read_inputs(link, match, &header, &stream, &match->incoming.cursor);
     }
     if (status != LS_OK) {
         return status;

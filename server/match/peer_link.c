@@ -93,13 +93,12 @@ static uint32_t send_tick(const ls_match_context *match, ls_peer_id peer, ls_tic
 size_t ls_peer_link_send_parts(ls_peer_link *link, const ls_match_context *match, ls_peer_id peer,
                                ls_tick first, ls_tick end)
 {
-    ls_downlink_clock clock = ls_tick_log_clock(match->log, match->now_ns);
     ls_downlink *downlink = &link->downlink;
     ls_tick parts_end = ls_downlink_take_parts_end(downlink, first);
     uint32_t sent = 0;
     size_t bytes = 0;
     for (ls_tick tick = first; tick < end && tick < parts_end && sent < PARTS_PER_TURN; tick++) {
-        if (ls_downlink_take_parts_due(downlink, &clock, tick)) {
+        if (ls_downlink_take_parts_due(downlink, match, tick)) {
             sent += send_tick(match, peer, tick, tick == downlink->alone, &bytes);
         }
     }

@@ -6,9 +6,8 @@
 #define LOCKSTEP_SERVER_MATCH_PEER_LINK_H
 
 #include "lockstep/protocol/blob/blob_sender.h"
-#include "lockstep/server/match/match_context.h"
+#include "lockstep/server/match/downlink.h"
 #include "lockstep/server/match/outbox.h"
-#include "lockstep/server/match/tick_log.h"
 
 /* Of a packet, below it: IPv4, UDP, ENet. */
 enum {

@@ -72,26 +72,26 @@ void ls_player_link_join(ls_player_link *link, ls_tick first, bool is_keyframe, 
 }
 
 /* How long before its closing an input that arrives now came; negative: after it. */
-static int64_t slack_ns_of(const ls_downlink_clock *clock, ls_tick tick)
+static int64_t slack_ns_of(const ls_match_context *match, ls_tick tick)
 {
-    if (tick < clock->next_close) {
-        return (int64_t)(clock->closed_at_ns[tick % LS_WINDOW_TICKS] - clock->now_ns);
+    if (tick < match->log->next) {
+        return (int64_t)(match->log->closed_at_ns[tick % LS_WINDOW_TICKS] - match->arrived_ns);
     }
-    uint64_t due_ns = clock->next_close_ns + (tick - clock->next_close) * clock->dt_ns;
-    return (int64_t)(due_ns - clock->now_ns);
+    uint64_t due_ns = match->log->next_due_ns + (tick - match->log->next) * match->dt_ns;
+    return (int64_t)(due_ns - match->arrived_ns);
 }
 
-static void store_input(ls_player_link *link, const ls_downlink_clock *clock, ls_tick tick,
+static void store_input(ls_player_link *link, const ls_match_context *match, ls_tick tick,
                         const ls_slot_input *input)
 {
     ls_status stored = ls_input_buffer_put(link->received, tick, 0, input->bytes, input->size, 0);
     if (stored != LS_OK) {
         return; /* a repetition, or too old to keep */
     }
-    if (tick < clock->next_close && !LS_FAULT(LATE_INPUT_UNREPORTED)) {
+    if (tick < match->log->next && !LS_FAULT(LATE_INPUT_UNREPORTED)) {
         link->figures.inputs_late++;
     }
-    link->figures.slack_ns = slack_ns_of(clock, tick);
+    link->figures.slack_ns = slack_ns_of(match, tick);
     ls_lag_meter_add_arrival(&link->figures.lag.meter, link->figures.slack_ns);
     int32_t slack = ls_slack_from_ns(link->figures.slack_ns);
     if (link->slack == LS_SLACK_NONE || slack < link->slack) {
@@ -100,7 +100,7 @@ static void store_input(ls_player_link *link, const ls_downlink_clock *clock, ls
     if (!link->has_newest || tick > link->newest) {
         link->newest = tick;
         link->has_newest = true;
-        link->newest_arrival_ns = clock->now_ns;
+        link->newest_arrival_ns = match->arrived_ns;
         link->is_arrival_reported = false;
     }
 }
@@ -117,19 +117,19 @@ static void advance_wanted(ls_player_link *link, ls_tick next_close)
 
 /* Goes through the packet's inputs; stores them only when asked to. *end is the tick behind them.
  */
-static ls_status walk_inputs(ls_player_link *link, const ls_downlink_clock *clock,
+static ls_status walk_inputs(ls_player_link *link, const ls_match_context *match,
                              ls_bit_stream *stream, const ls_inputs_header *header,
                              ls_tick_cursor *cursor, bool is_storing, ls_tick *end)
 {
     ls_tick tick = header->first;
     ls_slot_input input;
     while (ls_inputs_read_tick(stream, cursor)) {
-        if (tick >= clock->next_close && tick - clock->next_close >= LS_LEAD_TICKS_MAX) {
+        if (tick >= match->log->next && tick - match->log->next >= LS_LEAD_TICKS_MAX) {
             return LS_FUTURE;
         }
         if (is_storing) {
             ls_tick_cursor_inputs(cursor, &input);
-            store_input(link, clock, tick, &input);
+            store_input(link, match, tick, &input);
         }
         tick++;
     }
@@ -137,15 +137,16 @@ static ls_status walk_inputs(ls_player_link *link, const ls_downlink_clock *cloc
     return ls_bits_is_complete(stream) ? LS_OK : LS_MALFORMED;
 }
 
-static void take_header(ls_player_link *link, const ls_downlink_clock *clock,
+static void take_header(ls_player_link *link, const ls_match_context *match,
                         const ls_inputs_header *header, ls_tick end)
 {
     /* Ticks that were closed before the player joined were not sent to it then. */
     bool is_fresh = header->next > link->joined_at;
-    uint64_t sent_ns = is_fresh ? clock->closed_at_ns[(header->next - 1) % LS_WINDOW_TICKS] : 0;
-    int64_t stamp_ns = (int64_t)(end * clock->dt_ns);
+    uint64_t sent_ns =
+        is_fresh ? match->log->closed_at_ns[(header->next - 1) % LS_WINDOW_TICKS] : 0;
+    int64_t stamp_ns = (int64_t)(end * match->dt_ns);
     ls_link_arrival arrival =
-        ls_downlink_take(&link->peer.downlink, clock, header, sent_ns, stamp_ns);
+        ls_downlink_take(&link->peer.downlink, match, header, sent_ns, stamp_ns);
     if (arrival != LS_LINK_REPEATED && header->has_health) {
         ls_lag_meter_add_health(&link->figures.lag.meter, &header->health);
     }
@@ -164,14 +165,14 @@ static ls_status give_up_base(ls_player_link *link, ls_tick first, ls_status sta
     return is_known ? LS_STALE : status;
 }
 
-ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_downlink_clock *clock,
+ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_match_context *match,
                                      const ls_inputs_header *header, ls_bit_stream *stream,
                                      ls_tick_cursor *cursor)
 {
-    if (header->next > clock->next_close) {
+    if (header->next > match->log->next) {
         return LS_MALFORMED; /* acknowledges what was never sent */
     }
-    if (header->first > clock->next_close + LS_LEAD_TICKS_MAX) {
+    if (header->first > match->log->next + LS_LEAD_TICKS_MAX) {
         return LS_FUTURE;
     }
     ls_slot_input base = {0};
@@ -186,17 +187,17 @@ ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_downlink_clo
     ls_tick_cursor_start(cursor, 1, link->input_bytes_max, known_base);
     ls_tick end = 0;
     size_t first_bit = stream->position_bits;
-    ls_status status = walk_inputs(link, clock, stream, header, cursor, false, &end);
+    ls_status status = walk_inputs(link, match, stream, header, cursor, false, &end);
     if (status != LS_OK) {
         return header->has_base ? give_up_base(link, header->first, status) : status;
     }
     stream->position_bits = first_bit;
     ls_tick_cursor_start(cursor, 1, link->input_bytes_max, known_base);
-    status = walk_inputs(link, clock, stream, header, cursor, true, &end);
+    status = walk_inputs(link, match, stream, header, cursor, true, &end);
     LS_ASSERT(status == LS_OK);
-    take_header(link, clock, header, end);
-    advance_wanted(link, clock->next_close);
-    link->peer.heard_ns = clock->now_ns;
+    take_header(link, match, header, end);
+    advance_wanted(link, match->log->next);
+    link->peer.heard_ns = match->arrived_ns;
     return LS_OK;
 }
 
@@ -224,29 +225,28 @@ ls_slot_input ls_player_link_close_input(ls_player_link *link, ls_tick tick,
     return input;
 }
 
-static void fill_header(ls_player_link *link, const ls_downlink_clock *clock,
+static void fill_header(ls_player_link *link, const ls_match_context *match,
                         ls_ticks_header *header)
 {
-    ls_downlink_header(&link->peer.downlink, clock->now_ns, header);
+    ls_downlink_header(&link->peer.downlink, match, header);
     header->wanted = link->wanted;
     header->slack = link->slack;
     header->has_base = link->wanted > 0 && link->wanted != link->unread &&
                        ls_input_buffer_has(link->received, link->wanted - 1, 0);
     if (link->has_newest && link->newest + 1 == link->wanted && !link->is_arrival_reported) {
-        header->hold = ls_hold_from_ns(clock->now_ns - link->newest_arrival_ns);
+        header->hold = ls_hold_from_ns(match->now_ns - link->newest_arrival_ns);
         link->is_arrival_reported = true;
     }
     link->slack = LS_SLACK_NONE;
 }
 
-size_t ls_player_link_write_ticks(ls_player_link *link, const ls_downlink_clock *clock,
-                                  const ls_downlink_ticks *ticks,
-                                  uint8_t bytes[LS_PACKET_BYTES_MAX], ls_tick *end)
+size_t ls_player_link_write_ticks(ls_player_link *link, const ls_match_context *match, ls_tick *end,
+                                  uint8_t bytes[LS_PACKET_BYTES_MAX])
 {
     ls_bit_stream stream = ls_bit_writer(bytes, LS_PACKET_BYTES_MAX);
     ls_ticks_header header;
-    fill_header(link, clock, &header);
-    *end = ls_downlink_write(&link->peer.downlink, ticks, &header, &stream);
+    fill_header(link, match, &header);
+    *end = ls_downlink_write(&link->peer.downlink, match->log, *end, &header, &stream);
     return ls_bits_size_bytes(&stream);
 }
 

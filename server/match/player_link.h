@@ -63,7 +63,7 @@ void ls_player_link_pass_tick(ls_player_link *link, ls_tick tick);
 /* Goes through the inputs behind a header that has been read from `stream`, to their end, then
  * stores what is new. MALFORMED, STALE or FUTURE change nothing but that the base, if there is one,
  * is not offered again as one. `cursor` is working memory. */
-ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_downlink_clock *clock,
+ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_match_context *match,
                                      const ls_inputs_header *header, ls_bit_stream *stream,
                                      ls_tick_cursor *cursor);
 
@@ -72,11 +72,10 @@ ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_downlink_clo
 ls_slot_input ls_player_link_close_input(ls_player_link *link, ls_tick tick,
                                          const ls_slot_input *before, bool *is_on_time);
 
-/* Writes TICKS: the closed ticks from the downlink's next on, as many as fit. Returns the size;
- * *end is the first closed tick that did not. */
-size_t ls_player_link_write_ticks(ls_player_link *link, const ls_downlink_clock *clock,
-                                  const ls_downlink_ticks *ticks,
-                                  uint8_t bytes[LS_PACKET_BYTES_MAX], ls_tick *end);
+/* Writes TICKS: the closed ticks from the downlink's next to before *end, as many as fit. Returns
+ * the size; *end becomes the first tick that did not. */
+size_t ls_player_link_write_ticks(ls_player_link *link, const ls_match_context *match, ls_tick *end,
+                                  uint8_t bytes[LS_PACKET_BYTES_MAX]);
 
 /* Asks for the memory that the next tick will need, in two steps. */
 void ls_player_link_prefetch(const ls_player_link *link);

@@ -244,23 +244,22 @@ static void send_ticks(ls_spectators *spectators, ls_spectator *spectator)
 {
     uint64_t now_ns = spectators->match->now_ns;
     ls_downlink *downlink = &spectator->link.downlink;
-    ls_downlink_ticks ticks = ls_tick_log_ticks(spectators->match->log);
-    ls_tick end = shown_end(spectators);
-    ticks.end = LS_MAX(end, downlink->next);
-    if (ticks.end > spectator->sent_end) {
-        spectator->sent_end = ticks.end;
+    ls_tick shown = shown_end(spectators);
+    ls_tick end = LS_MAX(shown, downlink->next);
+    if (end > spectator->sent_end) {
+        spectator->sent_end = end;
         spectator->sent_end_ns = now_ns;
     }
     ls_bit_stream stream =
         ls_bit_writer(ls_outbox_packet(spectators->match->outbox), LS_PACKET_BYTES_MAX);
     ls_ticks_header header;
-    ls_downlink_header(downlink, now_ns, &header);
-    ls_tick rest = ls_downlink_write(downlink, &ticks, &header, &stream);
+    ls_downlink_header(downlink, spectators->match, &header);
+    ls_tick rest = ls_downlink_write(downlink, spectators->match->log, end, &header, &stream);
     size_t size = ls_bits_size_bytes(&stream);
     ls_outbox_send_packet(spectators->match->outbox, spectator->peer, size);
     size += LS_PEER_LINK_HEADER_BYTES;
-    size += ls_peer_link_send_parts(&spectator->link, spectators->match, spectator->peer, rest,
-                                    ticks.end);
+    size +=
+        ls_peer_link_send_parts(&spectator->link, spectators->match, spectator->peer, rest, end);
     ls_send_budget_spend(&spectators->budget, size);
     spectator->sent_ns = now_ns;
     spectator->link.packets = 0;
@@ -471,11 +470,10 @@ static ls_status take_inputs(ls_spectators *spectators, ls_spectator *spectator,
     if (spectator->state < LS_SPECTATOR_JOINING) {
         return LS_OK; /* a sign of life */
     }
-    ls_downlink_clock clock = ls_tick_log_clock(match->log, match->arrived_ns);
     uint64_t sent_ns = header.next == spectator->sent_end ? spectator->sent_end_ns : 0;
-    int64_t stamp_ns = (int64_t)(header.next * clock.dt_ns);
+    int64_t stamp_ns = (int64_t)(header.next * match->dt_ns);
     ls_link_arrival arrival =
-        ls_downlink_take(&spectator->link.downlink, &clock, &header, sent_ns, stamp_ns);
+        ls_downlink_take(&spectator->link.downlink, match, &header, sent_ns, stamp_ns);
     if (arrival != LS_LINK_NEWER || spectator->state != LS_SPECTATOR_SEES) {
         return LS_OK;
     }

@@ -164,7 +164,7 @@ ls_offer *ls_handover_begin_offer(const ls_match_context *match)
 ls_join *ls_handover_begin_join(const ls_match_context *match, ls_join_source source)
 {
     ls_join *join = &ls_outbox_message(match->outbox, LS_MESSAGE_JOIN)->body.join;
-    uint64_t next_close_ns = ls_tick_log_clock(match->log, match->now_ns).next_close_ns;
+    uint64_t next_close_ns = match->log->next_due_ns;
     memset(join, 0, sizeof *join);
     join->source = source;
     join->next_close = match->log->next;

@@ -64,7 +64,6 @@ ls_status ls_tick_log_create(const ls_match_context *match, ls_tick_log **out, l
     log->allocator = match->allocator;
     log->players = config->sim.players;
     log->input_bytes_max = config->simulation->input_bytes_max;
-    log->dt_ns = match->dt_ns;
     log->next_due_ns = match->dt_ns;
     *out = log;
     return create_parts(log, config, why);
@@ -232,12 +231,28 @@ ls_state_copy ls_tick_log_live(const ls_tick_log *log)
 
 /* ---- sending ---- */
 
+bool ls_tick_log_write_tick(const ls_tick_log *log, ls_tick tick, bool is_keyframe,
+                            ls_bit_stream *stream)
+{
+    ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
+    ls_slot_input inputs[LS_PLAYERS_MAX];
+    if (tick > 0 && !is_keyframe) {
+        ls_status held = ls_input_buffer_tick(log->closed, tick - 1, before);
+        LS_ASSERT(held == LS_OK);
+    }
+    ls_status held = ls_input_buffer_tick(log->closed, tick, inputs);
+    LS_ASSERT(held == LS_OK);
+    return ls_ticks_write_tick(stream, log->players, before, inputs);
+}
+
 uint32_t ls_tick_log_large_tick(ls_tick_log *log, ls_tick tick, bool is_keyframe,
                                 const uint8_t **bytes)
 {
     if (log->large_bytes == 0 || log->large_tick != tick || log->is_large_keyframe != is_keyframe) {
-        ls_downlink_ticks ticks = ls_tick_log_ticks(log);
-        log->large_bytes = ls_downlink_write_large_tick(&ticks, tick, is_keyframe, log->large);
+        ls_bit_stream stream = ls_bit_writer(log->large, sizeof log->large);
+        bool is_written = ls_tick_log_write_tick(log, tick, is_keyframe, &stream);
+        LS_ASSERT(is_written);
+        log->large_bytes = (uint32_t)ls_bits_size_bytes(&stream);
         log->large_tick = tick;
         log->is_large_keyframe = is_keyframe;
     }

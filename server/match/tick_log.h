@@ -6,8 +6,9 @@
 #define LOCKSTEP_SERVER_MATCH_TICK_LOG_H
 
 #include "lockstep/common/diagnosis/replay_window.h"
+#include "lockstep/common/simulation/input_buffer.h"
+#include "lockstep/protocol/wire/coded_tick.h"
 #include "lockstep/server/match/aged_state.h"
-#include "lockstep/server/match/downlink.h"
 #include "lockstep/server/match/hash_record.h"
 #include "lockstep/server/match/match_context.h"
 
@@ -17,8 +18,7 @@ typedef struct ls_tick_log {
     ls_tick next; /* the first tick that is not closed */
     uint32_t players;
     uint32_t input_bytes_max;
-    uint64_t closed_ns; /* when the newest one was; 0: none was */
-    uint64_t dt_ns;
+    uint64_t closed_ns;   /* when the newest one was; 0: none was */
     uint64_t next_due_ns; /* when tick `next` is due, as tick_closer says */
     ls_sim_instance *instance;
     ls_input_buffer *closed;
@@ -75,25 +75,13 @@ ls_state_copy ls_tick_log_live(const ls_tick_log *log);
 
 /* ---- sending ---- */
 
-static inline ls_downlink_ticks ls_tick_log_ticks(const ls_tick_log *log)
-{
-    return (ls_downlink_ticks){
-        .closed = log->closed, .coded = log->coded, .slot_count = log->players, .end = log->next};
-}
+/* Codes a held tick; `is_keyframe`: against empty inputs, and not against the tick before it. False
+ * when it does not fit. */
+bool ls_tick_log_write_tick(const ls_tick_log *log, ls_tick tick, bool is_keyframe,
+                            ls_bit_stream *stream);
 
-/* The clock of the match as its links need it. */
-static inline ls_downlink_clock ls_tick_log_clock(const ls_tick_log *log, uint64_t now_ns)
-{
-    return (ls_downlink_clock){.now_ns = now_ns,
-                               .dt_ns = log->dt_ns,
-                               .next_close_ns = log->next_due_ns,
-                               .next_close = log->next,
-                               .closed_at_ns = log->closed_at_ns};
-}
-
-/* A held tick as it is sent in parts; `is_keyframe`: coded against empty inputs. Coded once for all
- * peers that are sent it one after another. Returns the size; the bytes are borrowed until the next
- * call. */
+/* A held tick as it is sent in parts, coded once for all peers that are sent it one after another.
+ * Returns the size; the bytes are borrowed until the next call. */
 uint32_t ls_tick_log_large_tick(ls_tick_log *log, ls_tick tick, bool is_keyframe,
                                 const uint8_t **bytes);
 

@@ -5,17 +5,12 @@
 #define RESEND_NS (UINT64_C(100) * LS_NS_PER_MS) /* heartbeat once ticks are closed */
 
 /* Returns the first closed tick that did not fit. */
-static ls_tick send_packet(const ls_match_context *match, uint32_t slot,
-                           const ls_downlink_clock *clock)
+static ls_tick send_packet(const ls_match_context *match, uint32_t slot)
 {
     ls_player_link *link = &match->links[slot];
-    ls_downlink_ticks ticks = ls_tick_log_ticks(match->log);
-    if (!ls_seat_table_follows(match->seats, slot)) {
-        ticks.end = link->peer.downlink.next;
-    }
-    ls_tick end = 0;
-    size_t size =
-        ls_player_link_write_ticks(link, clock, &ticks, ls_outbox_packet(match->outbox), &end);
+    bool follows = ls_seat_table_follows(match->seats, slot);
+    ls_tick end = follows ? match->log->next : link->peer.downlink.next;
+    size_t size = ls_player_link_write_ticks(link, match, &end, ls_outbox_packet(match->outbox));
     ls_outbox_send_packet(match->outbox, match->seats->peers[slot], size);
     return end;
 }
@@ -40,7 +35,6 @@ static bool is_sent_twice(const ls_match_context *match, uint32_t slot)
 
 static void send_all(ls_match_context *match)
 {
-    ls_downlink_clock clock = ls_tick_log_clock(match->log, match->now_ns);
     ls_tick next = match->log->next;
     match->sent.sent_ns = match->now_ns;
     match->sent.end = next;
@@ -51,7 +45,7 @@ static void send_all(ls_match_context *match)
         if (!ls_seat_table_is_taken(match->seats, slot)) {
             continue;
         }
-        ls_tick end = send_packet(match, slot, &clock);
+        ls_tick end = send_packet(match, slot);
         if (ls_seat_table_follows(match->seats, slot)) {
             ls_peer_link_send_parts(link, match, match->seats->peers[slot], end, next);
         }
@@ -64,11 +58,10 @@ static void send_all(ls_match_context *match)
 /* The second TICKS between two ticks, to players that lose many and lack something. */
 static void send_again(ls_match_context *match)
 {
-    ls_downlink_clock clock = ls_tick_log_clock(match->log, match->now_ns);
     match->sent.again_ns = 0;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         if (is_sent_twice(match, slot)) {
-            send_packet(match, slot, &clock);
+            send_packet(match, slot);
         }
     }
 }

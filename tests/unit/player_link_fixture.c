@@ -7,10 +7,10 @@ void open_table(void)
     memset(&here, 0, sizeof here);
     cr_assert_eq(ls_player_link_init(&here.link, INPUT_BYTES, ls_allocator_heap()), LS_OK);
     ls_lag_meter_init(&here.link.figures.lag.meter, DT_NS);
-    here.clock = (ls_downlink_clock){.now_ns = LS_NS_PER_SECOND,
-                                     .dt_ns = DT_NS,
-                                     .next_close_ns = LS_NS_PER_SECOND + DT_NS,
-                                     .closed_at_ns = here.closed_at_ns};
+    here.match.now_ns = LS_NS_PER_SECOND;
+    here.match.dt_ns = DT_NS;
+    here.match.log = &here.log;
+    here.log.next_due_ns = LS_NS_PER_SECOND + DT_NS;
 }
 
 void close_table(void)
@@ -22,14 +22,14 @@ uint32_t close_to(ls_tick tick)
 {
     static const ls_slot_input nothing;
     uint32_t on_time = 0;
-    while (here.clock.next_close < tick) {
+    while (here.log.next < tick) {
         bool is_on_time = false;
-        here.clock.now_ns = here.clock.next_close_ns;
-        here.closed_at_ns[here.clock.next_close % LS_WINDOW_TICKS] = here.clock.now_ns;
-        ls_player_link_close_input(&here.link, here.clock.next_close, &nothing, &is_on_time);
+        here.match.now_ns = here.log.next_due_ns;
+        here.log.closed_at_ns[here.log.next % LS_WINDOW_TICKS] = here.match.now_ns;
+        ls_player_link_close_input(&here.link, here.log.next, &nothing, &is_on_time);
         on_time += is_on_time;
-        here.clock.next_close++;
-        here.clock.next_close_ns += DT_NS;
+        here.log.next++;
+        here.log.next_due_ns += DT_NS;
     }
     return on_time;
 }
@@ -70,7 +70,8 @@ ls_status receive(const packet *sent, size_t size)
     if (stream.is_failed) {
         return LS_MALFORMED; /* as the match does before it asks the seat */
     }
-    return ls_player_link_read_inputs(&here.link, &here.clock, &header, &stream, &here.cursor);
+    here.match.arrived_ns = here.match.now_ns;
+    return ls_player_link_read_inputs(&here.link, &here.match, &header, &stream, &here.cursor);
 }
 
 ls_status take(ls_inputs_header header, uint32_t count)

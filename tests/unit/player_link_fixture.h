@@ -16,11 +16,11 @@ enum {
 
 #define DT_NS (20 * LS_NS_PER_MS)
 
-/* One player link at a server that has closed `next_close` ticks, one every DT_NS. */
+/* One player link at a server that has closed `log.next` ticks, one every DT_NS. */
 typedef struct player_link_fixture {
     ls_player_link link;
-    ls_downlink_clock clock;
-    uint64_t closed_at_ns[LS_WINDOW_TICKS];
+    ls_match_context match; /* of which a link needs the clock and the log */
+    ls_tick_log log;
     ls_tick_cursor cursor;
     uint32_t sequence; /* of the next packet */
 } player_link_fixture;

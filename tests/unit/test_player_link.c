@@ -32,7 +32,7 @@ Test(player_link, a_link_stores_inputs_and_wants_the_next)
     expect_stored(0, 5);
     cr_assert_eq(here.link.wanted, 5);
     cr_assert_eq(here.link.newest, 4);
-    cr_assert_eq(here.link.peer.heard_ns, here.clock.now_ns);
+    cr_assert_eq(here.link.peer.heard_ns, here.match.now_ns);
     cr_assert_eq(take((ls_inputs_header){.first = 5, .has_base = true}, 3), LS_OK);
     expect_stored(0, 8);
     cr_assert_eq(here.link.wanted, 8);
@@ -54,7 +54,7 @@ Test(player_link, the_first_input_of_a_tick_counts)
         cr_assert(ls_inputs_write_tick(&stream, &before, &input));
     }
     ls_tick_packet_write_end(&stream);
-    here.clock.now_ns += 5;
+    here.match.now_ns += 5;
     cr_assert_eq(receive(&other, ls_bits_size_bytes(&stream)), LS_OK);
     expect_stored(2, 5);
     cr_assert_eq(here.link.newest_arrival_ns, arrival_ns, "a repetition is no arrival");
@@ -85,7 +85,7 @@ Test(player_link, a_base_must_be_known)
     ls_inputs_header header = {.first = 0, .has_base = true};
     ls_bit_stream stream = ls_bit_reader(sent.bytes, sent.size);
     cr_assert_eq(
-        ls_player_link_read_inputs(&here.link, &here.clock, &header, &stream, &here.cursor),
+        ls_player_link_read_inputs(&here.link, &here.match, &header, &stream, &here.cursor),
         LS_STALE);
     close_to(600);
     cr_assert_eq(take((ls_inputs_header){.first = 600}, 1), LS_OK);
@@ -121,9 +121,8 @@ static bool is_base_offered(void)
 {
     ls_tick end = 0;
     ls_ticks_header header = {0};
-    ls_downlink_ticks none = {.end = 0};
     packet sent;
-    sent.size = ls_player_link_write_ticks(&here.link, &here.clock, &none, sent.bytes, &end);
+    sent.size = ls_player_link_write_ticks(&here.link, &here.match, &end, sent.bytes);
     ls_bit_stream stream = ls_bit_reader(sent.bytes, sent.size);
     ls_ticks_header_bits(&stream, &header, 0);
     cr_assert_eq(header.wanted, here.link.wanted);
@@ -224,7 +223,7 @@ Test(player_link, every_truncation_changes_nothing)
 {
     close_to(40);
     cr_assert_eq(take((ls_inputs_header){.next = 30, .chain_tick = 30, .first = 40}, 20), LS_OK);
-    here.clock.now_ns += 7;
+    here.match.now_ns += 7;
     packet sent = write_inputs(
         (ls_inputs_header){.next = 35, .chain_tick = 30, .first = 60, .has_base = true}, 100);
     ls_player_link before = here.link;
@@ -311,7 +310,7 @@ Test(player_link, slack_is_the_least_time_to_closing_since_the_last_ticks)
 {
     cr_assert_eq(here.link.slack, LS_SLACK_NONE);
     close_to(10);
-    here.clock.now_ns += 5 * LS_NS_PER_MS;
+    here.match.now_ns += 5 * LS_NS_PER_MS;
     /* Tick 10 closes in 15 ms, tick 13 in 75 ms. */
     cr_assert_eq(take((ls_inputs_header){.first = 13}, 1), LS_OK);
     cr_assert_eq(here.link.slack, 75 * 4);

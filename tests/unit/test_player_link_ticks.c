@@ -7,7 +7,6 @@ enum {
 };
 
 static ls_downlink *const downlink = &here.link.peer.downlink;
-static ls_coded_tick coded_ticks[LS_WINDOW_TICKS];
 static ls_input_buffer *closed;
 static packet sent; /* the newest */
 
@@ -22,13 +21,13 @@ static void code_tick(ls_tick tick)
 {
     ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
     ls_slot_input inputs[LS_PLAYERS_MAX];
-    coded_ticks[tick % LS_WINDOW_TICKS].bits = 0;
+    here.log.coded[tick % LS_WINDOW_TICKS].bits = 0;
     if (tick % 2 == 0) {
         return;
     }
     cr_assert_eq(ls_input_buffer_tick(closed, tick - 1, before), LS_OK);
     cr_assert_eq(ls_input_buffer_tick(closed, tick, inputs), LS_OK);
-    ls_coded_tick_make(&coded_ticks[tick % LS_WINDOW_TICKS], SLOTS, before, inputs);
+    ls_coded_tick_make(&here.log.coded[tick % LS_WINDOW_TICKS], SLOTS, before, inputs);
 }
 
 static void make_closed(ls_tick end, uint32_t size)
@@ -46,7 +45,9 @@ static void make_closed(ls_tick end, uint32_t size)
         }
         code_tick(tick);
     }
-    here.clock.next_close = end;
+    here.log.closed = closed;
+    here.log.players = SLOTS;
+    here.log.next = end;
 }
 
 /* Reads TICKS as a client does that has every tick before `next`; returns the tick behind. */
@@ -73,19 +74,12 @@ static ls_tick read_ticks(ls_ticks_header *header)
     return tick;
 }
 
-static ls_downlink_ticks ticks_of(void)
-{
-    return (ls_downlink_ticks){
-        .closed = closed, .coded = coded_ticks, .slot_count = SLOTS, .end = here.clock.next_close};
-}
-
 /* True when not even the first tick fits. */
 static bool write_packet(void)
 {
-    ls_tick end = 0;
-    ls_downlink_ticks ticks = ticks_of();
-    sent.size = ls_player_link_write_ticks(&here.link, &here.clock, &ticks, sent.bytes, &end);
-    return end == downlink->next && end < here.clock.next_close;
+    ls_tick end = here.log.next;
+    sent.size = ls_player_link_write_ticks(&here.link, &here.match, &end, sent.bytes);
+    return end == downlink->next && end < here.log.next;
 }
 
 /* TICKS go out and are read. */
@@ -135,7 +129,6 @@ Test(player_link_ticks, ticks_carry_as_many_as_fit_and_go_on_from_there)
 
 Test(player_link_ticks, a_tick_too_large_for_a_packet_asks_for_parts)
 {
-    static uint8_t whole[LS_TICK_BYTES_MAX];
     static ls_tick_cursor cursor;
     ls_ticks_header header = {0};
     ls_slot_input before[LS_PLAYERS_MAX];
@@ -143,8 +136,8 @@ Test(player_link_ticks, a_tick_too_large_for_a_packet_asks_for_parts)
     downlink->next = 3;
     cr_assert(write_packet());
     cr_assert_eq(read_ticks(&header), 3, "TICKS carries none");
-    ls_downlink_ticks ticks = ticks_of();
-    uint32_t size = ls_downlink_write_large_tick(&ticks, downlink->next, false, whole);
+    const uint8_t *whole = NULL;
+    uint32_t size = ls_tick_log_large_tick(&here.log, downlink->next, false, &whole);
     cr_assert_gt(size, LS_PACKET_BYTES_MAX);
     ls_bit_stream stream = ls_bit_reader(whole, size);
     cr_assert_eq(ls_input_buffer_tick(closed, 2, before), LS_OK);
@@ -184,7 +177,7 @@ Test(player_link_ticks, ticks_acknowledge_inputs_and_report_their_slack_once)
 {
     make_closed(0, 0);
     cr_assert_eq(take((ls_inputs_header){.first = 0}, 3), LS_OK);
-    here.clock.now_ns += 2 * LS_NS_PER_MS;
+    here.match.now_ns += 2 * LS_NS_PER_MS;
     ls_ticks_header header = send_ticks();
     cr_assert_eq(header.wanted, 3);
     cr_assert(header.has_base);
@@ -202,7 +195,7 @@ Test(player_link_ticks, the_uplink_is_reported_to_the_client_once_a_second)
     make_closed(0, 0);
     uint32_t told = 0;
     for (uint32_t i = 0; i < 100; i++) {
-        here.clock.now_ns += 50 * LS_NS_PER_MS;
+        here.match.now_ns += 50 * LS_NS_PER_MS;
         if (i >= 20) {
             cr_assert_eq(take((ls_inputs_header){.first = 0}, 1), LS_OK);
         }
@@ -243,19 +236,19 @@ Test(player_link_ticks, a_closed_tick_without_an_input_is_no_base)
 
 Test(player_link_ticks, parts_go_out_at_once_and_again_after_a_round_trip)
 {
-    here.clock.now_ns = LS_NS_PER_SECOND;
-    cr_assert(ls_downlink_take_parts_due(downlink, &here.clock, 5));
-    cr_assert(ls_downlink_take_parts_due(downlink, &here.clock, 6), "each tick for itself");
-    cr_assert_not(ls_downlink_take_parts_due(downlink, &here.clock, 5));
-    here.clock.now_ns += 2 * here.clock.dt_ns;
-    cr_assert(ls_downlink_take_parts_due(downlink, &here.clock, 5));
-    downlink->rtt_ns = 20 * here.clock.dt_ns;
-    here.clock.now_ns += 22 * here.clock.dt_ns - 1;
-    cr_assert_not(ls_downlink_take_parts_due(downlink, &here.clock, 5));
-    here.clock.now_ns += 1;
-    cr_assert(ls_downlink_take_parts_due(downlink, &here.clock, 5));
-    cr_assert(ls_downlink_take_parts_due(downlink, &here.clock, 5 + LS_TICK_PARTS_AHEAD));
-    cr_assert(ls_downlink_take_parts_due(downlink, &here.clock, 5),
+    here.match.now_ns = LS_NS_PER_SECOND;
+    cr_assert(ls_downlink_take_parts_due(downlink, &here.match, 5));
+    cr_assert(ls_downlink_take_parts_due(downlink, &here.match, 6), "each tick for itself");
+    cr_assert_not(ls_downlink_take_parts_due(downlink, &here.match, 5));
+    here.match.now_ns += 2 * here.match.dt_ns;
+    cr_assert(ls_downlink_take_parts_due(downlink, &here.match, 5));
+    downlink->rtt_ns = 20 * here.match.dt_ns;
+    here.match.now_ns += 22 * here.match.dt_ns - 1;
+    cr_assert_not(ls_downlink_take_parts_due(downlink, &here.match, 5));
+    here.match.now_ns += 1;
+    cr_assert(ls_downlink_take_parts_due(downlink, &here.match, 5));
+    cr_assert(ls_downlink_take_parts_due(downlink, &here.match, 5 + LS_TICK_PARTS_AHEAD));
+    cr_assert(ls_downlink_take_parts_due(downlink, &here.match, 5),
               "the place was another's since");
 }
 
@@ -276,15 +269,15 @@ Test(player_link_ticks, parts_go_on_behind_ticks_while_the_client_gets_on)
 Test(player_link_ticks, the_round_trip_leaves_out_what_the_client_held)
 {
     close_to(10);
-    here.clock.now_ns += 50 * LS_NS_PER_MS;
+    here.match.now_ns += 50 * LS_NS_PER_MS;
     ls_inputs_header header = {.next = 10, .hold = 8, .chain_tick = 10, .first = 10};
     cr_assert_eq(take(header, 0), LS_OK);
     cr_assert_eq(downlink->rtt_ns, 48 * LS_NS_PER_MS);
-    here.clock.now_ns += 8 * LS_NS_PER_MS;
+    here.match.now_ns += 8 * LS_NS_PER_MS;
     cr_assert_eq(take(header, 0), LS_OK);
     cr_assert_eq(downlink->rtt_ns, 49 * LS_NS_PER_MS, "a sample moves it by an eighth");
     header.hold = LS_HOLD_NONE;
-    here.clock.now_ns += LS_NS_PER_SECOND;
+    here.match.now_ns += LS_NS_PER_SECOND;
     cr_assert_eq(take(header, 0), LS_OK);
     cr_assert_eq(downlink->rtt_ns, 49 * LS_NS_PER_MS);
     header.hold = 0;
@@ -296,7 +289,7 @@ Test(player_link_ticks, the_round_trip_leaves_out_what_the_client_held)
 Test(player_link_ticks, a_hold_longer_than_the_time_away_is_no_sample)
 {
     close_to(10);
-    here.clock.now_ns += LS_NS_PER_MS;
+    here.match.now_ns += LS_NS_PER_MS;
     ls_inputs_header header = {.next = 10, .hold = 5, .chain_tick = 10, .first = 10};
     cr_assert_eq(take(header, 0), LS_OK);
     cr_assert_eq(downlink->rtt_ns, 0);
@@ -311,13 +304,13 @@ Test(player_link_ticks, the_round_trip_of_a_tick_that_did_not_fit_begins_when_it
     close_to(10);
     make_closed(10, 500);
     cr_assert_not(write_packet());
-    here.clock.now_ns += 20 * DT_NS;
+    here.match.now_ns += 20 * DT_NS;
     cr_assert_eq(take((ls_inputs_header){.next = 1, .chain_tick = 1, .hold = 0, .first = 10}, 0),
                  LS_OK);
     cr_assert_eq(downlink->rtt_ns, 0, "nor does it for the one that did, by now");
     cr_assert_not(write_packet());
-    cr_assert(ls_downlink_take_parts_due(downlink, &here.clock, 5));
-    here.clock.now_ns += 2 * DT_NS;
+    cr_assert(ls_downlink_take_parts_due(downlink, &here.match, 5));
+    here.match.now_ns += 2 * DT_NS;
     cr_assert_eq(take((ls_inputs_header){.next = 5, .chain_tick = 1, .hold = 0, .first = 10}, 0),
                  LS_OK);
     cr_assert_eq(downlink->rtt_ns, 0, "this one was sent in no way that is known");
@@ -331,8 +324,8 @@ Test(player_link_ticks, a_tick_that_was_in_a_packet_before_it_went_out_in_parts_
     close_to(10);
     make_closed(10, 500);
     cr_assert_not(write_packet());
-    cr_assert(ls_downlink_take_parts_due(downlink, &here.clock, 0));
-    here.clock.now_ns += DT_NS;
+    cr_assert(ls_downlink_take_parts_due(downlink, &here.match, 0));
+    here.match.now_ns += DT_NS;
     cr_assert_eq(take((ls_inputs_header){.next = 1, .chain_tick = 1, .hold = 0, .first = 10}, 0),
                  LS_OK);
     cr_assert_eq(downlink->rtt_ns, 0);
