@@ -132,12 +132,12 @@ void ls_match_receive_event(ls_match *match, const ls_transport_event *event, ui
 void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns)
 {
     match->context.now_ns = now_ns;
-    if (ls_pending_connections_is_full(&match->context.pending)) {
+    if (match->context.pending.count == LS_PENDING_MAX) {
         /* Peers that say nothing must not keep others out. */
         match->context.rejected++;
-        ls_conduct_refuse_pending(&match->context,
-                                  ls_pending_connections_oldest(&match->context.pending),
-                                  LS_TIMED_OUT, "no HELLO came, and others are waiting");
+        ls_conduct_refuse_pending(
+            &match->context, ls_pending_connections_overdue(&match->context.pending, UINT64_MAX),
+            LS_TIMED_OUT, "no HELLO came, and others are waiting");
     }
     ls_pending_connections_add(&match->context.pending, peer, now_ns);
     if (match->context.state == LS_MATCH_OVER) {
@@ -401,7 +401,8 @@ void ls_match_set_input_delay(ls_match *match, uint32_t slot, uint32_t ticks)
 
 uint32_t ls_match_seats_open(const ls_match *match)
 {
-    uint32_t free_seats = ls_seat_table_free_count(match->context.seats);
+    uint32_t free_seats = ls_seat_table_count(match->context.seats, LS_SEAT_EMPTY) +
+                          ls_seat_table_count(match->context.seats, LS_SEAT_LEFT);
     uint32_t pending = match->context.pending.count;
     return match->context.state < LS_MATCH_ENDING && free_seats > pending ? free_seats - pending
                                                                           : 0;

@@ -25,7 +25,7 @@ static ls_status take_ready(ls_match_context *match, uint32_t slot, const ls_rea
     } else if (match->state == LS_MATCH_RESUMING) {
         ls_resume_vote_tell_anew(match->vote);
     } else if (match->state == LS_MATCH_LOBBY &&
-               ls_seat_table_ready_count(match->seats) >= wanted) {
+               ls_seat_table_count(match->seats, LS_SEAT_READY) >= wanted) {
         ls_conduct_start(match);
     }
     return LS_OK;

@@ -2,10 +2,12 @@
 
 #include "lockstep/common/base/assert.h"
 
+#include <string.h>
+
 static uint32_t row_of(const ls_pending_connections *pending, ls_peer_id peer)
 {
     uint32_t row = 0;
-    while (row < LS_PENDING_MAX && pending->rows[row].peer != peer) {
+    while (row < pending->count && pending->rows[row].peer != peer) {
         row++;
     }
     return row;
@@ -13,46 +15,27 @@ static uint32_t row_of(const ls_pending_connections *pending, ls_peer_id peer)
 
 bool ls_pending_connections_has(const ls_pending_connections *pending, ls_peer_id peer)
 {
-    return pending->count > 0 && row_of(pending, peer) < LS_PENDING_MAX;
-}
-
-bool ls_pending_connections_is_full(const ls_pending_connections *pending)
-{
-    return pending->count == LS_PENDING_MAX;
-}
-
-ls_peer_id ls_pending_connections_oldest(const ls_pending_connections *pending)
-{
-    const ls_pending_connection *oldest = &pending->rows[0];
-    for (uint32_t row = 1; row < LS_PENDING_MAX; row++) {
-        oldest = pending->rows[row].number < oldest->number ? &pending->rows[row] : oldest;
-    }
-    return oldest->peer;
+    return row_of(pending, peer) < pending->count;
 }
 
 void ls_pending_connections_add(ls_pending_connections *pending, ls_peer_id peer, uint64_t now_ns)
 {
-    uint32_t row = row_of(pending, 0);
-    LS_ASSERT(row < LS_PENDING_MAX);
-    pending->rows[row] =
-        (ls_pending_connection){.peer = peer, .since_ns = now_ns, .number = pending->seen++};
-    pending->count++;
+    LS_ASSERT(pending->count < LS_PENDING_MAX);
+    pending->rows[pending->count++] = (ls_pending_connection){.peer = peer, .since_ns = now_ns};
 }
 
 void ls_pending_connections_forget(ls_pending_connections *pending, ls_peer_id peer)
 {
-    if (ls_pending_connections_has(pending, peer)) {
-        pending->rows[row_of(pending, peer)].peer = 0;
+    uint32_t row = row_of(pending, peer);
+    if (row < pending->count) {
         pending->count--;
+        memmove(&pending->rows[row], &pending->rows[row + 1],
+                (pending->count - row) * sizeof pending->rows[0]);
     }
 }
 
 ls_peer_id ls_pending_connections_overdue(const ls_pending_connections *pending, uint64_t limit_ns)
 {
-    for (uint32_t row = 0; pending->count > 0 && row < LS_PENDING_MAX; row++) {
-        if (pending->rows[row].peer != 0 && pending->rows[row].since_ns <= limit_ns) {
-            return pending->rows[row].peer;
-        }
-    }
-    return 0;
+    const ls_pending_connection *oldest = &pending->rows[0];
+    return pending->count > 0 && oldest->since_ns <= limit_ns ? oldest->peer : 0;
 }

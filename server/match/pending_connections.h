@@ -12,29 +12,25 @@ enum {
 };
 
 typedef struct ls_pending_connection {
-    ls_peer_id peer; /* 0: free */
+    ls_peer_id peer;
     uint64_t since_ns;
-    uint64_t number; /* in the order in which they came */
 } ls_pending_connection;
 
 /* All zero: there is none. */
 typedef struct ls_pending_connections {
     uint32_t count;
-    uint64_t seen;
-    ls_pending_connection rows[LS_PENDING_MAX];
+    ls_pending_connection rows[LS_PENDING_MAX]; /* in the order in which they came */
 } ls_pending_connections;
 
 bool ls_pending_connections_has(const ls_pending_connections *pending, ls_peer_id peer);
 
-/* There is room, or there is after ls_pending_connections_oldest has been forgotten. */
-bool ls_pending_connections_is_full(const ls_pending_connections *pending);
-ls_peer_id ls_pending_connections_oldest(const ls_pending_connections *pending);
+/* There is room: count < LS_PENDING_MAX. `now_ns` never goes back. */
 void ls_pending_connections_add(ls_pending_connections *pending, ls_peer_id peer, uint64_t now_ns);
 
 /* Nothing happens when the peer is not one of them. */
 void ls_pending_connections_forget(ls_pending_connections *pending, ls_peer_id peer);
 
-/* One that came at `limit_ns` or earlier; 0: none. */
+/* The oldest one, if it came at `limit_ns` or earlier; 0: none. */
 ls_peer_id ls_pending_connections_overdue(const ls_pending_connections *pending, uint64_t limit_ns);
 
 #endif

@@ -35,25 +35,13 @@ bool ls_seat_table_has_newcomer(const ls_seat_table *table, uint32_t slot)
     return seat->state == LS_SEAT_OFFERED && seat->back.match_id == 0;
 }
 
-static uint32_t count_states(const ls_seat_table *table, ls_slot_state first, ls_slot_state last)
+uint32_t ls_seat_table_count(const ls_seat_table *table, ls_slot_state state)
 {
     uint32_t count = 0;
     for (uint32_t slot = 0; slot < table->count; slot++) {
-        ls_slot_state state = table->rows[slot].state;
-        count += state >= first && state <= last ? 1 : 0;
+        count += table->rows[slot].state == state ? 1 : 0;
     }
     return count;
-}
-
-uint32_t ls_seat_table_ready_count(const ls_seat_table *table)
-{
-    return count_states(table, LS_SEAT_READY, LS_SEAT_READY);
-}
-
-uint32_t ls_seat_table_free_count(const ls_seat_table *table)
-{
-    return count_states(table, LS_SEAT_EMPTY, LS_SEAT_EMPTY) +
-           count_states(table, LS_SEAT_LEFT, LS_SEAT_LEFT);
 }
 
 void ls_seat_table_report(const ls_seat_table *table, uint32_t slot, ls_match_slot *report)

@@ -114,8 +114,7 @@ static inline bool ls_seat_table_has_state(const ls_seat_table *table, ls_slot_s
     return is_found;
 }
 
-uint32_t ls_seat_table_ready_count(const ls_seat_table *table);
-uint32_t ls_seat_table_free_count(const ls_seat_table *table);
+uint32_t ls_seat_table_count(const ls_seat_table *table, ls_slot_state state);
 
 /* Fills in what the table knows of the slot. */
 void ls_seat_table_report(const ls_seat_table *table, uint32_t slot, ls_match_slot *report);
