@@ -1,19 +1,43 @@
-/* Peer link: the server's end of the connection to one peer, player or spectator: what it has
- * acknowledged, when it was last heard and last got further, and how often it broke the rules.
- * It judges, its owner acts: it never closes a connection. Called by player_link, tick_sender,
- * join_service, spectators and match.c. */
+/* Peer link: the server's end of the connection to one peer, player or spectator: the downlink,
+ * which sends it closed ticks and takes its acknowledgements; when it was last heard and last got
+ * further, and how often it broke the rules. Knows nothing of inputs or seats. It judges, its owner
+ * acts: it never closes a tick or a connection. Called by player_link, tick_sender, join_service,
+ * spectators and match.c. */
 #ifndef LOCKSTEP_SERVER_MATCH_PEER_LINK_H
 #define LOCKSTEP_SERVER_MATCH_PEER_LINK_H
 
 #include "lockstep/protocol/blob/blob_sender.h"
-#include "lockstep/server/match/downlink.h"
+#include "lockstep/protocol/wire/link_meter.h"
 #include "lockstep/server/match/outbox.h"
+#include "lockstep/server/match/tick_log.h"
 
 /* Of a packet, below it: IPv4, UDP, ENet. */
 enum {
     LS_PEER_LINK_HEADER_BYTES = 40,
     LS_PEER_LINK_PACKETS_PER_TICK_MAX = 256,
 };
+
+/* When a tick last went out in parts. */
+typedef struct ls_downlink_parts {
+    uint64_t sent_ns; /* 0: never */
+    ls_tick tick;
+    bool is_repeated; /* what acknowledges it says nothing about the round trip */
+} ls_downlink_parts;
+
+typedef struct ls_downlink {
+    ls_tick next; /* first closed tick that the peer has not acknowledged, as its newest says */
+    ls_tick fitted_end;  /* behind the last tick that any TICKS carried */
+    ls_tick delayed_end; /* behind the last tick that did not fit into TICKS once it was closed */
+    ls_tick alone; /* coded against empty inputs, for who does not hold the one before it; or 0 */
+    uint32_t sequence; /* of the next TICKS */
+    uint64_t rtt_ns;   /* smoothed; 0 until measured */
+    ls_link_meter uplink;
+    uint64_t uplink_told_ns;
+    ls_client_health health;                      /* what the peer said last */
+    bool is_losing;                               /* the downlink is lossy (send_rate.h) */
+    ls_tick parts_next;                           /* `next` when parts were last to be sent */
+    ls_downlink_parts parts[LS_TICK_PARTS_AHEAD]; /* tick t stands at t % LS_TICK_PARTS_AHEAD */
+} ls_downlink;
 
 typedef struct ls_peer_link {
     uint64_t heard_ns;    /* when anything well-formed last came */
@@ -84,6 +108,31 @@ ls_status ls_peer_link_read_header(const ls_peer_link *link, const ls_tick_log *
 /* Takes a BLOB_ACK for what `sender` streams to the peer. */
 ls_status ls_peer_link_take_blob_ack(ls_peer_link *link, const ls_match_context *match,
                                      ls_blob_sender *sender, const uint8_t *bytes, size_t size);
+
+/* ---- closed ticks ---- */
+
+/* Takes what the header of an INPUTS says about the link. `sent_ns`: when tick header->next - 1
+ * first went out if it then fitted into TICKS (0: not known); `stamp_ns`: when the packet's newest
+ * content was due. A repetition changes nothing; a packet that was overtaken acknowledges nothing.
+ */
+ls_link_arrival ls_downlink_take(ls_downlink *link, const ls_match_context *match,
+                                 const ls_inputs_header *header, uint64_t sent_ns,
+                                 int64_t stamp_ns);
+
+/* Fills in the header of the next TICKS, for a peer that has sent no input. */
+void ls_downlink_header(ls_downlink *link, const ls_match_context *match, ls_ticks_header *header);
+
+/* Writes TICKS: the header and the ticks from header->first to before `end`, as many as fit.
+ * Returns the first tick that did not. */
+ls_tick ls_downlink_write(ls_downlink *link, const ls_tick_log *log, ls_tick end,
+                          ls_ticks_header *header, ls_bit_stream *stream);
+
+/* Before which tick parts may go out in this turn, when TICKS has just carried the ticks before
+ * `first`; notes what the peer has acknowledged by now. */
+ls_tick ls_downlink_take_parts_end(ls_downlink *link, ls_tick first);
+
+/* Whether a tick that is not in TICKS has to go out in parts now; notes that it does. */
+bool ls_downlink_take_parts_due(ls_downlink *link, const ls_match_context *match, ls_tick tick);
 
 /* Sends the ticks from `first` to before `end`, which did not fit into the TICKS that went out just
  * now, in parts, as far as that is due: if each waited until the ticks before it are acknowledged,

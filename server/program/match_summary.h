@@ -1,5 +1,5 @@
-/* Match summary: what a match came to, as the summary object and as a table for a person.
- * Reads the match only. Called by server.c and by tools that host matches. */
+/* Match summary: what a match came to, as the summary object and as a table for a person, and what
+ * it found out about a desync, as lines. Reads the match only. Called by server.c. */
 #ifndef LOCKSTEP_SERVER_PROGRAM_MATCH_SUMMARY_H
 #define LOCKSTEP_SERVER_PROGRAM_MATCH_SUMMARY_H
 
@@ -13,5 +13,9 @@ void ls_match_summarize(ls_match *match, const ls_match_config *config,
 
 /* A table of the players, then one line: ticks, hashes compared, differences. */
 void ls_match_summary_log(const ls_summary *summary, const ls_log *log);
+
+/* `player`: its name and slot, as text. `bundle`: path of the file; NULL: there is none. */
+void ls_desync_report_log(const ls_desync_finding *finding, const char *player, const char *bundle,
+                          const ls_log *log);
 
 #endif

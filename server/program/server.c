@@ -3,7 +3,6 @@
 #include "lockstep/common/program/output.h"
 #include "lockstep/server/host/host.h"
 #include "lockstep/server/program/desync_files.h"
-#include "lockstep/server/program/desync_report.h"
 #include "lockstep/server/program/journals.h"
 #include "lockstep/server/program/match_summary.h"
 

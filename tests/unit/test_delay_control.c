@@ -1,4 +1,4 @@
-#include "lockstep/server/match/delay_control.h"
+#include "lockstep/server/match/player_lag.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/wire/message.h"
