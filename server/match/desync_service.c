@@ -218,9 +218,8 @@ static void conclude(ls_desync_service *desync)
     investigation->evidence[investigation->slot].tick = 0;
     investigation->phase = LS_INVESTIGATION_REPORTED;
     investigation->since_ns = desync->match->now_ns;
-    ls_match_event *event = ls_outbox_push_event(desync->match->outbox, LS_MATCH_DESYNC_CAUSE);
-    event->slot = investigation->slot;
-    event->tick = finding->tick;
+    ls_match_event *event = ls_outbox_push_event(desync->match->outbox, LS_MATCH_DESYNC_CAUSE,
+                                                 investigation->slot, finding->tick);
     event->text = finding->verdict.why;
     send_cause(desync, investigation->slot, finding);
 }
@@ -255,9 +254,8 @@ bool ls_desync_service_announce(ls_desync_service *desync, uint32_t slot)
                            .server_hash = found->server_hash,
                            .client_hash = found->client_hash};
     ls_seat_table_send_all(desync->match->seats);
-    ls_match_event *event = ls_outbox_push_event(desync->match->outbox, LS_MATCH_DESYNC);
-    event->slot = slot;
-    event->tick = found->bad_tick;
+    ls_match_event *event =
+        ls_outbox_push_event(desync->match->outbox, LS_MATCH_DESYNC, slot, found->bad_tick);
     event->server_hash = found->server_hash;
     event->client_hash = found->client_hash;
     return desync->match->config.on_desync == LS_ON_DESYNC_STOP &&
@@ -463,9 +461,7 @@ static ls_status take_healed(ls_desync_service *desync, uint32_t slot, const ls_
     investigation->phase = LS_INVESTIGATION_IDLE;
     investigation->findings[slot].healed++;
     ls_arbiter_heal(&desync->arbiter, slot, healed->tick);
-    ls_match_event *event = ls_outbox_push_event(desync->match->outbox, LS_MATCH_HEALED);
-    event->slot = slot;
-    event->tick = healed->tick;
+    ls_outbox_push_event(desync->match->outbox, LS_MATCH_HEALED, slot, healed->tick);
     return LS_OK;
 }
 

@@ -73,9 +73,8 @@ static void send_join(ls_join_service *joins, uint32_t slot, ls_join *join, cons
     own->simulated_tick = 0;
     ls_player_link_join(&joins->match->links[slot], join->tick, is_keyframe,
                         joins->match->log->next, joins->match->now_ns);
-    ls_match_event *event = ls_outbox_push_event(joins->match->outbox, LS_MATCH_PLAYER_JOINING);
-    event->slot = slot;
-    event->tick = tick;
+    ls_match_event *event =
+        ls_outbox_push_event(joins->match->outbox, LS_MATCH_PLAYER_JOINING, slot, tick);
     ls_text_set(&event->text, "%s, %s", joins->match->seats->rows[slot].player.name, how);
 }
 

@@ -44,7 +44,7 @@ void ls_conduct_depart(ls_match_context *match, uint32_t slot, bool is_lost, ls_
 void ls_conduct_refuse_pending(ls_match_context *match, ls_peer_id peer, ls_status status,
                                const char *why)
 {
-    ls_match_event *event = ls_outbox_push_event(match->outbox, LS_MATCH_PEER_REFUSED);
+    ls_match_event *event = ls_outbox_push_event(match->outbox, LS_MATCH_PEER_REFUSED, 0, 0);
     event->peer = peer;
     event->status = status;
     ls_text_set(&event->text, "%s", why);
@@ -76,7 +76,7 @@ void ls_conduct_end(ls_match_context *match)
             ls_conduct_drop(match, slot, LS_ALREADY_OVER, "the match has ended meanwhile");
         }
     }
-    ls_outbox_push_event(match->outbox, LS_MATCH_ENDED)->tick = match->log->next;
+    ls_outbox_push_event(match->outbox, LS_MATCH_ENDED, 0, match->log->next);
 }
 
 void ls_conduct_close(ls_match_context *match)
@@ -87,7 +87,7 @@ void ls_conduct_close(ls_match_context *match)
         ls_conduct_refuse_pending(match, peer, LS_ALREADY_OVER, ls_status_text(LS_ALREADY_OVER));
     }
     ls_spectators_close(match->spectators);
-    ls_outbox_push_event(match->outbox, LS_MATCH_FINISHED);
+    ls_outbox_push_event(match->outbox, LS_MATCH_FINISHED, 0, 0);
 }
 
 /* ---- desyncs ---- */
@@ -178,10 +178,9 @@ void ls_conduct_start(ls_match_context *match)
     }
     ls_seat_table_send_all(match->seats);
     match->state = LS_MATCH_RUNNING;
-    ls_outbox_push_event(match->outbox, LS_MATCH_STARTED);
+    ls_outbox_push_event(match->outbox, LS_MATCH_STARTED, 0, 0);
 }
 
-/* A READY player gets into a running context, or waits for its turn. */
 void ls_conduct_begin_joining(ls_match_context *match, uint32_t slot)
 {
     bool is_trusted = !ls_desync_service_differs(match->desync, slot);
@@ -355,8 +354,8 @@ void ls_conduct_repeat_tick(ls_match_context *match, const ls_tick_inputs *input
 void ls_conduct_go_on(ls_match_context *match)
 {
     uint32_t waited_mask = ls_resume_vote_waited_mask(match->vote);
-    ls_match_event *event = ls_outbox_push_event(match->outbox, LS_MATCH_RESUMED);
-    event->tick = match->log->next;
+    ls_match_event *event =
+        ls_outbox_push_event(match->outbox, LS_MATCH_RESUMED, 0, match->log->next);
     ls_resume_vote_describe(match->vote, ls_seat_table_resume(match->seats, waited_mask),
                             &event->text);
     match->state = LS_MATCH_RUNNING;

@@ -46,9 +46,7 @@ static ls_status take_joined(ls_match_context *match, uint32_t slot, const ls_jo
     }
     ls_desync_service_begin(match->desync, slot, joined->tick / interval * interval);
     ls_conduct_play_from(match, slot, first_input);
-    ls_match_event *event = ls_outbox_push_event(match->outbox, LS_MATCH_PLAYER_JOINED);
-    event->slot = slot;
-    event->tick = first_input;
+    ls_outbox_push_event(match->outbox, LS_MATCH_PLAYER_JOINED, slot, first_input);
     return LS_OK;
 }
 

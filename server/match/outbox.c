@@ -1,7 +1,5 @@
 #include "lockstep/server/match/outbox.h"
 
-#include <string.h>
-
 ls_status ls_outbox_create(const ls_packet_sink *sink, const ls_allocator *allocator,
                            ls_outbox **out)
 {
@@ -53,7 +51,8 @@ void ls_outbox_mute_refusals(ls_outbox *outbox)
 
 /* ---- events ---- */
 
-ls_match_event *ls_outbox_push_event(ls_outbox *outbox, ls_match_event_kind kind)
+ls_match_event *ls_outbox_push_event(ls_outbox *outbox, ls_match_event_kind kind, uint32_t slot,
+                                     ls_tick tick)
 {
     ls_match_event *event =
         &outbox->events[(outbox->event_first + outbox->event_count) % LS_OUTBOX_EVENTS_MAX];
@@ -63,8 +62,7 @@ ls_match_event *ls_outbox_push_event(ls_outbox *outbox, ls_match_event_kind kind
     } else {
         outbox->event_count++;
     }
-    memset(event, 0, sizeof *event);
-    event->kind = kind;
+    *event = (ls_match_event){.kind = kind, .slot = slot, .tick = tick};
     return event;
 }
 

@@ -57,8 +57,10 @@ void ls_outbox_disconnect(ls_outbox *outbox, ls_peer_id peer);
  * would not come back. */
 void ls_outbox_mute_refusals(ls_outbox *outbox);
 
-/* A new event to fill in. When 256 wait, the oldest one gives way. */
-ls_match_event *ls_outbox_push_event(ls_outbox *outbox, ls_match_event_kind kind);
+/* A new event to fill in, of this slot and tick or, with 0, of none. When 256 wait, the oldest one
+ * gives way. */
+ls_match_event *ls_outbox_push_event(ls_outbox *outbox, ls_match_event_kind kind, uint32_t slot,
+                                     ls_tick tick);
 
 /* The oldest event not yet taken, or false. */
 bool ls_outbox_next_event(ls_outbox *outbox, ls_match_event *event);

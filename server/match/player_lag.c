@@ -75,8 +75,7 @@ static void push_lag(ls_player_lag *lag, const ls_match_context *match, uint32_t
     }
     lag->told_cause = lag->lag.cause;
     lag->told_ns = match->now_ns;
-    ls_match_event *event = ls_outbox_push_event(match->outbox, LS_MATCH_LAG);
-    event->slot = slot;
+    ls_match_event *event = ls_outbox_push_event(match->outbox, LS_MATCH_LAG, slot, 0);
     ls_lag_text(&lag->lag, &event->text);
 }
 
@@ -98,8 +97,7 @@ static void adapt_delay(ls_player_lag *lag, const ls_match_context *match, ls_pl
         return;
     }
     ls_player_lag_set_delay(lag, match, who.peer, lag->delay.ticks);
-    ls_match_event *event = ls_outbox_push_event(match->outbox, LS_MATCH_DELAYED);
-    event->slot = who.slot;
+    ls_match_event *event = ls_outbox_push_event(match->outbox, LS_MATCH_DELAYED, who.slot, 0);
     ls_text_set(&event->text, "input delay %" PRIu32 " ticks instead of %" PRIu32, lag->delay.ticks,
                 before);
 }

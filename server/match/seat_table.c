@@ -244,8 +244,7 @@ ls_player_change ls_seat_table_sit_down(ls_seat_table *table, uint32_t slot, ls_
     table->peers[slot] = peer;
     ls_name_copy(seat->player.name, sizeof seat->player.name, hello->name);
     ls_match_event *event = ls_outbox_push_event(
-        table->match->outbox, is_back ? LS_MATCH_PLAYER_RETURNED : LS_MATCH_PLAYER_SEATED);
-    event->slot = slot;
+        table->match->outbox, is_back ? LS_MATCH_PLAYER_RETURNED : LS_MATCH_PLAYER_SEATED, slot, 0);
     event->peer = peer;
     ls_text_set(&event->text, "%s", seat->player.name);
     return is_back ? LS_PLAYER_RETURNED : LS_PLAYER_NEWCOMER;
@@ -254,8 +253,8 @@ ls_player_change ls_seat_table_sit_down(ls_seat_table *table, uint32_t slot, ls_
 void ls_seat_table_set_ready(ls_seat_table *table, uint32_t slot)
 {
     ls_seat_row *seat = &table->rows[slot];
-    ls_match_event *event = ls_outbox_push_event(table->match->outbox, LS_MATCH_PLAYER_READY);
-    event->slot = slot;
+    ls_match_event *event =
+        ls_outbox_push_event(table->match->outbox, LS_MATCH_PLAYER_READY, slot, 0);
     event->peer = table->peers[slot];
     event->was_coming = ls_seat_table_has_newcomer(table, slot);
     ls_text_set(&event->text, "%s", seat->player.name);
@@ -288,9 +287,7 @@ void ls_seat_table_set_finished(ls_seat_table *table, uint32_t slot, const ls_fi
     seat->state = LS_SEAT_FINISHED;
     seat->player.has_finished = true;
     seat->player.finished = *finished;
-    ls_match_event *event = ls_outbox_push_event(table->match->outbox, LS_MATCH_PLAYER_FINISHED);
-    event->slot = slot;
-    event->tick = finished->tick;
+    ls_outbox_push_event(table->match->outbox, LS_MATCH_PLAYER_FINISHED, slot, finished->tick);
 }
 
 /* ---- leaving ---- */
@@ -320,11 +317,10 @@ ls_player_change ls_seat_table_leave(ls_seat_table *table, uint32_t slot, bool i
 {
     ls_seat_row *seat = &table->rows[slot];
     ls_match_event *event = ls_outbox_push_event(
-        table->match->outbox, is_kept ? LS_MATCH_PLAYER_LOST : LS_MATCH_PLAYER_LEFT);
-    event->slot = slot;
+        table->match->outbox, is_kept ? LS_MATCH_PLAYER_LOST : LS_MATCH_PLAYER_LEFT, slot,
+        table->match->log->next);
     event->peer = table->peers[slot];
     event->status = status;
-    event->tick = table->match->log->next;
     event->was_coming = ls_seat_table_has_newcomer(table, slot);
     ls_text_set(&event->text, "%s", why);
     table->peers[slot] = 0;
@@ -353,9 +349,8 @@ void ls_seat_table_expire(ls_seat_table *table, uint32_t slot)
         return;
     }
     seat->state = LS_SEAT_LEFT;
-    ls_match_event *event = ls_outbox_push_event(table->match->outbox, LS_MATCH_PLAYER_LEFT);
-    event->slot = slot;
-    event->tick = table->match->log->next;
+    ls_match_event *event = ls_outbox_push_event(table->match->outbox, LS_MATCH_PLAYER_LEFT, slot,
+                                                 table->match->log->next);
     event->status = seat->player.left_status;
     ls_text_set(&event->text, "did not come back in time");
 }

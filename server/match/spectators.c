@@ -55,9 +55,9 @@ static void leave(ls_spectators *spectators, ls_spectator *spectator, ls_status 
 {
     bool has_watched = spectator->state >= LS_SPECTATOR_JOINING;
     ls_match_event *event = ls_outbox_push_event(
-        spectators->match->outbox, has_watched ? LS_MATCH_SPECTATOR_LEFT : LS_MATCH_PEER_REFUSED);
+        spectators->match->outbox, has_watched ? LS_MATCH_SPECTATOR_LEFT : LS_MATCH_PEER_REFUSED, 0,
+        spectator->link.downlink.next);
     event->peer = spectator->peer;
-    event->tick = spectator->link.downlink.next;
     event->status = status;
     ls_text_set(&event->text, "%s: %s", spectator->name, why);
     ls_handover_stop(&spectators->states.handover, spectator->peer);
@@ -173,9 +173,8 @@ static void send_join(ls_spectators *spectators, ls_spectator *spectator, ls_tic
     ls_peer_link_start_waiting(&spectator->link, spectators->match->now_ns);
     count_who_came(spectators, spectator);
     ls_match_event *event =
-        ls_outbox_push_event(spectators->match->outbox, LS_MATCH_SPECTATOR_CAME);
+        ls_outbox_push_event(spectators->match->outbox, LS_MATCH_SPECTATOR_CAME, 0, tick);
     event->peer = spectator->peer;
-    event->tick = tick;
     ls_text_set(&event->text, "%s, %s", spectator->name, how);
 }
 

@@ -167,9 +167,8 @@ static void tell_waiting(ls_tick_closer *closer, uint32_t mask, uint64_t waited_
     ls_outbox_message(closer->match->outbox, LS_MESSAGE_WAITING)->body.waiting =
         (ls_waiting){.tick = tick, .slot_mask = mask, .waited_ms = waited_ms};
     ls_seat_table_send_all(closer->match->seats);
-    ls_match_event *event = ls_outbox_push_event(closer->match->outbox, LS_MATCH_STALLED);
+    ls_match_event *event = ls_outbox_push_event(closer->match->outbox, LS_MATCH_STALLED, 0, tick);
     event->slot_mask = mask;
-    event->tick = tick;
     event->waited_ms = waited_ms;
 }
 
