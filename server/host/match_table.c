@@ -9,11 +9,14 @@ enum {
     PENDING = 64
 };
 
-/* The status that a match had when the table last looked. */
-typedef struct match_status {
+/* A match, and the status that it had when the table last looked. */
+typedef struct match_row {
+    ls_match *match;
+    bool is_touched;
+    bool is_stale; /* touched, and what is known of it is older than that */
     bool is_running;
     bool is_waiting;
-} match_status;
+} match_row;
 
 struct ls_match_table {
     const ls_allocator *allocator;
@@ -21,14 +24,11 @@ struct ls_match_table {
     void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
     void *user;
     uint32_t count;
-    ls_match **matches;
+    match_row *rows;
     uint64_t *due_ns;  /* of each, when it has something to do */
     uint32_t *touched; /* matches that may have events */
-    bool *is_touched;
     uint32_t touched_count;
-    bool *is_stale; /* touched, and what is known of it is older than that */
     bool has_stale;
-    match_status *statuses;
     uint32_t running_count;
     uint32_t waiting_count;
     ls_peer_map peers;
@@ -59,12 +59,11 @@ ls_status ls_match_table_config_check(const ls_match_table_config *config, ls_te
 
 static void count_status(ls_match_table *table, uint32_t number)
 {
-    const ls_match *match = table->matches[number];
-    match_status *status = &table->statuses[number];
+    match_row *status = &table->rows[number];
     table->running_count -= status->is_running ? 1 : 0;
     table->waiting_count -= status->is_waiting ? 1 : 0;
-    status->is_running = ls_match_state_of(match) == LS_MATCH_RUNNING;
-    status->is_waiting = ls_match_is_waiting(match);
+    status->is_running = ls_match_state_of(status->match) == LS_MATCH_RUNNING;
+    status->is_waiting = ls_match_is_waiting(status->match);
     table->running_count += status->is_running ? 1 : 0;
     table->waiting_count += status->is_waiting ? 1 : 0;
 }
@@ -73,19 +72,19 @@ static void count_status(ls_match_table *table, uint32_t number)
  * is looked up once for all the packets of a turn. */
 void ls_match_table_touch(ls_match_table *table, uint32_t number)
 {
-    table->is_stale[number] = true;
+    table->rows[number].is_stale = true;
     table->has_stale = true;
-    if (!table->is_touched[number]) {
-        table->is_touched[number] = true;
+    if (!table->rows[number].is_touched) {
+        table->rows[number].is_touched = true;
         table->touched[table->touched_count++] = number;
     }
 }
 
 static void refresh(ls_match_table *table, uint32_t number)
 {
-    if (table->is_stale[number]) {
-        table->is_stale[number] = false;
-        table->due_ns[number] = ls_match_next_ns(table->matches[number]);
+    if (table->rows[number].is_stale) {
+        table->rows[number].is_stale = false;
+        table->due_ns[number] = ls_match_next_ns(table->rows[number].match);
         count_status(table, number);
     }
 }
@@ -131,21 +130,17 @@ static ls_status create_parts(ls_match_table *table, const ls_match_table_config
                               ls_text *why)
 {
     const ls_allocator *allocator = table->allocator;
-    table->matches = ls_allocate_array(allocator, config->matches, sizeof(ls_match *));
+    table->rows = ls_allocate_array(allocator, config->matches, sizeof *table->rows);
     table->due_ns = ls_allocate_array(allocator, config->matches, sizeof *table->due_ns);
     table->touched = ls_allocate_array(allocator, config->matches, sizeof *table->touched);
-    table->is_touched = ls_allocate_array(allocator, config->matches, sizeof *table->is_touched);
-    table->is_stale = ls_allocate_array(allocator, config->matches, sizeof *table->is_stale);
-    table->statuses = ls_allocate_array(allocator, config->matches, sizeof *table->statuses);
-    if (!table->matches || !table->due_ns || !table->statuses || !table->touched ||
-        !table->is_touched || !table->is_stale ||
+    if (!table->rows || !table->due_ns || !table->touched ||
         ls_peer_map_init(&table->peers, config->peers_max, allocator) != LS_OK) {
         return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     ls_match_config each = config_of_each(config);
     ls_status status = LS_OK;
     while (status == LS_OK && table->count < config->matches) {
-        ls_match **match = &table->matches[table->count];
+        ls_match **match = &table->rows[table->count].match;
         ls_match_config own = each;
         if (config->matches > 1) {
             give_key(&own, table->count);
@@ -188,15 +183,12 @@ void ls_match_table_destroy(ls_match_table *table)
         return;
     }
     for (uint32_t i = 0; i < table->count; i++) {
-        ls_match_destroy(table->matches[i]);
+        ls_match_destroy(table->rows[i].match);
     }
     ls_peer_map_deinit(&table->peers, table->allocator);
-    ls_release(table->allocator, table->statuses);
-    ls_release(table->allocator, table->is_stale);
-    ls_release(table->allocator, table->is_touched);
     ls_release(table->allocator, table->touched);
     ls_release(table->allocator, table->due_ns);
-    ls_release(table->allocator, table->matches);
+    ls_release(table->allocator, table->rows);
     ls_release(table->allocator, table);
 }
 
@@ -210,9 +202,9 @@ static uint32_t match_for_newcomer(const ls_match_table *table)
     uint32_t best = 0;
     uint32_t best_rank = UINT32_MAX;
     for (uint32_t i = 0; i < table->count; i++) {
-        uint32_t state = ls_match_state_of(table->matches[i]);
+        uint32_t state = ls_match_state_of(table->rows[i].match);
         uint32_t rank =
-            ls_match_seats_open(table->matches[i]) > 0 ? state : LS_MATCH_OVER + 1 + state;
+            ls_match_seats_open(table->rows[i].match) > 0 ? state : LS_MATCH_OVER + 1 + state;
         if (rank < best_rank) {
             best = i;
             best_rank = rank;
@@ -228,7 +220,7 @@ static void take_connected(ls_match_table *table, ls_peer_id peer, uint64_t now_
         table->sink.disconnect(table->sink.user, peer);
         return;
     }
-    ls_match_peer_connected(table->matches[number], peer, now_ns);
+    ls_match_peer_connected(table->rows[number].match, peer, now_ns);
     ls_match_table_touch(table, number);
 }
 
@@ -238,19 +230,19 @@ static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
 {
     ls_message *hello = &table->hello;
     if (table->count == 1 || ls_message_peek(event->bytes, event->size) != LS_MESSAGE_HELLO ||
-        !ls_match_is_pending(table->matches[number], event->peer) ||
+        !ls_match_is_pending(table->rows[number].match, event->peer) ||
         ls_message_read(event->bytes, event->size, 0, hello) != LS_OK) {
         return number;
     }
     for (uint32_t i = 0; i < table->count; i++) {
         if (i != number &&
-            hello->body.hello.back.match_id == ls_match_config_of(table->matches[i])->match_id) {
-            ls_match_peer_disconnected(table->matches[number], event->peer, LS_OK, now_ns);
+            hello->body.hello.back.match_id == ls_match_config_of(table->rows[i].match)->match_id) {
+            ls_match_peer_disconnected(table->rows[number].match, event->peer, LS_OK, now_ns);
             ls_match_table_touch(table, number);
             ls_peer_map_remove(&table->peers, event->peer);
             bool is_added = ls_peer_map_add(&table->peers, event->peer, i);
             LS_ASSERT(is_added);
-            ls_match_peer_connected(table->matches[i], event->peer, now_ns);
+            ls_match_peer_connected(table->rows[i].match, event->peer, now_ns);
             return i;
         }
     }
@@ -272,7 +264,7 @@ void ls_match_table_take(ls_match_table *table, const ls_transport_event *event,
     } else {
         ls_peer_map_remove(&table->peers, event->peer);
     }
-    ls_match_receive_event(table->matches[number], event, now_ns);
+    ls_match_receive_event(table->rows[number].match, event, now_ns);
     ls_match_table_touch(table, number);
 }
 
@@ -282,7 +274,7 @@ void ls_match_table_prefetch(const ls_match_table *table, uint64_t now_ns)
     for (size_t step = 0; step < sizeof steps / sizeof steps[0]; step++) {
         for (uint32_t i = 0; i < table->count; i++) {
             if (table->due_ns[i] <= now_ns) {
-                steps[step](table->matches[i]);
+                steps[step](table->rows[i].match);
             }
         }
     }
@@ -293,7 +285,7 @@ void ls_match_table_advance(ls_match_table *table, uint64_t now_ns)
     refresh_all(table);
     for (uint32_t i = 0; i < table->count; i++) {
         if (table->due_ns[i] <= now_ns) {
-            ls_match_advance(table->matches[i], now_ns);
+            ls_match_advance(table->rows[i].match, now_ns);
             ls_match_table_touch(table, i);
             if (table->on_advanced) {
                 table->on_advanced(table->user, i, now_ns);
@@ -305,7 +297,7 @@ void ls_match_table_advance(ls_match_table *table, uint64_t now_ns)
 void ls_match_table_stop(ls_match_table *table, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < table->count; i++) {
-        ls_match_stop(table->matches[i], now_ns);
+        ls_match_stop(table->rows[i].match, now_ns);
         ls_match_table_touch(table, i);
     }
 }
@@ -316,12 +308,12 @@ bool ls_match_table_next_event(ls_match_table *table, ls_match_table_event *even
 {
     while (table->touched_count > 0) {
         uint32_t number = table->touched[table->touched_count - 1];
-        if (ls_match_next_event(table->matches[number], &event->event)) {
+        if (ls_match_next_event(table->rows[number].match, &event->event)) {
             event->match = number;
             return true;
         }
         refresh(table, number);
-        table->is_touched[number] = false;
+        table->rows[number].is_touched = false;
         table->touched_count--;
     }
     return false;
@@ -351,5 +343,5 @@ uint32_t ls_match_table_count(const ls_match_table *table)
 ls_match *ls_match_table_match(const ls_match_table *table, uint32_t number)
 {
     LS_ASSERT(number < table->count);
-    return table->matches[number];
+    return table->rows[number].match;
 }

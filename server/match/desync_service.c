@@ -8,8 +8,6 @@
 #include <stddef.h>
 #include <string.h>
 
-/* How long a client may take for what it is asked, and what is known is reported without it. */
-
 enum {
     RERUN_STEPS_PER_SECOND = 600, /* beside the match's own */
     HEALS_MAX = 8,                /* of one slot */

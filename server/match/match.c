@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/prefetch.h"
+#include "lockstep/common/time/timestep.h"
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/server/match/match_conduct.h"
 #include "lockstep/server/match/match_reception.h"
@@ -65,7 +66,7 @@ ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *s
     }
     match->context.config = *config;
     match->context.allocator = allocator;
-    match->context.dt_ns = ls_tick_closer_dt_ns(config);
+    match->context.dt_ns = ls_timestep_config_default(config->sim.tick_rate_hz).dt_ns;
     status = create_parts(&match->context, sink, why);
     if (status == LS_OK || status == LS_NO_MEMORY) {
         ls_text_set(why, "%s", status == LS_OK ? "" : ls_status_text(status));

@@ -36,11 +36,6 @@ static ls_timestep_config timestep_config(const ls_match_config *config)
     return timestep;
 }
 
-uint64_t ls_tick_closer_dt_ns(const ls_match_config *config)
-{
-    return timestep_config(config).dt_ns;
-}
-
 ls_status ls_tick_closer_create(const ls_match_context *match, ls_tick_closer **out)
 {
     ls_tick_closer *closer = ls_allocate(match->allocator, sizeof *closer);

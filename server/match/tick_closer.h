@@ -12,9 +12,6 @@ typedef struct ls_tick_closer ls_tick_closer;
 ls_status ls_tick_closer_create(const ls_match_context *match, ls_tick_closer **out);
 void ls_tick_closer_destroy(ls_tick_closer *closer);
 
-/* The length of a tick in this match. */
-uint64_t ls_tick_closer_dt_ns(const ls_match_config *config);
-
 /* The next tick begins to be due after start_delay_ms. Returns from now until it is closed. */
 uint64_t ls_tick_closer_schedule(ls_tick_closer *closer);
 

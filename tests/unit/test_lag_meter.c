@@ -1,4 +1,4 @@
-#include "lockstep/server/match/lag_meter.h"
+#include "lockstep/server/match/player_lag.h"
 
 #include "lockstep/common/base/clock.h"
 
