@@ -411,8 +411,7 @@ uint32_t ls_match_seats_open(const ls_match *match)
 
 bool ls_match_is_waiting(const ls_match *match)
 {
-    return match->context.state == LS_MATCH_RUNNING &&
-           ls_tick_closer_is_waiting(match->context.closer);
+    return ls_tick_closer_is_waiting(match->context.closer);
 }
 
 ls_sim_instance *ls_match_instance(ls_match *match)

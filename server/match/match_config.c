@@ -130,14 +130,17 @@ ls_status ls_match_config_check(const ls_match_config *config, ls_text *why)
 
 /* ---- what a journal keeps ---- */
 
-static void copy_field(const ls_setting_row *row, const void *from, size_t from_offset, void *to,
-                       size_t to_offset)
+/* Between a config and a journal's header, one of which is `from` and the other `to`. */
+static void copy_recorded(const void *from, void *to, bool is_to_journal)
 {
-    ls_setting_row source = *row;
-    ls_setting_row destination = *row;
-    source.offset = from_offset;
-    destination.offset = to_offset;
-    ls_setting_store(&destination, to, ls_setting_value(&source, from));
+    for (uint32_t i = 0; i < ls_match_settings.count; i++) {
+        ls_setting_row source = rows[i];
+        ls_setting_row destination = rows[i];
+        if (rows[i].recorded > 0) {
+            (is_to_journal ? &destination : &source)->offset = rows[i].recorded;
+            ls_setting_store(&destination, to, ls_setting_value(&source, from));
+        }
+    }
 }
 
 void ls_match_config_record(const ls_match_config *config, ls_journal_header *header)
@@ -145,11 +148,7 @@ void ls_match_config_record(const ls_match_config *config, ls_journal_header *he
     header->match_id = config->match_id;
     header->key = config->key;
     header->config = config->sim;
-    for (uint32_t i = 0; i < ls_match_settings.count; i++) {
-        if (rows[i].recorded > 0) {
-            copy_field(&rows[i], config, rows[i].offset, header, rows[i].recorded);
-        }
-    }
+    copy_recorded(config, header, true);
 }
 
 void ls_match_config_recall(ls_match_config *config, const ls_journal_header *header)
@@ -157,11 +156,7 @@ void ls_match_config_recall(ls_match_config *config, const ls_journal_header *he
     config->match_id = header->match_id;
     config->key = header->key;
     config->sim = header->config;
-    for (uint32_t i = 0; i < ls_match_settings.count; i++) {
-        if (rows[i].recorded > 0) {
-            copy_field(&rows[i], header, rows[i].recorded, config, rows[i].offset);
-        }
-    }
+    copy_recorded(header, config, false);
 }
 
 static ls_status compare_params(const ls_match_config *config, const ls_match_config *recorded,

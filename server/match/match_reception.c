@@ -143,11 +143,6 @@ static ls_status take_reliable(ls_match_context *match, uint32_t slot, const uin
     }
 }
 
-static bool is_waiting(const ls_match_context *match)
-{
-    return match->state == LS_MATCH_RUNNING && ls_tick_closer_is_waiting(match->closer);
-}
-
 static ls_status take_inputs(ls_match_context *match, uint32_t slot, const uint8_t *bytes,
                              size_t size)
 {
@@ -167,7 +162,7 @@ static ls_status take_inputs(ls_match_context *match, uint32_t slot, const uint8
     }
     link->chain_tick = header.chain_tick;
     ls_desync_service_compare(match->desync, slot, header.chain_tick, header.chain);
-    if (is_waiting(match)) {
+    if (ls_tick_closer_is_waiting(match->closer)) {
         ls_conduct_close_due(match);
         ls_conduct_send_due(match);
     }

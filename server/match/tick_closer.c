@@ -115,7 +115,7 @@ bool ls_tick_closer_is_last_closed(const ls_tick_closer *closer)
 
 bool ls_tick_closer_is_waiting(const ls_tick_closer *closer)
 {
-    return closer->waiting_ns != 0;
+    return closer->match->state == LS_MATCH_RUNNING && closer->waiting_ns != 0;
 }
 
 /* When the players are told again what the match waits for, or a player is waited for too long. */

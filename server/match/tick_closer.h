@@ -37,7 +37,7 @@ ls_closing_kind ls_tick_closer_next(ls_tick_closer *closer, ls_closing *closing)
 /* Every tick that the match has by its settings is closed. */
 bool ls_tick_closer_is_last_closed(const ls_tick_closer *closer);
 
-/* A due tick waits for somebody's input. */
+/* The match runs, and a due tick waits for somebody's input. */
 bool ls_tick_closer_is_waiting(const ls_tick_closer *closer);
 
 /* When there is something to do; of a running match. */
