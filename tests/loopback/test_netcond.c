@@ -32,7 +32,6 @@ typedef struct arrival {
 
 /* One end: a socket and what it has heard. */
 typedef struct end {
-    struct scene *scene;
     int descriptor;
     uint16_t port;
     uint32_t count;
@@ -51,11 +50,12 @@ typedef struct scene {
     uint32_t to_send; /* one by each tick */
     uint32_t sender;
     bool echoes;
-    bool (*is_done)(const struct scene *scene);
+    bool (*is_done)(void);
     uint64_t deadline_ns;
 } scene;
 
-static scene the_scene;
+static scene made;
+static netcond_proxy_config config; /* of the scene, until it is opened */
 
 static void hear(end *heard, const payload *data, size_t size, uint16_t port, uint64_t now_ns)
 {
@@ -77,95 +77,96 @@ static void on_datagrams(void *user, uint64_t unused_ns)
         payload data;
         memcpy(&data, bytes, sizeof data);
         hear(heard, &data, (size_t)size, ntohs(from.sin_port), ls_station_now_ns());
-        if (heard == &heard->scene->server && heard->scene->echoes) {
+        if (heard == &made.server && made.echoes) {
             sendto(heard->descriptor, bytes, (size_t)size, 0, (struct sockaddr *)&from, from_bytes);
         }
         from_bytes = sizeof from;
     }
 }
 
-static void send_from(scene *made, uint32_t client, uint32_t number)
+static void send_from(uint32_t client, uint32_t number)
 {
     payload data = {client, number, ls_station_now_ns()};
-    ls_send_datagram(made->clients[client].descriptor, netcond_proxy_port(made->proxy), &data,
+    ls_send_datagram(made.clients[client].descriptor, netcond_proxy_port(made.proxy), &data,
                      sizeof data);
 }
 
 static void on_tick(void *user, uint64_t now_ns)
 {
-    scene *made = user;
-    if (made->sent < made->to_send) {
-        send_from(made, made->sender, made->sent++);
+    (void)user;
+    if (made.sent < made.to_send) {
+        send_from(made.sender, made.sent++);
     }
-    cr_assert_lt(now_ns, made->deadline_ns, "nothing happened in time");
-    if (made->is_done(made)) {
-        ls_event_loop_stop(made->loop);
+    cr_assert_lt(now_ns, made.deadline_ns, "nothing happened in time");
+    if (made.is_done()) {
+        ls_event_loop_stop(made.loop);
     }
 }
 
-static void open_end(scene *made, end *opened)
+static void open_end(end *opened)
 {
-    opened->scene = made;
     opened->descriptor = ls_open_socket(&opened->port);
     ls_loop_handler handler = {on_datagrams, opened};
-    cr_assert_eq(ls_event_loop_watch(made->loop, opened->descriptor, handler, NULL), LS_OK);
+    cr_assert_eq(ls_event_loop_watch(made.loop, opened->descriptor, handler, NULL), LS_OK);
 }
 
-/* The config's server and log are the scene's. */
-static scene *open_scene(const netcond_proxy_config *config)
+/* With the config, whose server and log become the scene's. */
+static void open_scene(void)
 {
     static const ls_log quiet = {.level = LS_LOG_ERROR};
-    scene *made = &the_scene;
-    memset(made, 0, sizeof *made);
-    cr_assert_eq(ls_event_loop_create(ls_allocator_heap(), &made->loop), LS_OK);
-    open_end(made, &made->server);
+    cr_assert_eq(ls_event_loop_create(ls_allocator_heap(), &made.loop), LS_OK);
+    open_end(&made.server);
     for (uint32_t i = 0; i < CLIENTS; i++) {
-        open_end(made, &made->clients[i]);
+        open_end(&made.clients[i]);
     }
-    made->config = *config;
-    made->config.server = (ls_endpoint){htonl(INADDR_LOOPBACK), made->server.port};
-    made->config.log = &quiet;
+    config.server = (ls_endpoint){htonl(INADDR_LOOPBACK), made.server.port};
+    config.log = &quiet;
     ls_text why = {{0}};
     ls_status status =
-        netcond_proxy_open(&made->config, made->loop, ls_allocator_heap(), &made->proxy, &why);
+        netcond_proxy_open(&config, made.loop, ls_allocator_heap(), &made.proxy, &why);
     cr_assert_eq(status, LS_OK, "%s", why.bytes);
     ls_tick_timer_config ticks = {0, MS};
-    ls_loop_handler tick = {on_tick, made};
-    cr_assert_eq(ls_event_loop_add_tick_timer(made->loop, &ticks, tick, NULL), LS_OK);
-    return made;
+    ls_loop_handler tick = {on_tick, NULL};
+    cr_assert_eq(ls_event_loop_add_tick_timer(made.loop, &ticks, tick, NULL), LS_OK);
 }
 
-static void close_scene(scene *made)
+static void begin(void)
 {
-    netcond_proxy_close(made->proxy);
-    ls_event_loop_destroy(made->loop);
-    close(made->server.descriptor);
-    for (uint32_t i = 0; i < CLIENTS; i++) {
-        close(made->clients[i].descriptor);
-    }
+    config = netcond_proxy_config_default();
 }
 
-static void run_until(scene *made, bool (*is_done)(const scene *))
+static void close_scene(void)
 {
-    made->is_done = is_done;
-    made->deadline_ns = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
-    ls_event_loop_run(made->loop);
+    netcond_proxy_close(made.proxy);
+    ls_event_loop_destroy(made.loop);
+}
+
+TestSuite(netcond, .init = begin, .fini = close_scene);
+
+static const netcond_conditioner_figures *figures_of(netcond_direction direction)
+{
+    return netcond_proxy_figures(made.proxy, direction);
+}
+
+static void run_until(bool (*is_done)(void))
+{
+    made.is_done = is_done;
+    made.deadline_ns = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
+    ls_event_loop_run(made.loop);
 }
 
 /* All was sent and whatever is to come has come. */
-static bool all_passed(const scene *made)
+static bool all_passed(void)
 {
-    const netcond_conditioner_figures *up =
-        netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_UP);
-    const netcond_conditioner_figures *down =
-        netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_DOWN);
-    uint64_t back = made->echoes ? made->server.count : 0;
+    const netcond_conditioner_figures *up = figures_of(NETCOND_DIRECTION_UP);
+    const netcond_conditioner_figures *down = figures_of(NETCOND_DIRECTION_DOWN);
+    uint64_t back = made.echoes ? made.server.count : 0;
     uint32_t heard = 0;
     for (uint32_t i = 0; i < CLIENTS; i++) {
-        heard += made->clients[i].count;
+        heard += made.clients[i].count;
     }
-    return made->sent == made->to_send && up->received >= made->sent && up->held == 0 &&
-           made->server.count == up->forwarded && down->received == back && down->held == 0 &&
+    return made.sent == made.to_send && up->received >= made.sent && up->held == 0 &&
+           made.server.count == up->forwarded && down->received == back && down->held == 0 &&
            heard == down->forwarded;
 }
 
@@ -173,44 +174,41 @@ static bool all_passed(const scene *made)
 
 Test(netcond, each_client_has_a_port_of_its_own_and_gets_its_own_answers)
 {
-    netcond_proxy_config config = netcond_proxy_config_default();
-    scene *made = open_scene(&config);
-    made->echoes = true;
+    open_scene();
+    made.echoes = true;
     for (uint32_t i = 0; i < 40; i++) {
-        send_from(made, i % CLIENTS, i);
+        send_from(i % CLIENTS, i);
     }
-    made->sent = made->to_send = 40;
-    run_until(made, all_passed);
+    made.sent = made.to_send = 40;
+    run_until(all_passed);
     uint16_t ports[CLIENTS] = {0};
-    for (uint32_t i = 0; i < made->server.count; i++) {
-        const arrival *heard = &made->server.arrivals[i];
+    for (uint32_t i = 0; i < made.server.count; i++) {
+        const arrival *heard = &made.server.arrivals[i];
         uint32_t client = heard->payload.client;
         cr_assert(ports[client] == 0 || ports[client] == heard->port);
-        cr_assert_neq(heard->port, made->clients[client].port);
+        cr_assert_neq(heard->port, made.clients[client].port);
         ports[client] = heard->port;
     }
     for (uint32_t i = 0; i < CLIENTS; i++) {
         for (uint32_t j = 0; j < i; j++) {
             cr_assert_neq(ports[i], ports[j]);
         }
-        cr_assert_eq(made->clients[i].count, 10);
+        cr_assert_eq(made.clients[i].count, 10);
         for (uint32_t k = 0; k < 10; k++) {
-            const arrival *heard = &made->clients[i].arrivals[k];
+            const arrival *heard = &made.clients[i].arrivals[k];
             cr_assert_eq(heard->payload.client, i);
             cr_assert_eq(heard->payload.number, k * CLIENTS + i);
-            cr_assert_eq(heard->port, netcond_proxy_port(made->proxy));
+            cr_assert_eq(heard->port, netcond_proxy_port(made.proxy));
         }
     }
-    cr_assert_eq(netcond_proxy_counts_of(made->proxy).clients, CLIENTS);
-    close_scene(made);
+    cr_assert_eq(netcond_proxy_counts_of(made.proxy).clients, CLIENTS);
 }
 
 /* How often each of the packets of the first client comes out, in virtual time. */
-static void predict(const netcond_proxy_config *config, netcond_direction direction,
-                    uint32_t packets, uint8_t times[PACKETS_MAX])
+static void predict(netcond_direction direction, uint32_t packets, uint8_t times[PACKETS_MAX])
 {
-    netcond_conditioner_config asked = {.link = config->links[direction],
-                                        .seed = config->seed,
+    netcond_conditioner_config asked = {.link = config.links[direction],
+                                        .seed = config.seed,
                                         .direction = direction,
                                         .clients_max = 1};
     netcond_conditioner *conditioner = NULL;
@@ -231,7 +229,6 @@ static void predict(const netcond_proxy_config *config, netcond_direction direct
 Test(netcond, the_seed_decides_which_packets_are_lost_and_which_come_twice)
 {
     static uint8_t predicted[PACKETS_MAX], heard[PACKETS_MAX];
-    netcond_proxy_config config = netcond_proxy_config_default();
     config.seed = 77;
     netcond_link_config *up = &config.links[NETCOND_DIRECTION_UP];
     up->loss_ppm = 10 * PERCENT;
@@ -239,26 +236,24 @@ Test(netcond, the_seed_decides_which_packets_are_lost_and_which_come_twice)
     up->burst_milli = 3000;
     up->duplicate_ppm = 10 * PERCENT;
     up->delay_ns = 5 * MS;
-    scene *made = open_scene(&config);
-    made->to_send = 500;
-    run_until(made, all_passed);
-    predict(&config, NETCOND_DIRECTION_UP, made->to_send, predicted);
+    open_scene();
+    made.to_send = 500;
+    run_until(all_passed);
+    predict(NETCOND_DIRECTION_UP, made.to_send, predicted);
     uint32_t lost = 0, twice = 0;
-    for (uint32_t i = 0; i < made->server.count; i++) {
-        heard[made->server.arrivals[i].payload.number]++;
+    for (uint32_t i = 0; i < made.server.count; i++) {
+        heard[made.server.arrivals[i].payload.number]++;
     }
-    for (uint32_t i = 0; i < made->to_send; i++) {
+    for (uint32_t i = 0; i < made.to_send; i++) {
         cr_assert_eq(heard[i], predicted[i], "packet %u came %u times", i, heard[i]);
         lost += heard[i] == 0 ? 1 : 0;
         twice += heard[i] == 2 ? 1 : 0;
     }
-    const netcond_conditioner_figures *figures =
-        netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_UP);
+    const netcond_conditioner_figures *figures = figures_of(NETCOND_DIRECTION_UP);
     cr_assert_eq(netcond_conditioner_lost(figures), lost);
     cr_assert_eq(figures->duplicated, twice);
     cr_assert(lost > 60 && lost < 130, "%u lost", lost); /* 19 % of 500 */
     cr_assert(twice > 20 && twice < 65, "%u twice", twice);
-    close_scene(made);
 }
 
 /* Never earlier than asked, and later only by what a busy machine adds. */
@@ -278,24 +273,21 @@ static void assert_delays(const end *heard, uint64_t min_ns, uint64_t median_ns)
 
 Test(netcond, delays_are_what_was_asked_each_way)
 {
-    netcond_proxy_config config = netcond_proxy_config_default();
     config.links[NETCOND_DIRECTION_UP].delay_ns = 30 * MS;
     config.links[NETCOND_DIRECTION_UP].jitter_ns = 20 * MS;
     config.links[NETCOND_DIRECTION_DOWN].delay_ns = 50 * MS;
-    scene *made = open_scene(&config);
-    made->echoes = true;
-    made->to_send = 300;
-    run_until(made, all_passed);
-    cr_assert_eq(made->server.count, 300);
-    cr_assert_eq(made->clients[0].count, 300);
-    assert_delays(&made->server, 30 * MS, 50 * MS); /* packets wait for those before them */
-    assert_delays(&made->clients[0], 80 * MS, 100 * MS);
-    const netcond_conditioner_times *down =
-        &netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_DOWN)->delay;
+    open_scene();
+    made.echoes = true;
+    made.to_send = 300;
+    run_until(all_passed);
+    cr_assert_eq(made.server.count, 300);
+    cr_assert_eq(made.clients[0].count, 300);
+    assert_delays(&made.server, 30 * MS, 50 * MS); /* packets wait for those before them */
+    assert_delays(&made.clients[0], 80 * MS, 100 * MS);
+    const netcond_conditioner_times *down = &figures_of(NETCOND_DIRECTION_DOWN)->delay;
     cr_assert_geq(down->min_ns, 50 * MS);
     cr_assert_lt(netcond_conditioner_percentile_ns(down, 50),
                  75 * MS); /* a mean falls with one pause */
-    close_scene(made);
 }
 
 /* Packets of one client leave and arrive in the order of their numbers unless asked otherwise. */
@@ -312,215 +304,192 @@ static uint32_t count_overtaken(const end *heard)
 
 Test(netcond, order_is_kept_under_jitter)
 {
-    netcond_proxy_config config = netcond_proxy_config_default();
     config.links[NETCOND_DIRECTION_UP].jitter_ns = 40 * MS;
-    scene *made = open_scene(&config);
-    made->to_send = 300;
-    run_until(made, all_passed);
-    cr_assert_eq(made->server.count, 300);
-    cr_assert_eq(count_overtaken(&made->server), 0);
-    close_scene(made);
+    open_scene();
+    made.to_send = 300;
+    run_until(all_passed);
+    cr_assert_eq(made.server.count, 300);
+    cr_assert_eq(count_overtaken(&made.server), 0);
 }
 
 Test(netcond, reordering_is_what_was_asked_and_what_is_reported)
 {
-    netcond_proxy_config config = netcond_proxy_config_default();
     config.links[NETCOND_DIRECTION_UP].reorder_ppm = 10 * PERCENT;
     config.links[NETCOND_DIRECTION_UP].reorder_ns = 100 * MS;
-    scene *made = open_scene(&config);
-    made->to_send = 400;
-    run_until(made, all_passed);
-    uint32_t overtaken = count_overtaken(&made->server);
-    cr_assert_eq(netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_UP)->reordered, overtaken);
+    open_scene();
+    made.to_send = 400;
+    run_until(all_passed);
+    uint32_t overtaken = count_overtaken(&made.server);
+    cr_assert_eq(figures_of(NETCOND_DIRECTION_UP)->reordered, overtaken);
     cr_assert(overtaken >= 20 && overtaken <= 65, "%u overtaken", overtaken);
-    close_scene(made);
 }
 
 Test(netcond, nothing_passes_faster_than_the_rate)
 {
-    netcond_proxy_config config = netcond_proxy_config_default();
     netcond_link_config *up = &config.links[NETCOND_DIRECTION_UP];
     up->rate_bps = 176000; /* 44 bytes, headers counted, take 2 ms */
     up->bucket_bytes = 0;
-    scene *made = open_scene(&config);
+    open_scene();
     uint64_t start_ns = ls_station_now_ns();
     for (uint32_t i = 0; i < 100; i++) {
-        send_from(made, 0, i);
+        send_from(0, i);
     }
-    made->sent = made->to_send = 100;
-    run_until(made, all_passed);
-    cr_assert_eq(made->server.count, 100);
+    made.sent = made.to_send = 100;
+    run_until(all_passed);
+    cr_assert_eq(made.server.count, 100);
     for (uint32_t i = 0; i < 100; i++) {
-        cr_assert_geq(made->server.arrivals[i].now_ns - start_ns, (i + 1) * 2 * MS);
+        cr_assert_geq(made.server.arrivals[i].now_ns - start_ns, (i + 1) * 2 * MS);
     }
-    close_scene(made);
 }
 
-static bool all_received(const scene *made)
+static bool all_received(void)
 {
-    return made->sent == made->to_send &&
-           netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_UP)->received == made->sent;
+    return made.sent == made.to_send && figures_of(NETCOND_DIRECTION_UP)->received == made.sent;
 }
 
 Test(netcond, a_partition_lets_nothing_pass)
 {
-    netcond_proxy_config config = netcond_proxy_config_default();
     config.links[NETCOND_DIRECTION_UP].partition_start_ns = 0;
     config.links[NETCOND_DIRECTION_UP].partition_length_ns = 3600 * LS_NS_PER_SECOND;
-    scene *made = open_scene(&config);
-    made->to_send = 50;
-    run_until(made, all_received);
-    cr_assert_eq(made->server.count, 0);
-    cr_assert_eq(
-        netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_UP)->lost[NETCOND_LOSS_PARTITION], 50);
-    close_scene(made);
+    open_scene();
+    made.to_send = 50;
+    run_until(all_received);
+    cr_assert_eq(made.server.count, 0);
+    cr_assert_eq(figures_of(NETCOND_DIRECTION_UP)->lost[NETCOND_LOSS_PARTITION], 50);
 }
 
 Test(netcond, datagrams_of_every_size_pass_up_to_the_limit)
 {
     static const size_t sizes[] = {0, 1, 1472, NETCOND_LINK_DATAGRAM_BYTES_MAX};
     static const uint8_t bytes[NETCOND_LINK_DATAGRAM_BYTES_MAX + 1];
-    netcond_proxy_config config = netcond_proxy_config_default();
-    scene *made = open_scene(&config);
-    made->echoes = true;
+    open_scene();
+    made.echoes = true;
     for (uint32_t i = 0; i < 4; i++) {
-        ls_send_datagram(made->clients[0].descriptor, netcond_proxy_port(made->proxy), bytes,
+        ls_send_datagram(made.clients[0].descriptor, netcond_proxy_port(made.proxy), bytes,
                          sizes[i]);
-        made->sent = made->to_send = i + 1;
-        run_until(made, all_passed);
-        cr_assert_eq(made->server.last_size, sizes[i]);
-        cr_assert_eq(made->clients[0].last_size, sizes[i]);
+        made.sent = made.to_send = i + 1;
+        run_until(all_passed);
+        cr_assert_eq(made.server.last_size, sizes[i]);
+        cr_assert_eq(made.clients[0].last_size, sizes[i]);
     }
-    ls_send_datagram(made->clients[0].descriptor, netcond_proxy_port(made->proxy), bytes,
+    ls_send_datagram(made.clients[0].descriptor, netcond_proxy_port(made.proxy), bytes,
                      sizeof bytes);
-    made->sent = made->to_send = 5;
-    run_until(made, all_passed);
-    cr_assert_eq(made->server.count, 4);
-    cr_assert_eq(
-        netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_UP)->lost[NETCOND_LOSS_TOO_LARGE], 1);
-    close_scene(made);
+    made.sent = made.to_send = 5;
+    run_until(all_passed);
+    cr_assert_eq(made.server.count, 4);
+    cr_assert_eq(figures_of(NETCOND_DIRECTION_UP)->lost[NETCOND_LOSS_TOO_LARGE], 1);
 }
 
 /* ---- clients ---- */
 
-static bool two_were_refused(const scene *made)
+static bool two_were_refused(void)
 {
-    return netcond_proxy_counts_of(made->proxy).refused >= 2;
+    return netcond_proxy_counts_of(made.proxy).refused >= 2;
 }
 
 Test(netcond, clients_beyond_the_limit_are_refused_and_the_others_stay)
 {
-    netcond_proxy_config config = netcond_proxy_config_default();
     config.clients_max = 2;
-    scene *made = open_scene(&config);
+    open_scene();
     for (uint32_t i = 0; i < CLIENTS; i++) {
-        send_from(made, i, 0);
+        send_from(i, 0);
     }
-    run_until(made, two_were_refused);
-    send_from(made, 0, 1);
-    made->sent = made->to_send = 3;
-    run_until(made, all_passed);
-    netcond_proxy_counts counts = netcond_proxy_counts_of(made->proxy);
+    run_until(two_were_refused);
+    send_from(0, 1);
+    made.sent = made.to_send = 3;
+    run_until(all_passed);
+    netcond_proxy_counts counts = netcond_proxy_counts_of(made.proxy);
     cr_assert_eq(counts.clients, 2);
     cr_assert_eq(counts.clients_seen, 2);
     cr_assert_eq(counts.refused, 2);
-    cr_assert_eq(made->server.count, 3);
-    cr_assert_eq(made->server.arrivals[2].payload.client, 0);
-    close_scene(made);
+    cr_assert_eq(made.server.count, 3);
+    cr_assert_eq(made.server.arrivals[2].payload.client, 0);
 }
 
-static bool somebody_was_forgotten(const scene *made)
+static bool somebody_was_forgotten(void)
 {
-    return netcond_proxy_counts_of(made->proxy).clients_forgotten > 0;
+    return netcond_proxy_counts_of(made.proxy).clients_forgotten > 0;
 }
 
-static bool nothing_is_held(const scene *made)
+static bool nothing_is_held(void)
 {
-    return netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_DOWN)->held == 0;
+    return figures_of(NETCOND_DIRECTION_DOWN)->held == 0;
 }
 
-static bool server_heard_two(const scene *made)
+static bool server_heard_two(void)
 {
-    return made->server.count >= 2;
+    return made.server.count >= 2;
 }
 
 Test(netcond, a_silent_client_is_forgotten_and_may_come_again)
 {
-    netcond_proxy_config config = netcond_proxy_config_default();
     config.clients_max = 1;
     config.idle_ms = 50;
     config.links[NETCOND_DIRECTION_DOWN].delay_ns = 2 * LS_NS_PER_SECOND;
-    scene *made = open_scene(&config);
-    made->echoes = true;
-    send_from(made, 0, 0);
-    run_until(made, somebody_was_forgotten);
-    cr_assert_eq(netcond_proxy_counts_of(made->proxy).clients, 0);
-    cr_assert_eq(made->server.count, 1);
-    run_until(made, nothing_is_held); /* the answer comes to nobody */
-    cr_assert_eq(
-        netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_DOWN)->lost[NETCOND_LOSS_NO_CLIENT],
-        1);
-    cr_assert_eq(made->clients[0].count, 0);
-    made->sender = 1; /* the only place is free again */
-    made->to_send = UINT32_MAX;
-    run_until(made, server_heard_two);
-    cr_assert_eq(made->server.arrivals[1].payload.client, 1);
-    cr_assert_eq(netcond_proxy_counts_of(made->proxy).clients_seen, 2);
-    close_scene(made);
+    open_scene();
+    made.echoes = true;
+    send_from(0, 0);
+    run_until(somebody_was_forgotten);
+    cr_assert_eq(netcond_proxy_counts_of(made.proxy).clients, 0);
+    cr_assert_eq(made.server.count, 1);
+    run_until(nothing_is_held); /* the answer comes to nobody */
+    cr_assert_eq(figures_of(NETCOND_DIRECTION_DOWN)->lost[NETCOND_LOSS_NO_CLIENT], 1);
+    cr_assert_eq(made.clients[0].count, 0);
+    made.sender = 1; /* the only place is free again */
+    made.to_send = UINT32_MAX;
+    run_until(server_heard_two);
+    cr_assert_eq(made.server.arrivals[1].payload.client, 1);
+    cr_assert_eq(netcond_proxy_counts_of(made.proxy).clients_seen, 2);
 }
 
-static bool nobody_listens(const scene *made)
+static bool nobody_listens(void)
 {
-    return netcond_proxy_counts_of(made->proxy).unreachable > 0;
+    return netcond_proxy_counts_of(made.proxy).unreachable > 0;
 }
 
-static bool server_heard(const scene *made)
+static bool server_heard(void)
 {
-    return made->server.count > 0;
+    return made.server.count > 0;
 }
 
 /* A proxy may be started before its server, and survive it. */
 Test(netcond, a_server_that_is_not_there_yet_is_counted_and_reached_later)
 {
-    netcond_proxy_config config = netcond_proxy_config_default();
-    scene *made = open_scene(&config);
-    netcond_proxy_close(made->proxy);
+    open_scene();
+    netcond_proxy_close(made.proxy);
     uint16_t port;
     int late = ls_open_socket(&port);
     struct sockaddr_in address;
     socklen_t bytes = sizeof address;
     cr_assert_eq(getsockname(late, (struct sockaddr *)&address, &bytes), 0);
     close(late);
-    made->config.server.port = port;
-    cr_assert_eq(
-        netcond_proxy_open(&made->config, made->loop, ls_allocator_heap(), &made->proxy, NULL),
-        LS_OK);
-    made->to_send = 1; /* told without sending again */
-    run_until(made, nobody_listens);
-    cr_assert_eq(netcond_proxy_counts_of(made->proxy).unreachable, 1);
-    made->to_send = UINT32_MAX;
+    config.server.port = port;
+    cr_assert_eq(netcond_proxy_open(&config, made.loop, ls_allocator_heap(), &made.proxy, NULL),
+                 LS_OK);
+    made.to_send = 1; /* told without sending again */
+    run_until(nobody_listens);
+    cr_assert_eq(netcond_proxy_counts_of(made.proxy).unreachable, 1);
+    made.to_send = UINT32_MAX;
     late = socket(AF_INET, SOCK_DGRAM, 0);
     cr_assert_eq(bind(late, (struct sockaddr *)&address, sizeof address), 0);
-    ls_loop_handler handler = {on_datagrams, &made->server};
-    int unused = made->server.descriptor;
-    made->server.descriptor = late;
-    cr_assert_eq(ls_event_loop_watch(made->loop, late, handler, NULL), LS_OK);
-    run_until(made, server_heard);
-    cr_assert_eq(made->server.arrivals[0].payload.client, 0);
+    ls_loop_handler handler = {on_datagrams, &made.server};
+    int unused = made.server.descriptor;
+    made.server.descriptor = late;
+    cr_assert_eq(ls_event_loop_watch(made.loop, late, handler, NULL), LS_OK);
+    run_until(server_heard);
+    cr_assert_eq(made.server.arrivals[0].payload.client, 0);
     close(unused);
-    close_scene(made);
 }
 
 /* ---- opening ---- */
 
-static void assert_cannot_open(const netcond_proxy_config *config, ls_status expected,
-                               const char *word)
+static void assert_cannot_open(ls_status expected, const char *word)
 {
     ls_event_loop *loop = NULL;
     netcond_proxy *proxy = NULL;
     ls_text why = {{0}};
     cr_assert_eq(ls_event_loop_create(ls_allocator_heap(), &loop), LS_OK);
-    cr_assert_eq(netcond_proxy_open(config, loop, ls_allocator_heap(), &proxy, &why), expected);
+    cr_assert_eq(netcond_proxy_open(&config, loop, ls_allocator_heap(), &proxy, &why), expected);
     cr_assert(strstr(why.bytes, word), "'%s' does not say '%s'", why.bytes, word);
     cr_assert_null(proxy);
     ls_event_loop_destroy(loop);
@@ -531,15 +500,14 @@ Test(netcond, a_proxy_that_cannot_be_opened_says_why)
     static const ls_log quiet = {.level = LS_LOG_ERROR};
     uint16_t port;
     int taken = ls_open_socket(&port);
-    netcond_proxy_config config = netcond_proxy_config_default();
     config.log = &quiet;
     config.server = (ls_endpoint){htonl(INADDR_LOOPBACK), 9};
     config.listen.port = port;
-    assert_cannot_open(&config, LS_IO, "cannot listen on 127.0.0.1:");
+    assert_cannot_open(LS_IO, "cannot listen on 127.0.0.1:");
     close(taken);
     /* An address of nobody here (RFC 5737). */
     config.listen = (ls_endpoint){htonl(0xc0000201), 0};
-    assert_cannot_open(&config, LS_IO, "cannot listen on 192.0.2.1:0:");
+    assert_cannot_open(LS_IO, "cannot listen on 192.0.2.1:0:");
 }
 
 Test(netcond, a_proxy_to_itself_is_refused)
@@ -553,10 +521,9 @@ Test(netcond, a_proxy_to_itself_is_refused)
         uint16_t port;
         int probe = ls_open_socket(&port);
         close(probe);
-        netcond_proxy_config config = netcond_proxy_config_default();
         config.log = &quiet;
         config.listen = (ls_endpoint){htonl(addresses[i][0]), port};
         config.server = (ls_endpoint){htonl(addresses[i][1]), port};
-        assert_cannot_open(&config, LS_BAD_ARGUMENT, "the proxy itself");
+        assert_cannot_open(LS_BAD_ARGUMENT, "the proxy itself");
     }
 }
