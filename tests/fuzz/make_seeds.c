@@ -259,15 +259,12 @@ static void add_match_move(seed *made)
     }
 }
 
-static void make_matches(void)
+static void fill_match(seed *made, uint32_t number)
 {
-    for (uint32_t number = 0; number < 2 * RUNS; number++) {
-        seed made = {.size = 0};
-        add_random(&made, 2);
-        for (uint32_t moves = 4 + ls_rng_below(&rng, 30); moves > 0; moves--) {
-            add_match_move(&made);
-        }
-        save_numbered(&made, "match", number);
+    (void)number;
+    add_random(made, 2);
+    for (uint32_t moves = 4 + ls_rng_below(&rng, 30); moves > 0; moves--) {
+        add_match_move(made);
     }
 }
 
@@ -314,16 +311,12 @@ static void add_session_move(seed *made)
     }
 }
 
-static void make_sessions(void)
+static void fill_session(seed *made, uint32_t number)
 {
-    for (uint32_t number = 0; number < 2 * RUNS; number++) {
-        seed made = {.size = 0};
-        add(&made, number < RUNS ? ls_rng_below(&rng, 64) : ls_rng_next(&rng));
-        add_random(&made, 1);
-        for (uint32_t moves = 4 + ls_rng_below(&rng, 40); moves > 0; moves--) {
-            add_session_move(&made);
-        }
-        save_numbered(&made, "session", number);
+    add(made, number < RUNS ? ls_rng_below(&rng, 64) : ls_rng_next(&rng));
+    add_random(made, 1);
+    for (uint32_t moves = 4 + ls_rng_below(&rng, 40); moves > 0; moves--) {
+        add_session_move(made);
     }
 }
 
@@ -347,70 +340,60 @@ static void add_join_move(seed *made)
     }
 }
 
-static void make_joins(void)
+static void fill_join(seed *made, uint32_t number)
 {
-    for (uint32_t number = 0; number < 2 * RUNS; number++) {
-        seed made = {.size = 0};
-        add(&made, ls_rng_next(&rng) & ~16u);
-        add(&made, 7); /* JOIN with a snapshot, as it should be */
-        add(&made, 1);
-        add(&made, 0);
-        add(&made, 0);
-        add(&made, 9);
-        add(&made, 0);
-        for (uint32_t moves = 4 + ls_rng_below(&rng, 40); moves > 0; moves--) {
-            add_join_move(&made);
-        }
-        save_numbered(&made, "join", number);
+    (void)number;
+    add(made, ls_rng_next(&rng) & ~16u);
+    add(made, 7); /* JOIN with a snapshot, as it should be */
+    add(made, 1);
+    add(made, 0);
+    add(made, 0);
+    add(made, 9);
+    add(made, 0);
+    for (uint32_t moves = 4 + ls_rng_below(&rng, 40); moves > 0; moves--) {
+        add_join_move(made);
     }
 }
 
 /* ---- resume ---- */
 
 /* All are back, say how far each got, and answer what they are asked for. */
-static void make_resumes(void)
+static void fill_resume(seed *made, uint32_t number)
 {
-    for (uint32_t number = 0; number < RUNS; number++) {
-        seed made = {.size = 0};
-        uint32_t players = 1 + number % 4;
-        add(&made, (players - 1) | (number % 3 == 0 ? 4 : 0) | ls_rng_below(&rng, 32) << 3);
-        for (uint32_t peer = 0; peer < players; peer++) {
-            add(&made, 5 | peer << 4);
-            add(&made, peer);
-            add(&made, 40 + ls_rng_below(&rng, 60));
-            add(&made, 20 + ls_rng_below(&rng, 60));
-        }
-        add(&made, 0);
-        add(&made, ls_rng_below(&rng, 30));
-        for (uint32_t answers = 2 + ls_rng_below(&rng, 20); answers > 0; answers--) {
-            add(&made, 9 | ls_rng_below(&rng, players) << 4);
-            add(&made, ls_rng_below(&rng, 8) == 0 ? 1u << ls_rng_below(&rng, 4) : 0);
-        }
-        save_numbered(&made, "resume", number);
+    uint32_t players = 1 + number % 4;
+    add(made, (players - 1) | (number % 3 == 0 ? 4 : 0) | ls_rng_below(&rng, 32) << 3);
+    for (uint32_t peer = 0; peer < players; peer++) {
+        add(made, 5 | peer << 4);
+        add(made, peer);
+        add(made, 40 + ls_rng_below(&rng, 60));
+        add(made, 20 + ls_rng_below(&rng, 60));
+    }
+    add(made, 0);
+    add(made, ls_rng_below(&rng, 30));
+    for (uint32_t answers = 2 + ls_rng_below(&rng, 20); answers > 0; answers--) {
+        add(made, 9 | ls_rng_below(&rng, players) << 4);
+        add(made, ls_rng_below(&rng, 8) == 0 ? 1u << ls_rng_below(&rng, 4) : 0);
     }
 }
 
 /* ---- simulations ---- */
 
-static void make_arenas(void)
+static void fill_arena(seed *made, uint32_t number)
 {
-    for (uint32_t number = 0; number < RUNS; number++) {
-        seed made = {.size = 0};
-        uint32_t players = 1 + ls_rng_below(&rng, 8);
-        add(&made, players - 1);
-        add_random(&made, 9);
-        for (uint32_t ticks = 10 + ls_rng_below(&rng, 40); ticks > 0; ticks--) {
-            uint32_t who = ls_rng_next(&rng) & ((1u << players) - 1u);
-            add(&made, who);
-            for (uint32_t slot = 0; slot < players; slot++) {
-                if (who >> slot & 1u) {
-                    add(&made, ls_rng_below(&rng, 20) == 0 ? 2 : 0);
-                    add(&made, 2);
-                    add_random(&made, 2);
-                }
+    (void)number;
+    uint32_t players = 1 + ls_rng_below(&rng, 8);
+    add(made, players - 1);
+    add_random(made, 9);
+    for (uint32_t ticks = 10 + ls_rng_below(&rng, 40); ticks > 0; ticks--) {
+        uint32_t who = ls_rng_next(&rng) & ((1u << players) - 1u);
+        add(made, who);
+        for (uint32_t slot = 0; slot < players; slot++) {
+            if (who >> slot & 1u) {
+                add(made, ls_rng_below(&rng, 20) == 0 ? 2 : 0);
+                add(made, 2);
+                add_random(made, 2);
             }
         }
-        save_numbered(&made, "arena", number);
     }
 }
 
@@ -430,25 +413,22 @@ static uint32_t random_order(uint8_t *bytes, uint32_t capacity)
     return ls_units_order_write(&order, bytes, capacity);
 }
 
-static void make_battles(void)
+static void fill_units(seed *made, uint32_t number)
 {
     uint8_t bytes[200];
-    for (uint32_t number = 0; number < RUNS; number++) {
-        seed made = {.size = 0};
-        add(&made, 1 + ls_rng_below(&rng, 3));
-        add(&made, 8 + ls_rng_below(&rng, 20));
-        add_random(&made, 1);
-        for (uint32_t ticks = 10 + ls_rng_below(&rng, 30); ticks > 0; ticks--) {
-            uint32_t size = 0;
-            for (uint32_t orders = ls_rng_below(&rng, 3); orders > 0; orders--) {
-                size += random_order(bytes + size, (uint32_t)sizeof bytes - size);
-            }
-            add(&made, 1u << ls_rng_below(&rng, 3));
-            add(&made, ls_rng_below(&rng, 20) == 0 ? 2 : 0);
-            add(&made, size);
-            add_bytes(&made, bytes, size);
+    (void)number;
+    add(made, 1 + ls_rng_below(&rng, 3));
+    add(made, 8 + ls_rng_below(&rng, 20));
+    add_random(made, 1);
+    for (uint32_t ticks = 10 + ls_rng_below(&rng, 30); ticks > 0; ticks--) {
+        uint32_t size = 0;
+        for (uint32_t orders = ls_rng_below(&rng, 3); orders > 0; orders--) {
+            size += random_order(bytes + size, (uint32_t)sizeof bytes - size);
         }
-        save_numbered(&made, "units", number);
+        add(made, 1u << ls_rng_below(&rng, 3));
+        add(made, ls_rng_below(&rng, 20) == 0 ? 2 : 0);
+        add(made, size);
+        add_bytes(made, bytes, size);
     }
 }
 
@@ -479,22 +459,18 @@ static void add_blob_ack(seed *made, uint32_t first)
     add(made, ls_rng_below(&rng, 100));
 }
 
-static void make_blobs(void)
+static void fill_blob(seed *made, uint32_t number)
 {
-    for (uint32_t number = 0; number < RUNS; number++) {
-        seed made = {.size = 0};
-        add(&made, number % 4 + number * 16);
-        if (number % 4 == 1) {
-            add_blob_part(&made, number / 4, false);
-            add_blob_part(&made, 1, true);
-        } else if (number % 4 == 3) {
-            add_random(&made, 20 * number);
-        } else {
-            for (uint32_t first = 0; first < number; first++) {
-                add_blob_ack(&made, first);
-            }
+    add(made, number % 4 + number * 16);
+    if (number % 4 == 1) {
+        add_blob_part(made, number / 4, false);
+        add_blob_part(made, 1, true);
+    } else if (number % 4 == 3) {
+        add_random(made, 20 * number);
+    } else {
+        for (uint32_t first = 0; first < number; first++) {
+            add_blob_ack(made, first);
         }
-        save_numbered(&made, "blob", number);
     }
 }
 
@@ -566,33 +542,30 @@ static void add_lists(seed *made, ls_desync_bundle *bundle)
     add_section(made, LS_BUNDLE_CLIENT, &stream);
 }
 
-static void make_bundles(void)
+static void fill_bundle(seed *made, uint32_t number)
 {
-    for (uint32_t number = 0; number < RUNS; number++) {
-        seed made = {.size = 0};
-        uint32_t ticks = 1 + ls_rng_below(&rng, 5);
-        ls_desync_bundle bundle = {.simulation = "fuzz",
-                                   .config = {.seed = 1, .tick_rate_hz = 60, .players = 2},
-                                   .input_bytes_max = 4,
-                                   .tick = 100 + ticks,
-                                   .slot = 1,
-                                   .state_bytes = BUNDLE_STATE_BYTES,
-                                   .pass_count = 1,
-                                   .passes = {"run"},
-                                   .snapshot_tick = 100};
-        add(&made, 0);
-        add_lists(&made, &bundle);
-        add_schema(&made);
-        add(&made, LS_BUNDLE_SNAPSHOT);
-        add_u16(&made, 12 + BUNDLE_STATE_BYTES);
-        add_u16(&made, bundle.snapshot_tick);
-        add_u16(&made, 0);
-        add_random(&made, 8 + BUNDLE_STATE_BYTES);
-        add_bundle_inputs(&made, &bundle);
-        add_state(&made, LS_BUNDLE_SERVER_STATE);
-        add_state(&made, LS_BUNDLE_CLIENT_STATE);
-        save_numbered(&made, "bundle", number);
-    }
+    (void)number;
+    uint32_t ticks = 1 + ls_rng_below(&rng, 5);
+    ls_desync_bundle bundle = {.simulation = "fuzz",
+                               .config = {.seed = 1, .tick_rate_hz = 60, .players = 2},
+                               .input_bytes_max = 4,
+                               .tick = 100 + ticks,
+                               .slot = 1,
+                               .state_bytes = BUNDLE_STATE_BYTES,
+                               .pass_count = 1,
+                               .passes = {"run"},
+                               .snapshot_tick = 100};
+    add(made, 0);
+    add_lists(made, &bundle);
+    add_schema(made);
+    add(made, LS_BUNDLE_SNAPSHOT);
+    add_u16(made, 12 + BUNDLE_STATE_BYTES);
+    add_u16(made, bundle.snapshot_tick);
+    add_u16(made, 0);
+    add_random(made, 8 + BUNDLE_STATE_BYTES);
+    add_bundle_inputs(made, &bundle);
+    add_state(made, LS_BUNDLE_SERVER_STATE);
+    add_state(made, LS_BUNDLE_CLIENT_STATE);
 }
 
 /* ---- journal ---- */
@@ -637,33 +610,40 @@ static void add_event(seed *made, ls_tick tick)
     add_record(made, LS_JOURNAL_EVENT, bytes, stream.at);
 }
 
-static void make_journals(void)
+static void fill_journal(seed *made, uint32_t number)
 {
     uint8_t bytes[SEED_BYTES_MAX];
-    for (uint32_t number = 0; number < RUNS; number++) {
-        seed made = {.size = 0};
-        ls_tick tick = 0;
-        bool is_block = number % 3 == 0;
-        add(&made, is_block ? 1 : 2);
-        if (is_block) {
-            add(&made, 1); /* two slots */
-            add(&made, 4); /* 16 bytes */
-            add_bytes(&made, bytes, make_block(bytes, number, 5 + number));
-        }
-        for (uint32_t i = 0; !is_block && i < 4; i++) {
-            uint32_t ticks = 1 + ls_rng_below(&rng, 6);
-            add_record(&made, LS_JOURNAL_TICKS | (i % 2) << 4, bytes,
-                       make_block(bytes, tick, ticks));
-            tick += ticks + (number % 4 == 1 ? 3 : 0);
-            add_snapshot(&made, tick);
-            add_event(&made, tick);
-        }
-        save_numbered(&made, "journal", number);
+    ls_tick tick = 0;
+    bool is_block = number % 3 == 0;
+    add(made, is_block ? 1 : 2);
+    if (is_block) {
+        add(made, 1); /* two slots */
+        add(made, 4); /* 16 bytes */
+        add_bytes(made, bytes, make_block(bytes, number, 5 + number));
+    }
+    for (uint32_t i = 0; !is_block && i < 4; i++) {
+        uint32_t ticks = 1 + ls_rng_below(&rng, 6);
+        add_record(made, LS_JOURNAL_TICKS | (i % 2) << 4, bytes, make_block(bytes, tick, ticks));
+        tick += ticks + (number % 4 == 1 ? 3 : 0);
+        add_snapshot(made, tick);
+        add_event(made, tick);
     }
 }
 
 int main(int argc, char **argv)
 {
+    /* In this order: they draw from one generator. */
+    static const struct {
+        const char *target;
+        uint32_t runs;
+        void (*fill)(seed *made, uint32_t number);
+    } makers[] = {
+        {"match", 2 * RUNS, fill_match}, {"session", 2 * RUNS, fill_session},
+        {"join", 2 * RUNS, fill_join},   {"arena", RUNS, fill_arena},
+        {"units", RUNS, fill_units},     {"blob", RUNS, fill_blob},
+        {"bundle", RUNS, fill_bundle},   {"journal", RUNS, fill_journal},
+        {"resume", RUNS, fill_resume},
+    };
     if (argc != 2) {
         fprintf(stderr, "usage: make_fuzz_seeds DIRECTORY\n");
         return 2;
@@ -673,14 +653,12 @@ int main(int argc, char **argv)
     play_match(false);
     play_match(true);
     make_datagrams();
-    make_matches();
-    make_sessions();
-    make_joins();
-    make_arenas();
-    make_battles();
-    make_blobs();
-    make_bundles();
-    make_journals();
-    make_resumes();
+    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) {
+        for (uint32_t number = 0; number < makers[i].runs; number++) {
+            seed made = {.size = 0};
+            makers[i].fill(&made, number);
+            save_numbered(&made, makers[i].target, number);
+        }
+    }
     return failures > 0;
 }
