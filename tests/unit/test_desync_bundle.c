@@ -11,34 +11,32 @@ enum {
     BAD_TICK = 90,
 };
 
-typedef struct sample {
+static struct sample {
     diagnosed_match match;
     diagnosed_memory memory;
     ls_desync_bundle bundle;
     uint8_t *bytes;
     size_t size;
-} sample;
+} made;
 
-static sample *open_sample(void)
+static void open_sample(void)
 {
-    sample *made = calloc(1, sizeof *made);
     ls_sim_config config = ls_sim_config_default(fault_simulation());
-    diagnosed_match_open(&made->match, fault_simulation(), &config);
-    made->match.client.knob = (fault_knob){.kind = FAULT_BUILD, .from = BAD_TICK};
-    diagnosed_match_run(&made->match, BAD_TICK + 30);
-    diagnosed_match_bundle(&made->match, &made->memory, &made->bundle);
-    cr_assert_eq(
-        ls_desync_bundle_write(&made->bundle, ls_allocator_heap(), &made->bytes, &made->size),
-        LS_OK);
-    return made;
+    diagnosed_match_open(&made.match, fault_simulation(), &config);
+    made.match.client.knob = (fault_knob){.kind = FAULT_BUILD, .from = BAD_TICK};
+    diagnosed_match_run(&made.match, BAD_TICK + 30);
+    diagnosed_match_bundle(&made.match, &made.memory, &made.bundle);
+    cr_assert_eq(ls_desync_bundle_write(&made.bundle, ls_allocator_heap(), &made.bytes, &made.size),
+                 LS_OK);
 }
 
-static void close_sample(sample *made)
+static void close_sample(void)
 {
-    ls_release(ls_allocator_heap(), made->bytes);
-    diagnosed_match_close(&made->match);
-    free(made);
+    ls_release(ls_allocator_heap(), made.bytes);
+    diagnosed_match_close(&made.match);
 }
+
+TestSuite(desync_bundle, .init = open_sample, .fini = close_sample);
 
 static ls_bundle_reading *open_bytes(const uint8_t *bytes, size_t size, ls_text *why)
 {
@@ -62,10 +60,9 @@ static void expect_same_side(const ls_bundle_side *a, const ls_bundle_side *b, s
 
 Test(desync_bundle, reads_as_it_was_written)
 {
-    sample *made = open_sample();
     ls_text why = {{0}};
-    ls_bundle_reading *reading = open_bytes(made->bytes, made->size, &why);
-    const ls_desync_bundle *a = &made->bundle;
+    ls_bundle_reading *reading = open_bytes(made.bytes, made.size, &why);
+    const ls_desync_bundle *a = &made.bundle;
     const ls_desync_bundle *b = ls_bundle_reading_bundle(reading);
     cr_expect_str_eq(why.bytes, "");
     cr_expect_str_eq(b->simulation, "fault");
@@ -85,31 +82,27 @@ Test(desync_bundle, reads_as_it_was_written)
     expect_same_side(&b->server, &a->server, a->state_bytes);
     expect_same_side(&b->client, &a->client, a->state_bytes);
     ls_bundle_reading_close(reading);
-    close_sample(made);
 }
 
 Test(desync_bundle, can_be_simulated_again)
 {
-    sample *made = open_sample();
     ls_text why = {{0}};
-    ls_bundle_reading *reading = open_bytes(made->bytes, made->size, &why);
+    ls_bundle_reading *reading = open_bytes(made.bytes, made.size, &why);
     ls_replay_stretch stretch;
     cr_assert_eq(ls_bundle_reading_stretch(reading, &stretch), LS_OK);
-    ls_rerun_start(made->match.server.rerun, &stretch);
+    ls_rerun_start(made.match.server.rerun, &stretch);
     fault = (fault_knob){.kind = FAULT_NONE};
-    cr_assert(ls_rerun_advance(made->match.server.rerun, UINT32_MAX));
-    const ls_rerun_figures *figures = ls_rerun_figures_of(made->match.server.rerun);
-    cr_expect_eq(figures->live, made->bundle.server_hash);
-    cr_expect_eq(figures->fresh, made->bundle.server_hash);
-    cr_expect_eq(figures->strayed, made->bundle.tick);
+    cr_assert(ls_rerun_advance(made.match.server.rerun, UINT32_MAX));
+    const ls_rerun_figures *figures = ls_rerun_figures_of(made.match.server.rerun);
+    cr_expect_eq(figures->live, made.bundle.server_hash);
+    cr_expect_eq(figures->fresh, made.bundle.server_hash);
+    cr_expect_eq(figures->strayed, made.bundle.tick);
     ls_bundle_reading_close(reading);
-    close_sample(made);
 }
 
 Test(desync_bundle, unknown_facts_are_left_out_and_named)
 {
-    sample *made = open_sample();
-    ls_desync_bundle bundle = made->bundle;
+    ls_desync_bundle bundle = made.bundle;
     uint8_t *bytes = NULL;
     size_t size = 0;
     bundle.snapshot = NULL;
@@ -126,19 +119,17 @@ Test(desync_bundle, unknown_facts_are_left_out_and_named)
     cr_expect_eq(ls_bundle_reading_stretch(reading, &stretch), LS_NOT_FOUND);
     ls_bundle_reading_close(reading);
     ls_release(ls_allocator_heap(), bytes);
-    close_sample(made);
 }
 
 /* ---- damage ---- */
 
 Test(desync_bundle, cut_anywhere_it_opens_with_a_sentence_or_is_refused)
 {
-    sample *made = open_sample();
     uint32_t opened = 0;
-    for (size_t size = 0; size < made->size; size++) {
+    for (size_t size = 0; size < made.size; size++) {
         /* Memory of just that size, so that reading past it is found. */
         uint8_t *cut = malloc(size > 0 ? size : 1);
-        memcpy(cut, made->bytes, size);
+        memcpy(cut, made.bytes, size);
         ls_text why = {{0}};
         ls_bundle_reading *reading = NULL;
         ls_status status = ls_bundle_reading_open(cut, size, ls_allocator_heap(), &reading, &why);
@@ -148,29 +139,26 @@ Test(desync_bundle, cut_anywhere_it_opens_with_a_sentence_or_is_refused)
         ls_bundle_reading_close(reading);
         free(cut);
     }
-    cr_expect_gt(opened, made->size / 2);
-    close_sample(made);
+    cr_expect_gt(opened, made.size / 2);
 }
 
 Test(desync_bundle, any_flipped_bit_is_refused_or_costs_one_section)
 {
-    sample *made = open_sample();
     uint32_t opened = 0;
-    for (size_t bit = 0; bit < made->size * 8; bit += 3) {
+    for (size_t bit = 0; bit < made.size * 8; bit += 3) {
         ls_text why = {{0}};
         ls_bundle_reading *reading = NULL;
-        made->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        made.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
         bool is_reserved = bit / 8 >= 12 && bit / 8 < 16;
         ls_status status =
-            ls_bundle_reading_open(made->bytes, made->size, ls_allocator_heap(), &reading, &why);
+            ls_bundle_reading_open(made.bytes, made.size, ls_allocator_heap(), &reading, &why);
         cr_assert(status == LS_OK || status == LS_MALFORMED);
         cr_assert(is_reserved || why.bytes[0] != '\0', "bit %zu went unnoticed", bit);
         opened += status == LS_OK;
         ls_bundle_reading_close(reading);
-        made->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        made.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
     cr_expect_gt(opened, 0);
-    close_sample(made);
 }
 
 static void expect_refused(uint8_t *bytes, size_t size, const char *sentence)
@@ -184,21 +172,18 @@ static void expect_refused(uint8_t *bytes, size_t size, const char *sentence)
 
 Test(desync_bundle, other_files_are_refused_by_name)
 {
-    sample *made = open_sample();
-    expect_refused(made->bytes, 0, "this is no desync bundle");
-    expect_refused(made->bytes, 15, "this is no desync bundle");
-    expect_refused(made->bytes, 16, "the bundle is damaged: not even its match can be read");
-    made->bytes[8] = 2;
-    expect_refused(made->bytes, made->size,
+    expect_refused(made.bytes, 0, "this is no desync bundle");
+    expect_refused(made.bytes, 15, "this is no desync bundle");
+    expect_refused(made.bytes, 16, "the bundle is damaged: not even its match can be read");
+    made.bytes[8] = 2;
+    expect_refused(made.bytes, made.size,
                    "this is a desync bundle of format 2, and this build reads 1");
-    made->bytes[0] = 'X';
-    expect_refused(made->bytes, made->size, "this is no desync bundle");
-    close_sample(made);
+    made.bytes[0] = 'X';
+    expect_refused(made.bytes, made.size, "this is no desync bundle");
 }
 
 Test(desync_bundle, refused_memory_is_survived)
 {
-    sample *made = open_sample();
     uint32_t whole = 0;
     for (uint64_t allowed = 0; whole == 0 && allowed < 100; allowed++) {
         counting_allocator counting;
@@ -207,7 +192,7 @@ Test(desync_bundle, refused_memory_is_survived)
         ls_text why = {{0}};
         ls_bundle_reading *reading = NULL;
         ls_status status =
-            ls_bundle_reading_open(made->bytes, made->size, &counting.allocator, &reading, &why);
+            ls_bundle_reading_open(made.bytes, made.size, &counting.allocator, &reading, &why);
         cr_assert(status == LS_OK || reading == NULL);
         whole += status == LS_OK && why.bytes[0] == '\0';
         ls_bundle_reading_close(reading);
@@ -219,8 +204,7 @@ Test(desync_bundle, refused_memory_is_survived)
     counting.allowed = 1;
     uint8_t *bytes = NULL;
     size_t size = 0;
-    cr_expect_eq(ls_desync_bundle_write(&made->bundle, &counting.allocator, &bytes, &size),
+    cr_expect_eq(ls_desync_bundle_write(&made.bundle, &counting.allocator, &bytes, &size),
                  LS_NO_MEMORY);
     cr_expect_eq(counting.live_blocks, 0);
-    close_sample(made);
 }

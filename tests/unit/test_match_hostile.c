@@ -116,6 +116,8 @@ static void close_match(void)
     ls_match_destroy(here.match);
 }
 
+TestSuite(match_hostile, .fini = close_match);
+
 /* INPUTS of a player who has every tick and whose state 0 had this state hash: with an empty input
  * for the next tick from Ada, with none from Bo. */
 static void send_inputs(ls_peer_id peer, uint64_t state_hash)
@@ -171,7 +173,7 @@ static void expect_unanswered_desync(ls_status left_status)
 }
 
 Test(match_hostile, a_player_that_does_not_say_which_state_differs_is_reported_and_dropped,
-     .init = open_match, .fini = close_match)
+     .init = open_match)
 {
     run_with_liar(9000);
     cr_assert_eq(here.asked.count, 1);
@@ -183,7 +185,7 @@ Test(match_hostile, a_player_that_does_not_say_which_state_differs_is_reported_a
 }
 
 Test(match_hostile, a_player_leaving_rather_than_say_which_state_differs_is_reported,
-     .init = open_match, .fini = close_match)
+     .init = open_match)
 {
     run_with_liar(100);
     cr_assert_eq(here.asked.count, 1);
@@ -192,7 +194,7 @@ Test(match_hostile, a_player_leaving_rather_than_say_which_state_differs_is_repo
 }
 
 Test(match_hostile, a_player_saying_at_the_end_that_all_is_well_is_asked_all_the_same,
-     .init = open_match, .fini = close_match)
+     .init = open_match)
 {
     run_with_liar(100);
     ls_match_stop(here.match, here.now_ns);
@@ -211,8 +213,7 @@ Test(match_hostile, a_player_saying_at_the_end_that_all_is_well_is_asked_all_the
     cr_assert_not(ls_match_slot_of(here.match, 0).is_desynced);
 }
 
-Test(match_hostile, a_goodbye_without_a_reason_is_a_disconnection, .init = open_match,
-     .fini = close_match)
+Test(match_hostile, a_goodbye_without_a_reason_is_a_disconnection, .init = open_match)
 {
     ls_message message = {.kind = LS_MESSAGE_GOODBYE};
     send_message(BO, &message);
@@ -221,8 +222,7 @@ Test(match_hostile, a_goodbye_without_a_reason_is_a_disconnection, .init = open_
     cr_assert_eq(bo.left_status, LS_DISCONNECTED, "OK would mean that it has not left");
 }
 
-Test(match_hostile, a_player_that_never_gets_ready_loses_the_seat, .init = open_lobby,
-     .fini = close_match)
+Test(match_hostile, a_player_that_never_gets_ready_loses_the_seat, .init = open_lobby)
 {
     greet(BO, "Bo");
     for (uint32_t past = 0; past < 11000; past += 100) {
@@ -239,7 +239,7 @@ Test(match_hostile, a_player_that_never_gets_ready_loses_the_seat, .init = open_
     cr_assert_eq(ls_match_state_of(here.match), LS_MATCH_RUNNING);
 }
 
-Test(match_hostile, silent_pending_keep_nobody_out, .init = open_lobby, .fini = close_match)
+Test(match_hostile, silent_pending_keep_nobody_out, .init = open_lobby)
 {
     for (ls_peer_id peer = BO + 1; peer < PEERS; peer++) {
         here.now_ns += LS_NS_PER_MS;
@@ -252,7 +252,7 @@ Test(match_hostile, silent_pending_keep_nobody_out, .init = open_lobby, .fini = 
     start_match();
 }
 
-Test(match_hostile, a_match_that_a_desync_stops_closes_no_tick_any_more, .fini = close_match)
+Test(match_hostile, a_match_that_a_desync_stops_closes_no_tick_any_more)
 {
     open_lobby_of(LS_LATE_WAIT, LS_ON_DESYNC_STOP);
     start_match();

@@ -11,92 +11,93 @@ enum {
     BAD_TICK = 150,
 };
 
-/* Two machines that play on for a while after what `client` does differently from BAD_TICK on. */
-static void play(diagnosed_match *match, fault_kind server, fault_kind client)
+static diagnosed_match match;
+
+static void close_match(void)
 {
-    ls_sim_config config = ls_sim_config_default(fault_simulation());
-    diagnosed_match_open(match, fault_simulation(), &config);
-    match->server.knob = (fault_knob){.kind = server, .from = BAD_TICK};
-    match->client.knob = (fault_knob){.kind = client, .from = BAD_TICK};
-    diagnosed_match_run(match, BAD_TICK);
-    cr_assert_eq(match->bad, 0);
+    diagnosed_match_close(&match);
 }
 
-static void expect_verdict(diagnosed_match *match, ls_desync_class kind, ls_desync_culprit culprit)
+TestSuite(rerun, .fini = close_match);
+
+/* Two machines that play on for a while after what `client` does differently from BAD_TICK on. */
+static void play(fault_kind server, fault_kind client)
+{
+    ls_sim_config config = ls_sim_config_default(fault_simulation());
+    diagnosed_match_open(&match, fault_simulation(), &config);
+    match.server.knob = (fault_knob){.kind = server, .from = BAD_TICK};
+    match.client.knob = (fault_knob){.kind = client, .from = BAD_TICK};
+    diagnosed_match_run(&match, BAD_TICK);
+    cr_assert_eq(match.bad, 0);
+}
+
+static void expect_verdict(ls_desync_class kind, ls_desync_culprit culprit)
 {
     ls_desync_verdict verdict;
-    diagnosed_match_diagnose(match, &verdict);
+    diagnosed_match_diagnose(&match, &verdict);
     cr_expect_eq(verdict.kind, kind, "%s", verdict.why.bytes);
     cr_expect_eq(verdict.culprit, culprit, "%s", verdict.why.bytes);
-    diagnosed_match_close(match);
 }
 
 Test(rerun, another_build_repeats_its_own_result)
 {
-    diagnosed_match match;
-    play(&match, FAULT_NONE, FAULT_BUILD);
+    play(FAULT_NONE, FAULT_BUILD);
     diagnosed_match_run(&match, 20);
     cr_expect_eq(match.bad, BAD_TICK + 1);
-    expect_verdict(&match, LS_DESYNC_CLASS_BUILD, LS_DESYNC_CULPRIT_BOTH);
+    expect_verdict(LS_DESYNC_CLASS_BUILD, LS_DESYNC_CULPRIT_BOTH);
 }
 
 Test(rerun, a_flipped_bit_does_not_come_back)
 {
-    diagnosed_match match;
-    play(&match, FAULT_NONE, FAULT_NONE);
+    play(FAULT_NONE, FAULT_NONE);
     ((fault_state *)ls_sim_instance_state(match.client.instance))->cells[3] ^= 64;
     diagnosed_match_run(&match, 20);
-    expect_verdict(&match, LS_DESYNC_CLASS_ONE_OFF, LS_DESYNC_CULPRIT_CLIENT);
+    expect_verdict(LS_DESYNC_CLASS_ONE_OFF, LS_DESYNC_CULPRIT_CLIENT);
 }
 
 Test(rerun, a_bit_flipped_on_the_server_accuses_the_server)
 {
-    diagnosed_match match;
-    play(&match, FAULT_NONE, FAULT_NONE);
+    play(FAULT_NONE, FAULT_NONE);
     ((fault_state *)ls_sim_instance_state(match.server.instance))->cells[3] ^= 64;
     diagnosed_match_run(&match, 20);
-    expect_verdict(&match, LS_DESYNC_CLASS_ONE_OFF, LS_DESYNC_CULPRIT_SERVER);
+    expect_verdict(LS_DESYNC_CLASS_ONE_OFF, LS_DESYNC_CULPRIT_SERVER);
 }
 
 /* Both keep something that no save holds; the client loads a state once. */
-static void play_hidden(diagnosed_match *match, fault_kind kind)
+static void play_hidden(fault_kind kind)
 {
-    play(match, kind, kind);
-    match->server.knob.from = match->client.knob.from = 0;
-    diagnosed_match_run(match, 100);
-    cr_assert_eq(match->bad, 0, "machines that never load a state agree");
-    diagnosed_match_roll_back(match, 3);
-    diagnosed_match_run(match, 20);
+    play(kind, kind);
+    match.server.knob.from = match.client.knob.from = 0;
+    diagnosed_match_run(&match, 100);
+    cr_assert_eq(match.bad, 0, "machines that never load a state agree");
+    diagnosed_match_roll_back(&match, 3);
+    diagnosed_match_run(&match, 20);
 }
 
 Test(rerun, state_kept_in_scratch_is_outside_the_saved_block)
 {
-    diagnosed_match match;
-    play_hidden(&match, FAULT_SCRATCH);
-    expect_verdict(&match, LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_BOTH);
+    play_hidden(FAULT_SCRATCH);
+    expect_verdict(LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_BOTH);
 }
 
 Test(rerun, a_static_that_counts_is_outside_the_saved_block)
 {
-    diagnosed_match match;
-    play_hidden(&match, FAULT_STATIC);
-    expect_verdict(&match, LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_BOTH);
+    play_hidden(FAULT_STATIC);
+    expect_verdict(LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_BOTH);
 }
 
 Test(rerun, bytes_of_the_stack_differ_from_run_to_run)
 {
-    diagnosed_match match;
-    play(&match, FAULT_NONE, FAULT_STACK);
+    play(FAULT_NONE, FAULT_STACK);
     diagnosed_match_run(&match, 5);
-    expect_verdict(&match, LS_DESYNC_CLASS_UNSTABLE, LS_DESYNC_CULPRIT_CLIENT);
+    expect_verdict(LS_DESYNC_CLASS_UNSTABLE, LS_DESYNC_CULPRIT_CLIENT);
 }
 
 /* ---- what a re-run tells ---- */
 
 Test(rerun, figures_tell_what_each_run_gave)
 {
-    diagnosed_match match;
-    play(&match, FAULT_NONE, FAULT_BUILD);
+    play(FAULT_NONE, FAULT_BUILD);
     diagnosed_match_run(&match, 20);
     ls_desync_verdict verdict;
     diagnosed_match_diagnose(&match, &verdict);
@@ -112,13 +113,11 @@ Test(rerun, figures_tell_what_each_run_gave)
     cr_expect_eq(figures->fresh, live);
     cr_expect_eq(figures->again, live);
     cr_expect_eq(figures->reloaded, live);
-    diagnosed_match_close(&match);
 }
 
 Test(rerun, passes_name_the_first_that_differs_and_the_state_is_kept)
 {
-    diagnosed_match match;
-    play(&match, FAULT_NONE, FAULT_BUILD);
+    play(FAULT_NONE, FAULT_BUILD);
     diagnosed_match_run(&match, 3);
     ls_desync_verdict verdict;
     diagnosed_match_diagnose(&match, &verdict);
@@ -134,13 +133,11 @@ Test(rerun, passes_name_the_first_that_differs_and_the_state_is_kept)
     cr_assert_not_null(state);
     cr_expect_eq(state->wrong, 1);
     cr_expect_eq(state->ticks, match.bad);
-    diagnosed_match_close(&match);
 }
 
 Test(rerun, running_in_the_live_instance_leaves_it_as_it_was)
 {
-    diagnosed_match match;
-    play(&match, FAULT_NONE, FAULT_BUILD);
+    play(FAULT_NONE, FAULT_BUILD);
     diagnosed_match_run(&match, 20);
     uint64_t state_hash = ls_sim_instance_hash(match.client.instance);
     ls_tick tick = ls_sim_instance_tick(match.client.instance);
@@ -149,13 +146,11 @@ Test(rerun, running_in_the_live_instance_leaves_it_as_it_was)
     cr_expect_eq(ls_sim_instance_hash(match.client.instance), state_hash);
     cr_expect_eq(ls_sim_instance_tick(match.client.instance), tick);
     diagnosed_match_run(&match, 20);
-    diagnosed_match_close(&match);
 }
 
 Test(rerun, portions_of_any_size_come_to_the_same)
 {
-    diagnosed_match match;
-    play(&match, FAULT_NONE, FAULT_BUILD);
+    play(FAULT_NONE, FAULT_BUILD);
     diagnosed_match_run(&match, 3);
     ls_replay_stretch stretch;
     fault = match.client.knob;
@@ -173,14 +168,12 @@ Test(rerun, portions_of_any_size_come_to_the_same)
         cr_expect_eq(memcmp(&expected, ls_rerun_figures_of(match.client.rerun), sizeof expected),
                      0);
     }
-    diagnosed_match_close(&match);
 }
 
 /* The fault is in the last pass: the states behind the passes before it have no trace of it. */
 Test(rerun, the_state_behind_the_pass_that_was_asked_for_has_its_hash)
 {
-    diagnosed_match match;
-    play(&match, FAULT_NONE, FAULT_BUILD);
+    play(FAULT_NONE, FAULT_BUILD);
     diagnosed_match_run(&match, 3);
     ls_replay_stretch stretch;
     ls_rerun *rerun = match.client.rerun;
@@ -203,13 +196,11 @@ Test(rerun, the_state_behind_the_pass_that_was_asked_for_has_its_hash)
         }
     }
     ls_state_hasher_destroy(hasher);
-    diagnosed_match_close(&match);
 }
 
 Test(rerun, inputs_that_have_gone_leave_the_figures_unknown)
 {
-    diagnosed_match match;
-    play(&match, FAULT_NONE, FAULT_BUILD);
+    play(FAULT_NONE, FAULT_BUILD);
     diagnosed_match_run(&match, 3);
     ls_replay_stretch stretch;
     cr_assert_eq(ls_replay_window_stretch(match.client.window, match.bad - 1, match.bad, &stretch),
@@ -220,13 +211,11 @@ Test(rerun, inputs_that_have_gone_leave_the_figures_unknown)
     cr_expect_eq(ls_rerun_figures_of(match.client.rerun)->known, LS_RERUN_LIVE);
     cr_expect_null(ls_rerun_state(match.client.rerun));
     cr_expect_eq(ls_rerun_passes(match.client.rerun)->pass_count, 0);
-    diagnosed_match_close(&match);
 }
 
 Test(rerun, allocates_at_create_only_and_survives_refused_memory)
 {
-    diagnosed_match match;
-    play(&match, FAULT_NONE, FAULT_BUILD);
+    play(FAULT_NONE, FAULT_BUILD);
     diagnosed_match_run(&match, 3);
     uint64_t calls = heap_calls();
     ls_desync_verdict verdict;
@@ -241,7 +230,6 @@ Test(rerun, allocates_at_create_only_and_survives_refused_memory)
         cr_expect_eq(refused.status == LS_OK, why.bytes[0] == '\0');
         ls_rerun_destroy(rerun);
     }
-    diagnosed_match_close(&match);
 }
 
 /* ---- figures on the wire ---- */

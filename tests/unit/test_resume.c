@@ -12,12 +12,25 @@ static bool holds(ls_tick tick)
     return ls_match_closed_tick(here.match, tick, slots, &inputs) == LS_OK;
 }
 
+static void make_plain_journal(uint32_t ticks, uint32_t snapshot_ticks)
+{
+    journal_plan made = plan_of(ticks, snapshot_ticks);
+    make_journal(&made);
+}
+
+/* Without the ticks from `first` up to `end`. */
+static void make_journal_with_gap(journal_plan made, ls_tick first, ls_tick end)
+{
+    made.gap_first = first;
+    made.gap_end = end;
+    make_journal(&made);
+}
+
 /* ---- where it begins ---- */
 
 Test(resume, a_match_is_rebuilt_from_a_snapshot_that_leaves_every_ring_full)
 {
-    journal_plan made = plan_of(3000, 600);
-    make_journal(&made);
+    make_plain_journal(3000, 600);
     ls_resume_report report = restore_all();
     cr_expect_eq(report.from_tick, 1800u, "of 1200, 1800, 2400 and 3000 it is the newest so old");
     cr_expect_eq(report.tick, 3000u);
@@ -32,16 +45,14 @@ Test(resume, a_match_is_rebuilt_from_a_snapshot_that_leaves_every_ring_full)
 
 Test(resume, the_last_snapshot_that_is_old_enough_is_taken)
 {
-    journal_plan made = plan_of(200 + LS_WINDOW_TICKS, 200);
-    make_journal(&made);
+    make_plain_journal(200 + LS_WINDOW_TICKS, 200);
     cr_expect_eq(restore_all().from_tick, 200u);
     cr_expect(holds(200));
 }
 
 Test(resume, a_young_match_is_rebuilt_from_its_beginning)
 {
-    journal_plan made = plan_of(199 + LS_WINDOW_TICKS, 200);
-    make_journal(&made);
+    make_plain_journal(199 + LS_WINDOW_TICKS, 200);
     ls_resume_report report = restore_all();
     cr_expect_eq(report.from_tick, 0u);
     cr_expect_eq(report.state_hashes, 199u + LS_WINDOW_TICKS);
@@ -50,8 +61,7 @@ Test(resume, a_young_match_is_rebuilt_from_its_beginning)
 
 Test(resume, a_match_without_snapshots_is_rebuilt_from_its_beginning)
 {
-    journal_plan made = plan_of(2500, 0);
-    make_journal(&made);
+    make_plain_journal(2500, 0);
     ls_resume_report report = restore_all();
     cr_expect_eq(report.from_tick, 0u);
     cr_expect_eq(report.state_hashes, 2500u);
@@ -59,8 +69,7 @@ Test(resume, a_match_without_snapshots_is_rebuilt_from_its_beginning)
 
 Test(resume, a_match_that_began_and_has_no_tick_yet_is_waited_for)
 {
-    journal_plan made = plan_of(0, 0);
-    make_journal(&made);
+    make_plain_journal(0, 0);
     cr_expect_eq(restore_all().tick, 0u);
     ls_match_advance(here.match, 1000 + UINT64_C(50000000)); /* it waits for 100 ms */
     cr_expect_eq(ls_match_state_of(here.match), LS_MATCH_RESUMING, "its players may know more");
@@ -68,8 +77,7 @@ Test(resume, a_match_that_began_and_has_no_tick_yet_is_waited_for)
 
 Test(resume, players_are_known_by_seat_generations_and_newest_names)
 {
-    journal_plan made = plan_of(100, 0);
-    make_journal(&made);
+    make_plain_journal(100, 0);
     restore_all();
     cr_expect_eq(ls_resume_seat_of(here.resume, 0)->generations.newest, 1u);
     cr_expect_eq(ls_resume_seat_of(here.resume, 1)->generations.newest, 2u,
@@ -82,8 +90,7 @@ Test(resume, players_are_known_by_seat_generations_and_newest_names)
 /* Who sat down after a server came back has none of the turns that it may have forgotten. */
 Test(resume, turns_that_a_server_may_have_forgotten_are_left_out)
 {
-    journal_plan made = plan_of(100, 0);
-    make_journal(&made);
+    make_plain_journal(100, 0);
     append_event(LS_JOURNAL_EVENT_RESTORED, LS_JOURNAL_NO_SLOT, 100, "");
     append_event(LS_JOURNAL_EVENT_SEATED, 1, 100, "Dan");
     append_event(LS_JOURNAL_EVENT_RESTORED, LS_JOURNAL_NO_SLOT, 100, "");
@@ -96,9 +103,9 @@ Test(resume, turns_that_a_server_may_have_forgotten_are_left_out)
     cr_expect_eq(second.forgotten, 2 * LS_FORGOTTEN_GENERATIONS_MAX);
 }
 
-static void expect_joined(const journal_plan *made, const char *name, ls_tick tick)
+static void expect_joined(journal_plan made, const char *name, ls_tick tick)
 {
-    make_journal(made);
+    make_journal(&made);
     restore_all();
     cr_expect_str_eq(ls_match_slot_of(here.match, 1).name, name);
     cr_expect_eq(ls_match_slot_of(here.match, 1).joined_tick, tick);
@@ -107,28 +114,26 @@ static void expect_joined(const journal_plan *made, const char *name, ls_tick ti
 
 Test(resume, when_a_player_joined_is_known_from_the_ticks_and_not_when_it_came_back)
 {
-    journal_plan made = plan_of(100, 0);
-    expect_joined(&made, "Cid", JOURNAL_SECOND_PLAYER_TICK);
+    expect_joined(plan_of(100, 0), "Cid", JOURNAL_SECOND_PLAYER_TICK);
 }
 
 Test(resume, when_a_player_joined_is_known_behind_a_snapshot_too)
 {
-    journal_plan made = plan_of(2400, 600);
-    expect_joined(&made, "Cid", JOURNAL_SECOND_PLAYER_TICK);
+    expect_joined(plan_of(2400, 600), "Cid", JOURNAL_SECOND_PLAYER_TICK);
 }
 
 Test(resume, a_player_that_took_a_seat_over_joined_after_that)
 {
     journal_plan made = plan_of(100, 0);
     made.change_tick = JOURNAL_CHANGE_TICK - 8;
-    expect_joined(&made, "Dot", JOURNAL_CHANGE_TICK);
+    expect_joined(made, "Dot", JOURNAL_CHANGE_TICK);
 }
 
 Test(resume, a_player_not_heard_of_after_sitting_down_joins_after_the_journal)
 {
     journal_plan made = plan_of(100, 0);
     made.change_tick = 99;
-    expect_joined(&made, "Dot", 100);
+    expect_joined(made, "Dot", 100);
 }
 
 Test(resume, a_player_turned_away_has_not_been_there)
@@ -136,7 +141,7 @@ Test(resume, a_player_turned_away_has_not_been_there)
     journal_plan made = plan_of(100, 0);
     made.change_tick = 50;
     made.is_turned_away = true;
-    expect_joined(&made, "Cid", JOURNAL_SECOND_PLAYER_TICK);
+    expect_joined(made, "Cid", JOURNAL_SECOND_PLAYER_TICK);
     cr_expect(ls_resume_seat_of(here.resume, 1)->has_left, "as it had before");
     ls_seat_generations generations = ls_resume_seat_of(here.resume, 1)->generations;
     cr_expect_eq(generations.newest, 2u);
@@ -146,8 +151,7 @@ Test(resume, a_player_turned_away_has_not_been_there)
 
 Test(resume, nobody_comes_back_and_the_match_ends_where_it_stood)
 {
-    journal_plan made = plan_of(100, 0);
-    make_journal(&made);
+    make_plain_journal(100, 0);
     restore_all();
     for (uint64_t ms = 0; ms < 60000 && ls_match_state_of(here.match) != LS_MATCH_OVER; ms += 50) {
         ls_match_advance(here.match, 1000 + ms * 1000000);
@@ -184,10 +188,7 @@ Test(resume, a_match_that_had_not_begun_has_its_lobby_again)
 
 Test(resume, ticks_that_are_missing_before_a_snapshot_are_told_and_do_no_harm)
 {
-    journal_plan made = plan_of(3000, 600);
-    made.gap_first = 2100;
-    made.gap_end = 2150;
-    make_journal(&made);
+    make_journal_with_gap(plan_of(3000, 600), 2100, 2150);
     ls_resume_report report = restore_all();
     cr_expect_eq(report.from_tick, 2400u, "the oldest behind the gap");
     cr_expect_eq(report.missing_tick, 2100u);
@@ -221,36 +222,27 @@ static void expect_cut_at(ls_tick tick, ls_tick from_tick)
 
 Test(resume, missing_ticks_with_no_snapshot_behind_them_end_the_journal)
 {
-    journal_plan made = plan_of(1000, 400);
-    made.gap_first = 900;
-    made.gap_end = 910;
-    make_journal(&made);
+    make_journal_with_gap(plan_of(1000, 400), 900, 910);
     expect_cut_at(900, 0);
 }
 
 Test(resume, missing_ticks_of_a_match_without_snapshots_end_the_journal)
 {
-    journal_plan made = plan_of(300, 0);
-    made.gap_first = 100;
-    made.gap_end = 101;
-    make_journal(&made);
+    make_journal_with_gap(plan_of(300, 0), 100, 101);
     expect_cut_at(100, 0);
 }
 
 Test(resume, a_snapshot_before_the_gap_is_gone_on_from)
 {
-    journal_plan made = plan_of(500 + LS_WINDOW_TICKS, 400);
-    made.gap_first = 450 + LS_WINDOW_TICKS;
-    made.gap_end = 460 + LS_WINDOW_TICKS;
-    make_journal(&made);
+    make_journal_with_gap(plan_of(500 + LS_WINDOW_TICKS, 400), 450 + LS_WINDOW_TICKS,
+                          460 + LS_WINDOW_TICKS);
     expect_cut_at(450 + LS_WINDOW_TICKS, 400);
 }
 
 /* Bits that flip in a block tear a gap; what stands behind it is no use. */
 Test(resume, a_damaged_block_ends_the_journal_wherever_it_is)
 {
-    journal_plan made = plan_of(300, 0);
-    make_journal(&made);
+    make_plain_journal(300, 0);
     uint64_t offset = 0;
     ls_journal_record record;
     ls_journal *journal = NULL;
@@ -293,10 +285,7 @@ Test(resume, a_match_that_is_cut_at_a_gap_ends_where_its_players_were_told)
 
 Test(resume, a_snapshot_behind_the_last_tick_is_gone_on_from)
 {
-    journal_plan made = plan_of(800, 400);
-    made.gap_first = 790;
-    made.gap_end = 800;
-    make_journal(&made);
+    make_journal_with_gap(plan_of(800, 400), 790, 800);
     ls_resume_report report = restore_all();
     cr_expect_eq(report.from_tick, 800u);
     cr_expect_eq(report.tick, 800u);
@@ -305,8 +294,7 @@ Test(resume, a_snapshot_behind_the_last_tick_is_gone_on_from)
 
 Test(resume, a_torn_end_is_cut_off_wherever_it_is_torn)
 {
-    journal_plan made = plan_of(120, 50);
-    make_journal(&made);
+    make_plain_journal(120, 50);
     uint32_t opened = 0;
     ls_tick tick = 0;
     for (size_t size = here.size - 4000; size < here.size; size += 37) {
@@ -325,8 +313,7 @@ Test(resume, a_torn_end_is_cut_off_wherever_it_is_torn)
 
 Test(resume, a_damaged_last_block_is_left_out)
 {
-    journal_plan made = plan_of(96, 0);
-    make_journal(&made);
+    make_plain_journal(96, 0);
     here.bytes[here.size - 3] ^= 0x10;
     ls_resume_report report = {0};
     cr_assert_eq(restore(here.size, &report), LS_OK, "%s", here.why.bytes);

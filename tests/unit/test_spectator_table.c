@@ -16,8 +16,9 @@ static void close_table(void)
     ls_spectator_table_deinit(&table, ls_allocator_heap());
 }
 
-Test(spectator_table, finds_who_was_added_until_it_is_removed, .init = open_table,
-     .fini = close_table)
+TestSuite(spectator_table, .fini = close_table);
+
+Test(spectator_table, finds_who_was_added_until_it_is_removed, .init = open_table)
 {
     ls_spectator *first = ls_spectator_table_add(&table, 11);
     ls_spectator *second = ls_spectator_table_add(&table, 12);
@@ -32,8 +33,7 @@ Test(spectator_table, finds_who_was_added_until_it_is_removed, .init = open_tabl
     cr_assert_eq(table.count, 1);
 }
 
-Test(spectator_table, a_full_table_takes_nobody_and_a_free_row_is_new, .init = open_table,
-     .fini = close_table)
+Test(spectator_table, a_full_table_takes_nobody_and_a_free_row_is_new, .init = open_table)
 {
     for (ls_peer_id peer = 1; peer <= 4; peer++) {
         cr_assert_not_null(ls_spectator_table_add(&table, peer));
@@ -63,7 +63,7 @@ static uint32_t go_round(uint32_t turns[8])
     return met;
 }
 
-Test(spectator_table, everybody_gets_one_turn_a_round, .init = open_table, .fini = close_table)
+Test(spectator_table, everybody_gets_one_turn_a_round, .init = open_table)
 {
     uint32_t turns[8] = {0};
     cr_assert_null(ls_spectator_table_next(&table), "nobody is there");

@@ -146,59 +146,69 @@ Test(synctest_lint, the_code_of_an_unknown_processor_is_not_read)
 /* ---- files ---- */
 
 static synctest_lint_report report;
+static uint8_t bytes[1 << 20]; /* of the plug-in */
+static char path[] = "/tmp/lockstep-lint-XXXXXX";
+static int file;
 
-static void expect_refused(const char *path, ls_status status, const char *words)
+static size_t read_plugin(void)
 {
-    ls_text why = {""};
-    cr_expect_eq(synctest_lint_file(path, &report, &why), status, "%s", path);
-    cr_expect(strstr(why.bytes, words), "no \"%s\" in: %s", words, why.bytes);
-}
-
-Test(synctest_lint, a_file_that_is_no_shared_object_is_refused)
-{
-    char path[] = "/tmp/lockstep-lint-XXXXXX";
-    int file = mkstemp(path);
-    cr_assert_geq(file, 0);
-    expect_refused("/does/not/exist.so", LS_IO, "/does/not/exist.so");
-    expect_refused(path, LS_PLUGIN, "no shared object");
-    static const char nonsense[] = {0x7f, 'E', 'L', 'F', 'n', 'o', 'n', 's', 'e', 'n', 's', 'e'};
-    cr_assert_eq(write(file, nonsense, sizeof nonsense), (ssize_t)sizeof nonsense);
-    expect_refused(path, LS_PLUGIN, "no shared object");
-    close(file);
-    unlink(path);
-}
-
-/* Every file that is cut short somewhere is refused or read as far as it goes. */
-Test(synctest_lint, a_file_that_was_cut_short_is_survived)
-{
-    static uint8_t bytes[1 << 20];
     FILE *whole = fopen(LS_TEST_PLUGIN, "rb");
     cr_assert_not_null(whole);
     size_t size = fread(bytes, 1, sizeof bytes, whole);
     fclose(whole);
     cr_assert(size > 4096 && size < sizeof bytes);
-    char path[] = "/tmp/lockstep-lint-XXXXXX";
-    int file = mkstemp(path);
+    return size;
+}
+
+static void make_file(void)
+{
+    file = mkstemp(path);
+    cr_assert_geq(file, 0);
+}
+
+static void remove_file(void)
+{
+    close(file);
+    unlink(path);
+}
+
+static void expect_refused(const char *name, ls_status status, const char *words)
+{
+    ls_text why = {""};
+    cr_expect_eq(synctest_lint_file(name, &report, &why), status, "%s", name);
+    cr_expect(strstr(why.bytes, words), "no \"%s\" in: %s", words, why.bytes);
+}
+
+Test(synctest_lint, a_file_that_is_no_shared_object_is_refused)
+{
+    make_file();
+    expect_refused("/does/not/exist.so", LS_IO, "/does/not/exist.so");
+    expect_refused(path, LS_PLUGIN, "no shared object");
+    static const char nonsense[] = {0x7f, 'E', 'L', 'F', 'n', 'o', 'n', 's', 'e', 'n', 's', 'e'};
+    cr_assert_eq(write(file, nonsense, sizeof nonsense), (ssize_t)sizeof nonsense);
+    expect_refused(path, LS_PLUGIN, "no shared object");
+    remove_file();
+}
+
+/* Every file that is cut short somewhere is refused or read as far as it goes. */
+Test(synctest_lint, a_file_that_was_cut_short_is_survived)
+{
+    size_t size = read_plugin();
+    make_file();
     for (size_t kept = size; kept > 0; kept -= kept > 1997 ? 1997 : kept) {
         cr_assert_eq(ftruncate(file, 0), 0);
         cr_assert_eq(pwrite(file, bytes, kept, 0), (ssize_t)kept);
         ls_status status = synctest_lint_file(path, &report, NULL);
         cr_assert(status == LS_OK || status == LS_PLUGIN);
     }
-    close(file);
-    unlink(path);
+    remove_file();
 }
 
 /* Section tables and symbols of any content. */
 Test(synctest_lint, a_file_with_flipped_bytes_is_survived)
 {
-    static uint8_t bytes[1 << 20];
-    FILE *whole = fopen(LS_TEST_PLUGIN, "rb");
-    cr_assert_not_null(whole);
-    size_t size = fread(bytes, 1, sizeof bytes, whole);
-    fclose(whole);
-    char path[] = "/tmp/lockstep-lint-XXXXXX";
-    int file = mkstemp(path);
+    size_t size = read_plugin();
+    make_file();
     uint32_t read_well = 0;
     for (size_t i = 0; i < 160; i++) {
         size_t at = i < 64 ? i : size - 1 - i * 17 % 4000; /* the header, and the sections' table */
@@ -208,8 +218,7 @@ Test(synctest_lint, a_file_with_flipped_bytes_is_survived)
         bytes[at] ^= 0xff;
     }
     cr_assert_gt(read_well, 0);
-    close(file);
-    unlink(path);
+    remove_file();
 }
 
 Test(synctest_lint, a_good_plug_in_is_read_and_clean)

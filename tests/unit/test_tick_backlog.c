@@ -32,6 +32,8 @@ static void teardown(void)
     ls_tick_backlog_destroy(backlog);
 }
 
+TestSuite(tick_backlog, .fini = teardown);
+
 /* A tick's inputs, made of its number: noise of different sizes, so that nothing shrinks. */
 static ls_tick_inputs make_tick(ls_tick tick, uint32_t slot_count,
                                 ls_slot_input slots[LS_PLAYERS_MAX], uint32_t size_max)
@@ -70,7 +72,7 @@ static void check_take(ls_tick tick, uint32_t size_max)
     }
 }
 
-Test(tick_backlog, gives_nothing_when_it_holds_nothing, .init = setup, .fini = teardown)
+Test(tick_backlog, gives_nothing_when_it_holds_nothing, .init = setup)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs taken = {.tick = 77};
@@ -80,7 +82,7 @@ Test(tick_backlog, gives_nothing_when_it_holds_nothing, .init = setup, .fini = t
     cr_assert_eq(ls_tick_backlog_bytes(backlog), 0);
 }
 
-Test(tick_backlog, gives_ticks_in_the_order_they_came, .init = setup, .fini = teardown)
+Test(tick_backlog, gives_ticks_in_the_order_they_came, .init = setup)
 {
     for (ls_tick tick = 1000; tick < 1400; tick++) {
         cr_assert_eq(add(tick, 40), LS_OK);
@@ -92,7 +94,7 @@ Test(tick_backlog, gives_ticks_in_the_order_they_came, .init = setup, .fini = te
     cr_assert_eq(ls_tick_backlog_count(backlog), 0);
 }
 
-Test(tick_backlog, holds_what_spans_several_chunks, .init = setup, .fini = teardown)
+Test(tick_backlog, holds_what_spans_several_chunks, .init = setup)
 {
     ls_tick end = 0;
     while (ls_tick_backlog_bytes(backlog) < 3 * LS_TICK_BACKLOG_CHUNK_BYTES) {
@@ -105,7 +107,7 @@ Test(tick_backlog, holds_what_spans_several_chunks, .init = setup, .fini = teard
     cr_assert_eq(ls_tick_backlog_bytes(backlog), 0);
 }
 
-Test(tick_backlog, ticks_are_added_while_others_are_taken, .init = setup, .fini = teardown)
+Test(tick_backlog, ticks_are_added_while_others_are_taken, .init = setup)
 {
     ls_rng rng = ls_rng_make(5, 5);
     ls_tick added = 0;
@@ -121,7 +123,7 @@ Test(tick_backlog, ticks_are_added_while_others_are_taken, .init = setup, .fini 
     }
 }
 
-Test(tick_backlog, quiet_ticks_take_few_bytes, .init = setup, .fini = teardown)
+Test(tick_backlog, quiet_ticks_take_few_bytes, .init = setup)
 {
     ls_slot_input slots[SLOTS] = {{0}};
     for (ls_tick tick = 0; tick < 60000; tick++) {
@@ -131,8 +133,7 @@ Test(tick_backlog, quiet_ticks_take_few_bytes, .init = setup, .fini = teardown)
     cr_assert_eq(ls_tick_backlog_bytes(backlog), LS_TICK_BACKLOG_CHUNK_BYTES);
 }
 
-Test(tick_backlog, beyond_its_limit_nothing_is_added_and_nothing_lost, .init = setup,
-     .fini = teardown)
+Test(tick_backlog, beyond_its_limit_nothing_is_added_and_nothing_lost, .init = setup)
 {
     ls_tick end = 0;
     while (add(end, LS_INPUT_BYTES_MAX) == LS_OK) {
@@ -164,10 +165,9 @@ Test(tick_backlog, the_largest_tick_there_is_fits)
     cr_assert_eq(ls_tick_backlog_add(backlog, &inputs), LS_OK);
     cr_assert_eq(ls_tick_backlog_take(backlog, taken_slots, &taken), LS_OK);
     cr_assert_eq(memcmp(taken_slots[31].bytes, bytes[31], LS_INPUT_BYTES_MAX), 0);
-    ls_tick_backlog_destroy(backlog);
 }
 
-Test(tick_backlog, ticks_taken_one_by_one_take_no_memory_each_time, .init = setup, .fini = teardown)
+Test(tick_backlog, ticks_taken_one_by_one_take_no_memory_each_time, .init = setup)
 {
     cr_assert_eq(add(0, 20), LS_OK);
     check_take(0, 20);
@@ -179,7 +179,7 @@ Test(tick_backlog, ticks_taken_one_by_one_take_no_memory_each_time, .init = setu
     cr_assert_eq(heap_calls(), before);
 }
 
-Test(tick_backlog, is_destroyed_with_ticks_in_it, .init = setup, .fini = teardown)
+Test(tick_backlog, is_destroyed_with_ticks_in_it, .init = setup)
 {
     for (ls_tick tick = 0; tick < 300; tick++) {
         cr_assert_eq(add(tick, 300), LS_OK);

@@ -27,6 +27,8 @@ static void close_parts(void)
     cr_assert_eq(counting.live_blocks, 0);
 }
 
+TestSuite(tick_parts, .fini = close_parts);
+
 /* Part `index` of a tick of `total_bytes`, every byte of which tells its place and its tick. */
 static ls_tick_part make_part(ls_tick tick, uint32_t total_bytes, uint32_t index)
 {
@@ -58,8 +60,7 @@ static bool is_whole(ls_tick tick, uint32_t total_bytes)
     return true;
 }
 
-Test(tick_parts, a_tick_is_whole_with_its_last_part_in_any_order, .init = open_parts,
-     .fini = close_parts)
+Test(tick_parts, a_tick_is_whole_with_its_last_part_in_any_order, .init = open_parts)
 {
     static const uint32_t sizes[] = {1, 1100, 1101, 5000, 8000};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -74,7 +75,7 @@ Test(tick_parts, a_tick_is_whole_with_its_last_part_in_any_order, .init = open_p
     }
 }
 
-Test(tick_parts, several_ticks_come_at_once, .init = open_parts, .fini = close_parts)
+Test(tick_parts, several_ticks_come_at_once, .init = open_parts)
 {
     for (uint32_t index = 0; index < 3; index++) {
         for (ls_tick tick = 100; tick < 100 + LS_TICK_PARTS_AHEAD; tick++) {
@@ -86,7 +87,7 @@ Test(tick_parts, several_ticks_come_at_once, .init = open_parts, .fini = close_p
     }
 }
 
-Test(tick_parts, ticks_outside_the_window_are_ignored, .init = open_parts, .fini = close_parts)
+Test(tick_parts, ticks_outside_the_window_are_ignored, .init = open_parts)
 {
     cr_assert_eq(add(100, 50, 0, 100), LS_OK);
     cr_assert_eq(add(99, 50, 0, 100), LS_OK);
@@ -97,7 +98,7 @@ Test(tick_parts, ticks_outside_the_window_are_ignored, .init = open_parts, .fini
     cr_assert(is_whole(100, 50), "and displace nothing");
 }
 
-Test(tick_parts, another_size_begins_anew, .init = open_parts, .fini = close_parts)
+Test(tick_parts, another_size_begins_anew, .init = open_parts)
 {
     add(5, 2200, 0, 5);
     add(5, 2300, 1, 5);
@@ -107,8 +108,7 @@ Test(tick_parts, another_size_begins_anew, .init = open_parts, .fini = close_par
     cr_assert(is_whole(5, 2300));
 }
 
-Test(tick_parts, a_tick_larger_than_any_can_be_is_malformed, .init = open_parts,
-     .fini = close_parts)
+Test(tick_parts, a_tick_larger_than_any_can_be_is_malformed, .init = open_parts)
 {
     uint32_t largest = (3 + SLOTS * (2 + 3 + 15 + 8 * INPUT_BYTES) + 7) / 8;
     cr_assert_eq(add(1, largest, 0, 1), LS_OK);
@@ -116,7 +116,7 @@ Test(tick_parts, a_tick_larger_than_any_can_be_is_malformed, .init = open_parts,
     cr_assert_eq(add(1, LS_TICK_BYTES_MAX, 0, 1), LS_MALFORMED);
 }
 
-Test(tick_parts, nothing_is_allocated_after_init, .init = open_parts, .fini = close_parts)
+Test(tick_parts, nothing_is_allocated_after_init, .init = open_parts)
 {
     uint64_t allocations = counting.allocations;
     for (ls_tick tick = 0; tick < 1000; tick++) {
