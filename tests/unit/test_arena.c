@@ -1,6 +1,7 @@
 #include "lockstep/tests/support/arena_fixture.h"
 
 #include "lockstep/common/base/hash.h"
+#include "lockstep/tests/support/sim_fixture.h"
 
 #include <string.h>
 
@@ -235,17 +236,6 @@ static ls_draw_list draw(const arena_fixture *arena, const void *previous, ls_fi
     return list;
 }
 
-static const ls_draw_shape *find_shape(const ls_draw_list *list, uint32_t id)
-{
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (list->shapes[i].id == id) {
-            return &list->shapes[i];
-        }
-    }
-    cr_assert_fail("no shape has this id");
-    return NULL;
-}
-
 #define BODY_ID(index) (4u + (index))
 
 Test(arena, the_picture_is_a_blend_of_two_states)
@@ -260,11 +250,11 @@ Test(arena, the_picture_is_a_blend_of_two_states)
     cr_assert_neq(from.x, to.x);
     ls_draw_list list = draw(&arena, previous, 0);
     cr_assert_gt(list.count, arena.layout.body_count);
-    cr_assert_eq(find_shape(&list, BODY_ID(5))->x, from.x);
+    cr_assert_eq(sim_shape(&list, BODY_ID(5))->x, from.x);
     list = draw(&arena, previous, LS_FIXED_ONE);
-    cr_assert_eq(find_shape(&list, BODY_ID(5))->x, to.x);
+    cr_assert_eq(sim_shape(&list, BODY_ID(5))->x, to.x);
     list = draw(&arena, previous, LS_FIXED_HALF);
-    ls_fixed middle = find_shape(&list, BODY_ID(5))->x;
+    ls_fixed middle = sim_shape(&list, BODY_ID(5))->x;
     cr_assert_leq(ls_fixed_abs(middle - (from.x + to.x) / 2), 1);
 }
 
@@ -279,5 +269,5 @@ Test(arena, a_new_ship_is_not_blended_with_the_last_one_of_its_slot)
     arena_step(&arena);
     cr_assert_neq(arena.bodies[0].position.x, last.x);
     ls_draw_list list = draw(&arena, previous, 0);
-    cr_assert_eq(find_shape(&list, BODY_ID(0))->x, arena.bodies[0].position.x);
+    cr_assert_eq(sim_shape(&list, BODY_ID(0))->x, arena.bodies[0].position.x);
 }

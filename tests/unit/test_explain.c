@@ -19,6 +19,7 @@ enum {
 static char directory[] = "/tmp/lockstep-explain-XXXXXX";
 static char bundle_path[64], stem[64], html_path[64];
 static ls_process process;
+static cJSON *json; /* of the newest run */
 
 static void open_directory(void)
 {
@@ -30,6 +31,7 @@ static void open_directory(void)
 
 static void close_directory(void)
 {
+    cJSON_Delete(json);
     ls_process_stop(&process);
     remove(bundle_path);
     remove(html_path);
@@ -122,18 +124,25 @@ static int number_of(const cJSON *object, const char *key)
     return item->valueint;
 }
 
-static cJSON *parse_output(void)
+static void parse_output(void)
 {
-    cJSON *json = cJSON_Parse(ls_process_output(&process));
+    cJSON_Delete(json);
+    json = cJSON_Parse(ls_process_output(&process));
     cr_assert_not_null(json, "not JSON: %s", ls_process_output(&process));
-    return json;
 }
+
+/* Explains the bundle into `json`. */
+#define EXPLAIN(...)                                                                               \
+    do {                                                                                           \
+        RUN(3, "explain", bundle_path, "--json", "-", __VA_ARGS__);                                \
+        parse_output();                                                                            \
+    } while (0)
 
 Test(explain, a_flipped_bit_of_a_built_in_is_named)
 {
     save_flipped_arena();
     RUN(3, "explain", bundle_path, "--json", "-");
-    cJSON *json = parse_output();
+    parse_output();
     cr_expect_str_eq(text_of(json, "sim"), "arena");
     cr_expect_eq(number_of(json, "tick"), BAD_TICK + 1);
     cr_expect_eq(number_of(json, "slot"), 1);
@@ -149,14 +158,12 @@ Test(explain, a_flipped_bit_of_a_built_in_is_named)
     cr_expect_str_eq(text_of(first, "field"), "ships[2].deaths");
     cr_expect_eq(strtoll(text_of(first, "server"), NULL, 10) ^ 64,
                  strtoll(text_of(first, "client"), NULL, 10));
-    cJSON_Delete(json);
 }
 
 Test(explain, another_build_is_named_with_its_pass_and_agrees_with_itself)
 {
     save_other_build();
-    RUN(3, "explain", bundle_path, "--json", "-", "--sim", LS_TEST_PLUGIN_DIR "/fault_none.so");
-    cJSON *json = parse_output();
+    EXPLAIN("--sim", LS_TEST_PLUGIN_DIR "/fault_none.so");
     cr_expect_str_eq(text_of(json, "class"), "build");
     cr_expect_str_eq(text_of(json, "agrees_with"), "server");
     cr_expect_str_eq(text_of(json, "pass"), "spread");
@@ -165,46 +172,34 @@ Test(explain, another_build_is_named_with_its_pass_and_agrees_with_itself)
     cr_expect_str_eq(text_of(first, "field"), "wrong");
     cr_expect_str_eq(text_of(first, "server"), "0");
     cr_expect_str_eq(text_of(first, "client"), "1");
-    cJSON_Delete(json);
-    RUN(3, "explain", bundle_path, "--json", "-", "--sim", LS_TEST_PLUGIN_DIR "/fault_build.so");
-    json = parse_output();
+    EXPLAIN("--sim", LS_TEST_PLUGIN_DIR "/fault_build.so");
     cr_expect_str_eq(text_of(json, "agrees_with"), "client");
-    cJSON_Delete(json);
 }
 
 Test(explain, without_the_simulation_the_record_is_explained)
 {
     save_other_build();
     RUN(3, "explain", bundle_path, "--json", "-");
-    cJSON *json = parse_output();
+    parse_output();
     cr_expect_str_eq(text_of(json, "agrees_with"), "not-run");
     cr_expect_not_null(strstr(text_of(json, "not_run"), "--sim"));
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(json, "differences")), 1);
-    cJSON_Delete(json);
-    RUN(3, "explain", bundle_path, "--json", "-", "--sim", "arena");
-    json = parse_output();
+    EXPLAIN("--sim", "arena");
     cr_expect_str_eq(text_of(json, "not_run"),
                      "the bundle is of simulation 'fault', this is 'arena'");
-    cJSON_Delete(json);
 }
 
 Test(explain, writes_to_a_field_are_traced)
 {
     save_other_build();
-    RUN(3, "explain", bundle_path, "--json", "-", "--sim", LS_TEST_PLUGIN_DIR "/fault_none.so",
-        "--trace", "ticks");
-    cJSON *json = parse_output();
+    EXPLAIN("--sim", LS_TEST_PLUGIN_DIR "/fault_none.so", "--trace", "ticks");
     cr_expect_eq(number_of(json, "write_count"), 1);
     const cJSON *write = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "writes"), 0);
     cr_expect_str_eq(text_of(write, "pass"), "finish");
     cr_expect_str_eq(text_of(write, "before"), "150 ticks");
     cr_expect_str_eq(text_of(write, "after"), "151 ticks");
-    cJSON_Delete(json);
-    RUN(3, "explain", bundle_path, "--json", "-", "--sim", LS_TEST_PLUGIN_DIR "/fault_none.so",
-        "--trace", "speed");
-    json = parse_output();
+    EXPLAIN("--sim", LS_TEST_PLUGIN_DIR "/fault_none.so", "--trace", "speed");
     cr_expect_not_null(strstr(text_of(json, "not_traced"), "there are"));
-    cJSON_Delete(json);
 }
 
 static char *load_page(void)
@@ -256,12 +251,10 @@ Test(explain, a_cut_bundle_is_explained_as_far_as_it_goes)
 {
     size_t size = save_other_build();
     cr_assert_eq(truncate(bundle_path, (off_t)(size - 60)), 0);
-    RUN(3, "explain", bundle_path, "--json", "-", "--sim", LS_TEST_PLUGIN_DIR "/fault_none.so");
-    cJSON *json = parse_output();
+    EXPLAIN("--sim", LS_TEST_PLUGIN_DIR "/fault_none.so");
     cr_expect_str_eq(text_of(json, "missing"),
                      "the bundle is cut or damaged; missing from it: client's state");
     cr_expect_str_eq(text_of(json, "agrees_with"), "server");
-    cJSON_Delete(json);
 }
 
 Test(explain, an_impossible_command_is_refused)

@@ -19,16 +19,22 @@ static void open_late(void)
     open_with(&config, 500);
 }
 
-static void check_gave_up(ls_status status, const char *words)
+static void check_case_gave_up(const char *what, ls_status status, const char *words)
 {
     ls_session_event event;
-    cr_assert(fake_server_find_event(&here, LS_SESSION_EVENT_OVER, &event), "state %d",
+    cr_assert(fake_server_find_event(&here, LS_SESSION_EVENT_OVER, &event), "%s: state %d", what,
               (int)fake_server_report(&here).state);
-    cr_assert_eq(event.status, status, "%s: %s", ls_status_name(event.status), event.text.bytes);
-    cr_assert_not_null(strstr(event.text.bytes, words), "%s", event.text.bytes);
+    cr_assert_eq(event.status, status, "%s: %s: %s", what, ls_status_name(event.status),
+                 event.text.bytes);
+    cr_assert_not_null(strstr(event.text.bytes, words), "%s: %s", what, event.text.bytes);
     cr_assert(here.has_goodbye);
     cr_assert_eq(here.goodbye.negated_status, (uint32_t)-status);
     cr_assert_eq(here.disconnections, 1);
+}
+
+static void check_gave_up(ls_status status, const char *words)
+{
+    check_case_gave_up("the session", status, words);
 }
 
 /* ---- a snapshot ---- */
@@ -282,68 +288,45 @@ Test(session_join, a_history_is_simulated_from_the_start, .init = open_late)
     cr_assert_geq(fake_server_report(&here).steps, 600, "every tick was stepped");
 }
 
-/* Where the bytes of the blob are altered, and its hash is that of what is sent. */
-static void alter_history(ls_join *join, void (*alter)(uint8_t *bytes, uint32_t size))
-{
-    alter(here.raw, join->blob_bytes);
-    fake_server_set_blob(&here, join, here.raw, join->blob_bytes);
-}
+enum {
+    LAST_HASH = 0, /* of the first block; a history begins with the block's size in four bytes */
+    BLOCK_SIZE = 3,
+    FIRST_TICK = 4,
+    FIRST_CHAIN = 4 + 16,
+};
 
-static void alter_chain(uint8_t *bytes, uint32_t size)
-{
-    (void)size;
-    bytes[4 + 16]++; /* of the first block */
-}
-
-static void alter_first(uint8_t *bytes, uint32_t size)
-{
-    (void)size;
-    bytes[4]++;
-}
-
-static void alter_hash(uint8_t *bytes, uint32_t size)
-{
-    (void)size;
-    uint32_t block = bytes[0] | (uint32_t)bytes[1] << 8;
-    bytes[4 + block - 1] ^= 1; /* its last state hash */
-}
-
-static void alter_size(uint8_t *bytes, uint32_t size)
-{
-    (void)size;
-    bytes[3] = 0x7f;
-}
-
-static void fail_with_history(void (*alter)(uint8_t *bytes, uint32_t size), ls_status status,
-                              const char *words)
+/* A history with a byte altered, whose hash is that of what is sent. */
+static void join_with_altered_history(size_t at)
 {
     ls_join join = fake_server_make_join(&here, LS_JOIN_HISTORY);
-    alter_history(&join, alter);
+    uint32_t block = here.raw[0] | (uint32_t)here.raw[1] << 8;
+    here.raw[at == LAST_HASH ? 4 + block - 1 : at] ^= 0x7f;
+    fake_server_set_blob(&here, &join, here.raw, join.blob_bytes);
     fake_server_send_join(&here, &join);
     fake_server_send_blob(&here, &join);
     wait_frames(40);
-    check_gave_up(status, words);
-    cr_assert_eq(here.joined_count, 0);
 }
 
-Test(session_join, a_history_whose_chain_is_another_is_refused, .init = open_late)
+Test(session_join, an_altered_history_ends_the_session)
 {
-    fail_with_history(alter_chain, LS_MISBEHAVED, "contradicts itself");
-}
-
-Test(session_join, a_history_that_begins_elsewhere_is_refused, .init = open_late)
-{
-    fail_with_history(alter_first, LS_MISBEHAVED, "contradicts itself");
-}
-
-Test(session_join, a_history_with_another_hash_is_a_desync, .init = open_late)
-{
-    fail_with_history(alter_hash, LS_DESYNCED, "tick 100");
-}
-
-Test(session_join, a_history_block_beyond_the_end_is_refused, .init = open_late)
-{
-    fail_with_history(alter_size, LS_MISBEHAVED, "contradicts itself");
+    static const struct {
+        const char *what;
+        size_t at;
+        ls_status status;
+        const char *words;
+    } altered[] = {
+        {"another chain", FIRST_CHAIN, LS_MISBEHAVED, "contradicts itself"},
+        {"another first tick", FIRST_TICK, LS_MISBEHAVED, "contradicts itself"},
+        {"another state hash", LAST_HASH, LS_DESYNCED, "tick 100"},
+        {"a block beyond the end", BLOCK_SIZE, LS_MISBEHAVED, "contradicts itself"},
+    };
+    for (size_t i = 0; i < sizeof altered / sizeof altered[0]; i++) {
+        open_late();
+        join_with_altered_history(altered[i].at);
+        check_case_gave_up(altered[i].what, altered[i].status, altered[i].words);
+        cr_assert_eq(here.joined_count, 0, "%s", altered[i].what);
+        shut();
+    }
 }
 
 Test(session_join, a_history_that_ends_early_is_refused, .init = open_late)
@@ -389,87 +372,52 @@ Test(session_join, a_blob_that_does_not_fit_its_hash_is_refused, .init = open_la
     cr_assert_eq(here.joined_count, 0);
 }
 
+/* A JOIN of state 300 that cannot be: its blob has `bytes` more than the state, or these. */
+enum {
+    ALL_BYTES = INT32_MAX,
+    NO_BYTES = INT32_MIN,
+};
+
 typedef struct bad_join {
     const char *what;
-    void (*alter)(ls_join *join);
+    ls_join_source source;
+    ls_tick tick;
+    ls_tick next_close;
+    ls_tick chain_tick;
+    int32_t bytes;
     const char *words;
 } bad_join;
 
-static void no_bytes(ls_join *join)
-{
-    join->blob_bytes = 0;
-}
-
-static void a_byte_more(ls_join *join)
-{
-    join->blob_bytes++;
-}
-
-static void all_bytes(ls_join *join)
-{
-    join->blob_bytes = UINT32_MAX;
-}
-
-static void huge_history(ls_join *join)
-{
-    join->source = LS_JOIN_HISTORY;
-    join->blob_bytes = LS_BLOB_BYTES_MAX + 1;
-}
-
-static void history_of_nothing(ls_join *join)
-{
-    join->source = LS_JOIN_HISTORY;
-    join->tick = join->chain_tick = 0;
-}
-
-static void last_tick(ls_join *join)
-{
-    join->tick = join->next_close = join->chain_tick = UINT32_MAX;
-}
-
-static void closes_the_past(ls_join *join)
-{
-    join->next_close--;
-}
-
-static void chain_far_behind(ls_join *join)
-{
-    join->chain_tick -= 2;
-}
-
-static void goes_on_from_nothing(ls_join *join)
-{
-    join->source = LS_JOIN_HELD;
-    join->blob_bytes = 0;
-}
-
-static void other_ticks(ls_join *join)
-{
-    *join = (ls_join){.source = LS_JOIN_HELD, .tick_chain = 5, .players = FAKE_SLOTS};
-}
-
 static const bad_join bad_joins[] = {
-    {"no bytes", no_bytes, "size"},
-    {"a byte more than the state", a_byte_more, "size"},
-    {"all bytes", all_bytes, "size"},
-    {"a huge history", huge_history, "size"},
-    {"a history of nothing", history_of_nothing, "size"},
-    {"the last tick there is", last_tick, "ticks that cannot be"},
-    {"a closed tick is closed next", closes_the_past, "ticks that cannot be"},
-    {"an older hashed state", chain_far_behind, "hashed state"},
-    {"held, but it is not", goes_on_from_nothing, "not held"},
-    {"other ticks from the start", other_ticks, "not held"},
+    {"no bytes", LS_JOIN_SNAPSHOT, 300, 300, 300, NO_BYTES, "size"},
+    {"a byte more than the state", LS_JOIN_SNAPSHOT, 300, 300, 300, 1, "size"},
+    {"all bytes", LS_JOIN_SNAPSHOT, 300, 300, 300, ALL_BYTES, "size"},
+    {"a huge history", LS_JOIN_HISTORY, 300, 300, 300, LS_BLOB_BYTES_MAX + 1, "size"},
+    {"a history of nothing", LS_JOIN_HISTORY, 0, 300, 0, 0, "size"},
+    {"the last tick there is", LS_JOIN_SNAPSHOT, UINT32_MAX, UINT32_MAX, UINT32_MAX, 0,
+     "ticks that cannot be"},
+    {"a closed tick is closed next", LS_JOIN_SNAPSHOT, 300, 299, 300, 0, "ticks that cannot be"},
+    {"an older hashed state", LS_JOIN_SNAPSHOT, 300, 300, 298, 0, "hashed state"},
+    {"held, but it is not", LS_JOIN_HELD, 300, 300, 300, NO_BYTES, "not held"},
+    {"other ticks from the start", LS_JOIN_HELD, 0, 0, 0, NO_BYTES, "not held"},
 };
 
 Test(session_join, a_join_that_cannot_be_ends_the_session_and_takes_no_memory)
 {
     ls_session_config config = ls_session_config_default();
     for (size_t i = 0; i < sizeof bad_joins / sizeof bad_joins[0]; i++) {
+        const bad_join *bad = &bad_joins[i];
         open_with(&config, 300);
         ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
-        bad_joins[i].alter(&join);
+        join.source = bad->source;
+        join.tick = bad->tick;
+        join.next_close = bad->next_close;
+        join.chain_tick = bad->chain_tick;
+        join.blob_bytes = bad->bytes == ALL_BYTES  ? UINT32_MAX
+                          : bad->bytes == NO_BYTES ? 0
+                                                   : join.blob_bytes + (uint32_t)bad->bytes;
         fake_server_send_join(&here, &join);
-        check_gave_up(LS_MISBEHAVED, bad_joins[i].words);
+        check_case_gave_up(bad->what, LS_MISBEHAVED, bad->words);
         fake_server_frame(&here);
         shut();
     }

@@ -93,6 +93,13 @@ static void frame(uint64_t elapsed_ns)
     ls_view_paint(view, now_ns, LS_NS_PER_MS, &canvas);
 }
 
+/* Opens it and paints the first frame. */
+static void show(bool is_record)
+{
+    open_view(is_record);
+    frame(0);
+}
+
 static void frames(uint32_t count)
 {
     for (; count > 0; count--) {
@@ -134,10 +141,14 @@ static double expected_x(double world)
     return (double)ls_camera_to_canvas(ls_view_camera(view), place).x;
 }
 
+static void move_to(float x, float y)
+{
+    ls_view_take(view, &(ls_view_event){.kind = LS_VIEW_EVENT_MOTION, .at = {x, y}});
+}
+
 Test(view, a_match_is_painted_at_its_alpha_and_a_key_takes_the_blend_away)
 {
-    open_view(false);
-    frame(0);
+    show(false);
     cr_expect_eq(source.alpha, LS_FIXED_HALF);
     cr_expect_float_eq(red_x(), expected_x(9.5), 0.6);
     press(LS_KEY_N);
@@ -149,8 +160,7 @@ Test(view, a_match_is_painted_at_its_alpha_and_a_key_takes_the_blend_away)
 
 Test(view, a_record_plays_in_real_time)
 {
-    open_view(true);
-    frame(0);
+    show(true);
     frames(25); /* two and a half ticks */
     cr_expect_eq(source.tick, 13);
     cr_expect_float_eq(ls_fixed_to_double(source.alpha), 0.5, 1e-6);
@@ -159,8 +169,7 @@ Test(view, a_record_plays_in_real_time)
 
 Test(view, space_pauses_and_arrows_step_a_record)
 {
-    open_view(true);
-    frame(0);
+    show(true);
     frames(25);
     press(LS_KEY_SPACE);
     frames(50);
@@ -181,17 +190,16 @@ Test(view, space_pauses_and_arrows_step_a_record)
 
 Test(view, the_seek_bar_is_clicked_and_dragged)
 {
-    open_view(true);
-    frame(0);
+    show(true);
     press(LS_KEY_SPACE);
     button(LS_BUTTON_LEFT, true, WIDTH - 19, HEIGHT - 27);
     frame(FRAME_NS);
     cr_expect_eq(source.tick, 50);
-    ls_view_take(view, &(ls_view_event){.kind = LS_VIEW_EVENT_MOTION, .at = {0, 0}});
+    move_to(0, 0);
     frame(FRAME_NS);
     cr_expect_eq(source.tick, 10, "beyond its end is its end");
     button(LS_BUTTON_LEFT, false, 0, 0);
-    ls_view_take(view, &(ls_view_event){.kind = LS_VIEW_EVENT_MOTION, .at = {WIDTH, HEIGHT - 27}});
+    move_to(WIDTH, HEIGHT - 27);
     frame(FRAME_NS);
     cr_expect_eq(source.tick, 10, "let go");
     button(LS_BUTTON_LEFT, true, WIDTH - 19, HEIGHT / 2);
@@ -201,8 +209,7 @@ Test(view, the_seek_bar_is_clicked_and_dragged)
 
 Test(view, a_source_may_take_several_frames_to_get_there)
 {
-    open_view(true);
-    frame(0);
+    show(true);
     press(LS_KEY_SPACE);
     source.step_max = 7;
     button(LS_BUTTON_LEFT, true, WIDTH - 19, HEIGHT - 27);
@@ -227,12 +234,11 @@ Test(view, requests_are_told_once)
 
 Test(view, the_middle_button_drags_the_picture)
 {
-    open_view(false);
-    frame(0);
+    show(false);
     double before = red_x();
-    ls_view_take(view, &(ls_view_event){.kind = LS_VIEW_EVENT_MOTION, .at = {100, 100}});
+    move_to(100, 100);
     button(LS_BUTTON_MIDDLE, true, 100, 100);
-    ls_view_take(view, &(ls_view_event){.kind = LS_VIEW_EVENT_MOTION, .at = {140, 90}});
+    move_to(140, 90);
     button(LS_BUTTON_MIDDLE, false, 140, 90);
     frame(FRAME_NS);
     cr_expect_float_eq(red_x(), before + 40, 0.6);
@@ -240,10 +246,9 @@ Test(view, the_middle_button_drags_the_picture)
 
 Test(view, a_box_being_drawn_is_seen)
 {
-    open_view(false);
-    frame(0);
+    show(false);
     button(LS_BUTTON_LEFT, true, 200, 40);
-    ls_view_take(view, &(ls_view_event){.kind = LS_VIEW_EVENT_MOTION, .at = {260, 90}});
+    move_to(260, 90);
     frame(FRAME_NS);
     cr_expect_eq(pixels[40 * WIDTH + 230] & 0xFFFFFFu, 0x9BE38Bu);
     cr_expect_eq(pixels[90 * WIDTH + 230] & 0xFFFFFFu, 0x9BE38Bu);
@@ -299,7 +304,6 @@ Test(view, the_end_of_a_record_is_reached_when_it_was_painted)
     frame(FRAME_NS);
     cr_expect(!ls_view_is_at_end(view));
     close_view();
-    open_view(false);
-    frame(0);
+    show(false);
     cr_expect(!ls_view_is_at_end(view), "a match is no record");
 }
