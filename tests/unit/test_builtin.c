@@ -48,8 +48,8 @@ Test(builtin, the_schema_covers_the_state_at_both_ends_of_every_parameter)
             ls_sim_config config = ls_sim_config_default(simulation);
             config.params[i / 2] = i % 2 ? param->max : param->min;
             config.players = i % 2 ? simulation->players_max : 1;
-            sim_fixture *sim = sim_open(simulation, config);
-            sim_run_bots(sim, 3);
+            sim_run_bots(sim_open(simulation, config), 3);
+            destroy_kept(); /* they are large */
         }
     }
 }
