@@ -262,11 +262,11 @@ Test(stepping, t6_cuts_the_spike_at_a_quarter_of_a_second)
 
 static stepping_headroom headroom_of(const char *name)
 {
-    stepping_headroom_case cases[8];
-    uint32_t count = stepping_headroom_cases(RATE_HZ, cases, 8);
+    stepping_headroom_case cases[STEPPING_HEADROOM_CASES];
+    stepping_headroom_cases(RATE_HZ, cases);
     stepping_headroom_traces two = {&traces[STEPPING_TRACE_SPIKE],
                                     &traces[STEPPING_TRACE_OVERLOAD]};
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < STEPPING_HEADROOM_CASES; i++) {
         if (strcmp(cases[i].name, name) == 0) {
             return stepping_headroom_measure(&cases[i].config, dt_ns(), &two);
         }

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct compare {
@@ -193,18 +192,16 @@ static stepping_plot_page page_of(const compare *c)
 
 static ls_status draw_plots(const compare *c, ls_text *why)
 {
-    char *script = NULL;
-    size_t bytes = 0;
-    FILE *file = open_memstream(&script, &bytes);
     stepping_plot_page page = page_of(c);
-    ls_status status = file ? stepping_plot_write(&page, file, why) : LS_NO_MEMORY;
-    if (file && fclose(file) != 0) {
-        status = LS_NO_MEMORY;
+    FILE *script = tmpfile();
+    if (!script) {
+        return ls_fail(LS_IO, why, "cannot write a script for gnuplot: %s", strerror(errno));
     }
+    ls_status status = stepping_plot_write(&page, script, why);
     if (status == LS_OK) {
-        status = stepping_gnuplot_run(script, bytes, c->config->plot_path, why);
+        status = stepping_gnuplot_run(script, c->config->plot_path, why);
     }
-    free(script);
+    fclose(script);
     return status;
 }
 

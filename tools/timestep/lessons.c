@@ -112,30 +112,29 @@ enum {
 /* Frames this long and longer are no display's any more. */
 #define SPIRAL_NS UINT64_C(1000000000)
 
-uint32_t stepping_headroom_cases(uint32_t rate_hz, stepping_headroom_case *cases, uint32_t capacity)
+void stepping_headroom_cases(uint32_t rate_hz,
+                             stepping_headroom_case cases[STEPPING_HEADROOM_CASES])
 {
-    ls_timestep_config variable = stepping_stepper_default(LS_TIMESTEP_VARIABLE, rate_hz).config;
-    ls_timestep_config semi_fixed =
-        stepping_stepper_default(LS_TIMESTEP_SEMI_FIXED, rate_hz).config;
-    ls_timestep_config substeps = stepping_stepper_default(LS_TIMESTEP_SUBSTEPS, rate_hz).config;
-    ls_timestep_config free = stepping_stepper_default(LS_TIMESTEP_ACCUMULATOR, rate_hz).config;
-    ls_timestep_config clamped = stepping_stepper_default(LS_TIMESTEP_INTERPOLATED, rate_hz).config;
-    ls_timestep_config capped = clamped;
-    capped.frame_max_ns = 0;
-    capped.steps_max = STEPS_MAX;
-    const stepping_headroom_case all[] = {
-        {"variable", variable},
-        {"semi-fixed, no limit", semi_fixed},
-        {"accumulator, no limit", free},
-        {"substeps, at most 6", substeps},
-        {"interpolated, at most 4 steps", capped},
-        {"interpolated, frames cut at 0.25 s", clamped},
+    static const struct {
+        const char *name;
+        ls_timestep_strategy strategy;
+        bool has_steps_max; /* in place of a longest frame */
+    } all[STEPPING_HEADROOM_CASES] = {
+        {"variable", LS_TIMESTEP_VARIABLE, false},
+        {"semi-fixed, no limit", LS_TIMESTEP_SEMI_FIXED, false},
+        {"accumulator, no limit", LS_TIMESTEP_ACCUMULATOR, false},
+        {"substeps, at most 6", LS_TIMESTEP_SUBSTEPS, false},
+        {"interpolated, at most 4 steps", LS_TIMESTEP_INTERPOLATED, true},
+        {"interpolated, frames cut at 0.25 s", LS_TIMESTEP_INTERPOLATED, false},
     };
-    uint32_t count = sizeof all / sizeof all[0];
-    for (uint32_t i = 0; i < count && i < capacity; i++) {
-        cases[i] = all[i];
+    for (uint32_t i = 0; i < STEPPING_HEADROOM_CASES; i++) {
+        cases[i].name = all[i].name;
+        cases[i].config = stepping_stepper_default(all[i].strategy, rate_hz).config;
+        if (all[i].has_steps_max) {
+            cases[i].config.frame_max_ns = 0;
+            cases[i].config.steps_max = STEPS_MAX;
+        }
     }
-    return count;
 }
 
 typedef struct recovery {
@@ -386,8 +385,8 @@ static void run_headroom(const stepping_trace *traces, uint32_t rate_hz, steppin
     uint64_t dt_ns = ls_timestep_config_default(rate_hz).dt_ns;
     stepping_headroom_traces two = {&traces[STEPPING_TRACE_SPIKE],
                                     &traces[STEPPING_TRACE_OVERLOAD]};
-    out->case_count = stepping_headroom_cases(rate_hz, out->cases, STEPPING_LESSON_CASES_MAX);
-    for (uint32_t i = 0; i < out->case_count; i++) {
+    stepping_headroom_cases(rate_hz, out->cases);
+    for (uint32_t i = 0; i < STEPPING_HEADROOM_CASES; i++) {
         out->headroom[i] = stepping_headroom_measure(&out->cases[i].config, dt_ns, &two);
     }
 }

@@ -70,9 +70,10 @@ typedef struct stepping_headroom {
     bool is_spiral; /* it lasts a second and more: too long to play */
 } stepping_headroom;
 
-/* Unlimited ones, and each way to limit one; returns how many there are. */
-uint32_t stepping_headroom_cases(uint32_t rate_hz, stepping_headroom_case *cases,
-                                 uint32_t capacity);
+/* Unlimited ones, and each way to limit one. */
+#define STEPPING_HEADROOM_CASES 6u
+void stepping_headroom_cases(uint32_t rate_hz,
+                             stepping_headroom_case cases[STEPPING_HEADROOM_CASES]);
 
 typedef struct stepping_headroom_traces {
     const stepping_trace *spike;
@@ -117,7 +118,6 @@ ls_status stepping_one_bit_run(const ls_simulation *simulation, const ls_sim_con
 #define STEPPING_LESSON_FRAMES 3u /* of an example */
 #define STEPPING_LESSON_EXAMPLES (2 * STEPPING_LESSON_FRAMES)
 #define STEPPING_LESSON_FORCES 5u
-#define STEPPING_LESSON_CASES_MAX 8u
 #define STEPPING_LESSON_ONE_BIT_SECONDS 20u
 
 /* Physics at 50 Hz, as the example has it. */
@@ -145,9 +145,8 @@ typedef struct stepping_lessons {
         double error_fine;   /* at dt = 1e-4 s, in m */
         double error_coarse; /* at dt = 0.1 s */
     } integrators[LS_INTEGRATOR_COUNT];
-    stepping_headroom_case cases[STEPPING_LESSON_CASES_MAX];
-    stepping_headroom headroom[STEPPING_LESSON_CASES_MAX];
-    uint32_t case_count;
+    stepping_headroom_case cases[STEPPING_HEADROOM_CASES];
+    stepping_headroom headroom[STEPPING_HEADROOM_CASES];
     stepping_trace_kind force_traces[STEPPING_LESSON_FORCES];
     stepping_forces forces[STEPPING_LESSON_FORCES];
     const char *simulation; /* that T12 was tried on */

@@ -103,7 +103,7 @@ static void add_integrators(ls_json *json, const stepping_lessons *lessons)
 static void add_headroom(ls_json *json, const stepping_lessons *lessons)
 {
     ls_json *array = ls_json_array(json, "headroom");
-    for (uint32_t i = 0; i < lessons->case_count; i++) {
+    for (uint32_t i = 0; i < STEPPING_HEADROOM_CASES; i++) {
         const stepping_headroom *h = &lessons->headroom[i];
         ls_json *item = ls_json_append(array);
         ls_json_text(item, "name", lessons->cases[i].name);

@@ -163,7 +163,7 @@ static void print_headroom(const stepping_lessons *lessons, FILE *file)
             "\nT10: a 300 ms frame while a step costs half a dt, and steps that cost 1.2 dt\n"
             "  %-36s %11s %9s %9s | %9s %11s %9s\n",
             "", "late frames", "for ms", "dropped", "speed", "last frame", "dropped");
-    for (uint32_t i = 0; i < lessons->case_count; i++) {
+    for (uint32_t i = 0; i < STEPPING_HEADROOM_CASES; i++) {
         const stepping_headroom *h = &lessons->headroom[i];
         fprintf(file, "  %-36s %11" PRIu32 " %9.1f %9.1f | %9.3f %8.0f ms %9.1f%s\n",
                 lessons->cases[i].name, h->late_frames, h->late_ms, h->spike_dropped_ms,
