@@ -65,23 +65,16 @@ static ls_status take_from(void *target, char *word, ls_text *why)
 
 static ls_status take_speed(void *target, char *word, ls_text *why)
 {
-    static const struct {
-        const char *word;
-        int32_t power;
-    } fractions[] = {{"0.0625", -4}, {"0.125", -3}, {"0.25", -2}, {"0.5", -1}};
-    static const char *const words[] = {"1/16", "1/8", "1/4", "1/2", "1", "2",
-                                        "4",    "8",   "16",  "32",  "64"};
-    replay_config *config = &((arguments *)target)->config;
+    enum {
+        POWERS = 11
+    };
+    static const char *const words[] = {"1/16",  "1/8",  "1/4", "1/2", "1",  "2",
+                                        "4",     "8",    "16",  "32",  "64", /* again: */ "0.0625",
+                                        "0.125", "0.25", "0.5"};
     uint32_t index = 0;
-    for (size_t i = 0; i < sizeof fractions / sizeof fractions[0]; i++) {
-        if (strcmp(word, fractions[i].word) == 0) {
-            config->speed = fractions[i].power;
-            return LS_OK;
-        }
-    }
-    uint32_t count = sizeof words / sizeof words[0];
-    ls_status status = ls_option_word("speed", word, words, count, &index, why);
-    config->speed = (int32_t)index + LS_PLAYHEAD_SLOWEST;
+    ls_status status =
+        ls_option_word("speed", word, words, sizeof words / sizeof words[0], &index, why);
+    ((arguments *)target)->config.speed = (int32_t)(index % POWERS) + LS_PLAYHEAD_SLOWEST;
     return status;
 }
 
