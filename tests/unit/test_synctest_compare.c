@@ -44,7 +44,7 @@ static synctest_trace make_trace(size_t state_bytes)
 {
     synctest_trace trace;
     int file = memfd_create("trace", 0);
-    cr_assert_eq(synctest_trace_create(file, PASSES, state_bytes, &trace), LS_OK);
+    cr_assert_eq(synctest_trace_open(file, PASSES, state_bytes, &trace), LS_OK);
     return trace;
 }
 
@@ -86,8 +86,6 @@ Test(synctest_compare, finds_the_first_pass_and_field_that_differ)
     synctest_trace_set(&b, 0, 2, &state);
     cr_assert(synctest_compare_traces(schema, &a, &b, &difference));
     cr_assert_eq(difference.place, 0);
-    synctest_trace_close(&a);
-    synctest_trace_close(&b);
     ls_schema_destroy(schema);
 }
 
@@ -104,8 +102,6 @@ Test(synctest_compare, without_a_schema_hashes_are_compared)
     cr_assert(synctest_compare_traces(NULL, &a, &b, &difference));
     cr_assert_eq(difference.place, 1);
     cr_assert_eq(difference.elements, 0);
-    synctest_trace_close(&a);
-    synctest_trace_close(&b);
 }
 
 static synctest_oddity oddity_at(const ls_schema *schema, size_t offset, const game_state *state)

@@ -39,7 +39,6 @@ Test(synctest_tape, gives_back_what_was_recorded_in_any_order)
         cr_assert_eq(synctest_tape_add(&tape, tick, slots), LS_OK);
         synctest_tape_set_hash(&tape, tick + 1, 1001 + tick);
     }
-    synctest_tape_close(&tape);
     cr_assert_eq(synctest_tape_open(file, TICKS, 2, &tape), LS_OK);
     for (ls_tick back = 0; back < TICKS; back++) {
         ls_tick tick = TICKS - 1 - back;
@@ -54,7 +53,6 @@ Test(synctest_tape, gives_back_what_was_recorded_in_any_order)
         cr_assert_eq(synctest_tape_hash(&tape, tick + 1), 1001 + tick);
     }
     cr_assert_eq(synctest_tape_hash(&tape, 0), 1000);
-    synctest_tape_close(&tape);
     close(file);
 }
 
@@ -63,7 +61,6 @@ Test(synctest_tape, a_file_that_is_too_short_is_refused)
     int file = make_file();
     synctest_tape tape;
     cr_assert_eq(synctest_tape_create(file, 10, 2, &tape), LS_OK);
-    synctest_tape_close(&tape);
     cr_assert_eq(synctest_tape_open(file, 11, 2, &tape), LS_IO);
     cr_assert_eq(synctest_tape_open(-1, 10, 2, &tape), LS_IO);
     cr_assert_eq(synctest_tape_create(-1, 10, 2, &tape), LS_IO);

@@ -93,6 +93,11 @@ static const cause faults[SYNCTEST_FAULT_COUNT] = {
          "outside its parameters decides"},
 };
 
+/* Those that play the match again from something that was kept. */
+#define REPEATS                                                                                    \
+    (1u << SYNCTEST_PERTURBATION_AGAIN | 1u << SYNCTEST_PERTURBATION_SAVE |                        \
+     1u << SYNCTEST_PERTURBATION_JOIN | 1u << SYNCTEST_PERTURBATION_ROLLBACK)
+
 static bool has_failed(const synctest_evidence *evidence, synctest_perturbation_id perturbation)
 {
     return (evidence->failed >> perturbation & 1) != 0;
@@ -101,10 +106,7 @@ static bool has_failed(const synctest_evidence *evidence, synctest_perturbation_
 /* The true cause, where a perturbation also finds what another one is for. */
 static cause refine(synctest_perturbation_id perturbation, const synctest_evidence *evidence)
 {
-    bool is_repeat = perturbation == SYNCTEST_PERTURBATION_AGAIN ||
-                     perturbation == SYNCTEST_PERTURBATION_SAVE ||
-                     perturbation == SYNCTEST_PERTURBATION_JOIN ||
-                     perturbation == SYNCTEST_PERTURBATION_ROLLBACK;
+    bool is_repeat = REPEATS >> perturbation & 1u;
     if (perturbation != SYNCTEST_PERTURBATION_STILL &&
         has_failed(evidence, SYNCTEST_PERTURBATION_STILL)) {
         return (cause){causes[SYNCTEST_PERTURBATION_STILL].class,
@@ -133,13 +135,7 @@ static cause refine(synctest_perturbation_id perturbation, const synctest_eviden
 static bool is_about_statics(synctest_perturbation_id perturbation,
                              const synctest_evidence *evidence)
 {
-    static const synctest_perturbation_id perturbations[] = {
-        SYNCTEST_PERTURBATION_AGAIN, SYNCTEST_PERTURBATION_SAVE, SYNCTEST_PERTURBATION_JOIN,
-        SYNCTEST_PERTURBATION_ROLLBACK, SYNCTEST_PERTURBATION_LOG};
-    bool is_one = false;
-    for (size_t i = 0; i < sizeof perturbations / sizeof perturbations[0]; i++) {
-        is_one = is_one || perturbations[i] == perturbation;
-    }
+    bool is_one = (REPEATS | 1u << SYNCTEST_PERTURBATION_LOG) >> perturbation & 1u;
     return is_one && !has_failed(evidence, SYNCTEST_PERTURBATION_STILL) &&
            !has_failed(evidence, SYNCTEST_PERTURBATION_FRESH) &&
            !has_failed(evidence, SYNCTEST_PERTURBATION_ADDRESSES);

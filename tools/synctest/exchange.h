@@ -134,13 +134,13 @@ typedef struct synctest_exchange {
     synctest_static_writes static_writes;
 } synctest_exchange;
 
-/* The files that a perturbed process inherits. */
-typedef struct synctest_exchange_files {
-    int exchange;
-    int tape;
-    int saves;
-    int found_trace;    /* of the perturbed run */
-    int expected_trace; /* of the reference */
-} synctest_exchange_files;
+/* The files that a perturbed process inherits, in the order of its arguments. */
+typedef enum synctest_file {
+    SYNCTEST_FILE_EXCHANGE,
+    SYNCTEST_FILE_TAPE,
+    SYNCTEST_FILE_SAVES,
+    SYNCTEST_FILE_TRACE, /* of the perturbed run */
+    SYNCTEST_FILE_COUNT,
+} synctest_file;
 
 #endif

@@ -126,11 +126,8 @@ static void make_surroundings(const synctest_launch *launch, surroundings *new)
 /* In the new process, before exec: only what may follow a fork. */
 static void become(const synctest_launch *launch, char **arguments, char **variables)
 {
-    const synctest_exchange_files *files = &launch->files;
-    const int inherited[] = {files->exchange, files->tape, files->saves, files->found_trace,
-                             files->expected_trace};
-    for (size_t i = 0; i < sizeof inherited / sizeof inherited[0]; i++) {
-        fcntl(inherited[i], F_SETFD, 0);
+    for (uint32_t i = 0; i < SYNCTEST_FILE_COUNT; i++) {
+        fcntl(launch->files[i], F_SETFD, 0);
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* its parent would not wait for it */
     int nowhere = open("/dev/null", O_RDWR);
@@ -147,15 +144,12 @@ static void become(const synctest_launch *launch, char **arguments, char **varia
 static pid_t start(const synctest_launch *launch)
 {
     static _Thread_local surroundings new;
-    char numbers[5][NUMBER_BYTES];
-    const synctest_exchange_files *files = &launch->files;
-    const int inherited[] = {files->exchange, files->tape, files->saves, files->found_trace,
-                             files->expected_trace};
+    char numbers[SYNCTEST_FILE_COUNT][NUMBER_BYTES];
     char name[] = "lockstep-synctest";
     char argument[] = SYNCTEST_PERTURBED_ARGUMENT;
     char *arguments[SYNCTEST_PERTURBED_ARGUMENTS + 1] = {name, argument};
-    for (size_t i = 0; i < sizeof inherited / sizeof inherited[0]; i++) {
-        snprintf(numbers[i], sizeof numbers[i], "%d", inherited[i]);
+    for (uint32_t i = 0; i < SYNCTEST_FILE_COUNT; i++) {
+        snprintf(numbers[i], sizeof numbers[i], "%d", launch->files[i]);
         arguments[2 + i] = numbers[i];
     }
     make_surroundings(launch, &new);

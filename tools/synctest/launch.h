@@ -8,7 +8,7 @@
 
 typedef struct synctest_launch {
     synctest_exchange *exchange; /* what the process is told, and tells */
-    synctest_exchange_files files;
+    int files[SYNCTEST_FILE_COUNT];
     int words;            /* a file for what it writes to standard error */
     uint32_t changes;     /* of the perturbation; nothing for the reference */
     uint32_t patience_ms; /* without progress, before it is taken for hung */

@@ -1,4 +1,4 @@
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE
 #include "lockstep/tools/synctest/perturbed_process.h"
 
 #include "lockstep/common/program/exit_code.h"
@@ -17,11 +17,6 @@ bool synctest_perturbed_process_is_wanted(int argc, char **argv)
            strcmp(argv[1], SYNCTEST_PERTURBED_ARGUMENT) == 0;
 }
 
-static int file_of(const char *text)
-{
-    return (int)strtol(text, NULL, 10);
-}
-
 static bool open_files(synctest_player *player)
 {
     const synctest_exchange *exchange = player->exchange;
@@ -29,14 +24,15 @@ static bool open_files(synctest_player *player)
     bool is_recording = exchange->task == SYNCTEST_TASK_RECORD;
     bool is_explaining = exchange->task == SYNCTEST_TASK_EXPLAIN;
     uint32_t ticks = exchange->match.ticks;
-    ls_status status =
-        is_recording
-            ? synctest_tape_create(player->files.tape, ticks, facts->players, &player->tape)
-            : synctest_tape_open(player->files.tape, ticks, facts->players, &player->tape);
+    ls_status status = is_recording ? synctest_tape_create(player->files[SYNCTEST_FILE_TAPE], ticks,
+                                                           facts->players, &player->tape)
+                                    : synctest_tape_open(player->files[SYNCTEST_FILE_TAPE], ticks,
+                                                         facts->players, &player->tape);
     if (status == LS_OK && !is_recording) {
-        int trace = is_explaining ? player->files.expected_trace : player->files.found_trace;
-        status = synctest_trace_create(trace, facts->pass_count,
-                                       facts->has_schema ? facts->state_bytes : 0, &player->trace);
+        int trace = is_explaining ? memfd_create("expected", MFD_CLOEXEC)
+                                  : player->files[SYNCTEST_FILE_TRACE];
+        status = synctest_trace_open(trace, facts->pass_count,
+                                     facts->has_schema ? facts->state_bytes : 0, &player->trace);
     }
     if (status != LS_OK) {
         synctest_player_fail(player, LS_NO_MEMORY, "no memory to keep a match in");
@@ -97,8 +93,9 @@ static void explain(synctest_player *player)
     synctest_outcome *outcome = &exchange->outcome;
     ls_sim_instance *instance = synctest_player_start(player);
     synctest_trace found;
-    if (!instance || synctest_trace_open(player->files.found_trace, exchange->facts.pass_count,
-                                         player->trace.state_bytes, &found) != LS_OK) {
+    if (!instance ||
+        synctest_trace_open(player->files[SYNCTEST_FILE_TRACE], exchange->facts.pass_count,
+                            player->trace.state_bytes, &found) != LS_OK) {
         return;
     }
     if (!reach_tick(player, instance)) {
@@ -141,10 +138,11 @@ static void work(synctest_player *player)
 int synctest_perturbed_process_run(char **argv)
 {
     static synctest_player player;
-    player.files = (synctest_exchange_files){file_of(argv[2]), file_of(argv[3]), file_of(argv[4]),
-                                             file_of(argv[5]), file_of(argv[6])};
-    synctest_exchange *exchange =
-        mmap(NULL, sizeof *exchange, PROT_READ | PROT_WRITE, MAP_SHARED, player.files.exchange, 0);
+    for (uint32_t i = 0; i < SYNCTEST_FILE_COUNT; i++) {
+        player.files[i] = (int)strtol(argv[2 + i], NULL, 10);
+    }
+    synctest_exchange *exchange = mmap(NULL, sizeof *exchange, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                       player.files[SYNCTEST_FILE_EXCHANGE], 0);
     if (exchange == MAP_FAILED) {
         return LS_EXIT_ENVIRONMENT;
     }

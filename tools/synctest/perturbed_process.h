@@ -8,7 +8,7 @@
 
 /* The first argument of such a process; the files' numbers follow, in the exchange's order. */
 #define SYNCTEST_PERTURBED_ARGUMENT "--perturbed"
-#define SYNCTEST_PERTURBED_ARGUMENTS 7 /* with the program's name */
+#define SYNCTEST_PERTURBED_ARGUMENTS 6 /* with the program's name */
 
 bool synctest_perturbed_process_is_wanted(int argc, char **argv);
 

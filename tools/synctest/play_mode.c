@@ -56,7 +56,7 @@ static bool record_saves(synctest_player *player, const ls_sim_instance *instanc
             return false;
         }
         ssize_t size = (ssize_t)recorder->saved.size;
-        if (pwrite(player->files.saves, recorder->saved.bytes, recorder->saved.size,
+        if (pwrite(player->files[SYNCTEST_FILE_SAVES], recorder->saved.bytes, recorder->saved.size,
                    (off_t)recorder->save_end) != size) {
             return synctest_player_fail(player, LS_NO_MEMORY, "no memory for a save");
         }
@@ -112,9 +112,7 @@ void synctest_play_mode_record(synctest_player *player)
 static bool play_on(synctest_player *player, ls_sim_instance *instance)
 {
     while (ls_sim_instance_tick(instance) < player->tape.ticks) {
-        ls_tick_inputs inputs = synctest_player_inputs(player, ls_sim_instance_tick(instance));
-        synctest_player_step(player, instance, &inputs, true);
-        if (!synctest_player_compare(player, instance)) {
+        if (!synctest_player_advance(player, instance)) {
             return false;
         }
     }
@@ -123,8 +121,8 @@ static bool play_on(synctest_player *player, ls_sim_instance *instance)
 
 static bool play_once(synctest_player *player)
 {
-    ls_sim_instance *instance = synctest_player_start(player);
-    if (!instance || !synctest_player_compare(player, instance) || !play_on(player, instance)) {
+    ls_sim_instance *instance = synctest_player_start_compared(player);
+    if (!instance || !play_on(player, instance)) {
         return false;
     }
     synctest_player_end(player, instance);
@@ -178,16 +176,14 @@ static bool find_no_mode_changed(synctest_player *player, const ls_sim_instance 
 
 static bool play_checked(synctest_player *player)
 {
-    ls_sim_instance *instance = synctest_player_start(player);
-    if (!instance || !synctest_player_compare(player, instance)) {
+    ls_sim_instance *instance = synctest_player_start_compared(player);
+    if (!instance) {
         return false;
     }
     synctest_statics_begin(&player->statics, player->exchange->match.sim,
                            &player->memory.allocator);
     while (ls_sim_instance_tick(instance) < player->tape.ticks) {
-        ls_tick_inputs inputs = synctest_player_inputs(player, ls_sim_instance_tick(instance));
-        synctest_player_step(player, instance, &inputs, true);
-        if (!synctest_player_compare(player, instance) || !find_no_fault(player, instance) ||
+        if (!synctest_player_advance(player, instance) || !find_no_fault(player, instance) ||
             !find_no_mode_changed(player, instance)) {
             return false;
         }
@@ -215,24 +211,12 @@ static bool play_again(synctest_player *player)
 
 /* ---- save ---- */
 
-/* Both step; what the first leaves outside its state is there when the second does. */
-static bool step_both(synctest_player *player, ls_sim_instance *first, ls_sim_instance *second)
-{
-    ls_tick_inputs inputs = synctest_player_inputs(player, ls_sim_instance_tick(first));
-    synctest_player_step(player, first, &inputs, true);
-    if (!synctest_player_compare(player, first)) {
-        return false;
-    }
-    synctest_player_step(player, second, &inputs, true);
-    return synctest_player_compare(player, second);
-}
-
 static bool play_saved(synctest_player *player)
 {
-    ls_sim_instance *live = synctest_player_start(player);
+    ls_sim_instance *live = synctest_player_start_compared(player);
     ls_sim_instance *next = live ? synctest_player_start(player) : NULL;
     synctest_saved saved = {NULL, 0, 0};
-    if (!next || !synctest_player_compare(player, live)) {
+    if (!next) {
         return false;
     }
     for (ls_tick tick = 0; tick < player->tape.ticks; tick++) {
@@ -242,8 +226,10 @@ static bool play_saved(synctest_player *player)
         if (!player->simulation.hash) {
             memset(ls_sim_instance_state(next), STALE_BYTE, ls_sim_instance_state_bytes(next));
         }
+        /* The second steps after the first, and finds all that the first leaves outside its state.
+         */
         if (!synctest_player_load_save(player, next, saved.bytes, tick) ||
-            !step_both(player, live, next)) {
+            !synctest_player_advance(player, live) || !synctest_player_advance(player, next)) {
             return false;
         }
         ls_sim_instance *kept = live;
@@ -262,11 +248,11 @@ static bool play_joined(synctest_player *player)
     const synctest_exchange *exchange = player->exchange;
     ls_sim_instance *instance = synctest_player_start(player);
     struct stat info;
-    if (!instance || fstat(player->files.saves, &info) != 0) {
+    if (!instance || fstat(player->files[SYNCTEST_FILE_SAVES], &info) != 0) {
         return false;
     }
-    uint8_t *saves =
-        mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, player->files.saves, 0);
+    uint8_t *saves = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED,
+                          player->files[SYNCTEST_FILE_SAVES], 0);
     if (saves == MAP_FAILED) {
         return synctest_player_fail(player, LS_NO_MEMORY, "no memory for the saves");
     }
@@ -300,9 +286,9 @@ static void guess_ahead(synctest_player *player, ls_sim_instance *instance)
 
 static bool play_rolled_back(synctest_player *player)
 {
-    ls_sim_instance *instance = synctest_player_start(player);
+    ls_sim_instance *instance = synctest_player_start_compared(player);
     synctest_saved saved = {NULL, 0, 0};
-    if (!instance || !synctest_player_compare(player, instance)) {
+    if (!instance) {
         return false;
     }
     for (ls_tick tick = 0; tick < player->tape.ticks; tick++) {
@@ -310,12 +296,8 @@ static bool play_rolled_back(synctest_player *player)
             return false;
         }
         guess_ahead(player, instance);
-        if (!synctest_player_load_save(player, instance, saved.bytes, tick)) {
-            return false;
-        }
-        ls_tick_inputs inputs = synctest_player_inputs(player, tick);
-        synctest_player_step(player, instance, &inputs, true);
-        if (!synctest_player_compare(player, instance)) {
+        if (!synctest_player_load_save(player, instance, saved.bytes, tick) ||
+            !synctest_player_advance(player, instance)) {
             return false;
         }
     }

@@ -138,10 +138,7 @@ static bool play_shown(viewing *viewer)
         if (!keep_previous(viewer)) {
             return false;
         }
-        ls_tick_inputs inputs =
-            synctest_player_inputs(player, ls_sim_instance_tick(viewer->current));
-        synctest_player_step(player, viewer->current, &inputs, true);
-        if (!synctest_player_compare(player, viewer->current) || !show(viewer)) {
+        if (!synctest_player_advance(player, viewer->current) || !show(viewer)) {
             return false;
         }
     }
@@ -154,10 +151,9 @@ bool synctest_play_mode_draw(synctest_player *player)
     bool can_save = player->exchange->facts.save_bytes > 0;
     viewer.player = player;
     viewer.bot = ls_bot_make(1);
-    viewer.current = synctest_player_start(player);
+    viewer.current = synctest_player_start_compared(player);
     viewer.previous = can_save && viewer.current ? synctest_player_start(player) : viewer.current;
-    if (!viewer.previous || !synctest_player_compare(player, viewer.current) ||
-        !play_shown(&viewer)) {
+    if (!viewer.previous || !play_shown(&viewer)) {
         return false;
     }
     if (viewer.previous != viewer.current) {

@@ -16,20 +16,13 @@ void synctest_player_enter_phase(synctest_player *player, synctest_phase phase)
     player->exchange->progress.phase = phase;
 }
 
-static bool fail(synctest_player *player, ls_status status, const ls_text *why)
+bool synctest_player_fail(synctest_player *player, ls_status status, const char *words)
 {
     synctest_outcome *outcome = &player->exchange->outcome;
     outcome->kind = SYNCTEST_OUTCOME_FAILED;
     outcome->status = (uint32_t)-status;
-    outcome->text = *why;
+    ls_text_set(&outcome->text, "%s", words);
     return false;
-}
-
-bool synctest_player_fail(synctest_player *player, ls_status status, const char *words)
-{
-    ls_text why;
-    ls_text_set(&why, "%s", words);
-    return fail(player, status, &why);
 }
 
 void synctest_player_fault(synctest_player *player, synctest_fault fault, ls_tick tick,
@@ -134,7 +127,7 @@ bool synctest_player_load(synctest_player *player)
     synctest_player_enter_phase(player, SYNCTEST_PHASE_LOAD);
     ls_status status = ls_simulation_load(player->exchange->match.sim, &player->loaded, &why);
     if (status != LS_OK) {
-        return fail(player, status, &why);
+        return synctest_player_fail(player, status, why.bytes);
     }
     player->simulation = *player->loaded.simulation;
     watched.init = player->simulation.init;
@@ -142,7 +135,7 @@ bool synctest_player_load(synctest_player *player)
     player->simulation.init = watched_init;
     status = configure(player, &why);
     if (status != LS_OK) {
-        return fail(player, status, &why);
+        return synctest_player_fail(player, status, why.bytes);
     }
     synctest_player_enter_phase(player, SYNCTEST_PHASE_HOST);
     return tell_facts(player);
@@ -155,7 +148,7 @@ ls_sim_instance *synctest_player_start(synctest_player *player)
     ls_status status = ls_sim_instance_create(&player->simulation, &player->config,
                                               &player->memory.allocator, &instance, &why);
     if (status != LS_OK) {
-        fail(player, status, &why);
+        synctest_player_fail(player, status, why.bytes);
         return NULL;
     }
     player->exchange->progress.beats++;
@@ -310,6 +303,19 @@ bool synctest_player_compare(synctest_player *player, ls_sim_instance *instance)
         synctest_trace_set(&player->trace, 0, state_hash, ls_sim_instance_view(instance));
     }
     return false;
+}
+
+ls_sim_instance *synctest_player_start_compared(synctest_player *player)
+{
+    ls_sim_instance *instance = synctest_player_start(player);
+    return instance && synctest_player_compare(player, instance) ? instance : NULL;
+}
+
+bool synctest_player_advance(synctest_player *player, ls_sim_instance *instance)
+{
+    ls_tick_inputs inputs = synctest_player_inputs(player, ls_sim_instance_tick(instance));
+    synctest_player_step(player, instance, &inputs, true);
+    return synctest_player_compare(player, instance);
 }
 
 static bool save_fault(synctest_player *player, const ls_sim_instance *instance,

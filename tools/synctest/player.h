@@ -16,7 +16,7 @@
 
 typedef struct synctest_player {
     synctest_exchange *exchange;
-    synctest_exchange_files files;
+    int files[SYNCTEST_FILE_COUNT];
     uint32_t changes; /* of the perturbation; nothing in the reference */
     ls_loaded_simulation loaded;
     ls_simulation simulation; /* the loaded one, with an init that says when it runs */
@@ -36,6 +36,9 @@ bool synctest_player_load(synctest_player *player);
 
 /* A new instance, at tick 0; NULL after a failure, with the outcome FAILED. */
 ls_sim_instance *synctest_player_start(synctest_player *player);
+
+/* The same, compared: NULL also when its state 0 differs. */
+ls_sim_instance *synctest_player_start_compared(synctest_player *player);
 void synctest_player_end(synctest_player *player, ls_sim_instance *instance);
 
 /* The recorded inputs of a tick, into player->slots. */
@@ -43,6 +46,9 @@ ls_tick_inputs synctest_player_inputs(synctest_player *player, ls_tick tick);
 
 void synctest_player_step(synctest_player *player, ls_sim_instance *instance,
                           const ls_tick_inputs *inputs, bool is_traced);
+
+/* Steps with the recorded inputs, traced, and compares as synctest_player_compare does. */
+bool synctest_player_advance(synctest_player *player, ls_sim_instance *instance);
 
 /* The state hash of the live state. */
 uint64_t synctest_player_hash(synctest_player *player, ls_sim_instance *instance);
@@ -67,7 +73,7 @@ bool synctest_player_load_save(synctest_player *player, ls_sim_instance *instanc
 void synctest_player_fault(synctest_player *player, synctest_fault fault, ls_tick tick,
                            const char *pass);
 
-/* Notes that the machine has no memory for a match; false. */
+/* The outcome is FAILED, for this reason; returns false. */
 bool synctest_player_fail(synctest_player *player, ls_status status, const char *words);
 
 void synctest_player_enter_phase(synctest_player *player, synctest_phase phase);

@@ -1,7 +1,7 @@
+#define _GNU_SOURCE
 #include "lockstep/tools/synctest/result.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,37 +13,23 @@ bool synctest_finding_is_bad(const synctest_finding *finding)
 
 const char *synctest_finding_word(const synctest_finding *finding)
 {
-    switch ((synctest_outcome_kind)finding->outcome.kind) {
-    case SYNCTEST_OUTCOME_SAME:
-        return "same";
-    case SYNCTEST_OUTCOME_DIFFERS:
-        return "differs";
-    case SYNCTEST_OUTCOME_FAULT:
-        return "fault";
-    case SYNCTEST_OUTCOME_CRASHED:
-        return "crashed";
-    case SYNCTEST_OUTCOME_HUNG:
-        return "hung";
-    case SYNCTEST_OUTCOME_SKIPPED:
-        return "skipped";
-    default:
-        return "failed";
-    }
+    static const char *const words[] = {
+        [SYNCTEST_OUTCOME_NONE] = "failed",     [SYNCTEST_OUTCOME_SAME] = "same",
+        [SYNCTEST_OUTCOME_DIFFERS] = "differs", [SYNCTEST_OUTCOME_FAULT] = "fault",
+        [SYNCTEST_OUTCOME_FAILED] = "failed",   [SYNCTEST_OUTCOME_CRASHED] = "crashed",
+        [SYNCTEST_OUTCOME_HUNG] = "hung",       [SYNCTEST_OUTCOME_SKIPPED] = "skipped",
+    };
+    uint32_t kind = finding->outcome.kind;
+    return kind < sizeof words / sizeof words[0] ? words[kind] : "failed"; /* from a plug-in */
 }
 
 void synctest_signal_name(int signal_number, char *text, size_t capacity)
 {
-    static const struct {
-        int number;
-        const char *name;
-    } known[] = {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
-                 {SIGILL, "SIGILL"},   {SIGABRT, "SIGABRT"}, {SIGTRAP, "SIGTRAP"},
-                 {SIGKILL, "SIGKILL"}, {SIGSYS, "SIGSYS"}};
-    snprintf(text, capacity, "signal %d", signal_number);
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (known[i].number == signal_number) {
-            snprintf(text, capacity, "%s", known[i].name);
-        }
+    const char *name = sigabbrev_np(signal_number);
+    if (name) {
+        snprintf(text, capacity, "SIG%s", name);
+    } else {
+        snprintf(text, capacity, "signal %d", signal_number);
     }
 }
 

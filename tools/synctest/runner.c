@@ -12,13 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* One run of the program as a child process: the memory and files that both share. */
-typedef struct child_run {
-    synctest_exchange *exchange;
-    synctest_exchange_files files;
-    int words;
-} child_run;
-
 static uint64_t now_ns(void)
 {
     ls_clock clock = ls_clock_system();
@@ -54,39 +47,40 @@ void synctest_runner_close(synctest_runner *runner)
     close_file(runner->saves);
 }
 
-static void close_child_run(child_run *run)
+/* The tape and the saves are the runner's. */
+static void close_launch(const synctest_launch *launch)
 {
-    if (run->exchange) {
-        munmap(run->exchange, sizeof *run->exchange);
+    if (launch->exchange) {
+        munmap(launch->exchange, sizeof *launch->exchange);
     }
-    close_file(run->files.exchange);
-    close_file(run->files.found_trace);
-    close_file(run->files.expected_trace);
-    close_file(run->words);
+    close_file(launch->files[SYNCTEST_FILE_EXCHANGE]);
+    close_file(launch->files[SYNCTEST_FILE_TRACE]);
+    close_file(launch->words);
 }
 
-static ls_status open_child_run(const synctest_runner *runner, child_run *run)
+static ls_status open_launch(const synctest_runner *runner, synctest_launch *launch)
 {
-    run->exchange = NULL;
-    run->files = (synctest_exchange_files){make_file("exchange"), runner->tape, runner->saves,
-                                           make_file("found"), make_file("expected")};
-    run->words = make_file("words");
-    int file = run->files.exchange;
-    if (file < 0 || run->files.found_trace < 0 || run->files.expected_trace < 0 || run->words < 0 ||
-        ftruncate(file, sizeof *run->exchange) != 0) {
-        close_child_run(run);
-        return LS_IO;
+    int file = make_file("exchange");
+    *launch = (synctest_launch){.files = {[SYNCTEST_FILE_EXCHANGE] = file,
+                                          [SYNCTEST_FILE_TAPE] = runner->tape,
+                                          [SYNCTEST_FILE_SAVES] = runner->saves,
+                                          [SYNCTEST_FILE_TRACE] = make_file("trace")},
+                                .words = make_file("words"),
+                                .patience_ms = runner->patience_ms};
+    void *block = MAP_FAILED;
+    if (launch->files[SYNCTEST_FILE_TRACE] >= 0 && launch->words >= 0 &&
+        ftruncate(file, sizeof *launch->exchange) == 0) {
+        block = mmap(NULL, sizeof *launch->exchange, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     }
-    void *block = mmap(NULL, sizeof *run->exchange, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (block == MAP_FAILED) {
-        close_child_run(run);
+        close_launch(launch);
         return LS_IO;
     }
-    run->exchange = block;
-    run->exchange->match = runner->match;
-    run->exchange->facts = runner->facts;
+    launch->exchange = block;
+    launch->exchange->match = runner->match;
+    launch->exchange->facts = runner->facts;
     for (uint32_t i = 0; i < SYNCTEST_TRIED_JOINS; i++) {
-        run->exchange->join_ticks[i] = synctest_perturbation_join_tick(runner->match.ticks, i);
+        launch->exchange->join_ticks[i] = synctest_perturbation_join_tick(runner->match.ticks, i);
     }
     return LS_OK;
 }
@@ -154,19 +148,15 @@ static void judge(const synctest_exchange *exchange, synctest_launch_end end, in
     clean(outcome->found, sizeof outcome->found);
 }
 
-static ls_status send(const synctest_runner *runner, child_run *run, synctest_task task,
-                      uint32_t changes, synctest_finding *out)
+static ls_status send(synctest_launch *run, synctest_task task, uint32_t changes,
+                      synctest_finding *out)
 {
     synctest_launch_end end = SYNCTEST_LAUNCH_ENDED;
     int wait_status = 0;
     run->exchange->task = task;
     run->exchange->progress.beats = 0;
-    const synctest_launch launch = {.exchange = run->exchange,
-                                    .files = run->files,
-                                    .words = run->words,
-                                    .changes = changes,
-                                    .patience_ms = runner->patience_ms};
-    ls_status status = synctest_launch_run(&launch, &end, &wait_status);
+    run->changes = changes;
+    ls_status status = synctest_launch_run(run, &end, &wait_status);
     if (status != LS_OK) {
         return status;
     }
@@ -194,18 +184,18 @@ static void clean_facts(synctest_facts *facts)
 
 ls_status synctest_runner_record(synctest_runner *runner, synctest_finding *out)
 {
-    child_run run;
+    synctest_launch run;
     uint64_t start_ns = now_ns();
     *out = (synctest_finding){.perturbation = SYNCTEST_PERTURBATION_STILL};
-    ls_status status = open_child_run(runner, &run);
+    ls_status status = open_launch(runner, &run);
     if (status != LS_OK) {
         return status;
     }
-    status = send(runner, &run, SYNCTEST_TASK_RECORD, SYNCTEST_CHANGES_NOTHING, out);
+    status = send(&run, SYNCTEST_TASK_RECORD, SYNCTEST_CHANGES_NOTHING, out);
     runner->facts = run.exchange->facts;
     clean_facts(&runner->facts);
     out->took_ns = now_ns() - start_ns;
-    close_child_run(&run);
+    close_launch(&run);
     return status;
 }
 
@@ -234,12 +224,12 @@ static const char *reason_to_skip(const synctest_runner *runner,
 }
 
 /* A difference is looked into by a process that plays the reference up to it. */
-static ls_status explain(const synctest_runner *runner, child_run *run, synctest_finding *out)
+static ls_status explain(const synctest_runner *runner, synctest_launch *run, synctest_finding *out)
 {
     run->exchange->until = out->outcome.tick;
     run->exchange->match = runner->match; /* not the other build */
     const synctest_outcome kept = out->outcome;
-    ls_status status = send(runner, run, SYNCTEST_TASK_EXPLAIN, SYNCTEST_CHANGES_NOTHING, out);
+    ls_status status = send(run, SYNCTEST_TASK_EXPLAIN, SYNCTEST_CHANGES_NOTHING, out);
     out->outcome.kind = kept.kind; /* whatever became of the process that explains */
     out->outcome.tick = kept.tick;
     return status;
@@ -248,8 +238,8 @@ static ls_status explain(const synctest_runner *runner, child_run *run, synctest
 static ls_status play_variant(const synctest_runner *runner, synctest_perturbation_id id,
                               uint32_t variant, synctest_finding *out)
 {
-    child_run run;
-    ls_status status = open_child_run(runner, &run);
+    synctest_launch run;
+    ls_status status = open_launch(runner, &run);
     if (status != LS_OK) {
         return status;
     }
@@ -260,12 +250,12 @@ static ls_status play_variant(const synctest_runner *runner, synctest_perturbati
         snprintf(run.exchange->match.sim, sizeof run.exchange->match.sim, "%s", runner->against);
     }
     out->variant = variant;
-    status = send(runner, &run, SYNCTEST_TASK_PLAY, perturbation->changes, out);
+    status = send(&run, SYNCTEST_TASK_PLAY, perturbation->changes, out);
     if (status == LS_OK && out->outcome.kind == SYNCTEST_OUTCOME_DIFFERS) {
         status = explain(runner, &run, out);
     }
     out->hashes_compared += out->outcome.hashes_compared;
-    close_child_run(&run);
+    close_launch(&run);
     return status;
 }
 

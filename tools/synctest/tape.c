@@ -93,14 +93,6 @@ ls_status synctest_tape_open(int file, uint32_t ticks, uint32_t players, synctes
     return LS_OK;
 }
 
-void synctest_tape_close(synctest_tape *tape)
-{
-    if (tape->bytes) {
-        munmap(tape->bytes, tape->byte_count);
-        tape->bytes = NULL;
-    }
-}
-
 void synctest_tape_inputs(const synctest_tape *tape, ls_tick tick,
                           ls_slot_input slots[LS_PLAYERS_MAX])
 {

@@ -25,9 +25,8 @@ void synctest_tape_set_hash(synctest_tape *tape, ls_tick tick, uint64_t state_ha
 
 /* A recorded tape, for reading. IO. */
 ls_status synctest_tape_open(int file, uint32_t ticks, uint32_t players, synctest_tape *out);
-void synctest_tape_close(synctest_tape *tape);
 
-/* The inputs of a tick below `ticks`; the bytes are borrowed until close. */
+/* The inputs of a tick below `ticks`; the bytes are borrowed until the process ends. */
 void synctest_tape_inputs(const synctest_tape *tape, ls_tick tick,
                           ls_slot_input slots[LS_PLAYERS_MAX]);
 uint64_t synctest_tape_hash(const synctest_tape *tape, ls_tick tick); /* 0 .. ticks */

@@ -5,7 +5,6 @@
 
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -26,12 +25,12 @@ static uint8_t *place_at(const synctest_trace *trace, uint32_t place)
     return trace->bytes + place * place_bytes(trace->state_bytes);
 }
 
-static ls_status map_trace(int file, uint32_t pass_count, size_t state_bytes, synctest_trace *out)
+ls_status synctest_trace_open(int file, uint32_t pass_count, size_t state_bytes,
+                              synctest_trace *out)
 {
     synctest_trace trace = {.places = pass_count + 1, .state_bytes = state_bytes};
     trace.byte_count = trace.places * place_bytes(state_bytes);
-    struct stat info;
-    if (fstat(file, &info) != 0 || (size_t)info.st_size < trace.byte_count) {
+    if (ftruncate(file, (off_t)trace.byte_count) != 0) {
         return LS_IO;
     }
     void *bytes = mmap(NULL, trace.byte_count, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -41,29 +40,6 @@ static ls_status map_trace(int file, uint32_t pass_count, size_t state_bytes, sy
     trace.bytes = bytes;
     *out = trace;
     return LS_OK;
-}
-
-ls_status synctest_trace_create(int file, uint32_t pass_count, size_t state_bytes,
-                                synctest_trace *out)
-{
-    if (ftruncate(file, (off_t)((pass_count + 1) * place_bytes(state_bytes))) != 0) {
-        return LS_IO;
-    }
-    return map_trace(file, pass_count, state_bytes, out);
-}
-
-ls_status synctest_trace_open(int file, uint32_t pass_count, size_t state_bytes,
-                              synctest_trace *out)
-{
-    return map_trace(file, pass_count, state_bytes, out);
-}
-
-void synctest_trace_close(synctest_trace *trace)
-{
-    if (trace->bytes) {
-        munmap(trace->bytes, trace->byte_count);
-        trace->bytes = NULL;
-    }
 }
 
 void synctest_trace_set(synctest_trace *trace, uint32_t place, uint64_t state_hash,

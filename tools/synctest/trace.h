@@ -17,12 +17,9 @@ typedef struct synctest_trace {
     size_t state_bytes; /* as they lie in memory; 0 when the state is behind a callback */
 } synctest_trace;
 
-/* Makes the file big enough and maps it for writing, or maps what was made. IO. */
-ls_status synctest_trace_create(int file, uint32_t pass_count, size_t state_bytes,
-                                synctest_trace *out);
+/* Maps the file until the process ends; it is made big enough and keeps what it holds. IO. */
 ls_status synctest_trace_open(int file, uint32_t pass_count, size_t state_bytes,
                               synctest_trace *out);
-void synctest_trace_close(synctest_trace *trace);
 
 void synctest_trace_set(synctest_trace *trace, uint32_t place, uint64_t state_hash,
                         const void *state);
