@@ -9,68 +9,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    NOTES_MAX = 256,
-};
-
-typedef struct notes {
-    schema_layout_note list[NOTES_MAX];
-    uint32_t count;
-} notes;
-
-typedef struct words {
-    const char *list[NOTES_MAX];
-    uint32_t count;
-} words;
-
 typedef struct arguments {
     const char *file;
     char *parts[SCHEMA_LAYOUT_PARTS_MAX]; /* TYPE[:NAME[:COUNT[:OFFSET]]] */
     uint32_t part_count;
-    notes units, counts;
-    words unions, paddings;
+    schema_layout_options layout;
     const char *output, *function;
     bool is_list, is_rows, is_quiet;
 } arguments;
 
-static ls_status add_note(notes *all, char *text, ls_text *why)
+static ls_status add_note(schema_layout_notes *all, const char *path, const char *text,
+                          ls_text *why)
 {
-    char *equals = strchr(text, '=');
-    if (equals == NULL || equals == text || all->count == NOTES_MAX) {
-        return ls_fail(LS_BAD_ARGUMENT, why, "'%s' is not PATH=VALUE, or one of too many", text);
+    if (all->count == SCHEMA_LAYOUT_NOTES_MAX) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "there are too many options like '%s'", path);
     }
-    *equals = '\0';
-    all->list[all->count++] = (schema_layout_note){text, equals + 1};
+    all->list[all->count++] = (schema_layout_note){path, text};
     return LS_OK;
 }
 
-static ls_status add_word(words *all, const char *text, ls_text *why)
+static ls_status add_value(schema_layout_notes *all, char *text, ls_text *why)
 {
-    if (all->count == NOTES_MAX) {
-        return ls_fail(LS_BAD_ARGUMENT, why, "there are too many options like '%s'", text);
+    char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "'%s' is not PATH=VALUE", text);
     }
-    all->list[all->count++] = text;
-    return LS_OK;
+    *equals = '\0';
+    return add_note(all, text, equals + 1, why);
 }
 
 static ls_status take_unit(void *target, char *text, ls_text *why)
 {
-    return add_note(&((arguments *)target)->units, text, why);
+    return add_value(&((arguments *)target)->layout.units, text, why);
 }
 
 static ls_status take_count(void *target, char *text, ls_text *why)
 {
-    return add_note(&((arguments *)target)->counts, text, why);
+    return add_value(&((arguments *)target)->layout.counts, text, why);
 }
 
 static ls_status take_union(void *target, char *text, ls_text *why)
 {
-    return add_word(&((arguments *)target)->unions, text, why);
+    return add_note(&((arguments *)target)->layout.unions, text, "", why);
 }
 
 static ls_status take_padding(void *target, char *text, ls_text *why)
 {
-    return add_word(&((arguments *)target)->paddings, text, why);
+    return add_note(&((arguments *)target)->layout.paddings, text, "", why);
 }
 
 #define FIELD(member) .offset = offsetof(arguments, member)
@@ -169,24 +154,14 @@ static void warn(void *user, const char *text)
     ls_log_line(&console->log, LS_LOG_WARNING, "%s", text);
 }
 
-static ls_status write_schema(schema_debug_file *file, const arguments *args, ls_console *console,
-                              FILE *out, ls_text *why)
+static ls_status write_schema(schema_debug_file *file, const arguments *args, FILE *out,
+                              ls_text *why)
 {
     static schema_layout layout;
     schema_layout_part parts[SCHEMA_LAYOUT_PARTS_MAX];
-    const schema_layout_options layout_options = {.units = args->units.list,
-                                                  .unit_count = args->units.count,
-                                                  .counts = args->counts.list,
-                                                  .count_count = args->counts.count,
-                                                  .byte_unions = args->unions.list,
-                                                  .byte_union_count = args->unions.count,
-                                                  .paddings = args->paddings.list,
-                                                  .padding_count = args->paddings.count,
-                                                  .warn = warn,
-                                                  .user = console};
     ls_status status = find_parts(file, args, parts, why);
     if (status == LS_OK) {
-        status = schema_layout_make(parts, args->part_count, &layout_options, &layout, why);
+        status = schema_layout_make(parts, args->part_count, &args->layout, &layout, why);
     }
     if (status != LS_OK) {
         return status;
@@ -202,7 +177,7 @@ static ls_status write_schema(schema_debug_file *file, const arguments *args, ls
 }
 
 /* Into memory first: a file is written whole or not at all. */
-static ls_status run(const arguments *args, ls_console *console, ls_text *why)
+static ls_status run(const arguments *args, ls_text *why)
 {
     schema_debug_file *file = NULL;
     char *text = NULL;
@@ -210,8 +185,7 @@ static ls_status run(const arguments *args, ls_console *console, ls_text *why)
     FILE *out = open_memstream(&text, &bytes);
     ls_status status = out == NULL ? LS_NO_MEMORY : schema_debug_open(args->file, &file, why);
     if (status == LS_OK) {
-        status =
-            args->is_list ? list_structs(file, out) : write_schema(file, args, console, out, why);
+        status = args->is_list ? list_structs(file, out) : write_schema(file, args, out, why);
     }
     if (out != NULL && fclose(out) != 0 && status == LS_OK) {
         status = LS_NO_MEMORY;
@@ -227,7 +201,7 @@ static ls_status run(const arguments *args, ls_console *console, ls_text *why)
 
 int main(int argc, char **argv)
 {
-    arguments args = {.output = "-", .function = "fields"};
+    static arguments args = {.output = "-", .function = "fields"};
     const ls_command_line line = {
         .summary = "Writes the schema of a simulation's state as C code, from the debug "
                    "information of its .so (compiled with -g), so that nobody has to by hand.",
@@ -249,7 +223,9 @@ int main(int argc, char **argv)
     ls_console console;
     ls_console_init(&console, "lockstep-schema", args.is_quiet ? LS_LOG_ERROR : LS_LOG_INFO);
     ls_text why = {{0}};
-    ls_status status = run(&args, &console, &why);
+    args.layout.warn = warn;
+    args.layout.user = &console;
+    ls_status status = run(&args, &why);
     if (status == LS_OK) {
         return LS_EXIT_CLEAN;
     }

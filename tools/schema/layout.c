@@ -21,14 +21,14 @@ typedef struct walker {
 
 static ls_status walk_type(walker *w, const place *at, const schema_debug_type *type);
 
-static bool is_in(const char *text, const char *const *list, uint32_t count)
+static const schema_layout_note *find_note(const schema_layout_notes *notes, const char *path)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(text, list[i]) == 0) {
-            return true;
+    for (uint32_t i = 0; i < notes->count; i++) {
+        if (strcmp(path, notes->list[i].path) == 0) {
+            return &notes->list[i];
         }
     }
-    return false;
+    return NULL;
 }
 
 /* "fleet.ships[2]" for a sentence: the owner's name where there is no member yet. */
@@ -143,7 +143,7 @@ static bool is_padding(const walker *w, const place *at, const schema_debug_type
 {
     const char *name = last_name(at->member);
     return type->is_byte && (strncmp(name, "padding", strlen("padding")) == 0 ||
-                             is_in(name, w->options->paddings, w->options->padding_count));
+                             find_note(&w->options->paddings, name));
 }
 
 static ls_status add_scalar(walker *w, const place *at, const schema_debug_type *type, size_t count)
@@ -173,16 +173,6 @@ static uint64_t longest_inside(const schema_debug_type *type)
     }
     bool has_items = type->kind == SCHEMA_DEBUG_STRUCT;
     return has_items && count > longest ? count : longest;
-}
-
-static const char *count_noted(const walker *w, const place *at)
-{
-    for (uint32_t i = 0; i < w->options->count_count; i++) {
-        if (strcmp(w->options->counts[i].path, at->member) == 0) {
-            return w->options->counts[i].text;
-        }
-    }
-    return NULL;
 }
 
 static schema_layout_array *new_array(walker *w, const schema_debug_type *item)
@@ -251,14 +241,14 @@ static ls_status walk_elements(walker *w, const place *at, const schema_debug_ty
 
 static ls_status walk_open_array(walker *w, const place *at, const schema_debug_type *element)
 {
-    const char *count = count_noted(w, at);
+    const schema_layout_note *count = find_note(&w->options->counts, at->member);
     if (count == NULL || at->array != NULL) {
         return ls_fail(LS_UNSUPPORTED, w->why,
                        "%s is an array without a length: say how many items it has by --count "
                        "%s=EXPRESSION",
                        at->member, at->member);
     }
-    return walk_items(w, at, element, 0, count);
+    return walk_items(w, at, element, 0, count->text);
 }
 
 static ls_status walk_array(walker *w, const place *at, const schema_debug_type *array)
@@ -351,7 +341,7 @@ static ls_status walk_type(walker *w, const place *at, const schema_debug_type *
     case SCHEMA_DEBUG_ARRAY:
         return walk_array(w, at, type);
     case SCHEMA_DEBUG_UNION:
-        if (is_in(at->member, w->options->byte_unions, w->options->byte_union_count)) {
+        if (find_note(&w->options->unions, at->member)) {
             return add_row(w, at, LS_FIELD_U8, type->bytes);
         }
         return refuse(w, at,
@@ -474,11 +464,11 @@ ls_status schema_layout_make(const schema_layout_part *parts, uint32_t part_coun
         walker w = {.layout = layout, .options = options, .part = &parts[i], .why = why};
         status = walk_part(&w);
     }
-    for (uint32_t i = 0; status == LS_OK && i < options->count_count; i++) {
-        status = check_count_used(layout, &options->counts[i], why);
+    for (uint32_t i = 0; status == LS_OK && i < options->counts.count; i++) {
+        status = check_count_used(layout, &options->counts.list[i], why);
     }
-    for (uint32_t i = 0; status == LS_OK && i < options->unit_count; i++) {
-        status = note_unit(layout, &options->units[i], why);
+    for (uint32_t i = 0; status == LS_OK && i < options->units.count; i++) {
+        status = note_unit(layout, &options->units.list[i], why);
     }
     return status == LS_OK ? check_paths(layout, why) : status;
 }

@@ -26,15 +26,19 @@ typedef struct schema_layout_note {
     const char *text;
 } schema_layout_note;
 
+#define SCHEMA_LAYOUT_NOTES_MAX 256u
+
+typedef struct schema_layout_notes {
+    schema_layout_note list[SCHEMA_LAYOUT_NOTES_MAX];
+    uint32_t count;
+} schema_layout_notes;
+
+/* The notes of unions and paddings have no text. */
 typedef struct schema_layout_options {
-    const schema_layout_note *units; /* path, or its last parts: "velocity.x" */
-    uint32_t unit_count;
-    const schema_layout_note *counts; /* of arrays without a length; C code */
-    uint32_t count_count;
-    const char *const *byte_unions; /* paths of unions to take as bytes */
-    uint32_t byte_union_count;
-    const char *const *paddings; /* names of members that are padding, as "padding..." is */
-    uint32_t padding_count;
+    schema_layout_notes units;    /* path, or its last parts: "velocity.x" */
+    schema_layout_notes counts;   /* C code: of arrays without a length */
+    schema_layout_notes unions;   /* to take as bytes */
+    schema_layout_notes paddings; /* names of members that are padding, as "padding..." is */
     void (*warn)(void *user, const char *text); /* may be NULL */
     void *user;
 } schema_layout_options;
