@@ -39,13 +39,13 @@ static ls_status take_only(void *target, char *value, ls_text *why)
 {
     arguments *args = target;
     args->has_only = true;
-    return synctest_perturbation_parse_list(value, &args->only, &args->wants_lint, why);
+    return synctest_perturbation_parse_list("only", value, &args->only, &args->wants_lint, why);
 }
 
 static ls_status take_skip(void *target, char *value, ls_text *why)
 {
     arguments *args = target;
-    return synctest_perturbation_parse_list(value, &args->skip, &args->skips_lint, why);
+    return synctest_perturbation_parse_list("skip", value, &args->skip, &args->skips_lint, why);
 }
 
 #define FIELD(member) .offset = offsetof(arguments, member)

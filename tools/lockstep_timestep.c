@@ -30,33 +30,19 @@ typedef struct arguments {
     ls_output_options output;
 } arguments;
 
-/* By its name, or by its number in the documents: T1 to T6. */
-static ls_status add_strategy(arguments *args, const char *name, size_t bytes, ls_text *why)
-{
-    ls_text known = {{0}};
-    for (uint32_t i = 0; i < LS_TIMESTEP_STRATEGY_COUNT; i++) {
-        const char *own = ls_timestep_strategy_name((ls_timestep_strategy)i);
-        bool is_number = bytes == 2 && name[0] == 'T' && name[1] == (char)('1' + i);
-        if (is_number || (strlen(own) == bytes && memcmp(own, name, bytes) == 0)) {
-            args->config.strategies |= 1u << i;
-            return LS_OK;
-        }
-        ls_text_add(&known, "%s%s", i > 0 ? ", " : "", own);
-    }
-    return ls_fail(LS_BAD_ARGUMENT, why, "--strategy: there is no '%.*s', but %s", (int)bytes, name,
-                   known.bytes);
-}
-
+/* By their names, or by their numbers in the documents: T1 to T6. */
 static ls_status take_strategies(void *target, char *list, ls_text *why)
 {
-    arguments *args = target;
-    ls_status status = LS_OK;
-    args->config.strategies = 0;
-    do {
-        size_t bytes = strcspn(list, ",");
-        status = add_strategy(args, list, bytes, why);
-        list += bytes;
-    } while (*list++ == ',' && status == LS_OK);
+    const char *words[2 * LS_TIMESTEP_STRATEGY_COUNT] = {
+        [LS_TIMESTEP_STRATEGY_COUNT] = "T1", "T2", "T3", "T4", "T5", "T6"};
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < LS_TIMESTEP_STRATEGY_COUNT; i++) {
+        words[i] = ls_timestep_strategy_name((ls_timestep_strategy)i);
+    }
+    ls_status status =
+        ls_option_list("strategy", list, words, 2 * LS_TIMESTEP_STRATEGY_COUNT, &found, why);
+    ((arguments *)target)->config.strategies =
+        (found | found >> LS_TIMESTEP_STRATEGY_COUNT) & ALL_STRATEGIES;
     return status;
 }
 

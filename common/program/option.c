@@ -98,3 +98,34 @@ ls_status ls_option_word(const char *name, const char *value, const char *const 
     ls_text_add(why, ", not '%s'", value);
     return LS_BAD_ARGUMENT;
 }
+
+/* `count` when there is none of that name. */
+static uint32_t word_at(const char *text, size_t bytes, const char *const *words, uint32_t count)
+{
+    uint32_t i = 0;
+    while (i < count && (strlen(words[i]) != bytes || memcmp(words[i], text, bytes) != 0)) {
+        i++;
+    }
+    return i;
+}
+
+ls_status ls_option_list(const char *name, const char *list, const char *const *words,
+                         uint32_t count, uint32_t *out, ls_text *why)
+{
+    uint32_t bits = 0;
+    do {
+        size_t bytes = strcspn(list, ",");
+        uint32_t index = word_at(list, bytes, words, count);
+        if (index == count) {
+            ls_text_set(why, "--%s: there is no '%.*s', but", name, (int)bytes, list);
+            for (uint32_t i = 0; i < count; i++) {
+                ls_text_add(why, "%s %s", i == 0 ? "" : ",", words[i]);
+            }
+            return LS_BAD_ARGUMENT;
+        }
+        bits |= UINT32_C(1) << index;
+        list += bytes;
+    } while (*list++ == ',');
+    *out = bits;
+    return LS_OK;
+}

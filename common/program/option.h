@@ -26,4 +26,8 @@ ls_status ls_option_decimal(const char *name, const char *value, uint32_t places
 ls_status ls_option_word(const char *name, const char *value, const char *const *words,
                          uint32_t count, uint32_t *out, ls_text *why);
 
+/* Bit i for word i of a list with commas; BAD_ARGUMENT with the words that there are. Up to 32. */
+ls_status ls_option_list(const char *name, const char *list, const char *const *words,
+                         uint32_t count, uint32_t *out, ls_text *why);
+
 #endif

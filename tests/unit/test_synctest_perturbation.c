@@ -22,12 +22,13 @@ Test(synctest_perturbation, a_list_adds_what_it_names)
 {
     uint32_t set = UINT32_C(1) << SYNCTEST_PERTURBATION_DRAW;
     bool has_lint = false;
-    cr_assert_eq(synctest_perturbation_parse_list("save,stack", &set, &has_lint, NULL), LS_OK);
+    cr_assert_eq(synctest_perturbation_parse_list("only", "save,stack", &set, &has_lint, NULL),
+                 LS_OK);
     cr_assert_eq(set, UINT32_C(1) << SYNCTEST_PERTURBATION_DRAW |
                           UINT32_C(1) << SYNCTEST_PERTURBATION_SAVE |
                           UINT32_C(1) << SYNCTEST_PERTURBATION_STACK);
     cr_assert_not(has_lint);
-    cr_assert_eq(synctest_perturbation_parse_list("lint", &set, &has_lint, NULL), LS_OK);
+    cr_assert_eq(synctest_perturbation_parse_list("only", "lint", &set, &has_lint, NULL), LS_OK);
     cr_assert(has_lint);
 }
 
@@ -37,7 +38,7 @@ Test(synctest_perturbation, every_name_can_be_listed)
         uint32_t set = 0;
         bool has_lint = false;
         const char *name = synctest_perturbation_of((synctest_perturbation_id)id)->name;
-        cr_assert_eq(synctest_perturbation_parse_list(name, &set, &has_lint, NULL), LS_OK);
+        cr_assert_eq(synctest_perturbation_parse_list("only", name, &set, &has_lint, NULL), LS_OK);
         cr_assert_eq(set, UINT32_C(1) << id);
     }
 }
@@ -50,7 +51,7 @@ Test(synctest_perturbation, a_list_with_an_unknown_name_adds_nothing_and_says_wh
         uint32_t set = 0;
         bool has_lint = false;
         ls_text why = {""};
-        cr_expect_eq(synctest_perturbation_parse_list(bad[i], &set, &has_lint, &why),
+        cr_expect_eq(synctest_perturbation_parse_list("only", bad[i], &set, &has_lint, &why),
                      LS_BAD_ARGUMENT);
         cr_expect_eq(set, 0);
         cr_expect(strstr(why.bytes, "rollback"), "%s", why.bytes);

@@ -85,9 +85,10 @@ typedef struct synctest_perturbation {
 const synctest_perturbation *synctest_perturbation_of(synctest_perturbation_id id);
 
 /* Adds the perturbations of "save,stack" to a set of bits (1 << synctest_perturbation_id), and
- * whether "lint" was among them. BAD_ARGUMENT with the names that exist. */
-ls_status synctest_perturbation_parse_list(const char *list, uint32_t *set, bool *has_lint,
-                                           ls_text *why);
+ * whether "lint" was among them. `name` is the
+ * option's. BAD_ARGUMENT with the names that exist. */
+ls_status synctest_perturbation_parse_list(const char *name, const char *list, uint32_t *set,
+                                           bool *has_lint, ls_text *why);
 
 /* The tick at which variant `variant` of a join begins, in a match of so many ticks. */
 uint32_t synctest_perturbation_join_tick(uint32_t ticks, uint32_t variant);
