@@ -1,7 +1,7 @@
 #include "lockstep/protocol/transport/transport_memory.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/maths/rng.h"
+#include "lockstep/common/base/clock.h"
 #include "lockstep/common/time/time_queue.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 enum {
     HEADER_BYTES_UNRELIABLE = 38, /* IP 20, UDP 8, ENet 10: as transport_enet counts them */
     HEADER_BYTES_RELIABLE = 36,
-    PPM = 1000000,
+    RESENDS_MAX = 32,
     /* Beyond its packets, an inbox holds every connection's beginning and end. */
     INBOX_CAPACITY = LS_MEMORY_INBOX_PACKETS_MAX + 2 * LS_MEMORY_ENDPOINTS_MAX,
 };
@@ -34,11 +34,9 @@ typedef struct endpoint {
 } endpoint;
 
 typedef struct direction {
-    ls_memory_link link;
+    ls_link_model link;
     uint64_t reliable_ns; /* arrival of the newest reliable packet: keeps them in order */
     uint64_t newest_ns;   /* latest arrival of an unreliable one */
-    uint64_t burst_end_ns;
-    bool is_bursting; /* so the newest packet has found it */
 } direction;
 
 typedef struct connection {
@@ -54,8 +52,9 @@ typedef struct connection {
 
 struct ls_memory_network {
     const ls_allocator *allocator;
-    ls_rng rng;
+    uint64_t seed;
     uint64_t now_ns;
+    uint64_t resend_ns; /* 0: a round trip */
     uint32_t endpoint_count;
     uint32_t connection_count;
     ls_memory_counts counts;
@@ -92,37 +91,9 @@ static packet *inbox_remove_first(endpoint *inbox)
     return &inbox->packets[index];
 }
 
-static uint64_t later_of(uint64_t a_ns, uint64_t b_ns)
+static uint64_t header_bytes(ls_channel channel)
 {
-    return a_ns > b_ns ? a_ns : b_ns;
-}
-
-static bool chance(ls_memory_network *network, uint32_t ppm)
-{
-    return ppm > 0 && ls_rng_below(&network->rng, PPM) < ppm;
-}
-
-/* Uniform in 0 .. most_ns, which is at most 4 s: the product must not overflow. */
-static uint64_t uniform_ns(ls_memory_network *network, uint64_t most_ns)
-{
-    uint64_t share = ls_rng_next(&network->rng);
-    return (most_ns / 1024) * share >> 22;
-}
-
-static bool is_lost(ls_memory_network *network, direction *way)
-{
-    const ls_memory_link *link = &way->link;
-    if (network->now_ns >= way->burst_end_ns && chance(network, link->burst_ppm)) {
-        way->burst_end_ns = network->now_ns + uniform_ns(network, link->burst_ns) + 1;
-    }
-    way->is_bursting = network->now_ns < way->burst_end_ns && link->burst_ppm > 0;
-    return way->is_bursting || chance(network, link->loss_ppm);
-}
-
-static uint64_t travel_ns(ls_memory_network *network, const ls_memory_link *link)
-{
-    return link->jitter_ns == 0 ? link->delay_ns
-                                : link->delay_ns + uniform_ns(network, link->jitter_ns);
+    return channel == LS_CHANNEL_RELIABLE ? HEADER_BYTES_RELIABLE : HEADER_BYTES_UNRELIABLE;
 }
 
 /* False when the inbox is full: the packet is lost. */
@@ -151,11 +122,10 @@ static bool deliver(ls_memory_network *network, endpoint *to, uint32_t connectio
 
 /* Sends one copy on its way. */
 static void send_copy(ls_memory_network *network, direction *way, uint32_t connection_index,
-                      endpoint *to, const uint8_t *bytes, size_t size)
+                      endpoint *to, uint64_t arrival_ns, const uint8_t *bytes, size_t size)
 {
-    uint64_t arrival_ns = network->now_ns + travel_ns(network, &way->link);
     network->counts.reordered += arrival_ns < way->newest_ns;
-    way->newest_ns = later_of(way->newest_ns, arrival_ns);
+    way->newest_ns = LS_MAX(way->newest_ns, arrival_ns);
     deliver(network, to, connection_index, LS_TRANSPORT_RECEIVED, LS_CHANNEL_UNRELIABLE, arrival_ns,
             bytes, size);
 }
@@ -165,27 +135,27 @@ static void send_unreliable(ls_memory_network *network, uint32_t connection_inde
 {
     connection *between = &network->connections[connection_index];
     direction *way = is_up ? &between->up : &between->down;
-    const ls_memory_link *link = &way->link;
     endpoint *to = is_up ? between->server : between->client;
-    if (link->is_cut || is_lost(network, way)) {
+    ls_link_fate fate =
+        ls_link_model_decide(&way->link, size + HEADER_BYTES_UNRELIABLE, network->now_ns);
+    if (fate.loss != LS_LINK_LOSS_NONE) {
         network->counts.lost++;
-        network->counts.lost_in_cuts += link->is_cut;
-        network->counts.lost_in_bursts += !link->is_cut && way->is_bursting;
+        network->counts.lost_in_cuts += fate.loss == LS_LINK_LOSS_PARTITION;
+        network->counts.lost_in_bursts += fate.loss == LS_LINK_LOSS_BURST;
         return;
     }
     uint8_t altered[LS_PACKET_BYTES_MAX];
-    if (size > 0 && chance(network, link->corrupt_ppm)) {
+    if (size > 0 && fate.is_altered) {
         memcpy(altered, bytes, size);
-        uint32_t bit = ls_rng_below(&network->rng, (uint32_t)size * 8);
-        altered[bit / 8] = (uint8_t)(altered[bit / 8] ^ (1u << (bit % 8)));
+        ls_link_fate_alter(&fate, altered, size);
         bytes = altered;
         network->counts.corrupted++;
     }
-    if (chance(network, link->duplicate_ppm)) {
+    send_copy(network, way, connection_index, to, fate.due_ns, bytes, size);
+    if (fate.has_copy) {
         network->counts.duplicated++;
-        send_copy(network, way, connection_index, to, bytes, size);
+        send_copy(network, way, connection_index, to, fate.copy_due_ns, bytes, size);
     }
-    send_copy(network, way, connection_index, to, bytes, size);
 }
 
 /* A reliable packet may not be lost while the connection lasts: so the connection ends, for both
@@ -193,8 +163,8 @@ static void send_unreliable(ls_memory_network *network, uint32_t connection_inde
 static void break_connection(ls_memory_network *network, uint32_t connection_index)
 {
     connection *between = &network->connections[connection_index];
-    uint64_t up_ns = later_of(network->now_ns, between->up.reliable_ns);
-    uint64_t down_ns = later_of(network->now_ns, between->down.reliable_ns);
+    uint64_t up_ns = LS_MAX(network->now_ns, between->up.reliable_ns);
+    uint64_t down_ns = LS_MAX(network->now_ns, between->down.reliable_ns);
     between->is_open = false;
     between->reason = LS_TIMED_OUT;
     deliver(network, between->server, connection_index, LS_TRANSPORT_DISCONNECTED,
@@ -203,26 +173,44 @@ static void break_connection(ls_memory_network *network, uint32_t connection_ind
             LS_CHANNEL_RELIABLE, down_ns, NULL, 0);
 }
 
-/* A lost packet is sent again after a round trip, as often as it takes; order is kept. Where
- * nothing passes it waits until something does. */
+/* When a reliable packet arrives that is sent now. A lost one is sent again, as often as it takes;
+ * where nothing passes it waits until something does. */
+static uint64_t reliable_arrival_ns(ls_memory_network *network, connection *between,
+                                    ls_link_model *link, size_t size)
+{
+    uint64_t sent_ns = ls_link_model_opens_ns(link, network->now_ns);
+    if (sent_ns == NEVER_NS) {
+        return NEVER_NS;
+    }
+    uint64_t resend_ns = network->resend_ns;
+    if (resend_ns == 0) {
+        resend_ns = between->up.link.config.delay_ns + between->down.link.config.delay_ns +
+                    link->config.jitter_ns;
+    }
+    uint64_t waited_ns = 0;
+    ls_link_fate fate = ls_link_model_decide(link, size + HEADER_BYTES_RELIABLE, sent_ns);
+    for (int tries = 0; tries < RESENDS_MAX && fate.loss != LS_LINK_LOSS_NONE; tries++) {
+        waited_ns += resend_ns;
+        if (fate.loss == LS_LINK_LOSS_QUEUE) {
+            break; /* the queue has room by the time of the next try */
+        }
+        resend_ns *= network->resend_ns > 0 ? 2 : 1;
+        ls_link_model_end_burst(link); /* it is over by then, too */
+        fate = ls_link_model_decide(link, size + HEADER_BYTES_RELIABLE, sent_ns);
+    }
+    bool has_passed = fate.loss == LS_LINK_LOSS_NONE;
+    return waited_ns + (has_passed ? fate.due_ns : sent_ns + link->config.delay_ns);
+}
+
 static void send_reliable(ls_memory_network *network, uint32_t connection_index, bool is_up,
                           ls_transport_event_kind kind, const uint8_t *bytes, size_t size)
 {
     connection *between = &network->connections[connection_index];
     direction *way = is_up ? &between->up : &between->down;
-    const ls_memory_link *link = &way->link;
-    uint64_t again_ns = between->up.link.delay_ns + between->down.link.delay_ns + link->jitter_ns;
-    uint64_t arrival_ns = link->is_cut ? NEVER_NS : network->now_ns + travel_ns(network, link);
-    /* A burst is over by the time of the next try. */
-    bool is_gone = !link->is_cut && is_lost(network, way);
-    for (int tries = 0; tries < 32 && is_gone; tries++) {
-        arrival_ns += again_ns;
-        is_gone = chance(network, link->loss_ppm);
-    }
-    arrival_ns = later_of(arrival_ns, way->reliable_ns);
-    way->reliable_ns = arrival_ns;
+    uint64_t arrival_ns = reliable_arrival_ns(network, between, &way->link, size);
+    way->reliable_ns = LS_MAX(arrival_ns, way->reliable_ns);
     if (!deliver(network, is_up ? between->server : between->client, connection_index, kind,
-                 LS_CHANNEL_RELIABLE, arrival_ns, bytes, size)) {
+                 LS_CHANNEL_RELIABLE, way->reliable_ns, bytes, size)) {
         break_connection(network, connection_index);
     }
 }
@@ -241,8 +229,7 @@ static connection *connection_of(const endpoint *owner, ls_peer_id peer)
 static void count_sent(ls_transport_traffic *traffic, ls_channel channel, size_t size)
 {
     traffic->packets_sent++;
-    traffic->bytes_sent +=
-        size + (channel == LS_CHANNEL_RELIABLE ? HEADER_BYTES_RELIABLE : HEADER_BYTES_UNRELIABLE);
+    traffic->bytes_sent += size + header_bytes(channel);
 }
 
 static void endpoint_send(ls_transport *transport, ls_peer_id peer, ls_channel channel,
@@ -297,9 +284,7 @@ static int endpoint_next_event(ls_transport *transport, ls_transport_event *even
         ls_transport_traffic *traffic =
             between->client == owner ? &between->traffic_client : &between->traffic_server;
         traffic->packets_received++;
-        traffic->bytes_received +=
-            first->size + (first->channel == LS_CHANNEL_RELIABLE ? HEADER_BYTES_RELIABLE
-                                                                 : HEADER_BYTES_UNRELIABLE);
+        traffic->bytes_received += first->size + header_bytes(first->channel);
         network->counts.delivered++;
     }
     return 1;
@@ -348,7 +333,7 @@ ls_status ls_memory_network_create(uint64_t seed, const ls_allocator *allocator,
         return LS_NO_MEMORY;
     }
     network->allocator = allocator;
-    network->rng = ls_rng_make(seed, 0);
+    network->seed = seed;
     *out = network;
     return LS_OK;
 }
@@ -372,6 +357,12 @@ void ls_memory_network_set_time(ls_memory_network *network, uint64_t now_ns)
     network->now_ns = now_ns;
 }
 
+void ls_memory_network_set_resend(ls_memory_network *network, uint64_t first_ns)
+{
+    LS_ASSERT(first_ns <= LS_NS_PER_SECOND);
+    network->resend_ns = first_ns;
+}
+
 ls_memory_counts ls_memory_network_counts(const ls_memory_network *network)
 {
     return network->counts;
@@ -379,10 +370,10 @@ ls_memory_counts ls_memory_network_counts(const ls_memory_network *network)
 
 uint64_t ls_memory_network_next_ns(const ls_memory_network *network)
 {
-    uint64_t next_ns = UINT64_MAX;
+    uint64_t next_ns = NEVER_NS;
     for (uint32_t i = 0; i < network->endpoint_count; i++) {
         uint64_t its_ns = ls_time_queue_next_ns(&network->endpoints[i]->queue);
-        next_ns = its_ns < next_ns ? its_ns : next_ns;
+        next_ns = LS_MIN(its_ns, next_ns);
     }
     return next_ns;
 }
@@ -431,8 +422,13 @@ ls_status ls_memory_client_create(ls_memory_network *network, ls_transport *serv
         return status;
     }
     uint32_t index = network->connection_count++;
-    network->connections[index] = (connection){
+    connection *between = &network->connections[index];
+    *between = (connection){
         .client = client, .server = (endpoint *)server, .is_open = true, .reason = LS_DISCONNECTED};
+    const ls_link_config perfect = {0};
+    ls_link_model_init(&between->up.link, &perfect, &(ls_link_start){network->seed, 2 * index, 0});
+    ls_link_model_init(&between->down.link, &perfect,
+                       &(ls_link_start){network->seed, 2 * index + 1, 0});
     send_reliable(network, index, true, LS_TRANSPORT_CONNECTED, NULL, 0);
     send_reliable(network, index, false, LS_TRANSPORT_CONNECTED, NULL, 0);
     *out = &client->transport;
@@ -461,11 +457,11 @@ static void release_reliable(endpoint *to, uint32_t connection_index, uint64_t a
 }
 
 static void set_link(ls_memory_network *network, uint32_t connection_index, bool is_up,
-                     const ls_memory_link *link)
+                     const ls_link_config *link)
 {
     connection *between = &network->connections[connection_index];
     direction *way = is_up ? &between->up : &between->down;
-    way->link = *link;
+    ls_link_model_set_config(&way->link, link);
     if (!link->is_cut && way->reliable_ns == NEVER_NS) {
         way->reliable_ns = network->now_ns + link->delay_ns;
         release_reliable(is_up ? between->server : between->client, connection_index,
@@ -473,8 +469,8 @@ static void set_link(ls_memory_network *network, uint32_t connection_index, bool
     }
 }
 
-void ls_memory_client_set_links(ls_transport *client, const ls_memory_link *up,
-                                const ls_memory_link *down)
+void ls_memory_client_set_links(ls_transport *client, const ls_link_config *up,
+                                const ls_link_config *down)
 {
     endpoint *owner = (endpoint *)client;
     for (uint32_t i = 0; i < owner->network->connection_count; i++) {

@@ -7,9 +7,8 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
+#include "lockstep/protocol/transport/link_model.h"
 #include "lockstep/protocol/transport/transport.h"
-
-#include <stdbool.h>
 
 LS_C_BEGIN
 
@@ -18,25 +17,13 @@ LS_C_BEGIN
 /* More are lost, as in a router; a connection whose reliable packet would be lost ends instead. */
 #define LS_MEMORY_INBOX_PACKETS_MAX 4096u
 
-/* One direction of a connection. All zero: instant and perfect. */
-typedef struct ls_memory_link {
-    uint64_t delay_ns;
-    uint64_t jitter_ns; /* uniform in 0 .. jitter, added to the delay; reorders by itself */
-    uint32_t loss_ppm;  /* per million packets */
-    uint32_t burst_ppm; /* of a million packets so many begin a burst, in which all are lost ... */
-    uint64_t burst_ns;  /* ... and which lasts a time uniform in 0 .. burst_ns, at most 4 s */
-    uint32_t duplicate_ppm;
-    uint32_t corrupt_ppm; /* one random bit flipped */
-    bool is_cut;          /* what is sent is lost, or waits for the cut's end if it is reliable */
-} ls_memory_link;
-
 /* Packets counted over the network's life. */
 typedef struct ls_memory_counts {
     uint64_t sent;
     uint64_t delivered;
     uint64_t lost;           /* in all */
     uint64_t lost_in_bursts; /* of them */
-    uint64_t lost_in_cuts;   /* of them */
+    uint64_t lost_in_cuts;   /* of them; partitions are cuts */
     uint64_t reordered;      /* arrive before one that was sent earlier */
     uint64_t duplicated;
     uint64_t corrupted;
@@ -53,6 +40,11 @@ void ls_memory_network_destroy(ls_memory_network *network);
 void ls_memory_network_set_time(ls_memory_network *network, uint64_t now_ns);
 ls_memory_counts ls_memory_network_counts(const ls_memory_network *network);
 
+/* A reliable packet that is lost is sent again after so long, at most 1 s, then after twice as
+ * long, and so on, as ENet does, which begins with 500 ms at worst. 0, the default: each time after
+ * a round trip. */
+void ls_memory_network_set_resend(ls_memory_network *network, uint64_t first_ns);
+
 /* When the next packet arrives anywhere, or UINT64_MAX. */
 uint64_t ls_memory_network_next_ns(const ls_memory_network *network);
 
@@ -67,9 +59,10 @@ ls_status ls_memory_client_create(ls_memory_network *network, ls_transport *serv
  * was on its way to it is lost, and nobody is told. */
 void ls_memory_server_forget(ls_transport *server);
 
-/* Sets how packets from the client travel (up) and to it (down), from now on. */
-void ls_memory_client_set_links(ls_transport *client, const ls_memory_link *up,
-                                const ls_memory_link *down);
+/* Sets how packets from the client travel (up) and to it (down), from now on. The configs must have
+ * passed their check. A reliable packet waits until a cut or a partition is over. */
+void ls_memory_client_set_links(ls_transport *client, const ls_link_config *up,
+                                const ls_link_config *down);
 
 LS_C_END
 

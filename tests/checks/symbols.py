@@ -46,6 +46,7 @@ LIBRARIES = {
     "common/simulations/liblockstep_double_sims.a": PURE,
     "common/simulations/liblockstep_sims.a": PURE,
     "protocol/liblockstep_protocol.a": PURE + FORMATTING,
+    "protocol/liblockstep_link_model.a": PURE,
     "protocol/liblockstep_transport_memory.a": PURE,
     "server/liblockstep_server.a": PURE + FORMATTING,
     "client/liblockstep_client.a": PURE + FORMATTING,

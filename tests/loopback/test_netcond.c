@@ -230,7 +230,7 @@ Test(netcond, the_seed_decides_which_packets_are_lost_and_which_come_twice)
 {
     static uint8_t predicted[PACKETS_MAX], heard[PACKETS_MAX];
     config.seed = 77;
-    netcond_link_config *up = &config.links[NETCOND_DIRECTION_UP];
+    ls_link_config *up = &config.links[NETCOND_DIRECTION_UP];
     up->loss_ppm = 10 * PERCENT;
     up->burst_ppm = 10 * PERCENT;
     up->burst_milli = 3000;
@@ -326,7 +326,7 @@ Test(netcond, reordering_is_what_was_asked_and_what_is_reported)
 
 Test(netcond, nothing_passes_faster_than_the_rate)
 {
-    netcond_link_config *up = &config.links[NETCOND_DIRECTION_UP];
+    ls_link_config *up = &config.links[NETCOND_DIRECTION_UP];
     up->rate_bps = 176000; /* 44 bytes, headers counted, take 2 ms */
     up->bucket_bytes = 0;
     open_scene();
@@ -360,8 +360,8 @@ Test(netcond, a_partition_lets_nothing_pass)
 
 Test(netcond, datagrams_of_every_size_pass_up_to_the_limit)
 {
-    static const size_t sizes[] = {0, 1, 1472, NETCOND_LINK_DATAGRAM_BYTES_MAX};
-    static const uint8_t bytes[NETCOND_LINK_DATAGRAM_BYTES_MAX + 1];
+    static const size_t sizes[] = {0, 1, 1472, NETCOND_DATAGRAM_BYTES_MAX};
+    static const uint8_t bytes[NETCOND_DATAGRAM_BYTES_MAX + 1];
     open_scene();
     made.echoes = true;
     for (uint32_t i = 0; i < 4; i++) {

@@ -121,8 +121,8 @@ static inline void add_clients(virtual_match *run, uint32_t count,
 /* Nothing comes to the client any more; what it sends arrives. */
 static inline void cut_down(virtual_client *client)
 {
-    ls_memory_link up = client->up;
-    ls_memory_link cut = {.is_cut = true};
+    ls_link_config up = client->up;
+    ls_link_config cut = {.is_cut = true};
     ls_memory_client_set_links(client->transport, &up, &cut);
 }
 
@@ -176,7 +176,7 @@ static inline virtual_match *open_match(const ls_match_config *config, uint64_t 
 }
 
 static inline virtual_client *
-add_client_session(virtual_match *run, const ls_session_config *session, const ls_memory_link *link)
+add_client_session(virtual_match *run, const ls_session_config *session, const ls_link_config *link)
 {
     virtual_client_setup setup = virtual_client_setup_default(run);
     setup.session = *session;
@@ -189,7 +189,7 @@ add_client_session(virtual_match *run, const ls_session_config *session, const l
 /* From now on nothing passes, or what the link lets pass. */
 static inline void cut_link(virtual_client *client, bool is_cut)
 {
-    ls_memory_link link = client->up;
+    ls_link_config link = client->up;
     link.is_cut = is_cut;
     virtual_client_set_links(client, &link);
 }

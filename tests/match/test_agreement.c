@@ -34,7 +34,7 @@ Test(agreement, units_from_1_to_8_players)
 Test(agreement, thirty_two_players)
 {
     virtual_setup setup = virtual_setup_default(test_simulation(), 32, 300);
-    setup.link = (ls_memory_link){.delay_ns = 20 * MS, .jitter_ns = 5 * MS, .loss_ppm = 20000};
+    setup.link = (ls_link_config){.delay_ns = 20 * MS, .jitter_ns = 5 * MS, .loss_ppm = 20000};
     play(&setup);
 }
 
@@ -79,7 +79,7 @@ static void play_at_tick_rate(uint32_t tick_rate_hz, uint32_t ticks)
     virtual_setup setup = virtual_setup_default(ls_arena_simulation(), 0, ticks);
     setup.match.sim.players = 5;
     setup.match.sim.tick_rate_hz = tick_rate_hz;
-    setup.link = (ls_memory_link){.delay_ns = 15 * MS, .jitter_ns = 2 * MS, .loss_ppm = 10000};
+    setup.link = (ls_link_config){.delay_ns = 15 * MS, .jitter_ns = 2 * MS, .loss_ppm = 10000};
     set_param(&setup, "bodies=20");
     virtual_match *run = checked_match_create(&setup);
     add_clients_of_mixed_frame_rates(run);
@@ -128,7 +128,7 @@ Test(agreement, a_server_that_is_called_once_a_tick_loses_no_time)
 
 typedef struct impairments {
     const char *name;
-    ls_memory_link link;
+    ls_link_config link;
     uint32_t substituted_percent; /* at most so many of the inputs may have been missing */
 } impairments;
 
@@ -184,11 +184,21 @@ Test(agreement, each_way_of_its_own)
     virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 2; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
-        ls_memory_link *slow = i == 0 ? &client.up : &client.down;
-        *slow = (ls_memory_link){.delay_ns = 200 * MS, .jitter_ns = 20 * MS, .loss_ppm = 300000};
+        ls_link_config *slow = i == 0 ? &client.up : &client.down;
+        *slow = (ls_link_config){.delay_ns = 200 * MS, .jitter_ns = 20 * MS, .loss_ppm = 300000};
         virtual_match_add_client(run, &client);
     }
     play_out(run);
+}
+
+Test(agreement, with_resends_as_late_as_those_of_enet)
+{
+    virtual_setup setup = virtual_setup_default(test_simulation(), 3, 600);
+    setup.link = (ls_link_config){.delay_ns = 30 * MS, .loss_ppm = 200000};
+    setup.resend_ns = 500 * MS;
+    virtual_match *run = checked_match_create(&setup);
+    play_and_check(run);
+    virtual_match_destroy(run);
 }
 
 /* ---- what a run is worth ---- */
@@ -197,7 +207,7 @@ static uint64_t digest_of_run(uint64_t seed)
 {
     virtual_setup setup = virtual_setup_default(ls_arena_simulation(), 3, 300);
     setup.seed = seed;
-    setup.link = (ls_memory_link){
+    setup.link = (ls_link_config){
         .delay_ns = 20 * MS, .jitter_ns = 30 * MS, .loss_ppm = 200000, .duplicate_ppm = 100000};
     virtual_match *run = match_at(&setup, 100);
     virtual_client_cut(run->clients[2]);
@@ -222,8 +232,8 @@ Test(agreement, the_checks_see_other_inputs_and_other_states)
     virtual_match *run = match_at(&setup, 50);
     run->clients[1]->flip.tick = 100;
     client_check_of(run->clients[2])->is_fed_wrong = true;
-    ls_memory_link noisy = {.delay_ns = 10 * MS, .corrupt_ppm = 20000};
-    ls_memory_link clean = {.delay_ns = 10 * MS};
+    ls_link_config noisy = {.delay_ns = 10 * MS, .corrupt_ppm = 20000};
+    ls_link_config clean = {.delay_ns = 10 * MS};
     ls_memory_client_set_links(run->clients[2]->transport, &clean, &noisy);
     virtual_match_run_to_end(run);
     cr_assert(client_check_of(run->clients[1])->has_state_difference);

@@ -149,8 +149,8 @@ static void check_mended(const virtual_client *client, uint64_t longest_ns, uint
  * too high hides something. */
 static void alter_in_a_cut(virtual_match *run, virtual_client *client, bool is_up)
 {
-    ls_memory_link open = run->setup.link;
-    ls_memory_link cut = {.is_cut = true};
+    ls_link_config open = run->setup.link;
+    ls_link_config cut = {.is_cut = true};
     ls_memory_client_set_links(client->transport, is_up ? &open : &cut, is_up ? &cut : &open);
     virtual_match_run(run, (CUT_TICKS - 2) * DT_NS);
     here.is_armed = true;

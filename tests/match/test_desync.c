@@ -80,7 +80,7 @@ Test(desync, loss_hides_nothing)
     for (uint32_t i = 0; i < 15; i++) {
         virtual_setup setup = setup_with(intervals[i % 3], LS_ON_DESYNC_REPORT, 300);
         setup.seed = i + 1;
-        setup.link = (ls_memory_link){
+        setup.link = (ls_link_config){
             .delay_ns = 40 * MS, .jitter_ns = 20 * MS, .loss_ppm = 200000, .duplicate_ppm = 100000};
         flip_and_check(&setup, 30 + 17 * i);
     }
@@ -106,8 +106,8 @@ Test(desync, a_difference_that_arose_in_a_partition_is_found)
         virtual_client *bad = run->clients[1];
         flip_bit(bad, tick, 20);
         virtual_match_run_to_tick(run, 100);
-        ls_memory_link cut = {.is_cut = true};
-        ls_memory_link clean = setup.link;
+        ls_link_config cut = {.is_cut = true};
+        ls_link_config clean = setup.link;
         ls_memory_client_set_links(bad->transport, &cut, &clean);
         virtual_match_run_to_tick(run, 340);
         cr_assert_null(virtual_match_find(run, LS_MATCH_DESYNC));
@@ -222,8 +222,8 @@ static void play_altered(uint64_t seed, bool is_up, uint32_t corrupt_ppm)
     virtual_match *run = match_at(&setup, 30);
     virtual_client *altered = run->clients[1];
     client_check_of(altered)->is_fed_wrong = true;
-    ls_memory_link clean = setup.link;
-    ls_memory_link noisy = clean;
+    ls_link_config clean = setup.link;
+    ls_link_config noisy = clean;
     noisy.corrupt_ppm = corrupt_ppm;
     ls_memory_client_set_links(altered->transport, is_up ? &noisy : &clean,
                                is_up ? &clean : &noisy);
@@ -259,8 +259,8 @@ Test(desync, an_altered_chain_alone_costs_nobody_the_match)
         setup.seed = seed;
         virtual_match *run = checked_match_create(&setup);
         client_check_of(run->clients[1])->is_fed_wrong = true;
-        ls_memory_link clean = setup.link;
-        ls_memory_link noisy = clean;
+        ls_link_config clean = setup.link;
+        ls_link_config noisy = clean;
         noisy.corrupt_ppm = 10000;
         ls_memory_client_set_links(run->clients[1]->transport, &noisy, &clean);
         virtual_match_run_to_end(run);

@@ -46,7 +46,7 @@ static shown watch(virtual_client *client, ls_tick ticks)
     return seen;
 }
 
-static virtual_match *start(uint32_t frame_hz, const ls_memory_link *link)
+static virtual_match *start(uint32_t frame_hz, const ls_link_config *link)
 {
     virtual_setup setup = virtual_setup_default(test_simulation(), 0, 0);
     setup.match.sim.players = PLAYERS;
@@ -63,7 +63,7 @@ static virtual_match *start(uint32_t frame_hz, const ls_memory_link *link)
 Test(jitter_buffer, an_even_tick_is_stepped_within_a_frame_and_two_milliseconds)
 {
     static const uint32_t frame_rates_hz[] = {30, 60, 144};
-    ls_memory_link link = {.delay_ns = 33 * MS};
+    ls_link_config link = {.delay_ns = 33 * MS};
     for (size_t i = 0; i < sizeof frame_rates_hz / sizeof frame_rates_hz[0]; i++) {
         virtual_match *run = start(frame_rates_hz[i], &link);
         shown seen = watch(run->clients[1], 1200);
@@ -81,7 +81,7 @@ Test(jitter_buffer, jitter_is_bought_off_with_its_width)
     static const uint64_t widths_ms[] = {5, 20, 50};
     for (size_t i = 0; i < sizeof widths_ms / sizeof widths_ms[0]; i++) {
         uint64_t width_ns = widths_ms[i] * MS;
-        ls_memory_link link = {.delay_ns = 20 * MS, .jitter_ns = width_ns};
+        ls_link_config link = {.delay_ns = 20 * MS, .jitter_ns = width_ns};
         virtual_match *run = start(144, &link);
         shown seen = watch(run->clients[1], 3000);
         uint64_t delay_ns = report_of(run->clients[1]).jitter_buffer_delay_ns;
@@ -97,7 +97,7 @@ Test(jitter_buffer, losses_stall_less_than_one_tick_in_a_hundred)
 {
     static const uint32_t losses_ppm[] = {50000, 200000};
     for (size_t i = 0; i < sizeof losses_ppm / sizeof losses_ppm[0]; i++) {
-        ls_memory_link link = {.delay_ns = 33 * MS, .loss_ppm = losses_ppm[i]};
+        ls_link_config link = {.delay_ns = 33 * MS, .loss_ppm = losses_ppm[i]};
         virtual_match *run = start(60, &link);
         shown seen = watch(run->clients[1], 3000);
         cr_assert_lt(seen.stalled_ticks, 3000 / 100, "%lu stalls",

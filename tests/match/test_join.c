@@ -103,7 +103,7 @@ static ls_simulation closed_ballast(void)
 
 /* ---- the match ---- */
 
-static const ls_memory_link far = {.delay_ns = 50 * MS, .jitter_ns = 4 * MS};
+static const ls_link_config far = {.delay_ns = 50 * MS, .jitter_ns = 4 * MS};
 
 static ls_match_config match_of(const ls_simulation *simulation, uint32_t seats)
 {
@@ -122,7 +122,7 @@ static ls_session_config player(void)
     return config;
 }
 
-static void play_on(virtual_match *run, const ls_memory_link *link)
+static void play_on(virtual_match *run, const ls_link_config *link)
 {
     ls_session_config session = player();
     for (uint32_t i = 0; i < run->setup.match.start_players; i++) {
@@ -132,7 +132,7 @@ static void play_on(virtual_match *run, const ls_memory_link *link)
     cr_assert_gt(ls_match_tick(run->match), 60);
 }
 
-static virtual_match *start(const ls_match_config *config, const ls_memory_link *link)
+static virtual_match *start(const ls_match_config *config, const ls_link_config *link)
 {
     virtual_match *run = open_match(config, 7);
     play_on(run, link);
@@ -171,7 +171,7 @@ Test(join, many_join_at_once)
 {
     ls_match_config config = match_of(ls_builtin_simulation_named("units"), 6);
     ls_session_config session = player();
-    ls_memory_link lossy = far;
+    ls_link_config lossy = far;
     lossy.loss_ppm = 50000;
     virtual_match *run = start(&config, &lossy);
     for (uint32_t i = 0; i < 4; i++) {
@@ -219,7 +219,7 @@ Test(join, a_simulation_that_cannot_save_is_joined_by_its_history)
     ls_simulation simulation = closed_ballast();
     ls_match_config config = match_of(&simulation, 4);
     ls_session_config session = player();
-    ls_memory_link lossy = far;
+    ls_link_config lossy = far;
     lossy.loss_ppm = 50000;
     virtual_match *run = start(&config, &lossy);
     virtual_client *first = add_client_session(run, &session, &lossy);
@@ -266,7 +266,7 @@ typedef struct size_case {
 } size_case;
 
 /* Without the check: it hashes every state, and these are large. The server compares some. */
-static virtual_match *start_large(const ls_match_config *config, const ls_memory_link *link)
+static virtual_match *start_large(const ls_match_config *config, const ls_link_config *link)
 {
     virtual_setup setup = setup_for(config, 7);
     virtual_match *run = virtual_match_create(&setup);
@@ -284,7 +284,7 @@ static void close_large(virtual_match *run)
 }
 
 /* The same match once more, into which no client comes late. */
-static uint64_t p99_without(const ls_match_config *config, const ls_memory_link *link, uint64_t ns)
+static uint64_t p99_without(const ls_match_config *config, const ls_link_config *link, uint64_t ns)
 {
     virtual_match *run = start_large(config, link);
     virtual_match_run(run, ns);
@@ -297,7 +297,7 @@ static void join_of_size(const size_case *given)
 {
     ls_match_config config = match_of(&ballast, 3);
     ls_session_config session = player();
-    ls_memory_link link = far;
+    ls_link_config link = far;
     config.sim.params[PARAM_KIB] = given->kib;
     config.hash_interval_ticks = 60; /* large states are slow to hash */
     link.loss_ppm = given->loss_ppm;

@@ -13,8 +13,8 @@ enum {
 /* What is wrong with one player. */
 typedef struct plant {
     ls_lag_cause cause;
-    ls_memory_link up;
-    ls_memory_link down;
+    ls_link_config up;
+    ls_link_config down;
     uint32_t frame_hz; /* 0: 60 */
     uint64_t pause_ns; /* stands still for so long once a second */
 } plant;
@@ -30,7 +30,7 @@ static virtual_match *start(const plant *planted, uint64_t seed, uint32_t delay_
     setup.seed = seed;
     setup.clients = 0;
     setup.match.input_delay_ticks = delay_ticks;
-    setup.link = (ls_memory_link)WELL;
+    setup.link = (ls_link_config)WELL;
     virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < PLAYERS; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
@@ -161,7 +161,7 @@ Test(lag, of_two_causes_the_worse_is_named)
 Test(lag, a_way_that_becomes_longer_is_that_link)
 {
     plant planted = {.cause = LS_LAG_UPLINK, .up = WELL, .down = WELL};
-    ls_memory_link longer = {.delay_ns = 120 * MS};
+    ls_link_config longer = {.delay_ns = 120 * MS};
     virtual_match *run = start(&planted, 1, 0);
     for (uint32_t i = 0; i < 5; i++) {
         virtual_match_run(run, 3 * SECOND);
@@ -188,7 +188,7 @@ static ls_lag lag_with(const plant *planted, uint64_t seed, uint32_t delay_ticks
 
 Test(lag, the_delay_that_is_advised_mends_late_inputs)
 {
-    static const ls_memory_link links[] = {
+    static const ls_link_config links[] = {
         {.delay_ns = 20 * MS, .loss_ppm = 200000},
         {.delay_ns = 20 * MS, .loss_ppm = 350000},
         {.delay_ns = 20 * MS, .jitter_ns = 120 * MS, .loss_ppm = 100000},
@@ -215,9 +215,9 @@ Test(lag, the_delay_follows_each_players_own_link)
 {
     virtual_setup setup = virtual_setup_default(test_simulation(), PLAYERS, 0);
     setup.match.adapts_input_delay = true;
-    setup.link = (ls_memory_link)WELL;
+    setup.link = (ls_link_config)WELL;
     virtual_match *run = match_at(&setup, 60);
-    ls_memory_link bad = {.delay_ns = 20 * MS, .loss_ppm = 400000};
+    ls_link_config bad = {.delay_ns = 20 * MS, .loss_ppm = 400000};
     ls_memory_client_set_links(run->clients[PLANTED]->transport, &bad, &setup.link);
     virtual_match_run(run, 30 * SECOND);
     uint32_t slot = report_of(run->clients[PLANTED]).slot;
@@ -272,7 +272,7 @@ Test(lag, there_is_an_event_when_a_cause_comes_and_when_it_goes)
     uint32_t slot = report_of(run->clients[PLANTED]).slot;
     virtual_match_run(run, 10 * SECOND);
     cr_assert_null(virtual_match_find(run, LS_MATCH_LAG));
-    ls_memory_link bad = {.delay_ns = 20 * MS, .loss_ppm = 100000};
+    ls_link_config bad = {.delay_ns = 20 * MS, .loss_ppm = 100000};
     ls_memory_client_set_links(run->clients[PLANTED]->transport, &bad, &planted.down);
     virtual_match_run(run, 20 * SECOND);
     cr_assert_eq(virtual_match_count(run, LS_MATCH_LAG, slot), 1);

@@ -33,7 +33,7 @@ static void check_others_unharmed(const virtual_match *run, const virtual_client
     }
 }
 
-static void play_with_bad_link(const ls_memory_link *link)
+static void play_with_bad_link(const ls_link_config *link)
 {
     virtual_setup setup = setup_with(LS_LATE_REPEAT, 4, 600);
     virtual_match *run = match_at(&setup, 100);
@@ -47,7 +47,7 @@ static void play_with_bad_link(const ls_memory_link *link)
 
 Test(late, repeat_lets_no_bad_link_slow_the_others)
 {
-    static const ls_memory_link links[] = {
+    static const ls_link_config links[] = {
         {.delay_ns = 300 * MS},
         {.delay_ns = 10 * MS, .loss_ppm = 500000},
         {.delay_ns = 20 * MS, .jitter_ns = 300 * MS, .loss_ppm = 200000, .duplicate_ppm = 300000},
@@ -63,7 +63,7 @@ Test(late, repeat_counts_each_input_once)
     virtual_match *run = match_at(&setup, 100);
     uint32_t slot = slot_of_client(run->clients[0]);
     cr_assert_eq(slot_of(run, slot).inputs_on_time, 100);
-    ls_memory_link slow = {.delay_ns = 150 * MS};
+    ls_link_config slow = {.delay_ns = 150 * MS};
     virtual_client_set_links(run->clients[0], &slow);
     play_and_check(run);
     ls_match_slot report = slot_of(run, slot);
@@ -103,7 +103,7 @@ Test(late, repeat_takes_the_inputs_of_a_link_that_was_given_up)
     virtual_client *client = virtual_match_add_client(run, &far);
     virtual_match_run_to_tick(run, 100);
     uint32_t slot = slot_of_client(client);
-    ls_memory_link cut = {.is_cut = true};
+    ls_link_config cut = {.is_cut = true};
     virtual_client_set_ways(client, &far.up, &cut);
     uint64_t end_ns = run->now_ns + 5 * SECOND;
     while (client->server != 0 && run->now_ns < end_ns) {
@@ -140,8 +140,8 @@ static void send_often(void *user, virtual_client *client, ls_channel channel, c
 
 static void get_into_trouble(virtual_client *client, trouble kind)
 {
-    ls_memory_link clean = client->run->setup.link;
-    ls_memory_link cut = {.is_cut = true};
+    ls_link_config clean = client->run->setup.link;
+    ls_link_config cut = {.is_cut = true};
     client->is_paused = kind == TROUBLE_FROZEN;
     if (kind == TROUBLE_SILENT) {
         ls_memory_client_set_links(client->transport, &cut, &clean);
@@ -222,7 +222,7 @@ static uint64_t time_of_match_ns(const virtual_match *run)
 
 Test(late, wait_substitutes_nothing_on_any_network)
 {
-    static const ls_memory_link links[] = {
+    static const ls_link_config links[] = {
         {.delay_ns = 0},
         {.delay_ns = 150 * MS},
         {.delay_ns = 10 * MS, .jitter_ns = 100 * MS},
@@ -426,7 +426,7 @@ Test(late, wait_waits_once_for_a_link_that_became_slower)
 {
     virtual_setup setup = setup_with(LS_LATE_WAIT, 3, 900);
     virtual_match *run = match_at(&setup, 100);
-    ls_memory_link slow = {.delay_ns = 200 * MS};
+    ls_link_config slow = {.delay_ns = 200 * MS};
     virtual_client_set_links(run->clients[0], &slow);
     play_and_check(run);
     check_nothing_substituted(run);
@@ -447,7 +447,7 @@ Test(late, wait_closes_ticks_evenly_once_everybody_knows_when)
     uneven.frame_jitter_ns = 8 * MS;
     virtual_client *slow = virtual_match_add_client(run, &uneven);
     virtual_match_run_to_tick(run, 100);
-    ls_memory_link link = {.delay_ns = 75 * MS};
+    ls_link_config link = {.delay_ns = 75 * MS};
     virtual_client_set_links(slow, &link);
     virtual_match_run_to_tick(run, 900);
     uint32_t uneven_ticks = 0;

@@ -51,7 +51,7 @@ static void check_network(const network *one)
     static ls_histogram latency;
     latency = (ls_histogram){0};
     virtual_setup setup = virtual_setup_default(test_simulation(), PLAYERS, 0);
-    setup.link = (ls_memory_link){.delay_ns = one->rtt_ns / 2, .loss_ppm = one->loss_ppm};
+    setup.link = (ls_link_config){.delay_ns = one->rtt_ns / 2, .loss_ppm = one->loss_ppm};
     virtual_match *run = match_at(&setup, WARM_TICKS);
     uint64_t late = substituted(run);
     watch(run, &latency);

@@ -168,7 +168,7 @@ Test(leaving, a_player_that_vanishes_has_left_after_the_timeout)
 Test(leaving, a_partition_shorter_than_the_timeout_is_made_up_for)
 {
     virtual_match *run = start(4, 600);
-    ls_memory_link link = run->setup.link;
+    ls_link_config link = run->setup.link;
     virtual_match_run_to_tick(run, 100);
     virtual_client_cut(run->clients[2]);
     virtual_match_run(run, 1800 * MS);
@@ -185,7 +185,7 @@ Test(leaving, a_partition_longer_than_the_window_is_not)
     setup.match.sim.tick_rate_hz = 1000;
     setup.match.keep_seat_ms = 0;
     virtual_match *run = checked_match_create(&setup);
-    ls_memory_link link = setup.link;
+    ls_link_config link = setup.link;
     virtual_match_run_to_tick(run, 500);
     virtual_client *gone = run->clients[0];
     virtual_client_cut(gone);
@@ -290,7 +290,7 @@ static void stop_and_check(virtual_match *run)
 
 Test(leaving, a_stopped_match_ends_in_the_same_state_for_all)
 {
-    static const ls_memory_link links[] = {
+    static const ls_link_config links[] = {
         {.delay_ns = 10 * MS},
         {.delay_ns = 250 * MS, .jitter_ns = 50 * MS},
         {.delay_ns = 30 * MS, .loss_ppm = 300000, .duplicate_ppm = 100000},

@@ -53,7 +53,7 @@ static void play_lossy(uint32_t players, uint32_t bytes, uint32_t tick_rate_hz, 
 {
     virtual_setup setup = setup_with_bytes(players, bytes, tick_rate_hz);
     setup.match.ticks = 2 * tick_rate_hz;
-    setup.link = (ls_memory_link){
+    setup.link = (ls_link_config){
         .delay_ns = 20 * MS, .jitter_ns = 5 * MS, .loss_ppm = loss_ppm, .duplicate_ppm = 20000};
     virtual_match *run = checked_match_create(&setup);
     play_out(run);
@@ -72,7 +72,7 @@ Test(limits, large_inputs_under_the_rule_wait)
     virtual_setup setup = setup_with_bytes(4, LS_INPUT_BYTES_MAX, 60);
     setup.match.late_rule = LS_LATE_WAIT;
     setup.match.ticks = 180;
-    setup.link = (ls_memory_link){.delay_ns = 30 * MS, .loss_ppm = 50000};
+    setup.link = (ls_link_config){.delay_ns = 30 * MS, .loss_ppm = 50000};
     virtual_match *run = checked_match_create(&setup);
     play_and_check(run);
     cr_assert_eq(substituted(run), 0);
@@ -85,7 +85,7 @@ Test(limits, large_inputs_that_got_lost_are_sent_again_in_time)
 {
     virtual_setup setup = setup_with_bytes(4, 400, 60);
     setup.match.late_rule = LS_LATE_WAIT;
-    setup.link = (ls_memory_link){.delay_ns = 100 * MS, .loss_ppm = 200000};
+    setup.link = (ls_link_config){.delay_ns = 100 * MS, .loss_ppm = 200000};
     virtual_match *run = checked_match_create(&setup);
     virtual_match_run(run, 12 * SECOND);
     cr_assert_geq(ls_match_tick(run->match), 380, "only %u ticks", ls_match_tick(run->match));
@@ -100,7 +100,7 @@ Test(limits, a_client_that_missed_two_seconds_of_ticks_is_back_in_less)
     setup.link.delay_ns = 150 * MS;
     virtual_match *run = match_at(&setup, 200);
     virtual_client *deaf = run->clients[0];
-    ls_memory_link cut = {.delay_ns = setup.link.delay_ns, .is_cut = true};
+    ls_link_config cut = {.delay_ns = setup.link.delay_ns, .is_cut = true};
     virtual_client_set_ways(deaf, &setup.link, &cut);
     virtual_match_run(run, 2300 * MS);
     uint32_t missed = ls_match_tick(run->match) - report_of(deaf).confirmed;
@@ -160,7 +160,7 @@ Test(limits, nothing_is_allocated_from_start_to_end)
     counting_allocator counting;
     counting_allocator_init(&counting);
     virtual_setup setup = virtual_setup_default(ls_arena_simulation(), 4, 500);
-    setup.link = (ls_memory_link){.delay_ns = 20 * MS, .jitter_ns = 10 * MS, .loss_ppm = 100000};
+    setup.link = (ls_link_config){.delay_ns = 20 * MS, .jitter_ns = 10 * MS, .loss_ppm = 100000};
     setup.allocator = &counting.allocator;
     run_counted(&setup, &counting);
 }
@@ -171,7 +171,7 @@ Test(limits, nothing_is_allocated_for_large_ticks_either)
     counting_allocator_init(&counting);
     virtual_setup setup = setup_with_bytes(4, 700, 60);
     setup.match.ticks = 500;
-    setup.link = (ls_memory_link){.delay_ns = 20 * MS, .loss_ppm = 50000};
+    setup.link = (ls_link_config){.delay_ns = 20 * MS, .loss_ppm = 50000};
     setup.allocator = &counting.allocator;
     run_counted(&setup, &counting);
 }

@@ -221,11 +221,11 @@ Test(pacing, both_sides_measure_the_round_trip_and_follow_it)
     virtual_match *run = start(3, 10 * MS);
     virtual_match_run_to_tick(run, 120);
     check_round_trips(run, 20 * MS);
-    ls_memory_link slow = {.delay_ns = 120 * MS};
+    ls_link_config slow = {.delay_ns = 120 * MS};
     virtual_match_set_links(run, &slow);
     virtual_match_run_to_tick(run, 300);
     check_round_trips(run, 240 * MS);
-    ls_memory_link fast = {.delay_ns = 40 * MS};
+    ls_link_config fast = {.delay_ns = 40 * MS};
     virtual_match_set_links(run, &fast);
     virtual_match_run_to_tick(run, 480);
     check_round_trips(run, 80 * MS);
@@ -239,7 +239,7 @@ Test(pacing, a_slower_network_costs_a_round_trip_of_inputs_and_no_more)
     virtual_match *run = start(4, 1 * MS);
     virtual_match_run_to_tick(run, 300);
     cr_assert_eq(substituted(run), 0);
-    ls_memory_link slow = {.delay_ns = 200 * MS};
+    ls_link_config slow = {.delay_ns = 200 * MS};
     virtual_match_set_links(run, &slow);
     virtual_match_run_to_tick(run, 360);
     uint64_t lost = substituted(run);
@@ -256,7 +256,7 @@ Test(pacing, a_faster_network_is_used_within_two_seconds)
 {
     virtual_match *run = start(4, 200 * MS);
     virtual_match_run_to_tick(run, 300);
-    ls_memory_link fast = {.delay_ns = 10 * MS};
+    ls_link_config fast = {.delay_ns = 10 * MS};
     virtual_match_set_links(run, &fast);
     virtual_match_run_to_tick(run, 420);
     check_leads(run, 2 * MS + 3 * DT_NS);
@@ -273,7 +273,7 @@ Test(pacing, at_a_thousand_ticks_a_second_too)
     setup.match.sim.params[TEST_PARAM_BYTES] = 0;
     virtual_match *run = match_at(&setup, 1000);
     cr_assert_eq(substituted(run), 0);
-    ls_memory_link link = {.delay_ns = 50 * MS};
+    ls_link_config link = {.delay_ns = 50 * MS};
     virtual_match_set_links(run, &link);
     virtual_match_run_to_tick(run, 2000);
     uint64_t lost = substituted(run);
@@ -289,7 +289,7 @@ Test(pacing, at_a_thousand_ticks_a_second_too)
 Test(pacing, lossy_links_keep_a_lead_that_covers_what_is_sent_again)
 {
     virtual_setup setup = virtual_setup_default(test_simulation(), 4, 0);
-    setup.link = (ls_memory_link){.delay_ns = 30 * MS, .jitter_ns = 5 * MS, .loss_ppm = 200000};
+    setup.link = (ls_link_config){.delay_ns = 30 * MS, .jitter_ns = 5 * MS, .loss_ppm = 200000};
     virtual_match *run = match_at(&setup, 300);
     uint64_t before = substituted(run);
     virtual_match_run_to_tick(run, 1500);
@@ -388,8 +388,8 @@ Test(pacing, the_shown_tick_catches_up_with_the_known_ones)
 {
     virtual_match *run = start(2, 20 * MS);
     virtual_match_run_to_tick(run, 200);
-    ls_memory_link clean = {.delay_ns = 20 * MS};
-    ls_memory_link cut = {.is_cut = true};
+    ls_link_config clean = {.delay_ns = 20 * MS};
+    ls_link_config cut = {.is_cut = true};
     ls_memory_client_set_links(run->clients[0]->transport, &clean, &cut);
     virtual_match_run(run, 200 * MS);
     ls_memory_client_set_links(run->clients[0]->transport, &clean, &clean);

@@ -70,7 +70,7 @@ Test(prediction, units_with_their_orders)
 Test(prediction, any_impairments)
 {
     virtual_setup setup = setup_with(ls_arena_simulation(), 3, 400);
-    setup.link = (ls_memory_link){
+    setup.link = (ls_link_config){
         .delay_ns = 40 * MS, .jitter_ns = 80 * MS, .loss_ppm = 200000, .duplicate_ppm = 200000};
     play(&setup);
 }
@@ -96,7 +96,7 @@ Test(prediction, any_depth)
     for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++) {
         virtual_setup setup = setup_with(test_simulation(), 3, 200);
         setup.predict_ticks = depths[i];
-        setup.link = (ls_memory_link){.delay_ns = 150 * MS, .loss_ppm = 50000};
+        setup.link = (ls_link_config){.delay_ns = 150 * MS, .loss_ppm = 50000};
         play(&setup);
     }
 }
@@ -177,8 +177,8 @@ Test(prediction, a_tick_that_cannot_be_guessed_any_more_is_a_stall)
 {
     virtual_setup setup = setup_with(test_simulation(), 2, 0);
     virtual_match *run = match_at(&setup, 120);
-    ls_memory_link usual = setup.link;
-    ls_memory_link cut = {.is_cut = true};
+    ls_link_config usual = setup.link;
+    ls_link_config cut = {.is_cut = true};
     ls_memory_client_set_links(run->clients[0]->transport, &usual, &cut);
     virtual_match_run(run, SECOND / 2); /* 30 ticks, and a guess had already been made for some */
     ls_session_report report = report_of(run->clients[0]);
@@ -211,8 +211,8 @@ Test(prediction, an_own_input_that_came_too_late_is_taken_back)
 {
     virtual_setup setup = setup_with(test_simulation(), 2, 400);
     virtual_match *run = match_at(&setup, 150);
-    ls_memory_link slow = {.delay_ns = 120 * MS};
-    ls_memory_link usual = setup.link;
+    ls_link_config slow = {.delay_ns = 120 * MS};
+    ls_link_config usual = setup.link;
     ls_memory_client_set_links(run->clients[0]->transport, &slow, &usual);
     play_and_check(run);
     cr_assert_gt(seat_of(run->clients[0]).inputs_substituted, 0);

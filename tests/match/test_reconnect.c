@@ -8,7 +8,7 @@ enum {
     PLAYERS = 3,
 };
 
-static const ls_memory_link far = {.delay_ns = 50 * MS, .jitter_ns = 4 * MS, .loss_ppm = 10000};
+static const ls_link_config far = {.delay_ns = 50 * MS, .jitter_ns = 4 * MS, .loss_ppm = 10000};
 
 static virtual_match *run;
 

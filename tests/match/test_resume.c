@@ -95,7 +95,7 @@ static void start(const ls_match_config *config, ls_tick ticks)
 {
     ls_session_config session = ls_session_config_default();
     session.reconnect_ms = 60000;
-    ls_memory_link link = {.delay_ns = 20 * MS, .jitter_ns = 2 * MS};
+    ls_link_config link = {.delay_ns = 20 * MS, .jitter_ns = 2 * MS};
     here.run = open_match(config, 7);
     virtual_observer keeper = {.server_turned = keep_tick};
     virtual_match_observe(here.run, &keeper);

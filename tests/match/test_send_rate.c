@@ -82,7 +82,7 @@ Test(send_rate, double_sends_nothing_twice_that_is_acknowledged)
     virtual_match_destroy(run);
 }
 
-static void check_auto(const ls_memory_link *up, const ls_memory_link *down, rates expected)
+static void check_auto(const ls_link_config *up, const ls_link_config *down, rates expected)
 {
     virtual_match *run = start(LS_SEND_AUTO, 30 * MS);
     virtual_client *lossy = run->clients[1];
@@ -104,15 +104,15 @@ static void check_auto(const ls_memory_link *up, const ls_memory_link *down, rat
 
 Test(send_rate, auto_doubles_the_direction_that_loses_many_and_no_other)
 {
-    ls_memory_link clean = {.delay_ns = 30 * MS};
-    ls_memory_link lossy = {.delay_ns = 30 * MS, .loss_ppm = 100000};
+    ls_link_config clean = {.delay_ns = 30 * MS};
+    ls_link_config lossy = {.delay_ns = 30 * MS, .loss_ppm = 100000};
     check_auto(&clean, &lossy, (rates){.up = TICK_RATE_HZ, .down = 2 * TICK_RATE_HZ});
     check_auto(&lossy, &clean, (rates){.up = 0.9 * 2 * TICK_RATE_HZ, .down = TICK_RATE_HZ});
 }
 
 Test(send_rate, every_rate_plays_the_same_match_on_any_network)
 {
-    static const ls_memory_link links[] = {
+    static const ls_link_config links[] = {
         {.delay_ns = 0},
         {.delay_ns = 40 * MS, .jitter_ns = 30 * MS, .loss_ppm = 200000, .duplicate_ppm = 100000},
     };

@@ -104,7 +104,7 @@ static player *add_client(void)
     player *client = &here.clients[here.client_count];
     client->bot = ls_bot_make(here.client_count++);
     cr_assert_eq(ls_memory_client_create(here.network, here.transport, &client->transport), LS_OK);
-    ls_memory_link link = {.delay_ns = 10 * MS};
+    ls_link_config link = {.delay_ns = 10 * MS};
     ls_memory_client_set_links(client->transport, &link, &link);
     ls_session_config config = ls_session_config_default();
     config.find_simulation = find_simulation;

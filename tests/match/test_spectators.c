@@ -13,8 +13,8 @@ enum {
     THIN_CROWD = 120,
 };
 
-static const ls_memory_link near_link = {.delay_ns = 5 * MS};
-static const ls_memory_link lossy_link = {
+static const ls_link_config near_link = {.delay_ns = 5 * MS};
+static const ls_link_config lossy_link = {
     .delay_ns = 30 * MS, .jitter_ns = 10 * MS, .loss_ppm = 50000, .duplicate_ppm = 10000};
 
 static virtual_setup setup_of(const ls_simulation *simulation, uint32_t spectators)
@@ -92,7 +92,7 @@ Test(watch, every_tick_is_seen_late_from_the_lobby_to_the_end)
 }
 
 static void join_at(const ls_simulation *simulation, ls_tick tick, uint32_t delay_ticks,
-                    uint32_t interval, const ls_memory_link *link)
+                    uint32_t interval, const ls_link_config *link)
 {
     virtual_setup setup = setup_of(simulation, 4);
     setup.match.spectator_delay_ticks = delay_ticks;
@@ -236,7 +236,7 @@ static void check_is_late(void *user, virtual_match *run)
 
 /* Real sessions: two play, and one comes to watch after `tick` ticks and stays to the end. */
 static void join_history_at(ls_tick tick, uint32_t delay_ticks, uint32_t interval,
-                            const ls_memory_link *link)
+                            const ls_link_config *link)
 {
     ls_simulation unsaved = *test_simulation();
     unsaved.fields = NULL;
@@ -307,7 +307,7 @@ static virtual_setup setup_of_crowd(void)
 {
     virtual_setup setup = setup_of(test_simulation(), CROWD);
     setup.match.ticks = CROWD_TICKS;
-    setup.link = (ls_memory_link){.delay_ns = 20 * MS};
+    setup.link = (ls_link_config){.delay_ns = 20 * MS};
     return setup;
 }
 
@@ -611,7 +611,7 @@ Test(watch, ticks_that_an_input_closes_are_shown_in_their_turn)
         setup.match.late_rule = LS_LATE_WAIT;
         setup.match.send_rate = LS_SEND_DOUBLE; /* half a tick later */
         setup.seed = i;
-        setup.link = (ls_memory_link){.delay_ns = 150 * MS, .jitter_ns = 3 * MS};
+        setup.link = (ls_link_config){.delay_ns = 150 * MS, .jitter_ns = 3 * MS};
         setup.link.loss_ppm = 300000;
         virtual_match *run = checked_match_create(&setup);
         add_session(run);

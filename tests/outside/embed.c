@@ -81,7 +81,7 @@ static ls_status open_client(game *game, client *self, ls_text *why)
     if (status != LS_OK) {
         return status;
     }
-    const ls_memory_link link = {.delay_ns = 20 * 1000000, .loss_ppm = 50000};
+    const ls_link_config link = {.delay_ns = 20 * 1000000, .loss_ppm = 50000};
     ls_memory_client_set_links(self->transport, &link, &link);
     ls_session_config config = ls_session_config_default();
     config.find_simulation = find_simulation;

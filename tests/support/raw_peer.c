@@ -122,11 +122,11 @@ static void pump(void *user)
 raw_peer *raw_peer_create(virtual_match *run)
 {
     static const raw_peer_owner no_owner;
-    ls_memory_link link = {.delay_ns = LS_NS_PER_MS};
+    ls_link_config link = {.delay_ns = LS_NS_PER_MS};
     return raw_peer_create_for(run, &link, &no_owner);
 }
 
-raw_peer *raw_peer_create_for(virtual_match *run, const ls_memory_link *link,
+raw_peer *raw_peer_create_for(virtual_match *run, const ls_link_config *link,
                               const raw_peer_owner *owner)
 {
     raw_peer *peer = calloc(1, sizeof *peer);

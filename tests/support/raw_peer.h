@@ -45,7 +45,7 @@ typedef struct raw_peer {
 /* Connects over a link of 1 ms, or over the given one and for an owner. The memory is the run's: it
  * goes with the run's network. */
 raw_peer *raw_peer_create(virtual_match *run);
-raw_peer *raw_peer_create_for(virtual_match *run, const ls_memory_link *link,
+raw_peer *raw_peer_create_for(virtual_match *run, const ls_link_config *link,
                               const raw_peer_owner *owner);
 void raw_peer_destroy(raw_peer *peer);
 

@@ -265,7 +265,7 @@ static void take_message(void *user, const ls_message *message)
     }
 }
 
-raw_spectator *raw_spectator_create(virtual_match *run, const ls_memory_link *link,
+raw_spectator *raw_spectator_create(virtual_match *run, const ls_link_config *link,
                                     raw_spectator *before)
 {
     raw_spectator *spectator = calloc(1, sizeof *spectator);

@@ -49,7 +49,7 @@ typedef struct raw_spectator {
 
 /* Connects over this link, and says HELLO: new, or as who comes back with all that `before` has,
  * which is taken from it. */
-raw_spectator *raw_spectator_create(virtual_match *run, const ls_memory_link *link,
+raw_spectator *raw_spectator_create(virtual_match *run, const ls_link_config *link,
                                     raw_spectator *before);
 void raw_spectator_destroy(raw_spectator *spectator);
 

@@ -89,7 +89,7 @@ static void close_transfer(transfer *here)
     cr_assert_eq(here->counting.live_blocks, 0);
 }
 
-static void set_links(transfer *here, ls_memory_link link)
+static void set_links(transfer *here, ls_link_config link)
 {
     ls_memory_client_set_links(here->client, &link, &link);
 }
@@ -207,9 +207,9 @@ static void expect_all(const transfer *here, uint64_t seed)
     free(expected);
 }
 
-static ls_memory_link link_of(uint32_t loss_percent)
+static ls_link_config link_of(uint32_t loss_percent)
 {
-    return (ls_memory_link){.delay_ns = 50 * LS_NS_PER_MS,
+    return (ls_link_config){.delay_ns = 50 * LS_NS_PER_MS,
                             .loss_ppm = loss_percent * (PER_MILLION / 100)};
 }
 
@@ -219,7 +219,7 @@ Test(blob_stream, comes_whole_over_any_link)
     for (uint64_t seed = 0; seed < 12; seed++) {
         ls_blob_sender_config config = ls_blob_sender_config_default();
         transfer here;
-        ls_memory_link link = link_of(losses[seed % 3]);
+        ls_link_config link = link_of(losses[seed % 3]);
         link.jitter_ns = seed * 3 * LS_NS_PER_MS;
         link.duplicate_ppm = 50000;
         link.corrupt_ppm = 50000;
@@ -273,7 +273,7 @@ Test(blob_stream, an_outage_is_waited_out_at_the_lowest_rate)
     ls_blob_sender_config config = ls_blob_sender_config_default();
     transfer here;
     open_transfer(&here, 2 * MIB, &config, 1);
-    set_links(&here, (ls_memory_link){.delay_ns = 50 * LS_NS_PER_MS, .is_cut = true});
+    set_links(&here, (ls_link_config){.delay_ns = 50 * LS_NS_PER_MS, .is_cut = true});
     ls_blob_promise promise = {0, ls_blob_bytes(here.blob), ls_blob_hash(here.blob)};
     cr_assert_eq(ls_blob_receiver_start(here.receiver, &promise, here.now_ns), LS_OK);
     ls_blob_sender_start(here.sender, here.blob, 0, 100 * LS_NS_PER_MS, here.now_ns);

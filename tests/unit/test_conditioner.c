@@ -24,9 +24,9 @@ typedef struct line {
 } line;
 
 static line made; /* of the test that runs */
-static netcond_link_config asked;
+static ls_link_config asked;
 
-static void open_with(const netcond_link_config *link)
+static void open_with(const ls_link_config *link)
 {
     netcond_conditioner_config config = {.link = *link, .seed = 7, .clients_max = CLIENTS};
     counting_allocator_init(&made.counting);
@@ -46,7 +46,7 @@ static void open_line(void)
 
 static void ask_for_default(void)
 {
-    asked = netcond_link_config_default();
+    asked = ls_link_config_default();
 }
 
 static void close_line(void)
@@ -121,11 +121,11 @@ Test(conditioner, a_packet_comes_out_unchanged_when_it_is_due_and_not_before)
 {
     asked.delay_ns = 50 * MS;
     open_line();
-    uint8_t bytes[NETCOND_LINK_DATAGRAM_BYTES_MAX];
+    uint8_t bytes[NETCOND_DATAGRAM_BYTES_MAX];
     for (uint32_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)(i * 7 + i / 256);
     }
-    static const size_t sizes[] = {0, 1, 1200, NETCOND_LINK_DATAGRAM_BYTES_MAX};
+    static const size_t sizes[] = {0, 1, 1200, NETCOND_DATAGRAM_BYTES_MAX};
     for (uint32_t i = 0; i < 4; i++) {
         uint64_t now_ns = i * 100 * MS;
         netcond_conditioned_packet packet;
@@ -140,7 +140,7 @@ Test(conditioner, a_packet_comes_out_unchanged_when_it_is_due_and_not_before)
         cr_assert_eq(netcond_conditioner_next_ns(made.conditioner), UINT64_MAX);
     }
     cr_assert_eq(made.figures->forwarded, 4);
-    cr_assert_eq(made.figures->forwarded_bytes, 1201 + NETCOND_LINK_DATAGRAM_BYTES_MAX + 4 * 28);
+    cr_assert_eq(made.figures->forwarded_bytes, 1201 + NETCOND_DATAGRAM_BYTES_MAX + 4 * 28);
 }
 
 Test(conditioner, packets_of_one_moment_keep_their_order_across_clients)
@@ -159,7 +159,7 @@ Test(conditioner, a_packet_too_large_is_lost_without_being_looked_at)
 {
     open_line();
     uint8_t byte = 0;
-    netcond_conditioner_put(made.conditioner, 0, &byte, NETCOND_LINK_DATAGRAM_BYTES_MAX + 1, 0);
+    netcond_conditioner_put(made.conditioner, 0, &byte, NETCOND_DATAGRAM_BYTES_MAX + 1, 0);
     netcond_conditioner_put(made.conditioner, 0, &byte, SIZE_MAX / 2, 0);
     cr_assert_eq(made.figures->lost[NETCOND_LOSS_TOO_LARGE], 2);
     cr_assert_eq(made.figures->received, 2);
@@ -225,7 +225,7 @@ Test(conditioner, nothing_is_allocated_per_packet)
 
 Test(conditioner, every_failed_allocation_is_survived)
 {
-    netcond_conditioner_config config = {.link = netcond_link_config_default(), .clients_max = 1};
+    netcond_conditioner_config config = {.link = ls_link_config_default(), .clients_max = 1};
     for (refused_memory refused = {0}; refused_memory_next(&refused);) {
         netcond_conditioner *created = NULL;
         refused.status = netcond_conditioner_create(&config, &refused.counting.allocator, &created);
@@ -323,7 +323,7 @@ Test(conditioner, jitter_reorders_only_when_it_may)
     run(10 * MS);
     cr_assert_eq(made.figures->reordered, 0);
     close_line();
-    asked.overtakes = true;
+    asked.keeps_order = false;
     open_line();
     run(10 * MS);
     cr_assert_gt(made.figures->reordered, MANY / 4);
@@ -359,21 +359,21 @@ Test(conditioner, measured_rate_is_what_was_asked)
 
 Test(conditioner, with_everything_at_once_every_packet_is_accounted_for)
 {
-    netcond_link_config link = {.delay_ns = 20 * MS,
-                                .jitter_ns = 30 * MS,
-                                .loss_ppm = 3 * PERCENT,
-                                .burst_ppm = 3 * PERCENT,
-                                .burst_milli = 4500,
-                                .burst_loss_ppm = 80 * PERCENT,
-                                .duplicate_ppm = 2 * PERCENT,
-                                .reorder_ppm = 2 * PERCENT,
-                                .reorder_ns = 15 * MS,
-                                .rate_bps = 26000,
-                                .bucket_bytes = 100,
-                                .queue_bytes = 2100,
-                                .partition_start_ns = 1000 * MS,
-                                .partition_length_ns = 200 * MS,
-                                .partition_every_ns = 5000 * MS};
+    ls_link_config link = {.delay_ns = 20 * MS,
+                           .jitter_ns = 30 * MS,
+                           .loss_ppm = 3 * PERCENT,
+                           .burst_ppm = 3 * PERCENT,
+                           .burst_milli = 4500,
+                           .burst_loss_ppm = 80 * PERCENT,
+                           .duplicate_ppm = 2 * PERCENT,
+                           .reorder_ppm = 2 * PERCENT,
+                           .reorder_ns = 15 * MS,
+                           .rate_bps = 26000,
+                           .bucket_bytes = 100,
+                           .queue_bytes = 2100,
+                           .partition_start_ns = 1000 * MS,
+                           .partition_length_ns = 200 * MS,
+                           .partition_every_ns = 5000 * MS};
     open_with(&link);
     for (uint32_t i = 0; i < MANY; i++) {
         take_until(i * 3 * MS);
@@ -444,7 +444,7 @@ Test(conditioner, the_directions_and_seeds_decide_differently)
     };
     for (uint32_t i = 0; i < 3; i++) {
         netcond_conditioner_config config = variants[i];
-        config.link = netcond_link_config_default();
+        config.link = ls_link_config_default();
         config.link.loss_ppm = 50 * PERCENT;
         cr_assert_eq(netcond_conditioner_create(&config, ls_allocator_heap(), &made.conditioner),
                      LS_OK);

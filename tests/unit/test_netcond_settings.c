@@ -8,27 +8,27 @@
 
 #define MS LS_NS_PER_MS
 
-static const netcond_link_config *resolve(const netcond_settings *settings)
+static const ls_link_config *resolve(const netcond_settings *settings)
 {
-    static netcond_link_config links[NETCOND_DIRECTION_COUNT];
+    static ls_link_config links[NETCOND_DIRECTION_COUNT];
     ls_text why = {{0}};
     cr_assert_eq(netcond_settings_resolve(settings, links, &why), LS_OK, "%s", why.bytes);
     return links;
 }
 
 /* One setting of both directions. */
-static netcond_link_config resolve_one(netcond_setting setting, const char *value)
+static ls_link_config resolve_one(netcond_setting setting, const char *value)
 {
     netcond_settings settings = {{{0}}};
     settings.values[NETCOND_SCOPE_BOTH][setting] = value;
-    const netcond_link_config *links = resolve(&settings);
+    const ls_link_config *links = resolve(&settings);
     return links[NETCOND_DIRECTION_UP];
 }
 
 Test(netcond_settings, nothing_said_is_a_perfect_link)
 {
     netcond_settings settings = {{{0}}};
-    const netcond_link_config *links = resolve(&settings);
+    const ls_link_config *links = resolve(&settings);
     for (uint32_t i = 0; i < NETCOND_DIRECTION_COUNT; i++) {
         cr_assert_eq(links[i].delay_ns, 0);
         cr_assert_eq(links[i].loss_ppm, 0);
@@ -41,20 +41,20 @@ Test(netcond_settings, each_value_becomes_its_field_in_its_unit)
 {
     cr_assert_eq(resolve_one(NETCOND_SETTING_DELAY, "33.5").delay_ns, 33500 * LS_NS_PER_US);
     cr_assert_eq(resolve_one(NETCOND_SETTING_JITTER, "0.001").jitter_ns, LS_NS_PER_US);
-    cr_assert(resolve_one(NETCOND_SETTING_OVERTAKE, "").overtakes);
+    cr_assert_not(resolve_one(NETCOND_SETTING_OVERTAKE, "").keeps_order);
     cr_assert_eq(resolve_one(NETCOND_SETTING_LOSS, "2.5").loss_ppm, 25000);
     cr_assert_eq(resolve_one(NETCOND_SETTING_DUPLICATE, "0.0001").duplicate_ppm, 1);
     cr_assert_eq(resolve_one(NETCOND_SETTING_RATE, "512").rate_bps, 512000);
     cr_assert_eq(resolve_one(NETCOND_SETTING_BUCKET, "1.5").bucket_bytes, 1500);
     cr_assert_eq(resolve_one(NETCOND_SETTING_QUEUE, "16").queue_bytes, 16000);
-    netcond_link_config burst = resolve_one(NETCOND_SETTING_BURST, "2:5.5:80");
+    ls_link_config burst = resolve_one(NETCOND_SETTING_BURST, "2:5.5:80");
     cr_assert_eq(burst.burst_ppm, 20000);
     cr_assert_eq(burst.burst_milli, 5500);
     cr_assert_eq(burst.burst_loss_ppm, 800000);
-    netcond_link_config reorder = resolve_one(NETCOND_SETTING_REORDER, "3:40");
+    ls_link_config reorder = resolve_one(NETCOND_SETTING_REORDER, "3:40");
     cr_assert_eq(reorder.reorder_ppm, 30000);
     cr_assert_eq(reorder.reorder_ns, 40 * MS);
-    netcond_link_config partition = resolve_one(NETCOND_SETTING_PARTITION, "1000:200:5000");
+    ls_link_config partition = resolve_one(NETCOND_SETTING_PARTITION, "1000:200:5000");
     cr_assert_eq(partition.partition_start_ns, 1000 * MS);
     cr_assert_eq(partition.partition_length_ns, 200 * MS);
     cr_assert_eq(partition.partition_every_ns, 5000 * MS);
@@ -65,10 +65,10 @@ Test(netcond_settings, a_setting_of_both_directions_is_one_of_each)
     netcond_settings settings = {{{0}}};
     settings.values[NETCOND_SCOPE_BOTH][NETCOND_SETTING_DELAY] = "8";
     settings.values[NETCOND_SCOPE_BOTH][NETCOND_SETTING_OVERTAKE] = "";
-    const netcond_link_config *links = resolve(&settings);
+    const ls_link_config *links = resolve(&settings);
     for (uint32_t i = 0; i < NETCOND_DIRECTION_COUNT; i++) {
         cr_assert_eq(links[i].delay_ns, 8 * MS);
-        cr_assert(links[i].overtakes);
+        cr_assert_not(links[i].keeps_order);
     }
 }
 
@@ -86,7 +86,7 @@ Test(netcond_settings, one_direction_counts_more_than_both_and_both_more_than_a_
     settings.values[NETCOND_SCOPE_BOTH][NETCOND_SETTING_DELAY] = "7";
     settings.values[NETCOND_SCOPE_DOWN][NETCOND_SETTING_DELAY] = "9";
     settings.values[NETCOND_SCOPE_UP][NETCOND_SETTING_LOSS] = "0";
-    const netcond_link_config *links = resolve(&settings);
+    const ls_link_config *links = resolve(&settings);
     cr_assert_eq(links[NETCOND_DIRECTION_UP].delay_ns, 7 * MS);
     cr_assert_eq(links[NETCOND_DIRECTION_DOWN].delay_ns, 9 * MS);
     cr_assert_eq(links[NETCOND_DIRECTION_UP].loss_ppm, 0);
@@ -101,7 +101,7 @@ Test(netcond_settings, each_direction_may_have_a_profile_of_its_own)
     netcond_settings settings = {{{0}}};
     settings.values[NETCOND_SCOPE_BOTH][NETCOND_SETTING_PROFILE] = "lan";
     settings.values[NETCOND_SCOPE_DOWN][NETCOND_SETTING_PROFILE] = "satellite";
-    const netcond_link_config *links = resolve(&settings);
+    const ls_link_config *links = resolve(&settings);
     cr_assert_eq(links[NETCOND_DIRECTION_UP].delay_ns, 200 * LS_NS_PER_US);
     cr_assert_eq(links[NETCOND_DIRECTION_DOWN].delay_ns, 280 * MS);
     cr_assert_eq(links[NETCOND_DIRECTION_UP].loss_ppm, 0);
@@ -113,7 +113,7 @@ Test(netcond_settings, every_profile_is_a_valid_link_of_its_name)
     uint64_t delay_ns = 0;
     for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         cr_assert_str_eq(netcond_profile_at(i)->name, names[i]);
-        netcond_link_config link;
+        ls_link_config link;
         netcond_settings settings = {{{0}}};
         settings.values[NETCOND_SCOPE_BOTH][NETCOND_SETTING_PROFILE] = names[i];
         link = resolve(&settings)[NETCOND_DIRECTION_UP];
@@ -126,7 +126,7 @@ Test(netcond_settings, every_profile_is_a_valid_link_of_its_name)
 static void assert_refused(netcond_setting_scope scope, netcond_setting setting, const char *value,
                            const char *sentence)
 {
-    netcond_link_config links[NETCOND_DIRECTION_COUNT];
+    ls_link_config links[NETCOND_DIRECTION_COUNT];
     memset(links, 0x5a, sizeof links);
     netcond_settings settings = {{{0}}};
     settings.values[scope][setting] = value;
@@ -188,7 +188,7 @@ Test(netcond_settings, numbers_that_do_not_go_together_are_refused)
 /* Overridden is not unchecked. */
 Test(netcond_settings, a_wrong_value_is_refused_even_where_another_counts_more)
 {
-    netcond_link_config links[NETCOND_DIRECTION_COUNT];
+    ls_link_config links[NETCOND_DIRECTION_COUNT];
     for (uint32_t i = 0; i < 2; i++) {
         netcond_setting setting = i == 0 ? NETCOND_SETTING_DELAY : NETCOND_SETTING_PROFILE;
         netcond_settings settings = {{{0}}};

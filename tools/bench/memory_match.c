@@ -295,7 +295,7 @@ static ls_status create_member(ls_memory_match *match, uint32_t index, ls_text *
         ls_text_set(why, "%s", ls_status_text(status));
         return status;
     }
-    ls_memory_link link = {.delay_ns = match->config.delay_ns, .loss_ppm = match->config.loss_ppm};
+    ls_link_config link = {.delay_ns = match->config.delay_ns, .loss_ppm = match->config.loss_ppm};
     ls_memory_client_set_links(player->transport, &link, &link);
     ls_session_config config = ls_session_config_default();
     config.find_simulation = find_simulation;

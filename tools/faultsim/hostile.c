@@ -253,7 +253,7 @@ void faultsim_hostile_knock(faultsim_hostile *unknown, virtual_match *run, uint6
     ls_status status =
         ls_memory_client_create(run->network, run->server_transport, &unknown->transport);
     LS_ASSERT(status == LS_OK);
-    ls_memory_link link = {.delay_ns = LS_NS_PER_MS};
+    ls_link_config link = {.delay_ns = LS_NS_PER_MS};
     ls_memory_client_set_links(unknown->transport, &link, &link);
     virtual_match_add_peer(run, (virtual_peer){pump_unknown_peer, unknown});
 }

@@ -100,8 +100,8 @@ static void draw_links(faultsim_draw *here, uint32_t index)
 {
     faultsim_scenario_client *client = &here->scenario->clients[index];
     client->baseline = faultsim_draw_baseline_link(here);
-    ls_memory_link first_up = faultsim_draw_impairments(here, &client->baseline);
-    ls_memory_link first_down = faultsim_draw_impairments(here, &client->baseline);
+    ls_link_config first_up = faultsim_draw_impairments(here, &client->baseline);
+    ls_link_config first_down = faultsim_draw_impairments(here, &client->baseline);
     faultsim_draw_add_links(here, 0, FAULTSIM_ACTION_LINKS, index, &first_up, &first_down);
     /* Bursts could keep somebody from taking a seat for so long that the server gives up. */
     client->setup.up = first_up;
@@ -109,8 +109,8 @@ static void draw_links(faultsim_draw *here, uint32_t index)
     client->setup.up.burst_ppm = 0;
     client->setup.down.burst_ppm = 0;
     uint64_t change_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
-    ls_memory_link up = faultsim_draw_impairments(here, &client->baseline);
-    ls_memory_link down = faultsim_draw_impairments(here, &client->baseline);
+    ls_link_config up = faultsim_draw_impairments(here, &client->baseline);
+    ls_link_config down = faultsim_draw_impairments(here, &client->baseline);
     if (faultsim_draw_one_in(here, 3)) {
         faultsim_draw_add_links(here, change_ns, FAULTSIM_ACTION_LINKS, index, &up, &down);
     }
@@ -128,8 +128,8 @@ static void draw_altering(faultsim_draw *here, uint32_t index)
     if (!faultsim_draw_happens(here, LS_CLASS_ALTER, 12)) {
         return;
     }
-    ls_memory_link up = client->baseline;
-    ls_memory_link down = client->baseline;
+    ls_link_config up = client->baseline;
+    ls_link_config down = client->baseline;
     up.corrupt_ppm = is_up || is_both ? corrupt_ppm : 0;
     down.corrupt_ppm = !is_up || is_both ? corrupt_ppm : 0;
     faultsim_draw_add_links(here, at_ns, FAULTSIM_ACTION_ALTER, index, &up, &down);
@@ -142,8 +142,8 @@ static void draw_partition(faultsim_draw *here, uint32_t index, uint64_t from_ns
 {
     faultsim_scenario_client *client = &here->scenario->clients[index];
     uint32_t way = ls_rng_below(&here->rng, 3);
-    ls_memory_link up = client->baseline;
-    ls_memory_link down = client->baseline;
+    ls_link_config up = client->baseline;
+    ls_link_config down = client->baseline;
     up.is_cut = way != 0;
     down.is_cut = way != 1;
     faultsim_draw_add_links(here, from_ns, FAULTSIM_ACTION_LINKS, index, &up, &down);

@@ -82,14 +82,14 @@ typedef struct faultsim_action {
     uint32_t client;
     uint64_t ns;
     uint32_t ticks;
-    ls_memory_link up;
-    ls_memory_link down;
+    ls_link_config up;
+    ls_link_config down;
     virtual_disk_state disk;
 } faultsim_action;
 
 typedef struct faultsim_scenario_client {
     virtual_client_setup setup;
-    ls_memory_link baseline;      /* its link, both ways, when all is well */
+    ls_link_config baseline;      /* its link, both ways, when all is well */
     faultsim_hostility hostility; /* what FAULTSIM_ACTION_TURN_HOSTILE makes of it */
     ls_status end;     /* OK: it plays to the end, else what it is dropped with; see is_free */
     bool is_free;      /* it may end in any way that has a name */

@@ -43,7 +43,7 @@ faultsim_action *faultsim_draw_add_action(faultsim_draw *here, uint64_t at_ns,
 }
 
 void faultsim_draw_add_links(faultsim_draw *here, uint64_t at_ns, faultsim_action_kind kind,
-                             uint32_t client, const ls_memory_link *up, const ls_memory_link *down)
+                             uint32_t client, const ls_link_config *up, const ls_link_config *down)
 {
     faultsim_action *action = faultsim_draw_add_action(here, at_ns, kind, client);
     action->up = *up;
@@ -53,20 +53,20 @@ void faultsim_draw_add_links(faultsim_draw *here, uint64_t at_ns, faultsim_actio
 /* ---- links and computers ---- */
 
 /* The link that a player has for good. */
-ls_memory_link faultsim_draw_baseline_link(faultsim_draw *here)
+ls_link_config faultsim_draw_baseline_link(faultsim_draw *here)
 {
     static const uint32_t delays_ms[] = {0, 1, 5, 15, 34, 50, 80, 150};
     /* The ticks of a round trip must fit into a packet, or nobody can keep up. */
     bool is_fast = here->scenario->setup.match.sim.tick_rate_hz > 60;
-    return (ls_memory_link){.delay_ns = faultsim_draw_pick(here, delays_ms, is_fast ? 6 : 8) * MS};
+    return (ls_link_config){.delay_ns = faultsim_draw_pick(here, delays_ms, is_fast ? 6 : 8) * MS};
 }
 
-ls_memory_link faultsim_draw_impairments(faultsim_draw *here, const ls_memory_link *baseline)
+ls_link_config faultsim_draw_impairments(faultsim_draw *here, const ls_link_config *baseline)
 {
-    ls_memory_link link = *baseline;
+    ls_link_config link = *baseline;
     uint32_t loss_ppm = faultsim_draw_between(here, 1, 30) * PPM_OF_PERCENT;
-    uint32_t burst_ppm = faultsim_draw_between(here, 1000, 20000);
-    uint64_t burst_ns = faultsim_draw_ns_between(here, 20 * MS, 400 * MS);
+    uint32_t burst_ppm = faultsim_draw_between(here, 1, 30) * PPM_OF_PERCENT;
+    uint32_t burst_milli = faultsim_draw_between(here, 1000, 16000);
     uint64_t jitter_ns = faultsim_draw_ns_between(here, MS, 60 * MS);
     uint32_t duplicate_ppm = faultsim_draw_between(here, 1, 30) * PPM_OF_PERCENT;
     if (faultsim_draw_happens(here, LS_CLASS_LOSS, 3)) {
@@ -74,7 +74,8 @@ ls_memory_link faultsim_draw_impairments(faultsim_draw *here, const ls_memory_li
     }
     if (faultsim_draw_happens(here, LS_CLASS_BURST, 4)) {
         link.burst_ppm = burst_ppm;
-        link.burst_ns = burst_ns;
+        link.burst_milli = burst_milli;
+        link.burst_loss_ppm = 100 * PPM_OF_PERCENT;
     }
     if (faultsim_draw_happens(here, LS_CLASS_JITTER, 3)) {
         link.jitter_ns = jitter_ns;

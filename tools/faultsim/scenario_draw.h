@@ -28,11 +28,11 @@ bool faultsim_draw_happens(faultsim_draw *here, faultsim_fault_class fault, uint
 faultsim_action *faultsim_draw_add_action(faultsim_draw *here, uint64_t at_ns,
                                           faultsim_action_kind kind, uint32_t client);
 void faultsim_draw_add_links(faultsim_draw *here, uint64_t at_ns, faultsim_action_kind kind,
-                             uint32_t client, const ls_memory_link *up, const ls_memory_link *down);
+                             uint32_t client, const ls_link_config *up, const ls_link_config *down);
 
 /* A client's link for good; what goes wrong on it; its computer. */
-ls_memory_link faultsim_draw_baseline_link(faultsim_draw *here);
-ls_memory_link faultsim_draw_impairments(faultsim_draw *here, const ls_memory_link *baseline);
+ls_link_config faultsim_draw_baseline_link(faultsim_draw *here);
+ls_link_config faultsim_draw_impairments(faultsim_draw *here, const ls_link_config *baseline);
 void faultsim_draw_computer(faultsim_draw *here, uint32_t index);
 
 /* scenario_return.c: crashes of the server, its disk, players who come late, lost links, those who

@@ -115,8 +115,8 @@ static void cut_link(faultsim_draw *here, uint32_t index)
     uint64_t from_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
     uint64_t end_ns = from_ns + faultsim_draw_ns_between(here, 1200 * MS, 6000 * MS);
     uint32_t way = faultsim_draw_between(here, 0, 2);
-    ls_memory_link up = client->baseline;
-    ls_memory_link down = client->baseline;
+    ls_link_config up = client->baseline;
+    ls_link_config down = client->baseline;
     up.is_cut = way != 0;
     down.is_cut = way != 1;
     end_ns = end_ns < here->baseline_ns ? end_ns : here->baseline_ns;

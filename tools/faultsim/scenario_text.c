@@ -74,7 +74,7 @@ static void add(writer *out, const char *format, ...)
     out->size = out->size < out->capacity ? out->size : out->capacity - 1;
 }
 
-static void add_link(writer *out, const char *way, const ls_memory_link *link)
+static void add_link(writer *out, const char *way, const ls_link_config *link)
 {
     add(out, " %s %.0f", way, (double)link->delay_ns / 1e6);
     if (link->jitter_ns > 0) {
@@ -85,7 +85,7 @@ static void add_link(writer *out, const char *way, const ls_memory_link *link)
         add(out, " loss %u %%", link->loss_ppm / 10000);
     }
     if (link->burst_ppm > 0) {
-        add(out, " bursts %.1f %% of %.0f ms", link->burst_ppm / 1e4, (double)link->burst_ns / 1e6);
+        add(out, " bursts %.1f %% of %.1f packets", link->burst_ppm / 1e4, link->burst_milli / 1e3);
     }
     if (link->duplicate_ppm > 0) {
         add(out, " twice %u %%", link->duplicate_ppm / 10000);

@@ -10,7 +10,7 @@ enum {
 };
 
 typedef struct client {
-    netcond_link link;
+    ls_link_model link;
     uint64_t number;
     uint64_t received; /* packets so far: the index of the next one */
     uint64_t passed;   /* one more than the highest index forwarded */
@@ -28,7 +28,7 @@ typedef struct packet_head {
 
 typedef struct held_packet {
     packet_head head;
-    uint8_t bytes[NETCOND_LINK_DATAGRAM_BYTES_MAX];
+    uint8_t bytes[NETCOND_DATAGRAM_BYTES_MAX];
 } held_packet;
 
 struct netcond_conditioner {
@@ -50,7 +50,7 @@ ls_status netcond_conditioner_create(const netcond_conditioner_config *config,
                                      const ls_allocator *allocator, netcond_conditioner **out)
 {
     LS_ASSERT(config->clients_max >= 1 && config->clients_max <= NETCOND_CONDITIONER_CLIENTS_MAX);
-    LS_ASSERT(netcond_link_config_check(&config->link, NULL) == LS_OK);
+    LS_ASSERT(ls_link_config_check(&config->link, NULL) == LS_OK);
     netcond_conditioner *made = ls_allocate(allocator, sizeof *made);
     if (!made) {
         return LS_NO_MEMORY;
@@ -101,13 +101,13 @@ void netcond_conditioner_set_origin(netcond_conditioner *conditioner, uint64_t n
 void netcond_conditioner_open(netcond_conditioner *conditioner, uint32_t index, uint64_t number)
 {
     LS_ASSERT(index < conditioner->config.clients_max && number != NOBODY);
-    netcond_link_start start = {.seed = conditioner->config.seed,
-                                .stream = number * NETCOND_DIRECTION_COUNT +
-                                          conditioner->config.direction,
-                                .origin_ns = conditioner->origin_ns};
+    ls_link_start start = {.seed = conditioner->config.seed,
+                           .stream =
+                               number * NETCOND_DIRECTION_COUNT + conditioner->config.direction,
+                           .origin_ns = conditioner->origin_ns};
     client *opened = &conditioner->clients[index];
     *opened = (client){.number = number};
-    netcond_link_init(&opened->link, &conditioner->config.link, &start);
+    ls_link_model_init(&opened->link, &conditioner->config.link, &start);
 }
 
 void netcond_conditioner_close(netcond_conditioner *conditioner, uint32_t index)
@@ -156,8 +156,8 @@ void netcond_conditioner_put(netcond_conditioner *conditioner, uint32_t index, c
     client *sender = &conditioner->clients[index];
     LS_ASSERT(sender->number != NOBODY);
     conditioner->figures.received++;
-    conditioner->figures.received_bytes += size + NETCOND_LINK_HEADER_BYTES;
-    if (size > NETCOND_LINK_DATAGRAM_BYTES_MAX) {
+    conditioner->figures.received_bytes += size + NETCOND_HEADER_BYTES;
+    if (size > NETCOND_DATAGRAM_BYTES_MAX) {
         count_loss(conditioner, sender, NETCOND_LOSS_TOO_LARGE);
         return;
     }
@@ -166,12 +166,13 @@ void netcond_conditioner_put(netcond_conditioner *conditioner, uint32_t index, c
                         .number = sender->number,
                         .index = sender->received++,
                         .arrived_ns = now_ns};
-    netcond_link_fate fate = netcond_link_decide(&sender->link, size, now_ns);
-    if (fate.loss == NETCOND_LOSS_NONE && !hold(conditioner, &head, bytes, fate.due_ns)) {
-        fate.loss = NETCOND_LOSS_NO_ROOM;
+    ls_link_fate fate = ls_link_model_decide(&sender->link, size + NETCOND_HEADER_BYTES, now_ns);
+    netcond_loss loss = (netcond_loss)fate.loss;
+    if (loss == NETCOND_LOSS_NONE && !hold(conditioner, &head, bytes, fate.due_ns)) {
+        loss = NETCOND_LOSS_NO_ROOM;
     }
-    if (fate.loss != NETCOND_LOSS_NONE) {
-        count_loss(conditioner, sender, fate.loss);
+    if (loss != NETCOND_LOSS_NONE) {
+        count_loss(conditioner, sender, loss);
         return;
     }
     sender->loss_run = 0;
@@ -208,7 +209,7 @@ static void count_forwarded(netcond_conditioner *conditioner, const packet_head 
     netcond_conditioner_figures *figures = &conditioner->figures;
     client *sender = &conditioner->clients[head->client];
     figures->forwarded++;
-    figures->forwarded_bytes += head->size + NETCOND_LINK_HEADER_BYTES;
+    figures->forwarded_bytes += head->size + NETCOND_HEADER_BYTES;
     figures->reordered += !head->is_copy && head->index < sender->passed ? 1 : 0;
     sender->passed = head->index >= sender->passed ? head->index + 1 : sender->passed;
     add_time(&figures->delay, now_ns - head->arrived_ns);

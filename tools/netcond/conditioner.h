@@ -7,11 +7,29 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/histogram.h"
-#include "lockstep/tools/netcond/link.h"
+#include "lockstep/protocol/transport/link_model.h"
 
 #define NETCOND_CONDITIONER_CLIENTS_MAX 512u
 /* Held at once: 17 MB, touched only as far as it is needed. */
 #define NETCOND_CONDITIONER_PACKETS_MAX 8192u
+
+#define NETCOND_HEADER_BYTES 28u /* IPv4 and UDP: they count against rate and queue */
+#define NETCOND_DATAGRAM_BYTES_MAX (LS_LINK_WIRE_BYTES_MAX - NETCOND_HEADER_BYTES)
+
+/* Why a packet was lost: by its link, or here. */
+#define NETCOND_LOSS_MAP(X)                                                                        \
+    LS_LINK_LOSS_MAP(X)                                                                            \
+    X(TOO_LARGE, too_large) /* more than NETCOND_DATAGRAM_BYTES_MAX */                             \
+    X(NO_ROOM, no_room)     /* the conditioner held as many as it can */                           \
+    X(NO_CLIENT, no_client) /* its client was forgotten meanwhile */
+
+typedef enum netcond_loss {
+    NETCOND_LOSS_NONE,
+#define NETCOND_LOSS_ENUM(name, key) NETCOND_LOSS_##name,
+    NETCOND_LOSS_MAP(NETCOND_LOSS_ENUM)
+#undef NETCOND_LOSS_ENUM
+    NETCOND_LOSS_COUNT,
+} netcond_loss;
 
 typedef struct netcond_conditioner netcond_conditioner;
 
@@ -22,7 +40,7 @@ typedef enum netcond_direction {
 } netcond_direction;
 
 typedef struct netcond_conditioner_config {
-    netcond_link_config link; /* of each client */
+    ls_link_config link; /* of each client */
     uint64_t seed;
     netcond_direction direction; /* the two directions of one seed decide differently */
     uint32_t clients_max;        /* 1 .. NETCOND_CONDITIONER_CLIENTS_MAX */
@@ -76,7 +94,7 @@ void netcond_conditioner_open(netcond_conditioner *conditioner, uint32_t client,
 /* Packets held for it are lost. */
 void netcond_conditioner_close(netcond_conditioner *conditioner, uint32_t client);
 
-/* Takes the next packet of an open client. Bytes beyond NETCOND_LINK_DATAGRAM_BYTES_MAX are not
+/* Takes the next packet of an open client. Bytes beyond NETCOND_DATAGRAM_BYTES_MAX are not
  * looked at: such a packet is lost. Time never runs backwards. */
 void netcond_conditioner_put(netcond_conditioner *conditioner, uint32_t client,
                              const uint8_t *bytes, size_t size, uint64_t now_ns);

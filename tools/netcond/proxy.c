@@ -39,14 +39,14 @@ struct netcond_proxy {
     netcond_conditioner *conditioners[NETCOND_DIRECTION_COUNT];
     netcond_proxy_counts counts;
     client *clients; /* clients_max */
-    uint8_t datagram[NETCOND_LINK_DATAGRAM_BYTES_MAX];
+    uint8_t datagram[NETCOND_DATAGRAM_BYTES_MAX];
 };
 
 netcond_proxy_config netcond_proxy_config_default(void)
 {
     return (netcond_proxy_config){
         .listen = {.address = htonl(INADDR_LOOPBACK)},
-        .links = {netcond_link_config_default(), netcond_link_config_default()},
+        .links = {ls_link_config_default(), ls_link_config_default()},
         .seed = 1,
         .clients_max = 64,
         .idle_ms = 60000,

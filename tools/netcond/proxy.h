@@ -16,7 +16,7 @@ typedef struct netcond_proxy netcond_proxy;
 typedef struct netcond_proxy_config {
     ls_endpoint listen; /* port 0: chosen by the system */
     ls_endpoint server;
-    netcond_link_config links[NETCOND_DIRECTION_COUNT]; /* checked */
+    ls_link_config links[NETCOND_DIRECTION_COUNT]; /* checked */
     uint64_t seed;
     uint32_t clients_max; /* 1 .. NETCOND_CONDITIONER_CLIENTS_MAX */
     uint32_t idle_ms;     /* > 0; a client that is silent for so long is forgotten */

@@ -38,11 +38,11 @@ static void add_thousands(ls_json *json, const char *key, uint64_t number)
     ls_json_number(json, key, (double)number / 1e3);
 }
 
-static void add_asked(ls_json *json, const netcond_link_config *link)
+static void add_asked(ls_json *json, const ls_link_config *link)
 {
     ls_json_ms(json, "delay_ms", link->delay_ns);
     ls_json_ms(json, "jitter_ms", link->jitter_ns);
-    ls_json_bool(json, "overtake", link->overtakes);
+    ls_json_bool(json, "overtake", !link->keeps_order);
     add_percent(json, "loss_percent", link->loss_ppm);
     ls_json *burst = ls_json_object(json, "burst");
     add_percent(burst, "percent", link->burst_ppm);

@@ -60,21 +60,21 @@ typedef struct part_form {
 } part_form;
 
 static const part_form forms[NETCOND_SETTING_COUNT][PARTS_MAX] = {
-    [NETCOND_SETTING_DELAY] = {{"MS", MS_PLACES, {0, NETCOND_LINK_DELAY_MS_MAX}}},
-    [NETCOND_SETTING_JITTER] = {{"MS", MS_PLACES, {0, NETCOND_LINK_JITTER_MS_MAX}}},
+    [NETCOND_SETTING_DELAY] = {{"MS", MS_PLACES, {0, LS_LINK_DELAY_MS_MAX}}},
+    [NETCOND_SETTING_JITTER] = {{"MS", MS_PLACES, {0, LS_LINK_JITTER_MS_MAX}}},
     [NETCOND_SETTING_LOSS] = {{"PCT", PERCENT_PLACES, {0, 100}}},
-    [NETCOND_SETTING_BURST] = {{"PCT", PERCENT_PLACES, {0, NETCOND_LINK_BURST_PERCENT_MAX}},
-                               {"LENGTH", LENGTH_PLACES, {1, NETCOND_LINK_BURST_PACKETS_MAX}},
+    [NETCOND_SETTING_BURST] = {{"PCT", PERCENT_PLACES, {0, LS_LINK_BURST_PERCENT_MAX}},
+                               {"LENGTH", LENGTH_PLACES, {1, LS_LINK_BURST_PACKETS_MAX}},
                                {"LOSS", PERCENT_PLACES, {0, 100}}},
     [NETCOND_SETTING_DUPLICATE] = {{"PCT", PERCENT_PLACES, {0, 100}}},
     [NETCOND_SETTING_REORDER] = {{"PCT", PERCENT_PLACES, {0, 100}},
-                                 {"MS", MS_PLACES, {1, NETCOND_LINK_DELAY_MS_MAX}}},
-    [NETCOND_SETTING_RATE] = {{"KBIT", 0, {0, NETCOND_LINK_RATE_KBIT_MAX}}},
-    [NETCOND_SETTING_BUCKET] = {{"KB", KB_PLACES, {0, NETCOND_LINK_QUEUE_KB_MAX}}},
-    [NETCOND_SETTING_QUEUE] = {{"KB", KB_PLACES, {3, NETCOND_LINK_QUEUE_KB_MAX}}},
-    [NETCOND_SETTING_PARTITION] = {{"START", 0, {0, NETCOND_LINK_PARTITION_MS_MAX}},
-                                   {"LENGTH", 0, {0, NETCOND_LINK_PARTITION_MS_MAX}},
-                                   {"EVERY", 0, {0, NETCOND_LINK_PARTITION_MS_MAX}}},
+                                 {"MS", MS_PLACES, {1, LS_LINK_DELAY_MS_MAX}}},
+    [NETCOND_SETTING_RATE] = {{"KBIT", 0, {0, LS_LINK_RATE_KBIT_MAX}}},
+    [NETCOND_SETTING_BUCKET] = {{"KB", KB_PLACES, {0, LS_LINK_QUEUE_KB_MAX}}},
+    [NETCOND_SETTING_QUEUE] = {{"KB", KB_PLACES, {3, LS_LINK_QUEUE_KB_MAX}}},
+    [NETCOND_SETTING_PARTITION] = {{"START", 0, {0, LS_LINK_PARTITION_MS_MAX}},
+                                   {"LENGTH", 0, {0, LS_LINK_PARTITION_MS_MAX}},
+                                   {"EVERY", 0, {0, LS_LINK_PARTITION_MS_MAX}}},
 };
 
 const netcond_setting_info *netcond_setting_info_of(netcond_setting setting)
@@ -139,17 +139,17 @@ static ls_status parse(netcond_setting setting, const char *prefix, const char *
     return status;
 }
 
-static void assign_partition(netcond_link_config *link, const uint64_t *numbers)
+static void assign_partition(ls_link_config *link, const uint64_t *numbers)
 {
     link->partition_start_ns = numbers[0] * LS_NS_PER_MS;
     link->partition_length_ns = numbers[1] * LS_NS_PER_MS;
     link->partition_every_ns = numbers[2] * LS_NS_PER_MS;
 }
 
-static void assign(netcond_link_config *link, netcond_setting setting, const uint64_t *numbers,
+static void assign(ls_link_config *link, netcond_setting setting, const uint64_t *numbers,
                    uint32_t count)
 {
-    const netcond_link_config unsaid = netcond_link_config_default();
+    const ls_link_config unsaid = ls_link_config_default();
     switch (setting) {
     case NETCOND_SETTING_DELAY:
         link->delay_ns = numbers[0] * LS_NS_PER_US;
@@ -194,7 +194,7 @@ static void assign(netcond_link_config *link, netcond_setting setting, const uin
 /* ---- all of them ---- */
 
 /* Every setting that has a value, onto the link. */
-static ls_status apply(netcond_link_config *link, const char *const values[NETCOND_SETTING_COUNT],
+static ls_status apply(ls_link_config *link, const char *const values[NETCOND_SETTING_COUNT],
                        const char *prefix, ls_text *why)
 {
     ls_status status = LS_OK;
@@ -206,7 +206,7 @@ static ls_status apply(netcond_link_config *link, const char *const values[NETCO
             continue;
         }
         if (i == NETCOND_SETTING_OVERTAKE) {
-            link->overtakes = true;
+            link->keeps_order = false;
             continue;
         }
         status = parse((netcond_setting)i, prefix, values[i], numbers, &count, why);
@@ -237,12 +237,12 @@ static ls_status find_profile(const char *prefix, const char *name, const netcon
 
 /* Settings of both directions come first, then those of this one: the later counts. */
 static ls_status resolve_direction(const netcond_settings *settings, netcond_setting_scope scope,
-                                   netcond_link_config *link, ls_text *why)
+                                   ls_link_config *link, ls_text *why)
 {
     const netcond_setting_scope scopes[] = {NETCOND_SCOPE_BOTH, scope};
     const netcond_profile *profile = NULL;
     ls_status status = LS_OK;
-    *link = netcond_link_config_default();
+    *link = ls_link_config_default();
     for (uint32_t i = 0; i < 2 && status == LS_OK; i++) {
         const char *name = settings->values[scopes[i]][NETCOND_SETTING_PROFILE];
         if (name) {
@@ -256,13 +256,13 @@ static ls_status resolve_direction(const netcond_settings *settings, netcond_set
         status =
             apply(link, settings->values[scopes[i]], netcond_setting_scope_prefix(scopes[i]), why);
     }
-    return status == LS_OK ? netcond_link_config_check(link, why) : status;
+    return status == LS_OK ? ls_link_config_check(link, why) : status;
 }
 
 ls_status netcond_settings_resolve(const netcond_settings *settings,
-                                   netcond_link_config links[NETCOND_DIRECTION_COUNT], ls_text *why)
+                                   ls_link_config links[NETCOND_DIRECTION_COUNT], ls_text *why)
 {
-    netcond_link_config resolved[NETCOND_DIRECTION_COUNT];
+    ls_link_config resolved[NETCOND_DIRECTION_COUNT];
     for (uint32_t scope = 0; scope < NETCOND_DIRECTION_COUNT; scope++) {
         ls_status status =
             resolve_direction(settings, (netcond_setting_scope)scope, &resolved[scope], why);

@@ -51,7 +51,6 @@ const char *netcond_setting_scope_prefix(netcond_setting_scope scope);
 
 /* BAD_ARGUMENT with the setting that cannot be right and what would be. */
 ls_status netcond_settings_resolve(const netcond_settings *settings,
-                                   netcond_link_config links[NETCOND_DIRECTION_COUNT],
-                                   ls_text *why);
+                                   ls_link_config links[NETCOND_DIRECTION_COUNT], ls_text *why);
 
 #endif

@@ -39,6 +39,7 @@ set(LS_PUBLIC_HEADERS
   protocol/enet/enet_datagram.h
   protocol/enet/transport_enet.h
   protocol/loop/event_loop.h
+  protocol/transport/link_model.h
   protocol/transport/transport.h
   protocol/transport/transport_memory.h
   protocol/wire/link_figures.h

@@ -94,8 +94,8 @@ static void after_step(void *user, ls_sim_instance *instance)
 
 /* ---- connections ---- */
 
-void virtual_client_set_ways(virtual_client *client, const ls_memory_link *up,
-                             const ls_memory_link *down)
+void virtual_client_set_ways(virtual_client *client, const ls_link_config *up,
+                             const ls_link_config *down)
 {
     client->up = *up;
     client->down = *down;
@@ -104,18 +104,18 @@ void virtual_client_set_ways(virtual_client *client, const ls_memory_link *up,
     }
 }
 
-void virtual_client_set_links(virtual_client *client, const ls_memory_link *link)
+void virtual_client_set_links(virtual_client *client, const ls_link_config *link)
 {
     virtual_client_set_ways(client, link, link);
 }
 
 void virtual_client_cut(virtual_client *client)
 {
-    ls_memory_link cut = {.is_cut = true};
+    ls_link_config cut = {.is_cut = true};
     virtual_client_set_links(client, &cut);
 }
 
-void virtual_match_set_links(virtual_match *run, const ls_memory_link *link)
+void virtual_match_set_links(virtual_match *run, const ls_link_config *link)
 {
     for (uint32_t i = 0; i < run->client_count; i++) {
         virtual_client_set_links(run->clients[i], link);

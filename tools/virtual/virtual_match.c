@@ -35,6 +35,7 @@ static void create_network(virtual_match *run)
 {
     ls_status status = ls_memory_network_create(run->setup.seed, run->setup.storage, &run->network);
     LS_ASSERT(status == LS_OK);
+    ls_memory_network_set_resend(run->network, run->setup.resend_ns);
     status = ls_memory_server_create(run->network, &run->server_transport);
     LS_ASSERT(status == LS_OK);
 }

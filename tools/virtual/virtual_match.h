@@ -72,8 +72,8 @@ typedef struct virtual_client_setup {
     uint64_t frame_jitter_ns; /* a frame lasts up to this much longer */
     int32_t drift_ppm;        /* of its clock */
     bool comes_later;         /* connects when virtual_client_come is called */
-    ls_memory_link up;
-    ls_memory_link down;
+    ls_link_config up;
+    ls_link_config down;
 } virtual_client_setup;
 
 /* Stands between a client and the network: whatever the client sends is handed to `send`, which
@@ -108,8 +108,8 @@ struct virtual_client {
     ls_transport *transport;
     ls_peer_id
         server; /* the server's number on the transport; 0 before the client sends anything */
-    ls_memory_link up;
-    ls_memory_link down;
+    ls_link_config up;
+    ls_link_config down;
     bool is_connecting;
     uint64_t connecting_ns; /* since when */
     uint32_t connections;   /* attempts to connect */
@@ -150,7 +150,8 @@ typedef struct virtual_setup {
     uint32_t clients;       /* that connect at the start, at 60 frames a second */
     uint32_t predict_ticks; /* of all clients, unless their own setup says otherwise */
     uint64_t seed;
-    ls_memory_link link;           /* in both directions */
+    ls_link_config link;           /* in both directions */
+    uint64_t resend_ns;            /* of the reliable channel, as ENet's; 0: a round trip */
     const ls_allocator *allocator; /* of the match and of the sessions */
     const ls_allocator *storage;   /* of everything else */
 
@@ -288,10 +289,10 @@ void virtual_client_come(virtual_client *client);
 
 /* The same link in both directions for every client; for one client; one for each direction; no
  * link at all. */
-void virtual_match_set_links(virtual_match *run, const ls_memory_link *link);
-void virtual_client_set_links(virtual_client *client, const ls_memory_link *link);
-void virtual_client_set_ways(virtual_client *client, const ls_memory_link *up,
-                             const ls_memory_link *down);
+void virtual_match_set_links(virtual_match *run, const ls_link_config *link);
+void virtual_client_set_links(virtual_client *client, const ls_link_config *link);
+void virtual_client_set_ways(virtual_client *client, const ls_link_config *up,
+                             const ls_link_config *down);
 void virtual_client_cut(virtual_client *client);
 
 /* The player leaves and tells the server. */
