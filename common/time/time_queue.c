@@ -12,18 +12,28 @@ static bool comes_before(const ls_time_queue_entry *a, const ls_time_queue_entry
 void ls_time_queue_init(ls_time_queue *queue, ls_time_queue_entry *entries, uint32_t capacity)
 {
     *queue = (ls_time_queue){.entries = entries, .capacity = capacity};
+    ls_time_queue_clear(queue);
 }
 
-void ls_time_queue_add(ls_time_queue *queue, uint64_t due_ns, uint32_t item)
+void ls_time_queue_clear(ls_time_queue *queue)
+{
+    queue->count = 0;
+    for (uint32_t i = 0; i < queue->capacity; i++) {
+        queue->entries[i].item = i;
+    }
+}
+
+uint32_t ls_time_queue_add(ls_time_queue *queue, uint64_t due_ns)
 {
     LS_ASSERT(queue->count < queue->capacity);
-    ls_time_queue_entry added = {due_ns, queue->sequence++, item};
+    ls_time_queue_entry added = {due_ns, queue->sequence++, queue->entries[queue->count].item};
     uint32_t at = queue->count++;
     while (at > 0 && comes_before(&added, &queue->entries[(at - 1) / 2])) {
         queue->entries[at] = queue->entries[(at - 1) / 2];
         at = (at - 1) / 2;
     }
     queue->entries[at] = added;
+    return added.item;
 }
 
 uint64_t ls_time_queue_next_ns(const ls_time_queue *queue)
@@ -55,6 +65,7 @@ ls_time_queue_entry ls_time_queue_take(ls_time_queue *queue)
     ls_time_queue_entry first = queue->entries[0];
     ls_time_queue_entry last = queue->entries[--queue->count];
     sink(queue, 0, last);
+    queue->entries[queue->count].item = first.item;
     return first;
 }
 

@@ -29,7 +29,7 @@ typedef struct endpoint {
     ls_transport transport;
     ls_memory_network *network;
     packet *packets;     /* INBOX_CAPACITY */
-    ls_time_queue queue; /* of indices of packets; the entries behind it hold those that are free */
+    ls_time_queue queue; /* of indices of packets */
     bool is_gone;        /* it takes nothing that arrives */
 } endpoint;
 
@@ -62,41 +62,13 @@ struct ls_memory_network {
     connection connections[LS_MEMORY_ENDPOINTS_MAX];
 };
 
-static void inbox_clear(endpoint *inbox)
-{
-    inbox->queue.count = 0;
-    for (uint32_t i = 0; i < inbox->queue.capacity; i++) {
-        inbox->queue.entries[i].item = i;
-    }
-}
-
-/* Adds a packet to the inbox, for the caller to fill; NULL when the inbox is full. The packet may
- * be the one lent to the inbox's owner, who has looked at it by the time that anything is sent. */
-static packet *inbox_add(endpoint *inbox, ls_transport_event_kind kind, uint64_t arrival_ns)
-{
-    bool is_packet = kind == LS_TRANSPORT_RECEIVED;
-    if (inbox->queue.count >= (is_packet ? LS_MEMORY_INBOX_PACKETS_MAX : INBOX_CAPACITY)) {
-        return NULL;
-    }
-    uint32_t index = inbox->queue.entries[inbox->queue.count].item;
-    ls_time_queue_add(&inbox->queue, arrival_ns, index);
-    return &inbox->packets[index];
-}
-
-/* Takes the first packet out; it is free, and stays as it is until the next one is added. */
-static packet *inbox_remove_first(endpoint *inbox)
-{
-    uint32_t index = ls_time_queue_take(&inbox->queue).item;
-    inbox->queue.entries[inbox->queue.count].item = index;
-    return &inbox->packets[index];
-}
-
 static uint64_t header_bytes(ls_channel channel)
 {
     return channel == LS_CHANNEL_RELIABLE ? HEADER_BYTES_RELIABLE : HEADER_BYTES_UNRELIABLE;
 }
 
-/* False when the inbox is full: the packet is lost. */
+/* False when the inbox is full: the packet is lost. It may take the place of the packet lent to the
+ * inbox's owner, who has looked at that by the time that anything is sent. */
 static bool deliver(ls_memory_network *network, endpoint *to, uint32_t connection_index,
                     ls_transport_event_kind kind, ls_channel channel, uint64_t arrival_ns,
                     const uint8_t *bytes, size_t size)
@@ -104,11 +76,12 @@ static bool deliver(ls_memory_network *network, endpoint *to, uint32_t connectio
     if (to->is_gone) {
         return true;
     }
-    packet *sent = inbox_add(to, kind, arrival_ns);
-    if (!sent) {
+    bool is_packet = kind == LS_TRANSPORT_RECEIVED;
+    if (to->queue.count >= (is_packet ? LS_MEMORY_INBOX_PACKETS_MAX : INBOX_CAPACITY)) {
         network->counts.lost++;
         return false;
     }
+    packet *sent = &to->packets[ls_time_queue_add(&to->queue, arrival_ns)];
     sent->kind = kind;
     sent->channel = channel;
     sent->reason = network->connections[connection_index].reason;
@@ -271,7 +244,7 @@ static int endpoint_next_event(ls_transport *transport, ls_transport_event *even
     if (owner->queue.count == 0 || arrival_ns > network->now_ns) {
         return 0;
     }
-    packet *first = inbox_remove_first(owner);
+    const packet *first = &owner->packets[ls_time_queue_take(&owner->queue).item];
     connection *between = &network->connections[first->connection];
     *event = (ls_transport_event){.kind = first->kind,
                                   .peer = first->connection + 1,
@@ -313,7 +286,7 @@ static void endpoint_destroy(ls_transport *transport)
         endpoint_disconnect(transport, peer);
     }
     owner->is_gone = true;
-    inbox_clear(owner);
+    ls_time_queue_clear(&owner->queue);
 }
 
 static const ls_transport_operations endpoint_operations = {
@@ -397,7 +370,6 @@ static ls_status endpoint_create(ls_memory_network *network, endpoint **out)
     created->network = network;
     created->packets = packets;
     ls_time_queue_init(&created->queue, entries, INBOX_CAPACITY);
-    inbox_clear(created);
     network->endpoints[network->endpoint_count++] = created;
     *out = created;
     return LS_OK;
@@ -438,7 +410,7 @@ ls_status ls_memory_client_create(ls_memory_network *network, ls_transport *serv
 void ls_memory_server_forget(ls_transport *server)
 {
     endpoint *owner = (endpoint *)server;
-    inbox_clear(owner);
+    ls_time_queue_clear(&owner->queue);
     for (uint32_t i = 0; i < owner->network->connection_count; i++) {
         connection *between = &owner->network->connections[i];
         between->is_open = between->is_open && between->server != owner;

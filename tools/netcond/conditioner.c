@@ -38,9 +38,7 @@ struct netcond_conditioner {
     netcond_conditioner_figures figures;
     client *clients;      /* clients_max */
     held_packet *packets; /* NETCOND_CONDITIONER_PACKETS_MAX */
-    uint32_t *free_packets;
-    uint32_t free_count;
-    ls_time_queue queue; /* of indices of packets */
+    ls_time_queue queue;  /* of indices of packets */
     ls_time_queue_entry *queue_entries;
 };
 
@@ -64,17 +62,11 @@ ls_status netcond_conditioner_create(const netcond_conditioner_config *config,
     made->figures.late.magnified = 25;
     made->clients = ls_allocate_array(allocator, config->clients_max, sizeof *made->clients);
     made->packets = ls_allocate_array(allocator, room, sizeof *made->packets);
-    made->free_packets = ls_allocate_array(allocator, room, sizeof *made->free_packets);
     made->queue_entries = ls_allocate_array(allocator, room, sizeof *made->queue_entries);
-    if (!made->clients || !made->packets || !made->free_packets || !made->queue_entries) {
+    if (!made->clients || !made->packets || !made->queue_entries) {
         netcond_conditioner_destroy(made);
         return LS_NO_MEMORY;
     }
-    /* The last one freed is the next one used: memory is touched only as far as it is needed. */
-    for (uint32_t i = 0; i < room; i++) {
-        made->free_packets[i] = room - 1 - i;
-    }
-    made->free_count = room;
     ls_time_queue_init(&made->queue, made->queue_entries, room);
     *out = made;
     return LS_OK;
@@ -88,7 +80,6 @@ void netcond_conditioner_destroy(netcond_conditioner *conditioner)
     const ls_allocator *allocator = conditioner->allocator;
     ls_release(allocator, conditioner->clients);
     ls_release(allocator, conditioner->packets);
-    ls_release(allocator, conditioner->free_packets);
     ls_release(allocator, conditioner->queue_entries);
     ls_release(allocator, conditioner);
 }
@@ -132,16 +123,14 @@ static void count_loss(netcond_conditioner *conditioner, client *sender, netcond
 static bool hold(netcond_conditioner *conditioner, const packet_head *head, const uint8_t *bytes,
                  uint64_t due_ns)
 {
-    if (conditioner->free_count == 0) {
+    if (conditioner->queue.count == conditioner->queue.capacity) {
         return false;
     }
-    uint32_t slot = conditioner->free_packets[--conditioner->free_count];
-    held_packet *held = &conditioner->packets[slot];
+    held_packet *held = &conditioner->packets[ls_time_queue_add(&conditioner->queue, due_ns)];
     held->head = *head;
     if (head->size > 0) {
         memcpy(held->bytes, bytes, head->size);
     }
-    ls_time_queue_add(&conditioner->queue, due_ns, slot);
     netcond_conditioner_figures *figures = &conditioner->figures;
     figures->held++;
     figures->held_max = LS_MAX(figures->held, figures->held_max);
@@ -222,7 +211,6 @@ bool netcond_conditioner_take(netcond_conditioner *conditioner, uint64_t now_ns,
     while (ls_time_queue_next_ns(&conditioner->queue) <= now_ns && conditioner->queue.count > 0) {
         ls_time_queue_entry first = ls_time_queue_take(&conditioner->queue);
         held_packet *held = &conditioner->packets[first.item];
-        conditioner->free_packets[conditioner->free_count++] = first.item;
         conditioner->figures.held--;
         if (conditioner->clients[held->head.client].number != held->head.number) {
             conditioner->figures.lost[NETCOND_LOSS_NO_CLIENT]++;
