@@ -5,6 +5,7 @@
 #include "lockstep/client/session/session_config.h"
 #include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/common/diagnosis/rerun_helper.h"
+#include "lockstep/common/diagnosis/rerun_local.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 
@@ -156,7 +157,12 @@ int main(int argc, char **argv)
     ls_simulation_print(&loaded, args.sim ? args.sim : "", &print);
     client->session.print = &print;
     client->simulation = loaded.simulation;
+    ls_rerun_local *reruns = NULL;
+    if (ls_rerun_local_create(ls_allocator_heap(), &reruns) == LS_OK) {
+        client->session.rerun_host = ls_rerun_local_host(reruns);
+    }
     ls_exit_code code = ls_client_run(client, &console);
+    ls_rerun_local_destroy(reruns);
     ls_simulation_unload(&loaded);
     return code;
 }

@@ -1,21 +1,15 @@
 #include "lockstep/client/session/diagnosis.h"
 
-#include "lockstep/common/base/clock.h"
 #include "lockstep/common/diagnosis/state_inspector.h"
 
 #include <string.h>
 
-enum {
-    RERUN_STEPS_PER_SECOND = 600, /* beside the match's own */
-    RERUN_STEPS_MAX = 64,         /* in one frame */
-};
-
 struct ls_diagnosis {
     const ls_session_context *context;
     ls_state_inspector inspector; /* empty: nothing is kept, and the server is told so */
-    bool is_rerunning;
+    uint8_t *canonical;           /* NULL where a state is canonical as it lies in memory */
+    uint32_t ticket;              /* of a re-run that goes on; 0: none does */
     ls_tick bad_tick;
-    uint64_t ran_ns; /* when the re-run was last advanced */
     uint32_t desyncs;
     uint32_t own_desyncs; /* of this slot */
     uint32_t healed;
@@ -26,14 +20,35 @@ struct ls_diagnosis {
 
 /* ---- life ---- */
 
+static const ls_rerun_host *host_of(const ls_diagnosis *diagnosis)
+{
+    return diagnosis->context->config.rerun_host;
+}
+
+static void stop_rerun(ls_diagnosis *diagnosis)
+{
+    if (diagnosis->ticket != 0) {
+        host_of(diagnosis)->release(host_of(diagnosis)->context, diagnosis->ticket);
+    }
+    diagnosis->ticket = 0;
+}
+
 static ls_status create_inspector(ls_diagnosis *diagnosis)
 {
     const ls_session_context *context = diagnosis->context;
     const ls_replay_window *window = ls_stepper_window(context->stepper);
-    ls_text why = {{0}};
-    return window ? ls_state_inspector_init(&diagnosis->inspector, context->instance, window,
-                                            context->allocator, &why)
-                  : LS_OK;
+    if (!window) {
+        return LS_OK;
+    }
+    if (!ls_schema_is_canonical_here()) {
+        size_t bytes = ls_sim_instance_state_bytes(context->instance);
+        diagnosis->canonical = ls_allocate(context->allocator, bytes);
+        if (!diagnosis->canonical) {
+            return LS_NO_MEMORY;
+        }
+    }
+    return ls_state_inspector_init(&diagnosis->inspector, context->instance, window,
+                                   context->allocator);
 }
 
 ls_status ls_diagnosis_create(const ls_session_context *context, ls_diagnosis **out)
@@ -55,7 +70,9 @@ ls_status ls_diagnosis_create(const ls_session_context *context, ls_diagnosis **
 void ls_diagnosis_destroy(ls_diagnosis *diagnosis)
 {
     if (diagnosis) {
+        stop_rerun(diagnosis);
         ls_state_inspector_deinit(&diagnosis->inspector);
+        ls_release(diagnosis->context->allocator, diagnosis->canonical);
         ls_release(diagnosis->context->allocator, diagnosis);
     }
 }
@@ -63,7 +80,7 @@ void ls_diagnosis_destroy(ls_diagnosis *diagnosis)
 void ls_diagnosis_reset(ls_diagnosis *diagnosis)
 {
     diagnosis->inspector.is_holding = false;
-    diagnosis->is_rerunning = false;
+    stop_rerun(diagnosis);
 }
 
 /* ---- what the server tells ---- */
@@ -110,8 +127,8 @@ static void answer(ls_diagnosis *diagnosis, const ls_wire_query *query)
     wire->asked = *query;
     wire->size = 0;
     if (hold(diagnosis, query->tick)) {
-        wire->size = (uint32_t)ls_state_tree_answer(
-            inspector->tree, ls_sim_instance_view(inspector->held), &query->query, wire->bytes);
+        wire->size = (uint32_t)ls_state_tree_answer(inspector->tree, inspector->state,
+                                                    &query->query, wire->bytes);
     }
     ls_session_outbox_send(diagnosis->context->outbox);
 }
@@ -128,21 +145,20 @@ static void send_fingerprint(ls_diagnosis *diagnosis)
     ls_session_outbox_send(diagnosis->context->outbox);
 }
 
-static void send_evidence(ls_diagnosis *diagnosis, bool is_known)
+/* `outcome` is NULL: the ticks cannot be run again. */
+static void send_evidence(ls_diagnosis *diagnosis, const ls_rerun_outcome *outcome)
 {
-    const ls_rerun *rerun = diagnosis->inspector.rerun;
     ls_wire_evidence *wire =
         &ls_session_outbox_begin(diagnosis->context->outbox, LS_MESSAGE_EVIDENCE)->body.evidence;
     memset(wire, 0, sizeof *wire);
     wire->tick = diagnosis->bad_tick;
-    if (is_known) {
-        const ls_pass_trace *passes = ls_rerun_passes(rerun);
-        ls_rerun_figures_write(ls_rerun_figures_of(rerun), wire->figures);
+    if (outcome) {
+        const ls_pass_trace *passes = &outcome->passes;
+        ls_rerun_figures_write(&outcome->figures, wire->figures);
         wire->pass_count = passes->pass_count;
         wire->before = passes->before;
         memcpy(wire->state_hashes, passes->state_hashes, sizeof wire->state_hashes);
     }
-    diagnosis->is_rerunning = false;
     ls_session_outbox_send(diagnosis->context->outbox);
 }
 
@@ -154,27 +170,26 @@ static void start_rerun(ls_diagnosis *diagnosis, ls_tick tick)
     send_fingerprint(diagnosis);
     diagnosis->bad_tick = tick;
     (void)hold(diagnosis, tick);
-    if (!diagnosis->inspector.window || tick == 0 ||
-        ls_state_inspector_start_rerun(&diagnosis->inspector, (tick - 1) / interval * interval,
-                                       tick) != LS_OK) {
-        send_evidence(diagnosis, false);
-        return;
+    stop_rerun(diagnosis);
+    bool can_run = diagnosis->inspector.window && host_of(diagnosis) && tick > 0;
+    if (!can_run || ls_state_inspector_start_rerun(&diagnosis->inspector, host_of(diagnosis),
+                                                   (tick - 1) / interval * interval, tick,
+                                                   &diagnosis->ticket) != LS_OK) {
+        send_evidence(diagnosis, NULL);
     }
-    diagnosis->is_rerunning = true;
-    diagnosis->ran_ns = diagnosis->context->now_ns;
 }
 
 void ls_diagnosis_frame(ls_diagnosis *diagnosis)
 {
-    uint64_t now_ns = diagnosis->context->now_ns;
-    if (!diagnosis->is_rerunning) {
+    if (diagnosis->ticket == 0) {
         return;
     }
-    uint64_t elapsed_ns = LS_MIN(now_ns - diagnosis->ran_ns, LS_NS_PER_SECOND);
-    uint32_t steps = (uint32_t)(elapsed_ns * RERUN_STEPS_PER_SECOND / LS_NS_PER_SECOND) + 1;
-    diagnosis->ran_ns = now_ns;
-    if (ls_rerun_advance(diagnosis->inspector.rerun, LS_MIN(steps, RERUN_STEPS_MAX))) {
-        send_evidence(diagnosis, true);
+    const ls_rerun_host *host = host_of(diagnosis);
+    const ls_rerun_outcome *outcome =
+        host->poll(host->context, diagnosis->ticket, diagnosis->context->now_ns);
+    if (outcome) {
+        send_evidence(diagnosis, outcome);
+        stop_rerun(diagnosis);
     }
 }
 
@@ -188,27 +203,8 @@ static ls_status take_leaf(ls_diagnosis *diagnosis, const ls_heal_leaf *leaf)
         ls_state_tree_leaf_bytes(inspector->tree, leaf->leaf) != leaf->size) {
         return LS_MALFORMED;
     }
-    ls_state_tree_write_leaf(inspector->tree, leaf->leaf, leaf->bytes,
-                             ls_sim_instance_state(inspector->held));
+    ls_state_tree_write_leaf(inspector->tree, leaf->leaf, leaf->bytes, inspector->state);
     return LS_OK;
-}
-
-/* Steps the healed state up to the newest settled one, on the same closed ticks. */
-static void replay(ls_diagnosis *diagnosis, ls_tick settled)
-{
-    ls_sim_instance *healed = diagnosis->inspector.held;
-    ls_replay_window *window = ls_stepper_window(diagnosis->context->stepper);
-    for (ls_tick tick = ls_sim_instance_tick(healed); tick < settled; tick++) {
-        ls_slot_input slots[LS_PLAYERS_MAX];
-        ls_tick_inputs inputs = ls_confirmed_ticks_get(diagnosis->context->ticks, tick, slots);
-        ls_sim_instance_step(healed, &inputs);
-        uint64_t state_hash = 0;
-        if ((tick + 1) % diagnosis->context->offer.hash_interval_ticks == 0) {
-            state_hash = ls_sim_instance_hash(healed);
-            ls_hash_log_append(diagnosis->context->hashes, tick + 1, state_hash);
-        }
-        ls_replay_window_record(window, &inputs, healed, state_hash);
-    }
 }
 
 /* The held state is the server's now, and the ticks since then can be stepped again. */
@@ -219,21 +215,29 @@ static bool can_replay(ls_diagnosis *diagnosis, const ls_heal *heal, ls_tick set
            heal->tick % diagnosis->context->offer.hash_interval_ticks == 0 &&
            heal->tick <= settled &&
            (heal->tick == settled || ls_input_buffer_has(inputs, heal->tick, 0)) &&
-           ls_sim_instance_hash(diagnosis->inspector.held) == heal->state_hash;
+           ls_state_inspector_hash(&diagnosis->inspector) == heal->state_hash;
+}
+
+/* What the simulation would have saved of the held state. */
+static const uint8_t *saved_form(const ls_diagnosis *diagnosis)
+{
+    const ls_state_inspector *inspector = &diagnosis->inspector;
+    if (!diagnosis->canonical) {
+        return inspector->state;
+    }
+    ls_schema_to_canonical(ls_state_tree_schema(inspector->tree), inspector->state,
+                           diagnosis->canonical);
+    return diagnosis->canonical;
 }
 
 static bool apply(ls_diagnosis *diagnosis, const ls_heal *heal)
 {
-    ls_state_inspector *inspector = &diagnosis->inspector;
-    ls_tick settled = ls_stepper_tick(diagnosis->context->stepper);
-    if (!can_replay(diagnosis, heal, settled)) {
+    ls_stepper *stepper = diagnosis->context->stepper;
+    if (!can_replay(diagnosis, heal, ls_stepper_tick(stepper))) {
         return false;
     }
-    ls_replay_window_start(ls_stepper_window(diagnosis->context->stepper), inspector->held,
-                           heal->state_hash);
     ls_hash_log_correct(diagnosis->context->hashes, heal->tick, heal->state_hash, heal->chain);
-    replay(diagnosis, settled);
-    ls_stepper_replace_state(diagnosis->context->stepper, inspector->held);
+    ls_stepper_go_back(stepper, saved_form(diagnosis), heal->tick, heal->state_hash);
     return true;
 }
 

@@ -8,7 +8,7 @@
 
 typedef struct ls_diagnosis ls_diagnosis;
 
-/* NO_MEMORY, or the errors of ls_sim_instance_create. */
+/* NO_MEMORY. */
 ls_status ls_diagnosis_create(const ls_session_context *context, ls_diagnosis **out);
 void ls_diagnosis_destroy(ls_diagnosis *diagnosis);
 

@@ -33,8 +33,9 @@ typedef struct ls_session_config {
                            uint8_t *bytes);
 
     /* Called after every step, before the state is hashed; NULL for none. A game reads what it
-     * needs; a test of the desync detection may write. With prediction a tick may be stepped
-     * several times, each time from the state before it: the last time counts. */
+     * needs; a test of the desync detection may write. With prediction, and when the state was
+     * healed, a tick may be stepped several times, each time from the state before it: the last
+     * time counts. */
     void (*after_step)(void *user, ls_sim_instance *instance);
 
     void *user; /* handed to the three */
@@ -63,6 +64,10 @@ typedef struct ls_session_config {
     /* Keeps the newest states and inputs, so that the cause of a desync can be found and healed:
      * two copies of the state a tick and up to 64 MiB. */
     bool finds_causes;
+
+    /* Where ticks are simulated again for a diagnosis, borrowed for the session's life. NULL:
+     * nowhere, and the server is told so (common/diagnosis/rerun_host.h). */
+    const struct ls_rerun_host *rerun_host;
     const ls_build_fingerprint *print; /* of this program, borrowed; NULL: the server is not told */
 } ls_session_config;
 
@@ -130,7 +135,7 @@ typedef struct ls_session_report {
      * guessed, because too many guesses were out. */
     uint64_t stalled_ticks;
     uint64_t frames;
-    uint64_t steps;      /* repeated ones too; without prediction as many as ticks */
+    uint64_t steps;      /* repeated ones too; without prediction and healing as many as ticks */
     bool has_prediction; /* else the next four are 0 */
     uint64_t rollbacks;
     uint64_t rollback_ticks; /* guessed steps thrown away, by all of them together */

@@ -192,15 +192,20 @@ static ls_tick last_tick(const ls_stepper *stepper)
     return as_far_as_planned(stepper, stepper->context->end.final_tick);
 }
 
+static void step_closed(ls_stepper *stepper)
+{
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick tick = ls_sim_instance_tick(stepper->context->instance);
+    ls_tick_inputs inputs = ls_confirmed_ticks_get(stepper->context->ticks, tick, slots);
+    step_on(stepper, &inputs);
+    bool has_hash = is_hashed(stepper, tick + 1);
+    settle(stepper, tick + 1, has_hash ? ls_sim_instance_hash(stepper->context->instance) : 0);
+}
+
 static void step_many(ls_stepper *stepper, uint32_t steps)
 {
     for (; steps > 0; steps--) {
-        ls_slot_input slots[LS_PLAYERS_MAX];
-        ls_tick tick = ls_sim_instance_tick(stepper->context->instance);
-        ls_tick_inputs inputs = ls_confirmed_ticks_get(stepper->context->ticks, tick, slots);
-        step_on(stepper, &inputs);
-        bool has_hash = is_hashed(stepper, tick + 1);
-        settle(stepper, tick + 1, has_hash ? ls_sim_instance_hash(stepper->context->instance) : 0);
+        step_closed(stepper);
     }
 }
 
@@ -381,13 +386,18 @@ void ls_stepper_set_previous(ls_stepper *stepper)
     }
 }
 
-void ls_stepper_replace_state(ls_stepper *stepper, const ls_sim_instance *from)
+void ls_stepper_go_back(ls_stepper *stepper, const uint8_t *saved, ls_tick tick,
+                        uint64_t state_hash)
 {
     ls_sim_instance *instance = stepper->context->instance;
+    ls_tick settled = ls_stepper_tick(stepper);
     ls_stepper_drop_guesses(stepper);
-    LS_ASSERT(ls_sim_instance_tick(instance) == ls_sim_instance_tick(from));
-    memcpy(ls_sim_instance_state(instance), ls_sim_instance_view(from),
-           ls_sim_instance_state_bytes(from));
+    ls_status status = ls_sim_instance_load(instance, saved, tick);
+    LS_ASSERT(status == LS_OK); /* where states are recorded loading is a copy */
+    ls_replay_window_start(stepper->window, instance, state_hash);
+    while (ls_sim_instance_tick(instance) < settled) {
+        step_closed(stepper);
+    }
     ls_stepper_set_previous(stepper);
 }
 

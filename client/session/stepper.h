@@ -53,8 +53,11 @@ ls_status ls_stepper_restart(ls_stepper *stepper);
 /* From now on pictures blend from the live state. */
 void ls_stepper_set_previous(ls_stepper *stepper);
 
-/* Takes over another instance's state of the newest settled tick; guesses are dropped. */
-void ls_stepper_replace_state(ls_stepper *stepper, const ls_sim_instance *from);
+/* Goes back to a settled tick, with `saved` (as ls_sim_instance_save gives it, of this state hash)
+ * for its state, and steps the closed ticks from there on again. Guesses are dropped; the states
+ * are recorded anew, and so are their hashes. Only where states are recorded. */
+void ls_stepper_go_back(ls_stepper *stepper, const uint8_t *saved, ls_tick tick,
+                        uint64_t state_hash);
 
 /* ---- reading ---- */
 

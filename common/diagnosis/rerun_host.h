@@ -13,6 +13,9 @@
 LS_C_BEGIN
 
 typedef struct ls_rerun_request {
+    /* The match's own instance: it tells simulation, configuration and schema, and is not stepped.
+     * Borrowed until the ticket is released. */
+    const ls_sim_instance *instance;
     const ls_replay_stretch *stretch; /* borrowed during the call of start only */
     uint32_t pass; /* the state after this pass of the last step is wanted too, or LS_NO_PASS */
 } ls_rerun_request;

@@ -3,65 +3,77 @@
 #include <string.h>
 
 ls_status ls_state_inspector_init(ls_state_inspector *inspector, const ls_sim_instance *instance,
-                                  const ls_replay_window *window, const ls_allocator *allocator,
-                                  ls_text *why)
+                                  const ls_replay_window *window, const ls_allocator *allocator)
 {
-    const ls_simulation *simulation = ls_sim_instance_simulation(instance);
-    const ls_sim_config *config = ls_sim_instance_config(instance);
+    const ls_schema *schema = ls_sim_instance_schema(instance);
+    inspector->allocator = allocator;
+    inspector->instance = instance;
     inspector->window = window;
-    ls_status status = ls_rerun_create(simulation, config, allocator, &inspector->rerun, why);
-    if (status == LS_OK) {
-        status = ls_sim_instance_create(simulation, config, allocator, &inspector->held, why);
+    if (!schema) {
+        return LS_UNSUPPORTED;
     }
+    inspector->state = ls_allocate(allocator, ls_schema_state_bytes(schema));
+    ls_status status = inspector->state ? LS_OK : LS_NO_MEMORY;
     if (status == LS_OK) {
-        status = ls_state_tree_create(ls_sim_instance_schema(inspector->held), allocator,
-                                      &inspector->tree);
+        status = ls_state_tree_create(schema, allocator, &inspector->tree);
     }
-    return status;
+    return status == LS_OK ? ls_state_hasher_create(schema, allocator, &inspector->hasher) : status;
 }
 
 void ls_state_inspector_deinit(ls_state_inspector *inspector)
 {
+    if (!inspector->allocator) {
+        return; /* it was never made */
+    }
+    ls_state_hasher_destroy(inspector->hasher);
     ls_state_tree_destroy(inspector->tree);
-    ls_sim_instance_destroy(inspector->held);
-    ls_rerun_destroy(inspector->rerun);
+    ls_release(inspector->allocator, inspector->state);
+}
+
+static void take(ls_state_inspector *inspector, const uint8_t *canonical, ls_tick tick)
+{
+    ls_schema_from_canonical(ls_state_tree_schema(inspector->tree), canonical, inspector->state);
+    ls_state_tree_hash(inspector->tree, inspector->state);
+    inspector->tick = tick;
+    inspector->is_holding = true;
 }
 
 bool ls_state_inspector_hold(ls_state_inspector *inspector, ls_tick tick)
 {
-    if (inspector->is_holding && ls_sim_instance_tick(inspector->held) == tick) {
+    if (inspector->is_holding && inspector->tick == tick) {
         return true;
     }
     const uint8_t *state = ls_replay_window_state(inspector->window, tick);
-    if (!state || ls_sim_instance_load(inspector->held, state, tick) != LS_OK) {
-        return false;
+    if (state) {
+        take(inspector, state, tick);
     }
-    ls_state_tree_hash(inspector->tree, ls_sim_instance_view(inspector->held));
-    inspector->is_holding = true;
-    return true;
+    return state != NULL;
 }
 
-bool ls_state_inspector_hold_rerun(ls_state_inspector *inspector)
+bool ls_state_inspector_hold_rerun(ls_state_inspector *inspector, const ls_rerun_outcome *outcome)
 {
-    const void *state = ls_rerun_state(inspector->rerun);
-    const ls_rerun_figures *figures = ls_rerun_figures_of(inspector->rerun);
-    if (!state || figures->fresh != figures->live) {
+    if (!outcome->state || outcome->figures.fresh != outcome->figures.live) {
         return false;
     }
-    memcpy(ls_sim_instance_state(inspector->held), state,
-           ls_sim_instance_state_bytes(inspector->held));
-    ls_state_tree_hash(inspector->tree, state);
-    inspector->is_holding = false; /* the instance does not know this state's tick */
+    take(inspector, outcome->state, outcome->figures.tick);
     return true;
 }
 
-ls_status ls_state_inspector_start_rerun(ls_state_inspector *inspector, ls_tick agreed,
-                                         ls_tick tick)
+uint64_t ls_state_inspector_hash(const ls_state_inspector *inspector)
+{
+    return ls_state_hash(inspector->hasher, inspector->state);
+}
+
+ls_status ls_state_inspector_start_rerun(const ls_state_inspector *inspector,
+                                         const ls_rerun_host *host, ls_tick agreed, ls_tick tick,
+                                         uint32_t *ticket)
 {
     ls_replay_stretch stretch;
     ls_status status = ls_replay_window_stretch(inspector->window, agreed, tick, &stretch);
-    if (status == LS_OK) {
-        ls_rerun_start(inspector->rerun, &stretch);
+    if (status != LS_OK) {
+        return status;
     }
-    return status;
+    const ls_rerun_request request = {
+        .instance = inspector->instance, .stretch = &stretch, .pass = UINT32_MAX};
+    return host->start(host->context, &request, ticket);
 }

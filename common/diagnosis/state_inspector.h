@@ -1,44 +1,50 @@
-/* State inspector: looks into the newest states of a running match for the cause of a desync. It
- * takes one of them out of the window in which they are recorded, with the tree of its hashes, and
- * simulates the ticks that led to it again. Both sides of a match have one. Sends nothing and
- * decides nothing; allocates at init only. Called by a server's investigation and a client's
- * diagnosis. */
+/* State inspector: holds one of the newest states of a running match, to look for the cause of a
+ * desync: a plain copy of it, taken out of the window in which the states are recorded, with the
+ * tree of its hashes. Both sides of a match have one. Runs nothing of the simulation: schema
+ * functions alone read and write the copy. Sends nothing and decides nothing; allocates at init
+ * only. Called by a server's investigation and a client's diagnosis. */
 #ifndef LOCKSTEP_COMMON_DIAGNOSIS_STATE_INSPECTOR_H
 #define LOCKSTEP_COMMON_DIAGNOSIS_STATE_INSPECTOR_H
 
-#include "lockstep/common/diagnosis/rerun.h"
+#include "lockstep/common/diagnosis/rerun_host.h"
 #include "lockstep/common/diagnosis/state_tree.h"
 
 LS_C_BEGIN
 
 typedef struct ls_state_inspector {
-    const ls_replay_window *window; /* of the match's owner, who records every settled tick */
-    ls_sim_instance *held; /* a state of the window; may be changed, which the tree follows */
-    ls_state_tree *tree;   /* of the held state */
-    ls_rerun *rerun;
+    const ls_allocator *allocator;
+    const ls_sim_instance *instance; /* the match's own: who says what a state is */
+    const ls_replay_window *window;  /* of the match's owner, who records every settled tick */
+    uint8_t *state;      /* as this machine lays it out; may be changed, which the tree follows */
+    ls_state_tree *tree; /* of the state */
+    ls_state_hasher *hasher;
+    ls_tick tick; /* of the state */
     bool is_holding;
 } ls_state_inspector;
 
-/* For matches like the instance's; the window is borrowed, the instance is not kept. UNSUPPORTED
- * for a simulation that hashes by callback, NO_MEMORY, or the errors of ls_sim_instance_create.
- * `inspector` comes zeroed and is to be released whatever the result is. */
+/* For states of the instance, which is borrowed like the window. NO_MEMORY; UNSUPPORTED for a
+ * simulation that hashes by callback. `inspector` comes zeroed and is to be released whatever the
+ * result is. */
 ls_status ls_state_inspector_init(ls_state_inspector *inspector, const ls_sim_instance *instance,
-                                  const ls_replay_window *window, const ls_allocator *allocator,
-                                  ls_text *why);
+                                  const ls_replay_window *window, const ls_allocator *allocator);
 void ls_state_inspector_deinit(ls_state_inspector *inspector);
 
 /* Takes the state of a tick out of the window, so that it stays for as long as it is needed. False
  * when the window does not hold it any more. */
 bool ls_state_inspector_hold(ls_state_inspector *inspector, ls_tick tick);
 
-/* The same for the state that the re-run has led to. False when there is none, or when it is not
- * the one that was recorded. */
-bool ls_state_inspector_hold_rerun(ls_state_inspector *inspector);
+/* The same for the state that a re-run has led to. False when there is none, or when it is not the
+ * one that was recorded. */
+bool ls_state_inspector_hold_rerun(ls_state_inspector *inspector, const ls_rerun_outcome *outcome);
 
-/* Begins to simulate again how state `tick` came out of the one before that both sides agree on.
- * NOT_FOUND when the window does not reach back so far. */
-ls_status ls_state_inspector_start_rerun(ls_state_inspector *inspector, ls_tick agreed,
-                                         ls_tick tick);
+/* The state hash of the state that is held, as it is now. */
+uint64_t ls_state_inspector_hash(const ls_state_inspector *inspector);
+
+/* Asks the host to simulate again how state `tick` came out of the one before that both sides agree
+ * on. NOT_FOUND when the window does not reach back so far, or what the host says. */
+ls_status ls_state_inspector_start_rerun(const ls_state_inspector *inspector,
+                                         const ls_rerun_host *host, ls_tick agreed, ls_tick tick,
+                                         uint32_t *ticket);
 
 LS_C_END
 

@@ -9,8 +9,7 @@
 #include <string.h>
 
 enum {
-    RERUN_STEPS_PER_SECOND = 600, /* beside the match's own */
-    HEALS_MAX = 8,                /* of one slot */
+    HEALS_MAX = 8, /* of one slot */
     INPUT_BYTES_SHOWN = 16,
 };
 
@@ -108,8 +107,8 @@ static void send_leaf(ls_desync_service *desync, uint32_t leaf)
     sent->tick = investigation->tick;
     sent->leaf = leaf;
     sent->size = (uint32_t)ls_state_tree_leaf_bytes(investigation->inspector.tree, leaf);
-    ls_state_tree_read_leaf(investigation->inspector.tree, leaf,
-                            ls_sim_instance_view(investigation->inspector.held), sent->bytes);
+    ls_state_tree_read_leaf(investigation->inspector.tree, leaf, investigation->inspector.state,
+                            sent->bytes);
     ls_outbox_send(desync->match->outbox, desync->match->seats->peers[investigation->slot]);
 }
 
@@ -291,10 +290,9 @@ static void look(ls_desync_service *desync)
     ls_investigation *investigation = desync->investigation;
     uint64_t dt_ns = desync->match->dt_ns;
     if (desync->match->now_ns - investigation->ran_ns >= dt_ns) {
-        uint32_t rate_hz = desync->match->config.sim.tick_rate_hz;
         bool was_comparing = investigation->is_comparing;
         investigation->ran_ns = desync->match->now_ns;
-        ls_investigation_run(investigation, (RERUN_STEPS_PER_SECOND + rate_hz - 1) / rate_hz);
+        ls_investigation_run(investigation, desync->match->now_ns);
         if (investigation->is_comparing && !was_comparing) {
             send_queries(desync);
         }
@@ -604,20 +602,17 @@ bool ls_desync_service_evidence(const ls_desync_service *desync, uint32_t slot,
         return false;
     }
     const ls_investigation_evidence *kept = &investigation->evidence[slot];
-    bool is_rerun =
-        ls_rerun_figures_of(investigation->inspector.rerun)->tick == investigation->bad_tick;
+    const ls_rerun_outcome *outcome = investigation->outcome;
     *out = (ls_desync_evidence_set){
         .server_hash = desync->arbiter.slots[slot].server_hash,
         .client_hash = desync->arbiter.slots[slot].client_hash,
         .window = investigation->inspector.window,
         .server_figures = &investigation->figures,
-        .server_passes = is_rerun ? ls_rerun_passes(investigation->inspector.rerun) : NULL,
+        .server_passes = outcome ? &outcome->passes : NULL,
         .client_figures = kept->has_figures ? &kept->figures : NULL,
         .client_passes = kept->has_figures ? &kept->passes : NULL,
         .client_fingerprint = kept->has_fingerprint ? &kept->print : NULL,
-        .server_state = investigation->is_comparing
-                            ? ls_sim_instance_view(investigation->inspector.held)
-                            : NULL,
+        .server_state = investigation->is_comparing ? investigation->inspector.state : NULL,
         .client_state = investigation->is_comparing
                             ? ls_hash_tree_diff_other_state(investigation->diff)
                             : NULL};
@@ -636,8 +631,7 @@ void ls_desync_service_prefetch(const ls_desync_service *desync)
 
 /* ---- life ---- */
 
-ls_status ls_desync_service_create(const ls_match_context *match, ls_desync_service **out,
-                                   ls_text *why)
+ls_status ls_desync_service_create(const ls_match_context *match, ls_desync_service **out)
 {
     ls_desync_service *desync = ls_allocate(match->allocator, sizeof *desync);
     if (!desync) {
@@ -646,10 +640,10 @@ ls_status ls_desync_service_create(const ls_match_context *match, ls_desync_serv
     desync->match = match;
     ls_arbiter_init(&desync->arbiter, &match->log->hashes);
     *out = desync;
-    return match->log->window
-               ? ls_investigation_create(match->log->instance, match->log->window, match->allocator,
-                                         &desync->investigation, why)
-               : LS_OK;
+    return match->log->window ? ls_investigation_create(match->log->instance, match->log->window,
+                                                        match->config.rerun_host, match->allocator,
+                                                        &desync->investigation)
+                              : LS_OK;
 }
 
 void ls_desync_service_destroy(ls_desync_service *desync)

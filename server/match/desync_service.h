@@ -14,10 +14,8 @@ typedef struct ls_desync_drop {
     const char *why; /* NULL: no player has to be dropped */
 } ls_desync_drop;
 
-/* NO_MEMORY, or what creating a simulation says, with `why`: what there is by then is destroyed
- * with the match. */
-ls_status ls_desync_service_create(const ls_match_context *match, ls_desync_service **out,
-                                   ls_text *why);
+/* NO_MEMORY: what there is by then is destroyed with the match. */
+ls_status ls_desync_service_create(const ls_match_context *match, ls_desync_service **out);
 void ls_desync_service_destroy(ls_desync_service *desync);
 
 /* ---- comparing ---- */

@@ -5,12 +5,12 @@
 /* ---- life ---- */
 
 static ls_status create_parts(ls_investigation *investigation, const ls_sim_instance *instance,
-                              const ls_replay_window *window, ls_text *why)
+                              const ls_replay_window *window)
 {
     const ls_allocator *allocator = investigation->allocator;
     uint32_t players = ls_sim_instance_config(instance)->players;
     ls_status status =
-        ls_state_inspector_init(&investigation->inspector, instance, window, allocator, why);
+        ls_state_inspector_init(&investigation->inspector, instance, window, allocator);
     if (status == LS_OK) {
         status = ls_hash_tree_diff_create(investigation->inspector.tree, allocator,
                                           &investigation->diff);
@@ -24,15 +24,16 @@ static ls_status create_parts(ls_investigation *investigation, const ls_sim_inst
 }
 
 ls_status ls_investigation_create(const ls_sim_instance *instance, const ls_replay_window *window,
-                                  const ls_allocator *allocator, ls_investigation **out,
-                                  ls_text *why)
+                                  const ls_rerun_host *host, const ls_allocator *allocator,
+                                  ls_investigation **out)
 {
     ls_investigation *investigation = ls_allocate(allocator, sizeof *investigation);
     if (!investigation) {
         return LS_NO_MEMORY;
     }
     investigation->allocator = allocator;
-    ls_status status = create_parts(investigation, instance, window, why);
+    investigation->host = host;
+    ls_status status = create_parts(investigation, instance, window);
     if (status != LS_OK) {
         ls_investigation_destroy(investigation);
         return status;
@@ -41,11 +42,21 @@ ls_status ls_investigation_create(const ls_sim_instance *instance, const ls_repl
     return LS_OK;
 }
 
+static void release_rerun(ls_investigation *investigation)
+{
+    if (investigation->ticket != 0) {
+        investigation->host->release(investigation->host->context, investigation->ticket);
+    }
+    investigation->ticket = 0;
+    investigation->outcome = NULL;
+}
+
 void ls_investigation_destroy(ls_investigation *investigation)
 {
     if (!investigation) {
         return;
     }
+    release_rerun(investigation);
     ls_release(investigation->allocator, investigation->findings);
     ls_release(investigation->allocator, investigation->evidence);
     ls_hash_tree_diff_destroy(investigation->diff);
@@ -59,8 +70,7 @@ void ls_investigation_destroy(ls_investigation *investigation)
 static bool begin_diff(ls_investigation *investigation, bool is_held)
 {
     if (is_held) {
-        ls_hash_tree_diff_start(investigation->diff,
-                                ls_sim_instance_view(investigation->inspector.held));
+        ls_hash_tree_diff_start(investigation->diff, investigation->inspector.state);
     }
     investigation->is_comparing = is_held;
     return is_held;
@@ -102,21 +112,29 @@ void ls_investigation_start(ls_investigation *investigation, uint32_t slot, ls_t
     investigation->slot = slot;
     investigation->bad_tick = tick;
     investigation->ran_ns = now_ns;
-    ls_status status = ls_state_inspector_start_rerun(&investigation->inspector, agreed, tick);
+    release_rerun(investigation);
+    ls_status status = LS_UNSUPPORTED;
+    if (investigation->host) {
+        status = ls_state_inspector_start_rerun(&investigation->inspector, investigation->host,
+                                                agreed, tick, &investigation->ticket);
+    }
     investigation->is_run = status != LS_OK;
     bool is_held = ls_investigation_compare(investigation, tick, now_ns);
     investigation->is_compared = !is_held && investigation->is_run;
 }
 
-void ls_investigation_run(ls_investigation *investigation, uint32_t steps)
+void ls_investigation_run(ls_investigation *investigation, uint64_t now_ns)
 {
     if (investigation->is_run) {
         return;
     }
-    investigation->is_run = ls_rerun_advance(investigation->inspector.rerun, steps);
+    const ls_rerun_host *host = investigation->host;
+    investigation->outcome = host->poll(host->context, investigation->ticket, now_ns);
+    investigation->is_run = investigation->outcome != NULL;
     if (investigation->is_run && !investigation->is_comparing && !investigation->is_compared) {
         /* The state has left the window, but the ticks that led to it were run again. */
-        bool is_held = ls_state_inspector_hold_rerun(&investigation->inspector);
+        bool is_held =
+            ls_state_inspector_hold_rerun(&investigation->inspector, investigation->outcome);
         investigation->is_compared = !begin_diff(investigation, is_held);
     }
 }
@@ -164,7 +182,7 @@ static void add_places(const ls_investigation *investigation, ls_desync_finding 
     finding->fields = difference.fields;
     finding->is_lower_bound = difference.is_lower_bound || !is_whole;
     finding->place_count = difference.place_count;
-    const void *server_state = ls_sim_instance_view(investigation->inspector.held);
+    const void *server_state = investigation->inspector.state;
     const void *client_state = ls_hash_tree_diff_other_state(investigation->diff);
     for (uint32_t i = 0; i < difference.place_count; i++) {
         finding->place_fields[i] = difference.places[i].field;
@@ -176,10 +194,13 @@ static void add_places(const ls_investigation *investigation, ls_desync_finding 
 static void add_pass(const ls_investigation *investigation, ls_desync_finding *finding)
 {
     uint32_t pass = 0;
+    if (!investigation->outcome) {
+        return;
+    }
     finding->differing_pass =
-        ls_pass_trace_compare(ls_rerun_passes(investigation->inspector.rerun),
+        ls_pass_trace_compare(&investigation->outcome->passes,
                               &investigation->evidence[investigation->slot].passes, &pass);
-    const ls_simulation *simulation = ls_sim_instance_simulation(investigation->inspector.held);
+    const ls_simulation *simulation = ls_sim_instance_simulation(investigation->inspector.instance);
     if (finding->differing_pass == LS_PASS_AT && pass < simulation->pass_count) {
         finding->pass = simulation->passes[pass].name;
     }
@@ -191,6 +212,14 @@ static ls_rerun_figures with_hash(const ls_rerun_figures *figures, uint64_t stat
     ls_rerun_figures whole = *figures;
     whole.live = whole.live == 0 ? state_hash : whole.live;
     return whole;
+}
+
+/* Says why the server's re-run ended early, if it did. */
+static void add_failure(const ls_investigation *investigation, ls_text *why)
+{
+    if (investigation->outcome && investigation->outcome->failure.bytes[0]) {
+        ls_text_add(why, "; the re-run here %s", investigation->outcome->failure.bytes);
+    }
 }
 
 ls_desync_finding *ls_investigation_conclude(ls_investigation *investigation, uint64_t server_hash,
@@ -207,9 +236,8 @@ ls_desync_finding *ls_investigation_conclude(ls_investigation *investigation, ui
         add_places(investigation, finding);
     }
     investigation->figures = (ls_rerun_figures){0};
-    if (ls_rerun_figures_of(investigation->inspector.rerun)->tick == investigation->bad_tick) {
-        investigation->figures =
-            with_hash(ls_rerun_figures_of(investigation->inspector.rerun), server_hash);
+    if (investigation->outcome) {
+        investigation->figures = with_hash(&investigation->outcome->figures, server_hash);
     }
     ls_desync_evidence server = {.figures = investigation->figures, .print = own_fingerprint};
     ls_desync_evidence client = {.print = kept->has_fingerprint ? &kept->print : NULL};
@@ -218,6 +246,12 @@ ls_desync_finding *ls_investigation_conclude(ls_investigation *investigation, ui
         client.figures = kept->figures;
         add_pass(investigation, finding);
     }
-    ls_desync_classify(&server, &client, &finding->verdict);
+    if (investigation->host) {
+        ls_desync_classify(&server, &client, &finding->verdict);
+        add_failure(investigation, &finding->verdict.why);
+    } else {
+        ls_text_set(&finding->verdict.why, "%s: no re-runs are possible here",
+                    ls_desync_class_text(finding->verdict.kind));
+    }
     return finding;
 }

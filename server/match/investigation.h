@@ -31,6 +31,7 @@ typedef struct ls_investigation_evidence {
 
 typedef struct ls_investigation {
     const ls_allocator *allocator;
+    const ls_rerun_host *host;    /* NULL: no ticks can be run again */
     ls_state_inspector inspector; /* holds the server's state that is compared */
     ls_hash_tree_diff *diff;
 
@@ -39,21 +40,23 @@ typedef struct ls_investigation {
     ls_tick bad_tick;
     ls_tick tick; /* of the state that is compared: the bad one, or the one to heal */
     uint64_t since_ns;
-    uint64_t ran_ns; /* when the re-run was last advanced */
+    uint64_t ran_ns;                 /* when the re-run was last asked after */
+    uint32_t ticket;                 /* of the re-run; 0: none was started */
+    const ls_rerun_outcome *outcome; /* of it; NULL: not known yet */
     bool is_comparing;
-    bool is_compared; /* and the hash-tree diff is through, or there is no more to learn */
-    bool is_run;
+    bool is_compared;         /* and the hash-tree diff is through, or there is no more to learn */
+    bool is_run;              /* the re-run has ended, or there is none */
     ls_rerun_figures figures; /* this side's, once concluded */
 
     ls_investigation_evidence *evidence; /* [players] */
     ls_desync_finding *findings;         /* [players] */
 } ls_investigation;
 
-/* For a simulation that has a schema. The instance is not kept; the window, of the match's newest
- * ticks, is borrowed. NO_MEMORY, or what creating a simulation says. */
+/* For a simulation that has a schema. Its instance, the window of the match's newest ticks, and the
+ * host (or NULL) are borrowed. NO_MEMORY. */
 ls_status ls_investigation_create(const ls_sim_instance *instance, const ls_replay_window *window,
-                                  const ls_allocator *allocator, ls_investigation **out,
-                                  ls_text *why);
+                                  const ls_rerun_host *host, const ls_allocator *allocator,
+                                  ls_investigation **out);
 void ls_investigation_destroy(ls_investigation *investigation);
 
 /* Begins with a slot whose state `tick` > 0 differs, while state `agreed` < `tick` did not. */
@@ -72,8 +75,8 @@ ls_status ls_investigation_take_evidence(ls_investigation *investigation, uint32
 void ls_investigation_take_fingerprint(ls_investigation *investigation, uint32_t slot,
                                        const ls_wire_fingerprint *print);
 
-/* Runs up to `steps` steps again. */
-void ls_investigation_run(ls_investigation *investigation, uint32_t steps);
+/* Asks whether the re-run has ended. */
+void ls_investigation_run(ls_investigation *investigation, uint64_t now_ns);
 
 /* Everything that can be known is. */
 bool ls_investigation_is_done(const ls_investigation *investigation);

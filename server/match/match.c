@@ -48,7 +48,7 @@ static ls_status create_parts(ls_match_context *match, const ls_packet_sink *sin
         status = ls_join_service_create(match, &match->joins);
     }
     if (status == LS_OK) {
-        status = ls_desync_service_create(match, &match->desync, why);
+        status = ls_desync_service_create(match, &match->desync);
     }
     return status == LS_OK ? ls_spectators_create(match, &match->spectators) : status;
 }

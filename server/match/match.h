@@ -58,6 +58,10 @@ typedef struct ls_match_config {
      * the state a tick and up to 64 MiB; without effect where the simulation hashes by callback. */
     bool finds_causes;
     uint32_t investigation_timeout_ms; /* for a client's answers, a phase; 100 .. 60,000 */
+
+    /* Where ticks are simulated again for a diagnosis, borrowed for the match's life. NULL:
+     * nowhere, so that a desync has fields and no class (common/diagnosis/rerun_host.h). */
+    const struct ls_rerun_host *rerun_host;
     const ls_build_fingerprint
         *print; /* of this program, borrowed for the match's life; NULL: unknown */
 

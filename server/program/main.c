@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/common/diagnosis/rerun_helper.h"
+#include "lockstep/common/diagnosis/rerun_local.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/mapped_file.h"
 #include "lockstep/common/program/output.h"
@@ -166,7 +167,13 @@ static ls_exit_code serve(const arguments *args, ls_resume *resume,
         return LS_EXIT_USAGE;
     }
     warn_of_unused(args, &config.match, &console->log);
-    return ls_server_run(&config, console);
+    ls_rerun_local *reruns = NULL;
+    if (ls_rerun_local_create(ls_allocator_heap(), &reruns) == LS_OK) {
+        config.match.rerun_host = ls_rerun_local_host(reruns);
+    }
+    ls_exit_code code = ls_server_run(&config, console);
+    ls_rerun_local_destroy(reruns);
+    return code;
 }
 
 static ls_status open_journal(const char *path, ls_mapped_file *file, ls_resume **resume,

@@ -100,7 +100,7 @@ static void start(fixture *here, uint32_t pass)
 {
     ls_replay_stretch stretch;
     cr_assert_eq(ls_replay_window_stretch(here->window, AGREED, TICKS, &stretch), LS_OK);
-    const ls_rerun_request request = {&stretch, pass};
+    const ls_rerun_request request = {here->instance, &stretch, pass};
     cr_assert_eq(here->host.start(here->host.context, &request, &here->ticket), LS_OK);
 }
 

@@ -1,5 +1,7 @@
 #include "lockstep/common/diagnosis/state_inspector.h"
 
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/diagnosis/rerun_local.h"
 #include "lockstep/tests/support/diagnosed_match.h"
 
 #include <criterion/criterion.h>
@@ -11,21 +13,23 @@ enum {
 
 static diagnosed_match match;
 static ls_state_inspector inspector;
+static ls_rerun_local *reruns;
 
 static void open(void)
 {
     ls_sim_config config = ls_sim_config_default(fault_simulation());
-    ls_text why = {{0}};
     diagnosed_match_open(&match, fault_simulation(), &config);
     cr_assert_eq(ls_state_inspector_init(&inspector, match.server.instance, match.server.window,
-                                         ls_allocator_heap(), &why),
-                 LS_OK, "%s", why.bytes);
+                                         ls_allocator_heap()),
+                 LS_OK);
+    cr_assert_eq(ls_rerun_local_create(ls_allocator_heap(), &reruns), LS_OK);
     diagnosed_match_run(&match, TICKS);
 }
 
 static void close(void)
 {
     ls_state_inspector_deinit(&inspector);
+    ls_rerun_local_destroy(reruns);
     diagnosed_match_close(&match);
 }
 
@@ -45,7 +49,7 @@ Test(state_inspector, holds_a_state_of_the_window_after_the_window_has_moved_on)
     diagnosed_match_run(&match, TICKS);
     cr_assert_null(ls_replay_window_state(match.server.window, TICKS - 10));
     cr_assert(ls_state_inspector_hold(&inspector, TICKS - 10));
-    cr_assert_eq(ls_sim_instance_hash(inspector.held), state_hash);
+    cr_assert_eq(ls_state_inspector_hash(&inspector), state_hash);
 }
 
 Test(state_inspector, does_not_hold_a_state_that_has_left_the_window)
@@ -59,16 +63,28 @@ Test(state_inspector, holds_a_state_that_a_rerun_has_led_to)
 {
     ls_tick gone = TICKS - 200;
     cr_assert_null(ls_replay_window_state(match.server.window, gone));
-    cr_assert_eq(ls_state_inspector_start_rerun(&inspector, gone - 1, gone), LS_OK);
-    cr_assert_not(ls_state_inspector_hold_rerun(&inspector), "it has not run yet");
-    while (!ls_rerun_advance(inspector.rerun, 64)) {
+    const ls_rerun_host *host = ls_rerun_local_host(reruns);
+    uint32_t ticket = 0;
+    cr_assert_eq(ls_state_inspector_start_rerun(&inspector, host, gone - 1, gone, &ticket), LS_OK);
+    const ls_rerun_outcome *outcome = NULL;
+    for (uint64_t now_ns = 1; !outcome; now_ns += LS_NS_PER_SECOND / 60) {
+        outcome = host->poll(host->context, ticket, now_ns);
     }
-    cr_assert(ls_state_inspector_hold_rerun(&inspector));
-    cr_assert_eq(ls_sim_instance_hash(inspector.held), recorded_hash(gone));
-    cr_assert_not(ls_state_inspector_hold(&inspector, gone), "no tick is known for that state");
+    cr_assert(ls_state_inspector_hold_rerun(&inspector, outcome));
+    cr_assert_eq(ls_state_inspector_hash(&inspector), recorded_hash(gone));
+    ls_rerun_outcome other = *outcome;
+    other.figures.live ^= 1;
+    cr_assert_not(ls_state_inspector_hold_rerun(&inspector, &other), "it is not what was recorded");
+    other.state = NULL;
+    cr_assert_not(ls_state_inspector_hold_rerun(&inspector, &other), "it was not reached");
+    host->release(host->context, ticket);
 }
 
 Test(state_inspector, cannot_run_again_what_the_window_never_had)
 {
-    cr_assert_eq(ls_state_inspector_start_rerun(&inspector, TICKS, TICKS + 1), LS_NOT_FOUND);
+    uint32_t ticket = 0;
+    cr_assert_eq(ls_state_inspector_start_rerun(&inspector, ls_rerun_local_host(reruns), TICKS,
+                                                TICKS + 1, &ticket),
+                 LS_NOT_FOUND);
+    cr_assert_eq(ticket, 0);
 }

@@ -215,6 +215,10 @@ static void create_session(virtual_client *client, const virtual_client_setup *s
     config.make_input = make_input;
     config.after_step = after_step;
     config.user = client;
+    client->reruns = virtual_match_make_reruns(client->run);
+    if (client->reruns && !config.rerun_host) {
+        config.rerun_host = ls_rerun_local_host(client->reruns);
+    }
     ls_packet_sink sink = {.send = send_packet, .disconnect = disconnect, .user = client};
     ls_status status =
         ls_session_create(&config, &sink, client->run->setup.allocator, &client->session, NULL);
@@ -257,6 +261,7 @@ virtual_client *virtual_match_add_client(virtual_match *run, const virtual_clien
 void virtual_client_destroy(virtual_client *client)
 {
     ls_session_destroy(client->session);
+    ls_rerun_local_destroy(client->reruns);
     ls_release(client->run->setup.storage, client);
 }
 

@@ -31,6 +31,17 @@ void virtual_match_observe(virtual_match *run, const virtual_observer *observer)
     run->observers[run->observer_count++] = *observer;
 }
 
+ls_rerun_local *virtual_match_make_reruns(const virtual_match *run)
+{
+    ls_rerun_local *reruns = NULL;
+    if (run->setup.runs_nothing_again) {
+        return NULL;
+    }
+    ls_status status = ls_rerun_local_create(run->setup.storage, &reruns);
+    LS_ASSERT(status == LS_OK);
+    return reruns;
+}
+
 static void create_network(virtual_match *run)
 {
     ls_status status = ls_memory_network_create(run->setup.seed, run->setup.storage, &run->network);
@@ -52,6 +63,7 @@ virtual_match *virtual_match_create(const virtual_setup *setup)
     LS_ASSERT(run->events != NULL);
     virtual_match_observe(run, &setup->observer);
     create_network(run);
+    run->reruns = virtual_match_make_reruns(run);
     virtual_server_create(run);
     for (uint32_t i = 0; i < setup->clients; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
@@ -68,6 +80,7 @@ void virtual_match_destroy(virtual_match *run)
         virtual_client_destroy(run->clients[i]);
     }
     virtual_server_destroy(run);
+    ls_rerun_local_destroy(run->reruns);
     ls_memory_network_destroy(run->network);
     ls_release(storage, run->events);
     ls_release(storage, run);

@@ -8,6 +8,7 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/diagnosis/rerun_local.h"
 #include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/protocol/transport/transport_memory.h"
 #include "lockstep/server/journal/recorder.h"
@@ -105,6 +106,7 @@ struct virtual_client {
     virtual_match *run;
     const ls_simulation *simulation;
     ls_session *session;
+    ls_rerun_local *reruns;
     ls_transport *transport;
     ls_peer_id
         server; /* the server's number on the transport; 0 before the client sends anything */
@@ -160,6 +162,8 @@ typedef struct virtual_setup {
     uint32_t block_ms; /* of the recorder; 0: its default */
     uint32_t snapshot_ms;
 
+    bool runs_nothing_again; /* no machine has a rerun host, but for those of the configs */
+
     virtual_observer observer; /* all zero: none */
 
     /* Receives what happens, in words; NULL: nothing is written. */
@@ -174,6 +178,7 @@ struct virtual_match {
     ls_memory_network *network;
     ls_transport *server_transport;
     ls_match *match;
+    ls_rerun_local *reruns; /* of the server */
     ls_rng rng;
     uint64_t now_ns;
     bool is_stopped; /* by an observer: the run goes no further */
@@ -205,6 +210,9 @@ virtual_client_setup virtual_client_setup_default(const virtual_match *run);
 
 virtual_match *virtual_match_create(const virtual_setup *setup);
 void virtual_match_destroy(virtual_match *run);
+
+/* A rerun host for one machine of the run; NULL when the setup wants none. */
+ls_rerun_local *virtual_match_make_reruns(const virtual_match *run);
 
 /* Adds an observer, which sees what happens from now on. */
 void virtual_match_observe(virtual_match *run, const virtual_observer *observer);

@@ -17,11 +17,15 @@ static const ls_simulation *simulation_of(const virtual_match *run)
                                     : simulation;
 }
 
-static void create_match(virtual_match *run, const ls_match_config *config)
+static void create_match(virtual_match *run, const ls_match_config *from)
 {
     ls_packet_sink sink = ls_transport_sink(run->server_transport);
     ls_text why = {{0}};
-    ls_status status = ls_match_create(config, &sink, run->setup.allocator, &run->match, &why);
+    ls_match_config config = *from;
+    if (run->reruns && !config.rerun_host) {
+        config.rerun_host = ls_rerun_local_host(run->reruns);
+    }
+    ls_status status = ls_match_create(&config, &sink, run->setup.allocator, &run->match, &why);
     if (status != LS_OK) {
         fprintf(stderr, "%s\n", why.bytes);
     }
