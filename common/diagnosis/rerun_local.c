@@ -18,7 +18,8 @@ typedef struct local_run {
     uint32_t ticket; /* 0: free */
     ls_rerun *rerun;
     const ls_schema *schema;
-    uint8_t *state; /* canonical: what it led to */
+    size_t state_bytes;
+    uint8_t *states; /* canonical: what it led to, then what was there behind the pass */
     bool is_done;
     ls_rerun_outcome outcome;
 } local_run;
@@ -63,9 +64,14 @@ static void end_run(local_run *run)
     run->outcome = (ls_rerun_outcome){.figures = *ls_rerun_figures_of(run->rerun),
                                       .passes = *ls_rerun_passes(run->rerun)};
     const void *reached = ls_rerun_state(run->rerun);
+    const void *behind_pass = ls_rerun_pass_state(run->rerun);
     if (reached) {
-        ls_schema_to_canonical(run->schema, reached, run->state);
-        run->outcome.state = run->state;
+        ls_schema_to_canonical(run->schema, reached, run->states);
+        run->outcome.state = run->states;
+    }
+    if (behind_pass) {
+        ls_schema_to_canonical(run->schema, behind_pass, run->states + run->state_bytes);
+        run->outcome.pass_state = run->states + run->state_bytes;
     }
 }
 
@@ -93,7 +99,7 @@ static void advance(ls_rerun_local *local, uint64_t now_ns)
 
 static void release_run(const ls_rerun_local *local, local_run *run)
 {
-    ls_release(local->allocator, run->state);
+    ls_release(local->allocator, run->states);
     ls_rerun_destroy(run->rerun);
     *run = (local_run){0};
 }
@@ -108,8 +114,9 @@ static ls_status create_run(ls_rerun_local *local, const ls_rerun_request *reque
         return status;
     }
     run->schema = ls_sim_instance_schema(instance);
-    run->state = ls_allocate(local->allocator, ls_sim_instance_state_bytes(instance));
-    return run->state ? LS_OK : LS_NO_MEMORY;
+    run->state_bytes = ls_sim_instance_state_bytes(instance);
+    run->states = ls_allocate_array(local->allocator, 2, run->state_bytes);
+    return run->states ? LS_OK : LS_NO_MEMORY;
 }
 
 static ls_status start(void *context, const ls_rerun_request *request, uint32_t *ticket)
@@ -125,6 +132,7 @@ static ls_status start(void *context, const ls_rerun_request *request, uint32_t 
         return status;
     }
     ls_rerun_start(run->rerun, request->stretch);
+    ls_rerun_keep_pass(run->rerun, request->pass);
     run->ticket = ++local->tickets;
     *ticket = run->ticket;
     return LS_OK;

@@ -74,6 +74,6 @@ ls_status ls_state_inspector_start_rerun(const ls_state_inspector *inspector,
         return status;
     }
     const ls_rerun_request request = {
-        .instance = inspector->instance, .stretch = &stretch, .pass = UINT32_MAX};
+        .instance = inspector->instance, .stretch = &stretch, .pass = LS_NO_PASS};
     return host->start(host->context, &request, ticket);
 }

@@ -4,6 +4,7 @@
 #include "lockstep/tests/support/diagnosed_match.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 enum {
     TICKS = 100,
@@ -32,15 +33,20 @@ static void close(void)
 
 TestSuite(rerun_local, .init = open, .fini = close);
 
-static uint32_t start(ls_tick tick)
+static uint32_t start_with_pass(ls_tick tick, uint32_t pass)
 {
     ls_replay_stretch stretch;
     uint32_t ticket = 0;
     cr_assert_eq(ls_replay_window_stretch(match.server.window, tick - 1, tick, &stretch), LS_OK);
-    const ls_rerun_request request = {match.server.instance, &stretch, UINT32_MAX};
+    const ls_rerun_request request = {match.server.instance, &stretch, pass};
     cr_assert_eq(host->start(host->context, &request, &ticket), LS_OK);
     cr_assert_neq(ticket, 0);
     return ticket;
+}
+
+static uint32_t start(ls_tick tick)
+{
+    return start_with_pass(tick, LS_NO_PASS);
 }
 
 static const ls_rerun_outcome *wait_for(uint32_t ticket)
@@ -70,8 +76,23 @@ Test(rerun_local, a_run_comes_to_what_was_recorded)
     cr_expect_eq(outcome->passes.pass_count, fault_simulation()->pass_count);
     cr_expect_arr_eq(outcome->state, ls_replay_window_state(match.server.window, 90),
                      ls_sim_instance_state_bytes(match.server.instance));
+    cr_expect_null(outcome->pass_state);
     cr_expect_eq(outcome->failure.bytes[0], 0);
     host->release(host->context, ticket);
+}
+
+Test(rerun_local, the_state_behind_a_pass_comes_with_it)
+{
+    uint32_t last = fault_simulation()->pass_count - 1;
+    size_t bytes = ls_sim_instance_state_bytes(match.server.instance);
+    uint32_t tickets[2] = {start_with_pass(90, 0), start_with_pass(90, last)};
+    const ls_rerun_outcome *end = wait_for(tickets[1]);
+    const ls_rerun_outcome *begin = wait_for(tickets[0]);
+    cr_expect_arr_eq(end->pass_state, end->state, bytes);
+    cr_assert_not_null(begin->pass_state);
+    cr_expect_neq(memcmp(begin->pass_state, begin->state, bytes), 0);
+    host->release(host->context, tickets[0]);
+    host->release(host->context, tickets[1]);
 }
 
 Test(rerun_local, six_hundred_steps_a_second_are_run)
@@ -118,7 +139,7 @@ Test(rerun_local, no_more_runs_are_taken_than_it_has_room_for)
     uint32_t count = 0;
     ls_replay_stretch stretch;
     cr_assert_eq(ls_replay_window_stretch(match.server.window, 89, 90, &stretch), LS_OK);
-    const ls_rerun_request request = {match.server.instance, &stretch, UINT32_MAX};
+    const ls_rerun_request request = {match.server.instance, &stretch, LS_NO_PASS};
     while (count < 1000 && host->start(host->context, &request, &tickets[count]) == LS_OK) {
         count++;
     }
