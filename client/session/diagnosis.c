@@ -218,7 +218,7 @@ static bool can_replay(ls_diagnosis *diagnosis, const ls_heal *heal, ls_tick set
            ls_state_inspector_hash(&diagnosis->inspector) == heal->state_hash;
 }
 
-/* What the simulation would have saved of the held state. */
+/* The held state as the simulation would have saved it. */
 static const uint8_t *saved_form(const ls_diagnosis *diagnosis)
 {
     const ls_state_inspector *inspector = &diagnosis->inspector;

@@ -16,7 +16,9 @@ LS_C_BEGIN
     X(BUILD, "build", "build, platform or content differs")                                        \
     X(ONE_OFF, "one-off", "one-off: memory or a race")                                             \
     X(OUTSIDE, "outside-state", "state outside the saved block")                                   \
-    X(UNSTABLE, "run-to-run", "uninitialised or shared memory")
+    X(UNSTABLE, "run-to-run", "uninitialised or shared memory")                                    \
+    X(SILENT, "no-answer", "the client did not answer")                                            \
+    X(CONTRADICTION, "contradiction", "the client contradicts itself")
 
 typedef enum ls_desync_class {
 #define LS_DESYNC_CLASS_ENUM(name, word, text) LS_DESYNC_CLASS_##name,

@@ -44,9 +44,10 @@ typedef enum phase {
 
 struct ls_hash_tree_diff {
     const ls_allocator *allocator;
-    const ls_state_tree *tree;
-    const void *state; /* borrowed from start on */
-    uint8_t *other;    /* [state_bytes] */
+    const ls_schema *schema;
+    const ls_state_tree *tree; /* borrowed from start on */
+    const void *state;         /* likewise */
+    uint8_t *other;            /* [state_bytes] */
     phase phase;
     ask *asks; /* [LS_HASH_TREE_DIFF_HASHES_MAX] */
     uint32_t ask_count;
@@ -65,14 +66,14 @@ static bool allocate_lists(ls_hash_tree_diff *diff)
 {
     const ls_allocator *allocator = diff->allocator;
     size_t count = LS_HASH_TREE_DIFF_HASHES_MAX;
-    diff->other = ls_allocate(allocator, ls_schema_state_bytes(ls_state_tree_schema(diff->tree)));
+    diff->other = ls_allocate(allocator, ls_schema_state_bytes(diff->schema));
     diff->asks = ls_allocate_array(allocator, count, sizeof *diff->asks);
     diff->found.nodes = ls_allocate_array(allocator, count, sizeof(other_node));
     diff->leaves.nodes = ls_allocate_array(allocator, count, sizeof(other_node));
     return diff->other && diff->asks && diff->found.nodes && diff->leaves.nodes;
 }
 
-ls_status ls_hash_tree_diff_create(const ls_state_tree *tree, const ls_allocator *allocator,
+ls_status ls_hash_tree_diff_create(const ls_schema *schema, const ls_allocator *allocator,
                                    ls_hash_tree_diff **out)
 {
     ls_hash_tree_diff *diff = ls_allocate(allocator, sizeof *diff);
@@ -80,7 +81,7 @@ ls_status ls_hash_tree_diff_create(const ls_state_tree *tree, const ls_allocator
         return LS_NO_MEMORY;
     }
     diff->allocator = allocator;
-    diff->tree = tree;
+    diff->schema = schema;
     diff->phase = PHASE_DONE;
     if (!allocate_lists(diff)) {
         ls_hash_tree_diff_destroy(diff);
@@ -88,6 +89,12 @@ ls_status ls_hash_tree_diff_create(const ls_state_tree *tree, const ls_allocator
     }
     *out = diff;
     return LS_OK;
+}
+
+size_t ls_hash_tree_diff_memory(const ls_schema *schema)
+{
+    size_t entries = LS_HASH_TREE_DIFF_HASHES_MAX * (sizeof(ask) + 2 * sizeof(other_node));
+    return sizeof(ls_hash_tree_diff) + ls_schema_state_bytes(schema) + entries;
 }
 
 void ls_hash_tree_diff_destroy(ls_hash_tree_diff *diff)
@@ -118,11 +125,11 @@ static void add_ask(ls_hash_tree_diff *diff, ls_tree_range range, uint64_t hash)
     diff->asks[diff->ask_count++] = (ask){range, hash, true};
 }
 
-void ls_hash_tree_diff_start(ls_hash_tree_diff *diff, const void *state)
+void ls_hash_tree_diff_start(ls_hash_tree_diff *diff, const ls_state_tree *tree, const void *state)
 {
-    const ls_schema *schema = ls_state_tree_schema(diff->tree);
+    diff->tree = tree;
     diff->state = state;
-    memcpy(diff->other, state, ls_schema_state_bytes(schema));
+    memcpy(diff->other, state, ls_schema_state_bytes(diff->schema));
     diff->found.count = 0;
     diff->leaves.count = 0;
     diff->ask_count = 0;
@@ -378,7 +385,7 @@ bool ls_hash_tree_diff_is_done(const ls_hash_tree_diff *diff)
 
 void ls_hash_tree_diff_result(const ls_hash_tree_diff *diff, ls_state_difference *out)
 {
-    const ls_schema *schema = ls_state_tree_schema(diff->tree);
+    const ls_schema *schema = diff->schema;
     ls_state_difference_find(schema, diff->state, diff->other, out);
     uint32_t fields = 0;
     for (uint32_t i = 0; i < ls_schema_field_count(schema); i++) {

@@ -31,14 +31,15 @@ typedef struct ls_diff_figures {
     uint64_t unfounded; /* nodes said to differ under which nothing does: the answers contradict */
 } ls_diff_figures;
 
-/* Borrows the tree; holds a copy of a state. NO_MEMORY. */
-ls_status ls_hash_tree_diff_create(const ls_state_tree *tree, const ls_allocator *allocator,
+/* Borrows the schema; holds a copy of a state. NO_MEMORY. */
+ls_status ls_hash_tree_diff_create(const ls_schema *schema, const ls_allocator *allocator,
                                    ls_hash_tree_diff **out);
+size_t ls_hash_tree_diff_memory(const ls_schema *schema); /* bytes that one takes */
 void ls_hash_tree_diff_destroy(ls_hash_tree_diff *diff);
 
-/* Begins with the state that the tree has hashed; both stay as they are until the end. Forgets
- * what was found before. */
-void ls_hash_tree_diff_start(ls_hash_tree_diff *diff, const void *state);
+/* Begins with a state and a tree of the schema that has hashed it; both are borrowed and stay as
+ * they are until the end. Forgets what was found before. */
+void ls_hash_tree_diff_start(ls_hash_tree_diff *diff, const ls_state_tree *tree, const void *state);
 
 /* The next query to send, or false: nothing to ask before more answers have come, or the end. */
 bool ls_hash_tree_diff_next_query(ls_hash_tree_diff *diff, ls_tree_query *out);

@@ -13,7 +13,7 @@ LS_C_BEGIN
 
 typedef struct ls_state_inspector {
     const ls_allocator *allocator;
-    const ls_sim_instance *instance; /* the match's own: who says what a state is */
+    const ls_sim_instance *instance; /* the match's own, which knows the schema */
     const ls_replay_window *window;  /* of the match's owner, who records every settled tick */
     uint8_t *state;      /* as this machine lays it out; may be changed, which the tree follows */
     ls_state_tree *tree; /* of the state */

@@ -1,153 +1,330 @@
 #include "lockstep/server/match/investigation.h"
 
+#include "lockstep/common/base/clock.h"
+
 #include <string.h>
+
+#define STALLED_NS (250 * LS_NS_PER_MS)
 
 /* ---- life ---- */
 
-static ls_status create_parts(ls_investigation *investigation, const ls_sim_instance *instance,
-                              const ls_replay_window *window)
+ls_status ls_investigations_create(const ls_sim_instance *instance, const ls_replay_window *window,
+                                   const ls_rerun_host *host, const ls_allocator *allocator,
+                                   ls_investigations **out)
 {
-    const ls_allocator *allocator = investigation->allocator;
-    uint32_t players = ls_sim_instance_config(instance)->players;
-    ls_status status =
-        ls_state_inspector_init(&investigation->inspector, instance, window, allocator);
-    if (status == LS_OK) {
-        status = ls_hash_tree_diff_create(investigation->inspector.tree, allocator,
-                                          &investigation->diff);
-    }
-    investigation->evidence =
-        ls_allocate_array(allocator, players, sizeof *investigation->evidence);
-    investigation->findings =
-        ls_allocate_array(allocator, players, sizeof *investigation->findings);
-    bool is_whole = investigation->evidence && investigation->findings;
-    return status == LS_OK && !is_whole ? LS_NO_MEMORY : status;
-}
-
-ls_status ls_investigation_create(const ls_sim_instance *instance, const ls_replay_window *window,
-                                  const ls_rerun_host *host, const ls_allocator *allocator,
-                                  ls_investigation **out)
-{
-    ls_investigation *investigation = ls_allocate(allocator, sizeof *investigation);
-    if (!investigation) {
+    ls_investigations *all = ls_allocate(allocator, sizeof *all);
+    if (!all) {
         return LS_NO_MEMORY;
     }
-    investigation->allocator = allocator;
-    investigation->host = host;
-    ls_status status = create_parts(investigation, instance, window);
+    all->allocator = allocator;
+    all->instance = instance;
+    all->window = window;
+    all->count = ls_sim_instance_config(instance)->players;
+    all->slots = ls_allocate_array(allocator, all->count, sizeof *all->slots);
+    ls_status status =
+        all->slots ? ls_diff_pool_init(&all->pool, instance, window, allocator) : LS_NO_MEMORY;
     if (status != LS_OK) {
-        ls_investigation_destroy(investigation);
+        ls_investigations_destroy(all);
         return status;
     }
-    *out = investigation;
+    all->reruns = (ls_rerun_share){.host = host, .inspector = &all->pool.held[0].inspector};
+    *out = all;
     return LS_OK;
 }
 
-static void release_rerun(ls_investigation *investigation)
+void ls_investigations_destroy(ls_investigations *all)
 {
-    if (investigation->ticket != 0) {
-        investigation->host->release(investigation->host->context, investigation->ticket);
-    }
-    investigation->ticket = 0;
-    investigation->outcome = NULL;
-}
-
-void ls_investigation_destroy(ls_investigation *investigation)
-{
-    if (!investigation) {
+    if (!all) {
         return;
     }
-    release_rerun(investigation);
-    ls_release(investigation->allocator, investigation->findings);
-    ls_release(investigation->allocator, investigation->evidence);
-    ls_hash_tree_diff_destroy(investigation->diff);
-    ls_state_inspector_deinit(&investigation->inspector);
-    ls_release(investigation->allocator, investigation);
-}
-
-/* ---- what differs ---- */
-
-/* The server's state is held, if it can be had. */
-static bool begin_diff(ls_investigation *investigation, bool is_held)
-{
-    if (is_held) {
-        ls_hash_tree_diff_start(investigation->diff, investigation->inspector.state);
+    for (uint32_t slot = 0; all->slots && slot < all->count; slot++) {
+        ls_investigation_end(all, slot);
     }
-    investigation->is_comparing = is_held;
-    return is_held;
+    ls_diff_pool_deinit(&all->pool);
+    ls_release(all->allocator, all->slots);
+    ls_release(all->allocator, all);
 }
 
-bool ls_investigation_compare(ls_investigation *investigation, ls_tick tick, uint64_t now_ns)
+/* ---- places ---- */
+
+static const ls_rerun_outcome *outcome_of(const ls_investigation *investigation)
 {
+    return investigation->rerun ? investigation->rerun->outcome : NULL;
+}
+
+static void leave_place(ls_investigation *investigation)
+{
+    if (investigation->place) {
+        ls_diff_pool_release(investigation->place);
+    }
+    investigation->place = NULL;
+    investigation->outdated = investigation->unanswered;
+}
+
+static void queue(ls_investigations *all, ls_investigation *investigation, ls_tick tick)
+{
+    leave_place(investigation);
     investigation->tick = tick;
+    investigation->comparison = LS_COMPARISON_WAITING;
+    investigation->queued = ++all->turns;
+}
+
+/* A comparison whose client answers nothing gives its place away, and begins anew later. */
+static bool make_room(ls_investigations *all, uint64_t now_ns)
+{
+    for (uint32_t slot = 0; slot < all->count; slot++) {
+        ls_investigation *other = &all->slots[slot];
+        uint64_t limit_ns = LS_MAX(STALLED_NS, 2 * other->rtt_ns);
+        bool is_reported = other->phase == LS_INVESTIGATION_REPORTED;
+        if (!other->place || is_reported || now_ns - other->progress_ns < limit_ns) {
+            continue;
+        }
+        if (other->comparison == LS_COMPARISON_ASKING) {
+            queue(all, other, other->tick);
+        } else {
+            leave_place(other); /* what it found is in the finding */
+        }
+        return true;
+    }
+    return false;
+}
+
+/* False: it goes on waiting, and so do those behind it. */
+static bool give_place(ls_investigations *all, ls_investigation *investigation, uint64_t now_ns)
+{
+    const ls_rerun_outcome *outcome = outcome_of(investigation);
+    ls_status status =
+        ls_diff_pool_take(&all->pool, investigation->tick, outcome, &investigation->place);
+    if (status == LS_FULL && make_room(all, now_ns)) {
+        status = ls_diff_pool_take(&all->pool, investigation->tick, outcome, &investigation->place);
+    }
+    if (status == LS_OK) {
+        investigation->comparison = LS_COMPARISON_ASKING;
+        investigation->progress_ns = now_ns;
+        return true;
+    }
+    bool may_come =
+        investigation->phase == LS_INVESTIGATION_LOOKING && investigation->rerun && !outcome;
+    if (status == LS_NOT_FOUND && !may_come) {
+        investigation->comparison = LS_COMPARISON_ENDED;
+    } else if (status == LS_NOT_FOUND) {
+        investigation->queued = ++all->turns;
+    }
+    return status != LS_FULL;
+}
+
+/* The one that has waited longest; NULL: none waits. */
+static ls_investigation *next_waiting(ls_investigations *all, uint64_t after)
+{
+    ls_investigation *next = NULL;
+    for (uint32_t slot = 0; slot < all->count; slot++) {
+        ls_investigation *other = &all->slots[slot];
+        bool is_waiting = other->comparison == LS_COMPARISON_WAITING &&
+                          (other->phase == LS_INVESTIGATION_LOOKING ||
+                           other->phase == LS_INVESTIGATION_COMPARING);
+        if (is_waiting && other->queued <= after && (!next || other->queued < next->queued)) {
+            next = other;
+        }
+    }
+    return next;
+}
+
+static void give_places(ls_investigations *all, uint64_t now_ns)
+{
+    uint64_t newest = all->turns; /* each is looked at once */
+    ls_investigation *next = NULL;
+    while ((next = next_waiting(all, newest)) && give_place(all, next, now_ns)) {
+    }
+}
+
+void ls_investigations_advance(ls_investigations *all, uint64_t now_ns)
+{
+    ls_rerun_share_poll(&all->reruns, now_ns);
+    give_places(all, now_ns);
+}
+
+/* ---- one slot's case ---- */
+
+void ls_investigation_end(ls_investigations *all, uint32_t slot)
+{
+    ls_investigation *investigation = &all->slots[slot];
+    leave_place(investigation);
+    if (investigation->rerun) {
+        ls_rerun_share_release(&all->reruns, investigation->rerun);
+    }
+    investigation->rerun = NULL;
+    investigation->phase = LS_INVESTIGATION_IDLE;
+}
+
+void ls_investigation_start(ls_investigations *all, uint32_t slot, ls_tick agreed, ls_tick tick,
+                            uint64_t client_hash, uint64_t now_ns)
+{
+    ls_investigation *investigation = &all->slots[slot];
+    ls_investigation_end(all, slot);
+    ls_desync_finding *finding = &investigation->finding;
+    *finding = (ls_desync_finding){.tick = tick,
+                                   .times = finding->times + 1,
+                                   .healed = finding->healed,
+                                   .is_lower_bound = true};
+    investigation->phase = LS_INVESTIGATION_LOOKING;
+    investigation->bad_tick = tick;
+    investigation->client_hash = client_hash;
     investigation->since_ns = now_ns;
-    investigation->is_compared = false;
-    return begin_diff(investigation, ls_state_inspector_hold(&investigation->inspector, tick));
+    investigation->progress_ns = now_ns;
+    investigation->has_answered = false;
+    investigation->is_overdue = false;
+    investigation->evidence = (ls_investigation_evidence){0};
+    investigation->figures = (ls_rerun_figures){0};
+    investigation->rerun = ls_rerun_share_take(&all->reruns, agreed, tick);
+    queue(all, investigation, tick);
+    give_places(all, now_ns);
 }
 
-bool ls_investigation_take_answer(ls_investigation *investigation, const ls_wire_answer *answer)
+const ls_desync_finding *ls_investigation_note_withheld(ls_investigation *investigation,
+                                                        ls_tick tick)
 {
-    ls_status status = ls_hash_tree_diff_answer(investigation->diff, &answer->asked.query,
-                                                answer->bytes, answer->size);
-    bool is_held = answer->size > 0;
-    investigation->is_compared = status != LS_OK || ls_hash_tree_diff_is_done(investigation->diff);
-    return status == LS_OK || !is_held;
+    ls_desync_finding *finding = &investigation->finding;
+    *finding = (ls_desync_finding){
+        .tick = tick,
+        .times = finding->times + 1,
+        .healed = finding->healed,
+        .is_lower_bound = true,
+        .verdict = {.kind = LS_DESYNC_CLASS_SILENT, .culprit = LS_DESYNC_CULPRIT_CLIENT}};
+    ls_text_set(&finding->verdict.why,
+                "%s: it withheld the root of the state from which on it differs",
+                ls_desync_class_text(finding->verdict.kind));
+    return finding;
 }
 
-bool ls_investigation_can_heal(const ls_investigation *investigation)
+void ls_investigation_compare(ls_investigations *all, uint32_t slot, ls_tick tick, uint64_t now_ns)
 {
-    ls_state_difference difference;
-    if (!ls_hash_tree_diff_is_done(investigation->diff)) {
+    ls_investigation *investigation = &all->slots[slot];
+    ls_investigation_end(all, slot);
+    investigation->phase = LS_INVESTIGATION_COMPARING;
+    investigation->since_ns = now_ns;
+    investigation->progress_ns = now_ns;
+    queue(all, investigation, tick);
+    give_places(all, now_ns);
+}
+
+void ls_investigation_forget_client(ls_investigation *investigation)
+{
+    investigation->unanswered = 0;
+    investigation->outdated = 0;
+}
+
+bool ls_investigation_next_query(ls_investigation *investigation, ls_wire_query *out)
+{
+    if (investigation->comparison != LS_COMPARISON_ASKING || !investigation->place ||
+        !ls_hash_tree_diff_next_query(investigation->place->diff, &out->query)) {
         return false;
     }
-    ls_hash_tree_diff_result(investigation->diff, &difference);
-    return !difference.is_lower_bound;
+    out->tick = investigation->tick;
+    investigation->unanswered++;
+    return true;
 }
 
-/* ---- the investigation of one desync ---- */
+/* ---- answers ---- */
 
-void ls_investigation_start(ls_investigation *investigation, uint32_t slot, ls_tick agreed,
-                            ls_tick tick, uint64_t now_ns)
+static void note_progress(ls_investigation *investigation, uint64_t now_ns)
 {
-    investigation->phase = LS_INVESTIGATION_LOOKING;
-    investigation->slot = slot;
-    investigation->bad_tick = tick;
-    investigation->ran_ns = now_ns;
-    release_rerun(investigation);
-    ls_status status = LS_UNSUPPORTED;
-    if (investigation->host) {
-        status = ls_state_inspector_start_rerun(&investigation->inspector, investigation->host,
-                                                agreed, tick, &investigation->ticket);
+    investigation->has_answered = true;
+    investigation->progress_ns = now_ns;
+}
+
+/* Whether the state that the client has shown is the one whose hash it told: only where all of it
+ * is known. */
+static bool is_contradicted(const ls_investigation *investigation)
+{
+    const ls_hash_tree_diff *diff = investigation->place->diff;
+    ls_diff_figures figures = ls_hash_tree_diff_figures(diff);
+    if (figures.unfounded > 0) {
+        return true;
     }
-    investigation->is_run = status != LS_OK;
-    bool is_held = ls_investigation_compare(investigation, tick, now_ns);
-    investigation->is_compared = !is_held && investigation->is_run;
+    const ls_state_inspector *inspector = &investigation->place->held->inspector;
+    return figures.left_out == 0 &&
+           ls_state_hash(inspector->hasher, ls_hash_tree_diff_other_state(diff)) !=
+               investigation->client_hash;
 }
 
-void ls_investigation_run(ls_investigation *investigation, uint64_t now_ns)
+static void add_places(const ls_investigation *investigation, ls_desync_finding *finding)
 {
-    if (investigation->is_run) {
+    ls_state_difference difference;
+    const ls_hash_tree_diff *diff = investigation->place->diff;
+    ls_hash_tree_diff_result(diff, &difference);
+    finding->elements = difference.elements;
+    finding->fields = difference.fields;
+    finding->is_lower_bound = difference.is_lower_bound || !ls_hash_tree_diff_is_done(diff);
+    finding->place_count = difference.place_count;
+    const void *server_state = investigation->place->held->inspector.state;
+    const void *client_state = ls_hash_tree_diff_other_state(diff);
+    for (uint32_t i = 0; i < difference.place_count; i++) {
+        finding->place_fields[i] = difference.places[i].field;
+        finding->places[i] =
+            ls_state_difference_text(&difference.places[i], server_state, client_state);
+    }
+}
+
+static void end_comparison(ls_investigation *investigation, ls_comparison how)
+{
+    bool is_done = ls_hash_tree_diff_is_done(investigation->place->diff);
+    investigation->comparison = how;
+    if (investigation->phase != LS_INVESTIGATION_LOOKING) {
         return;
     }
-    const ls_rerun_host *host = investigation->host;
-    investigation->outcome = host->poll(host->context, investigation->ticket, now_ns);
-    investigation->is_run = investigation->outcome != NULL;
-    if (investigation->is_run && !investigation->is_comparing && !investigation->is_compared) {
-        /* The state has left the window, but the ticks that led to it were run again. */
-        bool is_held =
-            ls_state_inspector_hold_rerun(&investigation->inspector, investigation->outcome);
-        investigation->is_compared = !begin_diff(investigation, is_held);
+    add_places(investigation, &investigation->finding);
+    if (how == LS_COMPARISON_ENDED && is_done && is_contradicted(investigation)) {
+        investigation->comparison = LS_COMPARISON_CONTRADICTED;
     }
 }
 
-ls_status ls_investigation_take_evidence(ls_investigation *investigation, uint32_t slot,
-                                         const ls_wire_evidence *evidence)
+ls_status ls_investigation_take_answer(ls_investigations *all, uint32_t slot,
+                                       const ls_wire_answer *answer, uint64_t now_ns)
 {
-    ls_investigation_evidence *kept = &investigation->evidence[slot];
+    ls_investigation *investigation = &all->slots[slot];
+    if (investigation->unanswered == 0) {
+        return LS_STALE;
+    }
+    investigation->unanswered--;
+    note_progress(investigation, now_ns);
+    if (investigation->outdated > 0) {
+        investigation->outdated--;
+        return LS_OK; /* it was asked for, before the comparison began anew */
+    }
+    bool is_open = investigation->phase == LS_INVESTIGATION_LOOKING ||
+                   investigation->phase == LS_INVESTIGATION_COMPARING;
+    if (!is_open || investigation->comparison != LS_COMPARISON_ASKING ||
+        answer->asked.tick != investigation->tick) {
+        return LS_STALE;
+    }
+    ls_hash_tree_diff *diff = investigation->place->diff;
+    ls_status status =
+        ls_hash_tree_diff_answer(diff, &answer->asked.query, answer->bytes, answer->size);
+    bool is_held = answer->size > 0;
+    if (status != LS_OK) {
+        end_comparison(investigation, is_held ? LS_COMPARISON_CONTRADICTED : LS_COMPARISON_ENDED);
+        return is_held ? LS_MALFORMED : LS_OK;
+    }
+    if (ls_hash_tree_diff_is_done(diff)) {
+        end_comparison(investigation, LS_COMPARISON_ENDED);
+    }
+    return LS_OK;
+}
+
+ls_status ls_investigation_take_evidence(ls_investigation *investigation,
+                                         const ls_wire_evidence *evidence, uint64_t now_ns)
+{
+    ls_investigation_evidence *kept = &investigation->evidence;
+    if (investigation->phase != LS_INVESTIGATION_LOOKING || kept->has_figures ||
+        evidence->tick != investigation->bad_tick) {
+        return LS_STALE;
+    }
     ls_rerun_figures figures;
     ls_status status = ls_rerun_figures_read(evidence->figures, sizeof evidence->figures, &figures);
     if (status != LS_OK) {
         return status;
     }
+    note_progress(investigation, now_ns);
     kept->figures = figures;
     kept->passes = (ls_pass_trace){
         .tick = evidence->tick - 1, .pass_count = evidence->pass_count, .before = evidence->before};
@@ -156,51 +333,47 @@ ls_status ls_investigation_take_evidence(ls_investigation *investigation, uint32
     return LS_OK;
 }
 
-void ls_investigation_take_fingerprint(ls_investigation *investigation, uint32_t slot,
-                                       const ls_wire_fingerprint *print)
+ls_status ls_investigation_take_fingerprint(ls_investigation *investigation,
+                                            const ls_wire_fingerprint *print, uint64_t now_ns)
 {
-    ls_investigation_evidence *kept = &investigation->evidence[slot];
+    ls_investigation_evidence *kept = &investigation->evidence;
+    if (investigation->phase != LS_INVESTIGATION_LOOKING) {
+        return LS_STALE;
+    }
+    note_progress(investigation, now_ns);
     ls_build_fingerprint_read(print->bytes, print->size, &kept->print);
     kept->has_fingerprint = true;
+    return LS_OK;
 }
 
 bool ls_investigation_is_done(const ls_investigation *investigation)
 {
-    const ls_investigation_evidence *evidence = &investigation->evidence[investigation->slot];
-    return investigation->is_compared && investigation->is_run && evidence->has_figures &&
-           evidence->has_fingerprint;
+    bool is_compared = investigation->comparison == LS_COMPARISON_ENDED ||
+                       investigation->comparison == LS_COMPARISON_CONTRADICTED;
+    bool is_run = !investigation->rerun || investigation->rerun->outcome;
+    return is_compared && is_run && investigation->evidence.has_figures &&
+           investigation->evidence.has_fingerprint;
+}
+
+bool ls_investigation_can_heal(const ls_investigation *investigation)
+{
+    ls_state_difference difference;
+    if (!investigation->place || !ls_hash_tree_diff_is_done(investigation->place->diff)) {
+        return false;
+    }
+    ls_hash_tree_diff_result(investigation->place->diff, &difference);
+    return !difference.is_lower_bound;
 }
 
 /* ---- the finding ---- */
 
-static void add_places(const ls_investigation *investigation, ls_desync_finding *finding)
-{
-    ls_state_difference difference;
-    ls_hash_tree_diff_result(investigation->diff, &difference);
-    bool is_whole = ls_hash_tree_diff_is_done(investigation->diff);
-    finding->elements = difference.elements;
-    finding->fields = difference.fields;
-    finding->is_lower_bound = difference.is_lower_bound || !is_whole;
-    finding->place_count = difference.place_count;
-    const void *server_state = investigation->inspector.state;
-    const void *client_state = ls_hash_tree_diff_other_state(investigation->diff);
-    for (uint32_t i = 0; i < difference.place_count; i++) {
-        finding->place_fields[i] = difference.places[i].field;
-        finding->places[i] =
-            ls_state_difference_text(&difference.places[i], server_state, client_state);
-    }
-}
-
-static void add_pass(const ls_investigation *investigation, ls_desync_finding *finding)
+static void add_pass(const ls_investigations *all, const ls_investigation *investigation,
+                     ls_desync_finding *finding)
 {
     uint32_t pass = 0;
-    if (!investigation->outcome) {
-        return;
-    }
-    finding->differing_pass =
-        ls_pass_trace_compare(&investigation->outcome->passes,
-                              &investigation->evidence[investigation->slot].passes, &pass);
-    const ls_simulation *simulation = ls_sim_instance_simulation(investigation->inspector.instance);
+    finding->differing_pass = ls_pass_trace_compare(&outcome_of(investigation)->passes,
+                                                    &investigation->evidence.passes, &pass);
+    const ls_simulation *simulation = ls_sim_instance_simulation(all->instance);
     if (finding->differing_pass == LS_PASS_AT && pass < simulation->pass_count) {
         finding->pass = simulation->passes[pass].name;
     }
@@ -214,44 +387,86 @@ static ls_rerun_figures with_hash(const ls_rerun_figures *figures, uint64_t stat
     return whole;
 }
 
-/* Says why the server's re-run ended early, if it did. */
-static void add_failure(const ls_investigation *investigation, ls_text *why)
+/* The verdict about the client's conduct; no `why`: the figures of both sides decide. */
+static void judge_conduct(const ls_investigations *all, const ls_investigation *investigation,
+                          ls_desync_verdict *verdict)
 {
-    if (investigation->outcome && investigation->outcome->failure.bytes[0]) {
-        ls_text_add(why, "; the re-run here %s", investigation->outcome->failure.bytes);
+    const ls_investigation_evidence *kept = &investigation->evidence;
+    bool is_other_live = kept->has_figures && (kept->figures.known & LS_RERUN_LIVE) &&
+                         kept->figures.live != investigation->client_hash;
+    *verdict = (ls_desync_verdict){.culprit = LS_DESYNC_CULPRIT_CLIENT};
+    if (!investigation->has_answered && investigation->is_overdue) {
+        verdict->kind = LS_DESYNC_CLASS_SILENT;
+        ls_text_set(&verdict->why, "%s: nothing came of what it was asked about its state",
+                    ls_desync_class_text(verdict->kind));
+    } else if (investigation->comparison == LS_COMPARISON_CONTRADICTED || is_other_live) {
+        verdict->kind = LS_DESYNC_CLASS_CONTRADICTION;
+        ls_text_set(&verdict->why, "%s: the root it told contradicts the state that it shows",
+                    ls_desync_class_text(verdict->kind));
+    } else if (!all->reruns.host) {
+        verdict->culprit = LS_DESYNC_CULPRIT_UNKNOWN;
+        ls_text_set(&verdict->why, "%s: no re-runs are possible here",
+                    ls_desync_class_text(verdict->kind));
     }
 }
 
-ls_desync_finding *ls_investigation_conclude(ls_investigation *investigation, uint64_t server_hash,
-                                             uint64_t client_hash,
-                                             const ls_build_fingerprint *own_fingerprint)
+static void judge(const ls_investigations *all, const ls_investigation *investigation,
+                  const ls_build_fingerprint *own_fingerprint, ls_desync_verdict *verdict)
 {
-    ls_desync_finding *finding = &investigation->findings[investigation->slot];
-    ls_investigation_evidence *kept = &investigation->evidence[investigation->slot];
-    uint32_t times = finding->times + 1;
-    uint32_t healed = finding->healed;
-    *finding =
-        (ls_desync_finding){.tick = investigation->bad_tick, .times = times, .healed = healed};
-    if (investigation->is_comparing) {
-        add_places(investigation, finding);
-    }
-    investigation->figures = (ls_rerun_figures){0};
-    if (investigation->outcome) {
-        investigation->figures = with_hash(&investigation->outcome->figures, server_hash);
+    const ls_investigation_evidence *kept = &investigation->evidence;
+    const ls_rerun_outcome *outcome = outcome_of(investigation);
+    judge_conduct(all, investigation, verdict);
+    if (verdict->why.bytes[0]) {
+        return;
     }
     ls_desync_evidence server = {.figures = investigation->figures, .print = own_fingerprint};
-    ls_desync_evidence client = {.print = kept->has_fingerprint ? &kept->print : NULL};
+    ls_desync_evidence client = {.figures = kept->figures,
+                                 .print = kept->has_fingerprint ? &kept->print : NULL};
+    ls_desync_classify(&server, &client, verdict);
+    if (outcome && outcome->failure.bytes[0]) {
+        ls_text_add(&verdict->why, "; the re-run here %s", outcome->failure.bytes);
+    }
+}
+
+ls_desync_finding *ls_investigation_conclude(ls_investigations *all, uint32_t slot,
+                                             uint64_t server_hash,
+                                             const ls_build_fingerprint *own_fingerprint)
+{
+    ls_investigation *investigation = &all->slots[slot];
+    ls_investigation_evidence *kept = &investigation->evidence;
+    ls_desync_finding *finding = &investigation->finding;
+    const ls_rerun_outcome *outcome = outcome_of(investigation);
+    if (investigation->place) {
+        add_places(investigation, finding);
+    }
+    if (outcome) {
+        investigation->figures = with_hash(&outcome->figures, server_hash);
+    }
     if (kept->has_figures) {
-        kept->figures = with_hash(&kept->figures, client_hash);
-        client.figures = kept->figures;
-        add_pass(investigation, finding);
+        kept->figures = with_hash(&kept->figures, investigation->client_hash);
     }
-    if (investigation->host) {
-        ls_desync_classify(&server, &client, &finding->verdict);
-        add_failure(investigation, &finding->verdict.why);
-    } else {
-        ls_text_set(&finding->verdict.why, "%s: no re-runs are possible here",
-                    ls_desync_class_text(finding->verdict.kind));
+    if (outcome && kept->has_figures) {
+        add_pass(all, investigation, finding);
     }
+    judge(all, investigation, own_fingerprint, &finding->verdict);
     return finding;
+}
+
+void ls_investigation_evidence_of(const ls_investigations *all, uint32_t slot,
+                                  ls_desync_evidence_set *out)
+{
+    const ls_investigation *investigation = &all->slots[slot];
+    const ls_investigation_evidence *kept = &investigation->evidence;
+    const ls_rerun_outcome *outcome = outcome_of(investigation);
+    const ls_diff_place *place = investigation->place;
+    *out = (ls_desync_evidence_set){
+        .window = all->window,
+        .client_hash = investigation->client_hash,
+        .server_figures = &investigation->figures,
+        .server_passes = outcome ? &outcome->passes : NULL,
+        .client_figures = kept->has_figures ? &kept->figures : NULL,
+        .client_passes = kept->has_figures ? &kept->passes : NULL,
+        .client_fingerprint = kept->has_fingerprint ? &kept->print : NULL,
+        .server_state = place ? place->held->inspector.state : NULL,
+        .client_state = place ? ls_hash_tree_diff_other_state(place->diff) : NULL};
 }

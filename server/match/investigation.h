@@ -1,14 +1,14 @@
-/* Investigation: finds the cause of a desync on the server's side: for one slot at a time the
- * hash-tree diff to what differs, and the re-run out of the window of the match's newest ticks.
- * Keeps what each client sent as evidence. Sends nothing and decides nothing; allocates at create
- * only. Called by desync_service. */
+/* Investigation: finds the causes of desyncs on the server's side, of all slots at once: for each
+ * the hash-tree diff down to what differs, the re-run that it may share, and what its client sent
+ * as evidence. Sends nothing and decides nothing; allocates at create only. Called by
+ * desync_service. */
 #ifndef LOCKSTEP_SERVER_MATCH_INVESTIGATION_H
 #define LOCKSTEP_SERVER_MATCH_INVESTIGATION_H
 
-#include "lockstep/common/diagnosis/hash_tree_diff.h"
-#include "lockstep/common/diagnosis/state_inspector.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/match/desync_finding.h"
+#include "lockstep/server/match/diff_pool.h"
+#include "lockstep/server/match/rerun_share.h"
 
 typedef enum ls_investigation_phase {
     LS_INVESTIGATION_IDLE,
@@ -23,71 +23,109 @@ typedef enum ls_investigation_phase {
 typedef struct ls_investigation_evidence {
     bool has_figures;
     bool has_fingerprint;
-    ls_tick tick; /* asked for; 0: nothing is */
     ls_rerun_figures figures;
     ls_pass_trace passes;
     ls_build_fingerprint print;
 } ls_investigation_evidence;
 
+/* How far the comparison of a client's state with the server's has come. */
+typedef enum ls_comparison {
+    LS_COMPARISON_WAITING, /* for a place, or for the re-run that leads to the server's state */
+    LS_COMPARISON_ASKING,
+    LS_COMPARISON_ENDED,        /* as far as it can be known, it is */
+    LS_COMPARISON_CONTRADICTED, /* what the client shows contradicts itself, or what it told */
+} ls_comparison;
+
+/* One slot's case. */
 typedef struct ls_investigation {
-    const ls_allocator *allocator;
-    const ls_rerun_host *host;    /* NULL: no ticks can be run again */
-    ls_state_inspector inspector; /* holds the server's state that is compared */
-    ls_hash_tree_diff *diff;
-
     ls_investigation_phase phase;
-    uint32_t slot;
     ls_tick bad_tick;
-    ls_tick tick; /* of the state that is compared: the bad one, or the one to heal */
-    uint64_t since_ns;
-    uint64_t ran_ns;                 /* when the re-run was last asked after */
-    uint32_t ticket;                 /* of the re-run; 0: none was started */
-    const ls_rerun_outcome *outcome; /* of it; NULL: not known yet */
-    bool is_comparing;
-    bool is_compared;         /* and the hash-tree diff is through, or there is no more to learn */
-    bool is_run;              /* the re-run has ended, or there is none */
+    uint64_t client_hash; /* of the bad state, as the client told it */
+    ls_tick tick;         /* of the state that is compared: the bad one, or the one to heal */
+    uint64_t since_ns;    /* when the phase began; of a looking one, when the client was asked */
+    uint64_t progress_ns; /* when the client last answered something */
+    uint64_t rtt_ns;      /* the caller's word */
+    bool has_answered;    /* anything since it was asked */
+    bool is_overdue;      /* the caller's word: the client had all the time that it was given */
+    ls_comparison comparison;
+    uint64_t queued;          /* its turn among those that wait for a place */
+    ls_diff_place *place;     /* NULL: none, or none any more */
+    uint32_t unanswered;      /* queries whose answers are on their way */
+    uint32_t outdated;        /* the first so many of them are of no use any more */
+    ls_shared_rerun *rerun;   /* NULL: these ticks cannot be run again */
     ls_rerun_figures figures; /* this side's, once concluded */
-
-    ls_investigation_evidence *evidence; /* [players] */
-    ls_desync_finding *findings;         /* [players] */
+    ls_investigation_evidence evidence;
+    ls_desync_finding finding;
 } ls_investigation;
+
+typedef struct ls_investigations {
+    const ls_allocator *allocator;
+    const ls_sim_instance *instance;
+    const ls_replay_window *window;
+    ls_diff_pool pool;
+    ls_rerun_share reruns;
+    uint64_t turns; /* given to those that wait for a place */
+    uint32_t count;
+    ls_investigation *slots; /* [count] */
+} ls_investigations;
 
 /* For a simulation that has a schema. Its instance, the window of the match's newest ticks, and the
  * host (or NULL) are borrowed. NO_MEMORY. */
-ls_status ls_investigation_create(const ls_sim_instance *instance, const ls_replay_window *window,
-                                  const ls_rerun_host *host, const ls_allocator *allocator,
-                                  ls_investigation **out);
-void ls_investigation_destroy(ls_investigation *investigation);
+ls_status ls_investigations_create(const ls_sim_instance *instance, const ls_replay_window *window,
+                                   const ls_rerun_host *host, const ls_allocator *allocator,
+                                   ls_investigations **out);
+void ls_investigations_destroy(ls_investigations *all);
 
-/* Begins with a slot whose state `tick` > 0 differs, while state `agreed` < `tick` did not. */
-void ls_investigation_start(ls_investigation *investigation, uint32_t slot, ls_tick agreed,
-                            ls_tick tick, uint64_t now_ns);
+/* Begins with a slot whose state `tick` > 0 has this hash, which is not the server's, while state
+ * `agreed` < `tick` did not differ. The client is asked for evidence now. */
+void ls_investigation_start(ls_investigations *all, uint32_t slot, ls_tick agreed, ls_tick tick,
+                            uint64_t client_hash, uint64_t now_ns);
 
-/* Begins to compare the slot's state `tick`. False when the server's is not held any more. */
-bool ls_investigation_compare(ls_investigation *investigation, ls_tick tick, uint64_t now_ns);
+/* Begins to compare the slot's state `tick`, to heal it. */
+void ls_investigation_compare(ls_investigations *all, uint32_t slot, ls_tick tick, uint64_t now_ns);
 
-/* Takes an answer. False: it does not fit; nothing more is asked then. */
-bool ls_investigation_take_answer(ls_investigation *investigation, const ls_wire_answer *answer);
+/* The slot's chain differs and it never told the hash of the state: all that will be found. */
+const ls_desync_finding *ls_investigation_note_withheld(ls_investigation *investigation,
+                                                        ls_tick tick);
 
-/* MALFORMED: these are no figures. */
-ls_status ls_investigation_take_evidence(ls_investigation *investigation, uint32_t slot,
-                                         const ls_wire_evidence *evidence);
-void ls_investigation_take_fingerprint(ls_investigation *investigation, uint32_t slot,
-                                       const ls_wire_fingerprint *print);
+/* The slot's client is gone: what it was asked for will not come. */
+void ls_investigation_forget_client(ls_investigation *investigation);
 
-/* Asks whether the re-run has ended. */
-void ls_investigation_run(ls_investigation *investigation, uint64_t now_ns);
+/* The slot's case is closed; its finding stays. */
+void ls_investigation_end(ls_investigations *all, uint32_t slot);
+
+/* Takes what re-runs have come to, and gives places to those that wait for one: a comparison whose
+ * client has been silent for 250 ms and two round trips makes room. */
+void ls_investigations_advance(ls_investigations *all, uint64_t now_ns);
+
+/* The next query to be sent to the slot's client; false: none now. */
+bool ls_investigation_next_query(ls_investigation *investigation, ls_wire_query *out);
+
+/* STALE: not asked for, or not of use any more. MALFORMED: it does not fit; nothing more is asked
+ * then. */
+ls_status ls_investigation_take_answer(ls_investigations *all, uint32_t slot,
+                                       const ls_wire_answer *answer, uint64_t now_ns);
+
+/* STALE, or MALFORMED: these are no figures. */
+ls_status ls_investigation_take_evidence(ls_investigation *investigation,
+                                         const ls_wire_evidence *evidence, uint64_t now_ns);
+ls_status ls_investigation_take_fingerprint(ls_investigation *investigation,
+                                            const ls_wire_fingerprint *print, uint64_t now_ns);
 
 /* Everything that can be known is. */
 bool ls_investigation_is_done(const ls_investigation *investigation);
 
-/* Fills in the finding of the slot with what is known now. The state hashes are what was compared,
+/* Completes the finding of the slot with what is known now. The state hashes are what was compared,
  * which for the last state of a match may be no hashed one. */
-ls_desync_finding *ls_investigation_conclude(ls_investigation *investigation, uint64_t server_hash,
-                                             uint64_t client_hash,
+ls_desync_finding *ls_investigation_conclude(ls_investigations *all, uint32_t slot,
+                                             uint64_t server_hash,
                                              const ls_build_fingerprint *own_fingerprint);
 
 /* Every difference is known and can be sent as leaves. */
 bool ls_investigation_can_heal(const ls_investigation *investigation);
+
+/* The contents of the bundle; good while the slot is REPORTED. */
+void ls_investigation_evidence_of(const ls_investigations *all, uint32_t slot,
+                                  ls_desync_evidence_set *out);
 
 #endif

@@ -102,6 +102,8 @@ static void write_bundle(const server *host, uint32_t slot)
         ls_desync_files_write(&files, host->match, slot, bundle_of(host, slot), &why);
     if (status != LS_OK) {
         bundle_of(host, slot)[0] = '\0';
+    }
+    if (status != LS_OK && status != LS_NOT_FOUND) {
         ls_log_line(&host->console->log, LS_LOG_WARNING, "cannot write a bundle of the desync: %s",
                     why.bytes[0] ? why.bytes : ls_status_text(status));
     }

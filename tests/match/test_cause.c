@@ -326,7 +326,8 @@ static void expect_given_up(uint32_t timeout_ms)
     virtual_match *run = play_with_liar(1, true, timeout_ms, &lying);
     check_sound(run);
     const ls_desync_finding *finding = finding_of(run, run->clients[1]);
-    cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_UNKNOWN);
+    cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_SILENT, "%s", finding->verdict.why.bytes);
+    cr_assert_eq(finding->verdict.culprit, LS_DESYNC_CULPRIT_CLIENT);
     cr_assert(finding->is_lower_bound);
     cr_assert_geq(finding->took_ns, timeout_ms * MS);
     cr_assert_leq(finding->took_ns, timeout_ms * MS + SECOND);

@@ -49,7 +49,7 @@ static pair open_pair(ls_sim_instance *instance)
     memcpy(made.others, made.mine, made.bytes);
     cr_assert_eq(ls_state_tree_create(made.schema, heap, &made.my_tree), LS_OK);
     cr_assert_eq(ls_state_tree_create(made.schema, heap, &made.other_tree), LS_OK);
-    cr_assert_eq(ls_hash_tree_diff_create(made.my_tree, heap, &made.diff), LS_OK);
+    cr_assert_eq(ls_hash_tree_diff_create(made.schema, heap, &made.diff), LS_OK);
     keep_until_end(made.my_tree, destroy_tree);
     keep_until_end(made.other_tree, destroy_tree);
     keep_until_end(made.diff, destroy_diff);
@@ -69,7 +69,7 @@ static ls_diff_figures descend(pair *both)
 {
     ls_tree_query query;
     ls_state_tree_hash(both->other_tree, both->others);
-    ls_hash_tree_diff_start(both->diff, both->mine);
+    ls_hash_tree_diff_start(both->diff, both->my_tree, both->mine);
     while (ls_hash_tree_diff_next_query(both->diff, &query)) {
         cr_assert_eq(answer_once(both, &query), LS_OK);
     }
@@ -266,7 +266,7 @@ Test(hash_tree_diff, answers_that_do_not_fit_change_nothing)
     ls_tree_query query, wrong;
     both.others[100] ^= 1;
     ls_state_tree_hash(both.other_tree, both.others);
-    ls_hash_tree_diff_start(both.diff, both.mine);
+    ls_hash_tree_diff_start(both.diff, both.my_tree, both.mine);
     wrong = (ls_tree_query){false, {0, 1}};
     cr_expect_eq(ls_hash_tree_diff_answer(both.diff, &wrong, answer, 8), LS_STALE,
                  "nothing was asked");
@@ -299,7 +299,7 @@ Test(hash_tree_diff, random_answers_end_within_the_stated_bounds)
     for (uint32_t run = 0; run < 20; run++) {
         ls_tree_query query;
         uint32_t queries = 0;
-        ls_hash_tree_diff_start(both.diff, both.mine);
+        ls_hash_tree_diff_start(both.diff, both.my_tree, both.mine);
         while (ls_hash_tree_diff_next_query(both.diff, &query)) {
             uint8_t answer[LS_TREE_ANSWER_BYTES_MAX];
             size_t size = ls_state_tree_answer_bytes(both.my_tree, &query);
@@ -324,7 +324,7 @@ Test(hash_tree_diff, a_node_that_differs_with_equal_children_is_counted)
     pair both = open_units(20000);
     both.others[both.bytes / 2] ^= 1;
     ls_state_tree_hash(both.other_tree, both.others);
-    ls_hash_tree_diff_start(both.diff, both.mine);
+    ls_hash_tree_diff_start(both.diff, both.my_tree, both.mine);
     ls_tree_query query;
     while (ls_hash_tree_diff_next_query(both.diff, &query)) {
         bool is_first = ls_hash_tree_diff_figures(both.diff).rounds == 1;
@@ -347,7 +347,7 @@ Test(hash_tree_diff, allocates_at_create_only_and_survives_refused_memory)
     cr_expect_eq(heap_calls(), calls);
     for (refused_memory refused = {0}; refused_memory_next(&refused);) {
         ls_hash_tree_diff *diff = NULL;
-        refused.status = ls_hash_tree_diff_create(both.my_tree, &refused.counting.allocator, &diff);
+        refused.status = ls_hash_tree_diff_create(both.schema, &refused.counting.allocator, &diff);
         ls_hash_tree_diff_destroy(diff);
     }
 }

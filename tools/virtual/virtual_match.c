@@ -31,17 +31,6 @@ void virtual_match_observe(virtual_match *run, const virtual_observer *observer)
     run->observers[run->observer_count++] = *observer;
 }
 
-ls_rerun_local *virtual_match_make_reruns(const virtual_match *run)
-{
-    ls_rerun_local *reruns = NULL;
-    if (run->setup.runs_nothing_again) {
-        return NULL;
-    }
-    ls_status status = ls_rerun_local_create(run->setup.storage, &reruns);
-    LS_ASSERT(status == LS_OK);
-    return reruns;
-}
-
 static void create_network(virtual_match *run)
 {
     ls_status status = ls_memory_network_create(run->setup.seed, run->setup.storage, &run->network);

@@ -211,9 +211,6 @@ virtual_client_setup virtual_client_setup_default(const virtual_match *run);
 virtual_match *virtual_match_create(const virtual_setup *setup);
 void virtual_match_destroy(virtual_match *run);
 
-/* A rerun host for one machine of the run; NULL when the setup wants none. */
-ls_rerun_local *virtual_match_make_reruns(const virtual_match *run);
-
 /* Adds an observer, which sees what happens from now on. */
 void virtual_match_observe(virtual_match *run, const virtual_observer *observer);
 
@@ -286,6 +283,11 @@ uint64_t virtual_match_digest(const virtual_match *run);
 void virtual_log(virtual_match *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void virtual_log_match_event(virtual_match *run, const ls_match_event *event);
 void virtual_log_session_event(virtual_client *client, const ls_session_event *event);
+
+/* ---- virtual_reruns.c ---- */
+
+/* A rerun host for one machine of the run; NULL when the setup wants none. */
+ls_rerun_local *virtual_match_make_reruns(const virtual_match *run);
 
 /* ---- virtual_client.c ---- */
 

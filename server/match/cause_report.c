@@ -1,0 +1,78 @@
+#include "lockstep/server/match/cause_report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    INPUT_BYTES_SHOWN = 16,
+};
+
+static void send_cause(const ls_match_context *match, uint32_t slot,
+                       const ls_desync_finding *finding)
+{
+    ls_desync_cause *cause = &ls_outbox_message(match->outbox, LS_MESSAGE_DESYNC_CAUSE)->body.cause;
+    memset(cause, 0, sizeof *cause);
+    cause->slot = slot;
+    cause->tick = finding->tick;
+    cause->kind = finding->verdict.kind;
+    cause->culprit = finding->verdict.culprit;
+    cause->fields = finding->fields;
+    cause->elements = finding->elements < UINT32_MAX ? (uint32_t)finding->elements : UINT32_MAX;
+    cause->is_lower_bound = finding->is_lower_bound;
+    cause->why = finding->verdict.why;
+    if (finding->place_count > 0) {
+        const ls_difference_text *first = &finding->places[0];
+        ls_name_copy(cause->field, sizeof cause->field, first->name);
+        ls_name_copy(cause->server_value, sizeof cause->server_value, first->a);
+        ls_name_copy(cause->client_value, sizeof cause->client_value, first->b);
+    }
+    if (finding->pass) {
+        ls_name_copy(cause->pass, sizeof cause->pass, finding->pass);
+    }
+    ls_seat_table_send_all(match->seats);
+}
+
+/* One slot's input as a person reads it: "slot 0: 2 bytes 01e8". */
+static void describe_input(const ls_slot_input *input, uint32_t slot, ls_text *out)
+{
+    uint32_t shown = LS_MIN(input->size, INPUT_BYTES_SHOWN);
+    ls_text_add(out, "%sslot %" PRIu32 ": ", slot > 0 ? "; " : "", slot);
+    if (input->size == 0) {
+        ls_text_add(out, "nothing");
+    } else {
+        ls_text_add(out, "%" PRIu32 " byte%s ", input->size, input->size == 1 ? "" : "s");
+    }
+    for (uint32_t i = 0; i < shown; i++) {
+        ls_text_add(out, "%02x", input->bytes[i]);
+    }
+    ls_text_add(out, "%s%s%s", shown < input->size ? "..." : "",
+                input->events & LS_EVENT_JOINED ? " joined" : "",
+                input->events & LS_EVENT_LEFT ? " left" : "");
+}
+
+static void describe_inputs(const ls_match_context *match, ls_tick tick, ls_text *out)
+{
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick_inputs inputs;
+    ls_text_set(out, "%s", "");
+    if (ls_tick_log_at(match->log, tick, slots, &inputs) != LS_OK) {
+        return;
+    }
+    for (uint32_t slot = 0; slot < inputs.slot_count; slot++) {
+        describe_input(&slots[slot], slot, out);
+    }
+}
+
+void ls_cause_report_add_inputs(const ls_match_context *match, ls_desync_finding *finding)
+{
+    describe_inputs(match, finding->tick - 1, &finding->inputs);
+}
+
+void ls_cause_report_send(const ls_match_context *match, uint32_t slot,
+                          const ls_desync_finding *finding)
+{
+    ls_match_event *event =
+        ls_outbox_push_event(match->outbox, LS_MATCH_DESYNC_CAUSE, slot, finding->tick);
+    event->text = finding->verdict.why;
+    send_cause(match, slot, finding);
+}

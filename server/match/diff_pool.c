@@ -1,0 +1,117 @@
+#include "lockstep/server/match/diff_pool.h"
+
+#include "lockstep/common/base/assert.h"
+
+enum {
+    MEMORY_BYTES = 16 << 20,
+    PLACES_MIN = 2,
+};
+
+/* ---- life ---- */
+
+static uint32_t count_places(const ls_sim_instance *instance)
+{
+    const ls_schema *schema = ls_sim_instance_schema(instance);
+    uint32_t players = ls_sim_instance_config(instance)->players;
+    size_t each = ls_schema_state_bytes(schema) + ls_hash_tree_diff_memory(schema);
+    size_t fitting = MEMORY_BYTES / each;
+    fitting = fitting > PLACES_MIN ? fitting : PLACES_MIN;
+    return fitting < players ? (uint32_t)fitting : players;
+}
+
+ls_status ls_diff_pool_init(ls_diff_pool *pool, const ls_sim_instance *instance,
+                            const ls_replay_window *window, const ls_allocator *allocator)
+{
+    ls_status status = ls_sim_instance_schema(instance) ? LS_OK : LS_UNSUPPORTED;
+    pool->allocator = allocator;
+    if (status != LS_OK) {
+        return status;
+    }
+    pool->count = count_places(instance);
+    pool->places = ls_allocate_array(allocator, pool->count, sizeof *pool->places);
+    pool->held = ls_allocate_array(allocator, pool->count, sizeof *pool->held);
+    status = pool->places && pool->held ? LS_OK : LS_NO_MEMORY;
+    for (uint32_t i = 0; status == LS_OK && i < pool->count; i++) {
+        status = ls_state_inspector_init(&pool->held[i].inspector, instance, window, allocator);
+        if (status == LS_OK) {
+            status = ls_hash_tree_diff_create(ls_sim_instance_schema(instance), allocator,
+                                              &pool->places[i].diff);
+        }
+    }
+    return status;
+}
+
+void ls_diff_pool_deinit(ls_diff_pool *pool)
+{
+    for (uint32_t i = 0; pool->places && pool->held && i < pool->count; i++) {
+        ls_hash_tree_diff_destroy(pool->places[i].diff);
+        ls_state_inspector_deinit(&pool->held[i].inspector);
+    }
+    if (pool->allocator) {
+        ls_release(pool->allocator, pool->held);
+        ls_release(pool->allocator, pool->places);
+    }
+}
+
+/* ---- places ---- */
+
+static ls_diff_place *free_place(ls_diff_pool *pool)
+{
+    for (uint32_t i = 0; i < pool->count; i++) {
+        if (!pool->places[i].held) {
+            return &pool->places[i];
+        }
+    }
+    return NULL;
+}
+
+/* The state that is held already, or else one that no diff uses; there is one while a place is
+ * free. */
+static ls_held_state *find_held(ls_diff_pool *pool, ls_tick tick)
+{
+    ls_held_state *unused = NULL;
+    for (uint32_t i = 0; i < pool->count; i++) {
+        ls_held_state *held = &pool->held[i];
+        if (held->users > 0 && held->inspector.tick == tick) {
+            return held;
+        }
+        unused = held->users == 0 ? held : unused;
+    }
+    return unused;
+}
+
+static bool fill(ls_held_state *held, ls_tick tick, const ls_rerun_outcome *outcome)
+{
+    if (held->users > 0) {
+        return true;
+    }
+    held->inspector.is_holding = false;
+    return ls_state_inspector_hold(&held->inspector, tick) ||
+           (outcome && outcome->figures.tick == tick &&
+            ls_state_inspector_hold_rerun(&held->inspector, outcome));
+}
+
+ls_status ls_diff_pool_take(ls_diff_pool *pool, ls_tick tick, const ls_rerun_outcome *outcome,
+                            ls_diff_place **out)
+{
+    ls_diff_place *place = free_place(pool);
+    if (!place) {
+        return LS_FULL;
+    }
+    ls_held_state *held = find_held(pool, tick);
+    if (!fill(held, tick, outcome)) {
+        return LS_NOT_FOUND;
+    }
+    held->users++;
+    place->held = held;
+    ls_hash_tree_diff_start(place->diff, held->inspector.tree, held->inspector.state);
+    *out = place;
+    return LS_OK;
+}
+
+void ls_diff_pool_release(ls_diff_place *place)
+{
+    LS_ASSERT(place->held && place->held->users > 0);
+    place->held->users--;
+    place->held = NULL;
+}

@@ -1,0 +1,40 @@
+/* Diff pool: the places in which clients' states are compared with the server's, several at a time:
+ * a hash-tree diff each, and the states of the server that they are about, which diffs of the same
+ * tick share. As many places as players while 16 MiB hold them, two at least. Sends nothing;
+ * allocates at create only. Called by investigation. */
+#ifndef LOCKSTEP_SERVER_MATCH_DIFF_POOL_H
+#define LOCKSTEP_SERVER_MATCH_DIFF_POOL_H
+
+#include "lockstep/common/diagnosis/hash_tree_diff.h"
+#include "lockstep/common/diagnosis/state_inspector.h"
+
+typedef struct ls_held_state {
+    ls_state_inspector inspector;
+    uint32_t users; /* places that compare with it */
+} ls_held_state;
+
+typedef struct ls_diff_place {
+    ls_hash_tree_diff *diff;
+    ls_held_state *held; /* NULL: the place is free */
+} ls_diff_place;
+
+typedef struct ls_diff_pool {
+    const ls_allocator *allocator;
+    uint32_t count;
+    ls_diff_place *places; /* [count] */
+    ls_held_state *held;   /* [count] */
+} ls_diff_pool;
+
+/* For states of the instance, which is borrowed like the window. `pool` comes zeroed and is to be
+ * released whatever the result is. NO_MEMORY; UNSUPPORTED without a schema. */
+ls_status ls_diff_pool_init(ls_diff_pool *pool, const ls_sim_instance *instance,
+                            const ls_replay_window *window, const ls_allocator *allocator);
+void ls_diff_pool_deinit(ls_diff_pool *pool);
+
+/* Begins to compare with the server's state `tick`, as it was recorded, or as a re-run that led to
+ * it (NULL: none has) came to it. FULL: no place is free; NOT_FOUND: the state is not to be had. */
+ls_status ls_diff_pool_take(ls_diff_pool *pool, ls_tick tick, const ls_rerun_outcome *outcome,
+                            ls_diff_place **out);
+void ls_diff_pool_release(ls_diff_place *place);
+
+#endif

@@ -1,0 +1,53 @@
+#include "lockstep/server/match/rerun_share.h"
+
+#include "lockstep/common/base/assert.h"
+
+static ls_shared_rerun *find_run(ls_rerun_share *share, ls_tick agreed, ls_tick tick)
+{
+    ls_shared_rerun *unused = NULL;
+    for (uint32_t i = 0; i < LS_PLAYERS_MAX; i++) {
+        ls_shared_rerun *run = &share->runs[i];
+        if (run->users > 0 && run->agreed == agreed && run->tick == tick) {
+            return run;
+        }
+        unused = run->users == 0 ? run : unused;
+    }
+    return unused;
+}
+
+ls_shared_rerun *ls_rerun_share_take(ls_rerun_share *share, ls_tick agreed, ls_tick tick)
+{
+    ls_shared_rerun *run = share->host ? find_run(share, agreed, tick) : NULL;
+    if (!run) {
+        return NULL;
+    }
+    if (run->users == 0) {
+        ls_shared_rerun begun = {.agreed = agreed, .tick = tick};
+        if (ls_state_inspector_start_rerun(share->inspector, share->host, agreed, tick,
+                                           &begun.ticket) != LS_OK) {
+            return NULL;
+        }
+        *run = begun;
+    }
+    run->users++;
+    return run;
+}
+
+void ls_rerun_share_release(ls_rerun_share *share, ls_shared_rerun *run)
+{
+    LS_ASSERT(run->users > 0);
+    if (--run->users == 0) {
+        share->host->release(share->host->context, run->ticket);
+        *run = (ls_shared_rerun){0};
+    }
+}
+
+void ls_rerun_share_poll(ls_rerun_share *share, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < LS_PLAYERS_MAX; i++) {
+        ls_shared_rerun *run = &share->runs[i];
+        if (run->users > 0 && !run->outcome) {
+            run->outcome = share->host->poll(share->host->context, run->ticket, now_ns);
+        }
+    }
+}
