@@ -15,5 +15,14 @@ static void stumble(const ls_step *step)
     state->bonus++;
 }
 
+static ls_status set_up(const ls_sim_config *config, void *state)
+{
+#if defined(GAME_CRASHES_IN_INIT)
+    volatile uint32_t *volatile nothing = NULL;
+    *nothing = 1;
+#endif
+    return game_init(config, state);
+}
+
 GAME_PASSES("stumble", stumble);
-GAME_PLUGIN("crash", .fields = game_fields, .init = game_init)
+GAME_PLUGIN("crash", .fields = game_fields, .init = set_up)

@@ -68,6 +68,21 @@ def check_lint(program, plugins, good, bad_schema):
     expect(result.returncode == CLEAN, "--only without lint leaves the lint out", result)
 
 
+def check_damaged(program, good, folder):
+    """A file of which the end is missing cannot be tested: it is told, and no finding."""
+    whole = good.read_bytes()
+    path = pathlib.Path(folder) / "cut.so"
+    for size in (3000, 15000, len(whole) // 2):
+        path.write_bytes(whole[:size])
+        is_tail_missing = size == 15000  # what names the parts, and nothing of these
+        for arguments in ([], ["--lint"], *([] if is_tail_missing else [["--skip", "lint"]])):
+            result = run(program, str(path), *arguments)
+            expect(result.returncode == USAGE, f"{size} bytes of a plug-in: {arguments}", result)
+            expect("cut.so" in result.stderr, "the file is named", result)
+    result = run(program, str(path))
+    expect("cut short" in result.stderr, "and what is wrong with it", result)
+
+
 def check_usage(program, plugins):
     lines = (
         [], ["arena", "units"], ["no-such-sim"], ["./no-such-file.so"], ["arena", "--ticks", "0"],
@@ -106,6 +121,7 @@ def main():
     check_clean(program, "tumble", 100)
     with tempfile.TemporaryDirectory() as folder:
         check_junit(program, plugins, folder)
+        check_damaged(program, good, folder)
 
 
 if __name__ == "__main__":

@@ -46,14 +46,48 @@ Test(synctest_lint, functions_that_only_may_are_warnings)
     expect_rule("fopen", "files", false);
 }
 
+Test(synctest_lint, what_the_machine_is_asked_for_is_named)
+{
+    expect_rule("sched_getaffinity", "environment", true);
+    expect_rule("getauxval", "environment", true);
+    expect_rule("sysinfo", "environment", true);
+    expect_rule("environ", "environment", true);
+    expect_rule("syscall", "system call", true);
+    expect_rule("pthread_self", "threads", true);
+    expect_rule("getrusage", "clock", true);
+    expect_rule("popen", "files", false);
+    expect_rule("fgets", "files", false);
+    expect_rule("lseek64", "files", false);
+    expect_rule("strcasecmp", "locale", true);
+    expect_rule("lgamma_r", "libm", true);
+    expect_rule("lgammaf_r", "libm", true);
+    expect_rule("sincosf", "libm", true);
+    expect_rule("_ZGVbN2v_sin", "libm", true);
+    expect_rule("_ZnwmRKSt9nothrow_t", "allocation", false);
+    expect_rule("__cpu_model", "environment", false);
+}
+
 Test(synctest_lint, functions_that_are_the_same_everywhere_are_left_alone)
 {
-    const char *good[] = {
-        "sqrt",   "sqrtf",  "fma",     "floor", "fmod",          "memcpy", "memset",
-        "strlen", "strtol", "strtof_", "timer", "ls_rng_next",   "",       "si",
-        "sinfl",  "__chk",  "printf",  "fenv",  "__cxa_finalize"};
+    const char *good[] = {"sqrt",          "sqrtf",          "fma",
+                          "floor",         "fmod",           "__isnanf",
+                          "memcpy",        "memset",         "__memcpy_chk",
+                          "strlen",        "strtol",         "__isoc23_strtol",
+                          "printf",        "__printf_chk",   "stderr",
+                          "ls_rng_next",   "__cxa_finalize", "__gmon_start__",
+                          "__divti3",      "__gesf2",        "_ZSt20__throw_length_errorPKc",
+                          "_Unwind_Resume"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         cr_expect_null(synctest_lint_rule_of_function(good[i]), "%s", good[i]);
+    }
+}
+
+Test(synctest_lint, a_function_that_is_not_known_to_be_safe_is_a_warning)
+{
+    const char *unknown[] = {"strtof_", "timer",  "",      "si",     "sinfl",      "__chk",
+                             "fenv",    "times_", "cosmo", "__gesf", "getnothing", "memcpy_s"};
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+        expect_rule(unknown[i], SYNCTEST_LINT_TOPIC_UNKNOWN, false);
     }
 }
 
@@ -190,8 +224,7 @@ Test(synctest_lint, a_file_that_is_no_shared_object_is_refused)
     remove_file();
 }
 
-/* Every file that is cut short somewhere is refused or read as far as it goes. */
-Test(synctest_lint, a_file_that_was_cut_short_is_survived)
+Test(synctest_lint, a_file_that_was_cut_short_is_refused_or_read_as_far_as_it_goes)
 {
     size_t size = read_plugin();
     make_file();
@@ -229,6 +262,39 @@ Test(synctest_lint, a_good_plug_in_is_read_and_clean)
     cr_assert(report.is_code_read);
     cr_assert_gt(report.functions_read, 10);
     cr_assert_gt(report.instructions_read, 100);
+}
+
+static const synctest_lint_item *find_item(const char *name)
+{
+    for (uint32_t i = 0; i < report.count; i++) {
+        if (strcmp(report.items[i].name, name) == 0) {
+            return &report.items[i];
+        }
+    }
+    return NULL;
+}
+
+Test(synctest_lint, the_libraries_that_a_plug_in_needs_are_read_as_well)
+{
+    ls_text why = {""};
+    cr_assert_eq(synctest_lint_file(LS_TEST_NEEDING, &report, &why), LS_OK, "%s", why.bytes);
+    cr_assert_eq(report.libraries_read, 2, "one of them needs another one");
+    const synctest_lint_item *sine = find_item("sin");
+    const synctest_lint_item *kept = find_item("needed_turns");
+    cr_assert(sine && kept);
+    cr_assert_str_eq(sine->library, "libneeded_deeper.so");
+    cr_assert_str_eq(kept->library, "libneeded.so");
+    cr_assert_not(sine->is_error, "nobody knows that a step gets there");
+    cr_assert_null(find_item("needed_turn"), "what is read itself is no unknown call");
+    cr_assert_null(find_item("needed_turn_further"));
+}
+
+Test(synctest_lint, a_library_that_is_not_there_is_told)
+{
+    cr_assert_eq(synctest_lint_file(LS_TEST_MISSING, &report, NULL), LS_OK);
+    const synctest_lint_item *missing = find_item("libneeded.so");
+    cr_assert(missing && missing->kind == SYNCTEST_LINT_LIBRARY && !missing->is_error);
+    cr_assert_not_null(find_item("needed_turn"), "nor is known what its functions do");
 }
 
 Test(synctest_lint, items_beyond_the_last_are_counted)

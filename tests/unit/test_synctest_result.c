@@ -45,6 +45,9 @@ Test(synctest_result, a_finding_says_where_and_what)
     finding.outcome.kind = SYNCTEST_OUTCOME_CRASHED;
     finding.outcome.signal = SIGFPE;
     expect_described(&finding, "tick 32, think: SIGFPE");
+    ls_text_set(&finding.outcome.text, "game.so");
+    expect_described(&finding, "tick 32, think of game.so: SIGFPE");
+    ls_text_set(&finding.outcome.text, "%s", "");
     finding.outcome.signal = 0;
     snprintf(finding.words, sizeof finding.words, "bye");
     expect_described(&finding, "tick 32, think: it ended the process itself, saying \"bye\"");

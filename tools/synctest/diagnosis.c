@@ -151,7 +151,9 @@ static cause cause_of(synctest_perturbation_id perturbation, const synctest_outc
                            "the sanitizer that it was built with found what the language does not "
                            "define: each compiler and processor has its own answer"};
         }
-        return (cause){"crash", "the simulation's own code ended the process"};
+        return (cause){"crash",
+                       "the simulation's own code ended the process: build it with -g "
+                       "-fsanitize=address,undefined and run this again, which names the line"};
     case SYNCTEST_OUTCOME_HUNG:
         return (cause){"hang", "it made no progress: an endless loop, or waiting for something"};
     case SYNCTEST_OUTCOME_FAULT:

@@ -34,6 +34,7 @@ typedef enum synctest_task {
 typedef enum synctest_phase {
     SYNCTEST_PHASE_HOST, /* our own code */
     SYNCTEST_PHASE_LOAD,
+    SYNCTEST_PHASE_LAYOUT,
     SYNCTEST_PHASE_INIT,
     SYNCTEST_PHASE_PASS,
     SYNCTEST_PHASE_HASH,

@@ -2,29 +2,47 @@
 #include "lockstep/tools/synctest/lint.h"
 
 #include "lockstep/tools/synctest/lint_code.h"
+#include "lockstep/tools/synctest/lint_library.h"
 #include "lockstep/tools/synctest/lint_rules.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
     CRT_BYTES_MAX = 16, /* what the C runtime itself keeps in .data and .bss */
+    OBJECTS_MAX = 32,
+    RUN_PATH_BYTES_MAX = 1024,
 };
 
 static const char static_why[] =
     "what a step leaves there outlives the match and is neither saved nor hashed";
 static const char static_instead[] = "move it into the state, or make it const";
 
+struct object_set;
+
 /* A file that is being read. */
 typedef struct elf_object {
+    const struct object_set *set;
     Elf *elf;
+    int file;
     GElf_Ehdr header;
     synctest_lint_report *report;
     synctest_lint_code *code;
+    char path[SYNCTEST_LINT_LIBRARY_PATH_BYTES_MAX];
+    char library[SYNCTEST_LINT_NAME_BYTES_MAX]; /* "": the plug-in itself */
 } elf_object;
+
+/* The plug-in, and what it needs. */
+typedef struct object_set {
+    elf_object list[OBJECTS_MAX];
+    uint32_t count;
+} object_set;
 
 void synctest_lint_add(synctest_lint_report *report, const synctest_lint_item *item)
 {
@@ -70,10 +88,52 @@ static synctest_lint_processor processor_of(const GElf_Ehdr *header)
 
 /* ---- symbols ---- */
 
-static void lint_call(synctest_lint_report *report, const char *name)
+/* An item of a library is a warning: no step may ever get there. */
+static void add_item(const elf_object *object, synctest_lint_item *item)
+{
+    ls_name_copy(item->library, sizeof item->library, object->library);
+    item->is_error = item->is_error && object->library[0] == '\0';
+    synctest_lint_add(object->report, item);
+}
+
+static bool table_defines(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *name)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    size_t count = data && header->sh_entsize > 0 ? data->d_size / header->sh_entsize : 0;
+    for (size_t i = 1; i < count; i++) {
+        GElf_Sym symbol;
+        const char *found = gelf_getsym(data, (int)i, &symbol) && symbol.st_shndx != SHN_UNDEF
+                                ? elf_strptr(elf, header->sh_link, symbol.st_name)
+                                : NULL;
+        if (found && strcmp(found, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a file that is read as well has it: what it does is seen there. */
+static bool is_defined(const object_set *set, const char *name)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        Elf *elf = set->list[i].elf;
+        Elf_Scn *section = elf_nextscn(elf, NULL);
+        for (; section; section = elf_nextscn(elf, section)) {
+            GElf_Shdr header;
+            if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM &&
+                table_defines(elf, section, &header, name)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void lint_call(const elf_object *object, const char *name)
 {
     const synctest_lint_rule *rule = synctest_lint_rule_of_function(name);
-    if (!rule) {
+    bool is_unknown = rule && strcmp(rule->topic, SYNCTEST_LINT_TOPIC_UNKNOWN) == 0;
+    if (!rule || (is_unknown && is_defined(object->set, name))) {
         return;
     }
     synctest_lint_item item = {.kind = SYNCTEST_LINT_CALL,
@@ -82,7 +142,7 @@ static void lint_call(synctest_lint_report *report, const char *name)
                                .why = rule->why,
                                .instead = rule->instead};
     ls_name_copy(item.name, sizeof item.name, name);
-    synctest_lint_add(report, &item);
+    add_item(object, &item);
 }
 
 static void lint_function(elf_object *object, const GElf_Sym *symbol, Elf_Scn *section,
@@ -114,7 +174,7 @@ static void lint_function(elf_object *object, const GElf_Sym *symbol, Elf_Scn *s
                                    .instead = counts[i].rule->instead};
         ls_name_copy(item.name, sizeof item.name, counts[i].mnemonic);
         ls_name_copy(item.place, sizeof item.place, name);
-        synctest_lint_add(object->report, &item);
+        add_item(object, &item);
     }
 }
 
@@ -141,7 +201,7 @@ static bool is_writable(Elf_Scn *section, const char *section_name)
            strncmp(section_name, ".data.rel.ro", 12) != 0;
 }
 
-static void add_static(synctest_lint_report *report, const char *name, const char *section,
+static void add_static(const elf_object *object, const char *name, const char *section,
                        uint64_t size)
 {
     synctest_lint_item item = {.kind = SYNCTEST_LINT_STATIC,
@@ -151,7 +211,7 @@ static void add_static(synctest_lint_report *report, const char *name, const cha
                                .instead = static_instead};
     ls_name_copy(item.name, sizeof item.name, name);
     ls_name_copy(item.place, sizeof item.place, section);
-    synctest_lint_add(report, &item);
+    add_item(object, &item);
 }
 
 static const char *section_name(const elf_object *object, Elf_Scn *section)
@@ -171,7 +231,7 @@ static void lint_symbol(elf_object *object, const GElf_Sym *symbol, const char *
     unsigned type = GELF_ST_TYPE(symbol->st_info);
     if (symbol->st_shndx == SHN_UNDEF) {
         if (is_dynamic) {
-            lint_call(object->report, name);
+            lint_call(object, name);
         }
         return;
     }
@@ -181,11 +241,14 @@ static void lint_symbol(elf_object *object, const GElf_Sym *symbol, const char *
         return;
     }
     const char *place = section_name(object, section);
-    if (type == STT_FUNC) {
+    bool is_choice = type == STT_GNU_IFUNC || strncmp(name, "__cpu_", strlen("__cpu_")) == 0;
+    if (is_choice) {
+        lint_call(object, "__cpu_model");
+    } else if (type == STT_FUNC) {
         lint_function(object, symbol, section, name);
     } else if ((type == STT_OBJECT || type == STT_TLS) && is_writable(section, place) &&
                !is_runtimes_own(name)) {
-        add_static(object->report, name, place, symbol->st_size);
+        add_static(object, name, place, symbol->st_size);
     }
 }
 
@@ -215,7 +278,7 @@ static void lint_section(elf_object *object, Elf_Scn *section, const GElf_Shdr *
         const GElf_Sym all = {.st_value = header->sh_addr, .st_size = header->sh_size};
         lint_function(object, &all, section, name);
     } else if (is_writable(section, name) && header->sh_size > CRT_BYTES_MAX) {
-        add_static(object->report, "variables without names", name, header->sh_size);
+        add_static(object, "variables without names", name, header->sh_size);
     }
 }
 
@@ -249,41 +312,180 @@ static void lint_sections(elf_object *object)
 
 /* ---- a file ---- */
 
-static ls_status lint_object(Elf *elf, const char *path, synctest_lint_report *report, ls_text *why)
+static bool is_cut_short(const elf_object *object)
 {
-    elf_object object = {.elf = elf, .report = report};
-    if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &object.header) ||
-        object.header.e_type != ET_DYN) {
-        return ls_fail(LS_PLUGIN, why, "'%s' is no shared object", path);
+    struct stat info;
+    size_t count = 0;
+    if (fstat(object->file, &info) != 0 || elf_getphdrnum(object->elf, &count) != 0) {
+        return true;
     }
-    ls_status status = synctest_lint_code_open(processor_of(&object.header), &object.code);
-    if (status == LS_NO_MEMORY) {
-        ls_text_set(why, "%s", ls_status_text(status));
-        return status;
+    uint64_t size = (uint64_t)info.st_size;
+    uint64_t table_bytes = (uint64_t)object->header.e_shnum * object->header.e_shentsize;
+    if (object->header.e_shoff > size || table_bytes > size - object->header.e_shoff) {
+        return true;
     }
-    report->is_code_read = status == LS_OK;
-    lint_sections(&object);
-    synctest_lint_code_close(object.code);
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr header;
+        if (!gelf_getphdr(object->elf, (int)i, &header) || header.p_offset > size ||
+            header.p_filesz > size - header.p_offset) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static ls_status check_object(elf_object *object, ls_text *why)
+{
+    if (!object->elf) {
+        return ls_fail(LS_PLUGIN, why, "'%s' cannot be read as an object file", object->path);
+    }
+    if (elf_kind(object->elf) != ELF_K_ELF || !gelf_getehdr(object->elf, &object->header) ||
+        object->header.e_type != ET_DYN) {
+        return ls_fail(LS_PLUGIN, why, "'%s' is no shared object", object->path);
+    }
+    if (is_cut_short(object)) {
+        return ls_fail(LS_PLUGIN, why, "'%s' is cut short or damaged", object->path);
+    }
     return LS_OK;
 }
 
-ls_status synctest_lint_file(const char *path, synctest_lint_report *report, ls_text *why)
+static void close_object(elf_object *object)
 {
+    if (object->elf) {
+        elf_end(object->elf);
+    }
+    close(object->file);
+}
+
+/* Adds it to the set. */
+static ls_status open_object(object_set *set, const char *path, const char *library,
+                             synctest_lint_report *report, ls_text *why)
+{
+    elf_object *object = &set->list[set->count];
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
         return ls_fail(LS_IO, why, "cannot read '%s': %s", path, strerror(errno));
     }
+    *object = (elf_object){.set = set, .file = file, .report = report};
+    snprintf(object->path, sizeof object->path, "%s", path);
+    ls_name_copy(object->library, sizeof object->library, library);
+    object->elf = elf_begin(file, ELF_C_READ, NULL);
+    ls_status status = check_object(object, why);
+    if (status != LS_OK) {
+        close_object(object);
+        return status;
+    }
+    set->count++;
+    return LS_OK;
+}
+
+static ls_status lint_object(elf_object *object, ls_text *why)
+{
+    ls_status status = synctest_lint_code_open(processor_of(&object->header), &object->code);
+    if (status == LS_NO_MEMORY) {
+        ls_text_set(why, "%s", ls_status_text(status));
+        return status;
+    }
+    object->report->is_code_read = status == LS_OK;
+    lint_sections(object);
+    synctest_lint_code_close(object->code);
+    return LS_OK;
+}
+
+/* ---- what it needs ---- */
+
+static bool is_in(const object_set *set, const char *path)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (strcmp(set->list[i].path, path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_needed(object_set *set, const elf_object *object, const char *name,
+                       const char *run_path)
+{
+    char path[SYNCTEST_LINT_LIBRARY_PATH_BYTES_MAX];
+    if (synctest_lint_library_is_known(name)) {
+        return;
+    }
+    bool is_found = synctest_lint_library_find(name, object->path, run_path, path);
+    if (is_found && is_in(set, path)) {
+        return;
+    }
+    if (is_found && set->count < OBJECTS_MAX &&
+        open_object(set, path, name, object->report, NULL) == LS_OK) {
+        object->report->libraries_read++;
+        return;
+    }
+    synctest_lint_item item = {.kind = SYNCTEST_LINT_LIBRARY,
+                               .topic = "needed library",
+                               .why = "the library is not found, so nobody knows what it calls",
+                               .instead = "set LD_LIBRARY_PATH"};
+    ls_name_copy(item.name, sizeof item.name, name);
+    add_item(object, &item);
+}
+
+/* The entries with one tag, a name each; returns the last one, or "". */
+static const char *visit_entries(const elf_object *object, int64_t tag, object_set *set,
+                                 const char *run_path)
+{
+    const char *last = "";
+    Elf_Scn *section = elf_nextscn(object->elf, NULL);
+    for (; section; section = elf_nextscn(object->elf, section)) {
+        GElf_Shdr header;
+        Elf_Data *data = NULL;
+        if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNAMIC) {
+            data = elf_getdata(section, NULL);
+        }
+        size_t count = data && header.sh_entsize > 0 ? data->d_size / header.sh_entsize : 0;
+        for (size_t i = 0; i < count; i++) {
+            GElf_Dyn entry;
+            const char *name = gelf_getdyn(data, (int)i, &entry) && entry.d_tag == tag
+                                   ? elf_strptr(object->elf, header.sh_link, entry.d_un.d_val)
+                                   : NULL;
+            last = name ? name : last;
+            if (name && set) {
+                add_needed(set, object, name, run_path);
+            }
+        }
+    }
+    return last;
+}
+
+/* And what those need. */
+static void open_needed(object_set *set)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        char run_path[RUN_PATH_BYTES_MAX];
+        const elf_object *object = &set->list[i];
+        snprintf(run_path, sizeof run_path, "%s:%s", visit_entries(object, DT_RUNPATH, NULL, NULL),
+                 visit_entries(object, DT_RPATH, NULL, NULL));
+        visit_entries(object, DT_NEEDED, set, run_path);
+    }
+}
+
+ls_status synctest_lint_file(const char *path, synctest_lint_report *report, ls_text *why)
+{
+    object_set *set = calloc(1, sizeof *set);
+    if (!set) {
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
+    }
     memset(report, 0, sizeof *report);
     elf_version(EV_CURRENT);
-    Elf *elf = elf_begin(file, ELF_C_READ, NULL);
-    ls_status status = LS_PLUGIN;
-    if (elf) {
-        status = lint_object(elf, path, report, why);
-        elf_end(elf);
-    } else {
-        ls_text_set(why, "'%s' cannot be read as an object file", path);
+    ls_status status = open_object(set, path, "", report, why);
+    if (status == LS_OK) {
+        open_needed(set);
     }
-    close(file);
+    for (uint32_t i = 0; i < set->count && status == LS_OK; i++) {
+        status = lint_object(&set->list[i], why);
+    }
+    for (uint32_t i = 0; i < set->count; i++) {
+        close_object(&set->list[i]);
+    }
+    free(set);
     return status;
 }
 

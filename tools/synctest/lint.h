@@ -1,6 +1,7 @@
-/* Lint: what can be said about a plug-in from its file alone, without running it: functions it
- * calls that give other results elsewhere, machine instructions that round another way, variables
- * that outlive a match. Called by synctest. */
+/* Lint: what can be said about a plug-in from its file and those of the libraries that it needs,
+ * without running it: functions it calls that are not known to give the same results elsewhere,
+ * machine instructions that round another way, variables that outlive a match. Called by synctest.
+ */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_LINT_H
 #define LOCKSTEP_TOOLS_SYNCTEST_LINT_H
 
@@ -17,12 +18,14 @@
 /* Topics that a diagnosis asks for. */
 #define SYNCTEST_LINT_TOPIC_FUSED "fused multiply-add"
 #define SYNCTEST_LINT_TOPIC_RANDOM "random"
+#define SYNCTEST_LINT_TOPIC_UNKNOWN "unknown call"
 
 typedef enum synctest_lint_kind {
     SYNCTEST_LINT_CALL,        /* an undefined symbol */
     SYNCTEST_LINT_INSTRUCTION, /* in the machine code of a function */
     SYNCTEST_LINT_STATIC,      /* a variable that outlives a match */
     SYNCTEST_LINT_SCHEMA,      /* bytes of the state that no field covers */
+    SYNCTEST_LINT_LIBRARY,     /* a library that is needed and was not found */
 } synctest_lint_kind;
 
 typedef struct synctest_lint_item {
@@ -30,8 +33,9 @@ typedef struct synctest_lint_item {
     bool is_error;                            /* else a warning */
     char name[SYNCTEST_LINT_NAME_BYTES_MAX];  /* of the symbol or instruction */
     char place[SYNCTEST_LINT_NAME_BYTES_MAX]; /* the function or section it is in; "" for a call */
-    uint64_t count;                           /* instructions, bytes of a variable; 0 for a call */
-    const char *topic;                        /* "libm", "random", "fused multiply-add" */
+    char library[SYNCTEST_LINT_NAME_BYTES_MAX]; /* the needed library it is in; "": the plug-in */
+    uint64_t count;    /* instructions, bytes of a variable; 0 for a call */
+    const char *topic; /* "libm", "random", "fused multiply-add" */
     const char *why;
     const char *instead;
 } synctest_lint_item;
@@ -42,12 +46,15 @@ typedef struct synctest_lint_report {
     uint32_t errors;
     uint32_t warnings;
     uint32_t left_out;       /* beyond SYNCTEST_LINT_ITEMS_MAX */
+    uint32_t libraries_read; /* besides the plug-in itself */
     uint64_t functions_read; /* those with machine code that was looked at */
     uint64_t instructions_read;
     bool is_code_read; /* false for a processor that is not known */
 } synctest_lint_report;
 
-/* IO when the file cannot be read, PLUGIN when it is no shared object; `why` explains. */
+/* Reads the file and every library that it needs, whose items are warnings: a step may never
+ * get there. IO when the file cannot be read, PLUGIN when it is no shared object or
+ * ends too early; `why` explains. */
 ls_status synctest_lint_file(const char *path, synctest_lint_report *report, ls_text *why);
 
 /* For the finding of a loader: `text` is borrowed. */

@@ -1,5 +1,6 @@
 /* Lint rules: which functions and machine instructions give other results on another machine, why,
- * and what to use instead. A table and a look-up; reads no file. Called by lint. */
+ * and what to use instead; and which functions are known to do no harm. Tables and a look-up; reads
+ * no file. Called by lint. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_LINT_RULES_H
 #define LOCKSTEP_TOOLS_SYNCTEST_LINT_RULES_H
 
@@ -7,7 +8,7 @@
 #include <stdint.h>
 
 typedef struct synctest_lint_rule {
-    const char *names; /* separated by spaces; one that ends in '*' is a beginning */
+    const char *names; /* separated by spaces; '*' is any bytes, '?' is any one */
     bool is_error;
     const char *topic;
     const char *why;
@@ -26,7 +27,8 @@ typedef enum synctest_lint_processor {
     SYNCTEST_PROCESSOR_COUNT,
 } synctest_lint_processor;
 
-/* The rule of a function that a plug-in calls, or NULL when it does no harm. Hardened names
+/* The rule of a function that a plug-in calls, or NULL when it is known to do no harm; one that is
+ * not known has a rule that says so (SYNCTEST_LINT_TOPIC_UNKNOWN). Hardened names
  * (__snprintf_chk), older ones (__isoc99_sscanf) and those of float and long double (sinf) have the
  * rule of the plain one. */
 const synctest_lint_rule *synctest_lint_rule_of_function(const char *name);

@@ -105,7 +105,9 @@ static synctest_facts facts_of(const synctest_player *player)
 static bool tell_facts(synctest_player *player)
 {
     synctest_facts *known = &player->exchange->facts;
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_LAYOUT);
     synctest_facts facts = facts_of(player);
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_HOST);
     bool is_first = player->exchange->task == SYNCTEST_TASK_RECORD;
     if (!is_first &&
         (facts.pass_count != known->pass_count || facts.players != known->players ||
@@ -145,8 +147,10 @@ ls_sim_instance *synctest_player_start(synctest_player *player)
 {
     ls_text why = {""};
     ls_sim_instance *instance = NULL;
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_LAYOUT); /* then init says that it runs */
     ls_status status = ls_sim_instance_create(&player->simulation, &player->config,
                                               &player->memory.allocator, &instance, &why);
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_HOST);
     if (status != LS_OK) {
         synctest_player_fail(player, status, why.bytes);
         return NULL;

@@ -56,6 +56,9 @@ static void describe_death(const synctest_finding *finding, ls_text *where)
     const synctest_outcome *outcome = &finding->outcome;
     bool is_signal = outcome->signal != 0;
     synctest_signal_name(outcome->signal, name, sizeof name);
+    if (outcome->text.bytes[0] != '\0') {
+        ls_text_add(where, " of %s", outcome->text.bytes);
+    }
     ls_text_add(where, ": %s",
                 outcome->kind == SYNCTEST_OUTCOME_HUNG ? "no progress"
                 : is_signal                            ? name

@@ -70,11 +70,12 @@ static void add_writes(ls_json *array, const synctest_result *result)
 
 static void add_item(ls_json *json, const synctest_lint_item *item)
 {
-    static const char *const kinds[] = {"call", "instruction", "static", "schema"};
+    static const char *const kinds[] = {"call", "instruction", "static", "schema", "library"};
     ls_json_text(json, "severity", item->is_error ? "error" : "warning");
     ls_json_text(json, "kind", kinds[item->kind]);
     ls_json_text(json, "name", item->name);
     add_word(json, "function", item->place);
+    add_word(json, "library", item->library);
     ls_json_number(json, "count", (double)item->count);
     ls_json_text(json, "topic", item->topic);
     ls_json_text(json, "why", item->why);
@@ -88,6 +89,7 @@ static void add_lint(ls_json *json, const synctest_lint_report *report)
     ls_json_number(lint, "warnings", report->warnings);
     ls_json_number(lint, "left_out", report->left_out);
     ls_json_bool(lint, "is_code_read", report->is_code_read);
+    ls_json_number(lint, "libraries_read", (double)report->libraries_read);
     ls_json_number(lint, "functions_read", (double)report->functions_read);
     ls_json *items = ls_json_array(lint, "items");
     for (uint32_t i = 0; i < report->count; i++) {

@@ -105,15 +105,27 @@ static void read_last_line(int words, char *line, size_t capacity)
 
 static const char *phase_name(uint32_t phase)
 {
-    static const char *const names[SYNCTEST_PHASE_COUNT] = {
-        "the host", "loading", "init", "a pass", "hash", "save", "draw", "bot", "deinit"};
+    static const char *const names[SYNCTEST_PHASE_COUNT] = {"the host",
+                                                            "loading or init",
+                                                            "state_bytes or fields",
+                                                            "init",
+                                                            "a pass",
+                                                            "hash",
+                                                            "save",
+                                                            "draw",
+                                                            "bot",
+                                                            "deinit"};
     return phase < SYNCTEST_PHASE_COUNT ? names[phase] : "an unknown place";
 }
 
-/* Fills in where a process that did not come to an end was. */
+/* Fills in where a process that did not come to an end was, and in whose code. */
 static void place_death(const synctest_exchange *exchange, synctest_outcome *outcome)
 {
     const synctest_progress *progress = &exchange->progress;
+    char sim[SYNCTEST_PATH_BYTES_MAX];
+    ls_name_copy(sim, sizeof sim, exchange->match.sim);
+    const char *slash = strrchr(sim, '/');
+    ls_text_set(&outcome->text, "%s", slash ? slash + 1 : sim);
     outcome->tick = progress->tick;
     bool is_in_pass = progress->phase == SYNCTEST_PHASE_PASS && progress->pass < LS_PASSES_MAX;
     const char *place =
@@ -182,6 +194,17 @@ static void clean_facts(synctest_facts *facts)
     }
 }
 
+/* A file whose end is missing is no finding: it cannot be tested. */
+static void note_damaged_file(const synctest_exchange *exchange, synctest_outcome *outcome)
+{
+    if (outcome->kind == SYNCTEST_OUTCOME_CRASHED && outcome->signal == SIGBUS &&
+        exchange->progress.phase == SYNCTEST_PHASE_LOAD) {
+        outcome->kind = SYNCTEST_OUTCOME_FAILED;
+        outcome->status = (uint32_t)-LS_PLUGIN;
+        ls_text_add(&outcome->text, " cannot be loaded (SIGBUS): it is cut short or damaged");
+    }
+}
+
 ls_status synctest_runner_record(synctest_runner *runner, synctest_finding *out)
 {
     synctest_launch run;
@@ -194,6 +217,7 @@ ls_status synctest_runner_record(synctest_runner *runner, synctest_finding *out)
     status = send(&run, SYNCTEST_TASK_RECORD, SYNCTEST_CHANGES_NOTHING, out);
     runner->facts = run.exchange->facts;
     clean_facts(&runner->facts);
+    note_damaged_file(run.exchange, &out->outcome);
     out->took_ns = now_ns() - start_ns;
     close_launch(&run);
     return status;

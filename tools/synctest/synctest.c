@@ -41,6 +41,9 @@ static void show_item(ls_console *console, const synctest_lint_item *item)
     if (item->place[0] != '\0') {
         ls_text_add(&line, " in %s", item->place);
     }
+    if (item->library[0] != '\0') {
+        ls_text_add(&line, " in the library %s", item->library);
+    }
     ls_text_add(&line, " [%s]: %s%s%s", item->topic, item->why, item->instead[0] ? "; " : "",
                 item->instead);
     ls_log_line(&console->log, item->is_error ? LS_LOG_ERROR : LS_LOG_INFO, "%s", line.bytes);
@@ -87,9 +90,9 @@ static void show_lint(const synctest_result *result, ls_console *console)
     }
     ls_log_line(&console->log, LS_LOG_INFO,
                 "  %-12s %-8s %" PRIu32 " errors, %" PRIu32 " warnings, %" PRIu64
-                " instructions in %" PRIu64 " functions read",
+                " instructions in %" PRIu64 " functions read, %" PRIu32 " needed libraries",
                 "lint", report->errors ? "ERRORS" : "clean", report->errors, report->warnings,
-                report->instructions_read, report->functions_read);
+                report->instructions_read, report->functions_read, report->libraries_read);
 }
 
 /* ---- perturbations ---- */
