@@ -588,6 +588,9 @@ static ls_status open_network(client *player, ls_text *why)
     ls_transport_enet_client_config network = ls_transport_enet_client_config_default();
     network.server = player->config->server;
     ls_status status = ls_event_loop_create(ls_allocator_heap(), &player->loop);
+    if (status == LS_OK && player->config->reruns) {
+        ls_rerun_process_attach(player->config->reruns, player->loop);
+    }
     if (status == LS_OK) {
         status = ls_transport_enet_connect(&network, ls_allocator_heap(), &player->transport, why);
     }
@@ -684,6 +687,7 @@ ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console)
     ls_screen_close(player.view.screen);
     ls_session_destroy(player.session);
     ls_transport_destroy(player.transport);
+    ls_rerun_process_detach(player.config->reruns);
     ls_event_loop_destroy(player.loop);
     return code;
 }

@@ -8,6 +8,7 @@
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/simulation/simulation.h"
+#include "lockstep/protocol/loop/rerun_process.h"
 
 #define LS_CLIENT_FPS_MAX 1000u
 
@@ -16,6 +17,7 @@ typedef struct ls_client_config {
     ls_session_config
         session; /* what the player and the build are; the client adds the callbacks */
     const ls_simulation *simulation; /* NULL: the built-in that the server names */
+    ls_rerun_process *reruns;        /* the host of the session's re-runs; NULL: there is none */
     bool has_bot;                    /* else the view's person plays, or the inputs are empty */
     uint64_t bot_seed;
     uint32_t bot_delay_ticks; /* 0: the bot answers the newest state; see ls_delayed_bot */

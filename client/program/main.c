@@ -5,7 +5,6 @@
 #include "lockstep/client/session/session_config.h"
 #include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/common/diagnosis/rerun_helper.h"
-#include "lockstep/common/diagnosis/rerun_local.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 
@@ -15,6 +14,7 @@
 enum {
     DEFAULT_FPS = 60,
     DEFAULT_RECONNECT_MS = 60000,
+    RERUN_TIME_MAX_MS = 3000,
     PLAYER = LS_SESSION_GROUP_PLAYER,
     FAULTS = 9,
 };
@@ -157,12 +157,13 @@ int main(int argc, char **argv)
     ls_simulation_print(&loaded, args.sim ? args.sim : "", &print);
     client->session.print = &print;
     client->simulation = loaded.simulation;
-    ls_rerun_local *reruns = NULL;
-    if (ls_rerun_local_create(ls_allocator_heap(), &reruns) == LS_OK) {
-        client->session.rerun_host = ls_rerun_local_host(reruns);
+    const ls_rerun_process_config reruns = {.name = loaded.library ? args.sim : NULL,
+                                            .time_max_ms = RERUN_TIME_MAX_MS};
+    if (ls_rerun_process_create(&reruns, ls_allocator_heap(), &client->reruns) == LS_OK) {
+        client->session.rerun_host = ls_rerun_process_host(client->reruns);
     }
     ls_exit_code code = ls_client_run(client, &console);
-    ls_rerun_local_destroy(reruns);
+    ls_rerun_process_destroy(client->reruns);
     ls_simulation_unload(&loaded);
     return code;
 }

@@ -20,6 +20,7 @@ typedef struct rerun_run {
     bool is_done;
     bool is_released; /* its outcome is not wanted any more; free once its job has ended */
     ls_loop_job *job;
+    uint32_t state_bytes;
     uint8_t *input;
     size_t input_bytes;
     uint8_t *output;
@@ -31,11 +32,11 @@ typedef struct rerun_run {
 } rerun_run;
 
 struct ls_rerun_process {
-    ls_event_loop *loop;
     const ls_allocator *allocator;
     ls_rerun_process_config config;
-    ls_rerun_match match;
-    uint32_t tickets; /* given out so far */
+    ls_rerun_host host;
+    ls_event_loop *loop; /* NULL: not attached */
+    uint32_t tickets;    /* given out so far */
     uint32_t running;
     rerun_run runs[RUNS_MAX];
 };
@@ -96,8 +97,8 @@ static void read_outcome(rerun_run *run)
 {
     ls_rerun_crash crash;
     ls_rerun_outcome outcome;
-    ls_status status = ls_rerun_pipe_read(run->output, run->end.output_bytes,
-                                          run->process->match.state_bytes, &outcome, &crash);
+    ls_status status =
+        ls_rerun_pipe_read(run->output, run->end.output_bytes, run->state_bytes, &outcome, &crash);
     if (run->status != LS_OK) {
         return; /* the failure says why it could not be started */
     }
@@ -183,16 +184,30 @@ static rerun_run *find_free(ls_rerun_process *process)
     return NULL;
 }
 
+static ls_status write_request(rerun_run *run, const ls_rerun_request *request)
+{
+    const ls_rerun_process *process = run->process;
+    const ls_sim_instance *instance = request->instance;
+    ls_rerun_match match = {.config = *ls_sim_instance_config(instance),
+                            .input_bytes_max =
+                                ls_sim_instance_simulation(instance)->input_bytes_max,
+                            .state_bytes = run->state_bytes};
+    const char *name =
+        process->config.name ? process->config.name : ls_sim_instance_simulation(instance)->name;
+    memcpy(match.simulation, name, strlen(name));
+    return ls_rerun_pipe_write_request(&match, request, process->config.time_max_ms,
+                                       process->allocator, &run->input, &run->input_bytes);
+}
+
 static ls_status prepare(rerun_run *run, const ls_rerun_request *request)
 {
     const ls_rerun_process *process = run->process;
-    ls_status status =
-        ls_rerun_pipe_write_request(&process->match, request, process->config.time_max_ms,
-                                    process->allocator, &run->input, &run->input_bytes);
+    run->state_bytes = (uint32_t)ls_sim_instance_state_bytes(request->instance);
+    ls_status status = write_request(run, request);
     if (status != LS_OK) {
         return status;
     }
-    run->output_bytes_max = ls_rerun_pipe_outcome_bytes(process->match.state_bytes);
+    run->output_bytes_max = ls_rerun_pipe_outcome_bytes(run->state_bytes);
     run->output = ls_allocate(process->allocator, run->output_bytes_max);
     if (!run->output) {
         return LS_NO_MEMORY;
@@ -203,6 +218,9 @@ static ls_status prepare(rerun_run *run, const ls_rerun_request *request)
 static ls_status start(void *context, const ls_rerun_request *request, uint32_t *ticket)
 {
     ls_rerun_process *process = context;
+    if (!process->loop) {
+        return LS_IO;
+    }
     rerun_run *run = find_free(process);
     if (!run) {
         return LS_FULL;
@@ -251,26 +269,22 @@ static void release(void *context, uint32_t ticket)
 
 /* ---- life ---- */
 
-ls_status ls_rerun_process_create(ls_event_loop *loop, const ls_rerun_process_config *config,
+ls_status ls_rerun_process_create(const ls_rerun_process_config *config,
                                   const ls_allocator *allocator, ls_rerun_process **out)
 {
-    if (strlen(config->name) >= LS_RERUN_NAME_BYTES_MAX) {
+    if (config->name && strlen(config->name) >= LS_RERUN_NAME_BYTES_MAX) {
         return LS_BAD_ARGUMENT;
     }
     ls_rerun_process *made = ls_allocate(allocator, sizeof *made);
     if (!made) {
         return LS_NO_MEMORY;
     }
-    made->loop = loop;
     made->allocator = allocator;
     made->config = *config;
     if (!config->executable) {
         made->config.executable = "/proc/self/exe";
     }
-    memcpy(made->match.simulation, config->name, strlen(config->name));
-    made->match.config = config->sim;
-    made->match.input_bytes_max = config->simulation->input_bytes_max;
-    made->match.state_bytes = (uint32_t)config->simulation->state_bytes(&config->sim);
+    made->host = (ls_rerun_host){made, start, poll, release};
     for (uint32_t i = 0; i < RUNS_MAX; i++) {
         made->runs[i].process = made;
     }
@@ -280,21 +294,35 @@ ls_status ls_rerun_process_create(ls_event_loop *loop, const ls_rerun_process_co
 
 void ls_rerun_process_destroy(ls_rerun_process *process)
 {
-    if (!process) {
+    if (process) {
+        LS_ASSERT(!process->loop);
+        ls_release(process->allocator, process);
+    }
+}
+
+void ls_rerun_process_attach(ls_rerun_process *process, ls_event_loop *loop)
+{
+    process->loop = loop;
+}
+
+void ls_rerun_process_detach(ls_rerun_process *process)
+{
+    if (!process || !process->loop) {
         return;
     }
     for (uint32_t i = 0; i < RUNS_MAX; i++) {
         atomic_store(&process->runs[i].is_stopped, true);
     }
     for (uint32_t i = 0; i < RUNS_MAX; i++) {
-        if (process->runs[i].job || process->runs[i].ticket != 0) {
+        if (process->runs[i].ticket != 0) {
             free_run(&process->runs[i]);
         }
     }
-    ls_release(process->allocator, process);
+    process->running = 0;
+    process->loop = NULL;
 }
 
-ls_rerun_host ls_rerun_process_host(ls_rerun_process *process)
+const ls_rerun_host *ls_rerun_process_host(const ls_rerun_process *process)
 {
-    return (ls_rerun_host){process, start, poll, release};
+    return &process->host;
 }

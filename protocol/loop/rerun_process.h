@@ -1,7 +1,7 @@
 /* Rerun process: a rerun host whose runs are helper processes: this executable once more, with the
  * plug-in freshly loaded, so that the simulation of the live matches is not touched by them and a
  * plug-in that crashes or hangs there costs a diagnosis and no match. Two helpers run at a time, at
- * the lowest priority, and more wait. Shared by all matches of one configuration in one loop. Owned
+ * the lowest priority, and more wait. Shared by all matches of one simulation in one loop. Owned
  * by programs, which give ls_rerun_process_host to their matches or session. */
 #ifndef LOCKSTEP_PROTOCOL_LOOP_RERUN_PROCESS_H
 #define LOCKSTEP_PROTOCOL_LOOP_RERUN_PROCESS_H
@@ -13,24 +13,26 @@ LS_C_BEGIN
 
 typedef struct ls_rerun_process_config {
     const char *executable; /* its main calls ls_rerun_helper_run; NULL: this process's own */
-    const char *name;       /* as ls_simulation_load takes it: a built-in or a plug-in's file */
-    const ls_simulation *simulation; /* as it was loaded; borrowed */
-    ls_sim_config sim;
+    const char *name; /* the plug-in's file, borrowed; NULL: the simulation of a run is built in */
     uint32_t time_max_ms; /* of one run, 1 or more */
 } ls_rerun_process_config;
 
 typedef struct ls_rerun_process ls_rerun_process;
 
-/* NO_MEMORY, or BAD_ARGUMENT for a name that is too long. Starts nothing yet. */
-ls_status ls_rerun_process_create(ls_event_loop *loop, const ls_rerun_process_config *config,
+/* NO_MEMORY, or BAD_ARGUMENT for a name that is too long. */
+ls_status ls_rerun_process_create(const ls_rerun_process_config *config,
                                   const ls_allocator *allocator, ls_rerun_process **out);
+void ls_rerun_process_destroy(ls_rerun_process *process); /* detached, or never attached; or NULL */
 
-/* Ends helpers that still run, and waits for that. Before the loop is destroyed. NULL is allowed.
- */
-void ls_rerun_process_destroy(ls_rerun_process *process);
+/* The loop that runs are started from; before that start gives IO. */
+void ls_rerun_process_attach(ls_rerun_process *process, ls_event_loop *loop);
 
-/* The host; start gives FULL when too many runs wait. */
-ls_rerun_host ls_rerun_process_host(ls_rerun_process *process);
+/* Ends the helpers that still run, waits for that, and forgets all runs. Before the loop is
+ * destroyed, by its own thread. NULL, or one that is not attached, is left alone. */
+void ls_rerun_process_detach(ls_rerun_process *process);
+
+/* The host, as good as `process`; start gives FULL when too many runs wait. */
+const ls_rerun_host *ls_rerun_process_host(const ls_rerun_process *process);
 
 LS_C_END
 

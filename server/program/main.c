@@ -2,7 +2,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/common/diagnosis/rerun_helper.h"
-#include "lockstep/common/diagnosis/rerun_local.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/mapped_file.h"
 #include "lockstep/common/program/output.h"
@@ -19,6 +18,7 @@
 enum {
     DEFAULT_PORT = 7300,
     DEFAULT_SPECTATORS = 16,
+    RERUN_TIME_MAX_MS = 3000,
     GAME = LS_MATCH_GROUP_GAME,
     NETWORK = LS_MATCH_GROUP_NETWORK,
     RULES = LS_MATCH_GROUP_RULES,
@@ -167,12 +167,13 @@ static ls_exit_code serve(const arguments *args, ls_resume *resume,
         return LS_EXIT_USAGE;
     }
     warn_of_unused(args, &config.match, &console->log);
-    ls_rerun_local *reruns = NULL;
-    if (ls_rerun_local_create(ls_allocator_heap(), &reruns) == LS_OK) {
-        config.match.rerun_host = ls_rerun_local_host(reruns);
+    const ls_rerun_process_config reruns = {.name = loaded->library ? args->sim : NULL,
+                                            .time_max_ms = RERUN_TIME_MAX_MS};
+    if (ls_rerun_process_create(&reruns, ls_allocator_heap(), &config.reruns) == LS_OK) {
+        config.match.rerun_host = ls_rerun_process_host(config.reruns);
     }
     ls_exit_code code = ls_server_run(&config, console);
-    ls_rerun_local_destroy(reruns);
+    ls_rerun_process_destroy(config.reruns);
     return code;
 }
 

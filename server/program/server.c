@@ -447,7 +447,11 @@ static ls_status create_host(server *host, ls_text *why)
                               .on_advanced = on_advanced,
                               .may_end = may_end,
                               .user = host};
-    return ls_host_create(&matches, ls_allocator_heap(), &host->matches, why);
+    status = ls_host_create(&matches, ls_allocator_heap(), &host->matches, why);
+    if (status == LS_OK && host->config->reruns) {
+        ls_rerun_process_attach(host->config->reruns, ls_host_loop(host->matches));
+    }
+    return status;
 }
 
 static ls_status write_port_file(const server *host, ls_text *why)
@@ -590,6 +594,7 @@ ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
         code = finish(&host);
     }
     ls_journals_destroy(host.journals);
+    ls_rerun_process_detach(config->reruns);
     ls_host_destroy(host.matches);
     ls_release(ls_allocator_heap(), host.bundles);
     return code;

@@ -180,3 +180,22 @@ Test(programs_desync, a_difference_is_healed_on_request)
     cr_expect_eq(hosted_number(desync, "healed"), 1);
     cr_expect(hosted_is_null(desync, "bundle"));
 }
+
+/* The late joiner's static and thread-local begin anew: it differs. To find out why, both sides run
+ * ticks again; nothing of that may reach the plug-in of a live match. */
+Test(programs_desync, innocent_players_of_a_plug_in_with_statics_stay_clean)
+{
+    const char *const file = LS_PLUGIN("memory");
+    hosted_serve("--sim", file, "--players", "3", "--start-players", "2", "--ticks", "240");
+    hosted_join("--sim", file, "--bot", "1", "--name", "ann");
+    hosted_join("--sim", file, "--bot", "2", "--name", "bob", "--predict", "0");
+    hosted_expect_words(&hosted.server, "the match starts");
+    hosted_pause_ms(500);
+    hosted_join("--sim", file, "--bot", "3", "--name", "cy");
+    hosted_expect_exits(3, 0, 0, 3);
+    hosted_expect_agreement(0);
+    hosted_expect_agreement(1);
+    const cJSON *server = hosted_server_summary();
+    cr_expect_eq(hosted_count(server, "desyncs"), 1);
+    cr_expect_eq(hosted_number(server, "desyncs.0.slot"), 2);
+}

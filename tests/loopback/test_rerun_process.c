@@ -57,7 +57,22 @@ static void play(fixture *here)
     }
 }
 
-/* The helper is told of another trap than the match has. */
+static void create_process(fixture *here, const char *executable, const char *name,
+                           uint32_t time_max_ms)
+{
+    const ls_rerun_process_config config = {executable, name, time_max_ms};
+    cr_assert_eq(ls_rerun_process_create(&config, ls_allocator_heap(), &here->process), LS_OK);
+    ls_rerun_process_attach(here->process, here->loop);
+    here->host = *ls_rerun_process_host(here->process);
+}
+
+static void destroy_process(fixture *here)
+{
+    ls_rerun_process_detach(here->process);
+    ls_rerun_process_destroy(here->process);
+}
+
+/* The trap springs in helpers alone. */
 static fixture open_fixture(const char *name, int64_t trap, uint32_t time_max_ms)
 {
     fixture here = {0};
@@ -66,30 +81,24 @@ static fixture open_fixture(const char *name, int64_t trap, uint32_t time_max_ms
     cr_assert_eq(ls_simulation_load(name, &here.loaded, &why), LS_OK, "%s", why.bytes);
     const ls_simulation *simulation = here.loaded.simulation;
     ls_sim_config sim = ls_sim_config_default(simulation);
+    if (trap != 0) {
+        sim.params[0] = trap;
+        sim.params[1] = AGREED + 5;
+    }
     cr_assert_eq(ls_sim_instance_create(simulation, &sim, heap, &here.instance, &why), LS_OK);
     ls_replay_window_config window = {
         .window_ticks = 128, .interval_ticks = 32, .recent_states = 0};
     cr_assert_eq(ls_replay_window_create(&window, here.instance, heap, &here.window), LS_OK);
     ls_replay_window_start(here.window, here.instance, ls_sim_instance_hash(here.instance));
     play(&here);
-    if (trap != 0) {
-        sim.params[0] = trap;
-        sim.params[1] = AGREED + 5;
-    }
     cr_assert_eq(ls_event_loop_create(heap, &here.loop), LS_OK);
-    const ls_rerun_process_config config = {.executable = LS_TEST_SERVER,
-                                            .name = name,
-                                            .simulation = simulation,
-                                            .sim = sim,
-                                            .time_max_ms = time_max_ms};
-    cr_assert_eq(ls_rerun_process_create(here.loop, &config, heap, &here.process), LS_OK);
-    here.host = ls_rerun_process_host(here.process);
+    create_process(&here, LS_TEST_SERVER, name, time_max_ms);
     return here;
 }
 
 static void close_fixture(fixture *here)
 {
-    ls_rerun_process_destroy(here->process);
+    destroy_process(here);
     ls_event_loop_destroy(here->loop);
     ls_replay_window_destroy(here->window);
     ls_sim_instance_destroy(here->instance);
@@ -199,15 +208,8 @@ Test(rerun_process, a_host_that_is_destroyed_ends_its_helpers)
 Test(rerun_process, a_program_that_cannot_be_started_is_an_outcome)
 {
     fixture here = open_fixture("units", 0, TIME_MAX_MS);
-    ls_rerun_process_destroy(here.process);
-    const ls_rerun_process_config config = {.executable = "/nonexistent/lockstep-server",
-                                            .name = "units",
-                                            .simulation = here.loaded.simulation,
-                                            .sim = *ls_sim_instance_config(here.instance),
-                                            .time_max_ms = TIME_MAX_MS};
-    cr_assert_eq(ls_rerun_process_create(here.loop, &config, ls_allocator_heap(), &here.process),
-                 LS_OK);
-    here.host = ls_rerun_process_host(here.process);
+    destroy_process(&here);
+    create_process(&here, "/nonexistent/lockstep-server", "units", TIME_MAX_MS);
     cr_expect(strstr(run(&here, LS_NO_PASS)->failure.bytes, "no such file or directory"));
     close_fixture(&here);
 }

@@ -1,9 +1,12 @@
-/* Trap: counts, and does something awful when a parameter asks for it: a machine that is given
- * another parameter plays the same game without. */
+/* Trap: counts, and does something awful when a parameter asks for it: everywhere, or in rerun
+ * helpers alone. */
+#define _GNU_SOURCE
 #include "lockstep/tests/plugins/minimal.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     TRAP_NONE,
@@ -34,10 +37,20 @@ static void crash(void)
     *nowhere = 1;
 }
 
+static int64_t trap_of(const ls_sim_config *config)
+{
+#ifdef TRAP_SPRINGS_IN_HELPERS
+    if (strcmp(program_invocation_short_name, "lockstep-rerun-helper") != 0) {
+        return TRAP_NONE;
+    }
+#endif
+    return config->params[0];
+}
+
 static ls_status init(const ls_sim_config *config, void *state)
 {
     (void)state;
-    if (config->params[0] == TRAP_CRASH_IN_INIT) {
+    if (trap_of(config) == TRAP_CRASH_IN_INIT) {
         crash();
     }
     return LS_OK;
@@ -45,7 +58,7 @@ static ls_status init(const ls_sim_config *config, void *state)
 
 static void spring(const ls_step *step)
 {
-    int64_t trap = step->config->params[0];
+    int64_t trap = trap_of(step->config);
     if (trap == TRAP_PRINT) {
         printf("tick %u\n", step->inputs->tick);
     }
