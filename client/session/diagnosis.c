@@ -1,5 +1,6 @@
 #include "lockstep/client/session/diagnosis.h"
 
+#include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/state_inspector.h"
 
 #include <string.h>
@@ -14,6 +15,7 @@ struct ls_diagnosis {
     uint32_t own_desyncs; /* of this slot */
     uint32_t healed;
     ls_desync_notice own_desync; /* the newest */
+    bool has_server_differed;    /* by the newest notice it is the server, not its slot */
     bool has_own_cause;
     ls_desync_cause own_cause;
 };
@@ -93,7 +95,8 @@ static bool is_own(const ls_diagnosis *diagnosis, uint32_t slot)
 static void receive_notice(ls_diagnosis *diagnosis, const ls_desync_notice *notice)
 {
     diagnosis->desyncs++;
-    if (is_own(diagnosis, notice->slot)) {
+    diagnosis->has_server_differed = notice->clients > 0;
+    if (is_own(diagnosis, notice->slot) && notice->clients == 0) {
         diagnosis->own_desyncs++;
         diagnosis->own_desync = *notice;
     }
@@ -103,7 +106,8 @@ static void receive_notice(ls_diagnosis *diagnosis, const ls_desync_notice *noti
 
 static void receive_cause(ls_diagnosis *diagnosis, const ls_desync_cause *cause)
 {
-    if (is_own(diagnosis, cause->slot)) {
+    bool is_servers = diagnosis->has_server_differed && cause->culprit == LS_DESYNC_CULPRIT_SERVER;
+    if (is_own(diagnosis, cause->slot) && !is_servers) {
         diagnosis->has_own_cause = true;
         diagnosis->own_cause = *cause;
     }

@@ -117,6 +117,7 @@ static void add_desync(ls_json *json, const ls_summary_desync *desync)
     ls_json_number(json, "slot", desync->slot);
     ls_json_hash(json, "server_hash", desync->server_hash);
     ls_json_hash(json, "client_hash", desync->client_hash);
+    ls_json_number(json, "clients_against_server", desync->clients);
     add_cause(json, desync);
 }
 

@@ -79,6 +79,7 @@ typedef struct ls_summary_desync {
     uint32_t slot;
     uint64_t server_hash;
     uint64_t client_hash;
+    uint32_t clients;    /* 0: the slot differs; else the server does, from so many that agree */
     bool has_cause;      /* else the rest means nothing */
     uint32_t times;      /* that this slot differed; the rest is about the newest one */
     uint32_t healed;     /* how many of them were healed */

@@ -141,6 +141,7 @@ static void desync_fields(ls_bit_stream *stream, ls_desync_notice *desync)
     u32_field(stream, &desync->tick);
     u64_field(stream, &desync->server_hash);
     u64_field(stream, &desync->client_hash);
+    ls_bits_uvar(stream, &desync->clients, 0, LS_PLAYERS_MAX);
 }
 
 static void finished_fields(ls_bit_stream *stream, ls_finished *finished)

@@ -53,6 +53,7 @@ typedef struct ls_desync_notice {
     ls_tick tick; /* of the first state that differs */
     uint64_t server_hash;
     uint64_t client_hash;
+    uint32_t clients; /* 0: the slot differs; else the server does, from so many that agree */
 } ls_desync_notice;
 
 /* DESYNC_CAUSE: all that was found out; empty texts are not known. */

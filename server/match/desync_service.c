@@ -4,6 +4,7 @@
 #include "lockstep/server/match/arbiter.h"
 #include "lockstep/server/match/cause_report.h"
 #include "lockstep/server/match/investigation.h"
+#include "lockstep/server/match/root_vote.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@ enum {
 
 #define HEALS_NS (10 * LS_NS_PER_SECOND)
 #define HEAL_NS (2 * LS_NS_PER_SECOND)
+#define VOTE_NS LS_NS_PER_SECOND /* waited for the hashes of other clients */
 
 static const char STATE_DIFFERS[] = "the client's state differs from the server's";
 
@@ -26,7 +28,9 @@ typedef struct desync_slot {
     ls_tick tick;
     uint64_t server_hash;
     uint64_t client_hash;
-    ls_finished finished;              /* as the player said it */
+    uint32_t clients;     /* 0: the slot differs; else the server does, from so many that agree */
+    bool is_unannounced;  /* found and not told yet: the clients are not compared */
+    ls_finished finished; /* as the player said it */
     uint64_t healed_ns[HEALS_AT_ONCE]; /* when it was last healed, the newest first; 0: never */
 } desync_slot;
 
@@ -34,6 +38,9 @@ struct ls_desync_service {
     const ls_match_context *match;
     ls_investigations *all; /* NULL: nothing is kept to find causes with */
     ls_arbiter arbiter;
+    bool has_server_differed; /* from several clients, which have this root of this state */
+    ls_tick server_tick;      /* of the newest such state */
+    uint64_t server_other_hash;
     desync_slot slots[LS_PLAYERS_MAX];
 };
 
@@ -149,16 +156,31 @@ static ls_desync_drop act(ls_desync_service *desync, uint32_t slot)
 {
     ls_on_desync rule = desync->match->config.on_desync;
     ls_investigation_end(desync->all, slot);
+    if (desync->slots[slot].clients > 0) {
+        return NOBODY; /* the server differs, not the slot */
+    }
     if (rule == LS_ON_DESYNC_DROP) {
         return (ls_desync_drop){slot, STATE_DIFFERS};
     }
     return rule == LS_ON_DESYNC_HEAL ? start_healing(desync, slot) : NOBODY;
 }
 
+static void blame_finding(ls_desync_finding *finding, uint32_t clients)
+{
+    ls_text why = finding->verdict.why;
+    finding->verdict.culprit = LS_DESYNC_CULPRIT_SERVER;
+    ls_text_set(&finding->verdict.why,
+                "the server's state differs from that of %" PRIu32 " clients which agree; %s",
+                clients, why.bytes);
+}
+
 static void conclude(ls_desync_service *desync, uint32_t slot)
 {
     ls_desync_finding *finding = ls_investigation_conclude(
         desync->all, slot, desync->slots[slot].server_hash, desync->match->config.print);
+    if (desync->slots[slot].clients > 0) {
+        blame_finding(finding, desync->slots[slot].clients);
+    }
     finding->took_ns = desync->match->now_ns - desync->slots[slot].found_ns;
     ls_cause_report_add_inputs(desync->match, finding);
     case_of(desync, slot)->phase = LS_INVESTIGATION_REPORTED;
@@ -168,49 +190,151 @@ static void conclude(ls_desync_service *desync, uint32_t slot)
 
 /* ---- a slot differs ---- */
 
-bool ls_desync_service_announce(ls_desync_service *desync, uint32_t slot)
+static void start_investigating(ls_desync_service *desync, uint32_t slot)
 {
-    const ls_arbiter_slot *found = &desync->arbiter.slots[slot];
-    desync_slot *known = &desync->slots[slot];
-    known->is_desynced = true;
-    known->tick = found->bad_tick;
-    known->server_hash = found->server_hash;
-    known->client_hash = found->client_hash;
-    ls_outbox_message(desync->match->outbox, LS_MESSAGE_DESYNC)->body.desync =
-        (ls_desync_notice){.slot = slot,
-                           .tick = found->bad_tick,
-                           .server_hash = found->server_hash,
-                           .client_hash = found->client_hash};
-    ls_seat_table_send_all(desync->match->seats);
-    ls_match_event *event =
-        ls_outbox_push_event(desync->match->outbox, LS_MATCH_DESYNC, slot, found->bad_tick);
-    event->server_hash = found->server_hash;
-    event->client_hash = found->client_hash;
-    if (desync->all && known->client_hash == 0) {
-        ls_cause_report_send(desync->match, slot,
-                             ls_investigation_note_withheld(case_of(desync, slot), known->tick));
-    }
-    return desync->match->config.on_desync == LS_ON_DESYNC_STOP &&
-           desync->match->state == LS_MATCH_RUNNING;
-}
-
-ls_desync_drop ls_desync_service_investigate(ls_desync_service *desync, uint32_t slot)
-{
-    desync_slot *known = &desync->slots[slot];
-    known->found_ns = desync->match->now_ns;
-    bool can_ask = desync->all && known->tick > 0 &&
-                   ls_seat_table_is_in_play(desync->match->seats, slot) && known->client_hash != 0;
+    const desync_slot *known = &desync->slots[slot];
+    bool can_ask = desync->all && known->tick > 0 && known->client_hash != 0 &&
+                   ls_seat_table_is_in_play(desync->match->seats, slot);
     if (!can_ask) {
-        ls_on_desync rule = desync->match->config.on_desync;
-        bool is_dropped = rule == LS_ON_DESYNC_DROP || rule == LS_ON_DESYNC_HEAL;
-        return is_dropped ? (ls_desync_drop){slot, STATE_DIFFERS} : NOBODY;
+        return;
     }
     ask_for_evidence(desync, slot, known->tick);
     ls_investigation_start(desync->all, slot, agreed_before(desync, known->tick), known->tick,
                            known->client_hash, desync->match->now_ns);
     send_queries(desync, slot);
-    return NOBODY;
 }
+
+void ls_desync_service_find(ls_desync_service *desync, uint32_t slot)
+{
+    const ls_arbiter_slot *found = &desync->arbiter.slots[slot];
+    desync_slot *known = &desync->slots[slot];
+    known->found_ns = desync->match->now_ns;
+    known->tick = found->bad_tick;
+    known->server_hash = found->server_hash;
+    known->client_hash = found->client_hash;
+    known->clients = 0;
+    known->is_unannounced = true;
+    start_investigating(desync, slot);
+}
+
+/* ---- who is wrong ---- */
+
+static ls_root_voters voters_of(const ls_desync_service *desync)
+{
+    const ls_seat_table *seats = desync->match->seats;
+    ls_root_voters voters = {0};
+    for (uint32_t slot = 0; slot < desync->match->config.sim.players; slot++) {
+        bool is_asking = desync->arbiter.slots[slot].agreement == LS_AGREEMENT_ASKING;
+        bool has_finished = seats->rows[slot].state == LS_SEAT_FINISHED && !is_asking;
+        voters.in_play |= (uint32_t)ls_seat_table_is_in_play(seats, slot) << slot;
+        voters.finished |= (uint32_t)has_finished << slot;
+    }
+    return voters;
+}
+
+/* The slot has the root against which the server has lost a vote: it is no desync of its own. */
+static bool is_excused(const ls_desync_service *desync, uint32_t slot)
+{
+    const desync_slot *known = &desync->slots[slot];
+    return desync->has_server_differed && known->client_hash != 0 &&
+           known->tick == desync->server_tick && known->client_hash == desync->server_other_hash;
+}
+
+static void excuse(ls_desync_service *desync, uint32_t slot)
+{
+    desync->slots[slot].is_unannounced = false;
+    if (desync->all) {
+        ls_investigation_end(desync->all, slot);
+    }
+}
+
+/* The server is the one that differs, from these clients; the first of them stands for all. */
+static void blame_server(ls_desync_service *desync, uint32_t slot, const ls_root_vote *vote)
+{
+    desync_slot *known = &desync->slots[slot];
+    known->clients = vote->with_client;
+    desync->has_server_differed = true;
+    desync->server_tick = known->tick;
+    desync->server_other_hash = known->client_hash;
+    for (uint32_t other = 0; other < desync->match->config.sim.players; other++) {
+        if (other != slot && desync->slots[other].is_unannounced && is_excused(desync, other)) {
+            excuse(desync, other);
+        }
+    }
+}
+
+static bool is_settled(ls_desync_service *desync, uint32_t slot, bool is_time_up)
+{
+    const desync_slot *known = &desync->slots[slot];
+    if (known->client_hash == 0) {
+        return true;
+    }
+    ls_root_vote vote = ls_root_vote_count(&desync->arbiter, voters_of(desync), slot);
+    bool is_over = is_time_up || desync->match->now_ns - known->found_ns >= VOTE_NS;
+    if (!is_over && !ls_root_vote_is_decided(&vote)) {
+        return false;
+    }
+    if (ls_root_vote_is_against_server(&vote)) {
+        blame_server(desync, slot, &vote);
+    }
+    return true;
+}
+
+uint32_t ls_desync_service_next_settled(ls_desync_service *desync, bool is_time_up)
+{
+    for (uint32_t slot = 0; slot < desync->match->config.sim.players; slot++) {
+        if (!desync->slots[slot].is_unannounced) {
+            continue;
+        }
+        if (is_excused(desync, slot)) {
+            excuse(desync, slot);
+        } else if (is_settled(desync, slot, is_time_up)) {
+            return slot;
+        }
+    }
+    return MATCH_NO_SLOT;
+}
+
+/* ---- telling ---- */
+
+static void send_notice(ls_desync_service *desync, uint32_t slot)
+{
+    const desync_slot *known = &desync->slots[slot];
+    ls_outbox_message(desync->match->outbox, LS_MESSAGE_DESYNC)->body.desync =
+        (ls_desync_notice){.slot = slot,
+                           .tick = known->tick,
+                           .server_hash = known->server_hash,
+                           .client_hash = known->client_hash,
+                           .clients = known->clients};
+    ls_seat_table_send_all(desync->match->seats);
+    ls_match_event *event =
+        ls_outbox_push_event(desync->match->outbox, LS_MATCH_DESYNC, slot, known->tick);
+    event->server_hash = known->server_hash;
+    event->client_hash = known->client_hash;
+    event->clients = known->clients;
+}
+
+bool ls_desync_service_announce(ls_desync_service *desync, uint32_t slot, ls_desync_drop *drop)
+{
+    desync_slot *known = &desync->slots[slot];
+    ls_on_desync rule = desync->match->config.on_desync;
+    known->is_unannounced = false;
+    known->is_desynced = true;
+    send_notice(desync, slot);
+    if (desync->all && known->client_hash == 0) {
+        ls_cause_report_send(desync->match, slot,
+                             ls_investigation_note_withheld(case_of(desync, slot), known->tick));
+    }
+    bool is_looked_into = desync->all && case_of(desync, slot)->phase != LS_INVESTIGATION_IDLE;
+    bool is_dropped = rule == LS_ON_DESYNC_DROP || rule == LS_ON_DESYNC_HEAL;
+    if (known->clients == 0 && is_dropped && !is_looked_into) {
+        *drop = (ls_desync_drop){slot, STATE_DIFFERS};
+    }
+    return known->clients == 0 && rule == LS_ON_DESYNC_STOP &&
+           desync->match->state == LS_MATCH_RUNNING;
+}
+
+/* ---- looking for the cause ---- */
 
 static bool is_late(const ls_desync_service *desync, uint32_t slot)
 {
@@ -238,7 +362,8 @@ static ls_desync_drop go_on(ls_desync_service *desync, uint32_t slot)
     switch (investigation->phase) {
     case LS_INVESTIGATION_LOOKING:
         investigation->is_overdue = is_late(desync, slot);
-        if (investigation->is_overdue || ls_investigation_is_done(investigation)) {
+        if (!desync->slots[slot].is_unannounced &&
+            (investigation->is_overdue || ls_investigation_is_done(investigation))) {
             conclude(desync, slot);
         }
         return NOBODY;
@@ -257,7 +382,7 @@ static ls_desync_drop go_on(ls_desync_service *desync, uint32_t slot)
 ls_desync_drop ls_desync_service_advance(ls_desync_service *desync)
 {
     ls_desync_drop drop = NOBODY;
-    if (!ls_desync_service_is_open(desync)) {
+    if (!desync->all || !ls_desync_service_is_open(desync)) {
         return NOBODY;
     }
     for (uint32_t slot = 0; slot < desync->all->count; slot++) {
@@ -275,8 +400,9 @@ ls_desync_drop ls_desync_service_advance(ls_desync_service *desync)
 bool ls_desync_service_is_open(const ls_desync_service *desync)
 {
     bool is_open = false;
-    for (uint32_t slot = 0; desync->all && slot < desync->all->count; slot++) {
-        is_open = is_open || case_of(desync, slot)->phase != LS_INVESTIGATION_IDLE;
+    for (uint32_t slot = 0; slot < desync->match->config.sim.players; slot++) {
+        is_open = is_open || desync->slots[slot].is_unannounced ||
+                  (desync->all && case_of(desync, slot)->phase != LS_INVESTIGATION_IDLE);
     }
     return is_open;
 }
@@ -319,7 +445,7 @@ ls_desync_drop ls_desync_service_finish(ls_desync_service *desync)
 
 static void conclude_when_done(ls_desync_service *desync, uint32_t slot)
 {
-    if (is_in(desync, slot, LS_INVESTIGATION_LOOKING) &&
+    if (is_in(desync, slot, LS_INVESTIGATION_LOOKING) && !desync->slots[slot].is_unannounced &&
         ls_investigation_is_done(case_of(desync, slot))) {
         conclude(desync, slot);
     }
@@ -452,7 +578,10 @@ ls_status ls_desync_service_take_hashes(ls_desync_service *desync, uint32_t slot
 
 bool ls_desync_service_settle(ls_desync_service *desync, uint32_t slot)
 {
-    return ls_arbiter_settle_unanswered(&desync->arbiter, slot);
+    if (ls_arbiter_settle_unanswered(&desync->arbiter, slot)) {
+        ls_desync_service_find(desync, slot);
+    }
+    return desync->slots[slot].is_unannounced && !is_excused(desync, slot);
 }
 
 bool ls_desync_service_differs(const ls_desync_service *desync, uint32_t slot)
@@ -501,6 +630,7 @@ void ls_desync_service_report(const ls_desync_service *desync, uint32_t slot, ls
     report->desync_tick = known->tick;
     report->desync_server_hash = known->server_hash;
     report->desync_client_hash = known->client_hash;
+    report->desync_clients = known->clients;
 }
 
 const ls_desync_finding *ls_desync_service_finding(const ls_desync_service *desync, uint32_t slot)

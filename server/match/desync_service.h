@@ -28,13 +28,13 @@ void ls_desync_service_begin(ls_desync_service *desync, uint32_t slot, ls_tick t
 void ls_desync_service_compare(ls_desync_service *desync, uint32_t slot, ls_tick tick,
                                uint32_t chain);
 
-/* HASHES, or FINISHED, has come. *is_found: the slot differs, see ls_desync_service_announce. */
+/* HASHES, or FINISHED, has come. *is_found: the slot differs, see ls_desync_service_find. */
 ls_status ls_desync_service_take_hashes(ls_desync_service *desync, uint32_t slot,
                                         const ls_hashes *hashes, bool *is_found);
 void ls_desync_service_take_finished(ls_desync_service *desync, uint32_t slot,
                                      const ls_finished *finished, bool *is_found);
 
-/* A player leaves: when it owes an answer, the slot is taken to differ: true. */
+/* A player leaves: true when it differs and nobody was told; so does one that owes an answer. */
 bool ls_desync_service_settle(ls_desync_service *desync, uint32_t slot);
 
 /* The first state in which the slot differs is known, and it has not been healed. */
@@ -50,11 +50,16 @@ uint32_t ls_desync_service_next_overdue(ls_desync_service *desync, uint32_t firs
 
 /* ---- a slot differs ---- */
 
-/* Tells everybody. True when the match has to be stopped for it. */
-bool ls_desync_service_announce(ls_desync_service *desync, uint32_t slot);
+/* Begins to look for the cause. No player is told yet: the server may be the one that differs. */
+void ls_desync_service_find(ls_desync_service *desync, uint32_t slot);
 
-/* Begins to look for the cause, or has the player dropped where it cannot be found. */
-ls_desync_drop ls_desync_service_investigate(ls_desync_service *desync, uint32_t slot);
+/* The next slot that is to be announced: the hashes of the other clients are known, or have been
+ * waited for long enough; `is_time_up`: they are not waited for. MATCH_NO_SLOT: there is none. */
+uint32_t ls_desync_service_next_settled(ls_desync_service *desync, bool is_time_up);
+
+/* Tells everybody. True when the match has to be stopped for it. Sets *drop when the player has to
+ * be dropped at once, because the cause cannot be looked for. */
+bool ls_desync_service_announce(ls_desync_service *desync, uint32_t slot, ls_desync_drop *drop);
 
 /* A player has answered, or says how its healing went. An answer that comes too late, or was never
  * asked for, is STALE. */

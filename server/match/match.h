@@ -95,7 +95,7 @@ typedef enum ls_match_event_kind {
     LS_MATCH_RESUMED, /* tick: the next that is closed; text: how many are back, what was recovered
                        */
     LS_MATCH_STALLED, /* rule wait: slot_mask, tick, waited_ms */
-    LS_MATCH_DESYNC,  /* slot, tick, server_hash, client_hash */
+    LS_MATCH_DESYNC,  /* slot, tick, server_hash, client_hash, clients */
     /* slot, tick, text: why. All that will be known of it: see ls_match_desync_of; what a bundle
      * holds is there until the match is called again. */
     LS_MATCH_DESYNC_CAUSE,
@@ -121,6 +121,7 @@ typedef struct ls_match_event {
     uint32_t waited_ms;
     uint64_t server_hash;
     uint64_t client_hash;
+    uint32_t clients; /* 0: the slot differs; else the server does, from so many that agree */
     ls_text text;
 } ls_match_event;
 
@@ -141,10 +142,11 @@ typedef struct ls_match_slot {
     ls_tick desync_tick;
     uint64_t desync_server_hash;
     uint64_t desync_client_hash;
-    uint32_t ticks_behind; /* closed ticks that the client has not acknowledged */
-    int64_t slack_ns;      /* newest: how long before closing inputs came; negative: late */
-    uint64_t rtt_ns;       /* smoothed; 0 until measured */
-    ls_lag lag;            /* of the last five seconds; renewed every 2.5 */
+    uint32_t desync_clients; /* 0, or: the server differs from so many clients, this one first */
+    uint32_t ticks_behind;   /* closed ticks that the client has not acknowledged */
+    int64_t slack_ns;        /* newest: how long before closing inputs came; negative: late */
+    uint64_t rtt_ns;         /* smoothed; 0 until measured */
+    ls_lag lag;              /* of the last five seconds; renewed every 2.5 */
     uint32_t input_delay_ticks;
     ls_status left_status; /* why it left, or was lost; LS_OK while it is here */
     ls_tick joined_tick;   /* the first tick that could have its input */

@@ -6,11 +6,13 @@
 
 /* ---- leaving ---- */
 
-static void announce_desync(ls_match_context *match, uint32_t slot)
+static ls_desync_drop announce_desync(ls_match_context *match, uint32_t slot)
 {
-    if (ls_desync_service_announce(match->desync, slot)) {
+    ls_desync_drop drop = {0, NULL};
+    if (ls_desync_service_announce(match->desync, slot, &drop)) {
         ls_conduct_end(match);
     }
+    return drop;
 }
 
 void ls_conduct_drop(ls_match_context *match, uint32_t slot, ls_status status, const char *why)
@@ -30,7 +32,7 @@ void ls_conduct_depart(ls_match_context *match, uint32_t slot, bool is_lost, ls_
 {
     bool is_kept = is_lost && ls_seat_table_would_keep(match->seats, slot);
     if (ls_desync_service_settle(match->desync, slot)) {
-        announce_desync(match, slot);
+        (void)announce_desync(match, slot); /* it leaves as it is */
     }
     ls_desync_service_leave(match->desync, slot);
     ls_join_service_leave(match->joins, slot);
@@ -99,10 +101,18 @@ void ls_conduct_drop_desynced(ls_match_context *match, ls_desync_drop found)
     }
 }
 
+static void announce_settled(ls_match_context *match, bool is_time_up)
+{
+    uint32_t slot = 0;
+    while ((slot = ls_desync_service_next_settled(match->desync, is_time_up)) != MATCH_NO_SLOT) {
+        ls_conduct_drop_desynced(match, announce_desync(match, slot));
+    }
+}
+
 void ls_conduct_report_desync(ls_match_context *match, uint32_t slot)
 {
-    announce_desync(match, slot);
-    ls_conduct_drop_desynced(match, ls_desync_service_investigate(match->desync, slot));
+    ls_desync_service_find(match->desync, slot);
+    announce_settled(match, false);
 }
 
 static void drop_overdue(ls_match_context *match, uint64_t limit_ns)
@@ -308,6 +318,7 @@ static bool are_all_finished(const ls_match_context *match)
 static void release_players(ls_match_context *match)
 {
     drop_overdue(match, 0);
+    announce_settled(match, true);
     ls_desync_drop found;
     while ((found = ls_desync_service_finish(match->desync)).why) {
         ls_conduct_drop_desynced(match, found);
@@ -327,6 +338,7 @@ void ls_conduct_advance(ls_match_context *match)
     if (match->state == LS_MATCH_RUNNING) {
         advance_running(match);
     }
+    announce_settled(match, false);
     ls_conduct_drop_desynced(match, ls_desync_service_advance(match->desync));
     if (match->state != LS_MATCH_ENDING) {
         return;

@@ -93,7 +93,8 @@ static void add_desync(ls_summary *summary, uint32_t slot, const ls_match_slot *
     *desync = (ls_summary_desync){.tick = player->desync_tick,
                                   .slot = slot,
                                   .server_hash = player->desync_server_hash,
-                                  .client_hash = player->desync_client_hash};
+                                  .client_hash = player->desync_client_hash,
+                                  .clients = player->desync_clients};
     if (finding) {
         add_finding(finding, desync);
     }
@@ -189,6 +190,13 @@ void ls_match_summary_log(const ls_summary *summary, const ls_log *log)
     }
     for (uint32_t i = 0; i < summary->desync_count; i++) {
         const ls_summary_desync *desync = &summary->desyncs[i];
+        if (desync->clients > 0) {
+            ls_log_line(log, LS_LOG_WARNING,
+                        "this server differs from tick %" PRIu32 " on from %" PRIu32
+                        " clients which agree: server %016" PRIx64 ", clients %016" PRIx64,
+                        desync->tick, desync->clients, desync->server_hash, desync->client_hash);
+            continue;
+        }
         ls_log_line(log, LS_LOG_WARNING,
                     "%s (slot %" PRIu32 ") differs from tick %" PRIu32 " on: server %016" PRIx64
                     ", client %016" PRIx64,

@@ -77,6 +77,13 @@ static void log_stall(const server *host, const ls_match_event *event)
 static void log_desync(server *host, const ls_match_event *event)
 {
     host->has_desync = true;
+    if (event->clients > 0) {
+        ls_log_line(&host->console->log, LS_LOG_ERROR,
+                    "DESYNC: this server differs from tick %" PRIu32 " on from %" PRIu32
+                    " clients which agree: server %016" PRIx64 ", clients %016" PRIx64,
+                    event->tick, event->clients, event->server_hash, event->client_hash);
+        return;
+    }
     ls_log_line(
         &host->console->log, LS_LOG_ERROR,
         "DESYNC: %s differs from tick %" PRIu32 " on: server %016" PRIx64 ", client %016" PRIx64,

@@ -2,6 +2,7 @@
  * that are ignored cost nobody else a report or a healing. */
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/support/fault_simulation.h"
 #include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <stdio.h>
@@ -188,5 +189,113 @@ Test(cases, who_ignores_its_healing_costs_nobody_else_theirs)
     check_played_to_the_end(run, honest);
     cr_expect_eq(slot_of(run, report_of(stubborn).slot).left_status, LS_DESYNCED);
     check_played_to_the_end(run, run->clients[1]);
+    virtual_match_destroy(run);
+}
+
+/* ---- a server that stands alone ---- */
+
+static ls_pass other_passes[3];
+static ls_simulation other_build;
+
+static void spread_more(const ls_step *step)
+{
+    fault_state *state = step->state;
+    fault_simulation()->passes[FAULT_PASS].run(step);
+    if (step->inputs->tick >= 100) {
+        state->wrong = 1;
+    }
+}
+
+/* A server of another build than the first `honest` of its clients; the rest have its build. */
+static virtual_match *play_with_other_server(uint32_t honest, uint32_t clients, ls_on_desync policy)
+{
+    other_build = *fault_simulation();
+    memcpy(other_passes, other_build.passes, sizeof other_passes);
+    other_passes[FAULT_PASS].run = spread_more;
+    other_build.passes = other_passes;
+    virtual_setup setup = virtual_setup_default(&other_build, 0, 300);
+    setup.match.sim.players = clients;
+    setup.match.on_desync = policy;
+    setup.link.delay_ns = 30 * MS;
+    virtual_match *run = checked_match_create(&setup);
+    for (uint32_t i = 0; i < clients; i++) {
+        virtual_client_setup client = virtual_client_setup_default(run);
+        client.simulation = i < honest ? fault_simulation() : &other_build;
+        virtual_match_add_client(run, &client);
+    }
+    virtual_match_run_to_end(run);
+    cr_assert(virtual_match_is_over(run));
+    return run;
+}
+
+static void expect_server_blamed(virtual_match *run, uint32_t honest)
+{
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 1, "it is told once");
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC_CAUSE, LS_PLAYERS_MAX), 1);
+    const ls_match_event *event = &virtual_match_find(run, LS_MATCH_DESYNC)->event;
+    cr_expect_eq(event->tick, 101);
+    cr_expect_eq(event->clients, honest);
+    const ls_desync_finding *finding = ls_match_desync_of(run->match, event->slot);
+    char words[96];
+    snprintf(words, sizeof words, "the server's state differs from that of %u clients which agree",
+             honest);
+    cr_assert_not_null(finding);
+    cr_expect_eq(finding->verdict.culprit, LS_DESYNC_CULPRIT_SERVER);
+    cr_expect_not_null(strstr(finding->verdict.why.bytes, words), "%s", finding->verdict.why.bytes);
+    cr_expect_str_eq(finding->places[0].name, "wrong");
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        const virtual_client *client = run->clients[i];
+        cr_expect_eq(report_of(client).status, LS_OK, "client %u is dropped", i);
+        cr_expect_eq(report_of(client).tick, 300);
+        cr_expect_eq(report_of(client).desyncs, 1);
+        cr_expect_not(report_of(client).is_desynced);
+        cr_expect_not(report_of(client).has_own_cause);
+        cr_expect_eq(virtual_client_count(client, LS_SESSION_EVENT_HEALED), 0);
+    }
+}
+
+Test(cases, a_server_that_differs_from_all_is_the_one_that_differs)
+{
+    static const ls_on_desync policies[] = {LS_ON_DESYNC_REPORT, LS_ON_DESYNC_DROP,
+                                            LS_ON_DESYNC_STOP, LS_ON_DESYNC_HEAL};
+    for (uint32_t i = 0; i < 4; i++) {
+        virtual_match *run = play_with_other_server(4, 4, policies[i]);
+        expect_server_blamed(run, 4);
+        virtual_match_destroy(run);
+    }
+}
+
+Test(cases, a_server_that_most_clients_differ_from_is_the_one_that_differs)
+{
+    virtual_match *run = play_with_other_server(3, 4, LS_ON_DESYNC_DROP);
+    expect_server_blamed(run, 3);
+    virtual_match_destroy(run);
+}
+
+Test(cases, a_server_that_as_many_agree_with_is_right)
+{
+    virtual_match *run = play_with_other_server(2, 4, LS_ON_DESYNC_DROP);
+    cr_expect_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 2);
+    for (uint32_t i = 0; i < 4; i++) {
+        cr_expect_eq(report_of(run->clients[i]).status, i < 2 ? LS_DESYNCED : LS_OK);
+    }
+    virtual_match_destroy(run);
+}
+
+/* A client that has not got to the state yet is waited for, but not for long. */
+Test(cases, a_client_that_stands_still_delays_a_notice_by_a_second_at_most)
+{
+    virtual_setup setup = virtual_setup_default(test_simulation(), 2, 500);
+    virtual_match *run = checked_match_create(&setup);
+    flip(run->clients[0], 100);
+    virtual_match_run_to_tick(run, 90);
+    run->clients[1]->is_paused = true;
+    virtual_match_run_to_tick(run, 110);
+    cr_expect_null(virtual_match_find(run, LS_MATCH_DESYNC), "the other one may have the same");
+    virtual_match_run_to_tick(run, 170);
+    const virtual_event *found = virtual_match_find(run, LS_MATCH_DESYNC);
+    cr_assert_not_null(found);
+    cr_expect_eq(found->event.clients, 0);
+    run->clients[1]->is_paused = false;
     virtual_match_destroy(run);
 }

@@ -262,13 +262,15 @@ Test(message, desync_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_DESYNC);
     message.body.desync = (ls_desync_notice){31, 0xdeadbeef, UINT64_C(0x0a0b0c0d0e0f0102),
-                                             UINT64_C(0x8000000000000001)};
+                                             UINT64_C(0x8000000000000001), 5};
     expect_layout(&message,
                   WIRE_MESSAGE(9, UVAR(31), U(0xdeadbeef, 32), U(UINT64_C(0x0a0b0c0d0e0f0102), 64),
-                               U(UINT64_C(0x8000000000000001), 64)));
+                               U(UINT64_C(0x8000000000000001), 64), UVAR(5)));
 
-    wire_bits beyond = WIRE_MESSAGE(9, UVAR(32), U(0, 32), U(0, 64), U(0, 64));
+    wire_bits beyond = WIRE_MESSAGE(9, UVAR(32), U(0, 32), U(0, 64), U(0, 64), UVAR(0));
     cr_assert_eq(read_wire(&beyond), LS_MALFORMED, "no match has a slot 32");
+    wire_bits many = WIRE_MESSAGE(9, UVAR(31), U(0, 32), U(0, 64), U(0, 64), UVAR(33));
+    cr_assert_eq(read_wire(&many), LS_MALFORMED, "no match has 33 clients");
 }
 
 Test(message, end_has_the_layout_of_the_page)
