@@ -1,6 +1,7 @@
 #include "lockstep/client/bots.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/simulation/plugin_place.h"
 
 #include <string.h>
 
@@ -33,8 +34,11 @@ uint32_t ls_bot_input(ls_bot *bot, const ls_sim_instance *instance, uint32_t slo
     if (!simulation->bot) {
         return random_input(bot, simulation->input_bytes_max, bytes);
     }
-    return simulation->bot(ls_sim_instance_config(instance), ls_sim_instance_view(instance), slot,
-                           &bot->rng, bytes);
+    ls_plugin_place_enter(LS_PLUGIN_CALL_BOT);
+    uint32_t size = simulation->bot(ls_sim_instance_config(instance),
+                                    ls_sim_instance_view(instance), slot, &bot->rng, bytes);
+    ls_plugin_place_leave();
+    return size;
 }
 
 void ls_bot_crew_init(ls_bot_crew *crew, uint64_t seed)

@@ -1,5 +1,6 @@
 /* lockstep-timestep: reads the command line, compares the stepping strategies. */
 #include "lockstep/common/program/command_line.h"
+#include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/tools/timestep/compare.h"
 #include "lockstep/tools/timestep/trace.h"
@@ -149,6 +150,7 @@ static void print_lists(FILE *file)
 static ls_status load_simulation(arguments *args, ls_loaded_simulation *loaded,
                                  ls_sim_config *config, ls_text *why)
 {
+    ls_plugin_crash_watch(args->sim);
     ls_status status = ls_simulation_load(args->sim, loaded, why);
     if (status != LS_OK) {
         return status;

@@ -1,6 +1,7 @@
 #include "lockstep/client/program/client_view.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/simulation/plugin_place.h"
 
 #include <inttypes.h>
 
@@ -155,8 +156,11 @@ uint32_t ls_client_view_input(ls_client_view *shown, const ls_sim_instance *inst
     if (!simulation->control) {
         return 0;
     }
-    return simulation->control(ls_sim_instance_config(instance), ls_sim_instance_view(instance),
-                               slot, controls, bytes);
+    ls_plugin_place_enter(LS_PLUGIN_CALL_CONTROL);
+    uint32_t size = simulation->control(ls_sim_instance_config(instance),
+                                        ls_sim_instance_view(instance), slot, controls, bytes);
+    ls_plugin_place_leave();
+    return size;
 }
 
 static void note_lag(ls_client_view *shown, uint64_t now_ns)

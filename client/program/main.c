@@ -6,6 +6,7 @@
 #include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/program/command_line.h"
+#include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 
 #include <stdlib.h>
@@ -147,6 +148,9 @@ int main(int argc, char **argv)
     ls_console_init(&console, "lockstep-client", args.output.level);
     ls_loaded_simulation loaded = {0};
     ls_text why = {{0}};
+    if (args.sim) {
+        ls_plugin_crash_watch(args.sim);
+    }
     if (args.sim && ls_simulation_load(args.sim, &loaded, &why) != LS_OK) {
         ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
         return LS_EXIT_USAGE;

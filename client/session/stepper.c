@@ -4,6 +4,7 @@
 #include "lockstep/client/session/prediction.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/simulation/plugin_place.h"
 #include "lockstep/common/time/timestep.h"
 
 #include <string.h>
@@ -430,7 +431,9 @@ void ls_stepper_draw(const ls_stepper *stepper, ls_fixed alpha, ls_draw_list *li
     const void *current = ls_sim_instance_view(stepper->context->instance);
     const void *previous = stepper->previous ? stepper->previous : current;
     if (ls_sim_instance_tick(stepper->context->instance) > 0 && simulation->draw) {
+        ls_plugin_place_enter(LS_PLUGIN_CALL_DRAW);
         simulation->draw(&stepper->context->offer.config, previous, current, alpha, list);
+        ls_plugin_place_leave();
     }
 }
 

@@ -2,6 +2,8 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/simulation/plugin_file.h"
+#include "lockstep/common/simulation/plugin_place.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/common/simulations/builtin.h"
 
@@ -85,7 +87,9 @@ static ls_status find_simulation(void *library, const char *file, const ls_simul
     /* ISO C has no conversion from object to function pointers; POSIX promises equal bits. */
     _Static_assert(sizeof entry == sizeof symbol, "dlsym gives functions as void *");
     memcpy(&entry, &symbol, sizeof entry);
+    ls_plugin_place_enter(LS_PLUGIN_CALL_OPEN);
     const ls_simulation *simulation = entry();
+    ls_plugin_place_leave();
     ls_text fault = {""};
     ls_status status = ls_simulation_check(simulation, &fault) == LS_OK
                            ? check_schema(simulation, &fault)
@@ -100,12 +104,19 @@ static ls_status find_simulation(void *library, const char *file, const ls_simul
 
 static ls_status load_file(const char *file, ls_loaded_simulation *out, ls_text *why)
 {
+    ls_text fault = {""};
+    ls_status status = ls_plugin_file_check(file, &fault);
+    if (status != LS_OK) {
+        return ls_fail(status, why, "plug-in '%s' cannot be opened: %s", file, fault.bytes);
+    }
+    ls_plugin_place_enter(LS_PLUGIN_CALL_OPEN); /* a library may run code when it is opened */
     void *library = open_library(file);
+    ls_plugin_place_leave();
     if (!library) {
         return ls_fail(LS_PLUGIN, why, "plug-in '%s' cannot be opened: %s", file, linker_words());
     }
     const ls_simulation *simulation = NULL;
-    ls_status status = find_simulation(library, file, &simulation, why);
+    status = find_simulation(library, file, &simulation, why);
     if (status != LS_OK) {
         dlclose(library);
         return status;

@@ -4,9 +4,12 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/log.h"
+#include "lockstep/common/simulation/plugin_place.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+_Thread_local ls_plugin_place ls_plugin_place_here;
 
 /* Under AddressSanitizer the slack that alignment leaves around a block is forbidden ground. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -134,7 +137,9 @@ static ls_status build_schema(ls_sim_instance *instance, ls_text *why)
 static ls_status make_state_0(ls_sim_instance *instance, ls_text *why)
 {
     const ls_simulation *simulation = instance->simulation;
+    ls_plugin_place_enter(LS_PLUGIN_CALL_INIT);
     ls_status status = simulation->init(&instance->config, instance->state.bytes);
+    ls_plugin_place_leave();
     if (status != LS_OK) {
         ls_text_set(why, "simulation '%s' could not make its first state: %s", simulation->name,
                     ls_status_text(status));
@@ -220,14 +225,21 @@ ls_status ls_sim_instance_create(const ls_simulation *simulation, const ls_sim_c
     return LS_OK;
 }
 
+static void deinit(ls_sim_instance *instance)
+{
+    if (instance->is_initialised && instance->simulation->deinit) {
+        ls_plugin_place_enter(LS_PLUGIN_CALL_DEINIT);
+        instance->simulation->deinit(&instance->config, instance->state.bytes);
+        ls_plugin_place_leave();
+    }
+}
+
 void ls_sim_instance_destroy(ls_sim_instance *instance)
 {
     if (!instance) {
         return;
     }
-    if (instance->is_initialised && instance->simulation->deinit) {
-        instance->simulation->deinit(&instance->config, instance->state.bytes);
-    }
+    deinit(instance);
     ls_state_hasher_destroy(instance->hasher);
     ls_schema_destroy(instance->schema);
     block_release(instance->allocator, &instance->scratch);
@@ -239,9 +251,7 @@ void ls_sim_instance_destroy(ls_sim_instance *instance)
 
 ls_status ls_sim_instance_restart(ls_sim_instance *instance)
 {
-    if (instance->is_initialised && instance->simulation->deinit) {
-        instance->simulation->deinit(&instance->config, instance->state.bytes);
-    }
+    deinit(instance);
     instance->is_initialised = false;
     instance->tick = 0;
     memset(instance->state.bytes, 0, instance->state_bytes);
@@ -326,8 +336,11 @@ void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_input
         .tuning = &instance->tuning,
     };
     for (uint32_t i = 0; i < simulation->pass_count; i++) {
+        ls_plugin_place_here =
+            (ls_plugin_place){LS_PLUGIN_CALL_PASS, inputs->tick, simulation->passes[i].name};
         watch->run_pass(watch->user, &step, &simulation->passes[i], i);
     }
+    ls_plugin_place_leave();
     instance->tick++;
 }
 
@@ -340,10 +353,22 @@ void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte)
 
 uint64_t ls_sim_instance_hash(ls_sim_instance *instance)
 {
-    if (!instance->hasher) {
-        return instance->simulation->hash(&instance->config, instance->state.bytes);
+    if (instance->hasher) {
+        return ls_state_hash(instance->hasher, instance->state.bytes);
     }
-    return ls_state_hash(instance->hasher, instance->state.bytes);
+    ls_plugin_place_enter(LS_PLUGIN_CALL_HASH);
+    uint64_t state_hash = instance->simulation->hash(&instance->config, instance->state.bytes);
+    ls_plugin_place_leave();
+    return state_hash;
+}
+
+static size_t save(const ls_sim_instance *instance, uint8_t *bytes, size_t size)
+{
+    ls_plugin_place_enter(LS_PLUGIN_CALL_SAVE);
+    size_t saved =
+        instance->simulation->save(&instance->config, instance->state.bytes, bytes, size);
+    ls_plugin_place_leave();
+    return saved;
 }
 
 size_t ls_sim_instance_save_bytes(const ls_sim_instance *instance)
@@ -355,7 +380,12 @@ size_t ls_sim_instance_save_bytes(const ls_sim_instance *instance)
     if (!simulation->save) {
         return 0;
     }
-    return SAVE_HEADER_BYTES + simulation->save(&instance->config, instance->state.bytes, NULL, 0);
+    return SAVE_HEADER_BYTES + save(instance, NULL, 0);
+}
+
+size_t ls_sim_instance_save_head_bytes(const ls_sim_instance *instance)
+{
+    return instance->schema ? 0 : SAVE_HEADER_BYTES;
 }
 
 ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes)
@@ -370,8 +400,7 @@ ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes)
     }
     size_t size = ls_sim_instance_save_bytes(instance) - SAVE_HEADER_BYTES;
     ls_store_u64(bytes, size);
-    size_t written =
-        simulation->save(&instance->config, instance->state.bytes, bytes + SAVE_HEADER_BYTES, size);
+    size_t written = save(instance, bytes + SAVE_HEADER_BYTES, size);
     return written == size ? LS_OK : LS_PLUGIN;
 }
 
@@ -390,8 +419,10 @@ ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, 
     if (instance->schema) {
         ls_schema_from_canonical(instance->schema, bytes, instance->state.bytes);
     } else if (simulation->load) {
+        ls_plugin_place_enter(LS_PLUGIN_CALL_LOAD);
         status = simulation->load(&instance->config, instance->state.bytes,
                                   bytes + SAVE_HEADER_BYTES, (size_t)ls_load_u64(bytes));
+        ls_plugin_place_leave();
     } else {
         status = LS_UNSUPPORTED;
     }

@@ -78,6 +78,7 @@ uint64_t ls_sim_instance_hash(ls_sim_instance *instance);
  * from tick to tick. `bytes` holds ls_sim_instance_save_bytes. Load takes only what save gave; when
  * it fails, the tick stays. */
 size_t ls_sim_instance_save_bytes(const ls_sim_instance *instance);
+size_t ls_sim_instance_save_head_bytes(const ls_sim_instance *instance); /* not of the state */
 ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes);
 ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, ls_tick tick);
 

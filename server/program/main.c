@@ -5,6 +5,7 @@
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/mapped_file.h"
 #include "lockstep/common/program/output.h"
+#include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/server/host/match_table.h"
@@ -124,6 +125,19 @@ static void warn_of_unused(const arguments *args, const ls_match_config *config,
     }
 }
 
+/* The operator hears before a desync what a report of this simulation cannot have. */
+static void say_limits(const ls_match_config *config, const ls_log *log)
+{
+    const ls_simulation *simulation = config->simulation;
+    if (simulation->hash && config->finds_causes) {
+        ls_log_line(log, LS_LOG_INFO,
+                    "simulation '%s' has no schema: a desync will be told with its tick and both "
+                    "hashes, but without field, pass and class%s",
+                    simulation->name,
+                    simulation->save ? "" : "; without save and load nobody can join later");
+    }
+}
+
 static ls_status configure(const arguments *args, const ls_resume *resume,
                            const ls_simulation *simulation, ls_match_config *config, ls_text *why)
 {
@@ -167,6 +181,7 @@ static ls_exit_code serve(const arguments *args, ls_resume *resume,
         return LS_EXIT_USAGE;
     }
     warn_of_unused(args, &config.match, &console->log);
+    say_limits(&config.match, &console->log);
     const ls_rerun_process_config reruns = {.name = loaded->library ? args->sim : NULL,
                                             .time_max_ms = RERUN_TIME_MAX_MS};
     if (ls_rerun_process_create(&reruns, ls_allocator_heap(), &config.reruns) == LS_OK) {
@@ -202,6 +217,7 @@ static ls_exit_code run(arguments *args, ls_console *console)
     if (status == LS_OK) {
         const char *recorded = resume ? ls_resume_simulation(resume) : "units";
         args->sim = args->sim ? args->sim : recorded;
+        ls_plugin_crash_watch(args->sim);
         status = ls_simulation_load(args->sim, &loaded, &why);
         code = LS_EXIT_USAGE;
     }

@@ -20,6 +20,8 @@ ROOMS = (
     ("double sims", "common/simulations/spring/"),
     ("sims", "common/maths/vec3."),
     ("sims", "common/simulations/"),
+    ("loader", "common/simulation/plugin_crash."),
+    ("loader", "common/simulation/plugin_file."),
     ("loader", "common/simulation/plugin_loader."),
     ("rerun helper", "common/diagnosis/rerun_helper."),
     ("bundle", "common/diagnosis/desync_bundle"),

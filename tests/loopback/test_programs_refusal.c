@@ -218,3 +218,31 @@ Test(programs_refusal, a_player_that_vanishes_from_the_lobby_frees_the_seat)
     hosted_expect_words(&hosted.server, "nothing was heard within the timeout (TIMED_OUT)");
     fill_both_seats();
 }
+
+/* The client crashes in the same pass: the same tick is played on both sides. */
+Test(programs_refusal, a_plug_in_that_crashes_is_named_with_pass_and_tick)
+{
+    hosted_serve("--sim", LS_PLUGIN("live_trap"), "--ticks", "60", "--param", "trap=1", "--param",
+                 "tick=5");
+    hosted_join("--sim", LS_PLUGIN("live_trap"), "--bot", "1");
+    static const char words[] = "live_trap.so' crashed in pass 'spring' of tick 5 "
+                                "(segmentation fault); lockstep-synctest --sim ";
+    cr_assert(ls_process_wait(&hosted.server, LS_PROCESS_PATIENCE_MS));
+    cr_expect(strstr(ls_process_errors(&hosted.server), words), "%s",
+              ls_process_errors(&hosted.server));
+    cr_expect_eq(hosted.server.ending_signal, SIGSEGV);
+}
+
+Test(programs_refusal, a_plug_in_that_crashes_in_init_is_named)
+{
+    static const char *const arguments[] = {
+        "--sim", LS_PLUGIN("live_trap"), "--param", "trap=3", "--port", "0", "--bind", "127.0.0.1",
+        NULL};
+    ls_process_start(&hosted.other, &(ls_process_config){.program = LS_TEST_SERVER,
+                                                         .arguments = arguments,
+                                                         .output_stem = hosted_path("crashing")});
+    cr_assert(ls_process_wait(&hosted.other, LS_PROCESS_PATIENCE_MS));
+    cr_expect(strstr(ls_process_errors(&hosted.other), "crashed in init (segmentation fault)"),
+              "%s", ls_process_errors(&hosted.other));
+    cr_expect_eq(hosted.other.ending_signal, SIGSEGV);
+}

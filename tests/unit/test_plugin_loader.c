@@ -1,4 +1,4 @@
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* mkstemps */
 #include "lockstep/common/simulation/plugin_loader.h"
 
 #include "lockstep/common/simulation/sim_instance.h"
@@ -6,6 +6,8 @@
 #include "lockstep/tests/support/counter_simulation.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -177,4 +179,48 @@ Test(plugin_loader, a_build_fingerprint_tells_one_file_from_another)
     cr_expect_not(ls_build_fingerprint_differs(&good, &again, LS_PRINT_SIMULATION));
     cr_expect(ls_build_fingerprint_differs(&good, &variant, LS_PRINT_SIMULATION));
     cr_expect(ls_build_fingerprint_differs(&good, &built_in, LS_PRINT_SIMULATION));
+}
+
+static size_t read_whole(const char *path, uint8_t *bytes, size_t capacity)
+{
+    FILE *file = fopen(path, "rb");
+    cr_assert_not_null(file);
+    size_t size = fread(bytes, 1, capacity, file);
+    fclose(file);
+    cr_assert_lt(size, capacity);
+    return size;
+}
+
+static void write_whole(const char *path, const uint8_t *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    cr_assert_not_null(file);
+    cr_assert_eq(fwrite(bytes, 1, size, file), size);
+    cr_assert_eq(fclose(file), 0);
+}
+
+/* The dynamic linker dies of a bus error on most of these. It needs nothing behind the last
+ * segment. */
+Test(plugin_loader, plug_ins_that_were_cut_off_are_refused)
+{
+    static uint8_t bytes[8 << 20];
+    char path[] = "/tmp/lockstep-cut-XXXXXX.so";
+    int made = mkstemps(path, 3);
+    cr_assert_geq(made, 0);
+    close(made);
+    size_t size = read_whole(PLUGIN("good"), bytes, sizeof bytes);
+    uint32_t cut_off = 0;
+    for (size_t kept = 0; kept < size; kept += kept < 4096 ? 61 : 997) {
+        ls_loaded_simulation loaded = {NULL, NULL};
+        ls_text why = {""};
+        write_whole(path, bytes, kept);
+        if (ls_simulation_load(path, &loaded, &why) == LS_OK) {
+            ls_simulation_unload(&loaded);
+        } else {
+            cr_expect(strstr(why.bytes, "cannot be opened: "), "%s", why.bytes);
+            cut_off += strstr(why.bytes, "it is cut off: ") != NULL;
+        }
+    }
+    cr_expect_gt(cut_off, 10);
+    unlink(path);
 }

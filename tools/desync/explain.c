@@ -3,6 +3,7 @@
 
 #include "lockstep/common/program/mapped_file.h"
 #include "lockstep/common/program/output.h"
+#include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/tools/desync/report.h"
 
@@ -46,6 +47,7 @@ static ls_status find_simulation(explanation *made, ls_text *why)
 {
     const char *asked = made->config->simulation;
     const char *name = asked ? asked : ls_bundle_reading_bundle(made->reading)->simulation;
+    ls_plugin_crash_watch(name);
     ls_status status = ls_simulation_load(name, &made->loaded, why);
     if (status != LS_OK && !asked) {
         return ls_fail(LS_OK, &made->evidence.not_run,

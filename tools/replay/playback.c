@@ -1,5 +1,6 @@
 #include "lockstep/tools/replay/playback.h"
 
+#include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/common/simulation/tick_chain.h"
 
@@ -67,6 +68,7 @@ ls_status replay_playback_load(replay_playback *playback, const char *simulation
 {
     const ls_journal_header *header = ls_journal_header_of(playback->journal);
     const char *name = simulation ? simulation : header->simulation;
+    ls_plugin_crash_watch(name);
     ls_status status = ls_simulation_load(name, &playback->loaded, why);
     if (status != LS_OK && !simulation) {
         ls_text_set(why, "no built-in simulation is called '%s': name its file with --sim", name);
