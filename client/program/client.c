@@ -89,6 +89,23 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
     return size;
 }
 
+/* A block with a schema is all of the state; of an engine's block, which holds pointers, nothing
+ * may be changed but what its save has. False: it cannot save, or refuses what was changed. */
+static bool flip_saved_bit(ls_sim_instance *instance, uint64_t *bit)
+{
+    size_t head = ls_sim_instance_save_head_bytes(instance);
+    size_t size = ls_sim_instance_save_bytes(instance);
+    uint8_t *saved = size > head ? ls_allocate(ls_allocator_heap(), size) : NULL;
+    bool is_flipped = saved && ls_sim_instance_save(instance, saved) == LS_OK;
+    if (is_flipped) {
+        *bit %= 8 * (size - head);
+        saved[head + *bit / 8] ^= (uint8_t)(1u << *bit % 8);
+        is_flipped = ls_sim_instance_load(instance, saved, ls_sim_instance_tick(instance)) == LS_OK;
+    }
+    ls_release(ls_allocator_heap(), saved);
+    return is_flipped;
+}
+
 /* The fault that `--flip-bit` plants, so that a user can see what a desync looks like. */
 static void flip_bit(const client *player, ls_sim_instance *instance)
 {
@@ -96,12 +113,17 @@ static void flip_bit(const client *player, ls_sim_instance *instance)
     if (flip_tick == 0 || ls_sim_instance_tick(instance) != flip_tick) {
         return;
     }
-    uint64_t bit = player->config->flip_bit % (8 * ls_sim_instance_state_bytes(instance));
-    uint8_t *byte = (uint8_t *)ls_sim_instance_state(instance) + bit / 8;
-    *byte = (uint8_t)(*byte ^ (1u << bit % 8));
-    ls_log_line(&player->console->log, LS_LOG_WARNING,
-                "flipped bit %" PRIu64 " of the state at tick %" PRIu32 ", as asked", bit,
-                flip_tick);
+    uint64_t bit = player->config->flip_bit;
+    if (flip_saved_bit(instance, &bit)) {
+        ls_log_line(&player->console->log, LS_LOG_WARNING,
+                    "flipped bit %" PRIu64 " of the state at tick %" PRIu32 ", as asked", bit,
+                    flip_tick);
+    } else {
+        ls_log_line(&player->console->log, LS_LOG_WARNING,
+                    "--flip-bit: the simulation cannot save its state, or does not load the state "
+                    "with bit %" PRIu64 " flipped; nothing was changed",
+                    bit);
+    }
 }
 
 static void after_step(void *user, ls_sim_instance *instance)

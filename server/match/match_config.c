@@ -123,6 +123,12 @@ ls_status ls_match_config_check(const ls_match_config *config, ls_text *why)
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "the config of a match comes from ls_match_config_default");
     }
+    if (config->on_desync == LS_ON_DESYNC_HEAL && config->simulation->hash) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "--on-desync heal: simulation '%s' has no schema, so the values that differ "
+                       "cannot be sent; take report, drop or stop",
+                       config->simulation->name);
+    }
     ls_status status = ls_sim_config_check(config->simulation, &config->sim, why);
     return status == LS_OK ? ls_setting_table_check(&ls_match_settings, config, false, why)
                            : status;

@@ -199,3 +199,29 @@ Test(programs_desync, innocent_players_of_a_plug_in_with_statics_stay_clean)
     cr_expect_eq(hosted_count(server, "desyncs"), 1);
     cr_expect_eq(hosted_number(server, "desyncs.0.slot"), 2);
 }
+
+/* The block of a wrapped engine holds pointers: a bit of those would be a crash and no desync. */
+Test(programs_desync, a_bit_of_an_engine_is_flipped_in_its_save)
+{
+    const char *const file = LS_PLUGIN("handle");
+    for (uint32_t bit = 0; bit < 4; bit++) {
+        hosted_serve("--sim", file, "--players", "1", "--ticks", "60");
+        hosted_join("--sim", file, "--bot", "1", "--flip-bit", hosted_text("20:%u", bit * 100));
+        hosted_expect_exits(3, 3);
+        hosted_expect_all(&hosted.server, "simulation 'handle' has no schema: a desync will be "
+                                          "told with its tick and both hashes");
+        hosted_expect_all(&hosted.clients[0], "flipped bit", "DESYNC: ");
+        cr_expect_eq(hosted_number(hosted_server_summary(), "desyncs.0.tick"), 20);
+        hosted_reopen();
+    }
+}
+
+Test(programs_desync, an_engine_that_cannot_save_is_left_alone)
+{
+    const char *const file = LS_PLUGIN("mute_handle");
+    hosted_serve("--sim", file, "--players", "1", "--ticks", "60");
+    hosted_join("--sim", file, "--bot", "1", "--flip-bit", "20:64");
+    hosted_expect_perfect(60);
+    hosted_expect_all(&hosted.clients[0], "--flip-bit: the simulation cannot save its state");
+    hosted_expect_all(&hosted.server, "without save and load nobody can join later");
+}

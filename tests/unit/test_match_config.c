@@ -138,3 +138,24 @@ Test(match_config, a_header_gives_back_what_its_rows_keep)
     cr_expect(header.adapts_input_delay);
     cr_expect_eq(ls_match_config_compare(&config, &copy, NULL), LS_OK);
 }
+
+static uint64_t hash_nothing(const ls_sim_config *config, const void *state)
+{
+    (void)config;
+    (void)state;
+    return 1;
+}
+
+Test(match_config, values_of_an_engine_without_a_schema_cannot_be_healed)
+{
+    static ls_simulation engine;
+    engine = *counter_simulation();
+    engine.fields = NULL;
+    engine.hash = hash_nothing;
+    ls_match_config config = ls_match_config_default(&engine);
+    ls_text why = {{0}};
+    cr_expect_eq(ls_match_config_check(&config, &why), LS_OK, "%s", why.bytes);
+    config.on_desync = LS_ON_DESYNC_HEAL;
+    cr_expect_eq(ls_match_config_check(&config, &why), LS_BAD_ARGUMENT);
+    cr_expect(strstr(why.bytes, "has no schema"), "%s", why.bytes);
+}
