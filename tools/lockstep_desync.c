@@ -1,4 +1,5 @@
 /* lockstep-desync: reads the command line, explains a desync bundle. */
+#include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/console.h"
 #include "lockstep/tools/desync/explain.h"
@@ -17,6 +18,10 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_TEXT, FIELD(config.simulation), .flag = "sim", .letter = 's',
      .argument = "NAME|FILE.so", .default_text = "the built-in that the bundle names",
      .help = "Simulate with this one"},
+    {LS_SETTING_IS_TEXT, FIELD(config.against), .flag = "against", .argument = "FILE.so",
+     .help =
+         "Run another build of the simulation as well, such as the client's, and say which side "
+         "it agrees with"},
     {LS_SETTING_IS_TEXT, FIELD(config.trace), .flag = "trace", .letter = 't', .argument = "FIELD",
      .help = "List every write to FIELD, as in bodies[3].position.x, in the tick that went wrong"},
     {LS_SETTING_IS_TEXT, FIELD(config.html_path), .flag = "html", .argument = "FILE|-",
@@ -59,6 +64,9 @@ static bool is_standard_output(const char *path)
 
 int main(int argc, char **argv)
 {
+    if (ls_rerun_helper_is_asked(argc, argv)) {
+        return ls_rerun_helper_run();
+    }
     arguments args = {.output = {.level = LS_LOG_INFO}};
     const ls_command_line line = {
         .summary =
@@ -81,6 +89,7 @@ int main(int argc, char **argv)
 
     ls_console console;
     ls_console_init(&console, "lockstep-desync", args.output.level);
+    args.config.helper = "/proc/self/exe";
     args.config.json_path = args.output.json_path;
     args.config.is_quiet = args.output.level == LS_LOG_WARNING ||
                            is_standard_output(args.config.json_path) ||

@@ -7,7 +7,9 @@
 #include "lockstep/common/simulation/plugin_loader.h"
 
 #include <fcntl.h>
+#include <fenv.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +123,43 @@ static bool stand_back(void)
     return true;
 }
 
+static void flush_to_zero(void)
+{
+#if defined(__SSE2__)
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040u); /* FTZ and DAZ */
+#elif defined(__aarch64__)
+    uint64_t control = 0;
+    __asm__ __volatile__("mrs %0, fpcr" : "=r"(control));
+    __asm__ __volatile__("msr fpcr, %0" : : "r"(control | UINT64_C(1) << 24));
+#endif
+}
+
+static void use_one_core(void)
+{
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(sched_getcpu() < 0 ? 0 : sched_getcpu(), &cores);
+    (void)sched_setaffinity(0, sizeof cores, &cores);
+}
+
+/* A change that this machine cannot make is left out. */
+static void change_surroundings(uint32_t wanted)
+{
+    if (wanted & LS_RERUN_WITH_FLUSH_TO_ZERO) {
+        flush_to_zero();
+    }
+    if (wanted & LS_RERUN_WITH_ROUNDING_DOWN) {
+        (void)fesetround(FE_DOWNWARD);
+    }
+    if (wanted & LS_RERUN_WITH_ONE_CORE) {
+        use_one_core();
+    }
+    if (wanted & LS_RERUN_WITH_ROOT_DIRECTORY) {
+        int failed = chdir("/");
+        (void)failed;
+    }
+}
+
 /* ---- running ---- */
 
 static void run(ls_text *failure)
@@ -197,6 +236,7 @@ int ls_rerun_helper_run(void)
         return EXIT_BAD;
     }
     watch_crashes();
+    change_surroundings(here.order.match.surroundings);
     if (load(&failure) == LS_OK) {
         run(&failure);
     }

@@ -23,6 +23,7 @@ static void match_stream(ls_byte_stream *stream, ls_rerun_match *match)
     ls_sim_config_stream(stream, &match->config);
     ls_byte_stream_ranged(stream, &match->input_bytes_max, 0, LS_INPUT_BYTES_MAX);
     ls_byte_stream_ranged(stream, &match->state_bytes, 1, LS_STATE_BYTES_MAX);
+    ls_byte_stream_u32(stream, &match->surroundings);
 }
 
 static void head_stream(ls_byte_stream *stream, ls_rerun_order *order)

@@ -12,12 +12,19 @@ LS_C_BEGIN
 
 #define LS_RERUN_NAME_BYTES_MAX 4096u /* of the built-in's name or the plug-in's path */
 
+/* Bits of ls_rerun_match.surroundings. */
+#define LS_RERUN_WITH_FLUSH_TO_ZERO 0x01u  /* denormal numbers count as zero, where the CPU can */
+#define LS_RERUN_WITH_ROUNDING_DOWN 0x02u  /* the rounding mode */
+#define LS_RERUN_WITH_ONE_CORE 0x04u       /* the helper may use one processor */
+#define LS_RERUN_WITH_ROOT_DIRECTORY 0x08u /* its working directory is / */
+
 /* The match that a helper runs parts of. */
 typedef struct ls_rerun_match {
     char simulation[LS_RERUN_NAME_BYTES_MAX];
     ls_sim_config config;
     uint32_t input_bytes_max;
     uint32_t state_bytes;
+    uint32_t surroundings; /* LS_RERUN_WITH_*: what the helper changes before it loads it */
 } ls_rerun_match;
 
 #define LS_RERUN_PIPE_HEAD_BYTES 8u /* a u64: how many bytes of the request follow */

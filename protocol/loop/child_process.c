@@ -87,6 +87,7 @@ static int spawn(child_run *run)
     uv_process_options_t options = {.exit_cb = on_exit,
                                     .file = run->config->program,
                                     .args = (char **)(uintptr_t)run->config->arguments,
+                                    .env = (char **)(uintptr_t)run->config->environment,
                                     .stdio = stdio,
                                     .stdio_count = 3};
     return uv_spawn(&run->loop, &run->process, &options);

@@ -12,9 +12,10 @@
 #include <stdint.h>
 
 typedef struct ls_child_process_config {
-    const char *program;          /* a path */
-    const char *const *arguments; /* the program's name first, NULL last */
-    const uint8_t *input;         /* all of its standard input; borrowed */
+    const char *program;            /* a path */
+    const char *const *arguments;   /* the program's name first, NULL last */
+    const char *const *environment; /* "NAME=value", NULL last; NULL: this process's own */
+    const uint8_t *input;           /* all of its standard input; borrowed */
     size_t input_bytes;
     uint8_t *output; /* room for its standard output; what is beyond it ends the child */
     size_t output_bytes_max;

@@ -225,3 +225,32 @@ Test(programs_desync, an_engine_that_cannot_save_is_left_alone)
     hosted_expect_all(&hosted.clients[0], "--flip-bit: the simulation cannot save its state");
     hosted_expect_all(&hosted.server, "without save and load nobody can join later");
 }
+
+#if defined(__SSE2__)
+/* The client has flush-to-zero set, as a library with -ffast-math leaves it: the bundle's ticks
+ * give its result when they are run again that way, and no other change does. */
+Test(programs_desync, explain_names_the_change_that_gets_the_clients_result)
+{
+    const char *const file = LS_PLUGIN("denormal");
+    hosted_serve("--sim", file, "--players", "1", "--ticks", "90", "--bundle-dir", hosted_path(""));
+    hosted.preload = LS_TEST_FLUSH_TO_ZERO;
+    hosted_join("--sim", file, "--bot", "1");
+    hosted.preload = NULL;
+    hosted_expect_exits(3, 3);
+    const char *bundle = hosted_word(hosted_server_summary(), "desyncs.0.bundle");
+    const char *json = hosted_path("explained.json");
+    hosted_run(3, LS_TEST_DESYNC, "explain", bundle, "--sim", file, "--json", json);
+    cJSON *report = hosted_read_json(json);
+    cr_expect_str_eq(hosted_word(report, "under_changes.0.change"), "nothing");
+    cr_expect_str_eq(hosted_word(report, "under_changes.0.agrees_with"), "server");
+    for (int i = 1; i < hosted_count(report, "under_changes"); i++) {
+        const cJSON *run = hosted_item(report, "under_changes.%d", i);
+        bool is_cause = strcmp(hosted_word(run, "change"), "flush-to-zero") == 0;
+        cr_expect_str_eq(hosted_word(run, "agrees_with"), is_cause ? "client" : "server", "%s",
+                         hosted_word(run, "change"));
+    }
+    cr_expect(strstr(hosted_word(report, "under_changes_text"), "sets flush-to-zero"), "%s",
+              hosted_word(report, "under_changes_text"));
+    cJSON_Delete(report);
+}
+#endif

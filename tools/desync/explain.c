@@ -20,6 +20,7 @@ typedef struct explanation {
     ls_bundle_reading *reading;
     ls_loaded_simulation loaded;
     explain_evidence evidence;
+    explain_reproductions reproductions;
 } explanation;
 
 static ls_status open_bundle(explanation *made, ls_text *why)
@@ -64,6 +65,11 @@ static void simulate(explanation *made)
         const char *asked = made->config->simulation;
         ls_simulation_print(&made->loaded, asked ? asked : simulation->name, &evidence->here);
         explain_evidence_rerun(evidence, made->reading, simulation);
+        if (made->config->helper && evidence->agreement != EXPLAIN_AGREES_NOT_RUN) {
+            const explain_builds builds = {asked ? asked : simulation->name, made->config->against,
+                                           made->config->helper};
+            explain_reproduce(evidence, made->reading, &builds, &made->reproductions);
+        }
     }
     if (simulation && made->config->trace) {
         explain_evidence_trace(evidence, made->reading, simulation, made->config->trace);
@@ -99,7 +105,8 @@ static ls_status write_reports(const explanation *made, const explain_code_place
                                ls_text *why)
 {
     const explain_config *config = made->config;
-    const explain_report report = {&made->evidence, config->bundle_path, places};
+    const explain_report report = {&made->evidence, config->bundle_path, places,
+                                   &made->reproductions};
     ls_status status = LS_OK;
     if (!config->is_quiet) {
         status = write_report("-", explain_report_write_text, &report, why);

@@ -11,8 +11,10 @@
 typedef struct explain_config {
     const char *bundle_path;
     const char *simulation; /* name or file; NULL: the built-in that the bundle names */
-    const char *trace;      /* field; NULL: none */
-    const char *html_path;  /* NULL: none; "-": standard output, likewise below */
+    const char *helper;    /* the program that runs ticks again; NULL: nothing is run again there */
+    const char *against;   /* another build of the simulation; NULL: none */
+    const char *trace;     /* field; NULL: none */
+    const char *html_path; /* NULL: none; "-": standard output, likewise below */
     const char *json_path;
     bool is_quiet; /* no report as text */
 } explain_config;

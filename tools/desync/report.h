@@ -7,6 +7,7 @@
 #include "lockstep/tools/desync/code_place.h"
 #include "lockstep/tools/desync/evidence.h"
 #include "lockstep/tools/desync/report_sheet.h"
+#include "lockstep/tools/desync/reproduce.h"
 
 #include <stdio.h>
 
@@ -14,6 +15,7 @@ typedef struct explain_report {
     const explain_evidence *evidence;
     const char *bundle_path;
     const explain_code_places *places; /* NULL: instructions are shown as addresses */
+    const explain_reproductions *reproductions;
 } explain_report;
 
 void explain_report_write_text(FILE *file, const explain_report *report);

@@ -133,6 +133,20 @@ static void add_trace(ls_json *json, const explain_report *report)
     }
 }
 
+static void add_reproductions(ls_json *json, const explain_reproductions *reproductions)
+{
+    ls_text text;
+    ls_json *runs = ls_json_array(json, "under_changes");
+    for (uint32_t i = 0; i < reproductions->count; i++) {
+        const explain_reproduction *run = &reproductions->runs[i];
+        ls_json *item = ls_json_append(runs);
+        ls_json_text(item, "change", run->word);
+        ls_json_text(item, "agrees_with", explain_agreement_word(run->agreement));
+    }
+    explain_reproductions_text(reproductions, &text);
+    add_text(json, "under_changes_text", text.bytes);
+}
+
 static void add_report(ls_json *json, const void *of)
 {
     const explain_report *report = of;
@@ -158,6 +172,7 @@ static void add_report(ls_json *json, const void *of)
     add_passes(json, evidence);
     add_inputs(json, evidence);
     add_reruns(json, evidence);
+    add_reproductions(json, report->reproductions);
     add_machines(json, evidence);
     add_trace(json, report);
 }

@@ -255,6 +255,29 @@ static void add_trace(explain_sheet *sheet, const explain_report *report)
     explain_sheet_end(sheet, more.bytes[0] != '\0' ? more.bytes : NULL);
 }
 
+static void add_reproductions(explain_sheet *sheet, const explain_reproductions *reproductions)
+{
+    static const explain_column columns[] = {
+        {"here, with this changed", 42}, {"result", 0}, {NULL, 0}};
+    static const char *const results[] = {"not run", "the server's", "the client's",
+                                          "neither side's", "unstable"};
+    ls_text note;
+    if (reproductions->count == 0) {
+        return;
+    }
+    explain_sheet_begin(sheet, "Run again under changes", columns);
+    for (uint32_t i = 0; i < reproductions->count; i++) {
+        const explain_reproduction *run = &reproductions->runs[i];
+        ls_text result;
+        ls_text_set(&result, "%s%s%s", results[run->agreement], run->why.bytes[0] ? ": " : "",
+                    run->why.bytes);
+        explain_sheet_row(sheet, run->agreement == EXPLAIN_AGREES_CLIENT,
+                          (const char *const[]){run->change, result.bytes});
+    }
+    explain_reproductions_text(reproductions, &note);
+    explain_sheet_end(sheet, note.bytes);
+}
+
 void explain_report_fill(explain_sheet *sheet, const explain_report *report)
 {
     const explain_evidence *evidence = report->evidence;
@@ -263,6 +286,7 @@ void explain_report_fill(explain_sheet *sheet, const explain_report *report)
     add_passes(sheet, evidence);
     add_inputs(sheet, evidence);
     add_reruns(sheet, evidence);
+    add_reproductions(sheet, report->reproductions);
     add_timeline(sheet, evidence);
     add_machines(sheet, evidence);
     add_trace(sheet, report);
