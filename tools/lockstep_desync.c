@@ -20,8 +20,9 @@ static const ls_setting_row rows[] = {
      .help = "Simulate with this one"},
     {LS_SETTING_IS_TEXT, FIELD(config.against), .flag = "against", .argument = "FILE.so",
      .help =
-         "Run another build of the simulation as well, such as the client's, and say which side "
-         "it agrees with"},
+         "Run another build of the simulation as well, such as the client's: say which side it "
+         "agrees with, and the first write to a field (--trace, else the first that differs) in "
+         "which the two builds differ"},
     {LS_SETTING_IS_TEXT, FIELD(config.trace), .flag = "trace", .letter = 't', .argument = "FIELD",
      .help = "List every write to FIELD, as in bodies[3].position.x, in the tick that went wrong"},
     {LS_SETTING_IS_TEXT, FIELD(config.html_path), .flag = "html", .argument = "FILE|-",

@@ -226,6 +226,33 @@ Test(programs_desync, an_engine_that_cannot_save_is_left_alone)
     hosted_expect_all(&hosted.server, "without save and load nobody can join later");
 }
 
+/* The client's build adds to a field what the server's does not. */
+Test(programs_desync, explain_names_the_write_in_which_two_builds_differ)
+{
+    const char *const ours = LS_PLUGIN("fault_none");
+    const char *const theirs = LS_PLUGIN("fault_build");
+    hosted_serve("--sim", ours, "--players", "1", "--ticks", "240", "--bundle-dir",
+                 hosted_path(""));
+    hosted_join("--sim", theirs, "--bot", "1");
+    hosted_expect_exits(3, 3);
+    const char *bundle = hosted_word(hosted_server_summary(), "desyncs.0.bundle");
+    const char *json = hosted_path("explained.json");
+    hosted_run(3, LS_TEST_DESYNC, "explain", bundle, "--sim", ours, "--against", theirs, "--json",
+               json);
+    cJSON *report = hosted_read_json(json);
+    int last = hosted_count(report, "under_changes") - 1;
+    cr_expect_str_eq(hosted_word(report, "under_changes.0.agrees_with"), "server");
+    cr_expect_str_eq(hosted_word(hosted_item(report, "under_changes.%d", last), "change"),
+                     "other-build");
+    cr_expect_str_eq(hosted_word(hosted_item(report, "under_changes.%d", last), "agrees_with"),
+                     "client");
+    const cJSON *write = hosted_item(report, "first_differing_write");
+    cr_expect_str_eq(hosted_word(write, "sim.field"), hosted_word(write, "against.field"));
+    cr_expect_str_neq(hosted_word(write, "sim.after"), hosted_word(write, "against.after"));
+    cr_expect_str_eq(hosted_word(write, "sim.pass"), hosted_word(report, "pass"));
+    cJSON_Delete(report);
+}
+
 #if defined(__SSE2__)
 /* The client has flush-to-zero set, as a library with -ffast-math leaves it: the bundle's ticks
  * give its result when they are run again that way, and no other change does. */

@@ -65,6 +65,7 @@ ls_status explain_evidence_init(explain_evidence *evidence, const ls_bundle_read
 void explain_evidence_release(explain_evidence *evidence)
 {
     explain_write_trace_release(&evidence->trace);
+    explain_write_trace_release(&evidence->other_trace);
     free(evidence->state_hashes);
     free(evidence->client_state);
     free(evidence->server_state);
@@ -158,23 +159,67 @@ void explain_evidence_rerun(explain_evidence *evidence, const ls_bundle_reading 
     collect_hashes(evidence, &stretch, simulation);
 }
 
-void explain_evidence_trace(explain_evidence *evidence, const ls_bundle_reading *reading,
-                            const ls_simulation *simulation, const char *field)
+static void trace_writes(const explain_evidence *evidence, const ls_bundle_reading *reading,
+                         const ls_simulation *simulation, explain_write_trace *out, ls_text *why)
 {
     ls_replay_stretch stretch;
     explain_field_choice choice;
-    ls_text *why = &evidence->not_traced;
-    evidence->trace_name = field;
     if (!evidence->schema || ls_bundle_reading_stretch(reading, &stretch) != LS_OK) {
         ls_text_set(why, "the bundle has no schema, no snapshot, or not the inputs since");
         return;
     }
-    if (explain_field_choice_parse(evidence->schema, field, &choice, why) != LS_OK ||
+    if (explain_field_choice_parse(evidence->schema, evidence->trace_name, &choice, why) != LS_OK ||
         check_simulation(evidence->bundle, simulation, why) != LS_OK) {
         return;
     }
-    explain_write_trace_run(simulation, &evidence->bundle->config, &stretch, &choice, true,
-                            &evidence->trace, why);
+    explain_write_trace_run(simulation, &evidence->bundle->config, &stretch, &choice, true, out,
+                            why);
+}
+
+void explain_evidence_trace(explain_evidence *evidence, const ls_bundle_reading *reading,
+                            const ls_simulation *simulation, const char *field)
+{
+    if (!field && evidence->has_difference && evidence->difference.place_count > 0) {
+        ls_schema_place_name(&evidence->difference.places[0], evidence->first_name,
+                             sizeof evidence->first_name);
+        field = evidence->first_name;
+    }
+    evidence->trace_name = field;
+    if (field) {
+        trace_writes(evidence, reading, simulation, &evidence->trace, &evidence->not_traced);
+    }
+}
+
+void explain_evidence_trace_other(explain_evidence *evidence, const ls_bundle_reading *reading,
+                                  const ls_simulation *other)
+{
+    evidence->has_other = true;
+    if (evidence->trace_name) {
+        trace_writes(evidence, reading, other, &evidence->other_trace, &evidence->not_compared);
+    }
+}
+
+static bool is_same_write(const explain_field_write *a, const explain_field_write *b)
+{
+    return a->pass == b->pass && a->place.offset == b->place.offset &&
+           memcmp(a->after, b->after, sizeof a->after) == 0;
+}
+
+bool explain_evidence_differing_write(const explain_evidence *evidence,
+                                      const explain_field_write **here,
+                                      const explain_field_write **other)
+{
+    const explain_write_trace *a = &evidence->trace;
+    const explain_write_trace *b = &evidence->other_trace;
+    uint32_t at = 0;
+    while (at < a->list_count && at < b->list_count &&
+           is_same_write(&a->writes[at], &b->writes[at])) {
+        at++;
+    }
+    *here = at < a->list_count ? &a->writes[at] : NULL;
+    *other = at < b->list_count ? &b->writes[at] : NULL;
+    bool are_both_traced = a->list_count > 0 && b->list_count > 0;
+    return are_both_traced && (*here || *other);
 }
 
 /* ---- words ---- */

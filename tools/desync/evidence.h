@@ -46,9 +46,13 @@ typedef struct explain_evidence {
     uint32_t hash_count;    /* 0, or tick - snapshot_tick + 1 */
     uint64_t *state_hashes; /* of this machine's run, from the snapshot on */
 
-    const char *trace_name; /* NULL: no trace was asked for */
+    const char *trace_name;                   /* NULL: no trace was asked for */
+    char first_name[LS_PLACE_NAME_BYTES_MAX]; /* of the first element that differs; "": none */
     ls_text not_traced;
     explain_write_trace trace;
+    bool has_other;                  /* another build was given */
+    ls_text not_compared;            /* why there is no trace of the other build */
+    explain_write_trace other_trace; /* of the other build, when there is one */
 } explain_evidence;
 
 /* Fills in everything that follows from the bundle itself. NO_MEMORY. Release it in any case. */
@@ -60,9 +64,21 @@ void explain_evidence_release(explain_evidence *evidence);
 void explain_evidence_rerun(explain_evidence *evidence, const ls_bundle_reading *reading,
                             const ls_simulation *simulation);
 
-/* Traces the writes to a field in the bad step; when that cannot be, `not_traced` says why. */
+/* Traces the writes to a field in the bad step; when that cannot be, `not_traced` says why. NULL:
+ * the first element that differs. */
 void explain_evidence_trace(explain_evidence *evidence, const ls_bundle_reading *reading,
                             const ls_simulation *simulation, const char *field);
+
+/* Traces the writes of another build to the field that has been traced. */
+void explain_evidence_trace_other(explain_evidence *evidence, const ls_bundle_reading *reading,
+                                  const ls_simulation *other);
+
+/* The first write in which the two builds differ: another element, another value or another pass;
+ * either is NULL when that build writes no more. False: they never differ, or were not both traced.
+ */
+bool explain_evidence_differing_write(const explain_evidence *evidence,
+                                      const explain_field_write **here,
+                                      const explain_field_write **other);
 
 const char *explain_agreement_word(explain_agreement agreement);
 const char *explain_agreement_text(explain_agreement agreement);

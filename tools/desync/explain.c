@@ -19,6 +19,7 @@ typedef struct explanation {
     ls_mapped_file file;
     ls_bundle_reading *reading;
     ls_loaded_simulation loaded;
+    ls_loaded_simulation other; /* the build to compare with */
     explain_evidence evidence;
     explain_reproductions reproductions;
 } explanation;
@@ -54,6 +55,10 @@ static ls_status find_simulation(explanation *made, ls_text *why)
         return ls_fail(LS_OK, &made->evidence.not_run,
                        "no built-in simulation is called '%s': name its file with --sim", name);
     }
+    if (status == LS_OK && made->config->against) {
+        ls_plugin_crash_watch(made->config->against);
+        status = ls_simulation_load(made->config->against, &made->other, why);
+    }
     return status == LS_NOT_FOUND ? LS_BAD_ARGUMENT : status; /* the command line's fault */
 }
 
@@ -71,9 +76,13 @@ static void simulate(explanation *made)
             explain_reproduce(evidence, made->reading, &builds, &made->reproductions);
         }
     }
-    if (simulation && made->config->trace) {
+    if (simulation && (made->config->trace || made->other.simulation)) {
         explain_evidence_trace(evidence, made->reading, simulation, made->config->trace);
-    } else if (made->config->trace) {
+    }
+    if (made->other.simulation) {
+        explain_evidence_trace_other(evidence, made->reading, made->other.simulation);
+    }
+    if (!simulation && made->config->trace) {
         evidence->trace_name = made->config->trace;
         evidence->not_traced = evidence->not_run;
     }
@@ -154,6 +163,9 @@ ls_exit_code explain_run(const explain_config *config, const ls_log *log)
     explain_evidence_release(&made.evidence);
     if (made.loaded.simulation) {
         ls_simulation_unload(&made.loaded);
+    }
+    if (made.other.simulation) {
+        ls_simulation_unload(&made.other);
     }
     ls_bundle_reading_close(made.reading);
     ls_mapped_file_close(&made.file);

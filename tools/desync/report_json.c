@@ -133,6 +133,22 @@ static void add_trace(ls_json *json, const explain_report *report)
     }
 }
 
+static void add_differing_write(ls_json *json, const explain_report *report)
+{
+    const explain_field_write *here = NULL, *other = NULL;
+    if (!explain_evidence_differing_write(report->evidence, &here, &other)) {
+        ls_json_null(json, "first_differing_write");
+        return;
+    }
+    ls_json *pair = ls_json_object(json, "first_differing_write");
+    if (here) {
+        add_write(ls_json_object(pair, "sim"), report, here);
+    }
+    if (other) {
+        add_write(ls_json_object(pair, "against"), report, other);
+    }
+}
+
 static void add_reproductions(ls_json *json, const explain_reproductions *reproductions)
 {
     ls_text text;
@@ -173,6 +189,7 @@ static void add_report(ls_json *json, const void *of)
     add_inputs(json, evidence);
     add_reruns(json, evidence);
     add_reproductions(json, report->reproductions);
+    add_differing_write(json, report);
     add_machines(json, evidence);
     add_trace(json, report);
 }

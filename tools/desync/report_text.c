@@ -255,6 +255,46 @@ static void add_trace(explain_sheet *sheet, const explain_report *report)
     explain_sheet_end(sheet, more.bytes[0] != '\0' ? more.bytes : NULL);
 }
 
+/* One side of the first write in which two builds differ. */
+static void add_differing_row(explain_sheet *sheet, const explain_report *report, const char *build,
+                              const explain_field_write *write)
+{
+    if (!write) {
+        explain_sheet_row(sheet, false,
+                          (const char *const[]){build, "", "", "", "", "it writes no more"});
+        return;
+    }
+    explain_write_text text = explain_report_write_of(report, write);
+    explain_sheet_row(
+        sheet, true,
+        (const char *const[]){build, text.pass, text.field, text.before, text.after, text.by});
+}
+
+static void add_differing_write(explain_sheet *sheet, const explain_report *report)
+{
+    static const explain_column columns[] = {{"build", 8},   {"pass", 12},  {"field", 28},
+                                             {"before", 24}, {"after", 24}, {"by", 0},
+                                             {NULL, 0}};
+    const explain_evidence *evidence = report->evidence;
+    const explain_field_write *here = NULL, *other = NULL;
+    bool do_differ = explain_evidence_differing_write(evidence, &here, &other);
+    if (!evidence->has_other) {
+        return;
+    }
+    ls_text heading = {{0}};
+    ls_text_set(&heading, "The first write to %s in which the two builds differ",
+                evidence->trace_name ? evidence->trace_name : "a field");
+    explain_sheet_begin(sheet, heading.bytes, columns);
+    if (do_differ) {
+        add_differing_row(sheet, report, "--sim", here);
+        add_differing_row(sheet, report, "--against", other);
+    }
+    const char *why = evidence->not_compared.bytes[0] ? evidence->not_compared.bytes
+                      : evidence->not_traced.bytes[0] ? evidence->not_traced.bytes
+                                                      : "both write the same values to it";
+    explain_sheet_end(sheet, do_differ ? NULL : why);
+}
+
 static void add_reproductions(explain_sheet *sheet, const explain_reproductions *reproductions)
 {
     static const explain_column columns[] = {
@@ -289,6 +329,7 @@ void explain_report_fill(explain_sheet *sheet, const explain_report *report)
     add_reproductions(sheet, report->reproductions);
     add_timeline(sheet, evidence);
     add_machines(sheet, evidence);
+    add_differing_write(sheet, report);
     add_trace(sheet, report);
 }
 
