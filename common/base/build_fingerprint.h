@@ -13,22 +13,29 @@
 
 LS_C_BEGIN
 
-/* X(NAME, what a person reads). New ones are added at the end. */
+/* X(NAME, what a person reads, what it is of). New ones are added at the end. Those of the build
+ * are of the plug-in's file where a plug-in is played, and of the program for a built-in. */
 #define LS_PRINT_ITEM_MAP(X)                                                                       \
-    X(LOCKSTEP, "lockstep") /* version */                                                          \
-    X(COMPILER, "compiler")                                                                        \
-    X(FLAGS, "flags")               /* the compiler's */                                           \
-    X(ARCHITECTURE, "architecture") /* instruction set, byte order, size of a pointer */           \
-    X(FLOAT, "floating point")      /* evaluation method, contraction, rounding mode in force */   \
-    X(CPU, "cpu")                                                                                  \
-    X(SYSTEM, "system")                                                                            \
-    X(LIBC, "libc")                                                                                \
-    X(LIBRARIES, "libraries")                                                                      \
-    X(SIMULATION, "simulation") /* file of the plug-in and a hash of it, or "built in" */          \
-    X(LOCALE, "locale")         /* language and time zone in force */
+    X(LOCKSTEP, "lockstep", BUILD) /* version */                                                   \
+    X(COMPILER, "compiler", BUILD)                                                                 \
+    X(FLAGS, "flags", BUILD)                /* the compiler's */                                   \
+    X(ARCHITECTURE, "architecture", BUILD)  /* instruction set, byte order, size of a pointer */   \
+    X(FLOAT, "floating point", ENVIRONMENT) /* evaluation method, rounding and denormals now */    \
+    X(CPU, "cpu", ENVIRONMENT)                                                                     \
+    X(SYSTEM, "system", ENVIRONMENT)                                                               \
+    X(LIBC, "libc", ENVIRONMENT)                                                                   \
+    X(LIBRARIES, "libraries", ENVIRONMENT)                                                         \
+    X(SIMULATION, "simulation", BUILD) /* hash, size and file of the plug-in, or "built in" */     \
+    X(LOCALE, "locale", ENVIRONMENT)   /* language and time zone in force */                       \
+    X(CPU_FEATURES, "cpu features", ENVIRONMENT) /* in force, and a hash of what libm computes */  \
+    X(CORES, "cores", ENVIRONMENT)               /* online, and those that this process may use */ \
+    X(PRELOADS, "preloaded libraries", ENVIRONMENT)                                                \
+    X(DIRECTORY, "working directory", ENVIRONMENT)     /* last part, and a hash of the path */     \
+    X(VARIABLES, "environment variables", ENVIRONMENT) /* that the plug-in's file names */         \
+    X(FILES, "data files", ENVIRONMENT)                /* likewise */
 
 typedef enum ls_fingerprint_item {
-#define LS_PRINT_ITEM_ENUM(name, text) LS_PRINT_##name,
+#define LS_PRINT_ITEM_ENUM(name, text, kind) LS_PRINT_##name,
     LS_PRINT_ITEM_MAP(LS_PRINT_ITEM_ENUM)
 #undef LS_PRINT_ITEM_ENUM
     LS_PRINT_ITEM_COUNT,
@@ -41,22 +48,31 @@ typedef struct ls_build_fingerprint {
     char items[LS_PRINT_ITEM_COUNT][LS_PRINT_TEXT_BYTES_MAX];
 } ls_build_fingerprint;
 
+typedef enum ls_fingerprint_kind {
+    LS_FINGERPRINT_OF_BUILD,
+    LS_FINGERPRINT_OF_ENVIRONMENT,
+} ls_fingerprint_kind;
+
 const char *ls_fingerprint_item_name(ls_fingerprint_item item);
+ls_fingerprint_kind ls_fingerprint_item_kind(ls_fingerprint_item item);
 
 /* Cut when too long, bytes outside printable ASCII replaced. */
 void ls_build_fingerprint_set(ls_build_fingerprint *print, ls_fingerprint_item item,
                               const char *text);
 
-/* Everything that this build and this machine know of themselves; not SIMULATION. */
+/* Everything that this build and this machine know of themselves; what is of a plug-in comes from
+ * ls_simulation_print. Computes and asks anew at each call: modes and libraries change. */
 void ls_build_fingerprint_here(ls_build_fingerprint *out);
 
-/* Both know the item, and it is not the same. */
+/* Both know the item, and it is not the same. Equal bytes in another file are the same simulation.
+ */
 bool ls_build_fingerprint_differs(const ls_build_fingerprint *a, const ls_build_fingerprint *b,
                                   ls_fingerprint_item item);
 
-/* One string: each item's text and a NUL, in order. Reading takes what is there, however many items
- * the writer knew, and never looks past `size`. */
-#define LS_PRINT_BYTES_MAX (LS_PRINT_ITEM_COUNT * LS_PRINT_TEXT_BYTES_MAX)
+/* One string: each item's text and a NUL, in order; where that would be too long for one message,
+ * the longest texts are cut, and end in '~'. Reading takes what is there, however many items the
+ * writer knew, and never looks past `size`. */
+#define LS_PRINT_BYTES_MAX 1152u
 size_t ls_build_fingerprint_write(const ls_build_fingerprint *print,
                                   uint8_t bytes[LS_PRINT_BYTES_MAX]);
 void ls_build_fingerprint_read(const uint8_t *bytes, size_t size, ls_build_fingerprint *out);

@@ -4,14 +4,18 @@
 
 #include <inttypes.h>
 
-#define CASE_WORD(name, word, text) LS_CASE(LS_DESYNC_CLASS_##name, word)
-#define CASE_TEXT(name, word, text) LS_CASE(LS_DESYNC_CLASS_##name, text)
+#define CASE_WORD(name, word, text, next) LS_CASE(LS_DESYNC_CLASS_##name, word)
+#define CASE_MEANING(name, word, text, next) LS_CASE(LS_DESYNC_CLASS_##name, text)
+#define CASE_NEXT(name, word, text, next) LS_CASE(LS_DESYNC_CLASS_##name, next)
 
 LS_CASE_FUNCTION(const char *, ls_desync_class_word, ls_desync_class, LS_DESYNC_CLASS_MAP,
                  CASE_WORD, "unknown")
 
 LS_CASE_FUNCTION(const char *, ls_desync_class_text, ls_desync_class, LS_DESYNC_CLASS_MAP,
-                 CASE_TEXT, "unknown")
+                 CASE_MEANING, "unknown")
+
+LS_CASE_FUNCTION(const char *, ls_desync_class_next, ls_desync_class, LS_DESYNC_CLASS_MAP,
+                 CASE_NEXT, "")
 
 const char *ls_desync_culprit_word(ls_desync_culprit culprit)
 {
@@ -40,20 +44,38 @@ static bool knows(const ls_rerun_figures *figures, uint32_t which)
     return (figures->known & which) == which;
 }
 
+/* From the surest evidence to the weakest. */
 static symptom symptom_of(const ls_rerun_figures *figures)
 {
+    bool is_unstable = knows(figures, LS_RERUN_AGAIN) && figures->again != figures->fresh;
+    if (is_unstable && knows(figures, LS_RERUN_REPEATED)) {
+        return (symptom){LS_DESYNC_CLASS_UNSTABLE,
+                         "runs of the same ticks from the same snapshot gave different states "
+                         "with other bytes in memory that was not set, and only then"};
+    }
+    if (knows(figures, LS_RERUN_APART) && figures->apart != figures->fresh) {
+        return (symptom){LS_DESYNC_CLASS_PROCESS,
+                         "two processes gave different states for the same ticks from the same "
+                         "snapshot"};
+    }
     if (figures->strayed < figures->tick) {
         return (symptom){LS_DESYNC_CLASS_OUTSIDE,
                          "after loading the last agreed snapshot it does not even repeat ticks on "
                          "which both machines had agreed"};
     }
-    if (knows(figures, LS_RERUN_AGAIN) && figures->again != figures->fresh) {
+    if (is_unstable && knows(figures, LS_RERUN_CHANGED)) {
+        return (symptom){LS_DESYNC_CLASS_OUTSIDE,
+                         "the same ticks from the same snapshot give another state when they are "
+                         "run once more in one process"};
+    }
+    if (is_unstable) {
         return (symptom){LS_DESYNC_CLASS_UNSTABLE,
                          "two runs of the same ticks from the same snapshot gave different states"};
     }
     if (knows(figures, LS_RERUN_RELOADED) && figures->reloaded != figures->fresh) {
         return (symptom){LS_DESYNC_CLASS_OUTSIDE,
-                         "it differs only when the state is saved and loaded after every tick"};
+                         "it differs only when the state is saved and loaded, with other scratch, "
+                         "after every tick"};
     }
     return (symptom){LS_DESYNC_CLASS_UNKNOWN, ""};
 }
@@ -83,32 +105,51 @@ static void conclude_symptom(ls_desync_verdict *out, symptom server, symptom cli
                 shown.text);
 }
 
-/* Names what the two builds and machines are known to differ in. */
-static void add_fingerprint_differences(ls_text *why, const ls_build_fingerprint *a,
-                                        const ls_build_fingerprint *b)
+static uint32_t count_differences(const ls_build_fingerprint *a, const ls_build_fingerprint *b,
+                                  ls_fingerprint_kind kind)
 {
     uint32_t count = 0;
-    if (!a || !b) {
-        ls_text_add(why, "; what the two machines are is not known");
-        return;
+    for (uint32_t i = 0; i < LS_PRINT_ITEM_COUNT; i++) {
+        ls_fingerprint_item item = (ls_fingerprint_item)i;
+        count += ls_fingerprint_item_kind(item) == kind && ls_build_fingerprint_differs(a, b, item);
     }
+    return count;
+}
+
+static void add_differences(ls_text *why, const ls_build_fingerprint *a,
+                            const ls_build_fingerprint *b)
+{
+    uint32_t count = 0;
     for (uint32_t i = 0; i < LS_PRINT_ITEM_COUNT; i++) {
         if (ls_build_fingerprint_differs(a, b, (ls_fingerprint_item)i)) {
             ls_text_add(why, "%s%s", count++ == 0 ? "; they differ in " : ", ",
                         ls_fingerprint_item_name((ls_fingerprint_item)i));
         }
     }
-    if (count == 0) {
-        ls_text_add(why, "; nothing that is known of the two builds and machines differs");
-    }
 }
 
-static void conclude_build(const ls_desync_evidence *server, const ls_desync_evidence *client,
-                           ls_desync_verdict *out)
+/* Each machine repeats its own result: then what the two are tells the class. */
+static void conclude_repeated(const ls_desync_evidence *server, const ls_desync_evidence *client,
+                              ls_desync_verdict *out)
 {
-    conclude(out, LS_DESYNC_CLASS_BUILD, LS_DESYNC_CULPRIT_BOTH);
+    const ls_build_fingerprint *a = server->print;
+    const ls_build_fingerprint *b = client->print;
+    bool is_known = a && b;
+    ls_desync_class kind = LS_DESYNC_CLASS_PROCESS;
+    if (!is_known || count_differences(a, b, LS_FINGERPRINT_OF_BUILD) > 0) {
+        kind = LS_DESYNC_CLASS_BUILD;
+    } else if (count_differences(a, b, LS_FINGERPRINT_OF_ENVIRONMENT) > 0) {
+        kind = LS_DESYNC_CLASS_ENVIRONMENT;
+    }
+    conclude(out, kind, LS_DESYNC_CULPRIT_BOTH);
     ls_text_add(&out->why, "each side repeats its own result");
-    add_fingerprint_differences(&out->why, server->print, client->print);
+    if (!is_known) {
+        ls_text_add(&out->why, "; what the two machines are is not known");
+    } else if (kind == LS_DESYNC_CLASS_PROCESS) {
+        ls_text_add(&out->why, ", with the same file on the same kind of machine");
+    } else {
+        add_differences(&out->why, a, b);
+    }
 }
 
 static void conclude_third(ls_desync_verdict *out, ls_desync_culprit culprit)
@@ -136,7 +177,7 @@ static void compare_results(const ls_desync_evidence *server, const ls_desync_ev
     } else if (c->fresh != s->live && c->fresh != c->live) {
         conclude_third(out, LS_DESYNC_CULPRIT_CLIENT);
     } else if (s->fresh == s->live && c->fresh == c->live) {
-        conclude_build(server, client, out);
+        conclude_repeated(server, client, out);
     } else if (s->fresh == s->live) {
         conclude_one_off(out, LS_DESYNC_CULPRIT_CLIENT);
     } else if (c->fresh == c->live) {
@@ -147,8 +188,8 @@ static void compare_results(const ls_desync_evidence *server, const ls_desync_ev
     }
 }
 
-void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_evidence *client,
-                        ls_desync_verdict *out)
+static void classify(const ls_desync_evidence *server, const ls_desync_evidence *client,
+                     ls_desync_verdict *out)
 {
     const uint32_t needed = LS_RERUN_LIVE | LS_RERUN_FRESH;
     const ls_rerun_figures *s = &server->figures;
@@ -172,4 +213,11 @@ void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_eviden
     } else {
         compare_results(server, client, out);
     }
+}
+
+void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_evidence *client,
+                        ls_desync_verdict *out)
+{
+    classify(server, client, out);
+    ls_text_add(&out->why, "; %s", ls_desync_class_next(out->kind));
 }

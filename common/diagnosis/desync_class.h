@@ -10,18 +10,32 @@
 
 LS_C_BEGIN
 
-/* X(NAME, the word in reports and JSON, what it means) */
+/* X(NAME, the word in reports and JSON, what it means, what to do next). New ones are added at the
+ * end: bundles and messages hold their numbers. */
 #define LS_DESYNC_CLASS_MAP(X)                                                                     \
-    X(UNKNOWN, "unknown", "not enough is known")                                                   \
-    X(BUILD, "build", "build, platform or content differs")                                        \
-    X(ONE_OFF, "one-off", "one-off: memory or a race")                                             \
-    X(OUTSIDE, "outside-state", "state outside the saved block")                                   \
-    X(UNSTABLE, "run-to-run", "uninitialised or shared memory")                                    \
-    X(SILENT, "no-answer", "the client did not answer")                                            \
-    X(CONTRADICTION, "contradiction", "the client contradicts itself")
+    X(UNKNOWN, "unknown", "not enough is known", "let both sides run with --find-causes on")       \
+    X(BUILD, "build", "the builds differ",                                                         \
+      "give both sides the same file, or compare the two: lockstep-synctest A.so --against B.so")  \
+    X(ONE_OFF, "one-off", "one-off: memory or a race",                                             \
+      "run lockstep-synctest GAME.so --only workers,draw; if it happens on one machine only, "     \
+      "test its memory")                                                                           \
+    X(OUTSIDE, "outside-state", "state outside the saved block",                                   \
+      "run lockstep-synctest GAME.so --only save,join,rollback,again,scratch, and move what it "   \
+      "names into the state")                                                                      \
+    X(UNSTABLE, "run-to-run", "uninitialised or shared memory",                                    \
+      "run lockstep-synctest GAME.so --only stack,heap,scratch,addresses, and set what it names")  \
+    X(SILENT, "no-answer", "the client did not answer",                                            \
+      "let it run with --find-causes on, and look whether it hangs or its link fails")             \
+    X(CONTRADICTION, "contradiction", "the client contradicts itself",                             \
+      "look at this client: it is another program, or its memory is being written to")             \
+    X(ENVIRONMENT, "environment", "the machines or their settings differ",                         \
+      "make them equal one by one to see which it is, and run lockstep-synctest GAME.so; put "     \
+      "what the step reads there into parameters")                                                 \
+    X(PROCESS, "process", "statics, threads or addresses",                                         \
+      "run lockstep-synctest GAME.so: it changes them, and time and random seeds, one by one")
 
 typedef enum ls_desync_class {
-#define LS_DESYNC_CLASS_ENUM(name, word, text) LS_DESYNC_CLASS_##name,
+#define LS_DESYNC_CLASS_ENUM(name, word, text, next) LS_DESYNC_CLASS_##name,
     LS_DESYNC_CLASS_MAP(LS_DESYNC_CLASS_ENUM)
 #undef LS_DESYNC_CLASS_ENUM
     LS_DESYNC_CLASS_COUNT,
@@ -29,6 +43,7 @@ typedef enum ls_desync_class {
 
 const char *ls_desync_class_word(ls_desync_class kind);
 const char *ls_desync_class_text(ls_desync_class kind);
+const char *ls_desync_class_next(ls_desync_class kind);
 
 /* Which machine the figures point at. */
 typedef enum ls_desync_culprit {
@@ -49,7 +64,7 @@ typedef struct ls_desync_evidence {
 typedef struct ls_desync_verdict {
     ls_desync_class kind;
     ls_desync_culprit culprit;
-    ls_text why; /* one sentence: what was observed and what follows */
+    ls_text why; /* one sentence: what was observed, what follows, and what to do next */
 } ls_desync_verdict;
 
 void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_evidence *client,

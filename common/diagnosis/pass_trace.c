@@ -4,6 +4,7 @@
 
 typedef struct tracing {
     ls_sim_instance *instance;
+    ls_step_noise *noise;
     ls_pass_trace *trace;
     const ls_pass_state *kept;
 } tracing;
@@ -11,7 +12,7 @@ typedef struct tracing {
 static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
 {
     const tracing *here = user;
-    pass->run(step);
+    ls_step_noise_run_pass(here->noise, step, pass);
     here->trace->state_hashes[index] = ls_sim_instance_hash(here->instance);
     here->trace->pass_count = index + 1;
     if (here->kept && here->kept->pass == index) {
@@ -21,9 +22,9 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
 }
 
 void ls_pass_trace_step(ls_sim_instance *instance, const ls_tick_inputs *inputs,
-                        const ls_pass_state *kept, ls_pass_trace *out)
+                        ls_step_noise *noise, const ls_pass_state *kept, ls_pass_trace *out)
 {
-    tracing here = {instance, out, kept};
+    tracing here = {instance, noise, out, kept};
     const ls_step_watch watch = {run_pass, &here};
     *out = (ls_pass_trace){.tick = inputs->tick, .before = ls_sim_instance_hash(instance)};
     ls_sim_instance_step_watched(instance, inputs, &watch);

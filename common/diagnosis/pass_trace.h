@@ -5,7 +5,7 @@
 #define LOCKSTEP_COMMON_DIAGNOSIS_PASS_TRACE_H
 
 #include "lockstep/common/base/language.h"
-#include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/common/diagnosis/step_noise.h"
 
 LS_C_BEGIN
 
@@ -24,9 +24,9 @@ typedef struct ls_pass_state {
     uint8_t *bytes; /* state_bytes of it, the caller's; unused with NO_PASS */
 } ls_pass_state;
 
-/* Steps the instance once on its tick's inputs. `kept` may be NULL. */
+/* Steps the instance once on its tick's inputs, with this noise. `kept` may be NULL. */
 void ls_pass_trace_step(ls_sim_instance *instance, const ls_tick_inputs *inputs,
-                        const ls_pass_state *kept, ls_pass_trace *out);
+                        ls_step_noise *noise, const ls_pass_state *kept, ls_pass_trace *out);
 
 /* Where two traces of one tick part. */
 typedef enum ls_differing_pass {

@@ -3,23 +3,38 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/diagnosis/step_noise.h"
 
 #include <string.h>
 
 enum {
-    STACK_BYTES = 8192, /* of the stack, below a step, that are filled before it */
     NEVER_KNOWN = 0x10, /* a bit of the figures on the wire that may be set and says nothing */
 };
 
-/* The content of scratch where a run begins: the same for two runs that should agree. */
-#define SCRATCH_AT_START 0x00u
-
 typedef enum run_kind {
     RUN_FRESH,
-    RUN_AGAIN,
+    RUN_OPPOSITE, /* with the opposite noise */
+    RUN_ZERO,     /* with none; left out when the one before has told */
+    RUN_REPEATED, /* with the noise of fresh; only when one of the two gave something else */
     RUN_RELOADED,
     RUN_DONE,
 } run_kind;
+
+/* A run has one noise on the stack and one in scratch. Scratch has the same in all but RELOADED:
+ * memory that a step carries on from an earlier one is state outside the saved block. */
+typedef struct run_plan {
+    ls_noise_kind stack;
+    ls_noise_kind scratch;
+    uint32_t instance; /* that it begins in */
+} run_plan;
+
+static const run_plan plans[] = {
+    [RUN_FRESH] = {LS_NOISE_RANDOM, LS_NOISE_RANDOM, 0},
+    [RUN_OPPOSITE] = {LS_NOISE_OPPOSITE, LS_NOISE_RANDOM, 1},
+    [RUN_ZERO] = {LS_NOISE_ZERO, LS_NOISE_RANDOM, 1},
+    [RUN_REPEATED] = {LS_NOISE_RANDOM, LS_NOISE_RANDOM, 0},
+    [RUN_RELOADED] = {LS_NOISE_RANDOM, LS_NOISE_OPPOSITE, 0},
+};
 
 struct ls_rerun {
     const ls_allocator *allocator;
@@ -35,7 +50,7 @@ struct ls_rerun {
     uint32_t current; /* instance that steps */
     ls_pass_trace passes;
     ls_rerun_figures figures;
-    uint64_t stack_hash; /* keeps the filling of the stack from being left out */
+    ls_step_noise noise;
 };
 
 /* ---- create ---- */
@@ -103,14 +118,16 @@ void ls_rerun_destroy(ls_rerun *rerun)
 static void begin_run(ls_rerun *rerun, run_kind run)
 {
     rerun->run = run;
-    rerun->current = run == RUN_AGAIN ? 1 : 0;
     if (run == RUN_DONE) {
         return;
     }
-    ls_sim_instance *instance = rerun->instances[rerun->current];
-    ls_status status = ls_replay_stretch_load(&rerun->stretch, instance);
+    rerun->current = plans[run].instance;
+    rerun->noise = (ls_step_noise){
+        .seed = ls_hash_pair(rerun->figures.first, rerun->figures.tick),
+        .kind = plans[run].stack,
+    };
+    ls_status status = ls_replay_stretch_load(&rerun->stretch, rerun->instances[rerun->current]);
     LS_ASSERT(status == LS_OK); /* with a schema loading is a copy */
-    ls_sim_instance_fill_scratch(instance, SCRATCH_AT_START);
 }
 
 void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch)
@@ -137,23 +154,15 @@ void ls_rerun_keep_pass(ls_rerun *rerun, uint32_t pass)
     rerun->pass_state.pass = pass;
 }
 
-/* A step that reads its stack before it has written there finds these bytes. */
-static uint64_t fill_stack(uint8_t byte)
-{
-    uint8_t bytes[STACK_BYTES];
-    memset(bytes, byte, sizeof bytes);
-    return ls_hash_bytes(bytes, sizeof bytes, 0);
-}
-
 static void step_fresh(ls_rerun *rerun, ls_sim_instance *instance, const ls_tick_inputs *inputs)
 {
     ls_rerun_figures *figures = &rerun->figures;
     ls_tick made = inputs->tick + 1;
     if (made == figures->tick) {
-        ls_pass_trace_step(instance, inputs, &rerun->pass_state, &rerun->passes);
+        ls_pass_trace_step(instance, inputs, &rerun->noise, &rerun->pass_state, &rerun->passes);
         return;
     }
-    ls_sim_instance_step(instance, inputs);
+    ls_step_noise_step(&rerun->noise, instance, inputs);
     uint64_t recorded = ls_replay_stretch_hash(&rerun->stretch, made);
     bool is_compared = recorded != 0 && made <= rerun->stretch.agreed;
     if (is_compared && figures->strayed == figures->tick &&
@@ -165,14 +174,13 @@ static void step_fresh(ls_rerun *rerun, ls_sim_instance *instance, const ls_tick
 /* The state goes through its saved form into the other instance, and nothing else does. */
 static void step_reloaded(ls_rerun *rerun, ls_sim_instance *instance, const ls_tick_inputs *inputs)
 {
-    ls_sim_instance_step(instance, inputs);
+    ls_step_noise_step(&rerun->noise, instance, inputs);
     rerun->current ^= 1u;
     ls_sim_instance *other = rerun->instances[rerun->current];
     ls_status status = ls_sim_instance_save(instance, rerun->carried);
     LS_ASSERT(status == LS_OK);
     status = ls_sim_instance_load(other, rerun->carried, ls_sim_instance_tick(instance));
     LS_ASSERT(status == LS_OK);
-    ls_sim_instance_fill_scratch(other, (uint8_t)(0xa5u + inputs->tick));
 }
 
 static ls_status step(ls_rerun *rerun)
@@ -184,41 +192,56 @@ static ls_status step(ls_rerun *rerun)
     if (status != LS_OK) {
         return status;
     }
-    switch (rerun->run) {
-    case RUN_FRESH:
+    ls_step_noise scratch_noise = rerun->noise;
+    scratch_noise.kind = plans[rerun->run].scratch;
+    ls_step_noise_fill_scratch(&scratch_noise, instance);
+    if (rerun->run == RUN_FRESH) {
         step_fresh(rerun, instance, &inputs);
-        break;
-    case RUN_AGAIN:
-        rerun->stack_hash = fill_stack(0xff);
-        ls_sim_instance_step(instance, &inputs);
-        break;
-    case RUN_RELOADED:
+    } else if (rerun->run == RUN_RELOADED) {
         step_reloaded(rerun, instance, &inputs);
-        break;
-    case RUN_DONE:
-        break;
+    } else {
+        ls_step_noise_step(&rerun->noise, instance, &inputs);
     }
     return LS_OK;
 }
 
-static void end_run(ls_rerun *rerun)
+static void keep_fresh(ls_rerun *rerun, uint64_t state_hash)
+{
+    rerun->figures.fresh = state_hash;
+    rerun->figures.known |= LS_RERUN_FRESH;
+    memcpy(rerun->reached, ls_sim_instance_view(rerun->instances[rerun->current]),
+           rerun->state_bytes);
+    rerun->is_reached = true;
+}
+
+/* Takes the result of the run that has ended, and says which one is next. */
+static run_kind take_result(ls_rerun *rerun, uint64_t state_hash)
 {
     ls_rerun_figures *figures = &rerun->figures;
-    ls_sim_instance *instance = rerun->instances[rerun->current];
-    uint64_t state_hash = ls_sim_instance_hash(instance);
-    if (rerun->run == RUN_FRESH) {
-        figures->fresh = state_hash;
-        figures->known |= LS_RERUN_FRESH;
-        memcpy(rerun->reached, ls_sim_instance_view(instance), rerun->state_bytes);
-        rerun->is_reached = true;
-    } else if (rerun->run == RUN_AGAIN) {
+    bool is_fresh = state_hash == figures->fresh;
+    switch (rerun->run) {
+    case RUN_FRESH:
+        keep_fresh(rerun, state_hash);
+        return RUN_OPPOSITE;
+    case RUN_OPPOSITE:
+    case RUN_ZERO:
         figures->again = state_hash;
         figures->known |= LS_RERUN_AGAIN;
-    } else {
+        return !is_fresh ? RUN_REPEATED : rerun->run == RUN_OPPOSITE ? RUN_ZERO : RUN_RELOADED;
+    case RUN_REPEATED:
+        figures->known |= is_fresh ? LS_RERUN_REPEATED : LS_RERUN_CHANGED;
+        return RUN_RELOADED;
+    default:
         figures->reloaded = state_hash;
         figures->known |= LS_RERUN_RELOADED;
+        return RUN_DONE;
     }
-    begin_run(rerun, (run_kind)(rerun->run + 1));
+}
+
+static void end_run(ls_rerun *rerun)
+{
+    uint64_t state_hash = ls_sim_instance_hash(rerun->instances[rerun->current]);
+    begin_run(rerun, take_result(rerun, state_hash));
 }
 
 bool ls_rerun_advance(ls_rerun *rerun, uint32_t steps_max)
@@ -266,8 +289,8 @@ const void *ls_rerun_pass_state(const ls_rerun *rerun)
     return is_kept ? rerun->pass_state.bytes : NULL;
 }
 
-/* u8 known, u32 first, tick, strayed, u64 live, fresh, again, reloaded, then a u64 that
- * version 0.1.0 named and never knew. */
+/* u8 known, u32 first, tick, strayed, u64 live, fresh, again, reloaded, apart: version 0.1.0 had
+ * another name for the last one, and never knew it. */
 void ls_rerun_figures_write(const ls_rerun_figures *figures, uint8_t bytes[LS_RERUN_FIGURES_BYTES])
 {
     bytes[0] = (uint8_t)figures->known;
@@ -278,13 +301,16 @@ void ls_rerun_figures_write(const ls_rerun_figures *figures, uint8_t bytes[LS_RE
     ls_store_u64(bytes + 21, figures->fresh);
     ls_store_u64(bytes + 29, figures->again);
     ls_store_u64(bytes + 37, figures->reloaded);
-    ls_store_u64(bytes + 45, 0);
+    ls_store_u64(bytes + 45, figures->apart);
 }
 
 ls_status ls_rerun_figures_read(const uint8_t *bytes, size_t size, ls_rerun_figures *out)
 {
-    const uint32_t all = LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED;
-    if (size != LS_RERUN_FIGURES_BYTES || (bytes[0] & ~(all | NEVER_KNOWN)) != 0) {
+    const uint32_t all = LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED |
+                         LS_RERUN_APART | LS_RERUN_REPEATED | LS_RERUN_CHANGED;
+    const uint32_t both = LS_RERUN_REPEATED | LS_RERUN_CHANGED;
+    if (size != LS_RERUN_FIGURES_BYTES || (bytes[0] & ~(all | NEVER_KNOWN)) != 0 ||
+        (bytes[0] & both) == both) {
         return LS_MALFORMED;
     }
     ls_rerun_figures figures = {
@@ -296,6 +322,7 @@ ls_status ls_rerun_figures_read(const uint8_t *bytes, size_t size, ls_rerun_figu
         .fresh = ls_load_u64(bytes + 21),
         .again = ls_load_u64(bytes + 29),
         .reloaded = ls_load_u64(bytes + 37),
+        .apart = ls_load_u64(bytes + 45),
     };
     if (figures.known != 0 && (figures.first >= figures.tick || figures.strayed <= figures.first ||
                                figures.strayed > figures.tick)) {

@@ -16,18 +16,27 @@ LS_C_BEGIN
 #define LS_RERUN_FRESH 0x02u
 #define LS_RERUN_AGAIN 0x04u
 #define LS_RERUN_RELOADED 0x08u
+#define LS_RERUN_APART 0x20u
+/* At most one of the two, and only where `again` is not `fresh`: what a run with the noise of
+ * `fresh` gave after it. */
+#define LS_RERUN_REPEATED 0x40u /* `fresh` once more: the noise alone made the difference */
+#define LS_RERUN_CHANGED 0x80u  /* something else: what ran before made it, or the time */
 
-/* The state hash of state `tick` that each way of getting there gave; this is what travels. */
+/* The state hash of state `tick` that each way of getting there gave; this is what travels. Noise
+ * is what a step finds on its stack and in scratch, see step_noise.h. */
 typedef struct ls_rerun_figures {
-    uint32_t known; /* which of the four are */
+    uint32_t known; /* which of them are */
     ls_tick first;  /* of the snapshot */
     ls_tick tick;   /* of the state */
     ls_tick
         strayed;    /* first state agreed on whose recorded state hash fresh missed; `tick`: none */
     uint64_t live;  /* in the match */
     uint64_t fresh; /* a new instance, from the snapshot */
-    uint64_t again; /* the same once more, in other memory and on a stack full of ones */
+    uint64_t again; /* once more, in other memory, with other noise on the stack: the first of two
+                       kinds that gave another result than fresh, or the last */
     uint64_t reloaded; /* saved, and loaded into another instance with other scratch, every tick */
+    uint64_t apart;    /* as fresh, in another process: other addresses, seeds, time. The host
+                          of a re-run makes it, where it has processes */
 } ls_rerun_figures;
 
 #define LS_RERUN_FIGURES_BYTES 53u
@@ -42,7 +51,8 @@ ls_status ls_rerun_create(const ls_simulation *simulation, const ls_sim_config *
                           const ls_allocator *allocator, ls_rerun **out, ls_text *why);
 void ls_rerun_destroy(ls_rerun *rerun);
 
-/* Begins: fresh, again, reloaded. The snapshot is copied, the inputs are borrowed to the end. */
+/* Begins: fresh, again (twice at most, or once and once repeated), reloaded. The snapshot is
+ * copied, the inputs are borrowed to the end. */
 void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch);
 
 /* Right behind start: the state after this pass of the last step is wanted too. */

@@ -1,7 +1,7 @@
 #include "lockstep/common/simulation/plugin_loader.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/hash.h"
+#include "lockstep/common/simulation/plugin_contents.h"
 #include "lockstep/common/simulation/plugin_file.h"
 #include "lockstep/common/simulation/plugin_place.h"
 #include "lockstep/common/simulation/sim_instance.h"
@@ -140,40 +140,41 @@ void ls_simulation_unload(ls_loaded_simulation *loaded)
 
 /* ---- what a build fingerprint says of it ---- */
 
-/* A chain of the hashes of the file's pieces. */
-static bool hash_file(const char *path, uint64_t *hash, uint64_t *bytes)
+static void print_file(const ls_plugin_contents *file, const char *name,
+                       ls_build_fingerprint *print)
 {
-    uint8_t piece[4096];
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        return false;
+    static const struct {
+        ls_fingerprint_item item;
+        void (*read)(const ls_plugin_contents *file, ls_text *out);
+    } items[] = {
+        {LS_PRINT_COMPILER, ls_plugin_contents_compiler},
+        {LS_PRINT_FLAGS, ls_plugin_contents_flags},
+        {LS_PRINT_VARIABLES, ls_plugin_contents_variables},
+        {LS_PRINT_FILES, ls_plugin_contents_data},
+    };
+    ls_text text = {{0}};
+    for (size_t i = 0; i < sizeof items / sizeof items[0]; i++) {
+        items[i].read(file, &text);
+        ls_build_fingerprint_set(print, items[i].item, text.bytes);
     }
-    *hash = 0;
-    *bytes = 0;
-    size_t size = 0;
-    while ((size = fread(piece, 1, sizeof piece, file)) > 0) {
-        *hash = ls_hash_pair(*hash, ls_hash_bytes(piece, size, 0));
-        *bytes += size;
-    }
-    bool is_whole = ferror(file) == 0;
-    fclose(file);
-    return is_whole;
+    ls_text_set(&text, "%016" PRIx64 ", %zu bytes, %s", ls_plugin_contents_hash(file), file->size,
+                name);
+    ls_build_fingerprint_set(print, LS_PRINT_SIMULATION, text.bytes);
 }
 
+/* The folder of a file may differ from machine to machine and does not matter. */
 void ls_simulation_print(const ls_loaded_simulation *loaded, const char *name,
                          ls_build_fingerprint *print)
 {
-    uint64_t hash = 0;
-    uint64_t bytes = 0;
-    ls_text text = {{0}};
+    ls_plugin_contents file;
     const char *slash = strrchr(name, '/');
-    ls_text_set(&text, "built in");
-    if (loaded->library && hash_file(name, &hash, &bytes)) {
-        /* The folder may differ from machine to machine and does not matter. */
-        ls_text_set(&text, "%016" PRIx64 ", %" PRIu64 " bytes, %s", hash, bytes,
-                    slash ? slash + 1 : name);
-    } else if (loaded->library) {
-        ls_text_set(&text, "%s", slash ? slash + 1 : name);
+    const char *last = slash ? slash + 1 : name;
+    if (!loaded->library) {
+        ls_build_fingerprint_set(print, LS_PRINT_SIMULATION, "built in");
+    } else if (ls_plugin_contents_open(name, &file)) {
+        print_file(&file, last, print);
+        ls_plugin_contents_close(&file);
+    } else {
+        ls_build_fingerprint_set(print, LS_PRINT_SIMULATION, last);
     }
-    ls_build_fingerprint_set(print, LS_PRINT_SIMULATION, text.bytes);
 }

@@ -20,8 +20,9 @@ typedef struct ls_loaded_simulation {
  * words), SCHEMA (with the byte ranges). */
 ls_status ls_simulation_load(const char *name, ls_loaded_simulation *out, ls_text *why);
 
-/* Names in a build fingerprint which code this is: "built in", or the plug-in's file, its size and
- * a hash of it, as it lies on the disk now. `name` is what was loaded. */
+/* Names in a build fingerprint which code this is: "built in", or a hash of the plug-in's file, its
+ * size and name, as it lies on the disk now; and of a plug-in its compiler and flags in place of
+ * the program's, and what it names of the environment. `name` is what was loaded. */
 void ls_simulation_print(const ls_loaded_simulation *loaded, const char *name,
                          ls_build_fingerprint *print);
 

@@ -351,6 +351,12 @@ void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte)
     }
 }
 
+void *ls_sim_instance_scratch(ls_sim_instance *instance, size_t *bytes)
+{
+    *bytes = instance->scratch_bytes;
+    return instance->scratch.bytes;
+}
+
 uint64_t ls_sim_instance_hash(ls_sim_instance *instance)
 {
     if (instance->hasher) {

@@ -69,6 +69,7 @@ void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_input
 /* Overwrites the scratch memory, whose content a step must not rely on: for tools that look for
  * steps which do. */
 void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte);
+void *ls_sim_instance_scratch(ls_sim_instance *instance, size_t *bytes); /* NULL, 0: none */
 
 /* State hash of the live state. */
 uint64_t ls_sim_instance_hash(ls_sim_instance *instance);

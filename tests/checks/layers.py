@@ -20,6 +20,7 @@ ROOMS = (
     ("double sims", "common/simulations/spring/"),
     ("sims", "common/maths/vec3."),
     ("sims", "common/simulations/"),
+    ("loader", "common/simulation/plugin_contents."),
     ("loader", "common/simulation/plugin_crash."),
     ("loader", "common/simulation/plugin_file."),
     ("loader", "common/simulation/plugin_loader."),

@@ -19,6 +19,7 @@ OUTSIDE = (
     "common/base/*",
     "common/diagnosis/rerun_helper.*",
     "common/program/*",
+    "common/simulation/plugin_contents.*",
     "common/simulation/plugin_crash.*",
     "common/simulation/plugin_file.*",
     "common/simulation/plugin_loader.*",

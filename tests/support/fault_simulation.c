@@ -67,6 +67,16 @@ junk_on_the_stack(void)
     }
     return sum;
 }
+
+#if defined(__GNUC__)
+__attribute__((noinline))
+#endif
+static bool
+is_junk_sorted(void)
+{
+    volatile uint8_t junk[JUNK_BYTES];
+    return junk[JUNK_BYTES / 3] < junk[JUNK_BYTES / 2];
+}
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
 #endif
@@ -83,6 +93,8 @@ static uint32_t wrong_of(const ls_step *step)
         return (*kept)++;
     case FAULT_STACK:
         return junk_on_the_stack();
+    case FAULT_COMPARE:
+        return step->inputs->tick > fault.from ? 0 : is_junk_sorted() ? 1 : 2;
     default:
         return 0;
     }

@@ -16,6 +16,7 @@ typedef enum fault_kind {
     FAULT_STATIC,  /* adds how often it was called */
     FAULT_SCRATCH, /* adds what scratch held at the start of the step */
     FAULT_STACK,   /* adds what lay on the stack */
+    FAULT_COMPARE, /* compares two bytes that lay on the stack, at the knob's tick alone */
 } fault_kind;
 
 typedef struct fault_knob {

@@ -10,7 +10,8 @@ static ls_pass_trace trace_one(arena_fixture *arena)
     arena_ask_bots(arena);
     const ls_tick_inputs inputs = {ls_sim_instance_tick(arena->instance), arena->config.players,
                                    arena->slots};
-    ls_pass_trace_step(arena->instance, &inputs, NULL, &trace);
+    ls_step_noise noise = {.seed = 1};
+    ls_pass_trace_step(arena->instance, &inputs, &noise, NULL, &trace);
     return trace;
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* LS_TEST_PLUGIN_DIR is where the build put tests/plugins. */
@@ -223,4 +224,97 @@ Test(plugin_loader, plug_ins_that_were_cut_off_are_refused)
     }
     cr_expect_gt(cut_off, 10);
     unlink(path);
+}
+
+static ls_build_fingerprint fingerprint_of(const char *file)
+{
+    ls_build_fingerprint print = {{{0}}};
+    ls_build_fingerprint_set(&print, LS_PRINT_COMPILER, "the program's");
+    ls_build_fingerprint_set(&print, LS_PRINT_FLAGS, "the program's");
+    ls_loaded_simulation loaded = load(file);
+    ls_simulation_print(&loaded, file, &print);
+    ls_simulation_unload(&loaded);
+    return print;
+}
+
+static void expect_starts(const char *text, const char *start)
+{
+    cr_expect_eq(strncmp(text, start, strlen(start)), 0, "'%s' begins with '%s'", text, start);
+}
+
+static void go_to_new_folder(char folder[32])
+{
+    snprintf(folder, 32, "/tmp/lockstep-reader-XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+    cr_assert_eq(chdir(folder), 0);
+}
+
+static void write_file(const char *path, const char *bytes)
+{
+    FILE *file = fopen(path, "wb");
+    cr_assert_not_null(file);
+    cr_assert_geq(fputs(bytes, file), 0);
+    cr_assert_eq(fclose(file), 0);
+}
+
+Test(plugin_loader, compiler_and_flags_are_those_of_the_plug_in)
+{
+    ls_build_fingerprint reader = fingerprint_of(PLUGIN("reader"));
+    const char *compiler = reader.items[LS_PRINT_COMPILER];
+    cr_expect(strstr(compiler, "GCC") || strstr(compiler, "clang"), "%s", compiler);
+    cr_expect_not_null(strstr(reader.items[LS_PRINT_FLAGS], "-O1"));
+    cr_expect_not_null(strstr(reader.items[LS_PRINT_FLAGS], "-fwrapv"));
+    cr_expect_null(strstr(reader.items[LS_PRINT_FLAGS], "program"));
+    ls_build_fingerprint silent = fingerprint_of(PLUGIN("good"));
+    cr_expect_null(strstr(silent.items[LS_PRINT_FLAGS], "program"));
+}
+
+Test(plugin_loader, variables_that_the_plug_in_names_are_told_without_their_values)
+{
+    ls_build_fingerprint unset = fingerprint_of(PLUGIN("reader"));
+    cr_expect_str_eq(unset.items[LS_PRINT_VARIABLES], "none");
+    setenv("LOCKSTEP_READER_DIFFICULTY", "hard", 1);
+    setenv("READER_DIFFICULTY", "a part of the name only", 1);
+    ls_build_fingerprint hard = fingerprint_of(PLUGIN("reader"));
+    setenv("LOCKSTEP_READER_DIFFICULTY", "easy", 1);
+    ls_build_fingerprint easy = fingerprint_of(PLUGIN("reader"));
+    expect_starts(hard.items[LS_PRINT_VARIABLES], "LOCKSTEP_READER_DIFFICULTY ");
+    cr_expect_null(strstr(hard.items[LS_PRINT_VARIABLES], "hard"));
+    cr_expect_null(strstr(hard.items[LS_PRINT_VARIABLES], ","));
+    cr_expect(ls_build_fingerprint_differs(&unset, &hard, LS_PRINT_VARIABLES));
+    cr_expect(ls_build_fingerprint_differs(&easy, &hard, LS_PRINT_VARIABLES));
+}
+
+Test(plugin_loader, data_files_that_the_plug_in_names_are_told_with_their_bytes)
+{
+    char folder[32];
+    go_to_new_folder(folder);
+    ls_build_fingerprint without = fingerprint_of(PLUGIN("reader"));
+    write_file("lockstep_reader.rules", "one");
+    ls_build_fingerprint one = fingerprint_of(PLUGIN("reader"));
+    write_file("lockstep_reader.rules", "two");
+    ls_build_fingerprint two = fingerprint_of(PLUGIN("reader"));
+    cr_expect_str_eq(without.items[LS_PRINT_FILES], "none");
+    expect_starts(one.items[LS_PRINT_FILES], "lockstep_reader.rules ");
+    cr_expect(ls_build_fingerprint_differs(&one, &two, LS_PRINT_FILES));
+    cr_expect(ls_build_fingerprint_differs(&one, &without, LS_PRINT_FILES));
+    cr_expect_eq(remove("lockstep_reader.rules"), 0);
+    cr_expect_eq(rmdir(folder), 0);
+}
+
+Test(plugin_loader, equal_bytes_in_another_file_are_the_same_simulation)
+{
+    char folder[32];
+    char command[256];
+    go_to_new_folder(folder);
+    snprintf(command, sizeof command, "cp %s ./copy.so", PLUGIN("good"));
+    cr_assert_eq(system(command), 0);
+    ls_build_fingerprint good = fingerprint_of(PLUGIN("good"));
+    ls_build_fingerprint copy = fingerprint_of("./copy.so");
+    cr_expect_neq(strcmp(good.items[LS_PRINT_SIMULATION], copy.items[LS_PRINT_SIMULATION]), 0);
+    for (uint32_t i = 0; i < LS_PRINT_ITEM_COUNT; i++) {
+        cr_expect_not(ls_build_fingerprint_differs(&good, &copy, (ls_fingerprint_item)i));
+    }
+    cr_expect_eq(remove("copy.so"), 0);
+    cr_expect_eq(rmdir(folder), 0);
 }

@@ -93,6 +93,23 @@ Test(rerun, bytes_of_the_stack_differ_from_run_to_run)
     expect_verdict(LS_DESYNC_CLASS_UNSTABLE, LS_DESYNC_CULPRIT_CLIENT);
 }
 
+/* One pass of one tick, and nothing that a fill with equal bytes would change. */
+Test(rerun, a_rare_comparison_of_bytes_that_were_not_set_differs_from_run_to_run_in_every_report)
+{
+    for (uint32_t report = 0; report < 8; report++) {
+        ls_sim_config config = ls_sim_config_default(fault_simulation());
+        if (report > 0) {
+            diagnosed_match_close(&match);
+        }
+        config.seed = report;
+        diagnosed_match_open(&match, fault_simulation(), &config);
+        match.client.knob = (fault_knob){.kind = FAULT_COMPARE, .from = 40 + 17 * report};
+        diagnosed_match_run(&match, match.client.knob.from + 3);
+        cr_assert_eq(match.bad, match.client.knob.from + 1);
+        expect_verdict(LS_DESYNC_CLASS_UNSTABLE, LS_DESYNC_CULPRIT_CLIENT);
+    }
+}
+
 /* ---- what a re-run tells ---- */
 
 Test(rerun, figures_tell_what_each_run_gave)
@@ -162,7 +179,7 @@ Test(rerun, portions_of_any_size_come_to_the_same)
         while (!ls_rerun_advance(match.client.rerun, portion)) {
             calls++;
         }
-        uint32_t steps = 3 * (stretch.last - stretch.first);
+        uint32_t steps = 4 * (stretch.last - stretch.first);
         cr_expect_eq(calls, (steps + portion - 1) / portion);
         expected = portion == 1 ? *ls_rerun_figures_of(match.client.rerun) : expected;
         cr_expect_eq(memcmp(&expected, ls_rerun_figures_of(match.client.rerun), sizeof expected),
@@ -236,7 +253,16 @@ Test(rerun, allocates_at_create_only_and_survives_refused_memory)
 
 Test(rerun, figures_read_as_they_were_written)
 {
-    const ls_rerun_figures figures = {LS_RERUN_LIVE | LS_RERUN_FRESH, 10, 20, 15, 1, 2, 3, 4};
+    const ls_rerun_figures figures = {
+        LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_APART | LS_RERUN_CHANGED,
+        10,
+        20,
+        15,
+        1,
+        2,
+        3,
+        4,
+        5};
     uint8_t bytes[LS_RERUN_FIGURES_BYTES];
     ls_rerun_figures read = {0};
     ls_rerun_figures_write(&figures, bytes);
@@ -246,11 +272,12 @@ Test(rerun, figures_read_as_they_were_written)
 
 Test(rerun, figures_that_make_no_sense_are_refused)
 {
-    const ls_rerun_figures good = {LS_RERUN_LIVE, 10, 20, 20, 1, 2, 3, 4};
-    const ls_rerun_figures bad[] = {{0x20, 10, 20, 20, 1, 2, 3, 4},
-                                    {1, 20, 20, 20, 1, 2, 3, 4},
-                                    {1, 10, 20, 21, 1, 2, 3, 4},
-                                    {1, 10, 20, 10, 1, 2, 3, 4}};
+    const ls_rerun_figures good = {LS_RERUN_LIVE, 10, 20, 20, 1, 2, 3, 4, 5};
+    const ls_rerun_figures bad[] = {
+        {LS_RERUN_REPEATED | LS_RERUN_CHANGED, 10, 20, 20, 1, 2, 3, 4, 5},
+        {1, 20, 20, 20, 1, 2, 3, 4, 5},
+        {1, 10, 20, 21, 1, 2, 3, 4, 5},
+        {1, 10, 20, 10, 1, 2, 3, 4, 5}};
     uint8_t bytes[LS_RERUN_FIGURES_BYTES];
     ls_rerun_figures read;
     ls_rerun_figures_write(&good, bytes);

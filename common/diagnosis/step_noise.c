@@ -1,0 +1,81 @@
+#include "lockstep/common/diagnosis/step_noise.h"
+
+#include <string.h>
+
+enum {
+    GAP_BYTES = 128, /* of the frame of fill_stack, which it uses itself and leaves alone */
+};
+
+#define SCRATCH_STREAM UINT64_C(0x73637261746368)
+
+/* For the compiler a use of the bytes and of all memory; it is no instruction. */
+#define TOUCH(bytes) __asm__ __volatile__("" : : "r"(bytes) : "memory")
+
+/* ---- bytes ---- */
+
+/* A number that any two places, passes and seeds differ in. */
+static uint64_t random_word(uint64_t place)
+{
+    uint64_t word = place * UINT64_C(0x9e3779b97f4a7c15);
+    word = (word ^ word >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    return word ^ word >> 32;
+}
+
+static void fill(const ls_step_noise *noise, uint64_t stream, uint8_t *bytes, size_t size)
+{
+    uint64_t turned = noise->kind == LS_NOISE_OPPOSITE ? UINT64_MAX : 0;
+    uint64_t first = random_word(noise->seed ^ random_word(stream));
+    if (noise->kind == LS_NOISE_ZERO) {
+        memset(bytes, 0, size);
+        return;
+    }
+    for (size_t at = 0; at < size; at += sizeof turned) {
+        uint64_t word = random_word(first + at) ^ turned;
+        memcpy(bytes + at, &word, LS_MIN(sizeof word, size - at));
+    }
+}
+
+/* ---- the stack ---- */
+
+__attribute__((noinline)) static void fill_stack(const ls_step_noise *noise)
+{
+    uint8_t bytes[LS_NOISE_STACK_BYTES];
+    fill(noise, noise->passes, bytes, sizeof bytes);
+    TOUCH(bytes);
+}
+
+__attribute__((noinline)) static void run_deeper(const ls_step *step, const ls_pass *pass)
+{
+    uint8_t gap[GAP_BYTES];
+    TOUCH(gap);
+    pass->run(step);
+    TOUCH(gap);
+}
+
+void ls_step_noise_run_pass(ls_step_noise *noise, const ls_step *step, const ls_pass *pass)
+{
+    fill_stack(noise);
+    noise->passes++;
+    run_deeper(step, pass);
+}
+
+static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
+{
+    (void)index;
+    ls_step_noise_run_pass(user, step, pass);
+}
+
+void ls_step_noise_step(ls_step_noise *noise, ls_sim_instance *instance,
+                        const ls_tick_inputs *inputs)
+{
+    ls_sim_instance_step_watched(instance, inputs, &(ls_step_watch){run_pass, noise});
+}
+
+/* ---- scratch ---- */
+
+void ls_step_noise_fill_scratch(const ls_step_noise *noise, ls_sim_instance *instance)
+{
+    size_t size = 0;
+    uint8_t *scratch = ls_sim_instance_scratch(instance, &size);
+    fill(noise, SCRATCH_STREAM + noise->passes, scratch, size);
+}

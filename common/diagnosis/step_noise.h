@@ -1,0 +1,41 @@
+/* Step noise: the bytes that a step finds where it has written nothing: on the stack below each
+ * pass, and in scratch. A step that reads them gets another result with other noise, so that two
+ * runs tell it. Counter-based: the same seed and kind give the same bytes. Called by re-runs. */
+#ifndef LOCKSTEP_COMMON_DIAGNOSIS_STEP_NOISE_H
+#define LOCKSTEP_COMMON_DIAGNOSIS_STEP_NOISE_H
+
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/simulation/sim_instance.h"
+
+LS_C_BEGIN
+
+/* Three kinds, because two do not find every use of a byte that was not set. */
+typedef enum ls_noise_kind {
+    LS_NOISE_RANDOM,   /* differs from byte to byte and from pass to pass */
+    LS_NOISE_OPPOSITE, /* every bit of RANDOM turned: what was less is more, what was odd is even */
+    LS_NOISE_ZERO,     /* what was set is not, and any two are the same */
+} ls_noise_kind;
+
+typedef struct ls_step_noise {
+    uint64_t seed;
+    ls_noise_kind kind;
+    uint64_t passes; /* that have run; 0 at the beginning */
+} ls_step_noise;
+
+/* How far below a pass's first frame there is noise. */
+#define LS_NOISE_STACK_BYTES (64u << 10)
+
+/* Calls pass->run(step), once, on a stack full of noise. */
+void ls_step_noise_run_pass(ls_step_noise *noise, const ls_step *step, const ls_pass *pass);
+
+/* Steps the instance once on its tick's inputs, each pass as above. */
+void ls_step_noise_step(ls_step_noise *noise, ls_sim_instance *instance,
+                        const ls_tick_inputs *inputs);
+
+/* Fills the scratch memory for the step that comes. Not for each pass: a pass may read there what
+ * another pass of the same step has written. */
+void ls_step_noise_fill_scratch(const ls_step_noise *noise, ls_sim_instance *instance);
+
+LS_C_END
+
+#endif

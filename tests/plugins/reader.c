@@ -1,0 +1,36 @@
+/* A plug-in that names an environment variable and a data file, which its fingerprint tells. */
+#include "lockstep/tests/plugins/minimal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint64_t content_digest(const ls_sim_config *config)
+{
+    FILE *rules = fopen("lockstep_reader.rules", "rb");
+    const char *difficulty = getenv("LOCKSTEP_READER_DIFFICULTY");
+    uint64_t digest = config->seed + (difficulty != NULL);
+    if (rules) {
+        digest += (uint64_t)fgetc(rules);
+        fclose(rules);
+    }
+    return digest;
+}
+
+static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    (void)config;
+    const ls_field list[] = {
+        MINIMAL_SHIP_FIELD(x, LS_FIELD_FIXED, "m"),
+        MINIMAL_SHIP_FIELD(angle, LS_FIELD_ANGLE, ""),
+        MINIMAL_SHIP_FIELD(fuel, LS_FIELD_U32, ""),
+    };
+    return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
+}
+
+const ls_simulation *lockstep_simulation(void)
+{
+    static ls_simulation simulation;
+    simulation = minimal_simulation("reader", fields);
+    simulation.content_digest = content_digest;
+    return &simulation;
+}
