@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 /* About 20 us. The double part uses + - * / and square root alone, which IEEE 754 fixes to the
- * bit; it finds fused multiply-add, extended precision and another rounding mode. */
+ * bit; it finds fused multiply-add, extended precision, another rounding mode, and denormal numbers
+ * that are flushed to zero or read as zero. */
 uint64_t ls_arithmetic_check(void);
 
 #endif
