@@ -2,20 +2,23 @@
 
 #include "lockstep/client/session/tick_parts.h"
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/diagnosis/replay_window.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/protocol/wire/coded_tick.h"
 
 #include <string.h>
 
 enum {
-    REPLAY_TICKS = 384 /* newest ticks that may be simulated again to find the cause of a desync */
+    HELD_TICKS = 384,  /* stepped ones, for a server that is resumed, at least */
+    AHEAD_TICKS = 512, /* room for ticks that are not stepped yet, at least */
 };
 
 struct ls_confirmed_ticks {
     const ls_session_context *context;
-    ls_tick end;      /* the first tick that has not come */
-    ls_tick keyframe; /* the tick that is coded against nothing: 0, or the one JOIN named */
-    uint64_t chain;   /* over the ticks before `end` */
+    uint32_t held_ticks; /* stepped ones that may be simulated again, or that a server may lack */
+    ls_tick end;         /* the first tick that has not come */
+    ls_tick keyframe;    /* the tick that is coded against nothing: 0, or the one JOIN named */
+    uint64_t chain;      /* over the ticks before `end` */
     ls_input_buffer *inputs;
     ls_tick_backlog *backlog; /* NULL: none */
     ls_status backlogged;     /* why a tick could not be added to it */
@@ -29,16 +32,34 @@ struct ls_confirmed_ticks {
 
 /* ---- life ---- */
 
+static uint32_t held_ticks_for(const ls_session_context *context)
+{
+    uint32_t replayed = ls_replay_input_ticks(context->offer.config.tick_rate_hz,
+                                              context->offer.hash_interval_ticks);
+    return context->config.finds_causes ? LS_MAX(replayed, HELD_TICKS) : HELD_TICKS;
+}
+
+static uint32_t window_ticks_for(uint32_t held_ticks)
+{
+    uint32_t window = LS_WINDOW_TICKS;
+    while (window < held_ticks + AHEAD_TICKS) {
+        window *= 2;
+    }
+    return window;
+}
+
 ls_status ls_confirmed_ticks_create(const ls_session_context *context, ls_confirmed_ticks **out)
 {
+    uint32_t held_ticks = held_ticks_for(context);
     ls_input_buffer_config config = {.slots = context->offer.config.players,
                                      .input_bytes_max = context->simulation->input_bytes_max,
-                                     .window_ticks = LS_WINDOW_TICKS};
+                                     .window_ticks = window_ticks_for(held_ticks)};
     ls_confirmed_ticks *ticks = ls_allocate(context->allocator, sizeof *ticks);
     if (!ticks) {
         return LS_NO_MEMORY;
     }
     ticks->context = context;
+    ticks->held_ticks = held_ticks;
     ticks->chain = LS_TICK_CHAIN_START;
     ls_status status = ls_input_buffer_create(&config, context->allocator, &ticks->inputs);
     if (status == LS_OK) {
@@ -354,8 +375,8 @@ uint32_t ls_confirmed_ticks_take_hold(ls_confirmed_ticks *ticks)
 
 void ls_confirmed_ticks_forget_before_state(ls_confirmed_ticks *ticks, ls_tick tick)
 {
-    if (tick > REPLAY_TICKS) {
-        ls_input_buffer_forget_before(ticks->inputs, tick - REPLAY_TICKS);
+    if (tick > ticks->held_ticks) {
+        ls_input_buffer_forget_before(ticks->inputs, tick - ticks->held_ticks);
     }
 }
 

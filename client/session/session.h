@@ -62,7 +62,7 @@ typedef struct ls_session_config {
     uint32_t frame_max_ms; /* longer frames are cut for stepping; 1 .. 10,000 */
 
     /* Keeps the newest states and inputs, so that the cause of a desync can be found and healed:
-     * two copies of the state a tick and up to 64 MiB. */
+     * ls_replay_window_bytes says in how much memory. */
     bool finds_causes;
 
     /* Where ticks are simulated again for a diagnosis, borrowed for the session's life. NULL:

@@ -102,8 +102,12 @@ static ls_status create_window(ls_stepper *stepper)
 {
     const ls_session_context *context = stepper->context;
     const ls_sim_instance *instance = context->instance;
-    ls_replay_window_config config =
-        ls_replay_window_config_default(ls_sim_instance_state_bytes(instance));
+    ls_replay_needs needs = {
+        .state_bytes = ls_sim_instance_state_bytes(instance),
+        .tick_rate_hz = context->offer.config.tick_rate_hz,
+        .hash_interval_ticks = context->offer.hash_interval_ticks,
+    };
+    ls_replay_window_config config = ls_replay_window_config_default(&needs);
     config.inputs = ls_confirmed_ticks_inputs(context->ticks);
     if (!context->config.finds_causes || !ls_sim_instance_schema(instance)) {
         return LS_OK;

@@ -1,54 +1,145 @@
 #include "lockstep/common/diagnosis/replay_window.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/diagnosis/state_history.h"
 
 #include <string.h>
 
-enum {
-    BUDGET_BYTES = 64 << 20,
-    SNAPSHOTS_MIN = 2,
-    SNAPSHOTS_MAX = 16,
-    RECENT_MAX = 128,
-};
+#define EXTRA_BYTES ((size_t)1 << 20)      /* beyond three states, for large ones */
+#define SMALL_BYTES_MAX ((size_t)16 << 20) /* for all states of the time, of small ones */
 
-/* A saved state; `is_held` tells whether there is one. */
-typedef struct saved_state {
-    bool is_held;
-    ls_tick tick;
-    uint8_t *bytes;
-} saved_state;
+enum {
+    LATE_TENTHS = 24, /* of a second */
+    INTERVAL_MIN = 64,
+    BLOCK_BYTES_MIN = 256,
+    BLOCKS_MAX = 8192, /* of a state; more would cost more than they spare */
+};
 
 struct ls_replay_window {
     const ls_allocator *allocator;
     ls_replay_window_config config;
-    size_t state_bytes;
-    uint32_t snapshot_count;
-    uint8_t *memory;        /* of all states */
-    saved_state *snapshots; /* [snapshot_count], then the one of the start */
-    saved_state *recent;    /* [recent_states], by tick; NULL when that is 0 */
+    ls_state_history *history;
+    uint8_t *canonical;     /* [state_bytes]; NULL where states are canonical as they lie */
     uint64_t *state_hashes; /* [window_ticks], by tick */
+    bool *has_state;        /* [window_ticks], by tick: whether it was to be had */
     ls_input_buffer *own;   /* NULL when they are borrowed */
     const ls_input_buffer *inputs;
     ls_tick start;
     ls_tick newest;
 };
 
-/* ---- create ---- */
+/* ---- size ---- */
 
-ls_replay_window_config ls_replay_window_config_default(size_t state_bytes)
+static uint32_t power_of_two_from(uint32_t least)
 {
-    size_t states = BUDGET_BYTES / (state_bytes > 0 ? state_bytes : 1);
-    uint32_t snapshots = SNAPSHOTS_MIN;
-    while (snapshots < SNAPSHOTS_MAX && snapshots * 4 <= states) {
-        snapshots *= 2;
+    uint32_t power = 1;
+    while (power < least) {
+        power *= 2;
     }
-    size_t left = states > snapshots + 1 ? states - snapshots - 1 : 0;
-    return (ls_replay_window_config){
-        .window_ticks = LS_WINDOW_TICKS,
-        .interval_ticks = LS_WINDOW_TICKS / snapshots,
-        .recent_states = left < RECENT_MAX ? (uint32_t)left : RECENT_MAX,
+    return power;
+}
+
+uint32_t ls_replay_late_ticks(uint32_t tick_rate_hz)
+{
+    uint32_t ticks = (tick_rate_hz * LATE_TENTHS + 9) / 10;
+    return LS_MAX(ticks, LS_REPLAY_LATE_TICKS_MIN);
+}
+
+/* The newest state that both sides agree on may be so much older than the newest one. */
+static uint32_t agreed_ticks(uint32_t tick_rate_hz, uint32_t hash_interval_ticks)
+{
+    return ls_replay_late_ticks(tick_rate_hz) + hash_interval_ticks - 1;
+}
+
+uint32_t ls_replay_input_ticks(uint32_t tick_rate_hz, uint32_t hash_interval_ticks)
+{
+    uint32_t agreed = agreed_ticks(tick_rate_hz, hash_interval_ticks);
+    return agreed + power_of_two_from(agreed); /* the longest interval that the default takes */
+}
+
+static ls_state_history_config history_config(const ls_replay_window_config *config,
+                                              size_t state_bytes)
+{
+    return (ls_state_history_config){
+        .state_bytes = state_bytes,
+        .block_bytes = config->block_bytes,
+        .old_blocks = config->old_blocks,
+        .snapshots = config->snapshots,
+        .recent_ticks = config->recent_ticks,
     };
 }
+
+size_t ls_replay_window_bytes(const ls_replay_window_config *config, size_t state_bytes)
+{
+    ls_state_history_config history = history_config(config, state_bytes);
+    return sizeof(ls_replay_window) + ls_state_history_bytes(&history) +
+           config->window_ticks * (sizeof(uint64_t) + sizeof(bool)) +
+           (ls_schema_is_canonical_here() ? 0 : state_bytes);
+}
+
+static uint32_t block_bytes_for(size_t state_bytes)
+{
+    uint32_t bytes = power_of_two_from((uint32_t)((state_bytes + BLOCKS_MAX - 1) / BLOCKS_MAX));
+    if (bytes >= BLOCK_BYTES_MIN) {
+        return bytes;
+    }
+    bytes = power_of_two_from((uint32_t)LS_MIN(state_bytes, BLOCK_BYTES_MIN));
+    return LS_MAX(bytes, LS_HISTORY_BLOCK_BYTES_MIN);
+}
+
+/* The old blocks that there is memory for; `config` has none yet. */
+static uint32_t old_blocks_for(const ls_replay_window_config *config, size_t state_bytes)
+{
+    ls_state_history_config history = history_config(config, state_bytes);
+    size_t block_bytes = ls_state_history_old_block_bytes(&history);
+    size_t state_blocks = ls_state_history_blocks(&history);
+    size_t most = SMALL_BYTES_MAX / block_bytes;
+    if (state_bytes <= LS_REPLAY_SMALL_STATE_BYTES) {
+        return (uint32_t)LS_MIN(most, state_blocks * (config->recent_ticks + config->snapshots));
+    }
+    size_t fixed_bytes = ls_replay_window_bytes(config, state_bytes);
+    size_t all_bytes = 3 * state_bytes + EXTRA_BYTES;
+    size_t least = state_blocks * 2;
+    size_t blocks = all_bytes > fixed_bytes ? (all_bytes - fixed_bytes) / block_bytes : 0;
+    return (uint32_t)LS_MAX(blocks, least);
+}
+
+/* Snapshots at this interval of which one is always so old. */
+static uint32_t snapshots_at(uint32_t interval_ticks, uint32_t age_ticks)
+{
+    return (age_ticks + interval_ticks - 1) / interval_ticks + 1;
+}
+
+/* The shortest interval for which half of the room for old blocks suffices. */
+static void choose_interval(ls_replay_window_config *config, const ls_replay_needs *needs)
+{
+    ls_state_history_config history = history_config(config, needs->state_bytes);
+    uint32_t states = config->old_blocks / ls_state_history_blocks(&history);
+    uint32_t most = LS_MIN(states / 2, LS_HISTORY_SNAPSHOTS_MAX);
+    uint32_t age_ticks = agreed_ticks(needs->tick_rate_hz, needs->hash_interval_ticks);
+    uint32_t interval = INTERVAL_MIN;
+    while (interval < age_ticks && snapshots_at(interval, age_ticks) > most) {
+        interval *= 2;
+    }
+    config->interval_ticks = interval;
+    config->snapshots = snapshots_at(interval, age_ticks);
+}
+
+ls_replay_window_config ls_replay_window_config_default(const ls_replay_needs *needs)
+{
+    uint32_t input_ticks = ls_replay_input_ticks(needs->tick_rate_hz, needs->hash_interval_ticks);
+    ls_replay_window_config config = {
+        .window_ticks = power_of_two_from(LS_MAX(input_ticks + 1, LS_WINDOW_TICKS)),
+        .snapshots = LS_HISTORY_SNAPSHOTS_MAX,
+        .recent_ticks = ls_replay_late_ticks(needs->tick_rate_hz),
+        .block_bytes = block_bytes_for(needs->state_bytes),
+    };
+    config.old_blocks = old_blocks_for(&config, needs->state_bytes);
+    choose_interval(&config, needs);
+    return config;
+}
+
+/* ---- life ---- */
 
 static bool is_power_of_two(uint32_t number)
 {
@@ -59,36 +150,37 @@ static bool is_config_valid(const ls_replay_window_config *config)
 {
     return is_power_of_two(config->window_ticks) && is_power_of_two(config->interval_ticks) &&
            config->interval_ticks <= config->window_ticks / 2 &&
-           config->recent_states <= config->window_ticks;
+           config->recent_ticks <= config->window_ticks;
 }
 
-static void place_states(ls_replay_window *window)
+static ls_status create_inputs(ls_replay_window *window, const ls_sim_instance *instance)
 {
-    uint8_t *next = window->memory;
-    for (uint32_t i = 0; i <= window->snapshot_count; i++, next += window->state_bytes) {
-        window->snapshots[i].bytes = next;
+    ls_input_buffer_config inputs = {
+        .slots = ls_sim_instance_config(instance)->players,
+        .input_bytes_max = ls_sim_instance_simulation(instance)->input_bytes_max,
+        .window_ticks = window->config.window_ticks,
+    };
+    ls_status status = LS_OK;
+    if (!window->config.inputs) {
+        status = ls_input_buffer_create(&inputs, window->allocator, &window->own);
     }
-    for (uint32_t i = 0; i < window->config.recent_states; i++, next += window->state_bytes) {
-        window->recent[i].bytes = next;
-    }
+    window->inputs = window->config.inputs ? window->config.inputs : window->own;
+    return status;
 }
 
-static ls_status allocate_rings(ls_replay_window *window)
+static ls_status create_states(ls_replay_window *window, size_t state_bytes)
 {
     const ls_allocator *allocator = window->allocator;
-    uint32_t snapshots = window->snapshot_count + 1;
-    uint32_t recent = window->config.recent_states;
-    window->memory = ls_allocate_array(allocator, (size_t)snapshots + recent, window->state_bytes);
-    window->snapshots = ls_allocate_array(allocator, snapshots, sizeof(saved_state));
-    window->recent = recent > 0 ? ls_allocate_array(allocator, recent, sizeof(saved_state)) : NULL;
-    window->state_hashes =
-        ls_allocate_array(allocator, window->config.window_ticks, sizeof(uint64_t));
-    if (!window->memory || !window->snapshots || (recent > 0 && !window->recent) ||
-        !window->state_hashes) {
+    uint32_t ticks = window->config.window_ticks;
+    bool needs_copy = !ls_schema_is_canonical_here();
+    ls_state_history_config history = history_config(&window->config, state_bytes);
+    window->canonical = needs_copy ? ls_allocate(allocator, state_bytes) : NULL;
+    window->state_hashes = ls_allocate_array(allocator, ticks, sizeof(uint64_t));
+    window->has_state = ls_allocate_array(allocator, ticks, sizeof(bool));
+    if ((needs_copy && !window->canonical) || !window->state_hashes || !window->has_state) {
         return LS_NO_MEMORY;
     }
-    place_states(window);
-    return LS_OK;
+    return ls_state_history_create(&history, allocator, &window->history);
 }
 
 ls_status ls_replay_window_create(const ls_replay_window_config *config,
@@ -107,18 +199,10 @@ ls_status ls_replay_window_create(const ls_replay_window_config *config,
     }
     window->allocator = allocator;
     window->config = *config;
-    window->state_bytes = ls_sim_instance_state_bytes(instance);
-    window->snapshot_count = config->window_ticks / config->interval_ticks;
-    ls_input_buffer_config inputs = {
-        .slots = ls_sim_instance_config(instance)->players,
-        .input_bytes_max = ls_sim_instance_simulation(instance)->input_bytes_max,
-        .window_ticks = config->window_ticks,
-    };
-    ls_status status = allocate_rings(window);
-    if (status == LS_OK && !config->inputs) {
-        status = ls_input_buffer_create(&inputs, allocator, &window->own);
+    ls_status status = create_states(window, ls_sim_instance_state_bytes(instance));
+    if (status == LS_OK) {
+        status = create_inputs(window, instance);
     }
-    window->inputs = config->inputs ? config->inputs : window->own;
     if (status != LS_OK) {
         ls_replay_window_destroy(window);
         return status;
@@ -133,94 +217,48 @@ void ls_replay_window_destroy(ls_replay_window *window)
         return;
     }
     ls_input_buffer_destroy(window->own);
+    ls_state_history_destroy(window->history);
+    ls_release(window->allocator, window->has_state);
     ls_release(window->allocator, window->state_hashes);
-    ls_release(window->allocator, window->recent);
-    ls_release(window->allocator, window->snapshots);
-    ls_release(window->allocator, window->memory);
+    ls_release(window->allocator, window->canonical);
     ls_release(window->allocator, window);
 }
 
 /* ---- recording ---- */
 
-static bool is_snapshot_due(const ls_replay_window *window, ls_tick tick)
+static uint32_t place_of(const ls_replay_window *window, ls_tick tick)
 {
-    return tick % window->config.interval_ticks == 0;
+    return tick & (window->config.window_ticks - 1);
 }
 
-static void claim(saved_state *saved, ls_tick tick)
-{
-    saved->is_held = true;
-    saved->tick = tick;
-}
-
-/* Where the state of that tick belongs: the first place, then NULL or a second. */
-static void places_of(ls_replay_window *window, ls_tick tick, saved_state *places[2])
-{
-    uint32_t count = 0;
-    places[0] = NULL;
-    places[1] = NULL;
-    if (is_snapshot_due(window, tick)) {
-        uint32_t number = tick / window->config.interval_ticks;
-        places[count++] = &window->snapshots[number % window->snapshot_count];
-    }
-    if (window->config.recent_states > 0) {
-        places[count++] = &window->recent[tick % window->config.recent_states];
-    }
-}
-
-static void save(saved_state *place, const ls_sim_instance *instance)
-{
-    ls_status status = ls_sim_instance_save(instance, place->bytes);
-    LS_ASSERT(status == LS_OK); /* with a schema saving is a copy */
-    claim(place, ls_sim_instance_tick(instance));
-}
-
-static void save_where_due(ls_replay_window *window, const ls_sim_instance *instance)
-{
-    saved_state *places[2];
-    places_of(window, ls_sim_instance_tick(instance), places);
-    for (uint32_t i = 0; i < 2 && places[i]; i++) {
-        save(places[i], instance);
-    }
-}
-
-static void copy_where_due(ls_replay_window *window, ls_tick tick, const uint8_t *saved)
-{
-    saved_state *places[2];
-    places_of(window, tick, places);
-    for (uint32_t i = 0; i < 2 && places[i]; i++) {
-        places[i]->is_held = false; /* what it held is due to go, with or without a successor */
-        if (saved) {
-            memcpy(places[i]->bytes, saved, window->state_bytes);
-            claim(places[i], tick);
-        }
-    }
-}
-
-static void note_hash(ls_replay_window *window, ls_tick tick, uint64_t state_hash)
+static void note(ls_replay_window *window, ls_tick tick, uint64_t state_hash, bool has_state)
 {
     window->newest = tick;
-    window->state_hashes[tick & (window->config.window_ticks - 1)] = state_hash;
+    window->state_hashes[place_of(window, tick)] = state_hash;
+    window->has_state[place_of(window, tick)] = has_state;
+}
+
+/* The live state, canonical. */
+static const uint8_t *state_of(ls_replay_window *window, const ls_sim_instance *instance)
+{
+    if (!window->canonical) {
+        return ls_sim_instance_view(instance);
+    }
+    ls_schema_to_canonical(ls_sim_instance_schema(instance), ls_sim_instance_view(instance),
+                           window->canonical);
+    return window->canonical;
 }
 
 void ls_replay_window_start(ls_replay_window *window, const ls_sim_instance *instance,
                             uint64_t state_hash)
 {
     ls_tick tick = ls_sim_instance_tick(instance);
-    LS_ASSERT(tick >= window->newest || !window->own);
-    for (uint32_t i = 0; i <= window->snapshot_count; i++) {
-        window->snapshots[i].is_held = false;
-    }
-    for (uint32_t i = 0; i < window->config.recent_states; i++) {
-        window->recent[i].is_held = false;
-    }
     if (window->own) {
-        ls_input_buffer_forget_before(window->own, tick);
+        ls_input_buffer_restart(window->own, tick);
     }
     window->start = tick;
-    note_hash(window, tick, state_hash);
-    save(&window->snapshots[window->snapshot_count], instance);
-    save_where_due(window, instance);
+    note(window, tick, state_hash, true);
+    ls_state_history_start(window->history, tick, state_of(window, instance));
 }
 
 static void put_inputs(ls_replay_window *window, const ls_tick_inputs *inputs)
@@ -237,28 +275,26 @@ static void put_inputs(ls_replay_window *window, const ls_tick_inputs *inputs)
     }
 }
 
-static void record_tick(ls_replay_window *window, const ls_tick_inputs *inputs, uint64_t state_hash)
+void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_inputs *inputs,
+                                   const uint8_t *saved, uint64_t state_hash)
 {
+    ls_tick tick = inputs->tick + 1;
     LS_ASSERT(inputs->tick == window->newest);
     if (window->own) {
         put_inputs(window, inputs);
     }
-    note_hash(window, inputs->tick + 1, state_hash);
+    note(window, tick, state_hash, saved != NULL);
+    if (saved) {
+        bool is_snapshot = tick % window->config.interval_ticks == 0;
+        ls_state_history_add(window->history, tick, saved, is_snapshot);
+    }
 }
 
 void ls_replay_window_record(ls_replay_window *window, const ls_tick_inputs *inputs,
                              const ls_sim_instance *instance, uint64_t state_hash)
 {
     LS_ASSERT(ls_sim_instance_tick(instance) == inputs->tick + 1);
-    record_tick(window, inputs, state_hash);
-    save_where_due(window, instance);
-}
-
-void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_inputs *inputs,
-                                   const uint8_t *saved, uint64_t state_hash)
-{
-    record_tick(window, inputs, state_hash);
-    copy_where_due(window, inputs->tick + 1, saved);
+    ls_replay_window_record_saved(window, inputs, state_of(window, instance), state_hash);
 }
 
 /* ---- questions ---- */
@@ -285,53 +321,30 @@ ls_status ls_replay_window_hash(const ls_replay_window *window, ls_tick tick, ui
     if (!is_held(window, tick)) {
         return LS_NOT_FOUND;
     }
-    *out = window->state_hashes[tick & (window->config.window_ticks - 1)];
+    *out = window->state_hashes[place_of(window, tick)];
     return LS_OK;
-}
-
-static const uint8_t *state_in(const saved_state *states, uint32_t count, ls_tick tick)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (states[i].is_held && states[i].tick == tick) {
-            return states[i].bytes;
-        }
-    }
-    return NULL;
 }
 
 const uint8_t *ls_replay_window_state(const ls_replay_window *window, ls_tick tick)
 {
-    const uint8_t *bytes = state_in(window->recent, window->config.recent_states, tick);
-    return bytes ? bytes : state_in(window->snapshots, window->snapshot_count + 1, tick);
-}
-
-/* The newest snapshot not after `tick` whose inputs are still held. */
-static const saved_state *snapshot_before(const ls_replay_window *window, ls_tick tick)
-{
-    const saved_state *best = NULL;
-    for (uint32_t i = 0; i <= window->snapshot_count; i++) {
-        const saved_state *saved = &window->snapshots[i];
-        bool fits = saved->is_held && saved->tick <= tick && is_held(window, saved->tick) &&
-                    saved->tick >= ls_input_buffer_first(window->inputs);
-        if (fits && (!best || saved->tick > best->tick)) {
-            best = saved;
-        }
-    }
-    return best;
+    bool was_had = is_held(window, tick) && window->has_state[place_of(window, tick)];
+    return was_had ? ls_state_history_state(window->history, tick) : NULL;
 }
 
 ls_status ls_replay_window_stretch(const ls_replay_window *window, ls_tick agreed, ls_tick last,
                                    ls_replay_stretch *out)
 {
-    const saved_state *snapshot = snapshot_before(window, agreed);
-    if (agreed >= last || last > window->newest || !snapshot) {
+    ls_tick first = 0;
+    if (agreed >= last || last > window->newest ||
+        !ls_state_history_snapshot(window->history, agreed, &first) || !is_held(window, first) ||
+        first < ls_input_buffer_first(window->inputs)) {
         return LS_NOT_FOUND;
     }
     *out = (ls_replay_stretch){
-        .first = snapshot->tick,
+        .first = first,
         .agreed = agreed,
         .last = last,
-        .snapshot = snapshot->bytes,
+        .snapshot = ls_state_history_state(window->history, first),
         .state_hashes = window->state_hashes,
         .hashes_mask = window->config.window_ticks - 1,
         .inputs = window->inputs,

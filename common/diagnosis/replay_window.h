@@ -1,7 +1,8 @@
 /* Replay window: what a machine keeps of its newest ticks so that any of them can be simulated
- * again: snapshots now and then, the newest states whole, the closed inputs and the state hashes
- * between. Memory is fixed at create; recording copies and never allocates. Holds what is
- * confirmed, never what was guessed. Called by match and session after every confirmed step.
+ * again: snapshots now and then, the newest states, the closed inputs and the state hashes between.
+ * States are kept by time: as far back as a difference may be found late. Memory is fixed at
+ * create, and said by a function; recording copies what has changed and never allocates. Holds what
+ * is confirmed, never what was guessed. Called by match and session after every confirmed step.
  * Snapshots lie on multiples of the interval, so that both sides of a match have the same ones. */
 #ifndef LOCKSTEP_COMMON_DIAGNOSIS_REPLAY_WINDOW_H
 #define LOCKSTEP_COMMON_DIAGNOSIS_REPLAY_WINDOW_H
@@ -14,16 +15,39 @@ LS_C_BEGIN
 
 typedef struct ls_replay_window_config {
     uint32_t window_ticks;   /* of inputs and state hashes; a power of two */
-    uint32_t interval_ticks; /* between snapshots; a power of two <= window_ticks / 2 */
-    uint32_t recent_states;  /* newest states kept as they were; 0 .. window_ticks */
+    uint32_t interval_ticks; /* between snapshots; a power of two */
+    uint32_t snapshots;      /* kept whatever changes; 2 .. LS_HISTORY_SNAPSHOTS_MAX */
+    uint32_t recent_ticks;   /* newest states kept, as far as there is room for them */
+    uint32_t block_bytes;    /* in which states are compared; a power of two */
+    uint32_t old_blocks;     /* room for what was before; at least `snapshots` states */
 
     /* Where every slot's inputs of the ticks recorded are kept anyway, borrowed: what has left it
      * cannot be simulated again. NULL: the window copies them. */
     const ls_input_buffer *inputs;
 } ls_replay_window_config;
 
-/* LS_WINDOW_TICKS, with as many snapshots (2 to 16) and recent states (0 to 128) as 64 MiB hold. */
-ls_replay_window_config ls_replay_window_config_default(size_t state_bytes);
+/* A match and its desyncs make these demands of a window. */
+typedef struct ls_replay_needs {
+    size_t state_bytes;
+    uint32_t tick_rate_hz;
+    uint32_t hash_interval_ticks; /* between the states that are compared; at least 1 */
+} ls_replay_needs;
+
+/* A difference between compared states that is found no later than this can be simulated again: 2.4
+ * s, of which 0.4 s are for the way of the message, and LS_REPLAY_LATE_TICKS_MIN at least. */
+#define LS_REPLAY_LATE_TICKS_MIN 144u
+uint32_t ls_replay_late_ticks(uint32_t tick_rate_hz);
+
+/* The newest ticks whose inputs that takes, whatever the size of the state. */
+uint32_t ls_replay_input_ticks(uint32_t tick_rate_hz, uint32_t hash_interval_ticks);
+
+/* Up to LS_REPLAY_SMALL_STATE_BYTES all states of that time are kept, in 16 MiB at most; of larger
+ * ones what changes, as far as 3 states and 1 MiB reach in all. */
+#define LS_REPLAY_SMALL_STATE_BYTES (16u << 10)
+ls_replay_window_config ls_replay_window_config_default(const ls_replay_needs *needs);
+
+/* All memory that a window takes, but for the inputs that it copies. */
+size_t ls_replay_window_bytes(const ls_replay_window_config *config, size_t state_bytes);
 
 typedef struct ls_replay_window ls_replay_window;
 
@@ -34,8 +58,7 @@ ls_status ls_replay_window_create(const ls_replay_window_config *config,
                                   ls_replay_window **out);
 void ls_replay_window_destroy(ls_replay_window *window);
 
-/* Forgets everything; the instance's state is the first one, a snapshot whatever its tick, which is
- * not before any tick recorded so far unless the inputs are borrowed. */
+/* Forgets everything; the instance's state is the first one, a snapshot whatever its tick. */
 void ls_replay_window_start(ls_replay_window *window, const ls_sim_instance *instance,
                             uint64_t state_hash);
 
@@ -57,10 +80,12 @@ ls_tick ls_replay_window_oldest(const ls_replay_window *window);
 /* NOT_FOUND outside the window. */
 ls_status ls_replay_window_hash(const ls_replay_window *window, ls_tick tick, uint64_t *out);
 
-/* The state itself, canonical, as it was when it was recorded; NULL when it is not kept. */
+/* The state itself, canonical, as it was when it was recorded; NULL when it is not kept. Borrowed
+ * until the next question for a state or a stretch, start or record. */
 const uint8_t *ls_replay_window_state(const ls_replay_window *window, ls_tick tick);
 
-/* A piece of a match that can be simulated again. Everything is borrowed. */
+/* A piece of a match that can be simulated again. Everything is borrowed, the snapshot as a state
+ * is. */
 typedef struct ls_replay_stretch {
     ls_tick first;                /* of the snapshot */
     ls_tick agreed;               /* of the newest state known to be the same on both sides */
@@ -72,7 +97,8 @@ typedef struct ls_replay_stretch {
 } ls_replay_stretch;
 
 /* From the newest snapshot not after `agreed` to state `last` (agreed < last). NOT_FOUND when
- * either has left the window. Borrowed until the next start or the window_ticks-th record. */
+ * either has left the window. The inputs and hashes are borrowed until the next start, or until as
+ * many ticks as the window holds are recorded. */
 ls_status ls_replay_window_stretch(const ls_replay_window *window, ls_tick agreed, ls_tick last,
                                    ls_replay_stretch *out);
 

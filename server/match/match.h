@@ -54,8 +54,9 @@ typedef struct ls_match_config {
      * of them, on the clock that `now_ns` is of: matches of one host tick together. 0: at once. */
     uint32_t phase_ns;
 
-    /* Keeps the newest states and inputs, so that the cause of a desync can be found: two copies of
-     * the state a tick and up to 64 MiB; without effect where the simulation hashes by callback. */
+    /* Keeps the newest states and inputs, so that the cause of a desync can be found:
+     * ls_replay_window_bytes says in how much memory; without effect where the simulation hashes by
+     * callback. */
     bool finds_causes;
     uint32_t investigation_timeout_ms; /* for a client's answers, a phase; 100 .. 60,000 */
 

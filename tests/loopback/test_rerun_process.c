@@ -87,7 +87,11 @@ static fixture open_fixture(const char *name, int64_t trap, uint32_t time_max_ms
     }
     cr_assert_eq(ls_sim_instance_create(simulation, &sim, heap, &here.instance, &why), LS_OK);
     ls_replay_window_config window = {
-        .window_ticks = 128, .interval_ticks = 32, .recent_states = 0};
+        .window_ticks = 128,
+        .interval_ticks = 32,
+        .snapshots = 4,
+        .block_bytes = 64,
+        .old_blocks = (uint32_t)(4 * ls_sim_instance_state_bytes(here.instance) / 64 + 4)};
     cr_assert_eq(ls_replay_window_create(&window, here.instance, heap, &here.window), LS_OK);
     ls_replay_window_start(here.window, here.instance, ls_sim_instance_hash(here.instance));
     play(&here);

@@ -1,6 +1,7 @@
 #include "lockstep/tests/support/diagnosed_match.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 enum {
     STEPS_AT_ONCE = 7
@@ -14,8 +15,9 @@ static void open_machine(diagnosed_machine *machine, const ls_simulation *simula
     *machine = (diagnosed_machine){.instance = NULL};
     cr_assert_eq(ls_sim_instance_create(simulation, config, heap, &machine->instance, &why), LS_OK,
                  "%s", why.bytes);
-    ls_replay_window_config window =
-        ls_replay_window_config_default(ls_sim_instance_state_bytes(machine->instance));
+    const ls_replay_needs needs = {ls_sim_instance_state_bytes(machine->instance),
+                                   config->tick_rate_hz, 1};
+    ls_replay_window_config window = ls_replay_window_config_default(&needs);
     cr_assert_eq(ls_replay_window_create(&window, machine->instance, heap, &machine->window),
                  LS_OK);
     cr_assert_eq(ls_rerun_create(simulation, config, heap, &machine->rerun, &why), LS_OK, "%s",
@@ -43,6 +45,7 @@ void diagnosed_match_close(diagnosed_match *match)
 {
     close_machine(&match->client);
     close_machine(&match->server);
+    ls_release(ls_allocator_heap(), match->snapshot);
     fault = (fault_knob){0};
 }
 
@@ -143,6 +146,17 @@ static void describe_side(diagnosed_machine *machine, ls_tick bad, uint64_t *sta
     }
 }
 
+/* The window gives one state at a time, and the bundle wants another. */
+static const uint8_t *keep_snapshot(diagnosed_match *match, const uint8_t *snapshot)
+{
+    size_t bytes = ls_sim_instance_state_bytes(match->server.instance);
+    ls_release(ls_allocator_heap(), match->snapshot);
+    match->snapshot = ls_allocate(ls_allocator_heap(), bytes);
+    cr_assert_not_null(match->snapshot);
+    memcpy(match->snapshot, snapshot, bytes);
+    return match->snapshot;
+}
+
 void diagnosed_match_bundle(diagnosed_match *match, diagnosed_memory *memory, ls_desync_bundle *out)
 {
     ls_replay_stretch stretch;
@@ -154,7 +168,7 @@ void diagnosed_match_bundle(diagnosed_match *match, diagnosed_memory *memory, ls
     ls_desync_bundle_describe(out, match->server.instance, memory->fields);
     out->snapshot_tick = stretch.first;
     out->snapshot_hash = ls_replay_stretch_hash(&stretch, stretch.first);
-    out->snapshot = stretch.snapshot;
+    out->snapshot = keep_snapshot(match, stretch.snapshot);
     out->inputs = stretch.inputs;
     describe_side(&match->server, match->bad, memory->state_hashes[0], &out->server);
     describe_side(&match->client, match->bad, memory->state_hashes[1], &out->client);

@@ -20,7 +20,8 @@ typedef struct diagnosed_match {
     diagnosed_machine client;
     ls_rng rng;
     uint8_t inputs[LS_PLAYERS_MAX][LS_INPUT_BYTES_MAX];
-    ls_tick bad; /* tick of the first state that differs; 0: none yet */
+    ls_tick bad;       /* tick of the first state that differs; 0: none yet */
+    uint8_t *snapshot; /* the server's, of the newest bundle */
 } diagnosed_match;
 
 /* Any simulation without a bot that minds what it is sent. */

@@ -9,8 +9,13 @@
 #include <signal.h>
 #include <string.h>
 
-static const ls_replay_window_config small = {
-    .window_ticks = 32, .interval_ticks = 8, .recent_states = 5};
+/* Of the counter simulation, whose states of some hundred bytes change in many blocks. */
+static const ls_replay_window_config small = {.window_ticks = 32,
+                                              .interval_ticks = 8,
+                                              .snapshots = 4,
+                                              .recent_ticks = 4,
+                                              .block_bytes = 64,
+                                              .old_blocks = 1000};
 
 typedef struct fixture {
     ls_sim_instance *instance;
@@ -121,6 +126,10 @@ Test(replay_window, ticks_that_have_left_the_window_give_no_stretch)
     cr_expect_eq(stretch.first, 72);
     cr_expect_eq(ls_replay_window_stretch(made.window, 99, 101, &stretch), LS_NOT_FOUND);
     cr_expect_eq(ls_replay_window_stretch(made.window, 99, 99, &stretch), LS_NOT_FOUND);
+    record(&made, 24); /* four newer snapshots; those before them are gone, their inputs are not */
+    cr_expect_eq(ls_replay_window_oldest(made.window), 93);
+    cr_expect_eq(ls_replay_window_stretch(made.window, 95, 124, &stretch), LS_NOT_FOUND);
+    cr_expect_eq(ls_replay_window_stretch(made.window, 96, 124, &stretch), LS_OK);
 }
 
 Test(replay_window, a_start_in_the_middle_forgets_what_was_before)
@@ -170,17 +179,94 @@ Test(replay_window, saved_states_are_kept_like_live_ones_and_may_be_missing)
     cr_expect_eq(ls_sim_instance_hash(saved.other), saved.state_hashes[50]);
 }
 
-Test(replay_window, defaults_fit_their_budget_and_can_always_be_made)
+/* ---- defaults ---- */
+
+static const uint32_t rates[] = {1,   10,  20,  30,  50,  60,  61,  100,
+                                 120, 128, 144, 240, 500, 999, 1000};
+static const uint32_t hash_intervals[] = {1, 2, 60, 1024};
+
+enum {
+    RATES = sizeof rates / sizeof rates[0],
+    HASH_INTERVALS = sizeof hash_intervals / sizeof hash_intervals[0],
+};
+
+/* From 64 B to 64 MiB, and what stands beside each power of two. */
+static size_t size_at(uint32_t index)
 {
-    const size_t sizes[] = {1, 5000, 1u << 20, 64u << 20, 256u << 20};
-    const uint32_t snapshots[] = {16, 16, 16, 2, 2};
-    const uint32_t recent[] = {128, 128, 47, 0, 0};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        ls_replay_window_config config = ls_replay_window_config_default(sizes[i]);
-        cr_expect_eq(config.window_ticks, LS_WINDOW_TICKS);
-        cr_expect_eq(config.window_ticks / config.interval_ticks, snapshots[i], "%zu", sizes[i]);
-        cr_expect_eq(config.recent_states, recent[i], "%zu", sizes[i]);
+    size_t power = (size_t)64 << index / 3;
+    return power + index % 3 * (power / 3 + 1);
+}
+
+enum {
+    SIZES = 3 * 20 + 1
+};
+
+Test(replay_window, whatever_is_found_late_has_a_snapshot_before_it_and_the_inputs_since)
+{
+    for (uint32_t i = 0; i < SIZES * RATES * HASH_INTERVALS; i++) {
+        const ls_replay_needs needs = {size_at(i / RATES / HASH_INTERVALS),
+                                       rates[i / HASH_INTERVALS % RATES],
+                                       hash_intervals[i % HASH_INTERVALS]};
+        ls_replay_window_config config = ls_replay_window_config_default(&needs);
+        uint32_t late = ls_replay_late_ticks(needs.tick_rate_hz);
+        cr_assert_geq((uint64_t)late * 1000, (uint64_t)needs.tick_rate_hz * 2400);
+        cr_assert_geq(config.recent_ticks, late);
+        uint32_t agreed = late + needs.hash_interval_ticks - 1;
+        cr_assert_geq((config.snapshots - 1) * config.interval_ticks, agreed, "%zu B, %u Hz",
+                      needs.state_bytes, needs.tick_rate_hz);
+        uint32_t oldest = agreed + config.interval_ticks - 1;
+        cr_assert_lt(oldest, config.window_ticks);
+        cr_assert_lt(oldest, ls_replay_input_ticks(needs.tick_rate_hz, needs.hash_interval_ticks));
+        size_t blocks = (needs.state_bytes + config.block_bytes - 1) / config.block_bytes;
+        cr_assert_leq(config.snapshots * blocks, config.old_blocks, "%zu B, %u Hz",
+                      needs.state_bytes, needs.tick_rate_hz);
     }
+}
+
+Test(replay_window, defaults_take_three_states_and_a_mebibyte_or_all_states_of_small_ones)
+{
+    for (uint32_t i = 0; i < SIZES * RATES; i++) {
+        const ls_replay_needs needs = {size_at(i / RATES), rates[i % RATES], 1};
+        ls_replay_window_config config = ls_replay_window_config_default(&needs);
+        size_t bytes = ls_replay_window_bytes(&config, needs.state_bytes);
+        if (needs.state_bytes > LS_REPLAY_SMALL_STATE_BYTES) {
+            cr_expect_leq(bytes, 3 * needs.state_bytes + (1 << 20), "%zu B, %u Hz",
+                          needs.state_bytes, needs.tick_rate_hz);
+            continue;
+        }
+        cr_expect_leq(bytes, 17 << 20, "%zu B, %u Hz", needs.state_bytes, needs.tick_rate_hz);
+        size_t blocks = (needs.state_bytes + config.block_bytes - 1) / config.block_bytes;
+        size_t states = config.old_blocks / blocks - config.snapshots;
+        bool has_all = states >= config.recent_ticks;
+        cr_expect(has_all || bytes > 15 << 20, "%zu B, %u Hz: %zu states in %zu B",
+                  needs.state_bytes, needs.tick_rate_hz, states, bytes);
+    }
+}
+
+Test(replay_window, the_memory_it_says_is_the_memory_it_takes)
+{
+    const uint32_t cells[] = {2, 40, 1000, 20000};
+    const ls_input_buffer_config kept = {2, COUNTER_INPUT_BYTES_MAX, 64};
+    ls_input_buffer *inputs = NULL;
+    cr_assert_eq(ls_input_buffer_create(&kept, ls_allocator_heap(), &inputs), LS_OK);
+    for (uint32_t i = 0; i < 4 * RATES; i++) {
+        ls_sim_config sim = ls_sim_config_default(counter_simulation());
+        sim.params[COUNTER_PARAM_CELLS] = cells[i / RATES];
+        ls_sim_instance *instance = keep_instance(counter_simulation(), &sim);
+        const ls_replay_needs needs = {ls_sim_instance_state_bytes(instance), rates[i % RATES], 1};
+        ls_replay_window_config config = ls_replay_window_config_default(&needs);
+        config.inputs = inputs;
+        counting_allocator counting;
+        counting_allocator_init(&counting);
+        ls_replay_window *window = NULL;
+        cr_assert_eq(ls_replay_window_create(&config, instance, &counting.allocator, &window),
+                     LS_OK);
+        cr_expect_eq(counting.live_bytes, ls_replay_window_bytes(&config, needs.state_bytes));
+        cr_expect_eq(counting.peak_bytes, counting.live_bytes);
+        ls_replay_window_destroy(window);
+        cr_expect_eq(counting.live_bytes, 0);
+    }
+    ls_input_buffer_destroy(inputs);
 }
 
 static ls_status create_with(ls_replay_window_config config)
@@ -194,12 +280,16 @@ static ls_status create_with(ls_replay_window_config config)
 
 Test(replay_window, configurations_out_of_range_are_refused)
 {
-    cr_expect_eq(create_with((ls_replay_window_config){32, 16, 32, NULL}), LS_OK);
-    cr_expect_eq(create_with((ls_replay_window_config){32, 32, 0, NULL}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_replay_window_config){32, 16, 33, NULL}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_replay_window_config){33, 16, 0, NULL}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_replay_window_config){32, 12, 0, NULL}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_replay_window_config){0, 0, 0, NULL}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_replay_window_config){32, 16, 2, 32, 64, 999, NULL}), LS_OK);
+    const ls_replay_window_config refused[] = {
+        {32, 32, 2, 0, 64, 999, NULL}, {32, 16, 2, 33, 64, 999, NULL},
+        {33, 16, 2, 0, 64, 999, NULL}, {32, 12, 2, 0, 64, 999, NULL},
+        {0, 0, 2, 0, 64, 999, NULL},   {32, 16, 1, 0, 64, 999, NULL},
+        {32, 16, 2, 0, 64, 1, NULL},   {32, 16, 2, 0, 65, 999, NULL},
+    };
+    for (uint32_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        cr_expect_eq(create_with(refused[i]), LS_BAD_ARGUMENT, "%u", i);
+    }
 }
 
 Test(replay_window, recording_never_allocates_and_refused_memory_is_survived)

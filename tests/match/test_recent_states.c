@@ -1,0 +1,130 @@
+/* The states that a match keeps reach back far enough for its desyncs to be looked into: in fast
+ * matches, and in those with large states. */
+#include "lockstep/common/simulations/rope/rope.h"
+#include "lockstep/protocol/wire/message.h"
+#include "lockstep/tests/match/match_test.h"
+
+/* ---- a large state of which little changes ---- */
+
+#define LARGE_STATE_BYTES ((size_t)20 << 20)
+#define LARGE_WORDS (LARGE_STATE_BYTES / sizeof(uint64_t))
+
+enum {
+    CHANGES = 500, /* words a tick, all over the state */
+};
+
+static size_t large_state_bytes(const ls_sim_config *config)
+{
+    (void)config;
+    return LARGE_STATE_BYTES;
+}
+
+static uint32_t large_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    (void)config;
+    if (capacity > 0) {
+        out[0] = (ls_field){"words", "", LS_FIELD_U64, LARGE_WORDS, 1, 0, 0};
+    }
+    return 1;
+}
+
+static ls_status large_init(const ls_sim_config *config, void *state)
+{
+    memset(state, (int)config->seed, LARGE_STATE_BYTES);
+    return LS_OK;
+}
+
+static void change_words(const ls_step *step)
+{
+    uint64_t *words = step->state;
+    for (uint32_t i = 0; i < CHANGES; i++) {
+        words[(step->inputs->tick + i * 5003) % LARGE_WORDS] += i;
+    }
+}
+
+static const ls_simulation *large_simulation(void)
+{
+    static const ls_pass passes[] = {{"change", change_words}};
+    static const ls_simulation simulation = {
+        .abi = LS_SIMULATION_ABI,
+        .version = 1,
+        .name = "large",
+        .summary = "changes some words of a large state",
+        .default_tick_rate_hz = 60,
+        .default_players = 2,
+        .players_max = 2,
+        .input_bytes_max = 8,
+        .passes = passes,
+        .pass_count = 1,
+        .state_bytes = large_state_bytes,
+        .fields = large_fields,
+        .init = large_init,
+    };
+    return &simulation;
+}
+
+/* ---- tests ---- */
+
+static virtual_setup setup_at_100_ms(const ls_simulation *simulation, uint32_t ticks)
+{
+    virtual_setup setup = virtual_setup_default(simulation, 2, ticks);
+    setup.link.delay_ns = 50 * MS;
+    setup.link.loss_ppm = 50000;
+    return setup;
+}
+
+static const ls_desync_finding *finding_of(const virtual_match *run, const virtual_client *client)
+{
+    const ls_desync_finding *finding =
+        ls_match_desync_of(run->match, ls_session_report_of(client->session).slot);
+    cr_assert_not_null(finding, "nothing was found out");
+    return finding;
+}
+
+Test(recent_states, a_match_at_1000_hz_tells_the_field_that_differs)
+{
+    virtual_setup setup = setup_at_100_ms(ls_rope_simulation(), 6000);
+    setup.match.sim.tick_rate_hz = 1000;
+    const virtual_client *bad = play_flipped(&setup, 2500, 100);
+    const ls_desync_finding *finding = finding_of(bad->run, bad);
+    cr_assert_eq(finding->tick, 2500);
+    cr_assert_geq(finding->place_count, 1);
+    cr_assert_eq(finding->elements, 1);
+    cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_ONE_OFF, "%s", finding->verdict.why.bytes);
+    cr_assert_leq(finding->took_ns, 2 * SECOND, "%lu ms", (unsigned long)(finding->took_ns / MS));
+    virtual_match_destroy(bad->run);
+}
+
+Test(recent_states, a_match_of_large_states_tells_the_field_that_differs)
+{
+    virtual_setup setup = setup_at_100_ms(large_simulation(), 300);
+    size_t word = 3 * LARGE_WORDS / 4;
+    const virtual_client *bad = play_flipped(&setup, 130, word * sizeof(uint64_t));
+    const ls_desync_finding *finding = finding_of(bad->run, bad);
+    cr_assert_eq(finding->tick, 130);
+    cr_assert_eq(finding->elements, 1);
+    cr_assert_str_eq(finding->places[0].name, "words[1966080]");
+    cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_ONE_OFF, "%s", finding->verdict.why.bytes);
+    virtual_match_destroy(bad->run);
+}
+
+Test(recent_states, a_fast_match_is_healed)
+{
+    virtual_setup setup = setup_at_100_ms(ls_rope_simulation(), 6000);
+    setup.match.sim.tick_rate_hz = 1000;
+    setup.match.on_desync = LS_ON_DESYNC_HEAL;
+    const virtual_client *bad = play_flipped(&setup, 2500, 100);
+    cr_assert_eq(ls_session_report_of(bad->session).healed, 1);
+    check_played_to_the_end(bad->run, bad);
+    virtual_match_destroy(bad->run);
+}
+
+Test(recent_states, a_match_of_large_states_is_healed)
+{
+    virtual_setup setup = setup_at_100_ms(large_simulation(), 300);
+    setup.match.on_desync = LS_ON_DESYNC_HEAL;
+    const virtual_client *bad = play_flipped(&setup, 130, LARGE_STATE_BYTES / 2);
+    cr_assert_eq(ls_session_report_of(bad->session).healed, 1);
+    check_played_to_the_end(bad->run, bad);
+    virtual_match_destroy(bad->run);
+}
