@@ -53,7 +53,8 @@ static ls_status take_skip(void *target, char *value, ls_text *why)
 static const ls_setting_row rows[] = {
     {LS_SETTING_IS_HEADING, .group = MATCH, .help = "The match:"},
     {LS_SETTING_IS_U32, FIELD(config.match.ticks), .min = 1, .max = TICKS_MAX, .flag = "ticks",
-     .argument = "N", .group = MATCH, .help = "Ticks to play"},
+     .argument = "N", .group = MATCH,
+     .default_text = "600, and up to 6000 while a match takes 0.2 s", .help = "Ticks to play"},
     {LS_SETTING_IS_U32, FIELD(config.match.players), .min = 1, .max = LS_PLAYERS_MAX,
      .flag = "players", .letter = 'n', .argument = "N", .group = MATCH,
      .default_text = "the simulation's own", .help = "Players"},
@@ -155,7 +156,10 @@ static bool configure(arguments *args, char against[SYNCTEST_PATH_BYTES_MAX], ls
         return false;
     }
     config->against = args->against ? against : NULL;
+    config->is_length_open = config->match.ticks == 0;
+    config->match.ticks = config->is_length_open ? DEFAULT_TICKS : config->match.ticks;
     config->match.ticks = args->is_lint ? 1 : config->match.ticks;
+    config->insisted = args->has_only ? args->only : 0;
     config->perturbations = (args->has_only ? args->only : UINT32_MAX) & ~args->skip;
     if (!args->against && !(args->has_only && args->only >> SYNCTEST_PERTURBATION_AGAINST & 1)) {
         config->perturbations &= ~(UINT32_C(1) << SYNCTEST_PERTURBATION_AGAINST);
@@ -182,7 +186,6 @@ int main(int argc, char **argv)
     }
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     args.config.match.seed = 1;
-    args.config.match.ticks = DEFAULT_TICKS;
     args.config.patience_ms = DEFAULT_PATIENCE_MS;
     args.config.jobs = processors > 1 && processors <= JOBS_MAX ? (uint32_t)processors : 1;
     args.output.level = LS_LOG_INFO;

@@ -156,6 +156,7 @@ SYSTEM_HEADERS = PURE_HEADERS | {
     "link.h",
     "linux/sockios.h",
     "locale.h",
+    "malloc.h",
     "math.h",
     "netdb.h",
     "netinet/in.h",

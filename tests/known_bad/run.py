@@ -29,13 +29,14 @@ TICKS = 300
 class Run:
     """One call of lockstep-synctest and what came of it."""
 
-    def __init__(self, program, plugins, arguments):
+    def __init__(self, program, plugins, arguments, ticks=TICKS):
         self.arguments = arguments
+        length = [] if ticks is None else ["--ticks", str(ticks)]
         started = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "result.json")
             done = subprocess.run(
-                [program, *arguments, "--ticks", str(TICKS), "--jobs", "1", "--json", path],
+                [program, *arguments, *length, "--jobs", "1", "--json", path],
                 cwd=plugins, capture_output=True, text=True, check=False, timeout=SECONDS_MAX,
             )
             self.report = {}
@@ -144,14 +145,15 @@ def visit(program, plugins, path):
         if not is_built(plugins, arguments):
             left_out.append(" ".join(arguments))
             continue
-        run = Run(program, plugins, arguments)
+        run = Run(program, plugins, arguments, simulation.get("ticks", TICKS))
         problems += find_problems(run, expected)
         rows += rows_of(simulation, run, expected)
     for arguments in simulation["healthy"]:
         if not is_built(plugins, arguments):
             left_out.append(" ".join(arguments))
             continue
-        problems += healthy_problems(Run(program, plugins, arguments))
+        problems += healthy_problems(
+            Run(program, plugins, arguments, simulation.get("ticks", TICKS)))
         healthy += 1
     if not rows or not healthy:
         problems.append(f"{path.name}: nothing was run")

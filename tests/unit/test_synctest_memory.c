@@ -1,12 +1,24 @@
+#include "lockstep/tools/synctest/noise.h"
 #include "lockstep/tools/synctest/page_memory.h"
 #include "lockstep/tools/synctest/surroundings.h"
 
 #include <criterion/criterion.h>
 #include <fenv.h>
+#include <float.h>
 #include <signal.h>
 #include <string.h>
 
 static synctest_page_memory memory;
+
+/* Hardly two of its bytes are the same, as they are when one byte fills all. */
+static void expect_noise(const uint8_t *bytes, size_t byte_count)
+{
+    uint32_t repeated = 0;
+    for (size_t i = 1; i < byte_count; i++) {
+        repeated += bytes[i] == bytes[i - 1];
+    }
+    cr_expect_lt(repeated, byte_count / 8);
+}
 
 Test(synctest_memory, blocks_come_zeroed_and_can_be_given_back)
 {
@@ -53,6 +65,48 @@ Test(synctest_memory, a_block_can_be_written_again_after_it_was_forbidden)
     block[5000] = 1;
 }
 
+Test(synctest_memory, noise_is_around_a_block_that_touches_a_forbidden_page)
+{
+    synctest_page_memory_init(&memory, SYNCTEST_PAGE_LAYOUT_END);
+    uint8_t *block = ls_allocate(&memory.allocator, 5003);
+    cr_assert_eq((uintptr_t)(block + 5003 + 5) % 4096, 0, "the rest is for the alignment");
+    cr_assert(block[0] == 0 && block[5002] == 0);
+    expect_noise(block - 100, 100);
+    synctest_page_memory_init(&memory, SYNCTEST_PAGE_LAYOUT_BEGINNING);
+    block = ls_allocate(&memory.allocator, 5003);
+    cr_assert_eq((uintptr_t)block % 4096, 0);
+    cr_assert(block[0] == 0 && block[5002] == 0);
+    expect_noise(block + 5003, 100);
+}
+
+Test(synctest_memory, a_block_that_is_not_used_whole_has_noise_around_what_is_used)
+{
+    synctest_page_memory_init(&memory, SYNCTEST_PAGE_LAYOUT_END);
+    uint8_t *block = ls_allocate(&memory.allocator, 1000);
+    synctest_page_memory_surround(&memory, block + 100, 800);
+    cr_assert(block[100] == 0 && block[899] == 0);
+    expect_noise(block, 100);
+    expect_noise(block + 900, 100);
+    synctest_page_memory_init(&memory, 0);
+    block = ls_allocate(&memory.allocator, 1000);
+    synctest_page_memory_surround(&memory, block + 100, 800);
+    cr_assert(block[99] == 0 && block[900] == 0, "not in the reference");
+}
+
+Test(synctest_memory, the_byte_behind_a_block_at_the_end_is_forbidden, .signal = SIGSEGV)
+{
+    synctest_page_memory_init(&memory, SYNCTEST_PAGE_LAYOUT_END);
+    uint8_t *block = ls_allocate(&memory.allocator, 5008);
+    *(volatile uint8_t *)(block + 5008) = 1;
+}
+
+Test(synctest_memory, the_byte_before_a_block_at_the_beginning_is_forbidden, .signal = SIGSEGV)
+{
+    synctest_page_memory_init(&memory, SYNCTEST_PAGE_LAYOUT_BEGINNING);
+    uint8_t *block = ls_allocate(&memory.allocator, 5008);
+    *(volatile uint8_t *)(block - 1) = 1;
+}
+
 Test(synctest_memory, a_forbidden_block_cannot_be_written, .signal = SIGSEGV)
 {
     synctest_page_memory_init(&memory, 0);
@@ -83,21 +137,41 @@ __attribute__((noinline)) static void look(void *user)
 
 Test(synctest_memory, a_step_on_a_filled_stack_finds_the_filling)
 {
-    const uint8_t fillings[] = {0x00, 0xa5, 0xff};
-    for (size_t i = 0; i < sizeof fillings; i++) {
-        stack_seen seen;
-        stack_seen expected;
-        memset(&expected, fillings[i], sizeof expected);
-        synctest_surroundings_run_on_stack(fillings[i], look, &seen);
-        cr_expect_eq(memcmp(&seen, &expected, sizeof seen), 0, "filling %02x", fillings[i]);
+    static const stack_seen zeroes;
+    stack_seen seen[3];
+    synctest_surroundings_run_on_stack(0, look, &seen[0]);
+    cr_expect_eq(memcmp(&seen[0], &zeroes, sizeof zeroes), 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        synctest_surroundings_run_on_stack(1 + i, look, &seen[i]);
+        expect_noise(seen[i].bytes, sizeof seen[i].bytes);
+        for (uint32_t other = 0; other < i; other++) {
+            cr_expect_neq(memcmp(&seen[i], &seen[other], sizeof seen[i]), 0);
+        }
     }
 }
 
 Test(synctest_memory, the_reference_is_filled_with_zero_and_nothing_else_is)
 {
     for (uint32_t tick = 0; tick < 20; tick++) {
-        cr_assert_eq(synctest_surroundings_filling(false, tick), 0);
-        cr_assert_neq(synctest_surroundings_filling(true, tick), 0);
+        uint64_t noise = synctest_noise(true, 0, tick, 1);
+        cr_assert_eq(synctest_noise(false, 0, tick, 1), 0);
+        cr_assert_neq(noise, 0);
+        cr_assert_neq(noise, synctest_noise(true, 1, tick, 1), "other in each run");
+        cr_assert_neq(noise, synctest_noise(true, 0, tick + 1, 1));
+        cr_assert_neq(noise, synctest_noise(true, 0, tick, 2));
+    }
+}
+
+Test(synctest_memory, a_fill_of_any_size_stays_in_its_bytes)
+{
+    for (size_t size = 0; size < 40; size++) {
+        uint8_t bytes[64] = {0};
+        synctest_noise_fill(bytes, size, 7);
+        for (size_t i = size; i < sizeof bytes; i++) {
+            cr_assert_eq(bytes[i], 0);
+        }
+        synctest_noise_fill(bytes, size, 0);
+        cr_assert_eq(size == 0 ? 0 : bytes[size - 1], 0);
     }
 }
 
@@ -112,7 +186,7 @@ Test(synctest_memory, moved_rounding_gives_other_results_and_can_be_set_back)
     synctest_float_mode kept = synctest_float_mode_now();
     double usual = third();
     uint32_t differences = 0;
-    for (uint32_t tick = 0; tick < 4; tick++) {
+    for (uint32_t tick = 0; tick < 3; tick++) {
         synctest_float_mode moved = synctest_float_mode_moved(tick);
         synctest_float_mode_set(moved);
         cr_expect_not(synctest_float_mode_equal(kept, synctest_float_mode_now()), "tick %u", tick);
@@ -123,4 +197,19 @@ Test(synctest_memory, moved_rounding_gives_other_results_and_can_be_set_back)
     }
     cr_assert_eq(fegetround(), FE_TONEAREST);
     cr_assert_gt(differences, 0);
+}
+
+Test(synctest_memory, flushed_denormals_are_zero)
+{
+    if (!synctest_surroundings_can_flush()) {
+        cr_skip_test("how this processor flushes denormals is not known");
+    }
+    synctest_float_mode kept = synctest_float_mode_now();
+    volatile double small = DBL_MIN;
+    cr_expect_gt(small / 4, 0);
+    synctest_float_mode_flush();
+    volatile double flushed = small / 4;
+    synctest_float_mode_set(kept);
+    cr_expect_eq(flushed, 0);
+    cr_expect_gt(small / 4, 0);
 }

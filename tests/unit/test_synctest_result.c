@@ -69,6 +69,16 @@ Test(synctest_result, only_what_is_the_same_or_skipped_is_not_bad)
     }
 }
 
+Test(synctest_result, a_warning_is_told_and_is_not_bad)
+{
+    synctest_finding finding = bad_finding();
+    finding.is_warning = true;
+    cr_assert_not(synctest_finding_is_bad(&finding));
+    cr_assert_str_eq(synctest_finding_word(&finding), "warning");
+    expect_described(&finding, "tick 32, think: units[0].order is -1, in the reference 0 "
+                               "(and 15 more)");
+}
+
 Test(synctest_result, signals_have_names_or_numbers)
 {
     char name[32];

@@ -8,6 +8,7 @@ static const char itself[] = "";
 
 static volatile uint8_t near_by[64];
 static volatile uint8_t far_away[4096] = {1};
+static _Thread_local volatile uint8_t own_to_thread[64];
 
 Test(synctest_statics, a_write_to_a_variable_is_noticed_once)
 {
@@ -41,6 +42,18 @@ Test(synctest_statics, neighbouring_bytes_are_one_write_and_distant_ones_are_not
     cr_assert_eq(synctest_statics_changes(&statics, addresses, 4), 0, "those are forgotten");
     far_away[sizeof far_away - 1] = 1;
     cr_assert_eq(synctest_statics_changes(&statics, addresses, 4), 1);
+    synctest_statics_end(&statics);
+}
+
+Test(synctest_statics, a_write_to_a_thread_local_variable_is_noticed)
+{
+    synctest_statics statics;
+    uint64_t addresses[4];
+    synctest_statics_begin(&statics, itself, ls_allocator_heap());
+    own_to_thread[40] = 1;
+    cr_assert_eq(synctest_statics_changes(&statics, addresses, 4), 1);
+    cr_assert(addresses[0] & SYNCTEST_STATICS_THREAD_LOCAL);
+    cr_assert_eq(synctest_statics_changes(&statics, addresses, 4), 0);
     synctest_statics_end(&statics);
 }
 

@@ -47,15 +47,31 @@ static const cause causes[SYNCTEST_PERTURBATION_COUNT] = {
          "something is ordered, hashed or compared by its address (a table "
          "keyed by pointers), or an address got into the state, perhaps from a "
          "variable that was never written: use ids"},
+    [SYNCTEST_PERTURBATION_BOUNDS] =
+        {"out of bounds", "a step reads or writes before the beginning or past the end of the "
+                          "state or its scratch: what is there is other in every process"},
+    [SYNCTEST_PERTURBATION_CPU] =
+        {"processor", "functions of the C library (sin, pow, exp and their kin) give other last "
+                      "bits with FMA than without: use ls_fixed_sin and its kin, or maths that is "
+                      "part of the plug-in"},
+    [SYNCTEST_PERTURBATION_CORES] =
+        {"outside world", "a step or init asks how many processor cores there are: make it a "
+                          "parameter, and give each part of the work its place by index"},
+    [SYNCTEST_PERTURBATION_FLUSH] =
+        {"flush to zero", "values become so small that they are denormal, and a library that was "
+                          "built for speed (-ffast-math) has these flushed to zero: set the mode "
+                          "in init and at the start of each step, round small values to 0, or use "
+                          "fixed point"},
     [SYNCTEST_PERTURBATION_ENVIRONMENT] =
         {"outside world", "a step or init reads the environment: a variable, the locale, the "
                           "time zone or a file of the current folder"},
     [SYNCTEST_PERTURBATION_CLOCK] = {"outside world",
                                      "a step or init reads the clock: count ticks instead"},
     [SYNCTEST_PERTURBATION_ROUNDING] =
-        {"rounding mode", "floating point is rounded as the machine happens to be set: a library "
-                          "(audio, graphics) that changes the mode makes this machine differ; set "
-                          "the mode at the start of each step, or use fixed point"},
+        {"rounding mode", "floating point is rounded as the machine happens to be set: right as "
+                          "long as no library (audio, graphics) leaves another mode; a simulation "
+                          "that sets the mode in init and at the start of each step does not "
+                          "depend on it"},
     [SYNCTEST_PERTURBATION_TIES] =
         {"order of ties",
          "qsort leaves elements that compare equal in any order: use ls_stable_sort, "
@@ -87,6 +103,9 @@ static const cause faults[SYNCTEST_FAULT_COUNT] = {
         {"rounding mode", "a pass leaves another floating-point rounding mode than it found, "
                           "itself or by a library that it calls: set it back"},
     [SYNCTEST_FAULT_SAVE] = {"save", "the simulation's own save or load fails"},
+    [SYNCTEST_FAULT_ROUND_TRIP] =
+        {"save", "a state that is saved and loaded is another one: save leaves something out, or "
+                 "load does not put it back"},
     [SYNCTEST_FAULT_LAYOUT] =
         {"build differs",
          "it has another state size, other passes or other players here: something "
@@ -96,7 +115,8 @@ static const cause faults[SYNCTEST_FAULT_COUNT] = {
 /* Those that play the match again from something that was kept. */
 #define REPEATS                                                                                    \
     (1u << SYNCTEST_PERTURBATION_AGAIN | 1u << SYNCTEST_PERTURBATION_SAVE |                        \
-     1u << SYNCTEST_PERTURBATION_JOIN | 1u << SYNCTEST_PERTURBATION_ROLLBACK)
+     1u << SYNCTEST_PERTURBATION_JOIN | 1u << SYNCTEST_PERTURBATION_ROLLBACK |                     \
+     1u << SYNCTEST_PERTURBATION_BOUNDS)
 
 static bool has_failed(const synctest_evidence *evidence, synctest_perturbation_id perturbation)
 {
@@ -151,6 +171,9 @@ static cause cause_of(synctest_perturbation_id perturbation, const synctest_outc
                            "the sanitizer that it was built with found what the language does not "
                            "define: each compiler and processor has its own answer"};
         }
+        if (perturbation == SYNCTEST_PERTURBATION_BOUNDS) {
+            return causes[SYNCTEST_PERTURBATION_BOUNDS];
+        }
         return (cause){"crash",
                        "the simulation's own code ended the process: build it with -g "
                        "-fsanitize=address,undefined and run this again, which names the line"};
@@ -184,7 +207,8 @@ void synctest_diagnosis_cause(synctest_perturbation_id perturbation,
     }
     if (is_difference && evidence->written_variable[0] != '\0' &&
         is_about_statics(perturbation, evidence)) {
-        ls_text_add(out, "; pass %s writes to the variable %s", evidence->writing_pass,
+        ls_text_add(out, "; pass %s writes to the %svariable %s", evidence->writing_pass,
+                    evidence->is_written_thread_local ? "thread-local " : "",
                     evidence->written_variable);
     }
     if (evidence->uses_library_random && perturbation == SYNCTEST_PERTURBATION_FRESH) {

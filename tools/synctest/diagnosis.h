@@ -12,6 +12,7 @@ typedef struct synctest_evidence {
     bool uses_library_random;
     bool has_sanitizer_words;                 /* a process died with the words of a sanitizer */
     char written_variable[LS_NAME_BYTES_MAX]; /* outside the state, by a pass; "" for none */
+    bool is_written_thread_local;
     char writing_pass[LS_NAME_BYTES_MAX];
 } synctest_evidence;
 

@@ -1,11 +1,13 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/synctest/launch.h"
 
+#include "lockstep/common/base/clock.h"
 #include "lockstep/tools/synctest/perturbed_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 #include <sys/personality.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +36,7 @@ typedef struct surroundings {
     char *variables[VARIABLES_MAX + 1];
     size_t count;
     size_t bytes; /* of all, with their ends */
-    char tunables[96];
+    char tunables[256];
     char padding[PADDING_BYTES_MAX];
 } surroundings;
 
@@ -103,6 +106,44 @@ static void add_inherited(surroundings *new, bool is_turned)
     }
 }
 
+/* Features that the C library chooses its functions by: those that variant 0 leaves out, and those
+ * that variant 1 leaves out as well. Names that it does not know are passed over. */
+static const char *const features[] = {"AVX2",       "FMA", "FMA4",   "AVX512F", "AVX2_Usable",
+                                       "FMA_Usable", "AVX", "SSE4_1", "SSE4_2"};
+enum {
+    FIRST_LEFT_OUT = 6,
+};
+
+/* As many bytes in every process, and in the reference without an effect: the stack begins where it
+ * did. */
+static void add_features(const synctest_launch *launch, char *text, size_t capacity)
+{
+    bool is_moved = launch->changes & SYNCTEST_CHANGES_CPU;
+    size_t left_out =
+        launch->exchange->variant == 0 ? FIRST_LEFT_OUT : sizeof features / sizeof features[0];
+    for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, capacity - used, "%s%c%s",
+                 i > 0 ? "," : ":glibc.cpu.hwcaps=", is_moved && i < left_out ? '-' : 'x',
+                 features[i]);
+    }
+}
+
+static void keep_one_core(void)
+{
+    cpu_set_t cores, one;
+    CPU_ZERO(&one);
+    if (sched_getaffinity(0, sizeof cores, &cores) != 0) {
+        return;
+    }
+    for (int core = 0; core < CPU_SETSIZE && CPU_COUNT(&one) == 0; core++) {
+        if (CPU_ISSET(core, &cores)) {
+            CPU_SET(core, &one);
+        }
+    }
+    sched_setaffinity(0, sizeof one, &one);
+}
+
 /* Tunables, without the cache that would hand out memory as it is. */
 static void make_surroundings(const synctest_launch *launch, surroundings *new)
 {
@@ -115,6 +156,7 @@ static void make_surroundings(const synctest_launch *launch, surroundings *new)
     int fill = launch->changes & SYNCTEST_CHANGES_HEAP ? MOVED_FILL : REFERENCE_FILL;
     snprintf(new->tunables, sizeof new->tunables,
              "GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=%d", fill);
+    add_features(launch, new->tunables, sizeof new->tunables);
     add(new, new->tunables);
     if (launch->changes & SYNCTEST_CHANGES_ADDRESSES) {
         size_t moved_bytes = 777 + 1789 * (size_t)launch->exchange->variant;
@@ -134,6 +176,9 @@ static void become(const synctest_launch *launch, char **arguments, char **varia
     dup2(nowhere, STDIN_FILENO);
     dup2(nowhere, STDOUT_FILENO);
     dup2(launch->words, STDERR_FILENO);
+    if (launch->changes & SYNCTEST_CHANGES_CORES && launch->exchange->variant == 0) {
+        keep_one_core();
+    }
     if (!(launch->changes & SYNCTEST_CHANGES_ADDRESSES)) {
         personality(ADDR_NO_RANDOMIZE);
     }
@@ -178,8 +223,9 @@ static bool wait_for_end(const synctest_launch *launch, int process)
 }
 
 ls_status synctest_launch_run(const synctest_launch *launch, synctest_launch_end *end,
-                              int *wait_status)
+                              int *wait_status, uint64_t *worked_ns)
 {
+    struct rusage used = {0};
     pid_t pid = start(launch);
     int process = pid > 0 ? pidfd_open(pid, 0) : -1;
     if (process < 0) {
@@ -193,8 +239,10 @@ ls_status synctest_launch_run(const synctest_launch *launch, synctest_launch_end
     if (!has_ended) {
         kill(pid, SIGKILL);
     }
-    while (waitpid(pid, wait_status, 0) < 0 && errno == EINTR) {
+    while (wait4(pid, wait_status, 0, &used) < 0 && errno == EINTR) {
     }
+    *worked_ns = (uint64_t)used.ru_utime.tv_sec * LS_NS_PER_SECOND +
+                 (uint64_t)used.ru_utime.tv_usec * LS_NS_PER_US;
     close(process);
     bool has_told = launch->exchange->outcome.kind != SYNCTEST_OUTCOME_NONE;
     *end = !has_ended ? SYNCTEST_LAUNCH_HUNG

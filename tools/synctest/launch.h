@@ -20,9 +20,10 @@ typedef enum synctest_launch_end {
     SYNCTEST_LAUNCH_HUNG,
 } synctest_launch_end;
 
-/* IO when no process can be started. `wait_status` is what waitpid gave. */
+/* IO when no process can be started. `wait_status` is what waitpid gave, `worked_ns` the time for
+ * which the process had a processor. */
 ls_status synctest_launch_run(const synctest_launch *launch, synctest_launch_end *end,
-                              int *wait_status);
+                              int *wait_status, uint64_t *worked_ns);
 
 /* Whether this system lets a process have the same addresses every time. */
 bool synctest_launch_can_fix_addresses(void);

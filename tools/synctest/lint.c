@@ -4,6 +4,7 @@
 #include "lockstep/tools/synctest/lint_code.h"
 #include "lockstep/tools/synctest/lint_library.h"
 #include "lockstep/tools/synctest/lint_rules.h"
+#include "lockstep/tools/synctest/statics.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -499,9 +500,11 @@ static bool find_variable(Elf *elf, Elf_Scn *section, uint64_t address, char *na
         (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM)) {
         return false;
     }
+    unsigned type = address & SYNCTEST_STATICS_THREAD_LOCAL ? STT_TLS : STT_OBJECT;
+    address &= ~SYNCTEST_STATICS_THREAD_LOCAL;
     for (size_t i = 1; i < data->d_size / header.sh_entsize; i++) {
         GElf_Sym symbol;
-        if (!gelf_getsym(data, (int)i, &symbol) || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT ||
+        if (!gelf_getsym(data, (int)i, &symbol) || GELF_ST_TYPE(symbol.st_info) != type ||
             address < symbol.st_value || address - symbol.st_value >= symbol.st_size) {
             continue;
         }

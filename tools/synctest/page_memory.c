@@ -2,9 +2,14 @@
 #include "lockstep/tools/synctest/page_memory.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/tools/synctest/noise.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
+
+enum {
+    ALIGNMENT_BYTES = 16, /* of every type */
+};
 
 static size_t page_size(void)
 {
@@ -31,14 +36,21 @@ static void *allocate(void *user, size_t bytes)
         return NULL;
     }
     size_t page_bytes = (memory->shift + bytes + page - 1) / page * page;
-    void *pages = mmap((void *)memory->hint, page_bytes + page, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED) {
+    size_t block_bytes = (bytes + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
+    size_t shift = memory->is_at_end ? page_bytes - block_bytes : memory->shift;
+    uint8_t *fence = mmap((void *)memory->hint, page_bytes + 2 * page, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (fence == MAP_FAILED) {
         return NULL;
     }
-    mprotect((uint8_t *)pages + page_bytes, page, PROT_NONE);
-    memory->hint += memory->hint ? page_bytes + page : 0;
-    *block = (synctest_page_block){pages, page_bytes, (uint8_t *)pages + memory->shift};
+    uint8_t *pages = fence + page;
+    mprotect(pages, page_bytes, PROT_READ | PROT_WRITE);
+    memory->hint += memory->hint ? page_bytes + 2 * page : 0;
+    *block = (synctest_page_block){pages, page_bytes, pages + shift};
+    if (memory->noise) {
+        synctest_noise_fill(pages, shift, memory->noise);
+        synctest_noise_fill(block->bytes + bytes, page_bytes - shift - bytes, memory->noise);
+    }
     return block->bytes;
 }
 
@@ -48,7 +60,7 @@ static void release(void *user, void *bytes)
     for (size_t i = 0; bytes && i < SYNCTEST_PAGE_BLOCKS_MAX; i++) {
         synctest_page_block *block = &memory->blocks[i];
         if (block->pages && block->bytes == bytes) {
-            munmap(block->pages, block->page_bytes + page_size());
+            munmap(block->pages - page_size(), block->page_bytes + 2 * page_size());
             *block = (synctest_page_block){NULL, 0, NULL};
         }
     }
@@ -65,26 +77,48 @@ void synctest_page_memory_init(synctest_page_memory *memory, uint32_t layout)
                    {UINT64_C(0x700000000000), 1984},
                    {0, 2752}};
     const uint32_t count = sizeof layouts / sizeof layouts[0];
-    uint64_t hint = layouts[layout % count].hint;
+    bool is_fenced = layout == SYNCTEST_PAGE_LAYOUT_END || layout == SYNCTEST_PAGE_LAYOUT_BEGINNING;
+    bool is_at_end = layout == SYNCTEST_PAGE_LAYOUT_END;
+    layout = is_fenced ? 0 : layout % count;
+    uint64_t hint = layouts[layout].hint;
     *memory = (synctest_page_memory){
         .allocator = {allocate, release, memory},
         .hint = hint <= UINTPTR_MAX / 2 ? (uintptr_t)hint : 0,
-        .shift = layouts[layout % count].shift,
+        .shift = layouts[layout].shift,
+        .is_at_end = is_at_end,
+        .noise = is_fenced ? synctest_noise(true, 0, 0, 0) : 0,
     };
+}
+
+static synctest_page_block *block_of(synctest_page_memory *memory, const uint8_t *byte)
+{
+    for (size_t i = 0; i < SYNCTEST_PAGE_BLOCKS_MAX; i++) {
+        synctest_page_block *block = &memory->blocks[i];
+        if (block->pages && byte >= block->pages && byte < block->pages + block->page_bytes) {
+            return block;
+        }
+    }
+    LS_ASSERT(!"the block is not from this memory");
+    return NULL;
+}
+
+void synctest_page_memory_surround(synctest_page_memory *memory, const void *used,
+                                   size_t used_bytes)
+{
+    if (memory->noise) {
+        synctest_page_block *block = block_of(memory, used);
+        size_t before = (size_t)((const uint8_t *)used - block->pages);
+        uint8_t *behind = block->pages + before + used_bytes;
+        synctest_noise_fill(block->pages, before, memory->noise);
+        synctest_noise_fill(behind, block->page_bytes - before - used_bytes, memory->noise);
+    }
 }
 
 void synctest_page_memory_set_writable(synctest_page_memory *memory, const void *inside,
                                        bool is_writable)
 {
-    const uint8_t *byte = inside;
-    for (size_t i = 0; i < SYNCTEST_PAGE_BLOCKS_MAX; i++) {
-        synctest_page_block *block = &memory->blocks[i];
-        if (block->pages && byte >= block->pages && byte < block->pages + block->page_bytes) {
-            int rights = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
-            int changed = mprotect(block->pages, block->page_bytes, rights);
-            LS_ASSERT(changed == 0);
-            return;
-        }
-    }
-    LS_ASSERT(!"the block is not from this memory");
+    synctest_page_block *block = block_of(memory, inside);
+    int rights = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    int changed = mprotect(block->pages, block->page_bytes, rights);
+    LS_ASSERT(changed == 0);
 }

@@ -37,6 +37,10 @@ typedef enum synctest_play_mode {
 #define SYNCTEST_CHANGES_WORKERS (1u << 9)
 #define SYNCTEST_CHANGES_LOG (1u << 10)
 #define SYNCTEST_CHANGES_BUILD (1u << 11) /* another file of the same simulation */
+#define SYNCTEST_CHANGES_BOUNDS (1u << 12)
+#define SYNCTEST_CHANGES_CPU (1u << 13)
+#define SYNCTEST_CHANGES_CORES (1u << 14)
+#define SYNCTEST_CHANGES_FLUSH (1u << 15)
 
 /* X(NAME, name, play mode, changes, how often, what it is) */
 #define SYNCTEST_PERTURBATION_MAP(X)                                                               \
@@ -46,15 +50,20 @@ typedef enum synctest_play_mode {
     X(SAVE, "save", SAVE, NOTHING, 1, "saved and loaded every tick")                               \
     X(JOIN, "join", JOIN, NOTHING, 3, "loaded in mid-match by a fresh process")                    \
     X(ROLLBACK, "rollback", ROLLBACK, NOTHING, 1, "1 to 8 guessed ticks taken back, every tick")   \
-    X(STACK, "stack", ONCE, STACK, 1, "other bytes on the stack before each pass")                 \
-    X(HEAP, "heap", ONCE, HEAP, 1, "other bytes in memory from malloc")                            \
-    X(SCRATCH, "scratch", ONCE, SCRATCH, 1, "other bytes in the scratch memory before each step")  \
+    X(STACK, "stack", ONCE, STACK, 2, "random bytes on the stack before each pass")                \
+    X(HEAP, "heap", ONCE, HEAP, 2, "random bytes in memory from malloc")                           \
+    X(SCRATCH, "scratch", ONCE, SCRATCH, 1, "random bytes in the scratch memory before each step") \
     X(ADDRESSES, "addresses", ONCE, ADDRESSES, 3,                                                  \
       "code, stack, heap and state at other addresses")                                            \
+    X(BOUNDS, "bounds", ONCE, BOUNDS, 2, "state and scratch between pages that cannot be read")    \
+    X(CPU, "cpu", ONCE, CPU, 2, "a processor without FMA and AVX2, for the C library")             \
+    X(CORES, "cores", ONCE, CORES, 2, "one processor core, and 48 of them")                        \
+    X(FLUSH, "flush", ONCE, FLUSH, 1, "denormals flushed to zero, set before the match")           \
     X(ENVIRONMENT, "environment", ONCE, ENVIRONMENT, 1,                                            \
       "another locale, time zone, folder and environment")                                         \
     X(CLOCK, "clock", ONCE, CLOCK, 1, "another time of day, and a faster clock")                   \
-    X(ROUNDING, "rounding", ONCE, ROUNDING, 1, "other rounding modes, and denormals flushed")      \
+    X(ROUNDING, "rounding", ONCE, ROUNDING, 1,                                                     \
+      "other rounding modes before each step (a warning)")                                         \
     X(TIES, "ties", ONCE, TIES, 1, "a qsort that leaves ties in another order")                    \
     X(DRAW, "draw", DRAW, NOTHING, 1, "drawn 0, 1 or 5 times a tick, from read-only states")       \
     X(WORKERS, "workers", ONCE, WORKERS, 1, "1 to 8 worker threads")                               \

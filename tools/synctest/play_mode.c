@@ -211,30 +211,79 @@ static bool play_again(synctest_player *player)
 
 /* ---- save ---- */
 
+/* A state that was saved, loaded and saved again. */
+typedef struct round_trip {
+    synctest_saved saved;
+    synctest_saved again;
+    bool is_same_save;
+} round_trip;
+
+static void describe_saves(const round_trip *pair, ls_text *text)
+{
+    size_t shared = LS_MIN(pair->saved.size, pair->again.size), first = 0;
+    while (first < shared && pair->saved.bytes[first] == pair->again.bytes[first]) {
+        first++;
+    }
+    if (pair->is_same_save) {
+        ls_text_set(text, "both saves are the same %zu bytes: the hash reads what is in no save",
+                    pair->saved.size);
+    } else if (first == shared) {
+        ls_text_set(text, "the save had %zu bytes, and has %zu", pair->saved.size,
+                    pair->again.size);
+    } else {
+        ls_text_set(text, "byte %zu of %zu of the save was %u, and is %u", first, pair->saved.size,
+                    pair->saved.bytes[first], pair->again.bytes[first]);
+    }
+}
+
+static bool fail_round_trip(synctest_player *player, ls_tick tick, const round_trip *pair)
+{
+    synctest_player_fault(player, SYNCTEST_FAULT_ROUND_TRIP, tick, "save and load");
+    describe_saves(pair, &player->exchange->outcome.text);
+    return false;
+}
+
+/* A save that is other the second time is none the less right when every step is. */
+static bool make_round_trip(synctest_player *player, const ls_sim_instance *live,
+                            ls_sim_instance *next, ls_tick tick, round_trip *pair)
+{
+    if (!synctest_player_save(player, live, &pair->saved)) {
+        return false;
+    }
+    if (!player->simulation.hash) {
+        memset(ls_sim_instance_state(next), STALE_BYTE, ls_sim_instance_state_bytes(next));
+    }
+    if (!synctest_player_load_save(player, next, pair->saved.bytes, tick) ||
+        !synctest_player_save(player, next, &pair->again)) {
+        return false;
+    }
+    pair->is_same_save = pair->saved.size == pair->again.size &&
+                         memcmp(pair->saved.bytes, pair->again.bytes, pair->saved.size) == 0;
+    bool is_same = synctest_player_hash(player, next) == synctest_tape_hash(&player->tape, tick);
+    return is_same || fail_round_trip(player, tick, pair);
+}
+
 static bool play_saved(synctest_player *player)
 {
     ls_sim_instance *live = synctest_player_start_compared(player);
     ls_sim_instance *next = live ? synctest_player_start(player) : NULL;
-    synctest_saved saved = {NULL, 0, 0};
+    round_trip pair = {.is_same_save = true};
     if (!next) {
         return false;
     }
     for (ls_tick tick = 0; tick < player->tape.ticks; tick++) {
-        if (!synctest_player_save(player, live, &saved)) {
-            return false;
-        }
-        if (!player->simulation.hash) {
-            memset(ls_sim_instance_state(next), STALE_BYTE, ls_sim_instance_state_bytes(next));
-        }
         /* The second steps after the first, and finds all that the first leaves outside its state.
          */
-        if (!synctest_player_load_save(player, next, saved.bytes, tick) ||
-            !synctest_player_advance(player, live) || !synctest_player_advance(player, next)) {
+        if (!make_round_trip(player, live, next, tick, &pair) ||
+            !synctest_player_advance(player, live)) {
             return false;
         }
-        ls_sim_instance *kept = live;
+        if (!synctest_player_advance(player, next)) {
+            return pair.is_same_save ? false : fail_round_trip(player, tick, &pair);
+        }
+        ls_sim_instance *stepped = live;
         live = next;
-        next = kept;
+        next = stepped;
     }
     synctest_player_end(player, live);
     synctest_player_end(player, next);

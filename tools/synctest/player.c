@@ -1,6 +1,7 @@
 #include "lockstep/tools/synctest/player.h"
 
 #include "lockstep/common/base/log.h"
+#include "lockstep/tools/synctest/noise.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +41,23 @@ static bool is_moved(const synctest_player *player, uint32_t what)
     return (player->changes & what) != 0;
 }
 
+static uint64_t noise_of(const synctest_player *player, uint32_t what, ls_tick tick, uint32_t place)
+{
+    return synctest_noise(is_moved(player, what), player->exchange->variant, tick, place);
+}
+
+/* With AddressSanitizer the bytes around are forbidden, which finds more than noise does. */
+static void surround(synctest_player *player, const void *used, size_t used_bytes)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    (void)player;
+    (void)used;
+    (void)used_bytes;
+#else
+    synctest_page_memory_surround(&player->memory, used, used_bytes);
+#endif
+}
+
 typedef struct init_call {
     const ls_sim_config *config;
     void *state;
@@ -55,10 +73,9 @@ static void call_init(void *user)
 static ls_status watched_init(const ls_sim_config *config, void *state)
 {
     init_call call = {config, state, LS_OK};
-    bool is_stack_moved = is_moved(watched.player, SYNCTEST_CHANGES_STACK);
+    uint64_t noise = noise_of(watched.player, SYNCTEST_CHANGES_STACK, 0, LS_PASSES_MAX);
     synctest_player_enter_phase(watched.player, SYNCTEST_PHASE_INIT);
-    synctest_surroundings_run_on_stack(synctest_surroundings_filling(is_stack_moved, 0), call_init,
-                                       &call);
+    synctest_surroundings_run_on_stack(noise, call_init, &call);
     synctest_player_enter_phase(watched.player, SYNCTEST_PHASE_HOST);
     return call.status;
 }
@@ -124,8 +141,11 @@ bool synctest_player_load(synctest_player *player)
     ls_text why = {""};
     uint32_t variant = player->exchange->variant;
     synctest_surroundings_enter(player->changes, variant);
-    synctest_page_memory_init(&player->memory,
-                              is_moved(player, SYNCTEST_CHANGES_ADDRESSES) ? variant + 1 : 0);
+    uint32_t layout = is_moved(player, SYNCTEST_CHANGES_ADDRESSES) ? variant + 1 : 0;
+    if (is_moved(player, SYNCTEST_CHANGES_BOUNDS)) {
+        layout = variant == 0 ? SYNCTEST_PAGE_LAYOUT_END : SYNCTEST_PAGE_LAYOUT_BEGINNING;
+    }
+    synctest_page_memory_init(&player->memory, layout);
     synctest_player_enter_phase(player, SYNCTEST_PHASE_LOAD);
     ls_status status = ls_simulation_load(player->exchange->match.sim, &player->loaded, &why);
     if (status != LS_OK) {
@@ -155,6 +175,7 @@ ls_sim_instance *synctest_player_start(synctest_player *player)
         synctest_player_fail(player, status, why.bytes);
         return NULL;
     }
+    surround(player, ls_sim_instance_view(instance), ls_sim_instance_state_bytes(instance));
     player->exchange->progress.beats++;
     return instance;
 }
@@ -183,12 +204,16 @@ static void before_step(synctest_player *player, const ls_step *step)
 {
     size_t bytes = player->exchange->facts.scratch_bytes;
     if (step->scratch && bytes > 0) {
-        bool is_scratch_moved = is_moved(player, SYNCTEST_CHANGES_SCRATCH);
-        memset(step->scratch, synctest_surroundings_filling(is_scratch_moved, step->inputs->tick),
-               bytes);
+        surround(player, step->scratch, bytes);
+        synctest_noise_fill(step->scratch, bytes,
+                            noise_of(player, SYNCTEST_CHANGES_SCRATCH, step->inputs->tick, 0));
     }
     if (player->is_traced) {
         synctest_trace_set(&player->trace, 0, hash_of_state(player, step->state), step->state);
+    }
+    player->outer_mode = synctest_float_mode_now();
+    if (is_moved(player, SYNCTEST_CHANGES_ROUNDING)) {
+        synctest_float_mode_set(synctest_float_mode_moved(step->inputs->tick));
     }
 }
 
@@ -236,17 +261,13 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
     player->exchange->progress.pass = index;
     synctest_player_enter_phase(player, SYNCTEST_PHASE_PASS);
     synctest_float_mode kept = synctest_float_mode_now();
-    if (is_moved(player, SYNCTEST_CHANGES_ROUNDING)) {
-        synctest_float_mode_set(synctest_float_mode_moved(tick));
-    }
-    bool is_stack_moved = is_moved(player, SYNCTEST_CHANGES_STACK);
-    synctest_surroundings_run_on_stack(synctest_surroundings_filling(is_stack_moved, tick + index),
+    synctest_surroundings_run_on_stack(noise_of(player, SYNCTEST_CHANGES_STACK, tick, index),
                                        call_pass, &(pass_call){pass, step});
-    if (is_moved(player, SYNCTEST_CHANGES_ROUNDING)) {
-        synctest_float_mode_set(kept);
-    }
     if (!player->mode_changer && !synctest_float_mode_equal(kept, synctest_float_mode_now())) {
         player->mode_changer = pass;
+    }
+    if (is_moved(player, SYNCTEST_CHANGES_ROUNDING) && index + 1 == player->simulation.pass_count) {
+        synctest_float_mode_set(player->outer_mode); /* a step sets its own mode once, or never */
     }
     synctest_player_enter_phase(player, SYNCTEST_PHASE_HOST);
     note_static_writes(player, tick, index);

@@ -24,9 +24,10 @@ typedef struct synctest_player {
     synctest_page_memory memory;
     synctest_tape tape;
     synctest_trace trace;
-    bool is_traced;              /* the step that runs is written to the trace */
-    synctest_statics statics;    /* watched once begun */
-    const ls_pass *mode_changer; /* the first pass that left another rounding mode, or NULL */
+    bool is_traced;                 /* the step that runs is written to the trace */
+    synctest_statics statics;       /* watched once begun */
+    const ls_pass *mode_changer;    /* the first pass that left another rounding mode, or NULL */
+    synctest_float_mode outer_mode; /* the host's, while a step runs with another one */
     ls_slot_input slots[LS_PLAYERS_MAX];
 } synctest_player;
 

@@ -8,7 +8,7 @@
 bool synctest_finding_is_bad(const synctest_finding *finding)
 {
     return finding->outcome.kind != SYNCTEST_OUTCOME_SAME &&
-           finding->outcome.kind != SYNCTEST_OUTCOME_SKIPPED;
+           finding->outcome.kind != SYNCTEST_OUTCOME_SKIPPED && !finding->is_warning;
 }
 
 const char *synctest_finding_word(const synctest_finding *finding)
@@ -20,6 +20,9 @@ const char *synctest_finding_word(const synctest_finding *finding)
         [SYNCTEST_OUTCOME_HUNG] = "hung",       [SYNCTEST_OUTCOME_SKIPPED] = "skipped",
     };
     uint32_t kind = finding->outcome.kind;
+    if (finding->is_warning) {
+        return "warning";
+    }
     return kind < sizeof words / sizeof words[0] ? words[kind] : "failed"; /* from a plug-in */
 }
 

@@ -25,7 +25,7 @@ typedef struct synctest_result {
 /* Whether a finding says that something is wrong. */
 bool synctest_finding_is_bad(const synctest_finding *finding);
 
-/* "same", "differs", "fault", "crashed", "hung", "failed", "skipped". */
+/* "same", "differs", "warning", "fault", "crashed", "hung", "failed", "skipped". */
 const char *synctest_finding_word(const synctest_finding *finding);
 
 /* One or two sentences for a person: where, what, and the likely cause. */

@@ -45,7 +45,7 @@ static void add_finding(ls_json *json, const synctest_finding *finding,
     ls_json_number(json, "seconds", seconds_of(finding->took_ns));
     if (finding->outcome.kind == SYNCTEST_OUTCOME_SKIPPED) {
         add_word(json, "reason", finding->outcome.text.bytes);
-    } else if (synctest_finding_is_bad(finding)) {
+    } else if (synctest_finding_is_bad(finding) || finding->is_warning) {
         add_outcome(json, finding, evidence);
     }
 }

@@ -3,6 +3,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/tools/synctest/launch.h"
+#include "lockstep/tools/synctest/surroundings.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -168,7 +169,7 @@ static ls_status send(synctest_launch *run, synctest_task task, uint32_t changes
     run->exchange->task = task;
     run->exchange->progress.beats = 0;
     run->changes = changes;
-    ls_status status = synctest_launch_run(run, &end, &wait_status);
+    ls_status status = synctest_launch_run(run, &end, &wait_status, &out->worked_ns);
     if (status != LS_OK) {
         return status;
     }
@@ -225,6 +226,15 @@ ls_status synctest_runner_record(synctest_runner *runner, synctest_finding *out)
 
 /* ---- a perturbation ---- */
 
+static bool has_fused_multiply(void)
+{
+#if defined(__x86_64__) && defined(__GLIBC__)
+    return __builtin_cpu_supports("fma");
+#else
+    return false; /* the C library has one set of functions there */
+#endif
+}
+
 /* Why this simulation has nothing to perturb, or NULL. */
 static const char *reason_to_skip(const synctest_runner *runner,
                                   const synctest_perturbation *perturbation)
@@ -240,6 +250,12 @@ static const char *reason_to_skip(const synctest_runner *runner,
     }
     if (perturbation->changes & SYNCTEST_CHANGES_WORKERS && runner->facts.workers_max < 2) {
         return "the simulation declares no workers";
+    }
+    if (perturbation->changes & SYNCTEST_CHANGES_CPU && !has_fused_multiply()) {
+        return "this processor has no FMA that the C library could do without";
+    }
+    if (perturbation->changes & SYNCTEST_CHANGES_FLUSH && !synctest_surroundings_can_flush()) {
+        return "how this processor flushes denormals is not known";
     }
     if (perturbation->changes & SYNCTEST_CHANGES_BUILD && !runner->against) {
         return "no other build was given (--against)";

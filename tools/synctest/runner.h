@@ -22,7 +22,9 @@ typedef struct synctest_finding {
     synctest_outcome outcome;
     uint64_t hashes_compared; /* in all its variants */
     uint64_t took_ns;
+    uint64_t worked_ns;                   /* of the last process, without what it waited for */
     synctest_static_writes static_writes; /* of the perturbation that checks values */
+    bool is_warning; /* a difference that a healthy simulation may have as well */
     char words[256]; /* the last line that a process wrote before it died; often empty */
 } synctest_finding;
 

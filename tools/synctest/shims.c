@@ -3,6 +3,7 @@
 
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/maths/stable_sort.h"
+#include "lockstep/tools/synctest/shims_machine.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static ls_rng tie_rng = {1, 1};
 void synctest_shims_set(const synctest_shims *shims)
 {
     now = *shims;
+    synctest_shims_machine_set(shims->cores, shims->heap_noise);
     tie_rng = ls_rng_make(1, 0x74696573);
 }
 

@@ -32,6 +32,39 @@ static void add_segment(synctest_statics *statics, uint64_t base, uint64_t addre
     }
 }
 
+#if defined(__x86_64__) || defined(__aarch64__)
+typedef struct thread_local_place {
+    size_t module;
+    size_t offset;
+} thread_local_place;
+
+extern void *__tls_get_addr(thread_local_place *place);
+
+/* This thread's, made now if they were not used yet. A last word that is not whole counts as well.
+ */
+static void add_thread_locals(synctest_statics *statics, const struct dl_phdr_info *info,
+                              const ElfW(Phdr) * header)
+{
+    uintptr_t start = (uintptr_t)__tls_get_addr(&(thread_local_place){info->dlpi_tls_modid, 0});
+    size_t skipped = (WORD_BYTES - start % WORD_BYTES) % WORD_BYTES;
+    if (header->p_memsz > skipped && statics->segment_count < SYNCTEST_STATICS_SEGMENTS_MAX) {
+        statics->segments[statics->segment_count++] = (synctest_statics_segment){
+            .words = (const volatile uint64_t *)(start + skipped),
+            .word_count = (header->p_memsz - skipped + WORD_BYTES - 1) / WORD_BYTES,
+            .address = SYNCTEST_STATICS_THREAD_LOCAL | skipped,
+        };
+    }
+}
+#else
+static void add_thread_locals(synctest_statics *statics, const struct dl_phdr_info *info,
+                              const ElfW(Phdr) * header)
+{
+    (void)statics;
+    (void)info;
+    (void)header;
+}
+#endif
+
 static int note_object(struct dl_phdr_info *info, size_t size, void *user)
 {
     (void)size;
@@ -44,6 +77,8 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *user)
         synctest_statics *statics = wanted->statics;
         if (header->p_type == PT_LOAD && header->p_flags & PF_W) {
             add_segment(statics, info->dlpi_addr, header->p_vaddr, header->p_memsz);
+        } else if (header->p_type == PT_TLS) {
+            add_thread_locals(statics, info, header);
         }
     }
     return 1;

@@ -1,6 +1,6 @@
-/* Statics: the variables of a loaded plug-in that outlive a step, watched for changes: what a pass
- * writes there is neither saved nor hashed. Knows addresses; their names are in the file, which
- * lint reads. Called by the player for one perturbation. */
+/* Statics: the variables of a loaded plug-in that outlive a step, those of this thread among them,
+ * watched for changes: what a pass writes there is neither saved nor hashed. Knows addresses; their
+ * names are in the file, which lint reads. Called by the player for one perturbation. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_STATICS_H
 #define LOCKSTEP_TOOLS_SYNCTEST_STATICS_H
 
@@ -11,6 +11,9 @@
 
 #define SYNCTEST_STATICS_SEGMENTS_MAX 8u
 #define SYNCTEST_STATICS_BYTES_MAX (16u << 20) /* a plug-in with more is not watched */
+
+/* Of an address: that of a thread-local variable, counted from the beginning of these. */
+#define SYNCTEST_STATICS_THREAD_LOCAL (UINT64_C(1) << 63)
 
 typedef struct synctest_statics_segment {
     const volatile uint64_t *words;

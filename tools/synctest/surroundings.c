@@ -1,6 +1,7 @@
 #define _DEFAULT_SOURCE
 #include "lockstep/tools/synctest/surroundings.h"
 
+#include "lockstep/tools/synctest/noise.h"
 #include "lockstep/tools/synctest/perturbation.h"
 #include "lockstep/tools/synctest/shims.h"
 
@@ -16,11 +17,12 @@
 enum {
     STACK_FILL_BYTES = 48 << 10,
     STACK_GAP_BYTES = 128,
+    PRETENDED_CORES = 48,
 };
 
 /* The reference's clock ticks a microsecond a call from a day in 2023 on; the other one begins in
  * 2039 and makes leaps of 16 minutes. */
-static void set_shims(uint32_t changes)
+static void set_shims(uint32_t changes, uint32_t variant)
 {
     bool is_clock_moved = changes & SYNCTEST_CHANGES_CLOCK;
     synctest_shims_set(&(synctest_shims){
@@ -29,6 +31,8 @@ static void set_shims(uint32_t changes)
         .clock_step_ns = is_clock_moved ? 977 * NS_PER_S : 1000,
         .is_environment_turned = changes & SYNCTEST_CHANGES_ENVIRONMENT,
         .are_ties_shuffled = changes & SYNCTEST_CHANGES_TIES,
+        .heap_noise = changes & SYNCTEST_CHANGES_HEAP ? variant + 1 : 0,
+        .cores = changes & SYNCTEST_CHANGES_CORES ? (variant == 0 ? 1 : PRETENDED_CORES) : 0,
     });
 }
 
@@ -73,7 +77,7 @@ static void move_addresses(uint32_t variant)
 
 void synctest_surroundings_enter(uint32_t changes, uint32_t variant)
 {
-    set_shims(changes);
+    set_shims(changes, variant);
     if (changes & SYNCTEST_CHANGES_PAST) {
         use_library();
     }
@@ -86,21 +90,18 @@ void synctest_surroundings_enter(uint32_t changes, uint32_t variant)
             return; /* stays where it is */
         }
     }
-}
-
-uint8_t synctest_surroundings_filling(bool is_moved, uint32_t tick)
-{
-    static const uint8_t fillings[] = {0xa5, 0xff, 0x01, 0x7f, 0x80};
-    return is_moved ? fillings[tick % sizeof fillings] : 0;
+    if (changes & SYNCTEST_CHANGES_FLUSH) {
+        synctest_float_mode_flush();
+    }
 }
 
 /* Empty, for the compiler a use of the bytes and of all memory. */
 #define TOUCH(bytes) __asm__ volatile("" : : "r"(bytes) : "memory")
 
-__attribute__((noinline)) static void fill_stack(uint8_t byte)
+__attribute__((noinline)) static void fill_stack(uint64_t noise)
 {
     uint8_t region[STACK_FILL_BYTES];
-    memset(region, byte, sizeof region);
+    synctest_noise_fill(region, sizeof region, noise);
     TOUCH(region);
 }
 
@@ -113,9 +114,9 @@ __attribute__((noinline)) static void run_deeper(void (*run)(void *user), void *
     TOUCH(gap);
 }
 
-void synctest_surroundings_run_on_stack(uint8_t byte, void (*run)(void *user), void *user)
+void synctest_surroundings_run_on_stack(uint64_t noise, void (*run)(void *user), void *user)
 {
-    fill_stack(byte);
+    fill_stack(noise);
     run_deeper(run, user);
 }
 
@@ -132,6 +133,19 @@ static uint32_t control(void)
 static void set_control(uint32_t bits)
 {
     __builtin_ia32_ldmxcsr(bits);
+}
+#elif defined(__aarch64__)
+#define FLUSH_BITS (UINT32_C(1) << 24) /* flush to zero, of the control register */
+static uint32_t control(void)
+{
+    uint64_t bits = 0;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(bits));
+    return (uint32_t)bits;
+}
+
+static void set_control(uint32_t bits)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)bits));
 }
 #else
 #define FLUSH_BITS 0u
@@ -164,10 +178,16 @@ bool synctest_float_mode_equal(synctest_float_mode a, synctest_float_mode b)
 
 synctest_float_mode synctest_float_mode_moved(uint32_t tick)
 {
-    static const int roundings[] = {FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO, FE_TONEAREST};
-    synctest_float_mode mode = {roundings[tick % 4], control()};
-    if (tick % 4 == 3) {
-        mode.control |= FLUSH_BITS;
-    }
-    return mode;
+    static const int roundings[] = {FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
+    return (synctest_float_mode){roundings[tick % 3], control()};
+}
+
+void synctest_float_mode_flush(void)
+{
+    set_control(control() | FLUSH_BITS);
+}
+
+bool synctest_surroundings_can_flush(void)
+{
+    return FLUSH_BITS != 0;
 }

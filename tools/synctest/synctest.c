@@ -4,15 +4,20 @@
 #include "lockstep/common/program/output.h"
 #include "lockstep/tools/synctest/launch.h"
 #include "lockstep/tools/synctest/result.h"
+#include "lockstep/tools/synctest/statics.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
+/* How long a reference run may take whose length is open. */
+static const uint64_t REFERENCE_NS = LS_NS_PER_SECOND / 5;
+
 /* Perturbations still to be run: each thread takes the next one. */
 typedef struct workload {
     const synctest_runner *runner;
+    uint32_t insisted;
     synctest_finding *findings;
     uint32_t count;
     pthread_mutex_t lock;
@@ -112,10 +117,11 @@ static void show_bad(const char *name, const synctest_finding *finding,
     ls_text where = {""};
     ls_text cause = {""};
     synctest_finding_describe(finding, evidence, &where, &cause);
-    ls_log_line(&console->log, LS_LOG_ERROR, "%s %s: %s", name, synctest_finding_word(finding),
-                where.bytes);
+    ls_log_level level = finding->is_warning ? LS_LOG_WARNING : LS_LOG_ERROR;
+    ls_log_line(&console->log, level, "%s %s: %s", name,
+                finding->is_warning ? "differs" : synctest_finding_word(finding), where.bytes);
     if (cause.bytes[0] != '\0') {
-        ls_log_line(&console->log, LS_LOG_ERROR, "  likely cause (%s): %s",
+        ls_log_line(&console->log, level, "  likely cause (%s): %s",
                     synctest_diagnosis_class(finding->perturbation, &finding->outcome, evidence),
                     cause.bytes);
     }
@@ -125,7 +131,7 @@ static void show_all_bad(const synctest_result *result, ls_console *console)
 {
     for (uint32_t i = 0; i < result->finding_count; i++) {
         const synctest_finding *finding = &result->findings[i];
-        if (synctest_finding_is_bad(finding)) {
+        if (synctest_finding_is_bad(finding) || finding->is_warning) {
             show_bad(synctest_perturbation_of(finding->perturbation)->name, finding,
                      &result->evidence, console);
         }
@@ -141,6 +147,9 @@ static void *work_on(void *user)
         synctest_finding *finding = &work->findings[index];
         pthread_mutex_unlock(&work->lock);
         ls_status status = synctest_runner_play(work->runner, finding->perturbation, finding);
+        finding->is_warning = finding->perturbation == SYNCTEST_PERTURBATION_ROUNDING &&
+                              finding->outcome.kind == SYNCTEST_OUTCOME_DIFFERS &&
+                              !(work->insisted >> finding->perturbation & 1);
         pthread_mutex_lock(&work->lock);
         work->is_done[index] = true;
         work->status = work->status == LS_OK ? status : work->status;
@@ -165,10 +174,12 @@ static void note_variables(synctest_result *result, const synctest_finding *find
             continue;
         }
         const char *pass = result->facts.pass_names[write->pass];
+        bool is_threads = write->address & SYNCTEST_STATICS_THREAD_LOCAL;
         ls_log_line(&console->log, LS_LOG_WARNING,
-                    "pass %s writes to the variable %s, outside the state, at tick %" PRIu32, pass,
-                    variable, write->tick);
+                    "pass %s writes to the %svariable %s, outside the state, at tick %" PRIu32,
+                    pass, is_threads ? "thread-local " : "", variable, write->tick);
         if (evidence->written_variable[0] == '\0') {
+            evidence->is_written_thread_local = is_threads;
             ls_name_copy(evidence->written_variable, sizeof evidence->written_variable, variable);
             ls_name_copy(evidence->writing_pass, sizeof evidence->writing_pass, pass);
         }
@@ -205,7 +216,7 @@ static void show_as_they_come(workload *work, synctest_result *result, ls_consol
 static ls_status play_perturbations(const synctest_config *config, const synctest_runner *runner,
                                     synctest_result *result, ls_console *console)
 {
-    workload work = {.runner = runner, .findings = result->findings};
+    workload work = {.runner = runner, .insisted = config->insisted, .findings = result->findings};
     pthread_t threads[SYNCTEST_PERTURBATION_COUNT];
     uint32_t started = 0;
     for (uint32_t id = 0; id < SYNCTEST_PERTURBATION_COUNT; id++) {
@@ -295,10 +306,28 @@ static ls_exit_code verdict(synctest_result *result, bool is_lint_only, ls_conso
     return is_bad || is_empty ? LS_EXIT_DESYNC : LS_EXIT_CLEAN;
 }
 
+/* A long match reaches rare paths, and a fast simulation has time for one. */
+static ls_status record(const synctest_config *config, synctest_runner *runner,
+                        synctest_finding *reference)
+{
+    ls_status status = synctest_runner_record(runner, reference);
+    bool is_done = status != LS_OK || reference->outcome.kind != SYNCTEST_OUTCOME_SAME ||
+                   !config->is_length_open || config->is_only_lint || reference->worked_ns == 0;
+    uint64_t ticks = is_done ? 0 : runner->match.ticks * REFERENCE_NS / reference->worked_ns;
+    ticks = LS_MIN(ticks, SYNCTEST_OPEN_TICKS_MAX);
+    if (ticks <= runner->match.ticks) {
+        return status;
+    }
+    runner->match.ticks = (uint32_t)ticks;
+    memset(&runner->facts, 0, sizeof runner->facts);
+    return synctest_runner_record(runner, reference);
+}
+
 static ls_exit_code run_perturbations(const synctest_config *config, synctest_runner *runner,
                                       synctest_result *result, ls_console *console)
 {
-    ls_status status = synctest_runner_record(runner, &result->reference);
+    ls_status status = record(config, runner, &result->reference);
+    result->match = &runner->match;
     result->has_reference = true;
     result->facts = runner->facts;
     note_schema(result);

@@ -8,10 +8,15 @@
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/tools/synctest/exchange.h"
 
+/* Ticks at most of a match whose length is open: as many as the reference run plays in 0.2 s. */
+#define SYNCTEST_OPEN_TICKS_MAX 6000u
+
 typedef struct synctest_config {
     synctest_match match;
     const char *against;    /* another build's file, or NULL */
     uint32_t perturbations; /* bits */
+    uint32_t insisted;      /* bits of those asked for by name: a warning is an error then */
+    bool is_length_open;    /* more ticks than the match has are played when there is time */
     bool is_lint_wanted;    /* as a first step; a built-in has no file to look at */
     bool is_only_lint;      /* and nothing else */
     uint32_t patience_ms;

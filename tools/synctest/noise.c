@@ -1,0 +1,30 @@
+#include "lockstep/tools/synctest/noise.h"
+
+#include <string.h>
+
+/* splitmix64 (Steele, Lea, Flood 2014). */
+static uint64_t mix(uint64_t *seed)
+{
+    uint64_t word = *seed += UINT64_C(0x9e3779b97f4a7c15);
+    word = (word ^ word >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    word = (word ^ word >> 27) * UINT64_C(0x94d049bb133111eb);
+    return word ^ word >> 31;
+}
+
+uint64_t synctest_noise(bool is_moved, uint32_t variant, uint32_t tick, uint32_t place)
+{
+    uint64_t seed = (uint64_t)variant << 56 ^ (uint64_t)place << 32 ^ tick;
+    return is_moved ? mix(&seed) | 1 : 0;
+}
+
+void synctest_noise_fill(void *bytes, size_t byte_count, uint64_t noise)
+{
+    uint8_t *at = bytes;
+    for (size_t left = byte_count; left > 0;) {
+        uint64_t word = noise ? mix(&noise) : 0;
+        size_t size = left < sizeof word ? left : sizeof word;
+        memcpy(at, &word, size);
+        at += size;
+        left -= size;
+    }
+}
