@@ -20,6 +20,9 @@ set(LS_PUBLIC_HEADERS
   common/diagnosis/pass_trace.h
   common/diagnosis/replay_window.h
   common/diagnosis/rerun.h
+  common/diagnosis/rerun_helper.h
+  common/diagnosis/rerun_host.h
+  common/diagnosis/rerun_local.h
   common/diagnosis/state_difference.h
   common/diagnosis/state_tree.h
   common/maths/fixed.h
@@ -39,6 +42,7 @@ set(LS_PUBLIC_HEADERS
   protocol/enet/enet_datagram.h
   protocol/enet/transport_enet.h
   protocol/loop/event_loop.h
+  protocol/loop/rerun_process.h
   protocol/transport/link_model.h
   protocol/transport/transport.h
   protocol/transport/transport_memory.h
