@@ -68,6 +68,15 @@ list(REMOVE_ITEM libraries
   lockstep_playback lockstep_replay lockstep_journal_maker lockstep_schema_writer lockstep_stepping
   lockstep_synctest)
 install(TARGETS ${libraries} EXPORT LockstepTargets)
+if(LS_LTO AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  # gcc's bytecode is of one version of gcc: who embeds the libraries may have another.
+  foreach(library IN LISTS libraries)
+    install(CODE "execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --wildcard --remove-section=.gnu.lto_*
+      --remove-section=.gnu.debuglto_*
+      \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:${library}>\"
+      COMMAND_ERROR_IS_FATAL ANY)")
+  endforeach()
+endif()
 get_property(programs GLOBAL PROPERTY LS_PROGRAMS)
 if(programs)
   install(TARGETS ${programs})
