@@ -4,7 +4,7 @@
 #include "lockstep/client/program/client_view.h"
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/diagnosis/desync_class.h"
+#include "lockstep/common/diagnosis/desync_advice.h"
 #include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/common/program/frame_trace.h"
 #include "lockstep/common/program/output.h"
@@ -43,6 +43,9 @@ typedef struct client {
     ls_transport_traffic traffic;      /* of this connection */
     ls_transport_traffic past_traffic; /* of those before it */
     ls_frame_recorder recorder;
+    ls_desync_notice first_desync; /* of this client; the session keeps the newest alone */
+    ls_desync_cause first_cause;
+    bool has_first_cause;
 } client;
 
 /* ---- what the session asks for ---- */
@@ -138,9 +141,13 @@ static void after_step(void *user, ls_sim_instance *instance)
 
 /* ---- events ---- */
 
-static void log_desync(const client *player, const ls_desync_notice *desync)
+static void log_desync(client *player, const ls_desync_notice *desync)
 {
-    bool is_own = desync->slot == ls_session_report_of(player->session).slot;
+    ls_session_report report = ls_session_report_of(player->session);
+    bool is_own = desync->slot == report.slot;
+    if (is_own && report.own_desyncs <= 1) {
+        player->first_desync = *desync;
+    }
     ls_log_line(&player->console->log, is_own ? LS_LOG_ERROR : LS_LOG_WARNING,
                 "DESYNC: %s (slot %" PRIu32 ")%s differs from tick %" PRIu32
                 " on: server %016" PRIx64 ", client %016" PRIx64,
@@ -150,10 +157,15 @@ static void log_desync(const client *player, const ls_desync_notice *desync)
 }
 
 /* The server has the whole report; the client logs what its player needs to know. */
-static void log_cause(const client *player, const ls_desync_cause *cause)
+static void log_cause(client *player, const ls_desync_cause *cause)
 {
     const ls_log *log = &player->console->log;
-    bool is_own = cause->slot == ls_session_report_of(player->session).slot;
+    ls_session_report report = ls_session_report_of(player->session);
+    bool is_own = cause->slot == report.slot;
+    if (is_own && report.own_desyncs == 1) {
+        player->first_cause = *cause;
+        player->has_first_cause = true;
+    }
     ls_log_level level = is_own ? LS_LOG_ERROR : LS_LOG_WARNING;
     ls_text extent =
         ls_state_difference_extent(cause->elements, cause->fields, cause->is_lower_bound);
@@ -170,6 +182,7 @@ static void log_cause(const client *player, const ls_desync_cause *cause)
         ls_log_line(log, level, "  first pass that differs: %s", cause->pass);
     }
     ls_log_line(log, level, "  %s", cause->why.bytes);
+    ls_log_line(log, level, "  next: %s", ls_desync_advice((ls_desync_class)cause->kind));
 }
 
 static void log_waiting(client *player, const ls_waiting *waiting)
@@ -499,20 +512,19 @@ static void fill_prediction(const client *player, const ls_session_report *repor
                                 .steps_per_tick = (double)report->steps / ticks};
 }
 
-/* `report` lives as long as the summary. */
-static void fill_desync(const ls_session_report *report, ls_summary_desync *desync)
+/* `cause` is NULL when it is not known, and else lives as long as the summary. */
+static void fill_desync(const ls_desync_notice *notice, const ls_desync_cause *cause,
+                        ls_summary_desync *desync)
 {
-    const ls_desync_cause *cause = &report->own_cause;
-    *desync = (ls_summary_desync){.tick = report->own_desync.tick,
-                                  .slot = report->own_desync.slot,
-                                  .server_hash = report->own_desync.server_hash,
-                                  .client_hash = report->own_desync.client_hash};
-    if (!report->has_own_cause) {
+    *desync = (ls_summary_desync){.tick = notice->tick,
+                                  .slot = notice->slot,
+                                  .server_hash = notice->server_hash,
+                                  .client_hash = notice->client_hash};
+    if (!cause) {
         return;
     }
     desync->has_cause = true;
-    desync->times = report->own_desyncs;
-    desync->healed = report->healed;
+    desync->times = 1;
     desync->elements = cause->elements;
     desync->is_lower_bound = cause->is_lower_bound;
     desync->pass = cause->pass[0] ? cause->pass : NULL;
@@ -555,7 +567,13 @@ static void fill_summary(client *player, ls_summary *summary)
     }
     if (report.is_desynced) {
         summary->desync_count = 1;
-        fill_desync(&report, &summary->desyncs[0]);
+        const ls_desync_cause *first = player->has_first_cause ? &player->first_cause : NULL;
+        const ls_desync_cause *newest = report.has_own_cause ? &report.own_cause : NULL;
+        fill_desync(&player->first_desync, first, &summary->firsts[0]);
+        fill_desync(&report.own_desync, newest, &summary->desyncs[0]);
+        summary->desyncs[0].count = report.own_desyncs;
+        summary->desyncs[0].times = report.own_desyncs;
+        summary->desyncs[0].healed = report.healed;
     }
 }
 

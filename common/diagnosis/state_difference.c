@@ -40,13 +40,19 @@ static uint64_t next_difference(const ls_field *field, const uint8_t *a, const u
     return NO_ELEMENT;
 }
 
+/* Behind what a place shows: a text is one value. */
+static uint64_t behind(const ls_field *field, uint64_t element)
+{
+    return ls_field_is_text(field) ? (element / field->length + 1) * field->length : element + 1;
+}
+
 static uint64_t count_in_field(const ls_field *field, const uint8_t *a, const uint8_t *b)
 {
     uint64_t count = 0;
     uint64_t element = next_difference(field, a, b, 0);
     while (element != NO_ELEMENT) {
         count++;
-        element = next_difference(field, a, b, element + 1);
+        element = next_difference(field, a, b, behind(field, element));
     }
     return count;
 }
@@ -73,7 +79,7 @@ static void list_places(const ls_field *field, const uint8_t *a, const uint8_t *
     for (uint8_t i = 0; i < share; i++) {
         element = next_difference(field, a, b, element);
         out->places[out->place_count++] = place_of(field, element);
-        element++;
+        element = behind(field, element);
     }
 }
 
@@ -109,9 +115,11 @@ ls_text ls_state_difference_extent(uint64_t elements, uint32_t fields, bool is_l
 {
     ls_text text = {"the fields are not known"};
     if (elements > 0) {
-        ls_text_set(&text, "%s%" PRIu64 " value%s in %" PRIu32 " field%s",
-                    is_lower_bound ? "at least " : "", elements, elements == 1 ? "" : "s", fields,
-                    fields == 1 ? "" : "s");
+        ls_text_set(&text, "%s%" PRIu64 " value%s", is_lower_bound ? "at least " : "", elements,
+                    elements == 1 ? "" : "s");
+    }
+    if (elements > 0 && fields > 0) {
+        ls_text_add(&text, " in %" PRIu32 " field%s", fields, fields == 1 ? "" : "s");
     }
     return text;
 }

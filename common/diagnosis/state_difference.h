@@ -20,7 +20,7 @@ LS_C_BEGIN
 /* The places are in the order of the schema. When more differ than can be listed, the fields that
  * differ share the room as equally as they can fill it, and each shows its first elements. */
 typedef struct ls_state_difference {
-    uint64_t elements;    /* that differ */
+    uint64_t elements;    /* that differ; a text counts as one */
     uint32_t fields;      /* that hold them */
     bool is_lower_bound;  /* at least so many: not everything was compared */
     uint32_t place_count; /* 0 .. LS_DIFFERENCES_MAX */
@@ -40,7 +40,8 @@ typedef struct ls_difference_text {
 ls_difference_text ls_state_difference_text(const ls_schema_place *place, const void *a,
                                             const void *b);
 
-/* How much differs, for a report: "at least 3 values in 1 field"; "the fields are not known". */
+/* How much differs, for a report: "at least 3 values in 1 field"; "the fields are not known" when
+ * none is. Never says 0 of anything. */
 ls_text ls_state_difference_extent(uint64_t elements, uint32_t fields, bool is_lower_bound);
 
 LS_C_END

@@ -23,9 +23,16 @@ ls_status ls_output_check_directory(const char *path, const char *what, ls_text 
 /* Writes the text and a newline. IO, with the path and the reason in `why`. */
 ls_status ls_output_write(const char *path, const char *text, ls_text *why);
 
+/* A file is written as a whole or not at all: after a failure the older one is still there. */
+
 /* Writes the bytes as they are; `what` they are stands in the sentence about a failure. */
 ls_status ls_output_write_bytes(const char *path, const char *what, const void *bytes, size_t size,
                                 ls_text *why);
+
+/* The same to a file that is not there yet: when it is, "-2", "-3" ... is put before its ending,
+ * and `path` (of `capacity` bytes) becomes the name that was taken. */
+ls_status ls_output_write_new(char *path, size_t capacity, const char *what, const void *bytes,
+                              size_t size, ls_text *why);
 
 /* Writes a port, in decimal, and a newline: for scripts, which wait for the file. */
 ls_status ls_output_write_port(const char *path, uint16_t port, ls_text *why);

@@ -169,7 +169,14 @@ static void add_summary(ls_json *json, const void *report)
     }
     ls_json *desyncs = ls_json_array(json, "desyncs");
     for (uint32_t i = 0; i < summary->desync_count; i++) {
-        add_desync(ls_json_append(desyncs), &summary->desyncs[i]);
+        ls_json *desync = ls_json_append(desyncs);
+        add_desync(desync, &summary->desyncs[i]);
+        ls_json_number(desync, "count", summary->desyncs[i].count);
+        if (summary->desyncs[i].count > 1) {
+            add_desync(ls_json_object(desync, "first"), &summary->firsts[i]);
+        } else {
+            ls_json_null(desync, "first");
+        }
     }
 }
 

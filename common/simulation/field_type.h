@@ -12,6 +12,9 @@ LS_C_BEGIN
 uint32_t ls_field_type_bytes(ls_field_type type);
 const char *ls_field_type_name(ls_field_type type);
 
+/* Whether an item is one text for a person: an array of u8 with the unit "text". */
+bool ls_field_is_text(const ls_field *field);
+
 /* Bytes of one item of a checked field: its neighbouring elements. */
 size_t ls_field_item_bytes(const ls_field *field);
 

@@ -72,11 +72,15 @@ typedef enum ls_field_type {
     LS_FIELD_TYPE_COUNT,
 } ls_field_type;
 
+/* Stands in a path where a report writes the item's index, when that is not behind the part:
+ * "fleet.ships[].speed" reads fleet.ships[2].speed. */
+#define LS_FIELD_ITEM_MARK "[]"
+
 /* `count` items, `stride` bytes apart, each with `length` neighbouring elements of `type`.
  * The element with item i and place j lies at offset + i*stride + j*(bytes of type). */
 typedef struct ls_field {
     const char *path;   /* "ships.position.x"; the part is what stands before the first dot */
-    const char *unit;   /* "m", "m/s", "ticks"; "" for none */
+    const char *unit;   /* "m", "m/s", "ticks"; "" for none; "text": u8s that are shown as a text */
     ls_field_type type; /* fixes the size and the byte order of an element */
     uint32_t length;    /* >= 1 */
     uint32_t count;     /* >= 1 */

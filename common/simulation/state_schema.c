@@ -265,16 +265,29 @@ static int append(char *text, size_t capacity, int at, const char *format, ...)
     return at + size;
 }
 
+/* Where the path says that the item's index is printed; NULL: it does not. */
+static const char *item_mark(const char *path)
+{
+    const char *mark = path + strcspn(path, "[");
+    while (mark[0] != '\0' && mark[1] != ']') {
+        mark++;
+        mark += strcspn(mark, "[");
+    }
+    return mark[0] != '\0' ? mark : NULL;
+}
+
 int ls_schema_place_name(const ls_schema_place *place, char *text, size_t capacity)
 {
     const ls_field *field = place->field;
-    int part_bytes = (int)strcspn(field->path, ".");
-    int size = append(text, capacity, 0, "%.*s", part_bytes, field->path);
-    if (field->count > 1) {
+    const char *mark = item_mark(field->path);
+    size_t before = mark ? (size_t)(mark - field->path) : strcspn(field->path, ".");
+    const char *rest = mark ? mark + strlen(LS_FIELD_ITEM_MARK) : field->path + before;
+    int size = append(text, capacity, 0, "%.*s", (int)before, field->path);
+    if (field->count > 1 || mark) {
         size = append(text, capacity, size, "[%u]", place->item);
     }
-    size = append(text, capacity, size, "%s", field->path + part_bytes);
-    if (field->length > 1) {
+    size = append(text, capacity, size, "%s", rest);
+    if (field->length > 1 && !ls_field_is_text(field)) {
         size = append(text, capacity, size, "[%u]", place->element);
     }
     return size;
@@ -382,10 +395,36 @@ static int append_unit(char *text, size_t capacity, int at, const ls_field *fiel
     return append(text, capacity, at, "%s%s", field->unit[0] != '\0' ? " " : "", field->unit);
 }
 
+/* The item's text in quotes, from shortly before the element that is meant. Bytes behind the text's
+ * end are shown when they are not zero: two items with different bits read differently there. */
+static int append_text(char *text, size_t capacity, const ls_schema_place *place, const void *state)
+{
+    enum {
+        LEAD =
+            12, /* bytes shown before the element, in a text that is too long to be shown whole */
+        SHOWN = 80, /* characters */
+    };
+    const uint8_t *bytes = (const uint8_t *)state + place->offset - place->element;
+    uint32_t end = place->field->length;
+    uint32_t at = place->element > LEAD ? place->element - LEAD : 0;
+    while (end > 0 && bytes[end - 1] == 0) {
+        end--;
+    }
+    int size = append(text, capacity, 0, at > 0 ? "...\"" : "\"");
+    for (; at < end && size < SHOWN; at++) {
+        bool is_plain = bytes[at] >= 0x20 && bytes[at] < 0x7f && !strchr("\"\\", bytes[at]);
+        size = append(text, capacity, size, is_plain ? "%c" : "\\x%02x", bytes[at]);
+    }
+    return append(text, capacity, size, at < end ? "\"..." : "\"");
+}
+
 int ls_schema_place_value(const ls_schema_place *place, const void *state, char *text,
                           size_t capacity)
 {
     const ls_field *field = place->field;
+    if (ls_field_is_text(field)) {
+        return append_text(text, capacity, place, state);
+    }
     element_value value = {0};
     memcpy(&value, (const uint8_t *)state + place->offset, ls_field_type_bytes(field->type));
     int size = append_value(text, capacity, field->type, value);

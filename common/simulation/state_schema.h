@@ -43,12 +43,14 @@ ls_schema_place ls_schema_at(const ls_schema *schema, size_t offset);
 bool ls_schema_first_difference(const ls_schema *schema, const void *a, const void *b,
                                 ls_schema_place *out);
 
-/* "ships[3].position.x": the item's index follows the part's name. Returns what snprintf does. */
+/* "ships[3].position.x": the item's index follows the part's name, or stands where the path has an
+ * LS_FIELD_ITEM_MARK. A text has no index of an element. Returns what snprintf does. */
 int ls_schema_place_name(const ls_schema_place *place, char *text, size_t capacity);
 
 /* The element's value as a person reads it, with its unit: "12.500000 m"; angles in degrees
- * whatever their unit: "90.000 deg"; "nan 0x7ff8000000000001", "-0 (negative zero)". Values with
- * different bits read differently. Returns what snprintf does. */
+ * whatever their unit: "90.000 deg"; "nan 0x7ff8000000000001", "-0 (negative zero)"; of a text the
+ * whole item, in quotes. Values with different bits read differently. Returns what snprintf does.
+ */
 int ls_schema_place_value(const ls_schema_place *place, const void *state, char *text,
                           size_t capacity);
 

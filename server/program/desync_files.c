@@ -124,7 +124,7 @@ static ls_status write_file(const ls_desync_files *files, const bundle_memory *m
         status = ls_desync_bundle_write(&memory->bundle, ls_allocator_heap(), &bytes, &size);
     }
     if (status == LS_OK) {
-        status = ls_output_write_bytes(path, "bundle", bytes, size, why);
+        status = ls_output_write_new(path, LS_BUNDLE_PATH_BYTES_MAX, "bundle", bytes, size, why);
     }
     ls_release(ls_allocator_heap(), bytes);
     return status;

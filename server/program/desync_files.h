@@ -15,7 +15,7 @@ typedef struct ls_desync_files {
     const ls_build_fingerprint *print; /* of this program */
 } ls_desync_files;
 
-/* Writes DIR/desync-SIM-tickT-slotS.bundle; an older one of the same name is replaced. NOT_FOUND
+/* Writes DIR/desync-SIM-tickT-slotS.bundle; when there is one, -tickT-slotS-2.bundle. NOT_FOUND
  * when the match holds nothing of this slot's desync any more, NO_MEMORY, FULL for a path that is
  * too long, or IO with the reason. */
 ls_status ls_desync_files_write(const ls_desync_files *files, ls_match *match, uint32_t slot,

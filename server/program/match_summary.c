@@ -1,5 +1,7 @@
 #include "lockstep/server/program/match_summary.h"
 
+#include "lockstep/common/diagnosis/desync_advice.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -59,7 +61,7 @@ static void fill_place(const ls_desync_finding *finding, uint32_t index, ls_summ
 {
     const ls_difference_text *text = &finding->places[index];
     const ls_field *field = finding->place_fields[index];
-    size_t part_bytes = strcspn(field->path, ".");
+    size_t part_bytes = strcspn(field->path, ".[");
     *out = (ls_summary_place){
         .field = text->name, .server_value = text->a, .client_value = text->b, .unit = field->unit};
     if (part_bytes < sizeof out->part) {
@@ -67,7 +69,7 @@ static void fill_place(const ls_desync_finding *finding, uint32_t index, ls_summ
     }
 }
 
-static void add_finding(const ls_desync_finding *finding, ls_summary_desync *out)
+void ls_desync_finding_summarize(const ls_desync_finding *finding, ls_summary_desync *out)
 {
     out->has_cause = true;
     out->times = finding->times;
@@ -96,7 +98,7 @@ static void add_desync(ls_summary *summary, uint32_t slot, const ls_match_slot *
                                   .client_hash = player->desync_client_hash,
                                   .clients = player->desync_clients};
     if (finding) {
-        add_finding(finding, desync);
+        ls_desync_finding_summarize(finding, desync);
     }
 }
 
@@ -266,6 +268,7 @@ void ls_desync_report_log(const ls_desync_finding *finding, const char *player, 
                     finding->inputs.bytes);
     }
     ls_log_line(log, LS_LOG_ERROR, "  %s", finding->verdict.why.bytes);
+    ls_log_line(log, LS_LOG_ERROR, "  next: %s", ls_desync_advice(finding->verdict.kind));
     if (bundle) {
         ls_log_line(log, LS_LOG_ERROR, "  bundle: %s (read it with: lockstep-desync explain %s)",
                     bundle, bundle);

@@ -11,6 +11,9 @@
 void ls_match_summarize(ls_match *match, const ls_match_config *config,
                         const ls_transport_traffic *traffic, ls_summary *summary);
 
+/* Adds what was found out about a desync; its texts are borrowed. */
+void ls_desync_finding_summarize(const ls_desync_finding *finding, ls_summary_desync *out);
+
 /* A table of the players, then one line: ticks, hashes compared, differences. */
 void ls_match_summary_log(const ls_summary *summary, const ls_log *log);
 

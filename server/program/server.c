@@ -2,9 +2,9 @@
 
 #include "lockstep/common/program/output.h"
 #include "lockstep/server/host/host.h"
-#include "lockstep/server/program/desync_files.h"
 #include "lockstep/server/program/journals.h"
 #include "lockstep/server/program/match_summary.h"
+#include "lockstep/server/program/slot_desyncs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,11 +19,11 @@ typedef struct server {
     const ls_server_config *config;
     ls_console *console;
     ls_host *matches;
-    ls_journals *journals;                     /* NULL: none are written */
-    ls_match *match;                           /* the selected match */
-    uint32_t number;                           /* its number */
-    char (*bundles)[LS_BUNDLE_PATH_BYTES_MAX]; /* players of the first match, of the second ... */
-    bool is_stopping;                          /* a signal has come */
+    ls_journals *journals;    /* NULL: none are written */
+    ls_match *match;          /* the selected match */
+    uint32_t number;          /* its number */
+    ls_slot_desyncs *desyncs; /* slots of the first match, of the second ... */
+    bool is_stopping;         /* a signal has come */
     bool has_desync;
 } server;
 
@@ -74,9 +74,15 @@ static void log_stall(const server *host, const ls_match_event *event)
                 event->tick, event->waited_ms);
 }
 
+static ls_slot_desyncs *desyncs_of(const server *host, uint32_t slot)
+{
+    return &host->desyncs[host->number * host->config->match.sim.players + slot];
+}
+
 static void log_desync(server *host, const ls_match_event *event)
 {
     host->has_desync = true;
+    ls_slot_desyncs_notice(desyncs_of(host, event->slot), event);
     if (event->clients > 0) {
         ls_log_line(&host->console->log, LS_LOG_ERROR,
                     "DESYNC: this server differs from tick %" PRIu32 " on from %" PRIu32
@@ -90,11 +96,6 @@ static void log_desync(server *host, const ls_match_event *event)
         player_of(host, event->slot).bytes, event->tick, event->server_hash, event->client_hash);
 }
 
-static char *bundle_of(const server *host, uint32_t slot)
-{
-    return host->bundles[host->number * host->config->match.sim.players + slot];
-}
-
 static void write_bundle(const server *host, uint32_t slot)
 {
     ls_desync_files files = {.directory = host->config->bundle_dir,
@@ -106,28 +107,26 @@ static void write_bundle(const server *host, uint32_t slot)
         return;
     }
     ls_status status =
-        ls_desync_files_write(&files, host->match, slot, bundle_of(host, slot), &why);
+        ls_desync_files_write(&files, host->match, slot, desyncs_of(host, slot)->bundle, &why);
     if (status != LS_OK) {
-        bundle_of(host, slot)[0] = '\0';
+        desyncs_of(host, slot)->bundle[0] = '\0';
     }
     if (status != LS_OK && status != LS_NOT_FOUND) {
-        ls_log_line(&host->console->log, LS_LOG_WARNING, "cannot write a bundle of the desync: %s",
+        ls_log_line(&host->console->log, LS_LOG_WARNING, "%s%s",
+                    why.bytes[0] ? "" : "cannot write the bundle of the desync: ",
                     why.bytes[0] ? why.bytes : ls_status_text(status));
     }
-}
-
-static const char *bundle_path(const server *host, uint32_t slot)
-{
-    const char *path = bundle_of(host, slot);
-    return path[0] ? path : NULL;
 }
 
 static void log_cause(const server *host, const ls_match_event *event)
 {
     ls_text player = player_of(host, event->slot);
+    ls_slot_desyncs *desyncs = desyncs_of(host, event->slot);
+    const ls_desync_finding *finding = ls_match_desync_of(host->match, event->slot);
     write_bundle(host, event->slot);
-    ls_desync_report_log(ls_match_desync_of(host->match, event->slot), player.bytes,
-                         bundle_path(host, event->slot), &host->console->log);
+    ls_slot_desyncs_cause(desyncs, finding);
+    ls_desync_report_log(finding, player.bytes, desyncs->bundle[0] ? desyncs->bundle : NULL,
+                         &host->console->log);
 }
 
 static void log_player_text(const server *host, const ls_match_event *event)
@@ -385,7 +384,8 @@ static void summarize(server *host, uint32_t number, ls_summary *summary)
         ls_journals_summarize(host->journals, number, &summary->journal);
     }
     for (uint32_t i = 0; i < summary->desync_count; i++) {
-        summary->desyncs[i].bundle = bundle_path(host, summary->desyncs[i].slot);
+        ls_slot_desyncs_summarize(desyncs_of(host, summary->desyncs[i].slot), &summary->desyncs[i],
+                                  &summary->firsts[i]);
     }
     ls_match_summary_log(summary, &host->console->log);
     deselect_match(host);
@@ -433,12 +433,21 @@ static ls_status give_identity(ls_match_config *match, ls_text *why)
     return LS_OK;
 }
 
+static void release_desyncs(const server *host)
+{
+    size_t seats = (size_t)host->config->matches * host->config->match.sim.players;
+    for (size_t i = 0; host->desyncs && i < seats; i++) {
+        ls_slot_desyncs_deinit(&host->desyncs[i]);
+    }
+    ls_release(ls_allocator_heap(), host->desyncs);
+}
+
 static ls_status create_host(server *host, ls_text *why)
 {
     const ls_server_config *config = host->config;
     size_t seats = (size_t)config->matches * config->match.sim.players;
-    host->bundles = ls_allocate_array(ls_allocator_heap(), seats, sizeof *host->bundles);
-    if (!host->bundles) {
+    host->desyncs = ls_allocate_array(ls_allocator_heap(), seats, sizeof *host->desyncs);
+    if (!host->desyncs) {
         return LS_NO_MEMORY;
     }
     ls_match_config match = config->match;
@@ -603,6 +612,6 @@ ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
     ls_journals_destroy(host.journals);
     ls_rerun_process_detach(config->reruns);
     ls_host_destroy(host.matches);
-    ls_release(ls_allocator_heap(), host.bundles);
+    release_desyncs(&host);
     return code;
 }

@@ -1,5 +1,6 @@
 #include "lockstep/tests/loopback/hosted.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -136,6 +137,51 @@ Test(programs_desync, a_folder_that_takes_no_bundles_is_told_before_the_match)
                       "warning: cannot write bundles of desyncs to /none: No such file");
 }
 
+/* ---- more than one ---- */
+
+Test(programs_desync, a_bundle_never_replaces_another)
+{
+    FILE *older = fopen(hosted_path("desync-arena-tick10-slot0.bundle"), "w");
+    cr_assert_not_null(older);
+    fputs("older", older);
+    fclose(older);
+    hosted_serve(ARENA("1", "60"));
+    hosted_join("--flip-bit", "10:64");
+    hosted_expect_exits(3, 3);
+    const char *bundle = hosted_word(hosted_server_summary(), "desyncs.0.bundle");
+    cr_expect_not_null(strstr(bundle, "desync-arena-tick10-slot0-2.bundle"), "%s", bundle);
+    hosted_run(3, LS_TEST_DESYNC, "explain", bundle);
+    char text[8] = {0};
+    older = fopen(hosted_path("desync-arena-tick10-slot0.bundle"), "r");
+    cr_expect_eq(fread(text, 1, sizeof text, older), 5);
+    fclose(older);
+}
+
+/* Another build differs again and again however often it is healed. */
+Test(programs_desync, the_first_of_many_is_kept_beside_the_newest)
+{
+    hosted_serve("--sim", LS_PLUGIN("fault_none"), "--players", "1", "--ticks", "200",
+                 "--on-desync", "heal");
+    hosted_join("--sim", LS_PLUGIN("fault_build"), "--name", "bob");
+    hosted_expect_exit(&hosted.server, 3);
+    hosted_expect_exit(&hosted.clients[0], 3);
+    const cJSON *summaries[] = {hosted_server_summary(), hosted_client_summary(0)};
+    for (size_t i = 0; i < 2; i++) {
+        const cJSON *newest = hosted_item(summaries[i], "desyncs.0");
+        cr_assert_gt(hosted_number(newest, "count"), 1);
+        cr_expect_gt(hosted_number(newest, "tick"), hosted_number(newest, "first.tick"));
+        cr_expect_str_eq(hosted_word(newest, "first.class"), "build");
+        cr_expect_str_eq(hosted_word(newest, "first.field"), "wrong");
+        cr_expect_eq(hosted_number(newest, "first.slot"), 0);
+    }
+    const cJSON *server = hosted_item(summaries[0], "desyncs.0");
+    const char *first = hosted_word(server, "first.bundle");
+    cr_expect_str_neq(first, hosted_word(server, "bundle"));
+    hosted_run(3, LS_TEST_DESYNC, "explain", first);
+    hosted_expect_all(&hosted.server, "  next: give everybody the same file of the simulation");
+    hosted_expect_all(&hosted.clients[0], "  next: give everybody the same file");
+}
+
 /* ---- the cause ---- */
 
 /* The field that bit 20000 of arena's state belongs to, in words, in the summary, on the client,
@@ -178,6 +224,8 @@ Test(programs_desync, a_difference_is_healed_on_request)
     hosted_expect_all(&hosted.server, "bob (slot ", ") was healed and agrees from tick");
     const cJSON *desync = hosted_item(hosted_server_summary(), "desyncs.0");
     cr_expect_eq(hosted_number(desync, "healed"), 1);
+    cr_expect_eq(hosted_number(desync, "count"), 1);
+    cr_expect(hosted_is_null(desync, "first"));
     cr_expect(hosted_is_null(desync, "bundle"));
 }
 

@@ -237,6 +237,7 @@ Test(explain, the_text_tells_what_matters)
     const char *const expected[] = {"Slot 1 (Ada) differs from the server from state 151",
                                     "class       build",
                                     "first pass  spread, pass 2 of 3",
+                                    "next        give everybody the same file",
                                     "this machine agrees with the server",
                                     "wrong",
                                     "<- differs first",

@@ -8,12 +8,23 @@ static const ls_field fields[] = {
     {"ships.slots", "", LS_FIELD_U16, 2, 3, 4, 8},
     {"ticks", "", LS_FIELD_U32, 1, 1, 24, 4},
     {"table", "", LS_FIELD_U8, 4, 1, 28, 4},
+    {"players[0].rank", "", LS_FIELD_U8, 1, 1, 32, 0},
+    {"players[1].rank", "", LS_FIELD_U8, 1, 1, 33, 0},
+    {"players[0].statuses[].kind", "", LS_FIELD_U8, 1, 5, 34, 2},
+    {"players[0].statuses[].by", "", LS_FIELD_U8, 1, 5, 35, 2},
+    {"fleet.ships[].name", "text", LS_FIELD_U8, 4, 1, 44, 0},
+};
+
+enum {
+    FIELDS = sizeof fields / sizeof fields[0],
+    STATE_BYTES = 48,
 };
 
 static ls_schema *make_schema(void)
 {
     ls_schema *schema = NULL;
-    cr_assert_eq(ls_schema_create(fields, 4, 32, ls_allocator_heap(), &schema, NULL), LS_OK);
+    cr_assert_eq(ls_schema_create(fields, FIELDS, STATE_BYTES, ls_allocator_heap(), &schema, NULL),
+                 LS_OK);
     return schema;
 }
 
@@ -38,6 +49,35 @@ Test(field_name, names_as_reports_write_them_are_understood)
     expect_choice("ticks", "ticks", UINT32_MAX, UINT32_MAX);
 }
 
+Test(field_name, indices_within_a_path_are_read_as_they_are)
+{
+    expect_choice("players[0].rank", "players[0].rank", UINT32_MAX, UINT32_MAX);
+    expect_choice("players[1].rank", "players[1].rank", UINT32_MAX, UINT32_MAX);
+    expect_choice("players[0].statuses[3].kind", "players[0].statuses[].kind", 3, UINT32_MAX);
+    expect_choice("players[0].statuses[].kind", "players[0].statuses[].kind", UINT32_MAX,
+                  UINT32_MAX);
+    expect_choice("players[0].statuses.by", "players[0].statuses[].by", UINT32_MAX, UINT32_MAX);
+    expect_choice("fleet.ships[0].name[2]", "fleet.ships[].name", 0, 2);
+}
+
+/* The option takes the name of every byte of the state as a report prints it. */
+Test(field_name, every_name_that_a_report_prints_means_its_place)
+{
+    ls_schema *schema = make_schema();
+    for (size_t offset = 0; offset < STATE_BYTES; offset++) {
+        char name[LS_NAME_BYTES_MAX + 24];
+        explain_field_choice choice;
+        ls_text why = {{0}};
+        ls_schema_place place = ls_schema_at(schema, offset);
+        ls_schema_place_name(&place, name, sizeof name);
+        cr_assert_eq(explain_field_choice_parse(schema, name, &choice, &why), LS_OK, "%s: %s", name,
+                     why.bytes);
+        cr_expect(explain_field_choice_has(&choice, &place), "%s", name);
+        cr_expect_str_eq(choice.field->path, place.field->path);
+    }
+    ls_schema_destroy(schema);
+}
+
 Test(field_name, without_indices_all_of_a_field_is_meant)
 {
     expect_choice("ships.position.x", "ships.position.x", UINT32_MAX, UINT32_MAX);
@@ -46,7 +86,7 @@ Test(field_name, without_indices_all_of_a_field_is_meant)
     explain_field_choice choice;
     uint32_t count = 0;
     cr_assert_eq(explain_field_choice_parse(schema, "ships[1].slots", &choice, NULL), LS_OK);
-    for (size_t offset = 0; offset < 32; offset += 2) {
+    for (size_t offset = 0; offset < STATE_BYTES; offset += 2) {
         ls_schema_place place = ls_schema_at(schema, offset);
         count += explain_field_choice_has(&choice, &place);
     }
@@ -71,6 +111,8 @@ Test(field_name, an_unknown_field_is_refused_with_the_known_ones)
     expect_refused("ships[3].position.x", LS_BAD_ARGUMENT, "item 3 is out of range: there are 3");
     expect_refused("table[4]", LS_BAD_ARGUMENT, "element 4");
     expect_refused("ships[1].slots[2]", LS_BAD_ARGUMENT, "element 2");
+    expect_refused("players[2].rank", LS_NOT_FOUND, "there are players[0].rank, players[1].rank");
+    expect_refused("players[0].statuses[5].kind", LS_BAD_ARGUMENT, "item 5 is out of range");
     const char *const nonsense[] = {"",         "[1]",     "table[",         "table[]",
                                     "table[x]", "table[1", "table[1][2][3]", "table[99999999999]"};
     for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++) {

@@ -2,11 +2,14 @@
 #include "lockstep/common/program/output.h"
 
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,4 +98,120 @@ Test(output, a_standard_output_that_was_closed_is_refused)
     cr_assert_eq(dup2(read_only, STDOUT_FILENO), STDOUT_FILENO);
     close(read_only);
     expect_refused("-", "Bad file descriptor");
+}
+
+/* ---- all of it, or nothing ---- */
+
+enum {
+    DISC_BYTES = 4096
+};
+
+/* A disk that is full after so many bytes, for this process. */
+static void fill_disk(void)
+{
+    const struct rlimit limit = {DISC_BYTES, DISC_BYTES};
+    cr_assert_neq(signal(SIGXFSZ, SIG_IGN), SIG_ERR);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static uint32_t count_files(void)
+{
+    uint32_t count = 0;
+    DIR *opened = opendir(folder);
+    cr_assert_not_null(opened);
+    for (const struct dirent *entry = readdir(opened); entry; entry = readdir(opened)) {
+        count += entry->d_name[0] != '.';
+    }
+    closedir(opened);
+    return count;
+}
+
+static void expect_content(const char *name, const char *content)
+{
+    char text[64] = {0};
+    FILE *file = fopen(name, "rb");
+    cr_assert_not_null(file, "%s", name);
+    cr_expect_eq(fread(text, 1, sizeof text - 1, file), strlen(content));
+    cr_expect_str_eq(text, content);
+    fclose(file);
+}
+
+Test(output, a_full_disk_leaves_no_half_file)
+{
+    static const uint8_t bytes[2 * DISC_BYTES];
+    char taken[sizeof path];
+    ls_text why = {{0}};
+    memcpy(taken, path, sizeof path);
+    fill_disk();
+    cr_expect_eq(ls_output_write_bytes(path, "bundle", bytes, sizeof bytes, &why), LS_IO);
+    cr_expect(strstr(why.bytes, "cannot write the bundle to /tmp/") &&
+                  strstr(why.bytes, "File too large"),
+              "%s", why.bytes);
+    cr_expect_eq(ls_output_write_new(taken, sizeof taken, "bundle", bytes, sizeof bytes, &why),
+                 LS_IO);
+    cr_expect_str_eq(taken, path);
+    cr_expect_eq(count_files(), 0);
+}
+
+Test(output, a_full_disk_leaves_the_older_file)
+{
+    static char text[2 * DISC_BYTES];
+    ls_text why = {{0}};
+    memset(text, 'x', sizeof text - 1);
+    cr_assert_eq(ls_output_write(path, "older", &why), LS_OK);
+    fill_disk();
+    cr_expect_eq(ls_output_write(path, text, &why), LS_IO);
+    expect_content(path, "older\n");
+    cr_expect_eq(count_files(), 1);
+}
+
+Test(output, a_file_that_is_replaced_keeps_its_rights)
+{
+    ls_text why = {{0}};
+    struct stat found;
+    cr_assert_eq(ls_output_write(path, "older", &why), LS_OK);
+    cr_assert_eq(chmod(path, 0640), 0);
+    cr_assert_eq(ls_output_write(path, "newer", &why), LS_OK);
+    cr_assert_eq(stat(path, &found), 0);
+    cr_expect_eq(found.st_mode & 0777, 0640);
+    expect_content(path, "newer\n");
+}
+
+Test(output, a_link_stays_a_link)
+{
+    char target[sizeof path + 8];
+    ls_text why = {{0}};
+    struct stat found;
+    snprintf(target, sizeof target, "%s.json", path);
+    cr_assert_eq(symlink(target, path), 0);
+    cr_assert_eq(ls_output_write(path, "text", &why), LS_OK);
+    cr_assert_eq(lstat(path, &found), 0);
+    cr_expect(S_ISLNK(found.st_mode));
+    expect_content(target, "text\n");
+    remove(target);
+}
+
+Test(output, a_new_file_never_replaces_another)
+{
+    static const char *const names[] = {"a.b/desync.bundle", "a.b/desync-2.bundle",
+                                        "a.b/desync-3.bundle", "a.b/plain", "a.b/plain-2"};
+    char expected[sizeof path + 64], inner[sizeof path + 8];
+    ls_text why = {{0}};
+    snprintf(inner, sizeof inner, "%s/a.b", folder);
+    cr_assert_eq(mkdir(inner, 0700), 0);
+    for (size_t i = 0; i < 5; i++) {
+        char taken[sizeof path + 64];
+        snprintf(expected, sizeof expected, "%s/%s", folder, names[i]);
+        snprintf(taken, sizeof taken, "%s/%s", folder, names[i < 3 ? 0 : 3]);
+        cr_expect_eq(
+            ls_output_write_new(taken, sizeof taken, "bundle", names[i], strlen(names[i]), &why),
+            LS_OK);
+        cr_expect_str_eq(taken, expected);
+    }
+    for (size_t i = 0; i < 5; i++) {
+        snprintf(expected, sizeof expected, "%s/%s", folder, names[i]);
+        expect_content(expected, names[i]);
+        remove(expected);
+    }
+    cr_expect_eq(rmdir(inner), 0);
 }

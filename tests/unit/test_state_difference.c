@@ -145,4 +145,26 @@ Test(state_difference, its_extent_says_how_much_differs_and_never_nothing)
     cr_expect_str_eq(ls_state_difference_extent(7, 2, true).bytes, "at least 7 values in 2 fields");
     cr_expect_str_eq(ls_state_difference_extent(0, 0, true).bytes, "the fields are not known");
     cr_expect_str_eq(ls_state_difference_extent(0, 0, false).bytes, "the fields are not known");
+    cr_expect_str_eq(ls_state_difference_extent(3, 0, true).bytes, "at least 3 values");
+}
+
+Test(state_difference, a_text_is_one_value_however_many_of_its_bytes_differ)
+{
+    const ls_field names = {"names.text", "text", LS_FIELD_U8, 8, 3, 0, 8};
+    const char a[25] = "Ada\0\0\0\0\0Bo\0\0\0\0\0\0Cy";
+    const char b[25] = "Ade\0\0\0\0xBo\0\0\0\0\0\0Dora";
+    ls_schema *schema = NULL;
+    ls_state_difference found;
+    cr_assert_eq(ls_schema_create(&names, 1, 24, ls_allocator_heap(), &schema, NULL), LS_OK);
+    ls_state_difference_find(schema, a, b, &found);
+    cr_expect_eq(found.elements, 2);
+    cr_expect_eq(found.fields, 1);
+    cr_assert_eq(found.place_count, 2);
+    ls_difference_text text = ls_state_difference_text(&found.places[1], a, b);
+    cr_expect_str_eq(text.name, "names[2].text");
+    cr_expect_str_eq(text.a, "\"Cy\"");
+    cr_expect_str_eq(text.b, "\"Dora\"");
+    text = ls_state_difference_text(&found.places[0], a, b);
+    cr_expect_str_eq(text.b, "\"Ade\\x00\\x00\\x00\\x00x\"");
+    ls_schema_destroy(schema);
 }

@@ -165,6 +165,49 @@ Test(state_schema, a_path_of_many_parts_takes_the_index_after_the_first)
     expect_name(schema, 7, "grid[3]");
 }
 
+Test(state_schema, an_index_stands_where_the_path_has_its_mark)
+{
+    const ls_field fields[] = {
+        {"players[0].statuses[].kind", "", LS_FIELD_U8, 1, 2, 0, 2},
+        {"players[0].statuses[].ticks", "", LS_FIELD_U8, 1, 2, 1, 2},
+        {"players[0].rank", "", LS_FIELD_U8, 1, 1, 4, 0},
+        {"fleet.ships[].slots", "", LS_FIELD_U8, 3, 1, 5, 0},
+    };
+    ls_schema *schema = make(fields, 4, 8);
+    expect_name(schema, 2, "players[0].statuses[1].kind");
+    expect_name(schema, 1, "players[0].statuses[0].ticks");
+    expect_name(schema, 4, "players[0].rank");
+    expect_name(schema, 7, "fleet.ships[0].slots[2]");
+}
+
+static void expect_text(const char *state, size_t byte, const char *name, const char *value)
+{
+    const ls_field fields[] = {{"players.name", "text", LS_FIELD_U8, 40, 2, 0, 40}};
+    ls_schema *schema = make(fields, 1, 80);
+    ls_schema_place place = ls_schema_at(schema, byte);
+    char text[128];
+    expect_name(schema, byte, name);
+    int size = ls_schema_place_value(&place, state, text, sizeof text);
+    cr_expect_str_eq(text, value);
+    cr_expect_eq(size, (int)strlen(value));
+}
+
+Test(state_schema, an_array_of_bytes_with_the_unit_text_reads_as_one)
+{
+    char state[81] = "Ada \"q\"\\";
+    expect_text(state, 3, "players[0].name", "\"Ada \\x22q\\x22\\x5c\"");
+    expect_text(state, 45, "players[1].name", "\"\"");
+    memcpy(state + 40, "Zo\xc3\xab\0rest", 9);
+    expect_text(state, 41, "players[1].name", "\"Zo\\xc3\\xab\\x00rest\"");
+    memset(state, 'x', 40);
+    state[39] = 'y';
+    expect_text(state, 39, "players[0].name", "...\"xxxxxxxxxxxxy\"");
+    memset(state, 1, 40);
+    expect_text(state, 12, "players[0].name",
+                "\"\\x01\\x01\\x01\\x01\\x01\\x01\\x01\\x01\\x01\\x01\\x01\\x01\\x01\\x01\\x01\\x01"
+                "\\x01\\x01\\x01\\x01\"...");
+}
+
 Test(state_schema, names_and_values_that_do_not_fit_are_cut_like_snprintf)
 {
     ls_schema *schema = make_sample();

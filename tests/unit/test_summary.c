@@ -8,6 +8,30 @@
 #include <string.h>
 #include <unistd.h>
 
+static void add_desyncs(ls_summary *summary)
+{
+    summary->desyncs[0] =
+        (ls_summary_desync){.tick = 77,
+                            .slot = 1,
+                            .server_hash = 1,
+                            .client_hash = UINT64_C(0xffffffffffffffff),
+                            .count = 2,
+                            .has_cause = true,
+                            .times = 2,
+                            .healed = 1,
+                            .elements = 40,
+                            .is_lower_bound = true,
+                            .pass = "move",
+                            .class_word = "build",
+                            .culprit = "both",
+                            .why = "each side repeats its own result",
+                            .inputs = "slot 0: 2 bytes 01e8; slot 1: nothing",
+                            .found_ms = 250.5,
+                            .place_count = 1,
+                            .places = {{"ships", "ships[3].x", "1.5 m", "2.5 m", "m"}}};
+    summary->firsts[0] = (ls_summary_desync){.tick = 12, .slot = 1, .bundle = "a.bundle"};
+}
+
 static ls_summary example(void)
 {
     ls_summary summary = {.program = "lockstep-server",
@@ -68,24 +92,7 @@ static ls_summary example(void)
                                              .bytes_up = 5000000000,
                                              .bytes_down = 7};
     summary.players[1] = (ls_summary_player){.slot = 1, .name = "Bo", .status = "TIMED_OUT"};
-    summary.desyncs[0] =
-        (ls_summary_desync){.tick = 77,
-                            .slot = 1,
-                            .server_hash = 1,
-                            .client_hash = UINT64_C(0xffffffffffffffff),
-                            .has_cause = true,
-                            .times = 2,
-                            .healed = 1,
-                            .elements = 40,
-                            .is_lower_bound = true,
-                            .pass = "move",
-                            .class_word = "build",
-                            .culprit = "both",
-                            .why = "each side repeats its own result",
-                            .inputs = "slot 0: 2 bytes 01e8; slot 1: nothing",
-                            .found_ms = 250.5,
-                            .place_count = 1,
-                            .places = {{"ships", "ships[3].x", "1.5 m", "2.5 m", "m"}}};
+    add_desyncs(&summary);
     return summary;
 }
 
@@ -123,7 +130,13 @@ static const char expected[] =
     "'client_value':'2.5 m','unit':'m'}],"
     "'pass':'move','class':'build','culprit':'both','why':'each side repeats its own result',"
     "'inputs':'slot 0: 2 bytes 01e8; slot 1: nothing','bundle':null,'found_ms':250.5,'times':2,"
-    "'healed':1}]}";
+    "'healed':1,'count':2,"
+    "'first':{'tick':12,'slot':1,'server_hash':'0000000000000000',"
+    "'client_hash':'0000000000000000','clients_against_server':0,'part':null,'field':null,'server_"
+    "value':null,"
+    "'client_value':null,'unit':null,'differing':null,'differing_is_lower_bound':null,"
+    "'fields':[],'pass':null,'class':null,'culprit':null,'why':null,'inputs':null,"
+    "'bundle':'a.bundle','found_ms':null,'times':null,'healed':null}}]}";
 
 static char directory[256];
 static char path[300];

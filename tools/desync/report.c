@@ -36,9 +36,12 @@ void explain_report_count_text(const explain_evidence *evidence, ls_text *out)
         ls_text_set(out, "not known: the bundle does not have both states");
         return;
     }
-    ls_text_set(out, "%s%" PRIu64 " element%s in %" PRIu32 " field%s",
-                found->is_lower_bound ? "at least " : "", found->elements,
-                found->elements == 1 ? "" : "s", found->fields, found->fields == 1 ? "" : "s");
+    if (found->elements == 0) {
+        ls_text_set(out, "none: the bundle has the same state for both sides%s",
+                    found->is_lower_bound ? ", as far as the client's is known" : "");
+        return;
+    }
+    *out = ls_state_difference_extent(found->elements, found->fields, found->is_lower_bound);
     if (found->place_count < found->elements) {
         ls_text_add(out, ", %" PRIu32 " of them shown", found->place_count);
     }
@@ -50,7 +53,7 @@ explain_write_text explain_report_write_of(const explain_report *report,
     const ls_desync_bundle *bundle = report->evidence->bundle;
     explain_write_text text = {
         .pass = write->pass < bundle->pass_count ? bundle->passes[write->pass] : "?"};
-    ls_schema_place_name(&write->place, text.field, sizeof text.field);
+    explain_field_write_name(write, text.field, sizeof text.field);
     explain_field_write_value(write, false, text.before, sizeof text.before);
     explain_field_write_value(write, true, text.after, sizeof text.after);
     if (write->instruction != 0) {

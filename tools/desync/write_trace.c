@@ -291,10 +291,28 @@ void explain_write_trace_release(explain_write_trace *trace)
     *trace = (explain_write_trace){0};
 }
 
+/* A text is written byte by byte. */
+static ls_field as_elements(const ls_field *field)
+{
+    ls_field elements = *field;
+    elements.unit = ls_field_is_text(field) ? "" : field->unit;
+    return elements;
+}
+
+void explain_field_write_name(const explain_field_write *write, char *text, size_t capacity)
+{
+    ls_field field = as_elements(write->place.field);
+    ls_schema_place place = write->place;
+    place.field = &field;
+    ls_schema_place_name(&place, text, capacity);
+}
+
 void explain_field_write_value(const explain_field_write *write, bool is_after, char *text,
                                size_t capacity)
 {
+    ls_field field = as_elements(write->place.field);
     ls_schema_place place = write->place;
+    place.field = &field;
     place.offset = 0;
     ls_schema_place_value(&place, is_after ? write->after : write->before, text, capacity);
 }

@@ -39,7 +39,8 @@ ls_status explain_write_trace_run(const ls_simulation *simulation, const ls_sim_
                                   explain_write_trace *out, ls_text *why);
 void explain_write_trace_release(explain_write_trace *trace);
 
-/* The element's value before or after, as a person reads it. */
+/* The element's name, and its value before or after, as a person reads it. */
+void explain_field_write_name(const explain_field_write *write, char *text, size_t capacity);
 void explain_field_write_value(const explain_field_write *write, bool is_after, char *text,
                                size_t capacity);
 

@@ -186,20 +186,15 @@ static schema_layout_array *new_array(walker *w, const schema_debug_type *item)
     return array;
 }
 
-/* A report writes the item's number behind the part's name, which ends at the first dot: so the
- * array's own name may have none: "fleet_ships". */
+/* A report writes the item's index behind the part's name, which ends at the first dot; in other
+ * names the path says where it belongs: "fleet.ships[]". */
 static ls_status name_array(walker *w, const place *at, schema_layout_array *array)
 {
-    size_t bytes = 0;
-    for (const char *c = at->member; *c != '\0'; c++) {
-        if (bytes + 1 == sizeof array->name) {
-            return refuse(w, at, "has too long a name for a path");
-        }
-        if (*c != ']') {
-            array->name[bytes++] = *c == '.' || *c == '[' ? '_' : *c;
-        }
-    }
-    return LS_OK;
+    const char *mark = strpbrk(at->member, ".[") ? LS_FIELD_ITEM_MARK : "";
+    int bytes = snprintf(array->name, sizeof array->name, "%s%s", at->member, mark);
+    return bytes > 0 && (size_t)bytes < sizeof array->name
+               ? LS_OK
+               : refuse(w, at, "has too long a name for a path");
 }
 
 /* The elements of the array at `at` are the items of fields. */
