@@ -66,6 +66,20 @@ void ls_html_end(ls_html *html)
     fprintf(html->file, "</%s>", html->open[--html->depth]);
 }
 
+void ls_html_end_empty(ls_html *html)
+{
+    LS_ASSERT(html->depth > 0 && html->is_in_tag);
+    fputs(">", html->file);
+    html->is_in_tag = false;
+    html->depth--;
+}
+
+void ls_html_script(ls_html *html, const char *code)
+{
+    close_tag(html);
+    fprintf(html->file, "\n<script>%s</script>", code);
+}
+
 void ls_html_attribute(ls_html *html, const char *name, const char *text)
 {
     LS_ASSERT(html->is_in_tag);

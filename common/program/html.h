@@ -25,6 +25,12 @@ ls_html ls_xml_document(FILE *file);
 void ls_html_begin(ls_html *html, const char *tag);
 void ls_html_end(ls_html *html);
 
+/* In place of end, of an element that never has anything within it. */
+void ls_html_end_empty(ls_html *html);
+
+/* `code` is a literal, of plain JavaScript without "</". */
+void ls_html_script(ls_html *html, const char *code);
+
 /* Right after begin. `name` is a literal. */
 void ls_html_attribute(ls_html *html, const char *name, const char *text);
 void ls_html_number_attribute(ls_html *html, const char *name, uint64_t number);

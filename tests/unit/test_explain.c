@@ -202,14 +202,22 @@ Test(explain, writes_to_a_field_are_traced)
     cr_expect_not_null(strstr(text_of(json, "not_traced"), "there are"));
 }
 
+static char *load_text(const char *path)
+{
+    enum {
+        BYTES_MAX = 4 << 20
+    };
+    FILE *file = fopen(path, "rb");
+    cr_assert_not_null(file);
+    char *text = calloc(1, BYTES_MAX);
+    cr_assert_gt(fread(text, 1, BYTES_MAX - 1, file), 0);
+    fclose(file);
+    return text;
+}
+
 static char *load_page(void)
 {
-    FILE *file = fopen(html_path, "rb");
-    cr_assert_not_null(file);
-    char *page = calloc(1, 1 << 20);
-    cr_assert_gt(fread(page, 1, (1 << 20) - 1, file), 0);
-    fclose(file);
-    return page;
+    return load_text(html_path);
 }
 
 Test(explain, the_page_stands_by_itself_and_escapes_what_others_wrote)
@@ -226,6 +234,127 @@ Test(explain, the_page_stands_by_itself_and_escapes_what_others_wrote)
     cr_expect_null(strstr(page, "http"));
     cr_expect_null(strstr(page, "src="));
     cr_expect_null(strstr(page, "<CPU>"));
+    free(page);
+}
+
+/* ---- what a person sees ---- */
+
+static void save_moved_body(void)
+{
+    diagnosed_match match;
+    ls_sim_config config = ls_sim_config_default(ls_arena_simulation());
+    diagnosed_match_open(&match, ls_arena_simulation(), &config);
+    diagnosed_match_run(&match, BAD_TICK);
+    ls_arena_layout layout = ls_arena_layout_of(&config);
+    ls_arena_body *bodies =
+        (void *)((uint8_t *)ls_sim_instance_state(match.client.instance) + layout.bodies);
+    bodies[7].position.x += LS_FIXED_ONE;
+    diagnosed_match_run(&match, 5);
+    save_bundle(&match);
+    diagnosed_match_close(&match);
+}
+
+static void expect_in_order(const char *page, const char *const *expected, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *found = strstr(page, expected[i]);
+        cr_assert_not_null(found, "no %s", expected[i]);
+        page = found + strlen(expected[i]);
+    }
+}
+
+Test(explain, the_page_begins_with_the_verdict_and_a_picture_and_folds_the_tables)
+{
+    static const char *const expected[] = {
+        "<h1>Desync of slot 1 (Ada) at state 151",
+        "class=\"verdict\">Ada has another state than the server from state 151 on, in ",
+        "<b>Next: see whether it comes back",
+        "id=\"server-150\"",
+        "id=\"server-151\"",
+        "class=\"mark\"",
+        "id=\"client-151\"",
+        "class=\"mark\"",
+        "href=\"#server-151\"",
+        "href=\"#client-151\"",
+        "id=\"slider\"",
+        "Rings mark",
+        "Where the two part",
+        "First pass that differs in tick 150",
+        "<code>match.pairs</code>: server ",
+        "<details>\n<summary>State hashes",
+        "<details>\n<summary>Fields that differ",
+        "<details>\n<summary>Machines",
+    };
+    save_moved_body();
+    RUN(3, "explain", bundle_path, "--html", html_path, "-q");
+    char *page = load_page();
+    expect_in_order(page, expected, sizeof expected / sizeof expected[0]);
+    free(page);
+}
+
+Test(explain, the_page_names_the_statement)
+{
+    save_other_build();
+    RUN(3, "explain", bundle_path, "--html", html_path, "-q", "--sim",
+        LS_TEST_PLUGIN_DIR "/fault_build.so");
+    static const char *const expected[] = {"No picture: the simulation draws nothing.",
+                                           "spread, pass 2 of 3", "<code>wrong</code>: server 0"};
+    char *page = load_page();
+    expect_in_order(page, expected, sizeof expected / sizeof expected[0]);
+#if defined(__x86_64__) && defined(__linux__)
+    expect_in_order(
+        page, (const char *const[]){"Statement here, pass spread: ", " wrote wrong, from "}, 2);
+#endif
+    free(page);
+}
+
+/* NULL: none is installed. */
+static const char *find_browser(void)
+{
+    static const char *const browsers[] = {"/usr/bin/chromium-headless-shell", "/usr/bin/chromium",
+                                           "/usr/bin/google-chrome"};
+    for (size_t i = 0; i < sizeof browsers / sizeof browsers[0]; i++) {
+        if (access(browsers[i], X_OK) == 0) {
+            return browsers[i];
+        }
+    }
+    return NULL;
+}
+
+/* The page as a browser has it when its script has run. */
+static char *browse(const char *fragment)
+{
+    char address[128];
+    snprintf(address, sizeof address, "file://%s%s", html_path, fragment);
+    const char *const arguments[] = {"--headless", "--no-sandbox", "--disable-gpu",
+                                     "--dump-dom", address,        NULL};
+    const ls_process_config config = {
+        .program = find_browser(), .arguments = arguments, .output_stem = stem};
+    ls_process_stop(&process);
+    ls_process_start(&process, &config);
+    cr_assert(ls_process_wait(&process, LS_PROCESS_PATIENCE_MS));
+    cr_assert_eq(process.exit_code, 0, "%s", ls_process_errors(&process));
+    return load_text(process.out_path);
+}
+
+Test(explain, a_browser_shows_both_sides_and_moves_the_slider)
+{
+    if (!find_browser()) {
+        cr_skip_test("no browser is installed: apt-get install chromium-headless-shell");
+    }
+    save_moved_body();
+    RUN(3, "explain", bundle_path, "--html", html_path, "-q");
+    static const char *const at_the_end[] = {"id=\"server-board\" href=\"#server-151\"",
+                                             "id=\"client-board\" href=\"#client-151\"",
+                                             ">state 151</output>"};
+    static const char *const before[] = {"id=\"server-board\" href=\"#server-140\"",
+                                         "id=\"client-board\" href=\"#server-140\"",
+                                         ">state 140</output>"};
+    char *page = browse("");
+    expect_in_order(page, at_the_end, 3);
+    free(page);
+    page = browse("#140");
+    expect_in_order(page, before, 3);
     free(page);
 }
 

@@ -64,6 +64,7 @@ ls_status explain_evidence_init(explain_evidence *evidence, const ls_bundle_read
 
 void explain_evidence_release(explain_evidence *evidence)
 {
+    explain_picture_release(&evidence->picture);
     explain_write_trace_release(&evidence->trace);
     explain_write_trace_release(&evidence->other_trace);
     free(evidence->state_hashes);
@@ -220,6 +221,24 @@ bool explain_evidence_differing_write(const explain_evidence *evidence,
     *other = at < b->list_count ? &b->writes[at] : NULL;
     bool are_both_traced = a->list_count > 0 && b->list_count > 0;
     return are_both_traced && (*here || *other);
+}
+
+void explain_evidence_draw(explain_evidence *evidence, const ls_bundle_reading *reading,
+                           const ls_simulation *simulation)
+{
+    if (check_simulation(evidence->bundle, simulation, &evidence->picture.why_not) == LS_OK) {
+        explain_picture_make(&evidence->picture, reading, simulation);
+    }
+}
+
+const explain_field_write *explain_evidence_statement(const explain_evidence *evidence)
+{
+    const explain_write_trace *trace = &evidence->trace;
+    const explain_field_write *found = NULL;
+    for (uint32_t i = 0; i < trace->list_count && evidence->differing_pass == LS_PASS_AT; i++) {
+        found = trace->writes[i].pass == evidence->pass ? &trace->writes[i] : found;
+    }
+    return found;
 }
 
 /* ---- words ---- */

@@ -5,6 +5,7 @@
 #define LOCKSTEP_TOOLS_DESYNC_EVIDENCE_H
 
 #include "lockstep/common/diagnosis/desync_bundle.h"
+#include "lockstep/tools/desync/picture.h"
 #include "lockstep/tools/desync/write_trace.h"
 
 /* The machines that a report sets side by side. */
@@ -53,6 +54,7 @@ typedef struct explain_evidence {
     bool has_other;                  /* another build was given */
     ls_text not_compared;            /* why there is no trace of the other build */
     explain_write_trace other_trace; /* of the other build, when there is one */
+    explain_picture picture;
 } explain_evidence;
 
 /* Fills in everything that follows from the bundle itself. NO_MEMORY. Release it in any case. */
@@ -79,6 +81,13 @@ void explain_evidence_trace_other(explain_evidence *evidence, const ls_bundle_re
 bool explain_evidence_differing_write(const explain_evidence *evidence,
                                       const explain_field_write **here,
                                       const explain_field_write **other);
+
+/* Draws the states of both sides; when that cannot be, the picture says why. */
+void explain_evidence_draw(explain_evidence *evidence, const ls_bundle_reading *reading,
+                           const ls_simulation *simulation);
+
+/* The last traced write of the first pass that differs: what a reader looks at. NULL: not known. */
+const explain_field_write *explain_evidence_statement(const explain_evidence *evidence);
 
 const char *explain_agreement_word(explain_agreement agreement);
 const char *explain_agreement_text(explain_agreement agreement);

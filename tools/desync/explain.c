@@ -76,7 +76,8 @@ static void simulate(explanation *made)
             explain_reproduce(evidence, made->reading, &builds, &made->reproductions);
         }
     }
-    if (simulation && (made->config->trace || made->other.simulation)) {
+    bool has_page = made->config->html_path != NULL; /* which shows the statement */
+    if (simulation && (made->config->trace || made->other.simulation || has_page)) {
         explain_evidence_trace(evidence, made->reading, simulation, made->config->trace);
     }
     if (made->other.simulation) {
@@ -85,6 +86,11 @@ static void simulate(explanation *made)
     if (!simulation && made->config->trace) {
         evidence->trace_name = made->config->trace;
         evidence->not_traced = evidence->not_run;
+    }
+    if (simulation && has_page) {
+        explain_evidence_draw(evidence, made->reading, simulation);
+    } else {
+        evidence->picture.why_not = evidence->not_run;
     }
 }
 

@@ -1,4 +1,6 @@
+#include "lockstep/common/diagnosis/desync_advice.h"
 #include "lockstep/tools/desync/report.h"
+#include "lockstep/tools/desync/report_picture.h"
 
 #include <inttypes.h>
 
@@ -17,9 +19,11 @@ static const char style[] =
     "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25rem .6rem;"
     "border-bottom:1px solid var(--line);vertical-align:top}"
     "td.v,td.r{font-family:ui-monospace,monospace;overflow-wrap:anywhere}"
+    "details{border-bottom:1px solid var(--line);padding:.3rem 0}summary{cursor:pointer}"
+    ".verdict{font-size:1.1rem}"
     "tr.bad td{background:#d1495b22}.tag{background:var(--bad);color:#fff;padding:.1rem .5rem;"
     "border-radius:.3rem}.wide{overflow-x:auto}.note{opacity:.75}svg text{font:12px "
-    "system-ui,sans-serif;fill:currentColor}";
+    "system-ui,sans-serif;fill:currentColor}" EXPLAIN_PICTURE_STYLE;
 
 /* ---- timeline: a row a machine, a cell a state ---- */
 
@@ -88,13 +92,108 @@ static void write_timeline(ls_html *html, const explain_evidence *evidence)
     first = bundle->snapshot && bundle->snapshot_tick > first ? bundle->snapshot_tick : first;
     ls_text heading = {{0}};
     ls_text_set(&heading, "State hashes, state %" PRIu32 " to %" PRIu32, first, last);
-    ls_html_element(html, "h2", NULL, heading.bytes);
+    ls_html_begin(html, "details");
+    ls_html_element(html, "summary", NULL, heading.bytes);
     ls_html_begin(html, "div");
     ls_html_attribute(html, "class", "wide");
     write_drawing(html, evidence, first, last);
     ls_html_end(html);
     ls_html_element(html, "p", "note",
                     "Green: the server's state hash. Red: another one. Grey: not known.");
+    ls_html_end(html);
+}
+
+/* ---- the verdict: what happened, what to do next ---- */
+
+static void write_verdict(ls_html *html, const explain_evidence *evidence)
+{
+    const ls_desync_bundle *bundle = evidence->bundle;
+    const ls_state_difference *found = &evidence->difference;
+    ls_text text = {{0}};
+    ls_text_set(&text, "%s has another state than the server from state %" PRIu32 " on",
+                bundle->player[0] != '\0' ? bundle->player : "The client", bundle->tick);
+    if (found->elements > 0) {
+        ls_text extent = ls_state_difference_extent(found->elements, found->fields, false);
+        ls_text_add(&text, ", in %s%s", found->is_lower_bound ? "at least " : "", extent.bytes);
+    }
+    ls_text_add(&text, " (%s).", ls_desync_class_text(bundle->verdict.kind));
+    ls_html_begin(html, "p");
+    ls_html_attribute(html, "class", "verdict");
+    ls_html_text(html, text.bytes);
+    ls_html_begin(html, "br");
+    ls_html_end_empty(html);
+    ls_text_set(&text, "Next: %s.", ls_desync_advice(bundle->verdict.kind));
+    ls_html_element(html, "b", NULL, text.bytes);
+    ls_html_end(html);
+}
+
+/* ---- where the two part ---- */
+
+static void write_statement(ls_html *html, const explain_report *report, const char *build,
+                            const explain_field_write *write)
+{
+    ls_text text = {{0}};
+    if (!write) {
+        return;
+    }
+    explain_write_text known = explain_report_write_of(report, write);
+    ls_html_begin(html, "p");
+    ls_text_set(&text, "%s, pass %s: ", build, known.pass);
+    ls_html_text(html, text.bytes);
+    ls_html_element(html, "code", NULL, known.by[0] != '\0' ? known.by : known.pass);
+    ls_text_set(&text, " wrote %s, from %s to %s.", known.field, known.before, known.after);
+    ls_html_text(html, text.bytes);
+    ls_html_end(html);
+}
+
+static void write_statements(ls_html *html, const explain_report *report)
+{
+    const explain_field_write *here = NULL, *other = NULL;
+    if (explain_evidence_differing_write(report->evidence, &here, &other)) {
+        write_statement(html, report, "--sim", here);
+        write_statement(html, report, "--against", other);
+    } else {
+        write_statement(html, report, "Statement here",
+                        explain_evidence_statement(report->evidence));
+    }
+}
+
+static void write_changes(ls_html *html, const explain_reproductions *reproductions)
+{
+    ls_text text = {{0}};
+    if (reproductions->count > 0) {
+        explain_reproductions_text(reproductions, &text);
+        ls_html_element(html, "p", NULL, text.bytes);
+    }
+}
+
+static void write_first_difference(ls_html *html, const explain_evidence *evidence)
+{
+    const ls_state_difference *found = &evidence->difference;
+    if (found->place_count == 0) {
+        return;
+    }
+    ls_text text = {{0}};
+    ls_difference_text first =
+        ls_state_difference_text(&found->places[0], evidence->server_state, evidence->client_state);
+    ls_text_set(&text, ": server %s, client %s.", first.a, first.b);
+    ls_html_begin(html, "p");
+    ls_html_element(html, "code", NULL, first.name);
+    ls_html_text(html, text.bytes);
+    ls_html_end(html);
+}
+
+static void write_first_differing_pass(ls_html *html, const explain_report *report)
+{
+    ls_text pass = {{0}}, text = {{0}};
+    explain_evidence_pass_text(report->evidence, &pass);
+    ls_text_set(&text, "First pass that differs in tick %" PRIu32 ": %s.",
+                report->evidence->bundle->tick - 1, pass.bytes);
+    ls_html_element(html, "h2", NULL, "Where the two part");
+    ls_html_element(html, "p", NULL, text.bytes);
+    write_first_difference(html, report->evidence);
+    write_statements(html, report);
+    write_changes(html, report->reproductions);
 }
 
 void explain_report_write_html(FILE *file, const explain_report *report)
@@ -110,6 +209,10 @@ void explain_report_write_html(FILE *file, const explain_report *report)
     ls_html_text(&html, text.bytes);
     ls_html_element(&html, "span", "tag", ls_desync_class_word(bundle->verdict.kind));
     ls_html_end(&html);
+    write_verdict(&html, report->evidence);
+    explain_report_write_picture(&html, &report->evidence->picture);
+    write_first_differing_pass(&html, report);
+    ls_html_element(&html, "h2", NULL, "All that is known");
     write_timeline(&html, report->evidence);
     explain_report_fill(&sheet, report);
     ls_html_end(&html);

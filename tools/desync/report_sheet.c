@@ -45,9 +45,8 @@ void explain_sheet_begin(explain_sheet *sheet, const char *heading, const explai
     sheet->columns = columns;
     sheet->has_rows = columns[0].name[0] == '\0' && columns[1].name[0] == '\0'; /* no names */
     if (sheet->html) {
-        if (heading) {
-            ls_html_element(sheet->html, "h2", NULL, heading);
-        }
+        ls_html_begin(sheet->html, "details");
+        ls_html_element(sheet->html, "summary", NULL, heading ? heading : "Summary");
         ls_html_begin(sheet->html, "table");
     } else if (heading) {
         fprintf(sheet->file, "%s\n", heading);
@@ -72,7 +71,10 @@ void explain_sheet_end(explain_sheet *sheet, const char *note)
 {
     if (sheet->html) {
         ls_html_end(sheet->html);
-        ls_html_element(sheet->html, "p", "note", note ? note : "");
+        if (note) {
+            ls_html_element(sheet->html, "p", "note", note);
+        }
+        ls_html_end(sheet->html);
     } else {
         fprintf(sheet->file, "%s%s%s\n", note ? "  " : "", note ? note : "", note ? "\n" : "");
     }

@@ -17,7 +17,8 @@ typedef struct explain_sheet {
     bool has_rows; /* the names of the columns come with the first row */
 } explain_sheet;
 
-/* `heading` may be NULL. `columns` end with one without a name (NULL), and are borrowed. */
+/* On a page the table is folded under its heading. `heading` may be NULL. `columns` end with one
+ * without a name (NULL), and are borrowed. */
 void explain_sheet_begin(explain_sheet *sheet, const char *heading, const explain_column *columns);
 
 /* A cell for each column. A bad row is red, or has a "*" before it. */

@@ -1,0 +1,143 @@
+#include "lockstep/tools/desync/picture.h"
+
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/simulations/arena/arena_state.h"
+#include "lockstep/tests/support/diagnosed_match.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BAD_TICK = 60
+};
+
+static explain_picture picture;
+static uint8_t *bytes;
+static ls_bundle_reading *reading;
+
+typedef void (*damage)(const ls_arena_layout *layout, uint8_t *state);
+
+/* A bundle of an arena, of which the client's state was damaged. */
+static void open_bundle(damage damage_client)
+{
+    diagnosed_match match;
+    diagnosed_memory *memory = calloc(1, sizeof *memory);
+    ls_desync_bundle bundle;
+    size_t size = 0;
+    ls_text why = {{0}};
+    ls_sim_config config = ls_sim_config_default(ls_arena_simulation());
+    ls_arena_layout layout = ls_arena_layout_of(&config);
+    diagnosed_match_open(&match, ls_arena_simulation(), &config);
+    diagnosed_match_run(&match, BAD_TICK);
+    damage_client(&layout, ls_sim_instance_state(match.client.instance));
+    diagnosed_match_run(&match, 5);
+    diagnosed_match_bundle(&match, memory, &bundle);
+    cr_assert_eq(ls_desync_bundle_write(&bundle, ls_allocator_heap(), &bytes, &size), LS_OK);
+    diagnosed_match_close(&match);
+    free(memory);
+    cr_assert_eq(ls_bundle_reading_open(bytes, size, ls_allocator_heap(), &reading, &why), LS_OK);
+}
+
+static void release(void)
+{
+    explain_picture_release(&picture);
+    ls_bundle_reading_close(reading);
+    ls_release(ls_allocator_heap(), bytes);
+}
+
+TestSuite(picture, .fini = release);
+
+static void move_a_body(const ls_arena_layout *layout, uint8_t *state)
+{
+    ls_arena_body *bodies = (void *)(state + layout->bodies);
+    bodies[7].position.x += LS_FIXED_ONE;
+}
+
+static void count_a_death(const ls_arena_layout *layout, uint8_t *state)
+{
+    ls_arena_ship *ships = (void *)(state + layout->ships);
+    ships[1].deaths ^= 64;
+}
+
+static uint32_t count_marks(const explain_frame *frame)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < frame->count; i++) {
+        count += frame->differs[i];
+    }
+    return count;
+}
+
+Test(picture, shows_the_way_to_the_bad_state_and_marks_what_moved)
+{
+    open_bundle(move_a_body);
+    explain_picture_make(&picture, reading, ls_arena_simulation());
+    cr_assert_str_empty(picture.why_not.bytes);
+    cr_assert_gt(picture.frame_count, 10);
+    cr_assert(picture.has_client);
+    const explain_frame *server = &picture.frames[picture.frame_count - 1];
+    cr_expect_eq(server->tick, BAD_TICK + 1);
+    cr_expect_eq(picture.client.tick, BAD_TICK + 1);
+    cr_expect_gt(picture.client.count, 50);
+    cr_expect_eq(count_marks(server), picture.differing);
+    cr_expect_eq(count_marks(&picture.client), picture.differing);
+    cr_expect(picture.differing >= 1 && picture.differing < 20, "%u", picture.differing);
+    for (uint32_t i = 0; i + 1 < picture.frame_count; i++) {
+        cr_expect_eq(picture.frames[i].tick + 1, picture.frames[i + 1].tick);
+        cr_expect_eq(count_marks(&picture.frames[i]), 0);
+    }
+}
+
+Test(picture, what_is_not_drawn_is_not_marked)
+{
+    open_bundle(count_a_death);
+    explain_picture_make(&picture, reading, ls_arena_simulation());
+    cr_assert(picture.has_client);
+    cr_expect_eq(picture.differing, 0);
+}
+
+static void draw_nothing_and_crash(const ls_sim_config *config, const void *previous,
+                                   const void *current, ls_fixed alpha, ls_draw_list *list)
+{
+    (void)config, (void)previous, (void)current, (void)alpha, (void)list;
+    raise(SIGKILL);
+}
+
+Test(picture, a_draw_that_crashes_costs_the_picture_and_no_more)
+{
+    ls_simulation crashing = *ls_arena_simulation();
+    crashing.draw = draw_nothing_and_crash;
+    open_bundle(count_a_death);
+    explain_picture_make(&picture, reading, &crashing);
+    cr_expect_str_eq(picture.why_not.bytes,
+                     "the simulation crashed when it drew these states (signal 9)");
+    cr_expect_eq(picture.frame_count, 0);
+    crashing.draw = NULL;
+    explain_picture_make(&picture, reading, &crashing);
+    cr_expect_str_eq(picture.why_not.bytes, "the simulation draws nothing");
+}
+
+static void draw_many(const ls_sim_config *config, const void *previous, const void *current,
+                      ls_fixed alpha, ls_draw_list *list)
+{
+    (void)config, (void)previous, (void)current, (void)alpha;
+    while (list->count < 15000 && list->count < list->capacity) {
+        ls_draw_push(list, (ls_draw_shape){.kind = LS_DRAW_DISC, .id = list->count % 7});
+    }
+}
+
+/* Fewer frames, rather than a page that no browser opens. */
+Test(picture, has_room_for_so_many_shapes_and_no_more)
+{
+    ls_simulation large = *ls_arena_simulation();
+    large.draw = draw_many;
+    open_bundle(count_a_death);
+    explain_picture_make(&picture, reading, &large);
+    cr_assert_eq(picture.frame_count, 2);
+    cr_expect_eq(picture.frames[1].tick, BAD_TICK + 1);
+    cr_expect_eq(picture.frames[1].count, 15000);
+    cr_expect_eq(picture.client.count, 15000);
+    cr_expect_eq(picture.differing, 0);
+}

@@ -1,0 +1,37 @@
+/* Picture: what the simulation itself draws of the states of a bundle: the server's on the way to
+ * the bad tick, simulated again from the snapshot, then both sides' at it, with the shapes that
+ * differ marked. A draw that crashes on a damaged state crashes a child process, not the caller.
+ * Writes no file. Called by explain; read by the page. */
+#ifndef LOCKSTEP_TOOLS_DESYNC_PICTURE_H
+#define LOCKSTEP_TOOLS_DESYNC_PICTURE_H
+
+#include "lockstep/common/diagnosis/desync_bundle.h"
+
+/* States before the bad one; fewer when they have so many shapes that a page would be too large. */
+#define EXPLAIN_FRAMES_MAX 32u
+#define EXPLAIN_SHAPES_MAX 40000u
+
+typedef struct explain_frame {
+    ls_tick tick;
+    uint32_t count;
+    ls_draw_shape *shapes;
+    bool *differs; /* [count]: the other side has no such shape, or another; NULL: not compared */
+} explain_frame;
+
+typedef struct explain_picture {
+    ls_text why_not; /* empty: there is a picture */
+    ls_vec2 view_min;
+    ls_vec2 view_max;
+    uint32_t frame_count; /* of the server, from the oldest on; the last is of the bad state */
+    explain_frame frames[EXPLAIN_FRAMES_MAX];
+    bool has_client;
+    explain_frame client; /* of the bad state */
+    uint32_t differing;   /* shapes that differ, of the side that has more of them */
+} explain_picture;
+
+/* `why_not` says it when nothing can be drawn. Release it in any case. */
+void explain_picture_make(explain_picture *picture, const ls_bundle_reading *reading,
+                          const ls_simulation *simulation);
+void explain_picture_release(explain_picture *picture);
+
+#endif

@@ -1,0 +1,301 @@
+#include "lockstep/tools/desync/report_picture.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define SIDE 1000.0 /* of the longer side of the view, in the drawing's units */
+#define DEGREES (360.0 / 0x1p32)
+#define RADIANS (DEGREES * 0.017453292519943295)
+#define MARK_RADIUS_MIN 14.0
+
+typedef struct board {
+    ls_html *html;
+    double left; /* of the world, m */
+    double top;
+    double scale; /* units a m */
+    double width;
+    double height;
+} board;
+
+typedef struct spot {
+    double x;
+    double y;
+} spot;
+
+static double metres(ls_fixed value)
+{
+    return (double)value / 0x1p32;
+}
+
+static board board_of(ls_html *html, const explain_picture *picture)
+{
+    double width = metres(picture->view_max.x) - metres(picture->view_min.x);
+    double height = metres(picture->view_max.y) - metres(picture->view_min.y);
+    bool has_view = width > 0 && height > 0;
+    double scale = has_view ? SIDE / fmax(width, height) : 1.0;
+    return (board){.html = html,
+                   .left = has_view ? metres(picture->view_min.x) : -SIDE / 2,
+                   .top = has_view ? metres(picture->view_max.y) : SIDE / 2,
+                   .scale = scale,
+                   .width = has_view ? width * scale : SIDE,
+                   .height = has_view ? height * scale : SIDE};
+}
+
+static spot place(const board *on, ls_vec2 at)
+{
+    return (spot){(metres(at.x) - on->left) * on->scale, (on->top - metres(at.y)) * on->scale};
+}
+
+static void number(const board *on, const char *name, double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.1f", value);
+    ls_html_attribute(on->html, name, text);
+}
+
+static void colour(const board *on, const char *name, uint32_t rgba)
+{
+    char text[12];
+    snprintf(text, sizeof text, "#%08" PRIx32, rgba);
+    ls_html_attribute(on->html, name, text);
+}
+
+/* ---- shapes ---- */
+
+static spot along(const ls_draw_shape *shape, spot from, double length)
+{
+    double radians = shape->angle * RADIANS;
+    return (spot){from.x + length * cos(radians), from.y - length * sin(radians)};
+}
+
+static void write_line(const board *on, spot from, spot to, double thickness, uint32_t rgba)
+{
+    ls_html_begin(on->html, "line");
+    number(on, "x1", from.x);
+    number(on, "y1", from.y);
+    number(on, "x2", to.x);
+    number(on, "y2", to.y);
+    number(on, "stroke-width", fmax(thickness, 1.0));
+    colour(on, "stroke", rgba);
+    ls_html_end(on->html);
+}
+
+static void write_disc(const board *on, const ls_draw_shape *shape, spot at, double radius)
+{
+    ls_html_begin(on->html, "circle");
+    number(on, "cx", at.x);
+    number(on, "cy", at.y);
+    number(on, "r", radius);
+    colour(on, "fill", shape->colour);
+    ls_html_end(on->html);
+    if (radius > 4.0 && (shape->colour & 0xffu) == 0xffu) {
+        write_line(on, at, along(shape, at, 0.85 * radius), radius / 7, 0x00000080u);
+    }
+}
+
+static void write_box(const board *on, const ls_draw_shape *shape, spot at)
+{
+    double half_width = metres(shape->half_width) * on->scale;
+    double half_height = metres(shape->half_height) * on->scale;
+    ls_html_begin(on->html, "rect");
+    number(on, "x", at.x - half_width);
+    number(on, "y", at.y - half_height);
+    number(on, "width", fmax(2 * half_width, 0.5));
+    number(on, "height", fmax(2 * half_height, 0.5));
+    if (shape->angle != 0) {
+        char turn[96];
+        snprintf(turn, sizeof turn, "rotate(%.2f %.1f %.1f)", -(shape->angle * DEGREES), at.x,
+                 at.y);
+        ls_html_attribute(on->html, "transform", turn);
+    }
+    colour(on, "fill", shape->colour);
+    ls_html_end(on->html);
+}
+
+static void write_triangle(const board *on, const ls_draw_shape *shape)
+{
+    char points[160];
+    spot corners[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        corners[i] = place(on, shape->corners[i]);
+    }
+    snprintf(points, sizeof points, "%.1f,%.1f %.1f,%.1f %.1f,%.1f", corners[0].x, corners[0].y,
+             corners[1].x, corners[1].y, corners[2].x, corners[2].y);
+    ls_html_begin(on->html, "polygon");
+    ls_html_attribute(on->html, "points", points);
+    colour(on, "fill", shape->colour);
+    ls_html_end(on->html);
+}
+
+static void write_shape(const board *on, const ls_draw_shape *shape)
+{
+    spot at = place(on, (ls_vec2){shape->x, shape->y});
+    double length = metres(shape->half_width) * on->scale;
+    switch (shape->kind) {
+    case LS_DRAW_DISC:
+        write_disc(on, shape, at, fabs(length));
+        break;
+    case LS_DRAW_BOX:
+        write_box(on, shape, at);
+        break;
+    case LS_DRAW_LINE:
+        write_line(on, at, along(shape, at, length), 2 * metres(shape->half_height) * on->scale,
+                   shape->colour);
+        break;
+    case LS_DRAW_TRIANGLE:
+        write_triangle(on, shape);
+        break;
+    default: /* a plug-in's own */
+        break;
+    }
+}
+
+/* A ring around the shape, wide enough to be seen around the smallest. */
+static void write_mark(const board *on, const ls_draw_shape *shape)
+{
+    spot at = place(on, (ls_vec2){shape->x, shape->y});
+    double reach = fmax(metres(shape->half_width), metres(shape->half_height)) * on->scale;
+    if (shape->kind == LS_DRAW_TRIANGLE) {
+        at = place(on, shape->corners[0]);
+        reach = 0;
+    }
+    ls_html_begin(on->html, "circle");
+    ls_html_attribute(on->html, "class", "mark");
+    number(on, "cx", at.x);
+    number(on, "cy", at.y);
+    number(on, "r", fmin(fmax(1.3 * reach, MARK_RADIUS_MIN), SIDE / 2));
+    ls_html_end(on->html);
+}
+
+/* ---- frames ---- */
+
+static void write_frame(const board *on, const char *side, const explain_frame *frame)
+{
+    char id[32];
+    snprintf(id, sizeof id, "%s-%" PRIu32, side, frame->tick);
+    ls_html_begin(on->html, "g");
+    ls_html_attribute(on->html, "id", id);
+    for (uint32_t i = 0; i < frame->count; i++) {
+        write_shape(on, &frame->shapes[i]);
+    }
+    for (uint32_t i = 0; i < frame->count; i++) {
+        if (frame->differs[i]) {
+            write_mark(on, &frame->shapes[i]);
+        }
+    }
+    ls_html_end(on->html);
+}
+
+static void begin_board(const board *on)
+{
+    char box[64];
+    snprintf(box, sizeof box, "0 0 %.1f %.1f", on->width, on->height);
+    ls_html_begin(on->html, "svg");
+    ls_html_attribute(on->html, "viewBox", box);
+    ls_html_attribute(on->html, "role", "img");
+}
+
+/* The board shows one of the frames that stand in the page once. */
+static void write_side(const board *on, const char *side, ls_tick tick)
+{
+    char id[32], frame[40];
+    snprintf(id, sizeof id, "%s-board", side);
+    snprintf(frame, sizeof frame, "#%s-%" PRIu32, side, tick);
+    ls_html_begin(on->html, "figure");
+    ls_html_element(on->html, "figcaption", NULL, side);
+    begin_board(on);
+    ls_html_begin(on->html, "use");
+    ls_html_attribute(on->html, "id", id);
+    ls_html_attribute(on->html, "href", frame);
+    ls_html_end(on->html);
+    ls_html_end(on->html);
+    ls_html_end(on->html);
+}
+
+static void write_frames(const board *on, const explain_picture *picture)
+{
+    begin_board(on);
+    ls_html_attribute(on->html, "style", "display:none");
+    ls_html_begin(on->html, "defs");
+    for (uint32_t i = 0; i < picture->frame_count; i++) {
+        write_frame(on, "server", &picture->frames[i]);
+    }
+    if (picture->has_client) {
+        write_frame(on, "client", &picture->client);
+    }
+    ls_html_end(on->html);
+    ls_html_end(on->html);
+}
+
+/* Before the bad state both sides are the same. #140 behind the page's address shows state 140. */
+static const char script[] =
+    "(function(){var s=document.getElementById('slider');function show(){var t=s.value;"
+    "document.getElementById('shown').textContent='state '+t;"
+    "['server','client'].forEach(function(side){var b=document.getElementById(side+'-board');"
+    "if(b){var own=side+'-'+t;b.setAttribute('href','#'+(document.getElementById(own)?own:"
+    "'server-'+t));}});}"
+    "s.addEventListener('input',show);function go(){var t=parseInt(location.hash.slice(1),10);"
+    "if(t>=+s.min&&t<=+s.max){s.value=t;}show();}"
+    "window.addEventListener('hashchange',go);go();})();";
+
+static void write_slider(ls_html *html, ls_tick first, ls_tick last)
+{
+    char text[32];
+    snprintf(text, sizeof text, "state %" PRIu32, last);
+    ls_html_begin(html, "label");
+    ls_html_attribute(html, "class", "slide");
+    ls_html_begin(html, "input");
+    ls_html_attribute(html, "type", "range");
+    ls_html_attribute(html, "id", "slider");
+    ls_html_number_attribute(html, "min", first);
+    ls_html_number_attribute(html, "max", last);
+    ls_html_number_attribute(html, "value", last);
+    ls_html_end_empty(html);
+    ls_html_begin(html, "output");
+    ls_html_attribute(html, "id", "shown");
+    ls_html_text(html, text);
+    ls_html_end(html);
+    ls_html_end(html);
+    ls_html_script(html, script);
+}
+
+static void write_note(ls_html *html, const explain_picture *picture)
+{
+    ls_text note = {{0}};
+    if (!picture->has_client) {
+        ls_text_set(&note, "The client's state is not in the bundle.");
+    } else if (picture->differing == 0) {
+        ls_text_set(&note, "Both pictures are the same: the simulation does not draw the values "
+                           "that differ.");
+    } else {
+        ls_text_set(&note, "Rings mark the %" PRIu32 " shape%s that differ%s at state %" PRIu32 ".",
+                    picture->differing, picture->differing == 1 ? "" : "s",
+                    picture->differing == 1 ? "s" : "",
+                    picture->frames[picture->frame_count - 1].tick);
+    }
+    ls_html_element(html, "p", "note", note.bytes);
+}
+
+void explain_report_write_picture(ls_html *html, const explain_picture *picture)
+{
+    if (picture->frame_count == 0 || picture->why_not.bytes[0] != '\0') {
+        ls_text note = {{0}};
+        ls_text_set(&note, "No picture: %s.", picture->why_not.bytes);
+        ls_html_element(html, "p", "note", note.bytes);
+        return;
+    }
+    const board on = board_of(html, picture);
+    ls_tick last = picture->frames[picture->frame_count - 1].tick;
+    write_frames(&on, picture);
+    ls_html_begin(html, "div");
+    ls_html_attribute(html, "class", "sides");
+    write_side(&on, "server", last);
+    if (picture->has_client) {
+        write_side(&on, "client", last);
+    }
+    ls_html_end(html);
+    if (picture->frame_count > 1) {
+        write_slider(html, picture->frames[0].tick, last);
+    }
+    write_note(html, picture);
+}
