@@ -76,6 +76,9 @@ Test(synctest_diagnosis, a_variable_that_was_written_is_named_where_it_explains_
                  "pass drift writes to the variable momentum");
     synctest_diagnosis_cause(SYNCTEST_PERTURBATION_STACK, &differs, &evidence, &cause);
     cr_assert_null(strstr(cause.bytes, "momentum"));
+    evidence.is_written_thread_local = true;
+    expect_words(SYNCTEST_PERTURBATION_SAVE, &differs, &evidence,
+                 "writes to the thread-local variable momentum");
     evidence.failed |= bit(SYNCTEST_PERTURBATION_FRESH);
     synctest_diagnosis_cause(SYNCTEST_PERTURBATION_SAVE, &differs, &evidence, &cause);
     cr_assert_null(strstr(cause.bytes, "momentum"));
@@ -93,6 +96,11 @@ Test(synctest_diagnosis, machine_code_and_values_add_to_the_words)
     synctest_outcome crash = {.kind = SYNCTEST_OUTCOME_CRASHED};
     cr_assert_str_eq(synctest_diagnosis_class(SYNCTEST_PERTURBATION_STILL, &crash, &evidence),
                      "crash");
+    cr_assert_str_eq(synctest_diagnosis_class(SYNCTEST_PERTURBATION_BOUNDS, &crash, &evidence),
+                     "out of bounds");
+    evidence.failed |= bit(SYNCTEST_PERTURBATION_BOUNDS);
+    cr_assert_str_eq(synctest_diagnosis_class(SYNCTEST_PERTURBATION_ADDRESSES, &crash, &evidence),
+                     "out of bounds");
     evidence.has_sanitizer_words = true;
     cr_assert_str_eq(synctest_diagnosis_class(SYNCTEST_PERTURBATION_STILL, &crash, &evidence),
                      "undefined behaviour");

@@ -171,7 +171,8 @@ static cause cause_of(synctest_perturbation_id perturbation, const synctest_outc
                            "the sanitizer that it was built with found what the language does not "
                            "define: each compiler and processor has its own answer"};
         }
-        if (perturbation == SYNCTEST_PERTURBATION_BOUNDS) {
+        if (perturbation == SYNCTEST_PERTURBATION_BOUNDS ||
+            has_failed(evidence, SYNCTEST_PERTURBATION_BOUNDS)) {
             return causes[SYNCTEST_PERTURBATION_BOUNDS];
         }
         return (cause){"crash",

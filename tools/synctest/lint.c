@@ -182,8 +182,8 @@ static void lint_function(elf_object *object, const GElf_Sym *symbol, Elf_Scn *s
 /* Written by the compiler's runtime or by the loader, not by the plug-in. */
 static bool is_runtimes_own(const char *name)
 {
-    static const char *const beginnings[] = {"__", "_DYNAMIC", "_GLOBAL_OFFSET_TABLE_",
-                                             "completed.", "dtor_idx."};
+    static const char *const beginnings[] = {"__",         "_DYNAMIC",  "_GLOBAL_OFFSET_TABLE_",
+                                             "completed.", "dtor_idx.", "DW.ref."};
     for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++) {
         if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0) {
             return true;

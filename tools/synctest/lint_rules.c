@@ -103,7 +103,8 @@ static const synctest_lint_rule safe_functions[] = {
               "__gcc_personality_v0 _Unwind_* __stack_chk_* __fortify_fail __chk_fail "
               "__tls_get_addr ___tls_get_addr __errno_location __gmon_start__ _ITM_* "
               "_Jv_RegisterClasses __register_frame* __deregister_frame* __libc_single_threaded "
-              "__dso_handle __asan_* __ubsan_* __tsan_* __lsan_* __msan_* __sanitizer_* __gcov_* "
+              "__dso_handle __sched_cpucount __sched_cpualloc __sched_cpufree __asan_* __ubsan_* "
+              "__tsan_* __lsan_* __msan_* __sanitizer_* __gcov_* "
               "__llvm_* __cyg_profile_*"},
     {.names = "__div* __mod* __udiv* __umod* __mul* __ashl* __ashr* __lshr* __float* __fix* "
               "__popcount* __clz* __ctz* __ffs* __parity* __bswap* __add* __sub* __neg* __cmp* "

@@ -46,16 +46,11 @@ static uint64_t noise_of(const synctest_player *player, uint32_t what, ls_tick t
     return synctest_noise(is_moved(player, what), player->exchange->variant, tick, place);
 }
 
-/* With AddressSanitizer the bytes around are forbidden, which finds more than noise does. */
 static void surround(synctest_player *player, const void *used, size_t used_bytes)
 {
-#if defined(__SANITIZE_ADDRESS__)
-    (void)player;
-    (void)used;
-    (void)used_bytes;
-#else
-    synctest_page_memory_surround(&player->memory, used, used_bytes);
-#endif
+    if (!SYNCTEST_IS_SANITIZED) {
+        synctest_page_memory_surround(&player->memory, used, used_bytes);
+    }
 }
 
 typedef struct init_call {

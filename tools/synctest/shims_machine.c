@@ -62,16 +62,7 @@ SHIM int sched_getaffinity(pid_t process, size_t byte_count, cpu_set_t *out)
 
 /* ---- the heap ---- */
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_OWN_HEAP 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
-    __has_feature(memory_sanitizer)
-#define HAS_OWN_HEAP 1
-#endif
-#endif
-
-#if !defined(HAS_OWN_HEAP)
+#if !SYNCTEST_IS_SANITIZED
 
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_realloc(void *block, size_t bytes);

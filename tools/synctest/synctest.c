@@ -159,29 +159,39 @@ static void *work_on(void *user)
     return NULL;
 }
 
-/* Names the variables outside the state that passes were seen to write to, from the file. */
+static void note_variable(synctest_result *result, const synctest_static_write *write,
+                          const char *variable, ls_console *console)
+{
+    synctest_evidence *evidence = &result->evidence;
+    const char *pass = result->facts.pass_names[write->pass];
+    bool is_threads = write->address & SYNCTEST_STATICS_THREAD_LOCAL;
+    ls_log_line(&console->log, LS_LOG_WARNING,
+                "pass %s writes to the %svariable %s, outside the state, at tick %" PRIu32, pass,
+                is_threads ? "thread-local " : "", variable, write->tick);
+    if (evidence->written_variable[0] == '\0') {
+        evidence->is_written_thread_local = is_threads;
+        ls_name_copy(evidence->written_variable, sizeof evidence->written_variable, variable);
+        ls_name_copy(evidence->writing_pass, sizeof evidence->writing_pass, pass);
+    }
+}
+
+/* Names the variables outside the state that passes were seen to write to, from the file: each one
+ * once for a pass, however many of its elements were written. */
 static void note_variables(synctest_result *result, const synctest_finding *finding,
                            ls_console *console)
 {
     const synctest_static_writes *writes = &finding->static_writes;
-    synctest_evidence *evidence = &result->evidence;
+    char names[SYNCTEST_STATIC_WRITES_MAX][LS_NAME_BYTES_MAX] = {""};
     for (uint32_t i = 0; i < writes->count; i++) {
-        char variable[LS_NAME_BYTES_MAX] = "";
         const synctest_static_write *write = &writes->list[i];
-        if (write->pass >= LS_PASSES_MAX ||
-            !synctest_lint_variable_at(result->match->sim, write->address, variable,
-                                       sizeof variable)) {
-            continue;
+        bool is_new = write->pass < LS_PASSES_MAX &&
+                      synctest_lint_variable_at(result->match->sim, write->address, names[i],
+                                                sizeof names[i]);
+        for (uint32_t k = 0; k < i && is_new; k++) {
+            is_new = writes->list[k].pass != write->pass || strcmp(names[k], names[i]) != 0;
         }
-        const char *pass = result->facts.pass_names[write->pass];
-        bool is_threads = write->address & SYNCTEST_STATICS_THREAD_LOCAL;
-        ls_log_line(&console->log, LS_LOG_WARNING,
-                    "pass %s writes to the %svariable %s, outside the state, at tick %" PRIu32,
-                    pass, is_threads ? "thread-local " : "", variable, write->tick);
-        if (evidence->written_variable[0] == '\0') {
-            evidence->is_written_thread_local = is_threads;
-            ls_name_copy(evidence->written_variable, sizeof evidence->written_variable, variable);
-            ls_name_copy(evidence->writing_pass, sizeof evidence->writing_pass, pass);
+        if (is_new) {
+            note_variable(result, write, names[i], console);
         }
     }
 }
