@@ -48,7 +48,7 @@ uint32_t ls_replay_late_ticks(uint32_t tick_rate_hz)
 /* The newest state that both sides agree on may be so much older than the newest one. */
 static uint32_t agreed_ticks(uint32_t tick_rate_hz, uint32_t hash_interval_ticks)
 {
-    return ls_replay_late_ticks(tick_rate_hz) + hash_interval_ticks - 1;
+    return ls_replay_late_ticks(tick_rate_hz) + hash_interval_ticks;
 }
 
 uint32_t ls_replay_input_ticks(uint32_t tick_rate_hz, uint32_t hash_interval_ticks)
@@ -275,26 +275,34 @@ static void put_inputs(ls_replay_window *window, const ls_tick_inputs *inputs)
     }
 }
 
-void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_inputs *inputs,
-                                   const uint8_t *saved, uint64_t state_hash)
+/* `state` without bytes: it is not to be had. */
+static void record_tick(ls_replay_window *window, const ls_tick_inputs *inputs,
+                        ls_history_state state, uint64_t state_hash)
 {
     ls_tick tick = inputs->tick + 1;
     LS_ASSERT(inputs->tick == window->newest);
     if (window->own) {
         put_inputs(window, inputs);
     }
-    note(window, tick, state_hash, saved != NULL);
-    if (saved) {
+    note(window, tick, state_hash, state.bytes != NULL);
+    if (state.bytes) {
         bool is_snapshot = tick % window->config.interval_ticks == 0;
-        ls_state_history_add(window->history, tick, saved, is_snapshot);
+        ls_state_history_add(window->history, tick, state, is_snapshot);
     }
+}
+
+void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_inputs *inputs,
+                                   const uint8_t *saved, uint64_t state_hash)
+{
+    record_tick(window, inputs, (ls_history_state){saved, NULL}, state_hash);
 }
 
 void ls_replay_window_record(ls_replay_window *window, const ls_tick_inputs *inputs,
                              const ls_sim_instance *instance, uint64_t state_hash)
 {
     LS_ASSERT(ls_sim_instance_tick(instance) == inputs->tick + 1);
-    ls_replay_window_record_saved(window, inputs, state_of(window, instance), state_hash);
+    ls_history_state state = {state_of(window, instance), ls_sim_instance_chunk_hashes(instance)};
+    record_tick(window, inputs, state, state_hash);
 }
 
 /* ---- questions ---- */

@@ -6,7 +6,7 @@
 
 #define NONE UINT32_MAX
 #define SWAP_BYTES 256u
-#define COMPARED_BYTES 4096u /* at once: most of a large state is as it was */
+#define CHUNK_HASH_BYTES sizeof(uint64_t)
 
 /* A block as it was in the states of ticks `from` to `to`, before it changed. */
 typedef struct old_block {
@@ -31,8 +31,10 @@ typedef struct snapshot {
 struct ls_state_history {
     const ls_allocator *allocator;
     ls_state_history_config config;
-    uint32_t block_count; /* of a state */
-    uint8_t *state;       /* that of tick `shown` */
+    uint32_t block_count;  /* of a state */
+    uint8_t *state;        /* that of tick `shown` */
+    uint8_t *chunk_hashes; /* of the newest state */
+    bool has_chunk_hashes; /* they are known */
     ls_tick shown;
     ls_tick newest;
     ls_tick first_recent; /* all states added from this tick on are there */
@@ -59,11 +61,16 @@ size_t ls_state_history_old_block_bytes(const ls_state_history_config *config)
     return sizeof(old_block) + config->block_bytes;
 }
 
+static size_t chunk_hashes_bytes(size_t state_bytes)
+{
+    return (state_bytes + LS_HASH_CHUNK_BYTES - 1) / LS_HASH_CHUNK_BYTES * CHUNK_HASH_BYTES;
+}
+
 size_t ls_state_history_bytes(const ls_state_history_config *config)
 {
     size_t blocks = ls_state_history_blocks(config);
     return sizeof(ls_state_history) + config->state_bytes +
-           blocks * (sizeof(ls_tick) + sizeof(uint32_t)) +
+           chunk_hashes_bytes(config->state_bytes) + blocks * (sizeof(ls_tick) + sizeof(uint32_t)) +
            config->old_blocks * ls_state_history_old_block_bytes(config);
 }
 
@@ -83,12 +90,13 @@ static ls_status allocate_parts(ls_state_history *history)
     const ls_allocator *allocator = history->allocator;
     const ls_state_history_config *config = &history->config;
     history->state = ls_allocate(allocator, config->state_bytes);
+    history->chunk_hashes = ls_allocate(allocator, chunk_hashes_bytes(config->state_bytes));
     history->since = ls_allocate_array(allocator, history->block_count, sizeof(ls_tick));
     history->heads = ls_allocate_array(allocator, history->block_count, sizeof(uint32_t));
     history->old = ls_allocate_array(allocator, config->old_blocks, sizeof(old_block));
     history->old_bytes = ls_allocate_array(allocator, config->old_blocks, config->block_bytes);
-    bool has_all =
-        history->state && history->since && history->heads && history->old && history->old_bytes;
+    bool has_all = history->state && history->chunk_hashes && history->since && history->heads &&
+                   history->old && history->old_bytes;
     return has_all ? LS_OK : LS_NO_MEMORY;
 }
 
@@ -123,6 +131,7 @@ void ls_state_history_destroy(ls_state_history *history)
     ls_release(history->allocator, history->old);
     ls_release(history->allocator, history->heads);
     ls_release(history->allocator, history->since);
+    ls_release(history->allocator, history->chunk_hashes);
     ls_release(history->allocator, history->state);
     ls_release(history->allocator, history);
 }
@@ -316,6 +325,7 @@ void ls_state_history_start(ls_state_history *history, ls_tick tick, const uint8
         history->since[block] = tick;
         history->heads[block] = NONE;
     }
+    history->has_chunk_hashes = false;
     history->free = NONE;
     history->unused = 0;
     history->recent.first = NONE;
@@ -371,22 +381,45 @@ static void take_changes(ls_state_history *history, ls_tick tick, const uint8_t 
     }
 }
 
-void ls_state_history_add(ls_state_history *history, ls_tick tick, const uint8_t *state,
+/* Of `size` bytes from the chunk at `begin` on. Most of a large state is as it was, and reading all
+ * of it twice would cost more than hashing it. */
+static bool is_as_before(const ls_state_history *history, const ls_history_state *state,
+                         size_t begin, size_t size)
+{
+    if (!state->chunk_hashes || !history->has_chunk_hashes) {
+        return memcmp(history->state + begin, state->bytes + begin, size) == 0;
+    }
+    size_t first = begin / LS_HASH_CHUNK_BYTES * CHUNK_HASH_BYTES;
+    return memcmp(history->chunk_hashes + first, state->chunk_hashes + first,
+                  chunk_hashes_bytes(size)) == 0;
+}
+
+static void note_chunk_hashes(ls_state_history *history, const uint8_t *chunk_hashes)
+{
+    history->has_chunk_hashes = chunk_hashes != NULL;
+    if (chunk_hashes) {
+        memcpy(history->chunk_hashes, chunk_hashes,
+               chunk_hashes_bytes(history->config.state_bytes));
+    }
+}
+
+void ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_state state,
                           bool is_snapshot)
 {
     LS_ASSERT(tick > history->newest);
     show(history, history->newest);
     uint32_t block_bytes = history->config.block_bytes;
-    uint32_t blocks_at_once = LS_MAX(COMPARED_BYTES / block_bytes, 1);
+    uint32_t blocks_at_once = LS_MAX(LS_HASH_CHUNK_BYTES / block_bytes, 1);
     for (uint32_t block = 0; block < history->block_count; block += blocks_at_once) {
         size_t begin = (size_t)block * block_bytes;
         size_t left = history->config.state_bytes - begin;
         size_t size = LS_MIN((size_t)blocks_at_once * block_bytes, left);
-        if (memcmp(history->state + begin, state + begin, size) != 0) {
+        if (!is_as_before(history, &state, begin, size)) {
             uint32_t end = LS_MIN(block + blocks_at_once, history->block_count);
-            take_changes(history, tick, state, block, end);
+            take_changes(history, tick, state.bytes, block, end);
         }
     }
+    note_chunk_hashes(history, state.chunk_hashes);
     history->newest = tick;
     history->shown = tick;
     retire_outdated(history);

@@ -1,14 +1,15 @@
 /* State history: the newest state of a match whole, and of the states before it the blocks that
  * have changed since: as many ticks as the memory holds, which is fixed at create. Some ticks are
  * snapshots: they are kept whatever changes, until newer snapshots follow. Adding a state compares
- * it with the one before and never allocates. Knows nothing of simulations, inputs or hashes.
+ * it with the one before, by the hashes of its chunks where those are known, and never allocates.
+ * Knows nothing of simulations and inputs.
  * Called by the replay window alone. */
 #ifndef LOCKSTEP_COMMON_DIAGNOSIS_STATE_HISTORY_H
 #define LOCKSTEP_COMMON_DIAGNOSIS_STATE_HISTORY_H
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
-#include "lockstep/common/simulation/simulation.h"
+#include "lockstep/common/simulation/state_hash.h"
 
 LS_C_BEGIN
 
@@ -42,8 +43,13 @@ void ls_state_history_destroy(ls_state_history *history);
 /* Forgets everything; this state, of any tick, is the first one and a snapshot. */
 void ls_state_history_start(ls_state_history *history, ls_tick tick, const uint8_t *state);
 
+typedef struct ls_history_state {
+    const uint8_t *bytes;
+    const uint8_t *chunk_hashes; /* of LS_HASH_CHUNK_BYTES each; NULL: not known */
+} ls_history_state;
+
 /* The state of a later tick than the newest; those that were left out between are not asked for. */
-void ls_state_history_add(ls_state_history *history, ls_tick tick, const uint8_t *state,
+void ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_state state,
                           bool is_snapshot);
 
 /* Whether a state that was added is still there. */

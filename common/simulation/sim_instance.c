@@ -54,6 +54,7 @@ struct ls_sim_instance {
     ls_sim_tuning tuning;
     ls_tick tick;
     bool is_initialised; /* init succeeded, so deinit is owed */
+    bool is_hashed;      /* the hasher has hashed the live state as it is */
 };
 
 static bool block_allocate(const ls_allocator *allocator, size_t bytes, aligned_block *out)
@@ -253,6 +254,7 @@ ls_status ls_sim_instance_restart(ls_sim_instance *instance)
 {
     deinit(instance);
     instance->is_initialised = false;
+    instance->is_hashed = false;
     instance->tick = 0;
     memset(instance->state.bytes, 0, instance->state_bytes);
     return make_state_0(instance, NULL);
@@ -280,6 +282,7 @@ ls_sim_digests ls_sim_instance_digests(const ls_sim_instance *instance)
 
 void *ls_sim_instance_state(ls_sim_instance *instance)
 {
+    instance->is_hashed = false;
     return instance->state.bytes;
 }
 
@@ -325,6 +328,7 @@ void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_input
     LS_ASSERT(inputs->tick == instance->tick);
     LS_ASSERT(inputs->slot_count == instance->config.players);
     const ls_simulation *simulation = instance->simulation;
+    instance->is_hashed = false;
     for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
         LS_ASSERT(inputs->slots[slot].size <= simulation->input_bytes_max);
     }
@@ -360,12 +364,18 @@ void *ls_sim_instance_scratch(ls_sim_instance *instance, size_t *bytes)
 uint64_t ls_sim_instance_hash(ls_sim_instance *instance)
 {
     if (instance->hasher) {
+        instance->is_hashed = true;
         return ls_state_hash(instance->hasher, instance->state.bytes);
     }
     ls_plugin_place_enter(LS_PLUGIN_CALL_HASH);
     uint64_t state_hash = instance->simulation->hash(&instance->config, instance->state.bytes);
     ls_plugin_place_leave();
     return state_hash;
+}
+
+const uint8_t *ls_sim_instance_chunk_hashes(const ls_sim_instance *instance)
+{
+    return instance->is_hashed ? ls_state_hasher_chunk_hashes(instance->hasher) : NULL;
 }
 
 static size_t save(const ls_sim_instance *instance, uint8_t *bytes, size_t size)
@@ -422,6 +432,7 @@ ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, 
 {
     const ls_simulation *simulation = instance->simulation;
     ls_status status = LS_OK;
+    instance->is_hashed = false;
     if (instance->schema) {
         ls_schema_from_canonical(instance->schema, bytes, instance->state.bytes);
     } else if (simulation->load) {

@@ -74,6 +74,10 @@ void *ls_sim_instance_scratch(ls_sim_instance *instance, size_t *bytes); /* NULL
 /* State hash of the live state. */
 uint64_t ls_sim_instance_hash(ls_sim_instance *instance);
 
+/* The hashes of its chunks (ls_state_hasher_chunk_hashes), borrowed until the next hash; NULL when
+ * the live state was not hashed since it may have changed, or is hashed by callback. */
+const uint8_t *ls_sim_instance_chunk_hashes(const ls_sim_instance *instance);
+
 /* Copies of the live state, in canonical byte order: a save can be loaded on any machine.
  * UNSUPPORTED for a simulation that hashes by callback and cannot save; its saves differ in size
  * from tick to tick. `bytes` holds ls_sim_instance_save_bytes. Load takes only what save gave; when

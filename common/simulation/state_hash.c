@@ -64,6 +64,11 @@ uint64_t ls_state_hash(ls_state_hasher *hasher, const void *state)
     return ls_hash_bytes(hasher->chunk_hashes, hasher->chunk_count * sizeof(uint64_t), 0);
 }
 
+const uint8_t *ls_state_hasher_chunk_hashes(const ls_state_hasher *hasher)
+{
+    return hasher->chunk_hashes;
+}
+
 uint64_t ls_hash_chain_start(uint64_t state_hash)
 {
     return ls_hash_pair(chain_seed, state_hash);

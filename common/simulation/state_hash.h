@@ -24,6 +24,9 @@ void ls_state_hasher_destroy(ls_state_hasher *hasher);
 /* The state hash of a state of the schema's size. */
 uint64_t ls_state_hash(ls_state_hasher *hasher, const void *state);
 
+/* The hashes of the chunks of the state that was hashed last, 8 bytes each. */
+const uint8_t *ls_state_hasher_chunk_hashes(const ls_state_hasher *hasher);
+
 /* The chain over state hashes: c(0) = chain_start(state hash 0), c(t) = chain_next(c(t-1), state
  * hash t). Equal chains mean equal state hashes for every tick up to there, so comparing the newest
  * compares them all. */

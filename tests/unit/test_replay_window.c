@@ -211,7 +211,7 @@ Test(replay_window, whatever_is_found_late_has_a_snapshot_before_it_and_the_inpu
         uint32_t late = ls_replay_late_ticks(needs.tick_rate_hz);
         cr_assert_geq((uint64_t)late * 1000, (uint64_t)needs.tick_rate_hz * 2400);
         cr_assert_geq(config.recent_ticks, late);
-        uint32_t agreed = late + needs.hash_interval_ticks - 1;
+        uint32_t agreed = late + needs.hash_interval_ticks;
         cr_assert_geq((config.snapshots - 1) * config.interval_ticks, agreed, "%zu B, %u Hz",
                       needs.state_bytes, needs.tick_rate_hz);
         uint32_t oldest = agreed + config.interval_ticks - 1;
@@ -267,6 +267,49 @@ Test(replay_window, the_memory_it_says_is_the_memory_it_takes)
         cr_expect_eq(counting.live_bytes, 0);
     }
     ls_input_buffer_destroy(inputs);
+}
+
+/* A window with the defaults for these needs is played until all that is kept has been replaced. */
+static void check_late_differences(uint32_t cells, uint32_t rate_hz, uint32_t hash_interval)
+{
+    ls_sim_config sim = ls_sim_config_default(counter_simulation());
+    sim.params[COUNTER_PARAM_CELLS] = cells;
+    ls_sim_instance *instance = keep_instance(counter_simulation(), &sim);
+    const ls_replay_needs needs = {ls_sim_instance_state_bytes(instance), rate_hz, hash_interval};
+    ls_replay_window_config config = ls_replay_window_config_default(&needs);
+    ls_replay_window *window = NULL;
+    cr_assert_eq(ls_replay_window_create(&config, instance, ls_allocator_heap(), &window), LS_OK);
+    keep_until_end(window, destroy_window);
+    ls_replay_window_start(window, instance, ls_sim_instance_hash(instance));
+    uint32_t late = ls_replay_late_ticks(rate_hz);
+    bool has_all = needs.state_bytes <= 4096;
+    for (ls_tick tick = 0; tick < config.window_ticks + 2 * config.interval_ticks; tick++) {
+        const ls_slot_input slots[2] = {{0}};
+        const ls_tick_inputs inputs = {tick, 2, slots};
+        ls_sim_instance_step(instance, &inputs);
+        ls_replay_window_record(window, &inputs, instance, ls_sim_instance_hash(instance));
+        if (tick + 1 <= late || (tick % 7 != 0 && tick % config.interval_ticks != 0)) {
+            continue;
+        }
+        ls_tick bad = tick + 1 - late;
+        ls_replay_stretch stretch;
+        cr_assert_eq(ls_replay_window_stretch(window, (bad - 1) / hash_interval * hash_interval,
+                                              bad, &stretch),
+                     LS_OK, "tick %u, %u Hz, %u cells", tick, rate_hz, cells);
+        cr_assert(!has_all || ls_replay_window_state(window, bad), "tick %u", tick);
+    }
+}
+
+Test(replay_window, a_difference_that_is_found_late_can_be_run_again_and_small_states_are_there)
+{
+    const uint32_t cells[] = {2, 150, 1500, 20000};
+    for (uint32_t i = 0; i < RATES; i++) {
+        check_late_differences(cells[i % 2], rates[i], 1);
+        check_late_differences(cells[2], rates[i], 1);
+    }
+    check_late_differences(cells[3], 60, 1);
+    check_late_differences(cells[1], 60, 64);
+    check_late_differences(cells[1], 128, 1000);
 }
 
 static ls_status create_with(ls_replay_window_config config)

@@ -1,5 +1,6 @@
 #include "lockstep/common/diagnosis/state_history.h"
 
+#include "lockstep/common/base/hash.h"
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/tests/support/kept.h"
 #include "lockstep/tests/support/refused_memory.h"
@@ -86,7 +87,8 @@ Test(state_history, states_come_back_as_they_were_however_much_changes)
             if (!was_added[tick]) {
                 continue; /* a state that is not to be had */
             }
-            ls_state_history_add(history, tick, states[tick], tick % 16 == 0);
+            ls_state_history_add(history, tick, (ls_history_state){states[tick], NULL},
+                                 tick % 16 == 0);
             if (tick % 16 == 0) {
                 snapshots[snapshot_count++] = tick;
             }
@@ -105,7 +107,7 @@ Test(state_history, all_recent_states_are_there_while_they_fit)
     for (ls_tick tick = 1; tick <= TICKS; tick++) {
         make_state(&rng, tick, BLOCKS);
         was_added[tick] = true;
-        ls_state_history_add(history, tick, states[tick], tick % 16 == 0);
+        ls_state_history_add(history, tick, (ls_history_state){states[tick], NULL}, tick % 16 == 0);
         ls_tick oldest = tick > 30 ? tick - 30 : 0;
         cr_assert(ls_state_history_has(history, oldest));
         check_state(history, oldest);
@@ -121,7 +123,7 @@ Test(state_history, the_oldest_states_go_first_when_room_is_short)
     ls_rng rng = ls_rng_make(5, 5);
     for (ls_tick tick = 1; tick <= 200; tick++) {
         make_state(&rng, tick, BLOCKS);
-        ls_state_history_add(history, tick, states[tick], tick % 16 == 0);
+        ls_state_history_add(history, tick, (ls_history_state){states[tick], NULL}, tick % 16 == 0);
     }
     for (ls_tick tick = 194; tick <= 200; tick++) {
         check_state(history, tick); /* three of the ten are of snapshots: 160, 176, 192 */
@@ -142,14 +144,14 @@ Test(state_history, a_start_forgets_everything)
     ls_rng rng = ls_rng_make(6, 6);
     for (ls_tick tick = 1; tick <= 50; tick++) {
         make_state(&rng, tick, 3);
-        ls_state_history_add(history, tick, states[tick], tick % 16 == 0);
+        ls_state_history_add(history, tick, (ls_history_state){states[tick], NULL}, tick % 16 == 0);
     }
     check_state(history, 45);
     ls_state_history_start(history, 20, states[20]);
     cr_assert_null(ls_state_history_state(history, 19));
     cr_assert_null(ls_state_history_state(history, 21));
     for (ls_tick tick = 21; tick <= 50; tick++) {
-        ls_state_history_add(history, tick, states[tick], tick % 16 == 0);
+        ls_state_history_add(history, tick, (ls_history_state){states[tick], NULL}, tick % 16 == 0);
         check_state(history, 20);
         check_state(history, tick - 1);
     }
@@ -167,7 +169,7 @@ Test(state_history, the_memory_it_says_is_the_memory_it_takes_and_adding_takes_n
     uint64_t calls = heap_calls();
     for (ls_tick tick = 1; tick <= 100; tick++) {
         make_state(&rng, tick, 4);
-        ls_state_history_add(history, tick, states[tick], tick % 16 == 0);
+        ls_state_history_add(history, tick, (ls_history_state){states[tick], NULL}, tick % 16 == 0);
         (void)ls_state_history_state(history, tick - 1);
     }
     cr_expect_eq(heap_calls(), calls);
@@ -177,6 +179,39 @@ Test(state_history, the_memory_it_says_is_the_memory_it_takes_and_adding_takes_n
         ls_state_history *made = NULL;
         refused.status = ls_state_history_create(&roomy, &refused.counting.allocator, &made);
         ls_state_history_destroy(made);
+    }
+}
+
+/* A state of three chunks is added with their hashes, or without, in turns of its own. */
+Test(state_history, chunk_hashes_tell_what_has_changed)
+{
+    enum {
+        BYTES = 2 * LS_HASH_CHUNK_BYTES + 100,
+        ADDED = 300
+    };
+    static uint8_t made[ADDED + 1][BYTES];
+    static uint64_t hashes[3];
+    const ls_state_history_config config = {BYTES, 256, 300 * 33, 2, 200};
+    ls_state_history *history = NULL;
+    cr_assert_eq(ls_state_history_create(&config, ls_allocator_heap(), &history), LS_OK);
+    keep_until_end(history, destroy_history);
+    ls_state_history_start(history, 0, made[0]);
+    ls_rng rng = ls_rng_make(8, 8);
+    for (ls_tick tick = 1; tick <= ADDED; tick++) {
+        memcpy(made[tick], made[tick - 1], BYTES);
+        for (uint32_t i = ls_rng_below(&rng, 4); i > 0; i--) {
+            made[tick][ls_rng_below(&rng, BYTES)]++;
+        }
+        for (uint32_t chunk = 0; chunk < 3; chunk++) {
+            size_t begin = chunk * LS_HASH_CHUNK_BYTES;
+            hashes[chunk] =
+                ls_hash_bytes(made[tick] + begin, LS_MIN(BYTES - begin, LS_HASH_CHUNK_BYTES), 0);
+        }
+        bool is_hashed = ls_rng_below(&rng, 5) != 0;
+        ls_history_state state = {made[tick], is_hashed ? (const uint8_t *)hashes : NULL};
+        ls_state_history_add(history, tick, state, tick % 64 == 0);
+        ls_tick asked = tick - ls_rng_below(&rng, LS_MIN(tick, 200u));
+        cr_assert_arr_eq(ls_state_history_state(history, asked), made[asked], BYTES, "%u", asked);
     }
 }
 
