@@ -1,9 +1,12 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/synctest/crash.h"
 
+#include <link.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 enum {
@@ -23,14 +26,46 @@ _Noreturn void synctest_crash_end(int signal_number)
     _exit(ENDED);
 }
 
+static uintptr_t instruction_of(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (uintptr_t)context->uc_mcontext.pc;
+#else
+    (void)context;
+    return 0;
+#endif
+}
+
+/* Notes the instruction if it is the plug-in's. */
+static int note_place(struct dl_phdr_info *info, size_t size, void *user)
+{
+    (void)size;
+    uintptr_t instruction = *(const uintptr_t *)user;
+    if (strcmp(info->dlpi_name, told->match.sim) != 0) {
+        return 0;
+    }
+    for (uint16_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uintptr_t address = instruction - info->dlpi_addr;
+        if (header->p_type == PT_LOAD && header->p_flags & PF_X && address >= header->p_vaddr &&
+            address - header->p_vaddr < header->p_memsz) {
+            told->outcome.crash_address = address;
+        }
+    }
+    return 1;
+}
+
 static void on_signal(int signal_number, siginfo_t *info, void *context)
 {
-    (void)context;
     bool is_access = signal_number == SIGSEGV || signal_number == SIGBUS;
     if (is_guarded && is_access) {
         touched = (uintptr_t)info->si_addr;
         siglongjmp(way_back, 1);
     }
+    uintptr_t instruction = instruction_of(context);
+    dl_iterate_phdr(note_place, &instruction);
     synctest_crash_end(signal_number);
 }
 

@@ -106,6 +106,8 @@ typedef struct synctest_outcome {
     uint32_t is_initial; /* state 0 is bad: init made it */
     uint32_t oddity;     /* synctest_oddity of either value */
     int32_t signal;      /* of a crash; 0: it ended by itself */
+    uint64_t
+        crash_address; /* of the instruction, as the plug-in's file has it; 0: it is elsewhere */
     ls_text text;
 } synctest_outcome;
 

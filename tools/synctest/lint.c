@@ -490,9 +490,10 @@ ls_status synctest_lint_file(const char *path, synctest_lint_report *report, ls_
     return status;
 }
 
-/* ---- names of variables ---- */
+/* ---- names ---- */
 
-static bool find_variable(Elf *elf, Elf_Scn *section, uint64_t address, char *name, size_t capacity)
+static bool find_symbol(Elf *elf, Elf_Scn *section, unsigned type, uint64_t address, char *name,
+                        size_t capacity)
 {
     GElf_Shdr header;
     Elf_Data *data = elf_getdata(section, NULL);
@@ -500,8 +501,6 @@ static bool find_variable(Elf *elf, Elf_Scn *section, uint64_t address, char *na
         (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM)) {
         return false;
     }
-    unsigned type = address & SYNCTEST_STATICS_THREAD_LOCAL ? STT_TLS : STT_OBJECT;
-    address &= ~SYNCTEST_STATICS_THREAD_LOCAL;
     for (size_t i = 1; i < data->d_size / header.sh_entsize; i++) {
         GElf_Sym symbol;
         if (!gelf_getsym(data, (int)i, &symbol) || GELF_ST_TYPE(symbol.st_info) != type ||
@@ -517,7 +516,8 @@ static bool find_variable(Elf *elf, Elf_Scn *section, uint64_t address, char *na
     return false;
 }
 
-bool synctest_lint_variable_at(const char *path, uint64_t address, char *name, size_t capacity)
+static bool find_in_file(const char *path, unsigned type, uint64_t address, char *name,
+                         size_t capacity)
 {
     bool is_found = false;
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -525,7 +525,7 @@ bool synctest_lint_variable_at(const char *path, uint64_t address, char *name, s
     Elf *elf = file >= 0 ? elf_begin(file, ELF_C_READ, NULL) : NULL;
     Elf_Scn *section = elf ? elf_nextscn(elf, NULL) : NULL;
     for (; section && !is_found; section = elf_nextscn(elf, section)) {
-        is_found = find_variable(elf, section, address, name, capacity);
+        is_found = find_symbol(elf, section, type, address, name, capacity);
     }
     if (elf) {
         elf_end(elf);
@@ -534,4 +534,16 @@ bool synctest_lint_variable_at(const char *path, uint64_t address, char *name, s
         close(file);
     }
     return is_found;
+}
+
+bool synctest_lint_variable_at(const char *path, uint64_t address, char *name, size_t capacity)
+{
+    bool is_threads = address & SYNCTEST_STATICS_THREAD_LOCAL;
+    return find_in_file(path, is_threads ? STT_TLS : STT_OBJECT,
+                        address & ~SYNCTEST_STATICS_THREAD_LOCAL, name, capacity);
+}
+
+bool synctest_lint_function_at(const char *path, uint64_t address, char *name, size_t capacity)
+{
+    return find_in_file(path, STT_FUNC, address, name, capacity);
 }

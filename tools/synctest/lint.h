@@ -63,6 +63,9 @@ void synctest_lint_add(synctest_lint_report *report, const synctest_lint_item *i
 /* The variable at an address of the file, or false when it has no name there. */
 bool synctest_lint_variable_at(const char *path, uint64_t address, char *name, size_t capacity);
 
+/* Likewise the function that holds the instruction. */
+bool synctest_lint_function_at(const char *path, uint64_t address, char *name, size_t capacity);
+
 bool synctest_lint_has_topic(const synctest_lint_report *report, const char *topic);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/tools/synctest/launch.h"
+#include "lockstep/tools/synctest/lint.h"
 #include "lockstep/tools/synctest/surroundings.h"
 
 #include <signal.h>
@@ -127,6 +128,11 @@ static void place_death(const synctest_exchange *exchange, synctest_outcome *out
     ls_name_copy(sim, sizeof sim, exchange->match.sim);
     const char *slash = strrchr(sim, '/');
     ls_text_set(&outcome->text, "%s", slash ? slash + 1 : sim);
+    char function[LS_NAME_BYTES_MAX];
+    if (outcome->crash_address != 0 &&
+        synctest_lint_function_at(sim, outcome->crash_address, function, sizeof function)) {
+        ls_text_add(&outcome->text, ", in %s()", function);
+    }
     outcome->tick = progress->tick;
     bool is_in_pass = progress->phase == SYNCTEST_PHASE_PASS && progress->pass < LS_PASSES_MAX;
     const char *place =
