@@ -6,15 +6,21 @@
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <fenv.h>
 #include <limits.h>
+#include <malloc.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -22,6 +28,10 @@ enum {
     EXIT_BAD = 1,
     LOWEST_PRIORITY = 19,
     HANDLER_STACK_BYTES = 64 << 10, /* of its own: the crash may be that the other is used up */
+    HOLE_BYTES = 13 << 20,          /* that no library of the process apart can have */
+    BLOCKS_APART = 40,              /* that stay on its heap */
+    FILLING = 0x5a,                 /* of heap memory that a plug-in gets, and is given back */
+    OTHER_FILLING = 0xa5,
 };
 
 /* Everything of this process. A handler of signals reads it. */
@@ -160,6 +170,49 @@ static void change_surroundings(uint32_t wanted)
     }
 }
 
+/* ---- the heap ---- */
+
+#if defined(__GLIBC__)
+/* Memory that malloc gives out is filled, but for what it keeps in the cache of a thread. That can
+ * only be turned off before the process begins. */
+static void begin_without_cache(void)
+{
+    static const char off[] = "glibc.malloc.tcache_count=0";
+    char tunables[PATH_MAX];
+    const char *others = "";
+    for (char **entry = environ; *entry; entry++) {
+        others = strncmp(*entry, "GLIBC_TUNABLES=", 15) == 0 ? *entry + 15 : others;
+    }
+    int size = snprintf(tunables, sizeof tunables, "%s%s%s", others, *others ? ":" : "", off);
+    if (!strstr(others, off) && size < (int)sizeof tunables &&
+        setenv("GLIBC_TUNABLES", tunables, 1) == 0) {
+        (void)execl("/proc/self/exe", program_invocation_name, LS_RERUN_HELPER_ARGUMENT, NULL);
+    }
+}
+
+/* Other bytes while the noise of a run is another than that of the first. */
+static void fill_heap(const ls_rerun_figures *figures)
+{
+    static int filling;
+    bool is_repeated = (figures->known & LS_RERUN_AGAIN) && figures->again != figures->fresh;
+    bool is_other = (figures->known & LS_RERUN_FRESH) && !is_repeated;
+    int wanted = is_other ? OTHER_FILLING : FILLING;
+    if (filling != wanted) {
+        filling = wanted;
+        (void)mallopt(M_PERTURB, filling);
+    }
+}
+#else
+static void begin_without_cache(void)
+{
+}
+
+static void fill_heap(const ls_rerun_figures *figures)
+{
+    (void)figures;
+}
+#endif
+
 /* ---- running ---- */
 
 static void run(ls_text *failure)
@@ -170,40 +223,12 @@ static void run(ls_text *failure)
     ls_rerun_start(here.rerun, &here.order.stretch);
     ls_rerun_keep_pass(here.rerun, here.order.pass);
     while (!ls_rerun_advance(here.rerun, 1)) {
+        fill_heap(ls_rerun_figures_of(here.rerun));
         if (ls_clock_now_ns(&clock) - began_ns >= limit_ns) {
             ls_text_set(failure, "took longer than %u ms", here.order.time_max_ms);
             return;
         }
     }
-}
-
-/* NULL stays NULL. */
-static uint8_t *as_canonical(const void *state)
-{
-    uint8_t *bytes = state ? ls_allocate(ls_allocator_heap(), here.order.match.state_bytes) : NULL;
-    if (bytes) {
-        ls_schema_to_canonical(ls_rerun_schema(here.rerun), state, bytes);
-    }
-    return bytes;
-}
-
-static bool write_outcome(const ls_text *failure)
-{
-    uint32_t state_bytes = here.order.match.state_bytes;
-    size_t size = ls_rerun_pipe_outcome_bytes(state_bytes);
-    uint8_t *bytes = ls_allocate(ls_allocator_heap(), size);
-    if (!bytes) {
-        return false;
-    }
-    ls_rerun_outcome outcome = {.failure = *failure};
-    if (here.rerun) {
-        outcome.figures = *ls_rerun_figures_of(here.rerun);
-        outcome.passes = *ls_rerun_passes(here.rerun);
-        outcome.state = as_canonical(ls_rerun_state(here.rerun));
-        outcome.pass_state = as_canonical(ls_rerun_pass_state(here.rerun));
-    }
-    size = ls_rerun_pipe_write_outcome(&outcome, state_bytes, bytes, size);
-    return size > 0 && write_all(bytes, size);
 }
 
 /* A simulation that came out with another state size than the live one is not the live one. */
@@ -223,10 +248,113 @@ static ls_status load(ls_text *failure)
                            failure);
 }
 
+/* ---- the same in another process ---- */
+
+/* Forked before the plug-in is loaded, so that statics, seeds, threads and addresses are its own.
+ */
+typedef struct apart_process {
+    pid_t id; /* 0: there is none */
+    int result;
+} apart_process;
+
+static void move_addresses(void)
+{
+    void *hole = mmap(NULL, HOLE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)hole;
+    for (size_t i = 1; i <= BLOCKS_APART; i++) {
+        void *kept = ls_allocate(ls_allocator_heap(), 24 * i);
+        (void)kept;
+    }
+}
+
+/* The first of the runs alone, with the same noise. */
+static void run_apart(int result)
+{
+    ls_text failure = {{0}};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close(here.pipe_out);
+    here.pipe_out = result;
+    move_addresses();
+    if (load(&failure) == LS_OK) {
+        const ls_rerun_figures *figures = ls_rerun_figures_of(here.rerun);
+        ls_rerun_start(here.rerun, &here.order.stretch);
+        while (!(figures->known & LS_RERUN_FRESH) && !ls_rerun_advance(here.rerun, 1)) {
+        }
+        if (figures->known & LS_RERUN_FRESH) {
+            (void)write_all((const uint8_t *)&figures->fresh, sizeof figures->fresh);
+        }
+    }
+    _exit(EXIT_OK);
+}
+
+static apart_process start_apart(void)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return (apart_process){0, -1};
+    }
+    pid_t id = fork();
+    if (id == 0) {
+        close(ends[0]);
+        run_apart(ends[1]);
+    }
+    close(ends[1]);
+    return (apart_process){id > 0 ? id : 0, ends[0]};
+}
+
+/* It began earlier and has a quarter of the work: one that has not ended by now gets a
+ * quarter of the helper's time more. */
+static void take_apart(const apart_process *apart, bool is_waited_for, ls_rerun_figures *figures)
+{
+    struct pollfd result = {.fd = apart->result, .events = POLLIN};
+    uint64_t state_hash = 0;
+    if (apart->id == 0) {
+        return;
+    }
+    if (poll(&result, 1, is_waited_for ? (int)here.order.time_max_ms / 4 : 0) == 1 &&
+        read(apart->result, &state_hash, sizeof state_hash) == (ssize_t)sizeof state_hash) {
+        figures->apart = state_hash;
+        figures->known |= LS_RERUN_APART;
+    }
+    (void)kill(apart->id, SIGKILL);
+    (void)waitpid(apart->id, NULL, 0);
+}
+
+/* NULL stays NULL. */
+static uint8_t *as_canonical(const void *state)
+{
+    uint8_t *bytes = state ? ls_allocate(ls_allocator_heap(), here.order.match.state_bytes) : NULL;
+    if (bytes) {
+        ls_schema_to_canonical(ls_rerun_schema(here.rerun), state, bytes);
+    }
+    return bytes;
+}
+
+static bool write_outcome(const ls_text *failure, const apart_process *apart)
+{
+    uint32_t state_bytes = here.order.match.state_bytes;
+    size_t size = ls_rerun_pipe_outcome_bytes(state_bytes);
+    uint8_t *bytes = ls_allocate(ls_allocator_heap(), size);
+    if (!bytes) {
+        return false;
+    }
+    ls_rerun_outcome outcome = {.failure = *failure};
+    if (here.rerun) {
+        outcome.figures = *ls_rerun_figures_of(here.rerun);
+        take_apart(apart, failure->bytes[0] == '\0', &outcome.figures);
+        outcome.passes = *ls_rerun_passes(here.rerun);
+        outcome.state = as_canonical(ls_rerun_state(here.rerun));
+        outcome.pass_state = as_canonical(ls_rerun_pass_state(here.rerun));
+    }
+    size = ls_rerun_pipe_write_outcome(&outcome, state_bytes, bytes, size);
+    return size > 0 && write_all(bytes, size);
+}
+
 int ls_rerun_helper_run(void)
 {
     size_t size = 0;
     ls_text failure = {{0}};
+    begin_without_cache();
     if (!stand_back()) {
         return EXIT_BAD;
     }
@@ -235,11 +363,13 @@ int ls_rerun_helper_run(void)
         ls_rerun_pipe_read_request(bytes, size, ls_allocator_heap(), &here.order) != LS_OK) {
         return EXIT_BAD;
     }
-    watch_crashes();
     change_surroundings(here.order.match.surroundings);
+    fill_heap(&(ls_rerun_figures){0});
+    apart_process apart = start_apart();
+    watch_crashes();
     if (load(&failure) == LS_OK) {
         run(&failure);
     }
-    bool is_written = write_outcome(&failure);
+    bool is_written = write_outcome(&failure, &apart);
     _exit(is_written ? EXIT_OK : EXIT_BAD); /* without what a plug-in does at the end */
 }

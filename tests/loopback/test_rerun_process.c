@@ -14,6 +14,8 @@ enum {
     CRASH_IN_INIT = 3,
     LEAVE = 4,
     PRINT = 5,
+    SEED = 6,
+    HEAP = 7,
     TIME_MAX_MS = 10000,
 };
 
@@ -117,15 +119,21 @@ static void start(fixture *here, uint32_t pass)
     cr_assert_eq(here->host.start(here->host.context, &request, &here->ticket), LS_OK);
 }
 
-static const ls_rerun_outcome *run(fixture *here, uint32_t pass)
+static const ls_rerun_outcome *outcome_of(fixture *here, uint32_t ticket)
 {
-    start(here, pass);
+    here->ticket = ticket;
     cr_assert_eq(
         ls_event_loop_add_timer(here->loop, 2, (ls_loop_handler){on_beat, here}, &here->beat),
         LS_OK);
     ls_event_loop_run(here->loop);
     ls_loop_source_remove(here->beat);
     return here->outcome;
+}
+
+static const ls_rerun_outcome *run(fixture *here, uint32_t pass)
+{
+    start(here, pass);
+    return outcome_of(here, here->ticket);
 }
 
 static void expect_failure(int64_t trap, uint32_t time_max_ms, const char *words)
@@ -145,12 +153,14 @@ Test(rerun_process, helper_gets_what_the_match_got)
         fixture here = open_fixture(names[i], 0, TIME_MAX_MS);
         const ls_rerun_outcome *outcome = run(&here, 0);
         uint64_t live = ls_sim_instance_hash(here.instance);
-        const uint32_t all = LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED;
+        const uint32_t all =
+            LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED | LS_RERUN_APART;
         cr_expect_str_eq(outcome->failure.bytes, "");
         cr_expect_eq(outcome->figures.known & all, all);
         cr_expect_eq(outcome->figures.live, live);
         cr_expect_eq(outcome->figures.fresh, live);
         cr_expect_eq(outcome->figures.again, live);
+        cr_expect_eq(outcome->figures.apart, live);
         cr_expect_eq(outcome->figures.strayed, outcome->figures.tick);
         cr_expect_eq(outcome->passes.pass_count, here.loaded.simulation->pass_count);
         cr_assert_not_null(outcome->state);
@@ -160,6 +170,29 @@ Test(rerun_process, helper_gets_what_the_match_got)
         close_fixture(&here);
     }
 }
+
+Test(rerun_process, what_a_process_has_of_its_own_shows_in_another_one_alone)
+{
+    fixture here = open_fixture(TRAP, SEED, TIME_MAX_MS);
+    const ls_rerun_figures *figures = &run(&here, LS_NO_PASS)->figures;
+    cr_expect_eq(figures->fresh, figures->again);
+    cr_expect_eq(figures->fresh, figures->reloaded);
+    cr_expect(figures->known & LS_RERUN_APART);
+    cr_expect_neq(figures->fresh, figures->apart);
+    close_fixture(&here);
+}
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+Test(rerun_process, bytes_of_the_heap_differ_from_run_to_run)
+{
+    fixture here = open_fixture(TRAP, HEAP, TIME_MAX_MS);
+    const ls_rerun_figures *figures = &run(&here, LS_NO_PASS)->figures;
+    cr_expect_neq(figures->fresh, figures->again);
+    cr_expect(figures->known & LS_RERUN_REPEATED);
+    cr_expect_eq(figures->fresh, figures->apart);
+    close_fixture(&here);
+}
+#endif
 
 Test(rerun_process, a_plugin_that_prints_does_not_spoil_the_outcome)
 {
@@ -190,9 +223,9 @@ Test(rerun_process, more_runs_than_helpers_wait_for_one_another)
     here.host.release(here.host.context, tickets[3]); /* waits */
     const ls_rerun_outcome *last = run(&here, LS_NO_PASS);
     cr_expect_eq(last->figures.fresh, ls_sim_instance_hash(here.instance));
-    cr_expect_not_null(here.host.poll(here.host.context, tickets[0], 0));
+    cr_expect_not_null(outcome_of(&here, tickets[0]));
+    cr_expect_not_null(outcome_of(&here, tickets[2]));
     cr_expect_null(here.host.poll(here.host.context, tickets[1], 0));
-    cr_expect_not_null(here.host.poll(here.host.context, tickets[2], 0));
     cr_expect_null(here.host.poll(here.host.context, tickets[3], 0));
     close_fixture(&here);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     TRAP_NONE,
@@ -15,9 +16,11 @@ enum {
     TRAP_CRASH_IN_INIT,
     TRAP_EXIT,  /* likewise in the tick */
     TRAP_PRINT, /* in every tick, to standard output */
+    TRAP_SEED,  /* is no trap: the state depends on the process that loaded the plug-in */
+    TRAP_HEAP,  /* likewise: on bytes of the heap that were not set */
 };
 
-static const ls_param params[] = {{"trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_PRINT},
+static const ls_param params[] = {{"trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_HEAP},
                                   {"tick", "ticks", "when", 0, 0, UINT32_MAX}};
 
 static uint32_t trap_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
@@ -56,6 +59,12 @@ static ls_status init(const ls_sim_config *config, void *state)
     return LS_OK;
 }
 
+/* Not inlined, so that no compiler sees that it has not been set. */
+__attribute__((noinline)) static uint32_t number_in(volatile uint32_t *block)
+{
+    return *block;
+}
+
 static void spring(const ls_step *step)
 {
     int64_t trap = trap_of(step->config);
@@ -64,6 +73,14 @@ static void spring(const ls_step *step)
     }
     if (step->inputs->tick != step->config->params[1]) {
         return;
+    }
+    if (trap == TRAP_SEED) {
+        ((minimal_state *)step->state)->ships[1].fuel = (uint32_t)getpid();
+    }
+    if (trap == TRAP_HEAP) {
+        uint32_t *block = malloc(3 * sizeof *block);
+        ((minimal_state *)step->state)->ships[1].fuel = block ? number_in(block) : 0;
+        free(block);
     }
     if (trap == TRAP_CRASH) {
         crash();

@@ -79,6 +79,7 @@ static void add_figures(ls_json *json, const ls_rerun_figures *figures)
     add_hash(json, "fresh", known & LS_RERUN_FRESH, figures->fresh);
     add_hash(json, "again", known & LS_RERUN_AGAIN, figures->again);
     add_hash(json, "reloaded", known & LS_RERUN_RELOADED, figures->reloaded);
+    add_hash(json, "apart", known & LS_RERUN_APART, figures->apart);
     add_hash(json, "in_place", false, 0); /* a key of version 0.1.0 */
 }
 
