@@ -100,6 +100,7 @@ static void add_cause(ls_json *json, const ls_summary_desync *desync)
     static const ls_json_field counts[] = {FIELD(times), FIELD(healed)};
 #undef FIELD
 #undef FIELD_AS
+    ls_json_known(json, "first_tick", desync->first_tick > 0, desync->first_tick);
     add_place(json, desync->place_count > 0 ? &desync->places[0] : NULL);
     LS_JSON_ADD(json, extent, desync->has_cause ? desync : NULL);
     ls_json *fields = ls_json_array(json, "fields");

@@ -82,6 +82,7 @@ typedef struct ls_summary_desync {
     uint32_t clients;    /* 0: the slot differs; else the server does, from so many that agree */
     uint32_t count;      /* that this slot differed; 0 in a first one */
     bool has_cause;      /* else the rest means nothing */
+    uint32_t first_tick; /* of the first state that differs, compared or not; 0: not known */
     uint32_t times;      /* that this slot differed; the rest is about the newest one */
     uint32_t healed;     /* how many of them were healed */
     uint64_t elements;   /* that differ */

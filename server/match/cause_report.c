@@ -65,7 +65,7 @@ static void describe_inputs(const ls_match_context *match, ls_tick tick, ls_text
 
 void ls_cause_report_add_inputs(const ls_match_context *match, ls_desync_finding *finding)
 {
-    describe_inputs(match, finding->tick - 1, &finding->inputs);
+    describe_inputs(match, ls_desync_finding_step(finding), &finding->inputs);
 }
 
 void ls_cause_report_send(const ls_match_context *match, uint32_t slot,

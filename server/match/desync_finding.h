@@ -11,21 +11,31 @@
 LS_C_BEGIN
 
 typedef struct ls_desync_finding {
-    ls_tick tick;         /* of the first compared state that differs */
-    uint32_t times;       /* this slot was found to differ, this time included */
-    uint32_t healed;      /* how many of them were healed */
-    uint64_t elements;    /* that differ at that tick; 0: not known */
-    uint32_t fields;      /* that hold them */
-    bool is_lower_bound;  /* at least so many: not everything was compared */
-    uint32_t place_count; /* 0 .. LS_DIFFERENCES_MAX */
+    ls_tick tick;            /* of the first compared state that differs */
+    uint32_t interval_ticks; /* of the match: every so many states are compared */
+    ls_tick agreed_tick;     /* of the compared state before it */
+    ls_tick first_tick;      /* of the first state that differs, compared or not; 0: not known */
+    uint32_t times;          /* this slot was found to differ, this time included */
+    uint32_t healed;         /* how many of them were healed */
+    uint64_t elements;       /* that differ at that tick; 0: not known */
+    uint32_t fields;         /* that hold them */
+    bool is_lower_bound;     /* at least so many: not everything was compared */
+    uint32_t place_count;    /* 0 .. LS_DIFFERENCES_MAX */
     const ls_field *place_fields[LS_DIFFERENCES_MAX];
     ls_difference_text places[LS_DIFFERENCES_MAX]; /* a: the server's value, b: the client's */
     ls_differing_pass differing_pass;
     const char *pass; /* the first one that did other work; NULL: not known */
-    ls_text inputs;   /* of the tick that made the state, slot by slot; empty: not known */
+    ls_text inputs;   /* of ls_desync_finding_step, slot by slot; empty: not known */
     ls_desync_verdict verdict;
     uint64_t took_ns; /* from the DESYNC notice to this */
 } ls_desync_finding;
+
+/* The tick that made the state: the first one that differs if it is known, else the compared one.
+ */
+static inline ls_tick ls_desync_finding_step(const ls_desync_finding *finding)
+{
+    return (finding->first_tick ? finding->first_tick : finding->tick) - 1;
+}
 
 /* The contents of a bundle, but for what the instance of the match knows. Canonical states; a field
  * that is NULL is not known. Borrowed until the match is called again. */

@@ -76,6 +76,14 @@ static void ask_for_evidence(ls_desync_service *desync, uint32_t slot, ls_tick t
     ls_outbox_send(desync->match->outbox, desync->match->seats->peers[slot]);
 }
 
+static void search_tick(ls_desync_service *desync, uint32_t slot)
+{
+    ls_tick tick = 0;
+    if (ls_investigation_next_probe(desync->all, slot, &tick)) {
+        ask_for_evidence(desync, slot, tick);
+    }
+}
+
 /* ---- what is done about it ---- */
 
 /* Once the last tick is closed a difference matters to nobody else any more. */
@@ -176,8 +184,8 @@ static void blame_finding(ls_desync_finding *finding, uint32_t clients)
 
 static void conclude(ls_desync_service *desync, uint32_t slot)
 {
-    ls_desync_finding *finding = ls_investigation_conclude(
-        desync->all, slot, desync->slots[slot].server_hash, desync->match->config.print);
+    ls_desync_finding *finding =
+        ls_investigation_conclude(desync->all, slot, desync->match->config.print);
     if (desync->slots[slot].clients > 0) {
         blame_finding(finding, desync->slots[slot].clients);
     }
@@ -198,9 +206,14 @@ static void start_investigating(ls_desync_service *desync, uint32_t slot)
     if (!can_ask) {
         return;
     }
+    const ls_investigation_subject subject = {.interval_ticks =
+                                                  desync->match->config.hash_interval_ticks,
+                                              .agreed = agreed_before(desync, known->tick),
+                                              .tick = known->tick,
+                                              .server_hash = known->server_hash,
+                                              .client_hash = known->client_hash};
     ask_for_evidence(desync, slot, known->tick);
-    ls_investigation_start(desync->all, slot, agreed_before(desync, known->tick), known->tick,
-                           known->client_hash, desync->match->now_ns);
+    ls_investigation_start(desync->all, slot, &subject, desync->match->now_ns);
     send_queries(desync, slot);
 }
 
@@ -391,6 +404,7 @@ ls_desync_drop ls_desync_service_advance(ls_desync_service *desync)
     ls_investigations_advance(desync->all, desync->match->now_ns);
     for (uint32_t slot = 0; slot < desync->all->count && !drop.why; slot++) {
         send_queries(desync, slot);
+        search_tick(desync, slot);
         drop = go_on(desync, slot);
         send_queries(desync, slot);
     }

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/clock.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define STALLED_NS (250 * LS_NS_PER_MS)
@@ -137,10 +138,67 @@ static void give_places(ls_investigations *all, uint64_t now_ns)
     }
 }
 
+/* ---- the first state that differs ---- */
+
+/* Live results are as the windows recorded them: not at all for a state that was not hashed. */
+static ls_rerun_figures with_hash(const ls_rerun_figures *figures, uint64_t state_hash)
+{
+    ls_rerun_figures whole = *figures;
+    whole.live = whole.live == 0 ? state_hash : whole.live;
+    return whole;
+}
+
+static bool has_reproduced(const ls_rerun_figures *figures, uint64_t state_hash)
+{
+    return (figures->known & LS_RERUN_FRESH) && figures->strayed == figures->tick &&
+           figures->fresh == state_hash && with_hash(figures, state_hash).live == state_hash;
+}
+
+/* Everything is known about the bad state that can be. */
+static bool is_known(const ls_investigation *investigation)
+{
+    bool is_compared = investigation->comparison == LS_COMPARISON_ENDED ||
+                       investigation->comparison == LS_COMPARISON_CONTRADICTED;
+    bool is_run = !investigation->rerun || investigation->rerun->outcome;
+    return is_compared && is_run && investigation->evidence.has_figures &&
+           investigation->evidence.has_fingerprint;
+}
+
+/* States between those that were compared can only be had from re-runs, which tell of them what
+ * the match would have told when they did so of the bad one. */
+static bool can_search(const ls_investigation *investigation)
+{
+    const ls_rerun_outcome *outcome = outcome_of(investigation);
+    return investigation->bad_tick - investigation->agreed_tick > 1 && outcome &&
+           investigation->comparison == LS_COMPARISON_ENDED &&
+           has_reproduced(&outcome->figures, investigation->server_hash) &&
+           has_reproduced(&investigation->evidence.figures, investigation->client_hash);
+}
+
+static void search_ticks(ls_investigations *all)
+{
+    for (uint32_t slot = 0; slot < all->count; slot++) {
+        ls_investigation *investigation = &all->slots[slot];
+        ls_tick_search *search = &investigation->search;
+        bool is_due = investigation->phase == LS_INVESTIGATION_LOOKING && !search->is_begun &&
+                      is_known(investigation) && can_search(investigation);
+        if (is_due) {
+            ls_tick_search_begin(search, investigation->agreed_tick, investigation->bad_tick);
+        }
+        ls_tick_search_advance(search, &all->reruns);
+    }
+}
+
+bool ls_investigation_next_probe(ls_investigations *all, uint32_t slot, ls_tick *out)
+{
+    return ls_tick_search_next(&all->slots[slot].search, &all->reruns, out);
+}
+
 void ls_investigations_advance(ls_investigations *all, uint64_t now_ns)
 {
     ls_rerun_share_poll(&all->reruns, now_ns);
     give_places(all, now_ns);
+    search_ticks(all);
 }
 
 /* ---- one slot's case ---- */
@@ -153,30 +211,35 @@ void ls_investigation_end(ls_investigations *all, uint32_t slot)
         ls_rerun_share_release(&all->reruns, investigation->rerun);
     }
     investigation->rerun = NULL;
+    ls_tick_search_end(&investigation->search, &all->reruns);
     investigation->phase = LS_INVESTIGATION_IDLE;
 }
 
-void ls_investigation_start(ls_investigations *all, uint32_t slot, ls_tick agreed, ls_tick tick,
-                            uint64_t client_hash, uint64_t now_ns)
+void ls_investigation_start(ls_investigations *all, uint32_t slot,
+                            const ls_investigation_subject *subject, uint64_t now_ns)
 {
     ls_investigation *investigation = &all->slots[slot];
     ls_investigation_end(all, slot);
     ls_desync_finding *finding = &investigation->finding;
-    *finding = (ls_desync_finding){.tick = tick,
+    *finding = (ls_desync_finding){.tick = subject->tick,
+                                   .interval_ticks = subject->interval_ticks,
+                                   .agreed_tick = subject->agreed,
                                    .times = finding->times + 1,
                                    .healed = finding->healed,
                                    .is_lower_bound = true};
     investigation->phase = LS_INVESTIGATION_LOOKING;
-    investigation->bad_tick = tick;
-    investigation->client_hash = client_hash;
+    investigation->agreed_tick = subject->agreed;
+    investigation->bad_tick = subject->tick;
+    investigation->server_hash = subject->server_hash;
+    investigation->client_hash = subject->client_hash;
     investigation->since_ns = now_ns;
     investigation->progress_ns = now_ns;
     investigation->has_answered = false;
     investigation->is_overdue = false;
     investigation->evidence = (ls_investigation_evidence){0};
     investigation->figures = (ls_rerun_figures){0};
-    investigation->rerun = ls_rerun_share_take(&all->reruns, agreed, tick);
-    queue(all, investigation, tick);
+    investigation->rerun = ls_rerun_share_take(&all->reruns, subject->agreed, subject->tick);
+    queue(all, investigation, subject->tick);
     give_places(all, now_ns);
 }
 
@@ -315,22 +378,27 @@ ls_status ls_investigation_take_evidence(ls_investigation *investigation,
                                          const ls_wire_evidence *evidence, uint64_t now_ns)
 {
     ls_investigation_evidence *kept = &investigation->evidence;
-    if (investigation->phase != LS_INVESTIGATION_LOOKING || kept->has_figures ||
-        evidence->tick != investigation->bad_tick) {
+    bool is_probe = evidence->tick != investigation->bad_tick;
+    if (investigation->phase != LS_INVESTIGATION_LOOKING || evidence->tick == 0 ||
+        (!is_probe && kept->has_figures)) {
         return LS_STALE;
     }
     ls_rerun_figures figures;
     ls_status status = ls_rerun_figures_read(evidence->figures, sizeof evidence->figures, &figures);
-    if (status != LS_OK) {
-        return status;
-    }
-    note_progress(investigation, now_ns);
-    kept->figures = figures;
-    kept->passes = (ls_pass_trace){
+    ls_pass_trace passes = {
         .tick = evidence->tick - 1, .pass_count = evidence->pass_count, .before = evidence->before};
-    memcpy(kept->passes.state_hashes, evidence->state_hashes, sizeof kept->passes.state_hashes);
-    kept->has_figures = true;
-    return LS_OK;
+    memcpy(passes.state_hashes, evidence->state_hashes, sizeof passes.state_hashes);
+    if (status == LS_OK && is_probe) {
+        status = ls_tick_search_take(&investigation->search, &figures, &passes);
+    } else if (status == LS_OK) {
+        kept->figures = figures;
+        kept->passes = passes;
+        kept->has_figures = true;
+    }
+    if (status == LS_OK) {
+        note_progress(investigation, now_ns);
+    }
+    return status;
 }
 
 ls_status ls_investigation_take_fingerprint(ls_investigation *investigation,
@@ -348,11 +416,8 @@ ls_status ls_investigation_take_fingerprint(ls_investigation *investigation,
 
 bool ls_investigation_is_done(const ls_investigation *investigation)
 {
-    bool is_compared = investigation->comparison == LS_COMPARISON_ENDED ||
-                       investigation->comparison == LS_COMPARISON_CONTRADICTED;
-    bool is_run = !investigation->rerun || investigation->rerun->outcome;
-    return is_compared && is_run && investigation->evidence.has_figures &&
-           investigation->evidence.has_fingerprint;
+    return is_known(investigation) &&
+           (!can_search(investigation) || ls_tick_search_is_over(&investigation->search));
 }
 
 bool ls_investigation_can_heal(const ls_investigation *investigation)
@@ -371,20 +436,39 @@ static void add_pass(const ls_investigations *all, const ls_investigation *inves
                      ls_desync_finding *finding)
 {
     uint32_t pass = 0;
-    finding->differing_pass = ls_pass_trace_compare(&outcome_of(investigation)->passes,
-                                                    &investigation->evidence.passes, &pass);
+    const ls_tick_search *search = &investigation->search;
+    bool is_older = finding->first_tick != 0 && search->has_narrowed;
+    const ls_pass_trace *own = is_older ? &search->passes[0] : &outcome_of(investigation)->passes;
+    const ls_pass_trace *other = is_older ? &search->passes[1] : &investigation->evidence.passes;
+    finding->differing_pass = ls_pass_trace_compare(own, other, &pass);
     const ls_simulation *simulation = ls_sim_instance_simulation(all->instance);
     if (finding->differing_pass == LS_PASS_AT && pass < simulation->pass_count) {
         finding->pass = simulation->passes[pass].name;
     }
 }
 
-/* Live results are as the windows recorded them: not at all for a state that was not hashed. */
-static ls_rerun_figures with_hash(const ls_rerun_figures *figures, uint64_t state_hash)
+static void add_first_tick(const ls_investigation *investigation, ls_desync_finding *finding)
 {
-    ls_rerun_figures whole = *figures;
-    whole.live = whole.live == 0 ? state_hash : whole.live;
-    return whole;
+    bool is_every_compared = finding->tick - finding->agreed_tick == 1;
+    finding->first_tick =
+        is_every_compared ? finding->tick : ls_tick_search_found(&investigation->search);
+}
+
+/* Only of states that were not all compared. */
+static void say_first_tick(const ls_desync_finding *finding, ls_text *why)
+{
+    uint32_t between = finding->tick - finding->agreed_tick;
+    if (between > 1 && finding->first_tick != 0) {
+        ls_text_add(why,
+                    "; tick %" PRIu32 " made state %" PRIu32
+                    ", the first that differs; hashes are compared every %" PRIu32 " ticks",
+                    finding->first_tick - 1, finding->first_tick, finding->interval_ticks);
+    } else if (between > 1) {
+        ls_text_add(why,
+                    "; the first state that differs lies between %" PRIu32 " and %" PRIu32
+                    ": hashes are compared every %" PRIu32 " ticks",
+                    finding->agreed_tick + 1, finding->tick, finding->interval_ticks);
+    }
 }
 
 /* The verdict about the client's conduct; no `why`: the figures of both sides decide. */
@@ -430,7 +514,6 @@ static void judge(const ls_investigations *all, const ls_investigation *investig
 }
 
 ls_desync_finding *ls_investigation_conclude(ls_investigations *all, uint32_t slot,
-                                             uint64_t server_hash,
                                              const ls_build_fingerprint *own_fingerprint)
 {
     ls_investigation *investigation = &all->slots[slot];
@@ -441,15 +524,17 @@ ls_desync_finding *ls_investigation_conclude(ls_investigations *all, uint32_t sl
         add_places(investigation, finding);
     }
     if (outcome) {
-        investigation->figures = with_hash(&outcome->figures, server_hash);
+        investigation->figures = with_hash(&outcome->figures, investigation->server_hash);
     }
     if (kept->has_figures) {
         kept->figures = with_hash(&kept->figures, investigation->client_hash);
     }
+    add_first_tick(investigation, finding);
     if (outcome && kept->has_figures) {
         add_pass(all, investigation, finding);
     }
     judge(all, investigation, own_fingerprint, &finding->verdict);
+    say_first_tick(finding, &finding->verdict.why);
     return finding;
 }
 

@@ -8,7 +8,7 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/match/desync_finding.h"
 #include "lockstep/server/match/diff_pool.h"
-#include "lockstep/server/match/rerun_share.h"
+#include "lockstep/server/match/tick_search.h"
 
 typedef enum ls_investigation_phase {
     LS_INVESTIGATION_IDLE,
@@ -39,7 +39,9 @@ typedef enum ls_comparison {
 /* One slot's case. */
 typedef struct ls_investigation {
     ls_investigation_phase phase;
+    ls_tick agreed_tick;
     ls_tick bad_tick;
+    uint64_t server_hash; /* of the bad state */
     uint64_t client_hash; /* of the bad state, as the client told it */
     ls_tick tick;         /* of the state that is compared: the bad one, or the one to heal */
     uint64_t since_ns;    /* when the phase began; of a looking one, when the client was asked */
@@ -54,6 +56,7 @@ typedef struct ls_investigation {
     uint32_t outdated;        /* the first so many of them are of no use any more */
     ls_shared_rerun *rerun;   /* NULL: these ticks cannot be run again */
     ls_rerun_figures figures; /* this side's, once concluded */
+    ls_tick_search search;    /* for the first state that differs */
     ls_investigation_evidence evidence;
     ls_desync_finding finding;
 } ls_investigation;
@@ -76,10 +79,19 @@ ls_status ls_investigations_create(const ls_sim_instance *instance, const ls_rep
                                    ls_investigations **out);
 void ls_investigations_destroy(ls_investigations *all);
 
-/* Begins with a slot whose state `tick` > 0 has this hash, which is not the server's, while state
- * `agreed` < `tick` did not differ. The client is asked for evidence now. */
-void ls_investigation_start(ls_investigations *all, uint32_t slot, ls_tick agreed, ls_tick tick,
-                            uint64_t client_hash, uint64_t now_ns);
+/* The difference that is to be looked into. The state hashes are those that were compared, which
+ * for the last state of a match may be no hashed one. */
+typedef struct ls_investigation_subject {
+    uint32_t interval_ticks; /* every so many states are compared */
+    ls_tick agreed;          /* a state that did not differ; < tick */
+    ls_tick tick;            /* the first compared state that did */
+    uint64_t server_hash;
+    uint64_t client_hash;
+} ls_investigation_subject;
+
+/* Begins with a slot that differs. The client is asked for evidence now. */
+void ls_investigation_start(ls_investigations *all, uint32_t slot,
+                            const ls_investigation_subject *subject, uint64_t now_ns);
 
 /* Begins to compare the slot's state `tick`, to heal it. */
 void ls_investigation_compare(ls_investigations *all, uint32_t slot, ls_tick tick, uint64_t now_ns);
@@ -106,6 +118,10 @@ bool ls_investigation_next_query(ls_investigation *investigation, ls_wire_query 
 ls_status ls_investigation_take_answer(ls_investigations *all, uint32_t slot,
                                        const ls_wire_answer *answer, uint64_t now_ns);
 
+/* The next state, older than the bad one, about which the slot's client is to be asked for
+ * evidence; false: none now. */
+bool ls_investigation_next_probe(ls_investigations *all, uint32_t slot, ls_tick *out);
+
 /* STALE, or MALFORMED: these are no figures. */
 ls_status ls_investigation_take_evidence(ls_investigation *investigation,
                                          const ls_wire_evidence *evidence, uint64_t now_ns);
@@ -115,10 +131,8 @@ ls_status ls_investigation_take_fingerprint(ls_investigation *investigation,
 /* Everything that can be known is. */
 bool ls_investigation_is_done(const ls_investigation *investigation);
 
-/* Completes the finding of the slot with what is known now. The state hashes are what was compared,
- * which for the last state of a match may be no hashed one. */
+/* Completes the finding of the slot with what is known now. */
 ls_desync_finding *ls_investigation_conclude(ls_investigations *all, uint32_t slot,
-                                             uint64_t server_hash,
                                              const ls_build_fingerprint *own_fingerprint);
 
 /* Every difference is known and can be sent as leaves. */

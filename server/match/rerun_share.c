@@ -5,7 +5,7 @@
 static ls_shared_rerun *find_run(ls_rerun_share *share, ls_tick agreed, ls_tick tick)
 {
     ls_shared_rerun *unused = NULL;
-    for (uint32_t i = 0; i < LS_PLAYERS_MAX; i++) {
+    for (uint32_t i = 0; i < LS_RERUN_SHARES_MAX; i++) {
         ls_shared_rerun *run = &share->runs[i];
         if (run->users > 0 && run->agreed == agreed && run->tick == tick) {
             return run;
@@ -44,7 +44,7 @@ void ls_rerun_share_release(ls_rerun_share *share, ls_shared_rerun *run)
 
 void ls_rerun_share_poll(ls_rerun_share *share, uint64_t now_ns)
 {
-    for (uint32_t i = 0; i < LS_PLAYERS_MAX; i++) {
+    for (uint32_t i = 0; i < LS_RERUN_SHARES_MAX; i++) {
         ls_shared_rerun *run = &share->runs[i];
         if (run->users > 0 && !run->outcome) {
             run->outcome = share->host->poll(share->host->context, run->ticket, now_ns);

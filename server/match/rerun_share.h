@@ -5,6 +5,8 @@
 
 #include "lockstep/common/diagnosis/state_inspector.h"
 
+#define LS_RERUN_SHARES_MAX (2u * LS_PLAYERS_MAX) /* a slot's case and its search for the tick */
+
 typedef struct ls_shared_rerun {
     ls_tick agreed;
     ls_tick tick;
@@ -16,7 +18,7 @@ typedef struct ls_shared_rerun {
 typedef struct ls_rerun_share {
     const ls_rerun_host *host; /* NULL: nothing can be run again */
     const ls_state_inspector *inspector;
-    ls_shared_rerun runs[LS_PLAYERS_MAX];
+    ls_shared_rerun runs[LS_RERUN_SHARES_MAX];
 } ls_rerun_share;
 
 /* Begins a re-run, or takes part in one. NULL: these ticks cannot be run again. */

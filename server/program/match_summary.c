@@ -72,6 +72,7 @@ static void fill_place(const ls_desync_finding *finding, uint32_t index, ls_summ
 void ls_desync_finding_summarize(const ls_desync_finding *finding, ls_summary_desync *out)
 {
     out->has_cause = true;
+    out->first_tick = finding->first_tick;
     out->times = finding->times;
     out->healed = finding->healed;
     out->elements = finding->elements;
@@ -235,18 +236,18 @@ static void log_pass(const ls_desync_finding *finding, const ls_log *log)
     switch (finding->differing_pass) {
     case LS_PASS_AT:
         ls_log_line(log, LS_LOG_ERROR, "  first pass that differs, in tick %" PRIu32 ": %s",
-                    finding->tick - 1, finding->pass ? finding->pass : "unknown");
+                    ls_desync_finding_step(finding), finding->pass ? finding->pass : "unknown");
         return;
     case LS_PASS_NONE:
         ls_log_line(log, LS_LOG_ERROR,
                     "  simulated again, every pass of tick %" PRIu32
                     " gives the same on both sides",
-                    finding->tick - 1);
+                    ls_desync_finding_step(finding));
         return;
     case LS_PASS_BEFORE:
         ls_log_line(log, LS_LOG_ERROR,
                     "  simulated again, the states differ before the first pass of tick %" PRIu32,
-                    finding->tick - 1);
+                    ls_desync_finding_step(finding));
         return;
     case LS_PASS_UNKNOWN:
         return;
@@ -259,13 +260,14 @@ void ls_desync_report_log(const ls_desync_finding *finding, const char *player, 
     ls_text extent =
         ls_state_difference_extent(finding->elements, finding->fields, finding->is_lower_bound);
     ls_log_line(log, LS_LOG_ERROR, "DESYNC of %s at tick %" PRIu32 ": %s; class %s, at fault: %s",
-                player, finding->tick, extent.bytes, ls_desync_class_word(finding->verdict.kind),
+                player, ls_desync_finding_step(finding) + 1, extent.bytes,
+                ls_desync_class_word(finding->verdict.kind),
                 ls_desync_culprit_word(finding->verdict.culprit));
     log_places(finding, log);
     log_pass(finding, log);
     if (finding->inputs.bytes[0]) {
-        ls_log_line(log, LS_LOG_ERROR, "  inputs of tick %" PRIu32 ": %s", finding->tick - 1,
-                    finding->inputs.bytes);
+        ls_log_line(log, LS_LOG_ERROR, "  inputs of tick %" PRIu32 ": %s",
+                    ls_desync_finding_step(finding), finding->inputs.bytes);
     }
     ls_log_line(log, LS_LOG_ERROR, "  %s", finding->verdict.why.bytes);
     ls_log_line(log, LS_LOG_ERROR, "  next: %s", ls_desync_advice(finding->verdict.kind));

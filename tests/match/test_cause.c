@@ -5,6 +5,8 @@
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/fault_simulation.h"
 
+#include <stdio.h>
+
 static virtual_setup setup_with(uint32_t interval, ls_on_desync policy, uint32_t ticks)
 {
     virtual_setup setup = virtual_setup_default(test_simulation(), 3, ticks);
@@ -153,13 +155,14 @@ Test(cause, a_match_that_keeps_nothing_still_says_who_differs)
 /* One client runs another build of the simulation, whose middle pass is another one. */
 static ls_pass other_passes[3];
 static ls_simulation other_build;
-static uint32_t calls; /* of the static kind */
+static uint32_t calls;     /* of the static kind */
+static ls_tick wrong_from; /* the first tick that goes wrong */
 
 static void spread_more(const ls_step *step)
 {
     fault_state *state = step->state;
     fault_simulation()->passes[FAULT_PASS].run(step);
-    if (step->inputs->tick >= 100) {
+    if (step->inputs->tick >= wrong_from) {
         state->wrong = 1;
     }
 }
@@ -169,21 +172,30 @@ static void spread_with_a_static(const ls_step *step)
     fault_state *state = step->state;
     fault_simulation()->passes[FAULT_PASS].run(step);
     calls++;
-    if (step->inputs->tick >= 100) {
+    if (step->inputs->tick >= wrong_from) {
         state->wrong = calls;
     }
 }
 
-static virtual_match *play_with_other_build(void (*pass)(const ls_step *), ls_on_desync policy)
+typedef struct other_build_setup {
+    void (*pass)(const ls_step *);
+    ls_on_desync policy;
+    uint32_t interval;
+    ls_tick wrong_from;
+} other_build_setup;
+
+static virtual_match *play_other_build(const other_build_setup *other)
 {
-    virtual_setup setup = virtual_setup_default(fault_simulation(), 2, 400);
-    setup.match.on_desync = policy;
+    virtual_setup setup = virtual_setup_default(fault_simulation(), 2, 500);
+    setup.match.on_desync = other->policy;
+    setup.match.hash_interval_ticks = other->interval;
     setup.clients = 1;
     setup.link.delay_ns = 50 * MS;
     calls = 0;
+    wrong_from = other->wrong_from;
     other_build = *fault_simulation();
     memcpy(other_passes, other_build.passes, sizeof other_passes);
-    other_passes[FAULT_PASS].run = pass;
+    other_passes[FAULT_PASS].run = other->pass;
     other_build.passes = other_passes;
     virtual_match *run = checked_match_create(&setup);
     virtual_client_setup client = virtual_client_setup_default(run);
@@ -191,6 +203,12 @@ static virtual_match *play_with_other_build(void (*pass)(const ls_step *), ls_on
     virtual_match_add_client(run, &client);
     virtual_match_run_to_end(run);
     return run;
+}
+
+static virtual_match *play_with_other_build(void (*pass)(const ls_step *), ls_on_desync policy)
+{
+    return play_other_build(
+        &(other_build_setup){.pass = pass, .policy = policy, .interval = 1, .wrong_from = 100});
 }
 
 Test(cause, another_build_is_told_with_its_pass)
@@ -220,6 +238,59 @@ Test(cause, a_static_variable_is_state_outside)
               "%s", finding->verdict.why.bytes);
     cr_assert_eq(finding->verdict.culprit, LS_DESYNC_CULPRIT_CLIENT);
     virtual_match_destroy(run);
+}
+
+/* ---- ticks that were not compared ---- */
+
+static void expect_first_tick(uint32_t interval, ls_tick from)
+{
+    virtual_match *run = play_other_build(&(other_build_setup){.pass = spread_more,
+                                                               .policy = LS_ON_DESYNC_REPORT,
+                                                               .interval = interval,
+                                                               .wrong_from = from});
+    check_sound(run);
+    check_told(run, run->clients[1]);
+    const ls_desync_finding *finding = finding_of(run, run->clients[1]);
+    char expected[LS_TEXT_BYTES_MAX];
+    snprintf(expected, sizeof expected,
+             "; tick %u made state %u, the first that differs; hashes are compared every %u ticks",
+             from, from + 1, interval);
+    cr_assert_eq(finding->tick, from / interval * interval + interval);
+    cr_assert_eq(finding->first_tick, from + 1, "interval %u: %u for %u", interval,
+                 finding->first_tick, from + 1);
+    cr_assert_eq(finding->differing_pass, LS_PASS_AT);
+    cr_assert_str_eq(finding->pass, "spread");
+    cr_assert_str_eq(finding->places[0].name, "wrong");
+    cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_BUILD, "%s", finding->verdict.why.bytes);
+    cr_assert_not_null(strstr(finding->verdict.why.bytes, expected), "%s",
+                       finding->verdict.why.bytes);
+    cr_assert_leq(finding->took_ns, 5 * SECOND);
+    virtual_match_destroy(run);
+}
+
+Test(cause, the_first_tick_that_differs_is_found_between_those_compared)
+{
+    static const ls_tick before_30[] = {90, 91, 104, 118, 119};
+    static const ls_tick before_7[] = {98, 99, 101, 103, 104};
+    for (uint32_t i = 0; i < 5; i++) {
+        expect_first_tick(30, before_30[i]);
+        expect_first_tick(7, before_7[i]);
+    }
+}
+
+Test(cause, a_tick_that_cannot_be_found_is_said_to_lie_between_those_compared)
+{
+    virtual_setup setup = setup_with(16, LS_ON_DESYNC_REPORT, 300);
+    const virtual_client *bad =
+        play_flipped(&setup, 90, offsetof(test_simulation_state, slots[7].joins));
+    const ls_desync_finding *finding = finding_of(bad->run, bad);
+    cr_assert_eq(finding->tick, 96);
+    cr_assert_eq(finding->first_tick, 0);
+    cr_assert_not_null(strstr(finding->verdict.why.bytes,
+                              "; the first state that differs lies between 81 and 96: hashes are "
+                              "compared every 16 ticks"),
+                       "%s", finding->verdict.why.bytes);
+    virtual_match_destroy(bad->run);
 }
 
 /* ---- healing ---- */
