@@ -5,12 +5,18 @@
 
 #include <string.h>
 
+enum {
+    DEFERRED_MAX = 64, /* queries; a server has no more than these on their way */
+};
+
 struct ls_diagnosis {
     const ls_session_context *context;
     ls_state_inspector inspector; /* empty: nothing is kept, and the server is told so */
     uint8_t *canonical;           /* NULL where a state is canonical as it lies in memory */
     uint32_t ticket;              /* of a re-run that goes on; 0: none does */
     ls_tick bad_tick;
+    uint32_t deferred_count; /* queries that wait for the state that the re-run leads to */
+    ls_wire_query deferred[DEFERRED_MAX];
     uint32_t desyncs;
     uint32_t own_desyncs; /* of this slot */
     uint32_t healed;
@@ -82,6 +88,7 @@ void ls_diagnosis_destroy(ls_diagnosis *diagnosis)
 void ls_diagnosis_reset(ls_diagnosis *diagnosis)
 {
     diagnosis->inspector.is_holding = false;
+    diagnosis->deferred_count = 0; /* the link that they came by is gone */
     stop_rerun(diagnosis);
 }
 
@@ -137,6 +144,28 @@ static void answer(ls_diagnosis *diagnosis, const ls_wire_query *query)
     ls_session_outbox_send(diagnosis->context->outbox);
 }
 
+static void answer_deferred(ls_diagnosis *diagnosis)
+{
+    for (uint32_t i = 0; i < diagnosis->deferred_count; i++) {
+        answer(diagnosis, &diagnosis->deferred[i]);
+    }
+    diagnosis->deferred_count = 0;
+}
+
+/* A state that the window does not hold any more comes out of the re-run that goes on. Answers keep
+ * their order: behind one that waits all do. */
+static void receive_query(ls_diagnosis *diagnosis, const ls_wire_query *query)
+{
+    bool may_come = diagnosis->ticket != 0 && query->tick == diagnosis->bad_tick;
+    bool waits = diagnosis->deferred_count > 0 || (may_come && !hold(diagnosis, query->tick));
+    if (waits && diagnosis->deferred_count < DEFERRED_MAX) {
+        diagnosis->deferred[diagnosis->deferred_count++] = *query;
+        return;
+    }
+    answer_deferred(diagnosis);
+    answer(diagnosis, query);
+}
+
 /* ---- evidence ---- */
 
 static void send_fingerprint(ls_diagnosis *diagnosis)
@@ -167,19 +196,28 @@ static void send_evidence(ls_diagnosis *diagnosis, const ls_rerun_outcome *outco
 }
 
 /* Begins to simulate again the ticks that led to state `tick`. The state is held at once: the
- * window will not keep it for long. A state that is gone already is answered with nothing. */
+ * window will not keep it for long. One that is gone already may come out of the re-run. */
 static void start_rerun(ls_diagnosis *diagnosis, ls_tick tick)
 {
     uint32_t interval = diagnosis->context->offer.hash_interval_ticks;
+    answer_deferred(diagnosis);
     send_fingerprint(diagnosis);
     diagnosis->bad_tick = tick;
-    (void)hold(diagnosis, tick);
+    diagnosis->inspector.is_holding = hold(diagnosis, tick);
     stop_rerun(diagnosis);
     bool can_run = diagnosis->inspector.window && host_of(diagnosis) && tick > 0;
     if (!can_run || ls_state_inspector_start_rerun(&diagnosis->inspector, host_of(diagnosis),
                                                    (tick - 1) / interval * interval, tick,
                                                    &diagnosis->ticket) != LS_OK) {
         send_evidence(diagnosis, NULL);
+    }
+}
+
+/* Unless another state is looked at by now, which may be one that is healed. */
+static void hold_outcome(ls_diagnosis *diagnosis, const ls_rerun_outcome *outcome)
+{
+    if (!diagnosis->inspector.is_holding || diagnosis->deferred_count > 0) {
+        (void)ls_state_inspector_hold_rerun(&diagnosis->inspector, outcome);
     }
 }
 
@@ -193,7 +231,9 @@ void ls_diagnosis_frame(ls_diagnosis *diagnosis)
         host->poll(host->context, diagnosis->ticket, diagnosis->context->now_ns);
     if (outcome) {
         send_evidence(diagnosis, outcome);
+        hold_outcome(diagnosis, outcome);
         stop_rerun(diagnosis);
+        answer_deferred(diagnosis);
     }
 }
 
@@ -273,7 +313,7 @@ ls_status ls_diagnosis_receive(ls_diagnosis *diagnosis, const ls_message *messag
         receive_cause(diagnosis, &message->body.cause);
         return LS_OK;
     case LS_MESSAGE_TREE_QUERY:
-        answer(diagnosis, &message->body.tree_query);
+        receive_query(diagnosis, &message->body.tree_query);
         return LS_OK;
     case LS_MESSAGE_EVIDENCE_REQUEST:
         start_rerun(diagnosis, message->body.evidence_tick);

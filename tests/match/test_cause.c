@@ -293,6 +293,93 @@ Test(cause, a_tick_that_cannot_be_found_is_said_to_lie_between_those_compared)
     virtual_match_destroy(bad->run);
 }
 
+/* ---- states that are not kept ---- */
+
+#define LARGE_CELLS 65536u
+
+typedef struct large_state {
+    uint64_t cells[LARGE_CELLS]; /* all change at every tick, so that hardly any state is kept */
+    uint32_t wrong;
+    uint32_t ticks;
+} large_state;
+
+static size_t large_state_bytes(const ls_sim_config *config)
+{
+    (void)config;
+    return sizeof(large_state);
+}
+
+static uint32_t large_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    (void)config;
+    const ls_field list[] = {
+        LS_FIELD_ARRAY_OF(large_state, cells, LARGE_CELLS, LS_FIELD_U64, ""),
+        LS_FIELD_OF(large_state, wrong, LS_FIELD_U32, ""),
+        LS_FIELD_OF(large_state, ticks, LS_FIELD_U32, "ticks"),
+    };
+    return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
+}
+
+static ls_status large_init(const ls_sim_config *config, void *state)
+{
+    ((large_state *)state)->wrong = 0 * config->players;
+    return LS_OK;
+}
+
+static void churn(const ls_step *step)
+{
+    large_state *state = step->state;
+    state->ticks++;
+    for (uint32_t i = 0; i < LARGE_CELLS; i++) {
+        state->cells[i] += i | 1u;
+    }
+}
+
+static void churn_wrongly(const ls_step *step)
+{
+    churn(step);
+    ((large_state *)step->state)->wrong |= step->inputs->tick >= wrong_from;
+}
+
+static ls_simulation large_simulation(const ls_pass *pass)
+{
+    ls_simulation simulation = *fault_simulation();
+    simulation.state_bytes = large_state_bytes;
+    simulation.scratch_bytes = NULL;
+    simulation.fields = large_fields;
+    simulation.init = large_init;
+    simulation.passes = pass;
+    simulation.pass_count = 1;
+    return simulation;
+}
+
+Test(cause, states_that_are_kept_nowhere_are_compared_as_re_runs_give_them)
+{
+    static const ls_pass right = {"churn", churn}, wrong = {"churn", churn_wrongly};
+    ls_simulation large = large_simulation(&right);
+    other_build = large_simulation(&wrong);
+    wrong_from = 100;
+    virtual_setup setup = virtual_setup_default(&large, 2, 300);
+    setup.clients = 1;
+    setup.link.delay_ns = 50 * MS;
+    virtual_match *run = checked_match_create(&setup);
+    virtual_client_setup client = virtual_client_setup_default(run);
+    client.simulation = &other_build;
+    virtual_match_add_client(run, &client);
+    virtual_match_run_to_end(run);
+    check_sound(run);
+    const ls_desync_finding *finding = finding_of(run, run->clients[1]);
+    cr_assert_eq(finding->tick, 101);
+    cr_assert_eq(finding->elements, 1);
+    cr_assert_not(finding->is_lower_bound);
+    cr_assert_str_eq(finding->places[0].name, "wrong");
+    cr_assert_str_eq(finding->places[0].a, "0");
+    cr_assert_str_eq(finding->places[0].b, "1");
+    cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_BUILD, "%s", finding->verdict.why.bytes);
+    cr_assert_leq(finding->took_ns, 2 * SECOND);
+    virtual_match_destroy(run);
+}
+
 /* ---- healing ---- */
 
 static void heal_and_check(uint64_t seed, uint32_t predict_ticks, uint32_t interval)
