@@ -16,6 +16,12 @@ static const char *const advice[LS_DESYNC_CLASS_COUNT] = {
     [LS_DESYNC_CLASS_UNSTABLE] =
         "run lockstep-synctest GAME.so --only stack,heap,scratch,addresses and set what the pass "
         "that it names reads",
+    [LS_DESYNC_CLASS_ENVIRONMENT] =
+        "make the two machines equal in one of what is named and play again; put what the step "
+        "reads there into parameters or into content_digest",
+    [LS_DESYNC_CLASS_PROCESS] =
+        "run lockstep-synctest GAME.so --only fresh,again,addresses,workers,clock and look for "
+        "statics, threads, addresses, the time and random seeds",
 };
 
 const char *ls_desync_advice(ls_desync_class kind)

@@ -302,8 +302,9 @@ Test(programs_desync, explain_names_the_write_in_which_two_builds_differ)
 }
 
 #if defined(__SSE2__)
-/* The client has flush-to-zero set, as a library with -ffast-math leaves it: the bundle's ticks
- * give its result when they are run again that way, and no other change does. */
+/* A library of the client sets flush-to-zero when the game calls it, after the handshake, which
+ * would have found it: the bundle's ticks give its result when they are run again that way, and no
+ * other change does. */
 Test(programs_desync, explain_names_the_change_that_gets_the_clients_result)
 {
     const char *const file = LS_PLUGIN("denormal");

@@ -1,7 +1,9 @@
-/* A library that, loaded before a program, has it count denormal numbers as zero, as one that was
- * built with -ffast-math does. */
+/* A library, loaded before a program, whose one function has the calling thread count denormal
+ * numbers as zero, as some libraries do on their way. */
 
-__attribute__((constructor)) static void flush_to_zero(void)
+__attribute__((visibility("default"))) void flush_to_zero(void);
+
+void flush_to_zero(void)
 {
 #if defined(__SSE2__)
     __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040u);
