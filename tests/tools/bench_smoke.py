@@ -9,7 +9,8 @@ import sys
 import tempfile
 
 SECTIONS = (
-    "sims", "hash", "session", "net", "watch", "join", "journal", "timestep", "view", "math"
+    "sims", "hash", "session", "net", "watch", "join", "journal", "timestep", "view", "math",
+    "causes",
 )
 VERDICTS = ("ok", "MISSED")
 
