@@ -4,7 +4,7 @@
 #include "lockstep/client/program/client_view.h"
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/diagnosis/desync_advice.h"
+#include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/common/program/frame_trace.h"
 #include "lockstep/common/program/output.h"
@@ -182,7 +182,7 @@ static void log_cause(client *player, const ls_desync_cause *cause)
         ls_log_line(log, level, "  first pass that differs: %s", cause->pass);
     }
     ls_log_line(log, level, "  %s", cause->why.bytes);
-    ls_log_line(log, level, "  next: %s", ls_desync_advice((ls_desync_class)cause->kind));
+    ls_log_line(log, level, "  next: %s", ls_desync_class_next((ls_desync_class)cause->kind));
 }
 
 static void log_waiting(client *player, const ls_waiting *waiting)

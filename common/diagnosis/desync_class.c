@@ -188,8 +188,8 @@ static void compare_results(const ls_desync_evidence *server, const ls_desync_ev
     }
 }
 
-static void classify(const ls_desync_evidence *server, const ls_desync_evidence *client,
-                     ls_desync_verdict *out)
+void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_evidence *client,
+                        ls_desync_verdict *out)
 {
     const uint32_t needed = LS_RERUN_LIVE | LS_RERUN_FRESH;
     const ls_rerun_figures *s = &server->figures;
@@ -213,11 +213,4 @@ static void classify(const ls_desync_evidence *server, const ls_desync_evidence 
     } else {
         compare_results(server, client, out);
     }
-}
-
-void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_evidence *client,
-                        ls_desync_verdict *out)
-{
-    classify(server, client, out);
-    ls_text_add(&out->why, "; %s", ls_desync_class_next(out->kind));
 }

@@ -64,7 +64,7 @@ typedef struct ls_desync_evidence {
 typedef struct ls_desync_verdict {
     ls_desync_class kind;
     ls_desync_culprit culprit;
-    ls_text why; /* one sentence: what was observed, what follows, and what to do next */
+    ls_text why; /* one sentence: what was observed and what follows; see ls_desync_class_next */
 } ls_desync_verdict;
 
 void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_evidence *client,

@@ -501,7 +501,6 @@ static void judge(const ls_investigations *all, const ls_investigation *investig
     const ls_rerun_outcome *outcome = outcome_of(investigation);
     judge_conduct(all, investigation, verdict);
     if (verdict->why.bytes[0]) {
-        ls_text_add(&verdict->why, "; %s", ls_desync_class_next(verdict->kind));
         return;
     }
     ls_desync_evidence server = {.figures = investigation->figures, .print = own_fingerprint};

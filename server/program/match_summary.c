@@ -1,7 +1,5 @@
 #include "lockstep/server/program/match_summary.h"
 
-#include "lockstep/common/diagnosis/desync_advice.h"
-
 #include <inttypes.h>
 #include <string.h>
 
@@ -270,7 +268,7 @@ void ls_desync_report_log(const ls_desync_finding *finding, const char *player, 
                     ls_desync_finding_step(finding), finding->inputs.bytes);
     }
     ls_log_line(log, LS_LOG_ERROR, "  %s", finding->verdict.why.bytes);
-    ls_log_line(log, LS_LOG_ERROR, "  next: %s", ls_desync_advice(finding->verdict.kind));
+    ls_log_line(log, LS_LOG_ERROR, "  next: %s", ls_desync_class_next(finding->verdict.kind));
     if (bundle) {
         ls_log_line(log, LS_LOG_ERROR, "  bundle: %s (read it with: lockstep-desync explain %s)",
                     bundle, bundle);

@@ -170,7 +170,8 @@ static void expect_contract(const cJSON *summary)
                                  "clients_against_server", "first_tick", "part", "field",
                                  "server_value", "client_value", "unit", "differing",
                                  "differing_is_lower_bound", "fields", "pass", "class", "culprit",
-                                 "why", "inputs", "bundle", "found_ms", "times", "healed"));
+                                 "why", "inputs", "bundle", "found_ms", "times", "healed", "count",
+                                 "first"));
     }
     const char *hash = hosted_word(summary, "final_hash");
     cr_expect_eq(strlen(hash), 16);

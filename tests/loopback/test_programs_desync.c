@@ -178,8 +178,8 @@ Test(programs_desync, the_first_of_many_is_kept_beside_the_newest)
     const char *first = hosted_word(server, "first.bundle");
     cr_expect_str_neq(first, hosted_word(server, "bundle"));
     hosted_run(3, LS_TEST_DESYNC, "explain", first);
-    hosted_expect_all(&hosted.server, "  next: give everybody the same file of the simulation");
-    hosted_expect_all(&hosted.clients[0], "  next: give everybody the same file");
+    hosted_expect_all(&hosted.server, "  next: give both sides the same file");
+    hosted_expect_all(&hosted.clients[0], "  next: give both sides the same file");
 }
 
 /* ---- the cause ---- */

@@ -36,12 +36,7 @@ static ls_desync_verdict classify(ls_rerun_figures server, ls_rerun_figures clie
     cr_assert_eq(strncmp(verdict.why.bytes, ls_desync_class_text(verdict.kind),
                          strlen(ls_desync_class_text(verdict.kind))),
                  0, "the sentence begins with the class: %s", verdict.why.bytes);
-    const char *next = ls_desync_class_next(verdict.kind);
-    size_t length = strlen(verdict.why.bytes);
-    cr_assert_gt(strlen(next), 0);
-    cr_assert_gt(length, strlen(next));
-    cr_assert_str_eq(verdict.why.bytes + length - strlen(next), next,
-                     "the sentence ends with what to do next: %s", verdict.why.bytes);
+    cr_assert_gt(strlen(ls_desync_class_next(verdict.kind)), 0);
     return verdict;
 }
 
@@ -177,8 +172,8 @@ static void expect_named(const two_machines *machines, ls_desync_class kind, con
     ls_text expected;
     ls_desync_classify(&server, &client, &verdict);
     expect(verdict, kind, LS_DESYNC_CULPRIT_BOTH);
-    ls_text_set(&expected, "%s: each side repeats its own result%s; %s", ls_desync_class_text(kind),
-                words, ls_desync_class_next(kind));
+    ls_text_set(&expected, "%s: each side repeats its own result%s", ls_desync_class_text(kind),
+                words);
     cr_expect_str_eq(verdict.why.bytes, expected.bytes);
 }
 

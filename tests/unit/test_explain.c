@@ -268,7 +268,7 @@ Test(explain, the_page_begins_with_the_verdict_and_a_picture_and_folds_the_table
     static const char *const expected[] = {
         "<h1>Desync of slot 1 (Ada) at state 151",
         "class=\"verdict\">Ada has another state than the server from state 151 on, in ",
-        "<b>Next: see whether it comes back",
+        "<b>Next: run lockstep-synctest GAME.so --only workers,draw",
         "id=\"server-150\"",
         "id=\"server-151\"",
         "class=\"mark\"",
@@ -366,7 +366,7 @@ Test(explain, the_text_tells_what_matters)
     const char *const expected[] = {"Slot 1 (Ada) differs from the server from state 151",
                                     "class       build",
                                     "first pass  spread, pass 2 of 3",
-                                    "next        give everybody the same file",
+                                    "next        give both sides the same file",
                                     "this machine agrees with the server",
                                     "wrong",
                                     "<- differs first",

@@ -1,4 +1,3 @@
-#include "lockstep/common/diagnosis/desync_advice.h"
 #include "lockstep/tools/desync/report.h"
 #include "lockstep/tools/desync/report_picture.h"
 
@@ -122,7 +121,7 @@ static void write_verdict(ls_html *html, const explain_evidence *evidence)
     ls_html_text(html, text.bytes);
     ls_html_begin(html, "br");
     ls_html_end_empty(html);
-    ls_text_set(&text, "Next: %s.", ls_desync_advice(bundle->verdict.kind));
+    ls_text_set(&text, "Next: %s.", ls_desync_class_next(bundle->verdict.kind));
     ls_html_element(html, "b", NULL, text.bytes);
     ls_html_end(html);
 }

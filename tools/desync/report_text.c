@@ -1,4 +1,3 @@
-#include "lockstep/common/diagnosis/desync_advice.h"
 #include "lockstep/tools/desync/report.h"
 
 #include <inttypes.h>
@@ -39,7 +38,7 @@ static void add_verdict(explain_sheet *sheet, const explain_evidence *evidence)
                                    {"class", ls_desync_class_word(verdict->kind)},
                                    {"why", verdict->why.bytes},
                                    {"points at", ls_desync_culprit_word(verdict->culprit)},
-                                   {"next", ls_desync_advice(verdict->kind)},
+                                   {"next", ls_desync_class_next(verdict->kind)},
                                    {"first pass", pass.bytes},
                                    {"here", here.bytes}};
     explain_sheet_begin(sheet, NULL, columns);
