@@ -210,7 +210,7 @@ static const char *rounding_mode(void)
 
 static void print_float(ls_build_fingerprint *out)
 {
-    char text[LS_PRINT_TEXT_BYTES_MAX];
+    char text[2 * LS_PRINT_TEXT_BYTES_MAX]; /* cut when it is set */
 #if defined(__FAST_MATH__)
     const char *math = ", fast-math";
 #else
