@@ -347,6 +347,7 @@ Test(journal, damage_in_the_middle_says_which_ticks_are_lost)
     cr_expect(info->is_complete);
     cr_expect(strstr(why.bytes, "ticks from"), "%s", why.bytes);
     expect_ticks(journal, 0, first);
+    ls_journal_close(journal);
     read_everything(sample.bytes, sample.size, LS_JOURNAL_CHECK_ALL);
 }
 
