@@ -98,8 +98,7 @@ static void on_crash(int number)
     uint8_t bytes[LS_RERUN_CRASH_BYTES];
     ls_rerun_crash crash = {.signal = (uint32_t)number,
                             .is_in_init = !here.rerun,
-                            .tick = here.rerun ? ls_rerun_tick(here.rerun) : 0,
-                            .pass = LS_NO_PASS};
+                            .tick = here.rerun ? ls_rerun_tick(here.rerun) : 0};
     ls_rerun_pipe_write_crash(&crash, bytes);
     (void)write_all(bytes, sizeof bytes);
     _exit(EXIT_BAD);

@@ -184,7 +184,6 @@ void ls_rerun_pipe_write_crash(const ls_rerun_crash *crash, uint8_t bytes[LS_RER
     ls_store_u32(bytes + 1, crash->signal);
     ls_store_u32(bytes + 5, crash->is_in_init);
     ls_store_u32(bytes + 9, crash->tick);
-    ls_store_u32(bytes + 13, crash->pass);
 }
 
 /* ---- the outcome ---- */
@@ -257,8 +256,7 @@ ls_status ls_rerun_pipe_read(const uint8_t *bytes, size_t size, uint32_t state_b
     if (size == LS_RERUN_CRASH_BYTES && bytes[0] == CRASH) {
         *crash = (ls_rerun_crash){.signal = ls_load_u32(bytes + 1),
                                   .is_in_init = ls_load_u32(bytes + 5),
-                                  .tick = ls_load_u32(bytes + 9),
-                                  .pass = ls_load_u32(bytes + 13)};
+                                  .tick = ls_load_u32(bytes + 9)};
         return crash->signal != 0 ? LS_OK : LS_MALFORMED;
     }
     ls_byte_stream stream = ls_byte_stream_read(bytes, size);

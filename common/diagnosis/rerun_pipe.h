@@ -55,11 +55,10 @@ typedef struct ls_rerun_crash {
     uint32_t signal; /* 0: it did not crash */
     uint32_t is_in_init;
     ls_tick tick;
-    uint32_t pass; /* of the tick, or LS_NO_PASS */
 } ls_rerun_crash;
 
 /* A crash as a handler of signals can write it: without a heap and without formatting. */
-#define LS_RERUN_CRASH_BYTES 17u
+#define LS_RERUN_CRASH_BYTES 13u
 void ls_rerun_pipe_write_crash(const ls_rerun_crash *crash, uint8_t bytes[LS_RERUN_CRASH_BYTES]);
 
 /* The bytes that an outcome takes at most, and writing one. */

@@ -3,6 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
+#include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/protocol/loop/child_process.h"
 
 #include <string.h>
@@ -63,33 +64,14 @@ static void work(void *user)
 
 /* ---- what came out ---- */
 
-static const char *signal_text(uint32_t number)
-{
-    static const struct {
-        uint32_t number;
-        const char *text;
-    } texts[] = {{4, "illegal instruction"},
-                 {5, "trap"},
-                 {6, "aborted"},
-                 {7, "bus error"},
-                 {8, "arithmetic error"},
-                 {9, "killed"},
-                 {11, "segmentation fault"},
-                 {31, "bad system call"}};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        if (texts[i].number == number) {
-            return texts[i].text;
-        }
-    }
-    return "signal";
-}
-
 static void describe_crash(const ls_rerun_crash *crash, ls_text *out)
 {
     if (crash->is_in_init) {
-        ls_text_set(out, "crashed while it was started (%s)", signal_text(crash->signal));
+        ls_text_set(out, "crashed while it was started (%s)",
+                    ls_plugin_crash_text((int)crash->signal));
     } else {
-        ls_text_set(out, "crashed in tick %u (%s)", crash->tick, signal_text(crash->signal));
+        ls_text_set(out, "crashed in tick %u (%s)", crash->tick,
+                    ls_plugin_crash_text((int)crash->signal));
     }
 }
 
@@ -111,8 +93,7 @@ static void read_outcome(rerun_run *run)
                     run->process->config.time_max_ms + GRACE_MS);
     } else {
         ls_text_set(&run->outcome.failure, "its process ended early (%s)",
-                    run->end.signal ? signal_text((uint32_t)run->end.signal)
-                                    : "without an outcome");
+                    run->end.signal ? ls_plugin_crash_text(run->end.signal) : "without an outcome");
     }
 }
 

@@ -71,7 +71,7 @@ MAY_USE = {
     "sims": PURE | {"sims", "double sims"},
     "loader": PURE | {"sims", "double sims", "loader"},
     "rerun helper": PURE | {"sims", "double sims", "loader", "rerun helper"},
-    "network": PURE | {"protocol", "network", "rerun helper"},
+    "network": PURE | {"protocol", "network", "loader", "rerun helper"},
     "protocol": PURE | {"compress", "protocol"},
     "server": PURE | {"protocol", "server"},
     "client": PURE | {"protocol", "client"},

@@ -121,6 +121,13 @@ static void collect_hashes(explain_evidence *evidence, const ls_replay_stretch *
     ls_sim_instance_destroy(instance);
 }
 
+explain_agreement explain_agreement_with(const ls_desync_bundle *bundle, uint64_t state_hash)
+{
+    return state_hash == bundle->server_hash   ? EXPLAIN_AGREES_SERVER
+           : state_hash == bundle->client_hash ? EXPLAIN_AGREES_CLIENT
+                                               : EXPLAIN_AGREES_NEITHER;
+}
+
 static explain_agreement agreement_of(const explain_evidence *evidence)
 {
     const uint32_t runs = LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED;
@@ -131,9 +138,7 @@ static explain_agreement agreement_of(const explain_evidence *evidence)
     if (figures->again != figures->fresh || figures->reloaded != figures->fresh) {
         return EXPLAIN_AGREES_UNSTABLE;
     }
-    return figures->fresh == evidence->bundle->server_hash   ? EXPLAIN_AGREES_SERVER
-           : figures->fresh == evidence->bundle->client_hash ? EXPLAIN_AGREES_CLIENT
-                                                             : EXPLAIN_AGREES_NEITHER;
+    return explain_agreement_with(evidence->bundle, figures->fresh);
 }
 
 void explain_evidence_rerun(explain_evidence *evidence, const ls_bundle_reading *reading,

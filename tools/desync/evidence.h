@@ -89,6 +89,8 @@ void explain_evidence_draw(explain_evidence *evidence, const ls_bundle_reading *
 /* The last traced write of the first pass that differs: what a reader looks at. NULL: not known. */
 const explain_field_write *explain_evidence_statement(const explain_evidence *evidence);
 
+/* The side whose state hash at the bad tick this is. */
+explain_agreement explain_agreement_with(const ls_desync_bundle *bundle, uint64_t state_hash);
 const char *explain_agreement_word(explain_agreement agreement);
 const char *explain_agreement_text(explain_agreement agreement);
 

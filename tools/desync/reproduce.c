@@ -132,9 +132,7 @@ static explain_agreement agreement_with(const ls_desync_bundle *bundle,
                     outcome->failure.bytes[0] ? outcome->failure.bytes : "it gave no result");
         return EXPLAIN_AGREES_NOT_RUN;
     }
-    return outcome->figures.fresh == bundle->server_hash   ? EXPLAIN_AGREES_SERVER
-           : outcome->figures.fresh == bundle->client_hash ? EXPLAIN_AGREES_CLIENT
-                                                           : EXPLAIN_AGREES_NEITHER;
+    return explain_agreement_with(bundle, outcome->figures.fresh);
 }
 
 static void run_helper(const explain_evidence *evidence, const char *helper, const uint8_t *input,
