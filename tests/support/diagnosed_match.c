@@ -26,12 +26,18 @@ static void open_machine(diagnosed_machine *machine, const ls_simulation *simula
                            ls_sim_instance_hash(machine->instance));
 }
 
+void diagnosed_match_open_builds(diagnosed_match *match, const ls_simulation *server,
+                                 const ls_simulation *client, const ls_sim_config *config)
+{
+    *match = (diagnosed_match){.rng = ls_rng_make(config->seed, 7)};
+    open_machine(&match->server, server, config);
+    open_machine(&match->client, client, config);
+}
+
 void diagnosed_match_open(diagnosed_match *match, const ls_simulation *simulation,
                           const ls_sim_config *config)
 {
-    *match = (diagnosed_match){.rng = ls_rng_make(config->seed, 7)};
-    open_machine(&match->server, simulation, config);
-    open_machine(&match->client, simulation, config);
+    diagnosed_match_open_builds(match, simulation, simulation, config);
 }
 
 static void close_machine(diagnosed_machine *machine)

@@ -27,6 +27,9 @@ typedef struct diagnosed_match {
 /* Any simulation without a bot that minds what it is sent. */
 void diagnosed_match_open(diagnosed_match *match, const ls_simulation *simulation,
                           const ls_sim_config *config);
+/* The client runs another build of the same simulation. */
+void diagnosed_match_open_builds(diagnosed_match *match, const ls_simulation *server,
+                                 const ls_simulation *client, const ls_sim_config *config);
 void diagnosed_match_close(diagnosed_match *match);
 
 /* Steps both once on random inputs. */

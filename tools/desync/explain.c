@@ -149,8 +149,9 @@ static ls_status explain(explanation *made, ls_text *why)
         return status;
     }
     simulate(made);
-    explain_code_places *places =
-        made->evidence.trace.list_count > 0 ? explain_code_places_open() : NULL;
+    bool has_writes =
+        made->evidence.trace.list_count > 0 || made->evidence.other_trace.list_count > 0;
+    explain_code_places *places = has_writes ? explain_code_places_open() : NULL;
     status = write_reports(made, places, why);
     explain_code_places_close(places);
     const ls_desync_bundle *bundle = made->evidence.bundle;

@@ -57,7 +57,24 @@ explain_write_text explain_report_write_of(const explain_report *report,
     explain_field_write_value(write, false, text.before, sizeof text.before);
     explain_field_write_value(write, true, text.after, sizeof text.after);
     if (write->instruction != 0) {
-        explain_code_places_name(report->places, write->instruction, text.by, sizeof text.by);
+        explain_code_level innermost;
+        explain_code_places_levels(report->places, write->instruction, false, &innermost, 1);
+        explain_code_level_text(&innermost, text.by, sizeof text.by);
     }
     return text;
+}
+
+uint32_t explain_report_levels(const explain_report *report, const explain_field_write *write,
+                               explain_code_level levels[EXPLAIN_LEVELS_MAX])
+{
+    if (write->instruction == 0) {
+        return 0;
+    }
+    uint32_t used = explain_code_places_levels(report->places, write->instruction, false, levels,
+                                               EXPLAIN_LEVELS_MAX);
+    for (uint32_t i = 0; i < write->stack_count && used < EXPLAIN_LEVELS_MAX; i++) {
+        used += explain_code_places_levels(report->places, write->stack[i], true, levels + used,
+                                           EXPLAIN_LEVELS_MAX - used);
+    }
+    return used;
 }

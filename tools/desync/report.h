@@ -35,11 +35,16 @@ typedef struct explain_write_text {
     char field[LS_PLACE_NAME_BYTES_MAX];
     char before[LS_PLACE_VALUE_BYTES_MAX];
     char after[LS_PLACE_VALUE_BYTES_MAX];
-    char by[128]; /* the instruction; empty: not known */
+    char by[176]; /* the instruction; empty: not known */
 } explain_write_text;
 
 explain_write_text explain_report_write_of(const explain_report *report,
                                            const explain_field_write *write);
+
+/* The call stack of a write, from the inside out, with what the compiler put into each function. */
+#define EXPLAIN_LEVELS_MAX 32u
+uint32_t explain_report_levels(const explain_report *report, const explain_field_write *write,
+                               explain_code_level levels[EXPLAIN_LEVELS_MAX]);
 
 /* An input's bytes in hexadecimal, cut with "..." when they are too many; "empty" for none. */
 #define EXPLAIN_REPORT_INPUT_BYTES 32u

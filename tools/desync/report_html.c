@@ -128,6 +128,22 @@ static void write_verdict(ls_html *html, const explain_evidence *evidence)
 
 /* ---- where the two part ---- */
 
+/* The levels around the innermost one. */
+static void write_stack(ls_html *html, const explain_report *report,
+                        const explain_field_write *write)
+{
+    explain_code_level levels[EXPLAIN_LEVELS_MAX];
+    uint32_t count = explain_report_levels(report, write, levels);
+    for (uint32_t i = 1; i < count; i++) {
+        char level[176];
+        explain_code_level_text(&levels[i], level, sizeof level);
+        ls_html_begin(html, "br");
+        ls_html_end_empty(html);
+        ls_html_text(html, levels[i - 1].is_put_into_next ? "inlined into " : "called by ");
+        ls_html_element(html, "code", NULL, level);
+    }
+}
+
 static void write_statement(ls_html *html, const explain_report *report, const char *build,
                             const explain_field_write *write)
 {
@@ -142,6 +158,7 @@ static void write_statement(ls_html *html, const explain_report *report, const c
     ls_html_element(html, "code", NULL, known.by[0] != '\0' ? known.by : known.pass);
     ls_text_set(&text, " wrote %s, from %s to %s.", known.field, known.before, known.after);
     ls_html_text(html, text.bytes);
+    write_stack(html, report, write);
     ls_html_end(html);
 }
 

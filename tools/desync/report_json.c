@@ -1,5 +1,5 @@
 #include "lockstep/common/program/json.h"
-#include "lockstep/tools/desync/report.h"
+#include "lockstep/tools/desync/report_code.h"
 
 /* Texts came with the bundle, from another machine. */
 static void add_text(ls_json *json, const char *key, const char *text)
@@ -109,6 +109,21 @@ static void add_machines(ls_json *json, const explain_evidence *evidence)
     }
 }
 
+/* From the inside out. */
+static void add_stack(ls_json *json, const explain_report *report, const explain_field_write *write)
+{
+    explain_code_level levels[EXPLAIN_LEVELS_MAX];
+    uint32_t count = explain_report_levels(report, write, levels);
+    ls_json *stack = ls_json_array(json, "stack");
+    for (uint32_t i = 0; i < count; i++) {
+        ls_json *item = ls_json_append(stack);
+        add_text(item, "function", levels[i].function);
+        add_text(item, "file", levels[i].file);
+        ls_json_number(item, "line", levels[i].line);
+        ls_json_bool(item, "is_inlined", levels[i].is_put_into_next);
+    }
+}
+
 static void add_write(ls_json *json, const explain_report *report, const explain_field_write *write)
 {
     explain_write_text text = explain_report_write_of(report, write);
@@ -117,6 +132,7 @@ static void add_write(ls_json *json, const explain_report *report, const explain
     add_text(json, "before", text.before);
     add_text(json, "after", text.after);
     add_text(json, "by", text.by);
+    add_stack(json, report, write);
 }
 
 static void add_trace(ls_json *json, const explain_report *report)
@@ -134,6 +150,31 @@ static void add_trace(ls_json *json, const explain_report *report)
     }
 }
 
+static void add_listing(ls_json *json, const explain_listing *listing)
+{
+    ls_json *code = ls_json_array(json, "code");
+    for (uint32_t i = 0; i < listing->count; i++) {
+        const explain_instruction *instruction = &listing->list[i];
+        ls_text text = {{0}};
+        ls_text_set(&text, "%s %s", instruction->mnemonic, instruction->operands);
+        ls_json *item = ls_json_append(code);
+        ls_json_number(item, "offset", (double)(instruction->address - listing->function));
+        ls_json_text(item, "instruction", text.bytes);
+        ls_json_bool(item, "writes", instruction->is_wanted);
+        ls_json_bool(item, "differs", instruction->differs);
+    }
+}
+
+static void add_side(ls_json *pair, const char *key, const explain_report *report,
+                     const explain_field_write *write, const explain_listing *listing)
+{
+    if (write) {
+        ls_json *side = ls_json_object(pair, key);
+        add_write(side, report, write);
+        add_listing(side, listing);
+    }
+}
+
 static void add_differing_write(ls_json *json, const explain_report *report)
 {
     const explain_field_write *here = NULL, *other = NULL;
@@ -142,12 +183,10 @@ static void add_differing_write(ls_json *json, const explain_report *report)
         return;
     }
     ls_json *pair = ls_json_object(json, "first_differing_write");
-    if (here) {
-        add_write(ls_json_object(pair, "sim"), report, here);
-    }
-    if (other) {
-        add_write(ls_json_object(pair, "against"), report, other);
-    }
+    explain_listing listings[2];
+    explain_report_listings(report, here, other, listings);
+    add_side(pair, "sim", report, here, &listings[0]);
+    add_side(pair, "against", report, other, &listings[1]);
 }
 
 static void add_reproductions(ls_json *json, const explain_reproductions *reproductions)

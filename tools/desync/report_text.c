@@ -1,4 +1,5 @@
 #include "lockstep/tools/desync/report.h"
+#include "lockstep/tools/desync/report_code.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -6,7 +7,6 @@
 enum {
     TICKS_SHOWN = 8, /* of the state hashes, before and after the bad tick */
     HASH_TEXT_BYTES = 20,
-    WRITES_SHOWN = 64,
     MACHINES = EXPLAIN_MACHINE_COUNT,
 };
 
@@ -223,79 +223,6 @@ static void add_machines(explain_sheet *sheet, const explain_evidence *evidence)
     explain_sheet_end(sheet, NULL);
 }
 
-static void add_trace(explain_sheet *sheet, const explain_report *report)
-{
-    static const explain_column columns[] = {{"pass", 12},  {"field", 28}, {"before", 24},
-                                             {"after", 24}, {"by", 0},     {NULL, 0}};
-    const explain_evidence *evidence = report->evidence;
-    const explain_write_trace *trace = &evidence->trace;
-    const char *why_not = evidence->not_traced.bytes;
-    ls_text heading = {{0}}, more = {{0}};
-    if (!evidence->trace_name) {
-        return;
-    }
-    ls_text_set(&heading, "%s to %s in tick %" PRIu32 ": ",
-                trace->is_watched ? "Writes" : "Changes by passes", evidence->trace_name,
-                evidence->bundle->tick - 1);
-    if (why_not[0] != '\0') {
-        ls_text_add(&heading, "not traced: %s", why_not);
-    } else {
-        ls_text_add(&heading, "%" PRIu64, trace->count);
-    }
-    explain_sheet_begin(sheet, heading.bytes, columns);
-    uint32_t shown = sheet->html ? EXPLAIN_WRITES_MAX : WRITES_SHOWN;
-    for (uint32_t i = 0; i < trace->list_count && i < shown; i++) {
-        explain_write_text text = explain_report_write_of(report, &trace->writes[i]);
-        explain_sheet_row(
-            sheet, false,
-            (const char *const[]){text.pass, text.field, text.before, text.after, text.by});
-    }
-    if (trace->count > shown) {
-        ls_text_set(&more, "... and %" PRIu64 " more", trace->count - shown);
-    }
-    explain_sheet_end(sheet, more.bytes[0] != '\0' ? more.bytes : NULL);
-}
-
-/* One side of the first write in which two builds differ. */
-static void add_differing_row(explain_sheet *sheet, const explain_report *report, const char *build,
-                              const explain_field_write *write)
-{
-    if (!write) {
-        explain_sheet_row(sheet, false,
-                          (const char *const[]){build, "", "", "", "", "it writes no more"});
-        return;
-    }
-    explain_write_text text = explain_report_write_of(report, write);
-    explain_sheet_row(
-        sheet, true,
-        (const char *const[]){build, text.pass, text.field, text.before, text.after, text.by});
-}
-
-static void add_differing_write(explain_sheet *sheet, const explain_report *report)
-{
-    static const explain_column columns[] = {{"build", 8},   {"pass", 12},  {"field", 28},
-                                             {"before", 24}, {"after", 24}, {"by", 0},
-                                             {NULL, 0}};
-    const explain_evidence *evidence = report->evidence;
-    const explain_field_write *here = NULL, *other = NULL;
-    bool do_differ = explain_evidence_differing_write(evidence, &here, &other);
-    if (!evidence->has_other) {
-        return;
-    }
-    ls_text heading = {{0}};
-    ls_text_set(&heading, "The first write to %s in which the two builds differ",
-                evidence->trace_name ? evidence->trace_name : "a field");
-    explain_sheet_begin(sheet, heading.bytes, columns);
-    if (do_differ) {
-        add_differing_row(sheet, report, "--sim", here);
-        add_differing_row(sheet, report, "--against", other);
-    }
-    const char *why = evidence->not_compared.bytes[0] ? evidence->not_compared.bytes
-                      : evidence->not_traced.bytes[0] ? evidence->not_traced.bytes
-                                                      : "both write the same values to it";
-    explain_sheet_end(sheet, do_differ ? NULL : why);
-}
-
 static void add_reproductions(explain_sheet *sheet, const explain_reproductions *reproductions)
 {
     static const explain_column columns[] = {
@@ -330,8 +257,8 @@ void explain_report_fill(explain_sheet *sheet, const explain_report *report)
     add_reproductions(sheet, report->reproductions);
     add_timeline(sheet, evidence);
     add_machines(sheet, evidence);
-    add_differing_write(sheet, report);
-    add_trace(sheet, report);
+    explain_report_add_differing_write(sheet, report);
+    explain_report_add_trace(sheet, report);
 }
 
 void explain_report_write_text(FILE *file, const explain_report *report)

@@ -9,11 +9,13 @@
 
 #if defined(__linux__) && defined(__x86_64__)
 #define EXPLAIN_CAN_WATCH 1
+#include <execinfo.h>
 #include <ucontext.h>
 #endif
 
 enum {
     STORE_BYTES_MAX = 64, /* that one instruction writes */
+    FRAMES_MAX = 64,      /* of a stack, ours and those of the test or program around it too */
 };
 
 typedef struct tracing {
@@ -28,6 +30,9 @@ typedef struct tracing {
     size_t page_bytes;
     uint8_t *written;     /* where the instruction that is let through begins to write */
     uint64_t instruction; /* its address */
+    void *resumed;        /* the one after it */
+    int outer_count;      /* of the stack below the pass */
+    void *outer[FRAMES_MAX];
 } tracing;
 
 bool explain_write_trace_can_watch(void)
@@ -70,6 +75,39 @@ static const uint8_t *live(const tracing *trace)
     return ls_sim_instance_view(trace->instance);
 }
 
+#if defined(EXPLAIN_CAN_WATCH)
+
+/* The frames that a stack shares with the one below the pass; the pass's caller is not among them,
+ * since it is at another call by then. */
+static int shared_frames(const tracing *trace, void *const *frames, int count)
+{
+    int shared = 0;
+    while (shared < count && shared < trace->outer_count &&
+           frames[count - 1 - shared] == trace->outer[trace->outer_count - 1 - shared]) {
+        shared++;
+    }
+    return shared;
+}
+
+/* The calls between the pass and the instruction. Taken while the instruction is interrupted, so
+ * that the stack is the simulation's; what lies below the pass is ours. */
+static void note_stack(const tracing *trace, explain_field_write *write)
+{
+    void *frames[FRAMES_MAX];
+    int count = trace->resumed ? backtrace(frames, FRAMES_MAX) : 0;
+    int shared = shared_frames(trace, frames, count);
+    int end = shared > 0 ? count - shared - 1 : count;
+    int at = 0;
+    while (at < end && frames[at] != trace->resumed) {
+        at++;
+    }
+    for (at++; at < end && write->stack_count < EXPLAIN_STACK_MAX; at++) {
+        write->stack[write->stack_count++] = (uint64_t)(uintptr_t)frames[at];
+    }
+}
+
+#endif
+
 static void note_write(tracing *trace, const ls_schema_place *place, uint64_t instruction)
 {
     explain_write_trace *out = trace->out;
@@ -80,6 +118,9 @@ static void note_write(tracing *trace, const ls_schema_place *place, uint64_t in
             (explain_field_write){.pass = trace->pass, .place = *place, .instruction = instruction};
         memcpy(write->before, trace->shadow + place->offset, bytes);
         memcpy(write->after, live(trace) + place->offset, bytes);
+#if defined(EXPLAIN_CAN_WATCH)
+        note_stack(trace, write);
+#endif
     }
     out->count++;
     memcpy(trace->shadow + place->offset, live(trace) + place->offset, bytes);
@@ -116,8 +157,12 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
     size_t begin = 0;
     size_t end = 0;
     trace->pass = index;
+#if defined(EXPLAIN_CAN_WATCH)
+    trace->outer_count = trace->is_spectator ? backtrace(trace->outer, FRAMES_MAX) : 0;
+#endif
     pass->run(step);
     trace->instruction = 0;
+    trace->resumed = NULL;
     if (!trace->is_spectator) {
         field_span(trace->choice.field, &begin, &end);
         look_at(trace, begin, end, NULL);
@@ -163,6 +208,7 @@ static void on_step(int number, siginfo_t *info, void *context)
     (void)info;
     ucontext_t *thread = context;
     thread->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+    spectating->resumed = (void *)(uintptr_t)thread->uc_mcontext.gregs[REG_RIP];
     const uint8_t *state = live(spectating);
     size_t begin = spectating->written > state ? (size_t)(spectating->written - state) : 0;
     size_t end = begin + STORE_BYTES_MAX;

@@ -10,6 +10,7 @@
 #include "lockstep/tools/desync/field_name.h"
 
 #define EXPLAIN_WRITES_MAX 4096u
+#define EXPLAIN_STACK_MAX 16u
 
 typedef struct explain_field_write {
     uint32_t pass;
@@ -17,6 +18,8 @@ typedef struct explain_field_write {
     uint8_t before[8]; /* the element, as this machine lays it out */
     uint8_t after[8];
     uint64_t instruction; /* address; 0: not known, the pass as a whole did it */
+    uint32_t stack_count;
+    uint64_t stack[EXPLAIN_STACK_MAX]; /* return addresses, from the inside out to the pass */
 } explain_field_write;
 
 typedef struct explain_write_trace {

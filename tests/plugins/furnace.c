@@ -1,0 +1,103 @@
+/* A small game whose results depend on how floating point is compiled, with an inlined function, a
+ * call and values that pass a difference on: flow, then level, then total. Built several times with
+ * other flags, so that a difference can be followed back to the first statement that makes one. */
+#include "lockstep/common/simulation/simulation.h"
+
+#define CELLS 4u
+
+typedef struct furnace_state {
+    double flow[CELLS];  /* where the builds differ first */
+    double level[CELLS]; /* made of flow */
+    double total;        /* made of level */
+    double quiet;        /* made of nothing that differs */
+    uint64_t ticks;
+} furnace_state;
+
+static size_t state_bytes(const ls_sim_config *config)
+{
+    (void)config;
+    return sizeof(furnace_state);
+}
+
+static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    (void)config;
+    const ls_field list[] = {
+        LS_FIELD_ARRAY_OF(furnace_state, flow, CELLS, LS_FIELD_F64, "m3/s"),
+        LS_FIELD_ARRAY_OF(furnace_state, level, CELLS, LS_FIELD_F64, "m"),
+        LS_FIELD_OF(furnace_state, total, LS_FIELD_F64, "m"),
+        LS_FIELD_OF(furnace_state, quiet, LS_FIELD_F64, "m"),
+        LS_FIELD_OF(furnace_state, ticks, LS_FIELD_U64, "ticks"),
+    };
+    return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
+}
+
+static ls_status init(const ls_sim_config *config, void *block)
+{
+    furnace_state *state = block;
+    (void)config;
+    for (uint32_t i = 0; i < CELLS; i++) {
+        state->flow[i] = 1.0 + i;
+    }
+    return LS_OK;
+}
+
+static inline __attribute__((always_inline)) void blend(double *value, double gain)
+{
+    *value = *value * 0.9 + gain * 0.1;
+}
+
+static void pump(const ls_step *step)
+{
+    furnace_state *state = step->state;
+    for (uint32_t i = 0; i < CELLS; i++) {
+        double gain = (double)(state->ticks % 7 + i) / 3.0;
+        blend(&state->flow[i], gain);
+    }
+}
+
+static __attribute__((noinline)) void fill(furnace_state *state, uint32_t cell, double by)
+{
+    state->level[cell] = by + 2.0;
+}
+
+static void carry(const ls_step *step)
+{
+    furnace_state *state = step->state;
+    state->quiet = (double)state->ticks;
+    for (uint32_t i = 0; i < CELLS; i++) {
+        fill(state, i, state->flow[i]);
+    }
+}
+
+static void add(const ls_step *step)
+{
+    furnace_state *state = step->state;
+    double total = state->quiet;
+    for (uint32_t i = 0; i < CELLS; i++) {
+        total += state->level[i];
+    }
+    state->total = total;
+    state->ticks++;
+}
+
+LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void);
+
+const ls_simulation *lockstep_simulation(void)
+{
+    static const ls_pass passes[] = {{"pump", pump}, {"carry", carry}, {"add", add}};
+    static const ls_simulation simulation = {.abi = LS_SIMULATION_ABI,
+                                             .version = 1,
+                                             .name = "furnace",
+                                             .summary = "floating point, in several builds",
+                                             .default_tick_rate_hz = 60,
+                                             .default_players = 2,
+                                             .players_max = 2,
+                                             .input_bytes_max = 2,
+                                             .passes = passes,
+                                             .pass_count = sizeof passes / sizeof passes[0],
+                                             .state_bytes = state_bytes,
+                                             .init = init,
+                                             .fields = fields};
+    return &simulation;
+}

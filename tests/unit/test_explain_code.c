@@ -1,0 +1,183 @@
+/* These tests read what lockstep-desync says of the code of real plug-ins, built from one source.
+ */
+#include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/tests/support/explained.h"
+#include "lockstep/tools/desync/write_trace.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FURNACE LS_TEST_PLUGIN_DIR "/furnace.so"
+#define FUSED LS_TEST_PLUGIN_DIR "/furnace_fused.so"
+#define FAST LS_TEST_PLUGIN_DIR "/furnace_fast.so"
+#define STRIPPED LS_TEST_PLUGIN_DIR "/furnace_stripped.so"
+
+TestSuite(explain_code, .init = explained_open, .fini = explained_close);
+
+static bool can_run_here(const char *client)
+{
+#if defined(__x86_64__)
+    return explain_write_trace_can_watch() &&
+           (strcmp(client, FUSED) != 0 || __builtin_cpu_supports("fma"));
+#else
+    (void)client;
+    return false;
+#endif
+}
+
+/* A match of two builds, until they differ. */
+static void save_builds(const char *client)
+{
+    ls_loaded_simulation loaded[2];
+    ls_text why = {{0}};
+    diagnosed_match match;
+    if (!can_run_here(client)) {
+        cr_skip_test("writes cannot be watched, or this build cannot be run here");
+    }
+    cr_assert_eq(ls_simulation_load(FURNACE, &loaded[0], &why), LS_OK, "%s", why.bytes);
+    cr_assert_eq(ls_simulation_load(client, &loaded[1], &why), LS_OK, "%s", why.bytes);
+    ls_sim_config config = ls_sim_config_default(loaded[0].simulation);
+    diagnosed_match_open_builds(&match, loaded[0].simulation, loaded[1].simulation, &config);
+    for (uint32_t i = 0; i < 100 && match.bad == 0; i++) {
+        diagnosed_match_step(&match);
+    }
+    explained_save_bundle(&match);
+    diagnosed_match_close(&match);
+    ls_simulation_unload(&loaded[1]);
+    ls_simulation_unload(&loaded[0]);
+}
+
+static const cJSON *at(const cJSON *list, int index)
+{
+    const cJSON *item = cJSON_GetArrayItem(list, index);
+    cr_assert(item, "the list has no item %d", index);
+    return item;
+}
+
+static const cJSON *side_of(const char *side)
+{
+    const cJSON *pair = cJSON_GetObjectItem(explained.json, "first_differing_write");
+    const cJSON *found = cJSON_GetObjectItem(pair, side);
+    cr_assert(found, "no %s", side);
+    return found;
+}
+
+static void expect_level(const cJSON *side, int index, const char *function, bool is_inlined)
+{
+    const cJSON *level = at(cJSON_GetObjectItem(side, "stack"), index);
+    cr_expect_str_eq(explained_text(level, "function"), function);
+    cr_expect_str_eq(explained_text(level, "file"), "furnace.c");
+    cr_expect_gt(explained_number(level, "line"), 0);
+    cr_expect_eq(cJSON_IsTrue(cJSON_GetObjectItem(level, "is_inlined")), is_inlined);
+}
+
+/* Whether an instruction of that name is in the code, and only marked ones have it. */
+static bool has_marked(const cJSON *side, const char *mnemonic)
+{
+    const cJSON *instruction;
+    bool has = false;
+    cJSON_ArrayForEach(instruction, cJSON_GetObjectItem(side, "code"))
+    {
+        if (strstr(explained_text(instruction, "instruction"), mnemonic)) {
+            has = true;
+            cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(instruction, "differs")), "%s is not marked",
+                      mnemonic);
+        }
+    }
+    return has;
+}
+
+static int count_writes(const cJSON *side)
+{
+    const cJSON *instruction;
+    int count = 0;
+    cJSON_ArrayForEach(instruction, cJSON_GetObjectItem(side, "code"))
+    {
+        count += cJSON_IsTrue(cJSON_GetObjectItem(instruction, "writes"));
+    }
+    return count;
+}
+
+Test(explain_code, a_fused_multiply_add_is_marked_in_the_code_of_both_builds)
+{
+    save_builds(FUSED);
+    EXPLAINED_JSON("--sim", FURNACE, "--against", FUSED, "--trace", "flow");
+    cr_expect_str_eq(explained_text(explained.json, "pass"), "pump");
+    const cJSON *here = side_of("sim");
+    const cJSON *other = side_of("against");
+    cr_expect_not_null(strstr(explained_text(here, "by"), "blend (furnace.c:"));
+    cr_expect(has_marked(other, "fmadd"));
+    cr_expect_not(has_marked(here, "fmadd"));
+    cr_expect_eq(count_writes(here), 1);
+    cr_expect_eq(count_writes(other), 1);
+}
+
+Test(explain_code, a_write_in_a_called_function_has_its_callers)
+{
+    save_builds(FUSED);
+    EXPLAINED_JSON("--sim", FURNACE, "--against", FUSED, "--trace", "level");
+    const cJSON *here = side_of("sim");
+    expect_level(here, 0, "fill", false);
+    expect_level(here, 1, "carry", false);
+    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(here, "stack")), 2,
+                 "what is below the pass is Lockstep's own");
+    const cJSON *writes = cJSON_GetObjectItem(explained.json, "writes");
+    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(at(writes, 3), "stack")), 2);
+}
+
+Test(explain_code, a_write_in_an_inlined_function_has_the_functions_that_it_was_put_into)
+{
+    save_builds(FUSED);
+    EXPLAINED_JSON("--sim", FURNACE, "--against", FUSED, "--trace", "flow");
+    static const char *const sides[] = {"sim", "against"};
+    for (size_t i = 0; i < 2; i++) {
+        const cJSON *side = side_of(sides[i]);
+        expect_level(side, 0, "blend", true);
+        expect_level(side, 1, "pump", false);
+        cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(side, "stack")), 2);
+    }
+    EXPLAINED_RUN(3, "explain", explained.bundle_path, "--sim", FURNACE, "--against", FUSED);
+    const char *text = ls_process_output(&explained.process);
+    static const char *const expected[] = {
+        "blend (furnace.c:", "  inlined into pump (furnace.c:", "Machine code of --sim",
+        "<- writes it",      "Machine code of --against",       "fmadd"};
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        cr_expect_not_null(strstr(text, expected[i]), "no %s in %s", expected[i], text);
+    }
+}
+
+/* Instructions that only one of the two has. */
+static int count_marked(const cJSON *side)
+{
+    const cJSON *instruction;
+    int count = 0;
+    cJSON_ArrayForEach(instruction, cJSON_GetObjectItem(side, "code"))
+    {
+        count += cJSON_IsTrue(cJSON_GetObjectItem(instruction, "differs"));
+    }
+    return count;
+}
+
+Test(explain_code, a_sum_in_another_order_is_marked_in_the_code_of_both_builds)
+{
+    save_builds(FAST);
+    EXPLAINED_JSON("--sim", FURNACE, "--against", FAST);
+    cr_expect_str_eq(explained_text(explained.json, "pass"), "add");
+    expect_level(side_of("sim"), 0, "add", false);
+    cr_expect_gt(count_marked(side_of("sim")) + count_marked(side_of("against")), 0);
+    cr_expect_eq(count_writes(side_of("sim")), 1);
+    cr_expect_eq(count_writes(side_of("against")), 1);
+}
+
+Test(explain_code, without_debug_information_the_file_and_offset_are_told)
+{
+    save_builds(FUSED);
+    EXPLAINED_JSON("--sim", STRIPPED, "--against", FUSED, "--trace", "flow");
+    const cJSON *here = side_of("sim");
+    cr_expect_not_null(strstr(explained_text(here, "by"), "furnace_stripped.so+0x"), "%s",
+                       explained_text(here, "by"));
+    cr_expect_eq(count_writes(here), 1);
+    cr_expect_gt(cJSON_GetArraySize(cJSON_GetObjectItem(here, "code")), 8);
+    cr_expect(has_marked(side_of("against"), "fmadd"));
+}
