@@ -21,6 +21,8 @@ struct ls_confirmed_ticks {
     uint64_t chain;      /* over the ticks before `end` */
     ls_input_buffer *inputs;
     ls_tick_backlog *backlog; /* NULL: none */
+    bool is_copying;          /* the backlog gets copies of what is held and stepped as ever */
+    ls_tick copied_from;      /* the first tick that is copied */
     ls_status backlogged;     /* why a tick could not be added to it */
     bool is_hold_taken;       /* or when the newest tick came is not known */
     uint64_t newest_arrival_ns;
@@ -108,7 +110,25 @@ void ls_confirmed_ticks_restart(ls_confirmed_ticks *ticks, ls_tick tick, uint64_
 void ls_confirmed_ticks_set_backlog(ls_confirmed_ticks *ticks, ls_tick_backlog *backlog)
 {
     ticks->backlog = backlog;
+    ticks->is_copying = false;
     ticks->backlogged = LS_OK;
+}
+
+ls_status ls_confirmed_ticks_copy_to_backlog(ls_confirmed_ticks *ticks, ls_tick first,
+                                             ls_tick_backlog *backlog)
+{
+    ls_status status = first < ls_input_buffer_first(ticks->inputs) ? LS_STALE : LS_OK;
+    for (ls_tick tick = first; status == LS_OK && tick < ticks->end; tick++) {
+        ls_slot_input slots[LS_PLAYERS_MAX];
+        ls_tick_inputs inputs = ls_confirmed_ticks_get(ticks, tick, slots);
+        status = ls_tick_backlog_add(backlog, &inputs);
+    }
+    if (status == LS_OK) {
+        ls_confirmed_ticks_set_backlog(ticks, backlog);
+        ticks->is_copying = true;
+        ticks->copied_from = first;
+    }
+    return status;
 }
 
 ls_status ls_confirmed_ticks_backlog_status(const ls_confirmed_ticks *ticks)
@@ -128,6 +148,12 @@ static bool add_to_backlog(ls_confirmed_ticks *ticks, const ls_tick_inputs *inpu
 {
     if (!ticks->backlog) {
         return true;
+    }
+    if (ticks->is_copying) {
+        if (inputs->tick >= ticks->copied_from && ticks->backlogged == LS_OK) {
+            ticks->backlogged = ls_tick_backlog_add(ticks->backlog, inputs);
+        }
+        return true; /* without the copy the tick is stepped all the same */
     }
     ticks->backlogged = ls_tick_backlog_add(ticks->backlog, inputs);
     if (ticks->backlogged == LS_OK) {

@@ -36,6 +36,12 @@ void ls_confirmed_ticks_restart(ls_confirmed_ticks *ticks, ls_tick tick, uint64_
  * and only the newest ones are held here. NULL: all are held here until they are stepped. */
 void ls_confirmed_ticks_set_backlog(ls_confirmed_ticks *ticks, ls_tick_backlog *backlog);
 
+/* From now on every tick from `first` on is added to the backlog as well, the held ones at once;
+ * all are held here until they are stepped, as ever. STALE: `first` is not held any more; FULL,
+ * NO_MEMORY. */
+ls_status ls_confirmed_ticks_copy_to_backlog(ls_confirmed_ticks *ticks, ls_tick first,
+                                             ls_tick_backlog *backlog);
+
 /* Why the backlog did not take a tick, which then counts as not come; or OK. */
 ls_status ls_confirmed_ticks_backlog_status(const ls_confirmed_ticks *ticks);
 

@@ -295,10 +295,14 @@ static void heal_state(ls_diagnosis *diagnosis, const ls_heal *heal)
     ls_session_outbox_begin(diagnosis->context->outbox, LS_MESSAGE_HEALED)->body.healed = healed;
     ls_session_outbox_send(diagnosis->context->outbox);
     if (healed.is_equal) {
-        diagnosis->healed++;
-        ls_session_outbox_push_event(diagnosis->context->outbox, LS_SESSION_EVENT_HEALED)->tick =
-            heal->tick;
+        ls_diagnosis_note_healed(diagnosis, heal->tick);
     }
+}
+
+void ls_diagnosis_note_healed(ls_diagnosis *diagnosis, ls_tick tick)
+{
+    diagnosis->healed++;
+    ls_session_outbox_push_event(diagnosis->context->outbox, LS_SESSION_EVENT_HEALED)->tick = tick;
 }
 
 /* ---- dispatch ---- */

@@ -22,6 +22,9 @@ void ls_diagnosis_frame(ls_diagnosis *diagnosis);
 /* The session gets its state anew: whatever was asked before is over. */
 void ls_diagnosis_reset(ls_diagnosis *diagnosis);
 
+/* The session's state is the server's from state `tick` on. */
+void ls_diagnosis_note_healed(ls_diagnosis *diagnosis, ls_tick tick);
+
 /* The server has said that this slot's state differs. */
 bool ls_diagnosis_is_desynced(const ls_diagnosis *diagnosis);
 

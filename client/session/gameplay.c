@@ -154,6 +154,16 @@ static void destroy_joiner(ls_gameplay *gameplay)
     gameplay->joiner = NULL;
 }
 
+/* A session that is healed plays on with the state that differs, unless it has left that already:
+ * then it is on its way like one that joins. */
+static void stop_healing(ls_gameplay *gameplay)
+{
+    if (gameplay->joiner && ls_joiner_is_healing(gameplay->joiner) &&
+        !ls_joiner_has_state(gameplay->joiner)) {
+        destroy_joiner(gameplay);
+    }
+}
+
 /* A snapshot or history that was on its way comes from the beginning next time; the state that it
  * leads to is kept once it is there. Without a state, and without the inputs that the next tick is
  * coded against, nothing that is held can be built on. */
@@ -162,6 +172,7 @@ void ls_gameplay_lose_link(ls_gameplay *gameplay)
     const ls_session_context *context = gameplay->context;
     gameplay->played_ns = context->drawn_ns;
     ls_confirmed_ticks_disconnect(context->ticks);
+    stop_healing(gameplay);
     bool is_on_its_way = gameplay->joiner && !ls_joiner_has_state(gameplay->joiner);
     if (is_on_its_way || ls_confirmed_ticks_lack_base(context->ticks)) {
         destroy_joiner(gameplay);
@@ -259,6 +270,48 @@ static void arrive(ls_gameplay *gameplay)
     gameplay->joined_tick = tick;
 }
 
+/* ---- healing ---- */
+
+static bool is_healing(const ls_gameplay *gameplay)
+{
+    return gameplay->joiner && ls_joiner_is_healing(gameplay->joiner);
+}
+
+/* After the end nothing is healed: the server does not wait for it. */
+static ls_status start_healing(ls_gameplay *gameplay, const ls_heal_snapshot *heal)
+{
+    ls_session_context *context = gameplay->context;
+    if (context->state != LS_SESSION_PLAYING || context->config.is_spectator || gameplay->joiner) {
+        return LS_MALFORMED;
+    }
+    if (context->has_end) {
+        return LS_OK;
+    }
+    ls_status status = ls_joiner_create_healing(context, heal, &gameplay->joiner);
+    if (status == LS_MALFORMED) {
+        return status;
+    }
+    if (status != LS_OK) {
+        ls_session_outbox_begin(context->outbox, LS_MESSAGE_HEALED)->body.healed =
+            (ls_healed){.tick = heal->tick, .is_equal = false};
+        ls_session_outbox_send(context->outbox);
+    }
+    return LS_OK;
+}
+
+/* The session has the server's state, and is where it was. */
+static void end_healing(ls_gameplay *gameplay)
+{
+    const ls_session_context *context = gameplay->context;
+    ls_tick tick = context->hashes->tick;
+    ls_joiner_announce_healed(gameplay->joiner, true);
+    destroy_joiner(gameplay);
+    ls_stepper_end_catch_up(context->stepper);
+    ls_stepper_begin(context->stepper);
+    ls_diagnosis_reset(gameplay->diagnosis);
+    ls_diagnosis_note_healed(gameplay->diagnosis, tick);
+}
+
 /* ---- receiving ---- */
 
 ls_status ls_gameplay_receive(ls_gameplay *gameplay, const ls_message *message)
@@ -272,6 +325,7 @@ ls_status ls_gameplay_receive(ls_gameplay *gameplay, const ls_message *message)
     case LS_MESSAGE_END:
         context->has_end = true;
         context->end = message->body.end;
+        stop_healing(gameplay);
         ls_session_outbox_push_event(context->outbox, LS_SESSION_EVENT_ENDED)->end = context->end;
         return LS_OK;
     case LS_MESSAGE_INPUT_DELAY:
@@ -282,8 +336,10 @@ ls_status ls_gameplay_receive(ls_gameplay *gameplay, const ls_message *message)
         ls_session_outbox_push_event(context->outbox, LS_SESSION_EVENT_WAITING)->waiting =
             message->body.waiting;
         return LS_OK;
+    case LS_MESSAGE_HEAL_SNAPSHOT:
+        return start_healing(gameplay, &message->body.heal_snapshot);
     default:
-        if (gameplay->joiner && !is_notice) {
+        if (gameplay->joiner && !is_healing(gameplay) && !is_notice) {
             return LS_MALFORMED; /* no state of this session was compared yet */
         }
         return ls_diagnosis_receive(gameplay->diagnosis, message);
@@ -306,8 +362,9 @@ ls_gameplay_outcome ls_gameplay_receive_packet(ls_gameplay *gameplay, uint32_t k
         ls_stepper_add_arrival(context->stepper, tick);
     }
     ls_uplink_take_packet(context->uplink, &packet);
-    failure->status =
-        gameplay->joiner ? ls_joiner_check_backlog(gameplay->joiner, &failure->why) : LS_OK;
+    bool is_joining = gameplay->joiner && ls_joiner_has_state(gameplay->joiner);
+    is_joining = is_joining || (gameplay->joiner && !ls_joiner_is_healing(gameplay->joiner));
+    failure->status = is_joining ? ls_joiner_check_backlog(gameplay->joiner, &failure->why) : LS_OK;
     return failure->status == LS_OK ? LS_GAMEPLAY_GOES_ON : LS_GAMEPLAY_FAILED;
 }
 
@@ -393,6 +450,25 @@ static ls_gameplay_outcome joining_frame(ls_gameplay *gameplay, uint64_t elapsed
     return LS_GAMEPLAY_GOES_ON;
 }
 
+/* Until the server's state is there the one that differs is played. */
+static ls_gameplay_outcome healing_frame(ls_gameplay *gameplay, uint64_t elapsed_ns)
+{
+    ls_text why;
+    if (ls_joiner_check_backlog(gameplay->joiner, &why) != LS_OK &&
+        !ls_joiner_has_state(gameplay->joiner)) {
+        ls_joiner_announce_healed(gameplay->joiner, false);
+        destroy_joiner(gameplay);
+    } else if (step_joining(gameplay, elapsed_ns) == LS_GAMEPLAY_FAILED) {
+        return LS_GAMEPLAY_FAILED;
+    } else if (ls_joiner_has_state(gameplay->joiner)) {
+        if (ls_joiner_is_done(gameplay->joiner)) {
+            end_healing(gameplay);
+        }
+        return LS_GAMEPLAY_GOES_ON;
+    }
+    return step(gameplay, elapsed_ns);
+}
+
 static ls_gameplay_outcome playing_frame(ls_gameplay *gameplay, uint64_t elapsed_ns)
 {
     const ls_session_context *context = gameplay->context;
@@ -400,8 +476,9 @@ static ls_gameplay_outcome playing_frame(ls_gameplay *gameplay, uint64_t elapsed
     if (!context->config.is_spectator) {
         ls_uplink_make(context->uplink);
     }
-    if (step(gameplay, elapsed_ns) == LS_GAMEPLAY_FAILED) {
-        return LS_GAMEPLAY_FAILED;
+    outcome = gameplay->joiner ? healing_frame(gameplay, elapsed_ns) : step(gameplay, elapsed_ns);
+    if (outcome == LS_GAMEPLAY_FAILED) {
+        return outcome;
     }
     if (ls_gameplay_is_complete(gameplay)) {
         send_finished(gameplay);
@@ -462,6 +539,9 @@ void ls_gameplay_update(ls_gameplay *gameplay)
         ls_joiner_acknowledge(gameplay->joiner);
         return;
     }
+    if (gameplay->joiner) {
+        ls_joiner_acknowledge(gameplay->joiner);
+    }
     ls_uplink_make(gameplay->context->uplink);
     ls_uplink_send_due(gameplay->context->uplink);
 }
@@ -472,7 +552,10 @@ uint64_t ls_gameplay_next_ns(const ls_gameplay *gameplay)
     if (context->state == LS_SESSION_JOINING) {
         return ls_joiner_next_ns(gameplay->joiner);
     }
-    return context->config.is_spectator ? UINT64_MAX : ls_uplink_next_ns(context->uplink);
+    uint64_t part_ns = gameplay->joiner ? ls_joiner_next_ns(gameplay->joiner) : UINT64_MAX;
+    uint64_t input_ns =
+        context->config.is_spectator ? UINT64_MAX : ls_uplink_next_ns(context->uplink);
+    return LS_MIN(part_ns, input_ns);
 }
 
 /* ---- reading ---- */

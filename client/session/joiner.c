@@ -29,6 +29,7 @@ struct ls_joiner {
     ls_blob_receiver *receiver; /* of the snapshot or history; NULL without */
     ls_tick_backlog *backlog;   /* every closed tick that has come and is not stepped */
     bool has_state;             /* the live state is the one that the backlog follows */
+    bool is_healing;            /* the session plays, with a state that differs */
     uint32_t steps_per_frame;
     uint32_t steps_left;   /* in this frame */
     uint64_t frame_max_ns; /* when a frame takes longer, fewer steps are made in the next one */
@@ -137,13 +138,19 @@ static void start_anew(ls_joiner *joiner)
                          join->state_hash);
 }
 
-void ls_joiner_resume(ls_joiner *joiner, const ls_join *join)
+static void take_join(ls_joiner *joiner, const ls_join *join)
 {
     uint64_t usual_ns = 2 * joiner->context->sync->frame_ns;
     joiner->join = *join;
     joiner->close_ns = joiner->context->now_ns + join->next_close_us * LS_NS_PER_US;
     joiner->steps_per_frame = STEPS_AT_FIRST;
     joiner->frame_max_ns = LS_MAX(usual_ns, FRAME_NS);
+}
+
+void ls_joiner_resume(ls_joiner *joiner, const ls_join *join)
+{
+    joiner->is_healing = false;
+    take_join(joiner, join);
     ls_stepper_begin_catch_up(joiner->context->stepper);
 }
 
@@ -166,6 +173,37 @@ ls_status ls_joiner_create(const ls_session_context *context, const ls_join *joi
         return status;
     }
     ls_confirmed_ticks_set_backlog(context->ticks, joiner->backlog);
+    *out = joiner;
+    return LS_OK;
+}
+
+ls_status ls_joiner_create_healing(const ls_session_context *context, const ls_heal_snapshot *heal,
+                                   ls_joiner **out)
+{
+    ls_join join = {.source = LS_JOIN_SNAPSHOT,
+                    .tick = heal->tick,
+                    .state_hash = heal->state_hash,
+                    .chain_tick = heal->chain_tick,
+                    .chain = heal->chain,
+                    .next_close = heal->tick,
+                    .blob = heal->blob,
+                    .blob_bytes = heal->blob_bytes,
+                    .blob_hash = heal->blob_hash};
+    ls_joiner *joiner = ls_allocate(context->allocator, sizeof *joiner);
+    if (!joiner) {
+        return LS_NO_MEMORY;
+    }
+    joiner->context = context;
+    joiner->is_healing = true;
+    take_join(joiner, &join);
+    ls_status status = ls_joiner_check(context, &join) ? LS_MALFORMED : create_buffers(joiner);
+    if (status == LS_OK) {
+        status = ls_confirmed_ticks_copy_to_backlog(context->ticks, heal->tick, joiner->backlog);
+    }
+    if (status != LS_OK) {
+        ls_joiner_destroy(joiner);
+        return status;
+    }
     *out = joiner;
     return LS_OK;
 }
@@ -243,6 +281,16 @@ static ls_status desynced(const ls_joiner *joiner, uint64_t own, uint64_t server
                    what, live_tick(joiner), own, servers);
 }
 
+/* The session gives up the state that differs, and its hashes. */
+static void leave_old_state(ls_joiner *joiner)
+{
+    const ls_join *join = &joiner->join;
+    ls_stepper_begin_catch_up(joiner->context->stepper);
+    ls_confirmed_ticks_set_backlog(joiner->context->ticks, joiner->backlog);
+    ls_hash_log_continue(joiner->context->hashes, join->chain_tick, join->chain, join->tick,
+                         join->state_hash);
+}
+
 /* The state that JOIN named is live: it has to be the server's. */
 static ls_status take_state(ls_joiner *joiner, const char *what, ls_text *why)
 {
@@ -264,6 +312,9 @@ static ls_status load_snapshot(ls_joiner *joiner, ls_text *why)
     const uint8_t *bytes = ls_blob_receiver_bytes(joiner->receiver);
     if (!ls_sim_instance_is_save(joiner->context->instance, bytes, join->blob_bytes)) {
         return ls_fail(LS_MISBEHAVED, why, "the server's snapshot has another size inside");
+    }
+    if (joiner->is_healing) {
+        leave_old_state(joiner);
     }
     ls_status status = ls_sim_instance_load(joiner->context->instance, bytes, join->tick);
     if (status != LS_OK) {
@@ -374,7 +425,8 @@ static ls_status advance_blob(ls_joiner *joiner, ls_text *why)
         return ls_fail(LS_MISBEHAVED, why,
                        "the state that came is not the one that the server announced");
     }
-    if (state != LS_BLOB_COMPLETE) {
+    bool is_early = ls_confirmed_ticks_end(joiner->context->ticks) < joiner->join.tick;
+    if (state != LS_BLOB_COMPLETE || is_early) {
         return LS_OK;
     }
     return joiner->join.source == LS_JOIN_HISTORY ? begin_history(joiner, why)
@@ -418,6 +470,11 @@ bool ls_joiner_has_state(const ls_joiner *joiner)
     return joiner->has_state;
 }
 
+bool ls_joiner_is_healing(const ls_joiner *joiner)
+{
+    return joiner->is_healing;
+}
+
 /* ---- having got there ---- */
 
 /* The newest hash that the server can compare: with a long interval perhaps only that of JOIN
@@ -457,6 +514,14 @@ void ls_joiner_announce(ls_joiner *joiner)
     (void)newest_hash(joiner, joined);
     joined->first_input = ls_uplink_enter(joiner->context->uplink, closes, close_ns);
     ls_session_outbox_send(joiner->context->outbox);
+}
+
+void ls_joiner_announce_healed(const ls_joiner *joiner, bool is_equal)
+{
+    const ls_session_context *context = joiner->context;
+    ls_session_outbox_begin(context->outbox, LS_MESSAGE_HEALED)->body.healed = (ls_healed){
+        .tick = is_equal ? context->hashes->tick : joiner->join.tick, .is_equal = is_equal};
+    ls_session_outbox_send(context->outbox);
 }
 
 void ls_joiner_report(const ls_joiner *joiner, ls_session_report *report)

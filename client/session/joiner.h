@@ -16,6 +16,12 @@ const char *ls_joiner_check(const ls_session_context *context, const ls_join *jo
  * simulation says when it cannot begin again. */
 ls_status ls_joiner_create(const ls_session_context *context, const ls_join *join, ls_joiner **out);
 
+/* The session plays with a state that differs from the server's, and is sent the server's: it plays
+ * on until that is there, goes on from it, and steps the ticks since then, which are queued from
+ * now on. MALFORMED, STALE (its ticks are not held any more), FULL, NO_MEMORY. */
+ls_status ls_joiner_create_healing(const ls_session_context *context, const ls_heal_snapshot *heal,
+                                   ls_joiner **out);
+
 /* Ticks are queued no more. NULL is allowed. */
 void ls_joiner_destroy(ls_joiner *joiner);
 
@@ -43,6 +49,9 @@ ls_status ls_joiner_frame(ls_joiner *joiner, uint64_t elapsed_ns, ls_text *why);
 /* The live state is the one that the queue follows: it is kept when the link is lost. */
 bool ls_joiner_has_state(const ls_joiner *joiner);
 
+/* As long as such a session has its link. */
+bool ls_joiner_is_healing(const ls_joiner *joiner);
+
 /* ---- having got there ---- */
 
 /* Every closed tick has been stepped, and there is a hash that the server can compare. */
@@ -50,6 +59,9 @@ bool ls_joiner_is_done(const ls_joiner *joiner);
 
 /* Tells the server so, and begins to make inputs. */
 void ls_joiner_announce(ls_joiner *joiner);
+
+/* Tells the server how healing went. */
+void ls_joiner_announce_healed(const ls_joiner *joiner, bool is_equal);
 
 /* Fills in how far it is. */
 void ls_joiner_report(const ls_joiner *joiner, ls_session_report *report);

@@ -217,6 +217,20 @@ static void heal_leaf_fields(ls_bit_stream *stream, ls_heal_leaf *leaf)
     block_fields(stream, &leaf->size, sizeof leaf->bytes, leaf->bytes);
 }
 
+static void heal_snapshot_fields(ls_bit_stream *stream, ls_heal_snapshot *heal)
+{
+    u32_field(stream, &heal->tick);
+    u64_field(stream, &heal->state_hash);
+    u32_field(stream, &heal->chain_tick);
+    u64_field(stream, &heal->chain);
+    ls_bits_u32(stream, &heal->blob, 8);
+    count_field(stream, &heal->blob_bytes);
+    u64_field(stream, &heal->blob_hash);
+    if (heal->chain_tick > heal->tick) {
+        ls_bits_fail(stream);
+    }
+}
+
 static void diagnosis_fields(ls_bit_stream *stream, ls_message *message)
 {
     switch (message->kind) {
@@ -246,6 +260,9 @@ static void diagnosis_fields(ls_bit_stream *stream, ls_message *message)
         u32_field(stream, &message->body.heal.tick);
         u64_field(stream, &message->body.heal.state_hash);
         u64_field(stream, &message->body.heal.chain);
+        return;
+    case LS_MESSAGE_HEAL_SNAPSHOT:
+        heal_snapshot_fields(stream, &message->body.heal_snapshot);
         return;
     case LS_MESSAGE_HEALED:
         u32_field(stream, &message->body.healed.tick);

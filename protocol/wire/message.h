@@ -55,6 +55,7 @@ typedef enum ls_message_kind {
     LS_MESSAGE_TICKS_REQUEST = 25,
     LS_MESSAGE_CLOSED_TICK = 26,
     LS_MESSAGE_RESUMING = 27,
+    LS_MESSAGE_HEAL_SNAPSHOT = 28,
     LS_MESSAGE_INPUTS = 32,
     LS_MESSAGE_TICKS = 33,
     LS_MESSAGE_TICK_PART = 34,
@@ -154,9 +155,20 @@ typedef struct ls_heal {
     uint64_t chain; /* of the server's state hashes up to there */
 } ls_heal;
 
+/* HEAL_SNAPSHOT: with the blob that is announced the client's state is the server's. */
+typedef struct ls_heal_snapshot {
+    ls_tick tick;
+    uint64_t state_hash;
+    ls_tick chain_tick; /* the newest hashed state up to there */
+    uint64_t chain;     /* of the server's state hashes up to that one */
+    uint32_t blob;      /* its number, 0 .. 255 */
+    uint32_t blob_bytes;
+    uint64_t blob_hash;
+} ls_heal_snapshot;
+
 typedef struct ls_healed {
     ls_tick tick;
-    bool is_equal; /* false: the leaves did not give this state hash, and nothing was changed */
+    bool is_equal; /* false: the state did not get this state hash, and nothing was changed */
 } ls_healed;
 
 typedef struct ls_joined {
@@ -193,6 +205,7 @@ typedef struct ls_message {
         ls_desync_cause cause;
         ls_heal_leaf heal_leaf;
         ls_heal heal;
+        ls_heal_snapshot heal_snapshot;
         ls_healed healed;
         ls_join join;
         ls_joined joined;

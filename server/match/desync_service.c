@@ -3,6 +3,7 @@
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/server/match/arbiter.h"
 #include "lockstep/server/match/cause_report.h"
+#include "lockstep/server/match/heal_record.h"
 #include "lockstep/server/match/investigation.h"
 #include "lockstep/server/match/root_vote.h"
 
@@ -10,12 +11,6 @@
 #include <stddef.h>
 #include <string.h>
 
-enum {
-    HEALS_AT_ONCE = 3, /* of one slot, within HEALS_NS; more of them only one a HEAL_NS */
-};
-
-#define HEALS_NS (10 * LS_NS_PER_SECOND)
-#define HEAL_NS (2 * LS_NS_PER_SECOND)
 #define VOTE_NS LS_NS_PER_SECOND /* waited for the hashes of other clients */
 
 static const char STATE_DIFFERS[] = "the client's state differs from the server's";
@@ -31,7 +26,7 @@ typedef struct desync_slot {
     uint32_t clients;     /* 0: the slot differs; else the server does, from so many that agree */
     bool is_unannounced;  /* found and not told yet: the clients are not compared */
     ls_finished finished; /* as the player said it */
-    uint64_t healed_ns[HEALS_AT_ONCE]; /* when it was last healed, the newest first; 0: never */
+    ls_heal_record heals;
 } desync_slot;
 
 struct ls_desync_service {
@@ -89,33 +84,54 @@ static void search_tick(ls_desync_service *desync, uint32_t slot)
 /* Once the last tick is closed a difference matters to nobody else any more. */
 static ls_desync_drop give_up_healing(ls_desync_service *desync, uint32_t slot, const char *why)
 {
-    ls_investigation_end(desync->all, slot);
+    ls_heal_record_end(&desync->slots[slot].heals, desync->match->now_ns);
+    if (desync->all) {
+        ls_investigation_end(desync->all, slot);
+    }
     return desync->match->state == LS_MATCH_RUNNING ? (ls_desync_drop){slot, why} : NOBODY;
 }
 
-static bool was_healed_too_often(const ls_desync_service *desync, uint32_t slot)
+/* False: the player cannot be healed now. `drop` says when it is to be dropped for that. */
+static bool may_heal(ls_desync_service *desync, uint32_t slot, ls_desync_drop *drop)
 {
-    const uint64_t *healed_ns = desync->slots[slot].healed_ns;
-    uint64_t now_ns = desync->match->now_ns;
-    uint64_t oldest_ns = healed_ns[HEALS_AT_ONCE - 1];
-    return oldest_ns != 0 && now_ns - oldest_ns < HEALS_NS && now_ns - healed_ns[0] < HEAL_NS;
+    bool is_playing = desync->match->state == LS_MATCH_RUNNING &&
+                      desync->match->seats->rows[slot].state == LS_SEAT_PLAYING;
+    *drop = NOBODY;
+    if (is_playing && !ls_heal_record_begin(&desync->slots[slot].heals, desync->match->now_ns)) {
+        *drop = give_up_healing(desync, slot,
+                                "its state differs again less than 2 s after it was healed for the "
+                                "third time within 10 s");
+        return false;
+    }
+    return is_playing;
+}
+
+/* Values alone are not enough: the player is to be sent the whole state. `why` it is dropped when
+ * the simulation cannot hand one on. */
+static ls_desync_drop want_snapshot(ls_desync_service *desync, uint32_t slot, const char *why)
+{
+    ls_desync_drop drop = NOBODY;
+    if (desync->match->log->history) {
+        return give_up_healing(desync, slot, why);
+    }
+    if (desync->all) {
+        ls_investigation_end(desync->all, slot);
+    }
+    if (may_heal(desync, slot, &drop)) {
+        desync->slots[slot].heals.phase = LS_HEAL_WANTED;
+    }
+    return drop;
 }
 
 static ls_desync_drop start_healing(ls_desync_service *desync, uint32_t slot)
 {
+    ls_desync_drop drop = NOBODY;
     ls_investigation_end(desync->all, slot);
-    if (desync->match->state != LS_MATCH_RUNNING ||
-        desync->match->seats->rows[slot].state != LS_SEAT_PLAYING) {
-        return NOBODY;
+    if (may_heal(desync, slot, &drop)) {
+        ls_investigation_compare(desync->all, slot, desync->match->links[slot].chain_tick,
+                                 desync->match->now_ns);
     }
-    if (was_healed_too_often(desync, slot)) {
-        return give_up_healing(desync, slot,
-                               "its state differs again less than 2 s after it was healed for the "
-                               "third time within 10 s");
-    }
-    ls_investigation_compare(desync->all, slot, desync->match->links[slot].chain_tick,
-                             desync->match->now_ns);
-    return NOBODY;
+    return drop;
 }
 
 static void send_leaf(ls_desync_service *desync, uint32_t slot, uint32_t leaf)
@@ -137,14 +153,17 @@ static ls_desync_drop send_healing(ls_desync_service *desync, uint32_t slot)
     uint64_t state_hash = 0;
     uint64_t chain = 0;
     ls_tick tick = healed->tick;
+    if (healed->comparison == LS_COMPARISON_CONTRADICTED) {
+        return give_up_healing(desync, slot, "what it shows of its state contradicts itself");
+    }
     if (!healed->place) {
-        return give_up_healing(desync, slot, "its state differs and is too old to be healed");
+        return want_snapshot(desync, slot, "its state differs and is too old to be healed");
     }
     bool is_held = ls_replay_window_hash(desync->all->window, tick, &state_hash) == LS_OK &&
                    ls_hash_record_chain(&desync->match->log->hashes, tick, &chain);
     if (!is_held || !ls_investigation_can_heal(healed)) {
-        return give_up_healing(desync, slot,
-                               "its state differs in more than can be healed without a snapshot");
+        return want_snapshot(desync, slot,
+                             "its state differs in more than can be healed without a snapshot");
     }
     const ls_hash_tree_diff *diff = healed->place->diff;
     for (uint32_t i = 0; i < ls_hash_tree_diff_leaf_count(diff); i++) {
@@ -171,6 +190,19 @@ static ls_desync_drop act(ls_desync_service *desync, uint32_t slot)
         return (ls_desync_drop){slot, STATE_DIFFERS};
     }
     return rule == LS_ON_DESYNC_HEAL ? start_healing(desync, slot) : NOBODY;
+}
+
+/* The cause cannot be looked for: the match's rule is applied at once. */
+static ls_desync_drop act_unseen(ls_desync_service *desync, uint32_t slot)
+{
+    ls_on_desync rule = desync->match->config.on_desync;
+    bool is_told = desync->slots[slot].client_hash != 0; /* it is no player that leaves */
+    if (rule == LS_ON_DESYNC_HEAL && is_told) {
+        return want_snapshot(desync, slot, STATE_DIFFERS);
+    }
+    return rule == LS_ON_DESYNC_DROP || rule == LS_ON_DESYNC_HEAL
+               ? (ls_desync_drop){slot, STATE_DIFFERS}
+               : NOBODY;
 }
 
 static void blame_finding(ls_desync_finding *finding, uint32_t clients)
@@ -339,9 +371,8 @@ bool ls_desync_service_announce(ls_desync_service *desync, uint32_t slot, ls_des
                              ls_investigation_note_withheld(case_of(desync, slot), known->tick));
     }
     bool is_looked_into = desync->all && case_of(desync, slot)->phase != LS_INVESTIGATION_IDLE;
-    bool is_dropped = rule == LS_ON_DESYNC_DROP || rule == LS_ON_DESYNC_HEAL;
-    if (known->clients == 0 && is_dropped && !is_looked_into) {
-        *drop = (ls_desync_drop){slot, STATE_DIFFERS};
+    if (known->clients == 0 && !is_looked_into) {
+        *drop = act_unseen(desync, slot);
     }
     return known->clients == 0 && rule == LS_ON_DESYNC_STOP &&
            desync->match->state == LS_MATCH_RUNNING;
@@ -421,6 +452,29 @@ bool ls_desync_service_is_open(const ls_desync_service *desync)
     return is_open;
 }
 
+/* ---- healing with the whole state ---- */
+
+uint32_t ls_desync_service_next_unsent(const ls_desync_service *desync, uint32_t first)
+{
+    uint32_t slot = first;
+    uint32_t players = desync->match->config.sim.players;
+    while (slot < players && desync->slots[slot].heals.phase != LS_HEAL_WANTED) {
+        slot++;
+    }
+    return slot < players ? slot : MATCH_NO_SLOT;
+}
+
+void ls_desync_service_note_sent(ls_desync_service *desync, uint32_t slot, ls_tick tick)
+{
+    desync->slots[slot].heals.phase = LS_HEAL_SENT;
+    desync->slots[slot].heals.tick = tick;
+}
+
+bool ls_desync_service_is_sent(const ls_desync_service *desync, uint32_t slot)
+{
+    return desync->slots[slot].heals.phase == LS_HEAL_SENT;
+}
+
 /* ---- a client leaves, or time is up ---- */
 
 static bool is_in(const ls_desync_service *desync, uint32_t slot, ls_investigation_phase phase)
@@ -430,6 +484,7 @@ static bool is_in(const ls_desync_service *desync, uint32_t slot, ls_investigati
 
 void ls_desync_service_leave(ls_desync_service *desync, uint32_t slot)
 {
+    ls_heal_record_end(&desync->slots[slot].heals, desync->match->now_ns);
     if (is_in(desync, slot, LS_INVESTIGATION_LOOKING)) {
         conclude(desync, slot);
     } else if (desync->all && !is_in(desync, slot, LS_INVESTIGATION_REPORTED)) {
@@ -478,27 +533,51 @@ static ls_status take_answer(ls_desync_service *desync, uint32_t slot, const ls_
     return status;
 }
 
+static ls_status note_healed(ls_desync_service *desync, uint32_t slot, ls_tick tick)
+{
+    if (desync->all) {
+        ls_investigation_end(desync->all, slot);
+        case_of(desync, slot)->finding.healed++;
+    }
+    ls_heal_record_succeed(&desync->slots[slot].heals, desync->match->now_ns);
+    ls_arbiter_heal(&desync->arbiter, slot, tick);
+    ls_outbox_push_event(desync->match->outbox, LS_MATCH_HEALED, slot, tick);
+    return LS_OK;
+}
+
+/* The player has got to a state after the one that it was sent. */
+static ls_status take_restored(ls_desync_service *desync, uint32_t slot, const ls_healed *healed,
+                               ls_desync_drop *drop)
+{
+    uint32_t interval = desync->match->config.hash_interval_ticks;
+    ls_tick first = desync->slots[slot].heals.tick / interval * interval;
+    if (!healed->is_equal) {
+        *drop = give_up_healing(desync, slot, "it could not take the server's state");
+        return LS_OK;
+    }
+    if (healed->tick < first ||
+        !ls_hash_record_is_known(&desync->match->log->hashes, healed->tick)) {
+        return LS_MISBEHAVED;
+    }
+    return note_healed(desync, slot, healed->tick);
+}
+
 static ls_status take_healed(ls_desync_service *desync, uint32_t slot, const ls_healed *healed,
                              ls_desync_drop *drop)
 {
-    ls_investigation *investigation = case_of(desync, slot);
-    desync_slot *known = &desync->slots[slot];
-    if (investigation->phase != LS_INVESTIGATION_HEALING || healed->tick != investigation->tick) {
+    if (desync->slots[slot].heals.phase == LS_HEAL_SENT) {
+        return take_restored(desync, slot, healed, drop);
+    }
+    if (!is_in(desync, slot, LS_INVESTIGATION_HEALING) ||
+        healed->tick != case_of(desync, slot)->tick) {
         return LS_STALE;
     }
     if (!healed->is_equal) {
         *drop =
-            give_up_healing(desync, slot, "its state differs even with the server's values in it");
+            want_snapshot(desync, slot, "its state differs even with the server's values in it");
         return LS_OK;
     }
-    ls_investigation_end(desync->all, slot);
-    investigation->finding.healed++;
-    memmove(&known->healed_ns[1], &known->healed_ns[0],
-            (HEALS_AT_ONCE - 1) * sizeof known->healed_ns[0]);
-    known->healed_ns[0] = desync->match->now_ns;
-    ls_arbiter_heal(&desync->arbiter, slot, healed->tick);
-    ls_outbox_push_event(desync->match->outbox, LS_MATCH_HEALED, slot, healed->tick);
-    return LS_OK;
+    return note_healed(desync, slot, healed->tick);
 }
 
 static ls_status take_evidence(ls_desync_service *desync, uint32_t slot, const ls_message *message)
@@ -517,6 +596,9 @@ static ls_status take_evidence(ls_desync_service *desync, uint32_t slot, const l
 ls_status ls_desync_service_receive(ls_desync_service *desync, uint32_t slot,
                                     const ls_message *message, ls_desync_drop *drop)
 {
+    if (message->kind == LS_MESSAGE_HEALED) {
+        return take_healed(desync, slot, &message->body.healed, drop);
+    }
     if (!desync->all) {
         return LS_STALE;
     }
@@ -526,8 +608,6 @@ ls_status ls_desync_service_receive(ls_desync_service *desync, uint32_t slot,
     case LS_MESSAGE_EVIDENCE:
     case LS_MESSAGE_BUILD_FINGERPRINT:
         return take_evidence(desync, slot, message);
-    case LS_MESSAGE_HEALED:
-        return take_healed(desync, slot, &message->body.healed, drop);
     default:
         return LS_MISBEHAVED;
     }

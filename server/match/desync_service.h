@@ -72,6 +72,14 @@ bool ls_desync_service_is_open(const ls_desync_service *desync);
 /* The slot is about to be left: what is known of it is reported. */
 void ls_desync_service_leave(ls_desync_service *desync, uint32_t slot);
 
+/* The next slot from `first` on whose player is to be sent the whole state, because values alone do
+ * not heal it; MATCH_NO_SLOT: there is none. */
+uint32_t ls_desync_service_next_unsent(const ls_desync_service *desync, uint32_t first);
+
+/* The player was told that the state `tick` comes; and whether it was, and has not said HEALED. */
+void ls_desync_service_note_sent(ls_desync_service *desync, uint32_t slot, ls_tick tick);
+bool ls_desync_service_is_sent(const ls_desync_service *desync, uint32_t slot);
+
 /* No more answers are waited for. Returns a player to be dropped; is called again until there is
  * none. */
 ls_desync_drop ls_desync_service_finish(ls_desync_service *desync);

@@ -13,6 +13,7 @@ enum {
     HELD_SPARE_TICKS = LS_WINDOW_TICKS / 4,
     BLOB_PIECES_PER_TURN = 1,
     BURST_PACKETS = 4,
+    HEAL_TICKS_MAX = 256, /* a state that heals is no older */
 };
 
 #define BLOB_TURN_NS LS_NS_PER_MS       /* between two pieces that are compressed */
@@ -23,6 +24,8 @@ typedef struct joining {
     ls_tick tick;           /* of the JOIN that it was sent */
     uint64_t state_hash;    /* of the state that JOIN brought; 0: none */
     ls_tick simulated_tick; /* how far it has simulated */
+    uint64_t heal_ns;       /* when it was told that a state comes to heal it */
+    uint64_t whole_ns;      /* when the last of that was acknowledged; 0: it was not */
 } joining;
 
 struct ls_join_service {
@@ -117,21 +120,92 @@ static void join_with_blob(ls_join_service *joins, uint32_t slot)
     send_join(joins, slot, join, how.bytes);
 }
 
+/* A stream is free, and the blob holds a state that is new enough. STALE: not now. */
+static ls_status prepare_blob(ls_join_service *joins)
+{
+    bool is_free = joins->handover.busy_count == 0;
+    if (!ls_handover_find(&joins->handover, 0) || (!is_free && !is_snapshot_fresh(joins))) {
+        return LS_STALE;
+    }
+    return is_free ? make_snapshot(joins) : LS_OK;
+}
+
 ls_status ls_join_service_begin(ls_join_service *joins, uint32_t slot, bool is_trusted)
 {
     if (is_trusted && has_state(joins, slot)) {
         join_with_what_it_has(joins, slot);
         return LS_OK;
     }
-    bool is_free = joins->handover.busy_count == 0;
-    if (!ls_handover_find(&joins->handover, 0) || (!is_free && !is_snapshot_fresh(joins))) {
-        return LS_STALE;
-    }
-    ls_status status = is_free ? make_snapshot(joins) : LS_OK;
+    ls_status status = prepare_blob(joins);
     if (status == LS_OK) {
         join_with_blob(joins, slot);
     }
     return status;
+}
+
+/* ---- healing ---- */
+
+/* The ticks that follow the state have to be held by a player who has stepped them already. */
+static bool is_too_old_to_heal(const ls_join_service *joins)
+{
+    return joins->handover.busy_count > 0 &&
+           joins->match->log->next - joins->handover.in_blob.tick >= HEAL_TICKS_MAX;
+}
+
+static void send_heal(ls_join_service *joins, uint32_t slot)
+{
+    const ls_match_context *match = joins->match;
+    joining *own = &joins->slots[slot];
+    ls_join join = {.source = LS_JOIN_SNAPSHOT};
+    ls_text how;
+    ls_handover_start(&joins->handover, match->seats->peers[slot], &join, own->blobs++ % 256, &how);
+    ls_outbox_message(match->outbox, LS_MESSAGE_HEAL_SNAPSHOT)->body.heal_snapshot =
+        (ls_heal_snapshot){.tick = join.tick,
+                           .state_hash = join.state_hash,
+                           .chain_tick = join.chain_tick,
+                           .chain = join.chain,
+                           .blob = join.blob,
+                           .blob_bytes = join.blob_bytes,
+                           .blob_hash = join.blob_hash};
+    ls_outbox_send(match->outbox, match->seats->peers[slot]);
+    own->heal_ns = match->now_ns;
+    own->whole_ns = 0;
+    match->links[slot].peer.progress_ns = match->now_ns;
+    ls_match_event *event = ls_outbox_push_event(match->outbox, LS_MATCH_HEALING, slot, join.tick);
+    ls_text_set(&event->text, "%s", how.bytes);
+}
+
+ls_status ls_join_service_heal(ls_join_service *joins, uint32_t slot, ls_tick *tick)
+{
+    if (joins->handover.stream_count == 0 || joins->match->log->history) {
+        return LS_UNSUPPORTED;
+    }
+    ls_status status = is_too_old_to_heal(joins) ? LS_STALE : prepare_blob(joins);
+    if (status == LS_OK) {
+        send_heal(joins, slot);
+        *tick = joins->handover.in_blob.tick;
+    }
+    return status;
+}
+
+void ls_join_service_end_healing(ls_join_service *joins, uint32_t slot)
+{
+    ls_handover_stop(&joins->handover, joins->match->seats->peers[slot]);
+}
+
+bool ls_join_service_is_healing_stuck(ls_join_service *joins, uint32_t slot)
+{
+    const ls_match_context *match = joins->match;
+    joining *own = &joins->slots[slot];
+    uint64_t limit_ns = ls_peer_link_join_limit_ns(match);
+    if (ls_handover_find(&joins->handover, match->seats->peers[slot])) {
+        return ls_peer_link_is_stuck(&match->links[slot].peer, match, limit_ns);
+    }
+    if (own->whole_ns == 0) {
+        own->whole_ns = match->now_ns;
+    }
+    uint64_t way_ns = own->whole_ns - own->heal_ns; /* so many ticks are to be stepped */
+    return match->now_ns - own->whole_ns >= limit_ns + way_ns;
 }
 
 void ls_join_service_leave(ls_join_service *joins, uint32_t slot)

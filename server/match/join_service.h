@@ -28,6 +28,17 @@ ls_status ls_join_service_take_ack(ls_join_service *joins, uint32_t slot, const 
                                    size_t size);
 void ls_join_service_note_progress(ls_join_service *joins, uint32_t slot, ls_tick simulated);
 
+/* A player that plays differs from the server: it is sent the live state, as those who join are,
+ * beside its match. OK: it was told so, about state `*tick`. STALE: it has to wait for its turn.
+ * Any other status: the state cannot be handed on. */
+ls_status ls_join_service_heal(ls_join_service *joins, uint32_t slot, ls_tick *tick);
+
+/* It has said that it is healed: the blob is not needed any more. */
+void ls_join_service_end_healing(ls_join_service *joins, uint32_t slot);
+
+/* It acknowledges nothing any more, or has had the time that stepping to the match takes. */
+bool ls_join_service_is_healing_stuck(ls_join_service *joins, uint32_t slot);
+
 /* The player is gone: its blob, if it is being sent one, is not needed any more. */
 void ls_join_service_leave(ls_join_service *joins, uint32_t slot);
 

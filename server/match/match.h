@@ -25,7 +25,7 @@ typedef enum ls_on_desync {
     LS_ON_DESYNC_REPORT, /* say so and go on */
     LS_ON_DESYNC_DROP,   /* drop the slot that differs */
     LS_ON_DESYNC_STOP,   /* end the match */
-    LS_ON_DESYNC_HEAL, /* send the slot the values that differ; drop it where that is not enough */
+    LS_ON_DESYNC_HEAL,   /* send the slot the values that differ, or the whole state */
 } ls_on_desync;
 
 /* Comes from ls_match_config_default; the row of a field in match_config.c has its range. */
@@ -108,6 +108,8 @@ typedef enum ls_match_event_kind {
     LS_MATCH_SPECTATOR_CAME, /* peer, tick: the first that it is sent, text: name and how */
     LS_MATCH_SPECTATOR_LEFT, /* peer, tick, status (LS_OK: watched to the end), text: name and why
                               */
+    LS_MATCH_HEALING, /* slot, tick: it differs in more than single values and is sent this state;
+                         text: how large it is */
 } ls_match_event_kind;
 
 typedef struct ls_match_event {

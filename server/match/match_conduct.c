@@ -115,6 +115,29 @@ void ls_conduct_report_desync(ls_match_context *match, uint32_t slot)
     announce_settled(match, false);
 }
 
+/* Players whom values alone do not heal are sent the whole state. */
+static void heal_with_states(ls_match_context *match)
+{
+    uint32_t slot = 0;
+    while ((slot = ls_desync_service_next_unsent(match->desync, slot)) != MATCH_NO_SLOT) {
+        ls_tick tick = 0;
+        ls_status status = ls_join_service_heal(match->joins, slot, &tick);
+        if (status == LS_OK) {
+            ls_desync_service_note_sent(match->desync, slot, tick);
+        } else if (status != LS_STALE) {
+            ls_conduct_drop(match, slot, LS_DESYNCED, LS_NOT_HANDED_ON);
+        }
+        slot++;
+    }
+    for (slot = 0; slot < match->config.sim.players; slot++) {
+        if (ls_desync_service_is_sent(match->desync, slot) &&
+            ls_join_service_is_healing_stuck(match->joins, slot)) {
+            ls_conduct_drop(match, slot, LS_DESYNCED,
+                            "its state differs, and it got no further with its healing");
+        }
+    }
+}
+
 static void drop_overdue(ls_match_context *match, uint64_t limit_ns)
 {
     uint32_t slot = 0;
@@ -291,6 +314,7 @@ static void advance_running(ls_match_context *match)
     drop_who_fell_behind(match);
     drop_overdue(match, ls_match_timeout_ns(match));
     ls_conduct_send_due(match);
+    heal_with_states(match);
     advance_joining(match);
     bool is_deserted = !ls_seat_table_has_state(match->seats, LS_SEAT_OFFERED, LS_SEAT_KEPT);
     if (match->state == LS_MATCH_RUNNING &&

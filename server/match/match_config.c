@@ -90,7 +90,7 @@ static const ls_setting_row rows[] = {
      .initial = LS_ON_DESYNC_REPORT, .flag = "on-desync", .argument = "report|drop|stop|heal",
      .group = RULES,
      .help = "When a client's state differs: report it and go on, drop the client, end the match, "
-             "or send the client the values that differ"},
+             "or send the client the values that differ, or the whole state"},
     {LS_SETTING_IS_ON_OFF, FIELD(finds_causes), .initial = true, .flag = "find-causes",
      .argument = "on|off", .group = RULES,
      .help = "Keep the newest states, so that a desync's field, pass and class can be told: "
@@ -124,10 +124,11 @@ ls_status ls_match_config_check(const ls_match_config *config, ls_text *why)
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "the config of a match comes from ls_match_config_default");
     }
-    if (config->on_desync == LS_ON_DESYNC_HEAL && config->simulation->hash) {
+    if (config->on_desync == LS_ON_DESYNC_HEAL && config->simulation->hash &&
+        (!config->simulation->save || !config->simulation->load)) {
         return ls_fail(LS_BAD_ARGUMENT, why,
-                       "--on-desync heal: simulation '%s' has no schema, so the values that differ "
-                       "cannot be sent; take report, drop or stop",
+                       "--on-desync heal: simulation '%s' has neither a schema nor save and load, "
+                       "so its state cannot be sent; take report, drop or stop",
                        config->simulation->name);
     }
     ls_status status = ls_sim_config_check(config->simulation, &config->sim, why);

@@ -80,7 +80,11 @@ static ls_status take_hashes(ls_match_context *match, uint32_t slot, const ls_ha
 static ls_status take_evidence(ls_match_context *match, uint32_t slot, const ls_message *message)
 {
     ls_desync_drop found = {0, NULL};
+    bool was_sent = ls_desync_service_is_sent(match->desync, slot);
     ls_status status = ls_desync_service_receive(match->desync, slot, message, &found);
+    if (was_sent && !ls_desync_service_is_sent(match->desync, slot)) {
+        ls_join_service_end_healing(match->joins, slot);
+    }
     ls_conduct_drop_desynced(match, found);
     return status;
 }

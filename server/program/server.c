@@ -174,6 +174,20 @@ static void log_lost(const server *host, const ls_match_event *event)
                 ls_status_name(event->status), host->config->match.keep_seat_ms / 1000);
 }
 
+static void log_healing(const server *host, const ls_match_event *event)
+{
+    const ls_text player = player_of(host, event->slot);
+    if (event->kind == LS_MATCH_HEALED) {
+        ls_log_line(&host->console->log, LS_LOG_WARNING,
+                    "%s was healed and agrees from tick %" PRIu32 " on", player.bytes, event->tick);
+        return;
+    }
+    ls_log_line(&host->console->log, LS_LOG_WARNING,
+                "%s is healed %s from tick %" PRIu32
+                " on (no more than 3 healings in 10 s, then one in 2 s)",
+                player.bytes, event->text.bytes, event->tick);
+}
+
 static void log_event(server *host, const ls_match_event *event)
 {
     const ls_log *log = &host->console->log;
@@ -227,9 +241,9 @@ static void log_event(server *host, const ls_match_event *event)
     case LS_MATCH_DESYNC_CAUSE:
         log_cause(host, event);
         break;
+    case LS_MATCH_HEALING:
     case LS_MATCH_HEALED:
-        ls_log_line(log, LS_LOG_WARNING, "%s was healed and agrees from tick %" PRIu32 " on",
-                    player_of(host, event->slot).bytes, event->tick);
+        log_healing(host, event);
         break;
     case LS_MATCH_LAG:
     case LS_MATCH_DELAYED:

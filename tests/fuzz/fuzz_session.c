@@ -377,6 +377,15 @@ static void send_order(hostile_server *server)
         message->kind = LS_MESSAGE_HEAL;
         message->body.heal.tick = fuzz_tick_near(tick, fuzz_take_i8(input));
         message->body.heal.state_hash = fuzz_take_u32(input);
+        if (message->body.heal.state_hash % 4 == 3) {
+            const ls_sim_config config = ls_sim_config_default(&server->simulation);
+            tick = message->body.heal.tick;
+            message->kind = LS_MESSAGE_HEAL_SNAPSHOT;
+            message->body.heal_snapshot =
+                (ls_heal_snapshot){.tick = tick,
+                                   .chain_tick = tick,
+                                   .blob_bytes = (uint32_t)server->simulation.state_bytes(&config)};
+        }
         break;
     case 9:
         message->kind = LS_MESSAGE_DESYNC_CAUSE;

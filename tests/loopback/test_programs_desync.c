@@ -264,6 +264,40 @@ Test(programs_desync, a_bit_of_an_engine_is_flipped_in_its_save)
     }
 }
 
+/* ---- healing with the whole state ---- */
+
+static void expect_healed_with_snapshot(void)
+{
+    hosted_expect_exits(3, 3, 0);
+    hosted_expect_all(&hosted.server, "bob (slot 0) is healed with a snapshot of ",
+                      "bob (slot 0) was healed and agrees from tick ");
+    hosted_expect_all(&hosted.clients[0], "this client was healed and agrees from tick ");
+    cr_expect_eq(hosted_number(hosted_server_summary(), "desyncs.0.count"), 1);
+    hosted_expect_agreement(0);
+    hosted_expect_agreement(1);
+}
+
+Test(programs_desync, who_differs_in_thousands_of_values_is_healed_with_a_snapshot)
+{
+    hosted_serve("--sim", LS_PLUGIN("unspoilt"), "--players", "2", "--ticks", "240", "--on-desync",
+                 "heal", "--bundle-dir", "none");
+    hosted_join("--sim", LS_PLUGIN("spoilt"), "--name", "bob", "--bot", "1");
+    hosted_expect_words(&hosted.server, "bob (slot 0) joined");
+    hosted_join("--sim", LS_PLUGIN("unspoilt"), "--name", "ann", "--bot", "2");
+    expect_healed_with_snapshot();
+    cr_expect_eq(hosted_number(hosted_server_summary(), "desyncs.0.healed"), 1);
+}
+
+Test(programs_desync, an_engine_is_healed_with_a_snapshot)
+{
+    const char *const file = LS_PLUGIN("handle");
+    hosted_serve("--sim", file, "--players", "2", "--ticks", "180", "--on-desync", "heal");
+    hosted_join("--sim", file, "--name", "bob", "--bot", "1", "--flip-bit", "30:100");
+    hosted_expect_words(&hosted.server, "bob (slot 0) joined");
+    hosted_join("--sim", file, "--name", "ann", "--bot", "2");
+    expect_healed_with_snapshot();
+}
+
 Test(programs_desync, an_engine_that_cannot_save_is_left_alone)
 {
     const char *const file = LS_PLUGIN("mute_handle");

@@ -157,5 +157,5 @@ Test(match_config, values_of_an_engine_without_a_schema_cannot_be_healed)
     cr_expect_eq(ls_match_config_check(&config, &why), LS_OK, "%s", why.bytes);
     config.on_desync = LS_ON_DESYNC_HEAL;
     cr_expect_eq(ls_match_config_check(&config, &why), LS_BAD_ARGUMENT);
-    cr_expect(strstr(why.bytes, "has no schema"), "%s", why.bytes);
+    cr_expect(strstr(why.bytes, "has neither a schema nor save and load"), "%s", why.bytes);
 }

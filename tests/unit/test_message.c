@@ -573,6 +573,18 @@ Test(message, healing_has_the_layout_of_the_page)
     message.body.healed.tick = 910;
     message.body.healed.is_equal = true;
     expect_layout(&message, WIRE_MESSAGE(22, U(910, 32), U(1, 1)));
+
+    message = message_of(LS_MESSAGE_HEAL_SNAPSHOT);
+    message.body.heal_snapshot = (ls_heal_snapshot){.tick = 913,
+                                                    .state_hash = UINT64_C(0x1122334455667788),
+                                                    .chain_tick = 912,
+                                                    .chain = UINT64_C(0x99aabbccddeeff00),
+                                                    .blob = 255,
+                                                    .blob_bytes = 16777216,
+                                                    .blob_hash = UINT64_C(0x0123456789abcdef)};
+    expect_layout(&message, WIRE_MESSAGE(28, U(913, 32), U(UINT64_C(0x1122334455667788), 64),
+                                         U(912, 32), U(UINT64_C(0x99aabbccddeeff00), 64), U(255, 8),
+                                         UVAR(16777216), U(UINT64_C(0x0123456789abcdef), 64)));
 }
 
 /* ---- what is no message ---- */
@@ -580,7 +592,7 @@ Test(message, healing_has_the_layout_of_the_page)
 Test(message, an_unknown_kind_is_malformed)
 {
     for (uint32_t kind = 0; kind < 64; kind++) {
-        bool is_reliable = kind >= 1 && kind <= 27;
+        bool is_reliable = kind >= 1 && kind <= 28;
         wire_bits wire = WIRE(U(kind, 6));
         wire.count = 1000; /* zeros behind the kind */
         ls_message message;
