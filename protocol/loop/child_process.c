@@ -1,8 +1,10 @@
 #define _GNU_SOURCE
 #include "lockstep/protocol/loop/child_process.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <uv.h>
 
 enum {
@@ -114,8 +116,8 @@ static void start(child_run *run)
     }
 }
 
-ls_status ls_child_process_run(const ls_child_process_config *config, ls_child_process_end *end,
-                               ls_text *why)
+static ls_status run_child(const ls_child_process_config *config, ls_child_process_end *end,
+                           ls_text *why)
 {
     child_run run = {.config = config, .end = end};
     *end = (ls_child_process_end){0};
@@ -134,4 +136,23 @@ ls_status ls_child_process_run(const ls_child_process_config *config, ls_child_p
     uv_loop_close(&run.loop);
     return failure == 0 ? LS_OK
                         : ls_fail(LS_IO, why, "%s: %s", config->program, uv_strerror(failure));
+}
+
+/* A child that ends while it is written to raises SIGPIPE in the thread that writes, which would
+ * end the whole program: the thread blocks it for the time, and takes it before it goes on. */
+ls_status ls_child_process_run(const ls_child_process_config *config, ls_child_process_end *end,
+                               ls_text *why)
+{
+    sigset_t broken_pipe;
+    sigset_t before;
+    sigemptyset(&broken_pipe);
+    sigaddset(&broken_pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
+    ls_status status = run_child(config, end, why);
+    const struct timespec at_once = {0};
+    while (!sigismember(&before, SIGPIPE) &&
+           sigtimedwait(&broken_pipe, NULL, &at_once) == SIGPIPE) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
 }
