@@ -6,7 +6,7 @@
 
 /* ---- a large state of which little changes ---- */
 
-#define LARGE_STATE_BYTES ((size_t)20 << 20)
+#define LARGE_STATE_BYTES ((size_t)17 << 20)
 #define LARGE_WORDS (LARGE_STATE_BYTES / sizeof(uint64_t))
 
 enum {
@@ -83,7 +83,7 @@ static const ls_desync_finding *finding_of(const virtual_match *run, const virtu
 
 Test(recent_states, a_match_at_1000_hz_tells_the_field_that_differs)
 {
-    virtual_setup setup = setup_at_100_ms(ls_rope_simulation(), 6000);
+    virtual_setup setup = setup_at_100_ms(ls_rope_simulation(), 5500);
     setup.match.sim.tick_rate_hz = 1000;
     const virtual_client *bad = play_flipped(&setup, 2500, 100);
     const ls_desync_finding *finding = finding_of(bad->run, bad);
@@ -97,20 +97,20 @@ Test(recent_states, a_match_at_1000_hz_tells_the_field_that_differs)
 
 Test(recent_states, a_match_of_large_states_tells_the_field_that_differs)
 {
-    virtual_setup setup = setup_at_100_ms(large_simulation(), 300);
+    virtual_setup setup = setup_at_100_ms(large_simulation(), 240);
     size_t word = 3 * LARGE_WORDS / 4;
     const virtual_client *bad = play_flipped(&setup, 130, word * sizeof(uint64_t));
     const ls_desync_finding *finding = finding_of(bad->run, bad);
     cr_assert_eq(finding->tick, 130);
     cr_assert_eq(finding->elements, 1);
-    cr_assert_str_eq(finding->places[0].name, "words[1966080]");
+    cr_assert_str_eq(finding->places[0].name, "words[1671168]");
     cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_ONE_OFF, "%s", finding->verdict.why.bytes);
     virtual_match_destroy(bad->run);
 }
 
 Test(recent_states, a_fast_match_is_healed)
 {
-    virtual_setup setup = setup_at_100_ms(ls_rope_simulation(), 6000);
+    virtual_setup setup = setup_at_100_ms(ls_rope_simulation(), 5500);
     setup.match.sim.tick_rate_hz = 1000;
     setup.match.on_desync = LS_ON_DESYNC_HEAL;
     const virtual_client *bad = play_flipped(&setup, 2500, 100);
@@ -121,7 +121,7 @@ Test(recent_states, a_fast_match_is_healed)
 
 Test(recent_states, a_match_of_large_states_is_healed)
 {
-    virtual_setup setup = setup_at_100_ms(large_simulation(), 300);
+    virtual_setup setup = setup_at_100_ms(large_simulation(), 240);
     setup.match.on_desync = LS_ON_DESYNC_HEAL;
     const virtual_client *bad = play_flipped(&setup, 130, LARGE_STATE_BYTES / 2);
     cr_assert_eq(ls_session_report_of(bad->session).healed, 1);
