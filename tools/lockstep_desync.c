@@ -25,6 +25,10 @@ static const ls_setting_row rows[] = {
          "which the two builds differ"},
     {LS_SETTING_IS_TEXT, FIELD(config.trace), .flag = "trace", .letter = 't', .argument = "FIELD",
      .help = "List every write to FIELD, as in bodies[3].position.x, in the tick that went wrong"},
+    {LS_SETTING_IS_TEXT, FIELD(config.why), .flag = "why", .letter = 'w', .argument = "FIELD",
+     .help = "Go back from the write that made FIELD differ: to the fields which that statement "
+             "read, to those of them that differed before it, and so on to the first difference in "
+             "the tick (with --against; else along fields that differ after it)"},
     {LS_SETTING_IS_TEXT, FIELD(config.html_path), .flag = "html", .argument = "FILE|-",
      .help = "Write a page for a browser, all in one file"},
 };

@@ -11,6 +11,7 @@ typedef struct furnace_state {
     double total;        /* made of level */
     double quiet;        /* made of nothing that differs */
     uint64_t ticks;
+    uint64_t alarms; /* counted when the total is above a limit */
 } furnace_state;
 
 static size_t state_bytes(const ls_sim_config *config)
@@ -28,6 +29,7 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
         LS_FIELD_OF(furnace_state, total, LS_FIELD_F64, "m"),
         LS_FIELD_OF(furnace_state, quiet, LS_FIELD_F64, "m"),
         LS_FIELD_OF(furnace_state, ticks, LS_FIELD_U64, "ticks"),
+        LS_FIELD_OF(furnace_state, alarms, LS_FIELD_U64, ""),
     };
     return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
 }
@@ -81,11 +83,26 @@ static void add(const ls_step *step)
     state->ticks++;
 }
 
+static __attribute__((noinline)) void count_alarm(furnace_state *state)
+{
+    state->alarms += 1;
+}
+
+/* The total after the first tick is 17.2, more or less. */
+static void watch(const ls_step *step)
+{
+    furnace_state *state = step->state;
+    if (state->total > 17.2) {
+        count_alarm(state);
+    }
+}
+
 LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void);
 
 const ls_simulation *lockstep_simulation(void)
 {
-    static const ls_pass passes[] = {{"pump", pump}, {"carry", carry}, {"add", add}};
+    static const ls_pass passes[] = {
+        {"pump", pump}, {"carry", carry}, {"add", add}, {"watch", watch}};
     static const ls_simulation simulation = {.abi = LS_SIMULATION_ABI,
                                              .version = 1,
                                              .name = "furnace",

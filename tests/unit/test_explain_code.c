@@ -181,3 +181,122 @@ Test(explain_code, without_debug_information_the_file_and_offset_are_told)
     cr_expect_gt(cJSON_GetArraySize(cJSON_GetObjectItem(here, "code")), 8);
     cr_expect(has_marked(side_of("against"), "fmadd"));
 }
+
+/* ---- why a field differs ---- */
+
+static const cJSON *link_at(int index)
+{
+    const cJSON *origin = cJSON_GetObjectItem(explained.json, "origin");
+    return at(cJSON_GetObjectItem(origin, "links"), index);
+}
+
+static int count_links(void)
+{
+    const cJSON *origin = cJSON_GetObjectItem(explained.json, "origin");
+    return cJSON_GetArraySize(cJSON_GetObjectItem(origin, "links"));
+}
+
+static const char *end_of_chain(void)
+{
+    return explained_text(cJSON_GetObjectItem(explained.json, "origin"), "end");
+}
+
+/* The element among those that a statement read; NULL: it is not. */
+static const cJSON *read_of(const cJSON *link, const char *field)
+{
+    const cJSON *read;
+    cJSON_ArrayForEach(read, cJSON_GetObjectItem(link, "reads"))
+    {
+        if (strcmp(explained_text(read, "field"), field) == 0) {
+            return read;
+        }
+    }
+    return NULL;
+}
+
+static bool is_true(const cJSON *object, const char *key)
+{
+    return cJSON_IsTrue(cJSON_GetObjectItem(object, key));
+}
+
+static void expect_read(const cJSON *link, const char *field, bool differs)
+{
+    const cJSON *read = read_of(link, field);
+    cr_assert(read, "%s was not read", field);
+    cr_expect_eq(is_true(read, "differs"), differs, "%s", field);
+}
+
+/* The level that differs first is made of the flow that does. */
+static void expect_level_from_flow(void)
+{
+    char level[32], flow[32];
+    const cJSON *link = link_at(0);
+    snprintf(level, sizeof level, "%s", explained_text(cJSON_GetObjectItem(link, "sim"), "field"));
+    snprintf(flow, sizeof flow, "flow%s", level + strlen("level"));
+    cr_assert_eq(count_links(), 2);
+    expect_read(link, flow, true);
+    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(link, "reads")), 1);
+    link = link_at(1);
+    cr_expect_str_eq(explained_text(cJSON_GetObjectItem(link, "sim"), "field"), flow);
+    cr_expect_str_eq(explained_text(cJSON_GetObjectItem(link, "sim"), "pass"), "pump");
+    expect_level(cJSON_GetObjectItem(link, "sim"), 0, "blend", true);
+    expect_read(link, flow, false);
+    expect_read(link, "ticks", false);
+    cr_expect_null(read_of(link, "quiet"));
+    cr_expect_not(is_true(link, "reads_inputs"));
+}
+
+Test(explain_code, a_field_is_followed_back_to_the_first_difference)
+{
+    save_builds(FUSED);
+    EXPLAINED_JSON("--sim", FURNACE, "--against", FUSED, "--why", "level");
+    expect_level_from_flow();
+    cr_expect_not_null(strstr(end_of_chain(), "this is where the two builds part"));
+    EXPLAINED_RUN(3, "explain", explained.bundle_path, "--sim", FURNACE, "--against", FUSED,
+                  "--why", "level");
+    const char *text = ls_process_output(&explained.process);
+    cr_expect_not_null(strstr(text, "Why level differs in tick "));
+    cr_expect_not_null(strstr(text, "<- differs before it"));
+}
+
+Test(explain_code, one_build_follows_what_differs_after_the_tick)
+{
+    save_builds(FUSED);
+    EXPLAINED_JSON("--sim", FURNACE, "--why", "level");
+    cr_expect_geq(count_links(), 1);
+    EXPLAINED_JSON("--sim", STRIPPED, "--against", FUSED, "--why", "level");
+    cr_expect_eq(count_links(), 2, "without debug information as well");
+}
+
+Test(explain_code, the_statement_that_sums_differs_although_nothing_that_it_reads_does)
+{
+    save_builds(FAST);
+    EXPLAINED_JSON("--sim", FURNACE, "--against", FAST, "--why", "total");
+    cr_assert_eq(count_links(), 1);
+    expect_read(link_at(0), "level[0]", false);
+    expect_read(link_at(0), "level[3]", false);
+    expect_read(link_at(0), "quiet", false);
+    cr_expect_null(read_of(link_at(0), "flow[0]"), "the level's own origin");
+    cr_expect_not(is_true(link_at(0), "is_decided_by_reads"));
+}
+
+Test(explain_code, a_write_of_one_build_alone_is_followed_to_what_decided_it)
+{
+    save_builds(FAST);
+    EXPLAINED_JSON("--sim", FURNACE, "--against", FAST, "--why", "alarms");
+    cr_assert_eq(count_links(), 2);
+    cr_expect_null(cJSON_GetObjectItem(link_at(0), "sim"), "it raised no alarm");
+    cr_expect(is_true(link_at(0), "is_decided_by_reads"));
+    expect_read(link_at(0), "total", true);
+    cr_expect_str_eq(explained_text(cJSON_GetObjectItem(link_at(1), "sim"), "field"), "total");
+}
+
+Test(explain_code, a_field_that_does_not_differ_is_said_not_to)
+{
+    save_builds(FUSED);
+    EXPLAINED_JSON("--sim", FURNACE, "--against", FUSED, "--why", "ticks");
+    cr_expect_eq(count_links(), 0);
+    cr_expect_not_null(strstr(end_of_chain(), "Both builds write the same values"));
+    EXPLAINED_JSON("--sim", FURNACE, "--against", FUSED, "--why", "nothing");
+    cr_expect_not_null(strstr(end_of_chain(), "there are"), "%s", end_of_chain());
+}

@@ -41,9 +41,11 @@ static void trace_field(traced *made, const char *name, bool wants_watch)
     ls_text why = {{0}};
     cr_assert_eq(explain_field_choice_parse(made->schema, name, &choice, &why), LS_OK, "%s",
                  why.bytes);
+    const explain_write_request request = {
+        .choices = &choice, .choice_count = 1, .wants_watch = wants_watch};
     cr_assert_eq(explain_write_trace_run(ls_sim_instance_simulation(instance),
-                                         ls_sim_instance_config(instance), &made->stretch, &choice,
-                                         wants_watch, &made->trace, &why),
+                                         ls_sim_instance_config(instance), &made->stretch, &request,
+                                         &made->trace, &why),
                  LS_OK, "%s", why.bytes);
 }
 

@@ -189,17 +189,26 @@ void explain_code_level_text(const explain_code_level *level, char *text, size_t
     }
 }
 
+bool explain_code_places_file(const explain_code_places *places, uint64_t instruction,
+                              explain_code_span *out)
+{
+    Dwfl_Module *module = places ? dwfl_addrmodule(places->dwfl, instruction) : NULL;
+    *out = (explain_code_span){.is_function = false};
+    if (module) {
+        dwfl_module_info(module, NULL, &out->begin, &out->end, NULL, NULL, NULL, NULL);
+    }
+    return module != NULL;
+}
+
 bool explain_code_places_span(const explain_code_places *places, uint64_t instruction,
                               explain_code_span *out)
 {
     GElf_Off offset = 0;
     GElf_Sym symbol;
-    Dwfl_Module *module = places ? dwfl_addrmodule(places->dwfl, instruction) : NULL;
-    if (!module) {
+    if (!explain_code_places_file(places, instruction, out)) {
         return false;
     }
-    *out = (explain_code_span){.is_function = false};
-    dwfl_module_info(module, NULL, &out->begin, &out->end, NULL, NULL, NULL, NULL);
+    Dwfl_Module *module = dwfl_addrmodule(places->dwfl, instruction);
     if (dwfl_module_addrinfo(module, instruction, &offset, &symbol, NULL, NULL, NULL) &&
         offset < symbol.st_size) {
         *out =

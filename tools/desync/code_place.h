@@ -30,13 +30,15 @@ uint32_t explain_code_places_levels(const explain_code_places *places, uint64_t 
 /* "move (game.c:41)", "move+0x12", "game.so+0x11c0" or "0x7f..."; always ends with NUL. */
 void explain_code_level_text(const explain_code_level *level, char *text, size_t capacity);
 
-/* The machine code around an instruction that may be read: its function's, by the symbol, else the
- * file's. False: nothing is known of it. */
+/* The machine code around an instruction: all of its file's; its function's, by the symbol, or the
+ * file's where there is none. False: nothing is known of it. */
 typedef struct explain_code_span {
     uint64_t begin;
     uint64_t end;
     bool is_function; /* `begin` is the first byte of an instruction */
 } explain_code_span;
+bool explain_code_places_file(const explain_code_places *places, uint64_t instruction,
+                              explain_code_span *out);
 bool explain_code_places_span(const explain_code_places *places, uint64_t instruction,
                               explain_code_span *out);
 

@@ -75,8 +75,8 @@ void explain_evidence_release(explain_evidence *evidence)
 
 /* ---- what this machine gets ---- */
 
-static ls_status check_simulation(const ls_desync_bundle *bundle, const ls_simulation *simulation,
-                                  ls_text *why)
+ls_status explain_evidence_check(const ls_desync_bundle *bundle, const ls_simulation *simulation,
+                                 ls_text *why)
 {
     if (strcmp(simulation->name, bundle->simulation) != 0) {
         return ls_fail(LS_SIMULATION_MISMATCH, why,
@@ -151,7 +151,7 @@ void explain_evidence_rerun(explain_evidence *evidence, const ls_bundle_reading 
         ls_text_set(why, "the bundle has no snapshot, or not the inputs since");
         return;
     }
-    if (check_simulation(evidence->bundle, simulation, why) != LS_OK ||
+    if (explain_evidence_check(evidence->bundle, simulation, why) != LS_OK ||
         ls_rerun_create(simulation, &evidence->bundle->config, ls_allocator_heap(), &rerun, why) !=
             LS_OK) {
         return;
@@ -175,11 +175,12 @@ static void trace_writes(const explain_evidence *evidence, const ls_bundle_readi
         return;
     }
     if (explain_field_choice_parse(evidence->schema, evidence->trace_name, &choice, why) != LS_OK ||
-        check_simulation(evidence->bundle, simulation, why) != LS_OK) {
+        explain_evidence_check(evidence->bundle, simulation, why) != LS_OK) {
         return;
     }
-    explain_write_trace_run(simulation, &evidence->bundle->config, &stretch, &choice, true, out,
-                            why);
+    const explain_write_request request = {
+        .choices = &choice, .choice_count = 1, .wants_watch = true};
+    explain_write_trace_run(simulation, &evidence->bundle->config, &stretch, &request, out, why);
 }
 
 void explain_evidence_trace(explain_evidence *evidence, const ls_bundle_reading *reading,
@@ -231,7 +232,7 @@ bool explain_evidence_differing_write(const explain_evidence *evidence,
 void explain_evidence_draw(explain_evidence *evidence, const ls_bundle_reading *reading,
                            const ls_simulation *simulation)
 {
-    if (check_simulation(evidence->bundle, simulation, &evidence->picture.why_not) == LS_OK) {
+    if (explain_evidence_check(evidence->bundle, simulation, &evidence->picture.why_not) == LS_OK) {
         explain_picture_make(&evidence->picture, reading, simulation);
     }
 }

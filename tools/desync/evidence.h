@@ -62,6 +62,10 @@ ls_status explain_evidence_init(explain_evidence *evidence, const ls_bundle_read
                                 const ls_text *missing);
 void explain_evidence_release(explain_evidence *evidence);
 
+/* Whether it is the simulation that the bundle tells of. */
+ls_status explain_evidence_check(const ls_desync_bundle *bundle, const ls_simulation *simulation,
+                                 ls_text *why);
+
 /* Simulates the bundle's ticks again; when that cannot be, `not_run` says why. */
 void explain_evidence_rerun(explain_evidence *evidence, const ls_bundle_reading *reading,
                             const ls_simulation *simulation);

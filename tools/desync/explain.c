@@ -22,6 +22,7 @@ typedef struct explanation {
     ls_loaded_simulation other; /* the build to compare with */
     explain_evidence evidence;
     explain_reproductions reproductions;
+    explain_chain chain;
 } explanation;
 
 static ls_status open_bundle(explanation *made, ls_text *why)
@@ -62,6 +63,22 @@ static ls_status find_simulation(explanation *made, ls_text *why)
     return status == LS_NOT_FOUND ? LS_BAD_ARGUMENT : status; /* the command line's fault */
 }
 
+/* The trace's field is the one that is asked about, when no other is. */
+static const char *traced_field(const explain_config *config)
+{
+    return config->trace ? config->trace : config->why;
+}
+
+static void find_chain(explanation *made)
+{
+    const ls_simulation *const builds[2] = {made->loaded.simulation, made->other.simulation};
+    if (made->config->why && builds[0]) {
+        explain_chain_find(&made->evidence, made->reading, builds, made->config->why, &made->chain);
+    } else if (made->config->why) {
+        made->chain = (explain_chain){.field = made->config->why, .end = made->evidence.not_run};
+    }
+}
+
 static void simulate(explanation *made)
 {
     const ls_simulation *simulation = made->loaded.simulation;
@@ -77,16 +94,18 @@ static void simulate(explanation *made)
         }
     }
     bool has_page = made->config->html_path != NULL; /* which shows the statement */
-    if (simulation && (made->config->trace || made->other.simulation || has_page)) {
-        explain_evidence_trace(evidence, made->reading, simulation, made->config->trace);
+    const char *field = traced_field(made->config);
+    if (simulation && (field || made->other.simulation || has_page)) {
+        explain_evidence_trace(evidence, made->reading, simulation, field);
     }
     if (made->other.simulation) {
         explain_evidence_trace_other(evidence, made->reading, made->other.simulation);
     }
-    if (!simulation && made->config->trace) {
-        evidence->trace_name = made->config->trace;
+    if (!simulation && field) {
+        evidence->trace_name = field;
         evidence->not_traced = evidence->not_run;
     }
+    find_chain(made);
     if (simulation && has_page) {
         explain_evidence_draw(evidence, made->reading, simulation);
     } else {
@@ -121,7 +140,7 @@ static ls_status write_reports(const explanation *made, const explain_code_place
 {
     const explain_config *config = made->config;
     const explain_report report = {&made->evidence, config->bundle_path, places,
-                                   &made->reproductions};
+                                   &made->reproductions, &made->chain};
     ls_status status = LS_OK;
     if (!config->is_quiet) {
         status = write_report("-", explain_report_write_text, &report, why);
@@ -149,8 +168,8 @@ static ls_status explain(explanation *made, ls_text *why)
         return status;
     }
     simulate(made);
-    bool has_writes =
-        made->evidence.trace.list_count > 0 || made->evidence.other_trace.list_count > 0;
+    bool has_writes = made->evidence.trace.list_count > 0 ||
+                      made->evidence.other_trace.list_count > 0 || made->chain.count > 0;
     explain_code_places *places = has_writes ? explain_code_places_open() : NULL;
     status = write_reports(made, places, why);
     explain_code_places_close(places);
@@ -167,6 +186,7 @@ ls_exit_code explain_run(const explain_config *config, const ls_log *log)
     if (status != LS_DESYNCED && status != LS_OK) {
         ls_log_line(log, LS_LOG_ERROR, "%s", why.bytes);
     }
+    explain_chain_release(&made.chain);
     explain_evidence_release(&made.evidence);
     if (made.loaded.simulation) {
         ls_simulation_unload(&made.loaded);

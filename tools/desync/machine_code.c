@@ -14,7 +14,61 @@ enum {
 struct explain_machine_code {
     csh handle;
     cs_insn *instruction;
+    uint64_t registers[X86_REG_ENDING]; /* the set that each belongs to; 0: none */
 };
+
+/* ---- registers ---- */
+
+enum {
+    VECTOR_FIRST = 16, /* of the bits in a set */
+    VECTOR_COUNT = 32,
+    FLAGS = 48,
+    OTHER_FIRST = 49, /* x87, MMX and masks */
+    OTHER_COUNT = 15,
+    STACK_POINTER = 4,
+};
+
+static uint64_t general_register(const char *name)
+{
+    static const char *const names[8] = {"a", "c", "d", "b", "sp", "bp", "si", "di"};
+    char *end = NULL;
+    if (name[0] == 'r' && name[1] >= '0' && name[1] <= '9') {
+        return UINT64_C(1) << strtoul(name + 1, &end, 10);
+    }
+    name += (name[0] == 'r' || name[0] == 'e') && name[1] != '\0' ? 1 : 0;
+    for (unsigned i = 0; i < 8; i++) {
+        size_t size = strlen(names[i]);
+        const char *rest = name + size;
+        if (strncmp(name, names[i], size) == 0 && (*rest == '\0' || strchr("xhl", *rest))) {
+            return i == STACK_POINTER ? 0 : UINT64_C(1) << i;
+        }
+    }
+    return 0;
+}
+
+static uint64_t set_of(const char *name)
+{
+    if (strlen(name) > 3 && strncmp(name + 1, "mm", 2) == 0) {
+        return UINT64_C(1) << (VECTOR_FIRST + strtoul(name + 3, NULL, 10) % VECTOR_COUNT);
+    }
+    if (strstr(name, "flags")) {
+        return UINT64_C(1) << FLAGS;
+    }
+    const char *number = name + strcspn(name, "0123456789");
+    if (name[0] == 'k' || strncmp(name, "st", 2) == 0 || strncmp(name, "mm", 2) == 0 ||
+        strncmp(name, "fp", 2) == 0) {
+        return UINT64_C(1) << (OTHER_FIRST + strtoul(number, NULL, 10) % OTHER_COUNT);
+    }
+    return general_register(name);
+}
+
+static void name_registers(explain_machine_code *code)
+{
+    for (unsigned i = X86_REG_INVALID + 1; i < X86_REG_ENDING; i++) {
+        const char *name = cs_reg_name(code->handle, i);
+        code->registers[i] = name ? set_of(name) : 0;
+    }
+}
 
 explain_machine_code *explain_machine_code_open(void)
 {
@@ -30,6 +84,7 @@ explain_machine_code *explain_machine_code_open(void)
         explain_machine_code_close(code);
         return NULL;
     }
+    name_registers(code);
     return code;
 #else
     return NULL;
@@ -155,4 +210,155 @@ void explain_listing_compare(explain_listing *a, explain_listing *b)
             b->list[--j].differs = true;
         }
     }
+}
+
+/* ---- as what it reads and writes ---- */
+
+static uint8_t number_of(const explain_machine_code *code, x86_reg name)
+{
+    uint64_t set = name == X86_REG_RSP ? UINT64_C(1) << STACK_POINTER : code->registers[name];
+    uint8_t number = 0;
+    if (name == X86_REG_RIP) {
+        return EXPLAIN_BASE_IS_INSTRUCTION;
+    }
+    while (number < VECTOR_FIRST && set != UINT64_C(1) << number) {
+        number++;
+    }
+    return number < VECTOR_FIRST ? number : EXPLAIN_BASE_IS_NONE;
+}
+
+static void add_use(explain_effect *out, const explain_memory_use *use)
+{
+    if (out->use_count < EXPLAIN_USES_MAX) {
+        out->uses[out->use_count++] = *use;
+    }
+}
+
+/* An instruction that pushes or pops uses memory that is no operand. */
+static void add_stack_use(explain_effect *out, const char *mnemonic)
+{
+    explain_memory_use use = {
+        .base = STACK_POINTER, .index = EXPLAIN_BASE_IS_NONE, .bytes = sizeof(uint64_t)};
+    if (strncmp(mnemonic, "push", 4) == 0) {
+        use.displacement = -(int64_t)sizeof(uint64_t);
+        use.is_written = true;
+    } else if (strcmp(mnemonic, "pop") == 0) {
+        use.is_read = true;
+    } else if (strcmp(mnemonic, "leave") == 0) {
+        use.base = STACK_POINTER + 1; /* rbp */
+        use.is_read = true;
+    } else {
+        return;
+    }
+    add_use(out, &use);
+}
+
+/* Access that capstone does not know, as of many instructions on vectors, or knows wrongly, as of
+ * moves of vectors to memory: the first operand is written, and read as well where an instruction
+ * adds to it. */
+static uint8_t access_of(const cs_insn *instruction, uint8_t index)
+{
+    const cs_x86 *x86 = &instruction->detail->x86;
+    const char *name = instruction->mnemonic + (instruction->mnemonic[0] == 'v' ? 1 : 0);
+    bool is_move = strncmp(name, "mov", 3) == 0;
+    bool adds_to_it = strncmp(name, "fm", 2) == 0 || strncmp(name, "fnm", 3) == 0;
+    uint8_t access = x86->operands[index].access;
+    if (is_move && x86->operands[index].type == X86_OP_MEM) {
+        return index == 0 ? CS_AC_WRITE : CS_AC_READ;
+    }
+    if (access != CS_AC_INVALID || index > 0) {
+        return access != CS_AC_INVALID ? access : CS_AC_READ;
+    }
+    return adds_to_it || (x86->op_count <= 2 && !is_move) ? CS_AC_READ | CS_AC_WRITE : CS_AC_WRITE;
+}
+
+static void add_operands(const explain_machine_code *code, explain_effect *out)
+{
+    const cs_x86 *x86 = &code->instruction->detail->x86;
+    for (uint8_t i = 0; i < x86->op_count; i++) {
+        const cs_x86_op *operand = &x86->operands[i];
+        uint8_t access = access_of(code->instruction, i);
+        if (operand->type == X86_OP_REG && operand->access == CS_AC_INVALID) {
+            out->reads |= access & CS_AC_READ ? code->registers[operand->reg] : 0;
+            out->writes |= access & CS_AC_WRITE ? code->registers[operand->reg] : 0;
+        }
+        bool has_segment = operand->type == X86_OP_MEM && (operand->mem.segment == X86_REG_FS ||
+                                                           operand->mem.segment == X86_REG_GS);
+        if (operand->type == X86_OP_MEM && !has_segment) {
+            add_use(out, &(explain_memory_use){.base = number_of(code, operand->mem.base),
+                                               .index = number_of(code, operand->mem.index),
+                                               .scale = (uint8_t)operand->mem.scale,
+                                               .bytes = operand->size,
+                                               .is_read = access & CS_AC_READ,
+                                               .is_written = access & CS_AC_WRITE,
+                                               .displacement = operand->mem.disp});
+        }
+    }
+}
+
+static bool begins_with(const char *text, const char *const *beginnings)
+{
+    for (; *beginnings; beginnings++) {
+        if (strncmp(text, *beginnings, strlen(*beginnings)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where capstone's word is not the whole truth: a register combined with itself is zero, and a
+ * number that is converted keeps only the upper half of what was there, which nobody looks at. */
+static void drop_false_reads(const explain_machine_code *code, explain_effect *out)
+{
+    static const char *const cleared[] = {"xor", "pxor", "sub", "psub", NULL};
+    static const char *const converted[] = {"cvt", "sqrts", "rounds", "rsqrts", "rcps", NULL};
+    const cs_insn *instruction = code->instruction;
+    const cs_x86 *x86 = &instruction->detail->x86;
+    const char *name = instruction->mnemonic + (instruction->mnemonic[0] == 'v' ? 1 : 0);
+    uint8_t last = x86->op_count;
+    while (last > 0 && x86->operands[last - 1].type == X86_OP_IMM) {
+        last--;
+    }
+    if (last < 2 || x86->operands[last - 1].type != X86_OP_REG) {
+        return;
+    }
+    uint64_t source = code->registers[x86->operands[last - 1].reg];
+    if (begins_with(name, cleared) && x86->operands[last - 2].type == X86_OP_REG &&
+        x86->operands[last - 2].reg == x86->operands[last - 1].reg) {
+        out->reads = 0;
+    } else if (begins_with(name, converted)) {
+        out->reads = source;
+    }
+}
+
+void explain_machine_code_effect(const explain_machine_code *code, uint64_t instruction,
+                                 explain_effect *out)
+{
+    static const char *const none[] = {"nop", "lea", "prefetch", "endbr", NULL};
+    cs_regs reads, writes;
+    uint8_t read_count = 0;
+    uint8_t write_count = 0;
+    decoding at = decode_from(instruction, instruction + INSTRUCTION_BYTES_MAX);
+    *out = (explain_effect){.instruction = instruction};
+    if (!decode_next(code, &at)) {
+        return;
+    }
+    const cs_insn *decoded = code->instruction;
+    out->bytes = (uint8_t)decoded->size;
+    out->is_branch = decoded->mnemonic[0] == 'j' && strcmp(decoded->mnemonic, "jmp") != 0;
+    if (cs_regs_access(code->handle, decoded, reads, &read_count, writes, &write_count) !=
+        CS_ERR_OK) {
+        return;
+    }
+    for (uint8_t i = 0; i < read_count; i++) {
+        out->reads |= code->registers[reads[i]];
+    }
+    for (uint8_t i = 0; i < write_count; i++) {
+        out->writes |= code->registers[writes[i]];
+    }
+    if (!begins_with(decoded->mnemonic, none)) {
+        add_operands(code, out);
+        add_stack_use(out, decoded->mnemonic);
+    }
+    drop_false_reads(code, out);
 }

@@ -40,4 +40,37 @@ void explain_machine_code_list(const explain_machine_code *code, const explain_c
  * compiler happened to take. */
 void explain_listing_compare(explain_listing *a, explain_listing *b);
 
+/* ---- as what it reads and writes ---- */
+
+#define EXPLAIN_BASE_IS_INSTRUCTION 254u /* the address after the instruction */
+#define EXPLAIN_BASE_IS_NONE 255u
+
+typedef struct explain_memory_use {
+    uint8_t base; /* a register as a step log counts them, or one of the above */
+    uint8_t index;
+    uint8_t scale;
+    uint8_t bytes;
+    bool is_read;
+    bool is_written;
+    int64_t displacement;
+} explain_memory_use;
+
+#define EXPLAIN_USES_MAX 3u
+
+/* Sets of registers: the general ones as a step log counts them, then vectors, flags and others.
+ * The stack pointer is in none. */
+typedef struct explain_effect {
+    uint64_t instruction; /* its address */
+    uint64_t reads;
+    uint64_t writes;
+    uint8_t bytes;
+    bool is_branch; /* a conditional one */
+    uint8_t use_count;
+    explain_memory_use uses[EXPLAIN_USES_MAX];
+} explain_effect;
+
+/* Of code that is loaded. An instruction that is not known has none. */
+void explain_machine_code_effect(const explain_machine_code *code, uint64_t instruction,
+                                 explain_effect *out);
+
 #endif

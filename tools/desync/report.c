@@ -1,6 +1,7 @@
 #include "lockstep/tools/desync/report.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 void explain_report_input_text(const ls_slot_input *input,
                                char text[EXPLAIN_REPORT_INPUT_TEXT_BYTES])
@@ -77,4 +78,16 @@ uint32_t explain_report_levels(const explain_report *report, const explain_field
                                            EXPLAIN_LEVELS_MAX - used);
     }
     return used;
+}
+
+explain_read_text explain_report_read_of(const explain_read *read)
+{
+    explain_read_text text;
+    explain_field_write as_write = {.place = read->place};
+    memcpy(as_write.before, read->here, sizeof as_write.before);
+    memcpy(as_write.after, read->other, sizeof as_write.after);
+    explain_field_write_name(&as_write, text.field, sizeof text.field);
+    explain_field_write_value(&as_write, false, text.here, sizeof text.here);
+    explain_field_write_value(&as_write, true, text.other, sizeof text.other);
+    return text;
 }

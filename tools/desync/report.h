@@ -5,6 +5,7 @@
 #define LOCKSTEP_TOOLS_DESYNC_REPORT_H
 
 #include "lockstep/tools/desync/code_place.h"
+#include "lockstep/tools/desync/difference_chain.h"
 #include "lockstep/tools/desync/evidence.h"
 #include "lockstep/tools/desync/report_sheet.h"
 #include "lockstep/tools/desync/reproduce.h"
@@ -16,6 +17,7 @@ typedef struct explain_report {
     const char *bundle_path;
     const explain_code_places *places; /* NULL: instructions are shown as addresses */
     const explain_reproductions *reproductions;
+    const explain_chain *chain;
 } explain_report;
 
 void explain_report_write_text(FILE *file, const explain_report *report);
@@ -40,6 +42,15 @@ typedef struct explain_write_text {
 
 explain_write_text explain_report_write_of(const explain_report *report,
                                            const explain_field_write *write);
+
+/* An element that was read, as a person reads it. */
+typedef struct explain_read_text {
+    char field[LS_PLACE_NAME_BYTES_MAX];
+    char here[LS_PLACE_VALUE_BYTES_MAX];
+    char other[LS_PLACE_VALUE_BYTES_MAX];
+} explain_read_text;
+
+explain_read_text explain_report_read_of(const explain_read *read);
 
 /* The call stack of a write, from the inside out, with what the compiler put into each function. */
 #define EXPLAIN_LEVELS_MAX 32u

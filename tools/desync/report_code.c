@@ -160,3 +160,72 @@ void explain_report_add_differing_write(explain_sheet *sheet, const explain_repo
         add_listing(sheet, report, "--against", &listings[1]);
     }
 }
+
+/* ---- the chain of differences ---- */
+
+static void add_chain_write(explain_sheet *sheet, const explain_report *report,
+                            const explain_link *link, uint32_t number)
+{
+    explain_write_text here = {.pass = "", .after = ""};
+    explain_write_text other = {.pass = "", .after = ""};
+    char what[24];
+    snprintf(what, sizeof what, "%" PRIu32 " write", number);
+    if (link->has_here) {
+        here = explain_report_write_of(report, &link->here);
+    }
+    if (link->has_other) {
+        other = explain_report_write_of(report, &link->other);
+    }
+    const explain_write_text *shown = link->has_here ? &here : &other;
+    const char *no = report->chain->has_other ? "not written" : "";
+    explain_sheet_row(sheet, true,
+                      (const char *const[]){what, shown->field, link->has_here ? here.after : no,
+                                            link->has_other ? other.after : no, shown->pass,
+                                            shown->by});
+    add_stack(sheet, report, 6, link->has_here ? &link->here : &link->other);
+}
+
+static void add_chain_reads(explain_sheet *sheet, const explain_report *report,
+                            const explain_link *link)
+{
+    bool has_other = report->chain->has_other;
+    for (uint32_t i = 0; i < link->read_count; i++) {
+        const explain_read *read = &link->reads[i];
+        explain_read_text text = explain_report_read_of(read);
+        const char *word = !read->differs ? " "
+                           : has_other    ? "<- differs before it"
+                                          : "<- differs after the tick";
+        explain_sheet_row(sheet, false,
+                          (const char *const[]){link->is_decided ? "  decides" : "  reads",
+                                                text.field, text.here, has_other ? text.other : "",
+                                                " ", word});
+    }
+    if (link->reads_inputs) {
+        explain_sheet_row(sheet, false,
+                          (const char *const[]){"  reads", "players' inputs", " ", " ", " ", " "});
+    }
+    if (link->reads_more) {
+        explain_sheet_row(sheet, false,
+                          (const char *const[]){"  reads", "... and more", " ", " ", " ", " "});
+    }
+}
+
+void explain_report_add_chain(explain_sheet *sheet, const explain_report *report)
+{
+    static const explain_column columns[] = {{"", 10},          {"field", 28}, {"--sim", 24},
+                                             {"--against", 24}, {"pass", 12},  {"by", 0},
+                                             {NULL, 0}};
+    const explain_chain *chain = report->chain;
+    ls_text heading = {{0}};
+    if (!chain->field) {
+        return;
+    }
+    ls_text_set(&heading, "Why %s differs in tick %" PRIu32 ", back to the first difference",
+                chain->field, report->evidence->bundle->tick - 1);
+    explain_sheet_begin(sheet, heading.bytes, columns);
+    for (uint32_t i = 0; i < chain->count; i++) {
+        add_chain_write(sheet, report, &chain->links[i], i + 1);
+        add_chain_reads(sheet, report, &chain->links[i]);
+    }
+    explain_sheet_end(sheet, chain->end.bytes);
+}

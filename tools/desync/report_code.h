@@ -9,6 +9,7 @@
 
 void explain_report_add_trace(explain_sheet *sheet, const explain_report *report);
 void explain_report_add_differing_write(explain_sheet *sheet, const explain_report *report);
+void explain_report_add_chain(explain_sheet *sheet, const explain_report *report);
 
 /* The machine code around two writes, each marked where the other has another instruction; of one
  * that is NULL the list is empty. */

@@ -189,6 +189,50 @@ static void add_differing_write(ls_json *json, const explain_report *report)
     add_side(pair, "against", report, other, &listings[1]);
 }
 
+static void add_reads(ls_json *json, const explain_report *report, const explain_link *link)
+{
+    ls_json *reads = ls_json_array(json, "reads");
+    for (uint32_t i = 0; i < link->read_count; i++) {
+        explain_read_text text = explain_report_read_of(&link->reads[i]);
+        ls_json *item = ls_json_append(reads);
+        add_text(item, "field", text.field);
+        add_text(item, "sim", text.here);
+        if (report->chain->has_other) {
+            add_text(item, "against", text.other);
+        } else {
+            ls_json_null(item, "against");
+        }
+        ls_json_bool(item, "differs", link->reads[i].differs);
+    }
+    ls_json_bool(json, "reads_inputs", link->reads_inputs);
+    ls_json_bool(json, "reads_more", link->reads_more);
+    ls_json_bool(json, "is_decided_by_reads", link->is_decided);
+}
+
+/* Of the field that was asked for, back to the first difference. */
+static void add_chain(ls_json *json, const explain_report *report)
+{
+    const explain_chain *chain = report->chain;
+    if (!chain->field) {
+        return;
+    }
+    ls_json *origin = ls_json_object(json, "origin");
+    add_text(origin, "field", chain->field);
+    ls_json *links = ls_json_array(origin, "links");
+    for (uint32_t i = 0; i < chain->count; i++) {
+        const explain_link *link = &chain->links[i];
+        ls_json *item = ls_json_append(links);
+        if (link->has_here) {
+            add_write(ls_json_object(item, "sim"), report, &link->here);
+        }
+        if (link->has_other) {
+            add_write(ls_json_object(item, "against"), report, &link->other);
+        }
+        add_reads(item, report, link);
+    }
+    add_text(origin, "end", chain->end.bytes);
+}
+
 static void add_reproductions(ls_json *json, const explain_reproductions *reproductions)
 {
     ls_text text;
@@ -233,6 +277,7 @@ static void add_report(ls_json *json, const void *of)
     add_differing_write(json, report);
     add_machines(json, evidence);
     add_trace(json, report);
+    add_chain(json, report);
 }
 
 ls_status explain_report_write_json(const explain_report *report, const char *path, ls_text *why)

@@ -259,6 +259,7 @@ void explain_report_fill(explain_sheet *sheet, const explain_report *report)
     add_machines(sheet, evidence);
     explain_report_add_differing_write(sheet, report);
     explain_report_add_trace(sheet, report);
+    explain_report_add_chain(sheet, report);
 }
 
 void explain_report_write_text(FILE *file, const explain_report *report)

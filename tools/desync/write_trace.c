@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/desync/write_trace.h"
 
+#include "lockstep/common/base/assert.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +22,9 @@ enum {
 
 typedef struct tracing {
     ls_sim_instance *instance;
-    explain_field_choice choice;
+    const explain_write_request *request;
+    explain_field_choice
+        choices[EXPLAIN_CHOICES_MAX]; /* of the request, in the instance's schema */
     explain_write_trace *out;
     uint8_t *shadow; /* the state as it was when it was last looked at */
     size_t state_bytes;
@@ -28,7 +32,8 @@ typedef struct tracing {
     bool is_spectator;
     uint8_t *pages; /* read-only while watching: those that the field touches */
     size_t page_bytes;
-    uint8_t *written;     /* where the instruction that is let through begins to write */
+    uint8_t *written; /* where the instruction that is let through begins to write, or NULL */
+    bool is_logging;
     uint64_t instruction; /* its address */
     void *resumed;        /* the one after it */
     int outer_count;      /* of the stack below the pass */
@@ -108,14 +113,27 @@ static void note_stack(const tracing *trace, explain_field_write *write)
 
 #endif
 
-static void note_write(tracing *trace, const ls_schema_place *place, uint64_t instruction)
+/* The choice that the place belongs to, as the request has it; NULL: none. */
+static const explain_field_choice *choice_of(const tracing *trace, const ls_schema_place *place)
+{
+    for (uint32_t i = 0; i < trace->request->choice_count; i++) {
+        if (explain_field_choice_has(&trace->choices[i], place)) {
+            return &trace->request->choices[i];
+        }
+    }
+    return NULL;
+}
+
+static void note_write(tracing *trace, const ls_schema_place *place,
+                       const explain_field_choice *choice)
 {
     explain_write_trace *out = trace->out;
     size_t bytes = ls_field_type_bytes(place->field->type);
     if (out->list_count < EXPLAIN_WRITES_MAX) {
         explain_field_write *write = &out->writes[out->list_count++];
-        *write =
-            (explain_field_write){.pass = trace->pass, .place = *place, .instruction = instruction};
+        *write = (explain_field_write){
+            .pass = trace->pass, .place = *place, .instruction = trace->instruction};
+        write->place.field = choice->field; /* which outlives the instance */
         memcpy(write->before, trace->shadow + place->offset, bytes);
         memcpy(write->after, live(trace) + place->offset, bytes);
 #if defined(EXPLAIN_CAN_WATCH)
@@ -136,18 +154,26 @@ static void look_at(tracing *trace, size_t begin, size_t end, const uint8_t *wri
         const uint8_t *element = live(trace) + place.offset;
         bool is_hit = written && written >= element && written < element + bytes;
         bool is_changed = memcmp(element, trace->shadow + place.offset, bytes) != 0;
-        if ((is_hit || is_changed) && explain_field_choice_has(&trace->choice, &place)) {
-            note_write(trace, &place, trace->instruction);
+        const explain_field_choice *choice = is_hit || is_changed ? choice_of(trace, &place) : NULL;
+        if (choice) {
+            note_write(trace, &place, choice);
         }
         begin = place.offset + bytes;
     }
 }
 
-/* The field from its first byte to its last. */
-static void field_span(const ls_field *field, size_t *begin, size_t *end)
+/* From the first byte of the fields to the last. */
+static void fields_span(const tracing *trace, size_t *begin, size_t *end)
 {
-    *begin = field->offset;
-    *end = field->offset + (field->count - 1) * field->stride + ls_field_item_bytes(field);
+    *begin = SIZE_MAX;
+    *end = 0;
+    for (uint32_t i = 0; i < trace->request->choice_count; i++) {
+        const ls_field *field = trace->choices[i].field;
+        size_t field_end =
+            field->offset + (field->count - 1) * field->stride + ls_field_item_bytes(field);
+        *begin = LS_MIN(*begin, field->offset);
+        *end = LS_MAX(*end, field_end);
+    }
 }
 
 /* The bytes that a pass changed, where no watchpoint tells. */
@@ -159,12 +185,17 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
     trace->pass = index;
 #if defined(EXPLAIN_CAN_WATCH)
     trace->outer_count = trace->is_spectator ? backtrace(trace->outer, FRAMES_MAX) : 0;
+    if (trace->is_spectator && trace->request->log && trace->request->log_pass == index) {
+        trace->is_logging = true;
+        raise(SIGTRAP); /* the first step of many */
+    }
 #endif
     pass->run(step);
+    trace->is_logging = false;
     trace->instruction = 0;
     trace->resumed = NULL;
     if (!trace->is_spectator) {
-        field_span(trace->choice.field, &begin, &end);
+        fields_span(trace, &begin, &end);
         look_at(trace, begin, end, NULL);
     }
 }
@@ -202,18 +233,49 @@ static void on_fault(int number, siginfo_t *info, void *context)
     open_pages(spectating);
 }
 
+/* The instruction that is let through has written. */
+static void take_write(tracing *trace, const ucontext_t *thread)
+{
+    const uint8_t *state = live(trace);
+    size_t begin = trace->written > state ? (size_t)(trace->written - state) : 0;
+    size_t end = begin + STORE_BYTES_MAX;
+    trace->resumed = (void *)(uintptr_t)thread->uc_mcontext.gregs[REG_RIP];
+    look_at(trace, begin, LS_MIN(end, trace->state_bytes), trace->written);
+    trace->written = NULL;
+    close_pages(trace);
+}
+
+/* The instruction that comes next; false: no more is wanted. */
+static bool log_step(const tracing *trace, const ucontext_t *thread)
+{
+    static const int order[EXPLAIN_REGISTERS] = {
+        REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+        REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+    explain_logged_step *step = NULL;
+    if (!trace->is_logging || trace->out->count > trace->request->log_until ||
+        !explain_step_log_append(trace->request->log, &step)) {
+        return false;
+    }
+    step->instruction = (uint64_t)thread->uc_mcontext.gregs[REG_RIP];
+    for (uint32_t i = 0; i < EXPLAIN_REGISTERS; i++) {
+        step->registers[i] = (uint64_t)thread->uc_mcontext.gregs[order[i]];
+    }
+    return true;
+}
+
 static void on_step(int number, siginfo_t *info, void *context)
 {
     (void)number;
     (void)info;
     ucontext_t *thread = context;
-    thread->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
-    spectating->resumed = (void *)(uintptr_t)thread->uc_mcontext.gregs[REG_RIP];
-    const uint8_t *state = live(spectating);
-    size_t begin = spectating->written > state ? (size_t)(spectating->written - state) : 0;
-    size_t end = begin + STORE_BYTES_MAX;
-    look_at(spectating, begin, LS_MIN(end, spectating->state_bytes), spectating->written);
-    close_pages(spectating);
+    if (spectating->written) {
+        take_write(spectating, thread);
+    }
+    if (log_step(spectating, thread)) {
+        thread->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+    } else {
+        thread->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+    }
 }
 
 static void find_pages(tracing *trace)
@@ -221,7 +283,7 @@ static void find_pages(tracing *trace)
     size_t begin = 0;
     size_t end = 0;
     size_t page = page_size();
-    field_span(trace->choice.field, &begin, &end);
+    fields_span(trace, &begin, &end);
     uintptr_t state = (uintptr_t)live(trace);
     uintptr_t first = (state + begin) / page * page;
     trace->pages = (uint8_t *)ls_sim_instance_state(trace->instance) - (state - first);
@@ -267,14 +329,34 @@ static ls_status reach_last_step(tracing *trace, const ls_replay_stretch *stretc
                            : status;
 }
 
-/* The same choice in the instance's own schema. */
-static ls_status choose_here(tracing *trace, const explain_field_choice *choice, ls_text *why)
+/* The same choices in the instance's own schema. */
+static ls_status choose_here(tracing *trace, ls_text *why)
 {
     const ls_schema *schema = ls_sim_instance_schema(trace->instance);
-    ls_status status = explain_field_choice_parse(schema, choice->field->path, &trace->choice, why);
-    trace->choice.item = choice->item;
-    trace->choice.element = choice->element;
+    ls_status status = LS_OK;
+    for (uint32_t i = 0; i < trace->request->choice_count && status == LS_OK; i++) {
+        const explain_field_choice *asked = &trace->request->choices[i];
+        explain_field_choice *here = &trace->choices[i];
+        status = explain_field_choice_parse(schema, asked->field->path, here, why);
+        here->item = asked->item;
+        here->element = asked->element;
+    }
     return status;
+}
+
+/* Addresses by which reads are told apart. */
+static void place_log(const tracing *trace, const ls_tick_inputs *inputs)
+{
+    explain_step_log *log = trace->request->log;
+    uint64_t state = (uint64_t)(uintptr_t)live(trace);
+    uint64_t slots = (uint64_t)(uintptr_t)inputs->slots;
+    log->state = (explain_span){state, state + trace->state_bytes};
+    log->slots = (explain_span){slots, slots + inputs->slot_count * sizeof inputs->slots[0]};
+    log->input_count = inputs->slot_count;
+    for (uint32_t i = 0; i < inputs->slot_count; i++) {
+        uint64_t bytes = (uint64_t)(uintptr_t)inputs->slots[i].bytes;
+        log->inputs[i] = (explain_span){bytes, bytes + inputs->slots[i].size};
+    }
 }
 
 static ls_status trace_step(tracing *trace, const ls_replay_stretch *stretch, ls_text *why)
@@ -288,6 +370,12 @@ static ls_status trace_step(tracing *trace, const ls_replay_stretch *stretch, ls
         return status;
     }
     memcpy(trace->shadow, live(trace), trace->state_bytes);
+    if (trace->request->wants_state) {
+        memcpy(trace->out->state_before, live(trace), trace->state_bytes);
+    }
+    if (trace->request->log) {
+        place_log(trace, &inputs);
+    }
     if (trace->is_spectator) {
         step_watched(trace, &inputs, &watch);
     } else {
@@ -296,35 +384,43 @@ static ls_status trace_step(tracing *trace, const ls_replay_stretch *stretch, ls
     return LS_OK;
 }
 
+static ls_status find_room(tracing *trace, ls_text *why)
+{
+    explain_write_trace *out = trace->out;
+    trace->state_bytes = ls_sim_instance_state_bytes(trace->instance);
+    trace->shadow = malloc(trace->state_bytes);
+    out->writes = calloc(EXPLAIN_WRITES_MAX, sizeof *out->writes);
+    out->state_before = trace->request->wants_state ? malloc(trace->state_bytes) : NULL;
+    if (trace->shadow && out->writes && (out->state_before || !trace->request->wants_state)) {
+        return LS_OK;
+    }
+    return ls_fail(LS_NO_MEMORY, why, "no memory to trace a step");
+}
+
 ls_status explain_write_trace_run(const ls_simulation *simulation, const ls_sim_config *config,
                                   const ls_replay_stretch *stretch,
-                                  const explain_field_choice *choice, bool wants_watch,
-                                  explain_write_trace *out, ls_text *why)
+                                  const explain_write_request *request, explain_write_trace *out,
+                                  ls_text *why)
 {
-    tracing trace = {.out = out, .is_spectator = wants_watch && explain_write_trace_can_watch()};
+    tracing trace = {.out = out,
+                     .request = request,
+                     .is_spectator = request->wants_watch && explain_write_trace_can_watch()};
+    LS_ASSERT(request->choice_count <= EXPLAIN_CHOICES_MAX);
     *out = (explain_write_trace){.is_watched = trace.is_spectator};
     ls_status status =
         ls_sim_instance_create(simulation, config, &page_allocator, &trace.instance, why);
     if (status != LS_OK) {
         return status;
     }
-    trace.state_bytes = ls_sim_instance_state_bytes(trace.instance);
-    trace.shadow = malloc(trace.state_bytes);
-    out->writes = calloc(EXPLAIN_WRITES_MAX, sizeof *out->writes);
-    if (!trace.shadow || !out->writes) {
-        ls_text_set(why, "no memory to trace a step");
-        status = LS_NO_MEMORY;
-    } else {
-        status = choose_here(&trace, choice, why);
+    status = find_room(&trace, why);
+    if (status == LS_OK) {
+        status = choose_here(&trace, why);
     }
     if (status == LS_OK) {
         status = trace_step(&trace, stretch, why);
     }
     if (status != LS_OK) {
         explain_write_trace_release(out);
-    }
-    for (uint32_t i = 0; i < out->list_count; i++) {
-        out->writes[i].place.field = choice->field; /* which outlives the instance */
     }
     free(trace.shadow);
     ls_sim_instance_destroy(trace.instance);
@@ -333,6 +429,7 @@ ls_status explain_write_trace_run(const ls_simulation *simulation, const ls_sim_
 
 void explain_write_trace_release(explain_write_trace *trace)
 {
+    free(trace->state_before);
     free(trace->writes);
     *trace = (explain_write_trace){0};
 }

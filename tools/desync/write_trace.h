@@ -8,6 +8,7 @@
 
 #include "lockstep/common/diagnosis/replay_window.h"
 #include "lockstep/tools/desync/field_name.h"
+#include "lockstep/tools/desync/step_log.h"
 
 #define EXPLAIN_WRITES_MAX 4096u
 #define EXPLAIN_STACK_MAX 16u
@@ -27,19 +28,33 @@ typedef struct explain_write_trace {
     uint64_t count;      /* of all writes; the first EXPLAIN_WRITES_MAX are listed */
     uint32_t list_count; /* in the order of the step */
     explain_field_write *writes;
+    uint8_t *state_before; /* the step; NULL: not asked for */
 } explain_write_trace;
+
+/* The fields to trace, and what else is to be had from the step. The choices' fields belong to a
+ * schema which may be another than the instance's of equal digest. */
+typedef struct explain_write_request {
+    const explain_field_choice *choices;
+    uint32_t choice_count; /* 1 .. EXPLAIN_CHOICES_MAX */
+    bool wants_watch;      /* as far as the platform can */
+    bool wants_state;
+    explain_step_log
+        *log; /* NULL; else of the instructions of `log_pass` up to write `log_until` */
+    uint32_t log_pass;
+    uint32_t log_until;
+} explain_write_request;
+
+#define EXPLAIN_CHOICES_MAX 40u
 
 /* Whether this platform can tell writes one by one. */
 bool explain_write_trace_can_watch(void);
 
-/* Runs the stretch up to its last step and traces that. `wants_watch`: as far as the platform can.
- * A write that gives an element its old value is told when it begins inside the field. The choice's
- * field belongs to `schema`, which may be another than the instance's of equal digest. Errors of
- * ls_sim_instance_create and of the stretch. */
+/* Runs the stretch up to its last step and traces that. A write that gives an element its old value
+ * is told when it begins inside a field. Errors of ls_sim_instance_create and of the stretch. */
 ls_status explain_write_trace_run(const ls_simulation *simulation, const ls_sim_config *config,
                                   const ls_replay_stretch *stretch,
-                                  const explain_field_choice *choice, bool wants_watch,
-                                  explain_write_trace *out, ls_text *why);
+                                  const explain_write_request *request, explain_write_trace *out,
+                                  ls_text *why);
 void explain_write_trace_release(explain_write_trace *trace);
 
 /* The element's name, and its value before or after, as a person reads it. */
