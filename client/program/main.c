@@ -160,6 +160,7 @@ int main(int argc, char **argv)
     ls_bundle_print_libraries(&print);
     ls_simulation_print(&loaded, args.sim ? args.sim : "", &print);
     client->session.print = &print;
+    client->session.maths_check = ls_simulation_maths(&loaded, args.sim ? args.sim : "");
     client->simulation = loaded.simulation;
     const ls_rerun_process_config reruns = {.name = loaded.library ? args.sim : NULL,
                                             .time_max_ms = RERUN_TIME_MAX_MS};

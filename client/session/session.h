@@ -69,6 +69,8 @@ typedef struct ls_session_config {
      * nowhere, and the server is told so (common/diagnosis/rerun_host.h). */
     const struct ls_rerun_host *rerun_host;
     const ls_build_fingerprint *print; /* of this program, borrowed; NULL: the server is not told */
+    uint64_t
+        maths_check; /* ls_simulation_maths: the server's has to be the same; 0: none is used */
 } ls_session_config;
 
 typedef enum ls_session_state {

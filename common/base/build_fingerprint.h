@@ -28,7 +28,7 @@ LS_C_BEGIN
     X(SIMULATION, "simulation", BUILD) /* hash, size and file of the plug-in, or "built in" */     \
     X(LOCALE, "locale", ENVIRONMENT)   /* language and time zone in force */                       \
     X(CPU_FEATURES, "cpu features", ENVIRONMENT) /* in force, and a hash of what libm computes */  \
-    X(CORES, "cores", ENVIRONMENT)               /* online, and those that this process may use */ \
+    X(CORES, "number of cores", ENVIRONMENT)     /* online, and those that this process may use */ \
     X(PRELOADS, "preloaded libraries", ENVIRONMENT)                                                \
     X(DIRECTORY, "working directory", ENVIRONMENT)     /* last part, and a hash of the path */     \
     X(VARIABLES, "environment variables", ENVIRONMENT) /* that the plug-in's file names */         \

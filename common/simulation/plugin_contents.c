@@ -125,6 +125,59 @@ static const char *next_text(const section *texts, const char *text)
     return is_whole ? texts->bytes + at : NULL;
 }
 
+/* ---- what it gets from others ---- */
+
+/* NULL when the text does not end within its section. */
+static const char *text_at(const section *texts, uint64_t at)
+{
+    bool is_whole = at < texts->size && memchr(texts->bytes + at, '\0', texts->size - at);
+    return is_whole ? texts->bytes + at : NULL;
+}
+
+void ls_plugin_contents_imports(const ls_plugin_contents *file, ls_plugin_contents_name *take,
+                                void *user)
+{
+    section symbols = find_section(file, ".dynsym");
+    section names = find_section(file, ".dynstr");
+    for (size_t i = 0; i < symbols.size / sizeof(ElfW(Sym)); i++) {
+        ElfW(Sym) symbol;
+        memcpy(&symbol, symbols.bytes + i * sizeof symbol, sizeof symbol);
+        const char *name = text_at(&names, symbol.st_name);
+        if (symbol.st_shndx == SHN_UNDEF && name && name[0] != '\0') {
+            take(user, name);
+        }
+    }
+}
+
+void ls_plugin_contents_needed(const ls_plugin_contents *file, ls_plugin_contents_name *take,
+                               void *user)
+{
+    section entries = find_section(file, ".dynamic");
+    section names = find_section(file, ".dynstr");
+    for (size_t i = 0; i < entries.size / sizeof(ElfW(Dyn)); i++) {
+        ElfW(Dyn) entry;
+        memcpy(&entry, entries.bytes + i * sizeof entry, sizeof entry);
+        const char *name = entry.d_tag == DT_NEEDED ? text_at(&names, entry.d_un.d_val) : NULL;
+        if (name) {
+            take(user, name);
+        }
+    }
+}
+
+bool ls_plugin_contents_is_of_language(const char *library)
+{
+    static const char *const beginnings[] = {
+        "libc.so",     "libm.so",  "libmvec.so", "libgcc_s.so", "libstdc++.so", "libc++.so",
+        "libc++abi",   "libdl.so", "librt.so",   "libpthread.", "ld-linux",     "ld64.so",
+        "liblockstep", "libasan.", "libubsan.",  "libtsan.",    "liblsan.",     "linux-vdso"};
+    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++) {
+        if (strncmp(library, beginnings[i], strlen(beginnings[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- how it was made ---- */
 
 static bool has_word(const char *list, const char *word, size_t size)

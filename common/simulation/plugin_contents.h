@@ -24,6 +24,18 @@ void ls_plugin_contents_close(ls_plugin_contents *file);
 /* A chain of the hashes of the file's pieces of 4,096 bytes. */
 uint64_t ls_plugin_contents_hash(const ls_plugin_contents *file);
 
+/* Calls `take` with the name of each symbol that the file gets from others, and with that of each
+ * library that it says it needs. */
+typedef void ls_plugin_contents_name(void *user, const char *name);
+void ls_plugin_contents_imports(const ls_plugin_contents *file, ls_plugin_contents_name *take,
+                                void *user);
+void ls_plugin_contents_needed(const ls_plugin_contents *file, ls_plugin_contents_name *take,
+                               void *user);
+
+/* Libraries of C, C++ and the compiler, and Lockstep's own: what they call is no choice of a
+ * plug-in that needs them. */
+bool ls_plugin_contents_is_of_language(const char *library);
+
 /* Each sets a text, empty where the file does not say. */
 
 /* From .comment: "GCC: (Debian 12.2.0-14) 12.2.0". */

@@ -1,6 +1,8 @@
+#define _GNU_SOURCE
 #include "lockstep/common/simulation/plugin_loader.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/simulation/maths_check.h"
 #include "lockstep/common/simulation/plugin_contents.h"
 #include "lockstep/common/simulation/plugin_file.h"
 #include "lockstep/common/simulation/plugin_place.h"
@@ -9,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,4 +180,77 @@ void ls_simulation_print(const ls_loaded_simulation *loaded, const char *name,
     } else {
         ls_build_fingerprint_set(print, LS_PRINT_SIMULATION, last);
     }
+}
+
+/* ---- which functions of the maths library it calls ---- */
+
+enum {
+    LIBRARIES_MAX = 64, /* that are looked into */
+};
+
+/* The plug-in's file, and those of the libraries that it needs and has been given. */
+typedef struct maths_search {
+    const struct link_map *first; /* of all that are loaded */
+    const char *paths[LIBRARIES_MAX];
+    uint32_t count;
+    uint64_t functions;
+} maths_search;
+
+static const char *file_name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void add_path(maths_search *search, const char *path)
+{
+    bool is_new = search->count < LIBRARIES_MAX;
+    for (uint32_t i = 0; is_new && i < search->count; i++) {
+        is_new = strcmp(search->paths[i], path) != 0;
+    }
+    if (is_new) {
+        search->paths[search->count++] = path;
+    }
+}
+
+static void take_needed(void *user, const char *name)
+{
+    maths_search *search = user;
+    const char *file = file_name_of(name);
+    const struct link_map *map = ls_plugin_contents_is_of_language(file) ? NULL : search->first;
+    while (map && strcmp(file_name_of(map->l_name), file) != 0) {
+        map = map->l_next;
+    }
+    if (map) {
+        add_path(search, map->l_name);
+    }
+}
+
+static void take_import(void *user, const char *name)
+{
+    maths_search *search = user;
+    search->functions |= ls_maths_functions_named(name);
+}
+
+uint64_t ls_simulation_maths(const ls_loaded_simulation *loaded, const char *name)
+{
+    maths_search search = {.first = NULL};
+    struct link_map *map = NULL;
+    if (!loaded->library || dlinfo(loaded->library, RTLD_DI_LINKMAP, &map) != 0) {
+        return 0;
+    }
+    while (map->l_prev) {
+        map = map->l_prev;
+    }
+    search.first = map;
+    add_path(&search, name);
+    for (uint32_t next = 0; next < search.count; next++) {
+        ls_plugin_contents file;
+        if (ls_plugin_contents_open(search.paths[next], &file)) {
+            ls_plugin_contents_imports(&file, take_import, &search);
+            ls_plugin_contents_needed(&file, take_needed, &search);
+            ls_plugin_contents_close(&file);
+        }
+    }
+    return ls_maths_check(search.functions);
 }

@@ -26,6 +26,11 @@ ls_status ls_simulation_load(const char *name, ls_loaded_simulation *out, ls_tex
 void ls_simulation_print(const ls_loaded_simulation *loaded, const char *name,
                          ls_build_fingerprint *print);
 
+/* A hash of what the C library's maths functions compute here, of those that the plug-in, or a
+ * library that it needs, calls (see maths_check.h). 0: it calls none, or is built in. For
+ * `maths_check` of the configurations of match and session. */
+uint64_t ls_simulation_maths(const ls_loaded_simulation *loaded, const char *name);
+
 /* The simulation and everything made from it must not be used afterwards. */
 void ls_simulation_unload(ls_loaded_simulation *loaded);
 

@@ -1,5 +1,6 @@
 #include "lockstep/protocol/wire/handshake.h"
 
+#include "lockstep/common/base/hash.h"
 #include "lockstep/common/simulation/arithmetic_check.h"
 
 #include <inttypes.h>
@@ -13,7 +14,17 @@ ls_hello ls_hello_make(const char *player_name)
     return hello;
 }
 
-ls_status ls_hello_check(const ls_hello *hello, ls_text *why)
+static uint64_t cover_maths(uint64_t arithmetic, uint64_t maths_check)
+{
+    return maths_check == 0 ? arithmetic : ls_hash_pair(arithmetic, maths_check);
+}
+
+void ls_hello_cover_maths(ls_hello *hello, uint64_t maths_check)
+{
+    hello->arithmetic = cover_maths(hello->arithmetic, maths_check);
+}
+
+ls_status ls_hello_check(const ls_hello *hello, uint64_t maths_check, ls_text *why)
 {
     if (hello->magic != LS_PROTOCOL_MAGIC) {
         return ls_fail(LS_MALFORMED, why,
@@ -24,12 +35,15 @@ ls_status ls_hello_check(const ls_hello *hello, ls_text *why)
         return ls_fail(LS_PROTOCOL_MISMATCH, why, "protocol version: client %" PRIu32 ", server %u",
                        hello->protocol_version, LS_PROTOCOL_VERSION);
     }
-    uint64_t expected = ls_arithmetic_check();
+    uint64_t expected = cover_maths(ls_arithmetic_check(), maths_check);
     if (hello->arithmetic != expected) {
         return ls_fail(LS_ARITHMETIC_MISMATCH, why,
                        "arithmetic check: client %016" PRIx64 ", server %016" PRIx64
-                       "; the two builds or machines do not compute the same numbers",
-                       hello->arithmetic, expected);
+                       "; the two builds or machines do not compute the same numbers%s",
+                       hello->arithmetic, expected,
+                       maths_check == 0 ? ""
+                                        : ", perhaps in the C library's maths functions, some of "
+                                          "which the simulation calls");
     }
     return LS_OK;
 }

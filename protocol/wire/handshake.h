@@ -9,9 +9,13 @@
 /* A HELLO of this build. */
 ls_hello ls_hello_make(const char *player_name);
 
+/* Lets the arithmetic check cover the maths library too; see ls_simulation_maths. 0 changes
+ * nothing. */
+void ls_hello_cover_maths(ls_hello *hello, uint64_t maths_check);
+
 /* OK, MALFORMED (not our magic), PROTOCOL_MISMATCH or ARITHMETIC_MISMATCH; `why` names the item and
- * both values. */
-ls_status ls_hello_check(const ls_hello *hello, ls_text *why);
+ * both values. `maths_check` as above, of the server. */
+ls_status ls_hello_check(const ls_hello *hello, uint64_t maths_check, ls_text *why);
 
 /* The READY of an instance. */
 ls_ready ls_ready_make(const ls_sim_instance *instance);

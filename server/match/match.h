@@ -64,7 +64,8 @@ typedef struct ls_match_config {
      * nowhere, so that a desync has fields and no class (common/diagnosis/rerun_host.h). */
     const struct ls_rerun_host *rerun_host;
     const ls_build_fingerprint
-        *print; /* of this program, borrowed for the match's life; NULL: unknown */
+        *print;           /* of this program, borrowed for the match's life; NULL: unknown */
+    uint64_t maths_check; /* ls_simulation_maths: clients need the same; 0: none is used */
 
     /* Room for so many spectators: a kilobyte each and three copies of the state, or one of all
      * ticks where it cannot be saved; 0 (no room) .. LS_SPECTATORS_MAX. */

@@ -231,7 +231,7 @@ static void receive_from_pending(ls_match_context *match, ls_peer_id peer, ls_ch
         return;
     }
     const ls_hello *hello = &message->body.hello;
-    status = ls_hello_check(hello, &why);
+    status = ls_hello_check(hello, match->config.maths_check, &why);
     if (status == LS_OK && hello->is_spectator) {
         status = ls_spectators_admit(match->spectators, match, peer, hello, &why);
     } else if (status == LS_OK) {

@@ -176,6 +176,7 @@ static ls_exit_code serve(const arguments *args, ls_resume *resume,
     ls_simulation_print(loaded, args->sim, &print);
     ls_status status = configure(args, resume, loaded->simulation, &config.match, &why);
     config.match.print = &print;
+    config.match.maths_check = ls_simulation_maths(loaded, args->sim);
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
         return LS_EXIT_USAGE;

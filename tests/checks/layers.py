@@ -20,6 +20,7 @@ ROOMS = (
     ("double sims", "common/simulations/spring/"),
     ("sims", "common/maths/vec3."),
     ("sims", "common/simulations/"),
+    ("loader", "common/simulation/maths_check."),
     ("loader", "common/simulation/plugin_contents."),
     ("loader", "common/simulation/plugin_crash."),
     ("loader", "common/simulation/plugin_file."),
@@ -100,7 +101,11 @@ ADAPTERS = {
         "tools/bench/net_relay.c",
     ),
     "xxhash.h": ("common/base/hash.c",),
-    "dlfcn.h": ("common/simulation/plugin_loader.c", "tests/loopback/test_programs_clock.c"),
+    "dlfcn.h": (
+        "common/simulation/plugin_loader.c",
+        "tests/known_bad/libm_looked_up.c",
+        "tests/loopback/test_programs_clock.c",
+    ),
     "sanitizer/*": ("common/simulation/sim_instance.c", "tests/unit/test_sim_instance.c"),
     "capstone/*": ("tools/desync/machine_code.c", "tools/synctest/lint_code.c"),
     "cjson/*": (

@@ -81,6 +81,7 @@ BANNED = (
             "common/maths/fixed.*",
             "common/simulation/state_schema.c",
             "common/simulation/arithmetic_check.c",
+            "common/simulation/maths_check.c",
         ),
         "floating point only converts and prints",
     ),

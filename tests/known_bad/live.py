@@ -29,9 +29,12 @@ MATCHES_AT_ONCE = 6
 # The bots answer a state of long ago and the server waits for them: every match goes the same way.
 RULES = ["--ticks", TICKS, "--tick-rate", TICK_RATE_HZ, "--late", "wait"]
 BOT_DELAY = 20
+ON_ONE_CORE = [sys.executable, "-c", "import os, sys; "
+               "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); "
+               "os.execv(sys.argv[1], sys.argv[1:])"]
 # What a live entry may say.
-KEYS = {"server", "server_arguments", "client", "arguments", "environment", "flip_bit", "finds",
-        "also", "refused"}
+KEYS = {"server", "server_arguments", "client", "arguments", "environment", "flip_bit", "one_core",
+        "needs_fma", "finds", "also", "refused"}
 # `first_tick`: which tick it is depends on how packets come, but it is none before this one.
 FIND_KEYS = {"tick", "first_tick", "field", "pass", "class", "culprit", "why", "agrees_with"}
 
@@ -39,8 +42,9 @@ FIND_KEYS = {"tick", "first_tick", "field", "pass", "class", "culprit", "why", "
 class Process:
     """A program whose lines are noted with the time at which they came."""
 
-    def __init__(self, command, environment=None):
+    def __init__(self, command, environment=None, has_one_core=False):
         self.lines = []  # (seconds, text)
+        command = [*ON_ONE_CORE, *command] if has_one_core else command
         self.child = subprocess.Popen(
             [str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             text=True, env={**os.environ, **(environment or {})})
@@ -101,11 +105,11 @@ class Match:
     def path(self, name):
         return pathlib.Path(self.folder.name) / name
 
-    def start_client(self, name, plugin, arguments=(), environment=None):
+    def start_client(self, name, plugin, arguments=(), environment=None, has_one_core=False):
         self.clients.append(Process([
             self.tools.client, f"127.0.0.1:{self.port}", "--sim", self.tools.plugins / plugin,
             "--name", name, "--bot", len(self.clients) + 1, "--bot-delay", BOT_DELAY, *arguments],
-            environment))
+            environment, has_one_core))
         return self.clients[-1]
 
     def join(self, name, *rest):
@@ -223,7 +227,7 @@ def visit_faulty(tools, entry):
         match.join("ann", entry["server"])
         flip = ["--flip-bit", entry["flip_bit"]] if "flip_bit" in entry else []
         match.join("bob", entry["client"], entry.get("arguments", []) + flip,
-                   entry.get("environment"))
+                   entry.get("environment"), entry.get("one_core", False))
         codes = match.end()
         problems, desync, seconds = find_problems(match, entry, codes)
         rows = []
@@ -273,6 +277,16 @@ def visit(tools, simulation, entry, healthy):
     return [(cause, *row) for row in rows], [f"{cause}: {words}" for words in problems]
 
 
+def cannot_play(entry):
+    """Why not on this machine; empty: it can."""
+    if entry.get("one_core") and len(os.sched_getaffinity(0)) < 2:
+        return "one processor only"
+    cpu = pathlib.Path("/proc/cpuinfo")
+    if entry.get("needs_fma") and not re.search(r"^flags.*\bfma\b", cpu.read_text(), re.M):
+        return "no processor with FMA"
+    return ""
+
+
 def matches_of(paths, plugins):
     """(simulation, entry, the healthy plug-in or None) of every match, and what is not built."""
     matches, left_out = [], []
@@ -283,7 +297,9 @@ def matches_of(paths, plugins):
             missing = [name for name in (entry["server"], entry["client"])
                        if not (plugins / name).exists()]
             left_out += missing
-            if not missing:
+            if cannot_play(entry):
+                left_out.append(f"{path.stem}: {cannot_play(entry)}")
+            elif not missing:
                 matches.append((simulation, entry, None))
         if simulation.get("live"):
             matches.append((simulation, simulation["live"][0], f"{path.stem}_healthy.so"))
@@ -315,7 +331,7 @@ def main():
     compared = healthy * 2 * (TICKS + 1)  # each of them had to
     print_table(rows)
     for name in left_out:
-        print(f"left out, not built here: {name}")
+        print(f"left out here: {name}")
     print(f"{len(rows)} findings, {healthy} healthy matches of {compared} hashes, "
           f"{len(problems)} problems")
     if problems or not rows or not healthy:

@@ -189,7 +189,8 @@ Test(desync_class, equal_files_on_other_machines_are_the_environment)
     two_machines machines = same_machines();
     set_both(&machines, LS_PRINT_CPU_FEATURES, "avx2 fma", "neither");
     set_both(&machines, LS_PRINT_CORES, "8 online, 8 usable", "8 online, 1 usable");
-    expect_named(&machines, LS_DESYNC_CLASS_ENVIRONMENT, "; they differ in cpu features, cores");
+    expect_named(&machines, LS_DESYNC_CLASS_ENVIRONMENT,
+                 "; they differ in cpu features, number of cores");
 }
 
 Test(desync_class, other_files_are_another_build_wherever_they_run)

@@ -20,7 +20,7 @@ Test(handshake, a_hello_of_this_build_is_good)
 {
     ls_text why = {"untouched"};
     ls_hello hello = ls_hello_make("Ada");
-    cr_assert_eq(ls_hello_check(&hello, &why), LS_OK);
+    cr_assert_eq(ls_hello_check(&hello, 0, &why), LS_OK);
     cr_assert_str_eq(why.bytes, "untouched");
     cr_assert_str_eq(hello.name, "Ada");
     cr_assert_str_eq(hello.token, "");
@@ -47,16 +47,32 @@ Test(handshake, a_hello_is_refused_for_the_first_item_that_differs_with_both_val
     snprintf(altered, sizeof altered, "%016llx", (unsigned long long)hello.arithmetic + 1);
 
     hello.arithmetic++;
-    cr_assert_eq(ls_hello_check(&hello, &why), LS_ARITHMETIC_MISMATCH);
+    cr_assert_eq(ls_hello_check(&hello, 0, &why), LS_ARITHMETIC_MISMATCH);
     expect_words(&why, (const char *const[]){"arithmetic", expected, altered}, 3);
 
     hello.protocol_version = 77;
-    cr_assert_eq(ls_hello_check(&hello, &why), LS_PROTOCOL_MISMATCH);
+    cr_assert_eq(ls_hello_check(&hello, 0, &why), LS_PROTOCOL_MISMATCH);
     expect_words(&why, (const char *const[]){"protocol version", "client 77", "server 6"}, 3);
 
     hello.magic = 0x474f4c44;
-    cr_assert_eq(ls_hello_check(&hello, &why), LS_MALFORMED);
+    cr_assert_eq(ls_hello_check(&hello, 0, &why), LS_MALFORMED);
     expect_words(&why, (const char *const[]){"474f4c44", "5453434c"}, 2);
+}
+
+Test(handshake, results_of_the_maths_library_are_compared_where_they_are_used)
+{
+    ls_text why = {""};
+    ls_hello hello = ls_hello_make("Ada");
+    uint64_t plain = hello.arithmetic;
+    ls_hello_cover_maths(&hello, 0);
+    cr_assert_eq(hello.arithmetic, plain);
+
+    ls_hello_cover_maths(&hello, 7);
+    cr_assert_eq(ls_hello_check(&hello, 7, &why), LS_OK);
+    cr_assert_eq(ls_hello_check(&hello, 0, &why), LS_ARITHMETIC_MISMATCH);
+    cr_assert_null(strstr(why.bytes, "maths"));
+    cr_assert_eq(ls_hello_check(&hello, 8, &why), LS_ARITHMETIC_MISMATCH);
+    expect_words(&why, (const char *const[]){"maths functions, some of which the simulation"}, 1);
 }
 
 /* ---- READY ---- */

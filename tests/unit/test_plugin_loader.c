@@ -226,6 +226,19 @@ Test(plugin_loader, plug_ins_that_were_cut_off_are_refused)
     unlink(path);
 }
 
+/* That a needed library counts as well is for the live matches of tests/known_bad. */
+Test(plugin_loader, maths_is_compared_of_those_alone_that_call_for_it)
+{
+    ls_loaded_simulation built_in = load("arena");
+    cr_expect_eq(ls_simulation_maths(&built_in, "arena"), 0);
+    ls_loaded_simulation good = load(PLUGIN("good"));
+    cr_expect_eq(ls_simulation_maths(&good, PLUGIN("good")), 0);
+    ls_loaded_simulation variant = load(PLUGIN("denormal"));
+    cr_expect_eq(ls_simulation_maths(&variant, PLUGIN("no_such_file")), 0);
+    ls_simulation_unload(&variant);
+    ls_simulation_unload(&good);
+}
+
 static ls_build_fingerprint fingerprint_of(const char *file)
 {
     ls_build_fingerprint print = {{{0}}};

@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/tools/synctest/lint.h"
 
+#include "lockstep/common/simulation/plugin_contents.h"
 #include "lockstep/tools/synctest/lint_code.h"
 #include "lockstep/tools/synctest/lint_library.h"
 #include "lockstep/tools/synctest/lint_rules.h"
@@ -409,7 +410,7 @@ static void add_needed(object_set *set, const elf_object *object, const char *na
                        const char *run_path)
 {
     char path[SYNCTEST_LINT_LIBRARY_PATH_BYTES_MAX];
-    if (synctest_lint_library_is_known(name)) {
+    if (ls_plugin_contents_is_of_language(name)) {
         return;
     }
     bool is_found = synctest_lint_library_find(name, object->path, run_path, path);

@@ -31,20 +31,6 @@ typedef struct search {
     char *path;
 } search;
 
-bool synctest_lint_library_is_known(const char *name)
-{
-    static const char *const beginnings[] = {
-        "libc.so",     "libm.so",  "libmvec.so", "libgcc_s.so", "libstdc++.so", "libc++.so",
-        "libc++abi",   "libdl.so", "librt.so",   "libpthread.", "ld-linux",     "ld64.so",
-        "liblockstep", "libasan.", "libubsan.",  "libtsan.",    "liblsan.",     "linux-vdso"};
-    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++) {
-        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool read_kind(const char *path, object_kind *kind)
 {
     uint8_t bytes[20];

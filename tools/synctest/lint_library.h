@@ -1,5 +1,5 @@
-/* Lint library: which of the libraries that a plug-in needs are to be read, and where the dynamic
- * loader finds them. Reads the loader's configuration and the first bytes of files. Called by lint.
+/* Lint library: where the dynamic loader finds the libraries that a plug-in needs. Reads the
+ * loader's configuration and the first bytes of files. Called by lint.
  */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_LINT_LIBRARY_H
 #define LOCKSTEP_TOOLS_SYNCTEST_LINT_LIBRARY_H
@@ -8,9 +8,6 @@
 #include <stddef.h>
 
 #define SYNCTEST_LINT_LIBRARY_PATH_BYTES_MAX 1024u
-
-/* The C library, its maths, the compiler's runtime and Lockstep: rules speak of their functions. */
-bool synctest_lint_library_is_known(const char *name);
 
 /* Where a library is that the object at `object_path` needs, built for the same processor.
  * `run_path` is the object's own list of folders, "" for none. */
