@@ -179,7 +179,9 @@ static void log_cause(client *player, const ls_desync_cause *cause)
                     cause->client_value);
     }
     if (cause->pass[0]) {
-        ls_log_line(log, level, "  first pass that differs: %s", cause->pass);
+        ls_log_line(log, level, "  first pass that differs: %s; %s", cause->pass,
+                    cause->is_behind_pass ? "the value is the one after it"
+                                          : "the value is the one at the end of the tick");
     }
     ls_log_line(log, level, "  %s", cause->why.bytes);
     ls_log_line(log, level, "  next: %s", ls_desync_class_next((ls_desync_class)cause->kind));
@@ -528,6 +530,7 @@ static void fill_desync(const ls_desync_notice *notice, const ls_desync_cause *c
     desync->elements = cause->elements;
     desync->is_lower_bound = cause->is_lower_bound;
     desync->pass = cause->pass[0] ? cause->pass : NULL;
+    desync->values_after_pass = cause->is_behind_pass ? desync->pass : NULL;
     desync->class_word = ls_desync_class_word((ls_desync_class)cause->kind);
     desync->culprit = ls_desync_culprit_word((ls_desync_culprit)cause->culprit);
     desync->why = cause->why.bytes;

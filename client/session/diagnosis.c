@@ -11,11 +11,12 @@ enum {
 
 struct ls_diagnosis {
     const ls_session_context *context;
-    ls_state_inspector inspector; /* empty: nothing is kept, and the server is told so */
-    uint8_t *canonical;           /* NULL where a state is canonical as it lies in memory */
-    uint32_t ticket;              /* of a re-run that goes on; 0: none does */
-    ls_tick bad_tick;
-    uint32_t deferred_count; /* queries that wait for the state that the re-run leads to */
+    ls_state_inspector inspector;    /* empty: nothing is kept, and the server is told so */
+    uint8_t *canonical;              /* NULL where a state is canonical as it lies in memory */
+    uint32_t ticket;                 /* of the re-run that was asked for last; 0: none */
+    const ls_rerun_outcome *outcome; /* of it, kept for its states; NULL: it goes on */
+    ls_evidence_request request;
+    uint32_t deferred_count; /* queries that wait for the states that the re-run leads to */
     ls_wire_query deferred[DEFERRED_MAX];
     uint32_t desyncs;
     uint32_t own_desyncs; /* of this slot */
@@ -33,12 +34,13 @@ static const ls_rerun_host *host_of(const ls_diagnosis *diagnosis)
     return diagnosis->context->config.rerun_host;
 }
 
-static void stop_rerun(ls_diagnosis *diagnosis)
+static void end_rerun(ls_diagnosis *diagnosis)
 {
     if (diagnosis->ticket != 0) {
         host_of(diagnosis)->release(host_of(diagnosis)->context, diagnosis->ticket);
     }
     diagnosis->ticket = 0;
+    diagnosis->outcome = NULL;
 }
 
 static ls_status create_inspector(ls_diagnosis *diagnosis)
@@ -78,7 +80,7 @@ ls_status ls_diagnosis_create(const ls_session_context *context, ls_diagnosis **
 void ls_diagnosis_destroy(ls_diagnosis *diagnosis)
 {
     if (diagnosis) {
-        stop_rerun(diagnosis);
+        end_rerun(diagnosis);
         ls_state_inspector_deinit(&diagnosis->inspector);
         ls_release(diagnosis->context->allocator, diagnosis->canonical);
         ls_release(diagnosis->context->allocator, diagnosis);
@@ -89,7 +91,7 @@ void ls_diagnosis_reset(ls_diagnosis *diagnosis)
 {
     diagnosis->inspector.is_holding = false;
     diagnosis->deferred_count = 0; /* the link that they came by is gone */
-    stop_rerun(diagnosis);
+    end_rerun(diagnosis);
 }
 
 /* ---- what the server tells ---- */
@@ -118,6 +120,9 @@ static void receive_cause(ls_diagnosis *diagnosis, const ls_desync_cause *cause)
         diagnosis->has_own_cause = true;
         diagnosis->own_cause = *cause;
     }
+    if (is_own(diagnosis, cause->slot) || is_servers) {
+        end_rerun(diagnosis); /* nothing more is asked about it */
+    }
     ls_session_outbox_push_event(diagnosis->context->outbox, LS_SESSION_EVENT_CAUSE)->cause =
         *cause;
 }
@@ -129,6 +134,31 @@ static bool hold(ls_diagnosis *diagnosis, ls_tick tick)
     return diagnosis->inspector.window && ls_state_inspector_hold(&diagnosis->inspector, tick);
 }
 
+/* The state that is meant, out of the window or out of the re-run. */
+static bool hold_meant(ls_diagnosis *diagnosis, const ls_wire_query *query)
+{
+    ls_state_inspector *inspector = &diagnosis->inspector;
+    const ls_rerun_outcome *outcome =
+        query->tick == diagnosis->request.tick ? diagnosis->outcome : NULL;
+    if (ls_state_inspector_has(inspector, query->tick, query->pass)) {
+        return true;
+    }
+    if (query->pass == LS_NO_PASS) {
+        return hold(diagnosis, query->tick) ||
+               (outcome && ls_state_inspector_hold_rerun(inspector, outcome));
+    }
+    return outcome && query->pass == diagnosis->request.pass &&
+           ls_state_inspector_hold_pass(inspector, outcome, query->pass);
+}
+
+/* The re-run that goes on leads there. */
+static bool may_come(const ls_diagnosis *diagnosis, const ls_wire_query *query)
+{
+    bool is_running = diagnosis->ticket != 0 && !diagnosis->outcome;
+    return is_running && query->tick == diagnosis->request.tick &&
+           (query->pass == LS_NO_PASS || query->pass == diagnosis->request.pass);
+}
+
 static void answer(ls_diagnosis *diagnosis, const ls_wire_query *query)
 {
     const ls_state_inspector *inspector = &diagnosis->inspector;
@@ -137,7 +167,7 @@ static void answer(ls_diagnosis *diagnosis, const ls_wire_query *query)
              ->body.tree_answer;
     wire->asked = *query;
     wire->size = 0;
-    if (hold(diagnosis, query->tick)) {
+    if (hold_meant(diagnosis, query)) {
         wire->size = (uint32_t)ls_state_tree_answer(inspector->tree, inspector->state,
                                                     &query->query, wire->bytes);
     }
@@ -152,12 +182,12 @@ static void answer_deferred(ls_diagnosis *diagnosis)
     diagnosis->deferred_count = 0;
 }
 
-/* A state that the window does not hold any more comes out of the re-run that goes on. Answers keep
- * their order: behind one that waits all do. */
+/* A state behind a pass, or one that the window does not hold any more, comes out of the re-run
+ * that goes on. Answers keep their order: behind one that waits all do. */
 static void receive_query(ls_diagnosis *diagnosis, const ls_wire_query *query)
 {
-    bool may_come = diagnosis->ticket != 0 && query->tick == diagnosis->bad_tick;
-    bool waits = diagnosis->deferred_count > 0 || (may_come && !hold(diagnosis, query->tick));
+    bool waits = diagnosis->deferred_count > 0 ||
+                 (may_come(diagnosis, query) && !hold_meant(diagnosis, query));
     if (waits && diagnosis->deferred_count < DEFERRED_MAX) {
         diagnosis->deferred[diagnosis->deferred_count++] = *query;
         return;
@@ -184,7 +214,8 @@ static void send_evidence(ls_diagnosis *diagnosis, const ls_rerun_outcome *outco
     ls_wire_evidence *wire =
         &ls_session_outbox_begin(diagnosis->context->outbox, LS_MESSAGE_EVIDENCE)->body.evidence;
     memset(wire, 0, sizeof *wire);
-    wire->tick = diagnosis->bad_tick;
+    wire->tick = diagnosis->request.tick;
+    wire->pass = diagnosis->request.pass;
     if (outcome) {
         const ls_pass_trace *passes = &outcome->passes;
         ls_rerun_figures_write(&outcome->figures, wire->figures);
@@ -195,44 +226,35 @@ static void send_evidence(ls_diagnosis *diagnosis, const ls_rerun_outcome *outco
     ls_session_outbox_send(diagnosis->context->outbox);
 }
 
-/* Begins to simulate again the ticks that led to state `tick`. The state is held at once: the
- * window will not keep it for long. One that is gone already may come out of the re-run. */
-static void start_rerun(ls_diagnosis *diagnosis, ls_tick tick)
+/* Begins to simulate again the ticks that led to the state. It is held at once: the window will not
+ * keep it for long. One that is gone already may come out of the re-run. */
+static void start_rerun(ls_diagnosis *diagnosis, const ls_evidence_request *request)
 {
     uint32_t interval = diagnosis->context->offer.hash_interval_ticks;
     answer_deferred(diagnosis);
     send_fingerprint(diagnosis);
-    diagnosis->bad_tick = tick;
-    diagnosis->inspector.is_holding = hold(diagnosis, tick);
-    stop_rerun(diagnosis);
-    bool can_run = diagnosis->inspector.window && host_of(diagnosis) && tick > 0;
+    diagnosis->request = *request;
+    diagnosis->inspector.is_holding = hold(diagnosis, request->tick);
+    end_rerun(diagnosis);
+    bool can_run = diagnosis->inspector.window && host_of(diagnosis) && request->tick > 0;
+    const ls_rerun_subject subject = {.agreed = (request->tick - 1) / interval * interval,
+                                      .tick = request->tick,
+                                      .pass = request->pass};
     if (!can_run || ls_state_inspector_start_rerun(&diagnosis->inspector, host_of(diagnosis),
-                                                   (tick - 1) / interval * interval, tick,
-                                                   &diagnosis->ticket) != LS_OK) {
+                                                   &subject, &diagnosis->ticket) != LS_OK) {
         send_evidence(diagnosis, NULL);
-    }
-}
-
-/* Unless another state is looked at by now, which may be one that is healed. */
-static void hold_outcome(ls_diagnosis *diagnosis, const ls_rerun_outcome *outcome)
-{
-    if (!diagnosis->inspector.is_holding || diagnosis->deferred_count > 0) {
-        (void)ls_state_inspector_hold_rerun(&diagnosis->inspector, outcome);
     }
 }
 
 void ls_diagnosis_frame(ls_diagnosis *diagnosis)
 {
-    if (diagnosis->ticket == 0) {
+    if (diagnosis->ticket == 0 || diagnosis->outcome) {
         return;
     }
     const ls_rerun_host *host = host_of(diagnosis);
-    const ls_rerun_outcome *outcome =
-        host->poll(host->context, diagnosis->ticket, diagnosis->context->now_ns);
-    if (outcome) {
-        send_evidence(diagnosis, outcome);
-        hold_outcome(diagnosis, outcome);
-        stop_rerun(diagnosis);
+    diagnosis->outcome = host->poll(host->context, diagnosis->ticket, diagnosis->context->now_ns);
+    if (diagnosis->outcome) {
+        send_evidence(diagnosis, diagnosis->outcome);
         answer_deferred(diagnosis);
     }
 }
@@ -320,7 +342,7 @@ ls_status ls_diagnosis_receive(ls_diagnosis *diagnosis, const ls_message *messag
         receive_query(diagnosis, &message->body.tree_query);
         return LS_OK;
     case LS_MESSAGE_EVIDENCE_REQUEST:
-        start_rerun(diagnosis, message->body.evidence_tick);
+        start_rerun(diagnosis, &message->body.evidence_request);
         return LS_OK;
     case LS_MESSAGE_HEAL_LEAF:
         return take_leaf(diagnosis, &message->body.heal_leaf);

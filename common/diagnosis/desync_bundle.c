@@ -82,6 +82,21 @@ void ls_bundle_passes_stream(ls_byte_stream *stream, ls_desync_bundle *bundle)
     }
 }
 
+void ls_bundle_pass_places_stream(ls_byte_stream *stream, ls_bundle_pass_places *after)
+{
+    ls_byte_stream_ranged(stream, &after->pass, 0, LS_PASSES_MAX - 1);
+    ls_byte_stream_u64(stream, &after->elements);
+    ls_byte_stream_u32(stream, &after->fields);
+    ls_byte_stream_u8(stream, &after->is_lower_bound);
+    ls_byte_stream_ranged(stream, &after->count, 1, LS_DIFFERENCES_MAX);
+    for (uint32_t i = 0; i < after->count && !stream->has_failed; i++) {
+        ls_difference_text *place = &after->places[i];
+        ls_byte_stream_text(stream, place->name, sizeof place->name);
+        ls_byte_stream_text(stream, place->a, sizeof place->a);
+        ls_byte_stream_text(stream, place->b, sizeof place->b);
+    }
+}
+
 static void figures_stream(ls_byte_stream *stream, ls_rerun_figures *figures)
 {
     uint8_t bytes[LS_RERUN_FIGURES_BYTES] = {0};

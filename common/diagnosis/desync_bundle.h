@@ -28,6 +28,17 @@ typedef struct ls_bundle_side {
     const uint8_t *state;         /* canonical, at the bad tick; NULL: not known */
 } ls_bundle_side;
 
+/* The values that differ after the first pass that did other work, as both sides got them when they
+ * simulated the step again. */
+typedef struct ls_bundle_pass_places {
+    uint32_t pass; /* 0 .. LS_PASSES_MAX - 1 */
+    uint64_t elements;
+    uint32_t fields;
+    uint8_t is_lower_bound;
+    uint32_t count;                                /* 0: not known */
+    ls_difference_text places[LS_DIFFERENCES_MAX]; /* a: the server's value, b: the client's */
+} ls_bundle_pass_places;
+
 /* Pointers are borrowed for writing, and owned by the reading. */
 typedef struct ls_desync_bundle {
     char simulation[LS_NAME_BYTES_MAX];
@@ -61,6 +72,8 @@ typedef struct ls_desync_bundle {
     /* How the client's state was learnt: what it differs in may be more than it shows. */
     bool client_state_is_partial;
     uint64_t elements_differing; /* at least so many when partial */
+
+    ls_bundle_pass_places after_pass;
 } ls_desync_bundle;
 
 /* Fills in what the instance of a match knows: simulation, configuration, digests, fields and

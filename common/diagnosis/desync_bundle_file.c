@@ -284,6 +284,14 @@ static void client_state_stream(ls_byte_stream *stream, ls_bundle_reading *file)
     state_stream(stream, file, &file->states[1], &file->bundle.client.state);
 }
 
+static void after_pass_stream(ls_byte_stream *stream, ls_bundle_reading *file)
+{
+    ls_bundle_pass_places_stream(stream, &file->bundle.after_pass);
+    if (is_reading(stream) && !ls_byte_stream_is_at_end(stream)) {
+        file->bundle.after_pass = (ls_bundle_pass_places){0};
+    }
+}
+
 /* The same order as the file's; everything else depends on the match, which comes first. */
 static section_stream *const sections[LS_BUNDLE_SECTION_COUNT] = {
     [LS_BUNDLE_MATCH] = match_stream,
@@ -298,6 +306,7 @@ static section_stream *const sections[LS_BUNDLE_SECTION_COUNT] = {
     [LS_BUNDLE_CLIENT_HASHES] = client_hashes_stream,
     [LS_BUNDLE_SERVER_STATE] = server_state_stream,
     [LS_BUNDLE_CLIENT_STATE] = client_state_stream,
+    [LS_BUNDLE_AFTER_PASS] = after_pass_stream,
 };
 
 /* ---- writing ---- */
@@ -334,6 +343,7 @@ static uint32_t known_sections(const ls_desync_bundle *bundle)
         [LS_BUNDLE_CLIENT_HASHES] = bundle->client.hash_count == 0,
         [LS_BUNDLE_SERVER_STATE] = !bundle->server.state,
         [LS_BUNDLE_CLIENT_STATE] = !bundle->client.state,
+        [LS_BUNDLE_AFTER_PASS] = bundle->after_pass.count == 0,
     };
     uint32_t known = 0;
     for (uint32_t i = 0; i < LS_BUNDLE_SECTION_COUNT; i++) {
@@ -441,13 +451,14 @@ static void fill_ring(ls_bundle_reading *file)
     file->ring[bundle->tick & HASHES_MASK] = bundle->server_hash;
 }
 
-/* Names what is missing. A machine may not have known everything, so this is no failure. */
+/* Names what is missing. A machine may not have known everything, so this is no failure; and not
+ * every desync has a pass that did other work. */
 static void say_what_is_missing(const ls_bundle_reading *file, ls_text *why)
 {
     uint32_t count = 0;
     ls_text_set(why, "%s", has_seen(file, LS_BUNDLE_END) ? "" : "the bundle is cut or damaged");
     for (uint32_t i = 1; i < LS_BUNDLE_SECTION_COUNT; i++) {
-        if (!has_seen(file, (ls_bundle_section)i)) {
+        if (!has_seen(file, (ls_bundle_section)i) && i != LS_BUNDLE_AFTER_PASS) {
             bool is_first = count++ == 0;
             bool begins = is_first && has_seen(file, LS_BUNDLE_END);
             ls_text_add(why, "%s%s",

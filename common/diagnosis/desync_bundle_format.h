@@ -24,7 +24,8 @@ extern const ls_record_format ls_bundle_format; /* a section is a record */
     X(SERVER_HASHES, 9, "server's hashes")                                                         \
     X(CLIENT_HASHES, 10, "client's hashes")                                                        \
     X(SERVER_STATE, 11, "server's state")                                                          \
-    X(CLIENT_STATE, 12, "client's state")
+    X(CLIENT_STATE, 12, "client's state")                                                          \
+    X(AFTER_PASS, 13, "values after the pass")
 
 typedef enum ls_bundle_section {
 #define LS_BUNDLE_SECTION_ENUM(name, number, text) LS_BUNDLE_##name = (number),
@@ -38,6 +39,7 @@ const char *ls_bundle_section_name(ls_bundle_section section);
 void ls_bundle_match_stream(ls_byte_stream *stream, ls_desync_bundle *bundle);
 void ls_bundle_verdict_stream(ls_byte_stream *stream, ls_desync_bundle *bundle);
 void ls_bundle_passes_stream(ls_byte_stream *stream, ls_desync_bundle *bundle);
+void ls_bundle_pass_places_stream(ls_byte_stream *stream, ls_bundle_pass_places *after);
 void ls_bundle_side_stream(ls_byte_stream *stream, ls_bundle_side *side);
 
 /* One field; `path` and `unit` have LS_NAME_BYTES_MAX bytes each. */

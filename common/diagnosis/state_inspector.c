@@ -30,33 +30,53 @@ void ls_state_inspector_deinit(ls_state_inspector *inspector)
     ls_release(inspector->allocator, inspector->state);
 }
 
-static void take(ls_state_inspector *inspector, const uint8_t *canonical, ls_tick tick)
+static void take(ls_state_inspector *inspector, const uint8_t *canonical, ls_tick tick,
+                 uint32_t pass)
 {
     ls_schema_from_canonical(ls_state_tree_schema(inspector->tree), canonical, inspector->state);
     ls_state_tree_hash(inspector->tree, inspector->state);
     inspector->tick = tick;
+    inspector->pass = pass;
     inspector->is_holding = true;
+}
+
+bool ls_state_inspector_has(const ls_state_inspector *inspector, ls_tick tick, uint32_t pass)
+{
+    return inspector->is_holding && inspector->tick == tick && inspector->pass == pass;
 }
 
 bool ls_state_inspector_hold(ls_state_inspector *inspector, ls_tick tick)
 {
-    if (inspector->is_holding && inspector->tick == tick) {
+    if (ls_state_inspector_has(inspector, tick, LS_NO_PASS)) {
         return true;
     }
     const uint8_t *state = ls_replay_window_state(inspector->window, tick);
     if (state) {
-        take(inspector, state, tick);
+        take(inspector, state, tick, LS_NO_PASS);
     }
     return state != NULL;
 }
 
 bool ls_state_inspector_hold_rerun(ls_state_inspector *inspector, const ls_rerun_outcome *outcome)
 {
-    if (!outcome->state || outcome->figures.fresh != outcome->figures.live) {
+    const ls_rerun_figures *figures = &outcome->figures;
+    if (!outcome->state || (figures->live != 0 && figures->fresh != figures->live)) {
         return false;
     }
-    take(inspector, outcome->state, outcome->figures.tick);
+    take(inspector, outcome->state, figures->tick, LS_NO_PASS);
     return true;
+}
+
+bool ls_state_inspector_hold_pass(ls_state_inspector *inspector, const ls_rerun_outcome *outcome,
+                                  uint32_t pass)
+{
+    if (!outcome->pass_state || pass >= outcome->passes.pass_count) {
+        return false;
+    }
+    take(inspector, outcome->pass_state, outcome->figures.tick, pass);
+    inspector->is_holding =
+        ls_state_inspector_hash(inspector) == outcome->passes.state_hashes[pass];
+    return inspector->is_holding;
 }
 
 uint64_t ls_state_inspector_hash(const ls_state_inspector *inspector)
@@ -65,15 +85,16 @@ uint64_t ls_state_inspector_hash(const ls_state_inspector *inspector)
 }
 
 ls_status ls_state_inspector_start_rerun(const ls_state_inspector *inspector,
-                                         const ls_rerun_host *host, ls_tick agreed, ls_tick tick,
+                                         const ls_rerun_host *host, const ls_rerun_subject *subject,
                                          uint32_t *ticket)
 {
     ls_replay_stretch stretch;
-    ls_status status = ls_replay_window_stretch(inspector->window, agreed, tick, &stretch);
+    ls_status status =
+        ls_replay_window_stretch(inspector->window, subject->agreed, subject->tick, &stretch);
     if (status != LS_OK) {
         return status;
     }
     const ls_rerun_request request = {
-        .instance = inspector->instance, .stretch = &stretch, .pass = LS_NO_PASS};
+        .instance = inspector->instance, .stretch = &stretch, .pass = subject->pass};
     return host->start(host->context, &request, ticket);
 }

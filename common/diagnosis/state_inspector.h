@@ -18,9 +18,17 @@ typedef struct ls_state_inspector {
     uint8_t *state;      /* as this machine lays it out; may be changed, which the tree follows */
     ls_state_tree *tree; /* of the state */
     ls_state_hasher *hasher;
-    ls_tick tick; /* of the state */
+    ls_tick tick;  /* of the state */
+    uint32_t pass; /* LS_NO_PASS, or: it lay behind this pass of the step to state `tick` */
     bool is_holding;
 } ls_state_inspector;
+
+/* The ticks to simulate again. */
+typedef struct ls_rerun_subject {
+    ls_tick agreed; /* a state that is the same on both sides */
+    ls_tick tick;   /* of the state that it is to lead to; > agreed */
+    uint32_t pass;  /* the state behind this pass of the last step is wanted too, or LS_NO_PASS */
+} ls_rerun_subject;
 
 /* For states of the instance, which is borrowed like the window. NO_MEMORY; UNSUPPORTED for a
  * simulation that hashes by callback. `inspector` comes zeroed and is to be released whatever the
@@ -34,16 +42,24 @@ void ls_state_inspector_deinit(ls_state_inspector *inspector);
 bool ls_state_inspector_hold(ls_state_inspector *inspector, ls_tick tick);
 
 /* The same for the state that a re-run has led to. False when there is none, or when it is not the
- * one that was recorded. */
+ * one that was recorded, where one was. */
 bool ls_state_inspector_hold_rerun(ls_state_inspector *inspector, const ls_rerun_outcome *outcome);
+
+/* The same for the state behind the pass that the re-run was asked for. False when there is none,
+ * or when it has not the hash that the re-run tells. */
+bool ls_state_inspector_hold_pass(ls_state_inspector *inspector, const ls_rerun_outcome *outcome,
+                                  uint32_t pass);
+
+/* It holds this state: hold would answer at once. */
+bool ls_state_inspector_has(const ls_state_inspector *inspector, ls_tick tick, uint32_t pass);
 
 /* The state hash of the state that is held, as it is now. */
 uint64_t ls_state_inspector_hash(const ls_state_inspector *inspector);
 
-/* Asks the host to simulate again how state `tick` came out of the one before that both sides agree
- * on. NOT_FOUND when the window does not reach back so far, or what the host says. */
+/* Asks the host to simulate the subject again. NOT_FOUND when the window does not reach back so
+ * far, or what the host says. */
 ls_status ls_state_inspector_start_rerun(const ls_state_inspector *inspector,
-                                         const ls_rerun_host *host, ls_tick agreed, ls_tick tick,
+                                         const ls_rerun_host *host, const ls_rerun_subject *subject,
                                          uint32_t *ticket);
 
 LS_C_END

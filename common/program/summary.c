@@ -94,9 +94,13 @@ static void add_cause(ls_json *json, const ls_summary_desync *desync)
 #define FIELD_AS(key, member) LS_JSON_FIELD_AS(key, ls_summary_desync, member)
     static const ls_json_field extent[] = {FIELD_AS("differing", elements),
                                            FIELD_AS("differing_is_lower_bound", is_lower_bound)};
-    static const ls_json_field texts[] = {FIELD(pass),    FIELD_AS("class", class_word),
-                                          FIELD(culprit), FIELD(why),
-                                          FIELD(inputs),  FIELD(bundle)};
+    static const ls_json_field texts[] = {FIELD(pass),
+                                          FIELD(values_after_pass),
+                                          FIELD_AS("class", class_word),
+                                          FIELD(culprit),
+                                          FIELD(why),
+                                          FIELD(inputs),
+                                          FIELD(bundle)};
     static const ls_json_field counts[] = {FIELD(times), FIELD(healed)};
 #undef FIELD
 #undef FIELD_AS

@@ -88,6 +88,7 @@ typedef struct ls_summary_desync {
     uint64_t elements;   /* that differ */
     bool is_lower_bound; /* at least so many */
     const char *pass;    /* NULL: not known */
+    const char *values_after_pass; /* that the values are those after; NULL: the end of the tick */
     const char *class_word;
     const char *culprit;
     const char *why;

@@ -169,9 +169,17 @@ static void block_fields(ls_bit_stream *stream, uint32_t *size, uint32_t size_ma
     bytes_field(stream, bytes, *size);
 }
 
+static void pass_field(ls_bit_stream *stream, uint32_t *pass)
+{
+    uint32_t number = *pass + 1u; /* LS_NO_PASS: 0 */
+    ls_bits_uvar(stream, &number, 0, LS_PASSES_MAX);
+    *pass = number - 1u;
+}
+
 static void tree_query_fields(ls_bit_stream *stream, ls_wire_query *query)
 {
     u32_field(stream, &query->tick);
+    pass_field(stream, &query->pass);
     ls_bits_bool(stream, &query->query.wants_values);
     u32_field(stream, &query->query.nodes.first);
     ls_bits_uvar(stream, &query->query.nodes.count, 1, LS_TREE_FAN);
@@ -186,6 +194,7 @@ static void tree_answer_fields(ls_bit_stream *stream, ls_wire_answer *answer)
 static void evidence_fields(ls_bit_stream *stream, ls_wire_evidence *evidence)
 {
     u32_field(stream, &evidence->tick);
+    pass_field(stream, &evidence->pass);
     bytes_field(stream, evidence->figures, sizeof evidence->figures);
     ls_bits_uvar(stream, &evidence->pass_count, 0, LS_PASSES_MAX);
     u64_field(stream, &evidence->before);
@@ -207,6 +216,7 @@ static void cause_fields(ls_bit_stream *stream, ls_desync_cause *cause)
     ls_bits_text(stream, cause->server_value, sizeof cause->server_value);
     ls_bits_text(stream, cause->client_value, sizeof cause->client_value);
     ls_bits_text(stream, cause->pass, sizeof cause->pass);
+    ls_bits_bool(stream, &cause->is_behind_pass);
     ls_bits_text(stream, cause->why.bytes, sizeof cause->why.bytes);
 }
 
@@ -241,7 +251,8 @@ static void diagnosis_fields(ls_bit_stream *stream, ls_message *message)
         tree_answer_fields(stream, &message->body.tree_answer);
         return;
     case LS_MESSAGE_EVIDENCE_REQUEST:
-        u32_field(stream, &message->body.evidence_tick);
+        u32_field(stream, &message->body.evidence_request.tick);
+        pass_field(stream, &message->body.evidence_request.pass);
         return;
     case LS_MESSAGE_EVIDENCE:
         evidence_fields(stream, &message->body.evidence);

@@ -116,7 +116,8 @@ typedef struct ls_hashes {
 
 /* TREE_QUERY. */
 typedef struct ls_wire_query {
-    ls_tick tick; /* of the state that is meant */
+    ls_tick tick;  /* of the state that is meant */
+    uint32_t pass; /* LS_NO_PASS, or: the state behind this pass of the step that led to it */
     ls_tree_query query;
 } ls_wire_query;
 
@@ -126,9 +127,15 @@ typedef struct ls_wire_answer {
     uint8_t bytes[LS_TREE_ANSWER_BYTES_MAX];
 } ls_wire_answer;
 
+typedef struct ls_evidence_request {
+    ls_tick tick;  /* of the state that is meant */
+    uint32_t pass; /* LS_NO_PASS, or: the state behind this pass is wanted too */
+} ls_evidence_request;
+
 /* EVIDENCE: what came out when the client simulated its ticks up to the bad state again. */
 typedef struct ls_wire_evidence {
-    ls_tick tick;                               /* of the bad state */
+    ls_tick tick;                               /* of the bad state, as in the request */
+    uint32_t pass;                              /* likewise */
     uint8_t figures[LS_EVIDENCE_FIGURES_BYTES]; /* ls_rerun_figures_write */
     uint32_t pass_count;                        /* of the step to it; 0: not known */
     uint64_t before;                            /* state hash before the first pass */
@@ -199,7 +206,7 @@ typedef struct ls_message {
         uint32_t input_delay_ticks;
         ls_wire_query tree_query;
         ls_wire_answer tree_answer;
-        ls_tick evidence_tick; /* EVIDENCE_REQUEST */
+        ls_evidence_request evidence_request;
         ls_wire_evidence evidence;
         ls_wire_fingerprint build_fingerprint;
         ls_desync_cause cause;

@@ -69,6 +69,7 @@ typedef struct ls_desync_cause {
     char server_value[LS_CAUSE_VALUE_BYTES_MAX];
     char client_value[LS_CAUSE_VALUE_BYTES_MAX];
     char pass[LS_NAME_BYTES_MAX]; /* the first one that did other work */
+    bool is_behind_pass;          /* fields and values are those behind it; else of the state */
     ls_text why;
 } ls_desync_cause;
 

@@ -29,6 +29,7 @@ static void send_cause(const ls_match_context *match, uint32_t slot,
     if (finding->pass) {
         ls_name_copy(cause->pass, sizeof cause->pass, finding->pass);
     }
+    cause->is_behind_pass = finding->is_after_pass;
     ls_seat_table_send_all(match->seats);
 }
 

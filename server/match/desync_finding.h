@@ -6,6 +6,7 @@
 
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/diagnosis/desync_class.h"
+#include "lockstep/common/diagnosis/hash_tree_diff.h"
 #include "lockstep/common/diagnosis/state_difference.h"
 
 LS_C_BEGIN
@@ -17,7 +18,7 @@ typedef struct ls_desync_finding {
     ls_tick first_tick;      /* of the first state that differs, compared or not; 0: not known */
     uint32_t times;          /* this slot was found to differ, this time included */
     uint32_t healed;         /* how many of them were healed */
-    uint64_t elements;       /* that differ at that tick; 0: not known */
+    uint64_t elements;       /* that differ there; 0: not known */
     uint32_t fields;         /* that hold them */
     bool is_lower_bound;     /* at least so many: not everything was compared */
     uint32_t place_count;    /* 0 .. LS_DIFFERENCES_MAX */
@@ -25,7 +26,12 @@ typedef struct ls_desync_finding {
     ls_difference_text places[LS_DIFFERENCES_MAX]; /* a: the server's value, b: the client's */
     ls_differing_pass differing_pass;
     const char *pass; /* the first one that did other work; NULL: not known */
-    ls_text inputs;   /* of ls_desync_finding_step, slot by slot; empty: not known */
+    uint32_t pass_index;
+
+    /* Elements, fields and places are those after `pass`, as both sides got there when they
+     * simulated the step again; else those of state `tick`. */
+    bool is_after_pass;
+    ls_text inputs; /* of ls_desync_finding_step, slot by slot; empty: not known */
     ls_desync_verdict verdict;
     uint64_t took_ns; /* from the DESYNC notice to this */
 } ls_desync_finding;
@@ -37,6 +43,10 @@ static inline ls_tick ls_desync_finding_step(const ls_desync_finding *finding)
     return (finding->first_tick ? finding->first_tick : finding->tick) - 1;
 }
 
+/* Takes what a comparison of the server's state with the client's has come to. */
+void ls_desync_finding_add_places(ls_desync_finding *finding, const ls_hash_tree_diff *diff,
+                                  const void *server_state);
+
 /* The contents of a bundle, but for what the instance of the match knows. Canonical states; a field
  * that is NULL is not known. Borrowed until the match is called again. */
 typedef struct ls_desync_evidence_set {
@@ -45,6 +55,8 @@ typedef struct ls_desync_evidence_set {
     ls_replay_stretch stretch; /* up to the bad state */
     bool has_stretch;
     const ls_replay_window *window; /* the server's */
+    uint64_t elements;              /* in which the two states below differ, */
+    bool is_lower_bound;            /* or more */
     const ls_rerun_figures *server_figures;
     const ls_rerun_figures *client_figures;
     const ls_pass_trace *server_passes;

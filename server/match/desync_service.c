@@ -3,8 +3,8 @@
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/server/match/arbiter.h"
 #include "lockstep/server/match/cause_report.h"
+#include "lockstep/server/match/conclusion.h"
 #include "lockstep/server/match/heal_record.h"
-#include "lockstep/server/match/investigation.h"
 #include "lockstep/server/match/root_vote.h"
 
 #include <inttypes.h>
@@ -64,18 +64,13 @@ static void send_queries(ls_desync_service *desync, uint32_t slot)
     }
 }
 
-static void ask_for_evidence(ls_desync_service *desync, uint32_t slot, ls_tick tick)
+static void send_requests(ls_desync_service *desync, uint32_t slot)
 {
-    ls_outbox_message(desync->match->outbox, LS_MESSAGE_EVIDENCE_REQUEST)->body.evidence_tick =
-        tick;
-    ls_outbox_send(desync->match->outbox, desync->match->seats->peers[slot]);
-}
-
-static void search_tick(ls_desync_service *desync, uint32_t slot)
-{
-    ls_tick tick = 0;
-    if (ls_investigation_next_probe(desync->all, slot, &tick)) {
-        ask_for_evidence(desync, slot, tick);
+    ls_evidence_request *request =
+        &ls_outbox_message(desync->match->outbox, LS_MESSAGE_EVIDENCE_REQUEST)
+             ->body.evidence_request;
+    while (ls_investigation_next_request(desync->all, slot, request)) {
+        ls_outbox_send(desync->match->outbox, desync->match->seats->peers[slot]);
     }
 }
 
@@ -140,7 +135,7 @@ static void send_leaf(ls_desync_service *desync, uint32_t slot, uint32_t leaf)
     const ls_state_inspector *inspector = &healed->place->held->inspector;
     ls_heal_leaf *sent =
         &ls_outbox_message(desync->match->outbox, LS_MESSAGE_HEAL_LEAF)->body.heal_leaf;
-    sent->tick = healed->tick;
+    sent->tick = healed->compared.tick;
     sent->leaf = leaf;
     sent->size = (uint32_t)ls_state_tree_leaf_bytes(inspector->tree, leaf);
     ls_state_tree_read_leaf(inspector->tree, leaf, inspector->state, sent->bytes);
@@ -152,7 +147,7 @@ static ls_desync_drop send_healing(ls_desync_service *desync, uint32_t slot)
     ls_investigation *healed = case_of(desync, slot);
     uint64_t state_hash = 0;
     uint64_t chain = 0;
-    ls_tick tick = healed->tick;
+    ls_tick tick = healed->compared.tick;
     if (healed->comparison == LS_COMPARISON_CONTRADICTED) {
         return give_up_healing(desync, slot, "what it shows of its state contradicts itself");
     }
@@ -216,8 +211,7 @@ static void blame_finding(ls_desync_finding *finding, uint32_t clients)
 
 static void conclude(ls_desync_service *desync, uint32_t slot)
 {
-    ls_desync_finding *finding =
-        ls_investigation_conclude(desync->all, slot, desync->match->config.print);
+    ls_desync_finding *finding = ls_conclusion_draw(desync->all, slot, desync->match->config.print);
     if (desync->slots[slot].clients > 0) {
         blame_finding(finding, desync->slots[slot].clients);
     }
@@ -244,8 +238,8 @@ static void start_investigating(ls_desync_service *desync, uint32_t slot)
                                               .tick = known->tick,
                                               .server_hash = known->server_hash,
                                               .client_hash = known->client_hash};
-    ask_for_evidence(desync, slot, known->tick);
     ls_investigation_start(desync->all, slot, &subject, desync->match->now_ns);
+    send_requests(desync, slot); /* first: the client puts the state aside */
     send_queries(desync, slot);
 }
 
@@ -435,7 +429,7 @@ ls_desync_drop ls_desync_service_advance(ls_desync_service *desync)
     ls_investigations_advance(desync->all, desync->match->now_ns);
     for (uint32_t slot = 0; slot < desync->all->count && !drop.why; slot++) {
         send_queries(desync, slot);
-        search_tick(desync, slot);
+        send_requests(desync, slot);
         drop = go_on(desync, slot);
         send_queries(desync, slot);
     }
@@ -569,7 +563,7 @@ static ls_status take_healed(ls_desync_service *desync, uint32_t slot, const ls_
         return take_restored(desync, slot, healed, drop);
     }
     if (!is_in(desync, slot, LS_INVESTIGATION_HEALING) ||
-        healed->tick != case_of(desync, slot)->tick) {
+        healed->tick != case_of(desync, slot)->compared.tick) {
         return LS_STALE;
     }
     if (!healed->is_equal) {
@@ -740,7 +734,7 @@ bool ls_desync_service_evidence(const ls_desync_service *desync, uint32_t slot,
         return false;
     }
     ls_tick tick = case_of(desync, slot)->bad_tick;
-    ls_investigation_evidence_of(desync->all, slot, out);
+    ls_conclusion_evidence(desync->all, slot, out);
     out->server_hash = desync->arbiter.slots[slot].server_hash;
     out->has_stretch = ls_replay_window_stretch(desync->all->window, agreed_before(desync, tick),
                                                 tick, &out->stretch) == LS_OK;

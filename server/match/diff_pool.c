@@ -5,6 +5,7 @@
 enum {
     MEMORY_BYTES = 16 << 20,
     PLACES_MIN = 2,
+    PLACES_PER_PLAYER = 2, /* the state that differs, and the one behind the pass */
 };
 
 /* ---- life ---- */
@@ -16,7 +17,8 @@ static uint32_t count_places(const ls_sim_instance *instance)
     size_t each = ls_schema_state_bytes(schema) + ls_hash_tree_diff_memory(schema);
     size_t fitting = MEMORY_BYTES / each;
     fitting = fitting > PLACES_MIN ? fitting : PLACES_MIN;
-    return fitting < players ? (uint32_t)fitting : players;
+    size_t wanted = PLACES_PER_PLAYER * (size_t)players;
+    return (uint32_t)(fitting < wanted ? fitting : wanted);
 }
 
 ls_status ls_diff_pool_init(ls_diff_pool *pool, const ls_sim_instance *instance,
@@ -67,12 +69,13 @@ static ls_diff_place *free_place(ls_diff_pool *pool)
 
 /* The state that is held already, or else one that no diff uses; there is one while a place is
  * free. */
-static ls_held_state *find_held(ls_diff_pool *pool, ls_tick tick)
+static ls_held_state *find_held(ls_diff_pool *pool, const ls_diff_subject *subject)
 {
     ls_held_state *unused = NULL;
     for (uint32_t i = 0; i < pool->count; i++) {
         ls_held_state *held = &pool->held[i];
-        if (held->users > 0 && held->inspector.tick == tick) {
+        if (held->users > 0 &&
+            ls_state_inspector_has(&held->inspector, subject->tick, subject->pass)) {
             return held;
         }
         unused = held->users == 0 ? held : unused;
@@ -80,26 +83,31 @@ static ls_held_state *find_held(ls_diff_pool *pool, ls_tick tick)
     return unused;
 }
 
-static bool fill(ls_held_state *held, ls_tick tick, const ls_rerun_outcome *outcome)
+static bool fill(ls_held_state *held, const ls_diff_subject *subject,
+                 const ls_rerun_outcome *outcome)
 {
+    ls_state_inspector *inspector = &held->inspector;
+    bool is_run = outcome && outcome->figures.tick == subject->tick;
     if (held->users > 0) {
         return true;
     }
-    held->inspector.is_holding = false;
-    return ls_state_inspector_hold(&held->inspector, tick) ||
-           (outcome && outcome->figures.tick == tick &&
-            ls_state_inspector_hold_rerun(&held->inspector, outcome));
+    inspector->is_holding = false;
+    if (subject->pass != LS_NO_PASS) {
+        return is_run && ls_state_inspector_hold_pass(inspector, outcome, subject->pass);
+    }
+    return ls_state_inspector_hold(inspector, subject->tick) ||
+           (is_run && ls_state_inspector_hold_rerun(inspector, outcome));
 }
 
-ls_status ls_diff_pool_take(ls_diff_pool *pool, ls_tick tick, const ls_rerun_outcome *outcome,
-                            ls_diff_place **out)
+ls_status ls_diff_pool_take(ls_diff_pool *pool, const ls_diff_subject *subject,
+                            const ls_rerun_outcome *outcome, ls_diff_place **out)
 {
     ls_diff_place *place = free_place(pool);
     if (!place) {
         return LS_FULL;
     }
-    ls_held_state *held = find_held(pool, tick);
-    if (!fill(held, tick, outcome)) {
+    ls_held_state *held = find_held(pool, subject);
+    if (!fill(held, subject, outcome)) {
         return LS_NOT_FOUND;
     }
     held->users++;

@@ -1,6 +1,6 @@
 /* Diff pool: the places in which clients' states are compared with the server's, several at a time:
  * a hash-tree diff each, and the states of the server that they are about, which diffs of the same
- * tick share. As many places as players while 16 MiB hold them, two at least. Sends nothing;
+ * state share. Two places for each player while 16 MiB hold them, two at least. Sends nothing;
  * allocates at create only. Called by investigation. */
 #ifndef LOCKSTEP_SERVER_MATCH_DIFF_POOL_H
 #define LOCKSTEP_SERVER_MATCH_DIFF_POOL_H
@@ -31,10 +31,16 @@ ls_status ls_diff_pool_init(ls_diff_pool *pool, const ls_sim_instance *instance,
                             const ls_replay_window *window, const ls_allocator *allocator);
 void ls_diff_pool_deinit(ls_diff_pool *pool);
 
-/* Begins to compare with the server's state `tick`, as it was recorded, or as a re-run that led to
- * it (NULL: none has) came to it. FULL: no place is free; NOT_FOUND: the state is not to be had. */
-ls_status ls_diff_pool_take(ls_diff_pool *pool, ls_tick tick, const ls_rerun_outcome *outcome,
-                            ls_diff_place **out);
+/* A state of the server: state `tick`, or the one behind a pass of the step to it. */
+typedef struct ls_diff_subject {
+    ls_tick tick;
+    uint32_t pass; /* LS_NO_PASS: the state itself */
+} ls_diff_subject;
+
+/* Begins to compare with a state of the server's, as it was recorded, or as a re-run that led to it
+ * (NULL: none has) came to it. FULL: no place is free; NOT_FOUND: the state is not to be had. */
+ls_status ls_diff_pool_take(ls_diff_pool *pool, const ls_diff_subject *subject,
+                            const ls_rerun_outcome *outcome, ls_diff_place **out);
 void ls_diff_pool_release(ls_diff_place *place);
 
 #endif

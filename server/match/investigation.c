@@ -48,11 +48,6 @@ void ls_investigations_destroy(ls_investigations *all)
 
 /* ---- places ---- */
 
-static const ls_rerun_outcome *outcome_of(const ls_investigation *investigation)
-{
-    return investigation->rerun ? investigation->rerun->outcome : NULL;
-}
-
 static void leave_place(ls_investigation *investigation)
 {
     if (investigation->place) {
@@ -62,12 +57,35 @@ static void leave_place(ls_investigation *investigation)
     investigation->outdated = investigation->unanswered;
 }
 
-static void queue(ls_investigations *all, ls_investigation *investigation, ls_tick tick)
+static void leave_state_place(ls_investigation *investigation)
+{
+    if (investigation->state_place) {
+        ls_diff_pool_release(investigation->state_place);
+    }
+    investigation->state_place = NULL;
+}
+
+static void queue(ls_investigations *all, ls_investigation *investigation,
+                  const ls_diff_subject *subject)
 {
     leave_place(investigation);
-    investigation->tick = tick;
+    investigation->compared = *subject;
     investigation->comparison = LS_COMPARISON_WAITING;
     investigation->queued = ++all->turns;
+}
+
+/* The study whose re-run leads to the state that is compared; NULL: none does. */
+static const ls_step_study *study_of_compared(const ls_investigation *investigation)
+{
+    const ls_diff_subject *compared = &investigation->compared;
+    for (uint32_t i = investigation->study_count; i-- > 0;) {
+        const ls_step_study *study = &investigation->studies[i];
+        bool has_pass = compared->pass == LS_NO_PASS || compared->pass == study->subject.pass;
+        if (study->rerun && study->subject.tick == compared->tick && has_pass) {
+            return study;
+        }
+    }
+    return NULL;
 }
 
 /* A comparison whose client answers nothing gives its place away, and begins anew later. */
@@ -81,7 +99,8 @@ static bool make_room(ls_investigations *all, uint64_t now_ns)
             continue;
         }
         if (other->comparison == LS_COMPARISON_ASKING) {
-            queue(all, other, other->tick);
+            const ls_diff_subject again = other->compared;
+            queue(all, other, &again);
         } else {
             leave_place(other); /* what it found is in the finding */
         }
@@ -90,22 +109,33 @@ static bool make_room(ls_investigations *all, uint64_t now_ns)
     return false;
 }
 
+static ls_status take_place(ls_investigations *all, ls_investigation *investigation,
+                            const ls_rerun_outcome *outcome)
+{
+    return ls_diff_pool_take(&all->pool, &investigation->compared, outcome, &investigation->place);
+}
+
 /* False: it goes on waiting, and so do those behind it. */
 static bool give_place(ls_investigations *all, ls_investigation *investigation, uint64_t now_ns)
 {
-    const ls_rerun_outcome *outcome = outcome_of(investigation);
-    ls_status status =
-        ls_diff_pool_take(&all->pool, investigation->tick, outcome, &investigation->place);
-    if (status == LS_FULL && make_room(all, now_ns)) {
-        status = ls_diff_pool_take(&all->pool, investigation->tick, outcome, &investigation->place);
+    const ls_step_study *study = study_of_compared(investigation);
+    const ls_rerun_outcome *outcome = study ? study->rerun->outcome : NULL;
+    ls_status status = take_place(all, investigation, outcome);
+    bool has_room = status == LS_FULL && make_room(all, now_ns);
+    if (status == LS_FULL && !has_room && investigation->state_place &&
+        now_ns - investigation->progress_ns >= STALLED_NS) {
+        leave_state_place(investigation); /* what it found is in the finding */
+        has_room = true;
+    }
+    if (has_room) {
+        status = take_place(all, investigation, outcome);
     }
     if (status == LS_OK) {
         investigation->comparison = LS_COMPARISON_ASKING;
         investigation->progress_ns = now_ns;
         return true;
     }
-    bool may_come =
-        investigation->phase == LS_INVESTIGATION_LOOKING && investigation->rerun && !outcome;
+    bool may_come = investigation->phase == LS_INVESTIGATION_LOOKING && study && !outcome;
     if (status == LS_NOT_FOUND && !may_come) {
         investigation->comparison = LS_COMPARISON_ENDED;
     } else if (status == LS_NOT_FOUND) {
@@ -138,67 +168,155 @@ static void give_places(ls_investigations *all, uint64_t now_ns)
     }
 }
 
-/* ---- the first state that differs ---- */
+/* ---- what is to be found out next ---- */
 
-/* Live results are as the windows recorded them: not at all for a state that was not hashed. */
-static ls_rerun_figures with_hash(const ls_rerun_figures *figures, uint64_t state_hash)
+const ls_step_study *ls_investigation_main_study(const ls_investigation *investigation)
 {
-    ls_rerun_figures whole = *figures;
-    whole.live = whole.live == 0 ? state_hash : whole.live;
-    return whole;
+    return &investigation->studies[0];
 }
 
-static bool has_reproduced(const ls_rerun_figures *figures, uint64_t state_hash)
+static bool has_reproduced(const ls_step_result *result, uint64_t state_hash)
 {
-    return (figures->known & LS_RERUN_FRESH) && figures->strayed == figures->tick &&
-           figures->fresh == state_hash && with_hash(figures, state_hash).live == state_hash;
+    const ls_rerun_figures *figures = &result->figures;
+    return result->is_known && (figures->known & LS_RERUN_FRESH) &&
+           figures->strayed == figures->tick && figures->fresh == state_hash &&
+           (figures->live == 0 || figures->live == state_hash);
 }
 
-/* Everything is known about the bad state that can be. */
-static bool is_known(const ls_investigation *investigation)
+static bool is_compared(const ls_investigation *investigation)
 {
-    bool is_compared = investigation->comparison == LS_COMPARISON_ENDED ||
-                       investigation->comparison == LS_COMPARISON_CONTRADICTED;
-    bool is_run = !investigation->rerun || investigation->rerun->outcome;
-    return is_compared && is_run && investigation->evidence.has_figures &&
-           investigation->evidence.has_fingerprint;
+    return investigation->comparison == LS_COMPARISON_ENDED ||
+           investigation->comparison == LS_COMPARISON_CONTRADICTED;
 }
 
 /* States between those that were compared can only be had from re-runs, which tell of them what
  * the match would have told when they did so of the bad one. */
 static bool can_search(const ls_investigation *investigation)
 {
-    const ls_rerun_outcome *outcome = outcome_of(investigation);
-    return investigation->bad_tick - investigation->agreed_tick > 1 && outcome &&
-           investigation->comparison == LS_COMPARISON_ENDED &&
-           has_reproduced(&outcome->figures, investigation->server_hash) &&
-           has_reproduced(&investigation->evidence.figures, investigation->client_hash);
+    const ls_step_study *study = &investigation->studies[0];
+    return investigation->bad_tick - investigation->agreed_tick > 1 &&
+           investigation->comparison != LS_COMPARISON_CONTRADICTED &&
+           has_reproduced(&study->server, investigation->server_hash) &&
+           has_reproduced(&study->client, investigation->client_hash);
 }
 
-static void search_ticks(ls_investigations *all)
+/* Whether the values to be reported are behind a pass: in the last one they are the state's. */
+static bool has_inner_pass(const ls_investigation *investigation, uint32_t *pass)
 {
-    for (uint32_t slot = 0; slot < all->count; slot++) {
-        ls_investigation *investigation = &all->slots[slot];
-        ls_tick_search *search = &investigation->search;
-        bool is_due = investigation->phase == LS_INVESTIGATION_LOOKING && !search->is_begun &&
-                      is_known(investigation) && can_search(investigation);
-        if (is_due) {
-            ls_tick_search_begin(search, investigation->agreed_tick, investigation->bad_tick);
-        }
-        ls_tick_search_advance(search, &all->reruns);
+    const ls_step_study *study = ls_investigation_main_study(investigation);
+    return ls_step_study_compare(study, pass) == LS_PASS_AT &&
+           *pass + 1 < study->server.passes.pass_count;
+}
+
+typedef enum move {
+    MOVE_NONE, /* everything that can be known is */
+    MOVE_WAIT,
+    MOVE_SEARCH,  /* for the first state that differs */
+    MOVE_STUDY,   /* the step once more, for the state behind a pass */
+    MOVE_COMPARE, /* the states behind it */
+} move;
+
+static move pass_move(const ls_investigation *investigation, uint32_t *pass)
+{
+    const ls_step_study *newest = &investigation->studies[investigation->study_count - 1];
+    if (!has_inner_pass(investigation, pass)) {
+        return MOVE_NONE;
+    }
+    if (newest->subject.pass != *pass) {
+        return investigation->study_count < LS_STUDIES_MAX ? MOVE_STUDY : MOVE_NONE;
+    }
+    if (!ls_step_study_is_over(newest)) {
+        return MOVE_WAIT;
+    }
+    bool is_had = ls_step_study_repeats(newest, ls_investigation_main_study(investigation));
+    return is_had && investigation->compared.pass != *pass ? MOVE_COMPARE : MOVE_NONE;
+}
+
+static move next_move(const ls_investigation *investigation, uint32_t *pass)
+{
+    bool is_known = is_compared(investigation) &&
+                    ls_step_study_is_over(&investigation->studies[0]) &&
+                    investigation->has_fingerprint;
+    if (!is_known) {
+        return MOVE_WAIT;
+    }
+    if (investigation->comparison == LS_COMPARISON_CONTRADICTED) {
+        return MOVE_NONE;
+    }
+    if (can_search(investigation) && !ls_tick_search_is_over(&investigation->search)) {
+        return investigation->search.is_begun ? MOVE_WAIT : MOVE_SEARCH;
+    }
+    return pass_move(investigation, pass);
+}
+
+static void study_pass(ls_investigations *all, ls_investigation *investigation, uint32_t pass)
+{
+    ls_step_study *before = &investigation->studies[investigation->study_count - 1];
+    ls_rerun_subject subject = before->subject;
+    subject.pass = pass;
+    ls_step_study_release(before, &all->reruns);
+    ls_step_study_begin(&investigation->studies[investigation->study_count++], &subject,
+                        &all->reruns);
+}
+
+static void compare_pass(ls_investigations *all, ls_investigation *investigation, uint32_t pass)
+{
+    const ls_diff_subject subject = {investigation->compared.tick, pass};
+    investigation->state_place = investigation->place;
+    investigation->place = NULL;
+    queue(all, investigation, &subject);
+}
+
+static void make_moves(ls_investigations *all, ls_investigation *investigation)
+{
+    uint32_t pass = LS_NO_PASS;
+    switch (next_move(investigation, &pass)) {
+    case MOVE_SEARCH:
+        ls_tick_search_begin(&investigation->search, investigation->agreed_tick,
+                             investigation->bad_tick);
+        return;
+    case MOVE_STUDY:
+        study_pass(all, investigation, pass);
+        return;
+    case MOVE_COMPARE:
+        compare_pass(all, investigation, pass);
+        return;
+    case MOVE_WAIT:
+    case MOVE_NONE:
+        return;
     }
 }
 
-bool ls_investigation_next_probe(ls_investigations *all, uint32_t slot, ls_tick *out)
+bool ls_investigation_next_request(ls_investigations *all, uint32_t slot, ls_evidence_request *out)
 {
-    return ls_tick_search_next(&all->slots[slot].search, &all->reruns, out);
+    ls_investigation *investigation = &all->slots[slot];
+    if (investigation->phase != LS_INVESTIGATION_LOOKING) {
+        return false;
+    }
+    out->pass = LS_NO_PASS;
+    return ls_step_study_next_request(&investigation->studies[investigation->study_count - 1],
+                                      out) ||
+           ls_tick_search_next(&investigation->search, &all->reruns, &out->tick);
+}
+
+bool ls_investigation_is_done(const ls_investigation *investigation)
+{
+    uint32_t pass = LS_NO_PASS;
+    return next_move(investigation, &pass) == MOVE_NONE;
 }
 
 void ls_investigations_advance(ls_investigations *all, uint64_t now_ns)
 {
     ls_rerun_share_poll(&all->reruns, now_ns);
+    for (uint32_t slot = 0; slot < all->count; slot++) {
+        ls_investigation *investigation = &all->slots[slot];
+        if (investigation->phase == LS_INVESTIGATION_LOOKING) {
+            ls_step_study_advance(&investigation->studies[investigation->study_count - 1]);
+            ls_tick_search_advance(&investigation->search, &all->reruns);
+            make_moves(all, investigation);
+        }
+    }
     give_places(all, now_ns);
-    search_ticks(all);
 }
 
 /* ---- one slot's case ---- */
@@ -207,10 +325,10 @@ void ls_investigation_end(ls_investigations *all, uint32_t slot)
 {
     ls_investigation *investigation = &all->slots[slot];
     leave_place(investigation);
-    if (investigation->rerun) {
-        ls_rerun_share_release(&all->reruns, investigation->rerun);
+    leave_state_place(investigation);
+    for (uint32_t i = 0; i < investigation->study_count; i++) {
+        ls_step_study_release(&investigation->studies[i], &all->reruns);
     }
-    investigation->rerun = NULL;
     ls_tick_search_end(&investigation->search, &all->reruns);
     investigation->phase = LS_INVESTIGATION_IDLE;
 }
@@ -236,10 +354,14 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
     investigation->progress_ns = now_ns;
     investigation->has_answered = false;
     investigation->is_overdue = false;
-    investigation->evidence = (ls_investigation_evidence){0};
-    investigation->figures = (ls_rerun_figures){0};
-    investigation->rerun = ls_rerun_share_take(&all->reruns, subject->agreed, subject->tick);
-    queue(all, investigation, subject->tick);
+    investigation->has_fingerprint = false;
+    investigation->server_figures = (ls_rerun_figures){0};
+    investigation->client_figures = (ls_rerun_figures){0};
+    investigation->study_count = 1;
+    const ls_rerun_subject run = {subject->agreed, subject->tick, LS_NO_PASS};
+    ls_step_study_begin(&investigation->studies[0], &run, &all->reruns);
+    const ls_diff_subject compared = {subject->tick, LS_NO_PASS};
+    queue(all, investigation, &compared);
     give_places(all, now_ns);
 }
 
@@ -266,7 +388,8 @@ void ls_investigation_compare(ls_investigations *all, uint32_t slot, ls_tick tic
     investigation->phase = LS_INVESTIGATION_COMPARING;
     investigation->since_ns = now_ns;
     investigation->progress_ns = now_ns;
-    queue(all, investigation, tick);
+    const ls_diff_subject compared = {tick, LS_NO_PASS};
+    queue(all, investigation, &compared);
     give_places(all, now_ns);
 }
 
@@ -282,7 +405,8 @@ bool ls_investigation_next_query(ls_investigation *investigation, ls_wire_query 
         !ls_hash_tree_diff_next_query(investigation->place->diff, &out->query)) {
         return false;
     }
-    out->tick = investigation->tick;
+    out->tick = investigation->compared.tick;
+    out->pass = investigation->compared.pass;
     investigation->unanswered++;
     return true;
 }
@@ -293,6 +417,15 @@ static void note_progress(ls_investigation *investigation, uint64_t now_ns)
 {
     investigation->has_answered = true;
     investigation->progress_ns = now_ns;
+}
+
+/* The state hash that the client told of the state that is compared. */
+static uint64_t told_hash(const ls_investigation *investigation)
+{
+    uint32_t pass = investigation->compared.pass;
+    const ls_step_study *newest = &investigation->studies[investigation->study_count - 1];
+    return pass == LS_NO_PASS ? investigation->client_hash
+                              : newest->client.passes.state_hashes[pass];
 }
 
 /* Whether the state that the client has shown is the one whose hash it told: only where all of it
@@ -307,24 +440,19 @@ static bool is_contradicted(const ls_investigation *investigation)
     const ls_state_inspector *inspector = &investigation->place->held->inspector;
     return figures.left_out == 0 &&
            ls_state_hash(inspector->hasher, ls_hash_tree_diff_other_state(diff)) !=
-               investigation->client_hash;
+               told_hash(investigation);
 }
 
+/* The differences behind a pass take the place of those in the state, once they are whole. */
 static void add_places(const ls_investigation *investigation, ls_desync_finding *finding)
 {
-    ls_state_difference difference;
     const ls_hash_tree_diff *diff = investigation->place->diff;
-    ls_hash_tree_diff_result(diff, &difference);
-    finding->elements = difference.elements;
-    finding->fields = difference.fields;
-    finding->is_lower_bound = difference.is_lower_bound || !ls_hash_tree_diff_is_done(diff);
-    finding->place_count = difference.place_count;
-    const void *server_state = investigation->place->held->inspector.state;
-    const void *client_state = ls_hash_tree_diff_other_state(diff);
-    for (uint32_t i = 0; i < difference.place_count; i++) {
-        finding->place_fields[i] = difference.places[i].field;
-        finding->places[i] =
-            ls_state_difference_text(&difference.places[i], server_state, client_state);
+    bool is_of_pass = investigation->compared.pass != LS_NO_PASS;
+    bool is_whole =
+        ls_hash_tree_diff_is_done(diff) && investigation->comparison != LS_COMPARISON_CONTRADICTED;
+    if (!is_of_pass || is_whole) {
+        ls_desync_finding_add_places(finding, diff, investigation->place->held->inspector.state);
+        finding->is_after_pass = is_of_pass;
     }
 }
 
@@ -335,10 +463,10 @@ static void end_comparison(ls_investigation *investigation, ls_comparison how)
     if (investigation->phase != LS_INVESTIGATION_LOOKING) {
         return;
     }
-    add_places(investigation, &investigation->finding);
     if (how == LS_COMPARISON_ENDED && is_done && is_contradicted(investigation)) {
         investigation->comparison = LS_COMPARISON_CONTRADICTED;
     }
+    add_places(investigation, &investigation->finding);
 }
 
 ls_status ls_investigation_take_answer(ls_investigations *all, uint32_t slot,
@@ -357,7 +485,8 @@ ls_status ls_investigation_take_answer(ls_investigations *all, uint32_t slot,
     bool is_open = investigation->phase == LS_INVESTIGATION_LOOKING ||
                    investigation->phase == LS_INVESTIGATION_COMPARING;
     if (!is_open || investigation->comparison != LS_COMPARISON_ASKING ||
-        answer->asked.tick != investigation->tick) {
+        answer->asked.tick != investigation->compared.tick ||
+        answer->asked.pass != investigation->compared.pass) {
         return LS_STALE;
     }
     ls_hash_tree_diff *diff = investigation->place->diff;
@@ -374,26 +503,27 @@ ls_status ls_investigation_take_answer(ls_investigations *all, uint32_t slot,
     return LS_OK;
 }
 
+static ls_status take_probe(ls_investigation *investigation, const ls_wire_evidence *evidence)
+{
+    ls_step_result result;
+    ls_status status = ls_step_result_read(evidence, &result);
+    return status == LS_OK
+               ? ls_tick_search_take(&investigation->search, &result.figures, &result.passes)
+               : status;
+}
+
 ls_status ls_investigation_take_evidence(ls_investigation *investigation,
                                          const ls_wire_evidence *evidence, uint64_t now_ns)
 {
-    ls_investigation_evidence *kept = &investigation->evidence;
-    bool is_probe = evidence->tick != investigation->bad_tick;
-    if (investigation->phase != LS_INVESTIGATION_LOOKING || evidence->tick == 0 ||
-        (!is_probe && kept->has_figures)) {
+    ls_status status = LS_STALE;
+    if (investigation->phase != LS_INVESTIGATION_LOOKING || evidence->tick == 0) {
         return LS_STALE;
     }
-    ls_rerun_figures figures;
-    ls_status status = ls_rerun_figures_read(evidence->figures, sizeof evidence->figures, &figures);
-    ls_pass_trace passes = {
-        .tick = evidence->tick - 1, .pass_count = evidence->pass_count, .before = evidence->before};
-    memcpy(passes.state_hashes, evidence->state_hashes, sizeof passes.state_hashes);
-    if (status == LS_OK && is_probe) {
-        status = ls_tick_search_take(&investigation->search, &figures, &passes);
-    } else if (status == LS_OK) {
-        kept->figures = figures;
-        kept->passes = passes;
-        kept->has_figures = true;
+    for (uint32_t i = 0; status == LS_STALE && i < investigation->study_count; i++) {
+        status = ls_step_study_take(&investigation->studies[i], evidence);
+    }
+    if (status == LS_STALE && evidence->tick != investigation->bad_tick) {
+        status = take_probe(investigation, evidence);
     }
     if (status == LS_OK) {
         note_progress(investigation, now_ns);
@@ -404,20 +534,13 @@ ls_status ls_investigation_take_evidence(ls_investigation *investigation,
 ls_status ls_investigation_take_fingerprint(ls_investigation *investigation,
                                             const ls_wire_fingerprint *print, uint64_t now_ns)
 {
-    ls_investigation_evidence *kept = &investigation->evidence;
     if (investigation->phase != LS_INVESTIGATION_LOOKING) {
         return LS_STALE;
     }
     note_progress(investigation, now_ns);
-    ls_build_fingerprint_read(print->bytes, print->size, &kept->print);
-    kept->has_fingerprint = true;
+    ls_build_fingerprint_read(print->bytes, print->size, &investigation->print);
+    investigation->has_fingerprint = true;
     return LS_OK;
-}
-
-bool ls_investigation_is_done(const ls_investigation *investigation)
-{
-    return is_known(investigation) &&
-           (!can_search(investigation) || ls_tick_search_is_over(&investigation->search));
 }
 
 bool ls_investigation_can_heal(const ls_investigation *investigation)
@@ -428,130 +551,4 @@ bool ls_investigation_can_heal(const ls_investigation *investigation)
     }
     ls_hash_tree_diff_result(investigation->place->diff, &difference);
     return !difference.is_lower_bound;
-}
-
-/* ---- the finding ---- */
-
-static void add_pass(const ls_investigations *all, const ls_investigation *investigation,
-                     ls_desync_finding *finding)
-{
-    uint32_t pass = 0;
-    const ls_tick_search *search = &investigation->search;
-    bool is_older = finding->first_tick != 0 && search->has_narrowed;
-    const ls_pass_trace *own = is_older ? &search->passes[0] : &outcome_of(investigation)->passes;
-    const ls_pass_trace *other = is_older ? &search->passes[1] : &investigation->evidence.passes;
-    finding->differing_pass = ls_pass_trace_compare(own, other, &pass);
-    const ls_simulation *simulation = ls_sim_instance_simulation(all->instance);
-    if (finding->differing_pass == LS_PASS_AT && pass < simulation->pass_count) {
-        finding->pass = simulation->passes[pass].name;
-    }
-}
-
-static void add_first_tick(const ls_investigation *investigation, ls_desync_finding *finding)
-{
-    bool is_every_compared = finding->tick - finding->agreed_tick == 1;
-    finding->first_tick =
-        is_every_compared ? finding->tick : ls_tick_search_found(&investigation->search);
-}
-
-/* Only of states that were not all compared. */
-static void say_first_tick(const ls_desync_finding *finding, ls_text *why)
-{
-    uint32_t between = finding->tick - finding->agreed_tick;
-    if (between > 1 && finding->first_tick != 0) {
-        ls_text_add(why,
-                    "; tick %" PRIu32 " made state %" PRIu32
-                    ", the first that differs; hashes are compared every %" PRIu32 " ticks",
-                    finding->first_tick - 1, finding->first_tick, finding->interval_ticks);
-    } else if (between > 1) {
-        ls_text_add(why,
-                    "; the first state that differs lies between %" PRIu32 " and %" PRIu32
-                    ": hashes are compared every %" PRIu32 " ticks",
-                    finding->agreed_tick + 1, finding->tick, finding->interval_ticks);
-    }
-}
-
-/* The verdict about the client's conduct; no `why`: the figures of both sides decide. */
-static void judge_conduct(const ls_investigations *all, const ls_investigation *investigation,
-                          ls_desync_verdict *verdict)
-{
-    const ls_investigation_evidence *kept = &investigation->evidence;
-    bool is_other_live = kept->has_figures && (kept->figures.known & LS_RERUN_LIVE) &&
-                         kept->figures.live != investigation->client_hash;
-    *verdict = (ls_desync_verdict){.culprit = LS_DESYNC_CULPRIT_CLIENT};
-    if (!investigation->has_answered && investigation->is_overdue) {
-        verdict->kind = LS_DESYNC_CLASS_SILENT;
-        ls_text_set(&verdict->why, "%s: nothing came of what it was asked about its state",
-                    ls_desync_class_text(verdict->kind));
-    } else if (investigation->comparison == LS_COMPARISON_CONTRADICTED || is_other_live) {
-        verdict->kind = LS_DESYNC_CLASS_CONTRADICTION;
-        ls_text_set(&verdict->why, "%s: the root it told contradicts the state that it shows",
-                    ls_desync_class_text(verdict->kind));
-    } else if (!all->reruns.host) {
-        verdict->culprit = LS_DESYNC_CULPRIT_UNKNOWN;
-        ls_text_set(&verdict->why, "%s: no re-runs are possible here",
-                    ls_desync_class_text(verdict->kind));
-    }
-}
-
-static void judge(const ls_investigations *all, const ls_investigation *investigation,
-                  const ls_build_fingerprint *own_fingerprint, ls_desync_verdict *verdict)
-{
-    const ls_investigation_evidence *kept = &investigation->evidence;
-    const ls_rerun_outcome *outcome = outcome_of(investigation);
-    judge_conduct(all, investigation, verdict);
-    if (verdict->why.bytes[0]) {
-        return;
-    }
-    ls_desync_evidence server = {.figures = investigation->figures, .print = own_fingerprint};
-    ls_desync_evidence client = {.figures = kept->figures,
-                                 .print = kept->has_fingerprint ? &kept->print : NULL};
-    ls_desync_classify(&server, &client, verdict);
-    if (outcome && outcome->failure.bytes[0]) {
-        ls_text_add(&verdict->why, "; the re-run here %s", outcome->failure.bytes);
-    }
-}
-
-ls_desync_finding *ls_investigation_conclude(ls_investigations *all, uint32_t slot,
-                                             const ls_build_fingerprint *own_fingerprint)
-{
-    ls_investigation *investigation = &all->slots[slot];
-    ls_investigation_evidence *kept = &investigation->evidence;
-    ls_desync_finding *finding = &investigation->finding;
-    const ls_rerun_outcome *outcome = outcome_of(investigation);
-    if (investigation->place) {
-        add_places(investigation, finding);
-    }
-    if (outcome) {
-        investigation->figures = with_hash(&outcome->figures, investigation->server_hash);
-    }
-    if (kept->has_figures) {
-        kept->figures = with_hash(&kept->figures, investigation->client_hash);
-    }
-    add_first_tick(investigation, finding);
-    if (outcome && kept->has_figures) {
-        add_pass(all, investigation, finding);
-    }
-    judge(all, investigation, own_fingerprint, &finding->verdict);
-    say_first_tick(finding, &finding->verdict.why);
-    return finding;
-}
-
-void ls_investigation_evidence_of(const ls_investigations *all, uint32_t slot,
-                                  ls_desync_evidence_set *out)
-{
-    const ls_investigation *investigation = &all->slots[slot];
-    const ls_investigation_evidence *kept = &investigation->evidence;
-    const ls_rerun_outcome *outcome = outcome_of(investigation);
-    const ls_diff_place *place = investigation->place;
-    *out = (ls_desync_evidence_set){
-        .window = all->window,
-        .client_hash = investigation->client_hash,
-        .server_figures = &investigation->figures,
-        .server_passes = outcome ? &outcome->passes : NULL,
-        .client_figures = kept->has_figures ? &kept->figures : NULL,
-        .client_passes = kept->has_figures ? &kept->passes : NULL,
-        .client_fingerprint = kept->has_fingerprint ? &kept->print : NULL,
-        .server_state = place ? place->held->inspector.state : NULL,
-        .client_state = place ? ls_hash_tree_diff_other_state(place->diff) : NULL};
 }

@@ -8,6 +8,7 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/match/desync_finding.h"
 #include "lockstep/server/match/diff_pool.h"
+#include "lockstep/server/match/step_study.h"
 #include "lockstep/server/match/tick_search.h"
 
 typedef enum ls_investigation_phase {
@@ -19,15 +20,6 @@ typedef enum ls_investigation_phase {
     LS_INVESTIGATION_HEALING,   /* the leaves have been sent */
 } ls_investigation_phase;
 
-/* The evidence that a client sent. */
-typedef struct ls_investigation_evidence {
-    bool has_figures;
-    bool has_fingerprint;
-    ls_rerun_figures figures;
-    ls_pass_trace passes;
-    ls_build_fingerprint print;
-} ls_investigation_evidence;
-
 /* How far the comparison of a client's state with the server's has come. */
 typedef enum ls_comparison {
     LS_COMPARISON_WAITING, /* for a place, or for the re-run that leads to the server's state */
@@ -36,6 +28,8 @@ typedef enum ls_comparison {
     LS_COMPARISON_CONTRADICTED, /* what the client shows contradicts itself, or what it told */
 } ls_comparison;
 
+#define LS_STUDIES_MAX 2u
+
 /* One slot's case. */
 typedef struct ls_investigation {
     ls_investigation_phase phase;
@@ -43,21 +37,30 @@ typedef struct ls_investigation {
     ls_tick bad_tick;
     uint64_t server_hash; /* of the bad state */
     uint64_t client_hash; /* of the bad state, as the client told it */
-    ls_tick tick;         /* of the state that is compared: the bad one, or the one to heal */
     uint64_t since_ns;    /* when the phase began; of a looking one, when the client was asked */
     uint64_t progress_ns; /* when the client last answered something */
     uint64_t rtt_ns;      /* the caller's word */
     bool has_answered;    /* anything since it was asked */
     bool is_overdue;      /* the caller's word: the client had all the time that it was given */
+
+    /* The comparison: of the bad state, then of the one behind the pass in which the two sides
+     * part; or of the state to heal. */
     ls_comparison comparison;
-    uint64_t queued;          /* its turn among those that wait for a place */
-    ls_diff_place *place;     /* NULL: none, or none any more */
-    uint32_t unanswered;      /* queries whose answers are on their way */
-    uint32_t outdated;        /* the first so many of them are of no use any more */
-    ls_shared_rerun *rerun;   /* NULL: these ticks cannot be run again */
-    ls_rerun_figures figures; /* this side's, once concluded */
-    ls_tick_search search;    /* for the first state that differs */
-    ls_investigation_evidence evidence;
+    ls_diff_subject compared;
+    uint64_t queued;      /* its turn among those that wait for a place */
+    ls_diff_place *place; /* NULL: none, or none any more */
+    ls_diff_place
+        *state_place;    /* where the bad state was compared, when a pass is; NULL likewise */
+    uint32_t unanswered; /* queries whose answers are on their way */
+    uint32_t outdated;   /* the first so many of them are of no use any more */
+
+    uint32_t study_count; /* of the bad state; then once more, for the state behind the pass */
+    ls_step_study studies[LS_STUDIES_MAX];
+    bool has_fingerprint; /* of the client */
+    ls_build_fingerprint print;
+    ls_tick_search search;           /* for the first state that differs */
+    ls_rerun_figures server_figures; /* what the verdict follows from, once concluded */
+    ls_rerun_figures client_figures;
     ls_desync_finding finding;
 } ls_investigation;
 
@@ -89,7 +92,7 @@ typedef struct ls_investigation_subject {
     uint64_t client_hash;
 } ls_investigation_subject;
 
-/* Begins with a slot that differs. The client is asked for evidence now. */
+/* Begins with a slot that differs. The client is asked now. */
 void ls_investigation_start(ls_investigations *all, uint32_t slot,
                             const ls_investigation_subject *subject, uint64_t now_ns);
 
@@ -118,9 +121,8 @@ bool ls_investigation_next_query(ls_investigation *investigation, ls_wire_query 
 ls_status ls_investigation_take_answer(ls_investigations *all, uint32_t slot,
                                        const ls_wire_answer *answer, uint64_t now_ns);
 
-/* The next state, older than the bad one, about which the slot's client is to be asked for
- * evidence; false: none now. */
-bool ls_investigation_next_probe(ls_investigations *all, uint32_t slot, ls_tick *out);
+/* The ticks that the slot's client is to be asked to simulate again; false: none now. */
+bool ls_investigation_next_request(ls_investigations *all, uint32_t slot, ls_evidence_request *out);
 
 /* STALE, or MALFORMED: these are no figures. */
 ls_status ls_investigation_take_evidence(ls_investigation *investigation,
@@ -131,15 +133,10 @@ ls_status ls_investigation_take_fingerprint(ls_investigation *investigation,
 /* Everything that can be known is. */
 bool ls_investigation_is_done(const ls_investigation *investigation);
 
-/* Completes the finding of the slot with what is known now. */
-ls_desync_finding *ls_investigation_conclude(ls_investigations *all, uint32_t slot,
-                                             const ls_build_fingerprint *own_fingerprint);
+/* The study that the verdict follows from. */
+const ls_step_study *ls_investigation_main_study(const ls_investigation *investigation);
 
 /* Every difference is known and can be sent as leaves. */
 bool ls_investigation_can_heal(const ls_investigation *investigation);
-
-/* The contents of the bundle; good while the slot is REPORTED. */
-void ls_investigation_evidence_of(const ls_investigations *all, uint32_t slot,
-                                  ls_desync_evidence_set *out);
 
 #endif

@@ -2,12 +2,17 @@
 
 #include "lockstep/common/base/assert.h"
 
-static ls_shared_rerun *find_run(ls_rerun_share *share, ls_tick agreed, ls_tick tick)
+static bool is_same(const ls_rerun_subject *a, const ls_rerun_subject *b)
+{
+    return a->agreed == b->agreed && a->tick == b->tick && a->pass == b->pass;
+}
+
+static ls_shared_rerun *find_run(ls_rerun_share *share, const ls_rerun_subject *subject)
 {
     ls_shared_rerun *unused = NULL;
     for (uint32_t i = 0; i < LS_RERUN_SHARES_MAX; i++) {
         ls_shared_rerun *run = &share->runs[i];
-        if (run->users > 0 && run->agreed == agreed && run->tick == tick) {
+        if (run->users > 0 && is_same(&run->subject, subject)) {
             return run;
         }
         unused = run->users == 0 ? run : unused;
@@ -15,16 +20,16 @@ static ls_shared_rerun *find_run(ls_rerun_share *share, ls_tick agreed, ls_tick 
     return unused;
 }
 
-ls_shared_rerun *ls_rerun_share_take(ls_rerun_share *share, ls_tick agreed, ls_tick tick)
+ls_shared_rerun *ls_rerun_share_take(ls_rerun_share *share, const ls_rerun_subject *subject)
 {
-    ls_shared_rerun *run = share->host ? find_run(share, agreed, tick) : NULL;
+    ls_shared_rerun *run = share->host ? find_run(share, subject) : NULL;
     if (!run) {
         return NULL;
     }
     if (run->users == 0) {
-        ls_shared_rerun begun = {.agreed = agreed, .tick = tick};
-        if (ls_state_inspector_start_rerun(share->inspector, share->host, agreed, tick,
-                                           &begun.ticket) != LS_OK) {
+        ls_shared_rerun begun = {.subject = *subject};
+        if (ls_state_inspector_start_rerun(share->inspector, share->host, subject, &begun.ticket) !=
+            LS_OK) {
             return NULL;
         }
         *run = begun;

@@ -31,7 +31,8 @@ bool ls_tick_search_next(ls_tick_search *search, ls_rerun_share *reruns, ls_tick
         return false;
     }
     ls_tick middle = search->same + (search->differs - search->same) / 2;
-    search->rerun = ls_rerun_share_take(reruns, search->agreed, middle);
+    const ls_rerun_subject subject = {search->agreed, middle, LS_NO_PASS};
+    search->rerun = ls_rerun_share_take(reruns, &subject);
     search->is_given_up = !search->rerun;
     if (search->is_given_up) {
         return false;

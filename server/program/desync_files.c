@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Too large for a stack. */
 typedef struct bundle_memory {
@@ -78,6 +79,19 @@ static void add_side(ls_bundle_side *side, const ls_build_fingerprint *print,
     }
 }
 
+static void add_after_pass(const ls_desync_finding *finding, ls_bundle_pass_places *out)
+{
+    if (!finding->is_after_pass) {
+        return;
+    }
+    *out = (ls_bundle_pass_places){.pass = finding->pass_index,
+                                   .elements = finding->elements,
+                                   .fields = finding->fields,
+                                   .is_lower_bound = finding->is_lower_bound,
+                                   .count = finding->place_count};
+    memcpy(out->places, finding->places, sizeof out->places);
+}
+
 static ls_status fill(const ls_desync_files *files, ls_match *match, uint32_t slot,
                       bundle_memory *memory)
 {
@@ -96,8 +110,9 @@ static ls_status fill(const ls_desync_files *files, ls_match *match, uint32_t sl
     bundle->server_hash = set.server_hash;
     bundle->client_hash = set.client_hash;
     bundle->verdict = finding->verdict;
-    bundle->client_state_is_partial = finding->is_lower_bound;
-    bundle->elements_differing = finding->elements;
+    bundle->client_state_is_partial = set.is_lower_bound;
+    bundle->elements_differing = set.elements;
+    add_after_pass(finding, &bundle->after_pass);
     if (set.has_stretch) {
         bundle->snapshot_tick = set.stretch.first;
         bundle->snapshot_hash = ls_replay_stretch_hash(&set.stretch, set.stretch.first);

@@ -76,6 +76,7 @@ void ls_desync_finding_summarize(const ls_desync_finding *finding, ls_summary_de
     out->elements = finding->elements;
     out->is_lower_bound = finding->is_lower_bound;
     out->pass = finding->pass;
+    out->values_after_pass = finding->is_after_pass ? finding->pass : NULL;
     out->class_word = ls_desync_class_word(finding->verdict.kind);
     out->culprit = ls_desync_culprit_word(finding->verdict.culprit);
     out->why = finding->verdict.why.bytes;
@@ -233,8 +234,10 @@ static void log_pass(const ls_desync_finding *finding, const ls_log *log)
 {
     switch (finding->differing_pass) {
     case LS_PASS_AT:
-        ls_log_line(log, LS_LOG_ERROR, "  first pass that differs, in tick %" PRIu32 ": %s",
-                    ls_desync_finding_step(finding), finding->pass ? finding->pass : "unknown");
+        ls_log_line(log, LS_LOG_ERROR, "  first pass that differs, in tick %" PRIu32 ": %s; %s",
+                    ls_desync_finding_step(finding), finding->pass ? finding->pass : "unknown",
+                    finding->is_after_pass ? "the values are those after it"
+                                           : "the values are those at the end of the tick");
         return;
     case LS_PASS_NONE:
         ls_log_line(log, LS_LOG_ERROR,

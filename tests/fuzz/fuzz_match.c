@@ -238,6 +238,7 @@ static void send_evidence(hostile_match *hostile, uint32_t peer)
         ls_wire_answer *answer = &message->body.tree_answer;
         message->kind = LS_MESSAGE_TREE_ANSWER;
         answer->asked.tick = tick;
+        answer->asked.pass = (shape >> 5) - 1u;
         answer->asked.query.wants_values = shape >> 2 & 1u;
         answer->asked.query.nodes = (ls_tree_range){fuzz_take_u8(input), 1u + (shape >> 3)};
         answer->size = fuzz_take_u16(input) % (LS_TREE_ANSWER_BYTES_MAX + 1);
@@ -247,6 +248,7 @@ static void send_evidence(hostile_match *hostile, uint32_t peer)
     case 1:
         message->kind = LS_MESSAGE_EVIDENCE;
         message->body.evidence.tick = tick;
+        message->body.evidence.pass = (shape >> 5) - 1u;
         message->body.evidence.figures[0] = shape >> 2;
         message->body.evidence.figures[5] = (uint8_t)tick;
         message->body.evidence.figures[9] = (uint8_t)tick;

@@ -163,6 +163,10 @@ static void deliver(hostile_server *server, ls_channel channel, const uint8_t *b
     bool is_over = before->state == LS_SESSION_OVER;
     bool is_bad = is_malformed(server, channel, bytes, size);
     ls_session_receive(server->session, channel, bytes, size, server->now_ns);
+    if (channel == LS_CHANNEL_RELIABLE &&
+        ls_message_peek(bytes, size) == LS_MESSAGE_HEAL_SNAPSHOT) {
+        server->heap_calls_at_start = heap_calls(); /* room for the snapshot is taken then */
+    }
     ls_session_report after = ls_session_report_of(server->session);
     LS_ASSERT(!is_bad || is_over || after.packets_rejected == before->packets_rejected + 1);
     LS_ASSERT(!is_bad || after.confirmed == before->confirmed);
@@ -331,6 +335,7 @@ static void send_order(hostile_server *server)
     ls_message *message = fuzz_message_of(0);
     fuzz_input *input = &server->input;
     ls_tick tick = server->newest.tick;
+    uint8_t shape = 0;
     switch (fuzz_take_u8(input) % 11) {
     case 0:
         message->kind = LS_MESSAGE_HASH_REQUEST;
@@ -359,13 +364,16 @@ static void send_order(hostile_server *server)
     case 5:
         message->kind = LS_MESSAGE_TREE_QUERY;
         message->body.tree_query.tick = fuzz_tick_near(tick, fuzz_take_i8(input));
-        message->body.tree_query.query.wants_values = fuzz_take_u8(input) % 2 != 0;
+        shape = fuzz_take_u8(input);
+        message->body.tree_query.pass = shape / 2 % (LS_PASSES_MAX + 1) - 1u;
+        message->body.tree_query.query.wants_values = shape % 2 != 0;
         message->body.tree_query.query.nodes.first = fuzz_take_u8(input);
         message->body.tree_query.query.nodes.count = 1u + fuzz_take_u8(input) % LS_TREE_FAN;
         break;
     case 6:
         message->kind = LS_MESSAGE_EVIDENCE_REQUEST;
-        message->body.evidence_tick = fuzz_tick_near(tick, fuzz_take_i8(input));
+        message->body.evidence_request.tick = fuzz_tick_near(tick, fuzz_take_i8(input));
+        message->body.evidence_request.pass = fuzz_take_u8(input) % (LS_PASSES_MAX + 1) - 1u;
         break;
     case 7:
         message->kind = LS_MESSAGE_HEAL_LEAF;

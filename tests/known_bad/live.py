@@ -178,9 +178,12 @@ def explain_problems(match, entry, desync):
     if done.returncode != FOUND:
         return [f"explain: exit code {done.returncode}\n{done.stderr}"]
     explained = json.loads(path.read_text())
-    first = (explained["differences"] or [{}])[0]
+    shown = explained["after_pass"] or explained
+    first = (shown["differences"] or [{}])[0]
     said = {**explained, "field": first.get("field"), "server_value": first.get("server"),
             "client_value": first.get("client")}
+    if (explained["after_pass"] or {}).get("pass") != desync["values_after_pass"]:
+        return [f"the bundle's values are those after {explained['after_pass']!r}"]
     keys = ["tick", "slot", "field", "server_value", "client_value", "pass", "class", "culprit",
             "why"]
     problems = [f"the bundle's {key} is {said.get(key)!r}, the report's {desync[key]!r}"

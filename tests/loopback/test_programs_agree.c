@@ -169,9 +169,9 @@ static void expect_contract(const cJSON *summary)
                     LS_ARGUMENTS("tick", "slot", "server_hash", "client_hash",
                                  "clients_against_server", "first_tick", "part", "field",
                                  "server_value", "client_value", "unit", "differing",
-                                 "differing_is_lower_bound", "fields", "pass", "class", "culprit",
-                                 "why", "inputs", "bundle", "found_ms", "times", "healed", "count",
-                                 "first"));
+                                 "differing_is_lower_bound", "fields", "pass", "values_after_pass",
+                                 "class", "culprit", "why", "inputs", "bundle", "found_ms", "times",
+                                 "healed", "count", "first"));
     }
     const char *hash = hosted_word(summary, "final_hash");
     cr_expect_eq(strlen(hash), 16);

@@ -335,6 +335,50 @@ Test(programs_desync, explain_names_the_write_in_which_two_builds_differ)
     cJSON_Delete(report);
 }
 
+/* The other build computes the share otherwise. At the end of the tick it is 0 in both, and what
+ * was made of it differs, in fields that stand before it. */
+static void expect_share(const char *theirs)
+{
+    const char *const ours = LS_PLUGIN("relay");
+    hosted_serve("--sim", ours, "--players", "1", "--ticks", "240", "--bundle-dir",
+                 hosted_path(""));
+    hosted_join("--sim", theirs, "--bot", "1");
+    hosted_expect_exits(3, 3);
+    const cJSON *desync = hosted_item(hosted_server_summary(), "desyncs.0");
+    cr_expect_str_eq(hosted_word(desync, "pass"), "divide");
+    cr_expect_str_eq(hosted_word(desync, "values_after_pass"), "divide");
+    cr_expect_str_eq(hosted_word(desync, "field"), "share");
+    cr_expect_eq(hosted_number(desync, "differing"), 1);
+    cr_expect_str_eq(hosted_word(hosted_client_summary(0), "desyncs.0.field"), "share");
+    cr_expect_str_eq(hosted_word(hosted_client_summary(0), "desyncs.0.values_after_pass"),
+                     "divide");
+    hosted_expect_all(&hosted.server, ": divide; the values are those after it\n");
+    hosted_expect_all(&hosted.clients[0], ": divide; the value is the one after it\n");
+    const char *json = hosted_path("explained.json");
+    hosted_run(3, LS_TEST_DESYNC, "explain", hosted_word(desync, "bundle"), "--sim", ours,
+               "--against", theirs, "--json", json);
+    cJSON *report = hosted_read_json(json);
+    cr_expect_str_eq(hosted_word(report, "after_pass.pass"), "divide");
+    cr_expect_eq(hosted_number(report, "after_pass.elements"), 1);
+    cr_expect_str_eq(hosted_word(report, "after_pass.differences.0.field"), "share");
+    cr_expect_str_eq(hosted_word(report, "after_pass.differences.0.client"),
+                     hosted_word(desync, "client_value"));
+    cr_expect_str_eq(hosted_word(report, "differences.0.field"), "newest");
+    cr_expect_str_eq(hosted_word(report, "first_differing_write.sim.field"), "share");
+    cr_expect_str_eq(hosted_word(report, "first_differing_write.sim.pass"), "divide");
+    cJSON_Delete(report);
+}
+
+Test(programs_desync, the_field_is_one_that_the_named_pass_wrote_in_a_fast_math_build)
+{
+    expect_share(LS_PLUGIN("relay_fast"));
+}
+
+Test(programs_desync, the_field_is_one_that_the_named_pass_wrote_in_a_fused_build)
+{
+    expect_share(LS_PLUGIN("relay_fused"));
+}
+
 #if defined(__SSE2__)
 /* A library of the client sets flush-to-zero when the game calls it, after the handshake, which
  * would have found it: the bundle's ticks give its result when they are run again that way, and no

@@ -81,7 +81,28 @@ Test(desync_bundle, reads_as_it_was_written)
     cr_expect_eq(memcmp(b->snapshot, a->snapshot, a->state_bytes), 0);
     expect_same_side(&b->server, &a->server, a->state_bytes);
     expect_same_side(&b->client, &a->client, a->state_bytes);
+    cr_expect_eq(b->after_pass.count, 0);
     ls_bundle_reading_close(reading);
+}
+
+Test(desync_bundle, what_differs_after_the_pass_reads_as_it_was_written)
+{
+    ls_desync_bundle bundle = made.bundle;
+    bundle.after_pass = (ls_bundle_pass_places){
+        .pass = FAULT_PASS, .elements = 700, .fields = 2, .is_lower_bound = 1, .count = 2};
+    ls_difference_text *place = &bundle.after_pass.places[1];
+    ls_name_copy(place->name, sizeof place->name, "cells[3]");
+    ls_name_copy(place->b, sizeof place->b, "7 points");
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    cr_assert_eq(ls_desync_bundle_write(&bundle, ls_allocator_heap(), &bytes, &size), LS_OK);
+    ls_text why = {{0}};
+    ls_bundle_reading *reading = open_bytes(bytes, size, &why);
+    const ls_bundle_pass_places *read = &ls_bundle_reading_bundle(reading)->after_pass;
+    cr_expect_str_eq(why.bytes, "");
+    cr_expect_eq(memcmp(read, &bundle.after_pass, sizeof *read), 0);
+    ls_bundle_reading_close(reading);
+    ls_release(ls_allocator_heap(), bytes);
 }
 
 Test(desync_bundle, can_be_simulated_again)

@@ -30,18 +30,24 @@ static void close(void)
 
 TestSuite(diff_pool, .init = open, .fini = close);
 
+static ls_status take_place(ls_tick tick, const ls_rerun_outcome *outcome, ls_diff_place **out)
+{
+    const ls_diff_subject subject = {tick, LS_NO_PASS};
+    return ls_diff_pool_take(&pool, &subject, outcome, out);
+}
+
 static ls_diff_place *take(ls_tick tick)
 {
     ls_diff_place *place = NULL;
-    cr_assert_eq(ls_diff_pool_take(&pool, tick, NULL, &place), LS_OK);
+    cr_assert_eq(take_place(tick, NULL, &place), LS_OK);
     cr_assert_eq(place->held->inspector.tick, tick);
     return place;
 }
 
-Test(diff_pool, there_is_a_place_for_each_player_while_they_are_small)
+Test(diff_pool, there_are_two_places_for_each_player_while_they_are_small)
 {
-    cr_assert_eq(pool.count, ls_sim_instance_config(match.server.instance)->players);
-    cr_assert_eq(pool.count, 2);
+    cr_assert_eq(pool.count, 2 * ls_sim_instance_config(match.server.instance)->players);
+    cr_assert_eq(pool.count, 4);
 }
 
 Test(diff_pool, places_of_one_tick_share_the_state)
@@ -59,23 +65,46 @@ Test(diff_pool, places_of_one_tick_share_the_state)
 Test(diff_pool, no_more_are_given_than_there_are_until_one_is_released)
 {
     ls_diff_place *first = take(TICKS);
-    ls_diff_place *third = NULL;
-    take(TICKS - 1);
-    cr_expect_eq(ls_diff_pool_take(&pool, TICKS - 2, NULL, &third), LS_FULL);
-    cr_expect_null(third);
+    ls_diff_place *next = NULL;
+    for (uint32_t i = 1; i < pool.count; i++) {
+        take(TICKS - i);
+    }
+    cr_expect_eq(take_place(TICKS - 9, NULL, &next), LS_FULL);
+    cr_expect_null(next);
     ls_diff_pool_release(first);
-    third = take(TICKS - 2);
-    cr_expect_eq(third, first);
+    next = take(TICKS - 9);
+    cr_expect_eq(next, first);
 }
 
 Test(diff_pool, a_state_that_has_left_the_window_comes_from_its_rerun)
 {
     ls_tick gone = TICKS - 200;
     ls_diff_place *place = NULL;
-    cr_assert_eq(ls_diff_pool_take(&pool, gone, NULL, &place), LS_NOT_FOUND);
+    cr_assert_eq(take_place(gone, NULL, &place), LS_NOT_FOUND);
     ls_rerun_outcome outcome = {.figures = {.tick = gone, .live = 5, .fresh = 5},
                                 .state = ls_replay_window_state(match.server.window, TICKS)};
-    cr_assert_eq(ls_diff_pool_take(&pool, gone + 1, &outcome, &place), LS_NOT_FOUND);
-    cr_assert_eq(ls_diff_pool_take(&pool, gone, &outcome, &place), LS_OK);
+    cr_assert_eq(take_place(gone + 1, &outcome, &place), LS_NOT_FOUND);
+    cr_assert_eq(take_place(gone, &outcome, &place), LS_OK);
     cr_expect_eq(place->held->inspector.tick, gone);
+}
+
+Test(diff_pool, a_state_behind_a_pass_comes_from_the_rerun_and_is_another_than_the_ticks)
+{
+    ls_diff_place *at_the_end = take(TICKS);
+    ls_diff_place *place = NULL;
+    const uint8_t *state = ls_replay_window_state(match.server.window, TICKS - 1);
+    ls_rerun_outcome outcome = {.figures = {.tick = TICKS}, .pass_state = state};
+    const ls_diff_subject subject = {TICKS, 1};
+    cr_assert_not_null(state);
+    outcome.passes.pass_count = 3;
+    cr_assert_eq(
+        ls_replay_window_hash(match.server.window, TICKS - 1, &outcome.passes.state_hashes[1]),
+        LS_OK);
+    cr_expect_eq(ls_diff_pool_take(&pool, &subject, NULL, &place), LS_NOT_FOUND);
+    cr_assert_eq(ls_diff_pool_take(&pool, &subject, &outcome, &place), LS_OK);
+    cr_expect_neq(place->held, at_the_end->held);
+    cr_expect_eq(place->held->inspector.pass, 1);
+    ls_diff_pool_release(place);
+    outcome.passes.state_hashes[1] ^= 1; /* it is not what the re-run told */
+    cr_expect_eq(ls_diff_pool_take(&pool, &subject, &outcome, &place), LS_NOT_FOUND);
 }

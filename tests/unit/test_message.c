@@ -1,5 +1,6 @@
 /* Holds the packets against protocol/PROTOCOL.md: what is expected stands here a second time, in
  * the notation of that page and in its order. */
+#include "lockstep/common/diagnosis/pass_trace.h"
 #include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/tests/unit/message_layout.h"
 
@@ -441,29 +442,38 @@ Test(message, tick_part_has_the_layout_of_the_page)
 
 /* ---- the cause of a desync ---- */
 
-static void wire_query(wire_bits *wire, uint32_t count)
+static void wire_query(wire_bits *wire, uint32_t count, uint32_t pass)
 {
     wire_u(wire, 4000, 32);
+    wire_uvar(wire, pass + 1u);
     wire_u(wire, 1, 1);
     wire_u(wire, 77, 32);
     wire_uvar(wire, count);
 }
 
-static const ls_wire_query a_query = {4000, {true, {77, 128}}};
+static const ls_wire_query a_query = {4000, 5, {true, {77, 128}}};
 
 Test(message, tree_query_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_TREE_QUERY);
-    message.body.tree_query.tick = a_query.tick;
-    message.body.tree_query.query.wants_values = true;
-    message.body.tree_query.query.nodes = a_query.query.nodes;
+    message.body.tree_query = a_query;
     wire_bits wire = WIRE(U(14, 6));
-    wire_query(&wire, 128);
+    wire_query(&wire, 128, 5);
     expect_layout(&message, wire);
+    static const uint32_t passes[] = {LS_NO_PASS, 0, LS_PASSES_MAX - 1};
+    for (size_t i = 0; i < 3; i++) {
+        message.body.tree_query.pass = passes[i];
+        wire = WIRE(U(14, 6));
+        wire_query(&wire, 128, passes[i]);
+        expect_layout(&message, wire);
+    }
+    wire = WIRE(U(14, 6));
+    wire_query(&wire, 128, LS_PASSES_MAX);
+    cr_assert_eq(read_wire(&wire), LS_MALFORMED);
     static const uint32_t beyond[] = {0, 129};
     for (size_t i = 0; i < 2; i++) {
         wire = WIRE(U(14, 6));
-        wire_query(&wire, beyond[i]);
+        wire_query(&wire, beyond[i], 5);
         cr_assert_eq(read_wire(&wire), LS_MALFORMED, "%u nodes", beyond[i]);
     }
 }
@@ -471,7 +481,7 @@ Test(message, tree_query_has_the_layout_of_the_page)
 static wire_bits answer_wire(const uint8_t *bytes, uint32_t size)
 {
     wire_bits wire = WIRE(U(15, 6));
-    wire_query(&wire, 128);
+    wire_query(&wire, 128, 5);
     wire_uvar(&wire, size);
     wire_bytes(&wire, bytes, size);
     return wire;
@@ -487,9 +497,7 @@ Test(message, tree_answer_has_the_layout_of_the_page)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         ls_message message = message_of(LS_MESSAGE_TREE_ANSWER);
         ls_wire_answer *answer = &message.body.tree_answer;
-        answer->asked.tick = a_query.tick;
-        answer->asked.query.wants_values = true;
-        answer->asked.query.nodes = a_query.query.nodes;
+        answer->asked = a_query;
         answer->size = sizes[i];
         memcpy(answer->bytes, bytes, sizes[i]);
         expect_layout(&message, answer_wire(bytes, sizes[i]));
@@ -500,16 +508,19 @@ Test(message, tree_answer_has_the_layout_of_the_page)
 Test(message, evidence_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_EVIDENCE_REQUEST);
-    message.body.evidence_tick = 4001;
-    expect_layout(&message, WIRE_MESSAGE(16, U(4001, 32)));
+    message.body.evidence_request = (ls_evidence_request){.tick = 4001, .pass = LS_NO_PASS};
+    expect_layout(&message, WIRE_MESSAGE(16, U(4001, 32), UVAR(0)));
+    message.body.evidence_request.pass = 31;
+    expect_layout(&message, WIRE_MESSAGE(16, U(4001, 32), UVAR(32)));
 
     message = message_of(LS_MESSAGE_EVIDENCE);
     ls_wire_evidence *evidence = &message.body.evidence;
     evidence->tick = 4001;
+    evidence->pass = 2;
     memset(evidence->figures, 0x5a, sizeof evidence->figures);
     evidence->pass_count = LS_PASSES_MAX;
     evidence->before = 5;
-    wire_bits wire = WIRE_MESSAGE(17, U(4001, 32));
+    wire_bits wire = WIRE_MESSAGE(17, U(4001, 32), UVAR(3));
     wire_bytes(&wire, evidence->figures, 53);
     wire_uvar(&wire, LS_PASSES_MAX);
     wire_u(&wire, 5, 64);
@@ -543,11 +554,12 @@ Test(message, desync_cause_has_the_layout_of_the_page)
     memset(cause->server_value, 's', sizeof cause->server_value - 1);
     memset(cause->client_value, 'c', sizeof cause->client_value - 1);
     memset(cause->pass, 'p', sizeof cause->pass - 1);
+    cause->is_behind_pass = true;
     memset(cause->why.bytes, 'w', sizeof cause->why.bytes - 1);
     expect_layout(&message, WIRE_MESSAGE(19, UVAR(3), U(900, 32), UVAR(2), UVAR(1), UVAR(4),
                                          UVAR(UINT32_MAX), U(1, 1), TEXT(cause->field),
                                          TEXT(cause->server_value), TEXT(cause->client_value),
-                                         TEXT(cause->pass), TEXT(cause->why.bytes)));
+                                         TEXT(cause->pass), U(1, 1), TEXT(cause->why.bytes)));
 }
 
 Test(message, healing_has_the_layout_of_the_page)

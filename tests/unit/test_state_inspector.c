@@ -59,13 +59,20 @@ Test(state_inspector, does_not_hold_a_state_that_has_left_the_window)
     cr_assert_not(ls_state_inspector_hold(&inspector, 10), "it holds another one");
 }
 
+static ls_status start_rerun(ls_tick tick, uint32_t pass, uint32_t *ticket)
+{
+    const ls_rerun_subject subject = {tick - 1, tick, pass};
+    return ls_state_inspector_start_rerun(&inspector, ls_rerun_local_host(reruns), &subject,
+                                          ticket);
+}
+
 Test(state_inspector, holds_a_state_that_a_rerun_has_led_to)
 {
     ls_tick gone = TICKS - 200;
     cr_assert_null(ls_replay_window_state(match.server.window, gone));
     const ls_rerun_host *host = ls_rerun_local_host(reruns);
     uint32_t ticket = 0;
-    cr_assert_eq(ls_state_inspector_start_rerun(&inspector, host, gone - 1, gone, &ticket), LS_OK);
+    cr_assert_eq(start_rerun(gone, 1, &ticket), LS_OK);
     const ls_rerun_outcome *outcome = NULL;
     for (uint64_t now_ns = 1; !outcome; now_ns += LS_NS_PER_SECOND / 60) {
         outcome = host->poll(host->context, ticket, now_ns);
@@ -75,6 +82,13 @@ Test(state_inspector, holds_a_state_that_a_rerun_has_led_to)
     ls_rerun_outcome other = *outcome;
     other.figures.live ^= 1;
     cr_assert_not(ls_state_inspector_hold_rerun(&inspector, &other), "it is not what was recorded");
+    other.figures.live = 0;
+    cr_assert(ls_state_inspector_hold_rerun(&inspector, &other), "nothing was recorded of it");
+    cr_assert(ls_state_inspector_hold_pass(&inspector, outcome, 1));
+    cr_assert(ls_state_inspector_has(&inspector, gone, 1));
+    cr_assert_not(ls_state_inspector_has(&inspector, gone, LS_NO_PASS));
+    cr_assert_eq(ls_state_inspector_hash(&inspector), outcome->passes.state_hashes[1]);
+    cr_assert_not(ls_state_inspector_hold_pass(&inspector, outcome, 2), "it was asked for another");
     other.state = NULL;
     cr_assert_not(ls_state_inspector_hold_rerun(&inspector, &other), "it was not reached");
     host->release(host->context, ticket);
@@ -83,8 +97,6 @@ Test(state_inspector, holds_a_state_that_a_rerun_has_led_to)
 Test(state_inspector, cannot_run_again_what_the_window_never_had)
 {
     uint32_t ticket = 0;
-    cr_assert_eq(ls_state_inspector_start_rerun(&inspector, ls_rerun_local_host(reruns), TICKS,
-                                                TICKS + 1, &ticket),
-                 LS_NOT_FOUND);
+    cr_assert_eq(start_rerun(TICKS + 1, LS_NO_PASS, &ticket), LS_NOT_FOUND);
     cr_assert_eq(ticket, 0);
 }

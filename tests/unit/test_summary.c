@@ -23,6 +23,7 @@ static void add_desyncs(ls_summary *summary)
                             .elements = 40,
                             .is_lower_bound = true,
                             .pass = "move",
+                            .values_after_pass = "move",
                             .class_word = "build",
                             .culprit = "both",
                             .why = "each side repeats its own result",
@@ -129,7 +130,8 @@ static const char expected[] =
     "'differing':40,'differing_is_lower_bound':true,"
     "'fields':[{'part':'ships','field':'ships[3].x','server_value':'1.5 m',"
     "'client_value':'2.5 m','unit':'m'}],"
-    "'pass':'move','class':'build','culprit':'both','why':'each side repeats its own result',"
+    "'pass':'move','values_after_pass':'move','class':'build','culprit':'both','why':'each side "
+    "repeats its own result',"
     "'inputs':'slot 0: 2 bytes 01e8; slot 1: nothing','bundle':null,'found_ms':250.5,'times':2,"
     "'healed':1,'count':2,"
     "'first':{'tick':12,'slot':1,'server_hash':'0000000000000000',"
@@ -138,7 +140,8 @@ static const char expected[] =
     "'server_"
     "value':null,"
     "'client_value':null,'unit':null,'differing':null,'differing_is_lower_bound':null,"
-    "'fields':[],'pass':null,'class':null,'culprit':null,'why':null,'inputs':null,"
+    "'fields':[],'pass':null,'values_after_pass':null,'class':null,'culprit':null,'why':null,'"
+    "inputs':null,"
     "'bundle':'a.bundle','found_ms':null,'times':null,'healed':null}}]}";
 
 static char directory[256];

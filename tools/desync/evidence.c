@@ -186,7 +186,9 @@ static void trace_writes(const explain_evidence *evidence, const ls_bundle_readi
 void explain_evidence_trace(explain_evidence *evidence, const ls_bundle_reading *reading,
                             const ls_simulation *simulation, const char *field)
 {
-    if (!field && evidence->has_difference && evidence->difference.place_count > 0) {
+    if (!field && evidence->bundle->after_pass.count > 0) {
+        field = evidence->bundle->after_pass.places[0].name; /* one that the pass wrote */
+    } else if (!field && evidence->has_difference && evidence->difference.place_count > 0) {
         ls_schema_place_name(&evidence->difference.places[0], evidence->first_name,
                              sizeof evidence->first_name);
         field = evidence->first_name;

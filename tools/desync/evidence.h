@@ -71,7 +71,7 @@ void explain_evidence_rerun(explain_evidence *evidence, const ls_bundle_reading 
                             const ls_simulation *simulation);
 
 /* Traces the writes to a field in the bad step; when that cannot be, `not_traced` says why. NULL:
- * the first element that differs. */
+ * the first element that differs, after the first pass that does if that is known. */
 void explain_evidence_trace(explain_evidence *evidence, const ls_bundle_reading *reading,
                             const ls_simulation *simulation, const char *field);
 

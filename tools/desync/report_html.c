@@ -185,13 +185,16 @@ static void write_changes(ls_html *html, const explain_reproductions *reproducti
 
 static void write_first_difference(ls_html *html, const explain_evidence *evidence)
 {
+    const ls_bundle_pass_places *after = &evidence->bundle->after_pass;
     const ls_state_difference *found = &evidence->difference;
-    if (found->place_count == 0) {
+    if (after->count == 0 && found->place_count == 0) {
         return;
     }
     ls_text text = {{0}};
     ls_difference_text first =
-        ls_state_difference_text(&found->places[0], evidence->server_state, evidence->client_state);
+        after->count > 0 ? after->places[0]
+                         : ls_state_difference_text(&found->places[0], evidence->server_state,
+                                                    evidence->client_state);
     ls_text_set(&text, ": server %s, client %s.", first.a, first.b);
     ls_html_begin(html, "p");
     ls_html_element(html, "code", NULL, first.name);

@@ -35,6 +35,27 @@ static void add_differences(ls_json *json, const explain_evidence *evidence)
     }
 }
 
+static void add_after_pass(ls_json *json, const explain_evidence *evidence)
+{
+    const ls_bundle_pass_places *after = &evidence->bundle->after_pass;
+    if (after->count == 0 || after->pass >= evidence->bundle->pass_count) {
+        ls_json_null(json, "after_pass");
+        return;
+    }
+    ls_json *found = ls_json_object(json, "after_pass");
+    add_text(found, "pass", evidence->bundle->passes[after->pass]);
+    ls_json_number(found, "elements", (double)after->elements);
+    ls_json_number(found, "fields", after->fields);
+    ls_json_bool(found, "is_lower_bound", after->is_lower_bound);
+    ls_json *differences = ls_json_array(found, "differences");
+    for (uint32_t i = 0; i < after->count; i++) {
+        ls_json *item = ls_json_append(differences);
+        add_text(item, "field", after->places[i].name);
+        add_text(item, "server", after->places[i].a);
+        add_text(item, "client", after->places[i].b);
+    }
+}
+
 static void add_passes(ls_json *json, const explain_evidence *evidence)
 {
     const ls_desync_bundle *bundle = evidence->bundle;
@@ -269,6 +290,7 @@ static void add_report(ls_json *json, const void *of)
     add_text(json, "next", ls_desync_class_next(bundle->verdict.kind));
     add_text(json, "agrees_with", explain_agreement_word(evidence->agreement));
     add_text(json, "not_run", is_run ? "" : evidence->not_run.bytes);
+    add_after_pass(json, evidence);
     add_differences(json, evidence);
     add_passes(json, evidence);
     add_inputs(json, evidence);

@@ -48,15 +48,35 @@ static void add_verdict(explain_sheet *sheet, const explain_evidence *evidence)
     explain_sheet_end(sheet, evidence->missing.bytes[0] != '\0' ? evidence->missing.bytes : NULL);
 }
 
+static const explain_column field_columns[] = {
+    {"field", 32}, {"server", 28}, {"client", 0}, {NULL, 0}};
+
+static void add_fields_after_pass(explain_sheet *sheet, const explain_evidence *evidence)
+{
+    const ls_bundle_pass_places *after = &evidence->bundle->after_pass;
+    if (after->count == 0 || after->pass >= evidence->bundle->pass_count) {
+        return;
+    }
+    ls_text heading = {{0}};
+    ls_text extent =
+        ls_state_difference_extent(after->elements, after->fields, after->is_lower_bound);
+    ls_text_set(&heading, "Fields that differ after pass %s, as each machine ran it again: %s",
+                evidence->bundle->passes[after->pass], extent.bytes);
+    explain_sheet_begin(sheet, heading.bytes, field_columns);
+    for (uint32_t i = 0; i < after->count; i++) {
+        const ls_difference_text *text = &after->places[i];
+        explain_sheet_row(sheet, false, (const char *const[]){text->name, text->a, text->b});
+    }
+    explain_sheet_end(sheet, NULL);
+}
+
 static void add_fields(explain_sheet *sheet, const explain_evidence *evidence)
 {
-    static const explain_column columns[] = {
-        {"field", 32}, {"server", 28}, {"client", 0}, {NULL, 0}};
     const ls_state_difference *found = &evidence->difference;
     ls_text count = {{0}}, heading = {{0}};
     explain_report_count_text(evidence, &count);
-    ls_text_set(&heading, "Fields that differ: %s", count.bytes);
-    explain_sheet_begin(sheet, heading.bytes, columns);
+    ls_text_set(&heading, "Fields that differ at the end of the tick: %s", count.bytes);
+    explain_sheet_begin(sheet, heading.bytes, field_columns);
     for (uint32_t i = 0; i < found->place_count; i++) {
         ls_difference_text text = ls_state_difference_text(
             &found->places[i], evidence->server_state, evidence->client_state);
@@ -250,6 +270,7 @@ void explain_report_fill(explain_sheet *sheet, const explain_report *report)
 {
     const explain_evidence *evidence = report->evidence;
     add_verdict(sheet, evidence);
+    add_fields_after_pass(sheet, evidence);
     add_fields(sheet, evidence);
     add_passes(sheet, evidence);
     add_inputs(sheet, evidence);

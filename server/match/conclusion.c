@@ -1,0 +1,171 @@
+#include "lockstep/server/match/conclusion.h"
+
+#include <inttypes.h>
+
+/* Live results are as the windows recorded them: not at all for a state that was not hashed. */
+static ls_rerun_figures with_hash(const ls_rerun_figures *figures, uint64_t state_hash)
+{
+    ls_rerun_figures whole = *figures;
+    whole.live = whole.live == 0 ? state_hash : whole.live;
+    return whole;
+}
+
+/* ---- the finding ---- */
+
+static void add_pass(const ls_investigations *all, const ls_investigation *investigation,
+                     ls_desync_finding *finding)
+{
+    uint32_t pass = 0;
+    const ls_tick_search *search = &investigation->search;
+    const ls_step_study *study = ls_investigation_main_study(investigation);
+    bool is_older = finding->first_tick != 0 && search->has_narrowed;
+    finding->differing_pass =
+        is_older ? ls_pass_trace_compare(&search->passes[0], &search->passes[1], &pass)
+                 : ls_step_study_compare(study, &pass);
+    const ls_simulation *simulation = ls_sim_instance_simulation(all->instance);
+    if (finding->differing_pass == LS_PASS_AT && pass < simulation->pass_count) {
+        finding->pass = simulation->passes[pass].name;
+        finding->pass_index = pass;
+    }
+    if (finding->pass && !is_older && pass + 1 == simulation->pass_count) {
+        finding->is_after_pass = true; /* the state is what the last pass leaves */
+    }
+}
+
+static void add_first_tick(const ls_investigation *investigation, ls_desync_finding *finding)
+{
+    bool is_every_compared = finding->tick - finding->agreed_tick == 1;
+    finding->first_tick =
+        is_every_compared ? finding->tick : ls_tick_search_found(&investigation->search);
+}
+
+/* Only of states that were not all compared. */
+static void say_first_tick(const ls_desync_finding *finding, ls_text *why)
+{
+    uint32_t between = finding->tick - finding->agreed_tick;
+    if (between > 1 && finding->first_tick != 0) {
+        ls_text_add(why,
+                    "; tick %" PRIu32 " made state %" PRIu32
+                    ", the first that differs; hashes are compared every %" PRIu32 " ticks",
+                    finding->first_tick - 1, finding->first_tick, finding->interval_ticks);
+    } else if (between > 1) {
+        ls_text_add(why,
+                    "; the first state that differs lies between %" PRIu32 " and %" PRIu32
+                    ": hashes are compared every %" PRIu32 " ticks",
+                    finding->agreed_tick + 1, finding->tick, finding->interval_ticks);
+    }
+}
+
+/* The verdict about the client's conduct; no `why`: the figures of both sides decide. */
+static void judge_conduct(const ls_investigations *all, const ls_investigation *investigation,
+                          ls_desync_verdict *verdict)
+{
+    const ls_step_result *client = &investigation->studies[0].client;
+    bool is_other_live = client->is_known && (client->figures.known & LS_RERUN_LIVE) &&
+                         client->figures.live != 0 &&
+                         client->figures.live != investigation->client_hash;
+    *verdict = (ls_desync_verdict){.culprit = LS_DESYNC_CULPRIT_CLIENT};
+    if (!investigation->has_answered && investigation->is_overdue) {
+        verdict->kind = LS_DESYNC_CLASS_SILENT;
+        ls_text_set(&verdict->why, "%s: nothing came of what it was asked about its state",
+                    ls_desync_class_text(verdict->kind));
+    } else if (investigation->comparison == LS_COMPARISON_CONTRADICTED || is_other_live) {
+        verdict->kind = LS_DESYNC_CLASS_CONTRADICTION;
+        ls_text_set(&verdict->why, "%s: the root it told contradicts the state that it shows",
+                    ls_desync_class_text(verdict->kind));
+    } else if (!all->reruns.host) {
+        verdict->culprit = LS_DESYNC_CULPRIT_UNKNOWN;
+        ls_text_set(&verdict->why, "%s: no re-runs are possible here",
+                    ls_desync_class_text(verdict->kind));
+    }
+}
+
+static void judge(const ls_investigations *all, const ls_investigation *investigation,
+                  const ls_build_fingerprint *own_fingerprint, ls_desync_verdict *verdict)
+{
+    const ls_text *failure = &ls_investigation_main_study(investigation)->failure;
+    judge_conduct(all, investigation, verdict);
+    if (verdict->why.bytes[0]) {
+        return;
+    }
+    ls_desync_evidence server = {.figures = investigation->server_figures,
+                                 .print = own_fingerprint};
+    ls_desync_evidence client = {.figures = investigation->client_figures,
+                                 .print =
+                                     investigation->has_fingerprint ? &investigation->print : NULL};
+    ls_desync_classify(&server, &client, verdict);
+    if (failure->bytes[0]) {
+        ls_text_add(&verdict->why, "; the re-run here %s", failure->bytes);
+    }
+}
+
+/* A comparison that was not ended still tells something; one behind a pass tells nothing then. */
+static void add_unfinished_places(const ls_investigation *investigation, ls_desync_finding *finding)
+{
+    const ls_diff_place *place = investigation->place;
+    if (place && investigation->compared.pass == LS_NO_PASS) {
+        ls_desync_finding_add_places(finding, place->diff, place->held->inspector.state);
+    }
+}
+
+ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
+                                      const ls_build_fingerprint *own_fingerprint)
+{
+    ls_investigation *investigation = &all->slots[slot];
+    ls_desync_finding *finding = &investigation->finding;
+    const ls_step_study *study = ls_investigation_main_study(investigation);
+    add_unfinished_places(investigation, finding);
+    if (study->server.is_known) {
+        investigation->server_figures =
+            with_hash(&study->server.figures, investigation->server_hash);
+    }
+    if (study->client.is_known) {
+        investigation->client_figures =
+            with_hash(&study->client.figures, investigation->client_hash);
+    }
+    add_first_tick(investigation, finding);
+    if (ls_step_study_is_known(study)) {
+        add_pass(all, investigation, finding);
+    }
+    judge(all, investigation, own_fingerprint, &finding->verdict);
+    say_first_tick(finding, &finding->verdict.why);
+    return finding;
+}
+
+/* ---- the bundle ---- */
+
+/* Both states as they were at the end of the tick. */
+static void add_states(const ls_investigation *investigation, ls_desync_evidence_set *out)
+{
+    bool is_of_pass = investigation->compared.pass != LS_NO_PASS;
+    const ls_diff_place *place = is_of_pass ? investigation->state_place : investigation->place;
+    if (!place) {
+        return;
+    }
+    ls_state_difference difference;
+    ls_hash_tree_diff_result(place->diff, &difference);
+    out->elements = difference.elements;
+    out->is_lower_bound = difference.is_lower_bound;
+    out->server_state = place->held->inspector.state;
+    out->client_state = ls_hash_tree_diff_other_state(place->diff);
+}
+
+void ls_conclusion_evidence(const ls_investigations *all, uint32_t slot,
+                            ls_desync_evidence_set *out)
+{
+    const ls_investigation *investigation = &all->slots[slot];
+    const ls_step_study *study = ls_investigation_main_study(investigation);
+    const ls_step_result *server = &study->server;
+    const ls_step_result *client = &study->client;
+    *out = (ls_desync_evidence_set){
+        .window = all->window,
+        .client_hash = investigation->client_hash,
+        .elements = investigation->finding.elements,
+        .is_lower_bound = investigation->finding.is_lower_bound,
+        .server_figures = &investigation->server_figures,
+        .server_passes = server->is_known ? &server->passes : NULL,
+        .client_figures = client->is_known ? &investigation->client_figures : NULL,
+        .client_passes = client->is_known ? &client->passes : NULL,
+        .client_fingerprint = investigation->has_fingerprint ? &investigation->print : NULL};
+    add_states(investigation, out);
+}

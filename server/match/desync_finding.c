@@ -1,0 +1,18 @@
+#include "lockstep/server/match/desync_finding.h"
+
+void ls_desync_finding_add_places(ls_desync_finding *finding, const ls_hash_tree_diff *diff,
+                                  const void *server_state)
+{
+    ls_state_difference difference;
+    ls_hash_tree_diff_result(diff, &difference);
+    finding->elements = difference.elements;
+    finding->fields = difference.fields;
+    finding->is_lower_bound = difference.is_lower_bound || !ls_hash_tree_diff_is_done(diff);
+    finding->place_count = difference.place_count;
+    const void *client_state = ls_hash_tree_diff_other_state(diff);
+    for (uint32_t i = 0; i < difference.place_count; i++) {
+        finding->place_fields[i] = difference.places[i].field;
+        finding->places[i] =
+            ls_state_difference_text(&difference.places[i], server_state, client_state);
+    }
+}

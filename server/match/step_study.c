@@ -1,0 +1,99 @@
+#include "lockstep/server/match/step_study.h"
+
+#include <string.h>
+
+void ls_step_study_begin(ls_step_study *study, const ls_rerun_subject *subject,
+                         ls_rerun_share *reruns)
+{
+    *study = (ls_step_study){.subject = *subject};
+    study->rerun = ls_rerun_share_take(reruns, subject);
+}
+
+void ls_step_study_release(ls_step_study *study, ls_rerun_share *reruns)
+{
+    if (study->rerun) {
+        ls_rerun_share_release(reruns, study->rerun);
+    }
+    study->rerun = NULL;
+}
+
+bool ls_step_study_next_request(ls_step_study *study, ls_evidence_request *out)
+{
+    if (study->is_asked) {
+        return false;
+    }
+    study->is_asked = true;
+    *out = (ls_evidence_request){.tick = study->subject.tick, .pass = study->subject.pass};
+    return true;
+}
+
+ls_status ls_step_result_read(const ls_wire_evidence *evidence, ls_step_result *out)
+{
+    ls_rerun_figures figures;
+    ls_status status = ls_rerun_figures_read(evidence->figures, sizeof evidence->figures, &figures);
+    if (status != LS_OK || evidence->tick == 0) {
+        return LS_MALFORMED;
+    }
+    *out = (ls_step_result){.is_known = true,
+                            .figures = figures,
+                            .passes = {.tick = evidence->tick - 1,
+                                       .pass_count = evidence->pass_count,
+                                       .before = evidence->before}};
+    memcpy(out->passes.state_hashes, evidence->state_hashes, sizeof out->passes.state_hashes);
+    return LS_OK;
+}
+
+ls_status ls_step_study_take(ls_step_study *study, const ls_wire_evidence *evidence)
+{
+    bool is_meant = evidence->tick == study->subject.tick && evidence->pass == study->subject.pass;
+    if (!is_meant || !study->is_asked || study->client.is_known) {
+        return LS_STALE;
+    }
+    return ls_step_result_read(evidence, &study->client);
+}
+
+void ls_step_study_advance(ls_step_study *study)
+{
+    const ls_rerun_outcome *outcome = study->rerun ? study->rerun->outcome : NULL;
+    if (outcome && !study->server.is_known) {
+        study->server = (ls_step_result){
+            .is_known = true, .figures = outcome->figures, .passes = outcome->passes};
+        study->failure = outcome->failure;
+    }
+}
+
+bool ls_step_study_is_running(const ls_step_study *study)
+{
+    return study->rerun && !study->server.is_known;
+}
+
+bool ls_step_study_is_over(const ls_step_study *study)
+{
+    return !ls_step_study_is_running(study) && study->client.is_known;
+}
+
+bool ls_step_study_is_known(const ls_step_study *study)
+{
+    return study->server.is_known && study->client.is_known;
+}
+
+ls_differing_pass ls_step_study_compare(const ls_step_study *study, uint32_t *pass)
+{
+    return ls_step_study_is_known(study)
+               ? ls_pass_trace_compare(&study->server.passes, &study->client.passes, pass)
+               : LS_PASS_UNKNOWN;
+}
+
+static bool is_same_behind(const ls_pass_trace *a, const ls_pass_trace *b, uint32_t pass)
+{
+    return pass < a->pass_count && pass < b->pass_count && a->tick == b->tick &&
+           a->state_hashes[pass] == b->state_hashes[pass];
+}
+
+bool ls_step_study_repeats(const ls_step_study *study, const ls_step_study *before)
+{
+    uint32_t pass = study->subject.pass;
+    return ls_step_study_is_known(study) && ls_step_study_is_known(before) &&
+           is_same_behind(&study->server.passes, &before->server.passes, pass) &&
+           is_same_behind(&study->client.passes, &before->client.passes, pass);
+}

@@ -1,0 +1,59 @@
+/* Step study: what both sides get when they simulate the ticks up to a state again: the server's
+ * re-run, which slots share, and what the slot's client says of its own. Sends nothing, allocates
+ * nothing. Called by investigation. */
+#ifndef LOCKSTEP_SERVER_MATCH_STEP_STUDY_H
+#define LOCKSTEP_SERVER_MATCH_STEP_STUDY_H
+
+#include "lockstep/protocol/wire/message.h"
+#include "lockstep/server/match/rerun_share.h"
+
+/* One side's result. */
+typedef struct ls_step_result {
+    bool is_known;
+    ls_rerun_figures figures;
+    ls_pass_trace passes; /* of the step to the state */
+} ls_step_result;
+
+typedef struct ls_step_study {
+    ls_rerun_subject subject;
+    bool is_asked;          /* the client was */
+    ls_shared_rerun *rerun; /* NULL: these ticks cannot be run again, or the outcome is taken */
+    ls_step_result server;
+    ls_text failure; /* of the server's; empty: none */
+    ls_step_result client;
+} ls_step_study;
+
+/* Begins this side's re-run; the client is to be asked, see next_request. */
+void ls_step_study_begin(ls_step_study *study, const ls_rerun_subject *subject,
+                         ls_rerun_share *reruns);
+
+/* Lets go of the re-run with the states it led to; what it told stays. */
+void ls_step_study_release(ls_step_study *study, ls_rerun_share *reruns);
+
+/* The request to send to the client; false: it was sent. */
+bool ls_step_study_next_request(ls_step_study *study, ls_evidence_request *out);
+
+/* The client's answer. STALE: it is to another request, or there was one. MALFORMED: these are no
+ * figures. */
+ls_status ls_step_study_take(ls_step_study *study, const ls_wire_evidence *evidence);
+
+/* Takes what this side's re-run has come to. */
+void ls_step_study_advance(ls_step_study *study);
+
+/* This side's re-run goes on. */
+bool ls_step_study_is_running(const ls_step_study *study);
+
+/* Nothing more will come; whether both sides have a result is another question. */
+bool ls_step_study_is_over(const ls_step_study *study);
+bool ls_step_study_is_known(const ls_step_study *study);
+
+/* Where the two sides part; *pass with LS_PASS_AT alone. */
+ls_differing_pass ls_step_study_compare(const ls_step_study *study, uint32_t *pass);
+
+/* The state that it was asked for behind a pass is the one that was there before, on both sides. */
+bool ls_step_study_repeats(const ls_step_study *study, const ls_step_study *before);
+
+/* The evidence as figures and passes. MALFORMED. */
+ls_status ls_step_result_read(const ls_wire_evidence *evidence, ls_step_result *out);
+
+#endif
