@@ -48,15 +48,15 @@ static bool knows(const ls_rerun_figures *figures, uint32_t which)
 static symptom symptom_of(const ls_rerun_figures *figures)
 {
     bool is_unstable = knows(figures, LS_RERUN_AGAIN) && figures->again != figures->fresh;
-    if (is_unstable && knows(figures, LS_RERUN_REPEATED)) {
-        return (symptom){LS_DESYNC_CLASS_UNSTABLE,
-                         "runs of the same ticks from the same snapshot gave different states "
-                         "with other bytes in memory that was not set, and only then"};
-    }
     if (knows(figures, LS_RERUN_APART) && figures->apart != figures->fresh) {
         return (symptom){LS_DESYNC_CLASS_PROCESS,
                          "two processes gave different states for the same ticks from the same "
                          "snapshot"};
+    }
+    if (is_unstable && knows(figures, LS_RERUN_REPEATED)) {
+        return (symptom){LS_DESYNC_CLASS_UNSTABLE,
+                         "runs of the same ticks from the same snapshot gave different states "
+                         "with other bytes in memory that was not set, and only then"};
     }
     if (figures->strayed < figures->tick) {
         return (symptom){LS_DESYNC_CLASS_OUTSIDE,

@@ -31,7 +31,7 @@ LS_C_BEGIN
     X(ENVIRONMENT, "environment", "the machines or their settings differ",                         \
       "make them equal one by one to see which it is, and run lockstep-synctest GAME.so; put "     \
       "what the step reads there into parameters")                                                 \
-    X(PROCESS, "process", "statics, threads or addresses",                                         \
+    X(PROCESS, "process", "statics, threads, addresses or time",                                   \
       "run lockstep-synctest GAME.so: it changes them, and time and random seeds, one by one")
 
 typedef enum ls_desync_class {

@@ -30,10 +30,12 @@ void ls_pass_trace_step(ls_sim_instance *instance, const ls_tick_inputs *inputs,
 
 /* Where two traces of one tick part. */
 typedef enum ls_differing_pass {
-    LS_PASS_UNKNOWN, /* a trace is missing, or they are of different steps */
-    LS_PASS_NONE,    /* every state hash is the same */
-    LS_PASS_BEFORE,  /* the states differed before the first pass */
-    LS_PASS_AT,      /* in the pass that is named */
+    LS_PASS_UNKNOWN,  /* a trace is missing, or they are of different steps */
+    LS_PASS_NONE,     /* every state hash is the same */
+    LS_PASS_BEFORE,   /* the states differed before the first pass */
+    LS_PASS_AT,       /* in the pass that is named */
+    LS_PASS_UNSTABLE, /* not said by ls_pass_trace_compare: one machine by itself gets different
+                         results from the pass that is named */
 } ls_differing_pass;
 
 ls_differing_pass ls_pass_trace_compare(const ls_pass_trace *a, const ls_pass_trace *b,

@@ -8,7 +8,9 @@
 #include <string.h>
 
 enum {
-    NEVER_KNOWN = 0x10, /* a bit of the figures on the wire that may be set and says nothing */
+    NEVER_KNOWN = 0x10,    /* a bit of the figures on the wire that may be set and says nothing */
+    REPEATS_OF_STEP = 4,   /* with equal noise: what differs then is a race, the time or a static */
+    SMALL_BYTES = 1 << 20, /* of a state of which steps are repeated at no visible cost */
 };
 
 typedef enum run_kind {
@@ -41,7 +43,8 @@ struct ls_rerun {
     ls_sim_instance *instances[2];
     size_t state_bytes;
     uint8_t *snapshot;        /* canonical */
-    uint8_t *carried;         /* canonical: between instances */
+    uint8_t *carried;         /* canonical: between instances, before that the state `fresh` had
+                                 before its last step */
     uint8_t *reached;         /* state of the first run, as this machine lays it out */
     ls_pass_state pass_state; /* of its last step */
     bool is_reached;
@@ -51,6 +54,8 @@ struct ls_rerun {
     ls_pass_trace passes;
     ls_rerun_figures figures;
     ls_step_noise noise;
+    ls_step_noise last_noise; /* of the last step of `fresh`, at its start */
+    uint32_t unstable_pass;
 };
 
 /* ---- create ---- */
@@ -139,6 +144,7 @@ void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch)
     rerun->is_reached = false;
     rerun->pass_state.pass = LS_NO_PASS;
     rerun->passes = (ls_pass_trace){0};
+    rerun->unstable_pass = LS_NO_PASS;
     rerun->figures = (ls_rerun_figures){
         .known = LS_RERUN_LIVE,
         .first = stretch->first,
@@ -159,6 +165,9 @@ static void step_fresh(ls_rerun *rerun, ls_sim_instance *instance, const ls_tick
     ls_rerun_figures *figures = &rerun->figures;
     ls_tick made = inputs->tick + 1;
     if (made == figures->tick) {
+        ls_status status = ls_sim_instance_save(instance, rerun->carried);
+        LS_ASSERT(status == LS_OK);
+        rerun->last_noise = rerun->noise;
         ls_pass_trace_step(instance, inputs, &rerun->noise, &rerun->pass_state, &rerun->passes);
         return;
     }
@@ -171,10 +180,56 @@ static void step_fresh(ls_rerun *rerun, ls_sim_instance *instance, const ls_tick
     }
 }
 
+/* ---- the pass in which ways of running the last step part ---- */
+
+static void note_difference(ls_rerun *rerun, const ls_pass_trace *other)
+{
+    uint32_t pass = 0;
+    if (rerun->unstable_pass == LS_NO_PASS &&
+        ls_pass_trace_compare(&rerun->passes, other, &pass) == LS_PASS_AT) {
+        rerun->unstable_pass = pass;
+    }
+}
+
+/* The last step once more, out of the state in which `fresh` began it. */
+static void repeat_last_step(ls_rerun *rerun, ls_noise_kind kind)
+{
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick_inputs inputs;
+    ls_pass_trace other;
+    ls_sim_instance *instance = rerun->instances[1];
+    ls_step_noise noise = rerun->last_noise;
+    if (ls_sim_instance_load(instance, rerun->carried, rerun->figures.tick - 1) != LS_OK ||
+        ls_replay_stretch_inputs(&rerun->stretch, instance, slots, &inputs) != LS_OK) {
+        return;
+    }
+    ls_step_noise_fill_scratch(&noise, instance);
+    noise.kind = kind;
+    ls_pass_trace_step(instance, &inputs, &noise, NULL, &other);
+    note_difference(rerun, &other);
+}
+
+/* Runs from the snapshot may have parted long before the last step. From one state on, the pass
+ * that differs is the one with the fault. */
+static void find_unstable_pass(ls_rerun *rerun)
+{
+    repeat_last_step(rerun, LS_NOISE_OPPOSITE);
+    repeat_last_step(rerun, LS_NOISE_ZERO);
+    for (uint32_t i = 0; i < REPEATS_OF_STEP && rerun->unstable_pass == LS_NO_PASS; i++) {
+        repeat_last_step(rerun, LS_NOISE_RANDOM);
+    }
+}
+
 /* The state goes through its saved form into the other instance, and nothing else does. */
 static void step_reloaded(ls_rerun *rerun, ls_sim_instance *instance, const ls_tick_inputs *inputs)
 {
-    ls_step_noise_step(&rerun->noise, instance, inputs);
+    if (inputs->tick + 1 == rerun->figures.tick) {
+        ls_pass_trace passes;
+        ls_pass_trace_step(instance, inputs, &rerun->noise, NULL, &passes);
+        note_difference(rerun, &passes);
+    } else {
+        ls_step_noise_step(&rerun->noise, instance, inputs);
+    }
     rerun->current ^= 1u;
     ls_sim_instance *other = rerun->instances[rerun->current];
     ls_status status = ls_sim_instance_save(instance, rerun->carried);
@@ -227,9 +282,13 @@ static run_kind take_result(ls_rerun *rerun, uint64_t state_hash)
     case RUN_ZERO:
         figures->again = state_hash;
         figures->known |= LS_RERUN_AGAIN;
+        if (is_fresh && rerun->run == RUN_ZERO && rerun->state_bytes <= SMALL_BYTES) {
+            find_unstable_pass(rerun);
+        }
         return !is_fresh ? RUN_REPEATED : rerun->run == RUN_OPPOSITE ? RUN_ZERO : RUN_RELOADED;
     case RUN_REPEATED:
         figures->known |= is_fresh ? LS_RERUN_REPEATED : LS_RERUN_CHANGED;
+        find_unstable_pass(rerun);
         return RUN_RELOADED;
     default:
         figures->reloaded = state_hash;
@@ -276,6 +335,11 @@ const ls_rerun_figures *ls_rerun_figures_of(const ls_rerun *rerun)
 const ls_pass_trace *ls_rerun_passes(const ls_rerun *rerun)
 {
     return &rerun->passes;
+}
+
+uint32_t ls_rerun_unstable_pass(const ls_rerun *rerun)
+{
+    return rerun->unstable_pass;
 }
 
 const void *ls_rerun_state(const ls_rerun *rerun)

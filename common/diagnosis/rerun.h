@@ -35,8 +35,9 @@ typedef struct ls_rerun_figures {
     uint64_t again; /* once more, in other memory, with other noise on the stack: the first of two
                        kinds that gave another result than fresh, or the last */
     uint64_t reloaded; /* saved, and loaded into another instance with other scratch, every tick */
-    uint64_t apart;    /* as fresh, in another process: other addresses, seeds, time. The host
-                          of a re-run makes it, where it has processes */
+    uint64_t apart;    /* fresh, when all runs gave the same in another process, with other
+                          addresses, seeds and time; else a result that only one of the two had.
+                          The host of a re-run makes it, where it has processes */
 } ls_rerun_figures;
 
 #define LS_RERUN_FIGURES_BYTES 53u
@@ -67,6 +68,10 @@ const ls_schema *ls_rerun_schema(const ls_rerun *rerun);
 
 /* As far as is known; whole once advance has said so. */
 const ls_rerun_figures *ls_rerun_figures_of(const ls_rerun *rerun);
+
+/* The first pass of the last step that gave another result when it was run in another way, from the
+ * same state on: it has the fault, whatever the other machine got. NO_PASS: not known. */
+uint32_t ls_rerun_unstable_pass(const ls_rerun *rerun);
 
 /* Of the first run, once it is through: the last step, pass by pass, and the state after it.
  * pass_count 0 and NULL before. */

@@ -29,8 +29,11 @@ enum {
     LOWEST_PRIORITY = 19,
     HANDLER_STACK_BYTES = 64 << 10, /* of its own: the crash may be that the other is used up */
     HOLE_BYTES = 13 << 20,          /* that no library of the process apart can have */
-    BLOCKS_APART = 40,              /* that stay on its heap */
-    FILLING = 0x5a,                 /* of heap memory that a plug-in gets, and is given back */
+    BLOCKS_SCATTERED = 64,          /* of each size, half of which stay on its heap */
+    BLOCK_BYTES_LEAST = 16,
+    BLOCK_BYTES_MOST = 1024,
+    SCATTER_SEED = 12345,
+    FILLING = 0x5a, /* of heap memory that a plug-in gets, and is given back */
     OTHER_FILLING = 0xa5,
 };
 
@@ -256,17 +259,41 @@ typedef struct apart_process {
     int result;
 } apart_process;
 
+/* The process tells all that it has found out so far; a pipe takes so much in one piece. */
+typedef struct apart_result {
+    ls_rerun_figures figures;
+    ls_pass_trace passes;
+} apart_result;
+
+/* Blocks of every size that the heap gives out next, in an order of their own: a plug-in that goes
+ * by the addresses of what it has from malloc goes another way. Between two blocks that are free
+ * one stays, or the heap would join them. */
+static void scatter_heap(void)
+{
+    static void *blocks[BLOCKS_SCATTERED];
+    uint32_t seed = SCATTER_SEED;
+    for (size_t size = BLOCK_BYTES_LEAST; size <= BLOCK_BYTES_MOST; size += BLOCK_BYTES_LEAST) {
+        for (size_t i = 0; i < BLOCKS_SCATTERED; i++) {
+            blocks[i] = ls_allocate(ls_allocator_heap(), size - sizeof(void *));
+        }
+        for (size_t i = BLOCKS_SCATTERED / 2; i-- > 0;) {
+            seed = seed * 1664525u + 1013904223u;
+            size_t place = (seed >> 16) % (i + 1);
+            void *block = blocks[2 * place];
+            blocks[2 * place] = blocks[2 * i];
+            ls_release(ls_allocator_heap(), block);
+        }
+    }
+}
+
 static void move_addresses(void)
 {
     void *hole = mmap(NULL, HOLE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     (void)hole;
-    for (size_t i = 1; i <= BLOCKS_APART; i++) {
-        void *kept = ls_allocate(ls_allocator_heap(), 24 * i);
-        (void)kept;
-    }
+    scatter_heap();
 }
 
-/* The first of the runs alone, with the same noise. */
+/* The same runs, with the same noise. */
 static void run_apart(int result)
 {
     ls_text failure = {{0}};
@@ -276,11 +303,17 @@ static void run_apart(int result)
     move_addresses();
     if (load(&failure) == LS_OK) {
         const ls_rerun_figures *figures = ls_rerun_figures_of(here.rerun);
+        uint32_t told = 0;
+        bool is_done = false;
         ls_rerun_start(here.rerun, &here.order.stretch);
-        while (!(figures->known & LS_RERUN_FRESH) && !ls_rerun_advance(here.rerun, 1)) {
-        }
-        if (figures->known & LS_RERUN_FRESH) {
-            (void)write_all((const uint8_t *)&figures->fresh, sizeof figures->fresh);
+        while (!is_done) {
+            is_done = ls_rerun_advance(here.rerun, 1);
+            fill_heap(figures);
+            if (figures->known != told) {
+                const apart_result known = {*figures, *ls_rerun_passes(here.rerun)};
+                told = figures->known;
+                (void)write_all((const uint8_t *)&known, sizeof known);
+            }
         }
     }
     _exit(EXIT_OK);
@@ -301,19 +334,60 @@ static apart_process start_apart(void)
     return (apart_process){id > 0 ? id : 0, ends[0]};
 }
 
-/* It began earlier and has a quarter of the work: one that has not ended by now gets a
- * quarter of the helper's time more. */
-static void take_apart(const apart_process *apart, bool is_waited_for, ls_rerun_figures *figures)
+/* The newest result that has come by the end of the time; nothing known: none has. */
+static void read_apart(const apart_process *apart, uint32_t wait_ms, apart_result *out)
 {
-    struct pollfd result = {.fd = apart->result, .events = POLLIN};
-    uint64_t state_hash = 0;
+    const ls_clock clock = ls_clock_system();
+    uint64_t end_ns = ls_clock_now_ns(&clock) + wait_ms * LS_NS_PER_MS;
+    struct pollfd pipe = {.fd = apart->result, .events = POLLIN};
+    *out = (apart_result){0};
+    while (!(out->figures.known & LS_RERUN_RELOADED)) {
+        uint64_t now_ns = ls_clock_now_ns(&clock);
+        int left_ms = now_ns < end_ns ? (int)((end_ns - now_ns) / LS_NS_PER_MS) : 0;
+        if (poll(&pipe, 1, left_ms) != 1 ||
+            read(apart->result, out, sizeof *out) != (ssize_t)sizeof *out) {
+            return;
+        }
+    }
+}
+
+static bool know_both(const ls_rerun_figures *a, const ls_rerun_figures *b, uint32_t which)
+{
+    return (a->known & b->known & which) != 0;
+}
+
+/* A result that only one of the two processes had, or the one that both had. */
+static uint64_t compare_apart(const ls_rerun_figures *own, const ls_rerun_figures *other)
+{
+    if (other->fresh != own->fresh) {
+        return other->fresh;
+    }
+    if (know_both(own, other, LS_RERUN_AGAIN) && other->again != own->again) {
+        return own->again != own->fresh ? own->again : other->again;
+    }
+    if (know_both(own, other, LS_RERUN_RELOADED) && other->reloaded != own->reloaded) {
+        return own->reloaded != own->fresh ? own->reloaded : other->reloaded;
+    }
+    return own->fresh;
+}
+
+/* It began earlier and has the same to do: one that has not ended by now gets a quarter of the
+ * helper's time more. */
+static void take_apart(const apart_process *apart, bool is_waited_for, ls_rerun_outcome *outcome)
+{
+    apart_result other;
+    uint32_t pass = 0;
     if (apart->id == 0) {
         return;
     }
-    if (poll(&result, 1, is_waited_for ? (int)here.order.time_max_ms / 4 : 0) == 1 &&
-        read(apart->result, &state_hash, sizeof state_hash) == (ssize_t)sizeof state_hash) {
-        figures->apart = state_hash;
-        figures->known |= LS_RERUN_APART;
+    read_apart(apart, is_waited_for ? here.order.time_max_ms / 4 : 0, &other);
+    if (know_both(&outcome->figures, &other.figures, LS_RERUN_FRESH)) {
+        outcome->figures.apart = compare_apart(&outcome->figures, &other.figures);
+        outcome->figures.known |= LS_RERUN_APART;
+    }
+    if (outcome->unstable_pass == LS_NO_PASS &&
+        ls_pass_trace_compare(&outcome->passes, &other.passes, &pass) == LS_PASS_AT) {
+        outcome->unstable_pass = pass;
     }
     (void)kill(apart->id, SIGKILL);
     (void)waitpid(apart->id, NULL, 0);
@@ -337,11 +411,12 @@ static bool write_outcome(const ls_text *failure, const apart_process *apart)
     if (!bytes) {
         return false;
     }
-    ls_rerun_outcome outcome = {.failure = *failure};
+    ls_rerun_outcome outcome = {.failure = *failure, .unstable_pass = LS_NO_PASS};
     if (here.rerun) {
         outcome.figures = *ls_rerun_figures_of(here.rerun);
-        take_apart(apart, failure->bytes[0] == '\0', &outcome.figures);
         outcome.passes = *ls_rerun_passes(here.rerun);
+        outcome.unstable_pass = ls_rerun_unstable_pass(here.rerun);
+        take_apart(apart, failure->bytes[0] == '\0', &outcome);
         outcome.state = as_canonical(ls_rerun_state(here.rerun));
         outcome.pass_state = as_canonical(ls_rerun_pass_state(here.rerun));
     }

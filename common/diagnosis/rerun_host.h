@@ -23,6 +23,7 @@ typedef struct ls_rerun_request {
 typedef struct ls_rerun_outcome {
     ls_rerun_figures figures;  /* as far as they are known */
     ls_pass_trace passes;      /* of the last step; pass_count 0: not reached */
+    uint32_t unstable_pass;    /* see ls_rerun_unstable_pass; NO_PASS: not known */
     const uint8_t *state;      /* canonical: the state it led to; NULL: not reached */
     const uint8_t *pass_state; /* canonical: after the pass asked for; NULL: none */
 

@@ -62,7 +62,8 @@ static void end_run(local_run *run)
 {
     run->is_done = true;
     run->outcome = (ls_rerun_outcome){.figures = *ls_rerun_figures_of(run->rerun),
-                                      .passes = *ls_rerun_passes(run->rerun)};
+                                      .passes = *ls_rerun_passes(run->rerun),
+                                      .unstable_pass = ls_rerun_unstable_pass(run->rerun)};
     const void *reached = ls_rerun_state(run->rerun);
     const void *behind_pass = ls_rerun_pass_state(run->rerun);
     if (reached) {

@@ -229,6 +229,7 @@ static void outcome_stream(ls_byte_stream *stream, ls_rerun_outcome *outcome, ui
                                                                       &outcome->figures) != LS_OK;
     }
     passes_stream(stream, &outcome->passes);
+    ls_byte_stream_u32(stream, &outcome->unstable_pass);
     ls_byte_stream_text(stream, outcome->failure.bytes, sizeof outcome->failure.bytes);
     state_stream(stream, &outcome->state, state_bytes);
     state_stream(stream, &outcome->pass_state, state_bytes);

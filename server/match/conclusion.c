@@ -23,6 +23,15 @@ static void add_pass(const ls_investigations *all, const ls_investigation *inves
         is_older ? ls_pass_trace_compare(&search->passes[0], &search->passes[1], &pass)
                  : ls_step_study_compare(study, &pass);
     const ls_simulation *simulation = ls_sim_instance_simulation(all->instance);
+    const ls_step_result *unstable = ls_step_study_unstable(study);
+    if (finding->differing_pass != LS_PASS_AT && unstable &&
+        study->subject.tick == finding->first_tick &&
+        unstable->unstable_pass < simulation->pass_count) {
+        finding->differing_pass = LS_PASS_UNSTABLE;
+        finding->pass = simulation->passes[unstable->unstable_pass].name;
+        finding->pass_index = unstable->unstable_pass;
+        return;
+    }
     if (finding->differing_pass == LS_PASS_AT && pass < simulation->pass_count) {
         finding->pass = simulation->passes[pass].name;
         finding->pass_index = pass;

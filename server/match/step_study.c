@@ -56,10 +56,19 @@ void ls_step_study_advance(ls_step_study *study)
 {
     const ls_rerun_outcome *outcome = study->rerun ? study->rerun->outcome : NULL;
     if (outcome && !study->server.is_known) {
-        study->server = (ls_step_result){
-            .is_known = true, .figures = outcome->figures, .passes = outcome->passes};
+        study->server = (ls_step_result){.is_known = true,
+                                         .figures = outcome->figures,
+                                         .passes = outcome->passes,
+                                         .unstable_pass = outcome->unstable_pass};
         study->failure = outcome->failure;
     }
+}
+
+const ls_step_result *ls_step_study_unstable(const ls_step_study *study)
+{
+    const ls_step_result *server = &study->server;
+    bool is_found = server->is_known && server->unstable_pass < server->passes.pass_count;
+    return is_found ? server : NULL;
 }
 
 bool ls_step_study_is_running(const ls_step_study *study)

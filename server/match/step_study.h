@@ -11,7 +11,8 @@
 typedef struct ls_step_result {
     bool is_known;
     ls_rerun_figures figures;
-    ls_pass_trace passes; /* of the step to the state */
+    ls_pass_trace passes;   /* of the step to the state */
+    uint32_t unstable_pass; /* of them; pass_count or more: none is known */
 } ls_step_result;
 
 typedef struct ls_step_study {
@@ -49,6 +50,10 @@ bool ls_step_study_is_known(const ls_step_study *study);
 
 /* Where the two sides part; *pass with LS_PASS_AT alone. */
 ls_differing_pass ls_step_study_compare(const ls_step_study *study, uint32_t *pass);
+
+/* The result of a side that by itself gets different results from a pass; NULL: none does, as far
+ * as is known. Clients tell nothing of this: they have the same plug-in. */
+const ls_step_result *ls_step_study_unstable(const ls_step_study *study);
 
 /* The state that it was asked for behind a pass is the one that was there before, on both sides. */
 bool ls_step_study_repeats(const ls_step_study *study, const ls_step_study *before);

@@ -239,6 +239,12 @@ static void log_pass(const ls_desync_finding *finding, const ls_log *log)
                     finding->is_after_pass ? "the values are those after it"
                                            : "the values are those at the end of the tick");
         return;
+    case LS_PASS_UNSTABLE:
+        ls_log_line(log, LS_LOG_ERROR,
+                    "  simulated again here, tick %" PRIu32
+                    " comes out in different ways from one state; they part in: %s",
+                    ls_desync_finding_step(finding), finding->pass);
+        return;
     case LS_PASS_NONE:
         ls_log_line(log, LS_LOG_ERROR,
                     "  simulated again, every pass of tick %" PRIu32

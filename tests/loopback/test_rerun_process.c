@@ -16,6 +16,8 @@ enum {
     PRINT = 5,
     SEED = 6,
     HEAP = 7,
+    ORDER = 8,
+    TIME = 9,
     TIME_MAX_MS = 10000,
 };
 
@@ -193,6 +195,27 @@ Test(rerun_process, bytes_of_the_heap_differ_from_run_to_run)
     close_fixture(&here);
 }
 #endif
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+Test(rerun_process, order_of_addresses_from_the_heap_is_another_in_another_process)
+{
+    fixture here = open_fixture(TRAP, ORDER, TIME_MAX_MS);
+    const ls_rerun_figures *figures = &run(&here, LS_NO_PASS)->figures;
+    cr_expect(figures->known & LS_RERUN_APART);
+    cr_expect_neq(figures->fresh, figures->apart);
+    close_fixture(&here);
+}
+#endif
+
+Test(rerun_process, time_shows_in_another_process_and_its_pass_is_named)
+{
+    fixture here = open_fixture(TRAP, TIME, TIME_MAX_MS);
+    const ls_rerun_outcome *outcome = run(&here, LS_NO_PASS);
+    cr_expect(outcome->figures.known & LS_RERUN_APART);
+    cr_expect_neq(outcome->figures.fresh, outcome->figures.apart);
+    cr_expect_eq(outcome->unstable_pass, LS_NO_PASS, "it was not in the last tick");
+    close_fixture(&here);
+}
 
 Test(rerun_process, a_plugin_that_prints_does_not_spoil_the_outcome)
 {

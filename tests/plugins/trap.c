@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -19,9 +20,13 @@ enum {
     TRAP_PRINT, /* in every tick, to standard output */
     TRAP_SEED,  /* is no trap: the state depends on the process that loaded the plug-in */
     TRAP_HEAP,  /* likewise: on bytes of the heap that were not set */
+    TRAP_ORDER, /* likewise: on the order of addresses that malloc gives */
+    TRAP_TIME,  /* likewise: on the time */
 };
 
-static const ls_param params[] = {{"trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_HEAP},
+#define BLOCKS 12
+
+static const ls_param params[] = {{"trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_TIME},
                                   {"tick", "ticks", "when", 0, 0, UINT32_MAX}};
 
 static uint32_t trap_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
@@ -66,6 +71,27 @@ __attribute__((noinline)) static uint32_t number_in(volatile uint32_t *block)
     return *block;
 }
 
+static uint32_t order_of_blocks(void)
+{
+    uint32_t order = 0;
+    char *blocks[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++) {
+        blocks[i] = malloc(48);
+        order = order * 2 + (i > 0 && (uintptr_t)blocks[i - 1] < (uintptr_t)blocks[i]);
+    }
+    for (int i = 0; i < BLOCKS; i++) {
+        free(blocks[i]);
+    }
+    return order;
+}
+
+static uint32_t time_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint32_t)now.tv_nsec;
+}
+
 static void spring(const ls_step *step)
 {
     int64_t trap = trap_of(step->config);
@@ -82,6 +108,10 @@ static void spring(const ls_step *step)
         uint32_t *block = malloc(3 * sizeof *block);
         ((minimal_state *)step->state)->ships[1].fuel = block ? number_in(block) : 0;
         free(block);
+    }
+    if (trap == TRAP_ORDER || trap == TRAP_TIME) {
+        ((minimal_state *)step->state)->ships[1].fuel =
+            trap == TRAP_ORDER ? order_of_blocks() : time_now();
     }
     if (trap == TRAP_CRASH) {
         crash();

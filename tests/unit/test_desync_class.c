@@ -141,6 +141,18 @@ Test(desync_class, two_processes_that_differ_mean_the_process)
     expect(classify(figures(S, S), client), LS_DESYNC_CLASS_BUILD, LS_DESYNC_CULPRIT_BOTH);
 }
 
+/* Threads, the time and addresses may by chance repeat the first run and not the second. */
+Test(desync_class, two_processes_that_differ_count_more_than_bytes_that_were_not_set)
+{
+    ls_rerun_figures client = figures(C, C);
+    client.again = client.apart = X;
+    client.known |= LS_RERUN_APART | LS_RERUN_REPEATED;
+    expect(classify(figures(S, S), client), LS_DESYNC_CLASS_PROCESS, LS_DESYNC_CULPRIT_CLIENT);
+    client.known ^= LS_RERUN_REPEATED | LS_RERUN_CHANGED;
+    client.strayed = 15;
+    expect(classify(figures(S, S), client), LS_DESYNC_CLASS_PROCESS, LS_DESYNC_CULPRIT_CLIENT);
+}
+
 /* ---- machines of which each repeats its own result ---- */
 
 typedef struct two_machines {

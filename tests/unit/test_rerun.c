@@ -152,6 +152,26 @@ Test(rerun, passes_name_the_first_that_differs_and_the_state_is_kept)
     cr_expect_eq(state->ticks, match.bad);
 }
 
+static void expect_unstable_pass(fault_kind kind, uint32_t pass)
+{
+    play(FAULT_NONE, kind);
+    diagnosed_match_run(&match, 5);
+    ls_desync_verdict verdict;
+    diagnosed_match_diagnose(&match, &verdict);
+    cr_expect_eq(ls_rerun_unstable_pass(match.client.rerun), pass, "%d", kind);
+    cr_expect_eq(ls_rerun_unstable_pass(match.server.rerun), LS_NO_PASS, "%d", kind);
+    close_match();
+}
+
+/* Both machines have the fault, as a rule, and get the same when they run the step again. */
+Test(rerun, pass_that_is_unstable_is_named_without_the_other_machine)
+{
+    expect_unstable_pass(FAULT_STACK, FAULT_PASS);
+    expect_unstable_pass(FAULT_STATIC, FAULT_PASS);
+    expect_unstable_pass(FAULT_BUILD, LS_NO_PASS);
+    play(FAULT_NONE, FAULT_NONE); /* for the suite to close */
+}
+
 Test(rerun, running_in_the_live_instance_leaves_it_as_it_was)
 {
     play(FAULT_NONE, FAULT_BUILD);

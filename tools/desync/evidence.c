@@ -141,6 +141,16 @@ static explain_agreement agreement_of(const explain_evidence *evidence)
     return explain_agreement_with(evidence->bundle, figures->fresh);
 }
 
+/* The two sides may agree in every pass, run again, and each be unstable by itself. */
+static void note_unstable_pass(explain_evidence *evidence, const ls_rerun *rerun)
+{
+    uint32_t pass = ls_rerun_unstable_pass(rerun);
+    if (evidence->differing_pass != LS_PASS_AT && pass != LS_NO_PASS) {
+        evidence->differing_pass = LS_PASS_UNSTABLE;
+        evidence->pass = pass;
+    }
+}
+
 void explain_evidence_rerun(explain_evidence *evidence, const ls_bundle_reading *reading,
                             const ls_simulation *simulation)
 {
@@ -160,6 +170,7 @@ void explain_evidence_rerun(explain_evidence *evidence, const ls_bundle_reading 
     ls_rerun_advance(rerun, UINT32_MAX);
     evidence->figures = *ls_rerun_figures_of(rerun);
     evidence->passes = *ls_rerun_passes(rerun);
+    note_unstable_pass(evidence, rerun);
     evidence->agreement = agreement_of(evidence);
     ls_rerun_destroy(rerun);
     collect_hashes(evidence, &stretch, simulation);
@@ -318,6 +329,10 @@ void explain_evidence_pass_text(const explain_evidence *evidence, ls_text *out)
         break;
     case LS_PASS_NONE:
         ls_text_set(out, "none: run again, the two agree in every pass");
+        break;
+    case LS_PASS_UNSTABLE:
+        ls_text_set(out, "%s: run again here, it gets different results from one state",
+                    evidence->pass < bundle->pass_count ? bundle->passes[evidence->pass] : "?");
         break;
     case LS_PASS_UNKNOWN:
         ls_text_set(out, "not known: a side did not run the tick again");

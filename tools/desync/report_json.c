@@ -59,7 +59,9 @@ static void add_after_pass(ls_json *json, const explain_evidence *evidence)
 static void add_passes(ls_json *json, const explain_evidence *evidence)
 {
     const ls_desync_bundle *bundle = evidence->bundle;
-    if (evidence->differing_pass == LS_PASS_AT && evidence->pass < bundle->pass_count) {
+    bool is_known =
+        evidence->differing_pass == LS_PASS_AT || evidence->differing_pass == LS_PASS_UNSTABLE;
+    if (is_known && evidence->pass < bundle->pass_count) {
         add_text(json, "pass", bundle->passes[evidence->pass]);
     } else {
         ls_json_null(json, "pass");
