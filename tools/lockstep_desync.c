@@ -23,6 +23,9 @@ static const ls_setting_row rows[] = {
          "Run another build of the simulation as well, such as the client's: say which side it "
          "agrees with, and the first write to a field (--trace, else the first that differs) in "
          "which the two builds differ"},
+    {LS_SETTING_IS_TEXT, FIELD(config.sanitized), .flag = "sanitized", .argument = "FILE.so",
+     .help = "Run a build of the simulation with -fsanitize=address, undefined or thread as well, "
+             "and quote its first report"},
     {LS_SETTING_IS_TEXT, FIELD(config.trace), .flag = "trace", .letter = 't', .argument = "FIELD",
      .help = "List every write to FIELD, as in bodies[3].position.x, in the tick that went wrong"},
     {LS_SETTING_IS_TEXT, FIELD(config.why), .flag = "why", .letter = 'w', .argument = "FIELD",

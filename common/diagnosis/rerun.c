@@ -3,6 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/base/log.h"
 #include "lockstep/common/diagnosis/step_noise.h"
 
 #include <string.h>
@@ -56,6 +57,7 @@ struct ls_rerun {
     ls_step_noise noise;
     ls_step_noise last_noise; /* of the last step of `fresh`, at its start */
     uint32_t unstable_pass;
+    uint32_t other_noise; /* 0: the usual one */
 };
 
 /* ---- create ---- */
@@ -118,6 +120,15 @@ void ls_rerun_destroy(ls_rerun *rerun)
     ls_release(rerun->allocator, rerun);
 }
 
+void ls_rerun_vary(ls_rerun *rerun, uint32_t workers, uint32_t noise)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        ls_sim_instance_tune(rerun->instances[i],
+                             (ls_sim_tuning){.workers = workers, .log_level = LS_LOG_WARNING});
+    }
+    rerun->other_noise = noise;
+}
+
 /* ---- runs ---- */
 
 static void begin_run(ls_rerun *rerun, run_kind run)
@@ -128,7 +139,7 @@ static void begin_run(ls_rerun *rerun, run_kind run)
     }
     rerun->current = plans[run].instance;
     rerun->noise = (ls_step_noise){
-        .seed = ls_hash_pair(rerun->figures.first, rerun->figures.tick),
+        .seed = ls_hash_pair(rerun->figures.first, rerun->figures.tick) + rerun->other_noise,
         .kind = plans[run].stack,
     };
     ls_status status = ls_replay_stretch_load(&rerun->stretch, rerun->instances[rerun->current]);

@@ -52,6 +52,10 @@ ls_status ls_rerun_create(const ls_simulation *simulation, const ls_sim_config *
                           const ls_allocator *allocator, ls_rerun **out, ls_text *why);
 void ls_rerun_destroy(ls_rerun *rerun);
 
+/* Right behind create: how many workers its steps may use, at most the simulation's own maximum,
+ * and which noise is in memory that is not set. As it is: 1 and 0. */
+void ls_rerun_vary(ls_rerun *rerun, uint32_t workers, uint32_t noise);
+
 /* Begins: fresh, again (twice at most, or once and once repeated), reloaded. The snapshot is
  * copied, the inputs are borrowed to the end. */
 void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch);

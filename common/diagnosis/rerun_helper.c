@@ -35,6 +35,8 @@ enum {
     SCATTER_SEED = 12345,
     FILLING = 0x5a, /* of heap memory that a plug-in gets, and is given back */
     OTHER_FILLING = 0xa5,
+    LITTER_BLOCKS = 64,
+    LITTER_BLOCK_BYTES = 64 << 10,
 };
 
 /* Everything of this process. A handler of signals reads it. */
@@ -199,12 +201,35 @@ static void fill_heap(const ls_rerun_figures *figures)
     bool is_repeated = (figures->known & LS_RERUN_AGAIN) && figures->again != figures->fresh;
     bool is_other = (figures->known & LS_RERUN_FRESH) && !is_repeated;
     int wanted = is_other ? OTHER_FILLING : FILLING;
-    if (filling != wanted) {
+    if (filling != wanted && here.order.match.noise == 0) {
         filling = wanted;
         (void)mallopt(M_PERTURB, filling);
     }
 }
+/* Blocks that a plug-in gets are cut from memory that differs from byte to byte, and with other
+ * noise from run to run. */
+static void litter_heap(uint32_t noise)
+{
+    static uint8_t *blocks[LITTER_BLOCKS];
+    ls_rng rng = ls_rng_make(noise, 1);
+    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    (void)mallopt(M_MMAP_THRESHOLD, 2 * LITTER_BLOCK_BYTES);
+    for (size_t i = 0; i < LITTER_BLOCKS; i++) {
+        blocks[i] = ls_allocate(ls_allocator_heap(), LITTER_BLOCK_BYTES);
+        for (size_t at = 0; blocks[i] && at < LITTER_BLOCK_BYTES; at++) {
+            blocks[i][at] = (uint8_t)ls_rng_next(&rng);
+        }
+    }
+    for (size_t i = 0; i < LITTER_BLOCKS; i++) {
+        ls_release(ls_allocator_heap(), blocks[i]);
+    }
+}
 #else
+static void litter_heap(uint32_t noise)
+{
+    (void)noise;
+}
+
 static void begin_without_cache(void)
 {
 }
@@ -222,6 +247,8 @@ static void run(ls_text *failure)
     const ls_clock clock = ls_clock_system();
     uint64_t limit_ns = here.order.time_max_ms * LS_NS_PER_MS;
     uint64_t began_ns = ls_clock_now_ns(&clock);
+    const ls_rerun_match *match = &here.order.match;
+    ls_rerun_vary(here.rerun, LS_MAX(match->workers, 1u), match->noise);
     ls_rerun_start(here.rerun, &here.order.stretch);
     ls_rerun_keep_pass(here.rerun, here.order.pass);
     while (!ls_rerun_advance(here.rerun, 1)) {
@@ -438,6 +465,9 @@ int ls_rerun_helper_run(void)
         return EXIT_BAD;
     }
     change_surroundings(here.order.match.surroundings);
+    if (here.order.match.noise != 0) {
+        litter_heap(here.order.match.noise);
+    }
     fill_heap(&(ls_rerun_figures){0});
     apart_process apart = start_apart();
     watch_crashes();

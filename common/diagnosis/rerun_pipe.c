@@ -24,6 +24,8 @@ static void match_stream(ls_byte_stream *stream, ls_rerun_match *match)
     ls_byte_stream_ranged(stream, &match->input_bytes_max, 0, LS_INPUT_BYTES_MAX);
     ls_byte_stream_ranged(stream, &match->state_bytes, 1, LS_STATE_BYTES_MAX);
     ls_byte_stream_u32(stream, &match->surroundings);
+    ls_byte_stream_ranged(stream, &match->workers, 0, LS_WORKERS_MAX);
+    ls_byte_stream_u32(stream, &match->noise);
 }
 
 static void head_stream(ls_byte_stream *stream, ls_rerun_order *order)

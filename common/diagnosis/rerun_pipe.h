@@ -25,6 +25,8 @@ typedef struct ls_rerun_match {
     uint32_t input_bytes_max;
     uint32_t state_bytes;
     uint32_t surroundings; /* LS_RERUN_WITH_*: what the helper changes before it loads it */
+    uint32_t workers;      /* that its steps may use; 0 as 1 */
+    uint32_t noise;        /* 0: the usual bytes in memory that is not set; else others */
 } ls_rerun_match;
 
 #define LS_RERUN_PIPE_HEAD_BYTES 8u /* a u64: how many bytes of the request follow */

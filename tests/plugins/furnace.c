@@ -3,7 +3,37 @@
  * other flags, so that a difference can be followed back to the first statement that makes one. */
 #include "lockstep/common/simulation/simulation.h"
 
+#include <stdlib.h>
+
 #define CELLS 4u
+
+#ifdef FURNACE_COUNTS_WORKERS
+#define WORKERS 4
+#else
+#define WORKERS 0
+#endif
+
+#ifdef FURNACE_READS_TOO_FAR
+static void read_too_far(void)
+{
+    volatile uint32_t cell = CELLS;
+    double *copy = calloc(CELLS, sizeof *copy);
+    if (copy) {
+        volatile double beyond = copy[cell];
+        (void)beyond;
+    }
+    free(copy);
+}
+#endif
+
+#ifdef FURNACE_SHIFTS_TOO_FAR
+static void shift_too_far(void)
+{
+    volatile uint32_t by = 32;
+    volatile int shifted = 1 << by;
+    (void)shifted;
+}
+#endif
 
 typedef struct furnace_state {
     double flow[CELLS];  /* where the builds differ first */
@@ -97,12 +127,43 @@ static void watch(const ls_step *step)
     }
 }
 
+#ifdef FURNACE_READS_WHAT_IS_NOT_SET
+static __attribute__((noinline)) double read_what_is_not_set(void)
+{
+    uint8_t bytes[64];
+    uint8_t *volatile block = malloc(64);
+    __asm__ __volatile__("" : "=m"(bytes)); /* for the compiler they are set */
+    double value = block ? block[40] + bytes[40] : 0;
+    free(block);
+    return value;
+}
+#endif
+
+/* Where nothing else has been asked for, nothing that a right build does not do. */
+static void spoil(const ls_step *step)
+{
+    furnace_state *state = step->state;
+    (void)state;
+#ifdef FURNACE_READS_TOO_FAR
+    read_too_far();
+#endif
+#ifdef FURNACE_SHIFTS_TOO_FAR
+    shift_too_far();
+#endif
+#ifdef FURNACE_READS_WHAT_IS_NOT_SET
+    state->quiet += read_what_is_not_set();
+#endif
+#ifdef FURNACE_COUNTS_WORKERS
+    state->quiet += step->tuning->workers - 1;
+#endif
+}
+
 LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void);
 
 const ls_simulation *lockstep_simulation(void)
 {
     static const ls_pass passes[] = {
-        {"pump", pump}, {"carry", carry}, {"add", add}, {"watch", watch}};
+        {"pump", pump}, {"carry", carry}, {"add", add}, {"watch", watch}, {"spoil", spoil}};
     static const ls_simulation simulation = {.abi = LS_SIMULATION_ABI,
                                              .version = 1,
                                              .name = "furnace",
@@ -111,6 +172,7 @@ const ls_simulation *lockstep_simulation(void)
                                              .default_players = 2,
                                              .players_max = 2,
                                              .input_bytes_max = 2,
+                                             .workers_max = WORKERS,
                                              .passes = passes,
                                              .pass_count = sizeof passes / sizeof passes[0],
                                              .state_bytes = state_bytes,

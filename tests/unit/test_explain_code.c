@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FURNACE LS_TEST_PLUGIN_DIR "/furnace.so"
 #define FUSED LS_TEST_PLUGIN_DIR "/furnace_fused.so"
@@ -299,4 +300,78 @@ Test(explain_code, a_field_that_does_not_differ_is_said_not_to)
     cr_expect_not_null(strstr(end_of_chain(), "Both builds write the same values"));
     EXPLAINED_JSON("--sim", FURNACE, "--against", FUSED, "--why", "nothing");
     cr_expect_not_null(strstr(end_of_chain(), "there are"), "%s", end_of_chain());
+}
+
+/* ---- under changes ---- */
+
+static const cJSON *run_of(const char *change)
+{
+    const cJSON *run;
+    cJSON_ArrayForEach(run, cJSON_GetObjectItem(explained.json, "under_changes"))
+    {
+        if (strcmp(explained_text(run, "change"), change) == 0) {
+            break;
+        }
+    }
+    cr_assert(run, "no %s", change);
+    return run;
+}
+
+/* The text says so, and names the next steps that have not been taken. */
+Test(explain_code, what_was_tried_is_told_when_nothing_gets_the_clients_result)
+{
+    save_builds(FUSED);
+    EXPLAINED_JSON("--sim", FURNACE);
+    const char *text = explained_text(explained.json, "under_changes_text");
+    static const char *const tried[] = {"no-fma", "one-core",  "noise", "reloaded",
+                                        "apart",  "directory", "locale"};
+    for (size_t i = 0; i < sizeof tried / sizeof tried[0]; i++) {
+        cr_expect_str_eq(explained_text(run_of(tried[i]), "agrees_with"), "server", "%s", tried[i]);
+        cr_expect_eq(explained_number(run_of(tried[i]), "other_results"), 0);
+    }
+    cr_expect_gt(explained_number(run_of("noise"), "results"), 4);
+    cr_expect_not_null(strstr(text, "none gets the client's result"), "%s", text);
+    cr_expect_not_null(strstr(text, "--against FILE.so"));
+    cr_expect_not_null(strstr(text, "--sanitized FILE.so"));
+    EXPLAINED_RUN(3, "explain", explained.bundle_path);
+    cr_expect_not_null(strstr(ls_process_output(&explained.process),
+                              "The ticks were not run again here under changes: no built-in"));
+}
+
+/* A build that no match was played with: its result depends on what it must not depend on. */
+static void expect_suspect(const char *plugin, const char *change, const char *cause)
+{
+    EXPLAINED_JSON("--sim", plugin);
+    const char *text = explained_text(explained.json, "under_changes_text");
+    cr_expect_gt(explained_number(run_of(change), "other_results"), 0, "%s", change);
+    cr_expect_not_null(strstr(text, "the result changes with this, as it never should"), "%s",
+                       text);
+    cr_expect_not_null(strstr(text, cause), "%s", text);
+}
+
+Test(explain_code, a_result_that_changes_with_noise_or_workers_is_told)
+{
+    save_builds(FUSED);
+    expect_suspect(LS_TEST_PLUGIN_DIR "/furnace_unset.so", "noise",
+                   "So a step reads memory that it has not set");
+    expect_suspect(LS_TEST_PLUGIN_DIR "/furnace_workers.so", "workers",
+                   "So results depend on the number of workers");
+}
+
+Test(explain_code, a_report_of_a_sanitizer_is_quoted_with_file_and_line)
+{
+    static const char *const files[] = {LS_TEST_PLUGIN_DIR "/furnace_address.so",
+                                        LS_TEST_PLUGIN_DIR "/furnace_undefined.so"};
+    static const char *const said[] = {"heap-buffer-overflow", "runtime error: shift exponent"};
+    if (access(files[0], R_OK) != 0) {
+        cr_skip_test("this build has no plug-ins with a sanitizer of their own");
+    }
+    save_builds(FUSED);
+    for (size_t i = 0; i < 2; i++) {
+        EXPLAINED_JSON("--sim", FURNACE, "--sanitized", files[i]);
+        const char *why = explained_text(run_of("sanitized"), "why");
+        cr_expect_not_null(strstr(why, said[i]), "%s", why);
+        cr_expect_not_null(strstr(why, "furnace.c:"), "%s", why);
+        cr_expect_not_null(strstr(explained_text(explained.json, "under_changes_text"), why));
+    }
 }

@@ -88,11 +88,15 @@ static void simulate(explanation *made)
         ls_simulation_print(&made->loaded, asked ? asked : simulation->name, &evidence->here);
         explain_evidence_rerun(evidence, made->reading, simulation);
         if (made->config->helper && evidence->agreement != EXPLAIN_AGREES_NOT_RUN) {
-            const explain_builds builds = {asked ? asked : simulation->name, made->config->against,
-                                           made->config->helper};
+            const explain_builds builds = {.name = asked ? asked : simulation->name,
+                                           .workers_max = simulation->workers_max,
+                                           .other = made->config->against,
+                                           .sanitized = made->config->sanitized,
+                                           .helper = made->config->helper};
             explain_reproduce(evidence, made->reading, &builds, &made->reproductions);
         }
     }
+    made->reproductions.not_run = evidence->not_run;
     bool has_page = made->config->html_path != NULL; /* which shows the statement */
     const char *field = traced_field(made->config);
     if (simulation && (field || made->other.simulation || has_page)) {

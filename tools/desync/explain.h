@@ -13,6 +13,7 @@ typedef struct explain_config {
     const char *simulation; /* name or file; NULL: the built-in that the bundle names */
     const char *helper;    /* the program that runs ticks again; NULL: nothing is run again there */
     const char *against;   /* another build of the simulation; NULL: none */
+    const char *sanitized; /* another build, with sanitizers; NULL: none */
     const char *trace;     /* field; NULL: none */
     const char *why;       /* field to go back from to the first difference; NULL: none */
     const char *html_path; /* NULL: none; "-": standard output, likewise below */

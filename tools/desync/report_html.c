@@ -177,10 +177,8 @@ static void write_statements(ls_html *html, const explain_report *report)
 static void write_changes(ls_html *html, const explain_reproductions *reproductions)
 {
     ls_text text = {{0}};
-    if (reproductions->count > 0) {
-        explain_reproductions_text(reproductions, &text);
-        ls_html_element(html, "p", NULL, text.bytes);
-    }
+    explain_reproductions_text(reproductions, &text);
+    ls_html_element(html, "p", NULL, text.bytes);
 }
 
 static void write_first_difference(ls_html *html, const explain_evidence *evidence)

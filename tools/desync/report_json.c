@@ -265,6 +265,9 @@ static void add_reproductions(ls_json *json, const explain_reproductions *reprod
         ls_json *item = ls_json_append(runs);
         ls_json_text(item, "change", run->word);
         ls_json_text(item, "agrees_with", explain_agreement_word(run->agreement));
+        ls_json_number(item, "results", run->results);
+        ls_json_number(item, "other_results", run->other_results);
+        add_text(item, "why", run->why.bytes);
     }
     explain_reproductions_text(reproductions, &text);
     add_text(json, "under_changes_text", text.bytes);

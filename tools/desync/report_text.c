@@ -250,16 +250,13 @@ static void add_reproductions(explain_sheet *sheet, const explain_reproductions 
     static const char *const results[] = {"not run", "the server's", "the client's",
                                           "neither side's", "unstable"};
     ls_text note;
-    if (reproductions->count == 0) {
-        return;
-    }
     explain_sheet_begin(sheet, "Run again under changes", columns);
     for (uint32_t i = 0; i < reproductions->count; i++) {
         const explain_reproduction *run = &reproductions->runs[i];
         ls_text result;
-        ls_text_set(&result, "%s%s%s", results[run->agreement], run->why.bytes[0] ? ": " : "",
-                    run->why.bytes);
-        explain_sheet_row(sheet, run->agreement == EXPLAIN_AGREES_CLIENT,
+        ls_text_set(&result, "%s%s%s", run->has_report ? "it reports" : results[run->agreement],
+                    run->why.bytes[0] ? ": " : "", run->why.bytes);
+        explain_sheet_row(sheet, run->agreement == EXPLAIN_AGREES_CLIENT || run->has_report,
                           (const char *const[]){run->change, result.bytes});
     }
     explain_reproductions_text(reproductions, &note);

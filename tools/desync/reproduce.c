@@ -3,7 +3,9 @@
 
 #include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
+#include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/protocol/loop/child_process.h"
+#include "lockstep/tools/desync/sanitizer_report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,63 +14,118 @@
 enum {
     TIME_MAX_MS = 20000, /* of one run */
     VARIABLES_MAX = 1024,
+    NOISES = 4, /* of memory that is not set, tried one after the other */
+    WORKERS_TRIED_MAX = 8,
 };
 
-/* Variables of one change, at most two. */
+/* One change is one run, or several of which each differs a little. */
+typedef enum change_kind {
+    CHANGE_ONCE,
+    CHANGE_NOISE,    /* NOISES times */
+    CHANGE_WORKERS,  /* 2, 3, ... */
+    CHANGE_RELOADED, /* is known from the run with nothing changed */
+    CHANGE_APART,    /* likewise */
+} change_kind;
+
+/* Variables of one change, as many as there are up to a NULL. */
 typedef struct change {
     const char *word;
     const char *text;
     const char *cause;
+    change_kind kind;
+    bool is_harmless;
     uint32_t surroundings;
-    const char *variables[2];
+    const char *variables[EXPLAIN_SANITIZER_VARIABLES + 1];
 } change;
 
 static const change changes[] = {
-    {"nothing", "nothing changed", "", 0, {NULL}},
-    {"no-fma",
-     "CPU features off (AVX2, AVX-512, FMA)",
-     "results depend on the CPU: the C library's mathematics takes other code with FMA than "
-     "without; take functions that give the same bits everywhere instead of libm's",
-     0,
-     {"GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA,-FMA4"}},
-    {"flush-to-zero",
-     "denormal numbers flushed to zero",
-     "on the client something sets flush-to-zero, such as a library built with -ffast-math; set "
-     "the mode in init and at the start of each step",
-     LS_RERUN_WITH_FLUSH_TO_ZERO,
-     {NULL}},
-    {"rounding-down",
-     "rounding downwards",
-     "on the client something sets another rounding mode; set the mode in init and at the start of "
-     "each step",
-     LS_RERUN_WITH_ROUNDING_DOWN,
-     {NULL}},
-    {"one-core",
-     "one processor",
-     "results depend on the number of processors; let no order of threads reach the state",
-     LS_RERUN_WITH_ONE_CORE,
-     {NULL}},
-    {"directory",
-     "another working directory",
-     "a step reads files by relative paths; read them before the match, into parameters or "
-     "content",
-     LS_RERUN_WITH_ROOT_DIRECTORY,
-     {NULL}},
-    {"locale",
-     "another language and time zone",
-     "results depend on the language or the time zone",
-     0,
-     {"LC_ALL=de_DE.UTF-8", "TZ=Pacific/Chatham"}},
+    {.word = "nothing", .text = "nothing changed", .cause = ""},
+    {.word = "no-fma",
+     .text = "CPU features off (AVX2, AVX-512, FMA)",
+     .cause = "results depend on the CPU: the C library's mathematics takes other code with FMA "
+              "than without; take functions that give the same bits everywhere instead of libm's",
+     .is_harmless = true,
+     .variables = {"GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA,-FMA4"}},
+    {.word = "flush-to-zero",
+     .text = "denormal numbers flushed to zero",
+     .cause = "on the client something sets flush-to-zero, such as a library built with "
+              "-ffast-math; set the mode in init and at the start of each step",
+     .surroundings = LS_RERUN_WITH_FLUSH_TO_ZERO},
+    {.word = "rounding-down",
+     .text = "rounding downwards",
+     .cause = "on the client something sets another rounding mode; set the mode in init and at the "
+              "start of each step",
+     .surroundings = LS_RERUN_WITH_ROUNDING_DOWN},
+    {.word = "one-core",
+     .text = "one processor",
+     .cause = "results depend on the number of processors; let no order of threads reach the state",
+     .is_harmless = true,
+     .surroundings = LS_RERUN_WITH_ONE_CORE},
+    {.word = "workers",
+     .text = "other numbers of workers",
+     .cause = "results depend on the number of workers, or on their order; add up in a fixed order",
+     .kind = CHANGE_WORKERS,
+     .is_harmless = true},
+    {.word = "noise",
+     .text = "other bytes in memory that is not set",
+     .cause = "a step reads memory that it has not set; lockstep-synctest GAME.so --only "
+              "stack,heap,scratch names the pass",
+     .kind = CHANGE_NOISE,
+     .is_harmless = true},
+    {.word = "reloaded",
+     .text = "saved and loaded at every tick",
+     .cause = "the step depends on something outside the saved state; lockstep-synctest GAME.so "
+              "--only save,join,scratch names it",
+     .kind = CHANGE_RELOADED,
+     .is_harmless = true},
+    {.word = "apart",
+     .text = "another process, at other addresses",
+     .cause = "the step depends on addresses, statics, seeds or the time; lockstep-synctest "
+              "GAME.so --only fresh,addresses,clock names it",
+     .kind = CHANGE_APART,
+     .is_harmless = true},
+    {.word = "directory",
+     .text = "another working directory",
+     .cause = "a step reads files by relative paths; read them before the match, into parameters "
+              "or content",
+     .is_harmless = true,
+     .surroundings = LS_RERUN_WITH_ROOT_DIRECTORY},
+    {.word = "locale",
+     .text = "another language and time zone",
+     .cause = "results depend on the language or the time zone",
+     .is_harmless = true,
+     .variables = {"LC_ALL=de_DE.UTF-8", "TZ=Pacific/Chatham"}},
 };
 
-static const change other = {"other-build",
-                             "the other build",
-                             "the two builds give other results; lockstep-synctest and lint tell "
-                             "what a compiler may change",
-                             0,
-                             {NULL}};
+static const change sanitized = {
+    .word = "sanitized",
+    .text = "the build with sanitizers",
+    .cause = "a build with other flags gets another result: look at what it reports, or for code "
+             "whose result the compiler chooses"};
 
-_Static_assert(sizeof changes / sizeof changes[0] < EXPLAIN_REPRODUCTIONS_MAX, "one for the build");
+static const change other = {.word = "other-build",
+                             .text = "the other build",
+                             .cause = "the two builds give other results; lockstep-synctest and "
+                                      "lint tell what a compiler may change"};
+
+_Static_assert(sizeof changes / sizeof changes[0] + 2 <= EXPLAIN_REPRODUCTIONS_MAX,
+               "two for the builds");
+
+typedef struct reproducing {
+    const explain_evidence *evidence;
+    const ls_bundle_reading *reading;
+    const explain_builds *builds;
+    ls_rerun_figures unchanged; /* of the run with nothing changed */
+} reproducing;
+
+/* One run of a change. */
+typedef struct variation {
+    const char *name; /* of the simulation */
+    uint32_t surroundings;
+    uint32_t workers;
+    uint32_t noise;
+    const char *const *variables; /* up to NULL */
+} variation;
 
 /* ---- a run ---- */
 
@@ -79,16 +136,16 @@ static bool sets(const char *variable, const char *name_of)
 }
 
 /* This process's variables, with those of the change in place of its own. */
-static void make_environment(const change *made, const char *variables[VARIABLES_MAX + 1])
+static void make_environment(const char *const *changed, const char *variables[VARIABLES_MAX + 1])
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < 2 && made->variables[i]; i++) {
-        variables[count++] = made->variables[i];
+    for (uint32_t i = 0; changed[i]; i++) {
+        variables[count++] = changed[i];
     }
     for (char **own = environ; *own && count < VARIABLES_MAX; own++) {
         bool is_replaced = false;
-        for (uint32_t i = 0; i < 2 && made->variables[i]; i++) {
-            is_replaced = is_replaced || sets(*own, made->variables[i]);
+        for (uint32_t i = 0; changed[i]; i++) {
+            is_replaced = is_replaced || sets(*own, changed[i]);
         }
         if (!is_replaced) {
             variables[count++] = *own;
@@ -97,59 +154,75 @@ static void make_environment(const change *made, const char *variables[VARIABLES
     variables[count] = NULL;
 }
 
-static ls_status write_request(const explain_evidence *evidence, const ls_bundle_reading *reading,
-                               const char *name, uint32_t surroundings, uint8_t **bytes,
+/* A helper may have another working directory. */
+static void set_name(ls_rerun_match *match, const char *name)
+{
+    char *path = strchr(name, '/') || strstr(name, ".so") ? realpath(name, NULL) : NULL;
+    const char *taken = path && strlen(path) < sizeof match->simulation ? path : name;
+    memcpy(match->simulation, taken, strlen(taken));
+    free(path);
+}
+
+static ls_status write_request(const reproducing *made, const variation *run, uint8_t **bytes,
                                size_t *size)
 {
-    const ls_desync_bundle *bundle = evidence->bundle;
+    const ls_desync_bundle *bundle = made->evidence->bundle;
     ls_replay_stretch stretch;
-    ls_status status = ls_bundle_reading_stretch(reading, &stretch);
+    ls_status status = ls_bundle_reading_stretch(made->reading, &stretch);
     ls_rerun_match match = {.config = bundle->config,
                             .input_bytes_max = bundle->input_bytes_max,
                             .state_bytes = (uint32_t)bundle->state_bytes,
-                            .surroundings = surroundings};
-    if (status != LS_OK || strlen(name) >= sizeof match.simulation) {
+                            .surroundings = run->surroundings,
+                            .workers = run->workers,
+                            .noise = run->noise};
+    if (status != LS_OK || strlen(run->name) >= sizeof match.simulation) {
         return LS_NOT_FOUND;
     }
-    memcpy(match.simulation, name, strlen(name));
-    /* A helper may have another working directory. */
-    char *path = strchr(name, '/') || strstr(name, ".so") ? realpath(name, NULL) : NULL;
-    if (path && strlen(path) < sizeof match.simulation) {
-        memset(match.simulation, 0, sizeof match.simulation);
-        memcpy(match.simulation, path, strlen(path));
-    }
-    free(path);
+    set_name(&match, run->name);
     const ls_rerun_request request = {.stretch = &stretch, .pass = LS_NO_PASS};
     return ls_rerun_pipe_write_request(&match, &request, TIME_MAX_MS, ls_allocator_heap(), bytes,
                                        size);
 }
 
-static explain_agreement agreement_with(const ls_desync_bundle *bundle,
-                                        const ls_rerun_outcome *outcome, ls_text *why)
+/* Takes what a helper has written into `output`. */
+static bool read_outcome(const explain_evidence *evidence, const uint8_t *output, size_t size,
+                         ls_rerun_figures *figures, ls_text *why)
 {
-    if (!(outcome->figures.known & LS_RERUN_FRESH)) {
-        ls_text_set(why, "%s",
-                    outcome->failure.bytes[0] ? outcome->failure.bytes : "it gave no result");
-        return EXPLAIN_AGREES_NOT_RUN;
+    ls_rerun_outcome outcome;
+    ls_rerun_crash crash;
+    uint32_t state_bytes = (uint32_t)evidence->bundle->state_bytes;
+    if (ls_rerun_pipe_read(output, size, state_bytes, &outcome, &crash) != LS_OK) {
+        ls_text_set(why, "it ended early, or took too long");
+        return false;
     }
-    return explain_agreement_with(bundle, outcome->figures.fresh);
+    if (crash.signal != 0) {
+        ls_text_set(why, "it crashed in tick %u (%s)", crash.tick,
+                    ls_plugin_crash_text((int)crash.signal));
+        return false;
+    }
+    if (!(outcome.figures.known & LS_RERUN_FRESH)) {
+        ls_text_set(why, "%s",
+                    outcome.failure.bytes[0] ? outcome.failure.bytes : "it gave no result");
+        return false;
+    }
+    *figures = outcome.figures;
+    return true;
 }
 
-static void run_helper(const explain_evidence *evidence, const char *helper, const uint8_t *input,
-                       size_t input_bytes, const change *made, explain_reproduction *out)
+static bool run_helper(const reproducing *made, const variation *run, const uint8_t *input,
+                       size_t input_bytes, ls_rerun_figures *figures, ls_text *why)
 {
     const char *const arguments[] = {"lockstep-rerun-helper", LS_RERUN_HELPER_ARGUMENT, NULL};
     const char *variables[VARIABLES_MAX + 1];
     atomic_bool is_stopped = false;
-    uint32_t state_bytes = (uint32_t)evidence->bundle->state_bytes;
-    size_t room = ls_rerun_pipe_outcome_bytes(state_bytes);
+    size_t room = ls_rerun_pipe_outcome_bytes((uint32_t)made->evidence->bundle->state_bytes);
     uint8_t *output = ls_allocate(ls_allocator_heap(), room);
     if (!output) {
-        ls_text_set(&out->why, "%s", ls_status_text(LS_NO_MEMORY));
-        return;
+        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
+        return false;
     }
-    make_environment(made, variables);
-    const ls_child_process_config config = {.program = helper,
+    make_environment(run->variables, variables);
+    const ls_child_process_config config = {.program = made->builds->helper,
                                             .arguments = arguments,
                                             .environment = variables,
                                             .input = input,
@@ -159,57 +232,217 @@ static void run_helper(const explain_evidence *evidence, const char *helper, con
                                             .time_max_ms = TIME_MAX_MS + 1000,
                                             .is_stopped = &is_stopped};
     ls_child_process_end end;
-    ls_rerun_outcome outcome;
-    ls_rerun_crash crash;
-    if (ls_child_process_run(&config, &end, &out->why) == LS_OK) {
-        bool is_outcome =
-            ls_rerun_pipe_read(output, end.output_bytes, state_bytes, &outcome, &crash) == LS_OK &&
-            crash.signal == 0;
-        if (is_outcome) {
-            out->agreement = agreement_with(evidence->bundle, &outcome, &out->why);
-        } else {
-            ls_text_set(&out->why, "it crashed or took too long");
-        }
-    }
+    bool is_known = ls_child_process_run(&config, &end, why) == LS_OK &&
+                    read_outcome(made->evidence, output, end.output_bytes, figures, why);
     ls_release(ls_allocator_heap(), output);
+    return is_known;
 }
 
-static void run_change(const explain_evidence *evidence, const ls_bundle_reading *reading,
-                       const explain_builds *builds, const change *made, explain_reproductions *all)
+static bool run_once(const reproducing *made, const variation *run, ls_rerun_figures *figures,
+                     ls_text *why)
 {
-    const char *name = made == &other ? builds->other : builds->name;
-    explain_reproduction *out = &all->runs[all->count++];
     uint8_t *bytes = NULL;
     size_t size = 0;
-    *out =
-        (explain_reproduction){made->word, made->text, made->cause, EXPLAIN_AGREES_NOT_RUN, {{0}}};
-    if (write_request(evidence, reading, name, made->surroundings, &bytes, &size) == LS_OK) {
-        run_helper(evidence, builds->helper, bytes, size, made, out);
+    bool is_known = false;
+    if (write_request(made, run, &bytes, &size) == LS_OK) {
+        is_known = run_helper(made, run, bytes, size, figures, why);
     } else {
-        ls_text_set(&out->why, "the bundle has no snapshot, or not the inputs since");
+        ls_text_set(why, "the bundle has no snapshot, or not the inputs since");
     }
     ls_release(ls_allocator_heap(), bytes);
+    return is_known;
+}
+
+/* ---- a change ---- */
+
+/* A side's result tells more than neither's, and what nothing changed does not get more than what
+ * it gets anyway. */
+static void add_result(const reproducing *made, uint64_t state_hash, explain_reproduction *out)
+{
+    const ls_desync_bundle *bundle = made->evidence->bundle;
+    explain_agreement agreement = explain_agreement_with(bundle, state_hash);
+    bool is_other = state_hash != made->unchanged.fresh;
+    bool tells_more =
+        is_other && (out->other_results == 0 || out->agreement == EXPLAIN_AGREES_NEITHER);
+    if (out->results == 0 || tells_more) {
+        out->agreement = agreement;
+    }
+    out->results++;
+    out->other_results += is_other ? 1 : 0;
+}
+
+/* Several runs of one kind: each result counts, as those of a race differ from run to run. */
+static void add_results(const reproducing *made, const ls_rerun_figures *figures,
+                        explain_reproduction *out)
+{
+    add_result(made, figures->fresh, out);
+    if (figures->known & LS_RERUN_AGAIN) {
+        add_result(made, figures->again, out);
+    }
+}
+
+static void run_several(const reproducing *made, const change *changed, explain_reproduction *out)
+{
+    bool is_noise = changed->kind == CHANGE_NOISE;
+    uint32_t workers_max = LS_MIN(made->builds->workers_max, (uint32_t)WORKERS_TRIED_MAX);
+    uint32_t count = is_noise ? NOISES : workers_max;
+    for (uint32_t i = is_noise ? 1 : 2; i <= count; i++) {
+        ls_rerun_figures figures;
+        const variation run = {.name = made->builds->name,
+                               .noise = is_noise ? i : 0,
+                               .workers = is_noise ? 1 : i,
+                               .variables = changed->variables};
+        if (run_once(made, &run, &figures, &out->why)) {
+            add_results(made, &figures, out);
+        }
+    }
+    if (out->other_results > 0) {
+        ls_text_set(&out->why, "another result in %u of %u runs", out->other_results, out->results);
+    }
+}
+
+/* The run with nothing changed has found out more than its own result. */
+static void take_known(const reproducing *made, const change *changed, explain_reproduction *out)
+{
+    const ls_rerun_figures *figures = &made->unchanged;
+    bool is_apart = changed->kind == CHANGE_APART;
+    if (figures->known & (is_apart ? LS_RERUN_APART : LS_RERUN_RELOADED)) {
+        add_result(made, is_apart ? figures->apart : figures->reloaded, out);
+    } else {
+        ls_text_set(&out->why, "it took too long");
+    }
+}
+
+static void run_single(reproducing *made, const change *changed, const char *name,
+                       explain_reproduction *out)
+{
+    ls_rerun_figures figures;
+    const variation run = {
+        .name = name, .surroundings = changed->surroundings, .variables = changed->variables};
+    if (!run_once(made, &run, &figures, &out->why)) {
+        return;
+    }
+    if (changed == &changes[0]) {
+        made->unchanged = figures;
+    }
+    add_result(made, figures.fresh, out);
+}
+
+static explain_reproduction *add_change(const change *changed, explain_reproductions *all)
+{
+    explain_reproduction *out = &all->runs[all->count++];
+    *out = (explain_reproduction){.word = changed->word,
+                                  .change = changed->text,
+                                  .cause = changed->cause,
+                                  .is_harmless = changed->is_harmless};
+    return out;
+}
+
+/* The first thing that its sanitizers report is worth more than its result. */
+static void run_sanitized(reproducing *made, explain_reproductions *all)
+{
+    explain_reproduction *out = add_change(&sanitized, all);
+    explain_sanitizer_report report;
+    change with_options = sanitized;
+    uint32_t count = 0;
+    ls_text first = {{0}};
+    if (explain_sanitizer_report_open(&report, made->builds->sanitized, &out->why) == LS_OK) {
+        for (uint32_t i = 0; i < EXPLAIN_SANITIZER_VARIABLES; i++) {
+            if (report.variables[i][0] != '\0') {
+                with_options.variables[count++] = report.variables[i];
+            }
+        }
+        run_single(made, &with_options, made->builds->sanitized, out);
+    }
+    if (explain_sanitizer_report_read(&report, &first)) {
+        out->has_report = true;
+        out->why = first;
+    }
+    explain_sanitizer_report_close(&report);
 }
 
 void explain_reproduce(const explain_evidence *evidence, const ls_bundle_reading *reading,
                        const explain_builds *builds, explain_reproductions *out)
 {
-    *out = (explain_reproductions){0};
+    reproducing made = {.evidence = evidence, .reading = reading, .builds = builds};
+    *out = (explain_reproductions){.has_other = builds->other != NULL,
+                                   .has_sanitized = builds->sanitized != NULL};
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
-        run_change(evidence, reading, builds, &changes[i], out);
+        const change *changed = &changes[i];
+        if (changed->kind == CHANGE_WORKERS && builds->workers_max < 2) {
+            continue; /* it has none */
+        }
+        explain_reproduction *run = add_change(changed, out);
+        if (changed->kind == CHANGE_ONCE) {
+            run_single(&made, changed, builds->name, run);
+        } else if (changed->kind == CHANGE_NOISE || changed->kind == CHANGE_WORKERS) {
+            run_several(&made, changed, run);
+        } else {
+            take_known(&made, changed, run);
+        }
+    }
+    if (builds->sanitized) {
+        run_sanitized(&made, out);
     }
     if (builds->other) {
-        run_change(evidence, reading, builds, &other, out);
+        run_single(&made, &other, builds->other, add_change(&other, out));
     }
 }
 
 /* ---- what follows ---- */
 
-/* The only change, or the first of several, that gets what nothing changed does not get. */
+/* The first change with a result of the other side than the one that nothing changed agrees with.
+ */
+static const explain_reproduction *find_cause(const explain_reproductions *reproductions,
+                                              explain_agreement wanted)
+{
+    for (uint32_t i = 1; i < reproductions->count; i++) {
+        if (reproductions->runs[i].agreement == wanted) {
+            return &reproductions->runs[i];
+        }
+    }
+    return NULL;
+}
+
+/* The first change that a right simulation would not notice. */
+static const explain_reproduction *find_suspect(const explain_reproductions *reproductions)
+{
+    for (uint32_t i = 1; i < reproductions->count; i++) {
+        const explain_reproduction *run = &reproductions->runs[i];
+        if (run->is_harmless && run->other_results > 0) {
+            return run;
+        }
+    }
+    return NULL;
+}
+
+static const explain_reproduction *find_report(const explain_reproductions *reproductions)
+{
+    for (uint32_t i = 1; i < reproductions->count; i++) {
+        if (reproductions->runs[i].has_report) {
+            return &reproductions->runs[i];
+        }
+    }
+    return NULL;
+}
+
+static void add_next(const explain_reproductions *reproductions, ls_text *out)
+{
+    ls_text_add(out,
+                " Next:%s%s explain the bundle on the client's machine, and run "
+                "lockstep-synctest GAME.so there.",
+                reproductions->has_other ? "" : " run the client's own file (--against FILE.so);",
+                reproductions->has_sanitized
+                    ? ""
+                    : " a build with -fsanitize=address,undefined (--sanitized FILE.so);");
+}
+
 void explain_reproductions_text(const explain_reproductions *reproductions, ls_text *out)
 {
     ls_text_set(out, "%s", "");
     if (reproductions->count == 0) {
+        ls_text_set(out, "The ticks were not run again here under changes: %s.",
+                    reproductions->not_run.bytes);
         return;
     }
     explain_agreement unchanged = reproductions->runs[0].agreement;
@@ -220,16 +453,23 @@ void explain_reproductions_text(const explain_reproductions *reproductions, ls_t
     explain_agreement wanted =
         unchanged == EXPLAIN_AGREES_CLIENT ? EXPLAIN_AGREES_SERVER : EXPLAIN_AGREES_CLIENT;
     const char *side = wanted == EXPLAIN_AGREES_CLIENT ? "client" : "server";
-    for (uint32_t i = 1; i < reproductions->count; i++) {
-        const explain_reproduction *run = &reproductions->runs[i];
-        if (run->agreement == wanted) {
-            ls_text_set(out, "The %s's result comes out with this changed: %s. So %s.", side,
-                        run->change, run->cause);
-            return;
-        }
+    const explain_reproduction *cause = find_cause(reproductions, wanted);
+    const explain_reproduction *suspect = find_suspect(reproductions);
+    const explain_reproduction *report = find_report(reproductions);
+    if (cause) {
+        ls_text_set(out, "The %s's result comes out with this changed: %s. So %s.", side,
+                    cause->change, cause->cause);
+    } else {
+        ls_text_set(out, "The tick was run again here under %u changes: none gets the %s's result.",
+                    reproductions->count - 1, side);
     }
-    ls_text_set(out,
-                "None of these gets the %s's result: another build (--against FILE.so), a static, "
-                "a thread or uninitialised memory may; lockstep-synctest looks for those.",
-                side);
+    if (report) {
+        ls_text_add(out, " The build with sanitizers reports: %s.", report->why.bytes);
+    }
+    if (!cause && suspect) {
+        ls_text_add(out, " But the result changes with this, as it never should: %s. So %s.",
+                    suspect->change, suspect->cause);
+    } else if (!cause && !report) {
+        add_next(reproductions, out);
+    }
 }

@@ -6,31 +6,41 @@
 
 #include "lockstep/tools/desync/evidence.h"
 
-#define EXPLAIN_REPRODUCTIONS_MAX 8u
+#define EXPLAIN_REPRODUCTIONS_MAX 16u
 
 typedef struct explain_reproduction {
     const char *word;            /* in JSON: "no-fma" */
     const char *change;          /* what was changed: "CPU features off (AVX2, FMA)" */
-    const char *cause;           /* what follows when it alone gets the client's result */
-    explain_agreement agreement; /* NOT_RUN with why */
-    ls_text why;
+    const char *cause;           /* what follows when it gets the client's result */
+    bool is_harmless;            /* a simulation that is right gets the same result with it */
+    explain_agreement agreement; /* of all results, the one that tells most; NOT_RUN with why */
+    uint32_t results;            /* that there are */
+    uint32_t other_results;      /* of them, those that nothing changed does not get */
+    bool has_report;             /* of a sanitizer, which is `why` */
+    ls_text why;                 /* it was not run, or what else came out */
 } explain_reproduction;
 
 typedef struct explain_reproductions {
     uint32_t count;
     explain_reproduction runs[EXPLAIN_REPRODUCTIONS_MAX]; /* the first has nothing changed */
+    bool has_other;                                       /* that build was run */
+    bool has_sanitized;
+    ls_text not_run; /* why there are none */
 } explain_reproductions;
 
 typedef struct explain_builds {
-    const char *name;   /* as ls_simulation_load takes it */
-    const char *other;  /* another build, which is run as well, or NULL */
-    const char *helper; /* the program that runs them: its main calls ls_rerun_helper_run */
+    const char *name;      /* as ls_simulation_load takes it */
+    uint32_t workers_max;  /* of the simulation */
+    const char *other;     /* another build, which is run as well, or NULL */
+    const char *sanitized; /* one that was built with sanitizers, or NULL */
+    const char *helper;    /* the program that runs them: its main calls ls_rerun_helper_run */
 } explain_builds;
 
 void explain_reproduce(const explain_evidence *evidence, const ls_bundle_reading *reading,
                        const explain_builds *builds, explain_reproductions *out);
 
-/* One sentence: which change gets the client's result, and what to do; or that none does. */
+/* Which change gets the client's result, and what to do; if none does, how many were tried and what
+ * to try next. Never empty. */
 void explain_reproductions_text(const explain_reproductions *reproductions, ls_text *out);
 
 #endif
