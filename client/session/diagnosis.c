@@ -51,7 +51,7 @@ static ls_status create_inspector(ls_diagnosis *diagnosis)
         return LS_OK;
     }
     if (!ls_schema_is_canonical_here()) {
-        size_t bytes = ls_sim_instance_state_bytes(context->instance);
+        size_t bytes = ls_sim_instance_image_bytes(context->instance);
         diagnosis->canonical = ls_allocate(context->allocator, bytes);
         if (!diagnosis->canonical) {
             return LS_NO_MEMORY;
@@ -264,8 +264,8 @@ void ls_diagnosis_frame(ls_diagnosis *diagnosis)
 static ls_status take_leaf(ls_diagnosis *diagnosis, const ls_heal_leaf *leaf)
 {
     const ls_state_inspector *inspector = &diagnosis->inspector;
-    if (!hold(diagnosis, leaf->tick) || leaf->size == 0 ||
-        leaf->leaf >= ls_state_tree_node_count(inspector->tree) ||
+    if (!ls_sim_instance_schema(diagnosis->context->instance) || !hold(diagnosis, leaf->tick) ||
+        leaf->size == 0 || leaf->leaf >= ls_state_tree_node_count(inspector->tree) ||
         ls_state_tree_leaf_bytes(inspector->tree, leaf->leaf) != leaf->size) {
         return LS_MALFORMED;
     }
@@ -277,7 +277,7 @@ static ls_status take_leaf(ls_diagnosis *diagnosis, const ls_heal_leaf *leaf)
 static bool can_replay(ls_diagnosis *diagnosis, const ls_heal *heal, ls_tick settled)
 {
     const ls_input_buffer *inputs = ls_confirmed_ticks_inputs(diagnosis->context->ticks);
-    return hold(diagnosis, heal->tick) &&
+    return ls_sim_instance_schema(diagnosis->context->instance) && hold(diagnosis, heal->tick) &&
            heal->tick % diagnosis->context->offer.hash_interval_ticks == 0 &&
            heal->tick <= settled &&
            (heal->tick == settled || ls_input_buffer_has(inputs, heal->tick, 0)) &&

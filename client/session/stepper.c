@@ -102,16 +102,12 @@ static ls_status create_window(ls_stepper *stepper)
 {
     const ls_session_context *context = stepper->context;
     const ls_sim_instance *instance = context->instance;
-    ls_replay_needs needs = {
-        .state_bytes = ls_sim_instance_state_bytes(instance),
-        .tick_rate_hz = context->offer.config.tick_rate_hz,
-        .hash_interval_ticks = context->offer.hash_interval_ticks,
-    };
-    ls_replay_window_config config = ls_replay_window_config_default(&needs);
-    config.inputs = ls_confirmed_ticks_inputs(context->ticks);
-    if (!context->config.finds_causes || !ls_sim_instance_schema(instance)) {
+    if (!context->config.finds_causes || !ls_sim_instance_image_schema(instance)) {
         return LS_OK;
     }
+    ls_replay_needs needs = ls_replay_needs_of(instance, context->offer.hash_interval_ticks);
+    ls_replay_window_config config = ls_replay_window_config_default(&needs);
+    config.inputs = ls_confirmed_ticks_inputs(context->ticks);
     ls_status status =
         ls_replay_window_create(&config, instance, context->allocator, &stepper->window);
     if (status == LS_OK) {

@@ -5,6 +5,7 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/diagnosis/desync_bundle_format.h"
 #include "lockstep/common/journal/match_stream.h"
+#include "lockstep/common/simulation/save_image.h"
 
 #include <string.h>
 
@@ -12,13 +13,14 @@ void ls_desync_bundle_describe(ls_desync_bundle *bundle, const ls_sim_instance *
                                ls_field fields[LS_FIELDS_MAX])
 {
     const ls_simulation *simulation = ls_sim_instance_simulation(instance);
-    const ls_schema *schema = ls_sim_instance_schema(instance);
+    const ls_schema *schema = ls_sim_instance_image_schema(instance);
     ls_name_copy(bundle->simulation, sizeof bundle->simulation, simulation->name);
     bundle->simulation_version = simulation->version;
     bundle->config = *ls_sim_instance_config(instance);
     bundle->digests = ls_sim_instance_digests(instance);
     bundle->input_bytes_max = simulation->input_bytes_max;
-    bundle->state_bytes = ls_sim_instance_state_bytes(instance);
+    bundle->state_bytes =
+        schema ? ls_schema_state_bytes(schema) : ls_sim_instance_state_bytes(instance);
     bundle->field_count = schema ? ls_schema_field_count(schema) : 0;
     for (uint32_t i = 0; i < bundle->field_count; i++) {
         fields[i] = *ls_schema_field(schema, i);
@@ -28,6 +30,17 @@ void ls_desync_bundle_describe(ls_desync_bundle *bundle, const ls_sim_instance *
     for (uint32_t i = 0; i < simulation->pass_count; i++) {
         ls_name_copy(bundle->passes[i], sizeof bundle->passes[i], simulation->passes[i].name);
     }
+}
+
+bool ls_desync_bundle_is_of_saves(const ls_desync_bundle *bundle)
+{
+    for (uint32_t i = 0; i < bundle->field_count; i++) {
+        const ls_field *field = &bundle->fields[i];
+        if (field->offset == 0) {
+            return field->type == LS_FIELD_U64 && strcmp(field->path, LS_SAVE_SIZE_PATH) == 0;
+        }
+    }
+    return false;
 }
 
 void ls_bundle_print_libraries(ls_build_fingerprint *print)

@@ -81,6 +81,10 @@ typedef struct ls_desync_bundle {
 void ls_desync_bundle_describe(ls_desync_bundle *bundle, const ls_sim_instance *instance,
                                ls_field fields[LS_FIELDS_MAX]);
 
+/* The states are what an engine without a schema saves (save_image.h), whose hash is the engine's
+ * own. */
+bool ls_desync_bundle_is_of_saves(const ls_desync_bundle *bundle);
+
 /* The bytes of the file, in memory from the allocator, which the caller releases. NO_MEMORY. */
 ls_status ls_desync_bundle_write(const ls_desync_bundle *bundle, const ls_allocator *allocator,
                                  uint8_t **out, size_t *out_size);

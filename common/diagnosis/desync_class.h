@@ -45,6 +45,11 @@ const char *ls_desync_class_word(ls_desync_class kind);
 const char *ls_desync_class_text(ls_desync_class kind);
 const char *ls_desync_class_next(ls_desync_class kind);
 
+/* For a simulation that hashes by callback and does not save and load. */
+#define LS_DESYNC_OF_HASH_ALONE                                                                    \
+    "it only hashes, without save and load: its ticks cannot be run again (no class, no pass), "   \
+    "its states cannot be compared (no bytes, no bundle) or sent (no healing)"
+
 /* Which machine the figures point at. */
 typedef enum ls_desync_culprit {
     LS_DESYNC_CULPRIT_UNKNOWN,

@@ -6,7 +6,7 @@ typedef struct tracing {
     ls_sim_instance *instance;
     ls_step_noise *noise;
     ls_pass_trace *trace;
-    const ls_pass_state *kept;
+    ls_pass_state *kept;
 } tracing;
 
 static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
@@ -16,13 +16,12 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
     here->trace->state_hashes[index] = ls_sim_instance_hash(here->instance);
     here->trace->pass_count = index + 1;
     if (here->kept && here->kept->pass == index) {
-        memcpy(here->kept->bytes, ls_sim_instance_view(here->instance),
-               ls_sim_instance_state_bytes(here->instance));
+        here->kept->is_kept = ls_sim_instance_image(here->instance, here->kept->bytes) == LS_OK;
     }
 }
 
 void ls_pass_trace_step(ls_sim_instance *instance, const ls_tick_inputs *inputs,
-                        ls_step_noise *noise, const ls_pass_state *kept, ls_pass_trace *out)
+                        ls_step_noise *noise, ls_pass_state *kept, ls_pass_trace *out)
 {
     tracing here = {instance, noise, out, kept};
     const ls_step_watch watch = {run_pass, &here};

@@ -18,15 +18,16 @@ typedef struct ls_pass_trace {
 
 #define LS_NO_PASS UINT32_MAX
 
-/* A copy of the state, as this machine lays it out, after one pass of a traced step. */
+/* The image of the state (sim_instance.h) after one pass of a traced step. */
 typedef struct ls_pass_state {
     uint32_t pass;  /* or NO_PASS */
-    uint8_t *bytes; /* state_bytes of it, the caller's; unused with NO_PASS */
+    uint8_t *bytes; /* of the image's size, the caller's; unused with NO_PASS */
+    bool is_kept;   /* out: it is there */
 } ls_pass_state;
 
 /* Steps the instance once on its tick's inputs, with this noise. `kept` may be NULL. */
 void ls_pass_trace_step(ls_sim_instance *instance, const ls_tick_inputs *inputs,
-                        ls_step_noise *noise, const ls_pass_state *kept, ls_pass_trace *out);
+                        ls_step_noise *noise, ls_pass_state *kept, ls_pass_trace *out);
 
 /* Where two traces of one tick part. */
 typedef enum ls_differing_pass {

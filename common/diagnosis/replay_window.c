@@ -5,8 +5,9 @@
 
 #include <string.h>
 
-#define EXTRA_BYTES ((size_t)1 << 20)      /* beyond three states, for large ones */
-#define SMALL_BYTES_MAX ((size_t)16 << 20) /* for all states of the time, of small ones */
+#define EXTRA_BYTES ((size_t)1 << 20)           /* beyond three states, for large ones */
+#define SMALL_BYTES_MAX ((size_t)16 << 20)      /* for all states of the time, of small ones */
+#define SAVED_BYTES_PER_S (UINT64_C(160) << 20) /* that an engine is asked to save */
 
 enum {
     LATE_TENTHS = 24, /* of a second */
@@ -19,10 +20,11 @@ struct ls_replay_window {
     const ls_allocator *allocator;
     ls_replay_window_config config;
     ls_state_history *history;
-    uint8_t *canonical;     /* [state_bytes]; NULL where states are canonical as they lie */
-    uint64_t *state_hashes; /* [window_ticks], by tick */
-    bool *has_state;        /* [window_ticks], by tick: whether it was to be had */
-    ls_input_buffer *own;   /* NULL when they are borrowed */
+    uint8_t *canonical;            /* [state_bytes]; NULL where states are images as they lie */
+    const ls_sim_instance *engine; /* the match's, when it has no schema; else NULL */
+    uint64_t *state_hashes;        /* [window_ticks], by tick */
+    bool *has_state;               /* [window_ticks], by tick: whether it was to be had */
+    ls_input_buffer *own;          /* NULL when they are borrowed */
     const ls_input_buffer *inputs;
     ls_tick start;
     ls_tick newest;
@@ -74,7 +76,7 @@ size_t ls_replay_window_bytes(const ls_replay_window_config *config, size_t stat
     ls_state_history_config history = history_config(config, state_bytes);
     return sizeof(ls_replay_window) + ls_state_history_bytes(&history) +
            config->window_ticks * (sizeof(uint64_t) + sizeof(bool)) +
-           (ls_schema_is_canonical_here() ? 0 : state_bytes);
+           (ls_schema_is_canonical_here() && !config->is_saved ? 0 : state_bytes);
 }
 
 static uint32_t block_bytes_for(size_t state_bytes)
@@ -125,6 +127,13 @@ static void choose_interval(ls_replay_window_config *config, const ls_replay_nee
     config->snapshots = snapshots_at(interval, age_ticks);
 }
 
+/* Saving and comparing takes about 0.3 ms a MiB. */
+static uint32_t every_ticks(const ls_replay_needs *needs)
+{
+    uint64_t bytes_per_s = (uint64_t)needs->state_bytes * needs->tick_rate_hz;
+    return needs->is_saved ? (uint32_t)(bytes_per_s / SAVED_BYTES_PER_S) + 1 : 1;
+}
+
 ls_replay_window_config ls_replay_window_config_default(const ls_replay_needs *needs)
 {
     uint32_t input_ticks = ls_replay_input_ticks(needs->tick_rate_hz, needs->hash_interval_ticks);
@@ -133,10 +142,22 @@ ls_replay_window_config ls_replay_window_config_default(const ls_replay_needs *n
         .snapshots = LS_HISTORY_SNAPSHOTS_MAX,
         .recent_ticks = ls_replay_late_ticks(needs->tick_rate_hz),
         .block_bytes = block_bytes_for(needs->state_bytes),
+        .every_ticks = every_ticks(needs),
+        .is_saved = needs->is_saved,
     };
     config.old_blocks = old_blocks_for(&config, needs->state_bytes);
     choose_interval(&config, needs);
     return config;
+}
+
+ls_replay_needs ls_replay_needs_of(const ls_sim_instance *instance, uint32_t hash_interval_ticks)
+{
+    return (ls_replay_needs){
+        .state_bytes = ls_sim_instance_image_bytes(instance),
+        .tick_rate_hz = ls_sim_instance_config(instance)->tick_rate_hz,
+        .hash_interval_ticks = hash_interval_ticks,
+        .is_saved = ls_sim_instance_schema(instance) == NULL,
+    };
 }
 
 /* ---- life ---- */
@@ -172,7 +193,7 @@ static ls_status create_states(ls_replay_window *window, size_t state_bytes)
 {
     const ls_allocator *allocator = window->allocator;
     uint32_t ticks = window->config.window_ticks;
-    bool needs_copy = !ls_schema_is_canonical_here();
+    bool needs_copy = window->engine || !ls_schema_is_canonical_here();
     ls_state_history_config history = history_config(&window->config, state_bytes);
     window->canonical = needs_copy ? ls_allocate(allocator, state_bytes) : NULL;
     window->state_hashes = ls_allocate_array(allocator, ticks, sizeof(uint64_t));
@@ -190,8 +211,9 @@ ls_status ls_replay_window_create(const ls_replay_window_config *config,
     if (!is_config_valid(config)) {
         return LS_BAD_ARGUMENT;
     }
-    if (!ls_sim_instance_schema(instance)) {
-        return LS_UNSUPPORTED;
+    bool is_engine = !ls_sim_instance_schema(instance);
+    if (!ls_sim_instance_image_schema(instance) || is_engine != config->is_saved) {
+        return is_engine == config->is_saved ? LS_UNSUPPORTED : LS_BAD_ARGUMENT;
     }
     ls_replay_window *window = ls_allocate(allocator, sizeof *window);
     if (!window) {
@@ -199,7 +221,8 @@ ls_status ls_replay_window_create(const ls_replay_window_config *config,
     }
     window->allocator = allocator;
     window->config = *config;
-    ls_status status = create_states(window, ls_sim_instance_state_bytes(instance));
+    window->engine = is_engine ? instance : NULL;
+    ls_status status = create_states(window, ls_sim_instance_image_bytes(instance));
     if (status == LS_OK) {
         status = create_inputs(window, instance);
     }
@@ -238,15 +261,13 @@ static void note(ls_replay_window *window, ls_tick tick, uint64_t state_hash, bo
     window->has_state[place_of(window, tick)] = has_state;
 }
 
-/* The live state, canonical. */
+/* The live state's image; NULL: it is not to be had. */
 static const uint8_t *state_of(ls_replay_window *window, const ls_sim_instance *instance)
 {
     if (!window->canonical) {
         return ls_sim_instance_view(instance);
     }
-    ls_schema_to_canonical(ls_sim_instance_schema(instance), ls_sim_instance_view(instance),
-                           window->canonical);
-    return window->canonical;
+    return ls_sim_instance_image(instance, window->canonical) == LS_OK ? window->canonical : NULL;
 }
 
 void ls_replay_window_start(ls_replay_window *window, const ls_sim_instance *instance,
@@ -257,8 +278,10 @@ void ls_replay_window_start(ls_replay_window *window, const ls_sim_instance *ins
         ls_input_buffer_restart(window->own, tick);
     }
     window->start = tick;
-    note(window, tick, state_hash, true);
-    ls_state_history_start(window->history, tick, state_of(window, instance));
+    const uint8_t *state = state_of(window, instance);
+    note(window, tick, state_hash, state != NULL);
+    /* One that is not to be had stands there as it came out, and is never given out. */
+    ls_state_history_start(window->history, tick, state ? state : window->canonical);
 }
 
 static void put_inputs(ls_replay_window *window, const ls_tick_inputs *inputs)
@@ -291,17 +314,34 @@ static void record_tick(ls_replay_window *window, const ls_tick_inputs *inputs,
     }
 }
 
+/* An engine's save costs time: not all states are kept where they are large. */
+static bool is_left_out(const ls_replay_window *window, ls_tick tick)
+{
+    uint32_t every = window->config.every_ticks;
+    return every > 1 && tick % every != 0 && tick % window->config.interval_ticks != 0;
+}
+
 void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_inputs *inputs,
                                    const uint8_t *saved, uint64_t state_hash)
 {
-    record_tick(window, inputs, (ls_history_state){saved, NULL}, state_hash);
+    ls_history_state state = {saved, NULL};
+    if (window->engine && saved) {
+        bool is_had =
+            !is_left_out(window, inputs->tick + 1) &&
+            ls_sim_instance_image_of_save(window->engine, saved, window->canonical) == LS_OK;
+        state.bytes = is_had ? window->canonical : NULL;
+    }
+    record_tick(window, inputs, state, state_hash);
 }
 
 void ls_replay_window_record(ls_replay_window *window, const ls_tick_inputs *inputs,
                              const ls_sim_instance *instance, uint64_t state_hash)
 {
     LS_ASSERT(ls_sim_instance_tick(instance) == inputs->tick + 1);
-    ls_history_state state = {state_of(window, instance), ls_sim_instance_chunk_hashes(instance)};
+    ls_history_state state = {NULL, ls_sim_instance_chunk_hashes(instance)};
+    if (!is_left_out(window, inputs->tick + 1)) {
+        state.bytes = state_of(window, instance);
+    }
     record_tick(window, inputs, state, state_hash);
 }
 
@@ -345,6 +385,7 @@ ls_status ls_replay_window_stretch(const ls_replay_window *window, ls_tick agree
     ls_tick first = 0;
     if (agreed >= last || last > window->newest ||
         !ls_state_history_snapshot(window->history, agreed, &first) || !is_held(window, first) ||
+        !window->has_state[place_of(window, first)] ||
         first < ls_input_buffer_first(window->inputs)) {
         return LS_NOT_FOUND;
     }

@@ -24,6 +24,9 @@ typedef struct ls_replay_window_config {
     /* Where every slot's inputs of the ticks recorded are kept anyway, borrowed: what has left it
      * cannot be simulated again. NULL: the window copies them. */
     const ls_input_buffer *inputs;
+
+    uint32_t every_ticks; /* every so many a state is kept, and each snapshot; 0: all */
+    bool is_saved;        /* the states are of an engine without a schema: what it saves */
 } ls_replay_window_config;
 
 /* A match and its desyncs make these demands of a window. */
@@ -31,7 +34,11 @@ typedef struct ls_replay_needs {
     size_t state_bytes;
     uint32_t tick_rate_hz;
     uint32_t hash_interval_ticks; /* between the states that are compared; at least 1 */
+    bool is_saved;                /* see ls_replay_window_config */
 } ls_replay_needs;
+
+/* Those of a match of the instance, which has an image schema. */
+ls_replay_needs ls_replay_needs_of(const ls_sim_instance *instance, uint32_t hash_interval_ticks);
 
 /* A difference between compared states that is found no later than this can be simulated again: 2.4
  * s, of which 0.4 s are for the way of the message, and LS_REPLAY_LATE_TICKS_MIN at least. */
@@ -51,8 +58,9 @@ size_t ls_replay_window_bytes(const ls_replay_window_config *config, size_t stat
 
 typedef struct ls_replay_window ls_replay_window;
 
-/* For matches of this simulation and configuration. UNSUPPORTED for one that hashes by callback:
- * its saves have no fixed size; BAD_ARGUMENT, NO_MEMORY. The instance is not kept. */
+/* For matches of this simulation and configuration. UNSUPPORTED for one whose states have no image
+ * (sim_instance.h); BAD_ARGUMENT, NO_MEMORY. The instance of an engine is borrowed, any other is
+ * not kept. */
 ls_status ls_replay_window_create(const ls_replay_window_config *config,
                                   const ls_sim_instance *instance, const ls_allocator *allocator,
                                   ls_replay_window **out);

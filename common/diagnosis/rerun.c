@@ -46,7 +46,7 @@ struct ls_rerun {
     uint8_t *snapshot;        /* canonical */
     uint8_t *carried;         /* canonical: between instances, before that the state `fresh` had
                                  before its last step */
-    uint8_t *reached;         /* state of the first run, as this machine lays it out */
+    uint8_t *reached;         /* canonical: state of the first run */
     ls_pass_state pass_state; /* of its last step */
     bool is_reached;
     ls_replay_stretch stretch;
@@ -72,7 +72,7 @@ static ls_status build(ls_rerun *rerun, const ls_simulation *simulation,
             return status;
         }
     }
-    rerun->state_bytes = ls_sim_instance_state_bytes(rerun->instances[0]);
+    rerun->state_bytes = ls_sim_instance_image_bytes(rerun->instances[0]);
     rerun->snapshot = ls_allocate(rerun->allocator, rerun->state_bytes);
     rerun->carried = ls_allocate(rerun->allocator, rerun->state_bytes);
     rerun->reached = ls_allocate(rerun->allocator, rerun->state_bytes);
@@ -86,9 +86,10 @@ static ls_status build(ls_rerun *rerun, const ls_simulation *simulation,
 ls_status ls_rerun_create(const ls_simulation *simulation, const ls_sim_config *config,
                           const ls_allocator *allocator, ls_rerun **out, ls_text *why)
 {
-    if (simulation->hash) {
+    if (simulation->hash && (!simulation->save || !simulation->load)) {
         return ls_fail(LS_UNSUPPORTED, why,
-                       "simulation '%s' hashes by callback: its ticks cannot be run again",
+                       "simulation '%s' hashes by callback and has no save and load: its ticks "
+                       "cannot be run again",
                        simulation->name);
     }
     ls_rerun *rerun = ls_allocate(allocator, sizeof *rerun);
@@ -131,6 +132,7 @@ void ls_rerun_vary(ls_rerun *rerun, uint32_t workers, uint32_t noise)
 
 /* ---- runs ---- */
 
+/* With a schema loading is a copy; an engine may refuse, and then what is known is known. */
 static void begin_run(ls_rerun *rerun, run_kind run)
 {
     rerun->run = run;
@@ -142,8 +144,9 @@ static void begin_run(ls_rerun *rerun, run_kind run)
         .seed = ls_hash_pair(rerun->figures.first, rerun->figures.tick) + rerun->other_noise,
         .kind = plans[run].stack,
     };
-    ls_status status = ls_replay_stretch_load(&rerun->stretch, rerun->instances[rerun->current]);
-    LS_ASSERT(status == LS_OK); /* with a schema loading is a copy */
+    if (ls_replay_stretch_load(&rerun->stretch, rerun->instances[rerun->current]) != LS_OK) {
+        rerun->run = RUN_DONE;
+    }
 }
 
 void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch)
@@ -154,6 +157,7 @@ void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch)
     rerun->stretch.snapshot = rerun->snapshot;
     rerun->is_reached = false;
     rerun->pass_state.pass = LS_NO_PASS;
+    rerun->pass_state.is_kept = false;
     rerun->passes = (ls_pass_trace){0};
     rerun->unstable_pass = LS_NO_PASS;
     rerun->figures = (ls_rerun_figures){
@@ -171,16 +175,16 @@ void ls_rerun_keep_pass(ls_rerun *rerun, uint32_t pass)
     rerun->pass_state.pass = pass;
 }
 
-static void step_fresh(ls_rerun *rerun, ls_sim_instance *instance, const ls_tick_inputs *inputs)
+static ls_status step_fresh(ls_rerun *rerun, ls_sim_instance *instance,
+                            const ls_tick_inputs *inputs)
 {
     ls_rerun_figures *figures = &rerun->figures;
     ls_tick made = inputs->tick + 1;
     if (made == figures->tick) {
-        ls_status status = ls_sim_instance_save(instance, rerun->carried);
-        LS_ASSERT(status == LS_OK);
+        ls_status status = ls_sim_instance_image(instance, rerun->carried);
         rerun->last_noise = rerun->noise;
         ls_pass_trace_step(instance, inputs, &rerun->noise, &rerun->pass_state, &rerun->passes);
-        return;
+        return status;
     }
     ls_step_noise_step(&rerun->noise, instance, inputs);
     uint64_t recorded = ls_replay_stretch_hash(&rerun->stretch, made);
@@ -189,6 +193,7 @@ static void step_fresh(ls_rerun *rerun, ls_sim_instance *instance, const ls_tick
         ls_sim_instance_hash(instance) != recorded) {
         figures->strayed = made;
     }
+    return LS_OK;
 }
 
 /* ---- the pass in which ways of running the last step part ---- */
@@ -232,7 +237,8 @@ static void find_unstable_pass(ls_rerun *rerun)
 }
 
 /* The state goes through its saved form into the other instance, and nothing else does. */
-static void step_reloaded(ls_rerun *rerun, ls_sim_instance *instance, const ls_tick_inputs *inputs)
+static ls_status step_reloaded(ls_rerun *rerun, ls_sim_instance *instance,
+                               const ls_tick_inputs *inputs)
 {
     if (inputs->tick + 1 == rerun->figures.tick) {
         ls_pass_trace passes;
@@ -243,10 +249,10 @@ static void step_reloaded(ls_rerun *rerun, ls_sim_instance *instance, const ls_t
     }
     rerun->current ^= 1u;
     ls_sim_instance *other = rerun->instances[rerun->current];
-    ls_status status = ls_sim_instance_save(instance, rerun->carried);
-    LS_ASSERT(status == LS_OK);
-    status = ls_sim_instance_load(other, rerun->carried, ls_sim_instance_tick(instance));
-    LS_ASSERT(status == LS_OK);
+    ls_status status = ls_sim_instance_image(instance, rerun->carried);
+    return status == LS_OK
+               ? ls_sim_instance_load(other, rerun->carried, ls_sim_instance_tick(instance))
+               : status;
 }
 
 static ls_status step(ls_rerun *rerun)
@@ -262,9 +268,9 @@ static ls_status step(ls_rerun *rerun)
     scratch_noise.kind = plans[rerun->run].scratch;
     ls_step_noise_fill_scratch(&scratch_noise, instance);
     if (rerun->run == RUN_FRESH) {
-        step_fresh(rerun, instance, &inputs);
+        return step_fresh(rerun, instance, &inputs);
     } else if (rerun->run == RUN_RELOADED) {
-        step_reloaded(rerun, instance, &inputs);
+        return step_reloaded(rerun, instance, &inputs);
     } else {
         ls_step_noise_step(&rerun->noise, instance, &inputs);
     }
@@ -275,9 +281,8 @@ static void keep_fresh(ls_rerun *rerun, uint64_t state_hash)
 {
     rerun->figures.fresh = state_hash;
     rerun->figures.known |= LS_RERUN_FRESH;
-    memcpy(rerun->reached, ls_sim_instance_view(rerun->instances[rerun->current]),
-           rerun->state_bytes);
-    rerun->is_reached = true;
+    rerun->is_reached =
+        ls_sim_instance_image(rerun->instances[rerun->current], rerun->reached) == LS_OK;
 }
 
 /* Takes the result of the run that has ended, and says which one is next. */
@@ -333,9 +338,9 @@ ls_tick ls_rerun_tick(const ls_rerun *rerun)
     return ls_sim_instance_tick(rerun->instances[rerun->current]);
 }
 
-const ls_schema *ls_rerun_schema(const ls_rerun *rerun)
+size_t ls_rerun_state_bytes(const ls_rerun *rerun)
 {
-    return ls_sim_instance_schema(rerun->instances[0]);
+    return rerun->state_bytes;
 }
 
 const ls_rerun_figures *ls_rerun_figures_of(const ls_rerun *rerun)
@@ -353,14 +358,14 @@ uint32_t ls_rerun_unstable_pass(const ls_rerun *rerun)
     return rerun->unstable_pass;
 }
 
-const void *ls_rerun_state(const ls_rerun *rerun)
+const uint8_t *ls_rerun_state(const ls_rerun *rerun)
 {
     return rerun->is_reached ? rerun->reached : NULL;
 }
 
-const void *ls_rerun_pass_state(const ls_rerun *rerun)
+const uint8_t *ls_rerun_pass_state(const ls_rerun *rerun)
 {
-    bool is_kept = rerun->is_reached && rerun->pass_state.pass < rerun->passes.pass_count;
+    bool is_kept = rerun->is_reached && rerun->pass_state.is_kept;
     return is_kept ? rerun->pass_state.bytes : NULL;
 }
 

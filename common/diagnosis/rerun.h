@@ -46,8 +46,8 @@ ls_status ls_rerun_figures_read(const uint8_t *bytes, size_t size, ls_rerun_figu
 
 typedef struct ls_rerun ls_rerun;
 
-/* Makes the two instances it needs. UNSUPPORTED for a simulation that hashes by callback, else the
- * errors of ls_sim_instance_create. */
+/* Makes the two instances it needs. UNSUPPORTED for a simulation that hashes by callback and cannot
+ * save and load, else the errors of ls_sim_instance_create. */
 ls_status ls_rerun_create(const ls_simulation *simulation, const ls_sim_config *config,
                           const ls_allocator *allocator, ls_rerun **out, ls_text *why);
 void ls_rerun_destroy(ls_rerun *rerun);
@@ -66,9 +66,10 @@ void ls_rerun_keep_pass(ls_rerun *rerun, uint32_t pass);
 /* Runs up to `steps_max` (> 0) steps more; true when there is nothing left to do. */
 bool ls_rerun_advance(ls_rerun *rerun, uint32_t steps_max);
 
-/* The tick that is simulated now; and how the states below are laid out. */
+/* The tick that is simulated now; and the size of the states below, which are images
+ * (sim_instance.h). */
 ls_tick ls_rerun_tick(const ls_rerun *rerun);
-const ls_schema *ls_rerun_schema(const ls_rerun *rerun);
+size_t ls_rerun_state_bytes(const ls_rerun *rerun);
 
 /* As far as is known; whole once advance has said so. */
 const ls_rerun_figures *ls_rerun_figures_of(const ls_rerun *rerun);
@@ -80,8 +81,8 @@ uint32_t ls_rerun_unstable_pass(const ls_rerun *rerun);
 /* Of the first run, once it is through: the last step, pass by pass, and the state after it.
  * pass_count 0 and NULL before. */
 const ls_pass_trace *ls_rerun_passes(const ls_rerun *rerun);
-const void *ls_rerun_state(const ls_rerun *rerun);
-const void *ls_rerun_pass_state(const ls_rerun *rerun); /* NULL also when no pass was wanted */
+const uint8_t *ls_rerun_state(const ls_rerun *rerun);
+const uint8_t *ls_rerun_pass_state(const ls_rerun *rerun); /* NULL also when no pass was wanted */
 
 LS_C_END
 

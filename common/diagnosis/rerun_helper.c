@@ -269,12 +269,15 @@ static ls_status load(ls_text *failure)
     if (status != LS_OK) {
         return status;
     }
-    if (loaded.simulation->state_bytes(&match->config) != match->state_bytes) {
+    ls_rerun *made = NULL;
+    status =
+        ls_rerun_create(loaded.simulation, &match->config, ls_allocator_heap(), &made, failure);
+    if (status == LS_OK && ls_rerun_state_bytes(made) != match->state_bytes) {
         return ls_fail(LS_PLUGIN, failure,
                        "the simulation's file has been replaced since it was loaded");
     }
-    return ls_rerun_create(loaded.simulation, &match->config, ls_allocator_heap(), &here.rerun,
-                           failure);
+    here.rerun = made;
+    return status;
 }
 
 /* ---- the same in another process ---- */
@@ -420,16 +423,6 @@ static void take_apart(const apart_process *apart, bool is_waited_for, ls_rerun_
     (void)waitpid(apart->id, NULL, 0);
 }
 
-/* NULL stays NULL. */
-static uint8_t *as_canonical(const void *state)
-{
-    uint8_t *bytes = state ? ls_allocate(ls_allocator_heap(), here.order.match.state_bytes) : NULL;
-    if (bytes) {
-        ls_schema_to_canonical(ls_rerun_schema(here.rerun), state, bytes);
-    }
-    return bytes;
-}
-
 static bool write_outcome(const ls_text *failure, const apart_process *apart)
 {
     uint32_t state_bytes = here.order.match.state_bytes;
@@ -444,8 +437,8 @@ static bool write_outcome(const ls_text *failure, const apart_process *apart)
         outcome.passes = *ls_rerun_passes(here.rerun);
         outcome.unstable_pass = ls_rerun_unstable_pass(here.rerun);
         take_apart(apart, failure->bytes[0] == '\0', &outcome);
-        outcome.state = as_canonical(ls_rerun_state(here.rerun));
-        outcome.pass_state = as_canonical(ls_rerun_pass_state(here.rerun));
+        outcome.state = ls_rerun_state(here.rerun);
+        outcome.pass_state = ls_rerun_pass_state(here.rerun);
     }
     size = ls_rerun_pipe_write_outcome(&outcome, state_bytes, bytes, size);
     return size > 0 && write_all(bytes, size);

@@ -17,9 +17,6 @@ enum {
 typedef struct local_run {
     uint32_t ticket; /* 0: free */
     ls_rerun *rerun;
-    const ls_schema *schema;
-    size_t state_bytes;
-    uint8_t *states; /* canonical: what it led to, then what was there behind the pass */
     bool is_done;
     ls_rerun_outcome outcome;
 } local_run;
@@ -63,17 +60,9 @@ static void end_run(local_run *run)
     run->is_done = true;
     run->outcome = (ls_rerun_outcome){.figures = *ls_rerun_figures_of(run->rerun),
                                       .passes = *ls_rerun_passes(run->rerun),
-                                      .unstable_pass = ls_rerun_unstable_pass(run->rerun)};
-    const void *reached = ls_rerun_state(run->rerun);
-    const void *behind_pass = ls_rerun_pass_state(run->rerun);
-    if (reached) {
-        ls_schema_to_canonical(run->schema, reached, run->states);
-        run->outcome.state = run->states;
-    }
-    if (behind_pass) {
-        ls_schema_to_canonical(run->schema, behind_pass, run->states + run->state_bytes);
-        run->outcome.pass_state = run->states + run->state_bytes;
-    }
+                                      .unstable_pass = ls_rerun_unstable_pass(run->rerun),
+                                      .state = ls_rerun_state(run->rerun),
+                                      .pass_state = ls_rerun_pass_state(run->rerun)};
 }
 
 /* The steps that are due since the last ones; some at once when the host begins to run. */
@@ -98,9 +87,8 @@ static void advance(ls_rerun_local *local, uint64_t now_ns)
 
 /* ---- the host ---- */
 
-static void release_run(const ls_rerun_local *local, local_run *run)
+static void release_run(local_run *run)
 {
-    ls_release(local->allocator, run->states);
     ls_rerun_destroy(run->rerun);
     *run = (local_run){0};
 }
@@ -108,16 +96,8 @@ static void release_run(const ls_rerun_local *local, local_run *run)
 static ls_status create_run(ls_rerun_local *local, const ls_rerun_request *request, local_run *run)
 {
     const ls_sim_instance *instance = request->instance;
-    ls_status status =
-        ls_rerun_create(ls_sim_instance_simulation(instance), ls_sim_instance_config(instance),
-                        local->allocator, &run->rerun, NULL);
-    if (status != LS_OK) {
-        return status;
-    }
-    run->schema = ls_sim_instance_schema(instance);
-    run->state_bytes = ls_sim_instance_state_bytes(instance);
-    run->states = ls_allocate_array(local->allocator, 2, run->state_bytes);
-    return run->states ? LS_OK : LS_NO_MEMORY;
+    return ls_rerun_create(ls_sim_instance_simulation(instance), ls_sim_instance_config(instance),
+                           local->allocator, &run->rerun, NULL);
 }
 
 static ls_status start(void *context, const ls_rerun_request *request, uint32_t *ticket)
@@ -129,7 +109,7 @@ static ls_status start(void *context, const ls_rerun_request *request, uint32_t 
     }
     ls_status status = create_run(local, request, run);
     if (status != LS_OK) {
-        release_run(local, run);
+        release_run(run);
         return status;
     }
     ls_rerun_start(run->rerun, request->stretch);
@@ -153,7 +133,7 @@ static void release(void *context, uint32_t ticket)
     ls_rerun_local *local = context;
     local_run *run = run_of(local, ticket);
     LS_ASSERT(ticket != 0 && run != NULL);
-    release_run(local, run);
+    release_run(run);
 }
 
 /* ---- life ---- */

@@ -1,9 +1,16 @@
 #include "lockstep/common/diagnosis/state_difference.h"
 
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/simulation/save_image.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #define NO_ELEMENT UINT64_MAX
+
+enum {
+    RANGE_GAP_BYTES = 8, /* equal bytes between two that differ, of one range */
+};
 
 static ls_schema_place place_of(const ls_field *field, uint64_t element)
 {
@@ -108,6 +115,40 @@ ls_difference_text ls_state_difference_text(const ls_schema_place *place, const 
     ls_schema_place_name(place, text.name, sizeof text.name);
     ls_schema_place_value(place, a, text.a, sizeof text.a);
     ls_schema_place_value(place, b, text.b, sizeof text.b);
+    return text;
+}
+
+ls_text ls_state_difference_of_saves(const uint8_t *a, const uint8_t *b, size_t bytes)
+{
+    ls_text text = {{0}};
+    uint64_t count = 0;
+    uint32_t ranges = 0;
+    size_t first = 0;
+    size_t newest = 0;
+    for (size_t i = LS_SAVE_HEAD_BYTES; i < bytes; i++) {
+        if (a[i] == b[i]) {
+            continue;
+        }
+        ranges += count == 0 || i - newest > RANGE_GAP_BYTES;
+        first = count == 0 ? i : first;
+        newest = i;
+        count++;
+    }
+    uint64_t size_a = ls_load_u64(a);
+    uint64_t size_b = ls_load_u64(b);
+    if (count > 0) {
+        ls_text_set(&text,
+                    "%" PRIu64 " byte%s of the save differ%s, in %" PRIu32
+                    " range%s, the first at byte %zu",
+                    count, count == 1 ? "" : "s", count == 1 ? "s" : "", ranges,
+                    ranges == 1 ? "" : "s", first - LS_SAVE_HEAD_BYTES);
+    } else if (size_a == size_b) {
+        ls_text_set(&text, "the saves do not differ: what the engine hashes is not in them");
+    }
+    if (size_a != size_b) {
+        ls_text_add(&text, "%ssaves of %" PRIu64 " and %" PRIu64 " bytes", count > 0 ? "; " : "",
+                    size_a, size_b);
+    }
     return text;
 }
 

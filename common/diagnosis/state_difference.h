@@ -40,6 +40,10 @@ typedef struct ls_difference_text {
 ls_difference_text ls_state_difference_text(const ls_schema_place *place, const void *a,
                                             const void *b);
 
+/* Two images of an engine's saves, of `bytes` bytes, in words: how many bytes of the saves differ,
+ * in how many ranges, and where the first is, counted from the save's first byte. */
+ls_text ls_state_difference_of_saves(const uint8_t *a, const uint8_t *b, size_t bytes);
+
 /* How much differs, for a report: "at least 3 values in 1 field"; "the fields are not known" when
  * none is. Never says 0 of anything. */
 ls_text ls_state_difference_extent(uint64_t elements, uint32_t fields, bool is_lower_bound);

@@ -5,7 +5,7 @@
 ls_status ls_state_inspector_init(ls_state_inspector *inspector, const ls_sim_instance *instance,
                                   const ls_replay_window *window, const ls_allocator *allocator)
 {
-    const ls_schema *schema = ls_sim_instance_schema(instance);
+    const ls_schema *schema = ls_sim_instance_image_schema(instance);
     inspector->allocator = allocator;
     inspector->instance = instance;
     inspector->window = window;
@@ -75,6 +75,7 @@ bool ls_state_inspector_hold_pass(ls_state_inspector *inspector, const ls_rerun_
     }
     take(inspector, outcome->pass_state, outcome->figures.tick, pass);
     inspector->is_holding =
+        !ls_sim_instance_schema(inspector->instance) ||
         ls_state_inspector_hash(inspector) == outcome->passes.state_hashes[pass];
     return inspector->is_holding;
 }

@@ -31,8 +31,8 @@ typedef struct ls_rerun_subject {
 } ls_rerun_subject;
 
 /* For states of the instance, which is borrowed like the window. NO_MEMORY; UNSUPPORTED for a
- * simulation that hashes by callback. `inspector` comes zeroed and is to be released whatever the
- * result is. */
+ * simulation whose states have no image. `inspector` comes zeroed and is to be released whatever
+ * the result is. */
 ls_status ls_state_inspector_init(ls_state_inspector *inspector, const ls_sim_instance *instance,
                                   const ls_replay_window *window, const ls_allocator *allocator);
 void ls_state_inspector_deinit(ls_state_inspector *inspector);
@@ -46,14 +46,15 @@ bool ls_state_inspector_hold(ls_state_inspector *inspector, ls_tick tick);
 bool ls_state_inspector_hold_rerun(ls_state_inspector *inspector, const ls_rerun_outcome *outcome);
 
 /* The same for the state behind the pass that the re-run was asked for. False when there is none,
- * or when it has not the hash that the re-run tells. */
+ * or when it has not the hash that the re-run tells (the hash of an engine is not known here). */
 bool ls_state_inspector_hold_pass(ls_state_inspector *inspector, const ls_rerun_outcome *outcome,
                                   uint32_t pass);
 
 /* It holds this state: hold would answer at once. */
 bool ls_state_inspector_has(const ls_state_inspector *inspector, ls_tick tick, uint32_t pass);
 
-/* The state hash of the state that is held, as it is now. */
+/* The state hash of the state that is held, as it is now; of an engine, which hashes its states
+ * itself, another hash of its image. */
 uint64_t ls_state_inspector_hash(const ls_state_inspector *inspector);
 
 /* Asks the host to simulate the subject again. NOT_FOUND when the window does not reach back so

@@ -5,6 +5,7 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/simulation/plugin_place.h"
+#include "lockstep/common/simulation/save_image.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -32,7 +33,7 @@ _Thread_local ls_plugin_place ls_plugin_place_here;
 #define BLOCK_ALIGNMENT 64u
 
 /* A callback's save begins with the count of the engine's own bytes. */
-#define SAVE_HEADER_BYTES 8u
+#define SAVE_HEADER_BYTES LS_SAVE_HEAD_BYTES
 
 typedef struct aligned_block {
     uint8_t *memory; /* as the allocator gave it */
@@ -50,6 +51,7 @@ struct ls_sim_instance {
     aligned_block scratch;   /* an allocation of its own: tools see an overrun of either */
     ls_schema *schema;       /* NULL when the simulation hashes by callback */
     ls_state_hasher *hasher; /* NULL likewise */
+    ls_save_image *image;    /* of an engine that saves and loads, else NULL */
     ls_sim_digests digests;
     ls_sim_tuning tuning;
     ls_tick tick;
@@ -158,6 +160,25 @@ static ls_status make_state_0(ls_sim_instance *instance, ls_text *why)
     return LS_OK;
 }
 
+static size_t save(const ls_sim_instance *instance, uint8_t *bytes, size_t size)
+{
+    ls_plugin_place_enter(LS_PLUGIN_CALL_SAVE);
+    size_t saved =
+        instance->simulation->save(&instance->config, instance->state.bytes, bytes, size);
+    ls_plugin_place_leave();
+    return saved;
+}
+
+static ls_status build_image(ls_sim_instance *instance, ls_text *why)
+{
+    const ls_simulation *simulation = instance->simulation;
+    if (instance->schema || !simulation->save || !simulation->load) {
+        return LS_OK;
+    }
+    return ls_save_image_create(simulation, &instance->config, save(instance, NULL, 0),
+                                instance->allocator, &instance->image, why);
+}
+
 static uint64_t digest_parameters(const ls_simulation *simulation, const ls_sim_config *config)
 {
     uint64_t digest = ls_hash_pair(config->seed, config->tick_rate_hz);
@@ -175,9 +196,10 @@ static ls_sim_digests make_digests(ls_sim_instance *instance)
 {
     const ls_simulation *simulation = instance->simulation;
     const ls_sim_config *config = &instance->config;
+    bool has_own_schema = instance->schema || simulation->save_fields;
     return (ls_sim_digests){
         .parameters = digest_parameters(simulation, config),
-        .schema = instance->schema ? ls_schema_digest(instance->schema) : 0,
+        .schema = has_own_schema ? ls_schema_digest(ls_sim_instance_image_schema(instance)) : 0,
         .content = simulation->content_digest ? simulation->content_digest(config) : 0,
         .initial = ls_sim_instance_hash(instance),
     };
@@ -191,6 +213,9 @@ static ls_status build(ls_sim_instance *instance, ls_text *why)
     }
     if (status == LS_OK) {
         status = make_state_0(instance, why);
+    }
+    if (status == LS_OK) {
+        status = build_image(instance, why);
     }
     if (status == LS_OK) {
         instance->digests = make_digests(instance);
@@ -243,6 +268,7 @@ void ls_sim_instance_destroy(ls_sim_instance *instance)
     deinit(instance);
     ls_state_hasher_destroy(instance->hasher);
     ls_schema_destroy(instance->schema);
+    ls_save_image_destroy(instance->image);
     block_release(instance->allocator, &instance->scratch);
     block_release(instance->allocator, &instance->state);
     ls_release(instance->allocator, instance);
@@ -378,15 +404,6 @@ const uint8_t *ls_sim_instance_chunk_hashes(const ls_sim_instance *instance)
     return instance->is_hashed ? ls_state_hasher_chunk_hashes(instance->hasher) : NULL;
 }
 
-static size_t save(const ls_sim_instance *instance, uint8_t *bytes, size_t size)
-{
-    ls_plugin_place_enter(LS_PLUGIN_CALL_SAVE);
-    size_t saved =
-        instance->simulation->save(&instance->config, instance->state.bytes, bytes, size);
-    ls_plugin_place_leave();
-    return saved;
-}
-
 size_t ls_sim_instance_save_bytes(const ls_sim_instance *instance)
 {
     const ls_simulation *simulation = instance->simulation;
@@ -418,6 +435,41 @@ ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes)
     ls_store_u64(bytes, size);
     size_t written = save(instance, bytes + SAVE_HEADER_BYTES, size);
     return written == size ? LS_OK : LS_PLUGIN;
+}
+
+/* ---- images ---- */
+
+const ls_schema *ls_sim_instance_image_schema(const ls_sim_instance *instance)
+{
+    return instance->image ? ls_save_image_schema(instance->image) : instance->schema;
+}
+
+size_t ls_sim_instance_image_bytes(const ls_sim_instance *instance)
+{
+    const ls_schema *schema = ls_sim_instance_image_schema(instance);
+    return schema ? ls_schema_state_bytes(schema) : 0;
+}
+
+ls_status ls_sim_instance_image(const ls_sim_instance *instance, uint8_t *bytes)
+{
+    if (!instance->image) {
+        return ls_sim_instance_save(instance, bytes);
+    }
+    size_t image_bytes = ls_sim_instance_image_bytes(instance);
+    size_t size = save(instance, bytes + SAVE_HEADER_BYTES, image_bytes - SAVE_HEADER_BYTES);
+    ls_store_u64(bytes, size);
+    return ls_save_image_fill(image_bytes, bytes, bytes);
+}
+
+ls_status ls_sim_instance_image_of_save(const ls_sim_instance *instance, const uint8_t *saved,
+                                        uint8_t *bytes)
+{
+    size_t image_bytes = ls_sim_instance_image_bytes(instance);
+    if (instance->image) {
+        return ls_save_image_fill(image_bytes, saved, bytes);
+    }
+    memcpy(bytes, saved, image_bytes);
+    return LS_OK;
 }
 
 bool ls_sim_instance_is_save(const ls_sim_instance *instance, const uint8_t *bytes, size_t size)

@@ -14,7 +14,7 @@ typedef struct ls_sim_instance ls_sim_instance;
 /* The digests that two machines compare before they share a match. */
 typedef struct ls_sim_digests {
     uint64_t parameters; /* tick rate, players, every parameter's name and value, seed */
-    uint64_t schema;     /* 0 for a simulation that hashes by callback */
+    uint64_t schema;     /* 0 for a simulation that hashes by callback and names no save_fields */
     uint64_t content;    /* 0 when the simulation has none */
     uint64_t initial;    /* state hash of state 0 */
 } ls_sim_digests;
@@ -86,6 +86,21 @@ size_t ls_sim_instance_save_bytes(const ls_sim_instance *instance);
 size_t ls_sim_instance_save_head_bytes(const ls_sim_instance *instance); /* not of the state */
 ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes);
 ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, ls_tick tick);
+
+/* ---- images: states as a diagnosis keeps and compares them ---- */
+
+/* An image is canonical and of a fixed size, and a schema describes it: the saved state of a
+ * simulation with a schema; of an engine that saves and loads, its save with zeros behind it
+ * (save_image.h). Load takes an image for a save. NULL and 0 for an engine that hashes and cannot
+ * do both. */
+const ls_schema *ls_sim_instance_image_schema(const ls_sim_instance *instance);
+size_t ls_sim_instance_image_bytes(const ls_sim_instance *instance);
+
+/* Of the live state, or of what save gave; only where there is an image schema. FULL: the engine's
+ * save is larger than an image, whose bytes are anything then. */
+ls_status ls_sim_instance_image(const ls_sim_instance *instance, uint8_t *bytes);
+ls_status ls_sim_instance_image_of_save(const ls_sim_instance *instance, const uint8_t *saved,
+                                        uint8_t *bytes);
 
 /* Whether bytes that somebody else sent have the size that they say, so that load may be called:
  * what they hold is not looked at. */

@@ -23,7 +23,7 @@ LS_C_BEGIN
 
 /* Grows by one with every change of a struct in this file. A plug-in built for another number is
  * refused when it is loaded. */
-#define LS_SIMULATION_ABI 3u
+#define LS_SIMULATION_ABI 4u
 
 /* Steps since the start. Tick t's inputs take state t to state t + 1; state 0 is what init made. */
 typedef uint32_t ls_tick;
@@ -304,6 +304,16 @@ typedef struct ls_simulation {
 
     /* Threads that a step can make use of, 0 .. LS_WORKERS_MAX; up to 1 is the caller's alone. */
     uint32_t workers_max;
+
+    /* Of an engine with `save` and `load`, whose desyncs are told by what it saves; both NULL for
+     * everybody else. The most bytes that a save of this match takes; NULL: unknown, and a save of
+     * more than a quarter beyond that of state 0 may not be compared. */
+    size_t (*save_bytes_max)(const ls_sim_config *config);
+
+    /* Names what lies where in a save, as `fields` does in a state: offsets count from the save's
+     * first byte. Need not cover every byte; what is left out is told by its place. NULL: nothing
+     * has a name. */
+    uint32_t (*save_fields)(const ls_sim_config *config, ls_field *fields, uint32_t capacity);
 } ls_simulation;
 
 /* A plug-in exports this one symbol. The struct and all it points to live as long as the .so. */

@@ -183,7 +183,7 @@ static ls_status write_request(rerun_run *run, const ls_rerun_request *request)
 static ls_status prepare(rerun_run *run, const ls_rerun_request *request)
 {
     const ls_rerun_process *process = run->process;
-    run->state_bytes = (uint32_t)ls_sim_instance_state_bytes(request->instance);
+    run->state_bytes = (uint32_t)ls_sim_instance_image_bytes(request->instance);
     ls_status status = write_request(run, request);
     if (status != LS_OK) {
         return status;

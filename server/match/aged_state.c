@@ -9,6 +9,7 @@ ls_status ls_aged_state_init(ls_aged_state *aged, const ls_aged_state_config *co
 {
     uint64_t state_hash = ls_sim_instance_digests(config->instance).initial;
     size_t bytes = ls_sim_instance_save_bytes(config->instance);
+    bytes = LS_MAX(bytes, ls_sim_instance_image_bytes(config->instance)); /* a save may grow */
     bool is_saved = bytes > 0 && bytes <= LS_BLOB_BYTES_MAX;
     *aged = (ls_aged_state){.config = *config,
                             .bytes = is_saved ? bytes : 0,
@@ -51,11 +52,12 @@ bool ls_aged_state_is_due(const ls_aged_state *aged, ls_tick tick)
 static void copy_live(ls_aged_state *aged, const ls_state_copy *live)
 {
     const ls_aged_state_config *config = &aged->config;
-    size_t size = aged->bytes;
-    if (size > 0 && ls_sim_instance_save(config->instance, aged->rooms[0]) != LS_OK) {
+    size_t size = aged->bytes > 0 ? ls_sim_instance_save_bytes(config->instance) : 0;
+    if (size > aged->bytes ||
+        (size > 0 && ls_sim_instance_save(config->instance, aged->rooms[0]) != LS_OK)) {
         return; /* the next tick's state, perhaps */
     }
-    if (size == 0 && (size = ls_tick_history_flush(config->history)) == 0) {
+    if (aged->bytes == 0 && (size = ls_tick_history_flush(config->history)) == 0) {
         aged->has_copies = false; /* it has ended */
         return;
     }

@@ -33,7 +33,8 @@ static void add_pass(const ls_investigations *all, const ls_investigation *inves
         return;
     }
     if (finding->differing_pass == LS_PASS_AT && pass < simulation->pass_count) {
-        finding->pass = simulation->passes[pass].name;
+        bool is_whole = simulation->hash && simulation->pass_count == 1;
+        finding->pass = is_whole ? "whole step" : simulation->passes[pass].name;
         finding->pass_index = pass;
     }
     if (finding->pass && !is_older && pass + 1 == simulation->pass_count) {
@@ -63,6 +64,22 @@ static void say_first_tick(const ls_desync_finding *finding, ls_text *why)
                     ": hashes are compared every %" PRIu32 " ticks",
                     finding->agreed_tick + 1, finding->tick, finding->interval_ticks);
     }
+}
+
+/* Of an engine without a schema: in words what its saves differ in, when all is known of both. */
+static void say_bytes(const ls_investigation *investigation, ls_text *why)
+{
+    const ls_diff_place *place = investigation->place;
+    if (!place || ls_sim_instance_schema(place->held->inspector.instance) ||
+        !ls_hash_tree_diff_is_done(place->diff)) {
+        return;
+    }
+    const ls_state_inspector *inspector = &place->held->inspector;
+    ls_text bytes =
+        ls_state_difference_of_saves(inspector->state, ls_hash_tree_diff_other_state(place->diff),
+                                     ls_sim_instance_image_bytes(inspector->instance));
+    ls_text_add(why, "; %s%s", investigation->finding.is_lower_bound ? "at least " : "",
+                bytes.bytes);
 }
 
 /* The verdict about the client's conduct; no `why`: the figures of both sides decide. */
@@ -137,6 +154,7 @@ ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
         add_pass(all, investigation, finding);
     }
     judge(all, investigation, own_fingerprint, &finding->verdict);
+    say_bytes(investigation, &finding->verdict.why);
     say_first_tick(finding, &finding->verdict.why);
     return finding;
 }

@@ -122,6 +122,9 @@ static ls_desync_drop start_healing(ls_desync_service *desync, uint32_t slot)
 {
     ls_desync_drop drop = NOBODY;
     ls_investigation_end(desync->all, slot);
+    if (!ls_sim_instance_schema(desync->match->log->instance)) {
+        return want_snapshot(desync, slot, STATE_DIFFERS); /* only its engine can write to it */
+    }
     if (may_heal(desync, slot, &drop)) {
         ls_investigation_compare(desync->all, slot, desync->match->links[slot].chain_tick,
                                  desync->match->now_ns);

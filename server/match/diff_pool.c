@@ -12,7 +12,7 @@ enum {
 
 static uint32_t count_places(const ls_sim_instance *instance)
 {
-    const ls_schema *schema = ls_sim_instance_schema(instance);
+    const ls_schema *schema = ls_sim_instance_image_schema(instance);
     uint32_t players = ls_sim_instance_config(instance)->players;
     size_t each = ls_schema_state_bytes(schema) + ls_hash_tree_diff_memory(schema);
     size_t fitting = MEMORY_BYTES / each;
@@ -24,7 +24,7 @@ static uint32_t count_places(const ls_sim_instance *instance)
 ls_status ls_diff_pool_init(ls_diff_pool *pool, const ls_sim_instance *instance,
                             const ls_replay_window *window, const ls_allocator *allocator)
 {
-    ls_status status = ls_sim_instance_schema(instance) ? LS_OK : LS_UNSUPPORTED;
+    ls_status status = ls_sim_instance_image_schema(instance) ? LS_OK : LS_UNSUPPORTED;
     pool->allocator = allocator;
     if (status != LS_OK) {
         return status;
@@ -36,7 +36,7 @@ ls_status ls_diff_pool_init(ls_diff_pool *pool, const ls_sim_instance *instance,
     for (uint32_t i = 0; status == LS_OK && i < pool->count; i++) {
         status = ls_state_inspector_init(&pool->held[i].inspector, instance, window, allocator);
         if (status == LS_OK) {
-            status = ls_hash_tree_diff_create(ls_sim_instance_schema(instance), allocator,
+            status = ls_hash_tree_diff_create(ls_sim_instance_image_schema(instance), allocator,
                                               &pool->places[i].diff);
         }
     }

@@ -429,7 +429,7 @@ static uint64_t told_hash(const ls_investigation *investigation)
 }
 
 /* Whether the state that the client has shown is the one whose hash it told: only where all of it
- * is known. */
+ * is known. The hash of an engine's state is the engine's own, which is not run here. */
 static bool is_contradicted(const ls_investigation *investigation)
 {
     const ls_hash_tree_diff *diff = investigation->place->diff;
@@ -438,7 +438,7 @@ static bool is_contradicted(const ls_investigation *investigation)
         return true;
     }
     const ls_state_inspector *inspector = &investigation->place->held->inspector;
-    return figures.left_out == 0 &&
+    return figures.left_out == 0 && ls_sim_instance_schema(inspector->instance) &&
            ls_state_hash(inspector->hasher, ls_hash_tree_diff_other_state(diff)) !=
                told_hash(investigation);
 }

@@ -14,14 +14,10 @@
 
 static ls_status create_window(ls_tick_log *log)
 {
-    ls_replay_needs needs = {
-        .state_bytes = ls_sim_instance_state_bytes(log->instance),
-        .tick_rate_hz = ls_sim_instance_config(log->instance)->tick_rate_hz,
-        .hash_interval_ticks = log->hashes.interval_ticks,
-    };
-    if (!ls_sim_instance_schema(log->instance)) {
-        return LS_OK; /* it hashes by callback: two of its states cannot be compared */
+    if (!ls_sim_instance_image_schema(log->instance)) {
+        return LS_OK; /* an engine that only hashes: two of its states cannot be compared */
     }
+    ls_replay_needs needs = ls_replay_needs_of(log->instance, log->hashes.interval_ticks);
     ls_replay_window_config config = ls_replay_window_config_default(&needs);
     bool holds_enough = config.window_ticks <= LS_WINDOW_TICKS;
     config.inputs = holds_enough ? log->closed : NULL;

@@ -101,7 +101,7 @@ static ls_status fill(const ls_desync_files *files, ls_match *match, uint32_t sl
         return LS_NOT_FOUND;
     }
     ls_desync_bundle *bundle = &memory->bundle;
-    const ls_schema *schema = ls_sim_instance_schema(ls_match_instance(match));
+    const ls_schema *schema = ls_sim_instance_image_schema(ls_match_instance(match));
     ls_desync_bundle_describe(bundle, ls_match_instance(match), memory->fields);
     bundle->tick = finding->tick;
     bundle->slot = slot;

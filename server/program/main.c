@@ -1,6 +1,7 @@
 /* lockstep-server: reads the command line, hosts matches, reports. */
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/diagnosis/desync_bundle.h"
+#include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/mapped_file.h"
@@ -129,12 +130,20 @@ static void warn_of_unused(const arguments *args, const ls_match_config *config,
 static void say_limits(const ls_match_config *config, const ls_log *log)
 {
     const ls_simulation *simulation = config->simulation;
-    if (simulation->hash && config->finds_causes) {
+    if (!simulation->hash) {
+        return;
+    }
+    if (!simulation->save || !simulation->load) {
+        ls_log_line(
+            log, LS_LOG_WARNING,
+            "simulation '%s': a desync will be told with its tick and both hashes alone; %s",
+            simulation->name, LS_DESYNC_OF_HASH_ALONE);
+    } else if (config->finds_causes) {
         ls_log_line(log, LS_LOG_INFO,
-                    "simulation '%s' has no schema: a desync will be told with its tick and both "
-                    "hashes, but without field, pass and class%s",
+                    "simulation '%s' has no schema: a desync will be told by the bytes of its "
+                    "save%s",
                     simulation->name,
-                    simulation->save ? "" : "; without save and load nobody can join later");
+                    simulation->save_fields ? ", with the names of its save_fields" : "");
     }
 }
 

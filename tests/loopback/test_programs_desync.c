@@ -257,10 +257,93 @@ Test(programs_desync, a_bit_of_an_engine_is_flipped_in_its_save)
         hosted_join("--sim", file, "--bot", "1", "--flip-bit", hosted_text("20:%u", bit * 100));
         hosted_expect_exits(3, 3);
         hosted_expect_all(&hosted.server, "simulation 'handle' has no schema: a desync will be "
-                                          "told with its tick and both hashes");
+                                          "told by the bytes of its save");
         hosted_expect_all(&hosted.clients[0], "flipped bit", "DESYNC: ");
         cr_expect_eq(hosted_number(hosted_server_summary(), "desyncs.0.tick"), 20);
         hosted_reopen();
+    }
+}
+
+/* ---- engines without a schema ---- */
+
+static void expect_engine_report(const char *class, const char *what)
+{
+    const cJSON *desync = hosted_item(hosted_server_summary(), "desyncs.0");
+    cr_expect_str_eq(hosted_word(desync, "class"), class);
+    cr_expect_not_null(strstr(hosted_word(desync, "why"), what), "%s", hosted_word(desync, "why"));
+    cr_expect_lt(hosted_number(desync, "found_ms"), 2000);
+    hosted_expect_all(&hosted.clients[0], class, what);
+}
+
+static cJSON *explain(const char *bundle, const char *simulation)
+{
+    const char *json = hosted_path("explained.json");
+    hosted_run(3, LS_TEST_DESYNC, "explain", bundle, "--sim", simulation, "--json", json);
+    return hosted_read_json(json);
+}
+
+/* A flipped bit of the save, in the server's and client's report, and in the bundle. */
+Test(programs_desync, a_bit_of_an_engines_save_is_named_with_its_byte_and_class)
+{
+    const char *const file = LS_PLUGIN("handle");
+    hosted_serve("--sim", file, "--players", "1", "--ticks", "200");
+    hosted_join("--sim", file, "--bot", "1", "--flip-bit", "60:100");
+    hosted_expect_exits(3, 3);
+    expect_engine_report("one-off", "of the save differ");
+    const char *bundle = hosted_word(hosted_server_summary(), "desyncs.0.bundle");
+    const char *page = hosted_path("page.html");
+    hosted_run(3, LS_TEST_DESYNC, "explain", bundle, "--sim", file, "--html", page);
+    cJSON *report = explain(bundle, file);
+    cr_expect_str_eq(hosted_word(report, "class"), "one-off");
+    cr_expect_str_eq(hosted_word(report, "agrees_with"), "server");
+    cr_expect_str_eq(hosted_word(report, "differences.0.field"), "save[12]");
+    cJSON_Delete(report);
+}
+
+typedef struct engine_case {
+    const char *right;
+    const char *wrong;
+    const char *class;
+    const char *place;
+    const char *pass; /* NULL: none */
+} engine_case;
+
+static void expect_engine_case(const engine_case *with)
+{
+    hosted_serve("--sim", with->right, "--players", "1", "--ticks", "200");
+    hosted_join("--sim", with->wrong, "--bot", "1");
+    hosted_expect_exits(3, 3);
+    expect_engine_report(with->class, "of the save differ");
+    hosted_expect_all(&hosted.server, with->place);
+    const cJSON *desync = hosted_item(hosted_server_summary(), "desyncs.0");
+    cr_expect_eq(hosted_number(desync, "tick"), 101);
+    if (with->pass) {
+        cr_expect_str_eq(hosted_word(desync, "pass"), with->pass);
+    }
+    const char *bundle = hosted_word(hosted_server_summary(), "desyncs.0.bundle");
+    cJSON *report = explain(bundle, with->right);
+    cr_expect_str_eq(hosted_word(report, "class"), with->class);
+    cr_expect_str_eq(hosted_word(report, "agrees_with"), "server");
+    cr_expect_str_eq(hosted_word(report, "differences.0.field"), with->place);
+    cJSON_Delete(report);
+    hosted_reopen();
+}
+
+Test(programs_desync, planted_faults_of_engines_are_classified)
+{
+    const engine_case cases[] = {
+        {LS_PLUGIN("objects"), LS_PLUGIN("objects_build"), "build", "save[156]", "move"},
+        {LS_PLUGIN("objects"), LS_PLUGIN("objects_static"), "outside-state", "save[156]", NULL},
+        {LS_PLUGIN("objects"), LS_PLUGIN("objects_unset"), "run-to-run", "save[156]", "move"},
+        {LS_PLUGIN("emulator"), LS_PLUGIN("emulator_build"), "build", "cpu.accumulator",
+         "whole step"},
+        {LS_PLUGIN("emulator"), LS_PLUGIN("emulator_static"), "outside-state", "cpu.accumulator",
+         NULL},
+        {LS_PLUGIN("emulator"), LS_PLUGIN("emulator_unset"), "run-to-run", "cpu.accumulator",
+         "whole step"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        expect_engine_case(&cases[i]);
     }
 }
 
@@ -305,7 +388,8 @@ Test(programs_desync, an_engine_that_cannot_save_is_left_alone)
     hosted_join("--sim", file, "--bot", "1", "--flip-bit", "20:64");
     hosted_expect_perfect(60);
     hosted_expect_all(&hosted.clients[0], "--flip-bit: the simulation cannot save its state");
-    hosted_expect_all(&hosted.server, "without save and load nobody can join later");
+    hosted_expect_all(&hosted.server, "a desync will be told with its tick and both hashes alone",
+                      "its ticks cannot be run again (no class, no pass)");
 }
 
 /* The client's build adds to a field what the server's does not. */

@@ -16,7 +16,7 @@ static void open_machine(diagnosed_machine *machine, const ls_simulation *simula
     cr_assert_eq(ls_sim_instance_create(simulation, config, heap, &machine->instance, &why), LS_OK,
                  "%s", why.bytes);
     const ls_replay_needs needs = {ls_sim_instance_state_bytes(machine->instance),
-                                   config->tick_rate_hz, 1};
+                                   config->tick_rate_hz, 1, false};
     ls_replay_window_config window = ls_replay_window_config_default(&needs);
     cr_assert_eq(ls_replay_window_create(&window, machine->instance, heap, &machine->window),
                  LS_OK);

@@ -206,7 +206,7 @@ Test(replay_window, whatever_is_found_late_has_a_snapshot_before_it_and_the_inpu
     for (uint32_t i = 0; i < SIZES * RATES * HASH_INTERVALS; i++) {
         const ls_replay_needs needs = {size_at(i / RATES / HASH_INTERVALS),
                                        rates[i / HASH_INTERVALS % RATES],
-                                       hash_intervals[i % HASH_INTERVALS]};
+                                       hash_intervals[i % HASH_INTERVALS], false};
         ls_replay_window_config config = ls_replay_window_config_default(&needs);
         uint32_t late = ls_replay_late_ticks(needs.tick_rate_hz);
         cr_assert_geq((uint64_t)late * 1000, (uint64_t)needs.tick_rate_hz * 2400);
@@ -226,7 +226,7 @@ Test(replay_window, whatever_is_found_late_has_a_snapshot_before_it_and_the_inpu
 Test(replay_window, defaults_take_three_states_and_a_mebibyte_or_all_states_of_small_ones)
 {
     for (uint32_t i = 0; i < SIZES * RATES; i++) {
-        const ls_replay_needs needs = {size_at(i / RATES), rates[i % RATES], 1};
+        const ls_replay_needs needs = {size_at(i / RATES), rates[i % RATES], 1, false};
         ls_replay_window_config config = ls_replay_window_config_default(&needs);
         size_t bytes = ls_replay_window_bytes(&config, needs.state_bytes);
         if (needs.state_bytes > LS_REPLAY_SMALL_STATE_BYTES) {
@@ -253,7 +253,8 @@ Test(replay_window, the_memory_it_says_is_the_memory_it_takes)
         ls_sim_config sim = ls_sim_config_default(counter_simulation());
         sim.params[COUNTER_PARAM_CELLS] = cells[i / RATES];
         ls_sim_instance *instance = keep_instance(counter_simulation(), &sim);
-        const ls_replay_needs needs = {ls_sim_instance_state_bytes(instance), rates[i % RATES], 1};
+        const ls_replay_needs needs = {ls_sim_instance_state_bytes(instance), rates[i % RATES], 1,
+                                       false};
         ls_replay_window_config config = ls_replay_window_config_default(&needs);
         config.inputs = inputs;
         counting_allocator counting;
@@ -275,7 +276,8 @@ static void check_late_differences(uint32_t cells, uint32_t rate_hz, uint32_t ha
     ls_sim_config sim = ls_sim_config_default(counter_simulation());
     sim.params[COUNTER_PARAM_CELLS] = cells;
     ls_sim_instance *instance = keep_instance(counter_simulation(), &sim);
-    const ls_replay_needs needs = {ls_sim_instance_state_bytes(instance), rate_hz, hash_interval};
+    const ls_replay_needs needs = {ls_sim_instance_state_bytes(instance), rate_hz, hash_interval,
+                                   false};
     ls_replay_window_config config = ls_replay_window_config_default(&needs);
     ls_replay_window *window = NULL;
     cr_assert_eq(ls_replay_window_create(&config, instance, ls_allocator_heap(), &window), LS_OK);
@@ -323,12 +325,13 @@ static ls_status create_with(ls_replay_window_config config)
 
 Test(replay_window, configurations_out_of_range_are_refused)
 {
-    cr_expect_eq(create_with((ls_replay_window_config){32, 16, 2, 32, 64, 999, NULL}), LS_OK);
+    cr_expect_eq(create_with((ls_replay_window_config){32, 16, 2, 32, 64, 999, NULL, 0, false}),
+                 LS_OK);
     const ls_replay_window_config refused[] = {
-        {32, 32, 2, 0, 64, 999, NULL}, {32, 16, 2, 33, 64, 999, NULL},
-        {33, 16, 2, 0, 64, 999, NULL}, {32, 12, 2, 0, 64, 999, NULL},
-        {0, 0, 2, 0, 64, 999, NULL},   {32, 16, 1, 0, 64, 999, NULL},
-        {32, 16, 2, 0, 64, 1, NULL},   {32, 16, 2, 0, 65, 999, NULL},
+        {32, 32, 2, 0, 64, 999, NULL, 0, false}, {32, 16, 2, 33, 64, 999, NULL, 0, false},
+        {33, 16, 2, 0, 64, 999, NULL, 0, false}, {32, 12, 2, 0, 64, 999, NULL, 0, false},
+        {0, 0, 2, 0, 64, 999, NULL, 0, false},   {32, 16, 1, 0, 64, 999, NULL, 0, false},
+        {32, 16, 2, 0, 64, 1, NULL, 0, false},   {32, 16, 2, 0, 65, 999, NULL, 0, false},
     };
     for (uint32_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         cr_expect_eq(create_with(refused[i]), LS_BAD_ARGUMENT, "%u", i);

@@ -146,7 +146,7 @@ Test(rerun, passes_name_the_first_that_differs_and_the_state_is_kept)
     cr_expect_eq(mine->tick + 1, match.bad);
     cr_expect_eq(mine->state_hashes[mine->pass_count - 1],
                  ls_rerun_figures_of(match.server.rerun)->fresh);
-    const fault_state *state = ls_rerun_state(match.client.rerun);
+    const fault_state *state = (const void *)ls_rerun_state(match.client.rerun);
     cr_assert_not_null(state);
     cr_expect_eq(state->wrong, 1);
     cr_expect_eq(state->ticks, match.bad);

@@ -39,7 +39,7 @@ Test(simulation, none_at_all_is_refused)
 Test(simulation, another_abi_is_refused_before_anything_else_is_read)
 {
     ls_simulation simulation = {.abi = LS_SIMULATION_ABI + 1};
-    expect_refused(&simulation, LS_PLUGIN, "abi 3");
+    expect_refused(&simulation, LS_PLUGIN, "abi 4");
 }
 
 Test(simulation, names_are_short_and_plain)

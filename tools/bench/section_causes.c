@@ -132,7 +132,7 @@ static void report_memory(bench_report *report)
                  {"1 MiB", 1 << 20},
                  {"64 MiB", 64 << 20}};
     for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        const ls_replay_needs needs = {sizes[i].state_bytes, RATE_HZ, 1};
+        const ls_replay_needs needs = {sizes[i].state_bytes, RATE_HZ, 1, false};
         ls_replay_window_config config = ls_replay_window_config_default(&needs);
         double bytes = (double)ls_replay_window_bytes(&config, sizes[i].state_bytes);
         char name[LS_NAME_BYTES_MAX];

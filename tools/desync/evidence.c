@@ -40,10 +40,11 @@ ls_status explain_evidence_init(explain_evidence *evidence, const ls_bundle_read
                    (bundle->client.state && !evidence->client_state))) {
         return LS_NO_MEMORY;
     }
+    bool has_own_hash = ls_desync_bundle_is_of_saves(bundle); /* which the engine alone computes */
     evidence->is_server_state_proved =
-        has_hash(schema, evidence->server_state, bundle->server_hash);
+        has_own_hash || has_hash(schema, evidence->server_state, bundle->server_hash);
     evidence->is_client_state_proved =
-        has_hash(schema, evidence->client_state, bundle->client_hash);
+        has_own_hash || has_hash(schema, evidence->client_state, bundle->client_hash);
     evidence->has_difference = evidence->server_state && evidence->client_state;
     if (evidence->has_difference) {
         ls_state_difference_find(schema, evidence->server_state, evidence->client_state,
@@ -183,6 +184,11 @@ static void trace_writes(const explain_evidence *evidence, const ls_bundle_readi
     explain_field_choice choice;
     if (!evidence->schema || ls_bundle_reading_stretch(reading, &stretch) != LS_OK) {
         ls_text_set(why, "the bundle has no schema, no snapshot, or not the inputs since");
+        return;
+    }
+    if (simulation->hash) {
+        ls_text_set(why, "writes are traced in the state block, and '%s' keeps its state elsewhere",
+                    simulation->name);
         return;
     }
     if (explain_field_choice_parse(evidence->schema, evidence->trace_name, &choice, why) != LS_OK ||

@@ -17,8 +17,7 @@ typedef struct observed_simulation {
 } observed_simulation;
 
 typedef struct observed_instance {
-    const void *state;
-    size_t state_bytes;
+    const ls_sim_instance *instance;
     step_observer_function on_step;
     void *user;
 } observed_instance;
@@ -28,12 +27,20 @@ static uint32_t simulation_count;
 static observed_instance instances[INSTANCES_MAX];
 static uint32_t instance_count;
 
+/* The block of an engine without a schema holds pointers. */
+static uint64_t digest_of(const ls_sim_instance *instance)
+{
+    const ls_simulation *simulation = ls_sim_instance_simulation(instance);
+    const void *state = ls_sim_instance_view(instance);
+    return simulation->hash ? simulation->hash(ls_sim_instance_config(instance), state)
+                            : ls_hash_bytes(state, ls_sim_instance_state_bytes(instance), 0);
+}
+
 static void report_step(const ls_step *step)
 {
     for (uint32_t i = 0; i < instance_count; i++) {
-        if (instances[i].state == step->state) {
-            uint64_t digest = ls_hash_bytes(step->state, instances[i].state_bytes, 0);
-            instances[i].on_step(instances[i].user, step->inputs, digest);
+        if (ls_sim_instance_view(instances[i].instance) == step->state) {
+            instances[i].on_step(instances[i].user, step->inputs, digest_of(instances[i].instance));
             return;
         }
     }
@@ -61,15 +68,12 @@ void step_observer_attach(ls_sim_instance *instance, step_observer_function on_s
 {
     LS_ASSERT(instance_count < INSTANCES_MAX);
     instances[instance_count++] =
-        (observed_instance){.state = ls_sim_instance_view(instance),
-                            .state_bytes = ls_sim_instance_state_bytes(instance),
-                            .on_step = on_step,
-                            .user = user};
+        (observed_instance){.instance = instance, .on_step = on_step, .user = user};
 }
 
 uint64_t step_observer_state(const ls_sim_instance *instance)
 {
-    return ls_hash_bytes(ls_sim_instance_view(instance), ls_sim_instance_state_bytes(instance), 0);
+    return digest_of(instance);
 }
 
 void step_observer_detach(const void *user)

@@ -1,0 +1,120 @@
+/* Engines without a schema have the same diagnosis as games with one: their ticks are run again,
+ * classified, compared by what they save, and healed. */
+#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/support/engine_simulation.h"
+
+#include <stdio.h>
+
+typedef const ls_simulation *(*engine_maker)(engine_fault fault);
+
+static virtual_match *open_engine(engine_maker make, engine_fault fault, ls_on_desync rule,
+                                  uint32_t predict_ticks)
+{
+    const ls_simulation *right = make(ENGINE_RIGHT);
+    virtual_setup setup = virtual_setup_default(right, 2, 500);
+    setup.match.on_desync = rule;
+    setup.predict_ticks = predict_ticks;
+    setup.link = (ls_link_config){.delay_ns = 50 * MS, .loss_ppm = 50000};
+    setup.clients = 1;
+    virtual_match *run = checked_match_create(&setup);
+    virtual_client_setup client = virtual_client_setup_default(run);
+    client.simulation = make(fault);
+    add_clients(run, 1, &client);
+    return run;
+}
+
+static const ls_desync_finding *finding_of(const virtual_match *run)
+{
+    uint32_t slot = report_of(run->clients[1]).slot;
+    const ls_desync_finding *finding = ls_match_desync_of(run->match, slot);
+    cr_assert_not_null(finding, "nothing was found out");
+    return finding;
+}
+
+static void expect_class(engine_maker make, engine_fault fault, ls_desync_class kind,
+                         const char *place, const char *pass)
+{
+    for (uint32_t predict = 0; predict <= 16; predict += 16) {
+        virtual_match *run = open_engine(make, fault, LS_ON_DESYNC_REPORT, predict);
+        virtual_match_run_to_end(run);
+        check_sound(run);
+        const ls_desync_finding *finding = finding_of(run);
+        const char *why = finding->verdict.why.bytes;
+        cr_expect_eq(finding->tick, ENGINE_BAD_TICK + 1);
+        cr_expect_eq(finding->verdict.kind, kind, "%s", why);
+        cr_expect_leq(finding->took_ns, 2 * SECOND);
+        cr_expect_str_eq(finding->places[0].name, place, "%s", why);
+        cr_expect_not(finding->is_lower_bound);
+        cr_expect_not_null(strstr(why, "of the save differ"), "%s", why);
+        cr_expect_not_null(strstr(why, "the first at byte "), "%s", why);
+        if (pass) {
+            cr_expect_eq(finding->differing_pass, LS_PASS_AT);
+            cr_expect_str_eq(finding->pass ? finding->pass : "", pass);
+        }
+        check_others_played(run, run->clients[1]);
+        virtual_match_destroy(run);
+    }
+}
+
+/* Body 7 begins at byte 148 of the save; its y is 8 bytes behind that. */
+Test(engines, a_fault_among_objects_on_the_heap_is_classified_with_pass_and_byte)
+{
+    expect_class(engine_with_objects, ENGINE_BUILD, LS_DESYNC_CLASS_BUILD, "save[156]", "move");
+    expect_class(engine_with_objects, ENGINE_STATIC, LS_DESYNC_CLASS_OUTSIDE, "save[156]", NULL);
+    expect_class(engine_with_objects, ENGINE_UNSET, LS_DESYNC_CLASS_UNSTABLE, "save[156]", "move");
+    expect_class(engine_with_objects, ENGINE_FLIP, LS_DESYNC_CLASS_ONE_OFF, "save[158]", NULL);
+}
+
+Test(engines, a_fault_in_a_save_with_named_regions_is_told_by_name)
+{
+    expect_class(engine_with_memory, ENGINE_BUILD, LS_DESYNC_CLASS_BUILD, "cpu.accumulator",
+                 "frame");
+    expect_class(engine_with_memory, ENGINE_STATIC, LS_DESYNC_CLASS_OUTSIDE, "cpu.accumulator",
+                 NULL);
+    expect_class(engine_with_memory, ENGINE_UNSET, LS_DESYNC_CLASS_UNSTABLE, "cpu.accumulator",
+                 "frame");
+    expect_class(engine_with_memory, ENGINE_FLIP, LS_DESYNC_CLASS_ONE_OFF, "cpu.accumulator", NULL);
+}
+
+static void expect_healed(engine_maker make, uint32_t predict_ticks)
+{
+    virtual_match *run = open_engine(make, ENGINE_FLIP, LS_ON_DESYNC_HEAL, predict_ticks);
+    virtual_match_run_to_end(run);
+    check_complete(run);
+    uint32_t slot = report_of(run->clients[1]).slot;
+    cr_expect_eq(virtual_match_count(run, LS_MATCH_HEALING, slot), 1);
+    cr_expect_eq(virtual_match_count(run, LS_MATCH_HEALED, slot), 1);
+    cr_expect_eq(finding_of(run)->verdict.kind, LS_DESYNC_CLASS_ONE_OFF);
+    virtual_match_destroy(run);
+}
+
+Test(engines, a_classified_engine_is_healed_with_a_snapshot)
+{
+    expect_healed(engine_with_objects, 0);
+    expect_healed(engine_with_objects, 16);
+    expect_healed(engine_with_memory, 0);
+    expect_healed(engine_with_memory, 16);
+}
+
+/* Its save is longer at times than that of state 0. */
+Test(engines, spectators_and_late_players_of_a_save_that_grows_agree)
+{
+    virtual_setup setup = virtual_setup_default(engine_with_memory(ENGINE_RIGHT), 2, 700);
+    setup.match.spectators_max = 2;
+    setup.match.spectator_delay_ticks = 30;
+    setup.clients = 1;
+    virtual_match *run = match_at(&setup, 0);
+    virtual_client_setup late = virtual_client_setup_default(run);
+    virtual_client_setup spectator = late;
+    spectator.session.is_spectator = true;
+    add_clients(run, 1, &late);
+    virtual_match_run_to_tick(run, 333);
+    add_clients(run, 1, &spectator);
+    virtual_match_run_to_end(run);
+    check_sound(run);
+    check_played_to_the_end(run, run->clients[0]);
+    check_played_to_the_end(run, run->clients[1]);
+    cr_expect_eq(report_of(run->clients[2]).status, LS_OK);
+    cr_expect_eq(report_of(run->clients[2]).tick, 700);
+    virtual_match_destroy(run);
+}
