@@ -574,7 +574,6 @@ static void fill_summary(client *player, ls_summary *summary)
         const ls_desync_cause *newest = report.has_own_cause ? &report.own_cause : NULL;
         fill_desync(&player->first_desync, first, &summary->firsts[0]);
         fill_desync(&report.own_desync, newest, &summary->desyncs[0]);
-        summary->desyncs[0].count = report.own_desyncs;
         summary->desyncs[0].times = report.own_desyncs;
         summary->desyncs[0].healed = report.healed;
     }

@@ -4,6 +4,7 @@
 #include "lockstep/common/base/compress.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/diagnosis/desync_bundle_format.h"
+#include "lockstep/common/diagnosis/surroundings.h"
 #include "lockstep/common/journal/match_stream.h"
 #include "lockstep/common/simulation/save_image.h"
 
@@ -110,15 +111,28 @@ void ls_bundle_pass_places_stream(ls_byte_stream *stream, ls_bundle_pass_places 
     }
 }
 
+/* As version 0.1.0 has them; surroundings_stream adds the rest. */
 static void figures_stream(ls_byte_stream *stream, ls_rerun_figures *figures)
 {
     uint8_t bytes[LS_RERUN_FIGURES_BYTES] = {0};
     if (stream->mode != LS_STREAM_READ) {
         ls_rerun_figures_write(figures, bytes);
     }
-    ls_byte_stream_bytes(stream, bytes, sizeof bytes);
+    ls_byte_stream_bytes(stream, bytes, LS_RERUN_OLD_FIGURES_BYTES);
     if (stream->mode == LS_STREAM_READ && !stream->has_failed) {
+        memset(bytes + LS_RERUN_OLD_FIGURES_BYTES, 0, sizeof bytes - LS_RERUN_OLD_FIGURES_BYTES);
         stream->has_failed = ls_rerun_figures_read(bytes, sizeof bytes, figures) != LS_OK;
+    }
+}
+
+/* Left out where nothing was tried, so that such a bundle is as it always was. */
+static void surroundings_stream(ls_byte_stream *stream, ls_rerun_figures *figures)
+{
+    bool is_reading = stream->mode == LS_STREAM_READ;
+    if (is_reading ? !ls_byte_stream_is_at_end(stream) : figures->tried != 0) {
+        ls_byte_stream_ranged(stream, &figures->tried, 0, LS_SURROUNDINGS_ALL);
+        ls_byte_stream_ranged(stream, &figures->moved, 0, LS_SURROUNDINGS_ALL);
+        stream->has_failed = stream->has_failed || (figures->moved & ~figures->tried) != 0;
     }
 }
 
@@ -133,6 +147,7 @@ void ls_bundle_side_stream(ls_byte_stream *stream, ls_bundle_side *side)
     for (uint32_t i = 0; i < passes->pass_count; i++) {
         ls_byte_stream_u64(stream, &passes->state_hashes[i]);
     }
+    surroundings_stream(stream, &side->figures);
 }
 
 void ls_bundle_field_stream(ls_byte_stream *stream, ls_field *field, char *path, char *unit)

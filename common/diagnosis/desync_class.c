@@ -1,6 +1,7 @@
 #include "lockstep/common/diagnosis/desync_class.h"
 
 #include "lockstep/common/base/case_function.h"
+#include "lockstep/common/diagnosis/surroundings.h"
 
 #include <inttypes.h>
 
@@ -105,26 +106,67 @@ static void conclude_symptom(ls_desync_verdict *out, symptom server, symptom cli
                 shown.text);
 }
 
-static uint32_t count_differences(const ls_build_fingerprint *a, const ls_build_fingerprint *b,
-                                  ls_fingerprint_kind kind)
+/* Bit i: item i, if it is known and not the same. */
+static uint32_t differences(const ls_build_fingerprint *a, const ls_build_fingerprint *b,
+                            ls_fingerprint_kind kind)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < LS_PRINT_ITEM_COUNT; i++) {
+    uint32_t items = 0;
+    for (uint32_t i = 0; a && b && i < LS_PRINT_ITEM_COUNT; i++) {
         ls_fingerprint_item item = (ls_fingerprint_item)i;
-        count += ls_fingerprint_item_kind(item) == kind && ls_build_fingerprint_differs(a, b, item);
+        bool is_of_kind = ls_fingerprint_item_kind(item) == kind;
+        items |=
+            is_of_kind && ls_build_fingerprint_differs(a, b, item) ? UINT32_C(1) << i : UINT32_C(0);
     }
-    return count;
+    return items;
 }
 
-static void add_differences(ls_text *why, const ls_build_fingerprint *a,
-                            const ls_build_fingerprint *b)
+static void add_items(ls_text *why, const char *before, uint32_t items)
 {
-    uint32_t count = 0;
+    const char *separator = before;
     for (uint32_t i = 0; i < LS_PRINT_ITEM_COUNT; i++) {
-        if (ls_build_fingerprint_differs(a, b, (ls_fingerprint_item)i)) {
-            ls_text_add(why, "%s%s", count++ == 0 ? "; they differ in " : ", ",
-                        ls_fingerprint_item_name((ls_fingerprint_item)i));
+        if (items & UINT32_C(1) << i) {
+            ls_text_add(why, "%s%s", separator, ls_fingerprint_item_name((ls_fingerprint_item)i));
+            separator = ", ";
         }
+    }
+}
+
+/* Those of the items that one of these surroundings stands for. */
+static uint32_t items_of(uint32_t items, uint32_t surroundings)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < LS_PRINT_ITEM_COUNT; i++) {
+        if (ls_surroundings_of_item((ls_fingerprint_item)i) & surroundings) {
+            found |= items & UINT32_C(1) << i;
+        }
+    }
+    return found;
+}
+
+/* The same file gave two results that each machine repeats. An item that differs is to blame when
+ * making it equal changes the result of one machine, or when nobody could make it equal. */
+static void conclude_around(const ls_desync_evidence *server, const ls_desync_evidence *client,
+                            uint32_t around, ls_desync_verdict *out)
+{
+    const ls_rerun_figures *s = &server->figures;
+    const ls_rerun_figures *c = &client->figures;
+    uint32_t moving = items_of(around, s->moved | c->moved);
+    uint32_t untried = around & ~items_of(around, s->tried & c->tried);
+    bool is_around = moving != 0 || untried != 0;
+    conclude(out, is_around ? LS_DESYNC_CLASS_ENVIRONMENT : LS_DESYNC_CLASS_PROCESS,
+             LS_DESYNC_CULPRIT_BOTH);
+    ls_text_add(&out->why, "each side repeats its own result");
+    if (moving != 0) {
+        add_items(&out->why, "; they differ in ", moving);
+        ls_text_add(&out->why, ", and making that equal changes the result");
+    } else if (untried != 0) {
+        add_items(&out->why, "; they differ in ", untried);
+    } else if (around != 0) {
+        ls_text_add(&out->why, ", with the same file");
+        add_items(&out->why, "; they differ in ", around);
+        ls_text_add(&out->why, ", but making that equal changes nothing");
+    } else {
+        ls_text_add(&out->why, ", with the same file on the same kind of machine");
     }
 }
 
@@ -134,21 +176,18 @@ static void conclude_repeated(const ls_desync_evidence *server, const ls_desync_
 {
     const ls_build_fingerprint *a = server->print;
     const ls_build_fingerprint *b = client->print;
-    bool is_known = a && b;
-    ls_desync_class kind = LS_DESYNC_CLASS_PROCESS;
-    if (!is_known || count_differences(a, b, LS_FINGERPRINT_OF_BUILD) > 0) {
-        kind = LS_DESYNC_CLASS_BUILD;
-    } else if (count_differences(a, b, LS_FINGERPRINT_OF_ENVIRONMENT) > 0) {
-        kind = LS_DESYNC_CLASS_ENVIRONMENT;
+    uint32_t builds = differences(a, b, LS_FINGERPRINT_OF_BUILD);
+    uint32_t around = differences(a, b, LS_FINGERPRINT_OF_ENVIRONMENT);
+    if (a && b && builds == 0) {
+        conclude_around(server, client, around, out);
+        return;
     }
-    conclude(out, kind, LS_DESYNC_CULPRIT_BOTH);
+    conclude(out, LS_DESYNC_CLASS_BUILD, LS_DESYNC_CULPRIT_BOTH);
     ls_text_add(&out->why, "each side repeats its own result");
-    if (!is_known) {
+    if (builds == 0) {
         ls_text_add(&out->why, "; what the two machines are is not known");
-    } else if (kind == LS_DESYNC_CLASS_PROCESS) {
-        ls_text_add(&out->why, ", with the same file on the same kind of machine");
     } else {
-        add_differences(&out->why, a, b);
+        add_items(&out->why, "; they differ in ", builds | around);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/diagnosis/step_noise.h"
+#include "lockstep/common/diagnosis/surroundings.h"
 
 #include <string.h>
 
@@ -369,8 +370,8 @@ const uint8_t *ls_rerun_pass_state(const ls_rerun *rerun)
     return is_kept ? rerun->pass_state.bytes : NULL;
 }
 
-/* u8 known, u32 first, tick, strayed, u64 live, fresh, again, reloaded, apart: version 0.1.0 had
- * another name for the last one, and never knew it. */
+/* u8 known, u32 first, tick, strayed, u64 live, fresh, again, reloaded, apart, u8 tried, moved:
+ * version 0.1.0 had another name for apart, and never knew it. */
 void ls_rerun_figures_write(const ls_rerun_figures *figures, uint8_t bytes[LS_RERUN_FIGURES_BYTES])
 {
     bytes[0] = (uint8_t)figures->known;
@@ -382,6 +383,8 @@ void ls_rerun_figures_write(const ls_rerun_figures *figures, uint8_t bytes[LS_RE
     ls_store_u64(bytes + 29, figures->again);
     ls_store_u64(bytes + 37, figures->reloaded);
     ls_store_u64(bytes + 45, figures->apart);
+    bytes[LS_RERUN_OLD_FIGURES_BYTES] = (uint8_t)figures->tried;
+    bytes[LS_RERUN_OLD_FIGURES_BYTES + 1] = (uint8_t)figures->moved;
 }
 
 ls_status ls_rerun_figures_read(const uint8_t *bytes, size_t size, ls_rerun_figures *out)
@@ -403,7 +406,12 @@ ls_status ls_rerun_figures_read(const uint8_t *bytes, size_t size, ls_rerun_figu
         .again = ls_load_u64(bytes + 29),
         .reloaded = ls_load_u64(bytes + 37),
         .apart = ls_load_u64(bytes + 45),
+        .tried = bytes[LS_RERUN_OLD_FIGURES_BYTES],
+        .moved = bytes[LS_RERUN_OLD_FIGURES_BYTES + 1],
     };
+    if ((figures.tried & ~LS_SURROUNDINGS_ALL) != 0 || (figures.moved & ~figures.tried) != 0) {
+        return LS_MALFORMED;
+    }
     if (figures.known != 0 && (figures.first >= figures.tick || figures.strayed <= figures.first ||
                                figures.strayed > figures.tick)) {
         return LS_MALFORMED;

@@ -38,9 +38,12 @@ typedef struct ls_rerun_figures {
     uint64_t apart;    /* fresh, when all runs gave the same in another process, with other
                           addresses, seeds and time; else a result that only one of the two had.
                           The host of a re-run makes it, where it has processes */
+    uint32_t tried;    /* surroundings.h: made equal in other processes, which the host makes too */
+    uint32_t moved; /* those of them that gave another result than fresh, and the same one twice */
 } ls_rerun_figures;
 
-#define LS_RERUN_FIGURES_BYTES 53u
+#define LS_RERUN_FIGURES_BYTES 55u
+#define LS_RERUN_OLD_FIGURES_BYTES 53u /* those of version 0.1.0: without the last two */
 void ls_rerun_figures_write(const ls_rerun_figures *figures, uint8_t bytes[LS_RERUN_FIGURES_BYTES]);
 ls_status ls_rerun_figures_read(const uint8_t *bytes, size_t size, ls_rerun_figures *out);
 

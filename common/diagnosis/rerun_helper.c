@@ -242,6 +242,16 @@ static void fill_heap(const ls_rerun_figures *figures)
 
 /* ---- running ---- */
 
+static bool is_first_run_alone(void)
+{
+    return (here.order.match.surroundings & LS_RERUN_WITH_FIRST_RUN_ALONE) != 0;
+}
+
+static bool has_first_result(void)
+{
+    return is_first_run_alone() && (ls_rerun_figures_of(here.rerun)->known & LS_RERUN_FRESH);
+}
+
 static void run(ls_text *failure)
 {
     const ls_clock clock = ls_clock_system();
@@ -251,7 +261,7 @@ static void run(ls_text *failure)
     ls_rerun_vary(here.rerun, LS_MAX(match->workers, 1u), match->noise);
     ls_rerun_start(here.rerun, &here.order.stretch);
     ls_rerun_keep_pass(here.rerun, here.order.pass);
-    while (!ls_rerun_advance(here.rerun, 1)) {
+    while (!ls_rerun_advance(here.rerun, 1) && !has_first_result()) {
         fill_heap(ls_rerun_figures_of(here.rerun));
         if (ls_clock_now_ns(&clock) - began_ns >= limit_ns) {
             ls_text_set(failure, "took longer than %u ms", here.order.time_max_ms);
@@ -352,7 +362,7 @@ static void run_apart(int result)
 static apart_process start_apart(void)
 {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) {
+    if (is_first_run_alone() || pipe2(ends, O_CLOEXEC) != 0) {
         return (apart_process){0, -1};
     }
     pid_t id = fork();
@@ -437,8 +447,10 @@ static bool write_outcome(const ls_text *failure, const apart_process *apart)
         outcome.passes = *ls_rerun_passes(here.rerun);
         outcome.unstable_pass = ls_rerun_unstable_pass(here.rerun);
         take_apart(apart, failure->bytes[0] == '\0', &outcome);
-        outcome.state = ls_rerun_state(here.rerun);
-        outcome.pass_state = ls_rerun_pass_state(here.rerun);
+        if (!is_first_run_alone()) {
+            outcome.state = ls_rerun_state(here.rerun);
+            outcome.pass_state = ls_rerun_pass_state(here.rerun);
+        }
     }
     size = ls_rerun_pipe_write_outcome(&outcome, state_bytes, bytes, size);
     return size > 0 && write_all(bytes, size);
@@ -460,6 +472,9 @@ int ls_rerun_helper_run(void)
     change_surroundings(here.order.match.surroundings);
     if (here.order.match.noise != 0) {
         litter_heap(here.order.match.noise);
+    }
+    if (here.order.match.surroundings & LS_RERUN_WITH_OTHER_ADDRESSES) {
+        move_addresses();
     }
     fill_heap(&(ls_rerun_figures){0});
     apart_process apart = start_apart();

@@ -19,11 +19,11 @@ enum {
 
 static void match_stream(ls_byte_stream *stream, ls_rerun_match *match)
 {
+    ls_byte_stream_u32(stream, &match->surroundings); /* first, so that it can be set later */
     ls_byte_stream_text(stream, match->simulation, sizeof match->simulation);
     ls_sim_config_stream(stream, &match->config);
     ls_byte_stream_ranged(stream, &match->input_bytes_max, 0, LS_INPUT_BYTES_MAX);
     ls_byte_stream_ranged(stream, &match->state_bytes, 1, LS_STATE_BYTES_MAX);
-    ls_byte_stream_u32(stream, &match->surroundings);
     ls_byte_stream_ranged(stream, &match->workers, 0, LS_WORKERS_MAX);
     ls_byte_stream_u32(stream, &match->noise);
 }
@@ -94,6 +94,11 @@ ls_status ls_rerun_pipe_write_request(const ls_rerun_match *match, const ls_reru
     }
     ls_byte_stream stream = ls_byte_stream_write(*bytes, *size);
     return write_request(&stream, *size - LS_RERUN_PIPE_HEAD_BYTES, &order);
+}
+
+void ls_rerun_pipe_set_surroundings(uint8_t *bytes, uint32_t surroundings)
+{
+    ls_store_u32(bytes + LS_RERUN_PIPE_HEAD_BYTES, surroundings);
 }
 
 static uint32_t power_of_two_from(uint32_t count)

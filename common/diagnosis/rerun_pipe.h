@@ -13,10 +13,12 @@ LS_C_BEGIN
 #define LS_RERUN_NAME_BYTES_MAX 4096u /* of the built-in's name or the plug-in's path */
 
 /* Bits of ls_rerun_match.surroundings. */
-#define LS_RERUN_WITH_FLUSH_TO_ZERO 0x01u  /* denormal numbers count as zero, where the CPU can */
-#define LS_RERUN_WITH_ROUNDING_DOWN 0x02u  /* the rounding mode */
-#define LS_RERUN_WITH_ONE_CORE 0x04u       /* the helper may use one processor */
-#define LS_RERUN_WITH_ROOT_DIRECTORY 0x08u /* its working directory is / */
+#define LS_RERUN_WITH_FLUSH_TO_ZERO 0x01u   /* denormal numbers count as zero, where the CPU can */
+#define LS_RERUN_WITH_ROUNDING_DOWN 0x02u   /* the rounding mode */
+#define LS_RERUN_WITH_ONE_CORE 0x04u        /* the helper may use one processor */
+#define LS_RERUN_WITH_ROOT_DIRECTORY 0x08u  /* its working directory is / */
+#define LS_RERUN_WITH_OTHER_ADDRESSES 0x10u /* its heap begins elsewhere */
+#define LS_RERUN_WITH_FIRST_RUN_ALONE 0x20u /* it runs the ticks once, and gives no states */
 
 /* The match that a helper runs parts of. */
 typedef struct ls_rerun_match {
@@ -36,6 +38,9 @@ typedef struct ls_rerun_match {
 ls_status ls_rerun_pipe_write_request(const ls_rerun_match *match, const ls_rerun_request *request,
                                       uint32_t time_max_ms, const ls_allocator *allocator,
                                       uint8_t **bytes, size_t *size);
+
+/* Puts other surroundings into a request, which begins with its head. */
+void ls_rerun_pipe_set_surroundings(uint8_t *bytes, uint32_t surroundings);
 
 /* A request as it was read; owns what `stretch` borrows, but for the snapshot. */
 typedef struct ls_rerun_order {

@@ -101,7 +101,7 @@ static void add_cause(ls_json *json, const ls_summary_desync *desync)
                                           FIELD(why),
                                           FIELD(inputs),
                                           FIELD(bundle)};
-    static const ls_json_field counts[] = {FIELD(times), FIELD(healed)};
+    static const ls_json_field counts[] = {FIELD(healed)};
 #undef FIELD
 #undef FIELD_AS
     ls_json_known(json, "first_tick", desync->first_tick > 0, desync->first_tick);
@@ -113,6 +113,7 @@ static void add_cause(ls_json *json, const ls_summary_desync *desync)
     }
     LS_JSON_ADD(json, texts, desync);
     ls_json_known(json, "found_ms", desync->found_ms > 0, desync->found_ms);
+    ls_json_known(json, "times", desync->times > 0, desync->times);
     LS_JSON_ADD(json, counts, desync->has_cause ? desync : NULL);
 }
 
@@ -176,8 +177,7 @@ static void add_summary(ls_json *json, const void *report)
     for (uint32_t i = 0; i < summary->desync_count; i++) {
         ls_json *desync = ls_json_append(desyncs);
         add_desync(desync, &summary->desyncs[i]);
-        ls_json_number(desync, "count", summary->desyncs[i].count);
-        if (summary->desyncs[i].count > 1) {
+        if (summary->desyncs[i].times > 1) {
             add_desync(ls_json_object(desync, "first"), &summary->firsts[i]);
         } else {
             ls_json_null(desync, "first");

@@ -80,11 +80,10 @@ typedef struct ls_summary_desync {
     uint64_t server_hash;
     uint64_t client_hash;
     uint32_t clients;    /* 0: the slot differs; else the server does, from so many that agree */
-    uint32_t count;      /* that this slot differed; 0 in a first one */
+    uint32_t times;      /* that this slot differed so far, this one included; 0: not known */
     bool has_cause;      /* else the rest means nothing */
     uint32_t first_tick; /* of the first state that differs, compared or not; 0: not known */
-    uint32_t times;      /* that this slot differed; the rest is about the newest one */
-    uint32_t healed;     /* how many of them were healed */
+    uint32_t healed;     /* of those times, how many were healed */
     uint64_t elements;   /* that differ */
     bool is_lower_bound; /* at least so many */
     const char *pass;    /* NULL: not known */
@@ -127,7 +126,7 @@ typedef struct ls_summary {
     ls_summary_player players[LS_PLAYERS_MAX];
     uint32_t desync_count;
     ls_summary_desync desyncs[LS_PLAYERS_MAX]; /* the newest one of each slot that differed */
-    ls_summary_desync firsts[LS_PLAYERS_MAX];  /* the first one, of those with a count above 1 */
+    ls_summary_desync firsts[LS_PLAYERS_MAX];  /* the first one, of those that came several times */
 } ls_summary;
 
 /* Writes to the file, or to standard output when `path` is "-". NO_MEMORY, or IO with the reason.

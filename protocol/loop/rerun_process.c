@@ -1,17 +1,23 @@
+#define _XOPEN_SOURCE 700
 #include "lockstep/protocol/loop/rerun_process.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/clock.h"
 #include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/protocol/loop/child_process.h"
+#include "lockstep/protocol/loop/rerun_apart.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-    RUNS_MAX = 64,   /* that run, wait, or have not been released */
-    RUNNING_MAX = 2, /* at a time */
-    GRACE_MS = 500,  /* for a helper to load the plug-in, and to give out what it has */
+    RUNS_MAX = 64,       /* that run, wait, or have not been released */
+    RUNNING_MAX = 2,     /* at a time */
+    APART_MS_MAX = 1500, /* for the same in other processes */
+    GRACE_MS = 500,      /* for a helper to load the plug-in, and to give out what it has */
 };
 
 typedef struct rerun_run {
@@ -41,26 +47,6 @@ struct ls_rerun_process {
     uint32_t running;
     rerun_run runs[RUNS_MAX];
 };
-
-/* ---- a run, in the thread of its job ---- */
-
-static void work(void *user)
-{
-    rerun_run *run = user;
-    const ls_rerun_process *process = run->process;
-    const char *const arguments[] = {"lockstep-rerun-helper", LS_RERUN_HELPER_ARGUMENT, NULL};
-    const ls_child_process_config config = {
-        .program = process->config.executable,
-        .arguments = arguments,
-        .input = run->input,
-        .input_bytes = run->input_bytes,
-        .output = run->output,
-        .output_bytes_max = run->output_bytes_max,
-        .time_max_ms = process->config.time_max_ms + GRACE_MS,
-        .is_stopped = &run->is_stopped,
-    };
-    run->status = ls_child_process_run(&config, &run->end, &run->outcome.failure);
-}
 
 /* ---- what came out ---- */
 
@@ -97,6 +83,40 @@ static void read_outcome(rerun_run *run)
     }
 }
 
+/* ---- a run, in the thread of its job ---- */
+
+static void work(void *user)
+{
+    const ls_clock clock = ls_clock_system();
+    uint64_t began_ns = ls_clock_now_ns(&clock);
+    rerun_run *run = user;
+    const ls_rerun_process *process = run->process;
+    const char *const arguments[] = {"lockstep-rerun-helper", LS_RERUN_HELPER_ARGUMENT, NULL};
+    const ls_child_process_config config = {
+        .program = process->config.executable,
+        .arguments = arguments,
+        .input = run->input,
+        .input_bytes = run->input_bytes,
+        .output = run->output,
+        .output_bytes_max = run->output_bytes_max,
+        .time_max_ms = process->config.time_max_ms + GRACE_MS,
+        .is_stopped = &run->is_stopped,
+    };
+    run->status = ls_child_process_run(&config, &run->end, &run->outcome.failure);
+    read_outcome(run);
+    uint64_t spent_ms = (ls_clock_now_ns(&clock) - began_ns) / LS_NS_PER_MS;
+    if ((run->outcome.figures.known & LS_RERUN_FRESH) && spent_ms < process->config.time_max_ms) {
+        const ls_rerun_apart_config apart = {.executable = process->config.executable,
+                                             .request = run->input,
+                                             .request_bytes = run->input_bytes,
+                                             .state_bytes = run->state_bytes,
+                                             .time_max_ms =
+                                                 (uint32_t)(process->config.time_max_ms - spent_ms),
+                                             .is_stopped = &run->is_stopped};
+        ls_rerun_apart_run(&apart, &run->outcome.figures);
+    }
+}
+
 /* ---- runs ---- */
 
 static void free_run(rerun_run *run)
@@ -119,7 +139,6 @@ static void on_done(void *user, uint64_t now_ns)
     ls_rerun_process *process = run->process;
     process->running--;
     run->is_done = true;
-    read_outcome(run);
     start_waiting(process);
 }
 
@@ -175,7 +194,11 @@ static ls_status write_request(rerun_run *run, const ls_rerun_request *request)
                             .state_bytes = run->state_bytes};
     const char *name =
         process->config.name ? process->config.name : ls_sim_instance_simulation(instance)->name;
-    memcpy(match.simulation, name, strlen(name));
+    /* A helper may have another working directory. */
+    char path[PATH_MAX];
+    bool is_found =
+        process->config.name && realpath(name, path) && strlen(path) < sizeof match.simulation;
+    memcpy(match.simulation, is_found ? path : name, strlen(is_found ? path : name));
     return ls_rerun_pipe_write_request(&match, request, process->config.time_max_ms,
                                        process->allocator, &run->input, &run->input_bytes);
 }

@@ -43,9 +43,10 @@ static const char *path_or_null(const char *path)
 void ls_slot_desyncs_summarize(const ls_slot_desyncs *desyncs, ls_summary_desync *newest,
                                ls_summary_desync *first)
 {
-    newest->count = desyncs->count;
+    newest->times = desyncs->count;
     newest->bundle = path_or_null(desyncs->bundle);
     *first = desyncs->first;
+    first->times = 1;
     if (desyncs->first_finding) {
         ls_desync_finding_summarize(desyncs->first_finding, first);
     }

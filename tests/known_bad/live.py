@@ -34,7 +34,7 @@ ON_ONE_CORE = [sys.executable, "-c", "import os, sys; "
                "os.execv(sys.argv[1], sys.argv[1:])"]
 # What a live entry may say.
 KEYS = {"server", "server_arguments", "client", "arguments", "environment", "flip_bit", "one_core",
-        "needs_fma", "finds", "also", "refused"}
+        "other_folder", "needs_fma", "finds", "also", "refused"}
 # `first_tick`: which tick it is depends on how packets come, but it is none before this one.
 FIND_KEYS = {"tick", "first_tick", "field", "pass", "class", "culprit", "why", "agrees_with"}
 
@@ -42,12 +42,14 @@ FIND_KEYS = {"tick", "first_tick", "field", "pass", "class", "culprit", "why", "
 class Process:
     """A program whose lines are noted with the time at which they came."""
 
-    def __init__(self, command, environment=None, has_one_core=False):
+    def __init__(self, command, environment=None, surroundings=None):
         self.lines = []  # (seconds, text)
-        command = [*ON_ONE_CORE, *command] if has_one_core else command
+        surroundings = surroundings or {}
+        command = [*ON_ONE_CORE, *command] if surroundings.get("one_core") else command
         self.child = subprocess.Popen(
             [str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            text=True, env={**os.environ, **(environment or {})})
+            text=True, env={**os.environ, **(environment or {})},
+            cwd="/" if surroundings.get("other_folder") else None)
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
@@ -105,11 +107,11 @@ class Match:
     def path(self, name):
         return pathlib.Path(self.folder.name) / name
 
-    def start_client(self, name, plugin, arguments=(), environment=None, has_one_core=False):
+    def start_client(self, name, plugin, arguments=(), environment=None, surroundings=None):
         self.clients.append(Process([
             self.tools.client, f"127.0.0.1:{self.port}", "--sim", self.tools.plugins / plugin,
             "--name", name, "--bot", len(self.clients) + 1, "--bot-delay", BOT_DELAY, *arguments],
-            environment, has_one_core))
+            environment, surroundings))
         return self.clients[-1]
 
     def join(self, name, *rest):
@@ -230,7 +232,7 @@ def visit_faulty(tools, entry):
         match.join("ann", entry["server"])
         flip = ["--flip-bit", entry["flip_bit"]] if "flip_bit" in entry else []
         match.join("bob", entry["client"], entry.get("arguments", []) + flip,
-                   entry.get("environment"), entry.get("one_core", False))
+                   entry.get("environment"), entry)
         codes = match.end()
         problems, desync, seconds = find_problems(match, entry, codes)
         rows = []

@@ -168,7 +168,7 @@ Test(programs_desync, the_first_of_many_is_kept_beside_the_newest)
     const cJSON *summaries[] = {hosted_server_summary(), hosted_client_summary(0)};
     for (size_t i = 0; i < 2; i++) {
         const cJSON *newest = hosted_item(summaries[i], "desyncs.0");
-        cr_assert_gt(hosted_number(newest, "count"), 1);
+        cr_assert_gt(hosted_number(newest, "times"), 1);
         cr_expect_gt(hosted_number(newest, "tick"), hosted_number(newest, "first.tick"));
         cr_expect_str_eq(hosted_word(newest, "first.class"), "build");
         cr_expect_str_eq(hosted_word(newest, "first.field"), "wrong");
@@ -224,7 +224,7 @@ Test(programs_desync, a_difference_is_healed_on_request)
     hosted_expect_all(&hosted.server, "bob (slot ", ") was healed and agrees from tick");
     const cJSON *desync = hosted_item(hosted_server_summary(), "desyncs.0");
     cr_expect_eq(hosted_number(desync, "healed"), 1);
-    cr_expect_eq(hosted_number(desync, "count"), 1);
+    cr_expect_eq(hosted_number(desync, "times"), 1);
     cr_expect(hosted_is_null(desync, "first"));
     cr_expect(hosted_is_null(desync, "bundle"));
 }
@@ -355,7 +355,7 @@ static void expect_healed_with_snapshot(void)
     hosted_expect_all(&hosted.server, "bob (slot 0) is healed with a snapshot of ",
                       "bob (slot 0) was healed and agrees from tick ");
     hosted_expect_all(&hosted.clients[0], "this client was healed and agrees from tick ");
-    cr_expect_eq(hosted_number(hosted_server_summary(), "desyncs.0.count"), 1);
+    cr_expect_eq(hosted_number(hosted_server_summary(), "desyncs.0.times"), 1);
     hosted_expect_agreement(0);
     hosted_expect_agreement(1);
 }

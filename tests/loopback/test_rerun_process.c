@@ -1,9 +1,12 @@
+#define _DEFAULT_SOURCE /* setenv */
 #include "lockstep/protocol/loop/rerun_process.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/diagnosis/surroundings.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -18,6 +21,7 @@ enum {
     HEAP = 7,
     ORDER = 8,
     TIME = 9,
+    UNSET_VARIABLE = 10,
     TIME_MAX_MS = 10000,
 };
 
@@ -181,6 +185,24 @@ Test(rerun_process, what_a_process_has_of_its_own_shows_in_another_one_alone)
     cr_expect_eq(figures->fresh, figures->reloaded);
     cr_expect(figures->known & LS_RERUN_APART);
     cr_expect_neq(figures->fresh, figures->apart);
+    close_fixture(&here);
+}
+
+Test(rerun_process, surroundings_that_change_the_result_are_told_from_those_that_do_not)
+{
+    fixture here = open_fixture(TRAP, 0, TIME_MAX_MS);
+    const ls_rerun_figures *figures = &run(&here, LS_NO_PASS)->figures;
+    cr_expect_eq(figures->tried, LS_SURROUNDINGS_ALL);
+    cr_expect_eq(figures->moved, 0);
+    close_fixture(&here);
+    cr_assert_eq(setenv("LS_TEST_TRAP", "1", 1), 0);
+    here = open_fixture(TRAP, UNSET_VARIABLE, TIME_MAX_MS);
+    figures = &run(&here, LS_NO_PASS)->figures;
+    unsetenv("LS_TEST_TRAP");
+    cr_expect_eq(figures->fresh, ls_sim_instance_hash(here.instance));
+    cr_expect_eq(figures->apart, figures->fresh);
+    cr_expect_eq(figures->tried, LS_SURROUNDINGS_ALL);
+    cr_expect_eq(figures->moved, LS_SURROUNDING_BIT(LS_SURROUNDING_VARIABLES));
     close_fixture(&here);
 }
 

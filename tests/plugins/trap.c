@@ -22,11 +22,12 @@ enum {
     TRAP_HEAP,  /* likewise: on bytes of the heap that were not set */
     TRAP_ORDER, /* likewise: on the order of addresses that malloc gives */
     TRAP_TIME,  /* likewise: on the time */
+    TRAP_UNSET, /* likewise: on a variable of the environment that is not there */
 };
 
 #define BLOCKS 12
 
-static const ls_param params[] = {{"trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_TIME},
+static const ls_param params[] = {{"trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_UNSET},
                                   {"tick", "ticks", "when", 0, 0, UINT32_MAX}};
 
 static uint32_t trap_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
@@ -103,6 +104,9 @@ static void spring(const ls_step *step)
     }
     if (trap == TRAP_SEED) {
         ((minimal_state *)step->state)->ships[1].fuel = (uint32_t)getpid();
+    }
+    if (trap == TRAP_UNSET && !getenv("LS_TEST_TRAP")) {
+        ((minimal_state *)step->state)->ships[1].fuel = 77;
     }
     if (trap == TRAP_HEAP) {
         uint32_t *block = malloc(3 * sizeof *block);

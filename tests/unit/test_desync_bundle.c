@@ -1,5 +1,6 @@
 #include "lockstep/common/diagnosis/desync_bundle.h"
 
+#include "lockstep/common/diagnosis/surroundings.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tests/support/diagnosed_match.h"
 
@@ -101,6 +102,25 @@ Test(desync_bundle, what_differs_after_the_pass_reads_as_it_was_written)
     const ls_bundle_pass_places *read = &ls_bundle_reading_bundle(reading)->after_pass;
     cr_expect_str_eq(why.bytes, "");
     cr_expect_eq(memcmp(read, &bundle.after_pass, sizeof *read), 0);
+    ls_bundle_reading_close(reading);
+    ls_release(ls_allocator_heap(), bytes);
+}
+
+Test(desync_bundle, keeps_which_surroundings_change_the_result)
+{
+    ls_text why = {{0}};
+    ls_desync_bundle bundle = made.bundle;
+    bundle.server.figures.tried = LS_SURROUNDINGS_ALL;
+    bundle.server.figures.moved = LS_SURROUNDING_BIT(LS_SURROUNDING_CORES);
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    cr_assert_eq(ls_desync_bundle_write(&bundle, ls_allocator_heap(), &bytes, &size), LS_OK);
+    ls_bundle_reading *reading = open_bytes(bytes, size, &why);
+    const ls_desync_bundle *read = ls_bundle_reading_bundle(reading);
+    cr_expect_str_eq(why.bytes, "");
+    cr_expect_eq(read->server.figures.tried, LS_SURROUNDINGS_ALL);
+    cr_expect_eq(read->server.figures.moved, LS_SURROUNDING_BIT(LS_SURROUNDING_CORES));
+    cr_expect_eq(read->client.figures.tried, 0);
     ls_bundle_reading_close(reading);
     ls_release(ls_allocator_heap(), bytes);
 }

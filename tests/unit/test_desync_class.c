@@ -1,5 +1,7 @@
 #include "lockstep/common/diagnosis/desync_class.h"
 
+#include "lockstep/common/diagnosis/surroundings.h"
+
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -203,6 +205,59 @@ Test(desync_class, equal_files_on_other_machines_are_the_environment)
     set_both(&machines, LS_PRINT_CORES, "8 online, 8 usable", "8 online, 1 usable");
     expect_named(&machines, LS_DESYNC_CLASS_ENVIRONMENT,
                  "; they differ in cpu features, number of cores");
+}
+
+/* Each machine repeats its result, and has tried all surroundings. */
+static void expect_around(two_machines *machines, uint32_t server_moved, uint32_t client_moved,
+                          ls_desync_class kind, const char *words)
+{
+    ls_desync_evidence server = {figures(S, S), &machines->a};
+    ls_desync_evidence client = {figures(C, C), &machines->b};
+    ls_desync_verdict verdict;
+    server.figures.tried = LS_SURROUNDINGS_ALL;
+    client.figures.tried = LS_SURROUNDINGS_ALL;
+    server.figures.moved = server_moved;
+    client.figures.moved = client_moved;
+    ls_desync_classify(&server, &client, &verdict);
+    expect(verdict, kind, LS_DESYNC_CULPRIT_BOTH);
+    cr_expect(strstr(verdict.why.bytes, words), "'%s' is not in '%s'", words, verdict.why.bytes);
+}
+
+Test(desync_class, a_folder_that_makes_no_difference_is_not_to_blame)
+{
+    two_machines machines = same_machines();
+    set_both(&machines, LS_PRINT_DIRECTORY, "here", "there");
+    expect_around(&machines, 0, 0, LS_DESYNC_CLASS_PROCESS,
+                  "they differ in working directory, but making that equal changes nothing");
+    const uint32_t cores = LS_SURROUNDING_BIT(LS_SURROUNDING_CORES);
+    expect_around(&machines, cores, cores, LS_DESYNC_CLASS_PROCESS, "changes nothing");
+}
+
+Test(desync_class, what_changes_the_result_is_named_alone)
+{
+    two_machines machines = same_machines();
+    set_both(&machines, LS_PRINT_DIRECTORY, "here", "there");
+    set_both(&machines, LS_PRINT_CORES, "2 online, 2 usable", "2 online, 1 usable");
+    set_both(&machines, LS_PRINT_CPU, "one", "another");
+    const uint32_t cores = LS_SURROUNDING_BIT(LS_SURROUNDING_CORES);
+    expect_around(&machines, cores, 0, LS_DESYNC_CLASS_ENVIRONMENT,
+                  "they differ in number of cores, and making that equal changes the result");
+    expect_around(&machines, 0, cores, LS_DESYNC_CLASS_ENVIRONMENT, "in number of cores, and");
+}
+
+Test(desync_class, what_could_not_be_made_equal_stays_suspect)
+{
+    two_machines machines = same_machines();
+    set_both(&machines, LS_PRINT_DIRECTORY, "here", "there");
+    set_both(&machines, LS_PRINT_LIBC, "glibc 2.36", "glibc 2.41");
+    expect_around(&machines, 0, 0, LS_DESYNC_CLASS_ENVIRONMENT, "they differ in libc");
+    ls_desync_evidence server = {figures(S, S), &machines.a};
+    const ls_desync_evidence client = {figures(C, C), &machines.b};
+    ls_desync_verdict verdict;
+    server.figures.tried = LS_SURROUNDINGS_ALL; /* and the client none */
+    ls_desync_classify(&server, &client, &verdict);
+    expect(verdict, LS_DESYNC_CLASS_ENVIRONMENT, LS_DESYNC_CULPRIT_BOTH);
+    cr_expect(strstr(verdict.why.bytes, "libc, working directory"), "%s", verdict.why.bytes);
 }
 
 Test(desync_class, other_files_are_another_build_wherever_they_run)

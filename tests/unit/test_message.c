@@ -521,7 +521,7 @@ Test(message, evidence_has_the_layout_of_the_page)
     evidence->pass_count = LS_PASSES_MAX;
     evidence->before = 5;
     wire_bits wire = WIRE_MESSAGE(17, U(4001, 32), UVAR(3));
-    wire_bytes(&wire, evidence->figures, 53);
+    wire_bytes(&wire, evidence->figures, 55);
     wire_uvar(&wire, LS_PASSES_MAX);
     wire_u(&wire, 5, 64);
     for (uint32_t i = 0; i < LS_PASSES_MAX; i++) {

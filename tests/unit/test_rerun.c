@@ -273,16 +273,18 @@ Test(rerun, allocates_at_create_only_and_survives_refused_memory)
 
 Test(rerun, figures_read_as_they_were_written)
 {
-    const ls_rerun_figures figures = {
-        LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_APART | LS_RERUN_CHANGED,
-        10,
-        20,
-        15,
-        1,
-        2,
-        3,
-        4,
-        5};
+    const ls_rerun_figures figures = {LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_APART |
+                                          LS_RERUN_CHANGED,
+                                      10,
+                                      20,
+                                      15,
+                                      1,
+                                      2,
+                                      3,
+                                      4,
+                                      5,
+                                      7,
+                                      5};
     uint8_t bytes[LS_RERUN_FIGURES_BYTES];
     ls_rerun_figures read = {0};
     ls_rerun_figures_write(&figures, bytes);
@@ -292,12 +294,14 @@ Test(rerun, figures_read_as_they_were_written)
 
 Test(rerun, figures_that_make_no_sense_are_refused)
 {
-    const ls_rerun_figures good = {LS_RERUN_LIVE, 10, 20, 20, 1, 2, 3, 4, 5};
+    const ls_rerun_figures good = {LS_RERUN_LIVE, 10, 20, 20, 1, 2, 3, 4, 5, 0, 0};
     const ls_rerun_figures bad[] = {
-        {LS_RERUN_REPEATED | LS_RERUN_CHANGED, 10, 20, 20, 1, 2, 3, 4, 5},
-        {1, 20, 20, 20, 1, 2, 3, 4, 5},
-        {1, 10, 20, 21, 1, 2, 3, 4, 5},
-        {1, 10, 20, 10, 1, 2, 3, 4, 5}};
+        {LS_RERUN_REPEATED | LS_RERUN_CHANGED, 10, 20, 20, 1, 2, 3, 4, 5, 0, 0},
+        {1, 20, 20, 20, 1, 2, 3, 4, 5, 0, 0},
+        {1, 10, 20, 21, 1, 2, 3, 4, 5, 0, 0},
+        {1, 10, 20, 10, 1, 2, 3, 4, 5, 0, 0},
+        {1, 10, 20, 20, 1, 2, 3, 4, 5, 0x80, 0},
+        {1, 10, 20, 20, 1, 2, 3, 4, 5, 1, 2}};
     uint8_t bytes[LS_RERUN_FIGURES_BYTES];
     ls_rerun_figures read;
     ls_rerun_figures_write(&good, bytes);

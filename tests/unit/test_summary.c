@@ -15,7 +15,6 @@ static void add_desyncs(ls_summary *summary)
                             .slot = 1,
                             .server_hash = 1,
                             .client_hash = UINT64_C(0xffffffffffffffff),
-                            .count = 2,
                             .has_cause = true,
                             .first_tick = 75,
                             .times = 2,
@@ -133,7 +132,7 @@ static const char expected[] =
     "'pass':'move','values_after_pass':'move','class':'build','culprit':'both','why':'each side "
     "repeats its own result',"
     "'inputs':'slot 0: 2 bytes 01e8; slot 1: nothing','bundle':null,'found_ms':250.5,'times':2,"
-    "'healed':1,'count':2,"
+    "'healed':1,"
     "'first':{'tick':12,'slot':1,'server_hash':'0000000000000000',"
     "'client_hash':'0000000000000000','clients_against_server':0,'first_tick':null,'part':null,'"
     "field':null,"

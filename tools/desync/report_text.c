@@ -143,7 +143,8 @@ static void add_figures(explain_sheet *sheet, const char *who, const ls_rerun_fi
     } runs[] = {{LS_RERUN_LIVE, figures->live},
                 {LS_RERUN_FRESH, figures->fresh},
                 {LS_RERUN_AGAIN, figures->again},
-                {LS_RERUN_RELOADED, figures->reloaded}};
+                {LS_RERUN_RELOADED, figures->reloaded},
+                {LS_RERUN_APART, figures->apart}};
     enum {
         RUNS = sizeof runs / sizeof runs[0]
     };
@@ -164,8 +165,8 @@ static void add_figures(explain_sheet *sheet, const char *who, const ls_rerun_fi
 static void add_reruns(explain_sheet *sheet, const explain_evidence *evidence)
 {
     static const explain_column columns[] = {
-        {"machine", 8},        {"match", 16}, {"fresh", 16}, {"once more", 16},
-        {"saved, loaded", 16}, {"", 0},       {NULL, 0}};
+        {"machine", 8},        {"match", 16},         {"fresh", 16}, {"once more", 16},
+        {"saved, loaded", 16}, {"other process", 16}, {"", 0},       {NULL, 0}};
     const ls_desync_bundle *bundle = evidence->bundle;
     ls_rerun_figures here = evidence->figures;
     ls_text heading = {{0}};
