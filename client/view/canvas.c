@@ -1,6 +1,7 @@
 #include "lockstep/client/view/canvas.h"
 
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/base/text.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -300,8 +301,9 @@ void ls_canvas_text(ls_canvas *canvas, const ls_canvas_font *font, int32_t x, in
 {
     paint with = paint_of(colour);
     size_t glyph_bytes = (size_t)font->width * font->height;
-    for (; *text && x < (int32_t)canvas->width; text++, x += (int32_t)font->width) {
-        uint32_t glyph = (uint32_t)(unsigned char)*text - 32u;
+    for (; *text && x < (int32_t)canvas->width;
+         text += ls_text_fit(text, 1), x += (int32_t)font->width) {
+        uint32_t glyph = (uint32_t)((unsigned char)*text < 128 ? *text : '?') - 32u;
         if (glyph < LS_CANVAS_GLYPHS) {
             draw_glyph(canvas, font, x, y, with, font->coverage + glyph * glyph_bytes);
         }

@@ -86,7 +86,11 @@ static void paint_frame_times(const ls_overlay *overlay)
 
 static int32_t text_width(const ls_overlay *overlay, const char *text)
 {
-    return (int32_t)(strlen(text) * overlay->font->width);
+    int32_t width = 0;
+    for (; *text; text += ls_text_fit(text, 1)) {
+        width += (int32_t)overlay->font->width;
+    }
+    return width;
 }
 
 static void paint_lines(const ls_overlay *overlay, int32_t top)

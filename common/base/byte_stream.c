@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/text.h"
 
 #include <string.h>
 
@@ -89,7 +90,5 @@ void ls_byte_stream_text(ls_byte_stream *stream, char *text, size_t capacity)
     }
     length = stream->has_failed ? 0 : length;
     text[length] = '\0';
-    for (uint32_t i = 0; i < length; i++) {
-        text[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
-    }
+    ls_text_make_printable(text, length);
 }

@@ -46,8 +46,8 @@ void ls_byte_stream_ranged(ls_byte_stream *stream, uint32_t *value, uint32_t min
 void ls_byte_stream_bytes(ls_byte_stream *stream, uint8_t *bytes, size_t size);
 void ls_byte_stream_add(ls_byte_stream *stream, const uint8_t *bytes, size_t size); /* no reading */
 
-/* A text in a field of `capacity` bytes (1 .. 65,536): u32 length, then its bytes. Bytes outside
- * printable ASCII are read as '?'; one that is too long fails. */
+/* A text in a field of `capacity` bytes (1 .. 65,536): u32 length, then its bytes. Reading
+ * makes the text printable (text.h); a text that is too long fails. */
 void ls_byte_stream_text(ls_byte_stream *stream, char *text, size_t capacity);
 
 #endif

@@ -3,6 +3,8 @@
 #include "lockstep/common/base/assert.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,12 +47,91 @@ void ls_text_add(ls_text *text, const char *format, ...)
     va_end(arguments);
 }
 
+/* ---- UTF-8 ---- */
+
+static bool is_inside(char byte)
+{
+    return ((uint8_t)byte & 0xc0) == 0x80;
+}
+
+/* Bytes that the first byte of a sequence announces; 0: it cannot begin one. */
+static size_t announced_bytes(uint8_t first)
+{
+    return first < 0x80   ? 1
+           : first < 0xc2 ? 0
+           : first < 0xe0 ? 2
+           : first < 0xf0 ? 3
+           : first < 0xf5 ? 4
+                          : 0;
+}
+
+/* Control characters, what has no glyph, what turns the direction of the text around it, halves of
+ * surrogate pairs and what is no character at all. */
+static bool is_shown(uint32_t point)
+{
+    static const struct {
+        uint32_t first, last;
+    } hidden[] = {
+        {0x0, 0x1f},        {0x7f, 0x9f},          {0xad, 0xad},     {0x61c, 0x61c},
+        {0x180e, 0x180e},   {0x200b, 0x200f},      {0x2028, 0x202e}, {0x2060, 0x206f},
+        {0xd800, 0xf8ff},   {0xfdd0, 0xfdef},      {0xfeff, 0xfeff}, {0xfff0, 0xfffb},
+        {0xe0000, 0xe0fff}, {0xf0000, UINT32_MAX},
+    };
+    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++) {
+        if (point >= hidden[i].first && point <= hidden[i].last) {
+            return false;
+        }
+    }
+    return (point & 0xfffe) != 0xfffe;
+}
+
+/* Bytes of the character that begins here, 0 when none does that may be shown. */
+static size_t character_bytes(const char *text, size_t size)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t bytes = announced_bytes((uint8_t)text[0]);
+    if (bytes == 0 || bytes > size) {
+        return 0;
+    }
+    uint32_t point = (uint8_t)text[0] & (bytes == 1 ? 0x7fu : 0x7fu >> bytes);
+    for (size_t i = 1; i < bytes; i++) {
+        if (!is_inside(text[i])) {
+            return 0;
+        }
+        point = point << 6 | ((uint8_t)text[i] & 0x3fu);
+    }
+    return point >= least[bytes] && is_shown(point) ? bytes : 0;
+}
+
+void ls_text_make_printable(char *text, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        size_t bytes = character_bytes(text + at, size - at);
+        if (bytes == 0) {
+            text[at] = '?';
+        }
+        at += bytes > 0 ? bytes : 1;
+    }
+}
+
+size_t ls_text_fit(const char *text, size_t characters)
+{
+    size_t size = 0;
+    for (; text[size] != '\0' && (characters > 0 || is_inside(text[size])); size++) {
+        characters -= is_inside(text[size]) ? 0 : 1;
+    }
+    return size;
+}
+
 void ls_name_copy(char *field, size_t capacity, const char *name)
 {
     LS_ASSERT(capacity > 0);
-    size_t size = 0;
-    for (; size + 1 < capacity && name[size] != '\0'; size++) {
-        field[size] = name[size] >= 0x20 && name[size] < 0x7f ? name[size] : '?';
+    const char *end = memchr(name, '\0', capacity);
+    size_t size = end ? (size_t)(end - name) : capacity - 1;
+    while (!end && size > 0 && is_inside(name[size])) {
+        size--; /* no part of a character */
     }
+    memmove(field, name, size);
     field[size] = '\0';
+    ls_text_make_printable(field, size);
 }

@@ -22,9 +22,17 @@ void ls_text_add(ls_text *text, const char *format, ...) LS_PRINTF(2, 3);
 /* Sets `why`, which may be NULL, and returns the status: the last line of a function that fails. */
 ls_status ls_fail(ls_status status, ls_text *why, const char *format, ...) LS_PRINTF(3, 4);
 
-/* Copies a NUL-terminated name into a field of `capacity` bytes (> 0), cutting it if it is too
- * long and replacing bytes outside printable ASCII by '?', so that a hostile name cannot move a
- * terminal's cursor. */
+/* Puts '?' in the place of every byte that belongs to no well-formed character of UTF-8, or to one
+ * that a reader cannot see (control characters, marks that turn the direction of writing, private
+ * use), so that a hostile text can neither move a terminal's cursor nor make a line read as
+ * another. The size stays. */
+void ls_text_make_printable(char *text, size_t size);
+
+/* Bytes of the first `characters` characters of a text, or of all of it when it has fewer. */
+size_t ls_text_fit(const char *text, size_t characters);
+
+/* Copies a NUL-terminated name into a field of `capacity` bytes (> 0), cut at a character if it is
+ * too long, and makes it printable. */
 void ls_name_copy(char *field, size_t capacity, const char *name);
 
 LS_C_END

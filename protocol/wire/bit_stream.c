@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/text.h"
 
 #include <string.h>
 
@@ -260,11 +261,11 @@ void ls_bits_text(ls_bit_stream *stream, char *text, size_t capacity)
     for (uint32_t i = 0; i < size && !stream->is_failed; i++) {
         uint32_t byte = ls_bits_is_writing(stream) ? (uint8_t)text[i] : 0;
         ls_bits_u32(stream, &byte, 8);
-        if (!ls_bits_is_writing(stream)) {
-            text[i] = byte >= 0x20 && byte < 0x7f ? (char)byte : '?';
-        }
+        text[i] = (char)byte;
     }
     if (!ls_bits_is_writing(stream)) {
-        text[stream->is_failed ? 0 : size] = '\0';
+        size = stream->is_failed ? 0 : size;
+        text[size] = '\0';
+        ls_text_make_printable(text, size);
     }
 }

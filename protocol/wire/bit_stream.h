@@ -89,7 +89,7 @@ void ls_bits_tick16(ls_bit_stream *stream, uint32_t *tick, uint32_t near);
 void ls_bits_write_bytes(ls_bit_stream *stream, const uint8_t *bytes, size_t size);
 void ls_bits_read_bytes(ls_bit_stream *stream, uint8_t *bytes, size_t size);
 
-/* text: at most capacity-1 bytes and a final NUL; reading replaces unprintable bytes by '?'. */
+/* text: at most capacity-1 bytes and a final NUL; reading makes it printable (text.h). */
 void ls_bits_text(ls_bit_stream *stream, char *text, size_t capacity);
 
 LS_C_END

@@ -4,6 +4,7 @@
 #include "lockstep/common/simulation/arithmetic_check.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 ls_hello ls_hello_make(const char *player_name)
 {
@@ -12,6 +13,15 @@ ls_hello ls_hello_make(const char *player_name)
                       .arithmetic = ls_arithmetic_check()};
     ls_name_copy(hello.name, sizeof hello.name, player_name);
     return hello;
+}
+
+void ls_hello_player_name(const ls_hello *hello, char name[LS_PLAYER_NAME_BYTES_MAX])
+{
+    const char *begin = hello->name + strspn(hello->name, " ");
+    ls_name_copy(name, LS_PLAYER_NAME_BYTES_MAX, begin[0] != '\0' ? begin : "player");
+    for (size_t size = strlen(name); name[size - 1] == ' '; size--) {
+        name[size - 1] = '\0';
+    }
 }
 
 static uint64_t cover_maths(uint64_t arithmetic, uint64_t maths_check)

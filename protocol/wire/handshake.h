@@ -9,6 +9,10 @@
 /* A HELLO of this build. */
 ls_hello ls_hello_make(const char *player_name);
 
+/* The name that a HELLO's sender plays under: without blanks around it, "player" when none is left.
+ */
+void ls_hello_player_name(const ls_hello *hello, char name[LS_PLAYER_NAME_BYTES_MAX]);
+
 /* Lets the arithmetic check cover the maths library too; see ls_simulation_maths. 0 changes
  * nothing. */
 void ls_hello_cover_maths(ls_hello *hello, uint64_t maths_check);

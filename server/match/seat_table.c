@@ -1,6 +1,7 @@
 #include "lockstep/server/match/seat_table.h"
 
 #include "lockstep/common/base/prefetch.h"
+#include "lockstep/protocol/wire/handshake.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -242,7 +243,7 @@ ls_player_change ls_seat_table_sit_down(ls_seat_table *table, uint32_t slot, ls_
     seat->state = LS_SEAT_OFFERED;
     seat->back = hello->back;
     table->peers[slot] = peer;
-    ls_name_copy(seat->player.name, sizeof seat->player.name, hello->name);
+    ls_hello_player_name(hello, seat->player.name);
     ls_match_event *event = ls_outbox_push_event(
         table->match->outbox, is_back ? LS_MATCH_PLAYER_RETURNED : LS_MATCH_PLAYER_SEATED, slot, 0);
     event->peer = peer;

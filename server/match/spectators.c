@@ -89,7 +89,7 @@ ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context 
     spectator->is_back = hello->back.match_id == match->config.match_id;
     spectator->confirmed = hello->back.confirmed;
     spectator->tick_chain = hello->back.tick_chain;
-    ls_name_copy(spectator->name, sizeof spectator->name, hello->name);
+    ls_hello_player_name(hello, spectator->name);
     ls_offer *offer = ls_handover_begin_offer(match);
     offer->is_spectator = true;
     offer->is_running = true; /* JOIN comes, even to a spectator who comes before START */

@@ -1,5 +1,7 @@
 #include "lockstep/server/program/match_summary.h"
 
+#include "lockstep/common/program/player_name.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -137,7 +139,8 @@ static void log_absent(const ls_summary_player *player, const ls_log *log)
         bool has_left = strcmp(player->status, ls_status_name(LS_OK)) != 0;
         ls_text_set(&fate, has_left ? "left (%s)" : "did not reach the end", player->status);
     }
-    ls_log_line(log, LS_LOG_INFO, "%4" PRIu32 "  %-16s %s", player->slot, player->name, fate.bytes);
+    ls_log_line(log, LS_LOG_INFO, "%4" PRIu32 "  %-*s %s", player->slot,
+                ls_player_name_width(player->name), player->name, fate.bytes);
 }
 
 static double seconds_since(const ls_summary *summary, uint32_t tick)
@@ -157,12 +160,13 @@ static void log_player(const ls_summary *summary, const ls_summary_player *playe
         return;
     }
     ls_log_line(log, LS_LOG_INFO,
-                "%4" PRIu32 "  %-16s %5.0f %7.1f %7.1f %7.1f %8" PRIu64 " %6" PRIu64 " %7" PRIu64
+                "%4" PRIu32 "  %-*s %5.0f %7.1f %7.1f %7.1f %8" PRIu64 " %6" PRIu64 " %7" PRIu64
                 " %8" PRIu64 " %6.2f %6.2f",
-                player->slot, player->name, (double)player->frames / played_s, player->rtt_ms,
-                player->confirm_latency_p50_ms, player->confirm_latency_p99_ms,
-                player->inputs_on_time, player->inputs_substituted, player->stalled_ticks,
-                player->hashes_compared, (double)player->bytes_up / connected_s / 1e3,
+                player->slot, ls_player_name_width(player->name), player->name,
+                (double)player->frames / played_s, player->rtt_ms, player->confirm_latency_p50_ms,
+                player->confirm_latency_p99_ms, player->inputs_on_time, player->inputs_substituted,
+                player->stalled_ticks, player->hashes_compared,
+                (double)player->bytes_up / connected_s / 1e3,
                 (double)player->bytes_down / connected_s / 1e3);
 }
 

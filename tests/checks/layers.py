@@ -100,6 +100,7 @@ ADAPTERS = {
         "protocol/enet/transport_enet_watch.c",
         "tools/bench/net_relay.c",
     ),
+    "utf8proc.h": ("common/program/player_name.c",),
     "xxhash.h": ("common/base/hash.c",),
     "dlfcn.h": (
         "common/simulation/plugin_loader.c",

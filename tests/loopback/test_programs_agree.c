@@ -53,6 +53,16 @@ Test(programs_agree, a_client_alone_agrees_at_every_frame_rate)
     }
 }
 
+Test(programs_agree, a_name_of_any_script_reaches_everybody)
+{
+    hosted_serve(ARENA("1", "60"));
+    hosted_join("--bot", "1", "--name", " Zoe\xcc\x88 \xe4\xb8\xad ");
+    hosted_expect_perfect(60);
+    const cJSON *player = hosted_item(hosted_server_summary(), "players.0");
+    cr_expect_str_eq(hosted_word(player, "name"), "Zo\xc3\xab \xe4\xb8\xad");
+    hosted_expect_all(&hosted.server, "Zo\xc3\xab \xe4\xb8\xad (slot 0)");
+}
+
 Test(programs_agree, sixteen_clients_share_a_match)
 {
     hosted_serve(ARENA("16", "120"), "--timeout", "20000");

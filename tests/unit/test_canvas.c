@@ -177,7 +177,7 @@ Test(canvas, text_is_made_of_its_glyphs)
     static uint8_t coverage[LS_CANVAS_GLYPHS * 2 * 3];
     memset(coverage + ('A' - 32) * 6, 255, 6);
     ls_canvas_font font = {2, 3, coverage};
-    ls_canvas_text(&canvas, &font, 10, 10, WHITE, "A \x80\nA");
+    ls_canvas_text(&canvas, &font, 10, 10, WHITE, "A \xc3\xab\nA");
     cr_expect_eq(white_area(), 12);
     cr_expect_eq(at(11, 12), 0xFFFFFFu);
     cr_expect_eq(at(18, 10), 0xFFFFFFu, "behind three blanks of two pixels each");

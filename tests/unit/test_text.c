@@ -101,6 +101,61 @@ Test(text, every_single_byte_comes_out_printable)
     }
 }
 
+Test(text, a_name_of_any_script_stays)
+{
+    static const char *const names[] = {"Zo\xc3\xab", "\xe4\xb8\xad\xe6\x96\x87",
+                                        "\xf0\x9f\x8e\xae", "\xd0\x96\xd0\xb5\xd0\xbd\xd1\x8f",
+                                        "e\xcc\x81"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char field[32];
+        ls_name_copy(field, sizeof field, names[i]);
+        cr_assert_str_eq(field, names[i]);
+    }
+}
+
+Test(text, what_cannot_be_seen_is_replaced)
+{
+    static const struct {
+        const char *name, *shown;
+    } rows[] = {
+        {"a\xc2\x9b", "a??"}, /* a control character of ISO 6429 */
+        {"\xe2\x80\xae"
+         "b",
+         "???b"},                     /* right-to-left override */
+        {"\xe2\x80\x8b", "???"},      /* zero-width space */
+        {"\xc0\xaf", "??"},           /* longer than needed */
+        {"\xed\xa0\x80", "???"},      /* half of a surrogate pair */
+        {"\xf4\x90\x80\x80", "????"}, /* beyond the last character */
+        {"\xef\xbf\xbf", "???"},      /* no character */
+        {"\xc3", "?"},                /* cut */
+        {"\xe4\xb8", "??"},
+        {"\xe4\xb8z", "??z"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char field[32];
+        ls_name_copy(field, sizeof field, rows[i].name);
+        cr_assert_str_eq(field, rows[i].shown, "row %zu: %s", i, field);
+    }
+}
+
+Test(text, a_cut_name_ends_with_a_whole_character)
+{
+    char field[6];
+    ls_name_copy(field, sizeof field, "abcd\xc3\xab");
+    cr_assert_str_eq(field, "abcd");
+    ls_name_copy(field, sizeof field,
+                 "abc\xc3\xab"
+                 "d");
+    cr_assert_str_eq(field, "abc\xc3\xab");
+}
+
+Test(text, characters_are_counted_and_not_bytes)
+{
+    cr_assert_eq(ls_text_fit("Zo\xc3\xab!", 3), 4);
+    cr_assert_eq(ls_text_fit("Zo\xc3\xab!", 9), 5);
+    cr_assert_eq(ls_text_fit("ab", 0), 0);
+}
+
 Test(text, failing_sets_the_reason_and_returns_the_status)
 {
     ls_text why = {"before"};
