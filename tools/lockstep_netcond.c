@@ -101,7 +101,7 @@ static ls_status check(void *user, ls_text *why)
 {
     const arguments *args = user;
     return args->config.server ? LS_OK
-                               : ls_fail(LS_BAD_ARGUMENT, why, "SERVER_HOST:PORT is missing");
+                               : ls_fail(LS_BAD_ARGUMENT, why, "SERVER_HOST[:PORT] is missing");
 }
 
 /* A profile as the settings that it stands for, in lines that fit a terminal. */
@@ -146,7 +146,7 @@ int main(int argc, char **argv)
     const ls_command_line line = {
         .summary = "Stands between clients and a server on UDP and makes the network as bad as "
                    "asked.",
-        .words = "SERVER_HOST:PORT",
+        .words = "SERVER_HOST[:PORT]",
         .ending =
             "What is said of one direction counts more than what is said of both, and either "
             "counts more than a profile. The same seed gives the n-th packet of the n-th client "

@@ -23,6 +23,10 @@ enum {
 /* Of one attempt to come back: while the network is away, ENet asks after 0.5, 1.5 and 3.5 s. */
 #define RECONNECT_TIMEOUT_NS (5 * LS_NS_PER_SECOND)
 
+/* Before the first connection: between two attempts, and between two lines that say so. */
+#define CONNECT_PAUSE_NS (LS_NS_PER_SECOND / 4)
+#define CONNECT_LINE_NS LS_NS_PER_SECOND
+
 typedef struct client {
     const ls_client_config *config;
     ls_console *console;
@@ -40,6 +44,9 @@ typedef struct client {
     ls_peer_id server;
     bool has_connected;
     bool is_connecting;                /* anew */
+    uint64_t connect_end_ns;           /* when the first connection is given up */
+    uint64_t connect_again_ns;         /* when to try once more to make it; UINT64_MAX: not */
+    uint64_t connect_line_ns;          /* when to say next that nobody answers */
     ls_transport_traffic traffic;      /* of this connection */
     ls_transport_traffic past_traffic; /* of those before it */
     ls_frame_recorder recorder;
@@ -273,6 +280,13 @@ static void log_over(const client *player, const ls_session_event *event)
 static void log_seated(const client *player)
 {
     const ls_offer *offer = ls_session_offer(player->session);
+    const ls_simulation *simulation =
+        ls_sim_instance_simulation(ls_session_instance(player->session));
+    if (player->view.screen && !simulation->draw) {
+        ls_log_line(&player->console->log, LS_LOG_WARNING,
+                    "simulation %s has no draw function: there is no picture of it",
+                    simulation->name);
+    }
     ls_text place = {{0}};
     ls_text_set(&place, "as slot %" PRIu32, offer->slot);
     ls_log_line(&player->console->log, LS_LOG_INFO, "joined %s %s: %s for %" PRIu32 " players",
@@ -352,6 +366,9 @@ static void draw_progress(void *user, uint64_t now_ns)
 static void set_alarm(client *player)
 {
     uint64_t due_ns = ls_session_next_ns(player->session);
+    if (!player->has_connected) {
+        due_ns = LS_MIN(due_ns, LS_MIN(player->connect_again_ns, player->connect_line_ns));
+    }
     if (due_ns != player->alarm_ns) {
         ls_loop_alarm_set(player->alarm, due_ns);
         player->alarm_ns = due_ns;
@@ -369,9 +386,11 @@ static void add_traffic(ls_transport_traffic *sum, const ls_transport_traffic *m
 /* One attempt at a time; how it went is told by the transport. */
 static void reconnect(client *player, uint64_t now_ns)
 {
-    if (player->is_connecting || now_ns < ls_session_reconnect_ns(player->session)) {
+    uint64_t due_ns = LS_MIN(ls_session_reconnect_ns(player->session), player->connect_again_ns);
+    if (player->is_connecting || now_ns < due_ns) {
         return;
     }
+    player->connect_again_ns = UINT64_MAX;
     add_traffic(&player->past_traffic, &player->traffic);
     player->traffic = (ls_transport_traffic){0};
     player->server = 0;
@@ -383,6 +402,28 @@ static void reconnect(client *player, uint64_t now_ns)
     }
 }
 
+/* The server may still be starting, or the network may have lost every request. */
+static bool may_try_again(client *player, uint64_t now_ns)
+{
+    bool may = !player->has_connected && now_ns + CONNECT_PAUSE_NS < player->connect_end_ns &&
+               ls_session_state_of(player->session) == LS_SESSION_CONNECTING;
+    player->connect_again_ns = may ? now_ns + CONNECT_PAUSE_NS : UINT64_MAX;
+    return may;
+}
+
+static void log_connecting(client *player, uint64_t now_ns)
+{
+    if (player->has_connected || now_ns < player->connect_line_ns ||
+        ls_session_state_of(player->session) != LS_SESSION_CONNECTING) {
+        return;
+    }
+    player->connect_line_ns = now_ns + CONNECT_LINE_NS;
+    uint64_t left_ns = player->connect_end_ns > now_ns ? player->connect_end_ns - now_ns : 0;
+    ls_log_line(&player->console->log, LS_LOG_INFO,
+                "no server answers at %s yet; trying for %" PRIu64 " s more",
+                player->config->server, (left_ns + LS_NS_PER_SECOND - 1) / LS_NS_PER_SECOND);
+}
+
 /* Of a connection that the session has given up it wants to hear nothing. */
 static void take_disconnect(client *player, const ls_transport_event *event, uint64_t now_ns)
 {
@@ -390,7 +431,7 @@ static void take_disconnect(client *player, const ls_transport_event *event, uin
         !player->is_connecting && ls_session_reconnect_ns(player->session) != UINT64_MAX;
     player->server = 0;
     player->is_connecting = false;
-    if (!is_given_up) {
+    if (!is_given_up && !may_try_again(player, now_ns)) {
         ls_session_receive_event(player->session, event, now_ns);
     }
 }
@@ -398,6 +439,7 @@ static void take_disconnect(client *player, const ls_transport_event *event, uin
 static void after_turn(client *player, uint64_t now_ns)
 {
     reconnect(player, now_ns);
+    log_connecting(player, now_ns);
     ls_session_event event;
     while (ls_session_next_event(player->session, &event)) {
         log_event(player, &event);
@@ -484,7 +526,8 @@ static void fill_player(const client *player, const ls_session_report *report,
                         ls_summary_player *own)
 {
     *own =
-        (ls_summary_player){.slot = report->slot,
+        (ls_summary_player){.is_spectator = player->config->session.is_spectator,
+                            .slot = report->slot,
                             .status = ls_status_name(report->status),
                             .has_client_figures = true,
                             .stalled_ticks = report->stalled_ticks,
@@ -634,6 +677,10 @@ static ls_status open_network(client *player, ls_text *why)
         ls_rerun_process_attach(player->config->reruns, player->loop);
     }
     if (status == LS_OK) {
+        uint64_t now_ns = ls_event_loop_now_ns(player->loop);
+        player->connect_end_ns = now_ns + player->config->connect_wait_ms * LS_NS_PER_MS;
+        player->connect_again_ns = UINT64_MAX;
+        player->connect_line_ns = now_ns + CONNECT_LINE_NS;
         status = ls_transport_enet_connect(&network, ls_allocator_heap(), &player->transport, why);
     }
     if (status == LS_OK) {

@@ -13,7 +13,8 @@
 #define LS_CLIENT_FPS_MAX 1000u
 
 typedef struct ls_client_config {
-    const char *server; /* HOST:PORT */
+    const char *server;       /* HOST, or HOST:PORT */
+    uint32_t connect_wait_ms; /* how long to try to reach it for the first time; 0: try once */
     ls_session_config
         session; /* what the player and the build are; the client adds the callbacks */
     const ls_simulation *simulation; /* NULL: the built-in that the server names */

@@ -86,6 +86,26 @@ static void add_timing(const ls_session_report *report, const ls_offer *offer, l
                      ms(report->jitter_buffer_delay_ns));
 }
 
+static void add_match(const ls_session_report *report, const ls_offer *offer,
+                      const ls_simulation *simulation, ls_hud_model *hud)
+{
+    uint32_t players = offer->config.players;
+    ls_text place = {{0}};
+    if (offer->is_spectator) {
+        ls_text_set(&place, "spectator of %" PRIu32 " players", players);
+    } else {
+        ls_text_set(&place, "slot %" PRIu32 " of %" PRIu32, report->slot, players);
+    }
+    bool is_watching = offer->is_spectator && report->state == LS_SESSION_PLAYING;
+    ls_hud_model_add(hud, "%s, %s, %" PRIu32 " Hz, %s", simulation->name, place.bytes,
+                     offer->config.tick_rate_hz,
+                     is_watching ? "watching" : ls_session_state_words(report->state));
+    if (!simulation->draw && !hud->banner.bytes[0]) {
+        ls_text_set(&hud->banner, "simulation %s has no draw function: there is no picture of it",
+                    simulation->name);
+    }
+}
+
 static void fill_hud(void *user, ls_hud_model *hud)
 {
     ls_client_view *shown = user;
@@ -102,9 +122,7 @@ static void fill_hud(void *user, ls_hud_model *hud)
     shown->slot = report.slot;
     hud->owner = offer->is_spectator ? 0 : report.slot + 1;
     hud->is_selecting = simulation->draw_control != NULL;
-    ls_hud_model_add(hud, "%s, slot %" PRIu32 " of %" PRIu32 ", %" PRIu32 " Hz, %s",
-                     simulation->name, report.slot, offer->config.players,
-                     offer->config.tick_rate_hz, ls_session_state_words(report.state));
+    add_match(&report, offer, simulation, hud);
     add_timing(&report, offer, hud);
     add_hashes(&report, hud);
     add_link(hud, "up", report.uplink);

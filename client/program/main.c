@@ -6,6 +6,7 @@
 #include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/program/command_line.h"
+#include "lockstep/common/program/player_name.h"
 #include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 
@@ -14,6 +15,8 @@
 
 enum {
     DEFAULT_FPS = 60,
+    DEFAULT_CONNECT_WAIT_MS = 10000,
+    CONNECT_WAIT_MAX_MS = 86400000,
     DEFAULT_RECONNECT_MS = 60000,
     RERUN_TIME_MAX_MS = 3000,
     PLAYER = LS_SESSION_GROUP_PLAYER,
@@ -35,13 +38,7 @@ static ls_status take_bot(void *target, char *value, ls_text *why)
 
 static ls_status take_name(void *target, char *value, ls_text *why)
 {
-    ls_session_config *session = &((arguments *)target)->client.session;
-    if (strlen(value) >= sizeof session->name || value[0] == '\0') {
-        return ls_fail(LS_BAD_ARGUMENT, why, "--name takes 1 to %zu bytes",
-                       sizeof session->name - 1);
-    }
-    ls_name_copy(session->name, sizeof session->name, value);
-    return LS_OK;
+    return ls_player_name_read(value, ((arguments *)target)->client.session.name, why);
 }
 
 static ls_status take_flip_bit(void *target, char *value, ls_text *why)
@@ -74,10 +71,14 @@ static const ls_setting_row rows[] = {
      .help = "Let the bot answer the state of TICKS ago: with the server's --late wait the whole "
              "match can then be repeated, at any frame rate; 0: the newest state"},
     {LS_SETTING_IS_TAKEN, .take = take_name, .flag = "name", .letter = 'n', .argument = "S",
-     .group = PLAYER, .default_text = "player", .help = "The player's name, up to 31 bytes"},
+     .group = PLAYER, .default_text = "player",
+     .help = "The player's name, up to 31 bytes of UTF-8"},
     {LS_SETTING_IS_TEXT, FIELD(sim), .flag = "sim", .letter = 's', .argument = "NAME|FILE.so",
      .group = PLAYER, .default_text = "the built-in the server names",
      .help = "Simulation that the server must play; needed for a plug-in"},
+    {LS_SETTING_IS_U32, FIELD(client.connect_wait_ms), .max = CONNECT_WAIT_MAX_MS,
+     .flag = "connect-wait", .unit = 1000, .argument = "SECONDS", .group = PLAYER,
+     .help = "How long to try to reach the server for the first time; 0: try once"},
     {LS_SETTING_IS_U32, FIELD(client.fps), .min = 1, .max = LS_CLIENT_FPS_MAX, .flag = "fps",
      .argument = "HZ", .group = PLAYER, .default_text = "60; in a window the display's",
      .help = "Frames per second"},
@@ -96,7 +97,7 @@ static ls_status check(void *user, ls_text *why)
     const arguments *args = user;
     const ls_client_config *client = &args->client;
     if (!client->server) {
-        return ls_fail(LS_BAD_ARGUMENT, why, "HOST:PORT is missing");
+        return ls_fail(LS_BAD_ARGUMENT, why, "HOST[:PORT] is missing");
     }
     if (client->session.is_spectator && client->has_bot) {
         return ls_fail(LS_BAD_ARGUMENT, why,
@@ -122,11 +123,12 @@ int main(int argc, char **argv)
         .client = {.session = ls_session_config_default(), .view = ls_screen_config_default()},
         .output = {.level = LS_LOG_INFO}};
     ls_client_config *client = &args.client;
+    client->connect_wait_ms = DEFAULT_CONNECT_WAIT_MS;
     client->session.reconnect_ms = DEFAULT_RECONNECT_MS;
     client->view.kind = LS_SCREEN_NONE;
     const ls_command_line line = {
         .summary = "Joins a lockstep match.",
-        .words = "HOST:PORT",
+        .words = "HOST[:PORT]",
         .ending = "Exit codes: 0 clean, 1 environment, network or refused, 2 usage, "
                   "3 this client's state differed from the server's, 4 internal.",
         .parts = {{&table, &args, NULL},

@@ -5,6 +5,7 @@
 #include "lockstep/client/view/text_view.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ enum {
     ROWS_DEFAULT = 24,
     COLUMNS_MAX = 400,
     ROWS_MAX = 200,
+    CHARACTER_BYTES = 4,  /* of UTF-8 at most */
     LINE_END_BYTES = 8,   /* of a line of text below the picture */
     FRAME_END_BYTES = 32, /* before and behind everything */
     LEAVING_MS = 250,     /* for the rest of a picture, and for what restores the terminal */
@@ -126,7 +128,7 @@ void ls_terminal_close(ls_terminal *terminal)
     finish(terminal);
     if (terminal->is_live && terminal->has_begun) {
         begin_text(terminal);
-        add_text(terminal, "\033[?25h\033[9999H\n"); /* below everything */
+        add_text(terminal, "\033[?25h\033[?1049l"); /* what stood there before is back */
         finish(terminal);
     }
     ls_nonblocking_writer_close(&terminal->nonblocking_writer);
@@ -207,8 +209,8 @@ static void resize(ls_terminal *terminal, uint32_t width, uint32_t height, uint3
     ls_canvas canvas = {.width = width, .height = height};
     canvas.pixels =
         ls_allocate_array(terminal->allocator, (size_t)width * height, sizeof *canvas.pixels);
-    size_t bytes =
-        ls_text_view_bytes(&canvas) + FRAME_END_BYTES + lines * ((size_t)width + LINE_END_BYTES);
+    size_t bytes = ls_text_view_bytes(&canvas) + FRAME_END_BYTES +
+                   lines * (CHARACTER_BYTES * (size_t)width + LINE_END_BYTES);
     char *text = ls_allocate(terminal->allocator, bytes);
     if (!canvas.pixels || !text) { /* the picture keeps its size */
         ls_release(terminal->allocator, canvas.pixels);
@@ -245,13 +247,13 @@ bool ls_terminal_show(ls_terminal *terminal, uint32_t background, const char *co
     }
     begin_text(terminal);
     if (terminal->is_live && !terminal->has_begun) {
-        add_text(terminal, "\033[2J\033[?25l");
+        add_text(terminal, "\033[?1049h\033[2J\033[?25l"); /* a screen of its own */
     }
     char *picture = terminal->text + terminal->text_size;
     terminal->text_size += terminal->is_live ? ls_text_view_colour(canvas, picture)
                                              : ls_text_view_plain(canvas, background, picture);
     for (uint32_t i = 0; i < line_count; i++) {
-        add_text(terminal, "%.*s%s\n", (int)canvas->width - 1, lines[i],
+        add_text(terminal, "%.*s%s\n", (int)ls_text_fit(lines[i], canvas->width - 1), lines[i],
                  terminal->is_live ? "\033[K" : "");
     }
     if (!terminal->is_live) {

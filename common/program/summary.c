@@ -50,7 +50,7 @@ static void add_lag(ls_json *player, const ls_summary_lag *lag)
 
 static void add_player(ls_json *json, const ls_summary_player *player)
 {
-    static const ls_json_field own[] = {FIELD(slot), FIELD(name), FIELD(status)};
+    static const ls_json_field own[] = {FIELD(name), FIELD(status)};
     static const ls_json_field from_server[] = {FIELD(hashes_compared),
                                                 FIELD(inputs_on_time),
                                                 FIELD(inputs_late),
@@ -65,6 +65,7 @@ static void add_player(ls_json *json, const ls_summary_player *player)
                                               FIELD_AS("max", confirm_latency_max_ms)};
     static const ls_json_field traffic[] = {FIELD(bytes_up), FIELD(bytes_down)};
     const ls_summary_player *client = player->has_client_figures ? player : NULL;
+    ls_json_known(json, "slot", !player->is_spectator, player->slot);
     LS_JSON_ADD(json, own, player);
     LS_JSON_ADD(json, from_server, player->has_server_figures ? player : NULL);
     add_lag(json, &player->lag);

@@ -38,6 +38,7 @@ typedef struct ls_summary_lag {
 } ls_summary_lag;
 
 typedef struct ls_summary_player {
+    bool is_spectator; /* has no slot */
     uint32_t slot;
     char name[LS_PLAYER_NAME_BYTES_MAX];
     const char *status;      /* why the player left, or "OK"; NULL: the seat was never taken */

@@ -59,16 +59,16 @@ ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *er
     if (text[0] == '[' || (colon && strchr(text, ':') != colon)) {
         return refuse_ipv6(text, error);
     }
-    if (!colon || colon == text || strlen(text) >= LS_ENDPOINT_BYTES_MAX) {
-        return ls_fail(LS_BAD_ARGUMENT, error, "'%s' is not HOST:PORT", text);
+    size_t host_bytes = colon ? (size_t)(colon - text) : strlen(text);
+    if (host_bytes == 0 || strlen(text) >= LS_ENDPOINT_BYTES_MAX) {
+        return ls_fail(LS_BAD_ARGUMENT, error, "'%s' is not HOST[:PORT]", text);
     }
-    uint16_t port = parse_port(colon + 1);
+    uint16_t port = colon ? parse_port(colon + 1) : LS_ENDPOINT_DEFAULT_PORT;
     if (port == 0) {
         return ls_fail(LS_BAD_ARGUMENT, error, "the port in '%s' is not a number of 1 to 65535",
                        text);
     }
     char host[LS_ENDPOINT_BYTES_MAX];
-    size_t host_bytes = (size_t)(colon - text);
     memcpy(host, text, host_bytes);
     host[host_bytes] = '\0';
     return ls_endpoint_resolve(host, port, endpoint, error);

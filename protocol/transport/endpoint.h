@@ -17,7 +17,11 @@ typedef struct ls_endpoint {
 /* The longest "HOST:PORT" with its final NUL: a DNS name has at most 253 characters. */
 #define LS_ENDPOINT_BYTES_MAX 260u
 
-/* Reads "HOST:PORT" with a name or an IPv4 address and a port of 1 .. 65535. BAD_ARGUMENT when the
+/* Where a server listens unless it is told otherwise. */
+#define LS_ENDPOINT_DEFAULT_PORT 7300u
+
+/* Reads "HOST:PORT", or "HOST" for the default port, with a name or an IPv4 address and a port of
+ * 1 .. 65535. BAD_ARGUMENT when the
  * text is not of that form or holds an IPv6 address, NOT_FOUND when the name has no IPv4 address;
  * `error`, which may be NULL, then says what is wrong. */
 ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *error);

@@ -9,6 +9,7 @@
 #include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/common/simulations/builtin.h"
+#include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/server/host/match_table.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/program/server.h"
@@ -18,7 +19,7 @@
 #include <string.h>
 
 enum {
-    DEFAULT_PORT = 7300,
+    DEFAULT_PORT = LS_ENDPOINT_DEFAULT_PORT,
     DEFAULT_SPECTATORS = 16,
     RERUN_TIME_MAX_MS = 3000,
     GAME = LS_MATCH_GROUP_GAME,

@@ -1,6 +1,7 @@
 #include "lockstep/server/program/server.h"
 
 #include "lockstep/common/program/output.h"
+#include "lockstep/common/program/player_name.h"
 #include "lockstep/server/host/host.h"
 #include "lockstep/server/program/journals.h"
 #include "lockstep/server/program/match_summary.h"
@@ -259,8 +260,8 @@ static void log_event(server *host, const ls_match_event *event)
                     event->tick);
         break;
     case LS_MATCH_SPECTATOR_CAME:
-        ls_log_line(log, LS_LOG_INFO, "spectator %s, from tick %" PRIu32 " on", event->text.bytes,
-                    event->tick);
+        ls_log_line(log, LS_LOG_INFO, "spectator %s, is sent the ticks from %" PRIu32 " on",
+                    event->text.bytes, event->tick);
         break;
     case LS_MATCH_SPECTATOR_LEFT:
         log_spectator_left(host, event);
@@ -301,16 +302,17 @@ static void draw_player(const server *host, uint32_t slot)
 {
     ls_match_slot player = ls_match_slot_of(host->match, slot);
     if (player.peer == 0) {
-        ls_console_line(host->console, "  %2" PRIu32 "  %-16s %s", slot, player.name,
+        ls_console_line(host->console, "  %2" PRIu32 "  %-*s %s", slot,
+                        ls_player_name_width(player.name), player.name,
                         player.has_played ? ls_status_text(player.left_status) : "free");
         return;
     }
     ls_console_line(host->console,
-                    "  %2" PRIu32 "  %-16s rtt %6.1f ms  slack %6.1f ms  behind %3" PRIu32
+                    "  %2" PRIu32 "  %-*s rtt %6.1f ms  slack %6.1f ms  behind %3" PRIu32
                     "  late %" PRIu64 "  %s %" PRIu32,
-                    slot, player.name, (double)player.rtt_ns / 1e6, (double)player.slack_ns / 1e6,
-                    player.ticks_behind, player.inputs_late,
-                    player.is_desynced ? "DESYNC at" : "agrees to",
+                    slot, ls_player_name_width(player.name), player.name,
+                    (double)player.rtt_ns / 1e6, (double)player.slack_ns / 1e6, player.ticks_behind,
+                    player.inputs_late, player.is_desynced ? "DESYNC at" : "agrees to",
                     player.is_desynced ? player.desync_tick : player.agreed_tick);
     if (player.lag.cause != LS_LAG_FINE) {
         ls_text lag = {{0}};

@@ -16,8 +16,8 @@ TestSuite(programs_netcond, .init = hosted_open, .fini = hosted_close);
 
 Test(programs_netcond, a_line_that_cannot_be_right_is_refused)
 {
-    expect_end(2, "SERVER_HOST:PORT is missing", "--delay", "5");
-    expect_end(2, "'x' is not HOST:PORT", "x");
+    expect_end(2, "SERVER_HOST[:PORT] is missing", "--delay", "5");
+    expect_end(2, "':9' is not HOST[:PORT]", ":9");
     expect_end(2, "the port in '127.0.0.1:0' is not", "127.0.0.1:0");
     expect_end(2, "unexpected argument 'y'", NOWHERE, "y");
     expect_end(2, "unrecognized option '--nonsense'", NOWHERE, "--nonsense");

@@ -130,14 +130,24 @@ Test(programs_network, a_port_where_nobody_listens_is_told)
     expect_failure(LS_TEST_CLIENT,
                    "error: cannot connect to 127.0.0.1:1: no server answers there; check the "
                    "address, the port and the network (REFUSED)\n",
-                   "127.0.0.1:1");
+                   "127.0.0.1:1", "--connect-wait", "0");
     hosted_expect_none(&hosted.other, "hash");
+}
+
+Test(programs_network, a_client_waits_for_a_server_that_is_being_started)
+{
+    hosted_serve(ARENA("1", "60"));
+    hosted_kill();
+    uint32_t client = hosted_join("--bot", "1");
+    hosted_expect_words(&hosted.clients[client], "yet; trying for 8 s more\n");
+    hosted_serve_again(ARENA("1", "60"));
+    hosted_expect_perfect(60);
 }
 
 Test(programs_network, a_port_that_never_answers_is_told)
 {
     int descriptor = ls_open_socket(&hosted.port);
-    hosted_run(1, LS_TEST_CLIENT, hosted_address(), "--json", "-");
+    hosted_run(1, LS_TEST_CLIENT, hosted_address(), "--json", "-", "--connect-wait", "1");
     hosted_expect_all(&hosted.other, "nothing was heard in the time allowed (TIMED_OUT)\n");
     cJSON *summary = cJSON_Parse(ls_process_output(&hosted.other));
     cr_expect_str_eq(hosted_word(summary, "status"), "TIMED_OUT");
@@ -151,7 +161,7 @@ Test(programs_network, a_port_that_never_answers_is_told)
 Test(programs_network, a_port_of_another_service_is_told)
 {
     int descriptor = ls_open_socket(&hosted.port);
-    uint32_t client = hosted_join("--bot", "1");
+    uint32_t client = hosted_join("--bot", "1", "--connect-wait", "1");
     while (!ls_process_has_ended(&hosted.clients[client])) {
         uint8_t bytes[2048];
         struct sockaddr_storage from;

@@ -1,6 +1,8 @@
 /* Spectators: the real programs, over UDP. */
 #include "lockstep/tests/loopback/hosted.h"
 
+#include <string.h>
+
 TestSuite(programs_watch, .init = hosted_open, .fini = hosted_close);
 
 Test(programs_watch, spectators_from_the_start_and_from_the_middle_agree_with_the_server)
@@ -17,6 +19,7 @@ Test(programs_watch, spectators_from_the_start_and_from_the_middle_agree_with_th
     hosted_expect_clean_exits();
     hosted_expect_agreement(early);
     hosted_expect_agreement(late);
+    cr_expect(hosted_is_null(hosted_client_summary(late), "players.0.slot"));
     hosted_expect_agreement(brief + 1);
     hosted_expect_agreement(brief + 2);
     const cJSON *server = hosted_server_summary();
@@ -40,4 +43,21 @@ Test(programs_watch, a_spectator_without_a_place_is_told_so)
     hosted_expect_exit(&hosted.clients[player], 0);
     hosted_expect_exit(&hosted.server, 0);
     cr_expect_eq(hosted_number(hosted_server_summary(), "spectators"), 0);
+}
+
+Test(programs_watch, a_view_says_that_it_is_a_spectators)
+{
+    hosted_serve(ARENA("1", "120"), "--spectators", "1");
+    uint32_t player = hosted_join("--bot", "1");
+    hosted_run(0, LS_TEST_CLIENT, hosted_address(), "--spectate", "--view=text");
+    const char *pictures = ls_process_output(&hosted.other);
+    cr_expect(strstr(pictures, "arena, spectator of 1 players, 60 Hz, watching"), "%s", pictures);
+    hosted_expect_exit(&hosted.clients[player], 0);
+}
+
+Test(programs_watch, a_view_without_a_picture_says_why)
+{
+    hosted_serve("--sim", LS_PLUGIN("good"), "--players", "1", "--ticks", "60");
+    hosted_run(0, LS_TEST_CLIENT, "--sim", LS_PLUGIN("good"), hosted_address(), "--view=text");
+    hosted_expect_all(&hosted.other, "simulation counter has no draw function");
 }

@@ -283,7 +283,7 @@ Test(transport_enet, an_address_that_cannot_be_used_is_explained)
     } cases[] = {
         {"no..such..host:7777", LS_NOT_FOUND, "cannot find the host 'no..such..host'"},
         {"[::1]:7777", LS_BAD_ARGUMENT, "IPv6"},
-        {"127.0.0.1", LS_BAD_ARGUMENT, "HOST:PORT"},
+        {":7300", LS_BAD_ARGUMENT, "HOST[:PORT]"},
         {"127.0.0.1:0", LS_BAD_ARGUMENT, "1 to 65535"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -25,6 +25,8 @@ Test(endpoint, a_numeric_host_and_a_port_are_read)
     cr_assert_eq(endpoint.port, 1);
     cr_assert_eq(ls_endpoint_parse("127.0.0.1:65535", &endpoint, NULL), LS_OK);
     cr_assert_eq(endpoint.port, 65535);
+    cr_assert_eq(ls_endpoint_parse("127.0.0.1", &endpoint, NULL), LS_OK);
+    cr_assert_eq(endpoint.port, 7300);
 }
 
 Test(endpoint, a_host_alone_takes_any_port)
@@ -37,9 +39,8 @@ Test(endpoint, a_host_alone_takes_any_port)
 
 Test(endpoint, text_that_is_not_host_and_port_is_refused)
 {
-    assert_refused("", LS_BAD_ARGUMENT, "HOST:PORT");
-    assert_refused("127.0.0.1", LS_BAD_ARGUMENT, "HOST:PORT");
-    assert_refused(":7777", LS_BAD_ARGUMENT, "HOST:PORT");
+    assert_refused("", LS_BAD_ARGUMENT, "HOST[:PORT]");
+    assert_refused(":7777", LS_BAD_ARGUMENT, "HOST[:PORT]");
     assert_refused("127.0.0.1:", LS_BAD_ARGUMENT, "1 to 65535");
     assert_refused("127.0.0.1:0", LS_BAD_ARGUMENT, "1 to 65535");
     assert_refused("127.0.0.1:65536", LS_BAD_ARGUMENT, "1 to 65535");

@@ -83,6 +83,8 @@ def check_terminal(programs):
         reds = (b"88", b"124", b"160", b"196")  # of the cube, without green or blue
         expect(any(b"8;5;" + red + b"m" in data for red in reds), "with the red disc")
         expect(data.rfind(b"\033[?25h") > data.rfind(b"\033[?25l") >= 0, "the cursor is back")
+        expect(data.startswith(b"\033[?1049h"), "on a screen of its own")
+        expect(data.endswith(b"\033[?1049l"), "what stood on the terminal before is back")
 
 
 def take_terminal():
