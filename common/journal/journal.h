@@ -43,6 +43,7 @@ typedef struct ls_journal_info {
 
     /* Lost to damage; 0 when all is well. `lost_offset` is where the first of it begins, and from
      * tick `lost_tick` on ticks are missing because of it, or may be (UINT32_MAX: none). */
+    uint64_t surplus_bytes; /* behind the last record of a complete one: of no meaning */
     uint64_t lost_bytes;
     uint64_t lost_offset;
     ls_tick lost_tick;

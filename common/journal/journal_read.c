@@ -350,13 +350,13 @@ static ls_status add_entry(ls_journal *journal, ls_journal_index_entry entry)
 }
 
 /* END is the last record and never compressed. */
-static bool read_end(const ls_journal *journal, uint64_t *offset, ls_journal_end *out)
+static bool read_end(const ls_journal *journal, uint64_t size, uint64_t *offset,
+                     ls_journal_end *out)
 {
     ls_record frame;
     size_t bytes = LS_RECORD_MARKED_BYTES + LS_JOURNAL_END_BYTES;
-    if (journal->size < bytes ||
-        !ls_record_read(&ls_journal_format, journal->bytes, journal->size, journal->size - bytes,
-                        &frame) ||
+    if (size < bytes ||
+        !ls_record_read(&ls_journal_format, journal->bytes, journal->size, size - bytes, &frame) ||
         frame.kind != LS_JOURNAL_END || frame.is_compressed) {
         return false;
     }
@@ -386,7 +386,7 @@ static bool take_index(ls_journal *journal, uint64_t first)
     uint64_t end_offset = 0;
     ls_journal_end end;
     ls_record frame;
-    if (!read_end(journal, &end_offset, &end) ||
+    if (!read_end(journal, journal->size, &end_offset, &end) ||
         !ls_record_read(&ls_journal_format, journal->bytes, journal->size, end.index_offset,
                         &frame) ||
         frame.kind != LS_JOURNAL_INDEX || ls_record_end(&frame, &ls_journal_format) != end_offset) {
@@ -503,20 +503,28 @@ static ls_status count_all(ls_journal *journal)
     ls_journal_info *info = &journal->info;
     counting count = {.journal = journal, .walk = walk_in(journal, LS_RECORD_FILE_HEAD_BYTES)};
     uint64_t end_offset = 0;
+    uint64_t behind = 0; /* the last record */
     while (ls_record_walk_next(&count.walk, &count.frame)) {
         ls_status status = count_record(&count);
         if (status != LS_OK) {
             return status;
         }
+        behind = ls_record_end(&count.frame, &ls_journal_format);
         if (count.walk.lost_bytes == count.lost_before) {
-            count.whole_end = ls_record_end(&count.frame, &ls_journal_format);
+            count.whole_end = behind;
         }
     }
-    note_lost(&count); /* behind the last block */
+    bool is_surplus = count.walk.lost_bytes > 0 && count.walk.lost_offset >= behind;
     info->is_counted = true;
-    info->lost_bytes = count.walk.lost_bytes;
-    info->lost_offset = count.walk.lost_offset;
-    info->is_complete = read_end(journal, &end_offset, &info->end);
+    info->is_complete =
+        read_end(journal, is_surplus ? behind : journal->size, &end_offset, &info->end);
+    if (info->is_complete && is_surplus) {
+        info->surplus_bytes = count.walk.lost_bytes;
+    } else {
+        note_lost(&count); /* behind the last block */
+        info->lost_bytes = count.walk.lost_bytes;
+        info->lost_offset = count.walk.lost_offset;
+    }
     if (info->is_complete && info->end.final_tick > info->end_tick) {
         note_gap(&count, info->end_tick, info->end.final_tick);
     }
@@ -557,6 +565,10 @@ static void describe_loss(const ls_journal_info *info, ls_text *why)
         if (info->lost_tick != UINT32_MAX) {
             ls_text_add(why, "; ticks from %" PRIu32 " on were lost with them", info->lost_tick);
         }
+    } else if (info->surplus_bytes > 0) {
+        ls_text_set(
+            why, "%" PRIu64 " bytes behind the journal's end belong to no record; nothing is lost",
+            info->surplus_bytes);
     } else if (!info->is_complete) {
         ls_text_set(why,
                     "it was not closed: what came after its last record, of tick %" PRIu32

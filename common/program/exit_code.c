@@ -9,6 +9,8 @@ ls_exit_code ls_exit_code_of(ls_status status)
     case LS_UNSUPPORTED:
     case LS_SCHEMA:
     case LS_PLUGIN:
+    case LS_SIMULATION_MISMATCH: /* of what a file names and what was given with --sim */
+    case LS_SIMULATION_VERSION_MISMATCH:
         return LS_EXIT_USAGE;
     case LS_DESYNCED:
         return LS_EXIT_DESYNC;

@@ -92,7 +92,7 @@ Test(programs_journal, a_match_is_written_down_and_found_right)
     found = replay(0, "seek", path, "600", "--fields=ships[1].health");
     cr_expect_str_eq(hosted_word(found, "state_hash"), hosted_word(server, "final_hash"));
     cr_expect_not_null(cJSON_GetObjectItem(hosted_item(found, "fields"), "ships[1].health"));
-    replay(1, "seek", path, "601");
+    replay(2, "seek", path, "601");
 }
 
 Test(programs_journal, a_cut_is_a_journal_of_its_own)
@@ -104,7 +104,7 @@ Test(programs_journal, a_cut_is_a_journal_of_its_own)
     const cJSON *found = replay(0, "verify", cut);
     cr_expect_eq(hosted_number(found, "ticks"), 300);
     replay(0, "seek", cut, "350");
-    replay(1, "seek", cut, "199");
+    replay(2, "seek", cut, "199");
     found = replay(0, "diff", path, cut);
     cr_expect_eq(hosted_number(found, "ticks"), 300);
     replay(0, "cut", cut, "300", "400", "--output", again);
@@ -319,6 +319,27 @@ Test(programs_journal, damage_is_told_and_is_no_difference)
     hosted_expect_all(&hosted.other, "bytes are damaged, from byte");
     replay(1, "info", hosted.server.err_path);
     hosted_expect_all(&hosted.other, "this is no journal");
+}
+
+Test(programs_journal, bytes_behind_its_end_cost_nothing)
+{
+    const char *path = play("12");
+    FILE *file = fopen(path, "ab");
+    cr_assert(file && fputs("surplus bytes\n", file) >= 0 && fclose(file) == 0);
+    const cJSON *found = replay(0, "verify", path);
+    cr_expect_eq(hosted_number(found, "ticks"),
+                 hosted_number(hosted_server_summary(), "final_tick"));
+    hosted_expect_all(&hosted.other, "14 bytes behind the journal's end belong to no record");
+    hosted_expect_none(&hosted.other, "were lost");
+}
+
+Test(programs_journal, what_cannot_fit_the_journal_is_a_mistake_of_the_line)
+{
+    const char *path = play("12");
+    replay(2, "seek", path, "100000");
+    hosted_expect_all(&hosted.other, "the journal holds ticks 0 to ");
+    replay(2, "verify", path, "--sim", "units");
+    hosted_expect_all(&hosted.other, "this is 'units'");
 }
 
 Test(programs_journal, a_line_that_cannot_be_right_is_refused)

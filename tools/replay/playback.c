@@ -158,7 +158,7 @@ ls_status replay_playback_approach(replay_playback *playback, ls_tick tick, ls_t
     ls_journal_snapshot snapshot;
     ls_tick here = ls_sim_instance_tick(playback->instance);
     if (tick < info->first_tick || tick > info->end_tick) {
-        return ls_fail(LS_NOT_FOUND, why, "the journal holds ticks %" PRIu32 " to %" PRIu32,
+        return ls_fail(LS_BAD_ARGUMENT, why, "the journal holds ticks %" PRIu32 " to %" PRIu32,
                        info->first_tick, info->end_tick);
     }
     bool has_snapshot = ls_journal_find_snapshot(playback->journal, tick, &snapshot) == LS_OK &&
