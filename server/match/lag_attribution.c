@@ -44,6 +44,7 @@ void ls_lag_figures_add(ls_lag_figures *sum, const ls_lag_figures *other)
     sum->hitch += other->hitch;
     sum->stalled += other->stalled;
     sum->excused += other->excused;
+    sum->overdue += other->overdue;
     sum->longest_frame_ms = LS_MAX(sum->longest_frame_ms, other->longest_frame_ms);
     sum->backlog += other->backlog;
     sum->uplink_sent += other->uplink_sent;
@@ -138,6 +139,10 @@ static ls_lag_cause judge_cause(const ls_lag_figures *figures, const ls_lag *lag
     uint32_t explained = LS_MAX(own, figures->silent) + figures->excused;
     uint32_t late = less(figures->late, explained);
     uint32_t stalled = less(figures->stalled, explained);
+    uint32_t worst = LS_MAX(own, LS_MAX(late, stalled));
+    if (is_harm(figures->overdue, figures->ticks) && figures->overdue >= worst) {
+        return LS_LAG_SERVER;
+    }
     if (is_harm(own, figures->ticks) && own >= LS_MAX(late, stalled)) {
         return LS_LAG_COMPUTER;
     }
@@ -166,7 +171,8 @@ ls_lag ls_lag_judge(const ls_lag_figures *figures)
         .uplink_jitter_ns = figures->uplink_jitter_ns / ticks,
         .downlink_loss_ppm = share_ppm(figures->downlink_loss, reports * (LS_LOSS_MAX + 1)),
         .downlink_jitter_ns = figures->downlink_jitter * LS_HOLD_UNIT_NS / reports,
-        .longest_frame_ms = figures->longest_frame_ms};
+        .longest_frame_ms = figures->longest_frame_ms,
+        .overdue_ppm = share_ppm(figures->overdue, figures->ticks)};
     lag.cause = judge_cause(figures, &lag);
     bool is_way = lag.cause == LS_LAG_UPLINK || lag.cause == LS_LAG_JITTER;
     lag.suggested_input_delay_ticks = is_way ? suggested_input_delay(figures) : 0;
@@ -177,8 +183,8 @@ ls_lag ls_lag_judge(const ls_lag_figures *figures)
 
 const char *ls_lag_cause_name(ls_lag_cause cause)
 {
-    static const char *const names[LS_LAG_CAUSE_COUNT] = {"fine",     "computer", "uplink",
-                                                          "downlink", "jitter",   "silent"};
+    static const char *const names[LS_LAG_CAUSE_COUNT] = {
+        "fine", "computer", "uplink", "downlink", "jitter", "silent", "server"};
     LS_ASSERT(cause < LS_LAG_CAUSE_COUNT);
     return names[cause];
 }
@@ -229,6 +235,13 @@ void ls_lag_text(const ls_lag *lag, ls_text *text)
         break;
     case LS_LAG_SILENT:
         ls_text_set(text, "nothing is received");
+        return;
+    case LS_LAG_SERVER:
+        ls_text_set(
+            text,
+            "the server closed %.1f %% of the ticks too late: its machine is too slow or too "
+            "busy",
+            percent(lag->overdue_ppm));
         return;
     case LS_LAG_FINE:
     case LS_LAG_CAUSE_COUNT:

@@ -18,6 +18,7 @@ typedef enum ls_lag_cause {
     LS_LAG_DOWNLINK, /* closed ticks are lost, or their way became longer */
     LS_LAG_JITTER,   /* packets are delayed unevenly */
     LS_LAG_SILENT,   /* nothing comes at all */
+    LS_LAG_SERVER,   /* the server itself closes ticks too late */
     LS_LAG_CAUSE_COUNT,
 } ls_lag_cause;
 
@@ -41,6 +42,7 @@ typedef struct ls_lag_figures {
     uint32_t hitch;             /* ticks that went by in frames that were too long */
     uint32_t stalled;           /* ticks that the client lacked when they were due there */
     uint32_t excused;           /* ticks that the match itself was behind its time */
+    uint32_t overdue;           /* of them, because the server came too late to close them */
     uint32_t longest_frame_ms;  /* the longest of all */
     uint32_t backlog;           /* ticks closed while the client had many to step */
     int64_t uplink_sent;        /* packets */
@@ -61,6 +63,7 @@ typedef struct ls_lag {
     uint32_t downlink_loss_ppm;
     uint64_t downlink_jitter_ns;
     uint32_t longest_frame_ms;
+    uint32_t overdue_ppm;                 /* of the ticks, closed too late by the server */
     uint32_t suggested_input_delay_ticks; /* input delay with which the inputs would come on time;
                                      0: none is needed */
 } ls_lag;

@@ -263,6 +263,7 @@ static void count_lag(ls_match_context *match, const ls_closing *closing)
                                            ? link->unstepped_ticks - interval + 1
                                            : 0,
                             .excused = was_waited_for ? 0 : closing->excused_ticks,
+                            .overdue = closing->overdue_ticks,
                             .quiet_ns = match->now_ns - link->peer.heard_ns,
                             .uplink = &link->peer.downlink.uplink};
         ls_player_name who = {slot, match->seats->peers[slot]};

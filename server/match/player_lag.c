@@ -80,6 +80,7 @@ static void count_tick(ls_lag_meter *meter, const ls_lag_tick *tick)
     now->silent += tick->quiet_ns >= SILENCE_NS ? 1 : 0;
     now->backlog += tick->backlog >= BACKLOG_TICKS ? 1 : 0;
     now->excused += tick->excused;
+    now->overdue += tick->overdue;
     now->input_delay_ticks = tick->input_delay_ticks;
     now->uplink_jitter_ns += tick->uplink->jitter_ns;
     now->uplink_sent += (int64_t)(tick->uplink->sent - meter->uplink_sent);
@@ -144,7 +145,8 @@ static bool raise(ls_delay_control *control, uint32_t wanted)
 bool ls_delay_control_update(ls_delay_control *control, const ls_lag_figures *recent,
                              const ls_lag *lag)
 {
-    if (lag->cause == LS_LAG_SILENT || lag->cause == LS_LAG_COMPUTER) {
+    if (lag->cause == LS_LAG_SILENT || lag->cause == LS_LAG_COMPUTER ||
+        lag->cause == LS_LAG_SERVER) {
         control->spare_stretches = 0; /* no delay mends that, and it says nothing about the link */
         return false;
     }

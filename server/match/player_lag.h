@@ -28,6 +28,7 @@ typedef struct ls_lag_tick {
     bool is_late;      /* its input was not there when the tick was due */
     uint32_t backlog;  /* ticks that the client has and has not stepped */
     uint32_t excused;  /* ticks by which the match itself was behind its time */
+    uint32_t overdue;  /* of them, because the server came too late to close them */
     uint64_t quiet_ns; /* since anything came */
     uint32_t input_delay_ticks;
     const ls_link_meter *uplink;

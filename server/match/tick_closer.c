@@ -21,6 +21,7 @@ struct ls_tick_closer {
     uint64_t waiting_told_ns;
     uint32_t waited_mask;   /* slots without whose input the next tick was due */
     uint32_t excused_ticks; /* by which the match is behind its time since the last closing */
+    uint32_t overdue_ticks; /* of them, because this was called too late */
     bool has_dropped;       /* the tick that waited is closed without the slots that were dropped */
     ls_timestep timestep;
 };
@@ -103,7 +104,9 @@ void ls_tick_closer_advance(ls_tick_closer *closer)
     ls_timestep_plan plan = ls_timestep_advance(&closer->timestep, now_ns - closer->last_ns);
     closer->last_ns = now_ns;
     closer->due_ticks += plan.step_count;
-    closer->excused_ticks += plan.step_count > 1 ? plan.step_count - 1 : 0;
+    uint32_t overdue_ticks = plan.step_count > 1 ? plan.step_count - 1 : 0;
+    closer->excused_ticks += overdue_ticks;
+    closer->overdue_ticks += overdue_ticks;
     tell_next_due(closer);
 }
 
@@ -230,14 +233,16 @@ static ls_slot_input close_slot(ls_tick_closer *closer, uint32_t slot, ls_closin
 static ls_closing_kind close_tick(ls_tick_closer *closer, ls_closing *closing)
 {
     ls_slot_input inputs[LS_PLAYERS_MAX];
-    *closing =
-        (ls_closing){.waited_slots = closer->waited_mask, .excused_ticks = closer->excused_ticks};
+    *closing = (ls_closing){.waited_slots = closer->waited_mask,
+                            .excused_ticks = closer->excused_ticks,
+                            .overdue_ticks = closer->overdue_ticks};
     for (uint32_t slot = 0; slot < closer->match->config.sim.players; slot++) {
         inputs[slot] = close_slot(closer, slot, closing);
     }
     closing->late_slots |= closing->slots & closer->waited_mask;
     closer->waited_mask = 0;
     closer->excused_ticks = 0;
+    closer->overdue_ticks = 0;
     closer->due_ticks--;
     ls_tick_log_append(closer->match->log, inputs, closer->match->now_ns);
     return LS_CLOSING_TICK;

@@ -29,6 +29,7 @@ typedef struct ls_closing {
     uint32_t late_slots;    /* TICK: of them, those whose input was missing or waited for */
     uint32_t waited_slots;  /* TICK: those that were waited for */
     uint32_t excused_ticks; /* TICK: by which the match itself was behind its time */
+    uint32_t overdue_ticks; /* TICK: of them, because the server came too late to close them */
 } ls_closing;
 
 /* Goes on with closing what is due; is called until it says NOTHING. */

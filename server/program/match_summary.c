@@ -132,12 +132,18 @@ void ls_match_summarize(ls_match *match, const ls_match_config *config,
 
 /* ---- for a person ---- */
 
+/* Before the end, for another reason than that it was over. */
+static bool has_left(const ls_summary_player *player)
+{
+    return player->status && strcmp(player->status, ls_status_name(LS_OK)) != 0;
+}
+
 static void log_absent(const ls_summary_player *player, const ls_log *log)
 {
     ls_text fate = {"nobody played here"};
     if (player->status) {
-        bool has_left = strcmp(player->status, ls_status_name(LS_OK)) != 0;
-        ls_text_set(&fate, has_left ? "left (%s)" : "did not reach the end", player->status);
+        ls_text_set(&fate, has_left(player) ? "left (%s)" : "did not reach the end",
+                    player->status);
     }
     ls_log_line(log, LS_LOG_INFO, "%4" PRIu32 "  %-*s %s", player->slot,
                 ls_player_name_width(player->name), player->name, fate.bytes);
@@ -173,6 +179,12 @@ static void log_player(const ls_summary *summary, const ls_summary_player *playe
 static void log_lag(const ls_summary_player *player, const ls_log *log)
 {
     if (!player->lag.cause) {
+        return;
+    }
+    bool is_fine = strcmp(player->lag.cause, ls_lag_cause_name(LS_LAG_FINE)) == 0;
+    if (is_fine && has_left(player)) {
+        ls_log_line(log, LS_LOG_INFO, "%s (slot %" PRIu32 "): left (%s)", player->name,
+                    player->slot, player->status);
         return;
     }
     ls_text delay = {{0}};

@@ -140,6 +140,23 @@ Test(lag, a_wait_is_held_against_nobody_else)
     }
 }
 
+/* The fault lies with none of the players. */
+Test(lag, a_server_that_stands_still_is_the_cause)
+{
+    plant planted = {.up = WELL, .down = WELL};
+    virtual_match *run = start(&planted, 1, 0);
+    for (uint32_t i = 0; i < 30; i++) {
+        run->is_server_paused = true;
+        virtual_match_run(run, 80 * MS);
+        run->is_server_paused = false;
+        virtual_match_run(run, 620 * MS);
+    }
+    for (uint32_t i = 0; i < PLAYERS; i++) {
+        check_lag(run, i, LS_LAG_SERVER, 1);
+    }
+    virtual_match_destroy(run);
+}
+
 Test(lag, of_two_causes_the_worse_is_named)
 {
     static const plant plants[] = {
