@@ -4,6 +4,7 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
+#include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 
 #include <errno.h>
@@ -111,12 +112,12 @@ static void on_crash(int number)
 
 static void watch_crashes(void)
 {
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
     static uint8_t stack[HANDLER_STACK_BYTES];
     sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
     struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        sigaction(signals[i], &action, NULL);
+    int number = 0;
+    for (size_t i = 0; (number = ls_plugin_crash_signal(i)) != 0; i++) {
+        sigaction(number, &action, NULL);
     }
 }
 

@@ -27,8 +27,14 @@ static LS_CASE_FUNCTION(const char *, call_text, ls_plugin_call, LS_PLUGIN_CALL_
 } crashes[] = {
     {SIGSEGV, "segmentation fault"}, {SIGBUS, "bus error"}, {SIGFPE, "arithmetic error"},
     {SIGILL, "illegal instruction"}, {SIGABRT, "aborted"},  {SIGTRAP, "trap"},
-    {SIGSYS, "bad system call"},     {SIGKILL, "killed"},
+    {SIGSYS, "bad system call"},     {SIGKILL, "killed"}, /* the last: nothing catches it */
 };
+
+int ls_plugin_crash_signal(size_t index)
+{
+    size_t count = sizeof crashes / sizeof crashes[0];
+    return index < count && crashes[index].number != SIGKILL ? crashes[index].number : 0;
+}
 
 const char *ls_plugin_crash_text(int signal_number)
 {
@@ -77,12 +83,13 @@ void ls_plugin_crash_watch(const char *name)
     watched = name;
     sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
     struct sigaction ours = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_RESETHAND};
-    for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
+    int number = 0;
+    for (size_t i = 0; (number = ls_plugin_crash_signal(i)) != 0; i++) {
         struct sigaction before;
-        bool is_free = sigaction(crashes[i].number, NULL, &before) == 0 &&
-                       !(before.sa_flags & SA_SIGINFO) && before.sa_handler == SIG_DFL;
+        bool is_free = sigaction(number, NULL, &before) == 0 && !(before.sa_flags & SA_SIGINFO) &&
+                       before.sa_handler == SIG_DFL;
         if (is_free) {
-            sigaction(crashes[i].number, &ours, NULL);
+            sigaction(number, &ours, NULL);
         }
     }
 }

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/synctest/crash.h"
 
+#include "lockstep/common/simulation/plugin_crash.h"
+
 #include <link.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -71,13 +73,13 @@ static void on_signal(int signal_number, siginfo_t *info, void *context)
 
 void synctest_crash_watch(synctest_exchange *exchange)
 {
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
     static uint8_t stack[HANDLER_STACK_BYTES];
     told = exchange;
     sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        sigaction(signals[i], &action, NULL);
+    int number = 0;
+    for (size_t i = 0; (number = ls_plugin_crash_signal(i)) != 0; i++) {
+        sigaction(number, &action, NULL);
     }
 }
 
