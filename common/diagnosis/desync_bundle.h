@@ -16,6 +16,7 @@ LS_C_BEGIN
 
 #define LS_BUNDLE_VERSION 1u
 #define LS_BUNDLE_HASHES_MAX LS_WINDOW_TICKS
+#define LS_BUNDLE_LATER_MAX 24u /* ticks after the bad one whose inputs are kept */
 
 /* The knowledge of one machine. */
 typedef struct ls_bundle_side {
@@ -65,6 +66,7 @@ typedef struct ls_desync_bundle {
     uint64_t snapshot_hash;
     const uint8_t *snapshot;       /* canonical; NULL: not known */
     const ls_input_buffer *inputs; /* of ticks snapshot_tick .. tick - 1; NULL: not known */
+    uint32_t later_ticks;          /* when read: from `tick` on, whose inputs are there as well */
 
     ls_bundle_side server;
     ls_bundle_side client;

@@ -28,6 +28,7 @@ struct ls_bundle_reading {
         bundle;     /* when writing a copy: the lists of fields take what they may change */
     uint32_t seen;  /* bit s: section s was there and intact */
     uint32_t tried; /* bit s: section s was there */
+    bool has_lost;  /* a damaged section was passed over */
     ls_field *fields;
     char (*names)[LS_NAME_BYTES_MAX]; /* path and unit of each field */
     uint8_t *snapshot;
@@ -156,12 +157,13 @@ static void snapshot_stream(ls_byte_stream *stream, ls_bundle_reading *file)
     state_stream(stream, file, &file->snapshot, &bundle->snapshot);
 }
 
-static void write_inputs(ls_byte_stream *stream, const ls_desync_bundle *bundle)
+static void write_inputs(ls_byte_stream *stream, const ls_desync_bundle *bundle, ls_tick first,
+                         ls_tick end)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
-    for (ls_tick tick = bundle->snapshot_tick; tick < bundle->tick; tick++) {
+    for (ls_tick tick = first; tick < end; tick++) {
         ls_status status = ls_input_buffer_tick(bundle->inputs, tick, slots);
-        LS_ASSERT(status == LS_OK); /* has_inputs looked */
+        LS_ASSERT(status == LS_OK); /* has_inputs and count_later looked */
         for (uint32_t slot = 0; slot < bundle->config.players; slot++) {
             ls_bundle_input_stream(stream, bundle->input_bytes_max, &slots[slot].size,
                                    &slots[slot].events);
@@ -181,6 +183,18 @@ static bool read_input(ls_byte_stream *stream, ls_bundle_reading *file, ls_tick 
            ls_input_buffer_put(file->inputs, tick, slot, bytes, size, events) == LS_OK;
 }
 
+static bool read_ticks(ls_byte_stream *stream, ls_bundle_reading *file, ls_tick first, ls_tick end)
+{
+    for (ls_tick tick = first; tick < end; tick++) {
+        for (uint32_t slot = 0; slot < file->bundle.config.players; slot++) {
+            if (!read_input(stream, file, tick, slot)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static bool read_inputs(ls_byte_stream *stream, ls_bundle_reading *file)
 {
     ls_desync_bundle *bundle = &file->bundle;
@@ -193,12 +207,8 @@ static bool read_inputs(ls_byte_stream *stream, ls_bundle_reading *file)
         return false;
     }
     ls_input_buffer_forget_before(file->inputs, bundle->snapshot_tick);
-    for (ls_tick tick = bundle->snapshot_tick; tick < bundle->tick; tick++) {
-        for (uint32_t slot = 0; slot < bundle->config.players; slot++) {
-            if (!read_input(stream, file, tick, slot)) {
-                return false;
-            }
-        }
+    if (!read_ticks(stream, file, bundle->snapshot_tick, bundle->tick)) {
+        return false;
     }
     bundle->inputs = ls_byte_stream_is_at_end(stream) ? file->inputs : NULL;
     return true;
@@ -212,12 +222,30 @@ static void inputs_stream(ls_byte_stream *stream, ls_bundle_reading *file)
     ls_byte_stream_u32(stream, &first);
     ls_byte_stream_ranged(stream, &count, 1, LS_WINDOW_TICKS);
     if (!is_reading(stream)) {
-        write_inputs(stream, &file->bundle);
+        write_inputs(stream, &file->bundle, first, file->bundle.tick);
         return;
     }
     bool fits = !stream->has_failed && has_seen(file, LS_BUNDLE_SNAPSHOT) &&
                 first == file->bundle.snapshot_tick && count == wanted;
     stream->has_failed = !fits || !read_inputs(stream, file);
+}
+
+/* As the inputs before, from the bad tick on. */
+static void later_inputs_stream(ls_byte_stream *stream, ls_bundle_reading *file)
+{
+    ls_desync_bundle *bundle = &file->bundle;
+    uint32_t first = bundle->tick;
+    uint32_t count = bundle->later_ticks;
+    ls_byte_stream_u32(stream, &first);
+    ls_byte_stream_ranged(stream, &count, 1, LS_BUNDLE_LATER_MAX);
+    if (!is_reading(stream)) {
+        write_inputs(stream, bundle, first, first + count);
+        return;
+    }
+    bool fits = !stream->has_failed && bundle->inputs && first == bundle->tick &&
+                first <= UINT32_MAX - count;
+    stream->has_failed = !fits || !read_ticks(stream, file, first, first + count);
+    bundle->later_ticks = ls_byte_stream_is_at_end(stream) ? count : 0;
 }
 
 static void side_stream(ls_byte_stream *stream, ls_bundle_side *side)
@@ -307,6 +335,7 @@ static section_stream *const sections[LS_BUNDLE_SECTION_COUNT] = {
     [LS_BUNDLE_SERVER_STATE] = server_state_stream,
     [LS_BUNDLE_CLIENT_STATE] = client_state_stream,
     [LS_BUNDLE_AFTER_PASS] = after_pass_stream,
+    [LS_BUNDLE_LATER_INPUTS] = later_inputs_stream,
 };
 
 /* ---- writing ---- */
@@ -331,6 +360,20 @@ static bool has_inputs(const ls_desync_bundle *bundle)
     return has;
 }
 
+/* Ticks that the server had closed by then: it has hashed the states that they made. */
+static uint32_t count_later(const ls_desync_bundle *bundle)
+{
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick end = bundle->server.hashes_first + bundle->server.hash_count; /* of states */
+    uint32_t room = LS_WINDOW_TICKS - (bundle->tick - bundle->snapshot_tick);
+    uint32_t count = 0;
+    while (count < LS_MIN(room, LS_BUNDLE_LATER_MAX) && bundle->tick + count + 1 < end &&
+           ls_input_buffer_tick(bundle->inputs, bundle->tick + count, slots) == LS_OK) {
+        count++;
+    }
+    return count;
+}
+
 /* Bit s: the bundle has what section s holds. */
 static uint32_t known_sections(const ls_desync_bundle *bundle)
 {
@@ -344,6 +387,7 @@ static uint32_t known_sections(const ls_desync_bundle *bundle)
         [LS_BUNDLE_SERVER_STATE] = !bundle->server.state,
         [LS_BUNDLE_CLIENT_STATE] = !bundle->client.state,
         [LS_BUNDLE_AFTER_PASS] = bundle->after_pass.count == 0,
+        [LS_BUNDLE_LATER_INPUTS] = bundle->later_ticks == 0,
     };
     uint32_t known = 0;
     for (uint32_t i = 0; i < LS_BUNDLE_SECTION_COUNT; i++) {
@@ -387,7 +431,8 @@ ls_status ls_desync_bundle_write(const ls_desync_bundle *bundle, const ls_alloca
                                  uint8_t **out, size_t *out_size)
 {
     writing writer = {.file = {.bundle = *bundle, .allocator = allocator}};
-    writer.file.seen = known_sections(bundle);
+    writer.file.bundle.later_ticks = has_inputs(bundle) ? count_later(bundle) : 0;
+    writer.file.seen = known_sections(&writer.file.bundle);
     ls_status status = allocate(&writer);
     if (status == LS_OK) {
         ls_record_file_begin(&ls_bundle_format, writer.out);
@@ -436,6 +481,7 @@ static void walk(ls_bundle_reading *file, const uint8_t *bytes, size_t size)
             take_section(file, &section);
         }
     }
+    file->has_lost = way.lost_bytes > 0;
 }
 
 static void fill_ring(ls_bundle_reading *file)
@@ -451,22 +497,26 @@ static void fill_ring(ls_bundle_reading *file)
     file->ring[bundle->tick & HASHES_MASK] = bundle->server_hash;
 }
 
-/* Names what is missing. A machine may not have known everything, so this is no failure; and not
- * every desync has a pass that did other work. */
+/* Names what is missing. A machine may not have known everything, so this is no failure; not every
+ * desync has a pass that did other work, or ticks after it. */
 static void say_what_is_missing(const ls_bundle_reading *file, ls_text *why)
 {
     uint32_t count = 0;
-    ls_text_set(why, "%s", has_seen(file, LS_BUNDLE_END) ? "" : "the bundle is cut or damaged");
+    bool is_whole = has_seen(file, LS_BUNDLE_END);
+    ls_text_set(why, "%s", is_whole ? "" : "the bundle is cut or damaged");
     for (uint32_t i = 1; i < LS_BUNDLE_SECTION_COUNT; i++) {
-        if (!has_seen(file, (ls_bundle_section)i) && i != LS_BUNDLE_AFTER_PASS) {
+        if (!has_seen(file, (ls_bundle_section)i) && i < LS_BUNDLE_AFTER_PASS) {
             bool is_first = count++ == 0;
-            bool begins = is_first && has_seen(file, LS_BUNDLE_END);
+            bool begins = is_first && is_whole;
             ls_text_add(why, "%s%s",
                         begins     ? "missing from the bundle, or damaged: "
                         : is_first ? "; missing from it: "
                                    : ", ",
                         ls_bundle_section_name((ls_bundle_section)i));
         }
+    }
+    if (count == 0 && is_whole && file->has_lost) {
+        ls_text_set(why, "the bundle is damaged, in what not every bundle has");
     }
 }
 

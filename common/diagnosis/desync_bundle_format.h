@@ -25,7 +25,8 @@ extern const ls_record_format ls_bundle_format; /* a section is a record */
     X(CLIENT_HASHES, 10, "client's hashes")                                                        \
     X(SERVER_STATE, 11, "server's state")                                                          \
     X(CLIENT_STATE, 12, "client's state")                                                          \
-    X(AFTER_PASS, 13, "values after the pass")
+    X(AFTER_PASS, 13, "values after the pass")                                                     \
+    X(LATER_INPUTS, 14, "inputs after the bad tick")
 
 typedef enum ls_bundle_section {
 #define LS_BUNDLE_SECTION_ENUM(name, number, text) LS_BUNDLE_##name = (number),

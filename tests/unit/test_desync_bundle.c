@@ -72,6 +72,7 @@ Test(desync_bundle, reads_as_it_was_written)
     cr_expect_eq(memcmp(&a->digests, &b->digests, sizeof a->digests), 0);
     cr_expect_eq(b->tick, a->tick);
     cr_expect_eq(b->slot, 1);
+    cr_expect_eq(b->later_ticks, LS_BUNDLE_LATER_MAX);
     cr_expect_eq(b->server_hash, a->server_hash);
     cr_expect_eq(b->client_hash, a->client_hash);
     cr_expect_eq(b->verdict.kind, LS_DESYNC_CLASS_BUILD);

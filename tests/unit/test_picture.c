@@ -61,6 +61,12 @@ static void count_a_death(const ls_arena_layout *layout, uint8_t *state)
     ships[1].deaths ^= 64;
 }
 
+static void make_picture(const ls_bundle_reading *of, const ls_simulation *simulation)
+{
+    const ls_simulation *const builds[2] = {simulation, NULL};
+    explain_picture_make(&picture, of, builds);
+}
+
 static uint32_t count_marks(const explain_frame *frame)
 {
     uint32_t count = 0;
@@ -73,7 +79,7 @@ static uint32_t count_marks(const explain_frame *frame)
 Test(picture, shows_the_way_to_the_bad_state_and_marks_what_moved)
 {
     open_bundle(move_a_body);
-    explain_picture_make(&picture, reading, ls_arena_simulation());
+    make_picture(reading, ls_arena_simulation());
     cr_assert_str_empty(picture.why_not.bytes);
     cr_assert_gt(picture.frame_count, 10);
     cr_assert(picture.has_client);
@@ -90,10 +96,49 @@ Test(picture, shows_the_way_to_the_bad_state_and_marks_what_moved)
     }
 }
 
+Test(picture, shows_both_sides_after_the_bad_state)
+{
+    open_bundle(move_a_body);
+    make_picture(reading, ls_arena_simulation());
+    cr_assert_eq(picture.later_count, 4, "the match went on for five ticks");
+    for (uint32_t i = 0; i < picture.later_count; i++) {
+        cr_expect_eq(picture.later[i].tick, BAD_TICK + 2 + i);
+        cr_expect_eq(picture.later_client[i].tick, BAD_TICK + 2 + i);
+        cr_expect_gt(count_marks(&picture.later[i]), 0, "the body is still elsewhere");
+        cr_expect_gt(count_marks(&picture.later_client[i]), 0);
+    }
+}
+
+static const ls_pass *first_pass;
+
+static void crash_later(const ls_step *step)
+{
+    if (step->inputs->tick > BAD_TICK) {
+        raise(SIGKILL);
+    }
+    first_pass->run(step);
+}
+
+Test(picture, a_step_that_crashes_after_the_bad_state_costs_what_is_after_it)
+{
+    ls_simulation crashing = *ls_arena_simulation();
+    ls_pass passes[LS_PASSES_MAX];
+    memcpy(passes, crashing.passes, crashing.pass_count * sizeof passes[0]);
+    first_pass = &crashing.passes[0];
+    passes[0].run = crash_later;
+    crashing.passes = passes;
+    open_bundle(move_a_body);
+    make_picture(reading, &crashing);
+    cr_expect_str_empty(picture.why_not.bytes);
+    cr_expect_gt(picture.frame_count, 10);
+    cr_expect(picture.has_client);
+    cr_expect_eq(picture.later_count, 0);
+}
+
 Test(picture, what_is_not_drawn_is_not_marked)
 {
     open_bundle(count_a_death);
-    explain_picture_make(&picture, reading, ls_arena_simulation());
+    make_picture(reading, ls_arena_simulation());
     cr_assert(picture.has_client);
     cr_expect_eq(picture.differing, 0);
 }
@@ -110,12 +155,12 @@ Test(picture, a_draw_that_crashes_costs_the_picture_and_no_more)
     ls_simulation crashing = *ls_arena_simulation();
     crashing.draw = draw_nothing_and_crash;
     open_bundle(count_a_death);
-    explain_picture_make(&picture, reading, &crashing);
+    make_picture(reading, &crashing);
     cr_expect_str_eq(picture.why_not.bytes,
                      "the simulation crashed when it drew these states (signal 9)");
     cr_expect_eq(picture.frame_count, 0);
     crashing.draw = NULL;
-    explain_picture_make(&picture, reading, &crashing);
+    make_picture(reading, &crashing);
     cr_expect_str_eq(picture.why_not.bytes, "the simulation draws nothing");
 }
 
@@ -134,7 +179,7 @@ Test(picture, has_room_for_so_many_shapes_and_no_more)
     ls_simulation large = *ls_arena_simulation();
     large.draw = draw_many;
     open_bundle(count_a_death);
-    explain_picture_make(&picture, reading, &large);
+    make_picture(reading, &large);
     cr_assert_eq(picture.frame_count, 2);
     cr_expect_eq(picture.frames[1].tick, BAD_TICK + 1);
     cr_expect_eq(picture.frames[1].count, 15000);

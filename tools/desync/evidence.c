@@ -249,10 +249,14 @@ bool explain_evidence_differing_write(const explain_evidence *evidence,
 }
 
 void explain_evidence_draw(explain_evidence *evidence, const ls_bundle_reading *reading,
-                           const ls_simulation *simulation)
+                           const ls_simulation *const builds[2])
 {
-    if (explain_evidence_check(evidence->bundle, simulation, &evidence->picture.why_not) == LS_OK) {
-        explain_picture_make(&evidence->picture, reading, simulation);
+    ls_text *why = &evidence->picture.why_not;
+    bool has_other =
+        builds[1] && explain_evidence_check(evidence->bundle, builds[1], NULL) == LS_OK;
+    const ls_simulation *const usable[2] = {builds[0], has_other ? builds[1] : NULL};
+    if (explain_evidence_check(evidence->bundle, builds[0], why) == LS_OK) {
+        explain_picture_make(&evidence->picture, reading, usable);
     }
 }
 

@@ -86,9 +86,10 @@ bool explain_evidence_differing_write(const explain_evidence *evidence,
                                       const explain_field_write **here,
                                       const explain_field_write **other);
 
-/* Draws the states of both sides; when that cannot be, the picture says why. */
+/* Draws the states of both sides; when that cannot be, the picture says why. The second build is
+ * the client's, or NULL. */
 void explain_evidence_draw(explain_evidence *evidence, const ls_bundle_reading *reading,
-                           const ls_simulation *simulation);
+                           const ls_simulation *const builds[2]);
 
 /* The last traced write of the first pass that differs: what a reader looks at. NULL: not known. */
 const explain_field_write *explain_evidence_statement(const explain_evidence *evidence);

@@ -111,7 +111,8 @@ static void simulate(explanation *made)
     }
     find_chain(made);
     if (simulation && has_page) {
-        explain_evidence_draw(evidence, made->reading, simulation);
+        const ls_simulation *const builds[2] = {simulation, made->other.simulation};
+        explain_evidence_draw(evidence, made->reading, builds);
     } else {
         evidence->picture.why_not = evidence->not_run;
     }

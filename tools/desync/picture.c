@@ -4,6 +4,7 @@
 #include "lockstep/common/maths/stable_sort.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -11,31 +12,34 @@
 
 enum {
     LIST_MAX = 20000, /* shapes of one state */
+    TRY_SECONDS = 20, /* of a try: a damaged state may keep a step busy for ever */
 };
 
 typedef struct painter {
     explain_picture *picture;
     const ls_desync_bundle *bundle;
     ls_sim_instance *instance;
-    ls_draw_shape *shapes; /* LIST_MAX */
-    uint32_t kept;         /* shapes of all frames */
+    ls_sim_instance *client; /* of the build that the client's side goes on with */
+    bool has_later;          /* states after the bad one are wanted */
+    ls_draw_shape *shapes;   /* LIST_MAX */
+    uint32_t kept;           /* shapes of all frames */
 } painter;
 
 /* ---- frames ---- */
 
 /* Draws the instance's state by itself: nothing of the state before it is mixed in. */
-static ls_draw_list draw(painter *to)
+static ls_draw_list draw(painter *to, ls_sim_instance *instance)
 {
     ls_draw_list list = {.shapes = to->shapes, .capacity = LIST_MAX};
-    const void *state = ls_sim_instance_state(to->instance);
+    const void *state = ls_sim_instance_state(instance);
     const ls_simulation *simulation = ls_sim_instance_simulation(to->instance);
-    simulation->draw(ls_sim_instance_config(to->instance), state, state, LS_FIXED_ONE, &list);
+    simulation->draw(ls_sim_instance_config(instance), state, state, LS_FIXED_ONE, &list);
     return list;
 }
 
-static bool keep(painter *to, const ls_draw_list *list, explain_frame *frame)
+static bool keep(painter *to, ls_tick tick, const ls_draw_list *list, explain_frame *frame)
 {
-    *frame = (explain_frame){.tick = ls_sim_instance_tick(to->instance),
+    *frame = (explain_frame){.tick = tick,
                              .count = list->count,
                              .shapes = calloc(list->count + 1, sizeof *list->shapes),
                              .differs = calloc(list->count + 1, sizeof(bool))};
@@ -66,12 +70,13 @@ static void drop_oldest(painter *to)
 static ls_status add_frame(painter *to)
 {
     explain_picture *picture = to->picture;
-    ls_draw_list list = draw(to);
+    ls_draw_list list = draw(to, to->instance);
     while (picture->frame_count > 0 && (picture->frame_count == EXPLAIN_FRAMES_MAX ||
                                         to->kept + list.count > EXPLAIN_SHAPES_MAX)) {
         drop_oldest(to);
     }
-    if (!keep(to, &list, &picture->frames[picture->frame_count++])) {
+    if (!keep(to, ls_sim_instance_tick(to->instance), &list,
+              &picture->frames[picture->frame_count++])) {
         return LS_NO_MEMORY;
     }
     picture->view_min = list.view_min;
@@ -125,7 +130,8 @@ static void mark(explain_frame *frame, const ls_draw_shape *shape, uint32_t *cou
     ++*count;
 }
 
-static void mark_differences(explain_picture *picture, explain_frame *a, explain_frame *b)
+/* Returns how many there are, in the frame that has more. */
+static uint32_t mark_differences(explain_frame *a, explain_frame *b)
 {
     const ls_draw_shape **left = sorted(a);
     const ls_draw_shape **right = sorted(b);
@@ -145,9 +151,54 @@ static void mark_differences(explain_picture *picture, explain_frame *a, explain
         i += order <= 0;
         j += order >= 0;
     }
-    picture->differing = LS_MAX(in_a, in_b);
     free(left);
     free(right);
+    return LS_MAX(in_a, in_b);
+}
+
+/* ---- after the bad state ---- */
+
+static ls_status step(const painter *to, ls_sim_instance *instance)
+{
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick tick = ls_sim_instance_tick(instance);
+    ls_status status = ls_input_buffer_tick(to->bundle->inputs, tick, slots);
+    if (status == LS_OK) {
+        ls_sim_instance_step(instance, &(ls_tick_inputs){tick, to->bundle->config.players, slots});
+    }
+    return status;
+}
+
+static ls_status draw_later(painter *to, ls_sim_instance *instance, explain_frame *frame)
+{
+    ls_status status = step(to, instance);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_draw_list list = draw(to, instance);
+    return keep(to, ls_sim_instance_tick(instance), &list, frame) ? LS_OK : LS_NO_MEMORY;
+}
+
+/* Both sides a tick at a time, until the inputs or the room end. The instances are at the bad
+ * state.
+ */
+static ls_status paint_later(painter *to)
+{
+    explain_picture *picture = to->picture;
+    ls_status status = LS_OK;
+    uint32_t room = to->kept + EXPLAIN_SHAPES_MAX;
+    uint32_t count = to->bundle->later_ticks;
+    for (uint32_t i = 0; status == LS_OK && i < count && to->kept < room; i++) {
+        status = draw_later(to, to->instance, &picture->later[i]);
+        if (status == LS_OK && picture->has_client) {
+            status = draw_later(to, to->client, &picture->later_client[i]);
+        }
+        if (status == LS_OK && picture->has_client) {
+            mark_differences(&picture->later[i], &picture->later_client[i]);
+        }
+        picture->later_count += status == LS_OK ? 1 : 0;
+    }
+    return status;
 }
 
 /* ---- the whole ---- */
@@ -185,25 +236,33 @@ static ls_status paint(painter *to, const ls_bundle_reading *reading)
         status = add_frame(to);
     }
     if (status == LS_OK && bundle->client.state) {
-        status = ls_sim_instance_load(to->instance, bundle->client.state, bundle->tick);
+        status = ls_sim_instance_load(to->client, bundle->client.state, bundle->tick);
     }
     if (status == LS_OK && bundle->client.state) {
-        ls_draw_list list = draw(to);
+        ls_draw_list list = draw(to, to->client);
         picture->has_client = true;
-        status = keep(to, &list, &picture->client) ? LS_OK : LS_NO_MEMORY;
+        status = keep(to, bundle->tick, &list, &picture->client) ? LS_OK : LS_NO_MEMORY;
     }
     if (status == LS_OK && picture->has_client) {
-        mark_differences(picture, &picture->frames[picture->frame_count - 1], &picture->client);
+        picture->differing =
+            mark_differences(&picture->frames[picture->frame_count - 1], &picture->client);
     }
-    return status;
+    bool has_both = bundle->server.state && picture->has_client;
+    return status == LS_OK && has_both && to->has_later ? paint_later(to) : status;
 }
 
 static void make(explain_picture *picture, const ls_bundle_reading *reading,
-                 const ls_simulation *simulation)
+                 const ls_simulation *const builds[2], bool has_later)
 {
-    painter to = {.picture = picture, .bundle = ls_bundle_reading_bundle(reading)};
-    ls_status status = ls_sim_instance_create(simulation, &to.bundle->config, ls_allocator_heap(),
+    painter to = {
+        .picture = picture, .bundle = ls_bundle_reading_bundle(reading), .has_later = has_later};
+    ls_status status = ls_sim_instance_create(builds[0], &to.bundle->config, ls_allocator_heap(),
                                               &to.instance, &picture->why_not);
+    if (status == LS_OK) {
+        status = ls_sim_instance_create(builds[1] ? builds[1] : builds[0], &to.bundle->config,
+                                        ls_allocator_heap(), &to.client, &picture->why_not);
+    }
+    picture->is_other_build = builds[1] != NULL;
     to.shapes = calloc(LIST_MAX, sizeof *to.shapes);
     if (status == LS_OK) {
         status = to.shapes ? paint(&to, reading) : LS_NO_MEMORY;
@@ -212,19 +271,22 @@ static void make(explain_picture *picture, const ls_bundle_reading *reading,
         ls_text_set(&picture->why_not, "the states cannot be drawn: %s", ls_status_text(status));
     }
     free(to.shapes);
+    ls_sim_instance_destroy(to.client);
     ls_sim_instance_destroy(to.instance);
 }
 
 /* Draws everything once in a child: a state from another machine may be one that no draw expects.
  */
-static bool survives(const ls_bundle_reading *reading, const ls_simulation *simulation,
-                     ls_text *why_not)
+static bool survives(const ls_bundle_reading *reading, const ls_simulation *const builds[2],
+                     bool has_later, ls_text *why_not)
 {
     int outcome = 0;
     pid_t child = fork();
     if (child == 0) {
         explain_picture dry = {0};
-        make(&dry, reading, simulation);
+        signal(SIGALRM, SIG_DFL);
+        alarm(TRY_SECONDS);
+        make(&dry, reading, builds, has_later);
         _exit(0);
     }
     if (child < 0 || waitpid(child, &outcome, 0) != child) {
@@ -239,18 +301,21 @@ static bool survives(const ls_bundle_reading *reading, const ls_simulation *simu
 }
 
 void explain_picture_make(explain_picture *picture, const ls_bundle_reading *reading,
-                          const ls_simulation *simulation)
+                          const ls_simulation *const builds[2])
 {
     const ls_desync_bundle *bundle = ls_bundle_reading_bundle(reading);
     *picture = (explain_picture){0};
-    if (!simulation->draw) {
+    if (!builds[0]->draw) {
         ls_text_set(&picture->why_not, "the simulation draws nothing");
     } else if (simulation->hash) {
         ls_text_set(&picture->why_not, "states of an engine without a schema are not drawn");
     } else if (!ls_bundle_reading_schema(reading) || (!bundle->server.state && !bundle->snapshot)) {
         ls_text_set(&picture->why_not, "the bundle has no states to draw");
-    } else if (survives(reading, simulation, &picture->why_not)) {
-        make(picture, reading, simulation);
+    } else if (survives(reading, builds, true, &picture->why_not)) {
+        make(picture, reading, builds, true);
+    } else if (survives(reading, builds, false, &picture->why_not)) {
+        ls_text_set(&picture->why_not, "%s", "");
+        make(picture, reading, builds, false);
     }
 }
 
@@ -258,6 +323,10 @@ void explain_picture_release(explain_picture *picture)
 {
     for (uint32_t i = 0; i < picture->frame_count; i++) {
         release_frame(&picture->frames[i]);
+    }
+    for (uint32_t i = 0; i < LS_BUNDLE_LATER_MAX; i++) {
+        release_frame(&picture->later[i]);
+        release_frame(&picture->later_client[i]);
     }
     release_frame(&picture->client);
     *picture = (explain_picture){0};

@@ -1,7 +1,7 @@
 /* Picture: what the simulation itself draws of the states of a bundle: the server's on the way to
- * the bad tick, simulated again from the snapshot, then both sides' at it, with the shapes that
- * differ marked. A draw that crashes on a damaged state crashes a child process, not the caller.
- * Writes no file. Called by explain; read by the page. */
+ * the bad tick, simulated again from the snapshot, then both sides' at it and after it, with the
+ * shapes that differ marked. A draw that crashes on a damaged state crashes a child process, not
+ * the caller. Writes no file. Called by explain; read by the page. */
 #ifndef LOCKSTEP_TOOLS_DESYNC_PICTURE_H
 #define LOCKSTEP_TOOLS_DESYNC_PICTURE_H
 
@@ -27,11 +27,18 @@ typedef struct explain_picture {
     bool has_client;
     explain_frame client; /* of the bad state */
     uint32_t differing;   /* shapes that differ, of the side that has more of them */
+
+    /* After the bad state, each side simulated on from its own, as far as the bundle has inputs. */
+    uint32_t later_count;
+    explain_frame later[LS_BUNDLE_LATER_MAX];        /* of the server */
+    explain_frame later_client[LS_BUNDLE_LATER_MAX]; /* as many, with has_client */
+    bool is_other_build;                             /* the client's side ran another build */
 } explain_picture;
 
-/* `why_not` says it when nothing can be drawn. Release it in any case. */
+/* The client's side goes on with the first build, or with the second one if it is there.
+ * `why_not` says it when nothing can be drawn. Release it in any case. */
 void explain_picture_make(explain_picture *picture, const ls_bundle_reading *reading,
-                          const ls_simulation *simulation);
+                          const ls_simulation *const builds[2]);
 void explain_picture_release(explain_picture *picture);
 
 #endif

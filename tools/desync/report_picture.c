@@ -223,6 +223,10 @@ static void write_frames(const board *on, const explain_picture *picture)
     if (picture->has_client) {
         write_frame(on, "client", &picture->client);
     }
+    for (uint32_t i = 0; i < picture->later_count; i++) {
+        write_frame(on, "server", &picture->later[i]);
+        write_frame(on, "client", &picture->later_client[i]);
+    }
     ls_html_end(on->html);
     ls_html_end(on->html);
 }
@@ -238,10 +242,10 @@ static const char script[] =
     "if(t>=+s.min&&t<=+s.max){s.value=t;}show();}"
     "window.addEventListener('hashchange',go);go();})();";
 
-static void write_slider(ls_html *html, ls_tick first, ls_tick last)
+static void write_slider(ls_html *html, ls_tick first, ls_tick bad, ls_tick last)
 {
     char text[32];
-    snprintf(text, sizeof text, "state %" PRIu32, last);
+    snprintf(text, sizeof text, "state %" PRIu32, bad);
     ls_html_begin(html, "label");
     ls_html_attribute(html, "class", "slide");
     ls_html_begin(html, "input");
@@ -249,7 +253,7 @@ static void write_slider(ls_html *html, ls_tick first, ls_tick last)
     ls_html_attribute(html, "id", "slider");
     ls_html_number_attribute(html, "min", first);
     ls_html_number_attribute(html, "max", last);
-    ls_html_number_attribute(html, "value", last);
+    ls_html_number_attribute(html, "value", bad);
     ls_html_end_empty(html);
     ls_html_begin(html, "output");
     ls_html_attribute(html, "id", "shown");
@@ -262,16 +266,38 @@ static void write_slider(ls_html *html, ls_tick first, ls_tick last)
 static void write_note(ls_html *html, const explain_picture *picture)
 {
     ls_text note = {{0}};
+    ls_tick bad = picture->frames[picture->frame_count - 1].tick;
+    bool is_one = picture->differing == 1;
     if (!picture->has_client) {
         ls_text_set(&note, "The client's state is not in the bundle.");
     } else if (picture->differing == 0) {
-        ls_text_set(&note, "Both pictures are the same: the simulation does not draw the values "
-                           "that differ.");
+        ls_text_set(&note,
+                    "At state %" PRIu32 " both pictures are the same: the simulation does not draw "
+                    "the values that differ.",
+                    bad);
     } else {
         ls_text_set(&note, "Rings mark the %" PRIu32 " shape%s that differ%s at state %" PRIu32 ".",
-                    picture->differing, picture->differing == 1 ? "" : "s",
-                    picture->differing == 1 ? "s" : "",
-                    picture->frames[picture->frame_count - 1].tick);
+                    picture->differing, is_one ? "" : "s", is_one ? "s" : "", bad);
+    }
+    ls_html_element(html, "p", "note", note.bytes);
+}
+
+/* The states behind the bad one, and where they come from. */
+static void write_later_note(ls_html *html, const explain_picture *picture, ls_tick bad)
+{
+    ls_text note = {{0}};
+    if (picture->later_count > 0) {
+        ls_text_set(&note,
+                    "From state %" PRIu32 " on each side is simulated on here from its own state, "
+                    "on the match's inputs, %s.",
+                    bad,
+                    picture->is_other_build ? "the server's with --sim, the client's with --against"
+                                            : "both with the same build");
+    } else {
+        ls_text_set(&note,
+                    "Nothing after state %" PRIu32 " is shown: that takes both states, and inputs "
+                    "of later ticks, which the bundle does not have.",
+                    bad);
     }
     ls_html_element(html, "p", "note", note.bytes);
 }
@@ -285,17 +311,19 @@ void explain_report_write_picture(ls_html *html, const explain_picture *picture)
         return;
     }
     const board on = board_of(html, picture);
-    ls_tick last = picture->frames[picture->frame_count - 1].tick;
+    ls_tick bad = picture->frames[picture->frame_count - 1].tick;
+    ls_tick last = bad + picture->later_count;
     write_frames(&on, picture);
     ls_html_begin(html, "div");
     ls_html_attribute(html, "class", "sides");
-    write_side(&on, "server", last);
+    write_side(&on, "server", bad);
     if (picture->has_client) {
-        write_side(&on, "client", last);
+        write_side(&on, "client", bad);
     }
     ls_html_end(html);
-    if (picture->frame_count > 1) {
-        write_slider(html, picture->frames[0].tick, last);
+    if (picture->frames[0].tick < last) {
+        write_slider(html, picture->frames[0].tick, bad, last);
     }
     write_note(html, picture);
+    write_later_note(html, picture, bad);
 }
