@@ -365,7 +365,8 @@ static bool begin(chain_search *search, const ls_bundle_reading *reading, link_s
         return false;
     }
     for (uint32_t i = 0; i < search->build_count; i++) {
-        if (explain_evidence_check(evidence->bundle, search->builds[i], &chain->end) != LS_OK) {
+        if (explain_evidence_check_traced(evidence->bundle, search->builds[i], &chain->end) !=
+            LS_OK) {
             return false;
         }
     }

@@ -177,6 +177,17 @@ void explain_evidence_rerun(explain_evidence *evidence, const ls_bundle_reading 
     collect_hashes(evidence, &stretch, simulation);
 }
 
+ls_status explain_evidence_check_traced(const ls_desync_bundle *bundle,
+                                        const ls_simulation *simulation, ls_text *why)
+{
+    if (simulation->hash) {
+        return ls_fail(LS_UNSUPPORTED, why,
+                       "writes are traced in the state block, and '%s' keeps its state elsewhere",
+                       simulation->name);
+    }
+    return explain_evidence_check(bundle, simulation, why);
+}
+
 static void trace_writes(const explain_evidence *evidence, const ls_bundle_reading *reading,
                          const ls_simulation *simulation, explain_write_trace *out, ls_text *why)
 {
@@ -186,13 +197,8 @@ static void trace_writes(const explain_evidence *evidence, const ls_bundle_readi
         ls_text_set(why, "the bundle has no schema, no snapshot, or not the inputs since");
         return;
     }
-    if (simulation->hash) {
-        ls_text_set(why, "writes are traced in the state block, and '%s' keeps its state elsewhere",
-                    simulation->name);
-        return;
-    }
-    if (explain_field_choice_parse(evidence->schema, evidence->trace_name, &choice, why) != LS_OK ||
-        explain_evidence_check(evidence->bundle, simulation, why) != LS_OK) {
+    if (explain_evidence_check_traced(evidence->bundle, simulation, why) != LS_OK ||
+        explain_field_choice_parse(evidence->schema, evidence->trace_name, &choice, why) != LS_OK) {
         return;
     }
     const explain_write_request request = {

@@ -66,6 +66,10 @@ void explain_evidence_release(explain_evidence *evidence);
 ls_status explain_evidence_check(const ls_desync_bundle *bundle, const ls_simulation *simulation,
                                  ls_text *why);
 
+/* The same, and whether writes to its state can be traced. */
+ls_status explain_evidence_check_traced(const ls_desync_bundle *bundle,
+                                        const ls_simulation *simulation, ls_text *why);
+
 /* Simulates the bundle's ticks again; when that cannot be, `not_run` says why. */
 void explain_evidence_rerun(explain_evidence *evidence, const ls_bundle_reading *reading,
                             const ls_simulation *simulation);

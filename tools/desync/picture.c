@@ -307,7 +307,7 @@ void explain_picture_make(explain_picture *picture, const ls_bundle_reading *rea
     *picture = (explain_picture){0};
     if (!builds[0]->draw) {
         ls_text_set(&picture->why_not, "the simulation draws nothing");
-    } else if (simulation->hash) {
+    } else if (builds[0]->hash) {
         ls_text_set(&picture->why_not, "states of an engine without a schema are not drawn");
     } else if (!ls_bundle_reading_schema(reading) || (!bundle->server.state && !bundle->snapshot)) {
         ls_text_set(&picture->why_not, "the bundle has no states to draw");
