@@ -106,6 +106,8 @@ static void add_cause(ls_json *json, const ls_summary_desync *desync)
 #undef FIELD
 #undef FIELD_AS
     ls_json_known(json, "first_tick", desync->first_tick > 0, desync->first_tick);
+    ls_json_known(json, "first_tick_min", desync->first_tick_max > 0, desync->first_tick_min);
+    ls_json_known(json, "first_tick_max", desync->first_tick_max > 0, desync->first_tick_max);
     add_place(json, desync->place_count > 0 ? &desync->places[0] : NULL);
     LS_JSON_ADD(json, extent, desync->has_cause ? desync : NULL);
     ls_json *fields = ls_json_array(json, "fields");

@@ -84,10 +84,12 @@ typedef struct ls_summary_desync {
     uint32_t times;      /* that this slot differed so far, this one included; 0: not known */
     bool has_cause;      /* else the rest means nothing */
     uint32_t first_tick; /* of the first state that differs, compared or not; 0: not known */
-    uint32_t healed;     /* of those times, how many were healed */
-    uint64_t elements;   /* that differ */
-    bool is_lower_bound; /* at least so many */
-    const char *pass;    /* NULL: not known */
+    uint32_t first_tick_min;       /* it lies from here */
+    uint32_t first_tick_max;       /* to here; 0: not known */
+    uint32_t healed;               /* of those times, how many were healed */
+    uint64_t elements;             /* that differ */
+    bool is_lower_bound;           /* at least so many */
+    const char *pass;              /* NULL: not known */
     const char *values_after_pass; /* that the values are those after; NULL: the end of the tick */
     const char *class_word;
     const char *culprit;

@@ -10,6 +10,21 @@ static ls_rerun_figures with_hash(const ls_rerun_figures *figures, uint64_t stat
     return whole;
 }
 
+/* The state hashes that both sides had of the state that the study is about: as they were told, as
+ * the states were shown, or as the re-runs gave them, which then do what the match did. */
+static void state_hashes_of(const ls_investigation *investigation, const ls_step_study *study,
+                            uint64_t out[2])
+{
+    bool is_bad = study->subject.tick == investigation->bad_tick;
+    bool is_shown = !is_bad && investigation->is_exact_shown;
+    out[0] = is_bad     ? investigation->server_hash
+             : is_shown ? investigation->exact_hashes[0]
+                        : study->server.figures.fresh;
+    out[1] = is_bad     ? investigation->client_hash
+             : is_shown ? investigation->exact_hashes[1]
+                        : study->client.figures.fresh;
+}
+
 /* ---- the finding ---- */
 
 static void add_pass(const ls_investigations *all, const ls_investigation *investigation,
@@ -18,7 +33,8 @@ static void add_pass(const ls_investigations *all, const ls_investigation *inves
     uint32_t pass = 0;
     const ls_tick_search *search = &investigation->search;
     const ls_step_study *study = ls_investigation_main_study(investigation);
-    bool is_older = finding->first_tick != 0 && search->has_narrowed;
+    bool is_older = finding->first_tick != 0 && search->has_narrowed &&
+                    finding->first_tick != study->subject.tick;
     finding->differing_pass =
         is_older ? ls_pass_trace_compare(&search->passes[0], &search->passes[1], &pass)
                  : ls_step_study_compare(study, &pass);
@@ -37,7 +53,8 @@ static void add_pass(const ls_investigations *all, const ls_investigation *inves
         finding->pass = is_whole ? "whole step" : simulation->passes[pass].name;
         finding->pass_index = pass;
     }
-    if (finding->pass && !is_older && pass + 1 == simulation->pass_count) {
+    if (finding->pass && pass + 1 == simulation->pass_count &&
+        finding->values_tick == ls_desync_finding_step(finding) + 1) {
         finding->is_after_pass = true; /* the state is what the last pass leaves */
     }
 }
@@ -45,8 +62,10 @@ static void add_pass(const ls_investigations *all, const ls_investigation *inves
 static void add_first_tick(const ls_investigation *investigation, ls_desync_finding *finding)
 {
     bool is_every_compared = finding->tick - finding->agreed_tick == 1;
-    finding->first_tick =
-        is_every_compared ? finding->tick : ls_tick_search_found(&investigation->search);
+    const ls_tick_search *search = &investigation->search;
+    finding->first_tick = is_every_compared ? finding->tick : ls_tick_search_found(search);
+    finding->first_tick_min = (search->is_begun ? search->same : finding->agreed_tick) + 1;
+    finding->first_tick_max = search->is_begun ? search->differs : finding->tick;
 }
 
 /* Only of states that were not all compared. */
@@ -62,7 +81,7 @@ static void say_first_tick(const ls_desync_finding *finding, ls_text *why)
         ls_text_add(why,
                     "; the first state that differs lies between %" PRIu32 " and %" PRIu32
                     ": hashes are compared every %" PRIu32 " ticks",
-                    finding->agreed_tick + 1, finding->tick, finding->interval_ticks);
+                    finding->first_tick_min, finding->first_tick_max, finding->interval_ticks);
     }
 }
 
@@ -125,12 +144,14 @@ static void judge(const ls_investigations *all, const ls_investigation *investig
     }
 }
 
-/* A comparison that was not ended still tells something; one behind a pass tells nothing then. */
+/* A comparison of the bad state that was not ended still tells something. */
 static void add_unfinished_places(const ls_investigation *investigation, ls_desync_finding *finding)
 {
     const ls_diff_place *place = investigation->place;
-    if (place && investigation->compared.pass == LS_NO_PASS) {
+    const ls_diff_subject *compared = &investigation->compared;
+    if (place && compared->tick == investigation->bad_tick && compared->pass == LS_NO_PASS) {
         ls_desync_finding_add_places(finding, place->diff, place->held->inspector.state);
+        finding->values_tick = compared->tick;
     }
 }
 
@@ -140,16 +161,16 @@ ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
     ls_investigation *investigation = &all->slots[slot];
     ls_desync_finding *finding = &investigation->finding;
     const ls_step_study *study = ls_investigation_main_study(investigation);
+    uint64_t state_hashes[2];
     add_unfinished_places(investigation, finding);
+    add_first_tick(investigation, finding);
+    state_hashes_of(investigation, study, state_hashes);
     if (study->server.is_known) {
-        investigation->server_figures =
-            with_hash(&study->server.figures, investigation->server_hash);
+        investigation->server_figures = with_hash(&study->server.figures, state_hashes[0]);
     }
     if (study->client.is_known) {
-        investigation->client_figures =
-            with_hash(&study->client.figures, investigation->client_hash);
+        investigation->client_figures = with_hash(&study->client.figures, state_hashes[1]);
     }
-    add_first_tick(investigation, finding);
     if (ls_step_study_is_known(study)) {
         add_pass(all, investigation, finding);
     }
@@ -161,11 +182,21 @@ ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
 
 /* ---- the bundle ---- */
 
+/* Where the states were compared that the bundle is about; NULL: they were not, or their place was
+ * given away. */
+static const ls_diff_place *place_of_states(const ls_investigation *investigation, ls_tick tick)
+{
+    const ls_diff_subject *compared = &investigation->compared;
+    if (investigation->place && compared->tick == tick && compared->pass == LS_NO_PASS) {
+        return investigation->place;
+    }
+    return investigation->state_tick == tick ? investigation->state_place : NULL;
+}
+
 /* Both states as they were at the end of the tick. */
 static void add_states(const ls_investigation *investigation, ls_desync_evidence_set *out)
 {
-    bool is_of_pass = investigation->compared.pass != LS_NO_PASS;
-    const ls_diff_place *place = is_of_pass ? investigation->state_place : investigation->place;
+    const ls_diff_place *place = place_of_states(investigation, out->tick);
     if (!place) {
         return;
     }
@@ -184,9 +215,15 @@ void ls_conclusion_evidence(const ls_investigations *all, uint32_t slot,
     const ls_step_study *study = ls_investigation_main_study(investigation);
     const ls_step_result *server = &study->server;
     const ls_step_result *client = &study->client;
+    bool is_exact = study->subject.tick == investigation->finding.first_tick;
+    uint64_t state_hashes[2];
+    state_hashes_of(investigation, study, state_hashes);
     *out = (ls_desync_evidence_set){
+        .tick = study->subject.tick,
+        .agreed = is_exact ? study->subject.tick - 1 : investigation->agreed_tick,
         .window = all->window,
-        .client_hash = investigation->client_hash,
+        .server_hash = state_hashes[0],
+        .client_hash = state_hashes[1],
         .elements = investigation->finding.elements,
         .is_lower_bound = investigation->finding.is_lower_bound,
         .server_figures = &investigation->server_figures,

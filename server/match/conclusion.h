@@ -9,7 +9,7 @@
 ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
                                       const ls_build_fingerprint *own_fingerprint);
 
-/* The contents of the bundle, but for server_hash and stretch; good while the slot is REPORTED. */
+/* The contents of the bundle, but for the stretch; good while the slot is REPORTED. */
 void ls_conclusion_evidence(const ls_investigations *all, uint32_t slot,
                             ls_desync_evidence_set *out);
 

@@ -16,8 +16,11 @@ typedef struct ls_desync_finding {
     uint32_t interval_ticks; /* of the match: every so many states are compared */
     ls_tick agreed_tick;     /* of the compared state before it */
     ls_tick first_tick;      /* of the first state that differs, compared or not; 0: not known */
+    ls_tick first_tick_min;  /* it lies from here */
+    ls_tick first_tick_max;  /* to here; both are first_tick where that is known */
     uint32_t times;          /* this slot was found to differ, this time included */
     uint32_t healed;         /* how many of them were healed */
+    ls_tick values_tick;     /* of the state that the values are of: first_tick, or tick */
     uint64_t elements;       /* that differ there; 0: not known */
     uint32_t fields;         /* that hold them */
     bool is_lower_bound;     /* at least so many: not everything was compared */
@@ -29,7 +32,7 @@ typedef struct ls_desync_finding {
     uint32_t pass_index;
 
     /* Elements, fields and places are those after `pass`, as both sides got there when they
-     * simulated the step again; else those of state `tick`. */
+     * simulated the step to state `values_tick` again; else those of that state. */
     bool is_after_pass;
     ls_text inputs; /* of ls_desync_finding_step, slot by slot; empty: not known */
     ls_desync_verdict verdict;
@@ -50,9 +53,11 @@ void ls_desync_finding_add_places(ls_desync_finding *finding, const ls_hash_tree
 /* The contents of a bundle, but for what the instance of the match knows. Canonical states; a field
  * that is NULL is not known. Borrowed until the match is called again. */
 typedef struct ls_desync_evidence_set {
+    ls_tick tick; /* of the bad state: the first one that differs, or the first compared one */
     uint64_t server_hash;
     uint64_t client_hash;
-    ls_replay_stretch stretch; /* up to the bad state */
+    ls_tick agreed;            /* a state before it that is the same on both sides */
+    ls_replay_stretch stretch; /* from there to the bad state */
     bool has_stretch;
     const ls_replay_window *window; /* the server's */
     uint64_t elements;              /* in which the two states below differ, */

@@ -736,11 +736,9 @@ bool ls_desync_service_evidence(const ls_desync_service *desync, uint32_t slot,
     if (!is_in(desync, slot, LS_INVESTIGATION_REPORTED)) {
         return false;
     }
-    ls_tick tick = case_of(desync, slot)->bad_tick;
     ls_conclusion_evidence(desync->all, slot, out);
-    out->server_hash = desync->arbiter.slots[slot].server_hash;
-    out->has_stretch = ls_replay_window_stretch(desync->all->window, agreed_before(desync, tick),
-                                                tick, &out->stretch) == LS_OK;
+    out->has_stretch = ls_replay_window_stretch(desync->all->window, out->agreed, out->tick,
+                                                &out->stretch) == LS_OK;
     return true;
 }
 

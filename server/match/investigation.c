@@ -170,9 +170,29 @@ static void give_places(ls_investigations *all, uint64_t now_ns)
 
 /* ---- what is to be found out next ---- */
 
-const ls_step_study *ls_investigation_main_study(const ls_investigation *investigation)
+ls_tick ls_investigation_exact_tick(const ls_investigation *investigation)
 {
-    return &investigation->studies[0];
+    ls_tick found = ls_tick_search_found(&investigation->search);
+    return found != 0 ? found : investigation->bad_tick;
+}
+
+/* The newest study of a state, with this pass or with any (LS_NO_PASS); NULL: there is none. */
+static const ls_step_study *study_of(const ls_investigation *investigation, ls_tick tick,
+                                     uint32_t pass)
+{
+    for (uint32_t i = investigation->study_count; i-- > 0;) {
+        const ls_step_study *study = &investigation->studies[i];
+        if (study->subject.tick == tick && (pass == LS_NO_PASS || study->subject.pass == pass)) {
+            return study;
+        }
+    }
+    return NULL;
+}
+
+static bool has_run(const ls_step_study *study)
+{
+    return ls_step_study_is_known(study) &&
+           (study->server.figures.known & study->client.figures.known & LS_RERUN_FRESH);
 }
 
 static bool has_reproduced(const ls_step_result *result, uint64_t state_hash)
@@ -183,21 +203,33 @@ static bool has_reproduced(const ls_step_result *result, uint64_t state_hash)
            (figures->live == 0 || figures->live == state_hash);
 }
 
+/* Re-runs tell of states between those that were compared what the match would have told, when they
+ * did so of the bad one. */
+static bool do_reruns_tell(const ls_investigation *investigation)
+{
+    const ls_step_study *study = &investigation->studies[0];
+    return has_reproduced(&study->server, investigation->server_hash) &&
+           has_reproduced(&study->client, investigation->client_hash);
+}
+
+const ls_step_study *ls_investigation_main_study(const ls_investigation *investigation)
+{
+    ls_tick exact = ls_investigation_exact_tick(investigation);
+    bool is_trusted = investigation->is_exact_shown || investigation->search.has_narrowed ||
+                      do_reruns_tell(investigation);
+    for (uint32_t i = 1; is_trusted && i < investigation->study_count; i++) {
+        const ls_step_study *study = &investigation->studies[i];
+        if (study->subject.tick == exact && exact != investigation->bad_tick && has_run(study)) {
+            return study;
+        }
+    }
+    return &investigation->studies[0];
+}
+
 static bool is_compared(const ls_investigation *investigation)
 {
     return investigation->comparison == LS_COMPARISON_ENDED ||
            investigation->comparison == LS_COMPARISON_CONTRADICTED;
-}
-
-/* States between those that were compared can only be had from re-runs, which tell of them what
- * the match would have told when they did so of the bad one. */
-static bool can_search(const ls_investigation *investigation)
-{
-    const ls_step_study *study = &investigation->studies[0];
-    return investigation->bad_tick - investigation->agreed_tick > 1 &&
-           investigation->comparison != LS_COMPARISON_CONTRADICTED &&
-           has_reproduced(&study->server, investigation->server_hash) &&
-           has_reproduced(&study->client, investigation->client_hash);
 }
 
 /* Whether the values to be reported are behind a pass: in the last one they are the state's. */
@@ -212,74 +244,160 @@ typedef enum move {
     MOVE_NONE, /* everything that can be known is */
     MOVE_WAIT,
     MOVE_SEARCH,  /* for the first state that differs */
-    MOVE_STUDY,   /* the step once more, for the state behind a pass */
-    MOVE_COMPARE, /* the states behind it */
+    MOVE_STUDY,   /* a step */
+    MOVE_COMPARE, /* a state, or the one behind a pass */
 } move;
 
-static move pass_move(const ls_investigation *investigation, uint32_t *pass)
+static move pass_move(const ls_investigation *investigation, ls_diff_subject *subject)
 {
-    const ls_step_study *newest = &investigation->studies[investigation->study_count - 1];
-    if (!has_inner_pass(investigation, pass)) {
+    const ls_step_study *study = ls_investigation_main_study(investigation);
+    uint32_t pass = 0;
+    if (!has_inner_pass(investigation, &pass)) {
         return MOVE_NONE;
     }
-    if (newest->subject.pass != *pass) {
+    *subject = (ls_diff_subject){study->subject.tick, pass};
+    const ls_step_study *once_more = study_of(investigation, subject->tick, pass);
+    if (!once_more) {
         return investigation->study_count < LS_STUDIES_MAX ? MOVE_STUDY : MOVE_NONE;
     }
-    if (!ls_step_study_is_over(newest)) {
+    if (!ls_step_study_is_over(once_more)) {
         return MOVE_WAIT;
     }
-    bool is_had = ls_step_study_repeats(newest, ls_investigation_main_study(investigation));
-    return is_had && investigation->compared.pass != *pass ? MOVE_COMPARE : MOVE_NONE;
+    bool is_had = ls_step_study_repeats(once_more, study);
+    return is_had && investigation->compared.pass != pass ? MOVE_COMPARE : MOVE_NONE;
 }
 
-static move next_move(const ls_investigation *investigation, uint32_t *pass)
+/* The first state that differs is older than the one that is known to. */
+static move exact_move(const ls_investigation *investigation, ls_diff_subject *subject)
 {
-    bool is_known = is_compared(investigation) &&
-                    ls_step_study_is_over(&investigation->studies[0]) &&
-                    investigation->has_fingerprint;
-    if (!is_known) {
+    const ls_tick_search *search = &investigation->search;
+    ls_tick exact = ls_investigation_exact_tick(investigation);
+    *subject = (ls_diff_subject){exact, LS_NO_PASS};
+    if (!study_of(investigation, exact, LS_NO_PASS)) {
+        uint32_t pass = 0;
+        bool has_pass =
+            search->has_narrowed &&
+            ls_pass_trace_compare(&search->passes[0], &search->passes[1], &pass) == LS_PASS_AT;
+        subject->pass = has_pass ? pass : LS_NO_PASS;
+        return MOVE_STUDY;
+    }
+    if (!investigation->is_exact_queued) {
+        return MOVE_COMPARE;
+    }
+    return ls_step_study_is_over(study_of(investigation, exact, LS_NO_PASS)) ? MOVE_NONE
+                                                                             : MOVE_WAIT;
+}
+
+/* Which state differs first is asked of the states that both sides hold, while re-runs go on. */
+static move search_move(const ls_investigation *investigation, ls_diff_subject *subject)
+{
+    const ls_tick_search *search = &investigation->search;
+    if (investigation->bad_tick - investigation->agreed_tick <= 1) {
+        return MOVE_NONE;
+    }
+    *subject = (ls_diff_subject){ls_tick_search_state(search), LS_NO_PASS};
+    return !search->is_begun ? MOVE_SEARCH : subject->tick != 0 ? MOVE_COMPARE : MOVE_NONE;
+}
+
+static move next_move(const ls_investigation *investigation, ls_diff_subject *subject)
+{
+    const ls_step_study *newest = &investigation->studies[investigation->study_count - 1];
+    bool is_studied = ls_step_study_is_over(newest) && investigation->has_fingerprint;
+    move next = MOVE_NONE;
+    if (!is_compared(investigation)) {
         return MOVE_WAIT;
     }
     if (investigation->comparison == LS_COMPARISON_CONTRADICTED) {
-        return MOVE_NONE;
+        return is_studied ? MOVE_NONE : MOVE_WAIT;
     }
-    if (can_search(investigation) && !ls_tick_search_is_over(&investigation->search)) {
-        return investigation->search.is_begun ? MOVE_WAIT : MOVE_SEARCH;
+    if (investigation->has_own_hash && investigation->study_count == 1 && !is_studied) {
+        return MOVE_WAIT; /* whether re-runs can be trusted it tells alone */
     }
-    return pass_move(investigation, pass);
+    if ((next = search_move(investigation, subject)) != MOVE_NONE) {
+        return next;
+    }
+    if (ls_investigation_exact_tick(investigation) != investigation->bad_tick &&
+        (next = exact_move(investigation, subject)) != MOVE_NONE) {
+        return next;
+    }
+    bool is_searching =
+        investigation->search.is_begun && !ls_tick_search_is_over(&investigation->search);
+    return !is_studied || is_searching ? MOVE_WAIT : pass_move(investigation, subject);
 }
 
-static void study_pass(ls_investigations *all, ls_investigation *investigation, uint32_t pass)
+/* The comparison is one of those by which the first state that differs is searched for. */
+static bool is_probing(const ls_investigation *investigation)
 {
-    ls_step_study *before = &investigation->studies[investigation->study_count - 1];
-    ls_rerun_subject subject = before->subject;
-    subject.pass = pass;
-    ls_step_study_release(before, &all->reruns);
+    ls_tick probed = ls_tick_search_state(&investigation->search);
+    return investigation->phase == LS_INVESTIGATION_LOOKING && probed != 0 &&
+           investigation->compared.tick == probed && investigation->compared.pass == LS_NO_PASS;
+}
+
+static void end_probe(ls_investigation *investigation, ls_searched_state state)
+{
+    ls_tick_search_take_state(&investigation->search, state);
+    investigation->comparison = LS_COMPARISON_ENDED;
+    leave_place(investigation);
+}
+
+static void study_step(ls_investigations *all, ls_investigation *investigation,
+                       const ls_diff_subject *step)
+{
+    const ls_rerun_subject subject = {investigation->agreed_tick, step->tick, step->pass};
+    ls_step_study_release(&investigation->studies[investigation->study_count - 1], &all->reruns);
     ls_step_study_begin(&investigation->studies[investigation->study_count++], &subject,
                         &all->reruns);
 }
 
-static void compare_pass(ls_investigations *all, ls_investigation *investigation, uint32_t pass)
+/* The states that go into the bundle are kept: of the bad tick, until the first one is known. */
+static void keep_state_place(ls_investigation *investigation, const ls_diff_subject *next)
 {
-    const ls_diff_subject subject = {investigation->compared.tick, pass};
-    investigation->state_place = investigation->place;
-    investigation->place = NULL;
-    queue(all, investigation, &subject);
+    const ls_diff_subject *newest = &investigation->compared;
+    bool is_for_bundle =
+        newest->pass == LS_NO_PASS && (newest->tick == investigation->bad_tick ||
+                                       newest->tick == ls_investigation_exact_tick(investigation));
+    if (is_for_bundle && next->tick != newest->tick &&
+        next->tick == ls_investigation_exact_tick(investigation)) {
+        is_for_bundle = false; /* the exact one takes its place */
+    }
+    if (is_for_bundle && investigation->place) {
+        leave_state_place(investigation);
+        investigation->state_place = investigation->place;
+        investigation->state_tick = newest->tick;
+        investigation->place = NULL;
+    }
+}
+
+static void compare(ls_investigations *all, ls_investigation *investigation,
+                    const ls_diff_subject *subject)
+{
+    keep_state_place(investigation, subject);
+    investigation->is_exact_queued =
+        investigation->is_exact_queued ||
+        (ls_tick_search_is_over(&investigation->search) && subject->pass == LS_NO_PASS);
+    queue(all, investigation, subject);
 }
 
 static void make_moves(ls_investigations *all, ls_investigation *investigation)
 {
-    uint32_t pass = LS_NO_PASS;
-    switch (next_move(investigation, &pass)) {
+    ls_diff_subject subject = {0, LS_NO_PASS};
+    if (is_probing(investigation) && investigation->comparison == LS_COMPARISON_ENDED) {
+        end_probe(investigation, LS_SEARCHED_GONE);
+    }
+    if (ls_tick_search_is_held_up(&investigation->search) &&
+        ls_step_study_is_over(&investigation->studies[0])) {
+        ls_tick_search_go_on(&investigation->search, do_reruns_tell(investigation));
+    }
+    switch (next_move(investigation, &subject)) {
     case MOVE_SEARCH:
         ls_tick_search_begin(&investigation->search, investigation->agreed_tick,
                              investigation->bad_tick);
         return;
     case MOVE_STUDY:
-        study_pass(all, investigation, pass);
+        study_step(all, investigation, &subject);
         return;
     case MOVE_COMPARE:
-        compare_pass(all, investigation, pass);
+        compare(all, investigation, &subject);
         return;
     case MOVE_WAIT:
     case MOVE_NONE:
@@ -301,8 +419,8 @@ bool ls_investigation_next_request(ls_investigations *all, uint32_t slot, ls_evi
 
 bool ls_investigation_is_done(const ls_investigation *investigation)
 {
-    uint32_t pass = LS_NO_PASS;
-    return next_move(investigation, &pass) == MOVE_NONE;
+    ls_diff_subject subject;
+    return next_move(investigation, &subject) == MOVE_NONE;
 }
 
 void ls_investigations_advance(ls_investigations *all, uint64_t now_ns)
@@ -354,7 +472,10 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
     investigation->progress_ns = now_ns;
     investigation->has_answered = false;
     investigation->is_overdue = false;
+    investigation->has_own_hash = ls_sim_instance_schema(all->instance) == NULL;
     investigation->has_fingerprint = false;
+    investigation->is_exact_queued = false;
+    investigation->is_exact_shown = false;
     investigation->server_figures = (ls_rerun_figures){0};
     investigation->client_figures = (ls_rerun_figures){0};
     investigation->study_count = 1;
@@ -419,40 +540,66 @@ static void note_progress(ls_investigation *investigation, uint64_t now_ns)
     investigation->progress_ns = now_ns;
 }
 
-/* The state hash that the client told of the state that is compared. */
-static uint64_t told_hash(const ls_investigation *investigation)
+/* The state hash that the client told of the state that is compared; false: it told none. */
+static bool told_hash(const ls_investigation *investigation, uint64_t *out)
 {
-    uint32_t pass = investigation->compared.pass;
+    const ls_diff_subject *compared = &investigation->compared;
     const ls_step_study *newest = &investigation->studies[investigation->study_count - 1];
-    return pass == LS_NO_PASS ? investigation->client_hash
-                              : newest->client.passes.state_hashes[pass];
+    if (compared->pass != LS_NO_PASS) {
+        *out = newest->client.passes.state_hashes[compared->pass];
+        return true;
+    }
+    *out = investigation->client_hash;
+    return compared->tick == investigation->bad_tick;
+}
+
+static uint64_t shown_hash(const ls_investigation *investigation)
+{
+    const ls_diff_place *place = investigation->place;
+    return ls_state_hash(place->held->inspector.hasher, ls_hash_tree_diff_other_state(place->diff));
 }
 
 /* Whether the state that the client has shown is the one whose hash it told: only where all of it
  * is known. The hash of an engine's state is the engine's own, which is not run here. */
 static bool is_contradicted(const ls_investigation *investigation)
 {
-    const ls_hash_tree_diff *diff = investigation->place->diff;
-    ls_diff_figures figures = ls_hash_tree_diff_figures(diff);
+    uint64_t told = 0;
+    ls_diff_figures figures = ls_hash_tree_diff_figures(investigation->place->diff);
     if (figures.unfounded > 0) {
         return true;
     }
-    const ls_state_inspector *inspector = &investigation->place->held->inspector;
-    return figures.left_out == 0 && ls_sim_instance_schema(inspector->instance) &&
-           ls_state_hash(inspector->hasher, ls_hash_tree_diff_other_state(diff)) !=
-               told_hash(investigation);
+    return figures.left_out == 0 && !investigation->has_own_hash &&
+           told_hash(investigation, &told) && shown_hash(investigation) != told;
 }
 
-/* The differences behind a pass take the place of those in the state, once they are whole. */
+/* The differences behind a pass, or in the first state that differs, take the place of those in the
+ * bad state once they are whole. */
 static void add_places(const ls_investigation *investigation, ls_desync_finding *finding)
 {
+    const ls_diff_subject *compared = &investigation->compared;
     const ls_hash_tree_diff *diff = investigation->place->diff;
-    bool is_of_pass = investigation->compared.pass != LS_NO_PASS;
-    bool is_whole =
-        ls_hash_tree_diff_is_done(diff) && investigation->comparison != LS_COMPARISON_CONTRADICTED;
-    if (!is_of_pass || is_whole) {
+    bool is_bad_state = compared->tick == investigation->bad_tick && compared->pass == LS_NO_PASS;
+    bool is_whole = ls_hash_tree_diff_is_done(diff) && ls_hash_tree_diff_leaf_count(diff) > 0 &&
+                    investigation->comparison != LS_COMPARISON_CONTRADICTED;
+    if (is_bad_state || is_whole) {
         ls_desync_finding_add_places(finding, diff, investigation->place->held->inspector.state);
-        finding->is_after_pass = is_of_pass;
+        finding->values_tick = compared->tick;
+        finding->is_after_pass = compared->pass != LS_NO_PASS;
+    }
+}
+
+static void note_exact_state(ls_investigation *investigation)
+{
+    const ls_diff_subject *compared = &investigation->compared;
+    const ls_hash_tree_diff *diff = investigation->place->diff;
+    bool is_exact = !investigation->has_own_hash && investigation->is_exact_queued &&
+                    compared->pass == LS_NO_PASS;
+    if (is_exact && investigation->comparison == LS_COMPARISON_ENDED &&
+        ls_hash_tree_diff_is_done(diff) && ls_hash_tree_diff_leaf_count(diff) > 0) {
+        investigation->is_exact_shown = true;
+        investigation->exact_hashes[0] =
+            ls_state_inspector_hash(&investigation->place->held->inspector);
+        investigation->exact_hashes[1] = shown_hash(investigation);
     }
 }
 
@@ -467,6 +614,20 @@ static void end_comparison(ls_investigation *investigation, ls_comparison how)
         investigation->comparison = LS_COMPARISON_CONTRADICTED;
     }
     add_places(investigation, &investigation->finding);
+    note_exact_state(investigation);
+}
+
+/* Whether the state differs is known after the first round. */
+static bool advance_probe(ls_investigation *investigation)
+{
+    const ls_hash_tree_diff *diff = investigation->place->diff;
+    bool is_done = ls_hash_tree_diff_is_done(diff);
+    if (!is_probing(investigation) || (!is_done && ls_hash_tree_diff_figures(diff).rounds < 2)) {
+        return false;
+    }
+    bool is_same = is_done && ls_hash_tree_diff_leaf_count(diff) == 0;
+    end_probe(investigation, is_same ? LS_SEARCHED_SAME : LS_SEARCHED_DIFFERS);
+    return true;
 }
 
 ls_status ls_investigation_take_answer(ls_investigations *all, uint32_t slot,
@@ -493,11 +654,15 @@ ls_status ls_investigation_take_answer(ls_investigations *all, uint32_t slot,
     ls_status status =
         ls_hash_tree_diff_answer(diff, &answer->asked.query, answer->bytes, answer->size);
     bool is_held = answer->size > 0;
+    if (status != LS_OK && !is_held && is_probing(investigation)) {
+        end_probe(investigation, LS_SEARCHED_GONE);
+        return LS_OK;
+    }
     if (status != LS_OK) {
         end_comparison(investigation, is_held ? LS_COMPARISON_CONTRADICTED : LS_COMPARISON_ENDED);
         return is_held ? LS_MALFORMED : LS_OK;
     }
-    if (ls_hash_tree_diff_is_done(diff)) {
+    if (!advance_probe(investigation) && ls_hash_tree_diff_is_done(diff)) {
         end_comparison(investigation, LS_COMPARISON_ENDED);
     }
     return LS_OK;

@@ -28,7 +28,7 @@ typedef enum ls_comparison {
     LS_COMPARISON_CONTRADICTED, /* what the client shows contradicts itself, or what it told */
 } ls_comparison;
 
-#define LS_STUDIES_MAX 2u
+#define LS_STUDIES_MAX 3u
 
 /* One slot's case. */
 typedef struct ls_investigation {
@@ -43,22 +43,26 @@ typedef struct ls_investigation {
     bool has_answered;    /* anything since it was asked */
     bool is_overdue;      /* the caller's word: the client had all the time that it was given */
 
-    /* The comparison: of the bad state, then of the one behind the pass in which the two sides
-     * part; or of the state to heal. */
+    /* The comparison: of the bad state, of those by which the first one is searched for, of that
+     * one, and of the one behind the pass in which the two sides part; or of the state to heal. */
     ls_comparison comparison;
     ls_diff_subject compared;
-    uint64_t queued;      /* its turn among those that wait for a place */
-    ls_diff_place *place; /* NULL: none, or none any more */
-    ls_diff_place
-        *state_place;    /* where the bad state was compared, when a pass is; NULL likewise */
-    uint32_t unanswered; /* queries whose answers are on their way */
-    uint32_t outdated;   /* the first so many of them are of no use any more */
+    uint64_t queued;            /* its turn among those that wait for a place */
+    ls_diff_place *place;       /* NULL: none, or none any more */
+    ls_diff_place *state_place; /* where the state for the bundle was; NULL likewise */
+    ls_tick state_tick;         /* of that one */
+    uint32_t unanswered;        /* queries whose answers are on their way */
+    uint32_t outdated;          /* the first so many of them are of no use any more */
 
-    uint32_t study_count; /* of the bad state; then once more, for the state behind the pass */
+    uint32_t study_count; /* of the bad state, of the first one that differs, and of its pass */
     ls_step_study studies[LS_STUDIES_MAX];
     bool has_fingerprint; /* of the client */
     ls_build_fingerprint print;
-    ls_tick_search search;           /* for the first state that differs */
+    ls_tick_search search;    /* for the first state that differs */
+    bool has_own_hash;        /* an engine's, which is not to be had of a state that is held */
+    bool is_exact_queued;     /* that state is compared, or was */
+    bool is_exact_shown;      /* and has told these: */
+    uint64_t exact_hashes[2]; /* the server's, the client's */
     ls_rerun_figures server_figures; /* what the verdict follows from, once concluded */
     ls_rerun_figures client_figures;
     ls_desync_finding finding;
@@ -132,6 +136,9 @@ ls_status ls_investigation_take_fingerprint(ls_investigation *investigation,
 
 /* Everything that can be known is. */
 bool ls_investigation_is_done(const ls_investigation *investigation);
+
+/* The first state that differs as far as it is known; the bad one otherwise. */
+ls_tick ls_investigation_exact_tick(const ls_investigation *investigation);
 
 /* The study that the verdict follows from. */
 const ls_step_study *ls_investigation_main_study(const ls_investigation *investigation);

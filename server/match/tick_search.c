@@ -11,6 +11,41 @@ void ls_tick_search_begin(ls_tick_search *search, ls_tick agreed, ls_tick differ
     search->differs = differs;
 }
 
+static ls_tick middle(const ls_tick_search *search)
+{
+    return search->same + (search->differs - search->same) / 2;
+}
+
+ls_tick ls_tick_search_state(const ls_tick_search *search)
+{
+    bool is_on = search->is_begun && !search->is_by_rerun && !ls_tick_search_is_over(search);
+    return is_on ? middle(search) : 0;
+}
+
+void ls_tick_search_take_state(ls_tick_search *search, ls_searched_state state)
+{
+    LS_ASSERT(ls_tick_search_state(search) != 0);
+    if (state == LS_SEARCHED_SAME) {
+        search->same = middle(search);
+    } else if (state == LS_SEARCHED_DIFFERS) {
+        search->differs = middle(search);
+    } else {
+        search->is_by_rerun = true;
+    }
+}
+
+bool ls_tick_search_is_held_up(const ls_tick_search *search)
+{
+    return search->is_by_rerun && !search->can_run && !search->is_given_up;
+}
+
+void ls_tick_search_go_on(ls_tick_search *search, bool can_run)
+{
+    LS_ASSERT(ls_tick_search_is_held_up(search));
+    search->can_run = can_run;
+    search->is_given_up = !can_run;
+}
+
 static void release_rerun(ls_tick_search *search, ls_rerun_share *reruns)
 {
     if (search->rerun) {
@@ -27,19 +62,18 @@ void ls_tick_search_end(ls_tick_search *search, ls_rerun_share *reruns)
 
 bool ls_tick_search_next(ls_tick_search *search, ls_rerun_share *reruns, ls_tick *out)
 {
-    if (!search->is_begun || search->asked != 0 || ls_tick_search_is_over(search)) {
+    if (!search->can_run || search->asked != 0 || ls_tick_search_is_over(search)) {
         return false;
     }
-    ls_tick middle = search->same + (search->differs - search->same) / 2;
-    const ls_rerun_subject subject = {search->agreed, middle, LS_NO_PASS};
+    const ls_rerun_subject subject = {search->agreed, middle(search), LS_NO_PASS};
     search->rerun = ls_rerun_share_take(reruns, &subject);
     search->is_given_up = !search->rerun;
     if (search->is_given_up) {
         return false;
     }
-    search->asked = middle;
+    search->asked = subject.tick;
     search->is_answered = false;
-    *out = middle;
+    *out = subject.tick;
     return true;
 }
 

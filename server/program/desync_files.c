@@ -30,12 +30,20 @@ static ls_status write_path(const ls_desync_files *files, const bundle_memory *m
     return bytes > 0 && (size_t)bytes < LS_BUNDLE_PATH_BYTES_MAX ? LS_OK : LS_FULL;
 }
 
+/* The hashes go on to the newest, but that of the bad tick is among them in any case. */
+static ls_tick first_of_hashes(const ls_desync_evidence_set *set)
+{
+    ls_tick oldest = ls_replay_window_oldest(set->window);
+    bool is_far = set->tick >= oldest && set->tick - oldest >= LS_BUNDLE_HASHES_MAX;
+    return is_far ? set->tick - (LS_BUNDLE_HASHES_MAX - 1) : oldest;
+}
+
 static void add_hashes(const ls_desync_evidence_set *set, bundle_memory *memory)
 {
     ls_bundle_side *server = &memory->bundle.server;
     ls_tick newest = ls_replay_window_newest(set->window);
     server->state_hashes = memory->server_hashes;
-    server->hashes_first = ls_replay_window_oldest(set->window);
+    server->hashes_first = first_of_hashes(set);
     for (ls_tick tick = server->hashes_first;
          tick <= newest && server->hash_count < LS_BUNDLE_HASHES_MAX; tick++) {
         uint64_t *state_hash = &memory->server_hashes[server->hash_count];
@@ -103,7 +111,7 @@ static ls_status fill(const ls_desync_files *files, ls_match *match, uint32_t sl
     ls_desync_bundle *bundle = &memory->bundle;
     const ls_schema *schema = ls_sim_instance_image_schema(ls_match_instance(match));
     ls_desync_bundle_describe(bundle, ls_match_instance(match), memory->fields);
-    bundle->tick = finding->tick;
+    bundle->tick = set.tick;
     bundle->slot = slot;
     ls_match_slot player = ls_match_slot_of(match, slot);
     ls_name_copy(bundle->player, sizeof bundle->player, player.name);

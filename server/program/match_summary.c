@@ -73,6 +73,8 @@ void ls_desync_finding_summarize(const ls_desync_finding *finding, ls_summary_de
 {
     out->has_cause = true;
     out->first_tick = finding->first_tick;
+    out->first_tick_min = finding->first_tick_min;
+    out->first_tick_max = finding->first_tick_max;
     out->times = finding->times;
     out->healed = finding->healed;
     out->elements = finding->elements;
@@ -246,14 +248,26 @@ static void log_places(const ls_desync_finding *finding, const ls_log *log)
     }
 }
 
+static void describe_values(const ls_desync_finding *finding, ls_text *out)
+{
+    if (finding->is_after_pass) {
+        ls_text_set(out, "the values are those after it");
+    } else if (finding->values_tick == ls_desync_finding_step(finding) + 1) {
+        ls_text_set(out, "the values are those at the end of the tick");
+    } else {
+        ls_text_set(out, "the values are those of state %" PRIu32, finding->values_tick);
+    }
+}
+
 static void log_pass(const ls_desync_finding *finding, const ls_log *log)
 {
+    ls_text values;
+    describe_values(finding, &values);
     switch (finding->differing_pass) {
     case LS_PASS_AT:
         ls_log_line(log, LS_LOG_ERROR, "  first pass that differs, in tick %" PRIu32 ": %s; %s",
                     ls_desync_finding_step(finding), finding->pass ? finding->pass : "unknown",
-                    finding->is_after_pass ? "the values are those after it"
-                                           : "the values are those at the end of the tick");
+                    values.bytes);
         return;
     case LS_PASS_UNSTABLE:
         ls_log_line(log, LS_LOG_ERROR,

@@ -177,11 +177,11 @@ static void expect_contract(const cJSON *summary)
     for (int i = 0; i < hosted_count(summary, "desyncs"); i++) {
         expect_keys(hosted_item(summary, "desyncs.%d", i),
                     LS_ARGUMENTS("tick", "slot", "server_hash", "client_hash",
-                                 "clients_against_server", "first_tick", "part", "field",
-                                 "server_value", "client_value", "unit", "differing",
-                                 "differing_is_lower_bound", "fields", "pass", "values_after_pass",
-                                 "class", "culprit", "why", "inputs", "bundle", "found_ms", "times",
-                                 "healed", "first"));
+                                 "clients_against_server", "first_tick", "first_tick_min",
+                                 "first_tick_max", "part", "field", "server_value", "client_value",
+                                 "unit", "differing", "differing_is_lower_bound", "fields", "pass",
+                                 "values_after_pass", "class", "culprit", "why", "inputs", "bundle",
+                                 "found_ms", "times", "healed", "first"));
     }
     const char *hash = hosted_word(summary, "final_hash");
     cr_expect_eq(strlen(hash), 16);

@@ -1,10 +1,13 @@
+#include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/tests/loopback/hosted.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-    BOB = 1 /* the client with the fault */
+    BOB = 1, /* the client with the fault */
+    BUNDLE_BYTES_MAX = 1 << 20,
 };
 
 TestSuite(programs_desync, .init = hosted_open, .fini = hosted_close);
@@ -461,6 +464,92 @@ Test(programs_desync, the_field_is_one_that_the_named_pass_wrote_in_a_fast_math_
 Test(programs_desync, the_field_is_one_that_the_named_pass_wrote_in_a_fused_build)
 {
     expect_share(LS_PLUGIN("relay_fused"));
+}
+
+/* ---- the bundle is about the exact tick ---- */
+
+static cJSON *explain_own(const char *bundle, const char *simulation)
+{
+    const char *json = hosted_path("explained.json");
+    hosted_run(3, LS_TEST_DESYNC, "explain", bundle, "--sim", simulation, "--json", json);
+    return hosted_read_json(json);
+}
+
+Test(programs_desync, the_bundle_is_about_the_first_tick_where_hashes_are_compared_seldom)
+{
+    const char *const ours = LS_PLUGIN("relay");
+    hosted_serve("--sim", ours, "--players", "1", "--ticks", "240", "--hash-interval", "30",
+                 "--bundle-dir", hosted_path(""));
+    hosted_join("--sim", LS_PLUGIN("relay_fast"), "--bot", "1");
+    hosted_expect_exits(3, 3);
+    const cJSON *desync = hosted_item(hosted_server_summary(), "desyncs.0");
+    double first_tick = hosted_number(desync, "first_tick");
+    double tick = hosted_number(desync, "tick");
+    cr_assert(first_tick > tick - 30 && first_tick < tick, "%g of %g", first_tick, tick);
+    cr_expect_eq(hosted_number(desync, "first_tick_min"), first_tick);
+    cr_expect_eq(hosted_number(desync, "first_tick_max"), first_tick);
+    cr_expect_str_eq(hosted_word(desync, "field"), "share");
+    cr_expect_str_eq(hosted_word(desync, "values_after_pass"), "divide");
+    cJSON *report = explain_own(hosted_word(desync, "bundle"), ours);
+    cr_expect_eq(hosted_number(report, "tick"), first_tick);
+    cr_expect_str_eq(hosted_word(report, "missing"), "");
+    cr_expect_str_eq(hosted_word(report, "agrees_with"), "server");
+    cr_expect_str_eq(hosted_word(report, "pass"), "divide");
+    cr_expect_str_eq(hosted_word(report, "after_pass.differences.0.field"), "share");
+    cr_expect_str_eq(hosted_word(report, "differences.0.field"), "newest");
+    cr_expect_str_eq(hosted_word(report, "reruns.server.match"),
+                     hosted_word(report, "server_hash"));
+    cr_expect_str_eq(hosted_word(report, "reruns.client.match"),
+                     hosted_word(report, "client_hash"));
+    cJSON_Delete(report);
+}
+
+Test(programs_desync, a_flipped_bit_between_compared_states_has_its_tick_and_its_bundle)
+{
+    hosted_serve("--sim", "arena", "--players", "2", "--ticks", "240", "--hash-interval", "30",
+                 "--bundle-dir", hosted_path(""));
+    hosted_join("--name", "ann", "--bot", "1");
+    hosted_join("--name", "bob", "--bot", "2", "--flip-bit", "70:2000");
+    hosted_expect_exits(3, 0, 3);
+    const cJSON *desync = hosted_item(hosted_server_summary(), "desyncs.0");
+    cr_expect_eq(hosted_number(desync, "tick"), 90);
+    cr_expect_eq(hosted_number(desync, "first_tick"), 70);
+    cr_expect_eq(hosted_number(desync, "differing"), 1);
+    cr_expect_str_eq(hosted_word(desync, "class"), "one-off");
+    cJSON *report = explain_own(hosted_word(desync, "bundle"), "arena");
+    cr_expect_eq(hosted_number(report, "tick"), 70);
+    cr_expect_eq(hosted_number(report, "elements"), 1);
+    cr_expect_str_eq(hosted_word(report, "agrees_with"), "server");
+    cr_expect_str_eq(hosted_word(report, "differences.0.field"), hosted_word(desync, "field"));
+    cJSON_Delete(report);
+}
+
+/* More states lie before the bad one than a bundle has room for hashes. */
+Test(programs_desync, the_bundle_of_a_fast_match_has_the_hash_of_the_bad_tick)
+{
+    hosted_serve("--sim", "arena", "--players", "1", "--ticks", "3000", "--tick-rate", "1000",
+                 "--bundle-dir", hosted_path(""));
+    hosted_join("--name", "bob", "--bot", "2", "--flip-bit", "2000:2000");
+    hosted_expect_exits(3, 3);
+    const cJSON *desync = hosted_item(hosted_server_summary(), "desyncs.0");
+    cr_expect_eq(hosted_number(desync, "tick"), 2000);
+    uint8_t *bytes = malloc(BUNDLE_BYTES_MAX);
+    FILE *file = fopen(hosted_word(desync, "bundle"), "rb");
+    cr_assert(bytes && file);
+    size_t size = fread(bytes, 1, BUNDLE_BYTES_MAX, file);
+    fclose(file);
+    ls_bundle_reading *reading = NULL;
+    ls_text why = {{0}};
+    cr_assert_eq(ls_bundle_reading_open(bytes, size, ls_allocator_heap(), &reading, &why), LS_OK,
+                 "%s", why.bytes);
+    const ls_desync_bundle *bundle = ls_bundle_reading_bundle(reading);
+    const ls_bundle_side *server = &bundle->server;
+    cr_expect_str_eq(why.bytes, "");
+    cr_assert_leq(server->hashes_first, bundle->tick);
+    cr_assert_gt(server->hashes_first + server->hash_count, bundle->tick);
+    cr_expect_eq(server->state_hashes[bundle->tick - server->hashes_first], bundle->server_hash);
+    ls_bundle_reading_close(reading);
+    free(bytes);
 }
 
 #if defined(__SSE2__)

@@ -278,19 +278,95 @@ Test(cause, the_first_tick_that_differs_is_found_between_those_compared)
     }
 }
 
+Test(cause, the_first_tick_is_found_of_what_re_runs_do_not_repeat)
+{
+    for (ls_tick tick = 81; tick <= 96; tick += 5) {
+        virtual_setup setup = setup_with(16, LS_ON_DESYNC_REPORT, 300);
+        const virtual_client *bad =
+            play_flipped(&setup, tick, offsetof(test_simulation_state, slots[7].joins));
+        const ls_desync_finding *finding = finding_of(bad->run, bad);
+        check_sound(bad->run);
+        cr_expect_eq(finding->tick, 96);
+        cr_expect_eq(finding->first_tick, tick, "%u for %u", finding->first_tick, tick);
+        cr_expect_eq(finding->values_tick, tick);
+        cr_expect_eq(finding->elements, 1);
+        cr_expect_str_eq(finding->places[0].name, "slots[7].joins");
+        cr_expect_eq(finding->verdict.kind, LS_DESYNC_CLASS_ONE_OFF, "%s",
+                     finding->verdict.why.bytes);
+        cr_expect_eq(finding->verdict.culprit, LS_DESYNC_CULPRIT_CLIENT);
+        cr_expect_leq(finding->took_ns, 2 * SECOND);
+        virtual_match_destroy(bad->run);
+    }
+}
+
+/* The client says that it holds no state but the bad one. */
+static void send_forgetfully(void *user, virtual_client *client, ls_channel channel,
+                             const uint8_t *bytes, size_t size)
+{
+    const ls_tick *bad_tick = user;
+    ls_message message;
+    uint8_t altered[LS_PACKET_BYTES_MAX];
+    if (channel == LS_CHANNEL_RELIABLE && ls_message_peek(bytes, size) == LS_MESSAGE_TREE_ANSWER) {
+        cr_assert_eq(ls_message_read(bytes, size, 0, &message), LS_OK);
+        bool is_bad = message.body.tree_answer.asked.tick == *bad_tick;
+        message.body.tree_answer.size = is_bad ? message.body.tree_answer.size : 0;
+        size = ls_message_write(&message, altered);
+        bytes = altered;
+    }
+    ls_transport_send(client->transport, client->server, channel, bytes, size);
+}
+
 Test(cause, a_tick_that_cannot_be_found_is_said_to_lie_between_those_compared)
 {
     virtual_setup setup = setup_with(16, LS_ON_DESYNC_REPORT, 300);
-    const virtual_client *bad =
-        play_flipped(&setup, 90, offsetof(test_simulation_state, slots[7].joins));
-    const ls_desync_finding *finding = finding_of(bad->run, bad);
+    ls_tick bad_tick = 96;
+    virtual_match *run = checked_match_create(&setup);
+    virtual_client *bad = run->clients[1];
+    flip_bit(bad, 90, offsetof(test_simulation_state, slots[7].joins));
+    bad->tamper = (virtual_tamper){send_forgetfully, &bad_tick};
+    virtual_match_run_to_end(run);
+    const ls_desync_finding *finding = finding_of(run, bad);
     cr_assert_eq(finding->tick, 96);
     cr_assert_eq(finding->first_tick, 0);
+    cr_assert_eq(finding->first_tick_min, 81);
+    cr_assert_eq(finding->first_tick_max, 96);
+    cr_assert_eq(finding->values_tick, 96);
+    cr_assert_str_eq(finding->places[0].name, "slots[7].joins");
+    cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_ONE_OFF, "%s", finding->verdict.why.bytes);
     cr_assert_not_null(strstr(finding->verdict.why.bytes,
                               "; the first state that differs lies between 81 and 96: hashes are "
                               "compared every 16 ticks"),
                        "%s", finding->verdict.why.bytes);
-    virtual_match_destroy(bad->run);
+    virtual_match_destroy(run);
+}
+
+/* Then both sides run the ticks between again. */
+Test(cause, the_first_tick_is_found_of_states_that_are_not_held)
+{
+    virtual_setup setup = virtual_setup_default(fault_simulation(), 2, 500);
+    ls_tick bad_tick = 120;
+    setup.match.hash_interval_ticks = 30;
+    setup.clients = 1;
+    setup.link.delay_ns = 50 * MS;
+    wrong_from = 104;
+    other_build = *fault_simulation();
+    memcpy(other_passes, other_build.passes, sizeof other_passes);
+    other_passes[FAULT_PASS].run = spread_more;
+    other_build.passes = other_passes;
+    virtual_match *run = checked_match_create(&setup);
+    virtual_client_setup client = virtual_client_setup_default(run);
+    client.simulation = &other_build;
+    virtual_match_add_client(run, &client)->tamper = (virtual_tamper){send_forgetfully, &bad_tick};
+    virtual_match_run_to_end(run);
+    const ls_desync_finding *finding = finding_of(run, run->clients[1]);
+    cr_expect_eq(finding->tick, bad_tick);
+    cr_expect_eq(finding->first_tick, 105);
+    cr_expect_eq(finding->values_tick, bad_tick, "the client shows no other state");
+    cr_expect_not(finding->is_after_pass);
+    cr_expect_eq(finding->differing_pass, LS_PASS_AT);
+    cr_expect_str_eq(finding->pass, "spread");
+    cr_expect_eq(finding->verdict.kind, LS_DESYNC_CLASS_BUILD, "%s", finding->verdict.why.bytes);
+    virtual_match_destroy(run);
 }
 
 /* ---- states that are not kept ---- */

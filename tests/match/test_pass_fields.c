@@ -4,6 +4,8 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 
+#include <stdio.h>
+
 /* ---- a simulation whose passes hand a value on ---- */
 
 typedef struct relay_state {
@@ -162,6 +164,42 @@ Test(pass_fields, a_field_that_is_equal_again_at_the_end_of_the_tick_is_named)
     virtual_match *run = play_relay(1, 100);
     expect_measured(run);
     virtual_match_destroy(run);
+}
+
+/* ---- ticks that were not compared ---- */
+
+static void expect_measured_between(uint32_t interval, ls_tick from)
+{
+    virtual_match *run = play_relay(interval, from);
+    const ls_desync_finding *finding = finding_of(run);
+    char right[16], wrong[16];
+    snprintf(right, sizeof right, "%u m", from % 7);
+    snprintf(wrong, sizeof wrong, "%u m", from % 7 + 1);
+    cr_expect_eq(finding->tick, from / interval * interval + interval);
+    cr_expect_eq(finding->first_tick, from + 1);
+    cr_expect_eq(finding->first_tick_min, from + 1);
+    cr_expect_eq(finding->first_tick_max, from + 1);
+    cr_expect_eq(finding->values_tick, from + 1);
+    cr_expect(finding->is_after_pass);
+    cr_expect_eq(finding->elements, 1);
+    cr_assert_eq(finding->place_count, 1);
+    cr_expect_str_eq(finding->places[0].name, "measured");
+    cr_expect_str_eq(finding->places[0].a, right);
+    cr_expect_str_eq(finding->places[0].b, wrong);
+    cr_expect_eq(finding->verdict.kind, LS_DESYNC_CLASS_BUILD, "%s", finding->verdict.why.bytes);
+    cr_expect_leq(finding->took_ns, 3 * SECOND, "took %lu ms",
+                  (unsigned long)(finding->took_ns / MS));
+    expect_told(run);
+    virtual_match_destroy(run);
+}
+
+Test(pass_fields, between_compared_states_the_field_is_of_the_pass_of_the_exact_tick)
+{
+    for (ls_tick from = 90; from <= 96; from++) {
+        clears = from % 2;
+        expect_measured_between(30, from + from % 2 * 20);
+        expect_measured_between(7, from);
+    }
 }
 
 /* ---- clients that do not show it ---- */

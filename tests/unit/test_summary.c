@@ -17,6 +17,8 @@ static void add_desyncs(ls_summary *summary)
                             .client_hash = UINT64_C(0xffffffffffffffff),
                             .has_cause = true,
                             .first_tick = 75,
+                            .first_tick_min = 75,
+                            .first_tick_max = 75,
                             .times = 2,
                             .healed = 1,
                             .elements = 40,
@@ -124,7 +126,8 @@ static const char expected[] =
     "'confirm_latency_ms':{'p50':null,'p99':null,'max':null},"
     "'frames':null,'prediction':null,'bytes_up':0,'bytes_down':0}],"
     "'desyncs':[{'tick':77,'slot':1,'server_hash':'0000000000000001',"
-    "'client_hash':'ffffffffffffffff','clients_against_server':0,'first_tick':75,'part':'ships',"
+    "'client_hash':'ffffffffffffffff','clients_against_server':0,'first_tick':75,'first_tick_min':"
+    "75,'first_tick_max':75,'part':'ships',"
     "'field':'ships[3].x','server_value':'1.5 m','client_value':'2.5 m','unit':'m',"
     "'differing':40,'differing_is_lower_bound':true,"
     "'fields':[{'part':'ships','field':'ships[3].x','server_value':'1.5 m',"
@@ -134,7 +137,8 @@ static const char expected[] =
     "'inputs':'slot 0: 2 bytes 01e8; slot 1: nothing','bundle':null,'found_ms':250.5,'times':2,"
     "'healed':1,"
     "'first':{'tick':12,'slot':1,'server_hash':'0000000000000000',"
-    "'client_hash':'0000000000000000','clients_against_server':0,'first_tick':null,'part':null,'"
+    "'client_hash':'0000000000000000','clients_against_server':0,'first_tick':null,'first_tick_min'"
+    ":null,'first_tick_max':null,'part':null,'"
     "field':null,"
     "'server_"
     "value':null,"
