@@ -425,9 +425,11 @@ static ls_status advance_blob(ls_joiner *joiner, ls_text *why)
         return ls_fail(LS_MISBEHAVED, why,
                        "the state that came is not the one that the server announced");
     }
-    bool is_early = ls_confirmed_ticks_end(joiner->context->ticks) < joiner->join.tick;
-    if (state != LS_BLOB_COMPLETE || is_early) {
-        return LS_OK;
+    const ls_session_context *context = joiner->context;
+    ls_tick reached = joiner->is_healing ? ls_stepper_tick(context->stepper)
+                                         : ls_confirmed_ticks_end(context->ticks);
+    if (state != LS_BLOB_COMPLETE || reached < joiner->join.tick) {
+        return LS_OK; /* a session that plays goes back to that state, and skips no tick */
     }
     return joiner->join.source == LS_JOIN_HISTORY ? begin_history(joiner, why)
                                                   : load_snapshot(joiner, why);
