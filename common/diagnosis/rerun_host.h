@@ -17,7 +17,10 @@ typedef struct ls_rerun_request {
      * Borrowed until the ticket is released. */
     const ls_sim_instance *instance;
     const ls_replay_stretch *stretch; /* borrowed during the call of start only */
-    uint32_t pass; /* the state after this pass of the last step is wanted too, or LS_NO_PASS */
+
+    /* The state after this pass of the last step is wanted, and no figures of other processes; or
+     * LS_NO_PASS. */
+    uint32_t pass;
 } ls_rerun_request;
 
 typedef struct ls_rerun_outcome {

@@ -25,6 +25,7 @@ typedef struct rerun_run {
     uint32_t ticket; /* 0: free */
     bool is_started;
     bool is_done;
+    bool is_for_pass; /* only the state behind a pass is wanted, which no other process adds to */
     bool is_released; /* its outcome is not wanted any more; free once its job has ended */
     ls_loop_job *job;
     uint32_t state_bytes;
@@ -105,7 +106,8 @@ static void work(void *user)
     run->status = ls_child_process_run(&config, &run->end, &run->outcome.failure);
     read_outcome(run);
     uint64_t spent_ms = (ls_clock_now_ns(&clock) - began_ns) / LS_NS_PER_MS;
-    if ((run->outcome.figures.known & LS_RERUN_FRESH) && spent_ms < process->config.time_max_ms) {
+    if (!run->is_for_pass && (run->outcome.figures.known & LS_RERUN_FRESH) &&
+        spent_ms < process->config.time_max_ms) {
         const ls_rerun_apart_config apart = {.executable = process->config.executable,
                                              .request = run->input,
                                              .request_bytes = run->input_bytes,
@@ -211,6 +213,7 @@ static ls_status prepare(rerun_run *run, const ls_rerun_request *request)
     if (status != LS_OK) {
         return status;
     }
+    run->is_for_pass = request->pass != LS_NO_PASS;
     run->output_bytes_max = ls_rerun_pipe_outcome_bytes(run->state_bytes);
     run->output = ls_allocate(process->allocator, run->output_bytes_max);
     if (!run->output) {

@@ -270,15 +270,9 @@ static move pass_move(const ls_investigation *investigation, ls_diff_subject *su
 /* The first state that differs is older than the one that is known to. */
 static move exact_move(const ls_investigation *investigation, ls_diff_subject *subject)
 {
-    const ls_tick_search *search = &investigation->search;
     ls_tick exact = ls_investigation_exact_tick(investigation);
     *subject = (ls_diff_subject){exact, LS_NO_PASS};
     if (!study_of(investigation, exact, LS_NO_PASS)) {
-        uint32_t pass = 0;
-        bool has_pass =
-            search->has_narrowed &&
-            ls_pass_trace_compare(&search->passes[0], &search->passes[1], &pass) == LS_PASS_AT;
-        subject->pass = has_pass ? pass : LS_NO_PASS;
         return MOVE_STUDY;
     }
     if (!investigation->is_exact_queued) {
