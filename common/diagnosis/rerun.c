@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define HASHED_BYTES_MAX ((uint64_t)256 << 20) /* of the states of a stretch that are compared */
+
 enum {
     NEVER_KNOWN = 0x10,    /* a bit of the figures on the wire that may be set and says nothing */
     REPEATS_OF_STEP = 4,   /* with equal noise: what differs then is a race, the time or a static */
@@ -176,6 +178,16 @@ void ls_rerun_keep_pass(ls_rerun *rerun, uint32_t pass)
     rerun->pass_state.pass = pass;
 }
 
+/* Of large states not every one: hashing them all would take most of the time that there is. */
+static bool is_compared(const ls_rerun *rerun, ls_tick made)
+{
+    const ls_replay_stretch *stretch = &rerun->stretch;
+    uint64_t bytes = (uint64_t)(stretch->agreed - stretch->first) * rerun->state_bytes;
+    uint64_t every = bytes / HASHED_BYTES_MAX + 1;
+    return made == stretch->agreed ||
+           (made < stretch->agreed && (made - stretch->first) % every == 0);
+}
+
 static ls_status step_fresh(ls_rerun *rerun, ls_sim_instance *instance,
                             const ls_tick_inputs *inputs)
 {
@@ -189,8 +201,7 @@ static ls_status step_fresh(ls_rerun *rerun, ls_sim_instance *instance,
     }
     ls_step_noise_step(&rerun->noise, instance, inputs);
     uint64_t recorded = ls_replay_stretch_hash(&rerun->stretch, made);
-    bool is_compared = recorded != 0 && made <= rerun->stretch.agreed;
-    if (is_compared && figures->strayed == figures->tick &&
+    if (recorded != 0 && is_compared(rerun, made) && figures->strayed == figures->tick &&
         ls_sim_instance_hash(instance) != recorded) {
         figures->strayed = made;
     }

@@ -25,15 +25,15 @@ LS_C_BEGIN
 /* The state hash of state `tick` that each way of getting there gave; this is what travels. Noise
  * is what a step finds on its stack and in scratch, see step_noise.h. */
 typedef struct ls_rerun_figures {
-    uint32_t known; /* which of them are */
-    ls_tick first;  /* of the snapshot */
-    ls_tick tick;   /* of the state */
-    ls_tick
-        strayed;    /* first state agreed on whose recorded state hash fresh missed; `tick`: none */
-    uint64_t live;  /* in the match */
-    uint64_t fresh; /* a new instance, from the snapshot */
-    uint64_t again; /* once more, in other memory, with other noise on the stack: the first of two
-                       kinds that gave another result than fresh, or the last */
+    uint32_t known;  /* which of them are */
+    ls_tick first;   /* of the snapshot */
+    ls_tick tick;    /* of the state */
+    ls_tick strayed; /* first state agreed on whose recorded state hash fresh missed, of those that
+                    it compares: the last one, and all or every n-th before; `tick`: none */
+    uint64_t live;   /* in the match */
+    uint64_t fresh;  /* a new instance, from the snapshot */
+    uint64_t again;  /* once more, in other memory, with other noise on the stack: the first of two
+                        kinds that gave another result than fresh, or the last */
     uint64_t reloaded; /* saved, and loaded into another instance with other scratch, every tick */
     uint64_t apart;    /* fresh, when all runs gave the same in another process, with other
                           addresses, seeds and time; else a result that only one of the two had.

@@ -269,6 +269,77 @@ Test(rerun, allocates_at_create_only_and_survives_refused_memory)
     }
 }
 
+/* ---- large states ---- */
+
+enum {
+    LARGE_BYTES = 16 << 20,
+    LARGE_TICKS = 64,
+    STRAYS_FROM = 5,
+};
+
+static uint64_t large_knob; /* what a step adds from STRAYS_FROM on */
+
+static size_t large_state_bytes(const ls_sim_config *config)
+{
+    (void)config;
+    return LARGE_BYTES;
+}
+
+static uint32_t large_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    (void)config;
+    const ls_field field = {"cells", "", LS_FIELD_U64, LARGE_BYTES / 8, 1, 0, 0};
+    return ls_fields_copy(&field, 1, out, capacity);
+}
+
+static ls_status large_init(const ls_sim_config *config, void *state)
+{
+    (void)config;
+    memset(state, 7, LARGE_BYTES);
+    return LS_OK;
+}
+
+static void large_step(const ls_step *step)
+{
+    uint64_t *cells = step->state;
+    cells[step->inputs->tick] += step->inputs->tick >= STRAYS_FROM ? large_knob : 1;
+}
+
+static const ls_simulation large_simulation = {
+    .abi = LS_SIMULATION_ABI,
+    .version = 1,
+    .name = "large",
+    .summary = "more than can be hashed at every tick of a re-run",
+    .default_tick_rate_hz = 60,
+    .default_players = 1,
+    .players_max = 1,
+    .passes = (const ls_pass[]){{"step", large_step}},
+    .pass_count = 1,
+    .state_bytes = large_state_bytes,
+    .fields = large_fields,
+    .init = large_init,
+};
+
+Test(rerun, large_states_are_compared_now_and_then_and_at_the_end)
+{
+    ls_sim_config config = ls_sim_config_default(&large_simulation);
+    large_knob = 1;
+    diagnosed_match_open(&match, &large_simulation, &config);
+    diagnosed_match_run(&match, LARGE_TICKS);
+    ls_replay_stretch stretch;
+    cr_assert_eq(
+        ls_replay_window_stretch(match.client.window, LARGE_TICKS - 1, LARGE_TICKS, &stretch),
+        LS_OK);
+    cr_assert_lt(stretch.first, STRAYS_FROM);
+    large_knob = 2;
+    ls_rerun_start(match.client.rerun, &stretch);
+    while (!ls_rerun_advance(match.client.rerun, 1)) {
+    }
+    ls_tick strayed = ls_rerun_figures_of(match.client.rerun)->strayed;
+    cr_expect_gt(strayed, STRAYS_FROM + 1, "not every state was hashed");
+    cr_expect_leq(strayed, STRAYS_FROM + 1 + 4);
+}
+
 /* ---- figures on the wire ---- */
 
 Test(rerun, figures_read_as_they_were_written)

@@ -261,7 +261,8 @@ static void add_result(const reproducing *made, uint64_t state_hash, explain_rep
 {
     const ls_desync_bundle *bundle = made->evidence->bundle;
     explain_agreement agreement = explain_agreement_with(bundle, state_hash);
-    bool is_other = state_hash != made->unchanged.fresh;
+    bool is_plain_known = made->unchanged.known & LS_RERUN_FRESH; /* else nothing is compared */
+    bool is_other = is_plain_known && state_hash != made->unchanged.fresh;
     bool tells_more =
         is_other && (out->other_results == 0 || out->agreement == EXPLAIN_AGREES_NEITHER);
     if (out->results == 0 || tells_more) {
