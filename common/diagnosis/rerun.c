@@ -60,6 +60,7 @@ struct ls_rerun {
     ls_step_noise noise;
     ls_step_noise last_noise; /* of the last step of `fresh`, at its start */
     uint32_t unstable_pass;
+    ls_rerun_repeats repeats;
     uint32_t other_noise; /* 0: the usual one */
 };
 
@@ -163,6 +164,7 @@ void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch)
     rerun->pass_state.is_kept = false;
     rerun->passes = (ls_pass_trace){0};
     rerun->unstable_pass = LS_NO_PASS;
+    rerun->repeats = (ls_rerun_repeats){0};
     rerun->figures = (ls_rerun_figures){
         .known = LS_RERUN_LIVE,
         .first = stretch->first,
@@ -213,6 +215,9 @@ static ls_status step_fresh(ls_rerun *rerun, ls_sim_instance *instance,
 static void note_difference(ls_rerun *rerun, const ls_pass_trace *other)
 {
     uint32_t pass = 0;
+    uint64_t state_hash = other->pass_count > 0 ? other->state_hashes[other->pass_count - 1] : 0;
+    rerun->repeats.digest = ls_hash_pair(rerun->repeats.digest, state_hash);
+    rerun->repeats.other = state_hash != rerun->figures.fresh ? state_hash : rerun->repeats.other;
     if (rerun->unstable_pass == LS_NO_PASS &&
         ls_pass_trace_compare(&rerun->passes, other, &pass) == LS_PASS_AT) {
         rerun->unstable_pass = pass;
@@ -241,9 +246,10 @@ static void repeat_last_step(ls_rerun *rerun, ls_noise_kind kind)
  * that differs is the one with the fault. */
 static void find_unstable_pass(ls_rerun *rerun)
 {
+    rerun->repeats.count++;
     repeat_last_step(rerun, LS_NOISE_OPPOSITE);
     repeat_last_step(rerun, LS_NOISE_ZERO);
-    for (uint32_t i = 0; i < REPEATS_OF_STEP && rerun->unstable_pass == LS_NO_PASS; i++) {
+    for (uint32_t i = 0; i < REPEATS_OF_STEP; i++) {
         repeat_last_step(rerun, LS_NOISE_RANDOM);
     }
 }
@@ -363,6 +369,11 @@ const ls_rerun_figures *ls_rerun_figures_of(const ls_rerun *rerun)
 const ls_pass_trace *ls_rerun_passes(const ls_rerun *rerun)
 {
     return &rerun->passes;
+}
+
+const ls_rerun_repeats *ls_rerun_repeats_of(const ls_rerun *rerun)
+{
+    return &rerun->repeats;
 }
 
 uint32_t ls_rerun_unstable_pass(const ls_rerun *rerun)

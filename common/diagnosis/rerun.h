@@ -77,6 +77,15 @@ size_t ls_rerun_state_bytes(const ls_rerun *rerun);
 /* As far as is known; whole once advance has said so. */
 const ls_rerun_figures *ls_rerun_figures_of(const ls_rerun *rerun);
 
+/* The last step is run several times more from one state. A static makes the same of that in every
+ * process; threads and the time do not. */
+typedef struct ls_rerun_repeats {
+    uint32_t count;  /* 0: it was not */
+    uint64_t digest; /* of all results */
+    uint64_t other;  /* one of them that is not `fresh`; 0: there is none */
+} ls_rerun_repeats;
+const ls_rerun_repeats *ls_rerun_repeats_of(const ls_rerun *rerun);
+
 /* The first pass of the last step that gave another result when it was run in another way, from the
  * same state on: it has the fault, whatever the other machine got. NO_PASS: not known. */
 uint32_t ls_rerun_unstable_pass(const ls_rerun *rerun);

@@ -303,6 +303,7 @@ typedef struct apart_process {
 /* The process tells all that it has found out so far; a pipe takes so much in one piece. */
 typedef struct apart_result {
     ls_rerun_figures figures;
+    ls_rerun_repeats repeats;
     ls_pass_trace passes;
 } apart_result;
 
@@ -351,7 +352,8 @@ static void run_apart(int result)
             is_done = ls_rerun_advance(here.rerun, 1);
             fill_heap(figures);
             if (figures->known != told) {
-                const apart_result known = {*figures, *ls_rerun_passes(here.rerun)};
+                const apart_result known = {*figures, *ls_rerun_repeats_of(here.rerun),
+                                            *ls_rerun_passes(here.rerun)};
                 told = figures->known;
                 (void)write_all((const uint8_t *)&known, sizeof known);
             }
@@ -398,7 +400,8 @@ static bool know_both(const ls_rerun_figures *a, const ls_rerun_figures *b, uint
 }
 
 /* A result that only one of the two processes had, or the one that both had. */
-static uint64_t compare_apart(const ls_rerun_figures *own, const ls_rerun_figures *other)
+static uint64_t compare_apart(const ls_rerun_figures *own, const ls_rerun_figures *other,
+                              const ls_rerun_repeats *other_repeats)
 {
     if (other->fresh != own->fresh) {
         return other->fresh;
@@ -408,6 +411,12 @@ static uint64_t compare_apart(const ls_rerun_figures *own, const ls_rerun_figure
     }
     if (know_both(own, other, LS_RERUN_RELOADED) && other->reloaded != own->reloaded) {
         return own->reloaded != own->fresh ? own->reloaded : other->reloaded;
+    }
+    const ls_rerun_repeats *repeats = ls_rerun_repeats_of(here.rerun);
+    bool have_repeated =
+        know_both(own, other, LS_RERUN_RELOADED) && repeats->count == other_repeats->count;
+    if (have_repeated && repeats->digest != other_repeats->digest) {
+        return repeats->other != 0 ? repeats->other : other_repeats->other;
     }
     return own->fresh;
 }
@@ -423,7 +432,7 @@ static void take_apart(const apart_process *apart, bool is_waited_for, ls_rerun_
     }
     read_apart(apart, is_waited_for ? here.order.time_max_ms / 4 : 0, &other);
     if (know_both(&outcome->figures, &other.figures, LS_RERUN_FRESH)) {
-        outcome->figures.apart = compare_apart(&outcome->figures, &other.figures);
+        outcome->figures.apart = compare_apart(&outcome->figures, &other.figures, &other.repeats);
         outcome->figures.known |= LS_RERUN_APART;
     }
     if (outcome->unstable_pass == LS_NO_PASS &&

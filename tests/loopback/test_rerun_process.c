@@ -22,6 +22,7 @@ enum {
     ORDER = 8,
     TIME = 9,
     UNSET_VARIABLE = 10,
+    COIN = 11,
     TIME_MAX_MS = 10000,
 };
 
@@ -91,7 +92,7 @@ static fixture open_fixture(const char *name, int64_t trap, uint32_t time_max_ms
     ls_sim_config sim = ls_sim_config_default(simulation);
     if (trap != 0) {
         sim.params[0] = trap;
-        sim.params[1] = AGREED + 5;
+        sim.params[1] = trap == COIN ? TICKS - 1 : AGREED + 5;
     }
     cr_assert_eq(ls_sim_instance_create(simulation, &sim, heap, &here.instance, &why), LS_OK);
     ls_replay_window_config window = {
@@ -236,6 +237,17 @@ Test(rerun_process, time_shows_in_another_process_and_its_pass_is_named)
     cr_expect(outcome->figures.known & LS_RERUN_APART);
     cr_expect_neq(outcome->figures.fresh, outcome->figures.apart);
     cr_expect_eq(outcome->unstable_pass, LS_NO_PASS, "it was not in the last tick");
+    close_fixture(&here);
+}
+
+Test(rerun_process, chance_that_spares_whole_runs_shows_when_the_last_step_is_repeated)
+{
+    fixture here = open_fixture(TRAP, COIN, TIME_MAX_MS);
+    const ls_rerun_outcome *outcome = run(&here, LS_NO_PASS);
+    cr_expect_eq(outcome->figures.fresh, outcome->figures.again);
+    cr_expect(outcome->figures.known & LS_RERUN_APART);
+    cr_expect_neq(outcome->figures.fresh, outcome->figures.apart);
+    cr_expect_eq(outcome->unstable_pass, 1);
     close_fixture(&here);
 }
 

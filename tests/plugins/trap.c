@@ -23,11 +23,12 @@ enum {
     TRAP_ORDER, /* likewise: on the order of addresses that malloc gives */
     TRAP_TIME,  /* likewise: on the time */
     TRAP_UNSET, /* likewise: on a variable of the environment that is not there */
+    TRAP_COIN,  /* likewise: on chance, after it went well for a while */
 };
 
 #define BLOCKS 12
 
-static const ls_param params[] = {{"trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_UNSET},
+static const ls_param params[] = {{"trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_COIN},
                                   {"tick", "ticks", "when", 0, 0, UINT32_MAX}};
 
 static uint32_t trap_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
@@ -93,6 +94,13 @@ static uint32_t time_now(void)
     return (uint32_t)now.tv_nsec;
 }
 
+/* Three calls are the runs from the snapshot that come first. */
+static uint32_t toss(void)
+{
+    static uint32_t calls;
+    return ++calls <= 3 ? 0 : (uint32_t)getpid() * 2654435761u >> calls % 8;
+}
+
 static void spring(const ls_step *step)
 {
     int64_t trap = trap_of(step->config);
@@ -116,6 +124,9 @@ static void spring(const ls_step *step)
     if (trap == TRAP_ORDER || trap == TRAP_TIME) {
         ((minimal_state *)step->state)->ships[1].fuel =
             trap == TRAP_ORDER ? order_of_blocks() : time_now();
+    }
+    if (trap == TRAP_COIN) {
+        ((minimal_state *)step->state)->ships[1].fuel = toss();
     }
     if (trap == TRAP_CRASH) {
         crash();
