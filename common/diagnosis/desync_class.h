@@ -13,7 +13,8 @@ LS_C_BEGIN
 /* X(NAME, the word in reports and JSON, what it means, what to do next). New ones are added at the
  * end: bundles and messages hold their numbers. */
 #define LS_DESYNC_CLASS_MAP(X)                                                                     \
-    X(UNKNOWN, "unknown", "not enough is known", "let both sides run with --find-causes on")       \
+    X(UNKNOWN, "unknown", "not enough is known",                                                   \
+      "run lockstep-desync explain on the bundle; both sides need --find-causes on")               \
     X(BUILD, "build", "the builds differ",                                                         \
       "give both sides the same file, or compare the two: lockstep-synctest A.so --against B.so")  \
     X(ONE_OFF, "one-off", "one-off: memory or a race",                                             \

@@ -295,7 +295,15 @@ typedef struct ls_simulation {
 
     /* For a wrapped third-party engine, whose block holds a handle instead of the state itself;
      * all NULL for everybody else. With `hash` alone a match can be hosted and verified, with
-     * `save` and `load` it can be snapshot as well. */
+     * `save` and `load` it can be snapshot as well.
+     *
+     * `save` works at every tick, 0 included. `load` gets a block that `init` has made and that may
+     * have been stepped and loaded before; it replaces the whole state. A save right after a load
+     * has the bytes that were loaded. A load that fails leaves the state as it was.
+     * `deinit` follows an `init` that succeeded; an `init` that fails frees what it has made.
+     * A process may hold several blocks at once, of one config or of several: a server of several
+     * matches does, and so does a process that runs ticks again. Each is used by one thread at a
+     * time; nothing but `config` may be shared between them. */
     uint64_t (*hash)(const ls_sim_config *config, const void *state);
     size_t (*save)(const ls_sim_config *config, const void *state, uint8_t *bytes,
                    size_t capacity); /* returns the size needed; writes when it fits */
