@@ -70,10 +70,18 @@ static void name_registers(explain_machine_code *code)
     }
 }
 
-explain_machine_code *explain_machine_code_open(void)
+static bool is_x86_64(void)
 {
 #if defined(__x86_64__)
-    explain_machine_code *code = calloc(1, sizeof *code);
+    return true;
+#else
+    return false;
+#endif
+}
+
+explain_machine_code *explain_machine_code_open(void)
+{
+    explain_machine_code *code = is_x86_64() ? calloc(1, sizeof *code) : NULL;
     if (!code || cs_open(CS_ARCH_X86, CS_MODE_64, &code->handle) != CS_ERR_OK) {
         free(code);
         return NULL;
@@ -86,9 +94,6 @@ explain_machine_code *explain_machine_code_open(void)
     }
     name_registers(code);
     return code;
-#else
-    return NULL;
-#endif
 }
 
 void explain_machine_code_close(explain_machine_code *code)
