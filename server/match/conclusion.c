@@ -1,5 +1,7 @@
 #include "lockstep/server/match/conclusion.h"
 
+#include "lockstep/common/diagnosis/hash_tree_diff.h"
+
 #include <inttypes.h>
 
 /* Live results are as the windows recorded them: not at all for a state that was not hashed. */

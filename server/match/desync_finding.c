@@ -1,5 +1,7 @@
 #include "lockstep/server/match/desync_finding.h"
 
+#include "lockstep/common/diagnosis/hash_tree_diff.h"
+
 void ls_desync_finding_add_places(ls_desync_finding *finding, const ls_hash_tree_diff *diff,
                                   const void *server_state)
 {

@@ -6,10 +6,11 @@
 
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/diagnosis/desync_class.h"
-#include "lockstep/common/diagnosis/hash_tree_diff.h"
 #include "lockstep/common/diagnosis/state_difference.h"
 
 LS_C_BEGIN
+
+struct ls_hash_tree_diff;
 
 typedef struct ls_desync_finding {
     ls_tick tick;            /* of the first compared state that differs */
@@ -47,7 +48,7 @@ static inline ls_tick ls_desync_finding_step(const ls_desync_finding *finding)
 }
 
 /* Takes what a comparison of the server's state with the client's has come to. */
-void ls_desync_finding_add_places(ls_desync_finding *finding, const ls_hash_tree_diff *diff,
+void ls_desync_finding_add_places(ls_desync_finding *finding, const struct ls_hash_tree_diff *diff,
                                   const void *server_state);
 
 /* The contents of a bundle, but for what the instance of the match knows. Canonical states; a field
