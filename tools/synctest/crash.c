@@ -2,6 +2,7 @@
 #include "lockstep/tools/synctest/crash.h"
 
 #include "lockstep/common/simulation/plugin_crash.h"
+#include "lockstep/common/simulation/plugin_place.h"
 
 #include <link.h>
 #include <setjmp.h>
@@ -59,6 +60,24 @@ static int note_place(struct dl_phdr_info *info, size_t size, void *user)
     return 1;
 }
 
+/* The phases of the process are wider than the calls of the simulation. */
+static void note_call(void)
+{
+    switch (ls_plugin_place_here.call) {
+    case LS_PLUGIN_CALL_OPEN:
+        told->progress.phase = SYNCTEST_PHASE_OPENING;
+        break;
+    case LS_PLUGIN_CALL_INIT:
+        told->progress.phase = SYNCTEST_PHASE_INIT;
+        break;
+    case LS_PLUGIN_CALL_LOAD:
+        told->progress.phase = SYNCTEST_PHASE_LOADING_SAVE;
+        break;
+    default:
+        break;
+    }
+}
+
 static void on_signal(int signal_number, siginfo_t *info, void *context)
 {
     bool is_access = signal_number == SIGSEGV || signal_number == SIGBUS;
@@ -68,6 +87,7 @@ static void on_signal(int signal_number, siginfo_t *info, void *context)
     }
     uintptr_t instruction = instruction_of(context);
     dl_iterate_phdr(note_place, &instruction);
+    note_call();
     synctest_crash_end(signal_number);
 }
 

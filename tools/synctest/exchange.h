@@ -42,6 +42,8 @@ typedef enum synctest_phase {
     SYNCTEST_PHASE_DRAW,
     SYNCTEST_PHASE_BOT,
     SYNCTEST_PHASE_DEINIT,
+    SYNCTEST_PHASE_OPENING,      /* these two are told by a crash: loading its file, */
+    SYNCTEST_PHASE_LOADING_SAVE, /* and its load */
     SYNCTEST_PHASE_COUNT,
 } synctest_phase;
 

@@ -58,7 +58,7 @@ typedef enum synctest_play_mode {
     X(BOUNDS, "bounds", ONCE, BOUNDS, 2, "state and scratch between pages that cannot be read")    \
     X(CPU, "cpu", ONCE, CPU, 2, "a processor without FMA and AVX2, for the C library")             \
     X(CORES, "cores", ONCE, CORES, 2, "one processor core, and 48 of them")                        \
-    X(FLUSH, "flush", ONCE, FLUSH, 1, "denormals flushed to zero, set before the match")           \
+    X(FLUSH, "flush", ONCE, FLUSH, 1, "denormals flushed to zero before the match (a warning)")    \
     X(ENVIRONMENT, "environment", ONCE, ENVIRONMENT, 1,                                            \
       "another locale, time zone, folder and environment")                                         \
     X(CLOCK, "clock", ONCE, CLOCK, 1, "another time of day, and a faster clock")                   \

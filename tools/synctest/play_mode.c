@@ -3,6 +3,7 @@
 
 #include "lockstep/client/bots.h"
 #include "lockstep/tools/synctest/compare.h"
+#include "lockstep/tools/synctest/random_inputs.h"
 #include "lockstep/tools/synctest/script.h"
 
 #include <string.h>
@@ -19,6 +20,7 @@ enum {
 typedef struct recording {
     synctest_script script;
     ls_bot bots[LS_PLAYERS_MAX];
+    synctest_random_player players[LS_PLAYERS_MAX];
     uint8_t bytes[LS_PLAYERS_MAX][LS_INPUT_BYTES_MAX];
     uint64_t save_end;
     synctest_saved saved;
@@ -32,11 +34,16 @@ static void make_inputs(synctest_player *player, const ls_sim_instance *instance
     synctest_script_advance(&recorder->script, tick, events);
     player->exchange->progress.tick = tick;
     synctest_player_enter_phase(player, SYNCTEST_PHASE_BOT);
+    bool is_random =
+        player->simulation.bot && synctest_inputs_are_random(player->exchange->match.ticks, tick);
     for (uint32_t slot = 0; slot < player->config.players; slot++) {
-        uint32_t size =
-            recorder->script.is_present[slot]
-                ? ls_bot_input(&recorder->bots[slot], instance, slot, recorder->bytes[slot])
-                : 0;
+        uint8_t *bytes = recorder->bytes[slot];
+        bool is_present = recorder->script.is_present[slot];
+        uint32_t size = is_present ? ls_bot_input(&recorder->bots[slot], instance, slot, bytes) : 0;
+        if (is_random && is_present) {
+            size = synctest_random_player_input(&recorder->players[slot], bytes, size,
+                                                player->simulation.input_bytes_max);
+        }
         player->slots[slot] = (ls_slot_input){recorder->bytes[slot], size, events[slot]};
         player->exchange->facts.inputs_played += size > 0;
     }
@@ -93,6 +100,7 @@ void synctest_play_mode_record(synctest_player *player)
     recorder.script = synctest_script_make(match->seed, player->config.players);
     for (uint32_t slot = 0; slot < player->config.players; slot++) {
         recorder.bots[slot] = ls_bot_make(match->seed + slot);
+        recorder.players[slot] = synctest_random_player_make(match->seed + slot);
     }
     player->exchange->facts.save_bytes = ls_sim_instance_save_bytes(instance);
     synctest_tape_set_hash(&player->tape, 0, synctest_player_hash(player, instance));

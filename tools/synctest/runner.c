@@ -116,7 +116,9 @@ static const char *phase_name(uint32_t phase)
                                                             "save",
                                                             "draw",
                                                             "bot",
-                                                            "deinit"};
+                                                            "deinit",
+                                                            "loading",
+                                                            "load"};
     return phase < SYNCTEST_PHASE_COUNT ? names[phase] : "an unknown place";
 }
 
@@ -204,8 +206,9 @@ static void clean_facts(synctest_facts *facts)
 /* A file whose end is missing is no finding: it cannot be tested. */
 static void note_damaged_file(const synctest_exchange *exchange, synctest_outcome *outcome)
 {
-    if (outcome->kind == SYNCTEST_OUTCOME_CRASHED && outcome->signal == SIGBUS &&
-        exchange->progress.phase == SYNCTEST_PHASE_LOAD) {
+    uint32_t phase = exchange->progress.phase;
+    bool is_loading = phase == SYNCTEST_PHASE_LOAD || phase == SYNCTEST_PHASE_OPENING;
+    if (outcome->kind == SYNCTEST_OUTCOME_CRASHED && outcome->signal == SIGBUS && is_loading) {
         outcome->kind = SYNCTEST_OUTCOME_FAILED;
         outcome->status = (uint32_t)-LS_PLUGIN;
         ls_text_add(&outcome->text, " cannot be loaded (SIGBUS): it is cut short or damaged");

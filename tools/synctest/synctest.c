@@ -138,6 +138,14 @@ static void show_all_bad(const synctest_result *result, ls_console *console)
     }
 }
 
+/* Right as long as no library in the process leaves another floating-point mode. The handshake
+ * refuses a machine where one has. */
+static bool is_about_modes(synctest_perturbation_id perturbation)
+{
+    return perturbation == SYNCTEST_PERTURBATION_ROUNDING ||
+           perturbation == SYNCTEST_PERTURBATION_FLUSH;
+}
+
 static void *work_on(void *user)
 {
     workload *work = user;
@@ -147,7 +155,7 @@ static void *work_on(void *user)
         synctest_finding *finding = &work->findings[index];
         pthread_mutex_unlock(&work->lock);
         ls_status status = synctest_runner_play(work->runner, finding->perturbation, finding);
-        finding->is_warning = finding->perturbation == SYNCTEST_PERTURBATION_ROUNDING &&
+        finding->is_warning = is_about_modes(finding->perturbation) &&
                               finding->outcome.kind == SYNCTEST_OUTCOME_DIFFERS &&
                               !(work->insisted >> finding->perturbation & 1);
         pthread_mutex_lock(&work->lock);
