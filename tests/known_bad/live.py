@@ -306,6 +306,8 @@ def matches_of(paths, plugins):
                 left_out.append(f"{path.stem}: {cannot_play(entry)}")
             elif not missing:
                 matches.append((simulation, entry, None))
+        if simulation.get("is_sound"):
+            matches.append((simulation, {}, f"{path.stem}.so"))
         if simulation.get("live"):
             matches.append((simulation, simulation["live"][0], f"{path.stem}_healthy.so"))
     return matches, left_out
