@@ -245,6 +245,15 @@ Test(desync_class, what_changes_the_result_is_named_alone)
     expect_around(&machines, 0, cores, LS_DESYNC_CLASS_ENVIRONMENT, "in number of cores, and");
 }
 
+/* A plug-in that reads LC_ALL itself: no program has set a locale, so that item is equal. */
+Test(desync_class, variable_that_sets_the_language_is_to_blame_when_the_language_matters)
+{
+    two_machines machines = same_machines();
+    set_both(&machines, LS_PRINT_VARIABLES, "LC_ALL 1", "LC_ALL 2");
+    expect_around(&machines, 0, LS_SURROUNDING_BIT(LS_SURROUNDING_LOCALE),
+                  LS_DESYNC_CLASS_ENVIRONMENT, "they differ in environment variables, and making");
+}
+
 Test(desync_class, what_could_not_be_made_equal_stays_suspect)
 {
     two_machines machines = same_machines();
