@@ -120,8 +120,8 @@ static void receive_cause(ls_diagnosis *diagnosis, const ls_desync_cause *cause)
         diagnosis->has_own_cause = true;
         diagnosis->own_cause = *cause;
     }
-    if (is_own(diagnosis, cause->slot) || is_servers) {
-        end_rerun(diagnosis); /* nothing more is asked about it */
+    if (is_own(diagnosis, cause->slot)) {
+        end_rerun(diagnosis); /* nothing more is asked about it; a case of its own goes on */
     }
     ls_session_outbox_push_event(diagnosis->context->outbox, LS_SESSION_EVENT_CAUSE)->cause =
         *cause;

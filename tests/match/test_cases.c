@@ -207,7 +207,8 @@ static void spread_more(const ls_step *step)
 }
 
 /* A server of another build than the first `honest` of its clients; the rest have its build. */
-static virtual_match *play_with_other_server(uint32_t honest, uint32_t clients, ls_on_desync policy)
+static virtual_match *begin_with_other_server(uint32_t honest, uint32_t clients,
+                                              ls_on_desync policy)
 {
     other_build = *fault_simulation();
     memcpy(other_passes, other_build.passes, sizeof other_passes);
@@ -223,6 +224,12 @@ static virtual_match *play_with_other_server(uint32_t honest, uint32_t clients, 
         client.simulation = i < honest ? fault_simulation() : &other_build;
         virtual_match_add_client(run, &client);
     }
+    return run;
+}
+
+static virtual_match *play_with_other_server(uint32_t honest, uint32_t clients, ls_on_desync policy)
+{
+    virtual_match *run = begin_with_other_server(honest, clients, policy);
     virtual_match_run_to_end(run);
     cr_assert(virtual_match_is_over(run));
     return run;
@@ -269,6 +276,25 @@ Test(cases, a_server_that_most_clients_differ_from_is_the_one_that_differs)
 {
     virtual_match *run = play_with_other_server(3, 4, LS_ON_DESYNC_DROP);
     expect_server_blamed(run, 3);
+    virtual_match_destroy(run);
+}
+
+/* The client is slow, and hears of the server's cause while it runs its own ticks again. */
+Test(cases, client_with_a_fault_of_its_own_is_classed_beside_a_server_that_differs)
+{
+    virtual_match *run = begin_with_other_server(3, 4, LS_ON_DESYNC_REPORT);
+    flip(run->clients[3], 97);
+    virtual_match_run_to_tick(run, 103);
+    run->clients[3]->is_paused = true;
+    virtual_match_run_to_tick(run, 190);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC_CAUSE, LS_PLAYERS_MAX), 1);
+    run->clients[3]->is_paused = false;
+    virtual_match_run_to_end(run);
+    uint32_t slot = report_of(run->clients[3]).slot;
+    const ls_desync_finding *finding = ls_match_desync_of(run->match, slot);
+    cr_assert_not_null(finding);
+    cr_expect_eq(finding->tick, 97);
+    cr_expect_eq(finding->verdict.kind, LS_DESYNC_CLASS_ONE_OFF, "%s", finding->verdict.why.bytes);
     virtual_match_destroy(run);
 }
 
