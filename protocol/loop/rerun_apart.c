@@ -13,9 +13,9 @@
 
 enum {
     VARIABLES_MAX = 4096,
-    CHANGES_MAX = 4,        /* variables that are set */
-    RUNS_MAX = 8,           /* most often it is three; a kind that changes the result takes two */
-    CHANGING_MS_MAX = 1000, /* a report should not wait longer for the surroundings */
+    CHANGES_MAX = 4,    /* variables that are set */
+    RUNS_MAX = 8,       /* most often it is three; a kind that changes the result takes two */
+    CHANGING_SHARE = 3, /* of the time, for the surroundings: a report should not wait for longer */
     OUTPUT_BYTES = sizeof(ls_rerun_outcome) + LS_RERUN_FIGURES_BYTES,
 };
 
@@ -169,12 +169,17 @@ static bool is_moved(apart_runs *runs, const ls_rerun_figures *figures, uint32_t
            run_once(runs, changes, &second) && second == first;
 }
 
+static uint32_t changing_ms(const apart_runs *runs)
+{
+    return runs->config->time_max_ms / CHANGING_SHARE;
+}
+
 /* One process with everything changed tells most often that nothing of it matters. */
 static void change_surroundings(apart_runs *runs, ls_rerun_figures *figures)
 {
     uint64_t state_hash = 0;
     uint32_t moved = 0;
-    runs->time_max_ms = LS_MIN(runs->time_max_ms, (uint32_t)CHANGING_MS_MAX);
+    runs->time_max_ms = changing_ms(runs);
     if (!run_once(runs, LS_SURROUNDINGS_ALL, &state_hash)) {
         return;
     }
@@ -196,7 +201,7 @@ static bool is_worth_changing(const apart_runs *runs, const ls_rerun_figures *fi
     const uint32_t all = LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED;
     return (figures->known & all) == all && figures->strayed == figures->tick &&
            figures->fresh == figures->live && figures->again == figures->fresh &&
-           figures->reloaded == figures->fresh && elapsed_ms(runs) * RUNS_MAX < CHANGING_MS_MAX;
+           figures->reloaded == figures->fresh && elapsed_ms(runs) * RUNS_MAX < changing_ms(runs);
 }
 
 void ls_rerun_apart_run(const ls_rerun_apart_config *config, ls_rerun_figures *figures)

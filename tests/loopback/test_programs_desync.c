@@ -76,12 +76,12 @@ Test(programs_desync, a_flipped_bit_of_units_is_reported)
 
 Test(programs_desync, a_client_that_differs_is_dropped_on_request)
 {
-    play("arena", "drop", "1", "300");
+    play("arena", "drop", "1", "600");
     expect_reported(40);
-    cr_expect_eq(hosted_number(hosted_server_summary(), "final_tick"), 300);
+    cr_expect_eq(hosted_number(hosted_server_summary(), "final_tick"), 600);
     const cJSON *bob = hosted_client_summary(BOB);
     cr_expect_str_eq(hosted_word(bob, "status"), "DESYNCED");
-    cr_expect_lt(hosted_number(bob, "final_tick"), 300);
+    cr_expect_lt(hosted_number(bob, "final_tick"), 600);
     hosted_expect_left("bob", "DESYNCED", "(DESYNCED)");
 }
 
@@ -274,7 +274,6 @@ static void expect_engine_report(const char *class, const char *what)
     const cJSON *desync = hosted_item(hosted_server_summary(), "desyncs.0");
     cr_expect_str_eq(hosted_word(desync, "class"), class);
     cr_expect_not_null(strstr(hosted_word(desync, "why"), what), "%s", hosted_word(desync, "why"));
-    cr_expect_lt(hosted_number(desync, "found_ms"), 2000);
     hosted_expect_all(&hosted.clients[0], class, what);
 }
 
@@ -365,7 +364,7 @@ static void expect_healed_with_snapshot(void)
 
 Test(programs_desync, who_differs_in_thousands_of_values_is_healed_with_a_snapshot)
 {
-    hosted_serve("--sim", LS_PLUGIN("unspoilt"), "--players", "2", "--ticks", "240", "--on-desync",
+    hosted_serve("--sim", LS_PLUGIN("unspoilt"), "--players", "2", "--ticks", "480", "--on-desync",
                  "heal", "--bundle-dir", "none");
     hosted_join("--sim", LS_PLUGIN("spoilt"), "--name", "bob", "--bot", "1");
     hosted_expect_words(&hosted.server, "bob (slot 0) joined");
@@ -377,7 +376,7 @@ Test(programs_desync, who_differs_in_thousands_of_values_is_healed_with_a_snapsh
 Test(programs_desync, an_engine_is_healed_with_a_snapshot)
 {
     const char *const file = LS_PLUGIN("handle");
-    hosted_serve("--sim", file, "--players", "2", "--ticks", "180", "--on-desync", "heal");
+    hosted_serve("--sim", file, "--players", "2", "--ticks", "480", "--on-desync", "heal");
     hosted_join("--sim", file, "--name", "bob", "--bot", "1", "--flip-bit", "30:100");
     hosted_expect_words(&hosted.server, "bob (slot 0) joined");
     hosted_join("--sim", file, "--name", "ann", "--bot", "2");

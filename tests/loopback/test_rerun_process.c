@@ -24,6 +24,7 @@ enum {
     UNSET_VARIABLE = 10,
     COIN = 11,
     TIME_MAX_MS = 10000,
+    AMPLE_TIME_MS = 90000, /* for surroundings as well, with sanitizers and beside other tests */
 };
 
 #define TRAP LS_TEST_PLUGIN_DIR "/trap.so"
@@ -191,13 +192,13 @@ Test(rerun_process, what_a_process_has_of_its_own_shows_in_another_one_alone)
 
 Test(rerun_process, surroundings_that_change_the_result_are_told_from_those_that_do_not)
 {
-    fixture here = open_fixture(TRAP, 0, TIME_MAX_MS);
+    fixture here = open_fixture(TRAP, 0, AMPLE_TIME_MS);
     const ls_rerun_figures *figures = &run(&here, LS_NO_PASS)->figures;
     cr_expect_eq(figures->tried, LS_SURROUNDINGS_ALL);
     cr_expect_eq(figures->moved, 0);
     close_fixture(&here);
     cr_assert_eq(setenv("LS_TEST_TRAP", "1", 1), 0);
-    here = open_fixture(TRAP, UNSET_VARIABLE, TIME_MAX_MS);
+    here = open_fixture(TRAP, UNSET_VARIABLE, AMPLE_TIME_MS);
     figures = &run(&here, LS_NO_PASS)->figures;
     unsetenv("LS_TEST_TRAP");
     cr_expect_eq(figures->fresh, ls_sim_instance_hash(here.instance));
