@@ -116,23 +116,21 @@ static section find_section(const ls_plugin_contents *file, const char *name)
     return none;
 }
 
-/* The next text of a section that ends with NUL; NULL behind the last one. */
-static const char *next_text(const section *texts, const char *text)
-{
-    size_t at = text ? (size_t)(text - texts->bytes) + strlen(text) + 1 : 0;
-    bool is_whole =
-        texts->bytes && at < texts->size && memchr(texts->bytes + at, '\0', texts->size - at);
-    return is_whole ? texts->bytes + at : NULL;
-}
-
-/* ---- what it gets from others ---- */
-
 /* NULL when the text does not end within its section. */
 static const char *text_at(const section *texts, uint64_t at)
 {
     bool is_whole = at < texts->size && memchr(texts->bytes + at, '\0', texts->size - at);
     return is_whole ? texts->bytes + at : NULL;
 }
+
+/* The next text of a section that ends with NUL; NULL behind the last one. */
+static const char *next_text(const section *texts, const char *text)
+{
+    size_t at = text ? (size_t)(text - texts->bytes) + strlen(text) + 1 : 0;
+    return text_at(texts, at);
+}
+
+/* ---- what it gets from others ---- */
 
 void ls_plugin_contents_imports(const ls_plugin_contents *file, ls_plugin_contents_name *take,
                                 void *user)

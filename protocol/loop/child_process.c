@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <uv.h>
 
 enum {
@@ -22,6 +23,35 @@ typedef struct child_run {
     uv_timer_t timer;
     uint64_t began_ms;
 } child_run;
+
+/* ---- variables ---- */
+
+static bool is_set_by(const char *variable, const char *const *changed)
+{
+    for (; *changed; changed++) {
+        if (strncmp(variable, *changed, strcspn(*changed, "=") + 1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ls_child_process_variables(const char *const *changed, bool (*keeps)(const char *variable),
+                                const char **variables, uint32_t variables_max)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; changed[i] && count < variables_max; i++) {
+        variables[count++] = changed[i];
+    }
+    for (char **own = environ; own && *own && count < variables_max; own++) {
+        if (!is_set_by(*own, changed) && (!keeps || keeps(*own))) {
+            variables[count++] = *own;
+        }
+    }
+    variables[count] = NULL;
+}
+
+/* ---- a run ---- */
 
 static void close_once(uv_handle_t *handle, void *unused)
 {

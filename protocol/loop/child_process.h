@@ -30,6 +30,12 @@ typedef struct ls_child_process_end {
     bool is_overdue; /* it was killed when its time was up */
 } ls_child_process_end;
 
+/* Writes the variables of this process, for an environment: with `changed` ("NAME=value", NULL
+ * last) in the place of its own of these names, and of the others those that `keeps` accepts (NULL:
+ * all). `variables` has room for `variables_max` and the final NULL; what is beyond is left out. */
+void ls_child_process_variables(const char *const *changed, bool (*keeps)(const char *variable),
+                                const char **variables, uint32_t variables_max);
+
 /* IO when the program cannot be started, with `why`. */
 ls_status ls_child_process_run(const ls_child_process_config *config, ls_child_process_end *end,
                                ls_text *why);

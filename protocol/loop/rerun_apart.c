@@ -9,7 +9,6 @@
 #include "lockstep/protocol/loop/child_process.h"
 
 #include <string.h>
-#include <unistd.h>
 
 enum {
     VARIABLES_MAX = 4096,
@@ -39,16 +38,6 @@ static uint32_t elapsed_ms(const apart_runs *runs)
 
 /* ---- the environment of a process ---- */
 
-static bool is_set_by(const char *variable, const char *const *changed)
-{
-    for (; *changed; changed++) {
-        if (strncmp(variable, *changed, strcspn(*changed, "=") + 1) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The process needs these to start as this one did, or they are of another kind. */
 static bool is_kept(const char *variable)
 {
@@ -67,7 +56,6 @@ static const char *const *make_environment(apart_runs *runs, uint32_t changes)
 {
     const char *changed[CHANGES_MAX] = {NULL};
     uint32_t changed_count = 0;
-    uint32_t count = 0;
     if (changes & LS_SURROUNDING_BIT(LS_SURROUNDING_CPU_FEATURES)) {
         changed[changed_count++] = no_features;
     }
@@ -76,16 +64,8 @@ static const char *const *make_environment(apart_runs *runs, uint32_t changes)
         changed[changed_count++] = "TZ=UTC0";
     }
     const char **variables = (const char **)(uintptr_t)runs->variables;
-    for (uint32_t i = 0; i < changed_count; i++) {
-        variables[count++] = changed[i];
-    }
     bool is_emptied = changes & LS_SURROUNDING_BIT(LS_SURROUNDING_VARIABLES);
-    for (char **own = environ; own && *own && count < VARIABLES_MAX; own++) {
-        if (!is_set_by(*own, changed) && (!is_emptied || is_kept(*own))) {
-            variables[count++] = *own;
-        }
-    }
-    variables[count] = NULL;
+    ls_child_process_variables(changed, is_emptied ? is_kept : NULL, variables, VARIABLES_MAX);
     return variables;
 }
 

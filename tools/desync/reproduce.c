@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     TIME_MAX_MS = 20000, /* of one run */
@@ -129,31 +128,6 @@ typedef struct variation {
 
 /* ---- a run ---- */
 
-static bool sets(const char *variable, const char *name_of)
-{
-    size_t size = strcspn(name_of, "=") + 1;
-    return strncmp(variable, name_of, size) == 0;
-}
-
-/* This process's variables, with those of the change in place of its own. */
-static void make_environment(const char *const *changed, const char *variables[VARIABLES_MAX + 1])
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; changed[i]; i++) {
-        variables[count++] = changed[i];
-    }
-    for (char **own = environ; *own && count < VARIABLES_MAX; own++) {
-        bool is_replaced = false;
-        for (uint32_t i = 0; changed[i]; i++) {
-            is_replaced = is_replaced || sets(*own, changed[i]);
-        }
-        if (!is_replaced) {
-            variables[count++] = *own;
-        }
-    }
-    variables[count] = NULL;
-}
-
 /* A helper may have another working directory. */
 static void set_name(ls_rerun_match *match, const char *name)
 {
@@ -221,7 +195,7 @@ static bool run_helper(const reproducing *made, const variation *run, const uint
         ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
         return false;
     }
-    make_environment(run->variables, variables);
+    ls_child_process_variables(run->variables, NULL, variables, VARIABLES_MAX);
     const ls_child_process_config config = {.program = made->builds->helper,
                                             .arguments = arguments,
                                             .environment = variables,
