@@ -239,7 +239,8 @@ static void start_rerun(ls_diagnosis *diagnosis, const ls_evidence_request *requ
     bool can_run = diagnosis->inspector.window && host_of(diagnosis) && request->tick > 0;
     const ls_rerun_subject subject = {.agreed = (request->tick - 1) / interval * interval,
                                       .tick = request->tick,
-                                      .pass = request->pass};
+                                      .pass = request->pass,
+                                      .is_single = request->is_single};
     if (!can_run || ls_state_inspector_start_rerun(&diagnosis->inspector, host_of(diagnosis),
                                                    &subject, &diagnosis->ticket) != LS_OK) {
         send_evidence(diagnosis, NULL);

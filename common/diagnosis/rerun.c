@@ -62,6 +62,7 @@ struct ls_rerun {
     uint32_t unstable_pass;
     ls_rerun_repeats repeats;
     uint32_t other_noise; /* 0: the usual one */
+    bool is_single;       /* only `fresh` runs */
 };
 
 /* ---- create ---- */
@@ -160,6 +161,7 @@ void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch)
     rerun->stretch = *stretch;
     rerun->stretch.snapshot = rerun->snapshot;
     rerun->is_reached = false;
+    rerun->is_single = false;
     rerun->pass_state.pass = LS_NO_PASS;
     rerun->pass_state.is_kept = false;
     rerun->passes = (ls_pass_trace){0};
@@ -178,6 +180,11 @@ void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch)
 void ls_rerun_keep_pass(ls_rerun *rerun, uint32_t pass)
 {
     rerun->pass_state.pass = pass;
+}
+
+void ls_rerun_run_once(ls_rerun *rerun)
+{
+    rerun->is_single = true;
 }
 
 /* Of large states not every one: hashing them all would take most of the time that there is. */
@@ -300,6 +307,7 @@ static void keep_fresh(ls_rerun *rerun, uint64_t state_hash)
     rerun->figures.fresh = state_hash;
     rerun->figures.known |= LS_RERUN_FRESH;
     rerun->is_reached =
+        (!rerun->is_single || rerun->pass_state.pass != LS_NO_PASS) &&
         ls_sim_instance_image(rerun->instances[rerun->current], rerun->reached) == LS_OK;
 }
 
@@ -311,7 +319,7 @@ static run_kind take_result(ls_rerun *rerun, uint64_t state_hash)
     switch (rerun->run) {
     case RUN_FRESH:
         keep_fresh(rerun, state_hash);
-        return RUN_OPPOSITE;
+        return rerun->is_single ? RUN_DONE : RUN_OPPOSITE;
     case RUN_OPPOSITE:
     case RUN_ZERO:
         figures->again = state_hash;

@@ -66,6 +66,10 @@ void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch);
 /* Right behind start: the state after this pass of the last step is wanted too. */
 void ls_rerun_keep_pass(ls_rerun *rerun, uint32_t pass);
 
+/* Right behind start and keep_pass: the first run is all that is wanted, and without a pass no
+ * state. */
+void ls_rerun_run_once(ls_rerun *rerun);
+
 /* Runs up to `steps_max` (> 0) steps more; true when there is nothing left to do. */
 bool ls_rerun_advance(ls_rerun *rerun, uint32_t steps_max);
 

@@ -248,11 +248,6 @@ static bool is_first_run_alone(void)
     return (here.order.match.surroundings & LS_RERUN_WITH_FIRST_RUN_ALONE) != 0;
 }
 
-static bool has_first_result(void)
-{
-    return is_first_run_alone() && (ls_rerun_figures_of(here.rerun)->known & LS_RERUN_FRESH);
-}
-
 static void run(ls_text *failure)
 {
     const ls_clock clock = ls_clock_system();
@@ -262,7 +257,10 @@ static void run(ls_text *failure)
     ls_rerun_vary(here.rerun, LS_MAX(match->workers, 1u), match->noise);
     ls_rerun_start(here.rerun, &here.order.stretch);
     ls_rerun_keep_pass(here.rerun, here.order.pass);
-    while (!ls_rerun_advance(here.rerun, 1) && !has_first_result()) {
+    if (is_first_run_alone()) {
+        ls_rerun_run_once(here.rerun);
+    }
+    while (!ls_rerun_advance(here.rerun, 1)) {
         fill_heap(ls_rerun_figures_of(here.rerun));
         if (ls_clock_now_ns(&clock) - began_ns >= limit_ns) {
             ls_text_set(failure, "took longer than %u ms", here.order.time_max_ms);
@@ -457,10 +455,8 @@ static bool write_outcome(const ls_text *failure, const apart_process *apart)
         outcome.passes = *ls_rerun_passes(here.rerun);
         outcome.unstable_pass = ls_rerun_unstable_pass(here.rerun);
         take_apart(apart, failure->bytes[0] == '\0', &outcome);
-        if (!is_first_run_alone()) {
-            outcome.state = ls_rerun_state(here.rerun);
-            outcome.pass_state = ls_rerun_pass_state(here.rerun);
-        }
+        outcome.state = ls_rerun_state(here.rerun);
+        outcome.pass_state = ls_rerun_pass_state(here.rerun);
     }
     size = ls_rerun_pipe_write_outcome(&outcome, state_bytes, bytes, size);
     return size > 0 && write_all(bytes, size);

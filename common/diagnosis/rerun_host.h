@@ -18,9 +18,11 @@ typedef struct ls_rerun_request {
     const ls_sim_instance *instance;
     const ls_replay_stretch *stretch; /* borrowed during the call of start only */
 
-    /* The state after this pass of the last step is wanted, and no figures of other processes; or
-     * LS_NO_PASS. */
+    /* The state after this pass of the last step is wanted, or LS_NO_PASS. */
     uint32_t pass;
+
+    /* The result of `fresh` is wanted alone: no other figures, and without a pass no states. */
+    bool is_single;
 } ls_rerun_request;
 
 typedef struct ls_rerun_outcome {

@@ -114,6 +114,9 @@ static ls_status start(void *context, const ls_rerun_request *request, uint32_t 
     }
     ls_rerun_start(run->rerun, request->stretch);
     ls_rerun_keep_pass(run->rerun, request->pass);
+    if (request->is_single) {
+        ls_rerun_run_once(run->rerun);
+    }
     run->ticket = ++local->tickets;
     *ticket = run->ticket;
     return LS_OK;

@@ -18,7 +18,7 @@ LS_C_BEGIN
 #define LS_RERUN_WITH_ONE_CORE 0x04u        /* the helper may use one processor */
 #define LS_RERUN_WITH_ROOT_DIRECTORY 0x08u  /* its working directory is / */
 #define LS_RERUN_WITH_OTHER_ADDRESSES 0x10u /* its heap begins elsewhere */
-#define LS_RERUN_WITH_FIRST_RUN_ALONE 0x20u /* it runs the ticks once, and gives no states */
+#define LS_RERUN_WITH_FIRST_RUN_ALONE 0x20u /* see ls_rerun_request: is_single */
 
 /* The match that a helper runs parts of. */
 typedef struct ls_rerun_match {

@@ -95,7 +95,9 @@ ls_status ls_state_inspector_start_rerun(const ls_state_inspector *inspector,
     if (status != LS_OK) {
         return status;
     }
-    const ls_rerun_request request = {
-        .instance = inspector->instance, .stretch = &stretch, .pass = subject->pass};
+    const ls_rerun_request request = {.instance = inspector->instance,
+                                      .stretch = &stretch,
+                                      .pass = subject->pass,
+                                      .is_single = subject->is_single};
     return host->start(host->context, &request, ticket);
 }

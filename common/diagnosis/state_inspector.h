@@ -28,6 +28,7 @@ typedef struct ls_rerun_subject {
     ls_tick agreed; /* a state that is the same on both sides */
     ls_tick tick;   /* of the state that it is to lead to; > agreed */
     uint32_t pass;  /* the state behind this pass of the last step is wanted too, or LS_NO_PASS */
+    bool is_single; /* see ls_rerun_request */
 } ls_rerun_subject;
 
 /* For states of the instance, which is borrowed like the window. NO_MEMORY; UNSUPPORTED for a

@@ -25,7 +25,7 @@ typedef struct rerun_run {
     uint32_t ticket; /* 0: free */
     bool is_started;
     bool is_done;
-    bool is_for_pass; /* only the state behind a pass is wanted, which no other process adds to */
+    bool is_single;   /* no other process adds to what is wanted */
     bool is_released; /* its outcome is not wanted any more; free once its job has ended */
     ls_loop_job *job;
     uint32_t state_bytes;
@@ -106,7 +106,7 @@ static void work(void *user)
     run->status = ls_child_process_run(&config, &run->end, &run->outcome.failure);
     read_outcome(run);
     uint64_t spent_ms = (ls_clock_now_ns(&clock) - began_ns) / LS_NS_PER_MS;
-    if (!run->is_for_pass && (run->outcome.figures.known & LS_RERUN_FRESH) &&
+    if (!run->is_single && (run->outcome.figures.known & LS_RERUN_FRESH) &&
         spent_ms < process->config.time_max_ms) {
         const ls_rerun_apart_config apart = {.executable = process->config.executable,
                                              .request = run->input,
@@ -193,7 +193,8 @@ static ls_status write_request(rerun_run *run, const ls_rerun_request *request)
     ls_rerun_match match = {.config = *ls_sim_instance_config(instance),
                             .input_bytes_max =
                                 ls_sim_instance_simulation(instance)->input_bytes_max,
-                            .state_bytes = run->state_bytes};
+                            .state_bytes = run->state_bytes,
+                            .surroundings = request->is_single ? LS_RERUN_WITH_FIRST_RUN_ALONE : 0};
     const char *name =
         process->config.name ? process->config.name : ls_sim_instance_simulation(instance)->name;
     /* A helper may have another working directory. */
@@ -213,7 +214,7 @@ static ls_status prepare(rerun_run *run, const ls_rerun_request *request)
     if (status != LS_OK) {
         return status;
     }
-    run->is_for_pass = request->pass != LS_NO_PASS;
+    run->is_single = request->is_single;
     run->output_bytes_max = ls_rerun_pipe_outcome_bytes(run->state_bytes);
     run->output = ls_allocate(process->allocator, run->output_bytes_max);
     if (!run->output) {

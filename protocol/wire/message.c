@@ -253,6 +253,7 @@ static void diagnosis_fields(ls_bit_stream *stream, ls_message *message)
     case LS_MESSAGE_EVIDENCE_REQUEST:
         u32_field(stream, &message->body.evidence_request.tick);
         pass_field(stream, &message->body.evidence_request.pass);
+        ls_bits_bool(stream, &message->body.evidence_request.is_single);
         return;
     case LS_MESSAGE_EVIDENCE:
         evidence_fields(stream, &message->body.evidence);

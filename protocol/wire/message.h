@@ -128,8 +128,9 @@ typedef struct ls_wire_answer {
 } ls_wire_answer;
 
 typedef struct ls_evidence_request {
-    ls_tick tick;  /* of the state that is meant */
-    uint32_t pass; /* LS_NO_PASS, or: the state behind this pass is wanted too */
+    ls_tick tick;   /* of the state that is meant */
+    uint32_t pass;  /* LS_NO_PASS, or: the state behind this pass is wanted too */
+    bool is_single; /* what one run gives is enough, and without a pass no state is wanted */
 } ls_evidence_request;
 
 /* EVIDENCE: what came out when the client simulated its ticks up to the bad state again. */

@@ -337,7 +337,8 @@ static void end_probe(ls_investigation *investigation, ls_searched_state state)
 static void study_step(ls_investigations *all, ls_investigation *investigation,
                        const ls_diff_subject *step)
 {
-    const ls_rerun_subject subject = {investigation->agreed_tick, step->tick, step->pass};
+    const ls_rerun_subject subject = {investigation->agreed_tick, step->tick, step->pass,
+                                      step->pass != LS_NO_PASS};
     ls_step_study_release(&investigation->studies[investigation->study_count - 1], &all->reruns);
     ls_step_study_begin(&investigation->studies[investigation->study_count++], &subject,
                         &all->reruns);
@@ -405,7 +406,7 @@ bool ls_investigation_next_request(ls_investigations *all, uint32_t slot, ls_evi
     if (investigation->phase != LS_INVESTIGATION_LOOKING) {
         return false;
     }
-    out->pass = LS_NO_PASS;
+    *out = (ls_evidence_request){.pass = LS_NO_PASS, .is_single = true}; /* as a search asks */
     return ls_step_study_next_request(&investigation->studies[investigation->study_count - 1],
                                       out) ||
            ls_tick_search_next(&investigation->search, &all->reruns, &out->tick);
@@ -473,7 +474,7 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
     investigation->server_figures = (ls_rerun_figures){0};
     investigation->client_figures = (ls_rerun_figures){0};
     investigation->study_count = 1;
-    const ls_rerun_subject run = {subject->agreed, subject->tick, LS_NO_PASS};
+    const ls_rerun_subject run = {subject->agreed, subject->tick, LS_NO_PASS, false};
     ls_step_study_begin(&investigation->studies[0], &run, &all->reruns);
     const ls_diff_subject compared = {subject->tick, LS_NO_PASS};
     queue(all, investigation, &compared);

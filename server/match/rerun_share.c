@@ -4,7 +4,8 @@
 
 static bool is_same(const ls_rerun_subject *a, const ls_rerun_subject *b)
 {
-    return a->agreed == b->agreed && a->tick == b->tick && a->pass == b->pass;
+    return a->agreed == b->agreed && a->tick == b->tick && a->pass == b->pass &&
+           a->is_single == b->is_single;
 }
 
 static ls_shared_rerun *find_run(ls_rerun_share *share, const ls_rerun_subject *subject)

@@ -23,7 +23,9 @@ bool ls_step_study_next_request(ls_step_study *study, ls_evidence_request *out)
         return false;
     }
     study->is_asked = true;
-    *out = (ls_evidence_request){.tick = study->subject.tick, .pass = study->subject.pass};
+    *out = (ls_evidence_request){.tick = study->subject.tick,
+                                 .pass = study->subject.pass,
+                                 .is_single = study->subject.is_single};
     return true;
 }
 

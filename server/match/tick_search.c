@@ -65,7 +65,7 @@ bool ls_tick_search_next(ls_tick_search *search, ls_rerun_share *reruns, ls_tick
     if (!search->can_run || search->asked != 0 || ls_tick_search_is_over(search)) {
         return false;
     }
-    const ls_rerun_subject subject = {search->agreed, middle(search), LS_NO_PASS};
+    const ls_rerun_subject subject = {search->agreed, middle(search), LS_NO_PASS, true};
     search->rerun = ls_rerun_share_take(reruns, &subject);
     search->is_given_up = !search->rerun;
     if (search->is_given_up) {

@@ -375,6 +375,7 @@ static void send_order(hostile_server *server)
         message->kind = LS_MESSAGE_EVIDENCE_REQUEST;
         message->body.evidence_request.tick = fuzz_tick_near(tick, fuzz_take_i8(input));
         message->body.evidence_request.pass = fuzz_take_u8(input) % (LS_PASSES_MAX + 1) - 1u;
+        message->body.evidence_request.is_single = message->body.evidence_request.tick % 3 == 0;
         break;
     case 7:
         message->kind = LS_MESSAGE_HEAL_LEAF;

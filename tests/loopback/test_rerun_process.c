@@ -119,12 +119,17 @@ static void close_fixture(fixture *here)
     ls_simulation_unload(&here->loaded);
 }
 
-static void start(fixture *here, uint32_t pass)
+static void start_as(fixture *here, uint32_t pass, bool is_single)
 {
     ls_replay_stretch stretch;
     cr_assert_eq(ls_replay_window_stretch(here->window, AGREED, TICKS, &stretch), LS_OK);
-    const ls_rerun_request request = {here->instance, &stretch, pass};
+    const ls_rerun_request request = {here->instance, &stretch, pass, is_single};
     cr_assert_eq(here->host.start(here->host.context, &request, &here->ticket), LS_OK);
+}
+
+static void start(fixture *here, uint32_t pass)
+{
+    start_as(here, pass, false);
 }
 
 static const ls_rerun_outcome *outcome_of(fixture *here, uint32_t ticket)
@@ -142,6 +147,20 @@ static const ls_rerun_outcome *run(fixture *here, uint32_t pass)
 {
     start(here, pass);
     return outcome_of(here, here->ticket);
+}
+
+Test(rerun_process, one_run_is_made_in_one_process_and_gives_no_state)
+{
+    fixture here = open_fixture("units", 0, TIME_MAX_MS);
+    start_as(&here, LS_NO_PASS, true);
+    const ls_rerun_outcome *outcome = outcome_of(&here, here.ticket);
+    cr_expect_str_eq(outcome->failure.bytes, "");
+    cr_expect_eq(outcome->figures.known, LS_RERUN_LIVE | LS_RERUN_FRESH);
+    cr_expect_eq(outcome->figures.fresh, ls_sim_instance_hash(here.instance));
+    cr_expect_eq(outcome->figures.tried, 0);
+    cr_expect_eq(outcome->passes.pass_count, here.loaded.simulation->pass_count);
+    cr_expect_null(outcome->state);
+    close_fixture(&here);
 }
 
 static void expect_failure(int64_t trap, uint32_t time_max_ms, const char *words)

@@ -361,6 +361,8 @@ Test(cause, the_first_tick_is_found_of_states_that_are_not_held)
     const ls_desync_finding *finding = finding_of(run, run->clients[1]);
     cr_expect_eq(finding->tick, bad_tick);
     cr_expect_eq(finding->first_tick, 105);
+    cr_expect_leq(finding->took_ns, 5 * SECOND / 2, "took %lu ms",
+                  (unsigned long)(finding->took_ns / MS));
     cr_expect_eq(finding->values_tick, bad_tick, "the client shows no other state");
     cr_expect_not(finding->is_after_pass);
     cr_expect_eq(finding->differing_pass, LS_PASS_AT);

@@ -509,9 +509,10 @@ Test(message, evidence_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_EVIDENCE_REQUEST);
     message.body.evidence_request = (ls_evidence_request){.tick = 4001, .pass = LS_NO_PASS};
-    expect_layout(&message, WIRE_MESSAGE(16, U(4001, 32), UVAR(0)));
+    expect_layout(&message, WIRE_MESSAGE(16, U(4001, 32), UVAR(0), U(0, 1)));
     message.body.evidence_request.pass = 31;
-    expect_layout(&message, WIRE_MESSAGE(16, U(4001, 32), UVAR(32)));
+    message.body.evidence_request.is_single = true;
+    expect_layout(&message, WIRE_MESSAGE(16, U(4001, 32), UVAR(32), U(1, 1)));
 
     message = message_of(LS_MESSAGE_EVIDENCE);
     ls_wire_evidence *evidence = &message.body.evidence;

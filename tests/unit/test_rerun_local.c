@@ -33,15 +33,20 @@ static void close(void)
 
 TestSuite(rerun_local, .init = open, .fini = close);
 
-static uint32_t start_with_pass(ls_tick tick, uint32_t pass)
+static uint32_t start_as(ls_tick tick, uint32_t pass, bool is_single)
 {
     ls_replay_stretch stretch;
     uint32_t ticket = 0;
     cr_assert_eq(ls_replay_window_stretch(match.server.window, tick - 1, tick, &stretch), LS_OK);
-    const ls_rerun_request request = {match.server.instance, &stretch, pass};
+    const ls_rerun_request request = {match.server.instance, &stretch, pass, is_single};
     cr_assert_eq(host->start(host->context, &request, &ticket), LS_OK);
     cr_assert_neq(ticket, 0);
     return ticket;
+}
+
+static uint32_t start_with_pass(ls_tick tick, uint32_t pass)
+{
+    return start_as(tick, pass, false);
 }
 
 static uint32_t start(ls_tick tick)
@@ -95,15 +100,35 @@ Test(rerun_local, the_state_behind_a_pass_comes_with_it)
     host->release(host->context, tickets[1]);
 }
 
+static const ls_rerun_outcome *expect_runs(uint32_t ticket, uint32_t runs)
+{
+    uint64_t began_ns = now_ns;
+    const ls_rerun_outcome *outcome = wait_for(ticket);
+    uint64_t took_ns = now_ns - began_ns;
+    uint64_t expected_ns = runs * (90 - 64) * LS_NS_PER_SECOND / 600;
+    cr_expect_leq(took_ns, expected_ns + LS_NS_PER_SECOND / 30);
+    cr_expect_geq(took_ns, expected_ns - LS_NS_PER_SECOND / 30);
+    return outcome;
+}
+
 Test(rerun_local, six_hundred_steps_a_second_are_run)
 {
     uint32_t ticket = start(90); /* 64 .. 90, four times */
-    uint64_t began_ns = now_ns;
-    wait_for(ticket);
-    uint64_t took_ns = now_ns - began_ns;
-    uint64_t expected_ns = 4 * (90 - 64) * LS_NS_PER_SECOND / 600;
-    cr_expect_leq(took_ns, expected_ns + LS_NS_PER_SECOND / 30);
-    cr_expect_geq(took_ns, expected_ns - LS_NS_PER_SECOND / 30);
+    expect_runs(ticket, 4);
+    host->release(host->context, ticket);
+}
+
+Test(rerun_local, one_run_is_not_followed_by_others)
+{
+    uint32_t ticket = start_as(90, LS_NO_PASS, true);
+    const ls_rerun_outcome *outcome = expect_runs(ticket, 1);
+    cr_expect_eq(outcome->figures.known, LS_RERUN_LIVE | LS_RERUN_FRESH);
+    cr_expect_eq(outcome->figures.fresh, recorded_hash(90));
+    cr_expect_eq(outcome->passes.pass_count, fault_simulation()->pass_count);
+    cr_expect_null(outcome->state);
+    host->release(host->context, ticket);
+    ticket = start_as(90, 0, true);
+    cr_assert_not_null(wait_for(ticket)->pass_state, "a pass is what it is wanted for");
     host->release(host->context, ticket);
 }
 
@@ -139,7 +164,7 @@ Test(rerun_local, no_more_runs_are_taken_than_it_has_room_for)
     uint32_t count = 0;
     ls_replay_stretch stretch;
     cr_assert_eq(ls_replay_window_stretch(match.server.window, 89, 90, &stretch), LS_OK);
-    const ls_rerun_request request = {match.server.instance, &stretch, LS_NO_PASS};
+    const ls_rerun_request request = {match.server.instance, &stretch, LS_NO_PASS, false};
     while (count < 1000 && host->start(host->context, &request, &tickets[count]) == LS_OK) {
         count++;
     }
