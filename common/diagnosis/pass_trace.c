@@ -9,6 +9,30 @@ typedef struct tracing {
     ls_pass_state *kept;
 } tracing;
 
+/* The writers are those of the bytes that the pass has changed, whose state is the one before the
+ * next pass then. */
+static void note_writer(const tracing *here, uint32_t pass)
+{
+    ls_pass_state *kept = here->kept;
+    if (!kept->is_kept || ls_sim_instance_image(here->instance, kept->after) != LS_OK) {
+        kept->is_kept = false;
+        return;
+    }
+    size_t size = ls_sim_instance_image_bytes(here->instance);
+    for (size_t i = 0; i < size; i++) {
+        kept->bytes[i] = kept->after[i] != kept->before[i] ? (uint8_t)(pass + 1) : kept->bytes[i];
+    }
+    uint8_t *after = kept->after;
+    kept->after = kept->before;
+    kept->before = after;
+}
+
+static void begin_writers(const ls_sim_instance *instance, ls_pass_state *kept)
+{
+    memset(kept->bytes, 0, ls_sim_instance_image_bytes(instance));
+    kept->is_kept = ls_sim_instance_image(instance, kept->before) == LS_OK;
+}
+
 static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
 {
     const tracing *here = user;
@@ -17,6 +41,8 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
     here->trace->pass_count = index + 1;
     if (here->kept && here->kept->pass == index) {
         here->kept->is_kept = ls_sim_instance_image(here->instance, here->kept->bytes) == LS_OK;
+    } else if (here->kept && here->kept->pass == LS_PASS_OF_WRITERS) {
+        note_writer(here, index);
     }
 }
 
@@ -26,6 +52,9 @@ void ls_pass_trace_step(ls_sim_instance *instance, const ls_tick_inputs *inputs,
     tracing here = {instance, noise, out, kept};
     const ls_step_watch watch = {run_pass, &here};
     *out = (ls_pass_trace){.tick = inputs->tick, .before = ls_sim_instance_hash(instance)};
+    if (kept && kept->pass == LS_PASS_OF_WRITERS) {
+        begin_writers(instance, kept);
+    }
     ls_sim_instance_step_watched(instance, inputs, &watch);
 }
 

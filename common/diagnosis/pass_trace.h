@@ -18,11 +18,17 @@ typedef struct ls_pass_trace {
 
 #define LS_NO_PASS UINT32_MAX
 
+/* Not a state but who wrote it: for each byte of the image 1 + the last pass that changed it, 0:
+ * none did. */
+#define LS_PASS_OF_WRITERS (LS_NO_PASS - 1u)
+
 /* The image of the state (sim_instance.h) after one pass of a traced step. */
 typedef struct ls_pass_state {
-    uint32_t pass;  /* or NO_PASS */
-    uint8_t *bytes; /* of the image's size, the caller's; unused with NO_PASS */
-    bool is_kept;   /* out: it is there */
+    uint32_t pass;   /* or NO_PASS, or PASS_OF_WRITERS */
+    uint8_t *bytes;  /* of the image's size, the caller's; unused with NO_PASS */
+    uint8_t *before; /* likewise, to work with; used with PASS_OF_WRITERS only */
+    uint8_t *after;  /* likewise */
+    bool is_kept;    /* out: it is there */
 } ls_pass_state;
 
 /* Steps the instance once on its tick's inputs, with this noise. `kept` may be NULL. */
@@ -37,6 +43,8 @@ typedef enum ls_differing_pass {
     LS_PASS_AT,       /* in the pass that is named */
     LS_PASS_UNSTABLE, /* not said by ls_pass_trace_compare: one machine by itself gets different
                          results from the pass that is named */
+    LS_PASS_WRITES,   /* nor is this: the traces cannot be compared, and the pass that is named is
+                         the first one that writes any of the values that differ */
 } ls_differing_pass;
 
 ls_differing_pass ls_pass_trace_compare(const ls_pass_trace *a, const ls_pass_trace *b,

@@ -401,6 +401,21 @@ ls_status ls_replay_window_stretch(const ls_replay_window *window, ls_tick agree
     return LS_OK;
 }
 
+ls_status ls_replay_window_step(const ls_replay_window *window, ls_tick tick,
+                                ls_replay_stretch *out)
+{
+    ls_replay_stretch stretch;
+    ls_status status = ls_replay_window_stretch(window, tick, tick + 1, &stretch);
+    const uint8_t *state = status == LS_OK ? ls_replay_window_state(window, tick) : NULL;
+    if (!state) {
+        return LS_NOT_FOUND;
+    }
+    stretch.first = tick;
+    stretch.snapshot = state;
+    *out = stretch;
+    return LS_OK;
+}
+
 /* ---- simulating a stretch ---- */
 
 uint64_t ls_replay_stretch_hash(const ls_replay_stretch *stretch, ls_tick tick)

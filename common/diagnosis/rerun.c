@@ -180,6 +180,9 @@ void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch)
 void ls_rerun_keep_pass(ls_rerun *rerun, uint32_t pass)
 {
     rerun->pass_state.pass = pass;
+    rerun->pass_state.before =
+        rerun->carried; /* nothing else is in these before the step is over */
+    rerun->pass_state.after = rerun->reached;
 }
 
 void ls_rerun_run_once(ls_rerun *rerun)

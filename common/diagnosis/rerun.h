@@ -63,7 +63,8 @@ void ls_rerun_vary(ls_rerun *rerun, uint32_t workers, uint32_t noise);
  * copied, the inputs are borrowed to the end. */
 void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch);
 
-/* Right behind start: the state after this pass of the last step is wanted too. */
+/* Right behind start: the state after this pass of the last step is wanted too, or its writers
+ * (LS_PASS_OF_WRITERS, with run_once only). */
 void ls_rerun_keep_pass(ls_rerun *rerun, uint32_t pass);
 
 /* Right behind start and keep_pass: the first run is all that is wanted, and without a pass no

@@ -18,7 +18,8 @@ typedef struct ls_rerun_request {
     const ls_sim_instance *instance;
     const ls_replay_stretch *stretch; /* borrowed during the call of start only */
 
-    /* The state after this pass of the last step is wanted, or LS_NO_PASS. */
+    /* The state after this pass of the last step is wanted, or LS_NO_PASS. LS_PASS_OF_WRITERS, with
+     * is_single only: the writers of its bytes. */
     uint32_t pass;
 
     /* The result of `fresh` is wanted alone: no other figures, and without a pass no states. */
@@ -30,7 +31,7 @@ typedef struct ls_rerun_outcome {
     ls_pass_trace passes;      /* of the last step; pass_count 0: not reached */
     uint32_t unstable_pass;    /* see ls_rerun_unstable_pass; NO_PASS: not known */
     const uint8_t *state;      /* canonical: the state it led to; NULL: not reached */
-    const uint8_t *pass_state; /* canonical: after the pass asked for; NULL: none */
+    const uint8_t *pass_state; /* canonical: after the pass asked for, or the writers; NULL: none */
 
     /* Empty, or why it ended early: "crashed in pass 'move' of tick 17 (segmentation fault)",
      * "took longer than 2000 ms". */

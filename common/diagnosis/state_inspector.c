@@ -90,8 +90,11 @@ ls_status ls_state_inspector_start_rerun(const ls_state_inspector *inspector,
                                          uint32_t *ticket)
 {
     ls_replay_stretch stretch;
+    bool is_of_step = subject->pass == LS_PASS_OF_WRITERS;
     ls_status status =
-        ls_replay_window_stretch(inspector->window, subject->agreed, subject->tick, &stretch);
+        is_of_step
+            ? ls_replay_window_step(inspector->window, subject->agreed, &stretch)
+            : ls_replay_window_stretch(inspector->window, subject->agreed, subject->tick, &stretch);
     if (status != LS_OK) {
         return status;
     }

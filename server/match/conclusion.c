@@ -27,7 +27,82 @@ static void state_hashes_of(const ls_investigation *investigation, const ls_step
                         : study->client.figures.fresh;
 }
 
+/* ---- the states ---- */
+
+/* Where the states were compared of a tick; NULL: they were not, or their place was
+ * given away. */
+static const ls_diff_place *place_of_states(const ls_investigation *investigation, ls_tick tick)
+{
+    const ls_diff_subject *compared = &investigation->compared;
+    if (investigation->place && compared->tick == tick && compared->pass == LS_NO_PASS) {
+        return investigation->place;
+    }
+    return investigation->state_tick == tick ? investigation->state_place : NULL;
+}
+
 /* ---- the finding ---- */
+
+/* The first pass that writes any of the values that differ, of each the last one that does;
+ * NO_PASS: none is written. */
+static uint32_t first_writer(const ls_diff_place *place, const uint8_t *writers)
+{
+    const uint8_t *server = place->held->inspector.state;
+    const uint8_t *client = ls_hash_tree_diff_other_state(place->diff);
+    size_t size = ls_sim_instance_image_bytes(place->held->inspector.instance);
+    uint32_t first = LS_NO_PASS;
+    for (size_t i = 0; i < size; i++) {
+        if (server[i] != client[i] && writers[i] > 0) {
+            first = LS_MIN(first, writers[i] - 1u);
+        }
+    }
+    return first;
+}
+
+static bool is_written_by(const ls_schema_place *place, const uint8_t *writers, uint32_t pass)
+{
+    bool is_written = false;
+    for (size_t i = 0; i < ls_field_type_bytes(place->field->type); i++) {
+        is_written = is_written || writers[place->offset + i] == pass + 1;
+    }
+    return is_written;
+}
+
+/* The values that the pass writes come first, in their order. */
+static void put_first(const ls_diff_place *place, const uint8_t *writers,
+                      ls_desync_finding *finding)
+{
+    ls_state_difference difference;
+    ls_desync_finding old = *finding;
+    uint32_t count = 0;
+    ls_hash_tree_diff_result(place->diff, &difference);
+    for (uint32_t turn = 0; turn < 2; turn++) {
+        for (uint32_t i = 0; i < old.place_count; i++) {
+            bool is_first = is_written_by(&difference.places[i], writers, finding->pass_index);
+            if (is_first == (turn == 0)) {
+                finding->place_fields[count] = old.place_fields[i];
+                finding->places[count++] = old.places[i];
+            }
+        }
+    }
+}
+
+/* The passes of the step tell nothing, since a side began it with another state; a run of that step
+ * alone tells who writes what. */
+static void add_writer(const ls_investigations *all, const ls_investigation *investigation,
+                       ls_desync_finding *finding)
+{
+    const ls_shared_rerun *run = investigation->writers;
+    const ls_diff_place *place = place_of_states(investigation, finding->values_tick);
+    const uint8_t *writers = run && run->outcome ? run->outcome->pass_state : NULL;
+    const ls_simulation *simulation = ls_sim_instance_simulation(all->instance);
+    uint32_t pass = writers && place ? first_writer(place, writers) : LS_NO_PASS;
+    if (pass < simulation->pass_count) {
+        finding->differing_pass = LS_PASS_WRITES;
+        finding->pass = simulation->passes[pass].name;
+        finding->pass_index = pass;
+        put_first(place, writers, finding);
+    }
+}
 
 static void add_pass(const ls_investigations *all, const ls_investigation *investigation,
                      ls_desync_finding *finding)
@@ -48,6 +123,10 @@ static void add_pass(const ls_investigations *all, const ls_investigation *inves
         finding->differing_pass = LS_PASS_UNSTABLE;
         finding->pass = simulation->passes[unstable->unstable_pass].name;
         finding->pass_index = unstable->unstable_pass;
+        return;
+    }
+    if (finding->differing_pass == LS_PASS_BEFORE) {
+        add_writer(all, investigation, finding);
         return;
     }
     if (finding->differing_pass == LS_PASS_AT && pass < simulation->pass_count) {
@@ -183,17 +262,6 @@ ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
 }
 
 /* ---- the bundle ---- */
-
-/* Where the states were compared that the bundle is about; NULL: they were not, or their place was
- * given away. */
-static const ls_diff_place *place_of_states(const ls_investigation *investigation, ls_tick tick)
-{
-    const ls_diff_subject *compared = &investigation->compared;
-    if (investigation->place && compared->tick == tick && compared->pass == LS_NO_PASS) {
-        return investigation->place;
-    }
-    return investigation->state_tick == tick ? investigation->state_place : NULL;
-}
 
 /* Both states as they were at the end of the tick. */
 static void add_states(const ls_investigation *investigation, ls_desync_evidence_set *out)

@@ -246,6 +246,7 @@ typedef enum move {
     MOVE_SEARCH,  /* for the first state that differs */
     MOVE_STUDY,   /* a step */
     MOVE_COMPARE, /* a state, or the one behind a pass */
+    MOVE_WRITERS, /* the passes that write what differs */
 } move;
 
 static move pass_move(const ls_investigation *investigation, ls_diff_subject *subject)
@@ -265,6 +266,23 @@ static move pass_move(const ls_investigation *investigation, ls_diff_subject *su
     }
     bool is_had = ls_step_study_repeats(once_more, study);
     return is_had && investigation->compared.pass != pass ? MOVE_COMPARE : MOVE_NONE;
+}
+
+/* A side that strays on the way begins the step to the first state that differs with another state:
+ * its passes tell nothing, but which of them writes what. */
+static move writers_move(const ls_investigation *investigation)
+{
+    uint32_t pass = 0;
+    const ls_step_study *study = ls_investigation_main_study(investigation);
+    bool is_first = ls_tick_search_found(&investigation->search) != 0 ||
+                    investigation->bad_tick - investigation->agreed_tick == 1;
+    bool is_wanted = is_first && ls_step_study_compare(study, &pass) == LS_PASS_BEFORE &&
+                     investigation->finding.values_tick == study->subject.tick;
+    if (!is_wanted || (investigation->has_asked_writers && !investigation->writers)) {
+        return MOVE_NONE;
+    }
+    bool is_told = investigation->writers && investigation->writers->outcome;
+    return !investigation->has_asked_writers ? MOVE_WRITERS : is_told ? MOVE_NONE : MOVE_WAIT;
 }
 
 /* The first state that differs is older than the one that is known to. */
@@ -316,7 +334,11 @@ static move next_move(const ls_investigation *investigation, ls_diff_subject *su
     }
     bool is_searching =
         investigation->search.is_begun && !ls_tick_search_is_over(&investigation->search);
-    return !is_studied || is_searching ? MOVE_WAIT : pass_move(investigation, subject);
+    if (!is_studied || is_searching) {
+        return MOVE_WAIT;
+    }
+    next = pass_move(investigation, subject);
+    return next != MOVE_NONE ? next : writers_move(investigation);
 }
 
 /* The comparison is one of those by which the first state that differs is searched for. */
@@ -373,6 +395,23 @@ static void compare(ls_investigations *all, ls_investigation *investigation,
     queue(all, investigation, subject);
 }
 
+static void ask_writers(ls_investigations *all, ls_investigation *investigation)
+{
+    ls_tick made = investigation->finding.values_tick;
+    const ls_rerun_subject subject = {made - 1, made, LS_PASS_OF_WRITERS, true};
+    investigation->has_asked_writers = true;
+    investigation->writers = ls_rerun_share_take(&all->reruns, &subject);
+}
+
+static void release_writers(ls_investigations *all, ls_investigation *investigation)
+{
+    if (investigation->writers) {
+        ls_rerun_share_release(&all->reruns, investigation->writers);
+    }
+    investigation->writers = NULL;
+    investigation->has_asked_writers = false;
+}
+
 static void make_moves(ls_investigations *all, ls_investigation *investigation)
 {
     ls_diff_subject subject = {0, LS_NO_PASS};
@@ -393,6 +432,9 @@ static void make_moves(ls_investigations *all, ls_investigation *investigation)
         return;
     case MOVE_COMPARE:
         compare(all, investigation, &subject);
+        return;
+    case MOVE_WRITERS:
+        ask_writers(all, investigation);
         return;
     case MOVE_WAIT:
     case MOVE_NONE:
@@ -442,6 +484,7 @@ void ls_investigation_end(ls_investigations *all, uint32_t slot)
     for (uint32_t i = 0; i < investigation->study_count; i++) {
         ls_step_study_release(&investigation->studies[i], &all->reruns);
     }
+    release_writers(all, investigation);
     ls_tick_search_end(&investigation->search, &all->reruns);
     investigation->phase = LS_INVESTIGATION_IDLE;
 }

@@ -59,6 +59,8 @@ typedef struct ls_investigation {
     bool has_fingerprint; /* of the client */
     ls_build_fingerprint print;
     ls_tick_search search;    /* for the first state that differs */
+    bool has_asked_writers;   /* of the step to it, where its passes cannot be compared: */
+    ls_shared_rerun *writers; /* NULL: that step cannot be run again */
     bool has_own_hash;        /* an engine's, which is not to be had of a state that is held */
     bool is_exact_queued;     /* that state is compared, or was */
     bool is_exact_shown;      /* and has told these: */

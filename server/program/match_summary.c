@@ -275,6 +275,13 @@ static void log_pass(const ls_desync_finding *finding, const ls_log *log)
                     " comes out in different ways from one state; they part in: %s",
                     ls_desync_finding_step(finding), finding->pass);
         return;
+    case LS_PASS_WRITES:
+        ls_log_line(log, LS_LOG_ERROR,
+                    "  simulated again, a side begins tick %" PRIu32
+                    " with another state, so its passes cannot be compared; the first of them that "
+                    "writes any of these values: %s",
+                    ls_desync_finding_step(finding), finding->pass);
+        return;
     case LS_PASS_NONE:
         ls_log_line(log, LS_LOG_ERROR,
                     "  simulated again, every pass of tick %" PRIu32
@@ -283,7 +290,8 @@ static void log_pass(const ls_desync_finding *finding, const ls_log *log)
         return;
     case LS_PASS_BEFORE:
         ls_log_line(log, LS_LOG_ERROR,
-                    "  simulated again, the states differ before the first pass of tick %" PRIu32,
+                    "  no pass can be named: simulated again, the states differ before the first "
+                    "pass of tick %" PRIu32,
                     ls_desync_finding_step(finding));
         return;
     case LS_PASS_UNKNOWN:

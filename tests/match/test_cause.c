@@ -240,6 +240,70 @@ Test(cause, a_static_variable_is_state_outside)
     virtual_match_destroy(run);
 }
 
+/* ---- re-runs that go another way ---- */
+
+/* The re-run of the client begins its last step with another state, as it says. */
+static void send_strayed(void *user, virtual_client *client, ls_channel channel,
+                         const uint8_t *bytes, size_t size)
+{
+    (void)user;
+    ls_message message;
+    uint8_t altered[LS_PACKET_BYTES_MAX];
+    if (channel == LS_CHANNEL_RELIABLE && ls_message_peek(bytes, size) == LS_MESSAGE_EVIDENCE) {
+        ls_rerun_figures figures;
+        cr_assert_eq(ls_message_read(bytes, size, 0, &message), LS_OK);
+        ls_wire_evidence *evidence = &message.body.evidence;
+        cr_assert_eq(ls_rerun_figures_read(evidence->figures, sizeof evidence->figures, &figures),
+                     LS_OK);
+        figures.strayed = figures.tick - 1;
+        ls_rerun_figures_write(&figures, evidence->figures);
+        evidence->before ^= 1;
+        size = ls_message_write(&message, altered);
+        bytes = altered;
+    }
+    ls_transport_send(client->transport, client->server, channel, bytes, size);
+}
+
+static void spread_one_cell_more(const ls_step *step)
+{
+    fault_simulation()->passes[FAULT_PASS].run(step);
+    ((fault_state *)step->state)->cells[3] += step->inputs->tick == wrong_from;
+}
+
+static void finish_twice(const ls_step *step)
+{
+    fault_simulation()->passes[FAULT_PASS + 1].run(step);
+    ((fault_state *)step->state)->ticks += step->inputs->tick == wrong_from;
+}
+
+Test(cause, of_passes_that_cannot_be_compared_the_first_that_writes_a_value_is_named)
+{
+    virtual_setup setup = virtual_setup_default(fault_simulation(), 2, 300);
+    setup.clients = 1;
+    setup.link.delay_ns = 50 * MS;
+    wrong_from = 100;
+    other_build = *fault_simulation();
+    memcpy(other_passes, other_build.passes, sizeof other_passes);
+    other_passes[FAULT_PASS].run = spread_one_cell_more;
+    other_passes[FAULT_PASS + 1].run = finish_twice;
+    other_build.passes = other_passes;
+    virtual_match *run = checked_match_create(&setup);
+    virtual_client_setup client = virtual_client_setup_default(run);
+    client.simulation = &other_build;
+    virtual_match_add_client(run, &client)->tamper = (virtual_tamper){send_strayed, NULL};
+    virtual_match_run_to_end(run);
+    const ls_desync_finding *finding = finding_of(run, run->clients[1]);
+    cr_expect_eq(finding->first_tick, 101);
+    cr_expect_eq(finding->elements, 2);
+    cr_expect_eq(finding->differing_pass, LS_PASS_WRITES);
+    cr_expect_str_eq(finding->pass, "spread");
+    cr_expect_str_eq(finding->places[0].name, "cells[3]");
+    cr_expect_str_eq(finding->places[1].name, "ticks");
+    cr_expect_eq(finding->verdict.kind, LS_DESYNC_CLASS_OUTSIDE, "%s", finding->verdict.why.bytes);
+    cr_expect_str_eq(report_of(run->clients[1]).own_cause.field, "cells[3]");
+    virtual_match_destroy(run);
+}
+
 /* ---- ticks that were not compared ---- */
 
 static void expect_first_tick(uint32_t interval, ls_tick from)

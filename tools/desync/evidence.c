@@ -341,6 +341,7 @@ void explain_evidence_pass_text(const explain_evidence *evidence, ls_text *out)
                     evidence->pass + 1, bundle->server.passes.pass_count);
         break;
     case LS_PASS_BEFORE:
+    case LS_PASS_WRITES: /* a match alone says this, which holds the state before */
         ls_text_set(out, "before the first pass: run again, the two begin the tick differently");
         break;
     case LS_PASS_NONE:
