@@ -2,6 +2,7 @@
 #include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/console.h"
+#include "lockstep/common/program/param_files.h"
 #include "lockstep/tools/desync/explain.h"
 
 #include <string.h>
@@ -9,6 +10,8 @@
 typedef struct arguments {
     explain_config config;
     ls_output_options output;
+    ls_param_options params;
+    ls_param_files files;
     bool has_command;
 } arguments;
 
@@ -88,7 +91,9 @@ int main(int argc, char **argv)
             "Exit codes: 3 the bundle shows a desync (the report says what this machine makes of "
             "it), 0 its two sides agree, 1 the bundle cannot be read or a report not written, 2 "
             "usage, or a simulation that cannot be used, 4 internal.",
-        .parts = {{&table, &args, NULL}, {&ls_output_settings, &args.output, NULL}},
+        .parts = {{&table, &args, NULL},
+                  {&ls_file_param_settings, &args.params, NULL},
+                  {&ls_output_settings, &args.output, NULL}},
         .take_word = take_word,
         .check = check,
         .user = &args,
@@ -97,10 +102,19 @@ int main(int argc, char **argv)
 
     ls_console console;
     ls_console_init(&console, "lockstep-desync", args.output.level);
+    ls_text why = {""};
+    if (ls_param_files_read(&args.files, args.params.assignments, args.params.count, &why) !=
+        LS_OK) {
+        ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
+        return LS_EXIT_USAGE;
+    }
+    args.config.files = &args.files.files;
     args.config.helper = "/proc/self/exe";
     args.config.json_path = args.output.json_path;
     args.config.is_quiet = args.output.level == LS_LOG_WARNING ||
                            is_standard_output(args.config.json_path) ||
                            is_standard_output(args.config.html_path);
-    return explain_run(&args.config, &console.log);
+    ls_exit_code code = explain_run(&args.config, &console.log);
+    ls_param_files_release(&args.files);
+    return code;
 }

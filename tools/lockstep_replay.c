@@ -1,6 +1,7 @@
 /* lockstep-replay: reads the command line, looks into the journal of a match. */
 #include "lockstep/client/program/view_options.h"
 #include "lockstep/common/program/command_line.h"
+#include "lockstep/common/program/param_files.h"
 #include "lockstep/tools/replay/command.h"
 
 #include <stdio.h>
@@ -30,6 +31,8 @@ enum {
 typedef struct arguments {
     replay_config config;
     ls_output_options output;
+    ls_param_options params;
+    ls_param_files files;
     uint32_t words; /* behind the command */
 } arguments;
 
@@ -161,6 +164,7 @@ int main(int argc, char **argv)
                   "was found, 4 internal.",
         .parts = {{&table, &args, NULL},
                   {&ls_view_settings, &args.config.screen, NULL},
+                  {&ls_file_param_settings, &args.params, NULL},
                   {&ls_output_settings, &args.output, NULL}},
         .take_word = take_word,
         .check = check,
@@ -175,5 +179,14 @@ int main(int argc, char **argv)
     args.config.json_path = json_path;
     args.config.is_quiet =
         args.output.level == LS_LOG_WARNING || (json_path && strcmp(json_path, "-") == 0);
-    return replay_run_command(&args.config, &console);
+    ls_text why = {""};
+    if (ls_param_files_read(&args.files, args.params.assignments, args.params.count, &why) !=
+        LS_OK) {
+        ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
+        return LS_EXIT_USAGE;
+    }
+    args.config.files = args.files.files;
+    ls_exit_code code = replay_run_command(&args.config, &console);
+    ls_param_files_release(&args.files);
+    return code;
 }

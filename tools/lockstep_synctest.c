@@ -125,6 +125,10 @@ static bool resolve(const char *name, char path[SYNCTEST_PATH_BYTES_MAX], ls_tex
 
 static bool copy_params(const ls_param_options *params, synctest_match *match, ls_text *why)
 {
+    if (!getcwd(match->directory, sizeof match->directory)) {
+        ls_text_set(why, "the current directory: %s", strerror(errno));
+        return false;
+    }
     match->assignment_count = params->count;
     for (uint32_t i = 0; i < params->count; i++) {
         size_t room = sizeof match->assignments[i];

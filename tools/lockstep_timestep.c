@@ -1,5 +1,6 @@
 /* lockstep-timestep: reads the command line, compares the stepping strategies. */
 #include "lockstep/common/program/command_line.h"
+#include "lockstep/common/program/param_files.h"
 #include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/tools/timestep/compare.h"
@@ -28,6 +29,7 @@ typedef struct arguments {
     uint64_t given;
     const char *sim;
     ls_param_options params;
+    ls_param_files files;
     ls_output_options output;
 } arguments;
 
@@ -159,9 +161,8 @@ static ls_status load_simulation(arguments *args, ls_loaded_simulation *loaded,
     config->seed = args->config.seed;
     args->config.rate_hz = args->config.rate_hz > 0 ? args->config.rate_hz : config->tick_rate_hz;
     config->tick_rate_hz = args->config.rate_hz;
-    for (uint32_t i = 0; i < args->params.count && status == LS_OK; i++) {
-        status = ls_sim_config_set(loaded->simulation, config, args->params.assignments[i], why);
-    }
+    status = ls_param_files_decide(&args->files, args->params.assignments, args->params.count,
+                                   loaded->simulation, config, why);
     if (status == LS_OK) {
         status = ls_sim_config_check(loaded->simulation, config, why);
     }

@@ -6,6 +6,7 @@
 #include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/program/command_line.h"
+#include "lockstep/common/program/param_files.h"
 #include "lockstep/common/program/player_name.h"
 #include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/common/simulation/plugin_loader.h"
@@ -26,6 +27,7 @@ enum {
 typedef struct arguments {
     ls_client_config client;
     const char *sim;
+    ls_param_options params;
     ls_output_options output;
 } arguments;
 
@@ -134,6 +136,7 @@ int main(int argc, char **argv)
         .parts = {{&table, &args, NULL},
                   {&ls_session_settings, &client->session, NULL},
                   {&ls_view_settings, &client->view, NULL},
+                  {&ls_file_param_settings, &args.params, NULL},
                   {&ls_output_settings, &args.output, NULL}},
         .word = &client->server,
         .check = check,
@@ -157,6 +160,12 @@ int main(int argc, char **argv)
         ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
         return LS_EXIT_USAGE;
     }
+    static ls_param_files files;
+    if (ls_param_files_read(&files, args.params.assignments, args.params.count, &why) != LS_OK) {
+        ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
+        return LS_EXIT_USAGE;
+    }
+    client->session.files = &files.files;
     ls_build_fingerprint print;
     ls_build_fingerprint_here(&print);
     ls_bundle_print_libraries(&print);
@@ -172,5 +181,6 @@ int main(int argc, char **argv)
     ls_exit_code code = ls_client_run(client, &console);
     ls_rerun_process_destroy(client->reruns);
     ls_simulation_unload(&loaded);
+    ls_param_files_release(&files);
     return code;
 }

@@ -26,7 +26,7 @@ struct ls_gameplay {
 /* Finds the simulation of the offer. */
 static ls_status check_offer(ls_session_context *context, ls_text *why)
 {
-    const ls_offer *offer = &context->offer;
+    ls_offer *offer = &context->offer;
     const ls_session_config *config = &context->config;
     const ls_simulation *found = config->find_simulation(config->user, offer->simulation);
     if (!found) {
@@ -38,6 +38,10 @@ static ls_status check_offer(ls_session_context *context, ls_text *why)
         return ls_fail(LS_SIMULATION_VERSION_MISMATCH, why,
                        "simulation version: client %u, server %u", found->version,
                        offer->simulation_version);
+    }
+    ls_status status = ls_sim_files_provide(config->files, found, &offer->config, why);
+    if (status != LS_OK) {
+        return status;
     }
     ls_text fault = {{0}};
     if (ls_sim_config_check(found, &offer->config, &fault) != LS_OK) {
@@ -51,14 +55,10 @@ static ls_status check_offer(ls_session_context *context, ls_text *why)
 
 static bool is_same_match(const ls_offer *left, const ls_offer *offered)
 {
-    const ls_sim_config *a = &left->config;
-    const ls_sim_config *b = &offered->config;
     return left->match_id == offered->match_id &&
            strcmp(left->simulation, offered->simulation) == 0 &&
-           left->simulation_version == offered->simulation_version && a->seed == b->seed &&
-           a->tick_rate_hz == b->tick_rate_hz && a->players == b->players &&
-           a->param_count == b->param_count &&
-           memcmp(a->params, b->params, a->param_count * sizeof a->params[0]) == 0 &&
+           left->simulation_version == offered->simulation_version &&
+           ls_sim_config_is_equal(&left->config, &offered->config) &&
            left->hash_interval_ticks == offered->hash_interval_ticks;
 }
 
@@ -70,7 +70,9 @@ ls_status ls_gameplay_take_offer(ls_gameplay *gameplay, const ls_offer *offer, l
                        "the match that was left is over: the server plays another one");
     }
     bool is_same_slot = offer->slot == context->offer.slot;
+    const ls_sim_config config = context->offer.config; /* with its files */
     context->offer = *offer;
+    context->offer.config = config;
     if (!is_same_slot) {
         ls_uplink_forget_inputs(context->uplink); /* they were for the other seat */
     }

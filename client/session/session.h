@@ -10,6 +10,7 @@
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/build_fingerprint.h"
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/simulation/sim_files.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/protocol/transport/transport.h"
 #include "lockstep/protocol/wire/link_figures.h"
@@ -26,6 +27,10 @@ typedef struct ls_session_config {
 
     /* The simulation that the server names, or NULL when it is not to be had. */
     const ls_simulation *(*find_simulation)(void *user, const char *name);
+
+    /* The files that this machine has for file parameters, borrowed with their content for the
+     * session's life; NULL: none. A match that needs another one is left before it begins. */
+    const ls_sim_files *files;
 
     /* This player's input, at most input_bytes_max bytes; returns the size. `instance` is the
      * newest simulated state (guessed, with prediction), to be read only. NULL: always empty. */

@@ -3,13 +3,18 @@
 #ifndef LOCKSTEP_COMMON_BASE_LIMITS_H
 #define LOCKSTEP_COMMON_BASE_LIMITS_H
 
-#define LS_PLAYERS_MAX 32u       /* slots in a match */
-#define LS_INPUT_BYTES_MAX 1024u /* bytes of one slot's input for one tick */
-#define LS_PARAMS_MAX 32u        /* parameters of a simulation */
-#define LS_PASSES_MAX 32u        /* passes of a step */
-#define LS_WORKERS_MAX 64u       /* threads of a step */
-#define LS_FIELDS_MAX 1024u      /* fields of a state schema */
-#define LS_NAME_BYTES_MAX 64u    /* a name or path with its final NUL: simulation, pass, field */
+#define LS_PLAYERS_MAX 32u            /* slots in a match */
+#define LS_INPUT_BYTES_MAX 1024u      /* bytes of one slot's input for one tick */
+#define LS_PARAMS_MAX 32u             /* parameters of a simulation */
+#define LS_STRING_PARAMS_MAX 4u       /* of them that are strings, ... */
+#define LS_STRING_BYTES_MAX 256u      /* ... each with its final NUL, ... */
+#define LS_STRINGS_BYTES_MAX 640u     /* ... and all together without: they fit into one packet */
+#define LS_FILE_PARAMS_MAX 4u         /* of them that are files */
+#define LS_FILE_BYTES_MAX (64u << 20) /* a file parameter's content */
+#define LS_PASSES_MAX 32u             /* passes of a step */
+#define LS_WORKERS_MAX 64u            /* threads of a step */
+#define LS_FIELDS_MAX 1024u           /* fields of a state schema */
+#define LS_NAME_BYTES_MAX 64u /* a name or path with its final NUL: simulation, pass, field */
 #define LS_PLAYER_NAME_BYTES_MAX 32u    /* with its final NUL */
 #define LS_TEXT_BYTES_MAX 512u          /* an error text with its final NUL */
 #define LS_STATE_BYTES_MAX (256u << 20) /* flat state of a simulation */

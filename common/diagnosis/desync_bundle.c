@@ -71,6 +71,7 @@ void ls_bundle_match_stream(ls_byte_stream *stream, ls_desync_bundle *bundle)
     ls_byte_stream_u64(stream, &bundle->client_hash);
     ls_byte_stream_ranged(stream, &state_bytes, 1, LS_STATE_BYTES_MAX);
     bundle->state_bytes = state_bytes;
+    ls_sim_config_end_stream(stream, &bundle->config);
 }
 
 void ls_bundle_verdict_stream(ls_byte_stream *stream, ls_desync_bundle *bundle)

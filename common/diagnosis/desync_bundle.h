@@ -11,6 +11,7 @@
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/state_difference.h"
+#include "lockstep/common/simulation/sim_files.h"
 
 LS_C_BEGIN
 
@@ -100,6 +101,11 @@ ls_status ls_bundle_reading_open(const uint8_t *bytes, size_t size, const ls_all
                                  ls_bundle_reading **out, ls_text *why);
 void ls_bundle_reading_close(ls_bundle_reading *reading);
 const ls_desync_bundle *ls_bundle_reading_bundle(const ls_bundle_reading *reading);
+
+/* Gives the bundle's configuration the content of its files, of which it holds sizes and digests
+ * alone. The errors of ls_sim_files_provide. */
+ls_status ls_bundle_reading_provide(ls_bundle_reading *reading, const ls_sim_files *files,
+                                    const ls_simulation *simulation, ls_text *why);
 
 /* The schema of the bundle's own fields; NULL when they are missing. */
 const ls_schema *ls_bundle_reading_schema(const ls_bundle_reading *reading);

@@ -567,6 +567,12 @@ void ls_bundle_reading_close(ls_bundle_reading *file)
 
 /* ---- questions ---- */
 
+ls_status ls_bundle_reading_provide(ls_bundle_reading *reading, const ls_sim_files *files,
+                                    const ls_simulation *simulation, ls_text *why)
+{
+    return ls_sim_files_provide(files, simulation, &reading->bundle.config, why);
+}
+
 const ls_desync_bundle *ls_bundle_reading_bundle(const ls_bundle_reading *file)
 {
     return &file->bundle;

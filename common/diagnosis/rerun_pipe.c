@@ -22,6 +22,7 @@ static void match_stream(ls_byte_stream *stream, ls_rerun_match *match)
     ls_byte_stream_u32(stream, &match->surroundings); /* first, so that it can be set later */
     ls_byte_stream_text(stream, match->simulation, sizeof match->simulation);
     ls_sim_config_stream(stream, &match->config);
+    ls_sim_config_later_stream(stream, &match->config);
     ls_byte_stream_ranged(stream, &match->input_bytes_max, 0, LS_INPUT_BYTES_MAX);
     ls_byte_stream_ranged(stream, &match->state_bytes, 1, LS_STATE_BYTES_MAX);
     ls_byte_stream_ranged(stream, &match->workers, 0, LS_WORKERS_MAX);
@@ -69,6 +70,10 @@ static ls_status write_request(ls_byte_stream *stream, uint64_t body_bytes, ls_r
         for (uint32_t slot = 0; status == LS_OK && slot < order->match.config.players; slot++) {
             status = write_input(stream, stretch->inputs, tick, slot);
         }
+    }
+    for (uint32_t i = 0; i < order->match.config.file_count; i++) {
+        const ls_sim_file *file = &order->match.config.files[i];
+        ls_byte_stream_add(stream, file->bytes, (size_t)file->size);
     }
     ls_byte_stream_add(stream, stretch->snapshot, order->match.state_bytes);
     return status;
@@ -156,6 +161,17 @@ static void read_ticks(ls_byte_stream *stream, ls_rerun_order *order)
     }
 }
 
+/* The content of the match's files: where it stands. */
+static void read_files(ls_byte_stream *stream, ls_sim_config *config)
+{
+    for (uint32_t i = 0; i < config->file_count && !stream->has_failed; i++) {
+        ls_sim_file *file = &config->files[i];
+        stream->has_failed = stream->size - stream->at < file->size;
+        file->bytes = stream->has_failed || file->size == 0 ? NULL : stream->from + stream->at;
+        stream->at += stream->has_failed ? 0 : (size_t)file->size;
+    }
+}
+
 ls_status ls_rerun_pipe_read_request(const uint8_t *bytes, size_t size,
                                      const ls_allocator *allocator, ls_rerun_order *out)
 {
@@ -168,6 +184,7 @@ ls_status ls_rerun_pipe_read_request(const uint8_t *bytes, size_t size,
         return status;
     }
     read_ticks(&stream, out);
+    read_files(&stream, &out->match.config);
     if (stream.has_failed || stream.size - stream.at != out->match.state_bytes) {
         ls_rerun_order_release(out, allocator);
         return LS_MALFORMED;

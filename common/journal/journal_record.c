@@ -50,6 +50,7 @@ void ls_journal_header_stream(ls_byte_stream *stream, ls_journal_header *header)
     ls_byte_stream_u64(stream, &header->save_bytes);
     settings_stream(stream, header);
     ls_build_fingerprint_stream(stream, &header->print);
+    ls_sim_config_end_stream(stream, &header->config);
 }
 
 ls_status ls_journal_header_check_simulation(const ls_journal_header *header,

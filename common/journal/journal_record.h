@@ -61,7 +61,7 @@ typedef struct ls_journal_header {
 } ls_journal_header;
 
 /* Room that any header fits in. */
-#define LS_JOURNAL_HEADER_BYTES_MAX 2048u
+#define LS_JOURNAL_HEADER_BYTES_MAX 4096u
 
 void ls_journal_header_stream(ls_byte_stream *stream, ls_journal_header *header);
 

@@ -13,6 +13,38 @@ void ls_sim_config_stream(ls_byte_stream *stream, ls_sim_config *config)
     }
 }
 
+static void sim_file_stream(ls_byte_stream *stream, ls_sim_file *file)
+{
+    uint32_t size = (uint32_t)file->size;
+    ls_byte_stream_ranged(stream, &size, 0, LS_FILE_BYTES_MAX);
+    ls_byte_stream_u64(stream, &file->digest);
+    if (stream->mode == LS_STREAM_READ) {
+        file->bytes = NULL;
+    }
+    file->size = size;
+}
+
+void ls_sim_config_later_stream(ls_byte_stream *stream, ls_sim_config *config)
+{
+    ls_byte_stream_ranged(stream, &config->string_count, 0, LS_STRING_PARAMS_MAX);
+    for (uint32_t i = 0; i < config->string_count; i++) {
+        ls_byte_stream_text(stream, config->strings[i], sizeof config->strings[i]);
+    }
+    ls_byte_stream_ranged(stream, &config->file_count, 0, LS_FILE_PARAMS_MAX);
+    for (uint32_t i = 0; i < config->file_count; i++) {
+        sim_file_stream(stream, &config->files[i]);
+    }
+}
+
+void ls_sim_config_end_stream(ls_byte_stream *stream, ls_sim_config *config)
+{
+    bool is_reading = stream->mode == LS_STREAM_READ;
+    bool has_later = config->string_count > 0 || config->file_count > 0;
+    if (is_reading ? !stream->has_failed && !ls_byte_stream_is_at_end(stream) : has_later) {
+        ls_sim_config_later_stream(stream, config);
+    }
+}
+
 void ls_sim_digests_stream(ls_byte_stream *stream, ls_sim_digests *digests)
 {
     ls_byte_stream_u64(stream, &digests->parameters);

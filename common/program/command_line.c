@@ -56,10 +56,18 @@ static ls_status take_param(void *target, char *value, ls_text *why)
 static const ls_setting_row param_rows[] = {
     {LS_SETTING_IS_TAKEN, .take = take_param, .flag = "param", .letter = 'p',
      .argument = "NAME=VALUE", .group = SETTING_GROUP,
-     .help = "Set a parameter of the simulation; repeatable"},
+     .help = "Set a parameter of the simulation, a file by its path; repeatable"},
+};
+
+static const ls_setting_row file_param_rows[] = {
+    {LS_SETTING_IS_TAKEN, .take = take_param, .flag = "param", .letter = 'p',
+     .argument = "NAME=PATH", .group = SETTING_GROUP,
+     .help = "Where the file of a file parameter lies on this machine; repeatable"},
 };
 
 const ls_setting_table ls_param_settings = {param_rows, sizeof param_rows / sizeof param_rows[0]};
+const ls_setting_table ls_file_param_settings = {file_param_rows, sizeof file_param_rows /
+                                                                      sizeof file_param_rows[0]};
 
 static ls_status print_help(void *target, char *value, ls_text *why);
 static ls_status print_usage(void *target, char *value, ls_text *why);

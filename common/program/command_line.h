@@ -22,11 +22,14 @@ extern const ls_setting_table ls_output_settings; /* of an ls_output_options */
 
 /* The choices of --param. */
 typedef struct ls_param_options {
-    const char *assignments[LS_PARAMS_MAX]; /* "name=value", for ls_sim_config_set */
+    const char *assignments[LS_PARAMS_MAX]; /* "name=value", for param_files.h */
     uint32_t count;
 } ls_param_options;
 
 extern const ls_setting_table ls_param_settings; /* of an ls_param_options */
+
+/* The same of a program that plays a match which was decided elsewhere: files alone. */
+extern const ls_setting_table ls_file_param_settings;
 
 #define LS_COMMAND_LINE_PARTS_MAX 5u
 

@@ -27,7 +27,7 @@ static ls_status load_builtin(const char *name, ls_loaded_simulation *out, ls_te
     const ls_simulation *simulation = ls_builtin_simulation_named(name);
     if (simulation) {
         LS_ASSERT(ls_simulation_check(simulation, NULL) == LS_OK);
-        *out = (ls_loaded_simulation){simulation, NULL};
+        *out = (ls_loaded_simulation){.simulation = simulation};
         return LS_OK;
     }
     char shown[LS_NAME_BYTES_MAX];
@@ -78,7 +78,25 @@ static ls_status check_schema(const ls_simulation *simulation, ls_text *fault)
     return status == LS_SCHEMA ? LS_SCHEMA : LS_OK; /* other values may suit init or the memory */
 }
 
-static ls_status find_simulation(void *library, const char *file, const ls_simulation **out,
+/* A copy in this program's size, of a plug-in that was built with another. */
+static ls_status take_size(const ls_simulation *exported, ls_loaded_simulation *out, ls_text *fault)
+{
+    ls_simulation read;
+    ls_status status = ls_simulation_read(exported, &read, fault);
+    out->simulation = exported;
+    if (status != LS_OK || exported->size == sizeof read) {
+        return status;
+    }
+    out->own = malloc(sizeof *out->own);
+    if (!out->own) {
+        return LS_NO_MEMORY;
+    }
+    *out->own = read;
+    out->simulation = out->own;
+    return LS_OK;
+}
+
+static ls_status find_simulation(void *library, const char *file, ls_loaded_simulation *out,
                                  ls_text *why)
 {
     ls_simulation_entry entry = NULL;
@@ -94,15 +112,16 @@ static ls_status find_simulation(void *library, const char *file, const ls_simul
     const ls_simulation *simulation = entry();
     ls_plugin_place_leave();
     ls_text fault = {""};
-    ls_status status = ls_simulation_check(simulation, &fault) == LS_OK
-                           ? check_schema(simulation, &fault)
-                           : LS_PLUGIN;
-    if (status != LS_OK) {
-        ls_text_set(why, "plug-in '%s' cannot be used: %s", file, fault.bytes);
-        return status;
+    ls_status status = take_size(simulation, out, &fault);
+    if (status == LS_OK) {
+        bool is_good = ls_simulation_check(out->simulation, &fault) == LS_OK;
+        status = is_good ? check_schema(out->simulation, &fault) : LS_PLUGIN;
     }
-    *out = simulation;
-    return LS_OK;
+    if (status != LS_OK) {
+        free(out->own);
+        ls_text_set(why, "plug-in '%s' cannot be used: %s", file, fault.bytes);
+    }
+    return status;
 }
 
 static ls_status load_file(const char *file, ls_loaded_simulation *out, ls_text *why)
@@ -118,13 +137,13 @@ static ls_status load_file(const char *file, ls_loaded_simulation *out, ls_text 
     if (!library) {
         return ls_fail(LS_PLUGIN, why, "plug-in '%s' cannot be opened: %s", file, linker_words());
     }
-    const ls_simulation *simulation = NULL;
-    status = find_simulation(library, file, &simulation, why);
+    ls_loaded_simulation loaded = {.library = library};
+    status = find_simulation(library, file, &loaded, why);
     if (status != LS_OK) {
         dlclose(library);
         return status;
     }
-    *out = (ls_loaded_simulation){simulation, library};
+    *out = loaded;
     return LS_OK;
 }
 
@@ -138,7 +157,8 @@ void ls_simulation_unload(ls_loaded_simulation *loaded)
     if (loaded->library) {
         dlclose(loaded->library);
     }
-    *loaded = (ls_loaded_simulation){NULL, NULL};
+    free(loaded->own);
+    *loaded = (ls_loaded_simulation){0};
 }
 
 /* ---- what a build fingerprint says of it ---- */

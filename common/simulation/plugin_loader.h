@@ -11,7 +11,8 @@ LS_C_BEGIN
 
 typedef struct ls_loaded_simulation {
     const ls_simulation *simulation;
-    void *library; /* NULL for a built-in */
+    void *library;      /* NULL for a built-in */
+    ls_simulation *own; /* a copy in this program's size; NULL: the plug-in's is of that size */
 } ls_loaded_simulation;
 
 /* `name` is a file when it has a '/' or ends in ".so", else a built-in. The struct has passed

@@ -141,11 +141,14 @@ static ls_status make_state_0(ls_sim_instance *instance, ls_text *why)
 {
     const ls_simulation *simulation = instance->simulation;
     ls_plugin_place_enter(LS_PLUGIN_CALL_INIT);
-    ls_status status = simulation->init(&instance->config, instance->state.bytes);
+    ls_text said = {""};
+    ls_status status = simulation->init(&instance->config, instance->state.bytes, &said);
     ls_plugin_place_leave();
     if (status != LS_OK) {
+        said.bytes[sizeof said.bytes - 1] = '\0'; /* it is the plug-in's */
+        ls_text_make_printable(said.bytes, strlen(said.bytes));
         ls_text_set(why, "simulation '%s' could not make its first state: %s", simulation->name,
-                    ls_status_text(status));
+                    said.bytes[0] != '\0' ? said.bytes : ls_status_text(status));
         return status;
     }
     instance->is_initialised = true;
@@ -188,6 +191,14 @@ static uint64_t digest_parameters(const ls_simulation *simulation, const ls_sim_
         const char *name = simulation->params[i].name;
         digest = ls_hash_pair(digest, ls_hash_bytes(name, strlen(name), 0));
         digest = ls_hash_pair(digest, (uint64_t)config->params[i]);
+    }
+    for (uint32_t i = 0; i < config->string_count; i++) {
+        const char *text = config->strings[i];
+        digest = ls_hash_pair(digest, ls_hash_bytes(text, strlen(text), 0));
+    }
+    for (uint32_t i = 0; i < config->file_count; i++) {
+        digest = ls_hash_pair(digest, config->files[i].size);
+        digest = ls_hash_pair(digest, config->files[i].digest);
     }
     return digest;
 }

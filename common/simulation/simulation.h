@@ -21,31 +21,89 @@
 
 LS_C_BEGIN
 
-/* Grows by one with every change of a struct in this file. A plug-in built for another number is
- * refused when it is loaded. */
-#define LS_SIMULATION_ABI 4u
+/* A plug-in built for another number is refused when it is loaded. Under one number structs only
+ * change as follows, so that a plug-in need not be built again:
+ * - ls_simulation grows at its end. Its `size` says how far the plug-in's reaches; a host takes the
+ *   members beyond for absent (zero). A plug-in that is newer than its host is refused when it uses
+ *   a member that the host does not know.
+ * - What a plug-in is handed a pointer to grows at its end: ls_sim_config, ls_tick_inputs, ls_step,
+ *   ls_sim_tuning, ls_draw_list, ls_controls. A plug-in never makes one or asks for its size.
+ * - What stands in arrays stays as it is: ls_param, ls_pass, ls_field, ls_slot_input, ls_sim_file,
+ *   ls_draw_shape. */
+#define LS_SIMULATION_ABI 5u
 
 /* Steps since the start. Tick t's inputs take state t to state t + 1; state 0 is what init made. */
 typedef uint32_t ls_tick;
 
 /* ---- configuration: equal on every machine of a match, fixed for its whole life ---- */
 
+typedef enum ls_param_kind {
+    LS_PARAM_INTEGER,
+    LS_PARAM_STRING, /* UTF-8 that can be seen: no control characters */
+    LS_PARAM_FILE,   /* any bytes, from a path that may be another one on each machine */
+    LS_PARAM_KIND_COUNT,
+} ls_param_kind;
+
+/* A file's content is part of the match as its size and digest: a client that has no file of that
+ * content is refused before it plays. Up to LS_STRING_PARAMS_MAX are strings, which take up to
+ * LS_STRINGS_BYTES_MAX bytes together, and up to LS_FILE_PARAMS_MAX are files. */
 typedef struct ls_param {
-    const char *name; /* as in --param name=value */
-    const char *unit; /* "" for a plain number */
-    const char *help; /* one line */
-    int64_t default_value;
-    int64_t min;
-    int64_t max;
+    const char *name;         /* as in --param name=value or, for a file, --param name=PATH */
+    const char *unit;         /* "" for a plain number */
+    const char *help;         /* one line */
+    int64_t default_value;    /* of an integer; a file's default is none, of 0 bytes */
+    int64_t min;              /* of an integer its value; else its bytes: a file of min 1 must be */
+    int64_t max;              /* given; up to LS_STRING_BYTES_MAX-1 or LS_FILE_BYTES_MAX */
+    uint32_t kind;            /* ls_param_kind */
+    const char *default_text; /* of a string; NULL for "" */
 } ls_param;
 
+/* Elements of an array of ls_param. */
+#define LS_PARAM_INTEGER_OF(name, unit, help, default_value, min, max)                             \
+    {                                                                                              \
+        name, unit, help, default_value, min, max, LS_PARAM_INTEGER, NULL                          \
+    }
+#define LS_PARAM_STRING_OF(name, help, default_text, bytes_min, bytes_max)                         \
+    {                                                                                              \
+        name, "", help, 0, bytes_min, bytes_max, LS_PARAM_STRING, default_text                     \
+    }
+#define LS_PARAM_FILE_OF(name, help, bytes_min, bytes_max)                                         \
+    {                                                                                              \
+        name, "", help, 0, bytes_min, bytes_max, LS_PARAM_FILE, NULL                               \
+    }
+
+typedef struct ls_sim_file {
+    const uint8_t *bytes; /* NULL: there is none, or (never in a plug-in) it is not here */
+    uint64_t size;
+    uint64_t digest; /* XXH3-64 of the bytes; 0 of a file of 0 bytes */
+} ls_sim_file;
+
+/* A host copies it; what the files point to is borrowed. A plug-in's functions are handed one
+ * config for the whole life of a block: it and the bytes of its files stay where they are until
+ * deinit. */
 typedef struct ls_sim_config {
     uint64_t seed;
     uint32_t tick_rate_hz; /* dt is 1/tick_rate_hz seconds */
     uint32_t players;      /* slots 0 .. players-1, taken or not */
     uint32_t param_count;
-    int64_t params[LS_PARAMS_MAX]; /* in the order of ls_simulation.params */
+    uint32_t string_count;
+    uint32_t file_count;
+    /* In the order of ls_simulation.params; of a string its place in `strings`, of a file in
+     * `files`. */
+    int64_t params[LS_PARAMS_MAX];
+    char strings[LS_STRING_PARAMS_MAX][LS_STRING_BYTES_MAX];
+    ls_sim_file files[LS_FILE_PARAMS_MAX];
 } ls_sim_config;
+
+/* The values of string and file parameters, by their places in ls_simulation.params. */
+static inline const char *ls_sim_config_string(const ls_sim_config *config, uint32_t param)
+{
+    return config->strings[config->params[param]];
+}
+static inline const ls_sim_file *ls_sim_config_file(const ls_sim_config *config, uint32_t param)
+{
+    return &config->files[config->params[param]];
+}
 
 /* ---- schema: what each byte of the state is ---- */
 
@@ -241,6 +299,7 @@ typedef struct ls_controls {
 
 typedef struct ls_simulation {
     uint32_t abi;     /* LS_SIMULATION_ABI */
+    uint32_t size;    /* sizeof(ls_simulation), as the plug-in was built */
     uint32_t version; /* the game's own; machines with different ones never share a match */
     const char *name; /* 1 .. LS_NAME_BYTES_MAX-1 bytes of a-z 0-9 - _ */
     const char *summary;
@@ -255,7 +314,8 @@ typedef struct ls_simulation {
     const ls_pass *passes;
     uint32_t pass_count; /* 1 .. LS_PASSES_MAX */
 
-    /* Values that cannot go together; NULL when every value in range can. */
+    /* Values that cannot go together; NULL when every value in range can. This, state_bytes and
+     * all other functions are handed the files' bytes as well. */
     ls_status (*check)(const ls_sim_config *config, ls_text *why);
 
     /* Digest of data files and rules that are not in the code; NULL when there are none. */
@@ -269,8 +329,9 @@ typedef struct ls_simulation {
      * or the other. */
     uint32_t (*fields)(const ls_sim_config *config, ls_field *fields, uint32_t capacity);
 
-    /* Makes state 0. The block comes zeroed. */
-    ls_status (*init)(const ls_sim_config *config, void *state);
+    /* Makes state 0. The block comes zeroed. A failure says in `why` what is wrong, in words for
+     * the person who started the match: which byte of the map is bad, and what it should be. */
+    ls_status (*init)(const ls_sim_config *config, void *state, ls_text *why);
 
     /* Appends the picture that lies `alpha` (0 .. LS_FIXED_ONE) of the way from `previous` to
      * `current`. Reads only. NULL when there is nothing to see. A host cannot keep the block of an
@@ -340,6 +401,10 @@ typedef const ls_simulation *(*ls_simulation_entry)(void);
 
 /* ---- what hosts call ---- */
 
+/* Reads what a plug-in exports into a struct of this program's size: PLUGIN for another abi, or for
+ * members in use that this program does not know. */
+ls_status ls_simulation_read(const ls_simulation *exported, ls_simulation *out, ls_text *why);
+
 /* Checks everything in the struct that can be checked without running it; BAD_ARGUMENT or PLUGIN
  * with the field named in `why`. */
 ls_status ls_simulation_check(const ls_simulation *simulation, ls_text *why);
@@ -347,12 +412,19 @@ ls_status ls_simulation_check(const ls_simulation *simulation, ls_text *why);
 /* The defaults of the simulation with seed 1. */
 ls_sim_config ls_sim_config_default(const ls_simulation *simulation);
 
+/* The parameter of this name; NULL: there is none. */
+const ls_param *ls_simulation_param(const ls_simulation *simulation, const char *name,
+                                    size_t name_bytes);
+
 /* Reads "name=value" into the config. NOT_FOUND (the names that exist in `why`), BAD_ARGUMENT (the
- * range in `why`). */
+ * range in `why`, or that this is a file: sim_files.h sets those). */
 ls_status ls_sim_config_set(const ls_simulation *simulation, ls_sim_config *config,
                             const char *assignment, ls_text *why);
 
-/* Every range, then the simulation's own check. */
+/* Equal in everything that decides the match; where files lie does not. */
+bool ls_sim_config_is_equal(const ls_sim_config *a, const ls_sim_config *b);
+
+/* Every range, that every file is here, then the simulation's own check. */
 ls_status ls_sim_config_check(const ls_simulation *simulation, const ls_sim_config *config,
                               ls_text *why);
 

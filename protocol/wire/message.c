@@ -64,6 +64,18 @@ static void hello_fields(ls_bit_stream *stream, ls_hello *hello)
     return_fields(stream, &hello->back);
 }
 
+/* Its bytes do not travel: each machine has them. */
+static void file_fields(ls_bit_stream *stream, ls_sim_file *file)
+{
+    uint32_t size = (uint32_t)file->size;
+    u32_field(stream, &size);
+    u64_field(stream, &file->digest);
+    if (size > LS_FILE_BYTES_MAX) {
+        ls_bits_fail(stream);
+    }
+    file->size = size;
+}
+
 static void config_fields(ls_bit_stream *stream, ls_sim_config *config)
 {
     u64_field(stream, &config->seed);
@@ -74,6 +86,14 @@ static void config_fields(ls_bit_stream *stream, ls_sim_config *config)
         uint64_t bits = ls_bits_is_writing(stream) ? (uint64_t)config->params[i] : 0;
         u64_field(stream, &bits);
         config->params[i] = ls_signed_from_bits(bits);
+    }
+    ls_bits_uvar(stream, &config->string_count, 0, LS_STRING_PARAMS_MAX);
+    for (uint32_t i = 0; i < config->string_count; i++) {
+        ls_bits_text(stream, config->strings[i], sizeof config->strings[i]);
+    }
+    ls_bits_uvar(stream, &config->file_count, 0, LS_FILE_PARAMS_MAX);
+    for (uint32_t i = 0; i < config->file_count; i++) {
+        file_fields(stream, &config->files[i]);
     }
 }
 

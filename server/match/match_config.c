@@ -179,6 +179,14 @@ static ls_status compare_params(const ls_match_config *config, const ls_match_co
                 config->simulation->params[i].name, config->sim.params[i], recorded->sim.params[i]);
         }
     }
+    for (uint32_t i = 0; i < recorded->sim.string_count; i++) {
+        if (strcmp(config->sim.strings[i], recorded->sim.strings[i]) != 0) {
+            return ls_fail(LS_BAD_ARGUMENT, why,
+                           "the string \"%s\" contradicts the journal that is resumed, where it is "
+                           "\"%s\"",
+                           config->sim.strings[i], recorded->sim.strings[i]);
+        }
+    }
     return LS_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/mapped_file.h"
 #include "lockstep/common/program/output.h"
+#include "lockstep/common/program/param_files.h"
 #include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/common/simulations/builtin.h"
@@ -102,18 +103,15 @@ static void print_simulations(FILE *file)
 }
 
 /* Applies the command line on top of the defaults, or of a journal's settings. */
-static ls_status apply(const arguments *args, ls_match_config *config, ls_text *why)
+static ls_status apply(const arguments *args, ls_param_files *files, ls_match_config *config,
+                       ls_text *why)
 {
     ls_setting_table_copy(&ls_match_settings, args->given, &args->match, config);
     if (args->matches == 1 && !ls_setting_is_given(&ls_match_settings, args->given, "spectators")) {
         config->spectators_max = DEFAULT_SPECTATORS;
     }
-    ls_status status = LS_OK;
-    for (uint32_t i = 0; status == LS_OK && i < args->params.count; i++) {
-        status =
-            ls_sim_config_set(config->simulation, &config->sim, args->params.assignments[i], why);
-    }
-    return status;
+    return ls_param_files_decide(files, args->params.assignments, args->params.count,
+                                 config->simulation, &config->sim, why);
 }
 
 static void warn_of_unused(const arguments *args, const ls_match_config *config, const ls_log *log)
@@ -149,15 +147,19 @@ static void say_limits(const ls_match_config *config, const ls_log *log)
 }
 
 static ls_status configure(const arguments *args, const ls_resume *resume,
-                           const ls_simulation *simulation, ls_match_config *config, ls_text *why)
+                           const ls_simulation *simulation, ls_param_files *files,
+                           ls_match_config *config, ls_text *why)
 {
     *config = ls_match_config_default(simulation);
     ls_status status = resume ? ls_resume_configure(resume, simulation, config, why) : LS_OK;
     if (status == LS_OK) {
-        status = apply(args, config, why);
+        status = apply(args, files, config, why);
     }
     if (status == LS_OK && resume) {
         status = ls_resume_check(resume, config, why);
+        status = status == LS_OK
+                     ? ls_sim_files_provide(&files->files, simulation, &config->sim, why)
+                     : status;
     }
     if (status == LS_OK) {
         status = ls_setting_table_check(&ls_match_settings, config, true, why);
@@ -180,15 +182,17 @@ static ls_exit_code serve(const arguments *args, ls_resume *resume,
                                .resume_path = args->resume_path,
                                .json_path = args->output.json_path};
     ls_text why = {{0}};
+    ls_param_files files = {0};
     ls_build_fingerprint print;
     ls_build_fingerprint_here(&print);
     ls_bundle_print_libraries(&print);
     ls_simulation_print(loaded, args->sim, &print);
-    ls_status status = configure(args, resume, loaded->simulation, &config.match, &why);
+    ls_status status = configure(args, resume, loaded->simulation, &files, &config.match, &why);
     config.match.print = &print;
     config.match.maths_check = ls_simulation_maths(loaded, args->sim);
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
+        ls_param_files_release(&files);
         return LS_EXIT_USAGE;
     }
     warn_of_unused(args, &config.match, &console->log);
@@ -200,6 +204,7 @@ static ls_exit_code serve(const arguments *args, ls_resume *resume,
     }
     ls_exit_code code = ls_server_run(&config, console);
     ls_rerun_process_destroy(config.reruns);
+    ls_param_files_release(&files);
     return code;
 }
 

@@ -13,6 +13,7 @@ ROOMS = (
     ("pure", "common/base/hash."),
     ("pure", "common/base/histogram."),
     ("base", "common/base/"),
+    ("param files", "common/program/param_files."),
     ("program", "common/program/"),
     ("double sims", "common/maths/integrator."),
     ("double sims", "common/maths/strict_double."),
@@ -58,12 +59,14 @@ AROUND = PURE | {
     "bundle",
     "record",
     "program",
+    "param files",
     "protocol",
     "network",
 }
 MAY_USE = {
     "base": {"base"},
     "program": {"base", "program"},
+    "param files": PURE | {"program", "param files"},
     "pure": PURE,
     "compress": {"base", "compress"},
     "bundle": PURE | {"compress", "bundle"},

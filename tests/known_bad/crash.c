@@ -15,13 +15,13 @@ static void stumble(const ls_step *step)
     state->bonus++;
 }
 
-static ls_status set_up(const ls_sim_config *config, void *state)
+static ls_status set_up(const ls_sim_config *config, void *state, ls_text *why)
 {
 #if defined(GAME_CRASHES_IN_INIT)
     volatile uint32_t *volatile nothing = NULL;
     *nothing = 1;
 #endif
-    return game_init(config, state);
+    return game_init(config, state, why);
 }
 
 GAME_PASSES("stumble", stumble);

@@ -61,8 +61,9 @@ static inline uint32_t game_fields(const ls_sim_config *config, ls_field *out, u
     return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
 }
 
-static inline ls_status game_init(const ls_sim_config *config, void *block)
+static inline ls_status game_init(const ls_sim_config *config, void *block, ls_text *why)
 {
+    (void)why;
     game_state *state = block;
     state->rng = ls_rng_make(config->seed, 1);
     for (uint32_t i = 0; i < GAME_UNITS; i++) {
@@ -119,6 +120,7 @@ static inline fenv_t game_round_as_usual(void)
 /* The entry point. The other arguments are members of ls_simulation: fields and init at least. */
 #define GAME_PLUGIN(plugin_name, ...)                                                              \
     static const ls_simulation game_simulation = {.abi = LS_SIMULATION_ABI,                        \
+                                                  .size = sizeof(ls_simulation),                   \
                                                   .version = 1,                                    \
                                                   .name = plugin_name,                             \
                                                   .summary =                                       \

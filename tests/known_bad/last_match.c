@@ -6,9 +6,9 @@
 static uint64_t record;
 #endif
 
-static ls_status init(const ls_sim_config *config, void *block)
+static ls_status init(const ls_sim_config *config, void *block, ls_text *why)
 {
-    ls_status status = game_init(config, block);
+    ls_status status = game_init(config, block, why);
 #if GAME_FAULTY
     ((game_state *)block)->bonus = (uint32_t)record;
 #endif

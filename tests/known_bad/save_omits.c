@@ -6,12 +6,12 @@
 static uint32_t momentum;
 #endif
 
-static ls_status init(const ls_sim_config *config, void *block)
+static ls_status init(const ls_sim_config *config, void *block, ls_text *why)
 {
 #if GAME_FAULTY
     momentum = 0;
 #endif
-    return game_init(config, block);
+    return game_init(config, block, why);
 }
 
 static void drift(const ls_step *step)

@@ -17,6 +17,7 @@
     }                                                                                              \
     static const ls_pass sound_pass = {"run", run};                                                \
     static const ls_simulation sound_simulation = {.abi = LS_SIMULATION_ABI,                       \
+                                                   .size = sizeof(ls_simulation),                  \
                                                    .version = 1,                                   \
                                                    .name = plugin_name,                            \
                                                    .summary = "a game in which nothing is wrong",  \

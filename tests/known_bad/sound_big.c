@@ -21,8 +21,9 @@ static size_t scratch_bytes(const ls_sim_config *config)
     return CHANGED * sizeof(uint32_t);
 }
 
-static ls_status init(const ls_sim_config *config, void *state)
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     land *l = state;
     for (uint32_t i = 0; i < CELLS; i++) {
         l->cells[i] = (uint32_t)config->seed + i;

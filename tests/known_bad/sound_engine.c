@@ -24,8 +24,9 @@ static engine *engine_of(const void *state)
     return found;
 }
 
-static ls_status init(const ls_sim_config *config, void *state)
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     (void)config;
     engine *made = calloc(1, sizeof *made);
     memcpy(state, &made, sizeof made);

@@ -29,8 +29,9 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
     return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
 }
 
-static ls_status init(const ls_sim_config *config, void *state)
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     table *t = state;
     (void)config;
     for (uint32_t i = 0; i < BALLS; i++) {

@@ -462,8 +462,9 @@ static uint32_t large_fields(const ls_sim_config *config, ls_field *out, uint32_
     return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
 }
 
-static ls_status large_init(const ls_sim_config *config, void *state)
+static ls_status large_init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     ((large_state *)state)->wrong = 0 * config->players;
     return LS_OK;
 }

@@ -109,9 +109,9 @@ Test(handshake, another_content)
     check_refused(&other, LS_CONTENT_MISMATCH, "content digest");
 }
 
-static ls_status other_init(const ls_sim_config *config, void *state)
+static ls_status other_init(const ls_sim_config *config, void *state, ls_text *why)
 {
-    ls_status status = test_simulation()->init(config, state);
+    ls_status status = test_simulation()->init(config, state, why);
     ((test_simulation_state *)state)->slots[3].sum = 1;
     return status;
 }

@@ -34,8 +34,9 @@ static uint32_t cells_fields(const ls_sim_config *config, ls_field *out, uint32_
     return 1;
 }
 
-static ls_status cells_init(const ls_sim_config *config, void *state)
+static ls_status cells_init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     memset(state, (int)config->seed, cells_bytes(config));
     return LS_OK;
 }
@@ -99,6 +100,7 @@ static ls_simulation simulation_with(const ls_pass *pass, bool has_schema)
 {
     return (ls_simulation){
         .abi = LS_SIMULATION_ABI,
+        .size = sizeof(ls_simulation),
         .version = 1,
         .name = "cells",
         .summary = "cells that change",

@@ -21,7 +21,7 @@ enum {
 };
 
 static const ls_param ballast_params[] = {
-    [PARAM_KIB] = {"size", "KiB", "size of the state", 64, 1, 65536},
+    [PARAM_KIB] = LS_PARAM_INTEGER_OF("size", "KiB", "size of the state", 64, 1, 65536),
 };
 
 static uint32_t word_count(const ls_sim_config *config)
@@ -45,8 +45,9 @@ static uint32_t ballast_fields(const ls_sim_config *config, ls_field *out, uint3
     return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
 }
 
-static ls_status ballast_init(const ls_sim_config *config, void *block)
+static ls_status ballast_init(const ls_sim_config *config, void *block, ls_text *why)
 {
+    (void)why;
     ballast_state *state = block;
     state->rng = ls_rng_make(config->seed, 4);
     for (uint32_t i = 0; i < word_count(config); i += 2) {
@@ -71,6 +72,7 @@ static const ls_pass ballast_passes[] = {{"run", ballast_run}};
 
 static const ls_simulation ballast = {
     .abi = LS_SIMULATION_ABI,
+    .size = sizeof(ls_simulation),
     .name = "ballast",
     .version = 1,
     .summary = "a state of any size",

@@ -35,8 +35,9 @@ static uint32_t relay_fields(const ls_sim_config *config, ls_field *out, uint32_
     return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
 }
 
-static ls_status relay_init(const ls_sim_config *config, void *state)
+static ls_status relay_init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     ((relay_state *)state)->ticks = 0 * config->players;
     return LS_OK;
 }
@@ -74,6 +75,7 @@ static const ls_pass wrong_passes[] = {
 static ls_simulation relay_simulation(const ls_pass passes[3])
 {
     return (ls_simulation){.abi = LS_SIMULATION_ABI,
+                           .size = sizeof(ls_simulation),
                            .version = 1,
                            .name = "relay",
                            .summary = "its passes hand a value on",

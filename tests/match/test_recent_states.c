@@ -28,8 +28,9 @@ static uint32_t large_fields(const ls_sim_config *config, ls_field *out, uint32_
     return 1;
 }
 
-static ls_status large_init(const ls_sim_config *config, void *state)
+static ls_status large_init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     memset(state, (int)config->seed, LARGE_STATE_BYTES);
     return LS_OK;
 }
@@ -47,6 +48,7 @@ static const ls_simulation *large_simulation(void)
     static const ls_pass passes[] = {{"change", change_words}};
     static const ls_simulation simulation = {
         .abi = LS_SIMULATION_ABI,
+        .size = sizeof(ls_simulation),
         .version = 1,
         .name = "large",
         .summary = "changes some words of a large state",

@@ -19,11 +19,11 @@ static void note_call(uint64_t what)
     calls_digest = (calls_digest ^ what) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static ls_status counted_init(const ls_sim_config *config, void *state)
+static ls_status counted_init(const ls_sim_config *config, void *state, ls_text *why)
 {
     inits++;
     note_call(1);
-    return test_simulation()->init(config, state);
+    return test_simulation()->init(config, state, why);
 }
 
 static void count_step(const ls_step *step)

@@ -26,8 +26,9 @@ uint32_t fields(const ls_sim_config *, ls_field *out, uint32_t capacity)
     return 3;
 }
 
-ls_status init(const ls_sim_config *config, void *state)
+ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     static_cast<State *>(state)->dice = ls_rng_make(config->seed, 1);
     return LS_OK;
 }
@@ -44,6 +45,7 @@ ls_simulation make()
 {
     ls_simulation game = {};
     game.abi = LS_SIMULATION_ABI;
+    game.size = sizeof game;
     game.version = 1;
     game.name = "dice";
     game.summary = "the sum of sines";

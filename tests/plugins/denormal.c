@@ -23,8 +23,9 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
     return 2;
 }
 
-static ls_status init(const ls_sim_config *config, void *state)
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     (void)config;
     (void)state;
     return LS_OK;
@@ -54,6 +55,7 @@ const ls_simulation *lockstep_simulation(void)
     static const ls_pass pass = {"cool", cool};
     static const ls_simulation simulation = {
         .abi = LS_SIMULATION_ABI,
+        .size = sizeof(ls_simulation),
         .version = 1,
         .name = "denormal",
         .summary = "sums up what is nearly nothing",

@@ -64,8 +64,9 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
     return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
 }
 
-static ls_status init(const ls_sim_config *config, void *block)
+static ls_status init(const ls_sim_config *config, void *block, ls_text *why)
 {
+    (void)why;
     furnace_state *state = block;
     (void)config;
     for (uint32_t i = 0; i < CELLS; i++) {
@@ -165,6 +166,7 @@ const ls_simulation *lockstep_simulation(void)
     static const ls_pass passes[] = {
         {"pump", pump}, {"carry", carry}, {"add", add}, {"watch", watch}, {"spoil", spoil}};
     static const ls_simulation simulation = {.abi = LS_SIMULATION_ABI,
+                                             .size = sizeof(ls_simulation),
                                              .version = 1,
                                              .name = "furnace",
                                              .summary = "floating point, in several builds",

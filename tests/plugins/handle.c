@@ -28,8 +28,9 @@ static size_t state_bytes(const ls_sim_config *config)
     return sizeof(block);
 }
 
-static ls_status init(const ls_sim_config *config, void *state)
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     block *made = (block *)state;
     made->engine = calloc(1, sizeof *made->engine);
     if (!made->engine) {
@@ -91,6 +92,7 @@ const ls_simulation *lockstep_simulation(void)
     static const ls_pass pass = {"turn", turn};
     static const ls_simulation simulation = {
         .abi = LS_SIMULATION_ABI,
+        .size = sizeof(ls_simulation),
         .version = 1,
         .name = "handle",
         .summary = "an engine behind a pointer",

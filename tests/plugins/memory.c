@@ -27,8 +27,9 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
     return 2;
 }
 
-static ls_status init(const ls_sim_config *config, void *state)
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     (void)config;
     (void)state;
     return LS_OK;
@@ -50,6 +51,7 @@ const ls_simulation *lockstep_simulation(void)
     static const ls_pass pass = {"walk", walk};
     static const ls_simulation simulation = {
         .abi = LS_SIMULATION_ABI,
+        .size = sizeof(ls_simulation),
         .version = 1,
         .name = "memory",
         .summary = "walks by what it remembers",

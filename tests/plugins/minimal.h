@@ -26,8 +26,9 @@ static inline size_t minimal_state_bytes(const ls_sim_config *config)
     return sizeof(minimal_state);
 }
 
-static inline ls_status minimal_init(const ls_sim_config *config, void *state)
+static inline ls_status minimal_init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     (void)config;
     (void)state;
     return LS_OK;
@@ -43,6 +44,7 @@ static inline ls_simulation minimal_simulation(const char *name, minimal_fields 
     static const ls_pass pass = {"run", minimal_run};
     return (ls_simulation){
         .abi = LS_SIMULATION_ABI,
+        .size = sizeof(ls_simulation),
         .version = 1,
         .name = name,
         .summary = "the least there is",

@@ -28,8 +28,9 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
     return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
 }
 
-static ls_status init(const ls_sim_config *config, void *block)
+static ls_status init(const ls_sim_config *config, void *block, ls_text *why)
 {
+    (void)why;
     relay_state *state = block;
     state->total = config->players;
     return LS_OK;
@@ -61,6 +62,7 @@ const ls_simulation *lockstep_simulation(void)
 {
     static const ls_pass passes[] = {{"divide", divide}, {"gather", gather}, {"count", count}};
     static const ls_simulation simulation = {.abi = LS_SIMULATION_ABI,
+                                             .size = sizeof(ls_simulation),
                                              .version = 1,
                                              .name = "relay",
                                              .summary = "hands a result on within a tick",

@@ -21,8 +21,9 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
     return 1;
 }
 
-static ls_status init(const ls_sim_config *config, void *state)
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     ((uint64_t *)state)[0] = config->seed;
     return LS_OK;
 }
@@ -47,6 +48,7 @@ const ls_simulation *lockstep_simulation(void)
     static const ls_pass pass = {"change", change};
     static const ls_simulation simulation = {
         .abi = LS_SIMULATION_ABI,
+        .size = sizeof(ls_simulation),
         .version = 1,
         .name = "spoil",
         .summary = "a state of 1 MiB",

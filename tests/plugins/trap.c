@@ -28,8 +28,9 @@ enum {
 
 #define BLOCKS 12
 
-static const ls_param params[] = {{"trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_COIN},
-                                  {"tick", "ticks", "when", 0, 0, UINT32_MAX}};
+static const ls_param params[] = {
+    LS_PARAM_INTEGER_OF("trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_COIN),
+    LS_PARAM_INTEGER_OF("tick", "ticks", "when", 0, 0, UINT32_MAX)};
 
 static uint32_t trap_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
 {
@@ -58,8 +59,9 @@ static int64_t trap_of(const ls_sim_config *config)
     return config->params[0];
 }
 
-static ls_status init(const ls_sim_config *config, void *state)
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     (void)state;
     if (trap_of(config) == TRAP_CRASH_IN_INIT) {
         crash();

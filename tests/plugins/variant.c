@@ -29,8 +29,8 @@ typedef struct world {
 } world;
 
 static const ls_param params[] = {
-    {VARIANT_PARAM, "points", "for each byte of input", 3, 0, VARIANT_PARAM_MAX},
-    {"malus", "points", "not used", 0, 0, 1}};
+    LS_PARAM_INTEGER_OF(VARIANT_PARAM, "points", "for each byte of input", 3, 0, VARIANT_PARAM_MAX),
+    LS_PARAM_INTEGER_OF("malus", "points", "not used", 0, 0, 1)};
 
 static size_t state_bytes(const ls_sim_config *config)
 {
@@ -62,8 +62,9 @@ static uint64_t content_digest(const ls_sim_config *config)
     return VARIANT_CONTENT;
 }
 
-static ls_status init(const ls_sim_config *config, void *state)
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     (void)config;
     ((world *)state)->scores[0] = VARIANT_FIRST_SCORE;
     return LS_OK;
@@ -87,6 +88,7 @@ const ls_simulation *lockstep_simulation(void)
     static const ls_pass pass = {"score", score};
     static const ls_simulation simulation = {
         .abi = LS_SIMULATION_ABI,
+        .size = sizeof(ls_simulation),
         .version = VARIANT_VERSION,
         .name = "variant",
         .summary = "points for pressing anything",

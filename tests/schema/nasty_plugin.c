@@ -10,8 +10,9 @@ static size_t state_bytes(const ls_sim_config *config)
     return sizeof(nasty_state) + NASTY_UNITS * sizeof(nasty_unit);
 }
 
-static ls_status init(const ls_sim_config *config, void *state)
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     nasty_state *nasty = state;
     nasty->serial = config->seed;
     return LS_OK;
@@ -26,6 +27,7 @@ static void run(const ls_step *step)
 static const ls_pass passes[] = {{"run", run}};
 static const ls_simulation simulation = {
     .abi = LS_SIMULATION_ABI,
+    .size = sizeof(ls_simulation),
     .version = 1,
     .name = "nasty",
     .summary = "a state that is hard to describe",

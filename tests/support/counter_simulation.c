@@ -5,8 +5,10 @@
 #define HIT_TURN (LS_ANGLE_QUARTER / 16)
 
 static const ls_param params[COUNTER_PARAM_COUNT] = {
-    [COUNTER_PARAM_CELLS] = {"cells", "", "how many cells there are", 8, 1, COUNTER_CELLS_MAX},
-    [COUNTER_PARAM_SPEED] = {"speed", "m/s", "speed of every cell at the start", 3, -100, 100},
+    [COUNTER_PARAM_CELLS] =
+        LS_PARAM_INTEGER_OF("cells", "", "how many cells there are", 8, 1, COUNTER_CELLS_MAX),
+    [COUNTER_PARAM_SPEED] =
+        LS_PARAM_INTEGER_OF("speed", "m/s", "speed of every cell at the start", 3, -100, 100),
 };
 
 static uint32_t cell_count(const ls_sim_config *config)
@@ -60,8 +62,9 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
     return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
 }
 
-static ls_status init(const ls_sim_config *config, void *block)
+static ls_status init(const ls_sim_config *config, void *block, ls_text *why)
 {
+    (void)why;
     counter_state *state = block;
     state->rng = ls_rng_make(config->seed, 1);
     for (uint32_t i = 0; i < cell_count(config); i++) {
@@ -126,6 +129,7 @@ static const ls_pass passes[] = {{"apply", apply}, {"move", move}};
 
 static const ls_simulation simulation = {
     .abi = LS_SIMULATION_ABI,
+    .size = sizeof(ls_simulation),
     .version = 1,
     .name = "counter",
     .summary = "counts what it is given",

@@ -129,8 +129,9 @@ static body *add_body(world *into, body **last)
     return added;
 }
 
-static ls_status world_init(const ls_sim_config *config, void *state)
+static ls_status world_init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     world *made = calloc(1, sizeof *made);
     body *last = NULL;
     ((world_block *)state)->world = made;
@@ -244,8 +245,9 @@ static machine *machine_of(const void *state)
     return ((const machine_block *)state)->machine;
 }
 
-static ls_status machine_init(const ls_sim_config *config, void *state)
+static ls_status machine_init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     machine *made = calloc(1, sizeof *made);
     ((machine_block *)state)->machine = made;
     if (made) {
@@ -355,6 +357,7 @@ static const ls_pass machine_passes[NAME_FAULTS] = {EACH_FAULT(MACHINE_PASS)};
 
 static const ls_simulation common = {
     .abi = LS_SIMULATION_ABI,
+    .size = sizeof(ls_simulation),
     .version = 1,
     .default_tick_rate_hz = 60,
     .default_players = 2,

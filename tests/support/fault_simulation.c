@@ -30,8 +30,9 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
     return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
 }
 
-static ls_status init(const ls_sim_config *config, void *state)
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     ((fault_state *)state)->sum = config->seed;
     return LS_OK;
 }
@@ -119,6 +120,7 @@ static const ls_pass passes[] = {{"gather", gather}, {"spread", spread}, {"finis
 
 static const ls_simulation simulation = {
     .abi = LS_SIMULATION_ABI,
+    .size = sizeof(ls_simulation),
     .version = 1,
     .name = "fault",
     .summary = "goes wrong on demand",

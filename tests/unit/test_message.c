@@ -83,9 +83,11 @@ Test(message, the_longest_texts_fit_and_longer_ones_are_malformed)
 typedef struct offer_numbers {
     uint64_t tick_rate_hz, players, param_count, slot, hash_interval_ticks, input_delay_ticks;
     uint64_t timeout_ms, late_rule, send_rate, match_id;
+    uint64_t string_count, file_count, file_bytes;
 } offer_numbers;
 
-static const offer_numbers usual_offer = {60, 4, 2, 3, 7, 2, 10000, 1, 2, 0x0123456789abcdef};
+static const offer_numbers usual_offer = {60, 4, 2,   3, 7, 2, 10000, 1, 2, 0x0123456789abcdef,
+                                          2,  1, 4711};
 
 static uint64_t param_of(uint64_t index)
 {
@@ -99,6 +101,17 @@ static wire_bits offer_wire(offer_numbers numbers)
                      UVAR(numbers.tick_rate_hz), UVAR(numbers.players), UVAR(numbers.param_count));
     for (uint64_t i = 0; i < numbers.param_count; i++) {
         wire_u(&wire, param_of(i), 64);
+    }
+    wire_uvar(&wire, numbers.string_count);
+    for (uint64_t i = 0; i < numbers.string_count; i++) {
+        wire_uvar(&wire, 2);
+        wire_u(&wire, 'h' + i, 8);
+        wire_u(&wire, 'i', 8);
+    }
+    wire_uvar(&wire, numbers.file_count);
+    for (uint64_t i = 0; i < numbers.file_count; i++) {
+        wire_u(&wire, numbers.file_bytes, 32);
+        wire_u(&wire, UINT64_C(0x1122334455667788) + i, 64);
     }
     wire_uvar(&wire, numbers.slot);
     wire_uvar(&wire, numbers.hash_interval_ticks);
@@ -126,6 +139,11 @@ Test(message, offer_has_the_layout_of_the_page)
     offer->config.param_count = 2;
     offer->config.params[0] = -16;
     offer->config.params[1] = 0x1101;
+    offer->config.string_count = 2;
+    memcpy(offer->config.strings[0], "hi", 3);
+    memcpy(offer->config.strings[1], "ii", 3);
+    offer->config.file_count = 1;
+    offer->config.files[0] = (ls_sim_file){NULL, 4711, UINT64_C(0x1122334455667788)};
     offer->slot = 3;
     offer->hash_interval_ticks = 7;
     offer->input_delay_ticks = 2;
@@ -155,6 +173,9 @@ Test(message, offer_takes_each_number_up_to_its_limits_and_no_further)
         {offsetof(offer_numbers, players), 4, 32}, /* slot 3 needs four */
         {offsetof(offer_numbers, param_count), 0, 32},
         {offsetof(offer_numbers, slot), 0, 3},
+        {offsetof(offer_numbers, string_count), 0, LS_STRING_PARAMS_MAX},
+        {offsetof(offer_numbers, file_count), 0, LS_FILE_PARAMS_MAX},
+        {offsetof(offer_numbers, file_bytes), 0, LS_FILE_BYTES_MAX},
         {offsetof(offer_numbers, hash_interval_ticks), 1, 1024},
         {offsetof(offer_numbers, input_delay_ticks), 0, 64},
         {offsetof(offer_numbers, timeout_ms), 1, 600000},
@@ -170,7 +191,8 @@ Test(message, offer_takes_each_number_up_to_its_limits_and_no_further)
                          "number %zu, value %zu", i, j);
         }
     }
-    offer_numbers largest = {1000, 32, 32, 31, 1024, 64, 600000, 1, 3, UINT64_MAX};
+    offer_numbers largest = {
+        1000, 32, 32, 31, 1024, 64, 600000, 1, 3, UINT64_MAX, 4, 4, LS_FILE_BYTES_MAX};
     expect_read(offer_wire(largest), LS_OK);
     largest.players = 0;
     largest.slot = 0;

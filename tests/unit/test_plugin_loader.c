@@ -17,7 +17,7 @@
 
 static ls_loaded_simulation load(const char *name)
 {
-    ls_loaded_simulation loaded = {NULL, NULL};
+    ls_loaded_simulation loaded = {NULL};
     ls_text why = {""};
     cr_assert_eq(ls_simulation_load(name, &loaded, &why), LS_OK, "%s", why.bytes);
     cr_assert_eq(ls_simulation_check(loaded.simulation, NULL), LS_OK);
@@ -26,7 +26,7 @@ static ls_loaded_simulation load(const char *name)
 
 static void expect_refused(const char *name, ls_status status, const char *words)
 {
-    ls_loaded_simulation untouched = {NULL, &untouched};
+    ls_loaded_simulation untouched = {.library = &untouched};
     ls_text why = {""};
     cr_expect_eq(ls_simulation_load(name, &untouched, &why), status, "%s", name);
     cr_expect(strstr(why.bytes, words), "no \"%s\" in: %s", words, why.bytes);
@@ -145,6 +145,28 @@ Test(plugin_loader, a_plug_in_of_another_abi_is_refused_with_both_numbers)
     expect_refused(PLUGIN("bad_abi"), LS_PLUGIN, words.bytes);
 }
 
+Test(plugin_loader, a_later_plug_in_that_uses_nothing_unknown_is_taken_in_this_programs_size)
+{
+    ls_loaded_simulation loaded = load(PLUGIN("sized_later"));
+    cr_assert_eq(loaded.simulation->size, sizeof(ls_simulation));
+    cr_assert_str_eq(loaded.simulation->name, "sized");
+    ls_simulation_unload(&loaded);
+    cr_assert_null(loaded.simulation);
+}
+
+Test(plugin_loader, a_later_plug_in_that_uses_what_is_unknown_here_is_refused)
+{
+    expect_refused(PLUGIN("sized_beyond"), LS_PLUGIN,
+                   "cannot be used: the simulation was built for a later version of Lockstep, and "
+                   "uses what this one does not have");
+}
+
+Test(plugin_loader, a_plug_in_that_does_not_say_its_size_is_refused)
+{
+    expect_refused(PLUGIN("sized_none"), LS_PLUGIN,
+                   "cannot be used: the simulation's size is 0; it has to be");
+}
+
 Test(plugin_loader, a_plug_in_with_an_incomplete_schema_is_refused_with_the_bytes)
 {
     expect_refused(
@@ -212,7 +234,7 @@ Test(plugin_loader, plug_ins_that_were_cut_off_are_refused)
     size_t size = read_whole(PLUGIN("good"), bytes, sizeof bytes);
     uint32_t cut_off = 0;
     for (size_t kept = 0; kept < size; kept += kept < 4096 ? 61 : 997) {
-        ls_loaded_simulation loaded = {NULL, NULL};
+        ls_loaded_simulation loaded = {NULL};
         ls_text why = {""};
         write_whole(path, bytes, kept);
         if (ls_simulation_load(path, &loaded, &why) == LS_OK) {

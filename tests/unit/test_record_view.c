@@ -46,7 +46,7 @@ static void open_record(ls_tick gap_first, ls_tick gap_end)
     cr_assert_eq(replay_playback_open(path, LS_JOURNAL_TRUST_INDEX, &playback, &why), LS_OK, "%s",
                  why.bytes);
     unlink(path);
-    cr_assert_eq(replay_playback_load(&playback, NULL, &why), LS_OK, "%s", why.bytes);
+    cr_assert_eq(replay_playback_load(&playback, NULL, NULL, &why), LS_OK, "%s", why.bytes);
     replay_record_view_config view = {
         .playback = &playback, .clock = {tick_clock, NULL}, .budget_ns = 10};
     cr_assert_eq(replay_record_view_create(&view, ls_allocator_heap(), &record, &why), LS_OK);

@@ -316,8 +316,9 @@ static uint32_t large_fields(const ls_sim_config *config, ls_field *out, uint32_
     return ls_fields_copy(&field, 1, out, capacity);
 }
 
-static ls_status large_init(const ls_sim_config *config, void *state)
+static ls_status large_init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     (void)config;
     memset(state, 7, LARGE_BYTES);
     return LS_OK;
@@ -331,6 +332,7 @@ static void large_step(const ls_step *step)
 
 static const ls_simulation large_simulation = {
     .abi = LS_SIMULATION_ABI,
+    .size = sizeof(ls_simulation),
     .version = 1,
     .name = "large",
     .summary = "more than can be hashed at every tick of a re-run",

@@ -176,15 +176,17 @@ Test(sim_instance, a_schema_that_leaves_bytes_out_is_refused_by_their_names)
     expect_refused(&simulation, LS_SCHEMA, "has 1025 fields");
 }
 
-static ls_status fail_to_init(const ls_sim_config *config, void *state)
+static ls_status fail_to_init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     (void)config;
     (void)state;
     return LS_IO;
 }
 
-static ls_status init_dirty(const ls_sim_config *config, void *state)
+static ls_status init_dirty(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     (void)config;
     ((counter_state *)state)->cells[2].padding = 1;
     return LS_OK;
@@ -591,8 +593,9 @@ static size_t engine_bytes(const ls_sim_config *config)
     return sizeof(engine_block);
 }
 
-static ls_status engine_init(const ls_sim_config *config, void *state)
+static ls_status engine_init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     engine_number = config->seed;
     ((engine_block *)state)->number = &engine_number;
     return LS_OK;
@@ -668,10 +671,10 @@ Test(sim_instance, a_restart_leads_through_the_same_states_again)
     cr_assert_eq(ls_sim_instance_hash(instance), hash_20);
 }
 
-static ls_status init_once(const ls_sim_config *config, void *state)
+static ls_status init_once(const ls_sim_config *config, void *state, ls_text *why)
 {
     static uint32_t calls;
-    return calls++ == 0 ? engine_init(config, state) : LS_IO;
+    return calls++ == 0 ? engine_init(config, state, why) : LS_IO;
 }
 
 Test(sim_instance, an_engine_is_given_up_before_it_begins_again)

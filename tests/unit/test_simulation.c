@@ -39,7 +39,7 @@ Test(simulation, none_at_all_is_refused)
 Test(simulation, another_abi_is_refused_before_anything_else_is_read)
 {
     ls_simulation simulation = {.abi = LS_SIMULATION_ABI + 1};
-    expect_refused(&simulation, LS_PLUGIN, "abi 4");
+    expect_refused(&simulation, LS_PLUGIN, "abi 5");
 }
 
 Test(simulation, names_are_short_and_plain)
@@ -188,15 +188,26 @@ Test(simulation, callbacks_of_a_wrapped_engine_come_in_sets)
 
 Test(simulation, parameters_are_checked_one_by_one)
 {
-    const ls_param good = {"speed", "m/s", "how fast", 5, 0, 10};
+    const ls_param good = LS_PARAM_INTEGER_OF("speed", "m/s", "how fast", 5, 0, 10);
     static const struct {
         ls_param param;
         const char *word;
     } bad[] = {
-        {{NULL, "", "", 5, 0, 10}, "name"},    {{"a=b", "", "", 5, 0, 10}, "name"},
-        {{"a", NULL, "", 5, 0, 10}, "unit"},   {{"a", "", NULL, 5, 0, 10}, "help"},
-        {{"a", "", "", 11, 0, 10}, "default"}, {{"a", "", "", -1, 0, 10}, "default"},
-        {{"a", "", "", 5, 10, 0}, "default"},  {{"speed", "", "", 5, 0, 10}, "earlier"},
+        {LS_PARAM_INTEGER_OF(NULL, "", "", 5, 0, 10), "name"},
+        {LS_PARAM_INTEGER_OF("a=b", "", "", 5, 0, 10), "name"},
+        {LS_PARAM_INTEGER_OF("a", NULL, "", 5, 0, 10), "unit"},
+        {LS_PARAM_INTEGER_OF("a", "", NULL, 5, 0, 10), "help"},
+        {LS_PARAM_INTEGER_OF("a", "", "", 11, 0, 10), "default"},
+        {LS_PARAM_INTEGER_OF("a", "", "", -1, 0, 10), "default"},
+        {LS_PARAM_INTEGER_OF("a", "", "", 5, 10, 0), "default"},
+        {LS_PARAM_INTEGER_OF("speed", "", "", 5, 0, 10), "earlier"},
+        {LS_PARAM_STRING_OF("a", "", "four", 0, 3), "default that it cannot take"},
+        {LS_PARAM_STRING_OF("a", "", NULL, 1, 3), "default that it cannot take"},
+        {LS_PARAM_STRING_OF("a", "", "a\nb", 0, 3), "default that it cannot take"},
+        {LS_PARAM_STRING_OF("a", "", NULL, 0, 256), "0 <= min <= max <= 255"},
+        {LS_PARAM_FILE_OF("a", "", -1, 3), "0 <= min <= max <= 64 MiB"},
+        {LS_PARAM_FILE_OF("a", "", 0, LS_FILE_BYTES_MAX + 1), "0 <= min <= max <= 64 MiB"},
+        {{"a", "", "", 0, 0, 0, LS_PARAM_KIND_COUNT, NULL}, "no kind"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         const ls_param params[] = {good, bad[i].param};
@@ -340,7 +351,7 @@ Test(simulation, text_that_assigns_nothing_is_refused)
 
 Test(simulation, the_whole_range_of_64_bits_can_be_set)
 {
-    static const ls_param params[] = {{"n", "", "any", 0, INT64_MIN, INT64_MAX}};
+    static const ls_param params[] = {LS_PARAM_INTEGER_OF("n", "", "any", 0, INT64_MIN, INT64_MAX)};
     ls_simulation simulation = copy();
     simulation.params = params;
     simulation.param_count = 1;

@@ -59,8 +59,9 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
     return count;
 }
 
-static ls_status init(const ls_sim_config *config, void *state)
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     stage *shown = state;
     (void)config;
     shown->red = (ls_vec2){LS_FIXED_INT(-14), LS_FIXED_INT(-2)};
@@ -168,6 +169,7 @@ const ls_simulation *lockstep_simulation(void)
     static const ls_pass pass = {"run", run};
     static const ls_simulation simulation = {
         .abi = LS_SIMULATION_ABI,
+        .size = sizeof(ls_simulation),
         .version = 1,
         .name = "stage",
         .summary = "shapes whose every place is known",

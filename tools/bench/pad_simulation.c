@@ -6,8 +6,8 @@
 #define CHANGE_ONE_IN_TICKS 8u
 
 static const ls_param params[] = {
-    {"bytes", "bytes", "size of the state; a multiple of 8", 256, BENCH_PAD_STATE_BYTES_MIN,
-     1 << 24},
+    LS_PARAM_INTEGER_OF("bytes", "bytes", "size of the state; a multiple of 8", 256,
+                        BENCH_PAD_STATE_BYTES_MIN, 1 << 24),
 };
 
 static size_t state_bytes(const ls_sim_config *config)
@@ -36,8 +36,9 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
     return 1;
 }
 
-static ls_status init(const ls_sim_config *config, void *state)
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     uint64_t *words = state;
     ls_rng rng = ls_rng_make(config->seed, STREAM);
     for (uint32_t i = 0; i < word_count(config); i++) {
@@ -64,6 +65,7 @@ const ls_simulation *bench_pad_simulation(void)
 {
     static const ls_simulation simulation = {
         .abi = LS_SIMULATION_ABI,
+        .size = sizeof(ls_simulation),
         .version = 1,
         .name = "pad",
         .summary = "adds up what the players press",

@@ -190,7 +190,7 @@ static ls_status open_made(const ls_simulation *simulation, uint32_t seconds, re
         status = replay_playback_open(path, LS_JOURNAL_TRUST_INDEX, out, why);
     }
     if (status == LS_OK) {
-        status = replay_playback_load(out, NULL, why);
+        status = replay_playback_load(out, NULL, NULL, why);
     }
     unlink(path);
     return status;

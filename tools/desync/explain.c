@@ -56,6 +56,11 @@ static ls_status find_simulation(explanation *made, ls_text *why)
         return ls_fail(LS_OK, &made->evidence.not_run,
                        "no built-in simulation is called '%s': name its file with --sim", name);
     }
+    if (status == LS_OK) {
+        status = ls_bundle_reading_provide(made->reading, made->config->files,
+                                           made->loaded.simulation, why);
+        status = status == LS_PARAMETER_MISMATCH ? LS_BAD_ARGUMENT : status;
+    }
     if (status == LS_OK && made->config->against) {
         ls_plugin_crash_watch(made->config->against);
         status = ls_simulation_load(made->config->against, &made->other, why);

@@ -14,7 +14,8 @@ typedef struct explain_config {
     const char *helper;    /* the program that runs ticks again; NULL: nothing is run again there */
     const char *against;   /* another build of the simulation; NULL: none */
     const char *sanitized; /* another build, with sanitizers; NULL: none */
-    const char *trace;     /* field; NULL: none */
+    const struct ls_sim_files *files; /* of file parameters; NULL: none */
+    const char *trace;                /* field; NULL: none */
     const char *why;       /* field to go back from to the first difference; NULL: none */
     const char *html_path; /* NULL: none; "-": standard output, likewise below */
     const char *json_path;

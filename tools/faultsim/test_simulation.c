@@ -1,11 +1,13 @@
 #include "lockstep/tools/faultsim/test_simulation.h"
 
 static const ls_param params[TEST_PARAM_COUNT] = {
-    [TEST_PARAM_BYTES] = {"bytes", "", "size of a bot's input", 2, 0, LS_INPUT_BYTES_MAX},
+    [TEST_PARAM_BYTES] =
+        LS_PARAM_INTEGER_OF("bytes", "", "size of a bot's input", 2, 0, LS_INPUT_BYTES_MAX),
 };
 
 static const ls_param small_params[TEST_PARAM_COUNT] = {
-    [TEST_PARAM_BYTES] = {"bytes", "", "size of a bot's input", 2, 0, TEST_SMALL_BYTES},
+    [TEST_PARAM_BYTES] =
+        LS_PARAM_INTEGER_OF("bytes", "", "size of a bot's input", 2, 0, TEST_SMALL_BYTES),
 };
 
 static size_t state_bytes(const ls_sim_config *config)
@@ -31,8 +33,9 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
     return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
 }
 
-static ls_status init(const ls_sim_config *config, void *state)
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     test_simulation_state *test = state;
     test->rng = ls_rng_make(config->seed, 1);
     return LS_OK;
@@ -70,7 +73,7 @@ static const ls_pass passes[] = {{"count", count}};
 
 #define TEST_SIMULATION(its_name, its_bytes, its_params)                                           \
     {                                                                                              \
-        .abi = LS_SIMULATION_ABI, .version = 1, .name = (its_name),                                \
+        .abi = LS_SIMULATION_ABI, .size = sizeof(ls_simulation), .version = 1, .name = (its_name), \
         .summary = "adds up what it is given", .default_tick_rate_hz = 60, .default_players = 4,   \
         .players_max = LS_PLAYERS_MAX, .input_bytes_max = (its_bytes), .params = (its_params),     \
         .param_count = TEST_PARAM_COUNT, .passes = passes,                                         \

@@ -34,6 +34,7 @@ set(LS_PUBLIC_HEADERS
   common/simulation/field_type.h
   common/simulation/input_buffer.h
   common/simulation/plugin_loader.h
+  common/simulation/sim_files.h
   common/simulation/sim_instance.h
   common/simulation/simulation.h
   common/simulation/state_hash.h
@@ -64,7 +65,7 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # What only our own programs link stays at home.
 get_property(libraries GLOBAL PROPERTY LS_LIBRARIES)
 list(REMOVE_ITEM libraries
-  lockstep_program lockstep_view lockstep_view_options lockstep_view_window lockstep_conditioner
+  lockstep_program lockstep_param_files lockstep_view lockstep_view_options lockstep_view_window lockstep_conditioner
   lockstep_explain lockstep_netcond lockstep_virtual_match lockstep_match_check lockstep_faultsim
   lockstep_playback lockstep_replay lockstep_journal_maker lockstep_schema_writer lockstep_stepping
   lockstep_synctest)

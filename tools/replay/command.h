@@ -15,6 +15,7 @@ struct replay_command;
 typedef struct replay_config {
     const struct replay_command *command;
     const char *paths[2];    /* of journals; diff has two */
+    ls_sim_files files;      /* of file parameters */
     const char *simulation;  /* NULL: the built-in that the journal names */
     const char *output;      /* of export and cut; "-": standard output */
     const char *fields;      /* seek: prints those whose names begin so; NULL: none */

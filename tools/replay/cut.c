@@ -207,7 +207,8 @@ ls_status replay_cut(replay_run *run, ls_text *why)
     cutting cut = {.run = run, .playback = run->playback};
     ls_status status = check_range(run, why);
     if (status == LS_OK) {
-        status = replay_playback_load(run->playback, run->config->simulation, why);
+        status =
+            replay_playback_load(run->playback, run->config->simulation, &run->config->files, why);
     }
     if (status == LS_OK && run->config->from > 0 &&
         ls_sim_instance_save_bytes(run->playback->instance) == 0) {

@@ -6,6 +6,23 @@ enum {
     EVENTS_SHOWN = 40,
 };
 
+static void show_contents(const replay_run *run, const ls_sim_config *config)
+{
+    ls_json *strings = ls_json_array(run->json, "strings");
+    for (uint32_t i = 0; i < config->string_count; i++) {
+        replay_say(run, "string: %s", config->strings[i]);
+        ls_json_append_text(strings, config->strings[i]);
+    }
+    ls_json *files = ls_json_array(run->json, "files");
+    for (uint32_t i = 0; i < config->file_count; i++) {
+        const ls_sim_file *file = &config->files[i];
+        replay_say(run, "file: digest %016" PRIx64 ", %" PRIu64 " bytes", file->digest, file->size);
+        ls_json *entry = ls_json_append(files);
+        ls_json_hash(entry, "digest", file->digest);
+        ls_json_number(entry, "bytes", (double)file->size);
+    }
+}
+
 static void show_header(const replay_run *run, const ls_journal_header *header)
 {
     static const char *const rules[] = {"repeat", "wait"};
@@ -30,6 +47,7 @@ static void show_header(const replay_run *run, const ls_journal_header *header)
         snprintf(text, sizeof text, "%" PRId64, config->params[i]);
         ls_json_append_text(params, text);
     }
+    show_contents(run, config);
     ls_json *build = ls_json_object(run->json, "build");
     for (uint32_t i = 0; i < LS_PRINT_ITEM_COUNT; i++) {
         ls_json_text(build, ls_fingerprint_item_name((ls_fingerprint_item)i),

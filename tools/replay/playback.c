@@ -54,7 +54,7 @@ static ls_status create_instance(replay_playback *playback, ls_text *why)
     const ls_journal_header *header = ls_journal_header_of(playback->journal);
     ls_sim_instance_destroy(playback->instance);
     playback->instance = NULL;
-    ls_status status = ls_sim_instance_create(playback->loaded.simulation, &header->config,
+    ls_status status = ls_sim_instance_create(playback->loaded.simulation, &playback->config,
                                               ls_allocator_heap(), &playback->instance, why);
     if (status != LS_OK) {
         return status;
@@ -64,7 +64,8 @@ static ls_status create_instance(replay_playback *playback, ls_text *why)
     return ls_sim_digests_check(&here, &header->digests, why);
 }
 
-ls_status replay_playback_load(replay_playback *playback, const char *simulation, ls_text *why)
+ls_status replay_playback_load(replay_playback *playback, const char *simulation,
+                               const ls_sim_files *files, ls_text *why)
 {
     const ls_journal_header *header = ls_journal_header_of(playback->journal);
     const char *name = simulation ? simulation : header->simulation;
@@ -77,6 +78,12 @@ ls_status replay_playback_load(replay_playback *playback, const char *simulation
         return status == LS_NOT_FOUND ? LS_BAD_ARGUMENT : status; /* the command line's fault */
     }
     status = ls_journal_header_check_simulation(header, playback->loaded.simulation, why);
+    playback->config = header->config;
+    if (status == LS_OK) {
+        status = ls_sim_files_provide(files, playback->loaded.simulation, &playback->config, why);
+        status =
+            status == LS_PARAMETER_MISMATCH || status == LS_NOT_FOUND ? LS_BAD_ARGUMENT : status;
+    }
     return status == LS_OK ? create_instance(playback, why) : status;
 }
 

@@ -7,6 +7,7 @@
 #include "lockstep/common/journal/journal.h"
 #include "lockstep/common/program/mapped_file.h"
 #include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/common/simulation/sim_files.h"
 
 /* Others only read it. */
 typedef struct replay_playback {
@@ -14,6 +15,7 @@ typedef struct replay_playback {
     ls_journal *journal;
     ls_text loss; /* of a part of the file, as a sentence; empty when all of it is there */
     ls_loaded_simulation loaded;
+    ls_sim_config config;      /* the journal's, with its files */
     ls_sim_instance *instance; /* the match as it stands: its tick is that of the state */
     uint8_t *state;            /* a snapshot, canonical */
     size_t state_capacity;
@@ -38,10 +40,12 @@ ls_status replay_playback_open(const char *path, ls_journal_trust trust, replay_
 /* Also after a failure, and of zeroes. */
 void replay_playback_close(replay_playback *playback);
 
-/* Finds the simulation (NULL: the built-in that the journal names) and checks that it is the one
- * that was recorded. The functions below need it. BAD_ARGUMENT, PLUGIN, SIMULATION_MISMATCH,
- * SIMULATION_VERSION_MISMATCH or NO_MEMORY, explained. */
-ls_status replay_playback_load(replay_playback *playback, const char *simulation, ls_text *why);
+/* Finds the simulation (NULL: the built-in that the journal names), gives it the files that the
+ * match needs, and checks that it is the one that was recorded. The functions below need it.
+ * BAD_ARGUMENT, PLUGIN, SIMULATION_MISMATCH, SIMULATION_VERSION_MISMATCH or NO_MEMORY, explained.
+ */
+ls_status replay_playback_load(replay_playback *playback, const char *simulation,
+                               const ls_sim_files *files, ls_text *why);
 
 /* Stands at state `tick`: from the nearest snapshot, or from where it stands already if that is
  * nearer. NOT_FOUND when ticks on the way are missing, or when it is outside of the journal. */

@@ -53,7 +53,8 @@ ls_status replay_seek(replay_run *run, ls_text *why)
 {
     ls_clock clock = ls_clock_system();
     uint64_t begun_ns = ls_clock_now_ns(&clock);
-    ls_status status = replay_playback_load(run->playback, run->config->simulation, why);
+    ls_status status =
+        replay_playback_load(run->playback, run->config->simulation, &run->config->files, why);
     if (status == LS_OK) {
         status = replay_playback_seek(run->playback, run->config->from, why);
     }

@@ -184,7 +184,8 @@ static void tell(const verifying *work)
 ls_status replay_verify(replay_run *run, ls_text *why)
 {
     verifying work = {.run = run, .clock = ls_clock_system()};
-    ls_status status = replay_playback_load(run->playback, run->config->simulation, why);
+    ls_status status =
+        replay_playback_load(run->playback, run->config->simulation, &run->config->files, why);
     if (status != LS_OK) {
         return status;
     }

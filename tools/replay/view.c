@@ -94,7 +94,8 @@ static ls_status show_record(replay_run *run, replay_record_view *record, ls_tex
 ls_status replay_view(replay_run *run, ls_text *why)
 {
     replay_record_view *record = NULL;
-    ls_status status = replay_playback_load(run->playback, run->config->simulation, why);
+    ls_status status =
+        replay_playback_load(run->playback, run->config->simulation, &run->config->files, why);
     if (status == LS_OK) {
         status = check_ticks(run, why);
     }

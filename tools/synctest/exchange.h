@@ -9,7 +9,7 @@
 #include "lockstep/tools/synctest/perturbation.h"
 
 #define SYNCTEST_PATH_BYTES_MAX 4096u
-#define SYNCTEST_ASSIGNMENT_BYTES_MAX 128u
+#define SYNCTEST_ASSIGNMENT_BYTES_MAX 4352u
 #define SYNCTEST_PLACE_BYTES_MAX 160u
 #define SYNCTEST_VALUE_BYTES_MAX 96u
 
@@ -21,6 +21,7 @@ typedef struct synctest_match {
     uint32_t players;      /* 0: the simulation's default */
     uint32_t tick_rate_hz; /* 0: likewise */
     uint32_t assignment_count;
+    char directory[SYNCTEST_PATH_BYTES_MAX]; /* where relative paths of files begin */
     char assignments[LS_PARAMS_MAX][SYNCTEST_ASSIGNMENT_BYTES_MAX];
 } synctest_match;
 

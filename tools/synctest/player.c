@@ -8,7 +8,7 @@
 
 /* The simulation's own init, while a watched one takes its place. */
 static struct {
-    ls_status (*init)(const ls_sim_config *config, void *state);
+    ls_status (*init)(const ls_sim_config *config, void *state, ls_text *why);
     synctest_player *player;
 } watched;
 
@@ -56,18 +56,19 @@ static void surround(synctest_player *player, const void *used, size_t used_byte
 typedef struct init_call {
     const ls_sim_config *config;
     void *state;
+    ls_text *why;
     ls_status status;
 } init_call;
 
 static void call_init(void *user)
 {
     init_call *call = user;
-    call->status = watched.init(call->config, call->state);
+    call->status = watched.init(call->config, call->state, call->why);
 }
 
-static ls_status watched_init(const ls_sim_config *config, void *state)
+static ls_status watched_init(const ls_sim_config *config, void *state, ls_text *why)
 {
-    init_call call = {config, state, LS_OK};
+    init_call call = {config, state, why, LS_OK};
     uint64_t noise = noise_of(watched.player, SYNCTEST_CHANGES_STACK, 0, LS_PASSES_MAX);
     synctest_player_enter_phase(watched.player, SYNCTEST_PHASE_INIT);
     synctest_surroundings_run_on_stack(noise, call_init, &call);
@@ -83,12 +84,16 @@ static ls_status configure(synctest_player *player, ls_text *why)
     player->config.players = match->players ? match->players : player->config.players;
     player->config.tick_rate_hz =
         match->tick_rate_hz ? match->tick_rate_hz : player->config.tick_rate_hz;
-    for (uint32_t i = 0; i < match->assignment_count; i++) {
-        ls_status status =
-            ls_sim_config_set(&player->simulation, &player->config, match->assignments[i], why);
-        if (status != LS_OK) {
-            return status;
-        }
+    const char *assignments[LS_PARAMS_MAX];
+    for (uint32_t i = 0; i < match->assignment_count && i < LS_PARAMS_MAX; i++) {
+        assignments[i] = match->assignments[i];
+    }
+    player->param_files.directory = match->directory;
+    ls_status status =
+        ls_param_files_decide(&player->param_files, assignments, match->assignment_count,
+                              &player->simulation, &player->config, why);
+    if (status != LS_OK) {
+        return status;
     }
     return ls_sim_config_check(&player->simulation, &player->config, why);
 }

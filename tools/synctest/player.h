@@ -5,6 +5,7 @@
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_PLAYER_H
 #define LOCKSTEP_TOOLS_SYNCTEST_PLAYER_H
 
+#include "lockstep/common/program/param_files.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/tools/synctest/exchange.h"
@@ -21,6 +22,7 @@ typedef struct synctest_player {
     ls_loaded_simulation loaded;
     ls_simulation simulation; /* the loaded one, with an init that says when it runs */
     ls_sim_config config;
+    ls_param_files param_files;
     synctest_page_memory memory;
     synctest_tape tape;
     synctest_trace trace;

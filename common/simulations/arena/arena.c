@@ -4,15 +4,16 @@
 
 /* In the order of LS_ARENA_PARAM_*. */
 static const ls_param params[LS_ARENA_PARAM_COUNT] = {
-    {"bodies", "", "discs and boxes that lie about", 200, 0, 20000},
-    {"boxes", "/1000", "share of boxes among them", 500, 0, 1000},
-    {"area", "m2", "room for each body; the arena grows with it", 9, 8, 60},
-    {"speed", "m/s", "highest speed of a body at the start", 6, 0, 20},
-    {"friction", "/1000", "between bodies, and between bodies and walls", 300, 0, 2000},
-    {"restitution", "/1000", "speed kept in a collision", 600, 0, 1000},
-    {"drag", "/1000 per s", "speed lost to the ground", 150, 0, 5000},
-    {"iterations", "", "of the contact solver", 4, 1, 16},
-    {"shots", "", "of one ship in flight at once", 8, 1, 64},
+    LS_PARAM_INTEGER_OF("bodies", "", "discs and boxes that lie about", 200, 0, 20000),
+    LS_PARAM_INTEGER_OF("boxes", "/1000", "share of boxes among them", 500, 0, 1000),
+    LS_PARAM_INTEGER_OF("area", "m2", "room for each body; the arena grows with it", 9, 8, 60),
+    LS_PARAM_INTEGER_OF("speed", "m/s", "highest speed of a body at the start", 6, 0, 20),
+    LS_PARAM_INTEGER_OF("friction", "/1000", "between bodies, and between bodies and walls", 300, 0,
+                        2000),
+    LS_PARAM_INTEGER_OF("restitution", "/1000", "speed kept in a collision", 600, 0, 1000),
+    LS_PARAM_INTEGER_OF("drag", "/1000 per s", "speed lost to the ground", 150, 0, 5000),
+    LS_PARAM_INTEGER_OF("iterations", "", "of the contact solver", 4, 1, 16),
+    LS_PARAM_INTEGER_OF("shots", "", "of one ship in flight at once", 8, 1, 64),
 };
 
 static const ls_pass passes[] = {
@@ -32,6 +33,7 @@ const ls_simulation *ls_arena_simulation(void)
 {
     static const ls_simulation simulation = {
         .abi = LS_SIMULATION_ABI,
+        .size = sizeof(ls_simulation),
         .version = 1,
         .name = "arena",
         .summary = "ships push and shoot among rigid discs and boxes, seen from above",

@@ -173,8 +173,9 @@ ls_fixed ls_arena_half_size(const ls_sim_config *config)
     return ls_fixed_max(ls_fixed_sqrt(LS_FIXED_INT(area)) / 2, HALF_SIZE_MIN);
 }
 
-ls_status ls_arena_init(const ls_sim_config *config, void *state)
+ls_status ls_arena_init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     ls_arena_layout layout = ls_arena_layout_of(config);
     ls_arena_match *match = state;
     match->spawn_rng = ls_rng_make(config->seed, STREAM_SPAWNS);

@@ -113,7 +113,7 @@ ls_arena_view ls_arena_view_of(const ls_sim_config *config, const void *state);
 /* As in ls_simulation. State 0: bodies on a jittered lattice, none touching another, and nobody in
  * the slots. The bot goes for the nearest ship, or for a body while there is none. */
 uint32_t ls_arena_fields(const ls_sim_config *config, ls_field *fields, uint32_t capacity);
-ls_status ls_arena_init(const ls_sim_config *config, void *state);
+ls_status ls_arena_init(const ls_sim_config *config, void *state, ls_text *why);
 void ls_arena_draw(const ls_sim_config *config, const void *previous, const void *current,
                    ls_fixed alpha, ls_draw_list *list);
 uint32_t ls_arena_bot(const ls_sim_config *config, const void *state, uint32_t slot, ls_rng *rng,

@@ -51,10 +51,10 @@ constexpr float JUMP_SPEED = 8.0f;
 constexpr float BEARING = 0.5f; /* a normal that looks up this much bears a ball */
 
 constexpr ls_param params[PARAM_COUNT] = {
-    {"rows", "", "of crates in the pyramid", 9, 0, ROWS_MAX},
-    {"velocity-iterations", "", "of the engine's solver", 8, 1, 50},
-    {"position-iterations", "", "of the engine's solver", 3, 1, 50},
-    {"gravity", "mm/s2", "downwards", 9810, 0, 30000},
+    LS_PARAM_INTEGER_OF("rows", "", "of crates in the pyramid", 9, 0, ROWS_MAX),
+    LS_PARAM_INTEGER_OF("velocity-iterations", "", "of the engine's solver", 8, 1, 50),
+    LS_PARAM_INTEGER_OF("position-iterations", "", "of the engine's solver", 3, 1, 50),
+    LS_PARAM_INTEGER_OF("gravity", "mm/s2", "downwards", 9810, 0, 30000),
 };
 
 struct Pose {
@@ -152,8 +152,9 @@ void build(const ls_sim_config *config, void *state)
     }
 }
 
-ls_status init(const ls_sim_config *config, void *state)
+ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     ls_strict_double_init(build, config, state);
     return engine_of(state) != nullptr ? LS_OK : LS_NO_MEMORY;
 }
@@ -428,6 +429,7 @@ constexpr ls_simulation make()
 {
     ls_simulation game = {};
     game.abi = LS_SIMULATION_ABI;
+    game.size = sizeof game;
     game.version = 1;
     game.name = "box2d";
     game.summary = "balls roll into a pyramid of crates, by the Box2D engine";

@@ -28,13 +28,14 @@ enum {
 _Static_assert(sizeof(ls_rope_hand) == 24, "a hand has no holes");
 
 static const ls_param params[LS_ROPE_PARAM_COUNT] = {
-    {"particles", "", "joined to a chain by springs", 80, 8, 1024},
-    {"integrator", "", "0 explicit Euler, 1 semi-implicit Euler, 2 RK4", 1, 0, 2},
-    {"mass", "g", "of a particle", 50, 1, 10000},
-    {"link", "mm", "between neighbours at rest", 50, 1, 1000},
-    {"stiffness", "N/m", "of the spring between neighbours", 10000, 1, 1000000},
-    {"damping", "mN s/m", "between neighbours", 200, 0, 100000},
-    {"air", "mN s/m", "drag on each particle", 20, 0, 10000},
+    LS_PARAM_INTEGER_OF("particles", "", "joined to a chain by springs", 80, 8, 1024),
+    LS_PARAM_INTEGER_OF("integrator", "", "0 explicit Euler, 1 semi-implicit Euler, 2 RK4", 1, 0,
+                        2),
+    LS_PARAM_INTEGER_OF("mass", "g", "of a particle", 50, 1, 10000),
+    LS_PARAM_INTEGER_OF("link", "mm", "between neighbours at rest", 50, 1, 1000),
+    LS_PARAM_INTEGER_OF("stiffness", "N/m", "of the spring between neighbours", 10000, 1, 1000000),
+    LS_PARAM_INTEGER_OF("damping", "mN s/m", "between neighbours", 200, 0, 100000),
+    LS_PARAM_INTEGER_OF("air", "mN s/m", "drag on each particle", 20, 0, 10000),
 };
 
 static size_t state_bytes(const ls_sim_config *config)
@@ -86,8 +87,9 @@ static void lay_out(const ls_sim_config *config, void *state)
     }
 }
 
-static ls_status init(const ls_sim_config *config, void *state)
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     ls_strict_double_init(lay_out, config, state);
     return LS_OK;
 }
@@ -286,6 +288,7 @@ const ls_simulation *ls_rope_simulation(void)
 {
     static const ls_simulation simulation = {
         .abi = LS_SIMULATION_ABI,
+        .size = sizeof(ls_simulation),
         .version = 1,
         .name = "rope",
         .summary = "a rope of particles and springs, dragged by its ends, in strict double",

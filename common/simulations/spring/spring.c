@@ -10,12 +10,14 @@
 #define PUSH_UNIT 0.1 /* N */
 
 static const ls_param params[LS_SPRING_PARAM_COUNT] = {
-    {"springs", "", "each with a mass of its own", 4, 1, 64},
-    {"integrator", "", "0 explicit Euler, 1 semi-implicit Euler, 2 RK4", 1, 0, 2},
-    {"mass", "g", "at the end of each spring", 1000, 1, 1000000},
-    {"stiffness", "N/m", "of each spring", 40, 1, 1000000},
-    {"damping", "mN s/m", "0: it swings for ever", 0, 0, 1000000},
-    {"amplitude", "mm", "how far the first spring is pulled out", 1000, 0, 10000},
+    LS_PARAM_INTEGER_OF("springs", "", "each with a mass of its own", 4, 1, 64),
+    LS_PARAM_INTEGER_OF("integrator", "", "0 explicit Euler, 1 semi-implicit Euler, 2 RK4", 1, 0,
+                        2),
+    LS_PARAM_INTEGER_OF("mass", "g", "at the end of each spring", 1000, 1, 1000000),
+    LS_PARAM_INTEGER_OF("stiffness", "N/m", "of each spring", 40, 1, 1000000),
+    LS_PARAM_INTEGER_OF("damping", "mN s/m", "0: it swings for ever", 0, 0, 1000000),
+    LS_PARAM_INTEGER_OF("amplitude", "mm", "how far the first spring is pulled out", 1000, 0,
+                        10000),
 };
 
 static size_t state_bytes(const ls_sim_config *config)
@@ -47,8 +49,9 @@ static void pull_out(const ls_sim_config *config, void *state)
     }
 }
 
-static ls_status init(const ls_sim_config *config, void *state)
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     ls_strict_double_init(pull_out, config, state);
     return LS_OK;
 }
@@ -183,6 +186,7 @@ const ls_simulation *ls_spring_simulation(void)
 {
     static const ls_simulation simulation = {
         .abi = LS_SIMULATION_ABI,
+        .size = sizeof(ls_simulation),
         .version = 1,
         .name = "spring",
         .summary = "masses on springs by three integrators, in strict double",

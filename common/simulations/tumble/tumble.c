@@ -3,14 +3,18 @@
 #include "lockstep/common/simulations/tumble/tumble_world.h"
 
 static const ls_param params[LS_TUMBLE_PARAM_COUNT] = {
-    [LS_TUMBLE_PARAM_BODIES] = {"bodies", "", "boxes and balls that fall into the room", 32, 0,
-                                LS_TUMBLE_BODIES_MAX},
-    [LS_TUMBLE_PARAM_BOXES] = {"boxes", "/1000", "share of boxes among them", 750, 0, 1000},
-    [LS_TUMBLE_PARAM_FRICTION] = {"friction", "/1000", "between all surfaces", 600, 0, 2000},
-    [LS_TUMBLE_PARAM_RESTITUTION] = {"restitution", "/1000", "speed kept in a collision", 250, 0,
-                                     1000},
-    [LS_TUMBLE_PARAM_GRAVITY] = {"gravity", "mm/s2", "downwards", 9810, 0, 30000},
-    [LS_TUMBLE_PARAM_ITERATIONS] = {"iterations", "", "of the contact solver", 12, 1, 64},
+    [LS_TUMBLE_PARAM_BODIES] = LS_PARAM_INTEGER_OF(
+        "bodies", "", "boxes and balls that fall into the room", 32, 0, LS_TUMBLE_BODIES_MAX),
+    [LS_TUMBLE_PARAM_BOXES] =
+        LS_PARAM_INTEGER_OF("boxes", "/1000", "share of boxes among them", 750, 0, 1000),
+    [LS_TUMBLE_PARAM_FRICTION] =
+        LS_PARAM_INTEGER_OF("friction", "/1000", "between all surfaces", 600, 0, 2000),
+    [LS_TUMBLE_PARAM_RESTITUTION] =
+        LS_PARAM_INTEGER_OF("restitution", "/1000", "speed kept in a collision", 250, 0, 1000),
+    [LS_TUMBLE_PARAM_GRAVITY] =
+        LS_PARAM_INTEGER_OF("gravity", "mm/s2", "downwards", 9810, 0, 30000),
+    [LS_TUMBLE_PARAM_ITERATIONS] =
+        LS_PARAM_INTEGER_OF("iterations", "", "of the contact solver", 12, 1, 64),
 };
 
 static const ls_pass passes[] = {
@@ -28,6 +32,7 @@ const ls_simulation *ls_tumble_simulation(void)
 {
     static const ls_simulation simulation = {
         .abi = LS_SIMULATION_ABI,
+        .size = sizeof(ls_simulation),
         .version = 1,
         .name = "tumble",
         .summary = "rigid boxes and balls in space that pile up, and players who push them",

@@ -170,8 +170,9 @@ ls_fixed ls_tumble_half_size(const ls_sim_config *config)
     return ls_fixed_max(columns_of(config) * PITCH / 2, HALF_SIZE_MIN);
 }
 
-ls_status ls_tumble_init(const ls_sim_config *config, void *state)
+ls_status ls_tumble_init(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     ls_tumble_layout layout = ls_tumble_layout_of(config);
     ls_tumble_match *match = state;
     ls_tumble_body *bodies = (void *)((uint8_t *)state + layout.bodies);

@@ -101,7 +101,7 @@ ls_tumble_view ls_tumble_view_of(const ls_sim_config *config, const void *state)
 /* As in ls_simulation. State 0: bodies in layers above the floor, none touching another, and nobody
  * in the slots. */
 uint32_t ls_tumble_fields(const ls_sim_config *config, ls_field *fields, uint32_t capacity);
-ls_status ls_tumble_init(const ls_sim_config *config, void *state);
+ls_status ls_tumble_init(const ls_sim_config *config, void *state, ls_text *why);
 void ls_tumble_draw(const ls_sim_config *config, const void *previous, const void *current,
                     ls_fixed alpha, ls_draw_list *list);
 uint32_t ls_tumble_bot(const ls_sim_config *config, const void *state, uint32_t slot, ls_rng *rng,

@@ -10,12 +10,12 @@ _Static_assert(sizeof(ls_units_state) == 32 + 40 * LS_UNITS_PLAYERS_MAX, "the he
 #define MUSTER_STREAM 1u
 
 static const ls_param params[LS_UNITS_PARAM_COUNT] = {
-    [LS_UNITS_PARAM_UNITS] = {"units", "", "units of all armies together", 1500, LS_UNITS_COUNT_MIN,
-                              LS_UNITS_COUNT_MAX},
-    [LS_UNITS_PARAM_WAVE_SECONDS] = {"wave-seconds", "s", "time between reinforcements; 0 for none",
-                                     8, 0, 3600},
-    [LS_UNITS_PARAM_WAVE_PERCENT] = {"wave-percent", "%",
-                                     "the most of an army that one wave brings back", 25, 1, 100},
+    [LS_UNITS_PARAM_UNITS] = LS_PARAM_INTEGER_OF("units", "", "units of all armies together", 1500,
+                                                 LS_UNITS_COUNT_MIN, LS_UNITS_COUNT_MAX),
+    [LS_UNITS_PARAM_WAVE_SECONDS] = LS_PARAM_INTEGER_OF(
+        "wave-seconds", "s", "time between reinforcements; 0 for none", 8, 0, 3600),
+    [LS_UNITS_PARAM_WAVE_PERCENT] = LS_PARAM_INTEGER_OF(
+        "wave-percent", "%", "the most of an army that one wave brings back", 25, 1, 100),
 };
 
 static const ls_pass passes[] = {
@@ -83,8 +83,9 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
     return ls_fields_copy(all, sizeof all / sizeof all[0], out, capacity);
 }
 
-static ls_status init(const ls_sim_config *config, void *block)
+static ls_status init(const ls_sim_config *config, void *block, ls_text *why)
 {
+    (void)why;
     ls_units_rules rules = ls_units_rules_of(config);
     ls_units_state *state = block;
     state->muster_rng = ls_rng_make(config->seed, MUSTER_STREAM);
@@ -99,6 +100,7 @@ const ls_simulation *ls_units_simulation(void)
 {
     static const ls_simulation simulation = {
         .abi = LS_SIMULATION_ABI,
+        .size = sizeof(ls_simulation),
         .version = 1,
         .name = "units",
         .summary = "a strategy battle of up to 8 armies and 20,000 units",
