@@ -276,6 +276,15 @@ void ls_canvas_fill(ls_canvas *canvas, ls_canvas_rect rect, uint32_t colour)
     }
 }
 
+void ls_canvas_row(ls_canvas *canvas, int32_t x, int32_t y, const uint32_t *colours, int32_t count)
+{
+    uint32_t *row = row_of(canvas, y) + x;
+    for (int32_t i = 0; i < count; i++) {
+        paint with = paint_of(colours[i]);
+        row[i] = with.share == COVERED ? with.pixel : mix(row[i], with.pixel, with.share);
+    }
+}
+
 static void draw_glyph(ls_canvas *canvas, const ls_canvas_font *font, int32_t x, int32_t y,
                        paint with, const uint8_t *coverage)
 {

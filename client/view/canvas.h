@@ -58,6 +58,9 @@ void ls_canvas_line(ls_canvas *canvas, ls_canvas_point from, ls_canvas_point to,
 
 void ls_canvas_fill(ls_canvas *canvas, ls_canvas_rect rect, uint32_t colour);
 
+/* `count` pixels, each of a colour of its own, all of them within the canvas: from (x, y) on. */
+void ls_canvas_row(ls_canvas *canvas, int32_t x, int32_t y, const uint32_t *colours, int32_t count);
+
 /* One line of text with its top left corner at (x, y); other bytes than ASCII 32 to 126 are left
  * blank. */
 void ls_canvas_text(ls_canvas *canvas, const ls_canvas_font *font, int32_t x, int32_t y,

@@ -1,5 +1,8 @@
 #include "lockstep/client/view/scene.h"
 
+#include "lockstep/client/view/bitmap.h"
+#include "lockstep/common/base/text.h"
+
 #include <math.h>
 #include <stdbool.h>
 
@@ -132,6 +135,30 @@ static void paint_triangle(const painter *to, const ls_draw_shape *shape)
     }
 }
 
+static void paint_bitmap(const painter *to, const ls_draw_shape *shape, ls_canvas_point at)
+{
+    float half_width = to_pixels(to, shape->half_width);
+    float half_height = to_pixels(to, shape->half_height);
+    const ls_bitmap bitmap = {shape->pixels, shape->columns, shape->rows};
+    if (ls_draw_is_bitmap(shape)) {
+        ls_bitmap_paint(to->canvas, &bitmap,
+                        (ls_canvas_point){at.x - half_width, at.y - half_height},
+                        (ls_canvas_point){at.x + half_width, at.y + half_height});
+    }
+}
+
+static void paint_text(const painter *to, const ls_draw_shape *shape, ls_canvas_point at)
+{
+    char text[LS_TEXT_BYTES_MAX];
+    float half_height = to_pixels(to, shape->half_height);
+    if (!shape->text || !(half_height > 0.0f)) {
+        return;
+    }
+    ls_name_copy(text, sizeof text, shape->text);
+    ls_bitmap_text(to->canvas, (ls_canvas_point){at.x, at.y - half_height}, 2 * half_height,
+                   shape->colour, text);
+}
+
 static void paint_shape(const painter *to, const ls_draw_shape *shape)
 {
     ls_canvas_point at = ls_camera_to_canvas(to->camera, (ls_vec2){shape->x, shape->y});
@@ -147,6 +174,12 @@ static void paint_shape(const painter *to, const ls_draw_shape *shape)
         break;
     case LS_DRAW_TRIANGLE:
         paint_triangle(to, shape);
+        break;
+    case LS_DRAW_BITMAP:
+        paint_bitmap(to, shape, at);
+        break;
+    case LS_DRAW_TEXT:
+        paint_text(to, shape, at);
         break;
     default: /* a plug-in's own, which this view does not know */
         break;

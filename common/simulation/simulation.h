@@ -229,7 +229,12 @@ typedef enum ls_draw_kind {
     LS_DRAW_BOX,      /* half_width and half_height, turned by angle */
     LS_DRAW_LINE,     /* from (x, y), half_width long, along angle, half_height thick */
     LS_DRAW_TRIANGLE, /* corners; (x, y) is what a camera that follows it looks at */
+    LS_DRAW_BITMAP,   /* pixels, stretched to half_width and half_height about (x, y), upright */
+    LS_DRAW_TEXT,     /* one line of text to the right of (x, y), the middle of its left end;
+                         half_height is half of the line's height; upright */
 } ls_draw_kind;
+
+#define LS_DRAW_SIDE_MAX 4096u
 
 typedef struct ls_draw_shape {
     uint32_t kind;   /* ls_draw_kind */
@@ -242,7 +247,23 @@ typedef struct ls_draw_shape {
     ls_fixed half_height;
     ls_vec2 corners[3]; /* of a triangle; otherwise nothing */
     uint32_t owner;     /* slot + 1; 0: no player's */
+
+    /* Of a bitmap: 0xRRGGBBAA each, the top row first, from the left; 1 .. LS_DRAW_SIDE_MAX columns
+     * and rows. Of a text: UTF-8 with its final NUL; what is beyond LS_TEXT_BYTES_MAX is left out,
+     * and a view that has no letters for a character shows '?'. Both are borrowed until the block
+     * is used again: stepped, loaded, drawn or ended. A host copies what it wants to keep. */
+    uint32_t columns;
+    uint32_t rows;
+    const uint32_t *pixels;
+    const char *text;
 } ls_draw_shape;
+
+/* Whether a shape has a picture of a size that there can be: a host looks before it reads one. */
+static inline bool ls_draw_is_bitmap(const ls_draw_shape *shape)
+{
+    return shape->kind == LS_DRAW_BITMAP && shape->pixels && shape->columns > 0 &&
+           shape->columns <= LS_DRAW_SIDE_MAX && shape->rows > 0 && shape->rows <= LS_DRAW_SIDE_MAX;
+}
 
 /* Later shapes lie on top of earlier ones. */
 typedef struct ls_draw_list {

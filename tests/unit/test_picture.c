@@ -1,11 +1,15 @@
+#define _POSIX_C_SOURCE 200809L
 #include "lockstep/tools/desync/picture.h"
 
+#include "lockstep/common/base/hash.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/common/simulations/arena/arena_state.h"
 #include "lockstep/tests/support/diagnosed_match.h"
+#include "lockstep/tools/desync/report_picture.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,4 +189,52 @@ Test(picture, has_room_for_so_many_shapes_and_no_more)
     cr_expect_eq(picture.frames[1].count, 15000);
     cr_expect_eq(picture.client.count, 15000);
     cr_expect_eq(picture.differing, 0);
+}
+
+/* An engine keeps its picture where it likes, and paints over it. */
+static void draw_screen(const ls_sim_config *config, const void *previous, const void *current,
+                        ls_fixed alpha, ls_draw_list *list)
+{
+    static uint32_t screen[4];
+    static char text[32];
+    (void)previous, (void)alpha;
+    uint64_t first = ls_hash_bytes(current, ls_arena_simulation()->state_bytes(config), 0);
+    screen[3] = (uint32_t)first | 0xffu;
+    snprintf(text, sizeof text, "<%08x>", (uint32_t)first);
+    list->view_max = (ls_vec2){LS_FIXED_INT(4), LS_FIXED_INT(4)};
+    ls_draw_push(list, (ls_draw_shape){.kind = LS_DRAW_BITMAP,
+                                       .half_width = LS_FIXED_ONE,
+                                       .half_height = LS_FIXED_ONE,
+                                       .columns = 2,
+                                       .rows = 2,
+                                       .pixels = screen});
+    ls_draw_push(list, (ls_draw_shape){.kind = LS_DRAW_TEXT,
+                                       .id = 1,
+                                       .colour = 0xffffffffu,
+                                       .half_height = LS_FIXED_ONE,
+                                       .text = text});
+}
+
+Test(picture, what_a_shape_borrows_is_kept_compared_and_written)
+{
+    ls_simulation drawn = *ls_arena_simulation();
+    drawn.draw = draw_screen;
+    open_bundle(move_a_body);
+    make_picture(reading, &drawn);
+    cr_assert_str_empty(picture.why_not.bytes);
+    const explain_frame *server = &picture.frames[picture.frame_count - 1];
+    cr_assert_eq(server->count, 2);
+    cr_expect_neq(server->shapes[0].pixels, picture.client.shapes[0].pixels);
+    cr_expect_eq(picture.frames[0].shapes[0].pixels[0], 0);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    ls_html html = ls_html_page(file, "page", "");
+    explain_report_write_picture(&html, &picture);
+    fclose(file);
+    cr_expect(strstr(text, "href=\"data:image/bmp;base64,Qk"), "a picture in the page");
+    char words[64];
+    snprintf(words, sizeof words, "&lt;%.8s&gt;</text>", server->shapes[1].text + 1);
+    cr_expect(strstr(text, words), "no %s", words);
+    free(text);
 }

@@ -61,6 +61,39 @@ static void draw(void *user, ls_fixed alpha, ls_draw_list *list)
                                        .owner = 2});
 }
 
+static const uint32_t screen_pixels[] = {0x00FF00FFu, 0x0000FFFFu};
+static const char *world_text = "WWWW";
+
+/* A screen of two colours, a text, and what a plug-in with a mistake might draw. */
+static void draw_screen(void *user, ls_fixed alpha, ls_draw_list *list)
+{
+    (void)alpha;
+    ((fake *)user)->draws++;
+    list->view_min = (ls_vec2){LS_FIXED_INT(-16), LS_FIXED_INT(-9)};
+    list->view_max = (ls_vec2){LS_FIXED_INT(16), LS_FIXED_INT(9)};
+    ls_draw_shape bitmap = {.kind = LS_DRAW_BITMAP,
+                            .y = LS_FIXED_INT(4),
+                            .half_width = LS_FIXED_INT(8),
+                            .half_height = LS_FIXED_INT(4),
+                            .columns = 2,
+                            .rows = 1,
+                            .pixels = screen_pixels};
+    ls_draw_push(list, bitmap);
+    ls_draw_push(list, (ls_draw_shape){.kind = LS_DRAW_TEXT,
+                                       .colour = 0xFF0000FFu,
+                                       .x = LS_FIXED_INT(-8),
+                                       .y = LS_FIXED_INT(-4),
+                                       .half_height = LS_FIXED_INT(2),
+                                       .text = world_text});
+    ls_draw_push(list, (ls_draw_shape){.kind = LS_DRAW_TEXT, .half_height = LS_FIXED_ONE});
+    bitmap.columns = LS_DRAW_SIDE_MAX + 1;
+    ls_draw_push(list, bitmap);
+    bitmap.columns = 0;
+    ls_draw_push(list, bitmap);
+    bitmap = (ls_draw_shape){.kind = LS_DRAW_BITMAP, .columns = 1, .rows = 1};
+    ls_draw_push(list, bitmap);
+}
+
 static void go_to(void *user, ls_tick tick)
 {
     fake *from = user;
@@ -306,4 +339,31 @@ Test(view, the_end_of_a_record_is_reached_when_it_was_painted)
     close_view();
     show(false);
     cr_expect(!ls_view_is_at_end(view), "a match is no record");
+}
+
+static uint32_t count_colour(uint32_t colour)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++) {
+        count += pixels[i] == colour;
+    }
+    return count;
+}
+
+Test(view, a_simulations_bitmap_and_text_are_painted)
+{
+    source = (fake){.tick = 10};
+    ls_view_config config = {.source = {&source, fill_hud, draw_screen, NULL}};
+    cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);
+    frame(0);
+    uint32_t green = count_colour(0xFF00FF00u);
+    uint32_t blue = count_colour(0xFF0000FFu);
+    cr_expect_gt(green, WIDTH * HEIGHT / 12);
+    cr_expect_eq(green, blue, "half of it each");
+    uint32_t red = count_colour(RED);
+    cr_expect_gt(red, 100);
+    world_text = "WW";
+    frame(0);
+    cr_expect_lt(count_colour(RED), red * 3 / 5, "half as many letters");
+    cr_expect_gt(count_colour(RED), red * 2 / 5);
 }

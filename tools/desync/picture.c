@@ -12,6 +12,7 @@
 
 enum {
     LIST_MAX = 20000, /* shapes of one state */
+    PIXELS_OF_A_SHAPE = 100,
     TRY_SECONDS = 20, /* of a try: a damaged state may keep a step busy for ever */
 };
 
@@ -37,6 +38,36 @@ static ls_draw_list draw(painter *to, ls_sim_instance *instance)
     return list;
 }
 
+/* A bitmap takes as much of a page as so many shapes. */
+static uint32_t weight_of(const ls_draw_shape *shape)
+{
+    return ls_draw_is_bitmap(shape) ? shape->columns * shape->rows / PIXELS_OF_A_SHAPE : 0;
+}
+
+static uint32_t weight_of_all(const ls_draw_shape *shapes, uint32_t count)
+{
+    uint32_t weight = count;
+    for (uint32_t i = 0; i < count; i++) {
+        weight += weight_of(&shapes[i]);
+    }
+    return weight;
+}
+
+/* The shape gets copies of the pixels and the text that it borrows. */
+static bool keep_content(ls_draw_shape *shape)
+{
+    const uint32_t *pixels = ls_draw_is_bitmap(shape) ? shape->pixels : NULL;
+    const char *text = shape->kind == LS_DRAW_TEXT ? shape->text : NULL;
+    size_t count = (size_t)shape->columns * shape->rows;
+    shape->text = text ? strndup(text, LS_TEXT_BYTES_MAX - 1) : NULL;
+    uint32_t *copy = pixels ? malloc(count * sizeof *copy) : NULL;
+    if (copy) {
+        memcpy(copy, pixels, count * sizeof *copy);
+    }
+    shape->pixels = copy;
+    return (!pixels || copy) && (!text || shape->text);
+}
+
 static bool keep(painter *to, ls_tick tick, const ls_draw_list *list, explain_frame *frame)
 {
     *frame = (explain_frame){.tick = tick,
@@ -48,11 +79,20 @@ static bool keep(painter *to, ls_tick tick, const ls_draw_list *list, explain_fr
     }
     memcpy(frame->shapes, list->shapes, list->count * sizeof *list->shapes);
     to->kept += list->count;
-    return true;
+    bool is_whole = true;
+    for (uint32_t i = 0; i < list->count; i++) {
+        is_whole = keep_content(&frame->shapes[i]) && is_whole;
+        to->kept += weight_of(&frame->shapes[i]);
+    }
+    return is_whole;
 }
 
 static void release_frame(explain_frame *frame)
 {
+    for (uint32_t i = 0; frame->shapes && i < frame->count; i++) {
+        free((void *)(uintptr_t)frame->shapes[i].pixels);
+        free((void *)(uintptr_t)frame->shapes[i].text);
+    }
     free(frame->shapes);
     free(frame->differs);
 }
@@ -60,7 +100,7 @@ static void release_frame(explain_frame *frame)
 static void drop_oldest(painter *to)
 {
     explain_picture *picture = to->picture;
-    to->kept -= picture->frames[0].count;
+    to->kept -= weight_of_all(picture->frames[0].shapes, picture->frames[0].count);
     release_frame(&picture->frames[0]);
     picture->frame_count--;
     memmove(&picture->frames[0], &picture->frames[1],
@@ -71,8 +111,9 @@ static ls_status add_frame(painter *to)
 {
     explain_picture *picture = to->picture;
     ls_draw_list list = draw(to, to->instance);
-    while (picture->frame_count > 0 && (picture->frame_count == EXPLAIN_FRAMES_MAX ||
-                                        to->kept + list.count > EXPLAIN_SHAPES_MAX)) {
+    while (picture->frame_count > 0 &&
+           (picture->frame_count == EXPLAIN_FRAMES_MAX ||
+            to->kept + weight_of_all(list.shapes, list.count) > EXPLAIN_SHAPES_MAX)) {
         drop_oldest(to);
     }
     if (!keep(to, ls_sim_instance_tick(to->instance), &list,
@@ -114,14 +155,27 @@ static bool is_same_point(ls_vec2 a, ls_vec2 b)
     return a.x == b.x && a.y == b.y;
 }
 
+static bool has_same_content(const ls_draw_shape *a, const ls_draw_shape *b)
+{
+    bool is_bitmap = ls_draw_is_bitmap(a);
+    if (is_bitmap != ls_draw_is_bitmap(b) || !a->text != !b->text) {
+        return false;
+    }
+    size_t count = (size_t)a->columns * a->rows;
+    bool has_same_pixels = !is_bitmap || (a->columns == b->columns && a->rows == b->rows &&
+                                          memcmp(a->pixels, b->pixels, count * 4) == 0);
+    return has_same_pixels && (!a->text || strcmp(a->text, b->text) == 0);
+}
+
 static bool looks_same(const ls_draw_shape *a, const ls_draw_shape *b)
 {
     bool has_same_corners = true;
     for (uint32_t i = 0; i < 3 && a->kind == LS_DRAW_TRIANGLE; i++) {
         has_same_corners = has_same_corners && is_same_point(a->corners[i], b->corners[i]);
     }
-    return has_same_corners && a->colour == b->colour && a->angle == b->angle && a->x == b->x &&
-           a->y == b->y && a->half_width == b->half_width && a->half_height == b->half_height;
+    return has_same_corners && has_same_content(a, b) && a->colour == b->colour &&
+           a->angle == b->angle && a->x == b->x && a->y == b->y && a->half_width == b->half_width &&
+           a->half_height == b->half_height;
 }
 
 static void mark(explain_frame *frame, const ls_draw_shape *shape, uint32_t *count)

@@ -2,7 +2,10 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#define BMP_HEADER_BYTES 122u
 #define SIDE 1000.0 /* of the longer side of the view, in the drawing's units */
 #define DEGREES (360.0 / 0x1p32)
 #define RADIANS (DEGREES * 0.017453292519943295)
@@ -127,6 +130,118 @@ static void write_triangle(const board *on, const ls_draw_shape *shape)
     ls_html_end(on->html);
 }
 
+/* ---- bitmaps: as a BMP with an alpha channel, within the page ---- */
+
+static void put_bytes(uint8_t **at, uint32_t value, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes; i++) {
+        *(*at)++ = (uint8_t)(value >> 8 * i);
+    }
+}
+
+/* The file's header, one of version 4, and the masks of the channels. */
+static void put_bmp_header(uint8_t **at, const ls_draw_shape *shape)
+{
+    uint32_t pixel_bytes = shape->columns * shape->rows * 4;
+    uint8_t *begin = *at;
+    put_bytes(at, 0x4d42, 2);
+    put_bytes(at, BMP_HEADER_BYTES + pixel_bytes, 4);
+    put_bytes(at, 0, 4);
+    put_bytes(at, BMP_HEADER_BYTES, 4);
+    put_bytes(at, BMP_HEADER_BYTES - 14, 4);
+    put_bytes(at, shape->columns, 4);
+    put_bytes(at, 0u - shape->rows, 4); /* from the top */
+    put_bytes(at, 1, 2);
+    put_bytes(at, 32, 2);
+    put_bytes(at, 3, 4); /* with masks */
+    put_bytes(at, pixel_bytes, 4);
+    memset(*at, 0, 16);
+    *at += 16;
+    put_bytes(at, 0xff000000u, 4);
+    put_bytes(at, 0x00ff0000u, 4);
+    put_bytes(at, 0x0000ff00u, 4);
+    put_bytes(at, 0x000000ffu, 4);
+    put_bytes(at, 0x73524742u, 4); /* sRGB */
+    memset(*at, 0, (size_t)(begin + BMP_HEADER_BYTES - *at));
+    *at = begin + BMP_HEADER_BYTES;
+}
+
+static void put_base64(char *text, const uint8_t *bytes, size_t size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < size; i += 3) {
+        uint32_t left = size - i < 3 ? (uint32_t)(size - i) : 3;
+        uint32_t group = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+                         (left > 2 ? bytes[i + 2] : 0);
+        for (uint32_t j = 0; j < 4; j++) {
+            *text++ = j <= left ? digits[group >> (18 - 6 * j) & 63u] : '=';
+        }
+    }
+    *text = '\0';
+}
+
+/* For the caller to free; NULL: no memory. */
+static char *data_address(const ls_draw_shape *shape)
+{
+    static const char begin[] = "data:image/bmp;base64,";
+    size_t pixels = (size_t)shape->columns * shape->rows;
+    size_t size = BMP_HEADER_BYTES + pixels * 4;
+    uint8_t *bytes = malloc(size);
+    char *text = malloc(sizeof begin + (size + 2) / 3 * 4);
+    if (bytes && text) {
+        uint8_t *at = bytes;
+        put_bmp_header(&at, shape);
+        for (size_t i = 0; i < pixels; i++) {
+            put_bytes(&at, shape->pixels[i], 4);
+        }
+        memcpy(text, begin, sizeof begin);
+        put_base64(text + sizeof begin - 1, bytes, size);
+    } else {
+        free(text);
+        text = NULL;
+    }
+    free(bytes);
+    return text;
+}
+
+static void write_bitmap(const board *on, const ls_draw_shape *shape, spot at)
+{
+    double half_width = metres(shape->half_width) * on->scale;
+    double half_height = metres(shape->half_height) * on->scale;
+    char *address = ls_draw_is_bitmap(shape) ? data_address(shape) : NULL;
+    if (!address) {
+        return;
+    }
+    ls_html_begin(on->html, "image");
+    number(on, "x", at.x - half_width);
+    number(on, "y", at.y - half_height);
+    number(on, "width", 2 * half_width);
+    number(on, "height", 2 * half_height);
+    ls_html_attribute(on->html, "preserveAspectRatio", "none");
+    ls_html_attribute(on->html, "style", "image-rendering:pixelated");
+    ls_html_attribute(on->html, "href", address);
+    ls_html_end(on->html);
+    free(address);
+}
+
+static void write_text(const board *on, const ls_draw_shape *shape, spot at)
+{
+    char text[LS_TEXT_BYTES_MAX];
+    if (!shape->text) {
+        return;
+    }
+    ls_name_copy(text, sizeof text, shape->text);
+    ls_html_begin(on->html, "text");
+    number(on, "x", at.x);
+    number(on, "y", at.y);
+    number(on, "font-size", 2 * metres(shape->half_height) * on->scale);
+    ls_html_attribute(on->html, "font-family", "monospace");
+    ls_html_attribute(on->html, "dominant-baseline", "central");
+    colour(on, "fill", shape->colour);
+    ls_html_text(on->html, text);
+    ls_html_end(on->html);
+}
+
 static void write_shape(const board *on, const ls_draw_shape *shape)
 {
     spot at = place(on, (ls_vec2){shape->x, shape->y});
@@ -144,6 +259,12 @@ static void write_shape(const board *on, const ls_draw_shape *shape)
         break;
     case LS_DRAW_TRIANGLE:
         write_triangle(on, shape);
+        break;
+    case LS_DRAW_BITMAP:
+        write_bitmap(on, shape, at);
+        break;
+    case LS_DRAW_TEXT:
+        write_text(on, shape, at);
         break;
     default: /* a plug-in's own */
         break;
