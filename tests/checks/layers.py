@@ -17,6 +17,7 @@ ROOMS = (
     ("program", "common/program/"),
     ("double sims", "common/maths/integrator."),
     ("double sims", "common/maths/strict_double."),
+    ("strict maths", "common/maths/strict_"),
     ("double sims", "common/simulations/rope/"),
     ("double sims", "common/simulations/spring/"),
     ("sims", "common/maths/vec3."),
@@ -51,6 +52,7 @@ ROOMS = (
 )
 PURE = {"base", "pure"}
 AROUND = PURE | {
+    "strict maths",
     "sims",
     "double sims",
     "loader",
@@ -68,6 +70,7 @@ MAY_USE = {
     "program": {"base", "program"},
     "param files": PURE | {"program", "param files"},
     "pure": PURE,
+    "strict maths": {"base", "strict maths"},
     "compress": {"base", "compress"},
     "bundle": PURE | {"compress", "bundle"},
     "record": PURE | {"compress", "bundle", "record"},
@@ -119,6 +122,7 @@ ADAPTERS = {
         "tests/support/explained.h",
         "tests/unit/test_explain_code.c",
     ),
+    "mpfr.h": ("tests/maths/strict_errors.c",),
     "dwarf.h": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),
     "elfutils/*": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
@@ -148,11 +152,19 @@ PURE_HEADERS = {
 PURE_EXCEPTIONS = {
     "stdio.h": ("common/*",),
     "fenv.h": ("common/maths/strict_double.c",),
-    "math.h": ("common/simulation/arithmetic_check.c", "common/simulations/rope/rope.c"),
+    "math.h": (
+        "common/maths/strict_arc.c",
+        "common/maths/strict_libm.h",
+        "common/maths/strict_power.c",
+        "common/simulation/arithmetic_check.c",
+        "common/simulations/rope/rope.c",
+    ),
+    "cmath": ("common/maths/strict_libm.h",),
 }
 
 SYSTEM_HEADERS = PURE_HEADERS | {
     "argp.h",
+    "cmath",
     "arpa/inet.h",
     "ctype.h",
     "dirent.h",
@@ -229,7 +241,7 @@ def outside_header_problem(path, header):
         return None
     if not fits(header, SYSTEM_HEADERS):
         return f"<{header}> is in no table of tests/checks/layers.py"
-    if room in ("pure", "sims", "double sims") and header not in PURE_HEADERS:
+    if room in ("pure", "sims", "double sims", "strict maths") and header not in PURE_HEADERS:
         if room == "sims" or not fits(path, PURE_EXCEPTIONS.get(header, ())):
             return f"pure code may not include <{header}>"
     return None

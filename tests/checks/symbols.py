@@ -59,6 +59,8 @@ EXCEPTIONS = {
     "compress.c.o": ("ZSTD_*",),
     "rope.c.o": ("sqrt",),
     "sim_instance.c.o": ("__tls_get_addr",),
+    "strict_arc.c.o": ("sqrt",),
+    "strict_power.c.o": ("sqrt",),
     "stepper.c.o": ("__tls_get_addr",),
     "strict_double.c.o": ("fegetenv", "fesetenv"),
 }

@@ -79,6 +79,7 @@ BANNED = (
         + OUTSIDE
         + (
             "common/maths/fixed.*",
+            "common/maths/strict_*",
             "common/simulation/state_schema.c",
             "common/simulation/arithmetic_check.c",
             "common/simulation/maths_check.c",

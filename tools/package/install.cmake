@@ -31,6 +31,8 @@ set(LS_PUBLIC_HEADERS
   common/maths/interpolate.h
   common/maths/rng.h
   common/maths/stable_sort.h
+  common/maths/strict_libm.h
+  common/maths/strict_math.h
   common/simulation/field_type.h
   common/simulation/input_buffer.h
   common/simulation/plugin_loader.h
