@@ -30,6 +30,7 @@ static inline uint64_t golden_fold(uint64_t sum, uint64_t word)
 void golden_arithmetic(void);
 void golden_schema(void);
 void golden_simulations(void);
+void golden_strict_math(void);
 
 /* Plays every simulation to the middle and writes its save; reads such a file, from this machine or
  * another, and prints the lines of the matches played on from there. */

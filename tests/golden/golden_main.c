@@ -27,6 +27,7 @@ int main(int argc, char **argv)
     const char *command = argc == 2 ? argv[1] : "";
     if (argc == 1) {
         golden_arithmetic();
+        golden_strict_math();
         golden_schema();
         golden_simulations();
     } else if (strcmp(command, "save") == 0) {
