@@ -2,12 +2,14 @@
 #include <lockstep/common/maths/fixed_trig.h>
 #include <lockstep/common/maths/rng.h>
 #include <lockstep/simulation.h>
+#include <lockstep/strict_libm.h> // std::sin with the same bits everywhere
 
 namespace {
 
 struct State {
     ls_rng dice;
     ls_fixed sum;
+    double swing;
 };
 
 size_t state_bytes(const ls_sim_config *)
@@ -19,11 +21,12 @@ uint32_t fields(const ls_sim_config *, ls_field *out, uint32_t capacity)
 {
     const ls_field all[] = {LS_FIELD_OF(State, dice.state, LS_FIELD_U64, ""),
                             LS_FIELD_OF(State, dice.increment, LS_FIELD_U64, ""),
-                            LS_FIELD_OF(State, sum, LS_FIELD_FIXED, "")};
-    for (uint32_t i = 0; i < 3 && i < capacity; i++) {
+                            LS_FIELD_OF(State, sum, LS_FIELD_FIXED, ""),
+                            LS_FIELD_OF(State, swing, LS_FIELD_F64, "")};
+    for (uint32_t i = 0; i < 4 && i < capacity; i++) {
         out[i] = all[i];
     }
-    return 3;
+    return 4;
 }
 
 ls_status init(const ls_sim_config *config, void *state, ls_text *why)
@@ -37,6 +40,7 @@ void roll(const ls_step *step)
 {
     auto *state = static_cast<State *>(step->state);
     state->sum = ls_fixed_add(state->sum, ls_fixed_sin(ls_rng_next(&state->dice)));
+    state->swing = std::atan2(std::sin(state->swing + 1), std::pow(2.0f, std::cosf(0.5f)));
 }
 
 const ls_pass passes[] = {{"roll", roll}};

@@ -36,6 +36,17 @@ Test(synctest_lint, functions_that_differ_between_machines_are_errors)
     expect_rule("__isoc99_sscanf", "locale", true);
 }
 
+Test(synctest_lint, a_function_of_libm_that_has_a_strict_one_is_told_so)
+{
+    static const char *const strict[] = {"sin", "powf", "sincosf", "__log2_finite", "hypot"};
+    for (size_t i = 0; i < sizeof strict / sizeof strict[0]; i++) {
+        const synctest_lint_rule *rule = synctest_lint_rule_of_function(strict[i]);
+        cr_assert_not_null(rule);
+        cr_expect_not_null(strstr(rule->instead, "lockstep/strict_libm.h"), "%s", strict[i]);
+    }
+    cr_expect_null(strstr(synctest_lint_rule_of_function("erf")->instead, "strict_libm.h"));
+}
+
 Test(synctest_lint, functions_that_only_may_are_warnings)
 {
     expect_rule("malloc", "allocation", false);

@@ -52,8 +52,8 @@ static const cause causes[SYNCTEST_PERTURBATION_COUNT] = {
                           "state or its scratch: what is there is other in every process"},
     [SYNCTEST_PERTURBATION_CPU] =
         {"processor", "functions of the C library (sin, pow, exp and their kin) give other last "
-                      "bits with FMA than without: use ls_fixed_sin and its kin, or maths that is "
-                      "part of the plug-in"},
+                      "bits with FMA than without: include lockstep/strict_libm.h, which has them "
+                      "with the same bits everywhere, or use fixed point"},
     [SYNCTEST_PERTURBATION_CORES] =
         {"outside world", "a step or init asks how many processor cores there are: make it a "
                           "parameter, and give each part of the work its place by index"},
