@@ -2,8 +2,11 @@
 #include "lockstep/common/maths/fixed_trig.h"
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/maths/stable_sort.h"
+#include "lockstep/common/maths/strict_math.h"
 #include "lockstep/tools/bench/sections.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -11,9 +14,14 @@ enum {
     PAIRS = 4096,
 };
 
+/* A strict maths function is to take at most three times as long as the C library's. */
+#define SPEED_OF_LIBM_MIN (1.0 / 3)
+
 typedef struct math_numbers {
     ls_fixed a[NUMBERS]; /* -1000 to 1000 */
     ls_fixed b[NUMBERS]; /* 1/16 to 1000 */
+    double x[NUMBERS];   /* -10 to 10 */
+    double y[NUMBERS];   /* 1/16 to 10 */
     ls_rng rng;
     ls_key_index unsorted[PAIRS];
     ls_key_index pairs[PAIRS];
@@ -28,6 +36,8 @@ static void make_numbers(math_numbers *numbers)
         numbers->a[i] += ls_rng_unit(&rng);
         numbers->b[i] = LS_FIXED_INT(ls_rng_between(&rng, 0, 999)) + LS_FIXED_RATIO(1, 16);
         numbers->b[i] += ls_rng_unit(&rng) / 2;
+        numbers->x[i] = (double)numbers->a[i] * 0x1p-32 / 100;
+        numbers->y[i] = (double)numbers->b[i] * 0x1p-32 / 100 + 1.0 / 16;
     }
     for (uint32_t i = 0; i < PAIRS; i++) {
         numbers->unsorted[i] = (ls_key_index){ls_rng_below(&rng, PAIRS), i};
@@ -57,6 +67,59 @@ DEFINE_WORK(arc_tangent, ls_fixed_atan2(n->a[i], n->b[i]))
 DEFINE_WORK(length, ls_vec2_length((ls_vec2){n->a[i], n->b[i]}))
 DEFINE_WORK(random_next, ls_rng_next(&n->rng) + i)
 DEFINE_WORK(random_below, ls_rng_below(&n->rng, 1000 + i))
+
+/* The same in double: a repetition is one call, whose result is added up. */
+#define DEFINE_DOUBLE_WORK(name, expression)                                                       \
+    static void name(void *user, uint64_t repetitions)                                             \
+    {                                                                                              \
+        const math_numbers *n = user;                                                              \
+        double sum = 0;                                                                            \
+        for (uint64_t r = 0; r < repetitions; r++) {                                               \
+            uint32_t i = (uint32_t)(r % NUMBERS);                                                  \
+            sum += (expression);                                                                   \
+        }                                                                                          \
+        bench_keep(sum > 0);                                                                       \
+    }
+
+DEFINE_DOUBLE_WORK(strict_sin, ls_strict_sin(n->x[i]))
+DEFINE_DOUBLE_WORK(libm_sin, sin(n->x[i]))
+DEFINE_DOUBLE_WORK(strict_cos, ls_strict_cos(n->x[i]))
+DEFINE_DOUBLE_WORK(libm_cos, cos(n->x[i]))
+DEFINE_DOUBLE_WORK(strict_exp, ls_strict_exp(n->x[i]))
+DEFINE_DOUBLE_WORK(libm_exp, exp(n->x[i]))
+DEFINE_DOUBLE_WORK(strict_log, ls_strict_log(n->y[i]))
+DEFINE_DOUBLE_WORK(libm_log, log(n->y[i]))
+DEFINE_DOUBLE_WORK(strict_pow, ls_strict_pow(n->y[i], n->x[i]))
+DEFINE_DOUBLE_WORK(libm_pow, pow(n->y[i], n->x[i]))
+DEFINE_DOUBLE_WORK(strict_atan2, ls_strict_atan2(n->x[i], n->y[i]))
+DEFINE_DOUBLE_WORK(libm_atan2, atan2(n->x[i], n->y[i]))
+
+/* Each strict function beside the C library's. */
+static void measure_strict(math_numbers *numbers, const bench_plan *plan, bench_report *report)
+{
+    static const struct {
+        const char *name;
+        void (*strict)(void *user, uint64_t repetitions);
+        void (*libm)(void *user, uint64_t repetitions);
+    } rows[] = {
+        {"sin", strict_sin, libm_sin}, {"cos", strict_cos, libm_cos},
+        {"exp", strict_exp, libm_exp}, {"log", strict_log, libm_log},
+        {"pow", strict_pow, libm_pow}, {"atan2", strict_atan2, libm_atan2},
+    };
+    for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char name[LS_NAME_BYTES_MAX];
+        bench_work strict = {rows[i].strict, numbers}, libm = {rows[i].libm, numbers};
+        bench_times strict_times = bench_measure(plan, strict);
+        bench_times libm_times = bench_measure(plan, libm);
+        bench_ratios ratios = bench_compare(plan, strict, libm);
+        snprintf(name, sizeof name, "strict %s", rows[i].name);
+        bench_report_times(report, name, "ns", 1, &strict_times, BENCH_UNBUDGETED);
+        snprintf(name, sizeof name, "libm %s", rows[i].name);
+        bench_report_times(report, name, "ns", 1, &libm_times, BENCH_UNBUDGETED);
+        snprintf(name, sizeof name, "strict %s against libm", rows[i].name);
+        bench_report_ratios(report, name, &ratios, BENCH_LEAST(SPEED_OF_LIBM_MIN));
+    }
+}
 
 static int compare_pairs(const void *a, const void *b, const void *context)
 {
@@ -114,6 +177,7 @@ ls_status bench_math(const bench_plan *plan, bench_report *report, ls_text *why)
         bench_times times = bench_measure(plan, (bench_work){rows[i].run, numbers});
         bench_report_times(report, rows[i].name, "ns", rows[i].items, &times, BENCH_UNBUDGETED);
     }
+    measure_strict(numbers, plan, report);
     ls_release(ls_allocator_heap(), numbers);
     return LS_OK;
 }
