@@ -222,6 +222,11 @@ static bool wait_for_end(const synctest_launch *launch, int process)
     return true;
 }
 
+static uint64_t ns_of(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * LS_NS_PER_SECOND + (uint64_t)time->tv_usec * LS_NS_PER_US;
+}
+
 ls_status synctest_launch_run(const synctest_launch *launch, synctest_launch_end *end,
                               int *wait_status, uint64_t *worked_ns)
 {
@@ -241,8 +246,7 @@ ls_status synctest_launch_run(const synctest_launch *launch, synctest_launch_end
     }
     while (wait4(pid, wait_status, 0, &used) < 0 && errno == EINTR) {
     }
-    *worked_ns = (uint64_t)used.ru_utime.tv_sec * LS_NS_PER_SECOND +
-                 (uint64_t)used.ru_utime.tv_usec * LS_NS_PER_US;
+    *worked_ns = ns_of(&used.ru_utime) + ns_of(&used.ru_stime);
     close(process);
     bool has_told = launch->exchange->outcome.kind != SYNCTEST_OUTCOME_NONE;
     *end = !has_ended ? SYNCTEST_LAUNCH_HUNG

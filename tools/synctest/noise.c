@@ -20,11 +20,15 @@ uint64_t synctest_noise(bool is_moved, uint32_t variant, uint32_t tick, uint32_t
 void synctest_noise_fill(void *bytes, size_t byte_count, uint64_t noise)
 {
     uint8_t *at = bytes;
-    for (size_t left = byte_count; left > 0;) {
-        uint64_t word = noise ? mix(&noise) : 0;
-        size_t size = left < sizeof word ? left : sizeof word;
-        memcpy(at, &word, size);
-        at += size;
-        left -= size;
+    if (!noise) {
+        memset(bytes, 0, byte_count);
+        return;
     }
+    for (size_t left = byte_count; left >= sizeof noise; left -= sizeof noise) {
+        uint64_t word = mix(&noise);
+        memcpy(at, &word, sizeof word);
+        at += sizeof word;
+    }
+    uint64_t last = mix(&noise);
+    memcpy(at, &last, byte_count % sizeof last);
 }
