@@ -126,6 +126,15 @@ Test(synctest_lint, fused_instructions_are_known_on_each_processor)
     cr_assert_null(synctest_lint_rule_of_instruction(SYNCTEST_PROCESSOR_UNKNOWN, "fmadd"));
 }
 
+Test(synctest_lint, a_call_of_the_system_in_the_code_itself_is_an_error)
+{
+    const synctest_lint_rule *rule =
+        synctest_lint_rule_of_instruction(SYNCTEST_PROCESSOR_X86_64, "syscall");
+    cr_assert(rule && rule->is_error);
+    rule = synctest_lint_rule_of_instruction(SYNCTEST_PROCESSOR_ARM64, "svc");
+    cr_assert(rule && rule->is_error);
+}
+
 /* ---- machine code ---- */
 
 Test(synctest_lint, counts_instructions_and_passes_over_bytes_that_are_none)

@@ -1,3 +1,4 @@
+#include "lockstep/tools/synctest/laid_inputs.h"
 #include "lockstep/tools/synctest/noise.h"
 #include "lockstep/tools/synctest/page_memory.h"
 #include "lockstep/tools/synctest/surroundings.h"
@@ -121,6 +122,54 @@ Test(synctest_memory, the_page_behind_a_block_is_forbidden, .signal = SIGSEGV)
     uint8_t *block = ls_allocate(&memory.allocator, 4096);
     *(volatile uint8_t *)(block + 4096) = 1;
 }
+
+/* ---- inputs ---- */
+
+static const uint8_t some_bytes[] = {7, 8, 9};
+
+/* Two slots, the first with three bytes. */
+static ls_tick_inputs lay_inputs(synctest_inputs_layout layout)
+{
+    static synctest_laid_inputs laid;
+    const ls_slot_input slots[] = {{some_bytes, 3, LS_EVENT_JOINED}, {NULL, 0, 0}};
+    cr_assert_eq(synctest_laid_inputs_init(&laid, layout), LS_OK);
+    return synctest_laid_inputs_set(&laid, &(ls_tick_inputs){5, 2, slots});
+}
+
+Test(synctest_memory, laid_inputs_are_the_same_in_every_layout)
+{
+    for (uint32_t i = SYNCTEST_INPUTS_BEFORE_ZEROES; i <= SYNCTEST_INPUTS_BEFORE_NOISE; i++) {
+        ls_tick_inputs inputs = lay_inputs((synctest_inputs_layout)i);
+        cr_assert(inputs.tick == 5 && inputs.slot_count == 2);
+        cr_assert(inputs.slots[0].size == 3 && inputs.slots[0].events == LS_EVENT_JOINED);
+        cr_assert_arr_eq(inputs.slots[0].bytes, some_bytes, 3);
+        cr_assert_eq(inputs.slots[1].size, 0);
+    }
+}
+
+Test(synctest_memory, zeroes_follow_an_input_in_the_reference_and_noise_elsewhere)
+{
+    ls_tick_inputs inputs = lay_inputs(SYNCTEST_INPUTS_BEFORE_ZEROES);
+    cr_expect(inputs.slots[0].bytes[3] == 0 && inputs.slots[0].bytes[500] == 0);
+    cr_expect(inputs.slots[2].size == 0 && inputs.slots[2].bytes == NULL);
+    inputs = lay_inputs(SYNCTEST_INPUTS_BEFORE_NOISE);
+    expect_noise(inputs.slots[0].bytes + 3, 500);
+    expect_noise((const uint8_t *)&inputs.slots[2], sizeof inputs.slots[2]);
+}
+
+Test(synctest_memory, the_byte_behind_an_input_at_a_fence_is_forbidden, .signal = SIGSEGV)
+{
+    ls_tick_inputs inputs = lay_inputs(SYNCTEST_INPUTS_BEFORE_FENCE);
+    (void)*(const volatile uint8_t *)&inputs.slots[0].bytes[3];
+}
+
+Test(synctest_memory, the_slot_behind_the_last_is_forbidden_at_a_fence, .signal = SIGSEGV)
+{
+    ls_tick_inputs inputs = lay_inputs(SYNCTEST_INPUTS_BEFORE_FENCE);
+    (void)*(const volatile uint32_t *)&inputs.slots[2].events;
+}
+
+/* ---- the stack ---- */
 
 typedef struct stack_seen {
     uint8_t bytes[64];

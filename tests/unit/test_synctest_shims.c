@@ -1,9 +1,13 @@
 #define _GNU_SOURCE
+#include "lockstep/tools/synctest/foreign_locale.h"
 #include "lockstep/tools/synctest/noise.h"
 #include "lockstep/tools/synctest/shims.h"
+#include "lockstep/tools/synctest/shims_files.h"
 
 #include <criterion/criterion.h>
+#include <locale.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
@@ -80,4 +84,75 @@ Test(synctest_shims, a_block_that_grows_keeps_its_bytes)
     free(grown);
 }
 
+Test(synctest_shims, a_copy_that_begins_at_the_end_shows_that_memory_overlaps)
+{
+    void *(*volatile copy)(void *, const void *, size_t) = memcpy;
+    char text[] = "abcdef", apart[8] = "";
+    copy(text, text + 1, 5);
+    cr_expect_str_eq(text, "bcdeff", "as memmove, otherwise");
+    synctest_shims_set(&(synctest_shims){.are_copies_backward = true});
+    copy(apart, "abcdef", 7);
+    cr_expect_str_eq(apart, "abcdef");
+    copy(apart, apart + 1, 5);
+    cr_expect_str_eq(apart, "ffffff");
+}
+
+static int sign(int number)
+{
+    return (number > 0) - (number < 0);
+}
+
+Test(synctest_shims, scaled_comparisons_have_the_same_sign)
+{
+    int (*volatile of_bytes)(const void *, const void *, size_t) = memcmp;
+    int (*volatile of_texts)(const char *, const char *) = strcmp;
+    static const char *const texts[] = {"",        "a",           "b",         "ab",
+                                        "abcdefg", "abcdefg\xff", "abcdefghi", "abcdefghijkl"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        for (size_t j = 0; j < sizeof texts / sizeof texts[0]; j++) {
+            size_t bytes = 1 + (i < j ? strlen(texts[i]) : strlen(texts[j]));
+            synctest_shims_set(&(synctest_shims){0});
+            int plain = of_texts(texts[i], texts[j]),
+                plain_bytes = of_bytes(texts[i], texts[j], bytes);
+            synctest_shims_set(&(synctest_shims){.are_comparisons_scaled = true});
+            int scaled = of_texts(texts[i], texts[j]);
+            cr_expect_eq(sign(scaled), sign(plain));
+            cr_expect(scaled == 0 || scaled != plain);
+            cr_expect_eq(sign(of_bytes(texts[i], texts[j], bytes)), sign(plain_bytes));
+        }
+    }
+}
+
+Test(synctest_shims, a_file_without_a_folder_is_there_only_where_it_was_not)
+{
+    char folder[] = "/tmp/test-shims-XXXXXX", absolute[64];
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(absolute, sizeof absolute, "%s/here", folder);
+    cr_assert_eq(chdir(folder), 0);
+    fclose(fopen("here", "w"));
+    synctest_shims_files_turn();
+    cr_expect_null(fopen("here", "r"));
+    cr_expect_neq(access("here", F_OK), 0);
+    FILE *absolute_file = fopen(absolute, "r");
+    cr_expect_not_null(absolute_file, "a path is as it was");
+    FILE *missing = fopen("missing", "r");
+    cr_assert_not_null(missing);
+    cr_expect_eq(fgetc(missing), '1');
+    cr_expect_eq(access("missing", F_OK), 0);
+    fclose(missing);
+    fclose(absolute_file);
+    unlink(absolute);
+    rmdir(folder);
+}
+
 #endif
+
+Test(synctest_shims, the_foreign_locale_writes_and_reads_a_decimal_comma)
+{
+    char text[16] = "";
+    synctest_foreign_locale_enter();
+    cr_assert_str_eq(localeconv()->decimal_point, ",");
+    snprintf(text, sizeof text, "%.1f", 2.5);
+    cr_expect_str_eq(text, "2,5");
+    cr_expect_eq(strtod("2.5", NULL), 2.0);
+}

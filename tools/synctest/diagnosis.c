@@ -49,11 +49,17 @@ static const cause causes[SYNCTEST_PERTURBATION_COUNT] = {
          "variable that was never written: use ids"},
     [SYNCTEST_PERTURBATION_BOUNDS] =
         {"out of bounds", "a step reads or writes before the beginning or past the end of the "
-                          "state or its scratch: what is there is other in every process"},
+                          "state, its scratch, an input or the slots: what is there is other in "
+                          "every process"},
     [SYNCTEST_PERTURBATION_CPU] =
         {"processor", "functions of the C library (sin, pow, exp and their kin) give other last "
                       "bits with FMA than without: include lockstep/strict_libm.h, which has them "
-                      "with the same bits everywhere, or use fixed point"},
+                      "with the same bits everywhere, or use fixed point; or the code asks for "
+                      "features of the processor (__builtin_cpu_supports)"},
+    [SYNCTEST_PERTURBATION_LIBRARY] =
+        {"open in C", "a step depends on what the C language leaves to its library: memcpy of "
+                      "memory that overlaps, how much memcmp or strcmp return, or an errno or "
+                      "floating-point flag that earlier code left"},
     [SYNCTEST_PERTURBATION_CORES] =
         {"outside world", "a step or init asks how many processor cores there are: make it a "
                           "parameter, and give each part of the work its place by index"},
@@ -63,8 +69,8 @@ static const cause causes[SYNCTEST_PERTURBATION_COUNT] = {
                           "in init and at the start of each step, round small values to 0, or use "
                           "fixed point"},
     [SYNCTEST_PERTURBATION_ENVIRONMENT] =
-        {"outside world", "a step or init reads the environment: a variable, the locale, the "
-                          "time zone or a file of the current folder"},
+        {"outside world", "a step or init reads the environment: a variable, the locale (a "
+                          "decimal comma), the time zone or a file of the current folder"},
     [SYNCTEST_PERTURBATION_CLOCK] = {"outside world",
                                      "a step or init reads the clock: count ticks instead"},
     [SYNCTEST_PERTURBATION_ROUNDING] =
@@ -72,10 +78,9 @@ static const cause causes[SYNCTEST_PERTURBATION_COUNT] = {
                           "long as no library (audio, graphics) leaves another mode; a simulation "
                           "that sets the mode in init and at the start of each step does not "
                           "depend on it"},
-    [SYNCTEST_PERTURBATION_TIES] =
-        {"order of ties",
-         "qsort leaves elements that compare equal in any order: use ls_stable_sort, "
-         "and end ties by id"},
+    [SYNCTEST_PERTURBATION_TIES] = {"order of ties",
+                                    "qsort leaves elements that compare equal in any order: "
+                                    "use ls_stable_sort, and end ties by id"},
     [SYNCTEST_PERTURBATION_DRAW] =
         {"drawing", "draw or bot changes something that steps or the hash read: the frame rate "
                     "decides"},
@@ -88,6 +93,20 @@ static const cause causes[SYNCTEST_PERTURBATION_COUNT] = {
     [SYNCTEST_PERTURBATION_AGAINST] =
         {"build differs", "the two builds compute differently: an order of evaluation that the "
                           "language leaves open, contraction, or undefined behaviour"},
+};
+
+/* Of `library`, when it is known which part of it was the one. */
+static const cause library_causes[SYNCTEST_LIBRARY_PARTS] = {
+    [SYNCTEST_LIBRARY_COPIES] = {"overlapping copy",
+                                 "memcpy is called with memory that overlaps, and every processor "
+                                 "copies in another order: use memmove"},
+    [SYNCTEST_LIBRARY_COMPARISONS] = {"size of a comparison",
+                                      "how much memcmp, strcmp or strncmp return is used: only "
+                                      "whether it is below, at or above 0 is the same everywhere"},
+    [SYNCTEST_LIBRARY_LEFTOVERS] = {"left by other code",
+                                    "a step reads errno or the floating-point flags "
+                                    "(fetestexcept), and finds what earlier code of the process "
+                                    "left there: clear them first, in the same step"},
 };
 
 static const cause faults[SYNCTEST_FAULT_COUNT] = {
@@ -184,8 +203,13 @@ static cause cause_of(synctest_perturbation_id perturbation, const synctest_outc
         return faults[outcome->fault < SYNCTEST_FAULT_COUNT ? outcome->fault
                                                             : SYNCTEST_FAULT_LAYOUT];
     default:
-        return refine(perturbation, evidence);
+        break;
     }
+    bool is_narrowed = perturbation == SYNCTEST_PERTURBATION_LIBRARY &&
+                       outcome->part != SYNCTEST_LIBRARY_ALL &&
+                       outcome->part < SYNCTEST_LIBRARY_PARTS &&
+                       !has_failed(evidence, SYNCTEST_PERTURBATION_STILL);
+    return is_narrowed ? library_causes[outcome->part] : refine(perturbation, evidence);
 }
 
 const char *synctest_diagnosis_class(synctest_perturbation_id perturbation,

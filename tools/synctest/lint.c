@@ -493,8 +493,25 @@ ls_status synctest_lint_file(const char *path, synctest_lint_report *report, ls_
 
 /* ---- names ---- */
 
-static bool find_symbol(Elf *elf, Elf_Scn *section, unsigned type, uint64_t address, char *name,
-                        size_t capacity)
+/* A symbol by its type and an address in it, or by its name where there is one. */
+typedef struct symbol_query {
+    unsigned type;
+    uint64_t address;
+    const char *name; /* NULL: any */
+} symbol_query;
+
+static bool is_wanted(const symbol_query *query, const GElf_Sym *symbol, const char *name)
+{
+    if (!name || GELF_ST_TYPE(symbol->st_info) != query->type) {
+        return false;
+    }
+    return query->name ? symbol->st_shndx != SHN_UNDEF && strcmp(name, query->name) == 0
+                       : query->address >= symbol->st_value &&
+                             query->address - symbol->st_value < symbol->st_size;
+}
+
+static bool find_symbol(Elf *elf, Elf_Scn *section, const symbol_query *query, GElf_Sym *out,
+                        char name[SYNCTEST_LINT_NAME_BYTES_MAX])
 {
     GElf_Shdr header;
     Elf_Data *data = elf_getdata(section, NULL);
@@ -503,22 +520,18 @@ static bool find_symbol(Elf *elf, Elf_Scn *section, unsigned type, uint64_t addr
         return false;
     }
     for (size_t i = 1; i < data->d_size / header.sh_entsize; i++) {
-        GElf_Sym symbol;
-        if (!gelf_getsym(data, (int)i, &symbol) || GELF_ST_TYPE(symbol.st_info) != type ||
-            address < symbol.st_value || address - symbol.st_value >= symbol.st_size) {
-            continue;
-        }
-        const char *found = elf_strptr(elf, header.sh_link, symbol.st_name);
-        if (found) {
-            ls_name_copy(name, capacity, found);
+        const char *found =
+            gelf_getsym(data, (int)i, out) ? elf_strptr(elf, header.sh_link, out->st_name) : NULL;
+        if (is_wanted(query, out, found)) {
+            ls_name_copy(name, SYNCTEST_LINT_NAME_BYTES_MAX, found);
             return true;
         }
     }
     return false;
 }
 
-static bool find_in_file(const char *path, unsigned type, uint64_t address, char *name,
-                         size_t capacity)
+static bool find_in_file(const char *path, const symbol_query *query, GElf_Sym *out,
+                         char name[SYNCTEST_LINT_NAME_BYTES_MAX])
 {
     bool is_found = false;
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -526,7 +539,7 @@ static bool find_in_file(const char *path, unsigned type, uint64_t address, char
     Elf *elf = file >= 0 ? elf_begin(file, ELF_C_READ, NULL) : NULL;
     Elf_Scn *section = elf ? elf_nextscn(elf, NULL) : NULL;
     for (; section && !is_found; section = elf_nextscn(elf, section)) {
-        is_found = find_symbol(elf, section, type, address, name, capacity);
+        is_found = find_symbol(elf, section, query, out, name);
     }
     if (elf) {
         elf_end(elf);
@@ -537,14 +550,41 @@ static bool find_in_file(const char *path, unsigned type, uint64_t address, char
     return is_found;
 }
 
+static bool find_name(const char *path, const symbol_query *query, char *name, size_t capacity)
+{
+    GElf_Sym symbol;
+    char found[SYNCTEST_LINT_NAME_BYTES_MAX];
+    bool is_found = find_in_file(path, query, &symbol, found);
+    if (is_found) {
+        ls_name_copy(name, capacity, found);
+    }
+    return is_found;
+}
+
 bool synctest_lint_variable_at(const char *path, uint64_t address, char *name, size_t capacity)
 {
     bool is_threads = address & SYNCTEST_STATICS_THREAD_LOCAL;
-    return find_in_file(path, is_threads ? STT_TLS : STT_OBJECT,
-                        address & ~SYNCTEST_STATICS_THREAD_LOCAL, name, capacity);
+    const symbol_query query = {.type = is_threads ? STT_TLS : STT_OBJECT,
+                                .address = address & ~SYNCTEST_STATICS_THREAD_LOCAL};
+    return find_name(path, &query, name, capacity);
 }
 
 bool synctest_lint_function_at(const char *path, uint64_t address, char *name, size_t capacity)
 {
-    return find_in_file(path, STT_FUNC, address, name, capacity);
+    const symbol_query query = {.type = STT_FUNC, .address = address};
+    return find_name(path, &query, name, capacity);
+}
+
+bool synctest_lint_variable_named(const char *path, const char *name, uint64_t *address,
+                                  uint64_t *byte_count)
+{
+    GElf_Sym symbol;
+    char found[SYNCTEST_LINT_NAME_BYTES_MAX];
+    const symbol_query query = {.type = STT_OBJECT, .name = name};
+    if (!find_in_file(path, &query, &symbol, found)) {
+        return false;
+    }
+    *address = symbol.st_value;
+    *byte_count = symbol.st_size;
+    return true;
 }

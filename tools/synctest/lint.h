@@ -68,4 +68,8 @@ bool synctest_lint_function_at(const char *path, uint64_t address, char *name, s
 
 bool synctest_lint_has_topic(const synctest_lint_report *report, const char *topic);
 
+/* Where the file has a variable of this name, whoever may see it. */
+bool synctest_lint_variable_named(const char *path, const char *name, uint64_t *address,
+                                  uint64_t *byte_count);
+
 #endif

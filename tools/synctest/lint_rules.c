@@ -80,6 +80,9 @@ static const synctest_lint_rule functions[] = {
      "recv recvfrom recvmsg poll select system fork vfork execv* posix_spawn* waitpid",
      false, "files", "what is on this machine's disk or network is not what the others have",
      "read data in init alone, and put its digest into content_digest"},
+    {"fetestexcept fegetexceptflag", false, "left by other code",
+     "it tells of all code that has run in this thread",
+     "clear the flags first (feclearexcept), in the same step"},
     {"fesetround fesetenv feholdexcept feupdateenv", false, "rounding mode",
      "it changes how the code that runs after it rounds",
      "set the mode back at the end of the step"},
@@ -113,8 +116,7 @@ static const synctest_lint_rule safe_functions[] = {
               "__ucmp* __extend* __trunc* __eq?f2 __ne?f2 __lt?f2 __le?f2 __gt?f2 __ge?f2 "
               "__unord* __aeabi_* __atomic_* __sync_* __aarch64_*"},
     {.names = "printf fprintf vprintf vfprintf dprintf puts fputs putchar putc fputc fwrite fflush "
-              "fclose setvbuf perror write stdout stderr syslog fegetenv fegetround feclearexcept "
-              "fetestexcept"},
+              "fclose setvbuf perror write stdout stderr syslog fegetenv fegetround feclearexcept"},
     {.names = "_ZTV* _ZTI* _ZTS* _ZTT* _ZSt7nothrow _ZSt*throw* _ZSt9terminatev _ZNSt*exception* "
               "_ZNKSt*exception* _ZNSt*error* _ZNKSt*error* _ZNSt*bad_alloc* _ZNKSt*bad_alloc* "
               "_ZNSt*basic_string* _ZNKSt*basic_string* _ZNSs* _ZNKSs* _ZSt*_Rb_tree_* "
@@ -141,6 +143,9 @@ static const synctest_lint_rule x86[] = {
     {"rdtsc rdtscp", true, "clock", "it counts this machine's cycles", "count ticks"},
     {"rdrand rdseed", true, SYNCTEST_LINT_TOPIC_RANDOM, "it is real chance",
      "keep an ls_rng in the state"},
+    {"syscall sysenter rdpid", true, "system call",
+     "it asks the system directly for what no other machine of the match has",
+     "compute from the state and the inputs alone"},
     {"cpuid xgetbv", false, "environment", "it asks which processor this is",
      "do the same on every one"},
     {"ldmxcsr vldmxcsr fldcw", false, "rounding mode",
@@ -154,7 +159,10 @@ static const synctest_lint_rule x87[] = {
      "use double, and on i386 -msse2 -mfpmath=sse"},
 };
 static const synctest_lint_rule arm64[] = {
-    FUSED("fmadd fmsub fnmadd fnmsub fmla fmls fmlal* fmlsl*")};
+    FUSED("fmadd fmsub fnmadd fnmsub fmla fmls fmlal* fmlsl*"),
+    {"svc", true, "system call",
+     "it asks the system directly for what no other machine of the match has",
+     "compute from the state and the inputs alone"}};
 static const synctest_lint_rule arm[] = {FUSED("vfma* vfms* vfnma* vfnms*")};
 static const synctest_lint_rule ppc64[] = {FUSED(
     "fmadd* fmsub* fnmadd* fnmsub* xsmadd* xsmsub* xsnmadd* xsnmsub* xvmadd* xvmsub* xvnmadd* "

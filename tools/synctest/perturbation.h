@@ -41,6 +41,7 @@ typedef enum synctest_play_mode {
 #define SYNCTEST_CHANGES_CPU (1u << 13)
 #define SYNCTEST_CHANGES_CORES (1u << 14)
 #define SYNCTEST_CHANGES_FLUSH (1u << 15)
+#define SYNCTEST_CHANGES_LIBRARY (1u << 16)
 
 /* X(NAME, name, play mode, changes, how often, what it is) */
 #define SYNCTEST_PERTURBATION_MAP(X)                                                               \
@@ -57,6 +58,7 @@ typedef enum synctest_play_mode {
       "code, stack, heap and state at other addresses")                                            \
     X(BOUNDS, "bounds", ONCE, BOUNDS, 2, "state and scratch between pages that cannot be read")    \
     X(CPU, "cpu", ONCE, CPU, 2, "a processor without FMA and AVX2, for the C library")             \
+    X(LIBRARY, "library", ONCE, LIBRARY, 1, "a C library that uses the freedom which C leaves it") \
     X(CORES, "cores", ONCE, CORES, 2, "one processor core, and 48 of them")                        \
     X(FLUSH, "flush", ONCE, FLUSH, 1, "denormals flushed to zero before the match (a warning)")    \
     X(ENVIRONMENT, "environment", ONCE, ENVIRONMENT, 1,                                            \
@@ -77,6 +79,21 @@ typedef enum synctest_perturbation_id {
 #undef SYNCTEST_PERTURBATION_ENUM
     SYNCTEST_PERTURBATION_COUNT,
 } synctest_perturbation_id;
+
+/* The parts of `library`. Variant 0 changes all of them; variant n, which is only run to say which
+ * one it was, part n. */
+typedef enum synctest_library_part {
+    SYNCTEST_LIBRARY_ALL,
+    SYNCTEST_LIBRARY_COPIES,      /* memcpy begins at the end */
+    SYNCTEST_LIBRARY_COMPARISONS, /* memcmp and strcmp return other numbers of the same sign */
+    SYNCTEST_LIBRARY_LEFTOVERS,   /* errno and the floating-point flags are set before a step */
+    SYNCTEST_LIBRARY_PARTS,
+} synctest_library_part;
+
+static inline bool synctest_library_part_is_changed(uint32_t variant, synctest_library_part part)
+{
+    return variant == SYNCTEST_LIBRARY_ALL || variant == (uint32_t)part;
+}
 
 /* Ticks that a perturbation rolls back at most, workers it tries at most, and joins in a match. */
 #define SYNCTEST_TRIED_ROLLBACK_TICKS 8u

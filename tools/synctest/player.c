@@ -1,6 +1,7 @@
 #include "lockstep/tools/synctest/player.h"
 
 #include "lockstep/common/base/log.h"
+#include "lockstep/tools/synctest/cpu_model.h"
 #include "lockstep/tools/synctest/noise.h"
 
 #include <stdio.h>
@@ -60,6 +61,14 @@ typedef struct init_call {
     ls_status status;
 } init_call;
 
+/* Earlier code of the thread has left something in errno and in the floating-point flags. */
+static void leave_behind(const synctest_player *player)
+{
+    synctest_surroundings_leave_behind(
+        is_moved(player, SYNCTEST_CHANGES_LIBRARY) &&
+        synctest_library_part_is_changed(player->exchange->variant, SYNCTEST_LIBRARY_LEFTOVERS));
+}
+
 static void call_init(void *user)
 {
     init_call *call = user;
@@ -71,6 +80,7 @@ static ls_status watched_init(const ls_sim_config *config, void *state, ls_text 
     init_call call = {config, state, why, LS_OK};
     uint64_t noise = noise_of(watched.player, SYNCTEST_CHANGES_STACK, 0, LS_PASSES_MAX);
     synctest_player_enter_phase(watched.player, SYNCTEST_PHASE_INIT);
+    leave_behind(watched.player);
     synctest_surroundings_run_on_stack(noise, call_init, &call);
     synctest_player_enter_phase(watched.player, SYNCTEST_PHASE_HOST);
     return call.status;
@@ -136,6 +146,15 @@ static bool tell_facts(synctest_player *player)
     return true;
 }
 
+static synctest_inputs_layout inputs_layout(const synctest_player *player)
+{
+    if (!is_moved(player, SYNCTEST_CHANGES_BOUNDS)) {
+        return SYNCTEST_INPUTS_BEFORE_ZEROES;
+    }
+    bool is_first = player->exchange->variant == 0;
+    return is_first ? SYNCTEST_INPUTS_BEFORE_FENCE : SYNCTEST_INPUTS_BEFORE_NOISE;
+}
+
 bool synctest_player_load(synctest_player *player)
 {
     ls_text why = {""};
@@ -146,10 +165,16 @@ bool synctest_player_load(synctest_player *player)
         layout = variant == 0 ? SYNCTEST_PAGE_LAYOUT_END : SYNCTEST_PAGE_LAYOUT_BEGINNING;
     }
     synctest_page_memory_init(&player->memory, layout);
+    if (synctest_laid_inputs_init(&player->laid_inputs, inputs_layout(player)) != LS_OK) {
+        return synctest_player_fail(player, LS_NO_MEMORY, "no memory for the inputs of a tick");
+    }
     synctest_player_enter_phase(player, SYNCTEST_PHASE_LOAD);
     ls_status status = ls_simulation_load(player->exchange->match.sim, &player->loaded, &why);
     if (status != LS_OK) {
         return synctest_player_fail(player, status, why.bytes);
+    }
+    if (is_moved(player, SYNCTEST_CHANGES_CPU)) {
+        synctest_cpu_model_clear(player->exchange->match.sim, variant > 0);
     }
     player->simulation = *player->loaded.simulation;
     watched.init = player->simulation.init;
@@ -215,6 +240,7 @@ static void before_step(synctest_player *player, const ls_step *step)
     if (is_moved(player, SYNCTEST_CHANGES_ROUNDING)) {
         synctest_float_mode_set(synctest_float_mode_moved(step->inputs->tick));
     }
+    leave_behind(player);
 }
 
 static bool is_noted(const synctest_static_writes *writes, uint64_t address, uint32_t pass)
@@ -299,7 +325,8 @@ void synctest_player_step(synctest_player *player, ls_sim_instance *instance,
     player->exchange->progress.beats++;
     player->is_traced = is_traced;
     ls_sim_instance_tune(instance, tuning_of(player, inputs->tick));
-    ls_sim_instance_step_watched(instance, inputs, &watch);
+    const ls_tick_inputs laid = synctest_laid_inputs_set(&player->laid_inputs, inputs);
+    ls_sim_instance_step_watched(instance, &laid, &watch);
 }
 
 /* ---- what it gave ---- */

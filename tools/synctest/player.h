@@ -9,6 +9,7 @@
 #include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/tools/synctest/exchange.h"
+#include "lockstep/tools/synctest/laid_inputs.h"
 #include "lockstep/tools/synctest/page_memory.h"
 #include "lockstep/tools/synctest/statics.h"
 #include "lockstep/tools/synctest/surroundings.h"
@@ -31,6 +32,7 @@ typedef struct synctest_player {
     const ls_pass *mode_changer;    /* the first pass that left another rounding mode, or NULL */
     synctest_float_mode outer_mode; /* the host's, while a step runs with another one */
     ls_slot_input slots[LS_PLAYERS_MAX];
+    synctest_laid_inputs laid_inputs; /* where steps read them */
 } synctest_player;
 
 /* Enters the surroundings, loads the simulation and configures it; fills in the facts. After a

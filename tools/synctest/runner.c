@@ -308,6 +308,22 @@ static ls_status play_variant(const synctest_runner *runner, synctest_perturbati
     return status;
 }
 
+/* Which part of what `library` changes made the difference; as it is when none does so alone. */
+static ls_status narrow(const synctest_runner *runner, synctest_finding *out)
+{
+    ls_status status = LS_OK;
+    for (uint32_t part = 1; part < SYNCTEST_LIBRARY_PARTS && status == LS_OK; part++) {
+        synctest_finding one = *out;
+        status = play_variant(runner, SYNCTEST_PERTURBATION_LIBRARY, part, &one);
+        if (status == LS_OK && one.outcome.kind == out->outcome.kind) {
+            *out = one;
+            out->outcome.part = part;
+            break;
+        }
+    }
+    return status;
+}
+
 ls_status synctest_runner_play(const synctest_runner *runner, synctest_perturbation_id id,
                                synctest_finding *out)
 {
@@ -326,6 +342,10 @@ ls_status synctest_runner_play(const synctest_runner *runner, synctest_perturbat
         if (out->outcome.kind != SYNCTEST_OUTCOME_SAME) {
             break;
         }
+    }
+    bool is_different = out->outcome.kind == SYNCTEST_OUTCOME_DIFFERS;
+    if (status == LS_OK && id == SYNCTEST_PERTURBATION_LIBRARY && is_different) {
+        status = narrow(runner, out);
     }
     out->took_ns = now_ns() - start_ns;
     return status;

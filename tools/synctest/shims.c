@@ -4,6 +4,7 @@
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/maths/stable_sort.h"
 #include "lockstep/tools/synctest/shims_machine.h"
+#include "lockstep/tools/synctest/shims_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ void synctest_shims_set(const synctest_shims *shims)
 {
     now = *shims;
     synctest_shims_machine_set(shims->cores, shims->heap_noise);
+    synctest_shims_memory_set(shims->are_copies_backward, shims->are_comparisons_scaled);
     tie_rng = ls_rng_make(1, 0x74696573);
 }
 

@@ -1,10 +1,13 @@
 #define _DEFAULT_SOURCE
 #include "lockstep/tools/synctest/surroundings.h"
 
+#include "lockstep/tools/synctest/foreign_locale.h"
 #include "lockstep/tools/synctest/noise.h"
 #include "lockstep/tools/synctest/perturbation.h"
 #include "lockstep/tools/synctest/shims.h"
+#include "lockstep/tools/synctest/shims_files.h"
 
+#include <errno.h>
 #include <fenv.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -25,12 +28,17 @@ enum {
 static void set_shims(uint32_t changes, uint32_t variant)
 {
     bool is_clock_moved = changes & SYNCTEST_CHANGES_CLOCK;
+    bool is_other_library = changes & SYNCTEST_CHANGES_LIBRARY;
     synctest_shims_set(&(synctest_shims){
         .is_clock_made_up = true,
         .clock_now_ns = (is_clock_moved ? UINT64_C(2200000000) : UINT64_C(1700000000)) * NS_PER_S,
         .clock_step_ns = is_clock_moved ? 977 * NS_PER_S : 1000,
         .is_environment_turned = changes & SYNCTEST_CHANGES_ENVIRONMENT,
         .are_ties_shuffled = changes & SYNCTEST_CHANGES_TIES,
+        .are_copies_backward =
+            is_other_library && synctest_library_part_is_changed(variant, SYNCTEST_LIBRARY_COPIES),
+        .are_comparisons_scaled = is_other_library && synctest_library_part_is_changed(
+                                                          variant, SYNCTEST_LIBRARY_COMPARISONS),
         .heap_noise = changes & SYNCTEST_CHANGES_HEAP ? variant + 1 : 0,
         .cores = changes & SYNCTEST_CHANGES_CORES ? (variant == 0 ? 1 : PRETENDED_CORES) : 0,
     });
@@ -86,6 +94,8 @@ void synctest_surroundings_enter(uint32_t changes, uint32_t variant)
     }
     if (changes & SYNCTEST_CHANGES_ENVIRONMENT) {
         change_locale();
+        synctest_foreign_locale_enter();
+        synctest_shims_files_turn();
         if (chdir("/") != 0) {
             return; /* stays where it is */
         }
@@ -185,6 +195,15 @@ synctest_float_mode synctest_float_mode_moved(uint32_t tick)
 void synctest_float_mode_flush(void)
 {
     set_control(control() | FLUSH_BITS);
+}
+
+void synctest_surroundings_leave_behind(bool is_set)
+{
+    feclearexcept(FE_ALL_EXCEPT);
+    if (is_set) {
+        feraiseexcept(FE_ALL_EXCEPT);
+    }
+    errno = is_set ? ERANGE : 0;
 }
 
 bool synctest_surroundings_can_flush(void)

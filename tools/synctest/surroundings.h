@@ -19,6 +19,9 @@ void synctest_surroundings_run_on_stack(uint64_t noise, void (*run)(void *user),
 /* Whether denormals can be flushed to zero on this processor. */
 bool synctest_surroundings_can_flush(void);
 
+/* Sets errno and the floating-point flags that tell of overflows and the like, or clears them. */
+void synctest_surroundings_leave_behind(bool is_set);
+
 /* How floating point rounds. */
 typedef struct synctest_float_mode {
     int rounding;     /* as fegetround has it */
