@@ -53,6 +53,7 @@ typedef struct client {
     ls_desync_notice first_desync; /* of this client; the session keeps the newest alone */
     ls_desync_cause first_cause;
     bool has_first_cause;
+    ls_text over_why; /* why the match ended early; empty: it did not */
 } client;
 
 /* ---- what the session asks for ---- */
@@ -337,6 +338,9 @@ static void log_event(client *player, const ls_session_event *event)
         ls_log_line(log, LS_LOG_DEBUG, "the final tick is %" PRIu32, event->end.final_tick);
         break;
     case LS_SESSION_EVENT_OVER:
+        if (event->status != LS_OK) {
+            player->over_why = event->text;
+        }
         log_over(player, event);
         break;
     }
@@ -529,6 +533,7 @@ static void fill_player(const client *player, const ls_session_report *report,
         (ls_summary_player){.is_spectator = player->config->session.is_spectator,
                             .slot = report->slot,
                             .status = ls_status_name(report->status),
+                            .why = player->over_why.bytes[0] ? player->over_why.bytes : NULL,
                             .has_client_figures = true,
                             .stalled_ticks = report->stalled_ticks,
                             .rtt_ms = (double)report->rtt_ns / 1e6,

@@ -3,6 +3,7 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/journal/tick_block.h"
+#include "lockstep/common/simulation/save_fault.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/protocol/blob/blob_receiver.h"
 
@@ -320,7 +321,11 @@ static ls_status load_snapshot(ls_joiner *joiner, ls_text *why)
     if (status != LS_OK) {
         return ls_fail(status, why, "the simulation cannot load the server's snapshot");
     }
-    return take_state(joiner, "the server's snapshot", why);
+    status = take_state(joiner, "the server's snapshot", why);
+    if (status == LS_DESYNCED) {
+        ls_save_fault_add(joiner->context->instance, bytes, joiner->context->allocator, why);
+    }
+    return status;
 }
 
 /* ---- a history ---- */

@@ -50,7 +50,7 @@ static void add_lag(ls_json *player, const ls_summary_lag *lag)
 
 static void add_player(ls_json *json, const ls_summary_player *player)
 {
-    static const ls_json_field own[] = {FIELD(name), FIELD(status)};
+    static const ls_json_field own[] = {FIELD(name), FIELD(status), FIELD(why)};
     static const ls_json_field from_server[] = {FIELD(hashes_compared),
                                                 FIELD(inputs_on_time),
                                                 FIELD(inputs_late),

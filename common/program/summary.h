@@ -42,6 +42,7 @@ typedef struct ls_summary_player {
     uint32_t slot;
     char name[LS_PLAYER_NAME_BYTES_MAX];
     const char *status;      /* why the player left, or "OK"; NULL: the seat was never taken */
+    const char *why;         /* the same as a sentence; NULL: it did not leave */
     bool has_server_figures; /* the next nine are known */
     uint64_t hashes_compared;
     uint64_t inputs_on_time;

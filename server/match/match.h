@@ -153,6 +153,7 @@ typedef struct ls_match_slot {
     ls_lag lag;              /* of the last five seconds; renewed every 2.5 */
     uint32_t input_delay_ticks;
     ls_status left_status; /* why it left, or was lost; LS_OK while it is here */
+    const char *left_why;  /* the same as a sentence, borrowed; empty while it is here */
     ls_tick joined_tick;   /* the first tick that could have its input */
     ls_tick here_tick;     /* likewise, since it came back the last time */
     uint32_t rejoins;      /* how often it came back */

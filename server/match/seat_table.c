@@ -54,6 +54,7 @@ void ls_seat_table_report(const ls_seat_table *table, uint32_t slot, ls_match_sl
     report->has_played = player->has_played;
     report->has_finished = player->has_finished;
     report->left_status = player->left_status;
+    report->left_why = player->left_why.bytes;
     report->joined_tick =
         player->joined_tick == NOT_JOINED ? table->match->log->next : player->joined_tick;
     report->here_tick = player->here_tick;
@@ -280,6 +281,7 @@ void ls_seat_table_set_playing(ls_seat_table *table, uint32_t slot, ls_tick tick
     player->is_playing = true;
     player->has_played = true;
     player->left_status = LS_OK;
+    player->left_why = (ls_text){{0}};
 }
 
 void ls_seat_table_set_finished(ls_seat_table *table, uint32_t slot, const ls_finished *finished)
@@ -340,6 +342,7 @@ ls_player_change ls_seat_table_leave(ls_seat_table *table, uint32_t slot, bool i
     seat->kept_until_ns = keep_until_ns(table);
     seat->player.is_playing = false;
     seat->player.left_status = status;
+    seat->player.left_why = event->text;
     return LS_PLAYER_SAME;
 }
 

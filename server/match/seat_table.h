@@ -27,6 +27,7 @@ typedef struct ls_seat_player {
     bool has_played;
     bool has_finished;
     ls_status left_status;
+    ls_text left_why; /* empty while it is here */
     ls_tick joined_tick;
     ls_tick here_tick;
     uint32_t rejoins;

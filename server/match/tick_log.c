@@ -4,6 +4,7 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/fault.h"
 #include "lockstep/common/base/prefetch.h"
+#include "lockstep/common/simulation/save_fault.h"
 #include "lockstep/common/simulation/tick_chain.h"
 
 #include <inttypes.h>
@@ -153,10 +154,11 @@ static ls_status load_state(ls_tick_log *log, const ls_match_restore *from, ls_t
     }
     uint64_t state_hash = ls_sim_instance_hash(log->instance);
     if (state_hash != from->state_hash) {
-        return ls_fail(LS_DESYNCED, why,
-                       "the state of tick %" PRIu32 " has state hash %016" PRIx64
-                       ", not %016" PRIx64,
-                       from->tick, state_hash, from->state_hash);
+        ls_text_set(why,
+                    "the state of tick %" PRIu32 " has state hash %016" PRIx64 ", not %016" PRIx64,
+                    from->tick, state_hash, from->state_hash);
+        ls_save_fault_add(log->instance, from->state, log->allocator, why);
+        return LS_DESYNCED;
     }
     return LS_OK;
 }

@@ -30,27 +30,29 @@ static void fill_player(const ls_match *match, uint32_t slot, const ls_transport
 {
     ls_match_slot player = ls_match_slot_of(match, slot);
     const ls_finished *own = &player.finished;
-    *out =
-        (ls_summary_player){.slot = slot,
-                            .status = player.has_played ? ls_status_name(player.left_status) : NULL,
-                            .has_server_figures = true,
-                            .hashes_compared = player.hashes_compared,
-                            .inputs_on_time = player.inputs_on_time,
-                            .inputs_late = player.inputs_late,
-                            .inputs_substituted = player.inputs_substituted,
-                            .input_delay_ticks = player.input_delay_ticks,
-                            .joined_tick = player.joined_tick,
-                            .here_tick = player.here_tick,
-                            .rejoins = player.rejoins,
-                            .has_client_figures = player.has_finished,
-                            .stalled_ticks = own->stalled_ticks,
-                            .rtt_ms = own->rtt_us / 1e3,
-                            .confirm_latency_p50_ms = own->confirm_latency_p50_us / 1e3,
-                            .confirm_latency_p99_ms = own->confirm_latency_p99_us / 1e3,
-                            .confirm_latency_max_ms = own->confirm_latency_max_us / 1e3,
-                            .frames = own->frames,
-                            .bytes_up = traffic->bytes_received,
-                            .bytes_down = traffic->bytes_sent};
+    bool has_left = player.left_why[0] != '\0';
+    bool was_here = player.has_played || has_left;
+    *out = (ls_summary_player){.slot = slot,
+                               .status = was_here ? ls_status_name(player.left_status) : NULL,
+                               .why = has_left ? player.left_why : NULL,
+                               .has_server_figures = true,
+                               .hashes_compared = player.hashes_compared,
+                               .inputs_on_time = player.inputs_on_time,
+                               .inputs_late = player.inputs_late,
+                               .inputs_substituted = player.inputs_substituted,
+                               .input_delay_ticks = player.input_delay_ticks,
+                               .joined_tick = player.joined_tick,
+                               .here_tick = player.here_tick,
+                               .rejoins = player.rejoins,
+                               .has_client_figures = player.has_finished,
+                               .stalled_ticks = own->stalled_ticks,
+                               .rtt_ms = own->rtt_us / 1e3,
+                               .confirm_latency_p50_ms = own->confirm_latency_p50_us / 1e3,
+                               .confirm_latency_p99_ms = own->confirm_latency_p99_us / 1e3,
+                               .confirm_latency_max_ms = own->confirm_latency_max_us / 1e3,
+                               .frames = own->frames,
+                               .bytes_up = traffic->bytes_received,
+                               .bytes_down = traffic->bytes_sent};
     memcpy(out->name, player.name, sizeof out->name);
     if (player.has_played) {
         fill_lag(match, slot, &out->lag);

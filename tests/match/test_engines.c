@@ -118,3 +118,56 @@ Test(engines, spectators_and_late_players_of_a_save_that_grows_agree)
     cr_expect_eq(report_of(run->clients[2]).tick, 700);
     virtual_match_destroy(run);
 }
+
+/* ---- saves that do not hold the state ---- */
+
+static const ls_simulation *leaky_of;
+
+/* The number of pushes, which is hashed, is not in it. */
+static size_t save_without_pushes(const ls_sim_config *config, const void *state, uint8_t *bytes,
+                                  size_t capacity)
+{
+    size_t size = leaky_of->save(config, state, bytes, capacity);
+    if (capacity >= size) {
+        memset(bytes + 4, 0, 4);
+    }
+    return size;
+}
+
+static ls_simulation leaky_engine(void)
+{
+    leaky_of = engine_with_objects(ENGINE_RIGHT);
+    ls_simulation leaky = *leaky_of;
+    leaky.save = save_without_pushes;
+    return leaky;
+}
+
+static void expect_told(const char *text)
+{
+    cr_expect_not_null(strstr(text, "the simulation's save leaves out what its hash reads"), "%s",
+                       text);
+    cr_expect_not_null(strstr(text, "lockstep-synctest GAME.so --only save,join"), "%s", text);
+}
+
+Test(engines, a_late_player_of_a_save_that_leaves_something_out_is_told_so_on_both_sides)
+{
+    ls_simulation leaky = leaky_engine();
+    virtual_setup setup = virtual_setup_default(&leaky, 2, 400);
+    setup.clients = 1;
+    setup.match.start_players = 1;
+    virtual_match *run = match_at(&setup, 0);
+    virtual_client_setup late = virtual_client_setup_default(run);
+    virtual_match_run_to_tick(run, 200);
+    add_clients(run, 1, &late);
+    virtual_match_run_to_end(run);
+    ls_session_report report = report_of(run->clients[1]);
+    cr_expect_eq(report.status, LS_DESYNCED);
+    const virtual_client_event *over = virtual_client_find(run->clients[1], LS_SESSION_EVENT_OVER);
+    cr_assert_not_null(over);
+    expect_told(over->event.text.bytes);
+    const virtual_event *left = virtual_match_find_slot(run, LS_MATCH_PLAYER_LEFT, 1);
+    cr_assert_not_null(left);
+    expect_told(left->event.text.bytes);
+    expect_told(ls_match_slot_of(run->match, 1).left_why);
+    virtual_match_destroy(run);
+}

@@ -94,7 +94,8 @@ static ls_summary example(void)
                                                             .steps_per_tick = 1.125},
                                              .bytes_up = 5000000000,
                                              .bytes_down = 7};
-    summary.players[1] = (ls_summary_player){.slot = 1, .name = "Bo", .status = "TIMED_OUT"};
+    summary.players[1] = (ls_summary_player){
+        .slot = 1, .name = "Bo", .status = "TIMED_OUT", .why = "no answer for 10 s"};
     add_desyncs(&summary);
     return summary;
 }
@@ -107,7 +108,7 @@ static const char expected[] =
     "'final_hash':'00000000000000ab','hashes_compared':2402,'packets_rejected':3,'spectators':12,"
     "'journal':{'file':'arena.journal','bytes':5000000001,'records':81,'failures':2,"
     "'ticks_missing':7},"
-    "'players':[{'slot':0,'name':'Ada \\'q\\'','status':'OK','hashes_compared':1201,"
+    "'players':[{'slot':0,'name':'Ada \\'q\\'','status':'OK','why':null,'hashes_compared':1201,"
     "'inputs_on_time':1190,'inputs_late':4,'inputs_substituted':10,'input_delay_ticks':1,"
     "'joined_tick':77,'rejoins':2,"
     "'lag':{'cause':'uplink','text':'uplink loses 4.8 %','late_share':0.0625,'uplink_loss':0.5,"
@@ -120,7 +121,8 @@ static const char expected[] =
     "'depth_ticks':{'mean':2.5,'p99':5,'max':6},"
     "'resimulated_ticks':100,'steps_per_tick':1.125},"
     "'bytes_up':5000000000,'bytes_down':7},"
-    "{'slot':1,'name':'Bo','status':'TIMED_OUT','hashes_compared':null,'inputs_on_time':null,"
+    "{'slot':1,'name':'Bo','status':'TIMED_OUT','why':'no answer for 10 "
+    "s','hashes_compared':null,'inputs_on_time':null,"
     "'inputs_late':null,'inputs_substituted':null,'input_delay_ticks':null,'joined_tick':null,"
     "'rejoins':null,'lag':null,'stalled_ticks':null,'rtt_ms':null,"
     "'confirm_latency_ms':{'p50':null,'p99':null,'max':null},"

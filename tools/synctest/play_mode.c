@@ -2,6 +2,7 @@
 #include "lockstep/tools/synctest/play_mode.h"
 
 #include "lockstep/client/bots.h"
+#include "lockstep/common/simulation/save_fault.h"
 #include "lockstep/tools/synctest/compare.h"
 #include "lockstep/tools/synctest/random_inputs.h"
 #include "lockstep/tools/synctest/script.h"
@@ -231,28 +232,13 @@ typedef struct round_trip {
     bool is_same_save;
 } round_trip;
 
-static void describe_saves(const round_trip *pair, ls_text *text)
-{
-    size_t shared = LS_MIN(pair->saved.size, pair->again.size), first = 0;
-    while (first < shared && pair->saved.bytes[first] == pair->again.bytes[first]) {
-        first++;
-    }
-    if (pair->is_same_save) {
-        ls_text_set(text, "both saves are the same %zu bytes: the hash reads what is in no save",
-                    pair->saved.size);
-    } else if (first == shared) {
-        ls_text_set(text, "the save had %zu bytes, and has %zu", pair->saved.size,
-                    pair->again.size);
-    } else {
-        ls_text_set(text, "byte %zu of %zu of the save was %u, and is %u", first, pair->saved.size,
-                    pair->saved.bytes[first], pair->again.bytes[first]);
-    }
-}
-
-static bool fail_round_trip(synctest_player *player, ls_tick tick, const round_trip *pair)
+static bool fail_round_trip(synctest_player *player, const ls_sim_instance *loaded, ls_tick tick,
+                            const round_trip *pair)
 {
     synctest_player_fault(player, SYNCTEST_FAULT_ROUND_TRIP, tick, "save and load");
-    describe_saves(pair, &player->exchange->outcome.text);
+    const ls_save_pair saves = {pair->saved.bytes, pair->saved.size, pair->again.bytes,
+                                pair->again.size};
+    ls_save_fault_describe(loaded, &saves, &player->exchange->outcome.text);
     return false;
 }
 
@@ -273,7 +259,7 @@ static bool make_round_trip(synctest_player *player, const ls_sim_instance *live
     pair->is_same_save = pair->saved.size == pair->again.size &&
                          memcmp(pair->saved.bytes, pair->again.bytes, pair->saved.size) == 0;
     bool is_same = synctest_player_hash(player, next) == synctest_tape_hash(&player->tape, tick);
-    return is_same || fail_round_trip(player, tick, pair);
+    return is_same || fail_round_trip(player, next, tick, pair);
 }
 
 static bool play_saved(synctest_player *player)
@@ -292,7 +278,7 @@ static bool play_saved(synctest_player *player)
             return false;
         }
         if (!synctest_player_advance(player, next)) {
-            return pair.is_same_save ? false : fail_round_trip(player, tick, &pair);
+            return pair.is_same_save ? false : fail_round_trip(player, next, tick, &pair);
         }
         ls_sim_instance *stepped = live;
         live = next;
