@@ -1,5 +1,6 @@
 #include "lockstep/common/simulation/schema_coverage.h"
 
+#include "lockstep/common/maths/rng.h"
 #include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tests/support/refused_memory.h"
@@ -245,4 +246,102 @@ Test(schema_coverage, many_items_of_many_fields_are_checked)
     fields[7].count--;
     expect_refused_with(fields, FIELDS, (size_t)8 * FIELDS * ITEMS,
                         "1 byte range is not covered exactly once: bytes 3199896..3199903");
+}
+
+/* ---- any schema ---- */
+
+enum {
+    RANDOM_FIELDS = 12,
+    RANDOM_BYTES = 400,
+};
+
+/* Single values and arrays of structs, one behind the other. */
+static uint32_t make_random(ls_rng *rng, ls_field *fields, size_t *state_bytes)
+{
+    static const char *const names[RANDOM_FIELDS] = {"a", "b", "c", "d", "e", "f",
+                                                     "g", "h", "i", "j", "k", "l"};
+    uint32_t count = 0;
+    size_t at = 0;
+    while (count < RANDOM_FIELDS - 3) {
+        uint32_t members = 1 + ls_rng_below(rng, 3);
+        uint32_t items = ls_rng_below(rng, 2) == 0 ? 1 : 2 + ls_rng_below(rng, 4);
+        uint32_t first = count;
+        size_t end = at;
+        for (uint32_t i = 0; i < members; i++) {
+            uint32_t length = 1 + ls_rng_below(rng, 3);
+            fields[count] = (ls_field){names[count], "", LS_FIELD_U16, length, items, end, 0};
+            end += 2 * (size_t)length;
+            count++;
+        }
+        for (uint32_t i = first; i < count; i++) {
+            fields[i].stride = end - at;
+        }
+        at += items * (end - at);
+    }
+    *state_bytes = at;
+    return count;
+}
+
+static void spoil(ls_rng *rng, ls_field *field, size_t *state_bytes)
+{
+    switch (ls_rng_below(rng, 6)) {
+    case 0:
+        field->offset += 2;
+        break;
+    case 1:
+        field->length++;
+        break;
+    case 2:
+        field->count++;
+        break;
+    case 3:
+        field->stride += 2;
+        break;
+    case 4:
+        *state_bytes += 2;
+        break;
+    default:
+        break; /* it stays good */
+    }
+}
+
+static bool is_covered_once(const ls_field *fields, uint32_t count, size_t state_bytes)
+{
+    uint8_t owners[4 * RANDOM_BYTES] = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t item = 0; item < fields[i].count; item++) {
+            size_t begin = fields[i].offset + item * fields[i].stride;
+            for (size_t byte = 0; byte < 2 * (size_t)fields[i].length; byte++) {
+                owners[begin + byte]++;
+            }
+        }
+    }
+    for (size_t byte = 0; byte < state_bytes; byte++) {
+        if (owners[byte] != 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+Test(schema_coverage, is_found_out_right_whatever_the_fields_are)
+{
+    ls_rng rng = ls_rng_make(12, 1);
+    uint32_t good = 0;
+    for (uint32_t round = 0; round < 3000; round++) {
+        ls_field fields[RANDOM_FIELDS];
+        size_t state_bytes = 0;
+        ls_text why;
+        uint32_t count = make_random(&rng, fields, &state_bytes);
+        cr_assert_leq(state_bytes, RANDOM_BYTES);
+        spoil(&rng, &fields[ls_rng_below(&rng, count)], &state_bytes);
+        if (ls_schema_check_fields(fields, count, state_bytes, &why) != LS_OK) {
+            continue;
+        }
+        bool is_good = is_covered_once(fields, count, state_bytes);
+        good += is_good;
+        cr_assert_eq(create(fields, count, state_bytes, &why), is_good ? LS_OK : LS_SCHEMA,
+                     "round %u: %s", round, why.bytes);
+    }
+    cr_assert(good > 500 && good < 2500, "%u", good);
 }
