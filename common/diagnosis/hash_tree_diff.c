@@ -47,7 +47,8 @@ struct ls_hash_tree_diff {
     const ls_schema *schema;
     const ls_state_tree *tree; /* borrowed from start on */
     const void *state;         /* likewise */
-    uint8_t *other;            /* [state_bytes] */
+    uint8_t *other;            /* [state_bytes]; as `state` until it has values of its own */
+    bool has_other;
     phase phase;
     ask *asks; /* [LS_HASH_TREE_DIFF_HASHES_MAX] */
     uint32_t ask_count;
@@ -129,7 +130,7 @@ void ls_hash_tree_diff_start(ls_hash_tree_diff *diff, const ls_state_tree *tree,
 {
     diff->tree = tree;
     diff->state = state;
-    memcpy(diff->other, state, ls_schema_state_bytes(diff->schema));
+    diff->has_other = false;
     diff->found.count = 0;
     diff->leaves.count = 0;
     diff->ask_count = 0;
@@ -230,6 +231,10 @@ static bool are_values_as_told(const ls_hash_tree_diff *diff, ls_tree_range leav
 
 static void take_values(ls_hash_tree_diff *diff, ls_tree_range leaves, const uint8_t *bytes)
 {
+    if (!diff->has_other) {
+        memcpy(diff->other, diff->state, ls_schema_state_bytes(diff->schema));
+        diff->has_other = true;
+    }
     for (uint32_t i = 0; i < leaves.count; i++) {
         uint32_t leaf = leaves.first + i;
         ls_state_tree_write_leaf(diff->tree, leaf, bytes, diff->other);
@@ -386,7 +391,7 @@ bool ls_hash_tree_diff_is_done(const ls_hash_tree_diff *diff)
 void ls_hash_tree_diff_result(const ls_hash_tree_diff *diff, ls_state_difference *out)
 {
     const ls_schema *schema = diff->schema;
-    ls_state_difference_find(schema, diff->state, diff->other, out);
+    ls_state_difference_find(schema, diff->state, ls_hash_tree_diff_other_state(diff), out);
     uint32_t fields = 0;
     for (uint32_t i = 0; i < ls_schema_field_count(schema); i++) {
         fields += diff->differs[i];
@@ -410,7 +415,7 @@ uint32_t ls_hash_tree_diff_leaf(const ls_hash_tree_diff *diff, uint32_t index)
 
 const void *ls_hash_tree_diff_other_state(const ls_hash_tree_diff *diff)
 {
-    return diff->other;
+    return diff->has_other ? diff->other : diff->state;
 }
 
 ls_diff_figures ls_hash_tree_diff_figures(const ls_hash_tree_diff *diff)
