@@ -27,9 +27,10 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_U32, FIELD(frame_max_ms), .min = 1, .max = 10000, .initial = 250},
     {LS_SETTING_IS_ON_OFF, FIELD(finds_causes), .initial = true, .flag = "find-causes",
      .argument = "on|off", .group = PLAYER,
-     .help = "Keep the newest states, so that the cause of a desync of this client can be told, "
-             "or healed: in the memory of 3 states and 1 MiB, or for states of up to 16 KiB in up "
-             "to 17 MiB"},
+     .help =
+         "Keep the newest states, so that the cause of a desync of this client can be told, "
+         "or healed: in the memory of 3.5 states and 1 MiB, or for states of up to 16 KiB in up "
+         "to 17 MiB"},
 };
 
 const ls_setting_table ls_session_settings = {rows, sizeof rows / sizeof rows[0]};

@@ -5,15 +5,14 @@
 
 #include <string.h>
 
-#define EXTRA_BYTES ((size_t)1 << 20)           /* beyond three states, for large ones */
+#define EXTRA_BYTES ((size_t)1 << 20)           /* beyond three and a half states, for large ones */
 #define SMALL_BYTES_MAX ((size_t)16 << 20)      /* for all states of the time, of small ones */
 #define SAVED_BYTES_PER_S (UINT64_C(160) << 20) /* that an engine is asked to save */
 
 enum {
     LATE_TENTHS = 24, /* of a second */
-    INTERVAL_MIN = 64,
-    BLOCK_BYTES_MIN = 256,
-    BLOCKS_MAX = 8192, /* of a state; more would cost more than they spare */
+    LEAD_TICKS = 32,  /* that both sides agreed on and that are simulated again as well */
+    WORD_BYTES = 8,
 };
 
 struct ls_replay_window {
@@ -56,7 +55,7 @@ static uint32_t agreed_ticks(uint32_t tick_rate_hz, uint32_t hash_interval_ticks
 uint32_t ls_replay_input_ticks(uint32_t tick_rate_hz, uint32_t hash_interval_ticks)
 {
     uint32_t agreed = agreed_ticks(tick_rate_hz, hash_interval_ticks);
-    return agreed + power_of_two_from(agreed); /* the longest interval that the default takes */
+    return agreed + power_of_two_from(agreed); /* a snapshot goes when the next one is so old */
 }
 
 static ls_state_history_config history_config(const ls_replay_window_config *config,
@@ -64,10 +63,10 @@ static ls_state_history_config history_config(const ls_replay_window_config *con
 {
     return (ls_state_history_config){
         .state_bytes = state_bytes,
-        .block_bytes = config->block_bytes,
-        .old_blocks = config->old_blocks,
-        .snapshots = config->snapshots,
+        .log_bytes = config->log_bytes,
         .recent_ticks = config->recent_ticks,
+        .reach_ticks = config->reach_ticks,
+        .snapshots = config->snapshots,
     };
 }
 
@@ -79,52 +78,25 @@ size_t ls_replay_window_bytes(const ls_replay_window_config *config, size_t stat
            (ls_schema_is_canonical_here() && !config->is_saved ? 0 : state_bytes);
 }
 
-static uint32_t block_bytes_for(size_t state_bytes)
+/* Runs begin at one of them, and are shorter the more there are: those of states that are not large
+ * take half of the memory that is there beyond three states and a half. */
+static uint32_t snapshots_for(size_t state_bytes)
 {
-    uint32_t bytes = power_of_two_from((uint32_t)((state_bytes + BLOCKS_MAX - 1) / BLOCKS_MAX));
-    if (bytes >= BLOCK_BYTES_MIN) {
-        return bytes;
-    }
-    bytes = power_of_two_from((uint32_t)LS_MIN(state_bytes, BLOCK_BYTES_MIN));
-    return LS_MAX(bytes, LS_HISTORY_BLOCK_BYTES_MIN);
+    size_t snapshots = EXTRA_BYTES / 2 / state_bytes;
+    return (uint32_t)LS_MIN(LS_MAX(snapshots, 2), LS_HISTORY_SNAPSHOTS_MAX);
 }
 
-/* The old blocks that there is memory for; `config` has none yet. */
-static uint32_t old_blocks_for(const ls_replay_window_config *config, size_t state_bytes)
+/* The log that there is memory for; `config` has none yet. */
+static size_t log_bytes_for(const ls_replay_window_config *config, size_t state_bytes)
 {
-    ls_state_history_config history = history_config(config, state_bytes);
-    size_t block_bytes = ls_state_history_old_block_bytes(&history);
-    size_t state_blocks = ls_state_history_blocks(&history);
-    size_t most = SMALL_BYTES_MAX / block_bytes;
+    size_t whole = ls_state_history_whole_log_bytes(state_bytes, config->recent_ticks);
     if (state_bytes <= LS_REPLAY_SMALL_STATE_BYTES) {
-        return (uint32_t)LS_MIN(most, state_blocks * (config->recent_ticks + config->snapshots));
+        return LS_MIN(whole, SMALL_BYTES_MAX);
     }
     size_t fixed_bytes = ls_replay_window_bytes(config, state_bytes);
-    size_t all_bytes = 3 * state_bytes + EXTRA_BYTES;
-    size_t least = state_blocks * 2;
-    size_t blocks = all_bytes > fixed_bytes ? (all_bytes - fixed_bytes) / block_bytes : 0;
-    return (uint32_t)LS_MAX(blocks, least);
-}
-
-/* Snapshots at this interval of which one is always so old. */
-static uint32_t snapshots_at(uint32_t interval_ticks, uint32_t age_ticks)
-{
-    return (age_ticks + interval_ticks - 1) / interval_ticks + 1;
-}
-
-/* The shortest interval for which half of the room for old blocks suffices. */
-static void choose_interval(ls_replay_window_config *config, const ls_replay_needs *needs)
-{
-    ls_state_history_config history = history_config(config, needs->state_bytes);
-    uint32_t states = config->old_blocks / ls_state_history_blocks(&history);
-    uint32_t most = LS_MIN(states / 2, LS_HISTORY_SNAPSHOTS_MAX);
-    uint32_t age_ticks = agreed_ticks(needs->tick_rate_hz, needs->hash_interval_ticks);
-    uint32_t interval = INTERVAL_MIN;
-    while (interval < age_ticks && snapshots_at(interval, age_ticks) > most) {
-        interval *= 2;
-    }
-    config->interval_ticks = interval;
-    config->snapshots = snapshots_at(interval, age_ticks);
+    size_t all_bytes = 3 * state_bytes + state_bytes / 2 + EXTRA_BYTES;
+    size_t log_bytes = all_bytes > fixed_bytes ? all_bytes - fixed_bytes : 0;
+    return LS_MIN(whole, LS_MAX(log_bytes, LS_REPLAY_SMALL_STATE_BYTES) / WORD_BYTES * WORD_BYTES);
 }
 
 /* Saving and comparing takes about 0.3 ms a MiB. */
@@ -139,14 +111,13 @@ ls_replay_window_config ls_replay_window_config_default(const ls_replay_needs *n
     uint32_t input_ticks = ls_replay_input_ticks(needs->tick_rate_hz, needs->hash_interval_ticks);
     ls_replay_window_config config = {
         .window_ticks = power_of_two_from(LS_MAX(input_ticks + 1, LS_WINDOW_TICKS)),
-        .snapshots = LS_HISTORY_SNAPSHOTS_MAX,
-        .recent_ticks = ls_replay_late_ticks(needs->tick_rate_hz),
-        .block_bytes = block_bytes_for(needs->state_bytes),
+        .reach_ticks = agreed_ticks(needs->tick_rate_hz, needs->hash_interval_ticks),
         .every_ticks = every_ticks(needs),
         .is_saved = needs->is_saved,
     };
-    config.old_blocks = old_blocks_for(&config, needs->state_bytes);
-    choose_interval(&config, needs);
+    config.recent_ticks = config.reach_ticks + LEAD_TICKS;
+    config.snapshots = snapshots_for(needs->state_bytes);
+    config.log_bytes = log_bytes_for(&config, needs->state_bytes);
     return config;
 }
 
@@ -169,9 +140,7 @@ static bool is_power_of_two(uint32_t number)
 
 static bool is_config_valid(const ls_replay_window_config *config)
 {
-    return is_power_of_two(config->window_ticks) && is_power_of_two(config->interval_ticks) &&
-           config->interval_ticks <= config->window_ticks / 2 &&
-           config->recent_ticks <= config->window_ticks;
+    return is_power_of_two(config->window_ticks) && config->recent_ticks <= config->window_ticks;
 }
 
 static ls_status create_inputs(ls_replay_window *window, const ls_sim_instance *instance)
@@ -309,8 +278,7 @@ static void record_tick(ls_replay_window *window, const ls_tick_inputs *inputs,
     }
     note(window, tick, state_hash, state.bytes != NULL);
     if (state.bytes) {
-        bool is_snapshot = tick % window->config.interval_ticks == 0;
-        ls_state_history_add(window->history, tick, state, is_snapshot);
+        ls_state_history_add(window->history, tick, state);
     }
 }
 
@@ -318,7 +286,7 @@ static void record_tick(ls_replay_window *window, const ls_tick_inputs *inputs,
 static bool is_left_out(const ls_replay_window *window, ls_tick tick)
 {
     uint32_t every = window->config.every_ticks;
-    return every > 1 && tick % every != 0 && tick % window->config.interval_ticks != 0;
+    return every > 1 && tick % every != 0;
 }
 
 void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_inputs *inputs,
@@ -379,14 +347,26 @@ const uint8_t *ls_replay_window_state(const ls_replay_window *window, ls_tick ti
     return was_had ? ls_state_history_state(window->history, tick) : NULL;
 }
 
+/* The state to begin with: some ticks before the one agreed on, or as many as there are. */
+static bool find_first(const ls_replay_window *window, ls_tick agreed, ls_tick *out)
+{
+    ls_tick first = ls_replay_window_oldest(window);
+    first = LS_MAX(first, ls_input_buffer_first(window->inputs));
+    ls_tick wanted = agreed > LEAD_TICKS ? agreed - LEAD_TICKS : 0;
+    if (!ls_state_history_newest_until(window->history, wanted, out)) {
+        *out = ls_state_history_oldest(window->history);
+    }
+    bool is_found = *out >= first && *out <= agreed;
+    return is_found ||
+           (ls_state_history_newest_until(window->history, agreed, out) && *out >= first);
+}
+
 ls_status ls_replay_window_stretch(const ls_replay_window *window, ls_tick agreed, ls_tick last,
                                    ls_replay_stretch *out)
 {
     ls_tick first = 0;
-    if (agreed >= last || last > window->newest ||
-        !ls_state_history_snapshot(window->history, agreed, &first) || !is_held(window, first) ||
-        !window->has_state[place_of(window, first)] ||
-        first < ls_input_buffer_first(window->inputs)) {
+    if (agreed >= last || last > window->newest || !find_first(window, agreed, &first) ||
+        !window->has_state[place_of(window, first)]) {
         return LS_NOT_FOUND;
     }
     *out = (ls_replay_stretch){

@@ -1,9 +1,9 @@
 /* Replay window: what a machine keeps of its newest ticks so that any of them can be simulated
- * again: snapshots now and then, the newest states, the closed inputs and the state hashes between.
- * States are kept by time: as far back as a difference may be found late. Memory is fixed at
- * create, and said by a function; recording copies what has changed and never allocates. Holds what
- * is confirmed, never what was guessed. Called by match and session after every confirmed step.
- * Snapshots lie on multiples of the interval, so that both sides of a match have the same ones. */
+ * again: the newest states, or older ones where too much changes, the closed inputs and the state
+ * hashes. States are kept by time: as far back as a difference may be found late. Memory is fixed
+ * at create, and said by a function; recording copies what has changed and never allocates. Holds
+ * what is confirmed, never what was guessed. Called by match and session after every confirmed
+ * step. */
 #ifndef LOCKSTEP_COMMON_DIAGNOSIS_REPLAY_WINDOW_H
 #define LOCKSTEP_COMMON_DIAGNOSIS_REPLAY_WINDOW_H
 
@@ -14,18 +14,17 @@
 LS_C_BEGIN
 
 typedef struct ls_replay_window_config {
-    uint32_t window_ticks;   /* of inputs and state hashes; a power of two */
-    uint32_t interval_ticks; /* between snapshots; a power of two */
-    uint32_t snapshots;      /* kept whatever changes; 2 .. LS_HISTORY_SNAPSHOTS_MAX */
-    uint32_t recent_ticks;   /* newest states kept, as far as there is room for them */
-    uint32_t block_bytes;    /* in which states are compared; a power of two */
-    uint32_t old_blocks;     /* room for what was before; at least `snapshots` states */
+    uint32_t window_ticks; /* of inputs and state hashes; a power of two */
+    uint32_t recent_ticks; /* newest states kept, as far as there is room for them; > reach_ticks */
+    uint32_t reach_ticks;  /* a state that is so old is there whatever changes */
+    uint32_t snapshots;    /* older states kept where much changes; 2 .. LS_HISTORY_SNAPSHOTS_MAX */
+    size_t log_bytes;      /* room for what changes from state to state; a multiple of 8 */
 
     /* Where every slot's inputs of the ticks recorded are kept anyway, borrowed: what has left it
      * cannot be simulated again. NULL: the window copies them. */
     const ls_input_buffer *inputs;
 
-    uint32_t every_ticks; /* every so many a state is kept, and each snapshot; 0: all */
+    uint32_t every_ticks; /* every so many a state is kept; 0: all */
     bool is_saved;        /* the states are of an engine without a schema: what it saves */
 } ls_replay_window_config;
 
@@ -49,7 +48,7 @@ uint32_t ls_replay_late_ticks(uint32_t tick_rate_hz);
 uint32_t ls_replay_input_ticks(uint32_t tick_rate_hz, uint32_t hash_interval_ticks);
 
 /* Up to LS_REPLAY_SMALL_STATE_BYTES all states of that time are kept, in 16 MiB at most; of larger
- * ones what changes, as far as 3 states and 1 MiB reach in all. */
+ * ones what changes, as far as three and a half states and 1 MiB reach in all. */
 #define LS_REPLAY_SMALL_STATE_BYTES (16u << 10)
 ls_replay_window_config ls_replay_window_config_default(const ls_replay_needs *needs);
 
@@ -66,7 +65,7 @@ ls_status ls_replay_window_create(const ls_replay_window_config *config,
                                   ls_replay_window **out);
 void ls_replay_window_destroy(ls_replay_window *window);
 
-/* Forgets everything; the instance's state is the first one, a snapshot whatever its tick. */
+/* Forgets everything; the instance's state is the first one, whatever its tick. */
 void ls_replay_window_start(ls_replay_window *window, const ls_sim_instance *instance,
                             uint64_t state_hash);
 
@@ -76,8 +75,7 @@ void ls_replay_window_record(ls_replay_window *window, const ls_tick_inputs *inp
                              const ls_sim_instance *instance, uint64_t state_hash);
 
 /* The same for a match that guesses ahead and may never stand at this state: `saved` is what
- * ls_sim_instance_save gave for it, or NULL when that is not to be had: then a snapshot may be
- * missing. */
+ * ls_sim_instance_save gave for it, or NULL when that is not to be had. */
 void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_inputs *inputs,
                                    const uint8_t *saved, uint64_t state_hash);
 
@@ -104,9 +102,9 @@ typedef struct ls_replay_stretch {
     const ls_input_buffer *inputs; /* of ticks first .. last-1, every slot's */
 } ls_replay_stretch;
 
-/* From the newest snapshot not after `agreed` to state `last` (agreed < last). NOT_FOUND when
- * either has left the window. The inputs and hashes are borrowed until the next start, or until as
- * many ticks as the window holds are recorded. */
+/* To state `last` from a state that is not after `agreed` (agreed < last), some ticks before it if
+ * there is one. NOT_FOUND when either has left the window. The inputs and hashes are borrowed until
+ * the next start, or until as many ticks as the window holds are recorded. */
 ls_status ls_replay_window_stretch(const ls_replay_window *window, ls_tick agreed, ls_tick last,
                                    ls_replay_stretch *out);
 

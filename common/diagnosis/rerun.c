@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-#define HASHED_BYTES_MAX ((uint64_t)256 << 20) /* of the states of a stretch that are compared */
+#define HASHED_BYTES_MAX ((uint64_t)256 << 20)   /* of the states of a stretch that are compared */
+#define RELOADED_BYTES_MAX ((uint64_t)256 << 20) /* likewise saved and loaded */
 
 enum {
     NEVER_KNOWN = 0x10,    /* a bit of the figures on the wire that may be set and says nothing */
@@ -45,8 +46,8 @@ static const run_plan plans[] = {
 struct ls_rerun {
     const ls_allocator *allocator;
     ls_sim_instance *instances[2];
+    uint32_t instance_count; /* 1: for the first run alone */
     size_t state_bytes;
-    uint8_t *snapshot;        /* canonical */
     uint8_t *carried;         /* canonical: between instances, before that the state `fresh` had
                                  before its last step */
     uint8_t *reached;         /* canonical: state of the first run */
@@ -63,6 +64,7 @@ struct ls_rerun {
     ls_rerun_repeats repeats;
     uint32_t other_noise; /* 0: the usual one */
     bool is_single;       /* only `fresh` runs */
+    bool is_state_left;   /* the state that it leads to is not wanted */
 };
 
 /* ---- create ---- */
@@ -70,7 +72,7 @@ struct ls_rerun {
 static ls_status build(ls_rerun *rerun, const ls_simulation *simulation,
                        const ls_sim_config *config, ls_text *why)
 {
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < rerun->instance_count; i++) {
         ls_status status =
             ls_sim_instance_create(simulation, config, rerun->allocator, &rerun->instances[i], why);
         if (status != LS_OK) {
@@ -78,18 +80,18 @@ static ls_status build(ls_rerun *rerun, const ls_simulation *simulation,
         }
     }
     rerun->state_bytes = ls_sim_instance_image_bytes(rerun->instances[0]);
-    rerun->snapshot = ls_allocate(rerun->allocator, rerun->state_bytes);
     rerun->carried = ls_allocate(rerun->allocator, rerun->state_bytes);
     rerun->reached = ls_allocate(rerun->allocator, rerun->state_bytes);
     rerun->pass_state.bytes = ls_allocate(rerun->allocator, rerun->state_bytes);
-    if (!rerun->snapshot || !rerun->carried || !rerun->reached || !rerun->pass_state.bytes) {
+    if (!rerun->carried || !rerun->reached || !rerun->pass_state.bytes) {
         return ls_fail(LS_NO_MEMORY, why, "no memory to run a simulation again");
     }
     return LS_OK;
 }
 
-ls_status ls_rerun_create(const ls_simulation *simulation, const ls_sim_config *config,
-                          const ls_allocator *allocator, ls_rerun **out, ls_text *why)
+static ls_status create(const ls_simulation *simulation, const ls_sim_config *config,
+                        uint32_t instance_count, const ls_allocator *allocator, ls_rerun **out,
+                        ls_text *why)
 {
     if (simulation->hash && (!simulation->save || !simulation->load)) {
         return ls_fail(LS_UNSUPPORTED, why,
@@ -102,6 +104,7 @@ ls_status ls_rerun_create(const ls_simulation *simulation, const ls_sim_config *
         return ls_fail(LS_NO_MEMORY, why, "no memory to run a simulation again");
     }
     rerun->allocator = allocator;
+    rerun->instance_count = instance_count;
     rerun->run = RUN_DONE;
     ls_status status = build(rerun, simulation, config, why);
     if (status != LS_OK) {
@@ -112,6 +115,18 @@ ls_status ls_rerun_create(const ls_simulation *simulation, const ls_sim_config *
     return LS_OK;
 }
 
+ls_status ls_rerun_create(const ls_simulation *simulation, const ls_sim_config *config,
+                          const ls_allocator *allocator, ls_rerun **out, ls_text *why)
+{
+    return create(simulation, config, 2, allocator, out, why);
+}
+
+ls_status ls_rerun_create_single(const ls_simulation *simulation, const ls_sim_config *config,
+                                 const ls_allocator *allocator, ls_rerun **out, ls_text *why)
+{
+    return create(simulation, config, 1, allocator, out, why);
+}
+
 void ls_rerun_destroy(ls_rerun *rerun)
 {
     if (!rerun) {
@@ -120,7 +135,6 @@ void ls_rerun_destroy(ls_rerun *rerun)
     ls_release(rerun->allocator, rerun->pass_state.bytes);
     ls_release(rerun->allocator, rerun->reached);
     ls_release(rerun->allocator, rerun->carried);
-    ls_release(rerun->allocator, rerun->snapshot);
     ls_sim_instance_destroy(rerun->instances[1]);
     ls_sim_instance_destroy(rerun->instances[0]);
     ls_release(rerun->allocator, rerun);
@@ -128,7 +142,7 @@ void ls_rerun_destroy(ls_rerun *rerun)
 
 void ls_rerun_vary(ls_rerun *rerun, uint32_t workers, uint32_t noise)
 {
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < rerun->instance_count; i++) {
         ls_sim_instance_tune(rerun->instances[i],
                              (ls_sim_tuning){.workers = workers, .log_level = LS_LOG_WARNING});
     }
@@ -137,7 +151,8 @@ void ls_rerun_vary(ls_rerun *rerun, uint32_t workers, uint32_t noise)
 
 /* ---- runs ---- */
 
-/* With a schema loading is a copy; an engine may refuse, and then what is known is known. */
+/* With a schema loading is a copy; an engine may refuse, and then what is known is known. A step
+ * finds the same noise on both sides of a match, wherever their runs begin. */
 static void begin_run(ls_rerun *rerun, run_kind run)
 {
     rerun->run = run;
@@ -145,8 +160,10 @@ static void begin_run(ls_rerun *rerun, run_kind run)
         return;
     }
     rerun->current = plans[run].instance;
+    const ls_sim_instance *instance = rerun->instances[rerun->current];
     rerun->noise = (ls_step_noise){
-        .seed = ls_hash_pair(rerun->figures.first, rerun->figures.tick) + rerun->other_noise,
+        .seed = ls_hash_pair(rerun->figures.tick, 0) + rerun->other_noise,
+        .passes = (uint64_t)rerun->figures.first * ls_sim_instance_simulation(instance)->pass_count,
         .kind = plans[run].stack,
     };
     if (ls_replay_stretch_load(&rerun->stretch, rerun->instances[rerun->current]) != LS_OK) {
@@ -157,11 +174,10 @@ static void begin_run(ls_rerun *rerun, run_kind run)
 void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch)
 {
     LS_ASSERT(stretch->first < stretch->last);
-    memcpy(rerun->snapshot, stretch->snapshot, rerun->state_bytes);
     rerun->stretch = *stretch;
-    rerun->stretch.snapshot = rerun->snapshot;
     rerun->is_reached = false;
-    rerun->is_single = false;
+    rerun->is_single = rerun->instance_count == 1;
+    rerun->is_state_left = false;
     rerun->pass_state.pass = LS_NO_PASS;
     rerun->pass_state.is_kept = false;
     rerun->passes = (ls_pass_trace){0};
@@ -190,14 +206,18 @@ void ls_rerun_run_once(ls_rerun *rerun)
     rerun->is_single = true;
 }
 
-/* Of large states not every one: hashing them all would take most of the time that there is. */
-static bool is_compared(const ls_rerun *rerun, ls_tick made)
+void ls_rerun_leave_state(ls_rerun *rerun)
 {
-    const ls_replay_stretch *stretch = &rerun->stretch;
-    uint64_t bytes = (uint64_t)(stretch->agreed - stretch->first) * rerun->state_bytes;
-    uint64_t every = bytes / HASHED_BYTES_MAX + 1;
-    return made == stretch->agreed ||
-           (made < stretch->agreed && (made - stretch->first) % every == 0);
+    rerun->is_state_left = true;
+}
+
+/* Of large states not every one: hashing or saving them all would take most of the time that there
+ * is. Whether it is the turn of this one of those up to `last`, itself included. */
+static bool is_turn(const ls_rerun *rerun, ls_tick made, ls_tick last, uint64_t bytes_max)
+{
+    ls_tick first = rerun->stretch.first;
+    uint64_t bytes = (uint64_t)(last - first) * rerun->state_bytes;
+    return made == last || (made < last && (made - first) % (bytes / bytes_max + 1) == 0);
 }
 
 static ls_status step_fresh(ls_rerun *rerun, ls_sim_instance *instance,
@@ -206,15 +226,16 @@ static ls_status step_fresh(ls_rerun *rerun, ls_sim_instance *instance,
     ls_rerun_figures *figures = &rerun->figures;
     ls_tick made = inputs->tick + 1;
     if (made == figures->tick) {
-        ls_status status = ls_sim_instance_image(instance, rerun->carried);
+        ls_status status =
+            rerun->is_single ? LS_OK : ls_sim_instance_image(instance, rerun->carried);
         rerun->last_noise = rerun->noise;
         ls_pass_trace_step(instance, inputs, &rerun->noise, &rerun->pass_state, &rerun->passes);
         return status;
     }
     ls_step_noise_step(&rerun->noise, instance, inputs);
     uint64_t recorded = ls_replay_stretch_hash(&rerun->stretch, made);
-    if (recorded != 0 && is_compared(rerun, made) && figures->strayed == figures->tick &&
-        ls_sim_instance_hash(instance) != recorded) {
+    if (recorded != 0 && is_turn(rerun, made, rerun->stretch.agreed, HASHED_BYTES_MAX) &&
+        figures->strayed == figures->tick && ls_sim_instance_hash(instance) != recorded) {
         figures->strayed = made;
     }
     return LS_OK;
@@ -264,7 +285,8 @@ static void find_unstable_pass(ls_rerun *rerun)
     }
 }
 
-/* The state goes through its saved form into the other instance, and nothing else does. */
+/* The state goes through its saved form into the other instance, and nothing else does: before the
+ * last step, and before all or every n-th of the others. */
 static ls_status step_reloaded(ls_rerun *rerun, ls_sim_instance *instance,
                                const ls_tick_inputs *inputs)
 {
@@ -274,6 +296,9 @@ static ls_status step_reloaded(ls_rerun *rerun, ls_sim_instance *instance,
         note_difference(rerun, &passes);
     } else {
         ls_step_noise_step(&rerun->noise, instance, inputs);
+    }
+    if (!is_turn(rerun, inputs->tick + 1, rerun->figures.tick - 1, RELOADED_BYTES_MAX)) {
+        return LS_OK;
     }
     rerun->current ^= 1u;
     ls_sim_instance *other = rerun->instances[rerun->current];
@@ -309,8 +334,9 @@ static void keep_fresh(ls_rerun *rerun, uint64_t state_hash)
 {
     rerun->figures.fresh = state_hash;
     rerun->figures.known |= LS_RERUN_FRESH;
+    bool is_wanted = !rerun->is_single || rerun->pass_state.pass != LS_NO_PASS;
     rerun->is_reached =
-        (!rerun->is_single || rerun->pass_state.pass != LS_NO_PASS) &&
+        is_wanted && !rerun->is_state_left &&
         ls_sim_instance_image(rerun->instances[rerun->current], rerun->reached) == LS_OK;
 }
 
@@ -399,8 +425,8 @@ const uint8_t *ls_rerun_state(const ls_rerun *rerun)
 
 const uint8_t *ls_rerun_pass_state(const ls_rerun *rerun)
 {
-    bool is_kept = rerun->is_reached && rerun->pass_state.is_kept;
-    return is_kept ? rerun->pass_state.bytes : NULL;
+    bool is_done = (rerun->figures.known & LS_RERUN_FRESH) != 0;
+    return is_done && rerun->pass_state.is_kept ? rerun->pass_state.bytes : NULL;
 }
 
 /* u8 known, u32 first, tick, strayed, u64 live, fresh, again, reloaded, apart, u8 tried, moved:

@@ -34,7 +34,8 @@ typedef struct ls_rerun_figures {
     uint64_t fresh;  /* a new instance, from the snapshot */
     uint64_t again;  /* once more, in other memory, with other noise on the stack: the first of two
                         kinds that gave another result than fresh, or the last */
-    uint64_t reloaded; /* saved, and loaded into another instance with other scratch, every tick */
+    uint64_t reloaded; /* saved, and loaded into another instance with other scratch, every tick
+                          or, where states are large, every n-th and the one before the last */
     uint64_t apart;    /* fresh, when all runs gave the same in another process, with other
                           addresses, seeds and time; else a result that only one of the two had.
                           The host of a re-run makes it, where it has processes */
@@ -53,14 +54,18 @@ typedef struct ls_rerun ls_rerun;
  * save and load, else the errors of ls_sim_instance_create. */
 ls_status ls_rerun_create(const ls_simulation *simulation, const ls_sim_config *config,
                           const ls_allocator *allocator, ls_rerun **out, ls_text *why);
+
+/* The same with one instance, for a large state: the first run is all that it makes. */
+ls_status ls_rerun_create_single(const ls_simulation *simulation, const ls_sim_config *config,
+                                 const ls_allocator *allocator, ls_rerun **out, ls_text *why);
 void ls_rerun_destroy(ls_rerun *rerun);
 
 /* Right behind create: how many workers its steps may use, at most the simulation's own maximum,
  * and which noise is in memory that is not set. As it is: 1 and 0. */
 void ls_rerun_vary(ls_rerun *rerun, uint32_t workers, uint32_t noise);
 
-/* Begins: fresh, again (twice at most, or once and once repeated), reloaded. The snapshot is
- * copied, the inputs are borrowed to the end. */
+/* Begins: fresh, again (twice at most, or once and once repeated), reloaded. All of the stretch is
+ * borrowed to the end. */
 void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch);
 
 /* Right behind start: the state after this pass of the last step is wanted too, or its writers
@@ -70,6 +75,9 @@ void ls_rerun_keep_pass(ls_rerun *rerun, uint32_t pass);
 /* Right behind start and keep_pass: the first run is all that is wanted, and without a pass no
  * state. */
 void ls_rerun_run_once(ls_rerun *rerun);
+
+/* Right behind start: the state that it leads to is not wanted. */
+void ls_rerun_leave_state(ls_rerun *rerun);
 
 /* Runs up to `steps_max` (> 0) steps more; true when there is nothing left to do. */
 bool ls_rerun_advance(ls_rerun *rerun, uint32_t steps_max);

@@ -36,6 +36,7 @@ enum {
     SCATTER_SEED = 12345,
     FILLING = 0x5a, /* of heap memory that a plug-in gets, and is given back */
     OTHER_FILLING = 0xa5,
+    SHARE_OF_LARGE = 4, /* of the time, for a large state */
     LITTER_BLOCKS = 64,
     LITTER_BLOCK_BYTES = 64 << 10,
 };
@@ -243,9 +244,22 @@ static void fill_heap(const ls_rerun_figures *figures)
 
 /* ---- running ---- */
 
-static bool is_first_run_alone(void)
+static bool is_asked_for(uint32_t what)
 {
-    return (here.order.match.surroundings & LS_RERUN_WITH_FIRST_RUN_ALONE) != 0;
+    return (here.order.match.surroundings & what) != 0;
+}
+
+static bool is_large(void)
+{
+    return here.order.match.state_bytes > LS_RERUN_PIPE_SMALL_BYTES;
+}
+
+/* The runs behind the first one copy and hash large states for seconds, beside a live match that
+ * needs the memory's speed. Those that have not ended by then are left out. */
+static bool is_enough(uint64_t elapsed_ns, uint64_t limit_ns)
+{
+    return is_large() && elapsed_ns >= limit_ns / SHARE_OF_LARGE &&
+           (ls_rerun_figures_of(here.rerun)->known & LS_RERUN_FRESH);
 }
 
 static void run(ls_text *failure)
@@ -257,12 +271,18 @@ static void run(ls_text *failure)
     ls_rerun_vary(here.rerun, LS_MAX(match->workers, 1u), match->noise);
     ls_rerun_start(here.rerun, &here.order.stretch);
     ls_rerun_keep_pass(here.rerun, here.order.pass);
-    if (is_first_run_alone()) {
+    if (is_asked_for(LS_RERUN_WITH_FIRST_RUN_ALONE)) {
         ls_rerun_run_once(here.rerun);
     }
+    if (is_asked_for(LS_RERUN_WITHOUT_STATE)) {
+        ls_rerun_leave_state(here.rerun);
+    }
     while (!ls_rerun_advance(here.rerun, 1)) {
+        uint64_t elapsed_ns = ls_clock_now_ns(&clock) - began_ns;
         fill_heap(ls_rerun_figures_of(here.rerun));
-        if (ls_clock_now_ns(&clock) - began_ns >= limit_ns) {
+        if (is_enough(elapsed_ns, limit_ns)) {
+            return;
+        } else if (elapsed_ns >= limit_ns) {
             ls_text_set(failure, "took longer than %u ms", here.order.time_max_ms);
             return;
         }
@@ -270,7 +290,7 @@ static void run(ls_text *failure)
 }
 
 /* A simulation that came out with another state size than the live one is not the live one. */
-static ls_status load(ls_text *failure)
+static ls_status load(bool is_single, ls_text *failure)
 {
     ls_loaded_simulation loaded;
     const ls_rerun_match *match = &here.order.match;
@@ -279,8 +299,8 @@ static ls_status load(ls_text *failure)
         return status;
     }
     ls_rerun *made = NULL;
-    status =
-        ls_rerun_create(loaded.simulation, &match->config, ls_allocator_heap(), &made, failure);
+    status = (is_single && is_large() ? ls_rerun_create_single : ls_rerun_create)(
+        loaded.simulation, &match->config, ls_allocator_heap(), &made, failure);
     if (status == LS_OK && ls_rerun_state_bytes(made) != match->state_bytes) {
         return ls_fail(LS_PLUGIN, failure,
                        "the simulation's file has been replaced since it was loaded");
@@ -333,7 +353,7 @@ static void move_addresses(void)
     scatter_heap();
 }
 
-/* The same runs, with the same noise. */
+/* The same runs, with the same noise; of a large state the first one. */
 static void run_apart(int result)
 {
     ls_text failure = {{0}};
@@ -341,7 +361,7 @@ static void run_apart(int result)
     close(here.pipe_out);
     here.pipe_out = result;
     move_addresses();
-    if (load(&failure) == LS_OK) {
+    if (load(true, &failure) == LS_OK) {
         const ls_rerun_figures *figures = ls_rerun_figures_of(here.rerun);
         uint32_t told = 0;
         bool is_done = false;
@@ -363,7 +383,7 @@ static void run_apart(int result)
 static apart_process start_apart(void)
 {
     int ends[2];
-    if (is_first_run_alone() || pipe2(ends, O_CLOEXEC) != 0) {
+    if (is_asked_for(LS_RERUN_WITH_FIRST_RUN_ALONE) || pipe2(ends, O_CLOEXEC) != 0) {
         return (apart_process){0, -1};
     }
     pid_t id = fork();
@@ -443,12 +463,7 @@ static void take_apart(const apart_process *apart, bool is_waited_for, ls_rerun_
 
 static bool write_outcome(const ls_text *failure, const apart_process *apart)
 {
-    uint32_t state_bytes = here.order.match.state_bytes;
-    size_t size = ls_rerun_pipe_outcome_bytes(state_bytes);
-    uint8_t *bytes = ls_allocate(ls_allocator_heap(), size);
-    if (!bytes) {
-        return false;
-    }
+    uint8_t head[LS_RERUN_PIPE_OUTCOME_HEAD_BYTES_MAX];
     ls_rerun_outcome outcome = {.failure = *failure, .unstable_pass = LS_NO_PASS};
     if (here.rerun) {
         outcome.figures = *ls_rerun_figures_of(here.rerun);
@@ -458,8 +473,10 @@ static bool write_outcome(const ls_text *failure, const apart_process *apart)
         outcome.state = ls_rerun_state(here.rerun);
         outcome.pass_state = ls_rerun_pass_state(here.rerun);
     }
-    size = ls_rerun_pipe_write_outcome(&outcome, state_bytes, bytes, size);
-    return size > 0 && write_all(bytes, size);
+    uint32_t state_bytes = here.order.match.state_bytes;
+    return write_all(head, ls_rerun_pipe_write_outcome_head(&outcome, head)) &&
+           (!outcome.state || write_all(outcome.state, state_bytes)) &&
+           (!outcome.pass_state || write_all(outcome.pass_state, state_bytes));
 }
 
 int ls_rerun_helper_run(void)
@@ -485,7 +502,7 @@ int ls_rerun_helper_run(void)
     fill_heap(&(ls_rerun_figures){0});
     apart_process apart = start_apart();
     watch_crashes();
-    if (load(&failure) == LS_OK) {
+    if (load(is_asked_for(LS_RERUN_WITH_FIRST_RUN_ALONE), &failure) == LS_OK) {
         run(&failure);
     }
     bool is_written = write_outcome(&failure, &apart);

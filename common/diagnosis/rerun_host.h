@@ -24,6 +24,9 @@ typedef struct ls_rerun_request {
 
     /* The result of `fresh` is wanted alone: no other figures, and without a pass no states. */
     bool is_single;
+
+    /* The state that it leads to is held already, and need not be given out. */
+    bool is_state_had;
 } ls_rerun_request;
 
 typedef struct ls_rerun_outcome {

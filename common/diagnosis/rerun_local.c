@@ -17,6 +17,7 @@ enum {
 typedef struct local_run {
     uint32_t ticket; /* 0: free */
     ls_rerun *rerun;
+    uint8_t *snapshot; /* of its stretch */
     bool is_done;
     ls_rerun_outcome outcome;
 } local_run;
@@ -87,15 +88,22 @@ static void advance(ls_rerun_local *local, uint64_t now_ns)
 
 /* ---- the host ---- */
 
-static void release_run(local_run *run)
+static void release_run(const ls_rerun_local *local, local_run *run)
 {
     ls_rerun_destroy(run->rerun);
+    ls_release(local->allocator, run->snapshot);
     *run = (local_run){0};
 }
 
 static ls_status create_run(ls_rerun_local *local, const ls_rerun_request *request, local_run *run)
 {
     const ls_sim_instance *instance = request->instance;
+    size_t state_bytes = ls_sim_instance_image_bytes(instance);
+    run->snapshot = ls_allocate(local->allocator, state_bytes);
+    if (!run->snapshot) {
+        return LS_NO_MEMORY;
+    }
+    memcpy(run->snapshot, request->stretch->snapshot, state_bytes);
     return ls_rerun_create(ls_sim_instance_simulation(instance), ls_sim_instance_config(instance),
                            local->allocator, &run->rerun, NULL);
 }
@@ -109,10 +117,12 @@ static ls_status start(void *context, const ls_rerun_request *request, uint32_t 
     }
     ls_status status = create_run(local, request, run);
     if (status != LS_OK) {
-        release_run(run);
+        release_run(local, run);
         return status;
     }
-    ls_rerun_start(run->rerun, request->stretch);
+    ls_replay_stretch stretch = *request->stretch;
+    stretch.snapshot = run->snapshot;
+    ls_rerun_start(run->rerun, &stretch);
     ls_rerun_keep_pass(run->rerun, request->pass);
     if (request->is_single) {
         ls_rerun_run_once(run->rerun);
@@ -136,7 +146,7 @@ static void release(void *context, uint32_t ticket)
     ls_rerun_local *local = context;
     local_run *run = run_of(local, ticket);
     LS_ASSERT(ticket != 0 && run != NULL);
-    release_run(run);
+    release_run(local, run);
 }
 
 /* ---- life ---- */

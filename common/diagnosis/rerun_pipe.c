@@ -1,5 +1,6 @@
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 
+#include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/byte_stream.h"
 #include "lockstep/common/journal/match_stream.h"
@@ -222,24 +223,8 @@ static void passes_stream(ls_byte_stream *stream, ls_pass_trace *passes)
     }
 }
 
-/* A state that is borrowed: where it stands when it is read, copied when it is written. */
-static void state_stream(ls_byte_stream *stream, const uint8_t **state, uint32_t state_bytes)
-{
-    uint8_t is_there = *state != NULL;
-    ls_byte_stream_u8(stream, &is_there);
-    if (!is_there || stream->has_failed) {
-        return;
-    }
-    if (stream->mode != LS_STREAM_READ) {
-        ls_byte_stream_add(stream, *state, state_bytes);
-        return;
-    }
-    stream->has_failed = stream->size - stream->at < state_bytes;
-    *state = stream->has_failed ? NULL : stream->from + stream->at;
-    stream->at += stream->has_failed ? 0 : state_bytes;
-}
-
-static void outcome_stream(ls_byte_stream *stream, ls_rerun_outcome *outcome, uint32_t state_bytes)
+static void head_of_outcome_stream(ls_byte_stream *stream, ls_rerun_outcome *outcome,
+                                   uint8_t has_states[2])
 {
     uint8_t kind = OUTCOME;
     uint8_t figures[LS_RERUN_FIGURES_BYTES] = {0};
@@ -255,22 +240,36 @@ static void outcome_stream(ls_byte_stream *stream, ls_rerun_outcome *outcome, ui
     passes_stream(stream, &outcome->passes);
     ls_byte_stream_u32(stream, &outcome->unstable_pass);
     ls_byte_stream_text(stream, outcome->failure.bytes, sizeof outcome->failure.bytes);
-    state_stream(stream, &outcome->state, state_bytes);
-    state_stream(stream, &outcome->pass_state, state_bytes);
+    ls_byte_stream_bytes(stream, has_states, 2);
+}
+
+/* Where a state stands in what is read; NULL: it is not there. */
+static const uint8_t *borrow_state(ls_byte_stream *stream, bool has_state, uint32_t state_bytes)
+{
+    stream->has_failed =
+        stream->has_failed || (has_state && stream->size - stream->at < state_bytes);
+    if (!has_state || stream->has_failed) {
+        return NULL;
+    }
+    const uint8_t *state = stream->from + stream->at;
+    stream->at += state_bytes;
+    return state;
 }
 
 size_t ls_rerun_pipe_outcome_bytes(uint32_t state_bytes)
 {
-    return 2u * state_bytes + sizeof(ls_rerun_outcome) + LS_RERUN_FIGURES_BYTES;
+    return 2u * (size_t)state_bytes + LS_RERUN_PIPE_OUTCOME_HEAD_BYTES_MAX;
 }
 
-size_t ls_rerun_pipe_write_outcome(const ls_rerun_outcome *outcome, uint32_t state_bytes,
-                                   uint8_t *bytes, size_t size)
+size_t ls_rerun_pipe_write_outcome_head(const ls_rerun_outcome *outcome,
+                                        uint8_t bytes[LS_RERUN_PIPE_OUTCOME_HEAD_BYTES_MAX])
 {
     ls_rerun_outcome written = *outcome;
-    ls_byte_stream stream = ls_byte_stream_write(bytes, size);
-    outcome_stream(&stream, &written, state_bytes);
-    return stream.has_failed ? 0 : stream.at;
+    uint8_t has_states[2] = {outcome->state != NULL, outcome->pass_state != NULL};
+    ls_byte_stream stream = ls_byte_stream_write(bytes, LS_RERUN_PIPE_OUTCOME_HEAD_BYTES_MAX);
+    head_of_outcome_stream(&stream, &written, has_states);
+    LS_ASSERT(!stream.has_failed);
+    return stream.at;
 }
 
 ls_status ls_rerun_pipe_read(const uint8_t *bytes, size_t size, uint32_t state_bytes,
@@ -284,7 +283,10 @@ ls_status ls_rerun_pipe_read(const uint8_t *bytes, size_t size, uint32_t state_b
                                   .tick = ls_load_u32(bytes + 9)};
         return crash->signal != 0 ? LS_OK : LS_MALFORMED;
     }
+    uint8_t has_states[2] = {0};
     ls_byte_stream stream = ls_byte_stream_read(bytes, size);
-    outcome_stream(&stream, outcome, state_bytes);
+    head_of_outcome_stream(&stream, outcome, has_states);
+    outcome->state = borrow_state(&stream, has_states[0] != 0, state_bytes);
+    outcome->pass_state = borrow_state(&stream, has_states[1] != 0, state_bytes);
     return ls_byte_stream_is_at_end(&stream) ? LS_OK : LS_MALFORMED;
 }

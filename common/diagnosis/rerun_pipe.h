@@ -19,6 +19,10 @@ LS_C_BEGIN
 #define LS_RERUN_WITH_ROOT_DIRECTORY 0x08u  /* its working directory is / */
 #define LS_RERUN_WITH_OTHER_ADDRESSES 0x10u /* its heap begins elsewhere */
 #define LS_RERUN_WITH_FIRST_RUN_ALONE 0x20u /* see ls_rerun_request: is_single */
+#define LS_RERUN_WITHOUT_STATE 0x40u        /* likewise: is_state_had */
+
+/* Of a larger state a helper makes fewer runs, and other processes make one of it alone. */
+#define LS_RERUN_PIPE_SMALL_BYTES (16u << 20)
 
 /* The match that a helper runs parts of. */
 typedef struct ls_rerun_match {
@@ -68,10 +72,14 @@ typedef struct ls_rerun_crash {
 #define LS_RERUN_CRASH_BYTES 13u
 void ls_rerun_pipe_write_crash(const ls_rerun_crash *crash, uint8_t bytes[LS_RERUN_CRASH_BYTES]);
 
-/* The bytes that an outcome takes at most, and writing one. */
+/* The bytes that an outcome takes at most. */
 size_t ls_rerun_pipe_outcome_bytes(uint32_t state_bytes);
-size_t ls_rerun_pipe_write_outcome(const ls_rerun_outcome *outcome, uint32_t state_bytes,
-                                   uint8_t *bytes, size_t size);
+
+/* Writes the beginning of an outcome and returns its size. Behind it stand the states that it has,
+ * `state` before `pass_state`. */
+#define LS_RERUN_PIPE_OUTCOME_HEAD_BYTES_MAX 4096u
+size_t ls_rerun_pipe_write_outcome_head(const ls_rerun_outcome *outcome,
+                                        uint8_t bytes[LS_RERUN_PIPE_OUTCOME_HEAD_BYTES_MAX]);
 
 /* Reads the output of a helper: an outcome, or a crash, which is told by crash->signal. The
  * outcome's states are borrowed from the bytes. MALFORMED. */

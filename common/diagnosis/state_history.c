@@ -4,100 +4,121 @@
 
 #include <string.h>
 
-#define NONE UINT32_MAX
-#define SWAP_BYTES 256u
 #define CHUNK_HASH_BYTES sizeof(uint64_t)
 
-/* A block as it was in the states of ticks `from` to `to`, before it changed. */
-typedef struct old_block {
-    uint32_t block;
-    ls_tick from;
-    ls_tick to;
-    uint32_t newer; /* the same block after that, or NONE: the newest state has it */
-    uint32_t older; /* and before, or NONE */
-    uint32_t next;  /* in the queue in which it stands, or among the free ones */
-} old_block;
+enum {
+    WORD_BYTES = 8,
+    CHUNK_WORDS = LS_HASH_CHUNK_BYTES / WORD_BYTES,
+    WORDS_AT_ONCE = 8, /* that are compared */
+    HEAD_WORDS = 1,    /* before each frame, and before each run in it */
+    LOG_WORDS_MIN = 8, /* what does not fit goes to the snapshots */
+};
 
-typedef struct block_queue {
-    uint32_t first; /* NONE: it is empty */
-    uint32_t last;
-} block_queue;
+/* In the log each state has a frame: a head (its tick, and the words behind it) and runs. A run is
+ * a head (its first word, and how many) and the words of the state before, each XORed with the one
+ * of this state: applied to one of the two states it makes the other. */
 
+/* An older state, by its difference to the next newer one: the snapshot before it in the list, or
+ * the oldest state of the log. */
 typedef struct snapshot {
+    bool is_there;
     ls_tick tick;
-    block_queue held; /* blocks that would be gone if this snapshot did not need them */
+    uint64_t *difference; /* [words] */
+    bool *is_touched;     /* [chunks]: of the difference; the others are zeros */
 } snapshot;
 
 struct ls_state_history {
     const ls_allocator *allocator;
     ls_state_history_config config;
-    uint32_t block_count;  /* of a state */
-    uint8_t *state;        /* that of tick `shown` */
+    size_t words;          /* of a state; the last one may be filled up with zeros */
+    uint64_t *state;       /* that of tick `shown` */
     uint8_t *chunk_hashes; /* of the newest state */
     bool has_chunk_hashes; /* they are known */
     ls_tick shown;
     ls_tick newest;
-    ls_tick first_recent; /* all states added from this tick on are there */
-    ls_tick *since;       /* [block_count]: from which tick on a block is as in the newest state */
-    uint32_t *heads;      /* [block_count]: what it was before that, or NONE */
-    old_block *old;       /* [old_blocks] */
-    uint8_t *old_bytes;   /* [old_blocks][block_bytes] */
-    uint32_t free;        /* the first of those given back, or NONE */
-    uint32_t unused;      /* from here on none has been used */
-    block_queue recent;   /* by `to` */
+    ls_tick oldest; /* of the states that the log leads back to */
+    uint64_t *log;  /* a ring of frames */
+    size_t log_words;
+    size_t tail; /* where the oldest frame begins */
+    size_t used; /* words of all frames */
     uint32_t snapshot_count;
-    snapshot snapshots[LS_HISTORY_SNAPSHOTS_MAX]; /* by tick */
+    snapshot snapshots[LS_HISTORY_SNAPSHOTS_MAX]; /* the newest one first */
 };
 
 /* ---- size ---- */
 
-uint32_t ls_state_history_blocks(const ls_state_history_config *config)
+static size_t words_of(size_t bytes)
 {
-    return (uint32_t)((config->state_bytes + config->block_bytes - 1) / config->block_bytes);
+    return (bytes + WORD_BYTES - 1) / WORD_BYTES;
 }
 
-size_t ls_state_history_old_block_bytes(const ls_state_history_config *config)
+static size_t chunks_of(size_t bytes)
 {
-    return sizeof(old_block) + config->block_bytes;
+    return (bytes + LS_HASH_CHUNK_BYTES - 1) / LS_HASH_CHUNK_BYTES;
 }
 
-static size_t chunk_hashes_bytes(size_t state_bytes)
+/* Two runs have two equal words between them, so that heads never add up to more than those. */
+static size_t frame_words_max(size_t state_bytes)
 {
-    return (state_bytes + LS_HASH_CHUNK_BYTES - 1) / LS_HASH_CHUNK_BYTES * CHUNK_HASH_BYTES;
+    return words_of(state_bytes) + chunks_of(state_bytes) * HEAD_WORDS + HEAD_WORDS;
+}
+
+size_t ls_state_history_whole_log_bytes(size_t state_bytes, uint32_t ticks)
+{
+    return ticks * frame_words_max(state_bytes) * WORD_BYTES;
+}
+
+static bool needs_snapshots(const ls_state_history_config *config)
+{
+    return config->log_bytes <
+           ls_state_history_whole_log_bytes(config->state_bytes, config->recent_ticks);
 }
 
 size_t ls_state_history_bytes(const ls_state_history_config *config)
 {
-    size_t blocks = ls_state_history_blocks(config);
-    return sizeof(ls_state_history) + config->state_bytes +
-           chunk_hashes_bytes(config->state_bytes) + blocks * (sizeof(ls_tick) + sizeof(uint32_t)) +
-           config->old_blocks * ls_state_history_old_block_bytes(config);
+    size_t state_bytes = words_of(config->state_bytes) * WORD_BYTES;
+    size_t chunks = chunks_of(config->state_bytes);
+    size_t snapshots = needs_snapshots(config) ? config->snapshots : 0;
+    return sizeof(ls_state_history) + state_bytes + chunks * CHUNK_HASH_BYTES + config->log_bytes +
+           snapshots * (state_bytes + chunks * sizeof(bool));
 }
 
 /* ---- life ---- */
 
 static bool is_config_valid(const ls_state_history_config *config)
 {
-    uint32_t block = config->block_bytes;
-    return config->state_bytes > 0 && block >= LS_HISTORY_BLOCK_BYTES_MIN &&
-           (block & (block - 1)) == 0 && config->snapshots >= 2 &&
-           config->snapshots <= LS_HISTORY_SNAPSHOTS_MAX &&
-           (uint64_t)config->snapshots * ls_state_history_blocks(config) <= config->old_blocks;
+    return config->state_bytes > 0 && config->log_bytes % WORD_BYTES == 0 &&
+           config->log_bytes / WORD_BYTES >= LOG_WORDS_MIN &&
+           config->log_bytes / WORD_BYTES <= UINT32_MAX &&
+           config->recent_ticks > config->reach_ticks && config->snapshots >= 2 &&
+           config->snapshots <= LS_HISTORY_SNAPSHOTS_MAX;
+}
+
+static bool allocate_snapshots(ls_state_history *history)
+{
+    size_t chunks = chunks_of(history->config.state_bytes);
+    bool has_all = true;
+    history->snapshot_count = needs_snapshots(&history->config) ? history->config.snapshots : 0;
+    for (uint32_t i = 0; i < history->snapshot_count; i++) {
+        snapshot *made = &history->snapshots[i];
+        made->difference = ls_allocate_array(history->allocator, history->words, WORD_BYTES);
+        made->is_touched = ls_allocate_array(history->allocator, chunks, sizeof(bool));
+        has_all = has_all && made->difference && made->is_touched;
+    }
+    return has_all;
 }
 
 static ls_status allocate_parts(ls_state_history *history)
 {
     const ls_allocator *allocator = history->allocator;
-    const ls_state_history_config *config = &history->config;
-    history->state = ls_allocate(allocator, config->state_bytes);
-    history->chunk_hashes = ls_allocate(allocator, chunk_hashes_bytes(config->state_bytes));
-    history->since = ls_allocate_array(allocator, history->block_count, sizeof(ls_tick));
-    history->heads = ls_allocate_array(allocator, history->block_count, sizeof(uint32_t));
-    history->old = ls_allocate_array(allocator, config->old_blocks, sizeof(old_block));
-    history->old_bytes = ls_allocate_array(allocator, config->old_blocks, config->block_bytes);
-    bool has_all = history->state && history->chunk_hashes && history->since && history->heads &&
-                   history->old && history->old_bytes;
-    return has_all ? LS_OK : LS_NO_MEMORY;
+    size_t chunks = chunks_of(history->config.state_bytes);
+    history->words = words_of(history->config.state_bytes);
+    history->log_words = history->config.log_bytes / WORD_BYTES;
+    history->state = ls_allocate_array(allocator, history->words, WORD_BYTES);
+    history->chunk_hashes = ls_allocate_array(allocator, chunks, CHUNK_HASH_BYTES);
+    history->log = ls_allocate_array(allocator, history->log_words, WORD_BYTES);
+    bool has_all = history->state && history->chunk_hashes && history->log;
+    return has_all && allocate_snapshots(history) ? LS_OK : LS_NO_MEMORY;
 }
 
 ls_status ls_state_history_create(const ls_state_history_config *config,
@@ -112,7 +133,6 @@ ls_status ls_state_history_create(const ls_state_history_config *config,
     }
     history->allocator = allocator;
     history->config = *config;
-    history->block_count = ls_state_history_blocks(config);
     ls_status status = allocate_parts(history);
     if (status != LS_OK) {
         ls_state_history_destroy(history);
@@ -127,186 +147,273 @@ void ls_state_history_destroy(ls_state_history *history)
     if (!history) {
         return;
     }
-    ls_release(history->allocator, history->old_bytes);
-    ls_release(history->allocator, history->old);
-    ls_release(history->allocator, history->heads);
-    ls_release(history->allocator, history->since);
+    for (uint32_t i = 0; i < history->snapshot_count; i++) {
+        ls_release(history->allocator, history->snapshots[i].is_touched);
+        ls_release(history->allocator, history->snapshots[i].difference);
+    }
+    ls_release(history->allocator, history->log);
     ls_release(history->allocator, history->chunk_hashes);
     ls_release(history->allocator, history->state);
     ls_release(history->allocator, history);
 }
 
-/* ---- queues ---- */
+/* ---- differences ---- */
 
-static void put_last(ls_state_history *history, block_queue *queue, uint32_t index)
+static void xor_words(uint64_t *to, const uint64_t *with, size_t count)
 {
-    history->old[index].next = NONE;
-    if (queue->first == NONE) {
-        queue->first = index;
-    } else {
-        history->old[queue->last].next = index;
+    for (size_t i = 0; i < count; i++) {
+        to[i] ^= with[i];
     }
-    queue->last = index;
 }
 
-/* NONE from an empty queue. */
-static uint32_t take_first(ls_state_history *history, block_queue *queue)
+static size_t in_ring(const ls_state_history *history, size_t place)
 {
-    uint32_t index = queue->first;
-    if (index != NONE) {
-        queue->first = history->old[index].next;
-    }
-    return index;
+    return place < history->log_words ? place : place - history->log_words;
 }
 
-/* ---- old blocks ---- */
+static uint64_t make_head(uint32_t first, size_t words)
+{
+    return (uint64_t)first << 32 | (uint32_t)words;
+}
 
-/* The oldest snapshot that needs what a block was from one tick to another; NULL: none does. */
-static snapshot *snapshot_in(ls_state_history *history, ls_tick from, ls_tick to)
+static uint32_t first_of(uint64_t head)
+{
+    return (uint32_t)(head >> 32);
+}
+
+static uint32_t words_behind(uint64_t head)
+{
+    return (uint32_t)head;
+}
+
+/* Applies the runs that lie in the ring from `place` on. */
+static void apply_runs(const ls_state_history *history, size_t place, size_t words, uint64_t *to)
+{
+    while (words > 0) {
+        uint64_t head = history->log[place];
+        uint32_t count = words_behind(head);
+        place = in_ring(history, place + HEAD_WORDS);
+        size_t before_end = LS_MIN(count, history->log_words - place);
+        xor_words(to + first_of(head), history->log + place, before_end);
+        xor_words(to + first_of(head) + before_end, history->log, count - before_end);
+        place = in_ring(history, place + count);
+        words -= HEAD_WORDS + count;
+    }
+}
+
+static void touch(snapshot *of, size_t first, size_t count)
+{
+    for (size_t chunk = first / CHUNK_WORDS; chunk <= (first + count - 1) / CHUNK_WORDS; chunk++) {
+        of->is_touched[chunk] = true;
+    }
+}
+
+static void touch_runs(const ls_state_history *history, size_t place, size_t words, snapshot *of)
+{
+    while (words > 0) {
+        uint64_t head = history->log[place];
+        touch(of, first_of(head), words_behind(head));
+        place = in_ring(history, place + HEAD_WORDS + words_behind(head));
+        words -= HEAD_WORDS + words_behind(head);
+    }
+}
+
+static size_t words_of_chunk(const ls_state_history *history, size_t chunk)
+{
+    return LS_MIN(history->words - chunk * CHUNK_WORDS, CHUNK_WORDS);
+}
+
+static void apply_snapshot(const ls_state_history *history, const snapshot *with, uint64_t *to)
+{
+    size_t chunks = chunks_of(history->config.state_bytes);
+    for (size_t chunk = 0; with->is_there && chunk < chunks; chunk++) {
+        if (with->is_touched[chunk]) {
+            size_t first = chunk * CHUNK_WORDS;
+            xor_words(to + first, with->difference + first, words_of_chunk(history, chunk));
+        }
+    }
+}
+
+/* ---- snapshots ---- */
+
+static void forget_snapshot(const ls_state_history *history, snapshot *gone)
+{
+    size_t chunks = chunks_of(history->config.state_bytes);
+    for (size_t chunk = 0; gone->is_there && chunk < chunks; chunk++) {
+        if (gone->is_touched[chunk]) {
+            memset(gone->difference + chunk * CHUNK_WORDS, 0,
+                   words_of_chunk(history, chunk) * WORD_BYTES);
+            gone->is_touched[chunk] = false;
+        }
+    }
+    gone->is_there = false;
+}
+
+static void forget_snapshots(ls_state_history *history)
 {
     for (uint32_t i = 0; i < history->snapshot_count; i++) {
-        ls_tick tick = history->snapshots[i].tick;
-        if (tick >= from && tick <= to) {
-            return &history->snapshots[i];
-        }
-    }
-    return NULL;
-}
-
-static void give_back(ls_state_history *history, uint32_t index)
-{
-    old_block *gone = &history->old[index];
-    if (gone->newer == NONE) {
-        history->heads[gone->block] = gone->older;
-    } else {
-        history->old[gone->newer].older = gone->older;
-    }
-    if (gone->older != NONE) {
-        history->old[gone->older].newer = gone->newer;
-    }
-    gone->next = history->free;
-    history->free = index;
-}
-
-/* It stays only if a snapshot needs it. */
-static void retire(ls_state_history *history, uint32_t index)
-{
-    snapshot *needs = snapshot_in(history, history->old[index].from, history->old[index].to);
-    if (needs) {
-        put_last(history, &needs->held, index);
-    } else {
-        give_back(history, index);
+        forget_snapshot(history, &history->snapshots[i]);
     }
 }
 
-static void retire_oldest(ls_state_history *history)
+/* The newest snapshot, which takes the log's oldest state once that leaves the log. */
+static snapshot *newest_snapshot(ls_state_history *history)
 {
-    uint32_t index = take_first(history, &history->recent);
-    history->first_recent = LS_MAX(history->first_recent, history->old[index].to + 1);
-    retire(history, index);
-}
-
-/* A free one, for which the oldest states may have to go; NONE when the snapshots need them all. */
-static uint32_t take_free(ls_state_history *history)
-{
-    while (history->free == NONE && history->unused == history->config.old_blocks) {
-        if (history->recent.first == NONE) {
-            return NONE;
-        }
-        retire_oldest(history);
+    snapshot *newest = &history->snapshots[0];
+    if (!newest->is_there) {
+        newest->is_there = true;
+        newest->tick = history->oldest;
     }
-    uint32_t index = history->free;
-    if (index == NONE) {
-        return history->unused++;
-    }
-    history->free = history->old[index].next;
-    return index;
+    return newest;
 }
 
-static size_t size_of_block(const ls_state_history *history, uint32_t block)
+static bool is_so_old(const ls_state_history *history, const snapshot *one, uint32_t ticks)
 {
-    size_t begin = (size_t)block * history->config.block_bytes;
-    return LS_MIN(history->config.state_bytes - begin, history->config.block_bytes);
+    return !one->is_there || history->newest - one->tick >= ticks;
 }
 
-static uint8_t *bytes_of_block(const ls_state_history *history, uint32_t block)
+/* The oldest one makes room once the one before it is old enough. */
+static void shift_snapshots(ls_state_history *history)
 {
-    return history->state + (size_t)block * history->config.block_bytes;
-}
-
-static uint8_t *bytes_of_old(const ls_state_history *history, uint32_t index)
-{
-    return history->old_bytes + (size_t)index * history->config.block_bytes;
-}
-
-/* The block is about to change: notes what it is in the newest state. */
-static void keep_block(ls_state_history *history, uint32_t block)
-{
-    ls_tick from = history->since[block];
-    ls_tick to = history->newest;
-    uint32_t index = take_free(history);
-    if (index == NONE) {
-        /* Each snapshot has room for a whole state, so this is needed by none of them. */
-        LS_ASSERT(!snapshot_in(history, from, to));
-        history->first_recent = to + 1;
+    uint32_t last = history->snapshot_count - 1;
+    uint32_t reach = history->config.reach_ticks;
+    snapshot *newest = &history->snapshots[0];
+    if (history->snapshot_count == 0 || !newest->is_there ||
+        !is_so_old(history, newest, (reach + last - 1) / last) ||
+        !is_so_old(history, &history->snapshots[last - 1], reach)) {
         return;
     }
-    uint32_t older = history->heads[block];
-    history->old[index] = (old_block){block, from, to, NONE, older, NONE};
-    if (older != NONE) {
-        history->old[older].newer = index;
+    snapshot oldest = history->snapshots[last];
+    forget_snapshot(history, &oldest);
+    memmove(newest + 1, newest, last * sizeof *newest);
+    *newest = oldest;
+}
+
+/* ---- the log ---- */
+
+static bool is_old_enough(const ls_state_history *history, ls_tick tick)
+{
+    return history->newest - tick >= history->config.reach_ticks;
+}
+
+static void drop_oldest_frame(ls_state_history *history)
+{
+    uint64_t head = history->log[history->tail];
+    size_t runs = in_ring(history, history->tail + HEAD_WORDS);
+    if (is_old_enough(history, first_of(head)) || history->snapshot_count == 0) {
+        forget_snapshots(history);
+    } else {
+        snapshot *into = newest_snapshot(history);
+        touch_runs(history, runs, words_behind(head), into);
+        apply_runs(history, runs, words_behind(head), into->difference);
     }
-    history->heads[block] = index;
-    memcpy(bytes_of_old(history, index), bytes_of_block(history, block),
-           size_of_block(history, block));
-    put_last(history, &history->recent, index);
+    history->oldest = first_of(head);
+    history->tail = in_ring(history, runs + words_behind(head));
+    history->used -= HEAD_WORDS + words_behind(head);
+}
+
+/* The frame of a state that is being added. */
+typedef struct frame {
+    ls_state_history *history;
+    size_t place;     /* of its head */
+    size_t words;     /* behind its head, so far */
+    snapshot *direct; /* it is larger than the log: what changes goes here; else NULL */
+} frame;
+
+/* Without a frame for the newest state the log would lead nowhere. */
+static void go_direct(frame *made)
+{
+    ls_state_history *history = made->history;
+    size_t runs = in_ring(history, made->place + HEAD_WORDS);
+    made->direct = newest_snapshot(history);
+    touch_runs(history, runs, made->words, made->direct);
+    apply_runs(history, runs, made->words, made->direct->difference);
+}
+
+static void reserve(frame *made, size_t words)
+{
+    ls_state_history *history = made->history;
+    while (!made->direct && history->used + HEAD_WORDS + made->words + words > history->log_words) {
+        if (history->used > 0) {
+            drop_oldest_frame(history);
+        } else {
+            LS_ASSERT(history->snapshot_count > 0);
+            go_direct(made);
+        }
+    }
+}
+
+static void push_words(frame *made, size_t first, const uint64_t *now, size_t count)
+{
+    const ls_state_history *history = made->history;
+    size_t place = in_ring(history, made->place + HEAD_WORDS + made->words);
+    history->log[place] = make_head((uint32_t)first, count);
+    place = in_ring(history, place + HEAD_WORDS);
+    size_t before_end = LS_MIN(count, history->log_words - place);
+    for (size_t i = 0; i < before_end; i++) {
+        history->log[place + i] = history->state[first + i] ^ now[i];
+    }
+    for (size_t i = before_end; i < count; i++) {
+        history->log[i - before_end] = history->state[first + i] ^ now[i];
+    }
+    made->words += HEAD_WORDS + count;
+}
+
+/* Words that differ from those of the state before; up to a chunk of them. */
+static void add_run(frame *made, size_t first, const uint64_t *now, size_t count)
+{
+    uint64_t *before = made->history->state + first;
+    reserve(made, HEAD_WORDS + count);
+    if (made->direct) {
+        touch(made->direct, first, count);
+        for (size_t i = 0; i < count; i++) {
+            made->direct->difference[first + i] ^= before[i] ^ now[i];
+        }
+    } else {
+        push_words(made, first, now, count);
+    }
+    memcpy(before, now, count * WORD_BYTES);
+}
+
+static void end_frame(const frame *made, ls_tick tick)
+{
+    ls_state_history *history = made->history;
+    if (made->direct) {
+        history->oldest = tick; /* the log is empty */
+        return;
+    }
+    history->log[made->place] = make_head(tick, made->words);
+    history->used += HEAD_WORDS + made->words;
 }
 
 /* ---- showing another state ---- */
 
-/* The block as it was at that tick, or NONE: as it is in the newest state. */
-static uint32_t old_block_at(const ls_state_history *history, uint32_t block, ls_tick tick)
-{
-    if (history->since[block] <= tick) {
-        return NONE;
-    }
-    uint32_t index = history->heads[block];
-    while (history->old[index].from > tick) {
-        index = history->old[index].older;
-        LS_ASSERT(index != NONE);
-    }
-    LS_ASSERT(history->old[index].to >= tick);
-    return index;
-}
-
-static void swap_bytes(uint8_t *a, uint8_t *b, size_t size)
-{
-    uint8_t held[SWAP_BYTES];
-    while (size > 0) {
-        size_t part = LS_MIN(size, SWAP_BYTES);
-        memcpy(held, a, part);
-        memcpy(a, b, part);
-        memcpy(b, held, part);
-        a += part;
-        b += part;
-        size -= part;
-    }
-}
-
-/* Exchanges the blocks in which a state differs from the newest one: there and back again. */
+/* Applies what lies between the newest state and that of `tick`: there and back again. */
 static void exchange(ls_state_history *history, ls_tick tick)
 {
-    for (uint32_t block = 0; block < history->block_count; block++) {
-        uint32_t index = old_block_at(history, block, tick);
-        if (index != NONE) {
-            swap_bytes(bytes_of_block(history, block), bytes_of_old(history, index),
-                       size_of_block(history, block));
+    size_t place = history->tail;
+    for (size_t left = history->used; left > 0;) {
+        uint64_t head = history->log[place];
+        size_t runs = in_ring(history, place + HEAD_WORDS);
+        if (first_of(head) > tick) {
+            apply_runs(history, runs, words_behind(head), history->state);
+        }
+        place = in_ring(history, runs + words_behind(head));
+        left -= HEAD_WORDS + words_behind(head);
+    }
+    for (uint32_t i = 0; i < history->snapshot_count && tick < history->oldest; i++) {
+        const snapshot *older = &history->snapshots[i];
+        if (older->is_there && older->tick >= tick) {
+            apply_snapshot(history, older, history->state);
         }
     }
 }
 
 static void show(ls_state_history *history, ls_tick tick)
 {
+    if (history->shown == tick) {
+        return;
+    }
     if (history->shown != history->newest) {
         exchange(history, history->shown);
     }
@@ -321,77 +428,61 @@ static void show(ls_state_history *history, ls_tick tick)
 void ls_state_history_start(ls_state_history *history, ls_tick tick, const uint8_t *state)
 {
     memcpy(history->state, state, history->config.state_bytes);
-    for (uint32_t block = 0; block < history->block_count; block++) {
-        history->since[block] = tick;
-        history->heads[block] = NONE;
-    }
     history->has_chunk_hashes = false;
-    history->free = NONE;
-    history->unused = 0;
-    history->recent.first = NONE;
+    history->tail = 0;
+    history->used = 0;
     history->shown = tick;
     history->newest = tick;
-    history->first_recent = tick;
-    history->snapshots[0] = (snapshot){tick, {NONE, NONE}};
-    history->snapshot_count = 1;
+    history->oldest = tick;
+    forget_snapshots(history);
 }
 
-static void drop_oldest_snapshot(ls_state_history *history)
+/* Runs go on over a single word that is as it was: a head would take as much. */
+static size_t end_of_run(const uint64_t *before, const uint64_t *now, size_t first, size_t count)
 {
-    block_queue held = history->snapshots[0].held;
-    history->snapshot_count--;
-    memmove(history->snapshots, history->snapshots + 1,
-            history->snapshot_count * sizeof history->snapshots[0]);
-    for (uint32_t index = take_first(history, &held); index != NONE;
-         index = take_first(history, &held)) {
-        retire(history, index);
+    size_t end = first + 1;
+    for (size_t i = end; i < count && i <= end + 1; i++) {
+        end = before[i] != now[i] ? i + 1 : end;
+    }
+    return end;
+}
+
+/* Where the first word from `first` on that differs lies; `count`: none does. */
+static size_t find_change(const uint64_t *before, const uint64_t *now, size_t first, size_t count)
+{
+    size_t at = first;
+    while (at + WORDS_AT_ONCE <= count &&
+           memcmp(before + at, now + at, WORDS_AT_ONCE * WORD_BYTES) == 0) {
+        at += WORDS_AT_ONCE;
+    }
+    while (at < count && before[at] == now[at]) {
+        at++;
+    }
+    return at;
+}
+
+static void take_changes(frame *made, size_t first, const uint64_t *now, size_t count)
+{
+    const uint64_t *before = made->history->state + first;
+    size_t end = 0;
+    for (size_t at = find_change(before, now, 0, count); at < count;
+         at = find_change(before, now, end, count)) {
+        end = end_of_run(before, now, at, count);
+        add_run(made, first + at, now + at, end - at);
     }
 }
 
-static void add_snapshot(ls_state_history *history, ls_tick tick)
-{
-    if (history->snapshot_count == history->config.snapshots) {
-        drop_oldest_snapshot(history);
-    }
-    history->snapshots[history->snapshot_count++] = (snapshot){tick, {NONE, NONE}};
-}
-
-static void retire_outdated(ls_state_history *history)
-{
-    uint32_t held = history->config.recent_ticks;
-    while (history->recent.first != NONE &&
-           history->newest - history->old[history->recent.first].to > held) {
-        retire_oldest(history);
-    }
-}
-
-/* Those blocks from `first` to `end` that are no longer what they were. */
-static void take_changes(ls_state_history *history, ls_tick tick, const uint8_t *state,
-                         uint32_t first, uint32_t end)
-{
-    for (uint32_t block = first; block < end; block++) {
-        uint8_t *here = bytes_of_block(history, block);
-        const uint8_t *now = state + (here - history->state);
-        size_t size = size_of_block(history, block);
-        if (memcmp(here, now, size) != 0) {
-            keep_block(history, block);
-            memcpy(here, now, size);
-            history->since[block] = tick;
-        }
-    }
-}
-
-/* Of `size` bytes from the chunk at `begin` on. Most of a large state is as it was, and reading all
- * of it twice would cost more than hashing it. */
+/* Most of a large state is as it was, and reading all of it twice would cost more than hashing it.
+ */
 static bool is_as_before(const ls_state_history *history, const ls_history_state *state,
-                         size_t begin, size_t size)
+                         size_t chunk, size_t size)
 {
     if (!state->chunk_hashes || !history->has_chunk_hashes) {
-        return memcmp(history->state + begin, state->bytes + begin, size) == 0;
+        return memcmp(history->state + chunk * CHUNK_WORDS,
+                      state->bytes + chunk * LS_HASH_CHUNK_BYTES, size) == 0;
     }
-    size_t first = begin / LS_HASH_CHUNK_BYTES * CHUNK_HASH_BYTES;
-    return memcmp(history->chunk_hashes + first, state->chunk_hashes + first,
-                  chunk_hashes_bytes(size)) == 0;
+    return memcmp(history->chunk_hashes + chunk * CHUNK_HASH_BYTES,
+                  state->chunk_hashes + chunk * CHUNK_HASH_BYTES, CHUNK_HASH_BYTES) == 0;
 }
 
 static void note_chunk_hashes(ls_state_history *history, const uint8_t *chunk_hashes)
@@ -399,63 +490,77 @@ static void note_chunk_hashes(ls_state_history *history, const uint8_t *chunk_ha
     history->has_chunk_hashes = chunk_hashes != NULL;
     if (chunk_hashes) {
         memcpy(history->chunk_hashes, chunk_hashes,
-               chunk_hashes_bytes(history->config.state_bytes));
+               chunks_of(history->config.state_bytes) * CHUNK_HASH_BYTES);
     }
 }
 
-void ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_state state,
-                          bool is_snapshot)
+void ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_state state)
 {
     LS_ASSERT(tick > history->newest);
     show(history, history->newest);
-    uint32_t block_bytes = history->config.block_bytes;
-    uint32_t blocks_at_once = LS_MAX(LS_HASH_CHUNK_BYTES / block_bytes, 1);
-    for (uint32_t block = 0; block < history->block_count; block += blocks_at_once) {
-        size_t begin = (size_t)block * block_bytes;
-        size_t left = history->config.state_bytes - begin;
-        size_t size = LS_MIN((size_t)blocks_at_once * block_bytes, left);
-        if (!is_as_before(history, &state, begin, size)) {
-            uint32_t end = LS_MIN(block + blocks_at_once, history->block_count);
-            take_changes(history, tick, state.bytes, block, end);
+    frame made = {.history = history, .place = in_ring(history, history->tail + history->used)};
+    size_t chunks = chunks_of(history->config.state_bytes);
+    reserve(&made, 0);
+    for (size_t chunk = 0; chunk < chunks; chunk++) {
+        size_t begin = chunk * LS_HASH_CHUNK_BYTES;
+        size_t size = LS_MIN(history->config.state_bytes - begin, LS_HASH_CHUNK_BYTES);
+        if (!is_as_before(history, &state, chunk, size)) {
+            uint64_t now[CHUNK_WORDS];
+            now[words_of(size) - 1] = 0;
+            memcpy(now, state.bytes + begin, size);
+            take_changes(&made, chunk * CHUNK_WORDS, now, words_of(size));
         }
     }
     note_chunk_hashes(history, state.chunk_hashes);
+    end_frame(&made, tick);
     history->newest = tick;
     history->shown = tick;
-    retire_outdated(history);
-    if (is_snapshot) {
-        add_snapshot(history, tick);
+    while (history->used > 0 && tick - history->oldest > history->config.recent_ticks) {
+        drop_oldest_frame(history);
     }
+    shift_snapshots(history);
 }
 
 /* ---- questions ---- */
 
-bool ls_state_history_snapshot(const ls_state_history *history, ls_tick tick, ls_tick *out)
+ls_tick ls_state_history_oldest(const ls_state_history *history)
 {
-    for (uint32_t i = history->snapshot_count; i > 0; i--) {
-        if (history->snapshots[i - 1].tick <= tick) {
-            *out = history->snapshots[i - 1].tick;
-            return true;
-        }
+    ls_tick oldest = history->oldest;
+    for (uint32_t i = 0; i < history->snapshot_count; i++) {
+        const snapshot *older = &history->snapshots[i];
+        oldest = older->is_there ? older->tick : oldest;
     }
-    return false;
+    return oldest;
 }
 
-bool ls_state_history_has(const ls_state_history *history, ls_tick tick)
+bool ls_state_history_newest_until(const ls_state_history *history, ls_tick tick, ls_tick *out)
 {
-    ls_tick snapshot_tick = 0;
-    if (tick > history->newest) {
-        return false;
+    size_t place = history->tail;
+    bool is_found = history->oldest <= tick;
+    ls_tick found = history->oldest;
+    for (size_t left = history->used; left > 0 && first_of(history->log[place]) <= tick;) {
+        size_t words = HEAD_WORDS + words_behind(history->log[place]);
+        found = first_of(history->log[place]);
+        place = in_ring(history, place + words);
+        left -= words;
     }
-    return tick >= history->first_recent ||
-           (ls_state_history_snapshot(history, tick, &snapshot_tick) && snapshot_tick == tick);
+    for (uint32_t i = 0; i < history->snapshot_count && !is_found; i++) {
+        const snapshot *older = &history->snapshots[i];
+        is_found = older->is_there && older->tick <= tick;
+        found = older->tick;
+    }
+    if (is_found) {
+        *out = found;
+    }
+    return is_found;
 }
 
 const uint8_t *ls_state_history_state(ls_state_history *history, ls_tick tick)
 {
-    if (!ls_state_history_has(history, tick)) {
+    ls_tick found = 0;
+    if (!ls_state_history_newest_until(history, tick, &found) || found != tick) {
         return NULL;
     }
     show(history, tick);
-    return history->state;
+    return (const uint8_t *)history->state;
 }

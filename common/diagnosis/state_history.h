@@ -1,9 +1,9 @@
-/* State history: the newest state of a match whole, and of the states before it the blocks that
- * have changed since: as many ticks as the memory holds, which is fixed at create. Some ticks are
- * snapshots: they are kept whatever changes, until newer snapshots follow. Adding a state compares
- * it with the one before, by the hashes of its chunks where those are known, and never allocates.
- * Knows nothing of simulations and inputs.
- * Called by the replay window alone. */
+/* State history: the newest state of a match whole, and what changed on the way to it from the
+ * states before: a log of differences, so that any state that it reaches back to can be made again.
+ * Where so much changes that the log does not reach back far enough, some older states stay as
+ * snapshots. Memory is fixed at create. Adding a state compares it with the one before, by the
+ * hashes of its chunks where those are known, and never allocates. Knows nothing of simulations and
+ * inputs. Called by the replay window alone. */
 #ifndef LOCKSTEP_COMMON_DIAGNOSIS_STATE_HISTORY_H
 #define LOCKSTEP_COMMON_DIAGNOSIS_STATE_HISTORY_H
 
@@ -13,25 +13,22 @@
 
 LS_C_BEGIN
 
-#define LS_HISTORY_BLOCK_BYTES_MIN 64u
 #define LS_HISTORY_SNAPSHOTS_MAX 16u
 
 typedef struct ls_state_history_config {
     size_t state_bytes;
-    uint32_t block_bytes;  /* a power of two, at least LS_HISTORY_BLOCK_BYTES_MIN */
-    uint32_t old_blocks;   /* of states before the newest; at least `snapshots` whole states */
-    uint32_t snapshots;    /* 2 .. LS_HISTORY_SNAPSHOTS_MAX */
-    uint32_t recent_ticks; /* older states are dropped even where there is room for them */
+    size_t log_bytes;      /* of differences; a multiple of 8 */
+    uint32_t recent_ticks; /* older states leave the log even where there is room; > reach_ticks */
+    uint32_t reach_ticks;  /* one state that is at least so old is always there */
+    uint32_t snapshots;    /* 2 .. LS_HISTORY_SNAPSHOTS_MAX, which share that time evenly */
 } ls_state_history_config;
 
-/* Blocks of one state. */
-uint32_t ls_state_history_blocks(const ls_state_history_config *config);
+/* A log of this size holds the states of `ticks` ticks whatever changes, and no snapshots are
+ * needed. */
+size_t ls_state_history_whole_log_bytes(size_t state_bytes, uint32_t ticks);
 
 /* All memory that create asks for. */
 size_t ls_state_history_bytes(const ls_state_history_config *config);
-
-/* The part of it that one old block takes. */
-size_t ls_state_history_old_block_bytes(const ls_state_history_config *config);
 
 typedef struct ls_state_history ls_state_history;
 
@@ -40,7 +37,7 @@ ls_status ls_state_history_create(const ls_state_history_config *config,
                                   const ls_allocator *allocator, ls_state_history **out);
 void ls_state_history_destroy(ls_state_history *history);
 
-/* Forgets everything; this state, of any tick, is the first one and a snapshot. */
+/* Forgets everything; this state, of any tick, is the first one. */
 void ls_state_history_start(ls_state_history *history, ls_tick tick, const uint8_t *state);
 
 typedef struct ls_history_state {
@@ -48,19 +45,16 @@ typedef struct ls_history_state {
     const uint8_t *chunk_hashes; /* of LS_HASH_CHUNK_BYTES each; NULL: not known */
 } ls_history_state;
 
-/* The state of a later tick than the newest; those that were left out between are not asked for. */
-void ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_state state,
-                          bool is_snapshot);
-
-/* Whether a state that was added is still there. */
-bool ls_state_history_has(const ls_state_history *history, ls_tick tick);
+/* The state of a later tick than the newest; those between may be left out. */
+void ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_state state);
 
 /* Such a state, made out of the newest one in its place: borrowed until the next call of this
- * function, of add or of start. NULL when it is not there any more. */
+ * function, of add or of start. NULL when it was never added, or is not there any more. */
 const uint8_t *ls_state_history_state(ls_state_history *history, ls_tick tick);
 
-/* The newest snapshot not after `tick`; false when there is none. */
-bool ls_state_history_snapshot(const ls_state_history *history, ls_tick tick, ls_tick *out);
+/* The oldest state that is there, and the newest not after `tick`; false when there is none. */
+ls_tick ls_state_history_oldest(const ls_state_history *history);
+bool ls_state_history_newest_until(const ls_state_history *history, ls_tick tick, ls_tick *out);
 
 LS_C_END
 

@@ -91,6 +91,8 @@ ls_status ls_state_inspector_start_rerun(const ls_state_inspector *inspector,
 {
     ls_replay_stretch stretch;
     bool is_of_step = subject->pass == LS_PASS_OF_WRITERS;
+    bool is_state_had = ls_state_inspector_has(inspector, subject->tick, LS_NO_PASS) ||
+                        ls_replay_window_state(inspector->window, subject->tick) != NULL;
     ls_status status =
         is_of_step
             ? ls_replay_window_step(inspector->window, subject->agreed, &stretch)
@@ -101,6 +103,7 @@ ls_status ls_state_inspector_start_rerun(const ls_state_inspector *inspector,
     const ls_rerun_request request = {.instance = inspector->instance,
                                       .stretch = &stretch,
                                       .pass = subject->pass,
-                                      .is_single = subject->is_single};
+                                      .is_single = subject->is_single,
+                                      .is_state_had = is_state_had};
     return host->start(host->context, &request, ticket);
 }

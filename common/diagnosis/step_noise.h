@@ -19,7 +19,7 @@ typedef enum ls_noise_kind {
 typedef struct ls_step_noise {
     uint64_t seed;
     ls_noise_kind kind;
-    uint64_t passes; /* that have run; 0 at the beginning */
+    uint64_t passes; /* of the match that have run: noise goes by it */
 } ls_step_noise;
 
 /* How far below a pass's first frame there is noise. */

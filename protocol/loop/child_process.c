@@ -77,6 +77,9 @@ static void on_written(uv_write_t *write, int status)
     (void)status;
     child_run *run = write->data;
     close_once((uv_handle_t *)&run->input, NULL);
+    if (run->config->on_taken) {
+        run->config->on_taken(run->config->user);
+    }
 }
 
 /* Once the room is used up reading fails, and the child meets a closed pipe. */

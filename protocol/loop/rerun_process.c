@@ -86,6 +86,21 @@ static void read_outcome(rerun_run *run)
 
 /* ---- a run, in the thread of its job ---- */
 
+static bool is_large(const rerun_run *run)
+{
+    return run->state_bytes > LS_RERUN_PIPE_SMALL_BYTES;
+}
+
+/* A large state is not kept for other processes. */
+static void drop_input(void *user)
+{
+    rerun_run *run = user;
+    if (is_large(run)) {
+        ls_release(run->process->allocator, run->input);
+        run->input = NULL;
+    }
+}
+
 static void work(void *user)
 {
     const ls_clock clock = ls_clock_system();
@@ -98,6 +113,8 @@ static void work(void *user)
         .arguments = arguments,
         .input = run->input,
         .input_bytes = run->input_bytes,
+        .on_taken = drop_input,
+        .user = run,
         .output = run->output,
         .output_bytes_max = run->output_bytes_max,
         .time_max_ms = process->config.time_max_ms + GRACE_MS,
@@ -106,7 +123,7 @@ static void work(void *user)
     run->status = ls_child_process_run(&config, &run->end, &run->outcome.failure);
     read_outcome(run);
     uint64_t spent_ms = (ls_clock_now_ns(&clock) - began_ns) / LS_NS_PER_MS;
-    if (!run->is_single && (run->outcome.figures.known & LS_RERUN_FRESH) &&
+    if (!run->is_single && !is_large(run) && (run->outcome.figures.known & LS_RERUN_FRESH) &&
         spent_ms < process->config.time_max_ms) {
         const ls_rerun_apart_config apart = {.executable = process->config.executable,
                                              .request = run->input,
@@ -168,7 +185,7 @@ static void start_waiting(ls_rerun_process *process)
     }
 }
 
-/* A released run whose job has ended can be used again: not from within its own
+/* A run that was released before its job ended can be used again: not from within its own
  * handler, which is why this happens here. */
 static rerun_run *find_free(ls_rerun_process *process)
 {
@@ -195,6 +212,9 @@ static ls_status write_request(rerun_run *run, const ls_rerun_request *request)
                                 ls_sim_instance_simulation(instance)->input_bytes_max,
                             .state_bytes = run->state_bytes,
                             .surroundings = request->is_single ? LS_RERUN_WITH_FIRST_RUN_ALONE : 0};
+    if (request->is_state_had && is_large(run)) {
+        match.surroundings |= LS_RERUN_WITHOUT_STATE;
+    }
     const char *name =
         process->config.name ? process->config.name : ls_sim_instance_simulation(instance)->name;
     /* A helper may have another working directory. */
@@ -270,7 +290,7 @@ static void release(void *context, uint32_t ticket)
     }
     run->is_released = true;
     atomic_store(&run->is_stopped, true);
-    if (!run->is_started) {
+    if (!run->is_started || run->is_done) {
         free_run(run);
     }
 }

@@ -94,7 +94,7 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_ON_OFF, FIELD(finds_causes), .initial = true, .flag = "find-causes",
      .argument = "on|off", .group = RULES,
      .help = "Keep the newest states, so that a desync's field, pass and class can be told: "
-             "in the memory of 3 states and 1 MiB a match, or for states of up to 16 KiB in "
+             "in the memory of 3.5 states and 1 MiB a match, or for states of up to 16 KiB in "
              "up to 17 MiB"},
     {LS_SETTING_IS_U32, FIELD(investigation_timeout_ms), .min = 100, .max = 60000, .initial = 5000,
      .flag = "investigation-timeout", .argument = "MS", .group = RULES,

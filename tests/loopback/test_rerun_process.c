@@ -96,12 +96,11 @@ static fixture open_fixture(const char *name, int64_t trap, uint32_t time_max_ms
         sim.params[1] = trap == COIN ? TICKS - 1 : AGREED + 5;
     }
     cr_assert_eq(ls_sim_instance_create(simulation, &sim, heap, &here.instance, &why), LS_OK);
-    ls_replay_window_config window = {
-        .window_ticks = 128,
-        .interval_ticks = 32,
-        .snapshots = 4,
-        .block_bytes = 64,
-        .old_blocks = (uint32_t)(4 * ls_sim_instance_state_bytes(here.instance) / 64 + 4)};
+    ls_replay_window_config window = {.window_ticks = 128,
+                                      .recent_ticks = 100,
+                                      .reach_ticks = 60,
+                                      .snapshots = 2,
+                                      .log_bytes = 1 << 16};
     cr_assert_eq(ls_replay_window_create(&window, here.instance, heap, &here.window), LS_OK);
     ls_replay_window_start(here.window, here.instance, ls_sim_instance_hash(here.instance));
     play(&here);
@@ -123,7 +122,7 @@ static void start_as(fixture *here, uint32_t pass, bool is_single)
 {
     ls_replay_stretch stretch;
     cr_assert_eq(ls_replay_window_stretch(here->window, AGREED, TICKS, &stretch), LS_OK);
-    const ls_rerun_request request = {here->instance, &stretch, pass, is_single};
+    const ls_rerun_request request = {here->instance, &stretch, pass, is_single, false};
     cr_assert_eq(here->host.start(here->host.context, &request, &here->ticket), LS_OK);
 }
 

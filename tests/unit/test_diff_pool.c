@@ -78,7 +78,7 @@ Test(diff_pool, no_more_are_given_than_there_are_until_one_is_released)
 
 Test(diff_pool, a_state_that_has_left_the_window_comes_from_its_rerun)
 {
-    ls_tick gone = TICKS - 200;
+    ls_tick gone = TICKS - 250;
     ls_diff_place *place = NULL;
     cr_assert_eq(take_place(gone, NULL, &place), LS_NOT_FOUND);
     ls_rerun_outcome outcome = {.figures = {.tick = gone, .live = 5, .fresh = 5},

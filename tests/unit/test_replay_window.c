@@ -1,5 +1,6 @@
 #include "lockstep/common/diagnosis/replay_window.h"
 
+#include "lockstep/common/diagnosis/state_history.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tests/support/kept.h"
@@ -9,13 +10,19 @@
 #include <signal.h>
 #include <string.h>
 
-/* Of the counter simulation, whose states of some hundred bytes change in many blocks. */
+/* Of the counter simulation, whose states of some hundred bytes change in many places. */
 static const ls_replay_window_config small = {.window_ticks = 32,
-                                              .interval_ticks = 8,
-                                              .snapshots = 4,
-                                              .recent_ticks = 4,
-                                              .block_bytes = 64,
-                                              .old_blocks = 1000};
+                                              .recent_ticks = 24,
+                                              .reach_ticks = 20,
+                                              .snapshots = 2,
+                                              .log_bytes = 1 << 16};
+
+/* A log that holds few of them. */
+static const ls_replay_window_config tight = {.window_ticks = 64,
+                                              .recent_ticks = 24,
+                                              .reach_ticks = 20,
+                                              .snapshots = 2,
+                                              .log_bytes = 1 << 10};
 
 typedef struct fixture {
     ls_sim_instance *instance;
@@ -60,9 +67,9 @@ static void record(fixture *made, uint32_t ticks)
 
 TestSuite(replay_window, .fini = destroy_kept);
 
-Test(replay_window, any_agreed_tick_can_be_simulated_again)
+static void check_stretches(ls_replay_window_config config)
 {
-    fixture made = open_fixture(small);
+    fixture made = open_fixture(config);
     for (uint32_t ticks = 0; ticks < 100; ticks++) {
         record(&made, 1);
         ls_tick newest = ls_replay_window_newest(made.window);
@@ -71,7 +78,7 @@ Test(replay_window, any_agreed_tick_can_be_simulated_again)
         for (ls_tick agreed = newest < 20 ? 0 : newest - 20; agreed < newest; agreed++) {
             cr_assert_eq(ls_replay_window_stretch(made.window, agreed, newest, &stretch), LS_OK);
             cr_assert_leq(stretch.first, agreed);
-            cr_assert_lt(agreed - stretch.first, 8);
+            cr_assert_leq(newest - stretch.first, 2 * config.reach_ticks);
             cr_assert_eq(ls_replay_stretch_hash(&stretch, stretch.first),
                          made.state_hashes[stretch.first]);
         }
@@ -80,6 +87,12 @@ Test(replay_window, any_agreed_tick_can_be_simulated_again)
         cr_assert_eq(ls_replay_stretch_run(&stretch, made.other, newest), LS_OK);
         cr_assert_eq(ls_sim_instance_hash(made.other), made.state_hashes[newest]);
     }
+}
+
+Test(replay_window, any_agreed_tick_can_be_simulated_again)
+{
+    check_stretches(small);
+    check_stretches(tight);
 }
 
 Test(replay_window, hashes_are_held_for_the_window_and_no_longer)
@@ -100,19 +113,29 @@ Test(replay_window, hashes_are_held_for_the_window_and_no_longer)
     }
 }
 
-Test(replay_window, recent_states_and_snapshots_are_kept_as_they_were)
+/* How many of the window's states there are; each is what it was. */
+static uint32_t check_states(ls_replay_window_config config)
 {
-    fixture made = open_fixture(small);
+    fixture made = open_fixture(config);
+    uint32_t kept = 0;
     record(&made, 100);
     for (ls_tick tick = 69; tick <= 100; tick++) {
         const uint8_t *state = ls_replay_window_state(made.window, tick);
-        bool is_kept = tick > 95 || tick % 8 == 0;
-        cr_assert_eq(state != NULL, is_kept, "tick %u", tick);
         if (state) {
             cr_assert_eq(ls_sim_instance_load(made.other, state, tick), LS_OK);
             cr_assert_eq(ls_sim_instance_hash(made.other), made.state_hashes[tick]);
+            kept++;
         }
     }
+    cr_assert_not_null(ls_replay_window_state(made.window, 100));
+    return kept;
+}
+
+Test(replay_window, recent_states_and_snapshots_are_kept_as_they_were)
+{
+    cr_expect_eq(check_states(small), 25);
+    uint32_t kept = check_states(tight);
+    cr_expect(kept > 3 && kept < 25, "%u", kept);
 }
 
 Test(replay_window, ticks_that_have_left_the_window_give_no_stretch)
@@ -121,15 +144,28 @@ Test(replay_window, ticks_that_have_left_the_window_give_no_stretch)
     ls_replay_stretch stretch;
     cr_expect_eq(ls_replay_window_stretch(made.window, 0, 1, &stretch), LS_NOT_FOUND);
     record(&made, 100);
-    cr_expect_eq(ls_replay_window_stretch(made.window, 71, 100, &stretch), LS_NOT_FOUND);
-    cr_expect_eq(ls_replay_window_stretch(made.window, 72, 100, &stretch), LS_OK);
-    cr_expect_eq(stretch.first, 72);
+    cr_expect_eq(ls_replay_window_stretch(made.window, 75, 100, &stretch), LS_NOT_FOUND);
+    cr_expect_eq(ls_replay_window_stretch(made.window, 76, 100, &stretch), LS_OK);
+    cr_expect_eq(stretch.first, 76);
+    cr_assert_eq(ls_replay_window_stretch(made.window, 90, 100, &stretch), LS_OK);
+    cr_expect_eq(stretch.first, 76, "there are no more before it");
     cr_expect_eq(ls_replay_window_stretch(made.window, 99, 101, &stretch), LS_NOT_FOUND);
     cr_expect_eq(ls_replay_window_stretch(made.window, 99, 99, &stretch), LS_NOT_FOUND);
-    record(&made, 24); /* four newer snapshots; those before them are gone, their inputs are not */
-    cr_expect_eq(ls_replay_window_oldest(made.window), 93);
-    cr_expect_eq(ls_replay_window_stretch(made.window, 95, 124, &stretch), LS_NOT_FOUND);
-    cr_expect_eq(ls_replay_window_stretch(made.window, 96, 124, &stretch), LS_OK);
+}
+
+Test(replay_window, a_stretch_begins_some_ticks_before_the_state_agreed_on)
+{
+    fixture made = open_fixture((ls_replay_window_config){.window_ticks = 256,
+                                                          .recent_ticks = 100,
+                                                          .reach_ticks = 30,
+                                                          .snapshots = 2,
+                                                          .log_bytes = 1 << 20});
+    ls_replay_stretch stretch;
+    record(&made, 200);
+    cr_assert_eq(ls_replay_window_stretch(made.window, 190, 200, &stretch), LS_OK);
+    cr_expect_eq(stretch.first, 190 - 32);
+    cr_assert_eq(ls_replay_window_stretch(made.window, 120, 200, &stretch), LS_OK);
+    cr_expect_eq(stretch.first, 100, "what is before it is gone");
 }
 
 Test(replay_window, a_start_in_the_middle_forgets_what_was_before)
@@ -167,13 +203,13 @@ Test(replay_window, saved_states_are_kept_like_live_ones_and_may_be_missing)
                                       saved.state_hashes[i + 1]);
     }
     ls_replay_stretch stretch;
-    for (ls_tick tick = 19; tick <= 50; tick++) {
+    for (ls_tick tick = 26; tick <= 50; tick++) {
         const uint8_t *mine = ls_replay_window_state(made.window, tick);
         const uint8_t *other = ls_replay_window_state(saved.window, tick);
         cr_assert_eq(other != NULL, mine != NULL && tick != 40, "tick %u", tick);
     }
-    cr_assert_eq(ls_replay_window_stretch(saved.window, 45, 50, &stretch), LS_OK);
-    cr_expect_eq(stretch.first, 32, "40 was not to be had");
+    cr_assert_eq(ls_replay_window_stretch(saved.window, 40, 50, &stretch), LS_OK);
+    cr_expect_eq(stretch.first, 26, "the oldest there is");
     cr_assert_eq(ls_replay_stretch_load(&stretch, saved.other), LS_OK);
     cr_assert_eq(ls_replay_stretch_run(&stretch, saved.other, 50), LS_OK);
     cr_expect_eq(ls_sim_instance_hash(saved.other), saved.state_hashes[50]);
@@ -201,7 +237,7 @@ enum {
     SIZES = 3 * 20 + 1
 };
 
-Test(replay_window, whatever_is_found_late_has_a_snapshot_before_it_and_the_inputs_since)
+Test(replay_window, whatever_is_found_late_has_a_state_before_it_and_the_inputs_since)
 {
     for (uint32_t i = 0; i < SIZES * RATES * HASH_INTERVALS; i++) {
         const ls_replay_needs needs = {size_at(i / RATES / HASH_INTERVALS),
@@ -210,36 +246,29 @@ Test(replay_window, whatever_is_found_late_has_a_snapshot_before_it_and_the_inpu
         ls_replay_window_config config = ls_replay_window_config_default(&needs);
         uint32_t late = ls_replay_late_ticks(needs.tick_rate_hz);
         cr_assert_geq((uint64_t)late * 1000, (uint64_t)needs.tick_rate_hz * 2400);
-        cr_assert_geq(config.recent_ticks, late);
-        uint32_t agreed = late + needs.hash_interval_ticks;
-        cr_assert_geq((config.snapshots - 1) * config.interval_ticks, agreed, "%zu B, %u Hz",
-                      needs.state_bytes, needs.tick_rate_hz);
-        uint32_t oldest = agreed + config.interval_ticks - 1;
+        cr_assert_geq(config.reach_ticks, late + needs.hash_interval_ticks);
+        cr_assert_gt(config.recent_ticks, config.reach_ticks);
+        uint32_t oldest = 2 * config.reach_ticks;
         cr_assert_lt(oldest, config.window_ticks);
-        cr_assert_lt(oldest, ls_replay_input_ticks(needs.tick_rate_hz, needs.hash_interval_ticks));
-        size_t blocks = (needs.state_bytes + config.block_bytes - 1) / config.block_bytes;
-        cr_assert_leq(config.snapshots * blocks, config.old_blocks, "%zu B, %u Hz",
-                      needs.state_bytes, needs.tick_rate_hz);
+        cr_assert_leq(oldest, ls_replay_input_ticks(needs.tick_rate_hz, needs.hash_interval_ticks));
     }
 }
 
-Test(replay_window, defaults_take_three_states_and_a_mebibyte_or_all_states_of_small_ones)
+Test(replay_window, defaults_take_three_and_a_half_states_and_a_mebibyte_or_all_of_small_ones)
 {
     for (uint32_t i = 0; i < SIZES * RATES; i++) {
         const ls_replay_needs needs = {size_at(i / RATES), rates[i % RATES], 1, false};
         ls_replay_window_config config = ls_replay_window_config_default(&needs);
         size_t bytes = ls_replay_window_bytes(&config, needs.state_bytes);
+        size_t whole = ls_state_history_whole_log_bytes(needs.state_bytes, config.recent_ticks);
         if (needs.state_bytes > LS_REPLAY_SMALL_STATE_BYTES) {
-            cr_expect_leq(bytes, 3 * needs.state_bytes + (1 << 20), "%zu B, %u Hz",
+            cr_expect_leq(bytes, 7 * needs.state_bytes / 2 + (1 << 20), "%zu B, %u Hz",
                           needs.state_bytes, needs.tick_rate_hz);
             continue;
         }
         cr_expect_leq(bytes, 17 << 20, "%zu B, %u Hz", needs.state_bytes, needs.tick_rate_hz);
-        size_t blocks = (needs.state_bytes + config.block_bytes - 1) / config.block_bytes;
-        size_t states = config.old_blocks / blocks - config.snapshots;
-        bool has_all = states >= config.recent_ticks;
-        cr_expect(has_all || bytes > 15 << 20, "%zu B, %u Hz: %zu states in %zu B",
-                  needs.state_bytes, needs.tick_rate_hz, states, bytes);
+        cr_expect(config.log_bytes == whole || bytes > 15 << 20, "%zu B, %u Hz: %zu B",
+                  needs.state_bytes, needs.tick_rate_hz, bytes);
     }
 }
 
@@ -285,12 +314,12 @@ static void check_late_differences(uint32_t cells, uint32_t rate_hz, uint32_t ha
     ls_replay_window_start(window, instance, ls_sim_instance_hash(instance));
     uint32_t late = ls_replay_late_ticks(rate_hz);
     bool has_all = needs.state_bytes <= 4096;
-    for (ls_tick tick = 0; tick < config.window_ticks + 2 * config.interval_ticks; tick++) {
+    for (ls_tick tick = 0; tick < config.window_ticks + 2 * config.reach_ticks; tick++) {
         const ls_slot_input slots[2] = {{0}};
         const ls_tick_inputs inputs = {tick, 2, slots};
         ls_sim_instance_step(instance, &inputs);
         ls_replay_window_record(window, &inputs, instance, ls_sim_instance_hash(instance));
-        if (tick + 1 <= late || (tick % 7 != 0 && tick % config.interval_ticks != 0)) {
+        if (tick + 1 <= late || tick % 61 != 0) {
             continue;
         }
         ls_tick bad = tick + 1 - late;
@@ -325,13 +354,12 @@ static ls_status create_with(ls_replay_window_config config)
 
 Test(replay_window, configurations_out_of_range_are_refused)
 {
-    cr_expect_eq(create_with((ls_replay_window_config){32, 16, 2, 32, 64, 999, NULL, 0, false}),
+    cr_expect_eq(create_with((ls_replay_window_config){32, 32, 20, 2, 999 * 8, NULL, 0, false}),
                  LS_OK);
     const ls_replay_window_config refused[] = {
-        {32, 32, 2, 0, 64, 999, NULL, 0, false}, {32, 16, 2, 33, 64, 999, NULL, 0, false},
-        {33, 16, 2, 0, 64, 999, NULL, 0, false}, {32, 12, 2, 0, 64, 999, NULL, 0, false},
-        {0, 0, 2, 0, 64, 999, NULL, 0, false},   {32, 16, 1, 0, 64, 999, NULL, 0, false},
-        {32, 16, 2, 0, 64, 1, NULL, 0, false},   {32, 16, 2, 0, 65, 999, NULL, 0, false},
+        {32, 33, 20, 2, 999 * 8, NULL, 0, false}, {33, 32, 20, 2, 999 * 8, NULL, 0, false},
+        {0, 0, 0, 2, 999 * 8, NULL, 0, false},    {32, 20, 20, 2, 999 * 8, NULL, 0, false},
+        {32, 32, 20, 2, 0, NULL, 0, false},       {32, 32, 20, 2, 999, NULL, 0, false},
     };
     for (uint32_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         cr_expect_eq(create_with(refused[i]), LS_BAD_ARGUMENT, "%u", i);
@@ -388,13 +416,13 @@ Test(replay_window, inputs_that_are_kept_elsewhere_are_not_copied)
         ls_replay_window_record(made.window, &both, made.instance, made.state_hashes[tick + 1]);
     }
     ls_replay_stretch stretch;
-    cr_assert_eq(ls_replay_window_stretch(made.window, 30, 37, &stretch), LS_OK);
-    cr_assert_eq(stretch.first, 24);
+    cr_assert_eq(ls_replay_window_stretch(made.window, 24, 37, &stretch), LS_OK);
+    cr_assert_eq(stretch.first, 16);
     cr_assert_eq(ls_replay_stretch_load(&stretch, made.other), LS_OK);
     cr_assert_eq(ls_replay_stretch_run(&stretch, made.other, 37), LS_OK);
     cr_assert_eq(ls_sim_instance_hash(made.other), made.state_hashes[37]);
     ls_input_buffer_forget_before(inputs, 25);
-    cr_assert_eq(ls_replay_window_stretch(made.window, 30, 37, &stretch), LS_NOT_FOUND,
+    cr_assert_eq(ls_replay_window_stretch(made.window, 24, 37, &stretch), LS_NOT_FOUND,
                  "what leads there is gone");
     cr_assert_eq(ls_replay_window_stretch(made.window, 34, 37, &stretch), LS_OK);
     /* With inputs of others a window may begin again at an earlier tick. */

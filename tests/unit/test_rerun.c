@@ -123,7 +123,7 @@ Test(rerun, figures_tell_what_each_run_gave)
     cr_assert_eq(ls_replay_window_hash(match.client.window, match.bad, &live), LS_OK);
     cr_expect_eq(figures->known,
                  LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED);
-    cr_expect_eq(figures->first, 128, "the snapshot before");
+    cr_expect_eq(figures->first, match.bad - 1 - 32, "a state some ticks before");
     cr_expect_eq(figures->tick, match.bad);
     cr_expect_eq(figures->strayed, match.bad);
     cr_expect_eq(figures->live, live);
@@ -297,7 +297,7 @@ Test(rerun, allocates_at_create_only_and_survives_refused_memory)
 
 enum {
     LARGE_BYTES = 16 << 20,
-    LARGE_TICKS = 64,
+    LARGE_TICKS = 34,
     STRAYS_FROM = 5,
 };
 

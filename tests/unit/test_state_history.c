@@ -10,19 +10,26 @@
 
 enum {
     BLOCKS = 7,
-    STATE_BYTES = BLOCKS * 64 - 13, /* the last block is shorter */
+    STATE_BYTES = BLOCKS * 64 - 13, /* the last word is shorter */
     TICKS = 600,
+    RECENT = 30,
+    REACH = 24,
 };
 
 /* Every state, to compare with. */
 static uint8_t states[TICKS + 1][STATE_BYTES];
 static bool was_added[TICKS + 1];
 
-static const ls_state_history_config roomy = {.state_bytes = STATE_BYTES,
-                                              .block_bytes = 64,
-                                              .old_blocks = 40 * BLOCKS,
-                                              .snapshots = 3,
-                                              .recent_ticks = 30};
+/* A log for all states of the time, one for few of them, and one that no dense change fits in. */
+static ls_state_history_config config_with(size_t log_bytes)
+{
+    return (ls_state_history_config){STATE_BYTES, log_bytes, RECENT, REACH, 2};
+}
+
+static ls_state_history_config roomy(void)
+{
+    return config_with(ls_state_history_whole_log_bytes(STATE_BYTES, RECENT));
+}
 
 static void destroy_history(void *history)
 {
@@ -62,114 +69,142 @@ static void check_all(ls_state_history *history, ls_rng *rng, ls_tick newest)
 {
     for (uint32_t i = 0; i < 12; i++) {
         ls_tick tick = ls_rng_below(rng, newest + 1);
-        if (was_added[tick] && ls_state_history_has(history, tick)) {
-            check_state(history, tick);
+        ls_tick found = 0;
+        if (ls_state_history_newest_until(history, tick, &found)) {
+            cr_assert(was_added[found] && found <= tick, "tick %u", found);
+            check_state(history, found);
+            cr_assert(found == tick || !ls_state_history_state(history, tick));
         }
     }
+}
+
+static void add(ls_state_history *history, ls_tick tick)
+{
+    was_added[tick] = true;
+    ls_state_history_add(history, tick, (ls_history_state){states[tick], NULL});
 }
 
 TestSuite(state_history, .fini = destroy_kept);
 
 Test(state_history, states_come_back_as_they_were_however_much_changes)
 {
-    ls_state_history_config tight = roomy;
-    tight.old_blocks = tight.snapshots * BLOCKS;
-    const ls_state_history_config configs[] = {roomy, tight};
+    const size_t log_bytes[] = {roomy().log_bytes, 5 * STATE_BYTES / 8 * 8, 600, 64};
+    const uint32_t changes[] = {0, 1, 4, BLOCKS};
     ls_rng rng = ls_rng_make(3, 3);
-    for (uint32_t c = 0; c < 2 * 4; c++) {
-        const uint32_t changes[] = {0, 1, 4, BLOCKS};
-        ls_state_history *history = open_history(&configs[c % 2]);
-        ls_tick snapshots[TICKS] = {0};
-        uint32_t snapshot_count = 1;
+    for (uint32_t c = 0; c < 4 * 5 * 2; c++) {
+        ls_state_history_config config = config_with(log_bytes[c % 4]);
+        config.snapshots = c < 20 ? 2 : 7;
+        ls_state_history *history = open_history(&config);
+        ls_tick newest = 0;
         for (ls_tick tick = 1; tick <= TICKS; tick++) {
-            make_state(&rng, tick, changes[c / 2]);
+            make_state(&rng, tick, changes[c / 4 % 5 < 4 ? c / 4 % 5 : tick / 100 % 4]);
             was_added[tick] = ls_rng_below(&rng, 50) != 0;
             if (!was_added[tick]) {
                 continue; /* a state that is not to be had */
             }
-            ls_state_history_add(history, tick, (ls_history_state){states[tick], NULL},
-                                 tick % 16 == 0);
-            if (tick % 16 == 0) {
-                snapshots[snapshot_count++] = tick;
-            }
+            add(history, tick);
+            newest = tick;
             check_all(history, &rng, tick);
-            for (uint32_t i = 0; i < LS_MIN(3, snapshot_count); i++) {
-                check_state(history, snapshots[snapshot_count - 1 - i]);
-            }
+            ls_tick found = 0;
+            ls_tick old = newest > REACH ? newest - REACH : 0;
+            cr_assert(ls_state_history_newest_until(history, old, &found), "%u: tick %u", c, tick);
+            uint32_t most = REACH + REACH / (config.snapshots - 1) + 16; /* some are left out */
+            cr_assert_leq(newest - found, most, "%u: tick %u of %u", c, found, tick);
         }
     }
 }
 
 Test(state_history, all_recent_states_are_there_while_they_fit)
 {
-    ls_state_history *history = open_history(&roomy);
+    const ls_state_history_config config = roomy();
+    ls_state_history *history = open_history(&config);
     ls_rng rng = ls_rng_make(4, 4);
     for (ls_tick tick = 1; tick <= TICKS; tick++) {
-        make_state(&rng, tick, BLOCKS);
-        was_added[tick] = true;
-        ls_state_history_add(history, tick, (ls_history_state){states[tick], NULL}, tick % 16 == 0);
-        ls_tick oldest = tick > 30 ? tick - 30 : 0;
-        cr_assert(ls_state_history_has(history, oldest));
-        check_state(history, oldest);
-        cr_assert(tick < 100 || !ls_state_history_has(history, tick - 32) || (tick - 32) % 16 == 0);
+        make_state(&rng, tick, tick / 100 % 2 == 0 ? BLOCKS : 2);
+        add(history, tick);
+        check_state(history, tick > RECENT ? tick - RECENT : 0);
+        cr_assert(tick <= RECENT || !ls_state_history_state(history, tick - RECENT - 1));
     }
 }
 
 Test(state_history, the_oldest_states_go_first_when_room_is_short)
 {
-    ls_state_history_config config = roomy;
-    config.old_blocks = 10 * BLOCKS;
+    const ls_state_history_config config = config_with(8 * (STATE_BYTES / 8 * 8));
     ls_state_history *history = open_history(&config);
     ls_rng rng = ls_rng_make(5, 5);
     for (ls_tick tick = 1; tick <= 200; tick++) {
-        make_state(&rng, tick, BLOCKS);
-        ls_state_history_add(history, tick, (ls_history_state){states[tick], NULL}, tick % 16 == 0);
+        memset(states[tick], (int)tick, STATE_BYTES);
+        add(history, tick);
     }
     for (ls_tick tick = 194; tick <= 200; tick++) {
-        check_state(history, tick); /* three of the ten are of snapshots: 160, 176, 192 */
+        check_state(history, tick);
     }
-    cr_assert_not(ls_state_history_has(history, 180));
-    cr_assert_null(ls_state_history_state(history, 180));
+    ls_tick older = 0;
+    cr_assert_null(ls_state_history_state(history, 190));
     cr_assert_null(ls_state_history_state(history, 201));
-    ls_tick snapshot = 0;
-    cr_assert(ls_state_history_snapshot(history, 191, &snapshot));
-    cr_assert_eq(snapshot, 176);
-    check_state(history, 160);
-    cr_assert_not(ls_state_history_snapshot(history, 159, &snapshot));
+    cr_assert(ls_state_history_newest_until(history, 200 - REACH, &older));
+    check_state(history, older);
+    check_state(history, ls_state_history_oldest(history));
+    ls_tick before = ls_state_history_oldest(history) - 1;
+    cr_assert_not(ls_state_history_newest_until(history, before, &older));
+    check_all(history, &rng, 200);
+}
+
+Test(state_history, what_little_changes_is_reached_without_snapshots)
+{
+    const ls_state_history_config config = config_with(RECENT * 8 * 4);
+    ls_state_history *history = open_history(&config);
+    for (ls_tick tick = 1; tick <= 200; tick++) {
+        memcpy(states[tick], states[tick - 1], STATE_BYTES);
+        if (tick == 80) {
+            memset(states[tick], 3, STATE_BYTES); /* once, everything */
+        }
+        states[tick][tick % STATE_BYTES]++;
+        add(history, tick);
+        for (ls_tick old = tick > REACH ? tick - REACH : 0; tick < 80 && old <= tick; old++) {
+            check_state(history, old);
+        }
+    }
+    for (ls_tick old = 200 - RECENT; old <= 200; old++) {
+        check_state(history, old);
+    }
+    ls_tick older = 0;
+    cr_assert_not(ls_state_history_newest_until(history, 200 - RECENT - 1, &older));
 }
 
 Test(state_history, a_start_forgets_everything)
 {
-    ls_state_history *history = open_history(&roomy);
+    const ls_state_history_config config = config_with(600);
+    ls_state_history *history = open_history(&config);
     ls_rng rng = ls_rng_make(6, 6);
     for (ls_tick tick = 1; tick <= 50; tick++) {
         make_state(&rng, tick, 3);
-        ls_state_history_add(history, tick, (ls_history_state){states[tick], NULL}, tick % 16 == 0);
+        add(history, tick);
     }
-    check_state(history, 45);
+    check_state(history, 48);
     ls_state_history_start(history, 20, states[20]);
     cr_assert_null(ls_state_history_state(history, 19));
     cr_assert_null(ls_state_history_state(history, 21));
     for (ls_tick tick = 21; tick <= 50; tick++) {
-        ls_state_history_add(history, tick, (ls_history_state){states[tick], NULL}, tick % 16 == 0);
+        add(history, tick);
         check_state(history, 20);
         check_state(history, tick - 1);
     }
 }
 
-Test(state_history, the_memory_it_says_is_the_memory_it_takes_and_adding_takes_none)
+static void check_memory(const ls_state_history_config *config)
 {
     counting_allocator counting;
     counting_allocator_init(&counting);
     ls_state_history *history = NULL;
-    cr_assert_eq(ls_state_history_create(&roomy, &counting.allocator, &history), LS_OK);
-    cr_expect_eq(counting.live_bytes, ls_state_history_bytes(&roomy));
+    cr_assert_eq(ls_state_history_create(config, &counting.allocator, &history), LS_OK);
+    cr_expect_eq(counting.live_bytes, ls_state_history_bytes(config));
     ls_state_history_start(history, 0, states[0]);
     ls_rng rng = ls_rng_make(7, 7);
     uint64_t calls = heap_calls();
     for (ls_tick tick = 1; tick <= 100; tick++) {
         make_state(&rng, tick, 4);
-        ls_state_history_add(history, tick, (ls_history_state){states[tick], NULL}, tick % 16 == 0);
+        add(history, tick);
         (void)ls_state_history_state(history, tick - 1);
     }
     cr_expect_eq(heap_calls(), calls);
@@ -177,9 +212,16 @@ Test(state_history, the_memory_it_says_is_the_memory_it_takes_and_adding_takes_n
     cr_expect_eq(counting.live_bytes, 0);
     for (refused_memory refused = {0}; refused_memory_next(&refused);) {
         ls_state_history *made = NULL;
-        refused.status = ls_state_history_create(&roomy, &refused.counting.allocator, &made);
+        refused.status = ls_state_history_create(config, &refused.counting.allocator, &made);
         ls_state_history_destroy(made);
     }
+}
+
+Test(state_history, the_memory_it_says_is_the_memory_it_takes_and_adding_takes_none)
+{
+    const ls_state_history_config configs[] = {roomy(), config_with(64)};
+    check_memory(&configs[0]);
+    check_memory(&configs[1]);
 }
 
 /* A state of three chunks is added with their hashes, or without, in turns of its own. */
@@ -191,7 +233,7 @@ Test(state_history, chunk_hashes_tell_what_has_changed)
     };
     static uint8_t made[ADDED + 1][BYTES];
     static uint64_t hashes[3];
-    const ls_state_history_config config = {BYTES, 256, 300 * 33, 2, 200};
+    const ls_state_history_config config = {BYTES, 300 << 10, 200, 100, 2};
     ls_state_history *history = NULL;
     cr_assert_eq(ls_state_history_create(&config, ls_allocator_heap(), &history), LS_OK);
     keep_until_end(history, destroy_history);
@@ -209,7 +251,7 @@ Test(state_history, chunk_hashes_tell_what_has_changed)
         }
         bool is_hashed = ls_rng_below(&rng, 5) != 0;
         ls_history_state state = {made[tick], is_hashed ? (const uint8_t *)hashes : NULL};
-        ls_state_history_add(history, tick, state, tick % 64 == 0);
+        ls_state_history_add(history, tick, state);
         ls_tick asked = tick - ls_rng_below(&rng, LS_MIN(tick, 200u));
         cr_assert_arr_eq(ls_state_history_state(history, asked), made[asked], BYTES, "%u", asked);
     }
@@ -225,12 +267,11 @@ static ls_status create_with(ls_state_history_config config)
 
 Test(state_history, configurations_out_of_range_are_refused)
 {
-    cr_expect_eq(create_with((ls_state_history_config){1, 64, 2, 2, 0}), LS_OK);
-    cr_expect_eq(create_with((ls_state_history_config){0, 64, 2, 2, 0}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_state_history_config){1, 32, 2, 2, 0}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_state_history_config){1, 96, 2, 2, 0}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 2, 0}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_state_history_config){1, 64, 9, 1, 0}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_state_history_config){1, 64, 99, 17, 0}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_state_history_config){65, 64, 3, 2, 0}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 0, 2}), LS_OK);
+    cr_expect_eq(create_with((ls_state_history_config){0, 64, 1, 0, 2}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 56, 1, 0, 2}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 65, 1, 0, 2}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 1, 2}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 0, 1}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 0, 17}), LS_BAD_ARGUMENT);
 }

@@ -137,7 +137,7 @@ static void report_memory(bench_report *report)
         double bytes = (double)ls_replay_window_bytes(&config, sizes[i].state_bytes);
         char name[LS_NAME_BYTES_MAX];
         snprintf(name, sizeof name, "%s: memory of a window", sizes[i].what);
-        double most = 3.0 * (double)sizes[i].state_bytes + (1 << 20);
+        double most = 3.5 * (double)sizes[i].state_bytes + (1 << 20);
         bench_report_number(report, name, "B", bytes,
                             sizes[i].state_bytes > LS_REPLAY_SMALL_STATE_BYTES ? BENCH_MOST(most)
                                                                                : BENCH_UNBUDGETED);
