@@ -29,6 +29,11 @@ typedef enum ls_surrounding {
 #define LS_SURROUNDING_BIT(kind) (1u << (kind))
 #define LS_SURROUNDINGS_ALL ((1u << LS_SURROUNDING_COUNT) - 1)
 
+/* A variable for a process whose C library goes by no CPU features. Names that it does not know are
+ * passed over. */
+#define LS_SURROUNDING_NO_CPU_FEATURES                                                             \
+    "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA,-FMA4,-AVX,-SSE4_2,-SSE4_1"
+
 /* The kinds by which this item of a fingerprint was made equal; 0: it cannot be. */
 uint32_t ls_surroundings_of_item(ls_fingerprint_item item);
 

@@ -1,8 +1,10 @@
 #define _GNU_SOURCE
 #include "lockstep/protocol/loop/child_process.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +25,20 @@ typedef struct child_run {
     uv_timer_t timer;
     uint64_t began_ms;
 } child_run;
+
+/* ---- files ---- */
+
+bool ls_child_process_file(const char *name, char *out, size_t capacity)
+{
+    char path[PATH_MAX];
+    bool is_file = strchr(name, '/') || strstr(name, ".so");
+    const char *taken = is_file && realpath(name, path) ? path : name;
+    size_t size = strlen(taken) + 1;
+    if (size <= capacity) {
+        memcpy(out, taken, size);
+    }
+    return size <= capacity;
+}
 
 /* ---- variables ---- */
 
@@ -61,7 +77,7 @@ static void close_once(uv_handle_t *handle, void *unused)
     }
 }
 
-static void on_exit(uv_process_t *process, int64_t exit_code, int signal)
+static void on_ended(uv_process_t *process, int64_t exit_code, int signal)
 {
     child_run *run = process->data;
     run->end->exit_code = exit_code;
@@ -119,7 +135,7 @@ static int spawn(child_run *run)
         {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&run->input},
         {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&run->output},
         {.flags = UV_IGNORE}};
-    uv_process_options_t options = {.exit_cb = on_exit,
+    uv_process_options_t options = {.exit_cb = on_ended,
                                     .file = run->config->program,
                                     .args = (char **)(uintptr_t)run->config->arguments,
                                     .env = (char **)(uintptr_t)run->config->environment,

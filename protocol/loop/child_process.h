@@ -38,6 +38,10 @@ typedef struct ls_child_process_end {
 void ls_child_process_variables(const char *const *changed, bool (*keeps)(const char *variable),
                                 const char **variables, uint32_t variables_max);
 
+/* The name of a simulation as a child can load it, whose working directory may be another one: of a
+ * file that is there its absolute path, else the name. False: it takes more than `capacity`. */
+bool ls_child_process_file(const char *name, char *out, size_t capacity);
+
 /* IO when the program cannot be started, with `why`. */
 ls_status ls_child_process_run(const ls_child_process_config *config, ls_child_process_end *end,
                                ls_text *why);

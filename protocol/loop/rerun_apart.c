@@ -18,9 +18,6 @@ enum {
     OUTPUT_BYTES = sizeof(ls_rerun_outcome) + LS_RERUN_FIGURES_BYTES,
 };
 
-static const char no_features[] =
-    "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA,-FMA4,-AVX,-SSE4_2,-SSE4_1";
-
 typedef struct apart_runs {
     const ls_rerun_apart_config *config;
     uint64_t began_ns;
@@ -57,7 +54,7 @@ static const char *const *make_environment(apart_runs *runs, uint32_t changes)
     const char *changed[CHANGES_MAX] = {NULL};
     uint32_t changed_count = 0;
     if (changes & LS_SURROUNDING_BIT(LS_SURROUNDING_CPU_FEATURES)) {
-        changed[changed_count++] = no_features;
+        changed[changed_count++] = LS_SURROUNDING_NO_CPU_FEATURES;
     }
     if (changes & LS_SURROUNDING_BIT(LS_SURROUNDING_LOCALE)) {
         changed[changed_count++] = "LC_ALL=C";

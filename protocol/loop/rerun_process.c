@@ -9,8 +9,6 @@
 #include "lockstep/protocol/loop/child_process.h"
 #include "lockstep/protocol/loop/rerun_apart.h"
 
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -217,11 +215,9 @@ static ls_status write_request(rerun_run *run, const ls_rerun_request *request)
     }
     const char *name =
         process->config.name ? process->config.name : ls_sim_instance_simulation(instance)->name;
-    /* A helper may have another working directory. */
-    char path[PATH_MAX];
-    bool is_found =
-        process->config.name && realpath(name, path) && strlen(path) < sizeof match.simulation;
-    memcpy(match.simulation, is_found ? path : name, strlen(is_found ? path : name));
+    if (!ls_child_process_file(name, match.simulation, sizeof match.simulation)) {
+        return LS_BAD_ARGUMENT;
+    }
     return ls_rerun_pipe_write_request(&match, request, process->config.time_max_ms,
                                        process->allocator, &run->input, &run->input_bytes);
 }

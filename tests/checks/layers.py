@@ -114,7 +114,7 @@ ADAPTERS = {
         "tests/loopback/test_programs_clock.c",
     ),
     "sanitizer/*": ("common/simulation/sim_instance.c", "tests/unit/test_sim_instance.c"),
-    "capstone/*": ("tools/desync/machine_code.c", "tools/synctest/lint_code.c"),
+    "capstone/*": ("tools/disassembler/disassembler.h",),
     "cjson/*": (
         "common/program/json.c",
         "tests/loopback/*",

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 
 enum {
     INPUT_BYTES = 8 << 20, /* more than a pipe holds */
@@ -55,4 +56,16 @@ Test(child_process, closed_pipe_leaves_no_signal_waiting_and_none_blocked)
     cr_assert_not(sigismember(&set, SIGPIPE));
     pthread_sigmask(SIG_BLOCK, NULL, &set);
     cr_assert_not(sigismember(&set, SIGPIPE));
+}
+
+Test(child_process, a_file_is_named_for_every_working_directory)
+{
+    char name[64];
+    cr_assert(ls_child_process_file("/bin/../bin/./true", name, sizeof name));
+    cr_expect(name[0] == '/' && !strstr(name, ".."), "%s", name);
+    cr_assert(ls_child_process_file("arena", name, sizeof name));
+    cr_expect_str_eq(name, "arena", "a built-in simulation is no file");
+    cr_assert(ls_child_process_file("no/such.so", name, sizeof name));
+    cr_expect_str_eq(name, "no/such.so");
+    cr_expect_not(ls_child_process_file("arena", name, 5), "its final NUL has no room");
 }

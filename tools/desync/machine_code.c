@@ -1,6 +1,7 @@
 #include "lockstep/tools/desync/machine_code.h"
 
-#include <capstone/capstone.h>
+#include "lockstep/tools/disassembler/disassembler.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,7 @@ enum {
 };
 
 struct explain_machine_code {
-    csh handle;
-    cs_insn *instruction;
+    disassembler reader;
     uint64_t registers[X86_REG_ENDING]; /* the set that each belongs to; 0: none */
 };
 
@@ -65,7 +65,7 @@ static uint64_t set_of(const char *name)
 static void name_registers(explain_machine_code *code)
 {
     for (unsigned i = X86_REG_INVALID + 1; i < X86_REG_ENDING; i++) {
-        const char *name = cs_reg_name(code->handle, i);
+        const char *name = cs_reg_name(code->reader.handle, i);
         code->registers[i] = name ? set_of(name) : 0;
     }
 }
@@ -82,14 +82,9 @@ static bool is_x86_64(void)
 explain_machine_code *explain_machine_code_open(void)
 {
     explain_machine_code *code = is_x86_64() ? calloc(1, sizeof *code) : NULL;
-    if (!code || cs_open(CS_ARCH_X86, CS_MODE_64, &code->handle) != CS_ERR_OK) {
+    if (!code ||
+        disassembler_open(&code->reader, CS_ARCH_X86, CS_MODE_64, CS_OPT_DETAIL) != LS_OK) {
         free(code);
-        return NULL;
-    }
-    cs_option(code->handle, CS_OPT_DETAIL, CS_OPT_ON);
-    code->instruction = cs_malloc(code->handle);
-    if (!code->instruction) {
-        explain_machine_code_close(code);
         return NULL;
     }
     name_registers(code);
@@ -98,14 +93,10 @@ explain_machine_code *explain_machine_code_open(void)
 
 void explain_machine_code_close(explain_machine_code *code)
 {
-    if (!code) {
-        return;
+    if (code) {
+        disassembler_close(&code->reader);
+        free(code);
     }
-    if (code->instruction) {
-        cs_free(code->instruction, 1);
-    }
-    cs_close(&code->handle);
-    free(code);
 }
 
 /* ---- as text ---- */
@@ -123,7 +114,8 @@ static decoding decode_from(uint64_t begin, uint64_t end)
 
 static bool decode_next(const explain_machine_code *code, decoding *at)
 {
-    return cs_disasm_iter(code->handle, &at->bytes, &at->size, &at->address, code->instruction);
+    return cs_disasm_iter(code->reader.handle, &at->bytes, &at->size, &at->address,
+                          code->reader.instruction);
 }
 
 static bool leads_to(const explain_machine_code *code, uint64_t begin, uint64_t instruction)
@@ -177,8 +169,8 @@ void explain_machine_code_list(const explain_machine_code *code, const explain_c
         decode_from(find_begin(code, &span, instruction), end < span.end ? end : span.end);
     out->function = span.is_function ? span.begin : 0;
     while (after <= EXPLAIN_LISTING_AFTER && decode_next(code, &at)) {
-        after += code->instruction->address >= instruction ? 1 : 0;
-        add_instruction(out, code->instruction, instruction);
+        after += code->reader.instruction->address >= instruction ? 1 : 0;
+        add_instruction(out, code->reader.instruction, instruction);
     }
 }
 
@@ -279,10 +271,10 @@ static uint8_t access_of(const cs_insn *instruction, uint8_t index)
 
 static void add_operands(const explain_machine_code *code, explain_effect *out)
 {
-    const cs_x86 *x86 = &code->instruction->detail->x86;
+    const cs_x86 *x86 = &code->reader.instruction->detail->x86;
     for (uint8_t i = 0; i < x86->op_count; i++) {
         const cs_x86_op *operand = &x86->operands[i];
-        uint8_t access = access_of(code->instruction, i);
+        uint8_t access = access_of(code->reader.instruction, i);
         if (operand->type == X86_OP_REG && operand->access == CS_AC_INVALID) {
             out->reads |= access & CS_AC_READ ? code->registers[operand->reg] : 0;
             out->writes |= access & CS_AC_WRITE ? code->registers[operand->reg] : 0;
@@ -317,7 +309,7 @@ static void drop_false_reads(const explain_machine_code *code, explain_effect *o
 {
     static const char *const cleared[] = {"xor", "pxor", "sub", "psub", NULL};
     static const char *const converted[] = {"cvt", "sqrts", "rounds", "rsqrts", "rcps", NULL};
-    const cs_insn *instruction = code->instruction;
+    const cs_insn *instruction = code->reader.instruction;
     const cs_x86 *x86 = &instruction->detail->x86;
     const char *name = instruction->mnemonic + (instruction->mnemonic[0] == 'v' ? 1 : 0);
     uint8_t last = x86->op_count;
@@ -348,10 +340,10 @@ void explain_machine_code_effect(const explain_machine_code *code, uint64_t inst
     if (!decode_next(code, &at)) {
         return;
     }
-    const cs_insn *decoded = code->instruction;
+    const cs_insn *decoded = code->reader.instruction;
     out->bytes = (uint8_t)decoded->size;
     out->is_branch = decoded->mnemonic[0] == 'j' && strcmp(decoded->mnemonic, "jmp") != 0;
-    if (cs_regs_access(code->handle, decoded, reads, &read_count, writes, &write_count) !=
+    if (cs_regs_access(code->reader.handle, decoded, reads, &read_count, writes, &write_count) !=
         CS_ERR_OK) {
         return;
     }

@@ -3,6 +3,7 @@
 
 #include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
+#include "lockstep/common/diagnosis/surroundings.h"
 #include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/protocol/loop/child_process.h"
 #include "lockstep/tools/desync/sanitizer_report.h"
@@ -44,7 +45,7 @@ static const change changes[] = {
      .cause = "results depend on the CPU: the C library's mathematics takes other code with FMA "
               "than without; take functions that give the same bits everywhere instead of libm's",
      .is_harmless = true,
-     .variables = {"GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA,-FMA4"}},
+     .variables = {LS_SURROUNDING_NO_CPU_FEATURES}},
     {.word = "flush-to-zero",
      .text = "denormal numbers flushed to zero",
      .cause = "on the client something sets flush-to-zero, such as a library built with "
@@ -128,15 +129,6 @@ typedef struct variation {
 
 /* ---- a run ---- */
 
-/* A helper may have another working directory. */
-static void set_name(ls_rerun_match *match, const char *name)
-{
-    char *path = strchr(name, '/') || strstr(name, ".so") ? realpath(name, NULL) : NULL;
-    const char *taken = path && strlen(path) < sizeof match->simulation ? path : name;
-    memcpy(match->simulation, taken, strlen(taken));
-    free(path);
-}
-
 static ls_status write_request(const reproducing *made, const variation *run, uint8_t **bytes,
                                size_t *size)
 {
@@ -149,10 +141,10 @@ static ls_status write_request(const reproducing *made, const variation *run, ui
                             .surroundings = run->surroundings,
                             .workers = run->workers,
                             .noise = run->noise};
-    if (status != LS_OK || strlen(run->name) >= sizeof match.simulation) {
+    if (status != LS_OK ||
+        !ls_child_process_file(run->name, match.simulation, sizeof match.simulation)) {
         return LS_NOT_FOUND;
     }
-    set_name(&match, run->name);
     const ls_rerun_request request = {.stretch = &stretch, .pass = LS_NO_PASS};
     return ls_rerun_pipe_write_request(&match, &request, TIME_MAX_MS, ls_allocator_heap(), bytes,
                                        size);

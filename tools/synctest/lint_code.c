@@ -1,14 +1,14 @@
 #include "lockstep/tools/synctest/lint_code.h"
 
-#include <capstone/capstone.h>
+#include "lockstep/tools/disassembler/disassembler.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct synctest_lint_code {
     synctest_lint_processor processor;
-    csh handle;
-    cs_insn *instruction;
+    disassembler reader;
 };
 
 typedef struct dialect {
@@ -34,15 +34,12 @@ ls_status synctest_lint_code_open(synctest_lint_processor processor, synctest_li
         return LS_NO_MEMORY;
     }
     code->processor = processor;
-    if (!spoken->is_known || cs_open(spoken->arch, spoken->mode, &code->handle) != CS_ERR_OK) {
+    ls_status status = spoken->is_known ? disassembler_open(&code->reader, spoken->arch,
+                                                            spoken->mode, CS_OPT_SKIPDATA)
+                                        : LS_UNSUPPORTED;
+    if (status != LS_OK) {
         free(code);
-        return LS_UNSUPPORTED;
-    }
-    cs_option(code->handle, CS_OPT_SKIPDATA, CS_OPT_ON);
-    code->instruction = cs_malloc(code->handle);
-    if (!code->instruction) {
-        synctest_lint_code_close(code);
-        return LS_NO_MEMORY;
+        return status;
     }
     *out = code;
     return LS_OK;
@@ -50,14 +47,10 @@ ls_status synctest_lint_code_open(synctest_lint_processor processor, synctest_li
 
 void synctest_lint_code_close(synctest_lint_code *code)
 {
-    if (!code) {
-        return;
+    if (code) {
+        disassembler_close(&code->reader);
+        free(code);
     }
-    if (code->instruction) {
-        cs_free(code->instruction, 1);
-    }
-    cs_close(&code->handle);
-    free(code);
 }
 
 static uint32_t add_count(synctest_lint_code_count *counts, uint32_t used, const char *mnemonic,
@@ -84,8 +77,8 @@ uint32_t synctest_lint_code_read(synctest_lint_code *code, const uint8_t *bytes,
                                  uint64_t *instructions)
 {
     uint32_t used = 0;
-    while (cs_disasm_iter(code->handle, &bytes, &size, &address, code->instruction)) {
-        const char *mnemonic = code->instruction->mnemonic;
+    while (cs_disasm_iter(code->reader.handle, &bytes, &size, &address, code->reader.instruction)) {
+        const char *mnemonic = code->reader.instruction->mnemonic;
         const synctest_lint_rule *rule =
             synctest_lint_rule_of_instruction(code->processor, mnemonic);
         (*instructions)++;

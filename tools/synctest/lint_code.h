@@ -1,5 +1,5 @@
-/* Lint code: reads machine code and counts the instructions that a rule names. The only place that
- * names the disassembler. Called by lint. */
+/* Lint code: reads machine code and counts the instructions that a rule names. Called by lint.
+ */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_LINT_CODE_H
 #define LOCKSTEP_TOOLS_SYNCTEST_LINT_CODE_H
 
