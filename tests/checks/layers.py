@@ -204,7 +204,8 @@ SYSTEM_HEADERS = PURE_HEADERS | {
 
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.MULTILINE)
 OURS = "lockstep/"
-OUTSIDE = "tests/outside/"  # sees the installed headers, as <lockstep/...>
+# What sees the installed headers, as <lockstep/...>.
+OUTSIDE = ("tests/outside/", "tools/new/template/")
 
 
 def room_of(path):

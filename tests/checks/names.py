@@ -11,6 +11,7 @@ import declarations
 from tree import Finding
 
 TESTS = "tests/"
+TEMPLATES = "tools/new/template/"  # code of a project of its own
 TOOLS = "tools/"
 PREFIX = "LS_"
 
@@ -70,7 +71,7 @@ def find(sources, context):
     for source in sources:
         for name, offset in all_names(source):
             places[name].setdefault(source.path, offset)
-        if not source.path.startswith(TESTS):
+        if not source.path.startswith((TESTS, TEMPLATES)):
             for name, _ in shared_names(source):
                 if name in declared or name.startswith(PREFIX):
                     shared.setdefault(name, source.path)
