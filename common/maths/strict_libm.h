@@ -2,8 +2,8 @@
  * std::exp() into those of strict_math.h. Functions of floats compute in double and round once
  * more. Names without parentheses, as in a table of functions, stay libm's: the lint of
  * lockstep-synctest finds them, and the functions that have no strict one. Functions that IEEE 754
- * fixes to the bit (sqrt, fabs, floor, fma, frexp, ...) are left alone. Called by plug-ins, in C
- * and C++. */
+ * fixes to the bit (sqrt, fabs, floor, fma, frexp, ...) are left alone. A C++ method called log()
+ * has to be declared and called on the same side of the include. Called by plug-ins. */
 #ifndef LOCKSTEP_COMMON_MATHS_STRICT_LIBM_H
 #define LOCKSTEP_COMMON_MATHS_STRICT_LIBM_H
 
@@ -93,96 +93,96 @@ LS_STRICT_IN_STD(ls_strict_remainder)
 #endif
 
 #undef sin
-#define sin(x) ls_strict_sin(x)
+#define sin(...) ls_strict_sin(__VA_ARGS__)
 #undef sinf
-#define sinf(x) ls_strict_sinf(x)
+#define sinf(...) ls_strict_sinf(__VA_ARGS__)
 #undef cos
-#define cos(x) ls_strict_cos(x)
+#define cos(...) ls_strict_cos(__VA_ARGS__)
 #undef cosf
-#define cosf(x) ls_strict_cosf(x)
+#define cosf(...) ls_strict_cosf(__VA_ARGS__)
 #undef tan
-#define tan(x) ls_strict_tan(x)
+#define tan(...) ls_strict_tan(__VA_ARGS__)
 #undef tanf
-#define tanf(x) ls_strict_tanf(x)
+#define tanf(...) ls_strict_tanf(__VA_ARGS__)
 #undef asin
-#define asin(x) ls_strict_asin(x)
+#define asin(...) ls_strict_asin(__VA_ARGS__)
 #undef asinf
-#define asinf(x) ls_strict_asinf(x)
+#define asinf(...) ls_strict_asinf(__VA_ARGS__)
 #undef acos
-#define acos(x) ls_strict_acos(x)
+#define acos(...) ls_strict_acos(__VA_ARGS__)
 #undef acosf
-#define acosf(x) ls_strict_acosf(x)
+#define acosf(...) ls_strict_acosf(__VA_ARGS__)
 #undef atan
-#define atan(x) ls_strict_atan(x)
+#define atan(...) ls_strict_atan(__VA_ARGS__)
 #undef atanf
-#define atanf(x) ls_strict_atanf(x)
+#define atanf(...) ls_strict_atanf(__VA_ARGS__)
 #undef exp
-#define exp(x) ls_strict_exp(x)
+#define exp(...) ls_strict_exp(__VA_ARGS__)
 #undef expf
-#define expf(x) ls_strict_expf(x)
+#define expf(...) ls_strict_expf(__VA_ARGS__)
 #undef exp2
-#define exp2(x) ls_strict_exp2(x)
+#define exp2(...) ls_strict_exp2(__VA_ARGS__)
 #undef exp2f
-#define exp2f(x) ls_strict_exp2f(x)
+#define exp2f(...) ls_strict_exp2f(__VA_ARGS__)
 #undef expm1
-#define expm1(x) ls_strict_expm1(x)
+#define expm1(...) ls_strict_expm1(__VA_ARGS__)
 #undef expm1f
-#define expm1f(x) ls_strict_expm1f(x)
+#define expm1f(...) ls_strict_expm1f(__VA_ARGS__)
 #undef log
-#define log(x) ls_strict_log(x)
+#define log(...) ls_strict_log(__VA_ARGS__)
 #undef logf
-#define logf(x) ls_strict_logf(x)
+#define logf(...) ls_strict_logf(__VA_ARGS__)
 #undef log2
-#define log2(x) ls_strict_log2(x)
+#define log2(...) ls_strict_log2(__VA_ARGS__)
 #undef log2f
-#define log2f(x) ls_strict_log2f(x)
+#define log2f(...) ls_strict_log2f(__VA_ARGS__)
 #undef log10
-#define log10(x) ls_strict_log10(x)
+#define log10(...) ls_strict_log10(__VA_ARGS__)
 #undef log10f
-#define log10f(x) ls_strict_log10f(x)
+#define log10f(...) ls_strict_log10f(__VA_ARGS__)
 #undef log1p
-#define log1p(x) ls_strict_log1p(x)
+#define log1p(...) ls_strict_log1p(__VA_ARGS__)
 #undef log1pf
-#define log1pf(x) ls_strict_log1pf(x)
+#define log1pf(...) ls_strict_log1pf(__VA_ARGS__)
 #undef cbrt
-#define cbrt(x) ls_strict_cbrt(x)
+#define cbrt(...) ls_strict_cbrt(__VA_ARGS__)
 #undef cbrtf
-#define cbrtf(x) ls_strict_cbrtf(x)
+#define cbrtf(...) ls_strict_cbrtf(__VA_ARGS__)
 #undef sinh
-#define sinh(x) ls_strict_sinh(x)
+#define sinh(...) ls_strict_sinh(__VA_ARGS__)
 #undef sinhf
-#define sinhf(x) ls_strict_sinhf(x)
+#define sinhf(...) ls_strict_sinhf(__VA_ARGS__)
 #undef cosh
-#define cosh(x) ls_strict_cosh(x)
+#define cosh(...) ls_strict_cosh(__VA_ARGS__)
 #undef coshf
-#define coshf(x) ls_strict_coshf(x)
+#define coshf(...) ls_strict_coshf(__VA_ARGS__)
 #undef tanh
-#define tanh(x) ls_strict_tanh(x)
+#define tanh(...) ls_strict_tanh(__VA_ARGS__)
 #undef tanhf
-#define tanhf(x) ls_strict_tanhf(x)
+#define tanhf(...) ls_strict_tanhf(__VA_ARGS__)
 #undef atan2
-#define atan2(y, x) ls_strict_atan2(y, x)
+#define atan2(...) ls_strict_atan2(__VA_ARGS__)
 #undef atan2f
-#define atan2f(y, x) ls_strict_atan2f(y, x)
+#define atan2f(...) ls_strict_atan2f(__VA_ARGS__)
 #undef pow
-#define pow(x, y) ls_strict_pow(x, y)
+#define pow(...) ls_strict_pow(__VA_ARGS__)
 #undef powf
-#define powf(x, y) ls_strict_powf(x, y)
+#define powf(...) ls_strict_powf(__VA_ARGS__)
 #undef hypot
-#define hypot(x, y) ls_strict_hypot(x, y)
+#define hypot(...) ls_strict_hypot(__VA_ARGS__)
 #undef hypotf
-#define hypotf(x, y) ls_strict_hypotf(x, y)
+#define hypotf(...) ls_strict_hypotf(__VA_ARGS__)
 #undef fmod
-#define fmod(x, y) ls_strict_fmod(x, y)
+#define fmod(...) ls_strict_fmod(__VA_ARGS__)
 #undef fmodf
-#define fmodf(x, y) ls_strict_fmodf(x, y)
+#define fmodf(...) ls_strict_fmodf(__VA_ARGS__)
 #undef remainder
-#define remainder(x, y) ls_strict_remainder(x, y)
+#define remainder(...) ls_strict_remainder(__VA_ARGS__)
 #undef remainderf
-#define remainderf(x, y) ls_strict_remainderf(x, y)
+#define remainderf(...) ls_strict_remainderf(__VA_ARGS__)
 #undef sincos
-#define sincos(x, sine, cosine) ls_strict_sincos(x, sine, cosine)
+#define sincos(...) ls_strict_sincos(__VA_ARGS__)
 #undef sincosf
-#define sincosf(x, sine, cosine) ls_strict_sincosf(x, sine, cosine)
+#define sincosf(...) ls_strict_sincosf(__VA_ARGS__)
 
 #endif
