@@ -607,7 +607,7 @@ static void fill_summary(client *player, ls_summary *summary)
     ls_sim_instance *instance = ls_session_instance(player->session);
     summary->sim = ls_sim_instance_simulation(instance)->name;
     summary->seed = offer->config.seed;
-    summary->tick_rate_hz = offer->config.tick_rate_hz;
+    summary->tick_rate_hz = ls_rate_hz(ls_sim_config_rate(&offer->config));
     summary->final_tick = report.tick;
     summary->final_hash = ls_sim_instance_hash(instance);
     summary->player_count = 1;

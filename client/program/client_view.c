@@ -97,8 +97,9 @@ static void add_match(const ls_session_report *report, const ls_offer *offer,
         ls_text_set(&place, "slot %" PRIu32 " of %" PRIu32, report->slot, players);
     }
     bool is_watching = offer->is_spectator && report->state == LS_SESSION_PLAYING;
-    ls_hud_model_add(hud, "%s, %s, %" PRIu32 " Hz, %s", simulation->name, place.bytes,
-                     offer->config.tick_rate_hz,
+    ls_text rate = {{0}};
+    ls_rate_add_text(ls_sim_config_rate(&offer->config), &rate);
+    ls_hud_model_add(hud, "%s, %s, %s Hz, %s", simulation->name, place.bytes, rate.bytes,
                      is_watching ? "watching" : ls_session_state_words(report->state));
     if (!simulation->draw && !hud->banner.bytes[0]) {
         ls_text_set(&hud->banner, "simulation %s has no draw function: there is no picture of it",

@@ -85,7 +85,7 @@ ls_status ls_gameplay_take_offer(ls_gameplay *gameplay, const ls_offer *offer, l
 static ls_status create_parts(ls_gameplay *gameplay, ls_text *why)
 {
     ls_session_context *context = gameplay->context;
-    context->dt_ns = ls_timestep_config_default(context->offer.config.tick_rate_hz).dt_ns;
+    context->dt_ns = ls_timestep_config_exact(ls_sim_config_rate(&context->offer.config)).dt_ns;
     ls_tick_sync_config sync = {.dt_ns = context->dt_ns,
                                 .input_delay_ticks = context->offer.input_delay_ticks,
                                 .is_exact = context->config.makes_inputs_between_frames};

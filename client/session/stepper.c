@@ -140,6 +140,7 @@ ls_status ls_stepper_create(const ls_session_context *context, ls_stepper **out)
         return LS_NO_MEMORY;
     }
     ls_timestep_config timestep = ls_timestep_config_default(context->offer.config.tick_rate_hz);
+    timestep.dt_ns = context->dt_ns; /* the server's clock is exact, and this one follows it */
     timestep.frame_max_ns = context->config.frame_max_ms * LS_NS_PER_MS;
     stepper->context = context;
     stepper->timestep = ls_timestep_make(&timestep);

@@ -1,5 +1,7 @@
 #include "lockstep/common/base/setting_row.h"
 
+#include "lockstep/common/base/rate.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,7 +13,7 @@ static bool is_bool(const ls_setting_row *row)
 static bool is_number(const ls_setting_row *row)
 {
     return row->type == LS_SETTING_IS_U32 || row->type == LS_SETTING_IS_U64 ||
-           row->type == LS_SETTING_IS_WORD || is_bool(row);
+           row->type == LS_SETTING_IS_RATE || row->type == LS_SETTING_IS_WORD || is_bool(row);
 }
 
 static uint64_t read_u32(const void *target, size_t offset)
@@ -24,6 +26,13 @@ static uint64_t read_u32(const void *target, size_t offset)
 static bool read_bool(const void *target, size_t offset)
 {
     return *((const bool *)target + offset);
+}
+
+static ls_rate read_rate(const ls_setting_row *row, const void *target)
+{
+    ls_rate rate;
+    memcpy(&rate, (const char *)target + row->other_offset, sizeof rate);
+    return rate;
 }
 
 static void store_bool(void *target, size_t offset, bool value)
@@ -91,6 +100,8 @@ void ls_setting_add_value(const ls_setting_row *row, const void *target, ls_text
         ls_text_add(text, "%s", value < word_count(row) ? row->words[value] : "?");
     } else if (is_bool(row)) {
         ls_text_add(text, "%s", value != 0 ? "on" : "off");
+    } else if (row->type == LS_SETTING_IS_RATE && read_rate(row, target).denominator > 0) {
+        ls_rate_add_text(read_rate(row, target), text);
     } else {
         ls_text_add(text, "%" PRIu64, value / unit_of(row));
     }
@@ -157,6 +168,10 @@ void ls_setting_table_copy(const ls_setting_table *table, uint64_t given, const 
             continue;
         }
         ls_setting_store(row, to, ls_setting_value(row, from));
+        if (row->type == LS_SETTING_IS_RATE) {
+            ls_rate rate = read_rate(row, from);
+            memcpy((char *)to + row->other_offset, &rate, sizeof rate);
+        }
         if (row->other) {
             store_bool(to, row->other_offset, read_bool(from, row->other_offset));
         }

@@ -20,6 +20,7 @@ typedef enum ls_setting_type {
     LS_SETTING_IS_HEADING, /* no field: `help` stands above the options of `group` */
     LS_SETTING_IS_U32,
     LS_SETTING_IS_U64,
+    LS_SETTING_IS_RATE,   /* uint32_t, whole Hz; the ls_rate at `other_offset` has the rest */
     LS_SETTING_IS_WORD,   /* uint32_t, or an enumeration from 0 on: one of `words` */
     LS_SETTING_IS_ON_OFF, /* bool: "on" or "off" */
     LS_SETTING_IS_SWITCH, /* bool: the flag alone makes it the other than `initial` */
@@ -49,7 +50,8 @@ typedef struct ls_setting_row {
     uint32_t unit;            /* a flag's number is so many of the field's unit; 0: one */
     uint64_t flag_min;        /* the least that the flag takes, when that is above `min` */
     const char *other;        /* a word in place of the number: the field is then 0 and ... */
-    size_t other_offset;      /* ... this bool is true, else false */
+    size_t other_offset;      /* ... this bool is true, else false; of a RATE the ls_rate, which is
+                                 zero where the number is exact */
     const char *default_text; /* in --help; NULL: the value of the field; "": none */
     uint32_t group;           /* of --help */
     const char *help;

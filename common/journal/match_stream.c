@@ -26,6 +26,10 @@ static void sim_file_stream(ls_byte_stream *stream, ls_sim_file *file)
 
 void ls_sim_config_later_stream(ls_byte_stream *stream, ls_sim_config *config)
 {
+    ls_byte_stream_u32(stream, &config->tick_rate.numerator);
+    ls_byte_stream_u32(stream, &config->tick_rate.denominator);
+    bool is_whole = config->tick_rate.numerator == 0 && config->tick_rate.denominator == 0;
+    stream->has_failed = stream->has_failed || (!is_whole && !ls_rate_is_good(config->tick_rate));
     ls_byte_stream_ranged(stream, &config->string_count, 0, LS_STRING_PARAMS_MAX);
     for (uint32_t i = 0; i < config->string_count; i++) {
         ls_byte_stream_text(stream, config->strings[i], sizeof config->strings[i]);
@@ -39,7 +43,8 @@ void ls_sim_config_later_stream(ls_byte_stream *stream, ls_sim_config *config)
 void ls_sim_config_end_stream(ls_byte_stream *stream, ls_sim_config *config)
 {
     bool is_reading = stream->mode == LS_STREAM_READ;
-    bool has_later = config->string_count > 0 || config->file_count > 0;
+    bool has_later =
+        config->string_count > 0 || config->file_count > 0 || config->tick_rate.denominator > 0;
     if (is_reading ? !stream->has_failed && !ls_byte_stream_is_at_end(stream) : has_later) {
         ls_sim_config_later_stream(stream, config);
     }

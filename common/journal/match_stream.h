@@ -8,7 +8,7 @@
 #include "lockstep/common/simulation/sim_instance.h"
 
 /* The configuration as every version of the formats has it; and what later ones may have behind the
- * rest: strings, and sizes and digests of files. */
+ * rest: an exact tick rate, strings, and sizes and digests of files. */
 void ls_sim_config_stream(ls_byte_stream *stream, ls_sim_config *config);
 void ls_sim_config_later_stream(ls_byte_stream *stream, ls_sim_config *config);
 

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "lockstep/common/program/command_line.h"
 
+#include "lockstep/common/base/rate.h"
 #include "lockstep/common/program/exit_code.h"
 
 #include <errno.h>
@@ -117,6 +118,20 @@ static ls_status take_number(const ls_setting_row *row, void *target, const char
     return status;
 }
 
+static ls_status take_rate(const ls_setting_row *row, void *target, const char *value, ls_text *why)
+{
+    ls_rate rate;
+    ls_text reason = {{0}};
+    ls_status status = ls_rate_read(value, &rate, &reason);
+    if (status != LS_OK) {
+        return ls_fail(status, why, "--%s %s", row->flag, reason.bytes);
+    }
+    ls_setting_store(row, target, ls_rate_nearest_hz(rate));
+    rate = rate.denominator > 1 ? rate : (ls_rate){0, 0};
+    memcpy((char *)target + row->other_offset, &rate, sizeof rate);
+    return LS_OK;
+}
+
 static ls_status take(const ls_setting_row *row, void *target, char *value, ls_text *why)
 {
     static const char *const switch_words[] = {"off", "on", NULL};
@@ -125,6 +140,8 @@ static ls_status take(const ls_setting_row *row, void *target, char *value, ls_t
     case LS_SETTING_IS_U32:
     case LS_SETTING_IS_U64:
         return take_number(row, target, value, why);
+    case LS_SETTING_IS_RATE:
+        return take_rate(row, target, value, why);
     case LS_SETTING_IS_WORD:
         return take_word_of(row, row->words, target, value, why);
     case LS_SETTING_IS_ON_OFF:

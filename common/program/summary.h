@@ -117,7 +117,7 @@ typedef struct ls_summary {
     uint32_t ticks;     /* asked for; 0: open end */
     const char *sim;    /* NULL: no match was joined, the next four are unknown */
     uint64_t seed;
-    uint32_t tick_rate_hz;
+    double tick_rate_hz;
     uint32_t final_tick;
     uint64_t final_hash; /* of the state at final_tick */
     bool has_comparison; /* the next one is known */

@@ -192,6 +192,10 @@ static uint64_t digest_parameters(const ls_simulation *simulation, const ls_sim_
         digest = ls_hash_pair(digest, ls_hash_bytes(name, strlen(name), 0));
         digest = ls_hash_pair(digest, (uint64_t)config->params[i]);
     }
+    if (config->tick_rate.denominator > 0) { /* others have the digest that they always had */
+        digest = ls_hash_pair(digest, config->tick_rate.numerator);
+        digest = ls_hash_pair(digest, config->tick_rate.denominator);
+    }
     for (uint32_t i = 0; i < config->string_count; i++) {
         const char *text = config->strings[i];
         digest = ls_hash_pair(digest, ls_hash_bytes(text, strlen(text), 0));

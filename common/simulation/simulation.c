@@ -43,6 +43,14 @@ typedef struct number_rule {
     uint32_t max;
 } number_rule;
 
+/* None, or one that whole Hz do not say as well. */
+static bool is_rate(ls_rate rate, uint32_t hz)
+{
+    bool is_none = rate.numerator == 0 && rate.denominator == 0;
+    return is_none ||
+           (rate.denominator > 1 && ls_rate_is_good(rate) && ls_rate_nearest_hz(rate) == hz);
+}
+
 static ls_status check_numbers(const ls_simulation *simulation, ls_text *why)
 {
     const number_rule rules[] = {
@@ -61,6 +69,13 @@ static ls_status check_numbers(const ls_simulation *simulation, ls_text *why)
                            simulation->name, rules[i].field, rules[i].min, rules[i].max,
                            rules[i].value);
         }
+    }
+    if (!is_rate(simulation->default_tick_rate, simulation->default_tick_rate_hz)) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "simulation '%s': default_tick_rate %u/%u is no fraction in lowest terms "
+                       "whose nearest whole number is default_tick_rate_hz",
+                       simulation->name, simulation->default_tick_rate.numerator,
+                       simulation->default_tick_rate.denominator);
     }
     return LS_OK;
 }
@@ -299,6 +314,7 @@ ls_sim_config ls_sim_config_default(const ls_simulation *simulation)
     ls_sim_config config = {
         .seed = 1,
         .tick_rate_hz = simulation->default_tick_rate_hz,
+        .tick_rate = simulation->default_tick_rate,
         .players = simulation->default_players,
         .param_count = simulation->param_count,
     };
@@ -534,6 +550,13 @@ static ls_status check_ranges(const ls_simulation *simulation, const ls_sim_conf
         return ls_fail(LS_BAD_ARGUMENT, why, "the tick rate takes %u..%u Hz, not %u",
                        LS_TICK_RATE_MIN_HZ, LS_TICK_RATE_MAX_HZ, config->tick_rate_hz);
     }
+    if (!is_rate(config->tick_rate, config->tick_rate_hz)) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "the tick rate %u/%u is no fraction in lowest terms whose nearest whole "
+                       "number is %u",
+                       config->tick_rate.numerator, config->tick_rate.denominator,
+                       config->tick_rate_hz);
+    }
     if (!is_within(config->players, 1, simulation->players_max)) {
         return ls_fail(LS_BAD_ARGUMENT, why, "'%s' takes 1..%u players, not %u", simulation->name,
                        simulation->players_max, config->players);
@@ -577,6 +600,8 @@ static bool are_files_equal(const ls_sim_config *a, const ls_sim_config *b)
 bool ls_sim_config_is_equal(const ls_sim_config *a, const ls_sim_config *b)
 {
     bool is_equal = a->seed == b->seed && a->tick_rate_hz == b->tick_rate_hz &&
+                    a->tick_rate.numerator == b->tick_rate.numerator &&
+                    a->tick_rate.denominator == b->tick_rate.denominator &&
                     a->players == b->players && a->param_count == b->param_count &&
                     a->string_count == b->string_count && a->file_count == b->file_count &&
                     memcmp(a->params, b->params, a->param_count * sizeof a->params[0]) == 0;

@@ -10,6 +10,7 @@
 
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
+#include "lockstep/common/base/rate.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/maths/fixed.h"
@@ -83,7 +84,7 @@ typedef struct ls_sim_file {
  * deinit. */
 typedef struct ls_sim_config {
     uint64_t seed;
-    uint32_t tick_rate_hz; /* dt is 1/tick_rate_hz seconds */
+    uint32_t tick_rate_hz; /* for a person: the nearest whole number, at least 1 */
     uint32_t players;      /* slots 0 .. players-1, taken or not */
     uint32_t param_count;
     uint32_t string_count;
@@ -93,7 +94,19 @@ typedef struct ls_sim_config {
     int64_t params[LS_PARAMS_MAX];
     char strings[LS_STRING_PARAMS_MAX][LS_STRING_BYTES_MAX];
     ls_sim_file files[LS_FILE_PARAMS_MAX];
+    ls_rate tick_rate; /* where it is no whole number, in lowest terms; else {0, 0} */
 } ls_sim_config;
+
+/* Exactly: a step takes denominator/numerator seconds. */
+static inline ls_rate ls_sim_config_rate(const ls_sim_config *config)
+{
+    ls_rate rate = config->tick_rate;
+    if (rate.denominator == 0) {
+        rate.numerator = config->tick_rate_hz;
+        rate.denominator = 1;
+    }
+    return rate;
+}
 
 /* The values of string and file parameters, by their places in ls_simulation.params. */
 static inline const char *ls_sim_config_string(const ls_sim_config *config, uint32_t param)
@@ -404,6 +417,9 @@ typedef struct ls_simulation {
      * first byte. Need not cover every byte; what is left out is told by its place. NULL: nothing
      * has a name. */
     uint32_t (*save_fields)(const ls_sim_config *config, ls_field *fields, uint32_t capacity);
+
+    /* Where default_tick_rate_hz is only the nearest whole number, in lowest terms; else {0, 0}. */
+    ls_rate default_tick_rate;
 } ls_simulation;
 
 /* A plug-in exports this one symbol. The struct and all it points to live as long as the .so. */

@@ -23,6 +23,16 @@ ls_timestep_config ls_timestep_config_default(uint32_t tick_rate_hz)
     };
 }
 
+ls_timestep_config ls_timestep_config_exact(ls_rate rate)
+{
+    LS_ASSERT(ls_rate_is_good(rate));
+    ls_timestep_config config = ls_timestep_config_default(ls_rate_nearest_hz(rate));
+    uint64_t second = LS_NS_PER_SECOND * rate.denominator;
+    config.dt_ns = (second + rate.numerator / 2) / rate.numerator;
+    config.rate = rate;
+    return config;
+}
+
 ls_status ls_timestep_config_check(const ls_timestep_config *config, ls_text *why)
 {
     if ((uint32_t)config->strategy >= LS_TIMESTEP_STRATEGY_COUNT) {
@@ -34,6 +44,11 @@ ls_status ls_timestep_config_check(const ls_timestep_config *config, ls_text *wh
         return ls_fail(LS_BAD_ARGUMENT, why, "dt_ns: %llu is not in 1 .. %llu",
                        (unsigned long long)config->dt_ns,
                        (unsigned long long)LS_TIMESTEP_DT_MAX_NS);
+    }
+    bool has_rate = config->rate.numerator != 0 || config->rate.denominator != 0;
+    if (has_rate && !ls_rate_is_good(config->rate)) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "rate: %u/%u is no tick rate in lowest terms",
+                       config->rate.numerator, config->rate.denominator);
     }
     if (config->strategy == LS_TIMESTEP_SUBSTEPS && config->steps_max == 0) {
         return ls_fail(LS_BAD_ARGUMENT, why, "steps_max: substeps need a cap of at least 1");
@@ -90,18 +105,73 @@ static ls_timestep_plan plan_substeps(const ls_timestep_config *config, uint64_t
     return plan_of(count, step_ns, time_ns - (count - 1) * step_ns);
 }
 
+/* A step is `whole_ns` long and `rest`/`unit` ns more. */
+typedef struct exact_step {
+    uint64_t whole_ns;
+    uint64_t rest;
+    uint64_t unit;
+} exact_step;
+
+static exact_step exact_step_of(const ls_timestep_config *config)
+{
+    if (config->rate.numerator == 0) {
+        return (exact_step){config->dt_ns, 0, 1};
+    }
+    uint64_t second = LS_NS_PER_SECOND * config->rate.denominator;
+    uint64_t unit = config->rate.numerator;
+    return (exact_step){second / unit, second % unit, unit};
+}
+
+/* Of `count` steps, what they take beyond `count` times whole_ns; *owed becomes what is behind the
+ * last whole nanosecond. */
+static uint64_t rests_ns(const exact_step *step, uint64_t count, uint64_t *owed)
+{
+    uint64_t part = count % step->unit * step->rest + *owed;
+    *owed = part % step->unit;
+    return count / step->unit * step->rest + part / step->unit;
+}
+
+/* Whole steps in a time; *rest_ns is what is left of it, and *owed as above. */
+static uint64_t count_steps(const exact_step *step, uint64_t *rest_ns, uint64_t *owed)
+{
+    uint64_t count = *rest_ns / step->whole_ns;
+    uint64_t owed_then = *owed;
+    uint64_t extra_ns = rests_ns(step, count, &owed_then);
+    while (extra_ns > *rest_ns - count * step->whole_ns) {
+        count -= divide_up(extra_ns - (*rest_ns - count * step->whole_ns), step->whole_ns + 1);
+        owed_then = *owed;
+        extra_ns = rests_ns(step, count, &owed_then);
+    }
+    *rest_ns -= count * step->whole_ns + extra_ns;
+    *owed = owed_then;
+    return count;
+}
+
 /* Banks what is less than a step; whole steps beyond the cap are lost. */
 static ls_timestep_plan plan_accumulator(ls_timestep *timestep, uint64_t time_ns)
 {
-    uint64_t dt_ns = timestep->config.dt_ns;
+    exact_step step = exact_step_of(&timestep->config);
     uint64_t limit = steps_limit(&timestep->config);
-    uint64_t count = (timestep->bank_ns + time_ns) / dt_ns;
-    timestep->bank_ns = (timestep->bank_ns + time_ns) % dt_ns;
-    ls_timestep_plan plan = plan_of(LS_MIN(count, limit), dt_ns, dt_ns);
+    uint64_t total_ns = timestep->bank_ns + time_ns;
+    timestep->bank_ns = total_ns;
+    uint64_t count = count_steps(&step, &timestep->bank_ns, &timestep->owed);
+    uint64_t extra_ns = total_ns - timestep->bank_ns - count * step.whole_ns;
+    bool is_capped = count > limit;
+    ls_timestep_plan plan = plan_of(is_capped ? limit : count, step.whole_ns,
+                                    step.whole_ns + (is_capped ? 0 : extra_ns));
     if (timestep->config.strategy == LS_TIMESTEP_INTERPOLATED) {
-        plan.alpha = ls_fixed_div((int64_t)timestep->bank_ns, (int64_t)dt_ns);
+        uint64_t dt_ns = timestep->config.dt_ns;
+        plan.alpha = ls_fixed_div((int64_t)LS_MIN(timestep->bank_ns, dt_ns), (int64_t)dt_ns);
     }
     return plan;
+}
+
+uint64_t ls_timestep_next_ns(const ls_timestep *timestep)
+{
+    exact_step step = exact_step_of(&timestep->config);
+    uint64_t owed = timestep->owed;
+    uint64_t due_ns = step.whole_ns + rests_ns(&step, 1, &owed);
+    return due_ns > timestep->bank_ns ? due_ns - timestep->bank_ns : 0;
 }
 
 /* Plans the steps for time_ns; updates the bank. */

@@ -5,6 +5,7 @@
 #define LOCKSTEP_COMMON_TIME_TIMESTEP_H
 
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/base/rate.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/maths/fixed.h"
@@ -30,6 +31,8 @@ typedef struct ls_timestep_config {
     uint64_t dt_ns; /* 1 .. DT_MAX_NS; for SUBSTEPS the longest substep; unused by VARIABLE */
     uint64_t frame_max_ns; /* longer frames are cut to this and the rest dropped; 0: never */
     uint32_t steps_max;    /* per frame; time beyond is dropped; 0: no cap; SUBSTEPS: > 0 */
+    ls_rate rate; /* of the accumulators: their exact rate, where a step is no whole number of
+                     nanoseconds: then dt_ns is the nearest; {0, 0}: dt_ns is exact */
 } ls_timestep_config;
 
 /* The work of one frame: `step_count` steps of `step_ns` each, but the last, which is
@@ -57,11 +60,17 @@ typedef struct ls_timestep {
     uint64_t simulated_ns; /* sum of all steps planned */
     uint64_t real_ns;      /* sum of all frames */
     uint64_t dropped_ns;
+    uint64_t owed; /* with a rate: what steps took beyond whole nanoseconds, in 1/numerator ns */
 } ls_timestep;
 
 /* INTERPOLATED at `tick_rate_hz` (1 .. LS_TICK_RATE_MAX_HZ): dt to the nearest nanosecond, frames
  * cut at 0.25 s, no cap on steps. */
 ls_timestep_config ls_timestep_config_default(uint32_t tick_rate_hz);
+
+/* The same at an exact rate (ls_rate_is_good): after any number of ticks it is right to the
+ * nanosecond. */
+ls_timestep_config ls_timestep_config_exact(ls_rate rate);
+
 /* BAD_ARGUMENT with the field's name in `why`. */
 ls_status ls_timestep_config_check(const ls_timestep_config *config, ls_text *why);
 
@@ -70,6 +79,9 @@ ls_timestep ls_timestep_make(const ls_timestep_config *config);
 
 /* Takes one frame's time and says what to do with it. */
 ls_timestep_plan ls_timestep_advance(ls_timestep *timestep, uint64_t frame_ns);
+
+/* Of an accumulator: how much time has to come until the next step is due; 0: it is. */
+uint64_t ls_timestep_next_ns(const ls_timestep *timestep);
 
 /* "fixed-per-frame", "variable", "semi-fixed", "substeps", "accumulator", "interpolated". */
 const char *ls_timestep_strategy_name(ls_timestep_strategy strategy);

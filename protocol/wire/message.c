@@ -76,10 +76,25 @@ static void file_fields(ls_bit_stream *stream, ls_sim_file *file)
     file->size = size;
 }
 
+/* Where whole Hz do not say it. */
+static void rate_fields(ls_bit_stream *stream, ls_rate *rate)
+{
+    bool is_there = rate->denominator > 0;
+    ls_bits_bool(stream, &is_there);
+    if (is_there) {
+        u32_field(stream, &rate->numerator);
+        u32_field(stream, &rate->denominator);
+        if (rate->denominator < 2 || !ls_rate_is_good(*rate)) {
+            ls_bits_fail(stream);
+        }
+    }
+}
+
 static void config_fields(ls_bit_stream *stream, ls_sim_config *config)
 {
     u64_field(stream, &config->seed);
     ls_bits_uvar(stream, &config->tick_rate_hz, LS_TICK_RATE_MIN_HZ, LS_TICK_RATE_MAX_HZ);
+    rate_fields(stream, &config->tick_rate);
     ls_bits_uvar(stream, &config->players, 1, LS_PLAYERS_MAX);
     ls_bits_uvar(stream, &config->param_count, 0, LS_PARAMS_MAX);
     for (uint32_t i = 0; i < config->param_count; i++) {

@@ -120,7 +120,7 @@ static ls_match_config config_of_each(const ls_match_table_config *config)
         (players + LS_MATCH_TABLE_PLAYERS_PER_MOMENT - 1) / LS_MATCH_TABLE_PLAYERS_PER_MOMENT;
     moments = LS_MIN(moments, LS_MATCH_TABLE_MOMENTS_MAX);
     if (config->matches > 1) {
-        uint64_t dt_ns = ls_timestep_config_default(match.sim.tick_rate_hz).dt_ns;
+        uint64_t dt_ns = ls_timestep_config_exact(ls_sim_config_rate(&match.sim)).dt_ns;
         match.phase_ns = (uint32_t)(dt_ns / moments);
     }
     return match;

@@ -66,7 +66,7 @@ ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *s
     }
     match->context.config = *config;
     match->context.allocator = allocator;
-    match->context.dt_ns = ls_timestep_config_default(config->sim.tick_rate_hz).dt_ns;
+    match->context.dt_ns = ls_timestep_config_exact(ls_sim_config_rate(&config->sim)).dt_ns;
     status = create_parts(&match->context, sink, why);
     if (status == LS_OK || status == LS_NO_MEMORY) {
         ls_text_set(why, "%s", status == LS_OK ? "" : ls_status_text(status));

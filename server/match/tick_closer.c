@@ -30,7 +30,7 @@ struct ls_tick_closer {
 
 static ls_timestep_config timestep_config(const ls_match_config *config)
 {
-    ls_timestep_config timestep = ls_timestep_config_default(config->sim.tick_rate_hz);
+    ls_timestep_config timestep = ls_timestep_config_exact(ls_sim_config_rate(&config->sim));
     timestep.strategy = LS_TIMESTEP_ACCUMULATOR;
     /* A driver that calls once a tick loses no time. */
     timestep.frame_max_ns = LS_MAX(timestep.frame_max_ns, 2 * timestep.dt_ns);
@@ -61,7 +61,7 @@ void ls_tick_closer_destroy(ls_tick_closer *closer)
 
 static uint64_t next_due_ns(const ls_tick_closer *closer)
 {
-    return closer->last_ns + closer->match->dt_ns - closer->timestep.bank_ns;
+    return closer->last_ns + ls_timestep_next_ns(&closer->timestep);
 }
 
 /* A tick that waits was due when the wait began. */

@@ -138,8 +138,8 @@ static uint64_t timestep_sum(void)
     ls_rng rng = ls_rng_make(5, 1);
     uint64_t sum = GOLDEN_START;
     for (int i = 0; i < LS_TIMESTEP_STRATEGY_COUNT; i++) {
-        ls_timestep_config config = {(ls_timestep_strategy)i, UINT64_C(16666667),
-                                     UINT64_C(250000000), 8};
+        ls_timestep_config config = {
+            (ls_timestep_strategy)i, UINT64_C(16666667), UINT64_C(250000000), 8, {0, 0}};
         ls_timestep timestep = ls_timestep_make(&config);
         for (int frame = 0; frame < 1000; frame++) {
             ls_timestep_plan plan = ls_timestep_advance(&timestep, ls_rng_below(&rng, 50000000));

@@ -101,3 +101,21 @@ Test(programs_files, synctest_plays_with_a_map)
     hosted_run(0, LS_TEST_SYNCTEST, LEVEL, "--ticks", "40", "--param",
                made("map", "original", "M and so on"));
 }
+
+/* Not a file, but what its journal says of the match has to come through as well. */
+Test(programs_files, a_rate_that_is_no_whole_number_comes_through)
+{
+    const char *map = made("map", "original", "M and so on");
+    hosted_serve("--sim", LEVEL, "--ticks", "120", "--players", "1", "--journal", hosted.folder,
+                 "--param", map, "--tick-rate", "262144/4389");
+    hosted_join("--sim", LEVEL, "--bot", "1", "--param", map);
+    hosted_expect_perfect(120);
+    double hz = hosted_number(hosted_server_summary(), "tick_rate_hz");
+    cr_expect(hz > 59.7275 && hz < 59.7276, "%f", hz);
+    cr_expect_eq(hosted_number(hosted_client_summary(0), "tick_rate_hz"), hz);
+    hosted_run(0, LS_TEST_REPLAY, "verify", found(".journal"), "--sim", LEVEL, "--param", map);
+    hosted_run(0, LS_TEST_SYNCTEST, LEVEL, "--ticks", "20", "--param", map, "--tick-rate",
+               "59.7275", "--only", "save");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--tick-rate takes 1 to 1000, as in 60, 59.7275 or",
+                          "--sim", LEVEL, "--tick-rate", "59.7275000001");
+}

@@ -83,11 +83,11 @@ Test(message, the_longest_texts_fit_and_longer_ones_are_malformed)
 typedef struct offer_numbers {
     uint64_t tick_rate_hz, players, param_count, slot, hash_interval_ticks, input_delay_ticks;
     uint64_t timeout_ms, late_rule, send_rate, match_id;
-    uint64_t string_count, file_count, file_bytes;
+    uint64_t string_count, file_count, file_bytes, rate_numerator;
 } offer_numbers;
 
-static const offer_numbers usual_offer = {60, 4, 2,   3, 7, 2, 10000, 1, 2, 0x0123456789abcdef,
-                                          2,  1, 4711};
+static const offer_numbers usual_offer = {60, 4, 2,    3,     7, 2, 10000, 1, 2, 0x0123456789abcdef,
+                                          2,  1, 4711, 262144};
 
 static uint64_t param_of(uint64_t index)
 {
@@ -98,7 +98,8 @@ static wire_bits offer_wire(offer_numbers numbers)
 {
     wire_bits wire =
         WIRE_MESSAGE(2, TEXT("arena"), U(0xa0b0c0d0, 32), U(UINT64_C(0x8877665544332211), 64),
-                     UVAR(numbers.tick_rate_hz), UVAR(numbers.players), UVAR(numbers.param_count));
+                     UVAR(numbers.tick_rate_hz), U(1, 1), U(numbers.rate_numerator, 32),
+                     U(4389, 32), UVAR(numbers.players), UVAR(numbers.param_count));
     for (uint64_t i = 0; i < numbers.param_count; i++) {
         wire_u(&wire, param_of(i), 64);
     }
@@ -135,6 +136,7 @@ Test(message, offer_has_the_layout_of_the_page)
     offer->simulation_version = 0xa0b0c0d0;
     offer->config.seed = UINT64_C(0x8877665544332211);
     offer->config.tick_rate_hz = 60;
+    offer->config.tick_rate = (ls_rate){262144, 4389};
     offer->config.players = 4;
     offer->config.param_count = 2;
     offer->config.params[0] = -16;
@@ -176,6 +178,7 @@ Test(message, offer_takes_each_number_up_to_its_limits_and_no_further)
         {offsetof(offer_numbers, string_count), 0, LS_STRING_PARAMS_MAX},
         {offsetof(offer_numbers, file_count), 0, LS_FILE_PARAMS_MAX},
         {offsetof(offer_numbers, file_bytes), 0, LS_FILE_BYTES_MAX},
+        {offsetof(offer_numbers, rate_numerator), 4390, 4388999},
         {offsetof(offer_numbers, hash_interval_ticks), 1, 1024},
         {offsetof(offer_numbers, input_delay_ticks), 0, 64},
         {offsetof(offer_numbers, timeout_ms), 1, 600000},
@@ -192,7 +195,7 @@ Test(message, offer_takes_each_number_up_to_its_limits_and_no_further)
         }
     }
     offer_numbers largest = {
-        1000, 32, 32, 31, 1024, 64, 600000, 1, 3, UINT64_MAX, 4, 4, LS_FILE_BYTES_MAX};
+        1000, 32, 32, 31, 1024, 64, 600000, 1, 3, UINT64_MAX, 4, 4, LS_FILE_BYTES_MAX, 262144};
     expect_read(offer_wire(largest), LS_OK);
     largest.players = 0;
     largest.slot = 0;

@@ -154,6 +154,14 @@ Test(plugin_loader, a_later_plug_in_that_uses_nothing_unknown_is_taken_in_this_p
     cr_assert_null(loaded.simulation);
 }
 
+Test(plugin_loader, members_beyond_the_size_of_an_older_plug_in_are_absent)
+{
+    ls_loaded_simulation loaded = load(PLUGIN("sized_older"));
+    cr_assert_eq(loaded.simulation->default_tick_rate.denominator, 0);
+    cr_assert_not_null(loaded.simulation->init);
+    ls_simulation_unload(&loaded);
+}
+
 Test(plugin_loader, a_later_plug_in_that_uses_what_is_unknown_here_is_refused)
 {
     expect_refused(PLUGIN("sized_beyond"), LS_PLUGIN,

@@ -207,6 +207,11 @@ Test(sim_files, a_config_that_was_made_up_is_refused_in_words)
     memset(config.strings[0], 'a', sizeof config.strings[0]);
     expect_unfit(&config, "takes 2..200 bytes of UTF-8");
     config = decided();
+    config.tick_rate = (ls_rate){UINT32_MAX, 0};
+    expect_unfit(&config, "the tick rate 4294967295/0 is no fraction in lowest terms");
+    config.tick_rate = (ls_rate){30, 7};
+    expect_unfit(&config, "whose nearest whole number is ");
+    config = decided();
     config.files[0].size = UINT64_MAX;
     expect_unfit(&config, "takes a file of 1..100 bytes, not 18446744073709551615");
 }

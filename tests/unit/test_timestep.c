@@ -15,7 +15,7 @@
 static ls_timestep make(ls_timestep_strategy strategy, uint64_t dt_ns, uint64_t frame_max_ns,
                         uint32_t steps_max)
 {
-    ls_timestep_config config = {strategy, dt_ns, frame_max_ns, steps_max};
+    ls_timestep_config config = {strategy, dt_ns, frame_max_ns, steps_max, {0, 0}};
     cr_assert_eq(ls_timestep_config_check(&config, NULL), LS_OK);
     return ls_timestep_make(&config);
 }
@@ -437,4 +437,86 @@ Test(timestep, golden)
         sum = golden_fold(sum, timestep.simulated_ns);
     }
     cr_assert_eq(sum, UINT64_C(0xeb92d6b850f07e02), "golden 0x%016llx", (unsigned long long)sum);
+}
+
+/* ---- exact rates ---- */
+
+static const ls_rate exact_rates[] = {{60, 1},         {262144, 4389}, {23891, 400}, {60000, 1001},
+                                      {1000000, 1001}, {999999, 1000}, {1, 1},       {7, 3}};
+
+/* Nanoseconds from the start to the end of so many steps, rounded up. */
+static uint64_t end_of(ls_rate rate, uint64_t steps)
+{
+    uint64_t whole = steps / rate.numerator * rate.denominator * SECOND;
+    uint64_t rest = steps % rate.numerator * rate.denominator;
+    uint64_t seconds = rest / rate.numerator;
+    uint64_t part = rest % rate.numerator * SECOND;
+    return whole + seconds * SECOND + (part + rate.numerator - 1) / rate.numerator;
+}
+
+Test(timestep, an_exact_rate_is_right_to_the_nanosecond_after_a_million_ticks)
+{
+    for (size_t i = 0; i < sizeof exact_rates / sizeof exact_rates[0]; i++) {
+        ls_timestep_config config = ls_timestep_config_exact(exact_rates[i]);
+        config.strategy = LS_TIMESTEP_ACCUMULATOR;
+        config.frame_max_ns = 0;
+        ls_timestep timestep = ls_timestep_make(&config);
+        ls_rng rng = ls_rng_make(i, 1);
+        uint64_t now_ns = 0;
+        uint64_t ticks = 0;
+        while (ticks < 1000000) {
+            uint64_t frame_ns = ls_rng_below(&rng, 4000 * MS);
+            now_ns += frame_ns;
+            ticks += ls_timestep_advance(&timestep, frame_ns).step_count;
+            cr_assert_leq(end_of(exact_rates[i], ticks), now_ns);
+            cr_assert_gt(end_of(exact_rates[i], ticks + 1), now_ns, "%zu: tick %llu", i,
+                         (unsigned long long)ticks);
+        }
+        cr_assert_eq(timestep.real_ns, timestep.simulated_ns + timestep.bank_ns);
+        cr_assert_eq(timestep.dropped_ns, 0);
+    }
+}
+
+/* A driver that comes when it is told to never comes for nothing, and never late. */
+Test(timestep, the_next_step_is_due_when_it_says)
+{
+    for (size_t i = 0; i < sizeof exact_rates / sizeof exact_rates[0]; i++) {
+        ls_timestep_config config = ls_timestep_config_exact(exact_rates[i]);
+        config.frame_max_ns = 0;
+        ls_timestep timestep = ls_timestep_make(&config);
+        for (uint32_t tick = 0; tick < 5000; tick++) {
+            uint64_t due_ns = ls_timestep_next_ns(&timestep);
+            ls_timestep half = timestep;
+            cr_assert_eq(ls_timestep_advance(&half, due_ns - 1).step_count, 0);
+            ls_timestep_plan plan = ls_timestep_advance(&timestep, due_ns);
+            cr_assert_eq(plan.step_count, 1);
+            cr_assert(plan.alpha >= 0 && plan.alpha <= LS_FIXED_ONE);
+        }
+    }
+}
+
+Test(timestep, a_day_in_one_frame_has_all_its_steps)
+{
+    ls_timestep_config config = ls_timestep_config_exact((ls_rate){262144, 4389});
+    config.frame_max_ns = 0;
+    ls_timestep timestep = ls_timestep_make(&config);
+    ls_timestep_plan plan = ls_timestep_advance(&timestep, 86400 * SECOND);
+    cr_assert_eq(plan.step_count, UINT64_C(86400) * 262144 / 4389);
+    config.steps_max = 5;
+    timestep = ls_timestep_make(&config);
+    plan = ls_timestep_advance(&timestep, SECOND);
+    cr_assert_eq(plan.step_count, 5);
+    cr_assert_eq(timestep.real_ns, timestep.simulated_ns + timestep.dropped_ns + timestep.bank_ns);
+}
+
+Test(timestep, the_check_names_a_rate_that_there_is_not)
+{
+    const ls_rate bad[] = {{0, 1}, {60, 0}, {120, 2}, {1001, 1}, {1, 2}, {UINT32_MAX, UINT32_MAX}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ls_timestep_config config = ls_timestep_config_default(60);
+        ls_text why = {""};
+        config.rate = bad[i];
+        cr_expect_eq(ls_timestep_config_check(&config, &why), LS_BAD_ARGUMENT);
+        cr_expect(strstr(why.bytes, "rate"), "%s", why.bytes);
+    }
 }

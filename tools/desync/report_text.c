@@ -27,10 +27,11 @@ static void add_verdict(explain_sheet *sheet, const explain_evidence *evidence)
     if (evidence->agreement == EXPLAIN_AGREES_NOT_RUN) {
         ls_text_add(&here, ": %s", evidence->not_run.bytes);
     }
-    ls_text_set(&simulation,
-                "%s version %" PRIu32 ", seed %" PRIu64 ", %" PRIu32 " Hz, %" PRIu32 " players",
-                bundle->simulation, bundle->simulation_version, bundle->config.seed,
-                bundle->config.tick_rate_hz, bundle->config.players);
+    ls_text rate = {{0}};
+    ls_rate_add_text(ls_sim_config_rate(&bundle->config), &rate);
+    ls_text_set(&simulation, "%s version %" PRIu32 ", seed %" PRIu64 ", %s Hz, %" PRIu32 " players",
+                bundle->simulation, bundle->simulation_version, bundle->config.seed, rate.bytes,
+                bundle->config.players);
     ls_text_set(&hashes, "server %016" PRIx64 ", client %016" PRIx64, bundle->server_hash,
                 bundle->client_hash);
     const char *const rows[][2] = {{"simulation", simulation.bytes},

@@ -11,8 +11,10 @@
 #include <string.h>
 
 #define SILENCE_MAX_NS (501 * LS_NS_PER_MS) /* WAITING comes every 500 ms */
-#define SCHEDULE_TOLERANCE_NS LS_NS_PER_US  /* of a server's clock that drifts */
-#define RECOVERY_NS (2 * LS_NS_PER_SECOND)  /* after the last fault, to work off the backlog */
+/* Ticks keep their rate exactly, so that one may be a nanosecond longer than the next. */
+#define ROUNDING_NS 1u
+#define SCHEDULE_TOLERANCE_NS LS_NS_PER_US /* of a server's clock that drifts */
+#define RECOVERY_NS (2 * LS_NS_PER_SECOND) /* after the last fault, to work off the backlog */
 
 /* ---- closed ticks ---- */
 
@@ -78,7 +80,7 @@ static void check_schedule(match_check *check, ls_tick tick)
     uint64_t due_ns = check->ticks[tick - 1].closed_local_ns + match_check_dt_ns(check);
     uint64_t early_ns = due_ns > now_ns ? due_ns - now_ns : 0;
     uint64_t late_ns = now_ns > due_ns ? now_ns - due_ns : 0;
-    uint64_t tolerance_ns = check->run->server_loop_ns +
+    uint64_t tolerance_ns = check->run->server_loop_ns + ROUNDING_NS +
                             (check->run->server_drift_ppm == 0 ? 0 : SCHEDULE_TOLERANCE_NS);
     if (early_ns > tolerance_ns || late_ns > tolerance_ns) {
         match_check_note(check, CHECK_I5, tick, "closed %" PRIu64 " ns early, %" PRIu64 " ns late",

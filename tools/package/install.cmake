@@ -13,6 +13,7 @@ set(LS_PUBLIC_HEADERS
   common/base/language.h
   common/base/limits.h
   common/base/log.h
+  common/base/rate.h
   common/base/secret.h
   common/base/status.h
   common/base/text.h

@@ -26,7 +26,7 @@ static ls_status write_header(const ls_journal_header *header, FILE *file)
     ls_json_text(json, "sim", header->simulation);
     ls_json_number(json, "sim_version", header->simulation_version);
     ls_json_decimal(json, "seed", header->config.seed);
-    ls_json_number(json, "tick_rate_hz", header->config.tick_rate_hz);
+    ls_json_number(json, "tick_rate_hz", ls_rate_hz(ls_sim_config_rate(&header->config)));
     ls_json_number(json, "players", header->config.players);
     ls_json_number(json, "first_tick", header->first_tick);
     ls_json_hash(json, "initial_root", header->digests.initial);

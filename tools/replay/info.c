@@ -28,16 +28,18 @@ static void show_header(const replay_run *run, const ls_journal_header *header)
     static const char *const rules[] = {"repeat", "wait"};
     const ls_sim_config *config = &header->config;
     const char *rule = header->late_rule < 2 ? rules[header->late_rule] : "?";
-    replay_say(run, "%s version %" PRIu32 ", %" PRIu32 " players, %" PRIu32 " Hz, seed %" PRIu64,
-               header->simulation, header->simulation_version, config->players,
-               config->tick_rate_hz, config->seed);
+    ls_text rate = {{0}};
+    ls_rate_add_text(ls_sim_config_rate(config), &rate);
+    replay_say(run, "%s version %" PRIu32 ", %" PRIu32 " players, %s Hz, seed %" PRIu64,
+               header->simulation, header->simulation_version, config->players, rate.bytes,
+               config->seed);
     replay_say(run, "match %016" PRIx64 ", late %s, one state in %" PRIu32 " hashed",
                header->match_id, rule, header->hash_interval_ticks);
     ls_json_hash(run->json, "match_id", header->match_id);
     ls_json_text(run->json, "sim", header->simulation);
     ls_json_number(run->json, "sim_version", header->simulation_version);
     ls_json_decimal(run->json, "seed", config->seed);
-    ls_json_number(run->json, "tick_rate_hz", config->tick_rate_hz);
+    ls_json_number(run->json, "tick_rate_hz", ls_rate_hz(ls_sim_config_rate(config)));
     ls_json_number(run->json, "players", config->players);
     ls_json_number(run->json, "hash_interval", header->hash_interval_ticks);
     ls_json_text(run->json, "late", rule);
@@ -58,7 +60,7 @@ static void show_header(const replay_run *run, const ls_journal_header *header)
 static void show_ticks(const replay_run *run, const ls_journal_header *header,
                        const ls_journal_info *info)
 {
-    double seconds = (double)info->ticks / header->config.tick_rate_hz;
+    double seconds = (double)info->ticks / ls_rate_hz(ls_sim_config_rate(&header->config));
     double hours = seconds / 3600 * header->config.players;
     replay_say(run,
                "ticks %" PRIu32 " to %" PRIu32 " (%.1f s), %" PRIu64 " state hashes, %" PRIu64

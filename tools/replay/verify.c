@@ -26,7 +26,8 @@ static double speed_of(const verifying *work)
 {
     const ls_journal *journal = work->run->playback->journal;
     double seconds = (double)(ls_clock_now_ns(&work->clock) - work->begun_ns) / 1e9;
-    double played = (double)work->ticks / ls_journal_header_of(journal)->config.tick_rate_hz;
+    double played = (double)work->ticks /
+                    ls_rate_hz(ls_sim_config_rate(&ls_journal_header_of(journal)->config));
     return seconds > 0 ? played / seconds : 0;
 }
 

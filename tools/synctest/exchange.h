@@ -20,6 +20,7 @@ typedef struct synctest_match {
     uint32_t ticks;
     uint32_t players;      /* 0: the simulation's default */
     uint32_t tick_rate_hz; /* 0: likewise */
+    ls_rate tick_rate;     /* where whole Hz do not say it */
     uint32_t assignment_count;
     char directory[SYNCTEST_PATH_BYTES_MAX]; /* where relative paths of files begin */
     char assignments[LS_PARAMS_MAX][SYNCTEST_ASSIGNMENT_BYTES_MAX];

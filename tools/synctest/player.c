@@ -92,8 +92,10 @@ static ls_status configure(synctest_player *player, ls_text *why)
     player->config = ls_sim_config_default(&player->simulation);
     player->config.seed = match->seed;
     player->config.players = match->players ? match->players : player->config.players;
-    player->config.tick_rate_hz =
-        match->tick_rate_hz ? match->tick_rate_hz : player->config.tick_rate_hz;
+    if (match->tick_rate_hz != 0) {
+        player->config.tick_rate_hz = match->tick_rate_hz;
+        player->config.tick_rate = match->tick_rate;
+    }
     const char *assignments[LS_PARAMS_MAX];
     for (uint32_t i = 0; i < match->assignment_count && i < LS_PARAMS_MAX; i++) {
         assignments[i] = match->assignments[i];

@@ -342,8 +342,8 @@ static void run_examples(stepping_lesson_example *examples)
         ls_timestep_config config;
         uint64_t frames_ns[STEPPING_LESSON_FRAMES];
     } all[] = {
-        {"T4", {LS_TIMESTEP_SUBSTEPS, 16667000, 0, 6}, {16000000, 33000000, 300000000}},
-        {"T5", {LS_TIMESTEP_ACCUMULATOR, 16000000, 0, 0}, {24000000, 24000000, 24000000}},
+        {"T4", {LS_TIMESTEP_SUBSTEPS, 16667000, 0, 6, {0, 0}}, {16000000, 33000000, 300000000}},
+        {"T5", {LS_TIMESTEP_ACCUMULATOR, 16000000, 0, 0, {0, 0}}, {24000000, 24000000, 24000000}},
     };
     for (uint32_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         ls_timestep timestep = ls_timestep_make(&all[i].config);
