@@ -58,10 +58,12 @@ static void add_hashes(const ls_desync_evidence_set *set, bundle_memory *memory)
     memory->bundle.client.hash_count = 1;
 }
 
+/* Where states are canonical as they lie in memory they are written from there. */
 static ls_status add_state(const ls_schema *schema, const void *state, uint8_t **copy,
                            const uint8_t **out)
 {
-    if (!state) {
+    if (!state || ls_schema_is_canonical_here()) {
+        *out = state;
         return LS_OK;
     }
     *copy = ls_allocate(ls_allocator_heap(), ls_schema_state_bytes(schema));
