@@ -5,9 +5,13 @@
 #ifndef LOCKSTEP_COMMON_BASE_BYTE_STREAM_H
 #define LOCKSTEP_COMMON_BASE_BYTE_STREAM_H
 
+#include "lockstep/common/base/language.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+LS_C_BEGIN
 
 typedef enum ls_byte_stream_mode {
     LS_STREAM_MEASURE, /* only counts */
@@ -49,5 +53,7 @@ void ls_byte_stream_add(ls_byte_stream *stream, const uint8_t *bytes, size_t siz
 /* A text in a field of `capacity` bytes (1 .. 65,536): u32 length, then its bytes. Reading
  * makes the text printable (text.h); a text that is too long fails. */
 void ls_byte_stream_text(ls_byte_stream *stream, char *text, size_t capacity);
+
+LS_C_END
 
 #endif

@@ -3,8 +3,12 @@
 #ifndef LOCKSTEP_COMMON_BASE_HASH_H
 #define LOCKSTEP_COMMON_BASE_HASH_H
 
+#include "lockstep/common/base/language.h"
+
 #include <stddef.h>
 #include <stdint.h>
+
+LS_C_BEGIN
 
 /* XXH3-64 with a seed; the same on every machine for the same bytes. `bytes` may be NULL when
  * `size` is 0. */
@@ -15,5 +19,7 @@ uint64_t ls_hash_pair(uint64_t a, uint64_t b);
 
 /* "xxhash 0.8.1" */
 const char *ls_hash_library(void);
+
+LS_C_END
 
 #endif

@@ -39,7 +39,9 @@ LS_C_BEGIN
     X(DESYNCED, -35, "the state differs from the server's")                                        \
     X(MISBEHAVED, -36, "the peer broke the protocol")                                              \
     X(DISCONNECTED, -37, "the connection was closed")                                              \
-    X(REFUSED, -38, "the connection could not be made")
+    X(REFUSED, -38, "the connection could not be made")                                            \
+    X(NOT_ADMITTED, -39, "the host of the match does not let this player in")                      \
+    X(KICKED, -40, "the host of the match has sent this player away")
 
 typedef enum ls_status {
 #define LS_STATUS_ENUM(name, value, text) LS_##name = (value),

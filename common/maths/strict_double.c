@@ -13,12 +13,14 @@ void ls_strict_double_pass(void (*run)(const ls_step *step), const ls_step *step
     (void)fesetenv(&before);
 }
 
-void ls_strict_double_init(void (*init)(const ls_sim_config *config, void *state),
-                           const ls_sim_config *config, void *state)
+ls_status ls_strict_double_init(ls_status (*init)(const ls_sim_config *config, void *state,
+                                                  ls_text *why),
+                                const ls_sim_config *config, void *state, ls_text *why)
 {
     fenv_t before;
     (void)fegetenv(&before);
     (void)fesetenv(FE_DFL_ENV);
-    init(config, state);
+    ls_status status = init(config, state, why);
     (void)fesetenv(&before);
+    return status;
 }

@@ -645,6 +645,23 @@ bool ls_transport_enet_has_more(const ls_transport *base)
     return from_const_base(base)->has_more;
 }
 
+_Static_assert(LS_TRANSPORT_ENET_ADDRESS_BYTES == LS_ENDPOINT_NUMERIC_BYTES, "room for each");
+
+ls_status ls_transport_enet_address(const ls_transport *base, ls_peer_id id,
+                                    char text[LS_TRANSPORT_ENET_ADDRESS_BYTES])
+{
+    const transport_enet *transport = from_const_base(base);
+    for (uint32_t i = 0; i < transport->seats.count; i++) {
+        const ls_peer_seat *seat = &transport->seats.seats[i];
+        if (seat->id == id && seat->state == LS_SEAT_OPEN) {
+            const ENetAddress *address = &transport->host->peers[i].address;
+            ls_endpoint_format(&(ls_endpoint){address->host, address->port}, text);
+            return LS_OK;
+        }
+    }
+    return LS_NOT_FOUND;
+}
+
 uint16_t ls_transport_enet_port(const ls_transport *base)
 {
     return from_const_base(base)->host->address.port;

@@ -87,6 +87,13 @@ bool ls_transport_enet_has_more(const ls_transport *transport);
  * bounded number of datagrams, so that a flood cannot keep its owner from its ticks. */
 void ls_transport_enet_service(ls_transport *transport);
 
+/* "192.0.2.1:7300" and its final NUL. */
+#define LS_TRANSPORT_ENET_ADDRESS_BYTES 22u
+
+/* Where a peer is. NOT_FOUND when it is gone. */
+ls_status ls_transport_enet_address(const ls_transport *transport, ls_peer_id peer,
+                                    char text[LS_TRANSPORT_ENET_ADDRESS_BYTES]);
+
 /* The UDP port that a server is bound to; 0 for a client. */
 uint16_t ls_transport_enet_port(const ls_transport *transport);
 

@@ -212,6 +212,18 @@ uint64_t ls_match_next_ns(const ls_match *match)
                : next_ns;
 }
 
+ls_status ls_match_kick(ls_match *match, uint32_t slot, const char *why, uint64_t now_ns)
+{
+    ls_match_context *context = &match->context;
+    LS_ASSERT(slot < context->config.sim.players);
+    context->now_ns = now_ns;
+    if (!ls_seat_table_is_taken(context->seats, slot)) {
+        return LS_NOT_FOUND;
+    }
+    ls_conduct_drop(context, slot, LS_KICKED, why[0] != '\0' ? why : ls_status_text(LS_KICKED));
+    return LS_OK;
+}
+
 void ls_match_stop(ls_match *match, uint64_t now_ns)
 {
     ls_match_context *context = &match->context;

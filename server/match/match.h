@@ -28,6 +28,16 @@ typedef enum ls_on_desync {
     LS_ON_DESYNC_HEAL,   /* send the slot the values that differ, or the whole state */
 } ls_on_desync;
 
+/* Somebody who asks to come in, and said a right HELLO. */
+typedef struct ls_match_newcomer {
+    ls_peer_id peer;   /* its transport knows its address (ls_transport_enet_address) */
+    const char *name;  /* as the others would see it; two players may have the same */
+    const char *token; /* the connect token as it came; "" when there was none */
+    bool is_spectator;
+    bool is_returning; /* has proved that the slot was its own: after a lost link, or a kick */
+    uint32_t slot;     /* that it would get; nothing of a spectator */
+} ls_match_newcomer;
+
 /* Comes from ls_match_config_default; the row of a field in match_config.c has its range. */
 typedef struct ls_match_config {
     uint32_t cookie;                 /* of ls_match_config_default: leave it as it is */
@@ -53,6 +63,12 @@ typedef struct ls_match_config {
     /* Tick 0 closes later by so much that ticks are due at a multiple of this after a whole number
      * of them, on the clock that `now_ns` is of: matches of one host tick together. 0: at once. */
     uint32_t phase_ns;
+
+    /* Whether somebody may come in. False: it is refused (NOT_ADMITTED) with the sentence in `why`,
+     * which the person reads. Only looks: nothing of the match may be called from here. NULL:
+     * everybody may. */
+    bool (*may_join)(void *user, const ls_match_newcomer *newcomer, ls_text *why);
+    void *may_join_user;
 
     /* Keeps the newest states and inputs, so that the cause of a desync can be found:
      * ls_replay_window_bytes says in how much memory; without effect where the simulation hashes by
@@ -213,6 +229,11 @@ void ls_match_advance(ls_match *match, uint64_t now_ns);
 /* Sets one slot's input delay, 0 .. LS_INPUT_DELAY_TICKS_MAX. Without effect while nobody plays
  * there. */
 void ls_match_set_input_delay(ls_match *match, uint32_t slot, uint32_t ticks);
+
+/* Sends the player of a slot away, now and with a sentence that it reads (KICKED): as when it had
+ * left by itself. Its client does not come back by itself; whether the person may is for may_join.
+ * NOT_FOUND when nobody is there. */
+ls_status ls_match_kick(ls_match *match, uint32_t slot, const char *why, uint64_t now_ns);
 
 /* Ends the match after the newest closed tick. One that is resumed and still waits for its players
  * closes their connections without a REFUSE: they may come back when it is resumed again. */

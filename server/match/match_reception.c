@@ -217,6 +217,46 @@ static void receive_from_player(ls_match_context *match, uint32_t slot, ls_chann
 
 /* ---- pending connections ---- */
 
+/* The host of the match decides, if it wants to. */
+static ls_status ask_host(const ls_match_context *match, ls_peer_id peer, const ls_hello *hello,
+                          uint32_t slot, ls_text *why)
+{
+    const ls_match_config *config = &match->config;
+    char name[LS_PLAYER_NAME_BYTES_MAX];
+    ls_text said = {{0}};
+    if (!config->may_join) {
+        return LS_OK;
+    }
+    ls_hello_player_name(hello, name);
+    const ls_match_newcomer newcomer = {.peer = peer,
+                                        .name = name,
+                                        .token = hello->token,
+                                        .is_spectator = hello->is_spectator,
+                                        .is_returning = hello->back.match_id != 0,
+                                        .slot = slot};
+    if (config->may_join(config->may_join_user, &newcomer, &said)) {
+        return LS_OK;
+    }
+    const char *words = said.bytes[0] != '\0' ? said.bytes : ls_status_text(LS_NOT_ADMITTED);
+    return ls_fail(LS_NOT_ADMITTED, why, "%s", words);
+}
+
+static ls_status admit(ls_match_context *match, ls_peer_id peer, const ls_hello *hello,
+                       uint32_t *slot, ls_text *why)
+{
+    ls_status status = ls_hello_check(hello, match->config.maths_check, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    if (hello->is_spectator) {
+        status = ask_host(match, peer, hello, 0, why);
+        return status == LS_OK ? ls_spectators_admit(match->spectators, match, peer, hello, why)
+                               : status;
+    }
+    status = ls_seat_table_find(match->seats, hello, slot, why);
+    return status == LS_OK ? ask_host(match, peer, hello, *slot, why) : status;
+}
+
 static void receive_from_pending(ls_match_context *match, ls_peer_id peer, ls_channel channel,
                                  const uint8_t *bytes, size_t size)
 {
@@ -231,12 +271,7 @@ static void receive_from_pending(ls_match_context *match, ls_peer_id peer, ls_ch
         return;
     }
     const ls_hello *hello = &message->body.hello;
-    status = ls_hello_check(hello, match->config.maths_check, &why);
-    if (status == LS_OK && hello->is_spectator) {
-        status = ls_spectators_admit(match->spectators, match, peer, hello, &why);
-    } else if (status == LS_OK) {
-        status = ls_seat_table_find(match->seats, hello, &slot, &why);
-    }
+    status = admit(match, peer, hello, &slot, &why);
     if (status != LS_OK) {
         ls_conduct_refuse_pending(match, peer, status, why.bytes);
     } else if (slot != MATCH_NO_SLOT) {

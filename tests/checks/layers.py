@@ -16,7 +16,7 @@ ROOMS = (
     ("param files", "common/program/param_files."),
     ("program", "common/program/"),
     ("double sims", "common/maths/integrator."),
-    ("double sims", "common/maths/strict_double."),
+    ("pure", "common/maths/strict_double."),
     ("strict maths", "common/maths/strict_"),
     ("double sims", "common/simulations/rope/"),
     ("double sims", "common/simulations/spring/"),

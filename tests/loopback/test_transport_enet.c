@@ -166,6 +166,15 @@ Test(transport_enet, a_client_that_connects_anew_is_another_peer)
     cr_assert_eq(ls_station_newest(&server)->peer, server.connected[3]);
 }
 
+Test(transport_enet, a_server_knows_where_its_peers_are)
+{
+    char text[LS_TRANSPORT_ENET_ADDRESS_BYTES] = "";
+    ls_stations_connect(&server, &client, 4);
+    cr_assert_eq(ls_transport_enet_address(server.transport, server.connected[0], text), LS_OK);
+    cr_expect(strncmp(text, "127.0.0.1:", 10) == 0, "%s", text);
+    cr_assert_eq(ls_transport_enet_address(server.transport, 12345, text), LS_NOT_FOUND);
+}
+
 Test(transport_enet, a_client_connects_anew_to_a_server_that_was_started_again)
 {
     server = ls_station_listen(4);

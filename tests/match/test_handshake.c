@@ -221,3 +221,60 @@ Test(handshake, nobody_is_refused_who_is_the_same)
     cr_assert_null(virtual_match_find(run, LS_MATCH_PLAYER_LEFT));
     virtual_match_destroy(run);
 }
+
+/* ---- whom the host of the match lets in ---- */
+
+typedef struct doorkeeper {
+    uint32_t asked;
+    bool is_open;
+    ls_match_newcomer newest;
+    char name[LS_PLAYER_NAME_BYTES_MAX];
+} doorkeeper;
+
+static bool may_join(void *user, const ls_match_newcomer *newcomer, ls_text *why)
+{
+    doorkeeper *door = user;
+    door->asked++;
+    door->newest = *newcomer;
+    ls_name_copy(door->name, sizeof door->name, newcomer->name);
+    ls_text_set(why, "%s is not on the list", newcomer->name);
+    return door->is_open;
+}
+
+static virtual_match *open_door(doorkeeper *door, uint32_t players)
+{
+    virtual_setup setup = virtual_setup_default(test_simulation(), players, 60);
+    setup.match.may_join = may_join;
+    setup.match.may_join_user = door;
+    setup.match.spectators_max = 1;
+    return checked_match_create(&setup);
+}
+
+Test(handshake, somebody_whom_the_host_does_not_let_in_reads_why)
+{
+    doorkeeper door = {0};
+    virtual_match *run = open_door(&door, 1);
+    virtual_match_run(run, SECOND);
+    ls_session_report report = ls_session_report_of(run->clients[0]->session);
+    cr_assert_eq(report.state, LS_SESSION_OVER);
+    cr_assert_eq(report.status, LS_NOT_ADMITTED);
+    cr_assert_eq(door.asked, 1);
+    cr_assert_eq(door.newest.slot, 0);
+    cr_assert(!door.newest.is_spectator && !door.newest.is_returning);
+    const virtual_event *refused = virtual_match_find(run, LS_MATCH_PEER_REFUSED);
+    ls_text words = {""};
+    ls_text_set(&words, "%s is not on the list", door.name);
+    cr_assert_str_eq(refused->event.text.bytes, words.bytes);
+    cr_assert_eq(refused->event.peer, door.newest.peer);
+    cr_assert_eq(ls_match_seats_open(run->match), 1, "the seat is free");
+    virtual_match_destroy(run);
+}
+
+Test(handshake, everybody_whom_the_host_lets_in_plays)
+{
+    doorkeeper door = {.is_open = true};
+    virtual_match *run = open_door(&door, 3);
+    play_and_check(run);
+    cr_assert_eq(door.asked, 3);
+    virtual_match_destroy(run);
+}

@@ -407,3 +407,28 @@ Test(leaving, a_match_that_waits_for_who_is_lost_stands_still_until_it_is_back)
     virtual_match_run(run, SECOND);
     close_run(run);
 }
+
+/* ---- sent away ---- */
+
+Test(leaving, a_player_that_is_kicked_reads_why_and_the_match_goes_on)
+{
+    virtual_match *run = start(3, 120);
+    virtual_match_run_to_tick(run, 40);
+    uint32_t slot = ls_session_report_of(run->clients[1]->session).slot;
+    cr_assert_eq(ls_match_kick(run->match, slot, "no chatting", virtual_match_server_ns(run)),
+                 LS_OK);
+    cr_assert_eq(ls_match_kick(run->match, slot, "twice", virtual_match_server_ns(run)),
+                 LS_NOT_FOUND);
+    virtual_match_run_to_end(run);
+    ls_session_report kicked = ls_session_report_of(run->clients[1]->session);
+    cr_assert_eq(kicked.state, LS_SESSION_OVER);
+    cr_assert_eq(kicked.status, LS_KICKED);
+    const virtual_event *left = virtual_match_find_slot(run, LS_MATCH_PLAYER_LEFT, slot);
+    cr_assert_eq(left->event.status, LS_KICKED);
+    cr_assert_str_eq(left->event.text.bytes, "no chatting");
+    cr_assert_eq(counts_of(run, slot)->leaves, 1, "the step was told");
+    cr_assert_eq(ls_match_tick(run->match), 120);
+    check_played_to_the_end(run, run->clients[0]);
+    check_played_to_the_end(run, run->clients[2]);
+    virtual_match_destroy(run);
+}

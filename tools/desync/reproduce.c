@@ -38,6 +38,10 @@ typedef struct change {
     const char *variables[EXPLAIN_SANITIZER_VARIABLES + 1];
 } change;
 
+#define HOLD_THE_MODE                                                                              \
+    "run init and every pass through ls_strict_double_init and ls_strict_double_pass "             \
+    "(lockstep/common/maths/strict_double.h)"
+
 static const change changes[] = {
     {.word = "nothing", .text = "nothing changed", .cause = ""},
     {.word = "no-fma",
@@ -49,12 +53,11 @@ static const change changes[] = {
     {.word = "flush-to-zero",
      .text = "denormal numbers flushed to zero",
      .cause = "on the client something sets flush-to-zero, such as a library built with "
-              "-ffast-math; set the mode in init and at the start of each step",
+              "-ffast-math; " HOLD_THE_MODE,
      .surroundings = LS_RERUN_WITH_FLUSH_TO_ZERO},
     {.word = "rounding-down",
      .text = "rounding downwards",
-     .cause = "on the client something sets another rounding mode; set the mode in init and at the "
-              "start of each step",
+     .cause = "on the client something sets another rounding mode; " HOLD_THE_MODE,
      .surroundings = LS_RERUN_WITH_ROUNDING_DOWN},
     {.word = "one-core",
      .text = "one processor",

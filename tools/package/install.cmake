@@ -9,7 +9,9 @@ set(LS_PUBLIC_HEADERS
   common/base/allocator.h
   common/base/assert.h
   common/base/build_fingerprint.h
+  common/base/byte_stream.h
   common/base/clock.h
+  common/base/hash.h
   common/base/language.h
   common/base/limits.h
   common/base/log.h
@@ -17,6 +19,7 @@ set(LS_PUBLIC_HEADERS
   common/base/secret.h
   common/base/status.h
   common/base/text.h
+  common/diagnosis/desync_bundle.h
   common/diagnosis/desync_class.h
   common/diagnosis/pass_trace.h
   common/diagnosis/replay_window.h
@@ -27,11 +30,15 @@ set(LS_PUBLIC_HEADERS
   common/diagnosis/state_difference.h
   common/diagnosis/step_noise.h
   common/diagnosis/state_tree.h
+  common/journal/journal.h
+  common/journal/journal_record.h
+  common/journal/tick_block.h
   common/maths/fixed.h
   common/maths/fixed_trig.h
   common/maths/interpolate.h
   common/maths/rng.h
   common/maths/stable_sort.h
+  common/maths/strict_double.h
   common/maths/strict_libm.h
   common/maths/strict_math.h
   common/simulation/field_type.h
@@ -53,6 +60,8 @@ set(LS_PUBLIC_HEADERS
   protocol/transport/transport_memory.h
   protocol/wire/link_figures.h
   protocol/wire/notices.h
+  server/journal/recorder.h
+  server/journal/resume.h
   server/match/desync_finding.h
   server/match/lag_attribution.h
   server/match/match.h)

@@ -7,6 +7,10 @@ typedef struct cause {
     const char *words;
 } cause;
 
+#define HOLD_THE_MODE                                                                              \
+    "run init and every pass through ls_strict_double_init and ls_strict_double_pass "             \
+    "(lockstep/common/maths/strict_double.h)"
+
 /* The cause of a difference that one perturbation shows, when nothing else is known. */
 static const cause causes[SYNCTEST_PERTURBATION_COUNT] = {
     [SYNCTEST_PERTURBATION_STILL] =
@@ -65,9 +69,8 @@ static const cause causes[SYNCTEST_PERTURBATION_COUNT] = {
                           "parameter, and give each part of the work its place by index"},
     [SYNCTEST_PERTURBATION_FLUSH] =
         {"flush to zero", "values become so small that they are denormal, and a library that was "
-                          "built for speed (-ffast-math) has these flushed to zero: set the mode "
-                          "in init and at the start of each step, round small values to 0, or use "
-                          "fixed point"},
+                          "built for speed (-ffast-math) has these flushed to zero: " HOLD_THE_MODE
+                          ", round small values to 0, or use fixed point"},
     [SYNCTEST_PERTURBATION_ENVIRONMENT] =
         {"outside world", "a step or init reads the environment: a variable, the locale (a "
                           "decimal comma), the time zone or a file of the current folder"},
@@ -75,9 +78,8 @@ static const cause causes[SYNCTEST_PERTURBATION_COUNT] = {
                                      "a step or init reads the clock: count ticks instead"},
     [SYNCTEST_PERTURBATION_ROUNDING] =
         {"rounding mode", "floating point is rounded as the machine happens to be set: right as "
-                          "long as no library (audio, graphics) leaves another mode; a simulation "
-                          "that sets the mode in init and at the start of each step does not "
-                          "depend on it"},
+                          "long as no library (audio, graphics) leaves another mode; to depend on "
+                          "none, " HOLD_THE_MODE},
     [SYNCTEST_PERTURBATION_TIES] = {"order of ties",
                                     "qsort leaves elements that compare equal in any order: "
                                     "use ls_stable_sort, and end ties by id"},

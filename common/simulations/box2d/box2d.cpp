@@ -124,13 +124,13 @@ b2Body *add_body(Engine *engine, const b2Shape &shape, float density, b2Vec2 at)
     return body;
 }
 
-void build(const ls_sim_config *config, void *state)
+ls_status build(const ls_sim_config *config, void *state, ls_text *)
 {
     float gravity = static_cast<float>(config->params[GRAVITY]) / 1000.0f;
     auto *engine = new (std::nothrow) Engine(b2Vec2(0.0f, -gravity));
     static_cast<State *>(state)->engine = engine;
     if (engine == nullptr) {
-        return;
+        return LS_NO_MEMORY;
     }
     float half = room_half(config);
     add_wall(engine, b2Vec2(-half, 0.0f), b2Vec2(half, 0.0f));
@@ -150,13 +150,12 @@ void build(const ls_sim_config *config, void *state)
             engine->bodies[engine->count++] = body;
         }
     }
+    return LS_OK;
 }
 
 ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
-    (void)why;
-    ls_strict_double_init(build, config, state);
-    return engine_of(state) != nullptr ? LS_OK : LS_NO_MEMORY;
+    return ls_strict_double_init(build, config, state, why);
 }
 
 void deinit(const ls_sim_config *, void *state)

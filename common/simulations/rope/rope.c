@@ -71,8 +71,9 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
 }
 
 /* Straight and level, but for a little unevenness of the seed's. */
-static void lay_out(const ls_sim_config *config, void *state)
+static ls_status lay_out(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     ls_rope_rules rules = ls_rope_rules_of(config);
     ls_rope_hand *hands = state;
     ls_rope_point *positions = (void *)((uint8_t *)state + ls_rope_positions_offset(&rules));
@@ -85,13 +86,12 @@ static void lay_out(const ls_sim_config *config, void *state)
     for (uint32_t slot = 0; slot < rules.players; slot++) {
         hands[slot].target = positions[ls_rope_particle_of(&rules, slot)];
     }
+    return LS_OK;
 }
 
 static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
-    (void)why;
-    ls_strict_double_init(lay_out, config, state);
-    return LS_OK;
+    return ls_strict_double_init(lay_out, config, state, why);
 }
 
 /* ---- hands ---- */

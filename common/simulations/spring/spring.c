@@ -39,21 +39,21 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
     return ls_fields_copy(all, sizeof all / sizeof all[0], out, capacity);
 }
 
-static void pull_out(const ls_sim_config *config, void *state)
+static ls_status pull_out(const ls_sim_config *config, void *state, ls_text *why)
 {
+    (void)why;
     ls_spring_rules rules = ls_spring_rules_of(config);
     ls_spring *springs = state;
     for (uint32_t i = 0; i < rules.count; i++) {
         double share = (double)(rules.count - i) / (double)rules.count;
         springs[i].motion.position = rules.amplitude * share;
     }
+    return LS_OK;
 }
 
 static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
-    (void)why;
-    ls_strict_double_init(pull_out, config, state);
-    return LS_OK;
+    return ls_strict_double_init(pull_out, config, state, why);
 }
 
 /* ---- motion ---- */
