@@ -28,9 +28,16 @@ void synctest_shims_memory_set(bool are_copies_backward, bool are_comparisons_sc
 /* By a pointer that may change, since a compiler makes memcpy, this very function, of memmove. */
 static void *(*volatile move)(void *to, const void *from, size_t byte_count) = memmove;
 
+/* Elsewhere the order makes no difference. */
+static bool is_overlapping(const void *a, const void *b, size_t byte_count)
+{
+    uintptr_t start = (uintptr_t)a, other = (uintptr_t)b;
+    return start < other ? other - start < byte_count : start - other < byte_count;
+}
+
 SHIM void *memcpy(void *restrict to, const void *restrict from, size_t byte_count)
 {
-    if (!is_backward) {
+    if (!is_backward || !is_overlapping(to, from, byte_count)) {
         return move(to, from, byte_count);
     }
     volatile uint8_t *written = to;
