@@ -17,7 +17,7 @@
 
 static ls_loaded_simulation load(const char *name)
 {
-    ls_loaded_simulation loaded = {NULL};
+    ls_loaded_simulation loaded = {.simulation = NULL};
     ls_text why = {""};
     cr_assert_eq(ls_simulation_load(name, &loaded, &why), LS_OK, "%s", why.bytes);
     cr_assert_eq(ls_simulation_check(loaded.simulation, NULL), LS_OK);
@@ -242,7 +242,7 @@ Test(plugin_loader, plug_ins_that_were_cut_off_are_refused)
     size_t size = read_whole(PLUGIN("good"), bytes, sizeof bytes);
     uint32_t cut_off = 0;
     for (size_t kept = 0; kept < size; kept += kept < 4096 ? 61 : 997) {
-        ls_loaded_simulation loaded = {NULL};
+        ls_loaded_simulation loaded = {.simulation = NULL};
         ls_text why = {""};
         write_whole(path, bytes, kept);
         if (ls_simulation_load(path, &loaded, &why) == LS_OK) {
