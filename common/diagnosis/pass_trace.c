@@ -29,7 +29,6 @@ static void note_writer(const tracing *here, uint32_t pass)
 
 static void begin_writers(const ls_sim_instance *instance, ls_pass_state *kept)
 {
-    memset(kept->bytes, 0, ls_sim_instance_image_bytes(instance));
     kept->is_kept = ls_sim_instance_image(instance, kept->before) == LS_OK;
 }
 

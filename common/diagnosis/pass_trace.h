@@ -18,8 +18,8 @@ typedef struct ls_pass_trace {
 
 #define LS_NO_PASS UINT32_MAX
 
-/* Not a state but who wrote it: for each byte of the image 1 + the last pass that changed it, 0:
- * none did. */
+/* Not a state but its writers: for each byte of the image 1 + the last pass that changed it. A
+ * byte that no pass has changed stays as it was in `bytes`. */
 #define LS_PASS_OF_WRITERS (LS_NO_PASS - 1u)
 
 /* The image of the state (sim_instance.h) after one pass of a traced step. */

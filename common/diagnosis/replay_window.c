@@ -381,16 +381,23 @@ ls_status ls_replay_window_stretch(const ls_replay_window *window, ls_tick agree
     return LS_OK;
 }
 
-ls_status ls_replay_window_step(const ls_replay_window *window, ls_tick tick,
-                                ls_replay_stretch *out)
+ls_status ls_replay_window_steps(const ls_replay_window *window, ls_tick last, uint32_t steps,
+                                 ls_replay_stretch *out)
 {
     ls_replay_stretch stretch;
-    ls_status status = ls_replay_window_stretch(window, tick, tick + 1, &stretch);
-    const uint8_t *state = status == LS_OK ? ls_replay_window_state(window, tick) : NULL;
+    const uint8_t *state = NULL;
+    if (last == 0 || ls_replay_window_stretch(window, last - 1, last, &stretch) != LS_OK) {
+        return LS_NOT_FOUND;
+    }
+    ls_tick first = last > steps ? last - steps : 0;
+    first = LS_MAX(first, stretch.first);
+    while (first < last && !(state = ls_replay_window_state(window, first))) {
+        first++;
+    }
     if (!state) {
         return LS_NOT_FOUND;
     }
-    stretch.first = tick;
+    stretch.first = first;
     stretch.snapshot = state;
     *out = stretch;
     return LS_OK;

@@ -108,10 +108,10 @@ typedef struct ls_replay_stretch {
 ls_status ls_replay_window_stretch(const ls_replay_window *window, ls_tick agreed, ls_tick last,
                                    ls_replay_stretch *out);
 
-/* The one step from state `tick` on, which is kept itself. NOT_FOUND when it is not, or when there
- * is no newer one. Borrowed likewise. */
-ls_status ls_replay_window_step(const ls_replay_window *window, ls_tick tick,
-                                ls_replay_stretch *out);
+/* The last steps to state `last`, `steps` at most, from a state that is kept itself. NOT_FOUND when
+ * none of them is. Borrowed likewise. */
+ls_status ls_replay_window_steps(const ls_replay_window *window, ls_tick last, uint32_t steps,
+                                 ls_replay_stretch *out);
 
 /* As it was recorded; first <= tick <= last. 0: it was not hashed. */
 uint64_t ls_replay_stretch_hash(const ls_replay_stretch *stretch, ls_tick tick);

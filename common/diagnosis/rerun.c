@@ -199,6 +199,7 @@ void ls_rerun_keep_pass(ls_rerun *rerun, uint32_t pass)
     rerun->pass_state.before =
         rerun->carried; /* nothing else is in these before the step is over */
     rerun->pass_state.after = rerun->reached;
+    memset(rerun->pass_state.bytes, 0, rerun->state_bytes);
 }
 
 void ls_rerun_run_once(ls_rerun *rerun)
@@ -232,7 +233,12 @@ static ls_status step_fresh(ls_rerun *rerun, ls_sim_instance *instance,
         ls_pass_trace_step(instance, inputs, &rerun->noise, &rerun->pass_state, &rerun->passes);
         return status;
     }
-    ls_step_noise_step(&rerun->noise, instance, inputs);
+    if (rerun->pass_state.pass == LS_PASS_OF_WRITERS) {
+        ls_pass_trace ignored;
+        ls_pass_trace_step(instance, inputs, &rerun->noise, &rerun->pass_state, &ignored);
+    } else {
+        ls_step_noise_step(&rerun->noise, instance, inputs);
+    }
     uint64_t recorded = ls_replay_stretch_hash(&rerun->stretch, made);
     if (recorded != 0 && is_turn(rerun, made, rerun->stretch.agreed, HASHED_BYTES_MAX) &&
         figures->strayed == figures->tick && ls_sim_instance_hash(instance) != recorded) {

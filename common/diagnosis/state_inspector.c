@@ -2,6 +2,12 @@
 
 #include <string.h>
 
+/* A pass that writes what was there before is found by an earlier step. */
+enum {
+    WRITERS_STEPS = 16,
+    WRITERS_BYTES_MAX = 1 << 20, /* of a state, for more steps than one */
+};
+
 ls_status ls_state_inspector_init(ls_state_inspector *inspector, const ls_sim_instance *instance,
                                   const ls_replay_window *window, const ls_allocator *allocator)
 {
@@ -90,12 +96,13 @@ ls_status ls_state_inspector_start_rerun(const ls_state_inspector *inspector,
                                          uint32_t *ticket)
 {
     ls_replay_stretch stretch;
-    bool is_of_step = subject->pass == LS_PASS_OF_WRITERS;
     bool is_state_had = ls_state_inspector_has(inspector, subject->tick, LS_NO_PASS) ||
                         ls_replay_window_state(inspector->window, subject->tick) != NULL;
+    size_t bytes = ls_sim_instance_image_bytes(inspector->instance);
+    uint32_t steps = bytes <= WRITERS_BYTES_MAX ? WRITERS_STEPS : 1;
     ls_status status =
-        is_of_step
-            ? ls_replay_window_step(inspector->window, subject->agreed, &stretch)
+        subject->pass == LS_PASS_OF_WRITERS
+            ? ls_replay_window_steps(inspector->window, subject->tick, steps, &stretch)
             : ls_replay_window_stretch(inspector->window, subject->agreed, subject->tick, &stretch);
     if (status != LS_OK) {
         return status;

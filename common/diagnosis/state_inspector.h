@@ -28,7 +28,7 @@ typedef struct ls_rerun_subject {
     ls_tick agreed; /* a state that is the same on both sides */
     ls_tick tick;   /* of the state that it is to lead to; > agreed */
     uint32_t pass;  /* the state behind this pass of the last step is wanted too, or LS_NO_PASS;
-                       LS_PASS_OF_WRITERS: of one step, from state `agreed` itself */
+                       LS_PASS_OF_WRITERS: of the newest steps to it */
     bool is_single; /* see ls_rerun_request */
 } ls_rerun_subject;
 

@@ -42,29 +42,26 @@ static const ls_diff_place *place_of_states(const ls_investigation *investigatio
 
 /* ---- the finding ---- */
 
-/* The first pass that writes any of the values that differ, of each the last one that does;
- * NO_PASS: none is written. */
-static uint32_t first_writer(const ls_diff_place *place, const uint8_t *writers)
+/* The last pass that writes to the value; NO_PASS: none does. */
+static uint32_t writer_of(const ls_schema_place *place, const uint8_t *writers)
 {
-    const uint8_t *server = place->held->inspector.state;
-    const uint8_t *client = ls_hash_tree_diff_other_state(place->diff);
-    size_t size = ls_sim_instance_image_bytes(place->held->inspector.instance);
-    uint32_t first = LS_NO_PASS;
-    for (size_t i = 0; i < size; i++) {
-        if (server[i] != client[i] && writers[i] > 0) {
-            first = LS_MIN(first, writers[i] - 1u);
-        }
+    uint32_t last = 0;
+    for (size_t i = 0; i < ls_field_type_bytes(place->field->type); i++) {
+        last = LS_MAX(last, writers[place->offset + i]);
     }
-    return first;
+    return last > 0 ? last - 1 : LS_NO_PASS;
 }
 
-static bool is_written_by(const ls_schema_place *place, const uint8_t *writers, uint32_t pass)
+/* The first pass that writes any of the values that differ, of those that are listed. */
+static uint32_t first_writer(const ls_diff_place *place, const uint8_t *writers)
 {
-    bool is_written = false;
-    for (size_t i = 0; i < ls_field_type_bytes(place->field->type); i++) {
-        is_written = is_written || writers[place->offset + i] == pass + 1;
+    ls_state_difference difference;
+    uint32_t first = LS_NO_PASS;
+    ls_hash_tree_diff_result(place->diff, &difference);
+    for (uint32_t i = 0; i < difference.place_count; i++) {
+        first = LS_MIN(first, writer_of(&difference.places[i], writers));
     }
-    return is_written;
+    return first;
 }
 
 /* The values that the pass writes come first, in their order. */
@@ -77,7 +74,7 @@ static void put_first(const ls_diff_place *place, const uint8_t *writers,
     ls_hash_tree_diff_result(place->diff, &difference);
     for (uint32_t turn = 0; turn < 2; turn++) {
         for (uint32_t i = 0; i < old.place_count; i++) {
-            bool is_first = is_written_by(&difference.places[i], writers, finding->pass_index);
+            bool is_first = writer_of(&difference.places[i], writers) == finding->pass_index;
             if (is_first == (turn == 0)) {
                 finding->place_fields[count] = old.place_fields[i];
                 finding->places[count++] = old.places[i];
@@ -86,8 +83,8 @@ static void put_first(const ls_diff_place *place, const uint8_t *writers,
     }
 }
 
-/* The passes of the step tell nothing, since a side began it with another state; a run of that step
- * alone tells who writes what. */
+/* The passes of the step hide the difference; where that is so, a run of that step alone tells
+ * which of them writes what. */
 static void add_writer(const ls_investigations *all, const ls_investigation *investigation,
                        ls_desync_finding *finding)
 {
@@ -125,7 +122,7 @@ static void add_pass(const ls_investigations *all, const ls_investigation *inves
         finding->pass_index = unstable->unstable_pass;
         return;
     }
-    if (finding->differing_pass == LS_PASS_BEFORE) {
+    if (finding->differing_pass != LS_PASS_AT) {
         add_writer(all, investigation, finding);
         return;
     }

@@ -268,15 +268,34 @@ static move pass_move(const ls_investigation *investigation, ls_diff_subject *su
     return is_had && investigation->compared.pass != pass ? MOVE_COMPARE : MOVE_NONE;
 }
 
-/* A side that strays on the way begins the step to the first state that differs with another state:
- * its passes tell nothing, but which of them writes what. */
-static move writers_move(const ls_investigation *investigation)
+/* By itself this side gets different results. */
+static bool is_unsteady(const ls_rerun_figures *figures)
+{
+    uint32_t known = figures->known;
+    return figures->strayed < figures->tick ||
+           ((known & LS_RERUN_AGAIN) && figures->again != figures->fresh) ||
+           ((known & LS_RERUN_RELOADED) && figures->reloaded != figures->fresh) ||
+           ((known & LS_RERUN_APART) && figures->apart != figures->fresh);
+}
+
+/* Whether the passes of the step hide the difference: a side that strays on the way begins it with
+ * another state, and one that gets different results may have got the other's this time. */
+static bool is_pass_hidden(const ls_step_study *study)
 {
     uint32_t pass = 0;
+    ls_differing_pass found = ls_step_study_compare(study, &pass);
+    bool is_either = is_unsteady(&study->server.figures) || is_unsteady(&study->client.figures);
+    return found == LS_PASS_BEFORE ||
+           (found == LS_PASS_NONE && is_either && !ls_step_study_unstable(study));
+}
+
+/* Where the passes tell nothing it is asked which of them writes what. */
+static move writers_move(const ls_investigation *investigation)
+{
     const ls_step_study *study = ls_investigation_main_study(investigation);
     bool is_first = ls_tick_search_found(&investigation->search) != 0 ||
                     investigation->bad_tick - investigation->agreed_tick == 1;
-    bool is_wanted = is_first && ls_step_study_compare(study, &pass) == LS_PASS_BEFORE &&
+    bool is_wanted = is_first && is_pass_hidden(study) &&
                      investigation->finding.values_tick == study->subject.tick;
     if (!is_wanted || (investigation->has_asked_writers && !investigation->writers)) {
         return MOVE_NONE;

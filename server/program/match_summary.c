@@ -279,9 +279,9 @@ static void log_pass(const ls_desync_finding *finding, const ls_log *log)
         return;
     case LS_PASS_WRITES:
         ls_log_line(log, LS_LOG_ERROR,
-                    "  simulated again, a side begins tick %" PRIu32
-                    " with another state, so its passes cannot be compared; the first of them that "
-                    "writes any of these values: %s",
+                    "  simulated again, tick %" PRIu32
+                    " does not show in which pass the sides part; the first pass that writes any "
+                    "of these values: %s",
                     ls_desync_finding_step(finding), finding->pass);
         return;
     case LS_PASS_NONE:

@@ -188,6 +188,8 @@ def explain_problems(match, entry, desync):
         return [f"the bundle's values are those after {explained['after_pass']!r}"]
     keys = ["tick", "slot", "field", "server_value", "client_value", "pass", "class", "culprit",
             "why"]
+    if said.get("pass") is None:
+        keys.remove("pass")  # the match found it by the writers of values, which a bundle lacks
     problems = [f"the bundle's {key} is {said.get(key)!r}, the report's {desync[key]!r}"
                 for key in keys if said.get(key) != desync[key]]
     wanted = entry["finds"].get("agrees_with")

@@ -304,6 +304,45 @@ Test(cause, of_passes_that_cannot_be_compared_the_first_that_writes_a_value_is_n
     virtual_match_destroy(run);
 }
 
+/* The client's evidence with another result of another process. */
+static void send_unsteady(void *user, virtual_client *client, ls_channel channel,
+                          const uint8_t *bytes, size_t size)
+{
+    (void)user;
+    ls_message message;
+    uint8_t altered[LS_PACKET_BYTES_MAX];
+    if (channel == LS_CHANNEL_RELIABLE && ls_message_peek(bytes, size) == LS_MESSAGE_EVIDENCE) {
+        cr_assert_eq(ls_message_read(bytes, size, 0, &message), LS_OK);
+        uint8_t *wire = message.body.evidence.figures;
+        ls_rerun_figures figures;
+        cr_assert_eq(ls_rerun_figures_read(wire, LS_RERUN_FIGURES_BYTES, &figures), LS_OK);
+        figures.known |= LS_RERUN_APART;
+        figures.apart = figures.fresh ^ 1;
+        ls_rerun_figures_write(&figures, wire);
+        size = ls_message_write(&message, altered);
+        bytes = altered;
+    }
+    ls_transport_send(client->transport, client->server, channel, bytes, size);
+}
+
+Test(cause, of_passes_that_are_equal_this_time_the_first_that_writes_a_value_is_named)
+{
+    virtual_setup setup = virtual_setup_default(fault_simulation(), 2, 300);
+    virtual_match *run = checked_match_create(&setup);
+    virtual_client *bad = run->clients[1];
+    flip_bit(bad, 100, offsetof(fault_state, cells[3]) + 7);
+    bad->tamper = (virtual_tamper){send_unsteady, NULL};
+    virtual_match_run_to_end(run);
+    const ls_desync_finding *finding = finding_of(run, bad);
+    cr_expect_eq(finding->first_tick, 100);
+    cr_expect_eq(finding->verdict.kind, LS_DESYNC_CLASS_PROCESS, "%s", finding->verdict.why.bytes);
+    cr_expect_str_eq(finding->places[0].name, "cells[3]");
+    cr_expect_eq(finding->differing_pass, LS_PASS_WRITES);
+    cr_assert_not_null(finding->pass);
+    cr_expect_str_eq(finding->pass, "spread");
+    virtual_match_destroy(run);
+}
+
 /* ---- ticks that were not compared ---- */
 
 static void expect_first_tick(uint32_t interval, ls_tick from)

@@ -235,28 +235,37 @@ Test(rerun, the_state_behind_the_pass_that_was_asked_for_has_its_hash)
     ls_state_hasher_destroy(hasher);
 }
 
-Test(rerun, who_wrote_what_is_told_of_one_step_from_the_state_before_it)
+static const uint8_t *writers_of(ls_tick last, uint32_t steps)
 {
-    play(FAULT_NONE, FAULT_NONE);
     ls_replay_stretch stretch;
     ls_rerun *rerun = match.server.rerun;
-    cr_assert_eq(ls_replay_window_step(match.server.window, 140, &stretch), LS_OK);
-    cr_expect_eq(stretch.first, 140);
-    cr_expect_eq(ls_replay_window_step(match.server.window,
-                                       ls_replay_window_newest(match.server.window), &stretch),
-                 LS_NOT_FOUND);
+    cr_assert_eq(ls_replay_window_steps(match.server.window, last, steps, &stretch), LS_OK);
+    cr_expect_eq(stretch.first, last - steps);
     ls_rerun_start(rerun, &stretch);
     ls_rerun_keep_pass(rerun, LS_PASS_OF_WRITERS);
     ls_rerun_run_once(rerun);
-    cr_expect(ls_rerun_advance(rerun, 1), "it is one step");
+    cr_expect(ls_rerun_advance(rerun, steps));
     uint64_t recorded = 0;
-    cr_assert_eq(ls_replay_window_hash(match.server.window, 141, &recorded), LS_OK);
+    cr_assert_eq(ls_replay_window_hash(match.server.window, last, &recorded), LS_OK);
     cr_expect_eq(ls_rerun_figures_of(rerun)->fresh, recorded);
-    const uint8_t *writers = ls_rerun_pass_state(rerun);
-    cr_assert_not_null(writers);
-    cr_expect_eq(writers[offsetof(fault_state, wrong)], 0);
-    cr_expect_eq(writers[offsetof(fault_state, cells)], 1 + FAULT_PASS);
-    cr_expect_eq(writers[offsetof(fault_state, ticks)], 2 + FAULT_PASS);
+    return ls_rerun_pass_state(rerun);
+}
+
+Test(rerun, writers_of_the_newest_steps_are_told)
+{
+    play(FAULT_NONE, FAULT_NONE);
+    for (uint32_t steps = 1; steps <= 9; steps += 8) {
+        const uint8_t *writers = writers_of(141, steps);
+        cr_assert_not_null(writers);
+        cr_expect_eq(writers[offsetof(fault_state, wrong)], 0);
+        cr_expect_eq(writers[offsetof(fault_state, cells)], 1 + FAULT_PASS);
+        cr_expect_eq(writers[offsetof(fault_state, ticks)], 2 + FAULT_PASS);
+    }
+    ls_replay_stretch stretch;
+    ls_tick newest = ls_replay_window_newest(match.server.window);
+    cr_expect_eq(ls_replay_window_steps(match.server.window, newest + 1, 1, &stretch),
+                 LS_NOT_FOUND);
+    cr_expect_eq(ls_replay_window_steps(match.server.window, 0, 1, &stretch), LS_NOT_FOUND);
 }
 
 Test(rerun, inputs_that_have_gone_leave_the_figures_unknown)
