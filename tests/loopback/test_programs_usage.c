@@ -51,7 +51,6 @@ Test(programs_usage, the_server_takes_numbers_in_their_range_only)
     static const number_flag flags[] = {
         {"--players", "1", "32", "0", "33"},
         {"--matches", "1", "1024", "0", "1025"},
-        {"--tick-rate", "1", "1000", "0", "1001"},
         {"--seed", "0", "18446744073709551615", NULL, "18446744073709551616"},
         {"--ticks", "0", "4294967294", NULL, "4294967295"},
         {"--port", "0", "65535", NULL, "65536"},
@@ -78,6 +77,23 @@ Test(programs_usage, the_client_takes_numbers_in_their_range_only)
         {"--flip-bit", "1", "4294967295", "0", "4294967296"},
     };
     expect_flags_checked(LS_TEST_CLIENT, flags, sizeof flags / sizeof flags[0]);
+}
+
+Test(programs_usage, a_tick_rate_is_a_number_or_a_fraction_in_its_range)
+{
+    static const char *const wrong[] = {"",     "-1",  "+1",  "1x",     "0x1",   "1e1",
+                                        " 1",   "1 ",  "0",   "1001",   "0.999", "1000.1",
+                                        "60/0", "60/", "1/2", "60.5/2", "59,7"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        hosted_expect_refusal(2, LS_TEST_SERVER,
+                              hosted_text("--tick-rate takes 1 to 1000, as in 60, 59.7275 or "
+                                          "262144/4389, not '%s'\n",
+                                          wrong[i]),
+                              "--tick-rate", wrong[i]);
+    }
+    hosted_run(0, LS_TEST_SERVER, "--tick-rate", "1", "--help");
+    hosted_run(0, LS_TEST_SERVER, "--tick-rate", "1000", "--help");
+    hosted_run(0, LS_TEST_SERVER, "--tick-rate", "262144/4389", "--help");
 }
 
 Test(programs_usage, a_bit_to_flip_has_a_tick_and_a_number)
