@@ -161,7 +161,7 @@ static void expect_contract(const cJSON *summary)
                              "spectators", "journal", "players", "desyncs"));
     for (int i = 0; i < hosted_count(summary, "players"); i++) {
         const cJSON *player = hosted_item(summary, "players.%d", i);
-        expect_keys(player, LS_ARGUMENTS("slot", "name", "status", "hashes_compared",
+        expect_keys(player, LS_ARGUMENTS("slot", "name", "status", "why", "hashes_compared",
                                          "inputs_on_time", "inputs_late", "inputs_substituted",
                                          "input_delay_ticks", "joined_tick", "rejoins", "lag",
                                          "stalled_ticks", "rtt_ms", "confirm_latency_ms", "frames",
