@@ -57,6 +57,23 @@ Test(synctest_lint, functions_that_only_may_are_warnings)
     expect_rule("fopen", "files", false);
 }
 
+Test(synctest_lint, flags_that_let_a_build_compute_otherwise_are_warnings)
+{
+    static const char *const warned[] = {"-ffast-math", "-Ofast",        "-ffp-contract=fast",
+                                         "-mfma",       "-march=native", "-march=x86-64-v3",
+                                         "-mfpmath=387"};
+    static const char *const fine[] = {"-O2",           "-O3",    "-ffp-contract=off",
+                                       "-march=x86-64", "-msse2", "-fno-fast-math"};
+    for (size_t i = 0; i < sizeof warned / sizeof warned[0]; i++) {
+        const synctest_lint_rule *rule = synctest_lint_rule_of_flag(warned[i]);
+        cr_assert(rule && !rule->is_error, "%s", warned[i]);
+        cr_expect_str_eq(rule->topic, "compiler flag");
+    }
+    for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
+        cr_expect_null(synctest_lint_rule_of_flag(fine[i]), "%s", fine[i]);
+    }
+}
+
 Test(synctest_lint, what_the_machine_is_asked_for_is_named)
 {
     expect_rule("sched_getaffinity", "environment", true);

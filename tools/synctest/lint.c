@@ -469,6 +469,31 @@ static void open_needed(object_set *set)
     }
 }
 
+/* Those that the file tells of, which it does with debug information. */
+static void lint_flags(const elf_object *plugin)
+{
+    ls_text flags = {{0}};
+    ls_plugin_contents contents;
+    if (!ls_plugin_contents_open(plugin->path, &contents)) {
+        return;
+    }
+    ls_plugin_contents_flags(&contents, &flags);
+    ls_plugin_contents_close(&contents);
+    char *rest = NULL;
+    for (char *flag = strtok_r(flags.bytes, " ", &rest); flag; flag = strtok_r(NULL, " ", &rest)) {
+        const synctest_lint_rule *rule = synctest_lint_rule_of_flag(flag);
+        if (rule) {
+            synctest_lint_item item = {.kind = SYNCTEST_LINT_FLAG,
+                                       .is_error = rule->is_error,
+                                       .topic = rule->topic,
+                                       .why = rule->why,
+                                       .instead = rule->instead};
+            ls_name_copy(item.name, sizeof item.name, flag);
+            add_item(plugin, &item);
+        }
+    }
+}
+
 ls_status synctest_lint_file(const char *path, synctest_lint_report *report, ls_text *why)
 {
     object_set *set = calloc(1, sizeof *set);
@@ -480,6 +505,7 @@ ls_status synctest_lint_file(const char *path, synctest_lint_report *report, ls_
     ls_status status = open_object(set, path, "", report, why);
     if (status == LS_OK) {
         open_needed(set);
+        lint_flags(&set->list[0]);
     }
     for (uint32_t i = 0; i < set->count && status == LS_OK; i++) {
         status = lint_object(&set->list[i], why);

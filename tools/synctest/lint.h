@@ -1,7 +1,7 @@
 /* Lint: what can be said about a plug-in from its file and those of the libraries that it needs,
  * without running it: functions it calls that are not known to give the same results elsewhere,
- * machine instructions that round another way, variables that outlive a match. Called by synctest.
- */
+ * machine instructions that round another way, flags that it was compiled with, variables that
+ * outlive a match. Called by synctest. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_LINT_H
 #define LOCKSTEP_TOOLS_SYNCTEST_LINT_H
 
@@ -26,12 +26,13 @@ typedef enum synctest_lint_kind {
     SYNCTEST_LINT_STATIC,      /* a variable that outlives a match */
     SYNCTEST_LINT_SCHEMA,      /* bytes of the state that no field covers */
     SYNCTEST_LINT_LIBRARY,     /* a library that is needed and was not found */
+    SYNCTEST_LINT_FLAG,        /* of the compiler, where the file says it */
 } synctest_lint_kind;
 
 typedef struct synctest_lint_item {
     synctest_lint_kind kind;
     bool is_error;                            /* else a warning */
-    char name[SYNCTEST_LINT_NAME_BYTES_MAX];  /* of the symbol or instruction */
+    char name[SYNCTEST_LINT_NAME_BYTES_MAX];  /* of the symbol, instruction or flag */
     char place[SYNCTEST_LINT_NAME_BYTES_MAX]; /* the function or section it is in; "" for a call */
     char library[SYNCTEST_LINT_NAME_BYTES_MAX]; /* the needed library it is in; "": the plug-in */
     uint64_t count;    /* instructions, bytes of a variable; 0 for a call */

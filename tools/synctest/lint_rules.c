@@ -170,6 +170,21 @@ static const synctest_lint_rule ppc64[] = {FUSED(
 static const synctest_lint_rule s390x[] = {
     FUSED("madb madbr msdb msdbr maeb maebr mseb msebr wfmadb wfmsdb vfmadb vfmsdb")};
 
+#define FLAG_TOPIC "compiler flag"
+static const synctest_lint_rule flags[] = {
+    {"-ffast-math -Ofast -funsafe-math-optimizations -fassociative-math -freciprocal-math "
+     "-ffinite-math-only -fno-signed-zeros -fcx-limited-range -fcx-fortran-rules",
+     false, FLAG_TOPIC,
+     "each compiler, version and optimisation computes something else with it, so that only this "
+     "very file gives the same on every machine",
+     "compile every file of the game without"},
+    {"-ffp-contract=fast -mfma -mfma4 -march=native -march=*-v3 -march=*-v4", false, FLAG_TOPIC,
+     "products and sums are fused where the processor can, and another build does not",
+     "compile every file of the game with -ffp-contract=off, for the oldest processor"},
+    {"-mfpmath=387 -mno-sse2 -mno-sse", false, FLAG_TOPIC,
+     "it computes with 80 bits, which other processors do not have", "use -msse2 -mfpmath=sse"},
+};
+
 /* A pattern of so many bytes: '*' is any bytes or none, '?' is any one. */
 static bool is_like(const char *pattern, size_t size, const char *name)
 {
@@ -265,6 +280,11 @@ const synctest_lint_rule *synctest_lint_rule_of_function(const char *name)
     const synctest_lint_rule *rule = find_form(LIST(functions), name);
     bool is_known = rule || find_form(LIST(safe_functions), name);
     return is_known ? rule : &unknown_function;
+}
+
+const synctest_lint_rule *synctest_lint_rule_of_flag(const char *flag)
+{
+    return find(LIST(flags), flag);
 }
 
 const synctest_lint_rule *synctest_lint_rule_of_instruction(synctest_lint_processor processor,

@@ -1,6 +1,6 @@
-/* Lint rules: which functions and machine instructions give other results on another machine, why,
- * and what to use instead; and which functions are known to do no harm. Tables and a look-up; reads
- * no file. Called by lint. */
+/* Lint rules: which functions, machine instructions and compiler's flags give other results on
+ * another machine or in another build, why, and what to use instead; and which functions are known
+ * to do no harm. Tables and a look-up; reads no file. Called by lint. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_LINT_RULES_H
 #define LOCKSTEP_TOOLS_SYNCTEST_LINT_RULES_H
 
@@ -32,6 +32,9 @@ typedef enum synctest_lint_processor {
  * (__snprintf_chk), older ones (__isoc99_sscanf) and those of float and long double (sinf) have the
  * rule of the plain one. */
 const synctest_lint_rule *synctest_lint_rule_of_function(const char *name);
+
+/* Of a flag that the plug-in was compiled with, or NULL when it makes no other results. */
+const synctest_lint_rule *synctest_lint_rule_of_flag(const char *flag);
 
 const synctest_lint_rule *synctest_lint_rule_of_instruction(synctest_lint_processor processor,
                                                             const char *mnemonic);
