@@ -4,7 +4,8 @@
 #include <string.h>
 
 enum {
-    STEPS_AT_ONCE = 7
+    STEPS_AT_ONCE = 7,
+    STACK_BYTES = 4096,
 };
 
 static void open_machine(diagnosed_machine *machine, const ls_simulation *simulation,
@@ -55,9 +56,19 @@ void diagnosed_match_close(diagnosed_match *match)
     fault = (fault_knob){0};
 }
 
+/* A simulation that reads memory that was not set finds something there. */
+__attribute__((noinline)) static void leave_bytes_on_the_stack(void)
+{
+    volatile uint8_t bytes[STACK_BYTES];
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (uint8_t)(i * 7 + 1);
+    }
+}
+
 static uint64_t step_machine(diagnosed_machine *machine, const ls_tick_inputs *inputs)
 {
     fault = machine->knob;
+    leave_bytes_on_the_stack();
     ls_sim_instance_step(machine->instance, inputs);
     machine->knob = fault;
     uint64_t state_hash = ls_sim_instance_hash(machine->instance);
