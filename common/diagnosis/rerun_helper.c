@@ -122,12 +122,10 @@ static void watch_crashes(void)
     }
 }
 
-/* The match goes first: whatever it needs of the processor and of memory, this process does
- * without. Nothing of the parent's is held open, and nothing outlives it. */
-static bool stand_back(void)
+/* Nothing of the parent's is held open, and nothing outlives it. */
+static bool stand_apart(void)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY);
     here.pipe_out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (here.pipe_out != STDERR_FILENO + 1 || nowhere < 0) {
@@ -137,6 +135,13 @@ static bool stand_back(void)
     dup2(nowhere, STDERR_FILENO);
     close_range((unsigned)here.pipe_out + 1, UINT_MAX, 0);
     return true;
+}
+
+/* The match goes first: whatever it needs of the processor, this process does without. Not while it
+ * reads: a large state comes in hundreds of pieces, and it would wait for its turn at each. */
+static void stand_back(void)
+{
+    (void)setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY);
 }
 
 static void flush_to_zero(void)
@@ -312,7 +317,7 @@ static ls_status load(bool is_single, ls_text *failure)
 /* ---- the same in another process ---- */
 
 /* Forked before the plug-in is loaded, so that statics, seeds, threads and addresses are its own.
- */
+ * With a large state it waits until it is known that another result is of use. */
 typedef struct apart_process {
     pid_t id; /* 0: there is none */
     int result;
@@ -360,6 +365,9 @@ static void run_apart(int result)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     close(here.pipe_out);
     here.pipe_out = result;
+    if (is_large()) {
+        (void)raise(SIGSTOP);
+    }
     move_addresses();
     if (load(true, &failure) == LS_OK) {
         const ls_rerun_figures *figures = ls_rerun_figures_of(here.rerun);
@@ -439,6 +447,19 @@ static uint64_t compare_apart(const ls_rerun_figures *own, const ls_rerun_figure
     return own->fresh;
 }
 
+/* The live match is another process as well: where it got what the first run gave, one more would
+ * say nothing that is worth its time. */
+static bool is_another_of_use(const ls_rerun_figures *figures)
+{
+    return !is_large() || ((figures->known & LS_RERUN_FRESH) && figures->fresh != figures->live);
+}
+
+static void end_apart(const apart_process *apart)
+{
+    (void)kill(apart->id, SIGKILL);
+    (void)waitpid(apart->id, NULL, 0);
+}
+
 /* It began earlier and has the same to do: one that has not ended by now gets a quarter of the
  * helper's time more. */
 static void take_apart(const apart_process *apart, bool is_waited_for, ls_rerun_outcome *outcome)
@@ -447,6 +468,13 @@ static void take_apart(const apart_process *apart, bool is_waited_for, ls_rerun_
     uint32_t pass = 0;
     if (apart->id == 0) {
         return;
+    }
+    if (!is_another_of_use(&outcome->figures)) {
+        end_apart(apart);
+        return;
+    }
+    if (is_large() && waitpid(apart->id, NULL, WUNTRACED) == apart->id) {
+        (void)kill(apart->id, SIGCONT);
     }
     read_apart(apart, is_waited_for ? here.order.time_max_ms / 4 : 0, &other);
     if (know_both(&outcome->figures, &other.figures, LS_RERUN_FRESH)) {
@@ -457,8 +485,7 @@ static void take_apart(const apart_process *apart, bool is_waited_for, ls_rerun_
         ls_pass_trace_compare(&outcome->passes, &other.passes, &pass) == LS_PASS_AT) {
         outcome->unstable_pass = pass;
     }
-    (void)kill(apart->id, SIGKILL);
-    (void)waitpid(apart->id, NULL, 0);
+    end_apart(apart);
 }
 
 static bool write_outcome(const ls_text *failure, const apart_process *apart)
@@ -484,10 +511,11 @@ int ls_rerun_helper_run(void)
     size_t size = 0;
     ls_text failure = {{0}};
     begin_without_cache();
-    if (!stand_back()) {
+    if (!stand_apart()) {
         return EXIT_BAD;
     }
     uint8_t *bytes = read_request(&size);
+    stand_back();
     if (!bytes ||
         ls_rerun_pipe_read_request(bytes, size, ls_allocator_heap(), &here.order) != LS_OK) {
         return EXIT_BAD;
