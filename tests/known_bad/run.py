@@ -55,9 +55,12 @@ class Run:
             bad["reference"] = reference
         return bad
 
-    def lint_errors(self):
+    def lint_items(self, severity):
         items = (self.report.get("lint") or {}).get("items", [])
-        return [item for item in items if item["severity"] == "error"]
+        return [item for item in items if item["severity"] == severity]
+
+    def lint_errors(self):
+        return self.lint_items("error")
 
     def problem(self, words):
         return f"{' '.join(self.arguments)}: {words}\n{self.output}"
@@ -97,6 +100,8 @@ def find_problems(run, expected):
                  if all(misfits(item, error, {}) for error in errors)]
     problems += [f"lint says {error['name']}" for error in errors
                  if all(misfits(item, error, {}) for item in items)]
+    problems += [f"lint does not warn of {item}" for item in expected.get("warns", [])
+                 if all(misfits(item, warning, {}) for warning in run.lint_items("warning"))]
     if "status" in expected and run.report.get("status") != expected["status"]:
         problems.append(f"status {run.report.get('status')!r}, not {expected['status']!r}")
     if run.code != FOUND:
