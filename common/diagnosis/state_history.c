@@ -267,20 +267,23 @@ static snapshot *newest_snapshot(ls_state_history *history)
     return newest;
 }
 
-static bool is_so_old(const ls_state_history *history, const snapshot *one, uint32_t ticks)
+static bool is_so_old(const ls_state_history *history, ls_tick tick, uint32_t ticks)
 {
-    return !one->is_there || history->newest - one->tick >= ticks;
+    return history->newest - tick >= ticks;
 }
 
 /* The oldest one makes room once the one before it is old enough. */
 static void shift_snapshots(ls_state_history *history)
 {
+    snapshot *newest = &history->snapshots[0];
+    if (!newest->is_there) {
+        return;
+    }
     uint32_t last = history->snapshot_count - 1;
     uint32_t reach = history->config.reach_ticks;
-    snapshot *newest = &history->snapshots[0];
-    if (history->snapshot_count == 0 || !newest->is_there ||
-        !is_so_old(history, newest, (reach + last - 1) / last) ||
-        !is_so_old(history, &history->snapshots[last - 1], reach)) {
+    const snapshot *next = &history->snapshots[last - 1];
+    if (!is_so_old(history, newest->tick, (reach + last - 1) / last) ||
+        (next->is_there && !is_so_old(history, next->tick, reach))) {
         return;
     }
     snapshot oldest = history->snapshots[last];
@@ -291,16 +294,12 @@ static void shift_snapshots(ls_state_history *history)
 
 /* ---- the log ---- */
 
-static bool is_old_enough(const ls_state_history *history, ls_tick tick)
-{
-    return history->newest - tick >= history->config.reach_ticks;
-}
-
 static void drop_oldest_frame(ls_state_history *history)
 {
     uint64_t head = history->log[history->tail];
     size_t runs = in_ring(history, history->tail + HEAD_WORDS);
-    if (is_old_enough(history, first_of(head)) || history->snapshot_count == 0) {
+    if (is_so_old(history, first_of(head), history->config.reach_ticks) ||
+        history->snapshot_count == 0) {
         forget_snapshots(history);
     } else {
         snapshot *into = newest_snapshot(history);
