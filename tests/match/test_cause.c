@@ -242,11 +242,11 @@ Test(cause, a_static_variable_is_state_outside)
 
 /* ---- re-runs that go another way ---- */
 
-/* The re-run of the client begins its last step with another state, as it says. */
-static void send_strayed(void *user, virtual_client *client, ls_channel channel,
-                         const uint8_t *bytes, size_t size)
+/* Sends what a client says; of its evidence what `change` makes of it. */
+static void send_changed(virtual_client *client, ls_channel channel, const uint8_t *bytes,
+                         size_t size,
+                         void (*change)(ls_wire_evidence *evidence, ls_rerun_figures *figures))
 {
-    (void)user;
     ls_message message;
     uint8_t altered[LS_PACKET_BYTES_MAX];
     if (channel == LS_CHANNEL_RELIABLE && ls_message_peek(bytes, size) == LS_MESSAGE_EVIDENCE) {
@@ -255,13 +255,26 @@ static void send_strayed(void *user, virtual_client *client, ls_channel channel,
         ls_wire_evidence *evidence = &message.body.evidence;
         cr_assert_eq(ls_rerun_figures_read(evidence->figures, sizeof evidence->figures, &figures),
                      LS_OK);
-        figures.strayed = figures.tick - 1;
+        change(evidence, &figures);
         ls_rerun_figures_write(&figures, evidence->figures);
-        evidence->before ^= 1;
         size = ls_message_write(&message, altered);
         bytes = altered;
     }
     ls_transport_send(client->transport, client->server, channel, bytes, size);
+}
+
+/* The re-run of the client begins its last step with another state, as it says. */
+static void stray(ls_wire_evidence *evidence, ls_rerun_figures *figures)
+{
+    figures->strayed = figures->tick - 1;
+    evidence->before ^= 1;
+}
+
+static void send_strayed(void *user, virtual_client *client, ls_channel channel,
+                         const uint8_t *bytes, size_t size)
+{
+    (void)user;
+    send_changed(client, channel, bytes, size, stray);
 }
 
 static void spread_one_cell_more(const ls_step *step)
@@ -304,25 +317,19 @@ Test(cause, of_passes_that_cannot_be_compared_the_first_that_writes_a_value_is_n
     virtual_match_destroy(run);
 }
 
-/* The client's evidence with another result of another process. */
+/* Another process has got another result. */
+static void part(ls_wire_evidence *evidence, ls_rerun_figures *figures)
+{
+    (void)evidence;
+    figures->known |= LS_RERUN_APART;
+    figures->apart = figures->fresh ^ 1;
+}
+
 static void send_unsteady(void *user, virtual_client *client, ls_channel channel,
                           const uint8_t *bytes, size_t size)
 {
     (void)user;
-    ls_message message;
-    uint8_t altered[LS_PACKET_BYTES_MAX];
-    if (channel == LS_CHANNEL_RELIABLE && ls_message_peek(bytes, size) == LS_MESSAGE_EVIDENCE) {
-        cr_assert_eq(ls_message_read(bytes, size, 0, &message), LS_OK);
-        uint8_t *wire = message.body.evidence.figures;
-        ls_rerun_figures figures;
-        cr_assert_eq(ls_rerun_figures_read(wire, LS_RERUN_FIGURES_BYTES, &figures), LS_OK);
-        figures.known |= LS_RERUN_APART;
-        figures.apart = figures.fresh ^ 1;
-        ls_rerun_figures_write(&figures, wire);
-        size = ls_message_write(&message, altered);
-        bytes = altered;
-    }
-    ls_transport_send(client->transport, client->server, channel, bytes, size);
+    send_changed(client, channel, bytes, size, part);
 }
 
 Test(cause, of_passes_that_are_equal_this_time_the_first_that_writes_a_value_is_named)
