@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-static const uint32_t key_controls[LS_KEY_COUNT] = {
+static const uint8_t key_controls[LS_KEYS] = {
     [LS_KEY_UP] = LS_CONTROL_UP,
     [LS_KEY_DOWN] = LS_CONTROL_DOWN,
     [LS_KEY_LEFT] = LS_CONTROL_LEFT,
@@ -13,38 +13,77 @@ static const uint32_t key_controls[LS_KEY_COUNT] = {
     [LS_KEY_S] = LS_CONTROL_DOWN,
     [LS_KEY_D] = LS_CONTROL_RIGHT,
     [LS_KEY_SPACE] = LS_CONTROL_FIRST,
-    [LS_KEY_CONTROL] = LS_CONTROL_SECOND,
-    [LS_KEY_SHIFT] = LS_CONTROL_THIRD,
-    [LS_KEY_PAD_UP] = LS_CONTROL_UP,
-    [LS_KEY_PAD_DOWN] = LS_CONTROL_DOWN,
-    [LS_KEY_PAD_LEFT] = LS_CONTROL_LEFT,
-    [LS_KEY_PAD_RIGHT] = LS_CONTROL_RIGHT,
-    [LS_KEY_PAD_FIRST] = LS_CONTROL_FIRST,
-    [LS_KEY_PAD_SECOND] = LS_CONTROL_SECOND,
-    [LS_KEY_PAD_THIRD] = LS_CONTROL_THIRD,
+    [LS_KEY_LEFT_CONTROL] = LS_CONTROL_SECOND,
+    [LS_KEY_LEFT_SHIFT] = LS_CONTROL_THIRD,
 };
+
+static uint32_t pad_controls(uint32_t pad)
+{
+    static const struct {
+        uint32_t pad;
+        uint32_t control;
+    } rows[] = {
+        {LS_PAD_UP, LS_CONTROL_UP},       {LS_PAD_DOWN, LS_CONTROL_DOWN},
+        {LS_PAD_LEFT, LS_CONTROL_LEFT},   {LS_PAD_RIGHT, LS_CONTROL_RIGHT},
+        {LS_PAD_SOUTH, LS_CONTROL_FIRST}, {LS_PAD_EAST, LS_CONTROL_SECOND},
+        {LS_PAD_WEST, LS_CONTROL_THIRD},
+    };
+    uint32_t controls = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        controls |= pad & rows[i].pad ? rows[i].control : 0;
+    }
+    return controls;
+}
 
 void ls_input_mapper_init(ls_input_mapper *mapper)
 {
     mapper->controls.memory = mapper->memory;
 }
 
-bool ls_input_mapper_is_held(const ls_input_mapper *mapper, ls_view_key key)
+bool ls_input_mapper_is_held(const ls_input_mapper *mapper, uint32_t key)
 {
-    return (mapper->held >> key & 1u) != 0;
+    return ls_key_is_in(mapper->keys_held, key);
 }
 
 static void take_key(ls_input_mapper *mapper, const ls_view_event *event)
 {
-    uint64_t bit = UINT64_C(1) << event->key;
+    uint64_t *held = &mapper->keys_held[event->key / 64];
+    uint64_t bit = UINT64_C(1) << event->key % 64;
     if (!event->is_down) {
-        mapper->held &= ~bit;
+        *held &= ~bit;
         return;
     }
-    if (!(mapper->held & bit)) {
+    if (!(*held & bit)) {
         mapper->pressed |= key_controls[event->key];
+        mapper->keys_pressed[event->key / 64] |= bit;
     }
-    mapper->held |= bit;
+    *held |= bit;
+}
+
+static void take_pad(ls_input_mapper *mapper, const ls_view_event *event)
+{
+    if (!event->is_down) {
+        mapper->pad_held &= ~event->pad;
+        return;
+    }
+    uint32_t fresh = event->pad & ~mapper->pad_held;
+    mapper->pressed |= pad_controls(fresh);
+    mapper->pad_pressed |= fresh;
+    mapper->pad_held |= event->pad;
+}
+
+static void take_text(ls_input_mapper *mapper, const char *text)
+{
+    size_t size = strlen(mapper->text);
+    ls_name_copy(mapper->text + size, sizeof mapper->text - size, text);
+}
+
+/* As much of it as fits into one input. */
+static void give_text(ls_input_mapper *mapper, char *text)
+{
+    ls_name_copy(text, LS_CONTROL_TEXT_BYTES_MAX, mapper->text);
+    size_t size = strlen(text);
+    memmove(mapper->text, mapper->text + size, sizeof mapper->text - size);
 }
 
 static void add_gesture(ls_input_mapper *mapper, ls_gesture kind, ls_vec2 from, ls_vec2 to)
@@ -52,7 +91,7 @@ static void add_gesture(ls_input_mapper *mapper, ls_gesture kind, ls_vec2 from, 
     if (mapper->gesture_count < LS_INPUT_MAPPER_GESTURES_MAX) {
         mapper->gestures[mapper->gesture_count++] = (ls_input_mapper_gesture){
             .kind = kind,
-            .is_added = ls_input_mapper_is_held(mapper, LS_KEY_SHIFT),
+            .is_added = ls_input_mapper_is_held(mapper, LS_KEY_LEFT_SHIFT),
             .from = from,
             .to = to,
         };
@@ -90,9 +129,22 @@ static void take_button(ls_input_mapper *mapper, const ls_view_event *event,
     }
 }
 
-static ls_fixed axis(float value)
+static ls_fixed axis(float value, ls_fixed min)
 {
-    return ls_fixed_clamp(ls_fixed_from_double((double)value), -LS_FIXED_ONE, LS_FIXED_ONE);
+    return ls_fixed_clamp(ls_fixed_from_double((double)value), min, LS_FIXED_ONE);
+}
+
+static ls_vec2 axes(ls_canvas_point at, ls_fixed min)
+{
+    return (ls_vec2){axis(at.x, min), axis(at.y, min)};
+}
+
+static void let_go_of_pad(ls_input_mapper *mapper)
+{
+    mapper->pad_held = 0;
+    mapper->stick = (ls_vec2){0, 0};
+    mapper->right_stick = (ls_vec2){0, 0};
+    mapper->triggers = (ls_vec2){0, 0};
 }
 
 void ls_input_mapper_take(ls_input_mapper *mapper, const ls_view_event *event,
@@ -102,6 +154,9 @@ void ls_input_mapper_take(ls_input_mapper *mapper, const ls_view_event *event,
     case LS_VIEW_EVENT_KEY:
         take_key(mapper, event);
         break;
+    case LS_VIEW_EVENT_TEXT:
+        take_text(mapper, event->text);
+        break;
     case LS_VIEW_EVENT_BUTTON:
         take_button(mapper, event, camera);
         break;
@@ -109,11 +164,24 @@ void ls_input_mapper_take(ls_input_mapper *mapper, const ls_view_event *event,
     case LS_VIEW_EVENT_WHEEL:
         mapper->pointer = event->at;
         break;
+    case LS_VIEW_EVENT_PAD:
+        take_pad(mapper, event);
+        break;
     case LS_VIEW_EVENT_STICK:
-        mapper->stick = (ls_vec2){axis(event->at.x), axis(event->at.y)};
+        mapper->stick = axes(event->at, -LS_FIXED_ONE);
+        break;
+    case LS_VIEW_EVENT_RIGHT_STICK:
+        mapper->right_stick = axes(event->at, -LS_FIXED_ONE);
+        break;
+    case LS_VIEW_EVENT_TRIGGERS:
+        mapper->triggers = axes(event->at, 0);
+        break;
+    case LS_VIEW_EVENT_PAD_AWAY:
+        let_go_of_pad(mapper);
         break;
     case LS_VIEW_EVENT_AWAY:
-        mapper->held = 0;
+        memset(mapper->keys_held, 0, sizeof mapper->keys_held);
+        mapper->pad_held = 0;
         mapper->is_dragging = false;
         break;
     case LS_VIEW_EVENT_CLOSE:
@@ -130,19 +198,40 @@ bool ls_input_mapper_box(const ls_input_mapper *mapper, ls_canvas_point *from, l
 
 static uint32_t held_controls(const ls_input_mapper *mapper)
 {
-    uint32_t controls = 0;
-    for (uint32_t key = 0; key < LS_KEY_COUNT; key++) {
-        controls |= ls_input_mapper_is_held(mapper, (ls_view_key)key) ? key_controls[key] : 0;
+    uint32_t controls = pad_controls(mapper->pad_held);
+    for (uint32_t key = 0; key < LS_KEYS; key++) {
+        controls |= ls_input_mapper_is_held(mapper, key) ? key_controls[key] : 0;
     }
     return controls;
+}
+
+static void give_keys(ls_input_mapper *mapper, ls_controls *controls)
+{
+    controls->held = held_controls(mapper);
+    controls->pressed = mapper->pressed;
+    memcpy(controls->keys_held, mapper->keys_held, sizeof controls->keys_held);
+    memcpy(controls->keys_pressed, mapper->keys_pressed, sizeof controls->keys_pressed);
+    give_text(mapper, controls->text);
+    memset(mapper->keys_pressed, 0, sizeof mapper->keys_pressed);
+    mapper->pressed = 0;
+}
+
+static void give_pad(ls_input_mapper *mapper, ls_controls *controls)
+{
+    controls->stick = mapper->stick;
+    controls->right_stick = mapper->right_stick;
+    controls->left_trigger = mapper->triggers.x;
+    controls->right_trigger = mapper->triggers.y;
+    controls->pad_held = mapper->pad_held;
+    controls->pad_pressed = mapper->pad_pressed;
+    mapper->pad_pressed = 0;
 }
 
 const ls_controls *ls_input_mapper_next(ls_input_mapper *mapper, const ls_camera *camera)
 {
     ls_controls *controls = &mapper->controls;
-    controls->held = held_controls(mapper);
-    controls->pressed = mapper->pressed;
-    controls->stick = mapper->stick;
+    give_keys(mapper, controls);
+    give_pad(mapper, controls);
     controls->pointer = ls_camera_to_world(camera, mapper->pointer);
     controls->is_pointer_held = mapper->is_dragging;
     ls_input_mapper_gesture gesture = {.kind = LS_GESTURE_NONE};
@@ -156,6 +245,5 @@ const ls_controls *ls_input_mapper_next(ls_input_mapper *mapper, const ls_camera
     controls->is_gesture_added = gesture.is_added;
     controls->gesture_from = gesture.from;
     controls->gesture_to = gesture.to;
-    mapper->pressed = 0;
     return controls;
 }

@@ -1,4 +1,4 @@
-/* Input mapper: turns a person's keys, pointer and stick into the ls_controls that a simulation's
+/* Input mapper: turns a person's keys, pointer and pad into the ls_controls that a simulation's
  * `control` makes an input of. A key that went down and up again between two inputs is kept until
  * an input has it; of gestures each input gets one. Knows no simulation. Called by view. */
 #ifndef LOCKSTEP_CLIENT_VIEW_INPUT_MAPPER_H
@@ -21,11 +21,20 @@ typedef struct ls_input_mapper_gesture {
     ls_vec2 to;
 } ls_input_mapper_gesture;
 
+/* Bytes of typed text that wait for an input, with their final NUL; more are dropped. */
+#define LS_INPUT_MAPPER_TEXT_BYTES_MAX 256u
+
 typedef struct ls_input_mapper {
-    uint64_t held;    /* bit k: key k is down */
-    uint32_t pressed; /* LS_CONTROL_*, not yet in an input */
+    uint64_t keys_held[LS_KEYS / 64]; /* as in ls_controls; not yet in an input: */
+    uint64_t keys_pressed[LS_KEYS / 64];
+    uint32_t pad_held;
+    uint32_t pad_pressed;
+    uint32_t pressed; /* LS_CONTROL_* */
+    char text[LS_INPUT_MAPPER_TEXT_BYTES_MAX];
     ls_canvas_point pointer;
     ls_vec2 stick;
+    ls_vec2 right_stick;
+    ls_vec2 triggers; /* x: the left one */
     bool is_dragging; /* the left button is down */
     ls_canvas_point drag_from;
     uint32_t gesture_count;
@@ -42,13 +51,13 @@ void ls_input_mapper_init(ls_input_mapper *mapper);
 void ls_input_mapper_take(ls_input_mapper *mapper, const ls_view_event *event,
                           const ls_camera *camera);
 
-bool ls_input_mapper_is_held(const ls_input_mapper *mapper, ls_view_key key);
+bool ls_input_mapper_is_held(const ls_input_mapper *mapper, uint32_t key);
 
 /* True while a box is being drawn that is more than a click. */
 bool ls_input_mapper_box(const ls_input_mapper *mapper, ls_canvas_point *from, ls_canvas_point *to);
 
-/* The controls for one input: what was pressed and the oldest gesture are used up by it. Borrowed
- * until the next call; `memory` is the same each time. */
+/* The controls for one input: what was pressed or typed and the oldest gesture are used up by it.
+ * Borrowed until the next call; `memory` is the same each time. */
 const ls_controls *ls_input_mapper_next(ls_input_mapper *mapper, const ls_camera *camera);
 
 #endif

@@ -42,7 +42,8 @@ struct ls_terminal {
     size_t text_out;   /* of it */
     uint64_t again_ns; /* how long to wait before the rest is sent on */
     bool has_begun;
-    uint64_t held_until_ns[LS_KEY_COUNT]; /* 0: not held */
+    uint64_t held_until_ns[LS_KEYS];          /* 0: not held */
+    char typed[LS_VIEW_EVENT_TEXT_BYTES_MAX]; /* by the newest key, and not given out yet */
 };
 
 /* ---- what goes out ---- */
@@ -139,55 +140,137 @@ void ls_terminal_close(ls_terminal *terminal)
 
 /* ---- keys ---- */
 
-static ls_view_key arrow_of(char letter)
+/* Of the sequences that keys without a character send: what follows ESC [ or ESC O. */
+static uint32_t key_of_sequence(const char *rest)
 {
-    static const ls_view_key arrows[] = {LS_KEY_UP, LS_KEY_DOWN, LS_KEY_RIGHT, LS_KEY_LEFT};
-    return letter >= 'A' && letter <= 'D' ? arrows[letter - 'A'] : LS_KEY_NONE;
+    static const struct {
+        char rest[4];
+        uint32_t key;
+    } rows[] = {
+        {"A", LS_KEY_UP},         {"B", LS_KEY_DOWN},  {"C", LS_KEY_RIGHT},
+        {"D", LS_KEY_LEFT},       {"H", LS_KEY_HOME},  {"F", LS_KEY_END},
+        {"P", LS_KEY_F1},         {"Q", LS_KEY_F2},    {"R", LS_KEY_F3},
+        {"S", LS_KEY_F4},         {"1~", LS_KEY_HOME}, {"2~", LS_KEY_INSERT},
+        {"3~", LS_KEY_DELETE},    {"4~", LS_KEY_END},  {"5~", LS_KEY_PAGE_UP},
+        {"6~", LS_KEY_PAGE_DOWN}, {"15~", LS_KEY_F5},  {"17~", LS_KEY_F6},
+        {"18~", LS_KEY_F7},       {"19~", LS_KEY_F8},  {"20~", LS_KEY_F9},
+        {"21~", LS_KEY_F10},      {"23~", LS_KEY_F11}, {"24~", LS_KEY_F12},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strncmp(rest, rows[i].rest, sizeof rows[i].rest) == 0) {
+            return rows[i].key;
+        }
+    }
+    return LS_KEY_NONE;
 }
 
-static ls_view_key key_of(char letter)
+/* Of a keyboard as in the US. Q leaves: an Escape cannot be told from the start of a sequence. */
+static uint32_t key_of(char letter)
 {
-    static const char letters[] = "wasdijklfhn +-=q";
-    static const ls_view_key keys[] = {
-        LS_KEY_W,    LS_KEY_A,     LS_KEY_S,    LS_KEY_D,      LS_KEY_I, LS_KEY_J,
-        LS_KEY_K,    LS_KEY_L,     LS_KEY_F,    LS_KEY_H,      LS_KEY_N, LS_KEY_SPACE,
-        LS_KEY_PLUS, LS_KEY_MINUS, LS_KEY_PLUS, LS_KEY_ESCAPE,
+    static const char others[] = "\n\t\b\177 -=[]\\;'`,./+";
+    static const uint8_t keys[] = {
+        LS_KEY_ENTER,         LS_KEY_TAB,       LS_KEY_BACKSPACE, LS_KEY_BACKSPACE,
+        LS_KEY_SPACE,         LS_KEY_MINUS,     LS_KEY_EQUALS,    LS_KEY_LEFT_BRACKET,
+        LS_KEY_RIGHT_BRACKET, LS_KEY_BACKSLASH, LS_KEY_SEMICOLON, LS_KEY_APOSTROPHE,
+        LS_KEY_GRAVE,         LS_KEY_COMMA,     LS_KEY_PERIOD,    LS_KEY_SLASH,
+        LS_KEY_EQUALS,
     };
     char small = letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
-    const char *place = small ? strchr(letters, small) : NULL;
-    return place ? keys[place - letters] : LS_KEY_NONE;
+    if (small == 'q') {
+        return LS_KEY_ESCAPE;
+    }
+    if (small >= 'a' && small <= 'z') {
+        return LS_KEY_A + (uint32_t)(small - 'a');
+    }
+    if (small >= '0' && small <= '9') {
+        return small == '0' ? LS_KEY_0 : LS_KEY_1 + (uint32_t)(small - '1');
+    }
+    const char *place = small ? strchr(others, small) : NULL;
+    return place ? keys[place - others] : LS_KEY_NONE;
 }
 
-static ls_view_key read_key(void)
+static bool read_byte(char *byte)
 {
-    char bytes[3] = {0};
-    if (read(STDIN_FILENO, bytes, 1) != 1) {
+    return read(STDIN_FILENO, byte, 1) == 1;
+}
+
+static uint32_t read_sequence(void)
+{
+    char rest[8] = {0};
+    char byte = '\0';
+    if (!read_byte(&byte) || (byte != '[' && byte != 'O')) {
         return LS_KEY_NONE;
     }
-    if (bytes[0] != '\033') {
-        return key_of(bytes[0]);
+    for (size_t size = 0; size + 1 < sizeof rest && read_byte(&byte); size++) {
+        rest[size] = byte;
+        if (byte >= '@' && byte <= '~') { /* ends it */
+            return key_of_sequence(rest);
+        }
     }
-    bool is_sequence = read(STDIN_FILENO, bytes + 1, 1) == 1 && bytes[1] == '[' &&
-                       read(STDIN_FILENO, bytes + 2, 1) == 1;
-    return is_sequence ? arrow_of(bytes[2]) : LS_KEY_NONE;
+    return LS_KEY_NONE;
+}
+
+/* A character of several bytes begins with `first`. */
+static void read_character(char first, char *text)
+{
+    uint8_t lead = (uint8_t)first;
+    uint32_t size = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    char bytes[CHARACTER_BYTES + 1] = {first};
+    for (uint32_t i = 1; i < size && read_byte(bytes + i); i++) {
+        /* the next one */
+    }
+    ls_name_copy(text, LS_VIEW_EVENT_TEXT_BYTES_MAX, bytes);
+}
+
+/* One key, and in terminal->typed what it types. */
+static uint32_t read_key(ls_terminal *terminal)
+{
+    char byte = '\0';
+    if (!terminal->has_keys || !read_byte(&byte)) {
+        return LS_KEY_NONE;
+    }
+    if (byte == '\033') {
+        return read_sequence();
+    }
+    if ((uint8_t)byte >= ' ' && byte != '\177') {
+        read_character(byte, terminal->typed);
+    }
+    return key_of(byte);
+}
+
+/* A key that is not held any more: a terminal tells only that they go down. */
+static bool let_go(ls_terminal *terminal, uint64_t now_ns, ls_view_event *event)
+{
+    for (uint32_t key = 0; key < LS_KEYS; key++) {
+        if (terminal->held_until_ns[key] > 0 && terminal->held_until_ns[key] <= now_ns) {
+            terminal->held_until_ns[key] = 0;
+            *event = (ls_view_event){.kind = LS_VIEW_EVENT_KEY, .key = key};
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool give_typed(ls_terminal *terminal, ls_view_event *event)
+{
+    *event = (ls_view_event){.kind = LS_VIEW_EVENT_TEXT};
+    ls_name_copy(event->text, sizeof event->text, terminal->typed);
+    terminal->typed[0] = '\0';
+    return event->text[0] != '\0';
 }
 
 bool ls_terminal_next_event(ls_terminal *terminal, uint64_t now_ns, ls_view_event *event)
 {
-    *event = (ls_view_event){.kind = LS_VIEW_EVENT_KEY};
-    for (uint32_t key = 0; key < LS_KEY_COUNT; key++) {
-        if (terminal->held_until_ns[key] > 0 && terminal->held_until_ns[key] <= now_ns) {
-            terminal->held_until_ns[key] = 0;
-            event->key = (ls_view_key)key;
-            return true;
-        }
+    if (let_go(terminal, now_ns, event) || give_typed(terminal, event)) {
+        return true;
     }
-    event->key = terminal->has_keys ? read_key() : LS_KEY_NONE;
-    event->is_down = true;
-    if (event->key != LS_KEY_NONE) {
-        terminal->held_until_ns[event->key] = now_ns + HELD_NS;
+    uint32_t key = read_key(terminal);
+    if (key == LS_KEY_NONE) {
+        return give_typed(terminal, event);
     }
-    return event->key != LS_KEY_NONE;
+    *event = (ls_view_event){.kind = LS_VIEW_EVENT_KEY, .key = key, .is_down = true};
+    terminal->held_until_ns[key] = now_ns + HELD_NS;
+    return true;
 }
 
 /* ---- pictures ---- */

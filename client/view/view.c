@@ -82,7 +82,7 @@ static void seek_to(ls_view *view, ls_canvas_point at)
 }
 
 /* Keys that mean something over a record; true when the key was one. */
-static bool take_playhead_key(ls_view *view, ls_view_key key)
+static bool take_playhead_key(ls_view *view, uint32_t key)
 {
     switch (key) {
     case LS_KEY_SPACE:
@@ -105,7 +105,7 @@ static bool take_playhead_key(ls_view *view, ls_view_key key)
     }
 }
 
-static void take_key(ls_view *view, ls_view_key key)
+static void take_key(ls_view *view, uint32_t key)
 {
     ls_camera *camera = &view->camera;
     ls_canvas_point middle = {(float)camera->width / 2.0f, (float)camera->height / 2.0f};
@@ -116,10 +116,12 @@ static void take_key(ls_view *view, ls_view_key key)
     case LS_KEY_HOME:
         camera->mode = LS_CAMERA_FIT;
         break;
-    case LS_KEY_PLUS:
+    case LS_KEY_EQUALS:
+    case LS_KEY_KEYPAD_PLUS:
         ls_camera_zoom(camera, middle, ZOOM_PER_NOTCH);
         break;
     case LS_KEY_MINUS:
+    case LS_KEY_KEYPAD_MINUS:
         ls_camera_zoom(camera, middle, 1.0 / ZOOM_PER_NOTCH);
         break;
     case LS_KEY_H:
@@ -184,8 +186,7 @@ void ls_view_take(ls_view *view, const ls_view_event *event)
     case LS_VIEW_EVENT_CLOSE:
         view->requests.wants_close = true;
         break;
-    case LS_VIEW_EVENT_STICK:
-    case LS_VIEW_EVENT_AWAY:
+    default:
         break;
     }
     ls_input_mapper_take(&view->mapper, event, &view->camera);

@@ -25,7 +25,7 @@ struct ls_window {
     uint32_t font_points;
     ls_canvas_font font;
     uint8_t *glyphs;
-    ls_canvas_point stick;
+    float axes[SDL_CONTROLLER_AXIS_MAX]; /* as SDL orders them; y down */
     bool is_left_middle; /* the left button went down with alt held, and counts as the middle one */
 };
 
@@ -209,61 +209,37 @@ const ls_canvas_font *ls_window_font(const ls_window *window)
 
 /* ---- events ---- */
 
-static const ls_view_key keyboard_keys[SDL_NUM_SCANCODES] = {
-    [SDL_SCANCODE_UP] = LS_KEY_UP,
-    [SDL_SCANCODE_DOWN] = LS_KEY_DOWN,
-    [SDL_SCANCODE_LEFT] = LS_KEY_LEFT,
-    [SDL_SCANCODE_RIGHT] = LS_KEY_RIGHT,
-    [SDL_SCANCODE_W] = LS_KEY_W,
-    [SDL_SCANCODE_A] = LS_KEY_A,
-    [SDL_SCANCODE_S] = LS_KEY_S,
-    [SDL_SCANCODE_D] = LS_KEY_D,
-    [SDL_SCANCODE_SPACE] = LS_KEY_SPACE,
-    [SDL_SCANCODE_LCTRL] = LS_KEY_CONTROL,
-    [SDL_SCANCODE_LSHIFT] = LS_KEY_SHIFT,
-    [SDL_SCANCODE_I] = LS_KEY_I,
-    [SDL_SCANCODE_J] = LS_KEY_J,
-    [SDL_SCANCODE_K] = LS_KEY_K,
-    [SDL_SCANCODE_L] = LS_KEY_L,
-    [SDL_SCANCODE_EQUALS] = LS_KEY_PLUS,
-    [SDL_SCANCODE_KP_PLUS] = LS_KEY_PLUS,
-    [SDL_SCANCODE_MINUS] = LS_KEY_MINUS,
-    [SDL_SCANCODE_KP_MINUS] = LS_KEY_MINUS,
-    [SDL_SCANCODE_HOME] = LS_KEY_HOME,
-    [SDL_SCANCODE_F] = LS_KEY_F,
-    [SDL_SCANCODE_H] = LS_KEY_H,
-    [SDL_SCANCODE_N] = LS_KEY_N,
-    [SDL_SCANCODE_F12] = LS_KEY_F12,
-    [SDL_SCANCODE_ESCAPE] = LS_KEY_ESCAPE,
-};
+/* SDL's scancodes are the usages of the HID tables, and beyond them some of its own. */
+_Static_assert((int)SDL_SCANCODE_A == (int)LS_KEY_A && (int)SDL_SCANCODE_UP == (int)LS_KEY_UP &&
+                   (int)SDL_SCANCODE_RGUI == (int)LS_KEY_RIGHT_SUPER,
+               "the keys of the contract are SDL's");
 
-static const ls_view_key pad_keys[SDL_CONTROLLER_BUTTON_MAX] = {
-    [SDL_CONTROLLER_BUTTON_DPAD_UP] = LS_KEY_PAD_UP,
-    [SDL_CONTROLLER_BUTTON_DPAD_DOWN] = LS_KEY_PAD_DOWN,
-    [SDL_CONTROLLER_BUTTON_DPAD_LEFT] = LS_KEY_PAD_LEFT,
-    [SDL_CONTROLLER_BUTTON_DPAD_RIGHT] = LS_KEY_PAD_RIGHT,
-    [SDL_CONTROLLER_BUTTON_A] = LS_KEY_PAD_FIRST,
-    [SDL_CONTROLLER_BUTTON_B] = LS_KEY_PAD_SECOND,
-    [SDL_CONTROLLER_BUTTON_X] = LS_KEY_PAD_THIRD,
-};
+/* Its pad buttons are the bits of the contract. */
+_Static_assert((1 << SDL_CONTROLLER_BUTTON_A) == (int)LS_PAD_SOUTH &&
+                   (1 << SDL_CONTROLLER_BUTTON_Y) == (int)LS_PAD_NORTH &&
+                   (1 << SDL_CONTROLLER_BUTTON_START) == (int)LS_PAD_START &&
+                   (1 << SDL_CONTROLLER_BUTTON_DPAD_RIGHT) == (int)LS_PAD_RIGHT,
+               "the buttons of the contract are SDL's");
 
-/* `code` is its place in the table; a newer SDL may know more of them. */
-static ls_view_key key_of(const ls_view_key *keys, uint32_t count, uint32_t code)
+static bool repeats(uint32_t key)
 {
-    return code < count ? keys[code] : LS_KEY_NONE;
-}
-
-static bool repeats(ls_view_key key)
-{
-    return key == LS_KEY_LEFT || key == LS_KEY_RIGHT || key == LS_KEY_PLUS || key == LS_KEY_MINUS;
+    return key == LS_KEY_LEFT || key == LS_KEY_RIGHT || key == LS_KEY_EQUALS ||
+           key == LS_KEY_MINUS || key == LS_KEY_KEYPAD_PLUS || key == LS_KEY_KEYPAD_MINUS;
 }
 
 static bool take_key(const SDL_KeyboardEvent *key, ls_view_event *event)
 {
-    *event = (ls_view_event){.kind = LS_VIEW_EVENT_KEY,
-                             .key = key_of(keyboard_keys, SDL_NUM_SCANCODES, key->keysym.scancode),
-                             .is_down = key->state == SDL_PRESSED};
-    return event->key != LS_KEY_NONE && (!key->repeat || repeats(event->key));
+    uint32_t usage = (uint32_t)key->keysym.scancode;
+    *event = (ls_view_event){
+        .kind = LS_VIEW_EVENT_KEY, .key = usage, .is_down = key->state == SDL_PRESSED};
+    return usage != LS_KEY_NONE && usage < LS_KEYS && (!key->repeat || repeats(usage));
+}
+
+static bool take_text(const SDL_TextInputEvent *text, ls_view_event *event)
+{
+    *event = (ls_view_event){.kind = LS_VIEW_EVENT_TEXT};
+    ls_name_copy(event->text, sizeof event->text, text->text);
+    return event->text[0] != '\0';
 }
 
 static ls_canvas_point place_of(const ls_window *window, int x, int y)
@@ -299,19 +275,33 @@ static bool take_wheel(const ls_window *window, const SDL_MouseWheelEvent *wheel
     return true;
 }
 
+static float stick_of(int16_t value)
+{
+    bool is_dead = value > -STICK_DEAD_ZONE && value < STICK_DEAD_ZONE;
+    return is_dead ? 0.0f : (float)value / 32767.0f;
+}
+
 static bool take_axis(ls_window *window, const SDL_ControllerAxisEvent *axis, ls_view_event *event)
 {
-    float value = axis->value > -STICK_DEAD_ZONE && axis->value < STICK_DEAD_ZONE
-                      ? 0.0f
-                      : (float)axis->value / 32767.0f;
-    if (axis->axis == SDL_CONTROLLER_AXIS_LEFTX) {
-        window->stick.x = value;
-    } else if (axis->axis == SDL_CONTROLLER_AXIS_LEFTY) {
-        window->stick.y = -value;
-    } else {
+    float *axes = window->axes;
+    if (axis->axis >= SDL_CONTROLLER_AXIS_MAX) {
         return false;
     }
-    *event = (ls_view_event){.kind = LS_VIEW_EVENT_STICK, .at = window->stick};
+    bool is_trigger = axis->axis >= SDL_CONTROLLER_AXIS_TRIGGERLEFT;
+    axes[axis->axis] = is_trigger ? (float)axis->value / 32767.0f : stick_of(axis->value);
+    if (is_trigger) {
+        *event = (ls_view_event){
+            .kind = LS_VIEW_EVENT_TRIGGERS,
+            .at = {axes[SDL_CONTROLLER_AXIS_TRIGGERLEFT], axes[SDL_CONTROLLER_AXIS_TRIGGERRIGHT]}};
+    } else if (axis->axis <= SDL_CONTROLLER_AXIS_LEFTY) {
+        *event = (ls_view_event){
+            .kind = LS_VIEW_EVENT_STICK,
+            .at = {axes[SDL_CONTROLLER_AXIS_LEFTX], -axes[SDL_CONTROLLER_AXIS_LEFTY]}};
+    } else {
+        *event = (ls_view_event){
+            .kind = LS_VIEW_EVENT_RIGHT_STICK,
+            .at = {axes[SDL_CONTROLLER_AXIS_RIGHTX], -axes[SDL_CONTROLLER_AXIS_RIGHTY]}};
+    }
     return true;
 }
 
@@ -332,16 +322,15 @@ static bool take_pad(ls_window *window, const SDL_Event *from, ls_view_event *ev
     case SDL_CONTROLLERDEVICEREMOVED:
         SDL_GameControllerClose(window->pad);
         window->pad = NULL;
-        window->stick = (ls_canvas_point){0.0f, 0.0f};
-        *event = (ls_view_event){.kind = LS_VIEW_EVENT_STICK};
+        memset(window->axes, 0, sizeof window->axes);
+        *event = (ls_view_event){.kind = LS_VIEW_EVENT_PAD_AWAY};
         return true;
     case SDL_CONTROLLERBUTTONDOWN:
     case SDL_CONTROLLERBUTTONUP:
-        *event = (ls_view_event){
-            .kind = LS_VIEW_EVENT_KEY,
-            .key = key_of(pad_keys, SDL_CONTROLLER_BUTTON_MAX, from->cbutton.button),
-            .is_down = from->cbutton.state == SDL_PRESSED};
-        return event->key != LS_KEY_NONE;
+        *event = (ls_view_event){.kind = LS_VIEW_EVENT_PAD,
+                                 .pad = from->cbutton.button < 32 ? 1u << from->cbutton.button : 0,
+                                 .is_down = from->cbutton.state == SDL_PRESSED};
+        return event->pad != LS_PAD_NONE;
     case SDL_CONTROLLERAXISMOTION:
         return take_axis(window, &from->caxis, event);
     default:
@@ -358,6 +347,8 @@ static bool take(ls_window *window, const SDL_Event *from, ls_view_event *event)
     case SDL_KEYDOWN:
     case SDL_KEYUP:
         return take_key(&from->key, event);
+    case SDL_TEXTINPUT:
+        return take_text(&from->text, event);
     case SDL_MOUSEBUTTONDOWN:
     case SDL_MOUSEBUTTONUP:
         return take_button(window, &from->button, event);

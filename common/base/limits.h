@@ -22,6 +22,11 @@
 #define LS_TICK_RATE_MIN_HZ 1u
 #define LS_TICK_RATE_MAX_HZ 1000u
 
+#define LS_SOUNDS_MAX 64u           /* of one tick */
+#define LS_SOUND_FRAMES_MAX 192000u /* of one tick: a second of the highest rate */
+#define LS_SOUND_RATE_MIN_HZ 4000u
+#define LS_SOUND_RATE_MAX_HZ 192000u
+
 /* Payload of one packet. With IPv4, UDP and ENet headers it stays below a 1,280 byte path. */
 #define LS_PACKET_BYTES_MAX 1200u
 

@@ -16,6 +16,7 @@
     X(LOAD, "in load")                                                                             \
     X(DRAW, "in draw")                                                                             \
     X(BOT, "in bot")                                                                               \
+    X(SOUNDS, "in sounds")                                                                         \
     X(CONTROL, "in control")                                                                       \
     X(DEINIT, "in deinit")
 

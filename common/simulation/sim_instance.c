@@ -389,6 +389,18 @@ void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_input
     instance->tick++;
 }
 
+void ls_sim_instance_sounds(const ls_sim_instance *instance, const void *previous,
+                            ls_sound_list *list)
+{
+    const ls_simulation *simulation = instance->simulation;
+    const void *current = instance->state.bytes;
+    if (simulation->sounds && instance->tick > 0) {
+        ls_plugin_place_enter(LS_PLUGIN_CALL_SOUNDS);
+        simulation->sounds(&instance->config, previous ? previous : current, current, list);
+        ls_plugin_place_leave();
+    }
+}
+
 void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte)
 {
     if (instance->scratch.bytes) {

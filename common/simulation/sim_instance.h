@@ -66,6 +66,11 @@ typedef struct ls_step_watch {
 void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_inputs *inputs,
                                   const ls_step_watch *watch);
 
+/* Appends the sounds of the newest step; `previous` is the state before it, or NULL where the block
+ * cannot be copied. A simulation without sounds has none, and neither has the first state. */
+void ls_sim_instance_sounds(const ls_sim_instance *instance, const void *previous,
+                            ls_sound_list *list);
+
 /* Overwrites the scratch memory, whose content a step must not rely on: for tools that look for
  * steps which do. */
 void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte);

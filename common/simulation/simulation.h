@@ -15,6 +15,7 @@
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/maths/fixed.h"
 #include "lockstep/common/maths/rng.h"
+#include "lockstep/common/simulation/control_keys.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,9 +29,10 @@ LS_C_BEGIN
  *   members beyond for absent (zero). A plug-in that is newer than its host is refused when it uses
  *   a member that the host does not know.
  * - What a plug-in is handed a pointer to grows at its end: ls_sim_config, ls_tick_inputs, ls_step,
- *   ls_sim_tuning, ls_draw_list, ls_controls. A plug-in never makes one or asks for its size.
+ *   ls_sim_tuning, ls_draw_list, ls_sound_list, ls_controls. A plug-in never makes one or asks for
+ *   its size.
  * - What stands in arrays stays as it is: ls_param, ls_pass, ls_field, ls_slot_input, ls_sim_file,
- *   ls_draw_shape. */
+ *   ls_draw_shape, ls_sound. */
 #define LS_SIMULATION_ABI 5u
 
 /* Steps since the start. Tick t's inputs take state t to state t + 1; state 0 is what init made. */
@@ -295,6 +297,55 @@ static inline void ls_draw_push(ls_draw_list *list, ls_draw_shape shape)
     }
 }
 
+/* ---- sound: never saved, never hashed ---- */
+
+typedef enum ls_sound_kind {
+    LS_SOUND_CUE,     /* something happened that has a sound of its own: a shot, a goal */
+    LS_SOUND_SAMPLES, /* what the game itself plays during this tick, as an emulator does */
+} ls_sound_kind;
+
+/* A cue is known by its tick, its id, its owner and how many of these stand before it: a host that
+ * makes a tick again, because it had guessed wrong what others do, gives out what is new. */
+typedef struct ls_sound {
+    uint32_t kind;  /* ls_sound_kind */
+    uint32_t id;    /* of a cue: which sound, in numbers of the game's own */
+    uint32_t owner; /* slot + 1; 0: no player's */
+
+    /* Of a cue: */
+    ls_fixed volume; /* 0 .. LS_FIXED_ONE */
+    bool has_place;  /* it is heard from (x, y) in the world; else from everywhere */
+    ls_fixed x;
+    ls_fixed y;
+
+    /* Of samples: pairs of left and right, `frames` of them, 1 .. LS_SOUND_FRAMES_MAX, at rate_hz
+     * (LS_SOUND_RATE_MIN_HZ .. LS_SOUND_RATE_MAX_HZ). Borrowed as a bitmap is. */
+    uint32_t frames;
+    uint32_t rate_hz;
+    const int16_t *samples;
+} ls_sound;
+
+/* Whether it is samples that there can be: a host looks before it reads one. */
+static inline bool ls_sound_is_samples(const ls_sound *sound)
+{
+    return sound->kind == LS_SOUND_SAMPLES && sound->samples && sound->frames > 0 &&
+           sound->frames <= LS_SOUND_FRAMES_MAX && sound->rate_hz >= LS_SOUND_RATE_MIN_HZ &&
+           sound->rate_hz <= LS_SOUND_RATE_MAX_HZ;
+}
+
+typedef struct ls_sound_list {
+    ls_sound *sounds; /* the caller's memory */
+    uint32_t capacity;
+    uint32_t count;
+} ls_sound_list;
+
+/* Sounds beyond the capacity, which is LS_SOUNDS_MAX or more, are left out. */
+static inline void ls_sound_push(ls_sound_list *list, ls_sound sound)
+{
+    if (list->count < list->capacity) {
+        list->sounds[list->count++] = sound;
+    }
+}
+
 /* ---- a person's hands: how a viewer hands them to `control`; never saved, never hashed ---- */
 
 /* Bits of ls_controls.held and pressed. A viewer maps keys and pad buttons to them. */
@@ -307,6 +358,7 @@ static inline void ls_draw_push(ls_draw_list *list, ls_draw_shape shape)
 #define LS_CONTROL_THIRD 0x40u  /* left shift, pad's X */
 
 #define LS_CONTROL_MEMORY_BYTES 8192u
+#define LS_CONTROL_TEXT_BYTES_MAX 64u /* with its final NUL */
 
 typedef enum ls_gesture {
     LS_GESTURE_NONE,
@@ -327,7 +379,29 @@ typedef struct ls_controls {
     ls_vec2 gesture_to;
     uint8_t *memory; /* LS_CONTROL_MEMORY_BYTES that live as long as the view, zeroed at first and
                         aligned for any type: what is selected, say */
+
+    /* A whole pad: `stick` is its left stick. */
+    uint32_t pad_held;     /* LS_PAD_*: down now */
+    uint32_t pad_pressed;  /* went down since the input before, even if up again */
+    ls_vec2 right_stick;   /* as `stick` */
+    ls_fixed left_trigger; /* 0 .. LS_FIXED_ONE */
+    ls_fixed right_trigger;
+
+    /* A whole keyboard: key k of LS_KEY_* is bit k % 64 of element k / 64. Keys that the viewer
+     * itself makes something of are here all the same. */
+    uint64_t keys_held[LS_KEYS / 64];
+    uint64_t keys_pressed[LS_KEYS / 64];
+
+    /* Text that was typed since the input before: UTF-8 without control characters, as keyboard
+     * layout and input method make it. Text without room here comes with the next input. */
+    char text[LS_CONTROL_TEXT_BYTES_MAX];
 } ls_controls;
+
+/* Whether a key is in a set: ls_key_is_in(controls->keys_held, LS_KEY_SPACE). */
+static inline bool ls_key_is_in(const uint64_t *keys, uint32_t key)
+{
+    return key < LS_KEYS && (keys[key / 64] >> key % 64 & 1u) != 0;
+}
 
 /* ---- the simulation ---- */
 
@@ -420,6 +494,13 @@ typedef struct ls_simulation {
 
     /* Where default_tick_rate_hz is only the nearest whole number, in lowest terms; else {0, 0}. */
     ls_rate default_tick_rate;
+
+    /* Appends what is heard because of the step that led from `previous` to `current`, which may be
+     * told by comparing the two. Reads only. NULL: the game makes no sound. Called after a step,
+     * before the block is used again, and not at all where nobody listens. An engine that hashes by
+     * callback is handed the same block twice, and knows itself what its newest step did. */
+    void (*sounds)(const ls_sim_config *config, const void *previous, const void *current,
+                   ls_sound_list *list);
 } ls_simulation;
 
 /* A plug-in exports this one symbol. The struct and all it points to live as long as the .so. */

@@ -140,7 +140,7 @@ static void frames(uint32_t count)
     }
 }
 
-static void press(ls_view_key key)
+static void press(uint32_t key)
 {
     ls_view_event event = {.kind = LS_VIEW_EVENT_KEY, .key = key, .is_down = true};
     ls_view_take(view, &event);

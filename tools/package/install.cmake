@@ -41,6 +41,7 @@ set(LS_PUBLIC_HEADERS
   common/maths/strict_double.h
   common/maths/strict_libm.h
   common/maths/strict_math.h
+  common/simulation/control_keys.h
   common/simulation/field_type.h
   common/simulation/input_buffer.h
   common/simulation/plugin_loader.h
