@@ -240,6 +240,12 @@ static ls_status compare_joined(const ls_join_service *joins, uint32_t slot,
     return joined->state_hash == state_hash ? LS_OK : LS_DESYNCED;
 }
 
+/* JOIN's state is the server's, as the client has compared; a later state of it differs. */
+static bool has_strayed_since(const joining *own, const ls_joined *joined)
+{
+    return own->state_hash != 0 && joined->tick > own->tick;
+}
+
 static ls_tick clamp_first_input(const ls_join_service *joins, ls_tick tick)
 {
     ls_tick first = joins->match->log->next;
@@ -250,15 +256,21 @@ static ls_tick clamp_first_input(const ls_join_service *joins, ls_tick tick)
 }
 
 ls_status ls_join_service_take_joined(ls_join_service *joins, uint32_t slot,
-                                      const ls_joined *joined, ls_tick *first_input,
+                                      const ls_joined *joined, ls_playing_from *from,
                                       ls_departure *departure)
 {
+    const joining *own = &joins->slots[slot];
     if (joins->match->seats->rows[slot].state != LS_SEAT_JOINING) {
         return LS_MISBEHAVED;
     }
     ls_status status = compare_joined(joins, slot, joined);
     if (status == LS_MISBEHAVED) {
         return status;
+    }
+    from->agreed = joined->tick;
+    if (status == LS_DESYNCED && has_strayed_since(own, joined)) {
+        from->agreed = own->tick; /* its chain will differ, and be looked into */
+        status = LS_OK;
     }
     if (status != LS_OK) {
         departure->status = status;
@@ -268,7 +280,7 @@ ls_status ls_join_service_take_joined(ls_join_service *joins, uint32_t slot,
         return LS_OK;
     }
     ls_handover_stop(&joins->handover, joins->match->seats->peers[slot]);
-    *first_input = clamp_first_input(joins, joined->first_input);
+    from->input = clamp_first_input(joins, joined->first_input);
     return LS_OK;
 }
 

@@ -17,10 +17,16 @@ void ls_join_service_destroy(ls_join_service *joins);
  * cannot join, because the state cannot be handed on. */
 ls_status ls_join_service_begin(ls_join_service *joins, uint32_t slot, bool is_trusted);
 
-/* JOINED has come from a player that is joining. OK with departure->status OK: it may play, from
- * `*first_input` on. */
+typedef struct ls_playing_from {
+    ls_tick input;  /* the first tick that it makes an input for */
+    ls_tick agreed; /* the newest of its states that is known to be the server's */
+} ls_playing_from;
+
+/* JOINED has come from a player that is joining. OK with departure->status OK: it may play. A
+ * player that has strayed since the state which it was sent may play as well: what is compared next
+ * differs, and is looked into. */
 ls_status ls_join_service_take_joined(ls_join_service *joins, uint32_t slot,
-                                      const ls_joined *joined, ls_tick *first_input,
+                                      const ls_joined *joined, ls_playing_from *from,
                                       ls_departure *departure);
 
 /* BLOB_ACK, or the header of an INPUTS, has come from a player that is joining. */

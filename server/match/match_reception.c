@@ -35,18 +35,17 @@ static ls_status take_joined(ls_match_context *match, uint32_t slot, const ls_jo
 {
     uint32_t interval = match->config.hash_interval_ticks;
     ls_departure departure = {LS_OK, NULL};
-    ls_tick first_input = 0;
-    ls_status status =
-        ls_join_service_take_joined(match->joins, slot, joined, &first_input, &departure);
+    ls_playing_from from = {0};
+    ls_status status = ls_join_service_take_joined(match->joins, slot, joined, &from, &departure);
     if (departure.status != LS_OK) {
         ls_conduct_drop(match, slot, departure.status, departure.why);
     }
     if (status != LS_OK || departure.status != LS_OK) {
         return status;
     }
-    ls_desync_service_begin(match->desync, slot, joined->tick / interval * interval);
-    ls_conduct_play_from(match, slot, first_input);
-    ls_outbox_push_event(match->outbox, LS_MATCH_PLAYER_JOINED, slot, first_input);
+    ls_desync_service_begin(match->desync, slot, from.agreed / interval * interval);
+    ls_conduct_play_from(match, slot, from.input);
+    ls_outbox_push_event(match->outbox, LS_MATCH_PLAYER_JOINED, slot, from.input);
     return LS_OK;
 }
 

@@ -184,6 +184,14 @@ typedef struct other_build_setup {
     ls_tick wrong_from;
 } other_build_setup;
 
+static void build_otherwise(void (*pass)(const ls_step *))
+{
+    other_build = *fault_simulation();
+    memcpy(other_passes, other_build.passes, sizeof other_passes);
+    other_passes[FAULT_PASS].run = pass;
+    other_build.passes = other_passes;
+}
+
 static virtual_match *play_other_build(const other_build_setup *other)
 {
     virtual_setup setup = virtual_setup_default(fault_simulation(), 2, 500);
@@ -193,16 +201,39 @@ static virtual_match *play_other_build(const other_build_setup *other)
     setup.link.delay_ns = 50 * MS;
     calls = 0;
     wrong_from = other->wrong_from;
-    other_build = *fault_simulation();
-    memcpy(other_passes, other_build.passes, sizeof other_passes);
-    other_passes[FAULT_PASS].run = other->pass;
-    other_build.passes = other_passes;
+    build_otherwise(other->pass);
     virtual_match *run = checked_match_create(&setup);
     virtual_client_setup client = virtual_client_setup_default(run);
     client.simulation = &other_build;
     virtual_match_add_client(run, &client);
     virtual_match_run_to_end(run);
     return run;
+}
+
+/* It comes into a match of two that runs, with what it does otherwise in each of its steps. */
+Test(cause, a_late_joiner_that_strays_in_its_first_step_is_looked_into)
+{
+    virtual_setup setup = virtual_setup_default(fault_simulation(), 3, 500);
+    setup.match.start_players = 2;
+    setup.clients = 2;
+    setup.link.delay_ns = 50 * MS;
+    virtual_match *run = match_at(&setup, 200);
+    wrong_from = 0;
+    build_otherwise(spread_more);
+    virtual_client_setup client = virtual_client_setup_default(run);
+    client.simulation = &other_build;
+    const virtual_client *bad = virtual_match_add_client(run, &client);
+    virtual_match_run_to_end(run);
+    check_sound(run);
+    const ls_desync_finding *finding = finding_of(run, bad);
+    cr_expect_geq(finding->tick, 200);
+    cr_expect_str_eq(finding->places[0].name, "wrong");
+    cr_expect_eq(finding->differing_pass, LS_PASS_AT);
+    cr_expect_str_eq(finding->pass, "spread");
+    cr_expect_eq(finding->verdict.kind, LS_DESYNC_CLASS_BUILD, "%s", finding->verdict.why.bytes);
+    cr_expect_leq(finding->took_ns, 2 * SECOND);
+    check_others_played(run, bad);
+    virtual_match_destroy(run);
 }
 
 static virtual_match *play_with_other_build(void (*pass)(const ls_step *), ls_on_desync policy)
@@ -295,11 +326,8 @@ Test(cause, of_passes_that_cannot_be_compared_the_first_that_writes_a_value_is_n
     setup.clients = 1;
     setup.link.delay_ns = 50 * MS;
     wrong_from = 100;
-    other_build = *fault_simulation();
-    memcpy(other_passes, other_build.passes, sizeof other_passes);
-    other_passes[FAULT_PASS].run = spread_one_cell_more;
+    build_otherwise(spread_one_cell_more);
     other_passes[FAULT_PASS + 1].run = finish_twice;
-    other_build.passes = other_passes;
     virtual_match *run = checked_match_create(&setup);
     virtual_client_setup client = virtual_client_setup_default(run);
     client.simulation = &other_build;
