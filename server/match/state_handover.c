@@ -5,6 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* A larger blob is not kept while nobody is sent it: it would be as much memory as two states. */
+#define KEPT_BYTES_MAX ((uint32_t)4 << 20)
+
 /* ---- the blob ---- */
 
 static ls_status make_room(ls_handover *handover, size_t bytes)
@@ -107,6 +110,15 @@ void ls_handover_start(ls_handover *handover, ls_peer_id peer, ls_join *join, ui
     ls_blob_sender_start(stream->sender, handover->blob, number, 0, handover->match->now_ns);
 }
 
+static void release_large(ls_handover *handover)
+{
+    if (handover->blob && ls_blob_bytes_max(handover->blob) > KEPT_BYTES_MAX) {
+        ls_blob_destroy(handover->blob);
+        handover->blob = NULL;
+        handover->in_blob.size = 0;
+    }
+}
+
 void ls_handover_stop(ls_handover *handover, ls_peer_id peer)
 {
     ls_handover_stream *stream = peer != 0 ? ls_handover_find(handover, peer) : NULL;
@@ -114,6 +126,9 @@ void ls_handover_stop(ls_handover *handover, ls_peer_id peer)
         ls_blob_sender_stop(stream->sender);
         stream->peer = 0;
         handover->busy_count--;
+        if (handover->busy_count == 0) {
+            release_large(handover);
+        }
     }
 }
 

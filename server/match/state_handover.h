@@ -19,7 +19,7 @@ typedef struct ls_handover_stream {
 
 typedef struct ls_handover {
     const ls_match_context *match;
-    ls_blob *blob; /* NULL: none was needed yet, or the state is too large */
+    ls_blob *blob; /* NULL: none is needed now, or the state is too large */
     uint32_t stream_count;
     uint32_t busy_count;   /* streams that are not free */
     ls_state_copy in_blob; /* the state that it holds, or leads to; size 0: none */
@@ -47,7 +47,7 @@ ls_handover_stream *ls_handover_find(ls_handover *handover, ls_peer_id peer);
 void ls_handover_start(ls_handover *handover, ls_peer_id peer, ls_join *join, uint32_t number,
                        ls_text *how);
 
-/* Nothing happens when the peer has no stream. */
+/* Nothing happens when the peer has no stream. A large blob goes with the last stream of it. */
 void ls_handover_stop(ls_handover *handover, ls_peer_id peer);
 
 /* Takes a BLOB_ACK of a peer that has a stream. */
