@@ -181,21 +181,30 @@ static ls_status write_all(const char *path, const written_text *text, ls_text *
     return error == 0 ? LS_OK : refuse(path, text->what, error, why);
 }
 
-/* "desync.bundle", "desync-2.bundle" and so on: the first that is not there, made as an empty file
- * that is then replaced. False, with errno. */
-static bool reserve(const char *path, char *name, size_t capacity)
+/* "desync.bundle" is number 1, "desync-2.bundle" number 2. False, with errno. */
+static bool number_name(const char *path, unsigned number, char *name, size_t capacity)
 {
     const char *slash = strrchr(path, '/');
     const char *dot = strrchr(slash ? slash : path, '.');
     int stem = dot ? (int)(dot - path) : (int)strlen(path);
+    char suffix[16] = "";
+    if (number > 1) {
+        snprintf(suffix, sizeof suffix, "-%u", number);
+    }
+    int bytes = snprintf(name, capacity, "%.*s%s%s", stem, path, suffix, path + stem);
+    if (bytes < 0 || (size_t)bytes >= capacity) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    return true;
+}
+
+/* The first name that is not there, made as an empty file that is then replaced. False, with errno.
+ */
+static bool reserve(const char *path, char *name, size_t capacity)
+{
     for (unsigned number = 1; number <= NAMES_TRIED; number++) {
-        char suffix[16] = "";
-        if (number > 1) {
-            snprintf(suffix, sizeof suffix, "-%u", number);
-        }
-        int bytes = snprintf(name, capacity, "%.*s%s%s", stem, path, suffix, path + stem);
-        if (bytes < 0 || (size_t)bytes >= capacity) {
-            errno = ENAMETOOLONG;
+        if (!number_name(path, number, name, capacity)) {
             return false;
         }
         int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL, 0666);
@@ -208,6 +217,21 @@ static bool reserve(const char *path, char *name, size_t capacity)
         }
     }
     return false;
+}
+
+void ls_output_new_name(char *path, size_t capacity)
+{
+    char name[PATH_BYTES_MAX];
+    struct stat found;
+    for (unsigned number = 1; number <= NAMES_TRIED; number++) {
+        if (!number_name(path, number, name, LS_MIN(capacity, sizeof name))) {
+            return;
+        }
+        if (lstat(name, &found) != 0) {
+            memcpy(path, name, strlen(name) + 1);
+            return;
+        }
+    }
 }
 
 ls_status ls_output_write_new(char *path, size_t capacity, const char *what, const void *bytes,

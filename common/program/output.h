@@ -34,6 +34,9 @@ ls_status ls_output_write_bytes(const char *path, const char *what, const void *
 ls_status ls_output_write_new(char *path, size_t capacity, const char *what, const void *bytes,
                               size_t size, ls_text *why);
 
+/* `path` becomes the name that ls_output_write_new would take now. */
+void ls_output_new_name(char *path, size_t capacity);
+
 /* Writes a port, in decimal, and a newline: for scripts, which wait for the file. */
 ls_status ls_output_write_port(const char *path, uint16_t port, ls_text *why);
 

@@ -2,10 +2,38 @@
 
 #include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/common/program/output.h"
+#include "lockstep/protocol/loop/forked_job.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+enum {
+    WRITING_MS_MAX = 60000,
+};
+
+struct ls_desync_files {
+    ls_desync_files_config config;
+    ls_forked_jobs *jobs;
+};
+
+/* One bundle to be written by a copy, which has the match as it is now. */
+typedef struct bundle_task {
+    ls_desync_files *files;
+    ls_match *match;
+    uint32_t number;
+    uint32_t slot;
+    char path[LS_BUNDLE_PATH_BYTES_MAX];
+} bundle_task;
+
+/* The report of the copy. */
+typedef struct bundle_result {
+    ls_status status;
+    char path[LS_BUNDLE_PATH_BYTES_MAX];
+    ls_text why;
+} bundle_result;
+
+_Static_assert(sizeof(bundle_result) <= LS_FORKED_REPORT_BYTES_MAX, "a report holds a result");
 
 /* Too large for a stack. */
 typedef struct bundle_memory {
@@ -15,20 +43,6 @@ typedef struct bundle_memory {
     uint64_t client_hashes[1];
     uint8_t *states[2]; /* canonical */
 } bundle_memory;
-
-static ls_status write_path(const ls_desync_files *files, const bundle_memory *memory,
-                            char path[LS_BUNDLE_PATH_BYTES_MAX])
-{
-    char number[24] = "";
-    if (files->matches > 1) {
-        snprintf(number, sizeof number, "match%" PRIu32 "-", files->match);
-    }
-    int bytes =
-        snprintf(path, LS_BUNDLE_PATH_BYTES_MAX,
-                 "%s/desync-%s%s-tick%" PRIu32 "-slot%" PRIu32 ".bundle", files->directory, number,
-                 memory->bundle.simulation, memory->bundle.tick, memory->bundle.slot);
-    return bytes > 0 && (size_t)bytes < LS_BUNDLE_PATH_BYTES_MAX ? LS_OK : LS_FULL;
-}
 
 /* The hashes go on to the newest, but that of the bad tick is among them in any case. */
 static ls_tick first_of_hashes(const ls_desync_evidence_set *set)
@@ -102,20 +116,20 @@ static void add_after_pass(const ls_desync_finding *finding, ls_bundle_pass_plac
     memcpy(out->places, finding->places, sizeof out->places);
 }
 
-static ls_status fill(const ls_desync_files *files, ls_match *match, uint32_t slot,
-                      bundle_memory *memory)
+static ls_status fill(const bundle_task *task, bundle_memory *memory)
 {
     ls_desync_evidence_set set;
-    const ls_desync_finding *finding = ls_match_desync_of(match, slot);
-    if (!finding || !ls_match_desync_evidence_of(match, slot, &set)) {
+    ls_match *match = task->match;
+    const ls_desync_finding *finding = ls_match_desync_of(match, task->slot);
+    if (!finding || !ls_match_desync_evidence_of(match, task->slot, &set)) {
         return LS_NOT_FOUND;
     }
     ls_desync_bundle *bundle = &memory->bundle;
     const ls_schema *schema = ls_sim_instance_image_schema(ls_match_instance(match));
     ls_desync_bundle_describe(bundle, ls_match_instance(match), memory->fields);
     bundle->tick = set.tick;
-    bundle->slot = slot;
-    ls_match_slot player = ls_match_slot_of(match, slot);
+    bundle->slot = task->slot;
+    ls_match_slot player = ls_match_slot_of(match, task->slot);
     ls_name_copy(bundle->player, sizeof bundle->player, player.name);
     bundle->server_hash = set.server_hash;
     bundle->client_hash = set.client_hash;
@@ -129,7 +143,7 @@ static ls_status fill(const ls_desync_files *files, ls_match *match, uint32_t sl
         bundle->snapshot = set.stretch.snapshot;
         bundle->inputs = set.stretch.inputs;
     }
-    add_side(&bundle->server, files->print, set.server_figures, set.server_passes);
+    add_side(&bundle->server, task->files->config.print, set.server_figures, set.server_passes);
     add_side(&bundle->client, set.client_fingerprint, set.client_figures, set.client_passes);
     add_hashes(&set, memory);
     ls_status status =
@@ -139,35 +153,133 @@ static ls_status fill(const ls_desync_files *files, ls_match *match, uint32_t sl
                : status;
 }
 
-static ls_status write_file(const ls_desync_files *files, const bundle_memory *memory,
-                            char path[LS_BUNDLE_PATH_BYTES_MAX], ls_text *why)
+static ls_status write_bundle(const bundle_task *task, bundle_memory *memory, bundle_result *result)
 {
     uint8_t *bytes = NULL;
     size_t size = 0;
-    ls_status status = write_path(files, memory, path);
+    ls_status status = fill(task, memory);
     if (status == LS_OK) {
         status = ls_desync_bundle_write(&memory->bundle, ls_allocator_heap(), &bytes, &size);
     }
     if (status == LS_OK) {
-        status = ls_output_write_new(path, LS_BUNDLE_PATH_BYTES_MAX, "bundle", bytes, size, why);
+        status = ls_output_write_new(result->path, sizeof result->path, "bundle", bytes, size,
+                                     &result->why);
     }
     ls_release(ls_allocator_heap(), bytes);
     return status;
 }
 
-ls_status ls_desync_files_write(const ls_desync_files *files, ls_match *match, uint32_t slot,
-                                char path[LS_BUNDLE_PATH_BYTES_MAX], ls_text *why)
+static void run(void *user, ls_forked_report *report)
 {
+    const bundle_task *task = user;
+    bundle_result result = {.status = LS_NO_MEMORY};
     bundle_memory *memory = ls_allocate(ls_allocator_heap(), sizeof *memory);
-    if (!memory) {
+    memcpy(result.path, task->path, sizeof result.path);
+    if (memory) {
+        result.status = write_bundle(task, memory, &result);
+        ls_release(ls_allocator_heap(), memory->states[0]);
+        ls_release(ls_allocator_heap(), memory->states[1]);
+    }
+    ls_release(ls_allocator_heap(), memory);
+    report->size = sizeof result;
+    memcpy(report->bytes, &result, sizeof result);
+}
+
+static void done(void *user, const ls_forked_report *report, const ls_text *why)
+{
+    bundle_task *task = user;
+    const ls_desync_files_config *config = &task->files->config;
+    bundle_result result = {.status = LS_IO};
+    if (report && report->size == sizeof result) {
+        memcpy(&result, report->bytes, sizeof result);
+    } else {
+        ls_text_set(&result.why, "cannot write the bundle to %s: %s", task->path, why->bytes);
+    }
+    const ls_desync_file file = {.match = task->number,
+                                 .slot = task->slot,
+                                 .planned = task->path,
+                                 .status = result.status,
+                                 .path = result.path,
+                                 .why = result.why.bytes};
+    config->on_written(config->user, &file);
+    ls_release(ls_allocator_heap(), task);
+}
+
+/* Where the system makes no copy of the process the bundle is written here. */
+static void start(bundle_task *task)
+{
+    const ls_forked_work work = {run, done, task};
+    if (ls_forked_jobs_start(task->files->jobs, &work) != LS_OK) {
+        ls_forked_report report = {0};
+        const ls_text nothing = {{0}};
+        run(task, &report);
+        done(task, &report, &nothing);
+    }
+}
+
+static ls_status choose_path(bundle_task *task, const ls_desync_finding *finding)
+{
+    const ls_desync_files_config *config = &task->files->config;
+    const ls_simulation *simulation = ls_sim_instance_simulation(ls_match_instance(task->match));
+    char number[24] = "";
+    if (config->matches > 1) {
+        snprintf(number, sizeof number, "match%" PRIu32 "-", task->number);
+    }
+    int bytes = snprintf(task->path, sizeof task->path,
+                         "%s/desync-%s%s-tick%" PRIu32 "-slot%" PRIu32 ".bundle", config->directory,
+                         number, simulation->name, finding->values_tick, task->slot);
+    if (bytes < 0 || (size_t)bytes >= sizeof task->path) {
+        return LS_FULL;
+    }
+    ls_output_new_name(task->path, sizeof task->path);
+    return LS_OK;
+}
+
+ls_status ls_desync_files_write(ls_desync_files *files, ls_match *match, uint32_t number,
+                                uint32_t slot, char path[LS_BUNDLE_PATH_BYTES_MAX])
+{
+    const ls_desync_finding *finding = ls_match_desync_of(match, slot);
+    if (!finding) {
+        return LS_NOT_FOUND;
+    }
+    bundle_task *task = ls_allocate(ls_allocator_heap(), sizeof *task);
+    if (!task) {
         return LS_NO_MEMORY;
     }
-    ls_status status = fill(files, match, slot, memory);
-    if (status == LS_OK) {
-        status = write_file(files, memory, path, why);
+    *task = (bundle_task){.files = files, .match = match, .number = number, .slot = slot};
+    ls_status status = choose_path(task, finding);
+    if (status != LS_OK) {
+        ls_release(ls_allocator_heap(), task);
+        return status;
     }
-    ls_release(ls_allocator_heap(), memory->states[0]);
-    ls_release(ls_allocator_heap(), memory->states[1]);
-    ls_release(ls_allocator_heap(), memory);
-    return status;
+    memcpy(path, task->path, LS_BUNDLE_PATH_BYTES_MAX);
+    start(task);
+    return LS_OK;
+}
+
+/* ---- life ---- */
+
+ls_status ls_desync_files_create(const ls_desync_files_config *config, ls_desync_files **out)
+{
+    ls_desync_files *files = ls_allocate(ls_allocator_heap(), sizeof *files);
+    if (!files) {
+        return LS_NO_MEMORY;
+    }
+    files->config = *config;
+    ls_status status =
+        ls_forked_jobs_create(config->loop, WRITING_MS_MAX, ls_allocator_heap(), &files->jobs);
+    if (status != LS_OK) {
+        ls_release(ls_allocator_heap(), files);
+        return status;
+    }
+    *out = files;
+    return LS_OK;
+}
+
+void ls_desync_files_destroy(ls_desync_files *files)
+{
+    if (files) {
+        ls_forked_jobs_destroy(files->jobs);
+        ls_release(ls_allocator_heap(), files);
+    }
 }

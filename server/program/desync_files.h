@@ -1,24 +1,46 @@
-/* Desync files: writes the bundle of a desync while the match still holds what belongs into it.
- * Allocates and does file I/O, outside of the match. Called by server.c. */
+/* Desync files: writes the bundles of desyncs. A copy of the process does it, which has the match
+ * as it is at the desync: the live match neither waits for a compressor or a disk nor gives memory.
+ * Called by server.c. */
 #ifndef LOCKSTEP_SERVER_PROGRAM_DESYNC_FILES_H
 #define LOCKSTEP_SERVER_PROGRAM_DESYNC_FILES_H
 
+#include "lockstep/protocol/loop/event_loop.h"
 #include "lockstep/server/match/match.h"
 
 #define LS_BUNDLE_PATH_BYTES_MAX 512u
 
-/* Where it goes and what is said of this side. */
-typedef struct ls_desync_files {
-    const char *directory;
-    uint32_t match; /* its number; a part of the name when `matches` > 1 */
-    uint32_t matches;
-    const ls_build_fingerprint *print; /* of this program */
-} ls_desync_files;
+typedef struct ls_desync_files ls_desync_files;
 
-/* Writes DIR/desync-SIM-tickT-slotS.bundle; when there is one, -tickT-slotS-2.bundle. NOT_FOUND
- * when the match holds nothing of this slot's desync any more, NO_MEMORY, FULL for a path that is
- * too long, or IO with the reason. */
-ls_status ls_desync_files_write(const ls_desync_files *files, ls_match *match, uint32_t slot,
-                                char path[LS_BUNDLE_PATH_BYTES_MAX], ls_text *why);
+/* A bundle was written, or could not be. */
+typedef struct ls_desync_file {
+    uint32_t match;
+    uint32_t slot;
+    const char *planned; /* the path that write told */
+    ls_status status;    /* OK: it is at `path` */
+    const char *path;
+    const char *why; /* a sentence, or empty */
+} ls_desync_file;
+
+/* Where bundles go and what is said of this side. */
+typedef struct ls_desync_files_config {
+    const char *directory;
+    uint32_t matches;                  /* the match's number is a part of the name when > 1 */
+    const ls_build_fingerprint *print; /* of this program */
+    ls_event_loop *loop;               /* outlives the files */
+    void (*on_written)(void *user, const ls_desync_file *file);
+    void *user;
+} ls_desync_files_config;
+
+/* NO_MEMORY, IO. The texts are borrowed until destroy. */
+ls_status ls_desync_files_create(const ls_desync_files_config *config, ls_desync_files **out);
+
+/* Waits for what is being written, and says it. NULL is allowed. */
+void ls_desync_files_destroy(ls_desync_files *files);
+
+/* Begins to write DIR/desync-SIM-tickT-slotS.bundle, or when there is one, -tickT-slotS-2.bundle:
+ * `path` is its name. NOT_FOUND when the match holds nothing of this slot's desync any more,
+ * NO_MEMORY, or FULL for a path that is too long; with OK on_written follows, perhaps at once. */
+ls_status ls_desync_files_write(ls_desync_files *files, ls_match *match, uint32_t number,
+                                uint32_t slot, char path[LS_BUNDLE_PATH_BYTES_MAX]);
 
 #endif

@@ -21,6 +21,7 @@ typedef struct server {
     ls_console *console;
     ls_host *matches;
     ls_journals *journals;    /* NULL: none are written */
+    ls_desync_files *files;   /* of desyncs; NULL: none are written */
     ls_match *match;          /* the selected match */
     uint32_t number;          /* its number */
     ls_slot_desyncs *desyncs; /* slots of the first match, of the second ... */
@@ -102,25 +103,48 @@ static void log_desync(server *host, const ls_match_event *event)
     }
 }
 
+static void replace_path(char path[LS_BUNDLE_PATH_BYTES_MAX], const ls_desync_file *file)
+{
+    if (strcmp(path, file->planned) == 0) {
+        ls_name_copy(path, LS_BUNDLE_PATH_BYTES_MAX, file->status == LS_OK ? file->path : "");
+    }
+}
+
+/* The report has told where the bundle is to be. */
+static void on_written(void *user, const ls_desync_file *file)
+{
+    server *host = user;
+    bool was_selected = host->match != NULL;
+    uint32_t number = host->number;
+    select_match(host, file->match);
+    ls_slot_desyncs *desyncs = desyncs_of(host, file->slot);
+    replace_path(desyncs->bundle, file);
+    replace_path(desyncs->first_bundle, file);
+    if (file->status != LS_OK && file->status != LS_NOT_FOUND) {
+        ls_log_line(&host->console->log, LS_LOG_WARNING, "%s%s",
+                    file->why[0] ? "" : "cannot write the bundle of the desync: ",
+                    file->why[0] ? file->why : ls_status_text(file->status));
+    } else if (file->status == LS_OK && strcmp(file->path, file->planned) != 0) {
+        ls_log_line(&host->console->log, LS_LOG_INFO, "the bundle is %s", file->path);
+    }
+    if (was_selected) {
+        select_match(host, number);
+    } else {
+        deselect_match(host);
+    }
+}
+
 static void write_bundle(const server *host, uint32_t slot)
 {
-    ls_desync_files files = {.directory = host->config->bundle_dir,
-                             .match = host->number,
-                             .matches = host->config->matches,
-                             .print = host->config->match.print};
-    ls_text why = {{0}};
-    if (!files.directory) {
+    char *path = desyncs_of(host, slot)->bundle;
+    path[0] = '\0';
+    if (!host->files) {
         return;
     }
-    ls_status status =
-        ls_desync_files_write(&files, host->match, slot, desyncs_of(host, slot)->bundle, &why);
-    if (status != LS_OK) {
-        desyncs_of(host, slot)->bundle[0] = '\0';
-    }
+    ls_status status = ls_desync_files_write(host->files, host->match, host->number, slot, path);
     if (status != LS_OK && status != LS_NOT_FOUND) {
-        ls_log_line(&host->console->log, LS_LOG_WARNING, "%s%s",
-                    why.bytes[0] ? "" : "cannot write the bundle of the desync: ",
-                    why.bytes[0] ? why.bytes : ls_status_text(status));
+        ls_log_line(&host->console->log, LS_LOG_WARNING,
+                    "cannot write the bundle of the desync: %s", ls_status_text(status));
     }
 }
 
@@ -574,13 +598,23 @@ static ls_status create_journals(server *host, ls_text *why)
 }
 
 /* A match without bundles is still a match: the operator is warned before the match begins. */
-static void warn_of_bundles(const server *host)
+static ls_status create_files(server *host)
 {
     ls_text why = {{0}};
     const char *directory = host->config->bundle_dir;
-    if (directory && ls_output_check_directory(directory, "bundles of desyncs", &why) != LS_OK) {
+    if (!directory) {
+        return LS_OK;
+    }
+    if (ls_output_check_directory(directory, "bundles of desyncs", &why) != LS_OK) {
         ls_log_line(&host->console->log, LS_LOG_WARNING, "%s", why.bytes);
     }
+    const ls_desync_files_config files = {.directory = directory,
+                                          .matches = host->config->matches,
+                                          .print = host->config->match.print,
+                                          .loop = ls_host_loop(host->matches),
+                                          .on_written = on_written,
+                                          .user = host};
+    return ls_desync_files_create(&files, &host->files);
 }
 
 static ls_status build(server *host, ls_text *why)
@@ -597,7 +631,9 @@ static ls_status build(server *host, ls_text *why)
         status = create_journals(host, why);
     }
     if (status == LS_OK) {
-        warn_of_bundles(host);
+        status = create_files(host);
+    }
+    if (status == LS_OK) {
         status = add_handlers(host);
     }
     return status == LS_OK ? write_port_file(host, why) : status;
@@ -628,8 +664,11 @@ ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
     } else {
         log_listening(&host);
         ls_host_run(host.matches);
+        ls_desync_files_destroy(host.files);
+        host.files = NULL;
         code = finish(&host);
     }
+    ls_desync_files_destroy(host.files);
     ls_journals_destroy(host.journals);
     ls_rerun_process_detach(config->reruns);
     ls_host_destroy(host.matches);
