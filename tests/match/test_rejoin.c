@@ -618,17 +618,30 @@ Test(rejoin, a_client_not_at_the_end_in_time_holds_it_up_for_no_longer)
 
 /* ---- hostile ---- */
 
-Test(rejoin, a_wrong_hash_ends_the_joining)
+Test(rejoin, a_wrong_hash_of_the_state_it_was_sent_ends_the_joining)
 {
     stage here = open_and_come();
-    ls_tick tick = ls_match_tick(here.run->match);
-    uint64_t state_hash = 0;
-    cr_assert(ls_match_hash_of_tick(here.run->match, tick, &state_hash));
-    raw_peer_send_joined(here.peer, tick, state_hash + 1, tick);
+    const ls_join *join = &here.peer->join;
+    raw_peer_send_joined(here.peer, join->tick, join->state_hash + 1, join->tick);
     deliver(&here);
     check_refused(here.peer, LS_DESYNCED);
     cr_assert_eq(slot_of(here.run, here.slot).left_status, LS_DESYNCED);
     cr_assert_eq(count_events(&here, LS_EVENT_JOINED), 0);
+    close_stage(&here);
+}
+
+/* Whoever lies is not told from who strays: what its chains say is compared as any player's. */
+Test(rejoin, a_wrong_hash_of_a_later_state_lets_it_play)
+{
+    stage here = open_and_come();
+    ls_tick tick = ls_match_tick(here.run->match);
+    uint64_t state_hash = 0;
+    cr_assert_gt(tick, here.peer->join.tick);
+    cr_assert(ls_match_hash_of_tick(here.run->match, tick, &state_hash));
+    raw_peer_send_joined(here.peer, tick, state_hash + 1, tick);
+    deliver(&here);
+    cr_assert_eq(slot_of(here.run, here.slot).left_status, LS_OK);
+    cr_assert_eq(slot_of(here.run, here.slot).agreed_tick, here.peer->join.tick);
     close_stage(&here);
 }
 
