@@ -630,7 +630,7 @@ Test(rejoin, a_wrong_hash_of_the_state_it_was_sent_ends_the_joining)
     close_stage(&here);
 }
 
-/* Whoever lies is not told from who strays: what its chains say is compared as any player's. */
+/* A liar cannot be told from a client that strays: its chains are compared as any player's. */
 Test(rejoin, a_wrong_hash_of_a_later_state_lets_it_play)
 {
     stage here = open_and_come();
