@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,9 +84,26 @@ static bool read_all(uint8_t *bytes, size_t size)
     return true;
 }
 
-static uint8_t *read_request(size_t *size)
+/* A request that is a file is mapped, and stays where it is. */
+static const uint8_t *map_request(size_t file_bytes, size_t *size)
+{
+    void *bytes = file_bytes > LS_RERUN_PIPE_HEAD_BYTES
+                      ? mmap(NULL, file_bytes, PROT_READ, MAP_PRIVATE, STDIN_FILENO, 0)
+                      : MAP_FAILED;
+    if (bytes == MAP_FAILED || ls_load_u64(bytes) != file_bytes - LS_RERUN_PIPE_HEAD_BYTES) {
+        return NULL;
+    }
+    *size = file_bytes - LS_RERUN_PIPE_HEAD_BYTES;
+    return (const uint8_t *)bytes + LS_RERUN_PIPE_HEAD_BYTES;
+}
+
+static const uint8_t *read_request(size_t *size)
 {
     uint8_t head[LS_RERUN_PIPE_HEAD_BYTES];
+    struct stat input;
+    if (fstat(STDIN_FILENO, &input) == 0 && S_ISREG(input.st_mode)) {
+        return map_request((size_t)input.st_size, size);
+    }
     if (!read_all(head, sizeof head)) {
         return NULL;
     }
@@ -514,7 +532,7 @@ int ls_rerun_helper_run(void)
     if (!stand_apart()) {
         return EXIT_BAD;
     }
-    uint8_t *bytes = read_request(&size);
+    const uint8_t *bytes = read_request(&size);
     stand_back();
     if (!bytes ||
         ls_rerun_pipe_read_request(bytes, size, ls_allocator_heap(), &here.order) != LS_OK) {

@@ -76,13 +76,13 @@ static ls_status write_request(ls_byte_stream *stream, uint64_t body_bytes, ls_r
         const ls_sim_file *file = &order->match.config.files[i];
         ls_byte_stream_add(stream, file->bytes, (size_t)file->size);
     }
-    ls_byte_stream_add(stream, stretch->snapshot, order->match.state_bytes);
     return status;
 }
 
-ls_status ls_rerun_pipe_write_request(const ls_rerun_match *match, const ls_rerun_request *request,
-                                      uint32_t time_max_ms, const ls_allocator *allocator,
-                                      uint8_t **bytes, size_t *size)
+/* Makes room for `snapshot_bytes` behind it as well. */
+static ls_status make_request(const ls_rerun_match *match, const ls_rerun_request *request,
+                              uint32_t time_max_ms, size_t snapshot_bytes,
+                              const ls_allocator *allocator, uint8_t **bytes, size_t *size)
 {
     ls_rerun_order order = {.match = *match,
                             .stretch = *request->stretch,
@@ -94,12 +94,33 @@ ls_status ls_rerun_pipe_write_request(const ls_rerun_match *match, const ls_reru
         return status;
     }
     *size = measured.at;
-    *bytes = ls_allocate(allocator, measured.at);
+    *bytes = ls_allocate(allocator, measured.at + snapshot_bytes);
     if (!*bytes) {
         return LS_NO_MEMORY;
     }
     ls_byte_stream stream = ls_byte_stream_write(*bytes, *size);
-    return write_request(&stream, *size - LS_RERUN_PIPE_HEAD_BYTES, &order);
+    return write_request(&stream, *size - LS_RERUN_PIPE_HEAD_BYTES + match->state_bytes, &order);
+}
+
+ls_status ls_rerun_pipe_write_request_head(const ls_rerun_match *match,
+                                           const ls_rerun_request *request, uint32_t time_max_ms,
+                                           const ls_allocator *allocator, uint8_t **bytes,
+                                           size_t *size)
+{
+    return make_request(match, request, time_max_ms, 0, allocator, bytes, size);
+}
+
+ls_status ls_rerun_pipe_write_request(const ls_rerun_match *match, const ls_rerun_request *request,
+                                      uint32_t time_max_ms, const ls_allocator *allocator,
+                                      uint8_t **bytes, size_t *size)
+{
+    ls_status status =
+        make_request(match, request, time_max_ms, match->state_bytes, allocator, bytes, size);
+    if (status == LS_OK) {
+        memcpy(*bytes + *size, request->stretch->snapshot, match->state_bytes);
+        *size += match->state_bytes;
+    }
+    return status;
 }
 
 void ls_rerun_pipe_set_surroundings(uint8_t *bytes, uint32_t surroundings)

@@ -43,6 +43,12 @@ ls_status ls_rerun_pipe_write_request(const ls_rerun_match *match, const ls_reru
                                       uint32_t time_max_ms, const ls_allocator *allocator,
                                       uint8_t **bytes, size_t *size);
 
+/* The same but for its end, which is the snapshot as it stands in the stretch. */
+ls_status ls_rerun_pipe_write_request_head(const ls_rerun_match *match,
+                                           const ls_rerun_request *request, uint32_t time_max_ms,
+                                           const ls_allocator *allocator, uint8_t **bytes,
+                                           size_t *size);
+
 /* Puts other surroundings into a request, which begins with its head. */
 void ls_rerun_pipe_set_surroundings(uint8_t *bytes, uint32_t surroundings);
 

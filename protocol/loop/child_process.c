@@ -93,9 +93,6 @@ static void on_written(uv_write_t *write, int status)
     (void)status;
     child_run *run = write->data;
     close_once((uv_handle_t *)&run->input, NULL);
-    if (run->config->on_taken) {
-        run->config->on_taken(run->config->user);
-    }
 }
 
 /* Once the room is used up reading fails, and the child meets a closed pipe. */
@@ -135,6 +132,10 @@ static int spawn(child_run *run)
         {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&run->input},
         {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&run->output},
         {.flags = UV_IGNORE}};
+    if (run->config->input_file) {
+        stdio[0] =
+            (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = *run->config->input_file};
+    }
     uv_process_options_t options = {.exit_cb = on_ended,
                                     .file = run->config->program,
                                     .args = (char **)(uintptr_t)run->config->arguments,
@@ -160,7 +161,9 @@ static void start(child_run *run)
     run->began_ms = uv_now(&run->loop);
     uv_timer_start(&run->timer, on_watch, WATCH_MS, WATCH_MS);
     uv_read_start((uv_stream_t *)&run->output, on_room, on_read);
-    if (uv_write(&run->write, (uv_stream_t *)&run->input, &bytes, 1, on_written) != 0) {
+    if (run->config->input_file) {
+        close_once((uv_handle_t *)&run->input, NULL);
+    } else if (uv_write(&run->write, (uv_stream_t *)&run->input, &bytes, 1, on_written) != 0) {
         close_once((uv_handle_t *)&run->input, NULL);
     }
 }

@@ -17,9 +17,8 @@ typedef struct ls_child_process_config {
     const char *const *environment; /* "NAME=value", NULL last; NULL: this process's own */
     const uint8_t *input;           /* all of its standard input; borrowed */
     size_t input_bytes;
-    void (*on_taken)(void *user); /* the child has the input, or reads no more; may be NULL */
-    void *user;
-    uint8_t *output; /* room for its standard output; what is beyond it ends the child */
+    const int *input_file; /* an open file that is its standard input instead; NULL: none */
+    uint8_t *output;       /* room for its standard output; what is beyond it ends the child */
     size_t output_bytes_max;
     uint32_t time_max_ms;          /* then it is killed */
     const atomic_bool *is_stopped; /* once another thread has set it the child is killed soon */

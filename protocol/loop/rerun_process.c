@@ -1,4 +1,4 @@
-#define _XOPEN_SOURCE 700
+#define _GNU_SOURCE
 #include "lockstep/protocol/loop/rerun_process.h"
 
 #include "lockstep/common/base/assert.h"
@@ -10,6 +10,8 @@
 #include "lockstep/protocol/loop/rerun_apart.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum {
     RUNS_MAX = 64,       /* that run, wait, or have not been released */
@@ -29,6 +31,8 @@ typedef struct rerun_run {
     uint32_t state_bytes;
     uint8_t *input;
     size_t input_bytes;
+    bool has_input_file;
+    int input_file; /* in place of the input, for a large state: a file without a name */
     uint8_t *output;
     size_t output_bytes_max;
     atomic_bool is_stopped;
@@ -89,16 +93,6 @@ static bool is_large(const rerun_run *run)
     return run->state_bytes > LS_RERUN_PIPE_SMALL_BYTES;
 }
 
-/* A large state is not kept for other processes. */
-static void drop_input(void *user)
-{
-    rerun_run *run = user;
-    if (is_large(run)) {
-        ls_release(run->process->allocator, run->input);
-        run->input = NULL;
-    }
-}
-
 static void work(void *user)
 {
     const ls_clock clock = ls_clock_system();
@@ -111,8 +105,7 @@ static void work(void *user)
         .arguments = arguments,
         .input = run->input,
         .input_bytes = run->input_bytes,
-        .on_taken = drop_input,
-        .user = run,
+        .input_file = run->has_input_file ? &run->input_file : NULL,
         .output = run->output,
         .output_bytes_max = run->output_bytes_max,
         .time_max_ms = process->config.time_max_ms + GRACE_MS,
@@ -142,6 +135,9 @@ static void free_run(rerun_run *run)
     ls_loop_job_destroy(run->job);
     ls_release(allocator, run->output);
     ls_release(allocator, run->input);
+    if (run->has_input_file) {
+        close(run->input_file);
+    }
     struct ls_rerun_process *process = run->process;
     memset(run, 0, sizeof *run);
     run->process = process;
@@ -201,6 +197,30 @@ static rerun_run *find_free(ls_rerun_process *process)
     return NULL;
 }
 
+static bool write_whole(int file, const uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(file, bytes, size);
+        if (written <= 0) {
+            return false;
+        }
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+/* The helper maps the file: the snapshot is in memory once, and in neither process's own. */
+static ls_status write_input_file(rerun_run *run, const uint8_t *snapshot)
+{
+    run->input_file = memfd_create("lockstep-rerun", MFD_CLOEXEC);
+    run->has_input_file = run->input_file >= 0;
+    bool is_written = run->has_input_file &&
+                      write_whole(run->input_file, run->input, run->input_bytes) &&
+                      write_whole(run->input_file, snapshot, run->state_bytes);
+    return is_written ? LS_OK : LS_IO;
+}
+
 static ls_status write_request(rerun_run *run, const ls_rerun_request *request)
 {
     const ls_rerun_process *process = run->process;
@@ -218,8 +238,14 @@ static ls_status write_request(rerun_run *run, const ls_rerun_request *request)
     if (!ls_child_process_file(name, match.simulation, sizeof match.simulation)) {
         return LS_BAD_ARGUMENT;
     }
-    return ls_rerun_pipe_write_request(&match, request, process->config.time_max_ms,
-                                       process->allocator, &run->input, &run->input_bytes);
+    uint32_t time_max_ms = process->config.time_max_ms;
+    if (!is_large(run)) {
+        return ls_rerun_pipe_write_request(&match, request, time_max_ms, process->allocator,
+                                           &run->input, &run->input_bytes);
+    }
+    ls_status status = ls_rerun_pipe_write_request_head(
+        &match, request, time_max_ms, process->allocator, &run->input, &run->input_bytes);
+    return status == LS_OK ? write_input_file(run, request->stretch->snapshot) : status;
 }
 
 static ls_status prepare(rerun_run *run, const ls_rerun_request *request)
