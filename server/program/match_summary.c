@@ -94,15 +94,25 @@ void ls_desync_finding_summarize(const ls_desync_finding *finding, ls_summary_de
     }
 }
 
+const char *ls_match_unknown_why(const ls_match_config *config)
+{
+    const ls_simulation *simulation = config->simulation;
+    if (simulation->hash && (!simulation->save || !simulation->load)) {
+        return LS_DESYNC_OF_HASH_ALONE;
+    }
+    return config->finds_causes ? NULL : "the server was told not to look: --find-causes off";
+}
+
 static void add_desync(ls_summary *summary, uint32_t slot, const ls_match_slot *player,
-                       const ls_desync_finding *finding)
+                       const ls_desync_finding *finding, const char *unknown_why)
 {
     ls_summary_desync *desync = &summary->desyncs[summary->desync_count++];
     *desync = (ls_summary_desync){.tick = player->desync_tick,
                                   .slot = slot,
                                   .server_hash = player->desync_server_hash,
                                   .client_hash = player->desync_client_hash,
-                                  .clients = player->desync_clients};
+                                  .clients = player->desync_clients,
+                                  .why = unknown_why};
     if (finding) {
         ls_desync_finding_summarize(finding, desync);
     }
@@ -128,7 +138,8 @@ void ls_match_summarize(ls_match *match, const ls_match_config *config,
         summary->hashes_compared += summary->players[slot].hashes_compared;
         ls_match_slot player = ls_match_slot_of(match, slot);
         if (player.is_desynced) {
-            add_desync(summary, slot, &player, ls_match_desync_of(match, slot));
+            add_desync(summary, slot, &player, ls_match_desync_of(match, slot),
+                       ls_match_unknown_why(config));
         }
     }
     summary->status = ls_status_name(summary->desync_count > 0 ? LS_DESYNCED : LS_OK);

@@ -14,6 +14,9 @@ void ls_match_summarize(ls_match *match, const ls_match_config *config,
 /* Adds what was found out about a desync; its texts are borrowed. */
 void ls_desync_finding_summarize(const ls_desync_finding *finding, ls_summary_desync *out);
 
+/* Why a match of this configuration finds out nothing about a desync; NULL: it does. */
+const char *ls_match_unknown_why(const ls_match_config *config);
+
 /* A table of the players, then one line: ticks, hashes compared, differences. */
 void ls_match_summary_log(const ls_summary *summary, const ls_log *log);
 

@@ -96,10 +96,10 @@ static void log_desync(server *host, const ls_match_event *event)
         &host->console->log, LS_LOG_ERROR,
         "DESYNC: %s differs from tick %" PRIu32 " on: server %016" PRIx64 ", client %016" PRIx64,
         player_of(host, event->slot).bytes, event->tick, event->server_hash, event->client_hash);
-    const ls_simulation *simulation = host->config->match.simulation;
-    if (simulation->hash && (!simulation->save || !simulation->load)) {
+    const char *why = ls_match_unknown_why(&host->config->match);
+    if (why) {
         ls_log_line(&host->console->log, LS_LOG_ERROR, "  nothing more is known of '%s': %s",
-                    simulation->name, LS_DESYNC_OF_HASH_ALONE);
+                    host->config->match.simulation->name, why);
     }
 }
 

@@ -47,6 +47,7 @@ void ls_slot_desyncs_summarize(const ls_slot_desyncs *desyncs, ls_summary_desync
     newest->bundle = path_or_null(desyncs->bundle);
     *first = desyncs->first;
     first->times = 1;
+    first->why = newest->has_cause ? NULL : newest->why;
     if (desyncs->first_finding) {
         ls_desync_finding_summarize(desyncs->first_finding, first);
     }

@@ -394,6 +394,16 @@ Test(programs_desync, an_engine_that_cannot_save_is_left_alone)
                       "its ticks cannot be run again (no class, no pass)");
 }
 
+Test(programs_desync, a_server_that_does_not_look_says_so)
+{
+    hosted_serve(ARENA("1", "30"), "--find-causes", "off");
+    hosted_join("--flip-bit", "10:64");
+    hosted_expect_exits(3, 3);
+    hosted_expect_all(&hosted.server, "nothing more is known of 'arena': the server was told not");
+    cr_expect_str_eq(hosted_word(hosted_server_summary(), "desyncs.0.why"),
+                     "the server was told not to look: --find-causes off");
+}
+
 /* The client's build adds to a field what the server's does not. */
 Test(programs_desync, explain_names_the_write_in_which_two_builds_differ)
 {
