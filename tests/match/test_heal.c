@@ -14,7 +14,7 @@ enum {
 #if defined(__SANITIZE_ADDRESS__)
     CELLS_LARGE = 1 << 18, /* 2 MiB: there it takes ten times as long */
 #else
-    CELLS_LARGE = 2 << 20, /* 16 MiB */
+    CELLS_LARGE = 5 << 17, /* 5 MiB */
 #endif
     SPOILT = 5000,
 };
@@ -221,7 +221,7 @@ Test(heal, a_client_that_guesses_ahead_is_healed_with_a_snapshot)
     with.predict_ticks = 16;
     heal_and_check(&with);
     with.interval = 8;
-    for (uint64_t delay_ms = 30; delay_ms <= 70; delay_ms += 4) {
+    for (uint64_t delay_ms = 30; delay_ms <= 70; delay_ms += 10) {
         with.link.delay_ns = delay_ms * MS; /* the state may be newer than the client's own */
         heal_and_check(&with);
     }
@@ -263,7 +263,7 @@ Test(heal, bad_links_are_no_hindrance)
         heal_case with = usual_case();
         with.link = links[i];
         with.predict_ticks = i % 2 * 16;
-        with.ticks = 1800;
+        with.ticks = 1200;
         heal_and_check(&with);
     }
 }
