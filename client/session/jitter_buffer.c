@@ -81,15 +81,20 @@ ls_jitter_buffer_plan ls_jitter_buffer_plan_frame(ls_jitter_buffer *jitter_buffe
     return plan;
 }
 
-uint32_t ls_jitter_buffer_catch_up(const ls_jitter_buffer *jitter_buffer,
-                                   const ls_jitter_buffer_frame *frame)
+uint32_t ls_jitter_buffer_behind(const ls_jitter_buffer *jitter_buffer,
+                                 const ls_jitter_buffer_frame *frame)
 {
     int64_t behind_ns = error_ns(jitter_buffer, frame);
     if (behind_ns <= CATCH_UP_NS || LS_FAULT(NEVER_CATCHES_UP)) {
         return 0;
     }
-    uint64_t ticks = LS_MIN((uint64_t)behind_ns / jitter_buffer->dt_ns, frame->backlog);
-    return (uint32_t)LS_MIN(ticks, CATCH_UP_STEPS_MAX);
+    return (uint32_t)LS_MIN((uint64_t)behind_ns / jitter_buffer->dt_ns, frame->backlog);
+}
+
+uint32_t ls_jitter_buffer_catch_up(const ls_jitter_buffer *jitter_buffer,
+                                   const ls_jitter_buffer_frame *frame)
+{
+    return LS_MIN(ls_jitter_buffer_behind(jitter_buffer, frame), CATCH_UP_STEPS_MAX);
 }
 
 uint64_t ls_jitter_buffer_delay_ns(const ls_jitter_buffer *jitter_buffer)

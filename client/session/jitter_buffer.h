@@ -41,8 +41,12 @@ void ls_jitter_buffer_add_arrival(ls_jitter_buffer *jitter_buffer, ls_tick tick,
 ls_jitter_buffer_plan ls_jitter_buffer_plan_frame(ls_jitter_buffer *jitter_buffer,
                                                   const ls_jitter_buffer_frame *frame);
 
-/* How many ticks to step at once, beyond the plan, because far too many wait. The frame as it is
- * after the plan's steps. */
+/* How many ticks wait beyond the plan, if they are far too many; else 0. The frame as it is after
+ * the plan's steps. */
+uint32_t ls_jitter_buffer_behind(const ls_jitter_buffer *jitter_buffer,
+                                 const ls_jitter_buffer_frame *frame);
+
+/* How many of them to step at once. */
 uint32_t ls_jitter_buffer_catch_up(const ls_jitter_buffer *jitter_buffer,
                                    const ls_jitter_buffer_frame *frame);
 

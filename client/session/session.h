@@ -43,7 +43,14 @@ typedef struct ls_session_config {
      * time counts. */
     void (*after_step)(void *user, ls_sim_instance *instance);
 
-    void *user; /* handed to the three */
+    /* A sound that this player is to hear now: a cue, or samples, because of the step of `tick`.
+     * Borrowed for the call, which comes right after the step. Each is given out once, however
+     * often a tick is stepped, and none half a second after its time or on the way into a running
+     * match. NULL: no callback, and the simulation is not asked. Costs a copy of the state a
+     * tick, as keeps_previous_state does. */
+    void (*hear)(void *user, ls_tick tick, const ls_sound *sound);
+
+    void *user; /* handed to the four */
     /* The driver calls ls_session_update when ls_session_next_ns says. Otherwise inputs are made in
      * frames alone, and earlier by what a frame lasts; and what is to be sent twice a tick is so
      * only with frames of less than half a tick. */

@@ -2,12 +2,15 @@
 
 #include "lockstep/client/session/jitter_buffer.h"
 #include "lockstep/client/session/prediction.h"
+#include "lockstep/client/session/sound_schedule.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/simulation/plugin_place.h"
 #include "lockstep/common/time/timestep.h"
 
 #include <string.h>
+
+#define SOUND_LATE_NS (500 * LS_NS_PER_MS)
 
 struct ls_stepper {
     const ls_session_context *context;
@@ -22,10 +25,34 @@ struct ls_stepper {
     uint64_t predicted_inputs; /* made up to then */
     uint64_t unplayed_ns;      /* not yet counted as a stalled tick */
     ls_replay_window *window;  /* NULL: nothing is recorded */
+    ls_sound_schedule *sounds; /* NULL: nothing is heard */
     uint64_t steps;
 };
 
 /* ---- stepping ---- */
+
+static void give_out_sounds(ls_stepper *stepper, ls_tick tick)
+{
+    const ls_session_config *config = &stepper->context->config;
+    ls_sound sounds[LS_SOUNDS_MAX];
+    ls_sound_list list = {.sounds = sounds, .capacity = LS_SOUNDS_MAX};
+    if (stepper->is_catching_up || !ls_sound_schedule_is_due(stepper->sounds, tick)) {
+        return;
+    }
+    ls_sim_instance_sounds(stepper->context->instance, stepper->previous, &list);
+    ls_sound_schedule_filter(stepper->sounds, tick, &list);
+    for (uint32_t i = 0; i < list.count; i++) {
+        config->hear(config->user, tick, &sounds[i]);
+    }
+}
+
+/* The steps that follow end before this tick. */
+static void set_now_heard(ls_stepper *stepper, ls_tick tick)
+{
+    if (stepper->sounds) {
+        ls_sound_schedule_set_now(stepper->sounds, tick);
+    }
+}
 
 static void step_on(void *user, const ls_tick_inputs *inputs)
 {
@@ -37,6 +64,9 @@ static void step_on(void *user, const ls_tick_inputs *inputs)
     stepper->steps++;
     if (config->after_step) {
         config->after_step(config->user, instance);
+    }
+    if (stepper->sounds) {
+        give_out_sounds(stepper, inputs->tick);
     }
 }
 
@@ -121,7 +151,8 @@ static ls_status create_previous(ls_stepper *stepper)
 {
     const ls_sim_instance *instance = stepper->context->instance;
     bool is_flat = ls_sim_instance_schema(instance) != NULL;
-    if (!stepper->context->config.keeps_previous_state || !is_flat) {
+    const ls_session_config *config = &stepper->context->config;
+    if (!is_flat || !(config->keeps_previous_state || config->hear)) {
         return LS_OK;
     }
     stepper->previous =
@@ -131,6 +162,15 @@ static ls_status create_previous(ls_stepper *stepper)
     }
     ls_stepper_set_previous(stepper);
     return LS_OK;
+}
+
+static ls_status create_sounds(ls_stepper *stepper)
+{
+    const ls_session_context *context = stepper->context;
+    bool is_heard = context->config.hear && context->simulation->sounds;
+    return is_heard ? ls_sound_schedule_create(SOUND_LATE_NS, context->dt_ns, context->allocator,
+                                               &stepper->sounds)
+                    : LS_OK;
 }
 
 ls_status ls_stepper_create(const ls_session_context *context, ls_stepper **out)
@@ -153,6 +193,9 @@ ls_status ls_stepper_create(const ls_session_context *context, ls_stepper **out)
     if (status == LS_OK) {
         status = create_prediction(stepper);
     }
+    if (status == LS_OK) {
+        status = create_sounds(stepper);
+    }
     if (status != LS_OK) {
         ls_stepper_destroy(stepper);
         return status;
@@ -166,6 +209,7 @@ void ls_stepper_destroy(ls_stepper *stepper)
     if (!stepper) {
         return;
     }
+    ls_sound_schedule_destroy(stepper->sounds);
     ls_prediction_destroy(stepper->prediction);
     ls_replay_window_destroy(stepper->window);
     ls_release(stepper->context->allocator, stepper->previous);
@@ -234,6 +278,9 @@ static void step_due(ls_stepper *stepper, uint64_t elapsed_ns)
     ls_timestep_plan plan = ls_timestep_advance(&stepper->timestep, played.play_ns);
     bool has_last = ls_confirmed_ticks_end(stepper->context->ticks) >= last_tick(stepper);
     ls_uplink_add_stalled(stepper->context->uplink, has_last ? 0 : played.stalled_ticks);
+    set_now_heard(stepper, ls_sim_instance_tick(stepper->context->instance) +
+                               LS_MAX(plan.step_count,
+                                      ls_jitter_buffer_behind(&stepper->jitter_buffer, &frame)));
     /* A stalled picture holds the newest state rather than jump back. */
     stepper->alpha = played.is_stalled ? LS_FIXED_ONE : plan.alpha;
     step_many(stepper, plan.step_count);
@@ -274,6 +321,7 @@ static ls_status predict(ls_stepper *stepper)
     ls_tick last = last_tick(stepper);
     ls_tick closed = ls_confirmed_ticks_end(stepper->context->ticks);
     ls_tick head = LS_MIN(stepper->context->sync->next_input, last);
+    set_now_heard(stepper, LS_MAX(LS_MIN(closed, last), head));
     ls_status status = ls_prediction_advance(stepper->prediction, LS_MIN(closed, last), head);
     if (status != LS_OK) {
         return status;

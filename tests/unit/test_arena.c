@@ -223,6 +223,47 @@ Test(arena, a_bot_alone_shoots_at_bodies_that_lie_still)
     cr_assert_neq(ls_hash_bytes(arena.bodies + 1, sizeof arena.bodies[0] * 200, 0), before);
 }
 
+/* ---- sounds ---- */
+
+/* How many cues of an id the newest step had. */
+static uint32_t cues_of(const arena_fixture *arena, const void *previous, uint32_t id)
+{
+    ls_sound sounds[LS_SOUNDS_MAX];
+    ls_sound_list list = {.sounds = sounds, .capacity = LS_SOUNDS_MAX};
+    ls_sim_instance_sounds(arena->instance, previous, &list);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < list.count; i++) {
+        cr_assert_eq(sounds[i].kind, LS_SOUND_CUE);
+        cr_assert(sounds[i].has_place && sounds[i].owner > 0);
+        count += sounds[i].id == id;
+    }
+    return count;
+}
+
+Test(arena, shots_hits_losses_and_spawns_are_heard_as_often_as_they_are_counted)
+{
+    static uint8_t previous[1 << 16];
+    arena_fixture arena = arena_open(arena_config());
+    uint32_t heard[LS_ARENA_CUE_SPAWN + 1] = {0};
+    for (uint32_t tick = 0; tick < 1500; tick++) {
+        cr_assert_eq(ls_sim_instance_save(arena.instance, previous), LS_OK);
+        arena_run_bots(&arena, 1);
+        for (uint32_t id = LS_ARENA_CUE_SHOT; id <= LS_ARENA_CUE_SPAWN; id++) {
+            heard[id] += cues_of(&arena, previous, id);
+        }
+    }
+    uint32_t hits = 0;
+    uint32_t deaths = 0;
+    for (uint32_t slot = 0; slot < arena.config.players; slot++) {
+        hits += arena.ships[slot].hits;
+        deaths += arena.ships[slot].deaths;
+    }
+    cr_assert_gt(deaths, 0);
+    cr_expect_eq(heard[LS_ARENA_CUE_HIT], hits);
+    cr_expect_eq(heard[LS_ARENA_CUE_LOST], deaths);
+    cr_expect_eq(heard[LS_ARENA_CUE_SHOT] + heard[LS_ARENA_CUE_SPAWN], arena.match->serial);
+}
+
 /* ---- drawing ---- */
 
 #define SHAPES 1000u

@@ -52,6 +52,7 @@ const ls_simulation *ls_arena_simulation(void)
         .draw = ls_arena_draw,
         .bot = ls_arena_bot,
         .control = ls_arena_control,
+        .sounds = ls_arena_sounds,
     };
     return &simulation;
 }

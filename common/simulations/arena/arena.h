@@ -18,6 +18,14 @@
 #define LS_ARENA_BRAKE 0x10u
 #define LS_ARENA_FIRE 0x20u
 
+/* The ids of its cues. Each belongs to a player and is heard from a place. */
+typedef enum ls_arena_cue {
+    LS_ARENA_CUE_SHOT = 1, /* the player fired */
+    LS_ARENA_CUE_HIT,      /* a shot of the player's met a ship or a body */
+    LS_ARENA_CUE_LOST,     /* the player's ship was destroyed */
+    LS_ARENA_CUE_SPAWN,    /* the player's ship came into play */
+} ls_arena_cue;
+
 const ls_simulation *ls_arena_simulation(void);
 
 #endif

@@ -120,6 +120,8 @@ uint32_t ls_arena_bot(const ls_sim_config *config, const void *state, uint32_t s
                       uint8_t *bytes);
 uint32_t ls_arena_control(const ls_sim_config *config, const void *state, uint32_t slot,
                           const ls_controls *controls, uint8_t *bytes);
+void ls_arena_sounds(const ls_sim_config *config, const void *previous, const void *current,
+                     ls_sound_list *list);
 
 /* A body at rest in the origin with the mass of its size; `density` in kg/m2. */
 ls_arena_body ls_arena_body_make(ls_arena_shape shape, ls_vec2 half, ls_fixed density);
