@@ -18,6 +18,7 @@ ROOMS = (
     ("double sims", "common/maths/integrator."),
     ("pure", "common/maths/strict_double."),
     ("strict maths", "common/maths/strict_"),
+    ("double sims", "common/simulations/chipmunk/"),
     ("double sims", "common/simulations/rope/"),
     ("double sims", "common/simulations/spring/"),
     ("sims", "common/maths/vec3."),
@@ -132,6 +133,7 @@ ADAPTERS = {
     "fontconfig/*": ("client/view/font_file.c",),
     "png.h": ("client/view/png_file.c",),
     "box2d/*": ("common/simulations/box2d/*",),
+    "chipmunk/*": ("common/simulations/chipmunk/*",),
     "criterion/*": ("tests/*",),
 }
 

@@ -14,6 +14,7 @@ TESTS = "tests/"
 TEMPLATES = "tools/new/template/"  # code of a project of its own
 TOOLS = "tools/"
 PREFIX = "LS_"
+ENTRIES = ("main", "lockstep_simulation")  # each program and plug-in has its own
 
 
 def shared_names(source):
@@ -26,7 +27,7 @@ def shared_names(source):
         if name.startswith(PREFIX) and (is_header or not is_undefined(source, name)):
             yield name, offset
     for name, offset in declarations.external_functions(source):
-        if name != "main":
+        if name not in ENTRIES:
             yield name, offset
     if not is_header:
         yield from declarations.external_variables(source)

@@ -9,9 +9,11 @@ PURE = ("common/*",)
 PRODUCT = ("common/*", "protocol/*", "server/*", "client/*")
 CODE = ("*.c", "*.h")
 SIMS = ("common/simulations/*", "common/maths/vec3.*")
-# Simulations in strict double: tests/golden holds them to the same bits on every machine.
+# Simulations in strict double: tests/golden holds them to the same bits on every machine, and
+# lockstep-synctest the plug-in to the same bits on every processor of one kind.
 DOUBLE_SIMS = (
     "common/maths/integrator.*",
+    "common/simulations/chipmunk/*",
     "common/simulations/rope/*",
     "common/simulations/spring/*",
 )

@@ -32,3 +32,22 @@ Test(programs_simulations, an_engine_that_is_not_ours_plays_from_its_plug_in)
     play(LS_TEST_BOX2D, "150", 150);
 }
 #endif
+
+#if defined(LS_TEST_CHIPMUNK)
+/* The late one gets a state in which everything moves and touches. */
+Test(programs_simulations, an_engine_under_a_flat_state_is_joined_late_and_predicted)
+{
+    hosted_serve("--sim", LS_TEST_CHIPMUNK, "--players", "3", "--start-players", "2", "--ticks",
+                 "180");
+    hosted_join("--sim", LS_TEST_CHIPMUNK, "--bot", "1", "--predict", "8");
+    uint32_t other = hosted_join("--sim", LS_TEST_CHIPMUNK, "--bot", "2");
+    hosted_expect_words(&hosted.clients[other], "the match starts");
+    hosted_pause_ms(500); /* so that something has happened */
+    uint32_t late = hosted_join("--sim", LS_TEST_CHIPMUNK, "--bot", "3", "--predict", "8");
+    hosted_expect_words(&hosted.clients[late], " with a snapshot of");
+    hosted_expect_words(&hosted.clients[late], "playing from tick");
+    hosted_expect_clean_exits();
+    hosted_expect_agreement(0);
+    hosted_expect_agreement(late);
+}
+#endif
