@@ -147,6 +147,13 @@ static void after_step(void *user, ls_sim_instance *instance)
     }
 }
 
+static void hear(void *user, ls_tick tick, const ls_sound *sound)
+{
+    client *player = user;
+    (void)tick;
+    ls_client_view_play(&player->view, sound);
+}
+
 /* ---- events ---- */
 
 static void log_desync(client *player, const ls_desync_notice *desync)
@@ -752,6 +759,7 @@ static ls_status build(client *player, ls_text *why)
     session.find_simulation = find_simulation;
     session.make_input = make_input;
     session.after_step = after_step;
+    session.hear = ls_screen_config_has_sound(&player->config->view) ? hear : NULL;
     session.user = player;
     session.makes_inputs_between_frames = true;
     session.keeps_previous_state = player->view.screen != NULL;

@@ -165,6 +165,11 @@ void ls_client_view_hear(ls_client_view *shown, const ls_session_event *event)
     }
 }
 
+void ls_client_view_play(ls_client_view *shown, const ls_sound *sound)
+{
+    ls_screen_hear(shown->screen, sound);
+}
+
 /* ---- frames ---- */
 
 uint32_t ls_client_view_input(ls_client_view *shown, const ls_sim_instance *instance, uint32_t slot,
@@ -200,6 +205,10 @@ static void note_lag(ls_client_view *shown, uint64_t now_ns)
 
 uint64_t ls_client_view_frame(ls_client_view *shown, uint64_t now_ns)
 {
+    const ls_sim_instance *instance = ls_session_instance(shown->session);
+    if (instance && ls_sim_instance_simulation(instance)->sounds) {
+        ls_screen_start_sound(shown->screen);
+    }
     note_lag(shown, now_ns);
     shown->frame_ns = now_ns;
     return ls_screen_frame(shown->screen, now_ns);

@@ -35,6 +35,9 @@ ls_status ls_client_view_open(ls_client_view *view, const ls_screen_config *conf
 /* Events of the session that the person should see. */
 void ls_client_view_hear(ls_client_view *view, const ls_session_event *event);
 
+/* A sound that they should hear. */
+void ls_client_view_play(ls_client_view *view, const ls_sound *sound);
+
 /* As ls_session_config.make_input. */
 uint32_t ls_client_view_input(ls_client_view *view, const ls_sim_instance *instance, uint32_t slot,
                               uint8_t *bytes);

@@ -64,6 +64,13 @@ static const ls_setting_row rows[] = {
      .flag = "no-interpolation", .group = VIEW_GROUP,
      .help = "Show the newest state as it is, instead of the blend of the two newest: to feel the "
              "difference"},
+    {LS_SETTING_IS_TEXT, .offset = offsetof(ls_screen_config, sounds), .flag = "sounds",
+     .argument = "DIR", .default_text = "", .group = VIEW_GROUP,
+     .help = "Folder with the game's sounds, ID.wav for each; a tone is played for those without a "
+             "file"},
+    {LS_SETTING_IS_U32, .offset = offsetof(ls_screen_config, volume),
+     .max = LS_LOUDSPEAKER_VOLUME_MAX, .is_reset_by_hand = true, .flag = "volume",
+     .argument = "PERCENT", .group = VIEW_GROUP, .help = "Of the sounds of a window; 0: silent"},
     {LS_SETTING_IS_TAKEN, .take = take_screenshot, .flag = "screenshot", .argument = "FILE@TICK",
      .group = VIEW_GROUP,
      .help = "Write a PNG of the first frame that shows TICK; up to 16 of them, and F12 writes "
@@ -78,6 +85,9 @@ ls_status ls_view_options_check(const ls_screen_config *view, const ls_output_op
     bool is_json_there = output->json_path && strcmp(output->json_path, "-") == 0;
     if (view->kind != LS_SCREEN_WINDOW && view->screenshot_count > 0) {
         return ls_fail(LS_BAD_ARGUMENT, why, "--screenshot needs --view=window");
+    }
+    if (view->kind != LS_SCREEN_WINDOW && view->sounds) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "--sounds needs --view=window");
     }
     if (view->kind == LS_SCREEN_NONE && !view->interpolates) {
         return ls_fail(LS_BAD_ARGUMENT, why, "--no-interpolation needs --view");

@@ -1,6 +1,6 @@
 /* View options: what the command lines of programs with a view have in common: --view, --size,
- * --no-interpolation and --screenshot, read into a screen's configuration. Opens nothing. Called by
- * mains. */
+ * --no-interpolation, --sounds, --volume and --screenshot, read into a screen's configuration.
+ * Opens nothing. Called by mains. */
 #ifndef LOCKSTEP_CLIENT_PROGRAM_VIEW_OPTIONS_H
 #define LOCKSTEP_CLIENT_PROGRAM_VIEW_OPTIONS_H
 

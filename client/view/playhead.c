@@ -21,10 +21,12 @@ void ls_playhead_set_range(ls_playhead *playhead, ls_tick first_tick, ls_tick la
     playhead->place_ns = LS_MIN(playhead->place_ns, length_ns(playhead));
 }
 
-void ls_playhead_advance(ls_playhead *playhead, uint64_t elapsed_ns)
+bool ls_playhead_advance(ls_playhead *playhead, uint64_t elapsed_ns)
 {
+    bool has_jumped = playhead->has_jumped;
+    playhead->has_jumped = false;
     if (playhead->is_paused) {
-        return;
+        return false;
     }
     uint64_t played_ns =
         playhead->speed >= 0 ? elapsed_ns << playhead->speed : elapsed_ns >> -playhead->speed;
@@ -34,12 +36,14 @@ void ls_playhead_advance(ls_playhead *playhead, uint64_t elapsed_ns)
         playhead->is_paused = true;
     }
     playhead->place_ns += played_ns;
+    return !has_jumped;
 }
 
 void ls_playhead_toggle(ls_playhead *playhead)
 {
     if (playhead->is_paused && ls_playhead_is_at_end(playhead)) {
         playhead->place_ns = 0;
+        playhead->has_jumped = true;
     }
     playhead->is_paused = !playhead->is_paused;
 }
@@ -56,6 +60,7 @@ void ls_playhead_step(ls_playhead *playhead, int32_t ticks)
     int64_t wanted = whole + ticks;
     playhead->place_ns = (uint64_t)LS_MIN(LS_MAX(wanted, 0), last) * dt_ns;
     playhead->is_paused = true;
+    playhead->has_jumped = true;
 }
 
 void ls_playhead_change_speed(ls_playhead *playhead, int32_t powers)
@@ -69,12 +74,14 @@ void ls_playhead_seek(ls_playhead *playhead, double share)
     double inside = share > 0.0 ? share < 1.0 ? share : 1.0 : 0.0;
     double ticks = inside * (double)(playhead->last_tick - playhead->first_tick) + 0.5;
     playhead->place_ns = (uint64_t)ticks * playhead->dt_ns;
+    playhead->has_jumped = true;
 }
 
 void ls_playhead_go_to(ls_playhead *playhead, ls_tick tick)
 {
     ls_tick inside = LS_MIN(LS_MAX(tick, playhead->first_tick), playhead->last_tick);
     playhead->place_ns = (uint64_t)(inside - playhead->first_tick) * playhead->dt_ns;
+    playhead->has_jumped = true;
 }
 
 bool ls_playhead_is_at_end(const ls_playhead *playhead)

@@ -19,6 +19,7 @@ typedef struct ls_playhead {
     uint64_t place_ns; /* behind first_tick; 0 .. ticks of the record * dt */
     int32_t speed;     /* as a power of two */
     bool is_paused;
+    bool has_jumped; /* since the last frame */
 } ls_playhead;
 
 /* Before the first frame; at the start of the record, playing in real time. */
@@ -29,8 +30,9 @@ void ls_playhead_init(ls_playhead *playhead);
 void ls_playhead_set_range(ls_playhead *playhead, ls_tick first_tick, ls_tick last_tick,
                            uint32_t tick_rate_hz);
 
-/* A frame: plays on, up to the end, where it pauses. */
-void ls_playhead_advance(ls_playhead *playhead, uint64_t elapsed_ns);
+/* A frame: plays on, up to the end, where it pauses. True when it has played from where the frame
+ * before left it: it neither pauses nor has jumped. */
+bool ls_playhead_advance(ls_playhead *playhead, uint64_t elapsed_ns);
 
 void ls_playhead_toggle(ls_playhead *playhead);              /* from the end: starts over */
 void ls_playhead_step(ls_playhead *playhead, int32_t ticks); /* and pauses */

@@ -26,6 +26,8 @@ struct ls_screen {
     ls_view *view;
     ls_window *window; /* one of these two */
     ls_terminal *terminal;
+    ls_loudspeaker *loudspeaker; /* NULL: it is silent */
+    bool has_sought_sound;
     ls_frame_pace pace;
     uint64_t next_ns;   /* when the next frame is to begin */
     uint64_t work_ns;   /* what the last frame took */
@@ -38,7 +40,7 @@ struct ls_screen {
 ls_screen_config ls_screen_config_default(void)
 {
     return (ls_screen_config){
-        .kind = LS_SCREEN_WINDOW, .interpolates = true, .width = 1280, .height = 720};
+        .kind = LS_SCREEN_WINDOW, .interpolates = true, .width = 1280, .height = 720, .volume = 50};
 }
 
 /* ---- opening ---- */
@@ -67,6 +69,11 @@ static ls_status open_window(ls_screen *screen, ls_text *why)
     return status;
 }
 
+static void hear_record(void *user, const ls_sound *sound)
+{
+    ls_screen_hear(user, sound);
+}
+
 static const ls_canvas_font *font_of(const ls_screen *screen)
 {
     return screen->window ? ls_window_font(screen->window) : NULL;
@@ -89,6 +96,9 @@ ls_status ls_screen_open(const ls_screen_config *config, const ls_view_source *s
     if (status == LS_OK) {
         ls_view_config view = {
             .source = *source, .interpolates = config->interpolates, .font = font_of(screen)};
+        if (ls_screen_config_has_sound(config)) {
+            view.ear = (ls_view_ear){hear_record, screen};
+        }
         status = ls_view_create(&view, allocator, &screen->view);
     }
     if (status != LS_OK) {
@@ -103,9 +113,42 @@ void ls_screen_close(ls_screen *screen)
 {
     if (screen) {
         ls_view_destroy(screen->view);
+        ls_loudspeaker_close(screen->loudspeaker);
         ls_window_close(screen->window);
         ls_terminal_close(screen->terminal);
         ls_release(screen->allocator, screen);
+    }
+}
+
+/* ---- sound ---- */
+
+bool ls_screen_config_has_sound(const ls_screen_config *config)
+{
+    return config->kind == LS_SCREEN_WINDOW && config->volume > 0;
+}
+
+void ls_screen_start_sound(ls_screen *screen)
+{
+    ls_loudspeaker_config config = {.folder = screen->config.sounds,
+                                    .volume = screen->config.volume};
+    ls_text why = {{0}};
+    if (screen->has_sought_sound || !ls_screen_config_has_sound(&screen->config)) {
+        return;
+    }
+    screen->has_sought_sound = true;
+    ls_status status =
+        ls_loudspeaker_open(&config, screen->log, screen->allocator, &screen->loudspeaker, &why);
+    if (status != LS_OK) {
+        ls_log_line(screen->log, LS_LOG_WARNING, "no sound: %s",
+                    why.bytes[0] ? why.bytes : ls_status_text(status));
+    }
+}
+
+void ls_screen_hear(ls_screen *screen, const ls_sound *sound)
+{
+    if (screen->loudspeaker) {
+        ls_loudspeaker_play(screen->loudspeaker, sound,
+                            ls_sound_gain_of(sound, ls_view_camera(screen->view)));
     }
 }
 

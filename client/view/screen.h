@@ -5,6 +5,7 @@
 #ifndef LOCKSTEP_CLIENT_VIEW_SCREEN_H
 #define LOCKSTEP_CLIENT_VIEW_SCREEN_H
 
+#include "lockstep/client/view/loudspeaker.h"
 #include "lockstep/client/view/view.h"
 #include "lockstep/common/base/log.h"
 
@@ -31,6 +32,8 @@ typedef struct ls_screen_config {
     uint32_t fps;          /* 0: the display's own, else 60 */
     uint32_t width;        /* of a window, LS_SCREEN_SIDE_MIN .. LS_SCREEN_SIDE_MAX */
     uint32_t height;
+    const char *sounds; /* a folder with ID.wav of cues, borrowed; NULL: none */
+    uint32_t volume;    /* of a window's sounds, 0 .. LS_LOUDSPEAKER_VOLUME_MAX; 0: silent */
     uint32_t screenshot_count;
     ls_screenshot screenshots[LS_SCREENSHOTS_MAX]; /* paths are borrowed */
 } ls_screen_config;
@@ -48,6 +51,16 @@ ls_status ls_screen_open(const ls_screen_config *config, const ls_view_source *s
 
 /* Gives the terminal back. NULL is allowed. */
 void ls_screen_close(ls_screen *screen);
+
+/* Whether its person hears anything: it is a window, and not silent. */
+bool ls_screen_config_has_sound(const ls_screen_config *config);
+
+/* Looks for the audio device, once it is known that there is something to hear. Without one the log
+ * says so, and the screen stays silent. */
+void ls_screen_start_sound(ls_screen *screen);
+
+/* Plays a sound, if it can. */
+void ls_screen_hear(ls_screen *screen, const ls_sound *sound);
 
 /* Takes what the person did; true when they want to leave. */
 bool ls_screen_is_closed(ls_screen *screen, uint64_t now_ns);

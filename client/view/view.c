@@ -10,6 +10,7 @@
 #define ZOOM_PER_NOTCH 1.15
 #define PAN_SHARE 0.9 /* of the canvas a second, with a key held */
 #define ELAPSED_MAX_NS UINT64_C(250000000)
+#define HEARD_SPEED_MAX 1 /* a record that plays faster than twice as fast is silent */
 
 struct ls_view {
     const ls_allocator *allocator;
@@ -25,6 +26,7 @@ struct ls_view {
     bool is_seeking;  /* the left button went down on the seek bar */
     bool is_panning;  /* the middle button is down */
     bool is_text_hidden;
+    bool is_heard;         /* a record goes where it is going by playing there */
     ls_draw_shape *shapes; /* LS_VIEW_SHAPES_MAX */
 };
 
@@ -234,10 +236,11 @@ static void advance(ls_view *view, uint64_t elapsed_ns)
         return;
     }
     if (!view->hud.is_on_its_way) {
-        ls_playhead_advance(&view->playhead, elapsed_ns);
+        view->is_heard = ls_playhead_advance(&view->playhead, elapsed_ns) &&
+                         view->playhead.speed <= HEARD_SPEED_MAX && view->config.ear.hear;
     }
     ls_tick tick = ls_playhead_tick(&view->playhead);
-    source->go_to(source->user, tick);
+    source->go_to(source->user, tick, view->is_heard ? &view->config.ear : NULL);
     ask_source(view);
     /* Still on its way there: shows where it is. */
     view->hud.alpha = view->hud.tick == tick ? ls_playhead_alpha(&view->playhead) : LS_FIXED_ONE;

@@ -20,6 +20,7 @@ typedef struct ls_view_config {
     bool interpolates; /* at first; a key changes it */
     /* NULL: no text, as on a terminal, whose cells are too coarse for it. */
     const ls_canvas_font *font;
+    ls_view_ear ear; /* of a record; without `hear` it is silent */
 } ls_view_config;
 
 /* The requests of the person since the last look; the owner of the view carries them out. */

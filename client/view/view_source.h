@@ -32,6 +32,12 @@ typedef struct ls_hud_model {
     bool is_on_its_way;    /* to where go_to sent it: playing waits */
 } ls_hud_model;
 
+/* Takes the sounds of a record that is being played. */
+typedef struct ls_view_ear {
+    void (*hear)(void *user, const ls_sound *sound); /* borrowed for the call */
+    void *user;
+} ls_view_ear;
+
 typedef struct ls_view_source {
     void *user;
 
@@ -44,8 +50,9 @@ typedef struct ls_view_source {
 
     /* Of a record: makes the state of `tick` (first_tick .. last_tick) the newer one and the one
      * before it the older one. May do so in parts, so that no frame takes long: hud.tick says
-     * how far it is. NULL: a running match, which goes its own way. */
-    void (*go_to)(void *user, ls_tick tick);
+     * how far it is. `ear` gets the sounds of the ticks on the way; it is NULL where they are
+     * sought, not played. The function is NULL: a running match, which goes its own way. */
+    void (*go_to)(void *user, ls_tick tick, const ls_view_ear *ear);
 } ls_view_source;
 
 /* One more line; a line that has no room is left out. */

@@ -129,7 +129,7 @@ ADAPTERS = {
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
     "sodium.h": ("common/base/secret.c",),
     "zstd.h": ("common/base/compress.c",),
-    "SDL2/*": ("client/view/window.c",),
+    "SDL2/*": ("client/view/loudspeaker.c", "client/view/window.c"),
     "fontconfig/*": ("client/view/font_file.c",),
     "png.h": ("client/view/png_file.c",),
     "box2d/*": ("common/simulations/box2d/*",),

@@ -31,10 +31,10 @@ static uint64_t tick_clock(void *user)
     return now_ns;
 }
 
-static void open_record(ls_tick gap_first, ls_tick gap_end)
+static void open_record_of(const char *simulation, ls_tick gap_first, ls_tick gap_end)
 {
     bench_journal_maker_config config =
-        bench_journal_maker_config_default(ls_builtin_simulation_named("spring"));
+        bench_journal_maker_config_default(ls_builtin_simulation_named(simulation));
     config.ticks = TICKS;
     config.snapshot_ticks = SNAPSHOT_TICKS;
     config.gap_first = gap_first;
@@ -52,6 +52,11 @@ static void open_record(ls_tick gap_first, ls_tick gap_end)
     cr_assert_eq(replay_record_view_create(&view, ls_allocator_heap(), &record, &why), LS_OK);
     source = replay_record_view_source(record);
     look_ns = 0;
+}
+
+static void open_record(ls_tick gap_first, ls_tick gap_end)
+{
+    open_record_of("spring", gap_first, gap_end);
 }
 
 static void close_record(void)
@@ -84,7 +89,7 @@ static uint64_t picture(ls_fixed alpha)
 Test(record_view, tells_what_there_is_and_that_it_is_as_recorded)
 {
     open_record(0, 0);
-    source.go_to(source.user, 77);
+    source.go_to(source.user, 77, NULL);
     ls_hud_model told = hud();
     cr_expect_eq(told.first_tick, 0);
     cr_expect_eq(told.last_tick, TICKS);
@@ -99,16 +104,16 @@ Test(record_view, tells_what_there_is_and_that_it_is_as_recorded)
 Test(record_view, a_tick_looks_the_same_from_wherever_it_is_reached)
 {
     open_record(0, 0);
-    source.go_to(source.user, 99);
-    source.go_to(source.user, 100);
+    source.go_to(source.user, 99, NULL);
+    source.go_to(source.user, 100, NULL);
     uint64_t between = picture(LS_FIXED_HALF);
     uint64_t whole = picture(LS_FIXED_ONE);
     cr_expect_neq(between, whole, "it moves");
     const ls_tick from[] = {0, 101, 180, TICKS, 99, 59, 60, 61};
     for (size_t i = 0; i < sizeof from / sizeof from[0]; i++) {
-        source.go_to(source.user, from[i]);
+        source.go_to(source.user, from[i], NULL);
         cr_expect_neq(picture(LS_FIXED_ONE), whole);
-        source.go_to(source.user, 100);
+        source.go_to(source.user, 100, NULL);
         cr_expect_eq(hud().tick, 100);
         cr_expect_eq(picture(LS_FIXED_HALF), between, "from %u", from[i]);
         cr_expect_eq(picture(LS_FIXED_ONE), whole, "from %u", from[i]);
@@ -119,19 +124,19 @@ Test(record_view, a_tick_with_a_snapshot_is_blended_with_the_one_before)
 {
     open_record(0, 0);
     for (ls_tick tick = 58; tick <= SNAPSHOT_TICKS; tick++) {
-        source.go_to(source.user, tick);
+        source.go_to(source.user, tick, NULL);
     }
     uint64_t between = picture(LS_FIXED_HALF);
-    source.go_to(source.user, 0);
-    source.go_to(source.user, SNAPSHOT_TICKS);
+    source.go_to(source.user, 0, NULL);
+    source.go_to(source.user, SNAPSHOT_TICKS, NULL);
     cr_expect_eq(picture(LS_FIXED_HALF), between);
 }
 
 Test(record_view, the_first_tick_has_none_before_it)
 {
     open_record(0, 0);
-    source.go_to(source.user, 5);
-    source.go_to(source.user, 0);
+    source.go_to(source.user, 5, NULL);
+    source.go_to(source.user, 0, NULL);
     cr_expect_eq(hud().tick, 0);
     cr_expect_eq(picture(LS_FIXED_HALF), picture(LS_FIXED_ONE));
 }
@@ -139,12 +144,12 @@ Test(record_view, the_first_tick_has_none_before_it)
 Test(record_view, a_far_tick_takes_several_frames)
 {
     open_record(0, 0);
-    source.go_to(source.user, 60);
+    source.go_to(source.user, 60, NULL);
     look_ns = 1; /* ten steps a frame, the look before the first one not counted */
     uint32_t frames = 0;
     do {
         ls_tick before = hud().tick;
-        source.go_to(source.user, 119);
+        source.go_to(source.user, 119, NULL);
         frames++;
         cr_assert_leq(hud().tick - before, 10);
         cr_assert_gt(hud().tick, before);
@@ -153,8 +158,8 @@ Test(record_view, a_far_tick_takes_several_frames)
     cr_expect_eq(frames, 6);
     uint64_t between = picture(LS_FIXED_HALF);
     look_ns = 0;
-    source.go_to(source.user, 118);
-    source.go_to(source.user, 119);
+    source.go_to(source.user, 118, NULL);
+    source.go_to(source.user, 119, NULL);
     cr_expect_eq(picture(LS_FIXED_HALF), between);
 }
 
@@ -163,7 +168,7 @@ Test(record_view, a_frame_makes_a_step_however_slow_it_is)
     open_record(0, 0);
     look_ns = 1000;
     for (ls_tick tick = 1; tick <= 3; tick++) {
-        source.go_to(source.user, 3);
+        source.go_to(source.user, 3, NULL);
         cr_expect_eq(hud().tick, tick);
     }
     cr_expect(!hud().is_on_its_way);
@@ -172,16 +177,16 @@ Test(record_view, a_frame_makes_a_step_however_slow_it_is)
 Test(record_view, missing_ticks_are_told_and_what_follows_is_shown)
 {
     open_record(100, 120);
-    source.go_to(source.user, 100);
+    source.go_to(source.user, 100, NULL);
     cr_expect_str_empty(hud().banner.bytes);
-    source.go_to(source.user, 110);
+    source.go_to(source.user, 110, NULL);
     cr_expect_eq(hud().tick, 100);
     cr_expect(hud().is_alarm);
     cr_expect_not_null(strstr(hud().banner.bytes, "lacks ticks from 100 on"));
     cr_expect(!hud().is_on_its_way, "nothing is coming");
-    source.go_to(source.user, 119);
+    source.go_to(source.user, 119, NULL);
     cr_expect_eq(hud().tick, 100);
-    source.go_to(source.user, 130);
+    source.go_to(source.user, 130, NULL);
     cr_expect_eq(hud().tick, 130);
     cr_expect_str_empty(hud().banner.bytes);
     cr_expect_not_null(strstr(hud().lines[2], "as recorded"));
@@ -190,7 +195,7 @@ Test(record_view, missing_ticks_are_told_and_what_follows_is_shown)
 Test(record_view, a_snapshot_behind_missing_ticks_is_shown_unblended)
 {
     open_record(100, 120); /* nothing leads to state 119 */
-    source.go_to(source.user, 120);
+    source.go_to(source.user, 120, NULL);
     cr_expect_eq(hud().tick, 120);
     cr_expect_str_empty(hud().banner.bytes);
     cr_expect_eq(picture(LS_FIXED_HALF), picture(LS_FIXED_ONE));
@@ -199,11 +204,46 @@ Test(record_view, a_snapshot_behind_missing_ticks_is_shown_unblended)
 Test(record_view, a_state_that_is_not_the_recorded_one_raises_an_alarm)
 {
     open_record(0, 0);
-    source.go_to(source.user, 10);
+    source.go_to(source.user, 10, NULL);
     uint8_t *state = ls_sim_instance_state(playback.instance);
     state[0] ^= 1;
-    source.go_to(source.user, 11);
+    source.go_to(source.user, 11, NULL);
     cr_expect(hud().is_alarm);
     cr_expect_not_null(strstr(hud().banner.bytes, "not the one that was recorded"));
     cr_expect_eq(replay_record_view_differences(record), 1);
+}
+
+/* ---- sounds ---- */
+
+static void count_cue(void *user, const ls_sound *sound)
+{
+    uint32_t *count = user;
+    cr_expect_eq(sound->kind, LS_SOUND_CUE);
+    ++*count;
+}
+
+Test(record_view, ticks_that_are_played_are_heard_alike_each_time)
+{
+    uint32_t heard[3] = {0};
+    open_record_of("arena", 0, 0);
+    for (uint32_t time = 0; time < 2; time++) {
+        const ls_view_ear ear = {count_cue, &heard[time]};
+        source.go_to(source.user, 0, NULL);
+        for (ls_tick tick = 1; tick <= TICKS; tick += 1 + time) { /* one a frame, then two */
+            source.go_to(source.user, tick, &ear);
+        }
+        source.go_to(source.user, TICKS, &ear);
+    }
+    cr_expect_gt(heard[0], 10);
+    cr_expect_eq(heard[1], heard[0]);
+}
+
+Test(record_view, the_way_to_a_tick_that_is_far_is_silent)
+{
+    uint32_t heard = 0;
+    const ls_view_ear ear = {count_cue, &heard};
+    open_record_of("arena", 0, 0);
+    source.go_to(source.user, TICKS, &ear);
+    source.go_to(source.user, 10, &ear);
+    cr_expect_eq(heard, 0);
 }

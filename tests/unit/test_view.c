@@ -22,6 +22,7 @@ typedef struct fake {
     ls_tick wanted;
     uint32_t draws;
     ls_fixed alpha;
+    uint32_t heard; /* ticks that it went over and gave an ear */
 } fake;
 
 static fake source;
@@ -94,12 +95,19 @@ static void draw_screen(void *user, ls_fixed alpha, ls_draw_list *list)
     ls_draw_push(list, bitmap);
 }
 
-static void go_to(void *user, ls_tick tick)
+static void go_to(void *user, ls_tick tick, const ls_view_ear *ear)
 {
     fake *from = user;
     from->wanted = tick;
+    from->heard += ear && tick > from->tick ? tick - from->tick : 0;
     bool is_far = from->step_max > 0 && tick > from->tick + from->step_max;
     from->tick = is_far ? from->tick + from->step_max : tick;
+}
+
+static void hear_nothing(void *user, const ls_sound *sound)
+{
+    (void)user;
+    (void)sound;
 }
 
 static void open_view(bool is_record)
@@ -107,7 +115,8 @@ static void open_view(bool is_record)
     source = (fake){.is_record = is_record, .tick = 10};
     ls_view_config config = {.source = {&source, fill_hud, draw, is_record ? go_to : NULL},
                              .interpolates = true,
-                             .font = &font};
+                             .font = &font,
+                             .ear = {.hear = hear_nothing}};
     cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);
     now_ns = LS_NS_PER_SECOND;
 }
@@ -219,6 +228,40 @@ Test(view, space_pauses_and_arrows_step_a_record)
     press(LS_KEY_UP);
     frames(10);
     cr_expect_eq(source.tick, 13, "twice as fast: %u", source.tick);
+}
+
+Test(view, a_record_is_heard_where_it_is_played_and_silent_where_it_is_sought)
+{
+    show(true);
+    frames(25);
+    cr_expect_eq(source.heard, 3);
+    button(LS_BUTTON_LEFT, true, WIDTH - 40, HEIGHT - 27);
+    button(LS_BUTTON_LEFT, false, WIDTH - 40, HEIGHT - 27);
+    frame(FRAME_NS);
+    ls_tick sought = source.tick;
+    cr_expect_gt(sought, 20);
+    cr_expect_eq(source.heard, 3, "it was sought");
+    frames(20);
+    cr_expect_eq(source.heard, 3 + source.tick - sought);
+    press(LS_KEY_LEFT);
+    press(LS_KEY_RIGHT);
+    frame(FRAME_NS);
+    press(LS_KEY_RIGHT);
+    uint32_t heard = source.heard;
+    frame(FRAME_NS);
+    cr_expect_eq(source.heard, heard, "single steps are silent");
+}
+
+Test(view, a_record_that_plays_fast_is_silent)
+{
+    show(true);
+    press(LS_KEY_UP);
+    frames(10);
+    cr_expect_eq(source.heard, source.tick - 10);
+    uint32_t heard = source.heard;
+    press(LS_KEY_UP);
+    frames(20);
+    cr_expect_eq(source.heard, heard);
 }
 
 Test(view, the_seek_bar_is_clicked_and_dragged)

@@ -38,6 +38,19 @@ def check_order(stage):
     expect_near(centre(stage, YELLOW), (x + 0.5, y + 0.5), TOLERANCE, "where the click was")
 
 
+def check_keyboard(stage):
+    """Any key and any letter, not only those that the view knows."""
+    for key, x in (("F2", -4), ("question", 4)):
+        stage.do("key", key)
+        wait_for(f"what {key} does", lambda: is_yellow_at(stage, x, 5))
+
+
+def is_yellow_at(stage, x, y):
+    picture = stage.take_picture()
+    place = picture.place(x, y)
+    return max(abs(a - b) for a, b in zip(picture.centre(YELLOW), place)) < TOLERANCE
+
+
 def check_box(stage):
     low, high = (60, 40), (200, 130)
     move(stage, *low)
@@ -125,7 +138,7 @@ def main():
     programs = parser.parse_args()
     with Stage(programs, server_arguments=("--tick-rate", "30")) as stage:
         stage.start_watching()
-        for check in (check_keys, check_order, check_box, check_zoom, check_follow):
+        for check in (check_keys, check_order, check_keyboard, check_box, check_zoom, check_follow):
             check(stage)
         stage.do("key", "Escape")
         expect_left(stage)

@@ -170,7 +170,9 @@ class Screen:
 class Stage:
     """The server, the client with its window, and a person's hands."""
 
-    def __init__(self, programs, *client_arguments, server_arguments=(), shows="--view"):
+    def __init__(
+        self, programs, *client_arguments, server_arguments=(), shows="--view", environment=()
+    ):
         self.folder_handle = tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(self.folder_handle.name)
         self.screen = Screen(self.folder)
@@ -178,9 +180,11 @@ class Stage:
             "DISPLAY": self.screen.display,
             "SDL_VIDEODRIVER": "x11",
             "SDL_RENDER_DRIVER": "software",
+            "SDL_AUDIODRIVER": "dummy",
             "HOME": str(self.folder),
             "XDG_RUNTIME_DIR": str(self.folder),
             "PATH": "/usr/bin:/bin",
+            **dict(environment),
         }
         self.server = self.start_server(programs, server_arguments)
         port = wait_for("a port", lambda: self.text("port").endswith("\n") and self.text("port"))

@@ -1,7 +1,9 @@
 /* Stage: a simulation of which every pixel can be told beforehand. A red disc goes right by a
  * quarter of a metre a tick; a green needle swings across angle 0, ten degrees to one side and the
  * other; a blue disc goes where the arrow keys push it; a yellow one lies where the last click with
- * the right button was and a violet one where the last selection ended. */
+ * the right button was, at (4, 5) when a question mark was typed and at (-4, 5) when F2 was
+ * pressed; and a violet one where the last selection ended. Each time the red disc has gone a metre
+ * there is a cue where it is. */
 #include "lockstep/common/maths/interpolate.h"
 #include "lockstep/common/simulation/simulation.h"
 
@@ -103,13 +105,17 @@ static void run(const ls_step *step)
 static uint32_t control(const ls_sim_config *config, const void *state, uint32_t slot,
                         const ls_controls *controls, uint8_t *bytes)
 {
-    uint32_t x = (uint32_t)(controls->gesture_to.x / COORDINATE_UNIT);
-    uint32_t y = (uint32_t)(controls->gesture_to.y / COORDINATE_UNIT);
+    bool is_typed = controls->text[0] == '?';
+    bool is_key = ls_key_is_in(controls->keys_pressed, LS_KEY_F2);
+    ls_vec2 typed = {LS_FIXED_INT(is_typed ? 4 : -4), LS_FIXED_INT(5)};
+    ls_vec2 to = is_typed || is_key ? typed : controls->gesture_to;
+    uint32_t x = (uint32_t)(to.x / COORDINATE_UNIT);
+    uint32_t y = (uint32_t)(to.y / COORDINATE_UNIT);
     (void)config;
     (void)state;
     (void)slot;
     bytes[0] = (uint8_t)controls->held;
-    bytes[1] = (uint8_t)controls->gesture;
+    bytes[1] = is_typed || is_key ? LS_GESTURE_ORDER : (uint8_t)controls->gesture;
     bytes[2] = (uint8_t)x;
     bytes[3] = (uint8_t)(x >> 8);
     bytes[4] = (uint8_t)y;
@@ -162,6 +168,22 @@ static void draw_control(const ls_sim_config *config, const void *state, uint32_
     (void)list;
 }
 
+static void sounds(const ls_sim_config *config, const void *previous, const void *current,
+                   ls_sound_list *list)
+{
+    const stage *before = previous;
+    const stage *now = current;
+    (void)config;
+    if (now->red.x != before->red.x && now->red.x % LS_FIXED_ONE == 0) {
+        ls_sound_push(list, (ls_sound){.kind = LS_SOUND_CUE,
+                                       .id = 1,
+                                       .volume = LS_FIXED_ONE,
+                                       .has_place = true,
+                                       .x = now->red.x,
+                                       .y = now->red.y});
+    }
+}
+
 LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void);
 
 const ls_simulation *lockstep_simulation(void)
@@ -185,6 +207,7 @@ const ls_simulation *lockstep_simulation(void)
         .draw = draw,
         .control = control,
         .draw_control = draw_control,
+        .sounds = sounds,
     };
     return &simulation;
 }

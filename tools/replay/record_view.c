@@ -14,9 +14,10 @@ struct replay_record_view {
     uint8_t *previous; /* the state before the one that it stands at; NULL: there are no copies */
     ls_tick previous_tick;
     bool has_previous;
-    ls_tick wanted; /* where go_to sent it */
-    bool is_done;   /* it is there, or cannot get there */
-    bool has_hash;  /* of the state that it stands at */
+    ls_tick wanted;         /* where go_to sent it */
+    const ls_view_ear *ear; /* of this go_to; NULL: it is silent */
+    bool is_done;           /* it is there, or cannot get there */
+    bool has_hash;          /* of the state that it stands at */
     uint64_t state_hash;
     uint64_t differences;
     ls_text problem;
@@ -34,18 +35,32 @@ static bool is_behind(const replay_record_view *record, uint64_t deadline_ns)
     return ls_clock_now_ns(&record->config.clock) >= deadline_ns;
 }
 
-/* One tick; the state before is kept when the next one is the last. */
+static void give_out_sounds(const replay_record_view *record)
+{
+    ls_sound sounds[LS_SOUNDS_MAX];
+    ls_sound_list list = {.sounds = sounds, .capacity = LS_SOUNDS_MAX};
+    ls_sim_instance_sounds(instance_of(record), record->previous, &list);
+    for (uint32_t i = 0; i < list.count; i++) {
+        record->ear->hear(record->ear->user, &sounds[i]);
+    }
+}
+
+/* One tick; the state before is kept when the next one is the last, or is heard. */
 static ls_status step(replay_record_view *record)
 {
     ls_sim_instance *instance = instance_of(record);
     ls_tick tick = ls_sim_instance_tick(instance);
-    if (record->previous && tick + 1 == record->wanted) {
+    if (record->previous && (record->ear || tick + 1 == record->wanted)) {
         memcpy(record->previous, ls_sim_instance_view(instance),
                ls_sim_instance_state_bytes(instance));
         record->previous_tick = tick;
         record->has_previous = true;
     }
-    return replay_playback_step(record->config.playback);
+    ls_status status = replay_playback_step(record->config.playback);
+    if (record->ear && status == LS_OK) {
+        give_out_sounds(record);
+    }
+    return status;
 }
 
 /* Stands where steps lead to `wanted`, and before it, so that there is a state to blend with. */
@@ -104,7 +119,7 @@ static void arrive(replay_record_view *record)
     }
 }
 
-static void go_to(void *user, ls_tick tick)
+static void go_to(void *user, ls_tick tick, const ls_view_ear *ear)
 {
     replay_record_view *record = user;
     if (record->is_done && record->wanted == tick) {
@@ -115,6 +130,7 @@ static void go_to(void *user, ls_tick tick)
     record->is_done = false;
     record->has_hash = false;
     record->problem.bytes[0] = '\0';
+    record->ear = is_near(record) ? ear : NULL;
     ls_status status = is_near(record) ? LS_OK : approach(record);
     if (status == LS_OK) {
         status = step_on(record, deadline_ns);

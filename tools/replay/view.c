@@ -82,6 +82,9 @@ static ls_status show_record(replay_run *run, replay_record_view *record, ls_tex
     if (status != LS_OK) {
         return status;
     }
+    if (ls_sim_instance_simulation(run->playback->instance)->sounds) {
+        ls_screen_start_sound(work.screen);
+    }
     ls_view *view = ls_screen_view(work.screen);
     ls_view_start_at(view, run->config->from, run->config->speed);
     status = show(&work);

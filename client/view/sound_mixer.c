@@ -1,0 +1,222 @@
+#include "lockstep/client/view/sound_mixer.h"
+
+#include "lockstep/client/view/sample_queue.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SOFTEST 0.05 /* a cue that would be softer is not played */
+#define TONE_S 0.16
+#define TONE_HZ 196.0
+#define TONE_LEVEL 9000.0 /* of 32,767 */
+#define TURN 6.283185307179586
+#define SAMPLE_MAX 32767.0f
+
+enum {
+    TONES = 15,
+};
+
+typedef struct sound_wave {
+    uint32_t id;
+    uint32_t frames;
+    int16_t *pairs;
+} sound_wave;
+
+/* A cue that is being played. */
+typedef struct sound_voice {
+    bool is_playing;
+    const sound_wave *wave; /* NULL: a tone */
+    double tone_hz;
+    uint32_t frame; /* the next one */
+    uint64_t number;
+    ls_sound_gain gain;
+} sound_voice;
+
+struct ls_sound_mixer {
+    const ls_allocator *allocator;
+    uint32_t rate_hz;
+    float volume;
+    uint32_t wave_count;
+    sound_wave waves[LS_SOUND_WAVES_MAX];
+    uint64_t played; /* cues so far */
+    sound_voice voices[LS_SOUND_VOICES_MAX];
+    ls_sample_queue samples; /* its memory comes with the first of them */
+};
+
+/* ---- where it is heard from ---- */
+
+ls_sound_gain ls_sound_gain_of(const ls_sound *sound, const ls_camera *camera)
+{
+    if (sound->kind != LS_SOUND_CUE) {
+        return (ls_sound_gain){1.0f, 1.0f};
+    }
+    double level = ls_fixed_to_double(ls_fixed_clamp(sound->volume, 0, LS_FIXED_ONE));
+    if (!sound->has_place) {
+        return (ls_sound_gain){(float)level, (float)level};
+    }
+    double x = (ls_fixed_to_double(sound->x) - camera->x) * camera->pixels_per_m * 2.0;
+    double y = (ls_fixed_to_double(sound->y) - camera->y) * camera->pixels_per_m * 2.0;
+    double right = x / fmax(camera->width, 1.0); /* -1 .. 1 within the picture */
+    double far = fmax(fabs(right), fabs(y) / fmax(camera->height, 1.0));
+    level = far > 1.0 ? level / (far * far) : level;
+    level = level < SOFTEST ? 0.0 : level;
+    right = fmax(-1.0, fmin(right, 1.0));
+    return (ls_sound_gain){(float)(level * fmin(1.0, 1.0 - right)),
+                           (float)(level * fmin(1.0, 1.0 + right))};
+}
+
+/* ---- life ---- */
+
+ls_status ls_sound_mixer_create(uint32_t rate_hz, float volume, const ls_allocator *allocator,
+                                ls_sound_mixer **out)
+{
+    ls_sound_mixer *mixer = ls_allocate(allocator, sizeof *mixer);
+    if (!mixer) {
+        return LS_NO_MEMORY;
+    }
+    mixer->allocator = allocator;
+    mixer->rate_hz = rate_hz;
+    mixer->volume = volume;
+    *out = mixer;
+    return LS_OK;
+}
+
+void ls_sound_mixer_destroy(ls_sound_mixer *mixer)
+{
+    if (!mixer) {
+        return;
+    }
+    for (uint32_t i = 0; i < mixer->wave_count; i++) {
+        ls_release(mixer->allocator, mixer->waves[i].pairs);
+    }
+    ls_release(mixer->allocator, mixer->samples.pairs);
+    ls_release(mixer->allocator, mixer);
+}
+
+ls_status ls_sound_mixer_add_wave(ls_sound_mixer *mixer, uint32_t id, const int16_t *pairs,
+                                  uint32_t frames)
+{
+    if (mixer->wave_count == LS_SOUND_WAVES_MAX) {
+        return LS_FULL;
+    }
+    size_t size = 2 * (size_t)frames;
+    int16_t *copy = ls_allocate_array(mixer->allocator, size + 1, sizeof *copy);
+    if (!copy) {
+        return LS_NO_MEMORY;
+    }
+    memcpy(copy, pairs, size * sizeof *copy);
+    mixer->waves[mixer->wave_count++] = (sound_wave){id, frames, copy};
+    return LS_OK;
+}
+
+/* ---- playing ---- */
+
+static const sound_wave *wave_of(const ls_sound_mixer *mixer, uint32_t id)
+{
+    for (uint32_t i = mixer->wave_count; i > 0; i--) {
+        if (mixer->waves[i - 1].id == id) {
+            return &mixer->waves[i - 1];
+        }
+    }
+    return NULL;
+}
+
+/* One that is silent, or else the one that has been playing for longest. */
+static sound_voice *free_voice(ls_sound_mixer *mixer)
+{
+    sound_voice *oldest = &mixer->voices[0];
+    for (uint32_t i = 0; i < LS_SOUND_VOICES_MAX; i++) {
+        sound_voice *voice = &mixer->voices[i];
+        if (!voice->is_playing) {
+            return voice;
+        }
+        oldest = voice->number < oldest->number ? voice : oldest;
+    }
+    return oldest;
+}
+
+static void put_samples(ls_sound_mixer *mixer, const ls_sound *sound)
+{
+    ls_sample_queue *queue = &mixer->samples;
+    if (!queue->pairs) {
+        queue->pairs = ls_allocate_array(mixer->allocator, 2 * (size_t)LS_SAMPLE_QUEUE_FRAMES,
+                                         sizeof *queue->pairs);
+    }
+    if (queue->pairs) { /* else there is no memory for them now */
+        ls_sample_queue_put(queue, sound);
+    }
+}
+
+/* Of a pentatonic scale: any of them go together. */
+static double tone_of(uint32_t id)
+{
+    static const int semitones[] = {0, 3, 5, 7, 10};
+    uint32_t tone = id % TONES;
+    return TONE_HZ * pow(2.0, tone / 5 + semitones[tone % 5] / 12.0);
+}
+
+void ls_sound_mixer_play(ls_sound_mixer *mixer, const ls_sound *sound, ls_sound_gain gain)
+{
+    if (ls_sound_is_samples(sound)) {
+        put_samples(mixer, sound);
+    } else if (sound->kind == LS_SOUND_CUE && (gain.left > 0.0f || gain.right > 0.0f)) {
+        *free_voice(mixer) = (sound_voice){.is_playing = true,
+                                           .wave = wave_of(mixer, sound->id),
+                                           .tone_hz = tone_of(sound->id),
+                                           .number = mixer->played++,
+                                           .gain = gain};
+    }
+}
+
+/* It dies away. False: it is over. */
+static bool tone_at(double tone_hz, double s, float *value)
+{
+    double left = 1.0 - s / TONE_S;
+    if (left <= 0.0) {
+        return false;
+    }
+    *value = (float)(TONE_LEVEL * left * left * sin(TURN * tone_hz * s));
+    return true;
+}
+
+/* The next pair of a voice, added to what is there. */
+static void add_voice(const ls_sound_mixer *mixer, sound_voice *voice, float *left, float *right)
+{
+    float values[2] = {0.0f, 0.0f};
+    const sound_wave *wave = voice->wave;
+    if (wave) {
+        voice->is_playing = voice->frame < wave->frames;
+    } else {
+        voice->is_playing =
+            tone_at(voice->tone_hz, (double)voice->frame / mixer->rate_hz, &values[0]);
+        values[1] = values[0];
+    }
+    if (wave && voice->is_playing) {
+        values[0] = wave->pairs[2 * (size_t)voice->frame];
+        values[1] = wave->pairs[2 * (size_t)voice->frame + 1];
+    }
+    voice->frame++;
+    *left += values[0] * voice->gain.left;
+    *right += values[1] * voice->gain.right;
+}
+
+static int16_t sample_of(float value)
+{
+    return (int16_t)fmaxf(-SAMPLE_MAX, fminf(value, SAMPLE_MAX));
+}
+
+void ls_sound_mixer_mix(ls_sound_mixer *mixer, int16_t *pairs, uint32_t frames)
+{
+    for (uint32_t i = 0; i < frames; i++) {
+        float left = 0.0f;
+        float right = 0.0f;
+        ls_sample_queue_next(&mixer->samples, mixer->rate_hz, &left, &right);
+        for (uint32_t k = 0; k < LS_SOUND_VOICES_MAX; k++) {
+            if (mixer->voices[k].is_playing) {
+                add_voice(mixer, &mixer->voices[k], &left, &right);
+            }
+        }
+        pairs[2 * (size_t)i] = sample_of(left * mixer->volume);
+        pairs[2 * (size_t)i + 1] = sample_of(right * mixer->volume);
+    }
+}
