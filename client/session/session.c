@@ -25,6 +25,7 @@ struct ls_session {
     ls_status status; /* OVER: why it ended */
     uint64_t heard_ns;
     uint64_t asked_ns; /* HELLO sent, or READY: its answer shows how long the way is at most */
+    uint64_t connect_rtt_ns; /* as the transport measured it; 0: it did not */
     uint64_t finished_ns;
     uint32_t malformed;
     uint64_t packets_rejected;
@@ -310,6 +311,16 @@ static ls_status take_offer(ls_session *session, const ls_offer *offer, ls_text 
     return ls_gameplay_create(&session->context, offer, &session->gameplay, why);
 }
 
+/* HELLO or OFFER may have been lost and sent again, which takes seconds. */
+static void add_offer_rtt(ls_session *session)
+{
+    uint64_t rtt_ns = session->context.now_ns - session->asked_ns;
+    if (session->connect_rtt_ns != 0) {
+        rtt_ns = LS_MIN(rtt_ns, session->connect_rtt_ns);
+    }
+    ls_tick_sync_add_rtt(session->context.sync, rtt_ns);
+}
+
 static void receive_offer(ls_session *session, const ls_offer *offer)
 {
     ls_text why = {{0}};
@@ -318,7 +329,7 @@ static void receive_offer(ls_session *session, const ls_offer *offer)
         give_up(session, status, why.bytes);
         return;
     }
-    ls_tick_sync_add_rtt(session->context.sync, session->context.now_ns - session->asked_ns);
+    add_offer_rtt(session);
     session->asked_ns = session->context.now_ns;
     ls_session_outbox_begin(&session->outbox, LS_MESSAGE_READY)->body.ready =
         ls_ready_make(session->context.instance);
@@ -339,6 +350,7 @@ static void receive_start(ls_session *session, const ls_start *start)
     memcpy(session->names, start->names, sizeof session->names);
     session->context.lost_ns = 0;
     begin_playing(session);
+    ls_tick_sync_limit_rtt(session->context.sync, session->context.now_ns - session->asked_ns);
     ls_gameplay_start(session->gameplay, start);
 }
 
@@ -453,6 +465,7 @@ void ls_session_receive_event(ls_session *session, const ls_transport_event *eve
 {
     switch (event->kind) {
     case LS_TRANSPORT_CONNECTED:
+        session->connect_rtt_ns = event->rtt_ns;
         ls_session_connected(session, event->peer, now_ns);
         return;
     case LS_TRANSPORT_DISCONNECTED:

@@ -130,6 +130,14 @@ static void release_last_event(transport_enet *transport)
     ls_peer_seats_retire_told(&transport->seats);
 }
 
+/* ENet's acknowledgements say which sending they answer. Until one has come it has its default. */
+static uint64_t rtt_ns_of(const ENetPeer *peer)
+{
+    bool is_known = peer->roundTripTime != ENET_PEER_DEFAULT_ROUND_TRIP_TIME ||
+                    peer->roundTripTimeVariance != 0;
+    return is_known ? LS_MAX(peer->roundTripTime, 1) * LS_NS_PER_MS : 0;
+}
+
 static bool take_connect(transport_enet *transport, ls_peer_seat *seat, ls_transport_event *event)
 {
     ENetPeer *peer = peer_of(transport, seat);
@@ -143,7 +151,8 @@ static bool take_connect(transport_enet *transport, ls_peer_seat *seat, ls_trans
     enet_peer_throttle_configure(peer, THROTTLE_INTERVAL_MS, THROTTLE_ACCELERATION,
                                  THROTTLE_DECELERATION);
     transport->is_flush_needed = true;
-    *event = (ls_transport_event){.kind = LS_TRANSPORT_CONNECTED, .peer = seat->id};
+    *event = (ls_transport_event){
+        .kind = LS_TRANSPORT_CONNECTED, .peer = seat->id, .rtt_ns = rtt_ns_of(peer)};
     return true;
 }
 

@@ -39,6 +39,9 @@ typedef struct ls_transport_event {
      * knows; its owner may take it much later. */
     uint64_t arrived_ns;
     ls_status reason; /* DISCONNECTED: DISCONNECTED, TIMED_OUT or REFUSED */
+    /* CONNECTED: the way there and back, measured with a packet that is known to have been sent
+     * once; 0: the transport does not know it. */
+    uint64_t rtt_ns;
 } ls_transport_event;
 
 /* The way out for a core's packets: the only part of a transport that a core sees. */

@@ -195,7 +195,9 @@ void fake_server_connect(fake_server *fake)
 {
     fake->peer = 100 + ++fake->connections;
     fake->sequence = 0;
-    ls_session_connected(fake->session, fake->peer, fake->now_ns);
+    const ls_transport_event event = {
+        .kind = LS_TRANSPORT_CONNECTED, .peer = fake->peer, .rtt_ns = fake->connect_rtt_ns};
+    ls_session_receive_event(fake->session, &event, fake->now_ns);
 }
 
 void fake_server_send_offer(fake_server *fake)

@@ -25,9 +25,10 @@ typedef struct fake_server {
     ls_simulation simulation; /* the counter; a test may take its save away before the offer */
     ls_offer offer;
     uint64_t now_ns;
-    ls_peer_id peer;       /* of the newest connection */
-    ls_tick keyframe_tick; /* is coded against nothing */
-    uint32_t sequence;     /* of TICKS */
+    ls_peer_id peer;         /* of the newest connection */
+    uint64_t connect_rtt_ns; /* that the transport tells with the next one */
+    ls_tick keyframe_tick;   /* is coded against nothing */
+    uint32_t sequence;       /* of TICKS */
     bool acknowledges_nothing;
 
     /* The match, by tick. */
