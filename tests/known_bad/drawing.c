@@ -1,6 +1,28 @@
-/* Cause 6: what is drawn is counted in the state, which belongs to the steps alone. */
+/* Cause 6: what is drawn, or with GAME_SOUNDS what is heard, is counted in the state, which belongs
+ * to the steps alone. */
 #include "lockstep/tests/known_bad/game.h"
 
+static void count(const game_state *state)
+{
+#if GAME_FAULTY
+    ((game_state *)(uintptr_t)state)->bonus++;
+#else
+    (void)state;
+#endif
+}
+
+#if defined(GAME_SOUNDS)
+static void sounds(const ls_sim_config *config, const void *previous, const void *current,
+                   ls_sound_list *list)
+{
+    (void)config;
+    (void)previous;
+    const game_state *state = current;
+    ls_sound_push(list, (ls_sound){.id = state->units[0].target});
+    count(state);
+}
+#define SHOWN .sounds = sounds
+#else
 static void draw(const ls_sim_config *config, const void *previous, const void *current,
                  ls_fixed alpha, ls_draw_list *list)
 {
@@ -11,10 +33,10 @@ static void draw(const ls_sim_config *config, const void *previous, const void *
     for (uint32_t i = 0; i < GAME_UNITS; i++) {
         ls_draw_push(list, (ls_draw_shape){.id = i, .x = state->units[i].position});
     }
-#if GAME_FAULTY
-    ((game_state *)(uintptr_t)state)->bonus++;
-#endif
+    count(state);
 }
+#define SHOWN .draw = draw
+#endif
 
 static void rest(const ls_step *step)
 {
@@ -22,4 +44,4 @@ static void rest(const ls_step *step)
 }
 
 GAME_PASSES("rest", rest);
-GAME_PLUGIN("drawing", .fields = game_fields, .init = game_init, .draw = draw)
+GAME_PLUGIN("drawing", .fields = game_fields, .init = game_init, SHOWN)

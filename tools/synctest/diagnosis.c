@@ -84,7 +84,7 @@ static const cause causes[SYNCTEST_PERTURBATION_COUNT] = {
                                     "qsort leaves elements that compare equal in any order: "
                                     "use ls_stable_sort, and end ties by id"},
     [SYNCTEST_PERTURBATION_DRAW] =
-        {"drawing", "draw or bot changes something that steps or the hash read: the frame rate "
+        {"drawing", "draw, sounds or bot changes what steps or the hash read: the frame rate "
                     "decides"},
     [SYNCTEST_PERTURBATION_WORKERS] =
         {"race", "the result depends on how many threads share the work or who is first: "

@@ -32,6 +32,16 @@ static void draw(void *user)
                                     ls_sim_instance_view(viewer->current), viewer->alpha, &list);
 }
 
+static void listen(void *user)
+{
+    static ls_sound sounds[LS_SOUNDS_MAX];
+    viewing *viewer = user;
+    ls_sound_list list = {.sounds = sounds, .capacity = LS_SOUNDS_MAX};
+    viewer->player->simulation.sounds(&viewer->player->config,
+                                      ls_sim_instance_view(viewer->previous),
+                                      ls_sim_instance_view(viewer->current), &list);
+}
+
 static void ask_bot(void *user)
 {
     static uint8_t bytes[LS_INPUT_BYTES_MAX];
@@ -112,6 +122,9 @@ static bool show(viewing *viewer)
         if (!call_reader(viewer, SYNCTEST_PHASE_DRAW, "draw", draw)) {
             return false;
         }
+    }
+    if (simulation->sounds && !call_reader(viewer, SYNCTEST_PHASE_SOUNDS, "sounds", listen)) {
+        return false;
     }
     viewer->slot = tick % viewer->player->config.players;
     bool can_save = viewer->player->exchange->facts.save_bytes > 0;

@@ -115,6 +115,7 @@ static const char *phase_name(uint32_t phase)
                                                             "hash",
                                                             "save",
                                                             "draw",
+                                                            "sounds",
                                                             "bot",
                                                             "deinit",
                                                             "loading",

@@ -147,6 +147,23 @@ static void draw(const ls_sim_config *config, const void *previous, const void *
     }
 }
 
+/* A cue when somebody else is it: the file 1.wav in the folder of --sounds, or a tone. */
+static void sounds(const ls_sim_config *config, const void *previous, const void *current,
+                   ls_sound_list *list)
+{
+    const playground *before = previous, *now = current;
+    (void)config;
+    if (now->it != before->it) {
+        ls_sound_push(list, (ls_sound){.kind = LS_SOUND_CUE,
+                                       .id = 1,
+                                       .owner = now->it + 1,
+                                       .volume = LS_FIXED_ONE,
+                                       .has_place = true,
+                                       .x = now->athletes[now->it].at.x,
+                                       .y = now->athletes[now->it].at.y});
+    }
+}
+
 /* A person's input: the direction keys. */
 static uint32_t control(const ls_sim_config *config, const void *state, uint32_t slot,
                         const ls_controls *controls, uint8_t *bytes)
@@ -205,6 +222,7 @@ static const ls_simulation game = {
     .fields = fields,
     .init = init,
     .draw = draw,
+    .sounds = sounds,
     .bot = bot,
     .control = control,
 };
