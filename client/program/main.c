@@ -1,6 +1,7 @@
 /* lockstep-client: reads the command line, plays one match, reports. */
 #include "lockstep/client/bots.h"
 #include "lockstep/client/program/client.h"
+#include "lockstep/client/program/finder.h"
 #include "lockstep/client/program/view_options.h"
 #include "lockstep/client/session/session_config.h"
 #include "lockstep/common/diagnosis/desync_bundle.h"
@@ -10,6 +11,7 @@
 #include "lockstep/common/program/player_name.h"
 #include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/protocol/discovery/discovery.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +23,13 @@ enum {
     DEFAULT_RECONNECT_MS = 60000,
     RERUN_TIME_MAX_MS = 3000,
     PLAYER = LS_SESSION_GROUP_PLAYER,
+    FIND = 8,
     FAULTS = 9,
 };
 
 typedef struct arguments {
     ls_client_config client;
+    ls_finder_config finder;
     const char *sim;
     ls_param_options params;
     ls_output_options output;
@@ -61,6 +65,15 @@ static ls_status take_flip_bit(void *target, char *value, ls_text *why)
     return status;
 }
 
+static ls_status take_find(void *target, char *value, ls_text *why)
+{
+    ls_finder_config *finder = &((arguments *)target)->finder;
+    (void)why;
+    finder->is_asked = true;
+    finder->address = value;
+    return LS_OK;
+}
+
 #define FIELD(member) .offset = offsetof(arguments, member)
 
 static const ls_setting_row rows[] = {
@@ -86,6 +99,13 @@ static const ls_setting_row rows[] = {
      .help = "Frames per second"},
     {LS_SETTING_IS_TEXT, FIELD(client.frames_path), .flag = "record-frames", .argument = "FILE",
      .group = PLAYER, .help = "Write how long each frame lasted, for lockstep-timestep --trace"},
+    {LS_SETTING_IS_HEADING, .group = FIND, .help = "In place of HOST[:PORT]:"},
+    {LS_SETTING_IS_TAKEN, .take = take_find, .flag = "find", .argument = "ADDR",
+     .has_optional_argument = true, .group = FIND,
+     .help = "List the servers on the local network: asks for a second, on every interface or at "
+             "this broadcast address alone"},
+    {LS_SETTING_IS_U32, FIELD(finder.port), .min = 1, .max = 65535, .flag = "find-port",
+     .argument = "P", .group = FIND, .help = "UDP port to ask, as the servers have it"},
     {LS_SETTING_IS_HEADING, .group = FAULTS, .help = "Faults, to see what happens:"},
     {LS_SETTING_IS_TAKEN, .take = take_flip_bit, .flag = "flip-bit", .argument = "TICK[:BIT]",
      .group = FAULTS,
@@ -98,8 +118,14 @@ static ls_status check(void *user, ls_text *why)
 {
     const arguments *args = user;
     const ls_client_config *client = &args->client;
+    if (args->finder.is_asked) {
+        return client->server ? ls_fail(LS_BAD_ARGUMENT, why,
+                                        "--find looks for servers: without %s", client->server)
+                              : LS_OK;
+    }
     if (!client->server) {
-        return ls_fail(LS_BAD_ARGUMENT, why, "HOST[:PORT] is missing");
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "HOST[:PORT] is missing; --find lists the servers here");
     }
     if (client->session.is_spectator && client->has_bot) {
         return ls_fail(LS_BAD_ARGUMENT, why,
@@ -123,6 +149,7 @@ int main(int argc, char **argv)
     }
     arguments args = {
         .client = {.session = ls_session_config_default(), .view = ls_screen_config_default()},
+        .finder = {.port = LS_DISCOVERY_PORT},
         .output = {.level = LS_LOG_INFO}};
     ls_client_config *client = &args.client;
     client->connect_wait_ms = DEFAULT_CONNECT_WAIT_MS;
@@ -131,8 +158,10 @@ int main(int argc, char **argv)
     const ls_command_line line = {
         .summary = "Joins a lockstep match.",
         .words = "HOST[:PORT]",
-        .ending = "Exit codes: 0 clean, 1 environment, network or refused, 2 usage, "
-                  "3 this client's state differed from the server's, 4 internal.",
+        .ending =
+            "Exit codes: 0 clean, 1 environment, network, refused, or --find found no server, "
+            "2 usage, "
+            "3 this client's state differed from the server's, 4 internal.",
         .parts = {{&table, &args, NULL},
                   {&ls_session_settings, &client->session, NULL},
                   {&ls_view_settings, &client->view, NULL},
@@ -151,6 +180,10 @@ int main(int argc, char **argv)
 
     ls_console console;
     ls_console_init(&console, "lockstep-client", args.output.level);
+    if (args.finder.is_asked) {
+        args.finder.json_path = args.output.json_path;
+        return ls_finder_run(&args.finder, &console);
+    }
     ls_loaded_simulation loaded = {0};
     ls_text why = {{0}};
     if (args.sim) {

@@ -10,6 +10,7 @@
 #include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/common/simulations/builtin.h"
+#include "lockstep/protocol/discovery/discovery.h"
 #include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/server/host/match_table.h"
 #include "lockstep/server/match/match_config.h"
@@ -30,7 +31,8 @@ enum {
 
 typedef struct arguments {
     const char *sim, *bind_host, *port_file, *bundle_dir, *journal_dir, *resume_path;
-    uint32_t matches, port;
+    uint32_t matches, port, find_port;
+    bool is_found;
     ls_match_config match; /* fields of it, ... */
     uint64_t given;        /* ... of these rows of ls_match_settings */
     ls_param_options params;
@@ -50,6 +52,10 @@ static const ls_setting_row rows[] = {
      .group = NETWORK, .help = "UDP port; 0: chosen by the system"},
     {LS_SETTING_IS_TEXT, FIELD(port_file), .flag = "port-file", .argument = "FILE",
      .group = NETWORK, .help = "Write the port to FILE once it is bound"},
+    {LS_SETTING_IS_ON_OFF, FIELD(is_found), .flag = "find", .argument = "on|off", .group = NETWORK,
+     .help = "Let lockstep-client --find find this server on the local network"},
+    {LS_SETTING_IS_U32, FIELD(find_port), .min = 1, .max = 65535, .flag = "find-port",
+     .argument = "P", .group = NETWORK, .help = "UDP port of its queries"},
     {LS_SETTING_IS_TEXT, FIELD(bundle_dir), .flag = "bundle-dir", .argument = "DIR|none",
      .group = RULES, .default_text = "the current directory",
      .help = "Where the bundle of a desync is written, for lockstep-desync"},
@@ -175,6 +181,8 @@ static ls_exit_code serve(const arguments *args, ls_resume *resume,
     ls_server_config config = {.matches = args->matches,
                                .bind_host = args->bind_host,
                                .port = (uint16_t)args->port,
+                               .is_found = args->is_found,
+                               .find_port = (uint16_t)args->find_port,
                                .port_file = args->port_file,
                                .bundle_dir = has_bundles ? args->bundle_dir : NULL,
                                .journal_dir = args->journal_dir,
@@ -255,6 +263,8 @@ int main(int argc, char **argv)
     }
     arguments args = {.matches = 1,
                       .port = DEFAULT_PORT,
+                      .find_port = LS_DISCOVERY_PORT,
+                      .is_found = true,
                       .match = ls_match_config_default(ls_builtin_simulation(0)),
                       .bundle_dir = ".",
                       .bind_host = "0.0.0.0",

@@ -3,6 +3,7 @@
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/program/player_name.h"
 #include "lockstep/server/host/host.h"
+#include "lockstep/server/program/announcer.h"
 #include "lockstep/server/program/journals.h"
 #include "lockstep/server/program/match_summary.h"
 #include "lockstep/server/program/slot_desyncs.h"
@@ -20,6 +21,7 @@ typedef struct server {
     const ls_server_config *config;
     ls_console *console;
     ls_host *matches;
+    ls_announcer *announcer;  /* NULL: the server is not found */
     ls_journals *journals;    /* NULL: none are written */
     ls_desync_files *files;   /* of desyncs; NULL: none are written */
     ls_match *match;          /* the selected match */
@@ -617,6 +619,22 @@ static ls_status create_files(server *host)
     return ls_desync_files_create(&files, &host->files);
 }
 
+/* A server that is not found can be joined all the same. */
+static void create_announcer(server *host)
+{
+    const ls_server_config *config = host->config;
+    const ls_announcer_config announcer = {.host = host->matches,
+                                           .bind_host = config->bind_host,
+                                           .matches = config->matches,
+                                           .find_port = config->find_port};
+    ls_text why = {{0}};
+    if (config->is_found &&
+        ls_announcer_create(&announcer, ls_allocator_heap(), &host->announcer, &why) != LS_OK) {
+        ls_log_line(&host->console->log, LS_LOG_WARNING,
+                    "lockstep-client --find will not find this server: %s", why.bytes);
+    }
+}
+
 static ls_status build(server *host, ls_text *why)
 {
     const char *json_path = host->config->json_path;
@@ -635,6 +653,9 @@ static ls_status build(server *host, ls_text *why)
     }
     if (status == LS_OK) {
         status = add_handlers(host);
+    }
+    if (status == LS_OK) {
+        create_announcer(host);
     }
     return status == LS_OK ? write_port_file(host, why) : status;
 }
@@ -671,6 +692,7 @@ ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
     ls_desync_files_destroy(host.files);
     ls_journals_destroy(host.journals);
     ls_rerun_process_detach(config->reruns);
+    ls_announcer_destroy(host.announcer);
     ls_host_destroy(host.matches);
     release_desyncs(&host);
     return code;

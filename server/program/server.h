@@ -14,6 +14,8 @@ typedef struct ls_server_config {
     uint32_t matches;         /* hosted at once, 1 or more */
     const char *bind_host;    /* IPv4 address or interface name */
     uint16_t port;            /* 0: chosen by the system and told on the console */
+    bool is_found;            /* clients that look for servers on the local network find it ... */
+    uint16_t find_port;       /* ... by queries to this UDP port */
     const char *port_file;    /* gets the port in decimal once it is bound; NULL: none */
     const char *bundle_dir;   /* gets the bundles of desyncs; NULL: none are written */
     const char *journal_dir;  /* gets a journal of each match; NULL: none are written */

@@ -7,6 +7,8 @@
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/simulations/units/units_orders.h"
 #include "lockstep/protocol/blob/blob_packet.h"
+#include "lockstep/protocol/discovery/discovery.h"
+#include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tools/faultsim/test_simulation.h"
 #include "lockstep/tools/virtual/virtual_match.h"
@@ -218,6 +220,41 @@ static void make_datagrams(void)
     packet.bytes[packet.size - 1] = 20;
     add_random(&packet, 20);
     save(&packet, "datagram", "packet");
+}
+
+/* ---- discovery ---- */
+
+static void add_answer(seed *made, uint64_t nonce, uint32_t place)
+{
+    uint8_t bytes[LS_DISCOVERY_BYTES];
+    const ls_discovery_answer answer = {.nonce = nonce,
+                                        .server = place / 2,
+                                        .port = LS_ENDPOINT_DEFAULT_PORT,
+                                        .protocol = LS_PROTOCOL_VERSION,
+                                        .simulation = "units",
+                                        .state = place % LS_DISCOVERY_STATE_COUNT,
+                                        .tick = place * 1000,
+                                        .matches = 1 + place,
+                                        .seats = 2};
+    size_t size = ls_discovery_write_answer(bytes, &answer);
+    add(made, place);
+    add(made, (uint32_t)size);
+    add_bytes(made, bytes, size);
+}
+
+static void make_discovery(void)
+{
+    seed answers = {.size = 0}, query = {.size = 0};
+    uint8_t bytes[LS_DISCOVERY_BYTES];
+    for (uint32_t place = 0; place < 8; place++) {
+        add_answer(&answers, place % 5, place);
+    }
+    ls_discovery_write_query(bytes, 1);
+    add(&query, 2);
+    add(&query, 255);
+    add_bytes(&query, bytes, sizeof bytes);
+    save(&answers, "discovery", "answers");
+    save(&query, "discovery", "query");
 }
 
 /* ---- match ---- */
@@ -653,6 +690,7 @@ int main(int argc, char **argv)
     play_match(false);
     play_match(true);
     make_datagrams();
+    make_discovery();
     for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) {
         for (uint32_t number = 0; number < makers[i].runs; number++) {
             seed made = {.size = 0};

@@ -172,7 +172,8 @@ static void start_listening(ls_process *process, const char *name, uint16_t want
 static void serve_on(uint16_t port, const char *const *arguments)
 {
     argument_list list = {.count = 0};
-    add_arguments(&list, LS_ARGUMENTS("--bind", "127.0.0.1", "--bundle-dir", hosted.folder));
+    add_arguments(
+        &list, LS_ARGUMENTS("--bind", "127.0.0.1", "--find", "off", "--bundle-dir", hosted.folder));
     start_listening(&hosted.server, "server", port, &list, arguments);
 }
 

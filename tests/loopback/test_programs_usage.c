@@ -159,6 +159,8 @@ Test(programs_usage, client_lines_without_sense_are_refused)
         {"unrecognized option '--nonsense'", {"--nonsense"}},
         {"unexpected argument 'surplus'", {NOWHERE, "surplus"}},
         {"HOST[:PORT] is missing", {"--fps", "60"}},
+        {"--find looks for servers: without " NOWHERE, {"--find", NOWHERE}},
+        {"--find-port takes a number from 1 to 65535, not '0'", {"--find", "--find-port", "0"}},
         {"':7300' is not HOST[:PORT]", {":7300"}},
         {"the port in 'localhost:0' is not a number of 1 to 65535", {"localhost:0"}},
         {"'[::1]:7300' looks like an IPv6 address; only IPv4 is supported", {"[::1]:7300"}},

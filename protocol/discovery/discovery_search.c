@@ -1,0 +1,89 @@
+#include "lockstep/protocol/discovery/discovery_search.h"
+
+#include "lockstep/common/base/assert.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+void ls_discovery_search_query(ls_discovery_search *search, uint64_t nonce, uint64_t now_ns,
+                               uint8_t bytes[LS_DISCOVERY_BYTES])
+{
+    LS_ASSERT(search->query_count < LS_DISCOVERY_QUERIES_MAX);
+    search->nonces[search->query_count] = nonce;
+    search->sent_ns[search->query_count] = now_ns;
+    search->query_count++;
+    ls_discovery_write_query(bytes, nonce);
+}
+
+static bool is_loopback(const ls_endpoint *endpoint)
+{
+    return ntohl(endpoint->address) >> 24 == 127;
+}
+
+static uint64_t place_of(const ls_endpoint *endpoint)
+{
+    return (uint64_t)ntohl(endpoint->address) << 16 | endpoint->port;
+}
+
+/* Of the query that this answers; UINT32_MAX: of none. */
+static uint32_t query_of(const ls_discovery_search *search, uint64_t nonce)
+{
+    for (uint32_t i = 0; i < search->query_count; i++) {
+        if (search->nonces[i] == nonce) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
+
+static uint32_t index_of(const ls_discovery_search *search, uint64_t server)
+{
+    uint32_t i = 0;
+    while (i < search->server_count && search->servers[i].answer.server != server) {
+        i++;
+    }
+    return i;
+}
+
+static void remove_at(ls_discovery_search *search, uint32_t index)
+{
+    search->server_count--;
+    memmove(&search->servers[index], &search->servers[index + 1],
+            (search->server_count - index) * sizeof search->servers[0]);
+}
+
+static void insert(ls_discovery_search *search, const ls_found_server *server)
+{
+    uint32_t at = search->server_count;
+    while (at > 0 && place_of(&search->servers[at - 1].endpoint) > place_of(&server->endpoint)) {
+        search->servers[at] = search->servers[at - 1];
+        at--;
+    }
+    search->servers[at] = *server;
+    search->server_count++;
+}
+
+void ls_discovery_search_take(ls_discovery_search *search, const uint8_t *bytes, size_t size,
+                              const ls_endpoint *from, uint64_t now_ns)
+{
+    ls_found_server server = {.endpoint = *from};
+    bool is_answer = ls_discovery_read_answer(bytes, size, &server.answer);
+    uint32_t query = is_answer ? query_of(search, server.answer.nonce) : UINT32_MAX;
+    uint32_t index = is_answer ? index_of(search, server.answer.server) : 0;
+    if (query == UINT32_MAX || now_ns < search->sent_ns[query] ||
+        index == LS_DISCOVERY_SERVERS_MAX) {
+        search->ignored++;
+        return;
+    }
+    server.endpoint.port = server.answer.port;
+    server.rtt_ns = now_ns - search->sent_ns[query];
+    if (index < search->server_count) {
+        const ls_found_server *known = &search->servers[index];
+        server.rtt_ns = LS_MIN(server.rtt_ns, known->rtt_ns);
+        if (is_loopback(from) || !is_loopback(&known->endpoint)) {
+            server.endpoint = known->endpoint;
+        }
+        remove_at(search, index);
+    }
+    insert(search, &server);
+}
