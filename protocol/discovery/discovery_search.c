@@ -36,10 +36,16 @@ static uint32_t query_of(const ls_discovery_search *search, uint64_t nonce)
     return UINT32_MAX;
 }
 
-static uint32_t index_of(const ls_discovery_search *search, uint64_t server)
+/* A server has one port. */
+static bool is_same(const ls_discovery_answer *a, const ls_discovery_answer *b)
+{
+    return a->server == b->server && a->port == b->port;
+}
+
+static uint32_t index_of(const ls_discovery_search *search, const ls_discovery_answer *answer)
 {
     uint32_t i = 0;
-    while (i < search->server_count && search->servers[i].answer.server != server) {
+    while (i < search->server_count && !is_same(&search->servers[i].answer, answer)) {
         i++;
     }
     return i;
@@ -69,7 +75,7 @@ void ls_discovery_search_take(ls_discovery_search *search, const uint8_t *bytes,
     ls_found_server server = {.endpoint = *from};
     bool is_answer = ls_discovery_read_answer(bytes, size, &server.answer);
     uint32_t query = is_answer ? query_of(search, server.answer.nonce) : UINT32_MAX;
-    uint32_t index = is_answer ? index_of(search, server.answer.server) : 0;
+    uint32_t index = is_answer ? index_of(search, &server.answer) : 0;
     if (query == UINT32_MAX || now_ns < search->sent_ns[query] ||
         index == LS_DISCOVERY_SERVERS_MAX) {
         search->ignored++;

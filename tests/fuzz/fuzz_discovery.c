@@ -45,7 +45,8 @@ static void check_servers(const ls_discovery_search *search)
     for (uint32_t i = 0; i < search->server_count; i++) {
         LS_ASSERT(search->servers[i].endpoint.port == search->servers[i].answer.port);
         for (uint32_t other = 0; other < i; other++) {
-            LS_ASSERT(search->servers[i].answer.server != search->servers[other].answer.server);
+            LS_ASSERT(search->servers[i].answer.server != search->servers[other].answer.server ||
+                      search->servers[i].answer.port != search->servers[other].answer.port);
         }
     }
 }

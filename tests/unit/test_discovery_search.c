@@ -82,6 +82,16 @@ Test(discovery_search, an_address_that_others_can_use_goes_before_the_loopback)
     cr_assert_eq(search.servers[0].answer.server, 2);
 }
 
+/* Somebody else answers with a server's number. */
+Test(discovery_search, an_answer_with_another_port_is_of_another_server)
+{
+    hear(11, 1, FIRST, 7300, 1002);
+    hear(11, 1, SECOND, 7301, 1003);
+    cr_assert_eq(search.server_count, 2);
+    cr_assert_eq(search.servers[0].endpoint.port, 7300);
+    cr_assert_eq(search.servers[1].endpoint.port, 7301);
+}
+
 Test(discovery_search, a_crowd_is_kept_up_to_the_room_there_is)
 {
     for (uint32_t i = 0; i < LS_DISCOVERY_SERVERS_MAX + 9; i++) {
