@@ -4,6 +4,8 @@
 #include <lockstep/simulation.h>
 #include <lockstep/strict_libm.h> // std::sin with the same bits everywhere
 
+extern "C" double orbit_height(double angle); // of a library that is copied by ls_strict_archive
+
 namespace {
 
 struct State {
@@ -41,6 +43,7 @@ void roll(const ls_step *step)
     auto *state = static_cast<State *>(step->state);
     state->sum = ls_fixed_add(state->sum, ls_fixed_sin(ls_rng_next(&state->dice)));
     state->swing = std::atan2(std::sin(state->swing + 1), std::pow(2.0f, std::cosf(0.5f)));
+    state->swing += orbit_height(state->swing);
 }
 
 const ls_pass passes[] = {{"roll", roll}};

@@ -79,7 +79,7 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 get_property(libraries GLOBAL PROPERTY LS_LIBRARIES)
 list(REMOVE_ITEM libraries
   lockstep_program lockstep_param_files lockstep_view lockstep_view_options lockstep_view_window lockstep_conditioner
-  lockstep_explain lockstep_netcond lockstep_new_game lockstep_virtual_match lockstep_match_check lockstep_faultsim
+  lockstep_discovery lockstep_explain lockstep_netcond lockstep_new_game lockstep_virtual_match lockstep_match_check lockstep_faultsim
   lockstep_playback lockstep_replay lockstep_journal_maker lockstep_schema_writer lockstep_stepping
   lockstep_synctest)
 install(TARGETS ${libraries} EXPORT LockstepTargets)
@@ -110,6 +110,8 @@ install(FILES
   ${PROJECT_BINARY_DIR}/package/LockstepConfig.cmake
   ${PROJECT_BINARY_DIR}/package/LockstepConfigVersion.cmake
   DESTINATION ${package_dir})
+install(FILES common/maths/strict_archive.cmake DESTINATION ${package_dir}
+  RENAME LockstepStrictArchive.cmake)
 
 # The files find themselves by their own place, so that an installed tree can be moved.
 file(RELATIVE_PATH LS_PC_PREFIX
