@@ -98,16 +98,31 @@ static void add_item(const elf_object *object, synctest_lint_item *item)
     synctest_lint_add(object->report, item);
 }
 
-static bool table_defines(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *name)
+/* Whether a table of symbols has the name, as one that it defines or as one that it needs. */
+static bool table_names(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *name,
+                        bool is_defined)
 {
     Elf_Data *data = elf_getdata(section, NULL);
     size_t count = data && header->sh_entsize > 0 ? data->d_size / header->sh_entsize : 0;
     for (size_t i = 1; i < count; i++) {
         GElf_Sym symbol;
-        const char *found = gelf_getsym(data, (int)i, &symbol) && symbol.st_shndx != SHN_UNDEF
-                                ? elf_strptr(elf, header->sh_link, symbol.st_name)
-                                : NULL;
+        bool fits =
+            gelf_getsym(data, (int)i, &symbol) && (symbol.st_shndx != SHN_UNDEF) == is_defined;
+        const char *found = fits ? elf_strptr(elf, header->sh_link, symbol.st_name) : NULL;
         if (found && strcmp(found, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool names(Elf *elf, const char *name, bool is_defined)
+{
+    Elf_Scn *section = elf_nextscn(elf, NULL);
+    for (; section; section = elf_nextscn(elf, section)) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM &&
+            table_names(elf, section, &header, name, is_defined)) {
             return true;
         }
     }
@@ -118,17 +133,18 @@ static bool table_defines(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, c
 static bool is_defined(const object_set *set, const char *name)
 {
     for (uint32_t i = 0; i < set->count; i++) {
-        Elf *elf = set->list[i].elf;
-        Elf_Scn *section = elf_nextscn(elf, NULL);
-        for (; section; section = elf_nextscn(elf, section)) {
-            GElf_Shdr header;
-            if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM &&
-                table_defines(elf, section, &header, name)) {
-                return true;
-            }
+        if (names(set->list[i].elf, name, true)) {
+            return true;
         }
     }
     return false;
+}
+
+/* A plug-in that sets a locale for its own thread may call what depends on it. */
+static bool is_excused(const elf_object *object, const synctest_lint_rule *rule)
+{
+    return strcmp(rule->topic, SYNCTEST_LINT_TOPIC_LOCALE) == 0 &&
+           names(object->elf, "uselocale", false);
 }
 
 static void lint_call(const elf_object *object, const char *name)
@@ -139,7 +155,7 @@ static void lint_call(const elf_object *object, const char *name)
         return;
     }
     synctest_lint_item item = {.kind = SYNCTEST_LINT_CALL,
-                               .is_error = rule->is_error,
+                               .is_error = rule->is_error && !is_excused(object, rule),
                                .topic = rule->topic,
                                .why = rule->why,
                                .instead = rule->instead};

@@ -18,6 +18,7 @@
 /* Topics that a diagnosis asks for. */
 #define SYNCTEST_LINT_TOPIC_FUSED "fused multiply-add"
 #define SYNCTEST_LINT_TOPIC_RANDOM "random"
+#define SYNCTEST_LINT_TOPIC_LOCALE "locale"
 #define SYNCTEST_LINT_TOPIC_UNKNOWN "unknown call"
 
 typedef enum synctest_lint_kind {

@@ -51,15 +51,18 @@ static const synctest_lint_rule functions[] = {
     {"setlocale uselocale newlocale localeconv nl_langinfo* strcoll* strxfrm* wcscoll wcsxfrm "
      "strcasecmp strncasecmp strcasestr strerror strerror_r strsignal mblen mbtowc wctomb mbrtowc "
      "wcrtomb mbstowcs wcstombs mbsrtowcs wcsrtombs towlower towupper isw*",
-     true, "locale", "its answer is a setting of the machine",
+     true, SYNCTEST_LINT_TOPIC_LOCALE, "its answer is a setting of the machine",
      "compare bytes; format without a locale"},
-    {"strtod strtof strtold atof sscanf fscanf scanf vsscanf wcstod", true, "locale",
+    {"strtod strtof strtold atof sscanf fscanf scanf vsscanf wcstod", true,
+     SYNCTEST_LINT_TOPIC_LOCALE,
      "it reads numbers as the machine's language writes them (a decimal comma)",
      "read numbers with code of your own"},
     {"isalpha isupper islower isalnum isspace isprint ispunct toupper tolower __ctype_b_loc "
      "__ctype_toupper_loc __ctype_tolower_loc",
-     true, "locale", "what is a letter is a setting of the machine", "compare byte ranges"},
-    {"sprintf snprintf vsprintf vsnprintf asprintf vasprintf swprintf", false, "locale",
+     true, SYNCTEST_LINT_TOPIC_LOCALE, "what is a letter is a setting of the machine",
+     "compare byte ranges"},
+    {"sprintf snprintf vsprintf vsnprintf asprintf vasprintf swprintf", false,
+     SYNCTEST_LINT_TOPIC_LOCALE,
      "it writes numbers as the machine's language does: harmless for integers and names",
      "keep its text out of the state"},
     {"malloc calloc realloc reallocarray free aligned_alloc posix_memalign memalign valloc strdup "
