@@ -52,7 +52,11 @@ BANNED = (
     (
         r"\b(malloc|calloc|realloc|free|strdup|aligned_alloc|posix_memalign)\s*\(",
         PRODUCT,
-        ("common/base/allocator.c", "common/simulation/plugin_loader.c"),
+        (
+            "common/base/allocator.c",
+            "common/simulation/plugin_loader.c",
+            "common/simulations/lua/lua_memory.c",
+        ),
         "memory comes from the allocator that was passed in",
     ),
     (r"\b(time|clock|gettimeofday|clock_gettime|nanosleep)\s*\(", PURE, OUTSIDE, "pure: no clock"),

@@ -51,3 +51,22 @@ Test(programs_simulations, an_engine_under_a_flat_state_is_joined_late_and_predi
     hosted_expect_agreement(late);
 }
 #endif
+
+#if defined(LS_TEST_LUA)
+/* A state of tables and coroutines is predicted, and loaded by the one who comes late. */
+Test(programs_simulations, a_script_is_predicted_and_joined_in_mid_match)
+{
+#define PONG "--sim", LS_TEST_LUA, "--param", "script=" LS_TEST_PONG
+    hosted_serve(PONG, "--players", "3", "--start-players", "2", "--ticks", "240");
+    hosted_join(PONG, "--bot", "1", "--predict", "8");
+    hosted_join(PONG, "--bot", "2");
+    hosted_expect_words(&hosted.server, "the match starts");
+    hosted_pause_ms(500);
+    hosted_join(PONG, "--bot", "3");
+    hosted_expect_exits(0, 0, 0, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        hosted_expect_agreement(i);
+    }
+    cr_expect_eq(hosted_count(hosted_server_summary(), "desyncs"), 0);
+}
+#endif

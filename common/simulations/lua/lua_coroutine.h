@@ -1,0 +1,28 @@
+/* Lua coroutine: the stack of a suspended coroutine in an image. A stack that cannot be saved is an
+ * error of the script, one that cannot be loaded an error of the bytes. Called by
+ * lua_coroutine_save.c and lua_load.c. */
+#ifndef LOCKSTEP_COMMON_SIMULATIONS_LUA_LUA_COROUTINE_H
+#define LOCKSTEP_COMMON_SIMULATIONS_LUA_LUA_COROUTINE_H
+
+#include "lockstep/common/simulations/lua/lua_engine.h"
+
+typedef struct lua_frame_image {
+    uint32_t kind;
+    uint32_t place;
+    uint32_t instruction;
+    uint32_t extra_arguments;
+    uint32_t is_tail;
+} lua_frame_image;
+
+/* Makes the frames of a thread whose values are on its stack already; false: they do not fit. */
+bool lua_coroutine_build(lua_engine *engine, lua_State *thread, const lua_frame_image *frames,
+                         uint32_t count);
+
+/* Where the function lies that a Lua frame calls, by the instruction before the next one; 0: it
+ * calls none there. */
+uint32_t lua_coroutine_called_place(const lua_proto *proto, uint32_t place, uint32_t instruction);
+/* Where a frame's function lay when it was called. */
+uint32_t lua_coroutine_first_place(const lua_proto *proto, uint32_t place,
+                                   uint32_t extra_arguments);
+
+#endif
