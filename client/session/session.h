@@ -46,8 +46,8 @@ typedef struct ls_session_config {
     /* A sound that this player is to hear now: a cue, or samples, because of the step of `tick`.
      * Borrowed for the call, which comes right after the step. Each is given out once, however
      * often a tick is stepped, and none half a second after its time or on the way into a running
-     * match. NULL: no callback, and the simulation is not asked. Costs a copy of the state a
-     * tick, as keeps_previous_state does. */
+     * match. NULL: no callback, and the simulation is not asked. Of a
+     * simulation with sounds, costs a copy of the state a tick, as keeps_previous_state does. */
     void (*hear)(void *user, ls_tick tick, const ls_sound *sound);
 
     void *user; /* handed to the four */

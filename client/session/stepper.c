@@ -147,12 +147,17 @@ static ls_status create_window(ls_stepper *stepper)
     return status;
 }
 
+static bool is_heard(const ls_session_context *context)
+{
+    return context->config.hear && context->simulation->sounds;
+}
+
 static ls_status create_previous(ls_stepper *stepper)
 {
     const ls_sim_instance *instance = stepper->context->instance;
     bool is_flat = ls_sim_instance_schema(instance) != NULL;
-    const ls_session_config *config = &stepper->context->config;
-    if (!is_flat || !(config->keeps_previous_state || config->hear)) {
+    bool is_kept = stepper->context->config.keeps_previous_state || is_heard(stepper->context);
+    if (!is_flat || !is_kept) {
         return LS_OK;
     }
     stepper->previous =
@@ -167,10 +172,9 @@ static ls_status create_previous(ls_stepper *stepper)
 static ls_status create_sounds(ls_stepper *stepper)
 {
     const ls_session_context *context = stepper->context;
-    bool is_heard = context->config.hear && context->simulation->sounds;
-    return is_heard ? ls_sound_schedule_create(SOUND_LATE_NS, context->dt_ns, context->allocator,
-                                               &stepper->sounds)
-                    : LS_OK;
+    return is_heard(context) ? ls_sound_schedule_create(SOUND_LATE_NS, context->dt_ns,
+                                                        context->allocator, &stepper->sounds)
+                             : LS_OK;
 }
 
 ls_status ls_stepper_create(const ls_session_context *context, ls_stepper **out)

@@ -2,6 +2,7 @@
  * at the right machine. */
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/support/counting_allocator.h"
 
 enum {
     PREDICT_TICKS = 12,
@@ -174,6 +175,24 @@ Test(sounds, where_nobody_listens_the_simulation_is_not_asked)
     play_and_check(run);
     cr_expect_eq(sounds_calls, 0);
     virtual_match_destroy(run);
+}
+
+Test(sounds, listening_allocates_nothing_once_the_match_runs)
+{
+    counting_allocator counting;
+    counting_allocator_init(&counting);
+    virtual_setup setup = bad_network(ls_arena_simulation(), 2);
+    setup.allocator = &counting.allocator;
+    virtual_match *run = checked_match_create(&setup);
+    add_listener(run, PREDICT_TICKS, false);
+    add_listener(run, 0, false);
+    virtual_match_run_to_tick(run, 1);
+    uint64_t allocations = counting.allocations;
+    play_and_check(run);
+    cr_expect_eq(counting.allocations, allocations);
+    cr_expect_gt(heard[0].count, 0);
+    virtual_match_destroy(run);
+    cr_expect_eq(counting.live_blocks, 0);
 }
 
 /* ---- not what is over ---- */
