@@ -9,7 +9,7 @@ static void add_region(const ls_sim_instance *instance, size_t byte, ls_text *ou
     char name[2 * LS_NAME_BYTES_MAX];
     const ls_schema *schema = ls_sim_instance_image_schema(instance);
     size_t at = LS_SAVE_HEAD_BYTES + byte;
-    if (ls_sim_instance_simulation(instance)->save_fields && schema &&
+    if (ls_simulation_names_saves(ls_sim_instance_simulation(instance)) && schema &&
         at < ls_schema_state_bytes(schema)) {
         ls_schema_place place = ls_schema_at(schema, at);
         ls_schema_place_name(&place, name, sizeof name);

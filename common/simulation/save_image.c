@@ -135,10 +135,12 @@ static bool add_gaps(collection *all, size_t bytes)
 }
 
 static ls_status collect(const ls_simulation *simulation, const ls_sim_config *config,
-                         size_t image_bytes, collection *all, ls_text *why)
+                         const void *state, size_t image_bytes, collection *all, ls_text *why)
 {
     size_t bytes = image_bytes - LS_SAVE_HEAD_BYTES;
-    if (simulation->save_fields) {
+    if (simulation->save_fields_of) {
+        all->count = simulation->save_fields_of(config, state, all->fields, LS_FIELDS_MAX - 1);
+    } else if (simulation->save_fields) {
         all->count = simulation->save_fields(config, all->fields, LS_FIELDS_MAX - 1);
     }
     if (all->count >= LS_FIELDS_MAX) {
@@ -170,7 +172,7 @@ static ls_status collect(const ls_simulation *simulation, const ls_sim_config *c
 /* ---- life ---- */
 
 ls_status ls_save_image_create(const ls_simulation *simulation, const ls_sim_config *config,
-                               size_t first_bytes, const ls_allocator *allocator,
+                               const void *state, size_t first_bytes, const ls_allocator *allocator,
                                ls_save_image **out, ls_text *why)
 {
     size_t bytes = 0;
@@ -186,7 +188,7 @@ ls_status ls_save_image_create(const ls_simulation *simulation, const ls_sim_con
         all.names = image->names;
     }
     status = image && image->names && all.fields
-                 ? collect(simulation, config, bytes, &all, why)
+                 ? collect(simulation, config, state, bytes, &all, why)
                  : ls_fail(LS_NO_MEMORY, why, "no memory for the fields of a save");
     if (status == LS_OK) {
         status = ls_schema_create(all.fields, all.count, bytes, allocator, &image->schema, why);

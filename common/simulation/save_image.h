@@ -16,11 +16,11 @@ LS_C_BEGIN
 
 typedef struct ls_save_image ls_save_image;
 
-/* `first_bytes`: the engine's save of state 0, without the head. Where the engine says no largest
- * size, the image has room for a quarter more at least. SCHEMA when the fields overlap or lie
- * outside, PLUGIN for a size that cannot be, both with `why`; NO_MEMORY. */
+/* `state`: the block of state 0; `first_bytes`: the engine's save of it, without the head. Where
+ * the engine says no largest size, the image has room for a quarter more at least. SCHEMA when the
+ * fields overlap or lie outside, PLUGIN for a size that cannot be, both with `why`; NO_MEMORY. */
 ls_status ls_save_image_create(const ls_simulation *simulation, const ls_sim_config *config,
-                               size_t first_bytes, const ls_allocator *allocator,
+                               const void *state, size_t first_bytes, const ls_allocator *allocator,
                                ls_save_image **out, ls_text *why);
 void ls_save_image_destroy(ls_save_image *image);
 

@@ -178,8 +178,9 @@ static ls_status build_image(ls_sim_instance *instance, ls_text *why)
     if (instance->schema || !simulation->save || !simulation->load) {
         return LS_OK;
     }
-    return ls_save_image_create(simulation, &instance->config, save(instance, NULL, 0),
-                                instance->allocator, &instance->image, why);
+    return ls_save_image_create(simulation, &instance->config, instance->state.bytes,
+                                save(instance, NULL, 0), instance->allocator, &instance->image,
+                                why);
 }
 
 static uint64_t digest_parameters(const ls_simulation *simulation, const ls_sim_config *config)
@@ -211,7 +212,7 @@ static ls_sim_digests make_digests(ls_sim_instance *instance)
 {
     const ls_simulation *simulation = instance->simulation;
     const ls_sim_config *config = &instance->config;
-    bool has_own_schema = instance->schema || simulation->save_fields;
+    bool has_own_schema = instance->schema || ls_simulation_names_saves(simulation);
     return (ls_sim_digests){
         .parameters = digest_parameters(simulation, config),
         .schema = has_own_schema ? ls_schema_digest(ls_sim_instance_image_schema(instance)) : 0,

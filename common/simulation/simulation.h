@@ -501,7 +501,18 @@ typedef struct ls_simulation {
      * callback is handed the same block twice, and knows itself what its newest step did. */
     void (*sounds)(const ls_sim_config *config, const void *previous, const void *current,
                    ls_sound_list *list);
+
+    /* In place of save_fields, where what lies where in a save follows from state 0: it gets the
+     * block of state 0, and paths stay until its deinit. Equal on all machines of a match. */
+    uint32_t (*save_fields_of)(const ls_sim_config *config, const void *state, ls_field *fields,
+                               uint32_t capacity);
 } ls_simulation;
+
+/* Whether it names what lies where in its saves. */
+static inline bool ls_simulation_names_saves(const ls_simulation *simulation)
+{
+    return simulation->save_fields || simulation->save_fields_of;
+}
 
 /* A plug-in exports this one symbol. The struct and all it points to live as long as the .so. */
 #define LS_SIMULATION_SYMBOL "lockstep_simulation"

@@ -45,6 +45,10 @@ ls_status ls_snapshot_ring_create(ls_sim_instance *instance, uint32_t capacity,
     ring->instance = instance;
     ring->capacity = capacity;
     ring->save_bytes_max = ls_sim_instance_schema(instance) ? save_bytes : 2 * save_bytes;
+    if (ls_sim_instance_simulation(instance)->save_bytes_max) {
+        size_t most = ls_sim_instance_image_bytes(instance);
+        ring->save_bytes_max = LS_MAX(ring->save_bytes_max, most);
+    }
     ring->places = ls_allocate_array(allocator, capacity, sizeof ring->places[0]);
     ring->bytes = ls_allocate_array(allocator, capacity, ring->save_bytes_max);
     if (!ring->places || !ring->bytes) {

@@ -132,7 +132,8 @@ static size_t state_room(const ls_recorder_config *config, ls_match *match)
     }
     size_t bytes = ls_sim_instance_save_bytes(instance);
     bool is_varying = bytes > 0 && ls_sim_instance_schema(instance) == NULL;
-    return is_varying ? 2 * bytes + VARYING_BYTES : bytes;
+    return is_varying ? LS_MAX(2 * bytes + VARYING_BYTES, ls_sim_instance_image_bytes(instance))
+                      : bytes;
 }
 
 size_t ls_recorder_raw_bytes_max(const ls_recorder_config *config, ls_match *match)

@@ -148,7 +148,8 @@ static void say_limits(const ls_match_config *config, const ls_log *log)
                     "simulation '%s' has no schema: a desync will be told by the bytes of its "
                     "save%s",
                     simulation->name,
-                    simulation->save_fields ? ", with the names of its save_fields" : "");
+                    ls_simulation_names_saves(simulation) ? ", with the names of its save_fields"
+                                                          : "");
     }
 }
 

@@ -1,6 +1,7 @@
 /* The lua plug-in: scripts whose state is saved, loaded and hashed whole. */
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/common/simulation/snapshot_ring.h"
 #include "lockstep/tests/support/sim_fixture.h"
 
 #include <stdio.h>
@@ -69,7 +70,7 @@ static const char *failure_of(const sim_fixture *sim)
 {
     static uint8_t bytes[SAVE_BYTES_MAX + 1];
     size_t size = save_of(sim, bytes);
-    uint32_t length = bytes[4] | (uint32_t)bytes[5] << 8;
+    uint32_t length = bytes[20] | (uint32_t)bytes[21] << 8;
     bytes[size] = '\0';
     return (const char *)bytes + size - length;
 }
@@ -400,4 +401,42 @@ Test(lua, a_sound_is_a_cue_of_the_newest_step)
     }
     cr_assert_eq(sounds[0].id, 7);
     cr_assert(sounds[0].has_place);
+}
+
+/* A desync is told by these names. */
+Test(lua, the_values_of_globals_have_names_in_a_save)
+{
+    static uint8_t bytes[SAVE_BYTES_MAX];
+    sim_fixture *sim =
+        open_script("ball = {at = {x = 0.5}, 7} text = 'a' late = nil\n"
+                    "function step(t) ball.at.x = 0.5 * t ball[1] = t text = t .. ''\n"
+                    "  late = t end");
+    ls_field fields[64];
+    uint32_t count = loaded.simulation->save_fields_of(&sim->config, sim_state(sim), fields, 64);
+    static const char *const paths[] = {"random.state", "random.increment", "ball",
+                                        "ball[1]",      "ball.at.x",        "text"};
+    cr_assert_eq(count, 6);
+    for (uint32_t i = 0; i < count; i++) {
+        cr_expect_str_eq(fields[i].path, paths[i]);
+    }
+    sim_step(sim, 4);
+    (void)save_of(sim, bytes);
+    double x = 0;
+    memcpy(&x, bytes + fields[4].offset, sizeof x);
+    cr_expect_eq(fields[4].type, LS_FIELD_F64);
+    cr_expect_eq(x, 1.5);
+    cr_expect_eq(bytes[fields[3].offset], 3);
+}
+
+Test(lua, a_state_that_grows_has_room_for_prediction)
+{
+    sim_fixture *sim =
+        open_script("t = {} function step(n) for i = 1, 50 do t[#t + 1] = i end end");
+    ls_snapshot_ring *ring = NULL;
+    cr_assert_eq(ls_snapshot_ring_create(sim->instance, 4, ls_allocator_heap(), &ring), LS_OK);
+    for (int i = 0; i < 100; i++) {
+        sim_step(sim, 1);
+        cr_assert_eq(ls_snapshot_ring_save(ring, hash_of(sim)), LS_OK, "%d", i);
+    }
+    ls_snapshot_ring_destroy(ring);
 }

@@ -26,7 +26,8 @@ static ls_status create(const ls_simulation *simulation, size_t first_bytes, ls_
                         ls_text *why)
 {
     const ls_sim_config config = {.players = 1};
-    return ls_save_image_create(simulation, &config, first_bytes, ls_allocator_heap(), out, why);
+    return ls_save_image_create(simulation, &config, NULL, first_bytes, ls_allocator_heap(), out,
+                                why);
 }
 
 static ls_save_image *image_of(uint32_t count, const ls_field *fields, size_t bytes)

@@ -221,3 +221,33 @@ bool lua_coroutine_build(lua_engine *engine, lua_State *L, const lua_frame_image
     thread->status = LUA_YIELD;
     return true;
 }
+
+/* ---- upvalues ---- */
+
+static bool captures(const lua_proto *proto, uint32_t in_register)
+{
+    for (int i = 0; i < proto->proto_count; i++) {
+        const lua_proto *inner = proto->protos[i];
+        for (int k = 0; k < inner->upvalue_count; k++) {
+            if (inner->captures[k].is_in_stack && inner->captures[k].index == in_register) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool lua_coroutine_is_shared(lua_State *L, uint32_t place)
+{
+    const lua_thread *thread = lua_thread_of(L);
+    const lua_slot *slot = thread->stack + place;
+    const lua_frame *frame = thread->frame;
+    while (frame != &thread->base_frame && slot <= frame->function) {
+        frame = frame->previous;
+    }
+    if (frame == &thread->base_frame || frame->status & LUA_FRAME_IS_C) {
+        return false;
+    }
+    const lua_closure *closure = frame->function->value.object;
+    return captures(closure->proto, (uint32_t)(slot - frame->function - 1));
+}

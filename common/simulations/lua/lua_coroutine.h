@@ -18,6 +18,10 @@ typedef struct lua_frame_image {
 bool lua_coroutine_build(lua_engine *engine, lua_State *thread, const lua_frame_image *frames,
                          uint32_t count);
 
+/* Whether a place in the stack is a variable that functions may share with a frame's own, which
+ * then closes it when it returns. */
+bool lua_coroutine_is_shared(lua_State *thread, uint32_t place);
+
 /* Where the function lies that a Lua frame calls, by the instruction before the next one; 0: it
  * calls none there. */
 uint32_t lua_coroutine_called_place(const lua_proto *proto, uint32_t place, uint32_t instruction);

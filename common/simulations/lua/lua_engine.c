@@ -263,6 +263,16 @@ typedef struct image {
     size_t size;
 } image;
 
+/* The watches tell a reader what follows from the rest, and are no part of the state. */
+static bool is_as_written(const lua_engine *engine, const image *from)
+{
+    uint32_t head = lua_image_head_bytes(engine);
+    const uint8_t *written = engine->written.bytes;
+    return engine->written.size == from->size &&
+           memcmp(written, from->bytes, LUA_IMAGE_WATCHES_AT) == 0 &&
+           memcmp(written + head, from->bytes + head, from->size - head) == 0;
+}
+
 /* The state is written again: only the same bytes are an image of it. */
 static int load_image(lua_State *L)
 {
@@ -271,8 +281,7 @@ static int load_image(lua_State *L)
     lua_gc(L, LUA_GCSTOP);
     lua_image_read(engine, L, from->bytes, from->size);
     lua_image_write(engine, L);
-    if (engine->written.size != from->size ||
-        memcmp(engine->written.bytes, from->bytes, from->size) != 0) {
+    if (!is_as_written(engine, from)) {
         return luaL_error(L, "not a save of this script");
     }
     lua_library_use(L);
@@ -293,9 +302,9 @@ static bool load_failed(lua_engine *engine, const image *from)
 
 static bool load(lua_engine *engine, const image *from)
 {
-    engine->rng = (ls_rng){ls_load_u64(from->bytes + 8), ls_load_u64(from->bytes + 16)};
+    engine->rng = (ls_rng){ls_load_u64(from->bytes), ls_load_u64(from->bytes + 8)};
     memset(engine->failure, 0, sizeof engine->failure);
-    if (ls_load_u32(from->bytes + 4) != 0) {
+    if (ls_load_u32(from->bytes + LUA_IMAGE_FAILURE_AT) != 0) {
         return load_failed(engine, from);
     }
     bool is_loaded = lua_engine_call(engine, load_image, (void *)(uintptr_t)from, UINT64_MAX, NULL);

@@ -221,8 +221,12 @@ bool lua_image_write_failed(lua_engine *engine);
 /* Finds out what to watch, of state 0. */
 void lua_image_choose_watches(lua_engine *engine, lua_State *L);
 uint32_t lua_image_head_bytes(const lua_engine *engine);
-#define LUA_IMAGE_WATCHES_AT                                                                       \
-    24u /* after u32 format, u32 bytes of the failure, u64 state, increment */
+/* An image begins with u64 state and increment of the generator, u32 format, u32 bytes of the
+ * failure's sentence (which ends the image), and u64 of each watch, which are told and not loaded.
+ */
+#define LUA_IMAGE_FORMAT_AT 16u
+#define LUA_IMAGE_FAILURE_AT 20u
+#define LUA_IMAGE_WATCHES_AT 24u
 #define LUA_IMAGE_FORMAT 1u
 
 /* Tags of values in an image. */

@@ -122,6 +122,24 @@ static size_t save_bytes_max(const ls_sim_config *config)
     return limit > failed ? limit : failed;
 }
 
+/* The watched values of state 0 have their places in every image. */
+static uint32_t save_fields_of(const ls_sim_config *config, const void *state, ls_field *fields,
+                               uint32_t capacity)
+{
+    (void)config;
+    static const ls_field random[] = {{"random.state", "", LS_FIELD_U64, 1, 1, 0, 0},
+                                      {"random.increment", "", LS_FIELD_U64, 1, 1, 8, 0}};
+    const lua_engine *engine = engine_of(state);
+    uint32_t count = ls_fields_copy(random, 2, fields, capacity);
+    for (uint32_t i = 0; i < engine->watch_count && count < capacity; i++) {
+        const lua_watch *watch = &engine->watches[i];
+        const char *unit = watch->type == LS_FIELD_U64 ? "hash" : "";
+        fields[count++] = (ls_field){
+            watch->path, unit, watch->type, 1, 1, LUA_IMAGE_WATCHES_AT + (size_t)8 * i, 0};
+    }
+    return count;
+}
+
 typedef struct load_call {
     const uint8_t *bytes;
     size_t size;
@@ -220,6 +238,7 @@ static const ls_simulation simulation = {
     .deinit = deinit,
     .save_bytes_max = save_bytes_max,
     .sounds = sounds,
+    .save_fields_of = save_fields_of,
 };
 
 LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void);

@@ -43,6 +43,14 @@ static inline bool lua_slot_is_empty(const lua_slot *slot)
     uint8_t tag;                                                                                   \
     uint8_t marked
 
+/* Upvaldesc: where a function that is made finds one of its upvalues. */
+typedef struct lua_capture {
+    void *name;
+    uint8_t is_in_stack; /* in register `index` of the function that makes it */
+    uint8_t index;
+    uint8_t kind;
+} lua_capture;
+
 typedef struct lua_proto {
     LUA_OBJECT_HEADER;
     uint8_t parameters;
@@ -53,6 +61,7 @@ typedef struct lua_proto {
     lua_slot *constants;
     uint32_t *code;
     struct lua_proto **protos;
+    lua_capture *captures;
 } lua_proto;
 
 typedef struct lua_upvalue {

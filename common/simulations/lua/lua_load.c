@@ -403,7 +403,8 @@ static void read_links(reader *r)
             refuse(r);
         }
         lua_thread *inside = lua_thread_of(thread);
-        if (place >= (uint32_t)(inside->top - inside->stack)) {
+        if (place >= (uint32_t)(inside->top - inside->stack) ||
+            !lua_coroutine_is_shared(thread, place)) {
             refuse(r);
         }
         link_upvalue(r, luaF_findupval(thread, inside->stack + place), number);

@@ -220,10 +220,10 @@ uint32_t lua_image_head_bytes(const lua_engine *engine)
 static void write_head(const lua_engine *engine, uint8_t *bytes)
 {
     memset(bytes, 0, lua_image_head_bytes(engine));
-    ls_store_u32(bytes, LUA_IMAGE_FORMAT);
-    ls_store_u32(bytes + 4, (uint32_t)strlen(engine->failure));
-    ls_store_u64(bytes + 8, engine->rng.state);
-    ls_store_u64(bytes + 16, engine->rng.increment);
+    ls_store_u32(bytes + LUA_IMAGE_FORMAT_AT, LUA_IMAGE_FORMAT);
+    ls_store_u32(bytes + LUA_IMAGE_FAILURE_AT, (uint32_t)strlen(engine->failure));
+    ls_store_u64(bytes, engine->rng.state);
+    ls_store_u64(bytes + 8, engine->rng.increment);
 }
 
 static void start_writer(lua_writer *w, lua_engine *engine, lua_State *L)
