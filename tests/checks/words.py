@@ -14,6 +14,7 @@ SIMS = ("common/simulations/*", "common/maths/vec3.*")
 DOUBLE_SIMS = (
     "common/maths/integrator.*",
     "common/simulations/chipmunk/*",
+    "common/simulations/libretro/*",
     "common/simulations/rope/*",
     "common/simulations/spring/*",
 )
@@ -56,6 +57,8 @@ BANNED = (
             "common/base/allocator.c",
             "common/simulation/plugin_loader.c",
             "common/simulations/lua/lua_memory.c",
+            # Cores call it in place of the C library's.
+            "common/simulations/libretro/libretro_surroundings.c",
         ),
         "memory comes from the allocator that was passed in",
     ),
@@ -72,12 +75,23 @@ BANNED = (
         r"\b(pthread_\w+|thrd_\w+|_Thread_local|volatile)\b",
         PURE,
         # Each thread notes for itself which function of a simulation it is in.
-        ("common/simulation/plugin_place.h", "common/simulation/sim_instance.c"),
+        (
+            "common/simulation/plugin_place.h",
+            "common/simulation/sim_instance.c",
+            # Cores do not say on whose behalf they call.
+            "common/simulations/libretro/libretro_console.c",
+            "common/simulations/libretro/libretro_surroundings.c",
+        ),
         "pure: no threads",
     ),
     (r"\b(setjmp|longjmp)\b", PRODUCT, (), "no jumps over frames"),
     (r"\b(float|double)\b", SIMS, DOUBLE_SIMS, "simulations here are fixed point"),
-    (r"\bfloat\b", DOUBLE_SIMS, (), "strict double only"),
+    (
+        r"\bfloat\b",
+        DOUBLE_SIMS,
+        ("common/simulations/libretro/libretro_api.h",),  # as cores have it
+        "strict double only",
+    ),
     (
         r"\b(float|double)\b",
         PURE,
