@@ -118,8 +118,9 @@ struct lua_engine {
     const char *c_names[LUA_C_FUNCTIONS_MAX];
     lua_CFunction c_functions[LUA_C_FUNCTIONS_MAX];
     uint32_t c_function_count;
-    lua_CFunction format; /* Lua's own string.format */
-    lua_CFunction yield;  /* coroutine.yield */
+    lua_CFunction format; /* Lua's own string.format and string.pack */
+    lua_CFunction pack;
+    lua_CFunction yield; /* coroutine.yield */
 
     lua_watch *watches;
     uint32_t watch_count;

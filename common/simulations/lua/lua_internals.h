@@ -22,6 +22,7 @@ typedef struct lua_slot {
     union {
         void *object;
         lua_Integer integer;
+        lua_Number number;
     } value;
     uint8_t tag;
     unsigned short tbc_delta;
@@ -189,6 +190,7 @@ lua_closure *luaF_newLclosure(lua_State *L, int upvalues);
 void luaF_initupvals(lua_State *L, lua_closure *closure);
 /* lua_topointer, which is wrapped for scripts. */
 const void *__real_lua_topointer(lua_State *L, int index);
+void __real_luaO_tostring(lua_State *L, lua_slot *value);
 const lua_slot *luaH_getint(void *table, lua_Integer key);
 
 #endif

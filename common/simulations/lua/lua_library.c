@@ -123,8 +123,8 @@ static int script_sound(lua_State *L)
     return 0;
 }
 
-/* As Lua's own, but that a NaN has no sign. */
-static int script_format(lua_State *L)
+/* The sign of a NaN is the processor's. */
+static void take_signs_of_nans(lua_State *L)
 {
     for (int i = 2; i <= lua_gettop(L); i++) {
         if (lua_type(L, i) == LUA_TNUMBER && lua_tonumber(L, i) != lua_tonumber(L, i)) {
@@ -132,7 +132,18 @@ static int script_format(lua_State *L)
             lua_replace(L, i);
         }
     }
+}
+
+static int script_format(lua_State *L)
+{
+    take_signs_of_nans(L);
     return lua_engine_of(L)->format(L);
+}
+
+static int script_pack(lua_State *L)
+{
+    take_signs_of_nans(L);
+    return lua_engine_of(L)->pack(L);
 }
 
 /* ---- protected calls ---- */
@@ -269,6 +280,9 @@ static void replace_functions(lua_State *L)
     lua_getfield(L, -1, "format");
     lua_engine_of(L)->format = lua_tocfunction(L, -1);
     set(L, globals + 3, "format", script_format);
+    lua_getfield(L, globals + 3, "pack");
+    lua_engine_of(L)->pack = lua_tocfunction(L, -1);
+    set(L, globals + 3, "pack", script_pack);
     lua_settop(L, globals - 1);
 }
 

@@ -1,6 +1,6 @@
 /* Lua platform: it stands between Lua and the machine. These hidden functions stand before the C
  * library's for the Lua that is linked into this plug-in: strict maths in place of libm's, clocks
- * that stand still, and no streams. Three functions of Lua itself are wrapped (--wrap), whose
+ * that stand still, and no streams. Four functions of Lua itself are wrapped (--wrap), whose
  * results depend on addresses or on a table's past. */
 #include "lockstep/common/maths/strict_math.h"
 #include "lockstep/common/simulations/lua/lua_internals.h"
@@ -61,6 +61,7 @@ void *lua_no_stdin, *lua_no_stdout, *lua_no_stderr;
 
 LUA_HIDDEN uint64_t __wrap_luaH_getn(void *table);
 LUA_HIDDEN const char *__wrap_luaL_tolstring(lua_State *L, int index, size_t *size);
+LUA_HIDDEN void __wrap_luaO_tostring(lua_State *L, lua_slot *value);
 LUA_HIDDEN const void *__wrap_lua_topointer(lua_State *L, int index);
 const char *__real_luaL_tolstring(lua_State *L, int index, size_t *size);
 
@@ -108,6 +109,15 @@ const char *__wrap_luaL_tolstring(lua_State *L, int index, size_t *size)
         lua_pushstring(L, lua_typename(L, type));
     }
     return lua_tolstring(L, -1, size);
+}
+
+/* For `..` and what else makes a string of a number. */
+void __wrap_luaO_tostring(lua_State *L, lua_slot *value)
+{
+    if (value->tag == LUA_SLOT_FLOAT && value->value.number != value->value.number) {
+        value->value.integer = 0x7ff8000000000000;
+    }
+    __real_luaO_tostring(L, value);
 }
 
 /* For "%p" of string.format. */
