@@ -730,6 +730,17 @@ const ls_desync_finding *ls_desync_service_finding(const ls_desync_service *desy
     return is_known ? &case_of(desync, slot)->finding : NULL;
 }
 
+bool ls_desync_service_bundle_tick(const ls_desync_service *desync, uint32_t slot, ls_tick *tick)
+{
+    ls_desync_evidence_set set;
+    if (!is_in(desync, slot, LS_INVESTIGATION_REPORTED)) {
+        return false;
+    }
+    ls_conclusion_evidence(desync->all, slot, &set);
+    *tick = set.tick;
+    return true;
+}
+
 bool ls_desync_service_evidence(const ls_desync_service *desync, uint32_t slot,
                                 ls_desync_evidence_set *out)
 {

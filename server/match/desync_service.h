@@ -90,8 +90,9 @@ ls_desync_drop ls_desync_service_finish(ls_desync_service *desync);
 void ls_desync_service_report(const ls_desync_service *desync, uint32_t slot,
                               ls_match_slot *report);
 
-/* See ls_match_desync_of and ls_match_desync_evidence_of. */
+/* See ls_match_desync_of, ls_match_bundle_tick_of and ls_match_desync_evidence_of. */
 const ls_desync_finding *ls_desync_service_finding(const ls_desync_service *desync, uint32_t slot);
+bool ls_desync_service_bundle_tick(const ls_desync_service *desync, uint32_t slot, ls_tick *tick);
 bool ls_desync_service_evidence(const ls_desync_service *desync, uint32_t slot,
                                 ls_desync_evidence_set *out);
 

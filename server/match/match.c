@@ -441,6 +441,11 @@ const ls_desync_finding *ls_match_desync_of(const ls_match *match, uint32_t slot
     return ls_desync_service_finding(match->context.desync, slot);
 }
 
+bool ls_match_bundle_tick_of(const ls_match *match, uint32_t slot, ls_tick *tick)
+{
+    return ls_desync_service_bundle_tick(match->context.desync, slot, tick);
+}
+
 bool ls_match_desync_evidence_of(const ls_match *match, uint32_t slot, ls_desync_evidence_set *out)
 {
     return ls_desync_service_evidence(match->context.desync, slot, out);

@@ -252,8 +252,9 @@ ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot);
 /* The finding about the slot's newest desync; NULL before LS_MATCH_DESYNC_CAUSE. */
 const ls_desync_finding *ls_match_desync_of(const ls_match *match, uint32_t slot);
 
-/* The contents of its bundle; false unless LS_MATCH_DESYNC_CAUSE of the slot is the newest event.
- */
+/* The tick of its bundle, and the contents; false unless LS_MATCH_DESYNC_CAUSE of the slot is the
+ * newest event. */
+bool ls_match_bundle_tick_of(const ls_match *match, uint32_t slot, ls_tick *tick);
 bool ls_match_desync_evidence_of(const ls_match *match, uint32_t slot, ls_desync_evidence_set *out);
 
 /* The lag of the slot over the match as a whole. */

@@ -217,7 +217,7 @@ static void start(bundle_task *task)
     }
 }
 
-static ls_status choose_path(bundle_task *task, const ls_desync_finding *finding)
+static ls_status choose_path(bundle_task *task, ls_tick tick)
 {
     const ls_desync_files_config *config = &task->files->config;
     const ls_simulation *simulation = ls_sim_instance_simulation(ls_match_instance(task->match));
@@ -227,7 +227,7 @@ static ls_status choose_path(bundle_task *task, const ls_desync_finding *finding
     }
     int bytes = snprintf(task->path, sizeof task->path,
                          "%s/desync-%s%s-tick%" PRIu32 "-slot%" PRIu32 ".bundle", config->directory,
-                         number, simulation->name, finding->values_tick, task->slot);
+                         number, simulation->name, tick, task->slot);
     if (bytes < 0 || (size_t)bytes >= sizeof task->path) {
         return LS_FULL;
     }
@@ -238,8 +238,8 @@ static ls_status choose_path(bundle_task *task, const ls_desync_finding *finding
 ls_status ls_desync_files_write(ls_desync_files *files, ls_match *match, uint32_t number,
                                 uint32_t slot, char path[LS_BUNDLE_PATH_BYTES_MAX])
 {
-    const ls_desync_finding *finding = ls_match_desync_of(match, slot);
-    if (!finding) {
+    ls_tick tick = 0;
+    if (!ls_match_desync_of(match, slot) || !ls_match_bundle_tick_of(match, slot, &tick)) {
         return LS_NOT_FOUND;
     }
     bundle_task *task = ls_allocate(ls_allocator_heap(), sizeof *task);
@@ -247,7 +247,7 @@ ls_status ls_desync_files_write(ls_desync_files *files, ls_match *match, uint32_
         return LS_NO_MEMORY;
     }
     *task = (bundle_task){.files = files, .match = match, .number = number, .slot = slot};
-    ls_status status = choose_path(task, finding);
+    ls_status status = choose_path(task, tick);
     if (status != LS_OK) {
         ls_release(ls_allocator_heap(), task);
         return status;

@@ -67,6 +67,7 @@ Test(handshake, results_of_the_maths_library_are_compared_where_they_are_used)
     ls_hello_cover_maths(&hello, 0);
     cr_assert_eq(hello.arithmetic, plain);
 
+    cr_assert_eq(ls_hello_check(&hello, 7, &why), LS_OK, "OFFER tells what the client lacks");
     ls_hello_cover_maths(&hello, 7);
     cr_assert_eq(ls_hello_check(&hello, 7, &why), LS_OK);
     cr_assert_eq(ls_hello_check(&hello, 0, &why), LS_ARITHMETIC_MISMATCH);

@@ -73,7 +73,10 @@ foreach(header IN LISTS LS_PUBLIC_HEADERS)
 endforeach()
 
 install(FILES ${LS_SHORT_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Beside one another as here, so that the links between the pages hold.
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES protocol/PROTOCOL.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/protocol)
 
 # What only our own programs link stays at home.
 get_property(libraries GLOBAL PROPERTY LS_LIBRARIES)
