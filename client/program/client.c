@@ -39,6 +39,7 @@ typedef struct client {
     uint64_t alarm_ns;
     ls_bot bot;
     ls_delayed_bot delayed_bot;
+    bool has_told_flip;
     bool has_warned_of_delay;
     uint32_t logged_slot_mask; /* of RESUMING */
     ls_peer_id server;
@@ -118,14 +119,19 @@ static bool flip_saved_bit(ls_sim_instance *instance, uint64_t *bit)
 }
 
 /* The fault that `--flip-bit` plants, so that a user can see what a desync looks like. */
-static void flip_bit(const client *player, ls_sim_instance *instance)
+static void flip_bit(client *player, ls_sim_instance *instance)
 {
     ls_tick flip_tick = player->config->flip_tick;
     if (flip_tick == 0 || ls_sim_instance_tick(instance) != flip_tick) {
         return;
     }
     uint64_t bit = player->config->flip_bit;
-    if (flip_saved_bit(instance, &bit)) {
+    bool is_flipped = flip_saved_bit(instance, &bit);
+    if (player->has_told_flip) {
+        return; /* a step that was guessed is made again, and the bit with it */
+    }
+    player->has_told_flip = true;
+    if (is_flipped) {
         ls_log_line(&player->console->log, LS_LOG_WARNING,
                     "flipped bit %" PRIu64 " of the state at tick %" PRIu32 ", as asked", bit,
                     flip_tick);
@@ -556,7 +562,8 @@ static void fill_player(const client *player, const ls_session_report *report,
 static void fill_prediction(const client *player, const ls_session_report *report,
                             uint32_t tick_rate_hz, ls_summary_prediction *prediction)
 {
-    double ticks = report->tick > 0 ? report->tick : 1;
+    bool has_kept = report->steps > report->rollback_ticks;
+    double ticks = has_kept ? (double)(report->steps - report->rollback_ticks) : 1;
     double rollbacks = report->rollbacks > 0 ? (double)report->rollbacks : 1;
     *prediction =
         (ls_summary_prediction){.ticks = player->config->session.predict_ticks,
