@@ -39,7 +39,7 @@ typedef struct client {
     uint64_t alarm_ns;
     ls_bot bot;
     ls_delayed_bot delayed_bot;
-    bool has_told_flip;
+    ls_bit_flip flip;
     bool has_warned_of_delay;
     uint32_t logged_slot_mask; /* of RESUMING */
     ls_peer_id server;
@@ -101,52 +101,10 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
     return size;
 }
 
-/* A block with a schema is all of the state; of an engine's block, which holds pointers, nothing
- * may be changed but what its save has. False: it cannot save, or refuses what was changed. */
-static bool flip_saved_bit(ls_sim_instance *instance, uint64_t *bit)
-{
-    size_t head = ls_sim_instance_save_head_bytes(instance);
-    size_t size = ls_sim_instance_save_bytes(instance);
-    uint8_t *saved = size > head ? ls_allocate(ls_allocator_heap(), size) : NULL;
-    bool is_flipped = saved && ls_sim_instance_save(instance, saved) == LS_OK;
-    if (is_flipped) {
-        *bit %= 8 * (size - head);
-        saved[head + *bit / 8] ^= (uint8_t)(1u << *bit % 8);
-        is_flipped = ls_sim_instance_load(instance, saved, ls_sim_instance_tick(instance)) == LS_OK;
-    }
-    ls_release(ls_allocator_heap(), saved);
-    return is_flipped;
-}
-
-/* The fault that `--flip-bit` plants, so that a user can see what a desync looks like. */
-static void flip_bit(client *player, ls_sim_instance *instance)
-{
-    ls_tick flip_tick = player->config->flip_tick;
-    if (flip_tick == 0 || ls_sim_instance_tick(instance) != flip_tick) {
-        return;
-    }
-    uint64_t bit = player->config->flip_bit;
-    bool is_flipped = flip_saved_bit(instance, &bit);
-    if (player->has_told_flip) {
-        return; /* a step that was guessed is made again, and the bit with it */
-    }
-    player->has_told_flip = true;
-    if (is_flipped) {
-        ls_log_line(&player->console->log, LS_LOG_WARNING,
-                    "flipped bit %" PRIu64 " of the state at tick %" PRIu32 ", as asked", bit,
-                    flip_tick);
-    } else {
-        ls_log_line(&player->console->log, LS_LOG_WARNING,
-                    "--flip-bit: the simulation cannot save its state, or does not load the state "
-                    "with bit %" PRIu64 " flipped; nothing was changed",
-                    bit);
-    }
-}
-
 static void after_step(void *user, ls_sim_instance *instance)
 {
     client *player = user;
-    flip_bit(player, instance);
+    ls_bit_flip_apply(&player->flip, instance, &player->console->log);
     if (player->config->bot_delay_ticks > 0) {
         ls_delayed_bot_observe(&player->delayed_bot, instance,
                                ls_session_offer(player->session)->slot);
@@ -778,7 +736,10 @@ static ls_status build(client *player, ls_text *why)
 ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console)
 {
     static client player; /* its delayed inputs are too large for some stacks */
-    player = (client){.config = config, .console = console, .bot = ls_bot_make(config->bot_seed)};
+    player = (client){.config = config,
+                      .flip = config->flip,
+                      .console = console,
+                      .bot = ls_bot_make(config->bot_seed)};
     if (config->bot_delay_ticks > 0) {
         ls_delayed_bot_init(&player.delayed_bot, config->bot_seed, config->bot_delay_ticks);
     }

@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_CLIENT_PROGRAM_CLIENT_H
 #define LOCKSTEP_CLIENT_PROGRAM_CLIENT_H
 
+#include "lockstep/client/program/bit_flip.h"
 #include "lockstep/client/program/client_view.h"
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/program/console.h"
@@ -24,10 +25,9 @@ typedef struct ls_client_config {
     uint32_t bot_delay_ticks; /* 0: the bot answers the newest state; see ls_delayed_bot */
     uint32_t fps;             /* 1 .. LS_CLIENT_FPS_MAX; not for a view, which has its own */
     ls_screen_config view;    /* of kind NONE: there is no window */
-    ls_tick flip_tick;        /* flips a bit of the state after the step to this tick; 0: never */
-    uint64_t flip_bit;        /* which one, modulo the size of the state */
-    const char *json_path;    /* NULL: no summary; "-": standard output */
-    const char *frames_path;  /* where the frames' times go, see frame_trace.h; NULL: nowhere */
+    ls_bit_flip flip;
+    const char *json_path;   /* NULL: no summary; "-": standard output */
+    const char *frames_path; /* where the frames' times go, see frame_trace.h; NULL: nowhere */
 } ls_client_config;
 
 /* Plays the match to its end, until it leaves, or until SIGINT, SIGTERM or SIGHUP. */

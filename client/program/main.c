@@ -56,12 +56,12 @@ static ls_status take_flip_bit(void *target, char *value, ls_text *why)
     if (colon) {
         *colon = '\0';
         status = ls_option_number("flip-bit", colon + 1, (ls_option_range){0, UINT64_MAX},
-                                  &client->flip_bit, why);
+                                  &client->flip.bit, why);
     }
     if (status == LS_OK) {
         status = ls_option_number("flip-bit", value, (ls_option_range){1, UINT32_MAX}, &tick, why);
     }
-    client->flip_tick = (ls_tick)tick;
+    client->flip.tick = (ls_tick)tick;
     return status;
 }
 
