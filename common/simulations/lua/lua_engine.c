@@ -146,6 +146,7 @@ static void fail(lua_engine *engine, const ls_text *why)
 {
     snprintf(engine->failure, sizeof engine->failure, "%.400s (tick %u)", why->bytes,
              (unsigned)engine->tick);
+    ls_text_make_printable(engine->failure, strlen(engine->failure));
     report(engine);
 }
 
@@ -296,6 +297,7 @@ static bool load_failed(lua_engine *engine, const image *from)
         return false;
     }
     memcpy(engine->failure, from->bytes + head, bytes);
+    ls_text_make_printable(engine->failure, bytes);
     return lua_image_write_failed(engine) && engine->written.size == from->size &&
            memcmp(engine->written.bytes, from->bytes, from->size) == 0;
 }

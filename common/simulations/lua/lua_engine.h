@@ -199,7 +199,6 @@ int lua_library_number(lua_State *L, int libraries, int value);
 int lua_pcall_continue(lua_State *L, int status, lua_KContext context);
 int lua_script_pcall(lua_State *L);
 int lua_script_wrapped(lua_State *L); /* what coroutine.wrap returns: its upvalue is the thread */
-extern const char *const lua_unordered_key;
 
 /* ---- keys (lua_keys.c) ---- */
 

@@ -5,8 +5,9 @@
 
 #include <string.h>
 
-const char *const lua_unordered_key =
-    "a key that is a %s has no order that is the same on every machine; use a number or a string";
+/* Without the key's type: of several such keys, which is met first differs between machines. */
+static const char unordered[] =
+    "a key that is no number, string or boolean has no order that is the same on every machine";
 
 /* The float is no whole number that an integer could hold: Lua makes such a key an integer. */
 static int compare_mixed(lua_Integer integer, lua_Number number)
@@ -77,7 +78,7 @@ static lua_key read_key(lua_State *L, int index)
         key.flag = lua_toboolean(L, index);
         break;
     default:
-        luaL_error(L, lua_unordered_key, lua_typename(L, key.type));
+        luaL_error(L, "%s", unordered);
     }
     return key;
 }
