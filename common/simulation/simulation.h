@@ -397,6 +397,19 @@ typedef struct ls_controls {
     char text[LS_CONTROL_TEXT_BYTES_MAX];
 } ls_controls;
 
+/* A `control` for a game whose input is one byte: the controls that are held or were pressed, as
+ * LS_CONTROL_* bits. */
+static inline uint32_t ls_control_as_byte(const ls_sim_config *config, const void *state,
+                                          uint32_t slot, const ls_controls *controls,
+                                          uint8_t *bytes)
+{
+    (void)config;
+    (void)state;
+    (void)slot;
+    bytes[0] = (uint8_t)(controls->held | controls->pressed);
+    return 1;
+}
+
 /* Whether a key is in a set: ls_key_is_in(controls->keys_held, LS_KEY_SPACE). */
 static inline bool ls_key_is_in(const uint64_t *keys, uint32_t key)
 {

@@ -50,6 +50,7 @@ set(LS_PUBLIC_HEADERS
   common/simulation/simulation.h
   common/simulation/state_hash.h
   common/simulation/state_schema.h
+  common/simulation/text_file.h
   common/simulations/builtin.h
   common/time/timestep.h
   protocol/enet/enet_datagram.h
