@@ -326,3 +326,20 @@ Test(libretro, buttons_that_a_core_cannot_take_back_do_nothing)
     sim_step(without, 30);
     cr_assert_eq(hash_of(with), hash_of(without));
 }
+
+Test(libretro, every_button_of_a_pad_has_its_place)
+{
+    uint8_t bytes[16] = {0};
+    ls_sim_config config = ls_sim_config_default(loaded.simulation);
+    ls_controls controls = {.pad_held = LS_PAD_SOUTH | LS_PAD_WEST};
+    cr_expect_eq(loaded.simulation->control(&config, NULL, 0, &controls, bytes), 2);
+    cr_expect_eq(bytes[0], PAD_B | PAD_Y);
+    controls = (ls_controls){.pad_pressed = LS_PAD_EAST, .held = LS_CONTROL_RIGHT};
+    loaded.simulation->control(&config, NULL, 0, &controls, bytes);
+    cr_expect_eq(bytes[0], PAD_RIGHT);
+    cr_expect_eq(bytes[1], PAD_A);
+    controls = (ls_controls){.right_stick = {-LS_FIXED_ONE, LS_FIXED_ONE}};
+    cr_expect_eq(loaded.simulation->control(&config, NULL, 0, &controls, bytes), 10);
+    cr_expect_eq(bytes[6] | bytes[7] << 8, 0x8001, "to the left");
+    cr_expect_eq(bytes[8] | bytes[9] << 8, 0x8001, "up");
+}

@@ -288,31 +288,61 @@ static uint32_t bot(const ls_sim_config *config, const void *state, uint32_t slo
     return 2;
 }
 
+/* The cores' pad is that of the Super Nintendo: B is the lowest button, A the one on the right. */
+static const struct {
+    uint32_t pad; /* LS_PAD_*; 0: none */
+    uint32_t key; /* LS_KEY_*; 0: none. W, A, S and D are directions */
+    unsigned button;
+} hands[] = {
+    {LS_PAD_SOUTH, LS_KEY_LEFT_CONTROL, LIBRETRO_PAD_B},
+    {LS_PAD_EAST, LS_KEY_SPACE, LIBRETRO_PAD_A},
+    {LS_PAD_WEST, LS_KEY_Z, LIBRETRO_PAD_Y},
+    {LS_PAD_NORTH, LS_KEY_X, LIBRETRO_PAD_X},
+    {LS_PAD_BACK, LS_KEY_BACKSPACE, LIBRETRO_PAD_SELECT},
+    {LS_PAD_START, LS_KEY_ENTER, LIBRETRO_PAD_START},
+    {LS_PAD_LEFT_SHOULDER, LS_KEY_Q, LIBRETRO_PAD_L},
+    {LS_PAD_RIGHT_SHOULDER, LS_KEY_E, LIBRETRO_PAD_R},
+    {LS_PAD_LEFT_STICK, 0, LIBRETRO_PAD_L3},
+    {LS_PAD_RIGHT_STICK, 0, LIBRETRO_PAD_R3},
+};
+
+static uint32_t buttons_of(const ls_controls *controls)
+{
+    uint32_t pad = controls->pad_held | controls->pad_pressed;
+    ls_vec2 way = ls_controls_direction(controls);
+    uint32_t buttons = way.x < -LS_FIXED_HALF ? bit(LIBRETRO_PAD_LEFT) : 0;
+    buttons |= way.x > LS_FIXED_HALF ? bit(LIBRETRO_PAD_RIGHT) : 0;
+    buttons |= way.y < -LS_FIXED_HALF ? bit(LIBRETRO_PAD_DOWN) : 0;
+    buttons |= way.y > LS_FIXED_HALF ? bit(LIBRETRO_PAD_UP) : 0;
+    buttons |= controls->left_trigger > LS_FIXED_HALF ? bit(LIBRETRO_PAD_L2) : 0;
+    buttons |= controls->right_trigger > LS_FIXED_HALF ? bit(LIBRETRO_PAD_R2) : 0;
+    for (size_t i = 0; i < sizeof hands / sizeof hands[0]; i++) {
+        bool is_key = hands[i].key != 0 && (ls_key_is_in(controls->keys_held, hands[i].key) ||
+                                            ls_key_is_in(controls->keys_pressed, hands[i].key));
+        buttons |= pad & hands[i].pad || is_key ? bit(hands[i].button) : 0;
+    }
+    return buttons;
+}
+
+/* As a core counts: down is positive. */
+static void store_stick(ls_vec2 stick, uint8_t *bytes)
+{
+    ls_store_u16(bytes, (uint16_t)(int16_t)(stick.x * INT16_MAX / LS_FIXED_ONE));
+    ls_store_u16(bytes + 2, (uint16_t)(int16_t)(-stick.y * INT16_MAX / LS_FIXED_ONE));
+}
+
 static uint32_t control(const ls_sim_config *config, const void *state, uint32_t slot,
                         const ls_controls *controls, uint8_t *bytes)
 {
     (void)config;
     (void)state;
     (void)slot;
-    static const struct {
-        uint32_t control;
-        unsigned button;
-    } keys[] = {
-        {LS_CONTROL_FIRST, LIBRETRO_PAD_A},
-        {LS_CONTROL_SECOND, LIBRETRO_PAD_B},
-        {LS_CONTROL_THIRD, LIBRETRO_PAD_START},
-    };
-    uint32_t down = controls->held | controls->pressed, buttons = 0;
-    ls_vec2 way = ls_controls_direction(controls);
-    buttons |= way.x < -LS_FIXED_HALF ? bit(LIBRETRO_PAD_LEFT) : 0;
-    buttons |= way.x > LS_FIXED_HALF ? bit(LIBRETRO_PAD_RIGHT) : 0;
-    buttons |= way.y < -LS_FIXED_HALF ? bit(LIBRETRO_PAD_DOWN) : 0;
-    buttons |= way.y > LS_FIXED_HALF ? bit(LIBRETRO_PAD_UP) : 0;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        buttons |= down & keys[i].control ? bit(keys[i].button) : 0;
-    }
-    ls_store_u16(bytes, (uint16_t)buttons);
-    return 2;
+    ls_store_u16(bytes, (uint16_t)buttons_of(controls));
+    store_stick(controls->stick, bytes + 2);
+    store_stick(controls->right_stick, bytes + 6);
+    bool has_sticks = controls->stick.x || controls->stick.y || controls->right_stick.x ||
+                      controls->right_stick.y;
+    return has_sticks ? INPUT_BYTES : 2;
 }
 
 static const ls_simulation simulation = {
