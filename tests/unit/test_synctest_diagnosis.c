@@ -84,6 +84,17 @@ Test(synctest_diagnosis, a_variable_that_was_written_is_named_where_it_explains_
     cr_assert_null(strstr(cause.bytes, "momentum"));
 }
 
+Test(synctest_diagnosis, the_words_for_an_engine_name_its_save_and_not_the_state_block)
+{
+    const synctest_evidence game = {0};
+    const synctest_evidence engine = {.is_engine = true};
+    expect_words(SYNCTEST_PERTURBATION_SAVE, &differs, &game, "not in the state block");
+    expect_words(SYNCTEST_PERTURBATION_SAVE, &differs, &engine, "not in what `save` returns");
+    expect_words(SYNCTEST_PERTURBATION_ROLLBACK, &differs, &engine, "`load` does not take back");
+    expect_words(SYNCTEST_PERTURBATION_STACK, &differs, &engine, "before it is written");
+    expect_class(SYNCTEST_PERTURBATION_SAVE, &engine, "outside the saved state");
+}
+
 Test(synctest_diagnosis, machine_code_and_values_add_to_the_words)
 {
     synctest_evidence evidence = {.failed = bit(SYNCTEST_PERTURBATION_AGAINST)};

@@ -97,6 +97,18 @@ static const cause causes[SYNCTEST_PERTURBATION_COUNT] = {
                           "language leaves open, contraction, or undefined behaviour"},
 };
 
+/* Of an engine, whose state block is a handle. */
+static const cause engine_causes[SYNCTEST_PERTURBATION_COUNT] = {
+    [SYNCTEST_PERTURBATION_SAVE] =
+        {"outside the saved state",
+         "a step reads something that is not in what `save` returns: a static, a "
+         "cache, or a part of the engine that its save leaves out"},
+    [SYNCTEST_PERTURBATION_ROLLBACK] =
+        {"outside the saved state",
+         "a step reads something that `load` does not take back: a static, a cache, "
+         "or a part of the engine that is not in what `save` returns"},
+};
+
 /* Of `library`, when it is known which part of it was the one. */
 static const cause library_causes[SYNCTEST_LIBRARY_PARTS] = {
     [SYNCTEST_LIBRARY_COPIES] = {"overlapping copy",
@@ -144,6 +156,12 @@ static bool has_failed(const synctest_evidence *evidence, synctest_perturbation_
     return (evidence->failed >> perturbation & 1) != 0;
 }
 
+static cause plain_cause(synctest_perturbation_id perturbation, const synctest_evidence *evidence)
+{
+    bool is_engines = evidence->is_engine && engine_causes[perturbation].class;
+    return is_engines ? engine_causes[perturbation] : causes[perturbation];
+}
+
 /* The true cause, where a perturbation also finds what another one is for. */
 static cause refine(synctest_perturbation_id perturbation, const synctest_evidence *evidence)
 {
@@ -161,14 +179,14 @@ static cause refine(synctest_perturbation_id perturbation, const synctest_eviden
     }
     if (perturbation == SYNCTEST_PERTURBATION_AGAIN &&
         has_failed(evidence, SYNCTEST_PERTURBATION_ROLLBACK)) {
-        return causes[SYNCTEST_PERTURBATION_ROLLBACK];
+        return plain_cause(SYNCTEST_PERTURBATION_ROLLBACK, evidence);
     }
     if (perturbation == SYNCTEST_PERTURBATION_AGAINST && evidence->has_fused_multiply) {
         return (cause){"build differs",
                        "one build fuses multiply and add into one rounding, the other does not: "
                        "build with -ffp-contract=off"};
     }
-    return causes[perturbation];
+    return plain_cause(perturbation, evidence);
 }
 
 /* Whether the difference that a perturbation finds is likely to come from a variable outside the

@@ -8,6 +8,7 @@
 
 typedef struct synctest_evidence {
     uint32_t failed; /* perturbations with a finding, 1 << synctest_perturbation_id */
+    bool is_engine;  /* the state is behind a callback: a save is what `save` gives */
     bool has_fused_multiply;
     bool uses_library_random;
     bool has_sanitizer_words;                 /* a process died with the words of a sanitizer */

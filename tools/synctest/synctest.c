@@ -348,6 +348,7 @@ static ls_exit_code run_perturbations(const synctest_config *config, synctest_ru
     result->match = &runner->match;
     result->has_reference = true;
     result->facts = runner->facts;
+    result->evidence.is_engine = runner->facts.has_schema == 0;
     note_schema(result);
     note_words(result, &result->reference);
     if (status == LS_OK && result->has_lint) {
