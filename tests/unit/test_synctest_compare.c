@@ -40,11 +40,12 @@ static const uint8_t *bytes_of(const game_state *state)
     return (const uint8_t *)state;
 }
 
-static synctest_trace make_trace(size_t state_bytes)
+static synctest_trace make_trace(synctest_trace_shape shape)
 {
     synctest_trace trace;
     int file = memfd_create("trace", 0);
-    cr_assert_eq(synctest_trace_open(file, PASSES, state_bytes, &trace), LS_OK);
+    shape.pass_count = PASSES;
+    cr_assert_eq(synctest_trace_open(file, shape, &trace), LS_OK);
     return trace;
 }
 
@@ -66,7 +67,8 @@ Test(synctest_compare, counts_elements_and_not_bytes)
 Test(synctest_compare, finds_the_first_pass_and_field_that_differ)
 {
     ls_schema *schema = make_schema();
-    synctest_trace a = make_trace(sizeof(game_state)), b = make_trace(sizeof(game_state));
+    const synctest_trace_shape shape = {.state_bytes = sizeof(game_state)};
+    synctest_trace a = make_trace(shape), b = make_trace(shape);
     game_state state;
     memset(&state, 0, sizeof state);
     for (uint32_t place = 0; place <= PASSES; place++) {
@@ -91,7 +93,8 @@ Test(synctest_compare, finds_the_first_pass_and_field_that_differ)
 
 Test(synctest_compare, without_a_schema_hashes_are_compared)
 {
-    synctest_trace a = make_trace(0), b = make_trace(0);
+    synctest_trace a = make_trace((synctest_trace_shape){0});
+    synctest_trace b = make_trace((synctest_trace_shape){0});
     for (uint32_t place = 0; place <= PASSES; place++) {
         synctest_trace_set(&a, place, 7 + place, NULL);
         synctest_trace_set(&b, place, 7 + place, NULL);
@@ -102,6 +105,38 @@ Test(synctest_compare, without_a_schema_hashes_are_compared)
     cr_assert(synctest_compare_traces(NULL, &a, &b, &difference));
     cr_assert_eq(difference.place, 1);
     cr_assert_eq(difference.elements, 0);
+}
+
+static void keep_image(synctest_trace *trace, const game_state *image)
+{
+    memcpy(synctest_trace_image_room(trace), image, sizeof *image);
+    synctest_trace_note_image(trace);
+}
+
+Test(synctest_compare, images_of_saves_are_compared_once_both_are_there)
+{
+    ls_schema *schema = make_schema();
+    const synctest_trace_shape shape = {.image_bytes = sizeof(game_state)};
+    synctest_trace a = make_trace(shape), b = make_trace(shape);
+    synctest_difference difference = {.place = 1};
+    game_state image;
+    memset(&image, 0, sizeof image);
+    synctest_trace_set(&b, PASSES, UINT64_MAX, NULL); /* lies before the image */
+    cr_assert_null(synctest_trace_image(&b));
+    keep_image(&a, &image);
+    cr_assert_not(synctest_compare_images(schema, &a, &b, &difference), "one has none");
+    keep_image(&b, &image);
+    cr_assert_not(synctest_compare_images(schema, &a, &b, &difference), "they are equal");
+    image.units[2].order = 5;
+    image.units[UNITS - 1].charge = 1;
+    keep_image(&b, &image);
+    cr_assert(synctest_compare_images(schema, &a, &b, &difference));
+    cr_assert_str_eq(difference.first.field->path, "units.order");
+    cr_assert_eq(difference.first.item, 2);
+    cr_assert_eq(difference.elements, 2);
+    cr_assert_eq(difference.place, 1);
+    cr_assert_eq(synctest_trace_hash(&b, PASSES), UINT64_MAX);
+    ls_schema_destroy(schema);
 }
 
 static synctest_oddity oddity_at(const ls_schema *schema, size_t offset, const game_state *state)

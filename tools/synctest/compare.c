@@ -47,6 +47,19 @@ bool synctest_compare_traces(const ls_schema *schema, const synctest_trace *a,
     return false;
 }
 
+bool synctest_compare_images(const ls_schema *schema, const synctest_trace *a,
+                             const synctest_trace *b, synctest_difference *out)
+{
+    const uint8_t *image_a = synctest_trace_image(a);
+    const uint8_t *image_b = synctest_trace_image(b);
+    if (!image_a || !image_b ||
+        !ls_schema_first_difference(schema, image_a, image_b, &out->first)) {
+        return false;
+    }
+    out->elements = synctest_compare_count(schema, image_a, image_b);
+    return true;
+}
+
 static synctest_oddity oddity_of(uint64_t bits, uint64_t sign, uint64_t infinity)
 {
     if (bits == sign) {

@@ -17,6 +17,11 @@ typedef struct synctest_difference {
 bool synctest_compare_traces(const ls_schema *schema, const synctest_trace *a,
                              const synctest_trace *b, synctest_difference *out);
 
+/* The first element in which the images of two saves differ, and how many do; `place` stays as it
+ * was. False when they are equal, or a trace has none. */
+bool synctest_compare_images(const ls_schema *schema, const synctest_trace *a,
+                             const synctest_trace *b, synctest_difference *out);
+
 /* Elements of two states that differ. */
 uint64_t synctest_compare_count(const ls_schema *schema, const uint8_t *a, const uint8_t *b);
 

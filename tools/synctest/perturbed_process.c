@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/synctest/perturbed_process.h"
 
+#include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/tools/synctest/compare.h"
 #include "lockstep/tools/synctest/crash.h"
@@ -17,6 +18,13 @@ bool synctest_perturbed_process_is_wanted(int argc, char **argv)
            strcmp(argv[1], SYNCTEST_PERTURBED_ARGUMENT) == 0;
 }
 
+static synctest_trace_shape trace_shape(const synctest_facts *facts)
+{
+    return (synctest_trace_shape){.pass_count = facts->pass_count,
+                                  .state_bytes = facts->has_schema ? facts->state_bytes : 0,
+                                  .image_bytes = facts->has_schema ? 0 : facts->image_bytes};
+}
+
 static bool open_files(synctest_player *player)
 {
     const synctest_exchange *exchange = player->exchange;
@@ -31,8 +39,7 @@ static bool open_files(synctest_player *player)
     if (status == LS_OK && !is_recording) {
         int trace = is_explaining ? memfd_create("expected", MFD_CLOEXEC)
                                   : player->files[SYNCTEST_FILE_TRACE];
-        status = synctest_trace_open(trace, facts->pass_count,
-                                     facts->has_schema ? facts->state_bytes : 0, &player->trace);
+        status = synctest_trace_open(trace, trace_shape(facts), &player->trace);
     }
     if (status != LS_OK) {
         synctest_player_fail(player, LS_NO_MEMORY, "no memory to keep a match in");
@@ -51,23 +58,54 @@ static const char *pass_name(const synctest_player *player, uint32_t place)
     return player->simulation.passes[place - 1].name;
 }
 
-static void describe(synctest_player *player, const synctest_difference *difference,
-                     const synctest_trace *found, const ls_schema *schema)
+static void describe_values(synctest_outcome *outcome, const synctest_difference *difference,
+                            const uint8_t *expected, const uint8_t *found)
+{
+    const ls_schema_place *place = &difference->first;
+    outcome->elements = difference->elements;
+    ls_schema_place_name(place, outcome->field, sizeof outcome->field);
+    ls_schema_place_value(place, expected, outcome->expected, sizeof outcome->expected);
+    ls_schema_place_value(place, found, outcome->found, sizeof outcome->found);
+    synctest_oddity oddity = synctest_compare_oddity(place, found);
+    outcome->oddity = oddity ? oddity : synctest_compare_oddity(place, expected);
+}
+
+/* A state behind a callback: what its save holds after the tick. */
+static void describe_saves(synctest_player *player, synctest_difference *difference,
+                           const synctest_trace *found, const ls_sim_instance *instance)
+{
+    synctest_outcome *outcome = &player->exchange->outcome;
+    const ls_schema *schema = ls_sim_instance_image_schema(instance);
+    synctest_player_keep_image(player, instance);
+    const uint8_t *expected_image = synctest_trace_image(&player->trace);
+    const uint8_t *found_image = synctest_trace_image(found);
+    if (!expected_image || !found_image) {
+        return;
+    }
+    bool is_other = synctest_compare_images(schema, &player->trace, found, difference);
+    if (is_other) {
+        describe_values(outcome, difference, expected_image, found_image);
+    }
+    if (!is_other || !ls_simulation_names_saves(&player->simulation)) {
+        ls_text words =
+            ls_state_difference_of_saves(expected_image, found_image, player->trace.image_bytes);
+        ls_text_add(&outcome->text, "%s%s", outcome->text.bytes[0] != '\0' ? "; " : "",
+                    words.bytes);
+    }
+}
+
+static void describe(synctest_player *player, synctest_difference *difference,
+                     const synctest_trace *found, const ls_sim_instance *instance)
 {
     synctest_outcome *outcome = &player->exchange->outcome;
     ls_name_copy(outcome->pass, sizeof outcome->pass, pass_name(player, difference->place));
-    outcome->elements = difference->elements;
-    if (!schema) {
-        return;
+    if (ls_sim_instance_schema(instance)) {
+        describe_values(outcome, difference,
+                        synctest_trace_state(&player->trace, difference->place),
+                        synctest_trace_state(found, difference->place));
+    } else {
+        describe_saves(player, difference, found, instance);
     }
-    const uint8_t *expected_state = synctest_trace_state(&player->trace, difference->place);
-    const uint8_t *found_state = synctest_trace_state(found, difference->place);
-    const ls_schema_place *place = &difference->first;
-    ls_schema_place_name(place, outcome->field, sizeof outcome->field);
-    ls_schema_place_value(place, expected_state, outcome->expected, sizeof outcome->expected);
-    ls_schema_place_value(place, found_state, outcome->found, sizeof outcome->found);
-    synctest_oddity oddity = synctest_compare_oddity(place, found_state);
-    outcome->oddity = oddity ? oddity : synctest_compare_oddity(place, expected_state);
 }
 
 /* Plays the reference to the bad tick. False when it comes out another way than it was recorded. */
@@ -93,9 +131,8 @@ static void explain(synctest_player *player)
     synctest_outcome *outcome = &exchange->outcome;
     ls_sim_instance *instance = synctest_player_start(player);
     synctest_trace found;
-    if (!instance ||
-        synctest_trace_open(player->files[SYNCTEST_FILE_TRACE], exchange->facts.pass_count,
-                            player->trace.state_bytes, &found) != LS_OK) {
+    if (!instance || synctest_trace_open(player->files[SYNCTEST_FILE_TRACE],
+                                         trace_shape(&exchange->facts), &found) != LS_OK) {
         return;
     }
     if (!reach_tick(player, instance)) {
@@ -106,7 +143,7 @@ static void explain(synctest_player *player)
     found.places = player->trace.places = outcome->is_initial ? 1 : places;
     synctest_difference difference;
     if (synctest_compare_traces(schema, &player->trace, &found, &difference)) {
-        describe(player, &difference, &found, schema);
+        describe(player, &difference, &found, instance);
     } else {
         ls_name_copy(outcome->pass, sizeof outcome->pass, "unknown");
     }

@@ -106,6 +106,8 @@ void synctest_play_mode_record(synctest_player *player)
         recorder.players[slot] = synctest_random_player_make(match->seed + slot);
     }
     player->exchange->facts.save_bytes = ls_sim_instance_save_bytes(instance);
+    player->exchange->facts.image_bytes =
+        player->simulation.hash ? ls_sim_instance_image_bytes(instance) : 0;
     synctest_tape_set_hash(&player->tape, 0, synctest_player_hash(player, instance));
     bool is_going = true;
     while (is_going && ls_sim_instance_tick(instance) < match->ticks) {

@@ -341,6 +341,21 @@ uint64_t synctest_player_hash(synctest_player *player, ls_sim_instance *instance
     return state_hash;
 }
 
+/* Once a difference is found, and never between passes: only a whole step leaves a state that an
+ * engine can save. Another build may save another number of bytes. */
+void synctest_player_keep_image(synctest_player *player, const ls_sim_instance *instance)
+{
+    synctest_trace *trace = &player->trace;
+    if (trace->image_bytes == 0 || ls_sim_instance_image_bytes(instance) != trace->image_bytes) {
+        return;
+    }
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_SAVE);
+    if (ls_sim_instance_image(instance, synctest_trace_image_room(trace)) == LS_OK) {
+        synctest_trace_note_image(trace);
+    }
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_HOST);
+}
+
 bool synctest_player_compare(synctest_player *player, ls_sim_instance *instance)
 {
     synctest_outcome *outcome = &player->exchange->outcome;
@@ -356,6 +371,7 @@ bool synctest_player_compare(synctest_player *player, ls_sim_instance *instance)
     if (tick == 0) {
         synctest_trace_set(&player->trace, 0, state_hash, ls_sim_instance_view(instance));
     }
+    synctest_player_keep_image(player, instance);
     return false;
 }
 

@@ -58,6 +58,9 @@ bool synctest_player_advance(synctest_player *player, ls_sim_instance *instance)
 /* The state hash of the live state. */
 uint64_t synctest_player_hash(synctest_player *player, ls_sim_instance *instance);
 
+/* Keeps what an engine without a schema saves of the live state in the trace, where it can. */
+void synctest_player_keep_image(synctest_player *player, const ls_sim_instance *instance);
+
 /* Compares the live state with the reference's; on a difference the outcome is DIFFERS. */
 bool synctest_player_compare(synctest_player *player, ls_sim_instance *instance);
 

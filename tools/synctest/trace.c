@@ -3,6 +3,7 @@
 
 #include "lockstep/common/base/assert.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -25,11 +26,19 @@ static uint8_t *place_at(const synctest_trace *trace, uint32_t place)
     return trace->bytes + place * place_bytes(trace->state_bytes);
 }
 
-ls_status synctest_trace_open(int file, uint32_t pass_count, size_t state_bytes,
-                              synctest_trace *out)
+/* Where it is told whether there is an image, which follows: behind all places. */
+static size_t image_start(const synctest_trace *trace)
 {
-    synctest_trace trace = {.places = pass_count + 1, .state_bytes = state_bytes};
-    trace.byte_count = trace.places * place_bytes(state_bytes);
+    return trace->byte_count - ALIGNMENT - trace->image_bytes;
+}
+
+ls_status synctest_trace_open(int file, synctest_trace_shape shape, synctest_trace *out)
+{
+    synctest_trace trace = {.places = shape.pass_count + 1,
+                            .state_bytes = shape.state_bytes,
+                            .image_bytes = shape.image_bytes};
+    trace.byte_count =
+        trace.places * place_bytes(shape.state_bytes) + ALIGNMENT + shape.image_bytes;
     if (ftruncate(file, (off_t)trace.byte_count) != 0) {
         return LS_IO;
     }
@@ -62,4 +71,20 @@ uint64_t synctest_trace_hash(const synctest_trace *trace, uint32_t place)
 const uint8_t *synctest_trace_state(const synctest_trace *trace, uint32_t place)
 {
     return place_at(trace, place);
+}
+
+uint8_t *synctest_trace_image_room(const synctest_trace *trace)
+{
+    return trace->bytes + image_start(trace) + ALIGNMENT;
+}
+
+void synctest_trace_note_image(synctest_trace *trace)
+{
+    trace->bytes[image_start(trace)] = 1;
+}
+
+const uint8_t *synctest_trace_image(const synctest_trace *trace)
+{
+    bool is_noted = trace->image_bytes > 0 && trace->bytes[image_start(trace)] == 1;
+    return is_noted ? synctest_trace_image_room(trace) : NULL;
 }
