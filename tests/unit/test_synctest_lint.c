@@ -3,6 +3,7 @@
 
 #include "lockstep/tools/synctest/lint_code.h"
 #include "lockstep/tools/synctest/lint_rules.h"
+#include "lockstep/tools/synctest/lint_text.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -332,6 +333,41 @@ Test(synctest_lint, a_library_that_is_not_there_is_told)
     const synctest_lint_item *missing = find_item("libneeded.so");
     cr_assert(missing && missing->kind == SYNCTEST_LINT_LIBRARY && !missing->is_error);
     cr_assert_not_null(find_item("needed_turn"), "nor is known what its functions do");
+}
+
+static void expect_folded(uint32_t index, bool is_folded, const char *expected)
+{
+    ls_text line = {"old"};
+    cr_expect_eq(synctest_lint_text_fold(&report, index, &line), is_folded);
+    cr_expect_str_eq(line.bytes, expected);
+}
+
+Test(synctest_lint, all_calls_of_a_library_are_one_line)
+{
+    static const synctest_lint_item items[] = {
+        {.kind = SYNCTEST_LINT_CALL, .name = "free", .topic = "allocation"},
+        {.kind = SYNCTEST_LINT_CALL, .name = "srand", .library = "libode.so.8"},
+        {.kind = SYNCTEST_LINT_CALL, .name = "fopen", .library = "libode.so.8"},
+        {.kind = SYNCTEST_LINT_STATIC, .name = "cache", .library = "libode.so.8"},
+        {.kind = SYNCTEST_LINT_CALL, .name = "sin", .library = "libother.so"},
+        {.kind = SYNCTEST_LINT_CALL, .name = "rand", .library = "libode.so.8"},
+        {.kind = SYNCTEST_LINT_CALL, .name = "time", .library = "libode.so.8"},
+    };
+    memset(&report, 0, sizeof report);
+    for (size_t i = 0; i < sizeof items / sizeof items[0]; i++) {
+        synctest_lint_add(&report, &items[i]);
+    }
+    expect_folded(0, false, "");
+    expect_folded(1, true,
+                  "lint: warning: libode.so.8 calls 4 functions that are not known to be safe, "
+                  "such as srand, fopen, rand (all: -v)");
+    expect_folded(2, true, "");
+    expect_folded(3, false, "");
+    expect_folded(4, true,
+                  "lint: warning: libother.so calls 1 function that is not known to be safe: sin "
+                  "(all: -v)");
+    expect_folded(5, true, "");
+    expect_folded(6, true, "");
 }
 
 Test(synctest_lint, items_beyond_the_last_are_counted)

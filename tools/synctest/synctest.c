@@ -3,6 +3,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/tools/synctest/launch.h"
+#include "lockstep/tools/synctest/lint_text.h"
 #include "lockstep/tools/synctest/result.h"
 #include "lockstep/tools/synctest/statics.h"
 
@@ -34,24 +35,18 @@ static double seconds_of(uint64_t ns)
 
 /* ---- lint ---- */
 
-static void show_item(ls_console *console, const synctest_lint_item *item)
+/* One line for all that a library calls: a step may never get there. */
+static void show_item(ls_console *console, const synctest_lint_report *report, uint32_t index)
 {
-    ls_text line;
-    ls_text_set(&line, "lint: %s%s", item->is_error ? "" : "warning: ", item->name);
-    if (item->kind == SYNCTEST_LINT_INSTRUCTION) {
-        ls_text_add(&line, " %" PRIu64 " times", item->count);
-    } else if (item->kind == SYNCTEST_LINT_STATIC) {
-        ls_text_add(&line, ", %" PRIu64 " bytes", item->count);
+    ls_text line = {""};
+    const synctest_lint_item *item = &report->items[index];
+    bool is_all_wanted = console->log.level >= LS_LOG_DEBUG;
+    if (is_all_wanted || !synctest_lint_text_fold(report, index, &line)) {
+        synctest_lint_text_item(item, &line);
     }
-    if (item->place[0] != '\0') {
-        ls_text_add(&line, " in %s", item->place);
+    if (line.bytes[0] != '\0') {
+        ls_log_line(&console->log, item->is_error ? LS_LOG_ERROR : LS_LOG_INFO, "%s", line.bytes);
     }
-    if (item->library[0] != '\0') {
-        ls_text_add(&line, " in the library %s", item->library);
-    }
-    ls_text_add(&line, " [%s]: %s%s%s", item->topic, item->why, item->instead[0] ? "; " : "",
-                item->instead);
-    ls_log_line(&console->log, item->is_error ? LS_LOG_ERROR : LS_LOG_INFO, "%s", line.bytes);
 }
 
 static ls_status lint(const synctest_config *config, synctest_result *result, ls_console *console)
@@ -91,7 +86,7 @@ static void show_lint(const synctest_result *result, ls_console *console)
 {
     const synctest_lint_report *report = &result->lint;
     for (uint32_t i = 0; i < report->count; i++) {
-        show_item(console, &report->items[i]);
+        show_item(console, report, i);
     }
     ls_log_line(&console->log, LS_LOG_INFO,
                 "  %-12s %-8s %" PRIu32 " errors, %" PRIu32 " warnings, %" PRIu64
