@@ -53,10 +53,13 @@ static const synctest_lint_rule functions[] = {
      "wcrtomb mbstowcs wcstombs mbsrtowcs wcsrtombs towlower towupper isw*",
      true, SYNCTEST_LINT_TOPIC_LOCALE, "its answer is a setting of the machine",
      "compare bytes; format without a locale"},
-    {"strtod strtof strtold atof sscanf fscanf scanf vsscanf wcstod", true,
-     SYNCTEST_LINT_TOPIC_LOCALE,
+    {"strtod strtof strtold atof wcstod", true, SYNCTEST_LINT_TOPIC_LOCALE,
      "it reads numbers as the machine's language writes them (a decimal comma)",
      "read numbers with code of your own"},
+    {"sscanf fscanf scanf vsscanf swscanf", false, SYNCTEST_LINT_TOPIC_LOCALE,
+     "it reads fractions as the machine's language writes them: harmless for whole numbers and "
+     "words",
+     "read fractions with code of your own"},
     {"isalpha isupper islower isalnum isspace isprint ispunct toupper tolower __ctype_b_loc "
      "__ctype_toupper_loc __ctype_tolower_loc",
      true, SYNCTEST_LINT_TOPIC_LOCALE, "what is a letter is a setting of the machine",
