@@ -5,16 +5,18 @@
 
 #include <fenv.h>
 #include <float.h>
-#include <link.h>
 #include <locale.h>
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
+#if defined(__linux__)
+#include <link.h>
+#include <sched.h>
+#endif
 #if defined(__GLIBC__)
 #include <gnu/libc-version.h>
 #endif
@@ -337,6 +339,13 @@ static void print_cpu_features(ls_build_fingerprint *out)
     ls_build_fingerprint_set(out, LS_PRINT_CPU_FEATURES, text);
 }
 
+static const char *file_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+#if defined(__linux__)
 static void print_cores(ls_build_fingerprint *out)
 {
     char text[LS_PRINT_TEXT_BYTES_MAX];
@@ -357,12 +366,6 @@ typedef struct preloads {
     bool is_over; /* the first library that the program needs itself has come */
     char text[LS_PRINT_TEXT_BYTES_MAX];
 } preloads;
-
-static const char *file_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 static void find_needed(const struct dl_phdr_info *object, preloads *out)
 {
@@ -415,6 +418,17 @@ static void print_preloads(ls_build_fingerprint *out)
     dl_iterate_phdr(add_preload, &found);
     ls_build_fingerprint_set(out, LS_PRINT_PRELOADS, found.text[0] != '\0' ? found.text : "none");
 }
+#else
+static void print_cores(ls_build_fingerprint *out)
+{
+    (void)out;
+}
+
+static void print_preloads(ls_build_fingerprint *out)
+{
+    (void)out;
+}
+#endif
 
 /* Of a player's folders others only learn the last name. */
 static void print_directory(ls_build_fingerprint *out)
