@@ -1,5 +1,6 @@
 /* Loop file: the few calls of files that a job of the event loop makes, through libuv. They wait
- * for the disk: never called in the loop's own thread while a match runs. Called by stores. */
+ * for the disk: never called in the loop's own thread while a match runs, but of a file in memory.
+ * Called by stores and by rerun_process. */
 #ifndef LOCKSTEP_PROTOCOL_LOOP_LOOP_FILE_H
 #define LOCKSTEP_PROTOCOL_LOOP_LOOP_FILE_H
 

@@ -7,6 +7,7 @@
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/protocol/loop/child_process.h"
+#include "lockstep/protocol/loop/loop_file.h"
 #include "lockstep/protocol/loop/rerun_apart.h"
 
 #include <string.h>
@@ -197,28 +198,19 @@ static rerun_run *find_free(ls_rerun_process *process)
     return NULL;
 }
 
-static bool write_whole(int file, const uint8_t *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(file, bytes, size);
-        if (written <= 0) {
-            return false;
-        }
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
 /* The helper maps the file: the snapshot is in memory once, and in neither process's own. */
 static ls_status write_input_file(rerun_run *run, const uint8_t *snapshot)
 {
     run->input_file = memfd_create("lockstep-rerun", MFD_CLOEXEC);
     run->has_input_file = run->input_file >= 0;
-    bool is_written = run->has_input_file &&
-                      write_whole(run->input_file, run->input, run->input_bytes) &&
-                      write_whole(run->input_file, snapshot, run->state_bytes);
-    return is_written ? LS_OK : LS_IO;
+    if (!run->has_input_file) {
+        return LS_IO;
+    }
+    ls_text *why = &run->outcome.failure;
+    ls_status status = ls_loop_file_write(run->input_file, run->input, run->input_bytes, 0, why);
+    return status == LS_OK ? ls_loop_file_write(run->input_file, snapshot, run->state_bytes,
+                                                run->input_bytes, why)
+                           : status;
 }
 
 static ls_status write_request(rerun_run *run, const ls_rerun_request *request)
