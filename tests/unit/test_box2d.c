@@ -1,26 +1,17 @@
 /* The plug-in over Box2D: a state that only its engine knows, and row T7's picture of it. */
-#include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/tests/support/plugin_fixture.h"
 #include "lockstep/tests/support/sim_fixture.h"
 
 #define LEFT 1u
 #define RIGHT 2u
 #define JUMP 4u
 
-static ls_loaded_simulation loaded;
-
 static void load(void)
 {
-    ls_text why = {{0}};
-    cr_assert_eq(ls_simulation_load(LS_TEST_BOX2D, &loaded, &why), LS_OK, "%s", why.bytes);
+    load_plugin(LS_TEST_BOX2D);
 }
 
-static void unload(void)
-{
-    destroy_kept();
-    ls_simulation_unload(&loaded);
-}
-
-TestSuite(box2d, .init = load, .fini = unload);
+TestSuite(box2d, .init = load, .fini = unload_plugin);
 
 static sim_fixture *open_box2d(void)
 {

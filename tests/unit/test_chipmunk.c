@@ -1,23 +1,14 @@
 /* The plug-in over Chipmunk: an engine that cannot be saved, under a state that can. */
-#include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/common/simulations/chipmunk/chipmunk_world.h"
+#include "lockstep/tests/support/plugin_fixture.h"
 #include "lockstep/tests/support/sim_fixture.h"
-
-static ls_loaded_simulation loaded;
 
 static void load(void)
 {
-    ls_text why = {{0}};
-    cr_assert_eq(ls_simulation_load(LS_TEST_CHIPMUNK, &loaded, &why), LS_OK, "%s", why.bytes);
+    load_plugin(LS_TEST_CHIPMUNK);
 }
 
-static void unload(void)
-{
-    destroy_kept();
-    ls_simulation_unload(&loaded);
-}
-
-TestSuite(chipmunk, .init = load, .fini = unload);
+TestSuite(chipmunk, .init = load, .fini = unload_plugin);
 
 static sim_fixture *open_chipmunk(const char *rows)
 {

@@ -1,6 +1,6 @@
 /* The plug-in over libretro cores: Nestopia and Gambatte play cartridges of our own. */
-#include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/common/simulation/sim_files.h"
+#include "lockstep/tests/support/plugin_fixture.h"
 #include "lockstep/tests/support/sim_fixture.h"
 
 #include <stdio.h>
@@ -26,21 +26,12 @@ enum {
     CARTRIDGES = sizeof cartridges / sizeof cartridges[0]
 };
 
-static ls_loaded_simulation loaded;
-
 static void load(void)
 {
-    ls_text why = {{0}};
-    cr_assert_eq(ls_simulation_load(LS_TEST_LIBRETRO, &loaded, &why), LS_OK, "%s", why.bytes);
+    load_plugin(LS_TEST_LIBRETRO);
 }
 
-static void unload(void)
-{
-    destroy_kept();
-    ls_simulation_unload(&loaded);
-}
-
-TestSuite(libretro, .init = load, .fini = unload);
+TestSuite(libretro, .init = load, .fini = unload_plugin);
 
 static void add_file(ls_sim_files *files, const char *name, const char *path)
 {

@@ -1,7 +1,7 @@
 /* The lua plug-in: scripts whose state is saved, loaded and hashed whole. */
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/common/simulation/snapshot_ring.h"
+#include "lockstep/tests/support/plugin_fixture.h"
 #include "lockstep/tests/support/sim_fixture.h"
 
 #include <stdio.h>
@@ -9,21 +9,12 @@
 
 #define SAVE_BYTES_MAX (300u << 10)
 
-static ls_loaded_simulation loaded;
-
 static void load(void)
 {
-    ls_text why = {{0}};
-    cr_assert_eq(ls_simulation_load(LS_TEST_LUA, &loaded, &why), LS_OK, "%s", why.bytes);
+    load_plugin(LS_TEST_LUA);
 }
 
-static void unload(void)
-{
-    destroy_kept();
-    ls_simulation_unload(&loaded);
-}
-
-TestSuite(lua, .init = load, .fini = unload);
+TestSuite(lua, .init = load, .fini = unload_plugin);
 
 static ls_sim_config config_of(const char *script)
 {
