@@ -93,7 +93,7 @@ static ls_status create(const ls_simulation *simulation, const ls_sim_config *co
                         uint32_t instance_count, const ls_allocator *allocator, ls_rerun **out,
                         ls_text *why)
 {
-    if (simulation->hash && (!simulation->save || !simulation->load)) {
+    if (ls_simulation_only_hashes(simulation)) {
         return ls_fail(LS_UNSUPPORTED, why,
                        "simulation '%s' hashes by callback and has no save and load: its ticks "
                        "cannot be run again",

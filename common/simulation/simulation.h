@@ -547,6 +547,12 @@ typedef const ls_simulation *(*ls_simulation_entry)(void);
  * members in use that this program does not know. */
 ls_status ls_simulation_read(const ls_simulation *exported, ls_simulation *out, ls_text *why);
 
+/* A simulation that hashes by callback and cannot be saved: its states are never seen. */
+static inline bool ls_simulation_only_hashes(const ls_simulation *simulation)
+{
+    return simulation->hash && (!simulation->save || !simulation->load);
+}
+
 /* Checks everything in the struct that can be checked without running it; BAD_ARGUMENT or PLUGIN
  * with the field named in `why`. */
 ls_status ls_simulation_check(const ls_simulation *simulation, ls_text *why);

@@ -125,8 +125,7 @@ ls_status ls_match_config_check(const ls_match_config *config, ls_text *why)
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "the config of a match comes from ls_match_config_default");
     }
-    if (config->on_desync == LS_ON_DESYNC_HEAL && config->simulation->hash &&
-        (!config->simulation->save || !config->simulation->load)) {
+    if (config->on_desync == LS_ON_DESYNC_HEAL && ls_simulation_only_hashes(config->simulation)) {
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "--on-desync heal: simulation '%s' has neither a schema nor save and load, "
                        "so its state cannot be sent; take report, drop or stop",

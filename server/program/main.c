@@ -138,7 +138,7 @@ static void say_limits(const ls_match_config *config, const ls_log *log)
     if (!simulation->hash) {
         return;
     }
-    if (!simulation->save || !simulation->load) {
+    if (ls_simulation_only_hashes(simulation)) {
         ls_log_line(
             log, LS_LOG_WARNING,
             "simulation '%s': a desync will be told with its tick and both hashes alone; %s",

@@ -97,7 +97,7 @@ void ls_desync_finding_summarize(const ls_desync_finding *finding, ls_summary_de
 const char *ls_match_unknown_why(const ls_match_config *config)
 {
     const ls_simulation *simulation = config->simulation;
-    if (simulation->hash && (!simulation->save || !simulation->load)) {
+    if (ls_simulation_only_hashes(simulation)) {
         return LS_DESYNC_OF_HASH_ALONE;
     }
     return config->finds_causes ? NULL : "the server was told not to look: --find-causes off";
