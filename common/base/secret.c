@@ -1,25 +1,23 @@
 #include "lockstep/common/base/secret.h"
 
 #include "lockstep/common/base/byte_io.h"
-
-#include <sodium.h>
+#include "lockstep/common/base/cipher.h"
 
 static const uint8_t match_id_name[] = "lockstep match";
 
 ls_status ls_secret_key_random(ls_secret_key *out)
 {
-    if (sodium_init() < 0) {
-        return LS_IO;
+    ls_status status = ls_cipher_init();
+    if (status == LS_OK) {
+        ls_cipher_random(out->bytes, sizeof out->bytes);
     }
-    randombytes_buf(out->bytes, sizeof out->bytes);
-    return LS_OK;
+    return status;
 }
 
 static void keyed_hash(const ls_secret_key *key, const uint8_t *bytes, size_t size,
                        uint8_t out[LS_SECRET_BYTES])
 {
-    /* Fails only for sizes that it does not know. */
-    (void)crypto_generichash(out, LS_SECRET_BYTES, bytes, size, key->bytes, sizeof key->bytes);
+    ls_cipher_hash(key->bytes, sizeof key->bytes, bytes, size, out, LS_SECRET_BYTES);
 }
 
 uint64_t ls_secret_match_id(const ls_secret_key *key)
@@ -42,5 +40,5 @@ void ls_secret_derive(const ls_secret_key *key, uint64_t match_id, uint32_t slot
 
 bool ls_secret_is_equal(const uint8_t a[LS_SECRET_BYTES], const uint8_t b[LS_SECRET_BYTES])
 {
-    return sodium_memcmp(a, b, LS_SECRET_BYTES) == 0;
+    return ls_cipher_is_equal(a, b, LS_SECRET_BYTES);
 }

@@ -1,0 +1,90 @@
+#include "lockstep/common/base/cipher.h"
+
+#include <sodium.h>
+
+_Static_assert(LS_CIPHER_KEY_BYTES == crypto_aead_chacha20poly1305_ietf_KEYBYTES, "key");
+_Static_assert(LS_CIPHER_NONCE_BYTES == crypto_aead_chacha20poly1305_ietf_NPUBBYTES, "nonce");
+_Static_assert(LS_CIPHER_TAG_BYTES == crypto_aead_chacha20poly1305_ietf_ABYTES, "tag");
+_Static_assert(LS_CIPHER_LONG_NONCE_BYTES == crypto_aead_xchacha20poly1305_ietf_NPUBBYTES, "nonce");
+_Static_assert(LS_CIPHER_KEY_BYTES == crypto_scalarmult_BYTES, "shared secret");
+
+ls_status ls_cipher_init(void)
+{
+    return sodium_init() < 0 ? LS_IO : LS_OK;
+}
+
+void ls_cipher_random(uint8_t *bytes, size_t size)
+{
+    randombytes_buf(bytes, size);
+}
+
+void ls_cipher_wipe(void *bytes, size_t size)
+{
+    sodium_memzero(bytes, size);
+}
+
+bool ls_cipher_is_equal(const uint8_t *a, const uint8_t *b, size_t size)
+{
+    return sodium_memcmp(a, b, size) == 0;
+}
+
+void ls_cipher_hash(const uint8_t *key, size_t key_bytes, const uint8_t *bytes, size_t size,
+                    uint8_t *out, size_t out_bytes)
+{
+    /* Fails only for sizes that it does not know. */
+    (void)crypto_generichash(out, out_bytes, bytes, size, key, key_bytes);
+}
+
+void ls_key_pair_random(ls_key_pair *out)
+{
+    uint8_t private_key[LS_CIPHER_KEY_BYTES];
+    randombytes_buf(private_key, sizeof private_key);
+    ls_key_pair_from_private(private_key, out);
+    sodium_memzero(private_key, sizeof private_key);
+}
+
+void ls_key_pair_from_private(const uint8_t private_key[LS_CIPHER_KEY_BYTES], ls_key_pair *out)
+{
+    for (uint32_t i = 0; i < LS_CIPHER_KEY_BYTES; i++) {
+        out->private_key[i] = private_key[i];
+    }
+    (void)crypto_scalarmult_base(out->public_key, private_key);
+}
+
+bool ls_key_pair_agree(const ls_key_pair *own, const uint8_t other_public[LS_CIPHER_KEY_BYTES],
+                       uint8_t shared[LS_CIPHER_KEY_BYTES])
+{
+    return crypto_scalarmult(shared, own->private_key, other_public) == 0;
+}
+
+void ls_cipher_seal(const uint8_t key[LS_CIPHER_KEY_BYTES],
+                    const uint8_t nonce[LS_CIPHER_NONCE_BYTES], const uint8_t *header,
+                    size_t header_bytes, uint8_t *bytes, size_t size)
+{
+    (void)crypto_aead_chacha20poly1305_ietf_encrypt_detached(
+        bytes, bytes + size, NULL, bytes, size, header, header_bytes, NULL, nonce, key);
+}
+
+bool ls_cipher_open(const uint8_t key[LS_CIPHER_KEY_BYTES],
+                    const uint8_t nonce[LS_CIPHER_NONCE_BYTES], const uint8_t *header,
+                    size_t header_bytes, uint8_t *bytes, size_t size)
+{
+    return crypto_aead_chacha20poly1305_ietf_decrypt_detached(
+               bytes, NULL, bytes, size, bytes + size, header, header_bytes, nonce, key) == 0;
+}
+
+void ls_cipher_seal_long(const uint8_t key[LS_CIPHER_KEY_BYTES],
+                         const uint8_t nonce[LS_CIPHER_LONG_NONCE_BYTES], const uint8_t *header,
+                         size_t header_bytes, uint8_t *bytes, size_t size)
+{
+    (void)crypto_aead_xchacha20poly1305_ietf_encrypt_detached(
+        bytes, bytes + size, NULL, bytes, size, header, header_bytes, NULL, nonce, key);
+}
+
+bool ls_cipher_open_long(const uint8_t key[LS_CIPHER_KEY_BYTES],
+                         const uint8_t nonce[LS_CIPHER_LONG_NONCE_BYTES], const uint8_t *header,
+                         size_t header_bytes, uint8_t *bytes, size_t size)
+{
+    return crypto_aead_xchacha20poly1305_ietf_decrypt_detached(
+               bytes, NULL, bytes, size, bytes + size, header, header_bytes, nonce, key) == 0;
+}

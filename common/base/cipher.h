@@ -1,0 +1,79 @@
+/* Cipher: the algorithms that secrets, sealed datagrams and connect tokens are made of, under plain
+ * names. The only place that names libsodium. Deterministic but for the two calls that ask the
+ * system for random bytes; call ls_cipher_init before those. Keys are wiped by their owners with
+ * ls_cipher_wipe. Called by secret and by protocol/sealed. */
+#ifndef LOCKSTEP_COMMON_BASE_CIPHER_H
+#define LOCKSTEP_COMMON_BASE_CIPHER_H
+
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+LS_C_BEGIN
+
+#define LS_CIPHER_KEY_BYTES 32u
+#define LS_CIPHER_TAG_BYTES 16u
+#define LS_CIPHER_NONCE_BYTES 12u
+#define LS_CIPHER_LONG_NONCE_BYTES 24u
+
+/* Once before anything that is random; as often as one likes. IO when the system has no randomness
+ * to give. */
+ls_status ls_cipher_init(void);
+
+void ls_cipher_random(uint8_t *bytes, size_t size);
+
+/* Overwrites a key so that no compiler leaves it out. */
+void ls_cipher_wipe(void *bytes, size_t size);
+
+/* Takes as long whatever they differ in. */
+bool ls_cipher_is_equal(const uint8_t *a, const uint8_t *b, size_t size);
+
+/* ---- BLAKE2b ---- */
+
+/* Keyed hash of 16 to 64 bytes; key_bytes may be 0 (no key) or 16 .. 64. */
+void ls_cipher_hash(const uint8_t *key, size_t key_bytes, const uint8_t *bytes, size_t size,
+                    uint8_t *out, size_t out_bytes);
+
+/* ---- X25519 ---- */
+
+typedef struct ls_key_pair {
+    uint8_t private_key[LS_CIPHER_KEY_BYTES];
+    uint8_t public_key[LS_CIPHER_KEY_BYTES];
+} ls_key_pair;
+
+/* Needs ls_cipher_init. */
+void ls_key_pair_random(ls_key_pair *out);
+/* The pair of a private key that was kept. */
+void ls_key_pair_from_private(const uint8_t private_key[LS_CIPHER_KEY_BYTES], ls_key_pair *out);
+/* The secret that both sides compute; false for a public key that gives the same one with every
+ * other. */
+bool ls_key_pair_agree(const ls_key_pair *own, const uint8_t other_public[LS_CIPHER_KEY_BYTES],
+                       uint8_t shared[LS_CIPHER_KEY_BYTES]);
+
+/* ---- ChaCha20-Poly1305, as the IETF has it (RFC 8439) ---- */
+
+/* Encrypts `size` bytes in place and writes LS_CIPHER_TAG_BYTES behind them. */
+void ls_cipher_seal(const uint8_t key[LS_CIPHER_KEY_BYTES],
+                    const uint8_t nonce[LS_CIPHER_NONCE_BYTES], const uint8_t *header,
+                    size_t header_bytes, uint8_t *bytes, size_t size);
+/* Decrypts in place `size` bytes with the tag behind them; false, and the bytes are of no use, when
+ * anything differs from what was sealed. */
+bool ls_cipher_open(const uint8_t key[LS_CIPHER_KEY_BYTES],
+                    const uint8_t nonce[LS_CIPHER_NONCE_BYTES], const uint8_t *header,
+                    size_t header_bytes, uint8_t *bytes, size_t size);
+
+/* ---- The same with XChaCha20, whose nonce is long enough to be random ---- */
+
+void ls_cipher_seal_long(const uint8_t key[LS_CIPHER_KEY_BYTES],
+                         const uint8_t nonce[LS_CIPHER_LONG_NONCE_BYTES], const uint8_t *header,
+                         size_t header_bytes, uint8_t *bytes, size_t size);
+bool ls_cipher_open_long(const uint8_t key[LS_CIPHER_KEY_BYTES],
+                         const uint8_t nonce[LS_CIPHER_LONG_NONCE_BYTES], const uint8_t *header,
+                         size_t header_bytes, uint8_t *bytes, size_t size);
+
+LS_C_END
+
+#endif
