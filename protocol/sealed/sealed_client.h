@@ -1,0 +1,88 @@
+/* Sealed client: a client's connection to a server, as protocol/SEALED.md has it. Does no I/O:
+ * datagrams and time come in as arguments. Called by transport_udp. */
+#ifndef LOCKSTEP_PROTOCOL_SEALED_SEALED_CLIENT_H
+#define LOCKSTEP_PROTOCOL_SEALED_SEALED_CLIENT_H
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/cipher.h"
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/base/status.h"
+#include "lockstep/protocol/sealed/sealed_content.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+LS_C_BEGIN
+
+typedef struct ls_sealed_client_config {
+    bool has_server_key; /* otherwise the server is asked for it, and believed */
+    uint8_t server_key[LS_CIPHER_KEY_BYTES];
+    bool has_secret;
+    uint8_t secret[16]; /* LS_INVITE_SECRET_BYTES */
+} ls_sealed_client_config;
+
+typedef enum ls_sealed_client_state {
+    LS_SEALED_CLIENT_REQUESTING,
+    LS_SEALED_CLIENT_CONFIRMING,
+    LS_SEALED_CLIENT_OPEN,
+    LS_SEALED_CLIENT_REFUSED,
+} ls_sealed_client_state;
+
+/* Why a client was refused, in the state REFUSED. */
+typedef enum ls_sealed_refusal {
+    LS_SEALED_REFUSAL_NONE,
+    LS_SEALED_REFUSAL_FULL,
+    LS_SEALED_REFUSAL_CREDENTIAL,   /* an invite or a token is needed */
+    LS_SEALED_REFUSAL_TOO_MANY,     /* from this address */
+    LS_SEALED_REFUSAL_KEY_WITHHELD, /* the server does not give its key to who asks */
+    LS_SEALED_REFUSAL_VERSION,      /* the server speaks another version */
+} ls_sealed_refusal;
+
+typedef struct ls_sealed_client ls_sealed_client;
+
+/* The config is copied. Needs ls_cipher_init. NO_MEMORY. */
+ls_status ls_sealed_client_create(const ls_sealed_client_config *config,
+                                  const ls_allocator *allocator, ls_sealed_client **out);
+/* Wipes every key. NULL is allowed. */
+void ls_sealed_client_destroy(ls_sealed_client *client);
+
+/* Begins a key exchange with new keys, whatever was before. */
+void ls_sealed_client_start(ls_sealed_client *client, uint64_t now_ns);
+
+ls_sealed_client_state ls_sealed_client_state_of(const ls_sealed_client *client);
+ls_sealed_refusal ls_sealed_client_refusal(const ls_sealed_client *client);
+
+/* A packet of the key exchange that is due: its size, and it stands in `datagram`, of
+ * LS_SEALED_DATAGRAM_BYTES_MAX bytes; 0 when none is. */
+size_t ls_sealed_client_take_due(ls_sealed_client *client, uint64_t now_ns, uint8_t *datagram);
+/* When the next one is; UINT64_MAX in OPEN and REFUSED. */
+uint64_t ls_sealed_client_due_ns(const ls_sealed_client *client);
+
+typedef struct ls_sealed_client_received {
+    ls_sealed_rejection rejection;
+    bool is_opened;  /* the keys are there: the connection is, for this side */
+    bool has_answer; /* a PATH_RESPONSE: send ls_sealed_client's answer at once */
+    uint8_t answer[64];
+    size_t answer_bytes;
+    bool has_content;
+    ls_sealed_content content; /* PACKET, PACKETS or ENET */
+    const uint8_t *bytes;      /* within the datagram, decrypted in place */
+    size_t size;
+} ls_sealed_client_received;
+
+/* A datagram of the server has come; its bytes are changed. */
+void ls_sealed_client_receive(ls_sealed_client *client, uint8_t *datagram, size_t size,
+                              uint64_t now_ns, ls_sealed_client_received *out);
+
+/* As ls_sealed_server_seal, with LS_SEALED_CLIENT_HEADER_BYTES; in the state OPEN. */
+size_t ls_sealed_client_seal(ls_sealed_client *client, ls_sealed_content content, uint8_t *datagram,
+                             size_t size);
+
+/* The shortest way there and back that the key exchange measured with a packet that was sent once;
+ * 0 when every one was repeated. */
+uint64_t ls_sealed_client_rtt_ns(const ls_sealed_client *client);
+
+LS_C_END
+
+#endif

@@ -1,0 +1,46 @@
+/* Sealed content: what a sealed packet holds, and how much fits. The layouts stand in
+ * protocol/SEALED.md. */
+#ifndef LOCKSTEP_PROTOCOL_SEALED_SEALED_CONTENT_H
+#define LOCKSTEP_PROTOCOL_SEALED_SEALED_CONTENT_H
+
+typedef enum ls_sealed_content {
+    LS_SEALED_PACKET,
+    LS_SEALED_PACKETS,
+    LS_SEALED_ENET,
+    LS_SEALED_PATH_CHALLENGE,
+    LS_SEALED_PATH_RESPONSE,
+    LS_SEALED_CONTENT_COUNT,
+} ls_sealed_content;
+
+/* Largest UDP payload: with the headers of IPv4 and UDP 1,280 bytes, with IPv6's 1,300. */
+#define LS_SEALED_DATAGRAM_BYTES_MAX 1252u
+
+/* Bytes before the content, of either direction, and behind it. */
+#define LS_SEALED_CLIENT_HEADER_BYTES 4u
+#define LS_SEALED_SERVER_HEADER_BYTES 3u
+#define LS_SEALED_TAG_BYTES 16u
+#define LS_SEALED_CONTENT_BYTES_MAX                                                                \
+    (LS_SEALED_DATAGRAM_BYTES_MAX - LS_SEALED_CLIENT_HEADER_BYTES - LS_SEALED_TAG_BYTES)
+
+#define LS_SEALED_REQUEST_BYTES 1200u
+
+/* Why a datagram was dropped: name and text. */
+#define LS_SEALED_REJECTION_MAP(X)                                                                 \
+    X(MALFORMED, "not a packet of this protocol, or cut short")                                    \
+    X(UNKNOWN_PEER, "of no connection that there is")                                              \
+    X(FORGED, "its seal does not open")                                                            \
+    X(REPEATED, "came before, or is too old to tell")                                              \
+    X(COOKIE, "a key exchange with a wrong or an old cookie")                                      \
+    X(CREDENTIAL, "a key exchange whose invite or token is missing or not good")                   \
+    X(LIMITED, "above a limit of its address or of all")                                           \
+    X(OUT_OF_PLACE, "not expected now")
+
+typedef enum ls_sealed_rejection {
+#define LS_SEALED_REJECTION_ENUM(name, text) LS_SEALED_REJECT_##name,
+    LS_SEALED_REJECTION_MAP(LS_SEALED_REJECTION_ENUM)
+#undef LS_SEALED_REJECTION_ENUM
+    LS_SEALED_REJECTION_COUNT,
+    LS_SEALED_ACCEPTED = -1,
+} ls_sealed_rejection;
+
+#endif

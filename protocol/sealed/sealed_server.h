@@ -1,0 +1,77 @@
+/* Sealed server: the connections of a server, as protocol/SEALED.md has them: key exchange,
+ * cookies, limits, keys, roaming. Does no I/O: datagrams, addresses and time come in as arguments,
+ * and answers go out as bytes. Keeps nothing for an address that is not proven. Memory is fixed at
+ * create. Called by transport_udp. */
+#ifndef LOCKSTEP_PROTOCOL_SEALED_SEALED_SERVER_H
+#define LOCKSTEP_PROTOCOL_SEALED_SEALED_SERVER_H
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/cipher.h"
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/base/status.h"
+#include "lockstep/protocol/sealed/sealed_content.h"
+#include "lockstep/protocol/transport/endpoint.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+LS_C_BEGIN
+
+#define LS_SEALED_CONNECTIONS_MAX 4096u
+#define LS_INVITE_SECRET_BYTES 16u
+
+typedef struct ls_sealed_server_config {
+    ls_key_pair identity;
+    bool gives_key; /* to a client that was given an address alone */
+    bool needs_secret;
+    uint8_t secret[LS_INVITE_SECRET_BYTES];
+    uint32_t connections_max; /* 1 .. LS_SEALED_CONNECTIONS_MAX */
+    uint32_t per_address_max; /* connections of one address, 1 or more */
+} ls_sealed_server_config;
+
+typedef struct ls_sealed_server ls_sealed_server;
+
+/* The config is copied. Needs ls_cipher_init. BAD_ARGUMENT, NO_MEMORY. */
+ls_status ls_sealed_server_create(const ls_sealed_server_config *config,
+                                  const ls_allocator *allocator, ls_sealed_server **out);
+/* Wipes every key. NULL is allowed. */
+void ls_sealed_server_destroy(ls_sealed_server *server);
+
+typedef struct ls_sealed_received {
+    ls_sealed_rejection rejection; /* LS_SEALED_ACCEPTED, or why the datagram was dropped */
+
+    /* To be sent to where the datagram came from, when answer_bytes is not 0: also beside content
+     * (a PATH_CHALLENGE). Good until the next call. */
+    const uint8_t *answer;
+    size_t answer_bytes;
+
+    bool has_content;
+    bool is_opened;            /* the first content of this connection: it is there from now on */
+    bool has_moved;            /* its endpoint has just changed */
+    uint32_t index;            /* of the connection: has_content, has_moved */
+    ls_sealed_content content; /* PACKET, PACKETS or ENET */
+    const uint8_t *bytes;      /* within the datagram, decrypted in place */
+    size_t size;
+    uint64_t rtt_ns; /* is_opened: from ACCEPT to this packet, at least 1; 0: it was repeated */
+} ls_sealed_received;
+
+/* A datagram has come; its bytes are changed. */
+void ls_sealed_server_receive(ls_sealed_server *server, const ls_endpoint *from, uint8_t *datagram,
+                              size_t size, uint64_t now_ns, ls_sealed_received *out);
+
+/* Makes a sealed packet of `size` bytes of content that stand LS_SEALED_SERVER_HEADER_BYTES into
+ * `datagram`, which has room for LS_SEALED_TAG_BYTES behind them; returns the bytes of the
+ * datagram. For a connection that is there. */
+size_t ls_sealed_server_seal(ls_sealed_server *server, uint32_t index, ls_sealed_content content,
+                             uint8_t *datagram, size_t size);
+
+/* Where a connection that is there is reached. */
+const ls_endpoint *ls_sealed_server_endpoint(const ls_sealed_server *server, uint32_t index);
+
+/* Forgets a connection and wipes its keys; its index may be given to another from then on. */
+void ls_sealed_server_close(ls_sealed_server *server, uint32_t index);
+
+LS_C_END
+
+#endif
