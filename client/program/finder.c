@@ -160,7 +160,7 @@ static ls_status open_finder(finder *find, ls_text *why)
     ls_status status = LS_OK;
     if (find->config->address) {
         status = ls_endpoint_resolve(find->config->address, 0, &only, why);
-        find->address = only.address;
+        find->address = ls_endpoint_ipv4(&only);
     }
     if (status == LS_OK) {
         status = ls_discovery_socket_open(0, &find->descriptor, why);

@@ -17,12 +17,12 @@ void ls_discovery_search_query(ls_discovery_search *search, uint64_t nonce, uint
 
 static bool is_loopback(const ls_endpoint *endpoint)
 {
-    return ntohl(endpoint->address) >> 24 == 127;
+    return ntohl(ls_endpoint_ipv4(endpoint)) >> 24 == 127;
 }
 
 static uint64_t place_of(const ls_endpoint *endpoint)
 {
-    return (uint64_t)ntohl(endpoint->address) << 16 | endpoint->port;
+    return (uint64_t)ntohl(ls_endpoint_ipv4(endpoint)) << 16 | endpoint->port;
 }
 
 /* Of the query that this answers; UINT32_MAX: of none. */

@@ -76,7 +76,7 @@ bool ls_discovery_socket_receive(int descriptor, ls_discovery_datagram *datagram
         return false;
     }
     datagram->size = (size_t)size;
-    datagram->from = (ls_endpoint){from.sin_addr.s_addr, ntohs(from.sin_port)};
+    datagram->from = ls_endpoint_from_ipv4(from.sin_addr.s_addr, ntohs(from.sin_port));
     datagram->local = 0;
     datagram->is_broadcast = false;
     read_arrival(&message, datagram);
@@ -91,7 +91,7 @@ void ls_discovery_socket_answer(int descriptor, const ls_discovery_datagram *dat
         char bytes[CMSG_SPACE(sizeof(struct in_pktinfo))];
     } control = {.bytes = {0}};
     struct in_pktinfo info = {.ipi_spec_dst.s_addr = datagram->local};
-    struct sockaddr_in to = place(datagram->from.address, datagram->from.port);
+    struct sockaddr_in to = place(ls_endpoint_ipv4(&datagram->from), datagram->from.port);
     struct iovec part = {(void *)(uintptr_t)bytes, size};
     struct msghdr message = {.msg_name = &to,
                              .msg_namelen = sizeof to,

@@ -519,7 +519,7 @@ ls_status ls_transport_enet_listen(const ls_transport_enet_server_config *config
     if (status != LS_OK) {
         return status;
     }
-    ENetAddress address = {.host = endpoint.address, .port = endpoint.port};
+    ENetAddress address = {.host = ls_endpoint_ipv4(&endpoint), .port = endpoint.port};
     transport_enet *made = NULL;
     status = make(allocator, &address, config->peers_max, &made);
     if (status != LS_OK) {
@@ -577,7 +577,7 @@ ls_status ls_transport_enet_connect(const ls_transport_enet_client_config *confi
     transport_enet *made = NULL;
     status = make(allocator, NULL, 1, &made);
     if (status == LS_OK) {
-        made->server = (ENetAddress){.host = endpoint.address, .port = endpoint.port};
+        made->server = (ENetAddress){.host = ls_endpoint_ipv4(&endpoint), .port = endpoint.port};
     }
     if (status == LS_OK && !start_connecting(made, config->connect_timeout_ns)) {
         int reason = errno;
@@ -664,7 +664,8 @@ ls_status ls_transport_enet_address(const ls_transport *base, ls_peer_id id,
         const ls_peer_seat *seat = &transport->seats.seats[i];
         if (seat->id == id && seat->state == LS_SEAT_OPEN) {
             const ENetAddress *address = &transport->host->peers[i].address;
-            ls_endpoint_format(&(ls_endpoint){address->host, address->port}, text);
+            ls_endpoint endpoint = ls_endpoint_from_ipv4(address->host, address->port);
+            ls_endpoint_format(&endpoint, text);
             return LS_OK;
         }
     }

@@ -88,7 +88,7 @@ bool ls_transport_enet_has_more(const ls_transport *transport);
 void ls_transport_enet_service(ls_transport *transport);
 
 /* "192.0.2.1:7300" and its final NUL. */
-#define LS_TRANSPORT_ENET_ADDRESS_BYTES 22u
+#define LS_TRANSPORT_ENET_ADDRESS_BYTES 54u
 
 /* Where a peer is. NOT_FOUND when it is gone. */
 ls_status ls_transport_enet_address(const ls_transport *transport, ls_peer_id peer,

@@ -1,17 +1,21 @@
-/* Endpoint: where a UDP peer is, as an IPv4 address and a port, and how a person's "HOST:PORT"
- * becomes one. Resolving a name asks the system's resolver and can block for seconds, so it is
- * done before a match, never during one. Called by transports and programs. */
+/* Endpoint: where a UDP peer is, as an address of IPv6 or IPv4 and a port, and how a person's
+ * "HOST:PORT" becomes one. Resolving a name asks the system's resolver and can block for seconds,
+ * so it is done before a match, never during one. Called by transports and programs. */
 #ifndef LOCKSTEP_PROTOCOL_TRANSPORT_ENDPOINT_H
 #define LOCKSTEP_PROTOCOL_TRANSPORT_ENDPOINT_H
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#define LS_ENDPOINT_ADDRESS_BYTES 16u
+
 typedef struct ls_endpoint {
-    uint32_t address; /* IPv4, in network byte order, as struct in_addr holds it */
-    uint16_t port;    /* in the machine's byte order */
+    /* As struct in6_addr holds it; one of IPv4 is mapped into IPv6 (::ffff:192.0.2.1). */
+    uint8_t address[LS_ENDPOINT_ADDRESS_BYTES];
+    uint16_t port; /* in the machine's byte order */
 } ls_endpoint;
 
 /* The longest "HOST:PORT" with its final NUL: a DNS name has at most 253 characters. */
@@ -20,18 +24,29 @@ typedef struct ls_endpoint {
 /* Where a server listens unless it is told otherwise. */
 #define LS_ENDPOINT_DEFAULT_PORT 7300u
 
-/* Reads "HOST:PORT", or "HOST" for the default port, with a name or an IPv4 address and a port of
- * 1 .. 65535. BAD_ARGUMENT when the
- * text is not of that form or holds an IPv6 address, NOT_FOUND when the name has no IPv4 address;
- * `error`, which may be NULL, then says what is wrong. */
+/* Reads "HOST:PORT", or "HOST" for the default port, with a name, an IPv4 address or an IPv6
+ * address in brackets, and a port of 1 .. 65535. A name that has addresses of both kinds gives the
+ * first of IPv4. BAD_ARGUMENT when the text is not of that form, NOT_FOUND when the name has no
+ * address; `error`, which may be NULL, then says what is wrong. */
 ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *error);
 
-/* The same for a host alone; any port, 0 included, is taken as it is. */
+/* The same for a host alone, which takes no brackets; any port, 0 included, is taken as it is. */
 ls_status ls_endpoint_resolve(const char *host, uint16_t port, ls_endpoint *endpoint,
                               ls_text *error);
 
-/* "192.0.2.1:7300" and its final NUL. */
-#define LS_ENDPOINT_NUMERIC_BYTES 22u
+/* An IPv4 address in network byte order, as struct in_addr holds it; 0 for one of IPv6. */
+ls_endpoint ls_endpoint_from_ipv4(uint32_t address, uint16_t port);
+bool ls_endpoint_is_ipv4(const ls_endpoint *endpoint);
+uint32_t ls_endpoint_ipv4(const ls_endpoint *endpoint);
+
+/* "0.0.0.0" or "::": all addresses of a machine; and its loopback address of the same kind. */
+bool ls_endpoint_is_any(const ls_endpoint *endpoint);
+ls_endpoint ls_endpoint_loopback_like(const ls_endpoint *endpoint);
+
+bool ls_endpoint_is_equal(const ls_endpoint *a, const ls_endpoint *b);
+
+/* "192.0.2.1:7300" or "[2001:db8::1]:7300", and its final NUL. */
+#define LS_ENDPOINT_NUMERIC_BYTES 54u
 
 void ls_endpoint_format(const ls_endpoint *endpoint, char text[LS_ENDPOINT_NUMERIC_BYTES]);
 

@@ -106,7 +106,7 @@ static ls_status open_announcer(ls_announcer *announcer, ls_text *why)
     ls_endpoint own = {0};
     ls_secret_key random;
     ls_status status = ls_endpoint_resolve(announcer->config.bind_host, 0, &own, why);
-    announcer->address = own.address;
+    announcer->address = ls_endpoint_ipv4(&own);
     if (status == LS_OK && ls_secret_key_random(&random) != LS_OK) {
         status = ls_fail(LS_IO, why, "the system has no random numbers to give");
     }

@@ -68,7 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         /* 255 stands for a datagram as long as a query. */
         const uint8_t *datagram =
             fuzz_take_bytes(&input, wanted == 255 ? LS_DISCOVERY_BYTES : wanted, &had);
-        const ls_endpoint from = {htonl(place % 2 ? 0x7f000001u : 0xc0000200u + place), 1};
+        const ls_endpoint from =
+            ls_endpoint_from_ipv4(htonl(place % 2 ? 0x7f000001u : 0xc0000200u + place), 1);
         check_query(datagram, had);
         answers += check_answer(datagram, had);
         ls_discovery_search_take(&search, datagram, had, &from, 100 + taken++);

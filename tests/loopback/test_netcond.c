@@ -119,7 +119,7 @@ static void open_scene(void)
     for (uint32_t i = 0; i < CLIENTS; i++) {
         open_end(&made.clients[i]);
     }
-    config.server = (ls_endpoint){htonl(INADDR_LOOPBACK), made.server.port};
+    config.server = ls_endpoint_from_ipv4(htonl(INADDR_LOOPBACK), made.server.port);
     config.log = &quiet;
     ls_text why = {{0}};
     ls_status status =
@@ -501,12 +501,12 @@ Test(netcond, a_proxy_that_cannot_be_opened_says_why)
     uint16_t port;
     int taken = ls_open_socket(&port);
     config.log = &quiet;
-    config.server = (ls_endpoint){htonl(INADDR_LOOPBACK), 9};
+    config.server = ls_endpoint_from_ipv4(htonl(INADDR_LOOPBACK), 9);
     config.listen.port = port;
     assert_cannot_open(LS_IO, "cannot listen on 127.0.0.1:");
     close(taken);
     /* An address of nobody here (RFC 5737). */
-    config.listen = (ls_endpoint){htonl(0xc0000201), 0};
+    config.listen = ls_endpoint_from_ipv4(htonl(0xc0000201), 0);
     assert_cannot_open(LS_IO, "cannot listen on 192.0.2.1:0:");
 }
 
@@ -522,8 +522,8 @@ Test(netcond, a_proxy_to_itself_is_refused)
         int probe = ls_open_socket(&port);
         close(probe);
         config.log = &quiet;
-        config.listen = (ls_endpoint){htonl(addresses[i][0]), port};
-        config.server = (ls_endpoint){htonl(addresses[i][1]), port};
+        config.listen = ls_endpoint_from_ipv4(htonl(addresses[i][0]), port);
+        config.server = ls_endpoint_from_ipv4(htonl(addresses[i][1]), port);
         assert_cannot_open(LS_BAD_ARGUMENT, "the proxy itself");
     }
 }

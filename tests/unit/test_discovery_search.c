@@ -24,7 +24,7 @@ static void hear(uint64_t nonce, uint64_t server, uint32_t address, uint16_t por
     const ls_discovery_answer answer = {
         .nonce = nonce, .server = server, .port = port, .simulation = "units", .matches = 1};
     size_t size = ls_discovery_write_answer(bytes, &answer);
-    const ls_endpoint from = {htonl(address), LS_DISCOVERY_PORT};
+    const ls_endpoint from = ls_endpoint_from_ipv4(htonl(address), LS_DISCOVERY_PORT);
     ls_discovery_search_take(&search, bytes, size, &from, now_ms * LS_NS_PER_MS);
 }
 
@@ -59,7 +59,7 @@ Test(discovery_search, answers_to_nobodys_query_are_ignored)
     hear(33, 1, FIRST, 7300, 1005);
     hear(0, 1, FIRST, 7300, 1005);
     hear(22, 1, FIRST, 7300, 1100); /* before it was asked */
-    const ls_endpoint from = {htonl(FIRST), 1};
+    const ls_endpoint from = ls_endpoint_from_ipv4(htonl(FIRST), 1);
     uint8_t bytes[LS_DISCOVERY_BYTES];
     ls_discovery_write_query(bytes, 11);
     ls_discovery_search_take(&search, bytes, sizeof bytes, &from, 1300 * LS_NS_PER_MS);
@@ -72,10 +72,10 @@ Test(discovery_search, an_address_that_others_can_use_goes_before_the_loopback)
 {
     hear(11, 1, LOOPBACK, 7300, 1001);
     hear(11, 1, FIRST, 7300, 1002);
-    cr_assert_eq(search.servers[0].endpoint.address, htonl(FIRST));
+    cr_assert_eq(ls_endpoint_ipv4(&search.servers[0].endpoint), htonl(FIRST));
     hear(22, 1, LOOPBACK, 7300, 1251);
     hear(22, 1, SECOND, 7300, 1252);
-    cr_assert_eq(search.servers[0].endpoint.address, htonl(FIRST));
+    cr_assert_eq(ls_endpoint_ipv4(&search.servers[0].endpoint), htonl(FIRST));
     cr_assert_eq(search.server_count, 1);
     hear(22, 2, LOOPBACK, 7301, 1253);
     cr_assert_eq(search.server_count, 2);
@@ -102,7 +102,7 @@ Test(discovery_search, a_crowd_is_kept_up_to_the_room_there_is)
     hear(22, 1000, FIRST, 7300, 1251);
     cr_assert_eq(search.ignored, 9);
     for (uint32_t i = 1; i < search.server_count; i++) {
-        cr_assert_lt(ntohl(search.servers[i - 1].endpoint.address),
-                     ntohl(search.servers[i].endpoint.address));
+        cr_assert_lt(ntohl(ls_endpoint_ipv4(&search.servers[i - 1].endpoint)),
+                     ntohl(ls_endpoint_ipv4(&search.servers[i].endpoint)));
     }
 }

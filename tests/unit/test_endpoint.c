@@ -6,11 +6,11 @@
 
 static void assert_refused(const char *text, ls_status expected, const char *expected_text)
 {
-    ls_endpoint endpoint = {1, 2};
+    ls_endpoint endpoint = ls_endpoint_from_ipv4(1, 2);
     ls_text error = {""};
     cr_assert_eq(ls_endpoint_parse(text, &endpoint, &error), expected, "'%s'", text);
     cr_assert(strstr(error.bytes, expected_text), "'%s': %s", text, error.bytes);
-    cr_assert_eq(endpoint.address, 1);
+    cr_assert_eq(ls_endpoint_ipv4(&endpoint), 1);
     cr_assert_eq(endpoint.port, 2);
     cr_assert_eq(ls_endpoint_parse(text, &endpoint, NULL), expected);
 }
@@ -19,7 +19,7 @@ Test(endpoint, a_numeric_host_and_a_port_are_read)
 {
     ls_endpoint endpoint;
     cr_assert_eq(ls_endpoint_parse("192.0.2.7:7777", &endpoint, NULL), LS_OK);
-    cr_assert_eq(endpoint.address, htonl(0xc0000207));
+    cr_assert_eq(ls_endpoint_ipv4(&endpoint), htonl(0xc0000207));
     cr_assert_eq(endpoint.port, 7777);
     cr_assert_eq(ls_endpoint_parse("127.0.0.1:1", &endpoint, NULL), LS_OK);
     cr_assert_eq(endpoint.port, 1);
@@ -33,7 +33,8 @@ Test(endpoint, a_host_alone_takes_any_port)
 {
     ls_endpoint endpoint;
     cr_assert_eq(ls_endpoint_resolve("0.0.0.0", 0, &endpoint, NULL), LS_OK);
-    cr_assert_eq(endpoint.address, 0);
+    cr_assert(ls_endpoint_is_ipv4(&endpoint));
+    cr_assert_eq(ls_endpoint_ipv4(&endpoint), 0);
     cr_assert_eq(endpoint.port, 0);
 }
 
@@ -49,15 +50,53 @@ Test(endpoint, text_that_is_not_host_and_port_is_refused)
     assert_refused("127.0.0.1:77x", LS_BAD_ARGUMENT, "1 to 65535");
 }
 
-Test(endpoint, ipv6_is_refused_by_name)
+Test(endpoint, ipv6_is_read_in_brackets)
 {
-    assert_refused("::1", LS_BAD_ARGUMENT, "IPv6");
-    assert_refused("[::1]:7777", LS_BAD_ARGUMENT, "IPv6");
-    assert_refused("2001:db8::1:7777", LS_BAD_ARGUMENT, "IPv6");
+    static const uint8_t expected[LS_ENDPOINT_ADDRESS_BYTES] = {0x20, 0x01, 0x0d, 0xb8, [15] = 7};
     ls_endpoint endpoint;
-    ls_text error;
-    cr_assert_eq(ls_endpoint_resolve("::", 1, &endpoint, &error), LS_BAD_ARGUMENT);
-    cr_assert(strstr(error.bytes, "IPv6"));
+    cr_assert_eq(ls_endpoint_parse("[2001:db8::7]:7777", &endpoint, NULL), LS_OK);
+    cr_assert_arr_eq(endpoint.address, expected, sizeof expected);
+    cr_assert_eq(endpoint.port, 7777);
+    cr_assert_not(ls_endpoint_is_ipv4(&endpoint));
+    cr_assert_eq(ls_endpoint_ipv4(&endpoint), 0);
+    cr_assert_eq(ls_endpoint_parse("[::1]", &endpoint, NULL), LS_OK);
+    cr_assert_eq(endpoint.port, LS_ENDPOINT_DEFAULT_PORT);
+}
+
+Test(endpoint, all_addresses_are_told_from_one)
+{
+    static const char *const hosts[][2] = {{"0.0.0.0", "127.0.0.1"}, {"::", "::1"}};
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+        ls_endpoint any, own;
+        cr_assert_eq(ls_endpoint_resolve(hosts[i][0], 7, &any, NULL), LS_OK);
+        cr_assert_eq(ls_endpoint_resolve(hosts[i][1], 7, &own, NULL), LS_OK);
+        cr_assert(ls_endpoint_is_any(&any));
+        cr_assert_not(ls_endpoint_is_any(&own));
+        ls_endpoint loopback = ls_endpoint_loopback_like(&any);
+        cr_assert(ls_endpoint_is_equal(&loopback, &own));
+    }
+}
+
+Test(endpoint, ipv6_without_whole_brackets_is_refused)
+{
+    assert_refused("::1", LS_BAD_ARGUMENT, "brackets");
+    assert_refused("2001:db8::1:7777", LS_BAD_ARGUMENT, "brackets");
+    assert_refused("[::1", LS_BAD_ARGUMENT, "HOST[:PORT]");
+    assert_refused("[::1]7777", LS_BAD_ARGUMENT, "HOST[:PORT]");
+    assert_refused("[]:7777", LS_BAD_ARGUMENT, "HOST[:PORT]");
+    assert_refused("[::1]:", LS_BAD_ARGUMENT, "1 to 65535");
+    assert_refused("[::1]:0", LS_BAD_ARGUMENT, "1 to 65535");
+    assert_refused("[::zz]:1", LS_NOT_FOUND, "cannot find the host '::zz'");
+}
+
+Test(endpoint, a_mapped_address_is_the_ipv4_one)
+{
+    ls_endpoint mapped, plain;
+    cr_assert_eq(ls_endpoint_parse("[::ffff:192.0.2.1]:9", &mapped, NULL), LS_OK);
+    cr_assert_eq(ls_endpoint_parse("192.0.2.1:9", &plain, NULL), LS_OK);
+    cr_assert(ls_endpoint_is_equal(&mapped, &plain));
+    plain.port++;
+    cr_assert_not(ls_endpoint_is_equal(&mapped, &plain));
 }
 
 Test(endpoint, a_name_that_nobody_has_is_not_found)
@@ -78,7 +117,8 @@ Test(endpoint, a_text_of_any_length_is_safe)
 
 Test(endpoint, is_written_as_it_is_read)
 {
-    static const char *const texts[] = {"0.0.0.0:1", "127.0.0.1:7300", "255.255.255.255:65535"};
+    static const char *const texts[] = {"0.0.0.0:1", "127.0.0.1:7300", "255.255.255.255:65535",
+                                        "[::1]:1", "[2001:db8::7]:7300"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         ls_endpoint endpoint;
         char text[LS_ENDPOINT_NUMERIC_BYTES];

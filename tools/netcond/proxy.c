@@ -3,12 +3,11 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/transport/socket_address.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 enum {
@@ -45,7 +44,7 @@ struct netcond_proxy {
 netcond_proxy_config netcond_proxy_config_default(void)
 {
     return (netcond_proxy_config){
-        .listen = {.address = htonl(INADDR_LOOPBACK)},
+        .listen = ls_endpoint_from_ipv4(htonl(INADDR_LOOPBACK), 0),
         .links = {ls_link_config_default(), ls_link_config_default()},
         .seed = 1,
         .clients_max = 64,
@@ -55,17 +54,11 @@ netcond_proxy_config netcond_proxy_config_default(void)
 
 /* ---- sockets ---- */
 
-static struct sockaddr_in socket_address(const ls_endpoint *endpoint)
+/* A UDP socket of the endpoint's family that never blocks, or -1. */
+static int open_socket(const ls_endpoint *endpoint)
 {
-    return (struct sockaddr_in){.sin_family = AF_INET,
-                                .sin_port = htons(endpoint->port),
-                                .sin_addr.s_addr = endpoint->address};
-}
-
-/* A UDP socket that never blocks, or -1. */
-static int open_socket(void)
-{
-    int descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int family = ls_socket_family_of(endpoint);
+    int descriptor = socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (descriptor >= 0) {
         int bytes = SOCKET_BUFFER_BYTES;
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
@@ -76,8 +69,9 @@ static int open_socket(void)
 
 static bool bind_to(int descriptor, const ls_endpoint *endpoint)
 {
-    struct sockaddr_in address = socket_address(endpoint);
-    return bind(descriptor, (const struct sockaddr *)&address, sizeof address) == 0;
+    ls_socket_address address;
+    socklen_t bytes = ls_socket_address_of(endpoint, ls_socket_family_of(endpoint), &address);
+    return bind(descriptor, &address.any, bytes) == 0;
 }
 
 static void close_socket(int descriptor)
@@ -88,10 +82,11 @@ static void close_socket(int descriptor)
 }
 
 /* An address that a socket can be bound to is one of this machine. */
-static bool is_own_address(uint32_t address)
+static bool is_own_address(const ls_endpoint *server)
 {
-    ls_endpoint endpoint = {.address = address};
-    int descriptor = open_socket();
+    ls_endpoint endpoint = *server;
+    endpoint.port = 0;
+    int descriptor = open_socket(&endpoint);
     bool is_own = descriptor >= 0 && bind_to(descriptor, &endpoint);
     close_socket(descriptor);
     return is_own;
@@ -115,9 +110,10 @@ static void send_to_server(netcond_proxy *proxy, const client *from,
 static void send_to_client(netcond_proxy *proxy, const client *to,
                            const netcond_conditioned_packet *packet)
 {
-    struct sockaddr_in address = socket_address(&to->endpoint);
-    ssize_t sent = sendto(proxy->descriptor, packet->bytes, packet->size, 0,
-                          (const struct sockaddr *)&address, sizeof address);
+    ls_socket_address address;
+    socklen_t bytes =
+        ls_socket_address_of(&to->endpoint, ls_socket_family_of(&proxy->config.listen), &address);
+    ssize_t sent = sendto(proxy->descriptor, packet->bytes, packet->size, 0, &address.any, bytes);
     proxy->counts.unsent += sent < 0 ? 1 : 0;
 }
 
@@ -186,8 +182,7 @@ static client *find_client(netcond_proxy *proxy, const ls_endpoint *endpoint)
 {
     for (uint32_t i = 0; i < proxy->config.clients_max; i++) {
         client *seated = &proxy->clients[i];
-        if (seated->source && seated->endpoint.address == endpoint->address &&
-            seated->endpoint.port == endpoint->port) {
+        if (seated->source && ls_endpoint_is_equal(&seated->endpoint, endpoint)) {
             return seated;
         }
     }
@@ -231,12 +226,13 @@ static void seat(netcond_proxy *proxy, client *place, const ls_endpoint *endpoin
 static client *admit(netcond_proxy *proxy, const ls_endpoint *endpoint, uint64_t now_ns)
 {
     client *place = find_place(proxy);
-    int descriptor = place ? open_socket() : -1;
-    struct sockaddr_in server = socket_address(&proxy->config.server);
+    const ls_endpoint *server = &proxy->config.server;
+    int descriptor = place ? open_socket(server) : -1;
+    ls_socket_address address;
+    socklen_t bytes = ls_socket_address_of(server, ls_socket_family_of(server), &address);
     if (descriptor >= 0) {
         place->descriptor = descriptor;
-        bool is_connected =
-            connect(descriptor, (const struct sockaddr *)&server, sizeof server) == 0;
+        bool is_connected = connect(descriptor, &address.any, bytes) == 0;
         ls_loop_handler handler = {on_server, place};
         if (is_connected &&
             ls_event_loop_watch(proxy->loop, descriptor, handler, &place->source) == LS_OK) {
@@ -252,9 +248,9 @@ static client *admit(netcond_proxy *proxy, const ls_endpoint *endpoint, uint64_t
     return NULL;
 }
 
-static void take_from_client(netcond_proxy *proxy, const struct sockaddr_in *from, size_t size)
+static void take_from_client(netcond_proxy *proxy, const ls_socket_address *from, size_t size)
 {
-    ls_endpoint endpoint = {from->sin_addr.s_addr, ntohs(from->sin_port)};
+    ls_endpoint endpoint = ls_socket_address_endpoint(from);
     uint64_t now_ns = ls_event_loop_now_ns(proxy->loop);
     client *sender = find_client(proxy, &endpoint);
     if (!sender) {
@@ -271,10 +267,10 @@ static void on_clients(void *user, uint64_t now_ns)
     (void)now_ns;
     netcond_proxy *proxy = user;
     for (uint32_t i = 0; i < BATCH; i++) {
-        struct sockaddr_in from;
+        ls_socket_address from;
         socklen_t from_bytes = sizeof from;
         ssize_t size = recvfrom(proxy->descriptor, proxy->datagram, sizeof proxy->datagram,
-                                MSG_TRUNC, (struct sockaddr *)&from, &from_bytes);
+                                MSG_TRUNC, &from.any, &from_bytes);
         if (size < 0) {
             break;
         }
@@ -314,21 +310,21 @@ static void on_forget(void *user, uint64_t now_ns)
 
 static ls_status bind_listener(netcond_proxy *proxy, ls_text *why)
 {
-    struct sockaddr_in address;
+    ls_socket_address address;
     socklen_t bytes = sizeof address;
-    proxy->descriptor = open_socket();
+    proxy->descriptor = open_socket(&proxy->config.listen);
     if (proxy->descriptor < 0 || !bind_to(proxy->descriptor, &proxy->config.listen) ||
-        getsockname(proxy->descriptor, (struct sockaddr *)&address, &bytes) != 0) {
+        getsockname(proxy->descriptor, &address.any, &bytes) != 0) {
         char text[LS_ENDPOINT_NUMERIC_BYTES];
         ls_endpoint_format(&proxy->config.listen, text);
         return ls_fail(LS_IO, why, "cannot listen on %s: %s", text, strerror(errno));
     }
-    proxy->port = ntohs(address.sin_port);
+    proxy->port = ls_socket_address_endpoint(&address).port;
     const ls_endpoint *server = &proxy->config.server;
-    uint32_t listen = proxy->config.listen.address;
-    if (server->port == proxy->port &&
-        (listen == server->address ||
-         (listen == htonl(INADDR_ANY) && is_own_address(server->address)))) {
+    ls_endpoint own = proxy->config.listen;
+    own.port = proxy->port;
+    if (server->port == proxy->port && (ls_endpoint_is_equal(&own, server) ||
+                                        (ls_endpoint_is_any(&own) && is_own_address(server)))) {
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "the server is the proxy itself: give one of them another port");
     }
@@ -392,8 +388,8 @@ ls_status netcond_proxy_open(const netcond_proxy_config *config, ls_event_loop *
         return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     made->config = *config;
-    if (config->server.address == htonl(INADDR_ANY)) {
-        made->config.server.address = htonl(INADDR_LOOPBACK); /* what the system makes of it */
+    if (ls_endpoint_is_any(&config->server)) { /* what the system makes of it */
+        made->config.server = ls_endpoint_loopback_like(&config->server);
     }
     made->allocator = allocator;
     made->loop = loop;
