@@ -23,6 +23,20 @@ void ls_cipher_wipe(void *bytes, size_t size)
     sodium_memzero(bytes, size);
 }
 
+void *ls_cipher_allocate(size_t bytes)
+{
+    void *memory = sodium_malloc(bytes);
+    if (memory) {
+        sodium_memzero(memory, bytes);
+    }
+    return memory;
+}
+
+void ls_cipher_release(void *memory)
+{
+    sodium_free(memory);
+}
+
 bool ls_cipher_is_equal(const uint8_t *a, const uint8_t *b, size_t size)
 {
     return sodium_memcmp(a, b, size) == 0;

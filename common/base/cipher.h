@@ -28,6 +28,12 @@ void ls_cipher_random(uint8_t *bytes, size_t size);
 /* Overwrites a key so that no compiler leaves it out. */
 void ls_cipher_wipe(void *bytes, size_t size);
 
+/* Zeroed memory for secrets that live long, or NULL: never swapped out and in no core dump as far
+ * as the system allows it, between pages that nothing may touch. Costs pages and system calls. */
+void *ls_cipher_allocate(size_t bytes);
+/* Wipes and gives back; NULL is allowed. */
+void ls_cipher_release(void *memory);
+
 /* Takes as long whatever they differ in. */
 bool ls_cipher_is_equal(const uint8_t *a, const uint8_t *b, size_t size);
 

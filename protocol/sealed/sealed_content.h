@@ -24,6 +24,8 @@ typedef enum ls_sealed_content {
 
 #define LS_SEALED_REQUEST_BYTES 1200u
 
+#define LS_SEALED_CONNECTIONS_MAX 4096u /* of a server */
+
 /* Why a datagram was dropped: name and text. */
 #define LS_SEALED_REJECTION_MAP(X)                                                                 \
     X(MALFORMED, "not a packet of this protocol, or cut short")                                    \

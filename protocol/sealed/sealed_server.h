@@ -18,7 +18,6 @@
 
 LS_C_BEGIN
 
-#define LS_SEALED_CONNECTIONS_MAX 4096u
 #define LS_INVITE_SECRET_BYTES 16u
 
 typedef struct ls_sealed_server_config {

@@ -1,0 +1,87 @@
+#include "lockstep/protocol/sealed/sealed_packet.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/byte_io.h"
+
+#include <string.h>
+
+static uint8_t first_byte(const ls_sealed_header *header)
+{
+    return (uint8_t)(LS_SEALED_PACKET_BIT | (uint32_t)header->content << 4);
+}
+
+void ls_sealed_write_client_header(uint8_t *datagram, const ls_sealed_header *header)
+{
+    datagram[0] = (uint8_t)(first_byte(header) | header->index >> 8);
+    datagram[1] = (uint8_t)header->index;
+    ls_store_u16(datagram + 2, header->counter);
+}
+
+void ls_sealed_write_server_header(uint8_t *datagram, const ls_sealed_header *header)
+{
+    datagram[0] = first_byte(header);
+    ls_store_u16(datagram + 1, header->counter);
+}
+
+static bool is_sealed(const uint8_t *datagram, size_t size, size_t header_bytes)
+{
+    return size >= header_bytes + LS_SEALED_TAG_BYTES && size <= LS_SEALED_DATAGRAM_BYTES_MAX &&
+           (datagram[0] & LS_SEALED_PACKET_BIT) != 0 &&
+           (datagram[0] >> 4 & 7u) < LS_SEALED_CONTENT_COUNT;
+}
+
+bool ls_sealed_read_client_header(const uint8_t *datagram, size_t size, ls_sealed_header *out)
+{
+    if (!is_sealed(datagram, size, LS_SEALED_CLIENT_HEADER_BYTES)) {
+        return false;
+    }
+    out->content = (ls_sealed_content)(datagram[0] >> 4 & 7u);
+    out->index = (uint16_t)((datagram[0] & 15u) << 8 | datagram[1]);
+    out->counter = ls_load_u16(datagram + 2);
+    return true;
+}
+
+bool ls_sealed_read_server_header(const uint8_t *datagram, size_t size, ls_sealed_header *out)
+{
+    if (!is_sealed(datagram, size, LS_SEALED_SERVER_HEADER_BYTES) || (datagram[0] & 15u) != 0) {
+        return false;
+    }
+    out->content = (ls_sealed_content)(datagram[0] >> 4 & 7u);
+    out->index = 0;
+    out->counter = ls_load_u16(datagram + 1);
+    return true;
+}
+
+static void write_nonce(uint8_t nonce[LS_CIPHER_NONCE_BYTES], uint64_t counter)
+{
+    memset(nonce, 0, 4);
+    ls_store_u64(nonce + 4, counter);
+}
+
+size_t ls_sealed_packet_seal(const uint8_t key[LS_CIPHER_KEY_BYTES], uint64_t counter,
+                             uint8_t *datagram, size_t header_bytes, size_t size)
+{
+    LS_ASSERT(header_bytes + size + LS_SEALED_TAG_BYTES <= LS_SEALED_DATAGRAM_BYTES_MAX);
+    uint8_t nonce[LS_CIPHER_NONCE_BYTES];
+    write_nonce(nonce, counter);
+    ls_cipher_seal(key, nonce, datagram, header_bytes, datagram + header_bytes, size);
+    return header_bytes + size + LS_SEALED_TAG_BYTES;
+}
+
+ls_sealed_rejection ls_sealed_packet_open(const ls_sealed_opening *opening, uint8_t *datagram,
+                                          size_t size, bool *is_newest)
+{
+    uint64_t counter;
+    if (!ls_counter_window_find(opening->window, opening->counter, &counter)) {
+        return LS_SEALED_REJECT_REPEATED;
+    }
+    size_t header_bytes = opening->header_bytes;
+    uint8_t nonce[LS_CIPHER_NONCE_BYTES];
+    write_nonce(nonce, counter);
+    if (!ls_cipher_open(opening->key, nonce, datagram, header_bytes, datagram + header_bytes,
+                        size - header_bytes - LS_SEALED_TAG_BYTES)) {
+        return LS_SEALED_REJECT_FORGED;
+    }
+    *is_newest = ls_counter_window_take(opening->window, counter);
+    return LS_SEALED_ACCEPTED;
+}

@@ -1,0 +1,57 @@
+/* Sealed packet: the headers of both directions, and how the content behind one is sealed and
+ * opened, as protocol/SEALED.md has it. Knows bytes, keys and counters; no connection and no
+ * address. Called by sealed_server and sealed_client. */
+#ifndef LOCKSTEP_PROTOCOL_SEALED_SEALED_PACKET_H
+#define LOCKSTEP_PROTOCOL_SEALED_SEALED_PACKET_H
+
+#include "lockstep/common/base/cipher.h"
+#include "lockstep/common/base/language.h"
+#include "lockstep/protocol/sealed/counter_window.h"
+#include "lockstep/protocol/sealed/sealed_content.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+LS_C_BEGIN
+
+/* Set in the first byte of a sealed packet, not in that of a packet of the key exchange. */
+#define LS_SEALED_PACKET_BIT 0x80u
+
+typedef struct ls_sealed_header {
+    ls_sealed_content content;
+    uint16_t index;   /* of the connection; 0 from a server */
+    uint16_t counter; /* the lowest bits of it */
+} ls_sealed_header;
+
+/* Write LS_SEALED_CLIENT_HEADER_BYTES and LS_SEALED_SERVER_HEADER_BYTES. */
+void ls_sealed_write_client_header(uint8_t *datagram, const ls_sealed_header *header);
+void ls_sealed_write_server_header(uint8_t *datagram, const ls_sealed_header *header);
+
+/* False for what is shorter than a header and a tag, longer than a datagram may be, not a sealed
+ * packet or of an unknown content; `out` is untouched then. */
+bool ls_sealed_read_client_header(const uint8_t *datagram, size_t size, ls_sealed_header *out);
+bool ls_sealed_read_server_header(const uint8_t *datagram, size_t size, ls_sealed_header *out);
+
+/* Seals `size` bytes behind the header in place, with the tag behind them; returns the bytes of the
+ * datagram. A key seals each counter once. */
+size_t ls_sealed_packet_seal(const uint8_t key[LS_CIPHER_KEY_BYTES], uint64_t counter,
+                             uint8_t *datagram, size_t header_bytes, size_t size);
+
+/* The key and the packets that it has opened so far. */
+typedef struct ls_sealed_opening {
+    const uint8_t *key;
+    ls_counter_window *window;
+    size_t header_bytes;
+    uint16_t counter; /* of the header */
+} ls_sealed_opening;
+
+/* Opens a datagram of `size` bytes in place, of which at least a header and a tag are there.
+ * ACCEPTED, and `is_newest` says whether it is newer than all before; REPEATED or FORGED, and
+ * nothing but the content's bytes has changed. */
+ls_sealed_rejection ls_sealed_packet_open(const ls_sealed_opening *opening, uint8_t *datagram,
+                                          size_t size, bool *is_newest);
+
+LS_C_END
+
+#endif

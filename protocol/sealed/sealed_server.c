@@ -1,0 +1,418 @@
+#include "lockstep/protocol/sealed/sealed_server.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/sealed/address_cookie.h"
+#include "lockstep/protocol/sealed/key_exchange.h"
+#include "lockstep/protocol/sealed/sealed_address.h"
+#include "lockstep/protocol/sealed/sealed_connections.h"
+#include "lockstep/protocol/sealed/sealed_packet.h"
+
+#include <string.h>
+
+_Static_assert(LS_INVITE_SECRET_BYTES == LS_KEY_EXCHANGE_SECRET_BYTES, "one secret");
+_Static_assert(LS_ADDRESS_COOKIE_BYTES == LS_KEY_EXCHANGE_COOKIE_BYTES, "one cookie");
+
+#define HALF_OPEN_NS (5 * LS_NS_PER_SECOND)
+#define PATH_CHALLENGE_PERIOD_NS (50 * LS_NS_PER_MS)
+#define PATH_NUMBER_BYTES 8u
+#define PATH_CHALLENGE_BYTES                                                                       \
+    (LS_SEALED_SERVER_HEADER_BYTES + PATH_NUMBER_BYTES + LS_SEALED_TAG_BYTES)
+#define ANSWER_BYTES_MAX LS_CHALLENGE_BYTES_MAX
+
+typedef struct connection {
+    uint64_t counter; /* of the next packet to the client */
+    ls_counter_window window;
+    ls_endpoint endpoint;
+    uint64_t path_salt;          /* new for each path that is proven */
+    uint64_t path_challenged_ns; /* 0: never */
+    uint64_t accepted_ns;
+    bool is_accept_repeated;
+    uint8_t accept[LS_ACCEPT_BYTES];
+} connection;
+
+/* Secrets of this side: kept out of core dumps. */
+typedef struct server_secrets {
+    ls_sealed_server_config config;
+    uint8_t secret_key[LS_CIPHER_KEY_BYTES]; /* p of the invite's secret */
+    uint8_t cookie_key[LS_CIPHER_KEY_BYTES];
+    uint8_t path_key[LS_CIPHER_KEY_BYTES];
+} server_secrets;
+
+struct ls_sealed_server {
+    const ls_allocator *allocator;
+    server_secrets *secrets;
+    ls_packet_keys *keys; /* of each connection */
+    connection *connections;
+    ls_sealed_connections *places;
+    uint8_t answer[ANSWER_BYTES_MAX];
+};
+
+/* A datagram that has come, on its way through the functions below. */
+typedef struct arrival {
+    const ls_endpoint *from;
+    uint8_t *datagram;
+    size_t size;
+    uint64_t now_ns;
+    ls_sealed_received *out;
+} arrival;
+
+static uint64_t random_number(void)
+{
+    uint8_t bytes[8];
+    ls_cipher_random(bytes, sizeof bytes);
+    return ls_load_u64(bytes);
+}
+
+/* ---- making and ending ---- */
+
+static ls_status allocate(ls_sealed_server *server, uint32_t count)
+{
+    server->secrets = ls_cipher_allocate(sizeof *server->secrets);
+    server->keys = ls_cipher_allocate(count * sizeof *server->keys);
+    server->connections = ls_allocate_array(server->allocator, count, sizeof *server->connections);
+    if (!server->secrets || !server->keys || !server->connections) {
+        return LS_NO_MEMORY;
+    }
+    return ls_sealed_connections_create(count, random_number(), server->allocator, &server->places);
+}
+
+static void make_secrets(server_secrets *secrets, const ls_sealed_server_config *config)
+{
+    secrets->config = *config;
+    ls_credential_key_of_secret(config->secret, secrets->secret_key);
+    ls_cipher_random(secrets->cookie_key, sizeof secrets->cookie_key);
+    ls_cipher_random(secrets->path_key, sizeof secrets->path_key);
+}
+
+ls_status ls_sealed_server_create(const ls_sealed_server_config *config,
+                                  const ls_allocator *allocator, ls_sealed_server **out)
+{
+    if (config->connections_max == 0 || config->connections_max > LS_SEALED_CONNECTIONS_MAX ||
+        config->per_address_max == 0) {
+        return LS_BAD_ARGUMENT;
+    }
+    ls_sealed_server *server = ls_allocate(allocator, sizeof *server);
+    if (!server) {
+        return LS_NO_MEMORY;
+    }
+    server->allocator = allocator;
+    ls_status status = allocate(server, config->connections_max);
+    if (status) {
+        ls_sealed_server_destroy(server);
+        return status;
+    }
+    make_secrets(server->secrets, config);
+    *out = server;
+    return LS_OK;
+}
+
+void ls_sealed_server_destroy(ls_sealed_server *server)
+{
+    if (!server) {
+        return;
+    }
+    ls_sealed_connections_destroy(server->places);
+    ls_release(server->allocator, server->connections);
+    ls_cipher_release(server->keys);
+    ls_cipher_release(server->secrets);
+    ls_release(server->allocator, server);
+}
+
+/* ---- connections ---- */
+
+static void forget(ls_sealed_server *server, uint32_t index)
+{
+    ls_cipher_wipe(&server->keys[index], sizeof server->keys[index]);
+    ls_sealed_connections_release(server->places, index);
+}
+
+static void forget_expired(ls_sealed_server *server, uint64_t now_ns)
+{
+    for (;;) {
+        uint32_t oldest = ls_sealed_connections_oldest(server->places);
+        if (oldest == LS_SEALED_NO_CONNECTION ||
+            now_ns < server->connections[oldest].accepted_ns + HALF_OPEN_NS) {
+            return;
+        }
+        forget(server, oldest);
+    }
+}
+
+void ls_sealed_server_close(ls_sealed_server *server, uint32_t index)
+{
+    LS_ASSERT(ls_sealed_connections_is_open(server->places, index));
+    forget(server, index);
+}
+
+const ls_endpoint *ls_sealed_server_endpoint(const ls_sealed_server *server, uint32_t index)
+{
+    LS_ASSERT(ls_sealed_connections_is_open(server->places, index));
+    return &server->connections[index].endpoint;
+}
+
+/* ---- key exchange: REQUEST ---- */
+
+static void receive_request(ls_sealed_server *server, const arrival *at)
+{
+    ls_request request;
+    if (!ls_request_read(at->datagram, at->size, &request)) {
+        at->out->rejection = LS_SEALED_REJECT_MALFORMED;
+        return;
+    }
+    const server_secrets *secrets = server->secrets;
+    ls_challenge challenge = {
+        .version = LS_KEY_EXCHANGE_VERSION,
+        .time_ms = at->now_ns / LS_NS_PER_MS,
+        .has_server_key = request.asks_key && secrets->config.gives_key,
+    };
+    memcpy(challenge.start, request.client_key, sizeof challenge.start);
+    memcpy(challenge.server_key, secrets->config.identity.public_key, LS_CIPHER_KEY_BYTES);
+    ls_address_cookie_make(secrets->cookie_key, at->from, request.client_key, challenge.time_ms,
+                           challenge.cookie);
+    at->out->answer = server->answer;
+    at->out->answer_bytes = ls_challenge_write(&challenge, server->answer);
+}
+
+/* ---- key exchange: CONFIRM ---- */
+
+static bool derive_first_key(const ls_sealed_server *server, const ls_confirm *confirm,
+                             uint8_t first_key[LS_CIPHER_KEY_BYTES])
+{
+    static const uint8_t no_credential[LS_CIPHER_KEY_BYTES] = {0};
+    if (confirm->credential == LS_CREDENTIAL_TOKEN) {
+        return false;
+    }
+    const server_secrets *secrets = server->secrets;
+    return ls_first_key_of_server(&secrets->config.identity, confirm->client_key,
+                                  confirm->credential == LS_CREDENTIAL_SECRET ? secrets->secret_key
+                                                                              : no_credential,
+                                  first_key);
+}
+
+static void deny(ls_sealed_server *server, const arrival *at, const ls_confirm *confirm,
+                 const uint8_t *first_key, ls_denial reason)
+{
+    ls_denied denied = {.reason = reason};
+    memcpy(denied.start, confirm->client_key, sizeof denied.start);
+    at->out->answer = server->answer;
+    at->out->answer_bytes = ls_denied_write(&denied, first_key, server->answer);
+    at->out->rejection =
+        reason == LS_DENIAL_CREDENTIAL ? LS_SEALED_REJECT_CREDENTIAL : LS_SEALED_REJECT_LIMITED;
+}
+
+static void write_accept(ls_sealed_server *server, uint32_t index, const ls_confirm *confirm,
+                         const ls_key_pair *own)
+{
+    ls_accept accept = {.index = (uint16_t)index};
+    memcpy(accept.start, confirm->client_key, sizeof accept.start);
+    memcpy(accept.server_key, own->public_key, LS_CIPHER_KEY_BYTES);
+    ls_accept_write(&accept, server->keys[index].of_server, server->connections[index].accept);
+}
+
+static void answer_accept(const ls_sealed_server *server, const arrival *at, uint32_t index)
+{
+    at->out->answer = server->connections[index].accept;
+    at->out->answer_bytes = LS_ACCEPT_BYTES;
+}
+
+static void accept_client(ls_sealed_server *server, const arrival *at, const ls_confirm *confirm,
+                          const uint8_t *first_key)
+{
+    uint32_t index = ls_sealed_connections_take(server->places, confirm->client_key);
+    if (index == LS_SEALED_NO_CONNECTION) {
+        deny(server, at, confirm, first_key, LS_DENIAL_FULL);
+        return;
+    }
+    server->connections[index] = (connection){.endpoint = *at->from, .accepted_ns = at->now_ns};
+    server->connections[index].path_salt = random_number();
+    ls_key_pair own;
+    ls_key_pair_random(&own);
+    if (ls_packet_keys_of_server(first_key, &own, confirm->client_key, &server->keys[index])) {
+        write_accept(server, index, confirm, &own);
+        answer_accept(server, at, index);
+    } else {
+        forget(server, index);
+        at->out->rejection = LS_SEALED_REJECT_FORGED;
+    }
+    ls_cipher_wipe(&own, sizeof own);
+}
+
+/* The address is proven and the client's key is new: what costs something begins here. */
+static void admit(ls_sealed_server *server, const arrival *at, const ls_confirm *confirm)
+{
+    uint8_t first_key[LS_CIPHER_KEY_BYTES];
+    if (!derive_first_key(server, confirm, first_key) ||
+        !ls_confirm_is_sealed(at->datagram, first_key)) {
+        at->out->rejection = confirm->credential == LS_CREDENTIAL_NONE
+                                 ? LS_SEALED_REJECT_FORGED
+                                 : LS_SEALED_REJECT_CREDENTIAL;
+    } else if (server->secrets->config.needs_secret && confirm->credential == LS_CREDENTIAL_NONE) {
+        deny(server, at, confirm, first_key, LS_DENIAL_CREDENTIAL);
+    } else {
+        accept_client(server, at, confirm, first_key);
+    }
+    ls_cipher_wipe(first_key, sizeof first_key);
+}
+
+static void repeat_accept(ls_sealed_server *server, const arrival *at, uint32_t index)
+{
+    if (ls_sealed_connections_is_open(server->places, index)) {
+        at->out->rejection = LS_SEALED_REJECT_REPEATED;
+        return;
+    }
+    server->connections[index].is_accept_repeated = true;
+    answer_accept(server, at, index);
+}
+
+static void receive_confirm(ls_sealed_server *server, const arrival *at)
+{
+    ls_confirm confirm;
+    if (!ls_confirm_read(at->datagram, at->size, &confirm)) {
+        at->out->rejection = LS_SEALED_REJECT_MALFORMED;
+        return;
+    }
+    const ls_address_cookie cookie = {confirm.client_key, confirm.time_ms, confirm.cookie};
+    if (!ls_address_cookie_is_good(server->secrets->cookie_key, at->from, &cookie,
+                                   at->now_ns / LS_NS_PER_MS)) {
+        at->out->rejection = LS_SEALED_REJECT_COOKIE;
+        return;
+    }
+    uint32_t index = ls_sealed_connections_find(server->places, confirm.client_key);
+    if (index != LS_SEALED_NO_CONNECTION) {
+        repeat_accept(server, at, index);
+    } else {
+        admit(server, at, &confirm);
+    }
+}
+
+/* ---- sealed packets ---- */
+
+size_t ls_sealed_server_seal(ls_sealed_server *server, uint32_t index, ls_sealed_content content,
+                             uint8_t *datagram, size_t size)
+{
+    connection *to = &server->connections[index];
+    const ls_sealed_header header = {.content = content, .counter = (uint16_t)to->counter};
+    ls_sealed_write_server_header(datagram, &header);
+    return ls_sealed_packet_seal(server->keys[index].of_server, to->counter++, datagram,
+                                 LS_SEALED_SERVER_HEADER_BYTES, size);
+}
+
+/* The newest packet of a connection came from an address that is not the connection's. */
+static void challenge_path(ls_sealed_server *server, const arrival *at, uint32_t index)
+{
+    connection *moved = &server->connections[index];
+    bool is_soon = moved->path_challenged_ns != 0 &&
+                   at->now_ns < moved->path_challenged_ns + PATH_CHALLENGE_PERIOD_NS;
+    if (is_soon || at->size < PATH_CHALLENGE_BYTES) {
+        return;
+    }
+    moved->path_challenged_ns = at->now_ns;
+    ls_store_u64(server->answer + LS_SEALED_SERVER_HEADER_BYTES,
+                 ls_address_path_number(server->secrets->path_key, at->from, moved->path_salt));
+    at->out->answer = server->answer;
+    at->out->answer_bytes = ls_sealed_server_seal(server, index, LS_SEALED_PATH_CHALLENGE,
+                                                  server->answer, PATH_NUMBER_BYTES);
+}
+
+static void receive_path_response(ls_sealed_server *server, const arrival *at, uint32_t index)
+{
+    connection *moved = &server->connections[index];
+    if (at->out->size != PATH_NUMBER_BYTES ||
+        ls_load_u64(at->out->bytes) !=
+            ls_address_path_number(server->secrets->path_key, at->from, moved->path_salt)) {
+        at->out->rejection = LS_SEALED_REJECT_OUT_OF_PLACE;
+        return;
+    }
+    if (!ls_sealed_address_is_equal(&moved->endpoint, at->from)) {
+        moved->endpoint = *at->from;
+        moved->path_salt = random_number(); /* what was proven before proves nothing now */
+        moved->path_challenged_ns = 0;
+        at->out->has_moved = true;
+    }
+}
+
+static void open_connection(ls_sealed_server *server, const arrival *at, uint32_t index)
+{
+    const connection *opened = &server->connections[index];
+    ls_sealed_connections_open(server->places, index);
+    at->out->is_opened = true;
+    if (!opened->is_accept_repeated) {
+        at->out->rtt_ns = at->now_ns > opened->accepted_ns ? at->now_ns - opened->accepted_ns : 1;
+    }
+}
+
+static void receive_content(ls_sealed_server *server, const arrival *at, uint32_t index,
+                            bool is_newest)
+{
+    if (!ls_sealed_connections_is_open(server->places, index)) {
+        open_connection(server, at, index);
+    }
+    at->out->has_content = true;
+    if (is_newest && !ls_sealed_address_is_equal(&server->connections[index].endpoint, at->from)) {
+        challenge_path(server, at, index);
+    }
+}
+
+/* The packet has opened. */
+static void receive_opened(ls_sealed_server *server, const arrival *at, uint32_t index,
+                           bool is_newest)
+{
+    ls_sealed_received *out = at->out;
+    out->index = index;
+    out->bytes = at->datagram + LS_SEALED_CLIENT_HEADER_BYTES;
+    out->size = at->size - LS_SEALED_CLIENT_HEADER_BYTES - LS_SEALED_TAG_BYTES;
+    if (out->content != LS_SEALED_PATH_CHALLENGE && out->content != LS_SEALED_PATH_RESPONSE) {
+        receive_content(server, at, index, is_newest);
+    } else if (out->content == LS_SEALED_PATH_RESPONSE &&
+               ls_sealed_connections_is_open(server->places, index)) {
+        receive_path_response(server, at, index);
+    } else {
+        out->rejection = LS_SEALED_REJECT_OUT_OF_PLACE;
+    }
+}
+
+static void receive_sealed(ls_sealed_server *server, const arrival *at)
+{
+    ls_sealed_header header;
+    if (!ls_sealed_read_client_header(at->datagram, at->size, &header)) {
+        at->out->rejection = LS_SEALED_REJECT_MALFORMED;
+        return;
+    }
+    uint32_t index = header.index;
+    if (!ls_sealed_connections_is_used(server->places, index)) {
+        at->out->rejection = LS_SEALED_REJECT_UNKNOWN_PEER;
+        return;
+    }
+    const ls_sealed_opening opening = {
+        .key = server->keys[index].of_client,
+        .window = &server->connections[index].window,
+        .header_bytes = LS_SEALED_CLIENT_HEADER_BYTES,
+        .counter = header.counter,
+    };
+    bool is_newest = false;
+    at->out->content = header.content;
+    at->out->rejection = ls_sealed_packet_open(&opening, at->datagram, at->size, &is_newest);
+    if (at->out->rejection == LS_SEALED_ACCEPTED) {
+        receive_opened(server, at, index, is_newest);
+    }
+}
+
+void ls_sealed_server_receive(ls_sealed_server *server, const ls_endpoint *from, uint8_t *datagram,
+                              size_t size, uint64_t now_ns, ls_sealed_received *out)
+{
+    memset(out, 0, sizeof *out);
+    out->rejection = LS_SEALED_ACCEPTED;
+    forget_expired(server, now_ns);
+    const arrival at = {from, datagram, size, now_ns, out};
+    if (size > 0 && (datagram[0] & LS_SEALED_PACKET_BIT) != 0) {
+        receive_sealed(server, &at);
+    } else if (size > 0 && datagram[0] == LS_KEY_EXCHANGE_REQUEST) {
+        receive_request(server, &at);
+    } else if (size > 0 && datagram[0] == LS_KEY_EXCHANGE_CONFIRM) {
+        receive_confirm(server, &at);
+    } else {
+        out->rejection = LS_SEALED_REJECT_MALFORMED;
+    }
+}
