@@ -8,6 +8,8 @@
 #define EXTRA_BYTES ((size_t)1 << 20)           /* beyond three and a half states, for large ones */
 #define SMALL_BYTES_MAX ((size_t)16 << 20)      /* for all states of the time, of small ones */
 #define SAVED_BYTES_PER_S (UINT64_C(160) << 20) /* that an engine is asked to save */
+#define COMPARED_BYTES_PER_S ((size_t)512 << 20)
+#define TICK_BYTES_MIN ((size_t)1 << 20) /* they are in the processor's cache */
 
 enum {
     LATE_TENTHS = 24, /* of a second */
@@ -67,6 +69,7 @@ static ls_state_history_config history_config(const ls_replay_window_config *con
         .recent_ticks = config->recent_ticks,
         .reach_ticks = config->reach_ticks,
         .snapshots = config->snapshots,
+        .tick_bytes = config->tick_bytes,
     };
 }
 
@@ -114,6 +117,7 @@ ls_replay_window_config ls_replay_window_config_default(const ls_replay_needs *n
         .reach_ticks = agreed_ticks(needs->tick_rate_hz, needs->hash_interval_ticks),
         .every_ticks = every_ticks(needs),
         .is_saved = needs->is_saved,
+        .tick_bytes = LS_MAX(COMPARED_BYTES_PER_S / needs->tick_rate_hz, TICK_BYTES_MIN),
     };
     config.recent_ticks = config.reach_ticks + LEAD_TICKS;
     config.snapshots = snapshots_for(needs->state_bytes);
@@ -247,10 +251,12 @@ void ls_replay_window_start(ls_replay_window *window, const ls_sim_instance *ins
         ls_input_buffer_restart(window->own, tick);
     }
     window->start = tick;
-    const uint8_t *state = state_of(window, instance);
-    note(window, tick, state_hash, state != NULL);
+    ls_history_state state = {state_of(window, instance), ls_sim_instance_chunk_hashes(instance),
+                              false};
+    note(window, tick, state_hash, state.bytes != NULL);
     /* One that is not to be had stands there as it came out, and is never given out. */
-    ls_state_history_start(window->history, tick, state ? state : window->canonical);
+    state.bytes = state.bytes ? state.bytes : window->canonical;
+    ls_state_history_start(window->history, tick, &state);
 }
 
 static void put_inputs(ls_replay_window *window, const ls_tick_inputs *inputs)
@@ -276,10 +282,8 @@ static void record_tick(ls_replay_window *window, const ls_tick_inputs *inputs,
     if (window->own) {
         put_inputs(window, inputs);
     }
-    note(window, tick, state_hash, state.bytes != NULL);
-    if (state.bytes) {
-        ls_state_history_add(window->history, tick, state);
-    }
+    bool has_state = state.bytes && ls_state_history_add(window->history, tick, state);
+    note(window, tick, state_hash, has_state);
 }
 
 /* An engine's save costs time: not all states are kept where they are large. */
@@ -292,7 +296,7 @@ static bool is_left_out(const ls_replay_window *window, ls_tick tick)
 void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_inputs *inputs,
                                    const uint8_t *saved, uint64_t state_hash)
 {
-    ls_history_state state = {saved, NULL};
+    ls_history_state state = {.bytes = saved};
     if (window->engine && saved) {
         bool is_had =
             !is_left_out(window, inputs->tick + 1) &&
@@ -306,7 +310,7 @@ void ls_replay_window_record(ls_replay_window *window, const ls_tick_inputs *inp
                              const ls_sim_instance *instance, uint64_t state_hash)
 {
     LS_ASSERT(ls_sim_instance_tick(instance) == inputs->tick + 1);
-    ls_history_state state = {NULL, ls_sim_instance_chunk_hashes(instance)};
+    ls_history_state state = {.chunk_hashes = ls_sim_instance_chunk_hashes(instance)};
     if (!is_left_out(window, inputs->tick + 1)) {
         state.bytes = state_of(window, instance);
     }
@@ -347,7 +351,8 @@ const uint8_t *ls_replay_window_state(const ls_replay_window *window, ls_tick ti
     return was_had ? ls_state_history_state(window->history, tick) : NULL;
 }
 
-/* The state to begin with: some ticks before the one agreed on, or as many as there are. */
+/* The state to begin with: some ticks before the one agreed on, or as many as there are, but not
+ * many more than that. */
 static bool find_first(const ls_replay_window *window, ls_tick agreed, ls_tick *out)
 {
     ls_tick first = ls_replay_window_oldest(window);
@@ -356,7 +361,7 @@ static bool find_first(const ls_replay_window *window, ls_tick agreed, ls_tick *
     if (!ls_state_history_newest_until(window->history, wanted, out)) {
         *out = ls_state_history_oldest(window->history);
     }
-    bool is_found = *out >= first && *out <= agreed;
+    bool is_found = *out >= first && *out <= agreed && agreed - *out <= 2 * LEAD_TICKS;
     return is_found ||
            (ls_state_history_newest_until(window->history, agreed, out) && *out >= first);
 }

@@ -1,9 +1,9 @@
 /* Replay window: what a machine keeps of its newest ticks so that any of them can be simulated
- * again: the newest states, or older ones where too much changes, the closed inputs and the state
- * hashes. States are kept by time: as far back as a difference may be found late. Memory is fixed
- * at create, and said by a function; recording copies what has changed and never allocates. Holds
- * what is confirmed, never what was guessed. Called by match and session after every confirmed
- * step. */
+ * again: the newest states, or a few of them where too much changes, the closed inputs and the
+ * state hashes. States are kept by time: as far back as a difference may be found late. Memory is
+ * fixed at create, and said by a function; recording copies what has changed and never allocates.
+ * Holds what is confirmed, never what was guessed. Called by match and session after every
+ * confirmed step. */
 #ifndef LOCKSTEP_COMMON_DIAGNOSIS_REPLAY_WINDOW_H
 #define LOCKSTEP_COMMON_DIAGNOSIS_REPLAY_WINDOW_H
 
@@ -26,6 +26,7 @@ typedef struct ls_replay_window_config {
 
     uint32_t every_ticks; /* every so many a state is kept; 0: all */
     bool is_saved;        /* the states are of an engine without a schema: what it saves */
+    size_t tick_bytes;    /* compared for each tick, on average and at most; 0: any */
 } ls_replay_window_config;
 
 /* A match and its desyncs make these demands of a window. */

@@ -12,19 +12,23 @@ enum {
     WORDS_AT_ONCE = 8, /* that are compared */
     HEAD_WORDS = 1,    /* before each frame, and before each run in it */
     LOG_WORDS_MIN = 8, /* what does not fit goes to the snapshots */
+    FRAMES_MIN = 4,    /* a log that holds fewer is not worth its differences */
+    SAMPLES = 64,      /* chunks by which the size of a frame is estimated */
 };
 
 /* In the log each state has a frame: a head (its tick, and the words behind it) and runs. A run is
  * a head (its first word, and how many) and the words of the state before, each XORed with the one
  * of this state: applied to one of the two states it makes the other. */
 
-/* An older state, by its difference to the next newer one: the snapshot before it in the list, or
- * the oldest state of the log. */
+/* An older state: itself, or its difference to the next newer one: the snapshot before it in the
+ * list, or the oldest state of the log. Differences come before whole ones in the list. */
 typedef struct snapshot {
     bool is_there;
+    bool is_whole;
+    bool is_worn; /* it is not there, and has to be cleared before it can be a difference */
     ls_tick tick;
-    uint64_t *difference; /* [words] */
-    bool *is_touched;     /* [chunks]: of the difference; the others are zeros */
+    uint64_t *words;  /* [words] of the difference or state */
+    bool *is_touched; /* [chunks]: of the difference; the others are zeros */
 } snapshot;
 
 struct ls_state_history {
@@ -37,6 +41,7 @@ struct ls_state_history {
     ls_tick shown;
     ls_tick newest;
     ls_tick oldest; /* of the states that the log leads back to */
+    ls_tick whole;  /* the newest that was copied whole */
     uint64_t *log;  /* a ring of frames */
     size_t log_words;
     size_t tail; /* where the oldest frame begins */
@@ -101,9 +106,9 @@ static bool allocate_snapshots(ls_state_history *history)
     history->snapshot_count = needs_snapshots(&history->config) ? history->config.snapshots : 0;
     for (uint32_t i = 0; i < history->snapshot_count; i++) {
         snapshot *made = &history->snapshots[i];
-        made->difference = ls_allocate_array(history->allocator, history->words, WORD_BYTES);
+        made->words = ls_allocate_array(history->allocator, history->words, WORD_BYTES);
         made->is_touched = ls_allocate_array(history->allocator, chunks, sizeof(bool));
-        has_all = has_all && made->difference && made->is_touched;
+        has_all = has_all && made->words && made->is_touched;
     }
     return has_all;
 }
@@ -149,7 +154,7 @@ void ls_state_history_destroy(ls_state_history *history)
     }
     for (uint32_t i = 0; i < history->snapshot_count; i++) {
         ls_release(history->allocator, history->snapshots[i].is_touched);
-        ls_release(history->allocator, history->snapshots[i].difference);
+        ls_release(history->allocator, history->snapshots[i].words);
     }
     ls_release(history->allocator, history->log);
     ls_release(history->allocator, history->chunk_hashes);
@@ -229,7 +234,7 @@ static void apply_snapshot(const ls_state_history *history, const snapshot *with
     for (size_t chunk = 0; with->is_there && chunk < chunks; chunk++) {
         if (with->is_touched[chunk]) {
             size_t first = chunk * CHUNK_WORDS;
-            xor_words(to + first, with->difference + first, words_of_chunk(history, chunk));
+            xor_words(to + first, with->words + first, words_of_chunk(history, chunk));
         }
     }
 }
@@ -239,14 +244,17 @@ static void apply_snapshot(const ls_state_history *history, const snapshot *with
 static void forget_snapshot(const ls_state_history *history, snapshot *gone)
 {
     size_t chunks = chunks_of(history->config.state_bytes);
-    for (size_t chunk = 0; gone->is_there && chunk < chunks; chunk++) {
+    bool is_difference = gone->is_there && !gone->is_whole;
+    gone->is_worn = gone->is_worn || (gone->is_there && gone->is_whole);
+    for (size_t chunk = 0; is_difference && chunk < chunks; chunk++) {
         if (gone->is_touched[chunk]) {
-            memset(gone->difference + chunk * CHUNK_WORDS, 0,
+            memset(gone->words + chunk * CHUNK_WORDS, 0,
                    words_of_chunk(history, chunk) * WORD_BYTES);
             gone->is_touched[chunk] = false;
         }
     }
     gone->is_there = false;
+    gone->is_whole = false;
 }
 
 static void forget_snapshots(ls_state_history *history)
@@ -261,10 +269,23 @@ static snapshot *newest_snapshot(ls_state_history *history)
 {
     snapshot *newest = &history->snapshots[0];
     if (!newest->is_there) {
+        if (newest->is_worn) {
+            memset(newest->words, 0, history->words * WORD_BYTES);
+        }
+        newest->is_worn = false;
         newest->is_there = true;
         newest->tick = history->oldest;
     }
     return newest;
+}
+
+/* Behind a whole one the log may begin anywhere. */
+static void add_runs(const ls_state_history *history, size_t place, size_t words, snapshot *to)
+{
+    if (!to->is_whole) {
+        touch_runs(history, place, words, to);
+        apply_runs(history, place, words, to->words);
+    }
 }
 
 static bool is_so_old(const ls_state_history *history, ls_tick tick, uint32_t ticks)
@@ -302,9 +323,7 @@ static void drop_oldest_frame(ls_state_history *history)
         history->snapshot_count == 0) {
         forget_snapshots(history);
     } else {
-        snapshot *into = newest_snapshot(history);
-        touch_runs(history, runs, words_behind(head), into);
-        apply_runs(history, runs, words_behind(head), into->difference);
+        add_runs(history, runs, words_behind(head), newest_snapshot(history));
     }
     history->oldest = first_of(head);
     history->tail = in_ring(history, runs + words_behind(head));
@@ -325,8 +344,7 @@ static void go_direct(frame *made)
     ls_state_history *history = made->history;
     size_t runs = in_ring(history, made->place + HEAD_WORDS);
     made->direct = newest_snapshot(history);
-    touch_runs(history, runs, made->words, made->direct);
-    apply_runs(history, runs, made->words, made->direct->difference);
+    add_runs(history, runs, made->words, made->direct);
 }
 
 static void reserve(frame *made, size_t words)
@@ -363,13 +381,13 @@ static void add_run(frame *made, size_t first, const uint64_t *now, size_t count
 {
     uint64_t *before = made->history->state + first;
     reserve(made, HEAD_WORDS + count);
-    if (made->direct) {
+    if (!made->direct) {
+        push_words(made, first, now, count);
+    } else if (!made->direct->is_whole) {
         touch(made->direct, first, count);
         for (size_t i = 0; i < count; i++) {
-            made->direct->difference[first + i] ^= before[i] ^ now[i];
+            made->direct->words[first + i] ^= before[i] ^ now[i];
         }
-    } else {
-        push_words(made, first, now, count);
     }
     memcpy(before, now, count * WORD_BYTES);
 }
@@ -423,18 +441,6 @@ static void show(ls_state_history *history, ls_tick tick)
 }
 
 /* ---- adding ---- */
-
-void ls_state_history_start(ls_state_history *history, ls_tick tick, const uint8_t *state)
-{
-    memcpy(history->state, state, history->config.state_bytes);
-    history->has_chunk_hashes = false;
-    history->tail = 0;
-    history->used = 0;
-    history->shown = tick;
-    history->newest = tick;
-    history->oldest = tick;
-    forget_snapshots(history);
-}
 
 /* Runs go on over a single word that is as it was: a head would take as much. */
 static size_t end_of_run(const uint64_t *before, const uint64_t *now, size_t first, size_t count)
@@ -493,31 +499,244 @@ static void note_chunk_hashes(ls_state_history *history, const uint8_t *chunk_ha
     }
 }
 
-void ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_state state)
+void ls_state_history_start(ls_state_history *history, ls_tick tick, const ls_history_state *state)
 {
-    LS_ASSERT(tick > history->newest);
-    show(history, history->newest);
+    memcpy(history->state, state->bytes, history->config.state_bytes);
+    note_chunk_hashes(history, state->chunk_hashes);
+    history->whole = tick;
+    history->tail = 0;
+    history->used = 0;
+    history->shown = tick;
+    history->newest = tick;
+    history->oldest = tick;
+    forget_snapshots(history);
+}
+
+static size_t size_of_chunk(const ls_state_history *history, size_t chunk)
+{
+    return LS_MIN(history->config.state_bytes - chunk * LS_HASH_CHUNK_BYTES, LS_HASH_CHUNK_BYTES);
+}
+
+static void add_differences(ls_state_history *history, ls_tick tick, const ls_history_state *state)
+{
     frame made = {.history = history, .place = in_ring(history, history->tail + history->used)};
     size_t chunks = chunks_of(history->config.state_bytes);
     reserve(&made, 0);
     for (size_t chunk = 0; chunk < chunks; chunk++) {
-        size_t begin = chunk * LS_HASH_CHUNK_BYTES;
-        size_t size = LS_MIN(history->config.state_bytes - begin, LS_HASH_CHUNK_BYTES);
-        if (!is_as_before(history, &state, chunk, size)) {
+        size_t size = size_of_chunk(history, chunk);
+        if (!is_as_before(history, state, chunk, size)) {
             uint64_t now[CHUNK_WORDS];
             now[words_of(size) - 1] = 0;
-            memcpy(now, state.bytes + begin, size);
+            memcpy(now, state->bytes + chunk * LS_HASH_CHUNK_BYTES, size);
             take_changes(&made, chunk * CHUNK_WORDS, now, words_of(size));
         }
     }
-    note_chunk_hashes(history, state.chunk_hashes);
     end_frame(&made, tick);
+}
+
+/* ---- states that are copied whole ---- */
+
+/* So many ticks apart the newest state and the snapshots reach back far enough. */
+static uint32_t whole_ticks(const ls_state_history *history)
+{
+    uint32_t count = history->snapshot_count;
+    return (history->config.reach_ticks + count - 1) / count;
+}
+
+/* Takes the state that is shown, which becomes the next newer one. */
+static void make_whole(ls_state_history *history, uint32_t index)
+{
+    snapshot *older = &history->snapshots[index];
+    for (size_t i = 0; i < history->words; i++) {
+        uint64_t difference = older->words[i];
+        older->words[i] = history->state[i];
+        history->state[i] ^= difference;
+    }
+    memset(older->is_touched, 0, chunks_of(history->config.state_bytes));
+    older->is_whole = true;
+    bool has_newer = index > 0 && history->snapshots[index - 1].is_there;
+    history->shown = has_newer ? history->snapshots[index - 1].tick : history->oldest;
+}
+
+/* Before the log is given up: the older states have to do without it. Where there is no snapshot
+ * yet its oldest state becomes one. */
+static void make_snapshots_whole(ls_state_history *history)
+{
+    snapshot *newest = &history->snapshots[0];
+    bool has_any = false;
+    for (uint32_t i = history->snapshot_count; i-- > 0;) {
+        const snapshot *older = &history->snapshots[i];
+        has_any = has_any || older->is_there;
+        if (older->is_there && !older->is_whole) {
+            show(history, older->tick);
+            make_whole(history, i);
+        }
+    }
+    if (!has_any && history->used > 0) {
+        show(history, history->oldest);
+        memcpy(newest->words, history->state, history->words * WORD_BYTES);
+        newest->is_there = true;
+        newest->is_whole = true;
+        newest->tick = history->oldest;
+    }
+    show(history, history->newest);
+}
+
+/* The first snapshot that is not there, or else the oldest. */
+static uint32_t next_to_go(const ls_state_history *history)
+{
+    uint32_t index = 0;
+    while (index + 1 < history->snapshot_count && history->snapshots[index].is_there) {
+        index++;
+    }
+    return index;
+}
+
+/* Whether the newest state can become a snapshot: it is not too near to the one before, and what
+ * makes room for it is not needed. */
+static bool is_kept(const ls_state_history *history, ls_tick tick)
+{
+    const snapshot *newest = &history->snapshots[0];
+    uint32_t gone = next_to_go(history);
+    bool is_apart = !newest->is_there || tick - newest->tick > whole_ticks(history);
+    return is_apart && (!history->snapshots[gone].is_there ||
+                        tick - history->snapshots[gone - 1].tick >= history->config.reach_ticks);
+}
+
+/* The newest state's block goes to the snapshots, and another one comes back. */
+static void push_newest(ls_state_history *history)
+{
+    snapshot *snapshots = history->snapshots;
+    uint32_t gone = next_to_go(history);
+    snapshot made = snapshots[gone];
+    forget_snapshot(history, &made);
+    memmove(snapshots + 1, snapshots, gone * sizeof *snapshots);
+    uint64_t *block = made.words;
+    made.words = history->state;
+    made.tick = history->newest;
+    made.is_there = true;
+    made.is_whole = true;
+    snapshots[0] = made;
+    history->state = block;
+}
+
+static void add_whole(ls_state_history *history, ls_tick tick, const ls_history_state *state)
+{
+    make_snapshots_whole(history);
+    if (is_kept(history, tick)) {
+        push_newest(history);
+    }
+    history->state[history->words - 1] = 0;
+    memcpy(history->state, state->bytes, history->config.state_bytes);
+    history->tail = 0;
+    history->used = 0;
+    history->oldest = tick;
+    history->whole = tick;
+}
+
+/* ---- what adding costs ---- */
+
+/* Of all chunks: their hashes tell more than a sample. */
+static size_t count_changed(const ls_state_history *history, const ls_history_state *state)
+{
+    size_t chunks = chunks_of(history->config.state_bytes);
+    size_t count = 0;
+    if (!state->chunk_hashes || !history->has_chunk_hashes) {
+        return chunks;
+    }
+    for (size_t chunk = 0; chunk < chunks; chunk++) {
+        count += !is_as_before(history, state, chunk, size_of_chunk(history, chunk));
+    }
+    return count;
+}
+
+/* Words of a frame for the chunk, about. */
+static size_t count_words(const ls_state_history *history, const ls_history_state *state,
+                          size_t chunk)
+{
+    uint64_t now[CHUNK_WORDS];
+    size_t size = size_of_chunk(history, chunk);
+    const uint64_t *before = history->state + chunk * CHUNK_WORDS;
+    size_t count = 0;
+    bool is_in_run = false;
+    now[words_of(size) - 1] = 0;
+    memcpy(now, state->bytes + chunk * LS_HASH_CHUNK_BYTES, size);
+    for (size_t i = 0; i < words_of(size); i++) {
+        bool differs = now[i] != before[i];
+        count += differs + (differs && !is_in_run ? HEAD_WORDS : 0);
+        is_in_run = differs;
+    }
+    return count;
+}
+
+/* Of those that have changed every n-th is looked into. */
+static size_t estimate_frame(const ls_state_history *history, const ls_history_state *state,
+                             size_t changed)
+{
+    size_t chunks = chunks_of(history->config.state_bytes);
+    size_t every = (changed + SAMPLES - 1) / SAMPLES;
+    size_t seen = 0;
+    size_t words = 0;
+    for (size_t chunk = 0; chunk < chunks && seen < changed; chunk++) {
+        if (changed < chunks &&
+            is_as_before(history, state, chunk, size_of_chunk(history, chunk))) {
+            continue;
+        }
+        words += seen % every == 0 ? count_words(history, state, chunk) : 0;
+        seen++;
+    }
+    return words * every;
+}
+
+typedef enum adding {
+    ADDING_NOT, /* it is left out */
+    ADDING_DIFFERENCES,
+    ADDING_WHOLE,
+} adding;
+
+static adding choose(const ls_state_history *history, ls_tick tick, const ls_history_state *state)
+{
+    size_t changed = count_changed(history, state);
+    size_t most = history->config.tick_bytes * (tick - history->newest);
+    size_t bytes = LS_MIN(changed * LS_HASH_CHUNK_BYTES, history->config.state_bytes);
+    bool is_dear = most > 0 && bytes > most && !state->is_wanted;
+    bool may_be_dense = history->snapshot_count > 0 &&
+                        changed * (CHUNK_WORDS + HEAD_WORDS) * FRAMES_MIN > history->log_words;
+    bool is_whole_due =
+        may_be_dense && (state->is_wanted || tick - history->whole >= whole_ticks(history));
+    if (is_dear && !is_whole_due) {
+        return ADDING_NOT;
+    }
+    if (may_be_dense && estimate_frame(history, state, changed) * FRAMES_MIN > history->log_words) {
+        return is_whole_due ? ADDING_WHOLE : ADDING_NOT;
+    }
+    return is_dear ? ADDING_NOT : ADDING_DIFFERENCES;
+}
+
+bool ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_state state)
+{
+    LS_ASSERT(tick > history->newest);
+    show(history, history->newest);
+    adding how = choose(history, tick, &state);
+    if (how == ADDING_NOT) {
+        return false;
+    }
+    if (how == ADDING_WHOLE) {
+        add_whole(history, tick, &state);
+    } else {
+        add_differences(history, tick, &state);
+    }
+    note_chunk_hashes(history, state.chunk_hashes);
     history->newest = tick;
     history->shown = tick;
-    while (history->used > 0 && tick - history->oldest > history->config.recent_ticks) {
+    while (history->used > 0 && tick - history->oldest > history->config.recent_ticks &&
+           is_so_old(history, first_of(history->log[history->tail]), history->config.reach_ticks)) {
         drop_oldest_frame(history);
     }
-    shift_snapshots(history);
+    if (how == ADDING_DIFFERENCES) {
+        shift_snapshots(history);
+    }
+    return true;
 }
 
 /* ---- questions ---- */
@@ -559,6 +778,12 @@ const uint8_t *ls_state_history_state(ls_state_history *history, ls_tick tick)
     ls_tick found = 0;
     if (!ls_state_history_newest_until(history, tick, &found) || found != tick) {
         return NULL;
+    }
+    for (uint32_t i = 0; i < history->snapshot_count; i++) {
+        const snapshot *older = &history->snapshots[i];
+        if (older->is_there && older->is_whole && older->tick == tick) {
+            return (const uint8_t *)older->words;
+        }
     }
     show(history, tick);
     return (const uint8_t *)history->state;

@@ -1,9 +1,11 @@
-/* State history: the newest state of a match whole, and what changed on the way to it from the
- * states before: a log of differences, so that any state that it reaches back to can be made again.
- * Where so much changes that the log does not reach back far enough, some older states stay as
- * snapshots. Memory is fixed at create. Adding a state compares it with the one before, by the
- * hashes of its chunks where those are known, and never allocates. Knows nothing of simulations and
- * inputs. Called by the replay window alone. */
+/* State history: the newest state of a match that it took, whole, and what changed on the way to it
+ * from the states before: a log of differences, so that any state that it reaches back to can be
+ * made again. Where so much changes that the log does not reach back far enough, some older states
+ * stay as snapshots; where most of the state changes, a few states alone are copied, evenly apart.
+ * Memory is fixed at create, and so is what a tick costs on average: states are left out when
+ * adding them would cost more. Adding a state compares it with the one before, by the hashes of its
+ * chunks where those are known, and never allocates. Knows nothing of simulations and inputs.
+ * Called by the replay window alone. */
 #ifndef LOCKSTEP_COMMON_DIAGNOSIS_STATE_HISTORY_H
 #define LOCKSTEP_COMMON_DIAGNOSIS_STATE_HISTORY_H
 
@@ -21,6 +23,7 @@ typedef struct ls_state_history_config {
     uint32_t recent_ticks; /* older states leave the log even where there is room; > reach_ticks */
     uint32_t reach_ticks;  /* one state that is at least so old is always there */
     uint32_t snapshots;    /* 2 .. LS_HISTORY_SNAPSHOTS_MAX, which share that time evenly */
+    size_t tick_bytes;     /* that may be compared for each tick that has passed; 0: any */
 } ls_state_history_config;
 
 /* A log of this size holds the states of `ticks` ticks whatever changes, and no snapshots are
@@ -37,16 +40,19 @@ ls_status ls_state_history_create(const ls_state_history_config *config,
                                   const ls_allocator *allocator, ls_state_history **out);
 void ls_state_history_destroy(ls_state_history *history);
 
-/* Forgets everything; this state, of any tick, is the first one. */
-void ls_state_history_start(ls_state_history *history, ls_tick tick, const uint8_t *state);
-
 typedef struct ls_history_state {
     const uint8_t *bytes;
     const uint8_t *chunk_hashes; /* of LS_HASH_CHUNK_BYTES each; NULL: not known */
+    bool is_wanted;              /* whatever it costs */
 } ls_history_state;
 
-/* The state of a later tick than the newest; those between may be left out. */
-void ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_state state);
+/* Forgets everything; this state, of any tick, is the first one. */
+void ls_state_history_start(ls_state_history *history, ls_tick tick, const ls_history_state *state);
+
+/* The state of a later tick than the newest; those between may be left out. False: it is left out,
+ * since it would cost more than the ticks since the newest state may. Ticks and bytes alone decide
+ * that, never the time. */
+bool ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_state state);
 
 /* Such a state, made out of the newest one in its place: borrowed until the next call of this
  * function, of add or of start. NULL when it was never added, or is not there any more. */

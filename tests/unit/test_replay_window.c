@@ -354,12 +354,12 @@ static ls_status create_with(ls_replay_window_config config)
 
 Test(replay_window, configurations_out_of_range_are_refused)
 {
-    cr_expect_eq(create_with((ls_replay_window_config){32, 32, 20, 2, 999 * 8, NULL, 0, false}),
+    cr_expect_eq(create_with((ls_replay_window_config){32, 32, 20, 2, 999 * 8, NULL, 0, false, 0}),
                  LS_OK);
     const ls_replay_window_config refused[] = {
-        {32, 33, 20, 2, 999 * 8, NULL, 0, false}, {33, 32, 20, 2, 999 * 8, NULL, 0, false},
-        {0, 0, 0, 2, 999 * 8, NULL, 0, false},    {32, 20, 20, 2, 999 * 8, NULL, 0, false},
-        {32, 32, 20, 2, 0, NULL, 0, false},       {32, 32, 20, 2, 999, NULL, 0, false},
+        {32, 33, 20, 2, 999 * 8, NULL, 0, false, 0}, {33, 32, 20, 2, 999 * 8, NULL, 0, false, 0},
+        {0, 0, 0, 2, 999 * 8, NULL, 0, false, 0},    {32, 20, 20, 2, 999 * 8, NULL, 0, false, 0},
+        {32, 32, 20, 2, 0, NULL, 0, false, 0},       {32, 32, 20, 2, 999, NULL, 0, false, 0},
     };
     for (uint32_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         cr_expect_eq(create_with(refused[i]), LS_BAD_ARGUMENT, "%u", i);

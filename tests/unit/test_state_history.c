@@ -23,7 +23,7 @@ static bool was_added[TICKS + 1];
 /* A log for all states of the time, one for few of them, and one that no dense change fits in. */
 static ls_state_history_config config_with(size_t log_bytes)
 {
-    return (ls_state_history_config){STATE_BYTES, log_bytes, RECENT, REACH, 2};
+    return (ls_state_history_config){STATE_BYTES, log_bytes, RECENT, REACH, 2, 0};
 }
 
 static ls_state_history_config roomy(void)
@@ -41,7 +41,7 @@ static ls_state_history *open_history(const ls_state_history_config *config)
     ls_state_history *history = NULL;
     cr_assert_eq(ls_state_history_create(config, ls_allocator_heap(), &history), LS_OK);
     keep_until_end(history, destroy_history);
-    ls_state_history_start(history, 0, states[0]);
+    ls_state_history_start(history, 0, &(ls_history_state){states[0], NULL, false});
     was_added[0] = true;
     return history;
 }
@@ -78,10 +78,17 @@ static void check_all(ls_state_history *history, ls_rng *rng, ls_tick newest)
     }
 }
 
-static void add(ls_state_history *history, ls_tick tick)
+static bool add_wanted(ls_state_history *history, ls_tick tick, bool is_wanted)
 {
-    was_added[tick] = true;
-    ls_state_history_add(history, tick, (ls_history_state){states[tick], NULL});
+    ls_history_state state = {.bytes = states[tick], .is_wanted = is_wanted};
+    was_added[tick] = ls_state_history_add(history, tick, state);
+    cr_assert(was_added[tick] || !is_wanted, "tick %u", tick);
+    return was_added[tick];
+}
+
+static bool add(ls_state_history *history, ls_tick tick)
+{
+    return add_wanted(history, tick, false);
 }
 
 TestSuite(state_history, .fini = destroy_kept);
@@ -91,24 +98,28 @@ Test(state_history, states_come_back_as_they_were_however_much_changes)
     const size_t log_bytes[] = {roomy().log_bytes, 5 * STATE_BYTES / 8 * 8, 600, 64};
     const uint32_t changes[] = {0, 1, 4, BLOCKS};
     ls_rng rng = ls_rng_make(3, 3);
-    for (uint32_t c = 0; c < 4 * 5 * 2; c++) {
+    for (uint32_t c = 0; c < 4 * 5 * 2 * 2; c++) {
         ls_state_history_config config = config_with(log_bytes[c % 4]);
-        config.snapshots = c < 20 ? 2 : 7;
+        config.snapshots = c % 40 < 20 ? 2 : 7;
+        config.tick_bytes = c < 40 ? 0 : STATE_BYTES / 4;
         ls_state_history *history = open_history(&config);
         ls_tick newest = 0;
         for (ls_tick tick = 1; tick <= TICKS; tick++) {
             make_state(&rng, tick, changes[c / 4 % 5 < 4 ? c / 4 % 5 : tick / 100 % 4]);
-            was_added[tick] = ls_rng_below(&rng, 50) != 0;
-            if (!was_added[tick]) {
+            was_added[tick] = false;
+            if (ls_rng_below(&rng, 50) == 0) {
                 continue; /* a state that is not to be had */
             }
-            add(history, tick);
-            newest = tick;
+            if (add_wanted(history, tick, ls_rng_below(&rng, 60) == 0)) {
+                newest = tick;
+                check_state(history, tick);
+            }
             check_all(history, &rng, tick);
             ls_tick found = 0;
             ls_tick old = newest > REACH ? newest - REACH : 0;
             cr_assert(ls_state_history_newest_until(history, old, &found), "%u: tick %u", c, tick);
             uint32_t most = REACH + REACH / (config.snapshots - 1) + 16; /* some are left out */
+            most = config.tick_bytes == 0 ? most : 5 * REACH / 2;
             cr_assert_leq(newest - found, most, "%u: tick %u of %u", c, found, tick);
         }
     }
@@ -182,7 +193,7 @@ Test(state_history, a_start_forgets_everything)
         add(history, tick);
     }
     check_state(history, 48);
-    ls_state_history_start(history, 20, states[20]);
+    ls_state_history_start(history, 20, &(ls_history_state){states[20], NULL, false});
     cr_assert_null(ls_state_history_state(history, 19));
     cr_assert_null(ls_state_history_state(history, 21));
     for (ls_tick tick = 21; tick <= 50; tick++) {
@@ -199,7 +210,7 @@ static void check_memory(const ls_state_history_config *config)
     ls_state_history *history = NULL;
     cr_assert_eq(ls_state_history_create(config, &counting.allocator, &history), LS_OK);
     cr_expect_eq(counting.live_bytes, ls_state_history_bytes(config));
-    ls_state_history_start(history, 0, states[0]);
+    ls_state_history_start(history, 0, &(ls_history_state){states[0], NULL, false});
     ls_rng rng = ls_rng_make(7, 7);
     uint64_t calls = heap_calls();
     for (ls_tick tick = 1; tick <= 100; tick++) {
@@ -224,6 +235,68 @@ Test(state_history, the_memory_it_says_is_the_memory_it_takes_and_adding_takes_n
     check_memory(&configs[1]);
 }
 
+/* Adds states of which all words change, or one alone, and counts those that were taken. */
+static uint32_t add_changing(ls_state_history *history, ls_tick *tick, uint32_t ticks,
+                             bool is_dense)
+{
+    uint32_t taken = 0;
+    for (ls_tick end = *tick + ticks; *tick < end;) {
+        ++*tick;
+        memcpy(states[*tick], states[*tick - 1], STATE_BYTES);
+        for (uint32_t i = 0; i < (is_dense ? STATE_BYTES : 1); i++) {
+            states[*tick][i]++;
+        }
+        taken += add(history, *tick);
+    }
+    return taken;
+}
+
+Test(state_history, where_all_changes_a_few_states_are_copied_evenly_apart)
+{
+    const ls_state_history_config config = config_with(600);
+    ls_state_history *history = open_history(&config);
+    ls_tick tick = 0;
+    cr_expect_eq(add_changing(history, &tick, 240, true), 240 / (REACH / 2));
+    uint32_t there = 0;
+    for (ls_tick at = 240 - 2 * REACH; at <= 240; at++) {
+        there += ls_state_history_state(history, at) != NULL;
+        cr_expect(at % (REACH / 2) == 0 || !ls_state_history_state(history, at), "tick %u", at);
+    }
+    cr_expect_eq(there, 3);
+    cr_expect_eq(add_changing(history, &tick, 5, true), 0);
+    cr_expect_eq(add_changing(history, &tick, 6, false), 0, "they differ from what was taken last");
+    cr_expect_eq(add_changing(history, &tick, 60, false), 60, "now few words change");
+    check_state(history, tick - 20);
+}
+
+Test(state_history, the_oldest_state_outlives_the_log)
+{
+    for (size_t log_bytes = 200; log_bytes <= 600; log_bytes += 200) {
+        const ls_state_history_config config = config_with(log_bytes);
+        ls_state_history *history = open_history(&config);
+        ls_tick tick = 0;
+        cr_expect_eq(add_changing(history, &tick, 100, false), 100);
+        ls_tick oldest = ls_state_history_oldest(history);
+        cr_expect_eq(add_changing(history, &tick, 2, true), 1, "the next one is too near");
+        check_state(history, oldest);
+        check_state(history, 101);
+        cr_expect_null(ls_state_history_state(history, 99), "the log has ended");
+    }
+}
+
+Test(state_history, what_costs_more_than_the_ticks_may_is_left_out_unless_it_is_wanted)
+{
+    ls_state_history_config config = roomy();
+    config.tick_bytes = STATE_BYTES / 8 + 1;
+    ls_state_history *history = open_history(&config);
+    ls_tick tick = 0;
+    cr_expect_eq(add_changing(history, &tick, 80, false), 10, "without hashes all is compared");
+    memcpy(states[81], states[80], STATE_BYTES);
+    cr_expect(add_wanted(history, 81, true));
+    check_state(history, 81);
+    check_state(history, 80);
+}
+
 /* A state of three chunks is added with their hashes, or without, in turns of its own. */
 Test(state_history, chunk_hashes_tell_what_has_changed)
 {
@@ -233,11 +306,11 @@ Test(state_history, chunk_hashes_tell_what_has_changed)
     };
     static uint8_t made[ADDED + 1][BYTES];
     static uint64_t hashes[3];
-    const ls_state_history_config config = {BYTES, 300 << 10, 200, 100, 2};
+    const ls_state_history_config config = {BYTES, 300 << 10, 200, 100, 2, 0};
     ls_state_history *history = NULL;
     cr_assert_eq(ls_state_history_create(&config, ls_allocator_heap(), &history), LS_OK);
     keep_until_end(history, destroy_history);
-    ls_state_history_start(history, 0, made[0]);
+    ls_state_history_start(history, 0, &(ls_history_state){made[0], NULL, false});
     ls_rng rng = ls_rng_make(8, 8);
     for (ls_tick tick = 1; tick <= ADDED; tick++) {
         memcpy(made[tick], made[tick - 1], BYTES);
@@ -250,7 +323,7 @@ Test(state_history, chunk_hashes_tell_what_has_changed)
                 ls_hash_bytes(made[tick] + begin, LS_MIN(BYTES - begin, LS_HASH_CHUNK_BYTES), 0);
         }
         bool is_hashed = ls_rng_below(&rng, 5) != 0;
-        ls_history_state state = {made[tick], is_hashed ? (const uint8_t *)hashes : NULL};
+        ls_history_state state = {made[tick], is_hashed ? (const uint8_t *)hashes : NULL, false};
         ls_state_history_add(history, tick, state);
         ls_tick asked = tick - ls_rng_below(&rng, LS_MIN(tick, 200u));
         cr_assert_arr_eq(ls_state_history_state(history, asked), made[asked], BYTES, "%u", asked);
@@ -267,11 +340,11 @@ static ls_status create_with(ls_state_history_config config)
 
 Test(state_history, configurations_out_of_range_are_refused)
 {
-    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 0, 2}), LS_OK);
-    cr_expect_eq(create_with((ls_state_history_config){0, 64, 1, 0, 2}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_state_history_config){1, 56, 1, 0, 2}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_state_history_config){1, 65, 1, 0, 2}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 1, 2}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 0, 1}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 0, 17}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 0, 2, 0}), LS_OK);
+    cr_expect_eq(create_with((ls_state_history_config){0, 64, 1, 0, 2, 0}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 56, 1, 0, 2, 0}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 65, 1, 0, 2, 0}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 1, 2, 0}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 0, 1, 0}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 0, 17, 0}), LS_BAD_ARGUMENT);
 }
