@@ -4,11 +4,14 @@
 #ifndef LOCKSTEP_PROTOCOL_TRANSPORT_ENDPOINT_H
 #define LOCKSTEP_PROTOCOL_TRANSPORT_ENDPOINT_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+LS_C_BEGIN
 
 #define LS_ENDPOINT_ADDRESS_BYTES 16u
 
@@ -49,5 +52,7 @@ bool ls_endpoint_is_equal(const ls_endpoint *a, const ls_endpoint *b);
 #define LS_ENDPOINT_NUMERIC_BYTES 54u
 
 void ls_endpoint_format(const ls_endpoint *endpoint, char text[LS_ENDPOINT_NUMERIC_BYTES]);
+
+LS_C_END
 
 #endif

@@ -57,6 +57,9 @@ set(LS_PUBLIC_HEADERS
   protocol/enet/transport_enet.h
   protocol/loop/event_loop.h
   protocol/loop/rerun_process.h
+  protocol/sealed/connect_token.h
+  protocol/sealed/token_user_data.h
+  protocol/transport/endpoint.h
   protocol/transport/link_model.h
   protocol/transport/transport.h
   protocol/transport/transport_memory.h

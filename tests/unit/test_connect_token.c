@@ -1,0 +1,404 @@
+/* Tokens that tests/tokens/make_tokens.py made, which shares no code with ours, and tokens of ours
+ * byte for byte as it makes them. */
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/cipher.h"
+#include "lockstep/protocol/sealed/connect_token.h"
+#include "lockstep/protocol/sealed/token_user_data.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    CREATE_S = 1700000000,
+    EXPIRE_S = 1700000045,
+    NOW_S = 1700000044,
+    /* Offsets of the standard in a token with two addresses, of IPv4 and IPv6. */
+    AT_PROTOCOL = 13,
+    AT_CREATE = 21,
+    AT_EXPIRE = 29,
+    AT_NONCE = 37,
+    AT_PRIVATE = 61,
+    AT_TIMEOUT = 1085,
+    AT_COUNT = 1089,
+    AT_IPV4 = 1093,
+    AT_IPV6 = 1100,
+    AT_KEYS = 1119,
+    AT_PADDING = 1183,
+};
+
+static const uint64_t protocol_id = UINT64_C(0x1122334455667788);
+
+static void read_sample(const char *name, uint8_t bytes[LS_TOKEN_BYTES])
+{
+    ls_text path = {{0}};
+    ls_text_set(&path, "%s/%s", LS_TEST_TOKENS, name);
+    FILE *file = fopen(path.bytes, "rb");
+    cr_assert(file, "%s", path.bytes);
+    cr_assert_eq(fread(bytes, 1, LS_TOKEN_BYTES, file), LS_TOKEN_BYTES);
+    cr_assert_eq(fgetc(file), EOF);
+    fclose(file);
+}
+
+static void fill(uint8_t *bytes, size_t size, uint8_t first)
+{
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] = (uint8_t)(first + i);
+    }
+}
+
+static ls_endpoint ipv4(uint8_t last, uint16_t port)
+{
+    return (ls_endpoint){{[10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = last}, port};
+}
+
+static ls_endpoint ipv6(uint8_t before, uint8_t last, uint16_t port)
+{
+    return (ls_endpoint){{0x20, 0x01, 0x0d, 0xb8, [13] = before, [15] = last}, port};
+}
+
+/* As the script has seat.token. */
+static ls_token_config seat_config(void)
+{
+    ls_token_config config = ls_token_config_default();
+    const ls_token_admission admission = {
+        .place = LS_TOKEN_PLACE_SEAT, .seat = 3, .match = "cup-7", .name = "Åsa Šimić"};
+    config.protocol_id = protocol_id;
+    config.create_s = CREATE_S;
+    config.expire_s = EXPIRE_S;
+    fill(config.nonce, sizeof config.nonce, 0x10);
+    config.claims.client_id = UINT64_C(0xfedcba9876543210);
+    config.claims.list.count = 2;
+    config.claims.list.servers[0] = ipv4(7, 7300);
+    config.claims.list.servers[1] = ipv6(1, 2, 40001);
+    fill(config.claims.keys.client_to_server, LS_TOKEN_KEY_BYTES, 0x20);
+    fill(config.claims.keys.server_to_client, LS_TOKEN_KEY_BYTES, 0xc0);
+    cr_assert_eq(ls_token_user_data_write(&admission, config.claims.user_data, NULL), LS_OK);
+    return config;
+}
+
+static ls_token_check seat_check(void)
+{
+    ls_token_check check = {.protocol_id = protocol_id, .key_count = 1};
+    fill(check.keys[0], LS_TOKEN_KEY_BYTES, 0x80);
+    return check;
+}
+
+static ls_token_refusal open_token(const uint8_t bytes[LS_TOKEN_BYTES], const ls_token_check *check,
+                                   uint64_t now_s, ls_token_claims *out)
+{
+    ls_token token;
+    uint8_t envelope[LS_TOKEN_ENVELOPE_BYTES];
+    ls_token_refusal refusal = ls_token_read(bytes, LS_TOKEN_BYTES, now_s, &token);
+    if (refusal != LS_TOKEN_REFUSAL_NONE) {
+        return refusal;
+    }
+    ls_token_write_envelope(&token, envelope);
+    return ls_token_open(envelope, check, now_s, out);
+}
+
+static void assert_opens(const uint8_t *bytes, const ls_token_check *check,
+                         ls_token_refusal expected)
+{
+    ls_token_claims claims;
+    memset(&claims, 0x5a, sizeof claims);
+    ls_token_refusal refusal = open_token(bytes, check, NOW_S, &claims);
+    cr_assert_eq(refusal, expected, "%s, not %s", ls_token_refusal_name(refusal),
+                 ls_token_refusal_name(expected));
+    if (refusal != LS_TOKEN_REFUSAL_NONE) {
+        for (size_t i = 0; i < sizeof claims; i++) {
+            cr_assert_eq(((uint8_t *)&claims)[i], 0x5a, "a refused token gave something away");
+        }
+    }
+}
+
+/* ---- what others make ---- */
+
+Test(connect_token, a_token_of_an_independent_maker_is_read)
+{
+    uint8_t bytes[LS_TOKEN_BYTES];
+    ls_token token;
+    read_sample("seat.token", bytes);
+    const ls_token_config said = seat_config();
+    cr_assert_eq(ls_token_read(bytes, sizeof bytes, NOW_S, &token), LS_TOKEN_REFUSAL_NONE);
+    cr_expect_eq(token.protocol_id, said.protocol_id);
+    cr_expect_eq(token.create_s, CREATE_S);
+    cr_expect_eq(token.expire_s, EXPIRE_S);
+    cr_expect_eq(token.timeout_s, 15);
+    cr_expect_arr_eq(token.nonce, said.nonce, sizeof said.nonce);
+    cr_expect_arr_eq(&token.keys, &said.claims.keys, sizeof said.claims.keys);
+    cr_assert_eq(token.list.count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_expect_eq(token.list.servers[i].port, said.claims.list.servers[i].port);
+        cr_expect_arr_eq(token.list.servers[i].address, said.claims.list.servers[i].address, 16);
+    }
+}
+
+Test(connect_token, a_token_of_an_independent_maker_is_opened)
+{
+    uint8_t bytes[LS_TOKEN_BYTES];
+    ls_token_claims claims;
+    ls_token_admission admission;
+    read_sample("seat.token", bytes);
+    const ls_token_config said = seat_config();
+    const ls_token_check check = seat_check();
+    cr_assert_eq(open_token(bytes, &check, NOW_S, &claims), LS_TOKEN_REFUSAL_NONE);
+    cr_expect_eq(claims.client_id, said.claims.client_id);
+    cr_expect_eq(claims.timeout_s, 15);
+    cr_expect_eq(claims.list.count, 2);
+    cr_expect_arr_eq(&claims.keys, &said.claims.keys, sizeof claims.keys);
+    cr_expect_arr_eq(claims.user_data, said.claims.user_data, LS_TOKEN_USER_DATA_BYTES);
+    cr_assert_eq(ls_token_user_data_read(claims.user_data, &admission, NULL), LS_OK);
+    cr_expect_eq(admission.place, LS_TOKEN_PLACE_SEAT);
+    cr_expect_eq(admission.seat, 3);
+    cr_expect_str_eq(admission.match, "cup-7");
+    cr_expect_str_eq(admission.name, "Åsa Šimić");
+}
+
+Test(connect_token, is_made_byte_for_byte_as_the_independent_maker_does)
+{
+    uint8_t sample[LS_TOKEN_BYTES], made[LS_TOKEN_BYTES];
+    const ls_token_config config = seat_config();
+    const ls_token_check check = seat_check();
+    read_sample("seat.token", sample);
+    cr_assert_eq(ls_token_make_from(&config, check.keys[0], made, NULL), LS_OK);
+    cr_assert_arr_eq(made, sample, LS_TOKEN_BYTES);
+}
+
+Test(connect_token, the_largest_token_is_made_and_read_alike)
+{
+    uint8_t sample[LS_TOKEN_BYTES], made[LS_TOKEN_BYTES];
+    ls_token_claims claims;
+    ls_token_config config = ls_token_config_default();
+    ls_token_check check = seat_check();
+    read_sample("largest.token", sample);
+    check.protocol_id = config.protocol_id = 1;
+    config.expire_s = UINT64_MAX;
+    config.claims.client_id = 1;
+    config.claims.timeout_s = -1;
+    config.claims.list.count = LS_TOKEN_SERVERS_MAX;
+    for (uint32_t i = 0; i < LS_TOKEN_SERVERS_MAX; i++) {
+        config.claims.list.servers[i] = ipv6(0, (uint8_t)(i + 1), (uint16_t)(i + 1));
+    }
+    memset(config.claims.keys.client_to_server, 0xaa, LS_TOKEN_KEY_BYTES);
+    memset(config.claims.keys.server_to_client, 0x55, LS_TOKEN_KEY_BYTES);
+    cr_assert_eq(ls_token_make_from(&config, check.keys[0], made, NULL), LS_OK);
+    cr_assert_arr_eq(made, sample, LS_TOKEN_BYTES);
+    cr_assert_eq(open_token(sample, &check, NOW_S, &claims), LS_TOKEN_REFUSAL_NONE);
+    cr_assert_eq(claims.timeout_s, -1);
+    cr_assert_eq(claims.list.servers[31].address[15], 32);
+}
+
+/* ---- what a client reads ---- */
+
+typedef struct alteration {
+    const char *what;
+    size_t at, size;
+    ls_token_refusal refusal;
+} alteration;
+
+/* Of the public part what the seal of the private part covers, and what a client can tell. */
+static const alteration alterations[] = {
+    {"version info", 0, 13, LS_TOKEN_REFUSAL_MALFORMED},
+    {"protocol id", AT_PROTOCOL, 8, LS_TOKEN_REFUSAL_PROTOCOL},
+    {"nonce", AT_NONCE, 24, LS_TOKEN_REFUSAL_FORGED},
+    {"private part", AT_PRIVATE, LS_TOKEN_PRIVATE_BYTES, LS_TOKEN_REFUSAL_FORGED},
+    {"type of an address", AT_IPV4, 1, LS_TOKEN_REFUSAL_MALFORMED},
+    {"type of an address", AT_IPV6, 1, LS_TOKEN_REFUSAL_MALFORMED},
+};
+
+Test(connect_token, each_altered_byte_that_the_seal_covers_is_refused)
+{
+    uint8_t bytes[LS_TOKEN_BYTES];
+    const ls_token_check check = seat_check();
+    read_sample("seat.token", bytes);
+    for (size_t row = 0; row < sizeof alterations / sizeof alterations[0]; row++) {
+        const alteration *altered = &alterations[row];
+        for (size_t at = altered->at; at < altered->at + altered->size; at++) {
+            bytes[at] ^= 0x40;
+            assert_opens(bytes, &check, altered->refusal);
+            bytes[at] ^= 0x40;
+        }
+    }
+    assert_opens(bytes, &check, LS_TOKEN_REFUSAL_NONE);
+}
+
+Test(connect_token, another_expire_timestamp_is_refused)
+{
+    uint8_t bytes[LS_TOKEN_BYTES];
+    const ls_token_check check = seat_check();
+    read_sample("seat.token", bytes);
+    ls_store_u64(bytes + AT_EXPIRE, EXPIRE_S + 1);
+    assert_opens(bytes, &check, LS_TOKEN_REFUSAL_FORGED);
+    ls_store_u64(bytes + AT_EXPIRE, NOW_S);
+    assert_opens(bytes, &check, LS_TOKEN_REFUSAL_EXPIRED);
+    ls_store_u64(bytes + AT_EXPIRE, CREATE_S - 1);
+    assert_opens(bytes, &check, LS_TOKEN_REFUSAL_MALFORMED);
+}
+
+/* The public keys stand in the clear for their owner alone: altered ones agree on no key with the
+ * server, which has those of the private part. */
+Test(connect_token, a_client_reads_altered_keys_that_the_server_does_not_have)
+{
+    uint8_t bytes[LS_TOKEN_BYTES];
+    ls_token token;
+    ls_token_claims claims;
+    const ls_token_check check = seat_check();
+    read_sample("seat.token", bytes);
+    bytes[AT_KEYS] ^= 1;
+    cr_assert_eq(ls_token_read(bytes, sizeof bytes, NOW_S, &token), LS_TOKEN_REFUSAL_NONE);
+    cr_assert_eq(open_token(bytes, &check, NOW_S, &claims), LS_TOKEN_REFUSAL_NONE);
+    cr_assert_neq(memcmp(&token.keys, &claims.keys, sizeof claims.keys), 0);
+}
+
+Test(connect_token, no_server_and_too_many_are_malformed)
+{
+    uint8_t bytes[LS_TOKEN_BYTES];
+    ls_token token;
+    read_sample("seat.token", bytes);
+    static const uint32_t counts[] = {0, LS_TOKEN_SERVERS_MAX + 1, UINT32_MAX};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        ls_store_u32(bytes + AT_COUNT, counts[i]);
+        cr_assert_eq(ls_token_read(bytes, sizeof bytes, NOW_S, &token), LS_TOKEN_REFUSAL_MALFORMED);
+    }
+}
+
+Test(connect_token, any_other_size_is_malformed)
+{
+    uint8_t bytes[LS_TOKEN_BYTES + 1] = {0};
+    ls_token token;
+    read_sample("seat.token", bytes);
+    for (size_t size = 0; size <= sizeof bytes; size++) {
+        cr_assert_eq(ls_token_read(bytes, size, NOW_S, &token),
+                     size == LS_TOKEN_BYTES ? LS_TOKEN_REFUSAL_NONE : LS_TOKEN_REFUSAL_MALFORMED);
+    }
+}
+
+/* ---- what a server opens ---- */
+
+Test(connect_token, is_good_before_its_last_second_and_no_longer)
+{
+    uint8_t bytes[LS_TOKEN_BYTES];
+    ls_token token;
+    ls_token_claims claims;
+    const ls_token_check check = seat_check();
+    uint8_t envelope[LS_TOKEN_ENVELOPE_BYTES];
+    read_sample("seat.token", bytes);
+    cr_assert_eq(ls_token_read(bytes, sizeof bytes, EXPIRE_S - 1, &token), LS_TOKEN_REFUSAL_NONE);
+    cr_assert_eq(ls_token_read(bytes, sizeof bytes, EXPIRE_S, &token), LS_TOKEN_REFUSAL_EXPIRED);
+    ls_token_write_envelope(&token, envelope);
+    cr_assert_eq(ls_token_open(envelope, &check, EXPIRE_S - 1, &claims), LS_TOKEN_REFUSAL_NONE);
+    cr_assert_eq(ls_token_open(envelope, &check, EXPIRE_S, &claims), LS_TOKEN_REFUSAL_EXPIRED);
+    cr_assert_eq(ls_token_envelope_expire_s(envelope), EXPIRE_S);
+    cr_assert_arr_eq(ls_token_envelope_id(envelope), bytes + AT_TIMEOUT - LS_TOKEN_ID_BYTES,
+                     LS_TOKEN_ID_BYTES);
+}
+
+Test(connect_token, of_another_game_or_key_is_refused)
+{
+    uint8_t bytes[LS_TOKEN_BYTES];
+    ls_token_check check = seat_check();
+    read_sample("seat.token", bytes);
+    check.protocol_id++;
+    assert_opens(bytes, &check, LS_TOKEN_REFUSAL_PROTOCOL);
+    check = seat_check();
+    check.keys[0][31] ^= 1;
+    assert_opens(bytes, &check, LS_TOKEN_REFUSAL_FORGED);
+    check.key_count = 0;
+    assert_opens(bytes, &check, LS_TOKEN_REFUSAL_FORGED);
+}
+
+Test(connect_token, either_key_opens_while_one_takes_over)
+{
+    uint8_t bytes[LS_TOKEN_BYTES];
+    ls_token_check check = seat_check();
+    read_sample("seat.token", bytes);
+    memcpy(check.keys[1], check.keys[0], LS_TOKEN_KEY_BYTES);
+    memset(check.keys[0], 7, LS_TOKEN_KEY_BYTES);
+    assert_opens(bytes, &check, LS_TOKEN_REFUSAL_FORGED);
+    check.key_count = 2;
+    assert_opens(bytes, &check, LS_TOKEN_REFUSAL_NONE);
+}
+
+Test(connect_token, for_another_server_is_refused)
+{
+    uint8_t bytes[LS_TOKEN_BYTES];
+    ls_token_check check = seat_check();
+    read_sample("seat.token", bytes);
+    check.own_count = 1;
+    check.own[0] = ipv4(7, 7301);
+    assert_opens(bytes, &check, LS_TOKEN_REFUSAL_ELSEWHERE);
+    check.own[0] = ipv4(8, 7300);
+    assert_opens(bytes, &check, LS_TOKEN_REFUSAL_ELSEWHERE);
+    check.own[check.own_count++] = ipv6(1, 2, 40001);
+    assert_opens(bytes, &check, LS_TOKEN_REFUSAL_NONE);
+    check.own[1] = ipv4(7, 7300);
+    assert_opens(bytes, &check, LS_TOKEN_REFUSAL_NONE);
+}
+
+/* A back end that has the key and lays the private part out wrongly. */
+Test(connect_token, a_sealed_part_of_another_layout_is_malformed)
+{
+    uint8_t envelope[LS_TOKEN_ENVELOPE_BYTES] = {0}, header[29] = "NETCODE 1.02";
+    ls_token_claims claims;
+    const ls_token_check check = seat_check();
+    ls_store_u64(envelope, protocol_id);
+    ls_store_u64(envelope + 8, EXPIRE_S);
+    memcpy(header + 13, envelope, 16);
+    envelope[40 + 12] = 33; /* servers */
+    ls_cipher_seal_long(check.keys[0], envelope + 16, header, sizeof header, envelope + 40, 1008);
+    cr_assert_eq(ls_token_open(envelope, &check, NOW_S, &claims), LS_TOKEN_REFUSAL_MALFORMED);
+}
+
+/* ---- what a back end makes ---- */
+
+Test(connect_token, two_tokens_share_no_key_and_no_nonce)
+{
+    uint8_t first[LS_TOKEN_BYTES], second[LS_TOKEN_BYTES];
+    ls_token_config config = seat_config();
+    const ls_token_check check = seat_check();
+    cr_assert_eq(ls_token_make(&config, check.keys[0], first, NULL), LS_OK);
+    cr_assert_eq(ls_token_make(&config, check.keys[0], second, NULL), LS_OK);
+    cr_assert_neq(memcmp(first + AT_NONCE, second + AT_NONCE, LS_TOKEN_NONCE_BYTES), 0);
+    cr_assert_neq(memcmp(first + AT_KEYS, second + AT_KEYS, 32), 0);
+    cr_assert_neq(memcmp(first + AT_KEYS + 32, second + AT_KEYS + 32, 32), 0);
+    cr_assert_arr_eq(second + AT_KEYS, &config.claims.keys, 64);
+    assert_opens(first, &check, LS_TOKEN_REFUSAL_NONE);
+    assert_opens(second, &check, LS_TOKEN_REFUSAL_NONE);
+    for (size_t at = AT_PADDING; at < LS_TOKEN_BYTES; at++) {
+        cr_assert_eq(first[at], 0);
+    }
+}
+
+static void assert_not_made(const ls_token_config *config, const char *reason)
+{
+    uint8_t token[LS_TOKEN_BYTES] = {1};
+    const uint8_t key[LS_TOKEN_KEY_BYTES] = {0};
+    ls_text why = {{0}};
+    cr_assert_eq(ls_token_make_from(config, key, token, &why), LS_BAD_ARGUMENT);
+    cr_assert(strstr(why.bytes, reason), "%s", why.bytes);
+    cr_assert_eq(token[0], 1);
+}
+
+Test(connect_token, a_config_that_cannot_be_right_is_refused_by_its_field)
+{
+    ls_token_config config = seat_config();
+    config.claims.list.count = 0;
+    assert_not_made(&config, "1 to 32 servers, not 0");
+    config.claims.list.count = 33;
+    assert_not_made(&config, "1 to 32 servers, not 33");
+    config = seat_config();
+    config.claims.list.servers[1].port = 0;
+    assert_not_made(&config, "server 2");
+    config = seat_config();
+    config.expire_s = config.create_s;
+    assert_not_made(&config, "expire");
+}
+
+Test(connect_token, every_refusal_has_a_name_and_a_text)
+{
+    cr_assert_str_eq(ls_token_refusal_name(LS_TOKEN_REFUSAL_ELSEWHERE), "ELSEWHERE");
+    cr_assert(strstr(ls_token_refusal_text(LS_TOKEN_REFUSAL_EXPIRED), "expired"));
+    cr_assert_str_eq(ls_token_refusal_name(LS_TOKEN_REFUSAL_COUNT), "UNKNOWN");
+    cr_assert_str_eq(ls_token_refusal_text((ls_token_refusal)-1), "UNKNOWN");
+}
