@@ -9,6 +9,7 @@
 #include "lockstep/common/base/cipher.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
+#include "lockstep/protocol/sealed/invite.h"
 #include "lockstep/protocol/sealed/sealed_content.h"
 #include "lockstep/protocol/transport/endpoint.h"
 
@@ -17,8 +18,6 @@
 #include <stdint.h>
 
 LS_C_BEGIN
-
-#define LS_INVITE_SECRET_BYTES 16u
 
 typedef struct ls_sealed_server_config {
     ls_key_pair identity;

@@ -1,0 +1,262 @@
+#include "lockstep/protocol/sealed/invite.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/protocol/transport/endpoint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SCHEME "lockstep://"
+
+enum {
+    KEY_CHARACTERS = 43,
+    SECRET_CHARACTERS = 22,
+    CHECK_CHARACTERS = 4,
+    CHECK_BYTES = 3,
+    PARTS_MAX = 3,
+};
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/* Characters for so many bytes. */
+static size_t characters_of(size_t bytes)
+{
+    return (bytes * 8 + 5) / 6;
+}
+
+/* ---- base64url ---- */
+
+static char *put_encoded(char *to, const uint8_t *bytes, size_t size)
+{
+    uint32_t held = 0;
+    uint32_t bits = 0;
+    for (size_t i = 0; i < size; i++) {
+        held = held << 8 | bytes[i];
+        bits += 8;
+        while (bits >= 6) {
+            bits -= 6;
+            *to++ = alphabet[held >> bits & 63];
+        }
+    }
+    if (bits > 0) {
+        *to++ = alphabet[held << (6 - bits) & 63];
+    }
+    return to;
+}
+
+/* `text` has as many characters as `size` bytes need. False for one that is none of the alphabet,
+ * and for bits behind the last byte. */
+static bool decode(const char *text, uint8_t *bytes, size_t size)
+{
+    uint32_t held = 0;
+    uint32_t bits = 0;
+    size_t done = 0;
+    for (size_t i = 0; i < characters_of(size); i++) {
+        const char *found = memchr(alphabet, text[i], sizeof alphabet - 1);
+        if (!found) {
+            return false;
+        }
+        held = held << 6 | (uint32_t)(found - alphabet);
+        bits += 6;
+        if (bits >= 8) {
+            bits -= 8;
+            bytes[done++] = (uint8_t)(held >> bits);
+        }
+    }
+    return (held & ((1u << bits) - 1)) == 0;
+}
+
+static void make_check(const ls_invite *invite, uint8_t check[CHECK_BYTES])
+{
+    uint8_t all[LS_CIPHER_KEY_BYTES + LS_INVITE_SECRET_BYTES];
+    uint8_t hash[16];
+    memcpy(all, invite->key, LS_CIPHER_KEY_BYTES);
+    memcpy(all + LS_CIPHER_KEY_BYTES, invite->secret, LS_INVITE_SECRET_BYTES);
+    ls_cipher_hash(NULL, 0, all, invite->has_secret ? sizeof all : LS_CIPHER_KEY_BYTES, hash,
+                   sizeof hash);
+    memcpy(check, hash, CHECK_BYTES);
+    ls_cipher_wipe(all, sizeof all);
+}
+
+/* ---- writing ---- */
+
+void ls_invite_format(const ls_invite *invite, char text[LS_INVITE_TEXT_BYTES_MAX])
+{
+    uint8_t check[CHECK_BYTES];
+    LS_ASSERT(invite->host[0] != '\0');
+    bool is_ipv6 = strchr(invite->host, ':') != NULL;
+    int size = snprintf(text, LS_INVITE_TEXT_BYTES_MAX, SCHEME "%s%.253s%s:%u/#",
+                        is_ipv6 ? "[" : "", invite->host, is_ipv6 ? "]" : "", invite->port);
+    char *end = put_encoded(text + size, invite->key, LS_CIPHER_KEY_BYTES);
+    if (invite->has_secret) {
+        *end++ = '.';
+        end = put_encoded(end, invite->secret, LS_INVITE_SECRET_BYTES);
+    }
+    *end++ = '.';
+    make_check(invite, check);
+    end = put_encoded(end, check, CHECK_BYTES);
+    *end = '\0';
+    LS_ASSERT(end < text + LS_INVITE_TEXT_BYTES_MAX);
+}
+
+/* ---- reading ---- */
+
+bool ls_invite_is_meant(const char *text)
+{
+    return strncmp(text, SCHEME, strlen(SCHEME)) == 0;
+}
+
+typedef struct fragment_part {
+    const char *text;
+    size_t size;
+} fragment_part;
+
+/* The texts between the points; 0 when there are more than PARTS_MAX. */
+static uint32_t split(const char *fragment, fragment_part parts[PARTS_MAX])
+{
+    for (uint32_t count = 0; count < PARTS_MAX; count++) {
+        size_t size = strcspn(fragment, ".");
+        parts[count] = (fragment_part){fragment, size};
+        if (fragment[size] == '\0') {
+            return count + 1;
+        }
+        fragment += size + 1;
+    }
+    return 0;
+}
+
+static ls_status check_size(const char *what, fragment_part part, size_t characters, ls_text *why)
+{
+    if (part.size < characters) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "the invite is cut short: its %s has %zu of %zu characters", what, part.size,
+                       characters);
+    }
+    if (part.size > characters) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "the invite has something too much: its %s has %zu characters, not %zu",
+                       what, part.size, characters);
+    }
+    return LS_OK;
+}
+
+/* Key, perhaps a secret, and the check. */
+static ls_status parse_fragment(const char *fragment, ls_invite *invite, ls_text *why)
+{
+    fragment_part parts[PARTS_MAX];
+    uint8_t check[CHECK_BYTES], expected[CHECK_BYTES];
+    uint32_t count = split(fragment, parts);
+    if (count == 0) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "the invite has something too much behind its end");
+    }
+    ls_status status = check_size("key", parts[0], KEY_CHARACTERS, why);
+    if (status == LS_OK && count == 1) {
+        status = ls_fail(LS_BAD_ARGUMENT, why, "the invite is cut short: it ends behind its key");
+    }
+    if (status == LS_OK && count == 2 && parts[1].size > CHECK_CHARACTERS) {
+        status = check_size("secret", parts[1], SECRET_CHARACTERS, why);
+        if (status == LS_OK) {
+            return ls_fail(LS_BAD_ARGUMENT, why,
+                           "the invite is cut short: it ends behind its secret");
+        }
+    }
+    if (status == LS_OK && count == PARTS_MAX) {
+        status = check_size("secret", parts[1], SECRET_CHARACTERS, why);
+    }
+    if (status == LS_OK) {
+        status = check_size("end", parts[count - 1], CHECK_CHARACTERS, why);
+    }
+    if (status != LS_OK) {
+        return status;
+    }
+    invite->has_secret = count == PARTS_MAX;
+    bool is_written =
+        decode(parts[0].text, invite->key, LS_CIPHER_KEY_BYTES) &&
+        (!invite->has_secret || decode(parts[1].text, invite->secret, LS_INVITE_SECRET_BYTES)) &&
+        decode(parts[count - 1].text, check, CHECK_BYTES);
+    make_check(invite, expected);
+    if (!is_written || memcmp(check, expected, CHECK_BYTES) != 0) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "the invite has a typing error behind its '#': copy it again");
+    }
+    return LS_OK;
+}
+
+static ls_status parse_port(const char *text, size_t size, uint16_t *port, ls_text *why)
+{
+    uint32_t number = 0;
+    for (size_t i = 0; i < size; i++) {
+        number = text[i] >= '0' && text[i] <= '9' && number <= UINT16_MAX
+                     ? number * 10 + (uint32_t)(text[i] - '0')
+                     : UINT32_MAX / 16;
+    }
+    if (number == 0 || number > UINT16_MAX) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "the invite's port is not a number of 1 to 65535");
+    }
+    *port = (uint16_t)number;
+    return LS_OK;
+}
+
+static bool is_host(const char *host, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (host[i] <= ' ' || host[i] > '~' || strchr("/\\?@#[]<>\"'", host[i])) {
+            return false;
+        }
+    }
+    return size > 0 && size < LS_INVITE_HOST_BYTES_MAX;
+}
+
+/* HOST, HOST:PORT, [HOST] or [HOST]:PORT in `size` characters. */
+static ls_status parse_place(const char *text, size_t size, ls_invite *invite, ls_text *why)
+{
+    const char *end = text + size;
+    bool has_brackets = size > 0 && text[0] == '[';
+    const char *host = has_brackets ? text + 1 : text;
+    const char *host_end = memchr(host, has_brackets ? ']' : ':', (size_t)(end - host));
+    if (!host_end && has_brackets) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "the invite's host begins with '[' and has no ']'");
+    }
+    host_end = host_end ? host_end : end;
+    const char *rest = host_end + (has_brackets ? 1 : 0);
+    if (!is_host(host, (size_t)(host_end - host)) || (rest < end && *rest != ':')) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "the invite names no host: it is %sHOST:PORT/#KEY",
+                       SCHEME);
+    }
+    if (rest < end && memchr(rest + 1, ':', (size_t)(end - rest - 1))) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "an IPv6 address in an invite stands in brackets: %s"
+                       "[HOST]:PORT/#KEY",
+                       SCHEME);
+    }
+    memcpy(invite->host, host, (size_t)(host_end - host));
+    invite->port = LS_ENDPOINT_DEFAULT_PORT;
+    return rest < end ? parse_port(rest + 1, (size_t)(end - rest - 1), &invite->port, why) : LS_OK;
+}
+
+ls_status ls_invite_parse(const char *text, ls_invite *out, ls_text *why)
+{
+    ls_invite invite;
+    memset(&invite, 0, sizeof invite);
+    if (!ls_invite_is_meant(text)) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "an invite begins with %s", SCHEME);
+    }
+    const char *place = text + strlen(SCHEME);
+    const char *fragment = strchr(place, '#');
+    if (!fragment) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "the invite is cut short: the server's key is missing, which stands behind "
+                       "'#' (a shell needs quotes around the invite)");
+    }
+    size_t size = (size_t)(fragment - place);
+    size -= size > 0 && place[size - 1] == '/' ? 1 : 0;
+    ls_status status = parse_place(place, size, &invite, why);
+    if (status == LS_OK) {
+        status = parse_fragment(fragment + 1, &invite, why);
+    }
+    if (status == LS_OK) {
+        *out = invite;
+    }
+    ls_cipher_wipe(&invite, sizeof invite);
+    return status;
+}

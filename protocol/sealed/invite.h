@@ -1,0 +1,40 @@
+/* Invite: the one line that a server prints and a player gives to a client:
+ *   lockstep://HOST:PORT/#KEY.CHECK     or     lockstep://HOST:PORT/#KEY.SECRET.CHECK
+ * KEY is the server's public key in 43 characters, SECRET what lets its owner in, in 22, CHECK four
+ * characters that tell a typing error in these; all in base64url without padding (RFC 4648). The
+ * host may be changed by hand: the server that is found there proves to have the key. Pure.
+ * Called by programs. */
+#ifndef LOCKSTEP_PROTOCOL_SEALED_INVITE_H
+#define LOCKSTEP_PROTOCOL_SEALED_INVITE_H
+
+#include "lockstep/common/base/cipher.h"
+#include "lockstep/common/base/status.h"
+#include "lockstep/common/base/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LS_INVITE_SECRET_BYTES 16u
+#define LS_INVITE_HOST_BYTES_MAX 254u /* with its final NUL: a DNS name has at most 253 */
+/* The longest invite with its final NUL. */
+#define LS_INVITE_TEXT_BYTES_MAX 352u
+
+typedef struct ls_invite {
+    char host[LS_INVITE_HOST_BYTES_MAX]; /* an address of IPv6 without its brackets */
+    uint16_t port;
+    uint8_t key[LS_CIPHER_KEY_BYTES];
+    bool has_secret;
+    uint8_t secret[LS_INVITE_SECRET_BYTES];
+} ls_invite;
+
+/* Whether a text is meant as an invite, and not as HOST:PORT. */
+bool ls_invite_is_meant(const char *text);
+
+/* BAD_ARGUMENT, with what is wrong in `why`; `out` is then untouched. Without a port: the default
+ * one. The caller wipes `out` where it has a secret. */
+ls_status ls_invite_parse(const char *text, ls_invite *out, ls_text *why);
+
+/* The host must not be empty. */
+void ls_invite_format(const ls_invite *invite, char text[LS_INVITE_TEXT_BYTES_MAX]);
+
+#endif
