@@ -1,0 +1,148 @@
+#include "lockstep/common/program/key_file.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/cipher.h"
+#include "lockstep/common/program/private_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    FILE_BYTES_MAX = 1024,
+};
+
+static const char digits[] = "0123456789abcdef";
+
+/* ---- reading ---- */
+
+/* 16 for a character that is no digit. */
+static uint32_t value_of(char digit)
+{
+    char small = digit >= 'A' && digit <= 'F' ? (char)(digit - 'A' + 'a') : digit;
+    const char *found = memchr(digits, small, sizeof digits - 1);
+    return found ? (uint32_t)(found - digits) : 16;
+}
+
+static bool read_hex(const char *text, uint8_t *bytes, size_t size)
+{
+    uint32_t wrong = 0;
+    for (size_t i = 0; i < size; i++) {
+        uint32_t high = value_of(text[2 * i]);
+        uint32_t low = value_of(text[2 * i + 1]);
+        wrong |= (high | low) & 16;
+        bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    return wrong == 0;
+}
+
+/* A line "NAME HEX" of `size` characters. */
+static ls_status read_secret(const char *path, const ls_key_file *file, const char *line,
+                             size_t size, ls_text *why)
+{
+    for (uint32_t i = 0; i < file->count; i++) {
+        ls_key_file_secret *secret = &file->secrets[i];
+        size_t name = strlen(secret->name);
+        if (size <= name || memcmp(line, secret->name, name) != 0 || line[name] != ' ') {
+            continue;
+        }
+        size_t had = size - name - 1;
+        if (had < 2 * secret->size) {
+            return ls_fail(LS_MALFORMED, why, "%s is cut short: its %s has %zu of %zu digits", path,
+                           secret->name, had, 2 * secret->size);
+        }
+        if (had > 2 * secret->size || secret->is_there ||
+            !read_hex(line + name + 1, secret->bytes, secret->size)) {
+            break;
+        }
+        secret->is_there = true;
+        return LS_OK;
+    }
+    return line[size] == '\0'
+               ? ls_fail(LS_MALFORMED, why, "%s is cut short: its last line is not whole", path)
+               : ls_fail(LS_MALFORMED, why, "%s has a line that is not understood", path);
+}
+
+/* Returns the first line's end behind its newline, or NULL when the file is of another kind. */
+static const char *skip_head(const char *text, const ls_key_file *file)
+{
+    size_t kind = strlen(file->kind);
+    bool is_kind = strncmp(text, file->kind, kind) == 0 && strncmp(text + kind, " 1\n", 3) == 0;
+    return is_kind ? text + kind + 3 : NULL;
+}
+
+static ls_status parse(const char *path, const ls_key_file *file, const char *text, ls_text *why)
+{
+    const char *line = skip_head(text, file);
+    if (!line) {
+        return ls_fail(LS_MALFORMED, why, "%s is no %s: its first line is not '%s 1'", path,
+                       file->kind, file->kind);
+    }
+    while (*line != '\0') {
+        size_t size = strcspn(line, "\n");
+        if (size > 0 && line[0] != '#') {
+            ls_status status = read_secret(path, file, line, size, why);
+            if (status != LS_OK) {
+                return status;
+            }
+        }
+        line += size + (line[size] == '\n' ? 1 : 0);
+    }
+    for (uint32_t i = 0; i < file->count; i++) {
+        if (!file->secrets[i].is_there && !file->secrets[i].is_optional) {
+            return ls_fail(LS_MALFORMED, why, "%s is cut short: its %s is missing", path,
+                           file->secrets[i].name);
+        }
+    }
+    return LS_OK;
+}
+
+ls_status ls_key_file_read(const char *path, const ls_key_file *file, ls_text *why)
+{
+    char text[FILE_BYTES_MAX + 1];
+    for (uint32_t i = 0; i < file->count; i++) {
+        file->secrets[i].is_there = false;
+    }
+    size_t size = 0;
+    ls_status status = ls_private_file_read(path, (uint8_t *)text, FILE_BYTES_MAX, &size, why);
+    if (status == LS_OK) {
+        text[size] = '\0';
+        status = parse(path, file, text, why);
+    }
+    ls_cipher_wipe(text, sizeof text);
+    return status;
+}
+
+/* ---- making ---- */
+
+/* Returns the size. */
+static size_t compose(const ls_key_file *file, char text[FILE_BYTES_MAX])
+{
+    int head = snprintf(text, FILE_BYTES_MAX, "%s 1\n# %s\n", file->kind, file->warning);
+    size_t size = (size_t)head;
+    for (uint32_t i = 0; i < file->count; i++) {
+        const ls_key_file_secret *secret = &file->secrets[i];
+        if (secret->is_optional && !secret->is_there) {
+            continue;
+        }
+        size_t name = strlen(secret->name);
+        LS_ASSERT(size + name + 2 * secret->size + 2 < FILE_BYTES_MAX);
+        memcpy(text + size, secret->name, name);
+        size += name;
+        text[size++] = ' ';
+        for (size_t at = 0; at < secret->size; at++) {
+            text[size++] = digits[secret->bytes[at] >> 4];
+            text[size++] = digits[secret->bytes[at] & 15];
+        }
+        text[size++] = '\n';
+    }
+    return size;
+}
+
+ls_status ls_key_file_make(const char *path, const ls_key_file *file, ls_text *why)
+{
+    char text[FILE_BYTES_MAX];
+    size_t size = compose(file, text);
+    ls_status status = ls_private_file_make(path, file->kind, (const uint8_t *)text, size, why);
+    ls_cipher_wipe(text, sizeof text);
+    return status;
+}
