@@ -120,13 +120,13 @@ def address(host, port):
     return b"\x02" + struct.pack("<8H", *groups) + struct.pack("<H", port)
 
 
-def token(sample):
+def token(sample, key=KEY):
     shared = struct.pack("<iI", sample["timeout"], len(sample["servers"]))
     shared += b"".join(address(*server) for server in sample["servers"])
     shared += sample["up"] + sample["down"]
     hidden = struct.pack("<Q", sample["client"]) + shared + sample["user_data"]
     header = VERSION + struct.pack("<QQ", sample["protocol"], sample["expire"])
-    private = seal_long(KEY, sample["nonce"], header, hidden.ljust(1008, b"\0"))
+    private = seal_long(key, sample["nonce"], header, hidden.ljust(1008, b"\0"))
     times = struct.pack("<QQQ", sample["protocol"], sample["create"], sample["expire"])
     whole = VERSION + times + sample["nonce"] + private + shared
     return whole.ljust(2048, b"\0")
