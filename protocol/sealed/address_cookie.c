@@ -1,16 +1,15 @@
 #include "lockstep/protocol/sealed/address_cookie.h"
 
 #include "lockstep/common/base/byte_io.h"
-#include "lockstep/protocol/sealed/sealed_address.h"
 
 #include <string.h>
 
-#define ENDPOINT_BYTES (LS_SEALED_ADDRESS_BYTES + 2u)
+#define ENDPOINT_BYTES (LS_ENDPOINT_ADDRESS_BYTES + 2u)
 
 static void write_endpoint(const ls_endpoint *endpoint, uint8_t bytes[ENDPOINT_BYTES])
 {
-    ls_sealed_address_bytes(endpoint, bytes);
-    ls_store_u16(bytes + LS_SEALED_ADDRESS_BYTES, endpoint->port);
+    memcpy(bytes, endpoint->address, LS_ENDPOINT_ADDRESS_BYTES);
+    ls_store_u16(bytes + LS_ENDPOINT_ADDRESS_BYTES, endpoint->port);
 }
 
 void ls_address_cookie_make(const uint8_t key[LS_CIPHER_KEY_BYTES], const ls_endpoint *address,

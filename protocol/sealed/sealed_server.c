@@ -4,8 +4,9 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/sealed/address_cookie.h"
+#include "lockstep/protocol/sealed/address_limits.h"
 #include "lockstep/protocol/sealed/key_exchange.h"
-#include "lockstep/protocol/sealed/sealed_address.h"
+#include "lockstep/protocol/sealed/rate_limit.h"
 #include "lockstep/protocol/sealed/sealed_connections.h"
 #include "lockstep/protocol/sealed/sealed_packet.h"
 
@@ -15,16 +16,23 @@ _Static_assert(LS_INVITE_SECRET_BYTES == LS_KEY_EXCHANGE_SECRET_BYTES, "one secr
 _Static_assert(LS_ADDRESS_COOKIE_BYTES == LS_KEY_EXCHANGE_COOKIE_BYTES, "one cookie");
 
 #define HALF_OPEN_NS (5 * LS_NS_PER_SECOND)
+/* A connection that nobody has used is given up for a new one after so long when all are taken. */
+#define HALF_OPEN_MIN_NS (1 * LS_NS_PER_SECOND)
 #define PATH_CHALLENGE_PERIOD_NS (50 * LS_NS_PER_MS)
 #define PATH_NUMBER_BYTES 8u
 #define PATH_CHALLENGE_BYTES                                                                       \
     (LS_SEALED_SERVER_HEADER_BYTES + PATH_NUMBER_BYTES + LS_SEALED_TAG_BYTES)
 #define ANSWER_BYTES_MAX LS_CHALLENGE_BYTES_MAX
 
+/* Attempts to open a forged packet that came from elsewhere than the connection's address. */
+static const ls_rate_limit ATTEMPTS_LIMIT = {LS_NS_PER_SECOND / 64, 64};
+
 typedef struct connection {
     uint64_t counter; /* of the next packet to the client */
     ls_counter_window window;
     ls_endpoint endpoint;
+    ls_rate_use attempts;
+    ls_endpoint accepted;        /* the address that is counted in the limits */
     uint64_t path_salt;          /* new for each path that is proven */
     uint64_t path_challenged_ns; /* 0: never */
     uint64_t accepted_ns;
@@ -46,6 +54,7 @@ struct ls_sealed_server {
     ls_packet_keys *keys; /* of each connection */
     connection *connections;
     ls_sealed_connections *places;
+    ls_address_limits *limits;
     uint8_t answer[ANSWER_BYTES_MAX];
 };
 
@@ -67,15 +76,20 @@ static uint64_t random_number(void)
 
 /* ---- making and ending ---- */
 
-static ls_status allocate(ls_sealed_server *server, uint32_t count)
+static ls_status allocate(ls_sealed_server *server, const ls_sealed_server_config *config)
 {
+    uint32_t count = config->connections_max;
     server->secrets = ls_cipher_allocate(sizeof *server->secrets);
     server->keys = ls_cipher_allocate(count * sizeof *server->keys);
     server->connections = ls_allocate_array(server->allocator, count, sizeof *server->connections);
     if (!server->secrets || !server->keys || !server->connections) {
         return LS_NO_MEMORY;
     }
-    return ls_sealed_connections_create(count, random_number(), server->allocator, &server->places);
+    const ls_address_limits_config limits = {count, config->per_address_max, random_number()};
+    ls_status status = ls_address_limits_create(&limits, server->allocator, &server->limits);
+    return status ? status
+                  : ls_sealed_connections_create(count, random_number(), server->allocator,
+                                                 &server->places);
 }
 
 static void make_secrets(server_secrets *secrets, const ls_sealed_server_config *config)
@@ -98,7 +112,7 @@ ls_status ls_sealed_server_create(const ls_sealed_server_config *config,
         return LS_NO_MEMORY;
     }
     server->allocator = allocator;
-    ls_status status = allocate(server, config->connections_max);
+    ls_status status = allocate(server, config);
     if (status) {
         ls_sealed_server_destroy(server);
         return status;
@@ -114,6 +128,7 @@ void ls_sealed_server_destroy(ls_sealed_server *server)
         return;
     }
     ls_sealed_connections_destroy(server->places);
+    ls_address_limits_destroy(server->limits);
     ls_release(server->allocator, server->connections);
     ls_cipher_release(server->keys);
     ls_cipher_release(server->secrets);
@@ -125,18 +140,25 @@ void ls_sealed_server_destroy(ls_sealed_server *server)
 static void forget(ls_sealed_server *server, uint32_t index)
 {
     ls_cipher_wipe(&server->keys[index], sizeof server->keys[index]);
+    ls_address_limits_remove_connection(server->limits, &server->connections[index].accepted);
     ls_sealed_connections_release(server->places, index);
+}
+
+/* Forgets the half-open connection that came first, if it has waited for so long. */
+static bool forget_half_open(ls_sealed_server *server, uint64_t waited_ns, uint64_t now_ns)
+{
+    uint32_t oldest = ls_sealed_connections_oldest(server->places);
+    if (oldest == LS_SEALED_NO_CONNECTION ||
+        now_ns < server->connections[oldest].accepted_ns + waited_ns) {
+        return false;
+    }
+    forget(server, oldest);
+    return true;
 }
 
 static void forget_expired(ls_sealed_server *server, uint64_t now_ns)
 {
-    for (;;) {
-        uint32_t oldest = ls_sealed_connections_oldest(server->places);
-        if (oldest == LS_SEALED_NO_CONNECTION ||
-            now_ns < server->connections[oldest].accepted_ns + HALF_OPEN_NS) {
-            return;
-        }
-        forget(server, oldest);
+    while (forget_half_open(server, HALF_OPEN_NS, now_ns)) {
     }
 }
 
@@ -217,26 +239,49 @@ static void answer_accept(const ls_sealed_server *server, const arrival *at, uin
     at->out->answer_bytes = LS_ACCEPT_BYTES;
 }
 
+static void make_connection(ls_sealed_server *server, const arrival *at, uint32_t index,
+                            const ls_confirm *confirm, const uint8_t *first_key)
+{
+    server->connections[index] = (connection){
+        .endpoint = *at->from,
+        .accepted = *at->from,
+        .accepted_ns = at->now_ns,
+        .path_salt = random_number(),
+    };
+    ls_key_pair own;
+    ls_key_pair_random(&own);
+    bool is_derived =
+        ls_packet_keys_of_server(first_key, &own, confirm->client_key, &server->keys[index]);
+    LS_ASSERT(is_derived); /* E is a key: the first one was derived from it */
+    write_accept(server, index, confirm, &own);
+    ls_cipher_wipe(&own, sizeof own);
+}
+
+/* A free place; a connection that nobody has used gives its own up if there is no other. */
+static uint32_t take_place(ls_sealed_server *server, const uint8_t *client_key, uint64_t now_ns)
+{
+    uint32_t index = ls_sealed_connections_take(server->places, client_key);
+    if (index == LS_SEALED_NO_CONNECTION && forget_half_open(server, HALF_OPEN_MIN_NS, now_ns)) {
+        index = ls_sealed_connections_take(server->places, client_key);
+    }
+    return index;
+}
+
 static void accept_client(ls_sealed_server *server, const arrival *at, const ls_confirm *confirm,
                           const uint8_t *first_key)
 {
-    uint32_t index = ls_sealed_connections_take(server->places, confirm->client_key);
+    if (!ls_address_limits_add_connection(server->limits, at->from)) {
+        deny(server, at, confirm, first_key, LS_DENIAL_TOO_MANY);
+        return;
+    }
+    uint32_t index = take_place(server, confirm->client_key, at->now_ns);
     if (index == LS_SEALED_NO_CONNECTION) {
+        ls_address_limits_remove_connection(server->limits, at->from);
         deny(server, at, confirm, first_key, LS_DENIAL_FULL);
         return;
     }
-    server->connections[index] = (connection){.endpoint = *at->from, .accepted_ns = at->now_ns};
-    server->connections[index].path_salt = random_number();
-    ls_key_pair own;
-    ls_key_pair_random(&own);
-    if (ls_packet_keys_of_server(first_key, &own, confirm->client_key, &server->keys[index])) {
-        write_accept(server, index, confirm, &own);
-        answer_accept(server, at, index);
-    } else {
-        forget(server, index);
-        at->out->rejection = LS_SEALED_REJECT_FORGED;
-    }
-    ls_cipher_wipe(&own, sizeof own);
+    make_connection(server, at, index, confirm, first_key);
+    answer_accept(server, at, index);
 }
 
 /* The address is proven and the client's key is new: what costs something begins here. */
@@ -282,6 +327,8 @@ static void receive_confirm(ls_sealed_server *server, const arrival *at)
     uint32_t index = ls_sealed_connections_find(server->places, confirm.client_key);
     if (index != LS_SEALED_NO_CONNECTION) {
         repeat_accept(server, at, index);
+    } else if (!ls_address_limits_take_question(server->limits, at->from, at->now_ns)) {
+        at->out->rejection = LS_SEALED_REJECT_LIMITED;
     } else {
         admit(server, at, &confirm);
     }
@@ -325,7 +372,7 @@ static void receive_path_response(ls_sealed_server *server, const arrival *at, u
         at->out->rejection = LS_SEALED_REJECT_OUT_OF_PLACE;
         return;
     }
-    if (!ls_sealed_address_is_equal(&moved->endpoint, at->from)) {
+    if (!ls_endpoint_is_equal(&moved->endpoint, at->from)) {
         moved->endpoint = *at->from;
         moved->path_salt = random_number(); /* what was proven before proves nothing now */
         moved->path_challenged_ns = 0;
@@ -350,7 +397,7 @@ static void receive_content(ls_sealed_server *server, const arrival *at, uint32_
         open_connection(server, at, index);
     }
     at->out->has_content = true;
-    if (is_newest && !ls_sealed_address_is_equal(&server->connections[index].endpoint, at->from)) {
+    if (is_newest && !ls_endpoint_is_equal(&server->connections[index].endpoint, at->from)) {
         challenge_path(server, at, index);
     }
 }
@@ -373,6 +420,30 @@ static void receive_opened(ls_sealed_server *server, const arrival *at, uint32_t
     }
 }
 
+/* An attempt to open what is forged costs a connection something only when it comes from elsewhere:
+ * packets from its own address are opened whatever others send. */
+static ls_sealed_rejection open_packet(ls_sealed_server *server, const arrival *at,
+                                       const ls_sealed_header *header, bool *is_newest)
+{
+    connection *of = &server->connections[header->index];
+    const ls_sealed_opening opening = {
+        .key = server->keys[header->index].of_client,
+        .window = &of->window,
+        .header_bytes = LS_SEALED_CLIENT_HEADER_BYTES,
+        .counter = header->counter,
+    };
+    bool is_elsewhere = !ls_endpoint_is_equal(&of->endpoint, at->from);
+    if (is_elsewhere && ls_rate_use_is_spent(&of->attempts, &ATTEMPTS_LIMIT, at->now_ns)) {
+        return LS_SEALED_REJECT_LIMITED;
+    }
+    ls_sealed_rejection rejection =
+        ls_sealed_packet_open(&opening, at->datagram, at->size, is_newest);
+    if (is_elsewhere && rejection == LS_SEALED_REJECT_FORGED) {
+        ls_rate_use_take(&of->attempts, &ATTEMPTS_LIMIT, at->now_ns);
+    }
+    return rejection;
+}
+
 static void receive_sealed(ls_sealed_server *server, const arrival *at)
 {
     ls_sealed_header header;
@@ -380,22 +451,15 @@ static void receive_sealed(ls_sealed_server *server, const arrival *at)
         at->out->rejection = LS_SEALED_REJECT_MALFORMED;
         return;
     }
-    uint32_t index = header.index;
-    if (!ls_sealed_connections_is_used(server->places, index)) {
+    if (!ls_sealed_connections_is_used(server->places, header.index)) {
         at->out->rejection = LS_SEALED_REJECT_UNKNOWN_PEER;
         return;
     }
-    const ls_sealed_opening opening = {
-        .key = server->keys[index].of_client,
-        .window = &server->connections[index].window,
-        .header_bytes = LS_SEALED_CLIENT_HEADER_BYTES,
-        .counter = header.counter,
-    };
     bool is_newest = false;
     at->out->content = header.content;
-    at->out->rejection = ls_sealed_packet_open(&opening, at->datagram, at->size, &is_newest);
+    at->out->rejection = open_packet(server, at, &header, &is_newest);
     if (at->out->rejection == LS_SEALED_ACCEPTED) {
-        receive_opened(server, at, index, is_newest);
+        receive_opened(server, at, header.index, is_newest);
     }
 }
 

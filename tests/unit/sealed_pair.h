@@ -21,9 +21,11 @@ typedef struct sealed_datagram {
 
 static inline ls_endpoint sealed_address(uint32_t host, uint16_t port)
 {
-    ls_endpoint endpoint = {.port = port};
-    const uint8_t address[4] = {10, (uint8_t)(host >> 16), (uint8_t)(host >> 8), (uint8_t)host};
-    memcpy(&endpoint.address, address, sizeof address);
+    ls_endpoint endpoint = {.address = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10},
+                            .port = port};
+    endpoint.address[13] = (uint8_t)(host >> 16);
+    endpoint.address[14] = (uint8_t)(host >> 8);
+    endpoint.address[15] = (uint8_t)host;
     return endpoint;
 }
 

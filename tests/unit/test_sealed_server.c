@@ -49,3 +49,20 @@ Test(sealed_server, client_and_server_exchange_keys_and_packets)
     cr_assert_eq(got.size, 4);
     cr_assert_arr_eq(got.bytes, "down", 4);
 }
+
+Test(sealed_server, cookie_is_of_one_address_and_port)
+{
+    const ls_endpoint others[] = {sealed_address(2, 4000), sealed_address(1, 4001)};
+    ls_sealed_received received;
+    sealed_datagram challenge =
+        sealed_to_server(server, home, sealed_take(client, NOW), NOW, &received);
+    cr_assert_eq(sealed_to_client(client, challenge, NOW).rejection, LS_SEALED_ACCEPTED);
+    sealed_datagram confirm = sealed_take(client, NOW);
+    for (size_t i = 0; i < 2; i++) {
+        sealed_to_server(server, others[i], confirm, NOW, &received);
+        cr_assert_eq(received.rejection, LS_SEALED_REJECT_COOKIE);
+        cr_assert_eq(received.answer_bytes, 0);
+    }
+    sealed_to_server(server, home, confirm, NOW, &received);
+    cr_assert_eq(received.rejection, LS_SEALED_ACCEPTED);
+}

@@ -1,0 +1,229 @@
+#include "lockstep/protocol/sealed/address_limits.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/sealed/rate_limit.h"
+
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+#define QUESTIONS_A_SECOND 32u /* of an address; as many more at once as it may connections */
+#define ALL_QUESTIONS_A_SECOND 512u
+#define ALL_QUESTIONS_AT_ONCE 4096u
+
+#define PREFIX_BYTES_MAX 8u
+#define IPV6_PREFIX_BYTES 7u /* a /56 */
+
+typedef struct place {
+    uint64_t prefix; /* of the address */
+    ls_rate_use questions;
+    uint32_t connections;
+    uint32_t chained;        /* the next place whose prefix is found in the same chain */
+    uint32_t before, behind; /* of the list of places without connections */
+    bool is_used;
+} place;
+
+struct ls_address_limits {
+    const ls_allocator *allocator;
+    place *places;
+    uint32_t *chains;
+    uint32_t place_count;
+    uint32_t chain_bits;
+    uint64_t seed;
+    uint32_t per_address_max;
+    uint32_t idle_first, idle_last; /* first: the one that was asked for longest ago */
+    ls_rate_limit questions_limit, all_limit;
+    ls_rate_use all_questions;
+};
+
+/* An IPv4 address in its low 32 bits, with a bit above that no /56 has. */
+static uint64_t prefix_of(const ls_endpoint *address)
+{
+    uint8_t bytes[PREFIX_BYTES_MAX] = {0};
+    if (ls_endpoint_is_ipv4(address)) {
+        memcpy(bytes, address->address + LS_ENDPOINT_ADDRESS_BYTES - 4, 4);
+        bytes[PREFIX_BYTES_MAX - 1] = 1;
+    } else {
+        memcpy(bytes, address->address, IPV6_PREFIX_BYTES);
+    }
+    return ls_load_u64(bytes);
+}
+
+/* ---- the list of places without connections ---- */
+
+static void append_idle(ls_address_limits *limits, uint32_t index)
+{
+    place *added = &limits->places[index];
+    added->before = limits->idle_last;
+    added->behind = NONE;
+    if (limits->idle_last == NONE) {
+        limits->idle_first = index;
+    } else {
+        limits->places[limits->idle_last].behind = index;
+    }
+    limits->idle_last = index;
+}
+
+static void unlink_idle(ls_address_limits *limits, uint32_t index)
+{
+    const place *removed = &limits->places[index];
+    if (removed->before == NONE) {
+        limits->idle_first = removed->behind;
+    } else {
+        limits->places[removed->before].behind = removed->behind;
+    }
+    if (removed->behind == NONE) {
+        limits->idle_last = removed->before;
+    } else {
+        limits->places[removed->behind].before = removed->before;
+    }
+}
+
+/* ---- chains ---- */
+
+static uint32_t *chain_of(const ls_address_limits *limits, uint64_t prefix)
+{
+    uint64_t mixed = prefix * limits->seed;
+    return &limits->chains[mixed >> (64 - limits->chain_bits)];
+}
+
+static uint32_t find(const ls_address_limits *limits, uint64_t prefix)
+{
+    uint32_t index = *chain_of(limits, prefix);
+    while (index != NONE && limits->places[index].prefix != prefix) {
+        index = limits->places[index].chained;
+    }
+    return index;
+}
+
+static void unchain(ls_address_limits *limits, uint32_t index)
+{
+    uint32_t *link = chain_of(limits, limits->places[index].prefix);
+    while (*link != index) {
+        link = &limits->places[*link].chained;
+    }
+    *link = limits->places[index].chained;
+}
+
+/* The place of an address; that of another one is given to it when it has none. */
+static place *place_of(ls_address_limits *limits, uint64_t prefix)
+{
+    uint32_t index = find(limits, prefix);
+    if (index != NONE) {
+        return &limits->places[index];
+    }
+    index = limits->idle_first;
+    LS_ASSERT(index != NONE); /* there are more places than connections */
+    place *taken = &limits->places[index];
+    if (taken->is_used) {
+        unchain(limits, index);
+    }
+    taken->is_used = true;
+    taken->prefix = prefix;
+    taken->questions = (ls_rate_use){0};
+    uint32_t *head = chain_of(limits, prefix);
+    taken->chained = *head;
+    *head = index;
+    return taken;
+}
+
+/* ---- making and ending ---- */
+
+static ls_status allocate(ls_address_limits *limits)
+{
+    uint32_t chain_count = 1u << limits->chain_bits;
+    limits->places =
+        ls_allocate_array(limits->allocator, limits->place_count, sizeof *limits->places);
+    limits->chains = ls_allocate_array(limits->allocator, chain_count, sizeof *limits->chains);
+    if (!limits->places || !limits->chains) {
+        return LS_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < chain_count; i++) {
+        limits->chains[i] = NONE;
+    }
+    for (uint32_t i = 0; i < limits->place_count; i++) {
+        append_idle(limits, i);
+    }
+    return LS_OK;
+}
+
+ls_status ls_address_limits_create(const ls_address_limits_config *config,
+                                   const ls_allocator *allocator, ls_address_limits **out)
+{
+    ls_address_limits *limits = ls_allocate(allocator, sizeof *limits);
+    if (!limits) {
+        return LS_NO_MEMORY;
+    }
+    *limits = (ls_address_limits){
+        .allocator = allocator,
+        .place_count = config->connections_max + LS_ADDRESS_LIMITS_IDLE_MAX,
+        .chain_bits = 13, /* two chains for each place that is always there */
+        .seed = config->seed | 1u,
+        .per_address_max = config->per_address_max,
+        .idle_first = NONE,
+        .idle_last = NONE,
+        .questions_limit = {LS_NS_PER_SECOND / QUESTIONS_A_SECOND,
+                            QUESTIONS_A_SECOND + config->per_address_max},
+        .all_limit = {LS_NS_PER_SECOND / ALL_QUESTIONS_A_SECOND, ALL_QUESTIONS_AT_ONCE},
+    };
+    ls_status status = allocate(limits);
+    if (status) {
+        ls_address_limits_destroy(limits);
+        return status;
+    }
+    *out = limits;
+    return LS_OK;
+}
+
+void ls_address_limits_destroy(ls_address_limits *limits)
+{
+    if (!limits) {
+        return;
+    }
+    const ls_allocator *allocator = limits->allocator;
+    ls_release(allocator, limits->places);
+    ls_release(allocator, limits->chains);
+    ls_release(allocator, limits);
+}
+
+/* ---- limits ---- */
+
+bool ls_address_limits_take_question(ls_address_limits *limits, const ls_endpoint *address,
+                                     uint64_t now_ns)
+{
+    place *asking = place_of(limits, prefix_of(address));
+    if (asking->connections == 0) { /* the newest of those that may be forgotten */
+        uint32_t index = (uint32_t)(asking - limits->places);
+        unlink_idle(limits, index);
+        append_idle(limits, index);
+    }
+    /* An address that asks too often takes nothing from the others. */
+    return !ls_rate_use_is_spent(&limits->all_questions, &limits->all_limit, now_ns) &&
+           ls_rate_use_take(&asking->questions, &limits->questions_limit, now_ns) &&
+           ls_rate_use_take(&limits->all_questions, &limits->all_limit, now_ns);
+}
+
+bool ls_address_limits_add_connection(ls_address_limits *limits, const ls_endpoint *address)
+{
+    place *asking = place_of(limits, prefix_of(address));
+    if (asking->connections >= limits->per_address_max) {
+        return false;
+    }
+    if (asking->connections == 0) {
+        unlink_idle(limits, (uint32_t)(asking - limits->places));
+    }
+    asking->connections++;
+    return true;
+}
+
+void ls_address_limits_remove_connection(ls_address_limits *limits, const ls_endpoint *address)
+{
+    uint32_t index = find(limits, prefix_of(address));
+    LS_ASSERT(index != NONE && limits->places[index].connections > 0);
+    limits->places[index].connections--;
+    if (limits->places[index].connections == 0) {
+        append_idle(limits, index);
+    }
+}

@@ -1,0 +1,47 @@
+/* Address limits: how many connections an address has and how often it may ask for one, and how
+ * often all addresses together may. An address is one of IPv4, or a /56 of IPv6; ports do not
+ * count. Memory is fixed at create: when it is full, the address without connections that asked
+ * longest ago is forgotten. Time is an argument. Only proven addresses come here. Called by
+ * sealed_server. */
+#ifndef LOCKSTEP_PROTOCOL_SEALED_ADDRESS_LIMITS_H
+#define LOCKSTEP_PROTOCOL_SEALED_ADDRESS_LIMITS_H
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/base/status.h"
+#include "lockstep/protocol/transport/endpoint.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+LS_C_BEGIN
+
+/* Addresses without connections that are remembered. */
+#define LS_ADDRESS_LIMITS_IDLE_MAX 4096u
+
+typedef struct ls_address_limits_config {
+    uint32_t connections_max; /* of all addresses */
+    uint32_t per_address_max;
+    uint64_t seed; /* random and secret: it decides where an address is found */
+} ls_address_limits_config;
+
+typedef struct ls_address_limits ls_address_limits;
+
+/* NO_MEMORY. */
+ls_status ls_address_limits_create(const ls_address_limits_config *config,
+                                   const ls_allocator *allocator, ls_address_limits **out);
+void ls_address_limits_destroy(ls_address_limits *limits);
+
+/* Counts a question of the address; false when it, or all together, asked too often. */
+bool ls_address_limits_take_question(ls_address_limits *limits, const ls_endpoint *address,
+                                     uint64_t now_ns);
+
+/* Counts a connection of the address; false when it has as many as it may. At most
+ * connections_max are counted at a time. */
+bool ls_address_limits_add_connection(ls_address_limits *limits, const ls_endpoint *address);
+/* One that was counted has ended. */
+void ls_address_limits_remove_connection(ls_address_limits *limits, const ls_endpoint *address);
+
+LS_C_END
+
+#endif
