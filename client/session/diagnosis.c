@@ -174,25 +174,55 @@ static void answer(ls_diagnosis *diagnosis, const ls_wire_query *query)
     ls_session_outbox_send(diagnosis->context->outbox);
 }
 
-static void answer_deferred(ls_diagnosis *diagnosis)
+/* A state to come, which is put aside once it is there. */
+static bool is_ahead(const ls_diagnosis *diagnosis, const ls_wire_query *query)
 {
-    for (uint32_t i = 0; i < diagnosis->deferred_count; i++) {
+    const ls_replay_window *window = diagnosis->inspector.window;
+    uint32_t rate_hz = ls_sim_instance_config(diagnosis->context->instance)->tick_rate_hz;
+    return window && query->pass == LS_NO_PASS && query->tick > ls_replay_window_newest(window) &&
+           query->tick - ls_replay_window_newest(window) <= ls_replay_late_ticks(rate_hz);
+}
+
+static bool is_waited_for(ls_diagnosis *diagnosis, const ls_wire_query *query)
+{
+    return is_ahead(diagnosis, query) ||
+           (may_come(diagnosis, query) && !hold_meant(diagnosis, query));
+}
+
+static void answer_first(ls_diagnosis *diagnosis, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
         answer(diagnosis, &diagnosis->deferred[i]);
     }
-    diagnosis->deferred_count = 0;
+    diagnosis->deferred_count -= count;
+    memmove(diagnosis->deferred, diagnosis->deferred + count,
+            diagnosis->deferred_count * sizeof diagnosis->deferred[0]);
+}
+
+/* Those before the first that has to wait on. */
+static void answer_deferred(ls_diagnosis *diagnosis)
+{
+    uint32_t count = 0;
+    while (count < diagnosis->deferred_count &&
+           !is_waited_for(diagnosis, &diagnosis->deferred[count])) {
+        count++;
+    }
+    answer_first(diagnosis, count);
 }
 
 /* A state behind a pass, or one that the window does not hold any more, comes out of the re-run
  * that goes on. Answers keep their order: behind one that waits all do. */
 static void receive_query(ls_diagnosis *diagnosis, const ls_wire_query *query)
 {
-    bool waits = diagnosis->deferred_count > 0 ||
-                 (may_come(diagnosis, query) && !hold_meant(diagnosis, query));
+    if (is_ahead(diagnosis, query)) {
+        ls_replay_window_want(ls_stepper_window(diagnosis->context->stepper), query->tick);
+    }
+    bool waits = diagnosis->deferred_count > 0 || is_waited_for(diagnosis, query);
     if (waits && diagnosis->deferred_count < DEFERRED_MAX) {
         diagnosis->deferred[diagnosis->deferred_count++] = *query;
         return;
     }
-    answer_deferred(diagnosis);
+    answer_first(diagnosis, diagnosis->deferred_count);
     answer(diagnosis, query);
 }
 
@@ -231,11 +261,11 @@ static void send_evidence(ls_diagnosis *diagnosis, const ls_rerun_outcome *outco
 static void start_rerun(ls_diagnosis *diagnosis, const ls_evidence_request *request)
 {
     uint32_t interval = diagnosis->context->offer.hash_interval_ticks;
+    end_rerun(diagnosis);
     answer_deferred(diagnosis);
     send_fingerprint(diagnosis);
     diagnosis->request = *request;
     diagnosis->inspector.is_holding = hold(diagnosis, request->tick);
-    end_rerun(diagnosis);
     bool can_run = diagnosis->inspector.window && host_of(diagnosis) && request->tick > 0;
     const ls_rerun_subject subject = {.agreed = (request->tick - 1) / interval * interval,
                                       .tick = request->tick,
@@ -249,15 +279,15 @@ static void start_rerun(ls_diagnosis *diagnosis, const ls_evidence_request *requ
 
 void ls_diagnosis_frame(ls_diagnosis *diagnosis)
 {
-    if (diagnosis->ticket == 0 || diagnosis->outcome) {
-        return;
+    if (diagnosis->ticket != 0 && !diagnosis->outcome) {
+        const ls_rerun_host *host = host_of(diagnosis);
+        diagnosis->outcome =
+            host->poll(host->context, diagnosis->ticket, diagnosis->context->now_ns);
+        if (diagnosis->outcome) {
+            send_evidence(diagnosis, diagnosis->outcome);
+        }
     }
-    const ls_rerun_host *host = host_of(diagnosis);
-    diagnosis->outcome = host->poll(host->context, diagnosis->ticket, diagnosis->context->now_ns);
-    if (diagnosis->outcome) {
-        send_evidence(diagnosis, diagnosis->outcome);
-        answer_deferred(diagnosis);
-    }
+    answer_deferred(diagnosis);
 }
 
 /* ---- healing ---- */

@@ -15,6 +15,7 @@ enum {
     LATE_TENTHS = 24, /* of a second */
     LEAD_TICKS = 32,  /* that both sides agreed on and that are simulated again as well */
     WORD_BYTES = 8,
+    WANTED_MAX = 8,
 };
 
 struct ls_replay_window {
@@ -29,6 +30,8 @@ struct ls_replay_window {
     const ls_input_buffer *inputs;
     ls_tick start;
     ls_tick newest;
+    ls_tick wanted[WANTED_MAX]; /* 0: none */
+    uint32_t next_wanted;
 };
 
 /* ---- size ---- */
@@ -251,6 +254,7 @@ void ls_replay_window_start(ls_replay_window *window, const ls_sim_instance *ins
         ls_input_buffer_restart(window->own, tick);
     }
     window->start = tick;
+    memset(window->wanted, 0, sizeof window->wanted);
     ls_history_state state = {state_of(window, instance), ls_sim_instance_chunk_hashes(instance),
                               false};
     note(window, tick, state_hash, state.bytes != NULL);
@@ -273,6 +277,21 @@ static void put_inputs(ls_replay_window *window, const ls_tick_inputs *inputs)
     }
 }
 
+void ls_replay_window_want(ls_replay_window *window, ls_tick tick)
+{
+    window->wanted[window->next_wanted] = tick;
+    window->next_wanted = (window->next_wanted + 1) % WANTED_MAX;
+}
+
+static bool is_wanted(const ls_replay_window *window, ls_tick tick)
+{
+    bool is_found = false;
+    for (uint32_t i = 0; i < WANTED_MAX; i++) {
+        is_found = is_found || window->wanted[i] == tick;
+    }
+    return is_found;
+}
+
 /* `state` without bytes: it is not to be had. */
 static void record_tick(ls_replay_window *window, const ls_tick_inputs *inputs,
                         ls_history_state state, uint64_t state_hash)
@@ -282,6 +301,7 @@ static void record_tick(ls_replay_window *window, const ls_tick_inputs *inputs,
     if (window->own) {
         put_inputs(window, inputs);
     }
+    state.is_wanted = is_wanted(window, tick);
     bool has_state = state.bytes && ls_state_history_add(window->history, tick, state);
     note(window, tick, state_hash, has_state);
 }
@@ -290,7 +310,7 @@ static void record_tick(ls_replay_window *window, const ls_tick_inputs *inputs,
 static bool is_left_out(const ls_replay_window *window, ls_tick tick)
 {
     uint32_t every = window->config.every_ticks;
-    return every > 1 && tick % every != 0;
+    return every > 1 && tick % every != 0 && !is_wanted(window, tick);
 }
 
 void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_inputs *inputs,
@@ -345,10 +365,21 @@ ls_status ls_replay_window_hash(const ls_replay_window *window, ls_tick tick, ui
     return LS_OK;
 }
 
+static bool was_had(const ls_replay_window *window, ls_tick tick)
+{
+    return is_held(window, tick) && window->has_state[place_of(window, tick)];
+}
+
+bool ls_replay_window_has_state(const ls_replay_window *window, ls_tick tick)
+{
+    ls_tick found = 0;
+    return was_had(window, tick) && ls_state_history_newest_until(window->history, tick, &found) &&
+           found == tick;
+}
+
 const uint8_t *ls_replay_window_state(const ls_replay_window *window, ls_tick tick)
 {
-    bool was_had = is_held(window, tick) && window->has_state[place_of(window, tick)];
-    return was_had ? ls_state_history_state(window->history, tick) : NULL;
+    return was_had(window, tick) ? ls_state_history_state(window->history, tick) : NULL;
 }
 
 /* The state to begin with: some ticks before the one agreed on, or as many as there are, but not

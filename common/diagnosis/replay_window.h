@@ -80,6 +80,10 @@ void ls_replay_window_record(ls_replay_window *window, const ls_tick_inputs *inp
 void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_inputs *inputs,
                                    const uint8_t *saved, uint64_t state_hash);
 
+/* The state of a tick to come is recorded, whatever it costs. A few at a time; any more than that
+ * take the place of the oldest. */
+void ls_replay_window_want(ls_replay_window *window, ls_tick tick);
+
 /* Tick of the newest state, and of the oldest whose state hash is held. */
 ls_tick ls_replay_window_newest(const ls_replay_window *window);
 ls_tick ls_replay_window_oldest(const ls_replay_window *window);
@@ -87,8 +91,10 @@ ls_tick ls_replay_window_oldest(const ls_replay_window *window);
 /* NOT_FOUND outside the window. */
 ls_status ls_replay_window_hash(const ls_replay_window *window, ls_tick tick, uint64_t *out);
 
-/* The state itself, canonical, as it was when it was recorded; NULL when it is not kept. Borrowed
- * until the next question for a state or a stretch, start or record. */
+/* Whether the state is kept; and the state itself, canonical, as it was when it was recorded; NULL
+ * when it is not kept. Borrowed until the next question for a state or a stretch, start or record.
+ */
+bool ls_replay_window_has_state(const ls_replay_window *window, ls_tick tick);
 const uint8_t *ls_replay_window_state(const ls_replay_window *window, ls_tick tick);
 
 /* A piece of a match that can be simulated again. Everything is borrowed, the snapshot as a state

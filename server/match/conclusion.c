@@ -227,7 +227,8 @@ static void add_unfinished_places(const ls_investigation *investigation, ls_desy
 {
     const ls_diff_place *place = investigation->place;
     const ls_diff_subject *compared = &investigation->compared;
-    if (place && compared->tick == investigation->bad_tick && compared->pass == LS_NO_PASS) {
+    bool is_bad_state = compared->tick == investigation->bad_tick && compared->pass == LS_NO_PASS;
+    if (place && is_bad_state && finding->values_tick <= investigation->bad_tick) {
         ls_desync_finding_add_places(finding, place->diff, place->held->inspector.state);
         finding->values_tick = compared->tick;
     }

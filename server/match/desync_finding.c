@@ -18,3 +18,16 @@ void ls_desync_finding_add_places(ls_desync_finding *finding, const ls_hash_tree
             ls_state_difference_text(&difference.places[i], server_state, client_state);
     }
 }
+
+void ls_desync_finding_note_withheld(ls_desync_finding *finding, ls_tick tick)
+{
+    *finding = (ls_desync_finding){
+        .tick = tick,
+        .times = finding->times + 1,
+        .healed = finding->healed,
+        .is_lower_bound = true,
+        .verdict = {.kind = LS_DESYNC_CLASS_SILENT, .culprit = LS_DESYNC_CULPRIT_CLIENT}};
+    ls_text_set(&finding->verdict.why,
+                "%s: it withheld the root of the state from which on it differs",
+                ls_desync_class_text(finding->verdict.kind));
+}

@@ -47,6 +47,9 @@ static inline ls_tick ls_desync_finding_step(const ls_desync_finding *finding)
     return (finding->first_tick ? finding->first_tick : finding->tick) - 1;
 }
 
+/* A slot's chain differs and it never told the hash of the state: all that will be found. */
+void ls_desync_finding_note_withheld(ls_desync_finding *finding, ls_tick tick);
+
 /* Takes what a comparison of the server's state with the client's has come to. */
 void ls_desync_finding_add_places(ls_desync_finding *finding, const struct ls_hash_tree_diff *diff,
                                   const void *server_state);

@@ -241,6 +241,8 @@ static void start_investigating(ls_desync_service *desync, uint32_t slot)
                                               .tick = known->tick,
                                               .server_hash = known->server_hash,
                                               .client_hash = known->client_hash};
+    desync->all->is_at_end = desync->match->state == LS_MATCH_ENDING;
+    case_of(desync, slot)->rtt_ns = desync->match->links[slot].peer.downlink.rtt_ns;
     ls_investigation_start(desync->all, slot, &subject, desync->match->now_ns);
     send_requests(desync, slot); /* first: the client puts the state aside */
     send_queries(desync, slot);
@@ -364,8 +366,8 @@ bool ls_desync_service_announce(ls_desync_service *desync, uint32_t slot, ls_des
     known->is_desynced = true;
     send_notice(desync, slot);
     if (desync->all && known->client_hash == 0) {
-        ls_cause_report_send(desync->match, slot,
-                             ls_investigation_note_withheld(case_of(desync, slot), known->tick));
+        ls_desync_finding_note_withheld(&case_of(desync, slot)->finding, known->tick);
+        ls_cause_report_send(desync->match, slot, &case_of(desync, slot)->finding);
     }
     bool is_looked_into = desync->all && case_of(desync, slot)->phase != LS_INVESTIGATION_IDLE;
     if (known->clients == 0 && !is_looked_into) {
@@ -426,6 +428,7 @@ ls_desync_drop ls_desync_service_advance(ls_desync_service *desync)
     if (!desync->all || !ls_desync_service_is_open(desync)) {
         return NOBODY;
     }
+    desync->all->is_at_end = desync->match->state == LS_MATCH_ENDING;
     for (uint32_t slot = 0; slot < desync->all->count; slot++) {
         case_of(desync, slot)->rtt_ns = desync->match->links[slot].peer.downlink.rtt_ns;
     }

@@ -9,7 +9,7 @@
 
 /* ---- life ---- */
 
-ls_status ls_investigations_create(const ls_sim_instance *instance, const ls_replay_window *window,
+ls_status ls_investigations_create(const ls_sim_instance *instance, ls_replay_window *window,
                                    const ls_rerun_host *host, const ls_allocator *allocator,
                                    ls_investigations **out)
 {
@@ -74,6 +74,20 @@ static void queue(ls_investigations *all, ls_investigation *investigation,
     investigation->queued = ++all->turns;
 }
 
+static void look_later(ls_investigations *all, ls_investigation *investigation)
+{
+    uint32_t rate_hz = ls_sim_instance_config(all->instance)->tick_rate_hz;
+    ls_later_state_choose(&investigation->later, all->window, rate_hz, investigation->rtt_ns);
+    const ls_diff_subject subject = {investigation->later.tick, LS_NO_PASS};
+    queue(all, investigation, &subject);
+}
+
+static bool is_comparing_later(const ls_investigation *investigation)
+{
+    return investigation->compared.tick == investigation->later.tick &&
+           investigation->compared.pass == LS_NO_PASS;
+}
+
 /* The study whose re-run leads to the state that is compared; NULL: none does. */
 static const ls_step_study *study_of_compared(const ls_investigation *investigation)
 {
@@ -135,7 +149,10 @@ static bool give_place(ls_investigations *all, ls_investigation *investigation, 
         investigation->progress_ns = now_ns;
         return true;
     }
-    bool may_come = investigation->phase == LS_INVESTIGATION_LOOKING && study && !outcome;
+    bool is_ahead = is_comparing_later(investigation) && !all->is_at_end &&
+                    ls_later_state_is_to_come(&investigation->later, all->window);
+    bool may_come =
+        investigation->phase == LS_INVESTIGATION_LOOKING && ((study && !outcome) || is_ahead);
     if (status == LS_NOT_FOUND && !may_come) {
         investigation->comparison = LS_COMPARISON_ENDED;
     } else if (status == LS_NOT_FOUND) {
@@ -189,27 +206,13 @@ static const ls_step_study *study_of(const ls_investigation *investigation, ls_t
     return NULL;
 }
 
-static bool has_run(const ls_step_study *study)
-{
-    return ls_step_study_is_known(study) &&
-           (study->server.figures.known & study->client.figures.known & LS_RERUN_FRESH);
-}
-
-static bool has_reproduced(const ls_step_result *result, uint64_t state_hash)
-{
-    const ls_rerun_figures *figures = &result->figures;
-    return result->is_known && (figures->known & LS_RERUN_FRESH) &&
-           figures->strayed == figures->tick && figures->fresh == state_hash &&
-           (figures->live == 0 || figures->live == state_hash);
-}
-
 /* Re-runs tell of states between those that were compared what the match would have told, when they
  * did so of the bad one. */
 static bool do_reruns_tell(const ls_investigation *investigation)
 {
     const ls_step_study *study = &investigation->studies[0];
-    return has_reproduced(&study->server, investigation->server_hash) &&
-           has_reproduced(&study->client, investigation->client_hash);
+    return ls_step_result_reproduces(&study->server, investigation->server_hash) &&
+           ls_step_result_reproduces(&study->client, investigation->client_hash);
 }
 
 const ls_step_study *ls_investigation_main_study(const ls_investigation *investigation)
@@ -219,7 +222,8 @@ const ls_step_study *ls_investigation_main_study(const ls_investigation *investi
                       do_reruns_tell(investigation);
     for (uint32_t i = 1; is_trusted && i < investigation->study_count; i++) {
         const ls_step_study *study = &investigation->studies[i];
-        if (study->subject.tick == exact && exact != investigation->bad_tick && has_run(study)) {
+        if (study->subject.tick == exact && exact != investigation->bad_tick &&
+            ls_step_study_has_run(study)) {
             return study;
         }
     }
@@ -246,6 +250,7 @@ typedef enum move {
     MOVE_SEARCH,  /* for the first state that differs */
     MOVE_STUDY,   /* a step */
     MOVE_COMPARE, /* a state, or the one behind a pass */
+    MOVE_LATER,   /* compare a state to come */
     MOVE_WRITERS, /* the passes that write what differs */
 } move;
 
@@ -268,34 +273,13 @@ static move pass_move(const ls_investigation *investigation, ls_diff_subject *su
     return is_had && investigation->compared.pass != pass ? MOVE_COMPARE : MOVE_NONE;
 }
 
-/* By itself this side gets different results. */
-static bool is_unsteady(const ls_rerun_figures *figures)
-{
-    uint32_t known = figures->known;
-    return figures->strayed < figures->tick ||
-           ((known & LS_RERUN_AGAIN) && figures->again != figures->fresh) ||
-           ((known & LS_RERUN_RELOADED) && figures->reloaded != figures->fresh) ||
-           ((known & LS_RERUN_APART) && figures->apart != figures->fresh);
-}
-
-/* Whether the passes of the step hide the difference: a side that strays on the way begins it with
- * another state, and one that gets different results may have got the other's this time. */
-static bool is_pass_hidden(const ls_step_study *study)
-{
-    uint32_t pass = 0;
-    ls_differing_pass found = ls_step_study_compare(study, &pass);
-    bool is_either = is_unsteady(&study->server.figures) || is_unsteady(&study->client.figures);
-    return found == LS_PASS_BEFORE ||
-           (found == LS_PASS_NONE && is_either && !ls_step_study_unstable(study));
-}
-
 /* Where the passes tell nothing it is asked which of them writes what. */
 static move writers_move(const ls_investigation *investigation)
 {
     const ls_step_study *study = ls_investigation_main_study(investigation);
     bool is_first = ls_tick_search_found(&investigation->search) != 0 ||
                     investigation->bad_tick - investigation->agreed_tick == 1;
-    bool is_wanted = is_first && is_pass_hidden(study) &&
+    bool is_wanted = is_first && ls_step_study_is_hidden(study) &&
                      investigation->finding.values_tick == study->subject.tick;
     if (!is_wanted || (investigation->has_asked_writers && !investigation->writers)) {
         return MOVE_NONE;
@@ -330,6 +314,23 @@ static move search_move(const ls_investigation *investigation, ls_diff_subject *
     return !search->is_begun ? MOVE_SEARCH : subject->tick != 0 ? MOVE_COMPARE : MOVE_NONE;
 }
 
+/* A state to come tells more than nothing, and where this side has to run to the bad state again it
+ * comes first. */
+static move later_move(const ls_investigation *investigation, ls_diff_subject *subject)
+{
+    const ls_step_study *study = &investigation->studies[0];
+    if (investigation->finding.place_count == 0 &&
+        !ls_later_state_is_used_up(&investigation->later)) {
+        return MOVE_LATER;
+    }
+    *subject = (ls_diff_subject){investigation->bad_tick, LS_NO_PASS};
+    if (!investigation->is_bad_put_off) {
+        return MOVE_NONE;
+    }
+    bool is_had = ls_step_result_reproduces(&study->server, investigation->server_hash);
+    return !ls_step_study_is_over(study) ? MOVE_WAIT : is_had ? MOVE_COMPARE : MOVE_NONE;
+}
+
 static move next_move(const ls_investigation *investigation, ls_diff_subject *subject)
 {
     const ls_step_study *newest = &investigation->studies[investigation->study_count - 1];
@@ -344,7 +345,8 @@ static move next_move(const ls_investigation *investigation, ls_diff_subject *su
     if (investigation->has_own_hash && investigation->study_count == 1 && !is_studied) {
         return MOVE_WAIT; /* whether re-runs can be trusted it tells alone */
     }
-    if ((next = search_move(investigation, subject)) != MOVE_NONE) {
+    if ((next = later_move(investigation, subject)) != MOVE_NONE ||
+        (next = search_move(investigation, subject)) != MOVE_NONE) {
         return next;
     }
     if (ls_investigation_exact_tick(investigation) != investigation->bad_tick &&
@@ -407,10 +409,12 @@ static void keep_state_place(ls_investigation *investigation, const ls_diff_subj
 static void compare(ls_investigations *all, ls_investigation *investigation,
                     const ls_diff_subject *subject)
 {
+    bool is_put_off = investigation->is_bad_put_off && subject->tick == investigation->bad_tick;
     keep_state_place(investigation, subject);
     investigation->is_exact_queued =
-        investigation->is_exact_queued ||
-        (ls_tick_search_is_over(&investigation->search) && subject->pass == LS_NO_PASS);
+        investigation->is_exact_queued || (ls_tick_search_is_over(&investigation->search) &&
+                                           subject->pass == LS_NO_PASS && !is_put_off);
+    investigation->is_bad_put_off = investigation->is_bad_put_off && !is_put_off;
     queue(all, investigation, subject);
 }
 
@@ -454,6 +458,9 @@ static void make_moves(ls_investigations *all, ls_investigation *investigation)
         return;
     case MOVE_WRITERS:
         ask_writers(all, investigation);
+        return;
+    case MOVE_LATER:
+        look_later(all, investigation);
         return;
     case MOVE_WAIT:
     case MOVE_NONE:
@@ -539,24 +546,15 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
     const ls_rerun_subject run = {subject->agreed, subject->tick, LS_NO_PASS, false};
     ls_step_study_begin(&investigation->studies[0], &run, &all->reruns);
     const ls_diff_subject compared = {subject->tick, LS_NO_PASS};
-    queue(all, investigation, &compared);
+    investigation->later = (ls_later_state){.count = all->is_at_end ? UINT32_MAX : 0};
+    investigation->is_bad_put_off =
+        !all->is_at_end && !ls_replay_window_has_state(all->window, subject->tick);
+    if (investigation->is_bad_put_off) {
+        look_later(all, investigation);
+    } else {
+        queue(all, investigation, &compared);
+    }
     give_places(all, now_ns);
-}
-
-const ls_desync_finding *ls_investigation_note_withheld(ls_investigation *investigation,
-                                                        ls_tick tick)
-{
-    ls_desync_finding *finding = &investigation->finding;
-    *finding = (ls_desync_finding){
-        .tick = tick,
-        .times = finding->times + 1,
-        .healed = finding->healed,
-        .is_lower_bound = true,
-        .verdict = {.kind = LS_DESYNC_CLASS_SILENT, .culprit = LS_DESYNC_CULPRIT_CLIENT}};
-    ls_text_set(&finding->verdict.why,
-                "%s: it withheld the root of the state from which on it differs",
-                ls_desync_class_text(finding->verdict.kind));
-    return finding;
 }
 
 void ls_investigation_compare(ls_investigations *all, uint32_t slot, ls_tick tick, uint64_t now_ns)
@@ -579,6 +577,13 @@ void ls_investigation_forget_client(ls_investigation *investigation)
 
 bool ls_investigation_next_query(ls_investigation *investigation, ls_wire_query *out)
 {
+    if (investigation->phase == LS_INVESTIGATION_LOOKING && is_comparing_later(investigation) &&
+        investigation->comparison == LS_COMPARISON_WAITING &&
+        ls_later_state_next_query(&investigation->later, out)) {
+        investigation->unanswered++;
+        investigation->outdated = investigation->unanswered;
+        return true;
+    }
     if (investigation->comparison != LS_COMPARISON_ASKING || !investigation->place ||
         !ls_hash_tree_diff_next_query(investigation->place->diff, &out->query)) {
         return false;
@@ -635,7 +640,8 @@ static void add_places(const ls_investigation *investigation, ls_desync_finding 
 {
     const ls_diff_subject *compared = &investigation->compared;
     const ls_hash_tree_diff *diff = investigation->place->diff;
-    bool is_bad_state = compared->tick == investigation->bad_tick && compared->pass == LS_NO_PASS;
+    bool is_bad_state = compared->tick == investigation->bad_tick && compared->pass == LS_NO_PASS &&
+                        finding->values_tick <= investigation->bad_tick;
     bool is_whole = ls_hash_tree_diff_is_done(diff) && ls_hash_tree_diff_leaf_count(diff) > 0 &&
                     investigation->comparison != LS_COMPARISON_CONTRADICTED;
     if (is_bad_state || is_whole) {
@@ -667,6 +673,8 @@ static void end_comparison(ls_investigation *investigation, ls_comparison how)
     if (investigation->phase != LS_INVESTIGATION_LOOKING) {
         return;
     }
+    investigation->later.is_known =
+        investigation->later.is_known || (is_done && is_comparing_later(investigation));
     if (how == LS_COMPARISON_ENDED && is_done && is_contradicted(investigation)) {
         investigation->comparison = LS_COMPARISON_CONTRADICTED;
     }
@@ -698,6 +706,10 @@ ls_status ls_investigation_take_answer(ls_investigations *all, uint32_t slot,
     note_progress(investigation, now_ns);
     if (investigation->outdated > 0) {
         investigation->outdated--;
+        if (answer->size == 0 && investigation->comparison == LS_COMPARISON_WAITING &&
+            is_comparing_later(investigation) && answer->asked.tick == investigation->later.tick) {
+            investigation->comparison = LS_COMPARISON_ENDED; /* the client has it not */
+        }
         return LS_OK; /* it was asked for, before the comparison began anew */
     }
     bool is_open = investigation->phase == LS_INVESTIGATION_LOOKING ||

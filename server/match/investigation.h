@@ -8,6 +8,7 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/match/desync_finding.h"
 #include "lockstep/server/match/diff_pool.h"
+#include "lockstep/server/match/later_state.h"
 #include "lockstep/server/match/step_study.h"
 #include "lockstep/server/match/tick_search.h"
 
@@ -43,8 +44,9 @@ typedef struct ls_investigation {
     bool has_answered;    /* anything since it was asked */
     bool is_overdue;      /* the caller's word: the client had all the time that it was given */
 
-    /* The comparison: of the bad state, of those by which the first one is searched for, of that
-     * one, and of the one behind the pass in which the two sides part; or of the state to heal. */
+    /* The comparison: of the bad state, of a later one, of those by which the first one is searched
+     * for, of that one, and of the one behind the pass in which the two sides part; or of the state
+     * to heal. */
     ls_comparison comparison;
     ls_diff_subject compared;
     uint64_t queued;            /* its turn among those that wait for a place */
@@ -59,6 +61,8 @@ typedef struct ls_investigation {
     bool has_fingerprint; /* of the client */
     ls_build_fingerprint print;
     ls_tick_search search;    /* for the first state that differs */
+    ls_later_state later;     /* compared where the bad state is not to be had yet, or at all */
+    bool is_bad_put_off;      /* to when this side has run to it again */
     bool has_asked_writers;   /* of the step to it, where its passes cannot be compared: */
     ls_shared_rerun *writers; /* NULL: that step cannot be run again */
     bool has_own_hash;        /* an engine's, which is not to be had of a state that is held */
@@ -73,7 +77,8 @@ typedef struct ls_investigation {
 typedef struct ls_investigations {
     const ls_allocator *allocator;
     const ls_sim_instance *instance;
-    const ls_replay_window *window;
+    ls_replay_window *window;
+    bool is_at_end; /* the caller's word: no more ticks will be closed */
     ls_diff_pool pool;
     ls_rerun_share reruns;
     uint64_t turns; /* given to those that wait for a place */
@@ -83,7 +88,7 @@ typedef struct ls_investigations {
 
 /* For a simulation that has a schema. Its instance, the window of the match's newest ticks, and the
  * host (or NULL) are borrowed. NO_MEMORY. */
-ls_status ls_investigations_create(const ls_sim_instance *instance, const ls_replay_window *window,
+ls_status ls_investigations_create(const ls_sim_instance *instance, ls_replay_window *window,
                                    const ls_rerun_host *host, const ls_allocator *allocator,
                                    ls_investigations **out);
 void ls_investigations_destroy(ls_investigations *all);
@@ -104,10 +109,6 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
 
 /* Begins to compare the slot's state `tick`, to heal it. */
 void ls_investigation_compare(ls_investigations *all, uint32_t slot, ls_tick tick, uint64_t now_ns);
-
-/* The slot's chain differs and it never told the hash of the state: all that will be found. */
-const ls_desync_finding *ls_investigation_note_withheld(ls_investigation *investigation,
-                                                        ls_tick tick);
 
 /* The slot's client is gone: what it was asked for will not come. */
 void ls_investigation_forget_client(ls_investigation *investigation);

@@ -108,3 +108,36 @@ bool ls_step_study_repeats(const ls_step_study *study, const ls_step_study *befo
            is_same_behind(&study->server.passes, &before->server.passes, pass) &&
            is_same_behind(&study->client.passes, &before->client.passes, pass);
 }
+
+/* By itself this side gets different results. */
+static bool is_unsteady(const ls_rerun_figures *figures)
+{
+    uint32_t known = figures->known;
+    return figures->strayed < figures->tick ||
+           ((known & LS_RERUN_AGAIN) && figures->again != figures->fresh) ||
+           ((known & LS_RERUN_RELOADED) && figures->reloaded != figures->fresh) ||
+           ((known & LS_RERUN_APART) && figures->apart != figures->fresh);
+}
+
+bool ls_step_study_is_hidden(const ls_step_study *study)
+{
+    uint32_t pass = 0;
+    ls_differing_pass found = ls_step_study_compare(study, &pass);
+    bool is_either = is_unsteady(&study->server.figures) || is_unsteady(&study->client.figures);
+    return found == LS_PASS_BEFORE ||
+           (found == LS_PASS_NONE && is_either && !ls_step_study_unstable(study));
+}
+
+bool ls_step_study_has_run(const ls_step_study *study)
+{
+    return ls_step_study_is_known(study) &&
+           (study->server.figures.known & study->client.figures.known & LS_RERUN_FRESH);
+}
+
+bool ls_step_result_reproduces(const ls_step_result *result, uint64_t state_hash)
+{
+    const ls_rerun_figures *figures = &result->figures;
+    return result->is_known && (figures->known & LS_RERUN_FRESH) &&
+           figures->strayed == figures->tick && figures->fresh == state_hash &&
+           (figures->live == 0 || figures->live == state_hash);
+}

@@ -48,12 +48,21 @@ bool ls_step_study_is_running(const ls_step_study *study);
 bool ls_step_study_is_over(const ls_step_study *study);
 bool ls_step_study_is_known(const ls_step_study *study);
 
+bool ls_step_study_has_run(const ls_step_study *study);
+
+/* The run led to the state hash that the match had, and strayed nowhere on the way. */
+bool ls_step_result_reproduces(const ls_step_result *result, uint64_t state_hash);
+
 /* Where the two sides part; *pass with LS_PASS_AT alone. */
 ls_differing_pass ls_step_study_compare(const ls_step_study *study, uint32_t *pass);
 
 /* The result of a side that by itself gets different results from a pass; NULL: none does, as far
  * as is known. Clients tell nothing of this: they have the same plug-in. */
 const ls_step_result *ls_step_study_unstable(const ls_step_study *study);
+
+/* Whether the passes of the step hide the difference: a side that strays on the way begins it with
+ * another state, and one that gets different results may have got the other's this time. */
+bool ls_step_study_is_hidden(const ls_step_study *study);
 
 /* The state that it was asked for behind a pass is the one that was there before, on both sides. */
 bool ls_step_study_repeats(const ls_step_study *study, const ls_step_study *before);

@@ -65,6 +65,56 @@ static const ls_simulation *large_simulation(void)
     return &simulation;
 }
 
+/* ---- a state of which all changes ---- */
+
+#define DENSE_STATE_BYTES ((size_t)2 << 20)
+#define DENSE_WORDS (DENSE_STATE_BYTES / sizeof(uint64_t))
+
+static size_t dense_state_bytes(const ls_sim_config *config)
+{
+    (void)config;
+    return DENSE_STATE_BYTES;
+}
+
+static uint32_t dense_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    (void)config;
+    if (capacity > 0) {
+        out[0] = (ls_field){"words", "", LS_FIELD_U64, DENSE_WORDS, 1, 0, 0};
+    }
+    return 1;
+}
+
+static ls_status dense_init(const ls_sim_config *config, void *state, ls_text *why)
+{
+    (void)config;
+    (void)why;
+    memset(state, 0, DENSE_STATE_BYTES);
+    return LS_OK;
+}
+
+static void change_all(const ls_step *step)
+{
+    uint64_t *words = step->state;
+    for (size_t i = 0; i < DENSE_WORDS; i++) {
+        words[i] += step->inputs->tick + i;
+    }
+}
+
+static const ls_simulation *dense_simulation(void)
+{
+    static const ls_pass passes[] = {{"change", change_all}};
+    static ls_simulation simulation;
+    simulation = *large_simulation();
+    simulation.name = "dense";
+    simulation.summary = "changes every word of its state";
+    simulation.passes = passes;
+    simulation.state_bytes = dense_state_bytes;
+    simulation.fields = dense_fields;
+    simulation.init = dense_init;
+    return &simulation;
+}
+
 /* ---- tests ---- */
 
 static virtual_setup setup_at_100_ms(const ls_simulation *simulation, uint32_t ticks)
@@ -108,6 +158,61 @@ Test(recent_states, a_match_of_large_states_tells_the_field_that_differs)
     cr_assert_str_eq(finding->places[0].name, "words[1671168]");
     cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_ONE_OFF, "%s", finding->verdict.why.bytes);
     virtual_match_destroy(bad->run);
+}
+
+static void check_dense(uint32_t predict_ticks)
+{
+    virtual_setup setup = setup_at_100_ms(dense_simulation(), 240);
+    setup.predict_ticks = predict_ticks;
+    const virtual_client *bad = play_flipped(&setup, 130, 4321 * sizeof(uint64_t));
+    const ls_desync_finding *finding = finding_of(bad->run, bad);
+    cr_assert_eq(finding->tick, 130);
+    cr_assert_eq(finding->elements, 1);
+    cr_assert_str_eq(finding->places[0].name, "words[4321]");
+    cr_assert_gt(finding->values_tick, 130, "state 130 is kept nowhere");
+    cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_ONE_OFF, "%s", finding->verdict.why.bytes);
+    cr_assert_leq(finding->took_ns, 2 * SECOND, "%lu ms", (unsigned long)(finding->took_ns / MS));
+    virtual_match_destroy(bad->run);
+}
+
+Test(recent_states, a_match_in_which_all_changes_tells_the_field_by_a_state_to_come)
+{
+    check_dense(0);
+    check_dense(8);
+}
+
+enum {
+    OTHER_TICK = 111,
+};
+
+static void change_otherwise(const ls_step *step)
+{
+    uint64_t *words = step->state;
+    change_all(step);
+    words[99] += step->inputs->tick == OTHER_TICK;
+}
+
+/* Both sides get their own state again, and compare those. */
+Test(recent_states, a_match_in_which_all_changes_tells_what_another_build_makes_of_the_bad_tick)
+{
+    static const ls_pass passes[] = {{"change", change_otherwise}};
+    virtual_setup setup = setup_at_100_ms(dense_simulation(), 240);
+    setup.clients = 1;
+    virtual_match *run = checked_match_create(&setup);
+    ls_simulation other = *dense_simulation();
+    other.passes = passes;
+    virtual_client_setup client = virtual_client_setup_default(run);
+    client.simulation = &other;
+    const virtual_client *bad = virtual_match_add_client(run, &client);
+    virtual_match_run_to_end(run);
+    const ls_desync_finding *finding = finding_of(run, bad);
+    cr_assert_eq(finding->first_tick, OTHER_TICK + 1);
+    cr_assert_eq(finding->values_tick, OTHER_TICK + 1);
+    cr_assert_eq(finding->elements, 1);
+    cr_assert_str_eq(finding->places[0].name, "words[99]");
+    cr_assert_str_eq(finding->pass, "change");
+    cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_BUILD, "%s", finding->verdict.why.bytes);
+    virtual_match_destroy(run);
 }
 
 Test(recent_states, a_fast_match_is_healed)

@@ -299,6 +299,30 @@ Test(replay_window, the_memory_it_says_is_the_memory_it_takes)
     ls_input_buffer_destroy(inputs);
 }
 
+Test(replay_window, a_state_that_is_wanted_is_kept_whatever_it_costs)
+{
+    ls_replay_window_config config = small;
+    config.tick_bytes = 1;
+    fixture made = open_fixture(config);
+    uint32_t size = (uint32_t)ls_sim_instance_state_bytes(made.instance);
+    ls_replay_window_want(made.window, 7);
+    ls_replay_window_want(made.window, 9);
+    record(&made, 12);
+    for (ls_tick tick = 1; tick <= 12; tick++) {
+        const uint8_t *state = ls_replay_window_state(made.window, tick);
+        cr_assert_eq(ls_replay_window_has_state(made.window, tick), state != NULL);
+        cr_assert_eq(state != NULL, tick == 7 || tick == 9, "tick %u of %u B", tick, size);
+        if (state) {
+            cr_assert_eq(ls_sim_instance_load(made.other, state, tick), LS_OK);
+            cr_assert_eq(ls_sim_instance_hash(made.other), made.state_hashes[tick]);
+        }
+    }
+    ls_replay_window_want(made.window, 15);
+    ls_replay_window_start(made.window, made.instance, made.state_hashes[12]);
+    record(&made, 3);
+    cr_expect_not(ls_replay_window_has_state(made.window, 15), "it began anew");
+}
+
 /* A window with the defaults for these needs is played until all that is kept has been replaced. */
 static void check_late_differences(uint32_t cells, uint32_t rate_hz, uint32_t hash_interval)
 {
