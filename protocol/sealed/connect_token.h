@@ -38,7 +38,9 @@ LS_C_BEGIN
     X(PROTOCOL, "it is for another game: its protocol id differs")                                 \
     X(EXPIRED, "it has expired")                                                                   \
     X(FORGED, "it was altered, or sealed with another key than the server's")                      \
-    X(ELSEWHERE, "it is for another server: this address is not in its list")
+    X(ELSEWHERE, "it is for another server: this address is not in its list")                      \
+    X(USED, "another client has used it")                                                          \
+    X(FULL, "this server cannot note any more tokens that were used")
 
 typedef enum ls_token_refusal {
 #define LS_TOKEN_REFUSAL_ENUM(name, text) LS_TOKEN_REFUSAL_##name,

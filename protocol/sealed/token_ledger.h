@@ -1,7 +1,7 @@
 /* Token ledger: which connect tokens have opened a connection, until each expires, so that a token
  * opens one connection once; its owner may show it again to come back to the seat that it opened.
  * Memory is fixed at create; time is an argument. Forgets everything with its process. Called by
- * the server of sealed connections, with tokens whose seal is good alone. */
+ * token_gate, with tokens whose seal is good alone. */
 #ifndef LOCKSTEP_PROTOCOL_SEALED_TOKEN_LEDGER_H
 #define LOCKSTEP_PROTOCOL_SEALED_TOKEN_LEDGER_H
 

@@ -1,0 +1,60 @@
+/* Token gate: all that a server needs to let players in by connect tokens: its keys, the addresses
+ * by which it is known, the tokens that were used, and how many it refused for which reason. It
+ * keeps its keys out of core dumps, asks no clock and does no I/O. Called by the server of sealed
+ * connections:
+ *
+ *   a CONFIRM shows a token         ls_token_gate_open, for the keys of its credential
+ *   and its seal is good            ls_token_gate_use, before anything is given to the client
+ *   the connection ends unused      ls_token_gate_give_back
+ */
+#ifndef LOCKSTEP_PROTOCOL_SEALED_TOKEN_GATE_H
+#define LOCKSTEP_PROTOCOL_SEALED_TOKEN_GATE_H
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/status.h"
+#include "lockstep/protocol/sealed/connect_token.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct ls_token_gate_config {
+    ls_token_check check;
+    uint32_t tokens_max; /* used tokens that it notes, see token_ledger.h */
+    uint64_t now_s;      /* seconds since 1970 */
+} ls_token_gate_config;
+
+typedef struct ls_token_gate ls_token_gate;
+
+/* The config is copied; the caller wipes its own. BAD_ARGUMENT for no key or too many, too many
+ * addresses, or a bad tokens_max; NO_MEMORY. */
+ls_status ls_token_gate_create(const ls_token_gate_config *config, const ls_allocator *allocator,
+                               ls_token_gate **out);
+/* Wipes the keys. NULL is allowed. */
+void ls_token_gate_destroy(ls_token_gate *gate);
+
+/* To be called about once a second: the gate goes by this time. */
+void ls_token_gate_set_time(ls_token_gate *gate, uint64_t now_s);
+/* Other keys from now on; what was used stays noted. BAD_ARGUMENT as in create. */
+ls_status ls_token_gate_set_keys(ls_token_gate *gate, const ls_token_check *check);
+
+/* Opens a token, and notes nothing: others, who copied it from the wire, can show it too. The
+ * caller wipes `out`, which is untouched unless the refusal is NONE. */
+ls_token_refusal ls_token_gate_open(ls_token_gate *gate,
+                                    const uint8_t envelope[LS_TOKEN_ENVELOPE_BYTES],
+                                    ls_token_claims *out);
+
+/* Notes that the token's owner, who has proven to have its keys, opens a connection with it: NONE,
+ * or FULL, or USED, and then it must not be opened. With `is_return` the token was used before: the
+ * client may come back to its seat with the seat's secret, and get nothing else. */
+ls_token_refusal ls_token_gate_use(ls_token_gate *gate,
+                                   const uint8_t envelope[LS_TOKEN_ENVELOPE_BYTES],
+                                   uint64_t client_id, bool *is_return);
+
+/* The connection ended before its client was given anything: the token is as new. Not for one that
+ * `is_return`. */
+void ls_token_gate_give_back(ls_token_gate *gate, const uint8_t id[LS_TOKEN_ID_BYTES]);
+
+/* How many were refused for this reason; of NONE how many were opened. */
+uint64_t ls_token_gate_count(const ls_token_gate *gate, ls_token_refusal refusal);
+
+#endif
