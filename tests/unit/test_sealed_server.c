@@ -1,5 +1,6 @@
 #include "lockstep/protocol/sealed/sealed_server.h"
 
+#include "lockstep/tests/support/counting_allocator.h"
 #include "sealed_pair.h"
 
 #define NOW SEALED_START_NS
@@ -65,4 +66,524 @@ Test(sealed_server, cookie_is_of_one_address_and_port)
     }
     sealed_to_server(server, home, confirm, NOW, &received);
     cr_assert_eq(received.rejection, LS_SEALED_ACCEPTED);
+}
+
+/* ---- the key exchange ---- */
+
+static sealed_datagram confirm_of(ls_sealed_client *of, ls_endpoint from, uint64_t now_ns)
+{
+    ls_sealed_received received;
+    sealed_datagram challenge =
+        sealed_to_server(server, from, sealed_take(of, now_ns), now_ns, &received);
+    cr_assert_eq(sealed_to_client(of, challenge, now_ns).rejection, LS_SEALED_ACCEPTED);
+    return sealed_take(of, now_ns);
+}
+
+static ls_sealed_rejection rejection_of(ls_endpoint from, sealed_datagram datagram, uint64_t now_ns)
+{
+    ls_sealed_received received;
+    sealed_to_server(server, from, datagram, now_ns, &received);
+    return received.rejection;
+}
+
+/* A client that nothing but this call knows asks to be let in; the server's answer. */
+static sealed_datagram answer_to_another(ls_endpoint from, uint64_t now_ns)
+{
+    ls_sealed_client_config client_config = sealed_client_of(&config);
+    ls_sealed_client *other = sealed_client_with(&client_config, now_ns);
+    sealed_datagram answer = sealed_exchange(server, other, from, now_ns);
+    ls_sealed_client_destroy(other);
+    return answer;
+}
+
+static uint8_t kind_of(sealed_datagram datagram)
+{
+    return datagram.size == 0 ? 0 : datagram.bytes[0];
+}
+
+Test(sealed_server, config_out_of_range_is_refused)
+{
+    ls_sealed_server *made = NULL;
+    ls_sealed_server_config bad = config;
+    bad.connections_max = 0;
+    cr_assert_eq(ls_sealed_server_create(&bad, ls_allocator_heap(), &made), LS_BAD_ARGUMENT);
+    bad.connections_max = LS_SEALED_CONNECTIONS_MAX + 1;
+    cr_assert_eq(ls_sealed_server_create(&bad, ls_allocator_heap(), &made), LS_BAD_ARGUMENT);
+    bad = config;
+    bad.per_address_max = 0;
+    cr_assert_eq(ls_sealed_server_create(&bad, ls_allocator_heap(), &made), LS_BAD_ARGUMENT);
+    cr_assert_null(made);
+}
+
+Test(sealed_server, memory_is_taken_at_create_alone_and_given_back)
+{
+    counting_allocator counting;
+    counting_allocator_init(&counting);
+    ls_sealed_server *counted;
+    cr_assert_eq(ls_sealed_server_create(&config, &counting.allocator, &counted), LS_OK);
+    uint64_t taken = counting.allocations;
+    for (uint64_t allowed = 0; allowed < taken; allowed++) {
+        counting.allowed = allowed;
+        ls_sealed_server *refused;
+        cr_assert_eq(ls_sealed_server_create(&config, &counting.allocator, &refused), LS_NO_MEMORY);
+    }
+    uint64_t before = heap_calls();
+    uint32_t index = sealed_connect(counted, client, home, NOW);
+    cr_assert_eq(heap_calls(), before);
+    ls_sealed_server_close(counted, index);
+    ls_sealed_server_destroy(counted);
+    cr_assert_eq(counting.live_blocks, 0);
+}
+
+Test(sealed_server, challenge_is_good_for_five_seconds)
+{
+    sealed_datagram confirm = confirm_of(client, home, NOW);
+    cr_assert_eq(rejection_of(home, confirm, NOW + 5001 * LS_NS_PER_MS), LS_SEALED_REJECT_COOKIE);
+    cr_assert_eq(rejection_of(home, confirm, NOW - LS_NS_PER_MS), LS_SEALED_REJECT_COOKIE);
+    cr_assert_eq(rejection_of(home, confirm, NOW + 5000 * LS_NS_PER_MS), LS_SEALED_ACCEPTED);
+}
+
+Test(sealed_server, cookie_of_another_server_is_refused)
+{
+    ls_sealed_server *restarted = sealed_server_with(&config);
+    sealed_datagram confirm = confirm_of(client, home, NOW);
+    ls_sealed_received received;
+    sealed_to_server(restarted, home, confirm, NOW, &received);
+    cr_assert_eq(received.rejection, LS_SEALED_REJECT_COOKIE);
+    ls_sealed_server_destroy(restarted);
+}
+
+Test(sealed_server, altered_confirm_is_refused_without_an_answer)
+{
+    end();
+    config.per_address_max = 200; /* none is refused for being one too many */
+    server = sealed_server_with(&config);
+    ls_sealed_client_config client_config = sealed_client_of(&config);
+    client = sealed_client_with(&client_config, NOW);
+    const sealed_datagram confirm = confirm_of(client, home, NOW);
+    for (size_t bit = 0; bit < 8 * 79; bit++) {
+        sealed_datagram altered = confirm;
+        altered.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        ls_sealed_received received;
+        sealed_to_server(server, home, altered, NOW, &received);
+        cr_assert_neq(received.rejection, LS_SEALED_ACCEPTED, "bit %zu", bit);
+        cr_assert_neq(received.rejection, LS_SEALED_REJECT_LIMITED, "bit %zu", bit);
+        cr_assert_eq(received.answer_bytes, 0, "bit %zu", bit);
+    }
+    cr_assert_eq(rejection_of(home, confirm, NOW), LS_SEALED_ACCEPTED);
+}
+
+Test(sealed_server, repeated_confirm_gives_the_same_accept_and_no_second_connection)
+{
+    const sealed_datagram confirm = confirm_of(client, home, NOW);
+    ls_sealed_received received;
+    sealed_datagram first = sealed_to_server(server, home, confirm, NOW, &received);
+    cr_assert_eq(kind_of(first), 4);
+    for (uint64_t i = 0; i < 100; i++) {
+        sealed_datagram again = sealed_to_server(server, home, confirm, NOW + i, &received);
+        cr_assert_eq(received.rejection, LS_SEALED_ACCEPTED);
+        cr_assert_eq(again.size, first.size);
+        cr_assert_arr_eq(again.bytes, first.bytes, first.size);
+    }
+    for (uint32_t i = 1; i < config.connections_max; i++) {
+        cr_assert_eq(kind_of(answer_to_another(sealed_address(10 + i, 1), NOW)), 4);
+    }
+    cr_assert(sealed_to_client(client, first, NOW).is_opened);
+    sealed_datagram packet = sealed_by_client(client, LS_SEALED_PACKET, "x", 1);
+    sealed_to_server(server, home, packet, NOW, &received);
+    cr_assert(received.is_opened);
+    cr_assert_eq(received.rtt_ns, 0, "ACCEPT was repeated");
+    sealed_datagram late = sealed_to_server(server, home, confirm, NOW, &received);
+    cr_assert_eq(late.size, 0);
+    cr_assert_eq(received.rejection, LS_SEALED_REJECT_REPEATED);
+}
+
+Test(sealed_server, round_trip_is_measured_from_accept_to_the_first_packet)
+{
+    sealed_datagram accept = sealed_exchange(server, client, home, NOW);
+    sealed_to_client(client, accept, NOW);
+    sealed_datagram packet = sealed_by_client(client, LS_SEALED_PACKET, "x", 1);
+    ls_sealed_received received;
+    sealed_to_server(server, home, packet, NOW + 34 * LS_NS_PER_MS, &received);
+    cr_assert_eq(received.rtt_ns, 34 * LS_NS_PER_MS);
+}
+
+Test(sealed_server, key_is_given_only_when_it_may_be)
+{
+    ls_sealed_client_config no_key = {0};
+    ls_sealed_client *asking = sealed_client_with(&no_key, NOW);
+    ls_sealed_received received;
+    sealed_datagram answer =
+        sealed_to_server(server, home, sealed_take(asking, NOW), NOW, &received);
+    cr_assert_eq(answer.size, 41);
+    sealed_to_client(asking, answer, NOW);
+    cr_assert_eq(ls_sealed_client_refusal(asking), LS_SEALED_REFUSAL_KEY_WITHHELD);
+
+    config.gives_key = true;
+    ls_sealed_server *generous = sealed_server_with(&config);
+    ls_sealed_client_start(asking, NOW);
+    sealed_connect(generous, asking, home, NOW);
+    answer = sealed_to_server(generous, home, sealed_take(client, NOW), NOW, &received);
+    cr_assert_eq(answer.size, 41, "the key is not sent to who has it");
+    ls_sealed_server_destroy(generous);
+    ls_sealed_client_destroy(asking);
+}
+
+Test(sealed_server, secret_is_needed_when_the_server_says_so)
+{
+    config.needs_secret = true;
+    ls_sealed_server *closed = sealed_server_with(&config);
+    sealed_datagram answer = sealed_exchange(closed, client, home, NOW);
+    cr_assert_eq(kind_of(answer), 5);
+    sealed_to_client(client, answer, NOW);
+    cr_assert_eq(ls_sealed_client_state_of(client), LS_SEALED_CLIENT_REFUSED);
+    cr_assert_eq(ls_sealed_client_refusal(client), LS_SEALED_REFUSAL_CREDENTIAL);
+
+    ls_sealed_client_config invited = sealed_client_of(&config);
+    invited.has_secret = true;
+    memcpy(invited.secret, config.secret, sizeof invited.secret);
+    ls_sealed_client *invitee = sealed_client_with(&invited, NOW);
+    sealed_connect(closed, invitee, home, NOW);
+    ls_sealed_client_destroy(invitee);
+
+    invited.secret[15] ^= 1;
+    invitee = sealed_client_with(&invited, NOW);
+    cr_assert_eq(sealed_exchange(closed, invitee, home, NOW).size, 0);
+    ls_sealed_client_destroy(invitee);
+    ls_sealed_server_destroy(closed);
+}
+
+Test(sealed_server, half_open_connection_is_forgotten_after_five_seconds)
+{
+    sealed_datagram accept = sealed_exchange(server, client, home, NOW);
+    sealed_to_client(client, accept, NOW);
+    sealed_datagram packet = sealed_by_client(client, LS_SEALED_PACKET, "x", 1);
+    cr_assert_eq(rejection_of(home, packet, NOW + 5 * LS_NS_PER_SECOND),
+                 LS_SEALED_REJECT_UNKNOWN_PEER);
+}
+
+Test(sealed_server, half_open_connection_opens_until_then)
+{
+    sealed_datagram accept = sealed_exchange(server, client, home, NOW);
+    sealed_to_client(client, accept, NOW);
+    sealed_datagram packet = sealed_by_client(client, LS_SEALED_PACKET, "x", 1);
+    cr_assert_eq(rejection_of(home, packet, NOW + 5 * LS_NS_PER_SECOND - 1), LS_SEALED_ACCEPTED);
+}
+
+static void fill_server(uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < config.connections_max; i++) {
+        ls_sealed_client_config client_config = sealed_client_of(&config);
+        ls_sealed_client *filler = sealed_client_with(&client_config, now_ns);
+        sealed_connect(server, filler, sealed_address(100 + i, 1), now_ns);
+        ls_sealed_client_destroy(filler);
+    }
+}
+
+Test(sealed_server, full_server_says_so)
+{
+    fill_server(NOW);
+    sealed_datagram answer = sealed_exchange(server, client, home, NOW);
+    sealed_to_client(client, answer, NOW);
+    cr_assert_eq(ls_sealed_client_refusal(client), LS_SEALED_REFUSAL_FULL);
+    ls_sealed_server_close(server, 3);
+    ls_sealed_client_start(client, NOW);
+    cr_assert_eq(sealed_connect(server, client, home, NOW), 3);
+}
+
+Test(sealed_server, connection_that_was_never_used_gives_way_after_a_second)
+{
+    for (uint32_t i = 0; i < config.connections_max; i++) {
+        cr_assert_eq(kind_of(answer_to_another(sealed_address(100 + i, 1), NOW)), 4);
+    }
+    cr_assert_eq(kind_of(answer_to_another(home, NOW + LS_NS_PER_SECOND - 1)), 5);
+    ls_sealed_client_start(client, NOW + LS_NS_PER_SECOND);
+    cr_assert_eq(sealed_connect(server, client, home, NOW + LS_NS_PER_SECOND), 0);
+}
+
+Test(sealed_server, connections_of_one_address_are_limited)
+{
+    for (uint32_t i = 0; i < config.per_address_max; i++) {
+        cr_assert_eq(kind_of(answer_to_another(sealed_address(1, (uint16_t)(i + 1)), NOW)), 4);
+    }
+    sealed_datagram answer = sealed_exchange(server, client, home, NOW);
+    sealed_to_client(client, answer, NOW);
+    cr_assert_eq(ls_sealed_client_refusal(client), LS_SEALED_REFUSAL_TOO_MANY);
+    ls_sealed_client_start(client, NOW + 5 * LS_NS_PER_SECOND);
+    sealed_connect(server, client, home, NOW + 5 * LS_NS_PER_SECOND);
+}
+
+Test(sealed_server, questions_of_one_address_are_limited)
+{
+    uint32_t answers = 0;
+    for (uint32_t i = 0; i < 100; i++) {
+        answers += answer_to_another(home, NOW).size > 0;
+    }
+    cr_assert_eq(answers, 32 + config.per_address_max);
+    cr_assert_eq(kind_of(answer_to_another(sealed_address(2, 1), NOW)), 4);
+    cr_assert_gt(answer_to_another(home, NOW + LS_NS_PER_SECOND / 32).size, 0);
+}
+
+Test(sealed_server, closing_frees_everything_that_a_connection_held)
+{
+    for (uint32_t i = 0; i < 200; i++) {
+        uint64_t now_ns = NOW + i * LS_NS_PER_SECOND / 16;
+        ls_sealed_client_start(client, now_ns);
+        uint32_t index = sealed_connect(server, client, home, now_ns);
+        ls_sealed_server_close(server, index);
+        sealed_datagram packet = sealed_by_client(client, LS_SEALED_PACKET, "x", 1);
+        cr_assert_eq(rejection_of(home, packet, now_ns), LS_SEALED_REJECT_UNKNOWN_PEER);
+    }
+}
+
+/* sealed_to_server asserts the size of the answer. */
+Test(sealed_server, no_answer_is_larger_than_its_question_whatever_comes)
+{
+    config.gives_key = true;
+    ls_sealed_server *generous = sealed_server_with(&config);
+    const uint64_t now_ns = NOW + LS_NS_PER_SECOND;
+    const sealed_datagram samples[] = {sealed_take(client, NOW), confirm_of(client, home, now_ns)};
+    uint8_t random[8];
+    uint32_t answers = 0;
+    for (uint32_t i = 0; i < 20000; i++) {
+        ls_cipher_random(random, sizeof random);
+        sealed_datagram datagram = samples[i % 2];
+        datagram.size = (random[0] | random[1] << 8) % (LS_SEALED_DATAGRAM_BYTES_MAX + 1);
+        if (i % 3 == 0) {
+            ls_cipher_random(datagram.bytes, datagram.size);
+        } else if (i % 3 == 1) {
+            datagram.bytes[random[2] % 80] ^= random[3];
+        }
+        ls_sealed_received received;
+        answers += sealed_to_server(generous, home, datagram, now_ns, &received).size > 0;
+    }
+    cr_assert_gt(answers, 0);
+    ls_sealed_server_destroy(generous);
+}
+
+/* ---- sealed packets ---- */
+
+Test(sealed_server, forged_packet_never_opens)
+{
+    uint32_t index = sealed_connect(server, client, home, NOW);
+    const sealed_datagram packet = sealed_by_client(client, LS_SEALED_PACKET, "abc", 3);
+    for (size_t bit = 0; bit < 8 * packet.size; bit++) {
+        sealed_datagram altered = packet;
+        altered.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        cr_assert_neq(rejection_of(home, altered, NOW), LS_SEALED_ACCEPTED, "bit %zu", bit);
+    }
+    ls_sealed_received received;
+    sealed_to_server(server, home, packet, NOW, &received);
+    cr_assert_eq(received.rejection, LS_SEALED_ACCEPTED);
+    cr_assert_eq(received.index, index);
+}
+
+Test(sealed_server, packet_of_another_connection_does_not_open)
+{
+    uint32_t index = sealed_connect(server, client, home, NOW);
+    ls_sealed_client_config client_config = sealed_client_of(&config);
+    ls_sealed_client *other = sealed_client_with(&client_config, NOW);
+    sealed_connect(server, other, sealed_address(2, 1), NOW);
+    sealed_datagram packet = sealed_by_client(other, LS_SEALED_PACKET, "abc", 3);
+    packet.bytes[1] = (uint8_t)index;
+    cr_assert_eq(rejection_of(home, packet, NOW), LS_SEALED_REJECT_FORGED);
+    ls_sealed_client_destroy(other);
+}
+
+Test(sealed_server, packets_open_once_in_any_order)
+{
+    enum {
+        COUNT = 200
+    };
+    static sealed_datagram packets[COUNT];
+    sealed_connect(server, client, home, NOW);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        packets[i] = sealed_by_client(client, LS_SEALED_PACKET, &i, sizeof i);
+    }
+    for (uint32_t i = 0; i < COUNT; i++) {
+        const sealed_datagram *packet = &packets[i * 77 % COUNT];
+        cr_assert_eq(rejection_of(home, *packet, NOW), LS_SEALED_ACCEPTED);
+    }
+    for (uint32_t i = 0; i < COUNT; i++) {
+        cr_assert_eq(rejection_of(home, packets[i], NOW), LS_SEALED_REJECT_REPEATED);
+        cr_assert_eq(rejection_of(sealed_address(9, 9), packets[i], NOW),
+                     LS_SEALED_REJECT_REPEATED);
+    }
+}
+
+/* Packets are lost, repeated and late, both ways, past the 16 bits that are sent of a counter. */
+Test(sealed_server, counters_go_on_past_16_bits_with_loss)
+{
+    uint32_t index = sealed_connect(server, client, home, NOW);
+    sealed_datagram kept = {.size = 0};
+    for (uint32_t i = 0; i < 140000; i++) {
+        sealed_datagram up = sealed_by_client(client, LS_SEALED_PACKET, &i, sizeof i);
+        sealed_datagram down = sealed_by_server(server, index, &i, sizeof i);
+        if (i % 7 == 0 || i % 30000 > 29000) {
+            continue;
+        }
+        cr_assert_eq(rejection_of(home, up, NOW), LS_SEALED_ACCEPTED, "packet %u", i);
+        cr_assert_eq(sealed_to_client(client, down, NOW).rejection, LS_SEALED_ACCEPTED);
+        if (i % 100 == 1) {
+            kept = up;
+        } else if (i % 10000 == 5005) {
+            cr_assert_eq(rejection_of(home, kept, NOW), LS_SEALED_REJECT_REPEATED);
+        }
+    }
+}
+
+Test(sealed_server, contents_of_a_path_are_not_for_the_client_to_start)
+{
+    sealed_datagram accept = sealed_exchange(server, client, home, NOW);
+    sealed_to_client(client, accept, NOW);
+    const uint8_t number[8] = {0};
+    sealed_datagram response = sealed_by_client(client, LS_SEALED_PATH_RESPONSE, number, 8);
+    cr_assert_eq(rejection_of(home, response, NOW), LS_SEALED_REJECT_OUT_OF_PLACE);
+    sealed_datagram challenge = sealed_by_client(client, LS_SEALED_PATH_CHALLENGE, number, 8);
+    cr_assert_eq(rejection_of(home, challenge, NOW), LS_SEALED_REJECT_OUT_OF_PLACE);
+    sealed_datagram packet = sealed_by_client(client, LS_SEALED_PACKET, number, 8);
+    ls_sealed_received received;
+    sealed_to_server(server, home, packet, NOW, &received);
+    cr_assert(received.is_opened);
+    response = sealed_by_client(client, LS_SEALED_PATH_RESPONSE, number, 8);
+    cr_assert_eq(rejection_of(sealed_address(2, 2), response, NOW), LS_SEALED_REJECT_OUT_OF_PLACE);
+    cr_assert(ls_endpoint_is_equal(ls_sealed_server_endpoint(server, received.index), &home));
+}
+
+/* ---- roaming ---- */
+
+static bool is_at(uint32_t index, ls_endpoint address)
+{
+    return ls_endpoint_is_equal(ls_sealed_server_endpoint(server, index), &address);
+}
+
+static sealed_datagram packet_of_client(void)
+{
+    return sealed_by_client(client, LS_SEALED_PACKET, "0123456789", 10);
+}
+
+Test(sealed_server, connection_moves_when_the_new_address_is_proven)
+{
+    const ls_endpoint new_home = sealed_address(7, 7000);
+    uint32_t index = sealed_connect(server, client, home, NOW);
+    ls_sealed_received received;
+    sealed_datagram challenge =
+        sealed_to_server(server, new_home, packet_of_client(), NOW, &received);
+    cr_assert(received.has_content);
+    cr_assert_eq(challenge.size, 27);
+    cr_assert(is_at(index, home), "not proven yet");
+
+    ls_sealed_client_received got = sealed_to_client(client, challenge, NOW);
+    cr_assert(got.has_answer);
+    cr_assert_not(got.has_content);
+    sealed_datagram response = {.size = got.answer_bytes};
+    memcpy(response.bytes, got.answer, got.answer_bytes);
+    sealed_to_server(server, new_home, response, NOW, &received);
+    cr_assert_eq(received.rejection, LS_SEALED_ACCEPTED);
+    cr_assert(received.has_moved);
+    cr_assert_not(received.has_content);
+    cr_assert_eq(received.index, index);
+    cr_assert(is_at(index, new_home));
+    cr_assert_eq(sealed_to_server(server, new_home, packet_of_client(), NOW, &received).size, 0);
+}
+
+static sealed_datagram response_to(sealed_datagram challenge)
+{
+    ls_sealed_client_received got = sealed_to_client(client, challenge, NOW);
+    cr_assert(got.has_answer);
+    sealed_datagram response = {.size = got.answer_bytes};
+    memcpy(response.bytes, got.answer, got.answer_bytes);
+    return response;
+}
+
+Test(sealed_server, response_proves_the_address_that_was_asked_only)
+{
+    uint32_t index = sealed_connect(server, client, home, NOW);
+    ls_sealed_received received;
+    sealed_datagram challenge =
+        sealed_to_server(server, sealed_address(7, 7), packet_of_client(), NOW, &received);
+    sealed_to_server(server, sealed_address(8, 8), response_to(challenge), NOW, &received);
+    cr_assert_eq(received.rejection, LS_SEALED_REJECT_OUT_OF_PLACE);
+    cr_assert(is_at(index, home));
+}
+
+/* Somebody on the path sends copies from elsewhere, and is faster now and then. */
+Test(sealed_server, others_that_copy_packets_do_not_keep_a_client_from_moving)
+{
+    const ls_endpoint new_home = sealed_address(7, 7), copier = sealed_address(66, 6);
+    uint32_t index = sealed_connect(server, client, home, NOW);
+    ls_sealed_received received;
+    sealed_datagram challenge =
+        sealed_to_server(server, new_home, packet_of_client(), NOW, &received);
+    sealed_datagram response = response_to(challenge);
+    sealed_to_server(server, copier, packet_of_client(), NOW + LS_NS_PER_SECOND, &received);
+    cr_assert_gt(received.answer_bytes, 0);
+    sealed_to_server(server, new_home, response, NOW + LS_NS_PER_SECOND, &received);
+    cr_assert(received.has_moved);
+    cr_assert(is_at(index, new_home));
+}
+
+Test(sealed_server, response_of_a_former_move_proves_nothing)
+{
+    const ls_endpoint away = sealed_address(7, 7);
+    uint32_t index = sealed_connect(server, client, home, NOW);
+    ls_sealed_received received;
+    sealed_datagram challenge = sealed_to_server(server, away, packet_of_client(), NOW, &received);
+    sealed_datagram response = response_to(challenge);
+    uint64_t later_ns = NOW + LS_NS_PER_SECOND;
+    challenge = sealed_to_server(server, away, packet_of_client(), later_ns, &received);
+    sealed_datagram kept = response_to(challenge);
+    sealed_to_server(server, away, response, later_ns, &received);
+    challenge = sealed_to_server(server, home, packet_of_client(), later_ns, &received);
+    sealed_to_server(server, home, response_to(challenge), later_ns, &received);
+    cr_assert(is_at(index, home));
+    cr_assert_eq(rejection_of(away, kept, later_ns), LS_SEALED_REJECT_OUT_OF_PLACE);
+    cr_assert(is_at(index, home));
+}
+
+Test(sealed_server, packet_that_is_not_the_newest_moves_nothing)
+{
+    const ls_endpoint thief = sealed_address(66, 6);
+    uint32_t index = sealed_connect(server, client, home, NOW);
+    sealed_datagram held_back = packet_of_client();
+    sealed_datagram newest = packet_of_client();
+    ls_sealed_received received;
+    sealed_to_server(server, home, newest, NOW, &received);
+    cr_assert_eq(sealed_to_server(server, thief, newest, NOW, &received).size, 0);
+    cr_assert_eq(received.rejection, LS_SEALED_REJECT_REPEATED);
+    cr_assert_eq(sealed_to_server(server, thief, held_back, NOW, &received).size, 0);
+    cr_assert(received.has_content, "it is late, and the client's");
+    cr_assert(is_at(index, home));
+}
+
+Test(sealed_server, new_address_is_asked_every_50_ms_and_for_packets_that_are_large_enough)
+{
+    const ls_endpoint away = sealed_address(7, 7);
+    sealed_connect(server, client, home, NOW);
+    ls_sealed_received received;
+    sealed_datagram small = sealed_by_client(client, LS_SEALED_PACKET, "123456", 6);
+    cr_assert_eq(small.size, 26);
+    cr_assert_eq(sealed_to_server(server, away, small, NOW, &received).size, 0);
+    cr_assert_eq(sealed_to_server(server, away, packet_of_client(), NOW, &received).size, 27);
+    uint64_t soon_ns = NOW + 50 * LS_NS_PER_MS;
+    cr_assert_eq(sealed_to_server(server, away, packet_of_client(), soon_ns - 1, &received).size,
+                 0);
+    cr_assert_eq(sealed_to_server(server, away, packet_of_client(), soon_ns, &received).size, 27);
+}
+
+Test(sealed_server, forged_packets_from_elsewhere_cost_64_attempts_a_second)
+{
+    const ls_endpoint elsewhere = sealed_address(66, 6);
+    sealed_connect(server, client, home, NOW);
+    sealed_datagram forged = packet_of_client();
+    forged.bytes[10] ^= 1;
+    for (uint32_t i = 0; i < 64; i++) {
+        cr_assert_eq(rejection_of(elsewhere, forged, NOW), LS_SEALED_REJECT_FORGED);
+    }
+    cr_assert_eq(rejection_of(elsewhere, forged, NOW), LS_SEALED_REJECT_LIMITED);
+    cr_assert_eq(rejection_of(home, forged, NOW), LS_SEALED_REJECT_FORGED);
+    cr_assert_eq(rejection_of(home, packet_of_client(), NOW), LS_SEALED_ACCEPTED);
+    uint64_t later_ns = NOW + LS_NS_PER_SECOND / 64;
+    cr_assert_eq(rejection_of(elsewhere, packet_of_client(), later_ns), LS_SEALED_ACCEPTED,
+                 "a client that moves is let through");
 }

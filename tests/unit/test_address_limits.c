@@ -1,0 +1,134 @@
+#include "lockstep/protocol/sealed/address_limits.h"
+
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/clock.h"
+
+#include <criterion/criterion.h>
+
+#define PER_ADDRESS 4u
+#define NOW (1000 * LS_NS_PER_SECOND)
+
+static ls_address_limits *limits;
+
+static void begin(void)
+{
+    const ls_address_limits_config config = {
+        .connections_max = 16, .per_address_max = PER_ADDRESS, .seed = 0x9e3779b97f4a7c15};
+    cr_assert_eq(ls_address_limits_create(&config, ls_allocator_heap(), &limits), LS_OK);
+}
+
+static void end(void)
+{
+    ls_address_limits_destroy(limits);
+}
+
+TestSuite(address_limits, .init = begin, .fini = end);
+
+static ls_endpoint of_ipv4(uint32_t number)
+{
+    return ls_endpoint_from_ipv4(number, (uint16_t)(1000 + number % 7));
+}
+
+static bool asks(ls_endpoint address, uint64_t now_ns)
+{
+    return ls_address_limits_take_question(limits, &address, now_ns);
+}
+
+static uint32_t count_questions(ls_endpoint address, uint64_t now_ns)
+{
+    uint32_t count = 0;
+    while (count < 10000 && asks(address, now_ns)) {
+        count++;
+    }
+    return count;
+}
+
+Test(address_limits, address_asks_32_times_a_second_and_more_at_once)
+{
+    cr_assert_eq(count_questions(of_ipv4(1), NOW), 32 + PER_ADDRESS);
+    cr_assert_eq(count_questions(of_ipv4(1), NOW + LS_NS_PER_SECOND / 32 - 1), 0);
+    cr_assert_eq(count_questions(of_ipv4(1), NOW + LS_NS_PER_SECOND / 32), 1);
+    cr_assert_eq(count_questions(of_ipv4(1), NOW + LS_NS_PER_SECOND), 31);
+    cr_assert_eq(count_questions(of_ipv4(1), NOW + 100 * LS_NS_PER_SECOND), 32 + PER_ADDRESS);
+}
+
+Test(address_limits, address_that_asks_too_often_takes_nothing_from_others)
+{
+    for (uint32_t i = 0; i < 100000; i++) {
+        asks(of_ipv4(1), NOW);
+    }
+    cr_assert_eq(count_questions(of_ipv4(2), NOW), 32 + PER_ADDRESS);
+}
+
+Test(address_limits, all_together_ask_4096_times_at_once)
+{
+    uint32_t count = 0;
+    for (uint32_t address = 1; address <= 10000; address++) {
+        count += asks(of_ipv4(address), NOW);
+    }
+    cr_assert_eq(count, 4096);
+    cr_assert_not(asks(of_ipv4(20000), NOW));
+    cr_assert_eq(count_questions(of_ipv4(20000), NOW + LS_NS_PER_SECOND / 64), 8);
+}
+
+Test(address_limits, ports_share_and_addresses_do_not)
+{
+    for (uint32_t i = 0; i < 32 + PER_ADDRESS; i++) {
+        ls_endpoint address = ls_endpoint_from_ipv4(1, (uint16_t)(i + 1));
+        cr_assert(asks(address, NOW));
+    }
+    cr_assert_not(asks(ls_endpoint_from_ipv4(1, 999), NOW));
+    cr_assert(asks(ls_endpoint_from_ipv4(2, 999), NOW));
+}
+
+Test(address_limits, addresses_of_one_56_share)
+{
+    ls_endpoint address = {.address = {0x20, 1, 0x0d, 0xb8, 1, 2, 3}};
+    for (uint8_t i = 0; i < 32 + PER_ADDRESS; i++) {
+        address.address[7] = i;
+        address.address[15] = (uint8_t)(255 - i);
+        cr_assert(asks(address, NOW));
+    }
+    cr_assert_not(asks(address, NOW));
+    address.address[6] = 4;
+    cr_assert(asks(address, NOW));
+}
+
+Test(address_limits, connections_of_one_address_are_limited)
+{
+    ls_endpoint address = of_ipv4(1), other = of_ipv4(2);
+    for (uint32_t i = 0; i < PER_ADDRESS; i++) {
+        cr_assert(ls_address_limits_add_connection(limits, &address));
+    }
+    cr_assert_not(ls_address_limits_add_connection(limits, &address));
+    cr_assert(ls_address_limits_add_connection(limits, &other));
+    ls_address_limits_remove_connection(limits, &address);
+    cr_assert(ls_address_limits_add_connection(limits, &address));
+    cr_assert_not(ls_address_limits_add_connection(limits, &address));
+}
+
+Test(address_limits, address_with_connections_is_never_forgotten)
+{
+    ls_endpoint address = of_ipv4(1);
+    for (uint32_t i = 0; i < PER_ADDRESS; i++) {
+        cr_assert(ls_address_limits_add_connection(limits, &address));
+    }
+    uint64_t now_ns = NOW;
+    for (uint32_t other = 2; other < 3 * LS_ADDRESS_LIMITS_IDLE_MAX; other++) {
+        now_ns += LS_NS_PER_SECOND / 512;
+        cr_assert(asks(of_ipv4(other), now_ns));
+    }
+    cr_assert_not(ls_address_limits_add_connection(limits, &address));
+    for (uint32_t i = 0; i < PER_ADDRESS; i++) {
+        ls_address_limits_remove_connection(limits, &address);
+    }
+}
+
+Test(address_limits, address_that_asked_lately_is_remembered)
+{
+    cr_assert_eq(count_questions(of_ipv4(1), NOW), 32 + PER_ADDRESS);
+    for (uint32_t other = 2; other < 4000; other++) {
+        cr_assert(asks(of_ipv4(other), NOW));
+    }
+    cr_assert_not(asks(of_ipv4(1), NOW));
+}
