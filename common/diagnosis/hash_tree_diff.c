@@ -47,8 +47,8 @@ struct ls_hash_tree_diff {
     const ls_schema *schema;
     const ls_state_tree *tree; /* borrowed from start on */
     const void *state;         /* likewise */
-    uint8_t *other;            /* [state_bytes]; as `state` until it has values of its own */
-    bool has_other;
+    uint8_t *other; /* [state_bytes]: `state` XORed with the other one, so that most is 0 */
+    bool is_whole;  /* it is the other state itself */
     phase phase;
     ask *asks; /* [LS_HASH_TREE_DIFF_HASHES_MAX] */
     uint32_t ask_count;
@@ -126,11 +126,24 @@ static void add_ask(ls_hash_tree_diff *diff, ls_tree_range range, uint64_t hash)
     diff->asks[diff->ask_count++] = (ask){range, hash, true};
 }
 
+/* A block of a large state that was never written to takes no memory, and is not to. */
+static void clear_other(ls_hash_tree_diff *diff)
+{
+    const uint8_t zeros[LS_TREE_LEAF_BYTES] = {0};
+    if (diff->is_whole) {
+        memset(diff->other, 0, ls_schema_state_bytes(diff->schema));
+    }
+    for (uint32_t i = 0; i < diff->figures.leaves && !diff->is_whole; i++) {
+        ls_state_tree_write_leaf(diff->tree, diff->leaves.nodes[i].node, zeros, diff->other);
+    }
+    diff->is_whole = false;
+}
+
 void ls_hash_tree_diff_start(ls_hash_tree_diff *diff, const ls_state_tree *tree, const void *state)
 {
     diff->tree = tree;
+    clear_other(diff);
     diff->state = state;
-    diff->has_other = false;
     diff->found.count = 0;
     diff->leaves.count = 0;
     diff->ask_count = 0;
@@ -229,17 +242,24 @@ static bool are_values_as_told(const ls_hash_tree_diff *diff, ls_tree_range leav
     return true;
 }
 
+static void xor_bytes(uint8_t *to, const uint8_t *with, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        to[i] ^= with[i];
+    }
+}
+
 static void take_values(ls_hash_tree_diff *diff, ls_tree_range leaves, const uint8_t *bytes)
 {
-    if (!diff->has_other) {
-        memcpy(diff->other, diff->state, ls_schema_state_bytes(diff->schema));
-        diff->has_other = true;
-    }
     for (uint32_t i = 0; i < leaves.count; i++) {
         uint32_t leaf = leaves.first + i;
-        ls_state_tree_write_leaf(diff->tree, leaf, bytes, diff->other);
+        size_t size = ls_state_tree_leaf_bytes(diff->tree, leaf);
+        uint8_t both[LS_TREE_LEAF_BYTES];
+        ls_state_tree_read_leaf(diff->tree, leaf, diff->state, both);
+        xor_bytes(both, bytes, size);
+        ls_state_tree_write_leaf(diff->tree, leaf, both, diff->other);
         diff->asks[diff->answered.ask + i].is_unfounded = false;
-        bytes += ls_state_tree_leaf_bytes(diff->tree, leaf);
+        bytes += size;
     }
     diff->figures.leaves += leaves.count;
 }
@@ -391,7 +411,7 @@ bool ls_hash_tree_diff_is_done(const ls_hash_tree_diff *diff)
 void ls_hash_tree_diff_result(const ls_hash_tree_diff *diff, ls_state_difference *out)
 {
     const ls_schema *schema = diff->schema;
-    ls_state_difference_find(schema, diff->state, ls_hash_tree_diff_other_state(diff), out);
+    ls_state_difference_find(schema, diff->other, diff->is_whole ? diff->state : NULL, out);
     uint32_t fields = 0;
     for (uint32_t i = 0; i < ls_schema_field_count(schema); i++) {
         fields += diff->differs[i];
@@ -413,9 +433,30 @@ uint32_t ls_hash_tree_diff_leaf(const ls_hash_tree_diff *diff, uint32_t index)
     return diff->leaves.nodes[index].node;
 }
 
-const void *ls_hash_tree_diff_other_state(const ls_hash_tree_diff *diff)
+void ls_hash_tree_diff_exchange(ls_hash_tree_diff *diff, void *state)
 {
-    return diff->has_other ? diff->other : diff->state;
+    for (uint32_t i = 0; i < diff->figures.leaves; i++) {
+        uint32_t leaf = diff->leaves.nodes[i].node;
+        uint8_t here[LS_TREE_LEAF_BYTES];
+        uint8_t other[LS_TREE_LEAF_BYTES];
+        ls_state_tree_read_leaf(diff->tree, leaf, state, here);
+        ls_state_tree_read_leaf(diff->tree, leaf, diff->other, other);
+        if (diff->is_whole) {
+            ls_state_tree_write_leaf(diff->tree, leaf, here, diff->other);
+        } else {
+            xor_bytes(other, here, ls_state_tree_leaf_bytes(diff->tree, leaf));
+        }
+        ls_state_tree_write_leaf(diff->tree, leaf, other, state);
+    }
+}
+
+const void *ls_hash_tree_diff_other_state(ls_hash_tree_diff *diff)
+{
+    if (!diff->is_whole) {
+        xor_bytes(diff->other, diff->state, ls_schema_state_bytes(diff->schema));
+    }
+    diff->is_whole = true;
+    return diff->other;
 }
 
 ls_diff_figures ls_hash_tree_diff_figures(const ls_hash_tree_diff *diff)

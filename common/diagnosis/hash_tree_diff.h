@@ -31,7 +31,8 @@ typedef struct ls_diff_figures {
     uint64_t unfounded; /* nodes said to differ under which nothing does: the answers contradict */
 } ls_diff_figures;
 
-/* Borrows the schema; holds a copy of a state. NO_MEMORY. */
+/* Borrows the schema; holds a block as large as a state, of which it uses what differs. NO_MEMORY.
+ */
 ls_status ls_hash_tree_diff_create(const ls_schema *schema, const ls_allocator *allocator,
                                    ls_hash_tree_diff **out);
 size_t ls_hash_tree_diff_memory(const ls_schema *schema); /* bytes that one takes */
@@ -61,8 +62,13 @@ void ls_hash_tree_diff_result(const ls_hash_tree_diff *diff, ls_state_difference
 uint32_t ls_hash_tree_diff_leaf_count(const ls_hash_tree_diff *diff);
 uint32_t ls_hash_tree_diff_leaf(const ls_hash_tree_diff *diff, uint32_t index);
 
-/* The other machine's state as far as it is known: this machine's where nothing else was told. */
-const void *ls_hash_tree_diff_other_state(const ls_hash_tree_diff *diff);
+/* Writes the other machine's values of these leaves into a copy of this machine's state, or into
+ * that state itself, and once more takes them out. */
+void ls_hash_tree_diff_exchange(ls_hash_tree_diff *diff, void *state);
+
+/* The other machine's state as far as it is known: this machine's where nothing else was told. It
+ * fills the block: of a large state, for a process that ends soon. */
+const void *ls_hash_tree_diff_other_state(ls_hash_tree_diff *diff);
 ls_diff_figures ls_hash_tree_diff_figures(const ls_hash_tree_diff *diff);
 
 LS_C_END

@@ -26,6 +26,14 @@ static ls_schema_place place_of(const ls_field *field, uint64_t element)
     };
 }
 
+static bool is_same(const uint8_t *a, const uint8_t *b, size_t offset, size_t bytes)
+{
+    if (b) {
+        return memcmp(a + offset, b + offset, bytes) == 0;
+    }
+    return a[offset] == 0 && memcmp(a + offset, a + offset + 1, bytes - 1) == 0;
+}
+
 /* Whether the next items, or the rest of the field's, lie in memory that is the same in both
  * states: most of a large one is, and looking at each element takes long. Tried once in so many
  * items; 0: not now, or they do not. */
@@ -38,7 +46,7 @@ static uint32_t same_items(const ls_field *field, const uint8_t *a, const uint8_
     items = LS_MIN(items, field->count - item);
     size_t offset = field->offset + (size_t)item * field->stride;
     size_t bytes = (size_t)(items - 1) * field->stride + ls_field_item_bytes(field);
-    return memcmp(a + offset, b + offset, bytes) == 0 ? items : 0;
+    return is_same(a, b, offset, bytes) ? items : 0;
 }
 
 /* The first element from `element` on that differs, by its number in the field. */
@@ -55,11 +63,11 @@ static uint64_t next_difference(const ls_field *field, const uint8_t *a, const u
             element += (uint64_t)same * field->length;
             continue;
         }
-        if (memcmp(a + place.offset, b + place.offset, rest) == 0) {
+        if (is_same(a, b, place.offset, rest)) {
             element += field->length - place.element;
             continue;
         }
-        while (memcmp(a + place.offset, b + place.offset, bytes) == 0) {
+        while (is_same(a, b, place.offset, bytes)) {
             place.offset += bytes;
             element++;
         }

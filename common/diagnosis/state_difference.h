@@ -27,6 +27,7 @@ typedef struct ls_state_difference {
     ls_schema_place places[LS_DIFFERENCES_MAX];
 } ls_state_difference;
 
+/* `b` NULL: `a` is two states XORed. */
 void ls_state_difference_find(const ls_schema *schema, const void *a, const void *b,
                               ls_state_difference *out);
 

@@ -2,8 +2,8 @@
 
 #include "lockstep/common/diagnosis/hash_tree_diff.h"
 
-void ls_desync_finding_add_places(ls_desync_finding *finding, const ls_hash_tree_diff *diff,
-                                  const void *server_state)
+void ls_desync_finding_add_places(ls_desync_finding *finding, ls_hash_tree_diff *diff,
+                                  void *server_state)
 {
     ls_state_difference difference;
     ls_hash_tree_diff_result(diff, &difference);
@@ -11,12 +11,17 @@ void ls_desync_finding_add_places(ls_desync_finding *finding, const ls_hash_tree
     finding->fields = difference.fields;
     finding->is_lower_bound = difference.is_lower_bound || !ls_hash_tree_diff_is_done(diff);
     finding->place_count = difference.place_count;
-    const void *client_state = ls_hash_tree_diff_other_state(diff);
     for (uint32_t i = 0; i < difference.place_count; i++) {
         finding->place_fields[i] = difference.places[i].field;
         finding->places[i] =
-            ls_state_difference_text(&difference.places[i], server_state, client_state);
+            ls_state_difference_text(&difference.places[i], server_state, server_state);
     }
+    ls_hash_tree_diff_exchange(diff, server_state);
+    for (uint32_t i = 0; i < difference.place_count; i++) {
+        ls_schema_place_value(&difference.places[i], server_state, finding->places[i].b,
+                              sizeof finding->places[i].b);
+    }
+    ls_hash_tree_diff_exchange(diff, server_state);
 }
 
 void ls_desync_finding_note_withheld(ls_desync_finding *finding, ls_tick tick)

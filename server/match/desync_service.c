@@ -735,12 +735,10 @@ const ls_desync_finding *ls_desync_service_finding(const ls_desync_service *desy
 
 bool ls_desync_service_bundle_tick(const ls_desync_service *desync, uint32_t slot, ls_tick *tick)
 {
-    ls_desync_evidence_set set;
     if (!is_in(desync, slot, LS_INVESTIGATION_REPORTED)) {
         return false;
     }
-    ls_conclusion_evidence(desync->all, slot, &set);
-    *tick = set.tick;
+    *tick = ls_investigation_main_study(case_of(desync, slot))->subject.tick;
     return true;
 }
 

@@ -618,7 +618,10 @@ static bool told_hash(const ls_investigation *investigation, uint64_t *out)
 static uint64_t shown_hash(const ls_investigation *investigation)
 {
     const ls_diff_place *place = investigation->place;
-    return ls_state_hash(place->held->inspector.hasher, ls_hash_tree_diff_other_state(place->diff));
+    ls_hash_tree_diff_exchange(place->diff, place->held->inspector.state);
+    uint64_t state_hash = ls_state_inspector_hash(&place->held->inspector);
+    ls_hash_tree_diff_exchange(place->diff, place->held->inspector.state);
+    return state_hash;
 }
 
 /* Whether the state that the client has shown is the one whose hash it told: only where all of it
@@ -639,7 +642,7 @@ static bool is_contradicted(const ls_investigation *investigation)
 static void add_places(const ls_investigation *investigation, ls_desync_finding *finding)
 {
     const ls_diff_subject *compared = &investigation->compared;
-    const ls_hash_tree_diff *diff = investigation->place->diff;
+    ls_hash_tree_diff *diff = investigation->place->diff;
     bool is_bad_state = compared->tick == investigation->bad_tick && compared->pass == LS_NO_PASS &&
                         finding->values_tick <= investigation->bad_tick;
     bool is_whole = ls_hash_tree_diff_is_done(diff) && ls_hash_tree_diff_leaf_count(diff) > 0 &&

@@ -207,6 +207,20 @@ Test(hash_tree_diff, every_field_shows_a_value_when_all_of_an_arena_differs)
     }
 }
 
+/* In a copy of this machine's state, and in that state itself. */
+static void check_exchange(const pair *both)
+{
+    uint8_t *copy = keep_until_end(malloc(both->bytes), free);
+    uint8_t *const states[] = {copy, both->mine};
+    memcpy(copy, both->mine, both->bytes);
+    for (uint32_t i = 0; i < 2; i++) {
+        ls_hash_tree_diff_exchange(both->diff, states[i]);
+        cr_assert_eq(memcmp(states[i], both->others, both->bytes), 0);
+        ls_hash_tree_diff_exchange(both->diff, states[i]);
+    }
+    cr_assert_eq(memcmp(both->mine, copy, both->bytes), 0);
+}
+
 Test(hash_tree_diff, the_count_is_exact_when_every_differing_leaf_was_fetched)
 {
     pair both = open_arena(200);
@@ -221,8 +235,11 @@ Test(hash_tree_diff, the_count_is_exact_when_every_differing_leaf_was_fetched)
         if (figures.left_out == 0) {
             cr_assert_eq(found.elements, truth.elements);
             cr_assert_not(found.is_lower_bound);
+            check_exchange(&both);
             cr_assert_eq(memcmp(ls_hash_tree_diff_other_state(both.diff), both.others, both.bytes),
                          0);
+            check_exchange(&both);
+            cr_assert_eq(result_of(&both).elements, truth.elements);
         } else {
             cr_assert_leq(found.elements, truth.elements);
         }
