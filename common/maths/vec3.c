@@ -26,21 +26,33 @@ void ls_vec3_tangents(ls_vec3 a, ls_vec3 out[2])
     out[1] = ls_vec3_cross(a, out[0]);
 }
 
+/* 2*a*b. */
+static ls_fixed twice(ls_fixed a, ls_fixed b)
+{
+    ls_fixed once = ls_fixed_mul(a, b);
+    return ls_fixed_add(once, once);
+}
+
+static ls_fixed one_less(ls_fixed a, ls_fixed b)
+{
+    return ls_fixed_sub(ls_fixed_sub(LS_FIXED_ONE, a), b);
+}
+
 ls_axes ls_axes_of(ls_quaternion q)
 {
-    ls_fixed xx = 2 * ls_fixed_mul(q.x, q.x);
-    ls_fixed yy = 2 * ls_fixed_mul(q.y, q.y);
-    ls_fixed zz = 2 * ls_fixed_mul(q.z, q.z);
-    ls_fixed xy = 2 * ls_fixed_mul(q.x, q.y);
-    ls_fixed xz = 2 * ls_fixed_mul(q.x, q.z);
-    ls_fixed yz = 2 * ls_fixed_mul(q.y, q.z);
-    ls_fixed wx = 2 * ls_fixed_mul(q.w, q.x);
-    ls_fixed wy = 2 * ls_fixed_mul(q.w, q.y);
-    ls_fixed wz = 2 * ls_fixed_mul(q.w, q.z);
+    ls_fixed xx = twice(q.x, q.x);
+    ls_fixed yy = twice(q.y, q.y);
+    ls_fixed zz = twice(q.z, q.z);
+    ls_fixed xy = twice(q.x, q.y);
+    ls_fixed xz = twice(q.x, q.z);
+    ls_fixed yz = twice(q.y, q.z);
+    ls_fixed wx = twice(q.w, q.x);
+    ls_fixed wy = twice(q.w, q.y);
+    ls_fixed wz = twice(q.w, q.z);
     return (ls_axes){{
-        {LS_FIXED_ONE - yy - zz, xy + wz, xz - wy},
-        {xy - wz, LS_FIXED_ONE - xx - zz, yz + wx},
-        {xz + wy, yz - wx, LS_FIXED_ONE - xx - yy},
+        {one_less(yy, zz), ls_fixed_add(xy, wz), ls_fixed_sub(xz, wy)},
+        {ls_fixed_sub(xy, wz), one_less(xx, zz), ls_fixed_add(yz, wx)},
+        {ls_fixed_add(xz, wy), ls_fixed_sub(yz, wx), one_less(xx, yy)},
     }};
 }
 

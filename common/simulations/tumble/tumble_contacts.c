@@ -260,7 +260,7 @@ static void find_contacts_of(ls_tumble_world *world, uint32_t a)
 void ls_tumble_pass_contacts(const ls_step *step)
 {
     ls_tumble_world world = ls_tumble_world_of(step);
-    world.touch_known = world.match->contacts;
+    world.touch_known = LS_MIN(world.match->contacts, world.layout.touch_count); /* it was sent */
     world.match->contacts = 0;
     world.match->awake = 0;
     for (uint32_t i = 0; i < world.layout.body_count; i++) {
