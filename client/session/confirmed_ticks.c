@@ -19,6 +19,9 @@ struct ls_confirmed_ticks {
     ls_tick end;         /* the first tick that has not come */
     ls_tick keyframe;    /* the tick that is coded against nothing: 0, or the one JOIN named */
     uint64_t chain;      /* over the ticks before `end` */
+    bool has_seal;       /* the newest one of what is here */
+    ls_tick sealed_tick;
+    uint32_t seal;
     ls_input_buffer *inputs;
     ls_tick_backlog *backlog; /* NULL: none */
     bool is_copying;          /* the backlog gets copies of what is held and stepped as ever */
@@ -100,6 +103,7 @@ void ls_confirmed_ticks_restart(ls_confirmed_ticks *ticks, ls_tick tick, uint64_
 {
     ticks->end = tick;
     ticks->chain = chain;
+    ticks->has_seal = false;
     ticks->keyframe = tick;
     ticks->is_hold_taken = true;
     ls_input_buffer_restart(ticks->inputs, tick);
@@ -212,17 +216,20 @@ static ls_tick skip_repeated(ls_confirmed_ticks *ticks, ls_bit_stream *stream, l
     return first;
 }
 
-/* *last_bits: where the last tick that is carried ends; *end: one past that tick. */
+/* *last_bits: where the last tick that is carried ends. */
 static ls_status check_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream, ls_tick first,
-                             size_t *last_bits, ls_tick *end)
+                             size_t *last_bits, ls_confirmed_packet *out)
 {
     ls_status status = start_cursor(ticks, first);
     if (status != LS_OK) {
         return status;
     }
-    for (*end = first; ls_ticks_read_tick(stream, &ticks->cursor); (*end)++) {
+    out->carried_end = first;
+    while (ls_ticks_read_tick(stream, &ticks->cursor)) {
+        out->carried_end++;
         *last_bits = stream->position_bits;
     }
+    ls_tick_seal_bits(stream, &out->seal);
     return ls_bits_is_complete(stream) ? LS_OK : LS_MALFORMED;
 }
 
@@ -284,7 +291,7 @@ static ls_status take_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream,
     ls_tick first = skip_repeated(ticks, stream, out->header.first);
     size_t start_bits = stream->position_bits;
     size_t last_bits = start_bits;
-    ls_status status = check_ticks(ticks, stream, first, &last_bits, &out->carried_end);
+    ls_status status = check_ticks(ticks, stream, first, &last_bits, out);
     if (status != LS_OK || out->carried_end == first) {
         return status;
     }
@@ -296,6 +303,16 @@ static ls_status take_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream,
         store_ticks(ticks, stream, first);
     }
     return LS_OK;
+}
+
+static void keep_seal(ls_confirmed_ticks *ticks, const ls_confirmed_packet *packet)
+{
+    bool is_newer = !ticks->has_seal || packet->carried_end > ticks->sealed_tick;
+    if (packet->seal.is_there && is_newer && packet->carried_end <= ticks->end) {
+        ticks->has_seal = true;
+        ticks->sealed_tick = packet->carried_end;
+        ticks->seal = packet->seal.value;
+    }
 }
 
 static ls_status receive_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream,
@@ -313,6 +330,7 @@ static ls_status receive_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream,
     if (status != LS_OK) {
         return status;
     }
+    keep_seal(ticks, out);
     status = store_whole_ticks(ticks, UINT32_MAX);
     int64_t stamp_ns = (int64_t)(out->carried_end * ticks->context->dt_ns);
     out->arrival =
@@ -353,6 +371,13 @@ ls_tick ls_confirmed_ticks_end(const ls_confirmed_ticks *ticks)
 uint64_t ls_confirmed_ticks_chain(const ls_confirmed_ticks *ticks)
 {
     return ticks->chain;
+}
+
+bool ls_confirmed_ticks_seal(const ls_confirmed_ticks *ticks, ls_tick *tick, uint32_t *seal)
+{
+    *tick = ticks->sealed_tick;
+    *seal = ticks->seal;
+    return ticks->has_seal;
 }
 
 uint32_t ls_confirmed_ticks_held(const ls_confirmed_ticks *ticks)

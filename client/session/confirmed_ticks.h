@@ -55,6 +55,7 @@ typedef struct ls_confirmed_packet {
     ls_ticks_header header;
     ls_link_arrival arrival;
     ls_tick carried_end; /* one past the newest tick that the packet carried */
+    ls_tick_seal seal;
 } ls_confirmed_packet;
 
 /* A packet of this kind, TICKS or TICK_PART. MALFORMED; STALE or FUTURE for ticks that say nothing
@@ -67,6 +68,9 @@ ls_status ls_confirmed_ticks_receive(ls_confirmed_ticks *ticks, uint32_t kind, c
 /* The first tick that has not come, and the chain over those before it. */
 ls_tick ls_confirmed_ticks_end(const ls_confirmed_ticks *ticks);
 uint64_t ls_confirmed_ticks_chain(const ls_confirmed_ticks *ticks);
+
+/* The newest seal whose ticks have all come; false: there is none. */
+bool ls_confirmed_ticks_seal(const ls_confirmed_ticks *ticks, ls_tick *tick, uint32_t *seal);
 
 /* How many ticks before that one are held. */
 uint32_t ls_confirmed_ticks_held(const ls_confirmed_ticks *ticks);

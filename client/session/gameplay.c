@@ -571,6 +571,9 @@ void ls_gameplay_claim(const ls_gameplay *gameplay, ls_return *claim)
     claim->tick_chain = ls_confirmed_ticks_chain(context->ticks);
     claim->held = ls_confirmed_ticks_held(context->ticks);
     claim->is_desynced = ls_diagnosis_is_desynced(gameplay->diagnosis);
+    claim->hashed_tick = context->hashes->tick;
+    claim->hash_chain = (uint32_t)context->hashes->chain;
+    claim->has_seal = ls_confirmed_ticks_seal(context->ticks, &claim->sealed_tick, &claim->seal);
 }
 
 void ls_gameplay_report(const ls_gameplay *gameplay, ls_session_report *report)

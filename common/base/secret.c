@@ -3,7 +3,11 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/cipher.h"
 
+#include <sodium.h>
+#include <string.h>
+
 static const uint8_t match_id_name[] = "lockstep match";
+static const uint8_t seal_name[] = "lockstep seal";
 
 ls_status ls_secret_key_random(ls_secret_key *out)
 {
@@ -36,6 +40,18 @@ void ls_secret_derive(const ls_secret_key *key, uint64_t match_id, uint32_t slot
     ls_store_u32(bytes + 8, slot);
     ls_store_u32(bytes + 12, turn);
     keyed_hash(key, bytes, sizeof bytes, out);
+}
+
+uint32_t ls_secret_seal(const ls_secret_key *key, uint64_t match_id, uint32_t tick, uint64_t chain)
+{
+    uint8_t bytes[sizeof seal_name + 20];
+    uint8_t hash[LS_SECRET_BYTES];
+    memcpy(bytes, seal_name, sizeof seal_name);
+    ls_store_u64(bytes + sizeof seal_name, match_id);
+    ls_store_u32(bytes + sizeof seal_name + 8, tick);
+    ls_store_u64(bytes + sizeof seal_name + 12, chain);
+    keyed_hash(key, bytes, sizeof bytes, hash);
+    return ls_load_u32(hash);
 }
 
 bool ls_secret_is_equal(const uint8_t a[LS_SECRET_BYTES], const uint8_t b[LS_SECRET_BYTES])

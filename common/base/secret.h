@@ -30,6 +30,10 @@ uint64_t ls_secret_match_id(const ls_secret_key *key);
 void ls_secret_derive(const ls_secret_key *key, uint64_t match_id, uint32_t slot, uint32_t turn,
                       uint8_t out[LS_SECRET_BYTES]);
 
+/* Proves that whoever has the key closed the ticks before `tick`, which have this chain:
+ * PROTOCOL.md, Seals. */
+uint32_t ls_secret_seal(const ls_secret_key *key, uint64_t match_id, uint32_t tick, uint64_t chain);
+
 /* Takes as long whatever they differ in. */
 bool ls_secret_is_equal(const uint8_t a[LS_SECRET_BYTES], const uint8_t b[LS_SECRET_BYTES]);
 

@@ -29,6 +29,14 @@ static void bytes_field(ls_bit_stream *stream, uint8_t *bytes, size_t size)
     }
 }
 
+/* A tick that is not after `last`. */
+static void earlier_tick_field(ls_bit_stream *stream, ls_tick *tick, ls_tick last)
+{
+    uint32_t before = ls_bits_is_writing(stream) ? last - *tick : 0;
+    ls_bits_uvar(stream, &before, 0, last);
+    *tick = last - before;
+}
+
 static void return_fields(ls_bit_stream *stream, ls_return *back)
 {
     bool is_returning = back->match_id != 0;
@@ -42,6 +50,13 @@ static void return_fields(ls_bit_stream *stream, ls_return *back)
     u64_field(stream, &back->tick_chain);
     ls_bits_uvar(stream, &back->held, 0, back->confirmed);
     ls_bits_bool(stream, &back->is_desynced);
+    earlier_tick_field(stream, &back->hashed_tick, back->confirmed);
+    u32_field(stream, &back->hash_chain);
+    ls_bits_bool(stream, &back->has_seal);
+    if (back->has_seal) {
+        earlier_tick_field(stream, &back->sealed_tick, back->confirmed);
+        u32_field(stream, &back->seal);
+    }
     if (back->match_id == 0) {
         ls_bits_fail(stream);
     }

@@ -71,6 +71,11 @@ typedef struct ls_return {
     uint64_t tick_chain; /* before that tick */
     uint32_t held;       /* closed ticks that it holds before that one, 0 .. confirmed */
     bool is_desynced;    /* it was told that its states differ: its ticks may */
+    ls_tick hashed_tick; /* its newest hashed state, 0 .. confirmed */
+    uint32_t hash_chain; /* low half of the chain of state hashes up to that one */
+    bool has_seal;
+    ls_tick sealed_tick; /* 0 .. confirmed */
+    uint32_t seal;       /* of that tick, as TICKS brought it */
 } ls_return;
 
 typedef struct ls_hello {

@@ -94,6 +94,22 @@ void ls_ticks_header_bits(ls_bit_stream *stream, ls_ticks_header *header, ls_tic
     }
 }
 
+void ls_tick_seal_bits(ls_bit_stream *stream, ls_tick_seal *seal)
+{
+    size_t start = (stream->position_bits + 7) / 8 * 8;
+    bool has_room = !stream->is_failed && stream->capacity_bits >= start + 32;
+    if (!ls_bits_is_writing(stream)) {
+        seal->is_there = has_room;
+    }
+    seal->is_there = seal->is_there && has_room;
+    if (seal->is_there) {
+        while (stream->position_bits < start && !stream->is_failed) {
+            ls_bits_constant(stream, 0, 1);
+        }
+        ls_bits_u32(stream, &seal->value, 32);
+    }
+}
+
 void ls_tick_cursor_start(ls_tick_cursor *cursor, uint32_t slot_count, uint32_t input_bytes_max,
                           const ls_slot_input *base)
 {

@@ -50,6 +50,16 @@ typedef struct ls_ticks_header {
     ls_link_figures uplink;
 } ls_ticks_header;
 
+/* A seal may stand behind the ticks of a TICKS. */
+typedef struct ls_tick_seal {
+    bool is_there;
+    uint32_t value; /* of the tick behind the last one carried */
+} ls_tick_seal;
+
+/* Writes or reads the end of a TICKS, behind the mark that ends its ticks. Writing a seal that does
+ * not fit: there is none. */
+void ls_tick_seal_bits(ls_bit_stream *stream, ls_tick_seal *seal);
+
 /* Both write or read the kind as well. `near` is the value of next (first) that the reader
  * expects; unused when writing. */
 void ls_inputs_header_bits(ls_bit_stream *stream, ls_inputs_header *header, ls_tick near);

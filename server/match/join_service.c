@@ -23,6 +23,7 @@ typedef struct joining {
     uint32_t blobs;         /* that this connection was sent */
     ls_tick tick;           /* of the JOIN that it was sent */
     uint64_t state_hash;    /* of the state that JOIN brought; 0: none */
+    ls_tick agreed_tick;    /* the newest state known to be the server's then */
     ls_tick simulated_tick; /* how far it has simulated */
     uint64_t heal_ns;       /* when it was told that a state comes to heal it */
     uint64_t whole_ns;      /* when the last of that was acknowledged; 0: it was not */
@@ -73,12 +74,21 @@ static void send_join(ls_join_service *joins, uint32_t slot, ls_join *join, cons
     ls_outbox_send(joins->match->outbox, joins->match->seats->peers[slot]);
     own->tick = tick;
     own->state_hash = join->state_hash;
+    own->agreed_tick = join->tick;
     own->simulated_tick = 0;
     ls_player_link_join(&joins->match->links[slot], join->tick, is_keyframe,
                         joins->match->log->next, joins->match->now_ns);
     ls_match_event *event =
         ls_outbox_push_event(joins->match->outbox, LS_MATCH_PLAYER_JOINING, slot, tick);
     ls_text_set(&event->text, "%s, %s", joins->match->seats->rows[slot].player.name, how);
+}
+
+/* The states of the player were the server's, as far as it had hashed them. */
+static bool is_state_known(const ls_join_service *joins, const ls_return *back)
+{
+    uint64_t chain = 0;
+    return ls_hash_record_chain(&joins->match->log->hashes, back->hashed_tick, &chain) &&
+           (uint32_t)chain == back->hash_chain;
 }
 
 /* The player still has a state from which on every closed tick is held here. */
@@ -93,7 +103,8 @@ static bool has_state(const ls_join_service *joins, uint32_t slot)
         back->confirmed == 0 || ls_tick_log_holds(joins->match->log, back->confirmed - 1);
     return has_base && back->confirmed <= next &&
            next - back->confirmed < LS_WINDOW_TICKS - HELD_SPARE_TICKS &&
-           ls_tick_log_chain(joins->match->log, back->confirmed) == back->tick_chain;
+           ls_tick_log_chain(joins->match->log, back->confirmed) == back->tick_chain &&
+           is_state_known(joins, back);
 }
 
 static void join_with_what_it_has(ls_join_service *joins, uint32_t slot)
@@ -106,6 +117,7 @@ static void join_with_what_it_has(ls_join_service *joins, uint32_t slot)
     ls_text_set(&how, "with the state that it has and %" PRIu32 " ticks",
                 joins->match->log->next - join->tick);
     send_join(joins, slot, join, how.bytes);
+    joins->slots[slot].agreed_tick = back->hashed_tick;
 }
 
 /* The blob is sealed, and a stream is free. */
@@ -240,10 +252,10 @@ static ls_status compare_joined(const ls_join_service *joins, uint32_t slot,
     return joined->state_hash == state_hash ? LS_OK : LS_DESYNCED;
 }
 
-/* JOIN's state is the server's, as the client has compared; a later state of it differs. */
+/* A state was the server's, as the client or the server has compared; a later one differs. */
 static bool has_strayed_since(const joining *own, const ls_joined *joined)
 {
-    return own->state_hash != 0 && joined->tick > own->tick;
+    return joined->tick > own->agreed_tick;
 }
 
 static ls_tick clamp_first_input(const ls_join_service *joins, ls_tick tick)
@@ -269,7 +281,7 @@ ls_status ls_join_service_take_joined(ls_join_service *joins, uint32_t slot,
     }
     from->agreed = joined->tick;
     if (status == LS_DESYNCED && has_strayed_since(own, joined)) {
-        from->agreed = own->tick; /* its chain will differ, and be looked into */
+        from->agreed = own->agreed_tick; /* its chain will differ, and be looked into */
         status = LS_OK;
     }
     if (status != LS_OK) {

@@ -11,6 +11,8 @@ enum {
     INPUTS_KEPT_TICKS = 256, /* closed ticks whose inputs may still serve as a base */
 };
 
+#define SEAL_NS (UINT64_C(250) * LS_NS_PER_MS) /* between two seals */
+
 ls_status ls_player_link_init(ls_player_link *link, uint32_t input_bytes_max,
                               const ls_allocator *allocator)
 {
@@ -240,6 +242,27 @@ static void fill_header(ls_player_link *link, const ls_match_context *match,
     link->slack = LS_SLACK_NONE;
 }
 
+/* A client that comes back to a server that was restarted proves with it which ticks were closed.
+ */
+static void write_seal(ls_player_link *link, const ls_match_context *match, ls_tick first,
+                       ls_tick end, ls_bit_stream *stream)
+{
+    ls_tick second_ticks = (ls_tick)(LS_NS_PER_SECOND / match->dt_ns);
+    bool is_due = match->now_ns - link->sealed_ns >= SEAL_NS || end - first >= second_ticks;
+    if (end <= link->sealed_end || !is_due) {
+        return;
+    }
+    const ls_match_config *config = &match->config;
+    ls_tick_seal seal = {.is_there = true,
+                         .value = ls_secret_seal(&config->key, config->match_id, end,
+                                                 ls_tick_log_chain(match->log, end))};
+    ls_tick_seal_bits(stream, &seal);
+    if (seal.is_there) {
+        link->sealed_end = end;
+        link->sealed_ns = match->now_ns;
+    }
+}
+
 size_t ls_player_link_write_ticks(ls_player_link *link, const ls_match_context *match, ls_tick *end,
                                   uint8_t bytes[LS_PACKET_BYTES_MAX])
 {
@@ -247,6 +270,7 @@ size_t ls_player_link_write_ticks(ls_player_link *link, const ls_match_context *
     ls_ticks_header header;
     fill_header(link, match, &header);
     *end = ls_downlink_write(&link->peer.downlink, match->log, *end, &header, &stream);
+    write_seal(link, match, header.first, *end, &stream);
     return ls_bits_size_bytes(&stream);
 }
 

@@ -32,6 +32,8 @@ typedef struct ls_player_link {
     ls_tick chain_tick; /* of the newest state that it has hashed, as its newest INPUTS says */
     uint32_t unstepped_ticks; /* that the client has and has not stepped, as its newest says */
     ls_tick joined_at;        /* the tick that was to be closed next when JOIN was sent */
+    ls_tick sealed_end;       /* behind the last tick that a seal was of */
+    uint64_t sealed_ns;       /* when that one went out */
     ls_peer_link peer;
     ls_player_figures figures;
     ls_player_figures past; /* of the player before, until this one counts */

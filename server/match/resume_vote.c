@@ -37,6 +37,8 @@ struct ls_resume_vote {
     bool is_disputed;       /* somebody's ticks have contradicted somebody's claim */
     bool is_settling;       /* the slot that is asked now is the one that most agree with */
     uint32_t support[LS_PLAYERS_MAX]; /* claims that bear out a slot's ticks; 0: not to be asked */
+    ls_tick proven_end;               /* before it the asked slot's ticks bear a seal */
+    ls_tick borne_end;                /* another claim says the same up to there */
     ls_tick decided_end;              /* before it candidates are what was closed */
     ls_input_buffer *candidates;     /* the ticks that came, from the first that is not closed on */
     uint8_t tick[LS_TICK_BYTES_MAX]; /* the tick that comes in parts */
@@ -207,6 +209,8 @@ static bool ask_next(ls_resume_vote *vote)
     vote->part = 0;
     vote->agreeing = 0;
     vote->contradicting = 0;
+    vote->proven_end = vote->next;
+    vote->borne_end = vote->next;
     ls_input_buffer_restart(vote->candidates, vote->next);
     ask(vote);
     return true;
@@ -223,6 +227,23 @@ static void count_claims(ls_resume_vote *vote, ls_tick tick, uint64_t chain)
             bool is_same = claim->tick_chain == chain;
             vote->agreeing += is_same ? 1 : 0;
             vote->contradicting += is_same ? 0 : 1;
+            vote->borne_end = is_same && slot != vote->asked_slot ? tick : vote->borne_end;
+        }
+    }
+}
+
+/* Somebody brought the seal of a tick before which this is the chain: the server itself closed what
+ * leads there, and who says otherwise of it does not count. */
+static void look_for_seal(ls_resume_vote *vote, ls_tick tick, uint64_t chain)
+{
+    const ls_match_config *config = &vote->match->config;
+    for (uint32_t slot = 0; slot < config->sim.players; slot++) {
+        const ls_return *claim = claim_of(vote, slot);
+        if (claim && claim->has_seal && claim->sealed_tick == tick &&
+            claim->seal == ls_secret_seal(&config->key, config->match_id, tick, chain)) {
+            vote->contradicting = 0;
+            vote->proven_end = tick;
+            vote->decided_end = tick;
         }
     }
 }
@@ -245,6 +266,7 @@ static ls_status take_tick(ls_resume_vote *vote, uint32_t size, ls_tick_cursor *
         return LS_MALFORMED; /* the player itself said something else */
     }
     count_claims(vote, vote->next + 1, vote->chain);
+    look_for_seal(vote, vote->next + 1, vote->chain);
     for (uint32_t slot = 0; slot < inputs.slot_count; slot++) {
         ls_status stored =
             ls_input_buffer_put(vote->candidates, inputs.tick, slot, slots[slot].bytes,
@@ -269,6 +291,14 @@ static ls_status add_part(ls_resume_vote *vote, const ls_tick_part *part, ls_tic
     return take_tick(vote, part->index * LS_TICK_PART_BYTES + part->size, cursor);
 }
 
+/* Behind the newest seal a client may hold so many ticks, and have made them up. */
+static ls_tick believed_end(const ls_resume_vote *vote)
+{
+    ls_tick second_ticks = (ls_tick)(LS_NS_PER_SECOND / vote->match->dt_ns);
+    bool is_short = vote->next - vote->proven_end <= LS_MAX(second_ticks, 1);
+    return is_short ? vote->next : LS_MAX(vote->borne_end, vote->proven_end);
+}
+
 /* All that the slot was asked for is there. */
 static ls_status decide(ls_resume_vote *vote, uint32_t slot)
 {
@@ -280,7 +310,7 @@ static ls_status decide(ls_resume_vote *vote, uint32_t slot)
     if (!is_decided) {
         return LS_STALE; /* perhaps it is asked again */
     }
-    vote->decided_end = vote->next;
+    vote->decided_end = believed_end(vote);
     memset(vote->support, 0, sizeof vote->support);
     return LS_OK;
 }
@@ -366,7 +396,8 @@ void ls_resume_vote_describe(const ls_resume_vote *vote, uint32_t back, ls_text 
     uint32_t lost = lost_ticks(vote);
     if (lost > 0) {
         ls_text_add(text,
-                    "; up to %" PRIu32 " more, which they saw and do not hold any more, are lost",
+                    "; up to %" PRIu32
+                    " more, which they say they saw and cannot give or prove, are lost",
                     lost);
     }
 }

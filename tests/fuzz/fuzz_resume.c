@@ -34,6 +34,7 @@ typedef struct returning_match {
     ls_match_config config;
     ls_match *match;
     uint64_t chains[CLOSED_TICKS + 1]; /* of what was closed */
+    uint32_t first_hash_chain;         /* low half of the chain of state hashes up to state 0 */
     ls_peer_id peers[PEERS];           /* 0: no connection */
     ls_ticks_request asked[PEERS];
     ls_peer_id next_peer;
@@ -172,6 +173,11 @@ static void send_hello(returning_match *here, uint32_t peer)
         back->held = fuzz_take_u8(input);
         back->held = back->held < back->confirmed ? back->held : back->confirmed;
         back->is_desynced = shape >> 3 & 1u;
+        back->hash_chain = here->first_hash_chain; /* it has hashed no other state */
+        back->has_seal = shape >> 5 & 1u;
+        back->sealed_tick = back->confirmed / 2;
+        back->seal = ls_secret_seal(&here->config.key, back->match_id, back->sealed_tick,
+                                    here->chains[back->sealed_tick]);
         uint32_t slot = (shape & 7u) % here->config.sim.players;
         ls_secret_derive(&here->config.key, back->match_id, slot, 1 + (shape >> 7), back->secret);
     }
@@ -180,6 +186,8 @@ static void send_hello(returning_match *here, uint32_t peer)
         back->tick_chain ^= fuzz_take_u8(input);
         back->confirmed = fuzz_tick_near(back->confirmed, 8 * fuzz_take_i8(input));
         back->held = back->held < back->confirmed ? back->held : back->confirmed;
+        back->sealed_tick = LS_MIN(back->sealed_tick, back->confirmed);
+        back->seal ^= shape >> 6 & 1u;
     }
     connect_peer(here, peer);
     send_message(here, peer, &message);
@@ -289,6 +297,7 @@ static void open_match(returning_match *here, uint8_t setup)
     ls_status status =
         ls_match_create(&here->config, &sink, &here->memory.allocator, &here->match, NULL);
     LS_ASSERT(status == LS_OK);
+    here->first_hash_chain = (uint32_t)ls_match_hash_chain(here->match, &(ls_tick){0});
     make_chains(here);
 }
 

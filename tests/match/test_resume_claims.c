@@ -187,6 +187,115 @@ Test(resume_claims, invented_ticks_are_not_taken_when_another_one_knows_better)
     close_liars(&stage);
 }
 
+/* ---- seals ---- */
+
+/* As TICKS would have brought it, of the tick that lies `ticks` behind the journal's end. */
+static void bring_seal(const liars *stage, ls_return *claim, uint32_t ticks, uint32_t variant)
+{
+    const ls_match_config *config = ls_match_config_of(stage->run->match);
+    ls_return there = claim_of(stage, ticks, variant);
+    claim->has_seal = true;
+    claim->sealed_tick = there.confirmed;
+    claim->seal = ls_secret_seal(&config->key, config->match_id, there.confirmed, there.tick_chain);
+}
+
+static void answer_all(const liars *stage, raw_peer *peer, uint32_t variant)
+{
+    while (peer->request.count > 0) {
+        answer(stage, peer, variant);
+    }
+}
+
+Test(resume_claims, ticks_that_a_client_invents_are_not_taken)
+{
+    liars stage = open_liars();
+    raw_peer *honest = come_back(&stage, 0, 5, 0);
+    raw_peer *liar = come_back(&stage, 1, 300, 0);
+    answer_all(&stage, liar, 0);
+    cr_assert_eq(ls_match_tick(stage.run->match), CLOSED + 5, "as far as another one bears it out");
+    cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RUNNING);
+    cr_assert_eq(honest->join.source, LS_JOIN_HELD);
+    cr_assert_eq(liar->join.source, LS_JOIN_SNAPSHOT);
+    close_liars(&stage);
+}
+
+Test(resume_claims, ticks_with_the_servers_seal_are_taken_however_many)
+{
+    liars stage = open_liars();
+    come_back(&stage, 0, 5, 0);
+    ls_return claim = claim_of(&stage, 300, 0);
+    bring_seal(&stage, &claim, 290, 0);
+    raw_peer *far = come_back_with(&stage, 1, &claim);
+    answer_all(&stage, far, 0);
+    cr_assert_eq(ls_match_tick(stage.run->match), CLOSED + 300);
+    cr_assert_eq(far->join.source, LS_JOIN_HELD);
+    close_liars(&stage);
+}
+
+Test(resume_claims, a_seal_of_other_ticks_proves_nothing)
+{
+    liars stage = open_liars();
+    come_back(&stage, 0, 5, 0);
+    ls_return claim = claim_of(&stage, 300, 0);
+    bring_seal(&stage, &claim, 290, 1);
+    raw_peer *liar = come_back_with(&stage, 1, &claim);
+    answer_all(&stage, liar, 0);
+    cr_assert_eq(ls_match_tick(stage.run->match), CLOSED + 5);
+    close_liars(&stage);
+}
+
+Test(resume_claims, a_seal_outweighs_all_who_contradict_it)
+{
+    seats = 3;
+    liars stage = open_liars();
+    ls_return claim = claim_of(&stage, 9, 0);
+    bring_seal(&stage, &claim, 8, 0);
+    raw_peer *honest = come_back_with(&stage, 0, &claim);
+    raw_peer *peers[] = {honest, come_back(&stage, 1, 7, 1), come_back(&stage, 2, 7, 1)};
+    for (uint32_t i = 0; i < seats; i++) {
+        answer_all(&stage, peers[i], i > 0 ? 1 : 0);
+    }
+    cr_assert_eq(ls_match_tick(stage.run->match), CLOSED + 9);
+    cr_assert_eq(honest->join.source, LS_JOIN_HELD);
+    cr_assert_eq(peers[1]->join.source, LS_JOIN_SNAPSHOT);
+    close_liars(&stage);
+}
+
+/* ---- states that differ ---- */
+
+Test(resume_claims, a_client_whose_states_differ_is_sent_a_snapshot_told_or_not)
+{
+    liars stage = open_liars();
+    uint64_t chain = ls_match_hash_chain(stage.run->match, &(ls_tick){0});
+    ls_return claims[2] = {claim_of(&stage, 0, 0), claim_of(&stage, 0, 0)};
+    for (uint32_t i = 0; i < 2; i++) {
+        claims[i].hashed_tick = CLOSED;
+        claims[i].hash_chain = (uint32_t)chain + i;
+    }
+    raw_peer *same = come_back_with(&stage, 0, &claims[0]);
+    raw_peer *other = come_back_with(&stage, 1, &claims[1]);
+    virtual_match_run(stage.run, 10 * MS);
+    cr_assert_eq(same->join.source, LS_JOIN_HELD);
+    cr_assert_eq(other->join.source, LS_JOIN_SNAPSHOT);
+    close_liars(&stage);
+}
+
+/* It strays between its newest hashed state and the next. */
+Test(resume_claims, a_client_that_differs_later_plays_and_is_reported)
+{
+    liars stage = open_liars();
+    raw_peer *same = come_back(&stage, 0, 0, 0);
+    raw_peer *other = come_back(&stage, 1, 0, 0);
+    virtual_match_run(stage.run, 10 * MS);
+    cr_assert_eq(other->join.source, LS_JOIN_HELD);
+    raw_peer_say_joined(same, CLOSED + 20);
+    raw_peer_send_joined(other, ls_match_tick(stage.run->match), 1234, CLOSED + 20);
+    virtual_match_run(stage.run, 10 * MS);
+    cr_assert_not(other->is_closed);
+    cr_assert(ls_match_slot_of(stage.run->match, 1).is_playing);
+    close_liars(&stage);
+}
+
 /* Who was sent a state has no tick from before it. */
 Test(resume_claims, ticks_are_put_together_from_those_who_hold_a_part)
 {

@@ -189,6 +189,10 @@ void raw_peer_say_back(raw_peer *peer, const ls_offer *offer, const ls_return *c
     ls_message message = {.kind = LS_MESSAGE_HELLO, .body.hello = ls_hello_make("raw")};
     ls_return *back = &message.body.hello.back;
     *back = *claim;
+    if (back->hashed_tick == 0 && back->hash_chain == 0) { /* it has hashed no other state */
+        back->hash_chain = (uint32_t)ls_hash_chain_start(
+            ls_ready_make(ls_match_instance(peer->run->match)).initial_hash);
+    }
     back->match_id = offer->match_id;
     memcpy(back->secret, offer->secret, sizeof back->secret);
     raw_peer_send_message(peer, &message);

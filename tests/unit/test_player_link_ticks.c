@@ -8,7 +8,8 @@ enum {
 
 static ls_downlink *const downlink = &here.link.peer.downlink;
 static ls_input_buffer *closed;
-static packet sent; /* the newest */
+static packet sent;         /* the newest */
+static ls_tick_seal sealed; /* of that one */
 
 static void close_ticks(void)
 {
@@ -70,6 +71,7 @@ static ls_tick read_ticks(ls_ticks_header *header)
             cr_assert_eq(cursor.events[slot], inputs[slot].events);
         }
     }
+    ls_tick_seal_bits(&stream, &sealed);
     cr_assert(ls_bits_is_complete(&stream));
     return tick;
 }
@@ -109,6 +111,43 @@ Test(player_link_ticks, ticks_carry_everything_not_acknowledged)
     downlink->next = 12;
     cr_assert_not(write_packet());
     cr_assert_eq(read_ticks(&header), 12);
+}
+
+/* Sends TICKS every tick for so long, to a client that acknowledges at once; returns how many of
+ * them had a seal. */
+static uint32_t count_seals(ls_tick from, ls_tick end)
+{
+    uint32_t count = 0;
+    for (here.log.next = from; here.log.next < end; here.log.next++) {
+        here.match.now_ns += DT_NS;
+        cr_assert_not(write_packet());
+        ls_ticks_header header = {0};
+        downlink->next = read_ticks(&header);
+        count += sealed.is_there ? 1 : 0;
+    }
+    return count;
+}
+
+Test(player_link_ticks, four_packets_a_second_bear_the_seal_of_their_ticks)
+{
+    ls_ticks_header header = {0};
+    make_closed(300, 3);
+    here.match.config.match_id = 7;
+    here.log.chains[200] = 1234;
+    here.log.next = 200;
+    downlink->next = 190;
+    cr_assert_not(write_packet());
+    size_t with_seal = sent.size;
+    read_ticks(&header);
+    cr_assert(sealed.is_there);
+    cr_assert_eq(sealed.value, ls_secret_seal(&here.match.config.key, 7, 200, 1234));
+    cr_assert_not(write_packet());
+    cr_assert_eq(sent.size, with_seal - 4, "none again for the same ticks");
+    read_ticks(&header);
+    cr_assert_not(sealed.is_there);
+    uint32_t seconds = (uint32_t)(90 * DT_NS / LS_NS_PER_SECOND);
+    uint32_t seals = count_seals(201, 291);
+    cr_assert(seals + 1 >= 4 * seconds && seals <= 4 * (seconds + 1), "%u seals", seals);
 }
 
 Test(player_link_ticks, ticks_carry_as_many_as_fit_and_go_on_from_there)

@@ -36,6 +36,17 @@ Test(secret, everything_it_is_made_of_counts)
     }
 }
 
+Test(secret, a_seal_is_of_one_key_match_tick_and_chain)
+{
+    ls_secret_key keys[2] = {key_of(7), key_of(8)};
+    uint32_t usual = ls_secret_seal(&keys[0], 99, 500, 77);
+    cr_assert_eq(usual, ls_secret_seal(&keys[0], 99, 500, 77));
+    cr_assert_neq(usual, ls_secret_seal(&keys[1], 99, 500, 77));
+    cr_assert_neq(usual, ls_secret_seal(&keys[0], 98, 500, 77));
+    cr_assert_neq(usual, ls_secret_seal(&keys[0], 99, 501, 77));
+    cr_assert_neq(usual, ls_secret_seal(&keys[0], 99, 500, 76));
+}
+
 Test(secret, one_bit_makes_two_of_them_unequal)
 {
     uint8_t a[LS_SECRET_BYTES] = {0}, b[LS_SECRET_BYTES] = {0};

@@ -153,8 +153,6 @@ static void enter(client_check *client, const ls_join *join)
     client->entries++;
     client->entry_tick = join->tick;
     client->held_from = join->source == LS_JOIN_HELD ? client->held_from : join->tick;
-    /* A client whose state differs may keep it, and is dropped for that. */
-    client->may_leave = client->may_leave || client->has_state_difference;
     const match_check *check = client->check;
     uint32_t slot = ls_session_report_of(client->core->session).slot;
     bool is_told =

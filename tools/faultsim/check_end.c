@@ -22,8 +22,8 @@ static void check_desync(client_check *client, uint32_t slot, const ls_match_slo
     match_check *check = client->check;
     uint32_t told = told_of(check, slot);
     bool is_old = client->has_hashed_difference && client->difference_life != check->life;
-    if (is_old) {
-        return; /* the server that was told of it is dead */
+    if (is_old && client->life != check->life) {
+        return; /* the server that was told of it is dead, and it never came back */
     }
     bool may_be_again = client->entries > 0; /* another one, or with another state */
     bool is_told = report->is_desynced ? told == 1 || (told > 1 && may_be_again) : told == 0;

@@ -43,7 +43,9 @@ static bool is_shut_out(const client_check *client, ls_status status)
         return true;
     }
     if (status == LS_DESYNCED || status == LS_MISBEHAVED || status == LS_MALFORMED) {
-        return status == LS_DESYNCED && client->core->flip.is_done;
+        bool is_dropped_for_it = client->core->is_spectator ||
+                                 client->check->run->setup.match.on_desync != LS_ON_DESYNC_REPORT;
+        return status == LS_DESYNCED && client->core->flip.is_done && is_dropped_for_it;
     }
     bool is_in_return = client->core->reconnects || client->entries > 0 ||
                         client->core->is_spectator ||

@@ -366,22 +366,6 @@ static void take_joining(match_check *check, const ls_match_event *event)
     }
 }
 
-/* A player's state hash was compared before its inputs count. */
-static void check_let_in(match_check *check, const ls_match_event *event)
-{
-    const client_check *client = check->by_slot[event->slot];
-    if (!client || client->is_fed_wrong || client->is_hostile || !client->has_hashed_difference ||
-        client->difference_life != check->life) {
-        return;
-    }
-    ls_tick joined = ls_session_report_of(client->core->session).joined_tick;
-    bool is_new = client->hashed_difference_tick > client->entry_tick;
-    if (is_new && client->hashed_difference_tick <= joined) {
-        match_check_note(check, CHECK_I3, client->hashed_difference_tick,
-                         "slot %u is let in at tick %u with another state", event->slot, joined);
-    }
-}
-
 /* The client is told of it later. */
 static void take_seated(match_check *check, const ls_match_event *event)
 {
@@ -445,7 +429,6 @@ void match_check_event(match_check *check, const ls_match_event *event)
         break;
     case LS_MATCH_PLAYER_JOINED:
         check->play_from[event->slot] = event->tick;
-        check_let_in(check, event);
         take_join(check, event->slot);
         break;
     case LS_MATCH_PLAYER_LOST:

@@ -132,6 +132,11 @@ static size_t lie_about_return(faultsim_hostile *hostile, const uint8_t *bytes, 
         back->held =
             below(hostile, 2) == 0 || back->held > back->confirmed ? back->confirmed : back->held;
         back->is_desynced = back->is_desynced && below(hostile, 2) == 0;
+        back->hashed_tick = below(hostile, 4) == 0 || back->hashed_tick > back->confirmed
+                                ? back->confirmed
+                                : back->hashed_tick;
+        back->sealed_tick = LS_MIN(back->sealed_tick, back->confirmed);
+        back->seal ^= below(hostile, 2);
     } else if (below(hostile, 4) == 0) {
         ls_tick_part *part = &message->body.closed_tick;
         uint32_t bit = below(hostile, part->size * 8);
