@@ -3,7 +3,6 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/cipher.h"
 
-#include <sodium.h>
 #include <string.h>
 
 static const uint8_t match_id_name[] = "lockstep match";

@@ -159,6 +159,24 @@ void ls_conduct_await_players(ls_match_context *match, bool is_known)
     ls_resume_vote_begin(match->vote, ls_seat_table_await_players(match->seats, is_known));
 }
 
+bool ls_conduct_make_room(ls_match_context *match)
+{
+    uint32_t longest = MATCH_NO_SLOT;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        bool is_idle = ls_seat_table_has_newcomer(match->seats, slot) &&
+                       ls_peer_link_is_stuck(&match->links[slot].peer, match,
+                                             match->config.ready_ms * LS_NS_PER_MS);
+        bool is_longer = longest == MATCH_NO_SLOT || match->links[slot].peer.progress_ns <
+                                                         match->links[longest].peer.progress_ns;
+        longest = is_idle && is_longer ? slot : longest;
+    }
+    if (longest == MATCH_NO_SLOT) {
+        return false;
+    }
+    ls_conduct_drop(match, longest, LS_TIMED_OUT, "no READY came, and others want the seat");
+    return true;
+}
+
 void ls_conduct_sit_down(ls_match_context *match, uint32_t slot, ls_peer_id peer,
                          const ls_hello *hello)
 {

@@ -31,6 +31,10 @@ void ls_conduct_drop_silent(ls_match_context *match);
 
 /* ---- coming ---- */
 
+/* A newcomer who has been offered a seat and is not READY after its time makes room for another;
+ * false: there is none. */
+bool ls_conduct_make_room(ls_match_context *match);
+
 void ls_conduct_sit_down(ls_match_context *match, uint32_t slot, ls_peer_id peer,
                          const ls_hello *hello);
 

@@ -64,6 +64,7 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_U32, FIELD(join_bytes_per_s), .min = LS_BLOB_RATE_MIN, .max = LS_BLOB_RATE_MAX,
      .initial = UINT32_C(1) << 20, .flag = "join-rate", .unit = 1000, .argument = "KB/S",
      .group = NETWORK, .help = "Send the state to somebody who joins at most so fast"},
+    {LS_SETTING_IS_U32, FIELD(ready_ms), .min = 100, .max = 10000, .initial = 2000},
     {LS_SETTING_IS_U32, FIELD(joiners_max), .max = LS_PLAYERS_MAX, .initial = 4},
     {LS_SETTING_IS_WORD, FIELD(send_rate), RECORDED(send_rate), .words = rate_words,
      .initial = LS_SEND_AUTO, .flag = "send-rate", .argument = "auto|half|tick|double",
@@ -78,6 +79,10 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_U32, FIELD(wait_limit_ms), RECORDED(wait_limit_ms), .min = 1,
      .max = LS_TIMEOUT_MS_MAX, .initial = 2000, .flag = "wait-limit", .argument = "MS",
      .group = RULES, .help = "With --late wait: drop a slot that is waited for so long"},
+    {LS_SETTING_IS_U32, FIELD(wait_budget_ms), .max = LS_TIMEOUT_MS_MAX, .initial = 10000,
+     .flag = "wait-budget", .argument = "MS", .group = RULES,
+     .help = "With --late wait: a slot that has held up the match for so long, and for more than a "
+             "tenth of the time, is not waited for; 0: no limit"},
     {LS_SETTING_IS_U32, FIELD(input_delay_ticks), RECORDED(input_delay_ticks),
      .max = LS_INPUT_DELAY_TICKS_MAX, .flag = "input-delay", .argument = "TICKS|auto",
      .other = "auto", .other_offset = offsetof(ls_match_config, adapts_input_delay), .group = RULES,

@@ -253,6 +253,9 @@ static ls_status admit(ls_match_context *match, ls_peer_id peer, const ls_hello 
                                : status;
     }
     status = ls_seat_table_find(match->seats, hello, slot, why);
+    if (status == LS_MATCH_FULL && ls_conduct_make_room(match)) {
+        status = ls_seat_table_find(match->seats, hello, slot, why);
+    }
     return status == LS_OK ? ask_host(match, peer, hello, *slot, why) : status;
 }
 

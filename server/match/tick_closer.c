@@ -11,7 +11,11 @@
 
 enum {
     WAIT_REFILL_TICKS = 8, /* until jitter buffers are full again after a wait */
+    WAIT_SHARE = 10,       /* of the time that passes a slot may hold up so much: a tenth */
 };
+
+/* A slot that was not waited for any more is again once it may hold up the match for so long. */
+#define WAIT_AGAIN_NS (UINT64_C(2) * LS_NS_PER_SECOND)
 
 struct ls_tick_closer {
     const ls_match_context *match;
@@ -24,6 +28,10 @@ struct ls_tick_closer {
     uint32_t overdue_ticks; /* of them, because this was called too late */
     bool has_dropped;       /* the tick that waited is closed without the slots that were dropped */
     ls_timestep timestep;
+    uint64_t held_up_ns[LS_PLAYERS_MAX]; /* by this slot, less its share of the time since then */
+    uint64_t charged_ns;                 /* up to where a wait is counted there */
+    uint32_t missing_mask;               /* slots that the wait is for, as of then */
+    uint32_t abusing_mask; /* slots that are not waited for, since they did it often */
 };
 
 /* ---- life ---- */
@@ -154,7 +162,55 @@ static uint32_t missing_slots(const ls_tick_closer *closer)
                           !ls_input_buffer_has(closer->match->links[slot].received, tick, 0);
         mask |= is_missing ? UINT32_C(1) << slot : 0;
     }
-    return mask;
+    return mask & ~closer->abusing_mask;
+}
+
+static uint64_t budget_ns(const ls_tick_closer *closer)
+{
+    return closer->match->config.wait_budget_ms * LS_NS_PER_MS;
+}
+
+static void say_whether_waited(ls_tick_closer *closer, uint32_t slot, const char *words)
+{
+    ls_match_event *event =
+        ls_outbox_push_event(closer->match->outbox, LS_MATCH_LAG, slot, closer->match->log->next);
+    ls_text_set(&event->text, "%s", words);
+}
+
+/* The wait for these slots, up to now, goes on their account: one that is overdrawn is not waited
+ * for until time has made up for it. */
+static void charge_waiting(ls_tick_closer *closer)
+{
+    uint64_t passed_ns = closer->match->now_ns - closer->charged_ns;
+    closer->charged_ns = closer->match->now_ns;
+    for (uint32_t slot = 0; slot < closer->match->config.sim.players; slot++) {
+        uint32_t bit = UINT32_C(1) << slot;
+        if ((closer->missing_mask & ~closer->abusing_mask & bit) == 0 || budget_ns(closer) == 0) {
+            continue;
+        }
+        closer->held_up_ns[slot] += passed_ns;
+        if (closer->held_up_ns[slot] >= budget_ns(closer)) {
+            closer->abusing_mask |= bit;
+            say_whether_waited(closer, slot,
+                               "its inputs came too late too often: it is not waited for");
+        }
+    }
+}
+
+/* A tick is closed. */
+static void make_up_for_waiting(ls_tick_closer *closer)
+{
+    uint64_t share_ns = closer->match->dt_ns / WAIT_SHARE;
+    for (uint32_t slot = 0; slot < closer->match->config.sim.players; slot++) {
+        uint32_t bit = UINT32_C(1) << slot;
+        uint64_t *held_up_ns = &closer->held_up_ns[slot];
+        *held_up_ns -= LS_MIN(*held_up_ns, share_ns);
+        uint64_t again_ns = LS_MIN(WAIT_AGAIN_NS, budget_ns(closer) / 2);
+        if ((closer->abusing_mask & bit) && *held_up_ns + again_ns <= budget_ns(closer)) {
+            closer->abusing_mask &= ~bit;
+            say_whether_waited(closer, slot, "it is waited for again");
+        }
+    }
 }
 
 static void tell_waiting(ls_tick_closer *closer, uint32_t mask, uint64_t waited_ns)
@@ -174,6 +230,7 @@ static void tell_waiting(ls_tick_closer *closer, uint32_t mask, uint64_t waited_
 static void end_waiting(ls_tick_closer *closer)
 {
     if (closer->waiting_ns != 0) {
+        charge_waiting(closer);
         uint64_t dt_ns = closer->match->dt_ns;
         uint64_t waited_ns = closer->match->now_ns - closer->waiting_ns;
         uint32_t waited = (uint32_t)((waited_ns + dt_ns - 1) / dt_ns);
@@ -189,10 +246,14 @@ static bool wait_for(ls_tick_closer *closer, uint32_t mask)
     uint64_t now_ns = closer->match->now_ns;
     if (closer->waiting_ns == 0) {
         closer->waiting_ns = now_ns;
+        closer->charged_ns = now_ns;
+        closer->missing_mask = mask;
         closer->waiting_told_ns = 0;
         closer->waited_mask = mask;
         tell_next_due(closer);
     }
+    charge_waiting(closer);
+    closer->missing_mask = mask;
     uint64_t waited_ns = now_ns - closer->waiting_ns;
     if (waited_ns >= closer->match->config.wait_limit_ms * LS_NS_PER_MS) {
         return true;
@@ -244,6 +305,7 @@ static ls_closing_kind close_tick(ls_tick_closer *closer, ls_closing *closing)
     closer->excused_ticks = 0;
     closer->overdue_ticks = 0;
     closer->due_ticks--;
+    make_up_for_waiting(closer);
     ls_tick_log_append(closer->match->log, inputs, closer->match->now_ns);
     return LS_CLOSING_TICK;
 }

@@ -198,6 +198,36 @@ Test(handshake, a_full_match_takes_nobody_else)
     virtual_match_destroy(run);
 }
 
+static raw_peer *say_hello(virtual_match *run)
+{
+    raw_peer *peer = raw_peer_create(run);
+    virtual_match_run(run, 5 * MS);
+    raw_peer_say_hello(peer);
+    virtual_match_run(run, 5 * MS);
+    return peer;
+}
+
+/* HELLO alone keeps nobody out. */
+Test(handshake, a_newcomer_that_is_not_ready_makes_room_after_its_time)
+{
+    virtual_setup setup = virtual_setup_default(test_simulation(), 0, 60);
+    setup.match.sim.players = 2;
+    virtual_match *run = checked_match_create(&setup);
+    raw_peer *idle[] = {say_hello(run), say_hello(run)};
+    raw_peer *early = say_hello(run);
+    cr_assert_eq(early->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
+    virtual_match_run(run, 2 * SECOND);
+    raw_peer *late[] = {say_hello(run), say_hello(run)};
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_assert_eq(late[i]->offer.slot, i);
+        cr_assert_eq(idle[i]->refusal.negated_status, (uint32_t)-LS_TIMED_OUT);
+        raw_peer_destroy(idle[i]);
+        raw_peer_destroy(late[i]);
+    }
+    raw_peer_destroy(early);
+    virtual_match_destroy(run);
+}
+
 Test(handshake, a_running_match_whose_seats_are_taken_takes_nobody_else)
 {
     virtual_setup setup = virtual_setup_default(test_simulation(), 2, 300);

@@ -493,6 +493,47 @@ Test(late, wait_drops_a_player_that_never_begins)
 }
 
 /* The check for silence is one that can fail. */
+/* How often the log says of the client's slot that it is not waited for, or is again. */
+static uint32_t count_said(const virtual_client *client, const char *words)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < client->run->event_count; i++) {
+        const ls_match_event *event = &client->run->events[i].event;
+        count += event->kind == LS_MATCH_LAG && event->slot == slot_of_client(client) &&
+                 strstr(event->text.bytes, words);
+    }
+    return count;
+}
+
+/* Its inputs always come, and always just before it would be dropped. */
+static void hold_up(virtual_client *client, uint32_t times)
+{
+    for (uint32_t i = 0; i < times; i++) {
+        client->is_paused = true;
+        virtual_match_run(client->run, 900 * MS);
+        client->is_paused = false;
+        virtual_match_run(client->run, 100 * MS);
+    }
+}
+
+Test(late, wait_backs_off_from_a_slot_that_abuses_it)
+{
+    virtual_setup setup = setup_with(LS_LATE_WAIT, 3, 0);
+    setup.match.wait_budget_ms = 3000;
+    virtual_match *run = match_at(&setup, 100);
+    virtual_client *bad = run->clients[2];
+    hold_up(bad, 5);
+    cr_assert_eq(count_said(bad, "it is not waited for"), 1);
+    ls_tick tick = ls_match_tick(run->match);
+    hold_up(bad, 5);
+    cr_assert_gt(ls_match_tick(run->match) - tick, 270, "5 s of ticks: nobody waits any more");
+    cr_assert(ls_match_slot_of(run->match, slot_of_client(bad)).is_playing);
+    virtual_match_run(run, 20 * SECOND);
+    cr_assert_eq(count_said(bad, "it is waited for again"), 1);
+    cr_assert_eq(count_said(run->clients[0], "waited for"), 0);
+    virtual_match_destroy(run);
+}
+
 Test(late, a_stall_that_nobody_explains_is_noticed)
 {
     virtual_setup setup = setup_with(LS_LATE_WAIT, 2, 0);

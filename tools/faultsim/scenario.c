@@ -58,6 +58,7 @@ static void draw_match(faultsim_draw *here)
         match->late_rule = (ls_late_rule)here->options->late_rule;
     }
     match->wait_limit_ms = 2000;
+    match->wait_budget_ms = 0; /* I2: the rule wait substitutes nothing */
     uint32_t policy = ls_rng_below(&here->rng, 5);
     match->on_desync = policy == 0   ? LS_ON_DESYNC_DROP
                        : policy == 1 ? LS_ON_DESYNC_STOP
