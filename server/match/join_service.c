@@ -18,6 +18,7 @@ enum {
 
 #define BLOB_TURN_NS LS_NS_PER_MS       /* between two pieces that are compressed */
 #define BLOB_SHARED_NS LS_NS_PER_SECOND /* players who come within it get the same snapshot */
+#define SLOW_START_NS (UINT64_C(3) * LS_NS_PER_SECOND) /* in which nobody is called too slow */
 
 typedef struct joining {
     uint32_t blobs;         /* that this connection was sent */
@@ -218,6 +219,29 @@ bool ls_join_service_is_healing_stuck(ls_join_service *joins, uint32_t slot)
     }
     uint64_t way_ns = own->whole_ns - own->heal_ns; /* so many ticks are to be stepped */
     return match->now_ns - own->whole_ns >= limit_ns + way_ns;
+}
+
+/* Half the rate that the sender never goes below, from some seconds after the beginning on. */
+static bool is_too_slow(const ls_join_service *joins, const ls_handover_stream *stream)
+{
+    uint64_t passed_ns = joins->match->now_ns - stream->began_ns;
+    uint64_t parts = ls_blob_sender_figures_of(stream->sender).acknowledged;
+    return passed_ns > SLOW_START_NS &&
+           parts * LS_BLOB_PART_BYTES <
+               (passed_ns - SLOW_START_NS) / LS_NS_PER_MS * (LS_BLOB_RATE_MIN / 2) / 1000;
+}
+
+uint32_t ls_join_service_slowest(ls_join_service *joins)
+{
+    for (uint32_t slot = 0; slot < joins->match->config.sim.players; slot++) {
+        ls_peer_id peer = joins->match->seats->peers[slot];
+        const ls_handover_stream *stream =
+            peer != 0 ? ls_handover_find(&joins->handover, peer) : NULL;
+        if (stream && is_too_slow(joins, stream)) {
+            return slot;
+        }
+    }
+    return MATCH_NO_SLOT;
 }
 
 void ls_join_service_leave(ls_join_service *joins, uint32_t slot)

@@ -46,6 +46,10 @@ void ls_join_service_end_healing(ls_join_service *joins, uint32_t slot);
 bool ls_join_service_is_healing_stuck(ls_join_service *joins, uint32_t slot);
 
 /* The player is gone: its blob, if it is being sent one, is not needed any more. */
+/* Somebody waits until no player is sent the blob: one that takes it more slowly than every link
+ * should, and has had its time; MATCH_NO_SLOT: there is none. */
+uint32_t ls_join_service_slowest(ls_join_service *joins);
+
 void ls_join_service_leave(ls_join_service *joins, uint32_t slot);
 
 /* Compresses and sends what is due. */

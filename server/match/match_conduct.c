@@ -247,8 +247,22 @@ void ls_conduct_begin_joining(ls_match_context *match, uint32_t slot)
     }
 }
 
+/* A joiner that takes its state at a trickle may not hold up the others. */
+static void let_slowest_go(ls_match_context *match)
+{
+    uint32_t slot = ls_join_service_slowest(match->joins);
+    if (slot != MATCH_NO_SLOT && match->seats->rows[slot].state == LS_SEAT_JOINING) {
+        ls_conduct_lose(match, slot, LS_TIMED_OUT,
+                        "it took its state too slowly, and others wait for theirs");
+    } else if (slot != MATCH_NO_SLOT) {
+        ls_conduct_drop(match, slot, LS_DESYNCED,
+                        "its state differs, it was healed too slowly, and others wait");
+    }
+}
+
 static void advance_joining(ls_match_context *match)
 {
+    bool is_anybody_waiting = false;
     uint64_t limit_ns = ls_peer_link_join_limit_ns(match);
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_slot_state state = match->seats->rows[slot].state;
@@ -256,10 +270,15 @@ static void advance_joining(ls_match_context *match)
             ls_seat_table_expire(match->seats, slot);
         } else if (state == LS_SEAT_READY) {
             ls_conduct_begin_joining(match, slot);
+            is_anybody_waiting =
+                is_anybody_waiting || match->seats->rows[slot].state == LS_SEAT_READY;
         } else if (state == LS_SEAT_JOINING &&
                    ls_peer_link_is_stuck(&match->links[slot].peer, match, limit_ns)) {
             ls_conduct_lose(match, slot, LS_TIMED_OUT, "it got no further with joining");
         }
+    }
+    if (is_anybody_waiting) {
+        let_slowest_go(match);
     }
     ls_join_service_advance(match->joins);
 }

@@ -106,6 +106,7 @@ void ls_handover_start(ls_handover *handover, ls_peer_id peer, ls_join *join, ui
         ls_text_set(how, "with a snapshot of %" PRIu32 " bytes", join->blob_bytes);
     }
     stream->peer = peer;
+    stream->began_ns = handover->match->now_ns;
     handover->busy_count++;
     ls_blob_sender_start(stream->sender, handover->blob, number, 0, handover->match->now_ns);
 }

@@ -15,6 +15,7 @@
 typedef struct ls_handover_stream {
     ls_blob_sender *sender;
     ls_peer_id peer; /* 0: free */
+    uint64_t began_ns;
 } ls_handover_stream;
 
 typedef struct ls_handover {

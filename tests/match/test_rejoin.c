@@ -295,6 +295,24 @@ Test(rejoin, a_later_player_waits_until_the_snapshot_before_is_done)
     close_stage(&here);
 }
 
+/* It acknowledges a part now and then, which counts as progress. */
+Test(rejoin, a_joiner_that_takes_its_state_at_a_trickle_holds_up_nobody)
+{
+    stage here = open_with_seats(HONEST + 2);
+    here.peer->takes_no_parts = true;
+    come(&here);
+    follow(&here, 1500 * MS);
+    raw_peer *other = add_peer(&here);
+    raw_peer_join(other);
+    for (uint32_t i = 0; i < 20 && other->heard[LS_MESSAGE_JOIN] == 0; i++) {
+        ls_match *match = here.run->match;
+        cr_assert_lt(i, 19, "still waiting at tick %u", ls_match_tick(match));
+        follow(&here, 100 * MS);
+    }
+    cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_TIMED_OUT);
+    close_stage(&here);
+}
+
 /* ---- coming back ---- */
 
 /* The raw peer plays. */
