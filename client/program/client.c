@@ -4,6 +4,7 @@
 #include "lockstep/client/program/client_view.h"
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/log_budget.h"
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/common/program/frame_trace.h"
@@ -42,6 +43,7 @@ typedef struct client {
     ls_bit_flip flip;
     bool has_warned_of_delay;
     uint32_t logged_slot_mask; /* of RESUMING */
+    ls_log_budget lines;       /* that the server causes */
     ls_peer_id server;
     bool has_connected;
     bool is_connecting;                /* anew */
@@ -317,6 +319,16 @@ static void log_event(client *player, const ls_session_event *event)
     }
 }
 
+/* A server may send as many messages as it likes. */
+static void log_bounded(client *player, const ls_session_event *event, uint64_t now_ns)
+{
+    ls_log *log = &player->console->log;
+    bool is_own = event->kind == LS_SESSION_EVENT_OVER;
+    const ls_log before = is_own ? *log : ls_log_budget_begin(&player->lines, log, now_ns);
+    log_event(player, event);
+    *log = before;
+}
+
 static void draw_progress(void *user, uint64_t now_ns)
 {
     client *player = user;
@@ -417,7 +429,7 @@ static void after_turn(client *player, uint64_t now_ns)
     log_connecting(player, now_ns);
     ls_session_event event;
     while (ls_session_next_event(player->session, &event)) {
-        log_event(player, &event);
+        log_bounded(player, &event, now_ns);
         ls_client_view_hear(&player->view, &event);
     }
     if (player->server != 0) {

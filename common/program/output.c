@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum {
@@ -232,6 +233,16 @@ void ls_output_new_name(char *path, size_t capacity)
             return;
         }
     }
+}
+
+bool ls_output_has_room(const char *directory, uint64_t bytes)
+{
+    struct statvfs disk;
+    if (statvfs(directory, &disk) != 0) {
+        return true;
+    }
+    uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+    return free_bytes >= LS_OUTPUT_RESERVE_BYTES && free_bytes - LS_OUTPUT_RESERVE_BYTES >= bytes;
 }
 
 ls_status ls_output_write_new(char *path, size_t capacity, const char *what, const void *bytes,

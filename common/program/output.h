@@ -29,8 +29,13 @@ ls_status ls_output_write(const char *path, const char *text, ls_text *why);
 ls_status ls_output_write_bytes(const char *path, const char *what, const void *bytes, size_t size,
                                 ls_text *why);
 
-/* The same to a file that is not there yet: when it is, "-2", "-3" ... is put before its ending,
- * and `path` (of `capacity` bytes) becomes the name that was taken. */
+/* Whether so many bytes more fit on the disk of a directory and leave LS_OUTPUT_RESERVE_BYTES for
+ * what matters more: a journal. True where that is not known. */
+#define LS_OUTPUT_RESERVE_BYTES (UINT64_C(64) << 20)
+bool ls_output_has_room(const char *directory, uint64_t bytes);
+
+/* Like write_bytes, to a file that is not there yet: when it is, "-2", "-3" ... is put before its
+ * ending, and `path` (of `capacity` bytes) becomes the name that was taken. */
 ls_status ls_output_write_new(char *path, size_t capacity, const char *what, const void *bytes,
                               size_t size, ls_text *why);
 

@@ -15,6 +15,7 @@ enum {
 struct ls_desync_files {
     ls_desync_files_config config;
     ls_forked_jobs *jobs;
+    uint64_t bytes; /* of the bundles that were written */
 };
 
 /* One bundle to be written by a copy, which has the match as it is now. */
@@ -29,6 +30,7 @@ typedef struct bundle_task {
 /* The report of the copy. */
 typedef struct bundle_result {
     ls_status status;
+    uint64_t bytes;
     char path[LS_BUNDLE_PATH_BYTES_MAX];
     ls_text why;
 } bundle_result;
@@ -161,7 +163,12 @@ static ls_status write_bundle(const bundle_task *task, bundle_memory *memory, bu
     if (status == LS_OK) {
         status = ls_desync_bundle_write(&memory->bundle, ls_allocator_heap(), &bytes, &size);
     }
+    if (status == LS_OK && !ls_output_has_room(task->files->config.directory, size)) {
+        status = ls_fail(LS_FULL, &result->why,
+                         "no bundle is written to %s: the disk is nearly full", task->path);
+    }
     if (status == LS_OK) {
+        result->bytes = size;
         status = ls_output_write_new(result->path, sizeof result->path, "bundle", bytes, size,
                                      &result->why);
     }
@@ -195,6 +202,7 @@ static void done(void *user, const ls_forked_report *report, const ls_text *why)
     } else {
         ls_text_set(&result.why, "cannot write the bundle to %s: %s", task->path, why->bytes);
     }
+    task->files->bytes += result.status == LS_OK ? result.bytes : 0;
     const ls_desync_file file = {.match = task->number,
                                  .slot = task->slot,
                                  .planned = task->path,
@@ -241,6 +249,9 @@ ls_status ls_desync_files_write(ls_desync_files *files, ls_match *match, uint32_
     ls_tick tick = 0;
     if (!ls_match_desync_of(match, slot) || !ls_match_bundle_tick_of(match, slot, &tick)) {
         return LS_NOT_FOUND;
+    }
+    if (files->bytes >= files->config.bytes_max) {
+        return LS_FULL;
     }
     bundle_task *task = ls_allocate(ls_allocator_heap(), sizeof *task);
     if (!task) {

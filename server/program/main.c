@@ -31,7 +31,7 @@ enum {
 
 typedef struct arguments {
     const char *sim, *bind_host, *port_file, *bundle_dir, *journal_dir, *resume_path;
-    uint32_t matches, port, find_port;
+    uint32_t matches, port, find_port, bundle_limit;
     bool is_found;
     ls_match_config match; /* fields of it, ... */
     uint64_t given;        /* ... of these rows of ls_match_settings */
@@ -59,6 +59,9 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_TEXT, FIELD(bundle_dir), .flag = "bundle-dir", .argument = "DIR|none",
      .group = RULES, .default_text = "the current directory",
      .help = "Where the bundle of a desync is written, for lockstep-desync"},
+    {LS_SETTING_IS_U32, FIELD(bundle_limit), .min = 1, .max = 1u << 20, .flag = "bundle-limit",
+     .argument = "MIB", .group = RULES,
+     .help = "Write no more bundles once they take so much; a slot gets 8 at most"},
     {LS_SETTING_IS_TEXT, FIELD(journal_dir), .flag = "journal", .argument = "DIR", .group = RULES,
      .default_text = "no journal",
      .help = "Write each match down in a file of its own in DIR, for lockstep-replay"},
@@ -122,9 +125,12 @@ static ls_status apply(const arguments *args, ls_param_files *files, ls_match_co
 
 static void warn_of_unused(const arguments *args, const ls_match_config *config, const ls_log *log)
 {
-    if (ls_setting_is_given(&ls_match_settings, args->given, "wait-limit") &&
-        config->late_rule != LS_LATE_WAIT) {
-        ls_log_line(log, LS_LOG_WARNING, "--wait-limit has no effect without --late wait");
+    static const char *const of_wait[] = {"wait-limit", "wait-budget"};
+    for (size_t i = 0; i < sizeof of_wait / sizeof of_wait[0]; i++) {
+        if (ls_setting_is_given(&ls_match_settings, args->given, of_wait[i]) &&
+            config->late_rule != LS_LATE_WAIT) {
+            ls_log_line(log, LS_LOG_WARNING, "--%s has no effect without --late wait", of_wait[i]);
+        }
     }
     if (ls_setting_is_given(&ls_match_settings, args->given, "resume-wait") && !args->resume_path) {
         ls_log_line(log, LS_LOG_WARNING, "--resume-wait has no effect without --resume");
@@ -186,6 +192,7 @@ static ls_exit_code serve(const arguments *args, ls_resume *resume,
                                .find_port = (uint16_t)args->find_port,
                                .port_file = args->port_file,
                                .bundle_dir = has_bundles ? args->bundle_dir : NULL,
+                               .bundle_mib_max = args->bundle_limit,
                                .journal_dir = args->journal_dir,
                                .resume = resume,
                                .resume_path = args->resume_path,
@@ -268,6 +275,7 @@ int main(int argc, char **argv)
                       .is_found = true,
                       .match = ls_match_config_default(ls_builtin_simulation(0)),
                       .bundle_dir = ".",
+                      .bundle_limit = 256,
                       .bind_host = "0.0.0.0",
                       .output = {.level = LS_LOG_INFO}};
     const ls_command_line line = {

@@ -1,5 +1,6 @@
 #include "lockstep/server/program/server.h"
 
+#include "lockstep/common/base/log_budget.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/program/player_name.h"
 #include "lockstep/server/host/host.h"
@@ -21,13 +22,15 @@ typedef struct server {
     const ls_server_config *config;
     ls_console *console;
     ls_host *matches;
-    ls_announcer *announcer;  /* NULL: the server is not found */
-    ls_journals *journals;    /* NULL: none are written */
-    ls_desync_files *files;   /* of desyncs; NULL: none are written */
-    ls_match *match;          /* the selected match */
-    uint32_t number;          /* its number */
-    ls_slot_desyncs *desyncs; /* slots of the first match, of the second ... */
-    bool is_stopping;         /* a signal has come */
+    ls_announcer *announcer;   /* NULL: the server is not found */
+    ls_journals *journals;     /* NULL: none are written */
+    ls_desync_files *files;    /* of desyncs; NULL: none are written */
+    ls_match *match;           /* the selected match */
+    uint32_t number;           /* its number */
+    ls_slot_desyncs *desyncs;  /* slots of the first match, of the second ... */
+    ls_log_budget *slot_lines; /* that each of these slots causes */
+    ls_log_budget peer_lines;  /* peers without a seat */
+    bool is_stopping;          /* a signal has come */
     bool has_desync;
 } server;
 
@@ -78,9 +81,14 @@ static void log_stall(const server *host, const ls_match_event *event)
                 event->tick, event->waited_ms);
 }
 
+static size_t slot_index(const server *host, uint32_t slot)
+{
+    return (size_t)host->number * host->config->match.sim.players + slot;
+}
+
 static ls_slot_desyncs *desyncs_of(const server *host, uint32_t slot)
 {
-    return &host->desyncs[host->number * host->config->match.sim.players + slot];
+    return &host->desyncs[slot_index(host, slot)];
 }
 
 static void log_desync(server *host, const ls_match_event *event)
@@ -143,10 +151,19 @@ static void write_bundle(const server *host, uint32_t slot)
     if (!host->files) {
         return;
     }
+    if (desyncs_of(host, slot)->bundles >= LS_SLOT_BUNDLES_MAX) {
+        ls_log_line(&host->console->log, LS_LOG_WARNING,
+                    "no bundle of this desync is written: the slot has %u already",
+                    LS_SLOT_BUNDLES_MAX);
+        return;
+    }
+    desyncs_of(host, slot)->bundles++;
     ls_status status = ls_desync_files_write(host->files, host->match, host->number, slot, path);
     if (status != LS_OK && status != LS_NOT_FOUND) {
         ls_log_line(&host->console->log, LS_LOG_WARNING,
-                    "cannot write the bundle of the desync: %s", ls_status_text(status));
+                    "cannot write the bundle of the desync: %s",
+                    status == LS_FULL ? "there are as many as --bundle-limit allows"
+                                      : ls_status_text(status));
     }
 }
 
@@ -297,11 +314,41 @@ static void log_event(server *host, const ls_match_event *event)
     }
 }
 
+/* Of whom an event tells; NULL: of the match itself. */
+static ls_log_budget *lines_of(server *host, const ls_match_event *event)
+{
+    switch (event->kind) {
+    case LS_MATCH_PEER_REFUSED:
+    case LS_MATCH_SPECTATOR_CAME:
+    case LS_MATCH_SPECTATOR_LEFT:
+        return &host->peer_lines;
+    case LS_MATCH_STARTED:
+    case LS_MATCH_RESUMED:
+    case LS_MATCH_STALLED:
+    case LS_MATCH_ENDED:
+    case LS_MATCH_FINISHED:
+        return NULL;
+    default:
+        return &host->slot_lines[slot_index(host, event->slot)];
+    }
+}
+
+/* No peer can fill the log. */
+static void log_bounded(server *host, const ls_match_event *event)
+{
+    ls_log *log = &host->console->log;
+    ls_log_budget *lines = lines_of(host, event);
+    uint64_t now_ns = ls_event_loop_now_ns(ls_host_loop(host->matches));
+    const ls_log before = lines ? ls_log_budget_begin(lines, log, now_ns) : *log;
+    log_event(host, event);
+    *log = before;
+}
+
 static void on_event(void *user, const ls_match_table_event *event)
 {
     server *host = user;
     select_match(host, event->match);
-    log_event(host, &event->event);
+    log_bounded(host, &event->event);
     deselect_match(host);
     if (host->journals) {
         ls_journals_take_event(host->journals, event);
@@ -487,6 +534,7 @@ static void release_desyncs(const server *host)
         ls_slot_desyncs_deinit(&host->desyncs[i]);
     }
     ls_release(ls_allocator_heap(), host->desyncs);
+    ls_release(ls_allocator_heap(), host->slot_lines);
 }
 
 static ls_status create_host(server *host, ls_text *why)
@@ -494,7 +542,8 @@ static ls_status create_host(server *host, ls_text *why)
     const ls_server_config *config = host->config;
     size_t seats = (size_t)config->matches * config->match.sim.players;
     host->desyncs = ls_allocate_array(ls_allocator_heap(), seats, sizeof *host->desyncs);
-    if (!host->desyncs) {
+    host->slot_lines = ls_allocate_array(ls_allocator_heap(), seats, sizeof *host->slot_lines);
+    if (!host->desyncs || !host->slot_lines) {
         return LS_NO_MEMORY;
     }
     ls_match_config match = config->match;
@@ -611,6 +660,7 @@ static ls_status create_files(server *host)
         ls_log_line(&host->console->log, LS_LOG_WARNING, "%s", why.bytes);
     }
     const ls_desync_files_config files = {.directory = directory,
+                                          .bytes_max = (uint64_t)host->config->bundle_mib_max << 20,
                                           .matches = host->config->matches,
                                           .print = host->config->match.print,
                                           .loop = ls_host_loop(host->matches),

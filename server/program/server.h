@@ -18,6 +18,7 @@ typedef struct ls_server_config {
     uint16_t find_port;       /* ... by queries to this UDP port */
     const char *port_file;    /* gets the port in decimal once it is bound; NULL: none */
     const char *bundle_dir;   /* gets the bundles of desyncs; NULL: none are written */
+    uint32_t bundle_mib_max;  /* of all bundles together */
     const char *journal_dir;  /* gets a journal of each match; NULL: none are written */
     ls_resume *resume;        /* the only match goes on from this journal; NULL: it begins anew */
     const char *resume_path;  /* of it, which is gone on with in place of a new one */

@@ -9,8 +9,11 @@
 #include "lockstep/server/match/match.h"
 #include "lockstep/server/program/desync_files.h"
 
+#define LS_SLOT_BUNDLES_MAX 8u /* of a slot, whoever sits there */
+
 typedef struct ls_slot_desyncs {
     uint32_t count;
+    uint32_t bundles;                            /* that were begun */
     ls_summary_desync first;                     /* tick, slot and hashes */
     ls_desync_finding *first_finding;            /* NULL: not known */
     char first_bundle[LS_BUNDLE_PATH_BYTES_MAX]; /* empty: none */

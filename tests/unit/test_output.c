@@ -215,3 +215,10 @@ Test(output, a_new_file_never_replaces_another)
     }
     cr_expect_eq(rmdir(inner), 0);
 }
+
+Test(output, a_disk_keeps_a_reserve_for_what_matters_more)
+{
+    cr_assert_not(ls_output_has_room(".", UINT64_MAX));
+    cr_assert_not(ls_output_has_room(".", UINT64_MAX - LS_OUTPUT_RESERVE_BYTES));
+    cr_assert(ls_output_has_room("/no/such/folder", 1), "it is not known");
+}
