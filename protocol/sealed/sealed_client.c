@@ -119,9 +119,12 @@ static size_t write_request(const ls_sealed_client *client, uint8_t *datagram)
 
 static size_t write_confirm(const ls_sealed_client *client, uint8_t *datagram)
 {
-    bool has_secret = client->secrets->config.has_secret;
-    ls_confirm confirm = {.credential = has_secret ? LS_CREDENTIAL_SECRET : LS_CREDENTIAL_NONE,
-                          .time_ms = client->challenge.time_ms};
+    const ls_sealed_client_config *config = &client->secrets->config;
+    ls_confirm confirm = {.credential = config->has_token    ? LS_CREDENTIAL_TOKEN
+                                        : config->has_secret ? LS_CREDENTIAL_SECRET
+                                                             : LS_CREDENTIAL_NONE,
+                          .time_ms = client->challenge.time_ms,
+                          .token = config->has_token ? config->token : NULL};
     memcpy(confirm.client_key, client->secrets->own.public_key, LS_CIPHER_KEY_BYTES);
     memcpy(confirm.cookie, client->challenge.cookie, LS_KEY_EXCHANGE_COOKIE_BYTES);
     return ls_confirm_write(&confirm, client->secrets->first_key, datagram);
@@ -169,7 +172,10 @@ static bool derive_first_key(ls_sealed_client *client)
 {
     client_secrets *secrets = client->secrets;
     uint8_t credential_key[LS_CIPHER_KEY_BYTES] = {0};
-    if (secrets->config.has_secret) {
+    if (secrets->config.has_token) {
+        const ls_token_keys *keys = &secrets->config.token_keys;
+        ls_credential_key_of_token(keys->client_to_server, keys->server_to_client, credential_key);
+    } else if (secrets->config.has_secret) {
         ls_credential_key_of_secret(secrets->config.secret, credential_key);
     }
     bool is_derived = ls_first_key_of_client(&secrets->own, client->challenge.server_key,

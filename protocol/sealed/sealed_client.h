@@ -7,6 +7,7 @@
 #include "lockstep/common/base/cipher.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
+#include "lockstep/protocol/sealed/connect_token.h"
 #include "lockstep/protocol/sealed/sealed_content.h"
 
 #include <stdbool.h>
@@ -20,6 +21,11 @@ typedef struct ls_sealed_client_config {
     uint8_t server_key[LS_CIPHER_KEY_BYTES];
     bool has_secret;
     uint8_t secret[16]; /* LS_INVITE_SECRET_BYTES */
+    /* A connect token, in place of a secret. Its keys prove the server, so that a key that the
+     * server says is good. */
+    bool has_token;
+    uint8_t token[LS_TOKEN_ENVELOPE_BYTES]; /* ls_token_write_envelope */
+    ls_token_keys token_keys;
 } ls_sealed_client_config;
 
 typedef enum ls_sealed_client_state {

@@ -9,6 +9,7 @@
 #include "lockstep/protocol/sealed/rate_limit.h"
 #include "lockstep/protocol/sealed/sealed_connections.h"
 #include "lockstep/protocol/sealed/sealed_packet.h"
+#include "lockstep/protocol/sealed/sealed_passes.h"
 
 #include <string.h>
 
@@ -55,6 +56,7 @@ struct ls_sealed_server {
     connection *connections;
     ls_sealed_connections *places;
     ls_address_limits *limits;
+    ls_sealed_passes *passes; /* NULL: no tokens are taken */
     uint8_t answer[ANSWER_BYTES_MAX];
 };
 
@@ -87,6 +89,10 @@ static ls_status allocate(ls_sealed_server *server, const ls_sealed_server_confi
     }
     const ls_address_limits_config limits = {count, config->per_address_max, random_number()};
     ls_status status = ls_address_limits_create(&limits, server->allocator, &server->limits);
+    if (status == LS_OK && config->token_gate) {
+        status =
+            ls_sealed_passes_create(config->token_gate, count, server->allocator, &server->passes);
+    }
     return status ? status
                   : ls_sealed_connections_create(count, random_number(), server->allocator,
                                                  &server->places);
@@ -128,6 +134,7 @@ void ls_sealed_server_destroy(ls_sealed_server *server)
         return;
     }
     ls_sealed_connections_destroy(server->places);
+    ls_sealed_passes_destroy(server->passes);
     ls_address_limits_destroy(server->limits);
     ls_release(server->allocator, server->connections);
     ls_cipher_release(server->keys);
@@ -140,6 +147,9 @@ void ls_sealed_server_destroy(ls_sealed_server *server)
 static void forget(ls_sealed_server *server, uint32_t index)
 {
     ls_cipher_wipe(&server->keys[index], sizeof server->keys[index]);
+    if (server->passes) {
+        ls_sealed_passes_forget(server->passes, index);
+    }
     ls_address_limits_remove_connection(server->limits, &server->connections[index].accepted);
     ls_sealed_connections_release(server->places, index);
 }
@@ -174,6 +184,12 @@ const ls_endpoint *ls_sealed_server_endpoint(const ls_sealed_server *server, uin
     return &server->connections[index].endpoint;
 }
 
+const ls_sealed_pass *ls_sealed_server_pass(const ls_sealed_server *server, uint32_t index)
+{
+    LS_ASSERT(ls_sealed_connections_is_open(server->places, index));
+    return server->passes ? ls_sealed_passes_of(server->passes, index) : NULL;
+}
+
 /* ---- key exchange: REQUEST ---- */
 
 static void receive_request(ls_sealed_server *server, const arrival *at)
@@ -187,7 +203,7 @@ static void receive_request(ls_sealed_server *server, const arrival *at)
     ls_challenge challenge = {
         .version = LS_KEY_EXCHANGE_VERSION,
         .time_ms = at->now_ns / LS_NS_PER_MS,
-        .has_server_key = request.asks_key && secrets->config.gives_key,
+        .has_server_key = request.asks_key && (secrets->config.gives_key || server->passes),
     };
     memcpy(challenge.start, request.client_key, sizeof challenge.start);
     memcpy(challenge.server_key, secrets->config.identity.public_key, LS_CIPHER_KEY_BYTES);
@@ -199,18 +215,43 @@ static void receive_request(ls_sealed_server *server, const arrival *at)
 
 /* ---- key exchange: CONFIRM ---- */
 
-static bool derive_first_key(const ls_sealed_server *server, const ls_confirm *confirm,
-                             uint8_t first_key[LS_CIPHER_KEY_BYTES])
+/* A CONFIRM that is looked into: what it shows, and what comes of that. */
+typedef struct entrant {
+    const ls_confirm *confirm;
+    uint8_t first_key[LS_CIPHER_KEY_BYTES];
+    ls_sealed_pass pass; /* of a token */
+} entrant;
+
+/* The key p of its credential; false when this server takes none of that kind, or not this one. */
+static bool find_credential_key(ls_sealed_server *server, const arrival *at, entrant *who,
+                                uint8_t credential_key[LS_CIPHER_KEY_BYTES])
 {
-    static const uint8_t no_credential[LS_CIPHER_KEY_BYTES] = {0};
-    if (confirm->credential == LS_CREDENTIAL_TOKEN) {
-        return false;
-    }
     const server_secrets *secrets = server->secrets;
-    return ls_first_key_of_server(&secrets->config.identity, confirm->client_key,
-                                  confirm->credential == LS_CREDENTIAL_SECRET ? secrets->secret_key
-                                                                              : no_credential,
-                                  first_key);
+    memset(credential_key, 0, LS_CIPHER_KEY_BYTES);
+    if (who->confirm->credential == LS_CREDENTIAL_TOKEN) {
+        if (!server->passes) {
+            return false;
+        }
+        at->out->token_refusal =
+            ls_sealed_passes_open(server->passes, who->confirm->token, &who->pass, credential_key);
+        return at->out->token_refusal == LS_TOKEN_REFUSAL_NONE;
+    }
+    if (who->confirm->credential == LS_CREDENTIAL_SECRET) {
+        memcpy(credential_key, secrets->secret_key, LS_CIPHER_KEY_BYTES);
+        return secrets->config.needs_secret || !server->passes;
+    }
+    return true;
+}
+
+static bool derive_first_key(ls_sealed_server *server, const arrival *at, entrant *who)
+{
+    uint8_t credential_key[LS_CIPHER_KEY_BYTES];
+    bool is_derived =
+        find_credential_key(server, at, who, credential_key) &&
+        ls_first_key_of_server(&server->secrets->config.identity, who->confirm->client_key,
+                               credential_key, who->first_key);
+    ls_cipher_wipe(credential_key, sizeof credential_key);
+    return is_derived;
 }
 
 static void deny(ls_sealed_server *server, const arrival *at, const ls_confirm *confirm,
@@ -267,38 +308,65 @@ static uint32_t take_place(ls_sealed_server *server, const uint8_t *client_key, 
     return index;
 }
 
-static void accept_client(ls_sealed_server *server, const arrival *at, const ls_confirm *confirm,
-                          const uint8_t *first_key)
+static bool accept_client(ls_sealed_server *server, const arrival *at, const entrant *who)
 {
+    const ls_confirm *confirm = who->confirm;
     if (!ls_address_limits_add_connection(server->limits, at->from)) {
-        deny(server, at, confirm, first_key, LS_DENIAL_TOO_MANY);
-        return;
+        deny(server, at, confirm, who->first_key, LS_DENIAL_TOO_MANY);
+        return false;
     }
     uint32_t index = take_place(server, confirm->client_key, at->now_ns);
     if (index == LS_SEALED_NO_CONNECTION) {
         ls_address_limits_remove_connection(server->limits, at->from);
-        deny(server, at, confirm, first_key, LS_DENIAL_FULL);
-        return;
+        deny(server, at, confirm, who->first_key, LS_DENIAL_FULL);
+        return false;
     }
-    make_connection(server, at, index, confirm, first_key);
+    make_connection(server, at, index, confirm, who->first_key);
+    if (confirm->token) {
+        ls_sealed_passes_put(server->passes, index, &who->pass);
+    }
     answer_accept(server, at, index);
+    return true;
+}
+
+/* The client has proven that the token is its own. One that has begun anew, because its ACCEPT was
+ * lost or it was started again, takes the place of its own connection that never opened. */
+static void accept_token(ls_sealed_server *server, const arrival *at, entrant *who)
+{
+    uint32_t begun = ls_sealed_passes_half_open(server->passes, &who->pass);
+    if (begun != LS_SEALED_NO_PASS) {
+        forget(server, begun);
+    }
+    at->out->token_refusal = ls_sealed_passes_use(server->passes, who->confirm->token, &who->pass);
+    if (at->out->token_refusal != LS_TOKEN_REFUSAL_NONE) {
+        at->out->rejection = LS_SEALED_REJECT_CREDENTIAL;
+    } else if (!accept_client(server, at, who)) {
+        ls_sealed_passes_give_back(server->passes, &who->pass);
+    }
+}
+
+static bool lacks_credential(const ls_sealed_server *server, const ls_confirm *confirm)
+{
+    return confirm->credential == LS_CREDENTIAL_NONE &&
+           (server->secrets->config.needs_secret || server->passes);
 }
 
 /* The address is proven and the client's key is new: what costs something begins here. */
 static void admit(ls_sealed_server *server, const arrival *at, const ls_confirm *confirm)
 {
-    uint8_t first_key[LS_CIPHER_KEY_BYTES];
-    if (!derive_first_key(server, confirm, first_key) ||
-        !ls_confirm_is_sealed(at->datagram, first_key)) {
+    entrant who = {.confirm = confirm};
+    if (!derive_first_key(server, at, &who) || !ls_confirm_is_sealed(at->datagram, who.first_key)) {
         at->out->rejection = confirm->credential == LS_CREDENTIAL_NONE
                                  ? LS_SEALED_REJECT_FORGED
                                  : LS_SEALED_REJECT_CREDENTIAL;
-    } else if (server->secrets->config.needs_secret && confirm->credential == LS_CREDENTIAL_NONE) {
-        deny(server, at, confirm, first_key, LS_DENIAL_CREDENTIAL);
+    } else if (lacks_credential(server, confirm)) {
+        deny(server, at, confirm, who.first_key, LS_DENIAL_CREDENTIAL);
+    } else if (confirm->token) {
+        accept_token(server, at, &who);
     } else {
-        accept_client(server, at, confirm, first_key);
+        accept_client(server, at, &who);
     }
-    ls_cipher_wipe(first_key, sizeof first_key);
+    ls_cipher_wipe(&who, sizeof who);
 }
 
 static void repeat_accept(ls_sealed_server *server, const arrival *at, uint32_t index)
@@ -384,6 +452,9 @@ static void open_connection(ls_sealed_server *server, const arrival *at, uint32_
 {
     const connection *opened = &server->connections[index];
     ls_sealed_connections_open(server->places, index);
+    if (server->passes) {
+        ls_sealed_passes_keep(server->passes, index);
+    }
     at->out->is_opened = true;
     if (!opened->is_accept_repeated) {
         at->out->rtt_ns = at->now_ns > opened->accepted_ns ? at->now_ns - opened->accepted_ns : 1;

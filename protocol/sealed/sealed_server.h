@@ -11,6 +11,7 @@
 #include "lockstep/common/base/status.h"
 #include "lockstep/protocol/sealed/invite.h"
 #include "lockstep/protocol/sealed/sealed_content.h"
+#include "lockstep/protocol/sealed/sealed_passes.h"
 #include "lockstep/protocol/transport/endpoint.h"
 
 #include <stdbool.h>
@@ -26,6 +27,10 @@ typedef struct ls_sealed_server_config {
     uint8_t secret[LS_INVITE_SECRET_BYTES];
     uint32_t connections_max; /* 1 .. LS_SEALED_CONNECTIONS_MAX */
     uint32_t per_address_max; /* connections of one address, 1 or more */
+    /* Takes connect tokens, and clients without a token only by the secret, if `needs_secret`. The
+     * key is given to any client that asks: a token proves the server. Borrowed; NULL: no tokens.
+     */
+    ls_token_gate *token_gate;
 } ls_sealed_server_config;
 
 typedef struct ls_sealed_server ls_sealed_server;
@@ -37,7 +42,8 @@ ls_status ls_sealed_server_create(const ls_sealed_server_config *config,
 void ls_sealed_server_destroy(ls_sealed_server *server);
 
 typedef struct ls_sealed_received {
-    ls_sealed_rejection rejection; /* LS_SEALED_ACCEPTED, or why the datagram was dropped */
+    ls_sealed_rejection rejection;  /* LS_SEALED_ACCEPTED, or why the datagram was dropped */
+    ls_token_refusal token_refusal; /* CREDENTIAL: what is wrong with a token; else NONE */
 
     /* To be sent to where the datagram came from, when answer_bytes is not 0: also beside content
      * (a PATH_CHALLENGE). Good until the next call. */
@@ -66,6 +72,11 @@ size_t ls_sealed_server_seal(ls_sealed_server *server, uint32_t index, ls_sealed
 
 /* Where a connection that is there is reached. */
 const ls_endpoint *ls_sealed_server_endpoint(const ls_sealed_server *server, uint32_t index);
+
+/* The pass of a connection that is there; NULL for one without a token. Call
+ * ls_token_gate_give_back with the token's id before a connection is closed that was given nothing,
+ * unless it `is_return`: its client may then begin anew. */
+const ls_sealed_pass *ls_sealed_server_pass(const ls_sealed_server *server, uint32_t index);
 
 /* Forgets a connection and wipes its keys; its index may be given to another from then on. */
 void ls_sealed_server_close(ls_sealed_server *server, uint32_t index);
