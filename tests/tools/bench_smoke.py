@@ -10,7 +10,7 @@ import tempfile
 
 SECTIONS = (
     "sims", "hash", "session", "net", "watch", "join", "journal", "timestep", "view", "math",
-    "causes",
+    "causes", "sealed",
 )
 VERDICTS = ("ok", "MISSED")
 

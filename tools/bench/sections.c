@@ -7,6 +7,7 @@ static const bench_section sections[] = {
     {"hash", "hashing, saving and loading states, against what memory can do", bench_hash},
     {"session", "a match in memory, without system calls, hashes every tick", bench_session},
     {"causes", "keeping states to find causes of desyncs, against not", bench_causes},
+    {"sealed", "sealed packets, key exchanges, floods of forged datagrams", bench_sealed},
     {"net", "sockets against a bare ENet relay: bytes, latency by RTT and loss", bench_net},
     {"watch", "a match of four on real sockets, alone and with 1,000 spectators", bench_watch},
     {"join", "joining a match at 100 ms RTT, 1 MiB/s: time, others' latency", bench_join},

@@ -18,6 +18,7 @@ ls_status bench_sims(const bench_plan *plan, bench_report *report, ls_text *why)
 ls_status bench_hash(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_session(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_causes(const bench_plan *plan, bench_report *report, ls_text *why);
+ls_status bench_sealed(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_net(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_watch(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_join(const bench_plan *plan, bench_report *report, ls_text *why);

@@ -1,0 +1,192 @@
+/* Fuzzes a sealed server beside an honest client: hostile datagrams from other addresses and from
+ * the client's own, made of nothing or of those that the client sent.
+ *
+ * A list of moves, each:
+ *   u8 what    low 3 bits: which move; next 2 bits: from which address; bit 5: time passes
+ *   ...        what the move takes
+ */
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/sealed/sealed_client.h"
+#include "lockstep/protocol/sealed/sealed_server.h"
+#include "lockstep/tests/fuzz/fuzz_input.h"
+
+#include <string.h>
+
+#define KEPT 8u
+#define CONNECTIONS 4u
+
+typedef struct datagram {
+    uint8_t bytes[LS_SEALED_DATAGRAM_BYTES_MAX];
+    size_t size;
+} datagram;
+
+typedef struct fuzz_run {
+    ls_sealed_server *server;
+    ls_sealed_client *client;
+    uint64_t now_ns;
+    datagram kept[KEPT]; /* what the client sent last */
+    uint32_t kept_count;
+    bool is_there[CONNECTIONS];
+    uint32_t sent, received; /* contents of the client */
+} fuzz_run;
+
+static ls_endpoint address_of(uint8_t number)
+{
+    ls_endpoint address = ls_endpoint_from_ipv4(0, 4000);
+    address.address[15] = number;
+    return address;
+}
+
+/* A datagram of the client that is kept for hostile use. */
+static datagram *keep(fuzz_run *run)
+{
+    return &run->kept[run->kept_count++ % KEPT];
+}
+
+static void give_client(fuzz_run *run, const uint8_t *bytes, size_t size, datagram *answer)
+{
+    uint8_t copy[LS_SEALED_DATAGRAM_BYTES_MAX];
+    ls_sealed_client_received got;
+    memcpy(copy, bytes, size);
+    ls_sealed_client_receive(run->client, copy, size, run->now_ns, &got);
+    answer->size = got.has_answer ? got.answer_bytes : 0;
+    memcpy(answer->bytes, got.answer, answer->size);
+}
+
+/* An honest datagram is marked by its content: the number of the packet. No other can be made.
+ */
+static void check_content(fuzz_run *run, const ls_sealed_received *got)
+{
+    LS_ASSERT(got->index < CONNECTIONS);
+    LS_ASSERT(run->is_there[got->index] != got->is_opened);
+    run->is_there[got->index] = true;
+    LS_ASSERT(got->size == 16);
+    for (size_t i = 0; i < got->size; i++) {
+        LS_ASSERT(got->bytes[i] == 0x5a);
+    }
+    run->received++;
+    LS_ASSERT(run->received <= run->sent);
+}
+
+/* Returns what the client answers to the server's answer, or NULL. */
+static const datagram *give_server(fuzz_run *run, uint8_t from, const datagram *sent)
+{
+    ls_endpoint address = address_of(from);
+    datagram copy = *sent;
+    ls_sealed_received got;
+    ls_sealed_server_receive(run->server, &address, copy.bytes, copy.size, run->now_ns, &got);
+    LS_ASSERT(got.rejection >= LS_SEALED_ACCEPTED && got.rejection < LS_SEALED_REJECTION_COUNT);
+    LS_ASSERT(got.answer_bytes <= sent->size);
+    LS_ASSERT(got.rejection == LS_SEALED_ACCEPTED || !got.has_content);
+    if (got.has_content) {
+        check_content(run, &got);
+    }
+    if (got.has_moved) {
+        LS_ASSERT(
+            ls_endpoint_is_equal(ls_sealed_server_endpoint(run->server, got.index), &address));
+    }
+    if (got.answer_bytes > 0) {
+        datagram *response = keep(run);
+        give_client(run, got.answer, got.answer_bytes, response);
+        return response->size > 0 ? response : NULL;
+    }
+    return NULL;
+}
+
+static void client_sends(fuzz_run *run, uint8_t from)
+{
+    datagram *sent = keep(run);
+    sent->size = ls_sealed_client_take_due(run->client, run->now_ns, sent->bytes);
+    if (sent->size == 0 && ls_sealed_client_state_of(run->client) == LS_SEALED_CLIENT_OPEN) {
+        memset(sent->bytes + LS_SEALED_CLIENT_HEADER_BYTES, 0x5a, 16);
+        sent->size = ls_sealed_client_seal(run->client, LS_SEALED_PACKET, sent->bytes, 16);
+        run->sent++;
+    }
+    const datagram *response = give_server(run, from, sent);
+    if (response) {
+        give_server(run, from, response);
+    }
+}
+
+/* One of the client's, some bytes of it altered. */
+static datagram altered(fuzz_run *run, fuzz_input *input)
+{
+    datagram made = run->kept[fuzz_take_u8(input) % KEPT];
+    for (uint8_t left = fuzz_take_u8(input) % 4; left > 0 && made.size > 0; left--) {
+        uint16_t place = fuzz_take_u16(input);
+        made.bytes[place % made.size] ^= fuzz_take_u8(input);
+    }
+    return made;
+}
+
+static datagram invented(fuzz_input *input)
+{
+    datagram made = {.size = fuzz_take_u16(input) % (LS_SEALED_DATAGRAM_BYTES_MAX + 1)};
+    size_t size;
+    const uint8_t *bytes = fuzz_take_bytes(input, made.size, &size);
+    if (size > 0) {
+        memcpy(made.bytes, bytes, size);
+    }
+    return made;
+}
+
+static void close_one(fuzz_run *run, uint8_t index)
+{
+    if (run->is_there[index % CONNECTIONS]) {
+        run->is_there[index % CONNECTIONS] = false;
+        ls_sealed_server_close(run->server, index % CONNECTIONS);
+    }
+}
+
+static void make_move(fuzz_run *run, fuzz_input *input)
+{
+    uint8_t what = fuzz_take_u8(input);
+    uint8_t from = what >> 3 & 3u;
+    datagram made;
+    if ((what & 32u) != 0) {
+        run->now_ns += fuzz_take_u16(input) * (LS_NS_PER_MS / 4);
+    }
+    switch (what & 7u) {
+    case 0:
+        made = invented(input);
+        give_server(run, from, &made);
+        break;
+    case 1:
+        made = altered(run, input);
+        give_server(run, from, &made);
+        break;
+    case 2:
+        ls_sealed_client_start(run->client, run->now_ns);
+        break;
+    case 3:
+        close_one(run, from);
+        break;
+    default:
+        client_sends(run, from);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    fuzz_input input = {bytes, size};
+    static fuzz_run run;
+    memset(&run, 0, sizeof run);
+    ls_sealed_server_config config = {.connections_max = CONNECTIONS, .per_address_max = 2};
+    LS_ASSERT(ls_cipher_init() == LS_OK);
+    config.gives_key = fuzz_take_u8(&input) % 2 == 0;
+    static const uint8_t private_key[LS_CIPHER_KEY_BYTES] = {1, 2, 3};
+    ls_key_pair_from_private(private_key, &config.identity);
+    ls_sealed_client_config client = {.has_server_key = !config.gives_key};
+    memcpy(client.server_key, config.identity.public_key, sizeof client.server_key);
+    LS_ASSERT(ls_sealed_server_create(&config, ls_allocator_heap(), &run.server) == LS_OK);
+    LS_ASSERT(ls_sealed_client_create(&client, ls_allocator_heap(), &run.client) == LS_OK);
+    run.now_ns = 1000 * LS_NS_PER_SECOND;
+    ls_sealed_client_start(run.client, run.now_ns);
+    while (input.size > 0) {
+        make_move(&run, &input);
+    }
+    ls_sealed_client_destroy(run.client);
+    ls_sealed_server_destroy(run.server);
+    return 0;
+}
