@@ -571,19 +571,19 @@ Test(sealed_server, new_address_is_asked_every_50_ms_and_for_packets_that_are_la
     cr_assert_eq(sealed_to_server(server, away, packet_of_client(), soon_ns, &received).size, 27);
 }
 
-Test(sealed_server, forged_packets_from_elsewhere_cost_64_attempts_a_second)
+Test(sealed_server, forged_packets_from_elsewhere_are_opened_4096_times_a_second)
 {
     const ls_endpoint elsewhere = sealed_address(66, 6);
     sealed_connect(server, client, home, NOW);
     sealed_datagram forged = packet_of_client();
     forged.bytes[10] ^= 1;
-    for (uint32_t i = 0; i < 64; i++) {
+    for (uint32_t i = 0; i < 4096; i++) {
         cr_assert_eq(rejection_of(elsewhere, forged, NOW), LS_SEALED_REJECT_FORGED);
     }
     cr_assert_eq(rejection_of(elsewhere, forged, NOW), LS_SEALED_REJECT_LIMITED);
     cr_assert_eq(rejection_of(home, forged, NOW), LS_SEALED_REJECT_FORGED);
     cr_assert_eq(rejection_of(home, packet_of_client(), NOW), LS_SEALED_ACCEPTED);
-    uint64_t later_ns = NOW + LS_NS_PER_SECOND / 64;
+    uint64_t later_ns = NOW + LS_NS_PER_SECOND / 4096;
     cr_assert_eq(rejection_of(elsewhere, packet_of_client(), later_ns), LS_SEALED_ACCEPTED,
                  "a client that moves is let through");
 }
