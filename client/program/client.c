@@ -2,6 +2,7 @@
 
 #include "lockstep/client/bots.h"
 #include "lockstep/client/program/client_view.h"
+#include "lockstep/client/program/seat_file.h"
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/log_budget.h"
@@ -429,6 +430,8 @@ static void after_turn(client *player, uint64_t now_ns)
     log_connecting(player, now_ns);
     ls_session_event event;
     while (ls_session_next_event(player->session, &event)) {
+        ls_seat_file_take_event(player->config->seat_path, player->config->server, player->session,
+                                &event, &player->console->log);
         log_bounded(player, &event, now_ns);
         ls_client_view_hear(&player->view, &event);
     }
@@ -740,6 +743,11 @@ static ls_status build(client *player, ls_text *why)
     session.user = player;
     session.makes_inputs_between_frames = true;
     session.keeps_previous_state = player->view.screen != NULL;
+    status =
+        ls_seat_file_read(player->config->seat_path, player->config->server, &session.seat, why);
+    if (status != LS_OK && status != LS_NOT_FOUND) {
+        return status;
+    }
     ls_packet_sink sink = ls_transport_sink(player->transport);
     status = ls_session_create(&session, &sink, ls_allocator_heap(), &player->session, why);
     return status == LS_OK ? add_handlers(player) : status;

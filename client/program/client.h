@@ -26,7 +26,8 @@ typedef struct ls_client_config {
     uint32_t fps;             /* 1 .. LS_CLIENT_FPS_MAX; not for a view, which has its own */
     ls_screen_config view;    /* of kind NONE: there is no window */
     ls_bit_flip flip;
-    const char *json_path;   /* NULL: no summary; "-": standard output */
+    const char *seat_path; /* remembers the seat for a process after this one; NULL: nothing does */
+    const char *json_path; /* NULL: no summary; "-": standard output */
     const char *frames_path; /* where the frames' times go, see frame_trace.h; NULL: nowhere */
 } ls_client_config;
 

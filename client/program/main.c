@@ -97,6 +97,10 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_U32, FIELD(client.fps), .min = 1, .max = LS_CLIENT_FPS_MAX, .flag = "fps",
      .argument = "HZ", .group = PLAYER, .default_text = "60; in a window the display's",
      .help = "Frames per second"},
+    {LS_SETTING_IS_TEXT, FIELD(client.seat_path), .flag = "seat-file", .argument = "FILE",
+     .group = PLAYER,
+     .help = "Remember the seat in FILE until the match ends: after a crash the same command gets "
+             "it back at once"},
     {LS_SETTING_IS_TEXT, FIELD(client.frames_path), .flag = "record-frames", .argument = "FILE",
      .group = PLAYER, .help = "Write how long each frame lasted, for lockstep-timestep --trace"},
     {LS_SETTING_IS_HEADING, .group = FIND, .help = "In place of HOST[:PORT]:"},

@@ -5,6 +5,7 @@
 #include "lockstep/client/session/stepper.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/protocol/wire/handshake.h"
 
 #include <string.h>
@@ -257,6 +258,17 @@ static void end_when_silent(ls_session *session)
 
 /* ---- the connection ---- */
 
+/* Of a process that is gone; this one has nothing of the match. */
+static void claim_seat(const ls_session_config *config, ls_return *back)
+{
+    const ls_session_seat *seat = &config->seat;
+    if (seat->match_id != 0 && !config->is_spectator) {
+        *back = (ls_return){
+            .match_id = seat->match_id, .tick_chain = LS_TICK_CHAIN_START, .is_optional = true};
+        memcpy(back->secret, seat->secret, sizeof back->secret);
+    }
+}
+
 void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_ns)
 {
     LS_ASSERT(session->outbox.server == 0);
@@ -273,6 +285,7 @@ void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_n
     ls_hello_cover_maths(hello, session->context.config.maths_check);
     hello->is_spectator = session->context.config.is_spectator;
     if (is_in(session, LS_SESSION_CONNECTING)) {
+        claim_seat(&session->context.config, &hello->back);
         session->context.state = LS_SESSION_HANDSHAKING;
     } else {
         LS_ASSERT(is_in(session, LS_SESSION_RECONNECTING));

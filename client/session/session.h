@@ -21,6 +21,12 @@ LS_C_BEGIN
 #define LS_SESSION_RECONNECT_MS_MAX 86400000u
 
 /* Comes from ls_session_config_default; the row of a field in session_config.c has its range. */
+/* The seat of a player, as OFFER said it: the client that knows it gets the seat back. */
+typedef struct ls_session_seat {
+    uint64_t match_id; /* 0: none */
+    uint8_t secret[LS_SECRET_BYTES];
+} ls_session_seat;
+
 typedef struct ls_session_config {
     uint32_t cookie; /* of ls_session_config_default: leave it as it is */
     char name[LS_PLAYER_NAME_BYTES_MAX];
@@ -61,6 +67,10 @@ typedef struct ls_session_config {
 
     /* Comes to watch: makes no inputs, sits on no seat, checks every state hash all the same. */
     bool is_spectator;
+
+    /* Comes back to this seat of a process that is gone, at once and without anything of the match;
+     * where the seat is not to be had any more it comes as a newcomer. */
+    ls_session_seat seat;
 
     /* How long a lost link is made anew, by a driver that does as ls_session_reconnect_ns says;
      * 0: the session ends with its link. */

@@ -57,6 +57,7 @@ static void return_fields(ls_bit_stream *stream, ls_return *back)
         earlier_tick_field(stream, &back->sealed_tick, back->confirmed);
         u32_field(stream, &back->seal);
     }
+    ls_bits_bool(stream, &back->is_optional);
     if (back->match_id == 0) {
         ls_bits_fail(stream);
     }

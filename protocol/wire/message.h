@@ -76,6 +76,7 @@ typedef struct ls_return {
     bool has_seal;
     ls_tick sealed_tick; /* 0 .. confirmed */
     uint32_t seal;       /* of that tick, as TICKS brought it */
+    bool is_optional;    /* comes as a newcomer where the seat is not its own any more */
 } ls_return;
 
 typedef struct ls_hello {

@@ -240,8 +240,22 @@ static ls_status ask_host(const ls_match_context *match, ls_peer_id peer, const 
     return ls_fail(LS_NOT_ADMITTED, why, "%s", words);
 }
 
-static ls_status admit(ls_match_context *match, ls_peer_id peer, const ls_hello *hello,
-                       uint32_t *slot, ls_text *why)
+/* The seat that a player gets. */
+static ls_status find_seat(ls_match_context *match, ls_hello *hello, uint32_t *slot, ls_text *why)
+{
+    ls_status status = ls_seat_table_find(match->seats, hello, slot, why);
+    if (status == LS_NOT_FOUND && hello->back.is_optional) {
+        hello->back = (ls_return){.match_id = 0};
+        status = ls_seat_table_find(match->seats, hello, slot, why);
+    }
+    if (status == LS_MATCH_FULL && ls_conduct_make_room(match)) {
+        status = ls_seat_table_find(match->seats, hello, slot, why);
+    }
+    return status;
+}
+
+static ls_status admit(ls_match_context *match, ls_peer_id peer, ls_hello *hello, uint32_t *slot,
+                       ls_text *why)
 {
     ls_status status = ls_hello_check(hello, match->config.maths_check, why);
     if (status != LS_OK) {
@@ -252,10 +266,7 @@ static ls_status admit(ls_match_context *match, ls_peer_id peer, const ls_hello 
         return status == LS_OK ? ls_spectators_admit(match->spectators, match, peer, hello, why)
                                : status;
     }
-    status = ls_seat_table_find(match->seats, hello, slot, why);
-    if (status == LS_MATCH_FULL && ls_conduct_make_room(match)) {
-        status = ls_seat_table_find(match->seats, hello, slot, why);
-    }
+    status = find_seat(match, hello, slot, why);
     return status == LS_OK ? ask_host(match, peer, hello, *slot, why) : status;
 }
 
@@ -272,7 +283,7 @@ static void receive_from_pending(ls_match_context *match, ls_peer_id peer, ls_ch
         ls_conduct_refuse_pending(match, peer, LS_MALFORMED, "the first message was no HELLO");
         return;
     }
-    const ls_hello *hello = &message->body.hello;
+    ls_hello *hello = &message->body.hello;
     status = admit(match, peer, hello, &slot, &why);
     if (status != LS_OK) {
         ls_conduct_refuse_pending(match, peer, status, why.bytes);

@@ -325,3 +325,46 @@ Test(reconnect, the_end_is_waited_for_five_seconds_and_no_longer)
     }
     close_match(run);
 }
+
+/* ---- a process that crashed ---- */
+
+/* The process of a client is gone; its link seems to live. Another one begins with its seat. */
+static virtual_client *start_again(virtual_client *crashed)
+{
+    ls_session_config session = player();
+    const ls_offer *offer = ls_session_offer(crashed->session);
+    session.seat.match_id = offer->match_id;
+    memcpy(session.seat.secret, offer->secret, sizeof session.seat.secret);
+    crashed->is_paused = true;
+    return add_client_session(run, &session, &far);
+}
+
+Test(reconnect, a_client_process_that_is_started_again_gets_its_seat_back_at_once)
+{
+    start_usual();
+    virtual_client *crashed = run->clients[1];
+    virtual_client *again = start_again(crashed);
+    cr_assert(virtual_client_run_to_state(again, LS_SESSION_PLAYING, 2 * SECOND));
+    cr_assert_eq(report_of(again).slot, report_of(crashed).slot);
+    virtual_match_run(run, SECOND);
+    check_plays(again);
+    cr_assert_eq(seat_of(again).rejoins, 1);
+    virtual_match_destroy(run);
+}
+
+Test(reconnect, a_client_that_remembers_a_seat_of_another_match_comes_as_a_newcomer)
+{
+    ls_match_config config = match_of_three();
+    config.start_players = PLAYERS - 1;
+    ls_session_config session = player();
+    run = open_match(&config, 11);
+    add_client_session(run, &session, &far);
+    add_client_session(run, &session, &far);
+    virtual_match_run(run, 3 * SECOND);
+    session.seat.match_id = config.match_id + 1;
+    virtual_client *other = add_client_session(run, &session, &far);
+    cr_assert(virtual_client_run_to_state(other, LS_SESSION_PLAYING, 2 * SECOND));
+    cr_assert_eq(seat_of(other).rejoins, 0);
+    check_all_play();
+    close_match(run);
+}

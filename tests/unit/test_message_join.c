@@ -17,7 +17,8 @@ Test(message_join, hello_of_a_returning_player_has_the_layout_of_the_page)
                               .hash_chain = UINT32_C(0x99aabbcc),
                               .has_seal = true,
                               .sealed_tick = 1200,
-                              .seal = UINT32_C(0xddeeff00)};
+                              .seal = UINT32_C(0xddeeff00),
+                              .is_optional = true};
     wire_bits wire =
         WIRE_MESSAGE(1, U(LS_PROTOCOL_MAGIC, 32), U(LS_PROTOCOL_VERSION, 16), U(0, 64), TEXT(""),
                      TEXT(""), U(0, 1), U(1, 1), U(UINT64_C(0xfedcba9876543210), 64));
@@ -35,11 +36,12 @@ Test(message_join, hello_of_a_returning_player_has_the_layout_of_the_page)
     wire_u(&wire, 1, 1);
     wire_uvar(&wire, 34);
     wire_u(&wire, UINT32_C(0xddeeff00), 32);
+    wire_u(&wire, 1, 1);
     expect_layout(&message, wire);
     wire_uvar(&more, 1235);
     wire_u(&more, 1, 1);
     wire_uvar(&more, 4);
-    wire_u(&more, 0, 33);
+    wire_u(&more, 0, 34);
     cr_assert_eq(read_wire(&more), LS_MALFORMED, "more than there are");
 }
 

@@ -1,0 +1,28 @@
+/* Seat file: remembers the seat of a player outside of the process, so that a client that crashed
+ * and is started again gets its seat back at once. Only its owner can read it. Written once the
+ * player is seated, removed when the match ended in order. Called by client.c. */
+#ifndef LOCKSTEP_CLIENT_PROGRAM_SEAT_FILE_H
+#define LOCKSTEP_CLIENT_PROGRAM_SEAT_FILE_H
+
+#include "lockstep/client/session/session.h"
+#include "lockstep/common/base/log.h"
+
+/* The seat that the file remembers of this server ("HOST:PORT" as it was given). NOT_FOUND when
+ * there is no file (path NULL: none is wanted), or one of another server; IO with the reason when
+ * it cannot be used. */
+ls_status ls_seat_file_read(const char *path, const char *server, ls_session_seat *seat,
+                            ls_text *why);
+
+/* Replaces the file. IO with the reason. */
+ls_status ls_seat_file_write(const char *path, const char *server, const ls_session_seat *seat,
+                             ls_text *why);
+
+/* There may be none. */
+void ls_seat_file_remove(const char *path);
+
+/* Writes the file once the player is seated; removes it when the session ends, but not when the
+ * link alone was lost. Path NULL: none is wanted. */
+void ls_seat_file_take_event(const char *path, const char *server, const ls_session *session,
+                             const ls_session_event *event, const ls_log *log);
+
+#endif
