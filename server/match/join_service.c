@@ -16,7 +16,12 @@ enum {
     HEAL_TICKS_MAX = 256, /* a state that heals is no older */
 };
 
-#define BLOB_TURN_NS LS_NS_PER_MS       /* between two pieces that are compressed */
+#define BLOB_TURN_NS LS_NS_PER_MS /* between two pieces that are compressed */
+/* A slot is sent a snapshot every so often, and some at once: each costs a save, and the others who
+ * join their part of the blob. */
+#define SNAPSHOT_SHARE_NS (UINT64_C(2) * LS_NS_PER_SECOND)
+#define SNAPSHOTS_AT_ONCE 8u
+
 #define BLOB_SHARED_NS LS_NS_PER_SECOND /* players who come within it get the same snapshot */
 #define SLOW_START_NS (UINT64_C(3) * LS_NS_PER_SECOND) /* in which nobody is called too slow */
 
@@ -26,6 +31,7 @@ typedef struct joining {
     uint64_t state_hash;    /* of the state that JOIN brought; 0: none */
     ls_tick agreed_tick;    /* the newest state known to be the server's then */
     ls_tick simulated_tick; /* how far it has simulated */
+    uint64_t paid_ns;       /* until then it has had its share of snapshots, whoever sits there */
     uint64_t heal_ns;       /* when it was told that a state comes to heal it */
     uint64_t whole_ns;      /* when the last of that was acknowledged; 0: it was not */
 } joining;
@@ -143,15 +149,31 @@ static ls_status prepare_blob(ls_join_service *joins)
     return is_free ? make_snapshot(joins) : LS_OK;
 }
 
+static bool has_had_its_share(const ls_join_service *joins, uint32_t slot)
+{
+    uint64_t most_ns = joins->match->now_ns + (SNAPSHOTS_AT_ONCE - 1) * SNAPSHOT_SHARE_NS;
+    return joins->slots[slot].paid_ns > most_ns;
+}
+
+static void pay_for_snapshot(ls_join_service *joins, uint32_t slot)
+{
+    joining *own = &joins->slots[slot];
+    own->paid_ns = LS_MAX(own->paid_ns, joins->match->now_ns) + SNAPSHOT_SHARE_NS;
+}
+
 ls_status ls_join_service_begin(ls_join_service *joins, uint32_t slot, bool is_trusted)
 {
     if (is_trusted && has_state(joins, slot)) {
         join_with_what_it_has(joins, slot);
         return LS_OK;
     }
+    if (has_had_its_share(joins, slot)) {
+        return LS_STALE;
+    }
     ls_status status = prepare_blob(joins);
     if (status == LS_OK) {
         join_with_blob(joins, slot);
+        pay_for_snapshot(joins, slot);
     }
     return status;
 }

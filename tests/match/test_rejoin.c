@@ -9,7 +9,7 @@
 enum {
     HONEST = 2,
     TICKS = 1200,
-    PEERS_MAX = 8,
+    PEERS_MAX = 16,
 };
 
 typedef struct stage {
@@ -428,6 +428,22 @@ Test(rejoin, the_old_connection_gives_way_to_the_new_one)
     cr_assert(here.peer->is_closed);
     cr_assert_eq(again->offer.slot, here.slot);
     cr_assert_eq(virtual_match_count(here.run, LS_MATCH_PLAYER_LOST, here.slot), 1);
+    close_stage(&here);
+}
+
+/* Each time it says that it has nothing, and leaves again. */
+Test(rejoin, a_player_that_comes_back_again_and_again_is_sent_so_many_snapshots)
+{
+    stage here = open_and_lose();
+    uint32_t sent = 0;
+    raw_peer *again = NULL;
+    for (uint32_t i = 0; i < 12; i++) {
+        again = come_back(&here, 0, 1234);
+        sent += again->heard[LS_MESSAGE_JOIN];
+    }
+    cr_assert_eq(sent, 7, "and one when it came");
+    virtual_match_run(here.run, 2100 * MS);
+    cr_assert_eq(again->heard[LS_MESSAGE_JOIN], 1, "one more in two seconds");
     close_stage(&here);
 }
 
