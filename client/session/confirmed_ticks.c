@@ -154,8 +154,10 @@ static bool add_to_backlog(ls_confirmed_ticks *ticks, const ls_tick_inputs *inpu
         return true;
     }
     if (ticks->is_copying) {
+        /* A tick that finds no room here afterwards comes again, and is copied already. */
         if (inputs->tick >= ticks->copied_from && ticks->backlogged == LS_OK) {
             ticks->backlogged = ls_tick_backlog_add(ticks->backlog, inputs);
+            ticks->copied_from = inputs->tick + 1;
         }
         return true; /* without the copy the tick is stepped all the same */
     }
