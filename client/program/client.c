@@ -12,8 +12,8 @@
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/program/summary.h"
 #include "lockstep/common/simulations/builtin.h"
-#include "lockstep/protocol/enet/transport_enet.h"
 #include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/protocol/udp/transport_udp.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -383,7 +383,7 @@ static void reconnect(client *player, uint64_t now_ns)
     player->traffic = (ls_transport_traffic){0};
     player->server = 0;
     player->logged_slot_mask = 0;
-    ls_status status = ls_transport_enet_reconnect(player->transport, RECONNECT_TIMEOUT_NS);
+    ls_status status = ls_transport_udp_reconnect(player->transport, RECONNECT_TIMEOUT_NS);
     player->is_connecting = status == LS_OK;
     if (status != LS_OK) {
         ls_session_disconnected(player->session, status, now_ns);
@@ -662,7 +662,7 @@ static ls_exit_code finish(client *player)
 
 static ls_status open_network(client *player, ls_text *why)
 {
-    ls_transport_enet_client_config network = ls_transport_enet_client_config_default();
+    ls_transport_udp_client_config network = ls_transport_udp_client_config_default();
     network.server = player->config->server;
     ls_status status = ls_event_loop_create(ls_allocator_heap(), &player->loop);
     if (status == LS_OK && player->config->reruns) {
@@ -673,11 +673,11 @@ static ls_status open_network(client *player, ls_text *why)
         player->connect_end_ns = now_ns + player->config->connect_wait_ms * LS_NS_PER_MS;
         player->connect_again_ns = UINT64_MAX;
         player->connect_line_ns = now_ns + CONNECT_LINE_NS;
-        status = ls_transport_enet_connect(&network, ls_allocator_heap(), &player->transport, why);
+        status = ls_transport_udp_connect(&network, ls_allocator_heap(), &player->transport, why);
     }
     if (status == LS_OK) {
         ls_loop_handler on_ready = {on_packets, player};
-        status = ls_transport_enet_attach(player->transport, player->loop, on_ready);
+        status = ls_transport_udp_attach(player->transport, player->loop, on_ready);
     }
     return status;
 }

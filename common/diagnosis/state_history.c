@@ -42,7 +42,6 @@ struct ls_state_history {
     ls_tick newest;
     ls_tick oldest; /* of the states that the log leads back to */
     ls_tick whole;  /* the newest that was copied whole */
-    bool is_dense;  /* most differs from the newest state, and does until the next is taken */
     uint64_t *log;  /* a ring of frames */
     size_t log_words;
     size_t tail; /* where the oldest frame begins */
@@ -505,7 +504,6 @@ void ls_state_history_start(ls_state_history *history, ls_tick tick, const ls_hi
     memcpy(history->state, state->bytes, history->config.state_bytes);
     note_chunk_hashes(history, state->chunk_hashes);
     history->whole = tick;
-    history->is_dense = false;
     history->tail = 0;
     history->used = 0;
     history->shown = tick;
@@ -696,11 +694,8 @@ typedef enum adding {
     ADDING_WHOLE,
 } adding;
 
-static adding choose(ls_state_history *history, ls_tick tick, const ls_history_state *state)
+static adding choose(const ls_state_history *history, ls_tick tick, const ls_history_state *state)
 {
-    if (history->is_dense && !state->is_wanted && tick - history->whole < whole_ticks(history)) {
-        return ADDING_NOT;
-    }
     size_t changed = count_changed(history, state);
     size_t most = history->config.tick_bytes * (tick - history->newest);
     size_t bytes = LS_MIN(changed * LS_HASH_CHUNK_BYTES, history->config.state_bytes);
@@ -713,7 +708,6 @@ static adding choose(ls_state_history *history, ls_tick tick, const ls_history_s
         return ADDING_NOT;
     }
     if (may_be_dense && estimate_frame(history, state, changed) * FRAMES_MIN > history->log_words) {
-        history->is_dense = true;
         return is_whole_due ? ADDING_WHOLE : ADDING_NOT;
     }
     return is_dear ? ADDING_NOT : ADDING_DIFFERENCES;
@@ -733,7 +727,6 @@ bool ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_st
         add_differences(history, tick, &state);
     }
     note_chunk_hashes(history, state.chunk_hashes);
-    history->is_dense = false;
     history->newest = tick;
     history->shown = tick;
     while (history->used > 0 && tick - history->oldest > history->config.recent_ticks &&

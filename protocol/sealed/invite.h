@@ -8,11 +8,14 @@
 #define LOCKSTEP_PROTOCOL_SEALED_INVITE_H
 
 #include "lockstep/common/base/cipher.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+LS_C_BEGIN
 
 #define LS_INVITE_SECRET_BYTES 16u
 #define LS_INVITE_HOST_BYTES_MAX 254u /* with its final NUL: a DNS name has at most 253 */
@@ -36,5 +39,7 @@ ls_status ls_invite_parse(const char *text, ls_invite *out, ls_text *why);
 
 /* The host must not be empty. */
 void ls_invite_format(const ls_invite *invite, char text[LS_INVITE_TEXT_BYTES_MAX]);
+
+LS_C_END
 
 #endif

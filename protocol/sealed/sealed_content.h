@@ -3,6 +3,10 @@
 #ifndef LOCKSTEP_PROTOCOL_SEALED_SEALED_CONTENT_H
 #define LOCKSTEP_PROTOCOL_SEALED_SEALED_CONTENT_H
 
+#include "lockstep/common/base/language.h"
+
+LS_C_BEGIN
+
 typedef enum ls_sealed_content {
     LS_SEALED_PACKET,
     LS_SEALED_PACKETS,
@@ -44,5 +48,7 @@ typedef enum ls_sealed_rejection {
     LS_SEALED_REJECTION_COUNT,
     LS_SEALED_ACCEPTED = -1,
 } ls_sealed_rejection;
+
+LS_C_END
 
 #endif

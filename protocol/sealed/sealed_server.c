@@ -193,6 +193,14 @@ const ls_sealed_pass *ls_sealed_server_pass(const ls_sealed_server *server, uint
 
 /* ---- key exchange: REQUEST ---- */
 
+/* A token's own keys prove the server to its owner. */
+static bool gives_key(const ls_sealed_server *server, const ls_endpoint *to)
+{
+    const ls_sealed_server_config *config = &server->secrets->config;
+    return config->gives_key || server->passes ||
+           (config->gives_key_to_loopback && ls_endpoint_is_loopback(to));
+}
+
 static void receive_request(ls_sealed_server *server, const arrival *at)
 {
     ls_request request;
@@ -204,7 +212,7 @@ static void receive_request(ls_sealed_server *server, const arrival *at)
     ls_challenge challenge = {
         .version = LS_KEY_EXCHANGE_VERSION,
         .time_ms = at->now_ns / LS_NS_PER_MS,
-        .has_server_key = request.asks_key && (secrets->config.gives_key || server->passes),
+        .has_server_key = request.asks_key && gives_key(server, at->from),
     };
     memcpy(challenge.start, request.client_key, sizeof challenge.start);
     memcpy(challenge.server_key, secrets->config.identity.public_key, LS_CIPHER_KEY_BYTES);

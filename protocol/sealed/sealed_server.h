@@ -22,7 +22,8 @@ LS_C_BEGIN
 
 typedef struct ls_sealed_server_config {
     ls_key_pair identity;
-    bool gives_key; /* to a client that was given an address alone */
+    bool gives_key;             /* to a client that was given an address alone */
+    bool gives_key_to_loopback; /* likewise to one on this machine */
     bool needs_secret;
     uint8_t secret[LS_INVITE_SECRET_BYTES];
     uint32_t connections_max; /* 1 .. LS_SEALED_CONNECTIONS_MAX */

@@ -48,6 +48,13 @@ ls_endpoint ls_endpoint_loopback_like(const ls_endpoint *endpoint)
                : ipv6;
 }
 
+bool ls_endpoint_is_loopback(const ls_endpoint *endpoint)
+{
+    static const uint8_t own[LS_ENDPOINT_ADDRESS_BYTES] = {[LS_ENDPOINT_ADDRESS_BYTES - 1] = 1};
+    return ls_endpoint_is_ipv4(endpoint) ? endpoint->address[sizeof ipv4_prefix] == IN_LOOPBACKNET
+                                         : memcmp(endpoint->address, own, sizeof own) == 0;
+}
+
 bool ls_endpoint_is_equal(const ls_endpoint *a, const ls_endpoint *b)
 {
     return a->port == b->port && memcmp(a->address, b->address, sizeof a->address) == 0;

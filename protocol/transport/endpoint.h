@@ -46,6 +46,9 @@ uint32_t ls_endpoint_ipv4(const ls_endpoint *endpoint);
 bool ls_endpoint_is_any(const ls_endpoint *endpoint);
 ls_endpoint ls_endpoint_loopback_like(const ls_endpoint *endpoint);
 
+/* 127.0.0.0/8 or "::1". */
+bool ls_endpoint_is_loopback(const ls_endpoint *endpoint);
+
 bool ls_endpoint_is_equal(const ls_endpoint *a, const ls_endpoint *b);
 
 /* "192.0.2.1:7300" or "[2001:db8::1]:7300", and its final NUL. */

@@ -1,6 +1,6 @@
 /* Transport: carries packets between peers; what every transport promises and nothing of how.
  * Two channels: RELIABLE arrives in order or the peer is lost; UNRELIABLE may be lost, repeated or
- * reordered. Never interprets a payload. Implementations: transport_enet, transport_memory.
+ * reordered. Never interprets a payload. Implementations: transport_udp, transport_memory.
  * Called by programs and drivers, which hand the events to the cores. */
 #ifndef LOCKSTEP_PROTOCOL_TRANSPORT_TRANSPORT_H
 #define LOCKSTEP_PROTOCOL_TRANSPORT_TRANSPORT_H

@@ -1,7 +1,7 @@
 #include "lockstep/server/host/host.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/enet/transport_enet.h"
+#include "lockstep/protocol/udp/transport_udp.h"
 
 enum {
     PENDING_MAX = 64 /* connections beside all others, so that they can be told why not */
@@ -97,7 +97,7 @@ static void choose_eagerness(ls_host *host)
     bool is_eager = ls_match_table_is_eager(host->table);
     if (is_eager != host->is_eager) {
         host->is_eager = is_eager;
-        ls_transport_enet_set_eager(host->transport, is_eager);
+        ls_transport_udp_set_eager(host->transport, is_eager);
     }
 }
 
@@ -123,7 +123,7 @@ static void after_turn(ls_host *host, uint64_t now_ns)
     choose_eagerness(host);
     if (!host->is_eager) {
         uint64_t taking_ns =
-            ls_transport_enet_has_more(host->transport) ? now_ns : now_ns + TAKING_NS;
+            ls_transport_udp_has_more(host->transport) ? now_ns : now_ns + TAKING_NS;
         next_ns = LS_MIN(taking_ns, next_ns);
     }
     set_alarm(host, next_ns);
@@ -141,7 +141,7 @@ static void on_alarm(void *user, uint64_t now_ns)
     ls_host *host = user;
     host->alarm_ns = UINT64_MAX;
     ls_match_table_prefetch(host->table, now_ns);
-    ls_transport_enet_service(host->transport);
+    ls_transport_udp_service(host->transport);
     take_packets(host, now_ns); /* what is already there must not be late */
     ls_match_table_advance(host->table, now_ns);
     after_turn(host, now_ns);
@@ -169,18 +169,22 @@ void ls_host_touch(ls_host *host, uint32_t match)
 
 static ls_status open_network(ls_host *host, uint32_t peers_max, ls_text *why)
 {
-    ls_transport_enet_server_config network = ls_transport_enet_server_config_default();
+    ls_transport_udp_server_config network;
+    ls_status status = ls_transport_udp_server_config_default(&network);
     network.bind_host = host->config.bind_host;
     network.port = host->config.port;
-    network.peers_max = peers_max;
-    network.peers_per_address_max = peers_max;
-    ls_status status = ls_event_loop_create(host->allocator, &host->loop);
+    network.sealed.connections_max = peers_max;
+    network.sealed.per_address_max = peers_max;
+    network.sealed.gives_key = true;
     if (status == LS_OK) {
-        status = ls_transport_enet_listen(&network, host->allocator, &host->transport, why);
+        status = ls_event_loop_create(host->allocator, &host->loop);
+    }
+    if (status == LS_OK) {
+        status = ls_transport_udp_listen(&network, host->allocator, &host->transport, why);
     }
     if (status == LS_OK) {
         ls_loop_handler on_ready = {on_packets, host};
-        status = ls_transport_enet_attach(host->transport, host->loop, on_ready);
+        status = ls_transport_udp_attach(host->transport, host->loop, on_ready);
     }
     return status;
 }
@@ -190,11 +194,11 @@ static ls_status create_parts(ls_host *host, ls_text *why)
     const ls_host_config *config = &host->config;
     uint64_t seat_count = (uint64_t)config->matches * config->match.sim.players;
     uint64_t peer_count = seat_count + (uint64_t)config->matches * config->match.spectators_max;
-    if (config->matches == 0 || peer_count + PENDING_MAX > LS_TRANSPORT_ENET_PEERS_MAX) {
+    if (config->matches == 0 || peer_count + PENDING_MAX > LS_TRANSPORT_UDP_PEERS_MAX) {
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "%u matches of %u players and %u spectators: 1 to %u fit in all",
                        config->matches, config->match.sim.players, config->match.spectators_max,
-                       LS_TRANSPORT_ENET_PEERS_MAX - PENDING_MAX);
+                       LS_TRANSPORT_UDP_PEERS_MAX - PENDING_MAX);
     }
     ls_match_table_config table = {.match = config->match,
                                    .matches = config->matches,
@@ -261,10 +265,10 @@ const ls_match_table *ls_host_table(const ls_host *host)
 
 uint16_t ls_host_port(const ls_host *host)
 {
-    return ls_transport_enet_port(host->transport);
+    return ls_transport_udp_port(host->transport);
 }
 
 ls_transport_traffic ls_host_total(const ls_host *host)
 {
-    return ls_transport_enet_total(host->transport);
+    return ls_transport_udp_total(host->transport);
 }

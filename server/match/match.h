@@ -30,7 +30,7 @@ typedef enum ls_on_desync {
 
 /* Somebody who asks to come in, and said a right HELLO. */
 typedef struct ls_match_newcomer {
-    ls_peer_id peer;   /* its transport knows its address (ls_transport_enet_address) */
+    ls_peer_id peer;   /* its transport knows its address (ls_transport_udp_address) */
     const char *name;  /* as the others would see it; two players may have the same */
     const char *token; /* the connect token as it came; "" when there was none */
     bool is_spectator;

@@ -41,6 +41,7 @@ ROOMS = (
     ("network", "protocol/loop/"),
     ("network", "protocol/discovery/discovery_socket."),
     ("network", "protocol/enet/"),
+    ("network", "protocol/udp/"),
     ("protocol", "protocol/"),
     ("server host", "server/host/host."),
     ("server host", "server/journal/journal_file."),
@@ -105,12 +106,9 @@ ADAPTERS = {
         "protocol/loop/loop_file.c",
     ),
     "enet/*": (
-        "protocol/enet/transport_enet.c",
-        "protocol/enet/transport_enet_direct.c",
-        "protocol/enet/transport_enet_state.c",
-        "protocol/enet/transport_enet_state.h",
-        "protocol/enet/transport_enet_watch.c",
+        "protocol/enet/enet_channel.c",
         "tools/bench/net_relay.c",
+        "tools/bench/plain_client.c",
     ),
     "utf8proc.h": ("common/program/player_name.c",),
     "xxhash.h": ("common/base/hash.c",),
@@ -300,7 +298,7 @@ SAMPLES = (
             "common/simulation/plugin_loader.c": "#include "
             '"lockstep/common/simulations/builtin.h"\n'
             "#include <dlfcn.h>\n",
-            "protocol/enet/transport_enet.c": "#include <enet/enet.h>\n#include <sys/socket.h>\n",
+            "protocol/enet/enet_channel.c": "#include <enet/enet.h>\n#include <sys/socket.h>\n",
             "server/match/match.c": '#include "lockstep/protocol/wire/message.h"\n',
             "server/program/server.c": '#include "lockstep/protocol/loop/event_loop.h"\n'
             '#include "lockstep/common/program/option.h"\n',
@@ -345,14 +343,14 @@ SAMPLES = (
     (
         "cores know no sockets and no programs",
         {
-            "server/match/match.c": '#include "lockstep/protocol/enet/transport_enet.h"\n',
+            "server/match/match.c": '#include "lockstep/protocol/udp/transport_udp.h"\n',
             "client/session/session.c": '#include "lockstep/common/program/option.h"\n',
             "protocol/wire/message.c": '#include "lockstep/protocol/loop/event_loop.h"\n',
             "protocol/loop/event_loop.c": '#include "lockstep/server/match/match.h"\n',
             "server/match/seat.c": '#include "lockstep/server/program/server.h"\n',
         },
         [
-            "server may not include lockstep/protocol/enet/transport_enet.h (network)",
+            "server may not include lockstep/protocol/udp/transport_udp.h (network)",
             "client may not include lockstep/common/program/option.h (program)",
             "protocol may not include lockstep/protocol/loop/event_loop.h (network)",
             "network may not include",
@@ -375,7 +373,7 @@ SAMPLES = (
             "tools/lockstep_schema.c": "#include <elfutils/libdw.h>\n",
         },
         [
-            "net_relay.c may include <enet/enet.h>",
+            "plain_client.c may include <enet/enet.h>",
             "event_loop.c, protocol/loop/loop_file.c may include <uv.h>",
             "hash.c may include <xxhash.h>",
             "may include <criterion",

@@ -33,7 +33,7 @@ REACHING = (
     "ls_simulation_load",
     "ls_simulation_unload",
     "ls_event_loop_*",
-    "ls_transport_enet_*",
+    "ls_transport_udp_*",
     "ls_transport_create_enet*",
 )
 

@@ -186,7 +186,7 @@ static seed open_datagram(bool has_time)
     seed made = {.size = 0};
     add_u16(&made, 0);
     add(&made, has_time ? 0x80 : 0);
-    add(&made, 3);
+    add(&made, 0);
     if (has_time) {
         add_u16(&made, 0x3412);
     }
@@ -197,9 +197,7 @@ static void make_datagrams(void)
 {
     static const struct {
         uint8_t command, channel, body;
-    } commands[] = {{0x01, 0xff, 4}, {0x83, 0xff, 40}, {0x84, 0xff, 4},
-                    {0x44, 0xff, 4}, {0x85, 0xff, 0},  {0x86, 0, 2},
-                    {0x49, 0, 4},    {0x8a, 0xff, 8},  {0x8b, 0xff, 12}};
+    } commands[] = {{0x01, 0xff, 4}, {0x84, 0xff, 4}, {0x44, 0xff, 4}, {0x86, 0, 2}};
     seed all = open_datagram(true);
     for (uint32_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         seed made = open_datagram(commands[i].command & 0x80);
@@ -208,13 +206,6 @@ static void make_datagrams(void)
         save_numbered(&made, "datagram", i);
     }
     save(&all, "datagram", "all");
-    seed connect = {.size = 0};
-    add_u16(&connect, 0);
-    add_u16(&connect, 0xff8f);
-    add_u16(&connect, 0);
-    add_command(&connect, 0x82, 0xff, 44);
-    connect.bytes[2 + 4 + 10] = 0x05; /* MTU 1,280 */
-    save(&connect, "datagram", "connect");
     seed packet = open_datagram(true);
     add_command(&packet, 0x86, 0, 2);
     packet.bytes[packet.size - 1] = 20;

@@ -20,17 +20,26 @@ uint64_t ls_station_now_ns(void)
     return ls_clock_now_ns(&clock);
 }
 
+ls_transport_udp_server_config ls_station_server_config(uint32_t peers_max)
+{
+    ls_transport_udp_server_config config;
+    cr_assert_eq(ls_transport_udp_server_config_default(&config), LS_OK);
+    config.bind_host = "127.0.0.1";
+    config.sealed.connections_max = peers_max;
+    config.sealed.per_address_max = LS_STATION_PEERS_MAX;
+    config.sealed.gives_key_to_loopback = true;
+    return config;
+}
+
 ls_station ls_station_listen(uint32_t peers_max)
 {
     ls_station made = {0};
-    ls_transport_enet_server_config config = ls_transport_enet_server_config_default();
-    config.bind_host = "127.0.0.1";
-    config.peers_max = peers_max;
+    ls_transport_udp_server_config config = ls_station_server_config(peers_max);
     ls_text error = {""};
     ls_status status =
-        ls_transport_enet_listen(&config, ls_allocator_heap(), &made.transport, &error);
+        ls_transport_udp_listen(&config, ls_allocator_heap(), &made.transport, &error);
     cr_assert_eq(status, LS_OK, "%s", error.bytes);
-    cr_assert_neq(ls_transport_enet_port(made.transport), 0);
+    cr_assert_neq(ls_transport_udp_port(made.transport), 0);
     return made;
 }
 
@@ -39,10 +48,11 @@ ls_station ls_station_connect(uint16_t port, uint64_t timeout_ms)
     ls_station made = {0};
     char server[32];
     snprintf(server, sizeof server, "127.0.0.1:%u", (unsigned)port);
-    ls_transport_enet_client_config config = {server, timeout_ms * LS_NS_PER_MS};
+    ls_transport_udp_client_config config = {.server = server,
+                                             .connect_timeout_ns = timeout_ms * LS_NS_PER_MS};
     ls_text error = {""};
     ls_status status =
-        ls_transport_enet_connect(&config, ls_allocator_heap(), &made.transport, &error);
+        ls_transport_udp_connect(&config, ls_allocator_heap(), &made.transport, &error);
     cr_assert_eq(status, LS_OK, "%s", error.bytes);
     return made;
 }
@@ -94,7 +104,7 @@ void ls_station_take_all(ls_station *station)
 void ls_station_turn(ls_station *station)
 {
     if (station->transport) {
-        ls_transport_enet_service(station->transport);
+        ls_transport_udp_service(station->transport);
         ls_station_take_all(station);
         ls_transport_flush(station->transport);
     }
@@ -254,7 +264,7 @@ void ls_relay_close(ls_relay *relay)
 
 uint16_t ls_station_port(const ls_station *station)
 {
-    return ls_transport_enet_port(station->transport);
+    return ls_transport_udp_port(station->transport);
 }
 
 void ls_stations_connect(ls_station *server, ls_station *client, uint32_t peers_max)

@@ -5,7 +5,7 @@
 #ifndef LOCKSTEP_TESTS_LOOPBACK_STATION_H
 #define LOCKSTEP_TESTS_LOOPBACK_STATION_H
 
-#include "lockstep/protocol/enet/transport_enet.h"
+#include "lockstep/protocol/udp/transport_udp.h"
 
 #include <criterion/criterion.h>
 #include <netinet/in.h>
@@ -37,6 +37,9 @@ typedef struct ls_station {
 } ls_station;
 
 uint64_t ls_station_now_ns(void);
+
+/* Of a server on 127.0.0.1 that lets anybody in. */
+ls_transport_udp_server_config ls_station_server_config(uint32_t peers_max);
 
 /* A server on 127.0.0.1 with a port that the system chose. */
 ls_station ls_station_listen(uint32_t peers_max);

@@ -362,13 +362,13 @@ Test(event_loop, drives_a_server_and_a_client)
     limit_patience();
     test_driven server = {.station = ls_station_listen(4)};
     server.station.echoes = true;
-    uint16_t port = ls_transport_enet_port(server.station.transport);
+    uint16_t port = ls_transport_udp_port(server.station.transport);
     test_driven client = {.station = ls_station_connect(port, 10000), .received_wanted = 20};
     cr_assert_eq(
-        ls_transport_enet_attach(server.station.transport, loop, (ls_loop_handler){drain, &server}),
+        ls_transport_udp_attach(server.station.transport, loop, (ls_loop_handler){drain, &server}),
         LS_OK);
     cr_assert_eq(
-        ls_transport_enet_attach(client.station.transport, loop, (ls_loop_handler){drain, &client}),
+        ls_transport_udp_attach(client.station.transport, loop, (ls_loop_handler){drain, &client}),
         LS_OK);
     ls_tick_timer_config ticks = {0, 5 * LS_NS_PER_MS};
     ls_event_loop_add_tick_timer(loop, &ticks, (ls_loop_handler){send_numbers, &client}, NULL);
@@ -385,7 +385,7 @@ Test(event_loop, a_refused_connection_is_reported_through_the_loop)
     uint16_t port;
     close(ls_open_socket(&port));
     test_driven client = {.station = ls_station_connect(port, 300)};
-    ls_transport_enet_attach(client.station.transport, loop, (ls_loop_handler){drain, &client});
+    ls_transport_udp_attach(client.station.transport, loop, (ls_loop_handler){drain, &client});
     test_counter polls = {.calls_wanted = 100};
     ls_event_loop_add_timer(loop, 10, (ls_loop_handler){count, &polls}, NULL);
     ls_event_loop_run(loop);

@@ -2,10 +2,11 @@
 
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/enet/transport_enet.h"
 #include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/tools/bench/child.h"
 #include "lockstep/tools/bench/pad_simulation.h"
+#include "lockstep/tools/bench/plain_client.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,8 +23,9 @@ struct crowd_loop;
 
 typedef struct crowd_client {
     struct crowd_loop *owner;
+    bench_plain_client *plain; /* or a session on a transport */
     ls_transport *transport;
-    ls_session *session; /* NULL: sends plain packets */
+    ls_session *session;
     bench_pad_player pad;
     ls_peer_id server;
     uint64_t due_ns; /* when it wakes next */
@@ -70,15 +72,13 @@ static void take_event(crowd_client *client, const ls_transport_event *event, ui
     } else if (event->kind == LS_TRANSPORT_DISCONNECTED) {
         client->server = 0;
     }
-    if (client->session) {
-        ls_session_receive_event(client->session, event, now_ns);
-    }
+    ls_session_receive_event(client->session, event, now_ns);
 }
 
 static void take_packets(crowd_client *client, uint64_t now_ns)
 {
     ls_transport_event event;
-    ls_transport_enet_service(client->transport);
+    ls_transport_udp_service(client->transport);
     while (ls_transport_next_event(client->transport, &event)) {
         take_event(client, &event, now_ns);
     }
@@ -95,30 +95,21 @@ static void play(crowd_client *client, uint64_t now_ns)
     }
 }
 
-static void send_plain(const crowd_client *client)
-{
-    static const uint8_t zeros[LS_PACKET_BYTES_MAX];
-    if (client->server != 0) {
-        ls_transport_send(client->transport, client->server, LS_CHANNEL_UNRELIABLE, zeros,
-                          client->owner->crowd->packet_bytes);
-    }
-}
-
 /* Once a tick: when its next input is due, or else after a frame's time. */
 static void wake(crowd_client *client, uint64_t now_ns)
 {
     while (client->due_ns <= now_ns + TOGETHER_NS) {
         client->due_ns += frame_ns(client->owner);
     }
-    take_packets(client, now_ns);
-    if (client->session) {
-        play(client, now_ns);
-        uint64_t input_ns = ls_session_next_ns(client->session);
-        bool is_later = client->owner->crowd->is_eager && input_ns > client->due_ns;
-        client->due_ns = input_ns == UINT64_MAX || is_later ? client->due_ns : input_ns;
-    } else {
-        send_plain(client);
+    if (client->plain) {
+        bench_plain_client_turn(client->plain, client->owner->crowd->packet_bytes);
+        return;
     }
+    take_packets(client, now_ns);
+    play(client, now_ns);
+    uint64_t input_ns = ls_session_next_ns(client->session);
+    bool is_later = client->owner->crowd->is_eager && input_ns > client->due_ns;
+    client->due_ns = input_ns == UINT64_MAX || is_later ? client->due_ns : input_ns;
     ls_transport_flush(client->transport);
 }
 
@@ -141,17 +132,21 @@ static ls_status create_client(crowd_loop *owner, uint32_t index, ls_text *why)
     crowd_client *client = &owner->clients[index];
     const bench_crowd *crowd = owner->crowd;
     uint32_t number = crowd->first + index;
-    char server[32];
-    snprintf(server, sizeof server, "127.0.0.1:%u", (unsigned)crowd->port);
-    ls_transport_enet_client_config network = ls_transport_enet_client_config_default();
-    network.server = server;
-    network.connect_timeout_ns = CONNECT_NS; /* hundreds come at once */
     client->owner = owner;
     client->pad = bench_pad_player_make(1, number + 1);
     client->due_ns = ls_event_loop_now_ns(owner->loop) + number * frame_ns(owner) / crowd->total;
+    if (crowd->packet_bytes > 0) {
+        client->plain = bench_plain_client_connect(crowd->port);
+        return client->plain ? LS_OK : LS_NO_MEMORY;
+    }
+    char server[32];
+    snprintf(server, sizeof server, "127.0.0.1:%u", (unsigned)crowd->port);
+    ls_transport_udp_client_config network = ls_transport_udp_client_config_default();
+    network.server = server;
+    network.connect_timeout_ns = CONNECT_NS; /* hundreds come at once */
     ls_status status =
-        ls_transport_enet_connect(&network, ls_allocator_heap(), &client->transport, why);
-    return status == LS_OK && crowd->packet_bytes == 0 ? create_session(client, why) : status;
+        ls_transport_udp_connect(&network, ls_allocator_heap(), &client->transport, why);
+    return status == LS_OK ? create_session(client, why) : status;
 }
 
 /* Makes those whose time to connect has come; when it is the next one's. */

@@ -12,7 +12,7 @@ enum {
 };
 
 /* ENet's pings and their answers, each way, which the memory network does not have: a ping of 36
- * bytes and an answer of 38 in two seconds (protocol/enet/transport_enet.c). */
+ * bytes and an answer of 38 in two seconds (protocol/udp/transport_udp.c). */
 #define KEEPALIVE_BYTES_PER_SECOND 37
 
 #define TICK_NS (1e9 / 60.0)

@@ -19,6 +19,7 @@ set(LS_PUBLIC_HEADERS
   common/base/secret.h
   common/base/status.h
   common/base/text.h
+  common/base/cipher.h
   common/diagnosis/desync_bundle.h
   common/diagnosis/desync_class.h
   common/diagnosis/pass_trace.h
@@ -54,15 +55,19 @@ set(LS_PUBLIC_HEADERS
   common/simulations/builtin.h
   common/time/timestep.h
   protocol/enet/enet_datagram.h
-  protocol/enet/transport_enet.h
   protocol/loop/event_loop.h
   protocol/loop/rerun_process.h
   protocol/sealed/connect_token.h
+  protocol/sealed/invite.h
+  protocol/sealed/sealed_client.h
+  protocol/sealed/sealed_content.h
+  protocol/sealed/sealed_server.h
   protocol/sealed/token_user_data.h
   protocol/transport/endpoint.h
   protocol/transport/link_model.h
   protocol/transport/transport.h
   protocol/transport/transport_memory.h
+  protocol/udp/transport_udp.h
   protocol/wire/link_figures.h
   protocol/wire/notices.h
   server/journal/recorder.h

@@ -1,5 +1,5 @@
 #include "lockstep/common/base/clock.h"
-#include "lockstep/tests/loopback/station.h"
+#include "lockstep/tests/loopback/sealed_peer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,6 @@
 #endif
 
 enum {
-    TIMEOUT_MS = 10000,
     HOSTILE_ROUNDS = 400,
     HOSTILE_PER_ROUND = 50,
     GROWTH_BYTES_MAX = 1 << 20,
@@ -49,7 +48,7 @@ static void close_server(void)
     ls_station_close(&server);
 }
 
-TestSuite(transport_enet_hostile, .fini = close_server);
+TestSuite(transport_udp_hostile, .fini = close_server);
 
 static uint32_t next_random(uint32_t *state)
 {
@@ -60,15 +59,18 @@ static uint32_t next_random(uint32_t *state)
 static uint64_t all_rejections(void)
 {
     uint64_t sum = 0;
+    for (int reason = 0; reason < LS_SEALED_REJECTION_COUNT; reason++) {
+        sum += ls_transport_udp_rejections(server.transport, (ls_sealed_rejection)reason);
+    }
     for (int reason = 0; reason < LS_DATAGRAM_REJECTION_COUNT; reason++) {
-        sum += ls_transport_enet_rejections(server.transport, (ls_datagram_rejection)reason);
+        sum += ls_transport_udp_enet_rejections(server.transport, (ls_datagram_rejection)reason);
     }
     return sum;
 }
 
-static uint64_t rejections(ls_datagram_rejection reason)
+static uint64_t rejections(ls_sealed_rejection reason)
 {
-    return ls_transport_enet_rejections(server.transport, reason);
+    return ls_transport_udp_rejections(server.transport, reason);
 }
 
 /* An honest client whose every packet must come back, whatever else happens. */
@@ -101,42 +103,17 @@ static void assert_honest_is_served(test_honest *honest)
     cr_assert_eq(last, honest->sent - 1);
 }
 
-/* A hostile peer: really connected, through a relay that can say anything in its name. */
+/* A hostile peer: it has its keys, and says with them what no client of ours would. */
 typedef struct test_hostile {
-    ls_station station;
-    ls_relay relay;
+    sealed_peer peer;
     uint32_t random;
     size_t connections;
 } test_hostile;
 
-static void hostile_turn(test_hostile *hostile)
-{
-    ls_stations_turn_through(&server, &hostile->station, &hostile->relay);
-}
-
 static void hostile_join(test_hostile *hostile)
 {
-    ls_stations_connect_through(&server, &hostile->station, &hostile->relay);
-    /* Its own control packets pass before it turns bad, so that last_up names its seat. */
-    for (int i = 0; i < 5; i++) {
-        hostile_turn(hostile);
-    }
+    hostile->peer = sealed_peer_join(&server);
     hostile->connections++;
-}
-
-static void hostile_leave(test_hostile *hostile)
-{
-    ls_station_close(&hostile->station);
-    ls_relay_close(&hostile->relay);
-}
-
-/* Header of the hostile peer's own datagrams, with a time so that any command may follow. */
-static size_t put_header(const test_hostile *hostile, uint8_t *bytes)
-{
-    memcpy(bytes, hostile->relay.last_up, 2);
-    bytes[0] |= 0x80;
-    bytes[2] = bytes[3] = 0;
-    return 4;
 }
 
 static size_t put_u16(uint8_t *bytes, size_t value)
@@ -146,6 +123,13 @@ static size_t put_u16(uint8_t *bytes, size_t value)
     return 2;
 }
 
+/* Header of ENet's datagrams, with a time so that any command may follow. */
+static size_t put_header(uint8_t *bytes)
+{
+    put_u16(bytes, 0x8000);
+    return 2 + put_u16(bytes + 2, 0);
+}
+
 static size_t put_command(uint8_t *bytes, uint8_t command, uint8_t channel, unsigned sequence)
 {
     bytes[0] = command;
@@ -153,32 +137,33 @@ static size_t put_command(uint8_t *bytes, uint8_t command, uint8_t channel, unsi
     return 2 + put_u16(bytes + 2, sequence);
 }
 
-static size_t make_random(test_hostile *hostile, uint8_t *bytes)
+static size_t make_random(test_hostile *hostile, uint8_t *bytes, size_t limit)
 {
-    size_t size = next_random(&hostile->random) % 1500;
+    size_t size = next_random(&hostile->random) % limit;
     for (size_t i = 0; i < size; i++) {
         bytes[i] = (uint8_t)next_random(&hostile->random);
     }
     return size;
 }
 
+/* A datagram of its own, sealed, and then altered. */
 static size_t make_mutated(test_hostile *hostile, uint8_t *bytes)
 {
-    size_t size = hostile->relay.last_up_size;
-    memcpy(bytes, hostile->relay.last_up, size);
-    uint32_t changes = 1 + next_random(&hostile->random) % 6;
+    size_t size = hostile->peer.last_size;
+    memcpy(bytes, hostile->peer.last, size);
+    uint32_t changes = next_random(&hostile->random) % 6;
     for (uint32_t i = 0; i < changes; i++) {
         bytes[next_random(&hostile->random) % size] = (uint8_t)next_random(&hostile->random);
     }
     return next_random(&hostile->random) % 4 == 0 ? 1 + next_random(&hostile->random) % size : size;
 }
 
-/* Well-formed up to the command: numbers, sizes and payloads are anything. */
+/* ENet's format up to the command: numbers, sizes and payloads are anything. */
 static size_t make_crafted(test_hostile *hostile, uint8_t *bytes)
 {
     static const uint8_t commands[] = {0x01, 0x83, 0x84, 0x44, 0x85, 0x86, 0x87, 0x07,
                                        0x88, 0x49, 0x8a, 0x8b, 0x0c, 0x06, 0x82, 0x09};
-    size_t size = put_header(hostile, bytes);
+    size_t size = put_header(bytes);
     uint32_t count = 1 + next_random(&hostile->random) % 8;
     for (uint32_t i = 0; i < count; i++) {
         uint8_t command = commands[next_random(&hostile->random) % sizeof commands];
@@ -193,48 +178,51 @@ static size_t make_crafted(test_hostile *hostile, uint8_t *bytes)
     return size;
 }
 
-static void throw_round(test_hostile *hostile, int unknown_peer, uint16_t port)
+static void throw_one(test_hostile *hostile, int unknown_peer)
 {
     uint8_t bytes[4096];
-    for (int i = 0; i < HOSTILE_PER_ROUND; i++) {
-        switch (next_random(&hostile->random) % 4) {
-        case 0:
-            ls_send_datagram(unknown_peer, port, bytes, make_random(hostile, bytes));
-            break;
-        case 1:
-            ls_send_datagram(unknown_peer, port, bytes, make_mutated(hostile, bytes));
-            break;
-        case 2:
-            ls_relay_send_up(&hostile->relay, bytes, make_mutated(hostile, bytes));
-            break;
-        default:
-            ls_relay_send_up(&hostile->relay, bytes, make_crafted(hostile, bytes));
-            break;
-        }
+    uint16_t port = hostile->peer.server_port;
+    ls_sealed_content content =
+        (ls_sealed_content)(next_random(&hostile->random) % LS_SEALED_CONTENT_COUNT);
+    switch (next_random(&hostile->random) % 5) {
+    case 0:
+        ls_send_datagram(unknown_peer, port, bytes, make_random(hostile, bytes, 1500));
+        break;
+    case 1:
+        ls_send_datagram(unknown_peer, port, bytes, make_mutated(hostile, bytes));
+        break;
+    case 2:
+        ls_send_datagram(hostile->peer.descriptor, port, bytes, make_mutated(hostile, bytes));
+        break;
+    case 3:
+        sealed_peer_send(&hostile->peer, content, bytes,
+                         make_random(hostile, bytes, LS_SEALED_CONTENT_BYTES_MAX));
+        break;
+    default:
+        sealed_peer_send(&hostile->peer, LS_SEALED_ENET, bytes, make_crafted(hostile, bytes));
+        break;
     }
 }
 
-Test(transport_enet_hostile, twenty_thousand_bad_datagrams_change_nothing_for_others)
+Test(transport_udp_hostile, twenty_thousand_bad_datagrams_change_nothing_for_others)
 {
     test_honest honest = join_honest();
     server.echoes = true;
-    uint16_t port = ls_station_port(&server);
     uint16_t unused;
     int unknown_peer = ls_open_socket(&unused);
     test_hostile hostile = {.random = 2024};
     hostile_join(&hostile);
     size_t warm_bytes = 0;
     for (int round = 0; round < HOSTILE_ROUNDS; round++) {
-        throw_round(&hostile, unknown_peer, port);
+        for (int i = 0; i < HOSTILE_PER_ROUND; i++) {
+            throw_one(&hostile, unknown_peer);
+        }
         honest_send(&honest);
         ls_station_turn(&honest.station);
-        hostile_turn(&hostile);
-        if (hostile.station.disconnected_count > 0 || server.disconnected_count > 0) {
-            hostile_leave(&hostile);
-            server.connected_count = 1;
-            server.disconnected_count = 0;
-            ls_station *const rest[] = {&server, &honest.station};
-            ls_stations_idle(rest, 2, 5);
+        ls_station_turn(&server);
+        sealed_peer_take(&hostile.peer);
+        if (server.disconnected_count > 0) {
+            sealed_peer_leave(&hostile.peer);
             server.connected_count = 1;
             server.disconnected_count = 0;
             hostile_join(&hostile);
@@ -244,22 +232,24 @@ Test(transport_enet_hostile, twenty_thousand_bad_datagrams_change_nothing_for_ot
     assert_honest_is_served(&honest);
     cr_assert_eq(honest.sent, HOSTILE_ROUNDS);
     cr_assert_lt(memory_bytes(), warm_bytes + GROWTH_BYTES_MAX);
-    /* It was an attack: each kind of bad datagram came, and some got as far as ENet. */
-    for (int reason = 0; reason < LS_DATAGRAM_REJECTION_COUNT; reason++) {
-        cr_assert_gt(rejections((ls_datagram_rejection)reason), 10, "%s",
-                     ls_datagram_rejection_name((ls_datagram_rejection)reason));
+    /* It was an attack: most kinds of bad datagram came, and some got as far as ENet. */
+    static const ls_sealed_rejection expected[] = {
+        LS_SEALED_REJECT_MALFORMED, LS_SEALED_REJECT_UNKNOWN_PEER, LS_SEALED_REJECT_FORGED,
+        LS_SEALED_REJECT_REPEATED};
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        cr_assert_gt(rejections(expected[i]), 10, "%zu", i);
     }
+    cr_assert_gt(ls_transport_udp_enet_rejections(server.transport, LS_DATAGRAM_UNSUPPORTED), 10);
     cr_assert_gt(all_rejections(), HOSTILE_ROUNDS * HOSTILE_PER_ROUND / 2);
-    cr_assert_gt(hostile.connections, 1);
-    hostile_leave(&hostile);
+    sealed_peer_leave(&hostile.peer);
     ls_station_close(&honest.station);
     close(unknown_peer);
 }
 
 /* Each attack would make ENet keep every datagram: it waits for what never comes. */
-static size_t make_waiting_unreliable(const test_hostile *hostile, uint8_t *bytes, unsigned number)
+static size_t make_waiting_unreliable(uint8_t *bytes, unsigned number)
 {
-    size_t size = put_header(hostile, bytes);
+    size_t size = put_header(bytes);
     for (unsigned i = 0; i < 30; i++) {
         size += put_command(bytes + size, 0x07, 0, 9);
         size += put_u16(bytes + size, number * 30 + i);
@@ -268,9 +258,9 @@ static size_t make_waiting_unreliable(const test_hostile *hostile, uint8_t *byte
     return size;
 }
 
-static size_t make_waiting_reliable(const test_hostile *hostile, uint8_t *bytes, unsigned number)
+static size_t make_waiting_reliable(uint8_t *bytes, unsigned number)
 {
-    size_t size = put_header(hostile, bytes);
+    size_t size = put_header(bytes);
     for (unsigned i = 0; i < 30; i++) {
         size += put_command(bytes + size, 0x86, 0, 20 + (number * 30 + i) % 20000);
         size += put_u16(bytes + size, 0);
@@ -278,9 +268,9 @@ static size_t make_waiting_reliable(const test_hostile *hostile, uint8_t *bytes,
     return size;
 }
 
-static size_t make_fragment(const test_hostile *hostile, uint8_t *bytes, unsigned number)
+static size_t make_fragment(uint8_t *bytes, unsigned number)
 {
-    size_t size = put_header(hostile, bytes);
+    size_t size = put_header(bytes);
     size += put_command(bytes + size, 0x88, 0, 20 + number % 20000);
     size += put_u16(bytes + size, 20 + number % 20000);
     static const uint8_t one_byte_of_1024_in_fragment_0_of_2[19] = {[1] = 1, [5] = 2, [12] = 0x04};
@@ -288,8 +278,7 @@ static size_t make_fragment(const test_hostile *hostile, uint8_t *bytes, unsigne
     return size + 19;
 }
 
-static void assert_memory_is_bounded(size_t (*make)(const test_hostile *, uint8_t *, unsigned),
-                                     size_t growth_max)
+static void assert_memory_is_bounded(size_t (*make)(uint8_t *, unsigned), size_t growth_max)
 {
     enum {
         DATAGRAMS = 3000
@@ -300,57 +289,54 @@ static void assert_memory_is_bounded(size_t (*make)(const test_hostile *, uint8_
     size_t before = memory_bytes();
     for (unsigned number = 0; number < DATAGRAMS; number++) {
         uint8_t bytes[1500];
-        ls_relay_send_up(&hostile.relay, bytes, make(&hostile, bytes, number));
+        sealed_peer_send(&hostile.peer, LS_SEALED_ENET, bytes, make(bytes, number));
         if (number % 100 == 0) {
-            hostile_turn(&hostile);
+            ls_station_turn(&server);
         }
     }
-    for (int i = 0; i < 10; i++) {
-        hostile_turn(&hostile);
-    }
-    cr_assert_gt(ls_transport_enet_total(server.transport).packets_received, DATAGRAMS / 2);
+    ls_station_turn(&server);
+    cr_assert_gt(ls_transport_udp_total(server.transport).packets_received, DATAGRAMS / 2);
     cr_assert_lt(memory_bytes(), before + growth_max);
-    hostile_leave(&hostile);
+    sealed_peer_leave(&hostile.peer);
 }
 
-Test(transport_enet_hostile, sequenced_packets_that_wait_for_ever_are_not_kept)
+Test(transport_udp_hostile, sequenced_packets_that_wait_for_ever_are_not_kept)
 {
     assert_memory_is_bounded(make_waiting_unreliable, GROWTH_BYTES_MAX);
 }
 
-Test(transport_enet_hostile, fragments_that_are_never_complete_are_not_kept)
+Test(transport_udp_hostile, fragments_that_are_never_complete_are_not_kept)
 {
     assert_memory_is_bounded(make_fragment, GROWTH_BYTES_MAX);
 }
 
-Test(transport_enet_hostile, reliable_packets_ahead_of_a_gap_are_kept_up_to_the_limit)
+Test(transport_udp_hostile, reliable_packets_ahead_of_a_gap_are_kept_up_to_the_limit)
 {
     assert_memory_is_bounded(make_waiting_reliable, GROWTH_BYTES_MAX + LS_RELIABLE_AHEAD_MAX * 256);
 }
 
-Test(transport_enet_hostile, datagrams_of_every_size_from_unknown_peers_are_dropped_and_counted)
+Test(transport_udp_hostile, datagrams_of_every_size_from_unknown_peers_are_dropped_and_counted)
 {
     test_honest honest = join_honest();
     server.echoes = true;
     uint16_t port = ls_station_port(&server);
     uint16_t unused;
     int unknown_peer = ls_open_socket(&unused);
-    static const size_t sizes[] = {0, 1, 2, 3, 4, 5, 51, 52, 53, 1252, 4095, 4096, 4097, 9000};
+    static const size_t sizes[] = {0,    1,    2,    3,    4,    5,    51,  52,
+                                   1252, 2047, 2048, 2049, 4096, 4097, 9000};
     static const uint8_t zeros[9000];
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         ls_send_datagram(unknown_peer, port, zeros, sizes[i]);
         honest_send(&honest);
         assert_honest_is_served(&honest);
     }
-    cr_assert_eq(rejections(LS_DATAGRAM_MALFORMED), 2);
-    cr_assert_eq(rejections(LS_DATAGRAM_OVERSIZE), 2);
-    cr_assert_eq(rejections(LS_DATAGRAM_UNKNOWN_PEER), 10);
+    cr_assert_eq(rejections(LS_SEALED_REJECT_MALFORMED), sizeof sizes / sizeof sizes[0]);
     cr_assert_eq(server.connected_count, 1);
     ls_station_close(&honest.station);
     close(unknown_peer);
 }
 
-static void assert_held_up_by_none_of_size(size_t size, ls_datagram_rejection reason)
+static void assert_held_up_by_none_of_size(size_t size)
 {
     enum {
         DATAGRAMS = 40,
@@ -360,7 +346,7 @@ static void assert_held_up_by_none_of_size(size_t size, ls_datagram_rejection re
     uint16_t port = ls_station_port(&server);
     uint16_t unused;
     int unknown_peer = ls_open_socket(&unused);
-    static const uint8_t zeros[LS_ENET_DATAGRAM_BYTES_MAX + 1];
+    static const uint8_t zeros[4097];
     for (int i = 0; i < DATAGRAMS; i++) {
         ls_send_datagram(unknown_peer, port, zeros, size);
     }
@@ -371,51 +357,41 @@ static void assert_held_up_by_none_of_size(size_t size, ls_datagram_rejection re
         ls_stations_turn(alone, 1);
         cr_assert_leq(turns, TURNS_MAX);
     }
-    cr_assert_eq(rejections(reason), DATAGRAMS);
+    cr_assert_eq(rejections(LS_SEALED_REJECT_MALFORMED), DATAGRAMS);
     ls_station_close(&honest.station);
     close(unknown_peer);
 }
 
-/* ENet reports a datagram that it cannot receive as a failure of the socket. */
-Test(transport_enet_hostile, datagrams_too_long_to_receive_hold_nobody_up)
+Test(transport_udp_hostile, datagrams_too_long_to_receive_hold_nobody_up)
 {
-    assert_held_up_by_none_of_size(LS_ENET_DATAGRAM_BYTES_MAX + 1, LS_DATAGRAM_OVERSIZE);
+    assert_held_up_by_none_of_size(4097);
 }
 
-/* To ENet they look like a socket on which nothing waits. */
-Test(transport_enet_hostile, datagrams_without_a_byte_hold_nobody_up)
+Test(transport_udp_hostile, datagrams_without_a_byte_hold_nobody_up)
 {
-    assert_held_up_by_none_of_size(0, LS_DATAGRAM_MALFORMED);
+    assert_held_up_by_none_of_size(0);
 }
 
-Test(transport_enet_hostile, an_oversize_packet_of_a_peer_is_dropped_and_counted)
+/* One byte too long, then as long as is allowed; alone and among others. */
+Test(transport_udp_hostile, an_oversize_packet_of_a_peer_is_dropped_and_counted)
 {
     server = ls_station_listen(4);
     test_hostile hostile = {.random = 1};
     hostile_join(&hostile);
-    uint8_t bytes[2000] = {0};
-    size_t size = put_header(&hostile, bytes);
-    size += put_command(bytes + size, 0x49, 0, 0);
-    size += put_u16(bytes + size, 200);
-    size += put_u16(bytes + size, LS_PACKET_BYTES_MAX + 1);
-    ls_relay_send_up(&hostile.relay, bytes, size + LS_PACKET_BYTES_MAX + 1);
-    uint64_t end = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
-    while (rejections(LS_DATAGRAM_OVERSIZE) == 0) {
-        cr_assert_lt(ls_station_now_ns(), end);
-        hostile_turn(&hostile);
-    }
+    uint8_t bytes[LS_PACKET_BYTES_MAX + 3] = {0};
+    sealed_peer_send(&hostile.peer, LS_SEALED_PACKET, bytes, LS_PACKET_BYTES_MAX + 1);
+    bytes[0] = (uint8_t)(LS_PACKET_BYTES_MAX + 1);
+    bytes[1] = (uint8_t)((LS_PACKET_BYTES_MAX + 1) >> 8);
+    sealed_peer_send(&hostile.peer, LS_SEALED_PACKETS, bytes, LS_PACKET_BYTES_MAX + 3);
+    LS_RUN_UNTIL(rejections(LS_SEALED_REJECT_MALFORMED) == 2, &server);
     cr_assert_eq(server.received_count, 0);
-    bytes[size - 1]--; /* the same within the limit arrives */
-    ls_relay_send_up(&hostile.relay, bytes, size + LS_PACKET_BYTES_MAX);
-    while (server.received_count == 0) {
-        cr_assert_lt(ls_station_now_ns(), end);
-        hostile_turn(&hostile);
-    }
+    sealed_peer_send(&hostile.peer, LS_SEALED_PACKET, bytes, LS_PACKET_BYTES_MAX);
+    LS_RUN_UNTIL(server.received_count == 1, &server);
     cr_assert_eq(ls_station_newest(&server)->size, LS_PACKET_BYTES_MAX);
-    hostile_leave(&hostile);
+    sealed_peer_leave(&hostile.peer);
 }
 
-Test(transport_enet_hostile, a_flood_of_good_packets_ends_a_turn)
+Test(transport_udp_hostile, a_flood_of_good_packets_ends_a_turn)
 {
     enum {
         FLOOD = 1500,
@@ -425,11 +401,7 @@ Test(transport_enet_hostile, a_flood_of_good_packets_ends_a_turn)
     test_hostile hostile = {.random = 1};
     hostile_join(&hostile);
     for (unsigned number = 1; number <= FLOOD; number++) {
-        uint8_t bytes[16] = {0};
-        size_t size = put_header(&hostile, bytes);
-        size += put_command(bytes + size, 0x49, 0, 0);
-        put_u16(bytes + size, number);
-        ls_relay_send_up(&hostile.relay, bytes, size + 4);
+        sealed_peer_send(&hostile.peer, LS_SEALED_PACKET, &number, sizeof number);
     }
     size_t turns = 0;
     for (size_t before = 1; before != server.received_count; turns++) {
@@ -440,5 +412,54 @@ Test(transport_enet_hostile, a_flood_of_good_packets_ends_a_turn)
     /* All came, or as many as the socket could hold. */
     cr_assert_gt(server.received_count, 100);
     cr_assert_gt(turns, 1);
-    hostile_leave(&hostile);
+    sealed_peer_leave(&hostile.peer);
+}
+
+/* Somebody who saw a datagram sends it again, from the address that it came from or another. */
+Test(transport_udp_hostile, a_datagram_that_is_sent_again_is_not_heard_again)
+{
+    server = ls_station_listen(4);
+    test_hostile hostile = {.random = 1};
+    hostile_join(&hostile);
+    uint16_t unused;
+    int unknown_peer = ls_open_socket(&unused);
+    sealed_peer_send(&hostile.peer, LS_SEALED_PACKET, "once", 4);
+    LS_RUN_UNTIL(server.received_count == 1, &server);
+    for (int i = 0; i < 10; i++) {
+        int from = i % 2 ? unknown_peer : hostile.peer.descriptor;
+        ls_send_datagram(from, hostile.peer.server_port, hostile.peer.last, hostile.peer.last_size);
+    }
+    LS_RUN_UNTIL(rejections(LS_SEALED_REJECT_REPEATED) == 10, &server);
+    cr_assert_eq(server.received_count, 1);
+    sealed_peer_leave(&hostile.peer);
+    close(unknown_peer);
+}
+
+/* The server answers at the new address once that is proven, and loses nothing of what came. */
+Test(transport_udp_hostile, a_peer_that_moves_is_followed)
+{
+    server = ls_station_listen(4);
+    test_hostile hostile = {.random = 1};
+    hostile_join(&hostile);
+    char before[LS_TRANSPORT_UDP_ADDRESS_BYTES], after[LS_TRANSPORT_UDP_ADDRESS_BYTES];
+    ls_peer_id peer = server.connected[0];
+    cr_assert_eq(ls_transport_udp_address(server.transport, peer, before), LS_OK);
+    sealed_peer_move(&hostile.peer);
+    uint64_t end_ns = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
+    uint32_t sent = 0;
+    do {
+        cr_assert_lt(ls_station_now_ns(), end_ns);
+        sealed_peer_send(&hostile.peer, LS_SEALED_PACKET, "enough to be answered", 21);
+        sent++;
+        ls_station_turn(&server);
+        sealed_peer_take(&hostile.peer);
+        cr_assert_eq(ls_transport_udp_address(server.transport, peer, after), LS_OK);
+    } while (strcmp(before, after) == 0);
+    ls_station_turn(&server);
+    cr_assert_eq(server.received_count, sent);
+    cr_assert_eq(server.disconnected_count, 0);
+    uint32_t had = hostile.peer.received;
+    ls_transport_send(server.transport, peer, LS_CHANNEL_UNRELIABLE, (const uint8_t *)"x", 1);
+    LS_RUN_UNTIL((sealed_peer_take(&hostile.peer), hostile.peer.received > had), &server);
+    sealed_peer_leave(&hostile.peer);
 }

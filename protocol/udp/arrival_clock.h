@@ -2,9 +2,9 @@
  * kernel's stamp, on the monotonic clock: so that a socket may be read now and then without losing
  * when things came. Never trusts the stamp, which is by the wall clock, beyond the time since the
  * socket was last looked at. Linux; elsewhere a datagram arrives when it is read. Called by
- * transport_enet. */
-#ifndef LOCKSTEP_PROTOCOL_ENET_ARRIVAL_CLOCK_H
-#define LOCKSTEP_PROTOCOL_ENET_ARRIVAL_CLOCK_H
+ * transport_udp. */
+#ifndef LOCKSTEP_PROTOCOL_UDP_ARRIVAL_CLOCK_H
+#define LOCKSTEP_PROTOCOL_UDP_ARRIVAL_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

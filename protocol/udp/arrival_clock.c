@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "lockstep/protocol/enet/arrival_clock.h"
+#include "lockstep/protocol/udp/arrival_clock.h"
 
 #include "lockstep/common/base/clock.h"
 

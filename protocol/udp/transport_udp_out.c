@@ -1,0 +1,209 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/protocol/udp/transport_udp_state.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/byte_io.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+    DATAGRAMS = LS_UDP_WAITING_MAX,
+    LENGTH_BYTES = 2, /* before each of several packets */
+    NOBODY = UINT32_MAX,
+};
+
+/* A datagram with the first packet LENGTH_BYTES behind where its content begins, so that it becomes
+ * one of several packets without being moved. */
+typedef struct out_datagram {
+    uint32_t index; /* of the connection, or NOBODY: it is whole, and `to` says where it goes */
+    ls_sealed_content content;
+    ls_endpoint to;
+    size_t size; /* of the content; of several packets with their lengths */
+    uint8_t bytes[LENGTH_BYTES + LS_SEALED_DATAGRAM_BYTES_MAX];
+} out_datagram;
+
+struct out_datagrams {
+    uint32_t count;
+    out_datagram datagrams[DATAGRAMS];
+};
+
+ls_status ls_udp_out_init(transport_udp *transport)
+{
+    transport->out = ls_allocate(transport->allocator, sizeof *transport->out);
+    return transport->out ? LS_OK : LS_NO_MEMORY;
+}
+
+void ls_udp_out_deinit(transport_udp *transport)
+{
+    ls_release(transport->allocator, transport->out);
+}
+
+void ls_udp_note_failure(transport_udp *transport, int error)
+{
+    if (error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH) {
+        transport->is_refused = true;
+    }
+    ls_peer_seat *own = &transport->seats.seats[CLIENT_SEAT];
+    if (error == ECONNREFUSED && transport->client && own->state == LS_SEAT_CONNECTING) {
+        own->deadline_ns = 0; /* the machine is there and says no: nothing to wait for */
+    }
+}
+
+/* ---- Collecting ---- */
+
+static size_t header_bytes(const transport_udp *transport)
+{
+    return transport->server ? LS_SEALED_SERVER_HEADER_BYTES : LS_SEALED_CLIENT_HEADER_BYTES;
+}
+
+static out_datagram *begin(transport_udp *transport, uint32_t index, ls_sealed_content content)
+{
+    struct out_datagrams *out = transport->out;
+    if (out->count == DATAGRAMS) {
+        ls_udp_out_flush(transport);
+    }
+    out_datagram *made = &out->datagrams[out->count++];
+    made->index = index;
+    made->content = content;
+    made->size = 0;
+    return made;
+}
+
+/* Where the content of a single packet begins. */
+static uint8_t *content_of(const transport_udp *transport, out_datagram *datagram)
+{
+    return datagram->bytes + LENGTH_BYTES + header_bytes(transport);
+}
+
+static void put_packet(uint8_t *at, const uint8_t *bytes, size_t size)
+{
+    if (size > 0) {
+        memcpy(at, bytes, size);
+    }
+}
+
+/* Joins the packet to the newest datagram when that goes to the same peer and has room. */
+static bool join(const udp_connection *to, const uint8_t *bytes, size_t size)
+{
+    struct out_datagrams *out = to->transport->out;
+    out_datagram *newest = out->count > 0 ? &out->datagrams[out->count - 1] : NULL;
+    bool can_hold = newest && newest->index == to->index &&
+                    (newest->content == LS_SEALED_PACKET || newest->content == LS_SEALED_PACKETS);
+    if (!can_hold) {
+        return false;
+    }
+    size_t used = newest->size + (newest->content == LS_SEALED_PACKET ? LENGTH_BYTES : 0);
+    size_t overhead = header_bytes(to->transport) + LS_SEALED_TAG_BYTES;
+    if (used + LENGTH_BYTES + size + overhead > LS_SEALED_DATAGRAM_BYTES_MAX) {
+        return false;
+    }
+    uint8_t *start = content_of(to->transport, newest) - LENGTH_BYTES;
+    if (newest->content == LS_SEALED_PACKET) {
+        ls_store_u16(start, (uint16_t)newest->size);
+        newest->content = LS_SEALED_PACKETS;
+    }
+    ls_store_u16(start + used, (uint16_t)size);
+    put_packet(start + used + LENGTH_BYTES, bytes, size);
+    newest->size = used + LENGTH_BYTES + size;
+    return true;
+}
+
+void ls_udp_out_packet(udp_connection *to, const uint8_t *bytes, size_t size)
+{
+    if (to->has_queued) { /* it must not overtake what was sent reliably before */
+        ls_enet_channel_service(to->channel, now_ns(to->transport));
+        to->has_queued = false;
+        to->transport->queued_count--;
+    }
+    if (!join(to, bytes, size)) {
+        out_datagram *made = begin(to->transport, to->index, LS_SEALED_PACKET);
+        put_packet(content_of(to->transport, made), bytes, size);
+        made->size = size;
+    }
+}
+
+void ls_udp_out_nothing(udp_connection *to)
+{
+    (void)begin(to->transport, to->index, LS_SEALED_PACKETS);
+}
+
+void ls_udp_out_enet(void *user, const uint8_t *bytes, size_t size)
+{
+    udp_connection *to = user;
+    LS_ASSERT(size <= LS_SEALED_CONTENT_BYTES_MAX);
+    out_datagram *made = begin(to->transport, to->index, LS_SEALED_ENET);
+    memcpy(content_of(to->transport, made), bytes, size);
+    made->size = size;
+}
+
+void ls_udp_out_raw(transport_udp *transport, const ls_endpoint *to, const uint8_t *bytes,
+                    size_t size)
+{
+    LS_ASSERT(size <= LS_SEALED_DATAGRAM_BYTES_MAX);
+    out_datagram *made = begin(transport, NOBODY, LS_SEALED_PACKET);
+    memcpy(made->bytes + LENGTH_BYTES, bytes, size);
+    made->to = *to;
+    made->size = size;
+}
+
+void ls_udp_out_queued(transport_udp *transport, uint64_t now_ns)
+{
+    for (uint32_t i = 0; transport->queued_count > 0 && i < transport->seats.count; i++) {
+        udp_connection *each = &transport->connections[i];
+        if (each->has_queued) {
+            each->has_queued = false;
+            transport->queued_count--;
+            ls_enet_channel_service(each->channel, now_ns);
+        }
+    }
+}
+
+/* ---- Sending ---- */
+
+static void count_sent(transport_udp *transport, const out_datagram *datagram,
+                       const ls_endpoint *to, size_t size)
+{
+    uint64_t bytes = ls_udp_header_bytes(to) + size;
+    transport->total.bytes_sent += bytes;
+    transport->total.packets_sent++;
+    if (datagram->index != NOBODY) {
+        ls_transport_traffic *traffic = &transport->seats.seats[datagram->index].traffic;
+        traffic->bytes_sent += bytes;
+        traffic->packets_sent++;
+    }
+}
+
+static void send_one(transport_udp *transport, out_datagram *datagram)
+{
+    bool is_several = datagram->content == LS_SEALED_PACKETS;
+    uint8_t *start = datagram->bytes + (is_several ? 0 : LENGTH_BYTES);
+    const ls_endpoint *to = &transport->server_endpoint;
+    size_t size = datagram->size;
+    if (datagram->index == NOBODY) {
+        to = &datagram->to;
+    } else if (transport->server) {
+        to = ls_sealed_server_endpoint(transport->server, datagram->index);
+        size = ls_sealed_server_seal(transport->server, datagram->index, datagram->content, start,
+                                     size);
+    } else {
+        size = ls_sealed_client_seal(transport->client, datagram->content, start, size);
+    }
+    count_sent(transport, datagram, to, size);
+    ls_udp_socket_send(transport->socket, to, start, size);
+}
+
+void ls_udp_out_flush(transport_udp *transport)
+{
+    struct out_datagrams *out = transport->out;
+    for (uint32_t i = 0; i < out->count; i++) {
+        send_one(transport, &out->datagrams[i]);
+    }
+    if (out->count > 0) {
+        int failure = ls_udp_socket_flush(transport->socket);
+        if (failure != 0) {
+            ls_udp_note_failure(transport, failure);
+        }
+    }
+    out->count = 0;
+}

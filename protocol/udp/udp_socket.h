@@ -1,0 +1,76 @@
+/* UDP socket: sends and receives datagrams, of IPv6 and IPv4 through one port where the system has
+ * both. Many datagrams leave with one call of the system. Knows when each one that came reached
+ * this machine. Owns the descriptor; never waits. Called by transport_udp. */
+#ifndef LOCKSTEP_PROTOCOL_UDP_UDP_SOCKET_H
+#define LOCKSTEP_PROTOCOL_UDP_UDP_SOCKET_H
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/base/status.h"
+#include "lockstep/protocol/transport/endpoint.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+LS_C_BEGIN
+
+typedef struct ls_udp_socket ls_udp_socket;
+
+/* Bound to this endpoint; "::" takes IPv4 as well, and is all of IPv4 where there is no IPv6. IO
+ * (errno says why), NO_MEMORY. */
+ls_status ls_udp_socket_listen(const ls_endpoint *endpoint, const ls_allocator *allocator,
+                               ls_udp_socket **out);
+/* Connected: hears of nobody else, and of refusals. */
+ls_status ls_udp_socket_connect(const ls_endpoint *endpoint, const ls_allocator *allocator,
+                                ls_udp_socket **out);
+/* NULL is allowed. */
+void ls_udp_socket_close(ls_udp_socket *socket);
+
+/* Of a connected one: whether the system would send from another address now, as it does when this
+ * machine has come into another network. The socket does from then on. */
+bool ls_udp_socket_reroute(ls_udp_socket *socket);
+
+int ls_udp_socket_descriptor(const ls_udp_socket *socket);
+uint16_t ls_udp_socket_port(const ls_udp_socket *socket);
+
+/* Bytes of the headers of IP and UDP before a datagram to or from there. */
+size_t ls_udp_header_bytes(const ls_endpoint *endpoint);
+
+/* ---- Receiving ---- */
+
+/* Before all that has come is received; `now_ns` is of CLOCK_MONOTONIC. */
+void ls_udp_socket_begin_turn(ls_udp_socket *socket, uint64_t now_ns);
+
+typedef enum ls_udp_receipt {
+    LS_UDP_RECEIVED,
+    LS_UDP_EMPTY, /* nothing is left */
+    LS_UDP_ERROR, /* of something sent before; `error` is its errno. There may be more */
+} ls_udp_receipt;
+
+typedef struct ls_udp_datagram {
+    ls_endpoint from;
+    size_t size; /* of what came: above `capacity` it was cut */
+    uint64_t arrived_ns;
+    int error;
+} ls_udp_datagram;
+
+ls_udp_receipt ls_udp_socket_receive(ls_udp_socket *socket, uint8_t *bytes, size_t capacity,
+                                     ls_udp_datagram *out);
+
+/* ---- Sending ---- */
+
+/* A datagram that leaves by the next flush; its bytes are borrowed until then. `to` is ignored by a
+ * connected socket. Flushes by itself when too many wait. */
+void ls_udp_socket_send(ls_udp_socket *socket, const ls_endpoint *to, const uint8_t *bytes,
+                        size_t size);
+/* More than that may not wait: the owner of the bytes flushes before it uses them again. */
+#define LS_UDP_WAITING_MAX 64u
+
+/* A datagram that the socket has no room for is lost. Returns 0, or the errno of the last
+ * datagram that cannot be sent for another reason. */
+int ls_udp_socket_flush(ls_udp_socket *socket);
+
+LS_C_END
+
+#endif
