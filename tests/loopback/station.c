@@ -188,6 +188,14 @@ void ls_relay_send_up(ls_relay *relay, const uint8_t *bytes, size_t size)
     relay->up_packets++;
 }
 
+void ls_relay_move(ls_relay *relay)
+{
+    uint16_t unused;
+    int before = relay->server_side;
+    relay->server_side = ls_open_socket(&unused); /* while the old port is taken: another one */
+    close(before);
+}
+
 static ls_held_datagram *hold(ls_relay *relay, bool is_up)
 {
     cr_assert_lt(relay->held_count, LS_RELAY_HELD_MAX);
@@ -200,15 +208,15 @@ static ls_held_datagram *hold(ls_relay *relay, bool is_up)
 
 static void pass_on(ls_relay *relay, ls_held_datagram *held)
 {
+    size_t (*alter)(void *, uint8_t *, size_t) = held->is_up ? relay->alter : relay->alter_down;
+    size_t size = alter ? alter(relay->user, held->bytes, held->size) : held->size;
     if (held->is_up) {
-        size_t size =
-            relay->alter ? relay->alter(relay->user, held->bytes, held->size) : held->size;
         ls_relay_send_up(relay, held->bytes, size);
         return;
     }
-    sendto(relay->client_side, held->bytes, held->size, 0, (struct sockaddr *)&relay->client,
+    sendto(relay->client_side, held->bytes, size, 0, (struct sockaddr *)&relay->client,
            sizeof relay->client);
-    relay->down_bytes += held->size + IP_UDP_BYTES;
+    relay->down_bytes += size + IP_UDP_BYTES;
     relay->down_packets++;
 }
 

@@ -104,8 +104,10 @@ typedef struct ls_relay {
     uint8_t last_up[LS_RELAY_DATAGRAM_BYTES_MAX]; /* the client's last datagram */
     size_t last_up_size;
     size_t largest_up_size;
-    /* Alters a datagram of the client in place, returns its new size. NULL: passes them as is. */
+    /* Alters a datagram of the client, or of the server, in place, and returns its new size. NULL:
+     * passes them as they are. */
     size_t (*alter)(void *user, uint8_t *bytes, size_t size);
+    size_t (*alter_down)(void *user, uint8_t *bytes, size_t size);
     void *user;
     uint64_t delay_ns;                        /* each way; may change at any time */
     ls_held_datagram held[LS_RELAY_HELD_MAX]; /* first come, first gone */
@@ -116,6 +118,8 @@ typedef struct ls_relay {
 ls_relay ls_relay_open(uint16_t server_port);
 void ls_relay_turn(ls_relay *relay);
 void ls_relay_send_up(ls_relay *relay, const uint8_t *bytes, size_t size);
+/* Sends to the server from another port from now on, and hears nothing more at the old one. */
+void ls_relay_move(ls_relay *relay);
 void ls_relay_close(ls_relay *relay);
 
 /* A server with so many places and a client that is connected to it, perhaps through a relay that
