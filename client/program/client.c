@@ -1,6 +1,7 @@
 #include "lockstep/client/program/client.h"
 
 #include "lockstep/client/bots.h"
+#include "lockstep/client/program/client_place.h"
 #include "lockstep/client/program/client_view.h"
 #include "lockstep/client/program/seat_file.h"
 #include "lockstep/client/session/session.h"
@@ -33,6 +34,8 @@ typedef struct client {
     const ls_client_config *config;
     ls_console *console;
     ls_event_loop *loop;
+    ls_client_place place;
+    ls_sealed_refusal refusal;
     ls_transport *transport;
     ls_session *session;
     ls_client_view view;
@@ -241,13 +244,12 @@ static void log_over(const client *player, const ls_session_event *event)
     if (event->status == LS_OK) {
         ls_log_line(log, LS_LOG_INFO, "%s", event->text.bytes);
     } else if (!player->has_connected) {
-        ls_log_line(log, LS_LOG_ERROR, "cannot connect to %s: %s (%s)", player->config->server,
-                    event->status == LS_REFUSED
-                        ? "no server answers there; check the address, the port and the network"
-                        : event->text.bytes,
+        ls_log_line(log, LS_LOG_ERROR, "cannot connect to %s: %s (%s)", player->place.server,
+                    event->status == LS_REFUSED ? ls_client_refusal_text(player->refusal)
+                                                : event->text.bytes,
                     name);
     } else {
-        ls_log_line(log, LS_LOG_ERROR, "%s: %s (%s)", player->config->server, event->text.bytes,
+        ls_log_line(log, LS_LOG_ERROR, "%s: %s (%s)", player->place.server, event->text.bytes,
                     name);
     }
 }
@@ -265,7 +267,7 @@ static void log_seated(const client *player)
     ls_text place = {{0}};
     ls_text_set(&place, "as slot %" PRIu32, offer->slot);
     ls_log_line(&player->console->log, LS_LOG_INFO, "joined %s %s: %s for %" PRIu32 " players",
-                player->config->server, offer->is_spectator ? "as a spectator" : place.bytes,
+                player->place.server, offer->is_spectator ? "as a spectator" : place.bytes,
                 offer->simulation, offer->config.players);
 }
 
@@ -394,7 +396,8 @@ static void reconnect(client *player, uint64_t now_ns)
 static bool may_try_again(client *player, uint64_t now_ns)
 {
     bool may = !player->has_connected && now_ns + CONNECT_PAUSE_NS < player->connect_end_ns &&
-               ls_session_state_of(player->session) == LS_SESSION_CONNECTING;
+               ls_session_state_of(player->session) == LS_SESSION_CONNECTING &&
+               !ls_client_refusal_is_final(player->refusal);
     player->connect_again_ns = may ? now_ns + CONNECT_PAUSE_NS : UINT64_MAX;
     return may;
 }
@@ -408,8 +411,8 @@ static void log_connecting(client *player, uint64_t now_ns)
     player->connect_line_ns = now_ns + CONNECT_LINE_NS;
     uint64_t left_ns = player->connect_end_ns > now_ns ? player->connect_end_ns - now_ns : 0;
     ls_log_line(&player->console->log, LS_LOG_INFO,
-                "no server answers at %s yet; trying for %" PRIu64 " s more",
-                player->config->server, (left_ns + LS_NS_PER_SECOND - 1) / LS_NS_PER_SECOND);
+                "no server answers at %s yet; trying for %" PRIu64 " s more", player->place.server,
+                (left_ns + LS_NS_PER_SECOND - 1) / LS_NS_PER_SECOND);
 }
 
 /* Of a connection that the session has given up it wants to hear nothing. */
@@ -419,6 +422,7 @@ static void take_disconnect(client *player, const ls_transport_event *event, uin
         !player->is_connecting && ls_session_reconnect_ns(player->session) != UINT64_MAX;
     player->server = 0;
     player->is_connecting = false;
+    player->refusal = ls_transport_udp_refusal(player->transport);
     if (!is_given_up && !may_try_again(player, now_ns)) {
         ls_session_receive_event(player->session, event, now_ns);
     }
@@ -430,7 +434,7 @@ static void after_turn(client *player, uint64_t now_ns)
     log_connecting(player, now_ns);
     ls_session_event event;
     while (ls_session_next_event(player->session, &event)) {
-        ls_seat_file_take_event(player->config->seat_path, player->config->server, player->session,
+        ls_seat_file_take_event(player->config->seat_path, player->place.server, player->session,
                                 &event, &player->console->log);
         log_bounded(player, &event, now_ns);
         ls_client_view_hear(&player->view, &event);
@@ -663,8 +667,13 @@ static ls_exit_code finish(client *player)
 static ls_status open_network(client *player, ls_text *why)
 {
     ls_transport_udp_client_config network = ls_transport_udp_client_config_default();
-    network.server = player->config->server;
-    ls_status status = ls_event_loop_create(ls_allocator_heap(), &player->loop);
+    ls_status status = ls_client_place_read(player->config->server, player->config->is_insecure,
+                                            &player->place, why);
+    network.server = player->place.server;
+    network.sealed = player->place.sealed;
+    if (status == LS_OK) {
+        status = ls_event_loop_create(ls_allocator_heap(), &player->loop);
+    }
     if (status == LS_OK && player->config->reruns) {
         ls_rerun_process_attach(player->config->reruns, player->loop);
     }
@@ -743,8 +752,7 @@ static ls_status build(client *player, ls_text *why)
     session.user = player;
     session.makes_inputs_between_frames = true;
     session.keeps_previous_state = player->view.screen != NULL;
-    status =
-        ls_seat_file_read(player->config->seat_path, player->config->server, &session.seat, why);
+    status = ls_seat_file_read(player->config->seat_path, player->place.server, &session.seat, why);
     if (status != LS_OK && status != LS_NOT_FOUND) {
         return status;
     }

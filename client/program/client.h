@@ -1,4 +1,4 @@
-/* Client: one session on a real network: the event loop, the ENet transport, a bot and the session,
+/* Client: one session on a real network: the event loop, the UDP transport, a bot and the session,
  * wired together, with its events on the console. Called by main. */
 #ifndef LOCKSTEP_CLIENT_PROGRAM_CLIENT_H
 #define LOCKSTEP_CLIENT_PROGRAM_CLIENT_H
@@ -14,7 +14,8 @@
 #define LS_CLIENT_FPS_MAX 1000u
 
 typedef struct ls_client_config {
-    const char *server;       /* HOST, or HOST:PORT */
+    const char *server;       /* HOST, HOST:PORT, or an invite */
+    bool is_insecure;         /* believes whoever answers at HOST:PORT, on any network */
     uint32_t connect_wait_ms; /* how long to try to reach it for the first time; 0: try once */
     ls_session_config
         session; /* what the player and the build are; the client adds the callbacks */

@@ -94,6 +94,9 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_U32, FIELD(client.connect_wait_ms), .max = CONNECT_WAIT_MAX_MS,
      .flag = "connect-wait", .unit = 1000, .argument = "SECONDS", .group = PLAYER,
      .help = "How long to try to reach the server for the first time; 0: try once"},
+    {LS_SETTING_IS_SWITCH, FIELD(client.is_insecure), .flag = "insecure", .group = PLAYER,
+     .help = "Believe whoever answers at HOST[:PORT], in a network that you trust; the server has "
+             "to allow it by the same flag. An invite needs no such trust, nor does this machine"},
     {LS_SETTING_IS_U32, FIELD(client.fps), .min = 1, .max = LS_CLIENT_FPS_MAX, .flag = "fps",
      .argument = "HZ", .group = PLAYER, .default_text = "60; in a window the display's",
      .help = "Frames per second"},
@@ -103,7 +106,7 @@ static const ls_setting_row rows[] = {
              "it back at once"},
     {LS_SETTING_IS_TEXT, FIELD(client.frames_path), .flag = "record-frames", .argument = "FILE",
      .group = PLAYER, .help = "Write how long each frame lasted, for lockstep-timestep --trace"},
-    {LS_SETTING_IS_HEADING, .group = FIND, .help = "In place of HOST[:PORT]:"},
+    {LS_SETTING_IS_HEADING, .group = FIND, .help = "In place of INVITE or HOST[:PORT]:"},
     {LS_SETTING_IS_TAKEN, .take = take_find, .flag = "find", .argument = "ADDR",
      .has_optional_argument = true, .group = FIND,
      .help = "List the servers on the local network: asks for a second, on every interface or at "
@@ -128,8 +131,9 @@ static ls_status check(void *user, ls_text *why)
                               : LS_OK;
     }
     if (!client->server) {
-        return ls_fail(LS_BAD_ARGUMENT, why,
-                       "HOST[:PORT] is missing; --find lists the servers here");
+        return ls_fail(
+            LS_BAD_ARGUMENT, why,
+            "the server's invite or HOST[:PORT] is missing; --find lists the servers here");
     }
     if (client->session.is_spectator && client->has_bot) {
         return ls_fail(LS_BAD_ARGUMENT, why,
@@ -161,7 +165,7 @@ int main(int argc, char **argv)
     client->view.kind = LS_SCREEN_NONE;
     const ls_command_line line = {
         .summary = "Joins a lockstep match.",
-        .words = "HOST[:PORT]",
+        .words = "INVITE|HOST[:PORT]",
         .ending =
             "Exit codes: 0 clean, 1 environment, network, refused, or --find found no server, "
             "2 usage, "

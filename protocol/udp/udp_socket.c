@@ -179,6 +179,19 @@ uint16_t ls_udp_socket_port(const ls_udp_socket *socket)
     return socket->port;
 }
 
+bool ls_udp_own_address(ls_endpoint *out)
+{
+    const uint32_t documentation = UINT32_C(0xc0000201); /* 192.0.2.1, which is nobody's */
+    ls_endpoint outside = ls_endpoint_from_ipv4(htonl(documentation), 9);
+    int probe = open_descriptor(AF_INET);
+    bool is_found = probe >= 0 && connect_to(probe, AF_INET, &outside) && read_own(probe, out);
+    if (probe >= 0) {
+        close(probe);
+    }
+    out->port = 0;
+    return is_found;
+}
+
 size_t ls_udp_header_bytes(const ls_endpoint *endpoint)
 {
     return UDP_HEADER_BYTES +

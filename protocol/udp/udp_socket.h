@@ -34,6 +34,10 @@ bool ls_udp_socket_reroute(ls_udp_socket *socket);
 int ls_udp_socket_descriptor(const ls_udp_socket *socket);
 uint16_t ls_udp_socket_port(const ls_udp_socket *socket);
 
+/* The address that this machine sends from to the world outside, with port 0: nothing is sent to
+ * find it. False when there is no way there. */
+bool ls_udp_own_address(ls_endpoint *out);
+
 /* Bytes of the headers of IP and UDP before a datagram to or from there. */
 size_t ls_udp_header_bytes(const ls_endpoint *endpoint);
 

@@ -173,9 +173,14 @@ static ls_status open_network(ls_host *host, uint32_t peers_max, ls_text *why)
     ls_status status = ls_transport_udp_server_config_default(&network);
     network.bind_host = host->config.bind_host;
     network.port = host->config.port;
+    static const uint8_t none[LS_CIPHER_KEY_BYTES];
+    ls_key_pair made = network.sealed.identity;
+    bool has_identity = memcmp(host->config.sealed.identity.private_key, none, sizeof none) != 0;
+    network.sealed = host->config.sealed;
+    network.sealed.identity = has_identity ? network.sealed.identity : made;
+    network.sealed.gives_key_to_loopback = true;
     network.sealed.connections_max = peers_max;
     network.sealed.per_address_max = peers_max;
-    network.sealed.gives_key = true;
     if (status == LS_OK) {
         status = ls_event_loop_create(host->allocator, &host->loop);
     }

@@ -1,17 +1,21 @@
-/* Host: a table of matches on a real network: the event loop, the ENet transport and one alarm for
+/* Host: a table of matches on a real network: the event loop, the UDP transport and one alarm for
  * whatever is due next, wired together. Decides nothing about a match and tells nobody anything but
  * its owner. Called by server.c and by the benchmarks. */
 #ifndef LOCKSTEP_SERVER_HOST_HOST_H
 #define LOCKSTEP_SERVER_HOST_HOST_H
 
 #include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/protocol/sealed/sealed_server.h"
 #include "lockstep/server/host/match_table.h"
 
 typedef struct ls_host_config {
     ls_match_config match; /* of every match */
     uint32_t matches;
-    const char *bind_host; /* IPv4 address or interface name */
+    const char *bind_host; /* address or interface name; "::" is all, of IPv4 too */
     uint16_t port;         /* 0: chosen by the system, see ls_host_port */
+    /* Decides who gets in; how many is decided here. All zero: an identity of its own is made, and
+     * clients on this machine alone come in by the address. */
+    ls_sealed_server_config sealed;
     /* Called for each event, within ls_host_run or ls_host_end_matches; NULL: no callback. */
     void (*on_event)(void *user, const ls_match_table_event *event);
     /* Called after each advance of a match; NULL: no callback. */

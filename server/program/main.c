@@ -33,6 +33,7 @@ typedef struct arguments {
     const char *sim, *bind_host, *port_file, *bundle_dir, *journal_dir, *resume_path;
     uint32_t matches, port, find_port, bundle_limit;
     bool is_found;
+    ls_admission_options admission;
     ls_match_config match; /* fields of it, ... */
     uint64_t given;        /* ... of these rows of ls_match_settings */
     ls_param_options params;
@@ -47,7 +48,7 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_U32, FIELD(matches), .min = 1, .max = LS_MATCHES_MAX, .flag = "matches",
      .argument = "N", .group = GAME, .help = "Matches of these settings to host at once"},
     {LS_SETTING_IS_TEXT, FIELD(bind_host), .flag = "bind", .argument = "ADDR", .group = NETWORK,
-     .default_text = "0.0.0.0, all", .help = "IPv4 address to listen on"},
+     .default_text = "::, all, of IPv4 too", .help = "Address to listen on, of IPv4 or IPv6"},
     {LS_SETTING_IS_U32, FIELD(port), .max = 65535, .flag = "port", .letter = 'P', .argument = "P",
      .group = NETWORK, .help = "UDP port; 0: chosen by the system"},
     {LS_SETTING_IS_TEXT, FIELD(port_file), .flag = "port-file", .argument = "FILE",
@@ -56,6 +57,20 @@ static const ls_setting_row rows[] = {
      .help = "Let lockstep-client --find find this server on the local network"},
     {LS_SETTING_IS_U32, FIELD(find_port), .min = 1, .max = 65535, .flag = "find-port",
      .argument = "P", .group = NETWORK, .help = "UDP port of its queries"},
+    {LS_SETTING_IS_TEXT, FIELD(admission.identity_path), .flag = "identity", .argument = "FILE",
+     .group = NETWORK, .default_text = "in $XDG_STATE_HOME/lockstep",
+     .help = "Keep this server's key in FILE, which is made on first use: players who have the "
+             "invite know by it that nobody stands between"},
+    {LS_SETTING_IS_SWITCH, FIELD(admission.is_invite_only), .flag = "invite-only", .group = NETWORK,
+     .help = "Put a secret into the invite, and let nobody in without it"},
+    {LS_SETTING_IS_TEXT, FIELD(admission.invite_path), .flag = "invite-file", .argument = "FILE",
+     .group = NETWORK, .help = "Write the invite to FILE once the port is bound"},
+    {LS_SETTING_IS_TEXT, FIELD(admission.invite_host), .flag = "invite-host", .argument = "HOST",
+     .group = NETWORK, .default_text = "the address of --bind, or this machine's name",
+     .help = "Name or address of this server in the invite"},
+    {LS_SETTING_IS_SWITCH, FIELD(admission.is_insecure), .flag = "insecure", .group = NETWORK,
+     .help = "Let clients in that have only the address and say --insecure too, for a network that "
+             "you trust; on this machine they need neither"},
     {LS_SETTING_IS_TEXT, FIELD(bundle_dir), .flag = "bundle-dir", .argument = "DIR|none",
      .group = RULES, .default_text = "the current directory",
      .help = "Where the bundle of a desync is written, for lockstep-desync"},
@@ -89,6 +104,10 @@ static ls_status check(void *user, ls_text *why)
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "--resume goes on with one match and its journal: without %s",
                        args->journal_dir ? "--journal" : "--matches");
+    }
+    if (args->admission.is_insecure && args->admission.is_invite_only) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "--invite-only lets nobody in by the address alone, as --insecure does");
     }
     ls_status status = check_path(args, "json", args->output.json_path, why);
     return status == LS_OK ? check_path(args, "port-file", args->port_file, why) : status;
@@ -218,7 +237,12 @@ static ls_exit_code serve(const arguments *args, ls_resume *resume,
     if (ls_rerun_process_create(&reruns, ls_allocator_heap(), &config.reruns) == LS_OK) {
         config.match.rerun_host = ls_rerun_process_host(config.reruns);
     }
-    ls_exit_code code = ls_server_run(&config, console);
+    status = ls_admission_open(&args->admission, args->bind_host, &config.admission, &why);
+    if (status != LS_OK) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
+    }
+    ls_exit_code code = status == LS_OK ? ls_server_run(&config, console) : ls_exit_code_of(status);
+    ls_admission_wipe(&config.admission);
     ls_rerun_process_destroy(config.reruns);
     ls_param_files_release(&files);
     return code;
@@ -276,7 +300,7 @@ int main(int argc, char **argv)
                       .match = ls_match_config_default(ls_builtin_simulation(0)),
                       .bundle_dir = ".",
                       .bundle_limit = 256,
-                      .bind_host = "0.0.0.0",
+                      .bind_host = "::",
                       .output = {.level = LS_LOG_INFO}};
     const ls_command_line line = {
         .summary = "Hosts deterministic lockstep matches, one by default.",

@@ -555,6 +555,7 @@ static ls_status create_host(server *host, ls_text *why)
                               .matches = config->matches,
                               .bind_host = config->bind_host,
                               .port = config->port,
+                              .sealed = config->admission.sealed,
                               .on_event = on_event,
                               .on_advanced = on_advanced,
                               .may_end = may_end,
@@ -566,10 +567,14 @@ static ls_status create_host(server *host, ls_text *why)
     return status;
 }
 
+/* The invite first: scripts wait for the port. */
 static ls_status write_port_file(const server *host, ls_text *why)
 {
-    const char *path = host->config->port_file;
-    return path ? ls_output_write_port(path, ls_host_port(host->matches), why) : LS_OK;
+    const ls_server_config *config = host->config;
+    uint16_t port = ls_host_port(host->matches);
+    ls_status status = ls_admission_write_invite(&config->admission, config->bind_host, port, why);
+    return status == LS_OK && config->port_file ? ls_output_write_port(config->port_file, port, why)
+                                                : status;
 }
 
 static ls_status add_handlers(server *host)
@@ -717,10 +722,13 @@ static void log_listening(const server *host)
     if (config->matches > 1) {
         ls_text_set(&what, "%" PRIu32 " matches of ", config->matches);
     }
+    bool is_ipv6 = strchr(config->bind_host, ':') != NULL;
     ls_log_line(&host->console->log, LS_LOG_INFO,
-                "listening on %s:%u, %s%s for %" PRIu32 " players", config->bind_host,
-                ls_host_port(host->matches), what.bytes, config->match.simulation->name,
-                config->match.sim.players);
+                "listening on %s%s%s:%u, %s%s for %" PRIu32 " players", is_ipv6 ? "[" : "",
+                config->bind_host, is_ipv6 ? "]" : "", ls_host_port(host->matches), what.bytes,
+                config->match.simulation->name, config->match.sim.players);
+    ls_admission_log(&config->admission, config->bind_host, ls_host_port(host->matches),
+                     &host->console->log);
 }
 
 ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)

@@ -7,12 +7,14 @@
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/protocol/loop/rerun_process.h"
 #include "lockstep/server/journal/resume.h"
+#include "lockstep/server/program/admission.h"
 
 typedef struct ls_server_config {
     ls_match_config match;    /* of every match */
     ls_rerun_process *reruns; /* the host of the matches' re-runs; NULL: there is none */
     uint32_t matches;         /* hosted at once, 1 or more */
-    const char *bind_host;    /* IPv4 address or interface name */
+    const char *bind_host;    /* address or interface name; "::" is all */
+    ls_admission admission;   /* of clients that come */
     uint16_t port;            /* 0: chosen by the system and told on the console */
     bool is_found;            /* clients that look for servers on the local network find it ... */
     uint16_t find_port;       /* ... by queries to this UDP port */
