@@ -139,8 +139,10 @@ static size_t ENET_CALLBACK on_sending(void *context, const ENetBuffer *buffers,
     channel->out[1] = 0;
     size_t size = header->dataLength;
     for (size_t i = 0; i < buffer_count; i++) {
-        memcpy(channel->out + size, buffers[i].data, buffers[i].dataLength);
-        size += buffers[i].dataLength;
+        if (buffers[i].dataLength > 0) { /* a packet without a byte has no data */
+            memcpy(channel->out + size, buffers[i].data, buffers[i].dataLength);
+            size += buffers[i].dataLength;
+        }
     }
     channel->config.on_datagram(channel->config.user, channel->out, size);
     return 0;

@@ -11,11 +11,14 @@
 #define LOCKSTEP_PROTOCOL_SEALED_TOKEN_GATE_H
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/protocol/sealed/connect_token.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+LS_C_BEGIN
 
 typedef struct ls_token_gate_config {
     ls_token_check check;
@@ -56,5 +59,7 @@ void ls_token_gate_give_back(ls_token_gate *gate, const uint8_t id[LS_TOKEN_ID_B
 
 /* How many were refused for this reason; of NONE how many were opened. */
 uint64_t ls_token_gate_count(const ls_token_gate *gate, ls_token_refusal refusal);
+
+LS_C_END
 
 #endif

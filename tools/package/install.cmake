@@ -61,7 +61,9 @@ set(LS_PUBLIC_HEADERS
   protocol/sealed/invite.h
   protocol/sealed/sealed_client.h
   protocol/sealed/sealed_content.h
+  protocol/sealed/sealed_passes.h
   protocol/sealed/sealed_server.h
+  protocol/sealed/token_gate.h
   protocol/sealed/token_user_data.h
   protocol/transport/endpoint.h
   protocol/transport/link_model.h
