@@ -148,15 +148,24 @@ static size_t ENET_CALLBACK on_sending(void *context, const ENetBuffer *buffers,
     return 0;
 }
 
-/* In place of the byte on the wire ENet has received what is fed. */
+/* In place of the byte on the wire ENet has received what is fed; nothing for a byte that another
+ * channel's ENet left there. */
 static int ENET_CALLBACK on_receiving(ENetHost *host, ENetEvent *event)
 {
     (void)event;
+    enum {
+        LET_THROUGH,
+        DROP
+    };
     ls_enet_channel *channel = host->compressor.context;
+    if (!channel->fed) {
+        return DROP;
+    }
     host->receivedData = (enet_uint8 *)(uintptr_t)channel->fed;
     host->receivedDataLength = channel->fed_bytes;
     host->receivedAddress = nowhere;
-    return 0;
+    channel->fed = NULL;
+    return LET_THROUGH;
 }
 
 /* Has ENet take in a datagram and send what that calls for; an event goes to `kept`. */
@@ -170,7 +179,7 @@ static void feed(ls_enet_channel *channel, const uint8_t *bytes, size_t size, ui
     if (send(channel->wire->outside, &something, sizeof something, MSG_NOSIGNAL) > 0) {
         (void)enet_host_service(channel->host, &channel->kept, 0);
     }
-    channel->fed_bytes = 0;
+    channel->fed = NULL;
 }
 
 /* ---- The handshake: each side plays the other's part for its own ENet ---- */
@@ -385,26 +394,27 @@ void ls_enet_channel_abort(ls_enet_channel *channel, uint64_t now_ns)
 
 /* ---- Receiving ---- */
 
-bool ls_enet_channel_take_in(ls_enet_channel *channel, const uint8_t *bytes, size_t size,
-                             uint64_t now_ns)
+ls_datagram_rejection ls_enet_channel_take_in(ls_enet_channel *channel, const uint8_t *bytes,
+                                              size_t size, uint64_t now_ns)
 {
     ENetPeer *peer = peer_of(channel);
     if (peer->state == ENET_PEER_STATE_DISCONNECTED || channel->kept.type != ENET_EVENT_TYPE_NONE) {
-        return true; /* too late to matter */
+        return LS_DATAGRAM_ACCEPTED; /* too late to matter */
     }
     uint16_t received =
         0; /* where ENet has let its channels go, and takes acknowledgements alone */
     if (peer->channelCount > 0) {
         received = peer->channels[DATA_CHANNEL].incomingReliableSequenceNumber;
     }
-    if (ls_enet_datagram_check(bytes, size, received) != LS_DATAGRAM_ACCEPTED) {
-        return false;
+    ls_datagram_rejection rejection = ls_enet_datagram_check(bytes, size, received);
+    if (rejection != LS_DATAGRAM_ACCEPTED) {
+        return rejection;
     }
     memcpy(channel->in, bytes, size);
     channel->in[0] = (uint8_t)((channel->in[0] & ENET_PROTOCOL_HEADER_FLAG_SENT_TIME >> 8) |
                                peer->incomingSessionID << (ENET_PROTOCOL_HEADER_SESSION_SHIFT - 8));
     feed(channel, channel->in, size, now_ns);
-    return true;
+    return LS_DATAGRAM_ACCEPTED;
 }
 
 static ls_enet_event tell(ls_enet_channel *channel, const ENetEvent *event)
@@ -422,6 +432,12 @@ static ls_enet_event tell(ls_enet_channel *channel, const ENetEvent *event)
     default:
         return (ls_enet_event){LS_ENET_NOTHING, NULL, 0};
     }
+}
+
+bool ls_enet_channel_has_event(const ls_enet_channel *channel)
+{
+    return channel->kept.type != ENET_EVENT_TYPE_NONE ||
+           !enet_list_empty(&channel->host->dispatchQueue);
 }
 
 ls_enet_event ls_enet_channel_next_event(ls_enet_channel *channel)

@@ -56,10 +56,10 @@ void ls_enet_channel_service(ls_enet_channel *channel, uint64_t now_ns);
 void ls_enet_channel_close(ls_enet_channel *channel);
 void ls_enet_channel_abort(ls_enet_channel *channel, uint64_t now_ns);
 
-/* A datagram of the other side's; false when it is none that an ENet of ours sends. Take every
+/* A datagram of the other side's; why not, when it is none that an ENet of ours sends. Take every
  * event before the next. */
-bool ls_enet_channel_take_in(ls_enet_channel *channel, const uint8_t *bytes, size_t size,
-                             uint64_t now_ns);
+ls_datagram_rejection ls_enet_channel_take_in(ls_enet_channel *channel, const uint8_t *bytes,
+                                              size_t size, uint64_t now_ns);
 
 typedef enum ls_enet_event_kind {
     LS_ENET_NOTHING,
@@ -74,6 +74,7 @@ typedef struct ls_enet_event {
     size_t size;
 } ls_enet_event;
 
+bool ls_enet_channel_has_event(const ls_enet_channel *channel);
 ls_enet_event ls_enet_channel_next_event(ls_enet_channel *channel);
 
 LS_C_END

@@ -178,7 +178,8 @@ static void service_busy(transport_udp *transport, uint64_t now)
             continue;
         }
         ls_enet_channel_service(each->channel, now);
-        if (state == LS_SEAT_OPEN && ls_enet_channel_backlog(each->channel) == 0) {
+        if (state == LS_SEAT_OPEN && ls_enet_channel_backlog(each->channel) == 0 &&
+            !ls_enet_channel_has_event(each->channel)) {
             ls_udp_connection_set_busy(each, false);
         }
     }

@@ -68,14 +68,12 @@ static void take_enet(transport_udp *transport)
 {
     udp_connection *from = connection_of(transport, transport->heard);
     transport->has_left = false;
-    if (ls_enet_channel_take_in(from->channel, transport->left, transport->left_bytes,
-                                now_ns(transport))) {
+    ls_datagram_rejection rejection = ls_enet_channel_take_in(
+        from->channel, transport->left, transport->left_bytes, now_ns(transport));
+    if (rejection == LS_DATAGRAM_ACCEPTED) {
         transport->draining = from;
     } else {
-        transport->enet_rejections[ls_enet_datagram_check(transport->left, transport->left_bytes,
-                                                          0) == LS_DATAGRAM_ACCEPTED
-                                       ? LS_DATAGRAM_TOO_FAR_AHEAD
-                                       : LS_DATAGRAM_UNSUPPORTED]++;
+        transport->enet_rejections[rejection]++;
     }
 }
 
@@ -186,9 +184,8 @@ static bool take_at_server(transport_udp *transport, const ls_udp_datagram *data
     if (got.rejection != LS_SEALED_ACCEPTED) {
         transport->rejections[got.rejection]++;
     }
-    if (got.answer_bytes > 0) {
+    if (got.answer_bytes > 0) { /* leaves with others: a flood must not cost a call for each */
         ls_udp_out_raw(transport, &datagram->from, got.answer, got.answer_bytes);
-        ls_udp_out_flush(transport);
     }
     if (!got.has_content) {
         return false;

@@ -99,8 +99,10 @@ static void deliver(side *from, side *to)
 {
     while (from->taken < from->sent && from->on_way[from->taken % ON_WAY_MAX].due_ns <= now_ns) {
         const datagram *taken = &from->on_way[from->taken++ % ON_WAY_MAX];
-        to->refused +=
-            ls_enet_channel_take_in(to->channel, taken->bytes, taken->size, now_ns) ? 0 : 1;
+        to->refused += ls_enet_channel_take_in(to->channel, taken->bytes, taken->size, now_ns) ==
+                               LS_DATAGRAM_ACCEPTED
+                           ? 0
+                           : 1;
         take_events(to);
     }
 }
@@ -219,11 +221,27 @@ Test(enet_channel, a_silent_other_side_is_lost_after_a_minute_or_two)
     cr_assert_eq(client.end, LS_ENET_LOST);
 }
 
+/* A loss is told though nothing is left to be delivered. */
+Test(enet_channel, a_loss_waits_to_be_told)
+{
+    lost_one_in = 1;
+    send_number(&client, 1);
+    while (!ls_enet_channel_has_event(client.channel)) {
+        now_ns += STEP_MS * LS_NS_PER_MS;
+        cr_assert_lt(now_ns, BEGIN_NS + 400 * LS_NS_PER_SECOND);
+        ls_enet_channel_service(client.channel, now_ns);
+    }
+    cr_assert_eq(ls_enet_channel_backlog(client.channel), 0);
+    cr_assert_eq(ls_enet_channel_next_event(client.channel).kind, LS_ENET_LOST);
+    cr_assert_not(ls_enet_channel_has_event(client.channel));
+}
+
 /* ENet's own handshake, which would make another connection of this one. */
 Test(enet_channel, a_handshake_is_refused)
 {
     static const uint8_t connect[52] = {0x8f, 0xff, 0, 0, 0x82, 0xff, 0, 1};
-    cr_assert_not(ls_enet_channel_take_in(server.channel, connect, sizeof connect, now_ns));
+    cr_assert_eq(ls_enet_channel_take_in(server.channel, connect, sizeof connect, now_ns),
+                 LS_DATAGRAM_UNSUPPORTED);
     send_number(&client, 1);
     run(1000);
     cr_assert_eq(server.received, 1);
