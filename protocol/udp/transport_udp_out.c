@@ -7,10 +7,11 @@
 #include <errno.h>
 #include <string.h>
 
+#define NOBODY UINT32_MAX
+
 enum {
     DATAGRAMS = LS_UDP_WAITING_MAX,
     LENGTH_BYTES = 2, /* before each of several packets */
-    NOBODY = UINT32_MAX,
 };
 
 /* A datagram with the first packet LENGTH_BYTES behind where its content begins, so that it becomes
