@@ -12,9 +12,7 @@ static ls_status read_invite(const char *word, ls_client_place *out, ls_text *wh
     if (status != LS_OK) {
         return status;
     }
-    bool is_ipv6 = strchr(invite.host, ':') != NULL;
-    snprintf(out->server, sizeof out->server, "%s%s%s:%u", is_ipv6 ? "[" : "", invite.host,
-             is_ipv6 ? "]" : "", (unsigned)invite.port);
+    ls_endpoint_join(invite.host, invite.port, out->server);
     out->sealed.has_server_key = true;
     memcpy(out->sealed.server_key, invite.key, sizeof out->sealed.server_key);
     out->sealed.has_secret = invite.has_secret;

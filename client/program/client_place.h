@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 typedef struct ls_client_place {
-    char server[LS_ENDPOINT_BYTES_MAX + 8]; /* HOST[:PORT], without a secret: may be shown */
+    char server[LS_ENDPOINT_JOINED_BYTES]; /* HOST[:PORT], without a secret: may be shown */
     ls_sealed_client_config sealed;
 } ls_client_place;
 

@@ -84,9 +84,9 @@ void ls_invite_format(const ls_invite *invite, char text[LS_INVITE_TEXT_BYTES_MA
 {
     uint8_t check[CHECK_BYTES];
     LS_ASSERT(invite->host[0] != '\0');
-    bool is_ipv6 = strchr(invite->host, ':') != NULL;
-    int size = snprintf(text, LS_INVITE_TEXT_BYTES_MAX, SCHEME "%s%.253s%s:%u/#",
-                        is_ipv6 ? "[" : "", invite->host, is_ipv6 ? "]" : "", invite->port);
+    char place[LS_ENDPOINT_JOINED_BYTES];
+    ls_endpoint_join(invite->host, invite->port, place);
+    int size = snprintf(text, LS_INVITE_TEXT_BYTES_MAX, SCHEME "%s/#", place);
     char *end = put_encoded(text + size, invite->key, LS_CIPHER_KEY_BYTES);
     if (invite->has_secret) {
         *end++ = '.';

@@ -159,6 +159,12 @@ ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *er
     return ls_endpoint_resolve(host, port, endpoint, error);
 }
 
+void ls_endpoint_join(const char *host, uint16_t port, char text[LS_ENDPOINT_JOINED_BYTES])
+{
+    bool is_ipv6 = strchr(host, ':') != NULL;
+    snprintf(text, LS_ENDPOINT_JOINED_BYTES, is_ipv6 ? "[%.253s]:%u" : "%.253s:%u", host, port);
+}
+
 void ls_endpoint_format(const ls_endpoint *endpoint, char text[LS_ENDPOINT_NUMERIC_BYTES])
 {
     char address[INET6_ADDRSTRLEN] = "";

@@ -54,6 +54,13 @@ bool ls_endpoint_is_equal(const ls_endpoint *a, const ls_endpoint *b);
 /* "192.0.2.1:7300" or "[2001:db8::1]:7300", and its final NUL. */
 #define LS_ENDPOINT_NUMERIC_BYTES 54u
 
+/* The longest host in brackets, with a port and a final NUL. */
+#define LS_ENDPOINT_JOINED_BYTES 262u
+
+/* "HOST:PORT" of a host of at most 253 characters, as ls_endpoint_parse reads it: with an IPv6
+ * address in brackets. */
+void ls_endpoint_join(const char *host, uint16_t port, char text[LS_ENDPOINT_JOINED_BYTES]);
+
 void ls_endpoint_format(const ls_endpoint *endpoint, char text[LS_ENDPOINT_NUMERIC_BYTES]);
 
 LS_C_END

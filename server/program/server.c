@@ -3,6 +3,7 @@
 #include "lockstep/common/base/log_budget.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/program/player_name.h"
+#include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/server/host/host.h"
 #include "lockstep/server/program/announcer.h"
 #include "lockstep/server/program/journals.h"
@@ -722,11 +723,10 @@ static void log_listening(const server *host)
     if (config->matches > 1) {
         ls_text_set(&what, "%" PRIu32 " matches of ", config->matches);
     }
-    bool is_ipv6 = strchr(config->bind_host, ':') != NULL;
-    ls_log_line(&host->console->log, LS_LOG_INFO,
-                "listening on %s%s%s:%u, %s%s for %" PRIu32 " players", is_ipv6 ? "[" : "",
-                config->bind_host, is_ipv6 ? "]" : "", ls_host_port(host->matches), what.bytes,
-                config->match.simulation->name, config->match.sim.players);
+    char place[LS_ENDPOINT_JOINED_BYTES];
+    ls_endpoint_join(config->bind_host, ls_host_port(host->matches), place);
+    ls_log_line(&host->console->log, LS_LOG_INFO, "listening on %s, %s%s for %" PRIu32 " players",
+                place, what.bytes, config->match.simulation->name, config->match.sim.players);
     ls_admission_log(&config->admission, config->bind_host, ls_host_port(host->matches),
                      &host->console->log);
 }
