@@ -350,6 +350,19 @@ static ls_status make(const ls_allocator *allocator, uint32_t seats, transport_u
     return LS_OK;
 }
 
+/* Hands out what was made, or ends it when something else could not be; errno stays. */
+static ls_status give(transport_udp *made, ls_status status, transport_udp **out)
+{
+    if (status != LS_OK) {
+        int error = errno;
+        destroy(&made->base);
+        errno = error;
+        return status;
+    }
+    *out = made;
+    return LS_OK;
+}
+
 ls_status ls_transport_udp_server_config_default(ls_transport_udp_server_config *config)
 {
     *config = (ls_transport_udp_server_config){
@@ -374,14 +387,7 @@ static ls_status open_server(const ls_transport_udp_server_config *config,
     if (status == LS_OK) {
         status = ls_udp_socket_listen(endpoint, allocator, &made->socket);
     }
-    if (status != LS_OK) {
-        int error = errno;
-        destroy(&made->base);
-        errno = error;
-        return status;
-    }
-    *out = made;
-    return LS_OK;
+    return give(made, status, out);
 }
 
 ls_status ls_transport_udp_listen(const ls_transport_udp_server_config *config,
@@ -447,14 +453,7 @@ static ls_status open_client(const ls_transport_udp_client_config *config,
     if (status == LS_OK) {
         status = ls_udp_socket_connect(endpoint, allocator, &made->socket);
     }
-    if (status != LS_OK) {
-        int error = errno;
-        destroy(&made->base);
-        errno = error;
-        return status;
-    }
-    *out = made;
-    return LS_OK;
+    return give(made, status, out);
 }
 
 ls_status ls_transport_udp_connect(const ls_transport_udp_client_config *config,
