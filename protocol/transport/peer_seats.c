@@ -102,7 +102,6 @@ void ls_peer_seats_retire_told(ls_peer_seats *seats)
         return;
     }
     uint32_t generation = seats->told->generation + 1;
-    LS_ASSERT(seats->told->backlog_bytes == 0);
     *seats->told = (ls_peer_seat){.generation = generation};
     seats->told = NULL;
 }

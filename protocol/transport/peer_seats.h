@@ -22,10 +22,9 @@ typedef enum ls_seat_state {
 typedef struct ls_peer_seat {
     ls_peer_id id; /* 0 in a free seat */
     ls_seat_state state;
-    ls_status end_reason;   /* ENDED */
-    uint64_t deadline_ns;   /* CONNECTING and CLOSING */
-    uint32_t generation;    /* connections that sat here before */
-    uint32_t backlog_bytes; /* the transport's count of what is sent and not acknowledged */
+    ls_status end_reason; /* ENDED */
+    uint64_t deadline_ns; /* CONNECTING and CLOSING */
+    uint32_t generation;  /* connections that sat here before */
     ls_transport_traffic traffic;
 } ls_peer_seat;
 
