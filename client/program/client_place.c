@@ -28,8 +28,8 @@ ls_status ls_client_place_read(const char *word, bool is_insecure, ls_client_pla
     if (ls_invite_is_meant(word)) {
         return read_invite(word, out, why);
     }
-    ls_endpoint endpoint;
-    ls_status status = ls_endpoint_parse(word, &endpoint, why);
+    ls_endpoint endpoint; /* resolved here only where it decides: the transport does it again */
+    ls_status status = is_insecure ? LS_OK : ls_endpoint_parse(word, &endpoint, why);
     if (status == LS_OK && !is_insecure && !ls_endpoint_is_loopback(&endpoint)) {
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "%s is an address, which does not prove who answers there: give the invite "
