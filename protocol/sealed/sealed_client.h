@@ -8,6 +8,7 @@
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/protocol/sealed/connect_token.h"
+#include "lockstep/protocol/sealed/invite.h"
 #include "lockstep/protocol/sealed/sealed_content.h"
 
 #include <stdbool.h>
@@ -20,7 +21,7 @@ typedef struct ls_sealed_client_config {
     bool has_server_key; /* otherwise the server is asked for it, and believed */
     uint8_t server_key[LS_CIPHER_KEY_BYTES];
     bool has_secret;
-    uint8_t secret[16]; /* LS_INVITE_SECRET_BYTES */
+    uint8_t secret[LS_INVITE_SECRET_BYTES];
     /* A connect token, in place of a secret. Its keys prove the server, so that a key that the
      * server says is good. */
     bool has_token;
