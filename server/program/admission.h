@@ -19,7 +19,9 @@ typedef struct ls_admission_options {
 
 typedef struct ls_admission {
     ls_admission_options options;
-    bool has_invite; /* a server for this machine alone that was told nothing needs none */
+    const char *bind_host; /* borrowed */
+    ls_endpoint bound;     /* what that is */
+    bool has_invite;       /* a server for this machine alone that was told nothing needs none */
     ls_sealed_server_config sealed;
 } ls_admission;
 
@@ -30,11 +32,9 @@ ls_status ls_admission_open(const ls_admission_options *options, const char *bin
 void ls_admission_wipe(ls_admission *admission);
 
 /* Writes the invite to its file, if it has one. IO. */
-ls_status ls_admission_write_invite(const ls_admission *admission, const char *bind_host,
-                                    uint16_t port, ls_text *why);
+ls_status ls_admission_write_invite(const ls_admission *admission, uint16_t port, ls_text *why);
 
 /* Says how to get in. */
-void ls_admission_log(const ls_admission *admission, const char *bind_host, uint16_t port,
-                      const ls_log *log);
+void ls_admission_log(const ls_admission *admission, uint16_t port, const ls_log *log);
 
 #endif

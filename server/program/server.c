@@ -573,7 +573,7 @@ static ls_status write_port_file(const server *host, ls_text *why)
 {
     const ls_server_config *config = host->config;
     uint16_t port = ls_host_port(host->matches);
-    ls_status status = ls_admission_write_invite(&config->admission, config->bind_host, port, why);
+    ls_status status = ls_admission_write_invite(&config->admission, port, why);
     return status == LS_OK && config->port_file ? ls_output_write_port(config->port_file, port, why)
                                                 : status;
 }
@@ -727,8 +727,7 @@ static void log_listening(const server *host)
     ls_endpoint_join(config->bind_host, ls_host_port(host->matches), place);
     ls_log_line(&host->console->log, LS_LOG_INFO, "listening on %s, %s%s for %" PRIu32 " players",
                 place, what.bytes, config->match.simulation->name, config->match.sim.players);
-    ls_admission_log(&config->admission, config->bind_host, ls_host_port(host->matches),
-                     &host->console->log);
+    ls_admission_log(&config->admission, ls_host_port(host->matches), &host->console->log);
 }
 
 ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
