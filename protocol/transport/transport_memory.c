@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    HEADER_BYTES_UNRELIABLE = 38, /* IP 20, UDP 8, ENet 10: as transport_udp counts them */
+    HEADER_BYTES_UNRELIABLE = 38, /* IP 20, UDP 8, ENet 10: a seal makes it 9 or 10 more */
     HEADER_BYTES_RELIABLE = 36,
     RESENDS_MAX = 32,
     /* Beyond its packets, an inbox holds every connection's beginning and end. */
