@@ -326,7 +326,11 @@ static ls_status receive_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream,
         return LS_MALFORMED;
     }
     if (header->first > ticks->end) {
-        return LS_FUTURE; /* an acknowledgement was altered; the next one corrects it */
+        /* Packets were lost; the server hears of it, and begins with what is missing. */
+        out->arrival =
+            ls_link_meter_add(&ticks->downlink, header->sequence, 0, ticks->context->now_ns);
+        out->has_header = true;
+        return LS_FUTURE;
     }
     ls_status status = take_ticks(ticks, stream, out);
     if (status != LS_OK) {

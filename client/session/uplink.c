@@ -35,11 +35,12 @@ struct ls_uplink {
     ls_tick altered_end;     /* inputs before this one do not serve as a base any more */
     bool is_overflowing;     /* not all of them fitted into the last INPUTS */
     uint32_t sequence;       /* of the next INPUTS */
-    ls_tick acknowledged;    /* by the last INPUTS */
-    uint64_t sent_ns;        /* when that was sent */
-    uint64_t first_sent_ns;  /* when new inputs were last sent */
-    bool is_second_due;      /* and are to be sent again half a tick later */
-    bool is_lossy;           /* reason enough to do so at the send rate auto */
+    ls_sent_ends sent;
+    ls_tick acknowledged;   /* by the last INPUTS */
+    uint64_t sent_ns;       /* when that was sent */
+    uint64_t first_sent_ns; /* when new inputs were last sent */
+    bool is_second_due;     /* and are to be sent again half a tick later */
+    bool is_lossy;          /* reason enough to do so at the send rate auto */
 
     /* Health: the server is told about this machine once a second. */
     uint64_t health_ns; /* when it was last told */
@@ -113,6 +114,7 @@ static void begin_at(ls_uplink *uplink, ls_tick first)
     uplink->unbroken = first;
     uplink->wanted = first;
     uplink->sent_end = first;
+    uplink->sent = (ls_sent_ends){{0}};
     uplink->has_base = false;
 }
 
@@ -394,7 +396,8 @@ static ls_tick send_packet(ls_uplink *uplink, ls_inputs_header *header)
 {
     ls_slot_input base = {0};
     if (header->has_base) {
-        ls_status held = ls_input_buffer_get(uplink->inputs, header->first - 1, 0, &base);
+        ls_tick tick = header->first - header->base_gap - 1;
+        ls_status held = ls_input_buffer_get(uplink->inputs, tick, 0, &base);
         LS_ASSERT(held == LS_OK);
     }
     header->sequence = uplink->sequence++;
@@ -425,6 +428,7 @@ static void send_what_did_not_fit(ls_uplink *uplink, ls_inputs_header *header, l
 {
     header->hold = LS_HOLD_NONE;
     header->has_base = false;
+    header->base_gap = 0;
     header->has_health = false;
     uint32_t packets = 1;
     while (tick < uplink->sync->next_input && packets < PACKETS_PER_FRAME_MAX) {
@@ -455,6 +459,22 @@ static void add_health(ls_uplink *uplink, ls_inputs_header *header)
     uplink->stalled_told = uplink->stalled_ticks;
 }
 
+/* The first input that the next INPUTS carries: the first that the server wants, unless a later one
+ * will do. */
+static ls_tick first_to_carry(const ls_uplink *uplink)
+{
+    const ls_session_context *context = uplink->context;
+    ls_tick wanted = uplink->wanted;
+    if (uplink->is_lossy || uplink->is_overflowing || uplink->sync->rtt_ns == 0 ||
+        wanted >= uplink->sent_end) {
+        return wanted;
+    }
+    uint64_t age_ns = context->now_ns - uplink->times[wanted % LS_WINDOW_TICKS].sent_ns;
+    bool is_overdue = age_ns > uplink->sync->rtt_ns + RESEND_SPARE_TICKS * context->dt_ns;
+    return is_overdue ? wanted
+                      : ls_sent_ends_first(&uplink->sent, wanted, uplink->sync->next_input);
+}
+
 void ls_uplink_send(ls_uplink *uplink)
 {
     const ls_session_context *context = uplink->context;
@@ -465,8 +485,9 @@ void ls_uplink_send(ls_uplink *uplink)
                                .chain = (uint32_t)context->hashes->chain,
                                .first = confirmed};
     if (is_playing(uplink)) {
-        header.first = uplink->wanted;
+        header.first = first_to_carry(uplink);
         header.has_base = uplink->has_base && uplink->wanted > uplink->altered_end;
+        header.base_gap = header.first - uplink->wanted;
     }
     add_health(uplink, &header);
     uplink->sent_ns = context->now_ns;
@@ -476,6 +497,7 @@ void ls_uplink_send(ls_uplink *uplink)
         return;
     }
     uplink->is_overflowing = end < uplink->sync->next_input;
+    ls_sent_ends_add(&uplink->sent, end);
     send_what_did_not_fit(uplink, &header, end);
 }
 

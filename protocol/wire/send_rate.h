@@ -1,8 +1,9 @@
 /* Send rate: how many packets a tick each side sends, by what OFFER says and by the loss that the
- * receiver reports. Holds no state of its own. Called by match, seat and session. */
+ * receiver reports, and in how many of them each tick goes. Called by match and session. */
 #ifndef LOCKSTEP_PROTOCOL_WIRE_SEND_RATE_H
 #define LOCKSTEP_PROTOCOL_WIRE_SEND_RATE_H
 
+#include "lockstep/common/simulation/simulation.h"
 #include "lockstep/protocol/wire/link_figures.h"
 #include "lockstep/protocol/wire/message.h"
 
@@ -21,6 +22,32 @@ static inline bool ls_send_rate_is_lossy(bool was_lossy, const ls_link_figures *
 static inline bool ls_send_rate_is_double(uint32_t send_rate, bool is_lossy)
 {
     return send_rate == LS_SEND_DOUBLE || (send_rate == LS_SEND_AUTO && is_lossy);
+}
+
+/* In how many packets each tick goes before its acknowledgement is due. With losses below those
+ * above, one in 100,000 ticks or fewer needs another one, and waits a round trip for it. */
+#define LS_SEND_PACKETS 3u
+
+/* Behind what the newest packets carried, the newest first. */
+typedef struct ls_sent_ends {
+    ls_tick ends[LS_SEND_PACKETS];
+} ls_sent_ends;
+
+static inline void ls_sent_ends_add(ls_sent_ends *sent, ls_tick end)
+{
+    for (uint32_t i = LS_SEND_PACKETS - 1; i > 0; i--) {
+        sent->ends[i] = sent->ends[i - 1];
+    }
+    sent->ends[0] = end;
+}
+
+/* The first tick of the next packet, which ends before `end`, when all from `first` on are
+ * unacknowledged and the acknowledgement of none is overdue. A packet with nothing new carries
+ * them all. */
+static inline ls_tick ls_sent_ends_first(const ls_sent_ends *sent, ls_tick first, ls_tick end)
+{
+    ls_tick often = sent->ends[LS_SEND_PACKETS - 1];
+    return sent->ends[0] != end && often > first && often <= end ? often : first;
 }
 
 #endif

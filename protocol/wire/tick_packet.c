@@ -69,6 +69,9 @@ void ls_inputs_header_bits(ls_bit_stream *stream, ls_inputs_header *header, ls_t
     ls_bits_u32(stream, &header->chain, 32);
     relative_tick_bits(stream, &header->first, header->next);
     ls_bits_bool(stream, &header->has_base);
+    if (header->has_base) {
+        ls_bits_uvar(stream, &header->base_gap, 0, header->first);
+    }
     ls_bits_bool(stream, &header->has_health);
     if (header->has_health) {
         link_bits(stream, &header->health.downlink);

@@ -35,6 +35,7 @@ typedef struct ls_inputs_header {
     uint32_t chain;
     ls_tick first;
     bool has_base;
+    uint32_t base_gap; /* inputs between the base and the first one; <= first */
     bool has_health;
     ls_client_health health;
 } ls_inputs_header;

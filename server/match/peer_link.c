@@ -1,7 +1,6 @@
 #include "lockstep/server/match/peer_link.h"
 
 #include "lockstep/common/base/fault.h"
-#include "lockstep/protocol/wire/send_rate.h"
 
 #include <string.h>
 
@@ -26,6 +25,7 @@ void ls_peer_link_start_ticks(ls_peer_link *link, ls_tick tick, bool is_keyframe
 {
     link->downlink.next = tick;
     link->downlink.alone = is_keyframe ? tick : 0;
+    link->downlink.sent = (ls_sent_ends){{0}};
 }
 
 ls_departure ls_peer_link_judge(ls_peer_link *link, ls_status status)
@@ -133,6 +133,17 @@ ls_link_arrival ls_downlink_take(ls_downlink *link, const ls_match_context *matc
 
 /* ---- what it is sent ---- */
 
+/* A client answers within a tick, and the server sends again with the next one. */
+ls_tick ls_downlink_first(const ls_downlink *link, const ls_match_context *match, ls_tick end)
+{
+    if (link->is_losing || link->rtt_ns == 0 || link->next >= end) {
+        return link->next;
+    }
+    uint64_t age_ns = match->now_ns - match->log->closed_at_ns[link->next % LS_WINDOW_TICKS];
+    bool is_overdue = age_ns > link->rtt_ns + 2 * match->dt_ns;
+    return is_overdue ? link->next : ls_sent_ends_first(&link->sent, link->next, end);
+}
+
 /* Field by field: a struct that is made here and copied is read before its stores have drained,
  * which took longer than the rest of the packet. */
 void ls_downlink_header(ls_downlink *link, const ls_match_context *match, ls_ticks_header *header)
@@ -169,6 +180,7 @@ ls_tick ls_downlink_write(ls_downlink *link, const ls_tick_log *log, ls_tick end
     ls_tick_packet_write_end(stream);
     link->fitted_end = LS_MAX(tick, link->fitted_end);
     link->delayed_end = tick < end ? end : link->delayed_end;
+    ls_sent_ends_add(&link->sent, tick < end ? 0 : end);
     return tick;
 }
 

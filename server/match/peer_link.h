@@ -8,6 +8,7 @@
 
 #include "lockstep/protocol/blob/blob_sender.h"
 #include "lockstep/protocol/wire/link_meter.h"
+#include "lockstep/protocol/wire/send_rate.h"
 #include "lockstep/server/match/outbox.h"
 #include "lockstep/server/match/tick_log.h"
 
@@ -30,7 +31,8 @@ typedef struct ls_downlink {
     ls_tick delayed_end; /* behind the last tick that did not fit into TICKS once it was closed */
     ls_tick alone; /* coded against empty inputs, for who does not hold the one before it; or 0 */
     uint32_t sequence; /* of the next TICKS */
-    uint64_t rtt_ns;   /* smoothed; 0 until measured */
+    ls_sent_ends sent;
+    uint64_t rtt_ns; /* smoothed; 0 until measured */
     ls_link_meter uplink;
     uint64_t uplink_told_ns;
     ls_client_health health;                      /* what the peer said last */
@@ -118,6 +120,10 @@ ls_status ls_peer_link_take_blob_ack(ls_peer_link *link, const ls_match_context 
 ls_link_arrival ls_downlink_take(ls_downlink *link, const ls_match_context *match,
                                  const ls_inputs_header *header, uint64_t sent_ns,
                                  int64_t stamp_ns);
+
+/* The first tick that the next TICKS to a player carries, of those before `end`: the first that is
+ * not acknowledged, unless a later one will do. */
+ls_tick ls_downlink_first(const ls_downlink *link, const ls_match_context *match, ls_tick end);
 
 /* Fills in the header of the next TICKS, for a peer that has sent no input. */
 void ls_downlink_header(ls_downlink *link, const ls_match_context *match, ls_ticks_header *header);

@@ -160,10 +160,10 @@ static void take_header(ls_player_link *link, const ls_match_context *match,
 /* Perhaps what is held as the base was altered on its way, and is none: then nothing that is coded
  * against it can be read, and where the rule `wait` waits for the next input it would stay the base
  * for ever. Until the client hears of that, its packets are no fault of its own. */
-static ls_status give_up_base(ls_player_link *link, ls_tick first, ls_status status)
+static ls_status give_up_base(ls_player_link *link, ls_tick behind, ls_status status)
 {
-    bool is_known = link->unread == first;
-    link->unread = first;
+    bool is_known = link->unread == behind;
+    link->unread = behind;
     return is_known ? LS_STALE : status;
 }
 
@@ -178,20 +178,19 @@ ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_match_contex
         return LS_FUTURE;
     }
     ls_slot_input base = {0};
-    const ls_slot_input *known_base = NULL;
-    if (header->has_base) {
-        if (header->first == 0 ||
-            ls_input_buffer_get(link->received, header->first - 1, 0, &base) != LS_OK) {
-            return LS_STALE;
-        }
-        known_base = &base;
+    const ls_slot_input *known_base = header->has_base ? &base : NULL;
+    ls_tick behind_base = header->first - header->base_gap;
+    if (header->has_base &&
+        (behind_base == 0 ||
+         ls_input_buffer_get(link->received, behind_base - 1, 0, &base) != LS_OK)) {
+        return LS_STALE;
     }
     ls_tick_cursor_start(cursor, 1, link->input_bytes_max, known_base);
     ls_tick end = 0;
     size_t first_bit = stream->position_bits;
     ls_status status = walk_inputs(link, match, stream, header, cursor, false, &end);
     if (status != LS_OK) {
-        return header->has_base ? give_up_base(link, header->first, status) : status;
+        return header->has_base ? give_up_base(link, behind_base, status) : status;
     }
     stream->position_bits = first_bit;
     ls_tick_cursor_start(cursor, 1, link->input_bytes_max, known_base);
@@ -227,10 +226,11 @@ ls_slot_input ls_player_link_close_input(ls_player_link *link, ls_tick tick,
     return input;
 }
 
-static void fill_header(ls_player_link *link, const ls_match_context *match,
+static void fill_header(ls_player_link *link, const ls_match_context *match, ls_tick end,
                         ls_ticks_header *header)
 {
     ls_downlink_header(&link->peer.downlink, match, header);
+    header->first = ls_downlink_first(&link->peer.downlink, match, end);
     header->wanted = link->wanted;
     header->slack = link->slack;
     header->has_base = link->wanted > 0 && link->wanted != link->unread &&
@@ -268,7 +268,7 @@ size_t ls_player_link_write_ticks(ls_player_link *link, const ls_match_context *
 {
     ls_bit_stream stream = ls_bit_writer(bytes, LS_PACKET_BYTES_MAX);
     ls_ticks_header header;
-    fill_header(link, match, &header);
+    fill_header(link, match, *end, &header);
     *end = ls_downlink_write(&link->peer.downlink, match->log, *end, &header, &stream);
     write_seal(link, match, header.first, *end, &stream);
     return ls_bits_size_bytes(&stream);

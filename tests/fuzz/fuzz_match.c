@@ -164,6 +164,7 @@ static void send_inputs(hostile_match *hostile, uint32_t peer)
     header.first = fuzz_tick_near(tick, 3 * fuzz_take_i8(input));
     uint8_t shape = fuzz_take_u8(input);
     header.has_base = shape & 1u;
+    header.base_gap = shape & 0x80u ? LS_MIN(shape & 7u, header.first) : 0;
     header.sequence = hostile->sequences[peer]++;
     if (shape & 0x20u) {
         header.sequence += fuzz_take_u8(input);

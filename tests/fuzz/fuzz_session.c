@@ -64,7 +64,7 @@ static ls_slot_input made_input(const hostile_server *server, ls_tick tick)
 static void check_inputs(const hostile_server *server, const uint8_t *bytes, size_t size)
 {
     static ls_tick_cursor cursor;
-    ls_inputs_header header;
+    ls_inputs_header header = {0};
     ls_session_report report = ls_session_report_of(server->session);
     ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_inputs_header_bits(&stream, &header, report.confirmed);
@@ -73,7 +73,7 @@ static void check_inputs(const hostile_server *server, const uint8_t *bytes, siz
     ls_tick tick = header.first;
     ls_slot_input base = {NULL, 0, 0};
     if (header.has_base) {
-        base = made_input(server, tick - 1);
+        base = made_input(server, tick - header.base_gap - 1);
     }
     ls_tick_cursor_start(&cursor, 1, server->simulation.input_bytes_max, &base);
     for (; ls_inputs_read_tick(&stream, &cursor); tick++) {

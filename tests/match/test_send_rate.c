@@ -69,6 +69,47 @@ Test(send_rate, auto_sends_one_packet_a_tick_while_nothing_is_lost)
     check_rate(LS_SEND_AUTO, 30 * MS, TICK_RATE_HZ);
 }
 
+/* Bytes of one client in a second, each way. */
+static rates measure_bytes(uint64_t delay_ns)
+{
+    virtual_match *run = start(LS_SEND_AUTO, delay_ns);
+    virtual_match_run(run, 4 * SECOND); /* until both directions are known to lose nothing */
+    ls_transport_traffic before = traffic_of(run->clients[1]);
+    virtual_match_run(run, SECONDS * SECOND);
+    ls_transport_traffic after = traffic_of(run->clients[1]);
+    close_run(run);
+    return (rates){.up = (double)(after.bytes_received - before.bytes_received) / SECONDS,
+                   .down = (double)(after.bytes_sent - before.bytes_sent) / SECONDS};
+}
+
+Test(send_rate, a_longer_round_trip_costs_no_bytes_while_nothing_is_lost)
+{
+    rates near = measure_bytes(30 * MS);
+    rates far = measure_bytes(300 * MS);
+    cr_assert_leq(far.up, near.up * 1.05, "%f and %f up", near.up, far.up);
+    cr_assert_leq(far.down, near.down * 1.05, "%f and %f down", near.down, far.down);
+}
+
+/* More packets in a row than carry a tick. */
+Test(send_rate, what_is_lost_in_a_burst_comes_after_a_round_trip)
+{
+    enum {
+        DELAY_MS = 100
+    };
+    virtual_match *run = start(LS_SEND_AUTO, DELAY_MS * MS);
+    virtual_match_run(run, 4 * SECOND);
+    virtual_client *client = run->clients[1];
+    const ls_link_config clean = {.delay_ns = DELAY_MS * MS};
+    const ls_link_config cut = {.delay_ns = DELAY_MS * MS, .loss_ppm = 1000000};
+    ls_memory_client_set_links(client->transport, &cut, &cut);
+    virtual_match_run(run, 100 * MS);
+    ls_memory_client_set_links(client->transport, &clean, &clean);
+    ls_tick closed = ls_match_tick(run->match);
+    virtual_match_run(run, (2 * DELAY_MS + DELAY_MS + 50) * MS);
+    cr_assert_geq(report_of(client).confirmed, closed);
+    close_run(run);
+}
+
 /* At 5 ticks a second an answer is there before the half of a tick has passed. */
 Test(send_rate, double_sends_nothing_twice_that_is_acknowledged)
 {

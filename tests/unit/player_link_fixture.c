@@ -48,7 +48,7 @@ packet write_inputs(ls_inputs_header header, uint32_t count)
     uint8_t bytes[2][INPUT_BYTES];
     ls_slot_input before = {NULL, 0, 0};
     if (header.has_base) {
-        before = input_of(header.first - 1, bytes[1]);
+        before = input_of(header.first - header.base_gap - 1, bytes[1]);
     }
     ls_bit_stream stream = ls_bit_writer(made.bytes, sizeof made.bytes);
     ls_inputs_header_bits(&stream, &header, 0);

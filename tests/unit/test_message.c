@@ -352,6 +352,7 @@ Test(message, inputs_have_the_layout_of_the_page)
                                .chain = 0xcafef00d,
                                .first = 0x1234a,
                                .has_base = true,
+                               .base_gap = 3,
                                .has_health = true,
                                .health = {{13, 300}, 17, 2}};
     const uint8_t old_bytes[] = {0x01, 0x02};
@@ -375,7 +376,8 @@ Test(message, inputs_have_the_layout_of_the_page)
     wire_svar(&wire, 5);           /* chain tick */
     wire_u(&wire, 0xcafef00d, 32); /* chain */
     wire_svar(&wire, 5);           /* first */
-    wire_u(&wire, 1, 1);           /* base */
+    wire_u(&wire, 1, 1);           /* base: */
+    wire_uvar(&wire, 3);           /* gap */
     wire_u(&wire, 1, 1);           /* health: */
     wire_u(&wire, 13, 8);
     wire_uvar(&wire, 300);

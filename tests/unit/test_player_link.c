@@ -38,6 +38,19 @@ Test(player_link, a_link_stores_inputs_and_wants_the_next)
     cr_assert_eq(here.link.wanted, 8);
 }
 
+Test(player_link, a_base_may_lie_further_back_than_right_before_the_first_input)
+{
+    cr_assert_eq(take((ls_inputs_header){.first = 0}, 5), LS_OK);
+    ls_inputs_header header = {.first = 8, .has_base = true, .base_gap = 4};
+    cr_assert_eq(take(header, 3), LS_OK);
+    expect_stored(8, 11);
+    cr_assert_eq(here.link.wanted, 5, "what lies between has not come");
+    header = (ls_inputs_header){.first = 7, .has_base = true, .base_gap = 0};
+    cr_assert_eq(take(header, 1), LS_STALE, "nor is it a base");
+    header = (ls_inputs_header){.first = 7, .has_base = true, .base_gap = 7};
+    cr_assert_eq(take(header, 1), LS_STALE, "there is none before tick 0");
+}
+
 Test(player_link, the_first_input_of_a_tick_counts)
 {
     cr_assert_eq(take((ls_inputs_header){.first = 2}, 3), LS_OK);

@@ -113,6 +113,58 @@ Test(player_link_ticks, ticks_carry_everything_not_acknowledged)
     cr_assert_eq(read_ticks(&header), 12);
 }
 
+/* Sends TICKS after each of the closed ticks from `from` to before `end`; returns the newest. */
+static ls_ticks_header send_each(ls_tick from, ls_tick end)
+{
+    ls_ticks_header header = {0};
+    for (here.log.next = from; here.log.next < end;) {
+        here.match.now_ns += DT_NS;
+        here.log.closed_at_ns[here.log.next++] = here.match.now_ns;
+        header = send_ticks();
+    }
+    return header;
+}
+
+Test(player_link_ticks, three_packets_carry_a_tick_until_its_acknowledgement_is_overdue)
+{
+    make_closed(60, 3);
+    cr_assert_eq(send_each(0, 6).first, 0, "the round trip is not known");
+    downlink->next = 5;
+    downlink->rtt_ns = 8 * DT_NS;
+    cr_assert_eq(send_each(6, 7).first, 5, "two have carried tick 5");
+    cr_assert_eq(send_each(7, 8).first, 5);
+    cr_assert_eq(send_each(8, 9).first, 6);
+    cr_assert_eq(send_each(9, 16).first, 13);
+    cr_assert_eq(send_ticks().first, 5, "nothing is newer than in the packet before");
+    cr_assert_eq(send_each(16, 17).first, 5, "it is overdue");
+    downlink->next = 14;
+    cr_assert_eq(send_each(17, 18).first, 16);
+}
+
+Test(player_link_ticks, all_that_is_not_acknowledged_goes_where_packets_are_lost)
+{
+    make_closed(60, 3);
+    downlink->rtt_ns = 20 * DT_NS;
+    downlink->is_losing = true;
+    cr_assert_eq(send_each(0, 10).first, 0);
+    downlink->is_losing = false;
+    cr_assert_eq(send_each(10, 11).first, 8);
+}
+
+Test(player_link_ticks, what_did_not_fit_is_not_left_out)
+{
+    make_closed(12, 200);
+    downlink->rtt_ns = 20 * DT_NS;
+    for (here.log.next = 0; here.log.next < 12; here.log.next++) {
+        write_packet();
+    }
+    ls_ticks_header header = {0};
+    here.log.next = 12;
+    write_packet();
+    cr_assert_lt(read_ticks(&header), 12, "they do not all fit");
+    cr_assert_eq(header.first, 0);
+}
+
 /* Sends TICKS every tick for so long, to a client that acknowledges at once; returns how many of
  * them had a seal. */
 static uint32_t count_seals(ls_tick from, ls_tick end)

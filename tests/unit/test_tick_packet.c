@@ -379,6 +379,25 @@ Test(tick_packet, a_distance_that_leads_out_of_all_ticks_is_malformed)
     cr_assert_eq(header.first, UINT32_MAX);
 }
 
+Test(tick_packet, a_base_lies_before_the_first_input_and_not_before_tick_0)
+{
+    for (uint32_t gap = 0; gap <= 9; gap++) {
+        ls_inputs_header inputs = {.first = 8, .has_base = true, .base_gap = LS_MIN(gap, 8)};
+        ls_inputs_header read = {0};
+        uint8_t bytes[32];
+        ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
+        ls_inputs_header_bits(&stream, &inputs, 0);
+        if (gap == 9) {
+            size_t gap_bit = 6 + 6 + 16 + 8 + 5 + 32 + 10 + 1;
+            bytes[gap_bit / 8] |= (uint8_t)(1u << gap_bit % 8); /* 8 becomes 9 */
+        }
+        stream = ls_bit_reader(bytes, ls_bits_size_bytes(&stream));
+        ls_inputs_header_bits(&stream, &read, 0);
+        cr_assert_eq(ls_bits_is_complete(&stream), gap < 9, "gap %u", gap);
+        cr_assert(gap == 9 || read.base_gap == gap);
+    }
+}
+
 Test(tick_packet, slack_keeps_its_sign)
 {
     static const int32_t slacks[] = {LS_SLACK_NONE, -2047, -1, 0, 1, LS_SLACK_MAX};

@@ -62,8 +62,8 @@ static void start_cursor(client_check *client, const ls_inputs_header *header)
 {
     static const uint8_t zeros[LS_INPUT_BYTES_MAX];
     ls_slot_input base = {.bytes = zeros};
-    if (header->has_base && header->first > 0) {
-        base.size = client->made_size[header->first - 1];
+    if (header->has_base && header->first > header->base_gap) {
+        base.size = client->made_size[header->first - header->base_gap - 1];
     }
     ls_tick_cursor_start(client->check->cursor, 1, LS_INPUT_BYTES_MAX, &base);
 }
