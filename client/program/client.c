@@ -154,11 +154,15 @@ static void log_cause(client *player, const ls_desync_cause *cause)
     ls_log_level level = is_own ? LS_LOG_ERROR : LS_LOG_WARNING;
     ls_text extent =
         ls_state_difference_extent(cause->elements, cause->fields, cause->is_lower_bound);
-    ls_log_line(log, level,
-                "DESYNC of %s (slot %" PRIu32 ") at tick %" PRIu32 ": %s; class %s, at fault: %s",
+    ls_text verdict = {LS_DESYNC_CLASS_OPEN};
+    if (!ls_desync_cause_is_open(cause)) {
+        ls_text_set(&verdict, "class %s, at fault: %s",
+                    ls_desync_class_word((ls_desync_class)cause->kind),
+                    ls_desync_culprit_word((ls_desync_culprit)cause->culprit));
+    }
+    ls_log_line(log, level, "DESYNC of %s (slot %" PRIu32 ") at tick %" PRIu32 ": %s; %s",
                 ls_session_player_name(player->session, cause->slot), cause->slot, cause->tick,
-                extent.bytes, ls_desync_class_word((ls_desync_class)cause->kind),
-                ls_desync_culprit_word((ls_desync_culprit)cause->culprit));
+                extent.bytes, verdict.bytes);
     if (cause->field[0]) {
         ls_log_line(log, level, "  %s: server %s, client %s", cause->field, cause->server_value,
                     cause->client_value);
@@ -168,8 +172,10 @@ static void log_cause(client *player, const ls_desync_cause *cause)
                     cause->is_behind_pass ? "the value is the one after it"
                                           : "the value is the one at the end of the tick");
     }
-    ls_log_line(log, level, "  %s", cause->why.bytes);
-    ls_log_line(log, level, "  next: %s", ls_desync_class_next((ls_desync_class)cause->kind));
+    if (!ls_desync_cause_is_open(cause)) {
+        ls_log_line(log, level, "  %s", cause->why.bytes);
+        ls_log_line(log, level, "  next: %s", ls_desync_class_next((ls_desync_class)cause->kind));
+    }
 }
 
 static void log_waiting(client *player, const ls_waiting *waiting)
@@ -570,9 +576,12 @@ static void fill_desync(const ls_desync_notice *notice, const ls_desync_cause *c
     desync->is_lower_bound = cause->is_lower_bound;
     desync->pass = cause->pass[0] ? cause->pass : NULL;
     desync->values_after_pass = cause->is_behind_pass ? desync->pass : NULL;
-    desync->class_word = ls_desync_class_word((ls_desync_class)cause->kind);
-    desync->culprit = ls_desync_culprit_word((ls_desync_culprit)cause->culprit);
-    desync->why = cause->why.bytes;
+    desync->why = LS_DESYNC_CLASS_OPEN;
+    if (!ls_desync_cause_is_open(cause)) {
+        desync->class_word = ls_desync_class_word((ls_desync_class)cause->kind);
+        desync->culprit = ls_desync_culprit_word((ls_desync_culprit)cause->culprit);
+        desync->why = cause->why.bytes;
+    }
     size_t part_bytes = strcspn(cause->field, ".[");
     if (part_bytes > 0 && part_bytes < sizeof desync->places[0].part) {
         desync->place_count = 1;

@@ -120,7 +120,7 @@ static void receive_cause(ls_diagnosis *diagnosis, const ls_desync_cause *cause)
         diagnosis->has_own_cause = true;
         diagnosis->own_cause = *cause;
     }
-    if (is_own(diagnosis, cause->slot)) {
+    if (is_own(diagnosis, cause->slot) && !ls_desync_cause_is_open(cause)) {
         end_rerun(diagnosis); /* nothing more is asked about it; a case of its own goes on */
     }
     ls_session_outbox_push_event(diagnosis->context->outbox, LS_SESSION_EVENT_CAUSE)->cause =

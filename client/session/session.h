@@ -117,7 +117,8 @@ typedef enum ls_session_event_kind {
     LS_SESSION_EVENT_RESUMING, /* resuming: slots that a restarted server still waits for */
     LS_SESSION_EVENT_WAITING,  /* waiting */
     LS_SESSION_EVENT_DESYNC,   /* desync; of any slot */
-    LS_SESSION_EVENT_CAUSE,    /* cause: what the server found out about a desync; of any slot */
+    LS_SESSION_EVENT_CAUSE,    /* cause: what the server found out about a desync; of any slot; one
+                                  that is open is followed by another */
     LS_SESSION_EVENT_HEALED,   /* tick: this slot differed and agrees again from this state on */
     LS_SESSION_EVENT_ENDED,    /* end: the final tick is known */
     LS_SESSION_EVENT_OVER,     /* status, text */

@@ -46,6 +46,9 @@ const char *ls_desync_class_word(ls_desync_class kind);
 const char *ls_desync_class_text(ls_desync_class kind);
 const char *ls_desync_class_next(ls_desync_class kind);
 
+/* In place of the class, and of why, where the values that differ are known already. */
+#define LS_DESYNC_CLASS_OPEN "its class is still being looked for"
+
 /* For a simulation that hashes by callback and does not save and load. */
 #define LS_DESYNC_OF_HASH_ALONE                                                                    \
     "it only hashes, without save and load: its ticks cannot be run again (no class, no pass), "   \

@@ -96,7 +96,8 @@ typedef struct ls_summary_desync {
     const char *culprit;
     const char *why;
     const char *inputs;   /* of the tick that made the state, in words */
-    double found_ms;      /* from noticing to this */
+    double values_ms;     /* from the notice to the values */
+    double found_ms;      /* from the notice to the whole */
     const char *bundle;   /* path; NULL: none was written */
     uint32_t place_count; /* 0 .. LS_SUMMARY_PLACES_MAX */
     ls_summary_place places[LS_SUMMARY_PLACES_MAX];

@@ -56,7 +56,8 @@ typedef struct ls_desync_notice {
     uint32_t clients; /* 0: the slot differs; else the server does, from so many that agree */
 } ls_desync_notice;
 
-/* DESYNC_CAUSE: all that was found out; empty texts are not known. */
+/* DESYNC_CAUSE: all that was found out; empty texts are not known. Without `why` it is only what
+ * differs, and another one follows. */
 typedef struct ls_desync_cause {
     uint32_t slot;
     ls_tick tick;
@@ -72,6 +73,12 @@ typedef struct ls_desync_cause {
     bool is_behind_pass;          /* fields and values are those behind it; else of the state */
     ls_text why;
 } ls_desync_cause;
+
+/* Its class is still being looked for. */
+static inline bool ls_desync_cause_is_open(const ls_desync_cause *cause)
+{
+    return cause->why.bytes[0] == '\0';
+}
 
 typedef struct ls_end {
     ls_tick final_tick;

@@ -1,7 +1,12 @@
 #include "lockstep/server/match/cause_report.h"
 
+#include "lockstep/common/base/clock.h"
+#include "lockstep/server/match/conclusion.h"
+
 #include <inttypes.h>
 #include <string.h>
+
+#define VALUES_FIRST_NS LS_NS_PER_SECOND
 
 enum {
     INPUT_BYTES_SHOWN = 16,
@@ -75,5 +80,21 @@ void ls_cause_report_send(const ls_match_context *match, uint32_t slot,
     ls_match_event *event =
         ls_outbox_push_event(match->outbox, LS_MATCH_DESYNC_CAUSE, slot, finding->tick);
     event->text = finding->verdict.why;
+    send_cause(match, slot, finding);
+}
+
+void ls_cause_report_tell_values(const ls_match_context *match, uint32_t slot,
+                                 ls_investigation *investigation, uint64_t found_ns)
+{
+    ls_desync_finding *finding = &investigation->finding;
+    bool is_known =
+        finding->place_count > 0 && investigation->comparison != LS_COMPARISON_CONTRADICTED;
+    if (finding->is_open || !is_known || match->now_ns - found_ns < VALUES_FIRST_NS) {
+        return;
+    }
+    finding->is_open = true;
+    finding->values_ns = match->now_ns - found_ns;
+    ls_conclusion_add_first_tick(investigation);
+    (void)ls_outbox_push_event(match->outbox, LS_MATCH_DESYNC_VALUES, slot, finding->tick);
     send_cause(match, slot, finding);
 }

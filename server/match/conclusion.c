@@ -137,8 +137,9 @@ static void add_pass(const ls_investigations *all, const ls_investigation *inves
     }
 }
 
-static void add_first_tick(const ls_investigation *investigation, ls_desync_finding *finding)
+void ls_conclusion_add_first_tick(ls_investigation *investigation)
 {
+    ls_desync_finding *finding = &investigation->finding;
     bool is_every_compared = finding->tick - finding->agreed_tick == 1;
     const ls_tick_search *search = &investigation->search;
     finding->first_tick = is_every_compared ? finding->tick : ls_tick_search_found(search);
@@ -242,7 +243,7 @@ ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
     const ls_step_study *study = ls_investigation_main_study(investigation);
     uint64_t state_hashes[2];
     add_unfinished_places(investigation, finding);
-    add_first_tick(investigation, finding);
+    ls_conclusion_add_first_tick(investigation);
     state_hashes_of(investigation, study, state_hashes);
     if (study->server.is_known) {
         investigation->server_figures = with_hash(&study->server.figures, state_hashes[0]);

@@ -5,6 +5,9 @@
 
 #include "lockstep/server/match/investigation.h"
 
+/* Which state differs first, as far as is known now. */
+void ls_conclusion_add_first_tick(ls_investigation *investigation);
+
 /* Completes the finding of the slot with what is known now. */
 ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
                                       const ls_build_fingerprint *own_fingerprint);

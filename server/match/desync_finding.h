@@ -36,8 +36,10 @@ typedef struct ls_desync_finding {
      * simulated the step to state `values_tick` again; else those of that state. */
     bool is_after_pass;
     ls_text inputs; /* of ls_desync_finding_step, slot by slot; empty: not known */
+    bool is_open;   /* the values have been told, and the rest is still being looked for */
     ls_desync_verdict verdict;
-    uint64_t took_ns; /* from the DESYNC notice to this */
+    uint64_t values_ns; /* from the DESYNC notice to when values were told; 0: none were */
+    uint64_t took_ns;   /* from the DESYNC notice to the whole */
 } ls_desync_finding;
 
 /* The tick that made the state: the first one that differs if it is known, else the compared one.

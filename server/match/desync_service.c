@@ -218,7 +218,11 @@ static void conclude(ls_desync_service *desync, uint32_t slot)
     if (desync->slots[slot].clients > 0) {
         blame_finding(finding, desync->slots[slot].clients);
     }
+    finding->is_open = false;
     finding->took_ns = desync->match->now_ns - desync->slots[slot].found_ns;
+    if (finding->values_ns == 0 && finding->place_count > 0) {
+        finding->values_ns = finding->took_ns;
+    }
     ls_cause_report_add_inputs(desync->match, finding);
     case_of(desync, slot)->phase = LS_INVESTIGATION_REPORTED;
     case_of(desync, slot)->since_ns = desync->match->now_ns;
@@ -405,9 +409,14 @@ static ls_desync_drop go_on(ls_desync_service *desync, uint32_t slot)
     switch (investigation->phase) {
     case LS_INVESTIGATION_LOOKING:
         investigation->is_overdue = is_late(desync, slot);
-        if (!desync->slots[slot].is_unannounced &&
-            (investigation->is_overdue || ls_investigation_is_done(investigation))) {
+        if (desync->slots[slot].is_unannounced) {
+            return NOBODY;
+        }
+        if (investigation->is_overdue || ls_investigation_is_done(investigation)) {
             conclude(desync, slot);
+        } else if (desync->slots[slot].clients == 0) {
+            ls_cause_report_tell_values(desync->match, slot, investigation,
+                                        desync->slots[slot].found_ns);
         }
         return NOBODY;
     case LS_INVESTIGATION_REPORTED:
@@ -729,8 +738,8 @@ void ls_desync_service_report(const ls_desync_service *desync, uint32_t slot, ls
 
 const ls_desync_finding *ls_desync_service_finding(const ls_desync_service *desync, uint32_t slot)
 {
-    bool is_known = desync->all && case_of(desync, slot)->finding.verdict.why.bytes[0];
-    return is_known ? &case_of(desync, slot)->finding : NULL;
+    const ls_desync_finding *finding = desync->all ? &case_of(desync, slot)->finding : NULL;
+    return finding && (finding->is_open || finding->verdict.why.bytes[0]) ? finding : NULL;
 }
 
 bool ls_desync_service_bundle_tick(const ls_desync_service *desync, uint32_t slot, ls_tick *tick)

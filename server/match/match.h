@@ -117,6 +117,9 @@ typedef enum ls_match_event_kind {
                        */
     LS_MATCH_STALLED, /* rule wait: slot_mask, tick, waited_ms */
     LS_MATCH_DESYNC,  /* slot, tick, server_hash, client_hash, clients */
+    /* slot, tick: what differs is known, and looking for the rest takes longer; see
+     * ls_match_desync_of. LS_MATCH_DESYNC_CAUSE follows. Left out where that is quick. */
+    LS_MATCH_DESYNC_VALUES,
     /* slot, tick, text: why. All that will be known of it: see ls_match_desync_of; what a bundle
      * holds is there until the match is called again. */
     LS_MATCH_DESYNC_CAUSE,
@@ -252,7 +255,8 @@ uint32_t ls_match_players(const ls_match *match);
 uint64_t ls_match_packets_rejected(const ls_match *match); /* of all peers, seated or not */
 ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot);
 
-/* The finding about the slot's newest desync; NULL before LS_MATCH_DESYNC_CAUSE. */
+/* The finding about the slot's newest desync; NULL before LS_MATCH_DESYNC_VALUES, or else
+ * LS_MATCH_DESYNC_CAUSE. */
 const ls_desync_finding *ls_match_desync_of(const ls_match *match, uint32_t slot);
 
 /* The tick of its bundle, and the contents; false unless LS_MATCH_DESYNC_CAUSE of the slot is the

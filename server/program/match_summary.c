@@ -83,10 +83,14 @@ void ls_desync_finding_summarize(const ls_desync_finding *finding, ls_summary_de
     out->is_lower_bound = finding->is_lower_bound;
     out->pass = finding->pass;
     out->values_after_pass = finding->is_after_pass ? finding->pass : NULL;
-    out->class_word = ls_desync_class_word(finding->verdict.kind);
-    out->culprit = ls_desync_culprit_word(finding->verdict.culprit);
-    out->why = finding->verdict.why.bytes;
+    out->why = LS_DESYNC_CLASS_OPEN;
+    if (!finding->is_open) {
+        out->class_word = ls_desync_class_word(finding->verdict.kind);
+        out->culprit = ls_desync_culprit_word(finding->verdict.culprit);
+        out->why = finding->verdict.why.bytes;
+    }
     out->inputs = finding->inputs.bytes;
+    out->values_ms = (double)finding->values_ns / 1e6;
     out->found_ms = (double)finding->took_ns / 1e6;
     out->place_count = finding->place_count;
     for (uint32_t i = 0; i < finding->place_count; i++) {
@@ -312,9 +316,27 @@ static void log_pass(const ls_desync_finding *finding, const ls_log *log)
     }
 }
 
+static void log_open(const ls_desync_finding *finding, const char *player, const ls_log *log)
+{
+    ls_tick made = ls_desync_finding_step(finding) + 1;
+    ls_text extent =
+        ls_state_difference_extent(finding->elements, finding->fields, finding->is_lower_bound);
+    ls_log_line(log, LS_LOG_ERROR, "DESYNC of %s at tick %" PRIu32 ": %s; %s", player, made,
+                extent.bytes, LS_DESYNC_CLASS_OPEN);
+    log_places(finding, log);
+    if (finding->values_tick != made) {
+        ls_log_line(log, LS_LOG_ERROR, "  the values are those of state %" PRIu32,
+                    finding->values_tick);
+    }
+}
+
 void ls_desync_report_log(const ls_desync_finding *finding, const char *player, const char *bundle,
                           const ls_log *log)
 {
+    if (finding->is_open) {
+        log_open(finding, player, log);
+        return;
+    }
     ls_text extent =
         ls_state_difference_extent(finding->elements, finding->fields, finding->is_lower_bound);
     ls_log_line(log, LS_LOG_ERROR, "DESYNC of %s at tick %" PRIu32 ": %s; class %s, at fault: %s",

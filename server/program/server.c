@@ -179,6 +179,16 @@ static void log_cause(const server *host, const ls_match_event *event)
                          &host->console->log);
 }
 
+/* The whole follows, with its bundle. */
+static void log_values(const server *host, const ls_match_event *event)
+{
+    const ls_desync_finding *finding = ls_match_desync_of(host->match, event->slot);
+    if (finding->is_open) {
+        ls_desync_report_log(finding, player_of(host, event->slot).bytes, NULL,
+                             &host->console->log);
+    }
+}
+
 static void log_player_text(const server *host, const ls_match_event *event)
 {
     ls_log_line(&host->console->log, LS_LOG_INFO, "%s: %s", player_of(host, event->slot).bytes,
@@ -287,6 +297,9 @@ static void log_event(server *host, const ls_match_event *event)
         break;
     case LS_MATCH_DESYNC:
         log_desync(host, event);
+        break;
+    case LS_MATCH_DESYNC_VALUES:
+        log_values(host, event);
         break;
     case LS_MATCH_DESYNC_CAUSE:
         log_cause(host, event);

@@ -64,6 +64,8 @@ static void flip_and_check(virtual_setup *setup, ls_tick tick, size_t byte)
     cr_assert_eq(finding->differing_pass, LS_PASS_NONE, "run again, no pass does other work");
     cr_assert_leq(finding->took_ns, 2 * SECOND, "took %lu ms",
                   (unsigned long)(finding->took_ns / MS));
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC_VALUES, LS_PLAYERS_MAX),
+                 finding->took_ns > finding->values_ns, "nothing comes ahead of what is quick");
     check_others_played(run, bad);
     virtual_match_destroy(run);
 }

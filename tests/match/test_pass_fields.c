@@ -285,6 +285,36 @@ Test(pass_fields, a_client_that_does_not_run_the_pass_again_is_waited_for_until_
     virtual_match_destroy(run);
 }
 
+static const virtual_event *newest_of(const virtual_match *run, ls_match_event_kind kind)
+{
+    const virtual_event *event = virtual_match_find(run, kind);
+    cr_assert_not_null(event);
+    cr_assert_eq(virtual_match_count(run, kind, LS_PLAYERS_MAX), 1);
+    return event;
+}
+
+Test(pass_fields, values_are_told_ahead_of_what_takes_longer_than_a_second)
+{
+    manner how = WITHOUT_EVIDENCE;
+    virtual_match *run = play_with(&how);
+    uint64_t notice_ns = newest_of(run, LS_MATCH_DESYNC)->at_ns;
+    uint64_t values_ns = newest_of(run, LS_MATCH_DESYNC_VALUES)->at_ns;
+    cr_expect_leq(values_ns, notice_ns + SECOND + 100 * MS);
+    cr_expect_geq(newest_of(run, LS_MATCH_DESYNC_CAUSE)->at_ns, values_ns + 3 * SECOND);
+    const virtual_client *bad = run->clients[1];
+    cr_assert_eq(virtual_client_count(bad, LS_SESSION_EVENT_CAUSE), 2);
+    ls_session_report report = report_of(bad);
+    const ls_desync_cause *ahead = &virtual_client_find(bad, LS_SESSION_EVENT_CAUSE)->event.cause;
+    cr_expect(ls_desync_cause_is_open(ahead));
+    cr_expect_str_eq(ahead->field, "copied");
+    cr_expect_eq(ahead->elements, 2);
+    cr_expect_not(ls_desync_cause_is_open(&report.own_cause));
+    const ls_desync_finding *finding = finding_of(run);
+    cr_expect_not(finding->is_open);
+    cr_expect_leq(finding->values_ns, SECOND + 100 * MS);
+    virtual_match_destroy(run);
+}
+
 Test(pass_fields, lies_about_the_state_after_the_pass_are_a_contradiction)
 {
     manner how = WITH_LIES;

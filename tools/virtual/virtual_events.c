@@ -170,6 +170,7 @@ static const char *const match_events[] = {
     [LS_MATCH_RESUMED] = "the match resumes",
     [LS_MATCH_STALLED] = "the match waits",
     [LS_MATCH_DESYNC] = "a player's state differs",
+    [LS_MATCH_DESYNC_VALUES] = "the values that differ are found",
     [LS_MATCH_DESYNC_CAUSE] = "the cause of a difference is found",
     [LS_MATCH_HEALING] = "a player is sent the state that heals it",
     [LS_MATCH_HEALED] = "a player's state is healed",
