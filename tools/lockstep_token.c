@@ -42,33 +42,16 @@ typedef struct arguments {
 
 #define FIELD(member) .offset = offsetof(arguments, member)
 
-/* A number in decimal, or in hexadecimal behind "0x". */
-static ls_status read_id(const char *name, const char *value, uint64_t *out, ls_text *why)
-{
-    const ls_option_range range = {0, UINT64_MAX};
-    if (strncmp(value, "0x", 2) != 0) {
-        return ls_option_number(name, value, range, out, why);
-    }
-    const char *digits = value + 2;
-    size_t count = strlen(digits);
-    if (count == 0 || count > 16 || strspn(digits, "0123456789abcdefABCDEF") != count) {
-        return ls_fail(LS_BAD_ARGUMENT, why,
-                       "--%s takes 0x and 1 to 16 hexadecimal digits, not '%s'", name, value);
-    }
-    *out = strtoull(digits, NULL, 16);
-    return LS_OK;
-}
-
 static ls_status take_protocol_id(void *target, char *value, ls_text *why)
 {
-    return read_id("protocol-id", value, &((arguments *)target)->options.protocol_id, why);
+    return ls_option_id("protocol-id", value, &((arguments *)target)->options.protocol_id, why);
 }
 
 static ls_status take_client_id(void *target, char *value, ls_text *why)
 {
     token_options *options = &((arguments *)target)->options;
     options->has_client_id = true;
-    return read_id("client-id", value, &options->client_id, why);
+    return ls_option_id("client-id", value, &options->client_id, why);
 }
 
 static ls_status take_seat(void *target, char *value, ls_text *why)

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_digit(char character)
@@ -58,6 +59,21 @@ ls_status ls_option_number(const char *name, const char *value, ls_option_range 
                        range.min, range.max, value);
     }
     *out = number;
+    return LS_OK;
+}
+
+ls_status ls_option_id(const char *name, const char *value, uint64_t *out, ls_text *why)
+{
+    if (strncmp(value, "0x", 2) != 0) {
+        return ls_option_number(name, value, (ls_option_range){0, UINT64_MAX}, out, why);
+    }
+    const char *digits = value + 2;
+    size_t count = strlen(digits);
+    if (count == 0 || count > 16 || strspn(digits, "0123456789abcdefABCDEF") != count) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "--%s takes 0x and 1 to 16 hexadecimal digits, not '%s'", name, value);
+    }
+    *out = strtoull(digits, NULL, 16);
     return LS_OK;
 }
 

@@ -17,8 +17,12 @@ typedef struct ls_option_range {
 ls_status ls_option_number(const char *name, const char *value, ls_option_range range,
                            uint64_t *out, ls_text *why);
 
-/* The same with up to `places` (0 to 9) decimals after a point. The range is of whole units, the
- * result, which must fit 64 bits, in units of 10^-places: "12.5" with 3 places gives 12500. */
+/* Any number of 64 bits, in decimal or behind "0x" in hexadecimal. */
+ls_status ls_option_id(const char *name, const char *value, uint64_t *out, ls_text *why);
+
+/* As ls_option_number, with up to `places` (0 to 9) decimals after a point. The range is of whole
+ * units, the result, which must fit 64 bits, in units of 10^-places: "12.5" with 3 places gives
+ * 12500. */
 ls_status ls_option_decimal(const char *name, const char *value, uint32_t places,
                             ls_option_range range, uint64_t *out, ls_text *why);
 

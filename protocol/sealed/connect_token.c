@@ -217,6 +217,35 @@ ls_status ls_token_config_check(const ls_token_config *config, ls_text *why)
     return LS_OK;
 }
 
+ls_status ls_token_servers_parse(const char *text, const char *flag, ls_token_server_list *list,
+                                 ls_text *why)
+{
+    char server[LS_ENDPOINT_BYTES_MAX];
+    list->count = 0;
+    for (const char *at = text;; at++) {
+        size_t size = strcspn(at, ",");
+        if (size >= sizeof server) {
+            return ls_fail(LS_BAD_ARGUMENT, why, "--%s takes HOST[:PORT],..., not '%s'", flag,
+                           text);
+        }
+        if (list->count == LS_TOKEN_SERVERS_MAX) {
+            return ls_fail(LS_BAD_ARGUMENT, why, "--%s takes up to %u servers", flag,
+                           LS_TOKEN_SERVERS_MAX);
+        }
+        memcpy(server, at, size);
+        server[size] = '\0';
+        ls_status status = ls_endpoint_parse(server, &list->servers[list->count], why);
+        if (status != LS_OK) {
+            return status;
+        }
+        list->count++;
+        at += size;
+        if (*at == '\0') {
+            return LS_OK;
+        }
+    }
+}
+
 ls_status ls_token_make_from(const ls_token_config *config, const uint8_t key[LS_TOKEN_KEY_BYTES],
                              uint8_t token[LS_TOKEN_BYTES], ls_text *why)
 {

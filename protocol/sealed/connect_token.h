@@ -39,6 +39,7 @@ LS_C_BEGIN
     X(EXPIRED, "it has expired")                                                                   \
     X(FORGED, "it was altered, or sealed with another key than the server's")                      \
     X(ELSEWHERE, "it is for another server: this address is not in its list")                      \
+    X(USER_DATA, "its user data is not laid out as docs/tokens.md has it")                         \
     X(USED, "another client has used it")                                                          \
     X(FULL, "this server cannot note any more tokens that were used")
 
@@ -110,6 +111,11 @@ ls_status ls_token_make(ls_token_config *config, const uint8_t key[LS_TOKEN_KEY_
  * tokens of one key gives both away. */
 ls_status ls_token_make_from(const ls_token_config *config, const uint8_t key[LS_TOKEN_KEY_BYTES],
                              uint8_t token[LS_TOKEN_BYTES], ls_text *why);
+
+/* Reads "HOST[:PORT],...", the value of the program's option --`flag`, into the list, by the
+ * system's resolver. BAD_ARGUMENT or NOT_FOUND with the one that is wrong. */
+ls_status ls_token_servers_parse(const char *text, const char *flag, ls_token_server_list *list,
+                                 ls_text *why);
 
 /* ---- the client ---- */
 

@@ -43,13 +43,6 @@ typedef enum ls_credential {
     LS_CREDENTIAL_COUNT,
 } ls_credential;
 
-typedef enum ls_denial {
-    LS_DENIAL_FULL = 1,
-    LS_DENIAL_CREDENTIAL,
-    LS_DENIAL_TOO_MANY,
-    LS_DENIAL_END,
-} ls_denial;
-
 /* ---- layouts: write returns the bytes of the datagram ---- */
 
 typedef struct ls_request {

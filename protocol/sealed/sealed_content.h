@@ -49,6 +49,15 @@ typedef enum ls_sealed_rejection {
     LS_SEALED_ACCEPTED = -1,
 } ls_sealed_rejection;
 
+/* Why a client is told that it does not get in: DENIED's reason. */
+typedef enum ls_denial {
+    LS_DENIAL_NONE,
+    LS_DENIAL_FULL,       /* every connection is taken */
+    LS_DENIAL_CREDENTIAL, /* an invite's secret or a token is missing */
+    LS_DENIAL_TOO_MANY,   /* from its address */
+    LS_DENIAL_END,
+} ls_denial;
+
 LS_C_END
 
 #endif

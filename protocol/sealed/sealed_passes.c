@@ -10,6 +10,7 @@ typedef struct connection_pass {
     ls_sealed_pass pass;
     bool is_there;
     bool is_kept; /* its connection has opened: the token is used */
+    bool is_settled;
 } connection_pass;
 
 struct ls_sealed_passes {
@@ -97,6 +98,15 @@ void ls_sealed_passes_put(ls_sealed_passes *passes, uint32_t index, const ls_sea
 void ls_sealed_passes_keep(ls_sealed_passes *passes, uint32_t index)
 {
     passes->passes[index].is_kept = true;
+}
+
+void ls_sealed_passes_settle(ls_sealed_passes *passes, uint32_t index, bool is_used)
+{
+    connection_pass *held = &passes->passes[index];
+    if (held->is_there && !held->is_settled && !is_used) {
+        ls_sealed_passes_give_back(passes, &held->pass);
+    }
+    held->is_settled = true;
 }
 
 void ls_sealed_passes_forget(ls_sealed_passes *passes, uint32_t index)

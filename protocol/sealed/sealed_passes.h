@@ -53,9 +53,12 @@ ls_token_refusal ls_sealed_passes_use(ls_sealed_passes *passes,
 /* There is no place for a connection of it. */
 void ls_sealed_passes_give_back(ls_sealed_passes *passes, const ls_sealed_pass *pass);
 
-/* A connection is made, opens, is forgotten; the last two also of one that has no token. */
+/* A connection is made, opens, is settled, is forgotten; the last three also of one that has no
+ * token. Settled: its client was given something by its token, or it was not, and then the token is
+ * as new; the first word counts. */
 void ls_sealed_passes_put(ls_sealed_passes *passes, uint32_t index, const ls_sealed_pass *pass);
 void ls_sealed_passes_keep(ls_sealed_passes *passes, uint32_t index);
+void ls_sealed_passes_settle(ls_sealed_passes *passes, uint32_t index, bool is_used);
 void ls_sealed_passes_forget(ls_sealed_passes *passes, uint32_t index);
 
 /* NULL for a connection without a token. */

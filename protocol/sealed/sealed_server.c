@@ -191,6 +191,14 @@ const ls_sealed_pass *ls_sealed_server_pass(const ls_sealed_server *server, uint
     return server->passes ? ls_sealed_passes_of(server->passes, index) : NULL;
 }
 
+void ls_sealed_server_settle_pass(ls_sealed_server *server, uint32_t index, bool is_used)
+{
+    LS_ASSERT(ls_sealed_connections_is_open(server->places, index));
+    if (server->passes) {
+        ls_sealed_passes_settle(server->passes, index, is_used);
+    }
+}
+
 /* ---- key exchange: REQUEST ---- */
 
 /* A token's own keys prove the server to its owner. */
@@ -270,6 +278,7 @@ static void deny(ls_sealed_server *server, const arrival *at, const ls_confirm *
     memcpy(denied.start, confirm->client_key, sizeof denied.start);
     at->out->answer = server->answer;
     at->out->answer_bytes = ls_denied_write(&denied, first_key, server->answer);
+    at->out->denial = reason;
     at->out->rejection =
         reason == LS_DENIAL_CREDENTIAL ? LS_SEALED_REJECT_CREDENTIAL : LS_SEALED_REJECT_LIMITED;
 }

@@ -45,6 +45,7 @@ void ls_sealed_server_destroy(ls_sealed_server *server);
 typedef struct ls_sealed_received {
     ls_sealed_rejection rejection;  /* LS_SEALED_ACCEPTED, or why the datagram was dropped */
     ls_token_refusal token_refusal; /* CREDENTIAL: what is wrong with a token; else NONE */
+    ls_denial denial;               /* what the client is told of it */
 
     /* To be sent to where the datagram came from, when answer_bytes is not 0: also beside content
      * (a PATH_CHALLENGE). Good until the next call. */
@@ -74,10 +75,13 @@ size_t ls_sealed_server_seal(ls_sealed_server *server, uint32_t index, ls_sealed
 /* Where a connection that is there is reached. */
 const ls_endpoint *ls_sealed_server_endpoint(const ls_sealed_server *server, uint32_t index);
 
-/* The pass of a connection that is there; NULL for one without a token. Call
- * ls_token_gate_give_back with the token's id before a connection is closed that was given nothing,
- * unless it `is_return`: its client may then begin anew. */
+/* The pass of a connection that is there; NULL for one without a token. */
 const ls_sealed_pass *ls_sealed_server_pass(const ls_sealed_server *server, uint32_t index);
+
+/* The client of a connection that is there was given what its token is for, so that the token is
+ * used; or it was not and will not be: its client may begin anew with the token, unless that had
+ * been used before. The first word counts; without a token nothing happens. */
+void ls_sealed_server_settle_pass(ls_sealed_server *server, uint32_t index, bool is_used);
 
 /* Forgets a connection and wipes its keys; its index may be given to another from then on. */
 void ls_sealed_server_close(ls_sealed_server *server, uint32_t index);

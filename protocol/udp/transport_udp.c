@@ -523,6 +523,29 @@ ls_status ls_transport_udp_address(const ls_transport *base, ls_peer_id id,
     return LS_OK;
 }
 
+/* The connection of a server's peer for which the sealed layer still has keys, or NULL. */
+static const udp_connection *keyed_connection(const transport_udp *transport, ls_peer_id id)
+{
+    const ls_peer_seat *seat = ls_peer_seats_find(&transport->seats, id);
+    return seat && transport->server ? connection_of(transport, seat) : NULL;
+}
+
+const ls_sealed_pass *ls_transport_udp_pass(const ls_transport *base, ls_peer_id id)
+{
+    const transport_udp *transport = from_const_base(base);
+    const udp_connection *of = keyed_connection(transport, id);
+    return of ? ls_sealed_server_pass(transport->server, of->index) : NULL;
+}
+
+void ls_transport_udp_settle_pass(ls_transport *base, ls_peer_id id, bool is_used)
+{
+    transport_udp *transport = from_base(base);
+    const udp_connection *of = keyed_connection(transport, id);
+    if (of) {
+        ls_sealed_server_settle_pass(transport->server, of->index, is_used);
+    }
+}
+
 uint16_t ls_transport_udp_port(const ls_transport *base)
 {
     return ls_udp_socket_port(from_const_base(base)->socket);
@@ -537,6 +560,12 @@ uint64_t ls_transport_udp_rejections(const ls_transport *base, ls_sealed_rejecti
 {
     LS_ASSERT(rejection >= 0 && rejection < LS_SEALED_REJECTION_COUNT);
     return from_const_base(base)->rejections[rejection];
+}
+
+uint64_t ls_transport_udp_denials(const ls_transport *base, ls_denial denial)
+{
+    LS_ASSERT(denial >= 0 && denial < LS_DENIAL_END);
+    return from_const_base(base)->denials[denial];
 }
 
 uint64_t ls_transport_udp_enet_rejections(const ls_transport *base, ls_datagram_rejection rejection)

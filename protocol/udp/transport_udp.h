@@ -102,6 +102,11 @@ void ls_transport_udp_service(ls_transport *transport);
 ls_status ls_transport_udp_address(const ls_transport *transport, ls_peer_id peer,
                                    char text[LS_TRANSPORT_UDP_ADDRESS_BYTES]);
 
+/* The pass that a server's peer has by its connect token; NULL: it has none, or is gone. And: the
+ * peer was given a place by it, or will not be: see ls_sealed_server_settle_pass. */
+const ls_sealed_pass *ls_transport_udp_pass(const ls_transport *transport, ls_peer_id peer);
+void ls_transport_udp_settle_pass(ls_transport *transport, ls_peer_id peer, bool is_used);
+
 /* The UDP port that a server is bound to, or a client sends from. */
 uint16_t ls_transport_udp_port(const ls_transport *transport);
 
@@ -110,6 +115,8 @@ ls_transport_traffic ls_transport_udp_total(const ls_transport *transport);
 
 /* Datagrams that were dropped for this reason, before their seal was open and behind it. */
 uint64_t ls_transport_udp_rejections(const ls_transport *transport, ls_sealed_rejection rejection);
+/* Clients that were told so. */
+uint64_t ls_transport_udp_denials(const ls_transport *transport, ls_denial denial);
 uint64_t ls_transport_udp_enet_rejections(const ls_transport *transport,
                                           ls_datagram_rejection rejection);
 

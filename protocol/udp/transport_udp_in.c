@@ -184,6 +184,7 @@ static bool take_at_server(transport_udp *transport, const ls_udp_datagram *data
     if (got.rejection != LS_SEALED_ACCEPTED) {
         transport->rejections[got.rejection]++;
     }
+    transport->denials[got.denial]++;
     if (got.answer_bytes > 0) { /* leaves with others: a flood must not cost a call for each */
         ls_udp_out_raw(transport, &datagram->from, got.answer, got.answer_bytes);
     }

@@ -57,6 +57,7 @@ typedef struct transport_udp {
 
     ls_transport_traffic total;
     uint64_t rejections[LS_SEALED_REJECTION_COUNT];
+    uint64_t denials[LS_DENIAL_END]; /* a server's */
     uint64_t enet_rejections[LS_DATAGRAM_REJECTION_COUNT];
 
     ls_loop_handler on_ready;

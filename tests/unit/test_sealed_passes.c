@@ -272,3 +272,40 @@ Test(sealed_passes, what_a_full_ledger_cannot_note_is_not_let_in)
     cr_assert_eq(received.token_refusal, LS_TOKEN_REFUSAL_FULL);
     cr_assert_eq(received.answer_bytes, 0);
 }
+
+Test(sealed_passes, a_client_that_was_given_nothing_may_begin_anew)
+{
+    const ls_sealed_client_config client_config = client_with_token(usual_parts());
+    uint32_t first = connect_with(&client_config, NOW);
+    ls_sealed_server_settle_pass(server, first, false);
+    uint32_t second = connect_with(&client_config, NOW);
+    cr_assert_not(ls_sealed_server_pass(server, second)->is_return);
+    ls_sealed_server_settle_pass(server, second, true);
+    /* The first connection is closed late: the token is the second's by then. */
+    ls_sealed_server_settle_pass(server, first, false);
+    ls_sealed_server_close(server, first);
+    ls_sealed_server_settle_pass(server, second, false);
+    ls_sealed_server_close(server, second);
+    cr_assert(ls_sealed_server_pass(server, connect_with(&client_config, NOW))->is_return);
+}
+
+Test(sealed_passes, a_token_with_unknown_user_data_is_refused)
+{
+    uint8_t bytes[LS_TOKEN_BYTES];
+    ls_token token;
+    ls_sealed_client_config client_config = client_with_token(usual_parts());
+    const token_parts parts = usual_parts();
+    ls_token_config token_config = ls_token_config_default();
+    token_config.protocol_id = parts.protocol_id;
+    token_config.expire_s = parts.expire_s;
+    token_config.claims.list.count = 1;
+    token_config.claims.list.servers[0] = sealed_address(9, 7300);
+    token_config.claims.user_data[0] = 99;
+    cr_assert_eq(ls_token_make(&token_config, parts.key, bytes, NULL), LS_OK);
+    cr_assert_eq(ls_token_read(bytes, sizeof bytes, UNIX_S, &token), LS_TOKEN_REFUSAL_NONE);
+    ls_token_write_envelope(&token, client_config.token);
+    client_config.token_keys = token.keys;
+    const ls_sealed_received received = refusal_of(&client_config);
+    cr_assert_eq(received.token_refusal, LS_TOKEN_REFUSAL_USER_DATA);
+    cr_assert_eq(received.answer_bytes, 0);
+}

@@ -29,9 +29,6 @@ typedef struct token_options {
     uint64_t now_s;     /* seconds since 1970 */
 } token_options;
 
-/* Reads "HOST[:PORT],..." into the list: BAD_ARGUMENT or NOT_FOUND with the one that is wrong. */
-ls_status token_servers_read(const char *text, ls_token_server_list *list, ls_text *why);
-
 /* Refused with a sentence in `why`: BAD_ARGUMENT for a line that cannot be right, MALFORMED for a
  * token that is none, REFUSED for one whose private part does not open, IO and others. */
 ls_status token_make(const token_options *options, ls_text *why);

@@ -8,33 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-ls_status token_servers_read(const char *text, ls_token_server_list *list, ls_text *why)
-{
-    char server[LS_ENDPOINT_BYTES_MAX];
-    list->count = 0;
-    for (const char *at = text;; at++) {
-        size_t size = strcspn(at, ",");
-        if (size >= sizeof server) {
-            return ls_fail(LS_BAD_ARGUMENT, why, "--server takes HOST[:PORT],..., not '%s'", text);
-        }
-        if (list->count == LS_TOKEN_SERVERS_MAX) {
-            return ls_fail(LS_BAD_ARGUMENT, why, "--server takes up to %u servers",
-                           LS_TOKEN_SERVERS_MAX);
-        }
-        memcpy(server, at, size);
-        server[size] = '\0';
-        ls_status status = ls_endpoint_parse(server, &list->servers[list->count], why);
-        if (status != LS_OK) {
-            return status;
-        }
-        list->count++;
-        at += size;
-        if (*at == '\0') {
-            return LS_OK;
-        }
-    }
-}
-
 static ls_status fill(const token_options *options, ls_token_config *config, ls_text *why)
 {
     *config = ls_token_config_default();
@@ -50,7 +23,7 @@ static ls_status fill(const token_options *options, ls_token_config *config, ls_
             return status;
         }
     }
-    return token_servers_read(options->servers, &config->claims.list, why);
+    return ls_token_servers_parse(options->servers, "server", &config->claims.list, why);
 }
 
 static ls_status save(const char *path, const uint8_t token[LS_TOKEN_BYTES], ls_text *why)
