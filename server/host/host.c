@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/udp/transport_udp.h"
+#include "lockstep/server/host/token_passes.h"
 
 enum {
     PENDING_MAX = 64 /* connections beside all others, so that they can be told why not */
@@ -64,21 +65,11 @@ void ls_host_traffic(const ls_host *host, uint32_t match, ls_transport_traffic *
 
 /* ---- the loop ---- */
 
-static void take_packets(ls_host *host, uint64_t now_ns)
-{
-    ls_transport_event event;
-    while (ls_transport_next_event(host->transport, &event)) {
-        if (event.kind == LS_TRANSPORT_DISCONNECTED) {
-            keep_traffic(host, event.peer);
-        }
-        ls_match_table_take(host->table, &event, now_ns);
-    }
-}
-
 static void forward_events(ls_host *host)
 {
     ls_match_table_event event;
     while (ls_match_table_next_event(host->table, &event)) {
+        ls_token_pass_take_event(host->transport, &event.event);
         bool is_newcomer = event.event.kind == LS_MATCH_PLAYER_READY && event.event.was_coming;
         if (is_newcomer || event.event.kind == LS_MATCH_PLAYER_RETURNED) {
             note_seated(host, &event);
@@ -86,6 +77,34 @@ static void forward_events(ls_host *host)
         if (host->config.on_event) {
             host->config.on_event(host->config.user, &event);
         }
+    }
+}
+
+static void take_connected(ls_host *host, const ls_transport_event *event, uint64_t now_ns)
+{
+    ls_match_pass pass;
+    uint32_t number = LS_MATCH_ANY;
+    if (ls_token_pass_of(host->transport, host->table, event->peer, &pass, &number)) {
+        ls_match_table_admit(host->table, event->peer, &pass, number, now_ns);
+    } else {
+        ls_match_table_take(host->table, event, now_ns);
+    }
+}
+
+static void take_packets(ls_host *host, uint64_t now_ns)
+{
+    ls_transport_event event;
+    while (ls_transport_next_event(host->transport, &event)) {
+        if (event.kind == LS_TRANSPORT_CONNECTED) {
+            take_connected(host, &event, now_ns);
+            continue;
+        }
+        if (event.kind == LS_TRANSPORT_DISCONNECTED) {
+            forward_events(host); /* they may say what the peer was given */
+            ls_token_pass_take_end(host->transport, event.peer);
+            keep_traffic(host, event.peer);
+        }
+        ls_match_table_take(host->table, &event, now_ns);
     }
 }
 
@@ -271,6 +290,11 @@ const ls_match_table *ls_host_table(const ls_host *host)
 uint16_t ls_host_port(const ls_host *host)
 {
     return ls_transport_udp_port(host->transport);
+}
+
+const ls_transport *ls_host_transport(const ls_host *host)
+{
+    return host->transport;
 }
 
 ls_transport_traffic ls_host_total(const ls_host *host)

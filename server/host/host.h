@@ -51,6 +51,9 @@ uint16_t ls_host_port(const ls_host *host);
 /* Of the player who sits or sat last in this seat, as far as is known; LS_PLAYERS_MAX entries. */
 void ls_host_traffic(const ls_host *host, uint32_t match, ls_transport_traffic *traffic);
 
+/* The transport, to ask it what it counts; owned by the host. */
+const ls_transport *ls_host_transport(const ls_host *host);
+
 /* Of everybody who ever sent or was sent anything. */
 ls_transport_traffic ls_host_total(const ls_host *host);
 

@@ -213,14 +213,15 @@ static uint32_t match_for_newcomer(const ls_match_table *table)
     return best;
 }
 
-static void take_connected(ls_match_table *table, ls_peer_id peer, uint64_t now_ns)
+void ls_match_table_admit(ls_match_table *table, ls_peer_id peer, const ls_match_pass *pass,
+                          uint32_t number, uint64_t now_ns)
 {
-    uint32_t number = match_for_newcomer(table);
+    number = number != LS_MATCH_ANY ? number : match_for_newcomer(table);
     if (!ls_peer_map_add(&table->peers, peer, number)) {
         table->sink.disconnect(table->sink.user, peer);
         return;
     }
-    ls_match_peer_connected(table->rows[number].match, peer, now_ns);
+    ls_match_peer_admitted(table->rows[number].match, peer, pass, now_ns);
     ls_match_table_touch(table, number);
 }
 
@@ -234,7 +235,8 @@ static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
         ls_message_read(event->bytes, event->size, 0, hello) != LS_OK) {
         return number;
     }
-    for (uint32_t i = 0; i < table->count; i++) {
+    const ls_match_pass pass = ls_match_pass_of(table->rows[number].match, event->peer);
+    for (uint32_t i = 0; !pass.is_for_this_match && i < table->count; i++) {
         if (i != number &&
             hello->body.hello.back.match_id == ls_match_config_of(table->rows[i].match)->match_id) {
             ls_match_peer_disconnected(table->rows[number].match, event->peer, LS_OK, now_ns);
@@ -242,7 +244,7 @@ static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
             ls_peer_map_remove(&table->peers, event->peer);
             bool is_added = ls_peer_map_add(&table->peers, event->peer, i);
             LS_ASSERT(is_added);
-            ls_match_peer_connected(table->rows[i].match, event->peer, now_ns);
+            ls_match_peer_admitted(table->rows[i].match, event->peer, &pass, now_ns);
             return i;
         }
     }
@@ -252,7 +254,8 @@ static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
 void ls_match_table_take(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns)
 {
     if (event->kind == LS_TRANSPORT_CONNECTED) {
-        take_connected(table, event->peer, now_ns);
+        const ls_match_pass none = {.refusal = NULL};
+        ls_match_table_admit(table, event->peer, &none, LS_MATCH_ANY, now_ns);
         return;
     }
     uint32_t number = ls_peer_map_find(&table->peers, event->peer);

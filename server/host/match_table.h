@@ -13,6 +13,7 @@
 LS_C_BEGIN
 
 #define LS_MATCHES_MAX 1024u
+#define LS_MATCH_ANY UINT32_MAX /* in place of the number of a match */
 
 /* Several matches close their ticks at a few moments of a tick, one for each so many players: their
  * host wakes for those and not for each match, and nobody waits long for the others' work. */
@@ -50,6 +51,10 @@ void ls_match_table_destroy(ls_match_table *table);
 /* Takes an event of the transport. `now_ns` never goes back. A new peer goes to the first match
  * that has a seat for it; when there is none, to one that will tell it why. */
 void ls_match_table_take(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns);
+
+/* In place of the CONNECTED of a peer that was let in for something: to this match, or to any. */
+void ls_match_table_admit(ls_match_table *table, ls_peer_id peer, const ls_match_pass *pass,
+                          uint32_t number, uint64_t now_ns);
 
 /* To be called before the packets for ls_match_table_advance are taken: asks for the memory of the
  * matches that it will advance. Between two ticks it falls out of every cache. */

@@ -132,6 +132,12 @@ void ls_match_receive_event(ls_match *match, const ls_transport_event *event, ui
 
 void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns)
 {
+    ls_match_peer_admitted(match, peer, &(const ls_match_pass){.refusal = NULL}, now_ns);
+}
+
+void ls_match_peer_admitted(ls_match *match, ls_peer_id peer, const ls_match_pass *pass,
+                            uint64_t now_ns)
+{
     match->context.now_ns = now_ns;
     if (match->context.pending.count == LS_PENDING_MAX) {
         /* Peers that say nothing must not keep others out. */
@@ -140,7 +146,7 @@ void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns)
             &match->context, ls_pending_connections_overdue(&match->context.pending, UINT64_MAX),
             LS_TIMED_OUT, "no HELLO came, and others are waiting");
     }
-    ls_pending_connections_add(&match->context.pending, peer, now_ns);
+    ls_pending_connections_add(&match->context.pending, peer, pass, now_ns);
     if (match->context.state == LS_MATCH_OVER) {
         ls_conduct_refuse_pending(&match->context, peer, LS_ALREADY_OVER,
                                   ls_status_text(LS_ALREADY_OVER));
@@ -162,6 +168,11 @@ void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reas
 bool ls_match_is_pending(const ls_match *match, ls_peer_id peer)
 {
     return ls_pending_connections_has(&match->context.pending, peer);
+}
+
+ls_match_pass ls_match_pass_of(const ls_match *match, ls_peer_id peer)
+{
+    return ls_pending_connections_pass(&match->context.pending, peer);
 }
 
 /* ---- time ---- */

@@ -15,6 +15,7 @@
 #include "lockstep/protocol/wire/notices.h"
 #include "lockstep/server/match/desync_finding.h"
 #include "lockstep/server/match/lag_attribution.h"
+#include "lockstep/server/match/match_pass.h"
 
 LS_C_BEGIN
 
@@ -221,6 +222,13 @@ void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reas
                                 uint64_t now_ns);
 /* Connected, and has no seat yet. */
 bool ls_match_is_pending(const ls_match *match, ls_peer_id peer);
+
+/* As ls_match_peer_connected, for a peer that was let in for something. The pass is copied. A peer
+ * whose pass is not good is sent away without a word, and PEER_REFUSED says why. */
+void ls_match_peer_admitted(ls_match *match, ls_peer_id peer, const ls_match_pass *pass,
+                            uint64_t now_ns);
+/* The pass of a pending peer; all zero of another. */
+ls_match_pass ls_match_pass_of(const ls_match *match, ls_peer_id peer);
 
 void ls_match_receive(ls_match *match, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
                       size_t size, uint64_t now_ns);

@@ -43,15 +43,27 @@ void ls_conduct_depart(ls_match_context *match, uint32_t slot, bool is_lost, ls_
                           ls_seat_table_leave(match->seats, slot, is_kept, status, why));
 }
 
-void ls_conduct_refuse_pending(ls_match_context *match, ls_peer_id peer, ls_status status,
-                               const char *why)
+static void forget_pending(ls_match_context *match, ls_peer_id peer, ls_status status,
+                           const char *why)
 {
     ls_match_event *event = ls_outbox_push_event(match->outbox, LS_MATCH_PEER_REFUSED, 0, 0);
     event->peer = peer;
     event->status = status;
     ls_text_set(&event->text, "%s", why);
-    ls_outbox_refuse(match->outbox, peer, status, why);
     ls_pending_connections_forget(&match->pending, peer);
+}
+
+void ls_conduct_refuse_pending(ls_match_context *match, ls_peer_id peer, ls_status status,
+                               const char *why)
+{
+    forget_pending(match, peer, status, why);
+    ls_outbox_refuse(match->outbox, peer, status, why);
+}
+
+void ls_conduct_turn_away(ls_match_context *match, ls_peer_id peer, const char *why)
+{
+    forget_pending(match, peer, LS_NOT_ADMITTED, why);
+    ls_outbox_disconnect(match->outbox, peer);
 }
 
 /* ---- the end ---- */
@@ -159,11 +171,12 @@ void ls_conduct_await_players(ls_match_context *match, bool is_known)
     ls_resume_vote_begin(match->vote, ls_seat_table_await_players(match->seats, is_known));
 }
 
-bool ls_conduct_make_room(ls_match_context *match)
+bool ls_conduct_make_room(ls_match_context *match, uint32_t wanted)
 {
     uint32_t longest = MATCH_NO_SLOT;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        bool is_idle = ls_seat_table_has_newcomer(match->seats, slot) &&
+        bool is_idle = (wanted == MATCH_NO_SLOT || wanted == slot) &&
+                       ls_seat_table_has_newcomer(match->seats, slot) &&
                        ls_peer_link_is_stuck(&match->links[slot].peer, match,
                                              match->config.ready_ms * LS_NS_PER_MS);
         bool is_longer = longest == MATCH_NO_SLOT || match->links[slot].peer.progress_ns <

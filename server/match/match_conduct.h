@@ -26,14 +26,17 @@ void ls_conduct_lose(ls_match_context *match, uint32_t slot, ls_status status, c
 void ls_conduct_refuse_pending(ls_match_context *match, ls_peer_id peer, ls_status status,
                                const char *why);
 
+/* The same without a word to the peer, whose pass is not good. */
+void ls_conduct_turn_away(ls_match_context *match, ls_peer_id peer, const char *why);
+
 /* Refuses players and pending connections that are silent for too long. */
 void ls_conduct_drop_silent(ls_match_context *match);
 
 /* ---- coming ---- */
 
-/* A newcomer who has been offered a seat and is not READY after its time makes room for another;
- * false: there is none. */
-bool ls_conduct_make_room(ls_match_context *match);
+/* A newcomer who has been offered a seat, or this one unless it is MATCH_NO_SLOT, and is not READY
+ * after its time makes room for another; false: there is none. */
+bool ls_conduct_make_room(ls_match_context *match, uint32_t wanted);
 
 void ls_conduct_sit_down(ls_match_context *match, uint32_t slot, ls_peer_id peer,
                          const ls_hello *hello);

@@ -4,6 +4,9 @@
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/server/match/match_conduct.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 /* ---- players ---- */
 
 static ls_status take_ready(ls_match_context *match, uint32_t slot, const ls_ready *ready)
@@ -241,33 +244,84 @@ static ls_status ask_host(const ls_match_context *match, ls_peer_id peer, const 
 }
 
 /* The seat that a player gets. */
-static ls_status find_seat(ls_match_context *match, ls_hello *hello, uint32_t *slot, ls_text *why)
+static ls_status find_seat(ls_match_context *match, ls_hello *hello, const ls_match_pass *pass,
+                           uint32_t *slot, ls_text *why)
 {
-    ls_status status = ls_seat_table_find(match->seats, hello, slot, why);
-    if (status == LS_NOT_FOUND && hello->back.is_optional) {
+    uint32_t wanted = pass->place == LS_MATCH_PLACE_SEAT ? pass->slot : MATCH_NO_SLOT;
+    ls_status status = ls_seat_table_find(match->seats, hello, wanted, slot, why);
+    if (status == LS_NOT_FOUND && hello->back.is_optional && !pass->is_return) {
         hello->back = (ls_return){.match_id = 0};
-        status = ls_seat_table_find(match->seats, hello, slot, why);
+        status = ls_seat_table_find(match->seats, hello, wanted, slot, why);
     }
-    if (status == LS_MATCH_FULL && ls_conduct_make_room(match)) {
-        status = ls_seat_table_find(match->seats, hello, slot, why);
+    if (status == LS_MATCH_FULL && ls_conduct_make_room(match, wanted)) {
+        status = ls_seat_table_find(match->seats, hello, wanted, slot, why);
+    }
+    if (status == LS_OK && wanted != MATCH_NO_SLOT && *slot != wanted) {
+        return ls_fail(LS_NOT_ADMITTED, why, "the seat that it comes back to is not its pass's");
     }
     return status;
 }
 
-static ls_status admit(ls_match_context *match, ls_peer_id peer, ls_hello *hello, uint32_t *slot,
-                       ls_text *why)
+static ls_status admit_spectator(ls_match_context *match, ls_peer_id peer, const ls_hello *hello,
+                                 const ls_match_pass *pass, ls_text *why)
 {
-    ls_status status = ls_hello_check(hello, match->config.maths_check, why);
+    ls_status status = ask_host(match, peer, hello, 0, why);
     if (status != LS_OK) {
         return status;
     }
-    if (hello->is_spectator) {
-        status = ask_host(match, peer, hello, 0, why);
-        return status == LS_OK ? ls_spectators_admit(match->spectators, match, peer, hello, why)
-                               : status;
+    if (pass->is_return) {
+        ls_spectators_replace(match->spectators,
+                              ls_spectators_of_holder(match->spectators, pass->holder));
     }
-    status = find_seat(match, hello, slot, why);
+    status = ls_spectators_admit(match->spectators, match, peer, hello, why);
+    if (status == LS_OK) {
+        ls_spectators_note_pass(match->spectators, peer, pass);
+    }
+    return status;
+}
+
+/* A pass that does not let the peer in for what it asks. */
+static ls_status check_pass(const ls_match_pass *pass, const ls_hello *hello, ls_text *why)
+{
+    if (pass->place == LS_MATCH_PLACE_SPECTATOR && !hello->is_spectator) {
+        return ls_fail(LS_NOT_ADMITTED, why, "it is let in to watch, and asks for a seat");
+    }
+    if (pass->place == LS_MATCH_PLACE_SEAT && hello->is_spectator) {
+        return ls_fail(LS_NOT_ADMITTED, why, "it is let in to seat %" PRIu32 ", and asks to watch",
+                       pass->slot);
+    }
+    return LS_OK;
+}
+
+static ls_status admit(ls_match_context *match, ls_peer_id peer, ls_hello *hello,
+                       const ls_match_pass *pass, uint32_t *slot, ls_text *why)
+{
+    ls_status status = ls_hello_check(hello, match->config.maths_check, why);
+    status = status == LS_OK ? check_pass(pass, hello, why) : status;
+    if (status != LS_OK) {
+        return status;
+    }
+    if (pass->name[0] != '\0') {
+        memcpy(hello->name, pass->name, sizeof hello->name);
+    }
+    if (hello->is_spectator) {
+        return admit_spectator(match, peer, hello, pass, why);
+    }
+    status = find_seat(match, hello, pass, slot, why);
     return status == LS_OK ? ask_host(match, peer, hello, *slot, why) : status;
+}
+
+/* Why a pass is good for nothing, whatever its peer asks for; NULL: it is good for something. */
+static const char *refusal_of(const ls_match_context *match, const ls_match_pass *pass,
+                              const ls_hello *hello)
+{
+    if (pass->refusal || !pass->is_return) {
+        return pass->refusal;
+    }
+    bool is_back = hello->is_spectator
+                       ? ls_spectators_of_holder(match->spectators, pass->holder) != 0
+                       : hello->back.match_id != 0;
+    return is_back ? NULL : "its connect token was used before, and it comes back to no place";
 }
 
 static void receive_from_pending(ls_match_context *match, ls_peer_id peer, ls_channel channel,
@@ -284,7 +338,13 @@ static void receive_from_pending(ls_match_context *match, ls_peer_id peer, ls_ch
         return;
     }
     ls_hello *hello = &message->body.hello;
-    status = admit(match, peer, hello, &slot, &why);
+    const ls_match_pass pass = ls_pending_connections_pass(&match->pending, peer);
+    const char *refusal = refusal_of(match, &pass, hello);
+    if (refusal) {
+        ls_conduct_turn_away(match, peer, refusal);
+        return;
+    }
+    status = admit(match, peer, hello, &pass, &slot, &why);
     if (status != LS_OK) {
         ls_conduct_refuse_pending(match, peer, status, why.bytes);
     } else if (slot != MATCH_NO_SLOT) {

@@ -18,10 +18,18 @@ bool ls_pending_connections_has(const ls_pending_connections *pending, ls_peer_i
     return row_of(pending, peer) < pending->count;
 }
 
-void ls_pending_connections_add(ls_pending_connections *pending, ls_peer_id peer, uint64_t now_ns)
+void ls_pending_connections_add(ls_pending_connections *pending, ls_peer_id peer,
+                                const ls_match_pass *pass, uint64_t now_ns)
 {
     LS_ASSERT(pending->count < LS_PENDING_MAX);
-    pending->rows[pending->count++] = (ls_pending_connection){.peer = peer, .since_ns = now_ns};
+    pending->rows[pending->count++] =
+        (ls_pending_connection){.peer = peer, .since_ns = now_ns, .pass = *pass};
+}
+
+ls_match_pass ls_pending_connections_pass(const ls_pending_connections *pending, ls_peer_id peer)
+{
+    uint32_t row = row_of(pending, peer);
+    return row < pending->count ? pending->rows[row].pass : (ls_match_pass){.refusal = NULL};
 }
 
 void ls_pending_connections_forget(ls_pending_connections *pending, ls_peer_id peer)

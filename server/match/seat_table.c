@@ -3,6 +3,7 @@
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/protocol/wire/handshake.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -165,10 +166,25 @@ static ls_status find_own_seat(ls_seat_table *table, const ls_return *back, uint
                    "no seat is kept for this player, or another one sits there by now");
 }
 
-static ls_status find_free_seat(const ls_seat_table *table, uint32_t *slot, ls_text *why)
+static bool is_free(const ls_seat_table *table, uint32_t slot)
+{
+    return table->rows[slot].state == LS_SEAT_EMPTY || table->rows[slot].state == LS_SEAT_LEFT;
+}
+
+static ls_status find_free_seat(const ls_seat_table *table, uint32_t wanted, uint32_t *slot,
+                                ls_text *why)
 {
     const ls_match_context *match = table->match;
-    *slot = free_slot(table);
+    if (wanted != MATCH_NO_SLOT && wanted >= table->count) {
+        return ls_fail(LS_MATCH_FULL, why,
+                       "it may take seat %" PRIu32 ", and the match has %" PRIu32, wanted,
+                       table->count);
+    }
+    if (wanted != MATCH_NO_SLOT && !is_free(table, wanted)) {
+        return ls_fail(LS_MATCH_FULL, why, "it may take seat %" PRIu32 ", which is not free",
+                       wanted);
+    }
+    *slot = wanted != MATCH_NO_SLOT ? wanted : free_slot(table);
     ls_text_set(why, "%s", ls_status_text(LS_MATCH_FULL));
     if (*slot == MATCH_NO_SLOT) {
         return LS_MATCH_FULL;
@@ -185,13 +201,13 @@ static bool is_ending(const ls_match_context *match)
     return match->state == LS_MATCH_ENDING && !match->has_released_players;
 }
 
-ls_status ls_seat_table_find(ls_seat_table *table, const ls_hello *hello, uint32_t *slot,
-                             ls_text *why)
+ls_status ls_seat_table_find(ls_seat_table *table, const ls_hello *hello, uint32_t wanted,
+                             uint32_t *slot, ls_text *why)
 {
     bool is_back = hello->back.match_id != 0;
     if (table->match->state < LS_MATCH_ENDING || (is_back && is_ending(table->match))) {
         ls_status status = is_back ? find_own_seat(table, &hello->back, slot, why)
-                                   : find_free_seat(table, slot, why);
+                                   : find_free_seat(table, wanted, slot, why);
         if (status != LS_OK || table->rows[*slot].state != LS_SEAT_FINISHED) {
             return status;
         }

@@ -125,9 +125,10 @@ void ls_seat_table_send_all(const ls_seat_table *table);
 
 /* ---- coming ---- */
 
-/* The seat for the player who says this HELLO. `why` says why there is none. */
-ls_status ls_seat_table_find(ls_seat_table *table, const ls_hello *hello, uint32_t *slot,
-                             ls_text *why);
+/* The seat for the player who says this HELLO; `wanted` is the only one that a newcomer may get,
+ * or MATCH_NO_SLOT. `why` says why there is none. */
+ls_status ls_seat_table_find(ls_seat_table *table, const ls_hello *hello, uint32_t wanted,
+                             uint32_t *slot, ls_text *why);
 
 /* The player sits down on a seat where nobody is connected: OFFERED. */
 ls_player_change ls_seat_table_sit_down(ls_seat_table *table, uint32_t slot, ls_peer_id peer,

@@ -28,6 +28,8 @@ typedef struct ls_spectator {
     uint64_t sent_end_ns;  /* when sent_end became what it is */
     uint64_t sent_ns;      /* when TICKS last went out; 0: never */
     ls_peer_link link;
+    bool has_holder; /* of its pass */
+    uint64_t holder;
     char name[LS_PLAYER_NAME_BYTES_MAX];
 } ls_spectator;
 

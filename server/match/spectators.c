@@ -105,6 +105,35 @@ static ls_spectator *find(const ls_spectators *spectators, ls_peer_id peer)
     return spectators ? ls_spectator_table_find(&spectators->table, peer) : NULL;
 }
 
+ls_peer_id ls_spectators_of_holder(const ls_spectators *spectators, uint64_t holder)
+{
+    for (uint32_t row = 0; spectators && row < spectators->table.end; row++) {
+        const ls_spectator *spectator = &spectators->table.rows[row];
+        if (spectator->peer != 0 && spectator->has_holder && spectator->holder == holder) {
+            return spectator->peer;
+        }
+    }
+    return 0;
+}
+
+void ls_spectators_note_pass(ls_spectators *spectators, ls_peer_id peer, const ls_match_pass *pass)
+{
+    ls_spectator *spectator = find(spectators, peer);
+    if (spectator) {
+        spectator->has_holder = pass->has_holder;
+        spectator->holder = pass->holder;
+    }
+}
+
+void ls_spectators_replace(ls_spectators *spectators, ls_peer_id peer)
+{
+    ls_spectator *spectator = find(spectators, peer);
+    if (spectator) {
+        ls_outbox_disconnect(spectators->match->outbox, peer);
+        leave(spectators, spectator, LS_DISCONNECTED, "has come back on another connection");
+    }
+}
+
 void ls_spectators_disconnected(ls_spectators *spectators, ls_peer_id peer, ls_status reason)
 {
     ls_spectator *spectator = find(spectators, peer);

@@ -18,6 +18,13 @@ void ls_spectators_destroy(ls_spectators *spectators);
 ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context *match,
                               ls_peer_id peer, const ls_hello *hello, ls_text *why);
 
+/* The spectator whose pass has this holder; 0: none of them. The pass of a spectator is noted. */
+ls_peer_id ls_spectators_of_holder(const ls_spectators *spectators, uint64_t holder);
+void ls_spectators_note_pass(ls_spectators *spectators, ls_peer_id peer, const ls_match_pass *pass);
+
+/* Lets a spectator go, without a word, for another connection of its own. */
+void ls_spectators_replace(ls_spectators *spectators, ls_peer_id peer);
+
 /* Nothing happens when the peer does not watch. */
 void ls_spectators_disconnected(ls_spectators *spectators, ls_peer_id peer, ls_status reason);
 void ls_spectators_receive(ls_spectators *spectators, ls_peer_id peer, ls_channel channel,

@@ -44,6 +44,7 @@ ROOMS = (
     ("network", "protocol/udp/"),
     ("protocol", "protocol/"),
     ("server host", "server/host/host."),
+    ("server host", "server/host/token_passes."),
     ("server host", "server/journal/journal_file."),
     ("server host", "server/journal/resume."),
     ("server program", "server/program/"),

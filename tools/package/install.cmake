@@ -76,7 +76,8 @@ set(LS_PUBLIC_HEADERS
   server/journal/resume.h
   server/match/desync_finding.h
   server/match/lag_attribution.h
-  server/match/match.h)
+  server/match/match.h
+  server/match/match_pass.h)
 
 foreach(header IN LISTS LS_PUBLIC_HEADERS)
   get_filename_component(room ${header} DIRECTORY)
