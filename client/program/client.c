@@ -1,7 +1,7 @@
 #include "lockstep/client/program/client.h"
 
 #include "lockstep/client/bots.h"
-#include "lockstep/client/program/client_place.h"
+#include "lockstep/client/program/client_link.h"
 #include "lockstep/client/program/client_view.h"
 #include "lockstep/client/program/seat_file.h"
 #include "lockstep/client/session/session.h"
@@ -14,29 +14,26 @@
 #include "lockstep/common/program/summary.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/protocol/loop/event_loop.h"
-#include "lockstep/protocol/udp/transport_udp.h"
 
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     PROGRESS_MS = 250
 };
 
-/* Of one attempt to come back: while the network is away, ENet asks after 0.5, 1.5 and 3.5 s. */
-#define RECONNECT_TIMEOUT_NS (5 * LS_NS_PER_SECOND)
-
-/* Before the first connection: between two attempts, and between two lines that say so. */
-#define CONNECT_PAUSE_NS (LS_NS_PER_SECOND / 4)
-#define CONNECT_LINE_NS LS_NS_PER_SECOND
+/* A server sends away without a word who shows a token that was used. */
+#define TOKEN_GIVES_NOTHING                                                                        \
+    "the server gives this client no place for its token, which may have been used before; the "   \
+    "server's log says why"
 
 typedef struct client {
     const ls_client_config *config;
     ls_console *console;
     ls_event_loop *loop;
     ls_client_place place;
-    ls_sealed_refusal refusal;
-    ls_transport *transport;
+    ls_client_link *link;
     ls_session *session;
     ls_client_view view;
     ls_loop_source *frame_alarm; /* for the view's next frame */
@@ -48,14 +45,6 @@ typedef struct client {
     bool has_warned_of_delay;
     uint32_t logged_slot_mask; /* of RESUMING */
     ls_log_budget lines;       /* that the server causes */
-    ls_peer_id server;
-    bool has_connected;
-    bool is_connecting;                /* anew */
-    uint64_t connect_end_ns;           /* when the first connection is given up */
-    uint64_t connect_again_ns;         /* when to try once more to make it; UINT64_MAX: not */
-    uint64_t connect_line_ns;          /* when to say next that nobody answers */
-    ls_transport_traffic traffic;      /* of this connection */
-    ls_transport_traffic past_traffic; /* of those before it */
     ls_frame_recorder recorder;
     ls_desync_notice first_desync; /* of this client; the session keeps the newest alone */
     ls_desync_cause first_cause;
@@ -187,8 +176,9 @@ static void log_waiting(client *player, const ls_waiting *waiting)
                 waiting->tick, waiting->waited_ms);
 }
 
-static void log_lost(const client *player, const ls_session_event *event)
+static void log_lost(client *player, const ls_session_event *event)
 {
+    player->logged_slot_mask = 0;
     const ls_log *log = &player->console->log;
     double retry_s = (double)event->retry_in_ns / 1e9;
     if (event->away_ns == 0) {
@@ -249,14 +239,15 @@ static void log_over(const client *player, const ls_session_event *event)
     const char *name = ls_status_name(event->status);
     if (event->status == LS_OK) {
         ls_log_line(log, LS_LOG_INFO, "%s", event->text.bytes);
-    } else if (!player->has_connected) {
-        ls_log_line(log, LS_LOG_ERROR, "cannot connect to %s: %s (%s)", player->place.server,
-                    event->status == LS_REFUSED ? ls_client_refusal_text(player->refusal)
-                                                : event->text.bytes,
-                    name);
+    } else if (!ls_client_link_has_connected(player->link)) {
+        bool is_named = event->status == LS_REFUSED || player->place.sealed.has_token;
+        ls_log_line(log, LS_LOG_ERROR, "cannot connect to %s: %s (%s)", player->place.name,
+                    is_named ? ls_client_link_failure(player->link) : event->text.bytes, name);
     } else {
-        ls_log_line(log, LS_LOG_ERROR, "%s: %s (%s)", player->place.server, event->text.bytes,
-                    name);
+        bool is_sent_away = player->place.sealed.has_token && event->status == LS_DISCONNECTED &&
+                            !ls_session_offer(player->session);
+        ls_log_line(log, LS_LOG_ERROR, "%s: %s (%s)", ls_client_link_server(player->link),
+                    is_sent_away ? TOKEN_GIVES_NOTHING : event->text.bytes, name);
     }
 }
 
@@ -273,8 +264,9 @@ static void log_seated(const client *player)
     ls_text place = {{0}};
     ls_text_set(&place, "as slot %" PRIu32, offer->slot);
     ls_log_line(&player->console->log, LS_LOG_INFO, "joined %s %s: %s for %" PRIu32 " players",
-                player->place.server, offer->is_spectator ? "as a spectator" : place.bytes,
-                offer->simulation, offer->config.players);
+                ls_client_link_server(player->link),
+                offer->is_spectator ? "as a spectator" : place.bytes, offer->simulation,
+                offer->config.players);
 }
 
 static void log_event(client *player, const ls_session_event *event)
@@ -362,120 +354,35 @@ static void draw_progress(void *user, uint64_t now_ns)
 static void set_alarm(client *player)
 {
     uint64_t due_ns = ls_session_next_ns(player->session);
-    if (!player->has_connected) {
-        due_ns = LS_MIN(due_ns, LS_MIN(player->connect_again_ns, player->connect_line_ns));
-    }
+    uint64_t link_ns = ls_client_link_next_ns(player->link);
+    due_ns = LS_MIN(due_ns, link_ns);
     if (due_ns != player->alarm_ns) {
         ls_loop_alarm_set(player->alarm, due_ns);
         player->alarm_ns = due_ns;
     }
 }
 
-static void add_traffic(ls_transport_traffic *sum, const ls_transport_traffic *more)
-{
-    sum->bytes_sent += more->bytes_sent;
-    sum->bytes_received += more->bytes_received;
-    sum->packets_sent += more->packets_sent;
-    sum->packets_received += more->packets_received;
-}
-
-/* One attempt at a time; how it went is told by the transport. */
-static void reconnect(client *player, uint64_t now_ns)
-{
-    uint64_t due_ns = LS_MIN(ls_session_reconnect_ns(player->session), player->connect_again_ns);
-    if (player->is_connecting || now_ns < due_ns) {
-        return;
-    }
-    player->connect_again_ns = UINT64_MAX;
-    add_traffic(&player->past_traffic, &player->traffic);
-    player->traffic = (ls_transport_traffic){0};
-    player->server = 0;
-    player->logged_slot_mask = 0;
-    ls_status status = ls_transport_udp_reconnect(player->transport, RECONNECT_TIMEOUT_NS);
-    player->is_connecting = status == LS_OK;
-    if (status != LS_OK) {
-        ls_session_disconnected(player->session, status, now_ns);
-    }
-}
-
-/* The server may still be starting, or the network may have lost every request. */
-static bool may_try_again(client *player, uint64_t now_ns)
-{
-    bool may = !player->has_connected && now_ns + CONNECT_PAUSE_NS < player->connect_end_ns &&
-               ls_session_state_of(player->session) == LS_SESSION_CONNECTING &&
-               !ls_client_refusal_is_final(player->refusal);
-    player->connect_again_ns = may ? now_ns + CONNECT_PAUSE_NS : UINT64_MAX;
-    return may;
-}
-
-static void log_connecting(client *player, uint64_t now_ns)
-{
-    if (player->has_connected || now_ns < player->connect_line_ns ||
-        ls_session_state_of(player->session) != LS_SESSION_CONNECTING) {
-        return;
-    }
-    player->connect_line_ns = now_ns + CONNECT_LINE_NS;
-    uint64_t left_ns = player->connect_end_ns > now_ns ? player->connect_end_ns - now_ns : 0;
-    ls_log_line(&player->console->log, LS_LOG_INFO,
-                "no server answers at %s yet; trying for %" PRIu64 " s more", player->place.server,
-                (left_ns + LS_NS_PER_SECOND - 1) / LS_NS_PER_SECOND);
-}
-
-/* Of a connection that the session has given up it wants to hear nothing. */
-static void take_disconnect(client *player, const ls_transport_event *event, uint64_t now_ns)
-{
-    bool is_given_up =
-        !player->is_connecting && ls_session_reconnect_ns(player->session) != UINT64_MAX;
-    player->server = 0;
-    player->is_connecting = false;
-    player->refusal = ls_transport_udp_refusal(player->transport);
-    if (!is_given_up && !may_try_again(player, now_ns)) {
-        ls_session_receive_event(player->session, event, now_ns);
-    }
-}
-
 static void after_turn(client *player, uint64_t now_ns)
 {
-    reconnect(player, now_ns);
-    log_connecting(player, now_ns);
+    ls_client_link_advance(player->link, player->session, &player->console->log, now_ns);
     ls_session_event event;
     while (ls_session_next_event(player->session, &event)) {
-        ls_seat_file_take_event(player->config->seat_path, player->place.server, player->session,
+        ls_seat_file_take_event(player->config->seat_path, player->place.name, player->session,
                                 &event, &player->console->log);
         log_bounded(player, &event, now_ns);
         ls_client_view_hear(&player->view, &event);
     }
-    if (player->server != 0) {
-        player->traffic = ls_transport_traffic_of(player->transport, player->server);
-    }
-    ls_transport_flush(player->transport);
+    ls_client_link_flush(player->link);
     set_alarm(player);
     if (ls_session_state_of(player->session) == LS_SESSION_OVER) {
         ls_event_loop_stop(player->loop);
     }
 }
 
-static void take_packets(client *player, uint64_t now_ns)
-{
-    ls_transport_event event;
-    while (ls_transport_next_event(player->transport, &event)) {
-        if (event.kind == LS_TRANSPORT_DISCONNECTED) {
-            take_disconnect(player, &event, now_ns);
-            continue;
-        }
-        if (event.kind == LS_TRANSPORT_CONNECTED) {
-            player->server = event.peer;
-            player->has_connected = true;
-            player->is_connecting = false;
-        }
-        ls_session_receive_event(player->session, &event, now_ns);
-    }
-}
-
 static void on_packets(void *user, uint64_t now_ns)
 {
     client *player = user;
-    take_packets(player, now_ns);
+    ls_client_link_take(player->link, player->session, now_ns);
     after_turn(player, now_ns);
 }
 
@@ -483,7 +390,7 @@ static void on_frame(void *user, uint64_t now_ns)
 {
     client *player = user;
     ls_frame_recorder_begin_frame(&player->recorder, now_ns);
-    take_packets(player, now_ns);
+    ls_client_link_take(player->link, player->session, now_ns);
     ls_session_frame(player->session, now_ns);
     after_turn(player, now_ns);
 }
@@ -508,7 +415,7 @@ static void on_alarm(void *user, uint64_t now_ns)
 {
     client *player = user;
     player->alarm_ns = UINT64_MAX; /* it has gone off */
-    take_packets(player, now_ns);
+    ls_client_link_take(player->link, player->session, now_ns);
     ls_session_update(player->session, now_ns);
     after_turn(player, now_ns);
 }
@@ -537,8 +444,8 @@ static void fill_player(const client *player, const ls_session_report *report,
                             .confirm_latency_p99_ms = (double)report->confirm_latency_p99_ns / 1e6,
                             .confirm_latency_max_ms = (double)report->confirm_latency_max_ns / 1e6,
                             .frames = report->frames,
-                            .bytes_up = player->traffic.bytes_sent,
-                            .bytes_down = player->traffic.bytes_received};
+                            .bytes_up = ls_client_link_traffic(player->link).bytes_sent,
+                            .bytes_down = ls_client_link_traffic(player->link).bytes_received};
     ls_name_copy(own->name, sizeof own->name, player->config->session.name);
 }
 
@@ -653,7 +560,6 @@ static ls_exit_code finish(client *player)
     static ls_summary summary;
     ls_text why = {{0}};
     ls_session_report report = ls_session_report_of(player->session);
-    add_traffic(&player->traffic, &player->past_traffic);
     ls_exit_code code = report.is_desynced || report.status == LS_DESYNCED ? LS_EXIT_DESYNC
                         : report.status == LS_OK                           ? LS_EXIT_CLEAN
                                                                            : LS_EXIT_ENVIRONMENT;
@@ -675,29 +581,30 @@ static ls_exit_code finish(client *player)
 
 static ls_status open_network(client *player, ls_text *why)
 {
-    ls_transport_udp_client_config network = ls_transport_udp_client_config_default();
-    ls_status status = ls_client_place_read(player->config->server, player->config->is_insecure,
-                                            &player->place, why);
-    network.server = player->place.server;
-    network.sealed = player->place.sealed;
+    const ls_client_config *config = player->config;
+    const ls_client_place_source from = {.word = config->server,
+                                         .token_path = config->token_path,
+                                         .is_insecure = config->is_insecure,
+                                         .now_s = (uint64_t)time(NULL)};
+    ls_status status = ls_client_place_read(&from, &player->place, why);
+    if (status == LS_OK && player->place.is_token_expired) {
+        ls_log_line(&player->console->log, LS_LOG_WARNING,
+                    "by this machine's clock the token has expired: get a new one");
+    }
     if (status == LS_OK) {
         status = ls_event_loop_create(ls_allocator_heap(), &player->loop);
     }
-    if (status == LS_OK && player->config->reruns) {
-        ls_rerun_process_attach(player->config->reruns, player->loop);
+    if (status == LS_OK && config->reruns) {
+        ls_rerun_process_attach(config->reruns, player->loop);
     }
-    if (status == LS_OK) {
-        uint64_t now_ns = ls_event_loop_now_ns(player->loop);
-        player->connect_end_ns = now_ns + player->config->connect_wait_ms * LS_NS_PER_MS;
-        player->connect_again_ns = UINT64_MAX;
-        player->connect_line_ns = now_ns + CONNECT_LINE_NS;
-        status = ls_transport_udp_connect(&network, ls_allocator_heap(), &player->transport, why);
+    if (status != LS_OK) {
+        return status;
     }
-    if (status == LS_OK) {
-        ls_loop_handler on_ready = {on_packets, player};
-        status = ls_transport_udp_attach(player->transport, player->loop, on_ready);
-    }
-    return status;
+    const ls_client_link_config link = {.place = &player->place,
+                                        .loop = player->loop,
+                                        .on_ready = {on_packets, player},
+                                        .connect_wait_ms = config->connect_wait_ms};
+    return ls_client_link_open(&link, &player->link, why);
 }
 
 static ls_status add_frames(client *player)
@@ -761,11 +668,11 @@ static ls_status build(client *player, ls_text *why)
     session.user = player;
     session.makes_inputs_between_frames = true;
     session.keeps_previous_state = player->view.screen != NULL;
-    status = ls_seat_file_read(player->config->seat_path, player->place.server, &session.seat, why);
+    status = ls_seat_file_read(player->config->seat_path, player->place.name, &session.seat, why);
     if (status != LS_OK && status != LS_NOT_FOUND) {
         return status;
     }
-    ls_packet_sink sink = ls_transport_sink(player->transport);
+    ls_packet_sink sink = ls_client_link_sink(player->link);
     status = ls_session_create(&session, &sink, ls_allocator_heap(), &player->session, why);
     return status == LS_OK ? add_handlers(player) : status;
 }
@@ -793,7 +700,8 @@ ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console)
     }
     ls_screen_close(player.view.screen);
     ls_session_destroy(player.session);
-    ls_transport_destroy(player.transport);
+    ls_client_link_close(player.link);
+    ls_cipher_wipe(&player.place, sizeof player.place);
     ls_rerun_process_detach(player.config->reruns);
     ls_event_loop_destroy(player.loop);
     return code;

@@ -14,7 +14,8 @@
 #define LS_CLIENT_FPS_MAX 1000u
 
 typedef struct ls_client_config {
-    const char *server;       /* HOST, HOST:PORT, or an invite */
+    const char *server;       /* HOST, HOST:PORT, or an invite; NULL: the token's addresses */
+    const char *token_path;   /* a connect token; NULL: none */
     bool is_insecure;         /* believes whoever answers at HOST:PORT, on any network */
     uint32_t connect_wait_ms; /* how long to try to reach it for the first time; 0: try once */
     ls_session_config

@@ -1,5 +1,6 @@
 #include "lockstep/client/program/client_place.h"
 
+#include "lockstep/common/program/private_file.h"
 #include "lockstep/protocol/sealed/invite.h"
 
 #include <stdio.h>
@@ -12,7 +13,8 @@ static ls_status read_invite(const char *word, ls_client_place *out, ls_text *wh
     if (status != LS_OK) {
         return status;
     }
-    ls_endpoint_join(invite.host, invite.port, out->server);
+    out->server_count = 1;
+    ls_endpoint_join(invite.host, invite.port, out->servers[0]);
     out->sealed.has_server_key = true;
     memcpy(out->sealed.server_key, invite.key, sizeof out->sealed.server_key);
     out->sealed.has_secret = invite.has_secret;
@@ -21,27 +23,92 @@ static ls_status read_invite(const char *word, ls_client_place *out, ls_text *wh
     return LS_OK;
 }
 
-ls_status ls_client_place_read(const char *word, bool is_insecure, ls_client_place *out,
-                               ls_text *why)
+static ls_status read_word(const ls_client_place_source *from, ls_client_place *out, ls_text *why)
 {
-    *out = (ls_client_place){0};
-    if (ls_invite_is_meant(word)) {
-        return read_invite(word, out, why);
+    if (ls_invite_is_meant(from->word)) {
+        return read_invite(from->word, out, why);
     }
+    /* A token proves the server as well. */
+    bool is_trusted = from->is_insecure || from->token_path;
     ls_endpoint endpoint; /* resolved here only where it decides: the transport does it again */
-    ls_status status = is_insecure ? LS_OK : ls_endpoint_parse(word, &endpoint, why);
-    if (status == LS_OK && !is_insecure && !ls_endpoint_is_loopback(&endpoint)) {
+    ls_status status = is_trusted ? LS_OK : ls_endpoint_parse(from->word, &endpoint, why);
+    if (status == LS_OK && !is_trusted && !ls_endpoint_is_loopback(&endpoint)) {
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "%s is an address, which does not prove who answers there: give the invite "
                        "that the server prints (lockstep://...), or --insecure, on both sides, in "
                        "a network that you trust",
-                       word);
+                       from->word);
     }
-    snprintf(out->server, sizeof out->server, "%s", word);
+    out->server_count = 1;
+    snprintf(out->servers[0], sizeof out->servers[0], "%s", from->word);
     return status;
 }
 
-const char *ls_client_refusal_text(ls_sealed_refusal refusal)
+static void take_token(const ls_token *token, ls_client_place *out)
+{
+    ls_sealed_client_config *sealed = &out->sealed;
+    sealed->has_secret = false;
+    ls_cipher_wipe(sealed->secret, sizeof sealed->secret);
+    sealed->has_token = true;
+    ls_token_write_envelope(token, sealed->token);
+    sealed->token_keys = token->keys;
+    if (out->server_count > 0) {
+        return;
+    }
+    out->server_count = token->list.count;
+    for (uint32_t i = 0; i < token->list.count; i++) {
+        char text[LS_ENDPOINT_NUMERIC_BYTES];
+        ls_endpoint_format(&token->list.servers[i], text);
+        memcpy(out->servers[i], text, sizeof text);
+    }
+}
+
+static ls_status read_token(const ls_client_place_source *from, ls_client_place *out, ls_text *why)
+{
+    uint8_t bytes[LS_TOKEN_BYTES];
+    ls_token token;
+    size_t size = 0;
+    ls_status status = ls_private_file_read(from->token_path, bytes, sizeof bytes, &size, why);
+    if (status != LS_OK) {
+        return status == LS_NOT_FOUND
+                   ? ls_fail(status, why, "there is no token %s", from->token_path)
+                   : status;
+    }
+    ls_token_refusal refusal = ls_token_read(bytes, size, from->now_s, &token);
+    if (refusal == LS_TOKEN_REFUSAL_NONE || refusal == LS_TOKEN_REFUSAL_EXPIRED) {
+        out->is_token_expired = refusal == LS_TOKEN_REFUSAL_EXPIRED;
+        take_token(&token, out);
+        ls_token_wipe(&token, sizeof token);
+    } else {
+        status = ls_fail(LS_BAD_ARGUMENT, why, "%s: %s", from->token_path,
+                         ls_token_refusal_text(refusal));
+    }
+    ls_token_wipe(bytes, sizeof bytes);
+    return status;
+}
+
+static void name_servers(ls_client_place *place)
+{
+    size_t size = 0;
+    for (uint32_t i = 0; i < place->server_count && size < sizeof place->name; i++) {
+        size += (size_t)snprintf(place->name + size, sizeof place->name - size, "%s%s",
+                                 i > 0 ? "," : "", place->servers[i]);
+    }
+}
+
+ls_status ls_client_place_read(const ls_client_place_source *from, ls_client_place *out,
+                               ls_text *why)
+{
+    *out = (ls_client_place){.server_count = 0};
+    ls_status status = from->word ? read_word(from, out, why) : LS_OK;
+    if (status == LS_OK && from->token_path) {
+        status = read_token(from, out, why);
+    }
+    name_servers(out);
+    return status;
+}
+
+const char *ls_client_refusal_text(ls_sealed_refusal refusal, bool has_token)
 {
     switch (refusal) {
     case LS_SEALED_REFUSAL_FULL:
@@ -58,7 +125,10 @@ const char *ls_client_refusal_text(ls_sealed_refusal refusal)
         return "the server speaks another version of sealed datagrams: use programs of the same "
                "version";
     default:
-        return "no server answers there; check the address, the port and the network";
+        return has_token ? "no server answers there, or none takes this token: it may have been "
+                           "used, have expired, or be for another server; the server's log says "
+                           "which"
+                         : "no server answers there; check the address, the port and the network";
     }
 }
 

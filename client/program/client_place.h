@@ -1,6 +1,6 @@
 /* Client place: where a client is to connect, and what it knows of the server there, out of the
- * word on its command line: an invite, or HOST[:PORT]. Pure but for the system's resolver. Called
- * by client. */
+ * word on its command line, an invite or HOST[:PORT], or out of its connect token. Pure but for the
+ * system's resolver and the token's file. Called by client and client_link. */
 #ifndef LOCKSTEP_CLIENT_PROGRAM_CLIENT_PLACE_H
 #define LOCKSTEP_CLIENT_PROGRAM_CLIENT_PLACE_H
 
@@ -11,18 +11,32 @@
 
 #include <stdbool.h>
 
+#define LS_CLIENT_PLACE_NAME_BYTES (LS_TOKEN_SERVERS_MAX * LS_ENDPOINT_NUMERIC_BYTES)
+
+typedef struct ls_client_place_source {
+    const char *word;       /* an invite, or HOST[:PORT]; NULL: the token's addresses */
+    const char *token_path; /* NULL: none */
+    bool is_insecure;       /* believes whoever answers at HOST[:PORT], on any network */
+    uint64_t now_s;         /* seconds since 1970 */
+} ls_client_place_source;
+
 typedef struct ls_client_place {
-    char server[LS_ENDPOINT_JOINED_BYTES]; /* HOST[:PORT], without a secret: may be shown */
+    /* HOST[:PORT], without a secret: may be shown; to be tried in this order. */
+    uint32_t server_count;
+    char servers[LS_TOKEN_SERVERS_MAX][LS_ENDPOINT_JOINED_BYTES];
+    char name[LS_CLIENT_PLACE_NAME_BYTES]; /* all of them */
+    bool is_token_expired;                 /* by this machine's clock */
     ls_sealed_client_config sealed;
 } ls_client_place;
 
 /* BAD_ARGUMENT, with what is wrong in `why`: also for an address on another machine alone, unless
- * the player is in a network to be trusted. NOT_FOUND when there is no such host. */
-ls_status ls_client_place_read(const char *word, bool is_insecure, ls_client_place *out,
+ * the player is in a network to be trusted or has a token. NOT_FOUND when there is no such host or
+ * file, IO when the file cannot be read. */
+ls_status ls_client_place_read(const ls_client_place_source *from, ls_client_place *out,
                                ls_text *why);
 
 /* Why a client did not get in, and what its player can do about it. NONE: there was no answer. */
-const char *ls_client_refusal_text(ls_sealed_refusal refusal);
+const char *ls_client_refusal_text(ls_sealed_refusal refusal, bool has_token);
 
 /* The server will say the same whenever it is asked. */
 bool ls_client_refusal_is_final(ls_sealed_refusal refusal);

@@ -97,6 +97,10 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_SWITCH, FIELD(client.is_insecure), .flag = "insecure", .group = PLAYER,
      .help = "Believe whoever answers at HOST[:PORT], in a network that you trust; the server has "
              "to allow it by the same flag. An invite needs no such trust, nor does this machine"},
+    {LS_SETTING_IS_TEXT, FIELD(client.token_path), .flag = "token", .argument = "FILE",
+     .group = PLAYER,
+     .help = "Come in by the connect token in FILE; without INVITE or HOST[:PORT] at the addresses "
+             "in the token, in their order"},
     {LS_SETTING_IS_U32, FIELD(client.fps), .min = 1, .max = LS_CLIENT_FPS_MAX, .flag = "fps",
      .argument = "HZ", .group = PLAYER, .default_text = "60; in a window the display's",
      .help = "Frames per second"},
@@ -130,10 +134,10 @@ static ls_status check(void *user, ls_text *why)
                                         "--find looks for servers: without %s", client->server)
                               : LS_OK;
     }
-    if (!client->server) {
-        return ls_fail(
-            LS_BAD_ARGUMENT, why,
-            "the server's invite or HOST[:PORT] is missing; --find lists the servers here");
+    if (!client->server && !client->token_path) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "the server's invite or HOST[:PORT] is missing, or --token; --find lists "
+                       "the servers here");
     }
     if (client->session.is_spectator && client->has_bot) {
         return ls_fail(LS_BAD_ARGUMENT, why,

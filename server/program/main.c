@@ -5,6 +5,7 @@
 #include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/mapped_file.h"
+#include "lockstep/common/program/option.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/program/param_files.h"
 #include "lockstep/common/simulation/plugin_crash.h"
@@ -40,6 +41,12 @@ typedef struct arguments {
     ls_output_options output;
 } arguments;
 
+static ls_status take_token_protocol_id(void *target, char *value, ls_text *why)
+{
+    return ls_option_id("token-protocol-id", value,
+                        &((arguments *)target)->admission.token_protocol_id, why);
+}
+
 #define FIELD(member) .offset = offsetof(arguments, member)
 
 static const ls_setting_row rows[] = {
@@ -71,6 +78,18 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_SWITCH, FIELD(admission.is_insecure), .flag = "insecure", .group = NETWORK,
      .help = "Let clients in that have only the address and say --insecure too, for a network that "
              "you trust; on this machine they need neither"},
+    {LS_SETTING_IS_TEXT, FIELD(admission.token_key_path), .flag = "token-key", .argument = "FILE",
+     .group = NETWORK,
+     .help =
+         "Let nobody in without a connect token that was made with the key in FILE, or with the "
+         "old key beside it; with --invite-only the invite lets in as well"},
+    {LS_SETTING_IS_TEXT, FIELD(admission.token_servers), .flag = "token-server",
+     .argument = "HOST[:PORT],...", .group = NETWORK, .default_text = "tokens for any server",
+     .help = "Take tokens alone that name one of these addresses, by which players reach this "
+             "server"},
+    {LS_SETTING_IS_TAKEN, .take = take_token_protocol_id, .flag = "token-protocol-id",
+     .argument = "N", .group = NETWORK, .default_text = "\"LOCKSTEP\" as a number",
+     .help = "Your game's number, as in its tokens, in decimal or behind 0x in hexadecimal"},
     {LS_SETTING_IS_TEXT, FIELD(bundle_dir), .flag = "bundle-dir", .argument = "DIR|none",
      .group = RULES, .default_text = "the current directory",
      .help = "Where the bundle of a desync is written, for lockstep-desync"},
@@ -97,6 +116,25 @@ static ls_status check_path(const arguments *args, const char *flag, const char 
                : LS_OK;
 }
 
+static ls_status check_tokens(const ls_admission_options *admission, ls_text *why)
+{
+    bool has_tokens = admission->token_key_path != NULL;
+    if (!has_tokens && admission->token_servers) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "--token-server needs --token-key");
+    }
+    if (has_tokens && admission->is_insecure) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "--token-key lets nobody in by the address alone, as --insecure does");
+    }
+    if (has_tokens && !admission->is_invite_only &&
+        (admission->invite_path || admission->invite_host)) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "with --token-key an invite lets nobody in unless --invite-only puts a "
+                       "secret into it");
+    }
+    return LS_OK;
+}
+
 static ls_status check(void *user, ls_text *why)
 {
     const arguments *args = user;
@@ -109,7 +147,8 @@ static ls_status check(void *user, ls_text *why)
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "--invite-only lets nobody in by the address alone, as --insecure does");
     }
-    ls_status status = check_path(args, "json", args->output.json_path, why);
+    ls_status status = check_tokens(&args->admission, why);
+    status = status == LS_OK ? check_path(args, "json", args->output.json_path, why) : status;
     return status == LS_OK ? check_path(args, "port-file", args->port_file, why) : status;
 }
 
@@ -237,12 +276,14 @@ static ls_exit_code serve(const arguments *args, ls_resume *resume,
     if (ls_rerun_process_create(&reruns, ls_allocator_heap(), &config.reruns) == LS_OK) {
         config.match.rerun_host = ls_rerun_process_host(config.reruns);
     }
-    status = ls_admission_open(&args->admission, args->bind_host, &config.admission, &why);
+    ls_admission admission;
+    config.admission = &admission;
+    status = ls_admission_open(&args->admission, args->bind_host, &admission, &why);
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
     }
     ls_exit_code code = status == LS_OK ? ls_server_run(&config, console) : ls_exit_code_of(status);
-    ls_admission_wipe(&config.admission);
+    ls_admission_wipe(&admission);
     ls_rerun_process_destroy(config.reruns);
     ls_param_files_release(&files);
     return code;
@@ -301,6 +342,7 @@ int main(int argc, char **argv)
                       .bundle_dir = ".",
                       .bundle_limit = 256,
                       .bind_host = "::",
+                      .admission.token_protocol_id = LS_TOKEN_PROTOCOL_ID,
                       .output = {.level = LS_LOG_INFO}};
     const ls_command_line line = {
         .summary = "Hosts deterministic lockstep matches, one by default.",

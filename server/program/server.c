@@ -16,6 +16,7 @@
 
 enum {
     PROGRESS_MS = 250,
+    WATCH_MS = 1000,         /* between two lines about clients that were kept out */
     PROGRESS_LINES_MAX = 16, /* that fit a terminal */
 };
 
@@ -466,6 +467,13 @@ static void draw_progress(void *user, uint64_t now_ns)
     ls_console_end(host->console);
 }
 
+static void watch_admission(void *user, uint64_t now_ns)
+{
+    server *host = user;
+    ls_admission_watch(host->config->admission, ls_host_transport(host->matches),
+                       &host->console->log, now_ns);
+}
+
 static void on_signal(void *user, uint64_t now_ns)
 {
     server *host = user;
@@ -569,7 +577,7 @@ static ls_status create_host(server *host, ls_text *why)
                               .matches = config->matches,
                               .bind_host = config->bind_host,
                               .port = config->port,
-                              .sealed = config->admission.sealed,
+                              .sealed = config->admission->sealed,
                               .on_event = on_event,
                               .on_advanced = on_advanced,
                               .may_end = may_end,
@@ -586,7 +594,7 @@ static ls_status write_port_file(const server *host, ls_text *why)
 {
     const ls_server_config *config = host->config;
     uint16_t port = ls_host_port(host->matches);
-    ls_status status = ls_admission_write_invite(&config->admission, port, why);
+    ls_status status = ls_admission_write_invite(config->admission, port, why);
     return status == LS_OK && config->port_file ? ls_output_write_port(config->port_file, port, why)
                                                 : status;
 }
@@ -595,7 +603,11 @@ static ls_status add_handlers(server *host)
 {
     ls_event_loop *loop = ls_host_loop(host->matches);
     ls_loop_handler signal_handler = {on_signal, host};
+    ls_loop_handler watch = {watch_admission, host};
     ls_status status = ls_event_loop_add_stop_signals(loop, signal_handler);
+    if (status == LS_OK) {
+        status = ls_event_loop_add_timer(loop, WATCH_MS, watch, NULL);
+    }
     if (status == LS_OK && host->console->is_live) {
         ls_loop_handler progress = {draw_progress, host};
         status = ls_event_loop_add_timer(loop, PROGRESS_MS, progress, NULL);
@@ -740,7 +752,7 @@ static void log_listening(const server *host)
     ls_endpoint_join(config->bind_host, ls_host_port(host->matches), place);
     ls_log_line(&host->console->log, LS_LOG_INFO, "listening on %s, %s%s for %" PRIu32 " players",
                 place, what.bytes, config->match.simulation->name, config->match.sim.players);
-    ls_admission_log(&config->admission, ls_host_port(host->matches), &host->console->log);
+    ls_admission_log(config->admission, ls_host_port(host->matches), &host->console->log);
 }
 
 ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
@@ -755,6 +767,7 @@ ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
     } else {
         log_listening(&host);
         ls_host_run(host.matches);
+        watch_admission(&host, ls_event_loop_now_ns(ls_host_loop(host.matches)));
         ls_desync_files_destroy(host.files);
         host.files = NULL;
         code = finish(&host);

@@ -14,7 +14,7 @@ typedef struct ls_server_config {
     ls_rerun_process *reruns; /* the host of the matches' re-runs; NULL: there is none */
     uint32_t matches;         /* hosted at once, 1 or more */
     const char *bind_host;    /* address or interface name; "::" is all */
-    ls_admission admission;   /* of clients that come */
+    ls_admission *admission;  /* of clients that come; borrowed */
     uint16_t port;            /* 0: chosen by the system and told on the console */
     bool is_found;            /* clients that look for servers on the local network find it ... */
     uint16_t find_port;       /* ... by queries to this UDP port */

@@ -1,0 +1,283 @@
+#include "lockstep/client/program/client_link.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/udp/transport_udp.h"
+
+#include <inttypes.h>
+
+/* Of one attempt to come back: while the network is away, ENet asks after 0.5, 1.5 and 3.5 s. */
+#define ATTEMPT_NS (5 * LS_NS_PER_SECOND)
+/* Of one attempt where there are other addresses. */
+#define ATTEMPT_OF_SEVERAL_NS (2 * LS_NS_PER_SECOND)
+
+/* Before the first connection: between two attempts, and between two lines that say so. */
+#define CONNECT_PAUSE_NS (LS_NS_PER_SECOND / 4)
+#define CONNECT_LINE_NS LS_NS_PER_SECOND
+
+struct ls_client_link {
+    ls_client_link_config config;
+    ls_transport *transport;
+    bool is_in_transport; /* the call comes from the transport, which must stay */
+    uint32_t at;          /* the address that the transport is for */
+    uint32_t next;        /* the one to try next */
+    bool is_round_final;  /* every address of this round refused for good */
+    ls_sealed_refusal refusal;
+    ls_peer_id server;
+    bool has_connected;
+    bool is_connecting;                /* anew */
+    uint64_t connect_end_ns;           /* when the first connection is given up */
+    uint64_t connect_again_ns;         /* when to try once more to make it; UINT64_MAX: not */
+    uint64_t connect_line_ns;          /* when to say next that nobody answers */
+    ls_transport_traffic traffic;      /* of this connection */
+    ls_transport_traffic past_traffic; /* of those before it */
+};
+
+/* ---- opening ---- */
+
+static void on_ready(void *user, uint64_t now_ns)
+{
+    ls_client_link *link = user;
+    link->is_in_transport = true;
+    link->config.on_ready.call(link->config.on_ready.user, now_ns);
+    link->is_in_transport = false;
+}
+
+static uint64_t attempt_ns(const ls_client_link *link)
+{
+    bool has_others = !link->has_connected && link->config.place->server_count > 1;
+    return has_others ? ATTEMPT_OF_SEVERAL_NS : ATTEMPT_NS;
+}
+
+/* Begins to connect to an address with a transport of its own; one that was there before goes. */
+static ls_status open_transport(ls_client_link *link, uint32_t at, ls_text *why)
+{
+    ls_transport_udp_client_config network = ls_transport_udp_client_config_default();
+    ls_transport *made = NULL;
+    network.server = link->config.place->servers[at];
+    network.sealed = link->config.place->sealed;
+    network.connect_timeout_ns = attempt_ns(link);
+    ls_status status = ls_transport_udp_connect(&network, ls_allocator_heap(), &made, why);
+    ls_cipher_wipe(&network.sealed, sizeof network.sealed);
+    if (status == LS_OK) {
+        ls_loop_handler ready = {on_ready, link};
+        status = ls_transport_udp_attach(made, link->config.loop, ready);
+    }
+    if (status != LS_OK) {
+        ls_transport_destroy(made);
+        return status;
+    }
+    ls_transport_destroy(link->transport);
+    link->transport = made;
+    link->at = at;
+    link->next = at;
+    return LS_OK;
+}
+
+ls_status ls_client_link_open(const ls_client_link_config *config, ls_client_link **out,
+                              ls_text *why)
+{
+    uint64_t now_ns = ls_event_loop_now_ns(config->loop);
+    ls_client_link *link = ls_allocate(ls_allocator_heap(), sizeof *link);
+    if (!link) {
+        return LS_NO_MEMORY;
+    }
+    *link = (ls_client_link){.config = *config,
+                             .is_round_final = true,
+                             .connect_end_ns = now_ns + config->connect_wait_ms * LS_NS_PER_MS,
+                             .connect_again_ns = UINT64_MAX,
+                             .connect_line_ns = now_ns + CONNECT_LINE_NS};
+    ls_status status = LS_NOT_FOUND;
+    for (uint32_t at = 0; status != LS_OK && at < config->place->server_count; at++) {
+        status = open_transport(link, at, why);
+    }
+    if (status != LS_OK) {
+        ls_client_link_close(link);
+        return status;
+    }
+    *out = link;
+    return LS_OK;
+}
+
+void ls_client_link_close(ls_client_link *link)
+{
+    if (link) {
+        ls_transport_destroy(link->transport);
+        ls_release(ls_allocator_heap(), link);
+    }
+}
+
+/* ---- sending ---- */
+
+static void send_packet(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
+                        size_t size)
+{
+    const ls_client_link *link = user;
+    ls_transport_send(link->transport, peer, channel, bytes, size);
+}
+
+static void disconnect(void *user, ls_peer_id peer)
+{
+    const ls_client_link *link = user;
+    ls_transport_disconnect(link->transport, peer);
+}
+
+ls_packet_sink ls_client_link_sink(ls_client_link *link)
+{
+    return (ls_packet_sink){.send = send_packet, .disconnect = disconnect, .user = link};
+}
+
+void ls_client_link_flush(ls_client_link *link)
+{
+    ls_transport_flush(link->transport);
+}
+
+/* ---- connecting ---- */
+
+static void add_traffic(ls_transport_traffic *sum, const ls_transport_traffic *more)
+{
+    sum->bytes_sent += more->bytes_sent;
+    sum->bytes_received += more->bytes_received;
+    sum->packets_sent += more->packets_sent;
+    sum->packets_received += more->packets_received;
+}
+
+/* The server may still be starting, or the network may have lost every request; or another address
+ * of its may be the one. */
+static bool may_try_again(ls_client_link *link, const ls_session *session, uint64_t now_ns)
+{
+    link->connect_again_ns = UINT64_MAX;
+    if (link->has_connected || ls_session_state_of(session) != LS_SESSION_CONNECTING) {
+        return false;
+    }
+    bool is_round_over = link->at + 1 >= link->config.place->server_count;
+    link->is_round_final = link->is_round_final && ls_client_refusal_is_final(link->refusal);
+    if (is_round_over &&
+        (link->is_round_final || now_ns + CONNECT_PAUSE_NS >= link->connect_end_ns)) {
+        return false;
+    }
+    link->next = is_round_over ? 0 : link->at + 1;
+    link->is_round_final = link->is_round_final || is_round_over;
+    link->connect_again_ns = is_round_over ? now_ns + CONNECT_PAUSE_NS : now_ns;
+    return true;
+}
+
+/* To another address, which needs another socket. */
+static void try_next(ls_client_link *link, ls_session *session, uint64_t now_ns)
+{
+    uint32_t next = link->next;
+    link->connect_again_ns = UINT64_MAX;
+    if (open_transport(link, next, NULL) == LS_OK) {
+        link->is_connecting = true;
+        return;
+    }
+    link->at = next;
+    link->refusal = LS_SEALED_REFUSAL_NONE;
+    if (!may_try_again(link, session, now_ns)) {
+        ls_session_disconnected(session, LS_REFUSED, now_ns);
+    }
+}
+
+/* One attempt at a time; how it went is told by the transport. */
+static void reconnect(ls_client_link *link, ls_session *session, uint64_t now_ns)
+{
+    uint64_t due_ns = LS_MIN(ls_session_reconnect_ns(session), link->connect_again_ns);
+    bool is_elsewhere = link->next != link->at;
+    if (link->is_connecting || now_ns < due_ns || (is_elsewhere && link->is_in_transport)) {
+        return;
+    }
+    link->connect_again_ns = UINT64_MAX;
+    add_traffic(&link->past_traffic, &link->traffic);
+    link->traffic = (ls_transport_traffic){0};
+    link->server = 0;
+    if (is_elsewhere) {
+        try_next(link, session, now_ns);
+        return;
+    }
+    ls_status status = ls_transport_udp_reconnect(link->transport, attempt_ns(link));
+    link->is_connecting = status == LS_OK;
+    if (status != LS_OK) {
+        ls_session_disconnected(session, status, now_ns);
+    }
+}
+
+static void log_connecting(ls_client_link *link, const ls_session *session, const ls_log *log,
+                           uint64_t now_ns)
+{
+    if (link->has_connected || now_ns < link->connect_line_ns ||
+        ls_session_state_of(session) != LS_SESSION_CONNECTING) {
+        return;
+    }
+    link->connect_line_ns = now_ns + CONNECT_LINE_NS;
+    uint64_t left_ns = link->connect_end_ns > now_ns ? link->connect_end_ns - now_ns : 0;
+    ls_log_line(log, LS_LOG_INFO, "no server answers at %s yet; trying for %" PRIu64 " s more",
+                ls_client_link_server(link), (left_ns + LS_NS_PER_SECOND - 1) / LS_NS_PER_SECOND);
+}
+
+/* Of a connection that the session has given up it wants to hear nothing. */
+static void take_disconnect(ls_client_link *link, ls_session *session,
+                            const ls_transport_event *event, uint64_t now_ns)
+{
+    bool is_given_up = !link->is_connecting && ls_session_reconnect_ns(session) != UINT64_MAX;
+    link->server = 0;
+    link->is_connecting = false;
+    link->refusal = ls_transport_udp_refusal(link->transport);
+    if (!is_given_up && !may_try_again(link, session, now_ns)) {
+        ls_session_receive_event(session, event, now_ns);
+    }
+}
+
+void ls_client_link_take(ls_client_link *link, ls_session *session, uint64_t now_ns)
+{
+    ls_transport_event event;
+    while (ls_transport_next_event(link->transport, &event)) {
+        if (event.kind == LS_TRANSPORT_DISCONNECTED) {
+            take_disconnect(link, session, &event, now_ns);
+            continue;
+        }
+        if (event.kind == LS_TRANSPORT_CONNECTED) {
+            link->server = event.peer;
+            link->has_connected = true;
+            link->is_connecting = false;
+        }
+        ls_session_receive_event(session, &event, now_ns);
+    }
+}
+
+void ls_client_link_advance(ls_client_link *link, ls_session *session, const ls_log *log,
+                            uint64_t now_ns)
+{
+    reconnect(link, session, now_ns);
+    log_connecting(link, session, log, now_ns);
+    if (link->server != 0) {
+        link->traffic = ls_transport_traffic_of(link->transport, link->server);
+    }
+}
+
+uint64_t ls_client_link_next_ns(const ls_client_link *link)
+{
+    return link->has_connected ? UINT64_MAX : LS_MIN(link->connect_again_ns, link->connect_line_ns);
+}
+
+/* ---- questions ---- */
+
+const char *ls_client_link_server(const ls_client_link *link)
+{
+    return link->config.place->servers[link->at];
+}
+
+bool ls_client_link_has_connected(const ls_client_link *link)
+{
+    return link->has_connected;
+}
+
+const char *ls_client_link_failure(const ls_client_link *link)
+{
+    return ls_client_refusal_text(link->refusal, link->config.place->sealed.has_token);
+}
+
+ls_transport_traffic ls_client_link_traffic(const ls_client_link *link)
+{
+    ls_transport_traffic sum = link->past_traffic;
+    add_traffic(&sum, &link->traffic);
+    return sum;
+}

@@ -1,0 +1,49 @@
+/* Client link: a client's way to its server: the transport, the attempts to reach one of the
+ * addresses that it may try, and the attempts to come back that its session asks for. Says on the
+ * console that nobody answers yet. Called by client.c, which gives it the session. */
+#ifndef LOCKSTEP_CLIENT_PROGRAM_CLIENT_LINK_H
+#define LOCKSTEP_CLIENT_PROGRAM_CLIENT_LINK_H
+
+#include "lockstep/client/program/client_place.h"
+#include "lockstep/client/session/session.h"
+#include "lockstep/common/base/log.h"
+#include "lockstep/protocol/loop/event_loop.h"
+
+typedef struct ls_client_link_config {
+    const ls_client_place *place; /* borrowed */
+    ls_event_loop *loop;
+    ls_loop_handler on_ready; /* packets have come: call ls_client_link_take */
+    uint32_t connect_wait_ms; /* how long to try for the first time; 0: each address once */
+} ls_client_link_config;
+
+typedef struct ls_client_link ls_client_link;
+
+/* Begins to connect. IO, NOT_FOUND, BAD_ARGUMENT, NO_MEMORY. */
+ls_status ls_client_link_open(const ls_client_link_config *config, ls_client_link **out,
+                              ls_text *why);
+/* Comes before the loop is destroyed. NULL is allowed. */
+void ls_client_link_close(ls_client_link *link);
+
+/* The session's way out. */
+ls_packet_sink ls_client_link_sink(ls_client_link *link);
+
+/* Hands what has come to the session. */
+void ls_client_link_take(ls_client_link *link, ls_session *session, uint64_t now_ns);
+
+/* Connects when that is due; says so while nobody answers. */
+void ls_client_link_advance(ls_client_link *link, ls_session *session, const ls_log *log,
+                            uint64_t now_ns);
+void ls_client_link_flush(ls_client_link *link);
+/* When advance has something to do; UINT64_MAX: the session alone decides. */
+uint64_t ls_client_link_next_ns(const ls_client_link *link);
+
+/* HOST[:PORT] of the address that is tried, or is reached. */
+const char *ls_client_link_server(const ls_client_link *link);
+bool ls_client_link_has_connected(const ls_client_link *link);
+/* Why the newest attempt failed. */
+const char *ls_client_link_failure(const ls_client_link *link);
+
+/* Of all connections. */
+ls_transport_traffic ls_client_link_traffic(const ls_client_link *link);
+
+#endif

@@ -1,0 +1,277 @@
+/* Real programs: connect tokens let players in, once, and nobody else. */
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/common/program/private_file.h"
+#include "lockstep/common/program/token_key.h"
+#include "lockstep/protocol/sealed/connect_token.h"
+#include "lockstep/protocol/sealed/token_user_data.h"
+#include "lockstep/tests/loopback/hosted.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* In the private part, behind what is open to read. */
+#define PRIVATE_PLACE 100
+
+static void open_with_key(void)
+{
+    hosted_open();
+    cr_assert_eq(ls_token_key_make(hosted_path("key"), NULL, NULL), LS_OK);
+}
+
+TestSuite(programs_tokens, .init = open_with_key, .fini = hosted_close);
+
+/* ---- tokens ---- */
+
+static ls_token_config token_for(uint64_t client_id, ls_token_admission admission)
+{
+    ls_token_config config = ls_token_config_default();
+    config.create_s = (uint64_t)time(NULL);
+    config.expire_s = config.create_s + 300;
+    config.claims.client_id = client_id;
+    config.claims.list.count = 1;
+    cr_assert_eq(ls_endpoint_parse(hosted_address(), &config.claims.list.servers[0], NULL), LS_OK);
+    cr_assert_eq(ls_token_user_data_write(&admission, config.claims.user_data, NULL), LS_OK);
+    return config;
+}
+
+static const char *seal_token(const char *name, ls_token_config config, const char *key_name)
+{
+    ls_token_key key;
+    uint8_t token[LS_TOKEN_BYTES];
+    ls_text why = {{0}};
+    const char *path = hosted_path(name);
+    cr_assert_eq(ls_token_key_read(hosted_path(key_name), &key, NULL), LS_OK);
+    cr_assert_eq(ls_token_make(&config, key.keys[0], token, &why), LS_OK, "%s", why.bytes);
+    cr_assert_eq(ls_private_file_make(path, "token", token, sizeof token, &why), LS_OK, "%s",
+                 why.bytes);
+    return path;
+}
+
+static const char *any_token(const char *name, uint64_t client_id)
+{
+    return seal_token(name, token_for(client_id, (ls_token_admission){.name = ""}), "key");
+}
+
+static void serve(const char *players, const char *ticks)
+{
+    hosted_serve(ARENA(players, ticks), "--token-key", hosted_path("key"));
+}
+
+/* ---- coming in ---- */
+
+Test(programs_tokens, a_token_opens_its_seat_under_its_name)
+{
+    serve("2", "40");
+    const ls_token_admission ann = {.place = LS_TOKEN_PLACE_SEAT, .seat = 1, .name = "Ann"};
+    const char *token = seal_token("ann", token_for(4711, ann), "key");
+    hosted_join("--token", any_token("bob", 4712), "--bot", "1", "--name", "bob");
+    /* The token alone says where the server is. */
+    hosted_run(0, LS_TEST_CLIENT, "--token", token, "--bot", "2", "--name", "mallory");
+    hosted_expect_exits(0, 0);
+    cr_expect_eq(hosted_number(hosted_player("Ann"), "slot"), 1);
+    cr_expect_eq(hosted_number(hosted_player("bob"), "slot"), 0);
+}
+
+Test(programs_tokens, without_a_token_nobody_comes_in)
+{
+    serve("1", "20");
+    const char *errors = hosted_run(1, LS_TEST_CLIENT, hosted_address());
+    cr_expect(strstr(errors, "without its whole invite or a connect token"), "%s", errors);
+    hosted_expect_words(&hosted.server, "refused a client: without the invite's secret");
+    hosted_run(0, LS_TEST_CLIENT, "--token", any_token("token", 1), "--bot", "1");
+    hosted_expect_exit(&hosted.server, 0);
+}
+
+Test(programs_tokens, a_token_to_watch_watches_and_takes_no_seat)
+{
+    serve("1", "60");
+    const ls_token_admission watch = {.place = LS_TOKEN_PLACE_SPECTATOR, .name = "Eve"};
+    const char *token = seal_token("eve", token_for(9, watch), "key");
+    const char *errors = hosted_run(1, LS_TEST_CLIENT, "--token", token, "--bot", "1");
+    cr_expect(strstr(errors, "it is let in to watch"), "%s", errors);
+    uint32_t spectator = hosted_join("--token", token, "--spectate"); /* it was not used up */
+    hosted_expect_words(&hosted.clients[spectator], "as a spectator");
+    hosted_join("--token", any_token("player", 1), "--bot", "1");
+    hosted_expect_words(&hosted.server, "spectator Eve");
+    hosted_expect_clean_exits();
+}
+
+Test(programs_tokens, the_addresses_of_a_token_are_tried_in_their_order)
+{
+    serve("1", "20");
+    ls_token_config config = token_for(1, (ls_token_admission){.name = ""});
+    ls_token_server_list *list = &config.claims.list;
+    list->servers[list->count++] = list->servers[0];
+    cr_assert_eq(ls_endpoint_parse(NOWHERE, &list->servers[0], NULL), LS_OK);
+    const char *errors =
+        hosted_run(0, LS_TEST_CLIENT, "--token", seal_token("token", config, "key"), "--bot", "1",
+                   "--connect-wait", "0");
+    cr_expect(strstr(errors, hosted_text("joined %s", hosted_address())), "%s", errors);
+    hosted_expect_exit(&hosted.server, 0);
+}
+
+Test(programs_tokens, the_invite_lets_in_beside_tokens_when_told_so)
+{
+    hosted_serve(ARENA("2", "20"), "--token-key", hosted_path("key"), "--invite-only", "--identity",
+                 hosted_path("identity"), "--invite-file", hosted_path("invite"));
+    char invite[512] = "";
+    FILE *file = fopen(hosted_path("invite"), "r");
+    cr_assert_not_null(file);
+    cr_assert_not_null(fgets(invite, sizeof invite, file));
+    fclose(file);
+    invite[strcspn(invite, "\n")] = '\0';
+    hosted_join("--token", any_token("token", 1), "--bot", "1");
+    hosted_run(0, LS_TEST_CLIENT, invite, "--bot", "2");
+    hosted_expect_clean_exits();
+}
+
+/* ---- kept out ---- */
+
+static void join_in_vain(const char *token)
+{
+    hosted_join("--token", token, "--bot", "1", "--connect-wait", "0");
+}
+
+static void expect_refused(const char *why)
+{
+    hosted_expect_words(&hosted.server, hosted_text("refused a connect token: %s", why));
+}
+
+Test(programs_tokens, what_is_wrong_with_a_token_is_in_the_servers_log_alone)
+{
+    hosted_serve(ARENA("2", "20"), "--token-key", hosted_path("key"), "--token-server",
+                 "192.0.2.7:7300,127.0.0.1:9");
+    ls_token_config own = token_for(1, (ls_token_admission){.name = ""});
+    ls_token_config config = own;
+    join_in_vain(seal_token("elsewhere", config, "key")); /* it names the real port */
+    config.expire_s = config.create_s - 1;
+    config.create_s -= 60;
+    join_in_vain(seal_token("expired", config, "key"));
+    config = own;
+    config.protocol_id++;
+    join_in_vain(seal_token("game", config, "key"));
+    join_in_vain(any_token("altered", 2));
+    hosted_flip_bits(hosted_path("altered"), PRIVATE_PLACE, 1);
+    config = own;
+    config.claims.user_data[0] = 99;
+    cr_assert_eq(ls_endpoint_parse("192.0.2.7:7300", &config.claims.list.servers[0], NULL), LS_OK);
+    join_in_vain(seal_token("layout", config, "key"));
+    expect_refused("it is for another server");
+    expect_refused("it has expired");
+    expect_refused("it is for another game");
+    expect_refused("its user data is not laid out");
+    for (uint32_t i = 0; i < hosted.client_count; i++) {
+        hosted_expect_exit(&hosted.clients[i], 1);
+        cr_expect(strstr(ls_process_errors(&hosted.clients[i]), "none takes this token"));
+    }
+    hosted_kill();
+}
+
+Test(programs_tokens, an_altered_token_is_refused_and_so_is_one_of_another_key)
+{
+    serve("1", "20");
+    const char *altered = any_token("altered", 1);
+    hosted_flip_bits(altered, PRIVATE_PLACE, 1);
+    join_in_vain(altered);
+    hosted_expect_words(&hosted.server, "it was altered, or sealed with another key");
+    cr_assert_eq(ls_token_key_make(hosted_path("wrong-key"), NULL, NULL), LS_OK);
+    const ls_token_config config = token_for(2, (ls_token_admission){.name = ""});
+    const char *other = seal_token("other", config, "wrong-key");
+    hosted_run(1, LS_TEST_CLIENT, "--token", other, "--connect-wait", "0");
+    hosted_expect_exit(&hosted.clients[0], 1);
+    hosted_run(0, LS_TEST_CLIENT, "--token", any_token("good", 3), "--bot", "1");
+    hosted_expect_exit(&hosted.server, 0);
+}
+
+Test(programs_tokens, a_used_token_opens_no_second_seat)
+{
+    serve("2", "20");
+    const char *token = any_token("token", 1);
+    hosted_join("--token", token, "--bot", "1");
+    hosted_expect_words(&hosted.clients[0], "joined 127.0.0.1");
+    const char *errors = hosted_run(1, LS_TEST_CLIENT, "--token", token, "--bot", "2");
+    cr_expect(strstr(errors, "which may have been used before"), "%s", errors);
+    cr_expect_null(strstr(errors, "comes back to no place"), "%s", errors);
+    hosted_expect_words(&hosted.server, "its connect token was used before");
+    hosted_join("--token", any_token("second", 2), "--bot", "2");
+    hosted_expect_clean_exits();
+}
+
+/* ---- coming back ---- */
+
+Test(programs_tokens, a_crashed_player_comes_back_with_the_same_token)
+{
+    hosted_serve("--sim", "arena", "--players", "2", "--token-key", hosted_path("key"));
+    const char *token = any_token("token", 1);
+    const char *seat = hosted_path("seat");
+    uint32_t first = hosted_join("--token", token, "--seat-file", seat, "--bot", "1");
+    uint32_t other = hosted_join("--token", any_token("second", 2), "--bot", "2");
+    hosted_expect_words(&hosted.clients[first], "the match starts");
+    ls_process_signal(&hosted.clients[first], SIGKILL);
+    cr_assert(ls_process_wait(&hosted.clients[first], LS_PROCESS_PATIENCE_MS));
+    /* Without the seat's secret the token is worth nothing. */
+    hosted_run(1, LS_TEST_CLIENT, "--token", token, "--bot", "1");
+    uint32_t again = hosted_join("--token", token, "--seat-file", seat, "--bot", "1");
+    hosted_expect_words(&hosted.server, "is back");
+    hosted_expect_words(&hosted.clients[again], "playing from tick");
+    ls_process_signal(&hosted.server, SIGINT);
+    hosted_expect_exit(&hosted.server, 0);
+    hosted_expect_exit(&hosted.clients[again], 0);
+    hosted_expect_exit(&hosted.clients[other], 0);
+    hosted_expect_agreement(again);
+}
+
+/* The server has not noticed yet that the one before it is gone. */
+Test(programs_tokens, a_spectator_comes_back_with_the_same_token_in_its_own_place)
+{
+    hosted_serve("--sim", "arena", "--players", "1", "--token-key", hosted_path("key"));
+    const ls_token_admission watch = {.place = LS_TOKEN_PLACE_SPECTATOR, .name = "Eve"};
+    const char *token = seal_token("eve", token_for(9, watch), "key");
+    uint32_t player = hosted_join("--token", any_token("player", 1), "--bot", "1");
+    uint32_t first = hosted_join("--token", token, "--spectate");
+    hosted_expect_words(&hosted.clients[first], "watching from tick");
+    ls_process_signal(&hosted.clients[first], SIGKILL);
+    cr_assert(ls_process_wait(&hosted.clients[first], LS_PROCESS_PATIENCE_MS));
+    uint32_t again = hosted_join("--token", token, "--spectate");
+    hosted_expect_words(&hosted.clients[again], "watching from tick");
+    hosted_expect_words(&hosted.server, "spectator Eve: has come back on another connection");
+    ls_process_signal(&hosted.server, SIGINT);
+    hosted_expect_exit(&hosted.server, 0);
+    hosted_expect_exit(&hosted.clients[player], 0);
+    hosted_expect_exit(&hosted.clients[again], 0);
+}
+
+/* ---- another key ---- */
+
+Test(programs_tokens, a_key_gives_way_to_another_while_the_server_runs)
+{
+    ls_token_key old;
+    hosted_serve(ARENA("3", "20"), "--token-key", hosted_path("key"));
+    hosted_join("--token", any_token("first", 1), "--bot", "1");
+    hosted_expect_words(&hosted.clients[0], "joined 127.0.0.1");
+    const char *late = any_token("late", 2); /* made with the old key, used after the change */
+    cr_assert_eq(ls_token_key_read(hosted_path("key"), &old, NULL), LS_OK);
+    cr_assert_eq(ls_token_key_make(hosted_path("new"), &old, NULL), LS_OK);
+    cr_assert_eq(rename(hosted_path("new"), hosted_path("key")), 0);
+    hosted_expect_words(&hosted.server, "has changed: tokens are taken by its keys");
+    hosted_join("--token", late, "--bot", "2");
+    hosted_join("--token", any_token("newest", 3), "--bot", "3");
+    hosted_expect_clean_exits();
+}
+
+Test(programs_tokens, options_that_cannot_be_meant_are_refused)
+{
+    const char *key = hosted_path("key");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--token-server needs --token-key", "--token-server",
+                          "127.0.0.1:7300");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "lets nobody in by the address alone", "--token-key",
+                          key, "--insecure");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "an invite lets nobody in", "--token-key", key,
+                          "--invite-file", hosted_path("invite"));
+    hosted_expect_refusal(2, LS_TEST_SERVER, "hexadecimal digits", "--token-key", key,
+                          "--token-protocol-id", "0xgame");
+    hosted_expect_refusal(1, LS_TEST_CLIENT, "there is no token", "--token", hosted_path("none"));
+    hosted_expect_refusal(2, LS_TEST_CLIENT, "no connect token of netcode", "--token", key);
+}
