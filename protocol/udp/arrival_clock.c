@@ -3,32 +3,38 @@
 
 #include "lockstep/common/base/clock.h"
 
-#include <sys/ioctl.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <time.h>
-
-#ifdef __linux__
-#include <linux/sockios.h>
-#endif
 
 #define TURN_NS_MAX (50 * LS_NS_PER_MS)
 
-/* False when there is no stamp. Asking for the first time makes the kernel stamp what comes. */
-static bool read_stamp(int socket, struct timespec *stamp)
+void ls_arrival_clock_init(ls_arrival_clock *clock, int socket)
 {
-#ifdef SIOCGSTAMPNS
-    return ioctl(socket, SIOCGSTAMPNS, stamp) == 0;
+    *clock = (ls_arrival_clock){0};
+#ifdef SO_TIMESTAMPNS
+    int on = 1;
+    clock->has_stamps = setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) == 0;
 #else
     (void)socket;
-    (void)stamp;
-    return false;
 #endif
 }
 
-void ls_arrival_clock_init(ls_arrival_clock *clock, int socket)
+/* False when there is no stamp. */
+static bool read_stamp(const struct msghdr *message, struct timespec *stamp)
 {
-    struct timespec stamp;
-    *clock = (ls_arrival_clock){.socket = socket, .has_stamps = true};
-    read_stamp(socket, &stamp); /* fails: nothing has been read yet */
+#ifdef SO_TIMESTAMPNS
+    struct cmsghdr *each = CMSG_FIRSTHDR(message);
+    if (each && each->cmsg_level == SOL_SOCKET && each->cmsg_type == SO_TIMESTAMPNS &&
+        each->cmsg_len >= CMSG_LEN(sizeof *stamp)) {
+        memcpy(stamp, CMSG_DATA(each), sizeof *stamp);
+        return true;
+    }
+#else
+    (void)message;
+    (void)stamp;
+#endif
+    return false;
 }
 
 static uint64_t ns_of(const struct timespec *time)
@@ -47,10 +53,10 @@ void ls_arrival_clock_begin_turn(ls_arrival_clock *clock, uint64_t now_ns)
     clock->wall_ns = ns_of(&wall);
 }
 
-uint64_t ls_arrival_clock_read(const ls_arrival_clock *clock)
+uint64_t ls_arrival_clock_read(const ls_arrival_clock *clock, const struct msghdr *message)
 {
     struct timespec stamp;
-    if (!clock->has_stamps || !read_stamp(clock->socket, &stamp)) {
+    if (!clock->has_stamps || !read_stamp(message, &stamp)) {
         return clock->turn_ns;
     }
     uint64_t arrived_ns = clock->turn_ns + (ns_of(&stamp) - clock->wall_ns); /* or before it */

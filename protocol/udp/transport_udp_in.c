@@ -179,8 +179,8 @@ static bool take_at_server(transport_udp *transport, const ls_udp_datagram *data
                            ls_transport_event *event)
 {
     ls_sealed_received got;
-    ls_sealed_server_receive(transport->server, &datagram->from, transport->datagram,
-                             datagram->size, datagram->arrived_ns, &got);
+    ls_sealed_server_receive(transport->server, &datagram->from, datagram->bytes, datagram->size,
+                             datagram->arrived_ns, &got);
     if (got.rejection != LS_SEALED_ACCEPTED) {
         transport->rejections[got.rejection]++;
     }
@@ -205,7 +205,7 @@ static bool take_at_client(transport_udp *transport, const ls_udp_datagram *data
 {
     ls_sealed_client_received got;
     ls_peer_seat *seat = &transport->seats.seats[CLIENT_SEAT];
-    ls_sealed_client_receive(transport->client, transport->datagram, datagram->size,
+    ls_sealed_client_receive(transport->client, datagram->bytes, datagram->size,
                              datagram->arrived_ns, &got);
     if (got.rejection != LS_SEALED_ACCEPTED) {
         transport->rejections[got.rejection]++;
@@ -240,7 +240,7 @@ static bool take_datagram(transport_udp *transport, const ls_udp_datagram *datag
                           ls_transport_event *event)
 {
     count_received(transport, datagram);
-    if (datagram->size > sizeof transport->datagram || datagram->from.port == 0) {
+    if (datagram->size > LS_UDP_DATAGRAM_BYTES_MAX || datagram->from.port == 0) {
         transport->rejections[LS_SEALED_REJECT_MALFORMED]++;
         return false;
     }
@@ -253,11 +253,11 @@ static bool take_datagram(transport_udp *transport, const ls_udp_datagram *datag
 static bool receive(transport_udp *transport, ls_udp_datagram *datagram)
 {
     for (int failures = 0; failures < FAILURES_PER_TURN_MAX; failures++) {
-        if (transport->is_drained || transport->total.packets_received >= transport->turn_end) {
+        bool is_over = transport->total.packets_received >= transport->turn_end;
+        if (transport->is_drained || (is_over && !ls_udp_socket_has_received(transport->socket))) {
             return false;
         }
-        switch (ls_udp_socket_receive(transport->socket, transport->datagram,
-                                      sizeof transport->datagram, datagram)) {
+        switch (ls_udp_socket_receive(transport->socket, datagram)) {
         case LS_UDP_RECEIVED:
             return true;
         case LS_UDP_EMPTY:

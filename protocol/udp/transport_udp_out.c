@@ -20,7 +20,7 @@ typedef struct out_datagram {
     uint32_t index; /* of the connection, or NOBODY: it is whole, and `to` says where it goes */
     ls_sealed_content content;
     ls_endpoint to;
-    size_t size; /* of the content; of several packets with their lengths */
+    size_t size; /* of the content; of several packets with their lengths; in the end of all */
     uint8_t bytes[LENGTH_BYTES + LS_SEALED_DATAGRAM_BYTES_MAX];
 } out_datagram;
 
@@ -162,10 +162,18 @@ void ls_udp_out_queued(transport_udp *transport, uint64_t now_ns)
 
 /* ---- Sending ---- */
 
-static void count_sent(transport_udp *transport, const out_datagram *datagram,
-                       const ls_endpoint *to, size_t size)
+static const ls_endpoint *endpoint_of(const transport_udp *transport, const out_datagram *datagram)
 {
-    uint64_t bytes = ls_udp_header_bytes(to) + size;
+    if (datagram->index == NOBODY) {
+        return &datagram->to;
+    }
+    return transport->server ? ls_sealed_server_endpoint(transport->server, datagram->index)
+                             : &transport->server_endpoint;
+}
+
+static void count_sent(transport_udp *transport, const out_datagram *datagram)
+{
+    uint64_t bytes = ls_udp_header_bytes(endpoint_of(transport, datagram)) + datagram->size;
     transport->total.bytes_sent += bytes;
     transport->total.packets_sent++;
     if (datagram->index != NOBODY) {
@@ -179,32 +187,35 @@ static void send_one(transport_udp *transport, out_datagram *datagram)
 {
     bool is_several = datagram->content == LS_SEALED_PACKETS;
     uint8_t *start = datagram->bytes + (is_several ? 0 : LENGTH_BYTES);
-    const ls_endpoint *to = &transport->server_endpoint;
-    size_t size = datagram->size;
-    if (datagram->index == NOBODY) {
-        to = &datagram->to;
-    } else if (transport->server) {
-        to = ls_sealed_server_endpoint(transport->server, datagram->index);
-        size = ls_sealed_server_seal(transport->server, datagram->index, datagram->content, start,
-                                     size);
-    } else {
-        size = ls_sealed_client_seal(transport->client, datagram->content, start, size);
+    if (datagram->index != NOBODY && transport->server) {
+        datagram->size = ls_sealed_server_seal(transport->server, datagram->index,
+                                               datagram->content, start, datagram->size);
+    } else if (datagram->index != NOBODY) {
+        datagram->size =
+            ls_sealed_client_seal(transport->client, datagram->content, start, datagram->size);
     }
-    count_sent(transport, datagram, to, size);
-    ls_udp_socket_send(transport->socket, to, start, size);
+    ls_udp_socket_send(transport->socket, endpoint_of(transport, datagram), start, datagram->size);
 }
 
 void ls_udp_out_flush(transport_udp *transport)
 {
     struct out_datagrams *out = transport->out;
+    if (out->count == 0) {
+        return;
+    }
     for (uint32_t i = 0; i < out->count; i++) {
         send_one(transport, &out->datagrams[i]);
     }
-    if (out->count > 0) {
-        int failure = ls_udp_socket_flush(transport->socket);
-        if (failure != 0) {
-            ls_udp_note_failure(transport, failure);
+    ls_udp_sent sent = ls_udp_socket_flush(transport->socket);
+    for (uint32_t i = 0; i < out->count; i++) {
+        if ((sent.lost >> i & 1u) == 0) {
+            count_sent(transport, &out->datagrams[i]);
+        } else {
+            transport->unsent++;
         }
+    }
+    if (sent.error != 0) {
+        ls_udp_note_failure(transport, sent.error);
     }
     out->count = 0;
 }

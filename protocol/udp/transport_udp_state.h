@@ -12,7 +12,6 @@
 
 enum {
     CLIENT_SEAT = 0,
-    RECEIVE_BYTES = 2048, /* more than any datagram of ours has */
 };
 
 /* A connection, of the same index as its seat and as its place in sealed_server. */
@@ -56,6 +55,7 @@ typedef struct transport_udp {
     uint32_t next_ready;      /* connections before it have been asked for events in this turn */
 
     ls_transport_traffic total;
+    uint64_t unsent; /* datagrams that have not left: no room, or no way there */
     uint64_t rejections[LS_SEALED_REJECTION_COUNT];
     uint64_t denials[LS_DENIAL_END]; /* a server's */
     uint64_t enet_rejections[LS_DATAGRAM_REJECTION_COUNT];
@@ -65,7 +65,6 @@ typedef struct transport_udp {
     ls_loop_source *timer_source;
     bool is_eager;
     bool has_timer; /* it is active */
-    uint8_t datagram[RECEIVE_BYTES];
 } transport_udp;
 
 static inline uint64_t now_ns(const transport_udp *transport)

@@ -11,10 +11,20 @@
 
 enum {
     BUFFER_BYTES = 4 << 20, /* the system's default of 208 KiB holds 500 small datagrams */
+    LISTENING_BATCH = 32,
+    CONNECTED_BATCH = 4,
     IPV4_HEADER_BYTES = 20,
     IPV6_HEADER_BYTES = 40,
     UDP_HEADER_BYTES = 8,
 };
+
+/* A datagram that has come, with what the system says about it. */
+typedef struct udp_arrival {
+    ls_socket_address from;
+    struct iovec piece;
+    uint64_t control[LS_ARRIVAL_CONTROL_BYTES / 8];
+    uint8_t bytes[LS_UDP_DATAGRAM_BYTES_MAX];
+} udp_arrival;
 
 struct ls_udp_socket {
     const ls_allocator *allocator;
@@ -24,8 +34,15 @@ struct ls_udp_socket {
     bool is_connected;
     ls_endpoint server; /* connected */
     ls_arrival_clock arrivals;
+
+    uint32_t batch;    /* so many may come with one call */
+    uint32_t received; /* came with the last one */
+    uint32_t taken;    /* of these */
+    bool is_drained;   /* it brought fewer than it might have */
+    udp_arrival *arrived;
+    struct mmsghdr *arrived_messages;
+
     uint32_t waiting;
-    int failure; /* of what was flushed since it was last asked for */
     ls_socket_address addresses[LS_UDP_WAITING_MAX];
     struct iovec pieces[LS_UDP_WAITING_MAX];
     struct mmsghdr messages[LS_UDP_WAITING_MAX];
@@ -40,6 +57,7 @@ static int open_descriptor(int family)
     int off = 0;
     if (descriptor >= 0) {
         (void)setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+        (void)setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
     }
     if (descriptor >= 0 && family == AF_INET6) {
         (void)setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
@@ -54,7 +72,23 @@ static bool bind_to(int descriptor, int family, const ls_endpoint *endpoint)
     return bind(descriptor, &address.any, bytes) == 0;
 }
 
-static ls_status make(int family, const ls_allocator *allocator, ls_udp_socket **out)
+static bool allocate_batch(ls_udp_socket *made)
+{
+    made->arrived = ls_allocate_array(made->allocator, made->batch, sizeof *made->arrived);
+    made->arrived_messages =
+        ls_allocate_array(made->allocator, made->batch, sizeof *made->arrived_messages);
+    if (!made->arrived || !made->arrived_messages) {
+        return false;
+    }
+    for (uint32_t i = 0; i < made->batch; i++) {
+        made->arrived[i].piece =
+            (struct iovec){made->arrived[i].bytes, sizeof made->arrived[i].bytes};
+    }
+    return true;
+}
+
+static ls_status make(int family, uint32_t batch, const ls_allocator *allocator,
+                      ls_udp_socket **out)
 {
     ls_udp_socket *made = ls_allocate(allocator, sizeof *made);
     if (!made) {
@@ -62,10 +96,16 @@ static ls_status make(int family, const ls_allocator *allocator, ls_udp_socket *
     }
     made->allocator = allocator;
     made->family = family;
+    made->batch = batch;
+    made->descriptor = -1;
+    if (!allocate_batch(made)) {
+        ls_udp_socket_close(made);
+        return LS_NO_MEMORY;
+    }
     made->descriptor = open_descriptor(family);
     if (made->descriptor < 0) {
         int error = errno;
-        ls_release(allocator, made);
+        ls_udp_socket_close(made);
         errno = error;
         return LS_IO;
     }
@@ -97,7 +137,7 @@ ls_status ls_udp_socket_listen(const ls_endpoint *endpoint, const ls_allocator *
 {
     ls_udp_socket *made = NULL;
     ls_endpoint own;
-    ls_status status = make(ls_socket_family_of(endpoint), allocator, &made);
+    ls_status status = make(ls_socket_family_of(endpoint), LISTENING_BATCH, allocator, &made);
     if (status == LS_IO && errno == EAFNOSUPPORT && ls_endpoint_is_any(endpoint)) {
         ls_endpoint all = ls_endpoint_from_ipv4(htonl(INADDR_ANY), endpoint->port);
         return ls_udp_socket_listen(&all, allocator, out);
@@ -145,7 +185,7 @@ ls_status ls_udp_socket_connect(const ls_endpoint *endpoint, const ls_allocator 
                                 ls_udp_socket **out)
 {
     ls_udp_socket *made = NULL;
-    ls_status status = make(ls_socket_family_of(endpoint), allocator, &made);
+    ls_status status = make(ls_socket_family_of(endpoint), CONNECTED_BATCH, allocator, &made);
     if (status != LS_OK) {
         return status;
     }
@@ -164,7 +204,11 @@ ls_status ls_udp_socket_connect(const ls_endpoint *endpoint, const ls_allocator 
 void ls_udp_socket_close(ls_udp_socket *socket)
 {
     if (socket) {
-        close(socket->descriptor);
+        if (socket->descriptor >= 0) {
+            close(socket->descriptor);
+        }
+        ls_release(socket->allocator, socket->arrived);
+        ls_release(socket->allocator, socket->arrived_messages);
         ls_release(socket->allocator, socket);
     }
 }
@@ -203,27 +247,59 @@ size_t ls_udp_header_bytes(const ls_endpoint *endpoint)
 void ls_udp_socket_begin_turn(ls_udp_socket *socket, uint64_t now_ns)
 {
     ls_arrival_clock_begin_turn(&socket->arrivals, now_ns);
+    socket->is_drained = false;
 }
 
-ls_udp_receipt ls_udp_socket_receive(ls_udp_socket *socket, uint8_t *bytes, size_t capacity,
-                                     ls_udp_datagram *out)
+/* Has the system hand over what has come, as much as there is room for; false when that failed. */
+static bool receive_batch(ls_udp_socket *socket)
 {
-    ls_socket_address from;
-    socklen_t from_bytes = sizeof from;
-    ssize_t size = -1;
-    do {
-        size = recvfrom(socket->descriptor, bytes, capacity, MSG_TRUNC,
-                        socket->is_connected ? NULL : &from.any,
-                        socket->is_connected ? NULL : &from_bytes);
-    } while (size < 0 && errno == EINTR);
-    if (size < 0) {
-        out->error = errno;
-        return errno == EAGAIN || errno == EWOULDBLOCK ? LS_UDP_EMPTY : LS_UDP_ERROR;
+    for (uint32_t i = 0; i < socket->batch; i++) {
+        udp_arrival *each = &socket->arrived[i];
+        struct msghdr *message = &socket->arrived_messages[i].msg_hdr;
+        *message = (struct msghdr){.msg_iov = &each->piece, .msg_iovlen = 1};
+        if (!socket->is_connected) {
+            message->msg_name = &each->from;
+            message->msg_namelen = sizeof each->from;
+            message->msg_control = each->control;
+            message->msg_controllen = sizeof each->control;
+        }
     }
-    *out = (ls_udp_datagram){.from = socket->is_connected ? socket->server
-                                                          : ls_socket_address_endpoint(&from),
-                             .size = (size_t)size,
-                             .arrived_ns = ls_arrival_clock_read(&socket->arrivals)};
+    int count = -1;
+    do {
+        count =
+            recvmmsg(socket->descriptor, socket->arrived_messages, socket->batch, MSG_TRUNC, NULL);
+    } while (count < 0 && errno == EINTR);
+    socket->taken = 0;
+    socket->received = count > 0 ? (uint32_t)count : 0;
+    socket->is_drained =
+        count >= 0 ? socket->received < socket->batch : errno == EAGAIN || errno == EWOULDBLOCK;
+    return count >= 0 || socket->is_drained;
+}
+
+bool ls_udp_socket_has_received(const ls_udp_socket *socket)
+{
+    return socket->taken < socket->received;
+}
+
+ls_udp_receipt ls_udp_socket_receive(ls_udp_socket *socket, ls_udp_datagram *out)
+{
+    if (!ls_udp_socket_has_received(socket)) {
+        if (!socket->is_drained && !receive_batch(socket)) {
+            out->error = errno;
+            return LS_UDP_ERROR;
+        }
+        if (!ls_udp_socket_has_received(socket)) {
+            return LS_UDP_EMPTY;
+        }
+    }
+    udp_arrival *taken = &socket->arrived[socket->taken];
+    const struct mmsghdr *message = &socket->arrived_messages[socket->taken];
+    socket->taken++;
+    *out = (ls_udp_datagram){
+        .from = socket->is_connected ? socket->server : ls_socket_address_endpoint(&taken->from),
+        .bytes = taken->bytes,
+        .size = message->msg_len,
+        .arrived_ns = ls_arrival_clock_read(&socket->arrivals, &message->msg_hdr)};
     return LS_UDP_RECEIVED;
 }
 
@@ -232,10 +308,7 @@ ls_udp_receipt ls_udp_socket_receive(ls_udp_socket *socket, uint8_t *bytes, size
 void ls_udp_socket_send(ls_udp_socket *socket, const ls_endpoint *to, const uint8_t *bytes,
                         size_t size)
 {
-    if (socket->waiting == LS_UDP_WAITING_MAX) {
-        int failure = ls_udp_socket_flush(socket);
-        socket->failure = failure != 0 ? failure : socket->failure;
-    }
+    LS_ASSERT(socket->waiting < LS_UDP_WAITING_MAX);
     uint32_t at = socket->waiting++;
     struct msghdr *message = &socket->messages[at].msg_hdr;
     memset(message, 0, sizeof *message);
@@ -248,19 +321,24 @@ void ls_udp_socket_send(ls_udp_socket *socket, const ls_endpoint *to, const uint
     message->msg_iovlen = 1;
 }
 
-int ls_udp_socket_flush(ls_udp_socket *socket)
+ls_udp_sent ls_udp_socket_flush(ls_udp_socket *socket)
 {
-    int failure = socket->failure;
+    ls_udp_sent outcome = {0};
     uint32_t next = 0;
     while (next < socket->waiting) {
         int sent = sendmmsg(socket->descriptor, socket->messages + next, socket->waiting - next,
                             MSG_NOSIGNAL);
-        if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
-            failure = errno;
+        if (sent > 0) {
+            next += (uint32_t)sent;
+            continue;
         }
-        next += sent > 0 ? (uint32_t)sent : 1;
+        if (errno == EINTR) {
+            continue;
+        }
+        bool is_full = errno == EAGAIN || errno == EWOULDBLOCK;
+        outcome.error = is_full ? outcome.error : errno;
+        outcome.lost |= UINT64_C(1) << next++;
     }
     socket->waiting = 0;
-    socket->failure = 0;
-    return failure;
+    return outcome;
 }

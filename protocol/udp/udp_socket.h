@@ -1,6 +1,6 @@
 /* UDP socket: sends and receives datagrams, of IPv6 and IPv4 through one port where the system has
- * both. Many datagrams leave with one call of the system. Knows when each one that came reached
- * this machine. Owns the descriptor; never waits. Called by transport_udp. */
+ * both. Many datagrams come and leave with one call of the system. Knows when each one that came
+ * reached this machine. Owns the descriptor; never waits. Called by transport_udp. */
 #ifndef LOCKSTEP_PROTOCOL_UDP_UDP_SOCKET_H
 #define LOCKSTEP_PROTOCOL_UDP_UDP_SOCKET_H
 
@@ -52,28 +52,42 @@ typedef enum ls_udp_receipt {
     LS_UDP_ERROR, /* of something sent before; `error` is its errno. There may be more */
 } ls_udp_receipt;
 
+/* No datagram of ours is longer. */
+#define LS_UDP_DATAGRAM_BYTES_MAX 1280u
+
 typedef struct ls_udp_datagram {
     ls_endpoint from;
-    size_t size; /* of what came: above `capacity` it was cut */
+    uint8_t *bytes; /* may be changed; good until the next one is received */
+    size_t size;    /* of what came: above LS_UDP_DATAGRAM_BYTES_MAX it was cut */
     uint64_t arrived_ns;
     int error;
 } ls_udp_datagram;
 
-ls_udp_receipt ls_udp_socket_receive(ls_udp_socket *socket, uint8_t *bytes, size_t capacity,
-                                     ls_udp_datagram *out);
+/* EMPTY as soon as a call of the system brought fewer than it might have. */
+ls_udp_receipt ls_udp_socket_receive(ls_udp_socket *socket, ls_udp_datagram *out);
+
+/* Whether datagrams are here that have left the system's queue: no readiness tells of them. */
+bool ls_udp_socket_has_received(const ls_udp_socket *socket);
 
 /* ---- Sending ---- */
 
-/* A datagram that leaves by the next flush; its bytes are borrowed until then. `to` is ignored by a
- * connected socket. Flushes by itself when too many wait. */
-void ls_udp_socket_send(ls_udp_socket *socket, const ls_endpoint *to, const uint8_t *bytes,
-                        size_t size);
-/* More than that may not wait: the owner of the bytes flushes before it uses them again. */
+/* More than that may not wait. */
 #define LS_UDP_WAITING_MAX 64u
 
-/* A datagram that the socket has no room for is lost. Returns 0, or the errno of the last
- * datagram that cannot be sent for another reason. */
-int ls_udp_socket_flush(ls_udp_socket *socket);
+/* A datagram that leaves by the next flush; its bytes are borrowed until then. `to` is ignored by a
+ * connected socket. */
+void ls_udp_socket_send(ls_udp_socket *socket, const ls_endpoint *to, const uint8_t *bytes,
+                        size_t size);
+
+/* The fate of the datagrams that waited. */
+typedef struct ls_udp_sent {
+    uint64_t lost; /* bit n: the n-th of them has not left: there was no room, or it failed */
+    int error;     /* of the last one that failed for another reason; 0: none */
+} ls_udp_sent;
+
+_Static_assert(LS_UDP_WAITING_MAX <= 64, "ls_udp_sent has a bit for each");
+
+ls_udp_sent ls_udp_socket_flush(ls_udp_socket *socket);
 
 LS_C_END
 
