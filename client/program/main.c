@@ -21,7 +21,6 @@ enum {
     DEFAULT_CONNECT_WAIT_MS = 10000,
     CONNECT_WAIT_MAX_MS = 86400000,
     DEFAULT_RECONNECT_MS = 60000,
-    RERUN_TIME_MAX_MS = 3000,
     PLAYER = LS_SESSION_GROUP_PLAYER,
     FIND = 8,
     FAULTS = 9,
@@ -218,8 +217,7 @@ int main(int argc, char **argv)
     client->session.print = &print;
     client->session.maths_check = ls_simulation_maths(&loaded, args.sim ? args.sim : "");
     client->simulation = loaded.simulation;
-    const ls_rerun_process_config reruns = {.name = loaded.library ? args.sim : NULL,
-                                            .time_max_ms = RERUN_TIME_MAX_MS};
+    const ls_rerun_process_config reruns = {.name = loaded.library ? args.sim : NULL};
     if (ls_rerun_process_create(&reruns, ls_allocator_heap(), &client->reruns) == LS_OK) {
         client->session.rerun_host = ls_rerun_process_host(client->reruns);
     }

@@ -271,8 +271,9 @@ static void start_rerun(ls_diagnosis *diagnosis, const ls_evidence_request *requ
                                       .tick = request->tick,
                                       .pass = request->pass,
                                       .is_single = request->is_single};
-    if (!can_run || ls_state_inspector_start_rerun(&diagnosis->inspector, host_of(diagnosis),
-                                                   &subject, &diagnosis->ticket) != LS_OK) {
+    if (!can_run ||
+        ls_state_inspector_start_rerun(&diagnosis->inspector, host_of(diagnosis), &subject,
+                                       request->time_max_ms, &diagnosis->ticket) != LS_OK) {
         send_evidence(diagnosis, NULL);
     }
 }

@@ -542,8 +542,10 @@ static void frame(ls_session *session)
         return;
     case LS_SESSION_FINISHED:
         play_frame(session);
-        /* When the server's goodbye gets lost, the session is over all the same. */
-        if (session->context.now_ns - session->finished_ns >= GOODBYE_NS) {
+        /* When the server's goodbye gets lost, the session is over all the same. One that is heard
+         * looks into a desync. */
+        if (session->context.now_ns - LS_MAX(session->finished_ns, session->heard_ns) >=
+            GOODBYE_NS) {
             end(session, LS_OK, MATCH_IS_COMPLETE);
         }
         return;

@@ -14,7 +14,9 @@ LS_C_BEGIN
  * end: bundles and messages hold their numbers. */
 #define LS_DESYNC_CLASS_MAP(X)                                                                     \
     X(UNKNOWN, "unknown", "not enough is known",                                                   \
-      "run lockstep-desync explain on the bundle; both sides need --find-causes on")               \
+      "run lockstep-desync explain on the bundle; both sides need --find-causes on; slow "         \
+      "machines "                                                                                  \
+      "need a longer --investigation-timeout of the server")                                       \
     X(BUILD, "build", "the builds differ",                                                         \
       "give both sides the same file, or compare the two: lockstep-synctest A.so --against B.so")  \
     X(ONE_OFF, "one-off", "one-off: memory or a race",                                             \

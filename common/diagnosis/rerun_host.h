@@ -27,6 +27,9 @@ typedef struct ls_rerun_request {
 
     /* The state that it leads to is held already, and need not be given out. */
     bool is_state_had;
+
+    /* A host of processes ends the run after this time; 1 or more. */
+    uint32_t time_max_ms;
 } ls_rerun_request;
 
 typedef struct ls_rerun_outcome {

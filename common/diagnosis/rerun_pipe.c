@@ -81,13 +81,13 @@ static ls_status write_request(ls_byte_stream *stream, uint64_t body_bytes, ls_r
 
 /* Makes room for `snapshot_bytes` behind it as well. */
 static ls_status make_request(const ls_rerun_match *match, const ls_rerun_request *request,
-                              uint32_t time_max_ms, size_t snapshot_bytes,
-                              const ls_allocator *allocator, uint8_t **bytes, size_t *size)
+                              size_t snapshot_bytes, const ls_allocator *allocator, uint8_t **bytes,
+                              size_t *size)
 {
     ls_rerun_order order = {.match = *match,
                             .stretch = *request->stretch,
                             .pass = request->pass,
-                            .time_max_ms = time_max_ms};
+                            .time_max_ms = request->time_max_ms};
     ls_byte_stream measured = ls_byte_stream_measure();
     ls_status status = write_request(&measured, 0, &order);
     if (status != LS_OK) {
@@ -103,19 +103,17 @@ static ls_status make_request(const ls_rerun_match *match, const ls_rerun_reques
 }
 
 ls_status ls_rerun_pipe_write_request_head(const ls_rerun_match *match,
-                                           const ls_rerun_request *request, uint32_t time_max_ms,
+                                           const ls_rerun_request *request,
                                            const ls_allocator *allocator, uint8_t **bytes,
                                            size_t *size)
 {
-    return make_request(match, request, time_max_ms, 0, allocator, bytes, size);
+    return make_request(match, request, 0, allocator, bytes, size);
 }
 
 ls_status ls_rerun_pipe_write_request(const ls_rerun_match *match, const ls_rerun_request *request,
-                                      uint32_t time_max_ms, const ls_allocator *allocator,
-                                      uint8_t **bytes, size_t *size)
+                                      const ls_allocator *allocator, uint8_t **bytes, size_t *size)
 {
-    ls_status status =
-        make_request(match, request, time_max_ms, match->state_bytes, allocator, bytes, size);
+    ls_status status = make_request(match, request, match->state_bytes, allocator, bytes, size);
     if (status == LS_OK) {
         memcpy(*bytes + *size, request->stretch->snapshot, match->state_bytes);
         *size += match->state_bytes;

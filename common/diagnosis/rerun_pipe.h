@@ -40,12 +40,11 @@ typedef struct ls_rerun_match {
 /* A block from the allocator with the whole request and its head, for the caller to release. The
  * helper stops after `time_max_ms`. NO_MEMORY; NOT_FOUND: the inputs have left the window. */
 ls_status ls_rerun_pipe_write_request(const ls_rerun_match *match, const ls_rerun_request *request,
-                                      uint32_t time_max_ms, const ls_allocator *allocator,
-                                      uint8_t **bytes, size_t *size);
+                                      const ls_allocator *allocator, uint8_t **bytes, size_t *size);
 
 /* The same but for its end, which is the snapshot as it stands in the stretch. */
 ls_status ls_rerun_pipe_write_request_head(const ls_rerun_match *match,
-                                           const ls_rerun_request *request, uint32_t time_max_ms,
+                                           const ls_rerun_request *request,
                                            const ls_allocator *allocator, uint8_t **bytes,
                                            size_t *size);
 

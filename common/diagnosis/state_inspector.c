@@ -93,7 +93,7 @@ uint64_t ls_state_inspector_hash(const ls_state_inspector *inspector)
 
 ls_status ls_state_inspector_start_rerun(const ls_state_inspector *inspector,
                                          const ls_rerun_host *host, const ls_rerun_subject *subject,
-                                         uint32_t *ticket)
+                                         uint32_t time_max_ms, uint32_t *ticket)
 {
     ls_replay_stretch stretch;
     bool is_state_had = ls_state_inspector_has(inspector, subject->tick, LS_NO_PASS) ||
@@ -111,6 +111,7 @@ ls_status ls_state_inspector_start_rerun(const ls_state_inspector *inspector,
                                       .stretch = &stretch,
                                       .pass = subject->pass,
                                       .is_single = subject->is_single,
-                                      .is_state_had = is_state_had};
+                                      .is_state_had = is_state_had,
+                                      .time_max_ms = time_max_ms};
     return host->start(host->context, &request, ticket);
 }

@@ -59,11 +59,11 @@ bool ls_state_inspector_has(const ls_state_inspector *inspector, ls_tick tick, u
  * itself, another hash of its image. */
 uint64_t ls_state_inspector_hash(const ls_state_inspector *inspector);
 
-/* Asks the host to simulate the subject again. NOT_FOUND when the window does not reach back so
- * far, or what the host says. */
+/* Asks the host to simulate the subject again, in at most `time_max_ms`, see ls_rerun_request.
+ * NOT_FOUND when the window does not reach back so far, or what the host says. */
 ls_status ls_state_inspector_start_rerun(const ls_state_inspector *inspector,
                                          const ls_rerun_host *host, const ls_rerun_subject *subject,
-                                         uint32_t *ticket);
+                                         uint32_t time_max_ms, uint32_t *ticket);
 
 LS_C_END
 

@@ -26,6 +26,7 @@ typedef struct rerun_run {
     uint32_t ticket; /* 0: free */
     bool is_started;
     bool is_done;
+    uint32_t time_max_ms;
     bool is_single;   /* no other process adds to what is wanted */
     bool is_released; /* its outcome is not wanted any more; free once its job has ended */
     ls_loop_job *job;
@@ -79,8 +80,7 @@ static void read_outcome(rerun_run *run)
     } else if (status == LS_OK) {
         describe_crash(&crash, &run->outcome.failure);
     } else if (run->end.is_overdue) {
-        ls_text_set(&run->outcome.failure, "took longer than %u ms",
-                    run->process->config.time_max_ms + GRACE_MS);
+        ls_text_set(&run->outcome.failure, "took longer than %u ms", run->time_max_ms + GRACE_MS);
     } else {
         ls_text_set(&run->outcome.failure, "its process ended early (%s)",
                     run->end.signal ? ls_plugin_crash_text(run->end.signal) : "without an outcome");
@@ -109,20 +109,19 @@ static void work(void *user)
         .input_file = run->has_input_file ? &run->input_file : NULL,
         .output = run->output,
         .output_bytes_max = run->output_bytes_max,
-        .time_max_ms = process->config.time_max_ms + GRACE_MS,
+        .time_max_ms = run->time_max_ms + GRACE_MS,
         .is_stopped = &run->is_stopped,
     };
     run->status = ls_child_process_run(&config, &run->end, &run->outcome.failure);
     read_outcome(run);
     uint64_t spent_ms = (ls_clock_now_ns(&clock) - began_ns) / LS_NS_PER_MS;
     if (!run->is_single && !is_large(run) && (run->outcome.figures.known & LS_RERUN_FRESH) &&
-        spent_ms < process->config.time_max_ms) {
+        spent_ms < run->time_max_ms) {
         const ls_rerun_apart_config apart = {.executable = process->config.executable,
                                              .request = run->input,
                                              .request_bytes = run->input_bytes,
                                              .state_bytes = run->state_bytes,
-                                             .time_max_ms =
-                                                 (uint32_t)(process->config.time_max_ms - spent_ms),
+                                             .time_max_ms = run->time_max_ms - (uint32_t)spent_ms,
                                              .is_stopped = &run->is_stopped};
         ls_rerun_apart_run(&apart, &run->outcome.figures);
     }
@@ -230,19 +229,19 @@ static ls_status write_request(rerun_run *run, const ls_rerun_request *request)
     if (!ls_child_process_file(name, match.simulation, sizeof match.simulation)) {
         return LS_BAD_ARGUMENT;
     }
-    uint32_t time_max_ms = process->config.time_max_ms;
     if (!is_large(run)) {
-        return ls_rerun_pipe_write_request(&match, request, time_max_ms, process->allocator,
-                                           &run->input, &run->input_bytes);
+        return ls_rerun_pipe_write_request(&match, request, process->allocator, &run->input,
+                                           &run->input_bytes);
     }
-    ls_status status = ls_rerun_pipe_write_request_head(
-        &match, request, time_max_ms, process->allocator, &run->input, &run->input_bytes);
+    ls_status status = ls_rerun_pipe_write_request_head(&match, request, process->allocator,
+                                                        &run->input, &run->input_bytes);
     return status == LS_OK ? write_input_file(run, request->stretch->snapshot) : status;
 }
 
 static ls_status prepare(rerun_run *run, const ls_rerun_request *request)
 {
     const ls_rerun_process *process = run->process;
+    run->time_max_ms = request->time_max_ms;
     run->state_bytes = (uint32_t)ls_sim_instance_image_bytes(request->instance);
     ls_status status = write_request(run, request);
     if (status != LS_OK) {

@@ -14,7 +14,6 @@ LS_C_BEGIN
 typedef struct ls_rerun_process_config {
     const char *executable; /* its main calls ls_rerun_helper_run; NULL: this process's own */
     const char *name; /* the plug-in's file, borrowed; NULL: the simulation of a run is built in */
-    uint32_t time_max_ms; /* of one run, 1 or more */
 } ls_rerun_process_config;
 
 typedef struct ls_rerun_process ls_rerun_process;

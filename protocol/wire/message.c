@@ -305,6 +305,8 @@ static void diagnosis_fields(ls_bit_stream *stream, ls_message *message)
         u32_field(stream, &message->body.evidence_request.tick);
         pass_field(stream, &message->body.evidence_request.pass);
         ls_bits_bool(stream, &message->body.evidence_request.is_single);
+        ls_bits_uvar(stream, &message->body.evidence_request.time_max_ms, 1,
+                     LS_EVIDENCE_RUN_MAX_MS);
         return;
     case LS_MESSAGE_EVIDENCE:
         evidence_fields(stream, &message->body.evidence);

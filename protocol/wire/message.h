@@ -23,6 +23,7 @@ LS_C_BEGIN
 #define LS_HASHES_PER_MESSAGE 128u
 #define LS_EVIDENCE_FIGURES_BYTES 55u /* LS_RERUN_FIGURES_BYTES */
 #define LS_EVIDENCE_PRINT_BYTES_MAX 1152u
+#define LS_EVIDENCE_RUN_MAX_MS 60000u
 
 #define LS_MESSAGE_KIND_BITS 6u
 
@@ -134,9 +135,10 @@ typedef struct ls_wire_answer {
 } ls_wire_answer;
 
 typedef struct ls_evidence_request {
-    ls_tick tick;   /* of the state that is meant */
-    uint32_t pass;  /* LS_NO_PASS, or: the state behind this pass is wanted too */
-    bool is_single; /* what one run gives is enough, and without a pass no state is wanted */
+    ls_tick tick;         /* of the state that is meant */
+    uint32_t pass;        /* LS_NO_PASS, or: the state behind this pass is wanted too */
+    bool is_single;       /* what one run gives is enough, and without a pass no state is wanted */
+    uint32_t time_max_ms; /* that the run may take; 1 .. LS_EVIDENCE_RUN_MAX_MS */
 } ls_evidence_request;
 
 /* EVIDENCE: what came out when the client simulated its ticks up to the bad state again. */

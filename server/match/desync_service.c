@@ -781,10 +781,12 @@ ls_status ls_desync_service_create(const ls_match_context *match, ls_desync_serv
     desync->match = match;
     ls_arbiter_init(&desync->arbiter, &match->log->hashes);
     *out = desync;
-    return match->log->window
-               ? ls_investigations_create(match->log->instance, match->log->window,
-                                          match->config.rerun_host, match->allocator, &desync->all)
-               : LS_OK;
+    uint32_t rerun_ms =
+        match->config.investigation_timeout_ms / 5 * 3; /* the rest is for answers */
+    return match->log->window ? ls_investigations_create(match->log->instance, match->log->window,
+                                                         match->config.rerun_host, rerun_ms,
+                                                         match->allocator, &desync->all)
+                              : LS_OK;
 }
 
 void ls_desync_service_destroy(ls_desync_service *desync)

@@ -10,8 +10,8 @@
 /* ---- life ---- */
 
 ls_status ls_investigations_create(const ls_sim_instance *instance, ls_replay_window *window,
-                                   const ls_rerun_host *host, const ls_allocator *allocator,
-                                   ls_investigations **out)
+                                   const ls_rerun_host *host, uint32_t rerun_time_max_ms,
+                                   const ls_allocator *allocator, ls_investigations **out)
 {
     ls_investigations *all = ls_allocate(allocator, sizeof *all);
     if (!all) {
@@ -28,7 +28,8 @@ ls_status ls_investigations_create(const ls_sim_instance *instance, ls_replay_wi
         ls_investigations_destroy(all);
         return status;
     }
-    all->reruns = (ls_rerun_share){.host = host, .inspector = &all->pool.held[0].inspector};
+    all->reruns = (ls_rerun_share){
+        .host = host, .inspector = &all->pool.held[0].inspector, .time_max_ms = rerun_time_max_ms};
     *out = all;
     return LS_OK;
 }
@@ -475,9 +476,11 @@ bool ls_investigation_next_request(ls_investigations *all, uint32_t slot, ls_evi
         return false;
     }
     *out = (ls_evidence_request){.pass = LS_NO_PASS, .is_single = true}; /* as a search asks */
-    return ls_step_study_next_request(&investigation->studies[investigation->study_count - 1],
-                                      out) ||
-           ls_tick_search_next(&investigation->search, &all->reruns, &out->tick);
+    bool is_new =
+        ls_step_study_next_request(&investigation->studies[investigation->study_count - 1], out) ||
+        ls_tick_search_next(&investigation->search, &all->reruns, &out->tick);
+    out->time_max_ms = all->reruns.time_max_ms;
+    return is_new;
 }
 
 bool ls_investigation_is_done(const ls_investigation *investigation)

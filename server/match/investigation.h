@@ -89,8 +89,8 @@ typedef struct ls_investigations {
 /* For a simulation that has a schema. Its instance, the window of the match's newest ticks, and the
  * host (or NULL) are borrowed. NO_MEMORY. */
 ls_status ls_investigations_create(const ls_sim_instance *instance, ls_replay_window *window,
-                                   const ls_rerun_host *host, const ls_allocator *allocator,
-                                   ls_investigations **out);
+                                   const ls_rerun_host *host, uint32_t rerun_time_max_ms,
+                                   const ls_allocator *allocator, ls_investigations **out);
 void ls_investigations_destroy(ls_investigations *all);
 
 /* The difference that is to be looked into. The state hashes are those that were compared, which

@@ -418,7 +418,11 @@ void ls_conduct_advance(ls_match_context *match)
     if (match->state != LS_MATCH_ENDING) {
         return;
     }
-    bool is_time_up = match->now_ns - match->ending_ns >= MATCH_ENDING_NS;
+    uint64_t ending_ns = match->now_ns - match->ending_ns;
+    uint64_t looking_ns = match->config.investigation_timeout_ms * LS_NS_PER_MS;
+    bool is_time_up =
+        ending_ns >=
+        (ls_desync_service_is_open(match->desync) ? MATCH_ENDING_NS + looking_ns : MATCH_ENDING_NS);
     if (!match->has_released_players && (are_all_finished(match) || is_time_up)) {
         release_players(match);
     }

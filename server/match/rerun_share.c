@@ -29,8 +29,8 @@ ls_shared_rerun *ls_rerun_share_take(ls_rerun_share *share, const ls_rerun_subje
     }
     if (run->users == 0) {
         ls_shared_rerun begun = {.subject = *subject};
-        if (ls_state_inspector_start_rerun(share->inspector, share->host, subject, &begun.ticket) !=
-            LS_OK) {
+        if (ls_state_inspector_start_rerun(share->inspector, share->host, subject,
+                                           share->time_max_ms, &begun.ticket) != LS_OK) {
             return NULL;
         }
         *run = begun;

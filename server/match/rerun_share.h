@@ -17,6 +17,7 @@ typedef struct ls_shared_rerun {
 typedef struct ls_rerun_share {
     const ls_rerun_host *host; /* NULL: nothing can be run again */
     const ls_state_inspector *inspector;
+    uint32_t time_max_ms; /* of a run */
     ls_shared_rerun runs[LS_RERUN_SHARES_MAX];
 } ls_rerun_share;
 

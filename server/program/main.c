@@ -24,7 +24,6 @@
 enum {
     DEFAULT_PORT = LS_ENDPOINT_DEFAULT_PORT,
     DEFAULT_SPECTATORS = 16,
-    RERUN_TIME_MAX_MS = 3000,
     GAME = LS_MATCH_GROUP_GAME,
     NETWORK = LS_MATCH_GROUP_NETWORK,
     RULES = LS_MATCH_GROUP_RULES,
@@ -271,8 +270,7 @@ static ls_exit_code serve(const arguments *args, ls_resume *resume,
     }
     warn_of_unused(args, &config.match, &console->log);
     say_limits(&config.match, &console->log);
-    const ls_rerun_process_config reruns = {.name = loaded->library ? args->sim : NULL,
-                                            .time_max_ms = RERUN_TIME_MAX_MS};
+    const ls_rerun_process_config reruns = {.name = loaded->library ? args->sim : NULL};
     if (ls_rerun_process_create(&reruns, ls_allocator_heap(), &config.reruns) == LS_OK) {
         config.match.rerun_host = ls_rerun_process_host(config.reruns);
     }

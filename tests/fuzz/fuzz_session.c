@@ -376,6 +376,7 @@ static void send_order(hostile_server *server)
         message->body.evidence_request.tick = fuzz_tick_near(tick, fuzz_take_i8(input));
         message->body.evidence_request.pass = fuzz_take_u8(input) % (LS_PASSES_MAX + 1) - 1u;
         message->body.evidence_request.is_single = message->body.evidence_request.tick % 3 == 0;
+        message->body.evidence_request.time_max_ms = 1 + fuzz_take_u8(input);
         break;
     case 7:
         message->kind = LS_MESSAGE_HEAL_LEAF;

@@ -535,11 +535,12 @@ Test(message, tree_answer_has_the_layout_of_the_page)
 Test(message, evidence_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_EVIDENCE_REQUEST);
-    message.body.evidence_request = (ls_evidence_request){.tick = 4001, .pass = LS_NO_PASS};
-    expect_layout(&message, WIRE_MESSAGE(16, U(4001, 32), UVAR(0), U(0, 1)));
+    message.body.evidence_request =
+        (ls_evidence_request){.tick = 4001, .pass = LS_NO_PASS, .time_max_ms = 3000};
+    expect_layout(&message, WIRE_MESSAGE(16, U(4001, 32), UVAR(0), U(0, 1), UVAR(3000)));
     message.body.evidence_request.pass = 31;
     message.body.evidence_request.is_single = true;
-    expect_layout(&message, WIRE_MESSAGE(16, U(4001, 32), UVAR(32), U(1, 1)));
+    expect_layout(&message, WIRE_MESSAGE(16, U(4001, 32), UVAR(32), U(1, 1), UVAR(3000)));
 
     message = message_of(LS_MESSAGE_EVIDENCE);
     ls_wire_evidence *evidence = &message.body.evidence;
@@ -642,7 +643,7 @@ Test(message, an_unknown_kind_is_malformed)
         }
         if (!is_reliable) {
             cr_assert_eq(status, LS_MALFORMED, "kind %u", kind);
-        } else if (kind != 2 && kind != 7 && kind != 14 && kind != 15 && kind != 25 &&
+        } else if (kind != 2 && kind != 7 && kind != 14 && kind != 15 && kind != 16 && kind != 25 &&
                    kind != 26) { /* whose zeros are out of range */
             cr_assert_eq(status, LS_OK, "kind %u", kind);
         }

@@ -62,7 +62,7 @@ Test(state_inspector, does_not_hold_a_state_that_has_left_the_window)
 static ls_status start_rerun(ls_tick tick, uint32_t pass, uint32_t *ticket)
 {
     const ls_rerun_subject subject = {tick - 1, tick, pass, false};
-    return ls_state_inspector_start_rerun(&inspector, ls_rerun_local_host(reruns), &subject,
+    return ls_state_inspector_start_rerun(&inspector, ls_rerun_local_host(reruns), &subject, 1000,
                                           ticket);
 }
 

@@ -148,9 +148,9 @@ static ls_status write_request(const reproducing *made, const variation *run, ui
         !ls_child_process_file(run->name, match.simulation, sizeof match.simulation)) {
         return LS_NOT_FOUND;
     }
-    const ls_rerun_request request = {.stretch = &stretch, .pass = LS_NO_PASS};
-    return ls_rerun_pipe_write_request(&match, &request, TIME_MAX_MS, ls_allocator_heap(), bytes,
-                                       size);
+    const ls_rerun_request request = {
+        .stretch = &stretch, .pass = LS_NO_PASS, .time_max_ms = TIME_MAX_MS};
+    return ls_rerun_pipe_write_request(&match, &request, ls_allocator_heap(), bytes, size);
 }
 
 /* Takes what a helper has written into `output`. */
