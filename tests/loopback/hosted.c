@@ -15,6 +15,9 @@ enum {
     PATH_BYTES = 128
 };
 
+/* Re-runs with sanitizers on a busy machine are slow. */
+#define PATIENCE_MS "30000"
+
 /* ---- the folder ---- */
 
 struct hosted hosted;
@@ -172,8 +175,8 @@ static void start_listening(ls_process *process, const char *name, uint16_t want
 static void serve_on(uint16_t port, const char *const *arguments)
 {
     argument_list list = {.count = 0};
-    add_arguments(
-        &list, LS_ARGUMENTS("--bind", "127.0.0.1", "--find", "off", "--bundle-dir", hosted.folder));
+    add_arguments(&list, LS_ARGUMENTS("--bind", "127.0.0.1", "--find", "off", "--bundle-dir",
+                                      hosted.folder, "--investigation-timeout", PATIENCE_MS));
     start_listening(&hosted.server, "server", port, &list, arguments);
 }
 
@@ -306,6 +309,18 @@ void hosted_expect_words(ls_process *process, const char *words)
 {
     cr_assert(ls_process_wait_for_words(process, words, LS_PROCESS_PATIENCE_MS), "no \"%s\" in: %s",
               words, ls_process_errors(process));
+}
+
+void hosted_end_match(void)
+{
+    ls_process_signal(&hosted.server, SIGINT);
+}
+
+void hosted_end_when_playing(uint32_t index)
+{
+    hosted_expect_words(&hosted.clients[index], "playing from tick");
+    hosted_pause_ms(500);
+    hosted_end_match();
 }
 
 void hosted_expect_all_with(ls_process *process, const char *const *words)

@@ -112,6 +112,13 @@ void hosted_relay(ls_relay *relay);
 /* Waits for these words in the errors. */
 void hosted_expect_words(ls_process *process, const char *words);
 
+/* Has the server end a match without a last tick. */
+void hosted_end_match(void);
+
+/* Waits until a client that came late plays, lets it for half a second, and has the server end the
+ * match. However slow the machine is, it came in time. */
+void hosted_end_when_playing(uint32_t index);
+
 /* Expects each of them in what a program that has ended wrote to its errors, or none. */
 void hosted_expect_all_with(ls_process *process, const char *const *words);
 void hosted_expect_none_with(ls_process *process, const char *const *words);

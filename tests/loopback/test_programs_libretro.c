@@ -14,12 +14,13 @@ TestSuite(programs_libretro, .init = hosted_open, .fini = hosted_close);
 
 Test(programs_libretro, a_late_player_and_one_who_guesses_see_the_same_console)
 {
-    hosted_serve(NES, "--start-players", "1", "--ticks", "180");
+    hosted_serve(NES, "--start-players", "1", "--ticks", "0");
     hosted_condition("--delay", "40", "--loss", "5");
     hosted_join(NES, "--bot", "1", "--predict", "8");
     hosted_expect_words(&hosted.server, "starts");
     hosted_pause_ms(500);
-    hosted_join(NES, "--bot", "2", "--predict", "8");
+    uint32_t late = hosted_join(NES, "--bot", "2", "--predict", "8");
+    hosted_end_when_playing(late);
     hosted_expect_clean_exits();
     hosted_expect_all_agree();
     cr_expect_eq(hosted_count(hosted_server_summary(), "desyncs"), 0);

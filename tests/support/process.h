@@ -13,7 +13,7 @@
 #define LS_PROCESS_TEXT_BYTES_MAX (64u << 10)
 
 /* The time that a machine that is busy with something else may need for anything. */
-#define LS_PROCESS_PATIENCE_MS 30000u
+#define LS_PROCESS_PATIENCE_MS 90000u
 
 typedef struct ls_process_config {
     const char *program;          /* path */
