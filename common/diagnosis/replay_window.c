@@ -14,6 +14,7 @@
 enum {
     LATE_TENTHS = 24, /* of a second */
     LEAD_TICKS = 32,  /* that both sides agreed on and that are simulated again as well */
+    LEAD_TICKS_OF_LARGE = 8,
     WORD_BYTES = 8,
     WANTED_MAX = 8,
 };
@@ -22,6 +23,7 @@ struct ls_replay_window {
     const ls_allocator *allocator;
     ls_replay_window_config config;
     ls_state_history *history;
+    uint32_t lead_ticks;
     uint8_t *canonical;            /* [state_bytes]; NULL where states are images as they lie */
     const ls_sim_instance *engine; /* the match's, when it has no schema; else NULL */
     uint64_t *state_hashes;        /* [window_ticks], by tick */
@@ -171,6 +173,8 @@ static ls_status create_states(ls_replay_window *window, size_t state_bytes)
     uint32_t ticks = window->config.window_ticks;
     bool needs_copy = window->engine || !ls_schema_is_canonical_here();
     ls_state_history_config history = history_config(&window->config, state_bytes);
+    window->lead_ticks =
+        state_bytes <= LS_REPLAY_MEDIUM_STATE_BYTES ? LEAD_TICKS : LEAD_TICKS_OF_LARGE;
     window->canonical = needs_copy ? ls_allocate(allocator, state_bytes) : NULL;
     window->state_hashes = ls_allocate_array(allocator, ticks, sizeof(uint64_t));
     window->has_state = ls_allocate_array(allocator, ticks, sizeof(bool));
@@ -388,7 +392,7 @@ static bool find_first(const ls_replay_window *window, ls_tick agreed, ls_tick *
 {
     ls_tick first = ls_replay_window_oldest(window);
     first = LS_MAX(first, ls_input_buffer_first(window->inputs));
-    ls_tick wanted = agreed > LEAD_TICKS ? agreed - LEAD_TICKS : 0;
+    ls_tick wanted = agreed > window->lead_ticks ? agreed - window->lead_ticks : 0;
     if (!ls_state_history_newest_until(window->history, wanted, out)) {
         *out = ls_state_history_oldest(window->history);
     }

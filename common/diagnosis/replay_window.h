@@ -51,6 +51,8 @@ uint32_t ls_replay_input_ticks(uint32_t tick_rate_hz, uint32_t hash_interval_tic
 /* Up to LS_REPLAY_SMALL_STATE_BYTES all states of that time are kept, in 16 MiB at most; of larger
  * ones what changes, as far as three and a half states and 1 MiB reach in all. */
 #define LS_REPLAY_SMALL_STATE_BYTES (16u << 10)
+/* Larger states cost a match time whenever they are copied or hashed. */
+#define LS_REPLAY_MEDIUM_STATE_BYTES (16u << 20)
 ls_replay_window_config ls_replay_window_config_default(const ls_replay_needs *needs);
 
 /* All memory that a window takes, but for the inputs that it copies. */

@@ -46,7 +46,9 @@ static const run_plan plans[] = {
 struct ls_rerun {
     const ls_allocator *allocator;
     ls_sim_instance *instances[2];
-    uint32_t instance_count; /* 1: for the first run alone */
+    uint32_t instance_count; /* made so far */
+    uint32_t instances_max;  /* 1: for the first run alone */
+    uint32_t workers;        /* of their steps */
     size_t state_bytes;
     uint8_t *carried;         /* canonical: between instances, before that the state `fresh` had
                                  before its last step */
@@ -69,15 +71,34 @@ struct ls_rerun {
 
 /* ---- create ---- */
 
-static ls_status build(ls_rerun *rerun, const ls_simulation *simulation,
-                       const ls_sim_config *config, ls_text *why)
+static void tune(const ls_rerun *rerun, uint32_t instance)
 {
-    for (uint32_t i = 0; i < rerun->instance_count; i++) {
-        ls_status status =
-            ls_sim_instance_create(simulation, config, rerun->allocator, &rerun->instances[i], why);
-        if (status != LS_OK) {
-            return status;
-        }
+    ls_sim_instance_tune(rerun->instances[instance],
+                         (ls_sim_tuning){.workers = rerun->workers, .log_level = LS_LOG_WARNING});
+}
+
+static ls_status add_instance(ls_rerun *rerun, const ls_simulation *simulation,
+                              const ls_sim_config *config, ls_text *why)
+{
+    uint32_t next = rerun->instance_count;
+    ls_status status =
+        ls_sim_instance_create(simulation, config, rerun->allocator, &rerun->instances[next], why);
+    if (status == LS_OK) {
+        tune(rerun, next);
+        rerun->instance_count++;
+    }
+    return status;
+}
+
+static ls_status build(ls_rerun *rerun, const ls_simulation *simulation,
+                       const ls_sim_config *config, uint32_t instance_count, ls_text *why)
+{
+    ls_status status = LS_OK;
+    while (status == LS_OK && rerun->instance_count < instance_count) {
+        status = add_instance(rerun, simulation, config, why);
+    }
+    if (status != LS_OK) {
+        return status;
     }
     rerun->state_bytes = ls_sim_instance_image_bytes(rerun->instances[0]);
     rerun->carried = ls_allocate(rerun->allocator, rerun->state_bytes);
@@ -89,8 +110,13 @@ static ls_status build(ls_rerun *rerun, const ls_simulation *simulation,
     return LS_OK;
 }
 
+typedef struct instance_counts {
+    uint32_t now;
+    uint32_t later;
+} instance_counts;
+
 static ls_status create(const ls_simulation *simulation, const ls_sim_config *config,
-                        uint32_t instance_count, const ls_allocator *allocator, ls_rerun **out,
+                        instance_counts counts, const ls_allocator *allocator, ls_rerun **out,
                         ls_text *why)
 {
     if (ls_simulation_only_hashes(simulation)) {
@@ -104,9 +130,10 @@ static ls_status create(const ls_simulation *simulation, const ls_sim_config *co
         return ls_fail(LS_NO_MEMORY, why, "no memory to run a simulation again");
     }
     rerun->allocator = allocator;
-    rerun->instance_count = instance_count;
+    rerun->instances_max = counts.later;
+    rerun->workers = 1;
     rerun->run = RUN_DONE;
-    ls_status status = build(rerun, simulation, config, why);
+    ls_status status = build(rerun, simulation, config, counts.now, why);
     if (status != LS_OK) {
         ls_rerun_destroy(rerun);
         return status;
@@ -118,13 +145,19 @@ static ls_status create(const ls_simulation *simulation, const ls_sim_config *co
 ls_status ls_rerun_create(const ls_simulation *simulation, const ls_sim_config *config,
                           const ls_allocator *allocator, ls_rerun **out, ls_text *why)
 {
-    return create(simulation, config, 2, allocator, out, why);
+    return create(simulation, config, (instance_counts){2, 2}, allocator, out, why);
+}
+
+ls_status ls_rerun_create_large(const ls_simulation *simulation, const ls_sim_config *config,
+                                const ls_allocator *allocator, ls_rerun **out, ls_text *why)
+{
+    return create(simulation, config, (instance_counts){1, 2}, allocator, out, why);
 }
 
 ls_status ls_rerun_create_single(const ls_simulation *simulation, const ls_sim_config *config,
                                  const ls_allocator *allocator, ls_rerun **out, ls_text *why)
 {
-    return create(simulation, config, 1, allocator, out, why);
+    return create(simulation, config, (instance_counts){1, 1}, allocator, out, why);
 }
 
 void ls_rerun_destroy(ls_rerun *rerun)
@@ -142,21 +175,29 @@ void ls_rerun_destroy(ls_rerun *rerun)
 
 void ls_rerun_vary(ls_rerun *rerun, uint32_t workers, uint32_t noise)
 {
+    rerun->workers = workers;
     for (uint32_t i = 0; i < rerun->instance_count; i++) {
-        ls_sim_instance_tune(rerun->instances[i],
-                             (ls_sim_tuning){.workers = workers, .log_level = LS_LOG_WARNING});
+        tune(rerun, i);
     }
     rerun->other_noise = noise;
 }
 
 /* ---- runs ---- */
 
+/* Of a large state the second one is made once a run needs it. */
+static bool has_second(ls_rerun *rerun)
+{
+    const ls_sim_instance *first = rerun->instances[0];
+    return rerun->instance_count == 2 || add_instance(rerun, ls_sim_instance_simulation(first),
+                                                      ls_sim_instance_config(first), NULL) == LS_OK;
+}
+
 /* With a schema loading is a copy; an engine may refuse, and then what is known is known. A step
  * finds the same noise on both sides of a match, wherever their runs begin. */
 static void begin_run(ls_rerun *rerun, run_kind run)
 {
-    rerun->run = run;
-    if (run == RUN_DONE) {
+    rerun->run = run == RUN_FRESH || run == RUN_DONE || has_second(rerun) ? run : RUN_DONE;
+    if (rerun->run == RUN_DONE) {
         return;
     }
     rerun->current = plans[run].instance;
@@ -176,7 +217,7 @@ void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch)
     LS_ASSERT(stretch->first < stretch->last);
     rerun->stretch = *stretch;
     rerun->is_reached = false;
-    rerun->is_single = rerun->instance_count == 1;
+    rerun->is_single = rerun->instances_max == 1;
     rerun->is_state_left = false;
     rerun->pass_state.pass = LS_NO_PASS;
     rerun->pass_state.is_kept = false;
@@ -199,7 +240,9 @@ void ls_rerun_keep_pass(ls_rerun *rerun, uint32_t pass)
     rerun->pass_state.before =
         rerun->carried; /* nothing else is in these before the step is over */
     rerun->pass_state.after = rerun->reached;
-    memset(rerun->pass_state.bytes, 0, rerun->state_bytes);
+    if (pass != LS_NO_PASS) {
+        memset(rerun->pass_state.bytes, 0, rerun->state_bytes);
+    }
 }
 
 void ls_rerun_run_once(ls_rerun *rerun)

@@ -1,7 +1,8 @@
 /* Rerun: simulates a stretch of a match again in fresh instances and tells what came out: the
  * figures from which the cause of a desync is classified, the state hashes behind the passes of its
  * last step, and the state that it led to. In small portions, so that a live match goes on beside
- * it. Allocates at create only. Called on both sides of a match, and by tools. */
+ * it. Allocates at create, and for a large state once more behind the first run. Called on both
+ * sides of a match, and by tools. */
 #ifndef LOCKSTEP_COMMON_DIAGNOSIS_RERUN_H
 #define LOCKSTEP_COMMON_DIAGNOSIS_RERUN_H
 
@@ -54,6 +55,11 @@ typedef struct ls_rerun ls_rerun;
  * save and load, else the errors of ls_sim_instance_create. */
 ls_status ls_rerun_create(const ls_simulation *simulation, const ls_sim_config *config,
                           const ls_allocator *allocator, ls_rerun **out, ls_text *why);
+
+/* The same for a large state: the second instance is made when the first run is through, which is
+ * the one that counts. */
+ls_status ls_rerun_create_large(const ls_simulation *simulation, const ls_sim_config *config,
+                                const ls_allocator *allocator, ls_rerun **out, ls_text *why);
 
 /* The same with one instance, for a large state: the first run is all that it makes. */
 ls_status ls_rerun_create_single(const ls_simulation *simulation, const ls_sim_config *config,

@@ -29,6 +29,10 @@ enum {
     EXIT_OK = 0,
     EXIT_BAD = 1,
     LOWEST_PRIORITY = 19,
+    LOW_PRIORITY = 5, /* of a large state's first run, which at the lowest would never end where
+                         the match takes all of the processors */
+    HUGE_PAGE_BYTES = 2 << 20,
+    HUGE_BLOCKS_MAX = 16,
     HANDLER_STACK_BYTES = 64 << 10, /* of its own: the crash may be that the other is used up */
     HOLE_BYTES = 13 << 20,          /* that no library of the process apart can have */
     BLOCKS_SCATTERED = 64,          /* of each size, half of which stay on its heap */
@@ -44,7 +48,8 @@ enum {
 
 /* Everything of this process. A handler of signals reads it. */
 typedef struct helper {
-    int pipe_out; /* the pipe; a plug-in that prints finds no standard output */
+    int pipe_out;    /* the pipe; a plug-in that prints finds no standard output */
+    off_t states_at; /* in the file that held the request; 0: it came by a pipe */
     ls_rerun_order order;
     ls_rerun *rerun; /* NULL: not created yet */
 } helper;
@@ -94,6 +99,7 @@ static const uint8_t *map_request(size_t file_bytes, size_t *size)
         return NULL;
     }
     *size = file_bytes - LS_RERUN_PIPE_HEAD_BYTES;
+    here.states_at = (off_t)file_bytes;
     return (const uint8_t *)bytes + LS_RERUN_PIPE_HEAD_BYTES;
 }
 
@@ -157,9 +163,9 @@ static bool stand_apart(void)
 
 /* The match goes first: whatever it needs of the processor, this process does without. Not while it
  * reads: a large state comes in hundreds of pieces, and it would wait for its turn at each. */
-static void stand_back(void)
+static void stand_back(int priority)
 {
-    (void)setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY);
+    (void)setpriority(PRIO_PROCESS, 0, priority);
 }
 
 static void flush_to_zero(void)
@@ -303,6 +309,9 @@ static void run(ls_text *failure)
     while (!ls_rerun_advance(here.rerun, 1)) {
         uint64_t elapsed_ns = ls_clock_now_ns(&clock) - began_ns;
         fill_heap(ls_rerun_figures_of(here.rerun));
+        if (ls_rerun_figures_of(here.rerun)->known & LS_RERUN_FRESH) {
+            stand_back(LOWEST_PRIORITY);
+        }
         if (is_enough(elapsed_ns, limit_ns)) {
             return;
         } else if (elapsed_ns >= limit_ns) {
@@ -311,6 +320,67 @@ static void run(ls_text *failure)
         }
     }
 }
+
+/* ---- large blocks ---- */
+
+/* Pages of a large state are many, and each costs as much as copying it twice: huge ones where the
+ * system has them. A plug-in's own memory is another matter. */
+typedef struct huge_block {
+    void *bytes; /* NULL: free */
+    void *mapping;
+    size_t size; /* of the mapping */
+} huge_block;
+
+static huge_block huge_blocks[HUGE_BLOCKS_MAX];
+
+static huge_block *find_huge_block(const void *bytes)
+{
+    for (size_t i = 0; i < HUGE_BLOCKS_MAX; i++) {
+        if (huge_blocks[i].bytes == bytes) {
+            return &huge_blocks[i];
+        }
+    }
+    return NULL;
+}
+
+static void *allocate_large(void *user, size_t bytes)
+{
+    (void)user;
+    huge_block *block = bytes >= HUGE_PAGE_BYTES ? find_huge_block(NULL) : NULL;
+    if (!block) {
+        return ls_allocate(ls_allocator_heap(), bytes);
+    }
+    block->size = bytes + HUGE_PAGE_BYTES;
+    block->mapping =
+        mmap(NULL, block->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block->mapping == MAP_FAILED) {
+        return NULL;
+    }
+    uintptr_t first = (uintptr_t)block->mapping;
+    block->bytes = (uint8_t *)block->mapping + (HUGE_PAGE_BYTES - first % HUGE_PAGE_BYTES);
+    (void)madvise(block->bytes, bytes, MADV_HUGEPAGE);
+    return block->bytes;
+}
+
+static void release_large(void *user, void *memory)
+{
+    (void)user;
+    huge_block *block = memory ? find_huge_block(memory) : NULL;
+    if (!block) {
+        ls_release(ls_allocator_heap(), memory);
+        return;
+    }
+    (void)munmap(block->mapping, block->size);
+    *block = (huge_block){0};
+}
+
+static const ls_allocator *allocator_of_large(void)
+{
+    static const ls_allocator allocator = {allocate_large, release_large, NULL};
+    return &allocator;
+}
+
+/* ---- the plug-in ---- */
 
 /* A simulation that came out with another state size than the live one is not the live one. */
 static ls_status load(bool is_single, ls_text *failure)
@@ -322,8 +392,13 @@ static ls_status load(bool is_single, ls_text *failure)
         return status;
     }
     ls_rerun *made = NULL;
-    status = (is_single && is_large() ? ls_rerun_create_single : ls_rerun_create)(
-        loaded.simulation, &match->config, ls_allocator_heap(), &made, failure);
+    if (!is_large()) {
+        status =
+            ls_rerun_create(loaded.simulation, &match->config, ls_allocator_heap(), &made, failure);
+    } else {
+        status = (is_single ? ls_rerun_create_single : ls_rerun_create_large)(
+            loaded.simulation, &match->config, allocator_of_large(), &made, failure);
+    }
     if (status == LS_OK && ls_rerun_state_bytes(made) != match->state_bytes) {
         return ls_fail(LS_PLUGIN, failure,
                        "the simulation's file has been replaced since it was loaded");
@@ -383,6 +458,7 @@ static void run_apart(int result)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     close(here.pipe_out);
     here.pipe_out = result;
+    stand_back(LOWEST_PRIORITY);
     if (is_large()) {
         (void)raise(SIGSTOP);
     }
@@ -506,6 +582,28 @@ static void take_apart(const apart_process *apart, bool is_waited_for, ls_rerun_
     end_apart(apart);
 }
 
+/* In the place of the snapshot, which nothing needs any more, or behind it. */
+static bool leave_state(const uint8_t *state, ls_rerun_which which)
+{
+    size_t size = state ? here.order.match.state_bytes : 0;
+    off_t at = here.states_at + ((off_t)which - 1) * (off_t)here.order.match.state_bytes;
+    size_t written = 0;
+    ssize_t taken = 1;
+    while (written < size && taken > 0) {
+        taken = pwrite(STDIN_FILENO, state + written, size - written, at + (off_t)written);
+        written += taken > 0 ? (size_t)taken : 0;
+    }
+    return state && written == size;
+}
+
+static void leave_states(ls_rerun_outcome *outcome)
+{
+    outcome->is_left[LS_RERUN_REACHED] = leave_state(outcome->state, LS_RERUN_REACHED);
+    outcome->is_left[LS_RERUN_BEHIND_PASS] = leave_state(outcome->pass_state, LS_RERUN_BEHIND_PASS);
+    outcome->state = NULL;
+    outcome->pass_state = NULL;
+}
+
 static bool write_outcome(const ls_text *failure, const apart_process *apart)
 {
     uint8_t head[LS_RERUN_PIPE_OUTCOME_HEAD_BYTES_MAX];
@@ -517,6 +615,10 @@ static bool write_outcome(const ls_text *failure, const apart_process *apart)
         take_apart(apart, failure->bytes[0] == '\0', &outcome);
         outcome.state = ls_rerun_state(here.rerun);
         outcome.pass_state = ls_rerun_pass_state(here.rerun);
+    }
+    if (here.states_at > 0 &&
+        ls_rerun_pipe_leaves_states(here.order.match.state_bytes, here.order.pass)) {
+        leave_states(&outcome);
     }
     uint32_t state_bytes = here.order.match.state_bytes;
     return write_all(head, ls_rerun_pipe_write_outcome_head(&outcome, head)) &&
@@ -533,11 +635,11 @@ int ls_rerun_helper_run(void)
         return EXIT_BAD;
     }
     const uint8_t *bytes = read_request(&size);
-    stand_back();
     if (!bytes ||
         ls_rerun_pipe_read_request(bytes, size, ls_allocator_heap(), &here.order) != LS_OK) {
         return EXIT_BAD;
     }
+    stand_back(is_large() ? LOW_PRIORITY : LOWEST_PRIORITY);
     change_surroundings(here.order.match.surroundings);
     if (here.order.match.noise != 0) {
         litter_heap(here.order.match.noise);

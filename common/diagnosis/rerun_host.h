@@ -32,12 +32,24 @@ typedef struct ls_rerun_request {
     uint32_t time_max_ms;
 } ls_rerun_request;
 
+typedef enum ls_rerun_which {
+    LS_RERUN_REACHED,
+    LS_RERUN_BEHIND_PASS,
+    LS_RERUN_WHICH_COUNT,
+} ls_rerun_which;
+
 typedef struct ls_rerun_outcome {
     ls_rerun_figures figures;  /* as far as they are known */
     ls_pass_trace passes;      /* of the last step; pass_count 0: not reached */
     uint32_t unstable_pass;    /* see ls_rerun_unstable_pass; NO_PASS: not known */
     const uint8_t *state;      /* canonical: the state it led to; NULL: not reached */
     const uint8_t *pass_state; /* canonical: after the pass asked for, or the writers; NULL: none */
+
+    /* Large states may stay where the helper left them, and are NULL above. This copies one of them
+     * into a block of the caller's; false: it cannot be had. NULL: there is none of them. */
+    bool (*copy)(void *reader, ls_rerun_which which, uint8_t *canonical);
+    void *reader;
+    bool is_left[LS_RERUN_WHICH_COUNT]; /* that state stays there */
 
     /* Empty, or why it ended early: "crashed in pass 'move' of tick 17 (segmentation fault)",
      * "took longer than 2000 ms". */

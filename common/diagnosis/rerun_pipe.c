@@ -13,8 +13,20 @@ enum {
     CRASH = 'C',
 };
 
+/* Where a state is. */
+enum {
+    IN_MEMORY = 1,
+    LEFT = 2,
+};
+
 /* The ticks of a stretch are held in rings of this many at most. */
 #define TICKS_MAX (1u << 20)
+
+bool ls_rerun_pipe_leaves_states(size_t state_bytes, uint32_t pass)
+{
+    return state_bytes > LS_RERUN_PIPE_SMALL_BYTES && pass != LS_PASS_OF_WRITERS &&
+           ls_schema_is_canonical_here();
+}
 
 /* ---- the request ---- */
 
@@ -284,7 +296,12 @@ size_t ls_rerun_pipe_write_outcome_head(const ls_rerun_outcome *outcome,
                                         uint8_t bytes[LS_RERUN_PIPE_OUTCOME_HEAD_BYTES_MAX])
 {
     ls_rerun_outcome written = *outcome;
-    uint8_t has_states[2] = {outcome->state != NULL, outcome->pass_state != NULL};
+    uint8_t has_states[2] = {outcome->state        ? IN_MEMORY
+                             : outcome->is_left[0] ? LEFT
+                                                   : 0,
+                             outcome->pass_state   ? IN_MEMORY
+                             : outcome->is_left[1] ? LEFT
+                                                   : 0};
     ls_byte_stream stream = ls_byte_stream_write(bytes, LS_RERUN_PIPE_OUTCOME_HEAD_BYTES_MAX);
     head_of_outcome_stream(&stream, &written, has_states);
     LS_ASSERT(!stream.has_failed);
@@ -305,7 +322,9 @@ ls_status ls_rerun_pipe_read(const uint8_t *bytes, size_t size, uint32_t state_b
     uint8_t has_states[2] = {0};
     ls_byte_stream stream = ls_byte_stream_read(bytes, size);
     head_of_outcome_stream(&stream, outcome, has_states);
-    outcome->state = borrow_state(&stream, has_states[0] != 0, state_bytes);
-    outcome->pass_state = borrow_state(&stream, has_states[1] != 0, state_bytes);
+    outcome->state = borrow_state(&stream, has_states[0] == IN_MEMORY, state_bytes);
+    outcome->pass_state = borrow_state(&stream, has_states[1] == IN_MEMORY, state_bytes);
+    outcome->is_left[0] = has_states[0] == LEFT;
+    outcome->is_left[1] = has_states[1] == LEFT;
     return ls_byte_stream_is_at_end(&stream) ? LS_OK : LS_MALFORMED;
 }

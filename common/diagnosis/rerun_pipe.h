@@ -22,7 +22,11 @@ LS_C_BEGIN
 #define LS_RERUN_WITHOUT_STATE 0x40u        /* likewise: is_state_had */
 
 /* Of a larger state a helper makes fewer runs, and other processes make one of it alone. */
-#define LS_RERUN_PIPE_SMALL_BYTES (16u << 20)
+#define LS_RERUN_PIPE_SMALL_BYTES LS_REPLAY_MEDIUM_STATE_BYTES
+
+/* Whether a helper leaves the states of its outcome in the file that held its request. Writers are
+ * read byte by byte. */
+bool ls_rerun_pipe_leaves_states(size_t state_bytes, uint32_t pass);
 
 /* The match that a helper runs parts of. */
 typedef struct ls_rerun_match {
@@ -81,7 +85,8 @@ void ls_rerun_pipe_write_crash(const ls_rerun_crash *crash, uint8_t bytes[LS_RER
 size_t ls_rerun_pipe_outcome_bytes(uint32_t state_bytes);
 
 /* Writes the beginning of an outcome and returns its size. Behind it stand the states that it has,
- * `state` before `pass_state`. */
+ * `state` before `pass_state`; those that are left stand in the file that held the request: the
+ * first in the place of the snapshot, the other one behind it. */
 #define LS_RERUN_PIPE_OUTCOME_HEAD_BYTES_MAX 4096u
 size_t ls_rerun_pipe_write_outcome_head(const ls_rerun_outcome *outcome,
                                         uint8_t bytes[LS_RERUN_PIPE_OUTCOME_HEAD_BYTES_MAX]);

@@ -36,14 +36,41 @@ void ls_state_inspector_deinit(ls_state_inspector *inspector)
     ls_release(inspector->allocator, inspector->state);
 }
 
-static void take(ls_state_inspector *inspector, const uint8_t *canonical, ls_tick tick,
-                 uint32_t pass)
+/* The state is in the inspector's own block. */
+static void note_taken(ls_state_inspector *inspector, ls_tick tick, uint32_t pass)
 {
-    ls_schema_from_canonical(ls_state_tree_schema(inspector->tree), canonical, inspector->state);
     ls_state_tree_hash(inspector->tree, inspector->state);
     inspector->tick = tick;
     inspector->pass = pass;
     inspector->is_holding = true;
+}
+
+static void take(ls_state_inspector *inspector, const uint8_t *canonical, ls_tick tick,
+                 uint32_t pass)
+{
+    ls_schema_from_canonical(ls_state_tree_schema(inspector->tree), canonical, inspector->state);
+    note_taken(inspector, tick, pass);
+}
+
+/* Out of memory, or from where the helper has left it: then states lie here as they are canonical.
+ */
+static bool take_rerun(ls_state_inspector *inspector, const ls_rerun_outcome *outcome,
+                       ls_rerun_which which, uint32_t pass)
+{
+    const uint8_t *state = which == LS_RERUN_REACHED ? outcome->state : outcome->pass_state;
+    if (state) {
+        take(inspector, state, outcome->figures.tick, pass);
+        return true;
+    }
+    if (!outcome->is_left[which]) {
+        return false;
+    }
+    inspector->is_holding = false;
+    if (!outcome->copy(outcome->reader, which, inspector->state)) {
+        return false;
+    }
+    note_taken(inspector, outcome->figures.tick, pass);
+    return true;
 }
 
 bool ls_state_inspector_has(const ls_state_inspector *inspector, ls_tick tick, uint32_t pass)
@@ -66,20 +93,17 @@ bool ls_state_inspector_hold(ls_state_inspector *inspector, ls_tick tick)
 bool ls_state_inspector_hold_rerun(ls_state_inspector *inspector, const ls_rerun_outcome *outcome)
 {
     const ls_rerun_figures *figures = &outcome->figures;
-    if (!outcome->state || (figures->live != 0 && figures->fresh != figures->live)) {
-        return false;
-    }
-    take(inspector, outcome->state, figures->tick, LS_NO_PASS);
-    return true;
+    bool is_recorded = figures->live == 0 || figures->fresh == figures->live;
+    return is_recorded && take_rerun(inspector, outcome, LS_RERUN_REACHED, LS_NO_PASS);
 }
 
 bool ls_state_inspector_hold_pass(ls_state_inspector *inspector, const ls_rerun_outcome *outcome,
                                   uint32_t pass)
 {
-    if (!outcome->pass_state || pass >= outcome->passes.pass_count) {
+    if (pass >= outcome->passes.pass_count ||
+        !take_rerun(inspector, outcome, LS_RERUN_BEHIND_PASS, pass)) {
         return false;
     }
-    take(inspector, outcome->pass_state, outcome->figures.tick, pass);
     inspector->is_holding =
         !ls_sim_instance_schema(inspector->instance) ||
         ls_state_inspector_hash(inspector) == outcome->passes.state_hashes[pass];

@@ -34,7 +34,7 @@ typedef struct rerun_run {
     uint8_t *input;
     size_t input_bytes;
     bool has_input_file;
-    int input_file; /* in place of the input, for a large state: a file without a name */
+    int input_file; /* behind the input, for a large state: a file without a name */
     uint8_t *output;
     size_t output_bytes_max;
     atomic_bool is_stopped;
@@ -66,6 +66,21 @@ static void describe_crash(const ls_rerun_crash *crash, ls_text *out)
     }
 }
 
+/* A large state is never a second time in this process's memory. */
+static bool copy_left(void *reader, ls_rerun_which which, uint8_t *canonical)
+{
+    const rerun_run *run = reader;
+    size_t place = run->input_bytes + (size_t)which * run->state_bytes;
+    ssize_t got = 1;
+    size_t size = 0;
+    while (run->has_input_file && size < run->state_bytes && got > 0) {
+        got = pread(run->input_file, canonical + size, run->state_bytes - size,
+                    (off_t)(place + size));
+        size += got > 0 ? (size_t)got : 0;
+    }
+    return size == run->state_bytes;
+}
+
 static void read_outcome(rerun_run *run)
 {
     ls_rerun_crash crash;
@@ -77,6 +92,8 @@ static void read_outcome(rerun_run *run)
     }
     if (status == LS_OK && crash.signal == 0) {
         run->outcome = outcome;
+        run->outcome.copy = copy_left;
+        run->outcome.reader = run;
     } else if (status == LS_OK) {
         describe_crash(&crash, &run->outcome.failure);
     } else if (run->end.is_overdue) {
@@ -248,7 +265,9 @@ static ls_status prepare(rerun_run *run, const ls_rerun_request *request)
         return status;
     }
     run->is_single = request->is_single;
-    run->output_bytes_max = ls_rerun_pipe_outcome_bytes(run->state_bytes);
+    run->output_bytes_max = ls_rerun_pipe_leaves_states(run->state_bytes, request->pass)
+                                ? ls_rerun_pipe_outcome_bytes(0)
+                                : ls_rerun_pipe_outcome_bytes(run->state_bytes);
     run->output = ls_allocate(process->allocator, run->output_bytes_max);
     if (!run->output) {
         return LS_NO_MEMORY;

@@ -83,7 +83,8 @@ static void destroy_process(fixture *here)
 }
 
 /* The trap springs in helpers alone. */
-static fixture open_fixture(const char *name, int64_t trap, uint32_t time_max_ms)
+static fixture open_fixture_with(const char *name, int64_t trap, int64_t ballast_mib,
+                                 uint32_t time_max_ms)
 {
     fixture here = {0};
     ls_text why = {{0}};
@@ -94,6 +95,9 @@ static fixture open_fixture(const char *name, int64_t trap, uint32_t time_max_ms
     if (trap != 0) {
         sim.params[0] = trap;
         sim.params[1] = trap == COIN ? TICKS - 1 : AGREED + 5;
+    }
+    if (ballast_mib != 0) {
+        sim.params[2] = ballast_mib;
     }
     cr_assert_eq(ls_sim_instance_create(simulation, &sim, heap, &here.instance, &why), LS_OK);
     ls_replay_window_config window = {.window_ticks = 128,
@@ -108,6 +112,11 @@ static fixture open_fixture(const char *name, int64_t trap, uint32_t time_max_ms
     create_process(&here, LS_TEST_SERVER, name);
     here.time_max_ms = time_max_ms;
     return here;
+}
+
+static fixture open_fixture(const char *name, int64_t trap, uint32_t time_max_ms)
+{
+    return open_fixture_with(name, trap, 0, time_max_ms);
 }
 
 static void close_fixture(fixture *here)
@@ -197,6 +206,35 @@ Test(rerun_process, helper_gets_what_the_match_got)
         cr_expect_eq(ls_sim_instance_hash(here.instance), live);
         close_fixture(&here);
     }
+}
+
+static void expect_left(const fixture *here, const ls_rerun_outcome *outcome)
+{
+    size_t bytes = ls_sim_instance_image_bytes(here->instance);
+    uint64_t live = ls_sim_instance_hash(here->instance);
+    uint8_t *state = ls_allocate(ls_allocator_heap(), bytes);
+    cr_assert_not_null(state);
+    for (ls_rerun_which which = 0; which < LS_RERUN_WHICH_COUNT; which++) {
+        cr_assert(outcome->is_left[which]);
+        cr_assert(outcome->copy(outcome->reader, which, state));
+        cr_assert_eq(ls_sim_instance_load(here->instance, state, TICKS), LS_OK);
+        cr_expect_eq(ls_sim_instance_hash(here->instance),
+                     which == LS_RERUN_REACHED ? live : outcome->passes.state_hashes[0]);
+    }
+    ls_release(ls_allocator_heap(), state);
+}
+
+Test(rerun_process, large_states_stay_outside_this_process_until_they_are_read)
+{
+    fixture here = open_fixture_with(TRAP, 0, 17, TIME_MAX_MS);
+    const ls_rerun_outcome *outcome = run(&here, 0);
+    cr_expect_str_eq(outcome->failure.bytes, "");
+    cr_expect_eq(outcome->figures.fresh, ls_sim_instance_hash(here.instance));
+    cr_expect_eq(outcome->figures.strayed, outcome->figures.tick);
+    cr_expect_null(outcome->state);
+    cr_expect_null(outcome->pass_state);
+    expect_left(&here, outcome);
+    close_fixture(&here);
 }
 
 Test(rerun_process, what_a_process_has_of_its_own_shows_in_another_one_alone)

@@ -30,17 +30,33 @@ enum {
 
 static const ls_param params[] = {
     LS_PARAM_INTEGER_OF("trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_COIN),
-    LS_PARAM_INTEGER_OF("tick", "ticks", "when", 0, 0, UINT32_MAX)};
+    LS_PARAM_INTEGER_OF("tick", "ticks", "when", 0, 0, UINT32_MAX),
+    LS_PARAM_INTEGER_OF("ballast", "MiB", "of state beside the ships, of which little changes", 0,
+                        0, 64)};
+
+static size_t ballast_words(const ls_sim_config *config)
+{
+    return ((size_t)config->params[2] << 20) / sizeof(uint64_t);
+}
+
+static size_t state_bytes(const ls_sim_config *config)
+{
+    return sizeof(minimal_state) + ballast_words(config) * sizeof(uint64_t);
+}
 
 static uint32_t trap_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
 {
-    (void)config;
+    uint32_t words = (uint32_t)ballast_words(config);
+    const ls_field ballast = {"ballast", "", LS_FIELD_U64, words, 1, sizeof(minimal_state), 0};
+    if (words > 0 && capacity >= 4) {
+        out[3] = ballast;
+    }
     if (capacity >= 3) {
         out[0] = MINIMAL_SHIP_FIELD(x, LS_FIELD_FIXED, "m");
         out[1] = MINIMAL_SHIP_FIELD(angle, LS_FIELD_ANGLE, "deg");
         out[2] = MINIMAL_SHIP_FIELD(fuel, LS_FIELD_U32, "kg");
     }
-    return 3;
+    return words > 0 ? 4 : 3;
 }
 
 /* A store to nowhere would be a finding of UndefinedBehaviorSanitizer and no signal. */
@@ -103,8 +119,18 @@ static uint32_t toss(void)
     return ++calls <= 3 ? 0 : (uint32_t)getpid() * 2654435761u >> calls % 8;
 }
 
+static void shift_ballast(const ls_step *step)
+{
+    size_t words = ballast_words(step->config);
+    uint64_t *ballast = (uint64_t *)((minimal_state *)step->state + 1);
+    if (words > 0) {
+        ballast[step->inputs->tick * 5003u % words] += step->inputs->tick;
+    }
+}
+
 static void spring(const ls_step *step)
 {
+    shift_ballast(step);
     int64_t trap = trap_of(step->config);
     if (trap == TRAP_PRINT) {
         printf("tick %u\n", step->inputs->tick);
@@ -146,7 +172,8 @@ LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void)
     static ls_simulation simulation;
     simulation = minimal_simulation("trap", trap_fields);
     simulation.params = params;
-    simulation.param_count = 2;
+    simulation.param_count = 3;
+    simulation.state_bytes = state_bytes;
     simulation.passes = passes;
     simulation.pass_count = 2;
     simulation.init = init;
