@@ -10,20 +10,39 @@
 #define NONE UINT32_MAX
 
 #define QUESTIONS_A_SECOND 32u /* of an address; as many more at once as it may connections */
-#define ALL_QUESTIONS_A_SECOND 512u
-#define ALL_QUESTIONS_AT_ONCE 4096u
+#define NETWORK_QUESTIONS_A_SECOND 128u
+#define ALL_QUESTIONS_A_SECOND 384u
+#define ALL_QUESTIONS_AT_ONCE 3072u
+#define RARE_QUESTIONS_A_SECOND 128u /* beside them, of addresses that ask rarely */
+#define RARE_QUESTIONS_AT_ONCE 1024u
+#define RARE_PERIOD_NS (4 * LS_NS_PER_SECOND) /* so often, and at once: */
+#define RARE_AT_ONCE 4u
+
+#define NETWORK_REQUESTS_A_SECOND 2048u
+#define NETWORK_REQUESTS_AT_ONCE 1024u /* and as many more as an address may have connections */
+#define ALL_REQUESTS_A_SECOND 16384u
+#define ALL_REQUESTS_AT_ONCE 8192u
 
 #define PREFIX_BYTES_MAX 8u
-#define IPV6_PREFIX_BYTES 7u /* a /56 */
+#define IPV6_PREFIX_BYTES 7u  /* a /56 */
+#define IPV6_NETWORK_BYTES 6u /* a /48 */
+#define IPV4_NETWORK_BYTES 3u /* a /24 */
+#define NETWORK_BITS 10u      /* several networks may have to share */
 
 typedef struct place {
     uint64_t prefix; /* of the address */
     ls_rate_use questions;
+    ls_rate_use rare;
     uint32_t connections;
     uint32_t chained;        /* the next place whose prefix is found in the same chain */
     uint32_t before, behind; /* of the list of places without connections */
     bool is_used;
 } place;
+
+typedef struct network {
+    ls_rate_use questions;
+    ls_rate_use requests;
+} network;
 
 struct ls_address_limits {
     const ls_allocator *allocator;
@@ -34,21 +53,41 @@ struct ls_address_limits {
     uint64_t seed;
     uint32_t per_address_max;
     uint32_t idle_first, idle_last; /* first: the one that was asked for longest ago */
-    ls_rate_limit questions_limit, all_limit;
-    ls_rate_use all_questions;
+    ls_rate_limit questions_limit, network_limit, requests_limit;
+    ls_rate_use all_questions, rare_questions, all_requests;
+    network networks[1u << NETWORK_BITS];
 };
 
+static const ls_rate_limit ALL_LIMIT = {LS_NS_PER_SECOND / ALL_QUESTIONS_A_SECOND,
+                                        ALL_QUESTIONS_AT_ONCE};
+static const ls_rate_limit ALL_RARE_LIMIT = {LS_NS_PER_SECOND / RARE_QUESTIONS_A_SECOND,
+                                             RARE_QUESTIONS_AT_ONCE};
+static const ls_rate_limit RARE_LIMIT = {RARE_PERIOD_NS, RARE_AT_ONCE};
+static const ls_rate_limit ALL_REQUESTS_LIMIT = {LS_NS_PER_SECOND / ALL_REQUESTS_A_SECOND,
+                                                 ALL_REQUESTS_AT_ONCE};
+
 /* An IPv4 address in its low 32 bits, with a bit above that no /56 has. */
-static uint64_t prefix_of(const ls_endpoint *address)
+static uint64_t first_bytes(const ls_endpoint *address, size_t ipv4_bytes, size_t ipv6_bytes)
 {
     uint8_t bytes[PREFIX_BYTES_MAX] = {0};
     if (ls_endpoint_is_ipv4(address)) {
-        memcpy(bytes, address->address + LS_ENDPOINT_ADDRESS_BYTES - 4, 4);
+        memcpy(bytes, address->address + LS_ENDPOINT_ADDRESS_BYTES - 4, ipv4_bytes);
         bytes[PREFIX_BYTES_MAX - 1] = 1;
     } else {
-        memcpy(bytes, address->address, IPV6_PREFIX_BYTES);
+        memcpy(bytes, address->address, ipv6_bytes);
     }
     return ls_load_u64(bytes);
+}
+
+static uint64_t prefix_of(const ls_endpoint *address)
+{
+    return first_bytes(address, 4, IPV6_PREFIX_BYTES);
+}
+
+static network *network_of(ls_address_limits *limits, const ls_endpoint *address)
+{
+    uint64_t prefix = first_bytes(address, IPV4_NETWORK_BYTES, IPV6_NETWORK_BYTES);
+    return &limits->networks[prefix * limits->seed >> (64 - NETWORK_BITS)];
 }
 
 /* ---- the list of places without connections ---- */
@@ -123,6 +162,7 @@ static place *place_of(ls_address_limits *limits, uint64_t prefix)
     taken->is_used = true;
     taken->prefix = prefix;
     taken->questions = (ls_rate_use){0};
+    taken->rare = (ls_rate_use){0};
     uint32_t *head = chain_of(limits, prefix);
     taken->chained = *head;
     *head = index;
@@ -166,7 +206,10 @@ ls_status ls_address_limits_create(const ls_address_limits_config *config,
         .idle_last = NONE,
         .questions_limit = {LS_NS_PER_SECOND / QUESTIONS_A_SECOND,
                             QUESTIONS_A_SECOND + config->per_address_max},
-        .all_limit = {LS_NS_PER_SECOND / ALL_QUESTIONS_A_SECOND, ALL_QUESTIONS_AT_ONCE},
+        .network_limit = {LS_NS_PER_SECOND / NETWORK_QUESTIONS_A_SECOND,
+                          NETWORK_QUESTIONS_A_SECOND + config->per_address_max},
+        .requests_limit = {LS_NS_PER_SECOND / NETWORK_REQUESTS_A_SECOND,
+                           NETWORK_REQUESTS_AT_ONCE + config->per_address_max},
     };
     ls_status status = allocate(limits);
     if (status) {
@@ -190,6 +233,28 @@ void ls_address_limits_destroy(ls_address_limits *limits)
 
 /* ---- limits ---- */
 
+bool ls_address_limits_take_request(ls_address_limits *limits, const ls_endpoint *address,
+                                    uint64_t now_ns)
+{
+    /* A network that asks too often takes nothing from the others. */
+    return !ls_rate_use_is_spent(&limits->all_requests, &ALL_REQUESTS_LIMIT, now_ns) &&
+           ls_rate_use_take(&network_of(limits, address)->requests, &limits->requests_limit,
+                            now_ns) &&
+           ls_rate_use_take(&limits->all_requests, &ALL_REQUESTS_LIMIT, now_ns);
+}
+
+/* From what all may ask, or, when hosts that ask much have used that up, from what is kept for
+ * those that ask rarely. */
+static bool take_of_all(ls_address_limits *limits, place *asking, uint64_t now_ns)
+{
+    if (ls_rate_use_take(&limits->all_questions, &ALL_LIMIT, now_ns)) {
+        return true;
+    }
+    return !ls_rate_use_is_spent(&limits->rare_questions, &ALL_RARE_LIMIT, now_ns) &&
+           ls_rate_use_take(&asking->rare, &RARE_LIMIT, now_ns) &&
+           ls_rate_use_take(&limits->rare_questions, &ALL_RARE_LIMIT, now_ns);
+}
+
 bool ls_address_limits_take_question(ls_address_limits *limits, const ls_endpoint *address,
                                      uint64_t now_ns)
 {
@@ -199,10 +264,16 @@ bool ls_address_limits_take_question(ls_address_limits *limits, const ls_endpoin
         unlink_idle(limits, index);
         append_idle(limits, index);
     }
-    /* An address that asks too often takes nothing from the others. */
-    return !ls_rate_use_is_spent(&limits->all_questions, &limits->all_limit, now_ns) &&
-           ls_rate_use_take(&asking->questions, &limits->questions_limit, now_ns) &&
-           ls_rate_use_take(&limits->all_questions, &limits->all_limit, now_ns);
+    network *of = network_of(limits, address);
+    /* An address, or a network, that asks too often takes nothing from the others; and what all
+     * have used up takes nothing from its own. */
+    if (ls_rate_use_is_spent(&asking->questions, &limits->questions_limit, now_ns) ||
+        ls_rate_use_is_spent(&of->questions, &limits->network_limit, now_ns) ||
+        !take_of_all(limits, asking, now_ns)) {
+        return false;
+    }
+    return ls_rate_use_take(&asking->questions, &limits->questions_limit, now_ns) &&
+           ls_rate_use_take(&of->questions, &limits->network_limit, now_ns);
 }
 
 bool ls_address_limits_add_connection(ls_address_limits *limits, const ls_endpoint *address)

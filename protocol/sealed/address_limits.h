@@ -1,8 +1,8 @@
 /* Address limits: how many connections an address has and how often it may ask for one, and how
- * often all addresses together may. An address is one of IPv4, or a /56 of IPv6; ports do not
- * count. Memory is fixed at create: when it is full, the address without connections that asked
- * longest ago is forgotten. Time is an argument. Only proven addresses come here. Called by
- * sealed_server. */
+ * often its network and all addresses together may. An address is one of IPv4, or a /56 of IPv6; a
+ * network is a /24 or a /48; ports do not count. Memory is fixed at create: when it is full, the
+ * address without connections that asked longest ago is forgotten. Time is an argument. Only a
+ * proven address gets memory of its own. Called by sealed_server. */
 #ifndef LOCKSTEP_PROTOCOL_SEALED_ADDRESS_LIMITS_H
 #define LOCKSTEP_PROTOCOL_SEALED_ADDRESS_LIMITS_H
 
@@ -32,7 +32,13 @@ ls_status ls_address_limits_create(const ls_address_limits_config *config,
                                    const ls_allocator *allocator, ls_address_limits **out);
 void ls_address_limits_destroy(ls_address_limits *limits);
 
-/* Counts a question of the address; false when it, or all together, asked too often. */
+/* Counts a request of an address that is not proven, and may be another one's; false when there are
+ * too many from its network, or from all. */
+bool ls_address_limits_take_request(ls_address_limits *limits, const ls_endpoint *address,
+                                    uint64_t now_ns);
+
+/* Counts a question of the address; false when it, its network or all together asked too often. A
+ * part of what all may ask is for those that ask rarely. */
 bool ls_address_limits_take_question(ls_address_limits *limits, const ls_endpoint *address,
                                      uint64_t now_ns);
 

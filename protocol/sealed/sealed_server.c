@@ -216,6 +216,10 @@ static void receive_request(ls_sealed_server *server, const arrival *at)
         at->out->rejection = LS_SEALED_REJECT_MALFORMED;
         return;
     }
+    if (!ls_address_limits_take_request(server->limits, at->from, at->now_ns)) {
+        at->out->rejection = LS_SEALED_REJECT_LIMITED;
+        return;
+    }
     const server_secrets *secrets = server->secrets;
     ls_challenge challenge = {
         .version = LS_KEY_EXCHANGE_VERSION,

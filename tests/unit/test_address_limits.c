@@ -71,6 +71,67 @@ Test(address_limits, all_together_ask_4096_times_at_once)
     cr_assert_eq(count_questions(of_ipv4(20000), NOW + LS_NS_PER_SECOND / 64), 8);
 }
 
+/* Asks as often as it can, for 10 s; returns how often it may. */
+static uint32_t ask_often(uint32_t first, uint32_t hosts)
+{
+    uint32_t count = 0;
+    for (uint64_t now_ns = NOW; now_ns < NOW + 10 * LS_NS_PER_SECOND; now_ns += LS_NS_PER_MS) {
+        for (uint32_t host = first; host < first + hosts; host++) {
+            count += asks(of_ipv4(host), now_ns);
+        }
+    }
+    return count;
+}
+
+Test(address_limits, hosts_that_use_up_all_questions_leave_some_for_those_that_ask_rarely)
+{
+    uint32_t count = ask_often(1, 300);
+    cr_assert_leq(count, 4096 + 10 * 512);
+    uint32_t rare = 0;
+    for (uint32_t address = 1000; address < 1100; address++) {
+        rare += count_questions(of_ipv4(address), NOW + 10 * LS_NS_PER_SECOND) > 0;
+    }
+    cr_assert_eq(rare, 100);
+}
+
+Test(address_limits, addresses_of_one_network_share)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < 256; i++) {
+        count += count_questions(of_ipv4(7 + (i << 24)), NOW);
+    }
+    cr_assert_eq(count, 128 + PER_ADDRESS);
+    cr_assert_eq(count_questions(of_ipv4(8), NOW), 32 + PER_ADDRESS);
+    count = 0;
+    ls_endpoint address = {.address = {0x20, 1, 0x0d, 0xb8, 1, 2}};
+    for (uint32_t i = 0; i < 256; i++) {
+        address.address[6] = (uint8_t)i;
+        count += count_questions(address, NOW);
+    }
+    cr_assert_eq(count, 128 + PER_ADDRESS);
+}
+
+static bool requests(ls_endpoint address, uint64_t now_ns)
+{
+    return ls_address_limits_take_request(limits, &address, now_ns);
+}
+
+Test(address_limits, requests_are_limited_for_a_network_and_in_all)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < 10000; i++) {
+        count += requests(of_ipv4(7 + (i << 24)), NOW);
+    }
+    cr_assert_eq(count, 1024 + PER_ADDRESS);
+    cr_assert_not(requests(of_ipv4(7), NOW));
+    cr_assert(requests(of_ipv4(7), NOW + LS_NS_PER_SECOND / 2048));
+    for (uint32_t address = 100; address < 100000; address++) {
+        count += requests(of_ipv4(address), NOW);
+    }
+    cr_assert_eq(count + 1, 8192, "with the one that was not counted");
+    cr_assert(requests(of_ipv4(8), NOW + LS_NS_PER_SECOND / 16384));
+}
+
 Test(address_limits, ports_share_and_addresses_do_not)
 {
     for (uint32_t i = 0; i < 32 + PER_ADDRESS; i++) {
