@@ -330,7 +330,7 @@ static ls_status receive_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream,
         out->arrival =
             ls_link_meter_add(&ticks->downlink, header->sequence, 0, ticks->context->now_ns);
         out->has_header = true;
-        return LS_FUTURE;
+        return LS_OK;
     }
     ls_status status = take_ticks(ticks, stream, out);
     if (status != LS_OK) {

@@ -58,7 +58,7 @@ typedef struct ls_confirmed_packet {
     ls_tick_seal seal;
 } ls_confirmed_packet;
 
-/* A packet of this kind, TICKS or TICK_PART. MALFORMED; STALE or FUTURE for ticks that say nothing
+/* A packet of this kind, TICKS or TICK_PART. MALFORMED; STALE for ticks that say nothing
  * new. `out` is filled in whatever the result is. */
 ls_status ls_confirmed_ticks_receive(ls_confirmed_ticks *ticks, uint32_t kind, const uint8_t *bytes,
                                      size_t size, ls_confirmed_packet *out);
