@@ -37,8 +37,10 @@ typedef struct client {
     ls_session *session;
     ls_client_view view;
     ls_loop_source *frame_alarm; /* for the view's next frame */
-    ls_loop_source *alarm;       /* for inputs that are due between frames */
+    ls_loop_source *alarm;       /* for inputs that are due between frames; and, without a view, for
+                                  * frames */
     uint64_t alarm_ns;
+    uint64_t framed_ns; /* without a view: when the newest frame was due */
     ls_bot bot;
     ls_delayed_bot delayed_bot;
     ls_bit_flip flip;
@@ -351,11 +353,26 @@ static void draw_progress(void *user, uint64_t now_ns)
 
 /* ---- the loop ---- */
 
+/* When the next frame is due that is not shown to anybody: a period after the one before, but when
+ * an input is due close to that, together with it. The machine then wakes once for both. */
+static uint64_t next_frame_ns(const client *player)
+{
+    uint64_t period_ns = LS_NS_PER_SECOND / player->config->fps;
+    uint64_t due_ns = player->framed_ns + period_ns;
+    uint64_t input_ns = ls_session_next_ns(player->session);
+    bool is_close = input_ns >= due_ns - period_ns / 2 && input_ns <= due_ns + period_ns / 2;
+    return is_close ? input_ns : due_ns;
+}
+
 static void set_alarm(client *player)
 {
     uint64_t due_ns = ls_session_next_ns(player->session);
     uint64_t link_ns = ls_client_link_next_ns(player->link);
     due_ns = LS_MIN(due_ns, link_ns);
+    if (!player->view.screen) {
+        uint64_t frame_ns = next_frame_ns(player);
+        due_ns = LS_MIN(due_ns, frame_ns);
+    }
     if (due_ns != player->alarm_ns) {
         ls_loop_alarm_set(player->alarm, due_ns);
         player->alarm_ns = due_ns;
@@ -411,12 +428,25 @@ static void on_seen_frame(void *user, uint64_t now_ns)
     ls_loop_alarm_set(player->frame_alarm, ls_client_view_frame(&player->view, now_ns));
 }
 
+/* Without a view. A frame that comes much too late moves the ones after it. */
+static void make_frame_due(client *player, uint64_t due_ns, uint64_t now_ns)
+{
+    bool is_late = now_ns - due_ns >= LS_NS_PER_SECOND / player->config->fps;
+    player->framed_ns = is_late ? now_ns : due_ns;
+    ls_frame_recorder_begin_frame(&player->recorder, now_ns);
+    ls_session_frame(player->session, now_ns);
+}
+
 static void on_alarm(void *user, uint64_t now_ns)
 {
     client *player = user;
+    uint64_t frame_ns = player->view.screen ? UINT64_MAX : next_frame_ns(player);
     player->alarm_ns = UINT64_MAX; /* it has gone off */
     ls_client_link_take(player->link, player->session, now_ns);
     ls_session_update(player->session, now_ns);
+    if (now_ns >= frame_ns) {
+        make_frame_due(player, frame_ns, now_ns);
+    }
     after_turn(player, now_ns);
 }
 
@@ -611,10 +641,9 @@ static ls_status add_frames(client *player)
 {
     uint64_t now_ns = ls_event_loop_now_ns(player->loop);
     if (!player->view.screen) {
-        ls_tick_timer_config frames = {.first_ns = now_ns,
-                                       .period_ns = LS_NS_PER_SECOND / player->config->fps};
-        ls_loop_handler frame = {on_frame, player};
-        return ls_event_loop_add_tick_timer(player->loop, &frames, frame, NULL);
+        player->framed_ns = now_ns;
+        set_alarm(player);
+        return LS_OK;
     }
     ls_loop_handler frame = {on_seen_frame, player};
     ls_status status = ls_event_loop_add_alarm(player->loop, frame, &player->frame_alarm);
