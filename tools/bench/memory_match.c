@@ -435,8 +435,12 @@ bench_memory_match_totals bench_memory_match_totals_of(const ls_memory_match *ma
         totals.steps += report.steps;
         totals.rollbacks += report.rollbacks;
         ls_peer_id peer = i + 1;
-        totals.bytes_up += ls_transport_traffic_of(match->members[i].transport, peer).bytes_sent;
-        totals.bytes_down += ls_transport_traffic_of(match->transport, peer).bytes_sent;
+        ls_transport_traffic up = ls_transport_traffic_of(match->members[i].transport, peer);
+        ls_transport_traffic down = ls_transport_traffic_of(match->transport, peer);
+        totals.bytes_up += up.bytes_sent;
+        totals.bytes_down += down.bytes_sent;
+        totals.packets_up += up.packets_sent;
+        totals.packets_down += down.packets_sent;
     }
     return totals;
 }

@@ -37,6 +37,8 @@ typedef struct bench_memory_match_totals {
     uint64_t sessions_ns; /* spent in ls_session_*, all clients together */
     uint64_t bytes_up;    /* sent by all clients, every header counted */
     uint64_t bytes_down;  /* sent by the server */
+    uint64_t packets_up;
+    uint64_t packets_down;
     uint64_t hashes_compared;
     uint64_t inputs_substituted;
     uint64_t steps; /* of all clients, repeated ones too */

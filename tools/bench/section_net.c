@@ -1,4 +1,5 @@
 #include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/sealed/sealed_content.h"
 #include "lockstep/tools/bench/child.h"
 #include "lockstep/tools/bench/crowd.h"
 #include "lockstep/tools/bench/net_server.h"
@@ -8,8 +9,9 @@ enum {
     ROUNDS = 5,
     CROWDS_MAX = 4, /* processes that the clients are spread over */
     PATIENCE_MS = 60000,
-    /* IPv4 and UDP, ENet's header and the command before an unsequenced packet. */
-    HEADER_BYTES = 28 + 2 + 8,
+    /* IPv4 and UDP, and the header and the tag of a sealed packet. */
+    UP_HEADER_BYTES = 28 + LS_SEALED_CLIENT_HEADER_BYTES + LS_SEALED_TAG_BYTES,
+    DOWN_HEADER_BYTES = 28 + LS_SEALED_SERVER_HEADER_BYTES + LS_SEALED_TAG_BYTES,
 };
 
 #define WARM_NS (LS_NS_PER_SECOND * 3 / 2)
@@ -81,10 +83,10 @@ static double per_client_tick(const bench_net_window *window, uint64_t value)
     return (double)value / (double)window->client_ticks;
 }
 
-static uint32_t payload(uint64_t bytes, uint64_t packets)
+static uint32_t payload(uint64_t bytes, uint64_t packets, uint32_t header_bytes)
 {
     uint64_t mean = packets > 0 ? bytes / packets : 0;
-    return mean > HEADER_BYTES ? (uint32_t)mean - HEADER_BYTES : 1;
+    return mean > header_bytes ? (uint32_t)mean - header_bytes : 1;
 }
 
 /* Ours, then the relay with packets of the same sizes; in every second round the other way round,
@@ -98,9 +100,10 @@ static ls_status run_round(comparison *both, bench_net_plan *plan, uint32_t roun
     for (uint32_t turn = 0; status == LS_OK && turn < 2; turn++) {
         double slowdown = bench_slowdown();
         if ((turn == 0) == is_relay_first) {
-            plan->down_bytes = payload(ours->bytes_down, ours->packets_down);
-            status = run_server(bench_net_relay_serve, plan,
-                                payload(ours->bytes_up, ours->packets_up), relay, why);
+            plan->down_bytes = payload(ours->bytes_down, ours->packets_down, DOWN_HEADER_BYTES);
+            status =
+                run_server(bench_net_relay_serve, plan,
+                           payload(ours->bytes_up, ours->packets_up, UP_HEADER_BYTES), relay, why);
             if (status == LS_OK) {
                 bench_times_add(&both->relay, per_client_tick(relay, relay->processor_ns),
                                 slowdown);
