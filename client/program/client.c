@@ -278,6 +278,8 @@ static void log_event(client *player, const ls_session_event *event)
     case LS_SESSION_EVENT_SEATED:
         log_seated(player);
         break;
+    case LS_SESSION_EVENT_SECRET:
+        break;
     case LS_SESSION_EVENT_UNPREDICTED:
         ls_log_line(log, LS_LOG_WARNING, "--predict: %s", event->text.bytes);
         break;

@@ -54,8 +54,7 @@ ls_status ls_seat_file_write(const char *path, const char *server, const ls_sess
     ls_store_u64(bytes + SERVER_AT, name_of(server));
     ls_store_u64(bytes + MATCH_AT, seat->match_id);
     memcpy(bytes + SECRET_AT, seat->secret, sizeof seat->secret);
-    ls_seat_file_remove(path);
-    return ls_private_file_make(path, "seat", bytes, sizeof bytes, why);
+    return ls_private_file_replace(path, "seat", bytes, sizeof bytes, why);
 }
 
 void ls_seat_file_remove(const char *path)
@@ -79,7 +78,9 @@ void ls_seat_file_take_event(const char *path, const char *server, const ls_sess
         ls_seat_file_remove(path);
     }
     const ls_offer *offer = ls_session_offer(session);
-    if (event->kind != LS_SESSION_EVENT_SEATED || offer->is_spectator) {
+    bool is_secret_new =
+        event->kind == LS_SESSION_EVENT_SEATED || event->kind == LS_SESSION_EVENT_SECRET;
+    if (!is_secret_new || offer->is_spectator) {
         return;
     }
     ls_session_seat seat = {.match_id = offer->match_id};

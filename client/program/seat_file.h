@@ -13,15 +13,18 @@
 ls_status ls_seat_file_read(const char *path, const char *server, ls_session_seat *seat,
                             ls_text *why);
 
-/* Replaces the file. IO with the reason. */
+/* Replaces the file: whatever happens, there is the one before or this one, whole. IO with the
+ * reason. */
 ls_status ls_seat_file_write(const char *path, const char *server, const ls_session_seat *seat,
                              ls_text *why);
 
 /* There may be none. */
 void ls_seat_file_remove(const char *path);
 
-/* Writes the file once the player is seated; removes it when the session ends, but not when the
- * link alone was lost. Path NULL: none is wanted. */
+/* Writes the file once the player is seated, and each time that it is given another secret, before
+ * the server can hear that it was received: call this before the packets of the turn leave. Removes
+ * the file when the session ends, but not when the link alone was lost. Path NULL: none is wanted.
+ */
 void ls_seat_file_take_event(const char *path, const char *server, const ls_session *session,
                              const ls_session_event *event, const ls_log *log);
 

@@ -353,9 +353,9 @@ static void receive_offer(ls_session *session, const ls_offer *offer)
     } else {
         session->context.state = LS_SESSION_SEATED;
     }
-    if (!is_attempt || session->reconnector.was_in_lobby) {
-        ls_session_outbox_push_event(&session->outbox, LS_SESSION_EVENT_SEATED);
-    }
+    bool is_new = !is_attempt || session->reconnector.was_in_lobby;
+    ls_session_outbox_push_event(&session->outbox,
+                                 is_new ? LS_SESSION_EVENT_SEATED : LS_SESSION_EVENT_SECRET);
 }
 
 static void receive_start(ls_session *session, const ls_start *start)

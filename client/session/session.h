@@ -108,6 +108,9 @@ typedef enum ls_session_state {
 
 typedef enum ls_session_event_kind {
     LS_SESSION_EVENT_SEATED,
+    LS_SESSION_EVENT_SECRET, /* it comes back: ls_session_offer has another secret of its seat. A
+                                program that remembers the seat writes it down before it lets the
+                                packets of this turn leave */
     LS_SESSION_EVENT_UNPREDICTED, /* text: prediction was asked for and cannot be had */
     LS_SESSION_EVENT_STARTED,
     LS_SESSION_EVENT_JOINING, /* join: the match runs, and this is how the session gets into it */

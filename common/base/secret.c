@@ -7,6 +7,7 @@
 
 static const uint8_t match_id_name[] = "lockstep match";
 static const uint8_t seal_name[] = "lockstep seal";
+static const uint8_t return_name[] = "lockstep return";
 
 ls_status ls_secret_key_random(ls_secret_key *out)
 {
@@ -38,6 +39,20 @@ void ls_secret_derive(const ls_secret_key *key, uint64_t match_id, uint32_t slot
     ls_store_u64(bytes, match_id);
     ls_store_u32(bytes + 8, slot);
     ls_store_u32(bytes + 12, turn);
+    keyed_hash(key, bytes, sizeof bytes, out);
+}
+
+void ls_secret_renew(const ls_secret_key *key, const uint8_t first[LS_SECRET_BYTES],
+                     uint32_t number, uint8_t out[LS_SECRET_BYTES])
+{
+    uint8_t bytes[sizeof return_name + LS_SECRET_BYTES + 4];
+    if (number == 0) {
+        memmove(out, first, LS_SECRET_BYTES);
+        return;
+    }
+    memcpy(bytes, return_name, sizeof return_name);
+    memcpy(bytes + sizeof return_name, first, LS_SECRET_BYTES);
+    ls_store_u32(bytes + sizeof return_name + LS_SECRET_BYTES, number);
     keyed_hash(key, bytes, sizeof bytes, out);
 }
 

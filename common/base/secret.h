@@ -25,10 +25,15 @@ ls_status ls_secret_key_random(ls_secret_key *out);
 /* A number for a new match, never 0, made from its key. */
 uint64_t ls_secret_match_id(const ls_secret_key *key);
 
-/* The secret of a seat, which the `turn`-th player sits on: keyed BLAKE2b over le64(match_id)
+/* The first secret of a seat, which the `turn`-th player sits on: keyed BLAKE2b over le64(match_id)
  * le32(slot) le32(turn). */
 void ls_secret_derive(const ls_secret_key *key, uint64_t match_id, uint32_t slot, uint32_t turn,
                       uint8_t out[LS_SECRET_BYTES]);
+
+/* The secret with this number, from 0 on, of the seat with this first one: for each number above 0
+ * keyed BLAKE2b over "lockstep return", `first` and le32(number). */
+void ls_secret_renew(const ls_secret_key *key, const uint8_t first[LS_SECRET_BYTES],
+                     uint32_t number, uint8_t out[LS_SECRET_BYTES]);
 
 /* Proves that whoever has the key closed the ticks before `tick`, which have this chain:
  * PROTOCOL.md, Seals. */

@@ -124,9 +124,14 @@ static bool write_all(int descriptor, const uint8_t *bytes, size_t size)
     return fsync(descriptor) == 0;
 }
 
-/* It gets its name when it is whole, unless another file has that name by then: errno of the
- * failure, 0 for none. */
-static int write_new(const char *path, const uint8_t *bytes, size_t size)
+/* Another file of that name makes link fail, and gives way to rename. */
+static int give_name(const char *beside, const char *path, bool may_replace)
+{
+    return may_replace ? rename(beside, path) : link(beside, path);
+}
+
+/* It gets its name when it is whole: errno of the failure, 0 for none. */
+static int write_new(const char *path, const uint8_t *bytes, size_t size, bool may_replace)
 {
     char beside[PATH_BYTES_MAX];
     int descriptor = open_new(path, beside);
@@ -137,21 +142,32 @@ static int write_new(const char *path, const uint8_t *bytes, size_t size)
     if (close(descriptor) != 0 && error == 0) {
         error = errno;
     }
-    if (error == 0 && link(beside, path) != 0) {
+    if (error == 0 && give_name(beside, path, may_replace) != 0) {
         error = errno;
     }
-    unlink(beside);
+    if (error != 0 || !may_replace) {
+        unlink(beside);
+    }
     return error;
 }
 
 ls_status ls_private_file_make(const char *path, const char *what, const uint8_t *bytes,
                                size_t size, ls_text *why)
 {
-    int error = write_new(path, bytes, size);
+    int error = write_new(path, bytes, size, false);
     if (error == 0) {
         return LS_OK;
     }
     return error == EEXIST
                ? ls_fail(LS_IO, why, "%s is there already, and is not written over", path)
+               : ls_fail(LS_IO, why, "cannot write the %s to %s: %s", what, path, strerror(error));
+}
+
+ls_status ls_private_file_replace(const char *path, const char *what, const uint8_t *bytes,
+                                  size_t size, ls_text *why)
+{
+    int error = write_new(path, bytes, size, true);
+    return error == 0
+               ? LS_OK
                : ls_fail(LS_IO, why, "cannot write the %s to %s: %s", what, path, strerror(error));
 }

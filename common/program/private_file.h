@@ -20,4 +20,9 @@ ls_status ls_private_file_read(const char *path, uint8_t *bytes, size_t capacity
 ls_status ls_private_file_make(const char *path, const char *what, const uint8_t *bytes,
                                size_t size, ls_text *why);
 
+/* The same in place of a file that is there: at any moment the old one or the new one is there,
+ * whole. */
+ls_status ls_private_file_replace(const char *path, const char *what, const uint8_t *bytes,
+                                  size_t size, ls_text *why);
+
 #endif

@@ -237,6 +237,7 @@ static const struct kept_event {
 } kept_events[] = {
     {LS_MATCH_PLAYER_SEATED, LS_JOURNAL_EVENT_SEATED, false, false},
     {LS_MATCH_PLAYER_RETURNED, LS_JOURNAL_EVENT_RETURNED, false, false},
+    {LS_MATCH_SECRET_PROVEN, LS_JOURNAL_EVENT_SECRET_PROVEN, false, false},
     {LS_MATCH_PLAYER_LOST, LS_JOURNAL_EVENT_LOST, false, false},
     {LS_MATCH_PLAYER_LEFT, LS_JOURNAL_EVENT_LEFT, false, false},
     {LS_MATCH_STARTED, LS_JOURNAL_EVENT_STARTED, true, false},
@@ -271,6 +272,8 @@ static void note_match_event(ls_recorder *recorder, const struct kept_event *rul
         bool is_turned_away = event->kind == LS_MATCH_PLAYER_LEFT && event->was_coming;
         kept.kind = is_turned_away ? LS_JOURNAL_EVENT_TURNED_AWAY : rule->kind;
         ls_text_set(&kept.text, "%s (%s)", event->text.bytes, ls_status_name(event->status));
+    } else if (event->kind == LS_MATCH_SECRET_PROVEN) {
+        ls_text_set(&kept.text, "%" PRIu32, event->number);
     } else if (event->kind == LS_MATCH_STALLED) {
         describe_stall(event, &kept.text);
     } else if (event->kind == LS_MATCH_DESYNC) {

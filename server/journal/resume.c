@@ -4,6 +4,7 @@
 #include "lockstep/server/match/match_config.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NO_TICK UINT32_MAX
@@ -58,6 +59,8 @@ static void take_event(ls_resume *resume, const ls_journal_event *event)
         seat->has_left = false;
     } else if (seat && event->kind == LS_JOURNAL_EVENT_LEFT) {
         seat->has_left = true;
+    } else if (seat && event->kind == LS_JOURNAL_EVENT_SECRET_PROVEN) {
+        seat->generations.secret = (uint32_t)strtoul(event->text.bytes, NULL, 10);
     } else if (event->kind == LS_JOURNAL_EVENT_RESTORED) {
         forget_generations(resume);
     } else if (seat && event->kind == LS_JOURNAL_EVENT_TURNED_AWAY) {

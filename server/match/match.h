@@ -132,6 +132,8 @@ typedef enum ls_match_event_kind {
     LS_MATCH_SPECTATOR_CAME, /* peer, tick: the first that it is sent, text: name and how */
     LS_MATCH_SPECTATOR_LEFT, /* peer, tick, status (LS_OK: watched to the end), text: name and why
                               */
+    LS_MATCH_SECRET_PROVEN,  /* slot, number: its player has this secret of the seat, and the older
+                                ones are good for nothing */
     LS_MATCH_HEALING, /* slot, tick: it differs in more than single values and is sent this state;
                          text: how large it is */
 } ls_match_event_kind;
@@ -146,6 +148,7 @@ typedef struct ls_match_event {
     bool was_coming;
     uint32_t slot_mask;
     uint32_t waited_ms;
+    uint32_t number;
     uint64_t server_hash;
     uint64_t client_hash;
     uint32_t clients; /* 0: the slot differs; else the server does, from so many that agree */
@@ -338,6 +341,10 @@ typedef struct ls_seat_generations {
     uint32_t newest;    /* that is known of; 0: no player sat there yet */
     uint32_t spent;     /* so many after it were given to players who did not stay */
     uint32_t forgotten; /* so many more may have been given out: no newcomer gets them */
+    /* Each return gives the player another secret. The number of the newest one that the player of
+     * `newest` is known to have: older ones are good for nothing, the next one may be on its way.
+     */
+    uint32_t secret;
 } ls_seat_generations;
 
 /* A player sits down who has not sat there before. */

@@ -10,6 +10,9 @@
 /* joined_tick of a seat after a restart, until a tick or its player tells which it is. */
 #define NOT_JOINED UINT32_MAX
 
+/* So often a player may have come back of whom the server has forgotten everything. */
+#define FORGOTTEN_RETURNS_MAX 2u
+
 ls_status ls_seat_table_create(const ls_match_context *match, ls_seat_table **out)
 {
     ls_seat_table *table = ls_allocate(match->allocator, sizeof *table);
@@ -87,16 +90,37 @@ void ls_seat_generations_take_back(ls_seat_generations *generations, ls_seat_gen
     generations->spent = given - before.newest - before.forgotten;
 }
 
-static void derive_secret(const ls_seat_table *table, uint32_t slot, uint32_t generation,
-                          uint8_t out[LS_SECRET_BYTES])
+/* Behind the newest secret that its player is known to have: one that is on its way, and after a
+ * restart those that the server has forgotten. */
+static uint32_t newest_secret(const ls_seat_generations *known)
 {
-    const ls_match_config *config = &table->match->config;
-    ls_secret_derive(&config->key, config->match_id, slot, generation, out);
+    return known->secret + 1 + known->forgotten;
+}
+
+static bool has_come_back(const ls_seat_row *seat)
+{
+    return seat->back.match_id != 0;
 }
 
 void ls_seat_table_secret(const ls_seat_table *table, uint32_t slot, uint8_t out[LS_SECRET_BYTES])
 {
-    derive_secret(table, slot, table->rows[slot].generations.newest, out);
+    const ls_match_config *config = &table->match->config;
+    const ls_seat_row *seat = &table->rows[slot];
+    ls_secret_derive(&config->key, config->match_id, slot, seat->generations.newest, out);
+    ls_secret_renew(&config->key, out, seat->generations.secret + (has_come_back(seat) ? 1 : 0),
+                    out);
+}
+
+/* Its player has this secret: older ones are good for nothing from now on. */
+static void prove_secret(ls_seat_table *table, uint32_t slot, uint32_t secret)
+{
+    ls_seat_generations *known = &table->rows[slot].generations;
+    if (secret > known->secret) {
+        known->secret = secret;
+        ls_outbox_push_event(table->match->outbox, LS_MATCH_SECRET_PROVEN, slot,
+                             table->match->log->next)
+            ->number = secret;
+    }
 }
 
 /* Seats were given out from the first on: those that may belong to players whom a restored match
@@ -126,8 +150,25 @@ static uint32_t newcomers_joining(const ls_seat_table *table)
     return count;
 }
 
-/* A server that was restarted may have forgotten the newest players who sat down: a secret that
- * only this server can have given out belongs to one of them. */
+/* The number of this secret among those `first` .. `last` of a player; UINT32_MAX: it is none. */
+static uint32_t find_secret(const ls_seat_table *table, uint32_t slot, uint32_t generation,
+                            uint32_t first, uint32_t last, const uint8_t secret[LS_SECRET_BYTES])
+{
+    const ls_match_config *config = &table->match->config;
+    uint8_t own[LS_SECRET_BYTES];
+    uint8_t expected[LS_SECRET_BYTES];
+    ls_secret_derive(&config->key, config->match_id, slot, generation, own);
+    for (uint32_t number = first; number <= last; number++) {
+        ls_secret_renew(&config->key, own, number, expected);
+        if (ls_secret_is_equal(expected, secret)) {
+            return number;
+        }
+    }
+    return UINT32_MAX;
+}
+
+/* A server that was restarted may have forgotten the newest players who sat down, and when they
+ * came back: a secret that only this server can have given out belongs to one of them. */
 static bool is_whose(ls_seat_table *table, uint32_t slot, const uint8_t secret[LS_SECRET_BYTES])
 {
     ls_seat_row *seat = &table->rows[slot];
@@ -135,16 +176,19 @@ static bool is_whose(ls_seat_table *table, uint32_t slot, const uint8_t secret[L
     uint32_t last = known.newest + (known.forgotten > 0 ? known.spent + known.forgotten : 0);
     for (uint32_t generation = known.newest > 0 ? known.newest : 1; generation <= last;
          generation++) {
-        uint8_t expected[LS_SECRET_BYTES];
-        derive_secret(table, slot, generation, expected);
-        if (!ls_secret_is_equal(expected, secret)) {
+        bool is_known = generation == known.newest;
+        uint32_t number =
+            find_secret(table, slot, generation, is_known ? known.secret : 0,
+                        is_known ? newest_secret(&known) : FORGOTTEN_RETURNS_MAX, secret);
+        if (number == UINT32_MAX) {
             continue;
         }
-        if (generation > known.newest) {
+        if (!is_known) {
             seat->generations =
                 (ls_seat_generations){.newest = generation, .forgotten = last - generation};
             seat->player.joined_tick = NOT_JOINED;
         }
+        prove_secret(table, slot, number);
         return true;
     }
     return false;
@@ -271,6 +315,9 @@ ls_player_change ls_seat_table_sit_down(ls_seat_table *table, uint32_t slot, ls_
 void ls_seat_table_set_ready(ls_seat_table *table, uint32_t slot)
 {
     ls_seat_row *seat = &table->rows[slot];
+    if (has_come_back(seat)) {
+        prove_secret(table, slot, seat->generations.secret + 1); /* OFFER has come */
+    }
     ls_match_event *event =
         ls_outbox_push_event(table->match->outbox, LS_MATCH_PLAYER_READY, slot, 0);
     event->peer = table->peers[slot];

@@ -134,7 +134,7 @@ ls_status ls_seat_table_find(ls_seat_table *table, const ls_hello *hello, uint32
 ls_player_change ls_seat_table_sit_down(ls_seat_table *table, uint32_t slot, ls_peer_id peer,
                                         const ls_hello *hello);
 
-/* The secret of the player who sits there now. */
+/* The secret that the player who sits there now is given: another one at each return. */
 void ls_seat_table_secret(const ls_seat_table *table, uint32_t slot, uint8_t out[LS_SECRET_BYTES]);
 
 void ls_seat_table_set_ready(ls_seat_table *table, uint32_t slot);

@@ -324,6 +324,7 @@ static void log_event(server *host, const ls_match_event *event)
     case LS_MATCH_SPECTATOR_LEFT:
         log_spectator_left(host, event);
         break;
+    case LS_MATCH_SECRET_PROVEN:
     case LS_MATCH_FINISHED:
         break;
     }

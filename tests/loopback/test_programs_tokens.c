@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* In the private part, behind what is open to read. */
 #define PRIVATE_PLACE 100
@@ -213,8 +214,17 @@ Test(programs_tokens, a_crashed_player_comes_back_with_the_same_token)
     cr_assert(ls_process_wait(&hosted.clients[first], LS_PROCESS_PATIENCE_MS));
     /* Without the seat's secret the token is worth nothing. */
     hosted_run(1, LS_TEST_CLIENT, "--token", token, "--bot", "1");
+    const char *copy = hosted_path("copy");
+    cr_assert_eq(link(seat, copy), 0); /* of the file, which is replaced */
     uint32_t again = hosted_join("--token", token, "--seat-file", seat, "--bot", "1");
     hosted_expect_words(&hosted.server, "is back");
+    hosted_expect_words(&hosted.clients[again], "playing from tick");
+    const char *errors =
+        hosted_run(1, LS_TEST_CLIENT, "--token", token, "--seat-file", copy, "--bot", "1");
+    cr_expect(strstr(errors, "no seat is kept for this player"), "%s", errors);
+    ls_process_signal(&hosted.clients[again], SIGKILL);
+    cr_assert(ls_process_wait(&hosted.clients[again], LS_PROCESS_PATIENCE_MS));
+    again = hosted_join("--token", token, "--seat-file", seat, "--bot", "1");
     hosted_expect_words(&hosted.clients[again], "playing from tick");
     ls_process_signal(&hosted.server, SIGINT);
     hosted_expect_exit(&hosted.server, 0);

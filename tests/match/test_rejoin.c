@@ -363,7 +363,42 @@ static raw_peer *come_back(stage *here, ls_tick confirmed, uint64_t chain)
     raw_peer *again = say_back(here, &here->peer->offer, confirmed, chain);
     raw_peer_say_ready(again);
     deliver(here);
+    memcpy(here->peer->offer.secret, again->offer.secret, sizeof again->offer.secret);
     return again;
+}
+
+static bool is_let_in(stage *here, const ls_offer *offer)
+{
+    return say_back(here, offer, 0, LS_TICK_CHAIN_START)->heard[LS_MESSAGE_OFFER] > 0;
+}
+
+Test(rejoin, each_return_gives_another_secret_and_the_one_before_is_worth_nothing)
+{
+    stage here = open_and_lose();
+    for (uint32_t i = 0; i < 3; i++) {
+        const ls_offer before = here.peer->offer;
+        raw_peer *again = come_back(&here, 0, LS_TICK_CHAIN_START);
+        cr_assert_arr_neq(again->offer.secret, before.secret, LS_SECRET_BYTES);
+        cr_assert_eq(virtual_match_count(here.run, LS_MATCH_SECRET_PROVEN, here.slot), i + 1);
+        cr_assert_not(is_let_in(&here, &before), "one that was read off somewhere");
+        cr_assert_not(again->is_closed, "nobody takes the seat with it");
+    }
+    close_stage(&here);
+}
+
+/* OFFER is lost, or the client crashes before it has kept what OFFER said. */
+Test(rejoin, a_secret_is_good_until_its_player_has_the_next_one)
+{
+    stage here = open_and_lose();
+    const ls_offer first = here.peer->offer;
+    const raw_peer *unheard = say_back(&here, &first, 0, LS_TICK_CHAIN_START);
+    const ls_offer second = unheard->offer;
+    const raw_peer *again = say_back(&here, &first, 0, LS_TICK_CHAIN_START);
+    cr_assert_arr_eq(again->offer.secret, second.secret, LS_SECRET_BYTES, "the same once more");
+    cr_assert(is_let_in(&here, &second), "READY was lost");
+    cr_assert_not(is_let_in(&here, &first));
+    cr_assert(is_let_in(&here, &second));
+    close_stage(&here);
 }
 
 Test(rejoin, a_player_with_the_secret_gets_the_seat_and_only_what_it_lacks)
@@ -376,7 +411,6 @@ Test(rejoin, a_player_with_the_secret_gets_the_seat_and_only_what_it_lacks)
     virtual_match_run(here.run, 3 * SECOND);
     raw_peer *again = come_back(&here, confirmed, chain);
     cr_assert_eq(again->offer.slot, here.slot);
-    cr_assert_arr_eq(again->offer.secret, here.peer->offer.secret, LS_SECRET_BYTES);
     cr_assert_eq(again->join.source, LS_JOIN_HELD);
     cr_assert_eq(again->join.tick, confirmed);
     cr_assert_eq(again->join.tick_chain, chain);

@@ -123,8 +123,10 @@ static void kill_and_restore(ls_tick end, bool has_snapshot, bool has_before)
     ls_slot_input slots[PLAYERS];
     ls_text why = {{0}};
     char names[PLAYERS][LS_PLAYER_NAME_BYTES_MAX];
+    uint32_t secrets[PLAYERS];
     for (uint32_t slot = 0; slot < PLAYERS; slot++) {
         memcpy(names[slot], ls_match_slot_of(here.run->match, slot).name, sizeof names[slot]);
+        secrets[slot] = virtual_match_count(here.run, LS_MATCH_SECRET_PROVEN, slot);
     }
     virtual_match_replace_server(here.run);
     ls_match *match = here.run->match;
@@ -142,7 +144,7 @@ static void kill_and_restore(ls_tick end, bool has_snapshot, bool has_before)
     }
     for (uint32_t slot = 0; slot < PLAYERS; slot++) {
         ls_restored_seat seat = {.name = names[slot],
-                                 .generations = {.newest = 1},
+                                 .generations = {.newest = 1, .secret = secrets[slot]},
                                  .joined_tick = end > 0 ? 0 : UINT32_MAX};
         ls_match_restore_seat(match, slot, &seat);
     }

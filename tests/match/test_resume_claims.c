@@ -103,13 +103,18 @@ static void secret_of(const liars *stage, uint32_t slot, uint32_t turn,
     ls_secret_derive(&config->key, config->match_id, slot, turn, secret);
 }
 
-/* Somebody, kept at stage->peers[index], says that it was the seat's `turn`-th player. */
+/* Somebody, kept at stage->peers[index], says that it was the seat's `turn`-th player, with the
+ * secret that it was given last. */
 static raw_peer *say_back(liars *stage, uint32_t index, uint32_t slot, uint32_t turn,
                           const ls_return *claim)
 {
+    const raw_peer *before = stage->peers[index];
     raw_peer *peer = raw_peer_create(stage->run);
     ls_offer offer = {.match_id = ls_match_config_of(stage->run->match)->match_id};
     secret_of(stage, slot, turn, offer.secret);
+    if (before && before->heard[LS_MESSAGE_OFFER] > 0 && before->offer.slot == slot) {
+        memcpy(offer.secret, before->offer.secret, sizeof offer.secret);
+    }
     stage->peers[index] = peer;
     virtual_match_run(stage->run, 5 * MS);
     raw_peer_say_back(peer, &offer, claim);
@@ -575,11 +580,39 @@ Test(resume_claims, a_player_seated_after_the_journals_end_gets_its_seat_as_well
     liars stage = open_liars();
     uint8_t secret[LS_SECRET_BYTES];
     secret_of(&stage, 1, TURN + 1, secret);
+    ls_secret_renew(&ls_match_config_of(stage.run->match)->key, secret, 1, secret);
     ls_return claim = claim_of(&stage, 0, 0);
     const raw_peer *peer = say_back(&stage, 1, 1, TURN + 1, &claim);
     cr_assert_eq(peer->offer.slot, 1);
-    cr_assert_arr_eq(peer->offer.secret, secret, LS_SECRET_BYTES);
+    cr_assert_arr_eq(peer->offer.secret, secret, LS_SECRET_BYTES, "the next one of that player");
     close_liars(&stage);
+}
+
+/* The journal says that the player of a seat had its third secret: later ones may be lost with the
+ * journal's end, earlier ones are good for nothing. */
+Test(resume_claims, after_a_restart_newer_secrets_than_the_known_one_are_taken_and_no_older)
+{
+    static const struct {
+        uint32_t number;
+        bool is_taken;
+    } cases[] = {{1, false}, {2, true}, {3, true}, {2 + 1 + 8, true}, {2 + 2 + 8, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ls_seat_generations generations = generations_of(1);
+        generations.secret = 2;
+        liars stage = open_young(generations);
+        const ls_match_config *config = ls_match_config_of(stage.run->match);
+        ls_offer offer = {.match_id = config->match_id};
+        secret_of(&stage, 1, 1, offer.secret);
+        ls_secret_renew(&config->key, offer.secret, cases[i].number, offer.secret);
+        raw_peer *peer = raw_peer_create(stage.run);
+        stage.peers[1] = peer;
+        virtual_match_run(stage.run, 5 * MS);
+        ls_return claim = claim_of(&stage, 0, 0);
+        raw_peer_say_back(peer, &offer, &claim);
+        virtual_match_run(stage.run, 5 * MS);
+        cr_assert_eq(peer->heard[LS_MESSAGE_OFFER] > 0, cases[i].is_taken, "%u", cases[i].number);
+        close_liars(&stage);
+    }
 }
 
 /* ---- a match of which not even the beginning was written down ---- */

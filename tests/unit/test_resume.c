@@ -103,6 +103,25 @@ Test(resume, turns_that_a_server_may_have_forgotten_are_left_out)
     cr_expect_eq(second.forgotten, 2 * LS_FORGOTTEN_GENERATIONS_MAX);
 }
 
+Test(resume, the_newest_secret_of_a_player_is_known)
+{
+    make_plain_journal(100, 0);
+    append_event(LS_JOURNAL_EVENT_SECRET_PROVEN, 1, 100, "7");
+    restore_all();
+    cr_expect_eq(ls_resume_seat_of(here.resume, 0)->generations.secret, 0u);
+    cr_expect_eq(ls_resume_seat_of(here.resume, 1)->generations.secret, 7u);
+}
+
+Test(resume, another_player_begins_with_another_first_secret)
+{
+    make_plain_journal(100, 0);
+    append_event(LS_JOURNAL_EVENT_SECRET_PROVEN, 1, 100, "7");
+    append_event(LS_JOURNAL_EVENT_SEATED, 1, 100, "Dan");
+    restore_all();
+    cr_expect_eq(ls_resume_seat_of(here.resume, 1)->generations.newest, 3u);
+    cr_expect_eq(ls_resume_seat_of(here.resume, 1)->generations.secret, 0u);
+}
+
 static void expect_joined(journal_plan made, const char *name, ls_tick tick)
 {
     make_journal(&made);

@@ -2,6 +2,7 @@
 #include "lockstep/client/program/seat_file.h"
 
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,18 @@ static void close_folder(void)
 
 TestSuite(seat_file, .init = open_folder, .fini = close_folder);
 
+static uint32_t entries_of(const char *name)
+{
+    uint32_t count = 0;
+    DIR *directory = opendir(name);
+    cr_assert_not_null(directory);
+    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        count += entry->d_name[0] != '.' ? 1 : 0;
+    }
+    closedir(directory);
+    return count;
+}
+
 static ls_session_seat seat_of(uint8_t byte)
 {
     ls_session_seat seat = {.match_id = UINT64_C(0x1122334455667700) + byte};
@@ -44,6 +57,7 @@ Test(seat_file, the_newest_seat_comes_back)
         cr_assert_eq(seat.match_id, written.match_id);
         cr_assert_eq(memcmp(seat.secret, written.secret, sizeof seat.secret), 0);
     }
+    cr_assert_eq(entries_of(folder), 1u, "nothing is left beside it");
     struct stat found;
     cr_assert_eq(stat(path, &found), 0);
     cr_assert_eq(found.st_mode & 0777, 0600);

@@ -36,6 +36,21 @@ Test(secret, everything_it_is_made_of_counts)
     }
 }
 
+Test(secret, a_seat_has_as_many_secrets_as_returns)
+{
+    ls_secret_key keys[2] = {key_of(7), key_of(8)};
+    uint8_t first[LS_SECRET_BYTES], second[LS_SECRET_BYTES], other[LS_SECRET_BYTES];
+    ls_secret_derive(&keys[0], 99, 3, 1, first);
+    ls_secret_renew(&keys[0], first, 0, other);
+    cr_assert(ls_secret_is_equal(first, other));
+    ls_secret_renew(&keys[0], first, 1, second);
+    cr_assert_not(ls_secret_is_equal(first, second));
+    ls_secret_renew(&keys[0], first, 2, other);
+    cr_assert_not(ls_secret_is_equal(second, other));
+    ls_secret_renew(&keys[1], first, 1, other);
+    cr_assert_not(ls_secret_is_equal(second, other), "who has one has not the next");
+}
+
 Test(secret, a_seal_is_of_one_key_match_tick_and_chain)
 {
     ls_secret_key keys[2] = {key_of(7), key_of(8)};

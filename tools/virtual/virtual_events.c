@@ -172,6 +172,7 @@ static const char *const match_events[] = {
     [LS_MATCH_DESYNC] = "a player's state differs",
     [LS_MATCH_DESYNC_VALUES] = "the values that differ are found",
     [LS_MATCH_DESYNC_CAUSE] = "the cause of a difference is found",
+    [LS_MATCH_SECRET_PROVEN] = "a player has another secret of its seat",
     [LS_MATCH_HEALING] = "a player is sent the state that heals it",
     [LS_MATCH_HEALED] = "a player's state is healed",
     [LS_MATCH_LAG] = "a player lags",
