@@ -118,7 +118,7 @@ static void advance(returning_match *here, uint64_t ns)
     here->now_ns += ns;
     ls_match_advance(here->match, here->now_ns);
     while (ls_match_next_event(here->match, &event)) {
-        LS_ASSERT(event.kind <= LS_MATCH_SPECTATOR_LEFT);
+        LS_ASSERT(event.kind <= LS_MATCH_HEALING);
     }
 }
 
