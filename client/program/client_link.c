@@ -209,8 +209,14 @@ static void log_connecting(ls_client_link *link, const ls_session *session, cons
     }
     link->connect_line_ns = now_ns + CONNECT_LINE_NS;
     uint64_t left_ns = link->connect_end_ns > now_ns ? link->connect_end_ns - now_ns : 0;
+    uint64_t left_s = (left_ns + LS_NS_PER_SECOND - 1) / LS_NS_PER_SECOND;
+    if (link->refusal != LS_SEALED_REFUSAL_NONE) {
+        ls_log_line(log, LS_LOG_INFO, "%s: %s; trying for %" PRIu64 " s more",
+                    ls_client_link_server(link), ls_client_link_failure(link), left_s);
+        return;
+    }
     ls_log_line(log, LS_LOG_INFO, "no server answers at %s yet; trying for %" PRIu64 " s more",
-                ls_client_link_server(link), (left_ns + LS_NS_PER_SECOND - 1) / LS_NS_PER_SECOND);
+                ls_client_link_server(link), left_s);
 }
 
 /* Of a connection that the session has given up it wants to hear nothing. */

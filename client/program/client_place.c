@@ -112,12 +112,12 @@ const char *ls_client_refusal_text(ls_sealed_refusal refusal, bool has_token)
 {
     switch (refusal) {
     case LS_SEALED_REFUSAL_FULL:
-        return "the server has no room for another connection; try again later";
+        return "the server is full: it has no room for another connection";
     case LS_SEALED_REFUSAL_CREDENTIAL:
         return "the server lets nobody in without its whole invite or a connect token: ask whoever "
                "runs it";
     case LS_SEALED_REFUSAL_TOO_MANY:
-        return "the server has too many connections from your address; try again later";
+        return "the server has too many connections from your address";
     case LS_SEALED_REFUSAL_KEY_WITHHELD:
         return "the server gives its key to nobody who has only the address: ask for its invite, "
                "or start it with --insecure in a network that you trust";

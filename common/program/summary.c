@@ -161,6 +161,30 @@ static void add_journal(ls_json *object, const ls_summary_journal *journal)
     LS_JSON_ADD(ls_json_object(object, "journal"), fields, journal);
 }
 
+static void add_counts(ls_json *object, const char *name, const ls_summary_counts *counts)
+{
+    ls_json *numbers = ls_json_object(object, name);
+    for (uint32_t i = 0; i < counts->count; i++) {
+        ls_json_number(numbers, counts->rows[i].name, (double)counts->rows[i].number);
+    }
+}
+
+static void add_network(ls_json *json, const ls_summary_network *network)
+{
+    if (!network) {
+        ls_json_null(json, "network");
+        return;
+    }
+    ls_json *object = ls_json_object(json, "network");
+    add_counts(object, "datagrams_dropped", &network->dropped);
+    add_counts(object, "clients_refused", &network->clients_refused);
+    if (network->has_tokens) {
+        add_counts(object, "tokens_refused", &network->tokens_refused);
+    } else {
+        ls_json_null(object, "tokens_refused");
+    }
+}
+
 static void add_summary(ls_json *json, const void *report)
 {
     const ls_summary *summary = report;
@@ -173,6 +197,7 @@ static void add_summary(ls_json *json, const void *report)
     ls_json_number(json, "packets_rejected", (double)summary->packets_rejected);
     ls_json_known(json, "spectators", summary->has_spectators, (double)summary->spectators);
     add_journal(json, &summary->journal);
+    add_network(json, summary->network);
     ls_json *players = ls_json_array(json, "players");
     for (uint32_t i = 0; i < summary->player_count; i++) {
         add_player(ls_json_append(players), &summary->players[i]);
@@ -205,12 +230,14 @@ static const char *status_of_all(const ls_summary *summaries, uint32_t count)
     return fine;
 }
 
-ls_status ls_summary_write_matches(const ls_summary *summaries, uint32_t count, const char *path,
+ls_status ls_summary_write_matches(const ls_summary *summaries, uint32_t count,
+                                   const ls_summary_network *network, const char *path,
                                    ls_text *why)
 {
     ls_json *json = ls_json_create();
     ls_json_text(json, "program", summaries[0].program);
     ls_json_text(json, "status", status_of_all(summaries, count));
+    add_network(json, network);
     ls_json *matches = ls_json_array(json, "matches");
     for (uint32_t i = 0; i < count; i++) {
         add_summary(ls_json_append(matches), &summaries[i]);

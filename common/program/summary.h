@@ -112,6 +112,27 @@ typedef struct ls_summary_journal {
     uint64_t ticks_missing;
 } ls_summary_journal;
 
+/* Counts with their names, in lower case. */
+#define LS_SUMMARY_COUNTS_MAX 16u
+
+typedef struct ls_summary_count {
+    char name[32];
+    uint64_t number;
+} ls_summary_count;
+
+typedef struct ls_summary_counts {
+    uint32_t count;
+    ls_summary_count rows[LS_SUMMARY_COUNTS_MAX];
+} ls_summary_counts;
+
+/* Of a server's network, whatever the match. */
+typedef struct ls_summary_network {
+    ls_summary_counts dropped;         /* datagrams */
+    ls_summary_counts clients_refused; /* that were told so */
+    bool has_tokens;                   /* the next one is known */
+    ls_summary_counts tokens_refused;
+} ls_summary_network;
+
 typedef struct ls_summary {
     const char *program;
     const char *status; /* a status name: "OK" after a complete match */
@@ -127,6 +148,7 @@ typedef struct ls_summary {
     bool has_spectators; /* the next one is known */
     uint64_t spectators; /* that ever watched */
     ls_summary_journal journal;
+    const ls_summary_network *network; /* NULL: not known, or told elsewhere */
     uint32_t player_count;
     ls_summary_player players[LS_PLAYERS_MAX];
     uint32_t desync_count;
@@ -138,9 +160,10 @@ typedef struct ls_summary {
  */
 ls_status ls_summary_write(const ls_summary *summary, const char *path, ls_text *why);
 
-/* Several matches of one program, 1 or more: an object with "program", "status" (the first that is
- * not OK) and "matches": an array of what ls_summary_write writes. Failures as there. */
-ls_status ls_summary_write_matches(const ls_summary *summaries, uint32_t count, const char *path,
+/* Several matches of one server, 1 or more: an object with "program", "status" (the first that is
+ * not OK), "network" and "matches": an array of what ls_summary_write writes. Failures as there. */
+ls_status ls_summary_write_matches(const ls_summary *summaries, uint32_t count,
+                                   const ls_summary_network *network, const char *path,
                                    ls_text *why);
 
 #endif

@@ -8,6 +8,7 @@
 #include "lockstep/server/program/announcer.h"
 #include "lockstep/server/program/journals.h"
 #include "lockstep/server/program/match_summary.h"
+#include "lockstep/server/program/network_summary.h"
 #include "lockstep/server/program/slot_desyncs.h"
 
 #include <inttypes.h>
@@ -508,15 +509,20 @@ static void summarize(server *host, uint32_t number, ls_summary *summary)
     deselect_match(host);
 }
 
-static ls_status write_summaries(const server *host, const ls_summary *summaries, ls_text *why)
+static ls_status write_summaries(const server *host, ls_summary *summaries, ls_text *why)
 {
     const char *path = host->config->json_path;
     uint32_t count = host->config->matches;
+    ls_summary_network network;
     if (!path) {
         return LS_OK;
     }
-    return count == 1 ? ls_summary_write(summaries, path, why)
-                      : ls_summary_write_matches(summaries, count, path, why);
+    ls_network_summarize(ls_host_transport(host->matches), host->config->admission->gate, &network);
+    if (count > 1) {
+        return ls_summary_write_matches(summaries, count, &network, path, why);
+    }
+    summaries->network = &network;
+    return ls_summary_write(summaries, path, why);
 }
 
 static ls_exit_code finish(server *host)

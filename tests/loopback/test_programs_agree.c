@@ -158,7 +158,7 @@ static void expect_contract(const cJSON *summary)
     expect_keys(summary,
                 LS_ARGUMENTS("program", "status", "sim", "seed", "tick_rate_hz", "ticks",
                              "final_tick", "final_hash", "hashes_compared", "packets_rejected",
-                             "spectators", "journal", "players", "desyncs"));
+                             "spectators", "journal", "network", "players", "desyncs"));
     for (int i = 0; i < hosted_count(summary, "players"); i++) {
         const cJSON *player = hosted_item(summary, "players.%d", i);
         expect_keys(player, LS_ARGUMENTS("slot", "name", "status", "why", "hashes_compared",

@@ -206,3 +206,39 @@ Test(programs_network, a_failed_assertion_is_an_internal_error)
     ls_process_signal(&hosted.clients[0], SIGABRT);
     hosted_expect_exits(4, 4);
 }
+
+/* The server's only place is taken: not by a player, but a client cannot tell. */
+Test(programs_network, a_client_says_that_the_server_is_full_while_it_tries)
+{
+    ls_station server = ls_station_listen(1);
+    ls_station first = ls_station_connect(ls_station_port(&server), LS_PROCESS_PATIENCE_MS);
+    LS_RUN_UNTIL(server.connected_count == 1 && first.connected_count == 1, &server, &first);
+    hosted.port = ls_station_port(&server);
+    ls_process *client = &hosted.clients[hosted_join("--connect-wait", "600")];
+    LS_RUN_UNTIL(strstr(ls_process_errors(client), "the server is full: it has no room for another "
+                                                   "connection; trying for "),
+                 &server, &first);
+    ls_process_stop(client);
+    ls_station_close(&first);
+    ls_station_close(&server);
+}
+
+Test(programs_network, dropped_datagrams_are_counted_by_reason)
+{
+    uint16_t port = 0;
+    hosted_serve(ARENA("1", "20"));
+    int junk = ls_open_socket(&port);
+    ls_send_datagram(junk, hosted.port, "junk", 4);
+    ls_send_datagram(junk, hosted.port, "\x80\x07\x00\x00of no connection", 20);
+    hosted_join_bots(1);
+    hosted_expect_clean_exits();
+    close(junk);
+    const cJSON *network = hosted_item(hosted_server_summary(), "network");
+    cr_expect_eq(hosted_number(network, "datagrams_dropped.malformed"), 1);
+    cr_expect_eq(hosted_number(network, "datagrams_dropped.unknown_peer"), 1);
+    cr_expect_eq(hosted_number(network, "datagrams_dropped.forged"), 0);
+    cr_expect_eq(hosted_number(network, "datagrams_dropped.enet_malformed"), 0);
+    cr_expect_eq(hosted_number(network, "clients_refused.full"), 0);
+    cr_expect(hosted_is_null(network, "tokens_refused"));
+    cr_expect(hosted_is_null(hosted_client_summary(0), "network"));
+}

@@ -83,6 +83,7 @@ Test(programs_tokens, without_a_token_nobody_comes_in)
     hosted_expect_words(&hosted.server, "refused a client: without the invite's secret");
     hosted_run(0, LS_TEST_CLIENT, "--token", any_token("token", 1), "--bot", "1");
     hosted_expect_exit(&hosted.server, 0);
+    cr_expect_geq(hosted_number(hosted_server_summary(), "network.clients_refused.credential"), 1);
 }
 
 Test(programs_tokens, a_token_to_watch_watches_and_takes_no_seat)
@@ -184,6 +185,10 @@ Test(programs_tokens, an_altered_token_is_refused_and_so_is_one_of_another_key)
     hosted_expect_exit(&hosted.clients[0], 1);
     hosted_run(0, LS_TEST_CLIENT, "--token", any_token("good", 3), "--bot", "1");
     hosted_expect_exit(&hosted.server, 0);
+    const cJSON *network = hosted_item(hosted_server_summary(), "network");
+    cr_expect_geq(hosted_number(network, "tokens_refused.forged"), 2);
+    cr_expect_eq(hosted_number(network, "tokens_refused.expired"), 0);
+    cr_expect_geq(hosted_number(network, "datagrams_dropped.credential"), 2);
 }
 
 Test(programs_tokens, a_used_token_opens_no_second_seat)

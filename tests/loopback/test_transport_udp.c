@@ -261,6 +261,8 @@ Test(transport_udp, a_full_server_lets_nobody_in_and_keeps_whom_it_has)
     LS_RUN_UNTIL(second.disconnected_count == 1, &server, &first, &second);
     cr_assert_eq(second.reasons[0], LS_REFUSED);
     cr_assert_eq(ls_transport_udp_refusal(second.transport), LS_SEALED_REFUSAL_FULL);
+    cr_assert_geq(ls_transport_udp_denials(server.transport, LS_DENIAL_FULL), 1);
+    cr_assert_eq(ls_transport_udp_denials(server.transport, LS_DENIAL_TOO_MANY), 0);
     cr_assert_eq(server.connected_count, 1);
     cr_assert_eq(server.disconnected_count, 0);
     ls_station_close(&second);

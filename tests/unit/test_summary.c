@@ -36,6 +36,11 @@ static void add_desyncs(ls_summary *summary)
     summary->firsts[0] = (ls_summary_desync){.tick = 12, .slot = 1, .bundle = "a.bundle"};
 }
 
+static const ls_summary_network network = {
+    .dropped = {.count = 2, .rows = {{"forged", 5}, {"limited", 0}}},
+    .clients_refused = {.count = 1, .rows = {{"full", 6}}},
+};
+
 static ls_summary example(void)
 {
     ls_summary summary = {.program = "lockstep-server",
@@ -98,6 +103,7 @@ static ls_summary example(void)
     summary.players[1] = (ls_summary_player){
         .slot = 1, .name = "Bo", .status = "TIMED_OUT", .why = "no answer for 10 s"};
     add_desyncs(&summary);
+    summary.network = &network;
     return summary;
 }
 
@@ -109,6 +115,8 @@ static const char expected[] =
     "'final_hash':'00000000000000ab','hashes_compared':2402,'packets_rejected':3,'spectators':12,"
     "'journal':{'file':'arena.journal','bytes':5000000001,'records':81,'failures':2,"
     "'ticks_missing':7},"
+    "'network':{'datagrams_dropped':{'forged':5,'limited':0},'clients_refused':{'full':6},"
+    "'tokens_refused':null},"
     "'players':[{'slot':0,'name':'Ada \\'q\\'','status':'OK','why':null,'hashes_compared':1201,"
     "'inputs_on_time':1190,'inputs_late':4,'inputs_substituted':10,'input_delay_ticks':1,"
     "'joined_tick':77,'rejoins':2,"
@@ -267,11 +275,12 @@ Test(summary, several_matches_stand_in_one_array_below_their_worst_status)
     summaries[1].status = "DESYNCED";
     summaries[2].status = "OK";
     summaries[2].final_tick = 77777;
-    cr_assert_eq(ls_summary_write_matches(summaries, 3, path, &why), LS_OK);
+    cr_assert_eq(ls_summary_write_matches(summaries, 3, NULL, path, &why), LS_OK);
     read_text();
     char head[128];
     snprintf(head, sizeof head,
-             "{\n\t\"program\":\t\"%s\",\n\t\"status\":\t\"DESYNCED\",\n\t\"matches\":\t[{",
+             "{\n\t\"program\":\t\"%s\",\n\t\"status\":\t\"DESYNCED\",\n\t\"network\":\tnull,"
+             "\n\t\"matches\":\t[{",
              summaries[0].program);
     cr_assert_eq(strncmp(text, head, strlen(head)), 0, "%s", text);
     const char *last = strstr(text, "\"final_tick\":\t77777");
