@@ -7,6 +7,7 @@
 #include "lockstep/protocol/enet/enet_datagram.h"
 
 #include <enet/enet.h>
+#include <enet/time.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -26,6 +27,9 @@ enum {
     TIMEOUT_MIN_MS = 60000,
     TIMEOUT_MAX_MS = 120000,
     RTT_MS_MIN = 20, /* as ENet would measure it: the other side may answer once a tick */
+
+    REPEAT_MS_MAX =
+        250, /* ENet doubles its wait each time; what matches send is small and urgent */
 
     BACKLOG_PACKET_BYTES = 128, /* what a queued packet takes besides its payload, about */
     CLOCK_DRIFT_MS_MAX = 2,
@@ -373,11 +377,32 @@ size_t ls_enet_channel_backlog(const ls_enet_channel *channel)
     return channel->backlog_bytes;
 }
 
+/* ENet waits twice as long each time before it repeats a command: after six losses that is seconds
+ * in which a match does not begin. From REPEAT_MS_MAX on, or two round trips, it waits no longer.
+ */
+static void bound_repeats(ls_enet_channel *channel)
+{
+    ENetPeer *peer = peer_of(channel);
+    const enet_uint32 wait_ms = LS_MAX(2 * peer->roundTripTime, (enet_uint32)REPEAT_MS_MAX);
+    for (ENetListIterator at = enet_list_begin(&peer->sentReliableCommands);
+         at != enet_list_end(&peer->sentReliableCommands); at = enet_list_next(at)) {
+        ENetOutgoingCommand *sent = (ENetOutgoingCommand *)at;
+        if (sent->roundTripTimeout <= wait_ms) {
+            continue;
+        }
+        sent->roundTripTimeout = wait_ms;
+        if (ENET_TIME_GREATER(peer->nextTimeout, sent->sentTime + wait_ms)) {
+            peer->nextTimeout = sent->sentTime + wait_ms;
+        }
+    }
+}
+
 void ls_enet_channel_service(ls_enet_channel *channel, uint64_t now_ns)
 {
     steady_clock(now_ns);
     ENetEvent *event = channel->kept.type == ENET_EVENT_TYPE_NONE ? &channel->kept : NULL;
     (void)enet_host_service(channel->host, event, 0);
+    bound_repeats(channel);
 }
 
 void ls_enet_channel_close(ls_enet_channel *channel)
