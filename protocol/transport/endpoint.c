@@ -55,6 +55,17 @@ bool ls_endpoint_is_loopback(const ls_endpoint *endpoint)
                                          : memcmp(endpoint->address, own, sizeof own) == 0;
 }
 
+size_t ls_udp_header_bytes(const ls_endpoint *endpoint)
+{
+    enum {
+        UDP_HEADER_BYTES = 8,
+        IPV4_HEADER_BYTES = 20,
+        IPV6_HEADER_BYTES = 40,
+    };
+    return UDP_HEADER_BYTES +
+           (ls_endpoint_is_ipv4(endpoint) ? IPV4_HEADER_BYTES : IPV6_HEADER_BYTES);
+}
+
 bool ls_endpoint_is_equal(const ls_endpoint *a, const ls_endpoint *b)
 {
     return a->port == b->port && memcmp(a->address, b->address, sizeof a->address) == 0;

@@ -9,6 +9,7 @@
 #include "lockstep/common/base/text.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 LS_C_BEGIN
@@ -48,6 +49,9 @@ ls_endpoint ls_endpoint_loopback_like(const ls_endpoint *endpoint);
 
 /* 127.0.0.0/8 or "::1". */
 bool ls_endpoint_is_loopback(const ls_endpoint *endpoint);
+
+/* Bytes of the headers of IP and UDP before a datagram to or from there. */
+size_t ls_udp_header_bytes(const ls_endpoint *endpoint);
 
 bool ls_endpoint_is_equal(const ls_endpoint *a, const ls_endpoint *b);
 

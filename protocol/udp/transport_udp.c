@@ -122,10 +122,21 @@ static void disconnect(ls_transport *base, ls_peer_id id)
     }
 }
 
+static bool is_under_way(const transport_udp *transport)
+{
+    return transport->busy_count > 0 || transport->seats.deadline_count > 0;
+}
+
+uint64_t ls_transport_udp_next_ns(const ls_transport *base)
+{
+    const transport_udp *transport = from_const_base(base);
+    return is_under_way(transport) ? transport->serviced_ns + LOOP_PERIOD_MS * LS_NS_PER_MS
+                                   : UINT64_MAX;
+}
+
 static bool needs_timer(const transport_udp *transport)
 {
-    return transport->is_eager &&
-           (transport->busy_count > 0 || transport->seats.deadline_count > 0);
+    return transport->is_eager && is_under_way(transport);
 }
 
 static void choose_timer(transport_udp *transport)
@@ -141,7 +152,7 @@ static void look_for_server(transport_udp *transport, uint64_t now)
 {
     bool is_open = transport->client && transport->seats.seats[CLIENT_SEAT].state == LS_SEAT_OPEN;
     if (is_open && now >= transport->heard_ns + SILENCE_MS * LS_NS_PER_MS) {
-        (void)ls_udp_socket_reroute(transport->socket);
+        (void)ls_datagram_socket_reroute(transport->socket);
         transport->heard_ns = now;
     }
 }
@@ -199,13 +210,14 @@ static void continue_exchange(transport_udp *transport, uint64_t now)
 static void begin_turn(transport_udp *transport, uint64_t now)
 {
     transport->turn_end = transport->total.packets_received + DATAGRAMS_PER_TURN_MAX;
-    ls_udp_socket_begin_turn(transport->socket, now);
+    ls_datagram_socket_begin_turn(transport->socket, now);
 }
 
 void ls_transport_udp_service(ls_transport *base)
 {
     transport_udp *transport = from_base(base);
     uint64_t now = now_ns(transport);
+    transport->serviced_ns = now;
     begin_turn(transport, now);
     end_overdue_seats(transport, now);
     service_busy(transport, now);
@@ -227,7 +239,7 @@ ls_status ls_transport_udp_attach(ls_transport *base, ls_event_loop *loop, ls_lo
     LS_ASSERT(!transport->socket_source && on_ready.call);
     ls_loop_handler handler = {on_loop, transport};
     transport->on_ready = on_ready;
-    int descriptor = ls_udp_socket_descriptor(transport->socket);
+    int descriptor = ls_datagram_socket_descriptor(transport->socket);
     ls_status status = ls_event_loop_watch(loop, descriptor, handler, &transport->socket_source);
     if (status == LS_OK) {
         status = ls_event_loop_add_timer(loop, LOOP_PERIOD_MS, handler, &transport->timer_source);
@@ -267,12 +279,12 @@ static bool has_backlog(const transport_udp *transport)
 /* Lets what was sent reliably arrive, for a bounded time, and says goodbye to everybody. */
 static void leave(transport_udp *transport)
 {
+    int descriptor = ls_datagram_socket_descriptor(transport->socket);
     uint64_t deadline = now_ns(transport) + LS_TRANSPORT_UDP_DESTROY_MS * LS_NS_PER_MS;
     ls_transport_event nobody_is_told;
     flush(&transport->base);
-    while (has_backlog(transport) && now_ns(transport) < deadline) {
-        struct pollfd waiting = {.fd = ls_udp_socket_descriptor(transport->socket),
-                                 .events = POLLIN};
+    while (descriptor >= 0 && has_backlog(transport) && now_ns(transport) < deadline) {
+        struct pollfd waiting = {.fd = descriptor, .events = POLLIN};
         (void)poll(&waiting, 1, LEAVE_WAIT_MS);
         ls_transport_udp_service(&transport->base);
         while (next_event(&transport->base, &nobody_is_told)) {
@@ -302,7 +314,7 @@ static void destroy(ls_transport *base)
     ls_enet_wire_destroy(transport->wire);
     ls_sealed_server_destroy(transport->server);
     ls_sealed_client_destroy(transport->client);
-    ls_udp_socket_close(transport->socket);
+    ls_datagram_socket_close(transport->socket);
     ls_udp_out_deinit(transport);
     ls_peer_seats_deinit(&transport->seats, transport->allocator);
     ls_release(transport->allocator, transport);
@@ -318,7 +330,8 @@ static const ls_transport_operations operations = {
 };
 
 /* A transport with so many seats and no socket. */
-static ls_status make(const ls_allocator *allocator, uint32_t seats, transport_udp **out)
+static ls_status make(const ls_allocator *allocator, uint32_t seats, const ls_clock *clock,
+                      transport_udp **out)
 {
     transport_udp *made = ls_allocate(allocator, sizeof *made);
     if (!made) {
@@ -326,7 +339,7 @@ static ls_status make(const ls_allocator *allocator, uint32_t seats, transport_u
     }
     made->base.operations = &operations;
     made->allocator = allocator;
-    made->clock = ls_clock_system();
+    made->clock = *clock;
     made->is_eager = true;
     made->connections = ls_allocate_array(allocator, seats, sizeof *made->connections);
     ls_status status = made->connections ? ls_cipher_init() : LS_NO_MEMORY;
@@ -374,28 +387,54 @@ ls_status ls_transport_udp_server_config_default(ls_transport_udp_server_config 
     return status;
 }
 
-static ls_status open_server(const ls_transport_udp_server_config *config,
-                             const ls_endpoint *endpoint, const ls_allocator *allocator,
+/* Puts a transport that was made, or could not be, on its ground. */
+static ls_status stand_on(transport_udp *made, ls_status status,
+                          const ls_transport_udp_ground *ground, transport_udp **out)
+{
+    if (!made) {
+        ls_datagram_socket_close(ground->socket);
+        return status;
+    }
+    made->socket = ground->socket;
+    return give(made, status, out);
+}
+
+static ls_status open_server(const ls_transport_udp_ground *ground,
+                             const ls_sealed_server_config *config, const ls_allocator *allocator,
                              transport_udp **out)
 {
     transport_udp *made = NULL;
-    ls_status status = make(allocator, config->sealed.connections_max, &made);
-    if (status != LS_OK) {
-        return status;
+    ls_status status = make(allocator, config->connections_max, &ground->clock, &made);
+    if (made) {
+        status = ls_sealed_server_create(config, allocator, &made->server);
     }
-    status = ls_sealed_server_create(&config->sealed, allocator, &made->server);
+    return stand_on(made, status, ground, out);
+}
+
+static bool is_server_possible(const ls_sealed_server_config *config)
+{
+    return config->connections_max > 0 && config->connections_max <= LS_TRANSPORT_UDP_PEERS_MAX &&
+           config->per_address_max > 0;
+}
+
+ls_status ls_transport_udp_listen_on(const ls_transport_udp_ground *ground,
+                                     const ls_sealed_server_config *config,
+                                     const ls_allocator *allocator, ls_transport **transport)
+{
+    transport_udp *made = NULL;
+    LS_ASSERT(is_server_possible(config));
+    ls_status status = open_server(ground, config, allocator, &made);
     if (status == LS_OK) {
-        status = ls_udp_socket_listen(endpoint, allocator, &made->socket);
+        *transport = &made->base;
     }
-    return give(made, status, out);
+    return status;
 }
 
 ls_status ls_transport_udp_listen(const ls_transport_udp_server_config *config,
                                   const ls_allocator *allocator, ls_transport **transport,
                                   ls_text *error)
 {
-    uint32_t peers = config->sealed.connections_max;
-    if (peers == 0 || peers > LS_TRANSPORT_UDP_PEERS_MAX || config->sealed.per_address_max == 0) {
+    if (!is_server_possible(&config->sealed)) {
         return ls_fail(LS_BAD_ARGUMENT, error,
                        "a server takes 1 to %u peers, and 1 or more from one address",
                        LS_TRANSPORT_UDP_PEERS_MAX);
@@ -406,7 +445,11 @@ ls_status ls_transport_udp_listen(const ls_transport_udp_server_config *config,
         return status;
     }
     transport_udp *made = NULL;
-    status = open_server(config, &endpoint, allocator, &made);
+    ls_transport_udp_ground ground = {.clock = ls_clock_system()};
+    status = ls_udp_socket_listen(&endpoint, allocator, &ground.socket);
+    if (status == LS_OK) {
+        status = open_server(&ground, &config->sealed, allocator, &made);
+    }
     if (status != LS_OK) {
         int reason = errno;
         ls_text_set(
@@ -439,21 +482,31 @@ static void start_connecting(transport_udp *transport, uint64_t timeout_ns)
     choose_timer(transport);
 }
 
-static ls_status open_client(const ls_transport_udp_client_config *config,
-                             const ls_endpoint *endpoint, const ls_allocator *allocator,
-                             transport_udp **out)
+static ls_status open_client(const ls_transport_udp_ground *ground, const ls_endpoint *server,
+                             const ls_transport_udp_client_config *config,
+                             const ls_allocator *allocator, ls_transport **transport)
 {
     transport_udp *made = NULL;
-    ls_status status = make(allocator, 1, &made);
-    if (status != LS_OK) {
-        return status;
+    ls_status status = make(allocator, 1, &ground->clock, &made);
+    if (made) {
+        made->server_endpoint = *server;
+        status = ls_sealed_client_create(&config->sealed, allocator, &made->client);
     }
-    made->server_endpoint = *endpoint;
-    status = ls_sealed_client_create(&config->sealed, allocator, &made->client);
+    status = stand_on(made, status, ground, &made);
     if (status == LS_OK) {
-        status = ls_udp_socket_connect(endpoint, allocator, &made->socket);
+        start_connecting(made, config->connect_timeout_ns);
+        *transport = &made->base;
     }
-    return give(made, status, out);
+    return status;
+}
+
+ls_status ls_transport_udp_connect_on(const ls_transport_udp_ground *ground,
+                                      const ls_endpoint *server,
+                                      const ls_transport_udp_client_config *config,
+                                      const ls_allocator *allocator, ls_transport **transport)
+{
+    LS_ASSERT(config->connect_timeout_ns > 0);
+    return open_client(ground, server, config, allocator, transport);
 }
 
 ls_status ls_transport_udp_connect(const ls_transport_udp_client_config *config,
@@ -466,16 +519,16 @@ ls_status ls_transport_udp_connect(const ls_transport_udp_client_config *config,
     if (status != LS_OK) {
         return status;
     }
-    transport_udp *made = NULL;
-    status = open_client(config, &endpoint, allocator, &made);
+    ls_transport_udp_ground ground = {.clock = ls_clock_system()};
+    status = ls_udp_socket_connect(&endpoint, allocator, &ground.socket);
+    if (status == LS_OK) {
+        status = open_client(&ground, &endpoint, config, allocator, transport);
+    }
     if (status != LS_OK) {
         ls_text_set(error, "cannot reach %s: %s", config->server,
                     status == LS_IO ? strerror(errno) : ls_status_text(status));
-        return status;
     }
-    start_connecting(made, config->connect_timeout_ns);
-    *transport = &made->base;
-    return LS_OK;
+    return status;
 }
 
 ls_sealed_refusal ls_transport_udp_refusal(const ls_transport *base)
@@ -499,7 +552,7 @@ ls_status ls_transport_udp_reconnect(ls_transport *base, uint64_t connect_timeou
         release_last_event(transport);
     }
     transport->is_refused = false;
-    (void)ls_udp_socket_reroute(transport->socket);
+    (void)ls_datagram_socket_reroute(transport->socket);
     start_connecting(transport, connect_timeout_ns);
     return LS_OK;
 }
@@ -548,7 +601,7 @@ void ls_transport_udp_settle_pass(ls_transport *base, ls_peer_id id, bool is_use
 
 uint16_t ls_transport_udp_port(const ls_transport *base)
 {
-    return ls_udp_socket_port(from_const_base(base)->socket);
+    return ls_datagram_socket_port(from_const_base(base)->socket);
 }
 
 ls_transport_traffic ls_transport_udp_total(const ls_transport *base)

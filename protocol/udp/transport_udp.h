@@ -7,6 +7,7 @@
 #define LOCKSTEP_PROTOCOL_UDP_TRANSPORT_UDP_H
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
@@ -15,6 +16,7 @@
 #include "lockstep/protocol/sealed/sealed_client.h"
 #include "lockstep/protocol/sealed/sealed_server.h"
 #include "lockstep/protocol/transport/transport.h"
+#include "lockstep/protocol/udp/datagram_socket.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,6 +70,23 @@ ls_status ls_transport_udp_connect(const ls_transport_udp_client_config *config,
                                    const ls_allocator *allocator, ls_transport **transport,
                                    ls_text *error);
 
+/* A socket and a clock that a transport stands on in place of the system's: those of a network in
+ * virtual time. */
+typedef struct ls_transport_udp_ground {
+    ls_datagram_socket *socket; /* taken: the transport closes it, also when it cannot be made */
+    ls_clock clock;
+} ls_transport_udp_ground;
+
+/* As above without a name to resolve, on a ground of the caller's. NO_MEMORY, IO. */
+ls_status ls_transport_udp_listen_on(const ls_transport_udp_ground *ground,
+                                     const ls_sealed_server_config *config,
+                                     const ls_allocator *allocator, ls_transport **transport);
+/* Likewise; the config's server is not looked at. */
+ls_status ls_transport_udp_connect_on(const ls_transport_udp_ground *ground,
+                                      const ls_endpoint *server,
+                                      const ls_transport_udp_client_config *config,
+                                      const ls_allocator *allocator, ls_transport **transport);
+
 /* Why a client's server refused it; NONE when it did not, or nobody was there. */
 ls_sealed_refusal ls_transport_udp_refusal(const ls_transport *transport);
 
@@ -94,6 +113,10 @@ bool ls_transport_udp_has_more(const ls_transport *transport);
  * every few milliseconds; received packets, repeats and time-outs wait for it. One turn takes in a
  * bounded number of datagrams, so that a flood cannot keep its owner from its ticks. */
 void ls_transport_udp_service(ls_transport *transport);
+
+/* When it is to be called at the latest, if nothing comes before; UINT64_MAX: nothing is repeated
+ * and nobody is waited for. */
+uint64_t ls_transport_udp_next_ns(const ls_transport *transport);
 
 /* "[2001:db8::1]:7300" and its final NUL. */
 #define LS_TRANSPORT_UDP_ADDRESS_BYTES 54u

@@ -254,10 +254,11 @@ static bool receive(transport_udp *transport, ls_udp_datagram *datagram)
 {
     for (int failures = 0; failures < FAILURES_PER_TURN_MAX; failures++) {
         bool is_over = transport->total.packets_received >= transport->turn_end;
-        if (transport->is_drained || (is_over && !ls_udp_socket_has_received(transport->socket))) {
+        if (transport->is_drained ||
+            (is_over && !ls_datagram_socket_has_received(transport->socket))) {
             return false;
         }
-        switch (ls_udp_socket_receive(transport->socket, datagram)) {
+        switch (ls_datagram_socket_receive(transport->socket, datagram)) {
         case LS_UDP_RECEIVED:
             return true;
         case LS_UDP_EMPTY:

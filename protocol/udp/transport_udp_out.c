@@ -194,7 +194,8 @@ static void send_one(transport_udp *transport, out_datagram *datagram)
         datagram->size =
             ls_sealed_client_seal(transport->client, datagram->content, start, datagram->size);
     }
-    ls_udp_socket_send(transport->socket, endpoint_of(transport, datagram), start, datagram->size);
+    ls_datagram_socket_send(transport->socket, endpoint_of(transport, datagram), start,
+                            datagram->size);
 }
 
 void ls_udp_out_flush(transport_udp *transport)
@@ -206,7 +207,7 @@ void ls_udp_out_flush(transport_udp *transport)
     for (uint32_t i = 0; i < out->count; i++) {
         send_one(transport, &out->datagrams[i]);
     }
-    ls_udp_sent sent = ls_udp_socket_flush(transport->socket);
+    ls_udp_sent sent = ls_datagram_socket_flush(transport->socket);
     for (uint32_t i = 0; i < out->count; i++) {
         if ((sent.lost >> i & 1u) == 0) {
             count_sent(transport, &out->datagrams[i]);

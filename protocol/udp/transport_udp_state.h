@@ -27,11 +27,12 @@ typedef struct transport_udp {
     ls_transport base;
     const ls_allocator *allocator;
     ls_clock clock;
-    ls_udp_socket *socket;
+    ls_datagram_socket *socket;
     ls_enet_wire *wire;
     ls_sealed_server *server; /* one of these two */
     ls_sealed_client *client;
     ls_endpoint server_endpoint; /* of a client */
+    uint64_t serviced_ns;        /* when it was serviced last */
     bool is_refused;             /* the client's last word from the other machine */
     uint64_t heard_ns;           /* when a client's server was heard last, or looked for */
     ls_peer_seats seats;

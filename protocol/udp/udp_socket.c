@@ -13,9 +13,6 @@ enum {
     BUFFER_BYTES = 4 << 20, /* the system's default of 208 KiB holds 500 small datagrams */
     LISTENING_BATCH = 32,
     CONNECTED_BATCH = 4,
-    IPV4_HEADER_BYTES = 20,
-    IPV6_HEADER_BYTES = 40,
-    UDP_HEADER_BYTES = 8,
 };
 
 /* A datagram that has come, with what the system says about it. */
@@ -26,7 +23,8 @@ typedef struct udp_arrival {
     uint8_t bytes[LS_UDP_DATAGRAM_BYTES_MAX];
 } udp_arrival;
 
-struct ls_udp_socket {
+typedef struct udp_socket {
+    ls_datagram_socket base;
     const ls_allocator *allocator;
     int descriptor;
     int family;
@@ -46,7 +44,21 @@ struct ls_udp_socket {
     ls_socket_address addresses[LS_UDP_WAITING_MAX];
     struct iovec pieces[LS_UDP_WAITING_MAX];
     struct mmsghdr messages[LS_UDP_WAITING_MAX];
-};
+} udp_socket;
+
+static const ls_datagram_socket_operations operations;
+
+static udp_socket *from_base(ls_datagram_socket *base)
+{
+    LS_ASSERT(base->operations == &operations);
+    return (udp_socket *)base;
+}
+
+static const udp_socket *from_const_base(const ls_datagram_socket *base)
+{
+    LS_ASSERT(base->operations == &operations);
+    return (const udp_socket *)base;
+}
 
 /* ---- Making and ending ---- */
 
@@ -72,7 +84,18 @@ static bool bind_to(int descriptor, int family, const ls_endpoint *endpoint)
     return bind(descriptor, &address.any, bytes) == 0;
 }
 
-static bool allocate_batch(ls_udp_socket *made)
+static void close_socket(ls_datagram_socket *base)
+{
+    udp_socket *socket = from_base(base);
+    if (socket->descriptor >= 0) {
+        close(socket->descriptor);
+    }
+    ls_release(socket->allocator, socket->arrived);
+    ls_release(socket->allocator, socket->arrived_messages);
+    ls_release(socket->allocator, socket);
+}
+
+static bool allocate_batch(udp_socket *made)
 {
     made->arrived = ls_allocate_array(made->allocator, made->batch, sizeof *made->arrived);
     made->arrived_messages =
@@ -87,25 +110,25 @@ static bool allocate_batch(ls_udp_socket *made)
     return true;
 }
 
-static ls_status make(int family, uint32_t batch, const ls_allocator *allocator,
-                      ls_udp_socket **out)
+static ls_status make(int family, uint32_t batch, const ls_allocator *allocator, udp_socket **out)
 {
-    ls_udp_socket *made = ls_allocate(allocator, sizeof *made);
+    udp_socket *made = ls_allocate(allocator, sizeof *made);
     if (!made) {
         return LS_NO_MEMORY;
     }
+    made->base.operations = &operations;
     made->allocator = allocator;
     made->family = family;
     made->batch = batch;
     made->descriptor = -1;
     if (!allocate_batch(made)) {
-        ls_udp_socket_close(made);
+        close_socket(&made->base);
         return LS_NO_MEMORY;
     }
     made->descriptor = open_descriptor(family);
     if (made->descriptor < 0) {
         int error = errno;
-        ls_udp_socket_close(made);
+        close_socket(&made->base);
         errno = error;
         return LS_IO;
     }
@@ -113,10 +136,10 @@ static ls_status make(int family, uint32_t batch, const ls_allocator *allocator,
     return LS_OK;
 }
 
-static ls_status fail(ls_udp_socket *made)
+static ls_status fail(udp_socket *made)
 {
     int error = errno;
-    ls_udp_socket_close(made);
+    close_socket(&made->base);
     errno = error;
     return LS_IO;
 }
@@ -133,9 +156,9 @@ static bool read_own(int descriptor, ls_endpoint *own)
 }
 
 ls_status ls_udp_socket_listen(const ls_endpoint *endpoint, const ls_allocator *allocator,
-                               ls_udp_socket **out)
+                               ls_datagram_socket **out)
 {
-    ls_udp_socket *made = NULL;
+    udp_socket *made = NULL;
     ls_endpoint own;
     ls_status status = make(ls_socket_family_of(endpoint), LISTENING_BATCH, allocator, &made);
     if (status == LS_IO && errno == EAFNOSUPPORT && ls_endpoint_is_any(endpoint)) {
@@ -150,7 +173,7 @@ ls_status ls_udp_socket_listen(const ls_endpoint *endpoint, const ls_allocator *
     }
     made->port = own.port;
     ls_arrival_clock_init(&made->arrivals, made->descriptor);
-    *out = made;
+    *out = &made->base;
     return LS_OK;
 }
 
@@ -162,8 +185,9 @@ static bool connect_to(int descriptor, int family, const ls_endpoint *endpoint)
 }
 
 /* Asked of another socket: this one goes on as it is unless there is something to gain. */
-bool ls_udp_socket_reroute(ls_udp_socket *socket)
+static bool reroute(ls_datagram_socket *base)
 {
+    udp_socket *socket = from_base(base);
     LS_ASSERT(socket->is_connected);
     ls_endpoint present, best;
     int probe = open_descriptor(socket->family);
@@ -182,9 +206,9 @@ bool ls_udp_socket_reroute(ls_udp_socket *socket)
 }
 
 ls_status ls_udp_socket_connect(const ls_endpoint *endpoint, const ls_allocator *allocator,
-                                ls_udp_socket **out)
+                                ls_datagram_socket **out)
 {
-    ls_udp_socket *made = NULL;
+    udp_socket *made = NULL;
     ls_status status = make(ls_socket_family_of(endpoint), CONNECTED_BATCH, allocator, &made);
     if (status != LS_OK) {
         return status;
@@ -197,30 +221,18 @@ ls_status ls_udp_socket_connect(const ls_endpoint *endpoint, const ls_allocator 
         return fail(made);
     }
     made->port = own.port;
-    *out = made;
+    *out = &made->base;
     return LS_OK;
 }
 
-void ls_udp_socket_close(ls_udp_socket *socket)
+static int descriptor_of(const ls_datagram_socket *base)
 {
-    if (socket) {
-        if (socket->descriptor >= 0) {
-            close(socket->descriptor);
-        }
-        ls_release(socket->allocator, socket->arrived);
-        ls_release(socket->allocator, socket->arrived_messages);
-        ls_release(socket->allocator, socket);
-    }
+    return from_const_base(base)->descriptor;
 }
 
-int ls_udp_socket_descriptor(const ls_udp_socket *socket)
+static uint16_t port_of(const ls_datagram_socket *base)
 {
-    return socket->descriptor;
-}
-
-uint16_t ls_udp_socket_port(const ls_udp_socket *socket)
-{
-    return socket->port;
+    return from_const_base(base)->port;
 }
 
 bool ls_udp_own_address(ls_endpoint *out)
@@ -236,22 +248,17 @@ bool ls_udp_own_address(ls_endpoint *out)
     return is_found;
 }
 
-size_t ls_udp_header_bytes(const ls_endpoint *endpoint)
-{
-    return UDP_HEADER_BYTES +
-           (ls_endpoint_is_ipv4(endpoint) ? IPV4_HEADER_BYTES : IPV6_HEADER_BYTES);
-}
-
 /* ---- Receiving ---- */
 
-void ls_udp_socket_begin_turn(ls_udp_socket *socket, uint64_t now_ns)
+static void begin_turn(ls_datagram_socket *base, uint64_t now_ns)
 {
+    udp_socket *socket = from_base(base);
     ls_arrival_clock_begin_turn(&socket->arrivals, now_ns);
     socket->is_drained = false;
 }
 
 /* Has the system hand over what has come, as much as there is room for; false when that failed. */
-static bool receive_batch(ls_udp_socket *socket)
+static bool receive_batch(udp_socket *socket)
 {
     for (uint32_t i = 0; i < socket->batch; i++) {
         udp_arrival *each = &socket->arrived[i];
@@ -276,19 +283,21 @@ static bool receive_batch(ls_udp_socket *socket)
     return count >= 0 || socket->is_drained;
 }
 
-bool ls_udp_socket_has_received(const ls_udp_socket *socket)
+static bool has_received(const ls_datagram_socket *base)
 {
+    const udp_socket *socket = from_const_base(base);
     return socket->taken < socket->received;
 }
 
-ls_udp_receipt ls_udp_socket_receive(ls_udp_socket *socket, ls_udp_datagram *out)
+static ls_udp_receipt receive(ls_datagram_socket *base, ls_udp_datagram *out)
 {
-    if (!ls_udp_socket_has_received(socket)) {
+    udp_socket *socket = from_base(base);
+    if (!has_received(base)) {
         if (!socket->is_drained && !receive_batch(socket)) {
             out->error = errno;
             return LS_UDP_ERROR;
         }
-        if (!ls_udp_socket_has_received(socket)) {
+        if (!has_received(base)) {
             return LS_UDP_EMPTY;
         }
     }
@@ -305,9 +314,10 @@ ls_udp_receipt ls_udp_socket_receive(ls_udp_socket *socket, ls_udp_datagram *out
 
 /* ---- Sending ---- */
 
-void ls_udp_socket_send(ls_udp_socket *socket, const ls_endpoint *to, const uint8_t *bytes,
-                        size_t size)
+static void send_datagram(ls_datagram_socket *base, const ls_endpoint *to, const uint8_t *bytes,
+                          size_t size)
 {
+    udp_socket *socket = from_base(base);
     LS_ASSERT(socket->waiting < LS_UDP_WAITING_MAX);
     uint32_t at = socket->waiting++;
     struct msghdr *message = &socket->messages[at].msg_hdr;
@@ -321,8 +331,9 @@ void ls_udp_socket_send(ls_udp_socket *socket, const ls_endpoint *to, const uint
     message->msg_iovlen = 1;
 }
 
-ls_udp_sent ls_udp_socket_flush(ls_udp_socket *socket)
+static ls_udp_sent flush(ls_datagram_socket *base)
 {
+    udp_socket *socket = from_base(base);
     ls_udp_sent outcome = {0};
     uint32_t next = 0;
     while (next < socket->waiting) {
@@ -342,3 +353,15 @@ ls_udp_sent ls_udp_socket_flush(ls_udp_socket *socket)
     socket->waiting = 0;
     return outcome;
 }
+
+static const ls_datagram_socket_operations operations = {
+    .begin_turn = begin_turn,
+    .receive = receive,
+    .has_received = has_received,
+    .send = send_datagram,
+    .flush = flush,
+    .reroute = reroute,
+    .descriptor = descriptor_of,
+    .port = port_of,
+    .close = close_socket,
+};

@@ -6,21 +6,21 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-static ls_udp_socket *server, *client;
+static ls_datagram_socket *server, *client;
 
 static void open_sockets(void)
 {
     ls_endpoint here;
     cr_assert_eq(ls_endpoint_resolve("127.0.0.1", 0, &here, NULL), LS_OK);
     cr_assert_eq(ls_udp_socket_listen(&here, ls_allocator_heap(), &server), LS_OK);
-    here.port = ls_udp_socket_port(server);
+    here.port = ls_datagram_socket_port(server);
     cr_assert_eq(ls_udp_socket_connect(&here, ls_allocator_heap(), &client), LS_OK);
 }
 
 static void close_sockets(void)
 {
-    ls_udp_socket_close(client);
-    ls_udp_socket_close(server);
+    ls_datagram_socket_close(client);
+    ls_datagram_socket_close(server);
 }
 
 TestSuite(udp_socket, .init = open_sockets, .fini = close_sockets);
@@ -33,8 +33,8 @@ static uint64_t now_ns(void)
 
 static ls_udp_sent send_one(const uint8_t *bytes, size_t size)
 {
-    ls_udp_socket_send(client, NULL, bytes, size);
-    return ls_udp_socket_flush(client);
+    ls_datagram_socket_send(client, NULL, bytes, size);
+    return ls_datagram_socket_flush(client);
 }
 
 Test(udp_socket, datagrams_come_in_order_with_their_sender_and_time)
@@ -43,25 +43,25 @@ Test(udp_socket, datagrams_come_in_order_with_their_sender_and_time)
         COUNT = 100 /* more than come with one call, and the last call brings fewer */
     };
     uint64_t before_ns = now_ns();
-    ls_udp_socket_begin_turn(server, before_ns);
+    ls_datagram_socket_begin_turn(server, before_ns);
     for (uint8_t i = 0; i < COUNT; i++) {
         cr_assert_eq(send_one(&i, 1).lost, 0);
     }
-    ls_udp_socket_begin_turn(server, now_ns());
+    ls_datagram_socket_begin_turn(server, now_ns());
     ls_udp_datagram got;
     for (uint8_t i = 0; i < COUNT; i++) {
-        cr_assert_eq(ls_udp_socket_receive(server, &got), LS_UDP_RECEIVED);
+        cr_assert_eq(ls_datagram_socket_receive(server, &got), LS_UDP_RECEIVED);
         cr_assert(got.size == 1 && got.bytes[0] == i);
-        cr_assert_eq(got.from.port, ls_udp_socket_port(client));
+        cr_assert_eq(got.from.port, ls_datagram_socket_port(client));
         cr_assert_geq(got.arrived_ns, before_ns);
     }
-    cr_assert_not(ls_udp_socket_has_received(server));
-    cr_assert_eq(ls_udp_socket_receive(server, &got), LS_UDP_EMPTY);
-    cr_assert_eq(ls_udp_socket_receive(server, &got), LS_UDP_EMPTY);
+    cr_assert_not(ls_datagram_socket_has_received(server));
+    cr_assert_eq(ls_datagram_socket_receive(server, &got), LS_UDP_EMPTY);
+    cr_assert_eq(ls_datagram_socket_receive(server, &got), LS_UDP_EMPTY);
     uint8_t late = 7;
     cr_assert_eq(send_one(&late, 1).lost, 0);
-    ls_udp_socket_begin_turn(server, now_ns());
-    cr_assert_eq(ls_udp_socket_receive(server, &got), LS_UDP_RECEIVED);
+    ls_datagram_socket_begin_turn(server, now_ns());
+    cr_assert_eq(ls_datagram_socket_receive(server, &got), LS_UDP_RECEIVED);
     cr_assert_eq(got.bytes[0], late);
 }
 
@@ -71,11 +71,11 @@ Test(udp_socket, a_datagram_that_was_cut_tells_how_long_it_was)
     memset(bytes, 5, sizeof bytes);
     cr_assert_eq(send_one(bytes, sizeof bytes).lost, 0);
     cr_assert_eq(send_one(bytes, LS_UDP_DATAGRAM_BYTES_MAX).lost, 0);
-    ls_udp_socket_begin_turn(server, now_ns());
+    ls_datagram_socket_begin_turn(server, now_ns());
     ls_udp_datagram got;
-    cr_assert_eq(ls_udp_socket_receive(server, &got), LS_UDP_RECEIVED);
+    cr_assert_eq(ls_datagram_socket_receive(server, &got), LS_UDP_RECEIVED);
     cr_assert_eq(got.size, sizeof bytes);
-    cr_assert_eq(ls_udp_socket_receive(server, &got), LS_UDP_RECEIVED);
+    cr_assert_eq(ls_datagram_socket_receive(server, &got), LS_UDP_RECEIVED);
     cr_assert_eq(got.size, LS_UDP_DATAGRAM_BYTES_MAX);
     cr_assert_eq(memcmp(got.bytes, bytes, got.size), 0);
 }
@@ -84,13 +84,13 @@ Test(udp_socket, a_datagram_that_was_cut_tells_how_long_it_was)
 Test(udp_socket, a_datagram_that_does_not_leave_is_told_apart)
 {
     uint8_t byte = 1;
-    ls_udp_socket_close(server);
+    ls_datagram_socket_close(server);
     server = NULL;
     ls_udp_sent sent = send_one(&byte, 1);
     cr_assert(sent.lost == 0 && sent.error == 0);
-    ls_udp_socket_send(client, NULL, &byte, 1);
-    ls_udp_socket_send(client, NULL, &byte, 1);
-    sent = ls_udp_socket_flush(client);
+    ls_datagram_socket_send(client, NULL, &byte, 1);
+    ls_datagram_socket_send(client, NULL, &byte, 1);
+    sent = ls_datagram_socket_flush(client);
     cr_assert_eq(sent.lost & 1u, 1);
     cr_assert_neq(sent.error, 0);
     cr_assert_eq(sent.lost & ~UINT64_C(3), 0);

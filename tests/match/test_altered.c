@@ -182,7 +182,7 @@ static bool alter(const alteration *asked, size_t bit)
     here.bit = bit;
     virtual_match_run_to_tick(run, ALTERED_FROM_TICK);
     here.peer = is_up ? seat_of(client).peer : 0;
-    stand_before(is_up ? run->server_transport : client->transport);
+    stand_before(is_up ? run->network->server : client->transport);
     alter_in_a_cut(run, client, is_up);
     uint32_t cut_ticks = ls_match_tick(run->match) - ALTERED_FROM_TICK;
     uint64_t longest_ns = run_and_watch(run, client);
@@ -274,7 +274,7 @@ static bool alter_content(ls_late_rule late_rule, size_t bit, uint32_t *wrong)
     virtual_match_run_to_tick(run, ALTERED_FROM_TICK);
     here.peer = seat_of(client).peer;
     here.is_armed = true;
-    stand_before(run->server_transport);
+    stand_before(run->network->server);
     virtual_match_run_to_end(run);
     cr_assert(here.is_done);
     for (uint32_t i = 0; i < run->client_count; i++) {

@@ -229,7 +229,7 @@ static void play_altered(uint64_t seed, bool is_up, uint32_t corrupt_ppm)
                                is_up ? &clean : &noisy);
     virtual_match_run_to_end(run);
     cr_assert(virtual_match_is_over(run));
-    cr_assert_gt(ls_memory_network_counts(run->network).corrupted, 0);
+    cr_assert_gt(run->network->operations->counts(run->network).corrupted, 0);
     check_sound(run);
     ls_match_slot slot = seat_of(altered);
     cr_assert(slot.has_finished || slot.is_desynced || slot.left_status != LS_OK);

@@ -144,7 +144,7 @@ Test(leaving, a_player_that_says_goodbye_has_left)
 Test(leaving, a_player_whose_connection_breaks_has_left)
 {
     virtual_client *gone = start_with_leaver(300);
-    ls_transport_destroy(gone->transport);
+    virtual_client_hang_up(gone);
     virtual_match_run_to_end(gone->run);
     check_left(gone->run, report_of(gone).slot, LS_DISCONNECTED);
     check_rest(gone->run, gone);
@@ -401,7 +401,7 @@ Test(leaving, a_match_that_waits_for_who_is_lost_stands_still_until_it_is_back)
     virtual_match_run(run, SECOND / 2);
     cr_assert(virtual_match_find(run, LS_MATCH_STALLED));
     virtual_client_set_links(run->clients[0], &setup.link);
-    ls_transport_destroy(run->clients[0]->transport);
+    virtual_client_hang_up(run->clients[0]);
     virtual_match_run(run, SECOND / 2);
     cr_assert(virtual_match_find(run, LS_MATCH_PLAYER_LOST));
     virtual_match_run(run, SECOND);

@@ -118,9 +118,9 @@ Test(limits, small_inputs_take_one_packet_a_tick)
     virtual_setup setup = virtual_setup_default(ls_arena_simulation(), 4, 0);
     setup.link.delay_ns = 33 * MS;
     virtual_match *run = match_at(&setup, 100);
-    ls_memory_counts before = ls_memory_network_counts(run->network);
+    ls_memory_counts before = run->network->operations->counts(run->network);
     virtual_match_run_to_tick(run, 1100);
-    ls_memory_counts after = ls_memory_network_counts(run->network);
+    ls_memory_counts after = run->network->operations->counts(run->network);
     uint64_t packets = after.sent - before.sent;
     cr_assert_geq(packets, 2 * 4 * 990);
     cr_assert_leq(packets, 2 * 4 * 1010, "%lu packets in 1000 ticks", (unsigned long)packets);

@@ -672,7 +672,7 @@ Test(resume_claims, a_lobby_that_is_open_again_begins_with_whom_it_has)
 static void deliver_last_words(virtual_match *run)
 {
     run->now_ns += 20 * MS;
-    ls_memory_network_set_time(run->network, run->now_ns);
+    run->network->operations->set_time(run->network, run->now_ns);
     for (uint32_t i = 0; i < run->peer_count; i++) {
         run->peers[i].pump(run->peers[i].user);
     }

@@ -17,7 +17,7 @@ typedef struct rates {
 static ls_transport_traffic traffic_of(const virtual_client *client)
 {
     uint32_t slot = report_of(client).slot;
-    return ls_transport_traffic_of(client->run->server_transport, slot_of(client->run, slot).peer);
+    return ls_transport_traffic_of(client->run->network->server, slot_of(client->run, slot).peer);
 }
 
 /* As the server counts them: `up` are those that arrived. */

@@ -133,10 +133,8 @@ raw_peer *raw_peer_create_for(virtual_match *run, const ls_link_config *link,
     LS_ASSERT(peer != NULL);
     peer->run = run;
     peer->owner = *owner;
-    ls_status status =
-        ls_memory_client_create(run->network, run->server_transport, &peer->transport);
-    LS_ASSERT(status == LS_OK);
-    ls_memory_client_set_links(peer->transport, link, link);
+    const virtual_dialer dialer = {.up = *link, .down = *link};
+    peer->transport = run->network->operations->connect(run->network, &dialer);
     virtual_match_add_peer(run, (virtual_peer){pump, peer});
     return peer;
 }

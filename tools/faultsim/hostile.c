@@ -255,10 +255,9 @@ void faultsim_hostile_knock(faultsim_hostile *unknown, virtual_match *run, uint6
     unknown->run = run;
     unknown->hostility = (faultsim_hostility)(below(unknown, FAULTSIM_HOSTILITY_COUNT - 1) + 1);
     unknown->next_ns = run->now_ns;
-    ls_status status =
-        ls_memory_client_create(run->network, run->server_transport, &unknown->transport);
-    LS_ASSERT(status == LS_OK);
-    ls_link_config link = {.delay_ns = LS_NS_PER_MS};
-    ls_memory_client_set_links(unknown->transport, &link, &link);
+    const virtual_dialer dialer = {.timeout_ns = 60 * LS_NS_PER_SECOND,
+                                   .up = {.delay_ns = LS_NS_PER_MS},
+                                   .down = {.delay_ns = LS_NS_PER_MS}};
+    unknown->transport = run->network->operations->connect(run->network, &dialer);
     virtual_match_add_peer(run, (virtual_peer){pump_unknown_peer, unknown});
 }

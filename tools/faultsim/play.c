@@ -172,7 +172,7 @@ static faultsim_fault_class act_on_client(ls_play *play, virtual_client *client,
         if (client->is_connecting) { /* its server has not heard of it and never will */
             virtual_client_vanish(client);
         } else if (client->transport) {
-            ls_transport_destroy(client->transport);
+            virtual_client_hang_up(client);
         }
         return LS_CLASS_VANISH;
     case FAULTSIM_ACTION_COME:
@@ -314,7 +314,7 @@ static void count_slots(virtual_match *run, faultsim_play_totals *totals)
 
 static void count(const ls_play *play, virtual_match *run, faultsim_play_totals *totals)
 {
-    ls_memory_counts network = ls_memory_network_counts(run->network);
+    ls_memory_counts network = run->network->operations->counts(run->network);
     faultsim_play_totals one = {.matches = 1,
                                 .ticks = check_of(run)->tick_count,
                                 .packets = network.sent,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #define ATTEMPT_NS (5 * LS_NS_PER_SECOND) /* to reconnect (client/program/client.c) */
+#define PATIENCE_NS (60 * LS_NS_PER_SECOND)
 #define EPOCH_NS UINT64_C(1000000000000)
 
 /* ---- what sessions ask for ---- */
@@ -97,10 +98,11 @@ static void after_step(void *user, ls_sim_instance *instance)
 void virtual_client_set_ways(virtual_client *client, const ls_link_config *up,
                              const ls_link_config *down)
 {
+    virtual_match *run = client->run;
     client->up = *up;
     client->down = *down;
     if (client->transport) {
-        ls_memory_client_set_links(client->transport, up, down);
+        run->network->operations->set_links(run->network, client->transport, up, down);
     }
 }
 
@@ -122,6 +124,12 @@ void virtual_match_set_links(virtual_match *run, const ls_link_config *link)
     }
 }
 
+/* Only attempts to reconnect end by themselves: the first attempt is patient. */
+static bool is_attempt(const virtual_client *client)
+{
+    return client->is_connecting && ls_session_state_of(client->session) == LS_SESSION_RECONNECTING;
+}
+
 /* While the server is dead its machine answers nothing: the attempt goes on until it is back. */
 static void dial(virtual_client *client)
 {
@@ -129,16 +137,22 @@ static void dial(virtual_client *client)
     if (client->transport || run->is_server_dead) {
         return;
     }
-    ls_status status =
-        ls_memory_client_create(run->network, run->server_transport, &client->transport);
-    LS_ASSERT(status == LS_OK);
-    ls_memory_client_set_links(client->transport, &client->up, &client->down);
+    const virtual_dialer dialer = {.user = client,
+                                   .timeout_ns = is_attempt(client) ? ATTEMPT_NS : PATIENCE_NS,
+                                   .up = client->up,
+                                   .down = client->down};
+    client->transport = run->network->operations->connect(run->network, &dialer);
+}
+
+void virtual_client_hang_up(virtual_client *client)
+{
+    ls_transport_destroy(client->transport);
+    client->transport = NULL;
 }
 
 static void hang_up(virtual_client *client)
 {
-    ls_transport_destroy(client->transport);
-    client->transport = NULL;
+    virtual_client_hang_up(client);
     client->server = 0;
 }
 
@@ -178,10 +192,7 @@ static void pump_connection(virtual_client *client)
     if (client->is_over) {
         return;
     }
-    /* Only attempts to reconnect end by themselves: the first attempt is patient. */
-    bool is_attempt =
-        client->is_connecting && ls_session_state_of(client->session) == LS_SESSION_RECONNECTING;
-    if (is_attempt && run->now_ns >= client->connecting_ns + ATTEMPT_NS) {
+    if (is_attempt(client) && run->now_ns >= client->connecting_ns + ATTEMPT_NS) {
         hang_up(client);
         take_disconnect(client, LS_TIMED_OUT);
     }
@@ -260,6 +271,7 @@ virtual_client *virtual_match_add_client(virtual_match *run, const virtual_clien
 
 void virtual_client_destroy(virtual_client *client)
 {
+    virtual_client_hang_up(client);
     ls_session_destroy(client->session);
     ls_rerun_local_destroy(client->reruns);
     ls_release(client->run->setup.storage, client);
@@ -296,12 +308,27 @@ static void take_event(virtual_client *client, const ls_transport_event *event, 
     }
 }
 
+static void begin_turn(virtual_client *client)
+{
+    if (client->transport) {
+        client->run->network->operations->begin_turn(client->run->network, client->transport);
+    }
+}
+
+static void end_turn(virtual_client *client)
+{
+    if (client->transport) {
+        client->run->network->operations->end_turn(client->run->network, client->transport);
+    }
+}
+
 /* True when there were any. */
 static bool take_packets(virtual_client *client)
 {
     uint64_t local_ns = virtual_client_ns(client);
     bool is_any = false;
     ls_transport_event event;
+    begin_turn(client);
     while (client->transport && ls_transport_next_event(client->transport, &event)) {
         take_event(client, &event, local_ns);
         take_session_events(client);
@@ -329,6 +356,7 @@ static void draw_frame(virtual_client *client)
 static void discard_packets(virtual_client *client)
 {
     ls_transport_event event;
+    begin_turn(client);
     while (client->transport && ls_transport_next_event(client->transport, &event)) {
     }
 }
@@ -357,6 +385,7 @@ void virtual_client_pump(virtual_client *client)
     } else if (!client->is_absent && !client->is_paused) {
         VIRTUAL_OBSERVE(client->run, client_turns, client);
         take_turn(client);
+        end_turn(client);
         VIRTUAL_OBSERVE(client->run, client_turned, client);
     }
 }
@@ -366,6 +395,7 @@ void virtual_client_leave(virtual_client *client)
     if (!client->is_over && !client->is_gone) {
         ls_session_leave(client->session, virtual_client_ns(client));
         take_session_events(client);
+        end_turn(client);
     }
 }
 

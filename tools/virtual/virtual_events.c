@@ -68,6 +68,9 @@ uint32_t virtual_client_count(const virtual_client *client, ls_session_event_kin
 
 virtual_client *virtual_match_client_of(const virtual_match *run, ls_peer_id peer)
 {
+    if (run->network->operations->client_of) {
+        return run->network->operations->client_of(run->network, peer);
+    }
     for (uint32_t i = 0; i < run->client_count; i++) {
         if (run->clients[i]->server == peer) {
             return run->clients[i];
@@ -122,7 +125,7 @@ static uint64_t digest_session(uint64_t digest, const ls_session *session)
 
 uint64_t virtual_match_digest(const virtual_match *run)
 {
-    ls_memory_counts counts = ls_memory_network_counts(run->network);
+    ls_memory_counts counts = run->network->operations->counts(run->network);
     const uint64_t traffic[] = {counts.sent, counts.delivered, counts.lost, counts.duplicated,
                                 counts.corrupted};
     uint64_t digest = ls_hash_bytes(traffic, sizeof traffic, ls_match_hash(run->match));

@@ -33,11 +33,11 @@ void virtual_match_observe(virtual_match *run, const virtual_observer *observer)
 
 static void create_network(virtual_match *run)
 {
-    ls_status status = ls_memory_network_create(run->setup.seed, run->setup.storage, &run->network);
-    LS_ASSERT(status == LS_OK);
-    ls_memory_network_set_resend(run->network, run->setup.resend_ns);
-    status = ls_memory_server_create(run->network, &run->server_transport);
-    LS_ASSERT(status == LS_OK);
+    const virtual_network_setup setup = {run->setup.seed, run->setup.resend_ns, run->setup.storage};
+    virtual_network_maker *make =
+        run->setup.network ? run->setup.network : virtual_network_of_memory;
+    run->network = make(&setup);
+    LS_ASSERT(run->network != NULL);
 }
 
 virtual_match *virtual_match_create(const virtual_setup *setup)
@@ -70,7 +70,7 @@ void virtual_match_destroy(virtual_match *run)
     }
     virtual_server_destroy(run);
     ls_rerun_local_destroy(run->reruns);
-    ls_memory_network_destroy(run->network);
+    run->network->operations->destroy(run->network);
     ls_release(storage, run->events);
     ls_release(storage, run);
 }
@@ -97,7 +97,7 @@ static uint64_t next_event_ns(const virtual_match *run)
         is_any_paused = is_any_paused || client->is_paused;
         next_ns = earlier(next_ns, client->due_ns);
     }
-    uint64_t packet_ns = ls_memory_network_next_ns(run->network);
+    uint64_t packet_ns = run->network->operations->next_ns(run->network);
     if (is_any_paused && packet_ns <= run->now_ns) {
         packet_ns = run->now_ns + PAUSED_STEP_NS;
     } else if (is_any_paused) {
@@ -130,7 +130,7 @@ static void find_due(virtual_match *run)
 static void step(virtual_match *run, uint64_t end_ns)
 {
     run->now_ns = earlier(next_event_ns(run), end_ns);
-    ls_memory_network_set_time(run->network, run->now_ns);
+    run->network->operations->set_time(run->network, run->now_ns);
     virtual_server_pump(run);
     for (uint32_t i = 0; i < run->client_count; i++) {
         virtual_client_pump(run->clients[i]);

@@ -10,10 +10,10 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/diagnosis/rerun_local.h"
 #include "lockstep/common/diagnosis/state_difference.h"
-#include "lockstep/protocol/transport/transport_memory.h"
 #include "lockstep/server/journal/recorder.h"
 #include "lockstep/server/match/match.h"
 #include "lockstep/tools/virtual/virtual_disk.h"
+#include "lockstep/tools/virtual/virtual_network.h"
 
 enum {
     VIRTUAL_EVENTS_MAX = 2048,
@@ -152,10 +152,11 @@ typedef struct virtual_setup {
     uint32_t clients;       /* that connect at the start, at 60 frames a second */
     uint32_t predict_ticks; /* of all clients, unless their own setup says otherwise */
     uint64_t seed;
-    ls_link_config link;           /* in both directions */
-    uint64_t resend_ns;            /* of the reliable channel, as ENet's; 0: a round trip */
-    const ls_allocator *allocator; /* of the match and of the sessions */
-    const ls_allocator *storage;   /* of everything else */
+    ls_link_config link;            /* in both directions */
+    uint64_t resend_ns;             /* of the reliable channel, as ENet's; 0: a round trip */
+    virtual_network_maker *network; /* NULL: of the memory transport */
+    const ls_allocator *allocator;  /* of the match and of the sessions */
+    const ls_allocator *storage;    /* of everything else */
 
     bool has_journal; /* the match is recorded, and outlives its server */
     virtual_disk_state disk;
@@ -175,8 +176,7 @@ struct virtual_match {
     virtual_setup setup;
     uint32_t observer_count;
     virtual_observer observers[VIRTUAL_OBSERVERS_MAX];
-    ls_memory_network *network;
-    ls_transport *server_transport;
+    virtual_network *network;
     ls_match *match;
     ls_rerun_local *reruns; /* of the server */
     ls_rng rng;
@@ -307,6 +307,10 @@ void virtual_client_cut(virtual_client *client);
 
 /* The player leaves and tells the server. */
 void virtual_client_leave(virtual_client *client);
+
+/* The player's program ends its connection without a word of the match, and does not make it anew
+ * by itself. */
+void virtual_client_hang_up(virtual_client *client);
 
 /* A client's process ends without telling the server. */
 void virtual_client_vanish(virtual_client *client);

@@ -19,7 +19,7 @@ static const ls_simulation *simulation_of(const virtual_match *run)
 
 static void create_match(virtual_match *run, const ls_match_config *from)
 {
-    ls_packet_sink sink = ls_transport_sink(run->server_transport);
+    ls_packet_sink sink = ls_transport_sink(run->network->server);
     ls_text why = {{0}};
     ls_match_config config = *from;
     if (run->reruns && !config.rerun_host) {
@@ -135,9 +135,14 @@ static void pump_disk(virtual_match *run)
 static void take_packets(virtual_match *run)
 {
     uint64_t local_ns = virtual_match_server_ns(run);
+    virtual_network *network = run->network;
     ls_transport_event event;
-    while (ls_transport_next_event(run->server_transport, &event)) {
+    network->operations->begin_turn(network, network->server);
+    while (ls_transport_next_event(network->server, &event)) {
         bool is_packet = event.kind == LS_TRANSPORT_RECEIVED;
+        if (event.kind == LS_TRANSPORT_CONNECTED && network->operations->note_connected) {
+            network->operations->note_connected(network, event.peer);
+        }
         event.arrived_ns = local_ns; /* the network's clock is not the server's */
         if (is_packet) {
             VIRTUAL_OBSERVE(run, match_receives, &event);
@@ -165,7 +170,7 @@ void virtual_match_crash(virtual_match *run, uint64_t ns)
     run->restart_ns = run->now_ns + ns;
     VIRTUAL_OBSERVE(run, server_died, run);
     virtual_disk_crash(run->disk);
-    ls_memory_server_forget(run->server_transport);
+    run->network->operations->forget_server(run->network);
 }
 
 /* ---- return ---- */
@@ -243,7 +248,7 @@ static void come_back(virtual_match *run)
 void virtual_match_replace_server(virtual_match *run)
 {
     VIRTUAL_OBSERVE(run, server_died, run);
-    ls_memory_server_forget(run->server_transport);
+    run->network->operations->forget_server(run->network);
     end_process(run);
     create_own_match(run);
     run->is_restoring = true;
@@ -268,5 +273,6 @@ void virtual_server_pump(virtual_match *run)
         run->server_due_ns = virtual_match_find_server_due_ns(run);
         record(run);
     }
+    run->network->operations->end_turn(run->network, run->network->server);
     VIRTUAL_OBSERVE(run, server_turned, run);
 }
