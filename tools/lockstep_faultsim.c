@@ -142,6 +142,17 @@ static ls_status take_late(void *target, char *value, ls_text *why)
     return status;
 }
 
+static ls_status take_transport(void *target, char *value, ls_text *why)
+{
+    static const char *const transports[] = {"memory", "udp"};
+    arguments *args = target;
+    uint32_t transport = 0;
+    ls_status status = ls_option_word("transport", value, transports, 2, &transport, why);
+    args->config.scenario.is_sealed = transport == 1;
+    note(args, "transport", value);
+    return status;
+}
+
 #define FIELD(member) .offset = offsetof(arguments, member)
 
 static const ls_setting_row rows[] = {
@@ -159,6 +170,10 @@ static const ls_setting_row rows[] = {
      .default_text = "by the seed", .help = "repeat or wait"},
     {LS_SETTING_IS_TAKEN, .take = take_faults, .flag = "faults", .argument = "LIST",
      .default_text = "all", .help = "Only these classes of faults, with commas, or none"},
+    {LS_SETTING_IS_TAKEN, .take = take_transport, .flag = "transport", .argument = "NAME",
+     .default_text = "memory",
+     .help = "memory, which is quick, or udp: the transport of the "
+             "programs, over virtual sockets"},
     {LS_SETTING_IS_U32, FIELD(config.jobs), .min = 1, .max = FAULTSIM_JOBS_MAX, .flag = "jobs",
      .letter = 'j', .argument = "N", .default_text = "one for each CPU", .help = "Processes"},
     {LS_SETTING_IS_SWITCH, FIELD(is_self_test), .flag = "self-test", .group = SELF_TEST,
@@ -217,7 +232,7 @@ int main(int argc, char **argv)
                       .output = {.level = LS_LOG_INFO}};
     const ls_command_line line = {
         .summary = "Plays whole matches in virtual time over a network that does its worst, and "
-                   "checks the invariants I1 to I7 at every tick. A seed is a match: everything in "
+                   "checks the invariants I1 to I8 at every tick. A seed is a match: everything in "
                    "it is drawn from the seed, and the same seed plays the same match again.",
         .ending = "Exit codes: 0 clean, 1 environment, 2 usage, 3 an invariant broke or a flip was "
                   "missed, 4 internal: nothing was compared.",

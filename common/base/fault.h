@@ -22,7 +22,8 @@
     X(CHAIN_UNCHECKED, 6, "a chain up to a state that cannot be is compared: that is a crash")     \
     X(JOIN_UNCHECKED, 3, "the state hash of a joining client is not compared")                     \
     X(JOIN_WRONG_TICK, 1, "a state goes to who joins as that of the next tick")                    \
-    X(CLOSED_TICK_LOST_ON_RESUME, 7, "a server that comes back asks no client for closed ticks")
+    X(CLOSED_TICK_LOST_ON_RESUME, 7, "a server that comes back asks no client for closed ticks")   \
+    X(SHORT_REQUEST_ANSWERED, 8, "a REQUEST that is shorter than its answer is answered")
 
 #ifdef LS_FAULTS
 typedef enum ls_fault {

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/fault.h"
 
 #include <string.h>
 
@@ -90,7 +91,8 @@ size_t ls_request_write(const ls_request *request, uint8_t datagram[LS_SEALED_RE
 
 bool ls_request_read(const uint8_t *datagram, size_t size, ls_request *out)
 {
-    if (!is_opening(datagram, size, LS_KEY_EXCHANGE_REQUEST, LS_SEALED_REQUEST_BYTES)) {
+    size_t least = LS_FAULT(SHORT_REQUEST_ANSWERED) ? REQUEST_FLAGS_AT : LS_SEALED_REQUEST_BYTES;
+    if (!is_opening(datagram, size, LS_KEY_EXCHANGE_REQUEST, least)) {
         return false;
     }
     out->version = datagram[VERSION_AT];

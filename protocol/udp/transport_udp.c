@@ -476,6 +476,7 @@ static void start_connecting(transport_udp *transport, uint64_t timeout_ns)
     (void)is_taken;
     seat->deadline_ns = now + timeout_ns;
     transport->heard_ns = now;
+    transport->serviced_ns = now;
     ls_sealed_client_start(transport->client, now);
     continue_exchange(transport, now);
     ls_udp_out_flush(transport);

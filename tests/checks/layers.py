@@ -133,7 +133,7 @@ ADAPTERS = {
     "dwarf.h": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),
     "elfutils/*": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
-    "sodium.h": ("common/base/cipher.c",),
+    "sodium.h": ("common/base/cipher.c", "tools/virtual/seeded_keys.c"),
     "zstd.h": ("common/base/compress.c",),
     "SDL2/*": ("client/view/loudspeaker.c", "client/view/window.c"),
     "fontconfig/*": ("client/view/font_file.c",),

@@ -87,6 +87,7 @@ int main(int argc, char **argv)
     faultsim_config config = {.scenario = {.players = PLAYERS,
                                            .ticks = TICKS,
                                            .late_rule = -1,
+                                           .is_sealed = LS_FAULT(SHORT_REQUEST_ANSWERED),
                                            .classes = FAULTSIM_CLASS_ALL},
                               .first_seed = first,
                               .last_seed = last,

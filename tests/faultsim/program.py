@@ -57,6 +57,17 @@ def check_classes():
     assert not any(lossy["faults"][name] for name in others), lossy["faults"]
 
 
+def check_datagrams():
+    over_udp = ("--transport", "udp", "--seeds", "1..12")
+    once = played(*over_udp, "--jobs", "1")
+    again = played(*over_udp, "--jobs", "3")
+    assert once["digest"] == again["digest"], "the same seeds over datagrams, another digest"
+    moved = played(*over_udp, "--faults", "move,flood")
+    assert moved["faults"]["move"] > 0 and moved["faults"]["flood"] > 0
+    for count in ("joins", "players_left", "packets_rejected"):
+        assert moved[count] == 0, f"{count}: a player that moved did not play on"
+
+
 def check_refusals():
     wrong = (
         ("--seeds", "5"),
@@ -66,6 +77,7 @@ def check_refusals():
         ("--faults", "rain"),
         ("--sim", "none"),
         ("--jobs", "0"),
+        ("--transport", "tcp"),
         ("more",),
     )
     for arguments in wrong:
@@ -77,6 +89,7 @@ def main():
     check_digests()
     check_replay()
     check_classes()
+    check_datagrams()
     check_refusals()
 
 

@@ -236,6 +236,7 @@ static void forget_slots(match_check *check)
 {
     check->back_mask = 0;
     for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        check->seated_as[slot] = 0; /* a transport of the next process gives the same numbers */
         check->play_from[slot] = CHECK_NO_TICK;
     }
 }

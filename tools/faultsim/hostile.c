@@ -223,9 +223,8 @@ static void say_something(faultsim_hostile *unknown)
     ls_transport_send(unknown->transport, unknown->server, channel, bytes, size);
 }
 
-static void pump_unknown_peer(void *user)
+static void act_as_unknown_peer(faultsim_hostile *unknown)
 {
-    faultsim_hostile *unknown = user;
     ls_transport_event event;
     while (ls_transport_next_event(unknown->transport, &event)) {
         if (event.kind == LS_TRANSPORT_CONNECTED) {
@@ -247,6 +246,15 @@ static void pump_unknown_peer(void *user)
     default:
         say_something(unknown);
     }
+}
+
+static void pump_unknown_peer(void *user)
+{
+    faultsim_hostile *unknown = user;
+    virtual_network *network = unknown->run->network;
+    network->operations->begin_turn(network, unknown->transport);
+    act_as_unknown_peer(unknown);
+    network->operations->end_turn(network, unknown->transport);
 }
 
 void faultsim_hostile_knock(faultsim_hostile *unknown, virtual_match *run, uint64_t seed)

@@ -1,4 +1,4 @@
-/* Match check: an observer of a virtual match that holds it to the invariants I1 to I7. It compares
+/* Match check: an observer of a virtual match that holds it to the invariants I1 to I8. It compares
  * at every step what each machine really steps on, judges every packet, departure and return, and
  * at the end the reports. It changes nothing of the match. Called by tests/match and by faultsim.
  */
@@ -25,6 +25,7 @@ typedef enum check_invariant {
     CHECK_I5,     /* no client changes another's ticks or makes memory grow */
     CHECK_I6,     /* hostile bytes end in a counted, named rejection */
     CHECK_I7,     /* a resumed match has every tick that any client saw confirmed */
+    CHECK_I8,     /* an address that is not proven is sent no more bytes than came from it */
 } check_invariant;
 
 /* A tick that the server closed and stepped on, or that a predicting client stepped on. */

@@ -2,10 +2,13 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/tools/faultsim/hostile.h"
+#include "lockstep/tools/faultsim/hostile_hosts.h"
 #include "lockstep/tools/faultsim/match_check.h"
 #include "lockstep/tools/faultsim/match_memory.h"
 #include "lockstep/tools/faultsim/test_simulation.h"
+#include "lockstep/tools/virtual/sealed_network.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +31,7 @@ struct ls_play {
     faultsim_hostile players[FAULTSIM_SCENARIO_CLIENTS_MAX];
     faultsim_hostile unknown_peers[FAULTSIM_SCENARIO_UNKNOWN_PEERS_MAX];
     uint64_t moments[LS_CLASS_COUNT]; /* what happened in this match */
+    ls_rng floods;
 };
 
 ls_play *faultsim_play_create(const faultsim_scenario_options *options)
@@ -140,6 +144,9 @@ static void set_links(virtual_client *client, const faultsim_action *action)
 
 static void set_slot_delay(virtual_match *run, const virtual_client *client, uint32_t ticks)
 {
+    if (run->is_server_dead) {
+        return;
+    }
     for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
         if (check_of(run)->by_slot[slot] == client_check_of(client)) {
             ls_match_set_input_delay(run->match, slot, ticks);
@@ -178,6 +185,11 @@ static faultsim_fault_class act_on_client(ls_play *play, virtual_client *client,
     case FAULTSIM_ACTION_COME:
         virtual_client_come(client);
         return client->is_spectator ? LS_CLASS_WATCH : LS_CLASS_JOIN;
+    case FAULTSIM_ACTION_MOVE:
+        if (client->transport) {
+            sealed_network_move(run->network, client->transport);
+        }
+        return LS_CLASS_MOVE;
     case FAULTSIM_ACTION_CUT_LINK:
         set_links(client, action);
         return LS_CLASS_RECONNECT;
@@ -226,6 +238,11 @@ static void act(ls_play *play, virtual_match *run, const faultsim_action *action
         virtual_log(run, "%s", faultsim_action_name(action->kind));
         run->disk->state = action->disk;
         fault = LS_CLASS_DISK;
+        break;
+    case FAULTSIM_ACTION_FLOOD:
+        virtual_log(run, "%s", faultsim_action_name(action->kind));
+        faultsim_hostile_hosts_flood(run, &play->floods, action->ticks);
+        play->moments[LS_CLASS_FLOOD] += action->ticks;
         break;
     default:
         virtual_log(run, "client %u: %s", action->client, faultsim_action_name(action->kind));
@@ -295,6 +312,23 @@ static void check_ends(const ls_play *play, virtual_match *run)
     }
 }
 
+/* No address that is not proven is sent more than has come from it. */
+static void check_reflection(const ls_play *play, virtual_match *run)
+{
+    if (!play->options.is_sealed) {
+        return;
+    }
+    sealed_network_reflection reflection = sealed_network_reflected(run->network);
+    if (reflection.excesses > 0) {
+        char address[LS_ENDPOINT_NUMERIC_BYTES];
+        ls_endpoint_format(&reflection.worst, address);
+        match_check_note(check_of(run), CHECK_I8, check_of(run)->tick_count,
+                         "%" PRIu64 " bytes came from %s, which is not proven, and %" PRIu64
+                         " went there",
+                         reflection.in_bytes, address, reflection.out_bytes);
+    }
+}
+
 static void count_slots(virtual_match *run, faultsim_play_totals *totals)
 {
     for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
@@ -349,8 +383,10 @@ faultsim_play_outcome faultsim_play_seed(ls_play *play, uint64_t seed,
         play->players[i].sent = 0;
     }
     virtual_match *run = create_run(play, log, log_user);
+    play->floods = ls_rng_make(seed, 0x666c6f);
     run_through(play, run);
     check_ends(play, run);
+    check_reflection(play, run);
     faultsim_play_outcome outcome = {.is_sound = match_check_is_sound(check_of(run)),
                                      .broken = check_of(run)->broken,
                                      .fault = check_of(run)->fault,

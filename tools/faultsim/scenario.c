@@ -2,12 +2,14 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/tools/faultsim/test_simulation.h"
+#include "lockstep/tools/virtual/sealed_network.h"
 
 #include <string.h>
 
 enum {
     LARGE_ONE_IN = 64, /* matches of large inputs: ten times as slow */
     LARGE_BYTES_MAX = 600,
+    FLOOD_DATAGRAMS_MAX = 400,
 };
 
 #define SILENCE_MS 1000 /* a fault is over by so much before anybody gives up */
@@ -26,6 +28,8 @@ static void draw_simulation(faultsim_draw *here)
         simulation = is_large ? test_simulation() : test_small_simulation();
     }
     here->scenario->setup = virtual_setup_default(simulation, 0, here->options->ticks);
+    here->scenario->setup.network =
+        here->options->is_sealed ? virtual_network_of_datagrams : virtual_network_of_memory;
     match->sim.seed = here->scenario->seed;
     if (!here->options->simulation) {
         match->sim.params[TEST_PARAM_BYTES] = is_large ? large_bytes : small_bytes;
@@ -239,6 +243,39 @@ static void draw_client(faultsim_draw *here, uint32_t index)
     draw_input_delays(here, index);
 }
 
+/* ---- what only datagrams know ---- */
+
+static void draw_moves(faultsim_draw *here, uint32_t index)
+{
+    for (uint32_t left = faultsim_draw_between(here, 1, 4); left > 0; left--) {
+        uint64_t at_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
+        if (faultsim_draw_happens(here, LS_CLASS_MOVE, 4)) {
+            faultsim_draw_add_action(here, at_ns, FAULTSIM_ACTION_MOVE, index);
+        }
+    }
+}
+
+static void draw_floods(faultsim_draw *here)
+{
+    bool is_flooded = faultsim_draw_happens(here, LS_CLASS_FLOOD, 3);
+    for (uint32_t left = faultsim_draw_between(here, 1, 8); left > 0; left--) {
+        uint64_t at_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
+        uint32_t datagrams = faultsim_draw_between(here, 1, FLOOD_DATAGRAMS_MAX);
+        if (is_flooded) {
+            faultsim_draw_add_action(here, at_ns, FAULTSIM_ACTION_FLOOD, 0)->ticks = datagrams;
+        }
+    }
+}
+
+static void draw_datagrams(faultsim_draw *here)
+{
+    here->rng = ls_rng_make(here->scenario->seed, 0x646772);
+    draw_floods(here);
+    for (uint32_t i = 0; i < here->scenario->client_count; i++) {
+        draw_moves(here, i);
+    }
+}
+
 void faultsim_scenario_draw(faultsim_scenario *scenario, uint64_t seed,
                             const faultsim_scenario_options *options)
 {
@@ -256,4 +293,7 @@ void faultsim_scenario_draw(faultsim_scenario *scenario, uint64_t seed,
     }
     here.rng = ls_rng_make(seed, 0x726574); /* what was drawn before stays as it was */
     faultsim_draw_reconnects(&here);
+    if (options->is_sealed) {
+        draw_datagrams(&here);
+    }
 }

@@ -23,7 +23,9 @@
     X(JOIN, join, "players come after the match has started")                                      \
     X(RECONNECT, reconnect, "links are lost, and sessions make them anew")                         \
     X(WATCH, watch, "spectators come, go and stand still")                                         \
-    X(DISK, disk, "the journal's disk is slow, full or fails")
+    X(DISK, disk, "the journal's disk is slow, full or fails")                                     \
+    X(MOVE, move, "a player's address or port changes (--transport udp)")                          \
+    X(FLOOD, flood, "hosts send junk, forged and replayed datagrams (--transport udp)")
 
 typedef enum faultsim_fault_class {
 #define FAULTSIM_FAULT_CLASS_ENUM(name, key, text) LS_CLASS_##name,
@@ -66,12 +68,14 @@ typedef enum faultsim_action_kind {
     FAULTSIM_ACTION_SET_DELAY,      /* by the player itself: ticks */
     FAULTSIM_ACTION_SET_SLOT_DELAY, /* by the server: ticks */
     FAULTSIM_ACTION_COME,
+    FAULTSIM_ACTION_MOVE,     /* its datagrams come from another address */
     FAULTSIM_ACTION_CUT_LINK, /* likewise `up` and `down`, for so long that it is lost */
     FAULTSIM_ACTION_PAUSE_SERVER,
     FAULTSIM_ACTION_RESUME_SERVER,
     FAULTSIM_ACTION_STEP_SERVER_CLOCK, /* by ns */
     FAULTSIM_ACTION_CRASH,             /* back after ns */
     FAULTSIM_ACTION_SET_DISK,          /* to `disk` */
+    FAULTSIM_ACTION_FLOOD,             /* as many datagrams as `ticks` says, at once */
 } faultsim_action_kind;
 
 const char *faultsim_action_name(faultsim_action_kind kind);
@@ -124,6 +128,7 @@ typedef struct faultsim_scenario_options {
     uint32_t ticks;
     int late_rule;    /* an ls_late_rule, or -1: by the seed */
     uint32_t classes; /* bits of faultsim_fault_class */
+    bool is_sealed;   /* over the programs' own transport; else the memory transport */
 } faultsim_scenario_options;
 
 void faultsim_scenario_draw(faultsim_scenario *scenario, uint64_t seed,

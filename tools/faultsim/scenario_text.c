@@ -46,12 +46,14 @@ const char *faultsim_action_name(faultsim_action_kind kind)
                                         "wants another input delay",
                                         "is given another input delay",
                                         "comes",
+                                        "comes from another address",
                                         "its link is cut",
                                         "the server stands still",
                                         "the server goes on",
                                         "the server's clock jumps",
                                         "the server dies",
-                                        "the disk changes"};
+                                        "the disk changes",
+                                        "hostile datagrams come"};
     return names[kind];
 }
 
@@ -152,6 +154,8 @@ static void describe_action(writer *out, const faultsim_action *action)
         add_link(out, ", down", &action->down);
     } else if (action->kind == FAULTSIM_ACTION_SET_DISK) {
         add_disk(out, &action->disk);
+    } else if (action->kind == FAULTSIM_ACTION_FLOOD) {
+        add(out, ": %u", action->ticks);
     } else if (action->ticks > 0) {
         add(out, ": %u ticks", action->ticks);
     } else if (action->ns > 0) {
