@@ -211,7 +211,7 @@ Test(programs_refusal, a_player_that_leaves_the_lobby_frees_the_seat)
 
 Test(programs_refusal, a_player_that_vanishes_from_the_lobby_frees_the_seat)
 {
-    hosted_serve(ARENA("2", "30"), "--timeout", "1500");
+    hosted_serve(ARENA("2", "30"), "--timeout", "4000");
     hosted_join("--name", "ghost");
     hosted_expect_words(&hosted.clients[0], "joined");
     ls_process_stop(&hosted.clients[0]);
