@@ -179,7 +179,9 @@ static void feed(ls_enet_channel *channel, const uint8_t *bytes, size_t size, ui
     LS_ASSERT(channel->kept.type == ENET_EVENT_TYPE_NONE);
     channel->fed = bytes;
     channel->fed_bytes = size;
-    steady_clock(now_ns);
+    if (!channel->is_connecting) {
+        steady_clock(now_ns);
+    }
     if (send(channel->wire->outside, &something, sizeof something, MSG_NOSIGNAL) > 0) {
         (void)enet_host_service(channel->host, &channel->kept, 0);
     }
@@ -287,6 +289,9 @@ static bool connect_at_once(ls_enet_channel *channel, uint64_t now_ns)
     host->compressor = (ENetCompressor){.context = channel, .compress = on_sending};
     host->intercept = on_receiving;
     channel->is_connecting = true;
+    /* Once: ENet ignores the acknowledgement of what it sent in the future, as it would seem when
+     * its clock were put back between the two because this process had to wait meanwhile. */
+    steady_clock(now_ns);
     (channel->config.is_server ? play_client : play_server)(channel, now_ns);
     bool is_connected = channel->kept.type == ENET_EVENT_TYPE_CONNECT;
     channel->kept.type = ENET_EVENT_TYPE_NONE;
