@@ -1,6 +1,7 @@
 #include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/tests/loopback/hosted.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,36 @@ Test(programs_desync, a_bundle_never_replaces_another)
     older = fopen(hosted_path("desync-arena-tick10-slot0.bundle"), "r");
     cr_expect_eq(fread(text, 1, sizeof text, older), 5);
     fclose(older);
+}
+
+static uint32_t count_bundles(void)
+{
+    uint32_t count = 0;
+    DIR *folder = opendir(hosted.folder);
+    cr_assert_not_null(folder);
+    for (const struct dirent *entry = NULL; (entry = readdir(folder)) != NULL;) {
+        count += strstr(entry->d_name, ".bundle") != NULL;
+    }
+    closedir(folder);
+    return count;
+}
+
+/* Each player who takes the seat differs and is dropped. */
+Test(programs_desync, a_slot_gets_eight_bundles_whoever_sits_there)
+{
+    hosted_serve("--sim", LS_PLUGIN("fault_none"), "--players", "2", "--start-players", "1",
+                 "--ticks", "0", "--on-desync", "drop");
+    hosted_join("--sim", LS_PLUGIN("fault_none"), "--name", "ann");
+    hosted_expect_words(&hosted.server, "the match starts");
+    for (uint32_t i = 0; i < 9; i++) {
+        uint32_t bob = hosted_join("--sim", LS_PLUGIN("fault_build"), "--name", "bob");
+        hosted_expect_exit(&hosted.clients[bob], 3);
+    }
+    hosted_expect_words(&hosted.server, "no bundle of this desync is written: the slot has 8");
+    hosted_end_match();
+    hosted_expect_exit(&hosted.server, 3);
+    hosted_expect_exit(&hosted.clients[0], 0);
+    cr_expect_eq(count_bundles(), 8);
 }
 
 /* Another build differs again and again however often it is healed. */
