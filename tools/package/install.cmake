@@ -69,6 +69,7 @@ set(LS_PUBLIC_HEADERS
   protocol/transport/link_model.h
   protocol/transport/transport.h
   protocol/transport/transport_memory.h
+  protocol/udp/datagram_socket.h
   protocol/udp/transport_udp.h
   protocol/wire/link_figures.h
   protocol/wire/notices.h
