@@ -39,8 +39,6 @@ typedef struct ls_udp_sent {
     int error;     /* of the last one that failed for another reason; 0: none */
 } ls_udp_sent;
 
-_Static_assert(LS_UDP_WAITING_MAX <= 64, "ls_udp_sent has a bit for each");
-
 typedef struct ls_datagram_socket ls_datagram_socket;
 
 typedef struct ls_datagram_socket_operations {

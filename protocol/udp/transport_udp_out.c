@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+_Static_assert(LS_UDP_WAITING_MAX <= 64, "ls_udp_sent has a bit for each");
+
 #define NOBODY UINT32_MAX
 
 enum {
