@@ -7,8 +7,7 @@
 
 enum {
     WAIT_LEAD_SPARE_TICKS = 8,
-    HALF_RATE_INPUTS = 2,   /* of one INPUTS */
-    RESEND_SPARE_TICKS = 2, /* beyond a round trip: the server answers once a tick */
+    HALF_RATE_INPUTS = 2, /* of one INPUTS */
     PACKETS_PER_FRAME_MAX = 16,
     OVERDUE_MAX = 32, /* inputs that may be made at once to go on with those made before */
     HEARTBEAT_TICKS = 4,
@@ -417,7 +416,7 @@ static ls_tick send_packet(ls_uplink *uplink, ls_inputs_header *header)
 static bool is_due(ls_uplink *uplink, ls_tick tick)
 {
     uint64_t now_ns = uplink->context->now_ns;
-    uint64_t spare_ns = LS_MIN(RESEND_SPARE_TICKS * uplink->context->dt_ns, ANSWER_NS);
+    uint64_t spare_ns = LS_MIN(LS_SEND_SPARE_TICKS * uplink->context->dt_ns, ANSWER_NS);
     uint64_t pause_ns = uplink->sync->rtt_ns + spare_ns;
     return tick >= uplink->sent_end || now_ns - times_of(uplink, tick)->resent_ns >= pause_ns;
 }
@@ -465,14 +464,13 @@ static ls_tick first_to_carry(const ls_uplink *uplink)
 {
     const ls_session_context *context = uplink->context;
     ls_tick wanted = uplink->wanted;
-    if (uplink->is_lossy || uplink->is_overflowing || uplink->sync->rtt_ns == 0 ||
-        wanted >= uplink->sent_end) {
+    if (uplink->is_lossy || uplink->is_overflowing || wanted >= uplink->sent_end) {
         return wanted;
     }
     uint64_t age_ns = context->now_ns - uplink->times[wanted % LS_WINDOW_TICKS].sent_ns;
-    bool is_overdue = age_ns > uplink->sync->rtt_ns + RESEND_SPARE_TICKS * context->dt_ns;
-    return is_overdue ? wanted
-                      : ls_sent_ends_first(&uplink->sent, wanted, uplink->sync->next_input);
+    return ls_send_is_overdue(age_ns, uplink->sync->rtt_ns, context->dt_ns)
+               ? wanted
+               : ls_sent_ends_first(&uplink->sent, wanted, uplink->sync->next_input);
 }
 
 void ls_uplink_send(ls_uplink *uplink)

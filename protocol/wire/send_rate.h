@@ -41,6 +41,17 @@ static inline void ls_sent_ends_add(ls_sent_ends *sent, ls_tick end)
     sent->ends[0] = end;
 }
 
+/* Beyond a round trip: a receiver answers within a tick, and a sender repeats with its next packet.
+ */
+#define LS_SEND_SPARE_TICKS 2u
+
+/* Whether what went out `age_ns` ago should be acknowledged by now; always before the round trip is
+ * known (0). */
+static inline bool ls_send_is_overdue(uint64_t age_ns, uint64_t rtt_ns, uint64_t dt_ns)
+{
+    return rtt_ns == 0 || age_ns > rtt_ns + LS_SEND_SPARE_TICKS * dt_ns;
+}
+
 /* The first tick of the next packet, which ends before `end`, when all from `first` on are
  * unacknowledged and the acknowledgement of none is overdue. A packet with nothing new carries
  * them all. */

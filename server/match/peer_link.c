@@ -133,15 +133,15 @@ ls_link_arrival ls_downlink_take(ls_downlink *link, const ls_match_context *matc
 
 /* ---- what it is sent ---- */
 
-/* A client answers within a tick, and the server sends again with the next one. */
 ls_tick ls_downlink_first(const ls_downlink *link, const ls_match_context *match, ls_tick end)
 {
-    if (link->is_losing || link->rtt_ns == 0 || link->next >= end) {
+    if (link->is_losing || link->next >= end) {
         return link->next;
     }
     uint64_t age_ns = match->now_ns - match->log->closed_at_ns[link->next % LS_WINDOW_TICKS];
-    bool is_overdue = age_ns > link->rtt_ns + 2 * match->dt_ns;
-    return is_overdue ? link->next : ls_sent_ends_first(&link->sent, link->next, end);
+    return ls_send_is_overdue(age_ns, link->rtt_ns, match->dt_ns)
+               ? link->next
+               : ls_sent_ends_first(&link->sent, link->next, end);
 }
 
 /* Field by field: a struct that is made here and copied is read before its stores have drained,
@@ -198,7 +198,7 @@ ls_tick ls_downlink_take_parts_end(ls_downlink *link, ls_tick first)
 bool ls_downlink_take_parts_due(ls_downlink *link, const ls_match_context *match, ls_tick tick)
 {
     ls_downlink_parts *sent = &link->parts[tick % LS_TICK_PARTS_AHEAD];
-    uint64_t answer_ns = LS_MIN(2 * match->dt_ns, ANSWER_MAX_NS);
+    uint64_t answer_ns = LS_MIN(LS_SEND_SPARE_TICKS * match->dt_ns, ANSWER_MAX_NS);
     bool was_sent = sent->tick == tick && sent->sent_ns != 0;
     if (was_sent && match->now_ns - sent->sent_ns < link->rtt_ns + answer_ns) {
         return false;
