@@ -49,12 +49,18 @@ typedef enum ls_sealed_rejection {
     LS_SEALED_ACCEPTED = -1,
 } ls_sealed_rejection;
 
-/* Why a client is told that it does not get in: DENIED's reason. */
+/* Why a client is told that it does not get in: DENIED's reason, from 1 on, and how a log says it.
+ * X(NAME, text) */
+#define LS_DENIAL_MAP(X)                                                                           \
+    X(FULL, "every connection is taken: the server is full")                                       \
+    X(CREDENTIAL, "without the invite's secret, or without a connect token")                       \
+    X(TOO_MANY, "too many connections from its address")
+
 typedef enum ls_denial {
     LS_DENIAL_NONE,
-    LS_DENIAL_FULL,       /* every connection is taken */
-    LS_DENIAL_CREDENTIAL, /* an invite's secret or a token is missing */
-    LS_DENIAL_TOO_MANY,   /* from its address */
+#define LS_DENIAL_ENUM(name, text) LS_DENIAL_##name,
+    LS_DENIAL_MAP(LS_DENIAL_ENUM)
+#undef LS_DENIAL_ENUM
     LS_DENIAL_END,
 } ls_denial;
 

@@ -189,19 +189,8 @@ void ls_admission_log(const ls_admission *admission, uint16_t port, const ls_log
 
 /* ---- who was kept out ---- */
 
-static const char *denial_text(ls_denial denial)
-{
-    switch (denial) {
-    case LS_DENIAL_FULL:
-        return "every connection is taken: the server is full";
-    case LS_DENIAL_CREDENTIAL:
-        return "without the invite's secret, or without a connect token";
-    case LS_DENIAL_TOO_MANY:
-        return "too many connections from its address";
-    default:
-        return "";
-    }
-}
+#define DENIAL_TEXT(name, text) text,
+static const char *const denial_texts[LS_DENIAL_END] = {"", LS_DENIAL_MAP(DENIAL_TEXT)};
 
 /* The operator has put another file there: its keys count from now on. */
 static void reread_key_file(ls_admission *admission, const ls_log *log)
@@ -255,6 +244,6 @@ void ls_admission_watch(ls_admission *admission, const ls_transport *transport, 
     }
     for (uint32_t i = LS_DENIAL_NONE + 1; i < LS_DENIAL_END; i++) {
         log_growth(admission, log, now_ns, ls_transport_udp_denials(transport, (ls_denial)i),
-                   &admission->logged_denials[i], "a client", denial_text((ls_denial)i));
+                   &admission->logged_denials[i], "a client", denial_texts[i]);
     }
 }

@@ -11,11 +11,7 @@ static const char *const sealed_names[LS_SEALED_REJECTION_COUNT] = {
     LS_SEALED_REJECTION_MAP(NAME_OF)};
 static const char *const enet_names[LS_DATAGRAM_REJECTION_COUNT] = {
     LS_DATAGRAM_REJECTION_MAP(NAME_OF)};
-static const char *const denial_names[LS_DENIAL_END] = {
-    [LS_DENIAL_FULL] = "FULL",
-    [LS_DENIAL_CREDENTIAL] = "CREDENTIAL",
-    [LS_DENIAL_TOO_MANY] = "TOO_MANY",
-};
+static const char *const denial_names[LS_DENIAL_END] = {"NONE", LS_DENIAL_MAP(NAME_OF)};
 
 static void add(ls_summary_counts *counts, const char *prefix, const char *name, uint64_t count)
 {
