@@ -5,8 +5,19 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#if defined(LS_HAS_HASH_AVX2)
+#include "lockstep/common/base/hash_avx2.h"
+
+#define LONG_BYTES 1024 /* from here on asking the processor costs less than it saves */
+#endif
+
 uint64_t ls_hash_bytes(const void *bytes, size_t size, uint64_t seed)
 {
+#if defined(LS_HAS_HASH_AVX2)
+    if (size >= LONG_BYTES && __builtin_cpu_supports("avx2")) {
+        return ls_hash_bytes_avx2(bytes, size, seed);
+    }
+#endif
     return XXH3_64bits_withSeed(bytes, size, seed);
 }
 

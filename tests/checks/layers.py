@@ -11,6 +11,7 @@ ROOMS = (
     ("compress", "common/base/compress."),
     ("pure", "common/base/byte_stream."),
     ("pure", "common/base/hash."),
+    ("pure", "common/base/hash_avx2."),
     ("pure", "common/base/histogram."),
     ("base", "common/base/"),
     ("param files", "common/program/param_files."),
@@ -112,7 +113,7 @@ ADAPTERS = {
         "tools/bench/plain_client.c",
     ),
     "utf8proc.h": ("common/program/player_name.c",),
-    "xxhash.h": ("common/base/hash.c",),
+    "xxhash.h": ("common/base/hash.c", "common/base/hash_avx2.c"),
     "dlfcn.h": (
         "common/simulation/plugin_loader.c",
         "common/simulations/libretro/libretro_core.c",
@@ -376,7 +377,7 @@ SAMPLES = (
         [
             "plain_client.c may include <enet/enet.h>",
             "event_loop.c, protocol/loop/loop_file.c may include <uv.h>",
-            "hash.c may include <xxhash.h>",
+            "hash.c, common/base/hash_avx2.c may include <xxhash.h>",
             "may include <criterion",
             "<libfoo.h> is in no table",
             "debug_types.c may include <elfutils/libdw.h>",
