@@ -21,6 +21,7 @@ struct ls_input_buffer {
     const ls_allocator *allocator;
     ls_input_buffer_config config;
     ls_tick first;
+    uint32_t used_rows; /* ticks from the first on, behind which no row has an input */
     size_t row_bytes;
     uint8_t *rows; /* [window] */
 };
@@ -96,24 +97,27 @@ ls_tick ls_input_buffer_first(const ls_input_buffer *buffer)
     return buffer->first;
 }
 
+/* Rows that no input came for are left alone: the rows of one player are a megabyte. */
+static void clear_rows(ls_input_buffer *buffer, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        row_of(buffer, buffer->first + i)->held = 0;
+    }
+    buffer->used_rows -= count;
+}
+
 void ls_input_buffer_forget_before(ls_input_buffer *buffer, ls_tick first)
 {
     if (first <= buffer->first) {
         return;
     }
-    uint32_t forgotten = first - buffer->first;
-    uint32_t rows = LS_MIN(forgotten, buffer->config.window_ticks);
-    for (uint32_t i = 0; i < rows; i++) {
-        row_of(buffer, buffer->first + i)->held = 0;
-    }
+    clear_rows(buffer, LS_MIN(first - buffer->first, buffer->used_rows));
     buffer->first = first;
 }
 
 void ls_input_buffer_restart(ls_input_buffer *buffer, ls_tick first)
 {
-    for (uint32_t i = 0; i < buffer->config.window_ticks; i++) {
-        row_of(buffer, i)->held = 0;
-    }
+    clear_rows(buffer, buffer->used_rows);
     buffer->first = first;
 }
 
@@ -138,6 +142,7 @@ ls_status ls_input_buffer_put(ls_input_buffer *buffer, ls_tick tick, uint32_t sl
         memcpy(bytes_of(buffer, row, slot), bytes, size);
     }
     row->held |= UINT32_C(1) << slot;
+    buffer->used_rows = LS_MAX(buffer->used_rows, tick - buffer->first + 1);
     return LS_OK;
 }
 

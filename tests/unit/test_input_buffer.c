@@ -182,6 +182,21 @@ Test(input_buffer, a_restart_forgets_everything_and_may_go_back)
     }
 }
 
+Test(input_buffer, what_is_put_out_of_order_is_forgotten_by_a_restart)
+{
+    ls_input_buffer *buffer = make(small);
+    ls_slot_input input;
+    put_text(buffer, 7, 0, "last");
+    put_text(buffer, 2, 1, "one");
+    ls_input_buffer_forget_before(buffer, 2);
+    put_text(buffer, 3, 0, "two");
+    ls_input_buffer_restart(buffer, 0);
+    for (ls_tick tick = 0; tick < small.window_ticks; tick++) {
+        cr_assert_eq(ls_input_buffer_get(buffer, tick, 0, &input), LS_NOT_FOUND);
+        cr_assert_eq(ls_input_buffer_get(buffer, tick, 1, &input), LS_NOT_FOUND);
+    }
+}
+
 Test(input_buffer, a_jump_of_more_than_the_window_forgets_everything)
 {
     static const ls_tick jumps[] = {8, 9, 1000, UINT32_MAX - 3};
