@@ -121,7 +121,8 @@ ADAPTERS = {
         "tests/known_bad/libm_looked_up.c",
         "tests/loopback/test_programs_clock.c",
     ),
-    "sanitizer/*": ("common/simulation/sim_instance.c", "tests/unit/test_sim_instance.c"),
+    "sanitizer/*": ("common/simulation/sim_instance.c", "tests/fuzz/fuzz_memory.c",
+                    "tests/unit/test_sim_instance.c"),
     "capstone/*": ("tools/disassembler/disassembler.h",),
     "cjson/*": (
         "common/program/json.c",

@@ -19,9 +19,9 @@
 #include "lockstep/protocol/blob/blob.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/protocol/wire/tick_packet.h"
+#include "lockstep/tests/fuzz/fuzz_memory.h"
 #include "lockstep/tests/fuzz/fuzz_peer.h"
 #include "lockstep/tests/support/counter_simulation.h"
-#include "lockstep/tests/support/counting_allocator.h"
 
 #include <string.h>
 
@@ -36,7 +36,6 @@ enum {
 
 typedef struct hostile_server {
     fuzz_input input;
-    counting_allocator memory;
     ls_session *session;
     ls_bot bot;
     ls_sim_instance *instance; /* what the server plays, on empty inputs */
@@ -49,6 +48,7 @@ typedef struct hostile_server {
     ls_join join;    /* the newest that was sent */
     ls_peer_id peer; /* 0: no connection */
     uint32_t peers;
+    uint32_t work; /* frames that were drawn, and what took as long */
     ls_tick keyframe;
     uint32_t sequence;
     uint64_t now_ns;
@@ -428,7 +428,7 @@ static void come_back(hostile_server *server)
 
 static void draw_frames(hostile_server *server, uint32_t count, uint64_t gap_ns)
 {
-    for (; count > 0; count--) {
+    for (; count > 0 && server->work < FUZZ_WORK_MAX; count--, server->work++) {
         server->now_ns += gap_ns;
         ls_session_update(server->session, server->now_ns);
         ls_session_frame(server->session, server->now_ns);
@@ -501,9 +501,9 @@ static void open_match(hostile_server *server, uint8_t setup)
     offer->hash_interval_ticks = 1u + (setup >> 6);
     offer->is_spectator = setup >> 3 & 1u;
     ls_status status = ls_sim_instance_create(counter_simulation(), &offer->config,
-                                              ls_allocator_heap(), &server->instance, NULL);
+                                              fuzz_memory_allocator(), &server->instance, NULL);
     LS_ASSERT(status == LS_OK);
-    status = ls_blob_create(BLOB_BYTES_MAX, ls_allocator_heap(), &server->blob);
+    status = ls_blob_create(BLOB_BYTES_MAX, fuzz_memory_allocator(), &server->blob);
     LS_ASSERT(status == LS_OK);
     server->state_hashes[0] = ls_sim_instance_hash(server->instance);
     server->chain = ls_hash_chain_start(server->state_hashes[0]);
@@ -522,35 +522,49 @@ static void open_session(hostile_server *server, uint8_t setup)
     config.reconnect_ms = setup & 16u ? 0 : RECONNECT_MS;
     config.makes_inputs_between_frames = setup >> 5 & 1u;
     ls_packet_sink sink = {on_send, on_disconnect, server};
-    counting_allocator_init(&server->memory);
     ls_status status =
-        ls_session_create(&config, &sink, &server->memory.allocator, &server->session, NULL);
+        ls_session_create(&config, &sink, fuzz_memory_allocator(), &server->session, NULL);
     LS_ASSERT(status == LS_OK);
     connect(server);
     send_offer(server);
 }
 
+static bool is_over(const hostile_server *server)
+{
+    return server->input.size == 0 || server->work >= FUZZ_WORK_MAX;
+}
+
+/* The start of every run with these first bytes. */
+static void start_run(hostile_server *server, uint8_t setup)
+{
+    server->now_ns = LS_NS_PER_SECOND;
+    server->bot = ls_bot_make(1);
+    open_match(server, setup);
+    open_session(server, setup);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    static hostile_server server;
-    memset(&server, 0, sizeof server);
-    server.input = (fuzz_input){bytes, size};
-    server.now_ns = LS_NS_PER_SECOND;
-    server.bot = ls_bot_make(1);
-    uint8_t setup = fuzz_take_u8(&server.input);
-    open_match(&server, setup);
-    open_session(&server, setup);
-    for (uint32_t moves = 0; moves < MOVES_MAX && server.input.size > 0; moves++) {
+    fuzz_input input = {bytes, size};
+    uint8_t setup = fuzz_take_u8(&input);
+    hostile_server *server = fuzz_memory_restore(setup);
+    if (!server) {
+        server = fuzz_memory_start(sizeof *server);
+        start_run(server, setup);
+        fuzz_memory_keep(setup);
+    }
+    server->input = input;
+    for (uint32_t moves = 0; moves < MOVES_MAX && !is_over(server); moves++) {
         ls_session_event event;
-        make_move(&server);
-        check_state(&server);
-        while (ls_session_next_event(server.session, &event)) {
+        make_move(server);
+        check_state(server);
+        while (ls_session_next_event(server->session, &event)) {
             LS_ASSERT(event.kind <= LS_SESSION_EVENT_OVER);
         }
     }
-    ls_session_destroy(server.session);
-    LS_ASSERT(server.memory.live_blocks == 0);
-    ls_sim_instance_destroy(server.instance);
-    ls_blob_destroy(server.blob);
+    ls_session_destroy(server->session);
+    ls_sim_instance_destroy(server->instance);
+    ls_blob_destroy(server->blob);
+    LS_ASSERT(fuzz_memory_live_blocks() == 0);
     return 0;
 }

@@ -6,7 +6,8 @@
  *                 inputs of up to 1,024 bytes; bit 6 garbage in the lobby; bit 7 the hostile peers
  *                 disconnect at last
  *   u8 timing     bits 0-2 hash interval less one; bits 3-4 input delay; bits 5-6 send rate; bit 7
- *                 the input delay adapts
+ *                 the input delay adapts. So that few starts differ, the high four bits follow
+ *                 from the low ones; the byte's own bits 4-6 say that the match is a short one
  *   then moves:   u8: bits 0-3 the move, bits 4-5 the peer that makes it; then what the move takes
  */
 #include "lockstep/common/base/assert.h"
@@ -14,6 +15,7 @@
 #include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/protocol/wire/tick_packet.h"
+#include "lockstep/tests/fuzz/fuzz_memory.h"
 #include "lockstep/tests/fuzz/fuzz_peer.h"
 #include "lockstep/tests/fuzz/honest_match.h"
 #include "lockstep/tests/support/counter_simulation.h"
@@ -23,7 +25,8 @@
 
 enum {
     TICK_RATE_HZ = 100,
-    TICKS = 40,
+    TICKS = 12,
+    LONG_TICKS = 40,
     PEERS = 4,
     FIRST_PEER_ID = 1000,
     MOVES_MAX = 300,
@@ -32,14 +35,16 @@ enum {
 
 typedef struct hostile_match {
     honest_match run;
+    ls_simulation simulation;
     fuzz_input input;
     ls_peer_id peers[PEERS];
     ls_peer_id next_peer;
+    ls_hello hello;            /* of every client: to make one takes as long as a move */
     uint32_t sequences[PEERS]; /* of the next INPUTS of each */
     uint32_t hash_interval;
     uint64_t match_id;
     ls_secret_key key;
-    uint64_t heap_calls_at_start;
+    uint64_t memory_calls_at_start;
     size_t newest_size; /* of the packet sent last */
     ls_channel newest_channel;
     uint8_t newest[LS_PACKET_BYTES_MAX];
@@ -122,7 +127,7 @@ static void send_hello(hostile_match *hostile, uint32_t peer, uint8_t flaw)
 {
     static ls_message message;
     message.kind = LS_MESSAGE_HELLO;
-    message.body.hello = ls_hello_make("mallory");
+    message.body.hello = hostile->hello;
     message.body.hello.magic ^= flaw & 1u;
     message.body.hello.protocol_version ^= flaw >> 1 & 1u;
     message.body.hello.arithmetic ^= flaw >> 2 & 1u;
@@ -363,13 +368,6 @@ static void make_moves(hostile_match *hostile, uint32_t most)
 
 /* ---- the match ---- */
 
-static ls_simulation wide_simulation(void)
-{
-    ls_simulation wide = *counter_simulation();
-    wide.input_bytes_max = LS_INPUT_BYTES_MAX;
-    return wide;
-}
-
 static ls_match_config make_config(const ls_simulation *simulation, uint8_t setup, uint8_t timing)
 {
     ls_match_config config = ls_match_config_default(simulation);
@@ -377,7 +375,6 @@ static ls_match_config make_config(const ls_simulation *simulation, uint8_t setu
     config.sim.players = 2u + (setup & 3u) % 3;
     config.late_rule = setup & 4u ? LS_LATE_WAIT : LS_LATE_REPEAT;
     config.on_desync = (ls_on_desync)(setup >> 3 & 3u);
-    config.ticks = TICKS;
     config.hash_interval_ticks = 1u + (timing & 7u);
     config.input_delay_ticks = timing >> 3 & 3u;
     config.send_rate = (ls_send_rate)(timing >> 5 & 3u);
@@ -407,6 +404,11 @@ static void start_match(hostile_match *hostile)
     }
 }
 
+static uint64_t memory_calls(void)
+{
+    return heap_calls() + fuzz_memory_calls();
+}
+
 /* The honest client played the whole match, was never harmed, and has the server's state. */
 static void check_honest(const hostile_match *hostile)
 {
@@ -421,19 +423,18 @@ static void check_honest(const hostile_match *hostile)
     LS_ASSERT(slot.finished.state_hash == ls_match_hash(run->match));
     LS_ASSERT(slot.packets_rejected == 0);
     LS_ASSERT(slot.inputs_substituted == 0 && slot.inputs_late == 0);
-    LS_ASSERT(heap_calls() == hostile->heap_calls_at_start);
+    LS_ASSERT(memory_calls() == hostile->memory_calls_at_start);
 }
 
 static void play(hostile_match *hostile, uint8_t setup)
 {
     honest_match *run = &hostile->run;
-    honest_match_run(run, 50 * LS_NS_PER_MS);
     if (setup & 0x40u) {
         make_moves(hostile, MOVES_MAX / 4);
+        start_match(hostile);
     }
-    start_match(hostile);
     LS_ASSERT(ls_match_state_of(run->match) != LS_MATCH_LOBBY);
-    hostile->heap_calls_at_start = heap_calls();
+    hostile->memory_calls_at_start = memory_calls();
     make_moves(hostile, MOVES_MAX);
     for (uint32_t peer = 0; setup & 0x80u && peer < PEERS; peer++) {
         disconnect_peer(hostile, peer);
@@ -442,25 +443,54 @@ static void play(hostile_match *hostile, uint8_t setup)
     check_honest(hostile);
 }
 
+/* The start of every run with these first bytes. */
+static void start_run(hostile_match *hostile, uint8_t setup, uint8_t timing, ls_tick ticks)
+{
+    hostile->next_peer = FIRST_PEER_ID;
+    hostile->hello = ls_hello_make("mallory");
+    for (uint32_t peer = 0; peer < PEERS; peer++) {
+        hostile->peers[peer] = hostile->next_peer++; /* no client that is connected */
+    }
+    hostile->simulation = *counter_simulation();
+    if (setup & 0x20u) {
+        hostile->simulation.input_bytes_max = LS_INPUT_BYTES_MAX;
+    }
+    ls_match_config config = make_config(&hostile->simulation, setup, timing);
+    config.ticks = ticks;
+    hostile->hash_interval = config.hash_interval_ticks;
+    hostile->match_id = config.match_id;
+    hostile->key = config.key;
+    honest_match_open(&hostile->run, &config, fuzz_memory_allocator());
+    honest_match_run(&hostile->run, 50 * LS_NS_PER_MS);
+    if (!(setup & 0x40u)) {
+        start_match(hostile);
+    }
+}
+
+static uint8_t timing_of(uint8_t timing)
+{
+    static const uint8_t high[16] = {0x0, 0x9, 0x3, 0x0, 0xf, 0x6, 0x0, 0x6,
+                                     0xf, 0x3, 0x6, 0x4, 0xc, 0x2, 0x8, 0x5};
+    uint8_t low = timing & 15u;
+    return (uint8_t)(high[low] << 4 | low);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    static hostile_match hostile;
-    memset(&hostile, 0, sizeof hostile);
-    hostile.input = (fuzz_input){bytes, size};
-    hostile.next_peer = FIRST_PEER_ID;
-    for (uint32_t peer = 0; peer < PEERS; peer++) {
-        hostile.peers[peer] = hostile.next_peer++; /* no client that is connected */
+    fuzz_input input = {bytes, size};
+    uint8_t setup = fuzz_take_u8(&input);
+    uint8_t timing = fuzz_take_u8(&input);
+    bool is_long = (timing & 0x70u) == 0;
+    uint32_t start = (timing & 15u) << 8 | (setup & 0x7fu) | (is_long ? 0x80u : 0);
+    hostile_match *hostile = fuzz_memory_restore(start);
+    if (!hostile) {
+        hostile = fuzz_memory_start(sizeof *hostile);
+        start_run(hostile, setup, timing_of(timing), is_long ? LONG_TICKS : TICKS);
+        fuzz_memory_keep(start);
     }
-    uint8_t setup = fuzz_take_u8(&hostile.input);
-    uint8_t timing = fuzz_take_u8(&hostile.input);
-    ls_simulation wide = wide_simulation();
-    const ls_simulation *simulation = setup & 0x20u ? &wide : counter_simulation();
-    ls_match_config config = make_config(simulation, setup, timing);
-    hostile.hash_interval = config.hash_interval_ticks;
-    hostile.match_id = config.match_id;
-    hostile.key = config.key;
-    honest_match_open(&hostile.run, &config);
-    play(&hostile, setup);
-    honest_match_close(&hostile.run);
+    hostile->input = input;
+    play(hostile, setup);
+    honest_match_close(&hostile->run);
+    LS_ASSERT(fuzz_memory_live_blocks() == 0);
     return 0;
 }

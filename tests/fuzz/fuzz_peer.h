@@ -9,6 +9,14 @@
 
 #include <string.h>
 
+/* How many frames a session draws in one run, or as much other work. libFuzzer's runs end early,
+ * for there are many of them; a file is replayed to its end. */
+#ifdef LS_FUZZ_PROGRAM
+#define FUZZ_WORK_MAX 60u
+#else
+#define FUZZ_WORK_MAX UINT32_MAX
+#endif
+
 /* A message whose fields are all zero; good until the next one. */
 static inline ls_message *fuzz_message_of(ls_message_kind kind)
 {

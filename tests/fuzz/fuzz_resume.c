@@ -13,6 +13,7 @@
 #include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/server/match/match.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
+#include "lockstep/tests/fuzz/fuzz_memory.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
 
@@ -23,13 +24,12 @@ enum {
     MOVES_MAX = 300,
     CLOSED_TICKS = 200, /* before the server stopped */
     RESUME_WAIT_MS = 20000,
-    STEP_MS = 50,
-    STEPS_MAX = 4000,
+    STEP_MS = 250,
+    STEPS_MAX = 800,
 };
 
 typedef struct returning_match {
     fuzz_input input;
-    counting_allocator memory;
     ls_simulation simulation;
     ls_match_config config;
     ls_match *match;
@@ -38,6 +38,7 @@ typedef struct returning_match {
     ls_peer_id peers[PEERS];           /* 0: no connection */
     ls_ticks_request asked[PEERS];
     ls_peer_id next_peer;
+    ls_hello hello; /* of every client: to make one takes as long as a move */
     bool has_lied;
     uint64_t now_ns;
 } returning_match;
@@ -165,7 +166,7 @@ static void send_hello(returning_match *here, uint32_t peer)
     ls_return *back = &message.body.hello.back;
     memset(&message, 0, sizeof message);
     message.kind = LS_MESSAGE_HELLO;
-    message.body.hello = ls_hello_make("mallory");
+    message.body.hello = here->hello;
     if ((shape & 7u) != 7) {
         back->match_id = here->config.match_id;
         back->confirmed = fuzz_take_u8(input) % (CLOSED_TICKS + 1u);
@@ -293,9 +294,8 @@ static void open_match(returning_match *here, uint8_t setup)
     here->config.keep_seat_ms = 1000;
     here->config.timeout_ms = 1500;
     ls_packet_sink sink = {on_send, on_disconnect, here};
-    counting_allocator_init(&here->memory);
     ls_status status =
-        ls_match_create(&here->config, &sink, &here->memory.allocator, &here->match, NULL);
+        ls_match_create(&here->config, &sink, fuzz_memory_allocator(), &here->match, NULL);
     LS_ASSERT(status == LS_OK);
     here->first_hash_chain = (uint32_t)ls_match_hash_chain(here->match, &(ls_tick){0});
     make_chains(here);
@@ -320,28 +320,49 @@ static void restore_match(returning_match *here, ls_tick ticks)
     ls_match_restore_end(here->match, here->now_ns);
 }
 
+static uint64_t memory_calls(void)
+{
+    return heap_calls() + fuzz_memory_calls();
+}
+
+/* The start of every run with these first bytes. */
+static void start_run(returning_match *here, uint8_t setup)
+{
+    here->now_ns = LS_NS_PER_SECOND;
+    here->next_peer = 1;
+    here->hello = ls_hello_make("mallory");
+    open_match(here, setup);
+    restore_match(here, setup >> 3);
+}
+
+static void play(returning_match *here)
+{
+    uint64_t calls_before = memory_calls();
+    for (uint32_t moves = 0; moves < MOVES_MAX && here->input.size > 0; moves++) {
+        make_move(here);
+        check_match(here);
+    }
+    for (int step = 0; ls_match_state_of(here->match) == LS_MATCH_RESUMING; step++) {
+        LS_ASSERT(step < STEPS_MAX);
+        advance(here, STEP_MS * LS_NS_PER_MS);
+        check_match(here);
+    }
+    LS_ASSERT(memory_calls() == calls_before);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    static returning_match here;
-    memset(&here, 0, sizeof here);
-    here.input = (fuzz_input){bytes, size};
-    here.now_ns = LS_NS_PER_SECOND;
-    here.next_peer = 1;
-    uint8_t setup = fuzz_take_u8(&here.input);
-    open_match(&here, setup);
-    restore_match(&here, setup >> 3);
-    uint64_t heap_calls_before = heap_calls();
-    for (uint32_t moves = 0; moves < MOVES_MAX && here.input.size > 0; moves++) {
-        make_move(&here);
-        check_match(&here);
+    fuzz_input input = {bytes, size};
+    uint8_t setup = fuzz_take_u8(&input);
+    returning_match *here = fuzz_memory_restore(setup);
+    if (!here) {
+        here = fuzz_memory_start(sizeof *here);
+        start_run(here, setup);
+        fuzz_memory_keep(setup);
     }
-    for (int step = 0; ls_match_state_of(here.match) == LS_MATCH_RESUMING; step++) {
-        LS_ASSERT(step < STEPS_MAX);
-        advance(&here, STEP_MS * LS_NS_PER_MS);
-        check_match(&here);
-    }
-    LS_ASSERT(heap_calls() == heap_calls_before);
-    ls_match_destroy(here.match);
-    LS_ASSERT(here.memory.live_blocks == 0);
+    here->input = input;
+    play(here);
+    ls_match_destroy(here->match);
+    LS_ASSERT(fuzz_memory_live_blocks() == 0);
     return 0;
 }

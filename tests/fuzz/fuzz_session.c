@@ -6,7 +6,8 @@
  *   u8 setup      bits 0-2 players less one; bit 3 keeps the previous state; bit 4 inputs of up to
  *                 1,024 bytes; bit 5 leaves after 60 ticks; bit 6 no good OFFER; bit 7 no good
  * START u8 timing     bits 0-2 hash interval less one; bit 3 input delay of 3 ticks; bit 4
- * predicts; bits 5-7 slot then moves:   u8: bits 0-3 the move; then what the move takes
+ * predicts; bits 5-7 slot. So that few starts differ, the high four bits follow from the low ones
+ *   then moves:   u8: bits 0-3 the move; then what the move takes
  */
 #include "lockstep/client/bots.h"
 #include "lockstep/client/session/session.h"
@@ -14,6 +15,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/protocol/wire/tick_packet.h"
+#include "lockstep/tests/fuzz/fuzz_memory.h"
 #include "lockstep/tests/fuzz/fuzz_peer.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
@@ -36,9 +38,10 @@ typedef struct hostile_server {
     uint8_t made[MADE_TICKS][MADE_BYTES_MAX]; /* the inputs that the session asked for */
     uint32_t made_sizes[MADE_TICKS];
     uint64_t now_ns;
+    uint32_t work; /* frames that were drawn, and what took as long */
     bool is_disconnected;
     uint32_t sequence; /* of the next TICKS */
-    uint64_t heap_calls_at_start;
+    uint64_t memory_calls_at_start;
     bool was_healed; /* with a snapshot, for which memory is taken, and for the ticks behind it */
     ls_session_report newest; /* report after the last move */
     size_t packet_size;       /* of the packet delivered last */
@@ -139,6 +142,11 @@ static bool is_malformed(const hostile_server *server, ls_channel channel, const
     return kind != LS_MESSAGE_TICKS && kind != LS_MESSAGE_TICK_PART && kind != LS_MESSAGE_BLOB_PART;
 }
 
+static uint64_t memory_calls(void)
+{
+    return heap_calls() + fuzz_memory_calls();
+}
+
 static void check_report(hostile_server *server, const ls_session_report *report)
 {
     const ls_session_report *before = &server->newest;
@@ -150,9 +158,9 @@ static void check_report(hostile_server *server, const ls_session_report *report
     LS_ASSERT(report->state >= before->state);
     LS_ASSERT((report->state == LS_SESSION_OVER) == server->is_disconnected);
     if (before->state < LS_SESSION_SEATED) {
-        server->heap_calls_at_start = heap_calls(); /* all that it needs it has taken by now */
+        server->memory_calls_at_start = memory_calls(); /* all that it needs it has taken by now */
     }
-    LS_ASSERT(heap_calls() == server->heap_calls_at_start || server->was_healed);
+    LS_ASSERT(memory_calls() == server->memory_calls_at_start || server->was_healed);
     server->newest = *report;
 }
 
@@ -252,6 +260,7 @@ static void write_ticks(hostile_server *server, const ls_ticks_header *header, u
         memcpy(inputs[0], inputs[1], sizeof inputs[0]);
     }
     ls_tick_packet_write_end(&stream);
+    server->work += count / 8;
     deliver(server, LS_CHANNEL_UNRELIABLE, bytes, ls_bits_size_bytes(&stream));
 }
 
@@ -430,7 +439,7 @@ static void send_altered(hostile_server *server)
 
 static void draw_frames(hostile_server *server, uint32_t count, uint64_t gap_ns)
 {
-    for (; count > 0; count--) {
+    for (; count > 0 && server->work < FUZZ_WORK_MAX; count--, server->work++) {
         server->now_ns += gap_ns;
         ls_session_frame(server->session, server->now_ns);
     }
@@ -494,39 +503,65 @@ static void open_session(hostile_server *server, uint8_t setup, uint8_t timing)
     config.predict_ticks = timing & 0x10u ? PREDICT_TICKS : 0;
     ls_packet_sink sink = {on_send, on_disconnect, server};
     ls_status status =
-        ls_session_create(&config, &sink, ls_allocator_heap(), &server->session, &why);
+        ls_session_create(&config, &sink, fuzz_memory_allocator(), &server->session, &why);
     LS_ASSERT(status == LS_OK);
     ls_session_connected(server->session, SERVER_ID, server->now_ns);
     server->newest = ls_session_report_of(server->session);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+static bool is_over(const hostile_server *server)
 {
-    static hostile_server server;
-    memset(&server, 0, sizeof server);
-    server.input = (fuzz_input){bytes, size};
-    server.now_ns = LS_NS_PER_SECOND;
-    server.bot = ls_bot_make(1);
-    uint8_t setup = fuzz_take_u8(&server.input);
-    uint8_t timing = fuzz_take_u8(&server.input);
-    server.simulation = *counter_simulation();
+    return server->input.size == 0 || server->work >= FUZZ_WORK_MAX;
+}
+
+static uint8_t timing_of(uint8_t timing)
+{
+    static const uint8_t high[16] = {0x0, 0x9, 0x3, 0x1, 0xf, 0x6, 0x0, 0x6,
+                                     0x1, 0x3, 0x6, 0x7, 0xc, 0x2, 0x8, 0x5};
+    uint8_t low = timing & 15u;
+    return (uint8_t)(high[low] << 4 | low);
+}
+
+/* The start of every run with these first bytes. */
+static void start_run(hostile_server *server, uint8_t setup, uint8_t timing)
+{
+    server->now_ns = LS_NS_PER_SECOND;
+    server->bot = ls_bot_make(1);
+    server->simulation = *counter_simulation();
     if (setup & 0x10u) {
-        server.simulation.input_bytes_max = LS_INPUT_BYTES_MAX;
+        server->simulation.input_bytes_max = LS_INPUT_BYTES_MAX;
     }
-    open_session(&server, setup, timing);
+    open_session(server, setup, timing);
     if (!(setup & 0x40u)) {
-        send_offer(&server, setup, timing);
+        send_offer(server, setup, timing);
     }
     if (!(setup & 0x80u)) {
-        send_start(&server, 30);
+        send_start(server, 30);
     }
-    for (uint32_t moves = 0; moves < MOVES_MAX && server.input.size > 0; moves++) {
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    fuzz_input input = {bytes, size};
+    uint8_t setup = fuzz_take_u8(&input);
+    uint8_t timing = timing_of(fuzz_take_u8(&input));
+    uint32_t start = (uint32_t)timing << 8 | setup;
+    hostile_server *server = fuzz_memory_restore(start);
+    if (!server) {
+        server = fuzz_memory_start(sizeof *server);
+        start_run(server, setup, timing);
+        fuzz_memory_keep(start);
+    }
+    server->memory_calls_at_start = memory_calls();
+    server->input = input;
+    for (uint32_t moves = 0; moves < MOVES_MAX && !is_over(server); moves++) {
         ls_session_event event;
-        make_move(&server);
-        while (ls_session_next_event(server.session, &event)) {
+        make_move(server);
+        while (ls_session_next_event(server->session, &event)) {
             LS_ASSERT(event.kind <= LS_SESSION_EVENT_OVER);
         }
     }
-    ls_session_destroy(server.session);
+    ls_session_destroy(server->session);
+    LS_ASSERT(fuzz_memory_live_blocks() == 0);
     return 0;
 }

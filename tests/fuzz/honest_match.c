@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define STEP_NS (5 * LS_NS_PER_MS)
+#define SILENCE_STEP_NS (100 * LS_NS_PER_MS)
 
 static const ls_simulation *find_simulation(void *user, const char *name)
 {
@@ -22,24 +23,25 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
     return ls_bot_input(&here->bot, instance, slot, bytes);
 }
 
-static void open_session(honest_match *here)
+static void open_session(honest_match *here, const ls_allocator *allocator)
 {
     ls_session_config config = ls_session_config_default();
     config.find_simulation = find_simulation;
     config.make_input = make_input;
     config.user = here;
     ls_packet_sink sink = ls_transport_sink(here->client_transport);
-    ls_status status = ls_session_create(&config, &sink, ls_allocator_heap(), &here->session, NULL);
+    ls_status status = ls_session_create(&config, &sink, allocator, &here->session, NULL);
     LS_ASSERT(status == LS_OK);
 }
 
-void honest_match_open(honest_match *here, const ls_match_config *config)
+void honest_match_open(honest_match *here, const ls_match_config *config,
+                       const ls_allocator *allocator)
 {
     memset(here, 0, sizeof *here);
     here->simulation = config->simulation;
     here->bot = ls_bot_make(1);
     here->now_ns = LS_NS_PER_SECOND;
-    ls_status status = ls_memory_network_create(1, ls_allocator_heap(), &here->network);
+    ls_status status = ls_memory_network_create(1, allocator, &here->network);
     LS_ASSERT(status == LS_OK);
     ls_memory_network_set_time(here->network, here->now_ns);
     status = ls_memory_server_create(here->network, &here->server_transport);
@@ -48,9 +50,9 @@ void honest_match_open(honest_match *here, const ls_match_config *config)
         ls_memory_client_create(here->network, here->server_transport, &here->client_transport);
     LS_ASSERT(status == LS_OK);
     ls_packet_sink sink = ls_transport_sink(here->server_transport);
-    status = ls_match_create(config, &sink, ls_allocator_heap(), &here->match, NULL);
+    status = ls_match_create(config, &sink, allocator, &here->match, NULL);
     LS_ASSERT(status == LS_OK);
-    open_session(here);
+    open_session(here, allocator);
 }
 
 void honest_match_close(honest_match *here)
@@ -87,11 +89,19 @@ bool honest_match_is_over(const honest_match *here)
            ls_session_report_of(here->session).state == LS_SESSION_OVER;
 }
 
+/* Where nothing is left but to wait for the hostile peers, a long step is as good as many. */
+static uint64_t step_ns(const honest_match *here)
+{
+    bool is_waiting = ls_match_state_of(here->match) == LS_MATCH_ENDING &&
+                      ls_session_state_of(here->session) == LS_SESSION_FINISHED;
+    return is_waiting ? SILENCE_STEP_NS : STEP_NS;
+}
+
 void honest_match_run(honest_match *here, uint64_t ns)
 {
     uint64_t end_ns = here->now_ns + ns;
     while (here->now_ns < end_ns && !honest_match_is_over(here)) {
-        here->now_ns += STEP_NS;
+        here->now_ns += step_ns(here);
         ls_memory_network_set_time(here->network, here->now_ns);
         turn_server(here);
         turn_client(here);

@@ -20,10 +20,12 @@ typedef struct honest_match {
 } honest_match;
 
 /* The config is one that the match accepts. */
-void honest_match_open(honest_match *here, const ls_match_config *config);
+void honest_match_open(honest_match *here, const ls_match_config *config,
+                       const ls_allocator *allocator);
 void honest_match_close(honest_match *here);
 
-/* Runs both ends for `ns` in steps of five milliseconds, or until both are over. */
+/* Runs both ends for `ns` in steps of five milliseconds, or until both are over; in longer steps
+ * when there is nothing left to do but wait for the others. */
 void honest_match_run(honest_match *here, uint64_t ns);
 bool honest_match_is_over(const honest_match *here);
 
