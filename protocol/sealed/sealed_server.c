@@ -10,6 +10,7 @@
 #include "lockstep/protocol/sealed/sealed_connections.h"
 #include "lockstep/protocol/sealed/sealed_packet.h"
 #include "lockstep/protocol/sealed/sealed_passes.h"
+#include "lockstep/protocol/sealed/unproven_path.h"
 
 #include <string.h>
 
@@ -34,9 +35,11 @@ typedef struct connection {
     ls_counter_window window;
     ls_endpoint endpoint;
     ls_rate_use attempts;
-    ls_endpoint accepted;        /* the address that is counted in the limits */
+    ls_endpoint accepted; /* the address that is counted in the limits */
+    ls_unproven_path path;
     uint64_t path_salt;          /* new for each path that is proven */
     uint64_t path_challenged_ns; /* 0: never */
+    bool is_path_answered;       /* with something else than a challenge since the last one */
     uint64_t accepted_ns;
     bool is_accept_repeated;
     uint8_t accept[LS_ACCEPT_BYTES];
@@ -436,21 +439,57 @@ size_t ls_sealed_server_seal(ls_sealed_server *server, uint32_t index, ls_sealed
                                  LS_SEALED_SERVER_HEADER_BYTES, size);
 }
 
-/* The newest packet of a connection came from an address that is not the connection's. */
-static void challenge_path(ls_sealed_server *server, const arrival *at, uint32_t index)
+size_t ls_sealed_server_path_room(const ls_sealed_server *server, uint32_t index)
+{
+    return ls_unproven_path_room(&server->connections[index].path);
+}
+
+const ls_endpoint *ls_sealed_server_take_path(ls_sealed_server *server, uint32_t index, size_t size)
+{
+    ls_unproven_path *path = &server->connections[index].path;
+    ls_unproven_path_take(path, size);
+    server->connections[index].is_path_answered = true;
+    return &path->endpoint;
+}
+
+/* Writes the challenge of the address that is to be proven, when it is due and may go there;
+ * returns its bytes. */
+static size_t challenge(ls_sealed_server *server, uint32_t index, uint64_t now_ns)
 {
     connection *moved = &server->connections[index];
     bool is_soon = moved->path_challenged_ns != 0 &&
-                   at->now_ns < moved->path_challenged_ns + PATH_CHALLENGE_PERIOD_NS;
-    if (is_soon || at->size < PATH_CHALLENGE_BYTES) {
-        return;
+                   now_ns < moved->path_challenged_ns + PATH_CHALLENGE_PERIOD_NS;
+    if (is_soon || ls_unproven_path_room(&moved->path) < PATH_CHALLENGE_BYTES) {
+        return 0;
     }
-    moved->path_challenged_ns = at->now_ns;
-    ls_store_u64(server->answer + LS_SEALED_SERVER_HEADER_BYTES,
-                 ls_address_path_number(server->secrets->path_key, at->from, moved->path_salt));
-    at->out->answer = server->answer;
-    at->out->answer_bytes = ls_sealed_server_seal(server, index, LS_SEALED_PATH_CHALLENGE,
-                                                  server->answer, PATH_NUMBER_BYTES);
+    ls_unproven_path_take(&moved->path, PATH_CHALLENGE_BYTES);
+    moved->path_challenged_ns = now_ns;
+    moved->is_path_answered = false;
+    ls_store_u64(
+        server->answer + LS_SEALED_SERVER_HEADER_BYTES,
+        ls_address_path_number(server->secrets->path_key, &moved->path.endpoint, moved->path_salt));
+    return ls_sealed_server_seal(server, index, LS_SEALED_PATH_CHALLENGE, server->answer,
+                                 PATH_NUMBER_BYTES);
+}
+
+size_t ls_sealed_server_challenge_path(ls_sealed_server *server, uint32_t index, uint64_t now_ns,
+                                       ls_path_challenge *out)
+{
+    out->size = challenge(server, index, now_ns);
+    out->bytes = server->answer;
+    out->to = &server->connections[index].path.endpoint;
+    return out->size;
+}
+
+/* The newest packet of a connection came from an address that is not the connection's. */
+static void receive_from_elsewhere(ls_sealed_server *server, const arrival *at, uint32_t index)
+{
+    connection *moved = &server->connections[index];
+    ls_unproven_path_receive(&moved->path, at->from, at->size);
+    if (moved->is_path_answered) { /* answers must not take all the bytes there are for ever */
+        at->out->answer = server->answer;
+        at->out->answer_bytes = challenge(server, index, at->now_ns);
+    }
 }
 
 static void receive_path_response(ls_sealed_server *server, const arrival *at, uint32_t index)
@@ -466,6 +505,8 @@ static void receive_path_response(ls_sealed_server *server, const arrival *at, u
         moved->endpoint = *at->from;
         moved->path_salt = random_number(); /* what was proven before proves nothing now */
         moved->path_challenged_ns = 0;
+        moved->is_path_answered = false;
+        moved->path = (ls_unproven_path){.is_there = false};
         at->out->has_moved = true;
     }
 }
@@ -490,8 +531,11 @@ static void receive_content(ls_sealed_server *server, const arrival *at, uint32_
         open_connection(server, at, index);
     }
     at->out->has_content = true;
-    if (is_newest && !ls_endpoint_is_equal(&server->connections[index].endpoint, at->from)) {
-        challenge_path(server, at, index);
+    connection *of = &server->connections[index];
+    if (is_newest && !ls_endpoint_is_equal(&of->endpoint, at->from)) {
+        receive_from_elsewhere(server, at, index);
+    } else if (is_newest) {
+        of->path = (ls_unproven_path){.is_there = false};
     }
 }
 

@@ -75,6 +75,28 @@ size_t ls_sealed_server_seal(ls_sealed_server *server, uint32_t index, ls_sealed
 /* Where a connection that is there is reached. */
 const ls_endpoint *ls_sealed_server_endpoint(const ls_sealed_server *server, uint32_t index);
 
+/* Bytes of a datagram that may go to the address that the newest packet of a connection came from,
+ * while that is another one than the connection's and not proven; 0: there is none, or too little
+ * came from there. */
+size_t ls_sealed_server_path_room(const ls_sealed_server *server, uint32_t index);
+
+/* A datagram of at most so many bytes goes there: returns where. */
+const ls_endpoint *ls_sealed_server_take_path(ls_sealed_server *server, uint32_t index,
+                                              size_t size);
+
+/* The PATH_CHALLENGE of an address that is to be proven. Good until the next call. */
+typedef struct ls_path_challenge {
+    const ls_endpoint *to;
+    const uint8_t *bytes;
+    size_t size; /* 0: it is not due, or may not go there now */
+} ls_path_challenge;
+
+/* After a packet, when what is of use to the client at once has gone: makes the challenge, and
+ * returns its size. When something went there and no challenge since, the next packet is answered
+ * with one at once (ls_sealed_received.answer). */
+size_t ls_sealed_server_challenge_path(ls_sealed_server *server, uint32_t index, uint64_t now_ns,
+                                       ls_path_challenge *out);
+
 /* The pass of a connection that is there; NULL for one without a token. */
 const ls_sealed_pass *ls_sealed_server_pass(const ls_sealed_server *server, uint32_t index);
 

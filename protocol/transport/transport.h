@@ -21,6 +21,10 @@ typedef enum ls_channel {
     LS_CHANNEL_RELIABLE,
     LS_CHANNEL_UNRELIABLE,
     LS_CHANNEL_COUNT,
+    /* For answers, never received: an unreliable packet to the address that the peer's newest
+     * packet came from, of at most ls_transport_event.path_room bytes; to nowhere when the peer has
+     * no such address. */
+    LS_CHANNEL_UNPROVEN_PATH = LS_CHANNEL_COUNT,
 } ls_channel;
 
 typedef enum ls_transport_event_kind {
@@ -38,6 +42,9 @@ typedef struct ls_transport_event {
     /* RECEIVED: when it reached this machine, on the monotonic clock, as exactly as the transport
      * knows; its owner may take it much later. */
     uint64_t arrived_ns;
+    /* RECEIVED: the packet came from an address that is not proven to be the peer's: what is sent
+     * goes to another one until it is, but for one packet of so many bytes. Else 0. */
+    size_t path_room;
     ls_status reason; /* DISCONNECTED: DISCONNECTED, TIMED_OUT or REFUSED */
     /* CONNECTED: the way there and back, measured with a packet that is known to have been sent
      * once; 0: the transport does not know it. */

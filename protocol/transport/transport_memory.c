@@ -211,8 +211,8 @@ static void endpoint_send(ls_transport *transport, ls_peer_id peer, ls_channel c
     endpoint *owner = (endpoint *)transport;
     LS_ASSERT(size <= LS_PACKET_BYTES_MAX);
     connection *between = connection_of(owner, peer);
-    if (!between || !between->is_open) {
-        return;
+    if (!between || !between->is_open || channel == LS_CHANNEL_UNPROVEN_PATH) {
+        return; /* nobody moves here */
     }
     bool is_up = between->client == owner;
     owner->network->counts.sent++;

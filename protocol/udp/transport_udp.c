@@ -12,7 +12,7 @@ enum {
     DATAGRAMS_PER_TURN_MAX = 512,
     LEAVE_WAIT_MS = 10,
     LOOP_PERIOD_MS = 8, /* repeats and time-outs; packets do not wait for it */
-    SILENCE_MS = 500,   /* after which a client asks the system for another way */
+    SILENCE_MS = 100,   /* after which a client asks the system for another way */
 };
 
 static const ls_transport_operations operations;
@@ -85,7 +85,7 @@ static void send_packet(ls_transport *base, ls_peer_id id, ls_channel channel, c
                         size_t size)
 {
     transport_udp *transport = from_base(base);
-    LS_ASSERT(size <= LS_PACKET_BYTES_MAX && (unsigned)channel < LS_CHANNEL_COUNT);
+    LS_ASSERT(size <= LS_PACKET_BYTES_MAX && (unsigned)channel <= LS_CHANNEL_UNPROVEN_PATH);
     ls_peer_seat *seat = ls_peer_seats_find(&transport->seats, id);
     if (!seat || seat->state != LS_SEAT_OPEN) {
         return;
@@ -93,6 +93,10 @@ static void send_packet(ls_transport *base, ls_peer_id id, ls_channel channel, c
     udp_connection *to = connection_of(transport, seat);
     if (channel == LS_CHANNEL_UNRELIABLE) {
         ls_udp_out_packet(to, bytes, size);
+        return;
+    }
+    if (channel == LS_CHANNEL_UNPROVEN_PATH) {
+        ls_udp_out_answer(to, bytes, size);
         return;
     }
     bool is_queued = ls_enet_channel_send(to->channel, bytes, size);

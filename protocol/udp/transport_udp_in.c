@@ -14,12 +14,14 @@ static void tell_packet(const transport_udp *transport, const ls_peer_seat *seat
                         ls_channel channel, const uint8_t *bytes, size_t size,
                         ls_transport_event *event)
 {
-    *event = (ls_transport_event){.kind = LS_TRANSPORT_RECEIVED,
-                                  .peer = seat->id,
-                                  .channel = channel,
-                                  .bytes = bytes,
-                                  .size = size,
-                                  .arrived_ns = transport->arrived_ns};
+    *event =
+        (ls_transport_event){.kind = LS_TRANSPORT_RECEIVED,
+                             .peer = seat->id,
+                             .channel = channel,
+                             .bytes = bytes,
+                             .size = size,
+                             .arrived_ns = transport->arrived_ns,
+                             .path_room = ls_udp_out_path_room(connection_of(transport, seat))};
 }
 
 static void reject_left(transport_udp *transport)
@@ -197,6 +199,7 @@ static bool take_at_server(transport_udp *transport, const ls_udp_datagram *data
         return false;
     }
     keep_content(transport, got.index, got.content, got.bytes, got.size, datagram);
+    transport->has_unproven_path = ls_sealed_server_path_room(transport->server, got.index) > 0;
     return got.is_opened && tell_connected(&transport->connections[got.index], got.rtt_ns, event);
 }
 
@@ -271,6 +274,15 @@ static bool receive(transport_udp *transport, ls_udp_datagram *datagram)
     return false;
 }
 
+/* With what the answers to its packets have left: they are of use at once. */
+static void prove_path(transport_udp *transport)
+{
+    transport->has_unproven_path = false;
+    if (is_alive(transport->heard)) {
+        ls_udp_out_challenge(connection_of(transport, transport->heard));
+    }
+}
+
 int ls_udp_in_next_event(transport_udp *transport, ls_transport_event *event)
 {
     ls_udp_datagram datagram;
@@ -283,6 +295,8 @@ int ls_udp_in_next_event(transport_udp *transport, ls_transport_event *event)
             if (take_left(transport, event)) {
                 return 1;
             }
+        } else if (transport->has_unproven_path) {
+            prove_path(transport);
         } else if (find_ready(transport)) {
             continue;
         } else if (!receive(transport, &datagram)) {

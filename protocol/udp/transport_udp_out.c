@@ -150,6 +150,40 @@ void ls_udp_out_raw(transport_udp *transport, const ls_endpoint *to, const uint8
     made->size = size;
 }
 
+/* ---- To an address that is not proven ---- */
+
+size_t ls_udp_out_path_room(const udp_connection *to)
+{
+    const size_t overhead = LS_SEALED_SERVER_HEADER_BYTES + LS_SEALED_TAG_BYTES;
+    const transport_udp *transport = to->transport;
+    size_t room = transport->server ? ls_sealed_server_path_room(transport->server, to->index) : 0;
+    return room > overhead ? LS_MIN(room - overhead, LS_PACKET_BYTES_MAX) : 0;
+}
+
+void ls_udp_out_answer(udp_connection *to, const uint8_t *bytes, size_t size)
+{
+    transport_udp *transport = to->transport;
+    if (size > ls_udp_out_path_room(to)) {
+        return;
+    }
+    uint8_t datagram[LS_SEALED_DATAGRAM_BYTES_MAX];
+    put_packet(datagram + LS_SEALED_SERVER_HEADER_BYTES, bytes, size);
+    size_t whole =
+        ls_sealed_server_seal(transport->server, to->index, LS_SEALED_PACKET, datagram, size);
+    ls_udp_out_raw(transport, ls_sealed_server_take_path(transport->server, to->index, whole),
+                   datagram, whole);
+}
+
+void ls_udp_out_challenge(udp_connection *to)
+{
+    transport_udp *transport = to->transport;
+    ls_path_challenge made;
+    if (ls_sealed_server_challenge_path(transport->server, to->index, transport->arrived_ns,
+                                        &made) > 0) {
+        ls_udp_out_raw(transport, made.to, made.bytes, made.size);
+    }
+}
+
 void ls_udp_out_queued(transport_udp *transport, uint64_t now_ns)
 {
     for (uint32_t i = 0; transport->queued_count > 0 && i < transport->seats.count; i++) {

@@ -110,6 +110,14 @@ void ls_match_receive(ls_match *match, ls_peer_id peer, ls_channel channel, cons
     ls_match_reception_take(&match->context, peer, channel, bytes, size);
 }
 
+static void answer_moved(ls_match_context *match, ls_peer_id peer, size_t room_bytes)
+{
+    uint32_t slot = ls_seat_table_slot_of(match->seats, peer);
+    if (slot != MATCH_NO_SLOT && ls_seat_table_follows(match->seats, slot)) {
+        ls_tick_sender_answer(match, slot, room_bytes);
+    }
+}
+
 void ls_match_receive_event(ls_match *match, const ls_transport_event *event, uint64_t now_ns)
 {
     uint64_t arrived_ns = event->arrived_ns;
@@ -128,6 +136,9 @@ void ls_match_receive_event(ls_match *match, const ls_transport_event *event, ui
     match->context.arrived_ns = LS_MIN(arrived_ns, now_ns);
     ls_match_reception_take(&match->context, event->peer, event->channel, event->bytes,
                             event->size);
+    if (event->path_room > 0) {
+        answer_moved(&match->context, event->peer, event->path_room);
+    }
 }
 
 void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns)

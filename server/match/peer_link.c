@@ -162,8 +162,9 @@ void ls_downlink_header(ls_downlink *link, const ls_match_context *match, ls_tic
     }
 }
 
-ls_tick ls_downlink_write(ls_downlink *link, const ls_tick_log *log, ls_tick end,
-                          ls_ticks_header *header, ls_bit_stream *stream)
+/* Returns the first tick that did not fit. */
+static ls_tick write_ticks(const ls_downlink *link, const ls_tick_log *log, ls_tick end,
+                           ls_ticks_header *header, ls_bit_stream *stream)
 {
     ls_ticks_header_bits(stream, header, 0);
     ls_tick tick = header->first;
@@ -178,10 +179,47 @@ ls_tick ls_downlink_write(ls_downlink *link, const ls_tick_log *log, ls_tick end
         }
     }
     ls_tick_packet_write_end(stream);
+    return tick;
+}
+
+ls_tick ls_downlink_write(ls_downlink *link, const ls_tick_log *log, ls_tick end,
+                          ls_ticks_header *header, ls_bit_stream *stream)
+{
+    ls_tick tick = write_ticks(link, log, end, header, stream);
     link->fitted_end = LS_MAX(tick, link->fitted_end);
     link->delayed_end = tick < end ? end : link->delayed_end;
     ls_sent_ends_add(&link->sent, tick < end ? 0 : end);
     return tick;
+}
+
+/* The first tick of the next answer: behind those that went before, until they should have been
+ * acknowledged. */
+static ls_tick first_of_answer(ls_downlink *link, const ls_match_context *match)
+{
+    ls_answered_ticks *answered = &link->answered;
+    if (link->next != answered->next) {
+        answered->next = link->next;
+        answered->moved_ns = match->now_ns;
+    } else if (ls_send_is_overdue(match->now_ns - answered->moved_ns, link->rtt_ns, match->dt_ns)) {
+        answered->moved_ns = match->now_ns;
+        answered->end = link->next;
+    }
+    return LS_MAX(link->next, answered->end);
+}
+
+bool ls_downlink_write_answer(ls_downlink *link, const ls_match_context *match,
+                              ls_ticks_header *header, ls_bit_stream *stream)
+{
+    header->first = first_of_answer(link, match);
+    header->sequence = link->sequence;
+    ls_tick end = write_ticks(link, match->log, match->log->next, header, stream);
+    if (end <= header->first) {
+        return false;
+    }
+    link->sequence++;
+    link->answered.end = end;
+    link->delayed_end = LS_MAX(link->delayed_end, end); /* they went out late */
+    return true;
 }
 
 ls_tick ls_downlink_take_parts_end(ls_downlink *link, ls_tick first)

@@ -25,11 +25,19 @@ typedef struct ls_downlink_parts {
     bool is_repeated; /* what acknowledges it says nothing about the round trip */
 } ls_downlink_parts;
 
+/* What went to an address that is not proven. */
+typedef struct ls_answered_ticks {
+    ls_tick end;       /* behind the last tick */
+    ls_tick next;      /* the downlink's, when it last got on */
+    uint64_t moved_ns; /* when that was */
+} ls_answered_ticks;
+
 typedef struct ls_downlink {
     ls_tick next; /* first closed tick that the peer has not acknowledged, as its newest says */
     ls_tick fitted_end;  /* behind the last tick that any TICKS carried */
     ls_tick delayed_end; /* behind the last tick that did not fit into TICKS once it was closed */
     ls_tick alone; /* coded against empty inputs, for who does not hold the one before it; or 0 */
+    ls_answered_ticks answered;
     uint32_t sequence; /* of the next TICKS */
     ls_sent_ends sent;
     uint64_t rtt_ns; /* smoothed; 0 until measured */
@@ -132,6 +140,12 @@ void ls_downlink_header(ls_downlink *link, const ls_match_context *match, ls_tic
  * Returns the first tick that did not. */
 ls_tick ls_downlink_write(ls_downlink *link, const ls_tick_log *log, ls_tick end,
                           ls_ticks_header *header, ls_bit_stream *stream);
+
+/* Writes a TICKS that answers to an address which is not proven: the ticks that were not sent there
+ * yet, from the oldest on that is not acknowledged, as many as fit into `stream`; of the header
+ * `first` and `sequence` are filled in. False when none fits, or there is none. */
+bool ls_downlink_write_answer(ls_downlink *link, const ls_match_context *match,
+                              ls_ticks_header *header, ls_bit_stream *stream);
 
 /* Before which tick parts may go out in this turn, when TICKS has just carried the ticks before
  * `first`; notes what the peer has acknowledged by now. */

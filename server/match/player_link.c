@@ -9,6 +9,7 @@
 
 enum {
     INPUTS_KEPT_TICKS = 256, /* closed ticks whose inputs may still serve as a base */
+    ANSWER_BYTES_MIN = 16,   /* the header and the end of TICKS fit */
 };
 
 #define SEAL_NS (UINT64_C(250) * LS_NS_PER_MS) /* between two seals */
@@ -226,15 +227,20 @@ ls_slot_input ls_player_link_close_input(ls_player_link *link, ls_tick tick,
     return input;
 }
 
+static void tell_wanted(const ls_player_link *link, ls_ticks_header *header)
+{
+    header->wanted = link->wanted;
+    header->has_base = link->wanted > 0 && link->wanted != link->unread &&
+                       ls_input_buffer_has(link->received, link->wanted - 1, 0);
+}
+
 static void fill_header(ls_player_link *link, const ls_match_context *match, ls_tick end,
                         ls_ticks_header *header)
 {
     ls_downlink_header(&link->peer.downlink, match, header);
     header->first = ls_downlink_first(&link->peer.downlink, match, end);
-    header->wanted = link->wanted;
+    tell_wanted(link, header);
     header->slack = link->slack;
-    header->has_base = link->wanted > 0 && link->wanted != link->unread &&
-                       ls_input_buffer_has(link->received, link->wanted - 1, 0);
     if (link->has_newest && link->newest + 1 == link->wanted && !link->is_arrival_reported) {
         header->hold = ls_hold_from_ns(match->now_ns - link->newest_arrival_ns);
         link->is_arrival_reported = true;
@@ -272,6 +278,19 @@ size_t ls_player_link_write_ticks(ls_player_link *link, const ls_match_context *
     *end = ls_downlink_write(&link->peer.downlink, match->log, *end, &header, &stream);
     write_seal(link, match, header.first, *end, &stream);
     return ls_bits_size_bytes(&stream);
+}
+
+size_t ls_player_link_write_answer(ls_player_link *link, const ls_match_context *match,
+                                   size_t room_bytes, uint8_t bytes[LS_PACKET_BYTES_MAX])
+{
+    if (room_bytes < ANSWER_BYTES_MIN) {
+        return 0;
+    }
+    ls_bit_stream stream = ls_bit_writer(bytes, LS_MIN(room_bytes, LS_PACKET_BYTES_MAX));
+    ls_ticks_header header = {.hold = LS_HOLD_NONE, .slack = LS_SLACK_NONE};
+    tell_wanted(link, &header);
+    bool has_ticks = ls_downlink_write_answer(&link->peer.downlink, match, &header, &stream);
+    return has_ticks ? ls_bits_size_bytes(&stream) : 0;
 }
 
 void ls_player_link_prefetch(const ls_player_link *link)

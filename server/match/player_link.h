@@ -79,6 +79,11 @@ ls_slot_input ls_player_link_close_input(ls_player_link *link, ls_tick tick,
 size_t ls_player_link_write_ticks(ls_player_link *link, const ls_match_context *match, ls_tick *end,
                                   uint8_t bytes[LS_PACKET_BYTES_MAX]);
 
+/* Writes a TICKS of at most room_bytes that answers to an address which is not proven. Returns the
+ * size, or 0 when no tick fits or none is unacknowledged. */
+size_t ls_player_link_write_answer(ls_player_link *link, const ls_match_context *match,
+                                   size_t room_bytes, uint8_t bytes[LS_PACKET_BYTES_MAX]);
+
 /* Asks for the memory that the next tick will need, in two steps. */
 void ls_player_link_prefetch(const ls_player_link *link);
 void ls_player_link_prefetch_more(const ls_player_link *link, ls_tick next_close);

@@ -66,6 +66,15 @@ static void send_again(ls_match_context *match)
     }
 }
 
+void ls_tick_sender_answer(ls_match_context *match, uint32_t slot, size_t room_bytes)
+{
+    size_t size = ls_player_link_write_answer(&match->links[slot], match, room_bytes,
+                                              ls_outbox_packet(match->outbox));
+    if (size > 0) {
+        ls_outbox_answer_packet(match->outbox, match->seats->peers[slot], size);
+    }
+}
+
 /* A tick that is closed is not kept back while none follows. */
 static bool is_packet_full(const ls_match_context *match, bool is_waiting)
 {

@@ -8,6 +8,12 @@
 
 /* Sends what is due; `is_waiting`: no tick is closed before an input comes. */
 void ls_tick_sender_advance(ls_match_context *match, bool is_waiting);
+
+/* The newest packet of a player who follows came from an address that is not proven, to which a
+ * packet of room_bytes may go: what was sent since the player moved is lost, and the address will
+ * be proven a round trip from now only. */
+void ls_tick_sender_answer(ls_match_context *match, uint32_t slot, size_t room_bytes);
+
 uint64_t ls_tick_sender_next_ns(const ls_match_context *match);
 
 #endif

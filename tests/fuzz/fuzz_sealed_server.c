@@ -28,7 +28,8 @@ typedef struct fuzz_run {
     datagram kept[KEPT]; /* what the client sent last */
     uint32_t kept_count;
     bool is_there[CONNECTIONS];
-    uint32_t sent, received; /* contents of the client */
+    uint32_t sent, received;       /* contents of the client */
+    uint64_t came[256], went[256]; /* bytes from each address, and there as answers */
 } fuzz_run;
 
 static ls_endpoint address_of(uint8_t number)
@@ -69,6 +70,27 @@ static void check_content(fuzz_run *run, const ls_sealed_received *got)
     LS_ASSERT(run->received <= run->sent);
 }
 
+/* What the server answers goes to who has sent as much. */
+static const datagram *give_answer(fuzz_run *run, uint8_t from, const uint8_t *bytes, size_t size)
+{
+    const ls_endpoint to = address_of(from);
+    run->went[from] += size + ls_udp_header_bytes(&to);
+    LS_ASSERT(run->went[from] <= run->came[from]);
+    datagram *response = keep(run);
+    give_client(run, bytes, size, response);
+    return response->size > 0 ? response : NULL;
+}
+
+/* At times something else goes to a new address before it is challenged. */
+static void use_path(fuzz_run *run, uint8_t from, uint32_t index)
+{
+    size_t room = ls_sealed_server_path_room(run->server, index);
+    if (room > 0 && run->sent % 3 == 0) {
+        const ls_endpoint *to = ls_sealed_server_take_path(run->server, index, room);
+        run->went[from] += room + ls_udp_header_bytes(to);
+    }
+}
+
 /* Returns what the client answers to the server's answer, or NULL. */
 static const datagram *give_server(fuzz_run *run, uint8_t from, const datagram *sent)
 {
@@ -77,7 +99,7 @@ static const datagram *give_server(fuzz_run *run, uint8_t from, const datagram *
     ls_sealed_received got;
     ls_sealed_server_receive(run->server, &address, copy.bytes, copy.size, run->now_ns, &got);
     LS_ASSERT(got.rejection >= LS_SEALED_ACCEPTED && got.rejection < LS_SEALED_REJECTION_COUNT);
-    LS_ASSERT(got.answer_bytes <= sent->size);
+    run->came[from] += sent->size + ls_udp_header_bytes(&address);
     LS_ASSERT(got.rejection == LS_SEALED_ACCEPTED || !got.has_content);
     if (got.has_content) {
         check_content(run, &got);
@@ -87,11 +109,14 @@ static const datagram *give_server(fuzz_run *run, uint8_t from, const datagram *
             ls_endpoint_is_equal(ls_sealed_server_endpoint(run->server, got.index), &address));
     }
     if (got.answer_bytes > 0) {
-        datagram *response = keep(run);
-        give_client(run, got.answer, got.answer_bytes, response);
-        return response->size > 0 ? response : NULL;
+        return give_answer(run, from, got.answer, got.answer_bytes);
     }
-    return NULL;
+    ls_path_challenge challenge = {.size = 0};
+    if (got.has_content) {
+        use_path(run, from, got.index);
+        ls_sealed_server_challenge_path(run->server, got.index, run->now_ns, &challenge);
+    }
+    return challenge.size > 0 ? give_answer(run, from, challenge.bytes, challenge.size) : NULL;
 }
 
 static void client_sends(fuzz_run *run, uint8_t from)

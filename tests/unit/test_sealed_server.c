@@ -516,9 +516,9 @@ Test(sealed_server, others_that_copy_packets_do_not_keep_a_client_from_moving)
     sealed_datagram challenge =
         sealed_to_server(server, new_home, packet_of_client(), NOW, &received);
     sealed_datagram response = response_to(challenge);
-    sealed_to_server(server, copier, packet_of_client(), NOW + LS_NS_PER_SECOND, &received);
-    cr_assert_gt(received.answer_bytes, 0);
-    sealed_to_server(server, new_home, response, NOW + LS_NS_PER_SECOND, &received);
+    uint64_t later_ns = NOW + LS_NS_PER_SECOND;
+    cr_assert_gt(sealed_to_server(server, copier, packet_of_client(), later_ns, &received).size, 0);
+    sealed_to_server(server, new_home, response, later_ns, &received);
     cr_assert(received.has_moved);
     cr_assert(is_at(index, new_home));
 }
@@ -564,11 +564,60 @@ Test(sealed_server, new_address_is_asked_every_50_ms_and_for_packets_that_are_la
     sealed_datagram small = sealed_by_client(client, LS_SEALED_PACKET, "123456", 6);
     cr_assert_eq(small.size, 26);
     cr_assert_eq(sealed_to_server(server, away, small, NOW, &received).size, 0);
+    const ls_endpoint other = sealed_address(8, 8);
+    small = sealed_by_client(client, LS_SEALED_PACKET, "123456", 6);
+    cr_assert_eq(sealed_to_server(server, other, small, NOW, &received).size, 0,
+                 "what came from one address does not count for another");
     cr_assert_eq(sealed_to_server(server, away, packet_of_client(), NOW, &received).size, 27);
     uint64_t soon_ns = NOW + 50 * LS_NS_PER_MS;
     cr_assert_eq(sealed_to_server(server, away, packet_of_client(), soon_ns - 1, &received).size,
                  0);
     cr_assert_eq(sealed_to_server(server, away, packet_of_client(), soon_ns, &received).size, 27);
+}
+
+/* What may go to a new address at once, before the challenge: as much as came from there. */
+Test(sealed_server, bytes_to_an_address_that_is_not_proven_are_those_that_came_from_there)
+{
+    const ls_endpoint away = sealed_address(7, 7);
+    uint32_t index = sealed_connect(server, client, home, NOW);
+    cr_assert_eq(ls_sealed_server_path_room(server, index), 0);
+    sealed_datagram packet = packet_of_client();
+    ls_sealed_received received;
+    ls_sealed_server_receive(server, &away, packet.bytes, packet.size, NOW, &received);
+    cr_assert_eq(received.answer_bytes, 0, "the challenge waits for what is of more use");
+    cr_assert_eq(ls_sealed_server_path_room(server, index), packet.size);
+    const ls_endpoint *to = ls_sealed_server_take_path(server, index, packet.size);
+    cr_assert(ls_endpoint_is_equal(to, &away));
+    cr_assert_eq(ls_sealed_server_path_room(server, index), 0);
+    ls_path_challenge challenge;
+    cr_assert_eq(ls_sealed_server_challenge_path(server, index, NOW, &challenge), 0,
+                 "nothing is left for it");
+
+    sealed_datagram next = packet_of_client();
+    ls_sealed_server_receive(server, &away, next.bytes, next.size, NOW, &received);
+    cr_assert_eq(received.answer_bytes, 27, "it does not wait a second time");
+    cr_assert_eq(ls_sealed_server_path_room(server, index), 0);
+
+    next = packet_of_client();
+    ls_sealed_server_receive(server, &home, next.bytes, next.size, NOW, &received);
+    cr_assert_eq(ls_sealed_server_path_room(server, index), 0, "it is at home");
+    next = packet_of_client();
+    ls_sealed_server_receive(server, &away, next.bytes, next.size, NOW, &received);
+    cr_assert_leq(received.answer_bytes + ls_sealed_server_path_room(server, index), next.size);
+}
+
+Test(sealed_server, bytes_that_come_from_a_new_address_are_not_saved_up)
+{
+    const ls_endpoint away = sealed_address(7, 7);
+    uint32_t index = sealed_connect(server, client, home, NOW);
+    const uint8_t content[1000] = {0};
+    for (int i = 0; i < 100; i++) {
+        sealed_datagram large = sealed_by_client(client, LS_SEALED_PACKET, content, sizeof content);
+        ls_sealed_received received;
+        ls_sealed_server_receive(server, &away, large.bytes, large.size, NOW, &received);
+        cr_assert(received.has_content);
+    }
+    cr_assert_leq(ls_sealed_server_path_room(server, index), 2048);
 }
 
 Test(sealed_server, forged_packets_from_elsewhere_are_opened_4096_times_a_second)

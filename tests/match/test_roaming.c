@@ -1,0 +1,77 @@
+/* Roaming: players whose address changes in mid-match, over the transport of the programs. Nothing
+ * is lost, and closed ticks come again within a round trip and two ticks. */
+#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tools/virtual/sealed_network.h"
+
+enum {
+    PLAYERS = 4,
+    WARM_TICKS = 180,
+    MOVES = 12,
+};
+
+static const uint64_t GLANCE_NS = MS / 4;
+
+/* Runs the match for so long; returns the longest time that no closed tick came to the client,
+ * counted from *came_ns on, when the last one had come. */
+static uint64_t longest_gap(virtual_match *run, const virtual_client *client, uint64_t length_ns,
+                            uint64_t *came_ns)
+{
+    uint64_t longest_ns = 0;
+    uint64_t end_ns = run->now_ns + length_ns;
+    ls_tick confirmed = report_of(client).confirmed;
+    while (run->now_ns < end_ns) {
+        virtual_match_run(run, GLANCE_NS);
+        ls_tick now = report_of(client).confirmed;
+        if (now != confirmed) {
+            confirmed = now;
+            longest_ns = LS_MAX(longest_ns, run->now_ns - *came_ns);
+            *came_ns = run->now_ns;
+        }
+    }
+    return longest_ns;
+}
+
+/* Moves at another moment between two ticks each time. */
+static void check_moves(uint64_t rtt_ns)
+{
+    virtual_setup setup = virtual_setup_default(test_small_simulation(), PLAYERS, 0);
+    setup.network = virtual_network_of_datagrams;
+    setup.link = (ls_link_config){.delay_ns = rtt_ns / 2};
+    virtual_match *run = match_at(&setup, WARM_TICKS);
+    const virtual_client *client = run->clients[1];
+    uint64_t late = substituted(run);
+    uint64_t came_ns = run->now_ns;
+    for (uint32_t i = 0; i < MOVES; i++) {
+        longest_gap(run, client, SECOND + i * DT_NS / MOVES, &came_ns);
+        sealed_network_move(run->network, client->transport);
+        uint64_t gap_ns = longest_gap(run, client, SECOND, &came_ns);
+        cr_assert_leq(gap_ns, rtt_ns + 2 * DT_NS, "round trip %u ms, move %u: %u ms",
+                      (unsigned)(rtt_ns / MS), i, (unsigned)(gap_ns / MS));
+    }
+    cr_assert_eq(substituted(run), late);
+    cr_assert_eq(client->connections, 1, "it has come back instead");
+    close_run(run);
+}
+
+Test(roaming, a_player_misses_closed_ticks_for_a_round_trip_and_two_ticks)
+{
+    static const uint64_t round_trips_ns[] = {20 * MS, 60 * MS, 100 * MS, 200 * MS};
+    for (size_t i = 0; i < sizeof round_trips_ns / sizeof *round_trips_ns; i++) {
+        check_moves(round_trips_ns[i]);
+    }
+}
+
+Test(roaming, a_player_that_moves_again_before_the_first_move_is_proven_plays_on)
+{
+    virtual_setup setup = virtual_setup_default(test_small_simulation(), PLAYERS, 1200);
+    setup.network = virtual_network_of_datagrams;
+    setup.link = (ls_link_config){.delay_ns = 50 * MS, .loss_ppm = 50000};
+    virtual_match *run = match_at(&setup, WARM_TICKS);
+    for (uint32_t i = 0; i < 20; i++) {
+        virtual_match_run(run, 70 * MS);
+        sealed_network_move(run->network, run->clients[0]->transport);
+    }
+    play_and_check(run);
+    cr_assert_eq(run->clients[0]->connections, 1, "it has come back instead");
+    close_run(run);
+}
