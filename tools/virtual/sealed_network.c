@@ -67,6 +67,7 @@ struct sealed_network {
     uint64_t rejections[LS_SEALED_REJECTION_COUNT]; /* of servers that have died */
     uint32_t overheard_count;
     sealed_network_datagram overheard[SEALED_NETWORK_OVERHEARD];
+    bool is_overheard_answer[SEALED_NETWORK_OVERHEARD];
 };
 
 static sealed_network *from_base(virtual_network *base)
@@ -163,11 +164,27 @@ static void pass(virtual_socket *to, ls_link_model *link, uint64_t *newest_ns, d
 
 static void overhear(sealed_network *network, const datagram *sent)
 {
-    sealed_network_datagram *kept =
-        &network->overheard[network->overheard_count++ % SEALED_NETWORK_OVERHEARD];
+    uint32_t place = network->overheard_count++ % SEALED_NETWORK_OVERHEARD;
+    network->is_overheard_answer[place] = sent->is_answer;
+    sealed_network_datagram *kept = &network->overheard[place];
     kept->from = sent->from;
     kept->size = sent->size;
     memcpy(kept->bytes, sent->bytes, sent->size);
+}
+
+/* A copy of an answer that says that it is from the same address proves as much as the answer,
+ * which may have been lost. */
+static bool is_copied_answer(const sealed_network *network, const ls_endpoint *from,
+                             const uint8_t *bytes, size_t size)
+{
+    for (uint32_t i = 0; i < SEALED_NETWORK_OVERHEARD; i++) {
+        const sealed_network_datagram *each = &network->overheard[i];
+        if (network->is_overheard_answer[i] && each->size == size &&
+            ls_endpoint_is_equal(&each->from, from) && memcmp(each->bytes, bytes, size) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static virtual_socket *find_at(sealed_network *network, const ls_endpoint *endpoint)
@@ -610,7 +627,10 @@ void sealed_network_inject(virtual_network *base, const ls_endpoint *from, const
                            size_t size)
 {
     sealed_network *network = from_base(base);
-    datagram sent = {.from = *from, .to = network->sockets[0]->endpoint, .size = size};
+    datagram sent = {.from = *from,
+                     .to = network->sockets[0]->endpoint,
+                     .size = size,
+                     .is_answer = is_copied_answer(network, from, bytes, size)};
     LS_ASSERT(size <= sizeof sent.bytes);
     memcpy(sent.bytes, bytes, size);
     network->counts.sent++;
