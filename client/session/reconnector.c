@@ -7,12 +7,12 @@
 #define PAUSE_MAX_NS (UINT64_C(4) * LS_NS_PER_SECOND)
 
 void ls_reconnector_lose(ls_reconnector *reconnector, ls_status status, bool in_lobby,
-                         bool is_running)
+                         ls_seat_claim claim)
 {
     reconnector->status = status;
     reconnector->pause_ns = PAUSE_MIN_NS;
     reconnector->was_in_lobby = in_lobby;
-    reconnector->has_claim = !in_lobby || is_running;
+    reconnector->claim = claim;
 }
 
 bool ls_reconnector_fail(ls_reconnector *reconnector, ls_status status, uint64_t now_ns)
@@ -20,7 +20,7 @@ bool ls_reconnector_fail(ls_reconnector *reconnector, ls_status status, uint64_t
     if (now_ns < reconnector->retry_ns) {
         return false;
     }
-    reconnector->has_claim = reconnector->has_claim && status != LS_NOT_FOUND;
+    reconnector->claim = status == LS_NOT_FOUND ? LS_CLAIM_NONE : reconnector->claim;
     return true;
 }
 
@@ -33,8 +33,8 @@ uint64_t ls_reconnector_plan(ls_reconnector *reconnector, uint64_t now_ns)
     return pause_ns;
 }
 
-void ls_reconnector_take_seat(ls_reconnector *reconnector, bool is_running)
+void ls_reconnector_take_seat(ls_reconnector *reconnector, ls_seat_claim claim)
 {
     reconnector->attempt = LS_RECONNECT_SEATED;
-    reconnector->has_claim = !reconnector->was_in_lobby || is_running;
+    reconnector->claim = claim;
 }

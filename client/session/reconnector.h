@@ -16,20 +16,27 @@ typedef enum ls_reconnect_attempt {
     LS_RECONNECT_SEATED,  /* READY sent */
 } ls_reconnect_attempt;
 
+/* To the seat of the last OFFER. */
+typedef enum ls_seat_claim {
+    LS_CLAIM_NONE,
+    LS_CLAIM_OPTIONAL, /* the match may have begun without this client; where it has not and the
+                          seat was given to another, it comes as a newcomer */
+    LS_CLAIM_FIRM,     /* the match has begun */
+} ls_seat_claim;
+
 typedef struct ls_reconnector {
     ls_status status;  /* why the link was lost */
     uint64_t pause_ns; /* before the next attempt */
     uint64_t retry_ns; /* when that is due */
     ls_reconnect_attempt attempt;
     bool was_in_lobby; /* START or JOIN may come */
-    bool has_claim;    /* to the seat of the last OFFER */
+    ls_seat_claim claim;
 } ls_reconnector;
 
-/* The link is lost; with `in_lobby` before the match had begun for this client. A seat in a lobby
- * cannot be claimed unless this player's match `is_running`: a claim would tell the lobby of a
- * resumed server that the match had begun. The first attempt is due after a short pause. */
+/* The link is lost; with `in_lobby` before the match had begun for this client. The first attempt
+ * is due after a short pause. */
 void ls_reconnector_lose(ls_reconnector *reconnector, ls_status status, bool in_lobby,
-                         bool is_running);
+                         ls_seat_claim claim);
 
 /* An attempt has failed. False: it was the connection that was given up already. */
 bool ls_reconnector_fail(ls_reconnector *reconnector, ls_status status, uint64_t now_ns);
@@ -38,6 +45,6 @@ bool ls_reconnector_fail(ls_reconnector *reconnector, ls_status status, uint64_t
 uint64_t ls_reconnector_plan(ls_reconnector *reconnector, uint64_t now_ns);
 
 /* The offer of an attempt was taken. */
-void ls_reconnector_take_seat(ls_reconnector *reconnector, bool is_running);
+void ls_reconnector_take_seat(ls_reconnector *reconnector, ls_seat_claim claim);
 
 #endif

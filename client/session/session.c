@@ -157,16 +157,24 @@ static void take_outcome(ls_session *session, ls_gameplay_outcome outcome)
 
 /* ---- losing the link ---- */
 
-static bool is_match_running(const ls_session *session)
+/* What this client may claim that was in the lobby when the link was lost, or was not. A firm claim
+ * would tell the lobby of a server that was restarted that the match had begun. */
+static ls_seat_claim claim_of(const ls_session *session, bool in_lobby)
 {
-    return session->context.offer.is_running && !session->context.config.is_spectator;
+    if (!in_lobby) {
+        return LS_CLAIM_FIRM;
+    }
+    if (session->context.config.is_spectator) {
+        return LS_CLAIM_NONE;
+    }
+    return session->context.offer.is_running ? LS_CLAIM_FIRM : LS_CLAIM_OPTIONAL;
 }
 
 static void begin_returning(ls_session *session, ls_status status)
 {
     ls_session_context *context = &session->context;
-    ls_reconnector_lose(&session->reconnector, status, context->state == LS_SESSION_SEATED,
-                        is_match_running(session));
+    bool in_lobby = context->state == LS_SESSION_SEATED;
+    ls_reconnector_lose(&session->reconnector, status, in_lobby, claim_of(session, in_lobby));
     context->lost_ns = context->lost_ns > 0 ? context->lost_ns : context->now_ns;
     context->state = LS_SESSION_RECONNECTING;
     ls_gameplay_lose_link(session->gameplay);
@@ -218,8 +226,8 @@ static bool outlives_refusal(const ls_session *session, ls_status refusal)
 {
     bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
     /* Without the claim it may come as a new player. */
-    bool may_come_anew =
-        is_attempt && session->reconnector.was_in_lobby && session->reconnector.has_claim;
+    bool may_come_anew = is_attempt && session->reconnector.was_in_lobby &&
+                         session->reconnector.claim != LS_CLAIM_NONE;
     return refusal == LS_TIMED_OUT || (is_attempt && refusal == LS_MATCH_FULL) ||
            (may_come_anew && refusal == LS_NOT_FOUND) ||
            (session->context.config.is_spectator && refusal == LS_FELL_BEHIND);
@@ -292,8 +300,9 @@ void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_n
         ls_uplink_connect(session->context.uplink);
         ls_confirmed_ticks_connect(session->context.ticks);
         session->reconnector.attempt = LS_RECONNECT_GREETED;
-        if (session->reconnector.has_claim) {
+        if (session->reconnector.claim != LS_CLAIM_NONE) {
             ls_gameplay_claim(session->gameplay, &hello->back);
+            hello->back.is_optional = session->reconnector.claim == LS_CLAIM_OPTIONAL;
         }
     }
     ls_session_outbox_send(&session->outbox);
@@ -349,7 +358,8 @@ static void receive_offer(ls_session *session, const ls_offer *offer)
     ls_session_outbox_send(&session->outbox);
     bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
     if (is_attempt) {
-        ls_reconnector_take_seat(&session->reconnector, is_match_running(session));
+        ls_reconnector_take_seat(&session->reconnector,
+                                 claim_of(session, session->reconnector.was_in_lobby));
     } else {
         session->context.state = LS_SESSION_SEATED;
     }

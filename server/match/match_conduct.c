@@ -200,7 +200,8 @@ void ls_conduct_sit_down(ls_match_context *match, uint32_t slot, ls_peer_id peer
         ls_outbox_disconnect(match->outbox, old);
     }
     /* A player is back who knows that the match had begun, if the journal does not. */
-    if (hello->back.match_id != 0 && match->vote && match->state == LS_MATCH_LOBBY) {
+    if (hello->back.match_id != 0 && !hello->back.is_optional && match->vote &&
+        match->state == LS_MATCH_LOBBY) {
         ls_conduct_await_players(match, false);
     }
     ls_player_link_change(&match->links[slot],

@@ -352,6 +352,27 @@ Test(reconnect, a_client_process_that_is_started_again_gets_its_seat_back_at_onc
     virtual_match_destroy(run);
 }
 
+/* START was on its way when the link was lost: the server plays with this player, who does not know
+ * that. */
+Test(reconnect, a_player_that_start_did_not_reach_comes_back_to_its_seat)
+{
+    ls_match_config config = match_of_three();
+    config.start_players = PLAYERS - 1;
+    ls_session_config session = player();
+    run = open_match(&config, 11);
+    add_client_session(run, &session, &far);
+    virtual_client *client = add_client_session(run, &session, &far);
+    cr_assert(virtual_client_run_to_state(client, LS_SESSION_SEATED, SECOND));
+    ls_link_config no_way = {.is_cut = true};
+    virtual_client_set_ways(client, &far, &no_way);
+    cr_assert(virtual_client_run_to_state(client, LS_SESSION_RECONNECTING, 30 * SECOND));
+    cr_assert(virtual_match_find(run, LS_MATCH_STARTED));
+    cut_link(client, false);
+    cr_assert(virtual_client_run_to_state(client, LS_SESSION_PLAYING, 15 * SECOND));
+    cr_assert_eq(report_of(client).slot, 1, "its own seat, not the one that is free");
+    close_match(run);
+}
+
 Test(reconnect, a_client_that_remembers_a_seat_of_another_match_comes_as_a_newcomer)
 {
     ls_match_config config = match_of_three();
