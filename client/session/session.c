@@ -157,8 +157,8 @@ static void take_outcome(ls_session *session, ls_gameplay_outcome outcome)
 
 /* ---- losing the link ---- */
 
-/* What this client may claim that was in the lobby when the link was lost, or was not. A firm claim
- * would tell the lobby of a server that was restarted that the match had begun. */
+/* A firm claim would tell the lobby of a server that was restarted that the match had begun.
+ * `in_lobby`: this client was there when the link was lost. */
 static ls_seat_claim claim_of(const ls_session *session, bool in_lobby)
 {
     if (!in_lobby) {

@@ -5,12 +5,12 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/sealed/address_cookie.h"
 #include "lockstep/protocol/sealed/address_limits.h"
+#include "lockstep/protocol/sealed/candidate_path.h"
 #include "lockstep/protocol/sealed/key_exchange.h"
 #include "lockstep/protocol/sealed/rate_limit.h"
 #include "lockstep/protocol/sealed/sealed_connections.h"
 #include "lockstep/protocol/sealed/sealed_packet.h"
 #include "lockstep/protocol/sealed/sealed_passes.h"
-#include "lockstep/protocol/sealed/unproven_path.h"
 
 #include <string.h>
 
@@ -36,7 +36,7 @@ typedef struct connection {
     ls_endpoint endpoint;
     ls_rate_use attempts;
     ls_endpoint accepted; /* the address that is counted in the limits */
-    ls_unproven_path path;
+    ls_candidate_path path;
     uint64_t path_salt;          /* new for each path that is proven */
     uint64_t path_challenged_ns; /* 0: never */
     bool is_path_answered;       /* with something else than a challenge since the last one */
@@ -441,13 +441,13 @@ size_t ls_sealed_server_seal(ls_sealed_server *server, uint32_t index, ls_sealed
 
 size_t ls_sealed_server_path_room(const ls_sealed_server *server, uint32_t index)
 {
-    return ls_unproven_path_room(&server->connections[index].path);
+    return ls_candidate_path_room(&server->connections[index].path);
 }
 
 const ls_endpoint *ls_sealed_server_take_path(ls_sealed_server *server, uint32_t index, size_t size)
 {
-    ls_unproven_path *path = &server->connections[index].path;
-    ls_unproven_path_take(path, size);
+    ls_candidate_path *path = &server->connections[index].path;
+    ls_candidate_path_take(path, size);
     server->connections[index].is_path_answered = true;
     return &path->endpoint;
 }
@@ -459,10 +459,10 @@ static size_t challenge(ls_sealed_server *server, uint32_t index, uint64_t now_n
     connection *moved = &server->connections[index];
     bool is_soon = moved->path_challenged_ns != 0 &&
                    now_ns < moved->path_challenged_ns + PATH_CHALLENGE_PERIOD_NS;
-    if (is_soon || ls_unproven_path_room(&moved->path) < PATH_CHALLENGE_BYTES) {
+    if (is_soon || ls_candidate_path_room(&moved->path) < PATH_CHALLENGE_BYTES) {
         return 0;
     }
-    ls_unproven_path_take(&moved->path, PATH_CHALLENGE_BYTES);
+    ls_candidate_path_take(&moved->path, PATH_CHALLENGE_BYTES);
     moved->path_challenged_ns = now_ns;
     moved->is_path_answered = false;
     ls_store_u64(
@@ -485,7 +485,7 @@ size_t ls_sealed_server_challenge_path(ls_sealed_server *server, uint32_t index,
 static void receive_from_elsewhere(ls_sealed_server *server, const arrival *at, uint32_t index)
 {
     connection *moved = &server->connections[index];
-    ls_unproven_path_receive(&moved->path, at->from, at->size);
+    ls_candidate_path_receive(&moved->path, at->from, at->size);
     if (moved->is_path_answered) { /* answers must not take all the bytes there are for ever */
         at->out->answer = server->answer;
         at->out->answer_bytes = challenge(server, index, at->now_ns);
@@ -506,7 +506,7 @@ static void receive_path_response(ls_sealed_server *server, const arrival *at, u
         moved->path_salt = random_number(); /* what was proven before proves nothing now */
         moved->path_challenged_ns = 0;
         moved->is_path_answered = false;
-        moved->path = (ls_unproven_path){.is_there = false};
+        moved->path = (ls_candidate_path){.is_there = false};
         at->out->has_moved = true;
     }
 }
@@ -535,7 +535,7 @@ static void receive_content(ls_sealed_server *server, const arrival *at, uint32_
     if (is_newest && !ls_endpoint_is_equal(&of->endpoint, at->from)) {
         receive_from_elsewhere(server, at, index);
     } else if (is_newest) {
-        of->path = (ls_unproven_path){.is_there = false};
+        of->path = (ls_candidate_path){.is_there = false};
     }
 }
 

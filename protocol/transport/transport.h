@@ -24,7 +24,7 @@ typedef enum ls_channel {
     /* For answers, never received: an unreliable packet to the address that the peer's newest
      * packet came from, of at most ls_transport_event.path_room bytes; to nowhere when the peer has
      * no such address. */
-    LS_CHANNEL_UNPROVEN_PATH = LS_CHANNEL_COUNT,
+    LS_CHANNEL_CANDIDATE_PATH = LS_CHANNEL_COUNT,
 } ls_channel;
 
 typedef enum ls_transport_event_kind {

@@ -211,8 +211,8 @@ static void endpoint_send(ls_transport *transport, ls_peer_id peer, ls_channel c
     endpoint *owner = (endpoint *)transport;
     LS_ASSERT(size <= LS_PACKET_BYTES_MAX);
     connection *between = connection_of(owner, peer);
-    if (!between || !between->is_open || channel == LS_CHANNEL_UNPROVEN_PATH) {
-        return; /* nobody moves here */
+    if (!between || !between->is_open || channel == LS_CHANNEL_CANDIDATE_PATH) {
+        return; /* no peer of this transport has another address */
     }
     bool is_up = between->client == owner;
     owner->network->counts.sent++;

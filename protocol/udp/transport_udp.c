@@ -85,7 +85,7 @@ static void send_packet(ls_transport *base, ls_peer_id id, ls_channel channel, c
                         size_t size)
 {
     transport_udp *transport = from_base(base);
-    LS_ASSERT(size <= LS_PACKET_BYTES_MAX && (unsigned)channel <= LS_CHANNEL_UNPROVEN_PATH);
+    LS_ASSERT(size <= LS_PACKET_BYTES_MAX && (unsigned)channel <= LS_CHANNEL_CANDIDATE_PATH);
     ls_peer_seat *seat = ls_peer_seats_find(&transport->seats, id);
     if (!seat || seat->state != LS_SEAT_OPEN) {
         return;
@@ -95,7 +95,7 @@ static void send_packet(ls_transport *base, ls_peer_id id, ls_channel channel, c
         ls_udp_out_packet(to, bytes, size);
         return;
     }
-    if (channel == LS_CHANNEL_UNPROVEN_PATH) {
+    if (channel == LS_CHANNEL_CANDIDATE_PATH) {
         ls_udp_out_answer(to, bytes, size);
         return;
     }

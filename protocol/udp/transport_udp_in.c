@@ -199,7 +199,7 @@ static bool take_at_server(transport_udp *transport, const ls_udp_datagram *data
         return false;
     }
     keep_content(transport, got.index, got.content, got.bytes, got.size, datagram);
-    transport->has_unproven_path = ls_sealed_server_path_room(transport->server, got.index) > 0;
+    transport->has_candidate_path = ls_sealed_server_path_room(transport->server, got.index) > 0;
     return got.is_opened && tell_connected(&transport->connections[got.index], got.rtt_ns, event);
 }
 
@@ -277,7 +277,7 @@ static bool receive(transport_udp *transport, ls_udp_datagram *datagram)
 /* With what the answers to its packets have left: they are of use at once. */
 static void prove_path(transport_udp *transport)
 {
-    transport->has_unproven_path = false;
+    transport->has_candidate_path = false;
     if (is_alive(transport->heard)) {
         ls_udp_out_challenge(connection_of(transport, transport->heard));
     }
@@ -295,7 +295,7 @@ int ls_udp_in_next_event(transport_udp *transport, ls_transport_event *event)
             if (take_left(transport, event)) {
                 return 1;
             }
-        } else if (transport->has_unproven_path) {
+        } else if (transport->has_candidate_path) {
             prove_path(transport);
         } else if (find_ready(transport)) {
             continue;

@@ -51,7 +51,7 @@ typedef struct transport_udp {
     const uint8_t *left;
     size_t left_bytes;
     bool has_left;
-    bool has_unproven_path; /* it came from an address that is to be proven */
+    bool has_candidate_path; /* it came from an address that is to be proven */
     uint64_t arrived_ns;
     udp_connection *draining; /* its channel may have events */
     uint32_t next_ready;      /* connections before it have been asked for events in this turn */
@@ -101,8 +101,9 @@ void ls_udp_out_enet(void *user, const uint8_t *bytes, size_t size);
 void ls_udp_out_raw(transport_udp *transport, const ls_endpoint *to, const uint8_t *bytes,
                     size_t size);
 
-/* What a packet may have that answers to an address which is not proven; such a packet, which is
- * dropped when it has more; and the question that proves the address, of what is left. */
+/* The bytes that a packet to an address that is not proven may have; sends such a packet, but drops
+ * one that has more; and sends the question that proves the address when the bytes left allow it.
+ */
 size_t ls_udp_out_path_room(const udp_connection *to);
 void ls_udp_out_answer(udp_connection *to, const uint8_t *bytes, size_t size);
 void ls_udp_out_challenge(udp_connection *to);

@@ -52,7 +52,7 @@ static inline void ls_outbox_send_packet(ls_outbox *outbox, ls_peer_id peer, siz
 /* Likewise, to the address that the peer's newest packet came from while that is not proven. */
 static inline void ls_outbox_answer_packet(ls_outbox *outbox, ls_peer_id peer, size_t size)
 {
-    outbox->sink.send(outbox->sink.user, peer, LS_CHANNEL_UNPROVEN_PATH, outbox->packet, size);
+    outbox->sink.send(outbox->sink.user, peer, LS_CHANNEL_CANDIDATE_PATH, outbox->packet, size);
 }
 
 /* Tells a peer why it cannot stay, then closes its connection; or closes the connection alone. */

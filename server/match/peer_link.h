@@ -25,7 +25,7 @@ typedef struct ls_downlink_parts {
     bool is_repeated; /* what acknowledges it says nothing about the round trip */
 } ls_downlink_parts;
 
-/* What went to an address that is not proven. */
+/* The ticks that were sent to an address that is not proven. */
 typedef struct ls_answered_ticks {
     ls_tick end;       /* behind the last tick */
     ls_tick next;      /* the downlink's, when it last got on */

@@ -70,7 +70,7 @@ static void check_content(fuzz_run *run, const ls_sealed_received *got)
     LS_ASSERT(run->received <= run->sent);
 }
 
-/* What the server answers goes to who has sent as much. */
+/* An answer goes to an address that has sent as much. */
 static const datagram *give_answer(fuzz_run *run, uint8_t from, const uint8_t *bytes, size_t size)
 {
     const ls_endpoint to = address_of(from);

@@ -575,7 +575,7 @@ Test(sealed_server, new_address_is_asked_every_50_ms_and_for_packets_that_are_la
     cr_assert_eq(sealed_to_server(server, away, packet_of_client(), soon_ns, &received).size, 27);
 }
 
-/* What may go to a new address at once, before the challenge: as much as came from there. */
+/* A new address may be sent something before the challenge: as much as came from there. */
 Test(sealed_server, bytes_to_an_address_that_is_not_proven_are_those_that_came_from_there)
 {
     const ls_endpoint away = sealed_address(7, 7);
