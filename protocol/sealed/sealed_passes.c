@@ -51,11 +51,12 @@ ls_token_refusal ls_sealed_passes_open(ls_sealed_passes *passes,
                                        uint8_t credential_key[LS_CIPHER_KEY_BYTES])
 {
     ls_token_claims claims;
-    ls_token_refusal refusal = ls_token_gate_open(passes->gate, envelope, &claims);
+    ls_token_admission admission;
+    ls_token_refusal refusal = ls_token_gate_open(passes->gate, envelope, &claims, &admission);
     if (refusal == LS_TOKEN_REFUSAL_NONE) {
         memset(pass, 0, sizeof *pass);
+        pass->admission = admission;
         memcpy(pass->token_id, ls_token_envelope_id(envelope), sizeof pass->token_id);
-        memcpy(pass->user_data, claims.user_data, sizeof pass->user_data);
         pass->client_id = claims.client_id;
         ls_credential_key_of_token(claims.keys.client_to_server, claims.keys.server_to_client,
                                    credential_key);

@@ -20,7 +20,7 @@ LS_C_BEGIN
 typedef struct ls_sealed_pass {
     uint8_t token_id[LS_TOKEN_ID_BYTES];
     uint64_t client_id;
-    uint8_t user_data[LS_TOKEN_USER_DATA_BYTES]; /* token_user_data.h */
+    ls_token_admission admission;
     /* The token was used before: its client may come back with its seat's secret, and get nothing
      * else. */
     bool is_return;

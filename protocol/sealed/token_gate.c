@@ -3,7 +3,6 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/cipher.h"
 #include "lockstep/protocol/sealed/token_ledger.h"
-#include "lockstep/protocol/sealed/token_user_data.h"
 
 struct ls_token_gate {
     const ls_allocator *allocator;
@@ -75,13 +74,12 @@ static ls_token_refusal counted(ls_token_gate *gate, ls_token_refusal refusal)
 
 ls_token_refusal ls_token_gate_open(ls_token_gate *gate,
                                     const uint8_t envelope[LS_TOKEN_ENVELOPE_BYTES],
-                                    ls_token_claims *out)
+                                    ls_token_claims *out, ls_token_admission *admission)
 {
     ls_token_claims claims;
-    ls_token_admission admission;
     ls_token_refusal refusal = ls_token_open(envelope, gate->check, gate->now_s, &claims);
     if (refusal == LS_TOKEN_REFUSAL_NONE) {
-        bool is_readable = ls_token_user_data_read(claims.user_data, &admission, NULL) == LS_OK;
+        bool is_readable = ls_token_user_data_read(claims.user_data, admission, NULL) == LS_OK;
         refusal = is_readable ? LS_TOKEN_REFUSAL_NONE : LS_TOKEN_REFUSAL_USER_DATA;
         *out = is_readable ? claims : *out;
         ls_cipher_wipe(&claims, sizeof claims);

@@ -13,7 +13,7 @@
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
-#include "lockstep/protocol/sealed/connect_token.h"
+#include "lockstep/protocol/sealed/token_user_data.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,11 +40,12 @@ void ls_token_gate_set_time(ls_token_gate *gate, uint64_t now_s);
 /* Other keys from now on; what was used stays noted. BAD_ARGUMENT as in create. */
 ls_status ls_token_gate_set_keys(ls_token_gate *gate, const ls_token_check *check);
 
-/* Opens a token, and notes nothing: others, who copied it from the wire, can show it too. The
- * caller wipes `out`, which is untouched unless the refusal is NONE. */
+/* Opens a token, and notes nothing: others, who copied it from the wire, can show it too. Gives its
+ * claims, which the caller wipes, and their user data as what they let in; both are untouched
+ * unless the refusal is NONE. */
 ls_token_refusal ls_token_gate_open(ls_token_gate *gate,
                                     const uint8_t envelope[LS_TOKEN_ENVELOPE_BYTES],
-                                    ls_token_claims *out);
+                                    ls_token_claims *out, ls_token_admission *admission);
 
 /* Notes that the token's owner, who has proven to have its keys, opens a connection with it: NONE,
  * or FULL, or USED, and then it must not be opened. With `is_return` the token was used before: the

@@ -1,6 +1,5 @@
 #include "lockstep/server/host/token_passes.h"
 
-#include "lockstep/protocol/sealed/token_user_data.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 
 #include <inttypes.h>
@@ -42,22 +41,18 @@ bool ls_token_pass_of(const ls_transport *transport, const ls_match_table *table
         [LS_TOKEN_PLACE_SPECTATOR] = LS_MATCH_PLACE_SPECTATOR,
     };
     const ls_sealed_pass *sealed = ls_transport_udp_pass(transport, peer);
-    ls_token_admission says;
     if (!sealed) {
         return false;
     }
+    const ls_token_admission *says = &sealed->admission;
     *number = LS_MATCH_ANY;
     *pass = (ls_match_pass){
         .is_return = sealed->is_return, .has_holder = true, .holder = sealed->client_id};
-    if (ls_token_user_data_read(sealed->user_data, &says, NULL) != LS_OK) {
-        pass->refusal = ls_token_refusal_text(LS_TOKEN_REFUSAL_USER_DATA);
-        return true;
-    }
-    pass->place = places[says.place];
-    pass->slot = says.seat;
-    memcpy(pass->name, says.name, sizeof pass->name);
-    if (says.match[0] != '\0') {
-        *number = find_match(table, says.match);
+    pass->place = places[says->place];
+    pass->slot = says->seat;
+    memcpy(pass->name, says->name, sizeof pass->name);
+    if (says->match[0] != '\0') {
+        *number = find_match(table, says->match);
         pass->is_for_this_match = *number != LS_MATCH_ANY;
         pass->refusal = pass->is_for_this_match ? NULL : "its connect token is for another match";
     }

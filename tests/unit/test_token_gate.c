@@ -50,18 +50,20 @@ static void make_envelope(uint64_t client_id, const uint8_t *key,
 static ls_token_refusal open_at(ls_token_gate *gate, const uint8_t *envelope)
 {
     ls_token_claims claims;
-    return ls_token_gate_open(gate, envelope, &claims);
+    ls_token_admission admission;
+    return ls_token_gate_open(gate, envelope, &claims, &admission);
 }
 
 Test(token_gate, a_token_opens_one_connection_and_is_good_to_come_back)
 {
     uint8_t envelope[LS_TOKEN_ENVELOPE_BYTES];
     ls_token_claims claims;
+    ls_token_admission admission;
     bool is_return = true;
     const ls_token_gate_config config = gate_config();
     ls_token_gate *gate = make_gate();
     make_envelope(5, config.check.keys[0], envelope);
-    cr_assert_eq(ls_token_gate_open(gate, envelope, &claims), LS_TOKEN_REFUSAL_NONE);
+    cr_assert_eq(ls_token_gate_open(gate, envelope, &claims, &admission), LS_TOKEN_REFUSAL_NONE);
     cr_assert_eq(claims.client_id, 5);
     cr_assert_eq(ls_token_gate_use(gate, envelope, 5, &is_return), LS_TOKEN_REFUSAL_NONE);
     cr_assert_not(is_return);
