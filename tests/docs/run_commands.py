@@ -124,7 +124,7 @@ class Started:
             code = self.process.wait(seconds_max)
         except subprocess.TimeoutExpired:
             self.stop()
-            raise Wrong(f"{self.block.where}: not over after {seconds_max} s\n{self.said()}")
+            raise Wrong(f"{self.block.where}: not over after {BLOCK_SECONDS_MAX} s\n{self.said()}")
         if code != self.block.exit_code:
             raise Wrong(
                 f"{self.block.where}: exit code {code}, the page wants {self.block.exit_code}\n"
@@ -165,13 +165,25 @@ class Terminal:
         return Started(block, block.command(self.port), self.folder, self.environment, log)
 
     def wait_for_all(self):
-        while self.running:
-            self.running[0].finish(BLOCK_SECONDS_MAX)
-            self.running.pop(0)
-
-    def wait_for_port(self, server):
+        """In the order in which they end: a client that fails would leave its server waiting."""
         end = time.monotonic() + BLOCK_SECONDS_MAX
-        while not is_bound(self.port):
+        while self.running:
+            over = [each for each in self.running if each.process.poll() is not None]
+            late = self.running[:1] if time.monotonic() > end else []
+            for each in over or late:
+                each.finish(0)
+                self.running.remove(each)
+            time.sleep(POLL_SECONDS)
+
+    def is_ready(self, server):
+        """The server has its port, and has written the invite that the next block reads."""
+        invite = re.search(r"--invite-file (\S+)", server.block.code)
+        path = self.folder / invite.group(1) if invite else None
+        return is_bound(self.port) and (not path or (path.exists() and path.stat().st_size > 0))
+
+    def wait_for_server(self, server):
+        end = time.monotonic() + BLOCK_SECONDS_MAX
+        while not self.is_ready(server):
             if server.process.poll() is not None or time.monotonic() > end:
                 raise Wrong(f"{server.block.where}: nothing listens\n{server.said()}")
             time.sleep(POLL_SECONDS)
@@ -188,7 +200,7 @@ class Terminal:
                 started.finish(BLOCK_SECONDS_MAX)
                 self.environment = started.environment(self.environment)
         if block.is_background and block.calls("lockstep-server"):
-            self.wait_for_port(started)
+            self.wait_for_server(started)
 
     def stop(self):
         for started in self.running:
