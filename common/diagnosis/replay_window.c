@@ -8,8 +8,8 @@
 #define EXTRA_BYTES ((size_t)1 << 20)           /* beyond three and a half states, for large ones */
 #define SMALL_BYTES_MAX ((size_t)16 << 20)      /* for all states of the time, of small ones */
 #define SAVED_BYTES_PER_S (UINT64_C(160) << 20) /* that an engine is asked to save */
-#define COMPARED_BYTES_PER_S ((size_t)512 << 20)
-#define TICK_BYTES_MIN ((size_t)1 << 20) /* they are in the processor's cache */
+#define COMPARED_BYTES_PER_S ((size_t)128 << 20)
+#define TICK_BYTES_MIN ((size_t)256 << 10) /* they are in the processor's cache */
 
 enum {
     LATE_TENTHS = 24, /* of a second */
@@ -441,6 +441,16 @@ ls_status ls_replay_window_steps(const ls_replay_window *window, ls_tick last, u
     stretch.snapshot = state;
     *out = stretch;
     return LS_OK;
+}
+
+void ls_replay_window_lend(const ls_replay_window *window, const ls_state_loan *loan)
+{
+    ls_state_history_lend(window->history, loan);
+}
+
+void ls_replay_window_take_back(const ls_replay_window *window)
+{
+    ls_state_history_take_back(window->history);
 }
 
 /* ---- simulating a stretch ---- */

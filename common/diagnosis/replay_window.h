@@ -8,6 +8,7 @@
 #define LOCKSTEP_COMMON_DIAGNOSIS_REPLAY_WINDOW_H
 
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/diagnosis/state_loan.h"
 #include "lockstep/common/simulation/input_buffer.h"
 #include "lockstep/common/simulation/sim_instance.h"
 
@@ -116,6 +117,11 @@ typedef struct ls_replay_stretch {
  * the next start, or until as many ticks as the window holds are recorded. */
 ls_status ls_replay_window_stretch(const ls_replay_window *window, ls_tick agreed, ls_tick last,
                                    ls_replay_stretch *out);
+
+/* The snapshot of the stretch that was asked for last stays until the loan is over; see
+ * ls_state_history_lend. */
+void ls_replay_window_lend(const ls_replay_window *window, const ls_state_loan *loan);
+void ls_replay_window_take_back(const ls_replay_window *window); /* ends a loan */
 
 /* The last steps to state `last`, `steps` at most, from a state that is kept itself. NOT_FOUND when
  * none of them is. Borrowed likewise. */

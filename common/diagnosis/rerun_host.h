@@ -18,6 +18,10 @@ typedef struct ls_rerun_request {
     const ls_sim_instance *instance;
     const ls_replay_stretch *stretch; /* borrowed during the call of start only */
 
+    /* Out of which the stretch comes; a host that reads the snapshot in another thread takes it on
+     * loan. NULL: it copies the snapshot at once. */
+    const ls_replay_window *window;
+
     /* The state after this pass of the last step is wanted, or LS_NO_PASS. LS_PASS_OF_WRITERS, with
      * is_single only: the writers of its bytes. */
     uint32_t pass;
@@ -60,8 +64,9 @@ typedef struct ls_rerun_outcome {
 typedef struct ls_rerun_host {
     void *context;
 
-    /* Begins a run. The host copies what it needs of the request before it returns. *ticket is not
-     * 0. UNSUPPORTED: this simulation cannot be run again; NO_MEMORY, IO: not now. */
+    /* Begins a run. The host copies what it needs of the request before it returns, but for a
+     * snapshot on loan. *ticket is not 0. UNSUPPORTED: this simulation cannot be run again;
+     * NO_MEMORY, IO: not now. */
     ls_status (*start)(void *context, const ls_rerun_request *request, uint32_t *ticket);
 
     /* The outcome, borrowed until the ticket is released; NULL: it is still running. A host that

@@ -1,6 +1,7 @@
 #include "lockstep/common/diagnosis/state_history.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/diagnosis/word_changes.h"
 
 #include <string.h>
 
@@ -9,7 +10,6 @@
 enum {
     WORD_BYTES = 8,
     CHUNK_WORDS = LS_HASH_CHUNK_BYTES / WORD_BYTES,
-    WORDS_AT_ONCE = 8, /* that are compared */
     HEAD_WORDS = 1,    /* before each frame, and before each run in it */
     LOG_WORDS_MIN = 8, /* what does not fit goes to the snapshots */
     FRAMES_MIN = 4,    /* a log that holds fewer is not worth its differences */
@@ -42,10 +42,12 @@ struct ls_state_history {
     ls_tick newest;
     ls_tick oldest; /* of the states that the log leads back to */
     ls_tick whole;  /* the newest that was copied whole */
+    ls_tick looked; /* the newest that was found to change too little for that */
     uint64_t *log;  /* a ring of frames */
     size_t log_words;
     size_t tail; /* where the oldest frame begins */
     size_t used; /* words of all frames */
+    ls_state_loan loan;
     uint32_t snapshot_count;
     snapshot snapshots[LS_HISTORY_SNAPSHOTS_MAX]; /* the newest one first */
 };
@@ -152,6 +154,7 @@ void ls_state_history_destroy(ls_state_history *history)
     if (!history) {
         return;
     }
+    ls_state_loan_end(&history->loan);
     for (uint32_t i = 0; i < history->snapshot_count; i++) {
         ls_release(history->allocator, history->snapshots[i].is_touched);
         ls_release(history->allocator, history->snapshots[i].words);
@@ -431,6 +434,7 @@ static void show(ls_state_history *history, ls_tick tick)
     if (history->shown == tick) {
         return;
     }
+    ls_state_loan_end(&history->loan);
     if (history->shown != history->newest) {
         exchange(history, history->shown);
     }
@@ -442,38 +446,13 @@ static void show(ls_state_history *history, ls_tick tick)
 
 /* ---- adding ---- */
 
-/* Runs go on over a single word that is as it was: a head would take as much. */
-static size_t end_of_run(const uint64_t *before, const uint64_t *now, size_t first, size_t count)
-{
-    size_t end = first + 1;
-    for (size_t i = end; i < count && i <= end + 1; i++) {
-        end = before[i] != now[i] ? i + 1 : end;
-    }
-    return end;
-}
-
-/* Where the first word from `first` on that differs lies; `count`: none does. */
-static size_t find_change(const uint64_t *before, const uint64_t *now, size_t first, size_t count)
-{
-    size_t at = first;
-    while (at + WORDS_AT_ONCE <= count &&
-           memcmp(before + at, now + at, WORDS_AT_ONCE * WORD_BYTES) == 0) {
-        at += WORDS_AT_ONCE;
-    }
-    while (at < count && before[at] == now[at]) {
-        at++;
-    }
-    return at;
-}
-
+/* `now`: the words of a chunk, from `first` on. */
 static void take_changes(frame *made, size_t first, const uint64_t *now, size_t count)
 {
-    const uint64_t *before = made->history->state + first;
-    size_t end = 0;
-    for (size_t at = find_change(before, now, 0, count); at < count;
-         at = find_change(before, now, end, count)) {
-        end = end_of_run(before, now, at, count);
-        add_run(made, first + at, now + at, end - at);
+    const ls_word_blocks blocks = {made->history->state + first, now, count};
+    ls_word_run run = {0, 0};
+    while (ls_word_changes_next(&blocks, &run)) {
+        add_run(made, first + run.first, now + run.first, run.end - run.first);
     }
 }
 
@@ -501,9 +480,11 @@ static void note_chunk_hashes(ls_state_history *history, const uint8_t *chunk_ha
 
 void ls_state_history_start(ls_state_history *history, ls_tick tick, const ls_history_state *state)
 {
+    ls_state_loan_end(&history->loan);
     memcpy(history->state, state->bytes, history->config.state_bytes);
     note_chunk_hashes(history, state->chunk_hashes);
     history->whole = tick;
+    history->looked = tick;
     history->tail = 0;
     history->used = 0;
     history->shown = tick;
@@ -656,17 +637,11 @@ static size_t count_words(const ls_state_history *history, const ls_history_stat
 {
     uint64_t now[CHUNK_WORDS];
     size_t size = size_of_chunk(history, chunk);
-    const uint64_t *before = history->state + chunk * CHUNK_WORDS;
-    size_t count = 0;
-    bool is_in_run = false;
+    const ls_word_blocks blocks = {history->state + chunk * CHUNK_WORDS, now, words_of(size)};
     now[words_of(size) - 1] = 0;
     memcpy(now, state->bytes + chunk * LS_HASH_CHUNK_BYTES, size);
-    for (size_t i = 0; i < words_of(size); i++) {
-        bool differs = now[i] != before[i];
-        count += differs + (differs && !is_in_run ? HEAD_WORDS : 0);
-        is_in_run = differs;
-    }
-    return count;
+    ls_word_figures figures = ls_word_changes_count(&blocks);
+    return figures.words + figures.groups * HEAD_WORDS;
 }
 
 /* Of those that have changed every n-th is looked into. */
@@ -694,28 +669,48 @@ typedef enum adding {
     ADDING_WHOLE,
 } adding;
 
-static adding choose(const ls_state_history *history, ls_tick tick, const ls_history_state *state)
+/* Such states are some ticks apart, at the same ticks on every machine: what is found to differ can
+ * be compared in the next one that both have. */
+static bool is_dear(const ls_state_history *history, ls_tick tick, size_t bytes)
+{
+    size_t tick_bytes = history->config.tick_bytes;
+    size_t ticks = tick_bytes > 0 ? (bytes + tick_bytes - 1) / tick_bytes : 0;
+    return ticks > 1 && tick / ticks == history->newest / ticks;
+}
+
+static bool is_whole_due(const ls_state_history *history, ls_tick tick, bool is_too_dear)
+{
+    uint32_t ticks = whole_ticks(history);
+    bool is_looked_at = is_too_dear && tick - history->looked < ticks;
+    return tick - history->whole >= ticks && !is_looked_at;
+}
+
+static adding choose(ls_state_history *history, ls_tick tick, const ls_history_state *state)
 {
     size_t changed = count_changed(history, state);
-    size_t most = history->config.tick_bytes * (tick - history->newest);
     size_t bytes = LS_MIN(changed * LS_HASH_CHUNK_BYTES, history->config.state_bytes);
-    bool is_dear = most > 0 && bytes > most && !state->is_wanted;
+    bool is_too_dear = !state->is_wanted && is_dear(history, tick, bytes);
     bool may_be_dense = history->snapshot_count > 0 &&
                         changed * (CHUNK_WORDS + HEAD_WORDS) * FRAMES_MIN > history->log_words;
-    bool is_whole_due =
-        may_be_dense && (state->is_wanted || tick - history->whole >= whole_ticks(history));
-    if (is_dear && !is_whole_due) {
+    bool may_be_whole =
+        may_be_dense && (state->is_wanted || is_whole_due(history, tick, is_too_dear));
+    if (is_too_dear && !may_be_whole) {
         return ADDING_NOT;
     }
     if (may_be_dense && estimate_frame(history, state, changed) * FRAMES_MIN > history->log_words) {
-        return is_whole_due ? ADDING_WHOLE : ADDING_NOT;
+        return may_be_whole ? ADDING_WHOLE : ADDING_NOT;
     }
-    return is_dear ? ADDING_NOT : ADDING_DIFFERENCES;
+    history->looked = tick;
+    return is_too_dear ? ADDING_NOT : ADDING_DIFFERENCES;
 }
 
 bool ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_state state)
 {
     LS_ASSERT(tick > history->newest);
+    if (!state.is_wanted && ls_state_loan_is_on(&history->loan)) {
+        return false;
+    }
+    ls_state_loan_end(&history->loan);
     show(history, history->newest);
     adding how = choose(history, tick, &state);
     if (how == ADDING_NOT) {
@@ -787,4 +782,15 @@ const uint8_t *ls_state_history_state(ls_state_history *history, ls_tick tick)
     }
     show(history, tick);
     return (const uint8_t *)history->state;
+}
+
+void ls_state_history_lend(ls_state_history *history, const ls_state_loan *loan)
+{
+    ls_state_loan_end(&history->loan);
+    history->loan = *loan;
+}
+
+void ls_state_history_take_back(ls_state_history *history)
+{
+    ls_state_loan_end(&history->loan);
 }

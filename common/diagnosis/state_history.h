@@ -11,6 +11,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/diagnosis/state_loan.h"
 #include "lockstep/common/simulation/state_hash.h"
 
 LS_C_BEGIN
@@ -57,6 +58,11 @@ bool ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_st
 /* Such a state, made out of the newest one in its place: borrowed until the next call of this
  * function, of add or of start. NULL when it was never added, or is not there any more. */
 const uint8_t *ls_state_history_state(ls_state_history *history, ls_tick tick);
+
+/* The state that was asked for last stays as it is until the loan is over. Until then states are
+ * left out, but for those that are wanted; one that is asked for and lies elsewhere ends it. */
+void ls_state_history_lend(ls_state_history *history, const ls_state_loan *loan);
+void ls_state_history_take_back(ls_state_history *history); /* ends a loan */
 
 /* The oldest state that is there, and the newest not after `tick`; false when there is none. */
 ls_tick ls_state_history_oldest(const ls_state_history *history);

@@ -36,6 +36,13 @@ void ls_state_inspector_deinit(ls_state_inspector *inspector)
     ls_release(inspector->allocator, inspector->state);
 }
 
+void ls_state_inspector_touch(ls_state_inspector *inspector)
+{
+    if (inspector->state) {
+        memset(inspector->state, 0, ls_sim_instance_image_bytes(inspector->instance));
+    }
+}
+
 /* The state is in the inspector's own block. */
 static void note_taken(ls_state_inspector *inspector, ls_tick tick, uint32_t pass)
 {
@@ -121,7 +128,7 @@ ls_status ls_state_inspector_start_rerun(const ls_state_inspector *inspector,
 {
     ls_replay_stretch stretch;
     bool is_state_had = ls_state_inspector_has(inspector, subject->tick, LS_NO_PASS) ||
-                        ls_replay_window_state(inspector->window, subject->tick) != NULL;
+                        ls_replay_window_has_state(inspector->window, subject->tick);
     size_t bytes = ls_sim_instance_image_bytes(inspector->instance);
     uint32_t steps = bytes <= WRITERS_BYTES_MAX ? WRITERS_STEPS : 1;
     ls_status status =
@@ -133,6 +140,7 @@ ls_status ls_state_inspector_start_rerun(const ls_state_inspector *inspector,
     }
     const ls_rerun_request request = {.instance = inspector->instance,
                                       .stretch = &stretch,
+                                      .window = inspector->window,
                                       .pass = subject->pass,
                                       .is_single = subject->is_single,
                                       .is_state_had = is_state_had,

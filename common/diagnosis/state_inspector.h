@@ -39,6 +39,10 @@ ls_status ls_state_inspector_init(ls_state_inspector *inspector, const ls_sim_in
                                   const ls_replay_window *window, const ls_allocator *allocator);
 void ls_state_inspector_deinit(ls_state_inspector *inspector);
 
+/* Has the system give the memory for a state now: the pages of a large one cost a match more than
+ * the state that goes there. */
+void ls_state_inspector_touch(ls_state_inspector *inspector);
+
 /* Takes the state of a tick out of the window, so that it stays for as long as it is needed. False
  * when the window does not hold it any more. */
 bool ls_state_inspector_hold(ls_state_inspector *inspector, ls_tick tick);

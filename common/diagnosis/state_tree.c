@@ -349,6 +349,32 @@ static inline void copy_spaced(spaced to, spaced from, uint32_t count, uint32_t 
     }
 }
 
+/* `stride` is known as well: the compiler reads and packs many elements at once. */
+static inline void pack(uint8_t *restrict to, const uint8_t *restrict from, size_t stride,
+                        uint32_t count, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(to + (size_t)i * bytes, from + i * stride, bytes);
+    }
+}
+
+/* Leaves that are read one after another, and every second or fourth element of a table, are what
+ * hashing a whole state comes down to. */
+static inline void copy_any(spaced to, spaced from, uint32_t count, uint32_t bytes)
+{
+    if (to.stride != bytes) {
+        copy_spaced(to, from, count, bytes);
+    } else if (from.stride == bytes) {
+        memcpy(to.at, from.at, (size_t)count * bytes);
+    } else if (from.stride == 2 * (size_t)bytes) {
+        pack(to.at, from.at, 2 * (size_t)bytes, count, bytes);
+    } else if (from.stride == 4 * (size_t)bytes) {
+        pack(to.at, from.at, 4 * (size_t)bytes, count, bytes);
+    } else {
+        copy_spaced(to, from, count, bytes);
+    }
+}
+
 static void copy_elements(spaced to, spaced from, uint32_t count, uint32_t bytes)
 {
     if (bytes > 1 && !ls_schema_is_canonical_here()) {
@@ -359,17 +385,17 @@ static void copy_elements(spaced to, spaced from, uint32_t count, uint32_t bytes
     }
     switch (bytes) {
     case 1:
-        copy_spaced(to, from, count, 1);
+        copy_any(to, from, count, 1);
         break;
     case 2:
-        copy_spaced(to, from, count, 2);
+        copy_any(to, from, count, 2);
         break;
     case 4:
-        copy_spaced(to, from, count, 4);
+        copy_any(to, from, count, 4);
         break;
     default:
         LS_ASSERT(bytes == 8);
-        copy_spaced(to, from, count, 8);
+        copy_any(to, from, count, 8);
     }
 }
 

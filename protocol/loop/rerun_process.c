@@ -10,6 +10,7 @@
 #include "lockstep/protocol/loop/loop_file.h"
 #include "lockstep/protocol/loop/rerun_apart.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -34,7 +35,12 @@ typedef struct rerun_run {
     uint8_t *input;
     size_t input_bytes;
     bool has_input_file;
-    int input_file; /* behind the input, for a large state: a file without a name */
+    int input_file;                 /* behind the input, for a large state: a file without a name */
+    pthread_mutex_t writing;        /* the file: held by who writes it */
+    const uint8_t *snapshot;        /* that goes there; not this run's own */
+    const ls_replay_window *lender; /* of the snapshot; NULL: it is not on loan */
+    ls_status written;
+    atomic_bool is_written; /* or never will be: the snapshot is not read any more */
     uint8_t *output;
     size_t output_bytes_max;
     atomic_bool is_stopped;
@@ -104,6 +110,75 @@ static void read_outcome(rerun_run *run)
     }
 }
 
+/* ---- the snapshot of a large state ---- */
+
+static bool open_input_file(rerun_run *run, const uint8_t *snapshot)
+{
+    run->input_file = memfd_create("lockstep-rerun", MFD_CLOEXEC);
+    run->has_input_file = run->input_file >= 0;
+    run->snapshot = snapshot;
+    atomic_store(&run->is_written, !run->has_input_file);
+    return run->has_input_file;
+}
+
+/* The helper maps the file: the snapshot is in memory once, and in neither process's own. The pages
+ * of a new file take as long as a few ticks, so the thread of the job writes it; the match writes
+ * it or waits where it needs the snapshot's place sooner. */
+static void write_input_file(rerun_run *run)
+{
+    pthread_mutex_lock(&run->writing);
+    if (!atomic_load(&run->is_written)) {
+        ls_text *why = &run->outcome.failure;
+        bool is_wanted = !atomic_load(&run->is_stopped);
+        run->written =
+            is_wanted ? ls_loop_file_write(run->input_file, run->input, run->input_bytes, 0, why)
+                      : LS_IO;
+        if (run->written == LS_OK) {
+            run->written = ls_loop_file_write(run->input_file, run->snapshot, run->state_bytes,
+                                              run->input_bytes, why);
+        }
+        atomic_store(&run->is_written, true);
+    }
+    pthread_mutex_unlock(&run->writing);
+}
+
+static void close_input_file(rerun_run *run)
+{
+    if (run->has_input_file) {
+        close(run->input_file);
+    }
+    run->has_input_file = false;
+}
+
+static rerun_run *find_run(ls_rerun_process *process, uint32_t ticket)
+{
+    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+        if (process->runs[i].ticket == ticket) {
+            return &process->runs[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_loan_over(void *reader, uint32_t ticket)
+{
+    rerun_run *run = find_run(reader, ticket);
+    bool is_over = !run || atomic_load(&run->is_written);
+    if (run && is_over) {
+        run->lender = NULL;
+    }
+    return is_over;
+}
+
+static void end_loan(void *reader, uint32_t ticket)
+{
+    rerun_run *run = find_run(reader, ticket);
+    if (run) {
+        write_input_file(run);
+        run->lender = NULL;
+    }
+}
+
 /* ---- a run, in the thread of its job ---- */
 
 static bool is_large(const rerun_run *run)
@@ -111,11 +186,10 @@ static bool is_large(const rerun_run *run)
     return run->state_bytes > LS_RERUN_PIPE_SMALL_BYTES;
 }
 
-static void work(void *user)
+static void run_helper(rerun_run *run)
 {
     const ls_clock clock = ls_clock_system();
     uint64_t began_ns = ls_clock_now_ns(&clock);
-    rerun_run *run = user;
     const ls_rerun_process *process = run->process;
     const char *const arguments[] = {"lockstep-rerun-helper", LS_RERUN_HELPER_ARGUMENT, NULL};
     const ls_child_process_config config = {
@@ -144,19 +218,42 @@ static void work(void *user)
     }
 }
 
+/* Giving back the pages of a file takes long as well: a file that nothing is left in ends here, and
+ * so does that of a run that was released, which comes here once more for it. */
+static void work(void *user)
+{
+    rerun_run *run = user;
+    if (is_large(run) && !atomic_load(&run->is_stopped)) {
+        write_input_file(run);
+        run->status = run->written;
+    }
+    if (run->status == LS_OK && !atomic_load(&run->is_stopped)) {
+        run_helper(run);
+    }
+    bool is_left =
+        run->outcome.is_left[LS_RERUN_REACHED] || run->outcome.is_left[LS_RERUN_BEHIND_PASS];
+    if (is_large(run) && (!is_left || atomic_load(&run->is_stopped))) {
+        write_input_file(run); /* it is not written any more */
+        close_input_file(run);
+    }
+}
+
 /* ---- runs ---- */
 
 static void free_run(rerun_run *run)
 {
     const ls_allocator *allocator = run->process->allocator;
+    if (run->lender) {
+        ls_replay_window_take_back(run->lender);
+    }
     ls_loop_job_destroy(run->job);
     ls_release(allocator, run->output);
     ls_release(allocator, run->input);
-    if (run->has_input_file) {
-        close(run->input_file);
-    }
+    close_input_file(run);
     struct ls_rerun_process *process = run->process;
+    pthread_mutex_destroy(&run->writing);
     memset(run, 0, sizeof *run);
+    pthread_mutex_init(&run->writing, NULL);
     run->process = process;
 }
 
@@ -214,21 +311,6 @@ static rerun_run *find_free(ls_rerun_process *process)
     return NULL;
 }
 
-/* The helper maps the file: the snapshot is in memory once, and in neither process's own. */
-static ls_status write_input_file(rerun_run *run, const uint8_t *snapshot)
-{
-    run->input_file = memfd_create("lockstep-rerun", MFD_CLOEXEC);
-    run->has_input_file = run->input_file >= 0;
-    if (!run->has_input_file) {
-        return LS_IO;
-    }
-    ls_text *why = &run->outcome.failure;
-    ls_status status = ls_loop_file_write(run->input_file, run->input, run->input_bytes, 0, why);
-    return status == LS_OK ? ls_loop_file_write(run->input_file, snapshot, run->state_bytes,
-                                                run->input_bytes, why)
-                           : status;
-}
-
 static ls_status write_request(rerun_run *run, const ls_rerun_request *request)
 {
     const ls_rerun_process *process = run->process;
@@ -252,7 +334,10 @@ static ls_status write_request(rerun_run *run, const ls_rerun_request *request)
     }
     ls_status status = ls_rerun_pipe_write_request_head(&match, request, process->allocator,
                                                         &run->input, &run->input_bytes);
-    return status == LS_OK ? write_input_file(run, request->stretch->snapshot) : status;
+    if (status == LS_OK && !open_input_file(run, request->stretch->snapshot)) {
+        status = LS_IO;
+    }
+    return status;
 }
 
 static ls_status prepare(rerun_run *run, const ls_rerun_request *request)
@@ -275,6 +360,19 @@ static ls_status prepare(rerun_run *run, const ls_rerun_request *request)
     return ls_loop_job_create(process->loop, work, (ls_loop_handler){on_done, run}, &run->job);
 }
 
+/* Where its job has to wait the snapshot is taken at once: no other state could be shown or added
+ * until then. */
+static void lend(rerun_run *run, const ls_replay_window *window)
+{
+    if (window && run->is_started) {
+        run->lender = window;
+        ls_replay_window_lend(window,
+                              &(ls_state_loan){run->process, run->ticket, is_loan_over, end_loan});
+    } else {
+        write_input_file(run);
+    }
+}
+
 static ls_status start(void *context, const ls_rerun_request *request, uint32_t *ticket)
 {
     ls_rerun_process *process = context;
@@ -293,18 +391,18 @@ static ls_status start(void *context, const ls_rerun_request *request, uint32_t 
     process->tickets += process->tickets + 1 == 0 ? 2 : 1;
     run->ticket = process->tickets;
     *ticket = run->ticket;
+    bool has_input_file = run->has_input_file; /* the job may close it at any time */
     start_waiting(process);
+    if (has_input_file) {
+        lend(run, request->window);
+    }
     return LS_OK;
 }
 
 static rerun_run *find(ls_rerun_process *process, uint32_t ticket)
 {
-    for (uint32_t i = 0; i < RUNS_MAX; i++) {
-        if (process->runs[i].ticket == ticket && !process->runs[i].is_released) {
-            return &process->runs[i];
-        }
-    }
-    return NULL;
+    rerun_run *run = find_run(process, ticket);
+    return run && !run->is_released ? run : NULL;
 }
 
 static const ls_rerun_outcome *poll(void *context, uint32_t ticket, uint64_t now_ns)
@@ -322,7 +420,11 @@ static void release(void *context, uint32_t ticket)
     }
     run->is_released = true;
     atomic_store(&run->is_stopped, true);
-    if (!run->is_started || run->is_done) {
+    if (run->is_done && run->has_input_file) {
+        run->is_done = false;
+        run->process->running++;
+        ls_loop_job_start(run->job);
+    } else if (!run->is_started || run->is_done) {
         free_run(run);
     }
 }
@@ -347,6 +449,7 @@ ls_status ls_rerun_process_create(const ls_rerun_process_config *config,
     made->host = (ls_rerun_host){made, start, poll, release};
     for (uint32_t i = 0; i < RUNS_MAX; i++) {
         made->runs[i].process = made;
+        pthread_mutex_init(&made->runs[i].writing, NULL);
     }
     *out = made;
     return LS_OK;
@@ -356,6 +459,9 @@ void ls_rerun_process_destroy(ls_rerun_process *process)
 {
     if (process) {
         LS_ASSERT(!process->loop);
+        for (uint32_t i = 0; i < RUNS_MAX; i++) {
+            pthread_mutex_destroy(&process->runs[i].writing);
+        }
         ls_release(process->allocator, process);
     }
 }

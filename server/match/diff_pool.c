@@ -40,6 +40,9 @@ ls_status ls_diff_pool_init(ls_diff_pool *pool, const ls_sim_instance *instance,
                                               &pool->places[i].diff);
         }
     }
+    if (status == LS_OK) {
+        ls_state_inspector_touch(&pool->held[0].inspector); /* the others are needed seldom */
+    }
     return status;
 }
 
@@ -78,7 +81,7 @@ static ls_held_state *find_held(ls_diff_pool *pool, const ls_diff_subject *subje
             ls_state_inspector_has(&held->inspector, subject->tick, subject->pass)) {
             return held;
         }
-        unused = held->users == 0 ? held : unused;
+        unused = held->users == 0 && !unused ? held : unused;
     }
     return unused;
 }

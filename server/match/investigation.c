@@ -546,8 +546,7 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
     investigation->server_figures = (ls_rerun_figures){0};
     investigation->client_figures = (ls_rerun_figures){0};
     investigation->study_count = 1;
-    const ls_rerun_subject run = {subject->agreed, subject->tick, LS_NO_PASS, false};
-    ls_step_study_begin(&investigation->studies[0], &run, &all->reruns);
+    investigation->studies[0] = (ls_step_study){0};
     const ls_diff_subject compared = {subject->tick, LS_NO_PASS};
     investigation->later = (ls_later_state){.count = all->is_at_end ? UINT32_MAX : 0};
     investigation->is_bad_put_off =
@@ -558,6 +557,9 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
         queue(all, investigation, &compared);
     }
     give_places(all, now_ns);
+    /* Behind that, since the re-run may have its first state on loan from the window. */
+    const ls_rerun_subject run = {subject->agreed, subject->tick, LS_NO_PASS, false};
+    ls_step_study_begin(&investigation->studies[0], &run, &all->reruns);
 }
 
 void ls_investigation_compare(ls_investigations *all, uint32_t slot, ls_tick tick, uint64_t now_ns)

@@ -132,7 +132,7 @@ static void start_as(fixture *here, uint32_t pass, bool is_single)
 {
     ls_replay_stretch stretch;
     cr_assert_eq(ls_replay_window_stretch(here->window, AGREED, TICKS, &stretch), LS_OK);
-    const ls_rerun_request request = {here->instance, &stretch, pass,
+    const ls_rerun_request request = {here->instance, &stretch, here->window,     pass,
                                       is_single,      false,    here->time_max_ms};
     cr_assert_eq(here->host.start(here->host.context, &request, &here->ticket), LS_OK);
 }

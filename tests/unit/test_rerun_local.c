@@ -39,7 +39,7 @@ static uint32_t start_as(ls_tick tick, uint32_t pass, bool is_single)
     uint32_t ticket = 0;
     cr_assert_eq(ls_replay_window_stretch(match.server.window, tick - 1, tick, &stretch), LS_OK);
     const ls_rerun_request request = {
-        match.server.instance, &stretch, pass, is_single, false, 1000};
+        match.server.instance, &stretch, NULL, pass, is_single, false, 1000};
     cr_assert_eq(host->start(host->context, &request, &ticket), LS_OK);
     cr_assert_neq(ticket, 0);
     return ticket;
@@ -166,7 +166,7 @@ Test(rerun_local, no_more_runs_are_taken_than_it_has_room_for)
     ls_replay_stretch stretch;
     cr_assert_eq(ls_replay_window_stretch(match.server.window, 89, 90, &stretch), LS_OK);
     const ls_rerun_request request = {
-        match.server.instance, &stretch, LS_NO_PASS, false, false, 1000};
+        match.server.instance, &stretch, NULL, LS_NO_PASS, false, false, 1000};
     while (count < 1000 && host->start(host->context, &request, &tickets[count]) == LS_OK) {
         count++;
     }

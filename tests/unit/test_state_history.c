@@ -297,6 +297,70 @@ Test(state_history, what_costs_more_than_the_ticks_may_is_left_out_unless_it_is_
     check_state(history, 80);
 }
 
+/* Somebody who reads until told otherwise. */
+typedef struct reader {
+    bool is_done;
+    uint32_t times_ended;
+} reader;
+
+static bool is_over(void *user, uint32_t ticket)
+{
+    const reader *reading = user;
+    return reading->is_done || ticket != 7;
+}
+
+static void end(void *user, uint32_t ticket)
+{
+    reader *reading = user;
+    (void)ticket;
+    reading->is_done = true;
+    reading->times_ended++;
+}
+
+Test(state_history, a_state_on_loan_stays_until_it_is_over_or_in_the_way)
+{
+    const ls_state_history_config config = roomy();
+    ls_state_history *history = open_history(&config);
+    ls_tick tick = 0;
+    add_changing(history, &tick, 20, false);
+    reader reading = {false, 0};
+    const ls_state_loan loan = {&reading, 7, is_over, end};
+    const uint8_t *state = ls_state_history_state(history, 12);
+    ls_state_history_lend(history, &loan);
+    cr_expect_eq(add_changing(history, &tick, 3, false), 0);
+    cr_expect_eq(ls_state_history_state(history, 12), state);
+    cr_expect_eq(reading.times_ended, 0);
+    cr_expect_arr_eq(state, states[12], STATE_BYTES);
+    check_state(history, 14);
+    cr_expect_eq(reading.times_ended, 1, "another state is asked for");
+    reading.is_done = false;
+    ls_state_history_lend(history, &loan);
+    cr_expect_eq(add_changing(history, &tick, 1, false), 0);
+    reading.is_done = true;
+    cr_expect_eq(add_changing(history, &tick, 1, false), 1, "the reader has done with it");
+    reading.is_done = false;
+    ls_state_history_state(history, 12);
+    ls_state_history_lend(history, &loan);
+    memcpy(states[tick + 1], states[tick], STATE_BYTES);
+    cr_expect(add_wanted(history, tick + 1, true));
+    cr_expect_eq(reading.times_ended, 2, "a state that is wanted is taken");
+    check_state(history, 12);
+}
+
+Test(state_history, states_that_are_left_out_are_so_at_the_same_ticks_wherever_a_history_begins)
+{
+    ls_state_history_config config = roomy();
+    config.tick_bytes = STATE_BYTES / 8 + 1;
+    ls_state_history *history = open_history(&config);
+    for (ls_tick tick = 1; tick < 60; tick++) {
+        memcpy(states[tick], states[tick - 1], STATE_BYTES);
+    }
+    ls_state_history_start(history, 13, &(ls_history_state){states[13], NULL, false});
+    for (ls_tick tick = 14; tick < 60; tick++) {
+        cr_expect_eq(add(history, tick), tick % 8 == 0, "tick %u", tick);
+    }
+}
+
 /* A state of three chunks is added with their hashes, or without, in turns of its own. */
 Test(state_history, chunk_hashes_tell_what_has_changed)
 {

@@ -29,6 +29,7 @@ set(LS_PUBLIC_HEADERS
   common/diagnosis/rerun_host.h
   common/diagnosis/rerun_local.h
   common/diagnosis/state_difference.h
+  common/diagnosis/state_loan.h
   common/diagnosis/step_noise.h
   common/diagnosis/state_tree.h
   common/journal/journal.h
