@@ -15,8 +15,10 @@ enum {
     VERSION_AT = 5,
     REQUEST_FLAGS_AT = 6,
     REQUEST_KEY_AT = 7,
+    REQUEST_NUMBER_AT = 39,
     START_AT = 1, /* in every answer */
     CHALLENGE_VERSION_AT = 9,
+    CHALLENGE_NUMBER_AT = 10,
     CHALLENGE_TIME_AT = 17,
     CHALLENGE_COOKIE_AT = 25,
     CHALLENGE_KEY_AT = 41,
@@ -86,6 +88,7 @@ size_t ls_request_write(const ls_request *request, uint8_t datagram[LS_SEALED_RE
     write_opening(datagram, LS_SEALED_REQUEST_BYTES, LS_KEY_EXCHANGE_REQUEST, request->version);
     datagram[REQUEST_FLAGS_AT] = request->asks_key ? ASKS_KEY : 0;
     memcpy(datagram + REQUEST_KEY_AT, request->client_key, LS_CIPHER_KEY_BYTES);
+    datagram[REQUEST_NUMBER_AT] = request->number;
     return LS_SEALED_REQUEST_BYTES;
 }
 
@@ -98,6 +101,7 @@ bool ls_request_read(const uint8_t *datagram, size_t size, ls_request *out)
     out->version = datagram[VERSION_AT];
     out->asks_key = (datagram[REQUEST_FLAGS_AT] & ASKS_KEY) != 0;
     memcpy(out->client_key, datagram + REQUEST_KEY_AT, LS_CIPHER_KEY_BYTES);
+    out->number = datagram[REQUEST_NUMBER_AT];
     return true;
 }
 
@@ -108,6 +112,7 @@ size_t ls_challenge_write(const ls_challenge *challenge, uint8_t datagram[LS_CHA
     size_t size = challenge->has_server_key ? LS_CHALLENGE_BYTES_MAX : CHALLENGE_KEY_AT;
     write_answer(datagram, LS_KEY_EXCHANGE_CHALLENGE, challenge->start, size);
     datagram[CHALLENGE_VERSION_AT] = challenge->version;
+    datagram[CHALLENGE_NUMBER_AT] = challenge->number;
     ls_store_u64(datagram + CHALLENGE_TIME_AT, challenge->time_ms);
     memcpy(datagram + CHALLENGE_COOKIE_AT, challenge->cookie, LS_KEY_EXCHANGE_COOKIE_BYTES);
     if (challenge->has_server_key) {
@@ -124,6 +129,7 @@ bool ls_challenge_read(const uint8_t *datagram, size_t size, ls_challenge *out)
     }
     memcpy(out->start, datagram + START_AT, LS_KEY_EXCHANGE_START_BYTES);
     out->version = datagram[CHALLENGE_VERSION_AT];
+    out->number = datagram[CHALLENGE_NUMBER_AT];
     out->time_ms = ls_load_u64(datagram + CHALLENGE_TIME_AT);
     memcpy(out->cookie, datagram + CHALLENGE_COOKIE_AT, LS_KEY_EXCHANGE_COOKIE_BYTES);
     out->has_server_key = size == LS_CHALLENGE_BYTES_MAX;

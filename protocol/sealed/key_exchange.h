@@ -49,6 +49,7 @@ typedef struct ls_request {
     uint8_t version;
     bool asks_key;
     uint8_t client_key[LS_CIPHER_KEY_BYTES]; /* E */
+    uint8_t number;                          /* of the repeat: 0, 1 .. and again from 0 */
 } ls_request;
 
 size_t ls_request_write(const ls_request *request, uint8_t datagram[LS_SEALED_REQUEST_BYTES]);
@@ -57,6 +58,7 @@ bool ls_request_read(const uint8_t *datagram, size_t size, ls_request *out);
 typedef struct ls_challenge {
     uint8_t start[LS_KEY_EXCHANGE_START_BYTES];
     uint8_t version; /* the server's */
+    uint8_t number;  /* of the REQUEST that it answers */
     uint64_t time_ms;
     uint8_t cookie[LS_KEY_EXCHANGE_COOKIE_BYTES];
     bool has_server_key;

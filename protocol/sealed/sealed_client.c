@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define PATH_NUMBER_BYTES 8u
+#define REQUESTS_KEPT 8u
 
 /* Repeats come after 100, 200 and 400 ms, then every 500 ms. */
 #define REPEAT_FIRST_NS (100 * LS_NS_PER_MS)
@@ -30,11 +31,12 @@ struct ls_sealed_client {
     client_secrets *secrets;
     ls_sealed_client_state state;
     ls_sealed_refusal refusal;
-    ls_challenge challenge; /* CONFIRMING: what is confirmed */
-    uint64_t asked_ns;      /* when the state was entered */
-    uint64_t sent_ns;       /* the last packet of the exchange */
-    uint64_t due_ns;        /* the next one */
-    uint32_t sent;          /* how often the state's packet was sent */
+    ls_challenge challenge;               /* CONFIRMING: what is confirmed */
+    uint64_t asked_ns;                    /* when the state was entered */
+    uint64_t sent_ns;                     /* the last packet of the exchange */
+    uint64_t due_ns;                      /* the next one */
+    uint32_t sent;                        /* how often the state's packet was sent */
+    uint64_t requested_ns[REQUESTS_KEPT]; /* REQUEST n was sent at [n % REQUESTS_KEPT] */
     uint64_t rtt_ns;
     uint32_t index;
     uint64_t counter; /* of the next packet */
@@ -112,6 +114,7 @@ static void refuse(ls_sealed_client *client, ls_sealed_refusal refusal)
 static size_t write_request(const ls_sealed_client *client, uint8_t *datagram)
 {
     ls_request request = {.version = LS_KEY_EXCHANGE_VERSION,
+                          .number = (uint8_t)(client->sent - 1),
                           .asks_key = !client->secrets->config.has_server_key};
     memcpy(request.client_key, client->secrets->own.public_key, LS_CIPHER_KEY_BYTES);
     return ls_request_write(&request, datagram);
@@ -140,6 +143,7 @@ size_t ls_sealed_client_take_due(ls_sealed_client *client, uint64_t now_ns, uint
         begin(client, now_ns); /* with new keys: k1 seals one CONFIRM only */
     }
     uint64_t wait_ns = client->sent < 3 ? REPEAT_FIRST_NS << client->sent : REPEAT_LAST_NS;
+    client->requested_ns[client->sent % REQUESTS_KEPT] = now_ns;
     client->sent++;
     client->sent_ns = now_ns;
     client->due_ns = now_ns + wait_ns;
@@ -152,14 +156,20 @@ uint64_t ls_sealed_client_due_ns(const ls_sealed_client *client)
     return client->due_ns;
 }
 
-/* The answer to a packet that was sent once has come. */
-static void measure(ls_sealed_client *client, uint64_t now_ns)
+/* The answer to the packet that was sent then has come. */
+static void measure(ls_sealed_client *client, uint64_t sent_ns, uint64_t now_ns)
 {
-    if (client->sent != 1) {
-        return;
-    }
-    uint64_t rtt_ns = now_ns > client->sent_ns ? now_ns - client->sent_ns : 1;
+    uint64_t rtt_ns = now_ns > sent_ns ? now_ns - sent_ns : 1;
     client->rtt_ns = client->rtt_ns == 0 ? rtt_ns : LS_MIN(client->rtt_ns, rtt_ns);
+}
+
+/* CHALLENGE says which REQUEST it answers; nothing is known of one that is long ago. */
+static void measure_challenge(ls_sealed_client *client, uint8_t number, uint64_t now_ns)
+{
+    uint8_t ago = (uint8_t)(client->sent - 1 - number);
+    if (ago < REQUESTS_KEPT && ago < client->sent) {
+        measure(client, client->requested_ns[number % REQUESTS_KEPT], now_ns);
+    }
 }
 
 static bool is_own_start(const ls_sealed_client *client,
@@ -211,7 +221,7 @@ static ls_sealed_rejection receive_challenge(ls_sealed_client *client, const uin
     if (!derive_first_key(client)) {
         return LS_SEALED_REJECT_FORGED;
     }
-    measure(client, now_ns);
+    measure_challenge(client, challenge.number, now_ns);
     enter(client, LS_SEALED_CLIENT_CONFIRMING, now_ns);
     return LS_SEALED_ACCEPTED;
 }
@@ -243,7 +253,9 @@ static ls_sealed_rejection receive_accept(ls_sealed_client *client, const uint8_
         client->index = accept.index;
         client->counter = 0;
         client->window = (ls_counter_window){0};
-        measure(client, now_ns);
+        if (client->sent == 1) {
+            measure(client, client->sent_ns, now_ns);
+        }
         client->state = LS_SEALED_CLIENT_OPEN;
         forget_exchange(client);
     }

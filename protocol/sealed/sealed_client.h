@@ -86,8 +86,8 @@ void ls_sealed_client_receive(ls_sealed_client *client, uint8_t *datagram, size_
 size_t ls_sealed_client_seal(ls_sealed_client *client, ls_sealed_content content, uint8_t *datagram,
                              size_t size);
 
-/* The shortest way there and back that the key exchange measured with a packet that was sent once;
- * 0 when every one was repeated. */
+/* The shortest way there and back that the key exchange measured, with a REQUEST that CHALLENGE
+ * names or a CONFIRM that was sent once; 0 when it measured none. */
 uint64_t ls_sealed_client_rtt_ns(const ls_sealed_client *client);
 
 LS_C_END

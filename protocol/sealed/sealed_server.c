@@ -226,6 +226,7 @@ static void receive_request(ls_sealed_server *server, const arrival *at)
     const server_secrets *secrets = server->secrets;
     ls_challenge challenge = {
         .version = LS_KEY_EXCHANGE_VERSION,
+        .number = request.number,
         .time_ms = at->now_ns / LS_NS_PER_MS,
         .has_server_key = request.asks_key && gives_key(server, at->from),
     };

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 SECTIONS = (
-    "sims", "hash", "session", "net", "watch", "join", "journal", "timestep", "view", "math",
+    "sims", "hash", "session", "net", "watch", "start", "join", "journal", "timestep", "view", "math",
     "causes", "sealed",
 )
 VERDICTS = ("ok", "MISSED")

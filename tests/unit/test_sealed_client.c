@@ -54,9 +54,12 @@ Test(sealed_client, sends_nothing_before_it_is_started)
     cr_assert_eq(ls_sealed_client_create(&client_config, &counting.allocator, &idle), LS_NO_MEMORY);
 }
 
-/* Repeats of a first packet, each when it is due. */
+#define REQUEST_NUMBER_AT 39
+
+/* Repeats of a first packet, each when it is due; only the number in REQUEST differs. */
 static void assert_repeats(sealed_datagram first, uint64_t start_ns)
 {
+    bool is_numbered = first.bytes[0] == 1;
     const uint64_t times_ms[] = {100, 300, 700, 1200, 1700, 2200};
     for (size_t i = 0; i < sizeof times_ms / sizeof times_ms[0]; i++) {
         uint64_t due_ns = start_ns + times_ms[i] * LS_NS_PER_MS;
@@ -65,6 +68,10 @@ static void assert_repeats(sealed_datagram first, uint64_t start_ns)
         cr_assert_eq(ls_sealed_client_take_due(client, due_ns - 1, bytes), 0);
         sealed_datagram repeat = sealed_take(client, due_ns);
         cr_assert_eq(repeat.size, first.size);
+        if (is_numbered) {
+            cr_assert_eq(repeat.bytes[REQUEST_NUMBER_AT], i + 1);
+            repeat.bytes[REQUEST_NUMBER_AT] = first.bytes[REQUEST_NUMBER_AT];
+        }
         cr_assert_arr_eq(repeat.bytes, first.bytes, first.size);
     }
 }
@@ -129,11 +136,32 @@ Test(sealed_client, round_trip_is_the_shorter_of_both)
     cr_assert_eq(ls_sealed_client_rtt_ns(client), 33 * LS_NS_PER_MS);
 }
 
-Test(sealed_client, repeated_packets_measure_no_round_trip)
+Test(sealed_client, answers_to_repeated_requests_measure_the_round_trip_too)
 {
-    sealed_take(client, NOW);
-    sealed_datagram challenge = challenge_of(NOW + 100 * LS_NS_PER_MS);
-    sealed_to_client(client, challenge, NOW + 110 * LS_NS_PER_MS);
+    sealed_datagram first = sealed_take(client, NOW);
+    sealed_datagram second = sealed_take(client, NOW + 100 * LS_NS_PER_MS);
+    sealed_take(client, NOW + 300 * LS_NS_PER_MS);
+    ls_sealed_received received;
+    sealed_datagram challenge = sealed_to_server(server, home, second, NOW, &received);
+    cr_assert_neq(memcmp(first.bytes, second.bytes, second.size), 0);
+    sealed_to_client(client, challenge, NOW + 310 * LS_NS_PER_MS);
+    cr_assert_eq(ls_sealed_client_rtt_ns(client), 210 * LS_NS_PER_MS);
+    /* The answer to a repeated CONFIRM measures nothing: either may have been answered. */
+    sealed_take(client, NOW + 310 * LS_NS_PER_MS);
+    sealed_datagram confirm = sealed_take(client, NOW + 410 * LS_NS_PER_MS);
+    sealed_datagram accept = sealed_to_server(server, home, confirm, NOW, &received);
+    cr_assert(sealed_to_client(client, accept, NOW + 411 * LS_NS_PER_MS).is_opened);
+    cr_assert_eq(ls_sealed_client_rtt_ns(client), 210 * LS_NS_PER_MS);
+}
+
+Test(sealed_client, challenge_that_answers_what_was_not_asked_measures_nothing)
+{
+    sealed_datagram request = sealed_take(client, NOW);
+    request.bytes[REQUEST_NUMBER_AT] = 7;
+    ls_sealed_received received;
+    sealed_datagram challenge = sealed_to_server(server, home, request, NOW, &received);
+    cr_assert_eq(sealed_to_client(client, challenge, NOW + LS_NS_PER_MS).rejection,
+                 LS_SEALED_ACCEPTED);
     cr_assert_eq(ls_sealed_client_rtt_ns(client), 0);
 }
 

@@ -10,6 +10,7 @@ static const bench_section sections[] = {
     {"sealed", "sealed packets, key exchanges, floods of forged datagrams", bench_sealed},
     {"net", "sockets against a bare ENet relay: bytes, latency by RTT and loss", bench_net},
     {"watch", "a match of four on real sockets, alone and with 1,000 spectators", bench_watch},
+    {"start", "connecting and starting a match of four at 60 ms RTT, by loss", bench_start},
     {"join", "joining a match at 100 ms RTT, 1 MiB/s: time, others' latency", bench_join},
     {"journal", "writing a match down, verifying it and seeking in it", bench_journal},
     {"timestep", "one frame through each stepping strategy", bench_timestep},
