@@ -9,8 +9,8 @@ import sys
 import tempfile
 
 SECTIONS = (
-    "sims", "hash", "session", "net", "watch", "start", "join", "journal", "timestep", "view", "math",
-    "causes", "sealed",
+    "sims", "hash", "session", "net", "watch", "start", "join", "journal", "timestep", "view",
+    "math", "causes", "sealed",
 )
 VERDICTS = ("ok", "MISSED")
 

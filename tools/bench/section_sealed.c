@@ -11,6 +11,8 @@
 
 /* More than a connection has to open packets from elsewhere, at once. */
 #define ATTEMPTS 10000u
+/* More REQUESTs than are answered at once. */
+#define REQUESTS 20000u
 
 #define SMALL_BYTES 60u
 #define LARGE_BYTES 1200u
@@ -219,6 +221,7 @@ typedef struct flood {
     sealed_stage *stage;
     ls_endpoint from;
     datagram sent;
+    uint64_t gap_ns;               /* between two of them */
     ls_sealed_rejection rejection; /* that each of them gets */
 } flood;
 
@@ -226,6 +229,7 @@ static void receive_flood(void *user, uint64_t repetitions)
 {
     flood *of = user;
     for (uint64_t i = 0; i < repetitions; i++) {
+        of->stage->now_ns += of->gap_ns;
         bench_keep((uint64_t)give_server(of->stage, &of->from, &of->sent).rejection);
     }
 }
@@ -264,7 +268,13 @@ static void measure_exchange_floods(sealed_stage *stage, const bench_plan *plan,
     take_due(stage, 1);
     flood of = {.stage = stage, .from = stage->homes[1], .rejection = LS_SEALED_ACCEPTED};
     of.sent = stage->packets[1];
-    measure_flood(&of, "REQUEST", plan, report);
+    of.gap_ns = LS_NS_PER_MS; /* within the limit of an address */
+    measure_flood(&of, "REQUEST that is answered", plan, report);
+    of.gap_ns = 0;
+    of.rejection = LS_SEALED_REJECT_LIMITED;
+    receive_flood(&of, REQUESTS); /* no more are answered now */
+    measure_flood(&of, "REQUEST beyond the limit", plan, report);
+    stage->now_ns += 6 * LS_NS_PER_SECOND;
     ask(stage, 1);
     of.sent = stage->packets[1];
     of.from = address_of(5000);
