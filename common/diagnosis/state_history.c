@@ -1,6 +1,7 @@
 #include "lockstep/common/diagnosis/state_history.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/diagnosis/chunk_changes.h"
 #include "lockstep/common/diagnosis/word_changes.h"
 
 #include <string.h>
@@ -9,11 +10,10 @@
 
 enum {
     WORD_BYTES = 8,
-    CHUNK_WORDS = LS_HASH_CHUNK_BYTES / WORD_BYTES,
+    CHUNK_WORDS = LS_CHUNK_WORDS,
     HEAD_WORDS = 1,    /* before each frame, and before each run in it */
     LOG_WORDS_MIN = 8, /* what does not fit goes to the snapshots */
     FRAMES_MIN = 4,    /* a log that holds fewer is not worth its differences */
-    SAMPLES = 64,      /* chunks by which the size of a frame is estimated */
 };
 
 /* In the log each state has a frame: a head (its tick, and the words behind it) and runs. A run is
@@ -59,15 +59,10 @@ static size_t words_of(size_t bytes)
     return (bytes + WORD_BYTES - 1) / WORD_BYTES;
 }
 
-static size_t chunks_of(size_t bytes)
-{
-    return (bytes + LS_HASH_CHUNK_BYTES - 1) / LS_HASH_CHUNK_BYTES;
-}
-
 /* Two runs have two equal words between them, so that heads never add up to more than those. */
 static size_t frame_words_max(size_t state_bytes)
 {
-    return words_of(state_bytes) + chunks_of(state_bytes) * HEAD_WORDS + HEAD_WORDS;
+    return words_of(state_bytes) + ls_chunk_changes_chunks(state_bytes) * HEAD_WORDS + HEAD_WORDS;
 }
 
 size_t ls_state_history_whole_log_bytes(size_t state_bytes, uint32_t ticks)
@@ -84,7 +79,7 @@ static bool needs_snapshots(const ls_state_history_config *config)
 size_t ls_state_history_bytes(const ls_state_history_config *config)
 {
     size_t state_bytes = words_of(config->state_bytes) * WORD_BYTES;
-    size_t chunks = chunks_of(config->state_bytes);
+    size_t chunks = ls_chunk_changes_chunks(config->state_bytes);
     size_t snapshots = needs_snapshots(config) ? config->snapshots : 0;
     return sizeof(ls_state_history) + state_bytes + chunks * CHUNK_HASH_BYTES + config->log_bytes +
            snapshots * (state_bytes + chunks * sizeof(bool));
@@ -103,7 +98,7 @@ static bool is_config_valid(const ls_state_history_config *config)
 
 static bool allocate_snapshots(ls_state_history *history)
 {
-    size_t chunks = chunks_of(history->config.state_bytes);
+    size_t chunks = ls_chunk_changes_chunks(history->config.state_bytes);
     bool has_all = true;
     history->snapshot_count = needs_snapshots(&history->config) ? history->config.snapshots : 0;
     for (uint32_t i = 0; i < history->snapshot_count; i++) {
@@ -118,7 +113,7 @@ static bool allocate_snapshots(ls_state_history *history)
 static ls_status allocate_parts(ls_state_history *history)
 {
     const ls_allocator *allocator = history->allocator;
-    size_t chunks = chunks_of(history->config.state_bytes);
+    size_t chunks = ls_chunk_changes_chunks(history->config.state_bytes);
     history->words = words_of(history->config.state_bytes);
     history->log_words = history->config.log_bytes / WORD_BYTES;
     history->state = ls_allocate_array(allocator, history->words, WORD_BYTES);
@@ -233,7 +228,7 @@ static size_t words_of_chunk(const ls_state_history *history, size_t chunk)
 
 static void apply_snapshot(const ls_state_history *history, const snapshot *with, uint64_t *to)
 {
-    size_t chunks = chunks_of(history->config.state_bytes);
+    size_t chunks = ls_chunk_changes_chunks(history->config.state_bytes);
     for (size_t chunk = 0; with->is_there && chunk < chunks; chunk++) {
         if (with->is_touched[chunk]) {
             size_t first = chunk * CHUNK_WORDS;
@@ -246,7 +241,7 @@ static void apply_snapshot(const ls_state_history *history, const snapshot *with
 
 static void forget_snapshot(const ls_state_history *history, snapshot *gone)
 {
-    size_t chunks = chunks_of(history->config.state_bytes);
+    size_t chunks = ls_chunk_changes_chunks(history->config.state_bytes);
     bool is_difference = gone->is_there && !gone->is_whole;
     gone->is_worn = gone->is_worn || (gone->is_there && gone->is_whole);
     for (size_t chunk = 0; is_difference && chunk < chunks; chunk++) {
@@ -456,17 +451,15 @@ static void take_changes(frame *made, size_t first, const uint64_t *now, size_t 
     }
 }
 
-/* Most of a large state is as it was, and reading all of it twice would cost more than hashing it.
- */
-static bool is_as_before(const ls_state_history *history, const ls_history_state *state,
-                         size_t chunk, size_t size)
+static ls_chunk_changes changes_of(const ls_state_history *history, const ls_history_state *state)
 {
-    if (!state->chunk_hashes || !history->has_chunk_hashes) {
-        return memcmp(history->state + chunk * CHUNK_WORDS,
-                      state->bytes + chunk * LS_HASH_CHUNK_BYTES, size) == 0;
-    }
-    return memcmp(history->chunk_hashes + chunk * CHUNK_HASH_BYTES,
-                  state->chunk_hashes + chunk * CHUNK_HASH_BYTES, CHUNK_HASH_BYTES) == 0;
+    return (ls_chunk_changes){
+        .before = history->state,
+        .now = state->bytes,
+        .hashes_before = history->has_chunk_hashes ? history->chunk_hashes : NULL,
+        .hashes_now = state->chunk_hashes,
+        .bytes = history->config.state_bytes,
+    };
 }
 
 static void note_chunk_hashes(ls_state_history *history, const uint8_t *chunk_hashes)
@@ -474,7 +467,7 @@ static void note_chunk_hashes(ls_state_history *history, const uint8_t *chunk_ha
     history->has_chunk_hashes = chunk_hashes != NULL;
     if (chunk_hashes) {
         memcpy(history->chunk_hashes, chunk_hashes,
-               chunks_of(history->config.state_bytes) * CHUNK_HASH_BYTES);
+               ls_chunk_changes_chunks(history->config.state_bytes) * CHUNK_HASH_BYTES);
     }
 }
 
@@ -493,23 +486,17 @@ void ls_state_history_start(ls_state_history *history, ls_tick tick, const ls_hi
     forget_snapshots(history);
 }
 
-static size_t size_of_chunk(const ls_state_history *history, size_t chunk)
-{
-    return LS_MIN(history->config.state_bytes - chunk * LS_HASH_CHUNK_BYTES, LS_HASH_CHUNK_BYTES);
-}
-
 static void add_differences(ls_state_history *history, ls_tick tick, const ls_history_state *state)
 {
     frame made = {.history = history, .place = in_ring(history, history->tail + history->used)};
-    size_t chunks = chunks_of(history->config.state_bytes);
+    const ls_chunk_changes changes = changes_of(history, state);
+    size_t chunks = ls_chunk_changes_chunks(history->config.state_bytes);
+    uint64_t now[LS_CHUNK_WORDS];
     reserve(&made, 0);
     for (size_t chunk = 0; chunk < chunks; chunk++) {
-        size_t size = size_of_chunk(history, chunk);
-        if (!is_as_before(history, state, chunk, size)) {
-            uint64_t now[CHUNK_WORDS];
-            now[words_of(size) - 1] = 0;
-            memcpy(now, state->bytes + chunk * LS_HASH_CHUNK_BYTES, size);
-            take_changes(&made, chunk * CHUNK_WORDS, now, words_of(size));
+        if (!ls_chunk_changes_is_same(&changes, chunk)) {
+            take_changes(&made, chunk * CHUNK_WORDS, now,
+                         ls_chunk_changes_read(&changes, chunk, now));
         }
     }
     end_frame(&made, tick);
@@ -533,7 +520,7 @@ static void make_whole(ls_state_history *history, uint32_t index)
         older->words[i] = history->state[i];
         history->state[i] ^= difference;
     }
-    memset(older->is_touched, 0, chunks_of(history->config.state_bytes));
+    memset(older->is_touched, 0, ls_chunk_changes_chunks(history->config.state_bytes));
     older->is_whole = true;
     bool has_newer = index > 0 && history->snapshots[index - 1].is_there;
     history->shown = has_newer ? history->snapshots[index - 1].tick : history->oldest;
@@ -617,52 +604,6 @@ static void add_whole(ls_state_history *history, ls_tick tick, const ls_history_
 
 /* ---- what adding costs ---- */
 
-/* Of all chunks: their hashes tell more than a sample. */
-static size_t count_changed(const ls_state_history *history, const ls_history_state *state)
-{
-    size_t chunks = chunks_of(history->config.state_bytes);
-    size_t count = 0;
-    if (!state->chunk_hashes || !history->has_chunk_hashes) {
-        return chunks;
-    }
-    for (size_t chunk = 0; chunk < chunks; chunk++) {
-        count += !is_as_before(history, state, chunk, size_of_chunk(history, chunk));
-    }
-    return count;
-}
-
-/* Words of a frame for the chunk, about. */
-static size_t count_words(const ls_state_history *history, const ls_history_state *state,
-                          size_t chunk)
-{
-    uint64_t now[CHUNK_WORDS];
-    size_t size = size_of_chunk(history, chunk);
-    const ls_word_blocks blocks = {history->state + chunk * CHUNK_WORDS, now, words_of(size)};
-    now[words_of(size) - 1] = 0;
-    memcpy(now, state->bytes + chunk * LS_HASH_CHUNK_BYTES, size);
-    ls_word_figures figures = ls_word_changes_count(&blocks);
-    return figures.words + figures.groups * HEAD_WORDS;
-}
-
-/* Of those that have changed every n-th is looked into. */
-static size_t estimate_frame(const ls_state_history *history, const ls_history_state *state,
-                             size_t changed)
-{
-    size_t chunks = chunks_of(history->config.state_bytes);
-    size_t every = (changed + SAMPLES - 1) / SAMPLES;
-    size_t seen = 0;
-    size_t words = 0;
-    for (size_t chunk = 0; chunk < chunks && seen < changed; chunk++) {
-        if (changed < chunks &&
-            is_as_before(history, state, chunk, size_of_chunk(history, chunk))) {
-            continue;
-        }
-        words += seen % every == 0 ? count_words(history, state, chunk) : 0;
-        seen++;
-    }
-    return words * every;
-}
-
 typedef enum adding {
     ADDING_NOT, /* it is left out */
     ADDING_DIFFERENCES,
@@ -687,7 +628,8 @@ static bool is_whole_due(const ls_state_history *history, ls_tick tick, bool is_
 
 static adding choose(ls_state_history *history, ls_tick tick, const ls_history_state *state)
 {
-    size_t changed = count_changed(history, state);
+    const ls_chunk_changes changes = changes_of(history, state);
+    size_t changed = ls_chunk_changes_count(&changes);
     size_t bytes = LS_MIN(changed * LS_HASH_CHUNK_BYTES, history->config.state_bytes);
     bool is_too_dear = !state->is_wanted && is_dear(history, tick, bytes);
     bool may_be_dense = history->snapshot_count > 0 &&
@@ -697,7 +639,8 @@ static adding choose(ls_state_history *history, ls_tick tick, const ls_history_s
     if (is_too_dear && !may_be_whole) {
         return ADDING_NOT;
     }
-    if (may_be_dense && estimate_frame(history, state, changed) * FRAMES_MIN > history->log_words) {
+    if (may_be_dense && ls_chunk_changes_estimate(&changes, changed, HEAD_WORDS) * FRAMES_MIN >
+                            history->log_words) {
         return may_be_whole ? ADDING_WHOLE : ADDING_NOT;
     }
     history->looked = tick;
