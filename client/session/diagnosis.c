@@ -172,6 +172,7 @@ static void answer(ls_diagnosis *diagnosis, const ls_wire_query *query)
     wire->asked = *query;
     wire->size = 0;
     if (hold_meant(diagnosis, query)) {
+        ls_state_inspector_finish(&diagnosis->inspector);
         wire->size = (uint32_t)ls_state_tree_answer(inspector->tree, inspector->state,
                                                     &query->query, wire->bytes);
     }
@@ -189,8 +190,11 @@ static bool is_ahead(const ls_diagnosis *diagnosis, const ls_wire_query *query)
 
 static bool is_waited_for(ls_diagnosis *diagnosis, const ls_wire_query *query)
 {
-    return is_ahead(diagnosis, query) ||
-           (may_come(diagnosis, query) && !hold_meant(diagnosis, query));
+    if (is_ahead(diagnosis, query)) {
+        return true;
+    }
+    return hold_meant(diagnosis, query) ? !ls_state_inspector_is_ready(&diagnosis->inspector)
+                                        : may_come(diagnosis, query);
 }
 
 static void answer_first(ls_diagnosis *diagnosis, uint32_t count)
@@ -266,6 +270,7 @@ static void start_rerun(ls_diagnosis *diagnosis, const ls_evidence_request *requ
 {
     uint32_t interval = diagnosis->context->offer.hash_interval_ticks;
     end_rerun(diagnosis);
+    ls_state_inspector_finish(&diagnosis->inspector);
     answer_deferred(diagnosis);
     send_fingerprint(diagnosis);
     diagnosis->request = *request;
@@ -292,6 +297,7 @@ void ls_diagnosis_frame(ls_diagnosis *diagnosis)
             send_evidence(diagnosis, diagnosis->outcome);
         }
     }
+    ls_state_inspector_advance(&diagnosis->inspector);
     answer_deferred(diagnosis);
 }
 

@@ -6,6 +6,7 @@
 enum {
     WRITERS_STEPS = 16,
     WRITERS_BYTES_MAX = 1 << 20, /* of a state, for more steps than one */
+    NODES_AT_ONCE = 16384,       /* about 8 MiB, which take some milliseconds */
 };
 
 ls_status ls_state_inspector_init(ls_state_inspector *inspector, const ls_sim_instance *instance,
@@ -43,13 +44,37 @@ void ls_state_inspector_touch(ls_state_inspector *inspector)
     }
 }
 
+static void hash_some(ls_state_inspector *inspector, uint32_t nodes)
+{
+    if (inspector->is_holding) {
+        ls_state_tree_hash_some(inspector->tree, inspector->state, nodes, &inspector->unhashed);
+    }
+}
+
+bool ls_state_inspector_advance(ls_state_inspector *inspector)
+{
+    hash_some(inspector, NODES_AT_ONCE);
+    return ls_state_inspector_is_ready(inspector);
+}
+
+bool ls_state_inspector_is_ready(const ls_state_inspector *inspector)
+{
+    return !inspector->is_holding || inspector->unhashed == 0;
+}
+
+void ls_state_inspector_finish(ls_state_inspector *inspector)
+{
+    hash_some(inspector, inspector->unhashed);
+}
+
 /* The state is in the inspector's own block. */
 static void note_taken(ls_state_inspector *inspector, ls_tick tick, uint32_t pass)
 {
-    ls_state_tree_hash(inspector->tree, inspector->state);
     inspector->tick = tick;
     inspector->pass = pass;
     inspector->is_holding = true;
+    inspector->unhashed = ls_state_tree_node_count(inspector->tree);
+    ls_state_inspector_advance(inspector);
 }
 
 static void take(ls_state_inspector *inspector, const uint8_t *canonical, ls_tick tick,

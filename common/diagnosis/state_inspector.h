@@ -21,6 +21,7 @@ typedef struct ls_state_inspector {
     ls_tick tick;  /* of the state */
     uint32_t pass; /* LS_NO_PASS, or: it lay behind this pass of the step to state `tick` */
     bool is_holding;
+    uint32_t unhashed; /* nodes of the tree that are not hashed yet */
 } ls_state_inspector;
 
 /* The ticks to simulate again. */
@@ -55,6 +56,12 @@ bool ls_state_inspector_hold_rerun(ls_state_inspector *inspector, const ls_rerun
  * or when it has not the hash that the re-run tells (the hash of an engine is not known here). */
 bool ls_state_inspector_hold_pass(ls_state_inspector *inspector, const ls_rerun_outcome *outcome,
                                   uint32_t pass);
+
+/* A state that is held answers no question before its tree is hashed, which is spread over several
+ * calls where the state is large. True: it is, or nothing is held. finish hashes what is left. */
+bool ls_state_inspector_advance(ls_state_inspector *inspector);
+bool ls_state_inspector_is_ready(const ls_state_inspector *inspector);
+void ls_state_inspector_finish(ls_state_inspector *inspector);
 
 /* It holds this state: hold would answer at once. */
 bool ls_state_inspector_has(const ls_state_inspector *inspector, ls_tick tick, uint32_t pass);

@@ -494,11 +494,19 @@ static uint64_t hash_node(const ls_state_tree *tree, uint32_t node, const void *
 }
 
 /* Children have higher numbers than their parents. */
+void ls_state_tree_hash_some(ls_state_tree *tree, const void *state, uint32_t count, uint32_t *left)
+{
+    LS_ASSERT(*left <= tree->node_count);
+    for (uint32_t end = *left - LS_MIN(*left, count); *left > end;) {
+        --*left;
+        tree->hashes[*left] = hash_node(tree, *left, state);
+    }
+}
+
 void ls_state_tree_hash(ls_state_tree *tree, const void *state)
 {
-    for (uint32_t node = tree->node_count; node-- > 0;) {
-        tree->hashes[node] = hash_node(tree, node, state);
-    }
+    uint32_t left = tree->node_count;
+    ls_state_tree_hash_some(tree, state, left, &left);
 }
 
 uint64_t ls_state_tree_node_hash(const ls_state_tree *tree, uint32_t node)

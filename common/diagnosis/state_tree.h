@@ -71,6 +71,11 @@ ls_tree_range ls_state_tree_below(const ls_state_tree *tree, uint32_t node, uint
 
 /* Hashes every node over one state, laid out as this machine has it. Until then hashes are 0. */
 void ls_state_tree_hash(ls_state_tree *tree, const void *state);
+
+/* The same in pieces: the nodes from the last of `*left` on, `count` at most; *left is the node
+ * count at first, and 0 once all are hashed. */
+void ls_state_tree_hash_some(ls_state_tree *tree, const void *state, uint32_t count,
+                             uint32_t *left);
 uint64_t ls_state_tree_node_hash(const ls_state_tree *tree, uint32_t node); /* < node_count */
 
 /* A leaf's elements, little-endian, one after another; writing is how a state is healed. */

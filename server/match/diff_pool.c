@@ -126,3 +126,12 @@ void ls_diff_pool_release(ls_diff_place *place)
     place->held->users--;
     place->held = NULL;
 }
+
+void ls_diff_pool_advance(ls_diff_pool *pool)
+{
+    for (uint32_t i = 0; i < pool->count; i++) {
+        if (pool->held[i].users > 0) {
+            ls_state_inspector_advance(&pool->held[i].inspector);
+        }
+    }
+}

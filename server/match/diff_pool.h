@@ -43,4 +43,7 @@ ls_status ls_diff_pool_take(ls_diff_pool *pool, const ls_diff_subject *subject,
                             const ls_rerun_outcome *outcome, ls_diff_place **out);
 void ls_diff_pool_release(ls_diff_place *place);
 
+/* Goes on with hashing large states, while the client is asked. */
+void ls_diff_pool_advance(ls_diff_pool *pool);
+
 #endif

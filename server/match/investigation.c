@@ -500,6 +500,7 @@ void ls_investigations_advance(ls_investigations *all, uint64_t now_ns)
             make_moves(all, investigation);
         }
     }
+    ls_diff_pool_advance(&all->pool);
     give_places(all, now_ns);
 }
 
@@ -728,6 +729,7 @@ ls_status ls_investigation_take_answer(ls_investigations *all, uint32_t slot,
         return LS_STALE;
     }
     ls_hash_tree_diff *diff = investigation->place->diff;
+    ls_state_inspector_finish(&investigation->place->held->inspector);
     ls_status status =
         ls_hash_tree_diff_answer(diff, &answer->asked.query, answer->bytes, answer->size);
     bool is_held = answer->size > 0;

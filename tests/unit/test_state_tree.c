@@ -101,6 +101,25 @@ Test(state_tree, hashes_are_those_that_the_header_states)
     cr_expect_eq(ls_state_tree_node_hash(tree, 1), ls_hash_bytes(hashes, 16, 0));
 }
 
+Test(state_tree, hashing_in_pieces_gives_the_same)
+{
+    uint8_t state[40];
+    memset(state, 7, sizeof state);
+    ls_schema *schema = make_schema(parted, 4, 40);
+    ls_state_tree *whole = make_tree(schema);
+    ls_state_tree *pieced = make_tree(schema);
+    uint32_t nodes = ls_state_tree_node_count(whole);
+    ls_state_tree_hash(whole, state);
+    uint32_t left = nodes;
+    for (uint32_t calls = 0; left > 0; calls++) {
+        cr_assert_lt(calls, (nodes + 2) / 3);
+        ls_state_tree_hash_some(pieced, state, 3, &left);
+    }
+    for (uint32_t node = 0; node < nodes; node++) {
+        cr_expect_eq(ls_state_tree_node_hash(pieced, node), ls_state_tree_node_hash(whole, node));
+    }
+}
+
 /* Every node but the root is some node's child exactly once, and children split their parent. */
 static void expect_whole(const ls_state_tree *tree)
 {
