@@ -38,6 +38,7 @@ static void end_rerun(ls_diagnosis *diagnosis)
 {
     if (diagnosis->ticket != 0) {
         host_of(diagnosis)->release(host_of(diagnosis)->context, diagnosis->ticket);
+        ls_replay_window_let_go(diagnosis->inspector.window);
     }
     diagnosis->ticket = 0;
     diagnosis->outcome = NULL;
@@ -280,9 +281,11 @@ static void start_rerun(ls_diagnosis *diagnosis, const ls_evidence_request *requ
                                       .tick = request->tick,
                                       .pass = request->pass,
                                       .is_single = request->is_single};
-    if (!can_run ||
+    if (can_run &&
         ls_state_inspector_start_rerun(&diagnosis->inspector, host_of(diagnosis), &subject,
-                                       request->time_max_ms, &diagnosis->ticket) != LS_OK) {
+                                       request->time_max_ms, &diagnosis->ticket) == LS_OK) {
+        ls_replay_window_hold(diagnosis->inspector.window, subject.agreed);
+    } else {
         send_evidence(diagnosis, NULL);
     }
 }

@@ -453,6 +453,17 @@ void ls_replay_window_take_back(const ls_replay_window *window)
     ls_state_history_take_back(window->history);
 }
 
+void ls_replay_window_hold(const ls_replay_window *window, ls_tick agreed)
+{
+    ls_tick first = agreed > window->lead_ticks ? agreed - window->lead_ticks : 0;
+    ls_state_history_hold(window->history, first);
+}
+
+void ls_replay_window_let_go(const ls_replay_window *window)
+{
+    ls_state_history_let_go(window->history);
+}
+
 /* ---- simulating a stretch ---- */
 
 uint64_t ls_replay_stretch_hash(const ls_replay_stretch *stretch, ls_tick tick)

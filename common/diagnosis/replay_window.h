@@ -123,6 +123,11 @@ ls_status ls_replay_window_stretch(const ls_replay_window *window, ls_tick agree
 void ls_replay_window_lend(const ls_replay_window *window, const ls_state_loan *loan);
 void ls_replay_window_take_back(const ls_replay_window *window); /* ends a loan */
 
+/* As long as it is held a stretch from this state on is to be had, as far as inputs reach and
+ * ls_state_history_hold says. One at a time. */
+void ls_replay_window_hold(const ls_replay_window *window, ls_tick agreed);
+void ls_replay_window_let_go(const ls_replay_window *window);
+
 /* The last steps to state `last`, `steps` at most, from a state that is kept itself. NOT_FOUND when
  * none of them is. Borrowed likewise. */
 ls_status ls_replay_window_steps(const ls_replay_window *window, ls_tick last, uint32_t steps,

@@ -48,6 +48,8 @@ struct ls_state_history {
     size_t tail; /* where the oldest frame begins */
     size_t used; /* words of all frames */
     ls_state_loan loan;
+    bool is_holding; /* a state that is not after `held` */
+    ls_tick held;
     uint32_t snapshot_count;
     snapshot snapshots[LS_HISTORY_SNAPSHOTS_MAX]; /* the newest one first */
 };
@@ -291,6 +293,13 @@ static bool is_so_old(const ls_state_history *history, ls_tick tick, uint32_t ti
     return history->newest - tick >= ticks;
 }
 
+/* Whether no older state is needed once this one is there. */
+static bool is_far_enough(const ls_state_history *history, ls_tick tick, ls_tick now)
+{
+    return now - tick >= history->config.reach_ticks &&
+           (!history->is_holding || tick <= history->held);
+}
+
 /* The oldest one makes room once the one before it is old enough. */
 static void shift_snapshots(ls_state_history *history)
 {
@@ -302,7 +311,7 @@ static void shift_snapshots(ls_state_history *history)
     uint32_t reach = history->config.reach_ticks;
     const snapshot *next = &history->snapshots[last - 1];
     if (!is_so_old(history, newest->tick, (reach + last - 1) / last) ||
-        (next->is_there && !is_so_old(history, next->tick, reach))) {
+        (next->is_there && !is_far_enough(history, next->tick, history->newest))) {
         return;
     }
     snapshot oldest = history->snapshots[last];
@@ -317,8 +326,7 @@ static void drop_oldest_frame(ls_state_history *history)
 {
     uint64_t head = history->log[history->tail];
     size_t runs = in_ring(history, history->tail + HEAD_WORDS);
-    if (is_so_old(history, first_of(head), history->config.reach_ticks) ||
-        history->snapshot_count == 0) {
+    if (is_far_enough(history, first_of(head), history->newest) || history->snapshot_count == 0) {
         forget_snapshots(history);
     } else {
         add_runs(history, runs, words_behind(head), newest_snapshot(history));
@@ -478,6 +486,7 @@ void ls_state_history_start(ls_state_history *history, ls_tick tick, const ls_hi
     note_chunk_hashes(history, state->chunk_hashes);
     history->whole = tick;
     history->looked = tick;
+    history->is_holding = false;
     history->tail = 0;
     history->used = 0;
     history->shown = tick;
@@ -568,7 +577,7 @@ static bool is_kept(const ls_state_history *history, ls_tick tick)
     uint32_t gone = next_to_go(history);
     bool is_apart = !newest->is_there || tick - newest->tick > whole_ticks(history);
     return is_apart && (!history->snapshots[gone].is_there ||
-                        tick - history->snapshots[gone - 1].tick >= history->config.reach_ticks);
+                        is_far_enough(history, history->snapshots[gone - 1].tick, tick));
 }
 
 /* The newest state's block goes to the snapshots, and another one comes back. */
@@ -647,6 +656,13 @@ static adding choose(ls_state_history *history, ls_tick tick, const ls_history_s
     return is_too_dear ? ADDING_NOT : ADDING_DIFFERENCES;
 }
 
+static bool has_lapsed(const ls_state_history *history)
+{
+    return history->newest > history->held &&
+           is_so_old(history, history->held,
+                     LS_HISTORY_HELD_REACHES_MAX * history->config.reach_ticks + 1);
+}
+
 bool ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_state state)
 {
     LS_ASSERT(tick > history->newest);
@@ -667,8 +683,9 @@ bool ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_st
     note_chunk_hashes(history, state.chunk_hashes);
     history->newest = tick;
     history->shown = tick;
+    history->is_holding = history->is_holding && !has_lapsed(history);
     while (history->used > 0 && tick - history->oldest > history->config.recent_ticks &&
-           is_so_old(history, first_of(history->log[history->tail]), history->config.reach_ticks)) {
+           is_far_enough(history, first_of(history->log[history->tail]), tick)) {
         drop_oldest_frame(history);
     }
     if (how == ADDING_DIFFERENCES) {
@@ -736,4 +753,15 @@ void ls_state_history_lend(ls_state_history *history, const ls_state_loan *loan)
 void ls_state_history_take_back(ls_state_history *history)
 {
     ls_state_loan_end(&history->loan);
+}
+
+void ls_state_history_hold(ls_state_history *history, ls_tick tick)
+{
+    history->held = tick;
+    history->is_holding = true;
+}
+
+void ls_state_history_let_go(ls_state_history *history)
+{
+    history->is_holding = false;
 }

@@ -64,6 +64,13 @@ const uint8_t *ls_state_history_state(ls_state_history *history, ls_tick tick);
 void ls_state_history_lend(ls_state_history *history, const ls_state_loan *loan);
 void ls_state_history_take_back(ls_state_history *history); /* ends a loan */
 
+/* As long as a state is held, one that is not after it is always there: where there is no room for
+ * it beside the newest ones, those between go first. Holding lasts LS_HISTORY_HELD_REACHES_MAX
+ * times the reach at most. The one that was held before is held no more. */
+#define LS_HISTORY_HELD_REACHES_MAX 3u
+void ls_state_history_hold(ls_state_history *history, ls_tick tick);
+void ls_state_history_let_go(ls_state_history *history);
+
 /* The oldest state that is there, and the newest not after `tick`; false when there is none. */
 ls_tick ls_state_history_oldest(const ls_state_history *history);
 bool ls_state_history_newest_until(const ls_state_history *history, ls_tick tick, ls_tick *out);

@@ -297,6 +297,48 @@ Test(state_history, what_costs_more_than_the_ticks_may_is_left_out_unless_it_is_
     check_state(history, 80);
 }
 
+static bool has_not_after(const ls_state_history *history, ls_tick tick)
+{
+    ls_tick found = 0;
+    return ls_state_history_newest_until(history, tick, &found);
+}
+
+Test(state_history, what_is_held_stays_until_it_is_let_go_or_for_three_times_the_reach)
+{
+    const size_t log_bytes[] = {64, 200, 600, 2400};
+    for (size_t i = 0; i < sizeof log_bytes / sizeof log_bytes[0]; i++) {
+        const ls_state_history_config config = config_with(log_bytes[i]);
+        for (uint32_t round = 0; round < 20; round++) {
+            ls_state_history *history = open_history(&config);
+            ls_tick tick = 0;
+            add_changing(history, &tick, 60 + round, round % 3 == 0);
+            ls_tick held = tick - 2 - round;
+            cr_assert(has_not_after(history, held));
+            ls_state_history_hold(history, held);
+            while (tick < held + LS_HISTORY_HELD_REACHES_MAX * REACH) {
+                add_changing(history, &tick, 1, round % 2 == 0);
+                cr_assert(has_not_after(history, held), "%zu, %u: %u", log_bytes[i], round, tick);
+            }
+            add_changing(history, &tick, 3 * REACH, round % 2 == 0);
+            cr_expect_not(has_not_after(history, held), "%zu, %u", log_bytes[i], round);
+        }
+    }
+}
+
+Test(state_history, what_is_let_go_makes_room_like_others)
+{
+    const ls_state_history_config config = config_with(200);
+    ls_state_history *history = open_history(&config);
+    ls_tick tick = 0;
+    add_changing(history, &tick, 60, false);
+    ls_state_history_hold(history, 50);
+    add_changing(history, &tick, 2 * REACH, false);
+    cr_assert(has_not_after(history, 50));
+    ls_state_history_let_go(history);
+    add_changing(history, &tick, 2 * REACH, false);
+    cr_expect_not(has_not_after(history, 50));
+}
+
 /* Somebody who reads until told otherwise. */
 typedef struct reader {
     bool is_done;
