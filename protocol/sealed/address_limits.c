@@ -13,8 +13,12 @@
 #define NETWORK_QUESTIONS_A_SECOND 128u
 #define ALL_QUESTIONS_A_SECOND 384u
 #define ALL_QUESTIONS_AT_ONCE 3072u
-#define RARE_QUESTIONS_A_SECOND 128u /* beside them, of addresses that ask rarely */
+#define ALL_QUESTIONS_PACE 2000u       /* a second, while they last: a tenth of a core */
+#define ALL_QUESTIONS_PACE_AT_ONCE 64u /* 3 ms of the server's time */
+#define RARE_QUESTIONS_A_SECOND 128u   /* beside them, of addresses that ask rarely */
 #define RARE_QUESTIONS_AT_ONCE 1024u
+#define RARE_QUESTIONS_PACE 500u
+#define RARE_QUESTIONS_PACE_AT_ONCE 16u
 #define RARE_PERIOD_NS (4 * LS_NS_PER_SECOND) /* so often, and at once: */
 #define RARE_AT_ONCE 4u
 
@@ -55,6 +59,7 @@ struct ls_address_limits {
     uint32_t idle_first, idle_last; /* first: the one that was asked for longest ago */
     ls_rate_limit questions_limit, network_limit, requests_limit;
     ls_rate_use all_questions, rare_questions, all_requests;
+    ls_rate_use all_pace, rare_pace;
     network networks[1u << NETWORK_BITS];
 };
 
@@ -62,6 +67,10 @@ static const ls_rate_limit ALL_LIMIT = {LS_NS_PER_SECOND / ALL_QUESTIONS_A_SECON
                                         ALL_QUESTIONS_AT_ONCE};
 static const ls_rate_limit ALL_RARE_LIMIT = {LS_NS_PER_SECOND / RARE_QUESTIONS_A_SECOND,
                                              RARE_QUESTIONS_AT_ONCE};
+static const ls_rate_limit ALL_PACE = {LS_NS_PER_SECOND / ALL_QUESTIONS_PACE,
+                                       ALL_QUESTIONS_PACE_AT_ONCE};
+static const ls_rate_limit RARE_PACE = {LS_NS_PER_SECOND / RARE_QUESTIONS_PACE,
+                                        RARE_QUESTIONS_PACE_AT_ONCE};
 static const ls_rate_limit RARE_LIMIT = {RARE_PERIOD_NS, RARE_AT_ONCE};
 static const ls_rate_limit ALL_REQUESTS_LIMIT = {LS_NS_PER_SECOND / ALL_REQUESTS_A_SECOND,
                                                  ALL_REQUESTS_AT_ONCE};
@@ -247,12 +256,15 @@ bool ls_address_limits_take_request(ls_address_limits *limits, const ls_endpoint
  * those that ask rarely. */
 static bool take_of_all(ls_address_limits *limits, place *asking, uint64_t now_ns)
 {
-    if (ls_rate_use_take(&limits->all_questions, &ALL_LIMIT, now_ns)) {
-        return true;
+    if (!ls_rate_use_is_spent(&limits->all_pace, &ALL_PACE, now_ns) &&
+        ls_rate_use_take(&limits->all_questions, &ALL_LIMIT, now_ns)) {
+        return ls_rate_use_take(&limits->all_pace, &ALL_PACE, now_ns);
     }
     return !ls_rate_use_is_spent(&limits->rare_questions, &ALL_RARE_LIMIT, now_ns) &&
+           !ls_rate_use_is_spent(&limits->rare_pace, &RARE_PACE, now_ns) &&
            ls_rate_use_take(&asking->rare, &RARE_LIMIT, now_ns) &&
-           ls_rate_use_take(&limits->rare_questions, &ALL_RARE_LIMIT, now_ns);
+           ls_rate_use_take(&limits->rare_questions, &ALL_RARE_LIMIT, now_ns) &&
+           ls_rate_use_take(&limits->rare_pace, &RARE_PACE, now_ns);
 }
 
 bool ls_address_limits_take_question(ls_address_limits *limits, const ls_endpoint *address,

@@ -57,18 +57,36 @@ Test(address_limits, address_that_asks_too_often_takes_nothing_from_others)
     for (uint32_t i = 0; i < 100000; i++) {
         asks(of_ipv4(1), NOW);
     }
-    cr_assert_eq(count_questions(of_ipv4(2), NOW), 32 + PER_ADDRESS);
+    cr_assert_eq(count_questions(of_ipv4(2), NOW + LS_NS_PER_SECOND / 10), 32 + PER_ADDRESS);
 }
 
-Test(address_limits, all_together_ask_4096_times_at_once)
+/* So many new hosts ask a millisecond, for so long; returns how many may. */
+static uint32_t ask_once_each(uint32_t hosts, uint64_t length_ms)
 {
     uint32_t count = 0;
-    for (uint32_t address = 1; address <= 10000; address++) {
-        count += asks(of_ipv4(address), NOW);
+    for (uint32_t i = 0; i < length_ms * hosts; i++) {
+        count += asks(of_ipv4(1 + i), NOW + i / hosts * LS_NS_PER_MS);
     }
-    cr_assert_eq(count, 4096);
-    cr_assert_not(asks(of_ipv4(20000), NOW));
-    cr_assert_eq(count_questions(of_ipv4(20000), NOW + LS_NS_PER_SECOND / 64), 8);
+    return count;
+}
+
+Test(address_limits, all_together_ask_80_times_at_once)
+{
+    cr_assert_eq(ask_once_each(10000, 1), 64 + 16);
+}
+
+Test(address_limits, all_together_ask_2500_times_a_second_while_it_lasts)
+{
+    uint32_t count = ask_once_each(100, 1000);
+    cr_assert_geq(count, 2490);
+    cr_assert_leq(count, 2500 + 80);
+}
+
+Test(address_limits, all_together_ask_512_times_a_second_in_the_long_run)
+{
+    uint32_t count = ask_once_each(10, 20000);
+    cr_assert_geq(count, 4096 + 19 * 512);
+    cr_assert_leq(count, 4096 + 20 * 512);
 }
 
 /* Asks as often as it can, for 10 s; returns how often it may. */
@@ -89,26 +107,32 @@ Test(address_limits, hosts_that_use_up_all_questions_leave_some_for_those_that_a
     cr_assert_leq(count, 4096 + 10 * 512);
     uint32_t rare = 0;
     for (uint32_t address = 1000; address < 1100; address++) {
-        rare += count_questions(of_ipv4(address), NOW + 10 * LS_NS_PER_SECOND) > 0;
+        uint64_t now_ns = NOW + 10 * LS_NS_PER_SECOND + (address - 1000) * 2 * LS_NS_PER_MS;
+        rare += asks(of_ipv4(address), now_ns);
     }
     cr_assert_eq(rare, 100);
 }
 
-Test(address_limits, addresses_of_one_network_share)
+/* Every host of a network asks as often as it may, one after the other within 51 ms. */
+static void check_network(bool is_ipv6, uint64_t start_ns)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < 256; i++) {
-        count += count_questions(of_ipv4(7 + (i << 24)), NOW);
-    }
-    cr_assert_eq(count, 128 + PER_ADDRESS);
-    cr_assert_eq(count_questions(of_ipv4(8), NOW), 32 + PER_ADDRESS);
-    count = 0;
     ls_endpoint address = {.address = {0x20, 1, 0x0d, 0xb8, 1, 2}};
     for (uint32_t i = 0; i < 256; i++) {
         address.address[6] = (uint8_t)i;
-        count += count_questions(address, NOW);
+        count += count_questions(is_ipv6 ? address : of_ipv4(7 + (i << 24)),
+                                 start_ns + i * LS_NS_PER_MS / 5);
     }
-    cr_assert_eq(count, 128 + PER_ADDRESS);
+    cr_assert_geq(count, 128 + PER_ADDRESS);
+    cr_assert_leq(count, 128 + PER_ADDRESS + 7, "and what 51 ms give");
+}
+
+Test(address_limits, addresses_of_one_network_share)
+{
+    check_network(false, NOW);
+    uint64_t later_ns = NOW + LS_NS_PER_SECOND;
+    cr_assert_eq(count_questions(of_ipv4(8), later_ns), 32 + PER_ADDRESS);
+    check_network(true, later_ns + LS_NS_PER_SECOND);
 }
 
 static bool requests(ls_endpoint address, uint64_t now_ns)
@@ -189,7 +213,7 @@ Test(address_limits, address_that_asked_lately_is_remembered)
 {
     cr_assert_eq(count_questions(of_ipv4(1), NOW), 32 + PER_ADDRESS);
     for (uint32_t other = 2; other < 4000; other++) {
-        cr_assert(asks(of_ipv4(other), NOW));
+        asks(of_ipv4(other), NOW);
     }
     cr_assert_not(asks(of_ipv4(1), NOW));
 }
