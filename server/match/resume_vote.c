@@ -37,7 +37,7 @@ struct ls_resume_vote {
     bool is_disputed;       /* somebody's ticks have contradicted somebody's claim */
     bool is_settling;       /* the slot that is asked now is the one that most agree with */
     uint32_t support[LS_PLAYERS_MAX]; /* claims that bear out a slot's ticks; 0: not to be asked */
-    ls_tick proven_end;               /* before it the asked slot's ticks bear a seal */
+    ls_tick proven_end;               /* before it ticks were in the journal, or bear a seal */
     ls_tick borne_end;                /* another claim says the same up to there */
     ls_tick decided_end;              /* before it candidates are what was closed */
     ls_input_buffer *candidates;     /* the ticks that came, from the first that is not closed on */
@@ -73,6 +73,7 @@ void ls_resume_vote_begin(ls_resume_vote *vote, uint32_t waited_mask)
 {
     vote->until_ns = vote->match->now_ns + vote->match->config.resume_wait_ms * LS_NS_PER_MS;
     vote->waited_mask = waited_mask;
+    vote->proven_end = vote->match->log->next;
 }
 
 uint32_t ls_resume_vote_waited_mask(const ls_resume_vote *vote)
@@ -209,7 +210,6 @@ static bool ask_next(ls_resume_vote *vote)
     vote->part = 0;
     vote->agreeing = 0;
     vote->contradicting = 0;
-    vote->proven_end = vote->next;
     vote->borne_end = vote->next;
     ls_input_buffer_restart(vote->candidates, vote->next);
     ask(vote);
@@ -291,12 +291,15 @@ static ls_status add_part(ls_resume_vote *vote, const ls_tick_part *part, ls_tic
     return take_tick(vote, part->index * LS_TICK_PART_BYTES + part->size, cursor);
 }
 
-/* Behind the newest seal a client may hold so many ticks, and have made them up. */
+/* Behind the newest seal a client may hold so many ticks, and have made them up. Seals go out four
+ * times in that, so that nobody has honestly more; of one that says more the part is taken that
+ * another one bears out, but no more than of anybody: two may have agreed to invent. */
 static ls_tick believed_end(const ls_resume_vote *vote)
 {
     ls_tick second_ticks = (ls_tick)(LS_NS_PER_SECOND / vote->match->dt_ns);
-    bool is_short = vote->next - vote->proven_end <= LS_MAX(second_ticks, 1);
-    return is_short ? vote->next : LS_MAX(vote->borne_end, vote->proven_end);
+    ls_tick limit = vote->proven_end + LS_MAX(second_ticks, 1);
+    ls_tick borne_end = LS_MAX(vote->borne_end, vote->proven_end);
+    return LS_MIN(vote->next <= limit ? vote->next : borne_end, limit);
 }
 
 /* All that the slot was asked for is there. */

@@ -224,6 +224,19 @@ Test(resume_claims, ticks_that_a_client_invents_are_not_taken)
     close_liars(&stage);
 }
 
+Test(resume_claims, of_ticks_that_two_have_agreed_to_invent_no_more_than_a_second_is_taken)
+{
+    liars stage = open_liars();
+    come_back(&stage, 0, 300, 0);
+    raw_peer *other = come_back(&stage, 1, 300, 0);
+    answer_all(&stage, stage.peers[0], 0);
+    answer_all(&stage, other, 0);
+    uint32_t rate_hz = ls_match_config_of(stage.run->match)->sim.tick_rate_hz;
+    cr_assert_leq(ls_match_tick(stage.run->match), CLOSED + rate_hz);
+    cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RUNNING);
+    close_liars(&stage);
+}
+
 Test(resume_claims, ticks_with_the_servers_seal_are_taken_however_many)
 {
     liars stage = open_liars();
