@@ -217,7 +217,7 @@ void ls_conduct_sit_down(ls_match_context *match, uint32_t slot, ls_peer_id peer
 void ls_conduct_play_from(ls_match_context *match, uint32_t slot, ls_tick tick)
 {
     ls_seat_table_set_playing(match->seats, slot, tick);
-    match->links[slot].peer.heard_ns = match->now_ns;
+    ls_peer_link_start_waiting(&match->links[slot].peer, match->now_ns);
 }
 
 static void begin_lag(ls_match_context *match, uint32_t slot)
@@ -457,6 +457,18 @@ void ls_conduct_go_on(ls_match_context *match)
 
 /* ---- silence ---- */
 
+/* A player that says for long that it has hashed no further state, though there are some, may be
+ * one that hides what it plays with. One that differs has other limits. */
+static bool is_standing_still(const ls_match_context *match, uint32_t slot)
+{
+    bool is_looked_into = ls_desync_service_differs(match->desync, slot) ||
+                          ls_desync_service_is_asking(match->desync, slot);
+    return match->state == LS_MATCH_RUNNING && match->seats->rows[slot].state == LS_SEAT_PLAYING &&
+           !is_looked_into &&
+           ls_peer_link_is_stuck(&match->links[slot].peer, match,
+                                 ls_peer_link_join_limit_ns(match));
+}
+
 void ls_conduct_drop_silent(ls_match_context *match)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
@@ -467,6 +479,8 @@ void ls_conduct_drop_silent(ls_match_context *match)
         }
         if (ls_peer_link_is_silent(link, match)) {
             ls_conduct_lose(match, slot, LS_TIMED_OUT, "nothing was heard within the timeout");
+        } else if (is_standing_still(match, slot)) {
+            ls_conduct_lose(match, slot, LS_TIMED_OUT, "it has hashed no state for too long");
         } else if (state == LS_SEAT_OFFERED &&
                    ls_peer_link_is_stuck(link, match, MATCH_HANDSHAKE_NS)) {
             ls_conduct_lose(match, slot, LS_TIMED_OUT, "no READY came");

@@ -166,6 +166,10 @@ static ls_status take_inputs(ls_match_context *match, uint32_t slot, const uint8
         ls_join_service_note_progress(match->joins, slot, header.chain_tick);
         return LS_OK;
     }
+    if (header.chain_tick != link->chain_tick ||
+        header.chain_tick == match->log->hashes.newest_tick) {
+        link->peer.progress_ns = match->now_ns;
+    }
     link->chain_tick = header.chain_tick;
     ls_desync_service_compare(match->desync, slot, header.chain_tick, header.chain);
     if (ls_tick_closer_is_waiting(match->closer)) {

@@ -305,6 +305,32 @@ Test(hostile, a_silent_player_times_out)
     virtual_match_destroy(run);
 }
 
+/* It plays, and says all the time that it has hashed no state but the first. */
+Test(hostile, a_player_that_hashes_nothing_is_sent_away_after_ten_seconds)
+{
+    virtual_setup setup = virtual_setup_default(test_simulation(), HONEST, 900);
+    setup.match.sim.players = HONEST + 1;
+    virtual_match *run = checked_match_create(&setup);
+    raw_peer *peer = raw_peer_create(run);
+    raw_peer_join(peer);
+    uint64_t begun_ns = run->now_ns;
+    while (!peer->is_closed && run->now_ns < begun_ns + 14 * SECOND) {
+        ls_inputs_header header = raw_peer_inputs_header(peer);
+        raw_peer_send_inputs(peer, &header, 1);
+        virtual_match_run(run, 20 * MS);
+    }
+    cr_assert(peer->is_closed);
+    cr_assert_geq(run->now_ns, begun_ns + 10 * SECOND);
+    cr_assert_eq(peer->refusal.negated_status, (uint32_t)-LS_TIMED_OUT);
+    virtual_match_run_to_end(run);
+    for (uint32_t i = 0; i < HONEST; i++) {
+        check_played_to_the_end(run, run->clients[i]);
+    }
+    check_sound(run);
+    raw_peer_destroy(peer);
+    virtual_match_destroy(run);
+}
+
 /* ---- before the match ---- */
 
 /* A match that waits for one player more. */

@@ -84,6 +84,7 @@ static void open_lobby_of(ls_late_rule late_rule, ls_on_desync on_desync)
     config.sim.tick_rate_hz = 1000 / STEP_MS;
     config.sim.players = 2;
     config.start_delay_ms = 0;
+    config.timeout_ms = 5000; /* in less than 10 s nobody has to hash a further state */
     config.late_rule = late_rule;
     config.on_desync = on_desync;
     ls_packet_sink sink = {on_send, on_disconnect, NULL};
@@ -175,7 +176,7 @@ static void expect_unanswered_desync(ls_status left_status)
 Test(match_hostile, a_player_that_does_not_say_which_state_differs_is_reported_and_dropped,
      .init = open_match)
 {
-    run_with_liar(9000);
+    run_with_liar(4000);
     cr_assert_eq(here.asked.count, 1);
     cr_assert(ls_match_slot_of(here.match, 1).is_playing, "there is time for an answer");
     run_with_liar(2000);
