@@ -1,6 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/protocol/transport/endpoint.h"
 
+#include "lockstep/common/base/byte_io.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -64,6 +66,19 @@ size_t ls_udp_header_bytes(const ls_endpoint *endpoint)
     };
     return UDP_HEADER_BYTES +
            (ls_endpoint_is_ipv4(endpoint) ? IPV4_HEADER_BYTES : IPV6_HEADER_BYTES);
+}
+
+uint64_t ls_endpoint_origin(const ls_endpoint *endpoint)
+{
+    uint8_t bytes[8] = {0};
+    if (ls_endpoint_is_ipv4(endpoint)) {
+        memcpy(bytes, endpoint->address + sizeof ipv4_prefix, 4);
+        bytes[7] = 1;
+    } else {
+        memcpy(bytes, endpoint->address, 7); /* a /56 */
+        bytes[7] = 2;
+    }
+    return ls_load_u64(bytes);
 }
 
 bool ls_endpoint_is_equal(const ls_endpoint *a, const ls_endpoint *b)

@@ -53,6 +53,10 @@ bool ls_endpoint_is_loopback(const ls_endpoint *endpoint);
 /* Bytes of the headers of IP and UDP before a datagram to or from there. */
 size_t ls_udp_header_bytes(const ls_endpoint *endpoint);
 
+/* A number for where a host is, never 0: the IPv4 address, or the /56 of an IPv6 one, which one
+ * household has. Ports do not count. */
+uint64_t ls_endpoint_origin(const ls_endpoint *endpoint);
+
 bool ls_endpoint_is_equal(const ls_endpoint *a, const ls_endpoint *b);
 
 /* "192.0.2.1:7300" or "[2001:db8::1]:7300", and its final NUL. */

@@ -49,6 +49,9 @@ typedef struct ls_transport_event {
     /* CONNECTED: the way there and back, measured with a packet that is known to have been sent
      * once; 0: the transport does not know it. */
     uint64_t rtt_ns;
+    /* CONNECTED: where the peer comes from: its IPv4 address, or the /56 of an IPv6 one, as a
+     * number that all peers of there have; 0: the transport does not know it. */
+    uint64_t origin;
 } ls_transport_event;
 
 /* The way out for a core's packets: the only part of a transport that a core sees. */

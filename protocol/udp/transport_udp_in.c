@@ -164,7 +164,8 @@ static void keep_content(transport_udp *transport, uint32_t index, ls_sealed_con
     transport->heard->traffic.packets_received++;
 }
 
-static bool tell_connected(udp_connection *opened, uint64_t rtt_ns, ls_transport_event *event)
+static bool tell_connected(udp_connection *opened, const ls_endpoint *from, uint64_t rtt_ns,
+                           ls_transport_event *event)
 {
     transport_udp *transport = opened->transport;
     ls_peer_seat *seat = seat_of(opened);
@@ -172,8 +173,10 @@ static bool tell_connected(udp_connection *opened, uint64_t rtt_ns, ls_transport
         ls_peer_seats_tell(&transport->seats, seat, LS_NO_MEMORY, event);
         return true;
     }
-    *event =
-        (ls_transport_event){.kind = LS_TRANSPORT_CONNECTED, .peer = seat->id, .rtt_ns = rtt_ns};
+    *event = (ls_transport_event){.kind = LS_TRANSPORT_CONNECTED,
+                                  .peer = seat->id,
+                                  .rtt_ns = rtt_ns,
+                                  .origin = ls_endpoint_origin(from)};
     return true;
 }
 
@@ -200,7 +203,8 @@ static bool take_at_server(transport_udp *transport, const ls_udp_datagram *data
     }
     keep_content(transport, got.index, got.content, got.bytes, got.size, datagram);
     transport->has_candidate_path = ls_sealed_server_path_room(transport->server, got.index) > 0;
-    return got.is_opened && tell_connected(&transport->connections[got.index], got.rtt_ns, event);
+    return got.is_opened &&
+           tell_connected(&transport->connections[got.index], &datagram->from, got.rtt_ns, event);
 }
 
 static bool take_at_client(transport_udp *transport, const ls_udp_datagram *datagram,
@@ -228,7 +232,7 @@ static bool take_at_client(transport_udp *transport, const ls_udp_datagram *data
     if (got.is_opened) {
         ls_peer_seats_set_state(&transport->seats, seat, LS_SEAT_OPEN);
         ls_udp_out_nothing(&transport->connections[CLIENT_SEAT]);
-        return tell_connected(&transport->connections[CLIENT_SEAT],
+        return tell_connected(&transport->connections[CLIENT_SEAT], &datagram->from,
                               ls_sealed_client_rtt_ns(transport->client), event);
     }
     if (ls_sealed_client_state_of(transport->client) == LS_SEALED_CLIENT_REFUSED) {

@@ -68,6 +68,7 @@ static void take_event(ls_station *station, const ls_transport_event *event)
     switch (event->kind) {
     case LS_TRANSPORT_CONNECTED:
         cr_assert_lt(station->connected_count, LS_STATION_PEERS_MAX);
+        station->origins[station->connected_count] = event->origin;
         station->connected[station->connected_count++] = event->peer;
         break;
     case LS_TRANSPORT_DISCONNECTED:

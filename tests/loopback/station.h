@@ -26,6 +26,7 @@ typedef struct ls_station_packet {
 typedef struct ls_station {
     ls_transport *transport;
     ls_peer_id connected[LS_STATION_PEERS_MAX];
+    uint64_t origins[LS_STATION_PEERS_MAX]; /* of those */
     size_t connected_count;
     ls_peer_id disconnected[LS_STATION_PEERS_MAX];
     ls_status reasons[LS_STATION_PEERS_MAX];

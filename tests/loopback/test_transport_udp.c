@@ -94,6 +94,8 @@ Test(transport_udp, each_of_several_clients_is_a_peer_of_its_own)
     LS_RUN_UNTIL(server.connected_count == CLIENTS, &server, &clients[CLIENTS - 1]);
     for (size_t i = 0; i < CLIENTS; i++) {
         cr_assert_neq(server.connected[i], 0);
+        cr_assert_neq(server.origins[i], 0);
+        cr_assert_eq(server.origins[i], server.origins[0], "all come from this machine");
         for (size_t j = 0; j < i; j++) {
             cr_assert_neq(server.connected[i], server.connected[j]);
         }

@@ -127,3 +127,21 @@ Test(endpoint, is_written_as_it_is_read)
         cr_assert_str_eq(text, texts[i]);
     }
 }
+
+static uint64_t origin_of(const char *text)
+{
+    ls_endpoint endpoint;
+    cr_assert_eq(ls_endpoint_parse(text, &endpoint, NULL), LS_OK);
+    return ls_endpoint_origin(&endpoint);
+}
+
+Test(endpoint, an_origin_is_an_ipv4_address_or_the_56_bits_before_an_ipv6_one)
+{
+    cr_assert_eq(origin_of("192.0.2.7:1"), origin_of("192.0.2.7:2"));
+    cr_assert_neq(origin_of("192.0.2.7"), origin_of("192.0.2.8"));
+    cr_assert_eq(origin_of("[2001:db8:1:200::1]:1"), origin_of("[2001:db8:1:2ff:ffff::1]:2"));
+    cr_assert_neq(origin_of("[2001:db8:1:200::1]"), origin_of("[2001:db8:1:300::1]"));
+    cr_assert_neq(origin_of("0.0.0.0"), 0);
+    cr_assert_neq(origin_of("[::1]"), 0);
+    cr_assert_neq(origin_of("[::1]"), origin_of("0.0.0.0"));
+}
