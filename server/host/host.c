@@ -85,6 +85,7 @@ static void take_connected(ls_host *host, const ls_transport_event *event, uint6
     ls_match_pass pass;
     uint32_t number = LS_MATCH_ANY;
     if (ls_token_pass_of(host->transport, host->table, event->peer, &pass, &number)) {
+        pass.origin = event->origin;
         ls_match_table_admit(host->table, event->peer, &pass, number, now_ns);
     } else {
         ls_match_table_take(host->table, event, now_ns);

@@ -254,7 +254,7 @@ static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
 void ls_match_table_take(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns)
 {
     if (event->kind == LS_TRANSPORT_CONNECTED) {
-        const ls_match_pass none = {.refusal = NULL};
+        const ls_match_pass none = {.origin = event->origin};
         ls_match_table_admit(table, event->peer, &none, LS_MATCH_ANY, now_ns);
         return;
     }

@@ -123,7 +123,8 @@ void ls_match_receive_event(ls_match *match, const ls_transport_event *event, ui
     uint64_t arrived_ns = event->arrived_ns;
     uint64_t closed_ns = match->context.log->closed_ns;
     if (event->kind == LS_TRANSPORT_CONNECTED) {
-        ls_match_peer_connected(match, event->peer, now_ns);
+        ls_match_peer_admitted(match, event->peer, &(const ls_match_pass){.origin = event->origin},
+                               now_ns);
         return;
     }
     if (event->kind == LS_TRANSPORT_DISCONNECTED) {

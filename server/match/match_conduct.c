@@ -27,8 +27,8 @@ void ls_conduct_lose(ls_match_context *match, uint32_t slot, ls_status status, c
     ls_conduct_depart(match, slot, true, status, why);
 }
 
-void ls_conduct_depart(ls_match_context *match, uint32_t slot, bool is_lost, ls_status status,
-                       const char *why)
+static void leave(ls_match_context *match, uint32_t slot, bool is_lost, ls_status status,
+                  const char *why)
 {
     bool is_kept = is_lost && ls_seat_table_would_keep(match->seats, slot);
     if (ls_desync_service_settle(match->desync, slot)) {
@@ -41,6 +41,15 @@ void ls_conduct_depart(ls_match_context *match, uint32_t slot, bool is_lost, ls_
     }
     ls_player_link_change(&match->links[slot],
                           ls_seat_table_leave(match->seats, slot, is_kept, status, why));
+}
+
+void ls_conduct_depart(ls_match_context *match, uint32_t slot, bool is_lost, ls_status status,
+                       const char *why)
+{
+    if (ls_seat_table_has_newcomer(match->seats, slot)) {
+        ls_lapsed_offers_note(&match->lapsed, match->seats->rows[slot].origin, match->now_ns);
+    }
+    leave(match, slot, is_lost, status, why);
 }
 
 static void forget_pending(ls_match_context *match, ls_peer_id peer, ls_status status,
@@ -171,23 +180,53 @@ void ls_conduct_await_players(ls_match_context *match, bool is_known)
     ls_resume_vote_begin(match->vote, ls_seat_table_await_players(match->seats, is_known));
 }
 
-bool ls_conduct_make_room(ls_match_context *match, uint32_t wanted)
+/* Why a newcomer that is not READY makes room for another, the better reason last. */
+typedef enum yielding {
+    KEEPS_SEAT,
+    YIELDS_TO_OTHERS, /* its origin has been offered other seats as well */
+    YIELDS_IN_TIME,
+    YIELDS_AS_BEFORE, /* its origin let an offer lapse, and that of the other did not */
+} yielding;
+
+static yielding yielding_of(const ls_match_context *match, uint32_t slot, uint64_t for_origin)
 {
-    uint32_t longest = MATCH_NO_SLOT;
+    uint64_t origin = match->seats->rows[slot].origin;
+    bool is_trusted = !ls_lapsed_offers_has(&match->lapsed, for_origin, match->now_ns);
+    if (!ls_seat_table_has_newcomer(match->seats, slot)) {
+        return KEEPS_SEAT;
+    }
+    if (is_trusted && ls_lapsed_offers_has(&match->lapsed, origin, match->now_ns)) {
+        return YIELDS_AS_BEFORE;
+    }
+    if (ls_peer_link_is_stuck(&match->links[slot].peer, match,
+                              match->config.ready_ms * LS_NS_PER_MS)) {
+        return YIELDS_IN_TIME;
+    }
+    bool is_crowd = origin != 0 && origin != for_origin &&
+                    ls_seat_table_count_offered(match->seats, origin) > 1;
+    return is_trusted && is_crowd ? YIELDS_TO_OTHERS : KEEPS_SEAT;
+}
+
+bool ls_conduct_make_room(ls_match_context *match, uint32_t wanted, uint64_t for_origin)
+{
+    static const char why[] = "no READY came, and others want the seat";
+    uint32_t best = MATCH_NO_SLOT;
+    yielding most = KEEPS_SEAT;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        bool is_idle = (wanted == MATCH_NO_SLOT || wanted == slot) &&
-                       ls_seat_table_has_newcomer(match->seats, slot) &&
-                       ls_peer_link_is_stuck(&match->links[slot].peer, match,
-                                             match->config.ready_ms * LS_NS_PER_MS);
-        bool is_longer = longest == MATCH_NO_SLOT || match->links[slot].peer.progress_ns <
-                                                         match->links[longest].peer.progress_ns;
-        longest = is_idle && is_longer ? slot : longest;
+        bool is_meant = wanted == MATCH_NO_SLOT || wanted == slot;
+        yielding each = is_meant ? yielding_of(match, slot, for_origin) : KEEPS_SEAT;
+        bool is_longer = best != MATCH_NO_SLOT && each == most && each != KEEPS_SEAT &&
+                         match->links[slot].peer.progress_ns < match->links[best].peer.progress_ns;
+        best = each > most || is_longer ? slot : best;
+        most = LS_MAX(each, most);
     }
-    if (longest == MATCH_NO_SLOT) {
-        return false;
+    if (most == YIELDS_TO_OTHERS) { /* it had no time, which is not held against its origin */
+        ls_outbox_refuse(match->outbox, match->seats->peers[best], LS_TIMED_OUT, why);
+        leave(match, best, false, LS_TIMED_OUT, why);
+    } else if (most != KEEPS_SEAT) {
+        ls_conduct_drop(match, best, LS_TIMED_OUT, why);
     }
-    ls_conduct_drop(match, longest, LS_TIMED_OUT, "no READY came, and others want the seat");
-    return true;
+    return most != KEEPS_SEAT;
 }
 
 void ls_conduct_sit_down(ls_match_context *match, uint32_t slot, ls_peer_id peer,

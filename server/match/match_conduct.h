@@ -35,8 +35,10 @@ void ls_conduct_drop_silent(ls_match_context *match);
 /* ---- coming ---- */
 
 /* A newcomer who has been offered a seat, or this one unless it is MATCH_NO_SLOT, and is not READY
- * after its time makes room for another; false: there is none. */
-bool ls_conduct_make_room(ls_match_context *match, uint32_t wanted);
+ * makes room for another, who comes from `for_origin`: after its time; or at once, if its origin
+ * has let an offer lapse lately or has been offered several seats now, and the other's origin is
+ * another one and has let none lapse. False: there is none. */
+bool ls_conduct_make_room(ls_match_context *match, uint32_t wanted, uint64_t for_origin);
 
 void ls_conduct_sit_down(ls_match_context *match, uint32_t slot, ls_peer_id peer,
                          const ls_hello *hello);

@@ -7,6 +7,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/wire/message.h"
+#include "lockstep/server/match/lapsed_offers.h"
 #include "lockstep/server/match/match.h"
 #include "lockstep/server/match/pending_connections.h"
 
@@ -56,6 +57,7 @@ typedef struct ls_match_context {
     struct ls_spectators *spectators; /* NULL: the match has no room for spectators */
     uint64_t rejected;                /* packets of players and of pending connections */
     ls_pending_connections pending;
+    ls_lapsed_offers lapsed;
     ls_incoming incoming;
 } ls_match_context;
 

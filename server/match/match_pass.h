@@ -18,7 +18,7 @@ typedef enum ls_match_place {
     LS_MATCH_PLACE_SPECTATOR,
 } ls_match_place;
 
-/* All zero: HELLO alone counts. */
+/* All zero: HELLO alone counts, and its origin is not known. */
 typedef struct ls_match_pass {
     ls_match_place place;
     uint32_t slot;                       /* SEAT */
@@ -28,7 +28,10 @@ typedef struct ls_match_pass {
      * own place to watch from, and gets nothing else. */
     bool is_return;
     bool has_holder;
-    uint64_t holder;     /* its owner, as a number of the one who gave it */
+    uint64_t holder; /* its owner, as a number of the one who gave it */
+    /* Where the peer comes from, whatever else it was let in for: ls_transport_event's; 0: not
+     * known. */
+    uint64_t origin;
     const char *refusal; /* why it is good for nothing here, for the log; NULL: it is good */
 } ls_match_pass;
 

@@ -257,7 +257,10 @@ static ls_status find_seat(ls_match_context *match, ls_hello *hello, const ls_ma
         hello->back = (ls_return){.match_id = 0};
         status = ls_seat_table_find(match->seats, hello, wanted, slot, why);
     }
-    if (status == LS_MATCH_FULL && ls_conduct_make_room(match, wanted)) {
+    if (status == LS_OK && ls_seat_table_has_newcomer(match->seats, *slot)) {
+        hello->back = (ls_return){.match_id = 0}; /* it knows OFFER, and was never READY */
+    }
+    if (status == LS_MATCH_FULL && ls_conduct_make_room(match, wanted, pass->origin)) {
         status = ls_seat_table_find(match->seats, hello, wanted, slot, why);
     }
     if (status == LS_OK && wanted != MATCH_NO_SLOT && *slot != wanted) {

@@ -49,6 +49,16 @@ uint32_t ls_seat_table_count(const ls_seat_table *table, ls_slot_state state)
     return count;
 }
 
+uint32_t ls_seat_table_count_offered(const ls_seat_table *table, uint64_t origin)
+{
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < table->count; slot++) {
+        bool is_offered = ls_seat_table_has_newcomer(table, slot);
+        count += is_offered && table->rows[slot].origin == origin ? 1 : 0;
+    }
+    return count;
+}
+
 void ls_seat_table_report(const ls_seat_table *table, uint32_t slot, ls_match_slot *report)
 {
     const ls_seat_player *player = &table->rows[slot].player;
@@ -303,6 +313,7 @@ ls_player_change ls_seat_table_sit_down(ls_seat_table *table, uint32_t slot, ls_
     }
     seat->state = LS_SEAT_OFFERED;
     seat->back = hello->back;
+    seat->origin = ls_pending_connections_pass(&table->match->pending, peer).origin;
     table->peers[slot] = peer;
     ls_hello_player_name(hello, seat->player.name);
     ls_match_event *event = ls_outbox_push_event(

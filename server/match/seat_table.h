@@ -41,7 +41,8 @@ typedef struct ls_seat_row {
     ls_tick play_from;      /* the first tick that may have its input */
     uint64_t kept_until_ns; /* KEPT */
     ls_seat_generations generations;
-    ls_return back; /* the ticks that HELLO says it holds; match_id 0: a newcomer */
+    uint64_t origin; /* where the peer that it was offered to comes from; 0: not known */
+    ls_return back;  /* the ticks that HELLO says it holds; match_id 0: a newcomer */
     ls_seat_player player;
     /* OFFERED, to a newcomer: the seat as the player before left it. */
     ls_slot_state past_state;
@@ -116,6 +117,9 @@ static inline bool ls_seat_table_has_state(const ls_seat_table *table, ls_slot_s
 }
 
 uint32_t ls_seat_table_count(const ls_seat_table *table, ls_slot_state state);
+
+/* The seats that newcomers from there have been offered. */
+uint32_t ls_seat_table_count_offered(const ls_seat_table *table, uint64_t origin);
 
 /* Fills in what the table knows of the slot. */
 void ls_seat_table_report(const ls_seat_table *table, uint32_t slot, ls_match_slot *report);
