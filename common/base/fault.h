@@ -23,7 +23,12 @@
     X(JOIN_UNCHECKED, 3, "the state hash of a joining client is not compared")                     \
     X(JOIN_WRONG_TICK, 1, "a state goes to who joins as that of the next tick")                    \
     X(CLOSED_TICK_LOST_ON_RESUME, 7, "a server that comes back asks no client for closed ticks")   \
-    X(SHORT_REQUEST_ANSWERED, 8, "a REQUEST that is shorter than its answer is answered")
+    X(SHORT_REQUEST_ANSWERED, 8, "a REQUEST that is shorter than its answer is answered")          \
+    X(STATES_UNLIMITED, 9, "a slot is sent a state as often as its player comes back")             \
+    X(SPECTATING_UNLIMITED, 9, "a spectator is sent a state as often as it comes")                 \
+    X(BUNDLES_UNLIMITED, 9, "each difference of a slot is written to a bundle")                    \
+    X(LINES_UNLIMITED, 9, "what one slot causes may fill the log")                                 \
+    X(SLOW_JOINER_KEPT, 10, "who takes its state at a trickle keeps its stream")
 
 #ifdef LS_FAULTS
 typedef enum ls_fault {

@@ -28,7 +28,6 @@
 #define ALL_REQUESTS_AT_ONCE 8192u
 
 #define PREFIX_BYTES_MAX 8u
-#define IPV6_PREFIX_BYTES 7u  /* a /56 */
 #define IPV6_NETWORK_BYTES 6u /* a /48 */
 #define IPV4_NETWORK_BYTES 3u /* a /24 */
 #define NETWORK_BITS 10u      /* several networks may have to share */
@@ -90,7 +89,7 @@ static uint64_t first_bytes(const ls_endpoint *address, size_t ipv4_bytes, size_
 
 static uint64_t prefix_of(const ls_endpoint *address)
 {
-    return first_bytes(address, 4, IPV6_PREFIX_BYTES);
+    return ls_endpoint_origin(address);
 }
 
 static network *network_of(ls_address_limits *limits, const ls_endpoint *address)

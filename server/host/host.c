@@ -1,6 +1,7 @@
 #include "lockstep/server/host/host.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/hash.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/host/token_passes.h"
 
@@ -11,6 +12,9 @@ enum {
 /* While matches run, packets are taken before each tick is closed, and at least so often: the
  * transport's own repeats and acknowledgements wait for it. */
 #define TAKING_NS (20 * LS_NS_PER_MS)
+
+#define HOLDER_SEED                                                                                \
+    UINT64_C(0x746f6b656e) /* of the numbers that owners of tokens have as origins */
 
 /* A seat's connection and what it has carried. */
 typedef struct host_seat {
@@ -82,14 +86,12 @@ static void forward_events(ls_host *host)
 
 static void take_connected(ls_host *host, const ls_transport_event *event, uint64_t now_ns)
 {
-    ls_match_pass pass;
+    ls_match_pass pass = {.refusal = NULL};
     uint32_t number = LS_MATCH_ANY;
-    if (ls_token_pass_of(host->transport, host->table, event->peer, &pass, &number)) {
-        pass.origin = event->origin;
-        ls_match_table_admit(host->table, event->peer, &pass, number, now_ns);
-    } else {
-        ls_match_table_take(host->table, event, now_ns);
-    }
+    (void)ls_token_pass_of(host->transport, host->table, event->peer, &pass, &number);
+    pass.origin = pass.has_holder ? ls_hash_bytes(&pass.holder, sizeof pass.holder, HOLDER_SEED) | 1
+                                  : event->origin;
+    ls_match_table_admit(host->table, event->peer, &pass, number, now_ns);
 }
 
 static void take_packets(ls_host *host, uint64_t now_ns)

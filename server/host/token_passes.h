@@ -7,8 +7,8 @@
 #include "lockstep/protocol/transport/transport.h"
 #include "lockstep/server/host/match_table.h"
 
-/* A peer has connected: false when it has no token. `number` is that of its match, or
- * LS_MATCH_ANY. */
+/* A peer has connected: false when it has no token, and `pass` is as it was. `number` is that of
+ * its match, or LS_MATCH_ANY. */
 bool ls_token_pass_of(const ls_transport *transport, const ls_match_table *table, ls_peer_id peer,
                       ls_match_pass *pass, uint32_t *number);
 

@@ -16,14 +16,8 @@ enum {
     HEAL_TICKS_MAX = 256, /* a state that heals is no older */
 };
 
-#define BLOB_TURN_NS LS_NS_PER_MS /* between two pieces that are compressed */
-/* A slot is sent a snapshot every so often, and some at once: each costs a save, and the others who
- * join their part of the blob. */
-#define SNAPSHOT_SHARE_NS (UINT64_C(2) * LS_NS_PER_SECOND)
-#define SNAPSHOTS_AT_ONCE 8u
-
+#define BLOB_TURN_NS LS_NS_PER_MS       /* between two pieces that are compressed */
 #define BLOB_SHARED_NS LS_NS_PER_SECOND /* players who come within it get the same snapshot */
-#define SLOW_START_NS (UINT64_C(3) * LS_NS_PER_SECOND) /* in which nobody is called too slow */
 
 typedef struct joining {
     uint32_t blobs;         /* that this connection was sent */
@@ -151,14 +145,14 @@ static ls_status prepare_blob(ls_join_service *joins)
 
 static bool has_had_its_share(const ls_join_service *joins, uint32_t slot)
 {
-    uint64_t most_ns = joins->match->now_ns + (SNAPSHOTS_AT_ONCE - 1) * SNAPSHOT_SHARE_NS;
-    return joins->slots[slot].paid_ns > most_ns;
+    return ls_state_share_is_spent(joins->slots[slot].paid_ns, joins->match->now_ns) &&
+           !LS_FAULT(STATES_UNLIMITED);
 }
 
 static void pay_for_snapshot(ls_join_service *joins, uint32_t slot)
 {
     joining *own = &joins->slots[slot];
-    own->paid_ns = LS_MAX(own->paid_ns, joins->match->now_ns) + SNAPSHOT_SHARE_NS;
+    own->paid_ns = ls_state_share_pay(own->paid_ns, joins->match->now_ns);
 }
 
 ls_status ls_join_service_begin(ls_join_service *joins, uint32_t slot, bool is_trusted)
@@ -243,27 +237,11 @@ bool ls_join_service_is_healing_stuck(ls_join_service *joins, uint32_t slot)
     return match->now_ns - own->whole_ns >= limit_ns + way_ns;
 }
 
-/* Half the rate that the sender never goes below, from some seconds after the beginning on. */
-static bool is_too_slow(const ls_join_service *joins, const ls_handover_stream *stream)
+/* Half the rate that the sender never goes below. */
+uint32_t ls_join_service_slowest(const ls_join_service *joins)
 {
-    uint64_t passed_ns = joins->match->now_ns - stream->began_ns;
-    uint64_t parts = ls_blob_sender_figures_of(stream->sender).acknowledged;
-    return passed_ns > SLOW_START_NS &&
-           parts * LS_BLOB_PART_BYTES <
-               (passed_ns - SLOW_START_NS) / LS_NS_PER_MS * (LS_BLOB_RATE_MIN / 2) / 1000;
-}
-
-uint32_t ls_join_service_slowest(ls_join_service *joins)
-{
-    for (uint32_t slot = 0; slot < joins->match->config.sim.players; slot++) {
-        ls_peer_id peer = joins->match->seats->peers[slot];
-        const ls_handover_stream *stream =
-            peer != 0 ? ls_handover_find(&joins->handover, peer) : NULL;
-        if (stream && is_too_slow(joins, stream)) {
-            return slot;
-        }
-    }
-    return MATCH_NO_SLOT;
+    ls_peer_id peer = ls_handover_slowest(&joins->handover, LS_BLOB_RATE_MIN / 2);
+    return peer != 0 ? ls_seat_table_slot_of(joins->match->seats, peer) : MATCH_NO_SLOT;
 }
 
 void ls_join_service_leave(ls_join_service *joins, uint32_t slot)

@@ -48,7 +48,7 @@ bool ls_join_service_is_healing_stuck(ls_join_service *joins, uint32_t slot);
 /* The player is gone: its blob, if it is being sent one, is not needed any more. */
 /* Somebody waits until no player is sent the blob: one that takes it more slowly than every link
  * should, and has had its time; MATCH_NO_SLOT: there is none. */
-uint32_t ls_join_service_slowest(ls_join_service *joins);
+uint32_t ls_join_service_slowest(const ls_join_service *joins);
 
 void ls_join_service_leave(ls_join_service *joins, uint32_t slot);
 

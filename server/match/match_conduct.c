@@ -313,24 +313,42 @@ static void let_slowest_go(ls_match_context *match)
     }
 }
 
+/* In the order in which they came: a player that comes again waits behind those that wait already.
+ */
+static bool begin_waiting(ls_match_context *match)
+{
+    uint32_t tried = 0;
+    bool is_anybody_waiting = false;
+    for (;;) {
+        uint32_t first = MATCH_NO_SLOT;
+        for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+            bool is_due = match->seats->rows[slot].state == LS_SEAT_READY && !(tried >> slot & 1u);
+            bool is_earlier = first == MATCH_NO_SLOT || match->links[slot].peer.progress_ns <
+                                                            match->links[first].peer.progress_ns;
+            first = is_due && is_earlier ? slot : first;
+        }
+        if (first == MATCH_NO_SLOT) {
+            return is_anybody_waiting;
+        }
+        tried |= UINT32_C(1) << first;
+        ls_conduct_begin_joining(match, first);
+        is_anybody_waiting = is_anybody_waiting || match->seats->rows[first].state == LS_SEAT_READY;
+    }
+}
+
 static void advance_joining(ls_match_context *match)
 {
-    bool is_anybody_waiting = false;
     uint64_t limit_ns = ls_peer_link_join_limit_ns(match);
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_slot_state state = match->seats->rows[slot].state;
         if (state == LS_SEAT_KEPT && match->state == LS_MATCH_RUNNING) {
             ls_seat_table_expire(match->seats, slot);
-        } else if (state == LS_SEAT_READY) {
-            ls_conduct_begin_joining(match, slot);
-            is_anybody_waiting =
-                is_anybody_waiting || match->seats->rows[slot].state == LS_SEAT_READY;
         } else if (state == LS_SEAT_JOINING &&
                    ls_peer_link_is_stuck(&match->links[slot].peer, match, limit_ns)) {
             ls_conduct_lose(match, slot, LS_TIMED_OUT, "it got no further with joining");
         }
     }
-    if (is_anybody_waiting) {
+    if (begin_waiting(match)) {
         let_slowest_go(match);
     }
     ls_join_service_advance(match->joins);

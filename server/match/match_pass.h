@@ -29,8 +29,9 @@ typedef struct ls_match_pass {
     bool is_return;
     bool has_holder;
     uint64_t holder; /* its owner, as a number of the one who gave it */
-    /* Where the peer comes from, whatever else it was let in for: ls_transport_event's; 0: not
-     * known. */
+    /* Where the peer comes from, whatever else it was let in for: the same number for connections
+     * that may be one person's, as ls_transport_event's. States to watch from, and offers of seats,
+     * are limited by it; 0: not known, and not limited. */
     uint64_t origin;
     const char *refusal; /* why it is good for nothing here, for the log; NULL: it is good */
 } ls_match_pass;

@@ -69,8 +69,12 @@ void ls_spectator_states_advance(ls_spectator_states *states)
     if (is_blob_unfinished(states)) {
         ls_blob_advance(states->handover.blob, 1);
     }
-    for (uint32_t i = 0; i < states->handover.stream_count; i++) {
-        ls_handover_send(&states->handover, &states->handover.streams[i], &states->budget);
+    /* Another stream begins each time, or the first ones would take all of the rate. */
+    uint32_t count = states->handover.stream_count;
+    states->first_stream++;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t stream = (states->first_stream + i) % count;
+        ls_handover_send(&states->handover, &states->handover.streams[stream], &states->budget);
     }
 }
 

@@ -11,6 +11,7 @@ typedef struct ls_spectator_states {
     ls_send_budget budget;
     ls_aged_state aged; /* ready.tick 0: spectators begin with state 0, which they can make */
     ls_handover handover;
+    uint32_t first_stream; /* that is sent before the others, of a turn: modulo their number */
 } ls_spectator_states;
 
 /* All zero before. bytes_per_s: of all streams together. NO_MEMORY; deinit may follow either way.

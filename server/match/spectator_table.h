@@ -28,8 +28,10 @@ typedef struct ls_spectator {
     uint64_t sent_end_ns;  /* when sent_end became what it is */
     uint64_t sent_ns;      /* when TICKS last went out; 0: never */
     ls_peer_link link;
-    bool has_holder; /* of its pass */
+    uint64_t origin; /* of its pass, 0: unknown */
+    bool has_holder; /* likewise */
     uint64_t holder;
+    uint64_t state_ns; /* when it was sent a JOIN with a state; 0: it was not */
     char name[LS_PLAYER_NAME_BYTES_MAX];
 } ls_spectator;
 

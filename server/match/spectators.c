@@ -1,6 +1,7 @@
 #include "lockstep/server/match/spectators.h"
 
 #include "lockstep/protocol/wire/handshake.h"
+#include "lockstep/server/match/origin_budget.h"
 #include "lockstep/server/match/spectator_states.h"
 #include "lockstep/server/match/spectator_table.h"
 
@@ -12,14 +13,17 @@ enum {
 };
 
 #define PERIOD_NS (UINT64_C(100) * LS_NS_PER_MS)
+/* A state that was watched on for so long is paid for. */
+#define WATCHED_NS (UINT64_C(30) * LS_NS_PER_SECOND)
 
 struct ls_spectators {
     const ls_match_context *match;
     ls_spectator_states states;
     ls_spectator_table table;
     ls_send_budget budget; /* for TICKS and TICK_PARTs */
-    uint64_t turn_ns;      /* the next turn; UINT64_MAX: nothing to do */
-    uint64_t closed_ns;    /* of the newest closed tick that was taken note of */
+    ls_origin_budget origins;
+    uint64_t turn_ns;   /* the next turn; UINT64_MAX: nothing to do */
+    uint64_t closed_ns; /* of the newest closed tick that was taken note of */
     uint64_t rejected;
     ls_match_spectating figures;
 };
@@ -50,6 +54,15 @@ static uint64_t period_ns_of(const ls_match_context *match)
 
 /* ---- coming and going ---- */
 
+/* Only those who go soon pay for it: a crowd behind one address comes and stays. */
+static void pay_for_state(ls_spectators *spectators, const ls_spectator *spectator)
+{
+    uint64_t now_ns = spectators->match->now_ns;
+    if (spectator->state_ns != 0 && now_ns - spectator->state_ns < WATCHED_NS) {
+        ls_origin_budget_spend(&spectators->origins, spectator->origin, now_ns);
+    }
+}
+
 static void leave(ls_spectators *spectators, ls_spectator *spectator, ls_status status,
                   const char *why)
 {
@@ -61,6 +74,7 @@ static void leave(ls_spectators *spectators, ls_spectator *spectator, ls_status 
     event->status = status;
     ls_text_set(&event->text, "%s: %s", spectator->name, why);
     ls_handover_stop(&spectators->states.handover, spectator->peer);
+    pay_for_state(spectators, spectator);
     spectators->figures.desynced += status == LS_DESYNCED ? 1 : 0;
     spectators->figures.fell_behind += status == LS_FELL_BEHIND ? 1 : 0;
     ls_spectator_table_remove(&spectators->table, spectator);
@@ -120,6 +134,7 @@ void ls_spectators_note_pass(ls_spectators *spectators, ls_peer_id peer, const l
 {
     ls_spectator *spectator = find(spectators, peer);
     if (spectator) {
+        spectator->origin = pass->origin;
         spectator->has_holder = pass->has_holder;
         spectator->holder = pass->holder;
     }
@@ -241,7 +256,22 @@ static void join_with_blob(ls_spectators *spectators, ls_spectator *spectator)
     ls_join *join = begin_join(spectators, source, tick);
     ls_text how;
     ls_handover_start(&spectators->states.handover, spectator->peer, join, 0, &how);
+    spectator->state_ns = spectators->match->now_ns;
     send_join(spectators, spectator, tick, true, how.bytes);
+}
+
+/* Where a stream is needed that is taken at a trickle. All spectators share one rate: half of what
+ * is each one's share of it is not too slow. */
+static void let_slowest_go(ls_spectators *spectators)
+{
+    const ls_spectator_states *states = &spectators->states;
+    uint64_t share = states->budget.bytes_per_s / LS_MAX(states->handover.busy_count, 1u);
+    uint64_t least = LS_MIN(share, LS_BLOB_RATE_MIN) / 2;
+    ls_peer_id slowest = ls_handover_slowest(&states->handover, least);
+    if (slowest != 0) {
+        refuse(spectators, find(spectators, slowest), LS_TIMED_OUT,
+               "it took its state too slowly, and others wait for theirs");
+    }
 }
 
 /* A READY spectator is sent JOIN, or waits for a state. False when it is refused. */
@@ -256,10 +286,16 @@ static bool join(ls_spectators *spectators, ls_spectator *spectator)
         join_held(spectators, spectator, 0); /* everybody can make state 0 */
         return true;
     }
+    if (ls_origin_budget_is_spent(&spectators->origins, spectator->origin,
+                                  spectators->match->now_ns)) {
+        return true; /* its turn comes */
+    }
     ls_status status = ls_spectator_states_provide(&spectators->states);
     if (status == LS_OK) {
         join_with_blob(spectators, spectator);
-    } else if (status != LS_STALE) {
+    } else if (status == LS_STALE) {
+        let_slowest_go(spectators);
+    } else {
         refuse(spectators, spectator, status, LS_NOT_HANDED_ON);
         return false;
     }

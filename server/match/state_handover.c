@@ -1,12 +1,14 @@
 #include "lockstep/server/match/state_handover.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/fault.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 /* A larger blob is not kept while nobody is sent it: it would be as much memory as two states. */
 #define KEPT_BYTES_MAX ((uint32_t)4 << 20)
+#define SLOW_START_NS (UINT64_C(3) * LS_NS_PER_SECOND) /* in which nobody is called too slow */
 
 /* ---- the blob ---- */
 
@@ -131,6 +133,27 @@ void ls_handover_stop(ls_handover *handover, ls_peer_id peer)
             release_large(handover);
         }
     }
+}
+
+static bool is_slower(const ls_handover *handover, const ls_handover_stream *stream,
+                      uint64_t bytes_per_s)
+{
+    uint64_t passed_ns = handover->match->now_ns - stream->began_ns;
+    uint64_t parts = ls_blob_sender_figures_of(stream->sender).acknowledged;
+    return passed_ns > SLOW_START_NS && parts * LS_BLOB_PART_BYTES < (passed_ns - SLOW_START_NS) /
+                                                                         LS_NS_PER_MS *
+                                                                         bytes_per_s / 1000;
+}
+
+ls_peer_id ls_handover_slowest(const ls_handover *handover, uint64_t bytes_per_s)
+{
+    for (uint32_t i = 0; i < handover->stream_count && !LS_FAULT(SLOW_JOINER_KEPT); i++) {
+        const ls_handover_stream *stream = &handover->streams[i];
+        if (stream->peer != 0 && is_slower(handover, stream, bytes_per_s)) {
+            return stream->peer;
+        }
+    }
+    return 0;
 }
 
 ls_status ls_handover_take_ack(ls_handover *handover, ls_handover_stream *stream,

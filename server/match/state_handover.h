@@ -11,6 +11,22 @@
 
 #define LS_NOT_HANDED_ON "the state of this simulation cannot be handed on"
 
+/* A peer that comes again and again is sent a state every so often, and some at once: each costs a
+ * save, a compression, and the others who come their part of the blob. The states that it was sent
+ * are kept as the time at which they are paid for. */
+#define LS_STATE_SHARE_NS (UINT64_C(2) * LS_NS_PER_SECOND)
+#define LS_STATES_AT_ONCE 8u
+
+static inline bool ls_state_share_is_spent(uint64_t paid_ns, uint64_t now_ns)
+{
+    return paid_ns > now_ns + (LS_STATES_AT_ONCE - 1) * LS_STATE_SHARE_NS;
+}
+
+static inline uint64_t ls_state_share_pay(uint64_t paid_ns, uint64_t now_ns)
+{
+    return LS_MAX(paid_ns, now_ns) + LS_STATE_SHARE_NS;
+}
+
 /* A blob on its way to a peer. */
 typedef struct ls_handover_stream {
     ls_blob_sender *sender;
@@ -50,6 +66,10 @@ void ls_handover_start(ls_handover *handover, ls_peer_id peer, ls_join *join, ui
 
 /* Nothing happens when the peer has no stream. A large blob goes with the last stream of it. */
 void ls_handover_stop(ls_handover *handover, ls_peer_id peer);
+
+/* A peer that has taken its blob more slowly than this for some seconds; 0: there is none. Others
+ * who wait for theirs need not wait for that. */
+ls_peer_id ls_handover_slowest(const ls_handover *handover, uint64_t bytes_per_s);
 
 /* Takes a BLOB_ACK of a peer that has a stream. */
 ls_status ls_handover_take_ack(ls_handover *handover, ls_handover_stream *stream,

@@ -1,10 +1,10 @@
 #include "lockstep/server/program/server.h"
 
-#include "lockstep/common/base/log_budget.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/program/player_name.h"
 #include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/server/host/host.h"
+#include "lockstep/server/host/output_limits.h"
 #include "lockstep/server/program/announcer.h"
 #include "lockstep/server/program/journals.h"
 #include "lockstep/server/program/match_summary.h"
@@ -154,13 +154,12 @@ static void write_bundle(const server *host, uint32_t slot)
     if (!host->files) {
         return;
     }
-    if (desyncs_of(host, slot)->bundles >= LS_SLOT_BUNDLES_MAX) {
+    if (!ls_output_limits_take_bundle(&desyncs_of(host, slot)->bundles)) {
         ls_log_line(&host->console->log, LS_LOG_WARNING,
                     "no bundle of this desync is written: the slot has %u already",
                     LS_SLOT_BUNDLES_MAX);
         return;
     }
-    desyncs_of(host, slot)->bundles++;
     ls_status status = ls_desync_files_write(host->files, host->match, host->number, slot, path);
     if (status != LS_OK && status != LS_NOT_FOUND) {
         ls_log_line(&host->console->log, LS_LOG_WARNING,
@@ -331,30 +330,12 @@ static void log_event(server *host, const ls_match_event *event)
     }
 }
 
-/* Of whom an event tells; NULL: of the match itself. */
-static ls_log_budget *lines_of(server *host, const ls_match_event *event)
-{
-    switch (event->kind) {
-    case LS_MATCH_PEER_REFUSED:
-    case LS_MATCH_SPECTATOR_CAME:
-    case LS_MATCH_SPECTATOR_LEFT:
-        return &host->peer_lines;
-    case LS_MATCH_STARTED:
-    case LS_MATCH_RESUMED:
-    case LS_MATCH_STALLED:
-    case LS_MATCH_ENDED:
-    case LS_MATCH_FINISHED:
-        return NULL;
-    default:
-        return &host->slot_lines[slot_index(host, event->slot)];
-    }
-}
-
 /* No peer can fill the log. */
 static void log_bounded(server *host, const ls_match_event *event)
 {
     ls_log *log = &host->console->log;
-    ls_log_budget *lines = lines_of(host, event);
+    ls_log_budget *lines =
+        ls_output_limits_lines(&host->slot_lines[slot_index(host, 0)], &host->peer_lines, event);
     uint64_t now_ns = ls_event_loop_now_ns(ls_host_loop(host->matches));
     const ls_log before = lines ? ls_log_budget_begin(lines, log, now_ns) : *log;
     log_event(host, event);

@@ -9,8 +9,6 @@
 #include "lockstep/server/match/match.h"
 #include "lockstep/server/program/desync_files.h"
 
-#define LS_SLOT_BUNDLES_MAX 8u /* of a slot, whoever sits there */
-
 typedef struct ls_slot_desyncs {
     uint32_t count;
     uint32_t bundles;                            /* that were begun */

@@ -133,7 +133,7 @@ raw_peer *raw_peer_create_for(virtual_match *run, const ls_link_config *link,
     LS_ASSERT(peer != NULL);
     peer->run = run;
     peer->owner = *owner;
-    const virtual_dialer dialer = {.up = *link, .down = *link};
+    const virtual_dialer dialer = {.origin = owner->origin, .up = *link, .down = *link};
     peer->transport = run->network->operations->connect(run->network, &dialer);
     virtual_match_add_peer(run, (virtual_peer){pump, peer});
     return peer;

@@ -19,6 +19,7 @@ typedef struct raw_peer_owner {
     void (*ticks)(void *user, const uint8_t *bytes, size_t size); /* in place of the peer's own */
     void (*turned)(void *user);                                   /* after each turn */
     void *user;
+    uint64_t origin; /* where it connects from; 0: unknown */
 } raw_peer_owner;
 
 typedef struct raw_peer {

@@ -274,7 +274,11 @@ raw_spectator *raw_spectator_create(virtual_match *run, const ls_link_config *li
     LS_ASSERT(spectator->cursor != NULL);
     spectator->run = run;
     spectator->least_delay = UINT32_MAX;
-    raw_peer_owner owner = {say_hello, take_message, take_ticks, act, spectator};
+    raw_peer_owner owner = {.connected = say_hello,
+                            .message = take_message,
+                            .ticks = take_ticks,
+                            .turned = act,
+                            .user = spectator};
     spectator->peer = raw_peer_create_for(run, link, &owner);
     if (before) {
         spectator->peer->offer = before->peer->offer;

@@ -8,6 +8,7 @@
 #include "lockstep/tools/virtual/seeded_keys.h"
 
 #include <arpa/inet.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -41,6 +42,7 @@ typedef struct virtual_socket {
     ls_endpoint endpoint;
     uint32_t moves;
     void *user;
+    uint64_t origin;
     bool is_newest;  /* of its user's */
     ls_peer_id peer; /* the server's number for it; 0: it is not connected */
     ls_link_model up;
@@ -56,6 +58,9 @@ typedef struct virtual_socket {
 struct sealed_network {
     virtual_network base;
     const ls_allocator *allocator;
+    ls_allocator server_allocator; /* counts */
+    uint64_t server_bytes;
+    bool is_servers_turn; /* what ENet takes now is the server's */
     uint64_t seed;
     uint64_t now_ns;
     ls_sealed_server_config server;
@@ -85,8 +90,8 @@ static const sealed_network *from_const_base(const virtual_network *base)
 uint32_t enet_time_get(void);
 void enet_time_set(uint32_t now_ms);
 
-static const sealed_network *present; /* NULL: ENet lives by the system's clock */
-static uint32_t shown_ms;             /* by which it was set */
+static sealed_network *present; /* NULL: ENet lives by the system's clock */
+static uint32_t shown_ms;       /* by which it was set */
 
 static uint32_t system_ms(void)
 {
@@ -109,6 +114,73 @@ __attribute__((visibility("default"))) void enet_time_set(uint32_t now_ms)
 static uint64_t clock_ns(void *user)
 {
     return EPOCH_NS + ((const sealed_network *)user)->now_ns;
+}
+
+/* ---- what the server's transport holds: by its allocator, and in ENet's memory ---- */
+
+/* Before each piece. */
+typedef struct piece_header {
+    size_t bytes;
+    const sealed_network *owner; /* NULL: it is not counted */
+} piece_header;
+
+_Static_assert(sizeof(piece_header) % 16 == 0, "pieces are aligned for anything");
+
+static void *begin_piece(piece_header *header, size_t bytes, sealed_network *owner)
+{
+    if (!header) {
+        return NULL;
+    }
+    *header = (piece_header){bytes, owner};
+    if (owner) {
+        owner->server_bytes += bytes;
+    }
+    return header + 1;
+}
+
+static piece_header *end_piece(void *piece)
+{
+    piece_header *header = (piece_header *)piece - 1;
+    if (header->owner && header->owner == present) {
+        present->server_bytes -= header->bytes;
+    }
+    return header;
+}
+
+static void *allocate_counted(void *user, size_t bytes)
+{
+    sealed_network *network = user;
+    return begin_piece(ls_allocate(network->allocator, bytes + sizeof(piece_header)), bytes,
+                       network);
+}
+
+static void release_counted(void *user, void *piece)
+{
+    const sealed_network *network = user;
+    if (piece) {
+        ls_release(network->allocator, end_piece(piece));
+    }
+}
+
+void *enet_malloc(size_t bytes);
+void enet_free(void *piece);
+
+__attribute__((visibility("default"))) void *enet_malloc(size_t bytes)
+{
+    sealed_network *owner = present && present->is_servers_turn ? present : NULL;
+    return begin_piece(malloc(bytes + sizeof(piece_header)), bytes, owner);
+}
+
+__attribute__((visibility("default"))) void enet_free(void *piece)
+{
+    if (piece) {
+        free(end_piece(piece));
+    }
+}
+
+static uint64_t server_bytes(const virtual_network *base)
+{
+    return from_const_base(base)->server_bytes;
 }
 
 /* ---- addresses ---- */
@@ -367,8 +439,11 @@ static void open_server(sealed_network *network)
 {
     virtual_socket *socket = network->sockets[0];
     const ls_transport_udp_ground ground = ground_of(socket);
-    ls_status status = ls_transport_udp_listen_on(&ground, &network->server, network->allocator,
-                                                  &socket->transport);
+    bool was_servers_turn = network->is_servers_turn;
+    network->is_servers_turn = true;
+    ls_status status = ls_transport_udp_listen_on(&ground, &network->server,
+                                                  &network->server_allocator, &socket->transport);
+    network->is_servers_turn = was_servers_turn;
     LS_ASSERT(status == LS_OK);
     socket->is_mute = false;
     network->base.server = socket->transport;
@@ -440,6 +515,7 @@ static ls_transport *connect_client(virtual_network *base, const virtual_dialer 
         forget_older(network, dialer->user);
     }
     made->user = dialer->user;
+    made->origin = dialer->origin;
     made->is_newest = true;
     made->endpoint = client_endpoint(made->index, 0);
     open_client(made, dialer->timeout_ns);
@@ -496,6 +572,17 @@ static void *client_of(const virtual_network *base, ls_peer_id peer)
     return NULL;
 }
 
+static uint64_t origin_of(const virtual_network *base, ls_peer_id peer)
+{
+    const sealed_network *network = from_const_base(base);
+    for (uint32_t i = network->socket_count; peer != 0 && i-- > 1;) {
+        if (network->sockets[i]->peer == peer) {
+            return network->sockets[i]->origin;
+        }
+    }
+    return 0;
+}
+
 /* ---- time ---- */
 
 static void set_time(virtual_network *base, uint64_t now_ns)
@@ -527,9 +614,10 @@ static uint64_t next_ns(const virtual_network *base)
 
 static void begin_turn(virtual_network *base, ls_transport *transport)
 {
-    const sealed_network *network = from_const_base(base);
+    sealed_network *network = from_base(base);
     virtual_socket *socket = find_socket(network, transport);
     socket->is_down = false;
+    network->is_servers_turn = socket->index == 0;
     if (socket_next_ns(socket) <= network->now_ns) {
         ls_transport_udp_service(transport);
     }
@@ -537,8 +625,8 @@ static void begin_turn(virtual_network *base, ls_transport *transport)
 
 static void end_turn(virtual_network *base, ls_transport *transport)
 {
-    (void)base;
     ls_transport_flush(transport);
+    from_base(base)->is_servers_turn = false;
 }
 
 /* ---- the network ---- */
@@ -574,7 +662,9 @@ static const virtual_network_operations operations = {
     .set_links = set_links,
     .note_connected = note_connected,
     .client_of = client_of,
+    .origin_of = origin_of,
     .forget_server = forget_server,
+    .server_bytes = server_bytes,
     .counts = counts,
     .destroy = destroy,
 };
@@ -598,6 +688,7 @@ virtual_network *virtual_network_of_datagrams(const virtual_network_setup *setup
     present = network;
     network->base.operations = &operations;
     network->allocator = setup->allocator;
+    network->server_allocator = (ls_allocator){allocate_counted, release_counted, network};
     network->seed = setup->seed;
     network->accounts.accounts = ls_allocate_array(setup->allocator, ADDRESS_ACCOUNTS_MAX,
                                                    sizeof *network->accounts.accounts);

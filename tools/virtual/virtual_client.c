@@ -138,6 +138,7 @@ static void dial(virtual_client *client)
         return;
     }
     const virtual_dialer dialer = {.user = client,
+                                   .origin = client->index + 1,
                                    .timeout_ns = is_attempt(client) ? ATTEMPT_NS : PATIENCE_NS,
                                    .up = client->up,
                                    .down = client->down};

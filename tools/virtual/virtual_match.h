@@ -59,6 +59,9 @@ typedef struct virtual_observer {
     /* Before and after the match, or a session, reads a packet. */
     void (*match_receives)(void *user, const ls_transport_event *event);
     void (*match_received)(void *user, const ls_transport_event *event);
+    /* The match is about to send a packet. */
+    void (*match_sends)(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
+                        size_t size);
     void (*session_receives)(void *user, virtual_client *client, const ls_transport_event *event);
     void (*session_received)(void *user, virtual_client *client, const ls_transport_event *event);
 

@@ -6,6 +6,8 @@ typedef struct memory_network {
     virtual_network base;
     const ls_allocator *allocator;
     ls_memory_network *packets;
+    uint32_t connection_count;
+    uint64_t origins[LS_MEMORY_ENDPOINTS_MAX]; /* of the connections, in their order */
 } memory_network;
 
 static ls_memory_network *packets_of(const virtual_network *base)
@@ -39,11 +41,19 @@ static void set_links(virtual_network *base, ls_transport *client, const ls_link
 
 static ls_transport *connect_client(virtual_network *base, const virtual_dialer *dialer)
 {
+    memory_network *network = (memory_network *)base;
     ls_transport *client = NULL;
-    ls_status status = ls_memory_client_create(packets_of(base), base->server, &client);
+    ls_status status = ls_memory_client_create(network->packets, base->server, &client);
     LS_ASSERT(status == LS_OK);
+    network->origins[network->connection_count++] = dialer->origin;
     set_links(base, client, &dialer->up, &dialer->down);
     return client;
+}
+
+static uint64_t origin_of(const virtual_network *base, ls_peer_id peer)
+{
+    const memory_network *network = (const memory_network *)base;
+    return peer > 0 && peer <= network->connection_count ? network->origins[peer - 1] : 0;
 }
 
 static void forget_server(virtual_network *base)
@@ -70,6 +80,7 @@ static const virtual_network_operations operations = {
     .end_turn = take_no_turn,
     .connect = connect_client,
     .set_links = set_links,
+    .origin_of = origin_of,
     .forget_server = forget_server,
     .counts = counts,
     .destroy = destroy,

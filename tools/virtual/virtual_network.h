@@ -12,6 +12,7 @@ typedef struct virtual_network virtual_network;
 /* One who connects to the server. */
 typedef struct virtual_dialer {
     void *user;          /* client_of gives it again */
+    uint64_t origin;     /* the same on all its connections; 0: not known */
     uint64_t timeout_ns; /* after which an attempt has failed; where connecting takes packets */
     ls_link_config up;
     ls_link_config down;
@@ -33,9 +34,13 @@ typedef struct virtual_network_operations {
      * or NULL. NULL as an operation: by the number, which is the same on both sides. */
     void (*note_connected)(virtual_network *network, ls_peer_id peer);
     void *(*client_of)(const virtual_network *network, ls_peer_id peer);
+    /* The origin of whoever made the connection that the server has under this number. */
+    uint64_t (*origin_of)(const virtual_network *network, ls_peer_id peer);
     /* The server's process dies, and tells nobody; another one takes its place. */
     void (*forget_server)(virtual_network *network);
 
+    /* Bytes that the server's transport has allocated now; NULL: it is not known. */
+    uint64_t (*server_bytes)(const virtual_network *network);
     ls_memory_counts (*counts)(const virtual_network *network);
     void (*destroy)(virtual_network *network);
 } virtual_network_operations;

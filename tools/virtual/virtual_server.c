@@ -17,9 +17,23 @@ static const ls_simulation *simulation_of(const virtual_match *run)
                                     : simulation;
 }
 
+static void send_packet(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
+                        size_t size)
+{
+    virtual_match *run = user;
+    VIRTUAL_OBSERVE(run, match_sends, peer, channel, bytes, size);
+    ls_transport_send(run->network->server, peer, channel, bytes, size);
+}
+
+static void disconnect(void *user, ls_peer_id peer)
+{
+    const virtual_match *run = user;
+    ls_transport_disconnect(run->network->server, peer);
+}
+
 static void create_match(virtual_match *run, const ls_match_config *from)
 {
-    ls_packet_sink sink = ls_transport_sink(run->network->server);
+    const ls_packet_sink sink = {.send = send_packet, .disconnect = disconnect, .user = run};
     ls_text why = {{0}};
     ls_match_config config = *from;
     if (run->reruns && !config.rerun_host) {
@@ -132,25 +146,41 @@ static void pump_disk(virtual_match *run)
     }
 }
 
-static void take_packets(virtual_match *run)
+static void admit(virtual_match *run, ls_peer_id peer, uint64_t local_ns)
+{
+    virtual_network *network = run->network;
+    if (network->operations->note_connected) {
+        network->operations->note_connected(network, peer);
+    }
+    const ls_match_pass pass = {.origin = network->operations->origin_of(network, peer)};
+    ls_match_peer_admitted(run->match, peer, &pass, local_ns);
+}
+
+static void take_event(virtual_match *run, ls_transport_event *event)
 {
     uint64_t local_ns = virtual_match_server_ns(run);
+    bool is_packet = event->kind == LS_TRANSPORT_RECEIVED;
+    event->arrived_ns = local_ns; /* the network's clock is not the server's */
+    if (event->kind == LS_TRANSPORT_CONNECTED) {
+        admit(run, event->peer, local_ns);
+        return;
+    }
+    if (is_packet) {
+        VIRTUAL_OBSERVE(run, match_receives, event);
+    }
+    ls_match_receive_event(run->match, event, local_ns);
+    if (is_packet) {
+        VIRTUAL_OBSERVE(run, match_received, event);
+    }
+}
+
+static void take_packets(virtual_match *run)
+{
     virtual_network *network = run->network;
     ls_transport_event event;
     network->operations->begin_turn(network, network->server);
     while (ls_transport_next_event(network->server, &event)) {
-        bool is_packet = event.kind == LS_TRANSPORT_RECEIVED;
-        if (event.kind == LS_TRANSPORT_CONNECTED && network->operations->note_connected) {
-            network->operations->note_connected(network, event.peer);
-        }
-        event.arrived_ns = local_ns; /* the network's clock is not the server's */
-        if (is_packet) {
-            VIRTUAL_OBSERVE(run, match_receives, &event);
-        }
-        ls_match_receive_event(run->match, &event, local_ns);
-        if (is_packet) {
-            VIRTUAL_OBSERVE(run, match_received, &event);
-        }
+        take_event(run, &event);
         take_events(run);
     }
 }
