@@ -231,9 +231,10 @@ int main(int argc, char **argv)
                       .clean_ticks = 1000000,
                       .output = {.level = LS_LOG_INFO}};
     const ls_command_line line = {
-        .summary = "Plays whole matches in virtual time over a network that does its worst, and "
-                   "checks the invariants I1 to I8 at every tick. A seed is a match: everything in "
-                   "it is drawn from the seed, and the same seed plays the same match again.",
+        .summary =
+            "Plays whole matches in virtual time over a network that does its worst, and "
+            "checks the invariants I1 to I10 at every tick. A seed is a match: everything in "
+            "it is drawn from the seed, and the same seed plays the same match again.",
         .ending = "Exit codes: 0 clean, 1 environment, 2 usage, 3 an invariant broke or a flip was "
                   "missed, 4 internal: nothing was compared.",
         .print_lists = print_classes,

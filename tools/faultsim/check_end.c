@@ -22,6 +22,9 @@ static void check_desync(client_check *client, uint32_t slot, const ls_match_slo
     match_check *check = client->check;
     uint32_t told = told_of(check, slot);
     bool is_old = client->has_hashed_difference && client->difference_life != check->life;
+    if (check->differed_before[slot]) {
+        return; /* what the report tells of the slot is not this client's */
+    }
     if (is_old && client->life != check->life) {
         return; /* the server that was told of it is dead, and it never came back */
     }

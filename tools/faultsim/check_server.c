@@ -372,8 +372,20 @@ static void take_seated(match_check *check, const ls_match_event *event)
 {
     client_check *client = match_check_client_of(check, event->peer);
     if (client && !client->core->is_spectator) {
+        bool is_other = check->by_slot[event->slot] != client;
+        check->differed_before[event->slot] =
+            is_other && ls_match_slot_of(check->run->match, event->slot).is_desynced;
         check->by_slot[event->slot] = client;
         check->seated_as[event->slot] = event->peer;
+    }
+}
+
+/* The seat is not its last client's any more. */
+static void take_ready(match_check *check, const ls_match_event *event)
+{
+    check->back_mask |= UINT32_C(1) << event->slot;
+    if (event->was_coming && !match_check_client_of(check, event->peer)) {
+        check->by_slot[event->slot] = NULL;
     }
 }
 
@@ -420,7 +432,7 @@ void match_check_event(match_check *check, const ls_match_event *event)
         take_seated(check, event);
         break;
     case LS_MATCH_PLAYER_READY:
-        check->back_mask |= bit;
+        take_ready(check, event);
         break;
     case LS_MATCH_PLAYER_JOINING:
         take_joining(check, event);

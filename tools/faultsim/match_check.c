@@ -1,6 +1,7 @@
 #include "lockstep/tools/faultsim/match_check.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/tools/faultsim/check_bounds.h"
 #include "lockstep/tools/faultsim/match_check_parts.h"
 #include "lockstep/tools/faultsim/step_observer.h"
 
@@ -16,6 +17,9 @@ static void on_server_created(void *user, virtual_match *run)
 {
     match_check *check = user;
     check->run = run;
+    if (!check->bounds) {
+        check->bounds = check_bounds_create(check);
+    }
     match_check_observe_steps(check);
 }
 
@@ -33,10 +37,35 @@ static void on_server_turned(void *user, virtual_match *run)
                          "the match asks to be called again at once");
     }
     match_check_silence(check);
+    check_bounds_memory(check->bounds);
+    check_bounds_newcomers(check->bounds);
+}
+
+static void on_match_sends(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
+                           size_t size)
+{
+    const match_check *check = user;
+    check_bounds_sends(check->bounds, peer, channel, bytes, size);
+}
+
+static void on_match_receives(void *user, const ls_transport_event *event)
+{
+    const match_check *check = user;
+    check_bounds_receives(check->bounds, event);
+    match_check_receives(user, event);
+}
+
+static void on_server_died(void *user, virtual_match *run)
+{
+    const match_check *check = user;
+    check_bounds_forget(check->bounds);
+    match_check_server_died(user, run);
 }
 
 static void on_match_event(void *user, const ls_match_event *event)
 {
+    match_check *check = user;
+    check_bounds_event(check->bounds, event);
     match_check_event(user, event);
     match_check_leaving(user, event);
 }
@@ -149,6 +178,7 @@ static void on_run_destroyed(void *user, virtual_match *run)
     for (uint32_t i = 0; i < check->life; i++) {
         ls_release(storage, check->lives[i].ticks);
     }
+    check_bounds_destroy(check->bounds);
     ls_release(storage, check->cursor);
     ls_release(storage, check->ticks);
     ls_release(storage, check);
@@ -168,7 +198,7 @@ virtual_match *checked_match_create(const virtual_setup *setup)
     checked.observer = (virtual_observer){.user = check,
                                           .simulation_for = simulation_for,
                                           .server_created = on_server_created,
-                                          .server_died = match_check_server_died,
+                                          .server_died = on_server_died,
                                           .server_restored = match_check_server_restored,
                                           .server_lost = match_check_server_lost,
                                           .server_unscheduled = on_server_unscheduled,
@@ -181,8 +211,9 @@ virtual_match *checked_match_create(const virtual_setup *setup)
                                           .frame_drawn = on_frame_drawn,
                                           .input_made = on_input_made,
                                           .session_event = on_session_event,
-                                          .match_receives = match_check_receives,
+                                          .match_receives = on_match_receives,
                                           .match_received = match_check_received,
+                                          .match_sends = on_match_sends,
                                           .session_receives = on_session_receives,
                                           .session_received = on_session_received,
                                           .run_destroyed = on_run_destroyed};

@@ -1,6 +1,7 @@
-/* Match check: an observer of a virtual match that holds it to the invariants I1 to I8. It compares
- * at every step what each machine really steps on, judges every packet, departure and return, and
- * at the end the reports. It changes nothing of the match. Called by tests/match and by faultsim.
+/* Match check: an observer of a virtual match that holds it to the invariants I1 to I10. It
+ * compares at every step what each machine really steps on, judges every packet, departure and
+ * return, and at the end the reports. It changes nothing of the match. Called by tests/match and by
+ * faultsim.
  */
 #ifndef LOCKSTEP_TOOLS_FAULTSIM_MATCH_CHECK_H
 #define LOCKSTEP_TOOLS_FAULTSIM_MATCH_CHECK_H
@@ -26,6 +27,8 @@ typedef enum check_invariant {
     CHECK_I6,     /* hostile bytes end in a counted, named rejection */
     CHECK_I7,     /* a resumed match has every tick that any client saw confirmed */
     CHECK_I8,     /* an address that is not proven is sent no more bytes than came from it */
+    CHECK_I9,     /* what one peer can cause is bounded: see check_bounds.h */
+    CHECK_I10,    /* no newcomer is starved by another peer */
 } check_invariant;
 
 /* A tick that the server closed and stepped on, or that a predicting client stepped on. */
@@ -45,6 +48,7 @@ typedef struct check_life {
 } check_life;
 
 typedef struct match_check match_check;
+typedef struct check_bounds check_bounds;
 
 typedef struct client_check {
     match_check *check;
@@ -114,6 +118,7 @@ struct match_check {
     client_check *clients[VIRTUAL_CLIENTS_MAX];
     client_check *by_slot[LS_PLAYERS_MAX]; /* has or last had the seat; NULL: no client */
     ls_peer_id seated_as[LS_PLAYERS_MAX];  /* the connection over which it was seated there */
+    bool differed_before[LS_PLAYERS_MAX];  /* somebody who sat there before it did */
     check_tick *ticks;                     /* tick_capacity */
     ls_tick tick_capacity;
     ls_tick tick_count;
@@ -139,6 +144,7 @@ struct match_check {
     uint64_t resumed_ns;   /* when it last went on */
     ls_tick restored_tick; /* where its journal ended */
     check_resumes resumes;
+    check_bounds *bounds; /* of each peer */
     uint32_t fault_count;
     check_invariant broken; /* the first one */
     ls_text fault;          /* "I3 at tick 212 (3.841000 s): ..." */

@@ -23,7 +23,7 @@
 enum {
     BLOCK_BYTES = 8 << 20,
     LARGE_BYTES = 512 << 10, /* from here on a piece is mapped: most of it is never touched */
-    LARGE_MAX = 1024,
+    LARGE_MAX = 8192,
     ALIGNMENT = 64,
 };
 

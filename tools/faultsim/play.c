@@ -6,6 +6,7 @@
 #include "lockstep/tools/faultsim/match_check.h"
 #include "lockstep/tools/faultsim/match_memory.h"
 #include "lockstep/tools/faultsim/test_simulation.h"
+#include "lockstep/tools/faultsim/visitor.h"
 #include "lockstep/tools/virtual/sealed_network.h"
 
 #include <inttypes.h>
@@ -30,6 +31,7 @@ struct ls_play {
     faultsim_scenario scenario;
     faultsim_hostile players[FAULTSIM_SCENARIO_CLIENTS_MAX];
     faultsim_hostile unknown_peers[FAULTSIM_SCENARIO_UNKNOWN_PEERS_MAX];
+    faultsim_visitor visitors[FAULTSIM_SCENARIO_VISITORS_MAX];
     uint64_t moments[LS_CLASS_COUNT]; /* what happened in this match */
     ls_rng floods;
 };
@@ -275,6 +277,9 @@ static void run_through(ls_play *play, virtual_match *run)
     }
     uint64_t start_ns = run->now_ns;
     check_of(run)->baseline_ns = start_ns + scenario->baseline_ns;
+    for (uint32_t i = 0; i < scenario->visitor_count; i++) {
+        faultsim_visitor_start(&play->visitors[i], run, &scenario->visitors[i], i);
+    }
     for (uint32_t i = 0; i < scenario->action_count; i++) {
         virtual_match_run_until(run, start_ns + scenario->actions[i].at_ns);
         act(play, run, &scenario->actions[i]);
@@ -356,6 +361,9 @@ static void count(const ls_play *play, virtual_match *run, faultsim_play_totals 
     memcpy(one.faults, play->moments, sizeof one.faults);
     one.resumes = check_of(run)->resumes;
     one.faults[LS_CLASS_CRASH] = check_of(run)->resumes.crashes;
+    for (uint32_t i = 0; i < CHECK_BOUND_COUNT; i++) {
+        one.shares[i] = check_bounds_use(check_of(run)->bounds, (check_bound)i).share;
+    }
     one.disk_failures = run->disk ? run->disk->counts.failures : 0;
     count_slots(run, &one);
     one.faults[LS_CLASS_LOSS] = network.lost - network.lost_in_bursts - network.lost_in_cuts;
@@ -370,6 +378,9 @@ static void count(const ls_play *play, virtual_match *run, faultsim_play_totals 
     for (uint32_t i = 0; i < play->scenario.unknown_peer_count; i++) {
         one.faults[LS_CLASS_HOSTILE] += play->unknown_peers[i].sent;
     }
+    for (uint32_t i = 0; i < play->scenario.visitor_count; i++) {
+        one.faults[LS_CLASS_VISIT] += play->visitors[i].visits;
+    }
     faultsim_play_totals_add(totals, &one);
 }
 
@@ -381,6 +392,9 @@ faultsim_play_outcome faultsim_play_seed(ls_play *play, uint64_t seed,
     for (uint32_t i = 0; i < play->scenario.client_count; i++) {
         play->players[i].hostility = FAULTSIM_HOSTILITY_NONE;
         play->players[i].sent = 0;
+    }
+    for (uint32_t i = 0; i < play->scenario.visitor_count; i++) {
+        play->visitors[i].visits = 0;
     }
     virtual_match *run = create_run(play, log, log_user);
     play->floods = ls_rng_make(seed, 0x666c6f);
@@ -401,9 +415,14 @@ _Static_assert(sizeof(faultsim_play_totals) % sizeof(uint64_t) == 0, "counters o
 
 void faultsim_play_totals_add(faultsim_play_totals *sum, const faultsim_play_totals *part)
 {
+    uint64_t shares[CHECK_BOUND_COUNT];
+    for (uint32_t i = 0; i < CHECK_BOUND_COUNT; i++) {
+        shares[i] = LS_MAX(sum->shares[i], part->shares[i]);
+    }
     uint64_t *counters = (uint64_t *)sum;
     const uint64_t *more = (const uint64_t *)part;
     for (size_t i = 0; i < sizeof *sum / sizeof *counters; i++) {
         counters[i] += more[i];
     }
+    memcpy(sum->shares, shares, sizeof sum->shares);
 }

@@ -4,6 +4,7 @@
 #ifndef LOCKSTEP_TOOLS_FAULTSIM_PLAY_H
 #define LOCKSTEP_TOOLS_FAULTSIM_PLAY_H
 
+#include "lockstep/tools/faultsim/check_bounds.h"
 #include "lockstep/tools/faultsim/match_check.h"
 #include "lockstep/tools/faultsim/scenario.h"
 
@@ -23,7 +24,8 @@ typedef struct faultsim_play_totals {
     uint64_t watched; /* spectators that stayed to the end */
     check_resumes resumes;
     uint64_t disk_failures;
-    uint64_t faults[LS_CLASS_COUNT]; /* packets, moments or clients that it happened to */
+    uint64_t shares[CHECK_BOUND_COUNT]; /* the most that one peer used, in thousandths; no sums */
+    uint64_t faults[LS_CLASS_COUNT];    /* packets, moments or clients that it happened to */
 } faultsim_play_totals;
 
 typedef struct faultsim_play_outcome {

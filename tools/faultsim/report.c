@@ -24,6 +24,16 @@ static void print_resumes(FILE *file, const faultsim_play_totals *totals)
             totals->disk_failures);
 }
 
+static void print_bounds(FILE *file, const faultsim_play_totals *totals)
+{
+    fprintf(file, "the most that one peer caused of what it may:");
+    for (uint32_t i = 0; i < CHECK_BOUND_COUNT; i++) {
+        fprintf(file, "%s %s %.0f %%", i == 0 ? "" : ",", check_bound_key((check_bound)i),
+                (double)totals->shares[i] / 10);
+    }
+    fputc('\n', file);
+}
+
 void faultsim_report_print(FILE *file, const faultsim_report *report)
 {
     const faultsim_play_totals *totals = &report->totals;
@@ -41,6 +51,7 @@ void faultsim_report_print(FILE *file, const faultsim_report *report)
             totals->inputs_late, totals->inputs_substituted, totals->packets_rejected,
             totals->players_left, totals->desyncs, report->digest);
     print_resumes(file, totals);
+    print_bounds(file, totals);
     fprintf(file,
             "%" PRIu64 " matches in %.1f s on %" PRIu32 " processes: %.0f a second, %.0f a second "
             "of CPU time; %" PRIu64 " broke an invariant\n",
@@ -93,6 +104,10 @@ static void add_totals(ls_json *json, const faultsim_play_totals *totals)
 #undef FIELD
     LS_JSON_ADD(json, fields, totals);
     LS_JSON_ADD(ls_json_object(json, "resumes"), resumes, &totals->resumes);
+    ls_json *used = ls_json_object(json, "bounds");
+    for (uint32_t i = 0; i < CHECK_BOUND_COUNT; i++) {
+        ls_json_number(used, check_bound_key((check_bound)i), (double)totals->shares[i] / 1000);
+    }
     ls_json *faults = ls_json_object(json, "faults");
     for (uint32_t i = 0; i < LS_CLASS_COUNT; i++) {
         ls_json_number(faults, faultsim_fault_class_key((faultsim_fault_class)i),

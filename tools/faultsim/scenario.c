@@ -296,4 +296,6 @@ void faultsim_scenario_draw(faultsim_scenario *scenario, uint64_t seed,
     if (options->is_sealed) {
         draw_datagrams(&here);
     }
+    here.rng = ls_rng_make(seed, 0x766973);
+    faultsim_draw_visitors(&here);
 }

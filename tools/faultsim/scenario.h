@@ -25,7 +25,8 @@
     X(WATCH, watch, "spectators come, go and stand still")                                         \
     X(DISK, disk, "the journal's disk is slow, full or fails")                                     \
     X(MOVE, move, "a player's address or port changes (--transport udp)")                          \
-    X(FLOOD, flood, "hosts send junk, forged and replayed datagrams (--transport udp)")
+    X(FLOOD, flood, "hosts send junk, forged and replayed datagrams (--transport udp)")            \
+    X(VISIT, visit, "peers are let in again and again, for states, lies and seats")
 
 typedef enum faultsim_fault_class {
 #define FAULTSIM_FAULT_CLASS_ENUM(name, key, text) LS_CLASS_##name,
@@ -54,6 +55,29 @@ typedef enum faultsim_hostility {
 } faultsim_hostility;
 
 const char *faultsim_hostility_name(faultsim_hostility hostility);
+
+/* The purpose of a peer that is let in again and again. */
+typedef enum faultsim_visitor_kind {
+    FAULTSIM_VISITOR_RETURNS,      /* a state: goes without a word and comes back to its seat */
+    FAULTSIM_VISITOR_JOINS,        /* likewise, as a newcomer each time */
+    FAULTSIM_VISITOR_WATCHES,      /* likewise, to watch */
+    FAULTSIM_VISITOR_TAKES_SLOWLY, /* takes nothing of its state and stays */
+    FAULTSIM_VISITOR_WATCHES_SLOWLY,
+    FAULTSIM_VISITOR_IDLES,  /* never says READY */
+    FAULTSIM_VISITOR_SHOUTS, /* the largest messages */
+    FAULTSIM_VISITOR_LIES,   /* its states differ, it says, and then nothing to the point */
+    FAULTSIM_VISITOR_KIND_COUNT,
+} faultsim_visitor_kind;
+
+const char *faultsim_visitor_name(faultsim_visitor_kind kind);
+
+typedef struct faultsim_scenario_visitor {
+    faultsim_visitor_kind kind;
+    uint64_t from_ns;  /* after START */
+    uint64_t end_ns;   /* likewise; from then on it comes no more */
+    uint64_t pause_ns; /* between two visits */
+    uint64_t delay_ns; /* of its link, each way */
+} faultsim_scenario_visitor;
 
 typedef enum faultsim_action_kind {
     FAULTSIM_ACTION_LINKS, /* from now on `up` and `down` */
@@ -106,7 +130,10 @@ enum {
     FAULTSIM_ACTIONS_MAX = 512,
     FAULTSIM_SCENARIO_UNKNOWN_PEERS_MAX = 3,
     FAULTSIM_SCENARIO_SPECTATORS_MAX = 4,
-    FAULTSIM_SCENARIO_CLIENTS_MAX = LS_PLAYERS_MAX + FAULTSIM_SCENARIO_SPECTATORS_MAX,
+    FAULTSIM_SCENARIO_NEWCOMERS = 2, /* clients that come after the last fault, beside visitors */
+    FAULTSIM_SCENARIO_CLIENTS_MAX =
+        LS_PLAYERS_MAX + FAULTSIM_SCENARIO_SPECTATORS_MAX + FAULTSIM_SCENARIO_NEWCOMERS,
+    FAULTSIM_SCENARIO_VISITORS_MAX = 6,
 };
 
 typedef struct faultsim_scenario {
@@ -118,6 +145,8 @@ typedef struct faultsim_scenario {
     uint32_t client_count; /* players, then spectators */
     faultsim_scenario_client clients[FAULTSIM_SCENARIO_CLIENTS_MAX];
     uint32_t unknown_peer_count; /* peers that connect and are no players */
+    uint32_t visitor_count;
+    faultsim_scenario_visitor visitors[FAULTSIM_SCENARIO_VISITORS_MAX];
     uint32_t action_count;
     faultsim_action actions[FAULTSIM_ACTIONS_MAX]; /* by time */
 } faultsim_scenario;

@@ -39,4 +39,8 @@ void faultsim_draw_computer(faultsim_draw *here, uint32_t index);
  * watch. After everything else is drawn. */
 void faultsim_draw_reconnects(faultsim_draw *here);
 
+/* scenario_visit.c: those who are let in again and again, and newcomers who come in beside them.
+ * Last of all: it makes room for them. */
+void faultsim_draw_visitors(faultsim_draw *here);
+
 #endif

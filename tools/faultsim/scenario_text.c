@@ -32,6 +32,20 @@ const char *faultsim_hostility_name(faultsim_hostility hostility)
     return names[hostility];
 }
 
+const char *faultsim_visitor_name(faultsim_visitor_kind kind)
+{
+    static const char *const names[FAULTSIM_VISITOR_KIND_COUNT] = {
+        "comes back for a state",
+        "comes anew for a state",
+        "comes to watch for a state",
+        "takes nothing of its state",
+        "watches and takes nothing of its state",
+        "takes a seat without a word",
+        "sends large messages",
+        "lies about its states"};
+    return names[kind];
+}
+
 const char *faultsim_action_name(faultsim_action_kind kind)
 {
     static const char *const names[] = {"the links change",
@@ -194,6 +208,12 @@ void faultsim_scenario_describe(const faultsim_scenario *scenario, char *text, s
     }
     for (uint32_t i = 0; i < scenario->client_count; i++) {
         describe_client(&out, scenario, i);
+    }
+    for (uint32_t i = 0; i < scenario->visitor_count; i++) {
+        const faultsim_scenario_visitor *visitor = &scenario->visitors[i];
+        add(&out, "\nvisitor %u: %s, from %.3f s on, away for %.0f ms, link of %.0f ms", i,
+            faultsim_visitor_name(visitor->kind), (double)visitor->from_ns / 1e9,
+            (double)visitor->pause_ns / 1e6, (double)visitor->delay_ns / 1e6);
     }
     for (uint32_t i = 0; i < scenario->action_count; i++) {
         describe_action(&out, &scenario->actions[i]);
