@@ -1,0 +1,252 @@
+/* Fuzzes the transport of a server behind the seal: a client that was let in, with the right keys,
+ * sends any contents: packets beside ENet, several in one, and datagrams of ENet, through the
+ * filter before it; and what is not sealed.
+ *
+ * A list of moves, each:
+ *   u8 what    low 2 bits: PACKET, PACKETS, ENET, or a datagram that is not sealed; bit 2: from
+ *              another address; bit 3: 100 ms pass first; bit 4: the server sends something first
+ *   u8 size    of the content, in steps of 5 bytes
+ *   ...        the content
+ */
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/cipher.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/sealed/sealed_client.h"
+#include "lockstep/protocol/sealed/sealed_content.h"
+#include "lockstep/protocol/udp/transport_udp.h"
+#include "lockstep/tests/fuzz/fuzz_input.h"
+#include "lockstep/tests/support/counting_allocator.h"
+
+#include <string.h>
+
+#define MOVES_MAX 64u
+#define STEP_NS (100 * LS_NS_PER_MS)
+/* Of a server with so few places, and of what one client makes it take. */
+#define MEMORY_MAX ((size_t)8 << 20)
+
+typedef struct fuzz_run {
+    ls_datagram_socket socket; /* the server's */
+    ls_transport *server;
+    ls_sealed_client *client;
+    uint64_t now_ns;
+    ls_endpoint home, elsewhere;
+    ls_udp_datagram in; /* the datagram that has come; size 0: none */
+    uint8_t in_bytes[LS_UDP_DATAGRAM_BYTES_MAX];
+    uint8_t out_bytes[LS_UDP_DATAGRAM_BYTES_MAX]; /* the newest that was sent home */
+    size_t out_size;
+    ls_peer_id peer; /* 0: it is gone */
+} fuzz_run;
+
+/* ---- the ground ---- */
+
+static fuzz_run *run_of(ls_datagram_socket *socket)
+{
+    return (fuzz_run *)socket;
+}
+
+static void begin_turn(ls_datagram_socket *socket, uint64_t now_ns)
+{
+    (void)socket;
+    (void)now_ns;
+}
+
+static ls_udp_receipt receive(ls_datagram_socket *socket, ls_udp_datagram *out)
+{
+    fuzz_run *run = run_of(socket);
+    if (run->in.size == 0) {
+        return LS_UDP_EMPTY;
+    }
+    *out = run->in;
+    run->in.size = 0;
+    return LS_UDP_RECEIVED;
+}
+
+static bool has_received(const ls_datagram_socket *socket)
+{
+    (void)socket;
+    return false;
+}
+
+static void send_datagram(ls_datagram_socket *socket, const ls_endpoint *to, const uint8_t *bytes,
+                          size_t size)
+{
+    fuzz_run *run = run_of(socket);
+    LS_ASSERT(size <= sizeof run->out_bytes);
+    if (ls_endpoint_is_equal(to, &run->home)) {
+        memcpy(run->out_bytes, bytes, size);
+        run->out_size = size;
+    }
+}
+
+static ls_udp_sent flush(ls_datagram_socket *socket)
+{
+    (void)socket;
+    return (ls_udp_sent){0};
+}
+
+static bool reroute(ls_datagram_socket *socket)
+{
+    (void)socket;
+    return false;
+}
+
+static int descriptor(const ls_datagram_socket *socket)
+{
+    (void)socket;
+    return -1;
+}
+
+static uint16_t port(const ls_datagram_socket *socket)
+{
+    (void)socket;
+    return 7300;
+}
+
+static void close_socket(ls_datagram_socket *socket)
+{
+    (void)socket;
+}
+
+static const ls_datagram_socket_operations operations = {
+    .begin_turn = begin_turn,
+    .receive = receive,
+    .has_received = has_received,
+    .send = send_datagram,
+    .flush = flush,
+    .reroute = reroute,
+    .descriptor = descriptor,
+    .port = port,
+    .close = close_socket,
+};
+
+static uint64_t now_of(void *user)
+{
+    return ((const fuzz_run *)user)->now_ns;
+}
+
+/* ---- the server ---- */
+
+static void take_events(fuzz_run *run)
+{
+    ls_transport_event event;
+    while (ls_transport_next_event(run->server, &event)) {
+        if (event.kind == LS_TRANSPORT_CONNECTED) {
+            run->peer = event.peer;
+        } else if (event.kind == LS_TRANSPORT_DISCONNECTED) {
+            LS_ASSERT(event.peer == run->peer);
+            run->peer = 0;
+        } else {
+            LS_ASSERT(event.peer == run->peer);
+            LS_ASSERT(event.size <= LS_PACKET_BYTES_MAX);
+        }
+    }
+    ls_transport_flush(run->server);
+}
+
+static void give_server(fuzz_run *run, bool is_elsewhere, const uint8_t *bytes, size_t size)
+{
+    memcpy(run->in_bytes, bytes, size);
+    run->in = (ls_udp_datagram){.from = is_elsewhere ? run->elsewhere : run->home,
+                                .bytes = run->in_bytes,
+                                .size = size,
+                                .arrived_ns = run->now_ns};
+    ls_transport_udp_service(run->server); /* a turn begins */
+    take_events(run);
+}
+
+/* The client is let in as any other. */
+static void connect(fuzz_run *run)
+{
+    uint8_t datagram[LS_SEALED_DATAGRAM_BYTES_MAX];
+    ls_sealed_client_start(run->client, run->now_ns);
+    for (int i = 0; i < 2; i++) {
+        size_t size = ls_sealed_client_take_due(run->client, run->now_ns, datagram);
+        give_server(run, false, datagram, size);
+        ls_sealed_client_received got;
+        ls_sealed_client_receive(run->client, run->out_bytes, run->out_size, run->now_ns, &got);
+    }
+    LS_ASSERT(ls_sealed_client_state_of(run->client) == LS_SEALED_CLIENT_OPEN);
+    size_t size = ls_sealed_client_seal(run->client, LS_SEALED_PACKETS, datagram, 0);
+    give_server(run, false, datagram, size);
+    LS_ASSERT(run->peer != 0);
+}
+
+static void open_run(fuzz_run *run, const ls_allocator *allocator)
+{
+    static ls_transport_udp_server_config config;
+    *run = (fuzz_run){.socket.operations = &operations,
+                      .now_ns = 1000 * LS_NS_PER_SECOND,
+                      .home = ls_endpoint_from_ipv4(1, 4000),
+                      .elsewhere = ls_endpoint_from_ipv4(2, 4000)};
+    LS_ASSERT(ls_transport_udp_server_config_default(&config) == LS_OK);
+    config.sealed.connections_max = 2;
+    config.sealed.per_address_max = 2;
+    const ls_transport_udp_ground ground = {&run->socket, {now_of, run}};
+    LS_ASSERT(ls_transport_udp_listen_on(&ground, &config.sealed, allocator, &run->server) ==
+              LS_OK);
+    ls_sealed_client_config client = {.has_server_key = true};
+    memcpy(client.server_key, config.sealed.identity.public_key, sizeof client.server_key);
+    LS_ASSERT(ls_sealed_client_create(&client, ls_allocator_heap(), &run->client) == LS_OK);
+    connect(run);
+}
+
+static void close_run(fuzz_run *run)
+{
+    run->now_ns += 10 * LS_NS_PER_SECOND;
+    ls_sealed_client_destroy(run->client);
+    ls_transport_destroy(run->server);
+}
+
+/* ---- moves ---- */
+
+static void let_pass(fuzz_run *run)
+{
+    run->now_ns += STEP_NS;
+    ls_transport_udp_service(run->server);
+    take_events(run);
+}
+
+static void move(fuzz_run *run, fuzz_input *input)
+{
+    static const ls_sealed_content contents[] = {LS_SEALED_PACKET, LS_SEALED_PACKETS,
+                                                 LS_SEALED_ENET};
+    uint8_t datagram[LS_SEALED_DATAGRAM_BYTES_MAX];
+    uint8_t what = fuzz_take_u8(input);
+    size_t size = 5u * fuzz_take_u8(input);
+    size = LS_MIN(size, LS_SEALED_CONTENT_BYTES_MAX);
+    const uint8_t *bytes = fuzz_take_bytes(input, size, &size);
+    if ((what >> 3 & 1u) != 0) {
+        let_pass(run);
+    }
+    if ((what >> 4 & 1u) != 0 && run->peer != 0) {
+        ls_transport_send(run->server, run->peer, LS_CHANNEL_RELIABLE, (const uint8_t *)"x", 1);
+    }
+    bool is_sealed = (what & 3u) < sizeof contents / sizeof contents[0];
+    size_t start = is_sealed ? LS_SEALED_CLIENT_HEADER_BYTES : 0;
+    if (size > 0) {
+        memcpy(datagram + start, bytes, size);
+    }
+    if (is_sealed) {
+        size = ls_sealed_client_seal(run->client, contents[what & 3u], datagram, size);
+    }
+    if (size > 0) {
+        give_server(run, (what >> 2 & 1u) != 0, datagram, size);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static fuzz_run run;
+    fuzz_input input = {bytes, size};
+    counting_allocator counting;
+    counting_allocator_init(&counting);
+    LS_ASSERT(ls_cipher_init() == LS_OK);
+    open_run(&run, &counting.allocator);
+    for (uint32_t i = 0; i < MOVES_MAX && input.size > 0; i++) {
+        move(&run, &input);
+        LS_ASSERT(counting.live_bytes <= MEMORY_MAX);
+    }
+    close_run(&run);
+    LS_ASSERT(counting.live_blocks == 0);
+    return 0;
+}
