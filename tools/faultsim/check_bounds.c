@@ -266,12 +266,9 @@ static void log_event(check_bounds *all, const ls_match_event *event)
 {
     ls_log_budget *budget = ls_output_limits_lines(all->lines, &all->peer_lines, event);
     bool is_of_slot = budget != &all->peer_lines;
-    bool is_of_match = event->kind == LS_MATCH_STARTED || event->kind == LS_MATCH_RESUMED ||
-                       event->kind == LS_MATCH_STALLED || event->kind == LS_MATCH_ENDED ||
-                       event->kind == LS_MATCH_FINISHED;
     ls_log log = {.level = LS_LOG_INFO, .write = count_line, .user = &all->written};
     all->written = 0;
-    if (is_of_match) {
+    if (ls_output_limits_is_of_match(event->kind)) {
         return;
     }
     if (budget) {
