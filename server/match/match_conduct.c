@@ -518,12 +518,11 @@ void ls_conduct_go_on(ls_match_context *match)
  * one that hides what it plays with. One that differs has other limits. */
 static bool is_standing_still(const ls_match_context *match, uint32_t slot)
 {
-    bool is_looked_into = ls_desync_service_differs(match->desync, slot) ||
-                          ls_desync_service_is_asking(match->desync, slot);
     return match->state == LS_MATCH_RUNNING && match->seats->rows[slot].state == LS_SEAT_PLAYING &&
-           !is_looked_into &&
            ls_peer_link_is_stuck(&match->links[slot].peer, match,
-                                 ls_peer_link_join_limit_ns(match));
+                                 ls_peer_link_join_limit_ns(match)) &&
+           !ls_desync_service_differs(match->desync, slot) &&
+           !ls_desync_service_is_asking(match->desync, slot);
 }
 
 void ls_conduct_drop_silent(ls_match_context *match)
