@@ -163,7 +163,8 @@ size_t ls_udp_out_path_room(const udp_connection *to)
 void ls_udp_out_answer(udp_connection *to, const uint8_t *bytes, size_t size)
 {
     transport_udp *transport = to->transport;
-    if (size > ls_udp_out_path_room(to)) {
+    size_t room = ls_udp_out_path_room(to);
+    if (room == 0 || size > room) {
         return;
     }
     uint8_t datagram[LS_SEALED_DATAGRAM_BYTES_MAX];
