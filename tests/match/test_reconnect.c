@@ -352,16 +352,22 @@ Test(reconnect, a_client_process_that_is_started_again_gets_its_seat_back_at_onc
     virtual_match_destroy(run);
 }
 
+/* A match with three seats that begins with two players; returns the second one. */
+static virtual_client *open_for_two(const ls_session_config *session)
+{
+    ls_match_config config = match_of_three();
+    config.start_players = PLAYERS - 1;
+    run = open_match(&config, 11);
+    add_client_session(run, session, &far);
+    return add_client_session(run, session, &far);
+}
+
 /* START was on its way when the link was lost: the server plays with this player, who does not know
  * that. */
 Test(reconnect, a_player_that_start_did_not_reach_comes_back_to_its_seat)
 {
-    ls_match_config config = match_of_three();
-    config.start_players = PLAYERS - 1;
     ls_session_config session = player();
-    run = open_match(&config, 11);
-    add_client_session(run, &session, &far);
-    virtual_client *client = add_client_session(run, &session, &far);
+    virtual_client *client = open_for_two(&session);
     cr_assert(virtual_client_run_to_state(client, LS_SESSION_SEATED, SECOND));
     ls_link_config no_way = {.is_cut = true};
     virtual_client_set_ways(client, &far, &no_way);
@@ -375,14 +381,10 @@ Test(reconnect, a_player_that_start_did_not_reach_comes_back_to_its_seat)
 
 Test(reconnect, a_client_that_remembers_a_seat_of_another_match_comes_as_a_newcomer)
 {
-    ls_match_config config = match_of_three();
-    config.start_players = PLAYERS - 1;
     ls_session_config session = player();
-    run = open_match(&config, 11);
-    add_client_session(run, &session, &far);
-    add_client_session(run, &session, &far);
+    open_for_two(&session);
     virtual_match_run(run, 3 * SECOND);
-    session.seat.match_id = config.match_id + 1;
+    session.seat.match_id = ls_match_config_of(run->match)->match_id + 1;
     virtual_client *other = add_client_session(run, &session, &far);
     cr_assert(virtual_client_run_to_state(other, LS_SESSION_PLAYING, 2 * SECOND));
     cr_assert_eq(seat_of(other).rejoins, 0);
