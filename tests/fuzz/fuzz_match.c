@@ -3,7 +3,7 @@
  * and agree with the server.
  *
  *   u8 setup      bits 0-1 hostile seats less one; bit 2 rule `wait`; bits 3-4 on desync; bit 5
- *                 inputs of up to 1,024 bytes; bit 6 garbage in the lobby; bit 7 the hostile peers
+ *                 inputs of up to 256 bytes; bit 6 garbage in the lobby; bit 7 the hostile peers
  *                 disconnect at last
  *   u8 timing     bits 0-2 hash interval less one; bits 3-4 input delay; bits 5-6 send rate; bit 7
  *                 the input delay adapts. So that few starts differ, the high four bits follow
@@ -28,6 +28,7 @@ enum {
     TICKS = 12,
     LONG_TICKS = 40,
     PEERS = 4,
+    LARGE_INPUT_BYTES_MAX = 256,
     FIRST_PEER_ID = 1000,
     MOVES_MAX = 300,
     LOBBY_ROUNDS_MAX = 150, /* pending connections who say nothing go after 10 s */
@@ -77,7 +78,7 @@ static void deliver(hostile_match *hostile, uint32_t peer, ls_channel channel, c
 {
     ls_match *match = hostile->run.match;
     ls_peer_id id = hostile->peers[peer];
-    bool is_bad = is_seated(hostile, id) && is_malformed(channel, bytes, size);
+    bool is_bad = is_malformed(channel, bytes, size) && is_seated(hostile, id);
     uint64_t rejected = ls_match_packets_rejected(match);
     ls_match_receive(match, id, channel, bytes, size, hostile->run.now_ns);
     if (is_bad) {
@@ -453,7 +454,7 @@ static void start_run(hostile_match *hostile, uint8_t setup, uint8_t timing, ls_
     }
     hostile->simulation = *counter_simulation();
     if (setup & 0x20u) {
-        hostile->simulation.input_bytes_max = LS_INPUT_BYTES_MAX;
+        hostile->simulation.input_bytes_max = LARGE_INPUT_BYTES_MAX;
     }
     ls_match_config config = make_config(&hostile->simulation, setup, timing);
     config.ticks = ticks;

@@ -30,11 +30,12 @@
 
 enum {
     PAGE_BYTES = 4096,
+    SMALL_BYTES = 128 << 10, /* blocks that are looked through together */
     BLOCKS_MAX = 4096,
     BLOCK_BYTES_MAX = 64 << 20,
     GAP_BYTES = 64,           /* behind a block, where nobody may look */
     EDGE_BYTES = 64,          /* of either end of a block that its owner may forbid itself */
-    PROTOTYPES_MAX = 1024,    /* a power of two */
+    PROTOTYPES_MAX = 2048,    /* a power of two */
     WRITTEN_PAGES_MAX = 1024, /* that are kept, as zeros, between runs */
     CLASS_COUNT = 28,
 };
@@ -76,8 +77,7 @@ typedef struct prototype {
 static uint8_t *region;
 static region_layout layout;
 static prototype prototypes[PROTOTYPES_MAX];
-static size_t class_ends[CLASS_COUNT];         /* bytes of each that were ever in use */
-static unsigned char is_resident[CLASS_PAGES]; /* in one class, as mincore() says */
+static unsigned char is_resident[CLASS_PAGES]; /* in one extent, as mincore() says */
 
 /* ---- where nobody may look ---- */
 
@@ -149,7 +149,6 @@ static void *allocate(void *user, size_t bytes)
     if (end > CLASS_BYTES) {
         return NULL;
     }
-    class_ends[size_class] = LS_MAX(class_ends[size_class], end);
     size_t at = size_class * CLASS_BYTES + start + sizeof(block_head);
     block_head *head = (block_head *)(void *)(region + at) - 1;
     head->index = layout.block_count;
@@ -201,31 +200,68 @@ static void open_region(void)
     (void)madvise(region, CLASS_COUNT * CLASS_BYTES, MADV_NOHUGEPAGE);
 }
 
-/* Fills is_resident; every page that is not resident is zero. Returns how many pages to look at. */
-static uint32_t find_resident(uint32_t size_class)
-{
-    size_t bytes = (class_ends[size_class] + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    uint8_t *start = region + size_class * CLASS_BYTES;
-    LS_ASSERT(bytes == 0 || mincore(start, bytes, is_resident) == 0);
-    return (uint32_t)(bytes / PAGE_BYTES);
-}
-
 static uint8_t *page_at(uint32_t page)
 {
     return region + (size_t)page * PAGE_BYTES;
 }
 
-/* Zeroes the pages of a class, from the end or none of the prototype's on which *kept stands. Pages
- * that were written in earlier runs stay resident while they are few: to zero one is faster than
- * to have it given anew. */
-static void zero_pages(uint32_t size_class, const prototype *of, uint32_t *kept, uint32_t *written)
+/* Pages where blocks of the region lie: all others are zero. */
+typedef struct extent {
+    uint32_t first, end;
+} extent;
+
+static extent pages_between(size_t from, size_t to)
 {
-    uint32_t pages = find_resident(size_class);
-    for (uint32_t i = 0; i < pages; i++) {
-        uint32_t page = size_class * CLASS_PAGES + i;
+    return (extent){(uint32_t)(from / PAGE_BYTES), (uint32_t)((to + PAGE_BYTES - 1) / PAGE_BYTES)};
+}
+
+/* Ascending in each class, and the classes follow each other: blocks that are smaller than a page
+ * in one extent, each larger one in an extent of its own. Returns how many. */
+static uint32_t find_extents(extent extents[static BLOCKS_MAX + CLASS_COUNT])
+{
+    uint32_t count = 0;
+    uint32_t next[CLASS_COUNT];
+    for (uint32_t size_class = 0; size_class < CLASS_COUNT; size_class++) {
+        next[size_class] = count;
+        size_t start = size_class * CLASS_BYTES;
+        size_t bytes = (size_t)layout.class_blocks[size_class] << size_class;
+        bool is_small = (size_t)1 << size_class <= SMALL_BYTES;
+        if (is_small && bytes > 0) {
+            extents[count++] = pages_between(start, start + bytes);
+        } else if (!is_small) {
+            count += layout.class_blocks[size_class];
+        }
+    }
+    for (uint32_t i = 0; i < layout.block_count; i++) {
+        const block *of = &layout.blocks[i];
+        uint32_t size_class = (uint32_t)(of->at / CLASS_BYTES);
+        if ((size_t)1 << size_class > SMALL_BYTES) {
+            extents[next[size_class]++] =
+                pages_between(of->at - sizeof(block_head), of->at + of->bytes);
+        }
+    }
+    return count;
+}
+
+/* Fills is_resident; a page that is not resident is zero. */
+static void find_resident(extent of)
+{
+    LS_ASSERT(mincore(page_at(of.first), (size_t)(of.end - of.first) * PAGE_BYTES, is_resident) ==
+              0);
+}
+
+/* Zeroes the pages of an extent, from the end or none of the prototype's on which *kept stands.
+ * Pages that were written in earlier runs stay resident while they are few: to zero one is faster
+ * than to have it given anew. */
+static void zero_pages(extent among, const prototype *of, uint32_t *kept, uint32_t *written)
+{
+    find_resident(among);
+    for (uint32_t page = among.first; page < among.end; page++) {
+        while (of && *kept < of->page_count && of->pages[*kept] < page) {
+            ++*kept;
+        }
         bool is_kept = of && *kept < of->page_count && of->pages[*kept] == page;
-        *kept += is_kept;
-        if (is_kept || !(is_resident[i] & 1u)) {
+        if (is_kept || !(is_resident[page - among.first] & 1u)) {
             continue;
         }
         if (++*written <= WRITTEN_PAGES_MAX) {
@@ -239,10 +275,12 @@ static void zero_pages(uint32_t size_class, const prototype *of, uint32_t *kept,
 /* Makes the region the prototype's, or empty for NULL. */
 static void reset_pages(const prototype *of)
 {
+    static extent extents[BLOCKS_MAX + CLASS_COUNT];
     uint32_t kept = 0;
     uint32_t written = 0;
-    for (uint32_t size_class = 0; size_class < CLASS_COUNT; size_class++) {
-        zero_pages(size_class, of, &kept, &written);
+    uint32_t count = find_extents(extents);
+    for (uint32_t i = 0; i < count; i++) {
+        zero_pages(extents[i], of, &kept, &written);
     }
     for (uint32_t i = 0; of && i < of->page_count; i++) {
         memcpy(page_at(of->pages[i]), of->content + (size_t)i * PAGE_BYTES, PAGE_BYTES);
@@ -269,12 +307,13 @@ static void keep_page(prototype *of, uint32_t page)
 
 static void keep_pages(prototype *of)
 {
+    static extent extents[BLOCKS_MAX + CLASS_COUNT];
     of->page_count = 0;
-    for (uint32_t size_class = 0; size_class < CLASS_COUNT; size_class++) {
-        uint32_t pages = find_resident(size_class);
-        for (uint32_t i = 0; i < pages; i++) {
-            uint32_t page = size_class * CLASS_PAGES + i;
-            if ((is_resident[i] & 1u) && !is_page_zero(page_at(page))) {
+    uint32_t count = find_extents(extents);
+    for (uint32_t i = 0; i < count; i++) {
+        find_resident(extents[i]);
+        for (uint32_t page = extents[i].first; page < extents[i].end; page++) {
+            if ((is_resident[page - extents[i].first] & 1u) && !is_page_zero(page_at(page))) {
                 keep_page(of, page);
             }
         }

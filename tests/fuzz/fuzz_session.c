@@ -4,7 +4,7 @@
  * and takes no more memory.
  *
  *   u8 setup      bits 0-2 players less one; bit 3 keeps the previous state; bit 4 inputs of up to
- *                 1,024 bytes; bit 5 leaves after 60 ticks; bit 6 no good OFFER; bit 7 no good
+ *                 256 bytes; bit 5 leaves after 60 ticks; bit 6 no good OFFER; bit 7 no good
  * START u8 timing     bits 0-2 hash interval less one; bit 3 input delay of 3 ticks; bit 4
  * predicts; bits 5-7 slot. So that few starts differ, the high four bits follow from the low ones
  *   then moves:   u8: bits 0-3 the move; then what the move takes
@@ -26,7 +26,8 @@ enum {
     MOVES_MAX = 400,
     SERVER_ID = 5,
     MADE_TICKS = 2 * LS_WINDOW_TICKS,
-    MADE_BYTES_MAX = 16, /* a bot sends no more at random */
+    MADE_BYTES_MAX = 16,         /* a bot sends no more at random */
+    LARGE_INPUT_BYTES_MAX = 256, /* a tick of eight players takes two packets */
     PREDICT_TICKS = 8,
 };
 
@@ -332,7 +333,9 @@ static void send_small_part(hostile_server *server)
     ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
     ls_tick_part_bits(&stream, &part);
     size_t size = ls_bits_size_bytes(&stream);
-    for (uint32_t i = fuzz_take_u8(&server->input) * 4u; i > 0; i--) {
+    uint32_t count = fuzz_take_u8(&server->input) * 4u;
+    server->work += count / 8;
+    for (uint32_t i = count; i > 0; i--) {
         part.tick = server->newest.confirmed;
         stream = ls_bit_writer(bytes, sizeof bytes);
         ls_tick_part_bits(&stream, &part);
@@ -529,7 +532,7 @@ static void start_run(hostile_server *server, uint8_t setup, uint8_t timing)
     server->bot = ls_bot_make(1);
     server->simulation = *counter_simulation();
     if (setup & 0x10u) {
-        server->simulation.input_bytes_max = LS_INPUT_BYTES_MAX;
+        server->simulation.input_bytes_max = LARGE_INPUT_BYTES_MAX;
     }
     open_session(server, setup, timing);
     if (!(setup & 0x40u)) {

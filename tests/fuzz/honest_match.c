@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#define STEP_NS (5 * LS_NS_PER_MS)
-#define SILENCE_STEP_NS (100 * LS_NS_PER_MS)
+#define STEP_NS (10 * LS_NS_PER_MS)
+#define SILENCE_STEP_NS (400 * LS_NS_PER_MS)
 
 static const ls_simulation *find_simulation(void *user, const char *name)
 {
@@ -86,7 +86,7 @@ static void turn_client(honest_match *here)
 bool honest_match_is_over(const honest_match *here)
 {
     return ls_match_state_of(here->match) == LS_MATCH_OVER &&
-           ls_session_report_of(here->session).state == LS_SESSION_OVER;
+           ls_session_state_of(here->session) == LS_SESSION_OVER;
 }
 
 /* Where nothing is left but to wait for the hostile peers, a long step is as good as many. */
