@@ -13,8 +13,8 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/sealed/sealed_client.h"
 #include "lockstep/protocol/sealed/sealed_content.h"
-#include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
+#include "lockstep/tests/fuzz/fuzz_socket.h"
 #include "lockstep/tests/support/counting_allocator.h"
 
 #include <string.h>
@@ -25,104 +25,12 @@
 #define MEMORY_MAX ((size_t)8 << 20)
 
 typedef struct fuzz_run {
-    ls_datagram_socket socket; /* the server's */
+    fuzz_socket socket; /* the server's, whose peer is the client's home */
     ls_transport *server;
     ls_sealed_client *client;
-    uint64_t now_ns;
-    ls_endpoint home, elsewhere;
-    ls_udp_datagram in; /* the datagram that has come; size 0: none */
-    uint8_t in_bytes[LS_UDP_DATAGRAM_BYTES_MAX];
-    uint8_t out_bytes[LS_UDP_DATAGRAM_BYTES_MAX]; /* the newest that was sent home */
-    size_t out_size;
+    ls_endpoint elsewhere;
     ls_peer_id peer; /* 0: it is gone */
 } fuzz_run;
-
-/* ---- the ground ---- */
-
-static fuzz_run *run_of(ls_datagram_socket *socket)
-{
-    return (fuzz_run *)socket;
-}
-
-static void begin_turn(ls_datagram_socket *socket, uint64_t now_ns)
-{
-    (void)socket;
-    (void)now_ns;
-}
-
-static ls_udp_receipt receive(ls_datagram_socket *socket, ls_udp_datagram *out)
-{
-    fuzz_run *run = run_of(socket);
-    if (run->in.size == 0) {
-        return LS_UDP_EMPTY;
-    }
-    *out = run->in;
-    run->in.size = 0;
-    return LS_UDP_RECEIVED;
-}
-
-static bool has_received(const ls_datagram_socket *socket)
-{
-    (void)socket;
-    return false;
-}
-
-static void send_datagram(ls_datagram_socket *socket, const ls_endpoint *to, const uint8_t *bytes,
-                          size_t size)
-{
-    fuzz_run *run = run_of(socket);
-    LS_ASSERT(size <= sizeof run->out_bytes);
-    if (ls_endpoint_is_equal(to, &run->home)) {
-        memcpy(run->out_bytes, bytes, size);
-        run->out_size = size;
-    }
-}
-
-static ls_udp_sent flush(ls_datagram_socket *socket)
-{
-    (void)socket;
-    return (ls_udp_sent){0};
-}
-
-static bool reroute(ls_datagram_socket *socket)
-{
-    (void)socket;
-    return false;
-}
-
-static int descriptor(const ls_datagram_socket *socket)
-{
-    (void)socket;
-    return -1;
-}
-
-static uint16_t port(const ls_datagram_socket *socket)
-{
-    (void)socket;
-    return 7300;
-}
-
-static void close_socket(ls_datagram_socket *socket)
-{
-    (void)socket;
-}
-
-static const ls_datagram_socket_operations operations = {
-    .begin_turn = begin_turn,
-    .receive = receive,
-    .has_received = has_received,
-    .send = send_datagram,
-    .flush = flush,
-    .reroute = reroute,
-    .descriptor = descriptor,
-    .port = port,
-    .close = close_socket,
-};
-
-static uint64_t now_of(void *user)
-{
-    return ((const fuzz_run *)user)->now_ns;
-}
 
 /* ---- the server ---- */
 
@@ -145,11 +53,7 @@ static void take_events(fuzz_run *run)
 
 static void give_server(fuzz_run *run, bool is_elsewhere, const uint8_t *bytes, size_t size)
 {
-    memcpy(run->in_bytes, bytes, size);
-    run->in = (ls_udp_datagram){.from = is_elsewhere ? run->elsewhere : run->home,
-                                .bytes = run->in_bytes,
-                                .size = size,
-                                .arrived_ns = run->now_ns};
+    fuzz_socket_give(&run->socket, is_elsewhere ? &run->elsewhere : &run->socket.peer, bytes, size);
     ls_transport_udp_service(run->server); /* a turn begins */
     take_events(run);
 }
@@ -158,12 +62,13 @@ static void give_server(fuzz_run *run, bool is_elsewhere, const uint8_t *bytes, 
 static void connect(fuzz_run *run)
 {
     uint8_t datagram[LS_SEALED_DATAGRAM_BYTES_MAX];
-    ls_sealed_client_start(run->client, run->now_ns);
+    ls_sealed_client_start(run->client, run->socket.now_ns);
     for (int i = 0; i < 2; i++) {
-        size_t size = ls_sealed_client_take_due(run->client, run->now_ns, datagram);
+        size_t size = ls_sealed_client_take_due(run->client, run->socket.now_ns, datagram);
         give_server(run, false, datagram, size);
         ls_sealed_client_received got;
-        ls_sealed_client_receive(run->client, run->out_bytes, run->out_size, run->now_ns, &got);
+        ls_sealed_client_receive(run->client, run->socket.out_bytes, run->socket.out_size,
+                                 run->socket.now_ns, &got);
     }
     LS_ASSERT(ls_sealed_client_state_of(run->client) == LS_SEALED_CLIENT_OPEN);
     size_t size = ls_sealed_client_seal(run->client, LS_SEALED_PACKETS, datagram, 0);
@@ -174,14 +79,13 @@ static void connect(fuzz_run *run)
 static void open_run(fuzz_run *run, const ls_allocator *allocator)
 {
     static ls_transport_udp_server_config config;
-    *run = (fuzz_run){.socket.operations = &operations,
-                      .now_ns = 1000 * LS_NS_PER_SECOND,
-                      .home = ls_endpoint_from_ipv4(1, 4000),
-                      .elsewhere = ls_endpoint_from_ipv4(2, 4000)};
+    const ls_endpoint home = ls_endpoint_from_ipv4(1, 4000);
+    *run = (fuzz_run){.elsewhere = ls_endpoint_from_ipv4(2, 4000)};
+    fuzz_socket_open(&run->socket, &home);
     LS_ASSERT(ls_transport_udp_server_config_default(&config) == LS_OK);
     config.sealed.connections_max = 2;
     config.sealed.per_address_max = 2;
-    const ls_transport_udp_ground ground = {&run->socket, {now_of, run}};
+    const ls_transport_udp_ground ground = fuzz_socket_ground(&run->socket);
     LS_ASSERT(ls_transport_udp_listen_on(&ground, &config.sealed, allocator, &run->server) ==
               LS_OK);
     ls_sealed_client_config client = {.has_server_key = true};
@@ -192,7 +96,7 @@ static void open_run(fuzz_run *run, const ls_allocator *allocator)
 
 static void close_run(fuzz_run *run)
 {
-    run->now_ns += 10 * LS_NS_PER_SECOND;
+    run->socket.now_ns += 10 * LS_NS_PER_SECOND;
     ls_sealed_client_destroy(run->client);
     ls_transport_destroy(run->server);
 }
@@ -201,7 +105,7 @@ static void close_run(fuzz_run *run)
 
 static void let_pass(fuzz_run *run)
 {
-    run->now_ns += STEP_NS;
+    run->socket.now_ns += STEP_NS;
     ls_transport_udp_service(run->server);
     take_events(run);
 }

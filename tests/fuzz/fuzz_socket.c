@@ -1,0 +1,111 @@
+#include "lockstep/tests/fuzz/fuzz_socket.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/clock.h"
+
+#include <string.h>
+
+static fuzz_socket *socket_of(ls_datagram_socket *socket)
+{
+    return (fuzz_socket *)socket;
+}
+
+static void begin_turn(ls_datagram_socket *socket, uint64_t now_ns)
+{
+    (void)socket;
+    (void)now_ns;
+}
+
+static ls_udp_receipt receive(ls_datagram_socket *socket, ls_udp_datagram *out)
+{
+    fuzz_socket *ours = socket_of(socket);
+    if (ours->in.size == 0) {
+        return LS_UDP_EMPTY;
+    }
+    *out = ours->in;
+    ours->in.size = 0;
+    return LS_UDP_RECEIVED;
+}
+
+static bool has_received(const ls_datagram_socket *socket)
+{
+    (void)socket;
+    return false;
+}
+
+static void send_datagram(ls_datagram_socket *socket, const ls_endpoint *to, const uint8_t *bytes,
+                          size_t size)
+{
+    fuzz_socket *ours = socket_of(socket);
+    LS_ASSERT(size <= sizeof ours->out_bytes);
+    if (ls_endpoint_is_equal(to, &ours->peer)) {
+        memcpy(ours->out_bytes, bytes, size);
+        ours->out_size = size;
+    }
+}
+
+static ls_udp_sent flush(ls_datagram_socket *socket)
+{
+    (void)socket;
+    return (ls_udp_sent){0};
+}
+
+static bool reroute(ls_datagram_socket *socket)
+{
+    (void)socket;
+    return false;
+}
+
+static int descriptor(const ls_datagram_socket *socket)
+{
+    (void)socket;
+    return -1;
+}
+
+static uint16_t port(const ls_datagram_socket *socket)
+{
+    (void)socket;
+    return 7300;
+}
+
+static void close_socket(ls_datagram_socket *socket)
+{
+    (void)socket;
+}
+
+static const ls_datagram_socket_operations operations = {
+    .begin_turn = begin_turn,
+    .receive = receive,
+    .has_received = has_received,
+    .send = send_datagram,
+    .flush = flush,
+    .reroute = reroute,
+    .descriptor = descriptor,
+    .port = port,
+    .close = close_socket,
+};
+
+static uint64_t now_of(void *user)
+{
+    return ((const fuzz_socket *)user)->now_ns;
+}
+
+void fuzz_socket_open(fuzz_socket *made, const ls_endpoint *peer)
+{
+    *made = (fuzz_socket){
+        .socket.operations = &operations, .now_ns = 1000 * LS_NS_PER_SECOND, .peer = *peer};
+}
+
+ls_transport_udp_ground fuzz_socket_ground(fuzz_socket *socket)
+{
+    return (ls_transport_udp_ground){&socket->socket, {now_of, socket}};
+}
+
+void fuzz_socket_give(fuzz_socket *socket, const ls_endpoint *from, const uint8_t *bytes,
+                      size_t size)
+{
+    LS_ASSERT(size <= sizeof socket->in_bytes);
+    memcpy(socket->in_bytes, bytes, size);
+    socket->in = (ls_udp_datagram){
+        .from = *from, .bytes = socket->in_bytes, .size = size, .arrived_ns = socket->now_ns};
+}
