@@ -1,5 +1,18 @@
 #include "lockstep/common/maths/vec3.h"
 
+/* No length is less than its largest part, nor more than twice that. */
+bool ls_vec3_is_within(ls_vec3 a, ls_fixed most)
+{
+    uint64_t x = ls_magnitude(a.x);
+    uint64_t y = ls_magnitude(a.y);
+    uint64_t z = ls_magnitude(a.z);
+    uint64_t largest = LS_MAX(LS_MAX(x, y), z);
+    if (largest <= (uint64_t)most / 2 || largest > (uint64_t)most) {
+        return largest <= (uint64_t)most;
+    }
+    return ls_vec3_length(a) <= most;
+}
+
 ls_vec3 ls_vec3_normal(ls_vec3 a)
 {
     ls_fixed length = ls_vec3_length(a);

@@ -6,6 +6,8 @@
 #include "lockstep/common/maths/fixed.h"
 #include "lockstep/common/maths/interpolate.h"
 
+#include <stdbool.h>
+
 typedef struct ls_vec3 {
     ls_fixed x;
     ls_fixed y;
@@ -63,6 +65,10 @@ static inline ls_fixed ls_vec3_length(ls_vec3 a)
 {
     return ls_vec2_length((ls_vec2){ls_vec2_length((ls_vec2){a.x, a.y}), a.z});
 }
+
+/* Whether ls_vec3_length(a) <= most; most >= 0. Without a square root where that is plain to see.
+ */
+bool ls_vec3_is_within(ls_vec3 a, ls_fixed most);
 
 /* By number, 0 .. 2. */
 static inline ls_fixed ls_vec3_part(ls_vec3 a, uint32_t axis)

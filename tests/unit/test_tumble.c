@@ -3,6 +3,8 @@
 
 #include "lockstep/common/simulations/tumble/tumble_state.h"
 
+#include <inttypes.h>
+
 static sim_fixture *open_tumble(void)
 {
     return sim_open(ls_tumble_simulation(), ls_sim_config_default(ls_tumble_simulation()));
@@ -105,6 +107,46 @@ Test(tumble, a_player_pushes_bodies_about)
         moved += ls_vec3_length(way) > LS_FIXED_RATIO(3, 10);
     }
     cr_assert_gt(moved, 10, "%u", moved);
+}
+
+/* The order of pairs and every bit of a contact are part of the rules: the hashes are those of the
+ * first version, which compared all bodies with all. */
+Test(tumble, crowds_play_as_in_the_first_version)
+{
+    static const struct {
+        const char *assignments[3];
+        uint32_t ticks;
+        uint64_t state_hash;
+    } cases[] = {
+        {{"bodies=500", "boxes=750", "friction=600"}, 80, UINT64_C(0x72de0bafbfbf2571)},
+        {{"bodies=200", "boxes=1000", "friction=0"}, 150, UINT64_C(0x13e2a4b3906e49e8)},
+        {{"bodies=200", "boxes=0", "friction=1500"}, 150, UINT64_C(0x8c7ee2e0f2cc43e1)},
+        {{"bodies=120", "gravity=30000", "iterations=2"}, 150, UINT64_C(0xbc3bc4775f8e182a)},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ls_sim_config config = ls_sim_config_default(ls_tumble_simulation());
+        for (size_t k = 0; k < 3; k++) {
+            sim_set(&config, ls_tumble_simulation(), cases[i].assignments[k]);
+        }
+        sim_fixture *sim = sim_open(ls_tumble_simulation(), config);
+        sim_run_bots(sim, cases[i].ticks);
+        uint64_t state_hash = ls_sim_instance_hash(sim->instance);
+        cr_expect_eq(state_hash, cases[i].state_hash, "%zu: %016" PRIx64, i, state_hash);
+    }
+}
+
+Test(tumble, five_thousand_bodies_play_whatever_the_working_memory_holds)
+{
+    ls_sim_config config = ls_sim_config_default(ls_tumble_simulation());
+    sim_set(&config, ls_tumble_simulation(), "bodies=5000");
+    sim_fixture *sim = sim_open(ls_tumble_simulation(), config);
+    for (uint32_t tick = 0; tick < 32; tick++) {
+        ls_sim_instance_fill_scratch(sim->instance, (uint8_t)(tick * 31));
+        sim_run_bots(sim, 1);
+    }
+    cr_assert_gt(view_of(sim).match->contacts, 1000);
+    uint64_t state_hash = ls_sim_instance_hash(sim->instance);
+    cr_assert_eq(state_hash, UINT64_C(0x97de71e40778381a), "%016" PRIx64, state_hash);
 }
 
 /* ---- pictures ---- */

@@ -33,7 +33,7 @@ typedef struct sim_scene {
 static const sim_scene scenes[] = {
     {"bodies", ls_arena_simulation, "bodies", {200, 2000, 20000}, 0, 300},
     {"units", ls_units_simulation, "units", {1500, 5000, 20000}, 900, 150},
-    {"bodies", ls_tumble_simulation, "bodies", {32, 128, 500}, 0, 300},
+    {"bodies", ls_tumble_simulation, "bodies", {128, 500, 5000}, 0, 300},
     {"particles", ls_rope_simulation, "particles", {80, 256, 1024}, 0, 1000},
 };
 

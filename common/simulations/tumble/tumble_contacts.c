@@ -2,7 +2,7 @@
  * this tick with what the solver needs of it. Contacts stand by number of the first body, its floor
  * and walls in front: the order is the solver's, so it is part of the rules of the game. */
 #include "lockstep/common/simulations/tumble/tumble_collide.h"
-#include "lockstep/common/simulations/tumble/tumble_world.h"
+#include "lockstep/common/simulations/tumble/tumble_near.h"
 
 /* Points nearer than this count even when nothing moves: what rests is in touch in every tick. */
 #define MARGIN LS_FIXED_RATIO(2, 100)
@@ -45,8 +45,7 @@ static ls_tumble_mover make_mover(const ls_tumble_world *world, const ls_tumble_
         return mover;
     }
     mover.inverse_mass = body->inverse_mass;
-    mover.velocity = body->velocity;
-    mover.spin = body->spin;
+    mover.motion = (ls_tumble_motion){body->velocity, body->spin};
     mover.travel = ls_fixed_mul(ls_vec3_length(body->velocity), world->rules.dt);
     turn_inertia(&mover.axes, body->inverse_inertia, mover.inertia);
     return mover;
@@ -57,36 +56,24 @@ static ls_tumble_solid solid_of(const ls_tumble_world *world, uint32_t index)
     return (ls_tumble_solid){&world->bodies[index], &world->movers[index].axes};
 }
 
-static bool is_near(const ls_tumble_body *a, const ls_tumble_body *b, ls_fixed margin)
-{
-    ls_vec3 offset = ls_vec3_sub(b->position, a->position);
-    ls_fixed reach = a->radius + b->radius + margin;
-    if (ls_fixed_abs(offset.x) > reach || ls_fixed_abs(offset.y) > reach ||
-        ls_fixed_abs(offset.z) > reach) {
-        return false;
-    }
-    return ls_vec3_dot(offset, offset) <= ls_fixed_mul(reach, reach);
-}
-
 /* ---- wake ---- */
 
-static bool is_hit(const ls_tumble_world *world, uint32_t sleeper)
+/* A body that wakes does not count as moving yet: a pile wakes as far as it is really moved. */
+static void wake_what_it_hits(ls_tumble_world *world, ls_tumble_near *near, uint32_t index)
 {
-    for (uint32_t i = 0; i < world->layout.body_count; i++) {
-        const ls_tumble_body *other = &world->bodies[i];
-        bool moves = other->shape != LS_TUMBLE_NONE && other->still_ticks == 0;
-        ls_fixed margin = TOUCH + world->movers[i].travel;
-        if (!moves || !is_near(&world->bodies[sleeper], other, margin)) {
-            continue;
-        }
-        if (ls_tumble_collide(solid_of(world, sleeper), solid_of(world, i), margin).count > 0) {
-            return true;
+    ls_tumble_search search = {.index = index, .awake_after = UINT32_MAX, .margin = TOUCH};
+    ls_fixed margin = TOUCH + world->movers[index].travel;
+    ls_tumble_near_find(world, near, &search);
+    for (uint32_t i; ls_tumble_near_take(near, &i);) {
+        ls_tumble_body *sleeper = &world->bodies[i];
+        if (ls_tumble_is_asleep(world, sleeper) &&
+            ls_tumble_collide(solid_of(world, i), solid_of(world, index), margin).count > 0) {
+            sleeper->still_ticks = 1;
+            world->movers[i] = make_mover(world, sleeper);
         }
     }
-    return false;
 }
 
-/* A body that wakes does not count as moving yet: a pile wakes as far as it is really moved. */
 void ls_tumble_pass_wake(const ls_step *step)
 {
     ls_tumble_world world = ls_tumble_world_of(step);
@@ -94,12 +81,12 @@ void ls_tumble_pass_wake(const ls_step *step)
         world.movers[i] = make_mover(&world, &world.bodies[i]);
     }
     world.movers[world.layout.body_count] = (ls_tumble_mover){.inverse_mass = 0};
+    ls_tumble_near near;
+    ls_tumble_near_build(&world, &near);
     for (uint32_t i = 0; i < world.layout.body_count; i++) {
-        ls_tumble_body *body = &world.bodies[i];
-        bool sleeps = body->shape != LS_TUMBLE_NONE && ls_tumble_is_asleep(&world, body);
-        if (sleeps && is_hit(&world, i)) {
-            body->still_ticks = 1;
-            world.movers[i] = make_mover(&world, body);
+        const ls_tumble_body *body = &world.bodies[i];
+        if (body->shape != LS_TUMBLE_NONE && body->still_ticks == 0) {
+            wake_what_it_hits(&world, &near, i);
         }
     }
 }
@@ -112,36 +99,57 @@ static ls_vec3 turned(const ls_tumble_mover *mover, ls_vec3 turn)
                      ls_vec3_dot(mover->inertia[2], turn)};
 }
 
-static ls_tumble_row make_row(ls_vec3 direction, ls_vec3 arm_a, ls_vec3 arm_b,
-                              const ls_tumble_mover *a, const ls_tumble_mover *b)
+/* Two bodies that touch in one point or in several. */
+typedef struct touching {
+    uint32_t index_a;
+    uint32_t index_b;
+    uint32_t pair;
+    bool is_b_fixed;
+    const ls_tumble_mover *a;
+    const ls_tumble_mover *b;
+    ls_vec3 place_a; /* of their middles, m */
+    ls_vec3 place_b;
+    ls_vec3 directions[LS_TUMBLE_ROWS];
+} touching;
+
+static ls_tumble_lever make_lever(const ls_tumble_mover *mover, ls_vec3 arm, ls_vec3 direction)
 {
-    ls_tumble_row row = {
-        .direction = direction,
-        .turn_a = ls_vec3_cross(arm_a, direction),
-        .turn_b = ls_vec3_cross(arm_b, direction),
-    };
-    row.spin_a = turned(a, row.turn_a);
-    row.spin_b = turned(b, row.turn_b);
-    ls_fixed inverse = a->inverse_mass + b->inverse_mass + ls_vec3_dot(row.turn_a, row.spin_a) +
-                       ls_vec3_dot(row.turn_b, row.spin_b);
-    row.mass = ls_fixed_div(LS_FIXED_ONE, inverse);
-    return row;
+    ls_vec3 turn = ls_vec3_cross(arm, direction);
+    return (ls_tumble_lever){turn, turned(mover, turn)};
 }
 
-/* How fast b moves away from a at the row's point. */
-static ls_fixed speed_of(const ls_tumble_row *row, const ls_tumble_mover *a,
-                         const ls_tumble_mover *b)
+static void make_row(const touching *pair, uint32_t number, ls_tumble_contact *contact)
 {
-    ls_fixed straight = ls_vec3_dot(row->direction, ls_vec3_sub(b->velocity, a->velocity));
-    return straight + ls_vec3_dot(row->turn_b, b->spin) - ls_vec3_dot(row->turn_a, a->spin);
+    ls_tumble_row *row = &contact->rows[number];
+    row->direction = pair->directions[number];
+    row->a = make_lever(pair->a, ls_vec3_sub(contact->point, pair->place_a), row->direction);
+    ls_fixed inverse = pair->a->inverse_mass + ls_vec3_dot(row->a.turn, row->a.spin);
+    if (!pair->is_b_fixed) {
+        ls_tumble_lever *lever = &contact->b_levers[number];
+        *lever = make_lever(pair->b, ls_vec3_sub(contact->point, pair->place_b), row->direction);
+        inverse += pair->b->inverse_mass + ls_vec3_dot(lever->turn, lever->spin);
+    }
+    row->mass = ls_fixed_div(LS_FIXED_ONE, inverse);
+}
+
+/* How fast b moves away from a along the normal. */
+static ls_fixed speed_of(const touching *pair, const ls_tumble_contact *contact)
+{
+    const ls_tumble_motion *a = &pair->a->motion;
+    const ls_tumble_motion *b = &pair->b->motion;
+    const ls_tumble_row *normal = &contact->rows[LS_TUMBLE_NORMAL];
+    ls_fixed speed = ls_vec3_dot(normal->direction, ls_vec3_sub(b->velocity, a->velocity)) -
+                     ls_vec3_dot(normal->a.turn, a->spin);
+    if (!pair->is_b_fixed) {
+        speed += ls_vec3_dot(contact->b_levers[LS_TUMBLE_NORMAL].turn, b->spin);
+    }
+    return speed;
 }
 
 /* Bodies that are still apart may close the gap in this tick and no more; those that meet fast
  * enough bounce. */
-static void set_targets(const ls_tumble_rules *rules, const ls_tumble_mover *a,
-                        const ls_tumble_mover *b, ls_tumble_contact *contact)
+static void set_targets(const ls_tumble_rules *rules, ls_fixed speed, ls_tumble_contact *contact)
 {
-    ls_fixed speed = speed_of(&contact->normal, a, b);
     contact->target = ls_fixed_min(ls_fixed_mul(contact->depth, rules->rate), 0);
     ls_fixed slow = BOUNCE_SPEED_MIN + BOUNCE_TICKS * ls_fixed_mul(rules->gravity, rules->dt);
     if (speed < -slow && speed < contact->target) {
@@ -150,6 +158,7 @@ static void set_targets(const ls_tumble_rules *rules, const ls_tumble_mover *a,
     ls_fixed overlap = ls_fixed_max(contact->depth - LS_TUMBLE_SLOP, 0);
     ls_fixed recovery = ls_fixed_mul(ls_fixed_mul(overlap, RECOVER_SHARE), rules->rate);
     contact->recovery = ls_fixed_min(recovery, RECOVER_SPEED_MAX);
+    contact->recovery_impulse = 0;
 }
 
 /* Pairs come up in the order of this number, which is above 0: the floor and walls of a body are in
@@ -182,45 +191,57 @@ static ls_vec3 recall(ls_tumble_world *world, uint32_t pair, ls_vec3 point)
 
 static void begin_with(const ls_tumble_rules *rules, ls_vec3 impulse, ls_tumble_contact *contact)
 {
-    ls_tumble_row *normal = &contact->normal;
+    ls_tumble_row *normal = &contact->rows[LS_TUMBLE_NORMAL];
     normal->impulse = ls_fixed_max(ls_vec3_dot(impulse, normal->direction), 0);
     ls_fixed grip = ls_fixed_mul(rules->friction, normal->impulse);
-    for (uint32_t i = 0; i < 2; i++) {
-        ls_tumble_row *tangent = &contact->tangents[i];
+    for (uint32_t i = LS_TUMBLE_TANGENT; i < LS_TUMBLE_ROWS; i++) {
+        ls_tumble_row *tangent = &contact->rows[i];
         tangent->impulse = ls_fixed_clamp(ls_vec3_dot(impulse, tangent->direction), -grip, grip);
     }
 }
 
-static void add_contact(ls_tumble_world *world, uint32_t a, uint32_t b, ls_vec3 normal,
-                        ls_vec3 point, ls_fixed depth)
+static bool is_full(const ls_tumble_world *world)
 {
-    if (world->match->contacts >= world->layout.touch_count) {
-        return;
-    }
-    const ls_tumble_mover *mover_a = &world->movers[a];
-    const ls_tumble_mover *mover_b = &world->movers[b];
-    ls_vec3 arm_a = ls_vec3_sub(point, world->bodies[a].position);
-    ls_vec3 arm_b = {0, 0, 0};
-    if (b < world->layout.body_count) {
-        arm_b = ls_vec3_sub(point, world->bodies[b].position);
-    }
+    return world->match->contacts >= world->layout.touch_count;
+}
+
+static void add_contact(ls_tumble_world *world, const touching *pair, ls_vec3 point, ls_fixed depth)
+{
     ls_tumble_contact *contact = &world->contacts[world->match->contacts++];
-    *contact = (ls_tumble_contact){
-        .a = a, .b = b, .pair = pair_of(world, a, b), .point = point, .depth = depth};
-    ls_vec3 tangents[2];
-    ls_vec3_tangents(normal, tangents);
-    contact->normal = make_row(normal, arm_a, arm_b, mover_a, mover_b);
-    contact->tangents[0] = make_row(tangents[0], arm_a, arm_b, mover_a, mover_b);
-    contact->tangents[1] = make_row(tangents[1], arm_a, arm_b, mover_a, mover_b);
-    set_targets(&world->rules, mover_a, mover_b, contact);
-    begin_with(&world->rules, recall(world, contact->pair, point), contact);
+    contact->a = pair->index_a;
+    contact->b = pair->index_b;
+    contact->pair = pair->pair;
+    contact->is_b_fixed = pair->is_b_fixed;
+    contact->point = point;
+    contact->depth = depth;
+    for (uint32_t i = 0; i < LS_TUMBLE_ROWS; i++) {
+        make_row(pair, i, contact);
+    }
+    set_targets(&world->rules, speed_of(pair, contact), contact);
+    begin_with(&world->rules, recall(world, pair->pair, point), contact);
 }
 
 static void add_manifold(ls_tumble_world *world, uint32_t a, uint32_t b,
                          const ls_tumble_manifold *manifold)
 {
-    for (uint32_t i = 0; i < manifold->count; i++) {
-        add_contact(world, a, b, manifold->normal, manifold->points[i], manifold->depths[i]);
+    if (manifold->count == 0) {
+        return;
+    }
+    bool is_body = b < world->layout.body_count;
+    touching pair = {
+        .index_a = a,
+        .index_b = b,
+        .pair = pair_of(world, a, b),
+        .is_b_fixed = !is_body || ls_tumble_is_asleep(world, &world->bodies[b]),
+        .a = &world->movers[a],
+        .b = &world->movers[b],
+        .place_a = world->bodies[a].position,
+        .place_b = is_body ? world->bodies[b].position : (ls_vec3){0, 0, 0},
+        .directions = {manifold->normal},
+    };
+    ls_vec3_tangents(manifold->normal, &pair.directions[LS_TUMBLE_TANGENT]);
+    for (uint32_t i = 0; i < manifold->count && !is_full(world); i++) {
+        add_contact(world, &pair, manifold->points[i], manifold->depths[i]);
     }
 }
 
@@ -240,16 +261,13 @@ static void find_wall_contacts(ls_tumble_world *world, uint32_t index)
 }
 
 /* Every pair once: of two that are awake the lower number finds it, of a sleeper the other. */
-static void find_contacts_of(ls_tumble_world *world, uint32_t a)
+static void find_contacts_of(ls_tumble_world *world, ls_tumble_near *near, uint32_t a)
 {
-    for (uint32_t b = 0; b < world->layout.body_count; b++) {
-        const ls_tumble_body *other = &world->bodies[b];
-        bool is_ours = b > a || (b < a && ls_tumble_is_asleep(world, other));
-        if (!is_ours || other->shape == LS_TUMBLE_NONE) {
-            continue;
-        }
+    ls_tumble_search search = {.index = a, .awake_after = a, .margin = MARGIN};
+    ls_tumble_near_find(world, near, &search);
+    for (uint32_t b; ls_tumble_near_take(near, &b);) {
         ls_fixed margin = MARGIN + world->movers[a].travel + world->movers[b].travel;
-        if (is_near(&world->bodies[a], other, margin)) {
+        if (!is_full(world)) {
             ls_tumble_manifold manifold =
                 ls_tumble_collide(solid_of(world, a), solid_of(world, b), margin);
             add_manifold(world, a, b, &manifold);
@@ -263,12 +281,16 @@ void ls_tumble_pass_contacts(const ls_step *step)
     world.touch_known = LS_MIN(world.match->contacts, world.layout.touch_count); /* it was sent */
     world.match->contacts = 0;
     world.match->awake = 0;
+    ls_tumble_near near;
+    ls_tumble_near_build(&world, &near);
     for (uint32_t i = 0; i < world.layout.body_count; i++) {
         const ls_tumble_body *body = &world.bodies[i];
         if (body->shape != LS_TUMBLE_NONE && !ls_tumble_is_asleep(&world, body)) {
             world.match->awake++;
-            find_wall_contacts(&world, i);
-            find_contacts_of(&world, i);
+            if (!is_full(&world)) {
+                find_wall_contacts(&world, i);
+                find_contacts_of(&world, &near, i);
+            }
         }
     }
 }

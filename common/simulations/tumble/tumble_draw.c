@@ -289,20 +289,32 @@ static void draw_body(const camera *view, const ls_tumble_body *body, ls_draw_sh
     }
 }
 
-/* From far to near. Returns how many there are. */
-static uint32_t order_bodies(const camera *view, const ls_tumble_view *current,
-                             ls_key_index order[DRAWN_MAX])
+typedef struct lookout {
+    const camera *view;
+    const ls_tumble_body *bodies;
+} lookout;
+
+static int compare_depths(const void *a, const void *b, const void *context)
 {
-    ls_key_index scratch[DRAWN_MAX];
+    const lookout *from = context;
+    ls_fixed depth_a = depth_of(from->view, from->bodies[*(const uint16_t *)a].position);
+    ls_fixed depth_b = depth_of(from->view, from->bodies[*(const uint16_t *)b].position);
+    return (depth_a < depth_b) - (depth_a > depth_b);
+}
+
+/* From far to near. Returns how many there are. Keeps numbers alone: stacks may be small. */
+static uint32_t order_bodies(const camera *view, const ls_tumble_view *current,
+                             uint16_t order[DRAWN_MAX])
+{
+    uint16_t scratch[DRAWN_MAX];
     uint32_t count = 0;
     for (uint32_t i = 0; i < current->layout.body_count; i++) {
         if (current->bodies[i].shape != LS_TUMBLE_NONE) {
-            ls_fixed depth = ls_fixed_max(depth_of(view, current->bodies[i].position), 0);
-            uint32_t near = UINT32_MAX - (uint32_t)(depth / 65536);
-            order[count++] = (ls_key_index){near, i};
+            order[count++] = (uint16_t)i;
         }
     }
-    ls_stable_sort_keys(order, count, scratch);
+    lookout from = {view, current->bodies};
+    ls_stable_sort(order, count, sizeof order[0], scratch, compare_depths, &from);
     return count;
 }
 
@@ -318,16 +330,16 @@ void ls_tumble_draw(const ls_sim_config *config, const void *previous, const voi
     list->view_max.x = ls_fixed_negate(list->view_min.x);
     draw_room(&view, half, list);
 
-    ls_key_index order[DRAWN_MAX];
+    uint16_t order[DRAWN_MAX];
     uint32_t count = order_bodies(&view, &to, order);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t index = order[i].index;
+        uint32_t index = order[i];
         uint32_t id = ROOM_IDS + (to.layout.body_count + index) * BODY_IDS;
         ls_tumble_body body = blend(&from.bodies[index], &to.bodies[index], alpha);
         draw_shadow(&view, &body, id, list);
     }
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t index = order[i].index;
+        uint32_t index = order[i];
         ls_tumble_body body = blend(&from.bodies[index], &to.bodies[index], alpha);
         ls_draw_shape look = {
             .id = ROOM_IDS + index * BODY_IDS,

@@ -13,75 +13,113 @@
 
 /* ---- solve ---- */
 
-static ls_fixed relative_speed(const ls_tumble_row *row, ls_vec3 between, ls_vec3 spin_a,
-                               ls_vec3 spin_b)
+/* A row's view of its two bodies. One that is fixed has no mass and no motion: it costs nothing. */
+typedef struct sides {
+    ls_fixed inverse_mass_a;
+    ls_fixed inverse_mass_b;
+    bool is_b_fixed;
+} sides;
+
+typedef struct limits {
+    ls_fixed target; /* speed, m/s */
+    ls_fixed low;    /* of the whole impulse, kg m/s */
+    ls_fixed high;
+} limits;
+
+typedef struct motions {
+    ls_tumble_motion *a;
+    ls_tumble_motion *b;
+} motions;
+
+static inline ls_fixed relative_speed(const ls_tumble_row *row, const ls_tumble_lever *b,
+                                      const sides *on, motions of)
 {
-    return ls_vec3_dot(row->direction, between) + ls_vec3_dot(row->turn_b, spin_b) -
-           ls_vec3_dot(row->turn_a, spin_a);
+    ls_fixed speed = ls_vec3_dot(row->direction, ls_vec3_sub(of.b->velocity, of.a->velocity));
+    if (!on->is_b_fixed) {
+        speed += ls_vec3_dot(b->turn, of.b->spin);
+    }
+    return speed - ls_vec3_dot(row->a.turn, of.a->spin);
 }
 
-static void apply(const ls_tumble_row *row, ls_fixed impulse, ls_tumble_mover *a,
-                  ls_tumble_mover *b)
+static inline void apply(const ls_tumble_row *row, const ls_tumble_lever *b, ls_fixed impulse,
+                         const sides *on, motions to)
 {
-    ls_fixed by_a = ls_fixed_mul(impulse, a->inverse_mass);
-    ls_fixed by_b = ls_fixed_mul(impulse, b->inverse_mass);
-    a->velocity = ls_vec3_along(a->velocity, row->direction, -by_a);
-    b->velocity = ls_vec3_along(b->velocity, row->direction, by_b);
-    a->spin = ls_vec3_along(a->spin, row->spin_a, -impulse);
-    b->spin = ls_vec3_along(b->spin, row->spin_b, impulse);
+    ls_fixed by_a = ls_fixed_mul(impulse, on->inverse_mass_a);
+    to.a->velocity = ls_vec3_along(to.a->velocity, row->direction, -by_a);
+    to.a->spin = ls_vec3_along(to.a->spin, row->a.spin, -impulse);
+    if (!on->is_b_fixed) {
+        ls_fixed by_b = ls_fixed_mul(impulse, on->inverse_mass_b);
+        to.b->velocity = ls_vec3_along(to.b->velocity, row->direction, by_b);
+        to.b->spin = ls_vec3_along(to.b->spin, b->spin, impulse);
+    }
 }
 
-/* Drives the row's speed to the target; the impulse so far stays within low .. high. */
-static void solve_row(ls_tumble_row *row, ls_tumble_mover *a, ls_tumble_mover *b, ls_fixed target,
-                      ls_fixed low, ls_fixed high)
+/* Drives the row's speed to the target; returns the whole impulse, `before` of which there was. */
+static inline ls_fixed solve_row(const ls_tumble_row *row, const ls_tumble_lever *b,
+                                 const sides *on, motions of, limits within, ls_fixed before)
 {
-    ls_vec3 between = ls_vec3_sub(b->velocity, a->velocity);
-    ls_fixed missing = target - relative_speed(row, between, a->spin, b->spin);
-    ls_fixed wanted = ls_fixed_add(row->impulse, ls_fixed_mul(row->mass, missing));
-    ls_fixed allowed = ls_fixed_clamp(wanted, low, high);
-    ls_fixed impulse = ls_fixed_sub(allowed, row->impulse);
-    row->impulse = allowed;
-    apply(row, impulse, a, b);
+    ls_fixed missing = within.target - relative_speed(row, b, on, of);
+    ls_fixed wanted = ls_fixed_add(before, ls_fixed_mul(row->mass, missing));
+    ls_fixed allowed = ls_fixed_clamp(wanted, within.low, within.high);
+    ls_fixed impulse = ls_fixed_sub(allowed, before);
+    if (impulse != 0) {
+        apply(row, b, impulse, on, of);
+    }
+    return allowed;
 }
 
-/* The same with the velocities that take overlaps away. */
-static void recover(ls_tumble_contact *contact, ls_tumble_mover *a, ls_tumble_mover *b)
+/* Without a grip and without an impulse to lose, the tangents stay as they are. */
+static inline void solve_tangents(ls_tumble_contact *contact, const sides *on, motions of,
+                                  ls_fixed grip)
 {
-    const ls_tumble_row *row = &contact->normal;
-    ls_vec3 between = ls_vec3_sub(b->shift, a->shift);
-    ls_fixed missing = contact->recovery - relative_speed(row, between, a->twist, b->twist);
-    ls_fixed wanted = contact->recovery_impulse + ls_fixed_mul(row->mass, missing);
-    ls_fixed allowed = ls_fixed_max(wanted, 0);
-    ls_fixed impulse = allowed - contact->recovery_impulse;
-    if (impulse == 0) {
+    ls_tumble_row *first = &contact->rows[LS_TUMBLE_TANGENT];
+    ls_tumble_row *second = first + 1;
+    if (grip == 0 && first->impulse == 0 && second->impulse == 0) {
         return;
     }
-    contact->recovery_impulse = allowed;
-    ls_fixed by_a = ls_fixed_mul(impulse, a->inverse_mass);
-    ls_fixed by_b = ls_fixed_mul(impulse, b->inverse_mass);
-    a->shift = ls_vec3_along(a->shift, row->direction, -by_a);
-    b->shift = ls_vec3_along(b->shift, row->direction, by_b);
-    a->twist = ls_vec3_along(a->twist, row->spin_a, -impulse);
-    b->twist = ls_vec3_along(b->twist, row->spin_b, impulse);
+    const ls_tumble_lever *levers = &contact->b_levers[LS_TUMBLE_TANGENT];
+    limits within = {0, -grip, grip};
+    first->impulse = solve_row(first, &levers[0], on, of, within, first->impulse);
+    second->impulse = solve_row(second, &levers[1], on, of, within, second->impulse);
+}
+
+static inline void solve_sides(ls_tumble_contact *contact, ls_fixed friction, bool is_b_fixed,
+                               ls_tumble_mover *mover_a, ls_tumble_mover *mover_b)
+{
+    sides on = {mover_a->inverse_mass, mover_b->inverse_mass, is_b_fixed};
+    ls_tumble_motion a = mover_a->motion; /* copies stay in registers */
+    ls_tumble_motion b = mover_b->motion;
+    ls_tumble_row *normal = &contact->rows[LS_TUMBLE_NORMAL];
+    const ls_tumble_lever *lever = &contact->b_levers[LS_TUMBLE_NORMAL];
+    normal->impulse = solve_row(normal, lever, &on, (motions){&a, &b},
+                                (limits){contact->target, 0, LS_FIXED_MAX}, normal->impulse);
+    solve_tangents(contact, &on, (motions){&a, &b}, ls_fixed_mul(friction, normal->impulse));
+    mover_a->motion = a;
+    if (!is_b_fixed) {
+        mover_b->motion = b;
+    }
+    if (contact->depth > 0) { /* the same with the velocities that take overlaps away */
+        contact->recovery_impulse =
+            solve_row(normal, lever, &on, (motions){&mover_a->recovery, &mover_b->recovery},
+                      (limits){contact->recovery, 0, LS_FIXED_MAX}, contact->recovery_impulse);
+    }
 }
 
 static void solve_contact(const ls_tumble_world *world, ls_tumble_contact *contact)
 {
     ls_tumble_mover *a = &world->movers[contact->a];
     ls_tumble_mover *b = &world->movers[contact->b];
-    solve_row(&contact->normal, a, b, contact->target, 0, LS_FIXED_MAX);
-    ls_fixed grip = ls_fixed_mul(world->rules.friction, contact->normal.impulse);
-    solve_row(&contact->tangents[0], a, b, 0, -grip, grip);
-    solve_row(&contact->tangents[1], a, b, 0, -grip, grip);
-    if (contact->depth > 0) {
-        recover(contact, a, b);
+    if (contact->is_b_fixed) {
+        solve_sides(contact, world->rules.friction, true, a, b);
+    } else {
+        solve_sides(contact, world->rules.friction, false, a, b);
     }
 }
 
 static void note_bearing(ls_tumble_world *world, const ls_tumble_contact *contact)
 {
-    ls_fixed up = contact->normal.direction.z;
-    if (contact->normal.impulse == 0) {
+    ls_fixed up = contact->rows[LS_TUMBLE_NORMAL].direction.z;
+    if (contact->rows[LS_TUMBLE_NORMAL].impulse == 0) {
         return;
     }
     if (contact->a < world->layout.player_count && up < -BEARING) {
@@ -96,17 +134,19 @@ static void begin(const ls_tumble_world *world, const ls_tumble_contact *contact
 {
     ls_tumble_mover *a = &world->movers[contact->a];
     ls_tumble_mover *b = &world->movers[contact->b];
-    apply(&contact->normal, contact->normal.impulse, a, b);
-    apply(&contact->tangents[0], contact->tangents[0].impulse, a, b);
-    apply(&contact->tangents[1], contact->tangents[1].impulse, a, b);
+    sides on = {a->inverse_mass, b->inverse_mass, contact->is_b_fixed};
+    for (uint32_t i = 0; i < LS_TUMBLE_ROWS; i++) {
+        const ls_tumble_row *row = &contact->rows[i];
+        apply(row, &contact->b_levers[i], row->impulse, &on, (motions){&a->motion, &b->motion});
+    }
 }
 
 static ls_tumble_touch touch_of(const ls_tumble_contact *contact)
 {
-    ls_vec3 impulse = ls_vec3_scale(contact->normal.direction, contact->normal.impulse);
-    for (uint32_t i = 0; i < 2; i++) {
-        const ls_tumble_row *tangent = &contact->tangents[i];
-        impulse = ls_vec3_along(impulse, tangent->direction, tangent->impulse);
+    const ls_tumble_row *rows = contact->rows;
+    ls_vec3 impulse = ls_vec3_scale(rows[0].direction, rows[0].impulse);
+    for (uint32_t i = 1; i < LS_TUMBLE_ROWS; i++) {
+        impulse = ls_vec3_along(impulse, rows[i].direction, rows[i].impulse);
     }
     return (ls_tumble_touch){.pair = contact->pair, .point = contact->point, .impulse = impulse};
 }
@@ -149,14 +189,16 @@ void ls_tumble_pass_solve(const ls_step *step)
 
 static ls_vec3 limited(ls_vec3 value, ls_fixed most)
 {
-    ls_fixed length = ls_vec3_length(value);
-    return length > most ? ls_vec3_scale(value, ls_fixed_div(most, length)) : value;
+    if (ls_vec3_is_within(value, most)) {
+        return value;
+    }
+    return ls_vec3_scale(value, ls_fixed_div(most, ls_vec3_length(value)));
 }
 
 static void watch_stillness(const ls_tumble_rules *rules, ls_tumble_body *body)
 {
-    bool is_still =
-        ls_vec3_length(body->velocity) < STILL_SPEED && ls_vec3_length(body->spin) < STILL_SPIN;
+    bool is_still = ls_vec3_is_within(body->velocity, STILL_SPEED - 1) &&
+                    ls_vec3_is_within(body->spin, STILL_SPIN - 1);
     body->still_ticks = is_still ? (uint16_t)(body->still_ticks + 1) : 0;
     if (body->still_ticks >= rules->still_limit) {
         body->velocity = (ls_vec3){0, 0, 0};
@@ -175,13 +217,13 @@ static void keep_inside(ls_fixed half_size, ls_tumble_body *body)
 
 static void move(const ls_tumble_rules *rules, const ls_tumble_mover *mover, ls_tumble_body *body)
 {
-    ls_vec3 velocity = ls_vec3_scale(mover->velocity, rules->drag_keep);
-    ls_vec3 spin = ls_vec3_scale(mover->spin, rules->spin_keep);
+    ls_vec3 velocity = ls_vec3_scale(mover->motion.velocity, rules->drag_keep);
+    ls_vec3 spin = ls_vec3_scale(mover->motion.spin, rules->spin_keep);
     body->velocity = limited(velocity, rules->speed_max);
     body->spin = limited(spin, rules->spin_max);
     watch_stillness(rules, body);
-    ls_vec3 way = ls_vec3_add(body->velocity, mover->shift);
-    ls_vec3 turn = ls_vec3_add(body->spin, mover->twist);
+    ls_vec3 way = ls_vec3_add(body->velocity, mover->recovery.velocity);
+    ls_vec3 turn = ls_vec3_add(body->spin, mover->recovery.spin);
     body->position = ls_vec3_along(body->position, way, rules->dt);
     ls_vec3 angle = limited(ls_vec3_scale(turn, rules->dt), LS_FIXED_HALF);
     body->orientation = ls_quaternion_turned(body->orientation, angle);

@@ -7,7 +7,7 @@
 #include "lockstep/common/maths/vec3.h"
 #include "lockstep/common/simulations/tumble/tumble.h"
 
-#define LS_TUMBLE_BODIES_MAX 500u
+#define LS_TUMBLE_BODIES_MAX 5000u
 #define LS_TUMBLE_PLAYERS_MAX 8u
 
 typedef enum ls_tumble_param {

@@ -12,6 +12,9 @@
 
 #define STILL_MILLISECONDS 500u
 
+/* About the width of a body: larger cells hold more that is not near, smaller ones are many. */
+#define CELL_SIZE LS_FIXED_ONE
+
 static ls_fixed thousandths(int64_t value)
 {
     return LS_FIXED_RATIO(value, 1000);
@@ -42,10 +45,23 @@ static size_t movers_bytes(const ls_tumble_layout *layout)
     return (layout->body_count + 1) * sizeof(ls_tumble_mover);
 }
 
+static ls_cell_grid_config grid_config(const ls_tumble_layout *layout, ls_fixed half_size)
+{
+    return (ls_cell_grid_config){
+        .min = {-half_size, -half_size},
+        .max = {half_size, half_size},
+        .cell_size = CELL_SIZE,
+        .item_count = layout->body_count,
+    };
+}
+
 size_t ls_tumble_scratch_bytes(const ls_sim_config *config)
 {
     ls_tumble_layout layout = ls_tumble_layout_of(config);
-    return movers_bytes(&layout) + layout.touch_count * sizeof(ls_tumble_contact);
+    ls_cell_grid_config grid = grid_config(&layout, ls_tumble_half_size(config));
+    return movers_bytes(&layout) + layout.touch_count * sizeof(ls_tumble_contact) +
+           layout.body_count * (sizeof(ls_tumble_spot) + sizeof(uint32_t)) +
+           ls_cell_grid_bytes(&grid);
 }
 
 ls_tumble_world ls_tumble_world_of(const ls_step *step)
@@ -53,7 +69,7 @@ ls_tumble_world ls_tumble_world_of(const ls_step *step)
     ls_tumble_layout layout = ls_tumble_layout_of(step->config);
     uint8_t *bytes = step->state;
     uint8_t *scratch = step->scratch;
-    return (ls_tumble_world){
+    ls_tumble_world world = {
         .inputs = step->inputs,
         .half_size = ls_tumble_half_size(step->config),
         .rules = rules_of(step->config),
@@ -65,4 +81,9 @@ ls_tumble_world ls_tumble_world_of(const ls_step *step)
         .movers = (void *)scratch,
         .contacts = (void *)(scratch + movers_bytes(&layout)),
     };
+    world.spots = (void *)(world.contacts + layout.touch_count);
+    world.cells = (void *)(world.spots + layout.body_count);
+    ls_cell_grid_config grid = grid_config(&layout, world.half_size);
+    world.grid = ls_cell_grid_make(&grid, world.cells + layout.body_count);
+    return world;
 }

@@ -4,46 +4,71 @@
 #ifndef LOCKSTEP_COMMON_SIMULATIONS_TUMBLE_TUMBLE_WORLD_H
 #define LOCKSTEP_COMMON_SIMULATIONS_TUMBLE_TUMBLE_WORLD_H
 
+#include "lockstep/common/simulations/cell_grid.h"
 #include "lockstep/common/simulations/tumble/tumble_state.h"
 
 /* How deep bodies may overlap without being moved apart. */
 #define LS_TUMBLE_SLOP LS_FIXED_RATIO(5, 1000)
 
+/* How a body turns by an impulse in a direction at a point. */
+typedef struct ls_tumble_lever {
+    ls_vec3 turn; /* lever arm x direction, m */
+    ls_vec3 spin; /* what an impulse of 1 does to the spin, 1/(kg m) */
+} ls_tumble_lever;
+
 /* One direction in which a contact point resists: along the normal or along the surface. */
 typedef struct ls_tumble_row {
     ls_vec3 direction; /* from a towards b, unit length */
-    ls_vec3 turn_a;    /* lever arm x direction, m */
-    ls_vec3 turn_b;
-    ls_vec3 spin_a; /* what an impulse of 1 does to the spin, 1/(kg m) */
-    ls_vec3 spin_b;
-    ls_fixed mass;    /* seen at this point in this direction, kg */
-    ls_fixed impulse; /* so far, kg m/s */
+    ls_fixed mass;     /* seen at this point in this direction, kg */
+    ls_fixed impulse;  /* so far, kg m/s */
+    ls_tumble_lever a;
 } ls_tumble_row;
 
+enum {
+    LS_TUMBLE_NORMAL,
+    LS_TUMBLE_TANGENT, /* and a second one */
+    LS_TUMBLE_ROWS = 3,
+};
+
+/* A contact point. The solver reads it from the front in every iteration; the levers of b are last,
+ * as a body that is fixed has none. */
 typedef struct ls_tumble_contact {
     uint32_t a;
-    uint32_t b;    /* body_count for floor and walls */
-    uint32_t pair; /* as of the touch that it becomes */
-    ls_vec3 point;
+    uint32_t b;        /* body_count for floor and walls */
+    uint32_t pair;     /* as of the touch that it becomes */
+    bool is_b_fixed;   /* floor, wall or asleep */
     ls_fixed depth;    /* m; below 0 while they do not touch yet */
     ls_fixed target;   /* speed of b away from a to reach, m/s */
     ls_fixed recovery; /* the same, for taking the overlap away */
     ls_fixed recovery_impulse;
-    ls_tumble_row normal;
-    ls_tumble_row tangents[2];
+    ls_tumble_row rows[LS_TUMBLE_ROWS];
+    ls_vec3 point;
+    ls_tumble_lever b_levers[LS_TUMBLE_ROWS];
 } ls_tumble_contact;
 
-/* A body as the contacts see it; floor and walls are one that nothing moves. */
-typedef struct ls_tumble_mover {
-    ls_axes axes;
-    ls_vec3 inertia[3]; /* rows of the inverse, about the world's axes; 0 for what sleeps */
-    ls_fixed inverse_mass;
-    ls_fixed travel; /* the most it moves in a tick, m */
+typedef struct ls_tumble_motion {
     ls_vec3 velocity;
     ls_vec3 spin;
-    ls_vec3 shift; /* as velocity and spin, but only to take overlaps away: gone after the tick */
-    ls_vec3 twist;
+} ls_tumble_motion;
+
+/* A body as the contacts see it; floor and walls are one that nothing moves, and so is what sleeps:
+ * all zeros but for the axes. */
+typedef struct ls_tumble_mover {
+    ls_axes axes;
+    ls_vec3 inertia[3]; /* rows of the inverse, about the world's axes */
+    ls_fixed inverse_mass;
+    ls_fixed travel; /* the most it moves in a tick, m */
+    ls_tumble_motion motion;
+    ls_tumble_motion recovery; /* only to take overlaps away: gone after the tick */
 } ls_tumble_mover;
+
+/* A body as a search for neighbours sees it. */
+typedef struct ls_tumble_spot {
+    ls_vec3 position;
+    ls_fixed reach; /* radius and travel, m */
+    uint32_t index;
+    bool is_asleep;
+} ls_tumble_spot;
 
 typedef struct ls_tumble_rules {
     ls_fixed rate;      /* 1/s */
@@ -73,6 +98,10 @@ typedef struct ls_tumble_world {
     /* In scratch: */
     ls_tumble_mover *movers;     /* of each body, then of floor and walls */
     ls_tumble_contact *contacts; /* touch_count of them */
+    /* Of tumble_near: */
+    ls_tumble_spot *spots; /* body_count of them */
+    uint32_t *cells;       /* of each body */
+    ls_cell_grid grid;
 } ls_tumble_world;
 
 ls_tumble_world ls_tumble_world_of(const ls_step *step);
