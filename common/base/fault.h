@@ -28,7 +28,14 @@
     X(SPECTATING_UNLIMITED, 9, "a spectator is sent a state as often as it comes")                 \
     X(BUNDLES_UNLIMITED, 9, "each difference of a slot is written to a bundle")                    \
     X(LINES_UNLIMITED, 9, "what one slot causes may fill the log")                                 \
-    X(SLOW_JOINER_KEPT, 10, "who takes its state at a trickle keeps its stream")
+    X(STATE_REPEATED, 9, "who takes nothing of its state is sent it over and over")                \
+    X(TICKS_UNPACED, 9, "closed ticks are sent again at every turn of the server")                 \
+    X(WAITING_REPEATED, 9, "players are told of a wait at every turn of the server")               \
+    X(FLOOD_READ, 9, "a peer's packets are read however many come")                                \
+    X(DIFFERENCE_REPEATED, 9, "a state that is known to differ is looked into again")              \
+    X(CONNECTION_KEPT, 9, "the memory of a connection outlives it")                                \
+    X(SLOW_JOINER_KEPT, 10, "who takes its state at a trickle keeps its stream")                   \
+    X(SLOW_SPECTATOR_KEPT, 10, "who takes its state to watch at a trickle keeps its stream")
 
 #ifdef LS_FAULTS
 typedef enum ls_fault {

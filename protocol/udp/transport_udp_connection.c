@@ -1,5 +1,7 @@
 #include "lockstep/protocol/udp/transport_udp_state.h"
 
+#include "lockstep/common/base/fault.h"
+
 ls_status ls_udp_connection_open(udp_connection *connection, uint64_t rtt_ns, uint64_t now_ns)
 {
     transport_udp *transport = connection->transport;
@@ -34,6 +36,8 @@ void ls_udp_connection_drop(udp_connection *connection)
     connection->has_queued = false;
     transport->draining = transport->draining == connection ? NULL : transport->draining;
     transport->has_left = transport->has_left && transport->heard != seat_of(connection);
-    ls_enet_channel_destroy(connection->channel);
+    if (!LS_FAULT(CONNECTION_KEPT)) {
+        ls_enet_channel_destroy(connection->channel);
+    }
     connection->channel = NULL;
 }

@@ -18,7 +18,8 @@ static uint64_t server_hash_of(const ls_arbiter *arbiter, ls_tick tick)
 
 static bool is_comparable(const ls_arbiter_slot *slot)
 {
-    return slot->agreement == LS_AGREEMENT_AGREES || slot->agreement == LS_AGREEMENT_DOUBTED;
+    return slot->agreement == LS_AGREEMENT_AGREES || slot->agreement == LS_AGREEMENT_DOUBTED ||
+           (slot->agreement == LS_AGREEMENT_DIFFERS && LS_FAULT(DIFFERENCE_REPEATED));
 }
 
 bool ls_arbiter_compare(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint32_t chain,

@@ -238,9 +238,10 @@ bool ls_join_service_is_healing_stuck(ls_join_service *joins, uint32_t slot)
 }
 
 /* Half the rate that the sender never goes below. */
-uint32_t ls_join_service_slowest(const ls_join_service *joins)
+uint32_t ls_join_service_slowest(const ls_join_service *joins, bool is_anybody_waiting)
 {
-    ls_peer_id peer = ls_handover_slowest(&joins->handover, LS_BLOB_RATE_MIN / 2);
+    bool is_judged = is_anybody_waiting && !LS_FAULT(SLOW_JOINER_KEPT);
+    ls_peer_id peer = ls_handover_slowest(&joins->handover, is_judged ? LS_BLOB_RATE_MIN / 2 : 0);
     return peer != 0 ? ls_seat_table_slot_of(joins->match->seats, peer) : MATCH_NO_SLOT;
 }
 
@@ -340,7 +341,8 @@ ls_status ls_join_service_take_ack(ls_join_service *joins, uint32_t slot, const 
 void ls_join_service_note_progress(ls_join_service *joins, uint32_t slot, ls_tick simulated)
 {
     joining *own = &joins->slots[slot];
-    if (simulated > own->simulated_tick) {
+    bool has_state = !ls_handover_find(&joins->handover, joins->match->seats->peers[slot]);
+    if (simulated > own->simulated_tick && has_state) {
         own->simulated_tick = simulated;
         joins->match->links[slot].peer.progress_ns = joins->match->now_ns;
     }

@@ -45,11 +45,12 @@ void ls_join_service_end_healing(ls_join_service *joins, uint32_t slot);
 /* It acknowledges nothing any more, or has had the time that stepping to the match takes. */
 bool ls_join_service_is_healing_stuck(ls_join_service *joins, uint32_t slot);
 
-/* The player is gone: its blob, if it is being sent one, is not needed any more. */
-/* Somebody waits until no player is sent the blob: one that takes it more slowly than every link
- * should, and has had its time; MATCH_NO_SLOT: there is none. */
-uint32_t ls_join_service_slowest(const ls_join_service *joins);
+/* One that was sent all that it may be of its blob; if others wait until no player is sent it, one
+ * that takes it more slowly than every link should, and has had its time. MATCH_NO_SLOT: there is
+ * none. */
+uint32_t ls_join_service_slowest(const ls_join_service *joins, bool is_anybody_waiting);
 
+/* The player is gone: its blob, if it is being sent one, is not needed any more. */
 void ls_join_service_leave(ls_join_service *joins, uint32_t slot);
 
 /* Compresses and sends what is due. */

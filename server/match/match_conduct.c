@@ -300,16 +300,21 @@ void ls_conduct_begin_joining(ls_match_context *match, uint32_t slot)
     }
 }
 
-/* A joiner that takes its state at a trickle may not hold up the others. */
-static void let_slowest_go(ls_match_context *match)
+/* A joiner that takes its state at a trickle may not hold up the others, nor be sent it for ever.
+ */
+static void let_slowest_go(ls_match_context *match, bool is_anybody_waiting)
 {
-    uint32_t slot = ls_join_service_slowest(match->joins);
+    uint32_t slot = ls_join_service_slowest(match->joins, is_anybody_waiting);
     if (slot != MATCH_NO_SLOT && match->seats->rows[slot].state == LS_SEAT_JOINING) {
         ls_conduct_lose(match, slot, LS_TIMED_OUT,
-                        "it took its state too slowly, and others wait for theirs");
+                        is_anybody_waiting
+                            ? "it took its state too slowly, and others wait for theirs"
+                            : LS_NOT_TAKEN);
     } else if (slot != MATCH_NO_SLOT) {
         ls_conduct_drop(match, slot, LS_DESYNCED,
-                        "its state differs, it was healed too slowly, and others wait");
+                        is_anybody_waiting
+                            ? "its state differs, it was healed too slowly, and others wait"
+                            : "its state differs, and it was sent the right one many times over");
     }
 }
 
@@ -349,9 +354,10 @@ static void advance_joining(ls_match_context *match)
         }
     }
     if (begin_waiting(match)) {
-        let_slowest_go(match);
+        let_slowest_go(match, true);
     }
     ls_join_service_advance(match->joins);
+    let_slowest_go(match, false);
 }
 
 /* ---- ticks ---- */

@@ -6,6 +6,7 @@
 #ifndef LOCKSTEP_SERVER_MATCH_PEER_LINK_H
 #define LOCKSTEP_SERVER_MATCH_PEER_LINK_H
 
+#include "lockstep/common/base/fault.h"
 #include "lockstep/protocol/blob/blob_sender.h"
 #include "lockstep/protocol/wire/link_meter.h"
 #include "lockstep/protocol/wire/send_rate.h"
@@ -78,7 +79,7 @@ void ls_peer_link_start_ticks(ls_peer_link *link, ls_tick tick, bool is_keyframe
 static inline bool ls_peer_link_count_packet(ls_peer_link *link, const ls_match_context *match,
                                              uint64_t sent_ns)
 {
-    if (++link->packets <= LS_PEER_LINK_PACKETS_PER_TICK_MAX) {
+    if (++link->packets <= LS_PEER_LINK_PACKETS_PER_TICK_MAX || LS_FAULT(FLOOD_READ)) {
         return true;
     }
     uint64_t ticks = (match->now_ns - sent_ns) / match->dt_ns;

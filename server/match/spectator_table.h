@@ -31,7 +31,8 @@ typedef struct ls_spectator {
     uint64_t origin; /* of its pass, 0: unknown */
     bool has_holder; /* likewise */
     uint64_t holder;
-    uint64_t state_ns; /* when it was sent a JOIN with a state; 0: it was not */
+    uint64_t waiting_ns; /* READY: since when it waits for a stream; 0: it does not */
+    uint64_t state_ns;   /* when it was sent a JOIN with a state; 0: it was not */
     char name[LS_PLAYER_NAME_BYTES_MAX];
 } ls_spectator;
 

@@ -1,7 +1,9 @@
 #include "lockstep/server/match/spectators.h"
 
+#include "lockstep/common/base/fault.h"
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/server/match/origin_budget.h"
+#include "lockstep/server/match/spectator_queue.h"
 #include "lockstep/server/match/spectator_states.h"
 #include "lockstep/server/match/spectator_table.h"
 
@@ -22,8 +24,9 @@ struct ls_spectators {
     ls_spectator_table table;
     ls_send_budget budget; /* for TICKS and TICK_PARTs */
     ls_origin_budget origins;
-    uint64_t turn_ns;   /* the next turn; UINT64_MAX: nothing to do */
-    uint64_t closed_ns; /* of the newest closed tick that was taken note of */
+    bool are_some_waiting; /* for a stream, or were when that was last looked at */
+    uint64_t turn_ns;      /* the next turn; UINT64_MAX: nothing to do */
+    uint64_t closed_ns;    /* of the newest closed tick that was taken note of */
     uint64_t rejected;
     ls_match_spectating figures;
 };
@@ -257,7 +260,17 @@ static void join_with_blob(ls_spectators *spectators, ls_spectator *spectator)
     ls_text how;
     ls_handover_start(&spectators->states.handover, spectator->peer, join, 0, &how);
     spectator->state_ns = spectators->match->now_ns;
+    spectator->waiting_ns = 0;
     send_join(spectators, spectator, tick, true, how.bytes);
+}
+
+/* One that was sent all that it may be of its state. */
+static void let_spent_go(ls_spectators *spectators)
+{
+    ls_peer_id spent = ls_handover_slowest(&spectators->states.handover, 0);
+    if (spent != 0) {
+        refuse(spectators, find(spectators, spent), LS_TIMED_OUT, LS_NOT_TAKEN);
+    }
 }
 
 /* Where a stream is needed that is taken at a trickle. All spectators share one rate: half of what
@@ -268,9 +281,46 @@ static void let_slowest_go(ls_spectators *spectators)
     uint64_t share = states->budget.bytes_per_s / LS_MAX(states->handover.busy_count, 1u);
     uint64_t least = LS_MIN(share, LS_BLOB_RATE_MIN) / 2;
     ls_peer_id slowest = ls_handover_slowest(&states->handover, least);
-    if (slowest != 0) {
+    if (slowest != 0 && !LS_FAULT(SLOW_SPECTATOR_KEPT)) {
         refuse(spectators, find(spectators, slowest), LS_TIMED_OUT,
                "it took its state too slowly, and others wait for theirs");
+    }
+}
+
+/* ---- who waits for a stream ---- */
+
+static bool has_had_its_share(const ls_spectators *spectators, const ls_spectator *spectator)
+{
+    return ls_origin_budget_is_spent(&spectators->origins, spectator->origin,
+                                     spectators->match->now_ns);
+}
+
+/* False when it is refused. */
+static bool provide_state(ls_spectators *spectators, ls_spectator *spectator)
+{
+    ls_status status = ls_spectator_states_provide(&spectators->states);
+    if (status == LS_OK) {
+        join_with_blob(spectators, spectator);
+    } else if (status == LS_STALE) {
+        let_slowest_go(spectators);
+    } else {
+        refuse(spectators, spectator, status, LS_NOT_HANDED_ON);
+        return false;
+    }
+    return true;
+}
+
+/* A free stream is given to the next one that waits. */
+static void serve_waiting(ls_spectators *spectators)
+{
+    bool has_state = spectators->match->state == LS_MATCH_RUNNING;
+    while (has_state && spectators->are_some_waiting &&
+           ls_handover_find(&spectators->states.handover, 0)) {
+        ls_spectator *next =
+            ls_spectator_queue_next(&spectators->table, &spectators->states.handover,
+                                    &spectators->origins, spectators->match->now_ns);
+        spectators->are_some_waiting = next != NULL;
+        has_state = next && (!provide_state(spectators, next) || next->waiting_ns == 0);
     }
 }
 
@@ -286,18 +336,18 @@ static bool join(ls_spectators *spectators, ls_spectator *spectator)
         join_held(spectators, spectator, 0); /* everybody can make state 0 */
         return true;
     }
-    if (ls_origin_budget_is_spent(&spectators->origins, spectator->origin,
-                                  spectators->match->now_ns)) {
+    if (has_had_its_share(spectators, spectator)) {
         return true; /* its turn comes */
     }
-    ls_status status = ls_spectator_states_provide(&spectators->states);
-    if (status == LS_OK) {
-        join_with_blob(spectators, spectator);
-    } else if (status == LS_STALE) {
+    bool is_free = ls_handover_find(&spectators->states.handover, 0) != NULL;
+    if (is_free && !spectators->are_some_waiting) {
+        return provide_state(spectators, spectator);
+    }
+    spectators->are_some_waiting = true;
+    spectator->waiting_ns =
+        spectator->waiting_ns != 0 ? spectator->waiting_ns : spectators->match->now_ns;
+    if (!is_free) {
         let_slowest_go(spectators);
-    } else {
-        refuse(spectators, spectator, status, LS_NOT_HANDED_ON);
-        return false;
     }
     return true;
 }
@@ -465,7 +515,9 @@ void ls_spectators_advance(ls_spectators *spectators)
     if (now_ns >= spectators->turn_ns || is_after) {
         ls_send_budget_fill(&spectators->budget, now_ns);
         ls_spectator_states_advance(&spectators->states);
+        let_spent_go(spectators);
         serve_some(spectators);
+        serve_waiting(spectators);
     }
     spectators->turn_ns = next_turn_ns(spectators);
     spectators->closed_ns = spectators->match->log->closed_ns;

@@ -135,6 +135,23 @@ void ls_handover_stop(ls_handover *handover, ls_peer_id peer)
     }
 }
 
+uint64_t ls_handover_bytes_max(const ls_match_config *config, uint32_t blob_bytes)
+{
+    uint64_t silent_ms = LS_MAX(config->timeout_ms, MATCH_HANDSHAKE_NS / LS_NS_PER_MS);
+    return config->join_bytes_per_s + silent_ms * LS_BLOB_RATE_MIN / 1000 +
+           UINT64_C(4) * blob_bytes;
+}
+
+/* The parts need not be sent as often as that over any link that will do. */
+static bool is_spent(const ls_handover *handover, const ls_handover_stream *stream)
+{
+    uint64_t sent = ls_blob_sender_figures_of(stream->sender).bytes;
+    uint64_t next = LS_PACKET_BYTES_MAX + LS_PEER_LINK_HEADER_BYTES;
+    return sent + next >
+               ls_handover_bytes_max(&handover->match->config, ls_blob_bytes(handover->blob)) &&
+           !LS_FAULT(STATE_REPEATED);
+}
+
 static bool is_slower(const ls_handover *handover, const ls_handover_stream *stream,
                       uint64_t bytes_per_s)
 {
@@ -147,9 +164,10 @@ static bool is_slower(const ls_handover *handover, const ls_handover_stream *str
 
 ls_peer_id ls_handover_slowest(const ls_handover *handover, uint64_t bytes_per_s)
 {
-    for (uint32_t i = 0; i < handover->stream_count && !LS_FAULT(SLOW_JOINER_KEPT); i++) {
+    for (uint32_t i = 0; handover->busy_count > 0 && i < handover->stream_count; i++) {
         const ls_handover_stream *stream = &handover->streams[i];
-        if (stream->peer != 0 && is_slower(handover, stream, bytes_per_s)) {
+        if (stream->peer != 0 &&
+            (is_spent(handover, stream) || is_slower(handover, stream, bytes_per_s))) {
             return stream->peer;
         }
     }
@@ -167,16 +185,27 @@ ls_status ls_handover_take_ack(ls_handover *handover, ls_handover_stream *stream
     return status;
 }
 
+/* Returns the bytes of it, headers counted. */
+static size_t send_packet(const ls_handover *handover, ls_peer_id peer, size_t size)
+{
+    uint32_t copies = LS_FAULT(STATE_REPEATED) ? 400 : 1;
+    for (uint32_t i = 0; i < copies; i++) {
+        ls_outbox_send_packet(handover->match->outbox, peer, size);
+    }
+    return size + LS_PEER_LINK_HEADER_BYTES;
+}
+
 void ls_handover_send(ls_handover *handover, ls_handover_stream *stream, ls_send_budget *budget)
 {
     const ls_match_context *match = handover->match;
     size_t size = 0;
-    while ((!budget || !ls_send_budget_is_spent(budget)) &&
+    while (stream->peer != 0 && (!budget || !ls_send_budget_is_spent(budget)) &&
+           !is_spent(handover, stream) &&
            (size = ls_blob_sender_next(stream->sender, match->now_ns,
                                        ls_outbox_packet(match->outbox))) > 0) {
-        ls_outbox_send_packet(match->outbox, stream->peer, size);
+        size_t sent = send_packet(handover, stream->peer, size);
         if (budget) {
-            ls_send_budget_spend(budget, size + LS_PEER_LINK_HEADER_BYTES);
+            ls_send_budget_spend(budget, sent);
         }
     }
 }

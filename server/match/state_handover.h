@@ -10,6 +10,7 @@
 #include "lockstep/server/match/send_budget.h"
 
 #define LS_NOT_HANDED_ON "the state of this simulation cannot be handed on"
+#define LS_NOT_TAKEN "it was sent its state many times over, and has not taken it"
 
 /* A peer that comes again and again is sent a state every so often, and some at once: each costs a
  * save, a compression, and the others who come their part of the blob. The states that it was sent
@@ -26,6 +27,11 @@ static inline uint64_t ls_state_share_pay(uint64_t paid_ns, uint64_t now_ns)
 {
     return LS_MAX(paid_ns, now_ns) + LS_STATE_SHARE_NS;
 }
+
+/* The most that goes out of one state to one peer, in bytes with the headers below: four times what
+ * it is, and beside that what the sender has sent by the time that a peer is given up which takes
+ * nothing of it. */
+uint64_t ls_handover_bytes_max(const ls_match_config *config, uint32_t blob_bytes);
 
 /* A blob on its way to a peer. */
 typedef struct ls_handover_stream {
@@ -67,8 +73,8 @@ void ls_handover_start(ls_handover *handover, ls_peer_id peer, ls_join *join, ui
 /* Nothing happens when the peer has no stream. A large blob goes with the last stream of it. */
 void ls_handover_stop(ls_handover *handover, ls_peer_id peer);
 
-/* A peer that has taken its blob more slowly than this for some seconds; 0: there is none. Others
- * who wait for theirs need not wait for that. */
+/* A peer that has been sent all that it may be of its blob; or has taken it more slowly than this
+ * for some seconds: others who wait for theirs need not wait for that. 0: there is none. */
 ls_peer_id ls_handover_slowest(const ls_handover *handover, uint64_t bytes_per_s);
 
 /* Takes a BLOB_ACK of a peer that has a stream. */

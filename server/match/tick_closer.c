@@ -263,8 +263,9 @@ static bool wait_for(ls_tick_closer *closer, uint32_t mask)
         return false;
     }
     bool is_told = closer->waiting_told_ns != 0;
-    if (is_told ? now_ns - closer->waiting_told_ns >= WAITING_NEXT_NS
-                : waited_ns >= WAITING_FIRST_NS) {
+    bool is_due = is_told ? now_ns - closer->waiting_told_ns >= WAITING_NEXT_NS
+                          : waited_ns >= WAITING_FIRST_NS;
+    if (is_due || LS_FAULT(WAITING_REPEATED)) {
         tell_waiting(closer, mask, waited_ns);
     }
     return false;

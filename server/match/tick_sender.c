@@ -1,5 +1,6 @@
 #include "lockstep/server/match/tick_sender.h"
 
+#include "lockstep/common/base/fault.h"
 #include "lockstep/protocol/wire/send_rate.h"
 
 #define RESEND_NS (UINT64_C(100) * LS_NS_PER_MS) /* heartbeat once ticks are closed */
@@ -86,7 +87,7 @@ static bool is_packet_full(const ls_match_context *match, bool is_waiting)
 void ls_tick_sender_advance(ls_match_context *match, bool is_waiting)
 {
     uint64_t now_ns = match->now_ns;
-    if (is_packet_full(match, is_waiting) ||
+    if (is_packet_full(match, is_waiting) || LS_FAULT(TICKS_UNPACED) ||
         now_ns - match->sent.sent_ns >= heartbeat_ns_of(match)) {
         send_all(match);
     } else if (match->sent.again_ns != 0 && now_ns >= match->sent.again_ns) {

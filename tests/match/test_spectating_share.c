@@ -135,6 +135,19 @@ Test(spectating_share, whoever_takes_its_state_at_a_trickle_makes_room_for_other
     end(run);
 }
 
+/* They wait in no order, so to speak: where they come from counts. */
+Test(spectating_share, an_origin_with_many_connections_does_not_wait_in_front_of_others)
+{
+    virtual_match *run = open_watched();
+    for (uint32_t i = 0; i < PLACES - 1; i++) {
+        (void)come(run, OWN); /* 3.1 s: all streams, and more that wait for one */
+    }
+    raw_peer *honest = come(run, OTHER);
+    virtual_match_run(run, 300 * MS);
+    cr_expect_eq(honest->heard[LS_MESSAGE_JOIN], 1, "the next stream is its own");
+    end(run);
+}
+
 Test(spectating_share, nobody_is_too_slow_while_nobody_waits)
 {
     virtual_match *run = open_watched();
