@@ -84,15 +84,16 @@ int main(int argc, char **argv)
     }
     ls_console console;
     ls_console_init(&console, "broken", LS_LOG_ERROR);
-    faultsim_config config = {.scenario = {.players = PLAYERS,
-                                           .ticks = TICKS,
-                                           .late_rule = -1,
-                                           .is_sealed = LS_FAULT(SHORT_REQUEST_ANSWERED),
-                                           .classes = FAULTSIM_CLASS_ALL},
-                              .first_seed = first,
-                              .last_seed = last,
-                              .jobs = 1,
-                              .json_path = "-",
-                              .again = ""};
+    faultsim_config config = {
+        .scenario = {.players = PLAYERS,
+                     .ticks = TICKS,
+                     .late_rule = -1,
+                     .is_sealed = LS_FAULT(SHORT_REQUEST_ANSWERED) || LS_FAULT(CONNECTION_KEPT),
+                     .classes = FAULTSIM_CLASS_ALL},
+        .first_seed = first,
+        .last_seed = last,
+        .jobs = 1,
+        .json_path = "-",
+        .again = ""};
     return faultsim_run(&config, &console);
 }

@@ -19,7 +19,10 @@ typedef struct account {
     uint64_t used[CHECK_BOUND_COUNT];
     uint64_t received;    /* packets */
     uint64_t state_bytes; /* of the states that it was promised */
+    uint64_t part_bytes;  /* that they may take to send */
     uint64_t state_ns;    /* when it was promised one to watch from; 0: never */
+    uint64_t watching;    /* now, of an origin, */
+    uint64_t crowd;       /* and the most at once */
 } account;
 
 struct check_bounds {
@@ -39,8 +42,9 @@ struct check_bounds {
 /* ---- the limits ---- */
 
 /* A limit: so much at once, and more for the time since a peer was first seen, for ticks of that
- * time, for each quarter of the timeout, for each packet that came from it and for each difference
- * in the match, which everybody is told. In thousandths. */
+ * time, for each quarter of the timeout, for each packet that came from it, for each difference in
+ * the match, which everybody is told, and for each spectator of an origin at the same time. In
+ * thousandths. */
 typedef struct bound {
     const char *key;
     const char *text;
@@ -51,6 +55,8 @@ typedef struct bound {
     uint64_t a_packet;
     uint64_t a_desync;
     uint64_t a_state_byte;
+    uint64_t a_part_byte; /* of what the server allows for the states that it promised */
+    uint64_t a_place;     /* that an origin had at once: what each is sent is paid when it goes */
 } bound;
 
 #define WHOLE UINT64_C(1000)
@@ -67,12 +73,13 @@ static const bound bounds[CHECK_BOUND_COUNT] = {
                             .a_second = WHOLE / 2},
     [CHECK_BOUND_WATCHED_STATES] = {.key = "watched",
                                     .text = "states that an origin is sent to watch",
-                                    .at_once = (LS_STATES_AT_ONCE + 4) * WHOLE,
-                                    .a_second = WHOLE / 2},
+                                    .at_once = LS_STATES_AT_ONCE * WHOLE,
+                                    .a_second = WHOLE / 2,
+                                    .a_place = WHOLE},
     [CHECK_BOUND_STATE_BYTES] = {.key = "state_bytes",
                                  .text = "bytes of states",
-                                 .at_once = 16384 * WHOLE,
-                                 .a_state_byte = 4 * WHOLE},
+                                 .at_once = LS_PACKET_BYTES_MAX * WHOLE,
+                                 .a_part_byte = WHOLE},
     [CHECK_BOUND_TICK_PACKETS] = {.key = "tick_packets",
                                   .text = "packets of closed ticks",
                                   .at_once = 8 * WHOLE,
@@ -123,7 +130,8 @@ static uint64_t limit_of(const check_bounds *all, const account *of, check_bound
     uint64_t thousandths =
         row->at_once + row->a_second * ms / 1000 + row->a_tick * ms * rate_hz / 1000 +
         row->a_silence * ms / LS_MAX(timeout_ms / 4, 1u) + row->a_packet * of->received +
-        row->a_desync * all->desyncs + row->a_state_byte * of->state_bytes;
+        row->a_desync * all->desyncs + row->a_state_byte * of->state_bytes +
+        row->a_part_byte * of->part_bytes + row->a_place * of->crowd;
     return thousandths / WHOLE;
 }
 
@@ -155,7 +163,7 @@ static account *account_of(check_bounds *all, uint64_t kind, uint64_t number)
 
 static void judge(check_bounds *all, check_bound resource, uint64_t used, uint64_t limit)
 {
-    check_use now = {.share = used * 1000 / limit, .used = used, .limit = limit};
+    check_use now = {.share = (used * 1000 + limit - 1) / limit, .used = used, .limit = limit};
     if (now.share > all->uses[resource].share) {
         all->uses[resource] = now;
     }
@@ -198,16 +206,35 @@ static void use_state(check_bounds *all, ls_peer_id peer)
     account_of(all, KIND_PEER, peer)->state_ns = virtual_match_server_ns(all->check->run);
 }
 
-/* A spectator has gone: a state that it watched from for long, or to the end, does not count. */
-static void use_watched_state(check_bounds *all, ls_peer_id peer)
+static account *account_of_origin(check_bounds *all, ls_peer_id peer)
 {
     const virtual_network *network = all->check->run->network;
     uint64_t origin = network->operations->origin_of(network, peer);
+    return origin != 0 ? account_of(all, KIND_ORIGIN, origin) : NULL;
+}
+
+static void count_spectator(check_bounds *all, ls_peer_id peer)
+{
+    account *origin = account_of_origin(all, peer);
+    if (origin) {
+        origin->watching++;
+        origin->crowd = LS_MAX(origin->watching, origin->crowd);
+    }
+}
+
+/* A spectator has gone: a state that it watched from for long, or to the end, does not count. */
+static void use_watched_state(check_bounds *all, ls_peer_id peer)
+{
+    account *origin = account_of_origin(all, peer);
     const account *its = account_of(all, KIND_PEER, peer);
     uint64_t watched_ns = virtual_match_server_ns(all->check->run) - its->state_ns;
     bool is_running = ls_match_state_of(all->check->run->match) == LS_MATCH_RUNNING;
-    if (origin != 0 && is_running && its->state_ns != 0 && watched_ns < WATCHED_NS) {
-        use(all, account_of(all, KIND_ORIGIN, origin), CHECK_BOUND_WATCHED_STATES, 1);
+    if (!origin) {
+        return;
+    }
+    origin->watching--;
+    if (is_running && its->state_ns != 0 && watched_ns < WATCHED_NS) {
+        use(all, origin, CHECK_BOUND_WATCHED_STATES, 1);
     }
 }
 
@@ -235,6 +262,7 @@ void check_bounds_sends(check_bounds *all, ls_peer_id peer, ls_channel channel,
         use(all, its, CHECK_BOUND_ANSWERS, 1);
         if (state_bytes > 0) {
             its->state_bytes += state_bytes;
+            its->part_bytes += ls_handover_bytes_max(&all->check->run->setup.match, state_bytes);
             use_state(all, peer);
         }
     } else if (kind == LS_MESSAGE_BLOB_PART) {
@@ -303,6 +331,9 @@ void check_bounds_event(check_bounds *all, const ls_match_event *event)
         break;
     case LS_MATCH_DESYNC_CAUSE:
         take_cause(all, event);
+        break;
+    case LS_MATCH_SPECTATOR_CAME:
+        count_spectator(all, event->peer);
         break;
     case LS_MATCH_SPECTATOR_LEFT:
         use_watched_state(all, event->peer);

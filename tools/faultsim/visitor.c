@@ -33,6 +33,11 @@ static bool is_slow(const faultsim_visitor *visitor)
            visitor->drawn->kind == FAULTSIM_VISITOR_IDLES;
 }
 
+static bool is_vanishing(const faultsim_visitor *visitor)
+{
+    return visitor->drawn->kind == FAULTSIM_VISITOR_WATCHES_SLOWLY && visitor->number % 2 == 1;
+}
+
 /* ---- what it says ---- */
 
 static void send(faultsim_visitor *visitor, ls_channel channel, const uint8_t *bytes, size_t size)
@@ -114,6 +119,15 @@ static void send_empty_answer(faultsim_visitor *visitor, const ls_wire_query *as
     send_message(visitor);
 }
 
+/* The first tick that it was not sent yet, as far as it knows. */
+static ls_tick shown_end(const faultsim_visitor *visitor)
+{
+    ls_tick delay = is_watching(visitor) ? visitor->run->setup.match.spectator_delay_ticks : 0;
+    ls_tick closed = ls_match_tick(visitor->run->match);
+    ls_tick shown = closed > delay ? closed - delay : 0;
+    return is_watching(visitor) ? LS_MAX(shown, visitor->join.tick) : shown;
+}
+
 /* All that is closed is acknowledged, and no state is what the server has. One that takes nothing
  * of its state acknowledges nothing, and may say that it has stepped what it was never sent. */
 static void send_inputs(faultsim_visitor *visitor)
@@ -121,10 +135,10 @@ static void send_inputs(faultsim_visitor *visitor)
     const ls_match *match = visitor->run->match;
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     bool is_honest = is_slow(visitor) && visitor->number % 2 == 0;
-    ls_tick next = is_honest ? visitor->join.tick : ls_match_tick(match);
+    ls_tick next = is_honest ? visitor->join.tick : shown_end(visitor);
     ls_inputs_header header = {
         .sequence = visitor->sequence++, .next = next, .hold = LS_HOLD_NONE, .first = next};
-    if (!is_honest) {
+    if (!is_honest && !is_watching(visitor)) {
         header.chain = (uint32_t)ls_match_hash_chain(match, &header.chain_tick) ^ 1u;
     }
     ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
@@ -201,13 +215,23 @@ static void come(faultsim_visitor *visitor)
     visitor->next_ns = run->now_ns + 20 * LS_NS_PER_SECOND;
 }
 
-/* Where it goes without a word the server keeps its seat, to which it comes back. */
+static void vanish(const faultsim_visitor *visitor)
+{
+    virtual_network *network = visitor->run->network;
+    const ls_link_config cut = {.is_cut = true};
+    network->operations->set_links(network, visitor->transport, &cut, &cut);
+}
+
+/* Where it goes without a word the server keeps its seat, to which it comes back. Where not even
+ * the connection is closed the server has it to watch many times at once. */
 static void go(faultsim_visitor *visitor)
 {
     bool says_so = visitor->server != 0 && !is_watching(visitor) &&
                    visitor->drawn->kind != FAULTSIM_VISITOR_RETURNS;
     if (says_so) {
         say_goodbye(visitor);
+    } else if (is_vanishing(visitor)) {
+        vanish(visitor);
     } else if (visitor->server != 0) {
         ls_transport_disconnect(visitor->transport, visitor->server);
     }
@@ -226,7 +250,7 @@ static void take_events(faultsim_visitor *visitor)
             visitor->server = event.peer;
             say_hello(visitor);
             uint64_t stay_ms = STAY_MS_MIN + below(visitor, STAY_MS_MAX - STAY_MS_MIN);
-            stay_ms = is_slow(visitor) ? UINT64_C(20000) : stay_ms;
+            stay_ms = is_slow(visitor) && !is_vanishing(visitor) ? UINT64_C(20000) : stay_ms;
             visitor->next_ns =
                 visitor->run->now_ns + 6 * visitor->drawn->delay_ns + stay_ms * LS_NS_PER_MS;
         } else if (event.kind == LS_TRANSPORT_DISCONNECTED) {
