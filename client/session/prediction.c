@@ -270,9 +270,9 @@ ls_tick ls_prediction_settled_tick(const ls_prediction *prediction)
     return prediction->settled;
 }
 
-const uint8_t *ls_prediction_saved(const ls_prediction *prediction, ls_tick tick)
+ls_saved_state ls_prediction_saved(const ls_prediction *prediction, ls_tick tick)
 {
-    return ls_snapshot_ring_bytes(prediction->saved, tick);
+    return ls_snapshot_ring_get(prediction->saved, tick);
 }
 
 ls_prediction_figures ls_prediction_figures_of(const ls_prediction *prediction)

@@ -7,7 +7,7 @@
 #define LOCKSTEP_CLIENT_SESSION_PREDICTION_H
 
 #include "lockstep/common/simulation/input_buffer.h"
-#include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/common/simulation/snapshot_ring.h"
 
 /* Closed ticks stepped in one call at most: a machine that was away comes back over some frames. */
 #define LS_PREDICTION_CLOSED_STEPS_MAX 64u
@@ -65,9 +65,9 @@ ls_status ls_prediction_drop_guesses(ls_prediction *prediction);
 /* The newest state that is the result of closed ticks alone. */
 ls_tick ls_prediction_settled_tick(const ls_prediction *prediction);
 
-/* The save of a tick's state (ls_sim_instance_save), borrowed until the next advance;
- * NULL when it is not held, as for the live one. */
-const uint8_t *ls_prediction_saved(const ls_prediction *prediction, ls_tick tick);
+/* The saved state of a tick, borrowed until the next call; without bytes when it is not held, as
+ * for the live one. */
+ls_saved_state ls_prediction_saved(const ls_prediction *prediction, ls_tick tick);
 
 ls_prediction_figures ls_prediction_figures_of(const ls_prediction *prediction);
 

@@ -86,8 +86,8 @@ static void record(ls_stepper *stepper, ls_tick tick, uint64_t state_hash)
         ls_replay_window_record(stepper->window, &inputs, instance, state_hash);
         return;
     }
-    const uint8_t *saved = ls_prediction_saved(stepper->prediction, tick);
-    ls_replay_window_record_saved(stepper->window, &inputs, saved, state_hash);
+    ls_saved_state saved = ls_prediction_saved(stepper->prediction, tick);
+    ls_replay_window_record_saved(stepper->window, &inputs, &saved, state_hash);
 }
 
 /* State `tick` is the result of closed ticks alone. */

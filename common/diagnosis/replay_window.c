@@ -318,13 +318,13 @@ static bool is_left_out(const ls_replay_window *window, ls_tick tick)
 }
 
 void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_inputs *inputs,
-                                   const uint8_t *saved, uint64_t state_hash)
+                                   const ls_saved_state *saved, uint64_t state_hash)
 {
-    ls_history_state state = {.bytes = saved};
-    if (window->engine && saved) {
+    ls_history_state state = {.bytes = saved->bytes, .chunk_hashes = saved->chunk_hashes};
+    if (window->engine && saved->bytes) {
         bool is_had =
             !is_left_out(window, inputs->tick + 1) &&
-            ls_sim_instance_image_of_save(window->engine, saved, window->canonical) == LS_OK;
+            ls_sim_instance_image_of_save(window->engine, saved->bytes, window->canonical) == LS_OK;
         state.bytes = is_had ? window->canonical : NULL;
     }
     record_tick(window, inputs, state, state_hash);

@@ -78,10 +78,10 @@ void ls_replay_window_start(ls_replay_window *window, const ls_sim_instance *ins
 void ls_replay_window_record(ls_replay_window *window, const ls_tick_inputs *inputs,
                              const ls_sim_instance *instance, uint64_t state_hash);
 
-/* The same for a match that guesses ahead and may never stand at this state: `saved` is what
- * ls_sim_instance_save gave for it, or NULL when that is not to be had. */
+/* The same for a match that guesses ahead and may never stand at this state: `saved` has no
+ * bytes when they are not to be had. */
 void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_inputs *inputs,
-                                   const uint8_t *saved, uint64_t state_hash);
+                                   const ls_saved_state *saved, uint64_t state_hash);
 
 /* The state of a tick to come is recorded, whatever it costs. A few at a time; any more than that
  * take the place of the oldest. */

@@ -92,6 +92,12 @@ size_t ls_sim_instance_save_head_bytes(const ls_sim_instance *instance); /* not 
 ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes);
 ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, ls_tick tick);
 
+/* A save that somebody keeps. Borrowed. */
+typedef struct ls_saved_state {
+    const uint8_t *bytes;        /* of ls_sim_instance_save */
+    const uint8_t *chunk_hashes; /* of ls_sim_instance_chunk_hashes then; NULL: not known */
+} ls_saved_state;
+
 /* ---- images: states as a diagnosis keeps and compares them ---- */
 
 /* An image is canonical and of a fixed size, and a schema describes it: the saved state of a

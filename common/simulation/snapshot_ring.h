@@ -1,7 +1,7 @@
 /* Snapshot ring: saved states of one running simulation, each with its state hash, in memory fixed
- * at create. A save is a copy. Tick t always lies in place t % capacity, so a save takes the place
- * of the state `capacity` ticks before it. Never steps and never hashes; knows nothing of inputs.
- * Called by prediction. */
+ * at create. A save keeps what has changed since the one before it. Tick t always lies in place
+ * t % capacity, so a save takes the place of the state `capacity` ticks before it. Never steps and
+ * never hashes; knows nothing of inputs. Called by prediction. */
 #ifndef LOCKSTEP_COMMON_SIMULATION_SNAPSHOT_RING_H
 #define LOCKSTEP_COMMON_SIMULATION_SNAPSHOT_RING_H
 
@@ -27,9 +27,10 @@ ls_status ls_snapshot_ring_save(ls_snapshot_ring *ring, uint64_t state_hash);
 /* Makes the saved state of that tick the live one; NOT_FOUND, or what ls_sim_instance_load says. */
 ls_status ls_snapshot_ring_load(ls_snapshot_ring *ring, ls_tick tick);
 
-/* The bytes that ls_sim_instance_save gave for that tick, borrowed until its place is taken; NULL
- * when it is not held. */
-const uint8_t *ls_snapshot_ring_bytes(const ls_snapshot_ring *ring, ls_tick tick);
+/* The saved state of that tick, borrowed until the next save, load or get; no bytes: it is not
+ * held.
+ */
+ls_saved_state ls_snapshot_ring_get(ls_snapshot_ring *ring, ls_tick tick);
 
 /* The state hash that it was saved with; NOT_FOUND. */
 ls_status ls_snapshot_ring_hash(const ls_snapshot_ring *ring, ls_tick tick, uint64_t *state_hash);

@@ -57,7 +57,7 @@ Test(snapshot_ring, a_cleared_ring_holds_nothing_and_takes_new_states)
     ls_snapshot_ring *ring = make_ring(instance, 3);
     cr_assert_eq(ls_snapshot_ring_save(ring, 7), LS_OK);
     ls_snapshot_ring_clear(ring);
-    cr_assert_null(ls_snapshot_ring_bytes(ring, 0));
+    cr_assert_null(ls_snapshot_ring_get(ring, 0).bytes);
     cr_assert_eq(ls_snapshot_ring_load(ring, 0), LS_NOT_FOUND);
     step(instance, 1);
     cr_assert_eq(ls_snapshot_ring_save(ring, 8), LS_OK);
@@ -70,11 +70,18 @@ Test(snapshot_ring, shows_the_bytes_of_what_it_holds)
     ls_sim_instance *instance = keep_instance(counter_simulation(), NULL);
     ls_snapshot_ring *ring = make_ring(instance, 2);
     cr_assert_leq(ls_sim_instance_save_bytes(instance), sizeof saved);
-    cr_assert_null(ls_snapshot_ring_bytes(ring, 0));
+    cr_assert_null(ls_snapshot_ring_get(ring, 0).bytes);
+    (void)ls_sim_instance_state(instance); /* somebody may write to it: it is not hashed any more */
     cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
     cr_assert_eq(ls_snapshot_ring_save(ring, 0), LS_OK);
-    cr_assert_arr_eq(ls_snapshot_ring_bytes(ring, 0), saved, ls_sim_instance_save_bytes(instance));
-    cr_assert_null(ls_snapshot_ring_bytes(ring, 2), "the same place, another tick");
+    ls_saved_state state = ls_snapshot_ring_get(ring, 0);
+    cr_assert_arr_eq(state.bytes, saved, ls_sim_instance_save_bytes(instance));
+    cr_assert_null(state.chunk_hashes, "it was not hashed");
+    cr_assert_null(ls_snapshot_ring_get(ring, 2).bytes, "the same place, another tick");
+    (void)ls_sim_instance_hash(instance);
+    cr_assert_eq(ls_snapshot_ring_save(ring, 0), LS_OK);
+    const uint8_t *chunk_hashes = ls_sim_instance_chunk_hashes(instance);
+    cr_assert_arr_eq(ls_snapshot_ring_get(ring, 0).chunk_hashes, chunk_hashes, sizeof(uint64_t));
 }
 
 Test(snapshot_ring, a_save_takes_the_place_of_the_state_that_is_too_old)
