@@ -34,6 +34,7 @@
     X(FLOOD_READ, 9, "a peer's packets are read however many come")                                \
     X(DIFFERENCE_REPEATED, 9, "a state that is known to differ is looked into again")              \
     X(CONNECTION_KEPT, 9, "the memory of a connection outlives it")                                \
+    X(JOINERS_REFUSED, 10, "a newcomer is refused while another one joins")                        \
     X(SLOW_JOINER_KEPT, 10, "who takes its state at a trickle keeps its stream")                   \
     X(SLOW_SPECTATOR_KEPT, 10, "who takes its state to watch at a trickle keeps its stream")
 

@@ -73,10 +73,10 @@ uint64_t ls_endpoint_origin(const ls_endpoint *endpoint)
     uint8_t bytes[8] = {0};
     if (ls_endpoint_is_ipv4(endpoint)) {
         memcpy(bytes, endpoint->address + sizeof ipv4_prefix, 4);
-        bytes[7] = 1;
+        bytes[7] = LS_ORIGIN_IPV4;
     } else {
         memcpy(bytes, endpoint->address, 7); /* a /56 */
-        bytes[7] = 2;
+        bytes[7] = LS_ORIGIN_IPV6;
     }
     return ls_load_u64(bytes);
 }

@@ -57,6 +57,19 @@ size_t ls_udp_header_bytes(const ls_endpoint *endpoint);
  * household has. Ports do not count. */
 uint64_t ls_endpoint_origin(const ls_endpoint *endpoint);
 
+/* The last byte of an origin. */
+enum {
+    LS_ORIGIN_IPV4 = 1,
+    LS_ORIGIN_IPV6 = 2,
+};
+
+/* It is this machine: 127.0.0.0/8, or ::1, whose /56 has no other hosts. */
+static inline bool ls_endpoint_origin_is_loopback(uint64_t origin)
+{
+    bool is_ipv4 = origin >> 56 == LS_ORIGIN_IPV4 && (origin & 0xff) == 127;
+    return is_ipv4 || origin == (uint64_t)LS_ORIGIN_IPV6 << 56;
+}
+
 bool ls_endpoint_is_equal(const ls_endpoint *a, const ls_endpoint *b);
 
 /* "192.0.2.1:7300" or "[2001:db8::1]:7300", and its final NUL. */

@@ -57,11 +57,13 @@ typedef struct ls_match_config {
     uint32_t wait_limit_ms;       /* rule wait: longest wait for a slot; 1 .. 600,000 */
     uint32_t wait_budget_ms;      /* likewise: a slot may hold up the match for so long, and for a
                                    * tenth of the time; 0 (no limit) .. 600,000 */
-    uint32_t ready_ms;         /* a seat is held for READY, though others want it; 100 .. 10,000 */
-    uint32_t start_delay_ms;   /* from START until tick 0 closes; 0 .. 60,000 */
-    uint32_t start_players;    /* READY for START; 0: all seats. The others can be taken later */
-    uint32_t keep_seat_ms;     /* for whose link was lost; 0 (not at all) .. 600,000 */
-    uint32_t joiners_max;      /* newcomers at a time that join a running match; 0 .. 32 */
+    uint32_t ready_ms;       /* a seat is held for READY, though others want it; 100 .. 10,000 */
+    uint32_t start_delay_ms; /* from START until tick 0 closes; 0 .. 60,000 */
+    uint32_t start_players;  /* READY for START; 0: all seats. The others can be taken later */
+    uint32_t keep_seat_ms;   /* for whose link was lost; 0 (not at all) .. 600,000 */
+    /* Players that are sent the state of a running match at a time, others wait; 0: no newcomer can
+     * join it; .. 32. */
+    uint32_t joiners_max;
     uint32_t join_bytes_per_s; /* of one joiner's blob; LS_BLOB_RATE_MIN .. LS_BLOB_RATE_MAX */
     uint32_t resume_wait_ms;   /* for those who played before a restart; 0 .. 600,000 */
     /* Tick 0 closes later by so much that ticks are due at a multiple of this after a whole number

@@ -280,6 +280,7 @@ static ls_status admit_spectator(ls_match_context *match, ls_peer_id peer, const
         ls_spectators_replace(match->spectators,
                               ls_spectators_of_holder(match->spectators, pass->holder));
     }
+    ls_spectators_make_room(match->spectators, pass->origin);
     status = ls_spectators_admit(match->spectators, match, peer, hello, why);
     if (status == LS_OK) {
         ls_spectators_note_pass(match->spectators, peer, pass);

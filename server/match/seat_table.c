@@ -1,5 +1,6 @@
 #include "lockstep/server/match/seat_table.h"
 
+#include "lockstep/common/base/fault.h"
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/protocol/wire/handshake.h"
 
@@ -148,18 +149,6 @@ static uint32_t free_slot(const ls_seat_table *table)
     return empty != MATCH_NO_SLOT ? empty : left;
 }
 
-/* Players who come back have their seat anyway, and are not counted. */
-static uint32_t newcomers_joining(const ls_seat_table *table)
-{
-    uint32_t count = 0;
-    for (uint32_t slot = 0; slot < table->count; slot++) {
-        const ls_seat_row *seat = &table->rows[slot];
-        bool is_coming = seat->state >= LS_SEAT_OFFERED && seat->state <= LS_SEAT_JOINING;
-        count += is_coming && seat->back.match_id == 0 ? 1 : 0;
-    }
-    return count;
-}
-
 /* The number of this secret among those `first` .. `last` of a player; UINT32_MAX: it is none. */
 static uint32_t find_secret(const ls_seat_table *table, uint32_t slot, uint32_t generation,
                             uint32_t first, uint32_t last, const uint8_t secret[LS_SECRET_BYTES])
@@ -243,8 +232,11 @@ static ls_status find_free_seat(const ls_seat_table *table, uint32_t wanted, uin
     if (*slot == MATCH_NO_SLOT) {
         return LS_MATCH_FULL;
     }
-    if (match->state != LS_MATCH_LOBBY && newcomers_joining(table) >= match->config.joiners_max) {
-        return ls_fail(LS_MATCH_FULL, why, "too many are joining at this moment");
+    bool is_taking_none = match->config.joiners_max == 0 ||
+                          (LS_FAULT(JOINERS_REFUSED) &&
+                           ls_seat_table_has_state(table, LS_SEAT_OFFERED, LS_SEAT_JOINING));
+    if (match->state != LS_MATCH_LOBBY && is_taking_none) {
+        return ls_fail(LS_MATCH_FULL, why, "no player can join a match that runs");
     }
     return LS_OK;
 }

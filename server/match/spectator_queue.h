@@ -1,5 +1,6 @@
-/* Spectator queue: which of the spectators that wait for a state is sent one next. Sends nothing,
- * and changes nothing. Called by spectators. */
+/* Spectator queue: which of the spectators that wait for a state is sent one next, and which one
+ * makes room when all places are taken. Sends nothing, and changes nothing. Called by spectators.
+ */
 #ifndef LOCKSTEP_SERVER_MATCH_SPECTATOR_QUEUE_H
 #define LOCKSTEP_SERVER_MATCH_SPECTATOR_QUEUE_H
 
@@ -12,5 +13,10 @@
  * origin has a share left. */
 ls_spectator *ls_spectator_queue_next(const ls_spectator_table *table, const ls_handover *handover,
                                       const ls_origin_budget *origins, uint64_t now_ns);
+
+/* All places are taken, and more than half of them (rounded up) by one origin, which is known,
+ * another one than `for_origin` and not this machine: its spectator that came last, one that does
+ * not watch yet before all others. NULL: there is none. */
+ls_spectator *ls_spectator_queue_yielding(const ls_spectator_table *table, uint64_t for_origin);
 
 #endif

@@ -90,6 +90,15 @@ static void refuse(ls_spectators *spectators, ls_spectator *spectator, ls_status
     leave(spectators, spectator, status, why);
 }
 
+void ls_spectators_make_room(ls_spectators *spectators, uint64_t origin)
+{
+    ls_spectator *last =
+        spectators ? ls_spectator_queue_yielding(&spectators->table, origin) : NULL;
+    if (last) {
+        refuse(spectators, last, LS_MATCH_FULL, "its address has more than half of the places");
+    }
+}
+
 ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context *match,
                               ls_peer_id peer, const ls_hello *hello, ls_text *why)
 {

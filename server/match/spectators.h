@@ -14,6 +14,10 @@ typedef struct ls_spectators ls_spectators;
 ls_status ls_spectators_create(const ls_match_context *match, ls_spectators **out);
 void ls_spectators_destroy(ls_spectators *spectators);
 
+/* Somebody comes to watch from `origin`: when all places are taken, and more than half of them from
+ * another one, the spectator that came last from there is refused. */
+void ls_spectators_make_room(ls_spectators *spectators, uint64_t origin);
+
 /* A peer whose HELLO is good comes to watch: sends OFFER, or says in `why` why it may not. */
 ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context *match,
                               ls_peer_id peer, const ls_hello *hello, ls_text *why);

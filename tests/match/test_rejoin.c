@@ -240,25 +240,6 @@ Test(rejoin, a_full_match_takes_nobody)
     close_stage(&here);
 }
 
-Test(rejoin, no_more_join_at_a_time_than_allowed)
-{
-    virtual_setup setup = setup_of(HONEST + 8);
-    setup.match.joiners_max = 3;
-    stage here = open_stage(&setup);
-    uint32_t refused = 0;
-    for (uint32_t i = 0; i < 5; i++) {
-        raw_peer *other = come_anew(&here);
-        refused += other->refusal.negated_status == (uint32_t)-LS_MATCH_FULL;
-    }
-    cr_assert_eq(refused, 2);
-    /* They get no further, and make room. */
-    virtual_match_run(here.run, 11 * SECOND);
-    here.peer = add_peer(&here);
-    come(&here);
-    cr_assert_eq(here.peer->heard[LS_MESSAGE_JOIN], 1);
-    close_stage(&here);
-}
-
 Test(rejoin, a_player_within_a_second_is_sent_the_same_snapshot)
 {
     stage here = open_with_seats(HONEST + 2);

@@ -46,6 +46,16 @@ static raw_peer *come(virtual_match *run, uint64_t origin)
     return peer;
 }
 
+/* Takes its state too. */
+static raw_peer *come_and_watch(virtual_match *run, uint64_t origin)
+{
+    raw_peer *peer = come(run, origin);
+    peer->takes_no_parts = false; /* a late one has a stream when this one is done */
+    virtual_match_run(run, 200 * MS);
+    raw_peer_send_joined(peer, peer->join.tick, peer->join.state_hash, 0);
+    return peer;
+}
+
 static void go(const raw_peer *peer)
 {
     ls_transport_disconnect(peer->transport, peer->server);
@@ -104,10 +114,7 @@ Test(spectating_share, a_crowd_behind_one_address_comes_in_at_once)
     virtual_match *run = open_watched();
     raw_peer *crowd[PLACES];
     for (uint32_t i = 0; i < PLACES; i++) {
-        crowd[i] = come(run, OWN);
-        crowd[i]->takes_no_parts = false; /* a late one has a stream when this one is done */
-        virtual_match_run(run, 200 * MS);
-        raw_peer_send_joined(crowd[i], crowd[i]->join.tick, crowd[i]->join.state_hash, 0);
+        crowd[i] = come_and_watch(run, OWN);
     }
     virtual_match_run(run, SECOND);
     for (uint32_t i = 0; i < PLACES; i++) {
@@ -145,6 +152,26 @@ Test(spectating_share, an_origin_with_many_connections_does_not_wait_in_front_of
     raw_peer *honest = come(run, OTHER);
     virtual_match_run(run, 300 * MS);
     cr_expect_eq(honest->heard[LS_MESSAGE_JOIN], 1, "the next stream is its own");
+    end(run);
+}
+
+Test(spectating_share, an_origin_that_has_taken_all_places_makes_room_down_to_half_of_them)
+{
+    virtual_match *run = open_watched();
+    raw_peer *crowd[PLACES];
+    for (uint32_t i = 0; i < PLACES; i++) {
+        crowd[i] = come_and_watch(run, OWN);
+    }
+    cr_expect_eq(come(run, OWN)->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
+    for (uint32_t i = 0; i < PLACES / 2; i++) {
+        cr_expect_eq(come(run, OTHER + i)->heard[LS_MESSAGE_REFUSE], 0, "%u", i);
+    }
+    cr_expect_eq(come(run, OTHER)->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < PLACES; i++) {
+        left += !crowd[i]->is_closed;
+    }
+    cr_expect_eq(left, PLACES / 2, "%u", left);
     end(run);
 }
 

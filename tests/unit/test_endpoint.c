@@ -135,6 +135,16 @@ static uint64_t origin_of(const char *text)
     return ls_endpoint_origin(&endpoint);
 }
 
+Test(endpoint, the_origin_of_this_machine_is_known)
+{
+    cr_assert(ls_endpoint_origin_is_loopback(origin_of("127.0.0.1:1")));
+    cr_assert(ls_endpoint_origin_is_loopback(origin_of("127.3.2.1:1")));
+    cr_assert(ls_endpoint_origin_is_loopback(origin_of("[::1]:1")));
+    cr_assert_not(ls_endpoint_origin_is_loopback(origin_of("192.0.2.127:1")));
+    cr_assert_not(ls_endpoint_origin_is_loopback(origin_of("[7f00::1]:1")));
+    cr_assert_not(ls_endpoint_origin_is_loopback(0));
+}
+
 Test(endpoint, an_origin_is_an_ipv4_address_or_the_56_bits_before_an_ipv6_one)
 {
     cr_assert_eq(origin_of("192.0.2.7:1"), origin_of("192.0.2.7:2"));

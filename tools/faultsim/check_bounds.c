@@ -376,17 +376,49 @@ static uint64_t way_in_ms(const check_bounds *all, const client_check *client)
            (12 * rtt_ns + 8 * (frame_ns + run->server_loop_ns)) / LS_NS_PER_MS;
 }
 
-/* Those who come for the first time, when no other faults are left. */
+/* It comes for the first time, when no other faults are left. */
+static bool is_newcomer(const client_check *client)
+{
+    const match_check *check = client->check;
+    const virtual_client *core = client->core;
+    return ls_match_state_of(check->run->match) == LS_MATCH_RUNNING && check->baseline_ns > 0 &&
+           !core->is_absent && !core->is_gone && client->entries == 0 && !client->is_settled &&
+           client->since_ns >= LS_MAX(check->baseline_ns, check->resumed_ns);
+}
+
+/* Clients that play by the rules would leave a place for this one as well: their seats, or places
+ * to watch from, are fewer. */
+static bool is_room_left(const client_check *client)
+{
+    const virtual_match *run = client->check->run;
+    const ls_match_config *config = &run->setup.match;
+    bool is_spectator = client->core->is_spectator;
+    uint32_t honest = 0;
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        const client_check *other = client->check->clients[i];
+        honest += other->core->is_spectator == is_spectator && !other->is_hostile ? 1 : 0;
+    }
+    return honest <= (is_spectator ? config->spectators_max : config->sim.players);
+}
+
+/* Somebody else has what it came for. */
+void check_bounds_refused(check_bounds *all, const client_check *client,
+                          const ls_session_event *event)
+{
+    if (!all->check->run->is_server_dead && event->status == LS_MATCH_FULL && is_newcomer(client) &&
+        is_room_left(client)) {
+        match_check_note(all->check, CHECK_I10, all->check->tick_count,
+                         "newcomer %u is refused: %s", client->core->index, event->text.bytes);
+    }
+}
+
 void check_bounds_newcomers(check_bounds *all)
 {
     const match_check *check = all->check;
     const virtual_match *run = check->run;
-    bool is_running = ls_match_state_of(run->match) == LS_MATCH_RUNNING && check->baseline_ns > 0;
-    for (uint32_t i = 0; is_running && i < run->client_count; i++) {
+    for (uint32_t i = 0; i < run->client_count; i++) {
         const client_check *client = check->clients[i];
-        bool has_come = !client->core->is_absent && !client->core->is_gone && client->entries == 0;
-        if (has_come && !client->is_settled && !client->may_leave && !client->core->is_over &&
-            client->since_ns >= LS_MAX(check->baseline_ns, check->resumed_ns)) {
+        if (is_newcomer(client) && !client->may_leave && !client->core->is_over) {
             judge(all, CHECK_BOUND_WAY_IN, (run->now_ns - client->since_ns) / LS_NS_PER_MS,
                   way_in_ms(all, client));
         }

@@ -55,4 +55,8 @@ void check_bounds_event(check_bounds *bounds, const ls_match_event *event);
 void check_bounds_memory(check_bounds *bounds);
 void check_bounds_newcomers(check_bounds *bounds);
 
+/* The session of a client has ended so. */
+void check_bounds_refused(check_bounds *bounds, const client_check *client,
+                          const ls_session_event *event);
+
 #endif

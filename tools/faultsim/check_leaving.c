@@ -1,6 +1,7 @@
 /* Clients that leave, sessions that end and clients that stay away. I4: in a strict run that
  * happens to no client that plays by the rules; clients that are to return do so before long. I6:
  * each departure has a reason. */
+#include "lockstep/tools/faultsim/check_bounds.h"
 #include "lockstep/tools/faultsim/match_check_parts.h"
 
 #define STOP_MAX_NS (6 * LS_NS_PER_SECOND) /* a match ends 5 s after its last tick */
@@ -133,6 +134,7 @@ void client_check_over(client_check *client, const ls_session_event *event)
         return;
     }
     client->has_left = true;
+    check_bounds_refused(client->check->bounds, client, event);
     if (event->text.bytes[0] == '\0') {
         match_check_note(client->check, CHECK_I6, client->tick, "client %u ends without a reason",
                          client->core->index);
