@@ -252,6 +252,17 @@ static void jump(ls_tick_sync *sync)
     sync->has_settled = true;
 }
 
+bool ls_tick_sync_is_settled(const ls_tick_sync *sync)
+{
+    return ls_quantile_window_is_settled(&sync->needs);
+}
+
+void ls_tick_sync_pass_slack(ls_tick_sync *sync, ls_tick tick)
+{
+    sync->reported = LS_MAX(tick, sync->reported);
+    sync->late_reports = 0;
+}
+
 void ls_tick_sync_add_slack(ls_tick_sync *sync, int64_t slack_ns, ls_tick tick, uint64_t now_ns)
 {
     int64_t phase_ns = reported_phase(sync, slack_ns, tick);

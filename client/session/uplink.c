@@ -40,6 +40,7 @@ struct ls_uplink {
     uint64_t first_sent_ns; /* when new inputs were last sent */
     bool is_second_due;     /* and are to be sent again half a tick later */
     bool is_lossy;          /* reason enough to do so at the send rate auto */
+    bool is_loss_known;     /* the server has said so; until then it is a guess */
 
     /* Health: the server is told about this machine once a second. */
     uint64_t health_ns; /* when it was last told */
@@ -100,6 +101,7 @@ static input_times *times_of(ls_uplink *uplink, ls_tick tick)
 void ls_uplink_begin(ls_uplink *uplink)
 {
     uplink->is_lossy = true;
+    uplink->is_loss_known = false;
 }
 
 void ls_uplink_forget_inputs(ls_uplink *uplink)
@@ -254,6 +256,36 @@ static int64_t own_estimate_of_slack(const ls_uplink *uplink)
     return lead_ticks * (int64_t)uplink->context->dt_ns - (int64_t)uplink->sync->rtt_ns;
 }
 
+static bool is_sending_twice(const ls_uplink *uplink)
+{
+    return ls_send_rate_is_double(uplink->context->offer.send_rate, uplink->is_lossy);
+}
+
+/* Once the lead is known: until then all that is sent twice tells how long it has to be. */
+static bool is_repeating_changes(const ls_uplink *uplink)
+{
+    const ls_offer *offer = &uplink->context->offer;
+    return uplink->is_loss_known && ls_tick_sync_is_settled(uplink->sync) &&
+           ls_send_rate_repeats_changes(offer->send_rate, offer->late_rule, uplink->is_lossy);
+}
+
+/* Among the inputs from `first` to before `end` is one that differs from the one before it, as far
+ * as is known. */
+static bool has_change(const ls_uplink *uplink, ls_tick first, ls_tick end)
+{
+    ls_slot_input before;
+    ls_slot_input input;
+    for (ls_tick tick = first; tick < end; tick++) {
+        bool is_known = tick > 0 &&
+                        ls_input_buffer_get(uplink->inputs, tick - 1, 0, &before) == LS_OK &&
+                        ls_input_buffer_get(uplink->inputs, tick, 0, &input) == LS_OK;
+        if (!is_known || !ls_slot_input_is_same(&before, &input)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void take_slack(ls_uplink *uplink, const ls_ticks_header *header)
 {
     if (header->slack == LS_SLACK_NONE || header->wanted == 0) {
@@ -264,18 +296,20 @@ static void take_slack(ls_uplink *uplink, const ls_ticks_header *header)
         slack_ns = LS_MAX(slack_ns, own_estimate_of_slack(uplink));
     }
     uplink->slack_ns = slack_ns;
-    ls_tick_sync_add_slack(uplink->sync, slack_ns, header->wanted - 1, uplink->context->now_ns);
-}
-
-static bool is_sending_twice(const ls_uplink *uplink)
-{
-    return ls_send_rate_is_double(uplink->context->offer.send_rate, uplink->is_lossy);
+    ls_tick tick = header->wanted - 1;
+    if (slack_ns < 0 || !is_repeating_changes(uplink) ||
+        has_change(uplink, uplink->sync->reported + 1, tick + 1)) {
+        ls_tick_sync_add_slack(uplink->sync, slack_ns, tick, uplink->context->now_ns);
+    } else {
+        ls_tick_sync_pass_slack(uplink->sync, tick);
+    }
 }
 
 static void take_figures(ls_uplink *uplink, ls_link_figures figures)
 {
     bool was_sending_twice = is_sending_twice(uplink);
     uplink->figures = figures;
+    uplink->is_loss_known = true;
     ls_tick_sync_set_loss(uplink->sync, figures.loss);
     uplink->is_lossy = ls_send_rate_is_lossy(uplink->is_lossy, &figures);
     if (is_sending_twice(uplink) != was_sending_twice) {
@@ -518,6 +552,13 @@ static uint64_t second_send_ns(const ls_uplink *uplink)
                                               : UINT64_MAX;
 }
 
+static bool is_worth_repeating(const ls_uplink *uplink)
+{
+    return is_sending_twice(uplink) &&
+           (!is_repeating_changes(uplink) ||
+            has_change(uplink, uplink->sent_end, uplink->sync->next_input));
+}
+
 void ls_uplink_send_due(ls_uplink *uplink)
 {
     uint64_t now_ns = uplink->context->now_ns;
@@ -529,7 +570,7 @@ void ls_uplink_send_due(ls_uplink *uplink)
     }
     if (has_inputs_to_send(uplink)) {
         uplink->first_sent_ns = now_ns;
-        uplink->is_second_due = is_sending_twice(uplink);
+        uplink->is_second_due = is_worth_repeating(uplink);
         ls_uplink_send(uplink);
     } else if (now_ns >= second_send_ns(uplink)) {
         uplink->is_second_due = false;

@@ -24,6 +24,15 @@ static inline bool ls_send_rate_is_double(uint32_t send_rate, bool is_lossy)
     return send_rate == LS_SEND_DOUBLE || (send_rate == LS_SEND_AUTO && is_lossy);
 }
 
+/* Whether it does so on the way up with a changed input alone: a lost one that has not changed is
+ * replaced with itself, by the rule `repeat`.
+ */
+static inline bool ls_send_rate_repeats_changes(uint32_t send_rate, uint32_t late_rule,
+                                                bool is_lossy)
+{
+    return send_rate == LS_SEND_AUTO && late_rule == LS_LATE_REPEAT && is_lossy;
+}
+
 /* In how many packets each tick goes before its acknowledgement is due. With losses below those
  * above, one in 100,000 ticks or fewer needs another one, and waits a round trip for it. */
 #define LS_SEND_PACKETS 3u

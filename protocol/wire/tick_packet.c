@@ -182,20 +182,21 @@ static void write_change(ls_bit_stream *stream, const ls_slot_input *before,
     }
 }
 
-static void read_change(ls_bit_stream *stream, ls_tick_cursor *cursor, uint32_t slot)
+/* False: it stays as it is. */
+static bool read_change(ls_bit_stream *stream, ls_tick_cursor *cursor, uint32_t slot)
 {
     if (!ls_bits_read_bit(stream)) {
-        return;
+        return false;
     }
     if (!ls_bits_read_bit(stream)) {
         cursor->sizes[slot] = 0;
-        return;
+        return true;
     }
     bool is_raw = ls_bits_read_bit(stream);
     if (is_raw) {
         ls_bits_uvar(stream, &cursor->sizes[slot], 0, cursor->input_bytes_max);
         ls_bits_read_bytes(stream, cursor->bytes[slot], cursor->sizes[slot]);
-        return;
+        return true;
     }
     for (uint32_t i = 0; i < cursor->sizes[slot] && !stream->is_failed; i++) {
         if (ls_bits_read_bit(stream)) {
@@ -204,6 +205,7 @@ static void read_change(ls_bit_stream *stream, ls_tick_cursor *cursor, uint32_t 
             cursor->bytes[slot][i] = (uint8_t)(byte ^ cursor->bytes[slot][i]);
         }
     }
+    return true;
 }
 
 /* Takes back a tick that did not fit; a bit stays free for the end mark. */
@@ -260,7 +262,7 @@ bool ls_inputs_read_tick(ls_bit_stream *stream, ls_tick_cursor *cursor)
     if (!ls_bits_read_bit(stream)) {
         return false;
     }
-    read_change(stream, cursor, 0);
+    cursor->has_changed = read_change(stream, cursor, 0);
     return !stream->is_failed;
 }
 
@@ -278,7 +280,7 @@ bool ls_ticks_read_tick(ls_bit_stream *stream, ls_tick_cursor *cursor)
     }
     if (ls_bits_read_bit(stream)) {
         for (uint32_t slot = 0; slot < cursor->slot_count; slot++) {
-            read_change(stream, cursor, slot);
+            (void)read_change(stream, cursor, slot);
         }
     }
     return !stream->is_failed;

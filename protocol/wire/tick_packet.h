@@ -71,6 +71,7 @@ void ls_ticks_header_bits(ls_bit_stream *stream, ls_ticks_header *header, ls_tic
 typedef struct ls_tick_cursor {
     uint32_t slot_count;
     uint32_t input_bytes_max;
+    bool has_changed; /* of INPUTS: the newest input is another one than that before */
     uint32_t sizes[LS_PLAYERS_MAX];
     uint32_t events[LS_PLAYERS_MAX];
     uint8_t bytes[LS_PLAYERS_MAX][LS_INPUT_BYTES_MAX];

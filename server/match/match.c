@@ -23,7 +23,7 @@ static ls_status create_links(ls_match_context *match)
     match->links = ls_allocate_array(match->allocator, players, sizeof *match->links);
     ls_status status = match->links ? LS_OK : LS_NO_MEMORY;
     for (uint32_t slot = 0; status == LS_OK && slot < players; slot++) {
-        status = ls_player_link_init(&match->links[slot], input_bytes_max, match->allocator);
+        status = ls_player_link_init(&match->links[slot], slot, input_bytes_max, match->allocator);
     }
     return status;
 }

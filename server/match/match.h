@@ -164,9 +164,9 @@ typedef struct ls_match_slot {
     bool is_playing;
     bool has_played;
     bool has_finished;
-    uint64_t inputs_on_time;
-    uint64_t inputs_late;        /* arrived after their tick was closed, never used */
-    uint64_t inputs_substituted; /* ticks closed without an input of this slot */
+    uint64_t inputs_on_time; /* closed with what the player made, or repeated and the same */
+    uint64_t inputs_late;    /* arrived after their tick was closed with another one, never used */
+    uint64_t inputs_substituted; /* ticks closed without an input of this slot, or with another */
     uint64_t packets_rejected;   /* malformed, stale or beyond a window */
     uint64_t hashes_compared;
     ls_tick agreed_tick; /* newest state proven equal */

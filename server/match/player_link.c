@@ -3,21 +3,22 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/fault.h"
 #include "lockstep/common/base/prefetch.h"
+#include "lockstep/protocol/wire/send_rate.h"
 
 #include <stddef.h>
 #include <string.h>
 
 enum {
-    INPUTS_KEPT_TICKS = 256, /* closed ticks whose inputs may still serve as a base */
-    ANSWER_BYTES_MIN = 16,   /* the header and the end of TICKS fit */
+    ANSWER_BYTES_MIN = 16, /* the header and the end of TICKS fit */
 };
 
 #define SEAL_NS (UINT64_C(250) * LS_NS_PER_MS) /* between two seals */
 
-ls_status ls_player_link_init(ls_player_link *link, uint32_t input_bytes_max,
+ls_status ls_player_link_init(ls_player_link *link, uint32_t slot, uint32_t input_bytes_max,
                               const ls_allocator *allocator)
 {
     memset(link, 0, sizeof *link);
+    link->slot = slot;
     ls_input_buffer_config config = {
         .slots = 1, .input_bytes_max = input_bytes_max, .window_ticks = LS_WINDOW_TICKS};
     ls_status status = ls_input_buffer_create(&config, allocator, &link->received);
@@ -36,9 +37,11 @@ void ls_player_link_deinit(ls_player_link *link)
 static void reset(ls_player_link *link)
 {
     ls_input_buffer *received = link->received;
+    uint32_t slot = link->slot;
     uint32_t input_bytes_max = link->input_bytes_max;
     ls_input_buffer_restart(received, 0);
     memset(link, 0, sizeof *link);
+    link->slot = slot;
     link->received = received;
     link->input_bytes_max = input_bytes_max;
     link->slack = LS_SLACK_NONE;
@@ -84,21 +87,74 @@ static int64_t slack_ns_of(const ls_match_context *match, ls_tick tick)
     return (int64_t)(due_ns - match->arrived_ns);
 }
 
-static void store_input(ls_player_link *link, const ls_match_context *match, ls_tick tick,
-                        const ls_slot_input *input)
+static uint64_t bit_of(ls_tick tick)
 {
-    ls_status stored = ls_input_buffer_put(link->received, tick, 0, input->bytes, input->size, 0);
-    if (stored != LS_OK) {
-        return; /* a repetition, or too old to keep */
-    }
-    if (tick < match->log->next && !LS_FAULT(LATE_INPUT_UNREPORTED)) {
+    return UINT64_C(1) << tick % 64;
+}
+
+static uint64_t *bits_of(ls_player_link *link, ls_tick tick)
+{
+    return &link->substituted[tick % LS_PLAYER_INPUTS_KEPT_TICKS / 64];
+}
+
+/* Its tick was closed before it came. Where that was with the same input nothing is lost: the
+ * input of the tick before, which is repeated, is the right one while nothing changes. */
+static void count_late(ls_player_link *link, const ls_tick_log *log, ls_tick tick,
+                       const ls_slot_input *input)
+{
+    ls_slot_input used;
+    bool is_substituted = (*bits_of(link, tick) & bit_of(tick)) != 0;
+    if (is_substituted && ls_input_buffer_get(log->closed, tick, link->slot, &used) == LS_OK &&
+        ls_slot_input_is_same(&used, input)) {
+        link->figures.inputs_substituted--;
+        link->figures.inputs_on_time++;
+    } else if (!LS_FAULT(LATE_INPUT_UNREPORTED)) {
         link->figures.inputs_late++;
     }
+}
+
+static void note_slack(ls_player_link *link, const ls_match_context *match, ls_tick tick)
+{
     link->figures.slack_ns = slack_ns_of(match, tick);
     ls_lag_meter_add_arrival(&link->figures.lag.meter, link->figures.slack_ns);
     int32_t slack = ls_slack_from_ns(link->figures.slack_ns);
     if (link->slack == LS_SLACK_NONE || slack < link->slack) {
         link->slack = slack;
+    }
+}
+
+/* An input of a packet, beside what the packet says of it. */
+typedef struct arrived_input {
+    ls_tick tick;
+    ls_slot_input input;
+    bool is_changed; /* from that of the tick before */
+    bool is_newest;  /* of the packet: it was not in an earlier one that was lost */
+} arrived_input;
+
+/* How early the inputs come tells the client when to make them. Where it sends twice what changes
+ * alone, an input that does not change need not come again in time when its packet is lost. */
+static bool has_to_be_early(const ls_player_link *link, const ls_match_context *match,
+                            const arrived_input *arrived)
+{
+    const ls_match_config *config = &match->config;
+    return arrived->is_changed || arrived->is_newest ||
+           !ls_send_rate_repeats_changes(config->send_rate, config->late_rule, link->is_losing);
+}
+
+static void store_input(ls_player_link *link, const ls_match_context *match,
+                        const arrived_input *arrived)
+{
+    ls_tick tick = arrived->tick;
+    const ls_slot_input *input = &arrived->input;
+    ls_status stored = ls_input_buffer_put(link->received, tick, 0, input->bytes, input->size, 0);
+    if (stored != LS_OK) {
+        return; /* a repetition, or too old to keep */
+    }
+    if (tick < match->log->next) {
+        count_late(link, match->log, tick, input);
+    }
+    if (has_to_be_early(link, match, arrived)) {
+        note_slack(link, match, tick);
     }
     if (!link->has_newest || tick > link->newest) {
         link->newest = tick;
@@ -118,26 +174,31 @@ static void advance_wanted(ls_player_link *link, ls_tick next_close)
     }
 }
 
-/* Goes through the packet's inputs; stores them only when asked to. *end is the tick behind them.
- */
-static ls_status walk_inputs(ls_player_link *link, const ls_match_context *match,
-                             ls_bit_stream *stream, const ls_inputs_header *header,
-                             ls_tick_cursor *cursor, bool is_storing, ls_tick *end)
+/* Goes through the packet's inputs. *end is the tick behind them. */
+static ls_status check_inputs(const ls_match_context *match, ls_bit_stream *stream,
+                              const ls_inputs_header *header, ls_tick_cursor *cursor, ls_tick *end)
 {
     ls_tick tick = header->first;
-    ls_slot_input input;
     while (ls_inputs_read_tick(stream, cursor)) {
         if (tick >= match->log->next && tick - match->log->next >= LS_LEAD_TICKS_MAX) {
             return LS_FUTURE;
-        }
-        if (is_storing) {
-            ls_tick_cursor_inputs(cursor, &input);
-            store_input(link, match, tick, &input);
         }
         tick++;
     }
     *end = tick;
     return ls_bits_is_complete(stream) ? LS_OK : LS_MALFORMED;
+}
+
+/* Stores the inputs that check_inputs has gone through. */
+static void store_inputs(ls_player_link *link, const ls_match_context *match, ls_bit_stream *stream,
+                         const ls_inputs_header *header, ls_tick_cursor *cursor, ls_tick end)
+{
+    for (ls_tick tick = header->first; ls_inputs_read_tick(stream, cursor); tick++) {
+        arrived_input arrived = {
+            .tick = tick, .is_changed = cursor->has_changed, .is_newest = tick + 1 == end};
+        ls_tick_cursor_inputs(cursor, &arrived.input);
+        store_input(link, match, &arrived);
+    }
 }
 
 static void take_header(ls_player_link *link, const ls_match_context *match,
@@ -189,14 +250,13 @@ ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_match_contex
     ls_tick_cursor_start(cursor, 1, link->input_bytes_max, known_base);
     ls_tick end = 0;
     size_t first_bit = stream->position_bits;
-    ls_status status = walk_inputs(link, match, stream, header, cursor, false, &end);
+    ls_status status = check_inputs(match, stream, header, cursor, &end);
     if (status != LS_OK) {
         return header->has_base ? give_up_base(link, behind_base, status) : status;
     }
     stream->position_bits = first_bit;
     ls_tick_cursor_start(cursor, 1, link->input_bytes_max, known_base);
-    status = walk_inputs(link, match, stream, header, cursor, true, &end);
-    LS_ASSERT(status == LS_OK);
+    store_inputs(link, match, stream, header, cursor, end);
     take_header(link, match, header, end);
     advance_wanted(link, match->log->next);
     link->peer.heard_ns = match->arrived_ns;
@@ -205,9 +265,10 @@ ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_match_contex
 
 void ls_player_link_pass_tick(ls_player_link *link, ls_tick tick)
 {
+    *bits_of(link, tick) &= ~bit_of(tick);
     advance_wanted(link, tick + 1);
-    if (tick + 1 > INPUTS_KEPT_TICKS) {
-        ls_input_buffer_forget_before(link->received, tick + 1 - INPUTS_KEPT_TICKS);
+    if (tick + 1 > LS_PLAYER_INPUTS_KEPT_TICKS) {
+        ls_input_buffer_forget_before(link->received, tick + 1 - LS_PLAYER_INPUTS_KEPT_TICKS);
     }
 }
 
@@ -224,6 +285,9 @@ ls_slot_input ls_player_link_close_input(ls_player_link *link, ls_tick tick,
         input = *before;
     }
     ls_player_link_pass_tick(link, tick);
+    if (!*is_on_time) {
+        *bits_of(link, tick) |= bit_of(tick);
+    }
     return input;
 }
 
@@ -239,6 +303,9 @@ static void fill_header(ls_player_link *link, const ls_match_context *match, ls_
 {
     ls_downlink_header(&link->peer.downlink, match, header);
     header->first = ls_downlink_first(&link->peer.downlink, match, end);
+    if (header->has_uplink) {
+        link->is_losing = ls_send_rate_is_lossy(link->is_losing, &header->uplink);
+    }
     tell_wanted(link, header);
     header->slack = link->slack;
     if (link->has_newest && link->newest + 1 == link->wanted && !link->is_arrival_reported) {

@@ -18,8 +18,12 @@ typedef struct ls_player_figures {
     ls_player_lag lag;
 } ls_player_figures;
 
+/* Closed ticks whose inputs may still come, and may serve as a base. */
+#define LS_PLAYER_INPUTS_KEPT_TICKS 256u
+
 typedef struct ls_player_link {
     /* Every packet and every tick needs these; see ls_player_link_prefetch. */
+    uint32_t slot;
     uint32_t input_bytes_max;
     ls_input_buffer *received;
     ls_tick wanted; /* first input tick that is still wanted */
@@ -27,8 +31,10 @@ typedef struct ls_player_link {
     bool has_newest;
     ls_tick unread; /* the input behind a base against which INPUTS could not be read; 0: none */
     bool is_arrival_reported;
-    int32_t slack; /* least since the last TICKS, LS_SLACK_NONE when none came */
+    bool is_losing; /* the way here, as its client was told last: changes alone go twice */
+    int32_t slack;  /* least since the last TICKS, LS_SLACK_NONE when none came */
     uint64_t newest_arrival_ns;
+    uint64_t substituted[LS_PLAYER_INPUTS_KEPT_TICKS / 64]; /* a bit for each closed tick */
     ls_tick chain_tick; /* of the newest state that it has hashed, as its newest INPUTS says */
     uint32_t unstepped_ticks; /* that the client has and has not stepped, as its newest says */
     ls_tick joined_at;        /* the tick that was to be closed next when JOIN was sent */
@@ -50,7 +56,7 @@ typedef enum ls_player_change {
     LS_PLAYER_RETURNED,   /* to the same player on another connection: the figures stay */
 } ls_player_change;
 
-ls_status ls_player_link_init(ls_player_link *link, uint32_t input_bytes_max,
+ls_status ls_player_link_init(ls_player_link *link, uint32_t slot, uint32_t input_bytes_max,
                               const ls_allocator *allocator);
 void ls_player_link_deinit(ls_player_link *link);
 void ls_player_link_change(ls_player_link *link, ls_player_change change);

@@ -5,17 +5,21 @@ player_link_fixture here;
 void open_table(void)
 {
     memset(&here, 0, sizeof here);
-    cr_assert_eq(ls_player_link_init(&here.link, INPUT_BYTES, ls_allocator_heap()), LS_OK);
+    cr_assert_eq(ls_player_link_init(&here.link, 0, INPUT_BYTES, ls_allocator_heap()), LS_OK);
     ls_lag_meter_init(&here.link.figures.lag.meter, DT_NS);
     here.match.now_ns = LS_NS_PER_SECOND;
     here.match.dt_ns = DT_NS;
     here.match.log = &here.log;
+    const ls_input_buffer_config closed = {
+        .slots = 1, .input_bytes_max = INPUT_BYTES, .window_ticks = LS_WINDOW_TICKS};
+    cr_assert_eq(ls_input_buffer_create(&closed, ls_allocator_heap(), &here.log.closed), LS_OK);
     here.log.next_due_ns = LS_NS_PER_SECOND + DT_NS;
 }
 
 void close_table(void)
 {
     ls_player_link_deinit(&here.link);
+    ls_input_buffer_destroy(here.log.closed);
 }
 
 uint32_t close_to(ls_tick tick)
@@ -26,7 +30,12 @@ uint32_t close_to(ls_tick tick)
         bool is_on_time = false;
         here.match.now_ns = here.log.next_due_ns;
         here.log.closed_at_ns[here.log.next % LS_WINDOW_TICKS] = here.match.now_ns;
-        ls_player_link_close_input(&here.link, here.log.next, &nothing, &is_on_time);
+        ls_slot_input used =
+            ls_player_link_close_input(&here.link, here.log.next, &nothing, &is_on_time);
+        if (here.log.next >= LS_WINDOW_TICKS) {
+            ls_input_buffer_forget_before(here.log.closed, here.log.next + 1 - LS_WINDOW_TICKS);
+        }
+        ls_input_buffer_put(here.log.closed, here.log.next, 0, used.bytes, used.size, 0);
         on_time += is_on_time;
         here.log.next++;
         here.log.next_due_ns += DT_NS;

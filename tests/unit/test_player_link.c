@@ -271,7 +271,8 @@ Test(player_link, very_many_old_inputs_do_no_harm)
     cr_assert_eq(receive(&sent, ls_bits_size_bytes(&stream)), LS_OK);
     cr_assert_not(ls_input_buffer_has(here.link.received, 4600, 0), "older than 256 ticks");
     cr_assert(ls_input_buffer_has(here.link.received, 5000, 0));
-    cr_assert_eq(here.link.figures.inputs_late, 256);
+    cr_assert_eq(here.link.figures.inputs_late, 0, "closed with the same");
+    cr_assert_eq(here.link.figures.inputs_on_time, 256);
     cr_assert_eq(here.link.wanted, 5200);
 }
 
@@ -317,7 +318,66 @@ Test(player_link, a_late_input_is_counted_once_and_never_used)
     cr_assert_eq(here.link.figures.inputs_substituted, 5);
 }
 
+Test(player_link, a_late_input_that_was_repeated_rightly_is_none)
+{
+    /* Ticks 0 to 4 are closed with nothing; what the player made for 0 and 4 is nothing as well. */
+    cr_assert_eq(close_to(5), 0);
+    cr_assert_eq(here.link.figures.inputs_substituted, 5);
+    for (int times = 0; times < 2; times++) {
+        cr_assert_eq(take((ls_inputs_header){.first = 0}, 5), LS_OK);
+        uint32_t same = 0;
+        for (ls_tick tick = 0; tick < 5; tick++) {
+            same += tick % (INPUT_BYTES + 1) == 0;
+        }
+        cr_assert_gt(same, 0);
+        cr_assert_eq(here.link.figures.inputs_on_time, same);
+        cr_assert_eq(here.link.figures.inputs_substituted, 5 - same);
+        cr_assert_eq(here.link.figures.inputs_late, 5 - same);
+    }
+}
+
+Test(player_link, a_late_input_of_a_tick_that_passed_without_the_player_is_late)
+{
+    here.log.next = 1;
+    ls_player_link_pass_tick(&here.link, 0);
+    ls_input_buffer_put(here.log.closed, 0, 0, NULL, 0, 0);
+    cr_assert_eq(take((ls_inputs_header){.first = 0}, 1), LS_OK);
+    cr_assert_eq(here.link.figures.inputs_late, 1);
+    cr_assert_eq(here.link.figures.inputs_on_time, 0);
+}
+
 /* ---- slack ---- */
+
+Test(player_link, where_changes_alone_go_twice_what_is_repeated_unchanged_may_be_late)
+{
+    static const uint8_t byte = 7;
+    const ls_slot_input nothing = {NULL, 0, 0};
+    const ls_slot_input pressed = {&byte, 1, 0};
+    const ls_slot_input made[3][2] = {{nothing, nothing}, {pressed, nothing}, {nothing, pressed}};
+    /* Ticks 8 and 9 were closed 25 and 5 ms ago. A packet brings 8 to 10, of which 8 was lost. */
+    const int32_t slacks[3] = {15 * 4, -25 * 4, -5 * 4};
+    for (int i = 0; i < 3; i++) {
+        close_table();
+        open_table();
+        here.match.config.late_rule = LS_LATE_REPEAT;
+        here.link.is_losing = true;
+        close_to(10);
+        here.match.now_ns += 5 * LS_NS_PER_MS;
+        packet sent = {.size = 0};
+        ls_inputs_header header = {.first = 8};
+        ls_bit_stream stream = ls_bit_writer(sent.bytes, sizeof sent.bytes);
+        ls_inputs_header_bits(&stream, &header, 0);
+        ls_slot_input before = nothing;
+        for (ls_tick tick = 8; tick < 11; tick++) {
+            const ls_slot_input *input = tick < 10 ? &made[i][tick - 8] : &before;
+            cr_assert(ls_inputs_write_tick(&stream, &before, input));
+            before = *input;
+        }
+        ls_tick_packet_write_end(&stream);
+        cr_assert_eq(receive(&sent, ls_bits_size_bytes(&stream)), LS_OK);
+        cr_assert_eq(here.link.slack, slacks[i], "%d: %d", i, here.link.slack);
+    }
+}
 
 Test(player_link, slack_is_the_least_time_to_closing_since_the_last_ticks)
 {
@@ -380,7 +440,8 @@ Test(player_link, survives_every_failed_allocation_and_gives_all_back)
 {
     ls_player_link_deinit(&here.link);
     for (refused_memory refused = {0}; refused_memory_next(&refused);) {
-        refused.status = ls_player_link_init(&here.link, INPUT_BYTES, &refused.counting.allocator);
+        refused.status =
+            ls_player_link_init(&here.link, 0, INPUT_BYTES, &refused.counting.allocator);
         ls_player_link_deinit(&here.link);
     }
 }

@@ -11,12 +11,6 @@ static ls_input_buffer *closed;
 static packet sent;         /* the newest */
 static ls_tick_seal sealed; /* of that one */
 
-static void close_ticks(void)
-{
-    ls_input_buffer_destroy(closed);
-    close_table();
-}
-
 /* Codes every other tick, so that both ways to write one are taken. */
 static void code_tick(ls_tick tick)
 {
@@ -36,6 +30,7 @@ static void make_closed(ls_tick end, uint32_t size)
     static uint8_t bytes[LS_INPUT_BYTES_MAX];
     ls_input_buffer_config config = {
         .slots = SLOTS, .input_bytes_max = LS_INPUT_BYTES_MAX, .window_ticks = LS_WINDOW_TICKS};
+    ls_input_buffer_destroy(here.log.closed);
     cr_assert_eq(ls_input_buffer_create(&config, ls_allocator_heap(), &closed), LS_OK);
     for (ls_tick tick = 0; tick < end; tick++) {
         for (uint32_t slot = 0; slot < SLOTS; slot++) {
@@ -93,7 +88,7 @@ static ls_ticks_header send_ticks(void)
     return header;
 }
 
-TestSuite(player_link_ticks, .init = open_table, .fini = close_ticks);
+TestSuite(player_link_ticks, .init = open_table, .fini = close_table);
 
 /* ---- TICKS ---- */
 

@@ -91,10 +91,18 @@ static void mark_arriving(client_check *client, const ls_transport_event *event)
     check->arriving_end = tick;
 }
 
+/* The tick was closed without the input, and with the same: nothing has come too late. */
+static bool is_repeated_rightly(const client_check *client, uint32_t slot, ls_tick tick)
+{
+    const match_check *check = client->check;
+    return tick >= check->play_from[slot] && check->ticks[tick].inputs[slot] == client->made[tick];
+}
+
 /* Settles what has been marked. */
 static void settle_arriving(client_check *client, bool is_rejected)
 {
     const match_check *check = client->check;
+    uint32_t slot = ls_session_report_of(client->core->session).slot;
     for (ls_tick tick = check->arriving_first; tick < check->arriving_end; tick++) {
         if (client->arrived[tick] != CHECK_ARRIVING) {
             continue;
@@ -103,7 +111,7 @@ static void settle_arriving(client_check *client, bool is_rejected)
         client->arrived[tick] = is_rejected ? CHECK_ARRIVED_NOT
                                 : is_late   ? CHECK_ARRIVED_LATE
                                             : CHECK_ARRIVED_IN_TIME;
-        client->late += is_late && !is_rejected;
+        client->late += is_late && !is_rejected && !is_repeated_rightly(client, slot, tick);
     }
 }
 
