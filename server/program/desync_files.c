@@ -3,6 +3,7 @@
 #include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/protocol/loop/forked_job.h"
+#include "lockstep/server/program/bundle_allowance.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ enum {
 struct ls_desync_files {
     ls_desync_files_config config;
     ls_forked_jobs *jobs;
-    uint64_t bytes; /* of the bundles that were written */
+    ls_bundle_allowance *allowance;
 };
 
 /* One bundle to be written by a copy, which has the match as it is now. */
@@ -30,7 +31,6 @@ typedef struct bundle_task {
 /* The report of the copy. */
 typedef struct bundle_result {
     ls_status status;
-    uint64_t bytes;
     char path[LS_BUNDLE_PATH_BYTES_MAX];
     ls_text why;
 } bundle_result;
@@ -155,6 +155,28 @@ static ls_status fill(const bundle_task *task, bundle_memory *memory)
                : status;
 }
 
+/* Others may be about to write theirs: it is written when there is room for it beside those. */
+static ls_status write_bytes(const bundle_task *task, const uint8_t *bytes, size_t size,
+                             bundle_result *result)
+{
+    ls_bundle_allowance *allowance = task->files->allowance;
+    if (!ls_output_has_room(task->files->config.directory, size)) {
+        return ls_fail(LS_FULL, &result->why, "no bundle is written to %s: the disk is nearly full",
+                       task->path);
+    }
+    if (!ls_bundle_allowance_take(allowance, size)) {
+        return ls_fail(LS_FULL, &result->why,
+                       "no bundle is written to %s: it would be more than --bundle-limit allows",
+                       task->path);
+    }
+    ls_status status =
+        ls_output_write_new(result->path, sizeof result->path, "bundle", bytes, size, &result->why);
+    if (status != LS_OK) {
+        ls_bundle_allowance_give_back(allowance, size);
+    }
+    return status;
+}
+
 static ls_status write_bundle(const bundle_task *task, bundle_memory *memory, bundle_result *result)
 {
     uint8_t *bytes = NULL;
@@ -163,14 +185,8 @@ static ls_status write_bundle(const bundle_task *task, bundle_memory *memory, bu
     if (status == LS_OK) {
         status = ls_desync_bundle_write(&memory->bundle, ls_allocator_heap(), &bytes, &size);
     }
-    if (status == LS_OK && !ls_output_has_room(task->files->config.directory, size)) {
-        status = ls_fail(LS_FULL, &result->why,
-                         "no bundle is written to %s: the disk is nearly full", task->path);
-    }
     if (status == LS_OK) {
-        result->bytes = size;
-        status = ls_output_write_new(result->path, sizeof result->path, "bundle", bytes, size,
-                                     &result->why);
+        status = write_bytes(task, bytes, size, result);
     }
     ls_release(ls_allocator_heap(), bytes);
     return status;
@@ -202,7 +218,6 @@ static void done(void *user, const ls_forked_report *report, const ls_text *why)
     } else {
         ls_text_set(&result.why, "cannot write the bundle to %s: %s", task->path, why->bytes);
     }
-    task->files->bytes += result.status == LS_OK ? result.bytes : 0;
     const ls_desync_file file = {.match = task->number,
                                  .slot = task->slot,
                                  .planned = task->path,
@@ -250,7 +265,7 @@ ls_status ls_desync_files_write(ls_desync_files *files, ls_match *match, uint32_
     if (!ls_match_desync_of(match, slot) || !ls_match_bundle_tick_of(match, slot, &tick)) {
         return LS_NOT_FOUND;
     }
-    if (files->bytes >= files->config.bytes_max) {
+    if (ls_bundle_allowance_is_spent(files->allowance)) {
         return LS_FULL;
     }
     bundle_task *task = ls_allocate(ls_allocator_heap(), sizeof *task);
@@ -277,9 +292,13 @@ ls_status ls_desync_files_create(const ls_desync_files_config *config, ls_desync
         return LS_NO_MEMORY;
     }
     files->config = *config;
-    ls_status status =
-        ls_forked_jobs_create(config->loop, WRITING_MS_MAX, ls_allocator_heap(), &files->jobs);
+    ls_status status = ls_bundle_allowance_create(config->bytes_max, &files->allowance);
+    if (status == LS_OK) {
+        status =
+            ls_forked_jobs_create(config->loop, WRITING_MS_MAX, ls_allocator_heap(), &files->jobs);
+    }
     if (status != LS_OK) {
+        ls_bundle_allowance_destroy(files->allowance);
         ls_release(ls_allocator_heap(), files);
         return status;
     }
@@ -291,6 +310,7 @@ void ls_desync_files_destroy(ls_desync_files *files)
 {
     if (files) {
         ls_forked_jobs_destroy(files->jobs);
+        ls_bundle_allowance_destroy(files->allowance);
         ls_release(ls_allocator_heap(), files);
     }
 }

@@ -24,7 +24,7 @@ typedef struct ls_desync_file {
 /* Where bundles go and what is said of this side. */
 typedef struct ls_desync_files_config {
     const char *directory;
-    uint64_t bytes_max;                /* of all bundles together that are begun by this process */
+    uint64_t bytes_max;                /* of all bundles together */
     uint32_t matches;                  /* the match's number is a part of the name when > 1 */
     const ls_build_fingerprint *print; /* of this program */
     ls_event_loop *loop;               /* outlives the files */
@@ -40,8 +40,8 @@ void ls_desync_files_destroy(ls_desync_files *files);
 
 /* Begins to write DIR/desync-SIM-tickT-slotS.bundle, or when there is one, -tickT-slotS-2.bundle:
  * `path` is its name. NOT_FOUND when the match holds nothing of this slot's desync any more,
- * NO_MEMORY, or FULL for a path that is too long, or when so many bytes are written already; with
- * OK on_written follows, perhaps at once. */
+ * NO_MEMORY, or FULL for a path that is too long, or when all bytes are written already; with OK
+ * on_written follows, perhaps at once, with FULL when the bundle would be more than is left. */
 ls_status ls_desync_files_write(ls_desync_files *files, ls_match *match, uint32_t number,
                                 uint32_t slot, char path[LS_BUNDLE_PATH_BYTES_MAX]);
 

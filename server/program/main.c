@@ -94,7 +94,7 @@ static const ls_setting_row rows[] = {
      .help = "Where the bundle of a desync is written, for lockstep-desync"},
     {LS_SETTING_IS_U32, FIELD(bundle_limit), .min = 1, .max = 1u << 20, .flag = "bundle-limit",
      .argument = "MIB", .group = RULES,
-     .help = "Write no more bundles once they take so much; a slot gets 8 at most"},
+     .help = "Room for all bundles; one that does not fit is not written. A slot gets 8 at most"},
     {LS_SETTING_IS_TEXT, FIELD(journal_dir), .flag = "journal", .argument = "DIR", .group = RULES,
      .default_text = "no journal",
      .help = "Write each match down in a file of its own in DIR, for lockstep-replay"},

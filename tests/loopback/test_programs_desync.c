@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     BOB = 1, /* the client with the fault */
@@ -208,6 +209,36 @@ Test(programs_desync, a_slot_gets_eight_bundles_whoever_sits_there)
     hosted_expect_exit(&hosted.clients[0], 0);
     uint32_t count = count_bundles(); /* of nine; a slow re-run may leave one without its ticks */
     cr_expect(count > 0 && count <= 8, "%u", count);
+}
+
+static uint64_t bundle_bytes(void)
+{
+    uint64_t bytes = 0;
+    DIR *folder = opendir(hosted.folder);
+    cr_assert_not_null(folder);
+    for (const struct dirent *entry = NULL; (entry = readdir(folder)) != NULL;) {
+        struct stat status;
+        if (strstr(entry->d_name, ".bundle") && stat(hosted_path(entry->d_name), &status) == 0) {
+            bytes += (uint64_t)status.st_size;
+        }
+    }
+    closedir(folder);
+    return bytes;
+}
+
+/* Two bundles of 700 KiB, which are written at the same time. */
+Test(programs_desync, bundles_that_are_written_at_once_take_no_more_than_is_allowed)
+{
+    hosted_serve("--sim", "arena", "--param", "bodies=4000", "--players", "2", "--ticks", "60",
+                 "--bundle-limit", "1", "--tick-rate", SLOW);
+    hosted_join("--flip-bit", "10:64");
+    hosted_join("--flip-bit", "10:128");
+    hosted_expect_exits(3, 3, 3);
+    uint64_t bytes = bundle_bytes();
+    cr_expect(bytes > 0 && bytes <= 1 << 20, "%llu", (unsigned long long)bytes);
+    if (count_bundles() < 2) { /* both fit where slow re-runs leave them without their ticks */
+        hosted_expect_all(&hosted.server, "it would be more than --bundle-limit allows");
+    }
 }
 
 /* Another build differs again and again however often it is healed. */

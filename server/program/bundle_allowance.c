@@ -1,0 +1,50 @@
+#define _DEFAULT_SOURCE
+#include "lockstep/server/program/bundle_allowance.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/mman.h>
+
+struct ls_bundle_allowance {
+    _Atomic uint64_t left;
+};
+
+ls_status ls_bundle_allowance_create(uint64_t bytes, ls_bundle_allowance **out)
+{
+    ls_bundle_allowance *made =
+        mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED) {
+        return LS_NO_MEMORY;
+    }
+    atomic_init(&made->left, bytes);
+    *out = made;
+    return LS_OK;
+}
+
+void ls_bundle_allowance_destroy(ls_bundle_allowance *allowance)
+{
+    if (allowance) {
+        munmap(allowance, sizeof *allowance);
+    }
+}
+
+bool ls_bundle_allowance_take(ls_bundle_allowance *allowance, uint64_t bytes)
+{
+    uint64_t left = atomic_load(&allowance->left);
+    while (left >= bytes) {
+        if (atomic_compare_exchange_weak(&allowance->left, &left, left - bytes)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ls_bundle_allowance_give_back(ls_bundle_allowance *allowance, uint64_t bytes)
+{
+    atomic_fetch_add(&allowance->left, bytes);
+}
+
+bool ls_bundle_allowance_is_spent(const ls_bundle_allowance *allowance)
+{
+    return atomic_load(&allowance->left) == 0;
+}
