@@ -151,6 +151,42 @@ Test(send_rate, auto_doubles_the_direction_that_loses_many_and_no_other)
     check_auto(&lossy, &clean, (rates){.up = 0.9 * 2 * TICK_RATE_HZ, .down = TICK_RATE_HZ});
 }
 
+/* Bots that press nothing, whose packets are lost on the way up: how many arrive. */
+static double measure_unchanged(ls_late_rule rule, uint64_t *substituted)
+{
+    virtual_setup setup = virtual_setup_default(test_simulation(), PLAYERS, 0);
+    setup.match.late_rule = rule;
+    setup.match.sim.tick_rate_hz = TICK_RATE_HZ;
+    setup.match.sim.params[TEST_PARAM_BYTES] = 0;
+    setup.link.delay_ns = 30 * MS;
+    virtual_match *run = match_at(&setup, 120);
+    const ls_link_config clean = {.delay_ns = 30 * MS};
+    const ls_link_config lossy = {.delay_ns = 30 * MS, .loss_ppm = 100000};
+    ls_memory_client_set_links(run->clients[1]->transport, &lossy, &clean);
+    virtual_match_run(run, 12 * SECOND); /* until the loss is reported, and the lead is known */
+    rates seen = measure(run->clients[1]);
+    ls_memory_client_set_links(run->clients[1]->transport, &clean, &clean);
+    virtual_match_run(run, 1 * SECOND);
+    *substituted = slot_of(run, report_of(run->clients[1]).slot).inputs_substituted;
+    close_run(run);
+    return seen.up;
+}
+
+Test(send_rate, auto_sends_once_what_is_replaced_with_itself)
+{
+    uint64_t substituted = 0;
+    double up = measure_unchanged(LS_LATE_REPEAT, &substituted);
+    cr_assert_float_eq(up, 0.9 * TICK_RATE_HZ, 3, "%f up", up);
+    cr_assert_eq(substituted, 0);
+}
+
+Test(send_rate, auto_sends_all_twice_where_the_match_would_wait)
+{
+    uint64_t substituted = 0;
+    double up = measure_unchanged(LS_LATE_WAIT, &substituted);
+    cr_assert_float_eq(up, 0.9 * 2 * TICK_RATE_HZ, 6, "%f up", up);
+}
+
 Test(send_rate, every_rate_plays_the_same_match_on_any_network)
 {
     static const ls_link_config links[] = {
