@@ -29,9 +29,14 @@ static void fill(const ls_step_noise *noise, uint64_t stream, uint8_t *bytes, si
         memset(bytes, 0, size);
         return;
     }
-    for (size_t at = 0; at < size; at += sizeof turned) {
+    size_t at = 0;
+    for (; size - at >= sizeof turned; at += sizeof turned) {
         uint64_t word = random_word(first + at) ^ turned;
-        memcpy(bytes + at, &word, LS_MIN(sizeof word, size - at));
+        memcpy(bytes + at, &word, sizeof word); /* a size that varies is a call for each word */
+    }
+    if (at < size) {
+        uint64_t word = random_word(first + at) ^ turned;
+        memcpy(bytes + at, &word, size - at);
     }
 }
 
