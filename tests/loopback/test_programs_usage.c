@@ -14,21 +14,32 @@ typedef struct number_flag {
     const char *above;
 } number_flag;
 
+/* A program starts for each of them: under AddressSanitizer, which looks for other things, every
+ * fourth has its turn, and the first and last are the ends of the range. */
+enum {
+#if defined(__SANITIZE_ADDRESS__)
+    WRONG_STEP = 4,
+#else
+    WRONG_STEP = 1,
+#endif
+};
+
 static void expect_numbers_checked(const char *program, const number_flag *expected)
 {
-    const char *const wrong[] = {"",
+    const char *const wrong[] = {expected->above,
                                  "-1",
                                  "+1",
                                  "1x",
+                                 "",
                                  "x",
                                  "0x1",
                                  "1.5",
+                                 "99999999999999999999999",
                                  " 1",
                                  "1 ",
-                                 "99999999999999999999999",
-                                 expected->above,
+                                 "1.",
                                  expected->below};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0] && wrong[i]; i++) {
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0] && wrong[i]; i += WRONG_STEP) {
         hosted_expect_refusal(2, program,
                               hosted_text("%s takes a number from %s to %s, not '%s'\n",
                                           expected->name, expected->min, expected->max, wrong[i]),

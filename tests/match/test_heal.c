@@ -10,10 +10,11 @@
 /* ---- a state of which one build spoils a lot, once ---- */
 
 enum {
-    CELLS_SMALL = 16 << 10,
-#if defined(__SANITIZE_ADDRESS__)
-    CELLS_LARGE = 1 << 18, /* 2 MiB: there it takes ten times as long */
+#if defined(__SANITIZE_ADDRESS__) /* there it takes ten times as long */
+    CELLS_SMALL = 6 << 10,
+    CELLS_LARGE = 1 << 18, /* 2 MiB */
 #else
+    CELLS_SMALL = 16 << 10,
     CELLS_LARGE = 5 << 17, /* 5 MiB */
 #endif
     SPOILT = 5000,

@@ -8,6 +8,11 @@
 
 enum {
     PREDICT_TICKS = 12,
+#if defined(__SANITIZE_ADDRESS__) /* it looks for other things than what another seed shows */
+    SEEDS = 1,
+#else
+    SEEDS = 3,
+#endif
 };
 
 static virtual_setup setup_with(const ls_simulation *simulation, uint32_t players, uint32_t ticks)
@@ -33,7 +38,7 @@ static void check_predicted(const virtual_client *client)
 
 static void play(virtual_setup *setup)
 {
-    for (setup->seed = 1; setup->seed <= 3; setup->seed++) {
+    for (setup->seed = 1; setup->seed <= SEEDS; setup->seed++) {
         virtual_match *run = checked_match_create(setup);
         play_and_check(run);
         cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 0);
