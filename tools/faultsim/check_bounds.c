@@ -386,6 +386,13 @@ static bool is_newcomer(const client_check *client)
            client->since_ns >= LS_MAX(check->baseline_ns, check->resumed_ns);
 }
 
+/* A server that came back keeps the seats of all who were there when it died, visitors too. */
+static bool may_keep_seats(const match_check *check)
+{
+    uint64_t kept_ns = check->run->setup.match.keep_seat_ms * LS_NS_PER_MS;
+    return check->life > 0 && check->run->now_ns < check->resumed_ns + kept_ns;
+}
+
 /* Clients that play by the rules would leave a place for this one as well: their seats, or places
  * to watch from, are fewer. */
 static bool is_room_left(const client_check *client)
@@ -398,7 +405,8 @@ static bool is_room_left(const client_check *client)
         const client_check *other = client->check->clients[i];
         honest += other->core->is_spectator == is_spectator && !other->is_hostile ? 1 : 0;
     }
-    return honest <= (is_spectator ? config->spectators_max : config->sim.players);
+    return is_spectator ? honest <= config->spectators_max
+                        : honest <= config->sim.players && !may_keep_seats(client->check);
 }
 
 /* Somebody else has what it came for. */
