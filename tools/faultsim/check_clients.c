@@ -157,6 +157,7 @@ static void enter(client_check *client, const ls_join *join)
     uint32_t slot = ls_session_report_of(client->core->session).slot;
     bool is_told =
         !client->core->is_spectator && ls_match_slot_of(check->run->match, slot).is_desynced;
+    client->is_mended = client->is_mended || join->source != LS_JOIN_HELD;
     if (join->source != LS_JOIN_HELD && !is_told) {
         client->has_state_difference = false; /* goes with the state in which it was */
         client->has_hashed_difference = false;

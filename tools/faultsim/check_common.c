@@ -69,6 +69,7 @@ void client_check_note_difference(client_check *client, ls_tick tick)
     }
     if (is_hashed && !client->has_hashed_difference) {
         client->difference_life = client->life;
+        client->is_mended = false;
         client->has_hashed_difference = true;
         client->hashed_difference_tick = tick;
     }

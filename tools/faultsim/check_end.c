@@ -28,6 +28,10 @@ static void check_desync(client_check *client, uint32_t slot, const ls_match_slo
     if (is_old && client->life != check->life) {
         return; /* the server that was told of it is dead, and it never came back */
     }
+    if (is_old && client->is_mended && !report->is_desynced) {
+        return; /* that server was told of it and sent it another state; this one knows of nothing
+                 */
+    }
     bool may_be_again = client->entries > 0; /* another one, or with another state */
     bool is_told = report->is_desynced ? told == 1 || (told > 1 && may_be_again) : told == 0;
     if (!is_told) {

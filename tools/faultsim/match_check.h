@@ -93,6 +93,7 @@ typedef struct client_check {
     bool has_hashed_difference;    /* likewise, of the states that are hashed: others may heal */
     ls_tick hashed_difference_tick;
     uint32_t difference_life; /* in which that was */
+    bool is_mended;           /* has been sent another state since, and was told before that */
 } client_check;
 
 /* Outcomes of crashes. */
