@@ -13,7 +13,8 @@ enum {
     HELD_SPARE_TICKS = LS_WINDOW_TICKS / 4,
     BLOB_PIECES_PER_TURN = 1,
     BURST_PACKETS = 4,
-    HEAL_TICKS_MAX = 256, /* a state that heals is no older */
+    HEAL_TICKS_MAX = 256,                    /* a state that heals is no older */
+    SLOW_BYTES_PER_S = LS_BLOB_RATE_MIN / 2, /* of what the sender never goes below */
 };
 
 #define BLOB_TURN_NS LS_NS_PER_MS       /* between two pieces that are compressed */
@@ -237,11 +238,17 @@ bool ls_join_service_is_healing_stuck(ls_join_service *joins, uint32_t slot)
     return match->now_ns - own->whole_ns >= limit_ns + way_ns;
 }
 
-/* Half the rate that the sender never goes below. */
+bool ls_join_service_is_slow(const ls_join_service *joins, uint32_t slot)
+{
+    return ls_handover_is_slow(&joins->handover, joins->match->seats->peers[slot],
+                               SLOW_BYTES_PER_S) &&
+           !LS_FAULT(SLOW_JOINER_KEPT);
+}
+
 uint32_t ls_join_service_slowest(const ls_join_service *joins, bool is_anybody_waiting)
 {
     bool is_judged = is_anybody_waiting && !LS_FAULT(SLOW_JOINER_KEPT);
-    ls_peer_id peer = ls_handover_slowest(&joins->handover, is_judged ? LS_BLOB_RATE_MIN / 2 : 0);
+    ls_peer_id peer = ls_handover_slowest(&joins->handover, is_judged ? SLOW_BYTES_PER_S : 0);
     return peer != 0 ? ls_seat_table_slot_of(joins->match->seats, peer) : MATCH_NO_SLOT;
 }
 

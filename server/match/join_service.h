@@ -45,6 +45,10 @@ void ls_join_service_end_healing(ls_join_service *joins, uint32_t slot);
 /* It acknowledges nothing any more, or has had the time that stepping to the match takes. */
 bool ls_join_service_is_healing_stuck(ls_join_service *joins, uint32_t slot);
 
+/* A player that was sent all that it may be of its blob, or takes it more slowly than every link
+ * should, and has had its time. */
+bool ls_join_service_is_slow(const ls_join_service *joins, uint32_t slot);
+
 /* One that was sent all that it may be of its blob; if others wait until no player is sent it, one
  * that takes it more slowly than every link should, and has had its time. MATCH_NO_SLOT: there is
  * none. */

@@ -46,7 +46,8 @@ static void leave(ls_match_context *match, uint32_t slot, bool is_lost, ls_statu
 void ls_conduct_depart(ls_match_context *match, uint32_t slot, bool is_lost, ls_status status,
                        const char *why)
 {
-    if (ls_seat_table_has_newcomer(match->seats, slot)) {
+    if (ls_seat_table_has_newcomer(match->seats, slot) ||
+        ls_seat_table_has_joiner(match->seats, slot)) {
         ls_lapsed_offers_note(&match->lapsed, match->seats->rows[slot].origin, match->now_ns);
     }
     leave(match, slot, is_lost, status, why);
@@ -180,23 +181,27 @@ void ls_conduct_await_players(ls_match_context *match, bool is_known)
     ls_resume_vote_begin(match->vote, ls_seat_table_await_players(match->seats, is_known));
 }
 
-/* Why a newcomer that is not READY makes room for another, the better reason last. */
+/* Why a newcomer that does not play yet makes room for another, the better reason last. */
 typedef enum yielding {
     KEEPS_SEAT,
     YIELDS_TO_OTHERS, /* its origin has been offered other seats as well */
-    YIELDS_IN_TIME,
-    YIELDS_AS_BEFORE, /* its origin let an offer lapse, and that of the other did not */
+    YIELDS_IN_TIME,   /* it is not READY yet, or takes hardly anything of its state */
+    YIELDS_AS_BEFORE, /* its origin let an offer or a state go, and that of the other did not */
 } yielding;
 
 static yielding yielding_of(const ls_match_context *match, uint32_t slot, uint64_t for_origin)
 {
     uint64_t origin = match->seats->rows[slot].origin;
     bool is_trusted = !ls_lapsed_offers_has(&match->lapsed, for_origin, match->now_ns);
-    if (!ls_seat_table_has_newcomer(match->seats, slot)) {
+    bool is_offered = ls_seat_table_has_newcomer(match->seats, slot);
+    if (!is_offered && !ls_seat_table_has_joiner(match->seats, slot)) {
         return KEEPS_SEAT;
     }
     if (is_trusted && ls_lapsed_offers_has(&match->lapsed, origin, match->now_ns)) {
         return YIELDS_AS_BEFORE;
+    }
+    if (!is_offered) {
+        return ls_join_service_is_slow(match->joins, slot) ? YIELDS_IN_TIME : KEEPS_SEAT;
     }
     if (ls_peer_link_is_stuck(&match->links[slot].peer, match,
                               match->config.ready_ms * LS_NS_PER_MS)) {
@@ -209,7 +214,8 @@ static yielding yielding_of(const ls_match_context *match, uint32_t slot, uint64
 
 bool ls_conduct_make_room(ls_match_context *match, uint32_t wanted, uint64_t for_origin)
 {
-    static const char why[] = "no READY came, and others want the seat";
+    static const char no_ready[] = "no READY came, and others want the seat";
+    static const char no_state[] = "it took too little of its state, and others want the seat";
     uint32_t best = MATCH_NO_SLOT;
     yielding most = KEEPS_SEAT;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
@@ -221,10 +227,11 @@ bool ls_conduct_make_room(ls_match_context *match, uint32_t wanted, uint64_t for
         most = LS_MAX(each, most);
     }
     if (most == YIELDS_TO_OTHERS) { /* it had no time, which is not held against its origin */
-        ls_outbox_refuse(match->outbox, match->seats->peers[best], LS_TIMED_OUT, why);
-        leave(match, best, false, LS_TIMED_OUT, why);
+        ls_outbox_refuse(match->outbox, match->seats->peers[best], LS_TIMED_OUT, no_ready);
+        leave(match, best, false, LS_TIMED_OUT, no_ready);
     } else if (most != KEEPS_SEAT) {
-        ls_conduct_drop(match, best, LS_TIMED_OUT, why);
+        bool is_offered = ls_seat_table_has_newcomer(match->seats, best);
+        ls_conduct_drop(match, best, LS_TIMED_OUT, is_offered ? no_ready : no_state);
     }
     return most != KEEPS_SEAT;
 }

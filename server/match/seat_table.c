@@ -41,6 +41,13 @@ bool ls_seat_table_has_newcomer(const ls_seat_table *table, uint32_t slot)
     return seat->state == LS_SEAT_OFFERED && seat->back.match_id == 0;
 }
 
+bool ls_seat_table_has_joiner(const ls_seat_table *table, uint32_t slot)
+{
+    const ls_seat_row *seat = &table->rows[slot];
+    bool is_coming = seat->state == LS_SEAT_READY || seat->state == LS_SEAT_JOINING;
+    return table->match->state == LS_MATCH_RUNNING && is_coming && !seat->player.has_played;
+}
+
 uint32_t ls_seat_table_count(const ls_seat_table *table, ls_slot_state state)
 {
     uint32_t count = 0;

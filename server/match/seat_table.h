@@ -78,6 +78,9 @@ static inline uint32_t ls_seat_table_slot_of(const ls_seat_table *table, ls_peer
 /* Has been offered to somebody who has not sat here before. */
 bool ls_seat_table_has_newcomer(const ls_seat_table *table, uint32_t slot);
 
+/* Somebody who has not played here is READY to join the running match, or joins it. */
+bool ls_seat_table_has_joiner(const ls_seat_table *table, uint32_t slot);
+
 /* Somebody is connected there; in the match from START on and still connected; is sent closed ticks
  * and acknowledges them. */
 static inline bool ls_seat_table_is_taken(const ls_seat_table *table, uint32_t slot)

@@ -162,16 +162,27 @@ static bool is_slower(const ls_handover *handover, const ls_handover_stream *str
                                                                          bytes_per_s / 1000;
 }
 
-ls_peer_id ls_handover_slowest(const ls_handover *handover, uint64_t bytes_per_s)
+/* Of any peer, or of this one. */
+static ls_peer_id find_slow(const ls_handover *handover, ls_peer_id peer, uint64_t bytes_per_s)
 {
     for (uint32_t i = 0; handover->busy_count > 0 && i < handover->stream_count; i++) {
         const ls_handover_stream *stream = &handover->streams[i];
-        if (stream->peer != 0 &&
-            (is_spent(handover, stream) || is_slower(handover, stream, bytes_per_s))) {
+        bool is_meant = peer != 0 ? stream->peer == peer : stream->peer != 0;
+        if (is_meant && (is_spent(handover, stream) || is_slower(handover, stream, bytes_per_s))) {
             return stream->peer;
         }
     }
     return 0;
+}
+
+ls_peer_id ls_handover_slowest(const ls_handover *handover, uint64_t bytes_per_s)
+{
+    return find_slow(handover, 0, bytes_per_s);
+}
+
+bool ls_handover_is_slow(const ls_handover *handover, ls_peer_id peer, uint64_t bytes_per_s)
+{
+    return peer != 0 && find_slow(handover, peer, bytes_per_s) == peer;
 }
 
 ls_status ls_handover_take_ack(ls_handover *handover, ls_handover_stream *stream,

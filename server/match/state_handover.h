@@ -77,6 +77,9 @@ void ls_handover_stop(ls_handover *handover, ls_peer_id peer);
  * for some seconds: others who wait for theirs need not wait for that. 0: there is none. */
 ls_peer_id ls_handover_slowest(const ls_handover *handover, uint64_t bytes_per_s);
 
+/* Whether that can be said of this peer; false when it has no stream. */
+bool ls_handover_is_slow(const ls_handover *handover, ls_peer_id peer, uint64_t bytes_per_s);
+
 /* Takes a BLOB_ACK of a peer that has a stream. */
 ls_status ls_handover_take_ack(ls_handover *handover, ls_handover_stream *stream,
                                ls_peer_link *link, const uint8_t *bytes, size_t size);
