@@ -88,6 +88,7 @@ void ls_tick_sync_limit_rtt(ls_tick_sync *sync, uint64_t rtt_ns);
 
 /* The least slack among the inputs that arrived last; `tick` is the newest of them. */
 void ls_tick_sync_add_slack(ls_tick_sync *sync, int64_t slack_ns, ls_tick tick, uint64_t now_ns);
+
 /* A report up to `tick` that says nothing about the lead: its inputs came in time, and need not. */
 void ls_tick_sync_pass_slack(ls_tick_sync *sync, ls_tick tick);
 

@@ -43,11 +43,17 @@ static void leave(ls_match_context *match, uint32_t slot, bool is_lost, ls_statu
                           ls_seat_table_leave(match->seats, slot, is_kept, status, why));
 }
 
+/* A newcomer who has not come to play yet. */
+static bool is_coming(const ls_match_context *match, uint32_t slot)
+{
+    return ls_seat_table_has_newcomer(match->seats, slot) ||
+           ls_seat_table_has_joiner(match->seats, slot);
+}
+
 void ls_conduct_depart(ls_match_context *match, uint32_t slot, bool is_lost, ls_status status,
                        const char *why)
 {
-    if (ls_seat_table_has_newcomer(match->seats, slot) ||
-        ls_seat_table_has_joiner(match->seats, slot)) {
+    if (is_coming(match, slot)) {
         ls_lapsed_offers_note(&match->lapsed, match->seats->rows[slot].origin, match->now_ns);
     }
     leave(match, slot, is_lost, status, why);
@@ -193,14 +199,13 @@ static yielding yielding_of(const ls_match_context *match, uint32_t slot, uint64
 {
     uint64_t origin = match->seats->rows[slot].origin;
     bool is_trusted = !ls_lapsed_offers_has(&match->lapsed, for_origin, match->now_ns);
-    bool is_offered = ls_seat_table_has_newcomer(match->seats, slot);
-    if (!is_offered && !ls_seat_table_has_joiner(match->seats, slot)) {
+    if (!is_coming(match, slot)) {
         return KEEPS_SEAT;
     }
     if (is_trusted && ls_lapsed_offers_has(&match->lapsed, origin, match->now_ns)) {
         return YIELDS_AS_BEFORE;
     }
-    if (!is_offered) {
+    if (ls_seat_table_has_joiner(match->seats, slot)) {
         return ls_join_service_is_slow(match->joins, slot) ? YIELDS_IN_TIME : KEEPS_SEAT;
     }
     if (ls_peer_link_is_stuck(&match->links[slot].peer, match,

@@ -4,10 +4,15 @@
 #ifndef LOCKSTEP_SERVER_MATCH_ORIGIN_BUDGET_H
 #define LOCKSTEP_SERVER_MATCH_ORIGIN_BUDGET_H
 
+#include "lockstep/common/base/clock.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 #define LS_ORIGIN_BUDGET_ROWS 256u
+
+/* A state that was watched on for so long is paid for. */
+#define LS_STATE_WATCHED_NS (UINT64_C(30) * LS_NS_PER_SECOND)
 
 /* All zero: no origin owes anything. */
 typedef struct ls_origin_budget {

@@ -15,8 +15,6 @@ enum {
 };
 
 #define PERIOD_NS (UINT64_C(100) * LS_NS_PER_MS)
-/* A state that was watched on for so long is paid for. */
-#define WATCHED_NS (UINT64_C(30) * LS_NS_PER_SECOND)
 
 struct ls_spectators {
     const ls_match_context *match;
@@ -61,7 +59,7 @@ static uint64_t period_ns_of(const ls_match_context *match)
 static void pay_for_state(ls_spectators *spectators, const ls_spectator *spectator)
 {
     uint64_t now_ns = spectators->match->now_ns;
-    if (spectator->state_ns != 0 && now_ns - spectator->state_ns < WATCHED_NS) {
+    if (spectator->state_ns != 0 && now_ns - spectator->state_ns < LS_STATE_WATCHED_NS) {
         ls_origin_budget_spend(&spectators->origins, spectator->origin, now_ns);
     }
 }

@@ -3,6 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/host/output_limits.h"
+#include "lockstep/server/match/origin_budget.h"
 #include "lockstep/server/match/peer_link.h"
 #include "lockstep/server/match/state_handover.h"
 
@@ -60,7 +61,6 @@ typedef struct bound {
 } bound;
 
 #define WHOLE UINT64_C(1000)
-#define WATCHED_NS (UINT64_C(30) * LS_NS_PER_SECOND)
 /* A peer that takes its state at a trickle is let go after 3 s when others wait, those who came to
  * the same state within a second of it as much later; then the newcomer is next, and has to step
  * what was closed meanwhile. */
@@ -233,7 +233,7 @@ static void use_watched_state(check_bounds *all, ls_peer_id peer)
         return;
     }
     origin->watching--;
-    if (is_running && its->state_ns != 0 && watched_ns < WATCHED_NS) {
+    if (is_running && its->state_ns != 0 && watched_ns < LS_STATE_WATCHED_NS) {
         use(all, origin, CHECK_BOUND_WATCHED_STATES, 1);
     }
 }
