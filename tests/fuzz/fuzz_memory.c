@@ -210,6 +210,8 @@ typedef struct extent {
     uint32_t first, end;
 } extent;
 
+static extent extents[BLOCKS_MAX + CLASS_COUNT]; /* as find_extents has found them */
+
 static extent pages_between(size_t from, size_t to)
 {
     return (extent){(uint32_t)(from / PAGE_BYTES), (uint32_t)((to + PAGE_BYTES - 1) / PAGE_BYTES)};
@@ -217,7 +219,7 @@ static extent pages_between(size_t from, size_t to)
 
 /* Ascending in each class, and the classes follow each other: blocks that are smaller than a page
  * in one extent, each larger one in an extent of its own. Returns how many. */
-static uint32_t find_extents(extent extents[static BLOCKS_MAX + CLASS_COUNT])
+static uint32_t find_extents(void)
 {
     uint32_t count = 0;
     uint32_t next[CLASS_COUNT];
@@ -275,10 +277,9 @@ static void zero_pages(extent among, const prototype *of, uint32_t *kept, uint32
 /* Makes the region the prototype's, or empty for NULL. */
 static void reset_pages(const prototype *of)
 {
-    static extent extents[BLOCKS_MAX + CLASS_COUNT];
     uint32_t kept = 0;
     uint32_t written = 0;
-    uint32_t count = find_extents(extents);
+    uint32_t count = find_extents();
     for (uint32_t i = 0; i < count; i++) {
         zero_pages(extents[i], of, &kept, &written);
     }
@@ -307,9 +308,8 @@ static void keep_page(prototype *of, uint32_t page)
 
 static void keep_pages(prototype *of)
 {
-    static extent extents[BLOCKS_MAX + CLASS_COUNT];
     of->page_count = 0;
-    uint32_t count = find_extents(extents);
+    uint32_t count = find_extents();
     for (uint32_t i = 0; i < count; i++) {
         find_resident(extents[i]);
         for (uint32_t page = extents[i].first; page < extents[i].end; page++) {

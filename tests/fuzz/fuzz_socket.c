@@ -109,3 +109,21 @@ void fuzz_socket_give(fuzz_socket *socket, const ls_endpoint *from, const uint8_
     socket->in = (ls_udp_datagram){
         .from = *from, .bytes = socket->in_bytes, .size = size, .arrived_ns = socket->now_ns};
 }
+
+fuzz_move fuzz_take_move(fuzz_input *input)
+{
+    static const ls_sealed_content contents[] = {LS_SEALED_PACKET, LS_SEALED_PACKETS,
+                                                 LS_SEALED_ENET};
+    uint8_t what = fuzz_take_u8(input);
+    fuzz_move move = {.what = what,
+                      .is_sealed = (what & 3u) < sizeof contents / sizeof contents[0],
+                      .is_elsewhere = (what >> 2 & 1u) != 0,
+                      .lets_pass = (what >> 3 & 1u) != 0};
+    if (move.is_sealed) {
+        move.content = contents[what & 3u];
+    }
+    size_t size = 5u * fuzz_take_u8(input);
+    size = LS_MIN(size, LS_SEALED_CONTENT_BYTES_MAX);
+    move.bytes = fuzz_take_bytes(input, size, &move.size);
+    return move;
+}

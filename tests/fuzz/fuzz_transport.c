@@ -2,18 +2,12 @@
  * sends any contents: packets beside ENet, several in one, and datagrams of ENet, through the
  * filter before it; and what is not sealed.
  *
- * A list of moves, each:
- *   u8 what    low 2 bits: PACKET, PACKETS, ENET, or a datagram that is not sealed; bit 2: from
- *              another address; bit 3: 100 ms pass first; bit 4: the server sends something first
- *   u8 size    of the content, in steps of 5 bytes
- *   ...        the content
+ * A list of moves (fuzz_socket.h), where bit 4 of `what` means: the server sends something first
  */
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/cipher.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/sealed/sealed_client.h"
-#include "lockstep/protocol/sealed/sealed_content.h"
-#include "lockstep/tests/fuzz/fuzz_input.h"
 #include "lockstep/tests/fuzz/fuzz_socket.h"
 #include "lockstep/tests/support/counting_allocator.h"
 
@@ -110,31 +104,24 @@ static void let_pass(fuzz_run *run)
     take_events(run);
 }
 
-static void move(fuzz_run *run, fuzz_input *input)
+static void make_move(fuzz_run *run, const fuzz_move *move)
 {
-    static const ls_sealed_content contents[] = {LS_SEALED_PACKET, LS_SEALED_PACKETS,
-                                                 LS_SEALED_ENET};
     uint8_t datagram[LS_SEALED_DATAGRAM_BYTES_MAX];
-    uint8_t what = fuzz_take_u8(input);
-    size_t size = 5u * fuzz_take_u8(input);
-    size = LS_MIN(size, LS_SEALED_CONTENT_BYTES_MAX);
-    const uint8_t *bytes = fuzz_take_bytes(input, size, &size);
-    if ((what >> 3 & 1u) != 0) {
+    size_t size = move->size;
+    if (move->lets_pass) {
         let_pass(run);
     }
-    if ((what >> 4 & 1u) != 0 && run->peer != 0) {
+    if ((move->what >> 4 & 1u) != 0 && run->peer != 0) {
         ls_transport_send(run->server, run->peer, LS_CHANNEL_RELIABLE, (const uint8_t *)"x", 1);
     }
-    bool is_sealed = (what & 3u) < sizeof contents / sizeof contents[0];
-    size_t start = is_sealed ? LS_SEALED_CLIENT_HEADER_BYTES : 0;
     if (size > 0) {
-        memcpy(datagram + start, bytes, size);
+        memcpy(datagram + (move->is_sealed ? LS_SEALED_CLIENT_HEADER_BYTES : 0), move->bytes, size);
     }
-    if (is_sealed) {
-        size = ls_sealed_client_seal(run->client, contents[what & 3u], datagram, size);
+    if (move->is_sealed) {
+        size = ls_sealed_client_seal(run->client, move->content, datagram, size);
     }
     if (size > 0) {
-        give_server(run, (what >> 2 & 1u) != 0, datagram, size);
+        give_server(run, move->is_elsewhere, datagram, size);
     }
 }
 
@@ -147,7 +134,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     LS_ASSERT(ls_cipher_init() == LS_OK);
     open_run(&run, &counting.allocator);
     for (uint32_t i = 0; i < MOVES_MAX && input.size > 0; i++) {
-        move(&run, &input);
+        const fuzz_move move = fuzz_take_move(&input);
+        make_move(&run, &move);
         LS_ASSERT(counting.live_bytes <= MEMORY_MAX);
     }
     close_run(&run);

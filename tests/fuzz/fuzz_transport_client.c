@@ -2,19 +2,13 @@
  * right keys, sends any contents: packets beside ENet, several in one, and datagrams of ENet,
  * through the filter before it; and others send what is not sealed.
  *
- * A list of moves, each:
- *   u8 what    low 2 bits: PACKET, PACKETS, ENET, or a datagram that is not sealed; bit 2: from
- *              another address; bit 3: 100 ms pass first; bit 4: the client sends something first;
- *              bit 5: it begins a new connection first
- *   u8 size    of the content, in steps of 5 bytes
- *   ...        the content
+ * A list of moves (fuzz_socket.h), where bit 4 of `what` means: the client sends something first;
+ * bit 5: it begins a new connection first
  */
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/cipher.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/sealed/sealed_content.h"
 #include "lockstep/protocol/sealed/sealed_server.h"
-#include "lockstep/tests/fuzz/fuzz_input.h"
 #include "lockstep/tests/fuzz/fuzz_socket.h"
 #include "lockstep/tests/support/counting_allocator.h"
 
@@ -118,42 +112,35 @@ static void close_run(fuzz_run *run)
 
 /* ---- moves ---- */
 
-static void prepare(fuzz_run *run, uint8_t what)
+static void prepare(fuzz_run *run, const fuzz_move *move)
 {
-    if ((what >> 3 & 1u) != 0) {
+    if (move->lets_pass) {
         let_pass(run);
     }
-    if ((what >> 4 & 1u) != 0 && run->peer != 0) {
+    if ((move->what >> 4 & 1u) != 0 && run->peer != 0) {
         ls_transport_send(run->client, run->peer, LS_CHANNEL_RELIABLE, (const uint8_t *)"x", 1);
     }
-    if ((what >> 5 & 1u) != 0) {
+    if ((move->what >> 5 & 1u) != 0) {
         LS_ASSERT(ls_transport_udp_reconnect(run->client, TIMEOUT_NS) == LS_OK);
         run->peer = 0;
         let_pass(run);
     }
 }
 
-static void move(fuzz_run *run, fuzz_input *input)
+static void make_move(fuzz_run *run, const fuzz_move *move)
 {
-    static const ls_sealed_content contents[] = {LS_SEALED_PACKET, LS_SEALED_PACKETS,
-                                                 LS_SEALED_ENET};
     uint8_t datagram[LS_SEALED_DATAGRAM_BYTES_MAX];
-    uint8_t what = fuzz_take_u8(input);
-    size_t size = 5u * fuzz_take_u8(input);
-    size = LS_MIN(size, LS_SEALED_CONTENT_BYTES_MAX);
-    const uint8_t *bytes = fuzz_take_bytes(input, size, &size);
-    prepare(run, what);
-    bool is_sealed = run->is_open && (what & 3u) < sizeof contents / sizeof contents[0];
-    size_t start = is_sealed ? LS_SEALED_SERVER_HEADER_BYTES : 0;
+    size_t size = move->size;
+    prepare(run, move);
+    bool is_sealed = move->is_sealed && run->is_open;
     if (size > 0) {
-        memcpy(datagram + start, bytes, size);
+        memcpy(datagram + (is_sealed ? LS_SEALED_SERVER_HEADER_BYTES : 0), move->bytes, size);
     }
     if (is_sealed) {
-        size = ls_sealed_server_seal(run->server, run->index, contents[what & 3u], datagram, size);
+        size = ls_sealed_server_seal(run->server, run->index, move->content, datagram, size);
     }
     if (size > 0) {
-        bool is_elsewhere = (what >> 2 & 1u) != 0;
-        give_client(run, is_elsewhere ? &run->elsewhere : &run->socket.peer, datagram, size);
+        give_client(run, move->is_elsewhere ? &run->elsewhere : &run->socket.peer, datagram, size);
         take_sent(run);
     }
 }
@@ -167,7 +154,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     LS_ASSERT(ls_cipher_init() == LS_OK);
     open_run(&run, &counting.allocator);
     for (uint32_t i = 0; i < MOVES_MAX && input.size > 0; i++) {
-        move(&run, &input);
+        const fuzz_move move = fuzz_take_move(&input);
+        make_move(&run, &move);
         LS_ASSERT(counting.live_bytes <= MEMORY_MAX);
     }
     close_run(&run);
