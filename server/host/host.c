@@ -22,6 +22,13 @@ typedef struct host_seat {
     ls_transport_traffic traffic;
 } host_seat;
 
+/* The seats of one match. */
+typedef struct host_seats {
+    uint32_t count;
+    uint32_t places; /* of players and spectators */
+    host_seat *seats;
+} host_seats;
+
 struct ls_host {
     ls_host_config config;
     const ls_allocator *allocator;
@@ -31,37 +38,35 @@ struct ls_host {
     ls_loop_source *alarm;
     uint64_t alarm_ns; /* what it is set to; UINT64_MAX: not set */
     bool is_eager;     /* packets are taken as they come */
-    host_seat *seats;  /* players of the first match, of the second ... */
+    uint32_t places;   /* of the matches that are open */
+    host_seats *seats; /* by the numbers of their matches */
 };
 
 /* ---- traffic ---- */
 
-static host_seat *seat_of(const ls_host *host, uint32_t match, uint32_t slot)
-{
-    return &host->seats[match * host->config.match.sim.players + slot];
-}
-
 static void note_seated(ls_host *host, const ls_match_table_event *event)
 {
-    *seat_of(host, event->match, event->event.slot) = (host_seat){.peer = event->event.peer};
+    host->seats[event->match].seats[event->event.slot] = (host_seat){.peer = event->event.peer};
 }
 
 /* The transport forgets a peer once it has told that it is gone. */
 static void keep_traffic(ls_host *host, ls_peer_id peer)
 {
-    uint32_t count = host->config.matches * host->config.match.sim.players;
-    for (uint32_t i = 0; i < count; i++) {
-        if (host->seats[i].peer == peer) {
-            host->seats[i].traffic = ls_transport_traffic_of(host->transport, peer);
-            host->seats[i].peer = 0;
+    for (uint32_t match = 0; match < ls_match_table_count(host->table); match++) {
+        for (uint32_t slot = 0; slot < host->seats[match].count; slot++) {
+            host_seat *seat = &host->seats[match].seats[slot];
+            if (seat->peer == peer) {
+                seat->traffic = ls_transport_traffic_of(host->transport, peer);
+                seat->peer = 0;
+            }
         }
     }
 }
 
 void ls_host_traffic(const ls_host *host, uint32_t match, ls_transport_traffic *traffic)
 {
-    for (uint32_t slot = 0; slot < host->config.match.sim.players; slot++) {
-        const host_seat *seat = seat_of(host, match, slot);
+    for (uint32_t slot = 0; slot < host->seats[match].count; slot++) {
+        const host_seat *seat = &host->seats[match].seats[slot];
         traffic[slot] =
             seat->peer != 0 ? ls_transport_traffic_of(host->transport, seat->peer) : seat->traffic;
     }
@@ -136,10 +141,9 @@ static void after_turn(ls_host *host, uint64_t now_ns)
     forward_events(host);
     ls_transport_flush(host->transport);
     uint64_t next_ns = ls_match_table_next_ns(host->table);
-    if (next_ns == UINT64_MAX) {
-        if (!host->config.may_end || host->config.may_end(host->config.user)) {
-            ls_event_loop_stop(host->loop);
-        }
+    if (next_ns == UINT64_MAX &&
+        (!host->config.may_end || host->config.may_end(host->config.user))) {
+        ls_event_loop_stop(host->loop);
         return;
     }
     choose_eagerness(host);
@@ -187,6 +191,58 @@ void ls_host_touch(ls_host *host, uint32_t match)
     after_turn(host, ls_event_loop_now_ns(host->loop));
 }
 
+/* ---- matches ---- */
+
+static uint32_t places_of(const ls_match_config *match)
+{
+    return match->sim.players + match->spectators_max;
+}
+
+static ls_status add_seats(ls_host *host, uint32_t number)
+{
+    const ls_match_config *match = ls_match_config_of(ls_match_table_match(host->table, number));
+    host_seats *row = &host->seats[number];
+    row->seats = ls_allocate_array(host->allocator, match->sim.players, sizeof *row->seats);
+    if (!row->seats) {
+        return LS_NO_MEMORY;
+    }
+    row->count = match->sim.players;
+    row->places = places_of(match);
+    host->places += row->places;
+    return LS_OK;
+}
+
+ls_status ls_host_open_match(ls_host *host, const ls_match_opening *opening, uint32_t *number,
+                             ls_text *why)
+{
+    uint32_t left = host->config.places_max - host->places;
+    if (places_of(opening->match) > left) {
+        return ls_fail(LS_FULL, why,
+                       "places for %u players and spectators are left, and not for %u", left,
+                       places_of(opening->match));
+    }
+    ls_status status = ls_match_table_open(host->table, opening, number, why);
+    if (status == LS_OK) {
+        status = add_seats(host, *number);
+        if (status != LS_OK) {
+            ls_match_table_close(host->table, *number);
+            return status;
+        }
+        after_turn(host, ls_event_loop_now_ns(host->loop));
+    }
+    return status;
+}
+
+void ls_host_close_match(ls_host *host, uint32_t number)
+{
+    host_seats *row = &host->seats[number];
+    ls_match_table_close(host->table, number);
+    host->places -= row->places;
+    ls_release(host->allocator, row->seats);
+    *row = (host_seats){.seats = NULL};
+    after_turn(host, ls_event_loop_now_ns(host->loop));
+}
+
 /* ---- life ---- */
 
 static ls_status open_network(ls_host *host, uint32_t peers_max, ls_text *why)
@@ -216,35 +272,51 @@ static ls_status open_network(ls_host *host, uint32_t peers_max, ls_text *why)
     return status;
 }
 
-static ls_status create_parts(ls_host *host, ls_text *why)
+/* The limits that were left to the matches which are open from the start. */
+static ls_status complete_limits(ls_host_config *config, ls_text *why)
+{
+    const uint32_t most = LS_TRANSPORT_UDP_PEERS_MAX - PENDING_MAX;
+    uint64_t places = (uint64_t)config->matches * places_of(&config->match);
+    config->matches_max = config->matches_max > 0 ? config->matches_max : config->matches;
+    if (config->matches_max == 0 || places > most || config->places_max > most) {
+        return ls_fail(
+            LS_BAD_ARGUMENT, why, "%u matches of %u players and %u spectators: 1 to %u fit in all",
+            config->matches, config->match.sim.players, config->match.spectators_max, most);
+    }
+    config->places_max = config->places_max > 0 ? config->places_max : (uint32_t)places;
+    return LS_OK;
+}
+
+static ls_status create_table(ls_host *host, ls_text *why)
 {
     const ls_host_config *config = &host->config;
-    uint64_t seat_count = (uint64_t)config->matches * config->match.sim.players;
-    uint64_t peer_count = seat_count + (uint64_t)config->matches * config->match.spectators_max;
-    if (config->matches == 0 || peer_count + PENDING_MAX > LS_TRANSPORT_UDP_PEERS_MAX) {
-        return ls_fail(LS_BAD_ARGUMENT, why,
-                       "%u matches of %u players and %u spectators: 1 to %u fit in all",
-                       config->matches, config->match.sim.players, config->match.spectators_max,
-                       LS_TRANSPORT_UDP_PEERS_MAX - PENDING_MAX);
-    }
     ls_match_table_config table = {.match = config->match,
                                    .matches = config->matches,
-                                   .peers_max = (uint32_t)peer_count + PENDING_MAX,
+                                   .matches_max = config->matches_max,
+                                   .peers_max = config->places_max + PENDING_MAX,
                                    .on_advanced = config->on_advanced,
                                    .user = config->user};
-    ls_status status = open_network(host, table.peers_max, why);
-    if (status != LS_OK) {
-        return status;
-    }
     ls_packet_sink sink = ls_transport_sink(host->transport);
-    status = ls_match_table_create(&table, &sink, host->allocator, &host->table, why);
-    if (status != LS_OK) {
-        return status;
+    ls_status status = ls_match_table_create(&table, &sink, host->allocator, &host->table, why);
+    host->seats = ls_allocate_array(host->allocator, config->matches_max, sizeof *host->seats);
+    status = status == LS_OK && !host->seats ? LS_NO_MEMORY : status;
+    for (uint32_t i = 0; status == LS_OK && i < config->matches; i++) {
+        status = add_seats(host, i);
     }
-    host->seats = ls_allocate_array(host->allocator, seat_count, sizeof *host->seats);
+    return status;
+}
+
+static ls_status create_parts(ls_host *host, ls_text *why)
+{
+    ls_status status = complete_limits(&host->config, why);
+    if (status == LS_OK) {
+        status = open_network(host, host->config.places_max + PENDING_MAX, why);
+    }
+    if (status == LS_OK) {
+        status = create_table(host, why);
+    }
     ls_loop_handler alarm = {on_alarm, host};
-    status = ls_event_loop_add_alarm(host->loop, alarm, &host->alarm);
-    return host->seats ? status : LS_NO_MEMORY;
+    return status == LS_OK ? ls_event_loop_add_alarm(host->loop, alarm, &host->alarm) : status;
 }
 
 ls_status ls_host_create(const ls_host_config *config, const ls_allocator *allocator, ls_host **out,
@@ -276,6 +348,9 @@ void ls_host_destroy(ls_host *host)
     ls_match_table_destroy(host->table);
     ls_transport_destroy(host->transport);
     ls_event_loop_destroy(host->loop);
+    for (uint32_t i = 0; host->seats && i < host->config.matches_max; i++) {
+        ls_release(host->allocator, host->seats[i].seats);
+    }
     ls_release(host->allocator, host->seats);
     ls_release(host->allocator, host);
 }

@@ -9,8 +9,12 @@
 #include "lockstep/server/host/match_table.h"
 
 typedef struct ls_host_config {
-    ls_match_config match; /* of every match */
-    uint32_t matches;
+    ls_match_config match; /* of every match that is open from the start */
+    uint32_t matches;      /* 0 .. LS_MATCHES_MAX */
+    /* Matches that can be open at a time, and their players and spectators in all, .. 4,095 less
+     * 64; 0: what those that are open from the start need. */
+    uint32_t matches_max;
+    uint32_t places_max;
     const char *bind_host; /* address or interface name; "::" is all, of IPv4 too */
     uint16_t port;         /* 0: chosen by the system, see ls_host_port */
     /* Decides who gets in; how many is decided here. All zero: an identity of its own is made, and
@@ -20,7 +24,7 @@ typedef struct ls_host_config {
     void (*on_event)(void *user, const ls_match_table_event *event);
     /* Called after each advance of a match; NULL: no callback. */
     void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
-    /* Once every match is over: whether all is done; else somebody stops the loop. NULL: yes. */
+    /* While every match is over: whether all is done; else somebody stops the loop. NULL: yes. */
     bool (*may_end)(void *user);
     void *user;
 } ls_host_config;
@@ -38,6 +42,13 @@ void ls_host_run(ls_host *host);
 
 /* Ends every match after its newest closed tick; run returns once the clients know. */
 void ls_host_end_matches(ls_host *host);
+
+/* Opens another match, in which newcomers are given seats from then on: see ls_match_table_open.
+ * FULL as well when not so many places are left. */
+ls_status ls_host_open_match(ls_host *host, const ls_match_opening *opening, uint32_t *number,
+                             ls_text *why);
+/* Forgets a match whose events have been taken. Not from within on_event or on_advanced. */
+void ls_host_close_match(ls_host *host, uint32_t number);
 
 /* A match was called past the host. */
 void ls_host_touch(ls_host *host, uint32_t match);

@@ -5,13 +5,20 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/host/peer_map.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
 enum {
-    PENDING = 64
+    PENDING = 64,
+    NUMBER_BYTES = 17, /* an id, or a number, as text */
 };
 
 /* A match, and the status that it had when the table last looked. */
 typedef struct match_row {
-    ls_match *match;
+    ls_match *match; /* NULL: the number is free */
+    char name[LS_MATCH_NAME_BYTES_MAX];
+    bool is_for_invited;
     bool is_touched;
     bool is_stale; /* touched, and what is known of it is older than that */
     bool is_running;
@@ -23,7 +30,11 @@ struct ls_match_table {
     ls_packet_sink sink;
     void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
     void *user;
-    uint32_t count;
+    uint32_t matches_max;
+    uint32_t open_count;
+    uint32_t count;   /* the highest number that is in use, and one */
+    uint32_t next;    /* the number that is tried first for the next match */
+    uint32_t moments; /* a tick is divided into so many moments */
     match_row *rows;
     uint64_t *due_ns;  /* of each, when it has something to do */
     uint32_t *touched; /* matches that may have events */
@@ -42,17 +53,23 @@ ls_match_table_config ls_match_table_config_default(const ls_simulation *simulat
         .match = match, .matches = 1, .peers_max = match.sim.players + PENDING};
 }
 
+static uint32_t matches_max_of(const ls_match_table_config *config)
+{
+    return config->matches_max > 0 ? config->matches_max : config->matches;
+}
+
 ls_status ls_match_table_config_check(const ls_match_table_config *config, ls_text *why)
 {
-    if (config->matches == 0 || config->matches > LS_MATCHES_MAX) {
+    uint32_t matches_max = matches_max_of(config);
+    if (matches_max == 0 || matches_max > LS_MATCHES_MAX || config->matches > matches_max) {
         return ls_fail(LS_BAD_ARGUMENT, why, "matches takes 1 to %u, not %u", LS_MATCHES_MAX,
-                       config->matches);
+                       LS_MAX(config->matches, matches_max));
     }
     if (config->peers_max == 0 || config->peers_max > LS_PEER_MAP_PEERS_MAX) {
         return ls_fail(LS_BAD_ARGUMENT, why, "peers_max takes 1 to %u, not %u",
                        LS_PEER_MAP_PEERS_MAX, config->peers_max);
     }
-    return ls_match_config_check(&config->match, why);
+    return config->matches > 0 ? ls_match_config_check(&config->match, why) : LS_OK;
 }
 
 /* ---- what is known of each match ---- */
@@ -112,43 +129,116 @@ static void give_key(ls_match_config *match, uint32_t number)
     match->match_id = ls_secret_match_id(&key);
 }
 
-static ls_match_config config_of_each(const ls_match_table_config *config)
+/* Matches that come and go one by one are spread over all moments: a moment without one costs
+ * nothing. */
+static uint32_t moments_of(const ls_match_table_config *config)
 {
-    ls_match_config match = config->match;
-    uint64_t players = (uint64_t)config->matches * match.sim.players;
+    uint64_t players = (uint64_t)config->matches * config->match.sim.players;
     uint64_t moments =
         (players + LS_MATCH_TABLE_PLAYERS_PER_MOMENT - 1) / LS_MATCH_TABLE_PLAYERS_PER_MOMENT;
-    moments = LS_MIN(moments, LS_MATCH_TABLE_MOMENTS_MAX);
-    if (config->matches > 1) {
-        uint64_t dt_ns = ls_timestep_config_exact(ls_sim_config_rate(&match.sim)).dt_ns;
-        match.phase_ns = (uint32_t)(dt_ns / moments);
+    bool is_fixed = matches_max_of(config) == config->matches;
+    return is_fixed ? (uint32_t)LS_MIN(moments, LS_MATCH_TABLE_MOMENTS_MAX)
+                    : LS_MATCH_TABLE_MOMENTS_MAX;
+}
+
+static void free_number(ls_match_table *table, uint32_t number)
+{
+    match_row *row = &table->rows[number];
+    if (row->is_touched) {
+        uint32_t at = 0;
+        while (table->touched[at] != number) {
+            at++;
+        }
+        table->touched[at] = table->touched[--table->touched_count];
     }
-    return match;
+    table->running_count -= row->is_running ? 1 : 0;
+    table->waiting_count -= row->is_waiting ? 1 : 0;
+    *row = (match_row){.match = NULL};
+    table->due_ns[number] = UINT64_MAX;
+    table->open_count--;
+    while (table->count > 0 && !table->rows[table->count - 1].match) {
+        table->count--;
+    }
+}
+
+/* The number after the newest one's that is free: what still means the match of before finds none
+ * for long. */
+static uint32_t take_number(ls_match_table *table)
+{
+    while (table->rows[table->next % table->matches_max].match) {
+        table->next++;
+    }
+    uint32_t number = table->next++ % table->matches_max;
+    table->next %= table->matches_max;
+    table->open_count++;
+    table->count = LS_MAX(table->count, number + 1);
+    return number;
+}
+
+ls_status ls_match_table_open(ls_match_table *table, const ls_match_opening *opening,
+                              uint32_t *number, ls_text *why)
+{
+    if (table->open_count == table->matches_max) {
+        return ls_fail(LS_FULL, why, "%" PRIu32 " matches are open, and no more fit",
+                       table->open_count);
+    }
+    ls_match_config config = *opening->match;
+    if (table->matches_max > 1) {
+        uint64_t dt_ns = ls_timestep_config_exact(ls_sim_config_rate(&config.sim)).dt_ns;
+        config.phase_ns = (uint32_t)(dt_ns / table->moments);
+    }
+    ls_match *match = NULL;
+    ls_status status = ls_match_create(&config, &table->sink, table->allocator, &match, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    *number = take_number(table);
+    match_row *row = &table->rows[*number];
+    *row = (match_row){.match = match, .is_for_invited = opening->is_for_invited};
+    snprintf(row->name, sizeof row->name, "%s", opening->name ? opening->name : "");
+    ls_match_table_touch(table, *number);
+    return LS_OK;
+}
+
+void ls_match_table_close(ls_match_table *table, uint32_t number)
+{
+    ls_match *match = ls_match_table_match(table, number);
+    if (!match) {
+        return;
+    }
+    ls_peer_id peer = 0;
+    while ((peer = ls_peer_map_any_of(&table->peers, number)) != 0) {
+        table->sink.disconnect(table->sink.user, peer);
+        ls_peer_map_remove(&table->peers, peer);
+    }
+    free_number(table, number);
+    ls_match_destroy(match);
 }
 
 static ls_status create_parts(ls_match_table *table, const ls_match_table_config *config,
                               ls_text *why)
 {
     const ls_allocator *allocator = table->allocator;
-    table->rows = ls_allocate_array(allocator, config->matches, sizeof *table->rows);
-    table->due_ns = ls_allocate_array(allocator, config->matches, sizeof *table->due_ns);
-    table->touched = ls_allocate_array(allocator, config->matches, sizeof *table->touched);
+    uint32_t room = table->matches_max;
+    table->rows = ls_allocate_array(allocator, room, sizeof *table->rows);
+    table->due_ns = ls_allocate_array(allocator, room, sizeof *table->due_ns);
+    table->touched = ls_allocate_array(allocator, room, sizeof *table->touched);
     if (!table->rows || !table->due_ns || !table->touched ||
         ls_peer_map_init(&table->peers, config->peers_max, allocator) != LS_OK) {
         return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
-    ls_match_config each = config_of_each(config);
+    for (uint32_t i = 0; i < room; i++) {
+        table->due_ns[i] = UINT64_MAX;
+    }
     ls_status status = LS_OK;
-    while (status == LS_OK && table->count < config->matches) {
-        ls_match **match = &table->rows[table->count].match;
-        ls_match_config own = each;
+    for (uint32_t i = 0; status == LS_OK && i < config->matches; i++) {
+        ls_match_config own = config->match;
         if (config->matches > 1) {
-            give_key(&own, table->count);
+            give_key(&own, i);
         }
-        status = ls_match_create(&own, &table->sink, allocator, match, why);
-        if (status == LS_OK) {
-            ls_match_table_touch(table, table->count++);
-        }
+        const ls_match_opening opening = {.match = &own};
+        uint32_t number = 0;
+        status = ls_match_table_open(table, &opening, &number, why);
     }
     return status;
 }
@@ -168,6 +258,8 @@ ls_status ls_match_table_create(const ls_match_table_config *config, const ls_pa
     table->sink = *sink;
     table->on_advanced = config->on_advanced;
     table->user = config->user;
+    table->matches_max = matches_max_of(config);
+    table->moments = moments_of(config);
     status = create_parts(table, config, why);
     if (status != LS_OK) {
         ls_match_table_destroy(table);
@@ -182,7 +274,7 @@ void ls_match_table_destroy(ls_match_table *table)
     if (!table) {
         return;
     }
-    for (uint32_t i = 0; i < table->count; i++) {
+    for (uint32_t i = 0; table->rows && i < table->matches_max; i++) {
         ls_match_destroy(table->rows[i].match);
     }
     ls_peer_map_deinit(&table->peers, table->allocator);
@@ -196,12 +288,15 @@ void ls_match_table_destroy(ls_match_table *table)
 
 /* The first match in the lobby with a seat, else the first that runs and has one, else the first in
  * the lobby, where one may yet become free, else the first that is not over: they tell the peer why
- * it cannot play. */
+ * it cannot play. LS_MATCH_ANY: there is no match for newcomers. */
 static uint32_t match_for_newcomer(const ls_match_table *table)
 {
-    uint32_t best = 0;
+    uint32_t best = LS_MATCH_ANY;
     uint32_t best_rank = UINT32_MAX;
     for (uint32_t i = 0; i < table->count; i++) {
+        if (!table->rows[i].match || table->rows[i].is_for_invited) {
+            continue;
+        }
         uint32_t state = ls_match_state_of(table->rows[i].match);
         uint32_t rank =
             ls_match_seats_open(table->rows[i].match) > 0 ? state : LS_MATCH_OVER + 1 + state;
@@ -217,7 +312,7 @@ void ls_match_table_admit(ls_match_table *table, ls_peer_id peer, const ls_match
                           uint32_t number, uint64_t now_ns)
 {
     number = number != LS_MATCH_ANY ? number : match_for_newcomer(table);
-    if (!ls_peer_map_add(&table->peers, peer, number)) {
+    if (number == LS_MATCH_ANY || !ls_peer_map_add(&table->peers, peer, number)) {
         table->sink.disconnect(table->sink.user, peer);
         return;
     }
@@ -237,7 +332,7 @@ static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
     }
     const ls_match_pass pass = ls_match_pass_of(table->rows[number].match, event->peer);
     for (uint32_t i = 0; !pass.is_for_this_match && i < table->count; i++) {
-        if (i != number &&
+        if (i != number && table->rows[i].match &&
             hello->body.hello.back.match_id == ls_match_config_of(table->rows[i].match)->match_id) {
             ls_match_peer_disconnected(table->rows[number].match, event->peer, LS_OK, now_ns);
             ls_match_table_touch(table, number);
@@ -300,8 +395,10 @@ void ls_match_table_advance(ls_match_table *table, uint64_t now_ns)
 void ls_match_table_stop(ls_match_table *table, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < table->count; i++) {
-        ls_match_stop(table->rows[i].match, now_ns);
-        ls_match_table_touch(table, i);
+        if (table->rows[i].match) {
+            ls_match_stop(table->rows[i].match, now_ns);
+            ls_match_table_touch(table, i);
+        }
     }
 }
 
@@ -345,6 +442,34 @@ uint32_t ls_match_table_count(const ls_match_table *table)
 
 ls_match *ls_match_table_match(const ls_match_table *table, uint32_t number)
 {
-    LS_ASSERT(number < table->count);
-    return table->rows[number].match;
+    return number < table->count ? table->rows[number].match : NULL;
+}
+
+static bool is_called(const ls_match_table *table, uint32_t number, const char *name)
+{
+    const match_row *row = &table->rows[number];
+    char own[2][NUMBER_BYTES];
+    if (!row->match) {
+        return false;
+    }
+    snprintf(own[0], sizeof own[0], "%" PRIu32, number);
+    snprintf(own[1], sizeof own[1], "%016" PRIx64, ls_match_config_of(row->match)->match_id);
+    return strcmp(row->name[0] != '\0' ? row->name : own[0], name) == 0 ||
+           strcmp(own[1], name) == 0;
+}
+
+uint32_t ls_match_table_find(const ls_match_table *table, const char *name)
+{
+    for (uint32_t number = 0; number < table->count; number++) {
+        if (is_called(table, number, name)) {
+            return number;
+        }
+    }
+    return LS_MATCH_ANY;
+}
+
+bool ls_match_table_has_seat(const ls_match_table *table)
+{
+    uint32_t number = match_for_newcomer(table);
+    return number != LS_MATCH_ANY && ls_match_seats_open(table->rows[number].match) > 0;
 }

@@ -1,8 +1,9 @@
-/* Match table: several matches of one kind over one transport, as a state machine without I/O: it
- * hands each connection to a match, each packet to the match of its peer, and what is due to whom
- * it is due. Decides nothing that a match decides. Time and packets come in as arguments, packets
- * leave through the sink, events through ls_match_table_next_event. Allocates nothing once it is
- * created. Called by host.c, by tests in virtual time, and by games that embed a server. */
+/* Match table: several matches over one transport, as a state machine without I/O: it hands each
+ * connection to a match, each packet to the match of its peer, and what is due to whom it is due.
+ * Matches can be opened and closed while others play. Decides nothing that a match decides. Time
+ * and packets come in as arguments, packets leave through the sink, events through
+ * ls_match_table_next_event. Allocates nothing but what opens a match. Called by host.c, by tests
+ * in virtual time, and by games that embed a server. */
 #ifndef LOCKSTEP_SERVER_HOST_MATCH_TABLE_H
 #define LOCKSTEP_SERVER_HOST_MATCH_TABLE_H
 
@@ -13,6 +14,7 @@
 LS_C_BEGIN
 
 #define LS_MATCHES_MAX 1024u
+#define LS_MATCH_NAME_BYTES_MAX 48u
 #define LS_MATCH_ANY UINT32_MAX /* in place of the number of a match */
 
 /* Several matches close their ticks at a few moments of a tick, one for each so many players: their
@@ -21,14 +23,24 @@ LS_C_BEGIN
 #define LS_MATCH_TABLE_MOMENTS_MAX 16u
 
 typedef struct ls_match_table_config {
-    ls_match_config match; /* of every match; of several each has a key and an id made from these */
-    uint32_t matches;      /* 1 .. LS_MATCHES_MAX */
-    uint32_t peers_max;    /* connections at a time, as many as the transport holds; 1 .. 2^20 */
+    /* So many are open from the start, all of these settings; of several each has a key and an id
+     * made from theirs. */
+    ls_match_config match;
+    uint32_t matches;     /* 0 .. matches_max; with 0 `match` is not looked at */
+    uint32_t matches_max; /* open at a time; .. LS_MATCHES_MAX; 0: as `matches`, 1 or more */
+    uint32_t peers_max;   /* connections at a time, as many as the transport holds; 1 .. 2^20 */
 
     /* Called after each ls_match_advance, for a recorder of closed ticks; NULL: no callback. */
     void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
     void *user;
 } ls_match_table_config;
+
+/* A match that is to be opened. */
+typedef struct ls_match_opening {
+    const ls_match_config *match; /* with a key and an id of its own */
+    const char *name;             /* tokens may call it so; NULL: by its number or id alone */
+    bool is_for_invited;          /* takes only peers that were let in for it */
+} ls_match_opening;
 
 typedef struct ls_match_table_event {
     uint32_t match; /* its number, from 0 */
@@ -48,8 +60,18 @@ ls_status ls_match_table_create(const ls_match_table_config *config, const ls_pa
                                 const ls_allocator *allocator, ls_match_table **out, ls_text *why);
 void ls_match_table_destroy(ls_match_table *table);
 
+/* Opens a match under a number that is free, and was not used of late. FULL, or what the match's
+ * own check says, with `why`. */
+ls_status ls_match_table_open(ls_match_table *table, const ls_match_opening *opening,
+                              uint32_t *number, ls_text *why);
+
+/* Forgets a match, over or not; peers that are still connected to it are disconnected. Its events
+ * have been taken. */
+void ls_match_table_close(ls_match_table *table, uint32_t number);
+
 /* Takes an event of the transport. `now_ns` never goes back. A new peer goes to the first match
- * that has a seat for it; when there is none, to one that will tell it why. */
+ * that has a seat for it; when there is none, to one that will tell it why; when there is no match,
+ * it is disconnected. */
 void ls_match_table_take(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns);
 
 /* In place of the CONNECTED of a peer that was let in for something: to this match, or to any. */
@@ -72,7 +94,7 @@ void ls_match_table_stop(ls_match_table *table, uint64_t now_ns);
 /* The oldest event of some match, or false. */
 bool ls_match_table_next_event(ls_match_table *table, ls_match_table_event *event);
 
-/* When ls_match_table_advance has something to do next; UINT64_MAX once every match is over.
+/* When ls_match_table_advance has something to do next; UINT64_MAX while every match is over.
  * Packets that arrive may make it earlier. */
 uint64_t ls_match_table_next_ns(ls_match_table *table);
 
@@ -80,10 +102,18 @@ uint64_t ls_match_table_next_ns(ls_match_table *table);
  * input. Otherwise it is enough to take them before each ls_match_table_advance. */
 bool ls_match_table_is_eager(ls_match_table *table);
 
+/* The numbers of all matches are below it. */
 uint32_t ls_match_table_count(const ls_match_table *table);
 
-/* `number` is below the count. */
+/* NULL: there is none of this number. */
 ls_match *ls_match_table_match(const ls_match_table *table, uint32_t number);
+
+/* The number of the match that a token names, by its number, its id or its name; LS_MATCH_ANY:
+ * there is none. */
+uint32_t ls_match_table_find(const ls_match_table *table, const char *name);
+
+/* Whether somebody who was not let in for a match would be given a seat. */
+bool ls_match_table_has_seat(const ls_match_table *table);
 
 LS_C_END
 

@@ -59,6 +59,16 @@ bool ls_peer_map_add(ls_peer_map *map, ls_peer_id peer, uint32_t match)
     return true;
 }
 
+ls_peer_id ls_peer_map_any_of(const ls_peer_map *map, uint32_t match)
+{
+    for (uint32_t i = 0; i <= map->mask; i++) {
+        if (map->places[i].peer != 0 && map->places[i].match == match) {
+            return map->places[i].peer;
+        }
+    }
+    return 0;
+}
+
 void ls_peer_map_remove(ls_peer_map *map, ls_peer_id peer)
 {
     uint32_t hole = place_of(map, peer);

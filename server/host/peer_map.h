@@ -34,6 +34,9 @@ uint32_t ls_peer_map_find(const ls_peer_map *map, ls_peer_id peer);
 /* Adds a peer, not 0, that is not there yet. False when the map is full. */
 bool ls_peer_map_add(ls_peer_map *map, ls_peer_id peer, uint32_t match);
 
+/* Some peer of the match; 0: it has none. Looks at every place. */
+ls_peer_id ls_peer_map_any_of(const ls_peer_map *map, uint32_t match);
+
 /* Nothing happens when it is not there. */
 void ls_peer_map_remove(ls_peer_map *map, ls_peer_id peer);
 

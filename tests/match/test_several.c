@@ -150,10 +150,16 @@ static void pump_client(uint32_t index)
     }
 }
 
+static ls_tick tick_of(uint32_t number)
+{
+    const ls_match *match = ls_match_table_match(here.table, number);
+    return match ? ls_match_tick(match) : 0;
+}
+
 static void watch_closings(const ls_tick *before)
 {
     for (uint32_t i = 0; i < ls_match_table_count(here.table); i++) {
-        if (ls_match_tick(ls_match_table_match(here.table, i)) > before[i]) {
+        if (tick_of(i) > before[i]) {
             here.closing_ns[i] = here.now_ns;
         }
     }
@@ -167,7 +173,7 @@ static void run(uint64_t duration_ns)
         here.now_ns += STEP_NS;
         here.step++;
         for (uint32_t i = 0; i < ls_match_table_count(here.table); i++) {
-            before[i] = ls_match_tick(ls_match_table_match(here.table, i));
+            before[i] = tick_of(i);
         }
         ls_memory_network_set_time(here.network, here.now_ns);
         pump_server();
@@ -395,6 +401,96 @@ Test(several, nothing_is_allocated_while_matches_run)
 }
 
 /* ---- configuration ---- */
+
+/* ---- matches that come and go ---- */
+
+static void open_empty_hall(uint32_t matches_max)
+{
+    open_hall(1, 1, 0);
+    ls_match_table_destroy(here.table);
+    const ls_match_table_config config = {.matches_max = matches_max, .peers_max = 64};
+    create_table(&config);
+}
+
+static ls_status open_match(const char *name, bool is_for_invited, uint32_t *number)
+{
+    static uint64_t ids = 0;
+    ls_match_config config = ls_match_config_default(test_simulation());
+    config.sim.players = 1;
+    config.ticks = 120;
+    config.match_id = ++ids;
+    const ls_match_opening opening = {
+        .match = &config, .name = name, .is_for_invited = is_for_invited};
+    ls_text why = {{0}};
+    return ls_match_table_open(here.table, &opening, number, &why);
+}
+
+Test(several, a_match_that_is_opened_while_another_one_plays_is_played_to_its_end)
+{
+    open_empty_hall(4);
+    uint32_t first = 0;
+    uint32_t second = 0;
+    cr_assert_eq(open_match("first", false, &first), LS_OK);
+    add_client();
+    run(SECOND);
+    cr_assert_eq(open_match("second", false, &second), LS_OK);
+    add_client();
+    run(4 * SECOND);
+    expect_perfect(first, 120);
+    expect_perfect(second, 120);
+    cr_assert_eq(ls_match_table_find(here.table, "second"), second);
+    cr_assert_eq(ls_match_table_find(here.table, "third"), LS_MATCH_ANY);
+}
+
+Test(several, closing_a_match_sends_its_players_away_and_leaves_the_others_alone)
+{
+    open_empty_hall(4);
+    uint32_t numbers[2] = {0};
+    cr_assert_eq(open_match("a", false, &numbers[0]), LS_OK);
+    cr_assert_eq(open_match("b", false, &numbers[1]), LS_OK);
+    const player *closed = add_client();
+    add_client();
+    run(SECOND);
+    ls_match_table_close(here.table, numbers[0]);
+    run(4 * SECOND);
+    cr_assert_null(match(numbers[0]));
+    cr_assert_eq(ls_session_state_of(closed->session), LS_SESSION_OVER);
+    expect_perfect(numbers[1], 120);
+}
+
+Test(several, a_table_holds_so_many_matches_and_again_as_many_once_they_are_closed)
+{
+    open_empty_hall(2);
+    uint32_t numbers[3] = {0};
+    for (uint32_t round = 0; round < 100; round++) {
+        cr_assert_eq(open_match("a", false, &numbers[0]), LS_OK);
+        cr_assert_eq(open_match("b", false, &numbers[1]), LS_OK);
+        cr_assert_eq(open_match("c", false, &numbers[2]), LS_FULL);
+        ls_match_table_close(here.table, numbers[round % 2]);
+        ls_match_table_close(here.table, numbers[1 - round % 2]);
+        cr_assert_eq(ls_match_table_count(here.table), 0);
+    }
+}
+
+Test(several, newcomers_are_given_to_no_match_that_is_for_the_invited)
+{
+    open_empty_hall(2);
+    uint32_t number = 0;
+    cr_assert_eq(open_match("private", true, &number), LS_OK);
+    const player *visitor = add_client();
+    run(SECOND);
+    cr_assert_eq(ls_session_state_of(visitor->session), LS_SESSION_OVER);
+    cr_assert_eq(ls_match_state_of(match(number)), LS_MATCH_LOBBY);
+    cr_assert_not(ls_match_table_has_seat(here.table));
+}
+
+Test(several, a_newcomer_is_disconnected_while_no_match_is_open)
+{
+    open_empty_hall(2);
+    const player *early = add_client();
+    run(SECOND);
+    cr_assert_eq(ls_session_state_of(early->session), LS_SESSION_OVER);
+}
 
 static void expect_refused(ls_match_table_config config, const char *word)
 {
