@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "lockstep/common/program/command_line.h"
 
-#include "lockstep/common/base/rate.h"
 #include "lockstep/common/program/exit_code.h"
+#include "lockstep/common/program/setting_value.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,84 +84,6 @@ static const ls_setting_row own_rows[] = {
     {LS_SETTING_IS_TAKEN, .take = print_version, .flag = "version", .letter = 'V',
      .group = OWN_GROUP, .help = "Print program version"},
 };
-
-/* ---- one value ---- */
-
-static ls_status take_word_of(const ls_setting_row *row, const char *const *words, void *target,
-                              const char *value, ls_text *why)
-{
-    uint32_t count = 0;
-    uint32_t index = 0;
-    while (words[count]) {
-        count++;
-    }
-    ls_status status = ls_option_word(row->flag, value, words, count, &index, why);
-    if (status == LS_OK) {
-        ls_setting_store(row, target, index);
-    }
-    return status;
-}
-
-static ls_status take_number(const ls_setting_row *row, void *target, const char *value,
-                             ls_text *why)
-{
-    ls_option_range range = {ls_setting_flag_min(row), ls_setting_flag_max(row)};
-    uint64_t number = 0;
-    bool is_other = row->other && strcmp(value, row->other) == 0;
-    ls_status status = is_other ? LS_OK : ls_option_number(row->flag, value, range, &number, why);
-    if (status == LS_OK) {
-        ls_setting_store(row, target, row->unit > 0 ? number * row->unit : number);
-    }
-    if (status == LS_OK && row->other) {
-        memcpy((char *)target + row->other_offset, &is_other, sizeof is_other);
-    }
-    return status;
-}
-
-static ls_status take_rate(const ls_setting_row *row, void *target, const char *value, ls_text *why)
-{
-    ls_rate rate;
-    ls_text reason = {{0}};
-    ls_status status = ls_rate_read(value, &rate, &reason);
-    if (status != LS_OK) {
-        return ls_fail(status, why, "--%s %s", row->flag, reason.bytes);
-    }
-    ls_setting_store(row, target, ls_rate_nearest_hz(rate));
-    rate = rate.denominator > 1 ? rate : (ls_rate){0, 0};
-    memcpy((char *)target + row->other_offset, &rate, sizeof rate);
-    return LS_OK;
-}
-
-static ls_status take(const ls_setting_row *row, void *target, char *value, ls_text *why)
-{
-    static const char *const switch_words[] = {"off", "on", NULL};
-    const char *text = value ? value : "";
-    switch (row->type) {
-    case LS_SETTING_IS_U32:
-    case LS_SETTING_IS_U64:
-        return take_number(row, target, value, why);
-    case LS_SETTING_IS_RATE:
-        return take_rate(row, target, value, why);
-    case LS_SETTING_IS_WORD:
-        return take_word_of(row, row->words, target, value, why);
-    case LS_SETTING_IS_ON_OFF:
-        return take_word_of(row, switch_words, target, value, why);
-    case LS_SETTING_IS_SWITCH:
-        ls_setting_store(row, target, !row->initial);
-        return LS_OK;
-    case LS_SETTING_IS_CHOICE:
-        ls_setting_store(row, target, row->initial);
-        return LS_OK;
-    case LS_SETTING_IS_TEXT:
-        memcpy((char *)target + row->offset, &text, sizeof text);
-        return LS_OK;
-    case LS_SETTING_IS_TAKEN:
-        return row->take(target, value, why);
-    case LS_SETTING_IS_HEADING:
-        break;
-    }
-    return LS_OK;
-}
 
 /* ---- rows ---- */
 
@@ -401,7 +323,7 @@ static ls_status take_option(const ls_command_line *line, uint32_t number, char 
     if (part < OWN_PART && line->parts[part].given) {
         *line->parts[part].given |= UINT64_C(1) << number % PART_KEYS;
     }
-    return take(row, target_of(line, part), value, why);
+    return ls_setting_take(row, target_of(line, part), value, why);
 }
 
 /* The rows as getopt takes them, and the number of the row of each short option. */
