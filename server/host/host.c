@@ -2,12 +2,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hash.h"
-#include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/host/token_passes.h"
-
-enum {
-    PENDING_MAX = 64 /* connections beside all others, so that they can be told why not */
-};
 
 /* While matches run, packets are taken before each tick is closed, and at least so often: the
  * transport's own repeats and acknowledgements wait for it. */
@@ -275,13 +270,14 @@ static ls_status open_network(ls_host *host, uint32_t peers_max, ls_text *why)
 /* The limits that were left to the matches which are open from the start. */
 static ls_status complete_limits(ls_host_config *config, ls_text *why)
 {
-    const uint32_t most = LS_TRANSPORT_UDP_PEERS_MAX - PENDING_MAX;
     uint64_t places = (uint64_t)config->matches * places_of(&config->match);
     config->matches_max = config->matches_max > 0 ? config->matches_max : config->matches;
-    if (config->matches_max == 0 || places > most || config->places_max > most) {
-        return ls_fail(
-            LS_BAD_ARGUMENT, why, "%u matches of %u players and %u spectators: 1 to %u fit in all",
-            config->matches, config->match.sim.players, config->match.spectators_max, most);
+    if (config->matches_max == 0 || places > LS_HOST_PLACES_MAX ||
+        config->places_max > LS_HOST_PLACES_MAX) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "%u matches of %u players and %u spectators: 1 to %u fit in all",
+                       config->matches, config->match.sim.players, config->match.spectators_max,
+                       LS_HOST_PLACES_MAX);
     }
     config->places_max = config->places_max > 0 ? config->places_max : (uint32_t)places;
     return LS_OK;
@@ -293,7 +289,8 @@ static ls_status create_table(ls_host *host, ls_text *why)
     ls_match_table_config table = {.match = config->match,
                                    .matches = config->matches,
                                    .matches_max = config->matches_max,
-                                   .peers_max = config->places_max + PENDING_MAX,
+                                   .players_max = config->places_max,
+                                   .peers_max = config->places_max + LS_HOST_PENDING_MAX,
                                    .on_advanced = config->on_advanced,
                                    .user = config->user};
     ls_packet_sink sink = ls_transport_sink(host->transport);
@@ -310,7 +307,7 @@ static ls_status create_parts(ls_host *host, ls_text *why)
 {
     ls_status status = complete_limits(&host->config, why);
     if (status == LS_OK) {
-        status = open_network(host, host->config.places_max + PENDING_MAX, why);
+        status = open_network(host, host->config.places_max + LS_HOST_PENDING_MAX, why);
     }
     if (status == LS_OK) {
         status = create_table(host, why);

@@ -6,13 +6,19 @@
 
 #include "lockstep/protocol/loop/event_loop.h"
 #include "lockstep/protocol/sealed/sealed_server.h"
+#include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/host/match_table.h"
+
+/* Players and spectators of all matches together. Beside them stand those who are told that there
+ * is no place. */
+#define LS_HOST_PENDING_MAX 64u
+#define LS_HOST_PLACES_MAX (LS_TRANSPORT_UDP_PEERS_MAX - LS_HOST_PENDING_MAX)
 
 typedef struct ls_host_config {
     ls_match_config match; /* of every match that is open from the start */
     uint32_t matches;      /* 0 .. LS_MATCHES_MAX */
-    /* Matches that can be open at a time, and their players and spectators in all, .. 4,095 less
-     * 64; 0: what those that are open from the start need. */
+    /* Matches that can be open at a time, and their players and spectators in all, ..
+     * LS_HOST_PLACES_MAX; 0: what those that are open from the start need. */
     uint32_t matches_max;
     uint32_t places_max;
     const char *bind_host; /* address or interface name; "::" is all, of IPv4 too */

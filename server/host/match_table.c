@@ -129,16 +129,14 @@ static void give_key(ls_match_config *match, uint32_t number)
     match->match_id = ls_secret_match_id(&key);
 }
 
-/* Matches that come and go one by one are spread over all moments: a moment without one costs
- * nothing. */
 static uint32_t moments_of(const ls_match_table_config *config)
 {
-    uint64_t players = (uint64_t)config->matches * config->match.sim.players;
+    uint64_t players = config->players_max > 0
+                           ? config->players_max
+                           : (uint64_t)config->matches * config->match.sim.players;
     uint64_t moments =
         (players + LS_MATCH_TABLE_PLAYERS_PER_MOMENT - 1) / LS_MATCH_TABLE_PLAYERS_PER_MOMENT;
-    bool is_fixed = matches_max_of(config) == config->matches;
-    return is_fixed ? (uint32_t)LS_MIN(moments, LS_MATCH_TABLE_MOMENTS_MAX)
-                    : LS_MATCH_TABLE_MOMENTS_MAX;
+    return (uint32_t)LS_MAX(1, LS_MIN(moments, LS_MATCH_TABLE_MOMENTS_MAX));
 }
 
 static void free_number(ls_match_table *table, uint32_t number)

@@ -28,7 +28,10 @@ typedef struct ls_match_table_config {
     ls_match_config match;
     uint32_t matches;     /* 0 .. matches_max; with 0 `match` is not looked at */
     uint32_t matches_max; /* open at a time; .. LS_MATCHES_MAX; 0: as `matches`, 1 or more */
-    uint32_t peers_max;   /* connections at a time, as many as the transport holds; 1 .. 2^20 */
+    /* Of all matches, by which they are spread over the moments of a tick; 0: of those that are
+     * open from the start. */
+    uint32_t players_max;
+    uint32_t peers_max; /* connections at a time, as many as the transport holds; 1 .. 2^20 */
 
     /* Called after each ls_match_advance, for a recorder of closed ticks; NULL: no callback. */
     void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);

@@ -1,15 +1,9 @@
 /* lockstep-server: reads the command line, hosts matches, reports. */
 #define _POSIX_C_SOURCE 200809L
-#include "lockstep/common/diagnosis/desync_bundle.h"
-#include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/program/command_line.h"
-#include "lockstep/common/program/mapped_file.h"
 #include "lockstep/common/program/option.h"
 #include "lockstep/common/program/output.h"
-#include "lockstep/common/program/param_files.h"
-#include "lockstep/common/simulation/plugin_crash.h"
-#include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/protocol/discovery/discovery.h"
 #include "lockstep/protocol/transport/endpoint.h"
@@ -168,162 +162,63 @@ static void print_simulations(FILE *file)
     }
 }
 
-/* Applies the command line on top of the defaults, or of a journal's settings. */
-static ls_status apply(const arguments *args, ls_param_files *files, ls_match_config *config,
-                       ls_text *why)
-{
-    ls_setting_table_copy(&ls_match_settings, args->given, &args->match, config);
-    if (args->matches == 1 && !ls_setting_is_given(&ls_match_settings, args->given, "spectators")) {
-        config->spectators_max = DEFAULT_SPECTATORS;
-    }
-    return ls_param_files_decide(files, args->params.assignments, args->params.count,
-                                 config->simulation, &config->sim, why);
-}
-
-static void warn_of_unused(const arguments *args, const ls_match_config *config, const ls_log *log)
-{
-    static const char *const of_wait[] = {"wait-limit", "wait-budget"};
-    for (size_t i = 0; i < sizeof of_wait / sizeof of_wait[0]; i++) {
-        if (ls_setting_is_given(&ls_match_settings, args->given, of_wait[i]) &&
-            config->late_rule != LS_LATE_WAIT) {
-            ls_log_line(log, LS_LOG_WARNING, "--%s has no effect without --late wait", of_wait[i]);
-        }
-    }
-    if (ls_setting_is_given(&ls_match_settings, args->given, "resume-wait") && !args->resume_path) {
-        ls_log_line(log, LS_LOG_WARNING, "--resume-wait has no effect without --resume");
-    }
-}
-
-/* The operator hears before a desync what a report of this simulation cannot have. */
-static void say_limits(const ls_match_config *config, const ls_log *log)
-{
-    const ls_simulation *simulation = config->simulation;
-    if (!simulation->hash) {
-        return;
-    }
-    if (ls_simulation_only_hashes(simulation)) {
-        ls_log_line(
-            log, LS_LOG_WARNING,
-            "simulation '%s': a desync will be told with its tick and both hashes alone; %s",
-            simulation->name, LS_DESYNC_OF_HASH_ALONE);
-    } else if (config->finds_causes) {
-        ls_log_line(log, LS_LOG_INFO,
-                    "simulation '%s' has no schema: a desync will be told by the bytes of its "
-                    "save%s",
-                    simulation->name,
-                    ls_simulation_names_saves(simulation) ? ", with the names of its save_fields"
-                                                          : "");
-    }
-}
-
-static ls_status configure(const arguments *args, const ls_resume *resume,
-                           const ls_simulation *simulation, ls_param_files *files,
-                           ls_match_config *config, ls_text *why)
-{
-    *config = ls_match_config_default(simulation);
-    ls_status status = resume ? ls_resume_configure(resume, simulation, config, why) : LS_OK;
-    if (status == LS_OK) {
-        status = apply(args, files, config, why);
-    }
-    if (status == LS_OK && resume) {
-        status = ls_resume_check(resume, config, why);
-        status = status == LS_OK
-                     ? ls_sim_files_provide(&files->files, simulation, &config->sim, why)
-                     : status;
-    }
-    if (status == LS_OK) {
-        status = ls_setting_table_check(&ls_match_settings, config, true, why);
-    }
-    return status == LS_OK ? ls_match_config_check(config, why) : status;
-}
-
-/* The server of one command line, once there is a simulation. */
-static ls_exit_code serve(const arguments *args, ls_resume *resume,
-                          const ls_loaded_simulation *loaded, ls_console *console)
+static ls_server_config config_of(const arguments *args, ls_room_game *game)
 {
     bool has_bundles = strcmp(args->bundle_dir, "none") != 0;
-    ls_server_config config = {.matches = args->matches,
-                               .bind_host = args->bind_host,
-                               .port = (uint16_t)args->port,
-                               .is_found = args->is_found,
-                               .find_port = (uint16_t)args->find_port,
-                               .port_file = args->port_file,
-                               .bundle_dir = has_bundles ? args->bundle_dir : NULL,
-                               .bundle_mib_max = args->bundle_limit,
-                               .journal_dir = args->journal_dir,
-                               .resume = resume,
-                               .resume_path = args->resume_path,
-                               .json_path = args->output.json_path};
+    return (ls_server_config){.game = game,
+                              .matches = args->matches,
+                              .bind_host = args->bind_host,
+                              .port = (uint16_t)args->port,
+                              .is_found = args->is_found,
+                              .find_port = (uint16_t)args->find_port,
+                              .port_file = args->port_file,
+                              .bundle_dir = has_bundles ? args->bundle_dir : NULL,
+                              .bundle_mib_max = args->bundle_limit,
+                              .journal_dir = args->journal_dir,
+                              .resume_path = args->resume_path,
+                              .json_path = args->output.json_path};
+}
+
+static ls_exit_code serve(const arguments *args, ls_room_game *game, ls_console *console)
+{
+    ls_server_config config = config_of(args, game);
     ls_text why = {{0}};
-    ls_param_files files = {0};
-    ls_build_fingerprint print;
-    ls_build_fingerprint_here(&print);
-    ls_bundle_print_libraries(&print);
-    ls_simulation_print(loaded, args->sim, &print);
-    ls_status status = configure(args, resume, loaded->simulation, &files, &config.match, &why);
-    config.match.print = &print;
-    config.match.maths_check = ls_simulation_maths(loaded, args->sim);
-    if (status != LS_OK) {
-        ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
-        ls_param_files_release(&files);
-        return LS_EXIT_USAGE;
-    }
-    warn_of_unused(args, &config.match, &console->log);
-    say_limits(&config.match, &console->log);
-    const ls_rerun_process_config reruns = {.name = loaded->library ? args->sim : NULL};
-    if (ls_rerun_process_create(&reruns, ls_allocator_heap(), &config.reruns) == LS_OK) {
-        config.match.rerun_host = ls_rerun_process_host(config.reruns);
-    }
     ls_admission admission;
+    ls_room_game_warn(game, &console->log);
     config.admission = &admission;
-    status = ls_admission_open(&args->admission, args->bind_host, &admission, &why);
+    ls_status status = ls_admission_open(&args->admission, args->bind_host, &admission, &why);
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
     }
     ls_exit_code code = status == LS_OK ? ls_server_run(&config, console) : ls_exit_code_of(status);
     ls_admission_wipe(&admission);
-    ls_rerun_process_destroy(config.reruns);
-    ls_param_files_release(&files);
     return code;
 }
 
-static ls_status open_journal(const char *path, ls_mapped_file *file, ls_resume **resume,
-                              ls_text *why)
+static ls_exit_code run(const arguments *args, ls_console *console)
 {
-    ls_text reason = {{0}};
-    ls_status status = ls_mapped_file_open(path, file, why);
-    if (status != LS_OK) {
-        return status;
-    }
-    status = ls_resume_open(file->bytes, file->size, ls_allocator_heap(), resume, &reason);
-    return status == LS_OK ? LS_OK : ls_fail(status, why, "%s: %s", path, reason.bytes);
-}
-
-/* A journal names its simulation: a built-in, unless the command line names a plug-in. */
-static ls_exit_code run(arguments *args, ls_console *console)
-{
-    ls_mapped_file journal = {NULL, 0};
-    ls_resume *resume = NULL;
-    ls_loaded_simulation loaded;
+    const ls_room_request request = {.sim = args->sim,
+                                     .resume_path = args->resume_path,
+                                     .match = args->match,
+                                     .given = args->given,
+                                     .spectators = args->matches == 1 ? DEFAULT_SPECTATORS : 0,
+                                     .params = args->params.assignments,
+                                     .param_count = args->params.count};
+    ls_room_game *game = NULL;
     ls_text why = {{0}};
-    ls_status status =
-        args->resume_path ? open_journal(args->resume_path, &journal, &resume, &why) : LS_OK;
+    ls_status status = ls_room_game_create(&request, &game, &why);
     ls_exit_code code = ls_exit_code_of(status);
     if (status == LS_OK) {
-        const char *recorded = resume ? ls_resume_simulation(resume) : "units";
-        args->sim = args->sim ? args->sim : recorded;
-        ls_plugin_crash_watch(args->sim);
-        status = ls_simulation_load(args->sim, &loaded, &why);
+        status = ls_room_game_load(game, &why);
         code = LS_EXIT_USAGE;
     }
     if (status != LS_OK) {
-        ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s",
+                    why.bytes[0] ? why.bytes : ls_status_text(status));
     } else {
-        code = serve(args, resume, &loaded, console);
-        ls_simulation_unload(&loaded);
+        code = serve(args, game, console);
     }
-    ls_resume_close(resume);
-    ls_mapped_file_close(&journal);
+    ls_room_game_destroy(game);
     return code;
 }
 

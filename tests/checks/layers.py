@@ -49,6 +49,8 @@ ROOMS = (
     ("server host", "server/journal/journal_file."),
     ("server host", "server/journal/resume."),
     ("server program", "server/program/"),
+    ("server program", "server/rooms/"),
+    ("server program", "server/service/"),
     ("server", "server/"),
     ("view options", "client/program/view_options."),
     ("client program", "client/program/"),

@@ -1,4 +1,4 @@
-#include "lockstep/server/program/bundle_allowance.h"
+#include "lockstep/server/rooms/bundle_allowance.h"
 
 #include <criterion/criterion.h>
 #include <sys/wait.h>

@@ -1,8 +1,8 @@
 /* Bundle allowance: how many bytes of bundles a program may still write. The count is shared with
  * the copies that the process makes of itself (fork), several of which may want to write at once:
  * what they take together is never more. Writes nothing. Called by desync_files. */
-#ifndef LOCKSTEP_SERVER_PROGRAM_BUNDLE_ALLOWANCE_H
-#define LOCKSTEP_SERVER_PROGRAM_BUNDLE_ALLOWANCE_H
+#ifndef LOCKSTEP_SERVER_ROOMS_BUNDLE_ALLOWANCE_H
+#define LOCKSTEP_SERVER_ROOMS_BUNDLE_ALLOWANCE_H
 
 #include "lockstep/common/base/status.h"
 

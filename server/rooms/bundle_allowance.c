@@ -1,5 +1,5 @@
 #define _DEFAULT_SOURCE
-#include "lockstep/server/program/bundle_allowance.h"
+#include "lockstep/server/rooms/bundle_allowance.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

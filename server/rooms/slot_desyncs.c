@@ -1,6 +1,6 @@
-#include "lockstep/server/program/slot_desyncs.h"
+#include "lockstep/server/rooms/slot_desyncs.h"
 
-#include "lockstep/server/program/match_summary.h"
+#include "lockstep/server/rooms/match_summary.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Match summary: what a match came to, as the summary object and as a table for a person, and what
  * it found out about a desync, as lines. Reads the match only. Called by server.c. */
-#ifndef LOCKSTEP_SERVER_PROGRAM_MATCH_SUMMARY_H
-#define LOCKSTEP_SERVER_PROGRAM_MATCH_SUMMARY_H
+#ifndef LOCKSTEP_SERVER_ROOMS_MATCH_SUMMARY_H
+#define LOCKSTEP_SERVER_ROOMS_MATCH_SUMMARY_H
 
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/program/summary.h"

@@ -2,12 +2,12 @@
  * there were, the first one as it was reported, and the files that tell of the first and the
  * newest. The match itself keeps the newest alone. Allocates when the first one is known. Called by
  * server.c. */
-#ifndef LOCKSTEP_SERVER_PROGRAM_SLOT_DESYNCS_H
-#define LOCKSTEP_SERVER_PROGRAM_SLOT_DESYNCS_H
+#ifndef LOCKSTEP_SERVER_ROOMS_SLOT_DESYNCS_H
+#define LOCKSTEP_SERVER_ROOMS_SLOT_DESYNCS_H
 
 #include "lockstep/common/program/summary.h"
 #include "lockstep/server/match/match.h"
-#include "lockstep/server/program/desync_files.h"
+#include "lockstep/server/rooms/desync_files.h"
 
 typedef struct ls_slot_desyncs {
     uint32_t count;

@@ -1,4 +1,4 @@
-#include "lockstep/server/program/match_summary.h"
+#include "lockstep/server/rooms/match_summary.h"
 
 #include "lockstep/common/program/player_name.h"
 

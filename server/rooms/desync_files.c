@@ -1,9 +1,9 @@
-#include "lockstep/server/program/desync_files.h"
+#include "lockstep/server/rooms/desync_files.h"
 
 #include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/protocol/loop/forked_job.h"
-#include "lockstep/server/program/bundle_allowance.h"
+#include "lockstep/server/rooms/bundle_allowance.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,9 +22,7 @@ struct ls_desync_files {
 /* One bundle to be written by a copy, which has the match as it is now. */
 typedef struct bundle_task {
     ls_desync_files *files;
-    ls_match *match;
-    uint32_t number;
-    uint32_t slot;
+    ls_desync_file_task what;
     char path[LS_BUNDLE_PATH_BYTES_MAX];
 } bundle_task;
 
@@ -121,17 +119,17 @@ static void add_after_pass(const ls_desync_finding *finding, ls_bundle_pass_plac
 static ls_status fill(const bundle_task *task, bundle_memory *memory)
 {
     ls_desync_evidence_set set;
-    ls_match *match = task->match;
-    const ls_desync_finding *finding = ls_match_desync_of(match, task->slot);
-    if (!finding || !ls_match_desync_evidence_of(match, task->slot, &set)) {
+    ls_match *match = task->what.match;
+    const ls_desync_finding *finding = ls_match_desync_of(match, task->what.slot);
+    if (!finding || !ls_match_desync_evidence_of(match, task->what.slot, &set)) {
         return LS_NOT_FOUND;
     }
     ls_desync_bundle *bundle = &memory->bundle;
     const ls_schema *schema = ls_sim_instance_image_schema(ls_match_instance(match));
     ls_desync_bundle_describe(bundle, ls_match_instance(match), memory->fields);
     bundle->tick = set.tick;
-    bundle->slot = task->slot;
-    ls_match_slot player = ls_match_slot_of(match, task->slot);
+    bundle->slot = task->what.slot;
+    ls_match_slot player = ls_match_slot_of(match, task->what.slot);
     ls_name_copy(bundle->player, sizeof bundle->player, player.name);
     bundle->server_hash = set.server_hash;
     bundle->client_hash = set.client_hash;
@@ -145,7 +143,7 @@ static ls_status fill(const bundle_task *task, bundle_memory *memory)
         bundle->snapshot = set.stretch.snapshot;
         bundle->inputs = set.stretch.inputs;
     }
-    add_side(&bundle->server, task->files->config.print, set.server_figures, set.server_passes);
+    add_side(&bundle->server, task->what.print, set.server_figures, set.server_passes);
     add_side(&bundle->client, set.client_fingerprint, set.client_figures, set.client_passes);
     add_hashes(&set, memory);
     ls_status status =
@@ -218,8 +216,8 @@ static void done(void *user, const ls_forked_report *report, const ls_text *why)
     } else {
         ls_text_set(&result.why, "cannot write the bundle to %s: %s", task->path, why->bytes);
     }
-    const ls_desync_file file = {.match = task->number,
-                                 .slot = task->slot,
+    const ls_desync_file file = {.room = task->what.room,
+                                 .slot = task->what.slot,
                                  .planned = task->path,
                                  .status = result.status,
                                  .path = result.path,
@@ -243,14 +241,13 @@ static void start(bundle_task *task)
 static ls_status choose_path(bundle_task *task, ls_tick tick)
 {
     const ls_desync_files_config *config = &task->files->config;
-    const ls_simulation *simulation = ls_sim_instance_simulation(ls_match_instance(task->match));
-    char number[24] = "";
-    if (config->matches > 1) {
-        snprintf(number, sizeof number, "match%" PRIu32 "-", task->number);
-    }
-    int bytes = snprintf(task->path, sizeof task->path,
-                         "%s/desync-%s%s-tick%" PRIu32 "-slot%" PRIu32 ".bundle", config->directory,
-                         number, simulation->name, tick, task->slot);
+    const ls_simulation *simulation =
+        ls_sim_instance_simulation(ls_match_instance(task->what.match));
+    const char *label = task->what.label;
+    int bytes =
+        snprintf(task->path, sizeof task->path,
+                 "%s/desync-%s%s%s-tick%" PRIu32 "-slot%" PRIu32 ".bundle", config->directory,
+                 label, label[0] != '\0' ? "-" : "", simulation->name, tick, task->what.slot);
     if (bytes < 0 || (size_t)bytes >= sizeof task->path) {
         return LS_FULL;
     }
@@ -258,11 +255,12 @@ static ls_status choose_path(bundle_task *task, ls_tick tick)
     return LS_OK;
 }
 
-ls_status ls_desync_files_write(ls_desync_files *files, ls_match *match, uint32_t number,
-                                uint32_t slot, char path[LS_BUNDLE_PATH_BYTES_MAX])
+ls_status ls_desync_files_write(ls_desync_files *files, const ls_desync_file_task *what,
+                                char path[LS_BUNDLE_PATH_BYTES_MAX])
 {
     ls_tick tick = 0;
-    if (!ls_match_desync_of(match, slot) || !ls_match_bundle_tick_of(match, slot, &tick)) {
+    if (!ls_match_desync_of(what->match, what->slot) ||
+        !ls_match_bundle_tick_of(what->match, what->slot, &tick)) {
         return LS_NOT_FOUND;
     }
     if (ls_bundle_allowance_is_spent(files->allowance)) {
@@ -272,7 +270,7 @@ ls_status ls_desync_files_write(ls_desync_files *files, ls_match *match, uint32_
     if (!task) {
         return LS_NO_MEMORY;
     }
-    *task = (bundle_task){.files = files, .match = match, .number = number, .slot = slot};
+    *task = (bundle_task){.files = files, .what = *what};
     ls_status status = choose_path(task, tick);
     if (status != LS_OK) {
         ls_release(ls_allocator_heap(), task);

@@ -1,0 +1,298 @@
+#include "lockstep/server/rooms/rooms.h"
+
+#include "lockstep/common/program/output.h"
+
+#include <string.h>
+
+enum {
+    PULL_MS = 100, /* for what becomes due while no tick is closed */
+};
+
+/* A room, by the number of its match. */
+typedef struct room_row {
+    ls_rooms *all;
+    ls_room *room; /* NULL: there is none of this number */
+    bool is_told;  /* that it is done */
+} room_row;
+
+struct ls_rooms {
+    ls_rooms_config config;
+    ls_host *host;
+    ls_room_ground ground;
+    ls_log_budget peer_lines;
+    ls_loop_source *timer;
+    uint64_t serials;
+    room_row *rows; /* rooms_max of them */
+};
+
+static ls_event_loop *loop_of(const ls_rooms *rooms)
+{
+    return ls_host_loop(rooms->host);
+}
+
+uint32_t ls_rooms_count(const ls_rooms *rooms)
+{
+    return ls_match_table_count(ls_host_table(rooms->host));
+}
+
+ls_room *ls_rooms_room(const ls_rooms *rooms, uint32_t number)
+{
+    return number < rooms->config.rooms_max ? rooms->rows[number].room : NULL;
+}
+
+ls_host *ls_rooms_host(const ls_rooms *rooms)
+{
+    return rooms->host;
+}
+
+/* ---- what happens ---- */
+
+static bool are_all_done(const ls_rooms *rooms)
+{
+    for (uint32_t i = 0; i < ls_rooms_count(rooms); i++) {
+        if (rooms->rows[i].room && !ls_room_is_done(rooms->rows[i].room)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Before the first room is opened nothing has ended. */
+static bool may_end(void *user)
+{
+    const ls_rooms *rooms = user;
+    return !rooms->config.is_lasting && rooms->serials > 0 && are_all_done(rooms);
+}
+
+static void on_journal_closed(void *user)
+{
+    room_row *row = user;
+    if (may_end(row->all)) {
+        ls_event_loop_stop(loop_of(row->all));
+    }
+}
+
+static void on_event(void *user, const ls_match_table_event *event)
+{
+    ls_rooms *rooms = user;
+    ls_room *room = rooms->rows[event->match].room;
+    if (!room) {
+        return; /* it is being opened */
+    }
+    ls_room_take_event(room, &event->event);
+    if (rooms->config.on_event) {
+        rooms->config.on_event(rooms->config.user, event->match, &event->event);
+    }
+}
+
+static void on_advanced(void *user, uint32_t number, uint64_t now_ns)
+{
+    const ls_rooms *rooms = user;
+    if (rooms->rows[number].room) {
+        ls_room_pull(rooms->rows[number].room, now_ns);
+    }
+}
+
+static void on_written(void *user, const ls_desync_file *file)
+{
+    ls_rooms *rooms = user;
+    for (uint32_t i = 0; i < ls_rooms_count(rooms); i++) {
+        ls_room *room = rooms->rows[i].room;
+        if (room && ls_room_serial(room) == file->room) {
+            ls_room_take_bundle(room, file);
+        }
+    }
+}
+
+static void on_timer(void *user, uint64_t now_ns)
+{
+    ls_rooms *rooms = user;
+    for (uint32_t i = 0; i < ls_rooms_count(rooms); i++) {
+        room_row *row = &rooms->rows[i];
+        if (!row->room) {
+            continue;
+        }
+        ls_room_pull(row->room, now_ns);
+        if (rooms->config.on_done && !row->is_told && ls_room_is_done(row->room)) {
+            row->is_told = true;
+            rooms->config.on_done(rooms->config.user, i);
+        }
+    }
+}
+
+/* ---- opening and closing ---- */
+
+ls_status ls_rooms_give_identity(ls_match_config *match, ls_text *why)
+{
+    if (ls_secret_key_random(&match->key) != LS_OK) {
+        return ls_fail(LS_IO, why, "the system has no random numbers to give");
+    }
+    match->match_id = ls_secret_match_id(&match->key);
+    return LS_OK;
+}
+
+static ls_status restore(ls_rooms *rooms, const ls_room_opening *opening, uint32_t number,
+                         ls_resume_report *report, ls_text *why)
+{
+    ls_match *match = ls_match_table_match(ls_host_table(rooms->host), number);
+    uint64_t now_ns = ls_event_loop_now_ns(loop_of(rooms));
+    ls_status status = ls_resume_restore(opening->resume, match, now_ns, report, why);
+    if (status == LS_OK) {
+        ls_host_touch(rooms->host, number);
+    }
+    return status;
+}
+
+static ls_status create_room(ls_rooms *rooms, const ls_room_opening *opening, uint32_t number,
+                             ls_text *why)
+{
+    room_row *row = &rooms->rows[number];
+    *row = (room_row){.all = rooms};
+    const ls_room_config config = {
+        .serial = ++rooms->serials,
+        .number = number,
+        .match = ls_match_table_match(ls_host_table(rooms->host), number),
+        .title = opening->title,
+        .label = opening->label,
+        .print = opening->print,
+        .journal_dir = opening->journal_dir,
+        .continued_path = opening->resume ? opening->resume_path : NULL,
+        .continued = opening->resume ? ls_resume_journal(opening->resume) : NULL,
+        .on_closed = on_journal_closed,
+        .user = row};
+    return ls_room_create(&config, &rooms->ground, &row->room, why);
+}
+
+ls_status ls_rooms_open(ls_rooms *rooms, const ls_room_opening *opening, uint32_t *number,
+                        ls_resume_report *report, ls_text *why)
+{
+    const ls_match_opening match = {
+        .match = &opening->match, .name = opening->name, .is_for_invited = opening->is_for_invited};
+    ls_status status = ls_host_open_match(rooms->host, &match, number, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    if (opening->resume) {
+        status = restore(rooms, opening, *number, report, why);
+    }
+    if (status == LS_OK) {
+        status = create_room(rooms, opening, *number, why);
+    }
+    if (status != LS_OK) {
+        ls_host_close_match(rooms->host, *number);
+    } else if (opening->journal_dir || opening->resume) {
+        ls_loop_source_set_active(rooms->timer, true);
+    }
+    return status;
+}
+
+void ls_rooms_close(ls_rooms *rooms, uint32_t number)
+{
+    ls_room_destroy(rooms->rows[number].room);
+    rooms->rows[number] = (room_row){.room = NULL};
+    ls_host_close_match(rooms->host, number);
+}
+
+void ls_rooms_summarize(ls_rooms *rooms, uint32_t number, ls_summary *summary)
+{
+    ls_transport_traffic traffic[LS_PLAYERS_MAX];
+    ls_host_traffic(rooms->host, number, traffic);
+    ls_room_summarize(rooms->rows[number].room, traffic, summary);
+}
+
+/* ---- life ---- */
+
+static ls_status create_host(ls_rooms *rooms, ls_text *why)
+{
+    const ls_rooms_config *config = &rooms->config;
+    const ls_host_config host = {.matches_max = config->rooms_max,
+                                 .places_max = config->places_max,
+                                 .bind_host = config->bind_host,
+                                 .port = config->port,
+                                 .sealed = *config->sealed,
+                                 .on_event = on_event,
+                                 .on_advanced = on_advanced,
+                                 .may_end = may_end,
+                                 .user = rooms};
+    return ls_host_create(&host, ls_allocator_heap(), &rooms->host, why);
+}
+
+/* A match without bundles is still a match: the operator is warned before the match begins. */
+static ls_status create_files(ls_rooms *rooms)
+{
+    ls_text why = {{0}};
+    const char *directory = rooms->config.bundle_dir;
+    if (!directory) {
+        return LS_OK;
+    }
+    if (ls_output_check_directory(directory, "bundles of desyncs", &why) != LS_OK) {
+        ls_log_line(&rooms->config.console->log, LS_LOG_WARNING, "%s", why.bytes);
+    }
+    const ls_desync_files_config files = {.directory = directory,
+                                          .bytes_max = (uint64_t)rooms->config.bundle_mib_max << 20,
+                                          .loop = loop_of(rooms),
+                                          .on_written = on_written,
+                                          .user = rooms};
+    return ls_desync_files_create(&files, &rooms->ground.files);
+}
+
+static ls_status create_parts(ls_rooms *rooms, ls_text *why)
+{
+    rooms->rows =
+        ls_allocate_array(ls_allocator_heap(), rooms->config.rooms_max, sizeof *rooms->rows);
+    ls_status status = rooms->rows ? create_host(rooms, why) : LS_NO_MEMORY;
+    if (status == LS_OK) {
+        rooms->ground.loop = loop_of(rooms);
+        status = create_files(rooms);
+    }
+    ls_loop_handler timer = {on_timer, rooms};
+    if (status == LS_OK) {
+        status = ls_event_loop_add_timer(loop_of(rooms), PULL_MS, timer, &rooms->timer);
+    }
+    if (status == LS_OK) {
+        ls_loop_source_set_active(rooms->timer, rooms->config.on_done != NULL);
+    }
+    return status;
+}
+
+ls_status ls_rooms_create(const ls_rooms_config *config, ls_rooms **out, ls_text *why)
+{
+    ls_rooms *rooms = ls_allocate(ls_allocator_heap(), sizeof *rooms);
+    if (!rooms) {
+        return LS_NO_MEMORY;
+    }
+    rooms->config = *config;
+    rooms->ground.console = config->console;
+    rooms->ground.peer_lines = &rooms->peer_lines;
+    ls_status status = create_parts(rooms, why);
+    rooms->config.sealed = NULL;
+    if (status != LS_OK) {
+        ls_rooms_destroy(rooms);
+        return status;
+    }
+    *out = rooms;
+    return LS_OK;
+}
+
+void ls_rooms_finish_bundles(ls_rooms *rooms)
+{
+    ls_desync_files_destroy(rooms->ground.files);
+    rooms->ground.files = NULL;
+}
+
+void ls_rooms_destroy(ls_rooms *rooms)
+{
+    if (!rooms) {
+        return;
+    }
+    if (rooms->host) {
+        ls_rooms_finish_bundles(rooms);
+        ls_loop_source_remove(rooms->timer);
+    }
+    for (uint32_t i = 0; rooms->rows && i < rooms->config.rooms_max; i++) {
+        ls_room_destroy(rooms->rows[i].room);
+    }
+    ls_host_destroy(rooms->host);
+    ls_release(ls_allocator_heap(), rooms->rows);
+    ls_release(ls_allocator_heap(), rooms);
+}

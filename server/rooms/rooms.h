@@ -1,0 +1,75 @@
+/* Rooms: the rooms of one process on a real network: opens them, with a new match or with one that
+ * goes on from its journal, lets each hear of its match, and closes them. Owns the host, and the
+ * loop with it. Decides nothing about a match, and not which rooms there are. Called by server.c.
+ */
+#ifndef LOCKSTEP_SERVER_ROOMS_ROOMS_H
+#define LOCKSTEP_SERVER_ROOMS_ROOMS_H
+
+#include "lockstep/server/host/host.h"
+#include "lockstep/server/journal/resume.h"
+#include "lockstep/server/rooms/room.h"
+
+typedef struct ls_rooms_config {
+    ls_console *console; /* outlives the rooms */
+    const char *bind_host;
+    uint16_t port;
+    const ls_sealed_server_config *sealed; /* borrowed for create */
+    uint32_t rooms_max;                    /* open at a time; 1 .. LS_MATCHES_MAX */
+    uint32_t places_max;                   /* of their players and spectators, in all */
+    const char *bundle_dir;                /* gets the bundles of desyncs; NULL: none are written */
+    uint32_t bundle_mib_max;               /* of all bundles together */
+    bool is_lasting; /* goes on when every room is done; else the loop stops then */
+    /* Called for each event of a room, behind its lines in the log; NULL: no callback. */
+    void (*on_event)(void *user, uint32_t number, const ls_match_event *event);
+    /* A room is done: it may be closed within. Called once; NULL: no callback. */
+    void (*on_done)(void *user, uint32_t number);
+    void *user;
+} ls_rooms_config;
+
+/* A room that is to be opened. */
+typedef struct ls_room_opening {
+    ls_match_config match;             /* with a key and an id of its own */
+    const ls_build_fingerprint *print; /* of this program; outlives the room; NULL: unknown */
+    const char *title;                 /* "match 3", in the log; NULL: it is the only one */
+    const char *label;                 /* "match3", in names of files; likewise */
+    const char *name;                  /* tokens may call its match so; NULL: by its number or id */
+    bool is_for_invited;               /* takes only clients that were let in for it */
+    const char *journal_dir;           /* NULL: no journal is written */
+    ls_resume *resume; /* its match goes on from this journal, in the same file; NULL: it is new */
+    const char *resume_path;
+} ls_room_opening;
+
+typedef struct ls_rooms ls_rooms;
+
+/* Listens, and has no room yet. BAD_ARGUMENT, NOT_FOUND, IO, NO_MEMORY. */
+ls_status ls_rooms_create(const ls_rooms_config *config, ls_rooms **out, ls_text *why);
+/* Leaves what has not been written. NULL is allowed. */
+void ls_rooms_destroy(ls_rooms *rooms);
+
+/* Gives a match a key and an id that no other has. IO. */
+ls_status ls_rooms_give_identity(ls_match_config *match, ls_text *why);
+
+/* Opens a room; `report` tells of one that goes on, and is NULL otherwise. FULL, or what the match,
+ * its journal's restoring or its new journal says, with `why`. */
+ls_status ls_rooms_open(ls_rooms *rooms, const ls_room_opening *opening, uint32_t *number,
+                        ls_resume_report *report, ls_text *why);
+
+/* Forgets a room; its peers are disconnected. Not from within on_event. */
+void ls_rooms_close(ls_rooms *rooms, uint32_t number);
+
+/* Waits for the bundles that are being written. */
+void ls_rooms_finish_bundles(ls_rooms *rooms);
+
+/* The numbers of all rooms are below it. */
+uint32_t ls_rooms_count(const ls_rooms *rooms);
+
+/* NULL: there is none of this number. */
+ls_room *ls_rooms_room(const ls_rooms *rooms, uint32_t number);
+
+/* Fills the summary of a room and logs it. */
+void ls_rooms_summarize(ls_rooms *rooms, uint32_t number, ls_summary *summary);
+
+/* Owned by the rooms. */
+ls_host *ls_rooms_host(const ls_rooms *rooms);
+
+#endif
