@@ -8,7 +8,8 @@
 
 #define MAGIC "LSD1"
 #define MAGIC_BYTES 4u
-#define ASKS_KEY 1u /* a flag of REQUEST */
+#define ASKS_KEY 1u   /* a flag of REQUEST */
+#define REDIRECTS 16u /* as a reason of DENIED: worker 0 is to be asked, and so on */
 
 /* Where things stand. REQUEST and CONFIRM begin alike: kind, magic, version. */
 enum {
@@ -19,6 +20,7 @@ enum {
     START_AT = 1, /* in every answer */
     CHALLENGE_VERSION_AT = 9,
     CHALLENGE_NUMBER_AT = 10,
+    CHALLENGE_ROUTE_AT = 11,
     CHALLENGE_TIME_AT = 17,
     CHALLENGE_COOKIE_AT = 25,
     CHALLENGE_KEY_AT = 41,
@@ -89,6 +91,7 @@ size_t ls_request_write(const ls_request *request, uint8_t datagram[LS_SEALED_RE
     datagram[REQUEST_FLAGS_AT] = request->asks_key ? ASKS_KEY : 0;
     memcpy(datagram + REQUEST_KEY_AT, request->client_key, LS_CIPHER_KEY_BYTES);
     datagram[REQUEST_NUMBER_AT] = request->number;
+    datagram[LS_SEALED_REQUEST_BYTES - 1] = request->route;
     return LS_SEALED_REQUEST_BYTES;
 }
 
@@ -102,6 +105,7 @@ bool ls_request_read(const uint8_t *datagram, size_t size, ls_request *out)
     out->asks_key = (datagram[REQUEST_FLAGS_AT] & ASKS_KEY) != 0;
     memcpy(out->client_key, datagram + REQUEST_KEY_AT, LS_CIPHER_KEY_BYTES);
     out->number = datagram[REQUEST_NUMBER_AT];
+    out->route = datagram[size - 1];
     return true;
 }
 
@@ -113,6 +117,7 @@ size_t ls_challenge_write(const ls_challenge *challenge, uint8_t datagram[LS_CHA
     write_answer(datagram, LS_KEY_EXCHANGE_CHALLENGE, challenge->start, size);
     datagram[CHALLENGE_VERSION_AT] = challenge->version;
     datagram[CHALLENGE_NUMBER_AT] = challenge->number;
+    datagram[CHALLENGE_ROUTE_AT] = challenge->route;
     ls_store_u64(datagram + CHALLENGE_TIME_AT, challenge->time_ms);
     memcpy(datagram + CHALLENGE_COOKIE_AT, challenge->cookie, LS_KEY_EXCHANGE_COOKIE_BYTES);
     if (challenge->has_server_key) {
@@ -130,6 +135,10 @@ bool ls_challenge_read(const uint8_t *datagram, size_t size, ls_challenge *out)
     memcpy(out->start, datagram + START_AT, LS_KEY_EXCHANGE_START_BYTES);
     out->version = datagram[CHALLENGE_VERSION_AT];
     out->number = datagram[CHALLENGE_NUMBER_AT];
+    out->route = datagram[CHALLENGE_ROUTE_AT];
+    if (out->route > LS_SEALED_WORKERS_MAX) {
+        out->route = LS_ROUTE_ANYWHERE;
+    }
     out->time_ms = ls_load_u64(datagram + CHALLENGE_TIME_AT);
     memcpy(out->cookie, datagram + CHALLENGE_COOKIE_AT, LS_KEY_EXCHANGE_COOKIE_BYTES);
     out->has_server_key = size == LS_CHALLENGE_BYTES_MAX;
@@ -162,6 +171,7 @@ size_t ls_confirm_write(const ls_confirm *confirm, const uint8_t first_key[LS_CI
         memcpy(datagram + CONFIRM_TOKEN_AT, confirm->token, LS_KEY_EXCHANGE_TOKEN_BYTES);
     }
     write_tag(first_key, CONFIRM_NONCE, datagram, confirm_tag_at(datagram[CONFIRM_CREDENTIAL_AT]));
+    datagram[size - 1] = confirm->route;
     return size;
 }
 
@@ -181,6 +191,8 @@ bool ls_confirm_read(const uint8_t *datagram, size_t size, ls_confirm *out)
     out->time_ms = ls_load_u64(datagram + CONFIRM_TIME_AT);
     memcpy(out->cookie, datagram + CONFIRM_COOKIE_AT, LS_KEY_EXCHANGE_COOKIE_BYTES);
     out->token = credential == LS_CREDENTIAL_TOKEN ? datagram + CONFIRM_TOKEN_AT : NULL;
+    bool has_route = size > confirm_tag_at(credential) + LS_CIPHER_TAG_BYTES;
+    out->route = has_route ? datagram[size - 1] : LS_ROUTE_ANYWHERE;
     return true;
 }
 
@@ -225,19 +237,32 @@ size_t ls_denied_write(const ls_denied *denied, const uint8_t first_key[LS_CIPHE
                        uint8_t datagram[LS_DENIED_BYTES])
 {
     write_answer(datagram, LS_KEY_EXCHANGE_DENIED, denied->start, LS_DENIED_BYTES);
-    datagram[DENIED_REASON_AT] = (uint8_t)denied->reason;
-    write_tag(first_key, denied->reason, datagram, DENIED_TAG_AT);
+    bool is_redirected = denied->reason == LS_DENIAL_REDIRECTED;
+    uint8_t reason = (uint8_t)(is_redirected ? REDIRECTS + denied->worker : denied->reason);
+    datagram[DENIED_REASON_AT] = reason;
+    write_tag(first_key, reason, datagram, DENIED_TAG_AT);
     return LS_DENIED_BYTES;
+}
+
+/* The reason and the worker of what stands in DENIED; false for what is none. */
+static bool read_reason(uint8_t reason, ls_denied *out)
+{
+    bool is_redirected = reason >= REDIRECTS && reason < REDIRECTS + LS_SEALED_WORKERS_MAX;
+    if (!is_redirected && (reason == LS_DENIAL_NONE || reason >= LS_DENIAL_REDIRECTED)) {
+        return false;
+    }
+    out->reason = is_redirected ? LS_DENIAL_REDIRECTED : (ls_denial)reason;
+    out->worker = (uint8_t)(is_redirected ? reason - REDIRECTS : 0);
+    return true;
 }
 
 bool ls_denied_read(const uint8_t *datagram, size_t size, ls_denied *out)
 {
     if (size != LS_DENIED_BYTES || datagram[0] != LS_KEY_EXCHANGE_DENIED ||
-        datagram[DENIED_REASON_AT] == 0 || datagram[DENIED_REASON_AT] >= LS_DENIAL_END) {
+        !read_reason(datagram[DENIED_REASON_AT], out)) {
         return false;
     }
     memcpy(out->start, datagram + START_AT, LS_KEY_EXCHANGE_START_BYTES);
-    out->reason = (ls_denial)datagram[DENIED_REASON_AT];
     return true;
 }
 

@@ -45,11 +45,16 @@ typedef enum ls_credential {
 
 /* ---- layouts: write returns the bytes of the datagram ---- */
 
+/* Where a packet of a client wants to go, for what steers datagrams of one port to workers: a hint,
+ * which is not authenticated. Worker k is route k + 1. */
+#define LS_ROUTE_ANYWHERE 0u
+
 typedef struct ls_request {
     uint8_t version;
     bool asks_key;
     uint8_t client_key[LS_CIPHER_KEY_BYTES]; /* E */
     uint8_t number;                          /* of the repeat: 0, 1 .. and again from 0 */
+    uint8_t route;
 } ls_request;
 
 size_t ls_request_write(const ls_request *request, uint8_t datagram[LS_SEALED_REQUEST_BYTES]);
@@ -59,6 +64,7 @@ typedef struct ls_challenge {
     uint8_t start[LS_KEY_EXCHANGE_START_BYTES];
     uint8_t version; /* the server's */
     uint8_t number;  /* of the REQUEST that it answers */
+    uint8_t route;   /* to the server that made the cookie; what no route can be is read as 0 */
     uint64_t time_ms;
     uint8_t cookie[LS_KEY_EXCHANGE_COOKIE_BYTES];
     bool has_server_key;
@@ -74,6 +80,7 @@ typedef struct ls_confirm {
     uint64_t time_ms;
     uint8_t cookie[LS_KEY_EXCHANGE_COOKIE_BYTES];
     const uint8_t *token; /* TOKEN_BYTES, borrowed; NULL without one */
+    uint8_t route;        /* of the CHALLENGE; 0 from a client that knows of no workers */
 } ls_confirm;
 
 /* Sealed with k1. */
@@ -100,6 +107,7 @@ bool ls_accept_is_sealed(const uint8_t *datagram,
 typedef struct ls_denied {
     uint8_t start[LS_KEY_EXCHANGE_START_BYTES];
     ls_denial reason;
+    uint8_t worker; /* REDIRECTED: the one to ask, below LS_SEALED_WORKERS_MAX; else 0 */
 } ls_denied;
 
 /* Sealed with k1. */

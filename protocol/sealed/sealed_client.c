@@ -18,6 +18,9 @@
  * gone: begin again. A cookie is good for 5 s. */
 #define CONFIRMING_NS (3 * LS_NS_PER_SECOND)
 
+/* Workers that a client asks because another one said so, until it was let in or refused. */
+#define REDIRECTS_MAX 4u
+
 /* Secrets of this side: kept out of core dumps. */
 typedef struct client_secrets {
     ls_sealed_client_config config;
@@ -38,6 +41,9 @@ struct ls_sealed_client {
     uint32_t sent;                        /* how often the state's packet was sent */
     uint64_t requested_ns[REQUESTS_KEPT]; /* REQUEST n was sent at [n % REQUESTS_KEPT] */
     uint64_t rtt_ns;
+    uint8_t home_route; /* to the worker that let it in last */
+    uint8_t route;      /* of REQUEST */
+    uint32_t redirects; /* since start */
     uint32_t index;
     uint64_t counter; /* of the next packet */
     ls_counter_window window;
@@ -101,6 +107,8 @@ void ls_sealed_client_start(ls_sealed_client *client, uint64_t now_ns)
 {
     ls_cipher_wipe(&client->secrets->keys, sizeof client->secrets->keys);
     client->rtt_ns = 0;
+    client->route = client->home_route;
+    client->redirects = 0;
     begin(client, now_ns);
 }
 
@@ -115,6 +123,7 @@ static size_t write_request(const ls_sealed_client *client, uint8_t *datagram)
 {
     ls_request request = {.version = LS_KEY_EXCHANGE_VERSION,
                           .number = (uint8_t)(client->sent - 1),
+                          .route = client->route,
                           .asks_key = !client->secrets->config.has_server_key};
     memcpy(request.client_key, client->secrets->own.public_key, LS_CIPHER_KEY_BYTES);
     return ls_request_write(&request, datagram);
@@ -127,6 +136,7 @@ static size_t write_confirm(const ls_sealed_client *client, uint8_t *datagram)
                                         : config->has_secret ? LS_CREDENTIAL_SECRET
                                                              : LS_CREDENTIAL_NONE,
                           .time_ms = client->challenge.time_ms,
+                          .route = client->challenge.route,
                           .token = config->has_token ? config->token : NULL};
     memcpy(confirm.client_key, client->secrets->own.public_key, LS_CIPHER_KEY_BYTES);
     memcpy(confirm.cookie, client->challenge.cookie, LS_KEY_EXCHANGE_COOKIE_BYTES);
@@ -251,6 +261,7 @@ static ls_sealed_rejection receive_accept(ls_sealed_client *client, const uint8_
     if (is_genuine) {
         client->secrets->keys = keys;
         client->index = accept.index;
+        client->home_route = client->challenge.route;
         client->counter = 0;
         client->window = (ls_counter_window){0};
         if (client->sent == 1) {
@@ -263,8 +274,20 @@ static ls_sealed_rejection receive_accept(ls_sealed_client *client, const uint8_
     return is_genuine ? LS_SEALED_ACCEPTED : LS_SEALED_REJECT_FORGED;
 }
 
+/* Another worker is to be asked; a server that sends its client round and round has no place. */
+static void follow(ls_sealed_client *client, uint8_t worker, uint64_t now_ns)
+{
+    if (client->redirects == REDIRECTS_MAX) {
+        refuse(client, LS_SEALED_REFUSAL_FULL);
+        return;
+    }
+    client->redirects++;
+    client->route = (uint8_t)(worker + 1);
+    begin(client, now_ns);
+}
+
 static ls_sealed_rejection receive_denied(ls_sealed_client *client, const uint8_t *datagram,
-                                          size_t size)
+                                          size_t size, uint64_t now_ns)
 {
     static const ls_sealed_refusal refusals[LS_DENIAL_END] = {
         [LS_DENIAL_FULL] = LS_SEALED_REFUSAL_FULL,
@@ -281,7 +304,11 @@ static ls_sealed_rejection receive_denied(ls_sealed_client *client, const uint8_
     if (!ls_denied_is_sealed(datagram, client->secrets->first_key)) {
         return LS_SEALED_REJECT_FORGED;
     }
-    refuse(client, refusals[denied.reason]);
+    if (denied.reason == LS_DENIAL_REDIRECTED) {
+        follow(client, denied.worker, now_ns);
+    } else {
+        refuse(client, refusals[denied.reason]);
+    }
     return LS_SEALED_ACCEPTED;
 }
 
@@ -364,7 +391,7 @@ void ls_sealed_client_receive(ls_sealed_client *client, uint8_t *datagram, size_
         out->rejection = receive_accept(client, datagram, size, now_ns);
         out->is_opened = out->rejection == LS_SEALED_ACCEPTED;
     } else if (datagram[0] == LS_KEY_EXCHANGE_DENIED) {
-        out->rejection = receive_denied(client, datagram, size);
+        out->rejection = receive_denied(client, datagram, size, now_ns);
     }
 }
 

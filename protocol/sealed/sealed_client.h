@@ -54,7 +54,8 @@ ls_status ls_sealed_client_create(const ls_sealed_client_config *config,
 /* Wipes every key. NULL is allowed. */
 void ls_sealed_client_destroy(ls_sealed_client *client);
 
-/* Begins a key exchange with new keys, whatever was before. */
+/* Begins a key exchange with new keys, whatever was before; with the worker that let the client in
+ * last, if the server has several. */
 void ls_sealed_client_start(ls_sealed_client *client, uint64_t now_ns);
 
 ls_sealed_client_state ls_sealed_client_state_of(const ls_sealed_client *client);

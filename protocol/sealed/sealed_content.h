@@ -28,7 +28,8 @@ typedef enum ls_sealed_content {
 
 #define LS_SEALED_REQUEST_BYTES 1200u
 
-#define LS_SEALED_CONNECTIONS_MAX 4096u /* of a server */
+#define LS_SEALED_CONNECTIONS_MAX 4096u /* of a server, or of all workers of one port */
+#define LS_SEALED_WORKERS_MAX 16u       /* of one port */
 
 /* Why a datagram was dropped: name and text. */
 #define LS_SEALED_REJECTION_MAP(X)                                                                 \
@@ -49,12 +50,13 @@ typedef enum ls_sealed_rejection {
     LS_SEALED_ACCEPTED = -1,
 } ls_sealed_rejection;
 
-/* Why a client is told that it does not get in: DENIED's reason, from 1 on, and how a log says it.
- * X(NAME, text) */
+/* Why a client is told that it does not get in, or not here: DENIED's reason, from 1 on (but
+ * REDIRECTED has one for each worker), and how a log says it. X(NAME, text) */
 #define LS_DENIAL_MAP(X)                                                                           \
     X(FULL, "every connection is taken: the server is full")                                       \
     X(CREDENTIAL, "without the invite's secret, or without a connect token")                       \
-    X(TOO_MANY, "too many connections from its address")
+    X(TOO_MANY, "too many connections from its address")                                           \
+    X(REDIRECTED, "it belongs to another worker of this port, and was told which")
 
 typedef enum ls_denial {
     LS_DENIAL_NONE,

@@ -61,6 +61,7 @@ struct ls_sealed_server {
     ls_sealed_connections *places;
     ls_address_limits *limits;
     ls_sealed_passes *passes; /* NULL: no tokens are taken */
+    uint32_t worker, workers; /* of the port */
     uint8_t answer[ANSWER_BYTES_MAX];
 };
 
@@ -113,7 +114,10 @@ static void make_secrets(server_secrets *secrets, const ls_sealed_server_config 
 ls_status ls_sealed_server_create(const ls_sealed_server_config *config,
                                   const ls_allocator *allocator, ls_sealed_server **out)
 {
-    if (config->connections_max == 0 || config->connections_max > LS_SEALED_CONNECTIONS_MAX ||
+    uint32_t workers = config->workers > 0 ? config->workers : 1;
+    if (workers > LS_SEALED_WORKERS_MAX || config->worker >= workers ||
+        config->connections_max == 0 ||
+        config->connections_max > LS_SEALED_CONNECTIONS_MAX / workers ||
         config->per_address_max == 0) {
         return LS_BAD_ARGUMENT;
     }
@@ -122,6 +126,8 @@ ls_status ls_sealed_server_create(const ls_sealed_server_config *config,
         return LS_NO_MEMORY;
     }
     server->allocator = allocator;
+    server->worker = config->worker;
+    server->workers = workers;
     ls_status status = allocate(server, config);
     if (status) {
         ls_sealed_server_destroy(server);
@@ -227,6 +233,7 @@ static void receive_request(ls_sealed_server *server, const arrival *at)
     ls_challenge challenge = {
         .version = LS_KEY_EXCHANGE_VERSION,
         .number = request.number,
+        .route = (uint8_t)(server->workers > 1 ? server->worker + 1 : LS_ROUTE_ANYWHERE),
         .time_ms = at->now_ns / LS_NS_PER_MS,
         .has_server_key = request.asks_key && gives_key(server, at->from),
     };
@@ -279,22 +286,55 @@ static bool derive_first_key(ls_sealed_server *server, const arrival *at, entran
     return is_derived;
 }
 
-static void deny(ls_sealed_server *server, const arrival *at, const ls_confirm *confirm,
-                 const uint8_t *first_key, ls_denial reason)
+static void answer_denied(ls_sealed_server *server, const arrival *at, const entrant *who,
+                          ls_denied denied)
 {
-    ls_denied denied = {.reason = reason};
-    memcpy(denied.start, confirm->client_key, sizeof denied.start);
+    memcpy(denied.start, who->confirm->client_key, sizeof denied.start);
     at->out->answer = server->answer;
-    at->out->answer_bytes = ls_denied_write(&denied, first_key, server->answer);
-    at->out->denial = reason;
+    at->out->answer_bytes = ls_denied_write(&denied, who->first_key, server->answer);
+    at->out->denial = denied.reason;
+}
+
+static void deny(ls_sealed_server *server, const arrival *at, const entrant *who, ls_denial reason)
+{
+    answer_denied(server, at, who, (ls_denied){.reason = reason});
     at->out->rejection =
         reason == LS_DENIAL_CREDENTIAL ? LS_SEALED_REJECT_CREDENTIAL : LS_SEALED_REJECT_LIMITED;
+}
+
+/* Whether the client has its place elsewhere, and was told so: or that there is none, when it would
+ * not know what that means. */
+static bool is_redirected(ls_sealed_server *server, const arrival *at, const entrant *who)
+{
+    const ls_sealed_server_config *config = &server->secrets->config;
+    if (!config->choose_worker) {
+        return false;
+    }
+    uint32_t worker =
+        config->choose_worker(config->choose_worker_user, who->confirm->token ? &who->pass : NULL);
+    LS_ASSERT(worker < server->workers);
+    if (worker == server->worker) {
+        return false;
+    }
+    if (who->confirm->route == LS_ROUTE_ANYWHERE) {
+        deny(server, at, who, LS_DENIAL_FULL);
+    } else {
+        answer_denied(server, at, who,
+                      (ls_denied){.reason = LS_DENIAL_REDIRECTED, .worker = (uint8_t)worker});
+    }
+    return true;
+}
+
+/* The index of a connection on the wire, among those of all workers. */
+static uint16_t wire_index(const ls_sealed_server *server, uint32_t index)
+{
+    return (uint16_t)(index * server->workers + server->worker);
 }
 
 static void write_accept(ls_sealed_server *server, uint32_t index, const ls_confirm *confirm,
                          const ls_key_pair *own)
 {
-    ls_accept accept = {.index = (uint16_t)index};
+    ls_accept accept = {.index = wire_index(server, index)};
     memcpy(accept.start, confirm->client_key, sizeof accept.start);
     memcpy(accept.server_key, own->public_key, LS_CIPHER_KEY_BYTES);
     ls_accept_write(&accept, server->keys[index].of_server, server->connections[index].accept);
@@ -338,13 +378,13 @@ static bool accept_client(ls_sealed_server *server, const arrival *at, const ent
 {
     const ls_confirm *confirm = who->confirm;
     if (!ls_address_limits_add_connection(server->limits, at->from)) {
-        deny(server, at, confirm, who->first_key, LS_DENIAL_TOO_MANY);
+        deny(server, at, who, LS_DENIAL_TOO_MANY);
         return false;
     }
     uint32_t index = take_place(server, confirm->client_key, at->now_ns);
     if (index == LS_SEALED_NO_CONNECTION) {
         ls_address_limits_remove_connection(server->limits, at->from);
-        deny(server, at, confirm, who->first_key, LS_DENIAL_FULL);
+        deny(server, at, who, LS_DENIAL_FULL);
         return false;
     }
     make_connection(server, at, index, confirm, who->first_key);
@@ -371,6 +411,15 @@ static void accept_token(ls_sealed_server *server, const arrival *at, entrant *w
     }
 }
 
+static void let_in(ls_sealed_server *server, const arrival *at, entrant *who)
+{
+    if (who->confirm->token) {
+        accept_token(server, at, who);
+    } else {
+        accept_client(server, at, who);
+    }
+}
+
 static bool lacks_credential(const ls_sealed_server *server, const ls_confirm *confirm)
 {
     return confirm->credential == LS_CREDENTIAL_NONE &&
@@ -386,11 +435,9 @@ static void admit(ls_sealed_server *server, const arrival *at, const ls_confirm 
                                  ? LS_SEALED_REJECT_FORGED
                                  : LS_SEALED_REJECT_CREDENTIAL;
     } else if (lacks_credential(server, confirm)) {
-        deny(server, at, confirm, who.first_key, LS_DENIAL_CREDENTIAL);
-    } else if (confirm->token) {
-        accept_token(server, at, &who);
-    } else {
-        accept_client(server, at, &who);
+        deny(server, at, &who, LS_DENIAL_CREDENTIAL);
+    } else if (!is_redirected(server, at, &who)) {
+        let_in(server, at, &who);
     }
     ls_cipher_wipe(&who, sizeof who);
 }
@@ -589,7 +636,10 @@ static void receive_sealed(ls_sealed_server *server, const arrival *at)
         at->out->rejection = LS_SEALED_REJECT_MALFORMED;
         return;
     }
-    if (!ls_sealed_connections_is_used(server->places, header.index)) {
+    uint16_t sent_index = header.index;
+    header.index = (uint16_t)(sent_index / server->workers);
+    bool is_own = wire_index(server, header.index) == sent_index; /* or it is another worker's */
+    if (!is_own || !ls_sealed_connections_is_used(server->places, header.index)) {
         at->out->rejection = LS_SEALED_REJECT_UNKNOWN_PEER;
         return;
     }

@@ -26,12 +26,25 @@ typedef struct ls_sealed_server_config {
     bool gives_key_to_loopback; /* likewise to one on this machine */
     bool needs_secret;
     uint8_t secret[LS_INVITE_SECRET_BYTES];
-    uint32_t connections_max; /* 1 .. LS_SEALED_CONNECTIONS_MAX */
+    uint32_t connections_max; /* 1 .. LS_SEALED_CONNECTIONS_MAX / workers */
     uint32_t per_address_max; /* connections of one address, 1 or more */
     /* Takes connect tokens, and clients without a token only by the secret, if `needs_secret`. The
      * key is given to any client that asks: a token proves the server. Borrowed; NULL: no tokens.
      */
     ls_token_gate *token_gate;
+
+    /* One of several servers behind one port, with one identity (udp_group.h steers datagrams to
+     * them): the indices of its connections on the wire are those that leave `worker` when divided
+     * by `workers`. All else counts its connections from 0. */
+    uint32_t worker;  /* 0 .. workers - 1 */
+    uint32_t workers; /* 0 .. LS_SEALED_WORKERS_MAX; 0 is the same as 1 */
+    /* Which worker a client belongs to, whose credential is proven, with what its token says
+     * (is_return is not known yet) or NULL for one without a token. Asked before anything is kept
+     * of the client, again for each CONFIRM that is repeated. Each worker must answer the same for
+     * a token, or it can be used once with each. Must not call the server. NULL: each client
+     * belongs to the worker that it comes to. */
+    uint32_t (*choose_worker)(void *user, const ls_sealed_pass *pass);
+    void *choose_worker_user;
 } ls_sealed_server_config;
 
 typedef struct ls_sealed_server ls_sealed_server;

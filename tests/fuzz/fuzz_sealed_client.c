@@ -48,6 +48,7 @@ static datagram challenge(const fuzz_run *run, fuzz_input *input)
 {
     uint8_t flags = fuzz_take_u8(input);
     ls_challenge made = {.version = (uint8_t)(1 + (flags >> 1 & 1u)),
+                         .route = flags >> 2,
                          .time_ms = fuzz_take_u8(input),
                          .has_server_key = (flags & 1u) == 0};
     memcpy(made.start, run->client_key, sizeof made.start);
@@ -86,7 +87,8 @@ static datagram denied(const fuzz_run *run, fuzz_input *input)
     datagram sent = {.size = 0};
     uint8_t first_key[LS_CIPHER_KEY_BYTES];
     if (derive_first_key(run, first_key)) {
-        ls_denied made = {.reason = (ls_denial)fuzz_take_u8(input)};
+        uint8_t reason = fuzz_take_u8(input);
+        ls_denied made = {.reason = (ls_denial)(reason & 7u), .worker = reason >> 4};
         memcpy(made.start, run->client_key, sizeof made.start);
         sent.size = ls_denied_write(&made, first_key, sent.bytes);
     }

@@ -1,7 +1,8 @@
 /* Fuzzes a sealed server beside an honest client: hostile datagrams from other addresses and from
  * the client's own, made of nothing or of those that the client sent.
  *
- * A list of moves, each:
+ * A first byte: bit 0: the server gives its key; bits 1 and 2: one of 1 to 4 workers, bits 3 and 4:
+ * which; bit 5: it sends clients elsewhere at times. Then a list of moves, each:
  *   u8 what    low 3 bits: which move; next 2 bits: from which address; bit 5: time passes
  *   ...        what the move takes
  */
@@ -27,6 +28,7 @@ typedef struct fuzz_run {
     uint64_t now_ns;
     datagram kept[KEPT]; /* what the client sent last */
     uint32_t kept_count;
+    uint32_t worker, workers;
     bool is_there[CONNECTIONS];
     uint32_t sent, received;       /* contents of the client */
     uint64_t came[256], went[256]; /* bytes from each address, and there as answers */
@@ -192,6 +194,13 @@ static void make_move(fuzz_run *run, fuzz_input *input)
     }
 }
 
+static uint32_t choose_worker(void *user, const ls_sealed_pass *pass)
+{
+    const fuzz_run *run = user;
+    LS_ASSERT(!pass);
+    return (run->worker + run->kept_count / 8) % run->workers;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     fuzz_input input = {bytes, size};
@@ -199,7 +208,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     memset(&run, 0, sizeof run);
     ls_sealed_server_config config = {.connections_max = CONNECTIONS, .per_address_max = 2};
     LS_ASSERT(ls_cipher_init() == LS_OK);
-    config.gives_key = fuzz_take_u8(&input) % 2 == 0;
+    uint8_t kind = fuzz_take_u8(&input);
+    config.gives_key = kind % 2 == 0;
+    config.workers = 1 + (kind >> 1 & 3u);
+    config.worker = (kind >> 3 & 3u) % config.workers;
+    config.choose_worker = (kind & 32u) != 0 ? choose_worker : NULL;
+    config.choose_worker_user = &run;
+    run.worker = config.worker;
+    run.workers = config.workers;
     static const uint8_t private_key[LS_CIPHER_KEY_BYTES] = {1, 2, 3};
     ls_key_pair_from_private(private_key, &config.identity);
     ls_sealed_client_config client = {.has_server_key = !config.gives_key};

@@ -49,9 +49,15 @@ Test(key_exchange, request_is_as_written_down)
     cr_assert_eq(read.version, 1);
     cr_assert(read.asks_key);
     cr_assert_arr_eq(read.client_key, request.client_key, 32);
+    cr_assert_eq(read.route, LS_ROUTE_ANYWHERE);
     request.asks_key = false;
+    request.route = 16;
     ls_request_write(&request, bytes);
     cr_assert_eq(bytes[6], 0);
+    assert_zeros(bytes, 39, 1199);
+    cr_assert_eq(bytes[1199], 16);
+    cr_assert(ls_request_read(bytes, 1200, &read));
+    cr_assert_eq(read.route, 16);
 }
 
 Test(key_exchange, short_or_foreign_request_is_not_read)
@@ -91,6 +97,14 @@ Test(key_exchange, challenge_is_as_written_down)
     cr_assert(read.has_server_key);
     cr_assert_eq(read.time_ms, challenge.time_ms);
     cr_assert_arr_eq(read.server_key, challenge.server_key, 32);
+
+    for (uint32_t route = 0; route < 256; route++) {
+        challenge.route = (uint8_t)route;
+        ls_challenge_write(&challenge, bytes);
+        cr_assert_eq(bytes[11], route);
+        cr_assert(ls_challenge_read(bytes, 73, &read));
+        cr_assert_eq(read.route, route <= 16 ? route : 0, "what no route can be is none");
+    }
 
     challenge.has_server_key = false;
     cr_assert_eq(ls_challenge_write(&challenge, bytes), 41);
@@ -133,6 +147,32 @@ Test(key_exchange, confirm_is_as_written_down)
     cr_assert(ls_confirm_is_sealed(bytes, key_of(7)));
     cr_assert_not(ls_confirm_is_sealed(bytes, key_of(8)));
     cr_assert_not(ls_confirm_read(bytes, 199, &read));
+}
+
+/* The last byte, behind the seal and whatever the size; not a byte of the seal. */
+Test(key_exchange, route_of_confirm_is_its_last_byte)
+{
+    uint8_t bytes[1200], plain[1200], token[1064] = {0};
+    ls_confirm confirm = usual_confirm(), read;
+    ls_confirm_write(&confirm, key_of(7), plain);
+    confirm.route = 3;
+    ls_confirm_write(&confirm, key_of(7), bytes);
+    cr_assert_arr_eq(bytes, plain, 199);
+    cr_assert_eq(bytes[199], 3);
+    cr_assert(ls_confirm_is_sealed(bytes, key_of(7)));
+    cr_assert(ls_confirm_read(bytes, 200, &read));
+    cr_assert_eq(read.route, 3);
+    confirm.credential = LS_CREDENTIAL_TOKEN;
+    confirm.token = token;
+    ls_confirm_write(&confirm, key_of(7), bytes);
+    cr_assert_eq(bytes[1199], 3);
+    cr_assert(ls_confirm_is_sealed(bytes, key_of(7)));
+    bytes[63 + 1064 + 15] = 5;
+    cr_assert(ls_confirm_read(bytes, 63 + 1064 + 16, &read));
+    cr_assert_eq(read.route, LS_ROUTE_ANYWHERE, "it ends with its seal");
+    bytes[63 + 1064 + 16] = 7;
+    cr_assert(ls_confirm_read(bytes, 63 + 1064 + 17, &read));
+    cr_assert_eq(read.route, 7);
 }
 
 Test(key_exchange, confirm_with_token_is_as_written_down)
@@ -228,6 +268,28 @@ Test(key_exchange, denied_is_as_written_down)
         cr_assert_not(ls_denied_read(bytes, 26, &read));
         bytes[9] = 4;
         cr_assert_not(ls_denied_read(bytes, 26, &read));
+    }
+}
+
+Test(key_exchange, denial_that_names_a_worker_is_as_written_down)
+{
+    uint8_t bytes[26];
+    for (uint8_t worker = 0; worker < 16; worker++) {
+        const uint8_t nonce[LS_CIPHER_NONCE_BYTES] = {0, 0, 0, 0, (uint8_t)(16 + worker)};
+        ls_denied denied = {.reason = LS_DENIAL_REDIRECTED, .worker = worker}, read;
+        cr_assert_eq(ls_denied_write(&denied, key_of(7), bytes), 26);
+        cr_assert_eq(bytes[9], 16 + worker);
+        assert_tag(bytes, 10, key_of(7), nonce);
+        cr_assert(ls_denied_read(bytes, 26, &read));
+        cr_assert_eq(read.reason, LS_DENIAL_REDIRECTED);
+        cr_assert_eq(read.worker, worker);
+        cr_assert(ls_denied_is_sealed(bytes, key_of(7)));
+    }
+    for (uint32_t reason = 0; reason < 256; reason++) {
+        ls_denied read;
+        bool is_one = (reason >= 1 && reason <= 3) || (reason >= 16 && reason < 32);
+        bytes[9] = (uint8_t)reason;
+        cr_assert_eq(ls_denied_read(bytes, 26, &read), is_one, "reason %u", reason);
     }
 }
 

@@ -307,3 +307,41 @@ Test(sealed_passes, a_token_with_unknown_user_data_is_refused)
     cr_assert_eq(received.token_refusal, LS_TOKEN_REFUSAL_USER_DATA);
     cr_assert_eq(received.answer_bytes, 0);
 }
+
+/* ---- several workers ---- */
+
+typedef struct worker_question {
+    uint32_t answer, asked;
+    uint64_t client_id; /* of the last one */
+} worker_question;
+
+static uint32_t choose(void *user, const ls_sealed_pass *pass)
+{
+    worker_question *question = user;
+    question->asked++;
+    question->client_id = pass->client_id;
+    return question->answer;
+}
+
+Test(sealed_passes, token_of_a_client_that_is_sent_elsewhere_is_not_used)
+{
+    worker_question question = {.answer = 1};
+    config.workers = 2;
+    config.choose_worker = choose;
+    config.choose_worker_user = &question;
+    ls_sealed_server_destroy(server);
+    server = sealed_server_with(&config);
+    const ls_sealed_client_config client_config = client_with_token(usual_parts());
+    for (uint32_t i = 1; i <= 3; i++) {
+        ls_sealed_received received = refusal_of(&client_config);
+        cr_assert_eq(received.denial, LS_DENIAL_REDIRECTED);
+        cr_assert_eq(received.token_refusal, LS_TOKEN_REFUSAL_NONE);
+        cr_assert_eq(question.asked, i);
+        cr_assert_eq(question.client_id, CLIENT_ID);
+    }
+    question.answer = 0;
+    const ls_sealed_pass *pass = ls_sealed_server_pass(server, connect_with(&client_config, NOW));
+    cr_assert_not_null(pass);
+    cr_assert_not(pass->is_return, "it was not used before");
+    cr_assert_eq(ls_token_gate_count(gate, LS_TOKEN_REFUSAL_USED), 0);
+}
