@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     DATAGRAMS_PER_TURN_MAX = 512,
@@ -383,7 +384,10 @@ static ls_status give(transport_udp *made, ls_status status, transport_udp **out
 ls_status ls_transport_udp_server_config_default(ls_transport_udp_server_config *config)
 {
     *config = (ls_transport_udp_server_config){
-        .bind_host = "::", .sealed = {.connections_max = 64, .per_address_max = 64}};
+        .bind_host = "::",
+        .descriptor = -1,
+        .sealed = {.connections_max = 64, .per_address_max = 64},
+    };
     ls_status status = ls_cipher_init();
     if (status == LS_OK) {
         ls_key_pair_random(&config->sealed.identity);
@@ -415,9 +419,15 @@ static ls_status open_server(const ls_transport_udp_ground *ground,
     return stand_on(made, status, ground, out);
 }
 
+static uint32_t workers_of(const ls_sealed_server_config *config)
+{
+    return config->workers > 0 ? config->workers : 1;
+}
+
 static bool is_server_possible(const ls_sealed_server_config *config)
 {
-    return config->connections_max > 0 && config->connections_max <= LS_TRANSPORT_UDP_PEERS_MAX &&
+    return config->connections_max > 0 &&
+           config->connections_max <= LS_TRANSPORT_UDP_PEERS_MAX / workers_of(config) &&
            config->per_address_max > 0;
 }
 
@@ -434,32 +444,56 @@ ls_status ls_transport_udp_listen_on(const ls_transport_udp_ground *ground,
     return status;
 }
 
+/* A socket of its own, or one that is bound already; errno stays. */
+static ls_status open_listening(const ls_transport_udp_server_config *config,
+                                const ls_allocator *allocator, ls_datagram_socket **out,
+                                ls_text *error)
+{
+    if (config->descriptor >= 0) {
+        return ls_udp_socket_adopt(config->descriptor, allocator, out);
+    }
+    ls_endpoint endpoint;
+    ls_status status = ls_endpoint_resolve(config->bind_host, config->port, &endpoint, error);
+    return status == LS_OK ? ls_udp_socket_listen(&endpoint, allocator, out) : status;
+}
+
+static void explain_listening(const ls_transport_udp_server_config *config, ls_status status,
+                              int reason, ls_text *error)
+{
+    const char *why = status == LS_IO ? strerror(reason) : ls_status_text(status);
+    if (config->descriptor >= 0) {
+        ls_text_set(error, "cannot listen on descriptor %d: %s", config->descriptor, why);
+    } else {
+        ls_text_set(error, "cannot listen on %s, UDP port %u: %s%s", config->bind_host,
+                    (unsigned)config->port, why,
+                    status == LS_IO && reason == EACCES ? " (ports below 1024 are privileged)"
+                                                        : "");
+    }
+}
+
 ls_status ls_transport_udp_listen(const ls_transport_udp_server_config *config,
                                   const ls_allocator *allocator, ls_transport **transport,
                                   ls_text *error)
 {
-    if (!is_server_possible(&config->sealed)) {
-        return ls_fail(LS_BAD_ARGUMENT, error,
-                       "a server takes 1 to %u peers, and 1 or more from one address",
-                       LS_TRANSPORT_UDP_PEERS_MAX);
-    }
-    ls_endpoint endpoint;
-    ls_status status = ls_endpoint_resolve(config->bind_host, config->port, &endpoint, error);
-    if (status != LS_OK) {
-        return status;
-    }
     transport_udp *made = NULL;
     ls_transport_udp_ground ground = {.clock = ls_clock_system()};
-    status = ls_udp_socket_listen(&endpoint, allocator, &ground.socket);
+    if (!is_server_possible(&config->sealed)) {
+        if (config->descriptor >= 0) {
+            close(config->descriptor);
+        }
+        return ls_fail(LS_BAD_ARGUMENT, error,
+                       "a server takes 1 to %u peers, and 1 or more from one address",
+                       LS_TRANSPORT_UDP_PEERS_MAX / workers_of(&config->sealed));
+    }
+    ls_status status = open_listening(config, allocator, &ground.socket, error);
+    if (status == LS_NOT_FOUND) {
+        return status; /* the text says which name */
+    }
     if (status == LS_OK) {
         status = open_server(&ground, &config->sealed, allocator, &made);
     }
     if (status != LS_OK) {
-        int reason = errno;
-        ls_text_set(
-            error, "cannot listen on %s, UDP port %u: %s%s", config->bind_host,
-            (unsigned)config->port, status == LS_IO ? strerror(reason) : ls_status_text(status),
-            status == LS_IO && reason == EACCES ? " (ports below 1024 are privileged)" : "");
+        explain_listening(config, status, errno, error);
         return status;
     }
     *transport = &made->base;

@@ -4,13 +4,13 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/protocol/transport/socket_address.h"
 #include "lockstep/protocol/udp/arrival_clock.h"
+#include "lockstep/protocol/udp/udp_descriptor.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
-    BUFFER_BYTES = 4 << 20, /* the system's default of 208 KiB holds 500 small datagrams */
     LISTENING_BATCH = 32,
     CONNECTED_BATCH = 4,
 };
@@ -62,28 +62,6 @@ static const udp_socket *from_const_base(const ls_datagram_socket *base)
 
 /* ---- Making and ending ---- */
 
-static int open_descriptor(int family)
-{
-    int descriptor = socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int bytes = BUFFER_BYTES;
-    int off = 0;
-    if (descriptor >= 0) {
-        (void)setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-        (void)setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-    }
-    if (descriptor >= 0 && family == AF_INET6) {
-        (void)setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    }
-    return descriptor;
-}
-
-static bool bind_to(int descriptor, int family, const ls_endpoint *endpoint)
-{
-    ls_socket_address address;
-    socklen_t bytes = ls_socket_address_of(endpoint, family, &address);
-    return bind(descriptor, &address.any, bytes) == 0;
-}
-
 static void close_socket(ls_datagram_socket *base)
 {
     udp_socket *socket = from_base(base);
@@ -110,27 +88,22 @@ static bool allocate_batch(udp_socket *made)
     return true;
 }
 
-static ls_status make(int family, uint32_t batch, const ls_allocator *allocator, udp_socket **out)
+/* Takes the descriptor, also on failure. */
+static ls_status make(int descriptor, uint32_t batch, const ls_allocator *allocator,
+                      udp_socket **out)
 {
     udp_socket *made = ls_allocate(allocator, sizeof *made);
     if (!made) {
+        close(descriptor);
         return LS_NO_MEMORY;
     }
     made->base.operations = &operations;
     made->allocator = allocator;
-    made->family = family;
     made->batch = batch;
-    made->descriptor = -1;
+    made->descriptor = descriptor;
     if (!allocate_batch(made)) {
         close_socket(&made->base);
         return LS_NO_MEMORY;
-    }
-    made->descriptor = open_descriptor(family);
-    if (made->descriptor < 0) {
-        int error = errno;
-        close_socket(&made->base);
-        errno = error;
-        return LS_IO;
     }
     *out = made;
     return LS_OK;
@@ -144,37 +117,30 @@ static ls_status fail(udp_socket *made)
     return LS_IO;
 }
 
-static bool read_own(int descriptor, ls_endpoint *own)
-{
-    ls_socket_address address;
-    socklen_t bytes = sizeof address;
-    if (getsockname(descriptor, &address.any, &bytes) != 0) {
-        return false;
-    }
-    *own = ls_socket_address_endpoint(&address);
-    return true;
-}
-
-ls_status ls_udp_socket_listen(const ls_endpoint *endpoint, const ls_allocator *allocator,
-                               ls_datagram_socket **out)
+ls_status ls_udp_socket_adopt(int descriptor, const ls_allocator *allocator,
+                              ls_datagram_socket **out)
 {
     udp_socket *made = NULL;
     ls_endpoint own;
-    ls_status status = make(ls_socket_family_of(endpoint), LISTENING_BATCH, allocator, &made);
-    if (status == LS_IO && errno == EAFNOSUPPORT && ls_endpoint_is_any(endpoint)) {
-        ls_endpoint all = ls_endpoint_from_ipv4(htonl(INADDR_ANY), endpoint->port);
-        return ls_udp_socket_listen(&all, allocator, out);
-    }
+    ls_status status = make(descriptor, LISTENING_BATCH, allocator, &made);
     if (status != LS_OK) {
         return status;
     }
-    if (!bind_to(made->descriptor, made->family, endpoint) || !read_own(made->descriptor, &own)) {
+    if (!ls_udp_descriptor_ready(descriptor, &made->family) ||
+        !ls_udp_descriptor_own(descriptor, &own)) {
         return fail(made);
     }
     made->port = own.port;
     ls_arrival_clock_init(&made->arrivals, made->descriptor);
     *out = &made->base;
     return LS_OK;
+}
+
+ls_status ls_udp_socket_listen(const ls_endpoint *endpoint, const ls_allocator *allocator,
+                               ls_datagram_socket **out)
+{
+    int descriptor = ls_udp_descriptor_listen(endpoint, false);
+    return descriptor >= 0 ? ls_udp_socket_adopt(descriptor, allocator, out) : LS_IO;
 }
 
 static bool connect_to(int descriptor, int family, const ls_endpoint *endpoint)
@@ -190,9 +156,10 @@ static bool reroute(ls_datagram_socket *base)
     udp_socket *socket = from_base(base);
     LS_ASSERT(socket->is_connected);
     ls_endpoint present, best;
-    int probe = open_descriptor(socket->family);
+    int probe = ls_udp_descriptor_open(socket->family);
     bool is_other = probe >= 0 && connect_to(probe, socket->family, &socket->server) &&
-                    read_own(probe, &best) && read_own(socket->descriptor, &present) &&
+                    ls_udp_descriptor_own(probe, &best) &&
+                    ls_udp_descriptor_own(socket->descriptor, &present) &&
                     memcmp(present.address, best.address, sizeof best.address) != 0;
     if (probe >= 0) {
         close(probe);
@@ -209,15 +176,21 @@ ls_status ls_udp_socket_connect(const ls_endpoint *endpoint, const ls_allocator 
                                 ls_datagram_socket **out)
 {
     udp_socket *made = NULL;
-    ls_status status = make(ls_socket_family_of(endpoint), CONNECTED_BATCH, allocator, &made);
+    int family = ls_socket_family_of(endpoint);
+    int descriptor = ls_udp_descriptor_open(family);
+    if (descriptor < 0) {
+        return LS_IO;
+    }
+    ls_status status = make(descriptor, CONNECTED_BATCH, allocator, &made);
     if (status != LS_OK) {
         return status;
     }
+    made->family = family;
     made->is_connected = true;
     made->server = *endpoint;
     ls_endpoint own;
     if (!connect_to(made->descriptor, made->family, endpoint) ||
-        !read_own(made->descriptor, &own)) {
+        !ls_udp_descriptor_own(made->descriptor, &own)) {
         return fail(made);
     }
     made->port = own.port;
@@ -239,8 +212,9 @@ bool ls_udp_own_address(ls_endpoint *out)
 {
     const uint32_t documentation = UINT32_C(0xc0000201); /* 192.0.2.1, which is nobody's */
     ls_endpoint outside = ls_endpoint_from_ipv4(htonl(documentation), 9);
-    int probe = open_descriptor(AF_INET);
-    bool is_found = probe >= 0 && connect_to(probe, AF_INET, &outside) && read_own(probe, out);
+    int probe = ls_udp_descriptor_open(AF_INET);
+    bool is_found =
+        probe >= 0 && connect_to(probe, AF_INET, &outside) && ls_udp_descriptor_own(probe, out);
     if (probe >= 0) {
         close(probe);
     }

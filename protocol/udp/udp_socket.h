@@ -15,6 +15,11 @@ LS_C_BEGIN
  * (errno says why), NO_MEMORY. Its turns begin at times of CLOCK_MONOTONIC. */
 ls_status ls_udp_socket_listen(const ls_endpoint *endpoint, const ls_allocator *allocator,
                                ls_datagram_socket **out);
+/* Stands on a UDP socket of the system that is bound already: that of a parent process, or of a
+ * group (udp_group.h). The descriptor is taken, also on failure. IO (errno: no such socket, or not
+ * bound), NO_MEMORY. */
+ls_status ls_udp_socket_adopt(int descriptor, const ls_allocator *allocator,
+                              ls_datagram_socket **out);
 /* Connected: hears of nobody else, and of refusals. */
 ls_status ls_udp_socket_connect(const ls_endpoint *endpoint, const ls_allocator *allocator,
                                 ls_datagram_socket **out);

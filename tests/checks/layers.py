@@ -192,6 +192,7 @@ SYSTEM_HEADERS = PURE_HEADERS | {
     "gnu/libc-version.h",
     "ifaddrs.h",
     "link.h",
+    "linux/filter.h",
     "linux/sockios.h",
     "locale.h",
     "malloc.h",

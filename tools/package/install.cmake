@@ -72,6 +72,7 @@ set(LS_PUBLIC_HEADERS
   protocol/transport/transport_memory.h
   protocol/udp/datagram_socket.h
   protocol/udp/transport_udp.h
+  protocol/udp/udp_group.h
   protocol/wire/link_figures.h
   protocol/wire/notices.h
   server/journal/recorder.h
