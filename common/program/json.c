@@ -169,3 +169,8 @@ ls_status ls_json_write_line(const ls_json *json, FILE *file)
     cJSON_free(text);
     return written < 0 ? LS_IO : LS_OK;
 }
+
+char *ls_json_print_line(const ls_json *json)
+{
+    return cJSON_PrintUnformatted(json);
+}

@@ -1,7 +1,7 @@
 /* JSON: objects that programs fill while they work, and that are written at the end or line by
  * line. 64-bit values travel as strings: hashes as 16 hex digits, seeds in decimal. When memory is
- * out, what is added is left out. The only place that names cJSON. Called by the writers of
- * summaries and reports. */
+ * out, what is added is left out. Called by the writers of summaries and reports; json_read.h
+ * reads. These two alone name cJSON. */
 #ifndef LOCKSTEP_COMMON_PROGRAM_JSON_H
 #define LOCKSTEP_COMMON_PROGRAM_JSON_H
 
@@ -52,6 +52,7 @@ typedef struct ls_json_field {
     const char *key;
     size_t offset;
     ls_json_type type;
+    size_t capacity; /* bytes of the field */
 } ls_json_field;
 
 /* clang-format off */
@@ -61,7 +62,8 @@ typedef struct ls_json_field {
      _Generic(((type *)0)->member,                                                                 \
               uint16_t: LS_JSON_U16, uint32_t: LS_JSON_U32, uint64_t: LS_JSON_U64,                 \
               double: LS_JSON_DOUBLE, bool: LS_JSON_BOOL, const char *: LS_JSON_TEXT,              \
-              char *: LS_JSON_CHARS, ls_text: LS_JSON_CHARS)}
+              char *: LS_JSON_CHARS, ls_text: LS_JSON_CHARS),                                      \
+     sizeof(((type *)0)->member)}
 #define LS_JSON_FIELD(type, member) LS_JSON_FIELD_AS(#member, type, member)
 /* clang-format on */
 
@@ -79,5 +81,8 @@ ls_status ls_json_save(void (*fill)(ls_json *json, const void *report), const vo
 /* To a file, or standard output for "-"; or as one line. IO or NO_MEMORY. */
 ls_status ls_json_write(const ls_json *json, const char *path, ls_text *why);
 ls_status ls_json_write_line(const ls_json *json, FILE *file);
+
+/* The object as one line without its newline, for free(); NULL: memory is out. */
+char *ls_json_print_line(const ls_json *json);
 
 #endif

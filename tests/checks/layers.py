@@ -50,6 +50,12 @@ ROOMS = (
     ("server host", "server/journal/resume."),
     ("server program", "server/program/"),
     ("server program", "server/rooms/"),
+    ("service", "server/service/ban_list."),
+    ("service", "server/service/room_report."),
+    ("service", "server/service/room_settings."),
+    ("service", "server/service/service_config."),
+    ("service", "server/service/service_view."),
+    ("service", "server/service/worker_message."),
     ("server program", "server/service/"),
     ("server", "server/"),
     ("view options", "client/program/view_options."),
@@ -94,11 +100,13 @@ MAY_USE = {
     "server": PURE | {"protocol", "server"},
     "client": PURE | {"protocol", "client"},
     "server host": PURE | {"record", "protocol", "network", "server", "server host"},
-    "server program": AROUND | {"server", "server host", "server program"},
+    "service": PURE | {"program", "protocol", "server", "service"},
+    "server program": AROUND | {"server", "server host", "server program", "service"},
     "view": PURE | {"view"},
     "view options": PURE | {"program", "view", "view options"},
     "client program": AROUND | {"client", "client program", "view", "view options"},
-    "tools": AROUND | {"server", "server host", "client", "tools", "view", "view options"},
+    "tools": AROUND
+    | {"server", "server host", "service", "client", "tools", "view", "view options"},
     "tests": {room for room, _ in ROOMS},
 }
 
@@ -107,6 +115,7 @@ ADAPTERS = {
     "uv.h": (
         "protocol/loop/child_process.c",
         "protocol/loop/event_loop.c",
+        "protocol/loop/event_loop_uv.h",
         "protocol/loop/loop_file.c",
     ),
     "enet/*": (
@@ -128,6 +137,7 @@ ADAPTERS = {
     "capstone/*": ("tools/disassembler/disassembler.h",),
     "cjson/*": (
         "common/program/json.c",
+        "common/program/json_read.c",
         "tests/loopback/*",
         "tests/support/explained.c",
         "tests/support/explained.h",
@@ -380,7 +390,7 @@ SAMPLES = (
         },
         [
             "plain_client.c may include <enet/enet.h>",
-            "event_loop.c, protocol/loop/loop_file.c may include <uv.h>",
+            "event_loop_uv.h, protocol/loop/loop_file.c may include <uv.h>",
             "hash.c, common/base/hash_avx2.c may include <xxhash.h>",
             "may include <criterion",
             "<libfoo.h> is in no table",

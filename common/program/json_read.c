@@ -1,0 +1,212 @@
+#include "lockstep/common/program/json_read.h"
+
+#include "lockstep/common/base/limits.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    DEPTH_MAX = 32,
+    HASH_DIGITS = 16,
+};
+
+#define WHOLE_MAX 1e15 /* above it cJSON rounds what it writes */
+
+/* cJSON goes down a call for each level: so the depth is looked at before. Strings are skipped. */
+static bool is_too_deep(const char *text, size_t size)
+{
+    int depth = 0;
+    bool is_string = false;
+    bool is_escaped = false;
+    for (size_t i = 0; i < size && depth <= DEPTH_MAX; i++) {
+        char c = text[i];
+        if (is_string) {
+            is_string = is_escaped || c != '"';
+            is_escaped = !is_escaped && c == '\\';
+        } else {
+            is_string = c == '"';
+            depth += c == '[' || c == '{' ? 1 : 0;
+            depth -= c == ']' || c == '}' ? 1 : 0;
+        }
+    }
+    return depth > DEPTH_MAX;
+}
+
+/* Nothing but white space may stand behind the value; a text inside has no NUL. */
+static bool is_whole(const char *end, const char *text, size_t size)
+{
+    while (end < text + size && strchr(" \t\r\n", *end) && *end != '\0') {
+        end++;
+    }
+    return end == text + size;
+}
+
+ls_json *ls_json_parse(const char *text, size_t size)
+{
+    if (size == 0 || memchr(text, '\0', size) || is_too_deep(text, size)) {
+        return NULL;
+    }
+    const char *end = NULL;
+    cJSON *json = cJSON_ParseWithLengthOpts(text, size, &end, false);
+    if (json && !is_whole(end, text, size)) {
+        cJSON_Delete(json);
+        return NULL;
+    }
+    return json;
+}
+
+bool ls_json_is_object(const ls_json *json)
+{
+    return cJSON_IsObject(json);
+}
+
+static const cJSON *find(const ls_json *object, const char *key)
+{
+    return cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, key) : NULL;
+}
+
+const char *ls_json_read_text(const ls_json *object, const char *key)
+{
+    const cJSON *item = find(object, key);
+    return cJSON_IsString(item) ? item->valuestring : NULL;
+}
+
+bool ls_json_value_number(const ls_json *member, double *out)
+{
+    if (!cJSON_IsNumber(member) || !isfinite(member->valuedouble)) {
+        return false;
+    }
+    *out = member->valuedouble;
+    return true;
+}
+
+bool ls_json_read_number(const ls_json *object, const char *key, double *out)
+{
+    return ls_json_value_number(find(object, key), out);
+}
+
+bool ls_json_read_u64(const ls_json *object, const char *key, uint64_t *out)
+{
+    double number = 0;
+    if (!ls_json_read_number(object, key, &number) || number < 0 || number > WHOLE_MAX ||
+        floor(number) != number) {
+        return false;
+    }
+    *out = (uint64_t)number;
+    return true;
+}
+
+bool ls_json_read_u32(const ls_json *object, const char *key, uint32_t *out)
+{
+    uint64_t number = 0;
+    if (!ls_json_read_u64(object, key, &number) || number > UINT32_MAX) {
+        return false;
+    }
+    *out = (uint32_t)number;
+    return true;
+}
+
+bool ls_json_read_bool(const ls_json *object, const char *key, bool *out)
+{
+    const cJSON *item = find(object, key);
+    if (!cJSON_IsBool(item)) {
+        return false;
+    }
+    *out = cJSON_IsTrue(item);
+    return true;
+}
+
+bool ls_json_read_hash(const ls_json *object, const char *key, uint64_t *out)
+{
+    const char *text = ls_json_read_text(object, key);
+    if (!text || strlen(text) != HASH_DIGITS || strspn(text, "0123456789abcdef") != HASH_DIGITS) {
+        return false;
+    }
+    return sscanf(text, "%" SCNx64, out) == 1;
+}
+
+const ls_json *ls_json_read_object(const ls_json *object, const char *key)
+{
+    const cJSON *item = find(object, key);
+    return cJSON_IsObject(item) ? item : NULL;
+}
+
+const ls_json *ls_json_read_members(const ls_json *object, const char *key)
+{
+    return ls_json_first(find(object, key));
+}
+
+const ls_json *ls_json_first(const ls_json *json)
+{
+    return cJSON_IsObject(json) || cJSON_IsArray(json) ? json->child : NULL;
+}
+
+const ls_json *ls_json_next(const ls_json *member)
+{
+    return member->next;
+}
+
+const char *ls_json_key(const ls_json *member)
+{
+    return member->string;
+}
+
+bool ls_json_value_text(const ls_json *member, char *out, size_t capacity)
+{
+    int bytes = -1;
+    if (cJSON_IsString(member)) {
+        bytes = snprintf(out, capacity, "%s", member->valuestring);
+    } else if (cJSON_IsNumber(member) && isfinite(member->valuedouble)) {
+        bytes = snprintf(out, capacity, "%.15g", member->valuedouble);
+    } else if (cJSON_IsBool(member)) {
+        bytes = snprintf(out, capacity, "%s", cJSON_IsTrue(member) ? "on" : "off");
+    }
+    return bytes >= 0 && (size_t)bytes < capacity;
+}
+
+static void read_chars(const ls_json *object, const char *key, char *to, size_t capacity)
+{
+    const char *text = ls_json_read_text(object, key);
+    if (text && strlen(text) < capacity) {
+        memcpy(to, text, strlen(text) + 1);
+    }
+}
+
+static void read_field(const ls_json *object, const ls_json_field *field, void *to)
+{
+    uint32_t small = 0;
+    switch (field->type) {
+    case LS_JSON_U16:
+        if (ls_json_read_u32(object, field->key, &small) && small <= UINT16_MAX) {
+            *(uint16_t *)to = (uint16_t)small;
+        }
+        break;
+    case LS_JSON_U32:
+        (void)ls_json_read_u32(object, field->key, to);
+        break;
+    case LS_JSON_U64:
+        (void)ls_json_read_u64(object, field->key, to);
+        break;
+    case LS_JSON_DOUBLE:
+        (void)ls_json_read_number(object, field->key, to);
+        break;
+    case LS_JSON_BOOL:
+        (void)ls_json_read_bool(object, field->key, to);
+        break;
+    case LS_JSON_CHARS:
+        read_chars(object, field->key, to, field->capacity);
+        break;
+    case LS_JSON_TEXT:
+        break;
+    }
+}
+
+void ls_json_read_fields(const ls_json *object, const ls_json_field *fields, size_t count, void *to)
+{
+    for (size_t i = 0; i < count; i++) {
+        read_field(object, &fields[i], (char *)to + fields[i].offset);
+    }
+}

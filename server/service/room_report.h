@@ -1,0 +1,112 @@
+/* Room report: what a worker tells of one room, as values: its players, its state, and counters
+ * that only grow while the room is there. Written to JSON and read from it in one place, so that
+ * workers, the HTTP listener and lockstep-admin have the same keys. Holds no pointer: it can be
+ * copied. */
+#ifndef LOCKSTEP_SERVER_SERVICE_ROOM_REPORT_H
+#define LOCKSTEP_SERVER_SERVICE_ROOM_REPORT_H
+
+#include "lockstep/common/base/limits.h"
+#include "lockstep/common/diagnosis/desync_class.h"
+#include "lockstep/common/program/json.h"
+#include "lockstep/server/match/lag_attribution.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Letters, digits, '-' and '_', with the final NUL. */
+#define LS_ROOM_NAME_BYTES_MAX 48u
+
+#define LS_ROOM_STATE_MAP(X)                                                                       \
+    X(WAITING, "waiting")   /* for players */                                                      \
+    X(RESUMING, "resuming") /* for those who played before a restart */                            \
+    X(RUNNING, "running")                                                                          \
+    X(PAUSED, "paused")                                                                            \
+    X(ENDING, "ending") /* every tick is closed; clients catch up */                               \
+    X(OVER, "over")
+
+typedef enum ls_room_state {
+#define LS_ROOM_STATE_ENUM(name, word) LS_ROOM_##name,
+    LS_ROOM_STATE_MAP(LS_ROOM_STATE_ENUM)
+#undef LS_ROOM_STATE_ENUM
+    LS_ROOM_STATE_COUNT,
+} ls_room_state;
+
+typedef struct ls_room_player {
+    uint32_t slot;
+    char name[LS_PLAYER_NAME_BYTES_MAX];
+    char address[64]; /* "[2001:db8::1]:7300"; empty: the seat is free now */
+    bool is_here;
+    bool is_desynced;
+    double rtt_ms;
+    double slack_ms; /* how long before closing the newest inputs came; below 0: late */
+    uint32_t ticks_behind;
+    uint64_t inputs_late;
+    uint64_t inputs_substituted;
+    uint32_t lag; /* ls_lag_cause */
+    uint64_t bytes_up, bytes_down;
+} ls_room_player;
+
+/* Upper edges of the bins of both latency histograms, in ms; a last bin holds what is beyond. */
+#define LS_ROOM_BINS_MAP(X) X(0.25) X(0.5) X(1) X(2) X(4) X(8) X(16) X(33) X(66) X(133) X(500)
+#define LS_ROOM_BIN_COUNT 12u
+
+typedef struct ls_room_histogram {
+    uint64_t count;
+    double sum_ms;
+    uint64_t bins[LS_ROOM_BIN_COUNT]; /* of each alone, not summed up */
+} ls_room_histogram;
+
+/* Since the room was opened. */
+typedef struct ls_room_counters {
+    uint64_t ticks; /* closed */
+    uint64_t inputs_on_time, inputs_late, inputs_substituted;
+    uint64_t hashes_compared;
+    uint64_t bytes_up, bytes_down; /* of players: up is from them */
+    uint64_t packets_rejected;     /* of players: malformed, stale or beyond a window */
+    uint64_t players_joined;       /* took a seat */
+    uint64_t players_returned;     /* to their seat */
+    uint64_t players_left;         /* in good order */
+    uint64_t players_lost;         /* their link was lost, or they were sent away */
+    uint64_t clients_refused;
+    uint64_t desyncs[LS_DESYNC_CLASS_COUNT]; /* by class, once it is known */
+    uint64_t heals;
+    uint64_t bundles;
+    uint64_t journal_bytes;
+    uint64_t journal_failures;      /* of writes */
+    uint64_t journal_ticks_missing; /* left out, since nowhere was room for them */
+    ls_room_histogram lateness;     /* of ticks: from when one is due until it is closed */
+    ls_room_histogram confirm;      /* of players' round trips: from an input to its closed tick */
+} ls_room_counters;
+
+typedef struct ls_room_report {
+    char name[LS_ROOM_NAME_BYTES_MAX];
+    char group[LS_ROOM_NAME_BYTES_MAX]; /* [[rooms]] of the configuration; "": made on demand */
+    uint32_t worker;
+    uint32_t state; /* ls_room_state */
+    char simulation[LS_NAME_BYTES_MAX];
+    uint32_t seats;
+    uint32_t seats_open;
+    uint32_t spectator_places;
+    uint32_t spectators;
+    double tick_rate_hz;
+    uint64_t match_id;
+    uint32_t tick; /* closed so far */
+    uint32_t journal_backlog_ticks;
+    uint64_t opened_unix_ms;
+    ls_room_counters counters;
+    uint32_t player_count; /* seats that were ever taken */
+    ls_room_player players[LS_PLAYERS_MAX];
+} ls_room_report;
+
+const char *ls_room_state_word(uint32_t state);
+
+/* Adds the members to an object. */
+void ls_room_report_write(const ls_room_report *report, ls_json *object);
+
+/* Reads them; what is missing is zero. MALFORMED: it is no report of a room. */
+ls_status ls_room_report_read(const ls_json *object, ls_room_report *out);
+
+/* Adds each counter of `from`: what is left of a room that is gone. */
+void ls_room_counters_add(ls_room_counters *sum, const ls_room_counters *from);
+
+#endif

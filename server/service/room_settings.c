@@ -1,0 +1,115 @@
+#include "lockstep/server/service/room_settings.h"
+
+#include "lockstep/common/base/limits.h"
+
+#include <string.h>
+
+static bool is_param(const char *flag)
+{
+    return strcmp(flag, "param") == 0;
+}
+
+/* Of a parameter its name counts: what stands before the equals sign. */
+static bool is_same(const ls_room_setting *row, const char *flag, const char *value)
+{
+    if (strcmp(row->flag, flag) != 0) {
+        return false;
+    }
+    size_t name = strcspn(value, "=");
+    return !is_param(flag) ||
+           (strcspn(row->value, "=") == name && memcmp(row->value, value, name) == 0);
+}
+
+ls_status ls_room_settings_set(ls_room_settings *settings, const char *flag, const char *value,
+                               ls_text *why)
+{
+    uint32_t index = 0;
+    while (index < settings->count && !is_same(&settings->rows[index], flag, value)) {
+        index++;
+    }
+    if (index == LS_ROOM_SETTINGS_MAX) {
+        return ls_fail(LS_FULL, why, "a room takes %u settings at most", LS_ROOM_SETTINGS_MAX);
+    }
+    ls_room_setting *row = &settings->rows[index];
+    if (strlen(flag) >= sizeof row->flag || strlen(value) >= sizeof row->value) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "the setting '%.32s' is longer than %zu characters",
+                       flag, sizeof row->value - 1);
+    }
+    ls_name_copy(row->flag, sizeof row->flag, flag);
+    ls_name_copy(row->value, sizeof row->value, value);
+    settings->count = LS_MAX(settings->count, index + 1);
+    return LS_OK;
+}
+
+ls_status ls_room_settings_merge(ls_room_settings *settings, const ls_room_settings *over,
+                                 ls_text *why)
+{
+    ls_status status = LS_OK;
+    for (uint32_t i = 0; status == LS_OK && i < over->count; i++) {
+        status = ls_room_settings_set(settings, over->rows[i].flag, over->rows[i].value, why);
+    }
+    return status;
+}
+
+const char *ls_room_settings_find(const ls_room_settings *settings, const char *flag)
+{
+    for (uint32_t i = 0; i < settings->count; i++) {
+        if (strcmp(settings->rows[i].flag, flag) == 0) {
+            return settings->rows[i].value;
+        }
+    }
+    return NULL;
+}
+
+/* ---- JSON ---- */
+
+void ls_room_settings_write(const ls_room_settings *settings, ls_json *object)
+{
+    ls_json *params = NULL;
+    for (uint32_t i = 0; i < settings->count; i++) {
+        const ls_room_setting *row = &settings->rows[i];
+        if (is_param(row->flag)) {
+            params = params ? params : ls_json_array(object, "param");
+            ls_json_append_text(params, row->value);
+        } else {
+            ls_json_text(object, row->flag, row->value);
+        }
+    }
+}
+
+static ls_status read_value(const ls_json *member, const char *flag, ls_room_settings *out,
+                            ls_text *why)
+{
+    char value[sizeof out->rows[0].value];
+    if (!ls_json_value_text(member, value, sizeof value)) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "the setting '%.32s' takes a text, a number, true or false, of at most %zu "
+                       "characters",
+                       flag, sizeof value - 1);
+    }
+    return ls_room_settings_set(out, flag, value, why);
+}
+
+ls_status ls_room_settings_read(const ls_json *object, ls_room_settings *out, ls_text *why)
+{
+    ls_room_settings settings = {.count = 0};
+    ls_status status = LS_OK;
+    if (!ls_json_is_object(object)) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "settings are an object of flags and their values");
+    }
+    for (const ls_json *member = ls_json_first(object); status == LS_OK && member;
+         member = ls_json_next(member)) {
+        const char *flag = ls_json_key(member);
+        const ls_json *value = is_param(flag) ? ls_json_first(member) : NULL;
+        if (!value) {
+            status = read_value(member, flag, &settings, why);
+        }
+        for (; status == LS_OK && value; value = ls_json_next(value)) {
+            status = read_value(value, flag, &settings, why);
+        }
+    }
+    if (status == LS_OK) {
+        *out = settings;
+    }
+    return status;
+}

@@ -1,0 +1,43 @@
+/* Room settings: what a room is to be, as the configuration file, the administration interface and
+ * the channel to a worker have it: flags of lockstep-server without their dashes, and their values
+ * as text ("players" "4", "late" "wait", "sim" "arena"). A value is understood where the room is
+ * opened, by the rows that read the command line. Several "param" rows may stand behind one
+ * another. */
+#ifndef LOCKSTEP_SERVER_SERVICE_ROOM_SETTINGS_H
+#define LOCKSTEP_SERVER_SERVICE_ROOM_SETTINGS_H
+
+#include "lockstep/common/base/status.h"
+#include "lockstep/common/base/text.h"
+#include "lockstep/common/program/json_read.h"
+
+#include <stdint.h>
+
+#define LS_ROOM_SETTINGS_MAX 64u
+
+typedef struct ls_room_setting {
+    char flag[32];
+    char value[256];
+} ls_room_setting;
+
+typedef struct ls_room_settings {
+    uint32_t count;
+    ls_room_setting rows[LS_ROOM_SETTINGS_MAX];
+} ls_room_settings;
+
+/* Replaces a row of the same flag, but for "param": of that the same name's ("size=3"). FULL or
+ * BAD_ARGUMENT (too long) with a sentence. */
+ls_status ls_room_settings_set(ls_room_settings *settings, const char *flag, const char *value,
+                               ls_text *why);
+
+/* `over` wins. */
+ls_status ls_room_settings_merge(ls_room_settings *settings, const ls_room_settings *over,
+                                 ls_text *why);
+
+/* NULL when it is not there. */
+const char *ls_room_settings_find(const ls_room_settings *settings, const char *flag);
+
+/* As an object: {"players": "4", "param": ["size=3"]}; numbers and booleans are taken for texts. */
+void ls_room_settings_write(const ls_room_settings *settings, ls_json *object);
+ls_status ls_room_settings_read(const ls_json *object, ls_room_settings *out, ls_text *why);
+
+#endif

@@ -1,0 +1,48 @@
+/* Service config: what lockstep-server --config reads: where the service listens, its workers, its
+ * files, and which rooms it keeps open. The TOML library is named in service_config_toml.cpp alone.
+ */
+#ifndef LOCKSTEP_SERVER_SERVICE_SERVICE_CONFIG_H
+#define LOCKSTEP_SERVER_SERVICE_SERVICE_CONFIG_H
+
+#include "lockstep/server/service/room_report.h"
+#include "lockstep/server/service/room_settings.h"
+
+#define LS_SERVICE_GROUPS_MAX 64u
+#define LS_SERVICE_WORKERS_MAX 16u
+#define LS_SERVICE_ROOMS_MAX 4096u
+
+/* [[rooms]]: rooms of one kind; each is named NAME-1, NAME-2, ... */
+typedef struct ls_service_group {
+    char name[LS_ROOM_NAME_BYTES_MAX];
+    uint32_t open; /* so many are kept open; 0: only on demand, by this name */
+    ls_room_settings settings;
+} ls_service_group;
+
+typedef struct ls_service_config {
+    /* [server]: rows of the command line that are of the process and not of a match: bind, port,
+     * identity, invite-only, token-key ... */
+    ls_room_settings server;
+    uint32_t workers; /* 0: one for each core */
+    uint32_t rooms_max;
+    uint32_t drain_timeout_s; /* running rooms have so long after SIGTERM */
+    char journal_dir[512];    /* "": no journals */
+    char bundle_dir[512];
+    char plugin_dir[512];       /* "": built-in simulations alone */
+    char http_bind[64];         /* 127.0.0.1 */
+    uint32_t http_port;         /* 0: no HTTP */
+    char http_token_file[512];  /* bearer token of /api/v1; "": the API answers nobody */
+    char log_format[16];        /* text, json or journald */
+    char upload_command[512];   /* "{}" stands for the closed journal's file; "": none */
+    uint32_t journals_keep_mib; /* of closed journals on this machine; 0: all */
+    ls_room_settings match;     /* [match]: of every room, unless its group says otherwise */
+    uint32_t group_count;
+    ls_service_group groups[LS_SERVICE_GROUPS_MAX];
+} ls_service_config;
+
+ls_service_config ls_service_config_default(void);
+
+/* IO, or BAD_ARGUMENT with FILE:LINE and what would have been right: unknown keys are refused, with
+ * the nearest one that there is. */
+ls_status ls_service_config_read(const char *path, ls_service_config *out, ls_text *why);
+
+#endif

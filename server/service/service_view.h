@@ -1,0 +1,83 @@
+/* Service view: what an operator sees of the running service, and asks of it: the narrow interface
+ * between the service (rooms on workers) and those who show and steer it (HTTP listener, fleet
+ * client, signals). One thread, the event loop's. */
+#ifndef LOCKSTEP_SERVER_SERVICE_SERVICE_VIEW_H
+#define LOCKSTEP_SERVER_SERVICE_SERVICE_VIEW_H
+
+#include "lockstep/server/service/room_report.h"
+#include "lockstep/server/service/room_settings.h"
+
+typedef struct ls_worker_report {
+    uint32_t worker; /* its number, from 0 */
+    uint32_t pid;    /* 0: it is being started again */
+    uint32_t rooms;
+    uint32_t players;
+    uint32_t starts; /* 1, and one more for each time it was started again */
+    double load;     /* 0 .. 1: share of the last second in which its loop worked */
+    uint64_t cpu_ms; /* used since it was started */
+    uint64_t memory_bytes;
+    uint64_t datagrams_dropped; /* before they belonged to anybody */
+} ls_worker_report;
+
+/* An event, for the stream of events: the newest LS_SERVICE_EVENTS_KEPT are kept. */
+typedef struct ls_service_event {
+    uint64_t number; /* from 1, without gaps */
+    uint64_t unix_ms;
+    char kind[32];                     /* "room-opened", "player-joined", "desync", ... */
+    char room[LS_ROOM_NAME_BYTES_MAX]; /* "": of the service */
+    int32_t slot;                      /* -1: of nobody */
+    ls_text text;                      /* the sentence of the log */
+} ls_service_event;
+
+#define LS_SERVICE_EVENTS_KEPT 256u
+
+typedef enum ls_service_command_kind {
+    LS_SERVICE_OPEN_ROOM,    /* room (may be ""), settings; the result's text is the name */
+    LS_SERVICE_END_ROOM,     /* room */
+    LS_SERVICE_SAVE_ROOM,    /* room; ends it into its journal; text: the journal's file */
+    LS_SERVICE_PAUSE_ROOM,   /* room */
+    LS_SERVICE_UNPAUSE_ROOM, /* room */
+    LS_SERVICE_KICK,         /* room, slot, text: why */
+    LS_SERVICE_BAN,          /* room, slot, seconds, text: why; its address, in every room */
+    LS_SERVICE_MESSAGE,      /* room ("": all), text */
+    LS_SERVICE_DRAIN,        /* no new rooms; ends the service when the last one is over */
+} ls_service_command_kind;
+
+typedef struct ls_service_command {
+    ls_service_command_kind kind;
+    char room[LS_ROOM_NAME_BYTES_MAX];
+    uint32_t slot;
+    uint32_t seconds;
+    ls_text text;
+    ls_room_settings settings;
+} ls_service_command;
+
+typedef struct ls_service_result {
+    ls_status status; /* OK; NOT_FOUND: no such room or player; BAD_ARGUMENT; FULL; ... */
+    ls_text text;     /* why not, as a sentence; or what the kind says */
+} ls_service_result;
+
+typedef struct ls_service_view {
+    void *user;
+    uint32_t (*room_count)(void *user);
+    /* Sorted by name; good until the loop goes on. */
+    const ls_room_report *(*room)(void *user, uint32_t index);
+    uint32_t (*worker_count)(void *user);
+    const ls_worker_report *(*worker)(void *user, uint32_t index);
+    /* Sums of the rooms that are gone, and how many were ever opened and ended. */
+    const ls_room_counters *(*gone)(void *user);
+    uint64_t (*rooms_opened)(void *user);
+    uint64_t (*rooms_ended)(void *user);
+    bool (*is_ready)(void *user, ls_text *why_not); /* takes rooms and players */
+    bool (*is_draining)(void *user);
+    /* How to get into a room: an address or invite for lockstep-client; "" when there is none. */
+    void (*invite)(void *user, const ls_room_report *room, char *out, size_t capacity);
+    /* The oldest event whose number is at least `from`; NULL: there is none yet. */
+    const ls_service_event *(*event)(void *user, uint64_t from);
+    /* `done` is called once, perhaps at once, in the loop's thread. */
+    void (*command)(void *user, const ls_service_command *command,
+                    void (*done)(void *done_user, const ls_service_result *result),
+                    void *done_user);
+} ls_service_view;
+
+#endif

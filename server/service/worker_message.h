@@ -1,0 +1,55 @@
+/* Worker message: the lines between the supervisor of a service and its workers, as values. One
+ * kind of line, one place that writes and reads it. Both sides are the same program, but a line
+ * that is not understood is refused all the same. Called by worker_pool and worker. */
+#ifndef LOCKSTEP_SERVER_SERVICE_WORKER_MESSAGE_H
+#define LOCKSTEP_SERVER_SERVICE_WORKER_MESSAGE_H
+
+#include "lockstep/server/service/service_view.h"
+
+#define LS_WORKER_PATH_BYTES_MAX 512u
+
+#define LS_WORKER_MESSAGE_MAP(X)                                                                   \
+    /* To a worker. */                                                                             \
+    X(COMMAND, "command")     /* id, command, group, journal: OPEN_ROOM goes on from that one */   \
+    X(DIRECTORY, "directory") /* room, match_id, worker; match_id 0: the room is gone */           \
+    X(SEATS, "seats")         /* worker, seats: that newcomers find there */                       \
+    X(LEAVE, "leave")         /* journals are written to their ends, and all rooms left there */   \
+    /* From a worker. */                                                                           \
+    X(READY, "ready")                                                                              \
+    X(RESULT, "result") /* id, result; of an OPEN_ROOM journal and match_id as well */             \
+    X(REPORT, "report") /* room_report */                                                          \
+    X(LOAD, "load")     /* worker_report */                                                        \
+    X(EVENT, "event")   /* event */                                                                \
+    X(GONE, "gone")     /* room_report: the last one of a room that is over */
+
+typedef enum ls_worker_message_kind {
+#define LS_WORKER_MESSAGE_ENUM(name, word) LS_WORKER_##name,
+    LS_WORKER_MESSAGE_MAP(LS_WORKER_MESSAGE_ENUM)
+#undef LS_WORKER_MESSAGE_ENUM
+    LS_WORKER_MESSAGE_COUNT,
+} ls_worker_message_kind;
+
+/* The members that the kind does not have are zero. */
+typedef struct ls_worker_message {
+    ls_worker_message_kind kind;
+    uint64_t id;
+    char room[LS_ROOM_NAME_BYTES_MAX];
+    char group[LS_ROOM_NAME_BYTES_MAX];
+    char journal[LS_WORKER_PATH_BYTES_MAX];
+    uint64_t match_id;
+    uint32_t worker;
+    uint32_t seats;
+    ls_service_command command;
+    ls_service_result result;
+    ls_room_report report;
+    ls_worker_report load;
+    ls_service_event event;
+} ls_worker_message;
+
+/* One line without its newline, in a buffer of its own, for free(); NULL: memory is out. */
+char *ls_worker_message_write(const ls_worker_message *message);
+
+/* MALFORMED, NO_MEMORY. */
+ls_status ls_worker_message_read(const char *line, size_t size, ls_worker_message *out);
+
+#endif
