@@ -147,6 +147,7 @@ ADAPTERS = {
     "dwarf.h": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),
     "elfutils/*": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
+    "microhttpd.h": ("server/service/http_listener.c",),
     "sodium.h": ("common/base/cipher.c", "tools/virtual/seeded_keys.c"),
     "zstd.h": ("common/base/compress.c",),
     "SDL2/*": ("client/view/loudspeaker.c", "client/view/window.c"),

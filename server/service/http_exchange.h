@@ -1,0 +1,66 @@
+/* HTTP exchange: a request and its reply, without the library that carries them. A reply may come
+ * later than its request: the part that owes it and the listener each hold the exchange. Called
+ * by http_listener, http_routes and http_api. */
+#ifndef LOCKSTEP_SERVER_SERVICE_HTTP_EXCHANGE_H
+#define LOCKSTEP_SERVER_SERVICE_HTTP_EXCHANGE_H
+
+#include "lockstep/common/program/json.h"
+#include "lockstep/server/service/http_text.h"
+
+#include <stdint.h>
+
+#define LS_HTTP_BODY_BYTES_MAX ((size_t)64 << 10) /* of a request */
+
+#define LS_HTTP_JSON_TYPE "application/json"
+#define LS_HTTP_PLAIN_TYPE "text/plain; charset=utf-8"
+
+/* Borrowed while the exchange is being answered; not later. */
+typedef struct ls_http_request {
+    const char *method;
+    const char *path;          /* decoded, without a query */
+    const char *authorization; /* headers; NULL: not there */
+    const char *last_event_id;
+    const char *body; /* NULL while body_bytes is 0 */
+    size_t body_bytes;
+} ls_http_request;
+
+typedef struct ls_http_reply {
+    unsigned status;
+    const char *type;   /* static */
+    const char *policy; /* Content-Security-Policy, static; NULL: nothing is allowed */
+    char allow[64];     /* "": no such header */
+    char location[96];  /* likewise */
+    bool asks_for_token;
+    bool is_event_stream; /* from this event on */
+    uint64_t first_event;
+    ls_http_text text;
+} ls_http_reply;
+
+typedef struct ls_http_exchange {
+    ls_http_reply reply;
+    bool is_answered;
+    uint32_t holders;
+    /* Called when an answer comes after its request was handled; NULL: nothing waits for
+     * it any more. */
+    void (*answered)(void *user);
+    void *user;
+} ls_http_exchange;
+
+/* Held once; NULL: memory is out. */
+ls_http_exchange *ls_http_exchange_create(void);
+void ls_http_exchange_hold(ls_http_exchange *exchange);
+void ls_http_exchange_release(ls_http_exchange *exchange);
+
+/* The answers; the first one counts. */
+void ls_http_answer_text(ls_http_exchange *exchange, unsigned status, const char *type,
+                         const char *text);
+void ls_http_answer_error(ls_http_exchange *exchange, unsigned status, const char *format, ...)
+    LS_PRINTF(3, 4);
+
+/* Takes the object, which may be NULL: then memory is out. */
+void ls_http_answer_json_take(ls_http_exchange *exchange, unsigned status, ls_json *json);
+
+/* The reply was filled in by the caller. */
+void ls_http_answer_done(ls_http_exchange *exchange);
+
+#endif

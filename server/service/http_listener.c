@@ -1,0 +1,635 @@
+#define _GNU_SOURCE
+#include "lockstep/server/service/http_listener.h"
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/assert.h"
+#include "lockstep/protocol/transport/socket_address.h"
+#include "lockstep/server/service/http_event_text.h"
+#include "lockstep/server/service/http_routes.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    LISTEN_BACKLOG = 128,
+    MEMORY_PER_CONNECTION = 16384, /* for its headers, and a piece of its body */
+    DISCARDED_BYTES_MAX = 1 << 20, /* of a body that is too large, until its client is cut off */
+    UPKEEP_MS = 250,
+    STREAM_POLL_MS = 100,
+    STREAM_PIECE_BYTES = 4096,
+    TURNS_MAX = 16, /* of the library, before others of the loop have theirs */
+};
+
+static const uint64_t ns_per_ms = 1000000;
+static const uint64_t never_ns = UINT64_MAX;
+static const char strictest_policy[] = "default-src 'none'; frame-ancestors 'none'";
+
+/* A connection: when it is to be closed, unless it got further. */
+typedef struct client {
+    struct client *next, *previous;
+    int descriptor; /* the library's */
+    uint64_t due_ns;
+} client;
+
+/* A request that is being read, or answered. */
+typedef struct work {
+    struct work *next, *previous;
+    ls_http_listener *listener;
+    struct MHD_Connection *connection;
+    ls_http_exchange *exchange;
+    char *body;
+    size_t body_bytes; /* that came; kept are LS_HTTP_BODY_BYTES_MAX at most */
+    bool is_routed;
+    bool is_suspended;
+    uint64_t due_ns; /* while it is suspended: when the client is told that the service is late */
+} work;
+
+/* Somebody who follows the events. */
+typedef struct stream {
+    struct stream *next, *previous;
+    ls_http_listener *listener;
+    struct MHD_Connection *connection;
+    uint64_t next_event;
+    uint64_t heartbeat_ns; /* when one is due */
+    bool is_suspended;
+    ls_http_text text; /* that is still to be sent */
+} stream;
+
+struct ls_http_listener {
+    ls_http_listener_config config;
+    ls_http_routes routes;
+    char *token;
+    ls_event_loop *loop;
+    struct MHD_Daemon *daemon;
+    ls_loop_source *watch;
+    ls_loop_source *alarm;
+    ls_loop_source *upkeep;
+    ls_loop_source *poll;
+    uint16_t port;
+    bool is_stopping;
+    uint32_t stream_count;
+    client *clients;
+    work *works;
+    stream *streams;
+};
+
+ls_http_listener_config ls_http_listener_config_default(void)
+{
+    return (ls_http_listener_config){
+        .host = "127.0.0.1",
+        .connections_max = 256,
+        .connections_per_address = 64,
+        .streams_max = 32,
+        .idle_timeout_s = 30,
+        .request_timeout_ms = 20000,
+        .answer_timeout_ms = 30000,
+        .heartbeat_ms = 10000,
+    };
+}
+
+/* The first member of each list is its links. */
+#define LIST_ADD(head, item)                                                                       \
+    do {                                                                                           \
+        (item)->next = (head);                                                                     \
+        if (head) {                                                                                \
+            (head)->previous = (item);                                                             \
+        }                                                                                          \
+        (head) = (item);                                                                           \
+    } while (0)
+
+#define LIST_REMOVE(head, item)                                                                    \
+    do {                                                                                           \
+        if ((item)->previous) {                                                                    \
+            (item)->previous->next = (item)->next;                                                 \
+        } else {                                                                                   \
+            (head) = (item)->next;                                                                 \
+        }                                                                                          \
+        if ((item)->next) {                                                                        \
+            (item)->next->previous = (item)->previous;                                             \
+        }                                                                                          \
+    } while (0)
+
+static uint64_t now_of(const ls_http_listener *listener)
+{
+    return ls_event_loop_now_ns(listener->loop);
+}
+
+/* ---- driving the library ---- */
+
+static void take_turns(void *user, uint64_t now_ns)
+{
+    ls_http_listener *listener = user;
+    unsigned MHD_LONG_LONG wait_ms = 0;
+    enum MHD_Result has_timeout = MHD_YES;
+    (void)now_ns;
+    for (uint32_t i = 0; i < TURNS_MAX && has_timeout == MHD_YES && wait_ms == 0; i++) {
+        (void)MHD_run(listener->daemon);
+        has_timeout = MHD_get_timeout(listener->daemon, &wait_ms);
+    }
+    ls_loop_alarm_set(listener->alarm,
+                      has_timeout == MHD_YES ? now_of(listener) + wait_ms * ns_per_ms : never_ns);
+}
+
+/* ---- connections ---- */
+
+static client *client_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+static void give_time(const ls_http_listener *listener, struct MHD_Connection *connection,
+                      uint64_t timeout_ms)
+{
+    client *of = client_of(connection);
+    if (of) {
+        of->due_ns = timeout_ms == never_ns ? never_ns : now_of(listener) + timeout_ms * ns_per_ms;
+    }
+}
+
+static void on_connection(void *user, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    ls_http_listener *listener = user;
+    client *of = *context;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        of = info ? ls_allocate(ls_allocator_heap(), sizeof *of) : NULL;
+        if (of) {
+            of->descriptor = info->connect_fd;
+            of->due_ns = now_of(listener) + listener->config.request_timeout_ms * ns_per_ms;
+            LIST_ADD(listener->clients, of);
+        }
+        *context = of;
+    } else if (of) {
+        LIST_REMOVE(listener->clients, of);
+        ls_release(ls_allocator_heap(), of);
+        *context = NULL;
+    }
+}
+
+/* The library sees an end of the connection, as if the client had closed it. */
+static void close_overdue_clients(const ls_http_listener *listener, uint64_t now_ns)
+{
+    for (client *of = listener->clients; of; of = of->next) {
+        if (now_ns >= of->due_ns) {
+            (void)shutdown(of->descriptor, SHUT_RDWR);
+            of->due_ns = never_ns;
+        }
+    }
+}
+
+/* ---- streams of events ---- */
+
+static void suspend_stream(stream *to)
+{
+    to->is_suspended = true;
+    MHD_suspend_connection(to->connection);
+}
+
+static void resume_stream(stream *to)
+{
+    if (to->is_suspended) {
+        to->is_suspended = false;
+        MHD_resume_connection(to->connection);
+    }
+}
+
+static ssize_t read_stream(void *user, uint64_t position, char *buffer, size_t capacity)
+{
+    stream *from = user;
+    const ls_http_listener *listener = from->listener;
+    (void)position;
+    if (listener->is_stopping || from->text.is_cut) {
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    }
+    if (from->text.size == 0) {
+        ls_http_event_text_write(listener->config.view, &from->next_event, &from->text);
+    }
+    if (from->text.size == 0) {
+        suspend_stream(from);
+        return 0;
+    }
+    size_t size = LS_MIN(from->text.size, capacity);
+    memcpy(buffer, from->text.bytes, size);
+    ls_http_text_drop(&from->text, size);
+    from->heartbeat_ns = now_of(listener) + listener->config.heartbeat_ms * ns_per_ms;
+    return (ssize_t)size;
+}
+
+static void end_stream(void *user)
+{
+    stream *of = user;
+    ls_http_listener *listener = of->listener;
+    LIST_REMOVE(listener->streams, of);
+    listener->stream_count--;
+    ls_loop_source_set_active(listener->poll, listener->stream_count > 0 && !listener->is_stopping);
+    ls_http_text_deinit(&of->text);
+    ls_release(ls_allocator_heap(), of);
+}
+
+static void poll_streams(void *user, uint64_t now_ns)
+{
+    const ls_http_listener *listener = user;
+    const ls_service_view *view = listener->config.view;
+    for (stream *to = listener->streams; to; to = to->next) {
+        bool has_event = view->event(view->user, to->next_event) != NULL;
+        if (!has_event && now_ns >= to->heartbeat_ns && to->is_suspended) {
+            ls_http_text_add(&to->text, ":\n\n"); /* a comment */
+        }
+        if (has_event || to->text.size > 0) {
+            resume_stream(to);
+        }
+    }
+}
+
+/* NULL: memory is out. */
+static struct MHD_Response *open_stream(ls_http_listener *listener,
+                                        struct MHD_Connection *connection, uint64_t first_event)
+{
+    stream *made = ls_allocate(ls_allocator_heap(), sizeof *made);
+    if (!made) {
+        return NULL;
+    }
+    made->listener = listener;
+    made->connection = connection;
+    made->next_event = first_event;
+    made->heartbeat_ns = now_of(listener) + listener->config.heartbeat_ms * ns_per_ms;
+    LIST_ADD(listener->streams, made);
+    listener->stream_count++;
+    struct MHD_Response *response = MHD_create_response_from_callback(
+        MHD_SIZE_UNKNOWN, STREAM_PIECE_BYTES, read_stream, made, end_stream);
+    if (!response) {
+        end_stream(made);
+        return NULL;
+    }
+    ls_loop_source_set_active(listener->poll, true);
+    give_time(listener, connection, never_ns);
+    return response;
+}
+
+/* ---- replies ---- */
+
+static void add_header(struct MHD_Response *response, const char *name, const char *value)
+{
+    if (value && value[0]) {
+        (void)MHD_add_response_header(response, name, value);
+    }
+}
+
+static void add_headers(struct MHD_Response *response, const ls_http_reply *reply)
+{
+    add_header(response, "Content-Type", reply->type);
+    add_header(response, "X-Content-Type-Options", "nosniff");
+    add_header(response, "Cache-Control", "no-store");
+    add_header(response, "Referrer-Policy", "no-referrer");
+    add_header(response, "Content-Security-Policy",
+               reply->policy ? reply->policy : strictest_policy);
+    add_header(response, "Allow", reply->allow);
+    add_header(response, "Location", reply->location);
+    add_header(response, "WWW-Authenticate", reply->asks_for_token ? "Bearer" : NULL);
+}
+
+/* Takes the text out of the reply. */
+static struct MHD_Response *take_response(ls_http_reply *reply)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(reply->text.size, reply->text.bytes, MHD_RESPMEM_MUST_FREE);
+    if (response) {
+        memset(&reply->text, 0, sizeof reply->text);
+    }
+    return response;
+}
+
+static enum MHD_Result queue_reply(work *of)
+{
+    ls_http_listener *listener = of->listener;
+    ls_http_reply *reply = &of->exchange->reply;
+    struct MHD_Response *response = NULL;
+    give_time(listener, of->connection, listener->config.answer_timeout_ms);
+    if (reply->is_event_stream) {
+        response = open_stream(listener, of->connection, reply->first_event);
+    } else if (!reply->text.is_cut) {
+        response = take_response(reply);
+    }
+    if (!response) {
+        return MHD_NO;
+    }
+    add_headers(response, reply);
+    enum MHD_Result result = MHD_queue_response(of->connection, reply->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* ---- requests ---- */
+
+static void on_answered(void *user)
+{
+    work *of = user;
+    if (of->is_suspended) {
+        of->is_suspended = false;
+        MHD_resume_connection(of->connection);
+    }
+}
+
+static const char *header_of(const work *of, const char *name)
+{
+    return MHD_lookup_connection_value(of->connection, MHD_HEADER_KIND, name);
+}
+
+static void route(work *of, const char *method, const char *path)
+{
+    const ls_http_listener *listener = of->listener;
+    const ls_http_request request = {
+        .method = method,
+        .path = path,
+        .authorization = header_of(of, MHD_HTTP_HEADER_AUTHORIZATION),
+        .last_event_id = header_of(of, "Last-Event-ID"),
+        .body = of->body,
+        .body_bytes = of->body_bytes,
+    };
+    of->is_routed = true;
+    if (of->body_bytes > LS_HTTP_BODY_BYTES_MAX) {
+        ls_http_answer_error(of->exchange, 413, "a request has at most %zu bytes",
+                             LS_HTTP_BODY_BYTES_MAX);
+        return;
+    }
+    ls_http_routes_answer(&listener->routes, &request, of->exchange);
+    const ls_http_reply *reply = &of->exchange->reply;
+    if (of->exchange->is_answered && reply->is_event_stream &&
+        listener->stream_count >= listener->config.streams_max) {
+        of->exchange->reply.is_event_stream = false;
+        of->exchange->is_answered = false;
+        ls_http_answer_error(of->exchange, 503, "%u clients follow the events already",
+                             listener->config.streams_max);
+    }
+}
+
+static work *begin_work(ls_http_listener *listener, struct MHD_Connection *connection)
+{
+    work *made = ls_allocate(ls_allocator_heap(), sizeof *made);
+    ls_http_exchange *exchange = ls_http_exchange_create();
+    if (!made || !exchange) {
+        ls_http_exchange_release(exchange);
+        ls_release(ls_allocator_heap(), made);
+        return NULL;
+    }
+    exchange->answered = on_answered;
+    exchange->user = made;
+    made->listener = listener;
+    made->connection = connection;
+    made->exchange = exchange;
+    LIST_ADD(listener->works, made);
+    return made;
+}
+
+/* The headers are there: what says that it is too large is not read at all. */
+static enum MHD_Result check_headers(work *of)
+{
+    const char *length = header_of(of, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    if (!length || strtoull(length, NULL, 10) <= LS_HTTP_BODY_BYTES_MAX) {
+        return MHD_YES;
+    }
+    of->is_routed = true;
+    ls_http_answer_error(of->exchange, 413, "a request has at most %zu bytes",
+                         LS_HTTP_BODY_BYTES_MAX);
+    return queue_reply(of);
+}
+
+/* Keeps the bytes, or counts them where they are too many. */
+static enum MHD_Result take_body(work *of, const char *bytes, size_t size)
+{
+    size_t kept = LS_MIN(of->body_bytes, LS_HTTP_BODY_BYTES_MAX);
+    size_t taken = LS_MIN(size, LS_HTTP_BODY_BYTES_MAX - kept);
+    if (!of->body) {
+        of->body = ls_allocate(ls_allocator_heap(), LS_HTTP_BODY_BYTES_MAX);
+    }
+    if (!of->body || size > DISCARDED_BYTES_MAX - LS_MIN(of->body_bytes, DISCARDED_BYTES_MAX)) {
+        return MHD_NO;
+    }
+    memcpy(of->body + kept, bytes, taken);
+    of->body_bytes += size;
+    return MHD_YES;
+}
+
+static enum MHD_Result on_request(void *user, struct MHD_Connection *connection, const char *path,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *upload_size, void **context)
+{
+    ls_http_listener *listener = user;
+    work *of = *context;
+    (void)version;
+    if (!of) {
+        of = begin_work(listener, connection);
+        *context = of;
+        return of ? check_headers(of) : MHD_NO;
+    }
+    if (*upload_size > 0) {
+        enum MHD_Result result = take_body(of, upload, *upload_size);
+        *upload_size = 0;
+        return result;
+    }
+    if (!of->is_routed) {
+        give_time(listener, connection, never_ns);
+        route(of, method, path);
+    }
+    if (of->exchange->is_answered) {
+        return queue_reply(of);
+    }
+    of->due_ns = now_of(listener) + listener->config.answer_timeout_ms * ns_per_ms;
+    of->is_suspended = true;
+    MHD_suspend_connection(connection);
+    return MHD_YES;
+}
+
+static void on_completed(void *user, struct MHD_Connection *connection, void **context,
+                         enum MHD_RequestTerminationCode code)
+{
+    ls_http_listener *listener = user;
+    work *of = *context;
+    (void)code;
+    if (!of) {
+        return;
+    }
+    *context = NULL;
+    give_time(listener, connection, listener->config.request_timeout_ms);
+    LIST_REMOVE(listener->works, of);
+    of->exchange->answered = NULL;
+    ls_http_exchange_release(of->exchange);
+    ls_release(ls_allocator_heap(), of->body);
+    ls_release(ls_allocator_heap(), of);
+}
+
+static void answer_overdue_works(const ls_http_listener *listener, uint64_t now_ns)
+{
+    for (work *of = listener->works; of; of = of->next) {
+        if (of->is_suspended && now_ns >= of->due_ns) {
+            ls_http_answer_error(of->exchange, 504, "the service did not answer in time");
+        }
+    }
+}
+
+static void keep_up(void *user, uint64_t now_ns)
+{
+    const ls_http_listener *listener = user;
+    answer_overdue_works(listener, now_ns);
+    close_overdue_clients(listener, now_ns);
+}
+
+/* ---- making and unmaking ---- */
+
+static ls_status fail_io(ls_text *why, const char *host)
+{
+    return ls_fail(LS_IO, why, "HTTP cannot listen on %s: %s", host, strerror(errno));
+}
+
+/* A socket that listens; its port becomes the listener's. */
+static ls_status open_socket(ls_http_listener *listener, int *out, ls_text *why)
+{
+    const char *host = listener->config.host;
+    ls_endpoint endpoint;
+    ls_status status = ls_endpoint_resolve(host, listener->config.port, &endpoint, why);
+    if (status != LS_OK) {
+        return LS_BAD_ARGUMENT;
+    }
+    int family = ls_socket_family_of(&endpoint);
+    ls_socket_address address;
+    socklen_t size = ls_socket_address_of(&endpoint, family, &address);
+    int descriptor = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) {
+        return fail_io(why, host);
+    }
+    const int yes = 1, no = 0;
+    (void)setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (family == AF_INET6) {
+        (void)setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+    }
+    if (bind(descriptor, &address.any, size) != 0 || listen(descriptor, LISTEN_BACKLOG) != 0 ||
+        getsockname(descriptor, &address.any, &size) != 0) {
+        status = fail_io(why, host);
+        close(descriptor);
+        return status;
+    }
+    listener->port = ls_socket_address_endpoint(&address).port;
+    *out = descriptor;
+    return LS_OK;
+}
+
+/* Takes the socket. */
+static ls_status start_daemon(ls_http_listener *listener, int descriptor, ls_text *why)
+{
+    const ls_http_listener_config *config = &listener->config;
+    listener->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, listener,
+        MHD_OPTION_LISTEN_SOCKET, descriptor, MHD_OPTION_NOTIFY_COMPLETED, on_completed, listener,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)config->connections_max, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+        (unsigned)config->connections_per_address, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)config->idle_timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)MEMORY_PER_CONNECTION, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    return listener->daemon ? LS_OK : fail_io(why, config->host);
+}
+
+static ls_status watch_daemon(ls_http_listener *listener)
+{
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    if (!info) {
+        return LS_IO;
+    }
+    ls_event_loop *loop = listener->loop;
+    const ls_loop_handler turns = {take_turns, listener};
+    ls_status status = ls_event_loop_watch(loop, info->epoll_fd, turns, &listener->watch);
+    if (status == LS_OK) {
+        status = ls_event_loop_add_alarm(loop, turns, &listener->alarm);
+    }
+    if (status == LS_OK) {
+        status = ls_event_loop_add_timer(loop, UPKEEP_MS, (ls_loop_handler){keep_up, listener},
+                                         &listener->upkeep);
+    }
+    if (status == LS_OK) {
+        status = ls_event_loop_add_timer(
+            loop, STREAM_POLL_MS, (ls_loop_handler){poll_streams, listener}, &listener->poll);
+    }
+    if (status == LS_OK) {
+        ls_loop_source_set_active(listener->poll, false);
+    }
+    return status;
+}
+
+static ls_status open_port(ls_http_listener *listener, ls_text *why)
+{
+    int descriptor = -1;
+    ls_status status = open_socket(listener, &descriptor, why);
+    if (status == LS_OK) {
+        status = start_daemon(listener, descriptor, why);
+    }
+    if (status == LS_OK) {
+        status = watch_daemon(listener);
+        if (status != LS_OK) {
+            ls_text_set(why, "HTTP: %s", ls_status_text(status));
+        }
+    }
+    return status;
+}
+
+ls_status ls_http_listener_create(const ls_http_listener_config *config, ls_event_loop *loop,
+                                  ls_http_listener **out, ls_text *why)
+{
+    const char *given = config->token ? config->token : "";
+    ls_http_listener *made = ls_allocate(ls_allocator_heap(), sizeof *made);
+    char *token = ls_allocate(ls_allocator_heap(), strlen(given) + 1);
+    if (!made || !token) {
+        ls_release(ls_allocator_heap(), token);
+        ls_release(ls_allocator_heap(), made);
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
+    }
+    LS_ASSERT(config->heartbeat_ms < config->idle_timeout_s * 1000);
+    made->config = *config;
+    memcpy(token, given, strlen(given) + 1);
+    made->token = token;
+    made->routes = (ls_http_routes){.view = config->view, .token = token};
+    made->loop = loop;
+    ls_status status = open_port(made, why);
+    if (status != LS_OK) {
+        ls_http_listener_destroy(made);
+        return status;
+    }
+    *out = made;
+    return LS_OK;
+}
+
+void ls_http_listener_destroy(ls_http_listener *listener)
+{
+    if (!listener) {
+        return;
+    }
+    listener->is_stopping = true;
+    for (work *of = listener->works; of; of = of->next) {
+        of->exchange->answered = NULL;
+        on_answered(of);
+    }
+    for (stream *of = listener->streams; of; of = of->next) {
+        resume_stream(of);
+    }
+    ls_loop_source_remove(listener->watch);
+    if (listener->daemon) {
+        MHD_stop_daemon(listener->daemon);
+    }
+    ls_loop_source_remove(listener->poll);
+    ls_loop_source_remove(listener->upkeep);
+    ls_loop_source_remove(listener->alarm);
+    ls_release(ls_allocator_heap(), listener->token);
+    ls_release(ls_allocator_heap(), listener);
+}
+
+uint16_t ls_http_listener_port(const ls_http_listener *listener)
+{
+    return listener->port;
+}

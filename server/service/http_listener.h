@@ -1,0 +1,41 @@
+/* HTTP listener: a port on which the service answers HTTP, in the event loop's thread. The only
+ * module that knows libmicrohttpd. Bounded: connections, in all and of one address, the size of a
+ * request, how long one may take, and those who follow the events. Knows no path: http_routes
+ * answers. Called by the supervisor. */
+#ifndef LOCKSTEP_SERVER_SERVICE_HTTP_LISTENER_H
+#define LOCKSTEP_SERVER_SERVICE_HTTP_LISTENER_H
+
+#include "lockstep/common/base/text.h"
+#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/server/service/service_view.h"
+
+typedef struct ls_http_listener ls_http_listener;
+
+typedef struct ls_http_listener_config {
+    const char *host;            /* an address or name; "::" is all addresses of both kinds */
+    uint16_t port;               /* 0: the system chooses */
+    const char *token;           /* of the API, copied; NULL or "": the API answers nobody */
+    const ls_service_view *view; /* borrowed */
+    uint32_t connections_max;
+    uint32_t connections_per_address;
+    uint32_t streams_max;        /* that follow the events */
+    uint32_t idle_timeout_s;     /* without a byte either way */
+    uint32_t request_timeout_ms; /* from its first byte, or the end of the one before, to its end */
+    uint32_t answer_timeout_ms;  /* of the service; then of the client that reads it */
+    uint32_t heartbeat_ms;       /* of a stream of events; below the idle timeout */
+} ls_http_listener_config;
+
+/* 127.0.0.1 and a port of the system's choice, with the limits as they are in service. */
+ls_http_listener_config ls_http_listener_config_default(void);
+
+/* IO, NO_MEMORY, or BAD_ARGUMENT: no such host; with a sentence. The loop must outlive it. */
+ls_status ls_http_listener_create(const ls_http_listener_config *config, ls_event_loop *loop,
+                                  ls_http_listener **out, ls_text *why);
+
+/* Closes every connection. Answers that the view still owes may come later, as long as the view is
+ * there. Not from within a call of the view. NULL is allowed. */
+void ls_http_listener_destroy(ls_http_listener *listener);
+
+uint16_t ls_http_listener_port(const ls_http_listener *listener);
+
+#endif

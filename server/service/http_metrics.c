@@ -1,0 +1,375 @@
+#include "lockstep/server/service/http_metrics.h"
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/limits.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The whole service, a room, or the rooms that have no lines of their own. */
+typedef struct figures {
+    const char *room; /* NULL: the whole service */
+    uint32_t players, seats, seats_open, spectators, desynced;
+    uint64_t backlog_ticks;
+    double tick_rate_hz;
+    ls_room_counters counters;
+} figures;
+
+typedef struct writer {
+    const ls_service_view *view;
+    ls_http_text *text;
+    figures all;
+    uint32_t row_count; /* with the one of the other rooms, if there is one */
+    figures rows[LS_HTTP_METRICS_ROOMS_MAX + 1];
+    uint32_t states[LS_ROOM_STATE_COUNT];
+} writer;
+
+static void begin_family(ls_http_text *text, const char *name, const char *type, const char *help)
+{
+    ls_http_text_add(text, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+/* ---- counters of rooms, and of the service ---- */
+
+typedef struct counter_row {
+    const char *name;  /* without "lockstep_" or "lockstep_room_", and "_total" */
+    const char *label; /* with its value; "": none */
+    size_t offset;     /* of a uint64_t of ls_room_counters */
+    const char *help;
+} counter_row;
+
+#define COUNTER(member) offsetof(ls_room_counters, member)
+
+/* Rows of one name stand together. */
+static const counter_row counter_rows[] = {
+    {"ticks", "", COUNTER(ticks), "Ticks closed."},
+    {"inputs", "result=\"on_time\"", COUNTER(inputs_on_time),
+     "Inputs of closed ticks, by how they came."},
+    {"inputs", "result=\"late\"", COUNTER(inputs_late), NULL},
+    {"inputs", "result=\"substituted\"", COUNTER(inputs_substituted), NULL},
+    {"hashes_compared", "", COUNTER(hashes_compared), "State hashes of clients compared."},
+    {"player_bytes", "direction=\"up\"", COUNTER(bytes_up), "Bytes from (up) and to players."},
+    {"player_bytes", "direction=\"down\"", COUNTER(bytes_down), NULL},
+    {"packets_rejected", "", COUNTER(packets_rejected),
+     "Packets of players that were malformed, stale or beyond a window."},
+    {"players_joined", "", COUNTER(players_joined), "Players who took a seat."},
+    {"players_returned", "", COUNTER(players_returned), "Players who returned to their seat."},
+    {"players_left", "", COUNTER(players_left), "Players who left in good order."},
+    {"players_lost", "", COUNTER(players_lost), "Players whose link was lost, or were sent away."},
+    {"clients_refused", "", COUNTER(clients_refused), "Clients who were not let in."},
+    {"heals", "", COUNTER(heals), "States of clients replaced after a desync."},
+    {"bundles", "", COUNTER(bundles), "Desync bundles written."},
+    {"journal_bytes", "", COUNTER(journal_bytes), "Bytes written to journals."},
+    {"journal_failures", "", COUNTER(journal_failures), "Writes to journals that failed."},
+    {"journal_ticks_missing", "", COUNTER(journal_ticks_missing),
+     "Ticks that are missing in journals."},
+};
+
+static uint64_t counter_of(const figures *from, size_t offset)
+{
+    return *(const uint64_t *)(const void *)((const char *)&from->counters + offset);
+}
+
+/* The labels of one line in braces, or nothing. */
+static void write_labels(ls_http_text *text, const figures *row, const char *label)
+{
+    bool has_label = label[0] != '\0';
+    if (row->room) {
+        ls_http_text_add(text, "{room=\"%s\"%s%s}", row->room, has_label ? "," : "", label);
+    } else if (has_label) {
+        ls_http_text_add(text, "{%s}", label);
+    }
+}
+
+static void write_counter(ls_http_text *text, const char *scope, const counter_row *counter,
+                          const figures *row)
+{
+    ls_http_text_add(text, "lockstep_%s%s_total", scope, counter->name);
+    write_labels(text, row, counter->label);
+    ls_http_text_add(text, " %" PRIu64 "\n", counter_of(row, counter->offset));
+}
+
+static void write_counters(const writer *from, const char *scope, const figures *rows,
+                           uint32_t count)
+{
+    for (size_t i = 0; i < sizeof counter_rows / sizeof counter_rows[0]; i++) {
+        const counter_row *counter = &counter_rows[i];
+        if (counter->help) {
+            ls_http_text_add(from->text,
+                             "# HELP lockstep_%s%s_total %s\n# TYPE lockstep_%s%s_total counter\n",
+                             scope, counter->name, counter->help, scope, counter->name);
+        }
+        for (uint32_t row = 0; row < count; row++) {
+            write_counter(from->text, scope, counter, &rows[row]);
+        }
+    }
+}
+
+static void write_desyncs(const writer *from, const char *scope, const figures *rows,
+                          uint32_t count)
+{
+    ls_http_text *text = from->text;
+    ls_http_text_add(text,
+                     "# HELP lockstep_%sdesyncs_total Desyncs found, by class.\n"
+                     "# TYPE lockstep_%sdesyncs_total counter\n",
+                     scope, scope);
+    for (uint32_t row = 0; row < count; row++) {
+        for (uint32_t i = 0; i < LS_DESYNC_CLASS_COUNT; i++) {
+            char label[64];
+            snprintf(label, sizeof label, "class=\"%s\"", ls_desync_class_word((ls_desync_class)i));
+            ls_http_text_add(text, "lockstep_%sdesyncs_total", scope);
+            write_labels(text, &rows[row], label);
+            ls_http_text_add(text, " %" PRIu64 "\n", rows[row].counters.desyncs[i]);
+        }
+    }
+}
+
+/* ---- histograms ---- */
+
+static const double bin_edges_ms[LS_ROOM_BIN_COUNT - 1] = {
+#define BIN_EDGE(ms) (ms),
+    LS_ROOM_BINS_MAP(BIN_EDGE)
+#undef BIN_EDGE
+};
+
+static void write_histogram(ls_http_text *text, const char *name, const figures *row,
+                            const ls_room_histogram *histogram)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < LS_ROOM_BIN_COUNT; i++) {
+        char label[48] = "le=\"+Inf\"";
+        if (i + 1 < LS_ROOM_BIN_COUNT) {
+            snprintf(label, sizeof label, "le=\"%g\"", bin_edges_ms[i] / 1e3);
+        }
+        sum += histogram->bins[i];
+        ls_http_text_add(text, "%s_bucket", name);
+        write_labels(text, row, label);
+        ls_http_text_add(text, " %" PRIu64 "\n", sum);
+    }
+    ls_http_text_add(text, "%s_sum", name);
+    write_labels(text, row, "");
+    ls_http_text_add(text, " %.9g\n%s_count", histogram->sum_ms / 1e3, name);
+    write_labels(text, row, "");
+    ls_http_text_add(text, " %" PRIu64 "\n", sum);
+}
+
+static void write_histograms(const writer *from, const char *scope, const figures *rows,
+                             uint32_t count)
+{
+    char name[64];
+    snprintf(name, sizeof name, "lockstep_%stick_lateness_seconds", scope);
+    begin_family(from->text, name, "histogram", "From when a tick is due until it is closed.");
+    for (uint32_t i = 0; i < count; i++) {
+        write_histogram(from->text, name, &rows[i], &rows[i].counters.lateness);
+    }
+    snprintf(name, sizeof name, "lockstep_%sconfirm_latency_seconds", scope);
+    begin_family(from->text, name, "histogram",
+                 "From a player's input until the closed tick is back at the player.");
+    for (uint32_t i = 0; i < count; i++) {
+        write_histogram(from->text, name, &rows[i], &rows[i].counters.confirm);
+    }
+}
+
+/* ---- gauges ---- */
+
+typedef struct gauge_row {
+    const char *name;
+    size_t offset; /* of a uint32_t of figures */
+    const char *help;
+} gauge_row;
+
+static const gauge_row gauge_rows[] = {
+    {"players", offsetof(figures, players), "Players who are here."},
+    {"players_desynced", offsetof(figures, desynced), "Players whose state differs now."},
+    {"seats", offsetof(figures, seats), "Seats of rooms."},
+    {"seats_open", offsetof(figures, seats_open), "Seats that newcomers find."},
+    {"spectators", offsetof(figures, spectators), "Spectators who are here."},
+};
+
+static void write_gauges(const writer *from, const char *scope, const figures *rows, uint32_t count)
+{
+    char name[64];
+    for (size_t i = 0; i < sizeof gauge_rows / sizeof gauge_rows[0]; i++) {
+        snprintf(name, sizeof name, "lockstep_%s%s", scope, gauge_rows[i].name);
+        begin_family(from->text, name, "gauge", gauge_rows[i].help);
+        for (uint32_t row = 0; row < count; row++) {
+            const char *at = (const char *)&rows[row] + gauge_rows[i].offset;
+            ls_http_text_add(from->text, "%s", name);
+            write_labels(from->text, &rows[row], "");
+            ls_http_text_add(from->text, " %" PRIu32 "\n", *(const uint32_t *)(const void *)at);
+        }
+    }
+    snprintf(name, sizeof name, "lockstep_%sjournal_backlog_ticks", scope);
+    begin_family(from->text, name, "gauge", "Closed ticks that no journal has yet.");
+    for (uint32_t row = 0; row < count; row++) {
+        ls_http_text_add(from->text, "%s", name);
+        write_labels(from->text, &rows[row], "");
+        ls_http_text_add(from->text, " %" PRIu64 "\n", rows[row].backlog_ticks);
+    }
+}
+
+/* Of rooms alone: a sum has no tick rate. */
+static void write_tick_rates(const writer *from)
+{
+    begin_family(from->text, "lockstep_room_tick_rate_hertz", "gauge",
+                 "Ticks a second that the room is to close.");
+    for (uint32_t i = 0; i < LS_MIN(from->row_count, LS_HTTP_METRICS_ROOMS_MAX); i++) {
+        ls_http_text_add(from->text, "lockstep_room_tick_rate_hertz{room=\"%s\"} %.9g\n",
+                         from->rows[i].room, from->rows[i].tick_rate_hz);
+    }
+}
+
+/* ---- the service and its workers ---- */
+
+static void write_one(ls_http_text *text, const char *name, const char *type, const char *help,
+                      uint64_t value)
+{
+    begin_family(text, name, type, help);
+    ls_http_text_add(text, "%s %" PRIu64 "\n", name, value);
+}
+
+static void write_service(const writer *from)
+{
+    const ls_service_view *view = from->view;
+    ls_http_text *text = from->text;
+    begin_family(text, "lockstep_build_info", "gauge", "1; the version is in the label.");
+    ls_http_text_add(text, "lockstep_build_info{version=\"%s\"} 1\n", LS_VERSION);
+    write_one(text, "lockstep_ready", "gauge", "1: takes rooms and players.",
+              view->is_ready(view->user, NULL));
+    write_one(text, "lockstep_draining", "gauge", "1: ends when its last room is over.",
+              view->is_draining(view->user));
+    write_one(text, "lockstep_rooms_opened_total", "counter", "Rooms ever opened.",
+              view->rooms_opened(view->user));
+    write_one(text, "lockstep_rooms_ended_total", "counter", "Rooms that have ended.",
+              view->rooms_ended(view->user));
+    begin_family(text, "lockstep_rooms", "gauge", "Rooms that are there, by state.");
+    for (uint32_t i = 0; i < LS_ROOM_STATE_COUNT; i++) {
+        ls_http_text_add(text, "lockstep_rooms{state=\"%s\"} %" PRIu32 "\n", ls_room_state_word(i),
+                         from->states[i]);
+    }
+}
+
+typedef enum worker_figure {
+    WORKER_UP,
+    WORKER_STARTS,
+    WORKER_ROOMS,
+    WORKER_PLAYERS,
+    WORKER_LOAD,
+    WORKER_CPU,
+    WORKER_MEMORY,
+    WORKER_DROPPED,
+    WORKER_FIGURE_COUNT,
+} worker_figure;
+
+static const struct {
+    const char *name, *type, *help;
+} worker_rows[WORKER_FIGURE_COUNT] = {
+    [WORKER_UP] = {"up", "gauge", "0: the worker is being started again."},
+    [WORKER_STARTS] = {"starts_total", "counter", "How often the worker was started."},
+    [WORKER_ROOMS] = {"rooms", "gauge", "Rooms on the worker."},
+    [WORKER_PLAYERS] = {"players", "gauge", "Players on the worker."},
+    [WORKER_LOAD] = {"load_ratio", "gauge",
+                     "Share of the last second in which the worker's loop worked."},
+    [WORKER_CPU] = {"cpu_seconds_total", "counter",
+                    "Processor time of the worker's process, from its start on."},
+    [WORKER_MEMORY] = {"resident_memory_bytes", "gauge", "Memory of the worker's process."},
+    [WORKER_DROPPED] = {"datagrams_dropped_total", "counter",
+                        "Datagrams dropped before they belonged to a client."},
+};
+
+static double worker_figure_of(const ls_worker_report *worker, worker_figure figure)
+{
+    switch (figure) {
+    case WORKER_UP:
+        return worker->pid != 0;
+    case WORKER_STARTS:
+        return worker->starts;
+    case WORKER_ROOMS:
+        return worker->rooms;
+    case WORKER_PLAYERS:
+        return worker->players;
+    case WORKER_LOAD:
+        return worker->load;
+    case WORKER_CPU:
+        return (double)worker->cpu_ms / 1e3;
+    case WORKER_MEMORY:
+        return (double)worker->memory_bytes;
+    default:
+        return (double)worker->datagrams_dropped;
+    }
+}
+
+static void write_workers(const writer *from)
+{
+    const ls_service_view *view = from->view;
+    uint32_t count = view->worker_count(view->user);
+    for (uint32_t figure = 0; figure < WORKER_FIGURE_COUNT; figure++) {
+        char name[64];
+        snprintf(name, sizeof name, "lockstep_worker_%s", worker_rows[figure].name);
+        begin_family(from->text, name, worker_rows[figure].type, worker_rows[figure].help);
+        for (uint32_t i = 0; i < count; i++) {
+            const ls_worker_report *worker = view->worker(view->user, i);
+            ls_http_text_add(from->text, "%s{worker=\"%" PRIu32 "\"} %.15g\n", name, worker->worker,
+                             worker_figure_of(worker, (worker_figure)figure));
+        }
+    }
+}
+
+/* ---- sums ---- */
+
+static void add_room(figures *sum, const ls_room_report *report)
+{
+    for (uint32_t i = 0; i < LS_MIN(report->player_count, LS_PLAYERS_MAX); i++) {
+        sum->players += report->players[i].is_here;
+        sum->desynced += report->players[i].is_here && report->players[i].is_desynced;
+    }
+    sum->seats += report->seats;
+    sum->seats_open += report->seats_open;
+    sum->spectators += report->spectators;
+    sum->backlog_ticks += report->journal_backlog_ticks;
+    ls_room_counters_add(&sum->counters, &report->counters);
+}
+
+static void gather(writer *to)
+{
+    const ls_service_view *view = to->view;
+    uint32_t count = view->room_count(view->user);
+    ls_room_counters_add(&to->all.counters, view->gone(view->user));
+    to->row_count = LS_MIN(count, LS_HTTP_METRICS_ROOMS_MAX + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        const ls_room_report *report = view->room(view->user, i);
+        bool has_row = i < LS_HTTP_METRICS_ROOMS_MAX;
+        figures *row = &to->rows[LS_MIN(i, LS_HTTP_METRICS_ROOMS_MAX)];
+        row->room = has_row ? report->name : "_others";
+        row->tick_rate_hz = report->tick_rate_hz;
+        add_room(row, report);
+        add_room(&to->all, report);
+        if (report->state < LS_ROOM_STATE_COUNT) {
+            to->states[report->state]++;
+        }
+    }
+}
+
+void ls_http_metrics_write(const ls_service_view *view, ls_http_text *text)
+{
+    writer *from = ls_allocate(ls_allocator_heap(), sizeof *from);
+    if (!from) {
+        text->is_cut = true;
+        return;
+    }
+    from->view = view;
+    from->text = text;
+    gather(from);
+    write_service(from);
+    write_workers(from);
+    write_gauges(from, "", &from->all, 1);
+    write_counters(from, "", &from->all, 1);
+    write_desyncs(from, "", &from->all, 1);
+    write_histograms(from, "", &from->all, 1);
+    write_gauges(from, "room_", from->rows, from->row_count);
+    write_tick_rates(from);
+    write_counters(from, "room_", from->rows, from->row_count);
+    write_desyncs(from, "room_", from->rows, from->row_count);
+    write_histograms(from, "room_", from->rows, from->row_count);
+    ls_release(ls_allocator_heap(), from);
+}

@@ -1,0 +1,69 @@
+#include "lockstep/server/service/http_routes.h"
+
+#include "lockstep/server/service/http_metrics.h"
+
+#include <string.h>
+
+typedef void (*page)(const ls_http_routes *routes, ls_http_exchange *exchange);
+
+static void answer_healthz(const ls_http_routes *routes, ls_http_exchange *exchange)
+{
+    (void)routes;
+    ls_http_answer_text(exchange, 200, LS_HTTP_PLAIN_TYPE, "ok\n");
+}
+
+static void answer_readyz(const ls_http_routes *routes, ls_http_exchange *exchange)
+{
+    ls_text why = {{0}};
+    if (routes->view->is_ready(routes->view->user, &why)) {
+        ls_http_answer_text(exchange, 200, LS_HTTP_PLAIN_TYPE, "ready\n");
+    } else {
+        ls_text_add(&why, "%s\n", why.bytes[0] ? "" : "not ready");
+        ls_http_answer_text(exchange, 503, LS_HTTP_PLAIN_TYPE, why.bytes);
+    }
+}
+
+static void answer_metrics(const ls_http_routes *routes, ls_http_exchange *exchange)
+{
+    exchange->reply.status = 200;
+    exchange->reply.type = LS_HTTP_METRICS_TYPE;
+    ls_http_metrics_write(routes->view, &exchange->reply.text);
+    ls_http_answer_done(exchange);
+}
+
+static const struct {
+    const char *path;
+    page answer;
+} pages[] = {
+    {"/healthz", answer_healthz},
+    {"/readyz", answer_readyz},
+    {"/metrics", answer_metrics},
+};
+
+static bool is_reading(const char *method)
+{
+    return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+}
+
+static void answer_page(const ls_http_routes *routes, const ls_http_request *request,
+                        ls_http_exchange *exchange, page answer)
+{
+    if (is_reading(request->method)) {
+        answer(routes, exchange);
+        return;
+    }
+    ls_name_copy(exchange->reply.allow, sizeof exchange->reply.allow, "GET, HEAD");
+    ls_http_answer_error(exchange, 405, "%s takes GET and HEAD alone", request->path);
+}
+
+void ls_http_routes_answer(const ls_http_routes *routes, const ls_http_request *request,
+                           ls_http_exchange *exchange)
+{
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+        if (strcmp(request->path, pages[i].path) == 0) {
+            answer_page(routes, request, exchange, pages[i].answer);
+            return;
+        }
+    }
+    ls_http_answer_error(exchange, 404, "there is nothing at this path");
+}

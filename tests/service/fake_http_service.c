@@ -1,0 +1,80 @@
+/* A service that nobody plays in, behind the real HTTP listener: for the tests beside it. Prints
+ * its port, and ends when its standard input does. Limits are short, so that the tests are. */
+#include "lockstep/common/program/option.h"
+#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/server/service/http_listener.h"
+#include "lockstep/tests/support/fake_service.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct program {
+    ls_event_loop *loop;
+    fake_service *fake;
+} program;
+
+/* A line adds an event, "answer" lets slow commands end, "unready" makes the service so. */
+static void read_input(void *user, uint64_t now_ns)
+{
+    program *of = user;
+    char line[256] = "";
+    (void)now_ns;
+    ssize_t size = read(STDIN_FILENO, line, sizeof line - 1);
+    if (size <= 0) {
+        ls_event_loop_stop(of->loop);
+        return;
+    }
+    line[strcspn(line, "\n")] = '\0';
+    if (strcmp(line, "answer") == 0) {
+        fake_service_answer(of->fake);
+    } else if (strcmp(line, "unready") == 0) {
+        fake_service_set_ready(of->fake, false);
+    } else {
+        fake_service_add_event(of->fake, "message", "arena-1", line);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    program self = {.fake = fake_service_create()};
+    ls_http_listener_config config = ls_http_listener_config_default();
+    ls_http_listener *listener = NULL;
+    ls_text why = {{0}};
+    config.host = argc > 1 ? argv[1] : config.host;
+    config.token = argc > 2 && argv[2][0] ? argv[2] : NULL;
+    config.view = fake_service_view(self.fake);
+    config.connections_max = 40;
+    config.connections_per_address = 20;
+    config.streams_max = 3;
+    config.idle_timeout_s = 4;
+    config.request_timeout_ms = 2000;
+    config.answer_timeout_ms = 1500;
+    config.heartbeat_ms = 500;
+    uint64_t rooms = 0;
+    if (argc > 3) {
+        (void)ls_option_number("rooms", argv[3], (ls_option_range){0, 500}, &rooms, NULL);
+    }
+    for (uint32_t i = 0; i < rooms; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "crowd-%03u", i);
+        fake_service_add_room(self.fake, name)->counters.ticks = 10;
+    }
+    if (ls_event_loop_create(ls_allocator_heap(), &self.loop) != LS_OK ||
+        ls_http_listener_create(&config, self.loop, &listener, &why) != LS_OK) {
+        fprintf(stderr, "fake_http_service: %s\n", why.bytes);
+        return 1;
+    }
+    ls_status status =
+        ls_event_loop_watch(self.loop, STDIN_FILENO, (ls_loop_handler){read_input, &self}, NULL);
+    printf("%u\n", ls_http_listener_port(listener));
+    fflush(stdout);
+    if (status == LS_OK) {
+        ls_event_loop_run(self.loop);
+    }
+    ls_http_listener_destroy(listener);
+    fake_service_answer(self.fake); /* answers that come when nobody waits */
+    ls_event_loop_destroy(self.loop);
+    fake_service_destroy(self.fake);
+    return status == LS_OK ? 0 : 1;
+}

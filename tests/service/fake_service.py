@@ -1,0 +1,86 @@
+"""Starts the fake service, and talks to it."""
+
+import http.client
+import json
+import pathlib
+import socket
+import subprocess
+
+TOKEN = "a token of the tests"
+
+
+class FakeService:
+    """A running fake_http_service; `with` ends it, and looks at how it ended."""
+
+    def __init__(self, program, host="127.0.0.1", token=TOKEN, rooms=0):
+        self.host = host
+        self.process = subprocess.Popen(
+            [program, host, token, str(rooms)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.port = int(self.process.stdout.readline())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        self.process.stdin.close()
+        code = self.process.wait(timeout=20)
+        assert code == 0 or kind, f"the fake service exits with {code}"
+
+    def say(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def memory_kib(self):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
+        return int(status.split("VmRSS:")[1].split()[0])
+
+    def cpu_s(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
+        fields = fields.rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / 100
+
+    def connect(self):
+        return socket.create_connection((self.host, self.port), timeout=10)
+
+    def ask(self, method, path, body=None, token=TOKEN, headers=None):
+        """Status, headers and body of one request; a body that is no text is sent as JSON."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=20)
+        headers = dict(headers or {})
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        if body is not None and not isinstance(body, (bytes, str)):
+            body = json.dumps(body)
+        try:
+            connection.request(method, path, body, headers)
+            reply = connection.getresponse()
+            return reply.status, reply.headers, reply.read().decode()
+        finally:
+            connection.close()
+
+
+def raw(service, data, limit=1 << 20):
+    """Everything that comes back for these bytes until the service closes the connection."""
+    with service.connect() as connection:
+        connection.sendall(data)
+        reply = b""
+        try:
+            while len(reply) < limit:
+                piece = connection.recv(65536)
+                if not piece:
+                    break
+                reply += piece
+        except ConnectionResetError:
+            pass
+        return reply
+
+
+def run_tests(module):
+    """Runs each test_ function of the module, in order."""
+    for name, test in list(module.items()):
+        if name.startswith("test_"):
+            print(name, flush=True)
+            test()

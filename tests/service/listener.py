@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""The HTTP listener, as clients of all kinds meet it: decent, broken, greedy and slow ones."""
+
+import sys
+import time
+
+from fake_service import FakeService, raw, run_tests
+
+PROGRAM = sys.argv[1]
+CLOSE = b"Connection: close\r\n"
+
+
+def test_health_and_readiness_are_answered():
+    with FakeService(PROGRAM) as service:
+        status, headers, text = service.ask("GET", "/healthz", token=None)
+        assert (status, text) == (200, "ok\n")
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert not any(name.lower().startswith("access-control") for name in headers)
+        assert service.ask("GET", "/readyz", token=None)[::2] == (200, "ready\n")
+        service.say("unready")
+        time.sleep(0.1)
+        assert service.ask("GET", "/readyz", token=None)[::2] == (503, "no worker is there\n")
+        assert service.ask("HEAD", "/healthz")[::2] == (200, "")
+
+
+def test_other_paths_and_methods_are_refused():
+    with FakeService(PROGRAM) as service:
+        assert service.ask("GET", "/nothing")[0] == 404
+        assert service.ask("GET", "/metrics/x")[0] == 404
+        status, headers, text = service.ask("POST", "/metrics", body="x")
+        assert (status, headers["Allow"]) == (405, "GET, HEAD"), text
+        assert "error" in text
+
+
+def test_listener_takes_ipv6_and_mapped_ipv4():
+    with FakeService(PROGRAM, host="::") as service:
+        for service.host in ("::1", "127.0.0.1"):
+            assert service.ask("GET", "/healthz")[0] == 200
+
+
+def test_pipelined_requests_are_answered_in_order():
+    with FakeService(PROGRAM) as service:
+        one = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+        two = b"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n"
+        end = b"GET /nothing HTTP/1.1\r\nHost: a\r\n" + CLOSE + b"\r\n"
+        reply = raw(service, (one + two) * 20 + end)
+        assert reply.count(b"HTTP/1.1 200") == 40 and reply.count(b"HTTP/1.1 404") == 1
+        assert reply.index(b"ok\n") < reply.index(b"ready\n") < reply.index(b"HTTP/1.1 404")
+
+
+def test_malformed_requests_end_in_an_error_or_a_closed_connection():
+    with FakeService(PROGRAM) as service:
+        for data in (
+            b"\x00\xff\xfe" * 100 + b"\r\n\r\n",
+            b"GET\r\n\r\n",
+            b"GET /healthz HTTP/9.9\r\nHost: a\r\n\r\n",
+            b"GET /healthz HTTP/1.1\r\n" + CLOSE + b"\r\n",  # no Host
+            b"GET /healthz HTTP/1.1\r\nHost: a\r\n" + b"X: " + b"y" * 100000 + b"\r\n\r\n",
+            b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"POST /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+            b"POST /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n",
+            b"POST /metrics HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        ):
+            reply = raw(service, data)
+            refusals = (b"HTTP/1.1 4", b"HTTP/1.0 4", b"HTTP/1.1 5")
+            assert reply == b"" or reply.startswith(refusals), (data[:80], reply[:200])
+        assert service.ask("GET", "/healthz")[0] == 200
+
+
+def test_bodies_that_are_too_large_are_refused_unread():
+    with FakeService(PROGRAM) as service:
+        head = b"POST /metrics HTTP/1.1\r\nHost: a\r\n" + CLOSE
+        reply = raw(service, head + b"Content-Length: 65537\r\n\r\n")
+        assert reply.startswith(b"HTTP/1.1 413"), reply[:200]
+        chunk = b"10000\r\n" + b"x" * 65536 + b"\r\n"
+        chunked = head + b"Transfer-Encoding: chunked\r\n\r\n"
+        reply = raw(service, chunked + 3 * chunk + b"0\r\n\r\n")
+        assert reply.startswith(b"HTTP/1.1 413"), reply[:200]
+        before = service.memory_kib()
+        try:
+            endless = raw(service, chunked + 200 * chunk)
+            assert not endless.startswith(b"HTTP/1.1 2")
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        assert service.memory_kib() - before < 4096
+        assert service.ask("GET", "/healthz")[0] == 200
+
+
+def test_slow_requests_are_cut_off():
+    with FakeService(PROGRAM) as service:
+        begin = time.monotonic()
+        with service.connect() as slow:
+            slow.sendall(b"GET /healthz HTTP/1.1\r\n")
+            try:
+                while time.monotonic() - begin < 10:  # a byte now and then: it is never idle
+                    slow.sendall(b"X")
+                    time.sleep(0.1)
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+        assert 1.5 < time.monotonic() - begin < 5, time.monotonic() - begin
+
+
+def test_idle_connections_are_closed():
+    with FakeService(PROGRAM) as service, service.connect() as idle:
+        begin = time.monotonic()
+        assert idle.recv(1) == b""
+        assert 1.5 < time.monotonic() - begin < 5
+
+
+def test_one_address_has_so_many_connections_alone():
+    with FakeService(PROGRAM) as service:
+        crowd = [service.connect() for _ in range(20)]
+        crowd[0].sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert crowd[0].recv(65536).startswith(b"HTTP/1.1 200")
+        with service.connect() as late:
+            try:
+                late.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+                assert late.recv(10) == b""
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+        for connection in crowd:
+            connection.close()
+        time.sleep(0.3)
+        assert service.ask("GET", "/healthz")[0] == 200
+
+
+def test_waiting_costs_no_processor_time():
+    with FakeService(PROGRAM) as service, service.connect() as idle:
+        idle.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert idle.recv(65536)
+        before = service.cpu_s()
+        time.sleep(1)
+        assert service.cpu_s() - before < 0.1
+
+
+run_tests(globals())

@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""The metrics of a running listener: promtool takes them, and many rooms stay few lines."""
+
+import shutil
+import subprocess
+import sys
+
+from fake_service import FakeService
+
+PROGRAM = sys.argv[1]
+
+
+def value_of(text, series):
+    return float(next(line for line in text.splitlines() if line.startswith(series + " "))[
+        len(series) + 1 :
+    ])
+
+
+with FakeService(PROGRAM, rooms=300) as service:
+    status, headers, text = service.ask("GET", "/metrics", token=None)
+    assert status == 200
+    assert headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    lines = [line for line in text.splitlines() if line.startswith("lockstep_room_ticks_total{")]
+    rooms = {line.split("{")[1] for line in lines}
+    assert len(rooms) == 257 and any("_others" in room for room in rooms)
+    assert value_of(text, "lockstep_ticks_total") == 2000 + 300 * 10
+    assert value_of(text, 'lockstep_room_ticks_total{room="_others"}') == 46 * 10
+
+promtool = shutil.which("promtool")
+if not promtool:
+    print("skipped: promtool is not installed (Debian's package prometheus)")
+    sys.exit(0)
+run = subprocess.run(
+    [promtool, "check", "metrics"], input=text, capture_output=True, text=True, check=False
+)
+assert run.returncode == 0 and not run.stderr, run.stdout + run.stderr

@@ -1,0 +1,350 @@
+#include "fake_service.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WAITING_MAX = 16
+};
+
+typedef struct waiting {
+    void (*done)(void *user, const ls_service_result *result);
+    void *user;
+} waiting;
+
+struct fake_service {
+    ls_service_view view;
+    uint32_t room_count;
+    ls_room_report *rooms[FAKE_ROOMS_MAX];
+    ls_worker_report workers[FAKE_WORKERS];
+    ls_room_counters gone;
+    uint64_t opened, ended;
+    bool is_ready, is_draining;
+    uint64_t event_count;
+    ls_service_event events[LS_SERVICE_EVENTS_KEPT];
+    uint32_t command_count;
+    ls_service_command last_command;
+    uint32_t waiting_count;
+    waiting waiting[WAITING_MAX];
+};
+
+/* ---- the view ---- */
+
+static uint32_t room_count(void *user)
+{
+    return ((fake_service *)user)->room_count;
+}
+
+static const ls_room_report *room(void *user, uint32_t index)
+{
+    return ((fake_service *)user)->rooms[index];
+}
+
+static uint32_t worker_count(void *user)
+{
+    (void)user;
+    return FAKE_WORKERS;
+}
+
+static const ls_worker_report *worker(void *user, uint32_t index)
+{
+    return &((fake_service *)user)->workers[index];
+}
+
+static const ls_room_counters *gone(void *user)
+{
+    return &((fake_service *)user)->gone;
+}
+
+static uint64_t rooms_opened(void *user)
+{
+    return ((fake_service *)user)->opened;
+}
+
+static uint64_t rooms_ended(void *user)
+{
+    return ((fake_service *)user)->ended;
+}
+
+static bool is_ready(void *user, ls_text *why_not)
+{
+    const fake_service *fake = user;
+    if (!fake->is_ready) {
+        ls_text_set(why_not, "no worker is there");
+    } else if (fake->is_draining) {
+        ls_text_set(why_not, "the service is being drained");
+    }
+    return fake->is_ready && !fake->is_draining;
+}
+
+static bool is_draining(void *user)
+{
+    return ((fake_service *)user)->is_draining;
+}
+
+static void invite(void *user, const ls_room_report *of, char *out, size_t capacity)
+{
+    (void)user;
+    snprintf(out, capacity, "127.0.0.1:7300/%s", of->name);
+}
+
+static const ls_service_event *event(void *user, uint64_t from)
+{
+    const fake_service *fake = user;
+    uint64_t oldest = fake->event_count > LS_SERVICE_EVENTS_KEPT
+                          ? fake->event_count - LS_SERVICE_EVENTS_KEPT + 1
+                          : 1;
+    uint64_t number = LS_MAX(from, oldest);
+    return number <= fake->event_count ? &fake->events[number % LS_SERVICE_EVENTS_KEPT] : NULL;
+}
+
+/* ---- commands ---- */
+
+static ls_service_result result_of(ls_status status, const char *text)
+{
+    ls_service_result result = {.status = status};
+    ls_text_set(&result.text, "%s", text);
+    return result;
+}
+
+static ls_service_result open_room(fake_service *fake, const ls_service_command *command)
+{
+    char name[LS_ROOM_NAME_BYTES_MAX];
+    const char *players = ls_room_settings_find(&command->settings, "players");
+    if (players && strcmp(players, "0") == 0) {
+        return result_of(LS_BAD_ARGUMENT, "--players takes 1 to 32, not '0'");
+    }
+    snprintf(name, sizeof name, "room-%u", fake->command_count);
+    const char *wanted = command->room[0] ? command->room : name;
+    if (fake_service_room(fake, wanted)) {
+        return result_of(LS_ALREADY_STARTED, "there is a room of this name");
+    }
+    if (fake->room_count == FAKE_ROOMS_MAX) {
+        return result_of(LS_FULL, "there are as many rooms as there may be");
+    }
+    fake_service_add_room(fake, wanted);
+    fake_service_add_event(fake, "room-opened", wanted, "room opened");
+    return result_of(LS_OK, wanted);
+}
+
+static ls_service_result act_on_player(ls_room_report *of, const ls_service_command *command)
+{
+    if (command->slot >= of->player_count || !of->players[command->slot].is_here) {
+        return result_of(LS_NOT_FOUND, "nobody sits there");
+    }
+    of->players[command->slot].is_here = false;
+    return result_of(LS_OK, "sent away");
+}
+
+static ls_service_result act_on_room(fake_service *fake, const ls_service_command *command)
+{
+    ls_room_report *of = fake_service_room(fake, command->room);
+    if (!of) {
+        return result_of(LS_NOT_FOUND, "there is no such room");
+    }
+    switch (command->kind) {
+    case LS_SERVICE_END_ROOM:
+        fake_service_end_room(fake, command->room);
+        return result_of(LS_OK, "ended");
+    case LS_SERVICE_SAVE_ROOM:
+        fake_service_end_room(fake, command->room);
+        return result_of(LS_OK, "journals/arena.journal");
+    case LS_SERVICE_PAUSE_ROOM:
+        of->state = LS_ROOM_PAUSED;
+        return result_of(LS_OK, "paused");
+    case LS_SERVICE_UNPAUSE_ROOM:
+        of->state = LS_ROOM_RUNNING;
+        return result_of(LS_OK, "running");
+    default:
+        return act_on_player(of, command);
+    }
+}
+
+static ls_service_result act(fake_service *fake, const ls_service_command *command)
+{
+    switch (command->kind) {
+    case LS_SERVICE_OPEN_ROOM:
+        return open_room(fake, command);
+    case LS_SERVICE_MESSAGE:
+        fake_service_add_event(fake, "message", command->room, command->text.bytes);
+        return result_of(LS_OK, "sent");
+    case LS_SERVICE_DRAIN:
+        fake->is_draining = true;
+        return result_of(LS_OK, "no new rooms");
+    default:
+        return act_on_room(fake, command);
+    }
+}
+
+static void take_command(void *user, const ls_service_command *command,
+                         void (*done)(void *done_user, const ls_service_result *result),
+                         void *done_user)
+{
+    fake_service *fake = user;
+    fake->command_count++;
+    fake->last_command = *command;
+    if (strcmp(command->room, "slow") == 0 && fake->waiting_count < WAITING_MAX) {
+        fake->waiting[fake->waiting_count++] = (waiting){done, done_user};
+        return;
+    }
+    ls_service_result result = act(fake, command);
+    done(done_user, &result);
+}
+
+void fake_service_answer(fake_service *fake)
+{
+    const ls_service_result result = result_of(LS_OK, "at last");
+    while (fake->waiting_count > 0) {
+        waiting next = fake->waiting[--fake->waiting_count];
+        next.done(next.user, &result);
+    }
+}
+
+/* ---- what tests do ---- */
+
+const ls_service_view *fake_service_view(fake_service *fake)
+{
+    return &fake->view;
+}
+
+ls_room_report *fake_service_room(fake_service *fake, const char *name)
+{
+    for (uint32_t i = 0; i < fake->room_count; i++) {
+        if (strcmp(fake->rooms[i]->name, name) == 0) {
+            return fake->rooms[i];
+        }
+    }
+    return NULL;
+}
+
+ls_room_report *fake_service_add_room(fake_service *fake, const char *name)
+{
+    ls_room_report *made = calloc(1, sizeof *made);
+    ls_name_copy(made->name, sizeof made->name, name);
+    ls_name_copy(made->simulation, sizeof made->simulation, "arena");
+    made->seats = 2;
+    made->seats_open = 2;
+    made->tick_rate_hz = 60;
+    made->opened_unix_ms = 1700000000000;
+    made->match_id = 0x1234;
+    uint32_t at = fake->room_count++;
+    for (; at > 0 && strcmp(fake->rooms[at - 1]->name, made->name) > 0; at--) {
+        fake->rooms[at] = fake->rooms[at - 1];
+    }
+    fake->rooms[at] = made;
+    fake->opened++;
+    return made;
+}
+
+void fake_service_end_room(fake_service *fake, const char *name)
+{
+    ls_room_report *of = fake_service_room(fake, name);
+    uint32_t at = 0;
+    while (fake->rooms[at] != of) {
+        at++;
+    }
+    ls_room_counters_add(&fake->gone, &of->counters);
+    fake->room_count--;
+    for (; at < fake->room_count; at++) {
+        fake->rooms[at] = fake->rooms[at + 1];
+    }
+    fake->ended++;
+    fake_service_add_event(fake, "room-ended", name, "room ended");
+    free(of);
+}
+
+void fake_service_add_event(fake_service *fake, const char *kind, const char *room_name,
+                            const char *text)
+{
+    uint64_t number = ++fake->event_count;
+    ls_service_event *to = &fake->events[number % LS_SERVICE_EVENTS_KEPT];
+    *to = (ls_service_event){.number = number, .unix_ms = 1700000000000 + number, .slot = -1};
+    ls_name_copy(to->kind, sizeof to->kind, kind);
+    ls_name_copy(to->room, sizeof to->room, room_name);
+    ls_text_set(&to->text, "%s", text);
+}
+
+void fake_service_set_ready(fake_service *fake, bool ready)
+{
+    fake->is_ready = ready;
+}
+
+uint32_t fake_service_command_count(const fake_service *fake)
+{
+    return fake->command_count;
+}
+
+const ls_service_command *fake_service_last_command(const fake_service *fake)
+{
+    return &fake->last_command;
+}
+
+static void add_players(ls_room_report *of)
+{
+    static const char *const names[] = {"ann", FAKE_HOSTILE_NAME};
+    of->state = LS_ROOM_RUNNING;
+    of->tick = 1000;
+    of->seats_open = 0;
+    of->player_count = 2;
+    for (uint32_t i = 0; i < 2; i++) {
+        ls_room_player *to = &of->players[i];
+        to->slot = i;
+        to->is_here = true;
+        to->rtt_ms = 20;
+        ls_name_copy(to->name, sizeof to->name, names[i]);
+        ls_name_copy(to->address, sizeof to->address, "127.0.0.1:50000");
+    }
+    of->counters.ticks = 1000;
+    of->counters.inputs_on_time = 1990;
+    of->counters.inputs_late = 10;
+    of->counters.bytes_up = 123456;
+    of->counters.players_joined = 2;
+    of->counters.desyncs[LS_DESYNC_CLASS_ONE_OFF] = 1;
+    of->counters.lateness =
+        (ls_room_histogram){.count = 1000, .sum_ms = 300, .bins = {900, 90, 10}};
+    of->counters.confirm = (ls_room_histogram){.count = 50, .sum_ms = 1500, .bins = {[7] = 50}};
+}
+
+fake_service *fake_service_create(void)
+{
+    fake_service *fake = calloc(1, sizeof *fake);
+    fake->view = (ls_service_view){
+        .user = fake,
+        .room_count = room_count,
+        .room = room,
+        .worker_count = worker_count,
+        .worker = worker,
+        .gone = gone,
+        .rooms_opened = rooms_opened,
+        .rooms_ended = rooms_ended,
+        .is_ready = is_ready,
+        .is_draining = is_draining,
+        .invite = invite,
+        .event = event,
+        .command = take_command,
+    };
+    fake->is_ready = true;
+    for (uint32_t i = 0; i < FAKE_WORKERS; i++) {
+        fake->workers[i] = (ls_worker_report){.worker = i,
+                                              .pid = 100 + i,
+                                              .rooms = 1,
+                                              .players = 2,
+                                              .starts = 1,
+                                              .load = 0.25,
+                                              .cpu_ms = 1500,
+                                              .memory_bytes = 50000000};
+    }
+    add_players(fake_service_add_room(fake, "arena-1"));
+    add_players(fake_service_add_room(fake, "arena-2"));
+    fake_service_add_event(fake, "room-opened", "arena-1", "room opened");
+    fake_service_add_event(fake, "player-joined", "arena-1", FAKE_HOSTILE_NAME " joined");
+    return fake;
+}
+
+void fake_service_destroy(fake_service *fake)
+{
+    for (uint32_t i = 0; i < fake->room_count; i++) {
+        free(fake->rooms[i]);
+    }
+    free(fake);
+}
