@@ -61,7 +61,7 @@ typedef struct stream {
 
 struct ls_http_listener {
     ls_http_listener_config config;
-    ls_http_routes routes;
+    ls_http_api api;
     char *token;
     ls_event_loop *loop;
     struct MHD_Daemon *daemon;
@@ -134,6 +134,13 @@ static void take_turns(void *user, uint64_t now_ns)
                       has_timeout == MHD_YES ? now_of(listener) + wait_ms * ns_per_ms : never_ns);
 }
 
+/* Nothing wakes the library after that: it has its turn at once. */
+static void resume(const ls_http_listener *listener, struct MHD_Connection *connection)
+{
+    MHD_resume_connection(connection);
+    ls_loop_alarm_set(listener->alarm, 0);
+}
+
 /* ---- connections ---- */
 
 static client *client_of(struct MHD_Connection *connection)
@@ -197,7 +204,7 @@ static void resume_stream(stream *to)
 {
     if (to->is_suspended) {
         to->is_suspended = false;
-        MHD_resume_connection(to->connection);
+        resume(to->listener, to->connection);
     }
 }
 
@@ -334,7 +341,7 @@ static void on_answered(void *user)
     work *of = user;
     if (of->is_suspended) {
         of->is_suspended = false;
-        MHD_resume_connection(of->connection);
+        resume(of->listener, of->connection);
     }
 }
 
@@ -360,7 +367,7 @@ static void route(work *of, const char *method, const char *path)
                              LS_HTTP_BODY_BYTES_MAX);
         return;
     }
-    ls_http_routes_answer(&listener->routes, &request, of->exchange);
+    ls_http_routes_answer(&listener->api, &request, of->exchange);
     const ls_http_reply *reply = &of->exchange->reply;
     if (of->exchange->is_answered && reply->is_event_stream &&
         listener->stream_count >= listener->config.streams_max) {
@@ -594,7 +601,7 @@ ls_status ls_http_listener_create(const ls_http_listener_config *config, ls_even
     made->config = *config;
     memcpy(token, given, strlen(given) + 1);
     made->token = token;
-    made->routes = (ls_http_routes){.view = config->view, .token = token};
+    made->api = (ls_http_api){.view = config->view, .token = token};
     made->loop = loop;
     ls_status status = open_port(made, why);
     if (status != LS_OK) {

@@ -4,18 +4,18 @@
 
 #include <string.h>
 
-typedef void (*page)(const ls_http_routes *routes, ls_http_exchange *exchange);
+typedef void (*page)(const ls_http_api *api, ls_http_exchange *exchange);
 
-static void answer_healthz(const ls_http_routes *routes, ls_http_exchange *exchange)
+static void answer_healthz(const ls_http_api *api, ls_http_exchange *exchange)
 {
-    (void)routes;
+    (void)api;
     ls_http_answer_text(exchange, 200, LS_HTTP_PLAIN_TYPE, "ok\n");
 }
 
-static void answer_readyz(const ls_http_routes *routes, ls_http_exchange *exchange)
+static void answer_readyz(const ls_http_api *api, ls_http_exchange *exchange)
 {
     ls_text why = {{0}};
-    if (routes->view->is_ready(routes->view->user, &why)) {
+    if (api->view->is_ready(api->view->user, &why)) {
         ls_http_answer_text(exchange, 200, LS_HTTP_PLAIN_TYPE, "ready\n");
     } else {
         ls_text_add(&why, "%s\n", why.bytes[0] ? "" : "not ready");
@@ -23,11 +23,11 @@ static void answer_readyz(const ls_http_routes *routes, ls_http_exchange *exchan
     }
 }
 
-static void answer_metrics(const ls_http_routes *routes, ls_http_exchange *exchange)
+static void answer_metrics(const ls_http_api *api, ls_http_exchange *exchange)
 {
     exchange->reply.status = 200;
     exchange->reply.type = LS_HTTP_METRICS_TYPE;
-    ls_http_metrics_write(routes->view, &exchange->reply.text);
+    ls_http_metrics_write(api->view, &exchange->reply.text);
     ls_http_answer_done(exchange);
 }
 
@@ -45,23 +45,27 @@ static bool is_reading(const char *method)
     return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
 }
 
-static void answer_page(const ls_http_routes *routes, const ls_http_request *request,
+static void answer_page(const ls_http_api *api, const ls_http_request *request,
                         ls_http_exchange *exchange, page answer)
 {
     if (is_reading(request->method)) {
-        answer(routes, exchange);
+        answer(api, exchange);
         return;
     }
     ls_name_copy(exchange->reply.allow, sizeof exchange->reply.allow, "GET, HEAD");
     ls_http_answer_error(exchange, 405, "%s takes GET and HEAD alone", request->path);
 }
 
-void ls_http_routes_answer(const ls_http_routes *routes, const ls_http_request *request,
+void ls_http_routes_answer(const ls_http_api *api, const ls_http_request *request,
                            ls_http_exchange *exchange)
 {
+    if (strncmp(request->path, LS_HTTP_API_PREFIX, strlen(LS_HTTP_API_PREFIX)) == 0) {
+        ls_http_api_answer(api, request, exchange);
+        return;
+    }
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
         if (strcmp(request->path, pages[i].path) == 0) {
-            answer_page(routes, request, exchange, pages[i].answer);
+            answer_page(api, request, exchange, pages[i].answer);
             return;
         }
     }

@@ -3,16 +3,10 @@
 #ifndef LOCKSTEP_SERVER_SERVICE_HTTP_ROUTES_H
 #define LOCKSTEP_SERVER_SERVICE_HTTP_ROUTES_H
 
-#include "lockstep/server/service/http_exchange.h"
-#include "lockstep/server/service/service_view.h"
-
-typedef struct ls_http_routes {
-    const ls_service_view *view;
-    const char *token; /* of the API; NULL or "": the API answers nobody */
-} ls_http_routes;
+#include "lockstep/server/service/http_api.h"
 
 /* Answers at once, or later: then the exchange says so when it is answered. */
-void ls_http_routes_answer(const ls_http_routes *routes, const ls_http_request *request,
+void ls_http_routes_answer(const ls_http_api *api, const ls_http_request *request,
                            ls_http_exchange *exchange);
 
 #endif

@@ -1,0 +1,199 @@
+#include "lockstep/server/service/http_commands.h"
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/program/json_read.h"
+
+#include <string.h>
+
+enum {
+    BAN_SECONDS_MAX = 10 * 365 * 86400
+};
+
+/* A command that the service works on. */
+typedef struct pending {
+    ls_http_exchange *exchange;
+    ls_service_command_kind kind;
+} pending;
+
+bool ls_http_is_room_name(const char *name)
+{
+    size_t size = strlen(name);
+    return size > 0 && size < LS_ROOM_NAME_BYTES_MAX &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == size;
+}
+
+/* ---- results ---- */
+
+static unsigned http_status_of(ls_status status)
+{
+    switch (status) {
+    case LS_OK:
+        return 200;
+    case LS_NOT_FOUND:
+        return 404;
+    case LS_BAD_ARGUMENT:
+    case LS_MALFORMED:
+    case LS_UNSUPPORTED:
+    case LS_PLUGIN:
+    case LS_SCHEMA:
+        return 400;
+    case LS_ALREADY_STARTED:
+    case LS_ALREADY_OVER:
+    case LS_REFUSED:
+        return 409;
+    case LS_FULL:
+    case LS_MATCH_FULL:
+    case LS_DISCONNECTED:
+        return 503;
+    case LS_TIMED_OUT:
+        return 504;
+    default:
+        return 500;
+    }
+}
+
+static void answer_result(ls_http_exchange *exchange, ls_service_command_kind kind,
+                          const ls_service_result *result)
+{
+    unsigned status = http_status_of(result->status);
+    if (status != 200) {
+        ls_http_answer_error(exchange, status, "%s",
+                             result->text.bytes[0] ? result->text.bytes
+                                                   : ls_status_text(result->status));
+        return;
+    }
+    ls_json *json = ls_json_create();
+    if (kind == LS_SERVICE_OPEN_ROOM) {
+        snprintf(exchange->reply.location, sizeof exchange->reply.location, "/api/v1/rooms/%.*s",
+                 (int)LS_ROOM_NAME_BYTES_MAX - 1, result->text.bytes);
+        ls_json_text(json, "name", result->text.bytes);
+        status = 201;
+    } else {
+        ls_json_text(json, "result", result->text.bytes[0] ? result->text.bytes : "done");
+    }
+    ls_http_answer_json_take(exchange, status, json);
+}
+
+static void on_done(void *user, const ls_service_result *result)
+{
+    pending *done = user;
+    if (!done->exchange->is_answered) {
+        answer_result(done->exchange, done->kind, result);
+    }
+    ls_http_exchange_release(done->exchange);
+    ls_release(ls_allocator_heap(), done);
+}
+
+/* ---- bodies ---- */
+
+/* A text of the body; it may be missing where it is not needed. */
+static ls_status read_text(const ls_json *body, const char *key, bool is_needed, ls_text *out,
+                           ls_text *why)
+{
+    const char *text = ls_json_read_text(body, key);
+    if (!text && is_needed) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "the body has a text '%s'", key);
+    }
+    text = text ? text : "";
+    if (strlen(text) >= sizeof out->bytes) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "'%s' has at most %zu bytes", key,
+                       sizeof out->bytes - 1);
+    }
+    ls_text_set(out, "%s", text);
+    ls_text_make_printable(out->bytes, strlen(out->bytes));
+    return LS_OK;
+}
+
+static ls_status read_room_name(ls_room_settings *settings, char room[LS_ROOM_NAME_BYTES_MAX],
+                                ls_text *why)
+{
+    for (uint32_t i = 0; i < settings->count; i++) {
+        if (strcmp(settings->rows[i].flag, "name") != 0) {
+            continue;
+        }
+        if (!ls_http_is_room_name(settings->rows[i].value)) {
+            return ls_fail(LS_BAD_ARGUMENT, why,
+                           "the name of a room has 1 to %u letters, digits, '-' or '_'",
+                           LS_ROOM_NAME_BYTES_MAX - 1);
+        }
+        ls_name_copy(room, LS_ROOM_NAME_BYTES_MAX, settings->rows[i].value);
+        settings->rows[i] = settings->rows[--settings->count];
+        return LS_OK;
+    }
+    return LS_OK;
+}
+
+static ls_status read_opening(const ls_json *body, ls_service_command *out, ls_text *why)
+{
+    if (!body) {
+        return LS_OK;
+    }
+    ls_status status = ls_room_settings_read(body, &out->settings, why);
+    return status == LS_OK ? read_room_name(&out->settings, out->room, why) : status;
+}
+
+static ls_status read_ban(const ls_json *body, ls_service_command *out, ls_text *why)
+{
+    if (!ls_json_read_u32(body, "seconds", &out->seconds) || out->seconds == 0 ||
+        out->seconds > BAN_SECONDS_MAX) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "the body has 'seconds', from 1 to %u",
+                       (unsigned)BAN_SECONDS_MAX);
+    }
+    return read_text(body, "why", false, &out->text, why);
+}
+
+static ls_status read_body(const ls_json *body, ls_service_command *out, ls_text *why)
+{
+    switch (out->kind) {
+    case LS_SERVICE_OPEN_ROOM:
+        return read_opening(body, out, why);
+    case LS_SERVICE_KICK:
+        return read_text(body, "why", false, &out->text, why);
+    case LS_SERVICE_BAN:
+        return read_ban(body, out, why);
+    case LS_SERVICE_MESSAGE:
+        return read_text(body, "text", true, &out->text, why);
+    default:
+        return LS_OK;
+    }
+}
+
+static ls_status parse_body(const ls_http_request *request, ls_service_command *out, ls_text *why)
+{
+    ls_json *body = NULL;
+    if (request->body_bytes > 0) {
+        body = ls_json_parse(request->body, request->body_bytes);
+        if (!ls_json_is_object(body)) {
+            ls_json_destroy(body);
+            return ls_fail(LS_BAD_ARGUMENT, why, "the body is no JSON object");
+        }
+    }
+    ls_status status = read_body(body, out, why);
+    ls_json_destroy(body);
+    return status;
+}
+
+/* ---- commands ---- */
+
+void ls_http_commands_run(const ls_service_view *view, const ls_http_command *command,
+                          const ls_http_request *request, ls_http_exchange *exchange)
+{
+    ls_service_command out = {.kind = command->kind, .slot = command->slot};
+    ls_text why = {{0}};
+    if (command->room) {
+        ls_name_copy(out.room, sizeof out.room, command->room);
+    }
+    if (parse_body(request, &out, &why) != LS_OK) {
+        ls_http_answer_error(exchange, 400, "%s", why.bytes);
+        return;
+    }
+    pending *made = ls_allocate(ls_allocator_heap(), sizeof *made);
+    if (!made) {
+        ls_http_answer_error(exchange, 500, "%s", ls_status_text(LS_NO_MEMORY));
+        return;
+    }
+    ls_http_exchange_hold(exchange);
+    made->exchange = exchange;
+    made->kind = command->kind;
+    view->command(view->user, &out, on_done, made);
+}

@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+"""The API of a running listener: every answer is as openapi.json describes it, and every operation
+in there is asked for, with what is right and what is not."""
+
+import json
+import re
+import sys
+import threading
+import time
+
+from fake_service import TOKEN, FakeService, raw, run_tests
+
+PROGRAM = sys.argv[1]
+with open(sys.argv[2], encoding="utf-8") as file:
+    OPENAPI = json.load(file)
+API = "/api/v1"
+KINDS = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "number": (int, float),
+    "integer": int,
+    "null": type(None),
+}
+
+
+def resolve(schema):
+    if "$ref" not in schema:
+        return schema
+    part = OPENAPI
+    for key in schema["$ref"].removeprefix("#/").split("/"):
+        part = part[key]
+    return part
+
+
+def is_kind(value, kind):
+    is_number = kind in ("number", "integer")
+    return isinstance(value, KINDS[kind]) and not (is_number and isinstance(value, bool))
+
+
+def problem_with(value, schema, at="answer"):
+    """A sentence, or None. What is not described must not be there."""
+    schema = resolve(schema)
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if not any(is_kind(value, kind) for kind in kinds):
+        return f"{at} is {value!r}, not {kinds}"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"{at} is {value!r}"
+    if "minimum" in schema and value is not None and value < schema["minimum"]:
+        return f"{at} is {value}"
+    problems = []
+    if isinstance(value, list):
+        problems = [problem_with(item, schema["items"], f"{at}[]") for item in value]
+    if isinstance(value, dict):
+        members = schema.get("properties", {})
+        others = schema.get("additionalProperties")
+        needed = schema.get("required", ())
+        problems = [f"{at}.{key} is missing" for key in needed if key not in value]
+        for key, item in value.items():
+            if key not in members and not others:
+                problems.append(f"{at}.{key} is not described")
+            else:
+                problems.append(problem_with(item, members.get(key, others), f"{at}.{key}"))
+    return next((problem for problem in problems if problem), None)
+
+
+class Caller:
+    """Asks, and holds each answer to the description."""
+
+    def __init__(self, service):
+        self.service = service
+        self.asked = set()
+
+    def __call__(self, method, path, body=None, status=200, **more):
+        form, described = self.describe(method, path)
+        got, headers, text = self.service.ask(method, API + path, body, **more)
+        assert got == status, f"{method} {path}: {got} {text}"
+        responses = described["responses"]
+        assert str(got) in responses, f"{method} {form} does not describe {got}"
+        kind, content = next(iter(responses[str(got)]["content"].items()))
+        assert headers["Content-Type"] == kind
+        answer = json.loads(text)
+        problem = problem_with(answer, content["schema"])
+        assert not problem, f"{method} {path}: {problem}"
+        self.asked.add((method, form))
+        return answer
+
+    @staticmethod
+    def describe(method, path):
+        for form, operations in OPENAPI["paths"].items():
+            pattern = form.replace("{room}", "[^/]+").replace("{slot}", "[^/]+")
+            if re.fullmatch(pattern, path) and method.lower() in operations:
+                return form, operations[method.lower()]
+        raise AssertionError(f"{method} {path} is not described")
+
+
+def test_every_operation_answers_as_it_is_described():
+    with FakeService(PROGRAM) as service:
+        ask = Caller(service)
+        assert ask("GET", "/service")["players"] == 4
+        assert [room["name"] for room in ask("GET", "/rooms")["rooms"]] == ["arena-1", "arena-2"]
+        room = ask("GET", "/rooms/arena-1")
+        assert room["players"][1]["name"] == "<script>boo()</script>"
+        assert room["counters"]["desyncs"]["one-off"] == 1
+        assert len(ask("GET", "/workers")["workers"]) == 2
+        ask("GET", "/rooms/nowhere", status=404)
+
+        body = {"name": "mine", "players": 3, "param": ["size=3"], "find-causes": True}
+        assert ask("POST", "/rooms", body, status=201)["name"] == "mine"
+        assert ask("POST", "/rooms", status=201)["name"].startswith("room-")
+        ask("POST", "/rooms", body, status=409)
+        ask("POST", "/rooms", {"players": 0}, status=400)
+
+        assert ask("POST", "/rooms/arena-1/pause")["result"] == "paused"
+        assert ask("GET", "/rooms/arena-1")["state"] == "paused"
+        ask("POST", "/rooms/arena-1/unpause")
+        ask("POST", "/rooms/arena-1/message", {"text": "hello"})
+        ask("POST", "/message", {"text": "to all"})
+        ask("POST", "/rooms/arena-1/players/0/kick", {"why": "rude"})
+        ask("POST", "/rooms/arena-1/players/0/kick", status=404)
+        ask("POST", "/rooms/arena-1/players/1/ban", {"seconds": 60})
+        assert ask("GET", "/service")["players"] == 2
+        assert ask("POST", "/rooms/arena-2/save")["result"].endswith(".journal")
+        ask("DELETE", "/rooms/arena-1")
+        ask("DELETE", "/rooms/arena-1", status=404)
+        ask("POST", "/drain")
+        service_now = ask("GET", "/service")
+        assert service_now["draining"] and service_now["why_not"]
+
+        described = {
+            (method.upper(), form)
+            for form, operations in OPENAPI["paths"].items()
+            for method in operations
+        }
+        assert described - ask.asked == {("GET", "/events")}
+
+
+def test_description_is_served():
+    with FakeService(PROGRAM) as service:
+        status, _, text = service.ask("GET", API + "/openapi.json", token=None)
+        assert status == 200 and json.loads(text) == OPENAPI
+
+
+def test_only_the_token_opens_the_api():
+    with FakeService(PROGRAM) as service:
+        for token in (None, "", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), "x" * 5000):
+            status, headers, text = service.ask("GET", API + "/rooms", token=token)
+            assert (status, headers["WWW-Authenticate"]) == (401, "Bearer"), text
+        basic = {"Authorization": "Basic " + TOKEN}
+        assert service.ask("GET", API + "/rooms", token=None, headers=basic)[0] == 401
+        assert service.ask("POST", API + "/drain", token=None)[0] == 401
+        assert service.ask("GET", "/readyz")[0] == 200  # it was not drained
+    with FakeService(PROGRAM, token="") as service:
+        for token in ("", None, TOKEN):
+            status, _, text = service.ask("GET", API + "/rooms", token=token)
+            assert status == 403 and "token" in json.loads(text)["error"]
+
+
+def test_broken_bodies_and_paths_are_refused():
+    with FakeService(PROGRAM) as service:
+        kick = "/rooms/arena-1/players/0/kick"
+        for path, body in (
+            ("/rooms", "{"),
+            ("/rooms", "[]"),
+            ("/rooms", "3"),
+            ("/rooms", b"\xff\xfe{}"),
+            ("/rooms", "[" * 5000),
+            ("/rooms", {"name": "../x"}),
+            ("/rooms", {"name": ""}),
+            ("/rooms", {"name": "x" * 48}),
+            ("/rooms", {"name": "a\nb"}),
+            ("/rooms", {"players": {"a": 1}}),
+            ("/rooms", {"x" * 40: 1}),
+            ("/rooms", {f"f{i}": i for i in range(70)}),
+            ("/message", {}),
+            ("/message", {"text": 3}),
+            ("/message", {"text": "x" * 512}),
+            (kick, {"why": "x" * 512}),
+            (kick.replace("kick", "ban"), {}),
+            (kick.replace("kick", "ban"), {"seconds": 0}),
+            (kick.replace("kick", "ban"), {"seconds": -1}),
+            (kick.replace("kick", "ban"), {"seconds": 1e300}),
+        ):
+            status, _, text = service.ask("POST", API + path, body)
+            assert status == 400 and json.loads(text)["error"], (path, body, status, text)
+        for path in ("/", "/room", "/rooms/", "/rooms/a b", "/rooms/%2e%2e%2f", "/rooms/arena-1/x",
+                     "/rooms/" + "x" * 48, "/rooms/arena-1/players/0",
+                     "/rooms/arena-1/players/32/kick", "/rooms/arena-1/players/-1/kick",
+                     "/rooms/arena-1/players/99999999999999999999/kick", "/servicex"):
+            status = service.ask("POST", API + path.replace(" ", "%20"))[0]
+            assert status in (400, 404), (path, status)
+        status, headers, _ = service.ask("PUT", API + "/rooms")
+        assert (status, headers["Allow"]) == (405, "GET, POST")
+        status, headers, _ = service.ask("GET", API + kick)
+        assert (status, headers["Allow"]) == (405, "POST")
+        assert service.ask("POST", API + "/rooms", "x" * 70000)[0] == 413
+        assert service.ask("GET", API + "/rooms/arena-1")[0] == 200
+
+
+def test_unprintable_text_reaches_nobody():
+    with FakeService(PROGRAM) as service:
+        assert service.ask("POST", API + "/message", {"text": "a\u001b[2Jb\u202ec"})[0] == 200
+        reply = read_events(service, 3)
+        assert "\u001b" not in reply[2]["text"] and reply[2]["text"].startswith("a?")
+
+
+def test_answers_may_come_later_or_never():
+    with FakeService(PROGRAM) as service:
+        results = []
+
+        def open_slow():
+            results.append(service.ask("POST", API + "/rooms", {"name": "slow"}))
+
+        waiting = threading.Thread(target=open_slow)
+        waiting.start()
+        time.sleep(0.3)
+        assert service.ask("GET", "/healthz")[0] == 200 and not results
+        service.say("answer")
+        waiting.join()
+        assert results[0][0] == 201 and results[0][1]["Location"]
+        begin = time.monotonic()
+        status, _, text = service.ask("POST", API + "/rooms", {"name": "slow"})
+        assert status == 504 and "error" in text
+        assert 1 < time.monotonic() - begin < 4
+        # A client that goes while it waits, and a service that ends meanwhile.
+        request = (
+            f"POST {API}/rooms HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\n"
+            "Content-Length: 15\r\n\r\n"
+            '{"name":"slow"}'
+        )
+        service.connect().sendall(request.encode())
+        waits = service.connect()
+        waits.sendall(request.encode())
+        time.sleep(0.2)
+    waits.close()
+
+
+def open_stream(service, last=None):
+    connection = service.connect()
+    last = f"Last-Event-ID: {last}\r\n" if last is not None else ""
+    head = f"GET {API}/events HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\n{last}\r\n"
+    connection.sendall(head.encode())
+    return connection
+
+
+def read_until(connection, done):
+    text = ""
+    while not done(text):
+        piece = connection.recv(65536).decode()
+        assert piece, f"the stream ended: {text[-500:]}"
+        text += piece
+    return text
+
+
+def read_events(service, count, last=None):
+    with open_stream(service, last) as connection:
+        text = read_until(connection, lambda text: text.count("data: ") >= count)
+    assert "Content-Type: text/event-stream" in text
+    lines = [line for line in text.splitlines() if line.startswith("data: ")]
+    events = [json.loads(line.removeprefix("data: ")) for line in lines]
+    schema = OPENAPI["components"]["schemas"]["event"]
+    assert not any(problem_with(event, schema) for event in events)
+    return events
+
+
+def test_events_are_followed_from_where_a_client_was():
+    with FakeService(PROGRAM) as service:
+        assert [event["number"] for event in read_events(service, 2)] == [1, 2]
+        assert [event["number"] for event in read_events(service, 1, last=1)] == [2]
+        with open_stream(service, last=2) as connection:
+            text = read_until(connection, lambda text: "\n:\n" in text.replace("\r", ""))
+            assert "data:" not in text  # a heartbeat alone
+            service.say("hello")
+            text = read_until(connection, lambda text: "data:" in text)
+            assert "id: 3" in text and "hello" in text
+
+
+def test_streams_live_longer_than_a_request_and_are_few():
+    with FakeService(PROGRAM) as service:
+        streams = [open_stream(service, last=2) for _ in range(3)]
+        for stream in streams:
+            read_until(stream, lambda text: "\r\n\r\n" in text)
+        with open_stream(service) as late:
+            assert " 503 " in read_until(late, lambda text: "}" in text)
+        time.sleep(5)  # longer than a request and an idle connection may take
+        service.say("still here")
+        time.sleep(0.3)
+        for stream in streams:
+            read_until(stream, lambda text: "still here" in text)
+            stream.close()
+        begin = time.monotonic()
+        while time.monotonic() - begin < 5:  # a closed one is noticed at its next heartbeat
+            with open_stream(service) as again:
+                if " 200 " in read_until(again, lambda text: "\r\n\r\n" in text):
+                    break
+            time.sleep(0.1)
+        else:
+            raise AssertionError("places of closed streams are not given back")
+
+
+def test_reader_that_does_not_read_costs_no_memory():
+    with FakeService(PROGRAM) as service:
+        stream = open_stream(service)
+        before = service.memory_kib()
+        for i in range(2000):
+            service.say(f"{i} " + "x" * 200)
+            if i % 100 == 0:
+                time.sleep(0.02)
+        time.sleep(0.5)
+        assert service.memory_kib() - before < 4096
+        stream.close()
+
+
+def test_pipelined_commands_run_one_after_another():
+    with FakeService(PROGRAM) as service:
+        head = f"Host: a\r\nAuthorization: Bearer {TOKEN}\r\n"
+        requests = "".join(
+            f"POST {API}/rooms/arena-1/{verb} HTTP/1.1\r\n{head}Content-Length: 0\r\n\r\n"
+            for verb in ("pause", "unpause", "pause")
+        )
+        last = f"GET {API}/rooms/arena-1 HTTP/1.1\r\n{head}Connection: close\r\n\r\n"
+        reply = raw(service, (requests + last).encode()).decode()
+        assert reply.count("HTTP/1.1 200") == 4 and '"state":"paused"' in reply
+
+
+run_tests(globals())
