@@ -4,6 +4,14 @@
 
 #include <string.h>
 
+/* dashboard.html, and what it loads */
+extern const char ls_http_dashboard_page[], ls_http_dashboard_script[], ls_http_dashboard_style[];
+
+/* Nothing but our own files, and no script or style within the page. */
+static const char dashboard_policy[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
 typedef void (*page)(const ls_http_api *api, ls_http_exchange *exchange);
 
 static void answer_healthz(const ls_http_api *api, ls_http_exchange *exchange)
@@ -31,13 +39,32 @@ static void answer_metrics(const ls_http_api *api, ls_http_exchange *exchange)
     ls_http_answer_done(exchange);
 }
 
+static void answer_dashboard(const ls_http_api *api, ls_http_exchange *exchange)
+{
+    (void)api;
+    exchange->reply.policy = dashboard_policy;
+    ls_http_answer_text(exchange, 200, "text/html; charset=utf-8", ls_http_dashboard_page);
+}
+
+static void answer_script(const ls_http_api *api, ls_http_exchange *exchange)
+{
+    (void)api;
+    ls_http_answer_text(exchange, 200, "text/javascript; charset=utf-8", ls_http_dashboard_script);
+}
+
+static void answer_style(const ls_http_api *api, ls_http_exchange *exchange)
+{
+    (void)api;
+    ls_http_answer_text(exchange, 200, "text/css; charset=utf-8", ls_http_dashboard_style);
+}
+
 static const struct {
     const char *path;
     page answer;
 } pages[] = {
-    {"/healthz", answer_healthz},
-    {"/readyz", answer_readyz},
-    {"/metrics", answer_metrics},
+    {"/", answer_dashboard},          {"/dashboard.js", answer_script},
+    {"/dashboard.css", answer_style}, {"/healthz", answer_healthz},
+    {"/readyz", answer_readyz},       {"/metrics", answer_metrics},
 };
 
 static bool is_reading(const char *method)

@@ -1,0 +1,310 @@
+"use strict";
+// Shows what the API of the service says, and asks it for what the buttons say. Names and texts come
+// from players: they reach the page through textContent alone.
+(() => {
+  const API = "/api/v1/";
+  const PERIOD_MS = 2000;
+  const EVENTS_KEPT = 256;
+  const BIN_EDGES_MS = [0.25, 0.5, 1, 2, 4, 8, 16, 33, 66, 133, 500];
+  const byId = (id) => document.getElementById(id);
+
+  let chosen = null; // the room whose players are shown
+  let lastEvent = 0;
+  let stream = null; // aborts the stream of events
+
+  // ---- asking ----
+
+  const token = () => sessionStorage.getItem("lockstep-token") || "";
+  const headers = () => ({ Authorization: "Bearer " + token() });
+
+  function showProblem(text) {
+    byId("problem").textContent = text;
+    byId("problem").hidden = !text;
+  }
+
+  async function ask(method, path, body) {
+    const options = { method, headers: headers(), cache: "no-store" };
+    if (body !== undefined) {
+      options.body = JSON.stringify(body);
+    }
+    const reply = await fetch(API + path, options);
+    const answer = await reply.json();
+    if (!reply.ok) {
+      const problem = new Error(answer.error || "HTTP " + reply.status);
+      problem.status = reply.status;
+      throw problem;
+    }
+    return answer;
+  }
+
+  async function act(question, method, path, body) {
+    if (question && !confirm(question)) {
+      return;
+    }
+    try {
+      await ask(method, path, body);
+      await refresh();
+    } catch (problem) {
+      showProblem(problem.message);
+    }
+  }
+
+  // ---- building ----
+
+  function element(tag, text, className) {
+    const made = document.createElement(tag);
+    made.textContent = text;
+    if (className) {
+      made.className = className;
+    }
+    return made;
+  }
+
+  function button(text, handler, className) {
+    const made = element("button", text, className);
+    made.type = "button";
+    made.addEventListener("click", handler);
+    return made;
+  }
+
+  // Cells are texts or elements, or lists of them.
+  function row(...cells) {
+    const made = document.createElement("tr");
+    for (const cell of cells) {
+      const place = document.createElement("td");
+      place.append(...(Array.isArray(cell) ? cell : [cell]).map((part) =>
+        part instanceof Node ? part : document.createTextNode(String(part))));
+      made.append(place);
+    }
+    return made;
+  }
+
+  // A button that has the focus keeps it when its table is drawn again.
+  function fill(table, rows) {
+    const body = byId(table).tBodies[0];
+    const buttons = () => [...body.querySelectorAll("button")];
+    const focused = buttons().indexOf(document.activeElement);
+    body.replaceChildren(...rows);
+    if (focused >= 0) {
+      buttons()[focused]?.focus();
+    }
+  }
+
+  const ms = (value) => value.toFixed(value < 10 ? 1 : 0) + " ms";
+  const count = (value, isBad) => element("span", value, isBad && value > 0 ? "bad" : "");
+
+  // ---- rooms ----
+
+  function roomRow(room) {
+    const path = "rooms/" + encodeURIComponent(room.name);
+    const isPaused = room.state === "paused";
+    const made = row(
+      button(room.name, () => choose(room.name), "name"),
+      room.state,
+      room.simulation,
+      room.worker,
+      room.players + " of " + room.seats,
+      room.spectators,
+      room.tick,
+      ms(room.lateness_mean_ms),
+      ms(room.confirm_mean_ms),
+      count(room.desyncs, true),
+      [
+        button(isPaused ? "Go on" : "Pause", () =>
+          act(null, "POST", path + (isPaused ? "/unpause" : "/pause"))),
+        " ",
+        button("End", () => act("End the room " + room.name + "?", "DELETE", path)),
+      ],
+    );
+    made.className = room.name === chosen ? "chosen" : "";
+    return made;
+  }
+
+  async function choose(name) {
+    chosen = name === chosen ? null : name;
+    await refresh();
+  }
+
+  function playerRow(room, player) {
+    const path = "rooms/" + encodeURIComponent(room.name) + "/players/" + player.slot + "/kick";
+    const question = "Send " + player.name + " away?";
+    const state = player.is_desynced ? "desynced" : player.is_here ? "here" : "away";
+    return row(
+      player.slot,
+      player.name,
+      player.address,
+      element("span", state, player.is_desynced ? "bad" : ""),
+      ms(player.rtt_ms),
+      ms(player.slack_ms),
+      player.inputs_late,
+      player.inputs_substituted,
+      player.lag,
+      player.is_here ? button("Kick", () => act(question, "POST", path, {})) : "",
+    );
+  }
+
+  function drawHistogram(id, histogram) {
+    const parts = [];
+    histogram.bins.forEach((value, bin) => {
+      const edge = BIN_EDGES_MS[bin];
+      const meter = document.createElement("meter");
+      meter.max = Math.max(histogram.count, 1);
+      meter.value = value;
+      parts.push(element("span", edge ? "\u2264 " + edge : "> " + BIN_EDGES_MS.at(-1)));
+      parts.push(meter, element("span", value));
+    });
+    byId(id).replaceChildren(...parts);
+  }
+
+  function showRoom(room) {
+    byId("room").hidden = !room;
+    if (!room) {
+      return;
+    }
+    const desyncs = Object.entries(room.counters.desyncs).filter(([, number]) => number > 0);
+    byId("room-name").textContent = "Room " + room.name;
+    byId("room-facts").textContent = [
+      room.invite,
+      room.tick_rate_hz + " Hz",
+      room.journal_backlog_ticks + " ticks wait for the journal",
+      desyncs.length === 0 ? "no desyncs"
+        : "desyncs: " + desyncs.map(([kind, number]) => kind + " " + number).join(", "),
+    ].filter(Boolean).join(" \u00b7 ");
+    fill("players", room.players.map((player) => playerRow(room, player)));
+    drawHistogram("lateness", room.counters.tick_lateness);
+    drawHistogram("confirm", room.counters.confirm_latency);
+  }
+
+  async function askRoom() {
+    try {
+      return chosen && (await ask("GET", "rooms/" + encodeURIComponent(chosen)));
+    } catch (problem) {
+      if (problem.status !== 404) {
+        throw problem;
+      }
+      chosen = null; // it is over
+      return null;
+    }
+  }
+
+  // ---- the service ----
+
+  function workerRow(worker) {
+    return row(
+      worker.worker,
+      worker.pid || element("span", "starting", "bad"),
+      worker.rooms,
+      worker.players,
+      Math.round(worker.load * 100) + " %",
+      Math.round(worker.memory_bytes / 1048576) + " MiB",
+      (worker.cpu_ms / 1000).toFixed(0) + " s",
+      worker.starts,
+    );
+  }
+
+  function showService(service) {
+    const state = service.draining ? "draining" : service.ready ? "ready" : service.why_not;
+    byId("service").textContent = "Version " + service.version + ", " + state + ": " +
+      service.rooms + " rooms, " + service.players + " players, " +
+      service.spectators + " spectators.";
+  }
+
+  async function refresh() {
+    if (!token()) {
+      showProblem("Enter the token of the service.");
+      return;
+    }
+    try {
+      const [service, rooms, workers, room] = await Promise.all([
+        ask("GET", "service"), ask("GET", "rooms"), ask("GET", "workers"), askRoom(),
+      ]);
+      showService(service);
+      fill("rooms", rooms.rooms.map(roomRow));
+      fill("workers", workers.workers.map(workerRow));
+      showRoom(room);
+      showProblem("");
+      if (!stream) {
+        followEvents();
+      }
+    } catch (problem) {
+      showProblem(problem.status ? problem.message : "The service does not answer.");
+    }
+  }
+
+  // ---- events ----
+
+  function addEvent(event) {
+    const time = new Date(event.unix_ms).toLocaleTimeString();
+    const list = byId("events");
+    const made = element("li", [time, event.room, event.text].filter(Boolean).join("  "));
+    made.value = event.number;
+    list.prepend(made);
+    while (list.children.length > EVENTS_KEPT) {
+      list.lastChild.remove();
+    }
+    lastEvent = event.number;
+  }
+
+  // Takes the whole events off the text, and returns what is left.
+  function takeEvents(text) {
+    const blocks = text.split("\n\n");
+    const rest = blocks.pop();
+    for (const block of blocks) {
+      const data = block.split("\n").find((line) => line.startsWith("data: "));
+      if (data) {
+        addEvent(JSON.parse(data.slice(6)));
+      }
+    }
+    return rest;
+  }
+
+  async function followEvents() {
+    const mine = new AbortController();
+    stream = mine;
+    try {
+      const reply = await fetch(API + "events", {
+        headers: { ...headers(), ...(lastEvent ? { "Last-Event-ID": String(lastEvent) } : {}) },
+        signal: mine.signal,
+        cache: "no-store",
+      });
+      const reader = reply.ok && reply.body.pipeThrough(new TextDecoderStream()).getReader();
+      let text = "";
+      while (reader) {
+        const { done, value } = await reader.read();
+        if (done) {
+          break;
+        }
+        text = takeEvents(text + value);
+      }
+    } catch {
+      // The next refresh begins a new one.
+    }
+    if (stream === mine) {
+      stream = null;
+    }
+  }
+
+  // ---- the page ----
+
+  function useToken(text) {
+    if (text) {
+      sessionStorage.setItem("lockstep-token", text);
+    } else {
+      sessionStorage.removeItem("lockstep-token");
+    }
+    stream?.abort();
+    stream = null;
+    lastEvent = 0;
+    byId("events").replaceChildren();
+    refresh();
+  }
+
+  byId("token-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    useToken(byId("token").value.trim());
+    byId("token").value = "";
+  });
+  byId("forget").addEventListener("click", () => useToken(""));
+  setInterval(() => document.hidden || refresh(), PERIOD_MS);
+  refresh();
+})();

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""The dashboard in a browser: it shows rooms, players and events, and its buttons do what they say.
+One of the players is called <script>boo()</script>."""
+
+import re
+import sys
+
+import browser
+from fake_service import TOKEN, FakeService
+
+PROGRAM = sys.argv[1]
+
+with FakeService(PROGRAM) as service:
+    status, headers, page = service.ask("GET", "/", token=None)
+    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy and "unsafe" not in policy
+    assert not re.search(r"<script>|<style|\son\w+=|style=", page)
+    _, headers, script = service.ask("GET", "/dashboard.js", token=None)
+    assert headers["Content-Type"].startswith("text/javascript")
+    assert "innerHTML" not in script and "insertAdjacentHTML" not in script
+
+if not browser.find():
+    print("skipped: no browser is installed (Debian's package chromium-headless-shell)")
+    sys.exit(0)
+
+with FakeService(PROGRAM) as service, browser.Browser() as page:
+    page.open(f"http://127.0.0.1:{service.port}/")
+    page.wait_for("document.getElementById('problem').textContent.includes('Enter the token')")
+    page.run("boos = 0; boo = () => boos++; 1")
+    page.run("document.getElementById('token').value = 'wrong';"
+             "document.querySelector('#token-form button').click()")
+    page.wait_for("document.getElementById('problem').textContent.includes('another one')")
+    page.run(f"document.getElementById('token').value = '{TOKEN}';"
+             "document.querySelector('#token-form button').click()")
+
+    # Rooms, workers, events and the players of a room.
+    page.wait_for("document.querySelectorAll('#rooms tbody tr').length === 2")
+    assert page.run("document.getElementById('problem').hidden")
+    assert "ready: 2 rooms, 4 players" in page.run("document.getElementById('service').textContent")
+    assert page.run("document.querySelectorAll('#workers tbody tr').length") == 2
+    page.wait_for("document.querySelectorAll('#events li').length === 2")
+    service.say("<img src=x onerror=boo()> says hello")
+    page.wait_for("document.querySelector('#events li').textContent.includes('says hello')")
+    page.run("document.querySelector('#rooms button.name').click()")
+    page.wait_for("document.querySelectorAll('#players tbody tr').length === 2")
+    names = page.run("[...document.querySelectorAll('#players td:nth-child(2)')]"
+                     ".map((cell) => cell.textContent)")
+    assert names == ["ann", "<script>boo()</script>"]
+    assert "one-off 1" in page.run("document.getElementById('room-facts').textContent")
+    assert page.run("document.querySelector('#lateness meter').value") == 900
+    assert page.run("document.querySelectorAll('main script, main img').length") == 0
+    assert page.run("boos") == 0
+
+    # Buttons.
+    page.run("document.querySelector('#rooms td:last-child button').click()")
+    page.wait_for("document.querySelector('#rooms td:nth-child(2)').textContent === 'paused'")
+    page.run("document.querySelector('#rooms td:last-child button').click()")
+    page.wait_for("document.querySelector('#rooms td:nth-child(2)').textContent === 'running'")
+    page.run("setTimeout(() => document.querySelectorAll('#players button')[1].click()); 1")
+    page.wait_for("document.querySelectorAll('#players td:nth-child(4)')[1].textContent === 'away'")
+    page.run("setTimeout(() =>"
+             " document.querySelectorAll('#rooms td:last-child button')[1].click()); 1")
+    page.wait_for("document.querySelectorAll('#rooms tbody tr').length === 1")
+    page.wait_for("document.getElementById('room').hidden")
+    assert page.dialogs == ["Send <script>boo()</script> away?", "End the room arena-1?"]
+
+    # The token is the tab's alone, and can be forgotten.
+    assert page.run("sessionStorage.length") == 1 and page.run("localStorage.length") == 0
+    assert page.run("document.cookie") == ""
+    page.run("document.getElementById('forget').click()")
+    page.wait_for("document.getElementById('problem').textContent.includes('Enter the token')")
+    assert page.run("sessionStorage.length") == 0
