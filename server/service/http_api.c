@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/limits.h"
 #include "lockstep/server/service/http_commands.h"
+#include "lockstep/server/service/room_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -236,7 +237,7 @@ static bool is_room(const char *text, size_t size, char out[LS_ROOM_NAME_BYTES_M
     }
     memcpy(out, text, size);
     out[size] = '\0';
-    return ls_http_is_room_name(out);
+    return ls_room_name_is_valid(out);
 }
 
 /* Whether the path is of the row's form; fills in what stands in it. */

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/program/json_read.h"
+#include "lockstep/server/service/room_name.h"
 
 #include <string.h>
 
@@ -14,13 +15,6 @@ typedef struct pending {
     ls_http_exchange *exchange;
     ls_service_command_kind kind;
 } pending;
-
-bool ls_http_is_room_name(const char *name)
-{
-    size_t size = strlen(name);
-    return size > 0 && size < LS_ROOM_NAME_BYTES_MAX &&
-           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == size;
-}
 
 /* ---- results ---- */
 
@@ -111,7 +105,7 @@ static ls_status read_room_name(ls_room_settings *settings, char room[LS_ROOM_NA
         if (strcmp(settings->rows[i].flag, "name") != 0) {
             continue;
         }
-        if (!ls_http_is_room_name(settings->rows[i].value)) {
+        if (!ls_room_name_is_valid(settings->rows[i].value)) {
             return ls_fail(LS_BAD_ARGUMENT, why,
                            "the name of a room has 1 to %u letters, digits, '-' or '_'",
                            LS_ROOM_NAME_BYTES_MAX - 1);

@@ -13,9 +13,6 @@ typedef struct ls_http_command {
     uint32_t slot;
 } ls_http_command;
 
-/* Letters, digits, '-' and '_', as many as fit. */
-bool ls_http_is_room_name(const char *name);
-
 void ls_http_commands_run(const ls_service_view *view, const ls_http_command *command,
                           const ls_http_request *request, ls_http_exchange *exchange);
 

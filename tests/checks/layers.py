@@ -51,6 +51,7 @@ ROOMS = (
     ("server program", "server/program/"),
     ("server program", "server/rooms/"),
     ("service", "server/service/ban_list."),
+    ("service", "server/service/room_name."),
     ("service", "server/service/room_report."),
     ("service", "server/service/room_settings."),
     ("service", "server/service/service_config."),
@@ -118,6 +119,7 @@ ADAPTERS = {
         "protocol/loop/event_loop_uv.h",
         "protocol/loop/loop_file.c",
     ),
+    "curl/curl.h": ("common/program/http_client.c",),
     "enet/*": (
         "protocol/enet/enet_channel.c",
         "tools/bench/net_relay.c",

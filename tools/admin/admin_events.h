@@ -1,0 +1,13 @@
+/* Admin events: follows the events of a service and prints each as a line. Called by
+ * admin_command. */
+#ifndef LOCKSTEP_TOOLS_ADMIN_ADMIN_EVENTS_H
+#define LOCKSTEP_TOOLS_ADMIN_ADMIN_EVENTS_H
+
+#include "lockstep/tools/admin/admin_ask.h"
+
+#include <stdbool.h>
+
+/* Until the service ends the stream (OK), or it is lost. `prints_json`: an object a line. */
+ls_status admin_follow_events(const admin_service *service, bool prints_json, ls_text *why);
+
+#endif
