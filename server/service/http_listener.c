@@ -42,7 +42,8 @@ typedef struct work {
     struct MHD_Connection *connection;
     ls_http_exchange *exchange;
     char *body;
-    size_t body_bytes; /* that came; kept are LS_HTTP_BODY_BYTES_MAX at most */
+    size_t body_bytes;    /* that came; kept are LS_HTTP_BODY_BYTES_MAX at most */
+    uint64_t reply_bytes; /* that it has its share of the listener's for */
     bool is_routed;
     bool is_suspended;
     uint64_t due_ns; /* while it is suspended: when the client is told that the service is late */
@@ -72,6 +73,7 @@ struct ls_http_listener {
     uint16_t port;
     bool is_stopping;
     uint32_t stream_count;
+    uint64_t reply_bytes;
     client *clients;
     work *works;
     stream *streams;
@@ -84,6 +86,7 @@ ls_http_listener_config ls_http_listener_config_default(void)
         .connections_max = 256,
         .connections_per_address = 64,
         .streams_max = 32,
+        .reply_bytes_max = (uint64_t)64 << 20,
         .idle_timeout_s = 30,
         .request_timeout_ms = 20000,
         .answer_timeout_ms = 30000,
@@ -314,11 +317,27 @@ static struct MHD_Response *take_response(ls_http_reply *reply)
     return response;
 }
 
+/* Clients that do not read cannot make the service keep ever more replies for them. */
+static void hold_reply(work *of)
+{
+    ls_http_listener *listener = of->listener;
+    uint64_t size = of->exchange->reply.text.size;
+    if (size > listener->config.reply_bytes_max - listener->reply_bytes) {
+        of->exchange->is_answered = false;
+        of->exchange->answered = NULL;
+        ls_http_answer_error(of->exchange, 503, "too many answers are waiting to be read");
+        return;
+    }
+    listener->reply_bytes += size;
+    of->reply_bytes = size;
+}
+
 static enum MHD_Result queue_reply(work *of)
 {
     ls_http_listener *listener = of->listener;
     ls_http_reply *reply = &of->exchange->reply;
     struct MHD_Response *response = NULL;
+    hold_reply(of);
     give_time(listener, of->connection, listener->config.answer_timeout_ms);
     if (reply->is_event_stream) {
         response = open_stream(listener, of->connection, reply->first_event);
@@ -467,6 +486,7 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
     *context = NULL;
     give_time(listener, connection, listener->config.request_timeout_ms);
     LIST_REMOVE(listener->works, of);
+    listener->reply_bytes -= of->reply_bytes;
     of->exchange->answered = NULL;
     ls_http_exchange_release(of->exchange);
     ls_release(ls_allocator_heap(), of->body);
@@ -482,11 +502,14 @@ static void answer_overdue_works(const ls_http_listener *listener, uint64_t now_
     }
 }
 
+/* The library, when it had as many connections as it may have, looks for new ones again in a turn
+ * behind the one in which others ended: nothing but this gives it that turn. */
 static void keep_up(void *user, uint64_t now_ns)
 {
-    const ls_http_listener *listener = user;
+    ls_http_listener *listener = user;
     answer_overdue_works(listener, now_ns);
     close_overdue_clients(listener, now_ns);
+    take_turns(listener, now_ns);
 }
 
 /* ---- making and unmaking ---- */

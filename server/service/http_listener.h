@@ -19,6 +19,7 @@ typedef struct ls_http_listener_config {
     uint32_t connections_max;
     uint32_t connections_per_address;
     uint32_t streams_max;        /* that follow the events */
+    uint64_t reply_bytes_max;    /* of all replies that their clients have not yet read */
     uint32_t idle_timeout_s;     /* without a byte either way */
     uint32_t request_timeout_ms; /* from its first byte, or the end of the one before, to its end */
     uint32_t answer_timeout_ms;  /* of the service; then of the client that reads it */

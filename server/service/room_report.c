@@ -183,7 +183,8 @@ void ls_room_counters_add(ls_room_counters *sum, const ls_room_counters *from)
 {
     for (size_t i = 0; i < sizeof counter_fields / sizeof counter_fields[0]; i++) {
         size_t offset = counter_fields[i].offset;
-        *(uint64_t *)((char *)sum + offset) += *(const uint64_t *)((const char *)from + offset);
+        *(uint64_t *)(void *)((char *)sum + offset) +=
+            *(const uint64_t *)(const void *)((const char *)from + offset);
     }
     for (uint32_t i = 0; i < LS_DESYNC_CLASS_COUNT; i++) {
         sum->desyncs[i] += from->desyncs[i];

@@ -44,6 +44,11 @@ int main(int argc, char **argv)
     config.host = argc > 1 ? argv[1] : config.host;
     config.token = argc > 2 && argv[2][0] ? argv[2] : NULL;
     config.view = fake_service_view(self.fake);
+    uint64_t reply_kib = 0;
+    if (argc > 4 && ls_option_number("kib", argv[4], (ls_option_range){1, 1 << 20}, &reply_kib,
+                                     NULL) == LS_OK) {
+        config.reply_bytes_max = reply_kib << 10;
+    }
     config.connections_max = 40;
     config.connections_per_address = 20;
     config.streams_max = 3;

@@ -12,10 +12,10 @@ TOKEN = "a token of the tests"
 class FakeService:
     """A running fake_http_service; `with` ends it, and looks at how it ended."""
 
-    def __init__(self, program, host="127.0.0.1", token=TOKEN, rooms=0):
+    def __init__(self, program, host="127.0.0.1", token=TOKEN, rooms=0, reply_kib=65536):
         self.host = host
         self.process = subprocess.Popen(
-            [program, host, token, str(rooms)],
+            [program, host, token, str(rooms), str(reply_kib)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The HTTP listener, as clients of all kinds meet it: decent, broken, greedy and slow ones."""
 
+import socket
+import subprocess
 import sys
 import time
 
@@ -122,6 +124,42 @@ def test_one_address_has_so_many_connections_alone():
             connection.close()
         time.sleep(0.3)
         assert service.ask("GET", "/healthz")[0] == 200
+
+
+def test_crowd_from_many_addresses_waits_without_a_cost():
+    with FakeService(PROGRAM) as service:
+        crowd = []
+        for i in range(60):  # the fake service takes 40
+            source = (f"127.0.0.{2 + i // 15}", 0)
+            crowd.append(socket.create_connection((service.host, service.port), 10, source))
+        time.sleep(0.2)
+        before = service.cpu_s()
+        time.sleep(0.5)
+        assert service.cpu_s() - before < 0.1
+        for connection in crowd:
+            connection.close()
+        time.sleep(0.3)
+        assert service.ask("GET", "/healthz")[0] == 200
+
+
+def test_replies_that_wait_to_be_read_are_bounded():
+    with FakeService(PROGRAM, rooms=300, reply_kib=100) as service:
+        status, _, text = service.ask("GET", "/metrics")
+        assert status == 503 and "waiting to be read" in text
+    with FakeService(PROGRAM, reply_kib=40) as service:
+        size = len(service.ask("GET", "/metrics")[2])
+        assert 40 << 10 < 10 * size
+        for _ in range(10):
+            assert service.ask("GET", "/metrics")[0] == 200
+
+
+def test_address_that_is_not_there_is_an_error():
+    run = subprocess.run([PROGRAM, "192.0.2.1"], stdin=subprocess.DEVNULL, capture_output=True,
+                         text=True, check=False, timeout=20)
+    assert run.returncode == 1 and "HTTP cannot listen on 192.0.2.1" in run.stderr, run
+    run = subprocess.run([PROGRAM, "not-a-host.invalid"], stdin=subprocess.DEVNULL,
+                         capture_output=True, text=True, check=False, timeout=60)
+    assert run.returncode == 1 and "not-a-host" in run.stderr, run
 
 
 def test_waiting_costs_no_processor_time():

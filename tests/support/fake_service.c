@@ -1,4 +1,4 @@
-#include "fake_service.h"
+#include "lockstep/tests/support/fake_service.h"
 
 #include <stdlib.h>
 #include <string.h>
