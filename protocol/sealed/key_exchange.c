@@ -136,7 +136,7 @@ bool ls_challenge_read(const uint8_t *datagram, size_t size, ls_challenge *out)
     out->version = datagram[CHALLENGE_VERSION_AT];
     out->number = datagram[CHALLENGE_NUMBER_AT];
     out->route = datagram[CHALLENGE_ROUTE_AT];
-    if (out->route > LS_SEALED_WORKERS_MAX) {
+    if (out->route > LS_ROUTE_ASKED + LS_SEALED_WORKERS_MAX) {
         out->route = LS_ROUTE_ANYWHERE;
     }
     out->time_ms = ls_load_u64(datagram + CHALLENGE_TIME_AT);

@@ -46,8 +46,10 @@ typedef enum ls_credential {
 /* ---- layouts: write returns the bytes of the datagram ---- */
 
 /* Where a packet of a client wants to go, for what steers datagrams of one port to workers: a hint,
- * which is not authenticated. Worker k is route k + 1. */
+ * which is not authenticated. Worker k is route k + 1, and k + 1 + LS_ROUTE_ASKED in CHALLENGE and
+ * CONFIRM when the client asked for this worker. */
 #define LS_ROUTE_ANYWHERE 0u
+#define LS_ROUTE_ASKED 16u /* LS_SEALED_WORKERS_MAX */
 
 typedef struct ls_request {
     uint8_t version;

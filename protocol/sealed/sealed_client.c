@@ -243,6 +243,11 @@ static bool is_confirming(const ls_sealed_client *client,
            is_own_start(client, start);
 }
 
+static uint8_t worker_route(uint8_t route)
+{
+    return route > LS_ROUTE_ASKED ? (uint8_t)(route - LS_ROUTE_ASKED) : route;
+}
+
 static ls_sealed_rejection receive_accept(ls_sealed_client *client, const uint8_t *datagram,
                                           size_t size, uint64_t now_ns)
 {
@@ -261,7 +266,7 @@ static ls_sealed_rejection receive_accept(ls_sealed_client *client, const uint8_
     if (is_genuine) {
         client->secrets->keys = keys;
         client->index = accept.index;
-        client->home_route = client->challenge.route;
+        client->home_route = worker_route(client->challenge.route);
         client->counter = 0;
         client->window = (ls_counter_window){0};
         if (client->sent == 1) {

@@ -218,6 +218,13 @@ static bool gives_key(const ls_sealed_server *server, const ls_endpoint *to)
            (config->gives_key_to_loopback && ls_endpoint_is_loopback(to));
 }
 
+static uint8_t route_for(const ls_sealed_server *server, const ls_request *request)
+{
+    uint32_t own = server->workers > 1 ? server->worker + 1 : LS_ROUTE_ANYWHERE;
+    bool is_asked = own != LS_ROUTE_ANYWHERE && request->route == own;
+    return (uint8_t)(own + (is_asked ? LS_ROUTE_ASKED : 0));
+}
+
 static void receive_request(ls_sealed_server *server, const arrival *at)
 {
     ls_request request;
@@ -233,7 +240,7 @@ static void receive_request(ls_sealed_server *server, const arrival *at)
     ls_challenge challenge = {
         .version = LS_KEY_EXCHANGE_VERSION,
         .number = request.number,
-        .route = (uint8_t)(server->workers > 1 ? server->worker + 1 : LS_ROUTE_ANYWHERE),
+        .route = route_for(server, &request),
         .time_ms = at->now_ns / LS_NS_PER_MS,
         .has_server_key = request.asks_key && gives_key(server, at->from),
     };
@@ -303,20 +310,22 @@ static void deny(ls_sealed_server *server, const arrival *at, const entrant *who
 }
 
 /* Whether the client has its place elsewhere, and was told so: or that there is none, when it would
- * not know what that means. */
+ * not know what that means. One without a token that asked for this worker was here before, or was
+ * sent here: it stays. */
 static bool is_redirected(ls_sealed_server *server, const arrival *at, const entrant *who)
 {
     const ls_sealed_server_config *config = &server->secrets->config;
-    if (!config->choose_worker) {
+    bool has_asked = who->confirm->route > LS_ROUTE_ASKED && !who->confirm->token;
+    if (!config->choose_worker || has_asked) {
         return false;
     }
     uint32_t worker =
         config->choose_worker(config->choose_worker_user, who->confirm->token ? &who->pass : NULL);
-    LS_ASSERT(worker < server->workers);
+    LS_ASSERT(worker < server->workers || worker == LS_SEALED_NO_WORKER);
     if (worker == server->worker) {
         return false;
     }
-    if (who->confirm->route == LS_ROUTE_ANYWHERE) {
+    if (who->confirm->route == LS_ROUTE_ANYWHERE || worker == LS_SEALED_NO_WORKER) {
         deny(server, at, who, LS_DENIAL_FULL);
     } else {
         answer_denied(server, at, who,

@@ -25,9 +25,9 @@ struct ls_udp_group {
 enum {
     EXCHANGE = 7,
     ROUTE = 10,
-    DEFAULT = 16,
-    FOUND = 17,
-    PROGRAM_STEPS = 18,
+    DEFAULT = 18,
+    FOUND = 19,
+    PROGRAM_STEPS = 20,
 };
 
 /* The distance that a jump from one place to another is written with. */
@@ -55,7 +55,9 @@ static void write_program(uint32_t workers, uint32_t default_worker,
         [12] = BPF_STMT(BPF_MISC | BPF_TAX, 0),
         [13] = BPF_STMT(BPF_LD | BPF_B | BPF_IND, 0),  /* the last byte */
         [14] = BPF_STMT(BPF_ALU | BPF_SUB | BPF_K, 1), /* of no route: more than any worker */
-        [15] = BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, workers, 0, GO(15, FOUND)),
+        [15] = BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 2 * LS_ROUTE_ASKED, GO(15, DEFAULT), 0),
+        [16] = BPF_STMT(BPF_ALU | BPF_AND | BPF_K, LS_ROUTE_ASKED - 1), /* asked for or not */
+        [17] = BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, workers, 0, GO(17, FOUND)),
         [DEFAULT] = BPF_STMT(BPF_RET | BPF_K, default_worker),
         [FOUND] = BPF_STMT(BPF_RET | BPF_A, 0),
     };

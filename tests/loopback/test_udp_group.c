@@ -96,7 +96,9 @@ static void assert_exchanges_go_by_route(uint32_t default_worker)
     static const uint8_t key[LS_CIPHER_KEY_BYTES], token[LS_KEY_EXCHANGE_TOKEN_BYTES];
     uint8_t bytes[LS_SEALED_DATAGRAM_BYTES_MAX];
     for (uint32_t route = 0; route < 256; route++) {
-        uint32_t expected = route > 0 && route <= WORKERS ? route - 1 : default_worker;
+        uint32_t worker = (route - 1) % LS_ROUTE_ASKED;
+        bool is_route = route > 0 && route <= 2 * LS_ROUTE_ASKED && worker < WORKERS;
+        uint32_t expected = is_route ? worker : default_worker;
         const ls_request request = {.version = 1, .route = (uint8_t)route};
         cr_assert_eq(worker_of(bytes, ls_request_write(&request, bytes)), expected);
         ls_confirm confirm = {.route = (uint8_t)route};
