@@ -33,6 +33,7 @@ struct ls_host {
     ls_loop_source *alarm;
     uint64_t alarm_ns; /* what it is set to; UINT64_MAX: not set */
     bool is_eager;     /* packets are taken as they come */
+    bool is_frozen;
     uint32_t places;   /* of the matches that are open */
     host_seats *seats; /* by the numbers of their matches */
 };
@@ -153,14 +154,19 @@ static void after_turn(ls_host *host, uint64_t now_ns)
 static void on_packets(void *user, uint64_t now_ns)
 {
     ls_host *host = user;
-    take_packets(host, now_ns);
-    after_turn(host, now_ns);
+    if (!host->is_frozen) {
+        take_packets(host, now_ns);
+        after_turn(host, now_ns);
+    }
 }
 
 static void on_alarm(void *user, uint64_t now_ns)
 {
     ls_host *host = user;
     host->alarm_ns = UINT64_MAX;
+    if (host->is_frozen) {
+        return;
+    }
     ls_match_table_prefetch(host->table, now_ns);
     ls_transport_udp_service(host->transport);
     take_packets(host, now_ns); /* what is already there must not be late */
@@ -171,6 +177,12 @@ static void on_alarm(void *user, uint64_t now_ns)
 void ls_host_run(ls_host *host)
 {
     ls_event_loop_run(host->loop);
+}
+
+void ls_host_freeze(ls_host *host)
+{
+    host->is_frozen = true;
+    ls_transport_udp_set_eager(host->transport, false);
 }
 
 void ls_host_end_matches(ls_host *host)
@@ -246,6 +258,7 @@ static ls_status open_network(ls_host *host, uint32_t peers_max, ls_text *why)
     ls_status status = ls_transport_udp_server_config_default(&network);
     network.bind_host = host->config.bind_host;
     network.port = host->config.port;
+    network.descriptor = host->config.descriptor > 0 ? host->config.descriptor : -1;
     static const uint8_t none[LS_CIPHER_KEY_BYTES];
     ls_key_pair made = network.sealed.identity;
     bool has_identity = memcmp(host->config.sealed.identity.private_key, none, sizeof none) != 0;

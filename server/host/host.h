@@ -23,13 +23,14 @@ typedef struct ls_host_config {
     uint32_t places_max;
     const char *bind_host; /* address or interface name; "::" is all, of IPv4 too */
     uint16_t port;         /* 0: chosen by the system, see ls_host_port */
+    int descriptor;        /* of a UDP socket that is bound already, in place of both; 0: none */
     /* Decides who gets in; how many is decided here. All zero: an identity of its own is made, and
      * clients on this machine alone come in by the address. */
     ls_sealed_server_config sealed;
     /* Called for each event, within ls_host_run or ls_host_end_matches; NULL: no callback. */
     void (*on_event)(void *user, const ls_match_table_event *event);
-    /* Called after each advance of a match; NULL: no callback. */
-    void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
+    /* Called after each advance of a match, which was due at `due_ns`; NULL: no callback. */
+    void (*on_advanced)(void *user, uint32_t match, uint64_t due_ns, uint64_t now_ns);
     /* While every match is over: whether all is done; else somebody stops the loop. NULL: yes. */
     bool (*may_end)(void *user);
     void *user;
@@ -55,6 +56,10 @@ ls_status ls_host_open_match(ls_host *host, const ls_match_opening *opening, uin
                              ls_text *why);
 /* Forgets a match whose events have been taken. Not from within on_event or on_advanced. */
 void ls_host_close_match(ls_host *host, uint32_t number);
+
+/* No tick is closed and no packet taken from now on, while the loop goes on: for a process that is
+ * about to leave its matches in their journals. */
+void ls_host_freeze(ls_host *host);
 
 /* A match was called past the host. */
 void ls_host_touch(ls_host *host, uint32_t match);

@@ -28,7 +28,7 @@ typedef struct match_row {
 struct ls_match_table {
     const ls_allocator *allocator;
     ls_packet_sink sink;
-    void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
+    void (*on_advanced)(void *user, uint32_t match, uint64_t due_ns, uint64_t now_ns);
     void *user;
     uint32_t matches_max;
     uint32_t open_count;
@@ -384,7 +384,7 @@ void ls_match_table_advance(ls_match_table *table, uint64_t now_ns)
             ls_match_advance(table->rows[i].match, now_ns);
             ls_match_table_touch(table, i);
             if (table->on_advanced) {
-                table->on_advanced(table->user, i, now_ns);
+                table->on_advanced(table->user, i, table->due_ns[i], now_ns);
             }
         }
     }

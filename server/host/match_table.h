@@ -33,8 +33,9 @@ typedef struct ls_match_table_config {
     uint32_t players_max;
     uint32_t peers_max; /* connections at a time, as many as the transport holds; 1 .. 2^20 */
 
-    /* Called after each ls_match_advance, for a recorder of closed ticks; NULL: no callback. */
-    void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
+    /* Called after each ls_match_advance of a match that was due at `due_ns`, for a recorder of
+     * closed ticks; NULL: no callback. */
+    void (*on_advanced)(void *user, uint32_t match, uint64_t due_ns, uint64_t now_ns);
     void *user;
 } ls_match_table_config;
 

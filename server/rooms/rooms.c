@@ -85,11 +85,15 @@ static void on_event(void *user, const ls_match_table_event *event)
     }
 }
 
-static void on_advanced(void *user, uint32_t number, uint64_t now_ns)
+static void on_advanced(void *user, uint32_t number, uint64_t due_ns, uint64_t now_ns)
 {
     const ls_rooms *rooms = user;
-    if (rooms->rows[number].room) {
-        ls_room_pull(rooms->rows[number].room, now_ns);
+    if (!rooms->rows[number].room) {
+        return;
+    }
+    ls_room_pull(rooms->rows[number].room, now_ns);
+    if (rooms->config.on_advanced) {
+        rooms->config.on_advanced(rooms->config.user, number, due_ns, now_ns);
     }
 }
 
@@ -209,6 +213,7 @@ static ls_status create_host(ls_rooms *rooms, ls_text *why)
                                  .places_max = config->places_max,
                                  .bind_host = config->bind_host,
                                  .port = config->port,
+                                 .descriptor = config->descriptor,
                                  .sealed = *config->sealed,
                                  .on_event = on_event,
                                  .on_advanced = on_advanced,

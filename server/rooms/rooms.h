@@ -13,6 +13,7 @@ typedef struct ls_rooms_config {
     ls_console *console; /* outlives the rooms */
     const char *bind_host;
     uint16_t port;
+    int descriptor; /* of a UDP socket that is bound already, in place of both; taken; 0: none */
     const ls_sealed_server_config *sealed; /* borrowed for create */
     uint32_t rooms_max;                    /* open at a time; 1 .. LS_MATCHES_MAX */
     uint32_t places_max;                   /* of their players and spectators, in all */
@@ -21,6 +22,8 @@ typedef struct ls_rooms_config {
     bool is_lasting; /* goes on when every room is done; else the loop stops then */
     /* Called for each event of a room, behind its lines in the log; NULL: no callback. */
     void (*on_event)(void *user, uint32_t number, const ls_match_event *event);
+    /* Called after each advance of a room's match, which was due at `due_ns`; NULL: no callback. */
+    void (*on_advanced)(void *user, uint32_t number, uint64_t due_ns, uint64_t now_ns);
     /* A room is done: it may be closed within. Called once; NULL: no callback. */
     void (*on_done)(void *user, uint32_t number);
     void *user;
