@@ -174,3 +174,8 @@ char *ls_json_print_line(const ls_json *json)
 {
     return cJSON_PrintUnformatted(json);
 }
+
+void ls_json_release_line(char *line)
+{
+    cJSON_free(line);
+}

@@ -82,7 +82,8 @@ ls_status ls_json_save(void (*fill)(ls_json *json, const void *report), const vo
 ls_status ls_json_write(const ls_json *json, const char *path, ls_text *why);
 ls_status ls_json_write_line(const ls_json *json, FILE *file);
 
-/* The object as one line without its newline, for free(); NULL: memory is out. */
+/* The object as one line without its newline, for ls_json_release_line; NULL: memory is out. */
 char *ls_json_print_line(const ls_json *json);
+void ls_json_release_line(char *line); /* NULL is allowed */
 
 #endif

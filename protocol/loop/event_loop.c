@@ -3,6 +3,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/loop/event_loop_uv.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -88,6 +89,11 @@ void ls_event_loop_destroy(ls_event_loop *loop)
     int busy = uv_loop_close(&loop->uv);
     LS_ASSERT(busy == 0);
     ls_release(loop->allocator, loop);
+}
+
+uv_loop_t *ls_event_loop_uv(ls_event_loop *loop)
+{
+    return &loop->uv;
 }
 
 void ls_event_loop_run(ls_event_loop *loop)

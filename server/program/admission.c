@@ -152,6 +152,16 @@ static void make_invite(const ls_admission *admission, uint16_t port,
     ls_cipher_wipe(&invite, sizeof invite);
 }
 
+void ls_admission_invite(const ls_admission *admission, uint16_t port, char *out, size_t capacity)
+{
+    char text[LS_INVITE_TEXT_BYTES_MAX + 1] = "";
+    if (admission->has_invite) {
+        make_invite(admission, port, text);
+    }
+    ls_name_copy(out, capacity, text);
+    ls_cipher_wipe(text, sizeof text);
+}
+
 ls_status ls_admission_write_invite(const ls_admission *admission, uint16_t port, ls_text *why)
 {
     if (!admission->options.invite_path) {

@@ -49,6 +49,9 @@ ls_status ls_admission_open(const ls_admission_options *options, const char *bin
 /* Overwrites its keys; the transport that was made with its config is gone by then. */
 void ls_admission_wipe(ls_admission *admission);
 
+/* The invite; "" when a client needs none, or gets in by a token alone. */
+void ls_admission_invite(const ls_admission *admission, uint16_t port, char *out, size_t capacity);
+
 /* Writes the invite to its file, if it has one. IO. */
 ls_status ls_admission_write_invite(const ls_admission *admission, uint16_t port, ls_text *why);
 

@@ -130,6 +130,11 @@ uint32_t ls_room_journal_backlog(const ls_room_journal *journal)
     return ls_recorder_figures_of(journal->recorder)->backlog_ticks;
 }
 
+uint64_t ls_room_journal_ticks_missing(const ls_room_journal *journal)
+{
+    return ls_recorder_figures_of(journal->recorder)->ticks_missing;
+}
+
 void ls_room_journal_summarize(const ls_room_journal *journal, ls_summary_journal *out)
 {
     const ls_recorder_figures *figures = ls_recorder_figures_of(journal->recorder);

@@ -45,6 +45,9 @@ bool ls_room_journal_is_closed(const ls_room_journal *journal);
 /* How many closed ticks are not in the file yet. */
 uint32_t ls_room_journal_backlog(const ls_room_journal *journal);
 
+/* How many were left out, since nowhere was room for them any more. */
+uint64_t ls_room_journal_ticks_missing(const ls_room_journal *journal);
+
 /* Borrowed until destroy. */
 void ls_room_journal_summarize(const ls_room_journal *journal, ls_summary_journal *out);
 

@@ -79,7 +79,7 @@ static void write_histogram(const ls_room_histogram *histogram, ls_json *object,
     }
 }
 
-static void write_counters(const ls_room_counters *counters, ls_json *object)
+void ls_room_counters_write(const ls_room_counters *counters, ls_json *object)
 {
     LS_JSON_ADD(object, counter_fields, counters);
     ls_json *desyncs = ls_json_object(object, "desyncs");
@@ -96,7 +96,7 @@ void ls_room_report_write(const ls_room_report *report, ls_json *object)
     LS_JSON_ADD(object, report_fields, report);
     ls_json_text(object, "state", ls_room_state_word(report->state));
     ls_json_hash(object, "match_id", report->match_id);
-    write_counters(&report->counters, ls_json_object(object, "counters"));
+    ls_room_counters_write(&report->counters, ls_json_object(object, "counters"));
     ls_json *players = ls_json_array(object, "players");
     for (uint32_t i = 0; i < report->player_count; i++) {
         ls_json *player = ls_json_append(players);

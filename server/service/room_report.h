@@ -103,6 +103,8 @@ const char *ls_room_state_word(uint32_t state);
 /* Adds the members to an object. */
 void ls_room_report_write(const ls_room_report *report, ls_json *object);
 
+void ls_room_counters_write(const ls_room_counters *counters, ls_json *object);
+
 /* Reads them; what is missing is zero. MALFORMED: it is no report of a room. */
 ls_status ls_room_report_read(const ls_json *object, ls_room_report *out);
 

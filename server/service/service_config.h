@@ -1,6 +1,7 @@
-/* Service config: what lockstep-server --config reads: where the service listens, its workers, its
- * files, and which rooms it keeps open. The TOML library is named in service_config_toml.cpp alone.
- */
+/* Service config: the file of lockstep-server --config: where the service listens, its workers, its
+ * files, and which rooms it keeps open. Its keys are flags of the command line, and its values are
+ * tried when it is read, so that the file is wrong at the start and not a room later. Called by
+ * service_program. */
 #ifndef LOCKSTEP_SERVER_SERVICE_SERVICE_CONFIG_H
 #define LOCKSTEP_SERVER_SERVICE_SERVICE_CONFIG_H
 
@@ -41,8 +42,12 @@ typedef struct ls_service_config {
 
 ls_service_config ls_service_config_default(void);
 
-/* IO, or BAD_ARGUMENT with FILE:LINE and what would have been right: unknown keys are refused, with
- * the nearest one that there is. */
+/* IO, or BAD_ARGUMENT with the file, the line and what would have been right: a key that is not
+ * known is refused, with the nearest one that is. */
 ls_status ls_service_config_read(const char *path, ls_service_config *out, ls_text *why);
+
+/* The same of bytes that end with a NUL which is not counted; `why` has no file's name. */
+ls_status ls_service_config_parse(const char *bytes, size_t size, ls_service_config *out,
+                                  ls_text *why);
 
 #endif

@@ -13,6 +13,7 @@
     X(COMMAND, "command")     /* id, command, group, journal: OPEN_ROOM goes on from that one */   \
     X(DIRECTORY, "directory") /* room, match_id, worker; match_id 0: the room is gone */           \
     X(SEATS, "seats")         /* worker, seats: that newcomers find there */                       \
+    X(DRAIN, "drain")         /* rooms where nobody plays yet are ended, now and from now on */    \
     X(LEAVE, "leave")         /* journals are written to their ends, and all rooms left there */   \
     /* From a worker. */                                                                           \
     X(READY, "ready")                                                                              \
@@ -46,7 +47,7 @@ typedef struct ls_worker_message {
     ls_service_event event;
 } ls_worker_message;
 
-/* One line without its newline, in a buffer of its own, for free(); NULL: memory is out. */
+/* One line without its newline, for ls_json_release_line; NULL: memory is out. */
 char *ls_worker_message_write(const ls_worker_message *message);
 
 /* MALFORMED, NO_MEMORY. */

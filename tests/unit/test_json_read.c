@@ -1,7 +1,6 @@
 #include "lockstep/common/program/json_read.h"
 
 #include <criterion/criterion.h>
-#include <stdlib.h>
 #include <string.h>
 
 static ls_json *parse(const char *text)
@@ -97,7 +96,7 @@ Test(json_read, a_struct_reads_back_as_it_was_written)
     cr_assert(after.share == before.share && after.is_on);
     cr_assert_str_eq(after.name, before.name);
     ls_json_destroy(json);
-    free(line);
+    ls_json_release_line(line);
 }
 
 Test(json_read, a_text_that_does_not_fit_leaves_the_field_alone)

@@ -3,7 +3,6 @@
 #include "lockstep/common/base/text.h"
 
 #include <criterion/criterion.h>
-#include <stdlib.h>
 #include <string.h>
 
 static ls_worker_message before;
@@ -15,7 +14,7 @@ static void pass_on(void)
     cr_assert_not_null(line);
     cr_assert_null(strchr(line, '\n'));
     cr_assert_eq(ls_worker_message_read(line, strlen(line), &after), LS_OK, "%s", line);
-    free(line);
+    ls_json_release_line(line);
     cr_assert_eq(after.kind, before.kind);
 }
 

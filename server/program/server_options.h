@@ -1,0 +1,32 @@
+/* Server options: the command line of lockstep-server, beside the settings of a match: one table,
+ * which the file of a service is read by as well. Called by main and service_program. */
+#ifndef LOCKSTEP_SERVER_PROGRAM_SERVER_OPTIONS_H
+#define LOCKSTEP_SERVER_PROGRAM_SERVER_OPTIONS_H
+
+#include "lockstep/common/program/command_line.h"
+#include "lockstep/server/match/match.h"
+#include "lockstep/server/program/admission.h"
+
+typedef struct ls_server_options {
+    const char *sim, *bind_host, *port_file, *bundle_dir, *journal_dir, *resume_path;
+    uint32_t matches, port, find_port, bundle_limit;
+    bool is_found;
+    const char *config_path, *http_port_file; /* of a service */
+    const char *worker, *plugin_dir;          /* of one of its workers */
+    uint32_t rooms_max;                       /* likewise */
+    uint64_t own_given;                       /* rows of ls_server_settings */
+    ls_admission_options admission;
+    ls_match_config match; /* fields of it, ... */
+    uint64_t given;        /* ... of these rows of ls_match_settings */
+    ls_param_options params;
+    ls_output_options output;
+} ls_server_options;
+
+extern const ls_setting_table ls_server_settings; /* of ls_server_options */
+
+ls_server_options ls_server_options_default(void);
+
+/* Whether options fit together, for ls_command_line.check. BAD_ARGUMENT. */
+ls_status ls_server_options_check(void *options, ls_text *why);
+
+#endif

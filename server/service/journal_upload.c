@@ -1,0 +1,248 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/server/service/journal_upload.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/loop/supervised_process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    LOOK_MS = 500,
+    RETRY_MS_MAX = 60000,
+    COMMAND_BYTES_MAX = 2048,
+    KEPT_MAX = 4096, /* files that are looked at for the oldest */
+};
+
+struct ls_journal_upload {
+    ls_journal_upload_config config;
+    ls_loop_source *timer;
+    ls_supervised_process *process; /* NULL: none runs */
+    bool has_ended;                 /* the process has; the timer forgets it */
+    bool is_good;                   /* it succeeded */
+    uint64_t again_ns;
+    uint32_t again_ms;
+    char path[LS_JOURNAL_UPLOAD_PATH_BYTES_MAX]; /* that the process has */
+    char name[LS_JOURNAL_UPLOAD_PATH_BYTES_MAX]; /* of it, without the directory */
+    char uploaded[LS_JOURNAL_UPLOAD_PATH_BYTES_MAX];
+    ls_journal_upload_figures figures;
+};
+
+static bool is_journal(const char *name)
+{
+    static const char ending[] = ".journal";
+    size_t length = strlen(name);
+    return length > sizeof ending - 1 && strcmp(name + length - (sizeof ending - 1), ending) == 0;
+}
+
+/* ---- choosing ---- */
+
+/* The first journal, in the order of the directory, that is not written any more. */
+static bool choose(ls_journal_upload *upload)
+{
+    DIR *directory = opendir(upload->config.directory);
+    bool is_found = false;
+    struct dirent *entry = NULL;
+    while (directory && !is_found && (entry = readdir(directory)) != NULL) {
+        int bytes = snprintf(upload->path, sizeof upload->path, "%s/%s", upload->config.directory,
+                             entry->d_name);
+        is_found = is_journal(entry->d_name) && bytes > 0 && (size_t)bytes < sizeof upload->path &&
+                   !upload->config.is_in_use(upload->config.user, upload->path);
+        if (is_found) {
+            snprintf(upload->name, sizeof upload->name, "%s", entry->d_name);
+        }
+    }
+    if (directory) {
+        closedir(directory);
+    }
+    return is_found;
+}
+
+/* ---- the command ---- */
+
+/* {} becomes "$1", so that no name of a file is read by the shell. */
+static bool write_command(const char *command, char out[COMMAND_BYTES_MAX])
+{
+    static const char argument[] = "\"$1\"";
+    size_t filled = 0;
+    while (*command != '\0' && filled + sizeof argument < COMMAND_BYTES_MAX) {
+        if (strncmp(command, "{}", 2) == 0) {
+            memcpy(out + filled, argument, sizeof argument - 1);
+            filled += sizeof argument - 1;
+            command += 2;
+        } else {
+            out[filled++] = *command++;
+        }
+    }
+    out[filled] = '\0';
+    return *command == '\0';
+}
+
+static void on_end(void *user, int64_t exit_code, int signal_number)
+{
+    ls_journal_upload *upload = user;
+    upload->has_ended = true;
+    upload->is_good = exit_code == 0 && signal_number == 0;
+}
+
+static void start(ls_journal_upload *upload)
+{
+    char command[COMMAND_BYTES_MAX];
+    if (!write_command(upload->config.command, command)) {
+        return;
+    }
+    const char *arguments[] = {"sh", "-c", command, "sh", upload->path, NULL};
+    const ls_supervised_process_config process = {
+        .program = "/bin/sh", .arguments = arguments, .on_end = on_end, .user = upload};
+    ls_text why = {{0}};
+    if (ls_supervised_process_create(&process, upload->config.loop, ls_allocator_heap(),
+                                     &upload->process, &why) != LS_OK) {
+        upload->process = NULL;
+        upload->again_ns = ls_event_loop_now_ns(upload->config.loop) + RETRY_MS_MAX * LS_NS_PER_MS;
+        ls_log_line(upload->config.log, LS_LOG_ERROR, "%s", why.bytes);
+    }
+}
+
+/* ---- what is kept ---- */
+
+/* The oldest of the journals that were handed over, and the bytes of all; false: there is none. */
+static bool find_oldest(const ls_journal_upload *upload, char *path, size_t capacity,
+                        uint64_t *bytes)
+{
+    DIR *directory = opendir(upload->uploaded);
+    struct dirent *entry = NULL;
+    time_t oldest = 0;
+    bool is_found = false;
+    *bytes = 0;
+    for (uint32_t i = 0; directory && i < KEPT_MAX && (entry = readdir(directory)) != NULL; i++) {
+        char file[LS_JOURNAL_UPLOAD_PATH_BYTES_MAX];
+        struct stat status;
+        int length = snprintf(file, sizeof file, "%s/%s", upload->uploaded, entry->d_name);
+        if (!is_journal(entry->d_name) || length <= 0 || (size_t)length >= sizeof file ||
+            stat(file, &status) != 0) {
+            continue;
+        }
+        *bytes += (uint64_t)status.st_size;
+        if (!is_found || status.st_mtime < oldest) {
+            oldest = status.st_mtime;
+            snprintf(path, capacity, "%s", file);
+            is_found = true;
+        }
+    }
+    if (directory) {
+        closedir(directory);
+    }
+    return is_found;
+}
+
+static void remove_oldest(const ls_journal_upload *upload)
+{
+    char path[LS_JOURNAL_UPLOAD_PATH_BYTES_MAX];
+    uint64_t bytes = 0;
+    while (upload->config.keep_mib > 0 && find_oldest(upload, path, sizeof path, &bytes) &&
+           bytes > (uint64_t)upload->config.keep_mib << 20) {
+        if (remove(path) != 0) {
+            return;
+        }
+    }
+}
+
+/* ---- the end of a command ---- */
+
+static void take_success(ls_journal_upload *upload)
+{
+    char moved[2 * LS_JOURNAL_UPLOAD_PATH_BYTES_MAX];
+    snprintf(moved, sizeof moved, "%s/%s", upload->uploaded, upload->name);
+    upload->figures.uploaded++;
+    upload->figures.is_failing = false;
+    upload->again_ms = upload->config.retry_ms;
+    upload->again_ns = 0;
+    if (rename(upload->path, moved) != 0) {
+        ls_log_line(upload->config.log, LS_LOG_WARNING,
+                    "the journal %s was uploaded and cannot be moved to %s: %s", upload->path,
+                    upload->uploaded, strerror(errno));
+        upload->again_ns = ls_event_loop_now_ns(upload->config.loop) + RETRY_MS_MAX * LS_NS_PER_MS;
+        return;
+    }
+    ls_log_line(upload->config.log, LS_LOG_DEBUG, "the journal %s was uploaded", upload->path);
+    remove_oldest(upload);
+}
+
+static void take_failure(ls_journal_upload *upload, uint64_t now_ns)
+{
+    upload->figures.failures++;
+    upload->figures.is_failing = true;
+    ls_log_line(
+        upload->config.log, LS_LOG_WARNING,
+        "the journal %s was not uploaded: the command of [upload] failed; it is tried again "
+        "in %" PRIu32 " ms",
+        upload->path, upload->again_ms);
+    upload->again_ns = now_ns + upload->again_ms * LS_NS_PER_MS;
+    upload->again_ms = LS_MIN(upload->again_ms * 2, RETRY_MS_MAX);
+}
+
+static void on_timer(void *user, uint64_t now_ns)
+{
+    ls_journal_upload *upload = user;
+    if (upload->has_ended) {
+        ls_supervised_process_destroy(upload->process);
+        upload->process = NULL;
+        upload->has_ended = false;
+        if (upload->is_good) {
+            take_success(upload);
+        } else {
+            take_failure(upload, now_ns);
+        }
+    }
+    if (!upload->process && now_ns >= upload->again_ns && choose(upload)) {
+        start(upload);
+    }
+}
+
+/* ---- life ---- */
+
+ls_status ls_journal_upload_create(const ls_journal_upload_config *config, ls_journal_upload **out,
+                                   ls_text *why)
+{
+    ls_journal_upload *upload = ls_allocate(ls_allocator_heap(), sizeof *upload);
+    if (!upload) {
+        return LS_NO_MEMORY;
+    }
+    upload->config = *config;
+    upload->again_ms = config->retry_ms;
+    snprintf(upload->uploaded, sizeof upload->uploaded, "%s/uploaded", config->directory);
+    ls_loop_handler timer = {on_timer, upload};
+    ls_status status = LS_OK;
+    if (mkdir(upload->uploaded, 0700) != 0 && errno != EEXIST) {
+        status =
+            ls_fail(LS_IO, why, "cannot make the folder %s: %s", upload->uploaded, strerror(errno));
+    }
+    if (status == LS_OK) {
+        status = ls_event_loop_add_timer(config->loop, LOOK_MS, timer, &upload->timer);
+    }
+    if (status != LS_OK) {
+        ls_release(ls_allocator_heap(), upload);
+        return status;
+    }
+    *out = upload;
+    return LS_OK;
+}
+
+void ls_journal_upload_destroy(ls_journal_upload *upload)
+{
+    if (upload) {
+        ls_loop_source_remove(upload->timer);
+        ls_supervised_process_destroy(upload->process);
+        ls_release(ls_allocator_heap(), upload);
+    }
+}
+
+ls_journal_upload_figures ls_journal_upload_figures_of(const ls_journal_upload *upload)
+{
+    return upload->figures;
+}

@@ -1,0 +1,105 @@
+#include "lockstep/server/service/room_directory.h"
+
+#include "lockstep/common/base/allocator.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    ID_BYTES = 17,
+};
+
+typedef struct directory_row {
+    char name[LS_ROOM_NAME_BYTES_MAX]; /* "": free */
+    char id[ID_BYTES];
+    uint32_t worker;
+} directory_row;
+
+struct ls_room_directory {
+    uint32_t count; /* rows behind the last one that is taken are free */
+    uint32_t seats[LS_SERVICE_WORKERS_MAX];
+    directory_row rows[LS_SERVICE_ROOMS_MAX];
+};
+
+ls_status ls_room_directory_create(ls_room_directory **out)
+{
+    ls_room_directory *directory = ls_allocate(ls_allocator_heap(), sizeof *directory);
+    if (!directory) {
+        return LS_NO_MEMORY;
+    }
+    *out = directory;
+    return LS_OK;
+}
+
+void ls_room_directory_destroy(ls_room_directory *directory)
+{
+    ls_release(ls_allocator_heap(), directory);
+}
+
+static directory_row *row_of(ls_room_directory *directory, const char *name)
+{
+    for (uint32_t i = 0; i < directory->count; i++) {
+        if (strcmp(directory->rows[i].name, name) == 0) {
+            return &directory->rows[i];
+        }
+    }
+    return NULL;
+}
+
+static void forget(ls_room_directory *directory, directory_row *row)
+{
+    *row = directory->rows[--directory->count];
+    memset(&directory->rows[directory->count], 0, sizeof *row);
+}
+
+void ls_room_directory_note(ls_room_directory *directory, const char *name, uint64_t match_id,
+                            uint32_t worker)
+{
+    directory_row *row = row_of(directory, name);
+    if (match_id == 0) {
+        if (row) {
+            forget(directory, row);
+        }
+        return;
+    }
+    if (!row && directory->count < LS_SERVICE_ROOMS_MAX) {
+        row = &directory->rows[directory->count++];
+    }
+    if (row) {
+        ls_name_copy(row->name, sizeof row->name, name);
+        snprintf(row->id, sizeof row->id, "%016" PRIx64, match_id);
+        row->worker = worker;
+    }
+}
+
+uint32_t ls_room_directory_find(const ls_room_directory *directory, const char *name)
+{
+    for (uint32_t i = 0; i < directory->count; i++) {
+        const directory_row *row = &directory->rows[i];
+        if (strcmp(row->name, name) == 0 || strcmp(row->id, name) == 0) {
+            return row->worker;
+        }
+    }
+    return UINT32_MAX;
+}
+
+void ls_room_directory_note_seats(ls_room_directory *directory, uint32_t worker, uint32_t seats)
+{
+    if (worker < LS_SERVICE_WORKERS_MAX) {
+        directory->seats[worker] = seats;
+    }
+}
+
+uint32_t ls_room_directory_most_seats(const ls_room_directory *directory)
+{
+    uint32_t best = UINT32_MAX;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < LS_SERVICE_WORKERS_MAX; i++) {
+        if (directory->seats[i] > most) {
+            most = directory->seats[i];
+            best = i;
+        }
+    }
+    return best;
+}

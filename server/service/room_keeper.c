@@ -1,0 +1,766 @@
+#include "lockstep/server/service/room_keeper.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/server/service/event_ring.h"
+#include "lockstep/server/service/room_register.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    PENDING_MAX = 256,  /* commands without a result yet */
+    GROUP_AGAIN_S = 10, /* after a room of a group could not be opened */
+};
+
+#define LOAD_MAX 0.95 /* of a worker that gets no new rooms */
+
+/* A command whose result is awaited. */
+typedef struct pending_command {
+    uint64_t id; /* 0: the place is free */
+    uint32_t worker;
+    ls_service_command_kind kind;
+    uint32_t seconds;
+    char room[LS_ROOM_NAME_BYTES_MAX];
+    void (*done)(void *user, const ls_service_result *result); /* NULL: the service did itself */
+    void *user;
+} pending_command;
+
+/* The state of a group of the configuration. */
+typedef struct group_state {
+    uint32_t named;    /* rooms that were given a name */
+    uint64_t again_ns; /* no room is opened before */
+} group_state;
+
+struct ls_room_keeper {
+    ls_room_keeper_config config;
+    ls_service_view view;
+    ls_worker_pool *pool;
+    ls_room_register *rooms;
+    ls_event_ring events;
+    uint64_t ids;
+    bool is_draining;
+    uint32_t seats[LS_SERVICE_WORKERS_MAX];
+    uint32_t seats_worker; /* as on_seats was told */
+    pending_command pending[PENDING_MAX];
+    group_state groups[LS_SERVICE_GROUPS_MAX];
+    ls_worker_message message; /* working memory */
+};
+
+/* ---- telling ---- */
+
+static void add_event(ls_room_keeper *keeper, const char *kind, const char *room, const char *text)
+{
+    ls_service_event event = {.slot = -1};
+    ls_name_copy(event.kind, sizeof event.kind, kind);
+    ls_name_copy(event.room, sizeof event.room, room);
+    ls_text_set(&event.text, "%s", text);
+    ls_event_ring_add(&keeper->events, &event);
+}
+
+static void save_register(ls_room_keeper *keeper)
+{
+    ls_text why = {{0}};
+    if (ls_room_register_save(keeper->rooms, &why) != LS_OK) {
+        ls_log_line(keeper->config.log, LS_LOG_ERROR,
+                    "%s: after a crash the rooms would not be known", why.bytes);
+    }
+}
+
+static void tell_directory(ls_room_keeper *keeper, const ls_registered_room *room, bool is_there)
+{
+    ls_worker_message message = {.kind = LS_WORKER_DIRECTORY, .worker = room->report.worker};
+    ls_name_copy(message.room, sizeof message.room, room->report.name);
+    message.match_id = is_there ? room->report.match_id : 0;
+    ls_worker_pool_send_all(keeper->pool, &message);
+}
+
+/* ---- commands on their way ---- */
+
+static pending_command *find_pending(ls_room_keeper *keeper, uint64_t id)
+{
+    for (uint32_t i = 0; i < PENDING_MAX; i++) {
+        if (keeper->pending[i].id == id) {
+            return &keeper->pending[i];
+        }
+    }
+    return NULL;
+}
+
+static void finish_pending(pending_command *pending, const ls_service_result *result)
+{
+    const pending_command was = *pending;
+    *pending = (pending_command){.id = 0};
+    if (was.done) {
+        was.done(was.user, result);
+    }
+}
+
+static void finish_at_once(void (*done)(void *user, const ls_service_result *result), void *user,
+                           ls_status status, const char *text)
+{
+    ls_service_result result = {.status = status};
+    ls_text_set(&result.text, "%s", text);
+    if (done) {
+        done(user, &result);
+    }
+}
+
+typedef struct asker {
+    void (*done)(void *user, const ls_service_result *result);
+    void *user;
+} asker;
+
+/* Sends keeper->message, a COMMAND. */
+static void send_command(ls_room_keeper *keeper, uint32_t worker, const asker *who)
+{
+    ls_worker_message *message = &keeper->message;
+    pending_command *pending = find_pending(keeper, 0);
+    if (!pending) {
+        finish_at_once(who->done, who->user, LS_FULL, "too many commands wait for their results");
+        return;
+    }
+    message->kind = LS_WORKER_COMMAND;
+    message->id = ++keeper->ids;
+    *pending = (pending_command){.id = message->id,
+                                 .worker = worker,
+                                 .kind = message->command.kind,
+                                 .seconds = message->command.seconds,
+                                 .done = who->done,
+                                 .user = who->user};
+    ls_name_copy(pending->room, sizeof pending->room, message->command.room);
+    if (!ls_worker_pool_send(keeper->pool, worker, message)) {
+        const ls_service_result result = {.status = LS_IO,
+                                          .text = {"the worker of the room is not there"}};
+        finish_pending(pending, &result);
+    }
+}
+
+/* ---- opening ---- */
+
+static void ask_to_open(ls_room_keeper *keeper, ls_registered_room *room, const asker *who)
+{
+    ls_worker_message *message = &keeper->message;
+    memset(message, 0, sizeof *message);
+    message->command.kind = LS_SERVICE_OPEN_ROOM;
+    message->command.settings = room->settings;
+    ls_name_copy(message->command.room, sizeof message->command.room, room->report.name);
+    ls_name_copy(message->group, sizeof message->group, room->report.group);
+    ls_name_copy(message->journal, sizeof message->journal, room->journal);
+    room->is_asked = true;
+    send_command(keeper, room->report.worker, who);
+}
+
+static uint32_t rooms_of(const ls_room_keeper *keeper, uint32_t worker)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
+        count += ls_room_register_at(keeper->rooms, i)->report.worker == worker ? 1 : 0;
+    }
+    return count;
+}
+
+/* The worker with the fewest rooms of those that are there and not busy; UINT32_MAX: none is. */
+static uint32_t choose_worker(const ls_room_keeper *keeper)
+{
+    uint32_t best = UINT32_MAX;
+    uint32_t fewest = UINT32_MAX;
+    for (uint32_t i = 0; i < keeper->config.workers; i++) {
+        bool is_free = ls_worker_pool_is_ready(keeper->pool, i) &&
+                       ls_worker_pool_report(keeper->pool, i)->load < LOAD_MAX;
+        uint32_t rooms = is_free ? rooms_of(keeper, i) : UINT32_MAX;
+        if (rooms < fewest) {
+            fewest = rooms;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static bool is_good_name(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 0 && length < LS_ROOM_NAME_BYTES_MAX &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") ==
+               length;
+}
+
+/* NAME-1, NAME-2 ...: a name that no room has. */
+static void next_name(ls_room_keeper *keeper, const char *group, uint32_t *named,
+                      char name[LS_ROOM_NAME_BYTES_MAX])
+{
+    do {
+        snprintf(name, LS_ROOM_NAME_BYTES_MAX, "%.36s-%" PRIu32, group, ++*named);
+    } while (ls_room_register_find(keeper->rooms, name));
+}
+
+/* Registers a room on some worker; NULL, and `result` says why not. */
+static ls_registered_room *place_room(ls_room_keeper *keeper, const char *name,
+                                      ls_service_result *result)
+{
+    uint32_t worker = choose_worker(keeper);
+    if (keeper->is_draining) {
+        result->status =
+            ls_fail(LS_FULL, &result->text, "the service is being drained: it opens no more rooms");
+    } else if (ls_room_register_count(keeper->rooms) >= keeper->config.service->rooms_max) {
+        result->status = ls_fail(LS_FULL, &result->text, "there are %" PRIu32 " rooms, the limit",
+                                 keeper->config.service->rooms_max);
+    } else if (ls_room_register_find(keeper->rooms, name)) {
+        result->status =
+            ls_fail(LS_BAD_ARGUMENT, &result->text, "there is a room '%s' already", name);
+    } else if (worker == UINT32_MAX) {
+        result->status = ls_fail(LS_FULL, &result->text,
+                                 "every worker is busy: end rooms, or add cores or machines");
+    } else {
+        ls_registered_room *room = ls_room_register_add(keeper->rooms, name);
+        result->status = room ? LS_OK : LS_NO_MEMORY;
+        if (room) {
+            room->report.worker = worker;
+        }
+        return room;
+    }
+    return NULL;
+}
+
+/* The settings of all rooms, of the group, and of this room: the later one counts. */
+static ls_status settle(const ls_room_keeper *keeper, const ls_service_group *group,
+                        const ls_room_settings *own, ls_room_settings *out, ls_text *why)
+{
+    *out = keeper->config.service->match;
+    ls_status status = group ? ls_room_settings_merge(out, &group->settings, why) : LS_OK;
+    return status == LS_OK && own ? ls_room_settings_merge(out, own, why) : status;
+}
+
+static void open_of_group(ls_room_keeper *keeper, uint32_t index)
+{
+    const ls_service_group *group = &keeper->config.service->groups[index];
+    char name[LS_ROOM_NAME_BYTES_MAX];
+    ls_service_result result = {.status = LS_OK};
+    next_name(keeper, group->name, &keeper->groups[index].named, name);
+    ls_registered_room *room = place_room(keeper, name, &result);
+    if (room) {
+        ls_name_copy(room->report.group, sizeof room->report.group, group->name);
+        result.status = settle(keeper, group, NULL, &room->settings, &result.text);
+    }
+    if (result.status == LS_OK) {
+        const asker nobody = {.done = NULL};
+        ask_to_open(keeper, room, &nobody);
+        return;
+    }
+    if (room) {
+        ls_room_register_remove(keeper->rooms, name);
+    }
+    keeper->groups[index].again_ns =
+        ls_event_loop_now_ns(keeper->config.loop) + GROUP_AGAIN_S * LS_NS_PER_SECOND;
+    ls_log_line(keeper->config.log, LS_LOG_WARNING, "no room of '%s' is opened: %s", group->name,
+                result.text.bytes);
+}
+
+/* Newcomers find a seat there, or will soon. */
+static bool is_available(const ls_registered_room *room)
+{
+    if (!room->is_open) {
+        return true;
+    }
+    uint32_t state = room->report.state;
+    return room->report.seats_open > 0 && state != LS_ROOM_PAUSED && state < LS_ROOM_ENDING;
+}
+
+static void tend_group(ls_room_keeper *keeper, uint32_t index)
+{
+    const ls_service_group *group = &keeper->config.service->groups[index];
+    uint32_t available = 0;
+    for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
+        const ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
+        if (strcmp(room->report.group, group->name) == 0) {
+            available += is_available(room) ? 1 : 0;
+        }
+    }
+    uint64_t now_ns = ls_event_loop_now_ns(keeper->config.loop);
+    while (available < group->open && now_ns >= keeper->groups[index].again_ns) {
+        open_of_group(keeper, index);
+        available++;
+    }
+}
+
+static bool has_ready_worker(const ls_room_keeper *keeper)
+{
+    bool is_there = false;
+    for (uint32_t i = 0; i < keeper->config.workers; i++) {
+        is_there = is_there || ls_worker_pool_is_ready(keeper->pool, i);
+    }
+    return is_there;
+}
+
+void ls_room_keeper_tend(ls_room_keeper *keeper)
+{
+    for (uint32_t i = 0; !keeper->is_draining && has_ready_worker(keeper) &&
+                         i < keeper->config.service->group_count;
+         i++) {
+        tend_group(keeper, i);
+    }
+}
+
+bool ls_room_keeper_has_journal(const ls_room_keeper *keeper, const char *path)
+{
+    bool is_found = false;
+    for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
+        const ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
+        /* One that is being opened has a journal that is not known yet. */
+        is_found = is_found || strcmp(room->journal, path) == 0 || !room->is_open;
+    }
+    return is_found;
+}
+
+/* ---- what workers say ---- */
+
+static void room_is_open(ls_room_keeper *keeper, ls_registered_room *room,
+                         const ls_worker_message *message)
+{
+    bool is_new = room->journal[0] == '\0';
+    room->is_open = true;
+    room->report.seats_open = 1; /* until its first report says how many there are */
+    room->report.match_id = message->match_id;
+    ls_name_copy(room->journal, sizeof room->journal, message->journal);
+    if (is_new) {
+        ls_room_register_note_opened(keeper->rooms);
+    }
+    save_register(keeper);
+    tell_directory(keeper, room, true);
+}
+
+static void room_is_not_open(ls_room_keeper *keeper, const ls_registered_room *room,
+                             const ls_service_result *result)
+{
+    bool is_resumed = room->journal[0] != '\0';
+    char name[LS_ROOM_NAME_BYTES_MAX];
+    ls_name_copy(name, sizeof name, room->report.name);
+    for (uint32_t i = 0; i < keeper->config.service->group_count; i++) {
+        if (!is_resumed &&
+            strcmp(keeper->config.service->groups[i].name, room->report.group) == 0) {
+            keeper->groups[i].again_ns =
+                ls_event_loop_now_ns(keeper->config.loop) + GROUP_AGAIN_S * LS_NS_PER_SECOND;
+        }
+    }
+    if (result->status != LS_ALREADY_OVER) {
+        ls_log_line(keeper->config.log, LS_LOG_ERROR, "room %s is not %s: %s", name,
+                    is_resumed ? "gone on with" : "opened", result->text.bytes);
+        add_event(keeper, "room-failed", name, result->text.bytes);
+    }
+    ls_room_register_remove(keeper->rooms, name);
+    save_register(keeper);
+}
+
+static void take_result(ls_room_keeper *keeper, const ls_worker_message *message)
+{
+    pending_command *pending = message->id > 0 ? find_pending(keeper, message->id) : NULL;
+    if (!pending) {
+        return;
+    }
+    ls_registered_room *room = ls_room_register_find(keeper->rooms, pending->room);
+    ls_service_result result = message->result;
+    bool is_good = result.status == LS_OK;
+    if (pending->kind == LS_SERVICE_OPEN_ROOM && room) {
+        if (is_good) {
+            room_is_open(keeper, room, message);
+            ls_text_set(&result.text, "%s", pending->room);
+        } else {
+            room_is_not_open(keeper, room, &result);
+        }
+    } else if (pending->kind == LS_SERVICE_BAN && is_good) {
+        memset(&keeper->message, 0, sizeof keeper->message);
+        keeper->message.kind = LS_WORKER_COMMAND;
+        keeper->message.command.kind = LS_SERVICE_BAN;
+        keeper->message.command.text = result.text;
+        keeper->message.command.seconds = pending->seconds;
+        ls_worker_pool_send_all(keeper->pool, &keeper->message);
+    }
+    finish_pending(pending, &result);
+}
+
+/* The name, group and worker are ours. */
+static void take_report(ls_room_keeper *keeper, const ls_worker_message *message)
+{
+    ls_registered_room *room = ls_room_register_find(keeper->rooms, message->report.name);
+    if (!room) {
+        return;
+    }
+    bool has_changed = room->report.seats_open != message->report.seats_open ||
+                       room->report.state != message->report.state;
+    room->report = message->report;
+    if (has_changed) {
+        ls_room_keeper_tend(keeper);
+    }
+}
+
+static void take_gone(ls_room_keeper *keeper, const ls_worker_message *message)
+{
+    take_report(keeper, message);
+    ls_registered_room *room = ls_room_register_find(keeper->rooms, message->report.name);
+    if (room) {
+        tell_directory(keeper, room, false);
+        add_event(keeper, "room-ended", message->report.name, "");
+        ls_room_register_remove(keeper->rooms, message->report.name);
+        save_register(keeper);
+    }
+}
+
+/* Newcomers are handed to the worker with the most seats, so that few have to be sent on. */
+static void take_seats(ls_room_keeper *keeper, uint32_t worker, const ls_worker_message *message)
+{
+    keeper->seats[worker] = message->seats;
+    ls_worker_pool_send_all(keeper->pool, message);
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < keeper->config.workers; i++) {
+        best = keeper->seats[i] > keeper->seats[best] ? i : best;
+    }
+    bool is_better = keeper->seats[best] > 0 && keeper->seats[keeper->seats_worker] == 0;
+    if (is_better && best != keeper->seats_worker) {
+        keeper->seats_worker = best;
+        keeper->config.on_seats(keeper->config.user, best);
+    }
+}
+
+static void on_message(void *user, uint32_t worker, const ls_worker_message *message)
+{
+    ls_room_keeper *keeper = user;
+    switch (message->kind) {
+    case LS_WORKER_RESULT:
+        take_result(keeper, message);
+        break;
+    case LS_WORKER_REPORT:
+        take_report(keeper, message);
+        break;
+    case LS_WORKER_GONE:
+        take_gone(keeper, message);
+        break;
+    case LS_WORKER_EVENT:
+        ls_event_ring_add(&keeper->events, &message->event);
+        break;
+    case LS_WORKER_SEATS:
+        take_seats(keeper, worker, message);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- workers that come and go ---- */
+
+static void on_ready(void *user, uint32_t worker)
+{
+    ls_room_keeper *keeper = user;
+    const asker nobody = {.done = NULL};
+    for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
+        ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
+        if (room->is_open) {
+            tell_directory(keeper, room, true);
+        } else if (room->report.worker == worker && !room->is_asked) {
+            ask_to_open(keeper, room, &nobody);
+        }
+    }
+    ls_room_keeper_tend(keeper);
+}
+
+static void on_lost(void *user, uint32_t worker)
+{
+    ls_room_keeper *keeper = user;
+    const ls_service_result result = {.status = LS_IO,
+                                      .text = {"the worker of the room has ended"}};
+    for (uint32_t i = 0; i < PENDING_MAX; i++) {
+        if (keeper->pending[i].id > 0 && keeper->pending[i].worker == worker) {
+            finish_pending(&keeper->pending[i], &result);
+        }
+    }
+    for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
+        ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
+        if (room->report.worker == worker) {
+            ls_room_register_lose(keeper->rooms, room);
+            room->report.state = LS_ROOM_RESUMING;
+        }
+    }
+    keeper->seats[worker] = 0;
+    add_event(keeper, "worker-lost", "", "a worker has ended, and is started again");
+}
+
+/* ---- the view ---- */
+
+static uint32_t view_room_count(void *user)
+{
+    const ls_room_keeper *keeper = user;
+    return ls_room_register_count(keeper->rooms);
+}
+
+static const ls_room_report *view_room(void *user, uint32_t index)
+{
+    const ls_room_keeper *keeper = user;
+    return &ls_room_register_at(keeper->rooms, index)->report;
+}
+
+static uint32_t view_worker_count(void *user)
+{
+    const ls_room_keeper *keeper = user;
+    return keeper->config.workers;
+}
+
+static const ls_worker_report *view_worker(void *user, uint32_t index)
+{
+    const ls_room_keeper *keeper = user;
+    return ls_worker_pool_report(keeper->pool, index);
+}
+
+static const ls_room_counters *view_gone(void *user)
+{
+    const ls_room_keeper *keeper = user;
+    return ls_room_register_gone(keeper->rooms);
+}
+
+static uint64_t view_opened(void *user)
+{
+    const ls_room_keeper *keeper = user;
+    return ls_room_register_opened(keeper->rooms);
+}
+
+static uint64_t view_ended(void *user)
+{
+    const ls_room_keeper *keeper = user;
+    return ls_room_register_ended(keeper->rooms);
+}
+
+static bool view_is_ready(void *user, ls_text *why_not)
+{
+    const ls_room_keeper *keeper = user;
+    bool is_there = has_ready_worker(keeper);
+    if (keeper->is_draining) {
+        ls_text_set(why_not, "the service is being drained");
+    } else if (!is_there) {
+        ls_text_set(why_not, "no worker is ready");
+    }
+    return is_there && !keeper->is_draining;
+}
+
+static bool view_is_draining(void *user)
+{
+    const ls_room_keeper *keeper = user;
+    return keeper->is_draining;
+}
+
+static void view_invite(void *user, const ls_room_report *room, char *out, size_t capacity)
+{
+    const ls_room_keeper *keeper = user;
+    keeper->config.invite(keeper->config.user, room, out, capacity);
+}
+
+static const ls_service_event *view_event(void *user, uint64_t from)
+{
+    const ls_room_keeper *keeper = user;
+    return ls_event_ring_at(&keeper->events, from);
+}
+
+/* ---- commands of an operator ---- */
+
+static const ls_service_group *find_group(const ls_room_keeper *keeper, const char *name)
+{
+    for (uint32_t i = 0; name && i < keeper->config.service->group_count; i++) {
+        if (strcmp(keeper->config.service->groups[i].name, name) == 0) {
+            return &keeper->config.service->groups[i];
+        }
+    }
+    return NULL;
+}
+
+/* The settings may name a group to begin with, and a journal to go on from. */
+static ls_status settle_own(const ls_room_keeper *keeper, const ls_service_command *command,
+                            ls_registered_room *room, ls_text *why)
+{
+    const char *group_name = ls_room_settings_find(&command->settings, "group");
+    const char *journal = ls_room_settings_find(&command->settings, "resume");
+    const ls_service_group *group = find_group(keeper, group_name);
+    if (group_name && !group) {
+        return ls_fail(LS_NOT_FOUND, why, "the configuration has no rooms '%.48s'", group_name);
+    }
+    ls_room_settings own = {.count = 0};
+    ls_status status = LS_OK;
+    for (uint32_t i = 0; status == LS_OK && i < command->settings.count; i++) {
+        const ls_room_setting *row = &command->settings.rows[i];
+        if (strcmp(row->flag, "group") != 0 && strcmp(row->flag, "resume") != 0) {
+            status = ls_room_settings_set(&own, row->flag, row->value, why);
+        }
+    }
+    ls_name_copy(room->journal, sizeof room->journal, journal ? journal : "");
+    return status == LS_OK ? settle(keeper, group, &own, &room->settings, why) : status;
+}
+
+static void open_for(ls_room_keeper *keeper, const ls_service_command *command, const asker *who)
+{
+    static uint32_t named = 0;
+    char name[LS_ROOM_NAME_BYTES_MAX];
+    ls_service_result result = {.status = LS_OK};
+    ls_name_copy(name, sizeof name, command->room);
+    if (name[0] == '\0') {
+        next_name(keeper, "room", &named, name);
+    }
+    ls_registered_room *room = NULL;
+    if (is_good_name(name)) {
+        room = place_room(keeper, name, &result);
+    } else {
+        result.status = ls_fail(LS_BAD_ARGUMENT, &result.text,
+                                "a room's name has 1 to %u letters, digits, '-' and '_'",
+                                LS_ROOM_NAME_BYTES_MAX - 1);
+    }
+    if (room) {
+        result.status = settle_own(keeper, command, room, &result.text);
+    }
+    if (room && result.status == LS_OK) {
+        ask_to_open(keeper, room, who);
+        return;
+    }
+    if (room) {
+        ls_room_register_remove(keeper->rooms, name);
+    }
+    finish_at_once(who->done, who->user, result.status, result.text.bytes);
+}
+
+static void pass_on(ls_room_keeper *keeper, const ls_service_command *command, const asker *who)
+{
+    const ls_registered_room *room = ls_room_register_find(keeper->rooms, command->room);
+    if (!room || !room->is_open) {
+        ls_text why = {{0}};
+        ls_text_set(&why, room ? "room '%s' is not open at the moment" : "there is no room '%s'",
+                    command->room);
+        finish_at_once(who->done, who->user, LS_NOT_FOUND, why.bytes);
+        return;
+    }
+    memset(&keeper->message, 0, sizeof keeper->message);
+    keeper->message.command = *command;
+    send_command(keeper, room->report.worker, who);
+}
+
+static void view_command(void *user, const ls_service_command *command,
+                         void (*done)(void *done_user, const ls_service_result *result),
+                         void *done_user)
+{
+    ls_room_keeper *keeper = user;
+    const asker who = {done, done_user};
+    switch (command->kind) {
+    case LS_SERVICE_OPEN_ROOM:
+        open_for(keeper, command, &who);
+        break;
+    case LS_SERVICE_DRAIN:
+        ls_room_keeper_drain(keeper);
+        finish_at_once(done, done_user, LS_OK, "");
+        break;
+    default:
+        pass_on(keeper, command, &who);
+        break;
+    }
+}
+
+/* ---- the end ---- */
+
+void ls_room_keeper_drain(ls_room_keeper *keeper)
+{
+    static const ls_worker_message drain = {.kind = LS_WORKER_DRAIN};
+    if (!keeper->is_draining) {
+        add_event(keeper, "drain", "", "the service opens no more rooms");
+    }
+    keeper->is_draining = true;
+    ls_worker_pool_send_all(keeper->pool, &drain);
+}
+
+void ls_room_keeper_leave(ls_room_keeper *keeper)
+{
+    keeper->is_draining = true;
+    ls_worker_pool_leave(keeper->pool);
+}
+
+bool ls_room_keeper_is_empty(const ls_room_keeper *keeper)
+{
+    return ls_room_register_count(keeper->rooms) == 0;
+}
+
+bool ls_room_keeper_has_left(const ls_room_keeper *keeper)
+{
+    return ls_worker_pool_running(keeper->pool) == 0;
+}
+
+bool ls_room_keeper_is_sound(const ls_room_keeper *keeper)
+{
+    return ls_worker_pool_is_sound(keeper->pool);
+}
+
+const ls_service_view *ls_room_keeper_view(const ls_room_keeper *keeper)
+{
+    return &keeper->view;
+}
+
+/* ---- life ---- */
+
+/* Rooms of before are where they were, since their players come back there. With fewer workers than
+ * before some are not, and their players have to be sent the address again. */
+static void place_rooms(ls_room_keeper *keeper)
+{
+    for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
+        ls_room_register_at(keeper->rooms, i)->report.worker %= keeper->config.workers;
+    }
+}
+
+static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
+{
+    const ls_room_keeper_config *config = &keeper->config;
+    ls_status status = ls_room_register_create(config->register_path, &keeper->rooms, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    place_rooms(keeper);
+    const ls_worker_pool_config pool = {.workers = config->workers,
+                                        .sockets = config->sockets,
+                                        .program = config->program,
+                                        .arguments = config->arguments,
+                                        .loop = config->loop,
+                                        .log = config->log,
+                                        .on_ready = on_ready,
+                                        .on_lost = on_lost,
+                                        .on_message = on_message,
+                                        .user = keeper};
+    return ls_worker_pool_create(&pool, &keeper->pool, why);
+}
+
+ls_status ls_room_keeper_create(const ls_room_keeper_config *config, ls_room_keeper **out,
+                                ls_text *why)
+{
+    ls_room_keeper *keeper = ls_allocate(ls_allocator_heap(), sizeof *keeper);
+    if (!keeper) {
+        return LS_NO_MEMORY;
+    }
+    keeper->config = *config;
+    keeper->view = (ls_service_view){.user = keeper,
+                                     .room_count = view_room_count,
+                                     .room = view_room,
+                                     .worker_count = view_worker_count,
+                                     .worker = view_worker,
+                                     .gone = view_gone,
+                                     .rooms_opened = view_opened,
+                                     .rooms_ended = view_ended,
+                                     .is_ready = view_is_ready,
+                                     .is_draining = view_is_draining,
+                                     .invite = view_invite,
+                                     .event = view_event,
+                                     .command = view_command};
+    ls_status status = create_parts(keeper, why);
+    if (status != LS_OK) {
+        ls_room_keeper_destroy(keeper);
+        return status;
+    }
+    *out = keeper;
+    return LS_OK;
+}
+
+void ls_room_keeper_destroy(ls_room_keeper *keeper)
+{
+    if (keeper) {
+        ls_worker_pool_destroy(keeper->pool);
+        ls_room_register_destroy(keeper->rooms);
+        ls_release(ls_allocator_heap(), keeper);
+    }
+}

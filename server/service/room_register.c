@@ -1,0 +1,238 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/server/service/room_register.h"
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/program/json_read.h"
+#include "lockstep/common/program/mapped_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct ls_room_register {
+    char path[LS_WORKER_PATH_BYTES_MAX]; /* "": no file */
+    uint32_t count;
+    uint64_t opened;
+    uint64_t ended;
+    ls_room_counters gone;
+    ls_registered_room *rows[LS_SERVICE_ROOMS_MAX]; /* in the order of their names */
+};
+
+/* ---- rows ---- */
+
+/* The index of the name, or where it would stand. */
+static uint32_t place_of(const ls_room_register *rooms, const char *name)
+{
+    uint32_t low = 0;
+    uint32_t high = rooms->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (strcmp(rooms->rows[middle]->report.name, name) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static bool is_at(const ls_room_register *rooms, uint32_t index, const char *name)
+{
+    return index < rooms->count && strcmp(rooms->rows[index]->report.name, name) == 0;
+}
+
+ls_registered_room *ls_room_register_find(const ls_room_register *rooms, const char *name)
+{
+    uint32_t index = place_of(rooms, name);
+    return is_at(rooms, index, name) ? rooms->rows[index] : NULL;
+}
+
+ls_registered_room *ls_room_register_add(ls_room_register *rooms, const char *name)
+{
+    uint32_t index = place_of(rooms, name);
+    if (rooms->count == LS_SERVICE_ROOMS_MAX || is_at(rooms, index, name)) {
+        return NULL;
+    }
+    ls_registered_room *room = ls_allocate(ls_allocator_heap(), sizeof *room);
+    if (room) {
+        ls_name_copy(room->report.name, sizeof room->report.name, name);
+        memmove(&rooms->rows[index + 1], &rooms->rows[index],
+                (rooms->count - index) * sizeof(ls_registered_room *));
+        rooms->rows[index] = room;
+        rooms->count++;
+    }
+    return room;
+}
+
+void ls_room_register_lose(ls_room_register *rooms, ls_registered_room *room)
+{
+    ls_room_counters_add(&rooms->gone, &room->report.counters);
+    memset(&room->report.counters, 0, sizeof room->report.counters);
+    room->report.player_count = 0;
+    room->report.spectators = 0;
+    room->is_open = false;
+    room->is_asked = false;
+}
+
+void ls_room_register_remove(ls_room_register *rooms, const char *name)
+{
+    uint32_t index = place_of(rooms, name);
+    if (!is_at(rooms, index, name)) {
+        return;
+    }
+    ls_registered_room *room = rooms->rows[index];
+    rooms->ended += room->is_open ? 1 : 0;
+    ls_room_register_lose(rooms, room);
+    ls_release(ls_allocator_heap(), room);
+    rooms->count--;
+    memmove(&rooms->rows[index], &rooms->rows[index + 1],
+            (rooms->count - index) * sizeof(ls_registered_room *));
+}
+
+uint32_t ls_room_register_count(const ls_room_register *rooms)
+{
+    return rooms->count;
+}
+
+ls_registered_room *ls_room_register_at(const ls_room_register *rooms, uint32_t index)
+{
+    return rooms->rows[index];
+}
+
+const ls_room_counters *ls_room_register_gone(const ls_room_register *rooms)
+{
+    return &rooms->gone;
+}
+
+uint64_t ls_room_register_opened(const ls_room_register *rooms)
+{
+    return rooms->opened;
+}
+
+uint64_t ls_room_register_ended(const ls_room_register *rooms)
+{
+    return rooms->ended;
+}
+
+void ls_room_register_note_opened(ls_room_register *rooms)
+{
+    rooms->opened++;
+}
+
+/* ---- the file ---- */
+
+static char *print(const ls_room_register *rooms)
+{
+    ls_json *json = ls_json_create();
+    ls_json *list = ls_json_array(json, "rooms");
+    for (uint32_t i = 0; i < rooms->count; i++) {
+        const ls_registered_room *room = rooms->rows[i];
+        if (room->journal[0] != '\0') {
+            ls_json *object = ls_json_append(list);
+            ls_json_text(object, "name", room->report.name);
+            ls_json_text(object, "group", room->report.group);
+            ls_json_number(object, "worker", room->report.worker);
+            ls_json_text(object, "journal", room->journal);
+            ls_json_bool(object, "is_saved", room->is_saved);
+            ls_room_settings_write(&room->settings, ls_json_object(object, "settings"));
+        }
+    }
+    char *text = ls_json_print_line(json);
+    ls_json_destroy(json);
+    return text;
+}
+
+/* All of it is on the disk before it takes the place of the old one. */
+static bool write_file(const char *path, const char *text)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    size_t size = strlen(text);
+    bool is_written = file >= 0 && write(file, text, size) == (ssize_t)size && fsync(file) == 0;
+    if (file >= 0) {
+        is_written = close(file) == 0 && is_written;
+    }
+    return is_written;
+}
+
+ls_status ls_room_register_save(const ls_room_register *rooms, ls_text *why)
+{
+    char beside[sizeof rooms->path + 8];
+    if (rooms->path[0] == '\0') {
+        return LS_OK;
+    }
+    snprintf(beside, sizeof beside, "%s.new", rooms->path);
+    char *text = print(rooms);
+    bool is_written = text && write_file(beside, text) && rename(beside, rooms->path) == 0;
+    int error = errno;
+    ls_json_release_line(text);
+    return is_written ? LS_OK
+                      : ls_fail(LS_IO, why, "cannot write %s: %s", rooms->path, strerror(error));
+}
+
+static ls_status read_room(ls_room_register *rooms, const ls_json *object)
+{
+    const char *name = ls_json_read_text(object, "name");
+    const char *group = ls_json_read_text(object, "group");
+    const char *journal = ls_json_read_text(object, "journal");
+    ls_registered_room *room = name && group && journal ? ls_room_register_add(rooms, name) : NULL;
+    if (!room || strlen(journal) >= sizeof room->journal) {
+        return LS_MALFORMED;
+    }
+    ls_name_copy(room->report.group, sizeof room->report.group, group);
+    ls_name_copy(room->journal, sizeof room->journal, journal);
+    (void)ls_json_read_u32(object, "worker", &room->report.worker);
+    (void)ls_json_read_bool(object, "is_saved", &room->is_saved);
+    room->report.state = LS_ROOM_RESUMING;
+    return ls_room_settings_read(ls_json_read_object(object, "settings"), &room->settings, NULL);
+}
+
+static ls_status read_file(ls_room_register *rooms, ls_text *why)
+{
+    ls_mapped_file file = {NULL, 0};
+    if (access(rooms->path, F_OK) != 0) {
+        return LS_OK;
+    }
+    ls_status status = ls_mapped_file_open(rooms->path, &file, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_json *json = ls_json_parse((const char *)file.bytes, file.size);
+    status = json ? LS_OK : LS_MALFORMED;
+    const ls_json *object = ls_json_read_members(json, "rooms");
+    for (; status == LS_OK && object; object = ls_json_next(object)) {
+        status = read_room(rooms, object);
+    }
+    ls_json_destroy(json);
+    ls_mapped_file_close(&file);
+    return status == LS_OK ? LS_OK
+                           : ls_fail(status, why,
+                                     "%s is damaged: put it aside, and the service begins without "
+                                     "the rooms of before; their journals stay",
+                                     rooms->path);
+}
+
+ls_status ls_room_register_create(const char *path, ls_room_register **out, ls_text *why)
+{
+    ls_room_register *rooms = ls_allocate(ls_allocator_heap(), sizeof *rooms);
+    if (!rooms) {
+        return LS_NO_MEMORY;
+    }
+    ls_name_copy(rooms->path, sizeof rooms->path, path ? path : "");
+    ls_status status = path ? read_file(rooms, why) : LS_OK;
+    if (status != LS_OK) {
+        ls_room_register_destroy(rooms);
+        return status;
+    }
+    *out = rooms;
+    return LS_OK;
+}
+
+void ls_room_register_destroy(ls_room_register *rooms)
+{
+    for (uint32_t i = 0; rooms && i < rooms->count; i++) {
+        ls_release(ls_allocator_heap(), rooms->rows[i]);
+    }
+    ls_release(ls_allocator_heap(), rooms);
+}

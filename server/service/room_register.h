@@ -1,0 +1,50 @@
+/* Room register: the rooms that a service has, by name: their settings, their worker, their journal
+ * and their newest report; and the sums of those that are gone. Written to a file at each change,
+ * so that a service that was killed knows its rooms again. Called by supervisor. */
+#ifndef LOCKSTEP_SERVER_SERVICE_ROOM_REGISTER_H
+#define LOCKSTEP_SERVER_SERVICE_ROOM_REGISTER_H
+
+#include "lockstep/server/service/service_config.h"
+#include "lockstep/server/service/worker_message.h"
+
+typedef struct ls_registered_room {
+    ls_room_report report; /* with name, group and worker from the start */
+    ls_room_settings settings;
+    char journal[LS_WORKER_PATH_BYTES_MAX]; /* "": it has none */
+    bool is_open;  /* its worker has it; else it is being opened, or its worker is gone */
+    bool is_asked; /* its worker was told to open it */
+    bool is_saved; /* an operator has ended it for now */
+} ls_registered_room;
+
+typedef struct ls_room_register ls_room_register;
+
+/* `path` of the file; NULL: there is none. Rooms that the file knows are there, not open. IO or
+ * MALFORMED with `why`: the file is there and cannot be used. */
+ls_status ls_room_register_create(const char *path, ls_room_register **out, ls_text *why);
+/* NULL is allowed. */
+void ls_room_register_destroy(ls_room_register *rooms);
+
+uint32_t ls_room_register_count(const ls_room_register *rooms);
+/* In the order of their names. */
+ls_registered_room *ls_room_register_at(const ls_room_register *rooms, uint32_t index);
+ls_registered_room *ls_room_register_find(const ls_room_register *rooms, const char *name);
+
+/* A room of this name, which no other has. FULL or NO_MEMORY: NULL. */
+ls_registered_room *ls_room_register_add(ls_room_register *rooms, const char *name);
+
+/* The room is over, or could not be opened: its counters are added to those of the rooms that are
+ * gone. */
+void ls_room_register_remove(ls_room_register *rooms, const char *name);
+
+/* Its worker is gone: what it counted since it was opened is kept, and counts from zero again. */
+void ls_room_register_lose(ls_room_register *rooms, ls_registered_room *room);
+
+const ls_room_counters *ls_room_register_gone(const ls_room_register *rooms);
+uint64_t ls_room_register_opened(const ls_room_register *rooms);
+uint64_t ls_room_register_ended(const ls_room_register *rooms);
+void ls_room_register_note_opened(ls_room_register *rooms);
+
+/* Writes the file, in place of the old one. IO with `why`. */
+ls_status ls_room_register_save(const ls_room_register *rooms, ls_text *why);
+
+#endif

@@ -1,0 +1,354 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/server/service/supervisor.h"
+
+#include "lockstep/common/base/cipher.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/program/mapped_file.h"
+#include "lockstep/common/program/output.h"
+#include "lockstep/protocol/udp/udp_group.h"
+#include "lockstep/server/service/http_listener.h"
+#include "lockstep/server/service/journal_upload.h"
+#include "lockstep/server/service/room_keeper.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    TEND_MS = 1000,
+    UPLOAD_RETRY_MS = 2000,
+    TOKEN_BYTES_MIN = 16,
+    TOKEN_BYTES_MAX = 256,
+    PORT_TRIES = 30, /* while another process has it */
+    PORT_PAUSE_MS = 100,
+    WAY_OUT_MS = 50,        /* between two looks whether all is over */
+    WAY_OUT_MS_MAX = 10000, /* for workers to write what is left */
+};
+
+typedef struct supervisor {
+    const ls_supervisor_config *config;
+    ls_console *console;
+    ls_event_loop *loop;
+    ls_udp_group *group;
+    ls_room_keeper *keeper;
+    ls_journal_upload *upload; /* NULL: journals stay here */
+    ls_http_listener *http;    /* NULL: there is none */
+    uint64_t drained_ns;       /* since when; 0: not yet */
+    uint64_t leaving_ns;       /* likewise, of leaving */
+    uint32_t workers;
+    int sockets[LS_SERVICE_WORKERS_MAX];
+    char register_path[LS_WORKER_PATH_BYTES_MAX];
+} supervisor;
+
+/* ---- rooms ---- */
+
+static void on_seats(void *user, uint32_t worker)
+{
+    const supervisor *self = user;
+    (void)ls_udp_group_set_default(self->group, worker); /* else it sends them on */
+}
+
+static void write_invite(void *user, const ls_room_report *room, char *out, size_t capacity)
+{
+    const supervisor *self = user;
+    (void)room;
+    ls_admission_invite(self->config->admission, ls_udp_group_port(self->group), out, capacity);
+}
+
+static void tend(void *user, uint64_t now_ns)
+{
+    const supervisor *self = user;
+    (void)now_ns;
+    ls_room_keeper_tend(self->keeper);
+}
+
+/* ---- the way out ---- */
+
+static void begin_leaving(supervisor *self, uint64_t now_ns)
+{
+    if (self->leaving_ns == 0) {
+        self->leaving_ns = now_ns;
+        ls_room_keeper_leave(self->keeper);
+    }
+}
+
+static void on_way_out(void *user, uint64_t now_ns)
+{
+    supervisor *self = user;
+    uint64_t limit_ns = self->config->service->drain_timeout_s * LS_NS_PER_SECOND;
+    bool is_over = self->drained_ns > 0 &&
+                   (ls_room_keeper_is_empty(self->keeper) || now_ns - self->drained_ns >= limit_ns);
+    if (is_over) {
+        begin_leaving(self, now_ns);
+    }
+    if (self->leaving_ns > 0 && (ls_room_keeper_has_left(self->keeper) ||
+                                 now_ns - self->leaving_ns > WAY_OUT_MS_MAX * LS_NS_PER_MS)) {
+        ls_event_loop_stop(self->loop);
+    }
+}
+
+static void on_signal(void *user, uint64_t now_ns)
+{
+    supervisor *self = user;
+    const ls_log *log = &self->console->log;
+    if (self->drained_ns > 0) {
+        ls_log_line(log, LS_LOG_INFO, "leaving at once: the rooms are left in their journals");
+        begin_leaving(self, now_ns);
+        return;
+    }
+    self->drained_ns = now_ns;
+    ls_log_line(log, LS_LOG_INFO,
+                "draining: no more rooms are opened; rooms that still play in %" PRIu32
+                " s are left in their journals, and go on when the service is started again",
+                self->config->service->drain_timeout_s);
+    ls_room_keeper_drain(self->keeper);
+}
+
+/* ---- the summary ---- */
+
+static void fill_summary(ls_json *json, const void *report)
+{
+    const supervisor *self = report;
+    const ls_service_view *view = ls_room_keeper_view(self->keeper);
+    ls_json_text(json, "program", "lockstep-server");
+    ls_json_text(json, "status", ls_status_name(LS_OK));
+    ls_json_number(json, "workers", self->workers);
+    ls_json_number(json, "rooms_opened", (double)view->rooms_opened(view->user));
+    ls_json_number(json, "rooms_ended", (double)view->rooms_ended(view->user));
+    ls_json_number(json, "rooms_left", view->room_count(view->user));
+    ls_room_counters_write(view->gone(view->user), ls_json_object(json, "counters"));
+}
+
+static ls_status write_summary(const supervisor *self, ls_text *why)
+{
+    const char *path = self->config->json_path;
+    return path ? ls_json_save(fill_summary, self, path, why) : LS_OK;
+}
+
+/* ---- life ---- */
+
+/* Workers of a service that was killed have the port until their journals are written. */
+static ls_status open_group(supervisor *self, const ls_endpoint *endpoint)
+{
+    const struct timespec pause = {.tv_nsec = PORT_PAUSE_MS * (long)LS_NS_PER_MS};
+    ls_status status = LS_IO;
+    for (uint32_t i = 0; i < PORT_TRIES && status == LS_IO; i++) {
+        if (i > 0) {
+            nanosleep(&pause, NULL);
+        }
+        status = ls_udp_group_open(endpoint, self->workers, ls_allocator_heap(), &self->group);
+        if (status == LS_IO && errno != EADDRINUSE) {
+            return status;
+        }
+    }
+    return status;
+}
+
+static ls_status open_port(supervisor *self, ls_text *why)
+{
+    const ls_supervisor_config *config = self->config;
+    ls_endpoint endpoint;
+    ls_status status = ls_endpoint_resolve(config->bind_host, config->port, &endpoint, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    status = open_group(self, &endpoint);
+    if (status != LS_OK) {
+        return ls_fail(status, why, "cannot listen on %s, UDP port %u: %s", config->bind_host,
+                       (unsigned)config->port,
+                       status == LS_IO ? strerror(errno) : ls_status_text(status));
+    }
+    for (uint32_t i = 0; i < self->workers; i++) {
+        self->sockets[i] = ls_udp_group_descriptor(self->group, i);
+    }
+    return LS_OK;
+}
+
+static ls_status create_keeper(supervisor *self, ls_text *why)
+{
+    const ls_service_config *service = self->config->service;
+    bool has_journals = service->journal_dir[0] != '\0';
+    snprintf(self->register_path, sizeof self->register_path, "%.480s/rooms.json",
+             service->journal_dir);
+    const ls_room_keeper_config keeper = {.service = service,
+                                          .register_path =
+                                              has_journals ? self->register_path : NULL,
+                                          .workers = self->workers,
+                                          .sockets = self->sockets,
+                                          .program = self->config->program,
+                                          .arguments = self->config->arguments,
+                                          .loop = self->loop,
+                                          .log = &self->console->log,
+                                          .invite = write_invite,
+                                          .on_seats = on_seats,
+                                          .user = self};
+    ls_status status =
+        has_journals ? ls_output_check_directory(service->journal_dir, "journals", why) : LS_OK;
+    return status == LS_OK ? ls_room_keeper_create(&keeper, &self->keeper, why) : status;
+}
+
+static bool is_in_use(void *user, const char *path)
+{
+    const supervisor *self = user;
+    return ls_room_keeper_has_journal(self->keeper, path);
+}
+
+static ls_status create_upload(supervisor *self, ls_text *why)
+{
+    const ls_service_config *service = self->config->service;
+    if (service->upload_command[0] == '\0' || service->journal_dir[0] == '\0') {
+        return LS_OK;
+    }
+    const ls_journal_upload_config upload = {.directory = service->journal_dir,
+                                             .command = service->upload_command,
+                                             .keep_mib = service->journals_keep_mib,
+                                             .retry_ms = UPLOAD_RETRY_MS,
+                                             .loop = self->loop,
+                                             .log = &self->console->log,
+                                             .is_in_use = is_in_use,
+                                             .user = self};
+    return ls_journal_upload_create(&upload, &self->upload, why);
+}
+
+/* The file is one line. */
+static ls_status read_token(const char *path, char *out, size_t capacity, ls_text *why)
+{
+    ls_mapped_file file = {NULL, 0};
+    ls_status status = ls_mapped_file_open(path, &file, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    size_t length = strcspn((const char *)file.bytes, "\r\n");
+    bool is_good = length >= TOKEN_BYTES_MIN && length < capacity;
+    snprintf(out, capacity, "%.*s", is_good ? (int)length : 0, (const char *)file.bytes);
+    ls_mapped_file_close(&file);
+    return is_good
+               ? LS_OK
+               : ls_fail(LS_BAD_ARGUMENT, why,
+                         "%s: a token is a line of %u to %zu characters; make one with: openssl "
+                         "rand -hex 32",
+                         path, TOKEN_BYTES_MIN, capacity - 1);
+}
+
+/* No HTTP without a port for it in the file, or with one that was set to 0 and no file to tell of
+ * it. */
+static ls_status create_http(supervisor *self, ls_text *why)
+{
+    const ls_supervisor_config *config = self->config;
+    const ls_service_config *service = config->service;
+    char token[TOKEN_BYTES_MAX] = "";
+    if (service->http_port == 0 && !config->http_port_file) {
+        return LS_OK;
+    }
+    ls_status status = LS_OK;
+    if (service->http_token_file[0] != '\0') {
+        status = read_token(service->http_token_file, token, sizeof token, why);
+    }
+    ls_http_listener_config http = ls_http_listener_config_default();
+    http.host = service->http_bind;
+    http.port = (uint16_t)service->http_port;
+    http.token = token;
+    http.view = ls_room_keeper_view(self->keeper);
+    if (status == LS_OK) {
+        status = ls_http_listener_create(&http, self->loop, &self->http, why);
+    }
+    ls_cipher_wipe(token, sizeof token);
+    return status;
+}
+
+static ls_status add_handlers(supervisor *self)
+{
+    ls_loop_handler signals = {on_signal, self};
+    ls_loop_handler tending = {tend, self};
+    ls_loop_handler way_out = {on_way_out, self};
+    ls_status status = ls_event_loop_add_stop_signals(self->loop, signals);
+    if (status == LS_OK) {
+        status = ls_event_loop_add_timer(self->loop, TEND_MS, tending, NULL);
+    }
+    return status == LS_OK ? ls_event_loop_add_timer(self->loop, WAY_OUT_MS, way_out, NULL)
+                           : status;
+}
+
+/* The invite first: scripts wait for the port. */
+static ls_status write_files(const supervisor *self, ls_text *why)
+{
+    const ls_supervisor_config *config = self->config;
+    uint16_t port = ls_udp_group_port(self->group);
+    ls_status status = ls_admission_write_invite(config->admission, port, why);
+    if (status == LS_OK && config->http_port_file) {
+        status =
+            ls_output_write_port(config->http_port_file, ls_http_listener_port(self->http), why);
+    }
+    return status == LS_OK && config->port_file ? ls_output_write_port(config->port_file, port, why)
+                                                : status;
+}
+
+static ls_status build(supervisor *self, ls_text *why)
+{
+    ls_status status = ls_event_loop_create(ls_allocator_heap(), &self->loop);
+    if (status == LS_OK) {
+        status = open_port(self, why);
+    }
+    if (status == LS_OK) {
+        status = create_keeper(self, why);
+    }
+    if (status == LS_OK) {
+        status = create_upload(self, why);
+    }
+    if (status == LS_OK) {
+        status = create_http(self, why);
+    }
+    if (status == LS_OK) {
+        status = add_handlers(self);
+    }
+    return status == LS_OK ? write_files(self, why) : status;
+}
+
+static void log_listening(const supervisor *self)
+{
+    const ls_supervisor_config *config = self->config;
+    const ls_log *log = &self->console->log;
+    uint16_t port = ls_udp_group_port(self->group);
+    char place[LS_ENDPOINT_JOINED_BYTES];
+    ls_endpoint_join(config->bind_host, port, place);
+    ls_log_line(log, LS_LOG_INFO, "listening on %s with %" PRIu32 " workers", place, self->workers);
+    if (self->http) {
+        ls_endpoint_join(config->service->http_bind, ls_http_listener_port(self->http), place);
+        ls_log_line(log, LS_LOG_INFO, "metrics and administration: http://%s/", place);
+    }
+    ls_admission_log(config->admission, port, log);
+}
+
+ls_exit_code ls_supervisor_run(const ls_supervisor_config *config, ls_console *console)
+{
+    supervisor *self = ls_allocate(ls_allocator_heap(), sizeof *self);
+    ls_text why = {{0}};
+    if (!self) {
+        return LS_EXIT_ENVIRONMENT;
+    }
+    self->config = config;
+    self->console = console;
+    self->workers = LS_MIN(config->service->workers, LS_SERVICE_WORKERS_MAX);
+    ls_status status = build(self, &why);
+    if (status != LS_OK) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s",
+                    why.bytes[0] ? why.bytes : ls_status_text(status));
+    } else {
+        log_listening(self);
+        ls_event_loop_run(self->loop);
+        ls_log_line(&console->log, LS_LOG_INFO, "the service has ended");
+        status = write_summary(self, &why);
+        if (status != LS_OK) {
+            ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
+        }
+    }
+    ls_http_listener_destroy(self->http);
+    ls_journal_upload_destroy(self->upload);
+    ls_room_keeper_destroy(self->keeper);
+    ls_udp_group_close(self->group);
+    ls_event_loop_destroy(self->loop);
+    ls_release(ls_allocator_heap(), self);
+    return ls_exit_code_of(status);
+}

@@ -1,0 +1,27 @@
+/* Supervisor: the service that lockstep-server --config starts: one UDP port, workers with rooms on
+ * it, an HTTP listener for its operators, and a way out that loses no closed tick.
+ * Hosts no match itself. Called by main. */
+#ifndef LOCKSTEP_SERVER_SERVICE_SUPERVISOR_H
+#define LOCKSTEP_SERVER_SERVICE_SUPERVISOR_H
+
+#include "lockstep/common/program/console.h"
+#include "lockstep/common/program/exit_code.h"
+#include "lockstep/server/program/admission.h"
+#include "lockstep/server/service/service_config.h"
+
+typedef struct ls_supervisor_config {
+    const ls_service_config *service;
+    const char *bind_host;
+    uint16_t port;                /* 0: chosen by the system and told on the console */
+    const char *port_file;        /* gets the port in decimal once it is bound; NULL: none */
+    const char *http_port_file;   /* likewise that of HTTP */
+    const char *json_path;        /* of the summary; NULL: none; "-": standard output */
+    const char *program;          /* this program's path, for workers */
+    const char *const *arguments; /* of every worker; NULL last */
+    ls_admission *admission;      /* of the invite; borrowed */
+} ls_supervisor_config;
+
+/* Serves until SIGINT, SIGTERM or SIGHUP; a second one leaves at once. */
+ls_exit_code ls_supervisor_run(const ls_supervisor_config *config, ls_console *console);
+
+#endif

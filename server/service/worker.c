@@ -1,0 +1,383 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/server/service/worker.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/protocol/loop/line_channel.h"
+#include "lockstep/protocol/udp/transport_udp.h"
+#include "lockstep/server/service/room_directory.h"
+#include "lockstep/server/service/worker_rooms.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+    REPORT_MS = 1000,
+    LOOK_MS = 20,          /* between two looks whether there are changes, or all is written */
+    CHANGES_MS = 100,      /* between two reports of it at least */
+    LEAVING_MS_MAX = 5000, /* then what is not written is given up: the players have it */
+    BACKLOG_MAX = 1 << 20, /* of the channel: reports are left out above it */
+};
+
+#define HOLDER_SEED UINT64_C(0x776f726b6572) /* of the numbers that owners of tokens have */
+
+typedef struct worker {
+    const ls_worker_config *config;
+    ls_console *console;
+    ls_rooms *rooms;
+    ls_worker_rooms *named;
+    ls_room_directory *directory;
+    ls_line_channel *channel;
+    uint64_t leaving_ns; /* since when; 0: it stays */
+    uint64_t cpu_ns;     /* used until the last report */
+    uint64_t reported_ns;
+    uint64_t changed_ns; /* when changes were told the last time */
+    bool is_draining;
+    ls_worker_message received;
+    ls_worker_message answer;
+} worker;
+
+static ls_event_loop *loop_of(const worker *self)
+{
+    return ls_host_loop(ls_rooms_host(self->rooms));
+}
+
+/* ---- out ---- */
+
+static void tell(void *user, const ls_worker_message *message)
+{
+    worker *self = user;
+    char *line = ls_worker_message_write(message);
+    if (line) {
+        (void)ls_line_channel_send(self->channel, line, strlen(line));
+    }
+    ls_json_release_line(line);
+}
+
+static uint64_t cpu_ns(void)
+{
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    int64_t us = (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
+                 used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+    return (uint64_t)us * 1000;
+}
+
+/* Of the memory that is in use now; 0: the system does not say. */
+static uint64_t memory_bytes(void)
+{
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%*u %llu", &pages) != 1) {
+        pages = 0;
+    }
+    if (file) {
+        fclose(file);
+    }
+    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t datagrams_dropped(const worker *self)
+{
+    const ls_transport *transport = ls_host_transport(ls_rooms_host(self->rooms));
+    uint64_t sum = 0;
+    for (int i = 0; i < LS_SEALED_REJECTION_COUNT; i++) {
+        sum += ls_transport_udp_rejections(transport, (ls_sealed_rejection)i);
+    }
+    return sum;
+}
+
+static void tell_load(worker *self, uint64_t now_ns)
+{
+    uint64_t used_ns = cpu_ns();
+    uint64_t past_ns = now_ns - self->reported_ns;
+    ls_worker_message *message = &self->answer;
+    memset(message, 0, sizeof *message);
+    message->kind = LS_WORKER_LOAD;
+    message->load = (ls_worker_report){.worker = self->config->worker,
+                                       .rooms = ls_worker_rooms_count(self->named),
+                                       .players = ls_worker_rooms_players(self->named),
+                                       .cpu_ms = used_ns / LS_NS_PER_MS,
+                                       .memory_bytes = memory_bytes(),
+                                       .datagrams_dropped = datagrams_dropped(self)};
+    if (past_ns > 0) {
+        message->load.load = (double)(used_ns - self->cpu_ns) / (double)past_ns;
+    }
+    self->cpu_ns = used_ns;
+    self->reported_ns = now_ns;
+    tell(self, message);
+}
+
+static void tell_seats(worker *self)
+{
+    ls_worker_message *message = &self->answer;
+    memset(message, 0, sizeof *message);
+    message->kind = LS_WORKER_SEATS;
+    message->worker = self->config->worker;
+    message->seats = ls_worker_rooms_seats(self->named);
+    tell(self, message);
+}
+
+static void on_report(void *user, uint64_t now_ns)
+{
+    worker *self = user;
+    ls_admission_watch(self->config->admission, ls_host_transport(ls_rooms_host(self->rooms)),
+                       &self->console->log, now_ns);
+    tell_load(self, now_ns);
+    tell_seats(self);
+    if (ls_line_channel_backlog(self->channel) < BACKLOG_MAX) {
+        ls_worker_rooms_report(self->named);
+    }
+}
+
+/* ---- in ---- */
+
+static void leave(worker *self)
+{
+    if (self->leaving_ns == 0) {
+        self->leaving_ns = ls_event_loop_now_ns(loop_of(self));
+        ls_host_freeze(ls_rooms_host(self->rooms));
+    }
+}
+
+static void report_changes(worker *self, uint64_t now_ns)
+{
+    if (now_ns - self->changed_ns < CHANGES_MS * LS_NS_PER_MS) {
+        return;
+    }
+    if (self->is_draining) {
+        ls_worker_rooms_drain(self->named);
+    }
+    if (ls_worker_rooms_report_changed(self->named)) {
+        self->changed_ns = now_ns;
+        tell_seats(self);
+    }
+}
+
+static void on_look(void *user, uint64_t now_ns)
+{
+    worker *self = user;
+    if (self->leaving_ns == 0) {
+        report_changes(self, now_ns);
+    } else if (ls_worker_rooms_are_written(self->named, now_ns) ||
+               now_ns - self->leaving_ns > LEAVING_MS_MAX * LS_NS_PER_MS) {
+        ls_event_loop_stop(loop_of(self));
+    }
+}
+
+static void on_line(void *user, char *line, size_t size)
+{
+    worker *self = user;
+    const ls_worker_message *message = &self->received;
+    if (ls_worker_message_read(line, size, &self->received) != LS_OK) {
+        ls_log_line(&self->console->log, LS_LOG_ERROR,
+                    "the supervisor said something that is not understood");
+        return;
+    }
+    switch (message->kind) {
+    case LS_WORKER_COMMAND:
+        ls_worker_rooms_command(self->named, message, &self->answer);
+        tell(self, &self->answer);
+        break;
+    case LS_WORKER_DIRECTORY:
+        ls_room_directory_note(self->directory, message->room, message->match_id, message->worker);
+        break;
+    case LS_WORKER_SEATS:
+        ls_room_directory_note_seats(self->directory, message->worker, message->seats);
+        break;
+    case LS_WORKER_DRAIN:
+        self->is_draining = true;
+        break;
+    case LS_WORKER_LEAVE:
+        leave(self);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Another service may want the port. */
+static void on_broken(void *user)
+{
+    worker *self = user;
+    ls_log_line(&self->console->log, LS_LOG_ERROR,
+                "the supervisor is gone: the rooms are left in their journals");
+    leave(self);
+}
+
+/* The supervisor decides; a signal to the whole group is for it. */
+static void on_signal(void *user, uint64_t now_ns)
+{
+    (void)user;
+    (void)now_ns;
+}
+
+/* ---- what clients are for ---- */
+
+/* A token for no room in particular is good with one worker alone, always the same one: else it
+ * could be used once with each. */
+static uint32_t worker_of_token(const worker *self, const ls_sealed_pass *pass)
+{
+    const char *match = pass->admission.match;
+    uint32_t found =
+        match[0] != '\0'
+            ? ls_room_directory_find(self->directory, match)
+            : (uint32_t)(ls_hash_bytes(&pass->client_id, sizeof pass->client_id, HOLDER_SEED) %
+                         self->config->workers);
+    return found < self->config->workers ? found : self->config->worker;
+}
+
+static uint32_t choose_worker(void *user, const ls_sealed_pass *pass)
+{
+    const worker *self = user;
+    if (pass) {
+        return worker_of_token(self, pass);
+    }
+    if (ls_worker_rooms_seats(self->named) > 0) {
+        return self->config->worker;
+    }
+    uint32_t other = ls_room_directory_most_seats(self->directory);
+    if (other < self->config->workers) {
+        return other;
+    }
+    return ls_worker_rooms_can_watch(self->named) ? self->config->worker : LS_SEALED_NO_WORKER;
+}
+
+/* ---- life ---- */
+
+static void on_event(void *user, uint32_t number, const ls_match_event *event)
+{
+    const worker *self = user;
+    ls_worker_rooms_take_event(self->named, number, event);
+}
+
+static void on_advanced(void *user, uint32_t number, uint64_t due_ns, uint64_t now_ns)
+{
+    const worker *self = user;
+    ls_worker_rooms_advanced(self->named, number, due_ns, now_ns);
+}
+
+static void on_done(void *user, uint32_t number)
+{
+    const worker *self = user;
+    ls_worker_rooms_done(self->named, number);
+}
+
+static ls_status create_rooms(worker *self, ls_text *why)
+{
+    const ls_worker_config *config = self->config;
+    ls_sealed_server_config sealed = config->admission->sealed;
+    sealed.worker = config->worker;
+    sealed.workers = config->workers;
+    sealed.choose_worker = choose_worker;
+    sealed.choose_worker_user = self;
+    uint32_t peers = LS_TRANSPORT_UDP_PEERS_MAX / config->workers;
+    const ls_rooms_config rooms = {.console = self->console,
+                                   .bind_host = "::",
+                                   .descriptor = LS_WORKER_UDP_DESCRIPTOR,
+                                   .sealed = &sealed,
+                                   .rooms_max = config->rooms_max,
+                                   .places_max = peers - LS_HOST_PENDING_MAX,
+                                   .bundle_dir = config->bundle_dir,
+                                   .bundle_mib_max = config->bundle_mib_max,
+                                   .is_lasting = true,
+                                   .on_event = on_event,
+                                   .on_advanced = on_advanced,
+                                   .on_done = on_done,
+                                   .user = self};
+    ls_status status = ls_rooms_create(&rooms, &self->rooms, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    const ls_worker_rooms_config named = {.rooms = self->rooms,
+                                          .worker = config->worker,
+                                          .rooms_max = config->rooms_max,
+                                          .journal_dir = config->journal_dir,
+                                          .plugin_dir = config->plugin_dir,
+                                          .log = &self->console->log,
+                                          .tell = tell,
+                                          .user = self};
+    return ls_worker_rooms_create(&named, &self->named);
+}
+
+static ls_status open_channel(worker *self, ls_text *why)
+{
+    const ls_line_channel_config channel = {.descriptor = LS_WORKER_CHANNEL_DESCRIPTOR,
+                                            .on_line = on_line,
+                                            .on_broken = on_broken,
+                                            .user = self};
+    ls_status status =
+        ls_line_channel_create(&channel, loop_of(self), ls_allocator_heap(), &self->channel);
+    return status == LS_OK
+               ? LS_OK
+               : ls_fail(status, why, "a worker is started by lockstep-server --config");
+}
+
+static ls_status add_handlers(worker *self)
+{
+    ls_event_loop *loop = loop_of(self);
+    ls_loop_handler report = {on_report, self};
+    ls_loop_handler look = {on_look, self};
+    ls_loop_handler signals = {on_signal, self};
+    ls_status status = ls_event_loop_add_timer(loop, REPORT_MS, report, NULL);
+    if (status == LS_OK) {
+        status = ls_event_loop_add_timer(loop, LOOK_MS, look, NULL);
+    }
+    return status == LS_OK ? ls_event_loop_add_stop_signals(loop, signals) : status;
+}
+
+static ls_status build(worker *self, ls_text *why)
+{
+    ls_status status = ls_room_directory_create(&self->directory);
+    if (status == LS_OK) {
+        status = create_rooms(self, why);
+    }
+    if (status == LS_OK) {
+        status = open_channel(self, why);
+    }
+    return status == LS_OK ? add_handlers(self) : status;
+}
+
+ls_status ls_worker_read_share(const char *text, ls_worker_config *out)
+{
+    unsigned own = 0;
+    unsigned all = 0;
+    char rest = '\0';
+    if (sscanf(text, "%2u/%2u%c", &own, &all, &rest) != 2 || all == 0 ||
+        all > LS_SERVICE_WORKERS_MAX || own >= all) {
+        return LS_BAD_ARGUMENT;
+    }
+    out->worker = own;
+    out->workers = all;
+    return LS_OK;
+}
+
+ls_exit_code ls_worker_run(const ls_worker_config *config, ls_console *console)
+{
+    worker *self = ls_allocate(ls_allocator_heap(), sizeof *self);
+    ls_text why = {{0}};
+    if (!self) {
+        return LS_EXIT_ENVIRONMENT;
+    }
+    self->config = config;
+    self->console = console;
+    ls_status status = build(self, &why);
+    if (status != LS_OK) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "worker %" PRIu32 ": %s", config->worker,
+                    why.bytes[0] ? why.bytes : ls_status_text(status));
+    } else {
+        self->answer.kind = LS_WORKER_READY;
+        self->reported_ns = ls_event_loop_now_ns(loop_of(self));
+        tell(self, &self->answer);
+        ls_host_run(ls_rooms_host(self->rooms));
+    }
+    ls_line_channel_destroy(self->channel);
+    ls_worker_rooms_destroy(self->named);
+    ls_rooms_destroy(self->rooms);
+    ls_room_directory_destroy(self->directory);
+    ls_release(ls_allocator_heap(), self);
+    return ls_exit_code_of(status);
+}

@@ -1,0 +1,308 @@
+#include "lockstep/server/service/worker_pool.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/loop/line_channel.h"
+#include "lockstep/protocol/loop/supervised_process.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum {
+    WATCH_MS = 100,
+    AGAIN_MS_MIN = 100, /* until a worker is started again; doubled while it ends at once */
+    AGAIN_MS_MAX = 5000,
+    LASTED_MS = 10000, /* then it did not end at once */
+    ARGUMENTS_MAX = 128,
+    SHARE_BYTES = 16,
+};
+
+typedef struct pool_worker {
+    ls_worker_pool *pool;
+    uint32_t number;
+    ls_supervised_process *process; /* NULL: it is to be started again */
+    ls_line_channel *channel;       /* NULL: likewise, or it is broken */
+    bool is_broken;                 /* the channel is, and the worker is killed */
+    bool is_ready;
+    uint64_t started_ns;
+    uint64_t heard_ns;
+    uint64_t again_ns; /* when it is started again */
+    uint32_t again_ms;
+    ls_worker_report report;
+} pool_worker;
+
+struct ls_worker_pool {
+    ls_worker_pool_config config;
+    ls_loop_source *timer;
+    bool is_leaving;
+    pool_worker workers[LS_SERVICE_WORKERS_MAX];
+    ls_worker_message message; /* working memory */
+};
+
+static uint64_t now_of(const ls_worker_pool *pool)
+{
+    return ls_event_loop_now_ns(pool->config.loop);
+}
+
+/* ---- what a worker says ---- */
+
+static void take_message(pool_worker *worker, const ls_worker_message *message)
+{
+    const ls_worker_pool_config *config = &worker->pool->config;
+    if (message->kind == LS_WORKER_READY) {
+        worker->is_ready = true;
+        config->on_ready(config->user, worker->number);
+    } else if (message->kind == LS_WORKER_LOAD) {
+        uint32_t starts = worker->report.starts;
+        worker->report = message->load;
+        worker->report.worker = worker->number;
+        worker->report.starts = starts;
+        worker->report.pid = ls_supervised_process_id(worker->process);
+    } else {
+        config->on_message(config->user, worker->number, message);
+    }
+}
+
+static void on_line(void *user, char *line, size_t size)
+{
+    pool_worker *worker = user;
+    ls_worker_message *message = &worker->pool->message;
+    worker->heard_ns = now_of(worker->pool);
+    if (ls_worker_message_read(line, size, message) == LS_OK) {
+        take_message(worker, message);
+    } else {
+        ls_log_line(worker->pool->config.log, LS_LOG_ERROR,
+                    "worker %" PRIu32 " said something that is not understood", worker->number);
+    }
+}
+
+/* The timer destroys it, since a channel may not be destroyed within. */
+static void on_broken(void *user)
+{
+    pool_worker *worker = user;
+    worker->is_broken = true;
+}
+
+/* ---- starting ---- */
+
+static void forget(pool_worker *worker)
+{
+    ls_line_channel_destroy(worker->channel);
+    ls_supervised_process_destroy(worker->process);
+    worker->channel = NULL;
+    worker->process = NULL;
+    worker->is_ready = false;
+    worker->is_broken = false;
+    worker->report.pid = 0;
+}
+
+static void on_end(void *user, int64_t exit_code, int signal_number)
+{
+    pool_worker *worker = user;
+    ls_worker_pool *pool = worker->pool;
+    uint64_t now_ns = now_of(pool);
+    bool has_lasted = now_ns - worker->started_ns > LASTED_MS * LS_NS_PER_MS;
+    worker->again_ms = has_lasted ? AGAIN_MS_MIN : LS_MIN(worker->again_ms * 2, AGAIN_MS_MAX);
+    worker->again_ns = now_ns + worker->again_ms * LS_NS_PER_MS;
+    if (!pool->is_leaving && signal_number != 0) {
+        ls_log_line(pool->config.log, LS_LOG_ERROR,
+                    "worker %" PRIu32 " was ended by signal %d: it is started again in %" PRIu32
+                    " ms, and its rooms go on from their journals",
+                    worker->number, signal_number, worker->again_ms);
+    } else if (!pool->is_leaving) {
+        ls_log_line(pool->config.log, LS_LOG_ERROR,
+                    "worker %" PRIu32 " ended with exit code %" PRId64
+                    ": it is started again in %" PRIu32 " ms",
+                    worker->number, exit_code, worker->again_ms);
+    }
+    forget(worker);
+    pool->config.on_lost(pool->config.user, worker->number);
+}
+
+static ls_status start_process(pool_worker *worker, int channel, ls_text *why)
+{
+    const ls_worker_pool_config *config = &worker->pool->config;
+    const char *arguments[ARGUMENTS_MAX] = {config->program, "--worker"};
+    char share[SHARE_BYTES];
+    snprintf(share, sizeof share, "%" PRIu32 "/%" PRIu32, worker->number, config->workers);
+    uint32_t count = 2;
+    arguments[count++] = share;
+    for (uint32_t i = 0; config->arguments[i] && count + 1 < ARGUMENTS_MAX; i++) {
+        arguments[count++] = config->arguments[i];
+    }
+    const ls_supervised_process_config process = {
+        .program = config->program,
+        .arguments = arguments,
+        .descriptors = {config->sockets[worker->number], channel},
+        .descriptor_count = 2,
+        .on_end = on_end,
+        .user = worker};
+    return ls_supervised_process_create(&process, config->loop, ls_allocator_heap(),
+                                        &worker->process, why);
+}
+
+static ls_status start(pool_worker *worker, ls_text *why)
+{
+    int sockets[2];
+    if (ls_line_channel_sockets(sockets) != LS_OK) {
+        return ls_fail(LS_IO, why, "the system gives no sockets to talk to a worker");
+    }
+    const ls_line_channel_config channel = {
+        .descriptor = sockets[0], .on_line = on_line, .on_broken = on_broken, .user = worker};
+    ls_event_loop *loop = worker->pool->config.loop;
+    ls_status status =
+        ls_line_channel_create(&channel, loop, ls_allocator_heap(), &worker->channel);
+    if (status == LS_OK) {
+        status = start_process(worker, sockets[1], why);
+    }
+    close(sockets[1]);
+    worker->started_ns = now_of(worker->pool);
+    worker->heard_ns = worker->started_ns;
+    worker->report.starts++;
+    if (status != LS_OK) {
+        forget(worker);
+    }
+    return status;
+}
+
+/* A worker that hangs, or that does not take what it is told, is of no use to its rooms. */
+static void watch(pool_worker *worker, uint64_t now_ns)
+{
+    const ls_log *log = worker->pool->config.log;
+    bool hangs = now_ns - worker->heard_ns > LS_WORKER_HANGS_MS * LS_NS_PER_MS;
+    if (!worker->is_broken && !hangs) {
+        return;
+    }
+    if (hangs) {
+        ls_log_line(log, LS_LOG_ERROR,
+                    "worker %" PRIu32 " has said nothing for %u ms: it is killed", worker->number,
+                    LS_WORKER_HANGS_MS);
+        worker->heard_ns = now_ns;
+    }
+    if (!worker->pool->is_leaving || hangs) {
+        ls_supervised_process_signal(worker->process, SIGKILL);
+    }
+}
+
+static void on_timer(void *user, uint64_t now_ns)
+{
+    ls_worker_pool *pool = user;
+    for (uint32_t i = 0; i < pool->config.workers; i++) {
+        pool_worker *worker = &pool->workers[i];
+        if (worker->process) {
+            watch(worker, now_ns);
+        } else if (!pool->is_leaving && now_ns >= worker->again_ns) {
+            ls_text why = {{0}};
+            if (start(worker, &why) != LS_OK) {
+                worker->again_ns = now_ns + AGAIN_MS_MAX * LS_NS_PER_MS;
+                ls_log_line(pool->config.log, LS_LOG_ERROR, "%s", why.bytes);
+            }
+        }
+    }
+}
+
+/* ---- what a worker is told ---- */
+
+static bool send_line(ls_worker_pool *pool, uint32_t worker, const char *line)
+{
+    ls_line_channel *channel = pool->workers[worker].channel;
+    return channel && ls_line_channel_send(channel, line, strlen(line));
+}
+
+bool ls_worker_pool_send(ls_worker_pool *pool, uint32_t worker, const ls_worker_message *message)
+{
+    char *line = ls_worker_message_write(message);
+    bool is_sent = line && send_line(pool, worker, line);
+    ls_json_release_line(line);
+    return is_sent;
+}
+
+void ls_worker_pool_send_all(ls_worker_pool *pool, const ls_worker_message *message)
+{
+    char *line = ls_worker_message_write(message);
+    for (uint32_t i = 0; line && i < pool->config.workers; i++) {
+        (void)send_line(pool, i, line);
+    }
+    ls_json_release_line(line);
+}
+
+void ls_worker_pool_leave(ls_worker_pool *pool)
+{
+    static const ls_worker_message leave = {.kind = LS_WORKER_LEAVE};
+    pool->is_leaving = true;
+    ls_worker_pool_send_all(pool, &leave);
+}
+
+/* ---- what is known ---- */
+
+bool ls_worker_pool_is_ready(const ls_worker_pool *pool, uint32_t worker)
+{
+    return pool->workers[worker].is_ready;
+}
+
+uint32_t ls_worker_pool_running(const ls_worker_pool *pool)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < pool->config.workers; i++) {
+        count += pool->workers[i].process ? 1 : 0;
+    }
+    return count;
+}
+
+const ls_worker_report *ls_worker_pool_report(const ls_worker_pool *pool, uint32_t worker)
+{
+    return &pool->workers[worker].report;
+}
+
+bool ls_worker_pool_is_sound(const ls_worker_pool *pool)
+{
+    uint64_t now_ns = now_of(pool);
+    for (uint32_t i = 0; i < pool->config.workers; i++) {
+        const pool_worker *worker = &pool->workers[i];
+        if (worker->process && now_ns - worker->heard_ns > LS_WORKER_HANGS_MS * LS_NS_PER_MS) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- life ---- */
+
+ls_status ls_worker_pool_create(const ls_worker_pool_config *config, ls_worker_pool **out,
+                                ls_text *why)
+{
+    ls_worker_pool *pool = ls_allocate(ls_allocator_heap(), sizeof *pool);
+    if (!pool) {
+        return LS_NO_MEMORY;
+    }
+    pool->config = *config;
+    ls_loop_handler timer = {on_timer, pool};
+    ls_status status = ls_event_loop_add_timer(config->loop, WATCH_MS, timer, &pool->timer);
+    for (uint32_t i = 0; status == LS_OK && i < config->workers; i++) {
+        pool_worker *worker = &pool->workers[i];
+        worker->pool = pool;
+        worker->number = i;
+        worker->report.worker = i;
+        worker->again_ms = AGAIN_MS_MIN / 2;
+        status = start(worker, why);
+    }
+    if (status != LS_OK) {
+        ls_worker_pool_destroy(pool);
+        return status;
+    }
+    *out = pool;
+    return LS_OK;
+}
+
+void ls_worker_pool_destroy(ls_worker_pool *pool)
+{
+    if (!pool) {
+        return;
+    }
+    ls_loop_source_remove(pool->timer);
+    for (uint32_t i = 0; i < pool->config.workers; i++) {
+        forget(&pool->workers[i]);
+    }
+    ls_release(ls_allocator_heap(), pool);
+}

@@ -1,0 +1,535 @@
+#include "lockstep/server/service/worker_rooms.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/program/command_line.h"
+#include "lockstep/common/program/setting_value.h"
+#include "lockstep/common/simulations/builtin.h"
+#include "lockstep/protocol/udp/transport_udp.h"
+#include "lockstep/server/match/match_config.h"
+#include "lockstep/server/rooms/room_game.h"
+#include "lockstep/server/service/room_stats.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    SPECTATORS = 16, /* of a room whose settings say nothing of them */
+};
+
+/* A room, from its opening until it is over. */
+typedef struct worker_room {
+    ls_worker_rooms *all;
+    uint32_t number; /* of its match */
+    ls_room_game *game;
+    ls_room_stats stats;
+    ls_room_settings settings;           /* its texts are borrowed by the game */
+    char path[LS_WORKER_PATH_BYTES_MAX]; /* of the plug-in, likewise */
+    char journal[LS_WORKER_PATH_BYTES_MAX];
+    bool has_changed;      /* its seats or its state have changed */
+    ls_room_report report; /* the newest one */
+} worker_room;
+
+struct ls_worker_rooms {
+    ls_worker_rooms_config config;
+    uint32_t count;
+    worker_room **rows; /* by the numbers of their matches; NULL: there is none */
+    ls_ban_list bans;
+    ls_worker_message message; /* working memory */
+};
+
+static ls_host *host_of(const ls_worker_rooms *all)
+{
+    return ls_rooms_host(all->config.rooms);
+}
+
+static uint64_t now_of(const ls_worker_rooms *all)
+{
+    return ls_event_loop_now_ns(ls_host_loop(host_of(all)));
+}
+
+static uint64_t unix_ms(void)
+{
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static worker_room *find(const ls_worker_rooms *all, const char *name)
+{
+    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
+        if (all->rows[i] && strcmp(all->rows[i]->report.name, name) == 0) {
+            return all->rows[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- events ---- */
+
+static const char *kind_of(const ls_match_event *event)
+{
+    switch (event->kind) {
+    case LS_MATCH_PLAYER_READY:
+        return event->was_coming ? "player-joined" : NULL;
+    case LS_MATCH_PLAYER_RETURNED:
+        return "player-returned";
+    case LS_MATCH_PLAYER_LOST:
+        return "player-lost";
+    case LS_MATCH_PLAYER_LEFT:
+        return event->was_coming ? NULL : "player-left";
+    case LS_MATCH_PEER_REFUSED:
+        return "client-refused";
+    case LS_MATCH_STARTED:
+        return "match-started";
+    case LS_MATCH_RESUMED:
+        return "match-resumed";
+    case LS_MATCH_DESYNC:
+        return "desync";
+    case LS_MATCH_DESYNC_CAUSE:
+        return "desync-cause";
+    case LS_MATCH_HEALED:
+        return "player-healed";
+    case LS_MATCH_ENDED:
+        return "match-ended";
+    default:
+        return NULL;
+    }
+}
+
+static void tell_event(ls_worker_rooms *all, const worker_room *room, const char *kind,
+                       const ls_match_event *event)
+{
+    ls_worker_message *message = &all->message;
+    memset(message, 0, sizeof *message);
+    message->kind = LS_WORKER_EVENT;
+    message->event.unix_ms = unix_ms();
+    message->event.slot = -1;
+    ls_name_copy(message->event.kind, sizeof message->event.kind, kind);
+    ls_name_copy(message->event.room, sizeof message->event.room, room->report.name);
+    if (event) {
+        bool has_slot = event->kind != LS_MATCH_STARTED && event->kind != LS_MATCH_RESUMED &&
+                        event->kind != LS_MATCH_ENDED && event->kind != LS_MATCH_PEER_REFUSED;
+        message->event.slot = has_slot ? (int32_t)event->slot : -1;
+        message->event.text = event->text;
+        if (event->kind == LS_MATCH_DESYNC) {
+            ls_text_set(&message->event.text, "from tick %" PRIu32 " on", event->tick);
+        }
+    }
+    all->config.tell(all->config.user, message);
+}
+
+void ls_worker_rooms_take_event(ls_worker_rooms *all, uint32_t number, const ls_match_event *event)
+{
+    worker_room *room = all->rows[number];
+    const char *kind = kind_of(event);
+    if (!room) {
+        return;
+    }
+    ls_match *match = ls_room_match(ls_rooms_room(all->config.rooms, number));
+    ls_room_stats_take_event(&room->stats, match, event);
+    room->has_changed = true;
+    if (kind) {
+        tell_event(all, room, kind, event);
+    }
+}
+
+void ls_worker_rooms_advanced(ls_worker_rooms *all, uint32_t number, uint64_t due_ns,
+                              uint64_t now_ns)
+{
+    worker_room *room = all->rows[number];
+    if (room) {
+        const ls_match *match = ls_room_match(ls_rooms_room(all->config.rooms, number));
+        ls_room_stats_advanced(&room->stats, match, due_ns, now_ns);
+    }
+}
+
+/* ---- opening ---- */
+
+static bool is_public(const worker_room *room)
+{
+    const char *is_private = ls_room_settings_find(&room->settings, "private");
+    return !is_private || strcmp(is_private, "on") != 0;
+}
+
+static bool may_join(void *user, const ls_match_newcomer *newcomer, ls_text *why)
+{
+    const ls_worker_rooms *all = user;
+    char address[LS_TRANSPORT_UDP_ADDRESS_BYTES];
+    const ls_transport *transport = ls_host_transport(host_of(all));
+    if (ls_transport_udp_address(transport, newcomer->peer, address) != LS_OK) {
+        return true;
+    }
+    uint64_t left_s = ls_ban_list_left_s(&all->bans, address, now_of(all));
+    if (left_s > 0) {
+        ls_text_set(why, "you are banned from this server for another %" PRIu64 " s", left_s);
+    }
+    return left_s == 0;
+}
+
+/* A plug-in is one of the directory, by its name: no path leads out of it. */
+static ls_status choose_simulation(worker_room *room, const char *name, ls_room_request *request,
+                                   ls_text *why)
+{
+    request->sim = name;
+    if (!name || !strstr(name, ".so")) {
+        return LS_OK;
+    }
+    const char *directory = room->all->config.plugin_dir;
+    if (!directory || strchr(name, '/')) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "the simulation '%s' is no file of the directory of plug-ins", name);
+    }
+    int bytes = snprintf(room->path, sizeof room->path, "%s/%s", directory, name);
+    request->sim = room->path;
+    return bytes > 0 && (size_t)bytes < sizeof room->path ? LS_OK : LS_BAD_ARGUMENT;
+}
+
+static ls_status read_settings(worker_room *room, ls_room_request *request,
+                               ls_param_options *params, ls_text *why)
+{
+    ls_setting_target match = {.fields = &request->match};
+    ls_setting_target given = {.fields = params};
+    ls_status status = LS_OK;
+    for (uint32_t i = 0; status == LS_OK && i < room->settings.count; i++) {
+        ls_room_setting *row = &room->settings.rows[i];
+        const ls_setting_text text = {row->flag, row->value};
+        if (strcmp(row->flag, "sim") == 0) {
+            status = choose_simulation(room, row->value, request, why);
+        } else if (strcmp(row->flag, "param") == 0) {
+            status = ls_setting_take_text(&ls_param_settings, &given, &text, why);
+        } else if (strcmp(row->flag, "private") != 0) {
+            status = ls_setting_take_text(&ls_match_settings, &match, &text, why);
+        }
+    }
+    request->given = match.given;
+    request->params = params->assignments;
+    request->param_count = params->count;
+    return status == LS_NOT_FOUND ? LS_BAD_ARGUMENT : status;
+}
+
+static ls_status load_game(worker_room *room, const ls_worker_message *message, ls_text *why)
+{
+    ls_room_request request = {.spectators = SPECTATORS,
+                               .resume_path = message->journal[0] ? room->journal : NULL};
+    request.match = ls_match_config_default(ls_builtin_simulation(0));
+    ls_param_options params = {.count = 0};
+    ls_status status = read_settings(room, &request, &params, why);
+    if (status == LS_OK) {
+        status = ls_room_game_create(&request, &room->game, why);
+    }
+    return status == LS_OK ? ls_room_game_load(room->game, why) : status;
+}
+
+static void keep_journal_path(worker_room *room, const ls_rooms *rooms)
+{
+    const ls_room_journal *journal = ls_room_journal_of(ls_rooms_room(rooms, room->number));
+    ls_summary_journal figures;
+    room->journal[0] = '\0';
+    if (journal) {
+        ls_room_journal_summarize(journal, &figures);
+        ls_name_copy(room->journal, sizeof room->journal, figures.file);
+    }
+}
+
+static ls_status open_room(worker_room *room, ls_text *why)
+{
+    ls_worker_rooms *all = room->all;
+    ls_resume *resume = ls_room_game_resume(room->game);
+    ls_room_opening opening = {.match = *ls_room_game_match(room->game),
+                               .print = ls_room_game_match(room->game)->print,
+                               .title = room->report.name,
+                               .label = room->report.name,
+                               .name = room->report.name,
+                               .is_for_invited = !is_public(room),
+                               .journal_dir = all->config.journal_dir,
+                               .resume = resume,
+                               .resume_path = room->journal};
+    opening.match.may_join = may_join;
+    opening.match.may_join_user = all;
+    ls_status status = resume ? LS_OK : ls_rooms_give_identity(&opening.match, why);
+    ls_resume_report report;
+    if (status == LS_OK) {
+        ls_room_game_attach(room->game, ls_host_loop(host_of(all)));
+        status = ls_rooms_open(all->config.rooms, &opening, &room->number, &report, why);
+    }
+    return status;
+}
+
+static void destroy_room(worker_room *room)
+{
+    ls_room_game_destroy(room->game);
+    ls_release(ls_allocator_heap(), room);
+}
+
+static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *message,
+                              ls_worker_message *result)
+{
+    ls_text *why = &result->result.text;
+    worker_room *room = ls_allocate(ls_allocator_heap(), sizeof *room);
+    if (!room) {
+        return LS_NO_MEMORY;
+    }
+    room->all = all;
+    room->settings = message->command.settings;
+    room->report.worker = all->config.worker;
+    room->report.opened_unix_ms = unix_ms();
+    memcpy(room->report.name, message->command.room, sizeof room->report.name);
+    memcpy(room->report.group, message->group, sizeof room->report.group);
+    memcpy(room->journal, message->journal, sizeof room->journal);
+    ls_status status = load_game(room, message, why);
+    if (status == LS_OK) {
+        status = open_room(room, why);
+    }
+    if (status != LS_OK) {
+        destroy_room(room);
+        return status;
+    }
+    keep_journal_path(room, all->config.rooms);
+    ls_room_game_warn(room->game, all->config.log);
+    room->has_changed = true;
+    all->rows[room->number] = room;
+    all->count++;
+    result->match_id =
+        ls_match_config_of(ls_room_match(ls_rooms_room(all->config.rooms, room->number)))->match_id;
+    memcpy(result->journal, room->journal, sizeof result->journal);
+    tell_event(all, room, "room-opened", NULL);
+    return LS_OK;
+}
+
+/* ---- what an operator asks for ---- */
+
+static ls_match *match_of(const worker_room *room)
+{
+    return ls_room_match(ls_rooms_room(room->all->config.rooms, room->number));
+}
+
+static ls_status kick(worker_room *room, const ls_service_command *command, ls_text *why)
+{
+    const char *text = command->text.bytes[0] ? command->text.bytes : "an operator sent you away";
+    if (command->slot >= ls_match_players(match_of(room))) {
+        return ls_fail(LS_NOT_FOUND, why, "room '%s' has no slot %" PRIu32, command->room,
+                       command->slot);
+    }
+    ls_status status = ls_match_kick(match_of(room), command->slot, text, now_of(room->all));
+    ls_host_touch(host_of(room->all), room->number);
+    return status == LS_OK
+               ? LS_OK
+               : ls_fail(LS_NOT_FOUND, why, "nobody is in slot %" PRIu32 " of room '%s'",
+                         command->slot, command->room);
+}
+
+static ls_status ban(worker_room *room, const ls_service_command *command, ls_text *why)
+{
+    char address[LS_TRANSPORT_UDP_ADDRESS_BYTES];
+    ls_match *match = match_of(room);
+    bool is_slot = command->slot < ls_match_players(match);
+    ls_peer_id peer = is_slot ? ls_match_slot_of(match, command->slot).peer : 0;
+    const ls_transport *transport = ls_host_transport(host_of(room->all));
+    if (peer == 0 || ls_transport_udp_address(transport, peer, address) != LS_OK) {
+        return ls_fail(LS_NOT_FOUND, why, "nobody is in slot %" PRIu32 " of room '%s'",
+                       command->slot, command->room);
+    }
+    ls_ban_list_add(&room->all->bans, address,
+                    now_of(room->all) + command->seconds * LS_NS_PER_SECOND);
+    ls_status status = kick(room, command, why);
+    ls_text_set(why, "%s", address); /* the other workers ban it as well */
+    return status;
+}
+
+static void end_room(worker_room *room)
+{
+    ls_match_stop(match_of(room), now_of(room->all));
+    ls_host_touch(host_of(room->all), room->number);
+}
+
+static void run_command(ls_worker_rooms *all, const ls_worker_message *message,
+                        ls_worker_message *result)
+{
+    const ls_service_command *command = &message->command;
+    ls_service_result *out = &result->result;
+    worker_room *room = find(all, command->room);
+    if (command->kind == LS_SERVICE_OPEN_ROOM) {
+        out->status = open_command(all, message, result);
+        return;
+    }
+    if (!room) {
+        out->status = ls_fail(LS_NOT_FOUND, &out->text, "there is no room '%s'", command->room);
+        return;
+    }
+    switch (command->kind) {
+    case LS_SERVICE_END_ROOM:
+        end_room(room);
+        break;
+    case LS_SERVICE_KICK:
+        out->status = kick(room, command, &out->text);
+        break;
+    case LS_SERVICE_BAN:
+        out->status = ban(room, command, &out->text);
+        break;
+    default:
+        out->status = ls_fail(LS_UNSUPPORTED, &out->text, "a worker cannot do this");
+        break;
+    }
+}
+
+void ls_worker_rooms_command(ls_worker_rooms *all, const ls_worker_message *message,
+                             ls_worker_message *result)
+{
+    memset(result, 0, sizeof *result);
+    result->kind = LS_WORKER_RESULT;
+    result->id = message->id;
+    memcpy(result->room, message->command.room, sizeof result->room);
+    if (message->command.kind == LS_SERVICE_BAN && message->command.room[0] == '\0') {
+        ls_ban_list_add(&all->bans, message->command.text.bytes,
+                        now_of(all) + message->command.seconds * LS_NS_PER_SECOND);
+        return;
+    }
+    run_command(all, message, result);
+    if (result->result.status != LS_OK && result->result.text.bytes[0] == '\0') {
+        ls_text_set(&result->result.text, "%s", ls_status_text(result->result.status));
+    }
+}
+
+/* ---- reports ---- */
+
+static void tell_report(worker_room *room, ls_worker_message_kind kind)
+{
+    ls_worker_rooms *all = room->all;
+    ls_room_stats_report(&room->stats, all->config.rooms, room->number, &room->report);
+    ls_worker_message *message = &all->message;
+    memset(message, 0, sizeof *message);
+    message->kind = kind;
+    message->report = room->report;
+    all->config.tell(all->config.user, message);
+}
+
+void ls_worker_rooms_report(ls_worker_rooms *all)
+{
+    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
+        if (all->rows[i]) {
+            tell_report(all->rows[i], LS_WORKER_REPORT);
+        }
+    }
+}
+
+bool ls_worker_rooms_report_changed(ls_worker_rooms *all)
+{
+    bool has_changed = false;
+    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
+        if (all->rows[i] && all->rows[i]->has_changed) {
+            all->rows[i]->has_changed = false;
+            tell_report(all->rows[i], LS_WORKER_REPORT);
+            has_changed = true;
+        }
+    }
+    return has_changed;
+}
+
+void ls_worker_rooms_drain(ls_worker_rooms *all)
+{
+    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
+        if (all->rows[i] && ls_match_state_of(match_of(all->rows[i])) == LS_MATCH_LOBBY) {
+            end_room(all->rows[i]);
+        }
+    }
+}
+
+void ls_worker_rooms_done(ls_worker_rooms *all, uint32_t number)
+{
+    worker_room *room = all->rows[number];
+    if (room) {
+        tell_report(room, LS_WORKER_GONE);
+        all->rows[number] = NULL;
+        all->count--;
+        ls_rooms_close(all->config.rooms, number);
+        destroy_room(room);
+    }
+}
+
+uint32_t ls_worker_rooms_seats(const ls_worker_rooms *all)
+{
+    uint32_t seats = 0;
+    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
+        const worker_room *room = all->rows[i];
+        seats += room && is_public(room) ? ls_match_seats_open(match_of(room)) : 0;
+    }
+    return seats;
+}
+
+bool ls_worker_rooms_can_watch(const ls_worker_rooms *all)
+{
+    bool is_found = false;
+    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
+        const worker_room *room = all->rows[i];
+        is_found = is_found || (room && is_public(room) &&
+                                ls_match_state_of(match_of(room)) < LS_MATCH_ENDING &&
+                                ls_match_config_of(match_of(room))->spectators_max > 0);
+    }
+    return is_found;
+}
+
+uint32_t ls_worker_rooms_count(const ls_worker_rooms *all)
+{
+    return all->count;
+}
+
+uint32_t ls_worker_rooms_players(const ls_worker_rooms *all)
+{
+    uint32_t players = 0;
+    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
+        const ls_match *match = all->rows[i] ? match_of(all->rows[i]) : NULL;
+        for (uint32_t slot = 0; match && slot < ls_match_players(match); slot++) {
+            players += ls_match_slot_of(match, slot).peer != 0 ? 1 : 0;
+        }
+    }
+    return players;
+}
+
+bool ls_worker_rooms_are_written(ls_worker_rooms *all, uint64_t now_ns)
+{
+    bool are_written = true;
+    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
+        ls_room *room = all->rows[i] ? ls_rooms_room(all->config.rooms, i) : NULL;
+        const ls_room_journal *journal = room ? ls_room_journal_of(room) : NULL;
+        if (journal) {
+            ls_room_pull(room, now_ns);
+            are_written = are_written && ls_room_journal_backlog(journal) == 0;
+        }
+    }
+    return are_written;
+}
+
+/* ---- life ---- */
+
+ls_status ls_worker_rooms_create(const ls_worker_rooms_config *config, ls_worker_rooms **out)
+{
+    ls_worker_rooms *all = ls_allocate(ls_allocator_heap(), sizeof *all);
+    if (!all) {
+        return LS_NO_MEMORY;
+    }
+    all->config = *config;
+    all->rows = ls_allocate_array(ls_allocator_heap(), config->rooms_max, sizeof *all->rows);
+    if (!all->rows) {
+        ls_release(ls_allocator_heap(), all);
+        return LS_NO_MEMORY;
+    }
+    *out = all;
+    return LS_OK;
+}
+
+void ls_worker_rooms_destroy(ls_worker_rooms *all)
+{
+    if (!all) {
+        return;
+    }
+    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
+        if (all->rows[i]) {
+            ls_rooms_close(all->config.rooms, i);
+            destroy_room(all->rows[i]);
+        }
+    }
+    ls_release(ls_allocator_heap(), all->rows);
+    ls_release(ls_allocator_heap(), all);
+}

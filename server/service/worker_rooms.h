@@ -1,0 +1,56 @@
+/* Worker rooms: the rooms of one worker by their names: opens them by their settings, carries out
+ * what an operator asks of them, and reports on them. Called by worker. */
+#ifndef LOCKSTEP_SERVER_SERVICE_WORKER_ROOMS_H
+#define LOCKSTEP_SERVER_SERVICE_WORKER_ROOMS_H
+
+#include "lockstep/server/rooms/rooms.h"
+#include "lockstep/server/service/ban_list.h"
+#include "lockstep/server/service/worker_message.h"
+
+typedef struct ls_worker_rooms_config {
+    ls_rooms *rooms; /* outlives these */
+    uint32_t worker;
+    uint32_t rooms_max;
+    const char *journal_dir; /* NULL: no journals */
+    const char *plugin_dir;  /* NULL: built-in simulations alone */
+    const ls_log *log;
+    /* Something is worth telling: an event, or GONE. */
+    void (*tell)(void *user, const ls_worker_message *message);
+    void *user;
+} ls_worker_rooms_config;
+
+typedef struct ls_worker_rooms ls_worker_rooms;
+
+/* NO_MEMORY. */
+ls_status ls_worker_rooms_create(const ls_worker_rooms_config *config, ls_worker_rooms **out);
+/* Closes every room. NULL is allowed. */
+void ls_worker_rooms_destroy(ls_worker_rooms *all);
+
+/* Carries out a COMMAND and makes its RESULT. */
+void ls_worker_rooms_command(ls_worker_rooms *all, const ls_worker_message *message,
+                             ls_worker_message *result);
+
+/* The match of a room has said something, or was advanced; a room is done. */
+void ls_worker_rooms_take_event(ls_worker_rooms *all, uint32_t number, const ls_match_event *event);
+void ls_worker_rooms_advanced(ls_worker_rooms *all, uint32_t number, uint64_t due_ns,
+                              uint64_t now_ns);
+void ls_worker_rooms_done(ls_worker_rooms *all, uint32_t number);
+
+/* Reports of all rooms, through `tell`; or of those whose seats or state have changed. */
+void ls_worker_rooms_report(ls_worker_rooms *all);
+bool ls_worker_rooms_report_changed(ls_worker_rooms *all); /* whether there were any */
+
+/* Ends the rooms where nobody plays yet. */
+void ls_worker_rooms_drain(ls_worker_rooms *all);
+
+/* Seats that newcomers who were not invited find. */
+uint32_t ls_worker_rooms_seats(const ls_worker_rooms *all);
+/* Whether there is a room that they can watch. */
+bool ls_worker_rooms_can_watch(const ls_worker_rooms *all);
+uint32_t ls_worker_rooms_count(const ls_worker_rooms *all);
+uint32_t ls_worker_rooms_players(const ls_worker_rooms *all);
+
+/* True once every journal holds all that was closed. */
+bool ls_worker_rooms_are_written(ls_worker_rooms *all, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,199 @@
+/* A service with several workers: rooms are found by newcomers, survive their worker and the whole
+ * service, and free their places when they are over. */
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/tests/loopback/hosted.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    WORKERS_MAX = 4,
+    WAIT_MS = 20,
+};
+
+TestSuite(programs_service, .init = hosted_open, .fini = hosted_close);
+
+/* A configuration with journals; `rest` are its [[rooms]]. */
+static const char *write_config(const char *rest)
+{
+    const char *path = hosted_path("lockstep.toml");
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    fprintf(file,
+            "workers = 2\ndrain-timeout = 1\njournal = \"%s\"\nbundle-dir = \"%s\"\n"
+            "[server]\nidentity = \"%s/identity\"\n[http]\nport = 0\n%s",
+            hosted.folder, hosted.folder, hosted.folder, rest);
+    cr_assert_eq(fclose(file), 0);
+    return path;
+}
+
+#define TWO_ROOMS                                                                                  \
+    "[[rooms]]\nname = \"pair\"\nopen = 2\nsim = \"arena\"\nplayers = 2\ntick-rate = 60\n"
+
+/* The processes that the server started; returns how many there are. */
+static uint32_t find_workers(pid_t workers[WORKERS_MAX])
+{
+    FILE *file =
+        fopen(hosted_text("/proc/%d/task/%d/children", hosted.server.pid, hosted.server.pid), "r");
+    uint32_t count = 0;
+    int child = 0;
+    while (file && count < WORKERS_MAX && fscanf(file, "%d", &child) == 1) {
+        workers[count++] = child;
+    }
+    if (file) {
+        fclose(file);
+    }
+    return count;
+}
+
+static void join_players(uint32_t count, const char *ticks)
+{
+    for (uint32_t i = 1; i <= count; i++) {
+        const char *name = hosted_text("p%u", i);
+        hosted_join("--bot", hosted_text("%u", i), "--name", name, "--ticks", ticks);
+    }
+}
+
+static void expect_players_played_to_the_end(double ticks)
+{
+    for (uint32_t i = 0; i < hosted.client_count; i++) {
+        hosted_expect_exit(&hosted.clients[i], 0);
+        const cJSON *client = hosted_client_summary(i);
+        cr_expect_str_eq(hosted_word(client, "status"), "OK", "client %u", i);
+        cr_expect_eq(hosted_number(client, "final_tick"), ticks, "client %u", i);
+    }
+}
+
+/* Of four players in two rooms each has one partner. */
+static void expect_pairs_agree(void)
+{
+    for (uint32_t i = 0; i < hosted.client_count; i++) {
+        uint32_t same = 0;
+        for (uint32_t k = 0; k < hosted.client_count; k++) {
+            same += strcmp(hosted_word(hosted_client_summary(i), "final_hash"),
+                           hosted_word(hosted_client_summary(k), "final_hash")) == 0;
+        }
+        cr_expect_eq(same, 2, "client %u agrees with %u", i, same - 1);
+    }
+}
+
+static void end_service(void)
+{
+    ls_process_signal(&hosted.server, SIGTERM);
+    hosted_expect_exit(&hosted.server, 0);
+}
+
+Test(programs_service, newcomers_find_rooms_on_all_workers)
+{
+    hosted_serve("--config", write_config(TWO_ROOMS), "-v");
+    pid_t workers[WORKERS_MAX];
+    cr_assert_eq(find_workers(workers), 2);
+    hosted_expect_words(&hosted.server, "the journal of pair-2 is");
+    join_players(4, "120");
+    expect_players_played_to_the_end(120);
+    expect_pairs_agree();
+    end_service();
+    hosted_expect_all(&hosted.server, "pair-1: the match has ended: its final tick is 120",
+                      "pair-2: the match has ended: its final tick is 120",
+                      "the service has ended");
+}
+
+Test(programs_service, rooms_go_on_when_their_workers_are_killed)
+{
+    hosted_serve("--config", write_config(TWO_ROOMS), "-v");
+    join_players(4, "300");
+    hosted_expect_words(&hosted.server, "pair-1: the match starts");
+    hosted_expect_words(&hosted.server, "pair-2: the match starts");
+    hosted_pause_ms(500);
+    pid_t workers[WORKERS_MAX];
+    uint32_t count = find_workers(workers);
+    for (uint32_t i = 0; i < count; i++) {
+        kill(workers[i], SIGKILL);
+    }
+    expect_players_played_to_the_end(300);
+    expect_pairs_agree();
+    end_service();
+    hosted_expect_all(&hosted.server, "was ended by signal 9", "pair-1: the match continues",
+                      "pair-2: the match continues");
+}
+
+Test(programs_service, rooms_go_on_when_the_service_is_killed)
+{
+    const char *config = write_config(TWO_ROOMS);
+    hosted_serve("--config", config, "-v");
+    join_players(4, "300");
+    hosted_expect_words(&hosted.server, "pair-1: the match starts");
+    hosted_expect_words(&hosted.server, "pair-2: the match starts");
+    hosted_pause_ms(500);
+    hosted_kill();
+    hosted_serve_again("--config", config, "-v");
+    expect_players_played_to_the_end(300);
+    expect_pairs_agree();
+    end_service();
+    hosted_expect_all(&hosted.server, "pair-1: the match continues", "pair-2: the match continues");
+}
+
+Test(programs_service, upgrade_by_signal_and_start_loses_no_tick)
+{
+    const char *config = write_config(TWO_ROOMS);
+    hosted_serve("--config", config, "-v");
+    join_players(4, "360");
+    hosted_expect_words(&hosted.server, "pair-1: the match starts");
+    hosted_expect_words(&hosted.server, "pair-2: the match starts");
+    end_service();
+    hosted_serve_again("--config", config, "-v");
+    expect_players_played_to_the_end(360);
+    expect_pairs_agree();
+    end_service();
+    hosted_expect_all(&hosted.server, "0 ticks that the journal had not came from them");
+}
+
+/* The service keeps rooms open in which newcomers find seats, and forgets those that are over. */
+Test(programs_service, rooms_that_are_over_leave_nothing_behind)
+{
+    hosted_serve("--config",
+                 write_config("[[rooms]]\nname = \"solo\"\nopen = 1\nsim = \"arena\"\n"
+                              "players = 1\nticks = 30\nspectators = 0\n"),
+                 "-v");
+    for (uint32_t i = 0; i < 3; i++) {
+        hosted_expect_words(&hosted.server, hosted_text("the journal of solo-%u is", i + 1));
+        hosted_join("--bot", "1");
+        hosted_expect_exit(&hosted.clients[i], 0);
+    }
+    end_service();
+    const cJSON *summary = hosted_server_summary();
+    cr_expect_geq(hosted_number(summary, "rooms_opened"), 3);
+    cr_expect_geq(hosted_number(summary, "rooms_ended"), 3);
+    cr_expect_geq(hosted_number(summary, "counters.ticks"), 90);
+    cr_expect_eq(hosted_number(summary, "counters.players_joined"), 3);
+}
+
+Test(programs_service, room_whose_settings_are_wrong_is_told_and_the_others_are_opened)
+{
+    hosted_serve(
+        "--config",
+        write_config("[[rooms]]\nname = \"bad\"\nopen = 1\nsim = \"missing.so\"\n" TWO_ROOMS),
+        "-v");
+    hosted_expect_words(&hosted.server, "room bad-1 is not opened: the simulation 'missing.so'");
+    hosted_expect_words(&hosted.server, "the journal of pair-2 is");
+    end_service();
+}
+
+Test(programs_service, closed_journals_are_handed_to_the_command)
+{
+    const char *rooms = hosted_text(
+        "[upload]\ncommand = \"test -e %s/first || { touch %s/first; exit 1; }; cp {} %s/there\"\n"
+        "[[rooms]]\nname = \"solo\"\nopen = 1\nsim = \"arena\"\nplayers = 1\nticks = 30\n",
+        hosted.folder, hosted.folder, hosted.folder);
+    hosted_serve("--config", write_config(rooms), "-v");
+    hosted_join("--bot", "1");
+    hosted_expect_exit(&hosted.clients[0], 0);
+    hosted_expect_words(&hosted.server, "was not uploaded");
+    hosted_expect_words(&hosted.server, "was uploaded");
+    end_service();
+    FILE *copy = fopen(hosted_path("there"), "rb");
+    cr_assert_not_null(copy);
+    fclose(copy);
+}

@@ -1,0 +1,66 @@
+#include "lockstep/server/service/room_directory.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+static ls_room_directory *directory;
+
+static void open_directory(void)
+{
+    cr_assert_eq(ls_room_directory_create(&directory), LS_OK);
+}
+
+static void close_directory(void)
+{
+    ls_room_directory_destroy(directory);
+}
+
+TestSuite(room_directory, .init = open_directory, .fini = close_directory);
+
+Test(room_directory, a_room_is_found_by_its_name_and_by_the_id_of_its_match)
+{
+    ls_room_directory_note(directory, "arena-1", UINT64_C(0xfedcba9876543210), 2);
+    cr_assert_eq(ls_room_directory_find(directory, "arena-1"), 2);
+    cr_assert_eq(ls_room_directory_find(directory, "fedcba9876543210"), 2);
+    cr_assert_eq(ls_room_directory_find(directory, "arena-2"), UINT32_MAX);
+}
+
+Test(room_directory, a_room_that_is_gone_is_not_found)
+{
+    ls_room_directory_note(directory, "a", 1, 0);
+    ls_room_directory_note(directory, "b", 2, 1);
+    ls_room_directory_note(directory, "a", 0, 0);
+    ls_room_directory_note(directory, "never", 0, 0);
+    cr_assert_eq(ls_room_directory_find(directory, "a"), UINT32_MAX);
+    cr_assert_eq(ls_room_directory_find(directory, "b"), 1);
+}
+
+Test(room_directory, a_room_that_was_opened_again_has_its_new_match)
+{
+    ls_room_directory_note(directory, "a", 1, 0);
+    ls_room_directory_note(directory, "a", 2, 3);
+    cr_assert_eq(ls_room_directory_find(directory, "0000000000000001"), UINT32_MAX);
+    cr_assert_eq(ls_room_directory_find(directory, "a"), 3);
+}
+
+Test(room_directory, it_holds_as_many_rooms_as_a_service_and_leaves_out_more)
+{
+    char name[16];
+    for (uint32_t i = 0; i <= LS_SERVICE_ROOMS_MAX; i++) {
+        snprintf(name, sizeof name, "r%u", i);
+        ls_room_directory_note(directory, name, i + 1, 1);
+    }
+    cr_assert_eq(ls_room_directory_find(directory, "r4095"), 1);
+    cr_assert_eq(ls_room_directory_find(directory, "r4096"), UINT32_MAX);
+}
+
+Test(room_directory, newcomers_are_for_the_worker_with_the_most_seats)
+{
+    cr_assert_eq(ls_room_directory_most_seats(directory), UINT32_MAX);
+    ls_room_directory_note_seats(directory, 1, 2);
+    ls_room_directory_note_seats(directory, 3, 5);
+    ls_room_directory_note_seats(directory, 99, 50);
+    cr_assert_eq(ls_room_directory_most_seats(directory), 3);
+    ls_room_directory_note_seats(directory, 3, 0);
+    cr_assert_eq(ls_room_directory_most_seats(directory), 1);
+}

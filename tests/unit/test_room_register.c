@@ -1,0 +1,126 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/server/service/room_register.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char path[64];
+static ls_room_register *rooms;
+
+static void open_register(void)
+{
+    snprintf(path, sizeof path, "/tmp/lockstep-register-%d.json", (int)getpid());
+    cr_assert_eq(ls_room_register_create(path, &rooms, NULL), LS_OK);
+}
+
+static void close_register(void)
+{
+    ls_room_register_destroy(rooms);
+    remove(path);
+}
+
+TestSuite(room_register, .init = open_register, .fini = close_register);
+
+static ls_registered_room *add(const char *name)
+{
+    ls_registered_room *room = ls_room_register_add(rooms, name);
+    cr_assert_not_null(room);
+    return room;
+}
+
+Test(room_register, rooms_stand_in_the_order_of_their_names_and_each_name_once)
+{
+    add("b");
+    add("c");
+    add("a");
+    cr_assert_null(ls_room_register_add(rooms, "b"));
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_assert_eq(ls_room_register_at(rooms, i)->report.name[0], 'a' + (int)i);
+    }
+    ls_room_register_remove(rooms, "b");
+    ls_room_register_remove(rooms, "b");
+    cr_assert_eq(ls_room_register_count(rooms), 2);
+    cr_assert_null(ls_room_register_find(rooms, "b"));
+    cr_assert_str_eq(ls_room_register_find(rooms, "c")->report.name, "c");
+}
+
+Test(room_register, what_rooms_counted_is_kept_when_they_go_or_their_worker_does)
+{
+    ls_registered_room *room = add("a");
+    room->is_open = true;
+    room->report.counters.ticks = 10;
+    ls_room_register_lose(rooms, room);
+    cr_assert_eq(room->report.counters.ticks, 0);
+    cr_assert_not(room->is_open);
+    room->is_open = true;
+    room->report.counters.ticks = 5;
+    ls_room_register_remove(rooms, "a");
+    cr_assert_eq(ls_room_register_gone(rooms)->ticks, 15);
+    cr_assert_eq(ls_room_register_ended(rooms), 1);
+}
+
+Test(room_register, a_service_that_was_killed_knows_its_rooms_again)
+{
+    ls_registered_room *room = add("arena-1");
+    ls_name_copy(room->report.group, sizeof room->report.group, "arena");
+    ls_name_copy(room->journal, sizeof room->journal, "/j/a \"b\".journal");
+    room->report.worker = 3;
+    cr_assert_eq(ls_room_settings_set(&room->settings, "param", "size=3", NULL), LS_OK);
+    add("without-a-journal");
+    cr_assert_eq(ls_room_register_save(rooms, NULL), LS_OK);
+    ls_room_register *again = NULL;
+    cr_assert_eq(ls_room_register_create(path, &again, NULL), LS_OK);
+    cr_assert_eq(ls_room_register_count(again), 1);
+    const ls_registered_room *known = ls_room_register_find(again, "arena-1");
+    cr_assert_str_eq(known->report.group, "arena");
+    cr_assert_str_eq(known->journal, room->journal);
+    cr_assert_eq(known->report.worker, 3);
+    cr_assert_not(known->is_open);
+    cr_assert_str_eq(ls_room_settings_find(&known->settings, "param"), "size=3");
+    ls_room_register_destroy(again);
+}
+
+Test(room_register, a_damaged_file_is_refused_by_name_and_not_written_over)
+{
+    static const char *const texts[] = {"", "{\"rooms\":[{}]}", "{\"rooms\":[{\"name\":\"a\"}]}",
+                                        "{\"rooms\""};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        FILE *file = fopen(path, "w");
+        fputs(texts[i], file);
+        fclose(file);
+        ls_room_register *again = NULL;
+        ls_text why = {{0}};
+        cr_assert_neq(ls_room_register_create(path, &again, &why), LS_OK, "%s", texts[i]);
+        cr_assert_null(again);
+        cr_assert(strstr(why.bytes, path), "%s", why.bytes);
+    }
+}
+
+Test(room_register, a_file_that_cannot_be_written_is_told)
+{
+    ls_room_register *other = NULL;
+    cr_assert_eq(ls_room_register_create("/nowhere/rooms.json", &other, NULL), LS_OK);
+    ls_text why = {{0}};
+    cr_assert_eq(ls_room_register_save(other, &why), LS_IO);
+    cr_assert(strstr(why.bytes, "/nowhere/rooms.json"));
+    ls_room_register_destroy(other);
+}
+
+Test(room_register, it_takes_as_many_rooms_as_a_service_has)
+{
+    char name[16];
+    for (uint32_t i = 0; i < LS_SERVICE_ROOMS_MAX; i++) {
+        snprintf(name, sizeof name, "r%u", (i * 2654435761u) % 100000 + i * 100000u);
+        if (i < 64 || i % 64 == 0) {
+            add(name);
+        }
+    }
+    for (uint32_t i = 1; i < ls_room_register_count(rooms); i++) {
+        cr_assert_lt(strcmp(ls_room_register_at(rooms, i - 1)->report.name,
+                            ls_room_register_at(rooms, i)->report.name),
+                     0);
+    }
+}
