@@ -18,7 +18,7 @@ typedef struct directory_row {
 
 struct ls_room_directory {
     uint32_t count; /* rows behind the last one that is taken are free */
-    uint32_t seats[LS_SERVICE_WORKERS_MAX];
+    ls_worker_seats seats[LS_SERVICE_WORKERS_MAX];
     directory_row rows[LS_SERVICE_ROOMS_MAX];
 };
 
@@ -84,22 +84,34 @@ uint32_t ls_room_directory_find(const ls_room_directory *directory, const char *
     return UINT32_MAX;
 }
 
-void ls_room_directory_note_seats(ls_room_directory *directory, uint32_t worker, uint32_t seats)
+void ls_room_directory_note_seats(ls_room_directory *directory, uint32_t worker,
+                                  const ls_worker_seats *seats)
 {
     if (worker < LS_SERVICE_WORKERS_MAX) {
-        directory->seats[worker] = seats;
+        directory->seats[worker] = *seats;
     }
 }
 
-uint32_t ls_room_directory_most_seats(const ls_room_directory *directory)
+static bool is_better(const ls_worker_seats *seats, const ls_worker_seats *than)
+{
+    if ((seats->awaited > 0) != (than->awaited > 0)) {
+        return seats->awaited > 0;
+    }
+    return seats->players < than->players;
+}
+
+uint32_t ls_worker_seats_best(const ls_worker_seats *seats, uint32_t workers)
 {
     uint32_t best = UINT32_MAX;
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < LS_SERVICE_WORKERS_MAX; i++) {
-        if (directory->seats[i] > most) {
-            most = directory->seats[i];
+    for (uint32_t i = 0; i < workers; i++) {
+        if (seats[i].open > 0 && (best == UINT32_MAX || is_better(&seats[i], &seats[best]))) {
             best = i;
         }
     }
     return best;
+}
+
+uint32_t ls_room_directory_best(const ls_room_directory *directory)
+{
+    return ls_worker_seats_best(directory->seats, LS_SERVICE_WORKERS_MAX);
 }

@@ -4,6 +4,7 @@
 #define LOCKSTEP_SERVER_SERVICE_ROOM_DIRECTORY_H
 
 #include "lockstep/server/service/service_config.h"
+#include "lockstep/server/service/worker_message.h"
 
 typedef struct ls_room_directory ls_room_directory;
 
@@ -20,9 +21,15 @@ void ls_room_directory_note(ls_room_directory *directory, const char *name, uint
  * is no such room. */
 uint32_t ls_room_directory_find(const ls_room_directory *directory, const char *name);
 
-/* So many seats are there for newcomers who were not invited; the worker with the most, or
- * UINT32_MAX: there are none. */
-void ls_room_directory_note_seats(ls_room_directory *directory, uint32_t worker, uint32_t seats);
-uint32_t ls_room_directory_most_seats(const ls_room_directory *directory);
+/* The seats of a worker have changed. */
+void ls_room_directory_note_seats(ls_room_directory *directory, uint32_t worker,
+                                  const ls_worker_seats *seats);
+
+/* The worker where a newcomer is best off: where others are waiting for one more, or else that with
+ * the fewest players of those that have a seat. UINT32_MAX: none has. */
+uint32_t ls_room_directory_best(const ls_room_directory *directory);
+
+/* The same of seats that are not in a directory, one for each worker. */
+uint32_t ls_worker_seats_best(const ls_worker_seats *seats, uint32_t workers);
 
 #endif

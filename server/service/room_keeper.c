@@ -2,6 +2,8 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/server/service/event_ring.h"
+#include "lockstep/server/service/room_directory.h"
+#include "lockstep/server/service/room_name.h"
 #include "lockstep/server/service/room_register.h"
 
 #include <inttypes.h>
@@ -40,7 +42,7 @@ struct ls_room_keeper {
     ls_event_ring events;
     uint64_t ids;
     bool is_draining;
-    uint32_t seats[LS_SERVICE_WORKERS_MAX];
+    ls_worker_seats seats[LS_SERVICE_WORKERS_MAX];
     uint32_t seats_worker; /* as on_seats was told */
     pending_command pending[PENDING_MAX];
     group_state groups[LS_SERVICE_GROUPS_MAX];
@@ -175,14 +177,6 @@ static uint32_t choose_worker(const ls_room_keeper *keeper)
         }
     }
     return best;
-}
-
-static bool is_good_name(const char *name)
-{
-    size_t length = strlen(name);
-    return length > 0 && length < LS_ROOM_NAME_BYTES_MAX &&
-           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") ==
-               length;
 }
 
 /* NAME-1, NAME-2 ...: a name that no room has. */
@@ -405,17 +399,13 @@ static void take_gone(ls_room_keeper *keeper, const ls_worker_message *message)
     }
 }
 
-/* Newcomers are handed to the worker with the most seats, so that few have to be sent on. */
+/* Newcomers are handed to the worker where they are best off, so that few have to be sent on. */
 static void take_seats(ls_room_keeper *keeper, uint32_t worker, const ls_worker_message *message)
 {
     keeper->seats[worker] = message->seats;
     ls_worker_pool_send_all(keeper->pool, message);
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < keeper->config.workers; i++) {
-        best = keeper->seats[i] > keeper->seats[best] ? i : best;
-    }
-    bool is_better = keeper->seats[best] > 0 && keeper->seats[keeper->seats_worker] == 0;
-    if (is_better && best != keeper->seats_worker) {
+    uint32_t best = ls_worker_seats_best(keeper->seats, keeper->config.workers);
+    if (best != UINT32_MAX && best != keeper->seats_worker) {
         keeper->seats_worker = best;
         keeper->config.on_seats(keeper->config.user, best);
     }
@@ -479,7 +469,7 @@ static void on_lost(void *user, uint32_t worker)
             room->report.state = LS_ROOM_RESUMING;
         }
     }
-    keeper->seats[worker] = 0;
+    keeper->seats[worker] = (ls_worker_seats){.open = 0};
     add_event(keeper, "worker-lost", "", "a worker has ended, and is started again");
 }
 
@@ -601,7 +591,7 @@ static void open_for(ls_room_keeper *keeper, const ls_service_command *command, 
         next_name(keeper, "room", &named, name);
     }
     ls_registered_room *room = NULL;
-    if (is_good_name(name)) {
+    if (ls_room_name_is_valid(name)) {
         room = place_room(keeper, name, &result);
     } else {
         result.status = ls_fail(LS_BAD_ARGUMENT, &result.text,

@@ -18,7 +18,7 @@ typedef struct ls_room_keeper_config {
     const ls_log *log;
     /* How to get into a room, see service_view.h. */
     void (*invite)(void *user, const ls_room_report *room, char *out, size_t capacity);
-    /* Seats for newcomers are with this worker from now on; UINT32_MAX: nowhere. */
+    /* Newcomers are for this worker from now on. */
     void (*on_seats)(void *user, uint32_t worker);
     void *user;
 } ls_room_keeper_config;

@@ -4,6 +4,7 @@
 #include "lockstep/common/program/setting_value.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/server/match/match_config.h"
+#include "lockstep/server/service/room_name.h"
 #include "lockstep/server/service/toml_file.h"
 
 #include <inttypes.h>
@@ -274,12 +275,10 @@ static ls_status begin_group(reading *file, const ls_toml_value *value, ls_text 
 
 static ls_status take_name(const reading *file, const ls_toml_value *value, ls_text *why)
 {
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
     size_t length = strlen(value->text);
     /* Room for "-4095" behind it. */
-    if (value->type != LS_TOML_TEXT || length == 0 || length > LS_ROOM_NAME_BYTES_MAX - 12 ||
-        strspn(value->text, letters) != length) {
+    if (value->type != LS_TOML_TEXT || length > LS_ROOM_NAME_BYTES_MAX - 12 ||
+        !ls_room_name_is_valid(value->text)) {
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "line %" PRIu32 ": the name of rooms has 1 to %u letters, digits, '-' and "
                        "'_'",

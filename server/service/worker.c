@@ -99,7 +99,7 @@ static void tell_load(worker *self, uint64_t now_ns)
     message->kind = LS_WORKER_LOAD;
     message->load = (ls_worker_report){.worker = self->config->worker,
                                        .rooms = ls_worker_rooms_count(self->named),
-                                       .players = ls_worker_rooms_players(self->named),
+                                       .players = ls_worker_rooms_seats(self->named).players,
                                        .cpu_ms = used_ns / LS_NS_PER_MS,
                                        .memory_bytes = memory_bytes(),
                                        .datagrams_dropped = datagrams_dropped(self)};
@@ -186,7 +186,7 @@ static void on_line(void *user, char *line, size_t size)
         ls_room_directory_note(self->directory, message->room, message->match_id, message->worker);
         break;
     case LS_WORKER_SEATS:
-        ls_room_directory_note_seats(self->directory, message->worker, message->seats);
+        ls_room_directory_note_seats(self->directory, message->worker, &message->seats);
         break;
     case LS_WORKER_DRAIN:
         self->is_draining = true;
@@ -236,12 +236,12 @@ static uint32_t choose_worker(void *user, const ls_sealed_pass *pass)
     if (pass) {
         return worker_of_token(self, pass);
     }
-    if (ls_worker_rooms_seats(self->named) > 0) {
-        return self->config->worker;
-    }
-    uint32_t other = ls_room_directory_most_seats(self->directory);
-    if (other < self->config->workers) {
-        return other;
+    /* The own rooms are known better here than by the last message. */
+    const ls_worker_seats own = ls_worker_rooms_seats(self->named);
+    ls_room_directory_note_seats(self->directory, self->config->worker, &own);
+    uint32_t best = ls_room_directory_best(self->directory);
+    if (best < self->config->workers) {
+        return best;
     }
     return ls_worker_rooms_can_watch(self->named) ? self->config->worker : LS_SEALED_NO_WORKER;
 }

@@ -10,13 +10,14 @@ enum {
 };
 
 #define OF_MESSAGE(member) LS_JSON_FIELD(ls_worker_message, member)
+#define OF_SEATS(member) LS_JSON_FIELD_AS(#member, ls_worker_message, seats.member)
 #define OF_COMMAND(member) LS_JSON_FIELD(ls_service_command, member)
 #define OF_LOAD(member) LS_JSON_FIELD(ls_worker_report, member)
 #define OF_EVENT(member) LS_JSON_FIELD(ls_service_event, member)
 
 static const ls_json_field message_fields[] = {
-    OF_MESSAGE(id),      OF_MESSAGE(room),   OF_MESSAGE(group),
-    OF_MESSAGE(journal), OF_MESSAGE(worker), OF_MESSAGE(seats),
+    OF_MESSAGE(id),     OF_MESSAGE(room), OF_MESSAGE(group), OF_MESSAGE(journal),
+    OF_MESSAGE(worker), OF_SEATS(open),   OF_SEATS(awaited), OF_SEATS(players),
 };
 
 static const ls_json_field command_fields[] = {

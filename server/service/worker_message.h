@@ -12,7 +12,7 @@
     /* To a worker. */                                                                             \
     X(COMMAND, "command")     /* id, command, group, journal: OPEN_ROOM goes on from that one */   \
     X(DIRECTORY, "directory") /* room, match_id, worker; match_id 0: the room is gone */           \
-    X(SEATS, "seats")         /* worker, seats: that newcomers find there */                       \
+    X(SEATS, "seats")         /* worker, seats */                                                  \
     X(DRAIN, "drain")         /* rooms where nobody plays yet are ended, now and from now on */    \
     X(LEAVE, "leave")         /* journals are written to their ends, and all rooms left there */   \
     /* From a worker. */                                                                           \
@@ -30,6 +30,13 @@ typedef enum ls_worker_message_kind {
     LS_WORKER_MESSAGE_COUNT,
 } ls_worker_message_kind;
 
+/* Seats for newcomers who were not invited. */
+typedef struct ls_worker_seats {
+    uint32_t open;    /* in all rooms */
+    uint32_t awaited; /* of them, where others are waiting for the match to start */
+    uint32_t players; /* in all rooms of the worker */
+} ls_worker_seats;
+
 /* The members that the kind does not have are zero. */
 typedef struct ls_worker_message {
     ls_worker_message_kind kind;
@@ -39,7 +46,7 @@ typedef struct ls_worker_message {
     char journal[LS_WORKER_PATH_BYTES_MAX];
     uint64_t match_id;
     uint32_t worker;
-    uint32_t seats;
+    ls_worker_seats seats;
     ls_service_command command;
     ls_service_result result;
     ls_room_report report;

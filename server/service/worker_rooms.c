@@ -448,12 +448,29 @@ void ls_worker_rooms_done(ls_worker_rooms *all, uint32_t number)
     }
 }
 
-uint32_t ls_worker_rooms_seats(const ls_worker_rooms *all)
+static uint32_t players_of(const ls_match *match)
 {
-    uint32_t seats = 0;
+    uint32_t players = 0;
+    for (uint32_t slot = 0; slot < ls_match_players(match); slot++) {
+        players += ls_match_slot_of(match, slot).peer != 0 ? 1 : 0;
+    }
+    return players;
+}
+
+ls_worker_seats ls_worker_rooms_seats(const ls_worker_rooms *all)
+{
+    ls_worker_seats seats = {.open = 0};
     for (uint32_t i = 0; i < all->config.rooms_max; i++) {
         const worker_room *room = all->rows[i];
-        seats += room && is_public(room) ? ls_match_seats_open(match_of(room)) : 0;
+        if (!room) {
+            continue;
+        }
+        const ls_match *match = match_of(room);
+        uint32_t players = players_of(match);
+        uint32_t open = is_public(room) ? ls_match_seats_open(match) : 0;
+        seats.players += players;
+        seats.open += open;
+        seats.awaited += players > 0 && ls_match_state_of(match) == LS_MATCH_LOBBY ? open : 0;
     }
     return seats;
 }
@@ -473,18 +490,6 @@ bool ls_worker_rooms_can_watch(const ls_worker_rooms *all)
 uint32_t ls_worker_rooms_count(const ls_worker_rooms *all)
 {
     return all->count;
-}
-
-uint32_t ls_worker_rooms_players(const ls_worker_rooms *all)
-{
-    uint32_t players = 0;
-    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
-        const ls_match *match = all->rows[i] ? match_of(all->rows[i]) : NULL;
-        for (uint32_t slot = 0; match && slot < ls_match_players(match); slot++) {
-            players += ls_match_slot_of(match, slot).peer != 0 ? 1 : 0;
-        }
-    }
-    return players;
 }
 
 bool ls_worker_rooms_are_written(ls_worker_rooms *all, uint64_t now_ns)

@@ -43,12 +43,10 @@ bool ls_worker_rooms_report_changed(ls_worker_rooms *all); /* whether there were
 /* Ends the rooms where nobody plays yet. */
 void ls_worker_rooms_drain(ls_worker_rooms *all);
 
-/* Seats that newcomers who were not invited find. */
-uint32_t ls_worker_rooms_seats(const ls_worker_rooms *all);
+ls_worker_seats ls_worker_rooms_seats(const ls_worker_rooms *all);
 /* Whether there is a room that they can watch. */
 bool ls_worker_rooms_can_watch(const ls_worker_rooms *all);
 uint32_t ls_worker_rooms_count(const ls_worker_rooms *all);
-uint32_t ls_worker_rooms_players(const ls_worker_rooms *all);
 
 /* True once every journal holds all that was closed. */
 bool ls_worker_rooms_are_written(ls_worker_rooms *all, uint64_t now_ns);

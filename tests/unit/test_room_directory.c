@@ -54,13 +54,29 @@ Test(room_directory, it_holds_as_many_rooms_as_a_service_and_leaves_out_more)
     cr_assert_eq(ls_room_directory_find(directory, "r4096"), UINT32_MAX);
 }
 
-Test(room_directory, newcomers_are_for_the_worker_with_the_most_seats)
+static void note(uint32_t worker, uint32_t open, uint32_t awaited, uint32_t players)
 {
-    cr_assert_eq(ls_room_directory_most_seats(directory), UINT32_MAX);
-    ls_room_directory_note_seats(directory, 1, 2);
-    ls_room_directory_note_seats(directory, 3, 5);
-    ls_room_directory_note_seats(directory, 99, 50);
-    cr_assert_eq(ls_room_directory_most_seats(directory), 3);
-    ls_room_directory_note_seats(directory, 3, 0);
-    cr_assert_eq(ls_room_directory_most_seats(directory), 1);
+    const ls_worker_seats seats = {open, awaited, players};
+    ls_room_directory_note_seats(directory, worker, &seats);
+}
+
+Test(room_directory, newcomers_are_for_the_worker_with_the_fewest_players_that_has_a_seat)
+{
+    cr_assert_eq(ls_room_directory_best(directory), UINT32_MAX);
+    note(1, 2, 0, 10);
+    note(3, 5, 0, 4);
+    note(5, 0, 0, 0);
+    note(99, 50, 0, 0);
+    cr_assert_eq(ls_room_directory_best(directory), 3);
+    note(3, 0, 0, 4);
+    cr_assert_eq(ls_room_directory_best(directory), 1);
+}
+
+Test(room_directory, newcomers_come_first_to_players_who_are_waiting_for_them)
+{
+    note(0, 8, 0, 0);
+    note(1, 1, 1, 30);
+    cr_assert_eq(ls_room_directory_best(directory), 1);
+    note(1, 0, 0, 31);
+    cr_assert_eq(ls_room_directory_best(directory), 0);
 }
