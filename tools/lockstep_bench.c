@@ -4,6 +4,7 @@
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/program/output.h"
+#include "lockstep/tools/bench/comparison.h"
 #include "lockstep/tools/bench/sections.h"
 
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 enum {
     SECTIONS_MAX = 16,
     DEFAULT_ROUNDS = 51,
+    DEFAULT_TOLERANCE_PERCENT = 10,
 };
 
 /* Short enough that others who use the machine come between few of the rounds. */
@@ -24,6 +26,8 @@ typedef struct arguments {
     uint32_t rounds;
     bool is_smoke;
     const char *json;
+    const char *old_report;
+    uint32_t tolerance_percent;
 } arguments;
 
 #define FIELD(member) .offset = offsetof(arguments, member)
@@ -33,6 +37,10 @@ static const ls_setting_row rows[] = {
      .letter = 'r', .argument = "N", .help = "Rounds of which the median is taken"},
     {LS_SETTING_IS_TEXT, FIELD(json), .flag = "json", .argument = "FILE|-",
      .help = "Write the figures as JSON; with - the table goes to stderr"},
+    {LS_SETTING_IS_TEXT, FIELD(old_report), .flag = "compare", .argument = "OLD.json",
+     .default_text = "", .help = "Show what has changed since the run that wrote OLD.json"},
+    {LS_SETTING_IS_U32, FIELD(tolerance_percent), .min = 1, .max = 1000, .flag = "tolerance",
+     .argument = "PERCENT", .help = "Changes below it are not shown, and are not worse"},
     {LS_SETTING_IS_SWITCH, FIELD(is_smoke), .flag = "smoke",
      .help = "Only show that everything runs: the figures mean nothing"},
 };
@@ -68,7 +76,21 @@ static void print_sections(FILE *file)
     }
 }
 
-static ls_status run(const arguments *args, bench_report *report, ls_text *why)
+/* The figures of a smoke run mean nothing: neither do its budgets. */
+static ls_status finish(const arguments *args, const bench_report *report, bool *is_missed,
+                        ls_text *why)
+{
+    bench_comparison comparison = {.worse = 0};
+    ls_status status = bench_report_end(report, args->json, why);
+    if (status == LS_OK && args->old_report) {
+        status = bench_comparison_print(report, args->old_report, args->tolerance_percent / 100.0,
+                                        &comparison, why);
+    }
+    *is_missed = !args->is_smoke && (report->missed > 0 || comparison.worse > 0);
+    return status;
+}
+
+static ls_status run(const arguments *args, bench_report *report, bool *is_missed, ls_text *why)
 {
     bench_plan plan = {.rounds = args->is_smoke ? 1 : args->rounds,
                        .round_ns = args->is_smoke ? SMOKE_ROUND_NS : ROUND_NS,
@@ -82,17 +104,19 @@ static ls_status run(const arguments *args, bench_report *report, ls_text *why)
     for (uint32_t i = 0; status == LS_OK && i < args->section_count; i++) {
         status = bench_section_run_in(args->sections[i], &plan, report, why);
     }
-    return status == LS_OK ? bench_report_end(report, args->json, why) : status;
+    return status == LS_OK ? finish(args, report, is_missed, why) : status;
 }
 
 int main(int argc, char **argv)
 {
-    arguments args = {.rounds = DEFAULT_ROUNDS};
+    arguments args = {.rounds = DEFAULT_ROUNDS, .tolerance_percent = DEFAULT_TOLERANCE_PERCENT};
     const ls_command_line line = {
         .summary = "Measures Lockstep against its budgets: every section, or those named.",
         .words = "[SECTION...]",
-        .ending = "Exit codes: 0 measured (also when budgets are missed), 1 environment, 2 usage, "
-                  "3 a match in memory desynced, 4 internal.",
+        .ending =
+            "Exit codes: 0 measured and within all budgets, 1 environment, 2 usage, 3 a budget "
+            "is missed, a figure is worse than in OLD.json, or a match in memory desynced, "
+            "4 internal.",
         .print_lists = print_sections,
         .parts = {{&table, &args, NULL}},
         .take_word = take_section,
@@ -106,10 +130,11 @@ int main(int argc, char **argv)
     const ls_log log = ls_log_stderr("lockstep-bench", LS_LOG_INFO);
     ls_text why = {{0}};
     bench_report *report = ls_allocate(ls_allocator_heap(), sizeof *report);
-    ls_status status = report ? run(&args, report, &why) : LS_NO_MEMORY;
+    bool is_missed = false;
+    ls_status status = report ? run(&args, report, &is_missed, &why) : LS_NO_MEMORY;
     ls_release(ls_allocator_heap(), report);
     if (status != LS_OK) {
         ls_log_line(&log, LS_LOG_ERROR, "%s", why.bytes[0] ? why.bytes : ls_status_text(status));
     }
-    return ls_exit_code_of(status);
+    return status == LS_OK && is_missed ? LS_EXIT_DESYNC : ls_exit_code_of(status);
 }

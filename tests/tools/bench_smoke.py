@@ -85,10 +85,51 @@ def check_refusals(program):
     expect(all(name in result.stdout for name in SECTIONS), "--help names the sections", result)
 
 
+def check_comparison(program, folder):
+    """A run is held against one that was ten times as good, and against one that was as bad."""
+    old = pathlib.Path(folder) / "old.json"
+    result = run(program, "--smoke", "hash", "--json", str(old))
+    expect(result.returncode == 0, "a section for the comparison", result)
+    report = json.loads(old.read_text(encoding="utf-8"))
+    count = len(report["figures"])
+    for figure in report["figures"]:
+        is_more_better = "at_least" in figure
+        figure["held"] *= 1e6 if is_more_better else 1e-6
+    old.write_text(json.dumps(report), encoding="utf-8")
+    result = run(program, "--smoke", "hash", "--compare", str(old))
+    with_direction = sum(
+        bool(figure["unit"]) or "at_most" in figure or "at_least" in figure
+        for figure in report["figures"]
+    )
+    sum_line = f"{count} figures compared, {with_direction} worse"
+    expect(sum_line in result.stdout, "all are worse", result)
+    expect(result.stdout.count("WORSE") == with_direction, "each is marked", result)
+    expect(result.returncode == 0, "the figures of a smoke run mean nothing", result)
+    old.write_text("{}", encoding="utf-8")
+    result = run(program, "--smoke", "hash", "--compare", str(old))
+    expect(result.returncode == 1 and "is no report" in result.stderr, "another file", result)
+
+
+def check_exit_codes(program, folder):
+    """A measured run ends with 3 as soon as one figure is worse than before."""
+    old = pathlib.Path(folder) / "measured.json"
+    result = run(program, "--rounds", "1", "timestep", "--json", str(old))
+    report = json.loads(old.read_text(encoding="utf-8"))
+    wanted = 3 if report["budgets_missed"] else 0
+    expect(result.returncode == wanted, "missed budgets end with 3", result)
+    for figure in report["figures"]:
+        figure["held"] *= 1e6 if "at_least" in figure else 1e-6
+    old.write_text(json.dumps(report), encoding="utf-8")
+    result = run(program, "--rounds", "1", "timestep", "--compare", str(old))
+    expect(result.returncode == 3, "worse figures end with 3", result)
+
+
 def main():
     program = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
         check_everything(program, folder)
+        check_comparison(program, folder)
+        check_exit_codes(program, folder)
     check_selection(program)
     check_refusals(program)
 
