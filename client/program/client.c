@@ -697,6 +697,7 @@ static ls_status build(client *player, ls_text *why)
     session.after_step = after_step;
     session.hear = ls_screen_config_has_sound(&player->config->view) ? hear : NULL;
     session.user = player;
+    memcpy(session.room, player->place.room, sizeof session.room);
     session.makes_inputs_between_frames = true;
     session.keeps_previous_state = player->view.screen != NULL;
     status = ls_seat_file_read(player->config->seat_path, player->place.name, &session.seat, why);

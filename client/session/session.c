@@ -290,6 +290,7 @@ void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_n
     session->asked_ns = now_ns;
     ls_hello *hello = &ls_session_outbox_begin(&session->outbox, LS_MESSAGE_HELLO)->body.hello;
     *hello = ls_hello_make(session->context.config.name);
+    ls_name_copy(hello->token, sizeof hello->token, session->context.config.room);
     ls_hello_cover_maths(hello, session->context.config.maths_check);
     hello->is_spectator = session->context.config.is_spectator;
     if (is_in(session, LS_SESSION_CONNECTING)) {

@@ -23,13 +23,17 @@ LS_C_BEGIN
 /* Comes from ls_session_config_default; the row of a field in session_config.c has its range. */
 /* The seat of a player, as OFFER said it: the client that knows it gets the seat back. */
 typedef struct ls_session_seat {
-    uint64_t match_id; /* 0: none */
+    uint64_t match_id;
+#define LS_SESSION_ROOM_BYTES_MAX 48u /* with its final NUL */
+
+    /* 0: none */
     uint8_t secret[LS_SECRET_BYTES];
 } ls_session_seat;
 
 typedef struct ls_session_config {
     uint32_t cookie; /* of ls_session_config_default: leave it as it is */
     char name[LS_PLAYER_NAME_BYTES_MAX];
+    char room[LS_SESSION_ROOM_BYTES_MAX]; /* of a server with several matches; "": any */
 
     /* The simulation that the server names, or NULL when it is not to be had. */
     const ls_simulation *(*find_simulation)(void *user, const char *name);

@@ -86,7 +86,12 @@ void ls_invite_format(const ls_invite *invite, char text[LS_INVITE_TEXT_BYTES_MA
     LS_ASSERT(invite->host[0] != '\0');
     char place[LS_ENDPOINT_JOINED_BYTES];
     ls_endpoint_join(invite->host, invite->port, place);
-    int size = snprintf(text, LS_INVITE_TEXT_BYTES_MAX, SCHEME "%s/#", place);
+    int size = snprintf(text, LS_INVITE_TEXT_BYTES_MAX, SCHEME "%s/", place);
+    if (invite->room[0] != '\0') {
+        size += snprintf(text + size, LS_INVITE_TEXT_BYTES_MAX - (size_t)size, "%s@%u",
+                         invite->room, (unsigned)invite->worker);
+    }
+    text[size++] = '#';
     char *end = put_encoded(text + size, invite->key, LS_CIPHER_KEY_BYTES);
     if (invite->has_secret) {
         *end++ = '.';
@@ -234,6 +239,32 @@ static ls_status parse_place(const char *text, size_t size, ls_invite *invite, l
     return rest < end ? parse_port(rest + 1, (size_t)(end - rest - 1), &invite->port, why) : LS_OK;
 }
 
+/* ROOM@K, or nothing. */
+static ls_status parse_room(const char *text, size_t size, ls_invite *invite, ls_text *why)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    size_t name = strspn(text, letters);
+    const char *worker = text + name + 1;
+    size_t digits = size > name ? size - name - 1 : 0;
+    if (size == 0) {
+        return LS_OK;
+    }
+    bool is_good = name > 0 && name < LS_INVITE_ROOM_BYTES_MAX && name < size &&
+                   text[name] == '@' && digits > 0 && digits <= 2;
+    for (size_t i = 0; is_good && i < digits; i++) {
+        is_good = worker[i] >= '0' && worker[i] <= '9';
+        invite->worker = invite->worker * 10 + (uint32_t)(worker[i] - '0');
+    }
+    if (!is_good || invite->worker >= LS_INVITE_WORKERS_MAX) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "the invite names no room between '/' and '#', where it says something: "
+                       "copy it again");
+    }
+    memcpy(invite->room, text, name);
+    return LS_OK;
+}
+
 ls_status ls_invite_parse(const char *text, ls_invite *out, ls_text *why)
 {
     ls_invite invite;
@@ -249,8 +280,13 @@ ls_status ls_invite_parse(const char *text, ls_invite *out, ls_text *why)
                        "'#' (a shell needs quotes around the invite)");
     }
     size_t size = (size_t)(fragment - place);
-    size -= size > 0 && place[size - 1] == '/' ? 1 : 0;
-    ls_status status = parse_place(place, size, &invite, why);
+    const char *slash = memchr(place, '/', size);
+    const char *room = slash ? slash + 1 : fragment;
+    ls_status status =
+        parse_place(place, (size_t)((slash ? slash : fragment) - place), &invite, why);
+    if (status == LS_OK) {
+        status = parse_room(room, (size_t)(fragment - room), &invite, why);
+    }
     if (status == LS_OK) {
         status = parse_fragment(fragment + 1, &invite, why);
     }

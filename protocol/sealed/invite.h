@@ -1,5 +1,6 @@
 /* Invite: the one line that a server prints and a player gives to a client:
  *   lockstep://HOST:PORT/#KEY.CHECK     or     lockstep://HOST:PORT/#KEY.SECRET.CHECK
+ * and for one room of a server with many, on its worker K: lockstep://HOST:PORT/ROOM@K#...
  * KEY is the server's public key in 43 characters, SECRET what lets its owner in, in 22, CHECK four
  * characters that tell a typing error in these; all in base64url without padding (RFC 4648). The
  * host may be changed by hand: the server that is found there proves to have the key. Pure.
@@ -19,12 +20,16 @@ LS_C_BEGIN
 
 #define LS_INVITE_SECRET_BYTES 16u
 #define LS_INVITE_HOST_BYTES_MAX 254u /* with its final NUL: a DNS name has at most 253 */
+#define LS_INVITE_ROOM_BYTES_MAX 48u  /* likewise: letters, digits, '-' and '_' */
+#define LS_INVITE_WORKERS_MAX 16u
 /* The longest invite with its final NUL. */
-#define LS_INVITE_TEXT_BYTES_MAX 352u
+#define LS_INVITE_TEXT_BYTES_MAX 416u
 
 typedef struct ls_invite {
     char host[LS_INVITE_HOST_BYTES_MAX]; /* an address of IPv6 without its brackets */
     uint16_t port;
+    char room[LS_INVITE_ROOM_BYTES_MAX]; /* "": any; else it is on ... */
+    uint32_t worker;                     /* ... this one; 0 .. LS_INVITE_WORKERS_MAX - 1 */
     uint8_t key[LS_CIPHER_KEY_BYTES];
     bool has_secret;
     uint8_t secret[LS_INVITE_SECRET_BYTES];

@@ -66,6 +66,7 @@ ls_status ls_sealed_client_create(const ls_sealed_client_config *config,
         return LS_NO_MEMORY;
     }
     client->secrets->config = *config;
+    client->home_route = config->route;
     *out = client;
     return LS_OK;
 }

@@ -27,6 +27,8 @@ typedef struct ls_sealed_client_config {
     bool has_token;
     uint8_t token[LS_TOKEN_ENVELOPE_BYTES]; /* ls_token_write_envelope */
     ls_token_keys token_keys;
+    /* Which of several workers is to be asked first, and one: of whom an invite says so. 0: any. */
+    uint8_t route;
 } ls_sealed_client_config;
 
 typedef enum ls_sealed_client_state {

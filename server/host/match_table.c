@@ -318,7 +318,22 @@ void ls_match_table_admit(ls_match_table *table, ls_peer_id peer, const ls_match
     ls_match_table_touch(table, number);
 }
 
-/* A client that comes back may have been given to another match than its own: its HELLO tells. */
+/* The match that a client comes back to, or the one that it asks for by its name, unless that is
+ * for the invited. LS_MATCH_ANY: it does neither, or there is none such. */
+static uint32_t match_of_hello(const ls_match_table *table, const ls_hello *hello)
+{
+    for (uint32_t i = 0; hello->back.match_id != 0 && i < table->count; i++) {
+        const ls_match *match = table->rows[i].match;
+        if (match && ls_match_config_of(match)->match_id == hello->back.match_id) {
+            return i;
+        }
+    }
+    uint32_t number =
+        hello->token[0] != '\0' ? ls_match_table_find(table, hello->token) : LS_MATCH_ANY;
+    return number != LS_MATCH_ANY && !table->rows[number].is_for_invited ? number : LS_MATCH_ANY;
+}
+
+/* A client may have been given to another match than its own: its HELLO tells. */
 static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
                                  const ls_transport_event *event, uint64_t now_ns)
 {
@@ -329,19 +344,17 @@ static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
         return number;
     }
     const ls_match_pass pass = ls_match_pass_of(table->rows[number].match, event->peer);
-    for (uint32_t i = 0; !pass.is_for_this_match && i < table->count; i++) {
-        if (i != number && table->rows[i].match &&
-            hello->body.hello.back.match_id == ls_match_config_of(table->rows[i].match)->match_id) {
-            ls_match_peer_disconnected(table->rows[number].match, event->peer, LS_OK, now_ns);
-            ls_match_table_touch(table, number);
-            ls_peer_map_remove(&table->peers, event->peer);
-            bool is_added = ls_peer_map_add(&table->peers, event->peer, i);
-            LS_ASSERT(is_added);
-            ls_match_peer_admitted(table->rows[i].match, event->peer, &pass, now_ns);
-            return i;
-        }
+    uint32_t own = match_of_hello(table, &hello->body.hello);
+    if (pass.is_for_this_match || own == LS_MATCH_ANY || own == number) {
+        return number;
     }
-    return number;
+    ls_match_peer_disconnected(table->rows[number].match, event->peer, LS_OK, now_ns);
+    ls_match_table_touch(table, number);
+    ls_peer_map_remove(&table->peers, event->peer);
+    bool is_added = ls_peer_map_add(&table->peers, event->peer, own);
+    LS_ASSERT(is_added);
+    ls_match_peer_admitted(table->rows[own].match, event->peer, &pass, now_ns);
+    return own;
 }
 
 void ls_match_table_take(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns)

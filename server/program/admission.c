@@ -141,10 +141,12 @@ static void choose_host(const ls_admission *admission, ls_invite *invite)
     }
 }
 
-static void make_invite(const ls_admission *admission, uint16_t port,
+/* `to` has the port, and perhaps a room. */
+static void make_invite(const ls_admission *admission, const ls_invite *to,
                         char text[LS_INVITE_TEXT_BYTES_MAX])
 {
-    ls_invite invite = {.port = port, .has_secret = admission->sealed.needs_secret};
+    ls_invite invite = *to;
+    invite.has_secret = admission->sealed.needs_secret;
     choose_host(admission, &invite);
     memcpy(invite.key, admission->sealed.identity.public_key, sizeof invite.key);
     memcpy(invite.secret, admission->sealed.secret, sizeof invite.secret);
@@ -152,11 +154,12 @@ static void make_invite(const ls_admission *admission, uint16_t port,
     ls_cipher_wipe(&invite, sizeof invite);
 }
 
-void ls_admission_invite(const ls_admission *admission, uint16_t port, char *out, size_t capacity)
+void ls_admission_invite(const ls_admission *admission, const ls_invite *to, char *out,
+                         size_t capacity)
 {
     char text[LS_INVITE_TEXT_BYTES_MAX + 1] = "";
     if (admission->has_invite) {
-        make_invite(admission, port, text);
+        make_invite(admission, to, text);
     }
     ls_name_copy(out, capacity, text);
     ls_cipher_wipe(text, sizeof text);
@@ -169,7 +172,7 @@ ls_status ls_admission_write_invite(const ls_admission *admission, uint16_t port
     }
     char text[LS_INVITE_TEXT_BYTES_MAX + 1];
     const char *path = admission->options.invite_path;
-    make_invite(admission, port, text);
+    make_invite(admission, &(ls_invite){.port = port}, text);
     size_t size = strlen(text);
     text[size] = '\n';
     (void)remove(path); /* one of an earlier run */
@@ -186,7 +189,7 @@ void ls_admission_log(const ls_admission *admission, uint16_t port, const ls_log
     }
     if (admission->has_invite) {
         char text[LS_INVITE_TEXT_BYTES_MAX + 1];
-        make_invite(admission, port, text);
+        make_invite(admission, &(ls_invite){.port = port}, text);
         ls_log_line(log, LS_LOG_INFO, "join with: lockstep-client '%s'", text);
     }
     if (admission->options.is_insecure && !ls_endpoint_is_loopback(&admission->bound)) {

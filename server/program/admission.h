@@ -6,6 +6,7 @@
 #define LOCKSTEP_SERVER_PROGRAM_ADMISSION_H
 
 #include "lockstep/common/base/log_budget.h"
+#include "lockstep/protocol/sealed/invite.h"
 #include "lockstep/protocol/sealed/sealed_server.h"
 #include "lockstep/protocol/transport/transport.h"
 
@@ -49,8 +50,9 @@ ls_status ls_admission_open(const ls_admission_options *options, const char *bin
 /* Overwrites its keys; the transport that was made with its config is gone by then. */
 void ls_admission_wipe(ls_admission *admission);
 
-/* The invite; "" when a client needs none, or gets in by a token alone. */
-void ls_admission_invite(const ls_admission *admission, uint16_t port, char *out, size_t capacity);
+/* The invite to a room of a worker; "" when a client needs none, or gets in by a token alone. */
+void ls_admission_invite(const ls_admission *admission, const ls_invite *to, char *out,
+                         size_t capacity);
 
 /* Writes the invite to its file, if it has one. IO. */
 ls_status ls_admission_write_invite(const ls_admission *admission, uint16_t port, ls_text *why);

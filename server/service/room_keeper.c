@@ -201,7 +201,7 @@ static ls_registered_room *place_room(ls_room_keeper *keeper, const char *name,
                                  keeper->config.service->rooms_max);
     } else if (ls_room_register_find(keeper->rooms, name)) {
         result->status =
-            ls_fail(LS_BAD_ARGUMENT, &result->text, "there is a room '%s' already", name);
+            ls_fail(LS_ALREADY_STARTED, &result->text, "there is a room '%s' already", name);
     } else if (worker == UINT32_MAX) {
         result->status = ls_fail(LS_FULL, &result->text,
                                  "every worker is busy: end rooms, or add cores or machines");

@@ -71,7 +71,7 @@ ls_service_config ls_service_config_default(void)
     return (ls_service_config){.rooms_max = 256,
                                .drain_timeout_s = 30,
                                .http_bind = "127.0.0.1",
-                               .http_port = 7380,
+                               .http_port = 9300,
                                .log_format = "text"};
 }
 

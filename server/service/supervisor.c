@@ -53,8 +53,9 @@ static void on_seats(void *user, uint32_t worker)
 static void write_invite(void *user, const ls_room_report *room, char *out, size_t capacity)
 {
     const supervisor *self = user;
-    (void)room;
-    ls_admission_invite(self->config->admission, ls_udp_group_port(self->group), out, capacity);
+    ls_invite to = {.port = ls_udp_group_port(self->group), .worker = room->worker};
+    ls_name_copy(to.room, sizeof to.room, room->name);
+    ls_admission_invite(self->config->admission, &to, out, capacity);
 }
 
 static void tend(void *user, uint64_t now_ns)

@@ -155,7 +155,12 @@ static bool is_public(const worker_room *room)
 
 static bool may_join(void *user, const ls_match_newcomer *newcomer, ls_text *why)
 {
-    const ls_worker_rooms *all = user;
+    const worker_room *room = user;
+    const ls_worker_rooms *all = room->all;
+    if (newcomer->token[0] != '\0' && strcmp(newcomer->token, room->report.name) != 0) {
+        ls_text_set(why, "there is no room '%.48s' here: it may be over", newcomer->token);
+        return false;
+    }
     char address[LS_TRANSPORT_UDP_ADDRESS_BYTES];
     const ls_transport *transport = ls_host_transport(host_of(all));
     if (ls_transport_udp_address(transport, newcomer->peer, address) != LS_OK) {
@@ -247,7 +252,7 @@ static ls_status open_room(worker_room *room, ls_text *why)
                                .resume = resume,
                                .resume_path = room->journal};
     opening.match.may_join = may_join;
-    opening.match.may_join_user = all;
+    opening.match.may_join_user = room;
     ls_status status = resume ? LS_OK : ls_rooms_give_identity(&opening.match, why);
     ls_resume_report report;
     if (status == LS_OK) {

@@ -101,6 +101,7 @@ static void check_invite(fuzz_input *input)
     ls_invite_format(&invite, again);
     LS_ASSERT(ls_invite_parse(again, &read, NULL) == LS_OK);
     LS_ASSERT(strcmp(read.host, invite.host) == 0 && read.port == invite.port);
+    LS_ASSERT(strcmp(read.room, invite.room) == 0 && read.worker == invite.worker);
     LS_ASSERT(memcmp(read.key, invite.key, sizeof read.key) == 0);
 }
 

@@ -216,17 +216,22 @@ const char *hosted_address(void)
     return hosted_text("127.0.0.1:%u", hosted.port);
 }
 
-uint32_t hosted_join_with(const char *const *arguments)
+uint32_t hosted_join_to(const char *place, const char *const *arguments)
 {
     uint32_t index = hosted.client_count++;
     cr_assert_lt(index, HOSTED_CLIENTS_MAX);
     const char *name = hosted_text("client%u", index);
     argument_list list = {.count = 0};
-    add_arguments(&list, LS_ARGUMENTS(hosted_address(), "--json",
-                                      hosted_text("%s/%s.json", hosted.folder, name)));
+    add_arguments(&list,
+                  LS_ARGUMENTS(place, "--json", hosted_text("%s/%s.json", hosted.folder, name)));
     add_arguments(&list, arguments);
     start(&hosted.clients[index], name, LS_TEST_CLIENT, list.items);
     return index;
+}
+
+uint32_t hosted_join_with(const char *const *arguments)
+{
+    return hosted_join_to(hosted_address(), arguments);
 }
 
 void hosted_join_bots(uint32_t count)

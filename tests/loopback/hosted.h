@@ -72,6 +72,9 @@ void hosted_serve_again_with(const char *const *arguments);
 uint32_t hosted_join_with(const char *const *arguments);
 #define hosted_join(...) hosted_join_with(LS_ARGUMENTS(__VA_ARGS__))
 
+/* The same to another place than hosted_address, such as an invite. */
+uint32_t hosted_join_to(const char *place, const char *const *arguments);
+
 /* Starts bots; seed and name of each are its number, from 1 on. */
 void hosted_join_bots(uint32_t count);
 

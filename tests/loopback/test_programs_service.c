@@ -21,10 +21,11 @@ static const char *write_config(const char *rest)
     const char *path = hosted_path("lockstep.toml");
     FILE *file = fopen(path, "w");
     cr_assert_not_null(file);
-    fprintf(file,
-            "workers = 2\ndrain-timeout = 1\njournal = \"%s\"\nbundle-dir = \"%s\"\n"
-            "[server]\nidentity = \"%s/identity\"\n[http]\nport = 0\n%s",
-            hosted.folder, hosted.folder, hosted.folder, rest);
+    fprintf(
+        file,
+        "workers = 2\ndrain-timeout = 1\njournal = \"%s\"\nbundle-dir = \"%s\"\n"
+        "[server]\nidentity = \"%s/identity\"\ninvite-file = \"%s/invite\"\n[http]\nport = 0\n%s",
+        hosted.folder, hosted.folder, hosted.folder, hosted.folder, rest);
     cr_assert_eq(fclose(file), 0);
     return path;
 }
@@ -196,4 +197,31 @@ Test(programs_service, closed_journals_are_handed_to_the_command)
     FILE *copy = fopen(hosted_path("there"), "rb");
     cr_assert_not_null(copy);
     fclose(copy);
+}
+
+/* The first room has seats as well: an invite to the second one does not lead there. */
+Test(programs_service, invite_to_a_room_leads_to_that_room_and_to_no_other)
+{
+    hosted_serve("--config", write_config(TWO_ROOMS), "-v");
+    hosted_expect_words(&hosted.server, "the journal of pair-2 is");
+    char invite[512];
+    FILE *file = fopen(hosted_path("invite"), "r");
+    cr_assert(file && fgets(invite, sizeof invite, file));
+    fclose(file);
+    char *fragment = strchr(invite, '#');
+    fragment[strcspn(fragment, "\n")] = '\0';
+    for (uint32_t i = 0; i < 2; i++) {
+        /* pair-2 is on the second worker. */
+        const char *to = hosted_text("lockstep://%s/pair-2@1%s", hosted_address(), fragment);
+        hosted_join_to(to, LS_ARGUMENTS("--bot", "1", "--ticks", "60"));
+    }
+    hosted_expect_exit(&hosted.clients[0], 0);
+    hosted_expect_exit(&hosted.clients[1], 0);
+    hosted_join_to(hosted_text("lockstep://%s/pair-9@0%s", hosted_address(), fragment),
+                   LS_ARGUMENTS("--bot", "1"));
+    hosted_expect_exit(&hosted.clients[2], 1);
+    hosted_expect_all(&hosted.clients[2], "there is no room 'pair-9' here");
+    end_service();
+    hosted_expect_all(&hosted.server, "pair-2: the match has ended: its final tick is 60");
+    hosted_expect_none(&hosted.server, "pair-1: the match starts");
 }

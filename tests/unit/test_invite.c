@@ -104,7 +104,16 @@ Test(invite, an_address_that_is_none_is_refused_by_what_is_wrong)
     assert_refused("lockstep://:7300/#" KEY_TEXT ".85os", "no host");
     assert_refused("lockstep://a b/#" KEY_TEXT ".85os", "no host");
     assert_refused("lockstep://user@a/#" KEY_TEXT ".85os", "no host");
-    assert_refused("lockstep://a/b/#" KEY_TEXT ".85os", "no host");
+    assert_refused("lockstep://a/b/#" KEY_TEXT ".85os", "no room");
+    assert_refused("lockstep://a/b#" KEY_TEXT ".85os", "no room");
+    assert_refused("lockstep://a/b@#" KEY_TEXT ".85os", "no room");
+    assert_refused("lockstep://a/@1#" KEY_TEXT ".85os", "no room");
+    assert_refused("lockstep://a/b@16#" KEY_TEXT ".85os", "no room");
+    assert_refused("lockstep://a/b@1x#" KEY_TEXT ".85os", "no room");
+    assert_refused("lockstep://a/b@001#" KEY_TEXT ".85os", "no room");
+    assert_refused("lockstep://a/012345678901234567890123456789012345678901234567@1#" KEY_TEXT
+                   ".85os",
+                   "no room");
     assert_refused("lockstep://[::1/#" KEY_TEXT ".85os", "no ']'");
     assert_refused("lockstep://[::1]x/#" KEY_TEXT ".85os", "no host");
     assert_refused("lockstep://2001:db8::1:7300/#" KEY_TEXT ".85os", "brackets");
@@ -185,4 +194,19 @@ Test(invite, host_and_port_are_not_meant_as_one)
     cr_assert_not(ls_invite_is_meant("host.example:7300"));
     cr_assert_not(ls_invite_is_meant(""));
     cr_assert(ls_invite_is_meant("lockstep://host.example:7300"));
+}
+
+Test(invite, may_be_to_one_room_of_a_server_with_many)
+{
+    char text[LS_INVITE_TEXT_BYTES_MAX];
+    ls_invite to = invite_to("host.example", false);
+    snprintf(to.room, sizeof to.room, "arena-1");
+    to.worker = 15;
+    ls_invite_format(&to, text);
+    cr_assert_str_eq(text, "lockstep://host.example:7300/arena-1@15#" KEY_TEXT ".85os");
+    ls_invite read;
+    cr_assert_eq(ls_invite_parse(text, &read, NULL), LS_OK);
+    cr_assert_str_eq(read.room, "arena-1");
+    cr_assert_eq(read.worker, 15);
+    cr_assert_eq(read.port, 7300);
 }
