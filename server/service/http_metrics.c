@@ -15,11 +15,14 @@ typedef struct figures {
     ls_room_counters counters;
 } figures;
 
+static const char others_name[] = "_others";
+
 typedef struct writer {
     const ls_service_view *view;
     ls_http_text *text;
     figures all;
-    uint32_t row_count; /* with the one of the other rooms, if there is one */
+    uint32_t own_count; /* rooms with a row of their own */
+    uint32_t row_count; /* with the one of the other rooms behind them, if there is one */
     figures rows[LS_HTTP_METRICS_ROOMS_MAX + 1];
     uint32_t states[LS_ROOM_STATE_COUNT];
 } writer;
@@ -213,7 +216,7 @@ static void write_tick_rates(const writer *from)
 {
     begin_family(from->text, "lockstep_room_tick_rate_hertz", "gauge",
                  "Ticks a second that the room is to close.");
-    for (uint32_t i = 0; i < LS_MIN(from->row_count, LS_HTTP_METRICS_ROOMS_MAX); i++) {
+    for (uint32_t i = 0; i < from->own_count; i++) {
         ls_http_text_add(from->text, "lockstep_room_tick_rate_hertz{room=\"%s\"} %.9g\n",
                          from->rows[i].room, from->rows[i].tick_rate_hz);
     }
@@ -330,23 +333,37 @@ static void add_room(figures *sum, const ls_room_report *report)
     ls_room_counters_add(&sum->counters, &report->counters);
 }
 
+/* The row that a room is counted in. A room may have the name of the others' row: it is one of
+ * them, since no series may be there twice. */
+static figures *row_of(writer *to, figures *others, const ls_room_report *report)
+{
+    if (to->own_count == LS_HTTP_METRICS_ROOMS_MAX || strcmp(report->name, others_name) == 0) {
+        others->room = others_name;
+        return others;
+    }
+    figures *row = &to->rows[to->own_count++];
+    row->room = report->name;
+    row->tick_rate_hz = report->tick_rate_hz;
+    return row;
+}
+
 static void gather(writer *to)
 {
     const ls_service_view *view = to->view;
     uint32_t count = view->room_count(view->user);
+    figures others = {.room = NULL};
     ls_room_counters_add(&to->all.counters, view->gone(view->user));
-    to->row_count = LS_MIN(count, LS_HTTP_METRICS_ROOMS_MAX + 1);
     for (uint32_t i = 0; i < count; i++) {
         const ls_room_report *report = view->room(view->user, i);
-        bool has_row = i < LS_HTTP_METRICS_ROOMS_MAX;
-        figures *row = &to->rows[LS_MIN(i, LS_HTTP_METRICS_ROOMS_MAX)];
-        row->room = has_row ? report->name : "_others";
-        row->tick_rate_hz = report->tick_rate_hz;
-        add_room(row, report);
+        add_room(row_of(to, &others, report), report);
         add_room(&to->all, report);
         if (report->state < LS_ROOM_STATE_COUNT) {
             to->states[report->state]++;
         }
+    }
+    to->row_count = to->own_count;
+    if (others.room) {
+        to->rows[to->row_count++] = others;
     }
 }
 

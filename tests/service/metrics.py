@@ -26,6 +26,13 @@ with FakeService(PROGRAM, rooms=300) as service:
     assert value_of(text, "lockstep_ticks_total") == 2000 + 300 * 10
     assert value_of(text, 'lockstep_room_ticks_total{room="_others"}') == 46 * 10
 
+    # A room of the name of their row is one of the others.
+    assert service.ask("POST", "/api/v1/rooms", {"name": "_others"})[0] == 201
+    text = service.ask("GET", "/metrics", token=None)[2]
+    series = [line.rpartition(" ")[0] for line in text.splitlines() if line[0] != "#"]
+    assert len(series) == len(set(series))
+    assert value_of(text, 'lockstep_room_seats{room="_others"}') == 47 * 2
+
 promtool = shutil.which("promtool")
 if not promtool:
     print("skipped: promtool is not installed (Debian's package prometheus)")
