@@ -11,6 +11,7 @@
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -415,16 +416,33 @@ static work *begin_work(ls_http_listener *listener, struct MHD_Connection *conne
     return made;
 }
 
-/* The headers are there: what says that it is too large is not read at all. */
+static enum MHD_Result count_length(void *user, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
+{
+    uint32_t *count = user;
+    (void)kind;
+    (void)value;
+    *count += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+    return MHD_YES;
+}
+
+/* The headers are there: a body that is said to be too large is not read at all, nor one of two
+ * lengths, of which a proxy may have taken the other. */
 static enum MHD_Result check_headers(work *of)
 {
     const char *length = header_of(of, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    if (!length || strtoull(length, NULL, 10) <= LS_HTTP_BODY_BYTES_MAX) {
+    uint32_t lengths = 0;
+    (void)MHD_get_connection_values(of->connection, MHD_HEADER_KIND, count_length, &lengths);
+    if (lengths <= 1 && (!length || strtoull(length, NULL, 10) <= LS_HTTP_BODY_BYTES_MAX)) {
         return MHD_YES;
     }
     of->is_routed = true;
-    ls_http_answer_error(of->exchange, 413, "a request has at most %zu bytes",
-                         LS_HTTP_BODY_BYTES_MAX);
+    if (lengths > 1) {
+        ls_http_answer_error(of->exchange, 400, "a request has one length");
+    } else {
+        ls_http_answer_error(of->exchange, 413, "a request has at most %zu bytes",
+                             LS_HTTP_BODY_BYTES_MAX);
+    }
     return queue_reply(of);
 }
 

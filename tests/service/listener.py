@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The HTTP listener, as clients of all kinds meet it: decent, broken, greedy and slow ones."""
 
+import resource
 import socket
 import subprocess
 import sys
@@ -62,6 +63,7 @@ def test_malformed_requests_end_in_an_error_or_a_closed_connection():
             b"POST /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
             b"POST /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n",
             b"POST /metrics HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            b"GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 0\r\n\r\nx",
         ):
             reply = raw(service, data)
             refusals = (b"HTTP/1.1 4", b"HTTP/1.0 4", b"HTTP/1.1 5")
@@ -139,6 +141,20 @@ def test_crowd_from_many_addresses_waits_without_a_cost():
         for connection in crowd:
             connection.close()
         time.sleep(0.3)
+        assert service.ask("GET", "/healthz")[0] == 200
+
+
+def test_listener_takes_connections_again_after_descriptors_ran_out():
+    with FakeService(PROGRAM) as service:
+        resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE, (18, 18))
+        crowd = [service.connect() for _ in range(20)]
+        time.sleep(0.3)
+        before = service.cpu_s()
+        time.sleep(0.5)
+        assert service.cpu_s() - before < 0.1
+        for connection in crowd:
+            connection.close()
+        time.sleep(0.5)
         assert service.ask("GET", "/healthz")[0] == 200
 
 
