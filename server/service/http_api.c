@@ -176,13 +176,15 @@ static void get_service(const call *of)
     ls_http_answer_json_take(of->exchange, 200, json);
 }
 
-/* From behind the last one that the client has; otherwise all that are kept. */
+/* From behind the last one that the client has; otherwise all that are kept. A number that has not
+ * come yet is of an earlier run of the service, whose numbers began at 1 as well. */
 static void get_events(const call *of)
 {
     const char *last = of->request->last_event_id;
     char *end = NULL;
     uint64_t number = last ? strtoull(last, &end, 10) : 0;
-    bool is_number = last && end != last && *end == '\0' && number < UINT64_MAX;
+    bool is_number = last && end != last && *end == '\0' && number < UINT64_MAX &&
+                     of->view->event(of->view->user, number) != NULL;
     of->exchange->reply.status = 200;
     of->exchange->reply.type = "text/event-stream";
     of->exchange->reply.is_event_stream = true;

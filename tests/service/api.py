@@ -276,6 +276,11 @@ def test_events_are_followed_from_where_a_client_was():
             assert "id: 3" in text and "hello" in text
 
 
+def test_number_of_an_earlier_run_hides_no_event():
+    with FakeService(PROGRAM) as service:
+        assert [event["number"] for event in read_events(service, 2, last=500)] == [1, 2]
+
+
 def test_streams_live_longer_than_a_request_and_are_few():
     with FakeService(PROGRAM) as service:
         streams = [open_stream(service, last=2) for _ in range(3)]
