@@ -1,11 +1,14 @@
 #define _DEFAULT_SOURCE
 #include "lockstep/common/program/console.h"
 
+#include "lockstep/common/base/clock.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -16,11 +19,16 @@ enum {
 static void write_line(void *user, ls_log_level level, const char *line)
 {
     ls_console *console = user;
-    const char *kind = level == LS_LOG_ERROR     ? "error: "
-                       : level == LS_LOG_WARNING ? "warning: "
-                                                 : "";
+    struct timespec now = {0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    const ls_log_entry entry = {.unix_ms = (uint64_t)now.tv_sec * 1000 +
+                                           (uint64_t)now.tv_nsec / LS_NS_PER_MS,
+                                .level = level,
+                                .program = console->program,
+                                .subject = console->subject,
+                                .message = line};
     ls_console_clear(console);
-    fprintf(stderr, "%s: %s%s%s\n", console->program, kind, console->subject, line);
+    ls_log_format_write(console->format, &entry, stderr);
 }
 
 static void measure_terminal(ls_console *console)
@@ -50,6 +58,12 @@ void ls_console_init(ls_console *console, const char *program, ls_log_level leve
     console->is_live = level >= LS_LOG_INFO && can_redraw(STDERR_FILENO);
     console->columns = COLUMNS_DEFAULT;
     console->rows = ROWS_DEFAULT;
+}
+
+void ls_console_set_format(ls_console *console, ls_log_format format)
+{
+    console->format = format;
+    console->is_live = console->is_live && format == LS_LOG_FORMAT_TEXT;
 }
 
 void ls_console_clear(ls_console *console)

@@ -6,22 +6,27 @@
 
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/log.h"
+#include "lockstep/common/program/log_format.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef struct ls_console {
-    const char *program; /* borrowed */
-    ls_log log;          /* writes through the console */
-    bool is_live;        /* standard error is a terminal and lines may be drawn again */
-    uint32_t columns;    /* of the terminal; longer live lines are cut */
-    uint32_t rows;       /* likewise; live lines beyond them are left out */
+    const char *program;  /* borrowed */
+    ls_log_format format; /* text at first */
+    ls_log log;           /* writes through the console */
+    bool is_live;         /* standard error is a terminal and lines may be drawn again */
+    uint32_t columns;     /* of the terminal; longer live lines are cut */
+    uint32_t rows;        /* likewise; live lines beyond them are left out */
     uint32_t lines_drawn;
     char subject[LS_NAME_BYTES_MAX]; /* stands before each log line's text; empty at first */
 } ls_console;
 
 /* `console` must stay where it is while its log is used. */
 void ls_console_init(ls_console *console, const char *program, ls_log_level level);
+
+/* Of each log line from now on; a live block is drawn beside text alone. */
+void ls_console_set_format(ls_console *console, ls_log_format format);
 
 /* One line of the live block: begin, then lines, then end. Nothing is drawn when not live. */
 void ls_console_begin(ls_console *console);

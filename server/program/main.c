@@ -114,6 +114,7 @@ int main(int argc, char **argv)
 
     ls_console console;
     ls_console_init(&console, "lockstep-server", args.output.level);
+    ls_console_set_format(&console, args.log_format);
     if (args.worker) {
         return ls_service_worker_run(&args, &console);
     }

@@ -21,6 +21,11 @@ static ls_status take_token_protocol_id(void *target, char *value, ls_text *why)
                         &((ls_server_options *)target)->admission.token_protocol_id, why);
 }
 
+static ls_status take_log_format(void *target, char *value, ls_text *why)
+{
+    return ls_log_format_read(value, &((ls_server_options *)target)->log_format, why);
+}
+
 #define FIELD(member) .offset = offsetof(ls_server_options, member)
 
 static const ls_setting_row rows[] = {
@@ -85,6 +90,10 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_TEXT, FIELD(http_port_file), .flag = "http-port-file", .argument = "FILE",
      .group = SERVICE, .default_text = "",
      .help = "Write the port of HTTP to FILE once it is bound"},
+    {LS_SETTING_IS_TAKEN, .take = take_log_format, .flag = "log-format",
+     .argument = "text|json|journald", .group = SERVICE, .default_text = "text",
+     .help = "Write log lines for people, as JSON objects, or with the priority that "
+             "systemd-journald reads"},
     {LS_SETTING_IS_TEXT, FIELD(worker), .flag = "worker", .argument = "K/N", .group = SERVICE,
      .is_hidden = true},
     {LS_SETTING_IS_TEXT, FIELD(plugin_dir), .flag = "plug-ins", .argument = "DIR", .group = SERVICE,

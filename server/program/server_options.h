@@ -4,6 +4,7 @@
 #define LOCKSTEP_SERVER_PROGRAM_SERVER_OPTIONS_H
 
 #include "lockstep/common/program/command_line.h"
+#include "lockstep/common/program/log_format.h"
 #include "lockstep/server/match/match.h"
 #include "lockstep/server/program/admission.h"
 
@@ -14,7 +15,8 @@ typedef struct ls_server_options {
     const char *config_path, *http_port_file; /* of a service */
     const char *worker, *plugin_dir;          /* of one of its workers */
     uint32_t rooms_max;                       /* likewise */
-    uint64_t own_given;                       /* rows of ls_server_settings */
+    ls_log_format log_format;
+    uint64_t own_given; /* rows of ls_server_settings */
     ls_admission_options admission;
     ls_match_config match; /* fields of it, ... */
     uint64_t given;        /* ... of these rows of ls_match_settings */

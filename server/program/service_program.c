@@ -50,6 +50,21 @@ static ls_status take_server_rows(service_program *self, ls_server_options *opti
     return status;
 }
 
+/* Lines of the workers look like those of the supervisor. */
+static ls_status take_log_format(service_program *self, const ls_server_options *options,
+                                 ls_console *console, ls_text *why)
+{
+    ls_log_format format = options->log_format;
+    ls_status status = LS_OK;
+    if (!ls_setting_is_given(&ls_server_settings, options->own_given, "log-format")) {
+        status = ls_log_format_read(self->service.log_format, &format, why);
+    }
+    if (status == LS_OK) {
+        ls_console_set_format(console, format);
+    }
+    return status;
+}
+
 static void take_paths(service_program *self, const ls_server_options *options)
 {
     ls_service_config *service = &self->service;
@@ -137,8 +152,8 @@ static void add_given(service_program *self, const char *const *arguments)
 {
     static const char *const switches[] = {"--invite-only", "--insecure", "--quiet",
                                            "--verbose",     "-q",         "-v"};
-    static const char *const values[] = {"--token-key", "--token-server", "--token-protocol-id",
-                                         "--invite-host", "--bundle-limit"};
+    static const char *const values[] = {"--token-key",   "--token-server", "--token-protocol-id",
+                                         "--invite-host", "--bundle-limit", "--log-format"};
     for (uint32_t i = 0; arguments[i]; i++) {
         for (size_t k = 0; k < sizeof switches / sizeof switches[0]; k++) {
             if (strcmp(arguments[i], switches[k]) == 0) {
@@ -164,6 +179,7 @@ static void write_line(service_program *self, const ls_server_options *options,
     worker_line *line = &self->line;
     uint32_t each = (service->rooms_max + service->workers - 1) / service->workers;
     snprintf(line->rooms_max, sizeof line->rooms_max, "%u", LS_MIN(each * 2, LS_MATCHES_MAX));
+    add_option(line, "--log-format", service->log_format); /* one of the command line wins */
     add_server_rows(self, options);
     add_given(self, arguments);
     add_option(line, "--identity", self->identity.path);
@@ -175,11 +191,15 @@ static void write_line(service_program *self, const ls_server_options *options,
 
 /* ---- running ---- */
 
-static ls_status read_config(service_program *self, ls_server_options *options, ls_text *why)
+static ls_status read_config(service_program *self, ls_server_options *options, ls_console *console,
+                             ls_text *why)
 {
     ls_status status = ls_service_config_read(options->config_path, &self->service, why);
     if (status == LS_OK) {
         status = take_server_rows(self, options, why);
+    }
+    if (status == LS_OK) {
+        status = take_log_format(self, options, console, why);
     }
     if (status == LS_OK) {
         take_paths(self, options);
@@ -238,7 +258,7 @@ ls_exit_code ls_service_program_run(ls_server_options *options, const char *cons
     if (!self) {
         return LS_EXIT_ENVIRONMENT;
     }
-    ls_status status = read_config(self, options, &why);
+    ls_status status = read_config(self, options, console, &why);
     ls_exit_code code = LS_EXIT_USAGE;
     if (status == LS_OK) {
         status = prepare(self, options, &why);

@@ -5,6 +5,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/mapped_file.h"
 #include "lockstep/common/program/output.h"
+#include "lockstep/common/program/service_notify.h"
 #include "lockstep/protocol/udp/udp_group.h"
 #include "lockstep/server/service/http_listener.h"
 #include "lockstep/server/service/journal_upload.h"
@@ -58,11 +59,24 @@ static void write_invite(void *user, const ls_room_report *room, char *out, size
     ls_admission_invite(self->config->admission, &to, out, capacity);
 }
 
+/* The keeper looks after workers that hang; systemd looks after this process. */
+static void notify(const supervisor *self)
+{
+    const ls_service_view *view = ls_room_keeper_view(self->keeper);
+    ls_text sentence = {{0}};
+    ls_text_add(&sentence, "%" PRIu32 " rooms on %" PRIu32 " workers%s",
+                view->room_count(view->user), self->workers,
+                self->drained_ns > 0 ? ", draining" : "");
+    ls_service_notify_status(sentence.bytes);
+    ls_service_notify_alive();
+}
+
 static void tend(void *user, uint64_t now_ns)
 {
     const supervisor *self = user;
     (void)now_ns;
     ls_room_keeper_tend(self->keeper);
+    notify(self);
 }
 
 /* ---- the way out ---- */
@@ -100,6 +114,7 @@ static void on_signal(void *user, uint64_t now_ns)
         return;
     }
     self->drained_ns = now_ns;
+    ls_service_notify_stopping();
     ls_log_line(log, LS_LOG_INFO,
                 "draining: no more rooms are opened; rooms that still play in %" PRIu32
                 " s are left in their journals, and go on when the service is started again",
@@ -338,6 +353,7 @@ ls_exit_code ls_supervisor_run(const ls_supervisor_config *config, ls_console *c
                     why.bytes[0] ? why.bytes : ls_status_text(status));
     } else {
         log_listening(self);
+        ls_service_notify_ready();
         ls_event_loop_run(self->loop);
         ls_log_line(&console->log, LS_LOG_INFO, "the service has ended");
         status = write_summary(self, &why);

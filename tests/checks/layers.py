@@ -124,13 +124,14 @@ ADAPTERS = {
         "protocol/loop/loop_file.c",
         "protocol/loop/supervised_process.c",
     ),
+    "systemd/sd-daemon.h": ("common/program/service_notify.c",),
     "curl/curl.h": ("common/program/http_client.c",),
     "enet/*": (
         "protocol/enet/enet_channel.c",
         "tools/bench/net_relay.c",
         "tools/bench/plain_client.c",
     ),
-    "utf8proc.h": ("common/program/player_name.c",),
+    "utf8proc.h": ("common/program/log_format.c", "common/program/player_name.c"),
     "xxhash.h": ("common/base/hash.c", "common/base/hash_avx2.c"),
     "dlfcn.h": (
         "common/simulation/plugin_loader.c",

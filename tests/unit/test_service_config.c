@@ -103,3 +103,13 @@ Test(service_config, text_that_is_no_toml_is_refused_with_its_line)
     expect_refused("[server\n", "line 1");
     expect_refused("\xff\xfe = 1\n", "line 1");
 }
+
+Test(service_config, the_packaged_example_is_read)
+{
+    static ls_service_config example;
+    cr_assert_eq(ls_service_config_read(LS_TEST_EXAMPLE, &example, &why), LS_OK, "%s", why.bytes);
+    cr_assert_eq(example.group_count, 1);
+    cr_assert_str_eq(example.groups[0].name, "arena");
+    cr_assert_eq(example.drain_timeout_s, 30, "15 s below TimeoutStopSec of the unit at least");
+    cr_assert_str_eq(ls_room_settings_find(&example.server, "port"), "7777");
+}

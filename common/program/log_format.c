@@ -1,0 +1,123 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/common/program/log_format.h"
+
+#include "lockstep/common/program/json.h"
+#include "lockstep/common/program/option.h"
+
+#include <string.h>
+#include <time.h>
+#include <utf8proc.h>
+
+enum {
+    MS_PER_S = 1000,
+};
+
+#define YEAR_9999_END_S UINT64_C(253402300799)
+
+static const char *const level_names[] = {"error", "warning", "info", "debug"};
+static const int priorities[] = {3, 4, 6, 7}; /* of syslog.h, which journald reads */
+
+ls_status ls_log_format_read(const char *word, ls_log_format *out, ls_text *why)
+{
+    static const char *const words[] = {"text", "json", "journald"};
+    uint32_t index = 0;
+    ls_status status = ls_option_word("log-format", word, words, 3, &index, why);
+    if (status == LS_OK) {
+        *out = (ls_log_format)index;
+    }
+    return status;
+}
+
+void ls_log_format_time(uint64_t unix_ms, char out[LS_LOG_TIME_BYTES])
+{
+    uint64_t seconds = unix_ms / MS_PER_S;
+    uint32_t ms = (uint32_t)(unix_ms % MS_PER_S);
+    if (seconds > YEAR_9999_END_S) {
+        seconds = YEAR_9999_END_S;
+        ms = MS_PER_S - 1;
+    }
+    time_t when = (time_t)seconds;
+    struct tm utc = {0};
+    gmtime_r(&when, &utc);
+    size_t length = strftime(out, LS_LOG_TIME_BYTES, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(out + length, LS_LOG_TIME_BYTES - length, ".%03uZ", (unsigned)ms % MS_PER_S);
+}
+
+void ls_log_format_clean(const char *message, char *out, size_t capacity)
+{
+    size_t used = 0;
+    while (*message != '\0') {
+        utf8proc_int32_t point = 0;
+        utf8proc_ssize_t bytes = utf8proc_iterate((const utf8proc_uint8_t *)message, -1, &point);
+        bool is_valid = bytes > 0;
+        size_t step = is_valid ? (size_t)bytes : 1;
+        bool is_blank = is_valid && (point == '\t' || point == '\n' || point == '\r');
+        /* U+2028 and U+2029 end lines for some readers. */
+        bool is_seen = is_valid && point >= ' ' && (point < 0x7f || point > 0x9f) &&
+                       point != 0x2028 && point != 0x2029;
+        if (used + (is_seen ? step : 1) + 1 > capacity) {
+            break;
+        }
+        if (is_seen) {
+            memcpy(out + used, message, step);
+            used += step;
+        } else {
+            out[used++] = is_blank ? ' ' : '?';
+        }
+        message += step;
+    }
+    out[used] = '\0';
+}
+
+/* Of "match 3: " what is before the colon. */
+static void clean_subject(const char *subject, char *out, size_t capacity)
+{
+    ls_log_format_clean(subject, out, capacity);
+    size_t length = strlen(out);
+    while (length > 0 && (out[length - 1] == ' ' || out[length - 1] == ':')) {
+        out[--length] = '\0';
+    }
+}
+
+static void write_json(const ls_log_entry *entry, FILE *file)
+{
+    char when[LS_LOG_TIME_BYTES];
+    char subject[256];
+    char message[LS_LOG_LINE_BYTES_MAX];
+    ls_json *json = ls_json_create();
+    ls_log_format_time(entry->unix_ms, when);
+    clean_subject(entry->subject, subject, sizeof subject);
+    ls_log_format_clean(entry->message, message, sizeof message);
+    ls_json_text(json, "time", when);
+    ls_json_text(json, "level", level_names[entry->level]);
+    ls_json_text(json, "program", entry->program);
+    if (subject[0] != '\0') {
+        ls_json_text(json, "subject", subject);
+    }
+    ls_json_text(json, "message", message);
+    (void)ls_json_write_line(json, file); /* a log that cannot be written has nobody to tell */
+    ls_json_destroy(json);
+}
+
+static void write_journald(const ls_log_entry *entry, FILE *file)
+{
+    char subject[256];
+    char message[LS_LOG_LINE_BYTES_MAX];
+    ls_log_format_clean(entry->subject, subject, sizeof subject);
+    ls_log_format_clean(entry->message, message, sizeof message);
+    fprintf(file, "<%d>%s%s\n", priorities[entry->level], subject, message);
+}
+
+void ls_log_format_write(ls_log_format format, const ls_log_entry *entry, FILE *file)
+{
+    const char *kind = entry->level == LS_LOG_ERROR     ? "error: "
+                       : entry->level == LS_LOG_WARNING ? "warning: "
+                                                        : "";
+    if (format == LS_LOG_FORMAT_JSON) {
+        write_json(entry, file);
+    } else if (format == LS_LOG_FORMAT_JOURNALD) {
+        write_journald(entry, file);
+    } else {
+        fprintf(file, "%s: %s%s%s\n", entry->program, kind, entry->subject, entry->message);
+    }
+}

@@ -1,0 +1,123 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/common/program/log_format.h"
+
+#include "lockstep/common/program/console.h"
+#include "lockstep/common/program/json_read.h"
+
+#include <criterion/criterion.h>
+#include <criterion/redirect.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TIME_MS UINT64_C(1700000000123) /* 2023-11-14T22:13:20.123Z */
+
+/* The line that is written, without its newline; for free. */
+static char *written(ls_log_format format, ls_log_level level, const char *message)
+{
+    const ls_log_entry entry = {TIME_MS, level, "lockstep-server", "arena-1: ", message};
+    char *line = calloc(1, 8192);
+    FILE *file = fmemopen(line, 8192, "w");
+    ls_log_format_write(format, &entry, file);
+    fclose(file);
+    size_t length = strlen(line);
+    cr_assert(length > 0 && line[length - 1] == '\n');
+    line[length - 1] = '\0';
+    return line;
+}
+
+Test(log_format, words_name_formats)
+{
+    ls_log_format format = LS_LOG_FORMAT_TEXT;
+    ls_text why = {{0}};
+    cr_assert_eq(ls_log_format_read("json", &format, &why), LS_OK);
+    cr_assert_eq(format, LS_LOG_FORMAT_JSON);
+    cr_assert_eq(ls_log_format_read("journald", &format, &why), LS_OK);
+    cr_assert_eq(format, LS_LOG_FORMAT_JOURNALD);
+    cr_assert_eq(ls_log_format_read("xml", &format, &why), LS_BAD_ARGUMENT);
+    cr_assert(strstr(why.bytes, "journald"));
+    cr_assert_eq(format, LS_LOG_FORMAT_JOURNALD, "a word that is refused changes nothing");
+}
+
+Test(log_format, times_are_rfc_3339)
+{
+    char when[LS_LOG_TIME_BYTES];
+    ls_log_format_time(0, when);
+    cr_assert_str_eq(when, "1970-01-01T00:00:00.000Z");
+    ls_log_format_time(TIME_MS, when);
+    cr_assert_str_eq(when, "2023-11-14T22:13:20.123Z");
+    ls_log_format_time(UINT64_MAX, when);
+    cr_assert_str_eq(when, "9999-12-31T23:59:59.999Z");
+}
+
+Test(log_format, text_is_for_people)
+{
+    char *line = written(LS_LOG_FORMAT_TEXT, LS_LOG_WARNING, "slow");
+    cr_assert_str_eq(line, "lockstep-server: warning: arena-1: slow");
+    free(line);
+}
+
+Test(log_format, journald_reads_a_priority)
+{
+    static const char *const lines[] = {"<3>arena-1: x", "<4>arena-1: x", "<6>arena-1: x",
+                                        "<7>arena-1: x"};
+    for (int level = LS_LOG_ERROR; level <= LS_LOG_DEBUG; level++) {
+        char *line = written(LS_LOG_FORMAT_JOURNALD, (ls_log_level)level, "x");
+        cr_assert_str_eq(line, lines[level]);
+        free(line);
+    }
+}
+
+Test(log_format, json_is_an_object_a_line)
+{
+    char *line = written(LS_LOG_FORMAT_JSON, LS_LOG_INFO, "a \"quote\"");
+    cr_assert_str_eq(line, "{\"time\":\"2023-11-14T22:13:20.123Z\",\"level\":\"info\","
+                           "\"program\":\"lockstep-server\",\"subject\":\"arena-1\","
+                           "\"message\":\"a \\\"quote\\\"\"}");
+    free(line);
+}
+
+Test(log_format, no_message_breaks_a_line)
+{
+    static const char hostile[] =
+        "a\n<0>b\r\033[2J\x7f\xff\xc3(\xe2\x80\xa8\xc2\x85\xed\xa0\x80 \xc3\xa9";
+    char clean[64];
+    ls_log_format_clean(hostile, clean, sizeof clean);
+    cr_assert_str_eq(clean, "a <0>b ?[2J??\?(????\? \xc3\xa9");
+    char *line = written(LS_LOG_FORMAT_JOURNALD, LS_LOG_INFO, hostile);
+    cr_assert_null(strchr(line, '\n'));
+    free(line);
+    line = written(LS_LOG_FORMAT_JSON, LS_LOG_INFO, hostile);
+    cr_assert_null(strchr(line, '\n'));
+    cr_assert(strstr(line, "\\n") == NULL && strstr(line, "\xff") == NULL);
+    free(line);
+}
+
+Test(log_format, a_character_is_never_cut_in_two)
+{
+    char clean[4];
+    ls_log_format_clean("ab\xc3\xa9", clean, sizeof clean);
+    cr_assert_str_eq(clean, "ab");
+    ls_log_format_clean("a\xc3\xa9z", clean, sizeof clean);
+    cr_assert_str_eq(clean, "a\xc3\xa9");
+}
+
+Test(log_format, long_messages_are_cut)
+{
+    char *message = calloc(1, 5000);
+    memset(message, 'x', 4999);
+    char *line = written(LS_LOG_FORMAT_JOURNALD, LS_LOG_INFO, message);
+    cr_assert_eq(strlen(line), strlen("<6>arena-1: ") + LS_LOG_LINE_BYTES_MAX - 1);
+    free(line);
+    free(message);
+}
+
+Test(log_format, a_console_writes_in_its_format, .init = cr_redirect_stderr)
+{
+    ls_console console;
+    ls_console_init(&console, "x", LS_LOG_INFO);
+    console.is_live = true;
+    ls_console_set_format(&console, LS_LOG_FORMAT_JOURNALD);
+    cr_assert_not(console.is_live, "nothing is drawn between lines for a program");
+    ls_log_line(&console.log, LS_LOG_ERROR, "gone");
+    cr_assert_stderr_eq_str("<3>gone\n");
+}
