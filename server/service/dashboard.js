@@ -25,6 +25,7 @@
   async function ask(method, path, body) {
     const options = { method, headers: headers(), cache: "no-store" };
     if (body !== undefined) {
+      options.headers["Content-Type"] = "application/json";
       options.body = JSON.stringify(body);
     }
     const reply = await fetch(API + path, options);

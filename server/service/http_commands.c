@@ -5,6 +5,7 @@
 #include "lockstep/server/service/room_name.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum {
     BAN_SECONDS_MAX = 10 * 365 * 86400
@@ -167,6 +168,14 @@ static ls_status parse_body(const ls_http_request *request, ls_service_command *
     return status;
 }
 
+/* Without a type a body is taken for JSON. */
+static bool is_json_type(const char *type)
+{
+    static const char json[] = LS_HTTP_JSON_TYPE;
+    size_t size = sizeof json - 1;
+    return !type || (strncasecmp(type, json, size) == 0 && strchr("; \t", type[size]));
+}
+
 /* ---- commands ---- */
 
 void ls_http_commands_run(const ls_service_view *view, const ls_http_command *command,
@@ -176,6 +185,10 @@ void ls_http_commands_run(const ls_service_view *view, const ls_http_command *co
     ls_text why = {{0}};
     if (command->room) {
         ls_name_copy(out.room, sizeof out.room, command->room);
+    }
+    if (request->body_bytes > 0 && !is_json_type(request->content_type)) {
+        ls_http_answer_error(exchange, 415, "the type of a body is " LS_HTTP_JSON_TYPE);
+        return;
     }
     if (parse_body(request, &out, &why) != LS_OK) {
         ls_http_answer_error(exchange, 400, "%s", why.bytes);

@@ -20,6 +20,7 @@ typedef struct ls_http_request {
     const char *path;          /* decoded, without a query */
     const char *authorization; /* headers; NULL: not there */
     const char *last_event_id;
+    const char *content_type;
     const char *body; /* NULL while body_bytes is 0 */
     size_t body_bytes;
 } ls_http_request;

@@ -378,6 +378,7 @@ static void route(work *of, const char *method, const char *path)
         .path = path,
         .authorization = header_of(of, MHD_HTTP_HEADER_AUTHORIZATION),
         .last_event_id = header_of(of, "Last-Event-ID"),
+        .content_type = header_of(of, MHD_HTTP_HEADER_CONTENT_TYPE),
         .body = of->body,
         .body_bytes = of->body_bytes,
     };

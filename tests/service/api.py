@@ -110,6 +110,11 @@ def test_every_operation_answers_as_it_is_described():
         assert ask("POST", "/rooms", body, status=201)["name"] == "mine"
         assert ask("POST", "/rooms", status=201)["name"].startswith("room-")
         ask("POST", "/rooms", body, status=409)
+        plain = {"Content-Type": "text/plain"}
+        ask("POST", "/rooms", body, status=415, headers=plain)
+        ask("POST", "/rooms/arena-1/message", "x", status=415, headers=plain)
+        typed = {"Content-Type": "Application/JSON; charset=utf-8"}
+        ask("POST", "/message", {"text": "typed"}, headers=typed)
         ask("POST", "/rooms", {"players": 0}, status=400)
 
         assert ask("POST", "/rooms/arena-1/pause")["result"] == "paused"
