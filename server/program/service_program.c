@@ -138,7 +138,8 @@ static void add_server_rows(service_program *self, const ls_server_options *opti
             ls_setting_is_given(&ls_server_settings, options->own_given, text->flag)) {
             continue;
         }
-        snprintf(line->flags[i], FLAG_BYTES, "--%s", text->flag);
+        memcpy(line->flags[i], "--", 3);
+        ls_name_copy(line->flags[i] + 2, FLAG_BYTES - 2, text->flag);
         add(line, line->flags[i]);
         if (row && row->type != LS_SETTING_IS_SWITCH) {
             add(line, text->value);
