@@ -48,7 +48,10 @@ typedef struct ls_sealed_server_config {
      * there. Each worker must answer the same for a token, or it can be used once with each. Must
      * not call the server. NULL: each client belongs to the worker that it comes to. */
     uint32_t (*choose_worker)(void *user, const ls_sealed_pass *pass);
-    void *choose_worker_user;
+    /* Whether this worker has a match for a client that asked for this worker and has no token.
+     * When it has none, the client is told that all is full, and asks again. NULL: it has. */
+    bool (*has_match)(void *user);
+    void *choose_worker_user; /* of both */
 } ls_sealed_server_config;
 
 typedef struct ls_sealed_server ls_sealed_server;

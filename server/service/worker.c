@@ -246,6 +246,12 @@ static uint32_t choose_worker(void *user, const ls_sealed_pass *pass)
     return ls_worker_rooms_can_watch(self->named) ? self->config->worker : LS_SEALED_NO_WORKER;
 }
 
+static bool has_match(void *user)
+{
+    const worker *self = user;
+    return ls_worker_rooms_count(self->named) > 0;
+}
+
 /* ---- life ---- */
 
 static void on_event(void *user, uint32_t number, const ls_match_event *event)
@@ -273,6 +279,7 @@ static ls_status create_rooms(worker *self, ls_text *why)
     sealed.worker = config->worker;
     sealed.workers = config->workers;
     sealed.choose_worker = choose_worker;
+    sealed.has_match = has_match;
     sealed.choose_worker_user = self;
     uint32_t peers = LS_TRANSPORT_UDP_PEERS_MAX / config->workers;
     const ls_rooms_config rooms = {.console = self->console,

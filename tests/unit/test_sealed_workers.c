@@ -18,6 +18,7 @@ static ls_sealed_server *servers[WORKERS];
 static uint32_t chosen[WORKERS]; /* what the owner of each answers */
 static uint32_t asked;           /* how often owners were asked */
 static uint32_t default_worker;
+static bool worker_has_match;
 static ls_sealed_client *client;
 static ls_endpoint home;
 
@@ -29,6 +30,12 @@ static uint32_t choose(void *user, const ls_sealed_pass *pass)
     return *(const uint32_t *)user;
 }
 
+static bool has_match(void *user)
+{
+    cr_assert_not_null(user);
+    return worker_has_match;
+}
+
 static void begin(void)
 {
     config = sealed_usual_config();
@@ -37,11 +44,13 @@ static void begin(void)
         config.worker = i;
         config.workers = WORKERS;
         config.choose_worker = choose;
+        config.has_match = has_match;
         config.choose_worker_user = &chosen[i];
         servers[i] = sealed_server_with(&config);
     }
     asked = 0;
     default_worker = 0;
+    worker_has_match = true;
     ls_sealed_client_config client_config = sealed_client_of(&config);
     client = sealed_client_with(&client_config, NOW);
     home = sealed_address(1, 4000);
@@ -231,6 +240,21 @@ Test(sealed_workers, client_comes_back_to_its_worker_when_others_get_the_new_one
 {
     assert_let_in(0);
     default_worker = 1;
+    ls_sealed_client_start(client, NOW);
+    assert_let_in(0);
+}
+
+/* Its rooms may be opened again in a moment, after a crash: no other worker has its match. */
+Test(sealed_workers, client_waits_for_its_worker_when_that_has_no_match)
+{
+    assert_let_in(0);
+    worker_has_match = false;
+    ls_sealed_client_start(client, NOW);
+    ls_sealed_received received;
+    attempt(0, &received);
+    cr_assert_eq(received.denial, LS_DENIAL_FULL);
+    cr_assert_eq(ls_sealed_client_refusal(client), LS_SEALED_REFUSAL_FULL);
+    worker_has_match = true;
     ls_sealed_client_start(client, NOW);
     assert_let_in(0);
 }
