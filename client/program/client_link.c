@@ -25,6 +25,7 @@ struct ls_client_link {
     ls_peer_id server;
     bool has_connected;
     bool is_connecting;                /* anew */
+    bool was_turned_away;              /* by a match that had no seat, while others may have */
     uint64_t connect_end_ns;           /* when the first connection is given up */
     uint64_t connect_again_ns;         /* when to try once more to make it; UINT64_MAX: not */
     uint64_t connect_line_ns;          /* when to say next that nobody answers */
@@ -181,7 +182,8 @@ static void try_next(ls_client_link *link, ls_session *session, uint64_t now_ns)
 static void reconnect(ls_client_link *link, ls_session *session, uint64_t now_ns)
 {
     uint64_t due_ns = LS_MIN(ls_session_reconnect_ns(session), link->connect_again_ns);
-    bool is_elsewhere = link->next != link->at;
+    bool is_anew = link->was_turned_away && !link->has_connected;
+    bool is_elsewhere = link->next != link->at || is_anew;
     if (link->is_connecting || now_ns < due_ns || (is_elsewhere && link->is_in_transport)) {
         return;
     }
@@ -210,6 +212,11 @@ static void log_connecting(ls_client_link *link, const ls_session *session, cons
     link->connect_line_ns = now_ns + CONNECT_LINE_NS;
     uint64_t left_ns = link->connect_end_ns > now_ns ? link->connect_end_ns - now_ns : 0;
     uint64_t left_s = (left_ns + LS_NS_PER_SECOND - 1) / LS_NS_PER_SECOND;
+    if (link->was_turned_away) {
+        ls_log_line(log, LS_LOG_INFO, "%s has no free seat yet; trying for %" PRIu64 " s more",
+                    ls_client_link_server(link), left_s);
+        return;
+    }
     if (link->refusal != LS_SEALED_REFUSAL_NONE) {
         ls_log_line(log, LS_LOG_INFO, "%s: %s; trying for %" PRIu64 " s more",
                     ls_client_link_server(link), ls_client_link_failure(link), left_s);
@@ -246,6 +253,10 @@ void ls_client_link_take(ls_client_link *link, ls_session *session, uint64_t now
             link->is_connecting = false;
         }
         ls_session_receive_event(session, &event, now_ns);
+        if (ls_session_state_of(session) == LS_SESSION_CONNECTING) {
+            link->was_turned_away = true;
+            link->has_connected = false;
+        }
     }
 }
 

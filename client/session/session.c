@@ -28,6 +28,7 @@ struct ls_session {
     uint64_t asked_ns; /* HELLO sent, or READY: its answer shows how long the way is at most */
     uint64_t connect_rtt_ns; /* as the transport measured it; 0: it did not */
     uint64_t finished_ns;
+    ls_text turned_away; /* why, by the server that would be asked again; empty: it was not */
     uint32_t malformed;
     uint64_t packets_rejected;
     uint32_t rejoins;
@@ -228,7 +229,8 @@ static bool outlives_refusal(const ls_session *session, ls_status refusal)
     /* Without the claim it may come as a new player. */
     bool may_come_anew = is_attempt && session->reconnector.was_in_lobby &&
                          session->reconnector.claim != LS_CLAIM_NONE;
-    return refusal == LS_TIMED_OUT || (is_attempt && refusal == LS_MATCH_FULL) ||
+    return refusal == LS_TIMED_OUT ||
+           (is_attempt && (refusal == LS_MATCH_FULL || refusal == LS_FULL)) ||
            (may_come_anew && refusal == LS_NOT_FOUND) ||
            (session->context.config.is_spectator && refusal == LS_FELL_BEHIND);
 }
@@ -315,6 +317,8 @@ void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now
     session->outbox.server = 0;
     if (is_in(session, LS_SESSION_FINISHED)) {
         end(session, LS_OK, MATCH_IS_COMPLETE);
+    } else if (is_in(session, LS_SESSION_CONNECTING) && session->turned_away.bytes[0] != '\0') {
+        end(session, LS_FULL, session->turned_away.bytes);
     } else if (!lose_link(session, reason, ls_status_text(reason))) {
         end(session, reason, ls_status_text(reason));
     }
@@ -390,12 +394,25 @@ static void receive_join(ls_session *session, const ls_join *join)
     take_outcome(session, outcome);
 }
 
+/* Another match of the server may have a seat in a moment: whoever connects the session may do so
+ * once more. */
+static void ask_again(ls_session *session, const ls_close_reason *reason)
+{
+    session->context.state = LS_SESSION_CONNECTING;
+    session->turned_away = reason->text;
+    ls_session_outbox_disconnect(&session->outbox);
+}
+
 static void receive_refuse(ls_session *session, const ls_close_reason *reason)
 {
     ls_status status = (ls_status) - (int)reason->negated_status;
     status = status == LS_OK ? LS_DISCONNECTED : status;
     if (status == LS_ALREADY_OVER && is_complete_without_link(session)) {
         end(session, LS_OK, MATCH_IS_COMPLETE);
+        return;
+    }
+    if (status == LS_FULL && is_in(session, LS_SESSION_HANDSHAKING)) {
+        ask_again(session, reason);
         return;
     }
     if (!outlives_refusal(session, status) || !lose_link(session, status, reason->text.bytes)) {

@@ -160,8 +160,7 @@ void ls_match_peer_admitted(ls_match *match, ls_peer_id peer, const ls_match_pas
     }
     ls_pending_connections_add(&match->context.pending, peer, pass, now_ns);
     if (match->context.state == LS_MATCH_OVER) {
-        ls_conduct_refuse_pending(&match->context, peer, LS_ALREADY_OVER,
-                                  ls_status_text(LS_ALREADY_OVER));
+        ls_conduct_refuse_late(&match->context, peer);
     }
 }
 

@@ -75,6 +75,9 @@ typedef struct ls_match_config {
      * everybody may. */
     bool (*may_join)(void *user, const ls_match_newcomer *newcomer, ls_text *why);
     void *may_join_user;
+    /* Other matches are played here: a player who finds no seat, and asked for no match by its name
+     * or its pass, is refused with FULL and not MATCH_FULL, so that its client asks again. */
+    bool has_others;
 
     /* Keeps the newest states and inputs, so that the cause of a desync can be found:
      * ls_replay_window_bytes says in how much memory; without effect where the simulation hashes by

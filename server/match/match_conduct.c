@@ -109,12 +109,18 @@ void ls_conduct_end(ls_match_context *match)
     ls_outbox_push_event(match->outbox, LS_MATCH_ENDED, 0, match->log->next);
 }
 
+void ls_conduct_refuse_late(ls_match_context *match, ls_peer_id peer)
+{
+    ls_status status = match->config.has_others ? LS_FULL : LS_ALREADY_OVER;
+    ls_conduct_refuse_pending(match, peer, status, ls_status_text(LS_ALREADY_OVER));
+}
+
 void ls_conduct_close(ls_match_context *match)
 {
     match->state = LS_MATCH_OVER;
     ls_peer_id peer = 0;
     while ((peer = ls_pending_connections_overdue(&match->pending, UINT64_MAX)) != 0) {
-        ls_conduct_refuse_pending(match, peer, LS_ALREADY_OVER, ls_status_text(LS_ALREADY_OVER));
+        ls_conduct_refuse_late(match, peer);
     }
     ls_spectators_close(match->spectators);
     ls_outbox_push_event(match->outbox, LS_MATCH_FINISHED, 0, 0);

@@ -29,6 +29,10 @@ void ls_conduct_refuse_pending(ls_match_context *match, ls_peer_id peer, ls_stat
 /* The same without a word to the peer, whose pass is not good. */
 void ls_conduct_turn_away(ls_match_context *match, ls_peer_id peer, const char *why);
 
+/* The match is over, and what the connection would have asked for is not known: it may have meant
+ * another match of the server. */
+void ls_conduct_refuse_late(ls_match_context *match, ls_peer_id peer);
+
 /* Refuses players and pending connections that are silent for too long. */
 void ls_conduct_drop_silent(ls_match_context *match);
 

@@ -301,6 +301,13 @@ static ls_status check_pass(const ls_match_pass *pass, const ls_hello *hello, ls
     return LS_OK;
 }
 
+static bool asks_for_any_match(const ls_match_context *match, const ls_hello *hello,
+                               const ls_match_pass *pass)
+{
+    return match->config.has_others && !pass->is_for_this_match && hello->token[0] == '\0' &&
+           hello->back.match_id == 0;
+}
+
 static ls_status admit(ls_match_context *match, ls_peer_id peer, ls_hello *hello,
                        const ls_match_pass *pass, uint32_t *slot, ls_text *why)
 {
@@ -316,6 +323,10 @@ static ls_status admit(ls_match_context *match, ls_peer_id peer, ls_hello *hello
         return admit_spectator(match, peer, hello, pass, why);
     }
     status = find_seat(match, hello, pass, slot, why);
+    bool has_no_seat = status == LS_MATCH_FULL || status == LS_ALREADY_OVER;
+    if (has_no_seat && asks_for_any_match(match, hello, pass)) {
+        return ls_fail(LS_FULL, why, "every seat of every match here is taken at the moment");
+    }
     return status == LS_OK ? ask_host(match, peer, hello, *slot, why) : status;
 }
 

@@ -11,8 +11,9 @@
 #include <string.h>
 
 enum {
-    PENDING_MAX = 256,  /* commands without a result yet */
-    GROUP_AGAIN_S = 10, /* after a room of a group could not be opened */
+    PENDING_MAX = 256,   /* commands without a result yet */
+    GROUP_AGAIN_S = 10,  /* after a room of a group could not be opened */
+    WORKERS_START_S = 5, /* then rooms are spread over those that have started */
 };
 
 #define LOAD_MAX 0.95 /* of a worker that gets no new rooms */
@@ -42,6 +43,9 @@ struct ls_room_keeper {
     ls_event_ring events;
     uint64_t ids;
     bool is_draining;
+    bool may_spread;  /* every worker has started once, or had the time for it */
+    bool is_at_limit; /* of rooms, and the log says so */
+    uint64_t began_ns;
     ls_worker_seats seats[LS_SERVICE_WORKERS_MAX];
     uint32_t seats_worker; /* as on_seats was told */
     pending_command pending[PENDING_MAX];
@@ -260,6 +264,21 @@ static bool is_available(const ls_registered_room *room)
     return room->report.seats_open > 0 && state != LS_ROOM_PAUSED && state < LS_ROOM_ENDING;
 }
 
+/* The next room is opened as soon as one of these has ended. */
+static bool is_at_limit(ls_room_keeper *keeper, const ls_service_group *group)
+{
+    uint32_t rooms = ls_room_register_count(keeper->rooms);
+    bool was_at_limit = keeper->is_at_limit;
+    keeper->is_at_limit = rooms >= keeper->config.service->rooms_max;
+    if (keeper->is_at_limit && !was_at_limit) {
+        ls_log_line(keeper->config.log, LS_LOG_WARNING,
+                    "no room of '%s' is opened before another ends: there are %" PRIu32
+                    " rooms, as many as rooms-max allows",
+                    group->name, rooms);
+    }
+    return keeper->is_at_limit;
+}
+
 static void tend_group(ls_room_keeper *keeper, uint32_t index)
 {
     const ls_service_group *group = &keeper->config.service->groups[index];
@@ -271,26 +290,36 @@ static void tend_group(ls_room_keeper *keeper, uint32_t index)
         }
     }
     uint64_t now_ns = ls_event_loop_now_ns(keeper->config.loop);
-    while (available < group->open && now_ns >= keeper->groups[index].again_ns) {
+    while (available < group->open && now_ns >= keeper->groups[index].again_ns &&
+           !is_at_limit(keeper, group)) {
         open_of_group(keeper, index);
         available++;
     }
 }
 
-static bool has_ready_worker(const ls_room_keeper *keeper)
+static uint32_t ready_workers(const ls_room_keeper *keeper)
 {
-    bool is_there = false;
+    uint32_t ready = 0;
     for (uint32_t i = 0; i < keeper->config.workers; i++) {
-        is_there = is_there || ls_worker_pool_is_ready(keeper->pool, i);
+        ready += ls_worker_pool_is_ready(keeper->pool, i) ? 1 : 0;
     }
-    return is_there;
+    return ready;
+}
+
+/* Rooms that are opened when the first worker is there would all be on that one. */
+static bool may_open(ls_room_keeper *keeper)
+{
+    uint32_t ready = ready_workers(keeper);
+    uint64_t age_ns = ls_event_loop_now_ns(keeper->config.loop) - keeper->began_ns;
+    keeper->may_spread = keeper->may_spread || ready == keeper->config.workers ||
+                         age_ns >= WORKERS_START_S * LS_NS_PER_SECOND;
+    return !keeper->is_draining && keeper->may_spread && ready > 0;
 }
 
 void ls_room_keeper_tend(ls_room_keeper *keeper)
 {
-    for (uint32_t i = 0; !keeper->is_draining && has_ready_worker(keeper) &&
-                         i < keeper->config.service->group_count;
-         i++) {
+    bool is_open = may_open(keeper);
+    for (uint32_t i = 0; is_open && i < keeper->config.service->group_count; i++) {
         tend_group(keeper, i);
     }
 }
@@ -520,7 +549,7 @@ static uint64_t view_ended(void *user)
 static bool view_is_ready(void *user, ls_text *why_not)
 {
     const ls_room_keeper *keeper = user;
-    bool is_there = has_ready_worker(keeper);
+    bool is_there = ready_workers(keeper) > 0;
     if (keeper->is_draining) {
         ls_text_set(why_not, "the service is being drained");
     } else if (!is_there) {
@@ -724,6 +753,7 @@ ls_status ls_room_keeper_create(const ls_room_keeper_config *config, ls_room_kee
         return LS_NO_MEMORY;
     }
     keeper->config = *config;
+    keeper->began_ns = ls_event_loop_now_ns(config->loop);
     keeper->view = (ls_service_view){.user = keeper,
                                      .room_count = view_room_count,
                                      .room = view_room,

@@ -253,6 +253,7 @@ static ls_status open_room(worker_room *room, ls_text *why)
                                .resume_path = room->journal};
     opening.match.may_join = may_join;
     opening.match.may_join_user = room;
+    opening.match.has_others = true;
     ls_status status = resume ? LS_OK : ls_rooms_give_identity(&opening.match, why);
     ls_resume_report report;
     if (status == LS_OK) {
