@@ -178,6 +178,22 @@ static void log_waiting(client *player, const ls_waiting *waiting)
                 waiting->tick, waiting->waited_ms);
 }
 
+static void log_notice(const client *player, const ls_notice *notice)
+{
+    const ls_log *log = &player->console->log;
+    const char *text = notice->text.bytes;
+    const char *colon = text[0] != '\0' ? ": " : "";
+    if (notice->kind == LS_NOTICE_PAUSED) {
+        ls_log_line(log, LS_LOG_WARNING, "the server pauses the match at tick %" PRIu32 "%s%s",
+                    notice->tick, colon, text);
+    } else if (notice->kind == LS_NOTICE_UNPAUSED) {
+        ls_log_line(log, LS_LOG_INFO, "the match goes on at tick %" PRIu32 "%s%s", notice->tick,
+                    colon, text);
+    } else {
+        ls_log_line(log, LS_LOG_WARNING, "the server says: %s", text);
+    }
+}
+
 static void log_lost(client *player, const ls_session_event *event)
 {
     player->logged_slot_mask = 0;
@@ -241,6 +257,9 @@ static void log_over(const client *player, const ls_session_event *event)
     const char *name = ls_status_name(event->status);
     if (event->status == LS_OK) {
         ls_log_line(log, LS_LOG_INFO, "%s", event->text.bytes);
+    } else if (event->status == LS_SAVED) {
+        ls_log_line(log, LS_LOG_WARNING,
+                    "the server has saved the match, to go on another time: %s", event->text.bytes);
     } else if (!ls_client_link_has_connected(player->link)) {
         bool is_named = event->status == LS_REFUSED ||
                         (player->place.sealed.has_token && event->status != LS_FULL);
@@ -302,6 +321,9 @@ static void log_event(client *player, const ls_session_event *event)
         break;
     case LS_SESSION_EVENT_WAITING:
         log_waiting(player, &event->waiting);
+        break;
+    case LS_SESSION_EVENT_NOTICE:
+        log_notice(player, &event->notice);
         break;
     case LS_SESSION_EVENT_DESYNC:
         log_desync(player, &event->desync);
@@ -387,7 +409,7 @@ static void after_turn(client *player, uint64_t now_ns)
     ls_client_link_advance(player->link, player->session, &player->console->log, now_ns);
     ls_session_event event;
     while (ls_session_next_event(player->session, &event)) {
-        ls_seat_file_take_event(player->config->seat_path, player->place.name, player->session,
+        ls_seat_file_take_event(player->config->seat_path, player->place.identity, player->session,
                                 &event, &player->console->log);
         log_bounded(player, &event, now_ns);
         ls_client_view_hear(&player->view, &event);
@@ -676,6 +698,14 @@ static ls_status add_handlers(client *player)
     return status;
 }
 
+/* A file of before has it by the server's name. */
+static ls_status read_seat(const client *player, ls_session_seat *seat, ls_text *why)
+{
+    const char *path = player->config->seat_path;
+    ls_status status = ls_seat_file_read(path, player->place.identity, seat, why);
+    return status == LS_NOT_FOUND ? ls_seat_file_read(path, player->place.name, seat, why) : status;
+}
+
 static ls_status build(client *player, ls_text *why)
 {
     const char *json_path = player->config->json_path;
@@ -701,7 +731,7 @@ static ls_status build(client *player, ls_text *why)
     memcpy(session.room, player->place.room, sizeof session.room);
     session.makes_inputs_between_frames = true;
     session.keeps_previous_state = player->view.screen != NULL;
-    status = ls_seat_file_read(player->config->seat_path, player->place.name, &session.seat, why);
+    status = read_seat(player, &session.seat, why);
     if (status != LS_OK && status != LS_NOT_FOUND) {
         return status;
     }

@@ -98,6 +98,20 @@ static void name_servers(ls_client_place *place)
     }
 }
 
+/* A server that moves to another address keeps its key, and the seats with it. */
+static void identify(ls_client_place *place)
+{
+    if (!place->sealed.has_server_key) {
+        memcpy(place->identity, place->name, sizeof place->identity);
+        return;
+    }
+    size_t size = (size_t)snprintf(place->identity, sizeof place->identity, "key ");
+    for (size_t i = 0; i < sizeof place->sealed.server_key; i++) {
+        size += (size_t)snprintf(place->identity + size, sizeof place->identity - size, "%02x",
+                                 place->sealed.server_key[i]);
+    }
+}
+
 ls_status ls_client_place_read(const ls_client_place_source *from, ls_client_place *out,
                                ls_text *why)
 {
@@ -107,6 +121,7 @@ ls_status ls_client_place_read(const ls_client_place_source *from, ls_client_pla
         status = read_token(from, out, why);
     }
     name_servers(out);
+    identify(out);
     return status;
 }
 

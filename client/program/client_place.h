@@ -25,8 +25,10 @@ typedef struct ls_client_place {
     uint32_t server_count;
     char servers[LS_TOKEN_SERVERS_MAX][LS_ENDPOINT_JOINED_BYTES];
     char name[LS_CLIENT_PLACE_NAME_BYTES]; /* all of them */
-    char room[LS_INVITE_ROOM_BYTES_MAX];   /* that an invite is for; "": any */
-    bool is_token_expired;                 /* by this machine's clock */
+    /* A seat there is remembered by this: the server's key, or without one its name. */
+    char identity[LS_CLIENT_PLACE_NAME_BYTES];
+    char room[LS_INVITE_ROOM_BYTES_MAX]; /* that an invite is for; "": any */
+    bool is_token_expired;               /* by this machine's clock */
     ls_sealed_client_config sealed;
 } ls_client_place;
 

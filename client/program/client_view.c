@@ -45,6 +45,18 @@ static void add_lag(const ls_client_view *shown, const ls_session_report *report
     }
 }
 
+/* The newest words of the match's host. */
+static void add_notice(const ls_notice *notice, ls_hud_model *hud)
+{
+    const char *text = notice->text.bytes;
+    if (notice->kind == LS_NOTICE_PAUSED) {
+        ls_hud_model_add(hud, "server    has paused the match%s%s", text[0] != '\0' ? ": " : "",
+                         text);
+    } else if (text[0] != '\0') {
+        ls_hud_model_add(hud, "server    %s", text);
+    }
+}
+
 static void add_hashes(const ls_session_report *report, ls_hud_model *hud)
 {
     if (report->is_desynced) {
@@ -129,6 +141,7 @@ static void fill_hud(void *user, ls_hud_model *hud)
     add_link(hud, "up", report.uplink);
     add_link(hud, "down", report.downlink);
     add_lag(shown, &report, LS_NS_PER_SECOND / offer->config.tick_rate_hz, hud);
+    add_notice(&shown->notice, hud);
     if (report.has_prediction) {
         ls_hud_model_add(hud, "rollbacks %" PRIu64 ", deepest %" PRIu32, report.rollbacks,
                          report.rollback_depth_max);
@@ -159,6 +172,9 @@ ls_status ls_client_view_open(ls_client_view *shown, const ls_screen_config *con
 
 void ls_client_view_hear(ls_client_view *shown, const ls_session_event *event)
 {
+    if (event->kind == LS_SESSION_EVENT_NOTICE) {
+        shown->notice = event->notice;
+    }
     if (event->kind == LS_SESSION_EVENT_WAITING) {
         shown->is_waiting = true;
         shown->waiting = event->waiting;

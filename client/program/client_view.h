@@ -22,6 +22,7 @@ typedef struct ls_client_view {
     ls_screen *screen;   /* NULL: nothing is shown */
     uint64_t frame_ns;   /* when the frame before began */
     uint32_t slot;
+    ls_notice notice; /* the newest */
     bool is_waiting;
     ls_waiting waiting;
     ls_lag_notes lag;

@@ -64,7 +64,8 @@ void ls_seat_file_remove(const char *path)
 
 static bool is_in_order(ls_status status)
 {
-    return status != LS_TIMED_OUT && status != LS_DISCONNECTED && status != LS_REFUSED;
+    return status != LS_TIMED_OUT && status != LS_DISCONNECTED && status != LS_REFUSED &&
+           status != LS_SAVED;
 }
 
 void ls_seat_file_take_event(const char *path, const char *server, const ls_session *session,

@@ -7,9 +7,9 @@
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/log.h"
 
-/* The seat that the file remembers of this server ("HOST:PORT" as it was given). NOT_FOUND when
- * there is no file (path NULL: none is wanted), or one of another server; IO with the reason when
- * it cannot be used. */
+/* The seat that the file remembers of this server (its key, or "HOST:PORT" as it was given).
+ * NOT_FOUND when there is no file (path NULL: none is wanted), or one of another server; IO with
+ * the reason when it cannot be used. */
 ls_status ls_seat_file_read(const char *path, const char *server, ls_session_seat *seat,
                             ls_text *why);
 

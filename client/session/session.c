@@ -394,8 +394,7 @@ static void receive_join(ls_session *session, const ls_join *join)
     take_outcome(session, outcome);
 }
 
-/* Another match of the server may have a seat in a moment: whoever connects the session may do so
- * once more. */
+/* Another match of the server may have a seat in a moment: the session may be connected again. */
 static void ask_again(ls_session *session, const ls_close_reason *reason)
 {
     session->context.state = LS_SESSION_CONNECTING;
@@ -459,6 +458,11 @@ static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, siz
     }
     if (message->kind == LS_MESSAGE_REFUSE) {
         receive_refuse(session, &message->body.close_reason);
+        return LS_OK;
+    }
+    if (message->kind == LS_MESSAGE_NOTICE && session->gameplay) {
+        ls_session_outbox_push_event(&session->outbox, LS_SESSION_EVENT_NOTICE)->notice =
+            message->body.notice;
         return LS_OK;
     }
     return ls_session_is_in_match(&session->context)

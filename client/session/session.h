@@ -123,6 +123,7 @@ typedef enum ls_session_event_kind {
                                  it anew, failed */
     LS_SESSION_EVENT_RESUMING, /* resuming: slots that a restarted server still waits for */
     LS_SESSION_EVENT_WAITING,  /* waiting */
+    LS_SESSION_EVENT_NOTICE,   /* notice: what the host of the match says; it may be paused */
     LS_SESSION_EVENT_DESYNC,   /* desync; of any slot */
     LS_SESSION_EVENT_CAUSE,    /* cause: what the server found out about a desync; of any slot; one
                                   that is open is followed by another */
@@ -140,6 +141,7 @@ typedef struct ls_session_event {
     ls_end end;
     ls_join join;
     ls_resuming resuming;
+    ls_notice notice;
     uint64_t away_ns;     /* JOINING, JOINED: since the link was lost; 0: it never was */
     uint64_t retry_in_ns; /* LOST: the next attempt, from now */
     uint64_t tick_chain;  /* LOST: before `tick`, the first closed tick that is not here */

@@ -385,6 +385,12 @@ static void joining_fields(ls_bit_stream *stream, ls_message *message)
         u32_field(stream, &message->body.resuming.slot_mask);
         count_field(stream, &message->body.resuming.left_ms);
         return;
+    case LS_MESSAGE_NOTICE:
+        ls_bits_uvar(stream, &message->body.notice.kind, 0, LS_NOTICE_KIND_COUNT - 1);
+        u32_field(stream, &message->body.notice.tick);
+        ls_bits_text(stream, message->body.notice.text.bytes,
+                     sizeof message->body.notice.text.bytes);
+        return;
     default:
         diagnosis_fields(stream, message);
     }

@@ -57,6 +57,7 @@ typedef enum ls_message_kind {
     LS_MESSAGE_CLOSED_TICK = 26,
     LS_MESSAGE_RESUMING = 27,
     LS_MESSAGE_HEAL_SNAPSHOT = 28,
+    LS_MESSAGE_NOTICE = 29,
     LS_MESSAGE_INPUTS = 32,
     LS_MESSAGE_TICKS = 33,
     LS_MESSAGE_TICK_PART = 34,
@@ -228,6 +229,7 @@ typedef struct ls_message {
         ls_ticks_request ticks_request;
         ls_tick_part closed_tick;
         ls_resuming resuming;
+        ls_notice notice;
     } body;
 } ls_message;
 

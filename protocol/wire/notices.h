@@ -133,6 +133,20 @@ typedef struct ls_resuming {
     uint32_t left_ms;   /* how long, at most */
 } ls_resuming;
 
+/* NOTICE: what the host of a match says to those who play or watch it. */
+typedef enum ls_notice_kind {
+    LS_NOTICE_TEXT,
+    LS_NOTICE_PAUSED,   /* no tick is closed until UNPAUSED */
+    LS_NOTICE_UNPAUSED, /* the match goes on */
+    LS_NOTICE_KIND_COUNT,
+} ls_notice_kind;
+
+typedef struct ls_notice {
+    uint32_t kind; /* ls_notice_kind */
+    ls_tick tick;  /* the next that is closed */
+    ls_text text;  /* empty: PAUSED and UNPAUSED without a reason */
+} ls_notice;
+
 LS_C_END
 
 #endif

@@ -49,6 +49,7 @@ struct ls_recorder {
     uint64_t retry_ns; /* nothing is handed on before; 0: at once */
     bool is_over;      /* the match has said its last word */
     bool is_left_open; /* it was stopped before it went on: it can still be resumed */
+    bool is_suspended; /* likewise while it ran: what is closed is written, and then no end */
     bool has_ended;    /* its players were told that it is over */
     bool has_header;   /* it is in the file */
     bool has_end;      /* likewise */
@@ -289,8 +290,9 @@ void ls_recorder_take_event(ls_recorder *recorder, const ls_match_event *event)
     recorder->is_over = recorder->is_over || event->kind == LS_MATCH_FINISHED;
     recorder->is_left_open =
         recorder->is_over && recorder->config.is_continued && !recorder->has_ended;
+    recorder->is_suspended = recorder->is_suspended || event->kind == LS_MATCH_SUSPENDED;
     for (size_t i = 0; i < sizeof kept_events / sizeof kept_events[0]; i++) {
-        if (kept_events[i].from == event->kind) {
+        if (kept_events[i].from == event->kind && !recorder->is_suspended) {
             note_match_event(recorder, &kept_events[i], event);
         }
     }
@@ -421,6 +423,12 @@ static bool is_block_due(const ls_recorder *recorder, uint64_t now_ns)
            now_ns - recorder->since_ns >= recorder->config.block_ms * LS_NS_PER_MS;
 }
 
+/* Those that are closed are in the file, or about to be. */
+static bool has_all_ticks(const ls_recorder *recorder)
+{
+    return recorder->next == ls_match_tick(recorder->match) && recorder->writer.count == 0;
+}
+
 /* Events that tell of a gap stand before the block behind it, as they were noted. */
 static turn choose(ls_recorder *recorder, uint64_t now_ns)
 {
@@ -442,8 +450,8 @@ static turn choose(ls_recorder *recorder, uint64_t now_ns)
     if (recorder->has_snapshot && recorder->written >= recorder->snapshot.tick) {
         return TURN_PIECE;
     }
-    bool has_all = recorder->next == ls_match_tick(recorder->match) && recorder->writer.count == 0;
-    return recorder->is_over && has_all ? TURN_END : TURN_NONE;
+    bool is_ended = recorder->is_over && !recorder->is_suspended;
+    return is_ended && has_all_ticks(recorder) ? TURN_END : TURN_NONE;
 }
 
 static ls_journal_raw raw_end(const ls_recorder *recorder)
@@ -631,7 +639,10 @@ void ls_recorder_complete(ls_recorder *recorder, const ls_journal_completion *co
 
 bool ls_recorder_is_done(const ls_recorder *recorder)
 {
-    bool is_left = recorder->is_left_open && recorder->out == TURN_NONE;
+    bool is_written = recorder->is_suspended && has_all_ticks(recorder) &&
+                      recorder->ready.size == 0 && recorder->event_count == 0 &&
+                      !recorder->has_snapshot;
+    bool is_left = (recorder->is_left_open || is_written) && recorder->out == TURN_NONE;
     return recorder->is_over && (recorder->has_end || recorder->has_given_up || is_left);
 }
 

@@ -4,6 +4,7 @@
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/common/time/timestep.h"
 #include "lockstep/protocol/wire/handshake.h"
+#include "lockstep/server/match/announcements.h"
 #include "lockstep/server/match/match_conduct.h"
 #include "lockstep/server/match/match_reception.h"
 
@@ -208,7 +209,7 @@ void ls_match_advance(ls_match *match, uint64_t now_ns)
     ls_spectators_advance(match->context.spectators);
     if (context->state == LS_MATCH_ENDING && context->has_released_players &&
         ls_spectators_are_done(match->context.spectators)) {
-        ls_conduct_close(&match->context);
+        ls_conduct_close(&match->context, LS_ALREADY_OVER, ls_status_text(LS_ALREADY_OVER));
     }
 }
 
@@ -267,7 +268,48 @@ void ls_match_stop(ls_match *match, uint64_t now_ns)
             ls_conduct_drop(&match->context, slot, status, "the server stopped");
         }
     }
-    ls_conduct_close(&match->context);
+    ls_conduct_close(&match->context, LS_ALREADY_OVER, ls_status_text(LS_ALREADY_OVER));
+}
+
+void ls_match_suspend(ls_match *match, const char *why, uint64_t now_ns)
+{
+    ls_match_context *context = &match->context;
+    context->now_ns = now_ns;
+    if (context->state >= LS_MATCH_ENDING) {
+        return;
+    }
+    ls_match_event *event =
+        ls_outbox_push_event(context->outbox, LS_MATCH_SUSPENDED, 0, context->log->next);
+    ls_text_set(&event->text, "%s", why);
+    for (uint32_t slot = 0; slot < context->config.sim.players; slot++) {
+        if (ls_seat_table_is_taken(context->seats, slot)) {
+            ls_conduct_drop(context, slot, LS_SAVED, why);
+        }
+    }
+    ls_conduct_close(context, LS_SAVED, why);
+}
+
+ls_status ls_match_pause(ls_match *match, const char *why, uint64_t now_ns)
+{
+    match->context.now_ns = now_ns;
+    return ls_announcements_pause(&match->context, why);
+}
+
+ls_status ls_match_unpause(ls_match *match, const char *why, uint64_t now_ns)
+{
+    match->context.now_ns = now_ns;
+    return ls_announcements_unpause(&match->context, why);
+}
+
+bool ls_match_is_paused(const ls_match *match)
+{
+    return match->context.is_paused && match->context.state == LS_MATCH_RUNNING;
+}
+
+ls_status ls_match_say(ls_match *match, uint32_t slot, const char *text, uint64_t now_ns)
+{
+    match->context.now_ns = now_ns;
+    return ls_announcements_say(&match->context, slot, text);
 }
 
 void ls_match_prefetch(const ls_match *match)

@@ -139,6 +139,9 @@ typedef enum ls_match_event_kind {
                               */
     LS_MATCH_SECRET_PROVEN,  /* slot, number: its player has this secret of the seat, and the older
                                 ones are good for nothing */
+    LS_MATCH_PAUSED,         /* tick: the next that is closed, text: why */
+    LS_MATCH_UNPAUSED,       /* likewise */
+    LS_MATCH_SUSPENDED,      /* likewise: FINISHED follows, and the match can be gone on with */
     LS_MATCH_HEALING, /* slot, tick: it differs in more than single values and is sent this state;
                          text: how large it is */
 } ls_match_event_kind;
@@ -256,6 +259,22 @@ void ls_match_set_input_delay(ls_match *match, uint32_t slot, uint32_t ticks);
  * left by itself. Its client does not come back by itself; whether the person may is for may_join.
  * NOT_FOUND when nobody is there. */
 ls_status ls_match_kick(ls_match *match, uint32_t slot, const char *why, uint64_t now_ns);
+
+/* Halts a match that runs, with a reason that its players and spectators read ("": none): no tick
+ * is closed before it is told to go on. Players may come and go meanwhile. NOT_FOUND when it does
+ * not run, or not anymore. */
+ls_status ls_match_pause(ls_match *match, const char *why, uint64_t now_ns);
+ls_status ls_match_unpause(ls_match *match, const char *why, uint64_t now_ns);
+bool ls_match_is_paused(const ls_match *match);
+
+/* Says something to a player of the match, or with LS_PLAYERS_MAX to all of them and to spectators.
+ * NOT_FOUND when the seat is empty. */
+ls_status ls_match_say(ls_match *match, uint32_t slot, const char *text, uint64_t now_ns);
+
+/* Stops the match where it is, to be gone on with from its journal: a recorder leaves that without
+ * an end, and notes nobody's leaving. Players and spectators are refused with SAVED, and their
+ * clients stay away. Nothing happens once every tick is closed. */
+void ls_match_suspend(ls_match *match, const char *why, uint64_t now_ns);
 
 /* Ends the match after the newest closed tick. One that is resumed and still waits for its players
  * closes their connections without a REFUSE: they may come back when it is resumed again. */

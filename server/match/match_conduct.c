@@ -1,6 +1,7 @@
 #include "lockstep/server/match/match_conduct.h"
 
 #include "lockstep/common/base/fault.h"
+#include "lockstep/server/match/announcements.h"
 
 #include <string.h>
 
@@ -115,14 +116,14 @@ void ls_conduct_refuse_late(ls_match_context *match, ls_peer_id peer)
     ls_conduct_refuse_pending(match, peer, status, ls_status_text(LS_ALREADY_OVER));
 }
 
-void ls_conduct_close(ls_match_context *match)
+void ls_conduct_close(ls_match_context *match, ls_status status, const char *why)
 {
     match->state = LS_MATCH_OVER;
     ls_peer_id peer = 0;
     while ((peer = ls_pending_connections_overdue(&match->pending, UINT64_MAX)) != 0) {
         ls_conduct_refuse_late(match, peer);
     }
-    ls_spectators_close(match->spectators);
+    ls_spectators_close(match->spectators, status, why);
     ls_outbox_push_event(match->outbox, LS_MATCH_FINISHED, 0, 0);
 }
 
@@ -269,6 +270,7 @@ void ls_conduct_sit_down(ls_match_context *match, uint32_t slot, ls_peer_id peer
     offer->slot = slot;
     ls_seat_table_secret(match->seats, slot, offer->secret);
     ls_outbox_send(match->outbox, peer);
+    ls_announcements_greet(match, peer);
 }
 
 void ls_conduct_play_from(ls_match_context *match, uint32_t slot, ls_tick tick)

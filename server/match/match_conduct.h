@@ -71,7 +71,7 @@ void ls_conduct_drop_desynced(ls_match_context *match, ls_desync_drop found);
 
 /* The newest closed tick was the last one; and nothing more will happen. */
 void ls_conduct_end(ls_match_context *match);
-void ls_conduct_close(ls_match_context *match);
+void ls_conduct_close(ls_match_context *match, ls_status status, const char *why);
 
 /* ---- after a restart ---- */
 

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/fault.h"
 #include "lockstep/protocol/wire/handshake.h"
+#include "lockstep/server/match/announcements.h"
 #include "lockstep/server/match/match_conduct.h"
 
 #include <inttypes.h>
@@ -284,6 +285,7 @@ static ls_status admit_spectator(ls_match_context *match, ls_peer_id peer, const
     status = ls_spectators_admit(match->spectators, match, peer, hello, why);
     if (status == LS_OK) {
         ls_spectators_note_pass(match->spectators, peer, pass);
+        ls_announcements_greet(match, peer);
     }
     return status;
 }

@@ -52,6 +52,26 @@ ls_spectator *ls_spectator_table_find(const ls_spectator_table *table, ls_peer_i
     return index == LS_PEER_MAP_NONE ? NULL : &table->rows[index];
 }
 
+ls_peer_id ls_spectator_table_holder(const ls_spectator_table *table, uint64_t holder)
+{
+    for (uint32_t row = 0; row < table->end; row++) {
+        const ls_spectator *spectator = &table->rows[row];
+        if (spectator->peer != 0 && spectator->has_holder && spectator->holder == holder) {
+            return spectator->peer;
+        }
+    }
+    return 0;
+}
+
+void ls_spectator_table_send(const ls_spectator_table *table, ls_outbox *outbox)
+{
+    for (uint32_t row = 0; row < table->end; row++) {
+        if (table->rows[row].peer != 0) {
+            ls_outbox_send(outbox, table->rows[row].peer);
+        }
+    }
+}
+
 ls_spectator *ls_spectator_table_next(ls_spectator_table *table)
 {
     if (table->end == 0) {

@@ -57,6 +57,12 @@ void ls_spectator_table_remove(ls_spectator_table *table, ls_spectator *spectato
 /* NULL when there is none. */
 ls_spectator *ls_spectator_table_find(const ls_spectator_table *table, ls_peer_id peer);
 
+/* The connection of the one whose pass has this holder; 0: it is none of them. */
+ls_peer_id ls_spectator_table_holder(const ls_spectator_table *table, uint64_t holder);
+
+/* The message of the outbox goes to all of them. */
+void ls_spectator_table_send(const ls_spectator_table *table, struct ls_outbox *outbox);
+
 /* The next one whose turn it is, or NULL when the row that is looked at is empty. `end` calls go
  * round all of them. */
 ls_spectator *ls_spectator_table_next(ls_spectator_table *table);

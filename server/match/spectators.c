@@ -131,13 +131,14 @@ static ls_spectator *find(const ls_spectators *spectators, ls_peer_id peer)
 
 ls_peer_id ls_spectators_of_holder(const ls_spectators *spectators, uint64_t holder)
 {
-    for (uint32_t row = 0; spectators && row < spectators->table.end; row++) {
-        const ls_spectator *spectator = &spectators->table.rows[row];
-        if (spectator->peer != 0 && spectator->has_holder && spectator->holder == holder) {
-            return spectator->peer;
-        }
+    return spectators ? ls_spectator_table_holder(&spectators->table, holder) : 0;
+}
+
+void ls_spectators_send_all(const ls_spectators *spectators)
+{
+    if (spectators) {
+        ls_spectator_table_send(&spectators->table, spectators->match->outbox);
     }
-    return 0;
 }
 
 void ls_spectators_note_pass(ls_spectators *spectators, ls_peer_id peer, const ls_match_pass *pass)
@@ -167,15 +168,14 @@ void ls_spectators_disconnected(ls_spectators *spectators, ls_peer_id peer, ls_s
     }
 }
 
-void ls_spectators_close(ls_spectators *spectators)
+void ls_spectators_close(ls_spectators *spectators, ls_status status, const char *why)
 {
     if (!spectators) {
         return;
     }
     for (uint32_t row = 0; row < spectators->table.rows_max; row++) {
         if (spectators->table.rows[row].peer != 0) {
-            refuse(spectators, &spectators->table.rows[row], LS_ALREADY_OVER,
-                   ls_status_text(LS_ALREADY_OVER));
+            refuse(spectators, &spectators->table.rows[row], status, why);
         }
     }
     spectators->turn_ns = UINT64_MAX;

@@ -41,8 +41,11 @@ uint64_t ls_spectators_next_ns(const ls_spectators *spectators);
 /* Every spectator has seen the end, or has had the time to. */
 bool ls_spectators_are_done(const ls_spectators *spectators);
 
+/* The message of the outbox goes to all of them. */
+void ls_spectators_send_all(const ls_spectators *spectators);
+
 /* Nothing more will happen: refuses those who are still there. */
-void ls_spectators_close(ls_spectators *spectators);
+void ls_spectators_close(ls_spectators *spectators, ls_status status, const char *why);
 
 ls_match_spectating ls_spectators_figures(const ls_spectators *spectators);
 uint64_t ls_spectators_rejected(const ls_spectators *spectators); /* packets */

@@ -311,11 +311,13 @@ static ls_closing_kind close_tick(ls_tick_closer *closer, ls_closing *closing)
     return LS_CLOSING_TICK;
 }
 
-/* No player plays: no tick is closed, but those up to a state that is hashed, so that a player who
- * comes has one to show. */
+/* No player plays, or the match is paused: no tick is closed, but those up to a state that is
+ * hashed, so that a player who comes has one to show. */
 static bool is_halted(const ls_tick_closer *closer)
 {
-    return !ls_seat_table_has_state(closer->match->seats, LS_SEAT_PLAYING, LS_SEAT_PLAYING) &&
+    const ls_seat_table *seats = closer->match->seats;
+    bool has_player = ls_seat_table_has_state(seats, LS_SEAT_PLAYING, LS_SEAT_PLAYING);
+    return (!has_player || closer->match->is_paused) &&
            ls_hash_record_is_due(&closer->match->log->hashes, closer->match->log->next);
 }
 
@@ -339,7 +341,7 @@ ls_closing_kind ls_tick_closer_next(ls_tick_closer *closer, ls_closing *closing)
         return LS_CLOSING_NOTHING;
     }
     if (is_halted(closer)) {
-        end_waiting(closer); /* the players it waited for are gone */
+        end_waiting(closer); /* the players it waited for are gone, or all wait */
         closer->due_ticks = 0;
         return LS_CLOSING_NOTHING;
     }

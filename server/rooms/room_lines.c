@@ -30,6 +30,26 @@ static void log_stall(const ls_room_lines *room, const ls_match_event *event)
                 event->tick, event->waited_ms);
 }
 
+/* How the match as a whole gets on. */
+static void log_progress(const ls_room_lines *room, const ls_match_event *event)
+{
+    const char *text = event->text.bytes;
+    const char *colon = text[0] != '\0' ? ": " : "";
+    if (event->kind == LS_MATCH_STARTED) {
+        ls_log_line(room->log, LS_LOG_INFO, "the match starts");
+    } else if (event->kind == LS_MATCH_ENDED) {
+        ls_log_line(room->log, LS_LOG_INFO, "the match has ended: its final tick is %" PRIu32,
+                    event->tick);
+    } else {
+        const char *what = event->kind == LS_MATCH_RESUMED     ? "continues"
+                           : event->kind == LS_MATCH_PAUSED    ? "is paused"
+                           : event->kind == LS_MATCH_SUSPENDED ? "is saved"
+                                                               : "goes on";
+        ls_log_line(room->log, LS_LOG_INFO, "the match %s at tick %" PRIu32 "%s%s", what,
+                    event->tick, colon, text);
+    }
+}
+
 static void log_desync(const ls_room_lines *room, const ls_match_event *event)
 {
     if (event->clients > 0) {
@@ -163,11 +183,12 @@ void ls_room_lines_log(const ls_room_lines *room, const ls_match_event *event)
                     ls_status_name(event->status));
         break;
     case LS_MATCH_STARTED:
-        ls_log_line(log, LS_LOG_INFO, "the match starts");
-        break;
     case LS_MATCH_RESUMED:
-        ls_log_line(log, LS_LOG_INFO, "the match continues at tick %" PRIu32 ": %s", event->tick,
-                    event->text.bytes);
+    case LS_MATCH_PAUSED:
+    case LS_MATCH_UNPAUSED:
+    case LS_MATCH_SUSPENDED:
+    case LS_MATCH_ENDED:
+        log_progress(room, event);
         break;
     case LS_MATCH_STALLED:
         log_stall(room, event);
@@ -188,10 +209,6 @@ void ls_room_lines_log(const ls_room_lines *room, const ls_match_event *event)
     case LS_MATCH_LAG:
     case LS_MATCH_DELAYED:
         log_player_text(room, event);
-        break;
-    case LS_MATCH_ENDED:
-        ls_log_line(log, LS_LOG_INFO, "the match has ended: its final tick is %" PRIu32,
-                    event->tick);
         break;
     case LS_MATCH_SPECTATOR_CAME:
         ls_log_line(log, LS_LOG_INFO, "spectator %s, is sent the ticks from %" PRIu32 " on",

@@ -333,6 +333,15 @@ Test(message, waiting_has_the_layout_of_the_page)
     expect_layout(&message, WIRE_MESSAGE(12, U(77, 32), U(0x80000005, 32), UVAR(1500)));
 }
 
+Test(message, notice_has_the_layout_of_the_page)
+{
+    ls_message message = message_of(LS_MESSAGE_NOTICE);
+    message.body.notice = (ls_notice){.kind = LS_NOTICE_UNPAUSED, .tick = 77};
+    ls_text_set(&message.body.notice.text, "back");
+    expect_layout(&message, WIRE_MESSAGE(29, UVAR(2), U(77, 32), TEXT("back")));
+    expect_read(WIRE_MESSAGE(29, UVAR(3), U(77, 32), TEXT("")), LS_MALFORMED);
+}
+
 Test(message, input_delay_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_INPUT_DELAY);
@@ -633,7 +642,7 @@ Test(message, healing_has_the_layout_of_the_page)
 Test(message, an_unknown_kind_is_malformed)
 {
     for (uint32_t kind = 0; kind < 64; kind++) {
-        bool is_reliable = kind >= 1 && kind <= 28;
+        bool is_reliable = kind >= 1 && kind <= 29;
         wire_bits wire = WIRE(U(kind, 6));
         wire.count = 1000; /* zeros behind the kind */
         ls_message message;

@@ -455,6 +455,12 @@ void match_check_event(match_check *check, const ls_match_event *event)
     case LS_MATCH_STALLED:
         check_stall(check, event);
         break;
+    case LS_MATCH_PAUSED:
+        check->unscheduled_until_ns = VIRTUAL_NEVER;
+        break;
+    case LS_MATCH_UNPAUSED:
+        check->unscheduled_until_ns = check->run->now_ns;
+        break;
     default:
         break;
     }
@@ -483,7 +489,8 @@ void match_check_silence(match_check *check)
     uint64_t event_ns = check->ticks[check->tick_count - 1].closed_ns + match_check_dt_ns(check);
     event_ns = check->told_ns > event_ns ? check->told_ns : event_ns;
     event_ns = check->unscheduled_until_ns > event_ns ? check->unscheduled_until_ns : event_ns;
-    if (check->run->now_ns > event_ns + SILENCE_MAX_NS + check->run->server_loop_ns &&
+    bool is_halted = event_ns == VIRTUAL_NEVER;
+    if (!is_halted && check->run->now_ns > event_ns + SILENCE_MAX_NS + check->run->server_loop_ns &&
         is_any_slot_played(check)) {
         match_check_note(check, CHECK_I4, check->tick_count,
                          "the match stands still and does not say why");

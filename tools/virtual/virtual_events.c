@@ -172,6 +172,9 @@ static const char *const match_events[] = {
     [LS_MATCH_STARTED] = "the match starts",
     [LS_MATCH_RESUMED] = "the match resumes",
     [LS_MATCH_STALLED] = "the match waits",
+    [LS_MATCH_PAUSED] = "the match is paused",
+    [LS_MATCH_UNPAUSED] = "the match goes on after a pause",
+    [LS_MATCH_SUSPENDED] = "the match is saved to go on another time",
     [LS_MATCH_DESYNC] = "a player's state differs",
     [LS_MATCH_DESYNC_VALUES] = "the values that differ are found",
     [LS_MATCH_DESYNC_CAUSE] = "the cause of a difference is found",
@@ -218,6 +221,10 @@ void virtual_log_session_event(virtual_client *client, const ls_session_event *e
     case LS_SESSION_EVENT_WAITING:
         virtual_log(run, "client %u: is told to wait for slots %x at tick %u", client->index,
                     event->waiting.slot_mask, event->waiting.tick);
+        break;
+    case LS_SESSION_EVENT_NOTICE:
+        virtual_log(run, "client %u: is told %s (kind %u)", client->index, event->notice.text.bytes,
+                    event->notice.kind);
         break;
     case LS_SESSION_EVENT_DESYNC:
         virtual_log(run, "client %u: is told that slot %u differs from state %u on", client->index,
