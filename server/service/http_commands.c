@@ -51,6 +51,9 @@ static void answer_result(ls_http_exchange *exchange, ls_service_command_kind ki
                           const ls_service_result *result)
 {
     unsigned status = http_status_of(result->status);
+    if (kind == LS_SERVICE_OPEN_ROOM && result->status == LS_NOT_FOUND) {
+        status = 400; /* the room is not there yet: its settings name what is not */
+    }
     if (status != 200) {
         ls_http_answer_error(exchange, status, "%s",
                              result->text.bytes[0] ? result->text.bytes
@@ -142,6 +145,9 @@ static ls_status read_body(const ls_json *body, ls_service_command *out, ls_text
     switch (out->kind) {
     case LS_SERVICE_OPEN_ROOM:
         return read_opening(body, out, why);
+    case LS_SERVICE_PAUSE_ROOM:
+    case LS_SERVICE_UNPAUSE_ROOM:
+    case LS_SERVICE_SAVE_ROOM:
     case LS_SERVICE_KICK:
         return read_text(body, "why", false, &out->text, why);
     case LS_SERVICE_BAN:

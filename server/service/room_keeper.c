@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/server/service/event_ring.h"
+#include "lockstep/server/service/pending_commands.h"
 #include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/room_name.h"
 #include "lockstep/server/service/room_register.h"
@@ -11,23 +12,11 @@
 #include <string.h>
 
 enum {
-    PENDING_MAX = 256,   /* commands without a result yet */
     GROUP_AGAIN_S = 10,  /* after a room of a group could not be opened */
     WORKERS_START_S = 5, /* then rooms are spread over those that have started */
 };
 
 #define LOAD_MAX 0.95 /* of a worker that gets no new rooms */
-
-/* A command whose result is awaited. */
-typedef struct pending_command {
-    uint64_t id; /* 0: the place is free */
-    uint32_t worker;
-    ls_service_command_kind kind;
-    uint32_t seconds;
-    char room[LS_ROOM_NAME_BYTES_MAX];
-    void (*done)(void *user, const ls_service_result *result); /* NULL: the service did itself */
-    void *user;
-} pending_command;
 
 /* The state of a group of the configuration. */
 typedef struct group_state {
@@ -41,14 +30,13 @@ struct ls_room_keeper {
     ls_worker_pool *pool;
     ls_room_register *rooms;
     ls_event_ring events;
-    uint64_t ids;
     bool is_draining;
     bool may_spread;  /* every worker has started once, or had the time for it */
     bool is_at_limit; /* of rooms, and the log says so */
     uint64_t began_ns;
     ls_worker_seats seats[LS_SERVICE_WORKERS_MAX];
     uint32_t seats_worker; /* as on_seats was told */
-    pending_command pending[PENDING_MAX];
+    ls_pending_commands pending;
     group_state groups[LS_SERVICE_GROUPS_MAX];
     ls_worker_message message; /* working memory */
 };
@@ -83,68 +71,29 @@ static void tell_directory(ls_room_keeper *keeper, const ls_registered_room *roo
 
 /* ---- commands on their way ---- */
 
-static pending_command *find_pending(ls_room_keeper *keeper, uint64_t id)
-{
-    for (uint32_t i = 0; i < PENDING_MAX; i++) {
-        if (keeper->pending[i].id == id) {
-            return &keeper->pending[i];
-        }
-    }
-    return NULL;
-}
-
-static void finish_pending(pending_command *pending, const ls_service_result *result)
-{
-    const pending_command was = *pending;
-    *pending = (pending_command){.id = 0};
-    if (was.done) {
-        was.done(was.user, result);
-    }
-}
-
-static void finish_at_once(void (*done)(void *user, const ls_service_result *result), void *user,
-                           ls_status status, const char *text)
-{
-    ls_service_result result = {.status = status};
-    ls_text_set(&result.text, "%s", text);
-    if (done) {
-        done(user, &result);
-    }
-}
-
-typedef struct asker {
-    void (*done)(void *user, const ls_service_result *result);
-    void *user;
-} asker;
-
 /* Sends keeper->message, a COMMAND. */
-static void send_command(ls_room_keeper *keeper, uint32_t worker, const asker *who)
+static void send_command(ls_room_keeper *keeper, uint32_t worker, const ls_service_asker *asker)
 {
     ls_worker_message *message = &keeper->message;
-    pending_command *pending = find_pending(keeper, 0);
+    ls_pending_command *pending =
+        ls_pending_commands_add(&keeper->pending, &message->command, worker, asker);
     if (!pending) {
-        finish_at_once(who->done, who->user, LS_FULL, "too many commands wait for their results");
+        ls_service_asker_tell(asker, LS_FULL, "too many commands wait for their results");
         return;
     }
     message->kind = LS_WORKER_COMMAND;
-    message->id = ++keeper->ids;
-    *pending = (pending_command){.id = message->id,
-                                 .worker = worker,
-                                 .kind = message->command.kind,
-                                 .seconds = message->command.seconds,
-                                 .done = who->done,
-                                 .user = who->user};
-    ls_name_copy(pending->room, sizeof pending->room, message->command.room);
+    message->id = pending->id;
     if (!ls_worker_pool_send(keeper->pool, worker, message)) {
         const ls_service_result result = {.status = LS_IO,
                                           .text = {"the worker of the room is not there"}};
-        finish_pending(pending, &result);
+        ls_pending_command_finish(pending, &result);
     }
 }
 
 /* ---- opening ---- */
 
-static void ask_to_open(ls_room_keeper *keeper, ls_registered_room *room, const asker *who)
+static void ask_to_open(ls_room_keeper *keeper, ls_registered_room *room,
+                        const ls_service_asker *asker)
 {
     ls_worker_message *message = &keeper->message;
     memset(message, 0, sizeof *message);
@@ -154,7 +103,7 @@ static void ask_to_open(ls_room_keeper *keeper, ls_registered_room *room, const 
     ls_name_copy(message->group, sizeof message->group, room->report.group);
     ls_name_copy(message->journal, sizeof message->journal, room->journal);
     room->is_asked = true;
-    send_command(keeper, room->report.worker, who);
+    send_command(keeper, room->report.worker, asker);
 }
 
 static uint32_t rooms_of(const ls_room_keeper *keeper, uint32_t worker)
@@ -241,7 +190,7 @@ static void open_of_group(ls_room_keeper *keeper, uint32_t index)
         result.status = settle(keeper, group, NULL, &room->settings, &result.text);
     }
     if (result.status == LS_OK) {
-        const asker nobody = {.done = NULL};
+        const ls_service_asker nobody = {.done = NULL};
         ask_to_open(keeper, room, &nobody);
         return;
     }
@@ -342,7 +291,6 @@ static void room_is_open(ls_room_keeper *keeper, ls_registered_room *room,
 {
     bool is_new = room->journal[0] == '\0';
     room->is_open = true;
-    room->report.seats_open = 1; /* until its first report says how many there are */
     room->report.match_id = message->match_id;
     ls_name_copy(room->journal, sizeof room->journal, message->journal);
     if (is_new) {
@@ -376,7 +324,7 @@ static void room_is_not_open(ls_room_keeper *keeper, const ls_registered_room *r
 
 static void take_result(ls_room_keeper *keeper, const ls_worker_message *message)
 {
-    pending_command *pending = message->id > 0 ? find_pending(keeper, message->id) : NULL;
+    ls_pending_command *pending = ls_pending_commands_find(&keeper->pending, message->id);
     if (!pending) {
         return;
     }
@@ -398,7 +346,7 @@ static void take_result(ls_room_keeper *keeper, const ls_worker_message *message
         keeper->message.command.seconds = pending->seconds;
         ls_worker_pool_send_all(keeper->pool, &keeper->message);
     }
-    finish_pending(pending, &result);
+    ls_pending_command_finish(pending, &result);
 }
 
 /* The name, group and worker are ours. */
@@ -469,7 +417,7 @@ static void on_message(void *user, uint32_t worker, const ls_worker_message *mes
 static void on_ready(void *user, uint32_t worker)
 {
     ls_room_keeper *keeper = user;
-    const asker nobody = {.done = NULL};
+    const ls_service_asker nobody = {.done = NULL};
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
         if (room->is_open) {
@@ -486,11 +434,7 @@ static void on_lost(void *user, uint32_t worker)
     ls_room_keeper *keeper = user;
     const ls_service_result result = {.status = LS_IO,
                                       .text = {"the worker of the room has ended"}};
-    for (uint32_t i = 0; i < PENDING_MAX; i++) {
-        if (keeper->pending[i].id > 0 && keeper->pending[i].worker == worker) {
-            finish_pending(&keeper->pending[i], &result);
-        }
-    }
+    ls_pending_commands_lose(&keeper->pending, worker, &result);
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
         if (room->report.worker == worker) {
@@ -610,7 +554,8 @@ static ls_status settle_own(const ls_room_keeper *keeper, const ls_service_comma
     return status == LS_OK ? settle(keeper, group, &own, &room->settings, why) : status;
 }
 
-static void open_for(ls_room_keeper *keeper, const ls_service_command *command, const asker *who)
+static void open_for(ls_room_keeper *keeper, const ls_service_command *command,
+                     const ls_service_asker *asker)
 {
     static uint32_t named = 0;
     char name[LS_ROOM_NAME_BYTES_MAX];
@@ -631,28 +576,37 @@ static void open_for(ls_room_keeper *keeper, const ls_service_command *command, 
         result.status = settle_own(keeper, command, room, &result.text);
     }
     if (room && result.status == LS_OK) {
-        ask_to_open(keeper, room, who);
+        ask_to_open(keeper, room, asker);
         return;
     }
     if (room) {
         ls_room_register_remove(keeper->rooms, name);
     }
-    finish_at_once(who->done, who->user, result.status, result.text.bytes);
+    ls_service_asker_tell(asker, result.status, result.text.bytes);
 }
 
-static void pass_on(ls_room_keeper *keeper, const ls_service_command *command, const asker *who)
+static void pass_on(ls_room_keeper *keeper, const ls_service_command *command,
+                    const ls_service_asker *asker)
 {
     const ls_registered_room *room = ls_room_register_find(keeper->rooms, command->room);
     if (!room || !room->is_open) {
         ls_text why = {{0}};
         ls_text_set(&why, room ? "room '%s' is not open at the moment" : "there is no room '%s'",
                     command->room);
-        finish_at_once(who->done, who->user, LS_NOT_FOUND, why.bytes);
+        ls_service_asker_tell(asker, LS_NOT_FOUND, why.bytes);
         return;
     }
     memset(&keeper->message, 0, sizeof keeper->message);
     keeper->message.command = *command;
-    send_command(keeper, room->report.worker, who);
+    send_command(keeper, room->report.worker, asker);
+}
+
+static void say_to_all(ls_room_keeper *keeper, const ls_service_command *command)
+{
+    memset(&keeper->message, 0, sizeof keeper->message);
+    keeper->message.kind = LS_WORKER_COMMAND;
+    keeper->message.command = *command;
+    ls_worker_pool_send_all(keeper->pool, &keeper->message);
 }
 
 static void view_command(void *user, const ls_service_command *command,
@@ -660,17 +614,28 @@ static void view_command(void *user, const ls_service_command *command,
                          void *done_user)
 {
     ls_room_keeper *keeper = user;
-    const asker who = {done, done_user};
+    const ls_service_asker asker = {done, done_user};
     switch (command->kind) {
     case LS_SERVICE_OPEN_ROOM:
-        open_for(keeper, command, &who);
+        open_for(keeper, command, &asker);
         break;
     case LS_SERVICE_DRAIN:
+        ls_log_line(keeper->config.log, LS_LOG_INFO,
+                    "draining: no more rooms are opened; the service ends when the last one is "
+                    "over");
         ls_room_keeper_drain(keeper);
-        finish_at_once(done, done_user, LS_OK, "");
+        ls_service_asker_tell(&asker, LS_OK, "");
+        break;
+    case LS_SERVICE_MESSAGE:
+        if (command->room[0] == '\0') {
+            say_to_all(keeper, command);
+            ls_service_asker_tell(&asker, LS_OK, "");
+        } else {
+            pass_on(keeper, command, &asker);
+        }
         break;
     default:
-        pass_on(keeper, command, &who);
+        pass_on(keeper, command, &asker);
         break;
     }
 }

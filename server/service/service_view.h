@@ -34,9 +34,9 @@ typedef struct ls_service_event {
 typedef enum ls_service_command_kind {
     LS_SERVICE_OPEN_ROOM,    /* room (may be ""), settings; the result's text is the name */
     LS_SERVICE_END_ROOM,     /* room */
-    LS_SERVICE_SAVE_ROOM,    /* room; ends it into its journal; text: the journal's file */
-    LS_SERVICE_PAUSE_ROOM,   /* room */
-    LS_SERVICE_UNPAUSE_ROOM, /* room */
+    LS_SERVICE_SAVE_ROOM,    /* room, text: why; the result's text is the journal's file */
+    LS_SERVICE_PAUSE_ROOM,   /* room, text: why */
+    LS_SERVICE_UNPAUSE_ROOM, /* room, text: why */
     LS_SERVICE_KICK,         /* room, slot, text: why */
     LS_SERVICE_BAN,          /* room, slot, seconds, text: why; its address, in every room */
     LS_SERVICE_MESSAGE,      /* room ("": all), text */

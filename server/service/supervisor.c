@@ -93,9 +93,10 @@ static void on_way_out(void *user, uint64_t now_ns)
 {
     supervisor *self = user;
     uint64_t limit_ns = self->config->service->drain_timeout_s * LS_NS_PER_SECOND;
-    bool is_over = self->drained_ns > 0 &&
-                   (ls_room_keeper_is_empty(self->keeper) || now_ns - self->drained_ns >= limit_ns);
-    if (is_over) {
+    const ls_service_view *view = ls_room_keeper_view(self->keeper);
+    bool is_over = view->is_draining(view->user) && ls_room_keeper_is_empty(self->keeper);
+    bool is_late = self->drained_ns > 0 && now_ns - self->drained_ns >= limit_ns;
+    if (is_over || is_late) {
         begin_leaving(self, now_ns);
     }
     if (self->leaving_ns > 0 && (ls_room_keeper_has_left(self->keeper) ||
@@ -238,14 +239,16 @@ static ls_status read_token(const char *path, char *out, size_t capacity, ls_tex
     }
     size_t length = strcspn((const char *)file.bytes, "\r\n");
     bool is_good = length >= TOKEN_BYTES_MIN && length < capacity;
+    for (size_t i = 0; is_good && i < length; i++) {
+        is_good = file.bytes[i] > ' ' && file.bytes[i] <= '~';
+    }
     snprintf(out, capacity, "%.*s", is_good ? (int)length : 0, (const char *)file.bytes);
     ls_mapped_file_close(&file);
-    return is_good
-               ? LS_OK
-               : ls_fail(LS_BAD_ARGUMENT, why,
-                         "%s: a token is a line of %u to %zu characters; make one with: openssl "
-                         "rand -hex 32",
-                         path, TOKEN_BYTES_MIN, capacity - 1);
+    return is_good ? LS_OK
+                   : ls_fail(LS_BAD_ARGUMENT, why,
+                             "%s: a token is one word of %u to %zu printable characters; make one "
+                             "with: openssl rand -hex 32",
+                             path, TOKEN_BYTES_MIN, capacity - 1);
 }
 
 /* No HTTP without a port for it in the file, or with one that was set to 0 and no file to tell of

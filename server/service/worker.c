@@ -161,6 +161,7 @@ static void on_look(void *user, uint64_t now_ns)
 {
     worker *self = user;
     if (self->leaving_ns == 0) {
+        ls_worker_rooms_look(self->named);
         report_changes(self, now_ns);
     } else if (ls_worker_rooms_are_written(self->named, now_ns) ||
                now_ns - self->leaving_ns > LEAVING_MS_MAX * LS_NS_PER_MS) {
@@ -179,8 +180,9 @@ static void on_line(void *user, char *line, size_t size)
     }
     switch (message->kind) {
     case LS_WORKER_COMMAND:
-        ls_worker_rooms_command(self->named, message, &self->answer);
-        tell(self, &self->answer);
+        if (ls_worker_rooms_command(self->named, message, &self->answer)) {
+            tell(self, &self->answer);
+        }
         break;
     case LS_WORKER_DIRECTORY:
         ls_room_directory_note(self->directory, message->room, message->match_id, message->worker);

@@ -7,11 +7,14 @@
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/rooms/room_game.h"
+#include "lockstep/server/service/room_saving.h"
 #include "lockstep/server/service/room_stats.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 enum {
@@ -27,7 +30,9 @@ typedef struct worker_room {
     ls_room_settings settings;           /* its texts are borrowed by the game */
     char path[LS_WORKER_PATH_BYTES_MAX]; /* of the plug-in, likewise */
     char journal[LS_WORKER_PATH_BYTES_MAX];
-    bool has_changed;      /* its seats or its state have changed */
+    bool has_changed; /* its seats or its state have changed */
+    ls_room_saving saving;
+    uint64_t save_id;      /* of the command that asked for it */
     ls_room_report report; /* the newest one */
 } worker_room;
 
@@ -93,8 +98,30 @@ static const char *kind_of(const ls_match_event *event)
         return "player-healed";
     case LS_MATCH_ENDED:
         return "match-ended";
+    case LS_MATCH_PAUSED:
+        return "match-paused";
+    case LS_MATCH_UNPAUSED:
+        return "match-unpaused";
+    case LS_MATCH_SUSPENDED:
+        return "match-saved";
     default:
         return NULL;
+    }
+}
+
+static bool is_of_slot(const ls_match_event *event)
+{
+    switch (event->kind) {
+    case LS_MATCH_STARTED:
+    case LS_MATCH_RESUMED:
+    case LS_MATCH_ENDED:
+    case LS_MATCH_PEER_REFUSED:
+    case LS_MATCH_PAUSED:
+    case LS_MATCH_UNPAUSED:
+    case LS_MATCH_SUSPENDED:
+        return false;
+    default:
+        return true;
     }
 }
 
@@ -109,9 +136,7 @@ static void tell_event(ls_worker_rooms *all, const worker_room *room, const char
     ls_name_copy(message->event.kind, sizeof message->event.kind, kind);
     ls_name_copy(message->event.room, sizeof message->event.room, room->report.name);
     if (event) {
-        bool has_slot = event->kind != LS_MATCH_STARTED && event->kind != LS_MATCH_RESUMED &&
-                        event->kind != LS_MATCH_ENDED && event->kind != LS_MATCH_PEER_REFUSED;
-        message->event.slot = has_slot ? (int32_t)event->slot : -1;
+        message->event.slot = is_of_slot(event) ? (int32_t)event->slot : -1;
         message->event.text = event->text;
         if (event->kind == LS_MATCH_DESYNC) {
             ls_text_set(&message->event.text, "from tick %" PRIu32 " on", event->tick);
@@ -143,6 +168,17 @@ void ls_worker_rooms_advanced(ls_worker_rooms *all, uint32_t number, uint64_t du
         const ls_match *match = ls_room_match(ls_rooms_room(all->config.rooms, number));
         ls_room_stats_advanced(&room->stats, match, due_ns, now_ns);
     }
+}
+
+static void tell_report(worker_room *room, ls_worker_message_kind kind)
+{
+    ls_worker_rooms *all = room->all;
+    ls_room_stats_report(&room->stats, all->config.rooms, room->number, &room->report);
+    ls_worker_message *message = &all->message;
+    memset(message, 0, sizeof *message);
+    message->kind = kind;
+    message->report = room->report;
+    all->config.tell(all->config.user, message);
 }
 
 /* ---- opening ---- */
@@ -301,6 +337,7 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
         ls_match_config_of(ls_room_match(ls_rooms_room(all->config.rooms, room->number)))->match_id;
     memcpy(result->journal, room->journal, sizeof result->journal);
     tell_event(all, room, "room-opened", NULL);
+    tell_report(room, LS_WORKER_REPORT); /* before it is said that the room is open */
     return LS_OK;
 }
 
@@ -350,6 +387,40 @@ static void end_room(worker_room *room)
     ls_host_touch(host_of(room->all), room->number);
 }
 
+static ls_status pause_room(worker_room *room, const ls_service_command *command, ls_text *why)
+{
+    ls_match *match = match_of(room);
+    bool is_pause = command->kind == LS_SERVICE_PAUSE_ROOM;
+    ls_status status = is_pause ? ls_match_pause(match, command->text.bytes, now_of(room->all))
+                                : ls_match_unpause(match, command->text.bytes, now_of(room->all));
+    ls_host_touch(host_of(room->all), room->number);
+    room->has_changed = true;
+    return status == LS_OK ? LS_OK
+                           : ls_fail(LS_REFUSED, why, "room '%s' %s", command->room,
+                                     is_pause ? "does not play at the moment" : "is not paused");
+}
+
+static ls_status say(worker_room *room, const ls_service_command *command, ls_text *why)
+{
+    const char *text = command->text.bytes;
+    ls_status status = ls_match_say(match_of(room), LS_PLAYERS_MAX, text, now_of(room->all));
+    ls_host_touch(host_of(room->all), room->number);
+    return status == LS_OK ? LS_OK
+                           : ls_fail(LS_ALREADY_OVER, why, "room '%s' is over", command->room);
+}
+
+static ls_status save(worker_room *room, const ls_worker_message *message, ls_text *why)
+{
+    ls_room *saved = ls_rooms_room(room->all->config.rooms, room->number);
+    ls_status status = ls_room_saving_begin(&room->saving, saved, message->command.text.bytes,
+                                            now_of(room->all), why);
+    if (status == LS_OK) {
+        room->save_id = message->id;
+        ls_host_touch(host_of(room->all), room->number);
+    }
+    return status;
+}
+
 static void run_command(ls_worker_rooms *all, const ls_worker_message *message,
                         ls_worker_message *result)
 {
@@ -368,6 +439,16 @@ static void run_command(ls_worker_rooms *all, const ls_worker_message *message,
     case LS_SERVICE_END_ROOM:
         end_room(room);
         break;
+    case LS_SERVICE_PAUSE_ROOM:
+    case LS_SERVICE_UNPAUSE_ROOM:
+        out->status = pause_room(room, command, &out->text);
+        break;
+    case LS_SERVICE_MESSAGE:
+        out->status = say(room, command, &out->text);
+        break;
+    case LS_SERVICE_SAVE_ROOM:
+        out->status = save(room, message, &out->text);
+        break;
     case LS_SERVICE_KICK:
         out->status = kick(room, command, &out->text);
         break;
@@ -380,7 +461,16 @@ static void run_command(ls_worker_rooms *all, const ls_worker_message *message,
     }
 }
 
-void ls_worker_rooms_command(ls_worker_rooms *all, const ls_worker_message *message,
+static void say_to_all(ls_worker_rooms *all, const ls_service_command *command)
+{
+    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
+        if (all->rows[i]) {
+            (void)say(all->rows[i], command, NULL);
+        }
+    }
+}
+
+bool ls_worker_rooms_command(ls_worker_rooms *all, const ls_worker_message *message,
                              ls_worker_message *result)
 {
     memset(result, 0, sizeof *result);
@@ -390,26 +480,85 @@ void ls_worker_rooms_command(ls_worker_rooms *all, const ls_worker_message *mess
     if (message->command.kind == LS_SERVICE_BAN && message->command.room[0] == '\0') {
         ls_ban_list_add(&all->bans, message->command.text.bytes,
                         now_of(all) + message->command.seconds * LS_NS_PER_SECOND);
-        return;
+        return true;
+    }
+    if (message->command.kind == LS_SERVICE_MESSAGE && message->command.room[0] == '\0') {
+        say_to_all(all, &message->command);
+        return true;
     }
     run_command(all, message, result);
+    if (message->command.kind == LS_SERVICE_SAVE_ROOM && result->result.status == LS_OK) {
+        return false;
+    }
     if (result->result.status != LS_OK && result->result.text.bytes[0] == '\0') {
         ls_text_set(&result->result.text, "%s", ls_status_text(result->result.status));
+    }
+    return true;
+}
+
+/* ---- saving ---- */
+
+static void tell_saved(ls_worker_rooms *all, const worker_room *room, ls_status status,
+                       const char *text)
+{
+    ls_worker_message *message = &all->message;
+    memset(message, 0, sizeof *message);
+    message->kind = LS_WORKER_RESULT;
+    message->id = room->save_id;
+    memcpy(message->room, room->report.name, sizeof message->room);
+    message->result.status = status;
+    ls_text_set(&message->result.text, "%s", text);
+    all->config.tell(all->config.user, message);
+}
+
+/* Among those that are written a retention limit would find it. */
+static void move_journal(const ls_worker_rooms *all, const char *path,
+                         char moved[LS_WORKER_PATH_BYTES_MAX])
+{
+    char folder[LS_WORKER_PATH_BYTES_MAX];
+    const char *slash = strrchr(path, '/');
+    int folder_bytes = slash ? (int)(slash - path) : 0;
+    snprintf(folder, sizeof folder, "%.*s/saved", folder_bytes, path);
+    int bytes = snprintf(moved, LS_WORKER_PATH_BYTES_MAX, "%.*s/saved%s", folder_bytes, path,
+                         slash ? slash : path);
+    bool is_there = mkdir(folder, 0700) == 0 || errno == EEXIST;
+    if (!is_there || (size_t)bytes >= LS_WORKER_PATH_BYTES_MAX || rename(path, moved) != 0) {
+        ls_log_line(all->config.log, LS_LOG_WARNING, "the journal %s stays where it is: %s", path,
+                    strerror(errno));
+        ls_name_copy(moved, LS_WORKER_PATH_BYTES_MAX, path);
+    }
+}
+
+/* The room is closed, and its journal with it. */
+static void finish_saving(ls_worker_rooms *all, const worker_room *room)
+{
+    char moved[LS_WORKER_PATH_BYTES_MAX];
+    if (room->saving.state == LS_SAVING_LEFT) {
+        move_journal(all, room->journal, moved);
+        ls_log_line(all->config.log, LS_LOG_INFO, "room %s is saved: %s", room->report.name, moved);
+        tell_saved(all, room, LS_OK, moved);
+    }
+}
+
+void ls_worker_rooms_look(ls_worker_rooms *all)
+{
+    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
+        worker_room *room = all->rows[i];
+        if (!room || room->saving.state != LS_SAVING_WRITES) {
+            continue;
+        }
+        ls_saving_state state =
+            ls_room_saving_look(&room->saving, ls_rooms_room(all->config.rooms, i), now_of(all));
+        if (state != LS_SAVING_WRITES) {
+            ls_host_touch(host_of(all), i);
+        }
+        if (state == LS_SAVING_FAILED) {
+            tell_saved(all, room, LS_IO, "the journal cannot be written: the match goes on");
+        }
     }
 }
 
 /* ---- reports ---- */
-
-static void tell_report(worker_room *room, ls_worker_message_kind kind)
-{
-    ls_worker_rooms *all = room->all;
-    ls_room_stats_report(&room->stats, all->config.rooms, room->number, &room->report);
-    ls_worker_message *message = &all->message;
-    memset(message, 0, sizeof *message);
-    message->kind = kind;
-    message->report = room->report;
-    all->config.tell(all->config.user, message);
-}
 
 void ls_worker_rooms_report(ls_worker_rooms *all)
 {
@@ -450,6 +599,7 @@ void ls_worker_rooms_done(ls_worker_rooms *all, uint32_t number)
         all->rows[number] = NULL;
         all->count--;
         ls_rooms_close(all->config.rooms, number);
+        finish_saving(all, room);
         destroy_room(room);
     }
 }

@@ -26,8 +26,8 @@ ls_status ls_worker_rooms_create(const ls_worker_rooms_config *config, ls_worker
 /* Closes every room. NULL is allowed. */
 void ls_worker_rooms_destroy(ls_worker_rooms *all);
 
-/* Carries out a COMMAND and makes its RESULT. */
-void ls_worker_rooms_command(ls_worker_rooms *all, const ls_worker_message *message,
+/* Carries out a COMMAND and makes its RESULT; false: that is told later. */
+bool ls_worker_rooms_command(ls_worker_rooms *all, const ls_worker_message *message,
                              ls_worker_message *result);
 
 /* The match of a room has said something, or was advanced; a room is done. */
@@ -35,6 +35,9 @@ void ls_worker_rooms_take_event(ls_worker_rooms *all, uint32_t number, const ls_
 void ls_worker_rooms_advanced(ls_worker_rooms *all, uint32_t number, uint64_t due_ns,
                               uint64_t now_ns);
 void ls_worker_rooms_done(ls_worker_rooms *all, uint32_t number);
+
+/* Some time has passed: 100 ms, say. */
+void ls_worker_rooms_look(ls_worker_rooms *all);
 
 /* Reports of all rooms, through `tell`; or of those whose seats or state have changed. */
 void ls_worker_rooms_report(ls_worker_rooms *all);

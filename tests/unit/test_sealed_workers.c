@@ -251,8 +251,9 @@ Test(sealed_workers, client_waits_for_its_worker_when_that_has_no_match)
     worker_has_match = false;
     ls_sealed_client_start(client, NOW);
     ls_sealed_received received;
-    attempt(0, &received);
+    sealed_datagram denied = attempt(0, &received);
     cr_assert_eq(received.denial, LS_DENIAL_FULL);
+    sealed_to_client(client, denied, NOW);
     cr_assert_eq(ls_sealed_client_refusal(client), LS_SEALED_REFUSAL_FULL);
     worker_has_match = true;
     ls_sealed_client_start(client, NOW);

@@ -75,6 +75,14 @@ static ls_status fill_kick(const admin_words *words, request *out, ls_text *why)
     return set_player_path(words, "kick", out, why);
 }
 
+static ls_status fill_why(const admin_words *words, request *out, ls_text *why)
+{
+    (void)why;
+    out->body = ls_json_create();
+    add_why(out->body, word(words, 2));
+    return LS_OK;
+}
+
 static ls_status fill_ban(const admin_words *words, request *out, ls_text *why)
 {
     uint64_t seconds = 0;
@@ -138,10 +146,12 @@ static const command commands[] = {
      admin_print_opened,
      "opens a room: flags of lockstep-server without dashes, name=NAME; prints its name"},
     {"end", " NAME", 1, 1, true, "DELETE", "", NULL, admin_print_result, "ends a room"},
-    {"pause", " NAME", 1, 1, true, "POST", "/pause", NULL, admin_print_result, "halts a room"},
-    {"unpause", " NAME", 1, 1, true, "POST", "/unpause", NULL, admin_print_result, "lets it go on"},
-    {"save", " NAME", 1, 1, true, "POST", "/save", NULL, admin_print_result,
-     "ends a room into its journal"},
+    {"pause", " NAME [WHY]", 1, 2, true, "POST", "/pause", fill_why, admin_print_result,
+     "halts a room; its players read why"},
+    {"unpause", " NAME [WHY]", 1, 2, true, "POST", "/unpause", fill_why, admin_print_result,
+     "lets it go on"},
+    {"save", " NAME [WHY]", 1, 2, true, "POST", "/save", fill_why, admin_print_result,
+     "leaves a room in its journal, to go on another time; prints the file"},
     {"kick", " NAME SLOT [WHY]", 2, 3, true, "POST", "", fill_kick, admin_print_result,
      "sends a player away"},
     {"ban", " NAME SLOT SECONDS [WHY]", 3, 4, true, "POST", "", fill_ban, admin_print_result,

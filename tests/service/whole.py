@@ -1,0 +1,365 @@
+#!/usr/bin/env python3
+"""The whole service: lockstep-server --config with two workers, real clients, and what an operator
+sees and does over HTTP and with lockstep-admin."""
+
+import http.client
+import json
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from described import API, Caller, load_description, problem_with
+from fake_service import run_tests
+
+SERVER, CLIENT, ADMIN = sys.argv[1:4]
+OPENAPI = load_description(sys.argv[4])
+TOKEN = "token-of-the-whole-service"
+PATIENCE_S = 60
+
+
+def wait_for(question, what):
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        answer = question()
+        if answer:
+            return answer
+        time.sleep(0.05)
+    raise AssertionError(f"not within {PATIENCE_S} s: {what}")
+
+
+class Service:
+    """A service in a folder of its own; `with` ends it and its clients."""
+
+    def __init__(self, rooms, head=""):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-whole-"))
+        self.clients = []
+        (self.folder / "token").write_text(TOKEN, encoding="ascii")
+        (self.folder / "token").chmod(0o600)
+        self.config = self.folder / "lockstep.toml"
+        self.config.write_text(
+            f"""workers = 2
+drain-timeout = 1
+journal = "{self.folder}/journals"
+bundle-dir = "{self.folder}"
+{head}
+[server]
+bind = "127.0.0.1"
+port = 0
+identity = "{self.folder}/identity"
+invite-file = "{self.folder}/invite"
+[http]
+port = 0
+token-file = "{self.folder}/token"
+{rooms}""",
+            encoding="ascii",
+        )
+        (self.folder / "journals").mkdir()
+        self.start()
+
+    def start(self):
+        port_file = self.folder / "http-port"
+        port_file.unlink(missing_ok=True)
+        (self.folder / "invite").unlink(missing_ok=True)
+        log = open(self.folder / "log", "a", encoding="utf-8")
+        with log:
+            self.process = subprocess.Popen(
+                [SERVER, "--config", self.config, "--http-port-file", port_file, "-v"],
+                stderr=log, stdout=subprocess.DEVNULL)
+        wait_for(lambda: port_file.exists() and port_file.read_text(encoding="ascii").strip(),
+                 "the port of HTTP")
+        self.port = int(port_file.read_text(encoding="ascii"))
+        wait_for(lambda: self.ask("GET", "/readyz", token=None)[0] == 200, "readiness")
+        wait_for((self.folder / "invite").exists, "the invite")
+        self.invite = (self.folder / "invite").read_text(encoding="ascii").strip()
+
+    def stop(self, by=signal.SIGTERM):
+        self.process.send_signal(by)
+        return self.process.wait(timeout=PATIENCE_S)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        for client in self.clients:
+            if client.poll() is None:
+                client.kill()
+            client.wait()
+        code = self.stop() if self.process.poll() is None else self.process.returncode
+        if kind:
+            print(self.log(), file=sys.stderr)
+        assert kind or code in (0, -signal.SIGKILL), f"the service exits with {code}"
+        shutil.rmtree(self.folder)
+
+    def log(self):
+        return (self.folder / "log").read_text(encoding="utf-8")
+
+    def ask(self, method, path, body=None, token=TOKEN, headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        headers = dict(headers or {})
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        try:
+            connection.request(method, path, json.dumps(body) if body else None, headers)
+            reply = connection.getresponse()
+            return reply.status, reply.headers, reply.read().decode()
+        finally:
+            connection.close()
+
+    def admin(self, *words, code=0):
+        result = subprocess.run(
+            [ADMIN, "--url", f"http://127.0.0.1:{self.port}", "--token-file",
+             self.folder / "token", *words],
+            capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+        assert result.returncode == code, (words, result)
+        return result.stdout + result.stderr
+
+    def join(self, *options, to=None):
+        number = len(self.clients)
+        with open(self.folder / f"client-{number}", "w", encoding="utf-8") as errors:
+            client = subprocess.Popen(
+                [CLIENT, to or self.invite, "--bot", str(number + 1), "--json",
+                 self.folder / f"summary-{number}", "-v", *options],
+                stderr=errors, stdout=subprocess.DEVNULL)
+        self.clients.append(client)
+        return number
+
+    def ended(self, number):
+        """The exit code of a client, and what it said."""
+        code = self.clients[number].wait(timeout=PATIENCE_S)
+        return code, (self.folder / f"client-{number}").read_text(encoding="utf-8")
+
+    def summary(self, number):
+        return json.loads((self.folder / f"summary-{number}").read_text(encoding="utf-8"))
+
+    def room(self, name):
+        status, _, text = self.ask("GET", f"{API}/rooms/{name}")
+        return json.loads(text) if status == 200 else None
+
+    def wait_until(self, name, done):
+        """A room whose report is as it should be."""
+        return wait_for(lambda: (room := self.room(name)) and done(room) and room,
+                        f"{name}: {self.room(name)}")
+
+
+ONE_PAIR = """
+[[rooms]]
+name = "pair"
+open = 1
+sim = "arena"
+players = 2
+"""
+
+
+def is_running(room):
+    return room["state"] == "running" and room["tick"] > 10
+
+
+class Events:
+    """A stream of events that is read by a thread of its own."""
+
+    def __init__(self, service, last=None):
+        self.events = []
+        self.connection = http.client.HTTPConnection("127.0.0.1", service.port,
+                                                     timeout=PATIENCE_S)
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        if last is not None:
+            headers["Last-Event-ID"] = str(last)
+        self.connection.request("GET", API + "/events", None, headers)
+        self.reply = self.connection.getresponse()
+        assert self.reply.status == 200
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        try:
+            for line in self.reply:
+                if line.startswith(b"data: "):
+                    self.events.append(json.loads(line.removeprefix(b"data: ")))
+        except (OSError, http.client.HTTPException, AttributeError, ValueError):
+            pass
+
+    def kinds(self, room):
+        return [event["kind"] for event in self.events if event["room"] == room]
+
+
+def test_match_is_seen_from_its_room_to_its_end():
+    with Service(ONE_PAIR) as service:
+        events = Events(service)
+        ask = Caller(service)
+        assert ask("GET", "/service")["workers"] == 2
+        for _ in range(2):
+            service.join("--ticks", "200")
+        room = service.wait_until("pair-1", is_running)
+        assert [player["is_here"] for player in room["players"]] == [True, True]
+        ask("GET", "/rooms/pair-1")
+        assert sum(worker["players"] for worker in ask("GET", "/workers")["workers"]) == 2
+        assert all(service.ended(i)[0] == 0 for i in range(2))
+        assert service.summary(0)["final_hash"] == service.summary(1)["final_hash"]
+        wait_for(lambda: service.room("pair-1") is None, "the room is gone")
+        assert service.room("pair-2"), "the next room is open"
+        wait_for(lambda: "room-ended" in events.kinds("pair-1"), "its end in the stream")
+        kinds = events.kinds("pair-1")
+        order = ["room-opened", "player-joined", "match-started", "match-ended", "room-ended"]
+        places = [kinds.index(kind) for kind in order]
+        assert places == sorted(places), kinds
+        numbers = [event["number"] for event in events.events]
+        assert numbers == list(range(1, len(numbers) + 1))
+        schema = OPENAPI["components"]["schemas"]["event"]
+        assert not any(problem_with(event, schema) for event in events.events)
+        later = Events(service, last=numbers[2])
+        wait_for(lambda: len(later.events) >= len(numbers) - 3, "the events after the third")
+        assert later.events[0]["number"] == numbers[3]
+
+
+def test_rooms_are_made_and_ended_on_demand():
+    with Service("") as service:
+        ask = Caller(service)
+        assert ask("GET", "/rooms")["rooms"] == []
+        made = {"name": "duel", "sim": "arena", "players": 2, "tick-rate": 30}
+        assert ask("POST", "/rooms", made, status=201)["name"] == "duel"
+        ask("POST", "/rooms", made, status=409)
+        ask("POST", "/rooms", {"name": "bad", "sim": "no-such-game"}, status=400)
+        ask("POST", "/rooms", {"name": "bad", "players": 99}, status=400)
+        assert ask("GET", "/rooms/bad", status=404)
+        room = ask("GET", "/rooms/duel")
+        assert room["state"] == "waiting" and room["tick_rate_hz"] == 30, room
+        assert service.admin("create", "name=other", "sim=tumble", "players=2") == "other\n"
+        workers = {service.room(name)["worker"] for name in ("duel", "other")}
+        assert workers == {0, 1}, "rooms are spread"
+        for _ in range(2):
+            service.join("--ticks", "0", to=service.room("duel")["invite"])
+        service.wait_until("duel", is_running)
+        service.admin("end", "duel")
+        for i in range(2):
+            code, text = service.ended(i)
+            assert code == 0, text
+        wait_for(lambda: service.room("duel") is None, "the room is gone")
+        assert "other" in service.admin("rooms")
+
+
+def test_match_is_paused_and_spoken_in():
+    with Service(ONE_PAIR) as service:
+        for _ in range(2):
+            service.join("--ticks", "300")
+        service.wait_until("pair-1", is_running)
+        ask = Caller(service)
+        ask("POST", "/rooms/pair-1/pause", {"why": "a fire drill"})
+        ticks = [service.wait_until("pair-1", lambda room: room["state"] == "paused")["tick"]]
+        time.sleep(2.5)  # reports come once a second
+        ticks = [service.room("pair-1")["tick"]]
+        time.sleep(1.5)
+        assert [service.room("pair-1")["tick"]] == ticks
+        service.admin("message", "pair-1", "please wait outside")
+        service.admin("message", "to everybody")
+        assert service.admin("unpause", "pair-1", "false alarm") == "done\n"
+        ask("POST", "/rooms/pair-1/unpause", status=409)
+        for i in range(2):
+            code, text = service.ended(i)
+            assert code == 0, text
+            said = [text.index(words) for words in (
+                "pauses the match at tick", "a fire drill", "please wait outside", "to everybody",
+                "the match goes on at tick", "false alarm")]
+            assert said == sorted(said), text
+            assert service.summary(i)["final_tick"] == 300
+        ask("POST", "/rooms/pair-2/pause", status=409)
+
+
+def test_players_are_sent_away_and_kept_out():
+    with Service("") as service:
+        service.admin("create", "name=hall", "sim=arena", "players=3")
+        for _ in range(3):
+            service.join("--ticks", "0", "--reconnect", "0")
+        service.wait_until("hall", is_running)
+        ask = Caller(service)
+        ask("POST", "/rooms/hall/players/0/kick", {"why": "too rude"})
+        ask("POST", "/rooms/hall/players/0/kick", status=404)
+        ask("POST", "/rooms/hall/players/9/kick", status=404)
+        service.wait_until("hall", lambda room: not room["players"][0]["is_here"])
+        kicked = wait_for(lambda: [i for i in range(3) if service.clients[i].poll() is not None],
+                          "the client ends")[0]
+        code, text = service.ended(kicked)
+        assert code == 1 and "too rude" in text and "KICKED" in text
+        ask("POST", "/rooms/hall/players/1/ban", {"seconds": 3, "why": "cheating"})
+        late = service.join("--ticks", "60", "--connect-wait", "1")
+        code, text = service.ended(late)
+        assert code == 1 and "you are banned from this server" in text, text
+        time.sleep(3)
+        late = service.join("--ticks", "0")
+        service.wait_until("hall", lambda room: sum(p["is_here"] for p in room["players"]) == 2)
+        assert service.clients[late].poll() is None
+
+
+def test_saved_match_goes_on_another_day():
+    with Service(ONE_PAIR) as service:
+        for i in range(2):
+            service.join("--ticks", "400", "--seat-file", service.folder / f"seat-{i}")
+        service.wait_until("pair-1", is_running)
+        path = pathlib.Path(service.admin("save", "pair-1", "see you on Friday").strip())
+        assert path.parent.name == "saved" and path.exists()
+        for i in range(2):
+            code, text = service.ended(i)
+            assert code == 1 and "saved the match" in text and "see you on Friday" in text, text
+            assert (service.folder / f"seat-{i}").exists()
+        saved_at = service.summary(0)["final_tick"]
+        wait_for(lambda: service.room("pair-1") is None, "the room is gone")
+        assert service.ask("POST", API + "/rooms/pair-2/save")[0] == 409
+        assert service.stop() == 0
+        service.start()
+        assert service.admin("create", "name=friday", f"resume={path}") == "friday\n"
+        assert service.room("friday")["state"] == "resuming"
+        invite = service.room("friday")["invite"]
+        for i in range(2):
+            service.join("--ticks", "400", "--seat-file", service.folder / f"seat-{i}", to=invite)
+        for i in (2, 3):
+            code, text = service.ended(i)
+            assert code == 0, text
+            assert service.summary(i)["final_tick"] == 400 and saved_at < 400
+        assert service.summary(2)["final_hash"] == service.summary(3)["final_hash"]
+
+
+def test_operators_without_the_token_are_kept_out():
+    with Service(ONE_PAIR) as service:
+        assert service.ask("GET", API + "/rooms", token=None)[0] == 401
+        assert service.ask("POST", API + "/drain", token="guessed")[0] == 401
+        assert service.ask("GET", "/healthz", token=None)[0] == 200
+
+
+def test_metrics_are_what_prometheus_reads():
+    with Service(ONE_PAIR) as service:
+        for _ in range(2):
+            service.join("--ticks", "120")
+        assert all(service.ended(i)[0] == 0 for i in range(2))
+        wait_for(lambda: service.room("pair-1") is None, "the room is gone")
+        text = service.ask("GET", "/metrics", token=None)[2]
+        value = re.search(r"^lockstep_rooms_ended_total(?:{[^}]*})? (\S+)$", text, re.MULTILINE)
+        assert value and float(value[1]) == 1, text[:2000]
+        promtool = shutil.which("promtool")
+        if promtool:
+            check = subprocess.run([promtool, "check", "metrics"], input=text, text=True,
+                                   capture_output=True, check=False)
+            assert check.returncode == 0 and not check.stderr.strip(), check
+        else:
+            print("promtool is not there: the format was not checked by it")
+
+
+def test_draining_ends_when_the_last_match_does():
+    with Service(ONE_PAIR) as service:
+        for _ in range(2):
+            service.join("--ticks", "240")
+        service.wait_until("pair-1", is_running)
+        service.admin("drain")
+        assert service.ask("GET", "/readyz", token=None)[0] == 503
+        assert service.ask("GET", "/healthz", token=None)[0] == 200
+        status, _, text = service.ask("POST", API + "/rooms", {"sim": "arena", "players": 2})
+        assert status == 503 and "drained" in text
+        assert all(service.ended(i)[0] == 0 for i in range(2))
+        assert service.process.wait(timeout=PATIENCE_S) == 0
+
+
+if __name__ == "__main__":
+    run_tests(globals())
