@@ -2,7 +2,9 @@
 #include "lockstep/client/program/view_options.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/param_files.h"
+#include "lockstep/tools/replay/batch.h"
 #include "lockstep/tools/replay/command.h"
+#include "lockstep/tools/replay/journal_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +13,7 @@
 static const replay_command commands[] = {
     {"info", 1, 0, "FILE: what is in the journal, and whether all of it is there",
      LS_JOURNAL_CHECK_ALL, replay_info},
-    {"verify", 1, 0, "FILE: simulate it again and compare every recorded state",
+    {"verify", 1, 0, "FILE|FOLDER: simulate it again and compare every recorded state",
      LS_JOURNAL_CHECK_ALL, replay_verify},
     {"seek", 1, 1, "FILE TICK: the state at a tick, from the nearest snapshot",
      LS_JOURNAL_TRUST_INDEX, replay_seek},
@@ -34,6 +36,7 @@ typedef struct arguments {
     ls_param_options params;
     ls_param_files files;
     uint32_t words; /* behind the command */
+    replay_batch_config batch;
 } arguments;
 
 static ls_status take_command(arguments *args, const char *word, ls_text *why)
@@ -97,6 +100,14 @@ static const ls_setting_row rows[] = {
      .default_text = "the first one", .help = "With view: begin there"},
     {LS_SETTING_IS_TAKEN, .take = take_speed, .flag = "speed", .argument = "X", .default_text = "1",
      .help = "With view: begin so many times as fast as it was, a power of two from 1/16 to 64"},
+    {LS_SETTING_IS_TEXT, FIELD(batch.junit_path), .flag = "junit", .argument = "FILE|-",
+     .help = "With verify: write a JUnit report, a test case a journal"},
+    {LS_SETTING_IS_U32, FIELD(batch.jobs), .max = REPLAY_JOBS_MAX, .flag = "jobs", .letter = 'j',
+     .argument = "N", .default_text = "one a processor",
+     .help = "With verify of a folder: so many journals at a time"},
+    {LS_SETTING_IS_U32, FIELD(batch.time_limit_s), .min = 1, .max = REPLAY_TIME_LIMIT_S_MAX,
+     .flag = "time-limit", .argument = "SECONDS",
+     .help = "With verify of a folder: then a journal counts as not verified"},
 };
 
 static const ls_setting_table table = {rows, sizeof rows / sizeof rows[0]};
@@ -133,6 +144,9 @@ static ls_status check(void *user, ls_text *why)
         return ls_fail(LS_BAD_ARGUMENT, why, "%s takes %s%s", command->name,
                        missing[command->journals - 1], ticks[command->numbers]);
     }
+    if (args->batch.junit_path && command->work != replay_verify) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "--junit goes with verify");
+    }
     bool is_cut = command->work == replay_cut;
     if (is_cut && (!args->config.output || strcmp(args->config.output, "-") == 0)) {
         return ls_fail(LS_BAD_ARGUMENT, why, "cut takes --output FILE");
@@ -149,9 +163,29 @@ static void print_commands(FILE *file)
     }
 }
 
+/* Many journals, or a report that is for many. */
+static bool is_batch(const arguments *args)
+{
+    return args->config.command->work == replay_verify &&
+           (args->batch.junit_path || replay_is_folder(args->config.paths[0]));
+}
+
+static ls_exit_code run_batch(arguments *args, ls_console *console)
+{
+    args->batch.path = args->config.paths[0];
+    args->batch.simulation = args->config.simulation;
+    args->batch.assignments = args->params.assignments;
+    args->batch.assignment_count = args->params.count;
+    args->batch.json_path = args->config.json_path;
+    args->batch.is_quiet = args->config.is_quiet ||
+                           (args->batch.junit_path && strcmp(args->batch.junit_path, "-") == 0);
+    return replay_batch_run(&args->batch, console);
+}
+
 int main(int argc, char **argv)
 {
     arguments args = {.config = {.screen = ls_screen_config_default()},
+                      .batch = {.time_limit_s = 3600},
                       .output = {.level = LS_LOG_INFO}};
     const ls_command_line line = {
         .summary = "Looks into the journal of a match that a server wrote with --journal.",
@@ -186,7 +220,8 @@ int main(int argc, char **argv)
         return LS_EXIT_USAGE;
     }
     args.config.files = args.files.files;
-    ls_exit_code code = replay_run_command(&args.config, &console);
+    ls_exit_code code =
+        is_batch(&args) ? run_batch(&args, &console) : replay_run_command(&args.config, &console);
     ls_param_files_release(&args.files);
     return code;
 }

@@ -234,6 +234,67 @@ Test(programs_journal, a_hash_that_is_not_reproduced_is_named_with_both_values)
     cr_expect_str_eq(hosted_word(found, "agrees_with"), "b");
 }
 
+static void copy_to(const char *from, const char *to)
+{
+    char bytes[4096];
+    size_t size = 0;
+    FILE *in = fopen(from, "rb");
+    FILE *out = fopen(to, "wb");
+    cr_assert(in && out, "%s to %s", from, to);
+    while ((size = fread(bytes, 1, sizeof bytes, in)) > 0) {
+        cr_assert_eq(fwrite(bytes, 1, size, out), size);
+    }
+    fclose(in);
+    cr_assert_eq(fclose(out), 0);
+}
+
+static void expect_in_file(const char *path, const char *words)
+{
+    static char text[1 << 16];
+    FILE *file = fopen(path, "rb");
+    cr_assert_not_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    cr_expect(strstr(text, words), "no '%s' in %s", words, text);
+}
+
+/* The journals of a tournament, one of them falsified and one damaged: each is looked at, and a
+ * report says which. */
+Test(programs_journal, a_folder_is_verified_journal_by_journal)
+{
+    char folder[512];
+    char junit[512];
+    const char *path = play("12");
+    snprintf(folder, sizeof folder, "%s", hosted_path("tournament"));
+    snprintf(junit, sizeof junit, "%s", hosted_path("junit.xml"));
+    cr_assert_eq(mkdir(folder, 0700), 0);
+    cr_assert_eq(mkdir(hosted_text("%s/semi & \"final\"", folder), 0700), 0);
+    replay(1, "verify", folder);
+    hosted_expect_all(&hosted.other, "there is no journal (*.journal) in");
+    copy_to(path, hosted_text("%s/a.journal", folder));
+    copy_to(path, hosted_text("%s/semi & \"final\"/b<1>.journal", folder));
+    const cJSON *found = replay(0, "verify", folder, "--junit", junit, "--jobs", "2");
+    cr_expect_eq(hosted_number(hosted_item(found, "journals.0"), "ticks"),
+                 hosted_number(hosted_server_summary(), "final_tick"));
+    expect_in_file(junit, "tests=\"2\" failures=\"0\" errors=\"0\"");
+    expect_in_file(junit, "semi &amp; &quot;final&quot;/b&lt;1&gt;.journal\"");
+
+    copy_to(path, hosted_text("%s/c.journal", folder));
+    hosted_flip_bits(hosted_text("%s/c.journal", folder), (long)size_of(path) / 2, 0x20);
+    found = replay(1, "verify", folder, "--junit", junit);
+    cr_expect_str_eq(hosted_word(hosted_item(found, "journals.1"), "verdict"), "unverified");
+    expect_in_file(junit, "errors=\"1\"");
+    expect_in_file(junit, "<error type=\"MALFORMED\" message=\"what is left");
+
+    falsify_hash(path, hosted_text("%s/d.journal", folder), 432);
+    found = replay(3, "verify", folder, "--junit", junit);
+    cr_expect_str_eq(hosted_word(hosted_item(found, "journals.2"), "verdict"), "different");
+    cr_expect_str_eq(hosted_word(hosted_item(found, "journals.3"), "verdict"), "right");
+    expect_in_file(junit, "tests=\"4\" failures=\"1\" errors=\"1\"");
+    expect_in_file(junit,
+                   "<failure type=\"DESYNCED\" message=\"state 433 differs: the journal has");
+}
+
 Test(programs_journal, two_matches_differ_from_the_first_input_that_does)
 {
     static struct hosted first;
@@ -357,6 +418,7 @@ Test(programs_journal, a_line_that_cannot_be_right_is_refused)
         {{"seek", "x", "y", NULL}, "a tick is a number from 0 to 4294967294, not 'y'"},
         {{"info", "x", "y", NULL}, "unexpected argument 'y'"},
         {{"cut", "x", "1", "2", NULL}, "cut takes --output"},
+        {{"info", "x", "--junit", "y", NULL}, "--junit goes with verify"},
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         hosted_expect_refusal_with(2, LS_TEST_REPLAY, lines[i].words, lines[i].arguments);

@@ -1,0 +1,328 @@
+#define _DEFAULT_SOURCE
+#include "lockstep/tools/replay/batch.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/program/json_read.h"
+#include "lockstep/common/program/output.h"
+#include "lockstep/protocol/loop/child_process.h"
+#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/tools/replay/journal_list.h"
+#include "lockstep/tools/replay/verdict.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    OUTPUT_BYTES_MAX = 1 << 16, /* of one process: a summary */
+    ARGUMENTS_MAX = 160,
+};
+
+typedef struct batch batch;
+
+/* One process at a time. */
+typedef struct batch_process {
+    batch *all;
+    ls_loop_job *job;
+    replay_verdict *verdict; /* that it works on */
+    uint8_t output[OUTPUT_BYTES_MAX];
+} batch_process;
+
+struct batch {
+    const replay_batch_config *config;
+    ls_console *console;
+    ls_event_loop *loop;
+    ls_clock clock;
+    replay_journal_list list;
+    replay_verdict *verdicts; /* one for each journal */
+    atomic_bool is_stopped;   /* never: each process has its time limit */
+    uint32_t begun;
+    uint32_t done;
+    uint32_t process_count;
+    batch_process *processes;
+};
+
+/* ---- one journal, in a thread of the pool ---- */
+
+static void list_arguments(const batch_process *process, const char *list[ARGUMENTS_MAX])
+{
+    const replay_batch_config *config = process->all->config;
+    uint32_t count = 0;
+    list[count++] = "lockstep-replay";
+    list[count++] = "verify";
+    list[count++] = "--quiet";
+    list[count++] = "--json";
+    list[count++] = "-";
+    if (config->simulation) {
+        list[count++] = "--sim";
+        list[count++] = config->simulation;
+    }
+    for (uint32_t i = 0; i < config->assignment_count && count + 4 < ARGUMENTS_MAX; i++) {
+        list[count++] = "--param";
+        list[count++] = config->assignments[i];
+    }
+    list[count++] = "--";
+    list[count++] = process->verdict->path;
+    list[count] = NULL;
+}
+
+static void fail(replay_verdict *verdict, const char *status, const char *why)
+{
+    verdict->kind = REPLAY_UNVERIFIED;
+    ls_name_copy(verdict->status, sizeof verdict->status, status);
+    ls_text_set(&verdict->why, "%s", why);
+}
+
+static void describe_difference(replay_verdict *verdict, const ls_json *summary)
+{
+    uint64_t tick = 0;
+    uint64_t recorded = 0;
+    uint64_t here = 0;
+    const ls_json *difference = ls_json_read_object(summary, "difference");
+    if (difference && ls_json_read_u64(difference, "tick", &tick) &&
+        ls_json_read_hash(difference, "journal_root", &recorded) &&
+        ls_json_read_hash(difference, "root_here", &here)) {
+        ls_text_set(&verdict->why,
+                    "state %" PRIu64 " differs: the journal has hash %016" PRIx64
+                    ", simulated here it is %016" PRIx64,
+                    tick, recorded, here);
+    }
+}
+
+static void read_summary(replay_verdict *verdict, const ls_json *summary, int64_t exit_code)
+{
+    const char *status = ls_json_read_text(summary, "status");
+    const char *why = ls_json_read_text(summary, "why");
+    if (!status) {
+        fail(verdict, "INTERNAL", "the process that verified it said nothing");
+        return;
+    }
+    (void)ls_json_read_u64(summary, "ticks", &verdict->ticks);
+    (void)ls_json_read_u64(summary, "state_hashes", &verdict->state_hashes);
+    if (exit_code == LS_EXIT_CLEAN) {
+        verdict->kind = REPLAY_RIGHT;
+        ls_name_copy(verdict->status, sizeof verdict->status, status);
+        return;
+    }
+    fail(verdict, status, why ? why : "it could not be verified");
+    if (exit_code == LS_EXIT_DESYNC) {
+        verdict->kind = REPLAY_DIFFERS;
+        describe_difference(verdict, summary);
+    }
+}
+
+static void take_end(batch_process *process, const ls_child_process_end *end)
+{
+    replay_verdict *verdict = process->verdict;
+    ls_text why = {{0}};
+    if (end->is_overdue) {
+        ls_text_set(&why, "it was not verified within %" PRIu32 " s",
+                    process->all->config->time_limit_s);
+        fail(verdict, ls_status_name(LS_TIMED_OUT), why.bytes);
+    } else if (end->signal != 0) {
+        ls_text_set(&why, "the process that simulated it was ended by signal %d", end->signal);
+        fail(verdict, "CRASHED", why.bytes);
+    } else {
+        ls_json *summary = ls_json_parse((const char *)process->output, end->output_bytes);
+        read_summary(verdict, summary, end->exit_code);
+        ls_json_destroy(summary);
+    }
+}
+
+static void verify(void *user)
+{
+    batch_process *process = user;
+    const char *arguments[ARGUMENTS_MAX];
+    list_arguments(process, arguments);
+    const ls_child_process_config config = {.program = "/proc/self/exe",
+                                            .arguments = arguments,
+                                            .output = process->output,
+                                            .output_bytes_max = sizeof process->output,
+                                            .is_stopped = &process->all->is_stopped,
+                                            .time_max_ms =
+                                                process->all->config->time_limit_s * 1000};
+    ls_child_process_end end = {.exit_code = 0};
+    ls_text why = {{0}};
+    uint64_t begun_ns = ls_clock_now_ns(&process->all->clock);
+    if (ls_child_process_run(&config, &end, &why) == LS_OK) {
+        take_end(process, &end);
+    } else {
+        fail(process->verdict, ls_status_name(LS_IO), why.bytes);
+    }
+    process->verdict->took_ns = ls_clock_now_ns(&process->all->clock) - begun_ns;
+}
+
+/* ---- all of them ---- */
+
+static void tell(const batch *all, const replay_verdict *verdict)
+{
+    static const char *const words[] = {"right", "different", "not verified"};
+    if (all->config->is_quiet) {
+        return;
+    }
+    if (verdict->kind == REPLAY_RIGHT) {
+        printf("%s: right: %" PRIu64 " ticks simulated, %" PRIu64 " state hashes compared\n",
+               verdict->path, verdict->ticks, verdict->state_hashes);
+    } else {
+        printf("%s: %s: %s (%s)\n", verdict->path, words[verdict->kind], verdict->why.bytes,
+               verdict->status);
+    }
+    fflush(stdout);
+}
+
+static void begin_next(batch_process *process)
+{
+    batch *all = process->all;
+    if (all->begun < all->list.count) {
+        process->verdict = &all->verdicts[all->begun];
+        process->verdict->path = all->list.paths[all->begun++];
+        ls_loop_job_start(process->job);
+    }
+}
+
+static void on_verified(void *user, uint64_t now_ns)
+{
+    batch_process *process = user;
+    (void)now_ns;
+    tell(process->all, process->verdict);
+    if (++process->all->done == process->all->list.count) {
+        ls_event_loop_stop(process->all->loop);
+    }
+    begin_next(process);
+}
+
+static uint32_t processes_for(const batch *all)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t jobs =
+        all->config->jobs > 0 ? all->config->jobs : (uint32_t)(processors > 0 ? processors : 1);
+    jobs = LS_MIN(jobs, REPLAY_JOBS_MAX);
+    return LS_MIN(jobs, all->list.count);
+}
+
+/* Each holds a thread of the loop's pool while it runs. */
+static ls_status create_processes(batch *all)
+{
+    char threads[16];
+    all->process_count = processes_for(all);
+    snprintf(threads, sizeof threads, "%" PRIu32, all->process_count);
+    setenv("UV_THREADPOOL_SIZE", threads, 1);
+    all->processes =
+        ls_allocate_array(ls_allocator_heap(), all->process_count, sizeof *all->processes);
+    all->verdicts = ls_allocate_array(ls_allocator_heap(), all->list.count, sizeof *all->verdicts);
+    ls_status status = all->processes && all->verdicts ? LS_OK : LS_NO_MEMORY;
+    if (status == LS_OK) {
+        status = ls_event_loop_create(ls_allocator_heap(), &all->loop);
+    }
+    for (uint32_t i = 0; status == LS_OK && i < all->process_count; i++) {
+        batch_process *process = &all->processes[i];
+        process->all = all;
+        ls_loop_handler done = {on_verified, process};
+        status = ls_loop_job_create(all->loop, verify, done, &process->job);
+    }
+    return status;
+}
+
+static void destroy(batch *all)
+{
+    for (uint32_t i = 0; all->processes && i < all->process_count; i++) {
+        ls_loop_job_destroy(all->processes[i].job);
+    }
+    ls_event_loop_destroy(all->loop);
+    ls_release(ls_allocator_heap(), all->processes);
+    ls_release(ls_allocator_heap(), all->verdicts);
+    replay_journal_list_free(&all->list);
+}
+
+static ls_status list_journals(batch *all, ls_text *why)
+{
+    const replay_batch_config *config = all->config;
+    ls_status status = LS_OK;
+    if (config->junit_path) {
+        status = ls_output_check_path(config->junit_path, why);
+    }
+    if (status == LS_OK && config->json_path) {
+        status = ls_output_check_path(config->json_path, why);
+    }
+    if (status == LS_OK) {
+        status = replay_journal_list_fill(&all->list, config->path, why);
+    }
+    if (status == LS_OK && all->list.count == 0) {
+        status = ls_fail(LS_IO, why, "there is no journal (*.journal) in %s", config->path);
+    }
+    return status;
+}
+
+static ls_status status_of(ls_exit_code code)
+{
+    return code == LS_EXIT_CLEAN ? LS_OK : code == LS_EXIT_DESYNC ? LS_DESYNCED : LS_IO;
+}
+
+/* `failure` is empty when each journal was looked at. */
+static ls_status write_summary(const batch *all, ls_status status, const ls_text *failure,
+                               ls_text *why)
+{
+    if (!all->config->json_path) {
+        return LS_OK;
+    }
+    ls_json *json = ls_json_create();
+    ls_json_text(json, "program", "lockstep-replay");
+    ls_json_text(json, "command", "verify");
+    ls_json_text(json, "status", ls_status_name(status));
+    ls_json_text(json, "why", failure->bytes[0] != '\0' ? failure->bytes : NULL);
+    replay_verdicts_json(all->verdicts, all->done, json);
+    ls_status written = ls_json_write(json, all->config->json_path, why);
+    ls_json_destroy(json);
+    return written;
+}
+
+static ls_status write_reports(const batch *all, uint64_t took_ns, ls_exit_code code, ls_text *why)
+{
+    const ls_text no_failure = {{0}};
+    ls_status status = write_summary(all, status_of(code), &no_failure, why);
+    if (status == LS_OK && all->config->junit_path) {
+        status = replay_verdicts_junit(all->verdicts, all->list.count, took_ns,
+                                       all->config->junit_path, why);
+    }
+    return status;
+}
+
+static ls_exit_code run(batch *all, ls_text *why)
+{
+    uint64_t begun_ns = ls_clock_now_ns(&all->clock);
+    for (uint32_t i = 0; i < all->process_count; i++) {
+        begin_next(&all->processes[i]);
+    }
+    ls_event_loop_run(all->loop);
+    uint64_t took_ns = ls_clock_now_ns(&all->clock) - begun_ns;
+    ls_text sum = {{0}};
+    replay_verdicts_sum(all->verdicts, all->list.count, &sum);
+    if (!all->config->is_quiet) {
+        printf("%s (%.1f s)\n", sum.bytes, (double)took_ns / 1e9);
+    }
+    ls_exit_code code = replay_verdicts_exit(all->verdicts, all->list.count);
+    bool is_written = write_reports(all, took_ns, code, why) == LS_OK;
+    return is_written || code != LS_EXIT_CLEAN ? code : LS_EXIT_ENVIRONMENT;
+}
+
+ls_exit_code replay_batch_run(const replay_batch_config *config, ls_console *console)
+{
+    batch all = {.config = config, .console = console, .clock = ls_clock_system()};
+    ls_text why = {{0}};
+    ls_status status = list_journals(&all, &why);
+    if (status == LS_OK) {
+        status = create_processes(&all);
+    }
+    ls_exit_code code = status == LS_OK ? run(&all, &why) : ls_exit_code_of(status);
+    if (status != LS_OK) {
+        (void)write_summary(&all, status, &why, NULL);
+    }
+    if (status != LS_OK || why.bytes[0] != '\0') {
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s",
+                    why.bytes[0] != '\0' ? why.bytes : ls_status_text(status));
+    }
+    destroy(&all);
+    return code;
+}
