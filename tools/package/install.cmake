@@ -84,14 +84,15 @@ set(LS_PUBLIC_HEADERS
 
 foreach(header IN LISTS LS_PUBLIC_HEADERS)
   get_filename_component(room ${header} DIRECTORY)
-  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep/${room})
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep/${room} COMPONENT dev)
 endforeach()
 
-install(FILES ${LS_SHORT_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep)
+install(FILES ${LS_SHORT_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep COMPONENT dev)
 # Beside one another as here, so that the links between the pages hold.
-install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES protocol/PROTOCOL.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/protocol)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT licence)
+install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT common)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT common)
+install(FILES protocol/PROTOCOL.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/protocol COMPONENT common)
 
 # What only our own programs link stays at home.
 get_property(libraries GLOBAL PROPERTY LS_LIBRARIES)
@@ -101,25 +102,31 @@ list(REMOVE_ITEM libraries
   lockstep_playback lockstep_replay lockstep_admin lockstep_http_client lockstep_http_service
   lockstep_service lockstep_service_config lockstep_service_notify lockstep_journal_maker lockstep_schema_writer lockstep_stepping
   lockstep_synctest)
-install(TARGETS ${libraries} EXPORT LockstepTargets)
+install(TARGETS ${libraries} EXPORT LockstepTargets COMPONENT dev)
 if(LS_LTO AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
   # gcc's bytecode is of one version of gcc: who embeds the libraries may have another.
   foreach(library IN LISTS libraries)
     install(CODE "execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --wildcard --remove-section=.gnu.lto_*
       --remove-section=.gnu.debuglto_*
       \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:${library}>\"
-      COMMAND_ERROR_IS_FATAL ANY)")
+      COMMAND_ERROR_IS_FATAL ANY)" COMPONENT dev)
   endforeach()
 endif()
 get_property(programs GLOBAL PROPERTY LS_PROGRAMS)
-if(programs)
-  install(TARGETS ${programs})
-endif()
+foreach(program IN LISTS programs)
+  if(program STREQUAL "lockstep-client")
+    install(TARGETS ${program} COMPONENT client)
+  elseif(program MATCHES "^lockstep-(server|admin|token)$")
+    install(TARGETS ${program} COMPONENT server)
+  else()
+    install(TARGETS ${program} COMPONENT tools)
+  endif()
+endforeach()
 
 string(REPLACE "lockstep_" "" LS_COMPONENTS "${libraries}")
 string(REPLACE ";" " " LS_COMPONENTS "${LS_COMPONENTS}")
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Lockstep)
-install(EXPORT LockstepTargets NAMESPACE Lockstep:: DESTINATION ${package_dir})
+install(EXPORT LockstepTargets NAMESPACE Lockstep:: DESTINATION ${package_dir} COMPONENT dev)
 configure_package_config_file(
   tools/package/LockstepConfig.cmake.in ${PROJECT_BINARY_DIR}/package/LockstepConfig.cmake
   INSTALL_DESTINATION ${package_dir})
@@ -128,9 +135,9 @@ write_basic_package_version_file(
 install(FILES
   ${PROJECT_BINARY_DIR}/package/LockstepConfig.cmake
   ${PROJECT_BINARY_DIR}/package/LockstepConfigVersion.cmake
-  DESTINATION ${package_dir})
+  DESTINATION ${package_dir} COMPONENT dev)
 install(FILES common/maths/strict_archive.cmake DESTINATION ${package_dir}
-  RENAME LockstepStrictArchive.cmake)
+  RENAME LockstepStrictArchive.cmake COMPONENT dev)
 
 # The files find themselves by their own place, so that an installed tree can be moved.
 file(RELATIVE_PATH LS_PC_PREFIX
@@ -144,5 +151,7 @@ endforeach()
 foreach(package IN ITEMS lockstep lockstep-core)
   configure_file(tools/package/${package}.pc.in ${PROJECT_BINARY_DIR}/package/${package}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/package/${package}.pc
-    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 endforeach()
+
+include(tools/package/debian.cmake)

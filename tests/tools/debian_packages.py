@@ -1,0 +1,99 @@
+"""The Debian packages of a build: what is in them, what they pull in, and what lintian, man and bash
+say of them.
+
+usage: debian_packages.py BUILD_SCRIPT BUILD_DIR"""
+
+import gzip
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SCRIPT, BUILD = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+PARTS = ("server", "client", "tools", "dev", "common")
+PROGRAMS = {
+    "server": {"lockstep-server", "lockstep-admin", "lockstep-token"},
+    "client": {"lockstep-client"},
+    "dev": set(),
+    "common": set(),
+}
+
+
+def run(*command):
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                            check=False)
+    if result.returncode != 0:
+        sys.exit(f"{command}: exit code {result.returncode}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def check_parts(packages):
+    for part in PARTS:
+        fields = dict(re.findall(r"^(\S+): (.*)$", run("dpkg-deb", "-f", packages[part]),
+                                 re.MULTILINE))
+        depends = fields.get("Depends", "")
+        assert fields["Package"] == f"lockstep-{part}"
+        assert part == "common" or "lockstep-common (= " in depends, (part, depends)
+        assert "sdl" not in depends.lower() or part in ("client", "tools"), (part, depends)
+        assert part != "client" or "libsdl2" in depends
+
+
+def check_trees(trees):
+    for part in PARTS:
+        names = {path.name for path in (trees[part] / "usr/bin").glob("*")}
+        assert part == "tools" and "lockstep-replay" in names or names == PROGRAMS.get(part), names
+        for name in names:
+            page = gzip.decompress((trees[part] / f"usr/share/man/man1/{name}.1.gz").read_bytes())
+            assert f"\n.SH OPTIONS\n".encode() in page, name
+            completion = trees[part] / "usr/share/bash-completion/completions" / name
+            offered = run("bash", "-c", f"source {completion}; COMP_WORDS=({name} --); COMP_CWORD=1;"
+                          f" _{name.replace('-', '_')}; echo ${{COMPREPLY[@]}}").split()
+            flags = set(re.findall(r"^ .*?(--[a-z][a-z0-9-]*)", run(
+                trees[part] / "usr/bin" / name, "--help"), re.MULTILINE))
+            assert {flag.rstrip("=") for flag in offered} == flags, (name, offered)
+        document = trees[part] / f"usr/share/doc/lockstep-{part}"
+        assert "License: Expat" in (document / "copyright").read_text(encoding="utf-8")
+        assert b"lockstep (" in gzip.decompress((document / "changelog.Debian.gz").read_bytes())
+    server = trees["server"]
+    assert (server / "lib/systemd/system/lockstep-server.service").is_file()
+    assert (server / "etc/lockstep/lockstep.toml").is_file()
+    assert (trees["dev"] / "usr/include/lockstep/simulation.h").is_file()
+    assert list((trees["common"] / "usr/lib/lockstep").glob("*.so"))
+    assert "lockstep-server" in run(server / "usr/bin/lockstep-server", "--version")
+
+
+def check_by_others(packages, trees):
+    if shutil.which("lintian"):
+        said = subprocess.run(["lintian", "--allow-root", *packages.values()], text=True,
+                              capture_output=True, check=False).stdout
+        errors = [line for line in said.splitlines() if line.startswith("E:")]
+        assert not errors, errors
+        print(f"lintian: no errors, {said.count('W: ')} warnings")
+    else:
+        print("lintian is not there: the packages were not checked by it")
+    if shutil.which("man"):
+        for page in sorted(trees["tools"].glob("usr/share/man/man1/*.gz")):
+            result = subprocess.run(["man", "--warnings", "-l", "-Tutf8", page], text=True,
+                                    capture_output=True, check=False)
+            assert result.returncode == 0 and not result.stderr.strip(), result.stderr
+    else:
+        print("man is not there: the manual pages were not rendered")
+
+
+def main():
+    names = run(SCRIPT, "--build", BUILD).split()
+    packages = {re.search(r"/lockstep-(\w+)_", name)[1]: name for name in names}
+    assert set(packages) == set(PARTS), names
+    check_parts(packages)
+    with tempfile.TemporaryDirectory() as folder:
+        trees = {part: pathlib.Path(folder, part) for part in PARTS}
+        for part in PARTS:
+            run("dpkg-deb", "-x", packages[part], trees[part])
+        check_trees(trees)
+        check_by_others(packages, trees)
+    print("five packages are as they should be")
+
+
+main()
