@@ -90,6 +90,10 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_TEXT, FIELD(http_port_file), .flag = "http-port-file", .argument = "FILE",
      .group = SERVICE, .default_text = "",
      .help = "Write the port of HTTP to FILE once it is bound"},
+    {LS_SETTING_IS_SWITCH, FIELD(is_on_agones), .flag = "agones", .group = SERVICE,
+     .help =
+         "With --config, in a fleet of Agones: tell its sidecar how the service is, and open the "
+         "rooms of allocations"},
     {LS_SETTING_IS_TAKEN, .take = take_log_format, .flag = "log-format",
      .argument = "text|json|journald", .group = SERVICE, .default_text = "text",
      .help = "Write log lines for people, as JSON objects, or with the priority that "
@@ -151,6 +155,9 @@ ls_status ls_server_options_check(void *user, ls_text *why)
     if (args->admission.is_insecure && args->admission.is_invite_only) {
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "--invite-only lets nobody in by the address alone, as --insecure does");
+    }
+    if (args->is_on_agones && !args->config_path) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "--agones needs --config");
     }
     ls_status status = check_tokens(&args->admission, why);
     status = status == LS_OK ? check_path(args, "json", args->output.json_path, why) : status;

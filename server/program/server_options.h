@@ -13,6 +13,7 @@ typedef struct ls_server_options {
     uint32_t matches, port, find_port, bundle_limit;
     bool is_found;
     const char *config_path, *http_port_file; /* of a service */
+    bool is_on_agones;                        /* likewise */
     const char *worker, *plugin_dir;          /* of one of its workers */
     uint32_t rooms_max;                       /* likewise */
     ls_log_format log_format;

@@ -237,6 +237,7 @@ static ls_exit_code supervise(service_program *self, const ls_server_options *op
                                          .port = (uint16_t)options->port,
                                          .port_file = options->port_file,
                                          .http_port_file = options->http_port_file,
+                                         .is_on_agones = options->is_on_agones,
                                          .json_path = options->output.json_path,
                                          .program = self->program,
                                          .arguments = self->line.arguments,

@@ -2,7 +2,6 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/program/json_read.h"
-#include "lockstep/server/service/room_name.h"
 
 #include <string.h>
 #include <strings.h>
@@ -102,32 +101,13 @@ static ls_status read_text(const ls_json *body, const char *key, bool is_needed,
     return LS_OK;
 }
 
-static ls_status read_room_name(ls_room_settings *settings, char room[LS_ROOM_NAME_BYTES_MAX],
-                                ls_text *why)
-{
-    for (uint32_t i = 0; i < settings->count; i++) {
-        if (strcmp(settings->rows[i].flag, "name") != 0) {
-            continue;
-        }
-        if (!ls_room_name_is_valid(settings->rows[i].value)) {
-            return ls_fail(LS_BAD_ARGUMENT, why,
-                           "the name of a room has 1 to %u letters, digits, '-' or '_'",
-                           LS_ROOM_NAME_BYTES_MAX - 1);
-        }
-        ls_name_copy(room, LS_ROOM_NAME_BYTES_MAX, settings->rows[i].value);
-        settings->rows[i] = settings->rows[--settings->count];
-        return LS_OK;
-    }
-    return LS_OK;
-}
-
 static ls_status read_opening(const ls_json *body, ls_service_command *out, ls_text *why)
 {
     if (!body) {
         return LS_OK;
     }
     ls_status status = ls_room_settings_read(body, &out->settings, why);
-    return status == LS_OK ? read_room_name(&out->settings, out->room, why) : status;
+    return status == LS_OK ? ls_room_settings_take_name(&out->settings, out->room, why) : status;
 }
 
 static ls_status read_ban(const ls_json *body, ls_service_command *out, ls_text *why)

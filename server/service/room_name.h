@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#define LS_ROOM_NAME_BYTES_MAX 48u
+
 /* 1 to LS_ROOM_NAME_BYTES_MAX - 1 letters, digits, '-' and '_'. */
 bool ls_room_name_is_valid(const char *name);
 

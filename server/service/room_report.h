@@ -9,12 +9,12 @@
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/server/match/lag_attribution.h"
+#include "lockstep/server/service/room_name.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Letters, digits, '-' and '_', with the final NUL. */
-#define LS_ROOM_NAME_BYTES_MAX 48u
 
 #define LS_ROOM_STATE_MAP(X)                                                                       \
     X(WAITING, "waiting")   /* for players */                                                      \

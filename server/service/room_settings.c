@@ -61,6 +61,25 @@ const char *ls_room_settings_find(const ls_room_settings *settings, const char *
     return NULL;
 }
 
+ls_status ls_room_settings_take_name(ls_room_settings *settings, char out[LS_ROOM_NAME_BYTES_MAX],
+                                     ls_text *why)
+{
+    for (uint32_t i = 0; i < settings->count; i++) {
+        if (strcmp(settings->rows[i].flag, "name") != 0) {
+            continue;
+        }
+        if (!ls_room_name_is_valid(settings->rows[i].value)) {
+            return ls_fail(LS_BAD_ARGUMENT, why,
+                           "the name of a room has 1 to %u letters, digits, '-' or '_'",
+                           LS_ROOM_NAME_BYTES_MAX - 1);
+        }
+        ls_name_copy(out, LS_ROOM_NAME_BYTES_MAX, settings->rows[i].value);
+        settings->rows[i] = settings->rows[--settings->count];
+        return LS_OK;
+    }
+    return LS_OK;
+}
+
 /* ---- JSON ---- */
 
 void ls_room_settings_write(const ls_room_settings *settings, ls_json *object)

@@ -9,6 +9,7 @@
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/program/json_read.h"
+#include "lockstep/server/service/room_name.h"
 
 #include <stdint.h>
 
@@ -32,6 +33,11 @@ ls_status ls_room_settings_set(ls_room_settings *settings, const char *flag, con
 /* `over` wins. */
 ls_status ls_room_settings_merge(ls_room_settings *settings, const ls_room_settings *over,
                                  ls_text *why);
+
+/* Moves the row "name", a room's name, out of the settings; `out` stays as it is when there is
+ * none. BAD_ARGUMENT with a sentence. */
+ls_status ls_room_settings_take_name(ls_room_settings *settings, char out[LS_ROOM_NAME_BYTES_MAX],
+                                     ls_text *why);
 
 /* NULL when it is not there. */
 const char *ls_room_settings_find(const ls_room_settings *settings, const char *flag);

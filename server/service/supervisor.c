@@ -7,6 +7,7 @@
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/program/service_notify.h"
 #include "lockstep/protocol/udp/udp_group.h"
+#include "lockstep/server/service/agones.h"
 #include "lockstep/server/service/http_listener.h"
 #include "lockstep/server/service/journal_upload.h"
 #include "lockstep/server/service/room_keeper.h"
@@ -35,6 +36,7 @@ typedef struct supervisor {
     ls_udp_group *group;
     ls_room_keeper *keeper;
     ls_journal_upload *upload; /* NULL: journals stay here */
+    ls_agones *agones;         /* NULL: there is no sidecar */
     ls_http_listener *http;    /* NULL: there is none */
     uint64_t drained_ns;       /* since when; 0: not yet */
     uint64_t leaving_ns;       /* likewise, of leaving */
@@ -96,7 +98,8 @@ static void on_way_out(void *user, uint64_t now_ns)
     const ls_service_view *view = ls_room_keeper_view(self->keeper);
     bool is_over = view->is_draining(view->user) && ls_room_keeper_is_empty(self->keeper);
     bool is_late = self->drained_ns > 0 && now_ns - self->drained_ns >= limit_ns;
-    if (is_over || is_late) {
+    bool has_to_wait = self->agones && !is_late && !ls_agones_has_said_goodbye(self->agones);
+    if ((is_over && !has_to_wait) || is_late) {
         begin_leaving(self, now_ns);
     }
     if (self->leaving_ns > 0 && (ls_room_keeper_has_left(self->keeper) ||
@@ -277,6 +280,14 @@ static ls_status create_http(supervisor *self, ls_text *why)
     return status;
 }
 
+static ls_status create_agones(supervisor *self, ls_text *why)
+{
+    ls_agones_config agones = {
+        .view = ls_room_keeper_view(self->keeper), .loop = self->loop, .log = &self->console->log};
+    ls_status status = ls_agones_find_port(&agones.port, why);
+    return status == LS_OK ? ls_agones_create(&agones, &self->agones) : status;
+}
+
 static ls_status add_handlers(supervisor *self)
 {
     ls_loop_handler signals = {on_signal, self};
@@ -318,6 +329,9 @@ static ls_status build(supervisor *self, ls_text *why)
     }
     if (status == LS_OK) {
         status = create_http(self, why);
+    }
+    if (status == LS_OK && self->config->is_on_agones) {
+        status = create_agones(self, why);
     }
     if (status == LS_OK) {
         status = add_handlers(self);
@@ -365,6 +379,7 @@ ls_exit_code ls_supervisor_run(const ls_supervisor_config *config, ls_console *c
         }
     }
     ls_http_listener_destroy(self->http);
+    ls_agones_destroy(self->agones);
     ls_journal_upload_destroy(self->upload);
     ls_room_keeper_destroy(self->keeper);
     ls_udp_group_close(self->group);

@@ -15,6 +15,7 @@ typedef struct ls_supervisor_config {
     uint16_t port;                /* 0: chosen by the system and told on the console */
     const char *port_file;        /* gets the port in decimal once it is bound; NULL: none */
     const char *http_port_file;   /* likewise that of HTTP */
+    bool is_on_agones;            /* tells the sidecar of Agones' SDK how it is */
     const char *json_path;        /* of the summary; NULL: none; "-": standard output */
     const char *program;          /* this program's path, for workers */
     const char *const *arguments; /* of every worker; NULL last */

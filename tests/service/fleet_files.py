@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The rules for Prometheus and the board for Grafana: they name metrics that a service has, promtool
-takes the rules, and each alert is raised by what it is for."""
+"""The rules for Prometheus and the board for Grafana: they name metrics that a service has,
+promtool takes the rules, and each alert is raised by what it is for."""
 
 import json
 import pathlib
@@ -34,6 +34,8 @@ if not promtool:
     sys.exit(0)
 for words in (["check", "rules", "prometheus-rules.yaml"],
               ["test", "rules", "prometheus-rules-test.yaml"]):
-    run = subprocess.run([promtool, *words], cwd=FOLDER, capture_output=True, text=True, check=False)
+    run = subprocess.run([promtool, *words], cwd=FOLDER, capture_output=True, text=True,
+                         check=False)
     assert run.returncode == 0, run.stdout + run.stderr
-print(f"{len(re.findall('alert:', rules))} alerts and {len(expressions)} queries are as they should be")
+alerts = len(re.findall("alert:", rules))
+print(f"{alerts} alerts and {len(expressions)} queries are as they should be")

@@ -1,5 +1,5 @@
-"""The Debian packages of a build: what is in them, what they pull in, and what lintian, man and bash
-say of them.
+"""The Debian packages of a build: what is in them, what they pull in, and what lintian, man and
+bash say of them.
 
 usage: debian_packages.py BUILD_SCRIPT BUILD_DIR"""
 
@@ -46,10 +46,11 @@ def check_trees(trees):
         assert part == "tools" and "lockstep-replay" in names or names == PROGRAMS.get(part), names
         for name in names:
             page = gzip.decompress((trees[part] / f"usr/share/man/man1/{name}.1.gz").read_bytes())
-            assert f"\n.SH OPTIONS\n".encode() in page, name
+            assert b"\n.SH OPTIONS\n" in page, name
             completion = trees[part] / "usr/share/bash-completion/completions" / name
-            offered = run("bash", "-c", f"source {completion}; COMP_WORDS=({name} --); COMP_CWORD=1;"
-                          f" _{name.replace('-', '_')}; echo ${{COMPREPLY[@]}}").split()
+            call = f"COMP_WORDS=({name} --); COMP_CWORD=1; _{name.replace('-', '_')}"
+            offered = run("bash", "-c",
+                          f"source {completion}; {call}; echo ${{COMPREPLY[@]}}").split()
             flags = set(re.findall(r"^ .*?(--[a-z][a-z0-9-]*)", run(
                 trees[part] / "usr/bin" / name, "--help"), re.MULTILINE))
             assert {flag.rstrip("=") for flag in offered} == flags, (name, offered)

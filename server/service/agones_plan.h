@@ -1,0 +1,74 @@
+/* Agones plan: what a server tells the sidecar of Agones' SDK, and what it does when it is
+ * allocated: from what is seen of the service and of the sidecar's replies it says which request
+ * comes next. Sends nothing, and asks for no time. Called by agones.c. */
+#ifndef LOCKSTEP_SERVER_SERVICE_AGONES_PLAN_H
+#define LOCKSTEP_SERVER_SERVICE_AGONES_PLAN_H
+
+#include "lockstep/server/service/service_view.h"
+
+/* The annotation of an allocation that asks for a room: a JSON object of its settings, and `name`.
+ */
+#define LS_AGONES_ROOM_ANNOTATION "lockstep.dev/room"
+
+#define LS_AGONES_BODY_BYTES_MAX 32768u
+
+typedef enum ls_agones_step {
+    LS_AGONES_NOTHING, /* for now */
+    LS_AGONES_READY,
+    LS_AGONES_HEALTH,
+    LS_AGONES_LOOK,     /* at the game server: is it allocated? */
+    LS_AGONES_ROOMS,    /* how many there are, as the counter `rooms` */
+    LS_AGONES_PLAYERS,  /* the players who are here, as the list `players` */
+    LS_AGONES_ANNOTATE, /* how to get into the room that was asked for, or why there is none */
+    LS_AGONES_SHUTDOWN,
+} ls_agones_step;
+
+typedef struct ls_agones_request {
+    ls_agones_step step;
+    const char *method;
+    const char *path;                    /* "/ready" */
+    uint32_t rooms;                      /* ROOMS */
+    uint64_t players;                    /* PLAYERS: a hash of the list */
+    char body[LS_AGONES_BODY_BYTES_MAX]; /* JSON; "": none */
+} ls_agones_request;
+
+/* Zero: nothing has been said yet. Only agones_plan.c reads it. */
+typedef struct ls_agones_plan {
+    bool is_ready_told;
+    bool is_allocated; /* when it was looked at last */
+    uint64_t asked;    /* a hash of the newest allocation that asked for a room */
+    bool is_shutdown_told;
+    bool has_no_counter, has_no_list; /* of the fleet: it is not told again */
+    bool is_annotation_due;
+    uint64_t health_ns, look_ns; /* when they come next */
+    uint64_t again_ns;           /* no request before: the sidecar did not answer */
+    uint64_t pause_ns;
+    uint32_t failures; /* in a row */
+    uint32_t rooms_told;
+    uint64_t players_told;             /* a hash of the list; 0: never */
+    char room[LS_ROOM_NAME_BYTES_MAX]; /* that the allocation asked for; "": none */
+    bool is_room_asked;                /* and its result has not come */
+    char annotation[1024];             /* that is due */
+} ls_agones_plan;
+
+/* The server must do this itself: open a room with these settings. */
+typedef struct ls_agones_opening {
+    bool has_room;
+    char name[LS_ROOM_NAME_BYTES_MAX];
+    ls_room_settings settings;
+} ls_agones_opening;
+
+/* The request that is due, or NOTHING. */
+void ls_agones_plan_next(ls_agones_plan *plan, const ls_service_view *view, uint64_t now_ns,
+                         ls_agones_request *out);
+
+/* Its reply: a status of HTTP, or 0 when the sidecar did not answer. With an allocation `opening`
+ * says what to open; BAD_ARGUMENT when that cannot be, with `why`, which is annotated. */
+ls_status ls_agones_plan_reply(ls_agones_plan *plan, const ls_agones_request *request,
+                               unsigned http_status, const char *body, size_t size, uint64_t now_ns,
+                               ls_agones_opening *opening, ls_text *why);
+
+/* The result of opening that room. */
+void ls_agones_plan_opened(ls_agones_plan *plan, const ls_service_result *result);
+
+#endif

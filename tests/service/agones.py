@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""A service in a fleet of Agones, against a stand-in for the sidecar of its SDK: every request is
+held to the SDK's published description (methods, paths and fields of sdk.swagger.json and
+beta.swagger.json), and others are refused. Agones itself is not here."""
+
+import http.server
+import json
+import re
+import signal
+import sys
+import threading
+import time
+
+from fake_service import run_tests
+from whole_service import Programs, Service, wait_for
+
+Programs.server, Programs.client = sys.argv[1:3]
+
+# Method and path: the fields of the body and their types; None: no body. int64 is a text.
+DESCRIBED = {
+    ("POST", r"/ready"): {},
+    ("POST", r"/health"): {},
+    ("POST", r"/shutdown"): {},
+    ("GET", r"/gameserver"): None,
+    ("PUT", r"/metadata/annotation"): {"key": str, "value": str},
+    ("PATCH", r"/v1beta1/counters/([a-z]+)"): {"count": str, "capacity": str, "countDiff": str},
+    ("PATCH", r"/v1beta1/lists/([a-z]+)"): {"capacity": str, "values": list},
+}
+
+
+class Sidecar:
+    """What the sidecar knows of its game server, and all that it was asked."""
+
+    def __init__(self, port=0, counters=("rooms",), lists=("players",)):
+        self.state, self.annotations = "Scheduled", {}
+        self.counters, self.lists = dict.fromkeys(counters), dict.fromkeys(lists)
+        self.asked, self.problems, self.health, self.allocations = [], [], [], 0
+        sidecar = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self):
+                size = int(self.headers.get("Content-Length") or 0)
+                status, body = sidecar.take(self.command, self.path, self.rfile.read(size))
+                text = json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            do_GET = do_POST = do_PUT = do_PATCH = answer
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def take(self, method, path, data):
+        for (described, form), fields in DESCRIBED.items():
+            match = re.fullmatch(form, path)
+            if match and described == method:
+                return self.take_described(path, match.groups(), fields, data)
+        self.problems.append(f"{method} {path} is not described")
+        return 404, {}
+
+    def take_described(self, path, groups, fields, data):
+        body = json.loads(data) if data else None
+        if (body is None) != (fields is None):
+            self.problems.append(f"{path}: {data!r}")
+        for key, value in (body or {}).items():
+            if key not in fields or not isinstance(value, fields[key]):
+                self.problems.append(f"{path}: {key} is {value!r}")
+        self.asked.append((path, body))
+        if path == "/health":
+            self.health.append(time.monotonic())
+        elif path == "/ready":
+            self.state = "Ready"
+        elif path == "/shutdown":
+            self.state = "Shutdown"
+        elif path == "/metadata/annotation":
+            self.annotations["agones.dev/sdk-" + body["key"]] = body["value"]
+        elif path == "/gameserver":
+            return 200, {"object_meta": {"name": "one", "annotations": self.annotations},
+                         "spec": {}, "status": {"state": self.state, "address": "127.0.0.1",
+                                                "ports": [{"name": "default", "port": 7300}]}}
+        elif groups:
+            known = self.counters if "counters" in path else self.lists
+            if groups[0] not in known:
+                return 404, {"code": 5, "message": "not found"}
+            known[groups[0]] = body.get("count", body.get("values"))
+        return 200, {}
+
+    def paths(self):
+        return [path for path, _ in self.asked]
+
+    def allocate(self, room):
+        self.allocations += 1
+        self.annotations["lockstep.dev/room"] = json.dumps(room)
+        self.annotations["agones.dev/last-allocated"] = f"2026-01-01T00:00:0{self.allocations}Z"
+        self.state = "Allocated"
+
+    def invite(self):
+        return self.annotations.get("agones.dev/sdk-lockstep-invite", "")
+
+
+def service_with(sidecar, rooms=""):
+    return Service(rooms, options=("--agones",),
+                   environment={"AGONES_SDK_HTTP_PORT": str(sidecar.port)})
+
+
+def test_allocation_becomes_a_room_that_is_played():
+    sidecar = Sidecar()
+    with service_with(sidecar) as service:
+        wait_for(lambda: sidecar.state == "Ready", "Ready")
+        assert sidecar.paths()[0] == "/health" and "/ready" in sidecar.paths()
+        sidecar.allocate({"name": "final", "sim": "arena", "players": 2})
+        wait_for(lambda: sidecar.invite().startswith("lockstep://"), "the invite")
+        assert "/final@" in sidecar.invite() and service.room("final")["seats"] == 2
+        wait_for(lambda: sidecar.counters["rooms"] == "1", "the counter")
+        for name in ("ann", "bob"):
+            service.join("--name", name, "--ticks", "240", to=sidecar.invite())
+        wait_for(lambda: sorted((sidecar.lists["players"] or [])) in (
+            ["final/0/ann", "final/1/bob"], ["final/0/bob", "final/1/ann"]), "the list of players")
+        assert all(service.ended(i)[0] == 0 for i in range(2))
+        assert service.summary(0)["final_hash"] == service.summary(1)["final_hash"]
+        wait_for(lambda: sidecar.state == "Ready" and not sidecar.invite(), "Ready again")
+        wait_for(lambda: sidecar.counters["rooms"] == "0" and sidecar.lists["players"] == [],
+                 "counter and list of an empty server")
+        sidecar.allocate({"name": "final", "sim": "arena", "players": 2})
+        wait_for(lambda: service.room("final"), "the same room once more")
+        gaps = [after - before for before, after in zip(sidecar.health, sidecar.health[1:])]
+        assert max(gaps) < 5, gaps
+    assert not sidecar.problems, sidecar.problems
+    assert sidecar.state == "Shutdown"
+    sidecar.stop()
+
+
+def test_sidecar_may_come_late_and_go():
+    sidecar = Sidecar()
+    sidecar.stop()
+    with service_with(sidecar) as service:
+        time.sleep(2)
+        again = Sidecar(port=sidecar.port, counters=(), lists=())
+        wait_for(lambda: again.state == "Ready", "Ready")
+        again.stop()
+        time.sleep(1)
+        last = Sidecar(port=sidecar.port)
+        last.state = "Ready"
+        wait_for(lambda: last.health, "health once more")
+        assert "the sidecar of Agones does not take" in service.log()
+        service.process.send_signal(signal.SIGTERM)
+        wait_for(lambda: last.state == "Shutdown", "Shutdown")
+        last.stop()
+
+
+def test_allocation_that_cannot_be_is_told():
+    sidecar = Sidecar()
+    with service_with(sidecar) as service:
+        wait_for(lambda: sidecar.state == "Ready", "Ready")
+        sidecar.allocate({"name": "../x"})
+        wait_for(lambda: sidecar.invite().startswith("error: "), "why not")
+        assert "letters, digits" in sidecar.invite()
+        sidecar.allocate({"name": "game", "sim": "no-such-game"})
+        wait_for(lambda: "no-such-game" in sidecar.invite(), "why not")
+        sidecar.allocate({"name": "game", "sim": "arena", "players": 2})
+        wait_for(lambda: sidecar.invite().startswith("lockstep://"), "the invite")
+        assert service.room("game")
+    assert not sidecar.problems, sidecar.problems
+    sidecar.stop()
+
+
+if __name__ == "__main__":
+    run_tests(globals())

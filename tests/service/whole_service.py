@@ -1,0 +1,151 @@
+"""A service as operators run it: lockstep-server --config in a folder of its own, its clients, and
+lockstep-admin."""
+
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from described import API
+
+TOKEN = "token-of-the-whole-service"
+PATIENCE_S = 60
+
+
+class Programs:
+    """Paths of what is run; a test sets them."""
+
+    server = client = admin = None
+
+
+def wait_for(question, what):
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        answer = question()
+        if answer:
+            return answer
+        time.sleep(0.05)
+    raise AssertionError(f"not within {PATIENCE_S} s: {what}")
+
+
+class Service:
+    """A service in a folder of its own; `with` ends it and its clients."""
+
+    def __init__(self, rooms, head="", options=(), environment=None):
+        self.options = options
+        self.environment = {**os.environ, **(environment or {})}
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-whole-"))
+        self.clients = []
+        (self.folder / "token").write_text(TOKEN, encoding="ascii")
+        (self.folder / "token").chmod(0o600)
+        self.config = self.folder / "lockstep.toml"
+        self.config.write_text(
+            f"""workers = 2
+drain-timeout = 1
+journal = "{self.folder}/journals"
+bundle-dir = "{self.folder}"
+{head}
+[server]
+bind = "127.0.0.1"
+port = 0
+identity = "{self.folder}/identity"
+invite-file = "{self.folder}/invite"
+[http]
+port = 0
+token-file = "{self.folder}/token"
+{rooms}""",
+            encoding="ascii",
+        )
+        (self.folder / "journals").mkdir()
+        self.start()
+
+    def start(self):
+        port_file = self.folder / "http-port"
+        port_file.unlink(missing_ok=True)
+        (self.folder / "invite").unlink(missing_ok=True)
+        log = open(self.folder / "log", "a", encoding="utf-8")
+        with log:
+            self.process = subprocess.Popen(
+                [Programs.server, "--config", self.config, "--http-port-file", port_file, "-v",
+                 *self.options],
+                env=self.environment, stderr=log, stdout=subprocess.DEVNULL)
+        wait_for(lambda: port_file.exists() and port_file.read_text(encoding="ascii").strip(),
+                 "the port of HTTP")
+        self.port = int(port_file.read_text(encoding="ascii"))
+        wait_for(lambda: self.ask("GET", "/readyz", token=None)[0] == 200, "readiness")
+        wait_for((self.folder / "invite").exists, "the invite")
+        self.invite = (self.folder / "invite").read_text(encoding="ascii").strip()
+
+    def stop(self, by=signal.SIGTERM):
+        self.process.send_signal(by)
+        return self.process.wait(timeout=PATIENCE_S)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        for client in self.clients:
+            if client.poll() is None:
+                client.kill()
+            client.wait()
+        code = self.stop() if self.process.poll() is None else self.process.returncode
+        if kind:
+            print(self.log(), file=sys.stderr)
+        assert kind or code in (0, -signal.SIGKILL), f"the service exits with {code}"
+        shutil.rmtree(self.folder)
+
+    def log(self):
+        return (self.folder / "log").read_text(encoding="utf-8")
+
+    def ask(self, method, path, body=None, token=TOKEN, headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        headers = dict(headers or {})
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        try:
+            connection.request(method, path, json.dumps(body) if body else None, headers)
+            reply = connection.getresponse()
+            return reply.status, reply.headers, reply.read().decode()
+        finally:
+            connection.close()
+
+    def admin(self, *words, code=0):
+        result = subprocess.run(
+            [Programs.admin, "--url", f"http://127.0.0.1:{self.port}", "--token-file",
+             self.folder / "token", *words],
+            capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+        assert result.returncode == code, (words, result)
+        return result.stdout + result.stderr
+
+    def join(self, *options, to=None):
+        number = len(self.clients)
+        with open(self.folder / f"client-{number}", "w", encoding="utf-8") as errors:
+            client = subprocess.Popen(
+                [Programs.client, to or self.invite, "--bot", str(number + 1), "--json",
+                 self.folder / f"summary-{number}", "-v", *options],
+                stderr=errors, stdout=subprocess.DEVNULL)
+        self.clients.append(client)
+        return number
+
+    def ended(self, number):
+        """The exit code of a client, and what it said."""
+        code = self.clients[number].wait(timeout=PATIENCE_S)
+        return code, (self.folder / f"client-{number}").read_text(encoding="utf-8")
+
+    def summary(self, number):
+        return json.loads((self.folder / f"summary-{number}").read_text(encoding="utf-8"))
+
+    def room(self, name):
+        status, _, text = self.ask("GET", f"{API}/rooms/{name}")
+        return json.loads(text) if status == 200 else None
+
+    def wait_until(self, name, done):
+        """A room whose report is as it should be."""
+        return wait_for(lambda: (room := self.room(name)) and done(room) and room,
+                        f"{name}: {self.room(name)}")
