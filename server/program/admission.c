@@ -260,3 +260,12 @@ void ls_admission_watch(ls_admission *admission, const ls_transport *transport, 
                    &admission->logged_denials[i], "a client", denial_texts[i]);
     }
 }
+
+uint64_t ls_admission_tokens_refused(const ls_admission *admission)
+{
+    uint64_t sum = 0;
+    for (int i = LS_TOKEN_REFUSAL_NONE + 1; admission->gate && i < LS_TOKEN_REFUSAL_COUNT; i++) {
+        sum += ls_token_gate_count(admission->gate, (ls_token_refusal)i);
+    }
+    return sum;
+}

@@ -65,4 +65,7 @@ void ls_admission_log(const ls_admission *admission, uint16_t port, const ls_log
 void ls_admission_watch(ls_admission *admission, const ls_transport *transport, ls_log *log,
                         uint64_t now_ns);
 
+/* Connect tokens that were no good, so far. */
+uint64_t ls_admission_tokens_refused(const ls_admission *admission);
+
 #endif

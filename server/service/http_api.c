@@ -134,9 +134,17 @@ static void get_room(const call *of)
 #define OF_WORKER(member) LS_JSON_FIELD(ls_worker_report, member)
 
 static const ls_json_field worker_fields[] = {
-    OF_WORKER(worker),  OF_WORKER(pid),          OF_WORKER(rooms),
-    OF_WORKER(players), OF_WORKER(starts),       OF_WORKER(load),
-    OF_WORKER(cpu_ms),  OF_WORKER(memory_bytes), OF_WORKER(datagrams_dropped),
+    OF_WORKER(worker),
+    OF_WORKER(pid),
+    OF_WORKER(rooms),
+    OF_WORKER(players),
+    OF_WORKER(starts),
+    OF_WORKER(load),
+    OF_WORKER(cpu_ms),
+    OF_WORKER(memory_bytes),
+    OF_WORKER(datagrams_dropped),
+    OF_WORKER(clients_denied),
+    OF_WORKER(tokens_refused),
 };
 
 static void get_workers(const call *of)

@@ -59,7 +59,14 @@ static const counter_row counter_rows[] = {
     {"players_returned", "", COUNTER(players_returned), "Players who returned to their seat."},
     {"players_left", "", COUNTER(players_left), "Players who left in good order."},
     {"players_lost", "", COUNTER(players_lost), "Players whose link was lost, or were sent away."},
-    {"clients_refused", "", COUNTER(clients_refused), "Clients who were not let in."},
+    {"clients_refused", "reason=\"full\"", COUNTER(refused_full),
+     "Clients who were not let in, by reason."},
+    {"clients_refused", "reason=\"over\"", COUNTER(refused_over), NULL},
+    {"clients_refused", "reason=\"version\"", COUNTER(refused_version), NULL},
+    {"clients_refused", "reason=\"not_admitted\"", COUNTER(refused_not_admitted), NULL},
+    {"clients_refused", "reason=\"silent\"", COUNTER(refused_silent), NULL},
+    {"clients_refused", "reason=\"malformed\"", COUNTER(refused_malformed), NULL},
+    {"clients_refused", "reason=\"other\"", COUNTER(refused_other), NULL},
     {"heals", "", COUNTER(heals), "States of clients replaced after a desync."},
     {"bundles", "", COUNTER(bundles), "Desync bundles written."},
     {"journal_bytes", "", COUNTER(journal_bytes), "Bytes written to journals."},
@@ -261,6 +268,8 @@ typedef enum worker_figure {
     WORKER_CPU,
     WORKER_MEMORY,
     WORKER_DROPPED,
+    WORKER_DENIED,
+    WORKER_TOKENS,
     WORKER_FIGURE_COUNT,
 } worker_figure;
 
@@ -278,6 +287,10 @@ static const struct {
     [WORKER_MEMORY] = {"resident_memory_bytes", "gauge", "Memory of the worker's process."},
     [WORKER_DROPPED] = {"datagrams_dropped_total", "counter",
                         "Datagrams dropped before they belonged to a client."},
+    [WORKER_DENIED] = {"clients_denied_total", "counter",
+                       "Clients denied a connection: full, no invite, too many of an address."},
+    [WORKER_TOKENS] = {"tokens_refused_total", "counter",
+                       "Connect tokens refused: expired, used, altered, of another server."},
 };
 
 static double worker_figure_of(const ls_worker_report *worker, worker_figure figure)
@@ -297,6 +310,10 @@ static double worker_figure_of(const ls_worker_report *worker, worker_figure fig
         return (double)worker->cpu_ms / 1e3;
     case WORKER_MEMORY:
         return (double)worker->memory_bytes;
+    case WORKER_DENIED:
+        return (double)worker->clients_denied;
+    case WORKER_TOKENS:
+        return (double)worker->tokens_refused;
     default:
         return (double)worker->datagrams_dropped;
     }

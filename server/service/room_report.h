@@ -67,7 +67,10 @@ typedef struct ls_room_counters {
     uint64_t players_returned;     /* to their seat */
     uint64_t players_left;         /* in good order */
     uint64_t players_lost;         /* their link was lost, or they were sent away */
-    uint64_t clients_refused;
+    /* Clients who were not let in: no seat or place, a match that is over, another version of the
+     * program or game, the host's or the token's word, nothing said, nonsense said. */
+    uint64_t refused_full, refused_over, refused_version, refused_not_admitted;
+    uint64_t refused_silent, refused_malformed, refused_other;
     uint64_t desyncs[LS_DESYNC_CLASS_COUNT]; /* by class, once it is known */
     uint64_t heals;
     uint64_t bundles;

@@ -35,6 +35,42 @@ static void count_class(ls_room_stats *stats, const ls_match *match, uint32_t sl
     stats->counters.desyncs[kind]++;
 }
 
+/* Where a client that was refused with this status is counted. */
+static uint64_t *refused_by(ls_room_counters *counters, ls_status status)
+{
+    switch (status) {
+    case LS_FULL:
+    case LS_MATCH_FULL:
+    case LS_FELL_BEHIND:
+        return &counters->refused_full;
+    case LS_ALREADY_OVER:
+    case LS_ALREADY_STARTED:
+    case LS_NOT_FOUND:
+    case LS_SAVED:
+        return &counters->refused_over;
+    case LS_PROTOCOL_MISMATCH:
+    case LS_ARITHMETIC_MISMATCH:
+    case LS_SIMULATION_MISMATCH:
+    case LS_SIMULATION_VERSION_MISMATCH:
+    case LS_PARAMETER_MISMATCH:
+    case LS_SCHEMA_MISMATCH:
+    case LS_CONTENT_MISMATCH:
+    case LS_INITIAL_STATE_MISMATCH:
+        return &counters->refused_version;
+    case LS_NOT_ADMITTED:
+    case LS_KICKED:
+        return &counters->refused_not_admitted;
+    case LS_TIMED_OUT:
+    case LS_DISCONNECTED:
+        return &counters->refused_silent;
+    case LS_MALFORMED:
+    case LS_MISBEHAVED:
+        return &counters->refused_malformed;
+    default:
+        return &counters->refused_other;
+    }
+}
+
 void ls_room_stats_take_event(ls_room_stats *stats, const ls_match *match,
                               const ls_match_event *event)
 {
@@ -51,7 +87,7 @@ void ls_room_stats_take_event(ls_room_stats *stats, const ls_match *match,
         break;
     case LS_MATCH_PLAYER_LEFT:
         if (event->was_coming) {
-            counters->clients_refused++;
+            (*refused_by(counters, event->status))++;
         } else if (event->status == LS_DISCONNECTED) {
             counters->players_left++;
         } else {
@@ -59,7 +95,7 @@ void ls_room_stats_take_event(ls_room_stats *stats, const ls_match *match,
         }
         break;
     case LS_MATCH_PEER_REFUSED:
-        counters->clients_refused++;
+        (*refused_by(counters, event->status))++;
         break;
     case LS_MATCH_DESYNC_CAUSE:
         count_class(stats, match, event->slot);

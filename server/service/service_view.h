@@ -17,6 +17,8 @@ typedef struct ls_worker_report {
     uint64_t cpu_ms; /* used since it was started */
     uint64_t memory_bytes;
     uint64_t datagrams_dropped; /* before they belonged to anybody */
+    uint64_t clients_denied;    /* a connection */
+    uint64_t tokens_refused;
 } ls_worker_report;
 
 /* An event, for the stream of events: the newest LS_SERVICE_EVENTS_KEPT are kept. */

@@ -90,6 +90,17 @@ static uint64_t datagrams_dropped(const worker *self)
     return sum;
 }
 
+/* One that was sent to another worker was not denied. */
+static uint64_t clients_denied(const worker *self)
+{
+    const ls_transport *transport = ls_host_transport(ls_rooms_host(self->rooms));
+    uint64_t sum = 0;
+    for (int i = LS_DENIAL_NONE + 1; i < LS_DENIAL_END; i++) {
+        sum += i == LS_DENIAL_REDIRECTED ? 0 : ls_transport_udp_denials(transport, (ls_denial)i);
+    }
+    return sum;
+}
+
 static void tell_load(worker *self, uint64_t now_ns)
 {
     uint64_t used_ns = cpu_ns();
@@ -97,12 +108,15 @@ static void tell_load(worker *self, uint64_t now_ns)
     ls_worker_message *message = &self->answer;
     memset(message, 0, sizeof *message);
     message->kind = LS_WORKER_LOAD;
-    message->load = (ls_worker_report){.worker = self->config->worker,
-                                       .rooms = ls_worker_rooms_count(self->named),
-                                       .players = ls_worker_rooms_seats(self->named).players,
-                                       .cpu_ms = used_ns / LS_NS_PER_MS,
-                                       .memory_bytes = memory_bytes(),
-                                       .datagrams_dropped = datagrams_dropped(self)};
+    message->load =
+        (ls_worker_report){.worker = self->config->worker,
+                           .rooms = ls_worker_rooms_count(self->named),
+                           .players = ls_worker_rooms_seats(self->named).players,
+                           .cpu_ms = used_ns / LS_NS_PER_MS,
+                           .memory_bytes = memory_bytes(),
+                           .datagrams_dropped = datagrams_dropped(self),
+                           .clients_denied = clients_denied(self),
+                           .tokens_refused = ls_admission_tokens_refused(self->config->admission)};
     if (past_ns > 0) {
         message->load.load = (double)(used_ns - self->cpu_ns) / (double)past_ns;
     }

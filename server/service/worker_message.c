@@ -28,8 +28,15 @@ static const ls_json_field command_fields[] = {
 };
 
 static const ls_json_field load_fields[] = {
-    OF_LOAD(worker), OF_LOAD(rooms),        OF_LOAD(players),           OF_LOAD(load),
-    OF_LOAD(cpu_ms), OF_LOAD(memory_bytes), OF_LOAD(datagrams_dropped),
+    OF_LOAD(worker),
+    OF_LOAD(rooms),
+    OF_LOAD(players),
+    OF_LOAD(load),
+    OF_LOAD(cpu_ms),
+    OF_LOAD(memory_bytes),
+    OF_LOAD(datagrams_dropped),
+    OF_LOAD(clients_denied),
+    OF_LOAD(tokens_refused),
 };
 
 static const ls_json_field event_fields[] = {

@@ -160,6 +160,8 @@ def test_players_are_sent_away_and_kept_out():
         late = service.join("--ticks", "60", "--connect-wait", "1")
         code, text = service.ended(late)
         assert code == 1 and "you are banned from this server" in text, text
+        wait_for(lambda: 'lockstep_clients_refused_total{reason="not_admitted"} 1'
+                 in service.ask("GET", "/metrics", token=None)[2], "the refusal in the metrics")
         time.sleep(3)
         late = service.join("--ticks", "0")
         service.wait_until("hall", lambda room: sum(p["is_here"] for p in room["players"]) == 2)

@@ -1,0 +1,201 @@
+/* What a service tells the sidecar of Agones, step by step, without one. */
+#include "lockstep/common/base/clock.h"
+#include "lockstep/server/service/agones_plan.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static ls_agones_plan plan;
+static ls_agones_request request;
+static ls_agones_opening opening;
+static ls_room_report room; /* "": there is none */
+static bool is_ready, is_draining;
+static uint64_t now_ns;
+
+static uint32_t room_count(void *user)
+{
+    (void)user;
+    return room.name[0] != '\0' ? 1 : 0;
+}
+
+static const ls_room_report *room_at(void *user, uint32_t index)
+{
+    (void)user;
+    (void)index;
+    return &room;
+}
+
+static bool ready(void *user, ls_text *why_not)
+{
+    (void)user;
+    (void)why_not;
+    return is_ready;
+}
+
+static bool draining(void *user)
+{
+    (void)user;
+    return is_draining;
+}
+
+static void invite(void *user, const ls_room_report *of, char *out, size_t capacity)
+{
+    (void)user;
+    snprintf(out, capacity, "lockstep://here/%s", of->name);
+}
+
+static const ls_service_view view = {.room_count = room_count,
+                                     .room = room_at,
+                                     .is_ready = ready,
+                                     .is_draining = draining,
+                                     .invite = invite};
+
+static void begin(void)
+{
+    memset(&plan, 0, sizeof plan);
+    memset(&room, 0, sizeof room);
+    is_ready = true;
+    is_draining = false;
+    now_ns = LS_NS_PER_SECOND;
+}
+
+TestSuite(agones_plan, .init = begin);
+
+static ls_agones_step next(void)
+{
+    ls_agones_plan_next(&plan, &view, now_ns, &request);
+    return request.step;
+}
+
+static ls_status reply(unsigned status, const char *body)
+{
+    ls_text why = {{0}};
+    return ls_agones_plan_reply(&plan, &request, status, body, strlen(body), now_ns, &opening,
+                                &why);
+}
+
+static void expect(ls_agones_step step)
+{
+    cr_assert_eq(next(), step, "%d and not %d", (int)request.step, (int)step);
+    cr_assert_eq(reply(200, "{}"), LS_OK);
+}
+
+/* Up to where the server is allocated with this annotation. */
+static ls_status allocate(const char *annotation)
+{
+    char body[512];
+    expect(LS_AGONES_HEALTH);
+    expect(LS_AGONES_READY);
+    cr_assert_eq(next(), LS_AGONES_LOOK);
+    snprintf(body, sizeof body,
+             "{\"object_meta\":{\"annotations\":{\"lockstep.dev/room\":\"%s\"}},"
+             "\"status\":{\"state\":\"Allocated\"}}",
+             annotation);
+    return reply(200, body);
+}
+
+Test(agones_plan, server_is_alive_before_it_is_ready)
+{
+    is_ready = false;
+    expect(LS_AGONES_HEALTH);
+    cr_assert_eq(next(), LS_AGONES_NOTHING);
+    now_ns += 2 * LS_NS_PER_SECOND;
+    expect(LS_AGONES_HEALTH);
+    is_ready = true;
+    expect(LS_AGONES_READY);
+    expect(LS_AGONES_LOOK);
+    expect(LS_AGONES_PLAYERS);
+    cr_assert_eq(next(), LS_AGONES_NOTHING);
+}
+
+Test(agones_plan, sidecar_that_is_away_is_asked_ever_more_seldom)
+{
+    uint64_t pauses_ms[] = {250, 500, 1000, 2000, 4000, 5000, 5000};
+    for (size_t i = 0; i < sizeof pauses_ms / sizeof pauses_ms[0]; i++) {
+        cr_assert_eq(next(), LS_AGONES_HEALTH);
+        cr_assert_eq(reply(0, ""), LS_OK);
+        now_ns += pauses_ms[i] * LS_NS_PER_MS - 1;
+        cr_assert_eq(next(), LS_AGONES_NOTHING);
+        now_ns++;
+    }
+    expect(LS_AGONES_HEALTH);
+    cr_assert_eq(plan.failures, 0);
+}
+
+Test(agones_plan, allocation_opens_its_room_once)
+{
+    cr_assert_eq(allocate("{\\\"name\\\":\\\"final\\\",\\\"players\\\":4}"), LS_OK);
+    cr_assert(opening.has_room);
+    cr_assert_str_eq(opening.name, "final");
+    cr_assert_str_eq(ls_room_settings_find(&opening.settings, "players"), "4");
+    const ls_service_result result = {.status = LS_OK, .text = {"final"}};
+    snprintf(room.name, sizeof room.name, "final");
+    ls_agones_plan_opened(&plan, &result);
+    expect(LS_AGONES_ANNOTATE);
+    cr_assert_str_eq(request.body,
+                     "{\"key\":\"lockstep-invite\",\"value\":\"lockstep://here/final\"}");
+    expect(LS_AGONES_ROOMS);
+    cr_assert_str_eq(request.body, "{\"count\":\"1\"}");
+    room.name[0] = '\0';
+    expect(LS_AGONES_READY);
+    expect(LS_AGONES_ANNOTATE);
+    cr_assert_not_null(strstr(request.body, "\"value\":\"\""));
+}
+
+Test(agones_plan, allocation_that_cannot_be_is_annotated)
+{
+    cr_assert_eq(allocate("nonsense"), LS_BAD_ARGUMENT);
+    cr_assert_not(opening.has_room);
+    cr_assert_eq(next(), LS_AGONES_ANNOTATE);
+    cr_assert_not_null(strstr(request.body, "error: "));
+}
+
+Test(agones_plan, replies_that_are_nonsense_change_nothing)
+{
+    static const char *const bodies[] = {
+        "",
+        "[]",
+        "{",
+        "null",
+        "{\"status\":3}",
+        "{\"status\":{\"state\":[]}}",
+        "{\"object_meta\":{\"annotations\":7},\"status\":{\"state\":\"Allocated\"}}"};
+    expect(LS_AGONES_HEALTH);
+    expect(LS_AGONES_READY);
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        cr_assert_eq(next(), LS_AGONES_LOOK);
+        cr_assert_eq(reply(200, bodies[i]), LS_OK, "%s", bodies[i]);
+        cr_assert_not(opening.has_room);
+        now_ns += LS_NS_PER_SECOND / 2;
+        while (next() != LS_AGONES_LOOK) {
+            cr_assert_eq(reply(200, "{}"), LS_OK);
+        }
+    }
+}
+
+Test(agones_plan, fleet_without_lists_is_not_told_again)
+{
+    expect(LS_AGONES_HEALTH);
+    expect(LS_AGONES_READY);
+    expect(LS_AGONES_LOOK);
+    cr_assert_eq(next(), LS_AGONES_PLAYERS);
+    cr_assert_eq(reply(404, "{}"), LS_OK);
+    cr_assert(plan.has_no_list);
+    snprintf(room.name, sizeof room.name, "duel");
+    room.player_count = 1;
+    room.players[0].is_here = true;
+    expect(LS_AGONES_ROOMS);
+    cr_assert_eq(next(), LS_AGONES_NOTHING);
+}
+
+Test(agones_plan, drained_server_says_goodbye_once)
+{
+    is_draining = true;
+    snprintf(room.name, sizeof room.name, "last");
+    expect(LS_AGONES_HEALTH);
+    room.name[0] = '\0';
+    expect(LS_AGONES_SHUTDOWN);
+    cr_assert(plan.is_shutdown_told);
+    now_ns += 60 * LS_NS_PER_SECOND;
+    cr_assert_eq(next(), LS_AGONES_NOTHING);
+}
