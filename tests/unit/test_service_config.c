@@ -111,5 +111,5 @@ Test(service_config, the_packaged_example_is_read)
     cr_assert_eq(example.group_count, 1);
     cr_assert_str_eq(example.groups[0].name, "arena");
     cr_assert_eq(example.drain_timeout_s, 30, "15 s below TimeoutStopSec of the unit at least");
-    cr_assert_str_eq(ls_room_settings_find(&example.server, "port"), "7777");
+    cr_assert_str_eq(ls_room_settings_find(&example.server, "port"), "7300");
 }
