@@ -1,5 +1,5 @@
-/* Fuzzes the reading of a service's configuration: any text. What is accepted is in its ranges;
- * what is refused is refused with a sentence. */
+/* Fuzzes the reading of the configuration of a service: any text. An accepted file is in its
+ * ranges, a refused one is refused with a sentence. */
 #include "lockstep/common/base/assert.h"
 #include "lockstep/server/service/room_name.h"
 #include "lockstep/server/service/service_config.h"

@@ -1,4 +1,4 @@
-/* What a service tells the sidecar of Agones, step by step, without one. */
+/* The requests of a service to the sidecar of Agones, step by step, without one. */
 #include "lockstep/common/base/clock.h"
 #include "lockstep/server/service/agones_plan.h"
 
