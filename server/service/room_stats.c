@@ -108,16 +108,24 @@ void ls_room_stats_take_event(ls_room_stats *stats, const ls_match *match,
     }
 }
 
+void ls_room_stats_begin(ls_room_stats *stats, const ls_match *match)
+{
+    stats->tick = ls_match_tick(match);
+}
+
 void ls_room_stats_advanced(ls_room_stats *stats, const ls_match *match, uint64_t due_ns,
                             uint64_t now_ns)
 {
     ls_tick tick = ls_match_tick(match);
     if (tick > stats->tick) {
-        uint64_t late_ns = now_ns > due_ns ? now_ns - due_ns : 0;
+        /* A match that goes on after a restart has been due for something since long before. */
+        uint64_t since_ns = LS_MAX(due_ns, stats->advanced_ns);
+        uint64_t late_ns = stats->advanced_ns > 0 && now_ns > since_ns ? now_ns - since_ns : 0;
         add_sample(&stats->counters.lateness, (double)late_ns / 1e6);
         stats->counters.ticks += tick - stats->tick;
     }
     stats->tick = tick;
+    stats->advanced_ns = now_ns;
 }
 
 /* ---- reporting ---- */

@@ -10,7 +10,11 @@
 typedef struct ls_room_stats {
     ls_room_counters counters; /* those that events and ticks tell */
     ls_tick tick;              /* closed so far */
+    uint64_t advanced_ns;      /* when it was advanced last; 0: never */
 } ls_room_stats;
+
+/* The match of the room stands at this tick: those before it were closed by another process. */
+void ls_room_stats_begin(ls_room_stats *stats, const ls_match *match);
 
 void ls_room_stats_take_event(ls_room_stats *stats, const ls_match *match,
                               const ls_match_event *event);

@@ -333,8 +333,9 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     room->has_changed = true;
     all->rows[room->number] = room;
     all->count++;
-    result->match_id =
-        ls_match_config_of(ls_room_match(ls_rooms_room(all->config.rooms, room->number)))->match_id;
+    const ls_match *match = ls_room_match(ls_rooms_room(all->config.rooms, room->number));
+    ls_room_stats_begin(&room->stats, match);
+    result->match_id = ls_match_config_of(match)->match_id;
     memcpy(result->journal, room->journal, sizeof result->journal);
     tell_event(all, room, "room-opened", NULL);
     tell_report(room, LS_WORKER_REPORT); /* before it is said that the room is open */

@@ -185,10 +185,14 @@ def test_saved_match_goes_on_another_day():
         assert service.stop() == 0
         service.start()
         assert service.admin("create", "name=friday", f"resume={path}") == "friday\n"
-        assert service.room("friday")["state"] == "resuming"
-        invite = service.room("friday")["invite"]
+        friday = service.room("friday")
+        assert friday["state"] == "resuming" and friday["counters"]["ticks"] == 0
+        invite = friday["invite"]
         for i in range(2):
             service.join("--ticks", "400", "--seat-file", service.folder / f"seat-{i}", to=invite)
+        late = service.wait_until("friday", lambda room: room["counters"]["ticks"] > 50)
+        late = late["counters"]["tick_lateness"]
+        assert late["sum_ms"] <= 1000 * late["count"], "the ticks before are not late ones"
         for i in (2, 3):
             code, text = service.ended(i)
             assert code == 0, text
