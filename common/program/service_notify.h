@@ -1,7 +1,7 @@
 /* Service notify: tells systemd how the service is: ready, still alive, stopping, and a sentence
  * for `systemctl status`. Does nothing where systemd did not start the program (NOTIFY_SOCKET is
  * not set), and must never keep a program from serving: a message that cannot be sent is lost.
- * Called by the supervisor, about once a second. The one file that names libsystemd. */
+ * Called by the supervisor, about once a second. */
 #ifndef LOCKSTEP_COMMON_PROGRAM_SERVICE_NOTIFY_H
 #define LOCKSTEP_COMMON_PROGRAM_SERVICE_NOTIFY_H
 

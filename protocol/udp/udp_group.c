@@ -15,7 +15,7 @@
 struct ls_udp_group {
     const ls_allocator *allocator;
     uint32_t workers;
-    uint16_t port;
+    ls_endpoint bound;
     int descriptors[LS_UDP_GROUP_WORKERS_MAX]; /* in the order in which they were bound */
 };
 
@@ -82,23 +82,21 @@ ls_status ls_udp_group_set_default(ls_udp_group *group, uint32_t worker)
 
 /* The first socket wants the port for itself: so a second program that is started by mistake does
  * not become a part of this group. It shares the port once it has it. */
-static bool bind_first(ls_udp_group *group, const ls_endpoint *endpoint, ls_endpoint *bound)
+static bool bind_first(ls_udp_group *group, const ls_endpoint *endpoint)
 {
     group->descriptors[0] = ls_udp_descriptor_listen(endpoint, false);
     return group->descriptors[0] >= 0 &&
            (group->workers == 1 || ls_udp_descriptor_share(group->descriptors[0])) &&
-           ls_udp_descriptor_own(group->descriptors[0], bound);
+           ls_udp_descriptor_own(group->descriptors[0], &group->bound);
 }
 
 static bool bind_all(ls_udp_group *group, const ls_endpoint *endpoint)
 {
-    ls_endpoint bound;
-    if (!bind_first(group, endpoint, &bound)) {
+    if (!bind_first(group, endpoint)) {
         return false;
     }
-    group->port = bound.port;
     for (uint32_t i = 1; i < group->workers; i++) {
-        group->descriptors[i] = ls_udp_descriptor_listen(&bound, true);
+        group->descriptors[i] = ls_udp_descriptor_listen(&group->bound, true);
         if (group->descriptors[i] < 0) {
             return false;
         }
@@ -106,23 +104,75 @@ static bool bind_all(ls_udp_group *group, const ls_endpoint *endpoint)
     return ls_udp_group_set_default(group, 0) == LS_OK;
 }
 
-ls_status ls_udp_group_open(const ls_endpoint *endpoint, uint32_t workers,
-                            const ls_allocator *allocator, ls_udp_group **out)
+/* Without sockets; NULL: memory is out. */
+static ls_udp_group *create(uint32_t workers, const ls_allocator *allocator)
 {
     LS_ASSERT(workers > 0 && workers <= LS_UDP_GROUP_WORKERS_MAX);
     ls_udp_group *group = ls_allocate(allocator, sizeof *group);
+    if (group) {
+        *group = (ls_udp_group){.allocator = allocator, .workers = workers};
+    }
+    for (uint32_t i = 0; group && i < workers; i++) {
+        group->descriptors[i] = -1;
+    }
+    return group;
+}
+
+ls_status ls_udp_group_open(const ls_endpoint *endpoint, uint32_t workers,
+                            const ls_allocator *allocator, ls_udp_group **out)
+{
+    ls_udp_group *group = create(workers, allocator);
     if (!group) {
         return LS_NO_MEMORY;
-    }
-    *group = (ls_udp_group){.allocator = allocator, .workers = workers};
-    for (uint32_t i = 0; i < workers; i++) {
-        group->descriptors[i] = -1;
     }
     if (!bind_all(group, endpoint)) {
         int error = errno;
         ls_udp_group_close(group);
         errno = error;
         return LS_IO;
+    }
+    *out = group;
+    return LS_OK;
+}
+
+static ls_status take_bound(ls_udp_group *group)
+{
+    for (uint32_t i = 0; i < group->workers; i++) {
+        int descriptor = group->descriptors[i], family = 0, is_shared = 0;
+        socklen_t bytes = sizeof is_shared;
+        ls_endpoint own;
+        if (!ls_udp_descriptor_ready(descriptor, &family) ||
+            !ls_udp_descriptor_own(descriptor, &own) ||
+            getsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &is_shared, &bytes) != 0) {
+            return LS_IO;
+        }
+        group->bound = i == 0 ? own : group->bound;
+        bool is_same = memcmp(own.address, group->bound.address, sizeof own.address) == 0 &&
+                       own.port == group->bound.port;
+        if (!is_same || (group->workers > 1 && !is_shared)) {
+            return LS_BAD_ARGUMENT;
+        }
+    }
+    return ls_udp_group_set_default(group, 0);
+}
+
+ls_status ls_udp_group_adopt(const int *descriptors, uint32_t workers,
+                             const ls_allocator *allocator, ls_udp_group **out)
+{
+    ls_udp_group *group = create(workers, allocator);
+    for (uint32_t i = 0; i < workers && !group; i++) {
+        close(descriptors[i]);
+    }
+    if (!group) {
+        return LS_NO_MEMORY;
+    }
+    memcpy(group->descriptors, descriptors, workers * sizeof *descriptors);
+    ls_status status = take_bound(group);
+    if (status != LS_OK) {
+        int error = errno;
+        ls_udp_group_close(group);
+        errno = error;
+        return status;
     }
     *out = group;
     return LS_OK;
@@ -149,5 +199,10 @@ int ls_udp_group_descriptor(const ls_udp_group *group, uint32_t worker)
 
 uint16_t ls_udp_group_port(const ls_udp_group *group)
 {
-    return group->port;
+    return group->bound.port;
+}
+
+ls_endpoint ls_udp_group_endpoint(const ls_udp_group *group)
+{
+    return group->bound;
 }

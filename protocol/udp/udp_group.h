@@ -25,12 +25,19 @@ typedef struct ls_udp_group ls_udp_group;
  * when another program has the port), NO_MEMORY. */
 ls_status ls_udp_group_open(const ls_endpoint *endpoint, uint32_t workers,
                             const ls_allocator *allocator, ls_udp_group **out);
+/* The same with sockets that somebody else has bound, one for each worker: systemd, say. Takes
+ * them, also when it fails. BAD_ARGUMENT: they do not share one port (SO_REUSEPORT, set before they
+ * were bound); else as ls_udp_group_open. */
+ls_status ls_udp_group_adopt(const int *descriptors, uint32_t workers,
+                             const ls_allocator *allocator, ls_udp_group **out);
 /* The copies of workers go on. NULL is allowed. */
 void ls_udp_group_close(ls_udp_group *group);
 
 /* The socket of a worker, which stays the group's. It is closed on exec: give the worker a copy. */
 int ls_udp_group_descriptor(const ls_udp_group *group, uint32_t worker);
 uint16_t ls_udp_group_port(const ls_udp_group *group);
+/* Where its first socket is bound. */
+ls_endpoint ls_udp_group_endpoint(const ls_udp_group *group);
 
 /* From the next datagram on this worker gets what says no worker: clients that come for the first
  * time, and whatever is not of the protocol. Key exchanges that are under way stay where they are.

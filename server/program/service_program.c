@@ -8,6 +8,7 @@
 #include "lockstep/server/service/supervisor.h"
 #include "lockstep/server/service/worker.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@ typedef struct worker_line {
 
 typedef struct service_program {
     ls_service_config service;
+    ls_service_sockets sockets;
     ls_server_identity identity;
     worker_line line;
     char program[PATH_BYTES_MAX];
@@ -206,11 +208,28 @@ static ls_status read_config(service_program *self, ls_server_options *options, 
         take_paths(self, options);
         status = take_match_rows(self, options, why);
     }
-    if (status == LS_OK && self->service.workers == 0) {
-        long cores = sysconf(_SC_NPROCESSORS_ONLN);
-        self->service.workers = cores > 0 ? (uint32_t)cores : 1;
+    return status;
+}
+
+/* A socket that systemd has opened is a worker's. */
+static ls_status count_workers(service_program *self, const ls_console *console, ls_text *why)
+{
+    ls_service_config *service = &self->service;
+    ls_status status = ls_service_sockets_take(&self->sockets, why);
+    uint32_t sockets = self->sockets.datagram_count;
+    if (sockets > 0 && service->workers > 0 && service->workers != sockets) {
+        ls_log_line(&console->log, LS_LOG_WARNING,
+                    "workers = %" PRIu32 " of the file does not count: systemd has opened %" PRIu32
+                    " UDP sockets, each of which gets a worker",
+                    service->workers, sockets);
     }
-    self->service.workers = LS_MIN(self->service.workers, LS_SERVICE_WORKERS_MAX);
+    if (sockets > 0) {
+        service->workers = sockets;
+    } else if (service->workers == 0) {
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        service->workers = cores > 0 ? (uint32_t)cores : 1;
+    }
+    service->workers = LS_MIN(service->workers, LS_SERVICE_WORKERS_MAX);
     return status;
 }
 
@@ -241,7 +260,8 @@ static ls_exit_code supervise(service_program *self, const ls_server_options *op
                                          .json_path = options->output.json_path,
                                          .program = self->program,
                                          .arguments = self->line.arguments,
-                                         .admission = &admission};
+                                         .admission = &admission,
+                                         .sockets = &self->sockets};
     ls_status status = ls_admission_open(&options->admission, options->bind_host, &admission, &why);
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
@@ -261,6 +281,9 @@ ls_exit_code ls_service_program_run(ls_server_options *options, const char *cons
         return LS_EXIT_ENVIRONMENT;
     }
     ls_status status = read_config(self, options, console, &why);
+    if (status == LS_OK) {
+        status = count_workers(self, console, &why);
+    }
     ls_exit_code code = LS_EXIT_USAGE;
     if (status == LS_OK) {
         status = prepare(self, options, &why);

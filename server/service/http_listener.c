@@ -8,6 +8,7 @@
 #include "lockstep/server/service/http_routes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +72,7 @@ struct ls_http_listener {
     ls_loop_source *alarm;
     ls_loop_source *upkeep;
     ls_loop_source *poll;
-    uint16_t port;
+    ls_endpoint endpoint;
     bool is_stopping;
     uint32_t stream_count;
     uint64_t reply_bytes;
@@ -84,6 +85,7 @@ ls_http_listener_config ls_http_listener_config_default(void)
 {
     return (ls_http_listener_config){
         .host = "127.0.0.1",
+        .descriptor = -1,
         .connections_max = 256,
         .connections_per_address = 64,
         .streams_max = 32,
@@ -538,8 +540,8 @@ static ls_status fail_io(ls_text *why, const char *host)
     return ls_fail(LS_IO, why, "HTTP cannot listen on %s: %s", host, strerror(errno));
 }
 
-/* A socket that listens; its port becomes the listener's. */
-static ls_status open_socket(ls_http_listener *listener, int *out, ls_text *why)
+/* A socket that listens. */
+static ls_status open_socket(const ls_http_listener *listener, int *out, ls_text *why)
 {
     const char *host = listener->config.host;
     ls_endpoint endpoint;
@@ -559,14 +561,26 @@ static ls_status open_socket(ls_http_listener *listener, int *out, ls_text *why)
     if (family == AF_INET6) {
         (void)setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
     }
-    if (bind(descriptor, &address.any, size) != 0 || listen(descriptor, LISTEN_BACKLOG) != 0 ||
-        getsockname(descriptor, &address.any, &size) != 0) {
+    if (bind(descriptor, &address.any, size) != 0 || listen(descriptor, LISTEN_BACKLOG) != 0) {
         status = fail_io(why, host);
         close(descriptor);
         return status;
     }
-    listener->port = ls_socket_address_endpoint(&address).port;
     *out = descriptor;
+    return LS_OK;
+}
+
+/* Of the socket that listens, and that is never waited for. */
+static ls_status take_socket(ls_http_listener *listener, int descriptor, ls_text *why)
+{
+    ls_socket_address address;
+    socklen_t size = sizeof address;
+    int flags = fcntl(descriptor, F_GETFL);
+    if (getsockname(descriptor, &address.any, &size) != 0 || flags < 0 ||
+        fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0) {
+        return fail_io(why, "its socket");
+    }
+    listener->endpoint = ls_socket_address_endpoint(&address);
     return LS_OK;
 }
 
@@ -614,8 +628,11 @@ static ls_status watch_daemon(ls_http_listener *listener)
 
 static ls_status open_port(ls_http_listener *listener, ls_text *why)
 {
-    int descriptor = -1;
-    ls_status status = open_socket(listener, &descriptor, why);
+    int descriptor = listener->config.descriptor;
+    ls_status status = descriptor < 0 ? open_socket(listener, &descriptor, why) : LS_OK;
+    if (status == LS_OK) {
+        status = take_socket(listener, descriptor, why);
+    }
     if (status == LS_OK) {
         status = start_daemon(listener, descriptor, why);
     }
@@ -678,7 +695,7 @@ void ls_http_listener_destroy(ls_http_listener *listener)
     ls_release(ls_allocator_heap(), listener);
 }
 
-uint16_t ls_http_listener_port(const ls_http_listener *listener)
+ls_endpoint ls_http_listener_endpoint(const ls_http_listener *listener)
 {
-    return listener->port;
+    return listener->endpoint;
 }

@@ -7,6 +7,7 @@
 
 #include "lockstep/common/base/text.h"
 #include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/server/service/service_view.h"
 
 typedef struct ls_http_listener ls_http_listener;
@@ -14,6 +15,7 @@ typedef struct ls_http_listener ls_http_listener;
 typedef struct ls_http_listener_config {
     const char *host;            /* an address or name; "::" is all addresses of both kinds */
     uint16_t port;               /* 0: the system chooses */
+    int descriptor;              /* one that listens already, and is taken; -1: host and port */
     const char *token;           /* of the API, copied; NULL or "": the API answers nobody */
     const ls_service_view *view; /* borrowed */
     uint32_t connections_max;
@@ -37,6 +39,7 @@ ls_status ls_http_listener_create(const ls_http_listener_config *config, ls_even
  * there. Not from within a call of the view. NULL is allowed. */
 void ls_http_listener_destroy(ls_http_listener *listener);
 
-uint16_t ls_http_listener_port(const ls_http_listener *listener);
+/* Where it is bound. */
+ls_endpoint ls_http_listener_endpoint(const ls_http_listener *listener);
 
 #endif

@@ -166,7 +166,22 @@ static ls_status open_group(supervisor *self, const ls_endpoint *endpoint)
     return status;
 }
 
-static ls_status open_port(supervisor *self, ls_text *why)
+/* Those that systemd has opened: there is one for each worker. */
+static ls_status adopt_port(supervisor *self, ls_text *why)
+{
+    ls_status status = ls_udp_group_adopt(self->config->sockets->datagrams, self->workers,
+                                          ls_allocator_heap(), &self->group);
+    if (status == LS_BAD_ARGUMENT) {
+        return ls_fail(status, why,
+                       "the UDP sockets that systemd has opened do not share one port: give the "
+                       "socket unit the same ListenDatagram for each worker, and ReusePort=yes");
+    }
+    return status == LS_OK ? LS_OK
+                           : ls_fail(status, why, "the UDP sockets that systemd has opened: %s",
+                                     status == LS_IO ? strerror(errno) : ls_status_text(status));
+}
+
+static ls_status bind_port(supervisor *self, ls_text *why)
 {
     const ls_supervisor_config *config = self->config;
     ls_endpoint endpoint;
@@ -180,10 +195,17 @@ static ls_status open_port(supervisor *self, ls_text *why)
                        (unsigned)config->port,
                        status == LS_IO ? strerror(errno) : ls_status_text(status));
     }
-    for (uint32_t i = 0; i < self->workers; i++) {
+    return LS_OK;
+}
+
+static ls_status open_port(supervisor *self, ls_text *why)
+{
+    bool is_bound = self->config->sockets->datagram_count > 0;
+    ls_status status = is_bound ? adopt_port(self, why) : bind_port(self, why);
+    for (uint32_t i = 0; i < self->workers && status == LS_OK; i++) {
         self->sockets[i] = ls_udp_group_descriptor(self->group, i);
     }
-    return LS_OK;
+    return status;
 }
 
 static ls_status create_keeper(supervisor *self, ls_text *why)
@@ -261,7 +283,7 @@ static ls_status create_http(supervisor *self, ls_text *why)
     const ls_supervisor_config *config = self->config;
     const ls_service_config *service = config->service;
     char token[TOKEN_BYTES_MAX] = "";
-    if (service->http_port == 0 && !config->http_port_file) {
+    if (service->http_port == 0 && !config->http_port_file && config->sockets->stream < 0) {
         return LS_OK;
     }
     ls_status status = LS_OK;
@@ -271,6 +293,7 @@ static ls_status create_http(supervisor *self, ls_text *why)
     ls_http_listener_config http = ls_http_listener_config_default();
     http.host = service->http_bind;
     http.port = (uint16_t)service->http_port;
+    http.descriptor = config->sockets->stream;
     http.token = token;
     http.view = ls_room_keeper_view(self->keeper);
     if (status == LS_OK) {
@@ -308,8 +331,8 @@ static ls_status write_files(const supervisor *self, ls_text *why)
     uint16_t port = ls_udp_group_port(self->group);
     ls_status status = ls_admission_write_invite(config->admission, port, why);
     if (status == LS_OK && config->http_port_file) {
-        status =
-            ls_output_write_port(config->http_port_file, ls_http_listener_port(self->http), why);
+        status = ls_output_write_port(config->http_port_file,
+                                      ls_http_listener_endpoint(self->http).port, why);
     }
     return status == LS_OK && config->port_file ? ls_output_write_port(config->port_file, port, why)
                                                 : status;
@@ -341,17 +364,17 @@ static ls_status build(supervisor *self, ls_text *why)
 
 static void log_listening(const supervisor *self)
 {
-    const ls_supervisor_config *config = self->config;
     const ls_log *log = &self->console->log;
-    uint16_t port = ls_udp_group_port(self->group);
-    char place[LS_ENDPOINT_JOINED_BYTES];
-    ls_endpoint_join(config->bind_host, port, place);
+    ls_endpoint bound = ls_udp_group_endpoint(self->group);
+    char place[LS_ENDPOINT_NUMERIC_BYTES];
+    ls_endpoint_format(&bound, place);
     ls_log_line(log, LS_LOG_INFO, "listening on %s with %" PRIu32 " workers", place, self->workers);
     if (self->http) {
-        ls_endpoint_join(config->service->http_bind, ls_http_listener_port(self->http), place);
+        bound = ls_http_listener_endpoint(self->http);
+        ls_endpoint_format(&bound, place);
         ls_log_line(log, LS_LOG_INFO, "metrics and administration: http://%s/", place);
     }
-    ls_admission_log(config->admission, port, log);
+    ls_admission_log(self->config->admission, ls_udp_group_port(self->group), log);
 }
 
 ls_exit_code ls_supervisor_run(const ls_supervisor_config *config, ls_console *console)

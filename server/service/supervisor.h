@@ -6,20 +6,22 @@
 
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
+#include "lockstep/common/program/service_sockets.h"
 #include "lockstep/server/program/admission.h"
 #include "lockstep/server/service/service_config.h"
 
 typedef struct ls_supervisor_config {
     const ls_service_config *service;
     const char *bind_host;
-    uint16_t port;                /* 0: chosen by the system and told on the console */
-    const char *port_file;        /* gets the port in decimal once it is bound; NULL: none */
-    const char *http_port_file;   /* likewise that of HTTP */
-    bool is_on_agones;            /* tells the sidecar of Agones' SDK how it is */
-    const char *json_path;        /* of the summary; NULL: none; "-": standard output */
-    const char *program;          /* this program's path, for workers */
-    const char *const *arguments; /* of every worker; NULL last */
-    ls_admission *admission;      /* of the invite; borrowed */
+    uint16_t port;                     /* 0: chosen by the system and told on the console */
+    const char *port_file;             /* gets the port in decimal once it is bound; NULL: none */
+    const char *http_port_file;        /* likewise that of HTTP */
+    bool is_on_agones;                 /* tells the sidecar of Agones' SDK how it is */
+    const char *json_path;             /* of the summary; NULL: none; "-": standard output */
+    const char *program;               /* this program's path, for workers */
+    const char *const *arguments;      /* of every worker; NULL last */
+    ls_admission *admission;           /* of the invite; borrowed */
+    const ls_service_sockets *sockets; /* those that are there are taken */
 } ls_supervisor_config;
 
 /* Serves until SIGINT, SIGTERM or SIGHUP; a second one leaves at once. */

@@ -124,7 +124,10 @@ ADAPTERS = {
         "protocol/loop/loop_file.c",
         "protocol/loop/supervised_process.c",
     ),
-    "systemd/sd-daemon.h": ("common/program/service_notify.c",),
+    "systemd/sd-daemon.h": (
+        "common/program/service_notify.c",
+        "common/program/service_sockets.c",
+    ),
     "curl/curl.h": ("common/program/http_client.c",),
     "enet/*": (
         "protocol/enet/enet_channel.c",

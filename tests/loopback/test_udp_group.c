@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -170,6 +171,57 @@ Test(udp_group, port_belongs_to_one_group)
     ls_udp_group_close(group);
     cr_assert_eq(ls_udp_group_open(&here, WORKERS, ls_allocator_heap(), &group), LS_OK);
     cr_assert_eq(ls_udp_group_port(group), port);
+}
+
+/* Sockets as systemd binds them; 0: the port is the system's choice. */
+static int bind_socket(uint16_t *port, bool is_shared)
+{
+    int on = is_shared;
+    struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    own.sin_port = htons(*port);
+    socklen_t bytes = sizeof own;
+    int descriptor = socket(AF_INET, SOCK_DGRAM, 0);
+    cr_assert_eq(setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on), 0);
+    cr_assert_eq(bind(descriptor, (struct sockaddr *)&own, bytes), 0);
+    cr_assert_eq(getsockname(descriptor, (struct sockaddr *)&own, &bytes), 0);
+    *port = ntohs(own.sin_port);
+    return descriptor;
+}
+
+Test(udp_group, sockets_that_others_bound_are_steered_likewise)
+{
+    int descriptors[WORKERS];
+    uint16_t port = 0;
+    for (uint32_t i = 0; i < WORKERS; i++) {
+        descriptors[i] = bind_socket(&port, true);
+    }
+    cr_assert_eq(ls_udp_group_adopt(descriptors, WORKERS, ls_allocator_heap(), &group), LS_OK);
+    cr_assert_eq(ls_udp_group_port(group), port);
+    send_to("127.0.0.1");
+    assert_steered();
+}
+
+static void assert_group_not_adopted(const int *descriptors, uint32_t count, ls_status expected)
+{
+    cr_assert_eq(ls_udp_group_adopt(descriptors, count, ls_allocator_heap(), &group), expected);
+    cr_assert_null(group);
+    for (uint32_t i = 0; i < count; i++) {
+        cr_assert_eq(fcntl(descriptors[i], F_GETFD), -1, "it is still open");
+    }
+}
+
+Test(udp_group, sockets_that_share_no_port_are_not_adopted)
+{
+    uint16_t first = 0, second = 0, third = 0;
+    const int apart[] = {bind_socket(&first, true), bind_socket(&second, true)};
+    assert_group_not_adopted(apart, 2, LS_BAD_ARGUMENT);
+    const int alone[] = {bind_socket(&third, false), -1};
+    assert_group_not_adopted(alone, 2, LS_BAD_ARGUMENT);
+    const int stream[] = {socket(AF_INET, SOCK_STREAM, 0)};
+    assert_group_not_adopted(stream, 1, LS_IO);
+    uint16_t fourth = 0;
+    const int one[] = {bind_socket(&fourth, false)};
+    cr_assert_eq(ls_udp_group_adopt(one, 1, ls_allocator_heap(), &group), LS_OK);
 }
 
 static void assert_not_adopted(int descriptor, int reason)

@@ -72,7 +72,7 @@ int main(int argc, char **argv)
     }
     ls_status status =
         ls_event_loop_watch(self.loop, STDIN_FILENO, (ls_loop_handler){read_input, &self}, NULL);
-    printf("%u\n", ls_http_listener_port(listener));
+    printf("%u\n", ls_http_listener_endpoint(listener).port);
     fflush(stdout);
     if (status == LS_OK) {
         ls_event_loop_run(self.loop);

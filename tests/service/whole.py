@@ -7,6 +7,7 @@ import json
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -198,6 +199,40 @@ def test_saved_match_goes_on_another_day():
             assert code == 0, text
             assert service.summary(i)["final_tick"] == 400 and saved_at < 400
         assert service.summary(2)["final_hash"] == service.summary(3)["final_hash"]
+
+
+def sockets_of_a_unit():
+    """Two workers' and HTTP's."""
+    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+    for number, one in enumerate(sockets):
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        one.bind(("127.0.0.1", sockets[0].getsockname()[1] if number else 0))
+    return [*sockets, socket.create_server(("127.0.0.1", 0))]
+
+
+def test_sockets_of_systemd_stay_open_while_the_service_is_started_again():
+    sockets = sockets_of_a_unit()
+    with Service(ONE_PAIR, workers=5, sockets=sockets) as service:
+        assert service.port == sockets[-1].getsockname()[1]
+        assert f":{sockets[0].getsockname()[1]}/" in service.invite
+        assert "workers = 5 of the file does not count" in service.log()
+        assert Caller(service)("GET", "/service")["workers"] == 2
+        for _ in range(2):
+            service.join("--ticks", "300")
+        service.wait_until("pair-1", is_running)
+        assert service.stop() == 0
+        asked = []
+        asker = threading.Thread(target=lambda: asked.append(service.ask("GET", "/healthz")))
+        asker.start()  # while there is no service
+        time.sleep(0.5)
+        service.start()
+        asker.join(PATIENCE_S)
+        assert asked and asked[0][0] == 200, asked
+        assert all(service.ended(i)[0] == 0 for i in range(2)), service.log()
+        assert service.summary(0)["final_hash"] == service.summary(1)["final_hash"]
+        assert service.summary(0)["final_tick"] == 300
+    for one in sockets:
+        one.close()
 
 
 def test_operators_without_the_token_are_kept_out():

@@ -34,11 +34,24 @@ def wait_for(question, what):
     raise AssertionError(f"not within {PATIENCE_S} s: {what}")
 
 
-class Service:
-    """A service in a folder of its own; `with` ends it and its clients."""
+# Becomes the service, with the descriptors that it inherited where systemd hands them over.
+ACTIVATED = """import os, sys
+given = [int(text) for text in sys.argv[1].split(',')]
+for place, descriptor in enumerate([os.dup2(one, 60 + at) for at, one in enumerate(given)]):
+    os.dup2(descriptor, 3 + place)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=str(len(given)))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 
-    def __init__(self, rooms, head="", options=(), environment=None):
+
+class Service:
+    """A service in a folder of its own; `with` ends it and its clients. `sockets` are open already,
+    as those of a socket unit: the last one is that of HTTP."""
+
+    def __init__(self, rooms, head="", options=(), environment=None, sockets=(),
+                 workers=2):
         self.options = options
+        self.sockets = sockets
         self.environment = {**os.environ, **(environment or {})}
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-whole-"))
         self.clients = []
@@ -46,7 +59,7 @@ class Service:
         (self.folder / "token").chmod(0o600)
         self.config = self.folder / "lockstep.toml"
         self.config.write_text(
-            f"""workers = 2
+            f"""workers = {workers}
 drain-timeout = 1
 journal = "{self.folder}/journals"
 bundle-dir = "{self.folder}"
@@ -70,11 +83,13 @@ token-file = "{self.folder}/token"
         port_file.unlink(missing_ok=True)
         (self.folder / "invite").unlink(missing_ok=True)
         log = open(self.folder / "log", "a", encoding="utf-8")
+        numbers = [one.fileno() for one in self.sockets]
+        before = [sys.executable, "-c", ACTIVATED, ",".join(map(str, numbers))] if numbers else []
         with log:
             self.process = subprocess.Popen(
-                [Programs.server, "--config", self.config, "--http-port-file", port_file, "-v",
-                 *self.options],
-                env=self.environment, stderr=log, stdout=subprocess.DEVNULL)
+                [*before, Programs.server, "--config", self.config, "--http-port-file", port_file,
+                 "-v", *self.options],
+                env=self.environment, stderr=log, stdout=subprocess.DEVNULL, pass_fds=numbers)
         wait_for(lambda: port_file.exists() and port_file.read_text(encoding="ascii").strip(),
                  "the port of HTTP")
         self.port = int(port_file.read_text(encoding="ascii"))

@@ -58,11 +58,31 @@ def check_trees(trees):
         assert "License: Expat" in (document / "copyright").read_text(encoding="utf-8")
         assert b"lockstep (" in gzip.decompress((document / "changelog.Debian.gz").read_bytes())
     server = trees["server"]
-    assert (server / "lib/systemd/system/lockstep-server.service").is_file()
+    check_units(server)
     assert (server / "etc/lockstep/lockstep.toml").is_file()
     assert (trees["dev"] / "usr/include/lockstep/simulation.h").is_file()
     assert list((trees["common"] / "usr/lib/lockstep").glob("*.so"))
     assert "lockstep-server" in run(server / "usr/bin/lockstep-server", "--version")
+
+
+def check_units(server):
+    """What systemd says of the units: whether it reads them, and how exposed the service is."""
+    units = [server / "lib/systemd/system" / f"lockstep-server.{kind}"
+             for kind in ("service", "socket")]
+    assert all(unit.is_file() for unit in units)
+    if not shutil.which("systemd-analyze"):
+        print("systemd-analyze is not there: the units were not checked by it")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copies = [pathlib.Path(folder, unit.name) for unit in units]
+        for unit, copy in zip(units, copies):
+            copy.write_text(unit.read_text(encoding="utf-8").replace(
+                "/usr/bin/lockstep-server", "/bin/true"), encoding="utf-8")
+        said = run("systemd-analyze", "verify", "--man=no", *copies)
+        assert not said.strip(), said
+        said = run("systemd-analyze", "security", "--offline=true", copies[0])
+        exposure = re.search(r"Overall exposure level for \S+: ([0-9.]+)", said)
+        assert exposure and float(exposure[1]) <= 2.0, said
 
 
 def check_by_others(packages, trees):

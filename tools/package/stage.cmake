@@ -55,4 +55,5 @@ endforeach()
 set(tree ${CPACK_TEMPORARY_DIRECTORY}/server)
 file(COPY ${source}/tools/package/lockstep.toml DESTINATION ${tree}/etc/lockstep)
 file(COPY ${source}/tools/package/systemd/lockstep-server.service
+    ${source}/tools/package/systemd/lockstep-server.socket
   DESTINATION ${tree}/lib/systemd/system)

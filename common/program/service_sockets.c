@@ -1,0 +1,45 @@
+#include "lockstep/common/program/service_sockets.h"
+
+#include <sys/socket.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+/* Whether there is a place for it; a sentence says why not. */
+static ls_status place(ls_service_sockets *sockets, int descriptor, ls_text *why)
+{
+    if (sd_is_socket_inet(descriptor, AF_UNSPEC, SOCK_DGRAM, -1, 0) > 0) {
+        if (sockets->datagram_count == LS_SERVICE_DATAGRAM_SOCKETS_MAX) {
+            return ls_fail(LS_BAD_ARGUMENT, why,
+                           "systemd has opened more UDP sockets than there can be workers (%u): "
+                           "leave out some lines ListenDatagram of the socket unit",
+                           LS_SERVICE_DATAGRAM_SOCKETS_MAX);
+        }
+        sockets->datagrams[sockets->datagram_count++] = descriptor;
+        return LS_OK;
+    }
+    if (sd_is_socket_inet(descriptor, AF_UNSPEC, SOCK_STREAM, 1, 0) > 0 && sockets->stream < 0) {
+        sockets->stream = descriptor;
+        return LS_OK;
+    }
+    return ls_fail(LS_BAD_ARGUMENT, why,
+                   "systemd has opened a socket that is of no use here (descriptor %d): the socket "
+                   "unit may have lines ListenDatagram for UDP, and one ListenStream for HTTP",
+                   descriptor);
+}
+
+ls_status ls_service_sockets_take(ls_service_sockets *out, ls_text *why)
+{
+    ls_status status = LS_OK;
+    *out = (ls_service_sockets){.stream = -1};
+    int count = sd_listen_fds(1); /* no child is told of them */
+    for (int i = 0; i < count && status == LS_OK; i++) {
+        status = place(out, SD_LISTEN_FDS_START + i, why);
+    }
+    for (int i = 0; i < count && status != LS_OK; i++) {
+        close(SD_LISTEN_FDS_START + i);
+    }
+    if (status != LS_OK) {
+        *out = (ls_service_sockets){.stream = -1};
+    }
+    return status;
+}
