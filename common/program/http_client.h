@@ -1,6 +1,6 @@
 /* HTTP client: one request to a service and its reply, kept whole or handed on as it comes. Blocks:
  * for programs, and for threads of their own. Follows no redirect and asks no proxy, so that a
- * token goes nowhere else. The only module that knows libcurl. */
+ * token goes nowhere else. */
 #ifndef LOCKSTEP_COMMON_PROGRAM_HTTP_CLIENT_H
 #define LOCKSTEP_COMMON_PROGRAM_HTTP_CLIENT_H
 

@@ -1,6 +1,6 @@
-/* Agones: tells the sidecar of Agones' SDK how the service is, and opens the room of an allocation.
- * A thread of the loop's pool makes the requests, so that a sidecar that is slow or away holds up
- * nothing. Decides nothing: agones_plan.h does. Called by supervisor. */
+/* Agones: tells the sidecar of Agones' SDK how the service is, follows what it says of the game
+ * server, and opens the room of an allocation. A sidecar that is slow or away holds up nothing.
+ * Decides nothing: agones_plan.h does. Called by supervisor. */
 #ifndef LOCKSTEP_SERVER_SERVICE_AGONES_H
 #define LOCKSTEP_SERVER_SERVICE_AGONES_H
 
@@ -24,7 +24,7 @@ ls_status ls_agones_find_port(uint16_t *port, ls_text *why);
 
 /* NO_MEMORY. */
 ls_status ls_agones_create(const ls_agones_config *config, ls_agones **out);
-/* Waits for the request that is on its way. NULL is allowed. */
+/* NULL is allowed. */
 void ls_agones_destroy(ls_agones *agones);
 
 /* The sidecar was told that the service has ended, or has not answered for so long that nobody is

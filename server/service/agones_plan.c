@@ -11,8 +11,9 @@
 #define ALLOCATED_ANNOTATION "agones.dev/last-allocated"
 
 enum {
-    HEALTH_S = 2, /* Agones asks for one every 5 s, unless the fleet says otherwise */
-    LOOK_MS = 500,
+    HEALTH_S = 2,    /* Agones asks for one every 5 s, unless the fleet says otherwise */
+    LOOK_S = 10,     /* without a line of the stream */
+    REFUSED_S = 10,  /* until a count or list is told again */
     LIST_MAX = 1000, /* values that Agones takes */
 };
 
@@ -133,10 +134,12 @@ static ls_agones_step choose(ls_agones_plan *plan, const ls_service_view *view, 
     if (now_ns >= plan->look_ns) {
         return LS_AGONES_LOOK;
     }
-    if (!plan->has_no_counter && view->room_count(view->user) != plan->rooms_told) {
+    if (!plan->has_no_counter && now_ns >= plan->counter_ns &&
+        view->room_count(view->user) != plan->rooms_told) {
         return LS_AGONES_ROOMS;
     }
-    out->players = plan->has_no_list ? plan->players_told : fill_players(view, out);
+    bool is_list_told = plan->has_no_list || now_ns < plan->list_ns;
+    out->players = is_list_told ? plan->players_told : fill_players(view, out);
     return out->players != plan->players_told && out->body[0] != '\0' ? LS_AGONES_PLAYERS
                                                                       : LS_AGONES_NOTHING;
 }
@@ -242,16 +245,44 @@ static void back_off(ls_agones_plan *plan, uint64_t now_ns)
     plan->again_ns = now_ns + plan->pause_ns;
 }
 
-/* A fleet may have neither counter nor list. */
-static void take_told(ls_agones_plan *plan, const ls_agones_request *request, bool is_known)
+/* A fleet may have neither counter nor list, which the sidecar says with status 404, or with 500
+ * and these words; and it refuses more than their capacity. Nothing else waits for that. */
+static void take_told(ls_agones_plan *plan, const ls_agones_request *request, unsigned http_status,
+                      const char *body, uint64_t now_ns)
 {
+    bool is_told = http_status == 200;
+    bool is_unknown =
+        http_status == 404 ||
+        (!is_told && body && (strstr(body, "not found") || strstr(body, "not enabled")));
+    uint64_t again_ns = is_told ? 0 : now_ns + REFUSED_S * LS_NS_PER_SECOND;
     if (request->step == LS_AGONES_ROOMS) {
-        plan->rooms_told = request->rooms;
-        plan->has_no_counter = !is_known;
+        plan->rooms_told = is_told ? request->rooms : plan->rooms_told;
+        plan->has_no_counter = is_unknown;
+        plan->counter_ns = again_ns;
     } else {
-        plan->players_told = request->players;
-        plan->has_no_list = !is_known;
+        plan->players_told = is_told ? request->players : plan->players_told;
+        plan->has_no_list = is_unknown;
+        plan->list_ns = again_ns;
     }
+}
+
+/* The game server, or a member that is it. */
+static ls_status take_text(ls_agones_plan *plan, const char *text, size_t size, const char *member,
+                           ls_agones_opening *opening, ls_text *why)
+{
+    ls_json *json = ls_json_parse(text, size);
+    const ls_json *server = json && member ? ls_json_read_object(json, member) : json;
+    ls_status status = server ? take_game_server(plan, server, opening, why) : LS_OK;
+    ls_json_destroy(json);
+    return status;
+}
+
+ls_status ls_agones_plan_watch(ls_agones_plan *plan, const char *line, size_t size, uint64_t now_ns,
+                               ls_agones_opening *opening, ls_text *why)
+{
+    *opening = (ls_agones_opening){.has_room = false};
+    plan->look_ns = now_ns + LOOK_S * LS_NS_PER_SECOND;
+    return take_text(plan, line, size, "result", opening, why);
 }
 
 ls_status ls_agones_plan_reply(ls_agones_plan *plan, const ls_agones_request *request,
@@ -259,16 +290,14 @@ ls_status ls_agones_plan_reply(ls_agones_plan *plan, const ls_agones_request *re
                                ls_agones_opening *opening, ls_text *why)
 {
     bool is_counted = request->step == LS_AGONES_ROOMS || request->step == LS_AGONES_PLAYERS;
-    bool is_unknown = is_counted && http_status >= 400 && http_status < 500;
     *opening = (ls_agones_opening){.has_room = false};
-    if (http_status != 200 && !is_unknown) {
+    if (http_status != 200 && !(is_counted && http_status >= 400)) {
         back_off(plan, now_ns);
         return LS_OK;
     }
     plan->failures = 0;
     plan->pause_ns = 0;
     ls_status status = LS_OK;
-    ls_json *json = NULL;
     switch (request->step) {
     case LS_AGONES_READY:
         plan->is_ready_told = true;
@@ -277,14 +306,12 @@ ls_status ls_agones_plan_reply(ls_agones_plan *plan, const ls_agones_request *re
         plan->health_ns = now_ns + HEALTH_S * LS_NS_PER_SECOND;
         break;
     case LS_AGONES_LOOK:
-        plan->look_ns = now_ns + LOOK_MS * LS_NS_PER_MS;
-        json = ls_json_parse(body ? body : "", size);
-        status = json ? take_game_server(plan, json, opening, why) : LS_OK;
-        ls_json_destroy(json);
+        status = take_text(plan, body ? body : "", size, NULL, opening, why);
+        plan->look_ns = now_ns + LOOK_S * LS_NS_PER_SECOND;
         break;
     case LS_AGONES_ROOMS:
     case LS_AGONES_PLAYERS:
-        take_told(plan, request, !is_unknown);
+        take_told(plan, request, http_status, body, now_ns);
         break;
     case LS_AGONES_ANNOTATE:
         plan->is_annotation_due = false;

@@ -16,7 +16,7 @@ typedef enum ls_agones_step {
     LS_AGONES_NOTHING, /* for now */
     LS_AGONES_READY,
     LS_AGONES_HEALTH,
-    LS_AGONES_LOOK,     /* at the game server: is it allocated? */
+    LS_AGONES_LOOK,     /* at the game server, if the stream of its changes has told nothing */
     LS_AGONES_ROOMS,    /* how many there are, as the counter `rooms` */
     LS_AGONES_PLAYERS,  /* the players who are here, as the list `players` */
     LS_AGONES_ANNOTATE, /* how to get into the room that was asked for, or why there is none */
@@ -35,10 +35,11 @@ typedef struct ls_agones_request {
 /* Zero: nothing has been said yet. Only agones_plan.c reads it. */
 typedef struct ls_agones_plan {
     bool is_ready_told;
-    bool is_allocated; /* when it was looked at last */
+    bool is_allocated; /* when it was seen last */
     uint64_t asked;    /* a hash of the newest allocation that asked for a room */
     bool is_shutdown_told;
     bool has_no_counter, has_no_list; /* of the fleet: it is not told again */
+    uint64_t counter_ns, list_ns; /* not before: it was refused, as a count above the capacity */
     bool is_annotation_due;
     uint64_t health_ns, look_ns; /* when they come next */
     uint64_t again_ns;           /* no request before: the sidecar did not answer */
@@ -66,6 +67,10 @@ void ls_agones_plan_next(ls_agones_plan *plan, const ls_service_view *view, uint
  * says what to open; BAD_ARGUMENT when that cannot be, with `why`, which is annotated. */
 ls_status ls_agones_plan_reply(ls_agones_plan *plan, const ls_agones_request *request,
                                unsigned http_status, const char *body, size_t size, uint64_t now_ns,
+                               ls_agones_opening *opening, ls_text *why);
+
+/* A line of the stream of the game server's changes: the same. Any other line changes nothing. */
+ls_status ls_agones_plan_watch(ls_agones_plan *plan, const char *line, size_t size, uint64_t now_ns,
                                ls_agones_opening *opening, ls_text *why);
 
 /* The result of opening that room. */

@@ -128,7 +128,7 @@ ADAPTERS = {
         "common/program/service_notify.c",
         "common/program/service_sockets.c",
     ),
-    "curl/curl.h": ("common/program/http_client.c",),
+    "curl/curl.h": ("common/program/http_transfer.h", "server/service/http_fetcher.c"),
     "enet/*": (
         "protocol/enet/enet_channel.c",
         "tools/bench/net_relay.c",

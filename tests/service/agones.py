@@ -22,6 +22,7 @@ DESCRIBED = {
     ("POST", r"/health"): {},
     ("POST", r"/shutdown"): {},
     ("GET", r"/gameserver"): None,
+    ("GET", r"/watch/gameserver"): None,
     ("PUT", r"/metadata/annotation"): {"key": str, "value": str},
     ("PATCH", r"/v1beta1/counters/([a-z]+)"): {"count": str, "capacity": str, "countDiff": str},
     ("PATCH", r"/v1beta1/lists/([a-z]+)"): {"capacity": str, "values": list},
@@ -31,16 +32,44 @@ DESCRIBED = {
 class Sidecar:
     """What the sidecar knows of its game server, and all that it was asked."""
 
-    def __init__(self, port=0, counters=("rooms",), lists=("players",)):
+    def __init__(self, port=0, counters=("rooms",), lists=("players",), has_stream=True):
         self.state, self.annotations = "Scheduled", {}
         self.counters, self.lists = dict.fromkeys(counters), dict.fromkeys(lists)
         self.asked, self.problems, self.health, self.allocations = [], [], [], 0
+        self.has_stream, self.streams, self.changed = has_stream, 0, threading.Condition()
+        self.is_over = False
         sidecar = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
+            def stream(self):
+                """One line of JSON for each change, the first at once."""
+                sidecar.streams += 1
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                told = None
+                try:
+                    while not sidecar.is_over:
+                        with sidecar.changed:
+                            sidecar.changed.wait_for(
+                                lambda: sidecar.is_over or sidecar.game_server() != told, 0.1)
+                        if sidecar.game_server() != told:
+                            told = sidecar.game_server()
+                            line = json.dumps({"result": told}).encode() + b"\n"
+                            for part in (line[:40], line[40:]):  # as a network may cut it
+                                self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+                                self.wfile.flush()
+                except OSError:
+                    pass
+                self.close_connection = True
+
             def answer(self):
+                if self.path == "/watch/gameserver" and sidecar.has_stream:
+                    self.stream()
+                    return
                 size = int(self.headers.get("Content-Length") or 0)
                 status, body = sidecar.take(self.command, self.path, self.rfile.read(size))
                 text = json.dumps(body).encode()
@@ -60,6 +89,7 @@ class Sidecar:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def stop(self):
+        self.is_over = True
         self.server.shutdown()
         self.server.server_close()
 
@@ -88,15 +118,20 @@ class Sidecar:
         elif path == "/metadata/annotation":
             self.annotations["agones.dev/sdk-" + body["key"]] = body["value"]
         elif path == "/gameserver":
-            return 200, {"object_meta": {"name": "one", "annotations": self.annotations},
-                         "spec": {}, "status": {"state": self.state, "address": "127.0.0.1",
-                                                "ports": [{"name": "default", "port": 7300}]}}
+            return 200, self.game_server()
+        elif path == "/watch/gameserver":
+            return 501, {"code": 12, "message": "Method Not Allowed"}
         elif groups:
             known = self.counters if "counters" in path else self.lists
-            if groups[0] not in known:
-                return 404, {"code": 5, "message": "not found"}
+            if groups[0] not in known:  # an error without a code of its own, as the SDK makes it
+                return 500, {"code": 2, "message": f"not found: {groups[0]}", "details": []}
             known[groups[0]] = body.get("count", body.get("values"))
         return 200, {}
+
+    def game_server(self):
+        return {"object_meta": {"name": "one", "annotations": dict(self.annotations)}, "spec": {},
+                "status": {"state": self.state, "address": "127.0.0.1",
+                           "ports": [{"name": "default", "port": 7300}]}}
 
     def paths(self):
         return [path for path, _ in self.asked]
@@ -106,6 +141,8 @@ class Sidecar:
         self.annotations["lockstep.dev/room"] = json.dumps(room)
         self.annotations["agones.dev/last-allocated"] = f"2026-01-01T00:00:0{self.allocations}Z"
         self.state = "Allocated"
+        with self.changed:
+            self.changed.notify_all()
 
     def invite(self):
         return self.annotations.get("agones.dev/sdk-lockstep-invite", "")
@@ -122,7 +159,10 @@ def test_allocation_becomes_a_room_that_is_played():
         wait_for(lambda: sidecar.state == "Ready", "Ready")
         assert sidecar.paths()[0] == "/health" and "/ready" in sidecar.paths()
         sidecar.allocate({"name": "final", "sim": "arena", "players": 2})
+        asked = time.monotonic()
         wait_for(lambda: sidecar.invite().startswith("lockstep://"), "the invite")
+        assert time.monotonic() - asked < 5, "the stream tells of it, and not the next look"
+        assert sidecar.streams == 1
         assert "/final@" in sidecar.invite() and service.room("final")["seats"] == 2
         wait_for(lambda: sidecar.counters["rooms"] == "1", "the counter")
         for name in ("ann", "bob"):
@@ -161,8 +201,18 @@ def test_sidecar_may_come_late_and_go():
         last.stop()
 
 
+def test_sidecar_without_a_stream_is_looked_at():
+    sidecar = Sidecar(has_stream=False)
+    with service_with(sidecar) as service:
+        wait_for(lambda: "/watch/gameserver" in sidecar.paths(), "the stream is asked for")
+        sidecar.allocate({"name": "final", "sim": "arena", "players": 2})
+        wait_for(lambda: sidecar.invite().startswith("lockstep://"), "the invite")
+        assert service.room("final")
+    sidecar.stop()
+
+
 def test_allocation_that_cannot_be_is_told():
-    sidecar = Sidecar()
+    sidecar = Sidecar(counters=())
     with service_with(sidecar) as service:
         wait_for(lambda: sidecar.state == "Ready", "Ready")
         sidecar.allocate({"name": "../x"})

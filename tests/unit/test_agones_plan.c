@@ -166,7 +166,7 @@ Test(agones_plan, replies_that_are_nonsense_change_nothing)
         cr_assert_eq(next(), LS_AGONES_LOOK);
         cr_assert_eq(reply(200, bodies[i]), LS_OK, "%s", bodies[i]);
         cr_assert_not(opening.has_room);
-        now_ns += LS_NS_PER_SECOND / 2;
+        now_ns += 10 * LS_NS_PER_SECOND;
         while (next() != LS_AGONES_LOOK) {
             cr_assert_eq(reply(200, "{}"), LS_OK);
         }
@@ -179,13 +179,66 @@ Test(agones_plan, fleet_without_lists_is_not_told_again)
     expect(LS_AGONES_READY);
     expect(LS_AGONES_LOOK);
     cr_assert_eq(next(), LS_AGONES_PLAYERS);
-    cr_assert_eq(reply(404, "{}"), LS_OK);
+    cr_assert_eq(reply(500, "{\"code\":2,\"message\":\"list not found: players\"}"), LS_OK);
     cr_assert(plan.has_no_list);
     snprintf(room.name, sizeof room.name, "duel");
     room.player_count = 1;
     room.players[0].is_here = true;
     expect(LS_AGONES_ROOMS);
     cr_assert_eq(next(), LS_AGONES_NOTHING);
+}
+
+Test(agones_plan, count_above_the_capacity_holds_up_nothing)
+{
+    expect(LS_AGONES_HEALTH);
+    expect(LS_AGONES_READY);
+    expect(LS_AGONES_LOOK);
+    expect(LS_AGONES_PLAYERS);
+    snprintf(room.name, sizeof room.name, "duel");
+    cr_assert_eq(next(), LS_AGONES_ROOMS);
+    cr_assert_eq(reply(500, "{\"code\":2,\"message\":\"out of range\"}"), LS_OK);
+    cr_assert_not(plan.has_no_counter);
+    cr_assert_eq(plan.failures, 0);
+    cr_assert_eq(next(), LS_AGONES_NOTHING);
+    now_ns += 2 * LS_NS_PER_SECOND;
+    expect(LS_AGONES_HEALTH);
+    now_ns += 8 * LS_NS_PER_SECOND;
+    expect(LS_AGONES_HEALTH);
+    expect(LS_AGONES_LOOK);
+    expect(LS_AGONES_ROOMS);
+}
+
+static ls_status watch(const char *line)
+{
+    ls_text why = {{0}};
+    return ls_agones_plan_watch(&plan, line, strlen(line), now_ns, &opening, &why);
+}
+
+Test(agones_plan, stream_tells_of_an_allocation_and_of_nothing_else)
+{
+    static const char *const nonsense[] = {"",
+                                           "{",
+                                           "[]",
+                                           "{\"result\":7}",
+                                           "{\"error\":{\"code\":14}}",
+                                           "{\"status\":{\"state\":\"Allocated\"}}"};
+    expect(LS_AGONES_HEALTH);
+    expect(LS_AGONES_READY);
+    for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++) {
+        cr_assert_eq(watch(nonsense[i]), LS_OK, "%s", nonsense[i]);
+        cr_assert_not(opening.has_room);
+        cr_assert_not(plan.is_allocated);
+    }
+    const char *line = "{\"result\":{\"object_meta\":{\"annotations\":{\"lockstep.dev/room\":"
+                       "\"{\\\"name\\\":\\\"final\\\"}\"}},"
+                       "\"status\":{\"state\":\"Allocated\"}}}";
+    cr_assert_eq(watch(line), LS_OK);
+    cr_assert(opening.has_room);
+    cr_assert_str_eq(opening.name, "final");
+    cr_assert_eq(watch(line), LS_OK);
+    cr_assert_not(opening.has_room, "it is the same allocation");
+    expect(LS_AGONES_PLAYERS);
+    cr_assert_eq(next(), LS_AGONES_NOTHING, "the stream is there: nothing is looked at");
 }
 
 Test(agones_plan, drained_server_says_goodbye_once)
