@@ -19,6 +19,7 @@ from whole_service import PATIENCE_S, TOKEN, Programs, Service, wait_for
 
 Programs.server, Programs.client, Programs.admin = sys.argv[1:4]
 OPENAPI = load_description(sys.argv[4])
+FLEET = pathlib.Path(sys.argv[5])
 
 ONE_PAIR = """
 [[rooms]]
@@ -258,6 +259,69 @@ def test_metrics_are_what_prometheus_reads():
             assert check.returncode == 0 and not check.stderr.strip(), check
         else:
             print("promtool is not there: the format was not checked by it")
+
+
+class Prometheus:
+    """The real one, in a folder of its own, with the fleet's rules; it scrapes one service."""
+
+    def __init__(self, service):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        config = service.folder / "prometheus.yml"
+        config.write_text(json.dumps({  # JSON is YAML
+            "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+            "rule_files": [str(FLEET / "prometheus-rules.yaml")],
+            "scrape_configs": [{"job_name": "lockstep", "static_configs": [
+                {"targets": [f"127.0.0.1:{service.port}"]}]}]}), encoding="ascii")
+        with open(service.folder / "prometheus.log", "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                ["prometheus", f"--config.file={config}", "--log.level=warn",
+                 f"--storage.tsdb.path={service.folder}/prometheus",
+                 f"--web.listen-address=127.0.0.1:{self.port}"], stderr=log, stdout=log)
+
+    def ask(self, path):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        try:
+            connection.request("GET", "/api/v1/" + path)
+            reply = connection.getresponse()
+            return json.load(reply)["data"] if reply.status == 200 else None
+        except OSError:
+            return None
+        finally:
+            connection.close()
+
+    def rules(self):
+        return [rule for group in self.ask("rules")["groups"] for rule in group["rules"]]
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(timeout=PATIENCE_S)
+
+
+def test_prometheus_scrapes_the_service():
+    if not shutil.which("prometheus"):
+        print("prometheus is not there: it did not scrape the service")
+        return
+    with Service(ONE_PAIR) as service:
+        for _ in range(2):
+            service.join("--ticks", "0")
+        service.wait_until("pair-1", is_running)
+        prometheus = Prometheus(service)
+        try:
+            def value(question):
+                answer = prometheus.ask("query?query=" + question)
+                return answer and answer["result"] and float(answer["result"][0]["value"][1])
+
+            wait_for(lambda: (value("rate(lockstep_ticks_total[5s])") or 0) > 30,
+                     "a rate of ticks from two scrapes")
+            assert value("sum(lockstep_players)") == 2
+            target = prometheus.ask("targets")["activeTargets"][0]
+            assert target["health"] == "up" and not target["lastError"], target
+            wait_for(lambda: {rule["health"] for rule in prometheus.rules()} == {"ok"},
+                     "the rules are evaluated")
+            assert value("lockstep:tick_lateness_seconds:p99") > 0
+        finally:
+            prometheus.stop()
 
 
 def test_draining_ends_when_the_last_match_does():
