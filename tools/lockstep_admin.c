@@ -10,6 +10,7 @@ typedef struct arguments {
     const char *url;
     const char *token_path;
     bool prints_json;
+    uint32_t retry_s;
     admin_words words;
     admin_service service;
 } arguments;
@@ -23,6 +24,8 @@ static const ls_setting_row rows[] = {
      .help = "The file with the service's token, which its owner alone can read"},
     {LS_SETTING_IS_SWITCH, FIELD(prints_json), .flag = "json",
      .help = "Print the service's answers as JSON, an object a line"},
+    {LS_SETTING_IS_U32, FIELD(retry_s), .max = 86400, .flag = "retry", .argument = "SECONDS",
+     .help = "How long `events` looks for a service that has gone; 0: not at all"},
 };
 
 static const ls_setting_table table = {rows, sizeof rows / sizeof rows[0]};
@@ -55,7 +58,7 @@ static ls_status check(void *user, ls_text *why)
 
 int main(int argc, char **argv)
 {
-    arguments args = {.url = ADMIN_URL};
+    arguments args = {.url = ADMIN_URL, .retry_s = 60};
     const ls_command_line line = {
         .summary = "Shows and steers the rooms of a Lockstep service.",
         .words = "COMMAND [WORD...]",
@@ -73,6 +76,7 @@ int main(int argc, char **argv)
     ls_text why = {{0}};
     ls_status status = LS_OK;
     args.service.url = args.url;
+    args.service.retry_s = args.retry_s;
     if (args.token_path) {
         status = admin_read_token(args.token_path, &args.service, &why);
     }

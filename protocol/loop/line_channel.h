@@ -9,7 +9,7 @@
 
 LS_C_BEGIN
 
-#define LS_LINE_BYTES_MAX (UINT32_C(1) << 18)           /* without the newline */
+#define LS_LINE_BYTES_MAX (UINT32_C(1) << 20)           /* without the newline */
 #define LS_LINE_CHANNEL_BACKLOG_MAX (UINT32_C(1) << 24) /* bytes that were not taken yet */
 
 typedef struct ls_line_channel_config {

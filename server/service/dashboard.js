@@ -50,6 +50,14 @@
     }
   }
 
+  function errorOf(text) {
+    try {
+      return JSON.parse(text).error;
+    } catch {
+      return text;
+    }
+  }
+
   // ---- building ----
 
   function element(tag, text, className) {
@@ -176,6 +184,18 @@
     drawHistogram("confirm", room.counters.confirm_latency);
   }
 
+  async function showPicture(room) {
+    const shown = byId("picture");
+    const path = "rooms/" + encodeURIComponent(room.name) + "/picture";
+    const reply = await fetch(API + path, { headers: headers(), cache: "no-store" });
+    const text = await reply.text();
+    shown.hidden = !reply.ok;
+    byId("picture-problem").textContent = reply.ok ? "" : "No picture: " + errorOf(text);
+    if (reply.ok) {
+      shown.src = "data:image/svg+xml," + encodeURIComponent(text);
+    }
+  }
+
   async function askRoom() {
     try {
       return chosen && (await ask("GET", "rooms/" + encodeURIComponent(chosen)));
@@ -223,6 +243,9 @@
       fill("rooms", rooms.rooms.map(roomRow));
       fill("workers", workers.workers.map(workerRow));
       showRoom(room);
+      if (room) {
+        await showPicture(room);
+      }
       showProblem("");
       if (!stream) {
         followEvents();

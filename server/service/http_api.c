@@ -214,6 +214,7 @@ static const row rows[] = {
     {"GET", "rooms", get_rooms, 0},
     {"POST", "rooms", NULL, LS_SERVICE_OPEN_ROOM},
     {"GET", "rooms/*", get_room, 0},
+    {"GET", "rooms/*/picture", NULL, LS_SERVICE_DRAW_ROOM},
     {"DELETE", "rooms/*", NULL, LS_SERVICE_END_ROOM},
     {"POST", "rooms/*/pause", NULL, LS_SERVICE_PAUSE_ROOM},
     {"POST", "rooms/*/unpause", NULL, LS_SERVICE_UNPAUSE_ROOM},

@@ -10,6 +10,9 @@ enum {
     BAN_SECONDS_MAX = 10 * 365 * 86400
 };
 
+/* Of a picture that is opened as a page: it has no scripts, and its bitmaps are within it. */
+static const char picture_policy[] = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
 /* A command that the service works on. */
 typedef struct pending {
     ls_http_exchange *exchange;
@@ -57,6 +60,11 @@ static void answer_result(ls_http_exchange *exchange, ls_service_command_kind ki
         ls_http_answer_error(exchange, status, "%s",
                              result->text.bytes[0] ? result->text.bytes
                                                    : ls_status_text(result->status));
+        return;
+    }
+    if (kind == LS_SERVICE_DRAW_ROOM) {
+        exchange->reply.policy = picture_policy;
+        ls_http_answer_text(exchange, 200, "image/svg+xml", result->body ? result->body : "");
         return;
     }
     ls_json *json = ls_json_create();

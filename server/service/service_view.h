@@ -39,6 +39,7 @@ typedef enum ls_service_command_kind {
     LS_SERVICE_SAVE_ROOM,    /* room, text: why; the result's text is the journal's file */
     LS_SERVICE_PAUSE_ROOM,   /* room, text: why */
     LS_SERVICE_UNPAUSE_ROOM, /* room, text: why */
+    LS_SERVICE_DRAW_ROOM,    /* room; the result's body is a picture of it, an SVG document */
     LS_SERVICE_KICK,         /* room, slot, text: why */
     LS_SERVICE_BAN,          /* room, slot, seconds, text: why; its address, in every room */
     LS_SERVICE_MESSAGE,      /* room ("": all), text */
@@ -57,6 +58,7 @@ typedef struct ls_service_command {
 typedef struct ls_service_result {
     ls_status status; /* OK; NOT_FOUND: no such room or player; BAD_ARGUMENT; FULL; ... */
     ls_text text;     /* why not, as a sentence; or what the kind says */
+    char *body;       /* what the kind says, of the one who tells the result; else NULL */
 } ls_service_result;
 
 typedef struct ls_service_view {

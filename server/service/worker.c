@@ -197,6 +197,7 @@ static void on_line(void *user, char *line, size_t size)
         if (ls_worker_rooms_command(self->named, message, &self->answer)) {
             tell(self, &self->answer);
         }
+        ls_worker_message_deinit(&self->answer);
         break;
     case LS_WORKER_DIRECTORY:
         ls_room_directory_note(self->directory, message->room, message->match_id, message->worker);

@@ -67,6 +67,9 @@ static void write_body(const ls_worker_message *message, ls_json *json)
     case LS_WORKER_RESULT:
         ls_json_number(json, "status", -(double)message->result.status);
         ls_json_text(json, "text", message->result.text.bytes);
+        if (message->result.body) {
+            ls_json_text(json, "body", message->result.body);
+        }
         break;
     case LS_WORKER_REPORT:
     case LS_WORKER_GONE:
@@ -130,7 +133,14 @@ static ls_status read_result(const ls_json *json, ls_service_result *out)
     }
     out->status = (ls_status) - (int32_t)negated;
     ls_text_set(&out->text, "%s", text);
-    return LS_OK;
+    const char *body = ls_json_read_text(json, "body");
+    if (body) {
+        out->body = ls_allocate(ls_allocator_heap(), strlen(body) + 1);
+    }
+    if (out->body) {
+        memcpy(out->body, body, strlen(body) + 1);
+    }
+    return body && !out->body ? LS_NO_MEMORY : LS_OK;
 }
 
 static ls_status read_body(const ls_json *json, ls_worker_message *out)
@@ -176,4 +186,10 @@ ls_status ls_worker_message_read(const char *line, size_t size, ls_worker_messag
     ls_status status = json ? read_message(json, out) : LS_MALFORMED;
     ls_json_destroy(json);
     return status;
+}
+
+void ls_worker_message_deinit(ls_worker_message *message)
+{
+    ls_release(ls_allocator_heap(), message->result.body);
+    message->result.body = NULL;
 }

@@ -57,7 +57,9 @@ typedef struct ls_worker_message {
 /* One line without its newline, for ls_json_release_line; NULL: memory is out. */
 char *ls_worker_message_write(const ls_worker_message *message);
 
-/* MALFORMED, NO_MEMORY. */
+/* MALFORMED, NO_MEMORY. A message that was read, and one with a body of its own, has to
+ * be deinitialised. */
 ls_status ls_worker_message_read(const char *line, size_t size, ls_worker_message *out);
+void ls_worker_message_deinit(ls_worker_message *message);
 
 #endif

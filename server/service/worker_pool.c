@@ -71,6 +71,7 @@ static void on_line(void *user, char *line, size_t size)
     worker->heard_ns = now_of(worker->pool);
     if (ls_worker_message_read(line, size, message) == LS_OK) {
         take_message(worker, message);
+        ls_worker_message_deinit(message);
     } else {
         ls_log_line(worker->pool->config.log, LS_LOG_ERROR,
                     "worker %" PRIu32 " said something that is not understood", worker->number);

@@ -7,6 +7,7 @@
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/rooms/room_game.h"
+#include "lockstep/server/service/room_picture.h"
 #include "lockstep/server/service/room_saving.h"
 #include "lockstep/server/service/room_stats.h"
 
@@ -449,6 +450,10 @@ static void run_command(ls_worker_rooms *all, const ls_worker_message *message,
         break;
     case LS_SERVICE_SAVE_ROOM:
         out->status = save(room, message, &out->text);
+        break;
+    case LS_SERVICE_DRAW_ROOM:
+        out->status =
+            ls_room_picture_make(ls_match_instance(match_of(room)), &out->body, &out->text);
         break;
     case LS_SERVICE_KICK:
         out->status = kick(room, command, &out->text);

@@ -19,7 +19,8 @@ REFERENCE = "docs/reference.md"
 WITHOUT_FLAGS = (REFERENCE, "docs/changelog.md")
 # Flags of other people's programs.
 FOREIGN = set(
-    "--preset --build --install --prefix --cflags --libs --root --target --from-file --now".split()
+    "--preset --build --install --prefix --cflags --libs --root --target --from-file --now "
+    "--variant --pull-never".split()
 )
 
 CODE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)

@@ -12,6 +12,7 @@ static char *write_again(const char *line)
     static ls_worker_message message;
     LS_ASSERT(ls_worker_message_read(line, strlen(line), &message) == LS_OK);
     char *again = ls_worker_message_write(&message);
+    ls_worker_message_deinit(&message);
     LS_ASSERT(again && !strchr(again, '\n'));
     return again;
 }
@@ -26,6 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     LS_ASSERT(message.report.player_count <= LS_PLAYERS_MAX);
     char *line = ls_worker_message_write(&message);
     LS_ASSERT(line);
+    ls_worker_message_deinit(&message);
     /* Bytes that are no text are replaced in the first line: two flags may have become one. */
     char *second = write_again(line);
     char *third = write_again(second);

@@ -136,7 +136,7 @@ def test_events_are_printed_as_they_happen():
         with service_with_token() as service:
             process = subprocess.Popen(
                 [ADMIN, "--url", f"http://127.0.0.1:{service.port}", "--token-file", TOKEN_FILE,
-                 *more, "events"],
+                 "--retry", "0", *more, "events"],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             old = [process.stdout.readline() for _ in range(2)]
             assert "room opened" in old[0] and "<script>" in old[1], old
@@ -146,6 +146,12 @@ def test_events_are_printed_as_they_happen():
         # The service has gone, and the stream with it.
         _, text = process.communicate(timeout=20)
         assert process.returncode in (CLEAN, ENVIRONMENT), (process.returncode, text)
+
+
+def test_picture_is_printed():
+    with service_with_token() as service:
+        assert admin(service, "picture", "arena-1").startswith("<svg ")
+        assert "draws nothing" in admin(service, "picture", "arena-2", code=ENVIRONMENT)
 
 
 class OtherServer(http.server.BaseHTTPRequestHandler):

@@ -49,7 +49,19 @@ with FakeService(PROGRAM) as service, browser.Browser() as page:
     assert names == ["ann", "<script>boo()</script>"]
     assert "one-off 1" in page.run("document.getElementById('room-facts').textContent")
     assert page.run("document.querySelector('#lateness meter').value") == 900
-    assert page.run("document.querySelectorAll('main script, main img').length") == 0
+    assert page.run("document.querySelectorAll('main script').length") == 0
+    images = page.run("[...document.querySelectorAll('main img')].map((one) => one.id)")
+    assert images == ["picture"]
+
+    # The picture of the room; the other room has none.
+    page.wait_for("document.getElementById('picture').naturalWidth > 0")
+    assert not page.run("document.getElementById('picture').hidden")
+    page.run("document.querySelectorAll('#rooms button.name')[1].click()")
+    page.wait_for("document.getElementById('picture-problem').textContent"
+                  " === 'No picture: the simulation draws nothing'")
+    assert page.run("document.getElementById('picture').hidden")
+    page.run("document.querySelector('#rooms button.name').click()")
+    page.wait_for("!document.getElementById('picture').hidden")
     assert page.run("boos") == 0
 
     # Buttons.

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import xml.etree.ElementTree
 
 from described import API, Caller, load_description, problem_with
 from fake_service import run_tests
@@ -71,6 +72,10 @@ def test_match_is_seen_from_its_room_to_its_end():
         room = service.wait_until("pair-1", is_running)
         assert [player["is_here"] for player in room["players"]] == [True, True]
         ask("GET", "/rooms/pair-1")
+        picture = service.admin("picture", "pair-1")
+        root = xml.etree.ElementTree.fromstring(picture)
+        assert root.tag == "{http://www.w3.org/2000/svg}svg" and len(root) > 10, picture[:500]
+        assert service.ask("GET", API + "/rooms/pair-9/picture")[0] == 404
         assert sum(worker["players"] for worker in ask("GET", "/workers")["workers"]) == 2
         assert all(service.ended(i)[0] == 0 for i in range(2))
         assert service.summary(0)["final_hash"] == service.summary(1)["final_hash"]
@@ -241,6 +246,31 @@ def test_operators_without_the_token_are_kept_out():
         assert service.ask("GET", API + "/rooms", token=None)[0] == 401
         assert service.ask("POST", API + "/drain", token="guessed")[0] == 401
         assert service.ask("GET", "/healthz", token=None)[0] == 200
+
+
+def test_events_are_followed_across_a_restart():
+    sockets = sockets_of_a_unit()
+    with Service(ONE_PAIR, sockets=sockets) as service:
+        with open(service.folder / "events", "w", encoding="utf-8") as out:
+            follower = subprocess.Popen(
+                [Programs.admin, "--url", f"http://127.0.0.1:{service.port}", "--token-file",
+                 service.folder / "token", "--json", "events"], stdout=out, stderr=out)
+        try:
+            def kinds():
+                text = (service.folder / "events").read_text(encoding="utf-8")
+                return [json.loads(line)["kind"] for line in text.splitlines()
+                        if line.startswith("{")]
+
+            wait_for(lambda: kinds() == ["room-opened"], "the first event")
+            assert service.stop() == 0
+            service.start()
+            wait_for(lambda: kinds()[-1:] == ["room-opened"] and len(kinds()) > 2,
+                     "the events of the service that was started again")
+        finally:
+            follower.terminate()
+            follower.wait(timeout=PATIENCE_S)
+    for one in sockets:
+        one.close()
 
 
 def test_metrics_are_what_prometheus_reads():

@@ -142,7 +142,14 @@ static ls_service_result act_on_room(fake_service *fake, const ls_service_comman
     if (!of) {
         return result_of(LS_NOT_FOUND, "there is no such room");
     }
+    static char picture[] = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 40 30\">"
+                            "<circle r=\"9\"/></svg>";
+    ls_service_result drawn = {.status = LS_OK, .body = picture};
     switch (command->kind) {
+    case LS_SERVICE_DRAW_ROOM:
+        return strcmp(command->room, "arena-1") == 0
+                   ? drawn
+                   : result_of(LS_NOT_FOUND, "the simulation draws nothing");
     case LS_SERVICE_END_ROOM:
         fake_service_end_room(fake, command->room);
         return result_of(LS_OK, "ended");

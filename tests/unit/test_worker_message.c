@@ -64,6 +64,12 @@ Test(worker_message, results_and_events_arrive)
     cr_assert_eq(after.result.status, LS_NOT_FOUND);
     cr_assert_eq(after.match_id, 5);
     cr_assert_str_eq(after.result.text.bytes, before.result.text.bytes);
+    cr_assert_null(after.result.body);
+    before.result.body = (char[]){"<svg a=\"b\">\n</svg>"};
+    pass_on();
+    cr_assert_str_eq(after.result.body, before.result.body);
+    ls_worker_message_deinit(&after);
+    cr_assert_null(after.result.body);
     before = (ls_worker_message){.kind = LS_WORKER_EVENT, .event = {.slot = -1}};
     ls_name_copy(before.event.kind, sizeof before.event.kind, "room-opened");
     pass_on();

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/program/private_file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,5 +91,21 @@ ls_status admin_ask_take(const admin_service *service, const char *method, const
     }
     ls_json_destroy(body);
     free(line);
+    return status;
+}
+
+ls_status admin_print_body(const admin_service *service, const char *path, ls_text *why)
+{
+    char url[ADMIN_URL_BYTES_MAX];
+    const ls_http_ask ask = admin_request(service, "GET", path, url);
+    ls_http_got got = {0};
+    ls_status status = ls_http_client_ask(&ask, &got, why);
+    if (status == LS_OK && got.status != 200) {
+        status = admin_refusal(&got, why);
+    } else if (status == LS_OK && got.size > 0 &&
+               (fwrite(got.body, got.size, 1, stdout) != 1 || fflush(stdout) != 0)) {
+        status = ls_fail(LS_IO, why, "standard output cannot be written");
+    }
+    ls_http_got_deinit(&got);
     return status;
 }

@@ -15,6 +15,7 @@
 typedef struct admin_service {
     const char *url;                   /* up to where /api begins, without a slash at its end */
     char token[ADMIN_TOKEN_BYTES_MAX]; /* "": none */
+    uint32_t retry_s;                  /* for so long `events` looks for one that is gone */
 } admin_service;
 
 /* A token alone in a file that its owner alone may read. IO, BAD_ARGUMENT. */
@@ -29,6 +30,9 @@ ls_http_ask admin_request(const admin_service *service, const char *method, cons
  * destroyed. */
 ls_status admin_ask_take(const admin_service *service, const char *method, const char *path,
                          ls_json *body, ls_json **out, ls_text *why);
+
+/* Prints the body of the answer, whatever it is. */
+ls_status admin_print_body(const admin_service *service, const char *path, ls_text *why);
 
 /* Of a reply that is no success: the sentence in it. */
 ls_status admin_refusal(const ls_http_got *got, ls_text *why);

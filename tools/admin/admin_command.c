@@ -30,7 +30,7 @@ typedef struct command {
     const char *path; /* behind that of the room, if it has one */
     /* Adds to the request what the words say; NULL: nothing. */
     ls_status (*fill)(const admin_words *words, request *out, ls_text *why);
-    void (*print)(const ls_json *answer);
+    void (*print)(const ls_json *answer); /* NULL: the answer is no JSON */
     const char *help;
 } command;
 
@@ -142,6 +142,8 @@ static const command commands[] = {
     {"workers", "", 0, 0, false, "GET", "workers", NULL, admin_print_workers,
      "the worker processes"},
     {"events", "", 0, 0, false, "GET", "events", NULL, NULL, "events as they happen"},
+    {"picture", " NAME", 1, 1, true, "GET", "/picture", NULL, NULL,
+     "prints what the room looks like, as an SVG"},
     {"create", " [FLAG=VALUE...]", 0, ADMIN_WORDS_MAX - 1, false, "POST", "rooms", fill_create,
      admin_print_opened,
      "opens a room: flags of lockstep-server without dashes, name=NAME; prints its name"},
@@ -223,7 +225,7 @@ ls_status admin_run(const admin_service *service, const admin_words *words, bool
                     ls_text *why)
 {
     const command *of = find(words->words[0]);
-    if (!of->print) {
+    if (strcmp(of->name, "events") == 0) {
         return admin_follow_events(service, prints_json, why);
     }
     request made = {.body = NULL};
@@ -232,6 +234,9 @@ ls_status admin_run(const admin_service *service, const admin_words *words, bool
     if (status != LS_OK) {
         ls_json_destroy(made.body);
         return status;
+    }
+    if (!of->print) {
+        return admin_print_body(service, made.path, why);
     }
     status = admin_ask_take(service, of->method, made.path, made.body, &answer, why);
     if (status == LS_OK && prints_json) {

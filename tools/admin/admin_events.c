@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/admin/admin_events.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -12,6 +13,8 @@ enum {
 
 typedef struct follower {
     bool prints_json;
+    bool has_come;   /* something, in this stream */
+    uint64_t newest; /* number; 0: none has come */
     char line[LINE_BYTES_MAX];
     size_t size;
 } follower;
@@ -44,6 +47,7 @@ static void take_line(follower *to)
     }
     ls_json *event = ls_json_parse(to->line + skip, to->size - skip);
     if (ls_json_is_object(event)) {
+        (void)ls_json_read_u64(event, "number", &to->newest);
         if (to->prints_json) {
             (void)ls_json_write_line(event, stdout);
         } else {
@@ -56,6 +60,7 @@ static void take_line(follower *to)
 static ls_status take_bytes(void *user, const char *bytes, size_t size)
 {
     follower *to = user;
+    to->has_come = true;
     for (size_t i = 0; i < size; i++) {
         if (bytes[i] == '\n') {
             take_line(to);
@@ -69,20 +74,52 @@ static ls_status take_bytes(void *user, const char *bytes, size_t size)
     return fflush(stdout) == 0 ? LS_OK : LS_IO;
 }
 
-ls_status admin_follow_events(const admin_service *service, bool prints_json, ls_text *why)
+/* One stream, to its end. */
+static ls_status follow(const admin_service *service, follower *to, ls_text *why)
 {
-    follower to = {.prints_json = prints_json};
     char url[ADMIN_URL_BYTES_MAX];
+    char last[48];
     ls_http_ask ask = admin_request(service, "GET", "events", url);
     ls_http_got got = {0};
+    snprintf(last, sizeof last, "Last-Event-ID: %" PRIu64, to->newest);
+    ask.header = to->newest > 0 ? last : NULL;
     ask.timeout_ms = 0;
     ask.idle_timeout_s = IDLE_TIMEOUT_S;
     ask.take = take_bytes;
-    ask.user = &to;
+    ask.user = to;
+    to->size = 0;
+    to->has_come = false;
     ls_status status = ls_http_client_ask(&ask, &got, why);
     if (status == LS_OK && got.status != 200) {
         status = admin_refusal(&got, why);
     }
     ls_http_got_deinit(&got);
+    return status;
+}
+
+/* Whether another try may find a service that is started again. */
+static bool is_lost(ls_status status)
+{
+    return status == LS_OK || status == LS_REFUSED || status == LS_DISCONNECTED ||
+           status == LS_TIMED_OUT || status == LS_IO;
+}
+
+ls_status admin_follow_events(const admin_service *service, bool prints_json, ls_text *why)
+{
+    const struct timespec pause = {.tv_sec = 1};
+    follower to = {.prints_json = prints_json};
+    ls_status status = follow(service, &to, why);
+    uint32_t lost_s = to.has_come ? 0 : service->retry_s; /* one that was never there is not lost */
+    while (is_lost(status) && lost_s < service->retry_s) {
+        if (lost_s++ == 0) {
+            fprintf(stderr,
+                    "lockstep-admin: the service is gone: looking for it for %" PRIu32 " s\n",
+                    service->retry_s);
+        }
+        nanosleep(&pause, NULL);
+        ls_text_set(why, "%s", "");
+        status = follow(service, &to, why);
+        lost_s = to.has_come ? 0 : lost_s;
+    }
     return status;
 }

@@ -7,7 +7,8 @@
 
 #include <stdbool.h>
 
-/* Until the service ends the stream (OK), or it is lost. `prints_json`: an object a line. */
+/* Until the service has ended the stream, or is lost, and is not found again within its `retry_s`.
+ * Goes on behind the newest event then. `prints_json`: an object a line. */
 ls_status admin_follow_events(const admin_service *service, bool prints_json, ls_text *why);
 
 #endif
