@@ -3,6 +3,7 @@
 
 #include "lockstep/protocol/loop/event_loop_uv.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -126,6 +127,7 @@ ls_status ls_line_channel_create(const ls_line_channel_config *config, ls_event_
     }
     channel->allocator = allocator;
     channel->config = *config;
+    signal(SIGPIPE, SIG_IGN);
     int error = uv_pipe_init(ls_event_loop_uv(loop), &channel->pipe, 0);
     if (error != 0) {
         close(config->descriptor);

@@ -24,7 +24,8 @@ typedef struct ls_line_channel_config {
 
 typedef struct ls_line_channel ls_line_channel;
 
-/* IO, NO_MEMORY. */
+/* From then on the process ignores SIGPIPE: the other side may go while it is written to. IO,
+ * NO_MEMORY. */
 ls_status ls_line_channel_create(const ls_line_channel_config *config, ls_event_loop *loop,
                                  const ls_allocator *allocator, ls_line_channel **out);
 /* Lines that have not left may be lost. NULL is allowed. */
