@@ -1,10 +1,13 @@
 """Starts the fake service, and talks to it."""
 
+import concurrent.futures
 import http.client
 import json
 import pathlib
 import socket
 import subprocess
+import sys
+import traceback
 
 TOKEN = "a token of the tests"
 
@@ -78,9 +81,19 @@ def raw(service, data, limit=1 << 20):
         return reply
 
 
-def run_tests(module):
-    """Runs each test_ function of the module, in order."""
-    for name, test in list(module.items()):
-        if name.startswith("test_"):
-            print(name, flush=True)
-            test()
+def run_tests(module, at_once=1):
+    """Runs each test_ function of the module, in order, so many at a time."""
+    tests = {name: test for name, test in module.items() if name.startswith("test_")}
+
+    def run(name):
+        print(name, flush=True)
+        try:
+            tests[name]()
+            return True
+        except Exception:  # a thread's own would be lost
+            print(f"{name} fails:\n{traceback.format_exc()}", flush=True)
+            return False
+
+    with concurrent.futures.ThreadPoolExecutor(at_once) as threads:
+        if not all(threads.map(run, tests)):
+            sys.exit(1)
