@@ -49,6 +49,11 @@ void ls_cipher_hash(const uint8_t *key, size_t key_bytes, const uint8_t *bytes, 
     (void)crypto_generichash(out, out_bytes, bytes, size, key, key_bytes);
 }
 
+void ls_cipher_sha256(const uint8_t *bytes, size_t size, uint8_t out[LS_CIPHER_SHA256_BYTES])
+{
+    (void)crypto_hash_sha256(out, bytes, size); /* never fails */
+}
+
 void ls_key_pair_random(ls_key_pair *out)
 {
     uint8_t private_key[LS_CIPHER_KEY_BYTES];

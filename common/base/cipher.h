@@ -43,6 +43,12 @@ bool ls_cipher_is_equal(const uint8_t *a, const uint8_t *b, size_t size);
 void ls_cipher_hash(const uint8_t *key, size_t key_bytes, const uint8_t *bytes, size_t size,
                     uint8_t *out, size_t out_bytes);
 
+/* ---- SHA-256: where others name a file by it ---- */
+
+#define LS_CIPHER_SHA256_BYTES 32u
+
+void ls_cipher_sha256(const uint8_t *bytes, size_t size, uint8_t out[LS_CIPHER_SHA256_BYTES]);
+
 /* ---- X25519 ---- */
 
 typedef struct ls_key_pair {

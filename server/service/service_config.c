@@ -57,7 +57,7 @@ static const char *const server_keys[] = {
     "bind",     "port",      "identity",     "invite-only",  "invite-file", "invite-host",
     "insecure", "token-key", "token-server", "bundle-limit", "port-file",   "token-protocol-id"};
 
-static const char *const room_keys[] = {"name", "open", "sim", "private"};
+static const char *const room_keys[] = {"name", "open", "sim", "sha256", "private"};
 
 /* The reading of one file. */
 typedef struct reading {
@@ -308,7 +308,8 @@ static ls_status take_room(reading *file, const ls_toml_value *value, ls_text *w
     if (strcmp(value->key, "open") == 0) {
         return take_number(&open, value, &file->group->open, why);
     }
-    if (strcmp(value->key, "sim") == 0 || strcmp(value->key, "private") == 0) {
+    if (strcmp(value->key, "sim") == 0 || strcmp(value->key, "sha256") == 0 ||
+        strcmp(value->key, "private") == 0) {
         ls_status status = check_value(value, why);
         return status == LS_OK ? ls_room_settings_set(settings, value->key, value->text, why)
                                : status;

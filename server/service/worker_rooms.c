@@ -7,6 +7,7 @@
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/rooms/room_game.h"
+#include "lockstep/server/service/plugin_choice.h"
 #include "lockstep/server/service/room_picture.h"
 #include "lockstep/server/service/room_saving.h"
 #include "lockstep/server/service/room_stats.h"
@@ -210,22 +211,16 @@ static bool may_join(void *user, const ls_match_newcomer *newcomer, ls_text *why
     return left_s == 0;
 }
 
-/* A plug-in is one of the directory, by its name: no path leads out of it. */
-static ls_status choose_simulation(worker_room *room, const char *name, ls_room_request *request,
-                                   ls_text *why)
+static ls_status choose_simulation(worker_room *room, ls_room_request *request, ls_text *why)
 {
-    request->sim = name;
-    if (!name || !strstr(name, ".so")) {
+    const ls_plugin_choice choice = {.directory = room->all->config.plugin_dir,
+                                     .name = ls_room_settings_find(&room->settings, "sim"),
+                                     .sha256 = ls_room_settings_find(&room->settings, "sha256")};
+    if (!choice.name && !choice.sha256) {
         return LS_OK;
     }
-    const char *directory = room->all->config.plugin_dir;
-    if (!directory || strchr(name, '/')) {
-        return ls_fail(LS_BAD_ARGUMENT, why,
-                       "the simulation '%s' is no file of the directory of plug-ins", name);
-    }
-    int bytes = snprintf(room->path, sizeof room->path, "%s/%s", directory, name);
     request->sim = room->path;
-    return bytes > 0 && (size_t)bytes < sizeof room->path ? LS_OK : LS_BAD_ARGUMENT;
+    return ls_plugin_choice_find(&choice, room->path, sizeof room->path, why);
 }
 
 static ls_status read_settings(worker_room *room, ls_room_request *request,
@@ -233,15 +228,15 @@ static ls_status read_settings(worker_room *room, ls_room_request *request,
 {
     ls_setting_target match = {.fields = &request->match};
     ls_setting_target given = {.fields = params};
-    ls_status status = LS_OK;
+    ls_status status = choose_simulation(room, request, why);
     for (uint32_t i = 0; status == LS_OK && i < room->settings.count; i++) {
         ls_room_setting *row = &room->settings.rows[i];
         const ls_setting_text text = {row->flag, row->value};
-        if (strcmp(row->flag, "sim") == 0) {
-            status = choose_simulation(room, row->value, request, why);
-        } else if (strcmp(row->flag, "param") == 0) {
+        bool is_ours = strcmp(row->flag, "sim") == 0 || strcmp(row->flag, "sha256") == 0 ||
+                       strcmp(row->flag, "private") == 0;
+        if (strcmp(row->flag, "param") == 0) {
             status = ls_setting_take_text(&ls_param_settings, &given, &text, why);
-        } else if (strcmp(row->flag, "private") != 0) {
+        } else if (!is_ours) {
             status = ls_setting_take_text(&ls_match_settings, &match, &text, why);
         }
     }
