@@ -36,6 +36,7 @@ typedef struct worker {
     uint64_t reported_ns;
     uint64_t changed_ns; /* when changes were told the last time */
     bool is_draining;
+    uint64_t looks;
     ls_worker_message received;
     ls_worker_message answer;
 } worker;
@@ -142,9 +143,6 @@ static void on_report(void *user, uint64_t now_ns)
                        &self->console->log, now_ns);
     tell_load(self, now_ns);
     tell_seats(self);
-    if (ls_line_channel_backlog(self->channel) < BACKLOG_MAX) {
-        ls_worker_rooms_report(self->named);
-    }
 }
 
 /* ---- in ---- */
@@ -177,6 +175,9 @@ static void on_look(void *user, uint64_t now_ns)
     if (self->leaving_ns == 0) {
         ls_worker_rooms_look(self->named);
         report_changes(self, now_ns);
+        if (ls_line_channel_backlog(self->channel) < BACKLOG_MAX) {
+            ls_worker_rooms_report(self->named, self->looks++, REPORT_MS / LOOK_MS);
+        }
     } else if (ls_worker_rooms_are_written(self->named, now_ns) ||
                now_ns - self->leaving_ns > LEAVING_MS_MAX * LS_NS_PER_MS) {
         ls_event_loop_stop(loop_of(self));

@@ -20,7 +20,8 @@
 #include <time.h>
 
 enum {
-    SPECTATORS = 16, /* of a room whose settings say nothing of them */
+    SPECTATORS = 16,  /* of a room whose settings say nothing of them */
+    CHANGED_MAX = 16, /* that are reported at a time */
 };
 
 /* A room, from its opening until it is over. */
@@ -561,9 +562,9 @@ void ls_worker_rooms_look(ls_worker_rooms *all)
 
 /* ---- reports ---- */
 
-void ls_worker_rooms_report(ls_worker_rooms *all)
+void ls_worker_rooms_report(ls_worker_rooms *all, uint64_t turn, uint32_t turns)
 {
-    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
+    for (uint32_t i = (uint32_t)(turn % turns); i < all->config.rooms_max; i += turns) {
         if (all->rows[i]) {
             tell_report(all->rows[i], LS_WORKER_REPORT);
         }
@@ -572,15 +573,15 @@ void ls_worker_rooms_report(ls_worker_rooms *all)
 
 bool ls_worker_rooms_report_changed(ls_worker_rooms *all)
 {
-    bool has_changed = false;
-    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
+    uint32_t changed = 0;
+    for (uint32_t i = 0; i < all->config.rooms_max && changed < CHANGED_MAX; i++) {
         if (all->rows[i] && all->rows[i]->has_changed) {
             all->rows[i]->has_changed = false;
             tell_report(all->rows[i], LS_WORKER_REPORT);
-            has_changed = true;
+            changed++;
         }
     }
-    return has_changed;
+    return changed > 0;
 }
 
 void ls_worker_rooms_drain(ls_worker_rooms *all)

@@ -39,9 +39,11 @@ void ls_worker_rooms_done(ls_worker_rooms *all, uint32_t number);
 /* Some time has passed: 100 ms, say. */
 void ls_worker_rooms_look(ls_worker_rooms *all);
 
-/* Reports of all rooms, through `tell`; or of those whose seats or state have changed. */
-void ls_worker_rooms_report(ls_worker_rooms *all);
-bool ls_worker_rooms_report_changed(ls_worker_rooms *all); /* whether there were any */
+/* Reports through `tell`. A report takes as long as some ticks: each room has one of `turns` turns,
+ * which follow one another. Or of rooms whose seats or state have changed, a few at a time; whether
+ * there were any. */
+void ls_worker_rooms_report(ls_worker_rooms *all, uint64_t turn, uint32_t turns);
+bool ls_worker_rooms_report_changed(ls_worker_rooms *all);
 
 /* Ends the rooms where nobody plays yet. */
 void ls_worker_rooms_drain(ls_worker_rooms *all);
