@@ -130,6 +130,17 @@ static inline ls_fixed ls_fixed_mul(ls_fixed a, ls_fixed b)
 #endif
 }
 
+/* The whole units of ls_fixed_mul, of factors that are not negative: the quickest way to them. */
+static inline uint32_t ls_fixed_mul_whole(ls_fixed a, ls_fixed b)
+{
+#if LS_HAS_INT128
+    ls_uint128 product = (ls_uint128)((ls_int128)a * b);
+    return (uint32_t)((product + UINT32_C(0x80000000)) >> 64);
+#else
+    return (uint32_t)((uint64_t)ls_fixed_mul_limbs(a, b) >> 32);
+#endif
+}
+
 /* Rounds toward zero; saturates. x/0 is LS_FIXED_MAX for x > 0, LS_FIXED_MIN for x < 0 and 0 for
  * x = 0. */
 ls_fixed ls_fixed_div(ls_fixed a, ls_fixed b);

@@ -60,15 +60,15 @@ void ls_cell_grid_build(ls_cell_grid *grid, const uint32_t *cells);
 static inline uint32_t ls_cell_grid_column(const ls_cell_grid *grid, ls_fixed x)
 {
     ls_fixed inside = ls_fixed_sub(ls_fixed_clamp(x, grid->min.x, grid->max.x), grid->min.x);
-    uint64_t column = (uint64_t)ls_fixed_mul(inside, grid->cells_per_unit) >> 32;
-    return column < grid->columns ? (uint32_t)column : grid->columns - 1;
+    uint32_t column = ls_fixed_mul_whole(inside, grid->cells_per_unit);
+    return column < grid->columns ? column : grid->columns - 1;
 }
 
 static inline uint32_t ls_cell_grid_row(const ls_cell_grid *grid, ls_fixed y)
 {
     ls_fixed inside = ls_fixed_sub(ls_fixed_clamp(y, grid->min.y, grid->max.y), grid->min.y);
-    uint64_t row = (uint64_t)ls_fixed_mul(inside, grid->cells_per_unit) >> 32;
-    return row < grid->rows ? (uint32_t)row : grid->rows - 1;
+    uint32_t row = ls_fixed_mul_whole(inside, grid->cells_per_unit);
+    return row < grid->rows ? row : grid->rows - 1;
 }
 
 static inline uint32_t ls_cell_grid_cell(const ls_cell_grid *grid, ls_vec2 point)

@@ -9,6 +9,20 @@
 
 /* ---- broadphase ---- */
 
+/* Neighbours lie beside one another then: the bodies themselves are a cache line apart or more. */
+static void copy_circles(ls_arena_world *world)
+{
+    const ls_cell_grid *grid = &world->grid;
+    uint32_t count = grid->starts[(size_t)grid->columns * grid->rows];
+    for (uint32_t k = 0; k < count; k++) {
+        const ls_arena_body *body = &world->bodies[grid->items[k]];
+        world->circles[k] = (ls_arena_circle){.position = body->position,
+                                              .radius = body->radius,
+                                              .body = grid->items[k],
+                                              .is_asleep = ls_arena_is_asleep(world, body)};
+    }
+}
+
 static void sort_into_cells(ls_arena_world *world)
 {
     world->match->awake = 0;
@@ -20,6 +34,7 @@ static void sort_into_cells(ls_arena_world *world)
         world->match->awake += is_there && !ls_arena_is_asleep(world, body);
     }
     ls_cell_grid_build(&world->grid, world->cells);
+    copy_circles(world);
 }
 
 /* Keeps the new pairs of one body sorted by the other: there are few, insertion is fastest. */
@@ -45,10 +60,11 @@ static void find_pairs_of(ls_arena_world *world, uint32_t a)
     for (uint32_t row = block.first_row; row <= block.last_row; row++) {
         ls_cell_range range = ls_cell_grid_range(&world->grid, block, row);
         for (uint32_t k = range.begin; k < range.end; k++) {
-            uint32_t b = world->grid.items[k];
-            const ls_arena_body *other = &world->bodies[b];
-            bool is_ours = b > a || (b < a && ls_arena_is_asleep(world, other));
-            if (is_ours && ls_arena_circles_overlap(body, other)) {
+            const ls_arena_circle *other = &world->circles[k];
+            uint32_t b = other->body;
+            ls_fixed touching = ls_fixed_add(body->radius, other->radius);
+            bool is_ours = b > a || (b < a && other->is_asleep);
+            if (is_ours && ls_arena_is_near(body->position, other->position, touching)) {
                 insert_pair(world, first, (ls_arena_pair){a, b});
             }
         }

@@ -67,7 +67,8 @@ size_t ls_arena_scratch_bytes(const ls_sim_config *config)
     ls_arena_layout layout = ls_arena_layout_of(config);
     ls_cell_grid_config grid = grid_config(&layout, ls_arena_half_size(config));
     return contact_capacity(&layout) * sizeof(ls_arena_contact) +
-           pair_capacity(&layout) * sizeof(ls_arena_pair) + layout.body_count * sizeof(uint32_t) +
+           pair_capacity(&layout) * sizeof(ls_arena_pair) +
+           layout.body_count * (sizeof(ls_arena_circle) + sizeof(uint32_t)) +
            ls_cell_grid_bytes(&grid);
 }
 
@@ -90,7 +91,8 @@ ls_arena_world ls_arena_world_of(const ls_step *step)
         .contacts = step->scratch,
     };
     world.pairs = (void *)(world.contacts + world.contact_capacity);
-    world.cells = (void *)(world.pairs + world.pair_capacity);
+    world.circles = (void *)(world.pairs + world.pair_capacity);
+    world.cells = (void *)(world.circles + layout.body_count);
     ls_cell_grid_config grid = grid_config(&layout, world.half_size);
     world.grid = ls_cell_grid_make(&grid, world.cells + layout.body_count);
     return world;

@@ -10,6 +10,14 @@
 /* How deep bodies may overlap without being moved apart, and how near to a wall they touch it. */
 #define LS_ARENA_SLOP LS_FIXED_RATIO(1, 100)
 
+/* The part of a body that the broadphase reads; those of a cell lie beside one another. */
+typedef struct ls_arena_circle {
+    ls_vec2 position;
+    ls_fixed radius;
+    uint32_t body;
+    uint32_t is_asleep;
+} ls_arena_circle;
+
 /* Two bodies whose circles overlap; `a` is awake. */
 typedef struct ls_arena_pair {
     uint32_t a;
@@ -64,8 +72,9 @@ typedef struct ls_arena_world {
     uint32_t contact_capacity;
     ls_arena_contact *contacts;
     ls_arena_pair *pairs;
-    uint32_t *cells;   /* of each body */
-    ls_cell_grid grid; /* built by the broadphase */
+    ls_arena_circle *circles; /* in the order of the grid's items */
+    uint32_t *cells;          /* of each body */
+    ls_cell_grid grid;        /* built by the broadphase */
 } ls_arena_world;
 
 ls_arena_world ls_arena_world_of(const ls_step *step);
