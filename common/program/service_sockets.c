@@ -1,5 +1,6 @@
 #include "lockstep/common/program/service_sockets.h"
 
+#include <string.h>
 #include <sys/socket.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
@@ -32,6 +33,11 @@ ls_status ls_service_sockets_take(ls_service_sockets *out, ls_text *why)
     ls_status status = LS_OK;
     *out = (ls_service_sockets){.stream = -1};
     int count = sd_listen_fds(1); /* no child is told of them */
+    if (count < 0) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "the sockets of LISTEN_FDS and LISTEN_PID cannot be taken: %s",
+                       strerror(-count));
+    }
     for (int i = 0; i < count && status == LS_OK; i++) {
         status = place(out, SD_LISTEN_FDS_START + i, why);
     }

@@ -17,8 +17,8 @@ typedef struct ls_service_sockets {
     int stream; /* of TCP, which listens; -1: the service opens its own */
 } ls_service_sockets;
 
-/* None where systemd has opened none. BAD_ARGUMENT: there are others than those, or more; all are
- * closed then, and a sentence says which. */
+/* None where systemd has opened none. BAD_ARGUMENT: there are others than those, or more, which are
+ * closed then, or the environment names some that are not there; with a sentence. */
 ls_status ls_service_sockets_take(ls_service_sockets *out, ls_text *why);
 
 #endif

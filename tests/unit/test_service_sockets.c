@@ -130,6 +130,23 @@ Test(service_sockets, are_none_without_systemd_and_for_another_process)
     cr_assert_eq(seen->open, 1);
 }
 
+Test(service_sockets, that_are_not_there_are_refused)
+{
+    static const char *const counts[] = {"many", "-1", "999"};
+    ls_service_sockets sockets;
+    ls_text why = {{0}};
+    char pid[32];
+    snprintf(pid, sizeof pid, "%ld", (long)getpid());
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        setenv("LISTEN_PID", pid, 1);
+        setenv("LISTEN_FDS", counts[i], 1);
+        cr_assert_eq(ls_service_sockets_take(&sockets, &why), LS_BAD_ARGUMENT, "%s", counts[i]);
+        cr_assert(strstr(why.bytes, "LISTEN_FDS"), "%s", why.bytes);
+        cr_assert_eq(sockets.datagram_count, 0);
+        cr_assert_eq(sockets.stream, -1);
+    }
+}
+
 Test(service_sockets, of_no_use_are_refused)
 {
     give(AF_INET, SOCK_DGRAM);
