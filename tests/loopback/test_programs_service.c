@@ -11,6 +11,7 @@
 enum {
     WORKERS_MAX = 4,
     WAIT_MS = 20,
+    SEATS_ARE_KNOWN_MS = 700,
 };
 
 TestSuite(programs_service, .init = hosted_open, .fini = hosted_close);
@@ -106,12 +107,15 @@ static void expect_times(const char *words, uint32_t times)
                  ls_process_errors(&hosted.server));
 }
 
-/* Two rooms of two that play: at once four may sit down in three rooms, and wait there. */
+/* Two rooms of two that play. Players who come at once may sit down on different workers, and wait
+ * there for others: the next comes when every worker knows of the one before. */
 static void start_two_rooms(const char *ticks)
 {
-    for (uint32_t rooms = 1; rooms <= 2; rooms++) {
-        join_players(2, ticks);
-        expect_times(": the match starts", rooms);
+    for (uint32_t player = 1; player <= 4; player++) {
+        join_players(1, ticks);
+        expect_times(") joined", player);
+        expect_times(": the match starts", player / 2);
+        hosted_pause_ms(SEATS_ARE_KNOWN_MS);
     }
 }
 
