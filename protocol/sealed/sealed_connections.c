@@ -21,7 +21,7 @@ typedef struct place {
 } place;
 
 typedef struct list {
-    uint32_t first, last;
+    uint32_t first, last, count;
 } list;
 
 struct ls_sealed_connections {
@@ -47,6 +47,7 @@ static void append(ls_sealed_connections *connections, list *to, uint32_t index)
         connections->places[to->last].behind = index;
     }
     to->last = index;
+    to->count++;
 }
 
 static void unlink_place(ls_sealed_connections *connections, list *from, uint32_t index)
@@ -62,6 +63,7 @@ static void unlink_place(ls_sealed_connections *connections, list *from, uint32_
     } else {
         connections->places[removed->behind].before = removed->before;
     }
+    from->count--;
 }
 
 /* ---- chains ---- */
@@ -132,8 +134,8 @@ ls_status ls_sealed_connections_create(uint32_t places, uint64_t seed,
         .place_count = places,
         .chain_bits = 1,
         .multiplier = seed | 1u,
-        .free = {NONE, NONE},
-        .half_open = {NONE, NONE},
+        .free = {NONE, NONE, 0},
+        .half_open = {NONE, NONE, 0},
     };
     while (1u << connections->chain_bits < places) {
         connections->chain_bits++;
@@ -196,6 +198,11 @@ void ls_sealed_connections_release(ls_sealed_connections *connections, uint32_t 
 uint32_t ls_sealed_connections_oldest(const ls_sealed_connections *connections)
 {
     return connections->half_open.first;
+}
+
+uint32_t ls_sealed_connections_half_open(const ls_sealed_connections *connections)
+{
+    return connections->half_open.count;
 }
 
 bool ls_sealed_connections_is_used(const ls_sealed_connections *connections, uint32_t index)

@@ -37,6 +37,8 @@ uint32_t ls_sealed_connections_find(const ls_sealed_connections *connections,
                                     const uint8_t client_key[LS_CIPHER_KEY_BYTES]);
 /* The half-open place that was taken first, or NO_CONNECTION. */
 uint32_t ls_sealed_connections_oldest(const ls_sealed_connections *connections);
+/* How many places are half-open. */
+uint32_t ls_sealed_connections_half_open(const ls_sealed_connections *connections);
 
 bool ls_sealed_connections_is_used(const ls_sealed_connections *connections, uint32_t index);
 bool ls_sealed_connections_is_open(const ls_sealed_connections *connections, uint32_t index);

@@ -188,6 +188,11 @@ void ls_sealed_server_close(ls_sealed_server *server, uint32_t index)
     forget(server, index);
 }
 
+uint32_t ls_sealed_server_half_open(const ls_sealed_server *server)
+{
+    return ls_sealed_connections_half_open(server->places);
+}
+
 const ls_endpoint *ls_sealed_server_endpoint(const ls_sealed_server *server, uint32_t index)
 {
     LS_ASSERT(ls_sealed_connections_is_open(server->places, index));

@@ -92,6 +92,9 @@ void ls_sealed_server_receive(ls_sealed_server *server, const ls_endpoint *from,
 size_t ls_sealed_server_seal(ls_sealed_server *server, uint32_t index, ls_sealed_content content,
                              uint8_t *datagram, size_t size);
 
+/* Clients that were let in and have not said their first word. */
+uint32_t ls_sealed_server_half_open(const ls_sealed_server *server);
+
 /* Where a connection that is there is reached. */
 const ls_endpoint *ls_sealed_server_endpoint(const ls_sealed_server *server, uint32_t index);
 

@@ -638,6 +638,12 @@ void ls_transport_udp_settle_pass(ls_transport *base, ls_peer_id id, bool is_use
     }
 }
 
+uint32_t ls_transport_udp_half_open(const ls_transport *base)
+{
+    const transport_udp *transport = from_const_base(base);
+    return transport->server ? ls_sealed_server_half_open(transport->server) : 0;
+}
+
 uint16_t ls_transport_udp_port(const ls_transport *base)
 {
     return ls_datagram_socket_port(from_const_base(base)->socket);

@@ -134,6 +134,10 @@ ls_status ls_transport_udp_address(const ls_transport *transport, ls_peer_id pee
 const ls_sealed_pass *ls_transport_udp_pass(const ls_transport *transport, ls_peer_id peer);
 void ls_transport_udp_settle_pass(ls_transport *transport, ls_peer_id peer, bool is_used);
 
+/* Clients that a server has let in and that have not said their first word: they are no peers yet.
+ */
+uint32_t ls_transport_udp_half_open(const ls_transport *transport);
+
 /* The UDP port that a server is bound to, or a client sends from. */
 uint16_t ls_transport_udp_port(const ls_transport *transport);
 

@@ -284,9 +284,21 @@ void ls_match_table_destroy(ls_match_table *table)
 
 /* ---- what goes in ---- */
 
-/* The first match in the lobby with a seat, else the first that runs and has one, else the first in
- * the lobby, where one may yet become free, else the first that is not over: they tell the peer why
- * it cannot play. LS_MATCH_ANY: there is no match for newcomers. */
+/* How good a match is for a newcomer, 0 the best: a lobby where others wait for one more, an empty
+ * one, a match that runs and has a seat; then one in the lobby, where a seat may yet become free,
+ * and one that is not over: they tell the peer why it cannot play. */
+static uint32_t newcomer_rank(const ls_match *match)
+{
+    uint32_t state = ls_match_state_of(match);
+    uint32_t open = ls_match_seats_open(match);
+    if (open == 0) {
+        return LS_MATCH_OVER + 2 + state;
+    }
+    bool is_awaited = state == LS_MATCH_LOBBY && open < ls_match_players(match);
+    return is_awaited ? 0 : 1 + state;
+}
+
+/* The first of the best; LS_MATCH_ANY: there is no match for newcomers. */
 static uint32_t match_for_newcomer(const ls_match_table *table)
 {
     uint32_t best = LS_MATCH_ANY;
@@ -295,9 +307,7 @@ static uint32_t match_for_newcomer(const ls_match_table *table)
         if (!table->rows[i].match || table->rows[i].is_for_invited) {
             continue;
         }
-        uint32_t state = ls_match_state_of(table->rows[i].match);
-        uint32_t rank =
-            ls_match_seats_open(table->rows[i].match) > 0 ? state : LS_MATCH_OVER + 1 + state;
+        uint32_t rank = newcomer_rank(table->rows[i].match);
         if (rank < best_rank) {
             best = i;
             best_rank = rank;

@@ -17,7 +17,8 @@ typedef struct directory_row {
 } directory_row;
 
 struct ls_room_directory {
-    uint32_t count; /* rows behind the last one that is taken are free */
+    uint32_t intake; /* the worker that has it */
+    uint32_t count;  /* rows behind the last one that is taken are free */
     ls_worker_seats seats[LS_SERVICE_WORKERS_MAX];
     directory_row rows[LS_SERVICE_ROOMS_MAX];
 };
@@ -114,4 +115,29 @@ uint32_t ls_worker_seats_best(const ls_worker_seats *seats, uint32_t workers)
 uint32_t ls_room_directory_best(const ls_room_directory *directory)
 {
     return ls_worker_seats_best(directory->seats, LS_SERVICE_WORKERS_MAX);
+}
+
+uint32_t ls_room_directory_intake(const ls_room_directory *directory)
+{
+    return directory->intake;
+}
+
+void ls_room_directory_set_intake(ls_room_directory *directory, uint32_t worker)
+{
+    if (worker < LS_SERVICE_WORKERS_MAX) {
+        directory->intake = worker;
+    }
+}
+
+bool ls_room_directory_hand_on(ls_room_directory *directory, uint32_t own)
+{
+    if (directory->intake != own || directory->seats[own].awaited > 0) {
+        return false;
+    }
+    uint32_t best = ls_room_directory_best(directory);
+    if (best == UINT32_MAX || best == own) {
+        return false;
+    }
+    directory->intake = best;
+    return true;
 }

@@ -1,5 +1,10 @@
-/* Room directory: which worker has which room, and where newcomers find seats, as each worker knows
- * it of all of them: so that a worker can tell a client where its place is. Called by worker. */
+/* Room directory: which worker has which room, where newcomers find seats, and which worker has the
+ * intake, as each worker knows it of all of them: so that a worker can tell a client where its
+ * place is.
+ *
+ * One worker at a time has the intake: newcomers without a token come to it, and it hands the
+ * intake on when another worker suits them better. So of players who come in the same moment no two
+ * sit down on different workers and wait there for one another. Called by worker. */
 #ifndef LOCKSTEP_SERVER_SERVICE_ROOM_DIRECTORY_H
 #define LOCKSTEP_SERVER_SERVICE_ROOM_DIRECTORY_H
 
@@ -24,6 +29,15 @@ uint32_t ls_room_directory_find(const ls_room_directory *directory, const char *
 /* The seats of a worker have changed. */
 void ls_room_directory_note_seats(ls_room_directory *directory, uint32_t worker,
                                   const ls_worker_seats *seats);
+
+/* The worker that has the intake: 0 at first. A number beyond LS_SERVICE_WORKERS_MAX changes
+ * nothing. */
+uint32_t ls_room_directory_intake(const ls_room_directory *directory);
+void ls_room_directory_set_intake(ls_room_directory *directory, uint32_t worker);
+
+/* Hands on the intake of the worker `own`, if it has it, nobody waits for one more player there and
+ * another worker is better for newcomers; whether it did. */
+bool ls_room_directory_hand_on(ls_room_directory *directory, uint32_t own);
 
 /* The worker where a newcomer is best off: where others are waiting for one more, or else that with
  * the fewest players of those that have a seat. UINT32_MAX: none has. */

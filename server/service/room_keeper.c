@@ -35,7 +35,7 @@ struct ls_room_keeper {
     bool is_at_limit; /* of rooms, and the log says so */
     uint64_t began_ns;
     ls_worker_seats seats[LS_SERVICE_WORKERS_MAX];
-    uint32_t seats_worker; /* as on_seats was told */
+    uint32_t intake; /* the worker that has it */
     ls_pending_commands pending;
     group_state groups[LS_SERVICE_GROUPS_MAX];
     ls_worker_message message; /* working memory */
@@ -376,15 +376,46 @@ static void take_gone(ls_room_keeper *keeper, const ls_worker_message *message)
     }
 }
 
-/* Newcomers are handed to the worker where they are best off, so that few have to be sent on. */
-static void take_seats(ls_room_keeper *keeper, uint32_t worker, const ls_worker_message *message)
+static void note_seats(ls_room_keeper *keeper, uint32_t worker, const ls_worker_seats *seats)
 {
-    keeper->seats[worker] = message->seats;
-    ls_worker_pool_send_all(keeper->pool, message);
+    const ls_worker_message message = {.kind = LS_WORKER_SEATS, .worker = worker, .seats = *seats};
+    keeper->seats[worker] = *seats;
+    ls_worker_pool_send_all(keeper->pool, &message);
+}
+
+/* ---- the intake ---- */
+
+static void give_intake(ls_room_keeper *keeper, uint32_t worker)
+{
+    const ls_worker_message message = {.kind = LS_WORKER_INTAKE, .worker = worker};
+    keeper->intake = worker;
+    ls_worker_pool_send_all(keeper->pool, &message);
+}
+
+/* The worker that had it is gone, or it was handed to one that is. */
+static void give_intake_anew(ls_room_keeper *keeper)
+{
     uint32_t best = ls_worker_seats_best(keeper->seats, keeper->config.workers);
-    if (best != UINT32_MAX && best != keeper->seats_worker) {
-        keeper->seats_worker = best;
-        keeper->config.on_seats(keeper->config.user, best);
+    for (uint32_t i = 0; i < keeper->config.workers && best == UINT32_MAX; i++) {
+        best = ls_worker_pool_is_ready(keeper->pool, i) ? i : UINT32_MAX;
+    }
+    if (best != UINT32_MAX) {
+        give_intake(keeper, best);
+    }
+}
+
+/* A worker that has the intake knows it, or hands it on. A message of another one is out of date. */
+static void take_intake(ls_room_keeper *keeper, uint32_t worker, uint32_t to)
+{
+    if (worker != keeper->intake || to >= keeper->config.workers) {
+        return;
+    }
+    if (to == worker) {
+        keeper->config.on_intake(keeper->config.user, worker);
+    } else if (ls_worker_pool_is_ready(keeper->pool, to)) {
+        give_intake(keeper, to);
+    } else {
+        give_intake_anew(keeper);
     }
 }
 
@@ -405,7 +436,10 @@ static void on_message(void *user, uint32_t worker, const ls_worker_message *mes
         ls_event_ring_add(&keeper->events, &message->event);
         break;
     case LS_WORKER_SEATS:
-        take_seats(keeper, worker, message);
+        note_seats(keeper, worker, &message->seats);
+        break;
+    case LS_WORKER_INTAKE:
+        take_intake(keeper, worker, message->worker);
         break;
     default:
         break;
@@ -418,6 +452,8 @@ static void on_ready(void *user, uint32_t worker)
 {
     ls_room_keeper *keeper = user;
     const ls_service_asker nobody = {.done = NULL};
+    const ls_worker_message intake = {.kind = LS_WORKER_INTAKE, .worker = keeper->intake};
+    (void)ls_worker_pool_send(keeper->pool, worker, &intake);
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
         if (room->is_open) {
@@ -442,7 +478,10 @@ static void on_lost(void *user, uint32_t worker)
             room->report.state = LS_ROOM_RESUMING;
         }
     }
-    keeper->seats[worker] = (ls_worker_seats){.open = 0};
+    note_seats(keeper, worker, &(ls_worker_seats){.open = 0});
+    if (worker == keeper->intake) {
+        give_intake_anew(keeper);
+    }
     add_event(keeper, "worker-lost", "", "a worker has ended, and is started again");
 }
 

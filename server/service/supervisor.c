@@ -47,7 +47,7 @@ typedef struct supervisor {
 
 /* ---- rooms ---- */
 
-static void on_seats(void *user, uint32_t worker)
+static void on_intake(void *user, uint32_t worker)
 {
     const supervisor *self = user;
     (void)ls_udp_group_set_default(self->group, worker); /* else it sends them on */
@@ -224,7 +224,7 @@ static ls_status create_keeper(supervisor *self, ls_text *why)
                                           .loop = self->loop,
                                           .log = &self->console->log,
                                           .invite = write_invite,
-                                          .on_seats = on_seats,
+                                          .on_intake = on_intake,
                                           .user = self};
     ls_status status =
         has_journals ? ls_output_check_directory(service->journal_dir, "journals", why) : LS_OK;

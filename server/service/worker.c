@@ -102,6 +102,12 @@ static uint64_t clients_denied(const worker *self)
     return sum;
 }
 
+static ls_worker_seats own_seats(const worker *self)
+{
+    uint32_t coming = ls_transport_udp_half_open(ls_host_transport(ls_rooms_host(self->rooms)));
+    return ls_worker_rooms_seats(self->named, coming);
+}
+
 static void tell_load(worker *self, uint64_t now_ns)
 {
     uint64_t used_ns = cpu_ns();
@@ -112,7 +118,7 @@ static void tell_load(worker *self, uint64_t now_ns)
     message->load =
         (ls_worker_report){.worker = self->config->worker,
                            .rooms = ls_worker_rooms_count(self->named),
-                           .players = ls_worker_rooms_seats(self->named).players,
+                           .players = own_seats(self).players,
                            .cpu_ms = used_ns / LS_NS_PER_MS,
                            .memory_bytes = memory_bytes(),
                            .datagrams_dropped = datagrams_dropped(self),
@@ -132,8 +138,25 @@ static void tell_seats(worker *self)
     memset(message, 0, sizeof *message);
     message->kind = LS_WORKER_SEATS;
     message->worker = self->config->worker;
-    message->seats = ls_worker_rooms_seats(self->named);
+    message->seats = own_seats(self);
     tell(self, message);
+}
+
+static void tell_intake(worker *self)
+{
+    const ls_worker_message message = {.kind = LS_WORKER_INTAKE,
+                                       .worker = ls_room_directory_intake(self->directory)};
+    tell(self, &message);
+}
+
+/* The own rooms are known better here than by the last message. */
+static void review_intake(worker *self)
+{
+    const ls_worker_seats own = own_seats(self);
+    ls_room_directory_note_seats(self->directory, self->config->worker, &own);
+    if (ls_room_directory_hand_on(self->directory, self->config->worker)) {
+        tell_intake(self);
+    }
 }
 
 static void on_report(void *user, uint64_t now_ns)
@@ -174,6 +197,7 @@ static void on_look(void *user, uint64_t now_ns)
     worker *self = user;
     if (self->leaving_ns == 0) {
         ls_worker_rooms_look(self->named);
+        review_intake(self);
         report_changes(self, now_ns);
         if (ls_line_channel_backlog(self->channel) < BACKLOG_MAX) {
             ls_worker_rooms_report(self->named, self->looks++, REPORT_MS / LOOK_MS);
@@ -205,6 +229,12 @@ static void on_line(void *user, char *line, size_t size)
         break;
     case LS_WORKER_SEATS:
         ls_room_directory_note_seats(self->directory, message->worker, &message->seats);
+        break;
+    case LS_WORKER_INTAKE:
+        ls_room_directory_set_intake(self->directory, message->worker);
+        if (message->worker == self->config->worker) {
+            tell_intake(self);
+        }
         break;
     case LS_WORKER_DRAIN:
         self->is_draining = true;
@@ -250,16 +280,13 @@ static uint32_t worker_of_token(const worker *self, const ls_sealed_pass *pass)
 
 static uint32_t choose_worker(void *user, const ls_sealed_pass *pass)
 {
-    const worker *self = user;
+    worker *self = user;
     if (pass) {
         return worker_of_token(self, pass);
     }
-    /* The own rooms are known better here than by the last message. */
-    const ls_worker_seats own = ls_worker_rooms_seats(self->named);
-    ls_room_directory_note_seats(self->directory, self->config->worker, &own);
-    uint32_t best = ls_room_directory_best(self->directory);
-    if (best < self->config->workers) {
-        return best;
+    review_intake(self);
+    if (ls_room_directory_best(self->directory) < self->config->workers) {
+        return ls_room_directory_intake(self->directory);
     }
     return ls_worker_rooms_can_watch(self->named) ? self->config->worker : LS_SEALED_NO_WORKER;
 }

@@ -13,6 +13,7 @@
     X(COMMAND, "command")     /* id, command, group, journal: OPEN_ROOM goes on from that one */   \
     X(DIRECTORY, "directory") /* room, match_id, worker; match_id 0: the room is gone */           \
     X(SEATS, "seats")         /* worker, seats */                                                  \
+    X(INTAKE, "intake")       /* worker: it has the intake; see below */                           \
     X(DRAIN, "drain")         /* rooms where nobody plays yet are ended, now and from now on */    \
     X(LEAVE, "leave")         /* journals are written to their ends, and all rooms left there */   \
     /* From a worker. */                                                                           \
@@ -30,7 +31,11 @@ typedef enum ls_worker_message_kind {
     LS_WORKER_MESSAGE_COUNT,
 } ls_worker_message_kind;
 
-/* Seats for newcomers who were not invited. */
+/* INTAKE comes from the worker that hands the intake on, and goes to all. The worker that has it
+ * from then on says INTAKE of itself when it knows, and only then do newcomers come to it. */
+
+/* Seats for newcomers who were not invited. Newcomers who are on their way count as players, and
+ * have their seats. */
 typedef struct ls_worker_seats {
     uint32_t open;    /* in all rooms */
     uint32_t awaited; /* of them, where others are waiting for the match to start */

@@ -615,20 +615,35 @@ static uint32_t players_of(const ls_match *match)
     return players;
 }
 
-ls_worker_seats ls_worker_rooms_seats(const ls_worker_rooms *all)
+/* Seats those of `coming` who find one in a room where others wait, or, in the second round, in one
+ * where nobody does; returns how many are left. */
+static uint32_t add_seats(const worker_room *room, bool is_second_round, uint32_t coming,
+                          ls_worker_seats *seats)
+{
+    const ls_match *match = match_of(room);
+    uint32_t open = is_public(room) ? ls_match_seats_open(match) : 0;
+    uint32_t places = ls_match_players(match);
+    bool is_lobby = ls_match_state_of(match) == LS_MATCH_LOBBY;
+    bool is_awaited = is_lobby && open > 0 && open < places;
+    if (is_awaited == is_second_round) {
+        return coming;
+    }
+    uint32_t seated = LS_MIN(coming, open);
+    seats->players += players_of(match) + seated;
+    seats->open += open - seated;
+    seats->awaited += is_lobby && open - seated < places ? open - seated : 0;
+    return coming - seated;
+}
+
+ls_worker_seats ls_worker_rooms_seats(const ls_worker_rooms *all, uint32_t coming)
 {
     ls_worker_seats seats = {.open = 0};
-    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
-        const worker_room *room = all->rows[i];
-        if (!room) {
-            continue;
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < all->config.rooms_max; i++) {
+            if (all->rows[i]) {
+                coming = add_seats(all->rows[i], round == 1, coming, &seats);
+            }
         }
-        const ls_match *match = match_of(room);
-        uint32_t players = players_of(match);
-        uint32_t open = is_public(room) ? ls_match_seats_open(match) : 0;
-        seats.players += players;
-        seats.open += open;
-        seats.awaited += players > 0 && ls_match_state_of(match) == LS_MATCH_LOBBY ? open : 0;
     }
     return seats;
 }

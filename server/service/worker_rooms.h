@@ -48,7 +48,9 @@ bool ls_worker_rooms_report_changed(ls_worker_rooms *all);
 /* Ends the rooms where nobody plays yet. */
 void ls_worker_rooms_drain(ls_worker_rooms *all);
 
-ls_worker_seats ls_worker_rooms_seats(const ls_worker_rooms *all);
+/* With so many newcomers on their way, who have no seat yet: they come first to rooms where others
+ * wait. */
+ls_worker_seats ls_worker_rooms_seats(const ls_worker_rooms *all, uint32_t coming);
 /* Whether there is a room that they can watch. */
 bool ls_worker_rooms_can_watch(const ls_worker_rooms *all);
 uint32_t ls_worker_rooms_count(const ls_worker_rooms *all);

@@ -107,14 +107,13 @@ static void expect_times(const char *words, uint32_t times)
                  ls_process_errors(&hosted.server));
 }
 
-/* Two rooms of two that play. Players who come at once may sit down on different workers, and wait
- * there for others: the next comes when every worker knows of the one before. */
+/* Two rooms of two that play, one on each worker: the second pair comes when every worker knows of
+ * the first. */
 static void start_two_rooms(const char *ticks)
 {
-    for (uint32_t player = 1; player <= 4; player++) {
-        join_players(1, ticks);
-        expect_times(") joined", player);
-        expect_times(": the match starts", player / 2);
+    for (uint32_t pair = 1; pair <= 2; pair++) {
+        join_players(2, ticks);
+        expect_times(": the match starts", pair);
         hosted_pause_ms(SEATS_ARE_KNOWN_MS);
     }
 }
@@ -137,6 +136,21 @@ Test(programs_service, newcomers_find_rooms_on_all_workers)
     end_service();
     expect_times(": the match has ended", 2);
     hosted_expect_all(&hosted.server, "the service has ended");
+}
+
+/* No two of them sit down on different workers, and wait there for one another. */
+Test(programs_service, players_who_come_in_the_same_moment_find_one_another)
+{
+    hosted_serve("--config", write_config(TWO_ROOMS), "-v");
+    hosted_expect_words(&hosted.server, "the journal of pair-2 is");
+    for (uint32_t round = 1; round <= 4; round++) {
+        join_players(2, "30");
+        expect_times(": the match starts", round);
+    }
+    join_players(6, "30");
+    expect_times(": the match starts", 7);
+    expect_players_played_to_the_end(30);
+    end_service();
 }
 
 Test(programs_service, rooms_go_on_when_their_workers_are_killed)

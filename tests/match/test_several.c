@@ -412,17 +412,23 @@ static void open_empty_hall(uint32_t matches_max)
     create_table(&config);
 }
 
-static ls_status open_match(const char *name, bool is_for_invited, uint32_t *number)
+static ls_status open_match_for(uint32_t players, const char *name, bool is_for_invited,
+                                uint32_t *number)
 {
     static uint64_t ids = 0;
     ls_match_config config = ls_match_config_default(test_simulation());
-    config.sim.players = 1;
+    config.sim.players = players;
     config.ticks = 120;
     config.match_id = ++ids;
     const ls_match_opening opening = {
         .match = &config, .name = name, .is_for_invited = is_for_invited};
     ls_text why = {{0}};
     return ls_match_table_open(here.table, &opening, number, &why);
+}
+
+static ls_status open_match(const char *name, bool is_for_invited, uint32_t *number)
+{
+    return open_match_for(1, name, is_for_invited, number);
 }
 
 Test(several, a_match_that_is_opened_while_another_one_plays_is_played_to_its_end)
@@ -482,6 +488,26 @@ Test(several, newcomers_are_given_to_no_match_that_is_for_the_invited)
     cr_assert_eq(ls_session_state_of(visitor->session), LS_SESSION_OVER);
     cr_assert_eq(ls_match_state_of(match(number)), LS_MATCH_LOBBY);
     cr_assert_not(ls_match_table_has_seat(here.table));
+}
+
+/* The empty lobby has the lower number: it is found first. */
+Test(several, a_newcomer_comes_to_the_player_who_waits_and_not_to_an_empty_lobby)
+{
+    open_empty_hall(2);
+    uint32_t closed = 0;
+    uint32_t awaited = 0;
+    uint32_t empty = 0;
+    cr_assert_eq(open_match("closed", true, &closed), LS_OK);
+    cr_assert_eq(open_match_for(2, "awaited", false, &awaited), LS_OK);
+    add_client();
+    run(SECOND);
+    ls_match_table_close(here.table, closed);
+    cr_assert_eq(open_match_for(2, "empty", false, &empty), LS_OK);
+    cr_assert_lt(empty, awaited);
+    add_client();
+    run(SECOND);
+    cr_assert_eq(ls_match_state_of(match(awaited)), LS_MATCH_RUNNING);
+    cr_assert_eq(ls_match_state_of(match(empty)), LS_MATCH_LOBBY);
 }
 
 Test(several, a_newcomer_is_disconnected_while_no_match_is_open)

@@ -80,3 +80,39 @@ Test(room_directory, newcomers_come_first_to_players_who_are_waiting_for_them)
     note(1, 0, 0, 31);
     cr_assert_eq(ls_room_directory_best(directory), 0);
 }
+
+Test(room_directory, intake_is_handed_on_to_the_worker_that_is_better_for_newcomers)
+{
+    cr_assert_eq(ls_room_directory_intake(directory), 0);
+    note(0, 4, 0, 2);
+    note(1, 4, 0, 0);
+    cr_assert(ls_room_directory_hand_on(directory, 0));
+    cr_assert_eq(ls_room_directory_intake(directory), 1);
+    cr_assert_not(ls_room_directory_hand_on(directory, 0), "worker 0 has it no more");
+    cr_assert_not(ls_room_directory_hand_on(directory, 1), "no worker is better");
+    note(1, 0, 0, 4);
+    cr_assert(ls_room_directory_hand_on(directory, 1), "no seat is left");
+    cr_assert_eq(ls_room_directory_intake(directory), 0);
+}
+
+Test(room_directory, intake_stays_where_somebody_waits_for_one_more_player)
+{
+    note(0, 1, 1, 9);
+    note(1, 4, 0, 0);
+    cr_assert_not(ls_room_directory_hand_on(directory, 0));
+    note(1, 3, 3, 1);
+    cr_assert_not(ls_room_directory_hand_on(directory, 0));
+    note(0, 4, 0, 10);
+    cr_assert(ls_room_directory_hand_on(directory, 0));
+}
+
+Test(room_directory, intake_stays_when_there_is_no_seat_anywhere)
+{
+    note(0, 0, 0, 2);
+    note(1, 0, 0, 0);
+    cr_assert_not(ls_room_directory_hand_on(directory, 0));
+    ls_room_directory_set_intake(directory, LS_SERVICE_WORKERS_MAX);
+    cr_assert_eq(ls_room_directory_intake(directory), 0);
+    ls_room_directory_set_intake(directory, 3);
+    cr_assert_eq(ls_room_directory_intake(directory), 3);
+}
