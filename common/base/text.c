@@ -126,10 +126,15 @@ size_t ls_text_fit(const char *text, size_t characters)
 void ls_name_copy(char *field, size_t capacity, const char *name)
 {
     LS_ASSERT(capacity > 0);
-    const char *end = memchr(name, '\0', capacity);
-    size_t size = end ? (size_t)(end - name) : capacity - 1;
-    while (!end && size > 0 && is_inside(name[size])) {
-        size--; /* no part of a character */
+    size_t size = 0;
+    while (size < capacity && name[size] != '\0') {
+        size++;
+    }
+    if (size == capacity) {
+        size--;
+        while (size > 0 && is_inside(name[size])) {
+            size--; /* no part of a character */
+        }
     }
     memmove(field, name, size);
     field[size] = '\0';
