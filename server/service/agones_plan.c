@@ -79,6 +79,13 @@ static void fill_annotation(const ls_agones_plan *plan, ls_agones_request *out)
 
 /* ---- what is due ---- */
 
+/* The annotation has changed, and is to be told. */
+static void set_annotation_due(ls_agones_plan *plan)
+{
+    plan->is_annotation_due = true;
+    plan->annotations++;
+}
+
 static const ls_room_report *find(const ls_service_view *view, const char *name)
 {
     for (uint32_t i = 0; i < view->room_count(view->user); i++) {
@@ -100,11 +107,13 @@ static void follow_room(ls_agones_plan *plan, const ls_service_view *view)
     if (!room) {
         plan->room[0] = '\0';
         plan->annotation[0] = '\0';
-        plan->is_annotation_due = true;
+        set_annotation_due(plan);
         plan->is_ready_told = false;
     } else if (plan->annotation[0] == '\0') {
         view->invite(view->user, room, plan->annotation, sizeof plan->annotation);
-        plan->is_annotation_due = plan->annotation[0] != '\0';
+        if (plan->annotation[0] != '\0') {
+            set_annotation_due(plan);
+        }
     }
 }
 
@@ -172,6 +181,7 @@ void ls_agones_plan_next(ls_agones_plan *plan, const ls_service_view *view, uint
     case LS_AGONES_PLAYERS:
         break;
     case LS_AGONES_ANNOTATE:
+        out->annotation = plan->annotations;
         fill_annotation(plan, out);
         break;
     case LS_AGONES_LOOK:
@@ -221,7 +231,7 @@ static ls_status take_game_server(ls_agones_plan *plan, const ls_json *server,
     plan->is_room_asked = read == LS_OK;
     if (read != LS_OK) {
         snprintf(plan->annotation, sizeof plan->annotation, "error: %s", why->bytes);
-        plan->is_annotation_due = true;
+        set_annotation_due(plan);
     }
     return read;
 }
@@ -234,7 +244,7 @@ void ls_agones_plan_opened(ls_agones_plan *plan, const ls_service_result *result
         ls_name_copy(plan->room, sizeof plan->room, result->text.bytes);
     } else {
         snprintf(plan->annotation, sizeof plan->annotation, "error: %s", result->text.bytes);
-        plan->is_annotation_due = true;
+        set_annotation_due(plan);
     }
 }
 
@@ -314,7 +324,7 @@ ls_status ls_agones_plan_reply(ls_agones_plan *plan, const ls_agones_request *re
         take_told(plan, request, http_status, body, now_ns);
         break;
     case LS_AGONES_ANNOTATE:
-        plan->is_annotation_due = false;
+        plan->is_annotation_due = request->annotation != plan->annotations;
         break;
     case LS_AGONES_SHUTDOWN:
         plan->is_shutdown_told = true;

@@ -29,6 +29,7 @@ typedef struct ls_agones_request {
     const char *path;                    /* "/ready" */
     uint32_t rooms;                      /* ROOMS */
     uint64_t players;                    /* PLAYERS: a hash of the list */
+    uint32_t annotation;                 /* ANNOTATE: which of them it is */
     char body[LS_AGONES_BODY_BYTES_MAX]; /* JSON; "": none */
 } ls_agones_request;
 
@@ -41,6 +42,7 @@ typedef struct ls_agones_plan {
     bool has_no_counter, has_no_list; /* of the fleet: it is not told again */
     uint64_t counter_ns, list_ns; /* not before: it was refused, as a count above the capacity */
     bool is_annotation_due;
+    uint32_t annotations;        /* that were due so far: a reply may be to the one before */
     uint64_t health_ns, look_ns; /* when they come next */
     uint64_t again_ns;           /* no request before: the sidecar did not answer */
     uint64_t pause_ns;

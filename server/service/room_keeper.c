@@ -404,7 +404,8 @@ static void give_intake_anew(ls_room_keeper *keeper)
     }
 }
 
-/* A worker that has the intake knows it, or hands it on. A message of another one is out of date. */
+/* A worker that has the intake knows it, or hands it on. A message of another one is out of date.
+ */
 static void take_intake(ls_room_keeper *keeper, uint32_t worker, uint32_t to)
 {
     if (worker != keeper->intake || to >= keeper->config.workers) {

@@ -241,6 +241,21 @@ Test(agones_plan, stream_tells_of_an_allocation_and_of_nothing_else)
     cr_assert_eq(next(), LS_AGONES_NOTHING, "the stream is there: nothing is looked at");
 }
 
+Test(agones_plan, annotation_that_changes_while_it_is_told_is_told_again)
+{
+    cr_assert_eq(allocate("nonsense"), LS_BAD_ARGUMENT);
+    cr_assert_eq(next(), LS_AGONES_ANNOTATE);
+    const char *line = "{\"result\":{\"object_meta\":{\"annotations\":{\"lockstep.dev/room\":"
+                       "\"{\\\"name\\\":\\\"../x\\\"}\"}},"
+                       "\"status\":{\"state\":\"Allocated\"}}}";
+    cr_assert_eq(watch(line), LS_BAD_ARGUMENT);
+    cr_assert_eq(reply(200, "{}"), LS_OK);
+    cr_assert_eq(next(), LS_AGONES_ANNOTATE);
+    cr_assert_not_null(strstr(request.body, "letters, digits"));
+    cr_assert_eq(reply(200, "{}"), LS_OK);
+    expect(LS_AGONES_PLAYERS);
+}
+
 Test(agones_plan, drained_server_says_goodbye_once)
 {
     is_draining = true;
