@@ -218,15 +218,16 @@ Test(programs_service, rooms_that_are_over_leave_nothing_behind)
 }
 
 /* The next room is opened when the first has ended: a newcomer waits for it, or gives up in words.
- */
+ * Matches end by themselves: a seat that a player left in time would be given to a newcomer. */
 Test(programs_service, newcomer_waits_for_a_seat_as_long_as_it_may)
 {
-    const char *one_room = "[[rooms]]\nname = \"pair\"\nopen = 1\nsim = \"arena\"\nplayers = 2\n";
+    const char *one_room = "[[rooms]]\nname = \"pair\"\nopen = 1\nsim = \"arena\"\nplayers = 2\n"
+                           "ticks = 120\n";
     hosted_serve("--config", write_config_for(1, one_room), "-v");
-    join_players(2, "120");
+    join_players(2, "1000");
     hosted_expect_words(&hosted.server, "pair-1: the match starts");
     uint32_t hasty = hosted_join("--bot", "3", "--connect-wait", "1", "-v");
-    join_players(2, "60");
+    join_players(2, "1000");
     hosted_expect_exit(&hosted.clients[hasty], 1);
     hosted_expect_all(&hosted.clients[hasty], "every seat of every match here is taken", "FULL");
     for (uint32_t i = 0; i < hosted.client_count; i++) {
