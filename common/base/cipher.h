@@ -65,19 +65,30 @@ void ls_key_pair_from_private(const uint8_t private_key[LS_CIPHER_KEY_BYTES], ls
 bool ls_key_pair_agree(const ls_key_pair *own, const uint8_t other_public[LS_CIPHER_KEY_BYTES],
                        uint8_t shared[LS_CIPHER_KEY_BYTES]);
 
-/* ---- ChaCha20-Poly1305, as the IETF has it (RFC 8439) ---- */
+/* ---- Authenticated encryption ---- */
+
+/* Keys, nonces and tags have the same sizes in all of them. */
+typedef enum ls_cipher_suite {
+    LS_CIPHER_CHACHA20_POLY1305, /* as the IETF has it (RFC 8439): on any machine */
+    LS_CIPHER_AES_256_GCM,       /* where ls_cipher_has_aes says so: in half the time */
+    LS_CIPHER_SUITE_COUNT,
+} ls_cipher_suite;
+
+/* Whether this processor has instructions for AES and for its authentication. Needs
+ * ls_cipher_init. */
+bool ls_cipher_has_aes(void);
 
 /* Encrypts `size` bytes in place and writes LS_CIPHER_TAG_BYTES behind them. */
-void ls_cipher_seal(const uint8_t key[LS_CIPHER_KEY_BYTES],
+void ls_cipher_seal(ls_cipher_suite suite, const uint8_t key[LS_CIPHER_KEY_BYTES],
                     const uint8_t nonce[LS_CIPHER_NONCE_BYTES], const uint8_t *header,
                     size_t header_bytes, uint8_t *bytes, size_t size);
 /* Decrypts in place `size` bytes with the tag behind them; false, and the bytes are of no use, when
  * anything differs from what was sealed. */
-bool ls_cipher_open(const uint8_t key[LS_CIPHER_KEY_BYTES],
+bool ls_cipher_open(ls_cipher_suite suite, const uint8_t key[LS_CIPHER_KEY_BYTES],
                     const uint8_t nonce[LS_CIPHER_NONCE_BYTES], const uint8_t *header,
                     size_t header_bytes, uint8_t *bytes, size_t size);
 
-/* ---- The same with XChaCha20, whose nonce is long enough to be random ---- */
+/* ---- ChaCha20-Poly1305 with XChaCha20, whose nonce is long enough to be random ---- */
 
 void ls_cipher_seal_long(const uint8_t key[LS_CIPHER_KEY_BYTES],
                          const uint8_t nonce[LS_CIPHER_LONG_NONCE_BYTES], const uint8_t *header,

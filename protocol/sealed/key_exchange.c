@@ -9,6 +9,8 @@
 #define MAGIC "LSD1"
 #define MAGIC_BYTES 4u
 #define ASKS_KEY 1u   /* a flag of REQUEST */
+#define HAS_AES 1u    /* a flag of CHALLENGE */
+#define USES_AES 128u /* beside the credential of CONFIRM */
 #define REDIRECTS 16u /* as a reason of DENIED: worker 0 is to be asked, and so on */
 
 /* Where things stand. REQUEST and CONFIRM begin alike: kind, magic, version. */
@@ -21,6 +23,7 @@ enum {
     CHALLENGE_VERSION_AT = 9,
     CHALLENGE_NUMBER_AT = 10,
     CHALLENGE_ROUTE_AT = 11,
+    CHALLENGE_FLAGS_AT = 12,
     CHALLENGE_TIME_AT = 17,
     CHALLENGE_COOKIE_AT = 25,
     CHALLENGE_KEY_AT = 41,
@@ -47,7 +50,8 @@ static void write_tag(const uint8_t key[LS_CIPHER_KEY_BYTES], uint64_t number, u
 {
     uint8_t nonce[LS_CIPHER_NONCE_BYTES] = {0};
     ls_store_u64(nonce + 4, number);
-    ls_cipher_seal(key, nonce, datagram, header_bytes, datagram + header_bytes, 0);
+    ls_cipher_seal(LS_CIPHER_CHACHA20_POLY1305, key, nonce, datagram, header_bytes,
+                   datagram + header_bytes, 0);
 }
 
 static bool is_tag_good(const uint8_t key[LS_CIPHER_KEY_BYTES], uint64_t number,
@@ -57,7 +61,7 @@ static bool is_tag_good(const uint8_t key[LS_CIPHER_KEY_BYTES], uint64_t number,
     ls_store_u64(nonce + 4, number);
     uint8_t tag[LS_CIPHER_TAG_BYTES];
     memcpy(tag, datagram + header_bytes, sizeof tag);
-    return ls_cipher_open(key, nonce, datagram, header_bytes, tag, 0);
+    return ls_cipher_open(LS_CIPHER_CHACHA20_POLY1305, key, nonce, datagram, header_bytes, tag, 0);
 }
 
 static bool is_opening(const uint8_t *datagram, size_t size, uint8_t kind, size_t bytes_min)
@@ -118,6 +122,7 @@ size_t ls_challenge_write(const ls_challenge *challenge, uint8_t datagram[LS_CHA
     datagram[CHALLENGE_VERSION_AT] = challenge->version;
     datagram[CHALLENGE_NUMBER_AT] = challenge->number;
     datagram[CHALLENGE_ROUTE_AT] = challenge->route;
+    datagram[CHALLENGE_FLAGS_AT] = challenge->has_aes ? HAS_AES : 0;
     ls_store_u64(datagram + CHALLENGE_TIME_AT, challenge->time_ms);
     memcpy(datagram + CHALLENGE_COOKIE_AT, challenge->cookie, LS_KEY_EXCHANGE_COOKIE_BYTES);
     if (challenge->has_server_key) {
@@ -139,6 +144,7 @@ bool ls_challenge_read(const uint8_t *datagram, size_t size, ls_challenge *out)
     if (out->route > LS_ROUTE_ASKED + LS_SEALED_WORKERS_MAX) {
         out->route = LS_ROUTE_ANYWHERE;
     }
+    out->has_aes = (datagram[CHALLENGE_FLAGS_AT] & HAS_AES) != 0;
     out->time_ms = ls_load_u64(datagram + CHALLENGE_TIME_AT);
     memcpy(out->cookie, datagram + CHALLENGE_COOKIE_AT, LS_KEY_EXCHANGE_COOKIE_BYTES);
     out->has_server_key = size == LS_CHALLENGE_BYTES_MAX;
@@ -150,6 +156,12 @@ bool ls_challenge_read(const uint8_t *datagram, size_t size, ls_challenge *out)
 }
 
 /* ---- CONFIRM ---- */
+
+/* The credential of a CONFIRM, which may be none. */
+static uint8_t credential_of(const uint8_t *datagram)
+{
+    return (uint8_t)(datagram[CONFIRM_CREDENTIAL_AT] & ~USES_AES);
+}
 
 static size_t confirm_tag_at(uint8_t credential)
 {
@@ -163,14 +175,16 @@ size_t ls_confirm_write(const ls_confirm *confirm, const uint8_t first_key[LS_CI
     LS_ASSERT((confirm->credential == LS_CREDENTIAL_TOKEN) == (confirm->token != NULL));
     size_t size = confirm->token ? LS_CONFIRM_BYTES_MAX : LS_CONFIRM_BYTES_MIN;
     write_opening(datagram, size, LS_KEY_EXCHANGE_CONFIRM, LS_KEY_EXCHANGE_VERSION);
-    datagram[CONFIRM_CREDENTIAL_AT] = (uint8_t)confirm->credential;
+    datagram[CONFIRM_CREDENTIAL_AT] =
+        (uint8_t)((uint32_t)confirm->credential |
+                  (confirm->suite == LS_CIPHER_AES_256_GCM ? USES_AES : 0));
     memcpy(datagram + CONFIRM_KEY_AT, confirm->client_key, LS_CIPHER_KEY_BYTES);
     ls_store_u64(datagram + CONFIRM_TIME_AT, confirm->time_ms);
     memcpy(datagram + CONFIRM_COOKIE_AT, confirm->cookie, LS_KEY_EXCHANGE_COOKIE_BYTES);
     if (confirm->token) {
         memcpy(datagram + CONFIRM_TOKEN_AT, confirm->token, LS_KEY_EXCHANGE_TOKEN_BYTES);
     }
-    write_tag(first_key, CONFIRM_NONCE, datagram, confirm_tag_at(datagram[CONFIRM_CREDENTIAL_AT]));
+    write_tag(first_key, CONFIRM_NONCE, datagram, confirm_tag_at(credential_of(datagram)));
     datagram[size - 1] = confirm->route;
     return size;
 }
@@ -181,12 +195,14 @@ bool ls_confirm_read(const uint8_t *datagram, size_t size, ls_confirm *out)
         datagram[VERSION_AT] != LS_KEY_EXCHANGE_VERSION) {
         return false;
     }
-    uint8_t credential = datagram[CONFIRM_CREDENTIAL_AT];
+    uint8_t credential = credential_of(datagram);
     if (credential >= LS_CREDENTIAL_COUNT ||
         size < confirm_tag_at(credential) + LS_CIPHER_TAG_BYTES) {
         return false;
     }
     out->credential = (ls_credential)credential;
+    out->suite = (datagram[CONFIRM_CREDENTIAL_AT] & USES_AES) != 0 ? LS_CIPHER_AES_256_GCM
+                                                                   : LS_CIPHER_CHACHA20_POLY1305;
     memcpy(out->client_key, datagram + CONFIRM_KEY_AT, LS_CIPHER_KEY_BYTES);
     out->time_ms = ls_load_u64(datagram + CONFIRM_TIME_AT);
     memcpy(out->cookie, datagram + CONFIRM_COOKIE_AT, LS_KEY_EXCHANGE_COOKIE_BYTES);
@@ -198,8 +214,7 @@ bool ls_confirm_read(const uint8_t *datagram, size_t size, ls_confirm *out)
 
 bool ls_confirm_is_sealed(const uint8_t *datagram, const uint8_t first_key[LS_CIPHER_KEY_BYTES])
 {
-    return is_tag_good(first_key, CONFIRM_NONCE, datagram,
-                       confirm_tag_at(datagram[CONFIRM_CREDENTIAL_AT]));
+    return is_tag_good(first_key, CONFIRM_NONCE, datagram, confirm_tag_at(credential_of(datagram)));
 }
 
 /* ---- ACCEPT ---- */
@@ -366,8 +381,9 @@ static bool derive_packet_keys(const uint8_t *first_key, const ls_key_pair *own,
         return false;
     }
     derive(first_key, key_part(shared), key_part(server_key), NO_PART, chain);
-    derive(chain, text_part("client to server"), NO_PART, NO_PART, out->of_client);
-    derive(chain, text_part("server to client"), NO_PART, NO_PART, out->of_server);
+    part suite = out->suite == LS_CIPHER_AES_256_GCM ? text_part(", AES-256-GCM") : NO_PART;
+    derive(chain, text_part("client to server"), suite, NO_PART, out->of_client);
+    derive(chain, text_part("server to client"), suite, NO_PART, out->of_server);
     ls_cipher_wipe(shared, sizeof shared);
     ls_cipher_wipe(chain, sizeof chain);
     return true;

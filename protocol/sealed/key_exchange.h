@@ -69,6 +69,7 @@ typedef struct ls_challenge {
     uint8_t route;   /* to the server that made the cookie; what no route can be is read as 0 */
     uint64_t time_ms;
     uint8_t cookie[LS_KEY_EXCHANGE_COOKIE_BYTES];
+    bool has_aes; /* the server can seal packets with AES-256-GCM */
     bool has_server_key;
     uint8_t server_key[LS_CIPHER_KEY_BYTES]; /* S */
 } ls_challenge;
@@ -78,6 +79,7 @@ bool ls_challenge_read(const uint8_t *datagram, size_t size, ls_challenge *out);
 
 typedef struct ls_confirm {
     ls_credential credential;
+    ls_cipher_suite suite; /* of the packets: AES-256-GCM only if CHALLENGE has it */
     uint8_t client_key[LS_CIPHER_KEY_BYTES];
     uint64_t time_ms;
     uint8_t cookie[LS_KEY_EXCHANGE_COOKIE_BYTES];
@@ -139,11 +141,12 @@ bool ls_first_key_of_server(const ls_key_pair *identity,
                             uint8_t out[LS_CIPHER_KEY_BYTES]);
 
 typedef struct ls_packet_keys {
+    ls_cipher_suite suite;
     uint8_t of_client[LS_CIPHER_KEY_BYTES]; /* k_c: the packets of the client */
     uint8_t of_server[LS_CIPHER_KEY_BYTES]; /* k_s */
 } ls_packet_keys;
 
-/* From k1 and (e, F) on the client, (f, E) on the server. */
+/* From k1 and (e, F) on the client, (f, E) on the server, for the suite that `out` has. */
 bool ls_packet_keys_of_client(const uint8_t first_key[LS_CIPHER_KEY_BYTES], const ls_key_pair *own,
                               const uint8_t server_key[LS_CIPHER_KEY_BYTES], ls_packet_keys *out);
 bool ls_packet_keys_of_server(const uint8_t first_key[LS_CIPHER_KEY_BYTES], const ls_key_pair *own,

@@ -35,6 +35,7 @@ struct ls_sealed_client {
     ls_sealed_client_state state;
     ls_sealed_refusal refusal;
     ls_challenge challenge;               /* CONFIRMING: what is confirmed */
+    ls_cipher_suite suite;                /* likewise: what its packets are sealed with */
     uint64_t asked_ns;                    /* when the state was entered */
     uint64_t sent_ns;                     /* the last packet of the exchange */
     uint64_t due_ns;                      /* the next one */
@@ -136,6 +137,7 @@ static size_t write_confirm(const ls_sealed_client *client, uint8_t *datagram)
     ls_confirm confirm = {.credential = config->has_token    ? LS_CREDENTIAL_TOKEN
                                         : config->has_secret ? LS_CREDENTIAL_SECRET
                                                              : LS_CREDENTIAL_NONE,
+                          .suite = client->suite,
                           .time_ms = client->challenge.time_ms,
                           .route = client->challenge.route,
                           .token = config->has_token ? config->token : NULL};
@@ -229,6 +231,9 @@ static ls_sealed_rejection receive_challenge(ls_sealed_client *client, const uin
         memcpy(challenge.server_key, config->server_key, LS_CIPHER_KEY_BYTES);
     }
     client->challenge = challenge;
+    client->suite = challenge.has_aes && !config->avoids_aes && ls_cipher_has_aes()
+                        ? LS_CIPHER_AES_256_GCM
+                        : LS_CIPHER_CHACHA20_POLY1305;
     if (!derive_first_key(client)) {
         return LS_SEALED_REJECT_FORGED;
     }
@@ -259,7 +264,7 @@ static ls_sealed_rejection receive_accept(ls_sealed_client *client, const uint8_
     if (!is_confirming(client, accept.start)) {
         return LS_SEALED_REJECT_OUT_OF_PLACE;
     }
-    ls_packet_keys keys;
+    ls_packet_keys keys = {.suite = client->suite};
     const client_secrets *secrets = client->secrets;
     bool is_genuine =
         ls_packet_keys_of_client(secrets->first_key, &secrets->own, accept.server_key, &keys) &&
@@ -330,7 +335,8 @@ size_t ls_sealed_client_seal(ls_sealed_client *client, ls_sealed_content content
         .counter = (uint16_t)client->counter,
     };
     ls_sealed_write_client_header(datagram, &header);
-    return ls_sealed_packet_seal(client->secrets->keys.of_client, client->counter++, datagram,
+    const ls_packet_keys *keys = &client->secrets->keys;
+    return ls_sealed_packet_seal(keys->suite, keys->of_client, client->counter++, datagram,
                                  LS_SEALED_CLIENT_HEADER_BYTES, size);
 }
 
@@ -359,6 +365,7 @@ static void receive_sealed(ls_sealed_client *client, uint8_t *datagram, size_t s
         return;
     }
     const ls_sealed_opening opening = {
+        .suite = client->secrets->keys.suite,
         .key = client->secrets->keys.of_server,
         .window = &client->window,
         .header_bytes = LS_SEALED_SERVER_HEADER_BYTES,

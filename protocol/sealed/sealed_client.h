@@ -29,6 +29,7 @@ typedef struct ls_sealed_client_config {
     ls_token_keys token_keys;
     /* Which of several workers is to be asked first, and one: of whom an invite says so. 0: any. */
     uint8_t route;
+    bool avoids_aes; /* packets are sealed with ChaCha20-Poly1305 though the processor has AES */
 } ls_sealed_client_config;
 
 typedef enum ls_sealed_client_state {

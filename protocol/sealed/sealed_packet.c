@@ -58,13 +58,13 @@ static void write_nonce(uint8_t nonce[LS_CIPHER_NONCE_BYTES], uint64_t counter)
     ls_store_u64(nonce + 4, counter);
 }
 
-size_t ls_sealed_packet_seal(const uint8_t key[LS_CIPHER_KEY_BYTES], uint64_t counter,
-                             uint8_t *datagram, size_t header_bytes, size_t size)
+size_t ls_sealed_packet_seal(ls_cipher_suite suite, const uint8_t key[LS_CIPHER_KEY_BYTES],
+                             uint64_t counter, uint8_t *datagram, size_t header_bytes, size_t size)
 {
     LS_ASSERT(header_bytes + size + LS_SEALED_TAG_BYTES <= LS_SEALED_DATAGRAM_BYTES_MAX);
     uint8_t nonce[LS_CIPHER_NONCE_BYTES];
     write_nonce(nonce, counter);
-    ls_cipher_seal(key, nonce, datagram, header_bytes, datagram + header_bytes, size);
+    ls_cipher_seal(suite, key, nonce, datagram, header_bytes, datagram + header_bytes, size);
     return header_bytes + size + LS_SEALED_TAG_BYTES;
 }
 
@@ -78,8 +78,8 @@ ls_sealed_rejection ls_sealed_packet_open(const ls_sealed_opening *opening, uint
     size_t header_bytes = opening->header_bytes;
     uint8_t nonce[LS_CIPHER_NONCE_BYTES];
     write_nonce(nonce, counter);
-    if (!ls_cipher_open(opening->key, nonce, datagram, header_bytes, datagram + header_bytes,
-                        size - header_bytes - LS_SEALED_TAG_BYTES)) {
+    if (!ls_cipher_open(opening->suite, opening->key, nonce, datagram, header_bytes,
+                        datagram + header_bytes, size - header_bytes - LS_SEALED_TAG_BYTES)) {
         return LS_SEALED_REJECT_FORGED;
     }
     *is_newest = ls_counter_window_take(opening->window, counter);

@@ -35,11 +35,12 @@ bool ls_sealed_read_server_header(const uint8_t *datagram, size_t size, ls_seale
 
 /* Seals `size` bytes behind the header in place, with the tag behind them; returns the bytes of the
  * datagram. A key seals each counter once. */
-size_t ls_sealed_packet_seal(const uint8_t key[LS_CIPHER_KEY_BYTES], uint64_t counter,
-                             uint8_t *datagram, size_t header_bytes, size_t size);
+size_t ls_sealed_packet_seal(ls_cipher_suite suite, const uint8_t key[LS_CIPHER_KEY_BYTES],
+                             uint64_t counter, uint8_t *datagram, size_t header_bytes, size_t size);
 
 /* The key and the packets that it has opened so far. */
 typedef struct ls_sealed_opening {
+    ls_cipher_suite suite;
     const uint8_t *key;
     ls_counter_window *window;
     size_t header_bytes;

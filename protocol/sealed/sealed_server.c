@@ -62,6 +62,7 @@ struct ls_sealed_server {
     ls_address_limits *limits;
     ls_sealed_passes *passes; /* NULL: no tokens are taken */
     uint32_t worker, workers; /* of the port */
+    bool has_aes;             /* packets can be sealed with AES-256-GCM */
     uint8_t answer[ANSWER_BYTES_MAX];
 };
 
@@ -128,6 +129,7 @@ ls_status ls_sealed_server_create(const ls_sealed_server_config *config,
     server->allocator = allocator;
     server->worker = config->worker;
     server->workers = workers;
+    server->has_aes = !config->avoids_aes && ls_cipher_has_aes();
     ls_status status = allocate(server, config);
     if (status) {
         ls_sealed_server_destroy(server);
@@ -247,6 +249,7 @@ static void receive_request(ls_sealed_server *server, const arrival *at)
         .number = request.number,
         .route = route_for(server, &request),
         .time_ms = at->now_ns / LS_NS_PER_MS,
+        .has_aes = server->has_aes,
         .has_server_key = request.asks_key && gives_key(server, at->from),
     };
     memcpy(challenge.start, request.client_key, sizeof challenge.start);
@@ -380,6 +383,7 @@ static void make_connection(ls_sealed_server *server, const arrival *at, uint32_
     };
     ls_key_pair own;
     ls_key_pair_random(&own);
+    server->keys[index].suite = confirm->suite;
     bool is_derived =
         ls_packet_keys_of_server(first_key, &own, confirm->client_key, &server->keys[index]);
     LS_ASSERT(is_derived); /* E is a key: the first one was derived from it */
@@ -478,7 +482,8 @@ static void repeat_accept(ls_sealed_server *server, const arrival *at, uint32_t 
 static void receive_confirm(ls_sealed_server *server, const arrival *at)
 {
     ls_confirm confirm;
-    if (!ls_confirm_read(at->datagram, at->size, &confirm)) {
+    if (!ls_confirm_read(at->datagram, at->size, &confirm) ||
+        (confirm.suite == LS_CIPHER_AES_256_GCM && !server->has_aes)) {
         at->out->rejection = LS_SEALED_REJECT_MALFORMED;
         return;
     }
@@ -506,7 +511,8 @@ size_t ls_sealed_server_seal(ls_sealed_server *server, uint32_t index, ls_sealed
     connection *to = &server->connections[index];
     const ls_sealed_header header = {.content = content, .counter = (uint16_t)to->counter};
     ls_sealed_write_server_header(datagram, &header);
-    return ls_sealed_packet_seal(server->keys[index].of_server, to->counter++, datagram,
+    const ls_packet_keys *keys = &server->keys[index];
+    return ls_sealed_packet_seal(keys->suite, keys->of_server, to->counter++, datagram,
                                  LS_SEALED_SERVER_HEADER_BYTES, size);
 }
 
@@ -635,6 +641,7 @@ static ls_sealed_rejection open_packet(ls_sealed_server *server, const arrival *
 {
     connection *of = &server->connections[header->index];
     const ls_sealed_opening opening = {
+        .suite = server->keys[header->index].suite,
         .key = server->keys[header->index].of_client,
         .window = &of->window,
         .header_bytes = LS_SEALED_CLIENT_HEADER_BYTES,

@@ -38,6 +38,7 @@ static void take_due(fuzz_run *run)
         memcpy(run->client_key, request.client_key, sizeof run->client_key);
     } else if (ls_confirm_read(sent.bytes, sent.size, &confirm)) {
         LS_ASSERT(memcmp(confirm.client_key, run->client_key, sizeof run->client_key) == 0);
+        run->keys.suite = confirm.suite;
     } else {
         LS_ASSERT(sent.size == 0);
         LS_ASSERT(ls_sealed_client_due_ns(run->client) > run->now_ns);
@@ -51,6 +52,7 @@ static datagram challenge(const fuzz_run *run, fuzz_input *input)
                          .route = flags >> 2,
                          .time_ms = fuzz_take_u8(input),
                          .has_server_key = (flags & 1u) == 0};
+    made.has_aes = (made.time_ms & 1u) != 0;
     memcpy(made.start, run->client_key, sizeof made.start);
     memcpy(made.server_key, run->identity.public_key, sizeof made.server_key);
     datagram sent;
@@ -107,8 +109,8 @@ static datagram packet(fuzz_run *run, fuzz_input *input)
     if (size > 0) {
         memcpy(sent.bytes + LS_SEALED_SERVER_HEADER_BYTES, bytes, size);
     }
-    sent.size = ls_sealed_packet_seal(run->keys.of_server, run->counter, sent.bytes,
-                                      LS_SEALED_SERVER_HEADER_BYTES, size);
+    sent.size = ls_sealed_packet_seal(run->keys.suite, run->keys.of_server, run->counter,
+                                      sent.bytes, LS_SEALED_SERVER_HEADER_BYTES, size);
     run->counter += fuzz_take_u8(input) % 2; /* or it is sealed again, with the same number */
     return sent;
 }

@@ -27,7 +27,7 @@ static void assert_tag(const uint8_t *datagram, size_t header_bytes, const uint8
                        const uint8_t nonce[LS_CIPHER_NONCE_BYTES])
 {
     uint8_t tag[LS_CIPHER_TAG_BYTES];
-    ls_cipher_seal(key, nonce, datagram, header_bytes, tag, 0);
+    ls_cipher_seal(LS_CIPHER_CHACHA20_POLY1305, key, nonce, datagram, header_bytes, tag, 0);
     cr_assert_arr_eq(datagram + header_bytes, tag, sizeof tag);
 }
 
@@ -106,9 +106,15 @@ Test(key_exchange, challenge_is_as_written_down)
         cr_assert_eq(read.route, route <= 32 ? route : 0, "what no route can be is none");
     }
 
+    challenge.has_aes = true;
     challenge.has_server_key = false;
+    cr_assert_eq(bytes[12], 0);
+    cr_assert_not(read.has_aes);
     cr_assert_eq(ls_challenge_write(&challenge, bytes), 41);
+    cr_assert_eq(bytes[12], 1);
+    assert_zeros(bytes, 13, 17);
     cr_assert(ls_challenge_read(bytes, 41, &read));
+    cr_assert(read.has_aes);
     cr_assert_not(read.has_server_key);
     cr_assert_arr_eq(read.cookie, challenge.cookie, 16);
     cr_assert_not(ls_challenge_read(bytes, 40, &read));
@@ -197,6 +203,23 @@ Test(key_exchange, confirm_with_token_is_as_written_down)
     cr_assert_not(ls_confirm_read(bytes, 63 + 1064 + 15, &read));
 }
 
+Test(key_exchange, cipher_of_confirm_stands_beside_its_credential)
+{
+    uint8_t bytes[1200];
+    ls_confirm confirm = usual_confirm(), read;
+    confirm.suite = LS_CIPHER_AES_256_GCM;
+    cr_assert_eq(ls_confirm_write(&confirm, key_of(7), bytes), 200);
+    cr_assert_eq(bytes[6], 128 + 1);
+    cr_assert(ls_confirm_read(bytes, 200, &read));
+    cr_assert_eq(read.credential, LS_CREDENTIAL_SECRET);
+    cr_assert_eq(read.suite, LS_CIPHER_AES_256_GCM);
+    cr_assert(ls_confirm_is_sealed(bytes, key_of(7)));
+    bytes[6] = 1;
+    cr_assert(ls_confirm_read(bytes, 200, &read));
+    cr_assert_eq(read.suite, LS_CIPHER_CHACHA20_POLY1305);
+    cr_assert_not(ls_confirm_is_sealed(bytes, key_of(7)));
+}
+
 Test(key_exchange, confirm_of_another_version_or_credential_is_not_read)
 {
     uint8_t bytes[1200];
@@ -206,6 +229,8 @@ Test(key_exchange, confirm_of_another_version_or_credential_is_not_read)
     cr_assert_not(ls_confirm_read(bytes, 200, &read));
     bytes[5] = 1;
     bytes[6] = 3;
+    cr_assert_not(ls_confirm_read(bytes, 200, &read));
+    bytes[6] = 128 + 3;
     cr_assert_not(ls_confirm_read(bytes, 200, &read));
     bytes[6] = 2;
     cr_assert_not(ls_confirm_read(bytes, 200, &read), "no room for a token");
@@ -344,11 +369,18 @@ Test(key_exchange, both_sides_derive_the_keys_that_are_written_down)
     uint8_t of_client[32], of_server[32];
     hash(k2, "client to server", 16, of_client);
     hash(k2, "server to client", 16, of_server);
-    ls_packet_keys keys;
+    ls_packet_keys keys = {.suite = LS_CIPHER_CHACHA20_POLY1305};
     cr_assert(ls_packet_keys_of_client(k1, &client, server.public_key, &keys));
     cr_assert_arr_eq(keys.of_client, of_client, 32);
     cr_assert_arr_eq(keys.of_server, of_server, 32);
     memset(&keys, 0, sizeof keys);
+    cr_assert(ls_packet_keys_of_server(k1, &server, client.public_key, &keys));
+    cr_assert_arr_eq(keys.of_client, of_client, 32);
+    cr_assert_arr_eq(keys.of_server, of_server, 32);
+
+    hash(k2, "client to server, AES-256-GCM", 29, of_client);
+    hash(k2, "server to client, AES-256-GCM", 29, of_server);
+    keys.suite = LS_CIPHER_AES_256_GCM;
     cr_assert(ls_packet_keys_of_server(k1, &server, client.public_key, &keys));
     cr_assert_arr_eq(keys.of_client, of_client, 32);
     cr_assert_arr_eq(keys.of_server, of_server, 32);
@@ -360,7 +392,7 @@ Test(key_exchange, keys_that_are_none_give_none)
     ls_key_pair own;
     ls_key_pair_from_private(key_of(1), &own);
     uint8_t made[32];
-    ls_packet_keys keys;
+    ls_packet_keys keys = {.suite = LS_CIPHER_CHACHA20_POLY1305};
     cr_assert_not(ls_first_key_of_client(&own, zeros, zeros, made));
     cr_assert_not(ls_first_key_of_server(&own, one, zeros, made));
     cr_assert_not(ls_packet_keys_of_client(zeros, &own, one, &keys));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 static const uint8_t KEY[LS_CIPHER_KEY_BYTES] = {1, 2, 3};
+static ls_cipher_suite suite = LS_CIPHER_CHACHA20_POLY1305;
 
 typedef struct sealed {
     uint8_t bytes[LS_SEALED_DATAGRAM_BYTES_MAX + 1];
@@ -17,7 +18,7 @@ static sealed seal_numbered(uint64_t counter, size_t size)
     ls_sealed_write_client_header(made.bytes, &header);
     memset(made.bytes + LS_SEALED_CLIENT_HEADER_BYTES, 0xab, size);
     made.size =
-        ls_sealed_packet_seal(KEY, counter, made.bytes, LS_SEALED_CLIENT_HEADER_BYTES, size);
+        ls_sealed_packet_seal(suite, KEY, counter, made.bytes, LS_SEALED_CLIENT_HEADER_BYTES, size);
     return made;
 }
 
@@ -26,7 +27,8 @@ static ls_sealed_rejection try_open(const uint8_t *key, ls_counter_window *windo
 {
     ls_sealed_header header;
     cr_assert(ls_sealed_read_client_header(packet.bytes, packet.size, &header));
-    const ls_sealed_opening opening = {key, window, LS_SEALED_CLIENT_HEADER_BYTES, header.counter};
+    const ls_sealed_opening opening = {suite, key, window, LS_SEALED_CLIENT_HEADER_BYTES,
+                                       header.counter};
     bool is_newest;
     ls_sealed_rejection rejection =
         ls_sealed_packet_open(&opening, packet.bytes, packet.size, &is_newest);
@@ -79,7 +81,7 @@ Test(sealed_packet, only_headers_of_known_content_and_size_are_read)
 }
 
 /* The nonce is 4 zero bytes and the counter, the header is what is not encrypted. */
-Test(sealed_packet, seal_is_chacha20_poly1305_with_the_whole_counter)
+static void expect_seal_has_the_whole_counter(void)
 {
     const uint64_t counter = UINT64_C(0x0102030405060708);
     sealed packet = seal_numbered(counter, 5);
@@ -88,12 +90,17 @@ Test(sealed_packet, seal_is_chacha20_poly1305_with_the_whole_counter)
     memset(content, 0xab, 5);
     const uint8_t nonce[12] = {0, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1};
     const uint8_t header[] = {0x81, 0x23, 0x08, 0x07};
-    ls_cipher_seal(KEY, nonce, header, sizeof header, content, 5);
+    ls_cipher_seal(suite, KEY, nonce, header, sizeof header, content, 5);
     cr_assert_arr_eq(packet.bytes, header, sizeof header);
     cr_assert_arr_eq(packet.bytes + 4, content, sizeof content);
 }
 
-Test(sealed_packet, altered_packet_never_opens_and_takes_no_place_of_the_real_one)
+Test(sealed_packet, seal_is_that_of_the_cipher_with_the_whole_counter)
+{
+    expect_seal_has_the_whole_counter();
+}
+
+static void expect_altered_packets_never_open(void)
 {
     ls_counter_window window = {0};
     const sealed packet = seal_numbered(0, 9);
@@ -107,6 +114,26 @@ Test(sealed_packet, altered_packet_never_opens_and_takes_no_place_of_the_real_on
     }
     cr_assert_eq(try_open(KEY, &window, packet), LS_SEALED_ACCEPTED);
     cr_assert_eq(try_open(KEY, &window, packet), LS_SEALED_REJECT_REPEATED);
+}
+
+Test(sealed_packet, altered_packet_never_opens_and_takes_no_place_of_the_real_one)
+{
+    expect_altered_packets_never_open();
+}
+
+Test(sealed_packet, packet_that_is_sealed_with_aes_opens_only_unaltered_and_by_aes)
+{
+    cr_assert_eq(ls_cipher_init(), LS_OK);
+    if (!ls_cipher_has_aes()) {
+        cr_skip_test("this processor has no instructions for AES");
+    }
+    suite = LS_CIPHER_AES_256_GCM;
+    expect_seal_has_the_whole_counter();
+    expect_altered_packets_never_open();
+    ls_counter_window window = {0};
+    sealed packet = seal_numbered(7, 30);
+    suite = LS_CIPHER_CHACHA20_POLY1305;
+    cr_assert_eq(try_open(KEY, &window, packet), LS_SEALED_REJECT_FORGED);
 }
 
 Test(sealed_packet, shortened_or_lengthened_packet_never_opens)

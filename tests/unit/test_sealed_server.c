@@ -51,6 +51,51 @@ Test(sealed_server, client_and_server_exchange_keys_and_packets)
     cr_assert_arr_eq(got.bytes, "down", 4);
 }
 
+static void expect_exchange(bool server_avoids_aes, bool client_avoids_aes)
+{
+    end();
+    config = sealed_usual_config();
+    config.avoids_aes = server_avoids_aes;
+    server = sealed_server_with(&config);
+    ls_sealed_client_config client_config = sealed_client_of(&config);
+    client_config.avoids_aes = client_avoids_aes;
+    client = sealed_client_with(&client_config, NOW);
+    uint32_t index = sealed_connect(server, client, home, NOW);
+    sealed_datagram down = sealed_by_server(server, index, "down", 4);
+    ls_sealed_client_received got;
+    ls_sealed_client_receive(client, down.bytes, down.size, NOW, &got);
+    cr_assert(got.has_content);
+    cr_assert_arr_eq(got.bytes, "down", 4);
+}
+
+Test(sealed_server, either_side_may_have_no_aes)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        expect_exchange((i & 1) != 0, (i & 2) != 0);
+    }
+}
+
+Test(sealed_server, cipher_that_the_server_has_not_is_refused)
+{
+    if (!ls_cipher_has_aes()) {
+        cr_skip_test("this processor has no instructions for AES");
+    }
+    end();
+    config = sealed_usual_config();
+    config.avoids_aes = true;
+    server = sealed_server_with(&config);
+    ls_sealed_client_config client_config = sealed_client_of(&config);
+    client = sealed_client_with(&client_config, NOW);
+    ls_sealed_received received;
+    sealed_datagram challenge =
+        sealed_to_server(server, home, sealed_take(client, NOW), NOW, &received);
+    cr_assert_eq(challenge.bytes[12], 0);
+    challenge.bytes[12] = 1; /* somebody on the path says that it has */
+    cr_assert_eq(sealed_to_client(client, challenge, NOW).rejection, LS_SEALED_ACCEPTED);
+    sealed_to_server(server, home, sealed_take(client, NOW), NOW, &received);
+    cr_assert_eq(received.rejection, LS_SEALED_REJECT_MALFORMED);
+}
+
 Test(sealed_server, cookie_is_of_one_address_and_port)
 {
     const ls_endpoint others[] = {sealed_address(2, 4000), sealed_address(1, 4001)};
