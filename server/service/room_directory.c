@@ -134,8 +134,9 @@ bool ls_room_directory_hand_on(ls_room_directory *directory, uint32_t own)
     if (directory->intake != own || directory->seats[own].awaited > 0) {
         return false;
     }
+    const ls_worker_seats *seats = directory->seats;
     uint32_t best = ls_room_directory_best(directory);
-    if (best == UINT32_MAX || best == own) {
+    if (best == UINT32_MAX || (seats[own].open > 0 && !is_better(&seats[best], &seats[own]))) {
         return false;
     }
     directory->intake = best;

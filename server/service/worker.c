@@ -17,7 +17,7 @@
 enum {
     REPORT_MS = 1000,
     LOOK_MS = 20,          /* between two looks whether there are changes, or all is written */
-    CHANGES_MS = 100,      /* between two reports of it at least */
+    CHANGES_MS = 100,      /* between two reports of it at least; seats are told at once */
     LEAVING_MS_MAX = 5000, /* then what is not written is given up: the players have it */
     BACKLOG_MAX = 1 << 20, /* of the channel: reports are left out above it */
 };
@@ -30,6 +30,7 @@ typedef struct worker {
     ls_rooms *rooms;
     ls_worker_rooms *named;
     ls_room_directory *directory;
+    ls_worker_seats told; /* the own seats, as the others know them */
     ls_line_channel *channel;
     uint64_t leaving_ns; /* since when; 0: it stays */
     uint64_t cpu_ns;     /* used until the last report */
@@ -139,6 +140,7 @@ static void tell_seats(worker *self)
     message->kind = LS_WORKER_SEATS;
     message->worker = self->config->worker;
     message->seats = own_seats(self);
+    self->told = message->seats;
     tell(self, message);
 }
 
@@ -149,11 +151,15 @@ static void tell_intake(worker *self)
     tell(self, &message);
 }
 
-/* The own rooms are known better here than by the last message. */
+/* The own rooms are known better here than by the last message. The worker that is given the intake
+ * must know them as well, or it could give it back. */
 static void review_intake(worker *self)
 {
     const ls_worker_seats own = own_seats(self);
     ls_room_directory_note_seats(self->directory, self->config->worker, &own);
+    if (memcmp(&own, &self->told, sizeof own) != 0) {
+        tell_seats(self);
+    }
     if (ls_room_directory_hand_on(self->directory, self->config->worker)) {
         tell_intake(self);
     }
@@ -188,7 +194,6 @@ static void report_changes(worker *self, uint64_t now_ns)
     }
     if (ls_worker_rooms_report_changed(self->named)) {
         self->changed_ns = now_ns;
-        tell_seats(self);
     }
 }
 
@@ -285,10 +290,12 @@ static uint32_t choose_worker(void *user, const ls_sealed_pass *pass)
         return worker_of_token(self, pass);
     }
     review_intake(self);
-    if (ls_room_directory_best(self->directory) < self->config->workers) {
-        return ls_room_directory_intake(self->directory);
+    uint32_t intake = ls_room_directory_intake(self->directory);
+    bool has_seat = ls_room_directory_best(self->directory) < self->config->workers;
+    if (intake != self->config->worker || has_seat) {
+        return intake;
     }
-    return ls_worker_rooms_can_watch(self->named) ? self->config->worker : LS_SEALED_NO_WORKER;
+    return ls_worker_rooms_can_watch(self->named) ? intake : LS_SEALED_NO_WORKER;
 }
 
 static bool has_match(void *user)
