@@ -35,6 +35,11 @@ static bool read_hex(const char *text, uint8_t *bytes, size_t size)
     return wrong == 0;
 }
 
+bool ls_key_file_read_hex(const char *text, uint8_t *bytes, size_t size)
+{
+    return strlen(text) == 2 * size && read_hex(text, bytes, size);
+}
+
 /* A line "NAME HEX" of `size` characters. */
 static ls_status read_secret(const char *path, const ls_key_file *file, const char *line,
                              size_t size, ls_text *why)
@@ -143,6 +148,15 @@ ls_status ls_key_file_make(const char *path, const ls_key_file *file, ls_text *w
     char text[FILE_BYTES_MAX];
     size_t size = compose(file, text);
     ls_status status = ls_private_file_make(path, file->kind, (const uint8_t *)text, size, why);
+    ls_cipher_wipe(text, sizeof text);
+    return status;
+}
+
+ls_status ls_key_file_replace(const char *path, const ls_key_file *file, ls_text *why)
+{
+    char text[FILE_BYTES_MAX];
+    size_t size = compose(file, text);
+    ls_status status = ls_private_file_replace(path, file->kind, (const uint8_t *)text, size, why);
     ls_cipher_wipe(text, sizeof text);
     return status;
 }

@@ -32,4 +32,11 @@ ls_status ls_key_file_read(const char *path, const ls_key_file *file, ls_text *w
 /* IO with the reason, also when there is such a file already. */
 ls_status ls_key_file_make(const char *path, const ls_key_file *file, ls_text *why);
 
+/* The same in place of a file that may be there. IO. */
+ls_status ls_key_file_replace(const char *path, const ls_key_file *file, ls_text *why);
+
+/* Reads a secret of `size` bytes that was written as 2 * `size` hexadecimal digits and nothing
+ * else; false when it was not, and `bytes` are of no use. */
+bool ls_key_file_read_hex(const char *text, uint8_t *bytes, size_t size);
+
 #endif

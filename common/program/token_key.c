@@ -51,3 +51,15 @@ ls_status ls_token_key_make(const char *path, const ls_token_key *old, ls_text *
     ls_cipher_wipe(keys, sizeof keys);
     return status;
 }
+
+ls_status ls_token_key_replace(const char *path, const uint8_t key[LS_CIPHER_KEY_BYTES],
+                               ls_text *why)
+{
+    uint8_t bytes[LS_CIPHER_KEY_BYTES];
+    memcpy(bytes, key, sizeof bytes);
+    ls_key_file_secret secret = {.name = "key", .bytes = bytes, .size = sizeof bytes};
+    const ls_key_file file = {KIND, WARNING, &secret, 1};
+    ls_status status = ls_key_file_replace(path, &file, why);
+    ls_cipher_wipe(bytes, sizeof bytes);
+    return status;
+}

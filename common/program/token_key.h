@@ -18,6 +18,10 @@ typedef struct ls_token_key {
 /* As ls_key_file_read. The caller wipes `out`. */
 ls_status ls_token_key_read(const char *path, ls_token_key *out, ls_text *why);
 
+/* Puts a file with this key alone in place of one that may be there. IO. */
+ls_status ls_token_key_replace(const char *path, const uint8_t key[LS_CIPHER_KEY_BYTES],
+                               ls_text *why);
+
 /* Makes a file with a new key, and with `old`'s key beside it unless that is NULL. IO. */
 ls_status ls_token_key_make(const char *path, const ls_token_key *old, ls_text *why);
 

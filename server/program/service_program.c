@@ -3,11 +3,13 @@
 
 #include "lockstep/common/program/server_identity.h"
 #include "lockstep/common/program/setting_value.h"
+#include "lockstep/common/program/token_key.h"
 #include "lockstep/server/host/match_table.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/service/supervisor.h"
 #include "lockstep/server/service/worker.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -233,6 +235,15 @@ static ls_status count_workers(service_program *self, const ls_console *console,
     return status;
 }
 
+/* A server of a fleet may get the key of its tokens with each allocation: until the first one there
+ * is a key that nobody knows. */
+static ls_status prepare_token_key(const ls_server_options *options, ls_text *why)
+{
+    const char *path = options->admission.token_key_path;
+    bool is_missing = options->is_on_agones && path && access(path, F_OK) != 0 && errno == ENOENT;
+    return is_missing ? ls_token_key_make(path, NULL, why) : LS_OK;
+}
+
 /* All workers need one identity, so it is kept in a file whoever needs to know it. */
 static ls_status prepare(service_program *self, ls_server_options *options, ls_text *why)
 {
@@ -240,6 +251,9 @@ static ls_status prepare(service_program *self, ls_server_options *options, ls_t
         ls_server_identity_open(options->admission.identity_path, &self->identity, why);
     ssize_t bytes = readlink("/proc/self/exe", self->program, sizeof self->program - 1);
     options->admission.identity_path = self->identity.path;
+    if (status == LS_OK) {
+        status = prepare_token_key(options, why);
+    }
     if (status == LS_OK && bytes <= 0) {
         status = ls_fail(LS_IO, why, "the system does not say where this program is");
     }

@@ -1,6 +1,7 @@
 #include "lockstep/server/service/agones.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/program/token_key.h"
 #include "lockstep/server/service/agones_plan.h"
 #include "lockstep/server/service/http_fetcher.h"
 
@@ -60,9 +61,31 @@ static void on_opened(void *user, const ls_service_result *result)
                 result->status == LS_OK ? "room " : "no room is opened: ", result->text.bytes);
 }
 
+/* Workers read the file before they open the room. */
+static ls_status take_token_key(ls_agones *agones, ls_text *why)
+{
+    const ls_agones_opening *opening = &agones->opening;
+    if (!opening->has_token_key) {
+        return LS_OK;
+    }
+    if (!agones->config.token_key_path) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "the allocation brings a token key, and this server takes no tokens: its "
+                       "configuration needs a token-key");
+    }
+    return ls_token_key_replace(agones->config.token_key_path, opening->token_key, why);
+}
+
 static void open_room(ls_agones *agones)
 {
     const ls_service_view *view = agones->config.view;
+    ls_service_result failed = {.status = LS_OK};
+    failed.status = take_token_key(agones, &failed.text);
+    ls_cipher_wipe(agones->opening.token_key, sizeof agones->opening.token_key);
+    if (failed.status != LS_OK) {
+        on_opened(agones, &failed);
+        return;
+    }
     ls_service_command command = {.kind = LS_SERVICE_OPEN_ROOM,
                                   .settings = agones->opening.settings};
     memcpy(command.room, agones->opening.name, sizeof command.room);

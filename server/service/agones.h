@@ -11,7 +11,8 @@
 #define LS_AGONES_PORT 9358u /* unless AGONES_SDK_HTTP_PORT names another */
 
 typedef struct ls_agones_config {
-    uint16_t port; /* of the sidecar, on this machine */
+    uint16_t port;              /* of the sidecar, on this machine */
+    const char *token_key_path; /* gets the key that an allocation brings; NULL: no tokens */
     const ls_service_view *view;
     ls_event_loop *loop;
     const ls_log *log;

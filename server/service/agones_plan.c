@@ -3,6 +3,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/program/json_read.h"
+#include "lockstep/common/program/key_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -206,6 +207,17 @@ static ls_status read_opening(const char *annotation, ls_agones_opening *out, ls
     return status;
 }
 
+static ls_status read_token_key(const char *digits, ls_agones_opening *out, ls_text *why)
+{
+    out->has_token_key = digits != NULL;
+    if (digits && !ls_key_file_read_hex(digits, out->token_key, sizeof out->token_key)) {
+        out->has_room = false;
+        return ls_fail(LS_BAD_ARGUMENT, why, "%s is a key of %zu hexadecimal digits",
+                       LS_AGONES_KEY_ANNOTATION, 2 * sizeof out->token_key);
+    }
+    return LS_OK;
+}
+
 /* The one that looks sees the same allocation again and again. */
 static ls_status take_game_server(ls_agones_plan *plan, const ls_json *server,
                                   ls_agones_opening *opening, ls_text *why)
@@ -228,6 +240,10 @@ static ls_status take_game_server(ls_agones_plan *plan, const ls_json *server,
     }
     plan->asked = asked;
     ls_status read = read_opening(room, opening, why);
+    if (read == LS_OK) {
+        read =
+            read_token_key(ls_json_read_text(annotations, LS_AGONES_KEY_ANNOTATION), opening, why);
+    }
     plan->is_room_asked = read == LS_OK;
     if (read != LS_OK) {
         snprintf(plan->annotation, sizeof plan->annotation, "error: %s", why->bytes);

@@ -4,11 +4,16 @@
 #ifndef LOCKSTEP_SERVER_SERVICE_AGONES_PLAN_H
 #define LOCKSTEP_SERVER_SERVICE_AGONES_PLAN_H
 
+#include "lockstep/common/base/cipher.h"
 #include "lockstep/server/service/service_view.h"
 
 /* The annotation of an allocation that asks for a room: a JSON object of its settings, and `name`.
  */
 #define LS_AGONES_ROOM_ANNOTATION "lockstep.dev/room"
+
+/* The annotation of an allocation that brings the key of its connect tokens, as 64 hexadecimal
+ * digits. */
+#define LS_AGONES_KEY_ANNOTATION "lockstep.dev/token-key"
 
 #define LS_AGONES_BODY_BYTES_MAX 32768u
 
@@ -54,11 +59,14 @@ typedef struct ls_agones_plan {
     char annotation[1024];             /* that is due */
 } ls_agones_plan;
 
-/* The server must do this itself: open a room with these settings. */
+/* The server must do this itself: take tokens by this key from now on, and open a room with these
+ * settings. The caller wipes the key. */
 typedef struct ls_agones_opening {
     bool has_room;
     char name[LS_ROOM_NAME_BYTES_MAX];
     ls_room_settings settings;
+    bool has_token_key;
+    uint8_t token_key[LS_CIPHER_KEY_BYTES];
 } ls_agones_opening;
 
 /* The request that is due, or NOTHING. */

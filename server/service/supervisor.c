@@ -305,8 +305,10 @@ static ls_status create_http(supervisor *self, ls_text *why)
 
 static ls_status create_agones(supervisor *self, ls_text *why)
 {
-    ls_agones_config agones = {
-        .view = ls_room_keeper_view(self->keeper), .loop = self->loop, .log = &self->console->log};
+    ls_agones_config agones = {.token_key_path = self->config->admission->options.token_key_path,
+                               .view = ls_room_keeper_view(self->keeper),
+                               .loop = self->loop,
+                               .log = &self->console->log};
     ls_status status = ls_agones_find_port(&agones.port, why);
     return status == LS_OK ? ls_agones_create(&agones, &self->agones) : status;
 }

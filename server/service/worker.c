@@ -165,11 +165,16 @@ static void review_intake(worker *self)
     }
 }
 
+static void watch_admission(worker *self)
+{
+    ls_admission_watch(self->config->admission, ls_host_transport(ls_rooms_host(self->rooms)),
+                       &self->console->log, ls_event_loop_now_ns(loop_of(self)));
+}
+
 static void on_report(void *user, uint64_t now_ns)
 {
     worker *self = user;
-    ls_admission_watch(self->config->admission, ls_host_transport(ls_rooms_host(self->rooms)),
-                       &self->console->log, now_ns);
+    watch_admission(self);
     tell_load(self, now_ns);
     tell_seats(self);
 }
@@ -224,6 +229,9 @@ static void on_line(void *user, char *line, size_t size)
     }
     switch (message->kind) {
     case LS_WORKER_COMMAND:
+        if (message->command.kind == LS_SERVICE_OPEN_ROOM) {
+            watch_admission(self); /* an allocation may have brought its key */
+        }
         if (ls_worker_rooms_command(self->named, message, &self->answer)) {
             tell(self, &self->answer);
         }

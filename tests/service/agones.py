@@ -5,16 +5,21 @@ beta.swagger.json), and others are refused. Agones itself is not here."""
 
 import http.server
 import json
+import os
+import pathlib
 import re
+import secrets
 import signal
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 
 from fake_service import run_tests
 from whole_service import Programs, Service, wait_for
 
-Programs.server, Programs.client = sys.argv[1:3]
+Programs.server, Programs.client, TOKEN_PROGRAM = sys.argv[1:4]
 
 # Method and path: the fields of the body and their types; None: no body. int64 is a text.
 DESCRIBED = {
@@ -227,5 +232,46 @@ def test_allocation_that_cannot_be_is_told():
     sidecar.stop()
 
 
+def test_allocation_brings_the_key_of_its_tokens():
+    sidecar = Sidecar()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        key = secrets.token_hex(32)
+        sidecar.annotations["lockstep.dev/token-key"] = key
+        with Service("", options=("--agones", "--token-key", folder / "of-server"),
+                     environment={"AGONES_SDK_HTTP_PORT": str(sidecar.port)}) as service:
+            wait_for(lambda: sidecar.state == "Ready", "Ready")
+            assert key not in (folder / "of-server").read_text(encoding="ascii")
+            sidecar.allocate({"name": "final", "sim": "arena", "players": 2})
+            wait_for(lambda: service.room("final"), "the room")
+            assert key in (folder / "of-server").read_text(encoding="ascii")
+            (folder / "of-back-end").write_text(f"lockstep token key 1\nkey {key}\n",
+                                                encoding="ascii")
+            os.chmod(folder / "of-back-end", 0o600)
+            place = re.search(r"//([^/]+)/", service.invite)[1]
+            for seat in ("0", "1"):
+                subprocess.run(
+                    [TOKEN_PROGRAM, "make", "--key", folder / "of-back-end", "--client-id", seat,
+                     "--server", place, "--match", "final", "--seat", seat, "--out",
+                     folder / seat], check=True, timeout=60)
+                service.join("--token", folder / seat, "--ticks", "30", to=place)
+            assert [service.ended(i)[0] for i in range(2)] == [0, 0]
+            without = service.join("--connect-wait", "1")
+            assert service.ended(without)[0] == 1, "the invite lets nobody in"
+    assert not sidecar.problems, sidecar.problems
+    sidecar.stop()
+
+
+def test_server_without_tokens_takes_no_key():
+    sidecar = Sidecar()
+    sidecar.annotations["lockstep.dev/token-key"] = secrets.token_hex(32)
+    with service_with(sidecar) as service:
+        wait_for(lambda: sidecar.state == "Ready", "Ready")
+        sidecar.allocate({"name": "final", "sim": "arena", "players": 2})
+        wait_for(lambda: "takes no tokens" in sidecar.invite(), "why not")
+        assert not service.room("final")
+    sidecar.stop()
+
+
 if __name__ == "__main__":
-    run_tests(globals(), at_once=4)  # they wait, more than they compute
+    run_tests(globals(), at_once=6)  # they wait, more than they compute

@@ -241,6 +241,45 @@ Test(agones_plan, stream_tells_of_an_allocation_and_of_nothing_else)
     cr_assert_eq(next(), LS_AGONES_NOTHING, "the stream is there: nothing is looked at");
 }
 
+static const char *line_with_key(const char *key)
+{
+    static char line[512];
+    snprintf(line, sizeof line,
+             "{\"result\":{\"object_meta\":{\"annotations\":{\"lockstep.dev/room\":"
+             "\"{\\\"name\\\":\\\"final\\\"}\",\"lockstep.dev/token-key\":\"%s\"}},"
+             "\"status\":{\"state\":\"Allocated\"}}}",
+             key);
+    return line;
+}
+
+Test(agones_plan, allocation_may_bring_the_key_of_its_tokens)
+{
+    expect(LS_AGONES_HEALTH);
+    expect(LS_AGONES_READY);
+    const char *key = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1F";
+    cr_assert_eq(watch(line_with_key(key)), LS_OK);
+    cr_assert(opening.has_room && opening.has_token_key);
+    for (uint8_t i = 0; i < LS_CIPHER_KEY_BYTES; i++) {
+        cr_assert_eq(opening.token_key[i], i);
+    }
+}
+
+Test(agones_plan, key_that_is_none_opens_no_room)
+{
+    static const char *const keys[] = {
+        "", "00", "g00102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
+        "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f0"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        begin();
+        expect(LS_AGONES_HEALTH);
+        expect(LS_AGONES_READY);
+        cr_assert_eq(watch(line_with_key(keys[i])), LS_BAD_ARGUMENT, "%s", keys[i]);
+        cr_assert_not(opening.has_room);
+        cr_assert_eq(next(), LS_AGONES_ANNOTATE);
+        cr_assert_not_null(strstr(request.body, "64 hexadecimal digits"));
+    }
+}
+
 Test(agones_plan, annotation_that_changes_while_it_is_told_is_told_again)
 {
     cr_assert_eq(allocate("nonsense"), LS_BAD_ARGUMENT);

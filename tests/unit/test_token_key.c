@@ -24,6 +24,20 @@ static void leave_folder(void)
 
 TestSuite(token_key, .init = enter_folder, .fini = leave_folder);
 
+Test(token_key, given_key_takes_the_place_of_what_is_there)
+{
+    ls_token_key read;
+    const uint8_t given[LS_CIPHER_KEY_BYTES] = {1, 2, 3};
+    for (uint32_t round = 0; round < 2; round++) {
+        cr_assert_eq(ls_token_key_replace("key", given, NULL), LS_OK);
+        cr_assert_eq(ls_token_key_read("key", &read, NULL), LS_OK);
+        cr_assert_eq(read.count, 1);
+        cr_assert_arr_eq(read.keys[0], given, sizeof given);
+    }
+    cr_assert_eq(ls_token_key_replace("no-folder/key", given, NULL), LS_IO);
+    remove("key");
+}
+
 Test(token_key, a_new_one_takes_over_from_the_old_one)
 {
     ls_token_key first, second, third;
