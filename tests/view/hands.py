@@ -3,7 +3,7 @@
 import argparse
 import ctypes
 
-from screen import HEIGHT, WIDTH, Stage, expect, expect_near, wait_for
+from screen import HEIGHT, WIDTH, Stage, expect, expect_near, repeat_until, wait_for
 
 BLUE, YELLOW, VIOLET = (0, 0, 255), (255, 255, 0), (255, 0, 255)
 TOLERANCE = 1.5  # pixels; a click is on a whole one
@@ -33,16 +33,16 @@ def move(stage, x, y):
 def check_order(stage):
     x, y = WIDTH // 2 - 120, HEIGHT // 2 + 60
     move(stage, x, y)
-    stage.do("click", "3")
-    wait_for("the order", lambda: abs(centre(stage, YELLOW)[0] - x) < 20)
+    repeat_until("the order", lambda: stage.do("click", "3"),
+                 lambda: abs(centre(stage, YELLOW)[0] - x) < 20)
     expect_near(centre(stage, YELLOW), (x + 0.5, y + 0.5), TOLERANCE, "where the click was")
 
 
 def check_keyboard(stage):
     """Any key and any letter, not only those that the view knows."""
     for key, x in (("F2", -4), ("question", 4)):
-        stage.do("key", key)
-        wait_for(f"what {key} does", lambda: is_yellow_at(stage, x, 5))
+        repeat_until(f"what {key} does", lambda: stage.do("key", key),
+                     lambda: is_yellow_at(stage, x, 5))
 
 
 def is_yellow_at(stage, x, y):
@@ -51,18 +51,28 @@ def is_yellow_at(stage, x, y):
     return max(abs(a - b) for a, b in zip(picture.centre(YELLOW), place)) < TOLERANCE
 
 
-def check_box(stage):
-    low, high = (60, 40), (200, 130)
+def draw_box(stage, low, high):
     move(stage, *low)
     stage.do("mousedown", "1")
     move(stage, *high)
+
+
+def select(stage, low, high):
+    draw_box(stage, low, high)
+    stage.do("mouseup", "1")
+
+
+def check_box(stage):
+    low, high = (60, 40), (200, 130)
+    draw_box(stage, low, high)
     picture = stage.take_picture()
     for corner in (low, (high[0], low[1]), high, (low[0], high[1])):
         colour = picture.image.pixel(*corner)
         far = max(abs(a - b) for a, b in zip(colour, BOX_EDGE))
         expect(far < 10, f"the box's edge at {corner}, not {colour}")
     stage.do("mouseup", "1")
-    wait_for("the selection", lambda: abs(centre(stage, VIOLET)[0] - high[0]) < 20)
+    repeat_until("the selection", lambda: select(stage, low, high),
+                 lambda: abs(centre(stage, VIOLET)[0] - high[0]) < 20)
     picture = stage.take_picture()
     expect_near(picture.centre(VIOLET), (high[0] + 0.5, high[1] + 0.5), TOLERANCE, "its end")
     expect(picture.image.pixel(*low) != BOX_EDGE, "the box is gone")

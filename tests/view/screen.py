@@ -9,6 +9,7 @@ import time
 import zlib
 
 PATIENCE_S = 20
+AGAIN_S = 2
 WIDTH, HEIGHT = 640, 360
 DARK = 60
 RED, GREEN = (255, 0, 0), (0, 255, 0)
@@ -27,6 +28,20 @@ def wait_for(what, look):
         if answer:
             return answer
         time.sleep(0.01)
+    raise AssertionError(f"waited for {what} in vain")
+
+
+def repeat_until(what, act, look):
+    """A click or a key is an input of one tick, which a busy machine may be too late with: then the
+    match goes on without it, and whoever plays clicks again."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        act()
+        soon = time.monotonic() + AGAIN_S
+        while time.monotonic() < soon:
+            if look():
+                return
+            time.sleep(0.01)
     raise AssertionError(f"waited for {what} in vain")
 
 
