@@ -17,8 +17,9 @@ typedef struct directory_row {
 } directory_row;
 
 struct ls_room_directory {
-    uint32_t intake; /* the worker that has it */
-    uint32_t count;  /* rows behind the last one that is taken are free */
+    uint32_t intake;                       /* the worker that has it */
+    uint32_t sent[LS_SERVICE_WORKERS_MAX]; /* newcomers to each, since its seats were told */
+    uint32_t count;                        /* rows behind the last one that is taken are free */
     ls_worker_seats seats[LS_SERVICE_WORKERS_MAX];
     directory_row rows[LS_SERVICE_ROOMS_MAX];
 };
@@ -90,6 +91,7 @@ void ls_room_directory_note_seats(ls_room_directory *directory, uint32_t worker,
 {
     if (worker < LS_SERVICE_WORKERS_MAX) {
         directory->seats[worker] = *seats;
+        directory->sent[worker] = 0;
     }
 }
 
@@ -127,6 +129,26 @@ void ls_room_directory_set_intake(ls_room_directory *directory, uint32_t worker)
     if (worker < LS_SERVICE_WORKERS_MAX) {
         directory->intake = worker;
     }
+}
+
+static bool has_seat(const ls_room_directory *directory, uint32_t worker)
+{
+    return directory->seats[worker].open > directory->sent[worker];
+}
+
+uint32_t ls_room_directory_send(ls_room_directory *directory, uint32_t own)
+{
+    uint32_t to = directory->intake;
+    if (!has_seat(directory, to)) {
+        to = has_seat(directory, own) ? own : UINT32_MAX;
+        for (uint32_t i = 0; i < LS_SERVICE_WORKERS_MAX && to == UINT32_MAX; i++) {
+            to = has_seat(directory, i) ? i : UINT32_MAX;
+        }
+    }
+    if (to != UINT32_MAX && to != own) {
+        directory->sent[to]++;
+    }
+    return to;
 }
 
 bool ls_room_directory_hand_on(ls_room_directory *directory, uint32_t own)

@@ -298,12 +298,11 @@ static uint32_t choose_worker(void *user, const ls_sealed_pass *pass)
         return worker_of_token(self, pass);
     }
     review_intake(self);
-    uint32_t intake = ls_room_directory_intake(self->directory);
-    bool has_seat = ls_room_directory_best(self->directory) < self->config->workers;
-    if (intake != self->config->worker || has_seat) {
-        return intake;
+    uint32_t to = ls_room_directory_send(self->directory, self->config->worker);
+    if (to < self->config->workers) {
+        return to;
     }
-    return ls_worker_rooms_can_watch(self->named) ? intake : LS_SEALED_NO_WORKER;
+    return ls_worker_rooms_can_watch(self->named) ? self->config->worker : LS_SEALED_NO_WORKER;
 }
 
 static bool has_match(void *user)

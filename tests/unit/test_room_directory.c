@@ -116,3 +116,19 @@ Test(room_directory, intake_stays_when_there_is_no_seat_anywhere)
     ls_room_directory_set_intake(directory, 3);
     cr_assert_eq(ls_room_directory_intake(directory), 3);
 }
+
+Test(room_directory, newcomers_are_sent_to_the_intake_as_long_as_it_has_seats)
+{
+    note(0, 2, 0, 5);
+    note(1, 3, 0, 0);
+    ls_room_directory_set_intake(directory, 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_assert_eq(ls_room_directory_send(directory, 0), 1);
+    }
+    cr_assert_eq(ls_room_directory_send(directory, 0), 0, "three were sent to three seats");
+    cr_assert_eq(ls_room_directory_send(directory, 2), 0, "the one that has a seat left");
+    note(1, 1, 1, 2);
+    cr_assert_eq(ls_room_directory_send(directory, 0), 1, "one of them did not come");
+    note(0, 0, 0, 7);
+    cr_assert_eq(ls_room_directory_send(directory, 0), UINT32_MAX);
+}
