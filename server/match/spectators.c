@@ -365,7 +365,8 @@ static void send_ticks(ls_spectators *spectators, ls_spectator *spectator)
 {
     uint64_t now_ns = spectators->match->now_ns;
     ls_downlink *downlink = &spectator->link.downlink;
-    ls_tick shown = shown_end(spectators);
+    /* One that waits for its state holds no tick yet, and would be sent those of the beginning. */
+    ls_tick shown = spectator->state >= LS_SPECTATOR_JOINING ? shown_end(spectators) : 0;
     ls_tick end = LS_MAX(shown, downlink->next);
     if (end > spectator->sent_end) {
         spectator->sent_end = end;
