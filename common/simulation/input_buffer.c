@@ -5,16 +5,12 @@
 
 #include <string.h>
 
-typedef struct input_record {
-    uint32_t size;
-    uint32_t events;
-} input_record;
-
 /* A tick's place in the ring; row r holds tick t when t % window = r. All that is known of a tick
- * stands together: a server of many matches finds none of it in a cache. */
+ * stands together, in as few bytes as there can be: a server of many matches finds none of it in a
+ * cache. Four pads of four bytes are half a cache line. */
 typedef struct input_row {
-    uint32_t held;          /* bit s is set when slot s has an input */
-    input_record records[]; /* [slots], and then their bytes: [slots][input_bytes_max] */
+    uint32_t held;    /* bit s is set when slot s has an input */
+    uint16_t sizes[]; /* [slots], and then events, a byte each, and bytes: [slots][bytes max] */
 } input_row;
 
 struct ls_input_buffer {
@@ -27,6 +23,7 @@ struct ls_input_buffer {
 };
 
 _Static_assert(LS_PLAYERS_MAX == 32, "a row's slots are the bits of one uint32_t");
+_Static_assert(LS_INPUT_BYTES_MAX <= UINT16_MAX, "a row has the size of an input in a uint16_t");
 
 static input_row *row_of(const ls_input_buffer *buffer, ls_tick tick)
 {
@@ -34,10 +31,15 @@ static input_row *row_of(const ls_input_buffer *buffer, ls_tick tick)
     return (input_row *)(void *)(buffer->rows + index * buffer->row_bytes);
 }
 
+static uint8_t *events_of(const ls_input_buffer *buffer, input_row *row)
+{
+    return (uint8_t *)&row->sizes[buffer->config.slots];
+}
+
 static uint8_t *bytes_of(const ls_input_buffer *buffer, input_row *row, uint32_t slot)
 {
     LS_ASSERT(slot < buffer->config.slots);
-    uint8_t *bytes = (uint8_t *)&row->records[buffer->config.slots];
+    uint8_t *bytes = events_of(buffer, row) + buffer->config.slots;
     return bytes + (size_t)slot * buffer->config.input_bytes_max;
 }
 
@@ -55,7 +57,7 @@ static bool is_config_valid(const ls_input_buffer_config *config)
 
 static size_t row_bytes_of(const ls_input_buffer_config *config)
 {
-    size_t slot_bytes = sizeof(input_record) + config->input_bytes_max;
+    size_t slot_bytes = sizeof(uint16_t) + sizeof(uint8_t) + config->input_bytes_max;
     size_t bytes = sizeof(input_row) + config->slots * slot_bytes;
     size_t alignment = _Alignof(input_row);
     return (bytes + alignment - 1) / alignment * alignment;
@@ -124,7 +126,7 @@ void ls_input_buffer_restart(ls_input_buffer *buffer, ls_tick first)
 ls_status ls_input_buffer_put(ls_input_buffer *buffer, ls_tick tick, uint32_t slot,
                               const uint8_t *bytes, uint32_t size, uint32_t events)
 {
-    if (size > buffer->config.input_bytes_max) {
+    if (size > buffer->config.input_bytes_max || events > LS_INPUT_EVENTS_MAX) {
         return LS_BAD_ARGUMENT;
     }
     if (tick < buffer->first) {
@@ -137,7 +139,8 @@ ls_status ls_input_buffer_put(ls_input_buffer *buffer, ls_tick tick, uint32_t sl
         return LS_FULL;
     }
     input_row *row = row_of(buffer, tick);
-    row->records[slot] = (input_record){size, events};
+    row->sizes[slot] = (uint16_t)size;
+    events_of(buffer, row)[slot] = (uint8_t)events;
     if (size > 0) {
         memcpy(bytes_of(buffer, row, slot), bytes, size);
     }
@@ -157,10 +160,9 @@ static ls_slot_input input_at(const ls_input_buffer *buffer, ls_tick tick, uint3
     /* An input of no bytes has a place to point at as well. */
     static const uint8_t nothing[1];
     input_row *row = row_of(buffer, tick);
-    const input_record *record = &row->records[slot];
     const uint8_t *bytes =
         buffer->config.input_bytes_max > 0 ? bytes_of(buffer, row, slot) : nothing;
-    return (ls_slot_input){bytes, record->size, record->events};
+    return (ls_slot_input){bytes, row->sizes[slot], events_of(buffer, row)[slot]};
 }
 
 ls_status ls_input_buffer_get(const ls_input_buffer *buffer, ls_tick tick, uint32_t slot,

@@ -18,6 +18,9 @@ static inline bool ls_slot_input_is_same(const ls_slot_input *a, const ls_slot_i
     return a->size == b->size && (a->size == 0 || memcmp(a->bytes, b->bytes, a->size) == 0);
 }
 
+/* A slot's events of one tick are bits of a byte: here, in journals and on the wire. */
+#define LS_INPUT_EVENTS_MAX 255u
+
 typedef struct ls_input_buffer ls_input_buffer;
 
 typedef struct ls_input_buffer_config {
@@ -40,8 +43,9 @@ void ls_input_buffer_forget_before(ls_input_buffer *buffer, ls_tick first);
 void ls_input_buffer_restart(ls_input_buffer *buffer, ls_tick first);
 
 /* Copies an input in; `bytes` may be NULL when `size` is 0. slot < slots, here and below. STALE
- * before the window, FUTURE behind it, BAD_ARGUMENT when size is above input_bytes_max; FULL when
- * the slot already has an input for the tick, which stays as it was: the first one counts. */
+ * before the window, FUTURE behind it, BAD_ARGUMENT when size is above input_bytes_max or events
+ * are above LS_INPUT_EVENTS_MAX; FULL when the slot already has an input for the tick, which stays
+ * as it was: the first one counts. */
 ls_status ls_input_buffer_put(ls_input_buffer *buffer, ls_tick tick, uint32_t slot,
                               const uint8_t *bytes, uint32_t size, uint32_t events);
 

@@ -241,6 +241,18 @@ Test(input_buffer, a_tick_is_given_when_every_slot_is_there)
     cr_assert_eq(ls_input_buffer_tick(buffer, 6, slots), LS_NOT_FOUND);
 }
 
+Test(input_buffer, events_are_the_bits_of_a_byte)
+{
+    ls_input_buffer *buffer = make(small);
+    ls_slot_input input = {0};
+    cr_assert_eq(ls_input_buffer_put(buffer, 0, 0, NULL, 0, LS_INPUT_EVENTS_MAX + 1),
+                 LS_BAD_ARGUMENT);
+    cr_assert_not(ls_input_buffer_has(buffer, 0, 0));
+    cr_assert_eq(ls_input_buffer_put(buffer, 0, 0, NULL, 0, LS_INPUT_EVENTS_MAX), LS_OK);
+    cr_assert_eq(ls_input_buffer_get(buffer, 0, 0, &input), LS_OK);
+    cr_assert_eq(input.events, LS_INPUT_EVENTS_MAX);
+}
+
 Test(input_buffer, configurations_out_of_range_are_refused)
 {
     static const ls_input_buffer_config bad[] = {
