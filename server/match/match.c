@@ -31,7 +31,8 @@ static ls_status create_links(ls_match_context *match)
 
 static ls_status create_parts(ls_match_context *match, const ls_packet_sink *sink, ls_text *why)
 {
-    ls_status status = ls_outbox_create(sink, match->allocator, &match->outbox);
+    ls_status status =
+        ls_outbox_create(sink, match->config.sim.players, match->allocator, &match->outbox);
     if (status == LS_OK) {
         status = ls_tick_log_create(match, &match->log, why);
     }

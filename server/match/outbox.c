@@ -1,7 +1,18 @@
 #include "lockstep/server/match/outbox.h"
 
-ls_status ls_outbox_create(const ls_packet_sink *sink, const ls_allocator *allocator,
-                           ls_outbox **out)
+#include "lockstep/common/base/assert.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum {
+    PACKED_BYTES = 1024, /* for events, at first: so many, and for each player */
+    PACKED_BYTES_OF_PLAYER = 512,
+    EVENT_HEAD_BYTES = offsetof(ls_match_event, text),
+};
+
+ls_status ls_outbox_create(const ls_packet_sink *sink, uint32_t players,
+                           const ls_allocator *allocator, ls_outbox **out)
 {
     ls_outbox *outbox = ls_allocate(allocator, sizeof *outbox);
     if (!outbox) {
@@ -9,13 +20,16 @@ ls_status ls_outbox_create(const ls_packet_sink *sink, const ls_allocator *alloc
     }
     outbox->sink = *sink;
     outbox->allocator = allocator;
+    outbox->packed_capacity = PACKED_BYTES + players * PACKED_BYTES_OF_PLAYER;
+    outbox->packed = ls_allocate(allocator, outbox->packed_capacity);
     *out = outbox;
-    return LS_OK;
+    return outbox->packed ? LS_OK : LS_NO_MEMORY;
 }
 
 void ls_outbox_destroy(ls_outbox *outbox)
 {
     if (outbox) {
+        ls_release(outbox->allocator, outbox->packed);
         ls_release(outbox->allocator, outbox);
     }
 }
@@ -51,28 +65,94 @@ void ls_outbox_mute_refusals(ls_outbox *outbox)
 
 /* ---- events ---- */
 
+/* A packed event: all of it that stands before its text, then the text with its NUL. */
+static uint32_t packed_bytes(const ls_match_event *event)
+{
+    return EVENT_HEAD_BYTES + (uint32_t)strlen(event->text.bytes) + 1;
+}
+
+static void take_packed(ls_outbox *outbox, ls_match_event *event)
+{
+    const uint8_t *bytes = outbox->packed + outbox->packed_first;
+    LS_ASSERT(outbox->packed_count > 0);
+    memset(event, 0, sizeof *event);
+    memcpy(event, bytes, EVENT_HEAD_BYTES);
+    memcpy(event->text.bytes, bytes + EVENT_HEAD_BYTES,
+           strlen((const char *)bytes + EVENT_HEAD_BYTES) + 1);
+    outbox->packed_first += packed_bytes(event);
+    outbox->packed_count--;
+}
+
+/* Moves what waits to the front, of twice the memory when it fills more than half of this one. The
+ * memory stays as it is when there is no more. */
+static void move_packed(ls_outbox *outbox)
+{
+    uint32_t used = outbox->packed_end - outbox->packed_first;
+    uint32_t capacity = 2 * outbox->packed_capacity;
+    uint8_t *larger =
+        used > outbox->packed_capacity / 2 ? ls_allocate(outbox->allocator, capacity) : NULL;
+    uint8_t *to = larger ? larger : outbox->packed;
+    memmove(to, outbox->packed + outbox->packed_first, used);
+    if (larger) {
+        ls_release(outbox->allocator, outbox->packed);
+        outbox->packed = larger;
+        outbox->packed_capacity = capacity;
+    }
+    outbox->packed_first = 0;
+    outbox->packed_end = used;
+}
+
+static bool has_room(const ls_outbox *outbox, uint32_t bytes)
+{
+    return outbox->packed_capacity - outbox->packed_end >= bytes;
+}
+
+static void pack_newest(ls_outbox *outbox)
+{
+    const ls_match_event *event = &outbox->newest;
+    uint32_t bytes = packed_bytes(event);
+    ls_match_event lost;
+    if (!has_room(outbox, bytes)) {
+        move_packed(outbox);
+    }
+    while (!has_room(outbox, bytes)) {
+        take_packed(outbox, &lost);
+        move_packed(outbox);
+    }
+    uint8_t *to = outbox->packed + outbox->packed_end;
+    memcpy(to, event, EVENT_HEAD_BYTES);
+    memcpy(to + EVENT_HEAD_BYTES, event->text.bytes, bytes - EVENT_HEAD_BYTES);
+    outbox->packed_end += bytes;
+    outbox->packed_count++;
+}
+
 ls_match_event *ls_outbox_push_event(ls_outbox *outbox, ls_match_event_kind kind, uint32_t slot,
                                      ls_tick tick)
 {
-    ls_match_event *event =
-        &outbox->events[(outbox->event_first + outbox->event_count) % LS_OUTBOX_EVENTS_MAX];
-    if (outbox->event_count == LS_OUTBOX_EVENTS_MAX) {
-        /* The newest events tell how the match is now. */
-        outbox->event_first = (outbox->event_first + 1) % LS_OUTBOX_EVENTS_MAX;
-    } else {
-        outbox->event_count++;
+    if (outbox->has_newest) {
+        pack_newest(outbox);
     }
-    *event = (ls_match_event){.kind = kind, .slot = slot, .tick = tick};
-    return event;
+    if (outbox->packed_count == LS_OUTBOX_EVENTS_MAX) {
+        /* The newest events tell how the match is now. */
+        take_packed(outbox, &outbox->newest);
+    }
+    outbox->has_newest = true;
+    outbox->newest = (ls_match_event){.kind = kind, .slot = slot, .tick = tick};
+    return &outbox->newest;
 }
 
 bool ls_outbox_next_event(ls_outbox *outbox, ls_match_event *event)
 {
-    if (outbox->event_count == 0) {
+    if (outbox->packed_count > 0) {
+        take_packed(outbox, event);
+        return true;
+    }
+    if (!outbox->has_newest) {
         return false;
     }
-    *event = outbox->events[outbox->event_first];
-    outbox->event_first = (outbox->event_first + 1) % LS_OUTBOX_EVENTS_MAX;
-    outbox->event_count--;
+    outbox->packed_first = 0;
+    outbox->packed_end = 0;
+    outbox->has_newest = false;
+    *event = outbox->newest;
     return true;
 }

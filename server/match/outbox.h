@@ -1,5 +1,6 @@
 /* Outbox: everything that leaves a match: reliable messages, packets and events. It owns the memory
- * in which they are written, so that nothing that came in shares it. It never decides what is sent
+ * in which they are written, so that nothing that came in shares it. Events wait packed: it takes
+ * more memory when more of them wait than the calls of one turn make. It never decides what is sent
  * or to whom. Called by match.c and by every part of the match. */
 #ifndef LOCKSTEP_SERVER_MATCH_OUTBOX_H
 #define LOCKSTEP_SERVER_MATCH_OUTBOX_H
@@ -16,16 +17,20 @@ typedef struct ls_outbox {
     ls_packet_sink sink;
     const ls_allocator *allocator;
     bool is_mute;
-    uint32_t event_first;
-    uint32_t event_count;
+    bool has_newest;
+    uint32_t packed_count; /* events that wait packed, before the newest one */
+    uint32_t packed_first; /* where the oldest of them begins in `packed`, and where they end */
+    uint32_t packed_end;
+    uint32_t packed_capacity;
+    uint8_t *packed;
     uint8_t packet[LS_PACKET_BYTES_MAX];
     ls_message message;
-    ls_match_event events[LS_OUTBOX_EVENTS_MAX];
+    ls_match_event newest; /* which is filled in */
 } ls_outbox;
 
-/* The sink is copied. NO_MEMORY. */
-ls_status ls_outbox_create(const ls_packet_sink *sink, const ls_allocator *allocator,
-                           ls_outbox **out);
+/* For a match of so many players. The sink is copied. NO_MEMORY. */
+ls_status ls_outbox_create(const ls_packet_sink *sink, uint32_t players,
+                           const ls_allocator *allocator, ls_outbox **out);
 void ls_outbox_destroy(ls_outbox *outbox);
 
 /* The message of this kind, to be filled in and sent; its body is what the last message left there.
@@ -63,8 +68,9 @@ void ls_outbox_disconnect(ls_outbox *outbox, ls_peer_id peer);
  * would not come back. */
 void ls_outbox_mute_refusals(ls_outbox *outbox);
 
-/* A new event to fill in, of this slot and tick or, with 0, of none. When 256 wait, the oldest one
- * gives way. */
+/* A new event to fill in, of this slot and tick or, with 0, of none: it counts as it is when the
+ * next one is made or taken. When 256 wait, or as many as there is memory for, the oldest one gives
+ * way. */
 ls_match_event *ls_outbox_push_event(ls_outbox *outbox, ls_match_event_kind kind, uint32_t slot,
                                      ls_tick tick);
 
