@@ -36,7 +36,7 @@ struct ls_join_service {
     uint64_t made_ns;     /* when the snapshot was made that the blob holds */
     uint64_t compress_ns; /* when more of it is compressed */
     ls_handover handover;
-    joining slots[LS_PLAYERS_MAX];
+    joining slots[]; /* one for each player */
 };
 
 /* ---- the snapshot ---- */
@@ -134,14 +134,15 @@ static void join_with_blob(ls_join_service *joins, uint32_t slot)
     send_join(joins, slot, join, how.bytes);
 }
 
-/* A stream is free, and the blob holds a state that is new enough. STALE: not now. */
+/* The blob holds a state that is new enough, and a stream is prepared. STALE: not now. */
 static ls_status prepare_blob(ls_join_service *joins)
 {
     bool is_free = joins->handover.busy_count == 0;
     if (!ls_handover_find(&joins->handover, 0) || (!is_free && !is_snapshot_fresh(joins))) {
         return LS_STALE;
     }
-    return is_free ? make_snapshot(joins) : LS_OK;
+    ls_status status = is_free ? make_snapshot(joins) : LS_OK;
+    return status == LS_OK ? ls_handover_prepare(&joins->handover) : status;
 }
 
 static bool has_had_its_share(const ls_join_service *joins, uint32_t slot)
@@ -386,8 +387,8 @@ uint64_t ls_join_service_next_ns(const ls_join_service *joins)
         next_ns = joins->compress_ns;
     }
     for (uint32_t i = 0; i < handover->stream_count; i++) {
-        /* UINT64_MAX: a free one has nothing to send. */
-        uint64_t due_ns = ls_blob_sender_next_ns(handover->streams[i].sender);
+        const ls_handover_stream *stream = &handover->streams[i];
+        uint64_t due_ns = stream->peer != 0 ? ls_blob_sender_next_ns(stream->sender) : UINT64_MAX;
         next_ns = LS_MIN(due_ns, next_ns);
     }
     return next_ns;
@@ -403,17 +404,19 @@ void ls_join_service_prefetch(const ls_join_service *joins)
 
 ls_status ls_join_service_create(const ls_match_context *match, ls_join_service **out)
 {
-    ls_join_service *joins = ls_allocate(match->allocator, sizeof *joins);
+    uint32_t players = match->config.sim.players;
+    ls_join_service *joins =
+        ls_allocate(match->allocator, sizeof *joins + players * sizeof joins->slots[0]);
     if (!joins) {
         return LS_NO_MEMORY;
     }
     joins->match = match;
     *out = joins;
-    size_t bytes = ls_sim_instance_save_bytes(match->log->instance);
-    uint32_t streams = LS_MAX(match->config.joiners_max, 1);
-    ls_status status = ls_handover_init(&joins->handover, match, bytes, streams, BURST_PACKETS);
-    /* A state that is too large to be handed on: no player can join. */
-    return status == LS_UNSUPPORTED ? LS_OK : status;
+    ls_handover_config config = {.streams = LS_MAX(match->config.joiners_max, 1),
+                                 .burst_packets = BURST_PACKETS};
+    ls_handover_init(&joins->handover, match, &config,
+                     ls_sim_instance_save_bytes(match->log->instance));
+    return LS_OK;
 }
 
 void ls_join_service_destroy(ls_join_service *joins)

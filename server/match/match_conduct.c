@@ -160,7 +160,7 @@ static void heal_with_states(ls_match_context *match)
         if (status == LS_OK) {
             ls_desync_service_note_sent(match->desync, slot, tick);
         } else if (status != LS_STALE) {
-            ls_conduct_drop(match, slot, LS_DESYNCED, LS_NOT_HANDED_ON);
+            ls_conduct_drop(match, slot, LS_DESYNCED, ls_handover_refusal(status));
         }
         slot++;
     }
@@ -316,7 +316,7 @@ void ls_conduct_begin_joining(ls_match_context *match, uint32_t slot)
             send_end(match, slot);
         }
     } else if (status != LS_STALE) {
-        ls_conduct_drop(match, slot, status, LS_NOT_HANDED_ON);
+        ls_conduct_drop(match, slot, status, ls_handover_refusal(status));
     }
 }
 

@@ -5,6 +5,10 @@ enum {
     SPARE_TICKS = 64, /* of the window, left to a spectator that begins with an old state */
 };
 
+/* Many spectators begin with the same state. A larger blob is not kept while nobody is sent it: it
+ * would be as much memory as two states. */
+#define KEPT_BYTES_MAX ((uint32_t)4 << 20)
+
 /* ---- copies of the state ---- */
 
 static bool is_copy_due(const ls_spectator_states *states)
@@ -43,7 +47,7 @@ static ls_status provide_blob(ls_spectator_states *states)
 ls_status ls_spectator_states_provide(ls_spectator_states *states)
 {
     ls_status status = provide_blob(states);
-    return status == LS_OK && !ls_handover_find(&states->handover, 0) ? LS_STALE : status;
+    return status == LS_OK ? ls_handover_prepare(&states->handover) : status;
 }
 
 static bool is_blob_unfinished(const ls_spectator_states *states)
@@ -96,12 +100,14 @@ ls_status ls_spectator_states_init(ls_spectator_states *states, const ls_match_c
                                  .history = match->log->history,
                                  .age_ticks = match->config.spectator_delay_ticks,
                                  .pause_min_ticks = LS_MIN(rate_hz, 128)};
+    ls_handover_config handover = {.streams = STREAMS_MAX,
+                                   .burst_packets = burst_packets(match),
+                                   .kept_bytes_max = KEPT_BYTES_MAX};
     states->match = match;
     states->budget = ls_send_budget_make(bytes_per_s, 0);
     ls_status status = ls_aged_state_init(&states->aged, &aged, match->allocator);
-    return status == LS_OK ? ls_handover_init(&states->handover, match, states->aged.bytes,
-                                              STREAMS_MAX, burst_packets(match))
-                           : status;
+    ls_handover_init(&states->handover, match, &handover, states->aged.bytes);
+    return status;
 }
 
 void ls_spectator_states_deinit(ls_spectator_states *states, const ls_allocator *allocator)

@@ -311,7 +311,7 @@ static bool provide_state(ls_spectators *spectators, ls_spectator *spectator)
     } else if (status == LS_STALE) {
         let_slowest_go(spectators);
     } else {
-        refuse(spectators, spectator, status, LS_NOT_HANDED_ON);
+        refuse(spectators, spectator, status, ls_handover_refusal(status));
         return false;
     }
     return true;

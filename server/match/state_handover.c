@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A larger blob is not kept while nobody is sent it: it would be as much memory as two states. */
-#define KEPT_BYTES_MAX ((uint32_t)4 << 20)
 #define SLOW_START_NS (UINT64_C(3) * LS_NS_PER_SECOND) /* in which nobody is called too slow */
 
 /* ---- the blob ---- */
@@ -21,28 +19,22 @@ static ls_status make_room(ls_handover *handover, size_t bytes)
     if (handover->blob && bytes <= ls_blob_bytes_max(handover->blob)) {
         return LS_OK;
     }
+    /* Most states have a fixed size. */
+    bool is_growing = match->log->history || handover->blob;
     ls_blob_destroy(handover->blob);
     handover->blob = NULL;
-    size_t room = bytes + (match->log->next > 0 ? bytes / 4 : 0);
+    size_t room = bytes + (is_growing ? bytes / 4 : 0);
     return ls_blob_create((uint32_t)LS_MIN(room, LS_BLOB_BYTES_MAX), match->allocator,
                           &handover->blob);
 }
 
-ls_status ls_handover_init(ls_handover *handover, const ls_match_context *match, size_t bytes,
-                           uint32_t streams, uint32_t burst_packets)
+void ls_handover_init(ls_handover *handover, const ls_match_context *match,
+                      const ls_handover_config *config, size_t bytes)
 {
-    ls_blob_sender_config config = ls_blob_sender_config_default();
-    config.bytes_per_second = match->config.join_bytes_per_s;
-    config.tick_ns = match->dt_ns;
-    config.header_bytes = LS_PEER_LINK_HEADER_BYTES;
-    config.burst_packets = burst_packets;
-    handover->match = match;
-    ls_status status = bytes > 0 ? make_room(handover, bytes) : LS_OK;
-    while (status == LS_OK && handover->stream_count < streams) {
-        ls_handover_stream *stream = &handover->streams[handover->stream_count++];
-        status = ls_blob_sender_create(&config, match->allocator, &stream->sender);
-    }
-    return status;
+    LS_ASSERT(config->streams >= 1 && config->streams <= LS_PLAYERS_MAX);
+    *handover = (ls_handover){.match = match,
+                              .config = *config,
+                              .stream_count = bytes > LS_BLOB_BYTES_MAX ? 0 : config->streams};
 }
 
 void ls_handover_deinit(ls_handover *handover)
@@ -88,12 +80,27 @@ ls_handover_stream *ls_handover_find(ls_handover *handover, ls_peer_id peer)
     return NULL;
 }
 
+ls_status ls_handover_prepare(ls_handover *handover)
+{
+    const ls_match_context *match = handover->match;
+    ls_handover_stream *stream = ls_handover_find(handover, 0);
+    ls_blob_sender_config config = ls_blob_sender_config_default();
+    config.bytes_per_second = match->config.join_bytes_per_s;
+    config.tick_ns = match->dt_ns;
+    config.header_bytes = LS_PEER_LINK_HEADER_BYTES;
+    config.burst_packets = handover->config.burst_packets;
+    if (!stream || stream->sender) {
+        return stream ? LS_OK : LS_STALE;
+    }
+    return ls_blob_sender_create(&config, match->allocator, &stream->sender);
+}
+
 void ls_handover_start(ls_handover *handover, ls_peer_id peer, ls_join *join, uint32_t number,
                        ls_text *how)
 {
     const ls_state_copy *copy = &handover->in_blob;
     ls_handover_stream *stream = ls_handover_find(handover, 0);
-    LS_ASSERT(stream);
+    LS_ASSERT(stream && stream->sender);
     join->tick = copy->tick;
     join->state_hash = copy->state_hash;
     join->chain_tick = copy->chain_tick;
@@ -113,9 +120,9 @@ void ls_handover_start(ls_handover *handover, ls_peer_id peer, ls_join *join, ui
     ls_blob_sender_start(stream->sender, handover->blob, number, 0, handover->match->now_ns);
 }
 
-static void release_large(ls_handover *handover)
+static void release_blob(ls_handover *handover)
 {
-    if (handover->blob && ls_blob_bytes_max(handover->blob) > KEPT_BYTES_MAX) {
+    if (handover->blob && ls_blob_bytes_max(handover->blob) > handover->config.kept_bytes_max) {
         ls_blob_destroy(handover->blob);
         handover->blob = NULL;
         handover->in_blob.size = 0;
@@ -126,11 +133,12 @@ void ls_handover_stop(ls_handover *handover, ls_peer_id peer)
 {
     ls_handover_stream *stream = peer != 0 ? ls_handover_find(handover, peer) : NULL;
     if (stream) {
-        ls_blob_sender_stop(stream->sender);
+        ls_blob_sender_destroy(stream->sender);
+        stream->sender = NULL;
         stream->peer = 0;
         handover->busy_count--;
         if (handover->busy_count == 0) {
-            release_large(handover);
+            release_blob(handover);
         }
     }
 }

@@ -1,7 +1,8 @@
 /* State handover: the way of a state to those who come, players or spectators: the blob that holds
- * it, its streams, and the parts of OFFER and JOIN that are the same for everybody. Decides neither
- * who may come nor which state they are sent. Called by match_conduct, join_service,
- * spectator_states and spectators. */
+ * it, its streams, and the parts of OFFER and JOIN that are the same for everybody. A blob and its
+ * streams take a hundred times the memory of a small match: they have it while a state is on its
+ * way. Decides neither who may come nor which state they are sent. Called by match_conduct,
+ * join_service, spectator_states and spectators. */
 #ifndef LOCKSTEP_SERVER_MATCH_STATE_HANDOVER_H
 #define LOCKSTEP_SERVER_MATCH_STATE_HANDOVER_H
 
@@ -10,6 +11,7 @@
 #include "lockstep/server/match/send_budget.h"
 
 #define LS_NOT_HANDED_ON "the state of this simulation cannot be handed on"
+#define LS_NO_ROOM_TO_HAND_ON "the server has no memory left to send it its state"
 #define LS_NOT_TAKEN "it was sent its state many times over, and has not taken it"
 
 /* A peer that comes again and again is sent a state every so often, and some at once: each costs a
@@ -28,6 +30,12 @@ static inline uint64_t ls_state_share_pay(uint64_t paid_ns, uint64_t now_ns)
     return LS_MAX(paid_ns, now_ns) + LS_STATE_SHARE_NS;
 }
 
+/* Why a peer that comes cannot be sent its state. */
+static inline const char *ls_handover_refusal(ls_status status)
+{
+    return status == LS_NO_MEMORY ? LS_NO_ROOM_TO_HAND_ON : LS_NOT_HANDED_ON;
+}
+
 /* The most that goes out of one state to one peer, in bytes with the headers below: four times what
  * it is, and beside that what the sender has sent by the time that a peer is given up which takes
  * nothing of it. */
@@ -35,42 +43,51 @@ uint64_t ls_handover_bytes_max(const ls_match_config *config, uint32_t blob_byte
 
 /* A blob on its way to a peer. */
 typedef struct ls_handover_stream {
-    ls_blob_sender *sender;
-    ls_peer_id peer; /* 0: free */
+    ls_blob_sender *sender; /* NULL: the stream is free, and was not prepared */
+    ls_peer_id peer;        /* 0: free */
     uint64_t began_ns;
 } ls_handover_stream;
 
+typedef struct ls_handover_config {
+    uint32_t streams;        /* 1 .. LS_PLAYERS_MAX */
+    uint32_t burst_packets;  /* that a stream sends at a time */
+    uint32_t kept_bytes_max; /* a blob of so many bytes is kept while nobody is sent it */
+} ls_handover_config;
+
 typedef struct ls_handover {
     const ls_match_context *match;
-    ls_blob *blob; /* NULL: none is needed now, or the state is too large */
-    uint32_t stream_count;
+    ls_handover_config config;
+    ls_blob *blob;         /* NULL: none is needed now */
+    uint32_t stream_count; /* 0: a state is too large to be handed on */
     uint32_t busy_count;   /* streams that are not free */
     ls_state_copy in_blob; /* the state that it holds, or leads to; size 0: none */
     ls_handover_stream streams[LS_PLAYERS_MAX];
 } ls_handover;
 
-/* All zero before. A blob with room for so many bytes, 0: none yet, and so many streams of as many
- * bytes a second as the match allows, `burst_packets` at a time. UNSUPPORTED: a state is more than
- * a blob can be; NO_MEMORY. */
-ls_status ls_handover_init(ls_handover *handover, const ls_match_context *match, size_t bytes,
-                           uint32_t streams, uint32_t burst_packets);
+/* States have so many bytes, 0: it is not known. Takes no memory. */
+void ls_handover_init(ls_handover *handover, const ls_match_context *match,
+                      const ls_handover_config *config, size_t bytes);
 void ls_handover_deinit(ls_handover *handover);
 
 /* The blob becomes this state: its bytes; the ticks that lead to it, of a simulation that cannot
- * save; the live state, when it has no bytes. No peer may be sent the blob now. The one that is
- * there goes when it is too small: most states have a fixed size, and it was made with the match.
- * UNSUPPORTED, NO_MEMORY, or what saving says. */
+ * save; the live state, when it has no bytes. No peer may be sent the blob now. UNSUPPORTED,
+ * NO_MEMORY, or what saving says. */
 ls_status ls_handover_fill(ls_handover *handover, const ls_state_copy *copy);
+
+/* Takes the memory of the next stream, which has as many bytes a second as the match allows. STALE:
+ * none is free. NO_MEMORY. */
+ls_status ls_handover_prepare(ls_handover *handover);
 
 /* The peer's stream, or with peer 0 a free one; NULL: there is none. */
 ls_handover_stream *ls_handover_find(ls_handover *handover, ls_peer_id peer);
 
-/* A stream is free. Completes a JOIN with the blob, which is number `number` of this connection,
- * and begins to stream it; `how` says so in words. */
+/* A stream is prepared. Completes a JOIN with the blob, which is number `number` of this
+ * connection, and begins to stream it; `how` says so in words. */
 void ls_handover_start(ls_handover *handover, ls_peer_id peer, ls_join *join, uint32_t number,
                        ls_text *how);
 
-/* Nothing happens when the peer has no stream. A large blob goes with the last stream of it. */
+/* Nothing happens when the peer has no stream. A blob that is not kept goes with the last stream of
+ * it. */
 void ls_handover_stop(ls_handover *handover, ls_peer_id peer);
 
 /* A peer that has been sent all that it may be of its blob; or has taken it more slowly than this

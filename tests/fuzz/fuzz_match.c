@@ -32,6 +32,7 @@ enum {
     FIRST_PEER_ID = 1000,
     MOVES_MAX = 300,
     LOBBY_ROUNDS_MAX = 150, /* pending connections who say nothing go after 10 s */
+    BLOCKS_MORE_MAX = 256,  /* held while states are sent and causes are looked for */
 };
 
 typedef struct hostile_match {
@@ -45,7 +46,8 @@ typedef struct hostile_match {
     uint32_t hash_interval;
     uint64_t match_id;
     ls_secret_key key;
-    uint64_t memory_calls_at_start;
+    uint64_t heap_calls_at_start;
+    uint32_t blocks_at_start;
     size_t newest_size; /* of the packet sent last */
     ls_channel newest_channel;
     uint8_t newest[LS_PACKET_BYTES_MAX];
@@ -405,11 +407,6 @@ static void start_match(hostile_match *hostile)
     }
 }
 
-static uint64_t memory_calls(void)
-{
-    return heap_calls() + fuzz_memory_calls();
-}
-
 /* The honest client played the whole match, was never harmed, and has the server's state. */
 static void check_honest(const hostile_match *hostile)
 {
@@ -424,7 +421,8 @@ static void check_honest(const hostile_match *hostile)
     LS_ASSERT(slot.finished.state_hash == ls_match_hash(run->match));
     LS_ASSERT(slot.packets_rejected == 0);
     LS_ASSERT(slot.inputs_substituted == 0 && slot.inputs_late == 0);
-    LS_ASSERT(memory_calls() == hostile->memory_calls_at_start);
+    LS_ASSERT(heap_calls() == hostile->heap_calls_at_start);
+    LS_ASSERT(fuzz_memory_live_blocks() <= hostile->blocks_at_start + BLOCKS_MORE_MAX);
 }
 
 static void play(hostile_match *hostile, uint8_t setup)
@@ -435,7 +433,8 @@ static void play(hostile_match *hostile, uint8_t setup)
         start_match(hostile);
     }
     LS_ASSERT(ls_match_state_of(run->match) != LS_MATCH_LOBBY);
-    hostile->memory_calls_at_start = memory_calls();
+    hostile->heap_calls_at_start = heap_calls();
+    hostile->blocks_at_start = fuzz_memory_live_blocks();
     make_moves(hostile, MOVES_MAX);
     for (uint32_t peer = 0; setup & 0x80u && peer < PEERS; peer++) {
         disconnect_peer(hostile, peer);

@@ -26,6 +26,7 @@ enum {
     RESUME_WAIT_MS = 20000,
     STEP_MS = 250,
     STEPS_MAX = 800,
+    BLOCKS_MORE_MAX = 256, /* held while states are sent and causes are looked for */
 };
 
 typedef struct returning_match {
@@ -320,11 +321,6 @@ static void restore_match(returning_match *here, ls_tick ticks)
     ls_match_restore_end(here->match, here->now_ns);
 }
 
-static uint64_t memory_calls(void)
-{
-    return heap_calls() + fuzz_memory_calls();
-}
-
 /* The start of every run with these first bytes. */
 static void start_run(returning_match *here, uint8_t setup)
 {
@@ -337,7 +333,8 @@ static void start_run(returning_match *here, uint8_t setup)
 
 static void play(returning_match *here)
 {
-    uint64_t calls_before = memory_calls();
+    uint64_t calls_before = heap_calls();
+    uint32_t blocks_before = fuzz_memory_live_blocks();
     for (uint32_t moves = 0; moves < MOVES_MAX && here->input.size > 0; moves++) {
         make_move(here);
         check_match(here);
@@ -347,7 +344,8 @@ static void play(returning_match *here)
         advance(here, STEP_MS * LS_NS_PER_MS);
         check_match(here);
     }
-    LS_ASSERT(memory_calls() == calls_before);
+    LS_ASSERT(heap_calls() == calls_before);
+    LS_ASSERT(fuzz_memory_live_blocks() <= blocks_before + BLOCKS_MORE_MAX);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

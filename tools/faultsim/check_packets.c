@@ -119,6 +119,7 @@ void match_check_receives(void *user, const ls_transport_event *event)
 {
     match_check *check = user;
     check->rejected_before = ls_match_packets_rejected(check->run->match);
+    check->received_before = check->allocations ? *check->allocations : 0;
     bool is_wrong = is_malformed(event, true);
     check->must_be_rejected = is_wrong && is_seated(check, event->peer);
     check->tick_count_before = check->tick_count;
@@ -140,12 +141,27 @@ void match_check_receives(void *user, const ls_transport_event *event)
     }
 }
 
+/* A packet that is rejected takes no memory, unless its player is dropped for it and that brings
+ * the first difference to light. */
+static void check_rejected_memory(match_check *check)
+{
+    if (!check->allocations || *check->allocations == check->received_before) {
+        return;
+    }
+    if (check->has_taken_for_causes) {
+        match_check_note(check, CHECK_I5, check->tick_count,
+                         "a packet that is rejected takes memory");
+    }
+    check->has_taken_for_causes = true;
+}
+
 void match_check_received(void *user, const ls_transport_event *event)
 {
     match_check *check = user;
     uint64_t counted = ls_match_packets_rejected(check->run->match) - check->rejected_before;
     if (counted > 0) {
         virtual_log(check->run, "server: rejects a packet of peer %u", event->peer);
+        check_rejected_memory(check);
     }
     if (check->must_be_rejected && !is_seated(check, event->peer)) {
         check->must_be_rejected = false; /* a dropped peer has been rejected as well */

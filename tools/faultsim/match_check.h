@@ -125,7 +125,10 @@ struct match_check {
     ls_tick tick_count;
     ls_tick_cursor *cursor;
     uint64_t start_allocations;  /* counted when the match began */
+    uint64_t states_sent;        /* that the match began to send since then, as its events say */
     uint64_t allocations_before; /* the turn of a client */
+    uint64_t received_before;    /* allocations before the packet that is being received */
+    bool has_taken_for_causes;   /* with a packet that was rejected: once a match may */
     bool was_settled;            /* that client, before its turn */
     uint64_t rejected_before;    /* before the packet that is being received */
     bool must_be_rejected;       /* that packet, which is malformed beyond doubt */

@@ -80,11 +80,20 @@ static void *allocate_counted(void *user, size_t bytes)
     return allocate(memory, bytes);
 }
 
+/* Pieces of the block stay there: a match gives little back before its end but large ones. */
 static void release(void *user, void *piece)
 {
-    (void)user;
+    ls_match_memory *memory = user;
     if (IS_SANITIZED) {
         free(piece);
+        return;
+    }
+    for (uint32_t i = 0; piece && i < memory->large_count; i++) {
+        if (memory->large[i].address == piece) {
+            munmap(piece, memory->large[i].bytes);
+            memory->large[i] = memory->large[--memory->large_count];
+            return;
+        }
     }
 }
 
