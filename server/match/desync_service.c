@@ -4,6 +4,7 @@
 #include "lockstep/server/match/arbiter.h"
 #include "lockstep/server/match/cause_report.h"
 #include "lockstep/server/match/conclusion.h"
+#include "lockstep/server/match/heal_leaves.h"
 #include "lockstep/server/match/heal_record.h"
 #include "lockstep/server/match/root_vote.h"
 
@@ -31,12 +32,12 @@ typedef struct desync_slot {
 
 struct ls_desync_service {
     const ls_match_context *match;
-    ls_investigations *all; /* NULL: nothing is kept to find causes with */
+    ls_investigations *all; /* NULL: nothing is kept to find causes with, or none was needed yet */
     ls_arbiter arbiter;
     bool has_server_differed; /* from several clients, which have this root of this state */
     ls_tick server_tick;      /* of the newest such state */
     uint64_t server_other_hash;
-    desync_slot slots[LS_PLAYERS_MAX];
+    desync_slot slots[]; /* one for each player */
 };
 
 static const ls_desync_drop NOBODY = {0, NULL};
@@ -132,44 +133,19 @@ static ls_desync_drop start_healing(ls_desync_service *desync, uint32_t slot)
     return drop;
 }
 
-static void send_leaf(ls_desync_service *desync, uint32_t slot, uint32_t leaf)
-{
-    const ls_investigation *healed = case_of(desync, slot);
-    const ls_state_inspector *inspector = &healed->place->held->inspector;
-    ls_heal_leaf *sent =
-        &ls_outbox_message(desync->match->outbox, LS_MESSAGE_HEAL_LEAF)->body.heal_leaf;
-    sent->tick = healed->compared.tick;
-    sent->leaf = leaf;
-    sent->size = (uint32_t)ls_state_tree_leaf_bytes(inspector->tree, leaf);
-    ls_state_tree_read_leaf(inspector->tree, leaf, inspector->state, sent->bytes);
-    ls_outbox_send(desync->match->outbox, desync->match->seats->peers[slot]);
-}
-
 static ls_desync_drop send_healing(ls_desync_service *desync, uint32_t slot)
 {
     ls_investigation *healed = case_of(desync, slot);
-    uint64_t state_hash = 0;
-    uint64_t chain = 0;
-    ls_tick tick = healed->compared.tick;
     if (healed->comparison == LS_COMPARISON_CONTRADICTED) {
         return give_up_healing(desync, slot, "what it shows of its state contradicts itself");
     }
     if (!healed->place) {
         return want_snapshot(desync, slot, "its state differs and is too old to be healed");
     }
-    bool is_held = ls_replay_window_hash(desync->all->window, tick, &state_hash) == LS_OK &&
-                   ls_hash_record_chain(&desync->match->log->hashes, tick, &chain);
-    if (!is_held || !ls_investigation_can_heal(healed)) {
+    if (!ls_heal_leaves_send(desync->match, slot, healed)) {
         return want_snapshot(desync, slot,
                              "its state differs in more than can be healed without a snapshot");
     }
-    const ls_hash_tree_diff *diff = healed->place->diff;
-    for (uint32_t i = 0; i < ls_hash_tree_diff_leaf_count(diff); i++) {
-        send_leaf(desync, slot, ls_hash_tree_diff_leaf(diff, i));
-    }
-    ls_outbox_message(desync->match->outbox, LS_MESSAGE_HEAL)->body.heal =
-        (ls_heal){.tick = tick, .state_hash = state_hash, .chain = chain};
-    ls_outbox_send(desync->match->outbox, desync->match->seats->peers[slot]);
     ls_investigation_end(desync->all, slot);
     healed->phase = LS_INVESTIGATION_HEALING;
     healed->since_ns = desync->match->now_ns;
@@ -231,6 +207,20 @@ static void conclude(ls_desync_service *desync, uint32_t slot)
 
 /* ---- a slot differs ---- */
 
+/* Without memory the difference is reported alone, as where no causes are looked for. */
+ls_status ls_desync_service_open(ls_desync_service *desync)
+{
+    const ls_match_context *match = desync->match;
+    uint32_t rerun_ms =
+        match->config.investigation_timeout_ms / 5 * 3; /* the rest is for answers */
+    if (desync->all || !match->log->window) {
+        return LS_OK;
+    }
+    return ls_investigations_create(match->log->instance, match->log->window,
+                                    match->config.rerun_host, rerun_ms, match->allocator,
+                                    &desync->all);
+}
+
 static void start_investigating(ls_desync_service *desync, uint32_t slot)
 {
     const desync_slot *known = &desync->slots[slot];
@@ -262,6 +252,7 @@ void ls_desync_service_find(ls_desync_service *desync, uint32_t slot)
     known->client_hash = found->client_hash;
     known->clients = 0;
     known->is_unannounced = true;
+    (void)ls_desync_service_open(desync);
     start_investigating(desync, slot);
 }
 
@@ -774,19 +765,16 @@ void ls_desync_service_prefetch(const ls_desync_service *desync)
 
 ls_status ls_desync_service_create(const ls_match_context *match, ls_desync_service **out)
 {
-    ls_desync_service *desync = ls_allocate(match->allocator, sizeof *desync);
+    uint32_t players = match->config.sim.players;
+    ls_desync_service *desync =
+        ls_allocate(match->allocator, sizeof *desync + players * sizeof desync->slots[0]);
     if (!desync) {
         return LS_NO_MEMORY;
     }
     desync->match = match;
     ls_arbiter_init(&desync->arbiter, &match->log->hashes);
     *out = desync;
-    uint32_t rerun_ms =
-        match->config.investigation_timeout_ms / 5 * 3; /* the rest is for answers */
-    return match->log->window ? ls_investigations_create(match->log->instance, match->log->window,
-                                                         match->config.rerun_host, rerun_ms,
-                                                         match->allocator, &desync->all)
-                              : LS_OK;
+    return LS_OK;
 }
 
 void ls_desync_service_destroy(ls_desync_service *desync)

@@ -18,6 +18,10 @@ typedef struct ls_desync_drop {
 ls_status ls_desync_service_create(const ls_match_context *match, ls_desync_service **out);
 void ls_desync_service_destroy(ls_desync_service *desync);
 
+/* Takes the memory in which causes are looked for, where they are: a hundred times that of a small
+ * match. Otherwise it is taken when a player first differs. NO_MEMORY. */
+ls_status ls_desync_service_open(ls_desync_service *desync);
+
 /* ---- comparing ---- */
 
 /* The player has the server's state `tick`: what is compared from here on begins there. */

@@ -16,12 +16,14 @@
 
 ls_status ls_seat_table_create(const ls_match_context *match, ls_seat_table **out)
 {
-    ls_seat_table *table = ls_allocate(match->allocator, sizeof *table);
+    uint32_t players = match->config.sim.players;
+    ls_seat_table *table =
+        ls_allocate(match->allocator, sizeof *table + players * sizeof table->rows[0]);
     if (!table) {
         return LS_NO_MEMORY;
     }
     table->match = match;
-    table->count = match->config.sim.players;
+    table->count = players;
     *out = table;
     return LS_OK;
 }

@@ -55,7 +55,7 @@ typedef struct ls_seat_table {
     const ls_match_context *match;
     uint32_t count;
     ls_peer_id peers[LS_PLAYERS_MAX]; /* 0: none */
-    ls_seat_row rows[LS_PLAYERS_MAX];
+    ls_seat_row rows[];               /* [count] */
 } ls_seat_table;
 
 /* NO_MEMORY. */
