@@ -1,6 +1,6 @@
 /* Allocators: every object that owns heap memory gets it through one of these, passed in at
- * create. Nothing allocates while a match runs; tests prove it with a counting allocator.
- * An allocator is borrowed and must outlive what it made. */
+ * create. No tick of a running match allocates; tests prove it with a counting allocator. An
+ * allocator is borrowed and must outlive what it made. */
 #ifndef LOCKSTEP_COMMON_BASE_ALLOCATOR_H
 #define LOCKSTEP_COMMON_BASE_ALLOCATOR_H
 

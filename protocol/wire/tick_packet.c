@@ -4,6 +4,7 @@
 #include "lockstep/common/simulation/input_buffer.h"
 #include "lockstep/protocol/wire/message.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* Kinds of input change, coded after its first bit. */
@@ -111,6 +112,11 @@ void ls_tick_seal_bits(ls_bit_stream *stream, ls_tick_seal *seal)
         }
         ls_bits_u32(stream, &seal->value, 32);
     }
+}
+
+size_t ls_tick_cursor_bytes(uint32_t slot_count)
+{
+    return offsetof(ls_tick_cursor, bytes) + (size_t)slot_count * LS_INPUT_BYTES_MAX;
 }
 
 void ls_tick_cursor_start(ls_tick_cursor *cursor, uint32_t slot_count, uint32_t input_bytes_max,
@@ -249,6 +255,14 @@ bool ls_ticks_write_tick(ls_bit_stream *stream, uint32_t slot_count, const ls_sl
         write_change(stream, &before[slot], &inputs[slot]);
     }
     return keep_if_it_fits(stream, position);
+}
+
+size_t ls_ticks_tick_bytes_max(uint32_t slot_count, uint32_t input_bytes_max)
+{
+    /* Events are two bits; a change says that it is one, not empty and raw, and its size. */
+    size_t slot_bits = 2 + 3 + uvar_bits(input_bytes_max) + (size_t)input_bytes_max * 8;
+    size_t bits = 3 + slot_count * slot_bits + 1; /* and the end mark */
+    return (bits + 7) / 8;
 }
 
 void ls_tick_packet_write_end(ls_bit_stream *stream)

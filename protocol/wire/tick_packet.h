@@ -77,6 +77,9 @@ typedef struct ls_tick_cursor {
     uint8_t bytes[LS_PLAYERS_MAX][LS_INPUT_BYTES_MAX];
 } ls_tick_cursor;
 
+/* The bytes of a cursor of so many slots: the others' need not be there. */
+size_t ls_tick_cursor_bytes(uint32_t slot_count);
+
 /* Sets the tick before the first one: `base` has slot_count inputs, or is NULL for empty ones. */
 void ls_tick_cursor_start(ls_tick_cursor *cursor, uint32_t slot_count, uint32_t input_bytes_max,
                           const ls_slot_input *base);
@@ -88,6 +91,9 @@ bool ls_inputs_write_tick(ls_bit_stream *stream, const ls_slot_input *before,
 bool ls_ticks_write_tick(ls_bit_stream *stream, uint32_t slot_count, const ls_slot_input *before,
                          const ls_slot_input *inputs);
 void ls_tick_packet_write_end(ls_bit_stream *stream);
+
+/* The bytes in which ls_ticks_write_tick always writes a tick: 1 .. LS_TICK_BYTES_MAX. */
+size_t ls_ticks_tick_bytes_max(uint32_t slot_count, uint32_t input_bytes_max);
 
 /* Moves the cursor to the next tick of the packet. False at the end mark and on malformed bits
  * (then the stream has failed). */

@@ -2,7 +2,7 @@
  * connection to a match, each packet to the match of its peer, and what is due to whom it is due.
  * Matches can be opened and closed while others play. Decides nothing that a match decides. Time
  * and packets come in as arguments, packets leave through the sink, events through
- * ls_match_table_next_event. Allocates nothing but what opens a match. Called by host.c, by tests
+ * ls_match_table_next_event. Allocates nothing but what its matches do. Called by host.c, by tests
  * in virtual time, and by games that embed a server. */
 #ifndef LOCKSTEP_SERVER_HOST_MATCH_TABLE_H
 #define LOCKSTEP_SERVER_HOST_MATCH_TABLE_H

@@ -4,16 +4,33 @@
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/common/simulation/state_hash.h"
 
-#include <stddef.h>
-#include <string.h>
+static ls_hashed_state *place_of(ls_hash_record *record, ls_tick tick)
+{
+    return &record->states[tick / record->interval_ticks % LS_WINDOW_TICKS];
+}
 
 void ls_hash_record_init(ls_hash_record *record, uint32_t interval_ticks, uint64_t state_hash)
 {
     LS_ASSERT(interval_ticks >= 1);
-    memset(record, 0, sizeof *record);
-    record->interval_ticks = interval_ticks;
-    record->state_hashes[0] = state_hash;
-    record->chains[0] = ls_hash_chain_start(state_hash);
+    *record = (ls_hash_record){.interval_ticks = interval_ticks,
+                               .state_0 = {state_hash, ls_hash_chain_start(state_hash)}};
+}
+
+void ls_hash_record_deinit(ls_hash_record *record, const ls_allocator *allocator)
+{
+    ls_release(allocator, record->states);
+    record->states = NULL;
+}
+
+ls_status ls_hash_record_open(ls_hash_record *record, const ls_allocator *allocator)
+{
+    LS_ASSERT(!record->states);
+    record->states = ls_allocate_array(allocator, LS_WINDOW_TICKS, sizeof *record->states);
+    if (!record->states) {
+        return LS_NO_MEMORY;
+    }
+    record->states[0] = record->state_0;
+    return LS_OK;
 }
 
 void ls_hash_record_restore(ls_hash_record *record, ls_tick tick, uint64_t chain,
@@ -23,24 +40,20 @@ void ls_hash_record_restore(ls_hash_record *record, ls_tick tick, uint64_t chain
     record->newest_tick = tick;
     record->first_tick = tick;
     record->first_hash = state_hash != 0 ? tick : tick + record->interval_ticks;
-    record->chains[ls_hash_record_index(record, tick)] = chain;
-    record->state_hashes[ls_hash_record_index(record, tick)] = state_hash;
+    *place_of(record, tick) = (ls_hashed_state){state_hash, chain};
 }
 
 void ls_hash_record_add(ls_hash_record *record, ls_tick tick, uint64_t state_hash)
 {
     LS_ASSERT(tick == record->newest_tick + record->interval_ticks);
-    uint64_t before = record->chains[ls_hash_record_index(record, record->newest_tick)];
+    uint64_t before = place_of(record, record->newest_tick)->chain;
     record->newest_tick = tick;
-    record->state_hashes[ls_hash_record_index(record, tick)] = state_hash;
-    record->chains[ls_hash_record_index(record, tick)] = ls_hash_chain_next(before, state_hash);
+    *place_of(record, tick) = (ls_hashed_state){state_hash, ls_hash_chain_next(before, state_hash)};
 }
 
-void ls_hash_record_prefetch(const ls_hash_record *record, ls_tick next_tick)
+void ls_hash_record_prefetch(const ls_hash_record *record)
 {
-    uint32_t next = next_tick % LS_WINDOW_TICKS;
-    uint32_t newest = (next_tick - 1) % LS_WINDOW_TICKS;
-    ls_prefetch(record, offsetof(ls_hash_record, state_hashes));
-    ls_prefetch(&record->chains[newest], sizeof record->chains[0]);
-    ls_prefetch(&record->state_hashes[next], sizeof record->state_hashes[0]);
+    ls_tick next = record->newest_tick + record->interval_ticks;
+    ls_prefetch(&record->states[next / record->interval_ticks % LS_WINDOW_TICKS],
+                sizeof record->states[0]);
 }

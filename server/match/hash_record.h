@@ -1,26 +1,35 @@
-/* Hash record: the hashes of the server's newest states and the chains over them, as rings. States
- * whose tick is a multiple of the interval are hashed. Compares nothing and sends nothing. Owned by
- * tick_log; read by everything that compares a client's states with the server's. */
+/* Hash record: the hashes of the server's newest states and the chains over them, as a ring. States
+ * whose tick is a multiple of the interval are hashed. It knows state 0 alone until it is opened,
+ * which takes the memory for the others. Compares nothing and sends nothing. Owned by tick_log;
+ * read by everything that compares a client's states with the server's. */
 #ifndef LOCKSTEP_SERVER_MATCH_HASH_RECORD_H
 #define LOCKSTEP_SERVER_MATCH_HASH_RECORD_H
 
+#include "lockstep/common/base/allocator.h"
 #include "lockstep/common/simulation/simulation.h"
+
+/* A state that was hashed. */
+typedef struct ls_hashed_state {
+    uint64_t state_hash;
+    uint64_t chain; /* up to this one */
+} ls_hashed_state;
 
 typedef struct ls_hash_record {
     uint32_t interval_ticks;
     ls_tick newest_tick;
-    ls_tick first_tick; /* no chain before this is held, of a match that was restored */
-    ls_tick first_hash; /* likewise no state hash */
-    uint64_t state_hashes[LS_WINDOW_TICKS];
-    uint64_t chains[LS_WINDOW_TICKS];
+    ls_tick first_tick;      /* no chain before this is held, of a match that was restored */
+    ls_tick first_hash;      /* likewise no state hash */
+    ls_hashed_state *states; /* [LS_WINDOW_TICKS]; NULL before it is opened */
+    ls_hashed_state state_0;
 } ls_hash_record;
 
 /* Every packet asks these. */
 
-/* Due states fill the rings densely: state tick stands at (tick / interval) % window. */
-static inline uint32_t ls_hash_record_index(const ls_hash_record *record, ls_tick tick)
+/* Due states fill the ring densely: state tick stands at (tick / interval) % window. */
+static inline ls_hashed_state ls_hash_record_at(const ls_hash_record *record, ls_tick tick)
 {
-    return tick / record->interval_ticks % LS_WINDOW_TICKS;
+    return record->states ? record->states[tick / record->interval_ticks % LS_WINDOW_TICKS]
+                          : record->state_0;
 }
 
 /* Whether state `tick` is one that is hashed. */
@@ -55,7 +64,7 @@ static inline bool ls_hash_record_chain(const ls_hash_record *record, ls_tick ti
     if (!ls_hash_record_holds(record, tick)) {
         return false;
     }
-    *chain = record->chains[ls_hash_record_index(record, tick)];
+    *chain = ls_hash_record_at(record, tick).chain;
     return true;
 }
 
@@ -65,21 +74,26 @@ static inline bool ls_hash_record_hash(const ls_hash_record *record, ls_tick tic
     if (!ls_hash_record_holds(record, tick) || tick < record->first_hash) {
         return false;
     }
-    *state_hash = record->state_hashes[ls_hash_record_index(record, tick)];
+    *state_hash = ls_hash_record_at(record, tick).state_hash;
     return true;
 }
 
 /* The hash is that of state 0. interval_ticks >= 1. */
 void ls_hash_record_init(ls_hash_record *record, uint32_t interval_ticks, uint64_t state_hash);
+void ls_hash_record_deinit(ls_hash_record *record, const ls_allocator *allocator);
 
-/* Goes on where another record stopped: `chain` is up to state `tick`, whose hash is known or 0. */
+/* Takes the memory for the states after state 0; none has been added. NO_MEMORY. */
+ls_status ls_hash_record_open(ls_hash_record *record, const ls_allocator *allocator);
+
+/* One that was just opened goes on where another record stopped: `chain` is up to state `tick`,
+ * whose hash is known or 0. */
 void ls_hash_record_restore(ls_hash_record *record, ls_tick tick, uint64_t chain,
                             uint64_t state_hash);
 
-/* Adds the hash of the next due state: newest_tick + interval_ticks. */
+/* Adds the hash of the next due state to one that is open: newest_tick + interval_ticks. */
 void ls_hash_record_add(ls_hash_record *record, ls_tick tick, uint64_t state_hash);
 
-/* Asks for the memory that the next tick will need. */
-void ls_hash_record_prefetch(const ls_hash_record *record, ls_tick next_tick);
+/* Asks for the memory that the next state will need, of one that is open. */
+void ls_hash_record_prefetch(const ls_hash_record *record);
 
 #endif

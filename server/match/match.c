@@ -20,13 +20,11 @@ struct ls_match {
 static ls_status create_links(ls_match_context *match)
 {
     uint32_t players = match->config.sim.players;
-    uint32_t input_bytes_max = match->config.simulation->input_bytes_max;
     match->links = ls_allocate_array(match->allocator, players, sizeof *match->links);
-    ls_status status = match->links ? LS_OK : LS_NO_MEMORY;
-    for (uint32_t slot = 0; status == LS_OK && slot < players; slot++) {
-        status = ls_player_link_init(&match->links[slot], slot, input_bytes_max, match->allocator);
+    for (uint32_t slot = 0; match->links && slot < players; slot++) {
+        ls_player_link_init(&match->links[slot], slot, match->config.simulation->input_bytes_max);
     }
-    return status;
+    return match->links ? LS_OK : LS_NO_MEMORY;
 }
 
 static ls_status create_parts(ls_match_context *match, const ls_packet_sink *sink, ls_text *why)
@@ -52,7 +50,10 @@ static ls_status create_parts(ls_match_context *match, const ls_packet_sink *sin
     if (status == LS_OK) {
         status = ls_desync_service_create(match, &match->desync);
     }
-    return status == LS_OK ? ls_spectators_create(match, &match->spectators) : status;
+    if (status == LS_OK) {
+        status = ls_spectators_create(match, &match->spectators);
+    }
+    return status == LS_OK && !ls_conduct_opens_late(match) ? ls_conduct_open(match) : status;
 }
 
 ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *sink,
@@ -94,8 +95,9 @@ void ls_match_destroy(ls_match *match)
     ls_tick_closer_destroy(context->closer);
     ls_seat_table_destroy(context->seats);
     for (uint32_t slot = 0; context->links && slot < context->config.sim.players; slot++) {
-        ls_player_link_deinit(&context->links[slot]);
+        ls_player_link_close(&context->links[slot]);
     }
+    ls_release(context->allocator, context->incoming.cursor);
     ls_release(context->allocator, context->links);
     ls_tick_log_destroy(context->log);
     ls_outbox_destroy(context->outbox);
@@ -332,7 +334,8 @@ void ls_match_prefetch_more(const ls_match *match)
 {
     const ls_match_context *context = &match->context;
     ls_tick_log_prefetch_more(context->log);
-    for (uint32_t slot = 0; slot < context->config.sim.players; slot++) {
+    for (uint32_t slot = 0; context->incoming.cursor && slot < context->config.sim.players;
+         slot++) {
         ls_player_link_prefetch_more(&context->links[slot], context->log->next);
     }
 }
@@ -344,7 +347,10 @@ ls_status ls_match_restore_start(ls_match *match, const ls_match_restore *from, 
     ls_match_context *context = &match->context;
     LS_ASSERT(context->state == LS_MATCH_LOBBY && match->context.log->next == 0);
     LS_ASSERT(from->state ? from->tick > 0 : from->tick == 0);
-    ls_status status = ls_resume_vote_create(context, &context->vote);
+    ls_status status = ls_conduct_open(context);
+    if (status == LS_OK) {
+        status = ls_resume_vote_create(context, &context->vote);
+    }
     context->is_restored = true;
     if (status != LS_OK || !from->state) {
         return status;

@@ -217,7 +217,11 @@ ls_match_config ls_match_config_default(const ls_simulation *simulation);
  * config that did not come from ls_match_config_default is refused. */
 ls_status ls_match_config_check(const ls_match_config *config, ls_text *why);
 
-/* The config and the sink are copied; the sink's user and the allocator must outlive the match. */
+/* The config and the sink are copied; the sink's user and the allocator must outlive the match. One
+ * of up to 16 KiB of state takes most of its memory later: that for ticks when the first peer says
+ * HELLO, which is refused with NO_MEMORY when there is none; that for a state while it is sent to
+ * somebody; and once that in which the causes of desyncs are looked for. No tick and no packet
+ * takes any. */
 ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *sink,
                           const ls_allocator *allocator, ls_match **out, ls_text *why);
 void ls_match_destroy(ls_match *match);

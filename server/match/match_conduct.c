@@ -5,6 +5,41 @@
 
 #include <string.h>
 
+/* ---- memory ---- */
+
+/* To take that of a large state takes as long as some ticks, which every match of a server would
+ * have to wait for while they run. */
+bool ls_conduct_opens_late(const ls_match_context *match)
+{
+    const ls_sim_instance *instance = match->log->instance;
+    size_t bytes = ls_sim_instance_image_bytes(instance);
+    return LS_MAX(bytes, ls_sim_instance_save_bytes(instance)) <= LS_REPLAY_SMALL_STATE_BYTES;
+}
+
+ls_status ls_conduct_open(ls_match_context *match)
+{
+    uint32_t players = match->config.sim.players;
+    ls_status status = LS_OK;
+    if (match->incoming.cursor) {
+        return LS_OK;
+    }
+    if (!ls_tick_log_is_open(match->log)) {
+        status = ls_tick_log_open(match->log, &match->config);
+    }
+    for (uint32_t slot = 0; status == LS_OK && slot < players; slot++) {
+        ls_player_link *link = &match->links[slot];
+        status = link->received ? LS_OK : ls_player_link_open(link, match->allocator);
+    }
+    if (status == LS_OK && !ls_conduct_opens_late(match)) {
+        status = ls_desync_service_open(match->desync);
+    }
+    if (status == LS_OK) {
+        match->incoming.cursor = ls_allocate(match->allocator, ls_tick_cursor_bytes(players));
+        status = match->incoming.cursor ? LS_OK : LS_NO_MEMORY;
+    }
+    return status;
+}
+
 /* ---- leaving ---- */
 
 static ls_desync_drop announce_desync(ls_match_context *match, uint32_t slot)

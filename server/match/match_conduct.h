@@ -11,6 +11,15 @@
 #include "lockstep/server/match/tick_closer.h"
 #include "lockstep/server/match/tick_sender.h"
 
+/* ---- memory ---- */
+
+/* Whether a match takes the memory that ticks need when somebody first comes to it, or is restored:
+ * one of a small state does. Until then it is a tenth of what it is later. */
+bool ls_conduct_opens_late(const ls_match_context *match);
+
+/* Takes that memory, unless the match has it. NO_MEMORY: another try may follow. */
+ls_status ls_conduct_open(ls_match_context *match);
+
 /* ---- leaving ---- */
 
 /* The player of a seat is gone; every part is told. The seat is kept when the link was lost and the

@@ -22,7 +22,7 @@ enum {
 /* Working memory in which one packet is read. */
 typedef struct ls_incoming {
     ls_message message;
-    ls_tick_cursor cursor;
+    ls_tick_cursor *cursor; /* of the match's slots; NULL before the match is open */
 } ls_incoming;
 
 /* When TICKS leave for the players; tick_sender's own. */

@@ -100,7 +100,7 @@ static ls_status take_tick_part(ls_match_context *match, uint32_t slot, const ls
         return LS_MISBEHAVED;
     }
     ls_status status = ls_resume_vote_take_part(match->vote, slot, part, &match->links[slot].peer,
-                                                &match->incoming.cursor);
+                                                match->incoming.cursor);
     while (ls_resume_vote_next_tick(match->vote, slots, &inputs)) {
         ls_conduct_repeat_tick(match, &inputs);
     }
@@ -158,7 +158,7 @@ static ls_status take_inputs(ls_match_context *match, uint32_t slot, const uint8
     ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_status status = ls_peer_link_read_header(&link->peer, match->log, &stream, &header);
     if (status == LS_OK) {
-        status = ls_player_link_read_inputs(link, match, &header, &stream, &match->incoming.cursor);
+        status = ls_player_link_read_inputs(link, match, &header, &stream, match->incoming.cursor);
     }
     if (status != LS_OK) {
         return status;
@@ -317,6 +317,9 @@ static ls_status admit(ls_match_context *match, ls_peer_id peer, ls_hello *hello
     status = status == LS_OK ? check_pass(pass, hello, why) : status;
     if (status != LS_OK) {
         return status;
+    }
+    if (ls_conduct_open(match) != LS_OK) {
+        return ls_fail(LS_NO_MEMORY, why, "the server has no memory left for this match");
     }
     if (pass->name[0] != '\0') {
         memcpy(hello->name, pass->name, sizeof hello->name);

@@ -138,7 +138,7 @@ ls_tick ls_downlink_first(const ls_downlink *link, const ls_match_context *match
     if (link->is_losing || link->next >= end) {
         return link->next;
     }
-    uint64_t age_ns = match->now_ns - match->log->closed_at_ns[link->next % LS_WINDOW_TICKS];
+    uint64_t age_ns = match->now_ns - ls_tick_log_closed_at(match->log, link->next);
     return ls_send_is_overdue(age_ns, link->rtt_ns, match->dt_ns)
                ? link->next
                : ls_sent_ends_first(&link->sent, link->next, end);
@@ -169,9 +169,9 @@ static ls_tick write_ticks(const ls_downlink *link, const ls_tick_log *log, ls_t
     ls_ticks_header_bits(stream, header, 0);
     ls_tick tick = header->first;
     for (; tick < end; tick++) {
-        const ls_coded_tick *coded = &log->coded[tick % LS_WINDOW_TICKS];
+        const ls_coded_tick *coded = ls_tick_log_coded(log, tick);
         bool is_alone = tick == link->alone;
-        bool is_written = coded->bits > 0 && (!is_alone || tick == 0)
+        bool is_written = coded && (!is_alone || tick == 0)
                               ? ls_coded_tick_write(coded, stream)
                               : ls_tick_log_write_tick(log, tick, is_alone, stream);
         if (!is_written) {

@@ -14,20 +14,23 @@ enum {
 
 #define SEAL_NS (UINT64_C(250) * LS_NS_PER_MS) /* between two seals */
 
-ls_status ls_player_link_init(ls_player_link *link, uint32_t slot, uint32_t input_bytes_max,
-                              const ls_allocator *allocator)
+void ls_player_link_init(ls_player_link *link, uint32_t slot, uint32_t input_bytes_max)
 {
     memset(link, 0, sizeof *link);
     link->slot = slot;
-    ls_input_buffer_config config = {
-        .slots = 1, .input_bytes_max = input_bytes_max, .window_ticks = LS_WINDOW_TICKS};
-    ls_status status = ls_input_buffer_create(&config, allocator, &link->received);
     link->input_bytes_max = input_bytes_max;
     link->slack = LS_SLACK_NONE;
-    return status;
 }
 
-void ls_player_link_deinit(ls_player_link *link)
+ls_status ls_player_link_open(ls_player_link *link, const ls_allocator *allocator)
+{
+    ls_input_buffer_config config = {.slots = 1,
+                                     .input_bytes_max = link->input_bytes_max,
+                                     .window_ticks = LS_PLAYER_INPUTS_TICKS};
+    return ls_input_buffer_create(&config, allocator, &link->received);
+}
+
+void ls_player_link_close(ls_player_link *link)
 {
     ls_input_buffer_destroy(link->received);
     link->received = NULL;
@@ -37,14 +40,9 @@ void ls_player_link_deinit(ls_player_link *link)
 static void reset(ls_player_link *link)
 {
     ls_input_buffer *received = link->received;
-    uint32_t slot = link->slot;
-    uint32_t input_bytes_max = link->input_bytes_max;
     ls_input_buffer_restart(received, 0);
-    memset(link, 0, sizeof *link);
-    link->slot = slot;
+    ls_player_link_init(link, link->slot, link->input_bytes_max);
     link->received = received;
-    link->input_bytes_max = input_bytes_max;
-    link->slack = LS_SLACK_NONE;
 }
 
 void ls_player_link_change(ls_player_link *link, ls_player_change change)
@@ -81,7 +79,7 @@ void ls_player_link_join(ls_player_link *link, ls_tick first, bool is_keyframe, 
 static int64_t slack_ns_of(const ls_match_context *match, ls_tick tick)
 {
     if (tick < match->log->next) {
-        return (int64_t)(match->log->closed_at_ns[tick % LS_WINDOW_TICKS] - match->arrived_ns);
+        return (int64_t)(ls_tick_log_closed_at(match->log, tick) - match->arrived_ns);
     }
     uint64_t due_ns = match->log->next_due_ns + (tick - match->log->next) * match->dt_ns;
     return (int64_t)(due_ns - match->arrived_ns);
@@ -206,8 +204,7 @@ static void take_header(ls_player_link *link, const ls_match_context *match,
 {
     /* Ticks that were closed before the player joined were not sent to it then. */
     bool is_fresh = header->next > link->joined_at;
-    uint64_t sent_ns =
-        is_fresh ? match->log->closed_at_ns[(header->next - 1) % LS_WINDOW_TICKS] : 0;
+    uint64_t sent_ns = is_fresh ? ls_tick_log_closed_at(match->log, header->next - 1) : 0;
     int64_t stamp_ns = (int64_t)(end * match->dt_ns);
     ls_link_arrival arrival =
         ls_downlink_take(&link->peer.downlink, match, header, sent_ns, stamp_ns);

@@ -20,14 +20,16 @@ typedef struct ls_player_figures {
 
 /* Closed ticks whose inputs may still come, and may serve as a base. */
 #define LS_PLAYER_INPUTS_KEPT_TICKS 256u
+/* Ticks whose inputs are held: those, and those ahead. */
+#define LS_PLAYER_INPUTS_TICKS (LS_PLAYER_INPUTS_KEPT_TICKS + LS_LEAD_TICKS_MAX)
 
 typedef struct ls_player_link {
     /* Every packet and every tick needs these; see ls_player_link_prefetch. */
     uint32_t slot;
     uint32_t input_bytes_max;
-    ls_input_buffer *received;
-    ls_tick wanted; /* first input tick that is still wanted */
-    ls_tick newest; /* newest input tick received */
+    ls_input_buffer *received; /* NULL before it is opened */
+    ls_tick wanted;            /* first input tick that is still wanted */
+    ls_tick newest;            /* newest input tick received */
     bool has_newest;
     ls_tick unread; /* the input behind a base against which INPUTS could not be read; 0: none */
     bool is_arrival_reported;
@@ -56,9 +58,10 @@ typedef enum ls_player_change {
     LS_PLAYER_RETURNED,   /* to the same player on another connection: the figures stay */
 } ls_player_change;
 
-ls_status ls_player_link_init(ls_player_link *link, uint32_t slot, uint32_t input_bytes_max,
-                              const ls_allocator *allocator);
-void ls_player_link_deinit(ls_player_link *link);
+/* Open takes the memory for inputs, of a link without a player; close gives it back. NO_MEMORY. */
+void ls_player_link_init(ls_player_link *link, uint32_t slot, uint32_t input_bytes_max);
+ls_status ls_player_link_open(ls_player_link *link, const ls_allocator *allocator);
+void ls_player_link_close(ls_player_link *link);
 void ls_player_link_change(ls_player_link *link, ls_player_change change);
 
 /* The player is sent JOIN, with a state from which on tick `first` is the first that it lacks. */

@@ -720,7 +720,7 @@ static ls_status take_packet(ls_spectators *spectators, ls_spectator *spectator,
     }
     switch (ls_message_peek(bytes, size)) {
     case LS_MESSAGE_INPUTS:
-        return take_inputs(spectators, spectator, bytes, size, &incoming->cursor);
+        return take_inputs(spectators, spectator, bytes, size, incoming->cursor);
     case LS_MESSAGE_BLOB_ACK:
         return take_blob_ack(spectators, spectator, bytes, size);
     default:

@@ -11,6 +11,13 @@
 #include <stddef.h>
 #include <string.h>
 
+/* For so many milliseconds a tick is held as it is sent, beside what spectators are behind. */
+#define CODED_MS 500u
+
+enum {
+    CODED_TICKS_MIN = 32, /* no fewer, at any rate */
+};
+
 /* ---- life ---- */
 
 static ls_status create_window(ls_tick_log *log)
@@ -25,7 +32,67 @@ static ls_status create_window(ls_tick_log *log)
     ls_status status =
         ls_replay_window_create(&config, log->instance, log->allocator, &log->window);
     if (status == LS_OK) {
-        ls_replay_window_start(log->window, log->instance, log->hashes.state_hashes[0]);
+        ls_replay_window_start(log->window, log->instance, log->hashes.state_0.state_hash);
+    }
+    return status;
+}
+
+/* A power of two. Ticks that a peer has not acknowledged within that time are coded anew, from
+ * their inputs. */
+static uint32_t count_coded(const ls_match_config *config)
+{
+    uint32_t wanted = config->sim.tick_rate_hz * CODED_MS / 1000;
+    wanted += config->spectators_max > 0 ? config->spectator_delay_ticks : 0;
+    uint32_t count = CODED_TICKS_MIN;
+    while (count < wanted && count < LS_WINDOW_TICKS) {
+        count *= 2;
+    }
+    return count;
+}
+
+static ls_status create_rings(ls_tick_log *log, const ls_match_config *config)
+{
+    const ls_allocator *allocator = log->allocator;
+    ls_input_buffer_config closed = {.slots = log->players,
+                                     .input_bytes_max = log->input_bytes_max,
+                                     .window_ticks = LS_WINDOW_TICKS};
+    size_t large_bytes = ls_ticks_tick_bytes_max(log->players, log->input_bytes_max);
+    log->coded_count = count_coded(config);
+    log->ticks = ls_allocate_array(allocator, LS_WINDOW_TICKS, sizeof *log->ticks);
+    log->coded = ls_allocate_array(allocator, log->coded_count, sizeof *log->coded);
+    log->large = ls_allocate(allocator, large_bytes);
+    if (!log->ticks || !log->coded || !log->large) {
+        return LS_NO_MEMORY;
+    }
+    log->ticks[0].chain = LS_TICK_CHAIN_START;
+    ls_status status = ls_hash_record_open(&log->hashes, allocator);
+    return status == LS_OK ? ls_input_buffer_create(&closed, allocator, &log->closed) : status;
+}
+
+static void close_rings(ls_tick_log *log)
+{
+    ls_replay_window_destroy(log->window);
+    ls_input_buffer_destroy(log->closed);
+    ls_hash_record_deinit(&log->hashes, log->allocator);
+    ls_release(log->allocator, log->large);
+    ls_release(log->allocator, log->coded);
+    ls_release(log->allocator, log->ticks);
+    log->window = NULL;
+    log->closed = NULL;
+    log->large = NULL;
+    log->coded = NULL;
+    log->ticks = NULL;
+}
+
+ls_status ls_tick_log_open(ls_tick_log *log, const ls_match_config *config)
+{
+    LS_ASSERT(!ls_tick_log_is_open(log) && log->next == 0);
+    ls_status status = create_rings(log, config);
+    if (status == LS_OK && config->finds_causes) {
+        status = create_window(log);
+    }
+    if (status != LS_OK) {
+        close_rings(log);
     }
     return status;
 }
@@ -34,22 +101,12 @@ static ls_status create_parts(ls_tick_log *log, const ls_match_config *config, l
 {
     ls_status status = ls_sim_instance_create(config->simulation, &config->sim, log->allocator,
                                               &log->instance, why);
-    ls_input_buffer_config closed = {.slots = log->players,
-                                     .input_bytes_max = log->input_bytes_max,
-                                     .window_ticks = LS_WINDOW_TICKS};
-    if (status == LS_OK) {
-        status = ls_input_buffer_create(&closed, log->allocator, &log->closed);
-    }
     if (status != LS_OK) {
         return status;
     }
-    log->chains[0] = LS_TICK_CHAIN_START;
     ls_hash_record_init(&log->hashes, config->hash_interval_ticks,
                         ls_sim_instance_digests(log->instance).initial);
-    if (config->finds_causes) {
-        status = create_window(log);
-    }
-    if (status == LS_OK && ls_sim_instance_save_bytes(log->instance) == 0) {
+    if (ls_sim_instance_save_bytes(log->instance) == 0) {
         status = ls_tick_history_create(log->players, log->input_bytes_max, log->allocator,
                                         &log->history);
     }
@@ -77,8 +134,7 @@ void ls_tick_log_destroy(ls_tick_log *log)
         return;
     }
     ls_tick_history_destroy(log->history);
-    ls_replay_window_destroy(log->window);
-    ls_input_buffer_destroy(log->closed);
+    close_rings(log);
     ls_sim_instance_destroy(log->instance);
     ls_release(log->allocator, log);
 }
@@ -107,8 +163,7 @@ static void record(ls_tick_log *log, const ls_tick_inputs *inputs)
         ls_replay_window_record(log->window, inputs, log->instance, state_hash);
     }
     if (log->history) {
-        ls_tick_history_add(log->history, inputs, state_hash,
-                            log->chains[log->next % LS_WINDOW_TICKS]);
+        ls_tick_history_add(log->history, inputs, state_hash, ls_tick_log_chain(log, log->next));
     }
 }
 
@@ -120,16 +175,16 @@ void ls_tick_log_append(ls_tick_log *log, const ls_slot_input *inputs, uint64_t 
     }
     store(log, tick, inputs);
     bool is_wrong = LS_FAULT(CLOSED_TICK_CHANGES) && tick % 100 == 99;
-    ls_coded_tick_make(&log->coded[tick % LS_WINDOW_TICKS], log->players, log->newest,
+    ls_coded_tick_make(&log->coded[tick & (log->coded_count - 1)], log->players, log->newest,
                        is_wrong ? log->newest : inputs);
     ls_status held = ls_input_buffer_tick(log->closed, tick, log->newest);
     LS_ASSERT(held == LS_OK);
     log->closed_ns = now_ns;
-    log->closed_at_ns[tick % LS_WINDOW_TICKS] = now_ns;
     log->next = tick + 1;
     ls_tick_inputs all = {.tick = tick, .slot_count = log->players, .slots = log->newest};
-    log->chains[log->next % LS_WINDOW_TICKS] =
-        ls_tick_chain_next(log->chains[tick % LS_WINDOW_TICKS], &all);
+    ls_closed_tick *closed = &log->ticks[tick % LS_WINDOW_TICKS];
+    closed->closed_ns = now_ns;
+    log->ticks[log->next % LS_WINDOW_TICKS].chain = ls_tick_chain_next(closed->chain, &all);
     ls_sim_instance_step(log->instance, &all);
     record(log, &all);
 }
@@ -176,7 +231,7 @@ ls_status ls_tick_log_restore(ls_tick_log *log, const ls_match_restore *from, ls
         return status;
     }
     log->next = from->tick;
-    log->chains[from->tick % LS_WINDOW_TICKS] = from->tick_chain;
+    log->ticks[from->tick % LS_WINDOW_TICKS].chain = from->tick_chain;
     ls_input_buffer_restart(log->closed, from->before ? from->tick - 1 : from->tick);
     if (from->before) {
         store(log, from->before->tick, from->before->slots);
@@ -194,7 +249,7 @@ ls_status ls_tick_log_restore(ls_tick_log *log, const ls_match_restore *from, ls
 
 bool ls_tick_log_holds(const ls_tick_log *log, ls_tick tick)
 {
-    return ls_input_buffer_has(log->closed, tick, 0);
+    return ls_tick_log_is_open(log) && ls_input_buffer_has(log->closed, tick, 0);
 }
 
 ls_status ls_tick_log_at(const ls_tick_log *log, ls_tick tick, ls_slot_input slots[LS_PLAYERS_MAX],
@@ -213,7 +268,7 @@ ls_status ls_tick_log_at(const ls_tick_log *log, ls_tick tick, ls_slot_input slo
 uint64_t ls_tick_log_chain(const ls_tick_log *log, ls_tick tick)
 {
     LS_ASSERT(tick <= log->next && log->next - tick < LS_WINDOW_TICKS);
-    return log->chains[tick % LS_WINDOW_TICKS];
+    return log->ticks ? log->ticks[tick % LS_WINDOW_TICKS].chain : LS_TICK_CHAIN_START;
 }
 
 uint64_t ls_tick_log_hash_chain(const ls_tick_log *log, ls_tick *tick)
@@ -252,7 +307,8 @@ uint32_t ls_tick_log_large_tick(ls_tick_log *log, ls_tick tick, bool is_keyframe
                                 const uint8_t **bytes)
 {
     if (log->large_bytes == 0 || log->large_tick != tick || log->is_large_keyframe != is_keyframe) {
-        ls_bit_stream stream = ls_bit_writer(log->large, sizeof log->large);
+        size_t bytes_max = ls_ticks_tick_bytes_max(log->players, log->input_bytes_max);
+        ls_bit_stream stream = ls_bit_writer(log->large, bytes_max);
         bool is_written = ls_tick_log_write_tick(log, tick, is_keyframe, &stream);
         LS_ASSERT(is_written);
         log->large_bytes = (uint32_t)ls_bits_size_bytes(&stream);
@@ -265,17 +321,19 @@ uint32_t ls_tick_log_large_tick(ls_tick_log *log, ls_tick tick, bool is_keyframe
 
 void ls_tick_log_prefetch(const ls_tick_log *log)
 {
-    uint32_t next = log->next % LS_WINDOW_TICKS;
-    uint32_t newest = (log->next - 1) % LS_WINDOW_TICKS;
     ls_prefetch(log, offsetof(ls_tick_log, newest) + log->players * sizeof log->newest[0]);
-    ls_prefetch(&log->closed_at_ns[newest], sizeof log->closed_at_ns[0]);
-    ls_prefetch(&log->coded[newest], sizeof log->coded[0]);
-    ls_prefetch(&log->coded[next], sizeof log->coded[0]);
-    ls_prefetch(&log->chains[next], sizeof log->chains[0]);
-    ls_hash_record_prefetch(&log->hashes, log->next);
 }
 
 void ls_tick_log_prefetch_more(const ls_tick_log *log)
 {
+    if (!ls_tick_log_is_open(log)) {
+        return;
+    }
+    uint32_t next = log->next & (log->coded_count - 1);
+    uint32_t newest = (log->next - 1) & (log->coded_count - 1);
+    ls_prefetch(&log->ticks[log->next % LS_WINDOW_TICKS], sizeof log->ticks[0]);
+    ls_prefetch(&log->coded[newest], sizeof log->coded[0]);
+    ls_prefetch(&log->coded[next], sizeof log->coded[0]);
+    ls_hash_record_prefetch(&log->hashes);
     ls_input_buffer_prefetch(log->closed, log->next);
 }

@@ -1,7 +1,8 @@
 /* Tick log: the authority's closed ticks and what they made: inputs, codings as they are sent,
  * chains, times of closing, the simulation's instance, the hashes of its states, and what of them
- * can be simulated again. A tick is appended once and never changes. It never decides what is
- * closed, and sends nothing. match.c appends; every part of the match reads. */
+ * can be simulated again. A tick is appended once and never changes. Until it is opened it has the
+ * instance at state 0 alone, and takes no memory for ticks. It never decides what is closed, and
+ * sends nothing. match.c appends; every part of the match reads. */
 #ifndef LOCKSTEP_SERVER_MATCH_TICK_LOG_H
 #define LOCKSTEP_SERVER_MATCH_TICK_LOG_H
 
@@ -12,33 +13,38 @@
 #include "lockstep/server/match/hash_record.h"
 #include "lockstep/server/match/match_context.h"
 
+/* A closed tick, but for its inputs. */
+typedef struct ls_closed_tick {
+    uint64_t closed_ns; /* when it was */
+    uint64_t chain;     /* before it; tick `next` has one already */
+} ls_closed_tick;
+
 /* Every part may read it; tick_log.c alone writes it, but for `next_due_ns`. */
 typedef struct ls_tick_log {
-    /* Every packet needs what stands before the rings. */
+    /* Every packet needs what stands before `large`. */
     ls_tick next; /* the first tick that is not closed */
     uint32_t players;
     uint32_t input_bytes_max;
+    uint32_t coded_count; /* a power of two */
     uint64_t closed_ns;   /* when the newest one was; 0: none was */
     uint64_t next_due_ns; /* when tick `next` is due, as tick_closer says */
     ls_sim_instance *instance;
-    ls_input_buffer *closed;
+    ls_input_buffer *closed;  /* NULL before it is opened, and so are the next three */
+    ls_closed_tick *ticks;    /* [LS_WINDOW_TICKS], by tick */
+    ls_coded_tick *coded;     /* [coded_count], by tick: older ones are coded anew */
     ls_replay_window *window; /* NULL: nothing is kept to find causes of desyncs with */
     ls_tick_history *history; /* of a simulation whose state cannot be saved; else NULL */
     const ls_allocator *allocator;
+    ls_hash_record hashes;
     /* Every slot's input of the newest closed tick, on which the next one is coded; empty inputs
      * where that tick is not known. */
     ls_slot_input newest[LS_PLAYERS_MAX];
-
-    uint64_t closed_at_ns[LS_WINDOW_TICKS];
-    ls_coded_tick coded[LS_WINDOW_TICKS];
-    uint64_t chains[LS_WINDOW_TICKS]; /* before each tick, and before `next` */
-    ls_hash_record hashes;
 
     /* The tick that was coded last to be sent in parts. */
     uint32_t large_bytes; /* 0: none yet */
     ls_tick large_tick;
     bool is_large_keyframe;
-    uint8_t large[LS_TICK_BYTES_MAX];
+    uint8_t *large; /* as large as a tick of the match can get */
 } ls_tick_log;
 
 /* NO_MEMORY, or what creating the simulation says, with `why`: what there is by then is destroyed
@@ -46,16 +52,39 @@ typedef struct ls_tick_log {
 ls_status ls_tick_log_create(const ls_match_context *match, ls_tick_log **out, ls_text *why);
 void ls_tick_log_destroy(ls_tick_log *log);
 
+/* Takes the memory for ticks, of a log that is not open. NO_MEMORY: it is as it was. */
+ls_status ls_tick_log_open(ls_tick_log *log, const ls_match_config *config);
+
+static inline bool ls_tick_log_is_open(const ls_tick_log *log)
+{
+    return log->closed != NULL;
+}
+
 /* ---- closing ---- */
 
-/* Closes tick `next` with these inputs, one for each slot, and steps the instance. */
+/* Closes tick `next` of an open log with these inputs, one for each slot, and steps the instance.
+ */
 void ls_tick_log_append(ls_tick_log *log, const ls_slot_input *inputs, uint64_t now_ns);
 
-/* The log becomes what it was before a snapshot. Only before the first tick. MALFORMED, DESYNCED or
- * what loading says, with `why`: then the log can only be destroyed. */
+/* The open log becomes what it was before a snapshot. Only before the first tick. MALFORMED,
+ * DESYNCED or what loading says, with `why`: then the log can only be destroyed. */
 ls_status ls_tick_log_restore(ls_tick_log *log, const ls_match_restore *from, ls_text *why);
 
 /* ---- what there is ---- */
+
+/* When a tick was closed, which is one of the newest LS_WINDOW_TICKS. */
+static inline uint64_t ls_tick_log_closed_at(const ls_tick_log *log, ls_tick tick)
+{
+    return log->ticks[tick % LS_WINDOW_TICKS].closed_ns;
+}
+
+/* The bits of a tick as it is sent behind the one before it; NULL: it is not held coded. */
+static inline const ls_coded_tick *ls_tick_log_coded(const ls_tick_log *log, ls_tick tick)
+{
+    const ls_coded_tick *coded = &log->coded[tick & (log->coded_count - 1)];
+    bool is_held = log->next - tick <= log->coded_count && coded->bits > 0;
+    return is_held ? coded : NULL;
+}
 
 bool ls_tick_log_holds(const ls_tick_log *log, ls_tick tick); /* the tick's inputs */
 

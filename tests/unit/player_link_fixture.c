@@ -5,11 +5,16 @@ player_link_fixture here;
 void open_table(void)
 {
     memset(&here, 0, sizeof here);
-    cr_assert_eq(ls_player_link_init(&here.link, 0, INPUT_BYTES, ls_allocator_heap()), LS_OK);
+    ls_player_link_init(&here.link, 0, INPUT_BYTES);
+    cr_assert_eq(ls_player_link_open(&here.link, ls_allocator_heap()), LS_OK);
     ls_lag_meter_init(&here.link.figures.lag.meter, DT_NS);
     here.match.now_ns = LS_NS_PER_SECOND;
     here.match.dt_ns = DT_NS;
     here.match.log = &here.log;
+    here.log.ticks = here.ticks;
+    here.log.coded = here.coded;
+    here.log.coded_count = LS_WINDOW_TICKS;
+    here.log.large = here.large;
     const ls_input_buffer_config closed = {
         .slots = 1, .input_bytes_max = INPUT_BYTES, .window_ticks = LS_WINDOW_TICKS};
     cr_assert_eq(ls_input_buffer_create(&closed, ls_allocator_heap(), &here.log.closed), LS_OK);
@@ -18,7 +23,7 @@ void open_table(void)
 
 void close_table(void)
 {
-    ls_player_link_deinit(&here.link);
+    ls_player_link_close(&here.link);
     ls_input_buffer_destroy(here.log.closed);
 }
 
@@ -29,7 +34,7 @@ uint32_t close_to(ls_tick tick)
     while (here.log.next < tick) {
         bool is_on_time = false;
         here.match.now_ns = here.log.next_due_ns;
-        here.log.closed_at_ns[here.log.next % LS_WINDOW_TICKS] = here.match.now_ns;
+        here.ticks[here.log.next % LS_WINDOW_TICKS].closed_ns = here.match.now_ns;
         ls_slot_input used =
             ls_player_link_close_input(&here.link, here.log.next, &nothing, &is_on_time);
         if (here.log.next >= LS_WINDOW_TICKS) {

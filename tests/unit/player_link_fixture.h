@@ -21,6 +21,9 @@ typedef struct player_link_fixture {
     ls_player_link link;
     ls_match_context match; /* of which a link needs the clock and the log */
     ls_tick_log log;
+    ls_closed_tick ticks[LS_WINDOW_TICKS]; /* of the log */
+    ls_coded_tick coded[LS_WINDOW_TICKS];  /* likewise */
+    uint8_t large[LS_TICK_BYTES_MAX];      /* likewise */
     ls_tick_cursor cursor;
     uint32_t sequence; /* of the next packet */
 } player_link_fixture;

@@ -45,7 +45,9 @@ static void simulate_to(player *of, ls_tick tick)
 
 static void open_arbiter(uint32_t interval, ls_tick newest)
 {
+    ls_hash_record_deinit(&record, ls_allocator_heap());
     ls_hash_record_init(&record, interval, server_hash(0));
+    cr_assert_eq(ls_hash_record_open(&record, ls_allocator_heap()), LS_OK);
     ls_arbiter_init(&arbiter, &record);
     for (ls_tick tick = interval; tick <= newest; tick += interval) {
         ls_hash_record_add(&record, tick, server_hash(tick));
@@ -127,6 +129,23 @@ Test(arbiter, only_multiples_of_the_interval_are_hashed)
     simulate_to(&good, 70);
     cr_assert_not(compare(0, &good).is_asked);
     cr_assert_eq(slot_0->compared, 11);
+}
+
+Test(arbiter, state_0_is_known_before_there_is_memory_for_others)
+{
+    uint64_t state_hash = 0;
+    uint64_t chain = 0;
+    ls_hash_record_deinit(&record, ls_allocator_heap());
+    ls_hash_record_init(&record, 3, server_hash(0));
+    cr_assert(ls_hash_record_hash(&record, 0, &state_hash));
+    cr_assert(ls_hash_record_chain(&record, 0, &chain));
+    cr_assert_eq(state_hash, server_hash(0));
+    cr_assert_eq(chain, ls_hash_chain_start(server_hash(0)));
+    cr_assert_not(ls_hash_record_chain(&record, 3, &chain));
+    ls_arbiter_init(&arbiter, &record);
+    player good = make_player(3, UINT32_MAX);
+    cr_assert_not(compare(0, &good).is_asked);
+    cr_assert(slot_0->has_agreed);
 }
 
 Test(arbiter, a_chain_of_an_unknown_state_is_a_mistake, .signal = SIGABRT)

@@ -438,10 +438,10 @@ Test(player_link, a_player_on_another_connection_keeps_its_figures)
 
 Test(player_link, survives_every_failed_allocation_and_gives_all_back)
 {
-    ls_player_link_deinit(&here.link);
+    ls_player_link_close(&here.link);
     for (refused_memory refused = {0}; refused_memory_next(&refused);) {
-        refused.status =
-            ls_player_link_init(&here.link, 0, INPUT_BYTES, &refused.counting.allocator);
-        ls_player_link_deinit(&here.link);
+        ls_player_link_init(&here.link, 0, INPUT_BYTES);
+        refused.status = ls_player_link_open(&here.link, &refused.counting.allocator);
+        ls_player_link_close(&here.link);
     }
 }

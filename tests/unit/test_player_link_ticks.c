@@ -16,13 +16,13 @@ static void code_tick(ls_tick tick)
 {
     ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
     ls_slot_input inputs[LS_PLAYERS_MAX];
-    here.log.coded[tick % LS_WINDOW_TICKS].bits = 0;
+    here.coded[tick % LS_WINDOW_TICKS].bits = 0;
     if (tick % 2 == 0) {
         return;
     }
     cr_assert_eq(ls_input_buffer_tick(closed, tick - 1, before), LS_OK);
     cr_assert_eq(ls_input_buffer_tick(closed, tick, inputs), LS_OK);
-    ls_coded_tick_make(&here.log.coded[tick % LS_WINDOW_TICKS], SLOTS, before, inputs);
+    ls_coded_tick_make(&here.coded[tick % LS_WINDOW_TICKS], SLOTS, before, inputs);
 }
 
 static void make_closed(ls_tick end, uint32_t size)
@@ -43,6 +43,7 @@ static void make_closed(ls_tick end, uint32_t size)
     }
     here.log.closed = closed;
     here.log.players = SLOTS;
+    here.log.input_bytes_max = LS_INPUT_BYTES_MAX;
     here.log.next = end;
 }
 
@@ -114,7 +115,7 @@ static ls_ticks_header send_each(ls_tick from, ls_tick end)
     ls_ticks_header header = {0};
     for (here.log.next = from; here.log.next < end;) {
         here.match.now_ns += DT_NS;
-        here.log.closed_at_ns[here.log.next++] = here.match.now_ns;
+        here.ticks[here.log.next++].closed_ns = here.match.now_ns;
         header = send_ticks();
     }
     return header;
@@ -180,7 +181,7 @@ Test(player_link_ticks, four_packets_a_second_bear_the_seal_of_their_ticks)
     ls_ticks_header header = {0};
     make_closed(300, 3);
     here.match.config.match_id = 7;
-    here.log.chains[200] = 1234;
+    here.ticks[200].chain = 1234;
     here.log.next = 200;
     downlink->next = 190;
     cr_assert_not(write_packet());

@@ -471,6 +471,27 @@ static void fill_large_tick(uint8_t bytes[LS_PLAYERS_MAX][LS_INPUT_BYTES_MAX],
     }
 }
 
+Test(tick_packet, every_tick_of_a_match_fits_into_the_bytes_that_are_told)
+{
+    static const uint32_t sizes[] = {0, 1, 4, 15, 16, 17, 255, 256, LS_INPUT_BYTES_MAX};
+    static uint8_t raw[LS_INPUT_BYTES_MAX];
+    static uint8_t bytes[LS_TICK_BYTES_MAX];
+    const ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
+    ls_slot_input inputs[LS_PLAYERS_MAX];
+    for (uint32_t slots = 1; slots <= LS_PLAYERS_MAX; slots++) {
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            for (uint32_t slot = 0; slot < slots; slot++) {
+                inputs[slot] = (ls_slot_input){raw, sizes[i], LS_EVENT_JOINED | LS_EVENT_LEFT};
+            }
+            size_t bytes_max = ls_ticks_tick_bytes_max(slots, sizes[i]);
+            cr_assert_leq(bytes_max, LS_TICK_BYTES_MAX);
+            ls_bit_stream stream = ls_bit_writer(bytes, bytes_max);
+            cr_assert(ls_ticks_write_tick(&stream, slots, before, inputs), "%u slots, %u bytes",
+                      slots, sizes[i]);
+        }
+    }
+}
+
 Test(tick_packet, the_largest_tick_of_all_travels_in_parts)
 {
     static uint8_t input_bytes[LS_PLAYERS_MAX][LS_INPUT_BYTES_MAX];
