@@ -10,7 +10,7 @@ import tempfile
 
 SECTIONS = (
     "sims", "hash", "session", "net", "watch", "start", "join", "journal", "timestep", "view",
-    "math", "causes", "sealed",
+    "math", "matches", "causes", "sealed",
 )
 VERDICTS = ("ok", "MISSED")
 

@@ -6,6 +6,8 @@ static const bench_section sections[] = {
     {"sims", "the built-in simulations, 4 bots", bench_sims},
     {"hash", "hashing, saving and loading states, against what memory can do", bench_hash},
     {"session", "a match in memory, without system calls, hashes every tick", bench_session},
+    {"matches", "many small matches in memory: bytes of one, a tick of one that is in no cache",
+     bench_matches},
     {"causes", "keeping states to find causes of desyncs, against not", bench_causes},
     {"sealed", "sealed packets, key exchanges, floods of forged datagrams", bench_sealed},
     {"net", "sockets against a bare ENet relay: bytes, latency by RTT and loss", bench_net},

@@ -17,6 +17,7 @@ typedef struct bench_section {
 ls_status bench_sims(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_hash(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_session(const bench_plan *plan, bench_report *report, ls_text *why);
+ls_status bench_matches(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_causes(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_sealed(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_net(const bench_plan *plan, bench_report *report, ls_text *why);
