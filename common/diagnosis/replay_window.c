@@ -1,6 +1,7 @@
 #include "lockstep/common/diagnosis/replay_window.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/prefetch.h"
 #include "lockstep/common/diagnosis/state_history.h"
 
 #include <string.h>
@@ -339,6 +340,19 @@ void ls_replay_window_record(ls_replay_window *window, const ls_tick_inputs *inp
         state.bytes = state_of(window, instance);
     }
     record_tick(window, inputs, state, state_hash);
+}
+
+void ls_replay_window_prefetch(const ls_replay_window *window)
+{
+    ls_prefetch(window, sizeof *window);
+}
+
+void ls_replay_window_prefetch_more(const ls_replay_window *window)
+{
+    uint32_t place = place_of(window, window->newest + 1);
+    ls_prefetch(&window->state_hashes[place], sizeof window->state_hashes[0]);
+    ls_prefetch(&window->has_state[place], sizeof window->has_state[0]);
+    ls_state_history_prefetch(window->history);
 }
 
 /* ---- questions ---- */

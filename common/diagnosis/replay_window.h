@@ -78,6 +78,10 @@ void ls_replay_window_start(ls_replay_window *window, const ls_sim_instance *ins
 void ls_replay_window_record(ls_replay_window *window, const ls_tick_inputs *inputs,
                              const ls_sim_instance *instance, uint64_t state_hash);
 
+/* Asks for the memory that recording the next tick will need, in two steps. */
+void ls_replay_window_prefetch(const ls_replay_window *window);
+void ls_replay_window_prefetch_more(const ls_replay_window *window);
+
 /* The same for a match that guesses ahead and may never stand at this state: `saved` has no
  * bytes when they are not to be had. */
 void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_inputs *inputs,

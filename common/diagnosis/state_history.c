@@ -1,6 +1,7 @@
 #include "lockstep/common/diagnosis/state_history.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/prefetch.h"
 #include "lockstep/common/diagnosis/chunk_changes.h"
 #include "lockstep/common/diagnosis/word_changes.h"
 
@@ -14,6 +15,7 @@ enum {
     HEAD_WORDS = 1,    /* before each frame, and before each run in it */
     LOG_WORDS_MIN = 8, /* what does not fit goes to the snapshots */
     FRAMES_MIN = 4,    /* a log that holds fewer is not worth its differences */
+    PREFETCHED_WORDS_MAX = 128,
 };
 
 /* In the log each state has a frame: a head (its tick, and the words behind it) and runs. A run is
@@ -509,6 +511,15 @@ static void add_differences(ls_state_history *history, ls_tick tick, const ls_hi
         }
     }
     end_frame(&made, tick);
+}
+
+void ls_state_history_prefetch(const ls_state_history *history)
+{
+    size_t place = in_ring(history, history->tail + history->used);
+    ls_prefetch(history->state, LS_MIN(history->words, PREFETCHED_WORDS_MAX) * WORD_BYTES);
+    ls_prefetch(history->chunk_hashes, CHUNK_HASH_BYTES);
+    ls_prefetch(history->log + history->tail, HEAD_WORDS * WORD_BYTES);
+    ls_prefetch(history->log + place, LS_CACHE_LINE_BYTES);
 }
 
 /* ---- states that are copied whole ---- */

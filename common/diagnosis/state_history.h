@@ -55,6 +55,9 @@ void ls_state_history_start(ls_state_history *history, ls_tick tick, const ls_hi
  * that, never the time. */
 bool ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_state state);
 
+/* Asks for the memory that adding the next state will need. */
+void ls_state_history_prefetch(const ls_state_history *history);
+
 /* Such a state, made out of the newest one in its place: borrowed until the next call of this
  * function, of add or of start. NULL when it was never added, or is not there any more. */
 const uint8_t *ls_state_history_state(ls_state_history *history, ls_tick tick);

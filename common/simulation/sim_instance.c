@@ -4,10 +4,12 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/log.h"
+#include "lockstep/common/base/prefetch.h"
 #include "lockstep/common/simulation/plugin_place.h"
 #include "lockstep/common/simulation/save_image.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 _Thread_local ls_plugin_place ls_plugin_place_here;
@@ -31,6 +33,9 @@ _Thread_local ls_plugin_place ls_plugin_place_here;
 
 /* A cache line, so that a simulation's layout decides which fields share one. */
 #define BLOCK_ALIGNMENT 64u
+
+/* A larger state is read and written in an order that only its simulation knows. */
+#define PREFETCHED_BYTES_MAX ((size_t)1024)
 
 /* A callback's save begins with the count of the engine's own bytes. */
 #define SAVE_HEADER_BYTES LS_SAVE_HEAD_BYTES
@@ -388,6 +393,19 @@ void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_input
     }
     ls_plugin_place_leave();
     instance->tick++;
+}
+
+void ls_sim_instance_prefetch(const ls_sim_instance *instance)
+{
+    size_t first = offsetof(ls_sim_instance, state);
+    ls_prefetch(instance, LS_CACHE_LINE_BYTES);
+    ls_prefetch((const char *)instance + first, sizeof *instance - first);
+}
+
+void ls_sim_instance_prefetch_more(const ls_sim_instance *instance)
+{
+    ls_prefetch(instance->state.bytes, LS_MIN(instance->state_bytes, PREFETCHED_BYTES_MAX));
+    ls_prefetch(instance->hasher, LS_CACHE_LINE_BYTES);
 }
 
 void ls_sim_instance_sounds(const ls_sim_instance *instance, const void *previous,

@@ -55,6 +55,10 @@ void ls_sim_instance_tune(ls_sim_instance *instance, ls_sim_tuning tuning);
 /* Runs every pass on this tick's inputs. inputs->tick is the live tick. */
 void ls_sim_instance_step(ls_sim_instance *instance, const ls_tick_inputs *inputs);
 
+/* Asks for the memory that the next step will need, in two steps. */
+void ls_sim_instance_prefetch(const ls_sim_instance *instance);
+void ls_sim_instance_prefetch_more(const ls_sim_instance *instance);
+
 /* For tools that want to know what each pass did, or that prepare something for it. */
 typedef struct ls_step_watch {
     /* Stands in for pass `index` of the step, and calls pass->run(step) itself, once. */

@@ -34,6 +34,7 @@ struct ls_desync_service {
     const ls_match_context *match;
     ls_investigations *all; /* NULL: nothing is kept to find causes with, or none was needed yet */
     ls_arbiter arbiter;
+    bool has_found; /* some slot has differed: until then no tick asks what is known of slots */
     bool has_server_differed; /* from several clients, which have this root of this state */
     ls_tick server_tick;      /* of the newest such state */
     uint64_t server_other_hash;
@@ -252,6 +253,7 @@ void ls_desync_service_find(ls_desync_service *desync, uint32_t slot)
     known->client_hash = found->client_hash;
     known->clients = 0;
     known->is_unannounced = true;
+    desync->has_found = true;
     (void)ls_desync_service_open(desync);
     start_investigating(desync, slot);
 }
@@ -321,7 +323,8 @@ static bool is_settled(ls_desync_service *desync, uint32_t slot, bool is_time_up
 
 uint32_t ls_desync_service_next_settled(ls_desync_service *desync, bool is_time_up)
 {
-    for (uint32_t slot = 0; slot < desync->match->config.sim.players; slot++) {
+    uint32_t players = desync->has_found ? desync->match->config.sim.players : 0;
+    for (uint32_t slot = 0; slot < players; slot++) {
         if (!desync->slots[slot].is_unannounced) {
             continue;
         }
@@ -457,7 +460,7 @@ bool ls_desync_service_is_open(const ls_desync_service *desync)
 uint32_t ls_desync_service_next_unsent(const ls_desync_service *desync, uint32_t first)
 {
     uint32_t slot = first;
-    uint32_t players = desync->match->config.sim.players;
+    uint32_t players = desync->has_found ? desync->match->config.sim.players : 0;
     while (slot < players && desync->slots[slot].heals.phase != LS_HEAL_WANTED) {
         slot++;
     }
@@ -472,7 +475,7 @@ void ls_desync_service_note_sent(ls_desync_service *desync, uint32_t slot, ls_ti
 
 bool ls_desync_service_is_sent(const ls_desync_service *desync, uint32_t slot)
 {
-    return desync->slots[slot].heals.phase == LS_HEAL_SENT;
+    return desync->has_found && desync->slots[slot].heals.phase == LS_HEAL_SENT;
 }
 
 /* ---- a client leaves, or time is up ---- */

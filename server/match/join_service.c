@@ -397,7 +397,6 @@ uint64_t ls_join_service_next_ns(const ls_join_service *joins)
 void ls_join_service_prefetch(const ls_join_service *joins)
 {
     ls_prefetch(joins, offsetof(ls_join_service, handover) + offsetof(ls_handover, in_blob));
-    ls_prefetch(joins->slots, joins->match->config.sim.players * sizeof joins->slots[0]);
 }
 
 /* ---- life ---- */

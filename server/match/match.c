@@ -11,6 +11,10 @@
 #include <inttypes.h>
 #include <stddef.h>
 
+enum {
+    PREFETCHED_PACKET_BYTES = 64, /* of what is written: small inputs fill no more */
+};
+
 struct ls_match {
     ls_match_context context;
 };
@@ -318,7 +322,10 @@ ls_status ls_match_say(ls_match *match, uint32_t slot, const char *text, uint64_
 void ls_match_prefetch(const ls_match *match)
 {
     const ls_match_context *context = &match->context;
-    ls_prefetch(context, offsetof(ls_match_context, pending));
+    ls_prefetch(context, offsetof(ls_match_context, config));
+    ls_prefetch(&context->config, offsetof(ls_match_config, sim.params));
+    ls_prefetch(&context->config.late_rule,
+                offsetof(ls_match_config, may_join) - offsetof(ls_match_config, late_rule));
     ls_seat_table_prefetch(context->seats);
     for (uint32_t slot = 0; slot < context->config.sim.players; slot++) {
         ls_player_link_prefetch(&context->links[slot]);
@@ -327,7 +334,7 @@ void ls_match_prefetch(const ls_match *match)
     ls_tick_log_prefetch(context->log);
     ls_desync_service_prefetch(context->desync);
     ls_join_service_prefetch(context->joins);
-    ls_prefetch(context->outbox, offsetof(ls_outbox, message));
+    ls_prefetch(context->outbox, offsetof(ls_outbox, packet) + PREFETCHED_PACKET_BYTES);
 }
 
 void ls_match_prefetch_more(const ls_match *match)

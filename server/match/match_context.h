@@ -32,6 +32,8 @@ typedef struct ls_sent_ticks {
     ls_tick end;       /* the first tick that was not closed then */
 } ls_sent_ticks;
 
+/* Every tick needs what stands before the config, and of that the
+ * rules, late_rule to phase_ns. */
 typedef struct ls_match_context {
     ls_match_state state;
     bool is_restored;    /* from a journal: it may have forgotten the newest of what happened */
@@ -41,11 +43,8 @@ typedef struct ls_match_context {
     uint64_t ending_ns;  /* when ENDING began */
     uint64_t final_hash; /* of the last state, from ENDING on */
     bool is_paused;      /* RUNNING: announcements.c says so, and tick_closer closes nothing */
-    ls_text pause_why;   /* likewise */
     bool has_released_players; /* ENDING: their connections are closed; spectators are behind */
     const ls_allocator *allocator;
-    ls_match_config config;
-    ls_ready own_ready; /* what a client's READY has to agree with */
 
     struct ls_outbox *outbox;
     struct ls_tick_log *log;
@@ -58,6 +57,9 @@ typedef struct ls_match_context {
     struct ls_resume_vote *vote;      /* NULL: the match was not restored */
     struct ls_spectators *spectators; /* NULL: the match has no room for spectators */
     uint64_t rejected;                /* packets of players and of pending connections */
+    ls_match_config config;
+    ls_ready own_ready; /* what a client's READY has to agree with */
+    ls_text pause_why;  /* while it is paused */
     ls_pending_connections pending;
     ls_lapsed_offers lapsed;
     ls_incoming incoming;

@@ -14,13 +14,14 @@
 /* Recent figures are those of the last two such stretches. */
 #define LS_LAG_STRETCH_NS UINT64_C(2500000000)
 
+/* Every tick needs what stands before the arrivals of `recent[0]`. */
 typedef struct ls_lag_meter {
     uint64_t dt_ns;
     uint32_t warm_up_ticks; /* left until figures count: a match needs a moment to find its pace */
+    uint64_t uplink_sent;   /* by the link meter, as far as they have been counted */
+    uint64_t uplink_lost;
     ls_lag_figures recent[2]; /* of this stretch and of the one before */
     ls_lag_figures total;     /* of the whole stretches before this one */
-    uint64_t uplink_sent;     /* by the link meter, as far as they have been counted */
-    uint64_t uplink_lost;
 } ls_lag_meter;
 
 /* How a tick came about for one slot. */
@@ -72,13 +73,14 @@ bool ls_delay_control_update(ls_delay_control *control, const ls_lag_figures *re
 /* ---- one player ---- */
 
 typedef struct ls_player_lag {
-    ls_lag_meter meter;
-    ls_lag lag; /* of the last five seconds */
-    uint32_t input_delay_ticks;
     /* Of this connection. */
     ls_delay_control delay;
     ls_lag_cause told_cause; /* of the newest event about it, and its time */
     uint64_t told_ns;
+
+    uint32_t input_delay_ticks;
+    ls_lag_meter meter;
+    ls_lag lag; /* of the last five seconds */
 } ls_player_lag;
 
 /* The player: its slot for events, and its peer for messages. */

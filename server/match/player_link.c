@@ -361,7 +361,8 @@ void ls_player_link_prefetch(const ls_player_link *link)
 {
     ls_prefetch(link, offsetof(ls_player_link, peer) + offsetof(ls_peer_link, downlink) +
                           offsetof(ls_downlink, parts));
-    ls_prefetch(&link->figures, offsetof(ls_player_figures, lag) + offsetof(ls_lag_meter, recent) +
+    ls_prefetch(&link->figures, offsetof(ls_player_figures, lag) + offsetof(ls_player_lag, meter) +
+                                    offsetof(ls_lag_meter, recent) +
                                     offsetof(ls_lag_figures, arrivals));
 }
 

@@ -322,6 +322,10 @@ uint32_t ls_tick_log_large_tick(ls_tick_log *log, ls_tick tick, bool is_keyframe
 void ls_tick_log_prefetch(const ls_tick_log *log)
 {
     ls_prefetch(log, offsetof(ls_tick_log, newest) + log->players * sizeof log->newest[0]);
+    ls_sim_instance_prefetch(log->instance);
+    if (log->window) {
+        ls_replay_window_prefetch(log->window);
+    }
 }
 
 void ls_tick_log_prefetch_more(const ls_tick_log *log)
@@ -336,4 +340,8 @@ void ls_tick_log_prefetch_more(const ls_tick_log *log)
     ls_prefetch(&log->coded[next], sizeof log->coded[0]);
     ls_hash_record_prefetch(&log->hashes);
     ls_input_buffer_prefetch(log->closed, log->next);
+    ls_sim_instance_prefetch_more(log->instance);
+    if (log->window) {
+        ls_replay_window_prefetch_more(log->window);
+    }
 }
