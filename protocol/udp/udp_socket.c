@@ -188,6 +188,7 @@ ls_status ls_udp_socket_connect(const ls_endpoint *endpoint, const ls_allocator 
     made->family = family;
     made->is_connected = true;
     made->server = *endpoint;
+    ls_arrival_clock_init(&made->arrivals, made->descriptor);
     ls_endpoint own;
     if (!connect_to(made->descriptor, made->family, endpoint) ||
         !ls_udp_descriptor_own(made->descriptor, &own)) {
@@ -237,12 +238,13 @@ static bool receive_batch(udp_socket *socket)
     for (uint32_t i = 0; i < socket->batch; i++) {
         udp_arrival *each = &socket->arrived[i];
         struct msghdr *message = &socket->arrived_messages[i].msg_hdr;
-        *message = (struct msghdr){.msg_iov = &each->piece, .msg_iovlen = 1};
+        *message = (struct msghdr){.msg_iov = &each->piece,
+                                   .msg_iovlen = 1,
+                                   .msg_control = each->control,
+                                   .msg_controllen = sizeof each->control};
         if (!socket->is_connected) {
             message->msg_name = &each->from;
             message->msg_namelen = sizeof each->from;
-            message->msg_control = each->control;
-            message->msg_controllen = sizeof each->control;
         }
     }
     int count = -1;

@@ -65,6 +65,30 @@ Test(udp_socket, datagrams_come_in_order_with_their_sender_and_time)
     cr_assert_eq(got.bytes[0], late);
 }
 
+Test(udp_socket, a_client_that_reads_late_learns_when_a_datagram_came)
+{
+    uint8_t byte = 9;
+    ls_udp_datagram got;
+    ls_datagram_socket_begin_turn(client, now_ns());
+    ls_datagram_socket_begin_turn(server, now_ns());
+    cr_assert_eq(send_one(&byte, 1).lost, 0);
+    cr_assert_eq(ls_datagram_socket_receive(server, &got), LS_UDP_RECEIVED);
+    ls_endpoint to = got.from;
+    uint64_t before_ns = now_ns();
+    ls_datagram_socket_send(server, &to, &byte, 1);
+    cr_assert_eq(ls_datagram_socket_flush(server).lost, 0);
+    uint64_t after_ns = now_ns();
+    while (now_ns() < after_ns + 20 * LS_NS_PER_MS) {
+        /* The client does something else. */
+    }
+    ls_datagram_socket_begin_turn(client, now_ns());
+    cr_assert_eq(ls_datagram_socket_receive(client, &got), LS_UDP_RECEIVED);
+    cr_assert_eq(got.bytes[0], byte);
+    cr_assert_geq(got.arrived_ns + LS_NS_PER_MS, before_ns);
+    cr_assert_leq(got.arrived_ns, after_ns + LS_NS_PER_MS, "%lu us after it was sent",
+                  (unsigned long)((got.arrived_ns - after_ns) / LS_NS_PER_US));
+}
+
 Test(udp_socket, a_datagram_that_was_cut_tells_how_long_it_was)
 {
     static uint8_t bytes[LS_UDP_DATAGRAM_BYTES_MAX + 100];
