@@ -560,6 +560,13 @@ uint64_t ls_gameplay_next_ns(const ls_gameplay *gameplay)
     return LS_MIN(part_ns, input_ns);
 }
 
+bool ls_gameplay_may_packets_wait(const ls_gameplay *gameplay)
+{
+    const ls_session_context *context = gameplay->context;
+    return !gameplay->joiner &&
+           (context->config.is_spectator || ls_uplink_is_by_clock(context->uplink));
+}
+
 /* ---- reading ---- */
 
 void ls_gameplay_claim(const ls_gameplay *gameplay, ls_return *claim)

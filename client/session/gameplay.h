@@ -55,6 +55,10 @@ ls_gameplay_outcome ls_gameplay_frame(ls_gameplay *gameplay);
 void ls_gameplay_update(ls_gameplay *gameplay);
 uint64_t ls_gameplay_next_ns(const ls_gameplay *gameplay);
 
+/* Playing: whether a packet that comes changes nothing before the next frame, or before that time.
+ */
+bool ls_gameplay_may_packets_wait(const ls_gameplay *gameplay);
+
 /* ---- reading ---- */
 
 /* Nothing of the match is missing but the goodbye. */

@@ -628,6 +628,11 @@ uint64_t ls_session_next_ns(const ls_session *session)
                : UINT64_MAX;
 }
 
+bool ls_session_may_packets_wait(const ls_session *session)
+{
+    return is_in(session, LS_SESSION_PLAYING) && ls_gameplay_may_packets_wait(session->gameplay);
+}
+
 uint64_t ls_session_reconnect_ns(const ls_session *session)
 {
     bool is_waiting = is_in(session, LS_SESSION_RECONNECTING) && session->outbox.server == 0;

@@ -233,6 +233,12 @@ void ls_session_update(ls_session *session, uint64_t now_ns);
  * every frame, update and packet. */
 uint64_t ls_session_next_ns(const ls_session *session);
 
+/* Whether packets may wait for the next frame or for ls_session_next_ns, whichever comes first, and
+ * then be handed in with the times at which they arrived: what is sent and stepped is the same. It
+ * is while the session plays or watches, its inputs come in time and none of them waits for a
+ * packet. Changes like ls_session_next_ns. */
+bool ls_session_may_packets_wait(const ls_session *session);
+
 /* RECONNECTING: from when on the driver is to try to connect anew, once, and tell how it went by
  * ls_session_connected or ls_session_disconnected. UINT64_MAX: there is nothing to do. */
 uint64_t ls_session_reconnect_ns(const ls_session *session);

@@ -603,6 +603,12 @@ uint64_t ls_uplink_next_ns(const ls_uplink *uplink)
     return LS_MIN(due_ns, second_ns);
 }
 
+bool ls_uplink_is_by_clock(const ls_uplink *uplink)
+{
+    bool is_in_time = ls_tick_sync_is_settled(uplink->sync) && uplink->slack_ns >= 0;
+    return is_in_time && !is_held_back(uplink) && !is_sending_twice(uplink);
+}
+
 /* ---- reading ---- */
 
 const ls_input_buffer *ls_uplink_inputs(const ls_uplink *uplink)

@@ -60,6 +60,11 @@ void ls_uplink_send_in_time(ls_uplink *uplink);
  * packet. */
 uint64_t ls_uplink_next_ns(const ls_uplink *uplink);
 
+/* Playing: inputs are made and sent by the clock alone. The lead is known and the newest report
+ * says that it is enough; no input waits for closed ticks, and none is sent twice unless it is
+ * acknowledged before. */
+bool ls_uplink_is_by_clock(const ls_uplink *uplink);
+
 /* ---- reading ---- */
 
 /* This player's inputs, borrowed; how many were made. */

@@ -345,7 +345,7 @@ void fake_server_send_ticks_to(fake_server *fake, ls_tick end)
                                   .first = tick,
                                   .hold = LS_HOLD_NONE,
                                   .wanted = fake->acknowledges_nothing ? 0 : tick,
-                                  .slack = LS_SLACK_NONE};
+                                  .slack = fake->has_slack ? fake->slack : LS_SLACK_NONE};
         ls_ticks_header_bits(&stream, &header, 0);
         for (; tick < end; tick++) {
             tick_before(fake, tick, bytes[0], slots[0]);

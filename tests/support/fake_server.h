@@ -30,6 +30,8 @@ typedef struct fake_server {
     ls_tick keyframe_tick;   /* is coded against nothing */
     uint32_t sequence;       /* of TICKS */
     bool acknowledges_nothing;
+    bool has_slack; /* TICKS say how early the newest input has come: */
+    int32_t slack;  /* in LS_HOLD_UNIT_NS */
 
     /* The match, by tick. */
     ls_sim_instance *instance;
