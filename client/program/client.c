@@ -20,7 +20,8 @@
 #include <time.h>
 
 enum {
-    PROGRESS_MS = 250
+    PROGRESS_MS = 250,
+    WAITING_FPS_MIN = 25, /* with fewer frames packets do not wait for them */
 };
 
 /* A server sends away without a word who shows a token that was used. */
@@ -389,6 +390,15 @@ static uint64_t next_frame_ns(const client *player)
     return is_close ? input_ns : due_ns;
 }
 
+/* A client that wakes for every packet spends more on waking than on packets. Without a view frames
+ * come evenly, and what has come is taken in before each. */
+static void choose_waiting(client *player, uint64_t now_ns)
+{
+    bool is_soon = !player->view.screen && player->config->fps >= WAITING_FPS_MIN;
+    bool may_wait = is_soon && ls_session_may_packets_wait(player->session);
+    ls_client_link_let_wait(player->link, may_wait, now_ns);
+}
+
 static void set_alarm(client *player)
 {
     uint64_t due_ns = ls_session_next_ns(player->session);
@@ -415,6 +425,7 @@ static void after_turn(client *player, uint64_t now_ns)
         ls_client_view_hear(&player->view, &event);
     }
     ls_client_link_flush(player->link);
+    choose_waiting(player, now_ns);
     set_alarm(player);
     if (ls_session_state_of(player->session) == LS_SESSION_OVER) {
         ls_event_loop_stop(player->loop);
@@ -467,7 +478,7 @@ static void on_alarm(void *user, uint64_t now_ns)
     client *player = user;
     uint64_t frame_ns = player->view.screen ? UINT64_MAX : next_frame_ns(player);
     player->alarm_ns = UINT64_MAX; /* it has gone off */
-    ls_client_link_take(player->link, player->session, now_ns);
+    ls_client_link_take_waiting(player->link, player->session, now_ns);
     ls_session_update(player->session, now_ns);
     if (now_ns >= frame_ns) {
         make_frame_due(player, frame_ns, now_ns);

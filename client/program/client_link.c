@@ -14,6 +14,9 @@
 #define CONNECT_PAUSE_NS (LS_NS_PER_SECOND / 4)
 #define CONNECT_LINE_NS LS_NS_PER_SECOND
 
+/* So long after a reliable message packets do not wait. */
+#define PROMPT_NS LS_NS_PER_SECOND
+
 struct ls_client_link {
     ls_client_link_config config;
     ls_transport *transport;
@@ -24,6 +27,9 @@ struct ls_client_link {
     ls_sealed_refusal refusal;
     ls_peer_id server;
     bool has_connected;
+    bool lets_wait;                    /* packets do not wake the loop */
+    uint64_t told_ns;                  /* when the session was told something last */
+    uint64_t prompt_ns;                /* until then packets do not wait */
     bool is_connecting;                /* anew */
     bool was_turned_away;              /* by a match that had no seat, while others may have */
     uint64_t connect_end_ns;           /* when the first connection is given up */
@@ -69,6 +75,7 @@ static ls_status open_transport(ls_client_link *link, uint32_t at, ls_text *why)
     }
     ls_transport_destroy(link->transport);
     link->transport = made;
+    link->lets_wait = false;
     link->at = at;
     link->next = at;
     return LS_OK;
@@ -239,30 +246,70 @@ static void take_disconnect(ls_client_link *link, ls_session *session,
     }
 }
 
+static void take_event(ls_client_link *link, ls_session *session, const ls_transport_event *event,
+                       uint64_t now_ns)
+{
+    link->told_ns = now_ns;
+    if (event->kind == LS_TRANSPORT_DISCONNECTED) {
+        take_disconnect(link, session, event, now_ns);
+        return;
+    }
+    if (event->kind == LS_TRANSPORT_CONNECTED) {
+        link->server = event->peer;
+        link->has_connected = true;
+        link->is_connecting = false;
+    } else if (event->channel == LS_CHANNEL_RELIABLE) {
+        link->prompt_ns = now_ns + PROMPT_NS;
+    }
+    ls_session_receive_event(session, event, now_ns);
+    if (ls_session_state_of(session) == LS_SESSION_CONNECTING) {
+        link->was_turned_away = true;
+        link->has_connected = false;
+    }
+}
+
 void ls_client_link_take(ls_client_link *link, ls_session *session, uint64_t now_ns)
 {
     ls_transport_event event;
     while (ls_transport_next_event(link->transport, &event)) {
-        if (event.kind == LS_TRANSPORT_DISCONNECTED) {
-            take_disconnect(link, session, &event, now_ns);
-            continue;
-        }
-        if (event.kind == LS_TRANSPORT_CONNECTED) {
-            link->server = event.peer;
-            link->has_connected = true;
-            link->is_connecting = false;
-        }
-        ls_session_receive_event(session, &event, now_ns);
-        if (ls_session_state_of(session) == LS_SESSION_CONNECTING) {
-            link->was_turned_away = true;
-            link->has_connected = false;
-        }
+        take_event(link, session, &event, now_ns);
+    }
+}
+
+/* ---- packets that wait ---- */
+
+/* For a session time never goes back. */
+static uint64_t moment_of(const ls_client_link *link, const ls_transport_event *event,
+                          uint64_t now_ns)
+{
+    bool has_waited = event->kind == LS_TRANSPORT_RECEIVED && event->arrived_ns < now_ns;
+    return has_waited ? LS_MAX(event->arrived_ns, link->told_ns) : now_ns;
+}
+
+void ls_client_link_take_waiting(ls_client_link *link, ls_session *session, uint64_t now_ns)
+{
+    ls_transport_event event;
+    ls_transport_udp_service(link->transport);
+    while (ls_transport_next_event(link->transport, &event)) {
+        take_event(link, session, &event, moment_of(link, &event, now_ns));
+    }
+}
+
+void ls_client_link_let_wait(ls_client_link *link, bool may_wait, uint64_t now_ns)
+{
+    bool lets_wait = may_wait && now_ns >= link->prompt_ns &&
+                     !ls_transport_udp_has_more(link->transport) &&
+                     ls_transport_udp_next_ns(link->transport) == UINT64_MAX;
+    if (lets_wait != link->lets_wait) {
+        link->lets_wait = lets_wait;
+        ls_transport_udp_set_eager(link->transport, !lets_wait);
     }
 }
 
 void ls_client_link_advance(ls_client_link *link, ls_session *session, const ls_log *log,
                             uint64_t now_ns)
 {
+    link->told_ns = now_ns;
     reconnect(link, session, now_ns);
     log_connecting(link, session, log, now_ns);
     if (link->server != 0) {

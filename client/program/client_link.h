@@ -30,6 +30,15 @@ ls_packet_sink ls_client_link_sink(ls_client_link *link);
 /* Hands what has come to the session. */
 void ls_client_link_take(ls_client_link *link, ls_session *session, uint64_t now_ns);
 
+/* The same at a time of the caller's choice, without being called for it: each packet with the time
+ * at which it arrived, but not before the newest call of the link. */
+void ls_client_link_take_waiting(ls_client_link *link, ls_session *session, uint64_t now_ns);
+
+/* Whether packets may wait for that call instead of waking the loop. They wake it all the same
+ * while more has come than one call takes, while something reliable is under way, and for a second
+ * after something reliable has come, which often asks for an answer. */
+void ls_client_link_let_wait(ls_client_link *link, bool may_wait, uint64_t now_ns);
+
 /* Connects when that is due; says so while nobody answers. */
 void ls_client_link_advance(ls_client_link *link, ls_session *session, const ls_log *log,
                             uint64_t now_ns);
