@@ -9,8 +9,8 @@ import sys
 import tempfile
 
 SECTIONS = (
-    "sims", "hash", "session", "net", "watch", "start", "join", "journal", "timestep", "view",
-    "math", "matches", "causes", "sealed",
+    "sims", "hash", "session", "net", "client", "watch", "start", "join", "journal", "timestep",
+    "view", "math", "matches", "causes", "sealed",
 )
 VERDICTS = ("ok", "MISSED")
 

@@ -1,4 +1,6 @@
+#include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/simulations/builtin.h"
 #include "lockstep/server/host/host.h"
 #include "lockstep/tools/bench/child.h"
 #include "lockstep/tools/bench/net_server.h"
@@ -11,6 +13,7 @@ enum {
     STATE_BYTES = 256,
 };
 
+#define ARENA_BODIES "20" /* a step of a few microseconds: what is measured is around it */
 #define LOOK_NS (LS_NS_PER_SECOND / 4) /* between two looks at how far the server is */
 
 typedef struct net_host {
@@ -53,8 +56,8 @@ static bench_net_window count(const net_host *server)
                                .is_sound = true};
     for (uint32_t i = 0; i < ls_match_table_count(table); i++) {
         const ls_match *match = ls_match_table_match(table, i);
-        window.client_ticks += (uint64_t)ls_match_tick(match) * BENCH_NET_PLAYERS;
-        for (uint32_t slot = 0; slot < BENCH_NET_PLAYERS; slot++) {
+        window.client_ticks += (uint64_t)ls_match_tick(match) * server->plan->players;
+        for (uint32_t slot = 0; slot < server->plan->players; slot++) {
             ls_match_slot seat = ls_match_slot_of(match, slot);
             add_slot(&seat, &window);
         }
@@ -87,21 +90,36 @@ static void look(void *user, uint64_t now_ns)
     } else if (server->begun_ns == 0 && now_ns - server->playing_ns >= server->plan->warm_ns) {
         server->begun_ns = now_ns;
         server->before = count(server);
+        bench_net_tell_begin(server->plan, server->pipe);
     } else if (server->begun_ns != 0 && now_ns - server->begun_ns >= server->plan->window_ns) {
         tell_window(server);
         ls_event_loop_stop(ls_host_loop(server->host));
     }
 }
 
+static ls_match_config match_of(const bench_net_plan *plan)
+{
+    ls_match_config config = ls_match_config_default(
+        plan->is_arena ? ls_builtin_simulation_named("arena") : bench_pad_simulation());
+    if (plan->is_arena) {
+        ls_status status =
+            ls_sim_config_set(config.simulation, &config.sim, "bodies=" ARENA_BODIES, NULL);
+        LS_ASSERT(status == LS_OK);
+    } else {
+        config.sim = bench_pad_config(STATE_BYTES, plan->players);
+    }
+    config.sim.players = plan->players;
+    config.sim.tick_rate_hz = plan->rate_hz;
+    return config;
+}
+
 void bench_net_host_serve(const void *user, int pipe)
 {
     net_host server = {.plan = user, .pipe = pipe};
     ls_text why = {{0}};
-    ls_host_config config = {.match = ls_match_config_default(bench_pad_simulation()),
-                             .matches = server.plan->clients / BENCH_NET_PLAYERS,
+    ls_host_config config = {.match = match_of(server.plan),
+                             .matches = server.plan->clients / server.plan->players,
                              .bind_host = "127.0.0.1"};
-    config.match.sim = bench_pad_config(STATE_BYTES, BENCH_NET_PLAYERS);
-    config.match.sim.tick_rate_hz = server.plan->rate_hz;
     ls_status status = ls_host_create(&config, ls_allocator_heap(), &server.host, &why);
     ls_loop_handler handler = {look, &server};
     if (status == LS_OK) {

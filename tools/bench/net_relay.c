@@ -84,6 +84,7 @@ static void measure(net_relay *relay, int pipe)
     }
     tick_until(relay, &next_ns, next_ns + relay->plan->warm_ns);
     bench_net_window before = count(relay);
+    bench_net_tell_begin(relay->plan, pipe);
     tick_until(relay, &next_ns, next_ns + relay->plan->window_ns);
     bench_net_window now = count(relay);
     bench_net_window window = {

@@ -4,18 +4,31 @@
 #ifndef LOCKSTEP_TOOLS_BENCH_NET_SERVER_H
 #define LOCKSTEP_TOOLS_BENCH_NET_SERVER_H
 
+#include "lockstep/tools/bench/child.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 #define BENCH_NET_PLAYERS 4u /* in a match */
 
 typedef struct bench_net_plan {
-    uint32_t clients;    /* a multiple of BENCH_NET_PLAYERS */
+    uint32_t clients;    /* a multiple of `players` */
+    uint32_t players;    /* in a match */
     uint32_t rate_hz;    /* of ticks */
     uint32_t down_bytes; /* payload of the relay's packets */
     uint64_t warm_ns;    /* from when the last client plays */
     uint64_t window_ns;
+    bool is_arena; /* our host plays the arena, as every client can, and not the pad simulation */
+    bool tells_begin; /* tells 0 (uint16_t) when the window begins */
 } bench_net_plan;
+
+static inline void bench_net_tell_begin(const bench_net_plan *plan, int pipe)
+{
+    const uint16_t nothing = 0;
+    if (plan->tells_begin) {
+        bench_child_tell(pipe, &nothing, sizeof nothing);
+    }
+}
 
 /* Counted over one window. */
 typedef struct bench_net_window {

@@ -188,6 +188,7 @@ static ls_status compare(uint32_t clients, const bench_plan *bench, bench_report
 {
     static comparison both;
     bench_net_plan plan = {.clients = clients,
+                           .players = BENCH_NET_PLAYERS,
                            .rate_hz = RATE_HZ,
                            .warm_ns = bench->is_smoke ? SMOKE_NS : WARM_NS,
                            .window_ns = bench->is_smoke ? SMOKE_NS : WINDOW_NS};

@@ -11,6 +11,7 @@ static const bench_section sections[] = {
     {"causes", "keeping states to find causes of desyncs, against not", bench_causes},
     {"sealed", "sealed packets, key exchanges, floods of forged datagrams", bench_sealed},
     {"net", "sockets against a bare ENet relay: bytes, latency by RTT and loss", bench_net},
+    {"client", "lockstep-client in a match of two on real sockets against bare ENet", bench_client},
     {"watch", "a match of four on real sockets, alone and with 1,000 spectators", bench_watch},
     {"start", "connecting and starting a match of four at 60 ms RTT, by loss", bench_start},
     {"join", "joining a match at 100 ms RTT, 1 MiB/s: time, others' latency", bench_join},
