@@ -143,20 +143,25 @@ static size_t compose(const ls_key_file *file, char text[FILE_BYTES_MAX])
     return size;
 }
 
-ls_status ls_key_file_make(const char *path, const ls_key_file *file, ls_text *why)
+typedef ls_status write_file(const char *path, const char *what, const uint8_t *bytes, size_t size,
+                             ls_text *why);
+
+static ls_status write_by(write_file *write, const char *path, const ls_key_file *file,
+                          ls_text *why)
 {
     char text[FILE_BYTES_MAX];
     size_t size = compose(file, text);
-    ls_status status = ls_private_file_make(path, file->kind, (const uint8_t *)text, size, why);
+    ls_status status = write(path, file->kind, (const uint8_t *)text, size, why);
     ls_cipher_wipe(text, sizeof text);
     return status;
 }
 
+ls_status ls_key_file_make(const char *path, const ls_key_file *file, ls_text *why)
+{
+    return write_by(ls_private_file_make, path, file, why);
+}
+
 ls_status ls_key_file_replace(const char *path, const ls_key_file *file, ls_text *why)
 {
-    char text[FILE_BYTES_MAX];
-    size_t size = compose(file, text);
-    ls_status status = ls_private_file_replace(path, file->kind, (const uint8_t *)text, size, why);
-    ls_cipher_wipe(text, sizeof text);
-    return status;
+    return write_by(ls_private_file_replace, path, file, why);
 }
