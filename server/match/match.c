@@ -451,6 +451,15 @@ uint32_t ls_match_players(const ls_match *match)
     return match->context.config.sim.players;
 }
 
+uint32_t ls_match_players_here(const ls_match *match)
+{
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < match->context.config.sim.players; slot++) {
+        count += match->context.seats->peers[slot] != 0 ? 1 : 0;
+    }
+    return count;
+}
+
 uint64_t ls_match_packets_rejected(const ls_match *match)
 {
     return match->context.rejected + ls_spectators_rejected(match->context.spectators);

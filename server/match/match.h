@@ -291,6 +291,7 @@ ls_match_state ls_match_state_of(const ls_match *match);
 ls_tick ls_match_tick(const ls_match *match); /* ticks closed so far */
 uint64_t ls_match_hash(ls_match *match);      /* of the state at ls_match_tick */
 uint32_t ls_match_players(const ls_match *match);
+uint32_t ls_match_players_here(const ls_match *match);     /* of them, those with a link */
 uint64_t ls_match_packets_rejected(const ls_match *match); /* of all peers, seated or not */
 ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot);
 

@@ -606,42 +606,42 @@ void ls_worker_rooms_done(ls_worker_rooms *all, uint32_t number)
     }
 }
 
-static uint32_t players_of(const ls_match *match)
+static uint32_t open_seats(const worker_room *room)
 {
-    uint32_t players = 0;
-    for (uint32_t slot = 0; slot < ls_match_players(match); slot++) {
-        players += ls_match_slot_of(match, slot).peer != 0 ? 1 : 0;
-    }
-    return players;
+    return is_public(room) ? ls_match_seats_open(match_of(room)) : 0;
 }
 
-/* Seats those of `coming` who find one in a room where others wait, or, in the second round, in one
- * where nobody does; returns how many are left. */
-static uint32_t add_seats(const worker_room *room, bool is_second_round, uint32_t coming,
-                          ls_worker_seats *seats)
+/* Others wait there for one more. */
+static bool is_awaited(const worker_room *room)
+{
+    uint32_t open = open_seats(room);
+    return ls_match_state_of(match_of(room)) == LS_MATCH_LOBBY && open > 0 &&
+           open < ls_match_players(match_of(room));
+}
+
+/* With those of `coming` who find a seat there; returns how many are left. */
+static uint32_t add_seats(const worker_room *room, uint32_t coming, ls_worker_seats *seats)
 {
     const ls_match *match = match_of(room);
-    uint32_t open = is_public(room) ? ls_match_seats_open(match) : 0;
-    uint32_t places = ls_match_players(match);
-    bool is_lobby = ls_match_state_of(match) == LS_MATCH_LOBBY;
-    bool is_awaited = is_lobby && open > 0 && open < places;
-    if (is_awaited == is_second_round) {
-        return coming;
-    }
+    uint32_t open = open_seats(room);
     uint32_t seated = LS_MIN(coming, open);
-    seats->players += players_of(match) + seated;
-    seats->open += open - seated;
-    seats->awaited += is_lobby && open - seated < places ? open - seated : 0;
+    uint32_t left = open - seated;
+    bool is_begun = left < ls_match_players(match);
+    seats->players += ls_match_players_here(match) + seated;
+    seats->open += left;
+    seats->awaited += is_begun && ls_match_state_of(match) == LS_MATCH_LOBBY ? left : 0;
     return coming - seated;
 }
 
 ls_worker_seats ls_worker_rooms_seats(const ls_worker_rooms *all, uint32_t coming)
 {
     ls_worker_seats seats = {.open = 0};
-    for (uint32_t round = 0; round < 2; round++) {
+    uint32_t rounds = coming > 0 ? 2 : 1; /* else it does not matter which room is first */
+    for (uint32_t round = 0; round < rounds; round++) {
         for (uint32_t i = 0; i < all->config.rooms_max; i++) {
-            if (all->rows[i]) {
-                coming = add_seats(all->rows[i], round == 1, coming, &seats);
+            const worker_room *room = all->rows[i];
+            if (room && (rounds == 1 || is_awaited(room) == (round == 0))) {
+                coming = add_seats(room, coming, &seats);
             }
         }
     }
