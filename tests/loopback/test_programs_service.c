@@ -144,13 +144,10 @@ Test(programs_service, players_who_come_in_the_same_moment_find_one_another)
 {
     hosted_serve("--config", write_config(TWO_ROOMS), "-v");
     hosted_expect_words(&hosted.server, "the journal of pair-2 is");
-    for (uint32_t round = 1; round <= 4; round++) {
+    for (uint32_t round = 1; round <= 6; round++) {
         join_players(2, "30");
         expect_times(": the match starts", round);
     }
-    hosted_pause_ms(SEATS_ARE_KNOWN_MS); /* two rooms are open */
-    join_players(4, "30");
-    expect_times(": the match starts", 6);
     expect_players_played_to_the_end(30);
     end_service();
 }
