@@ -290,12 +290,10 @@ void ls_match_table_destroy(ls_match_table *table)
 static uint32_t newcomer_rank(const ls_match *match)
 {
     uint32_t state = ls_match_state_of(match);
-    uint32_t open = ls_match_seats_open(match);
-    if (open == 0) {
+    if (ls_match_seats_open(match) == 0) {
         return LS_MATCH_OVER + 2 + state;
     }
-    bool is_awaited = state == LS_MATCH_LOBBY && open < ls_match_players(match);
-    return is_awaited ? 0 : 1 + state;
+    return ls_match_is_awaited(match) ? 0 : 1 + state;
 }
 
 /* The first of the best; LS_MATCH_ANY: there is no match for newcomers. */

@@ -508,6 +508,13 @@ uint32_t ls_match_seats_open(const ls_match *match)
                                                                           : 0;
 }
 
+bool ls_match_is_awaited(const ls_match *match)
+{
+    uint32_t open = ls_match_seats_open(match);
+    return match->context.state == LS_MATCH_LOBBY && open > 0 &&
+           open < match->context.config.sim.players;
+}
+
 bool ls_match_is_waiting(const ls_match *match)
 {
     return ls_tick_closer_is_waiting(match->context.closer);

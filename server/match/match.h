@@ -308,6 +308,8 @@ bool ls_match_desync_evidence_of(const ls_match *match, uint32_t slot, ls_desync
 ls_lag ls_match_lag_of(const ls_match *match, uint32_t slot);
 /* Seats that are free and that no pending connection may still ask for; 0 once the match ends. */
 uint32_t ls_match_seats_open(const ls_match *match);
+/* Whether it has not started, and others wait there for one more. */
+bool ls_match_is_awaited(const ls_match *match);
 ls_sim_instance *ls_match_instance(ls_match *match);
 
 ls_match_spectating ls_match_spectating_of(const ls_match *match);

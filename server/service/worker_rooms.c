@@ -614,9 +614,7 @@ static uint32_t open_seats(const worker_room *room)
 /* Others wait there for one more. */
 static bool is_awaited(const worker_room *room)
 {
-    uint32_t open = open_seats(room);
-    return ls_match_state_of(match_of(room)) == LS_MATCH_LOBBY && open > 0 &&
-           open < ls_match_players(match_of(room));
+    return is_public(room) && ls_match_is_awaited(match_of(room));
 }
 
 /* With those of `coming` who find a seat there; returns how many are left. */
