@@ -5,7 +5,7 @@
 #include "lockstep/server/service/pending_commands.h"
 #include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/room_name.h"
-#include "lockstep/server/service/room_register.h"
+#include "lockstep/server/service/room_placement.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,8 +15,6 @@ enum {
     GROUP_AGAIN_S = 10,  /* after a room of a group could not be opened */
     WORKERS_START_S = 5, /* then rooms are spread over those that have started */
 };
-
-#define LOAD_MAX 0.95 /* of a worker that gets no new rooms */
 
 /* The state of a group of the configuration. */
 typedef struct group_state {
@@ -106,76 +104,12 @@ static void ask_to_open(ls_room_keeper *keeper, ls_registered_room *room,
     send_command(keeper, room->report.worker, asker);
 }
 
-static uint32_t rooms_of(const ls_room_keeper *keeper, uint32_t worker)
+static ls_room_placement placement_of(const ls_room_keeper *keeper)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
-        count += ls_room_register_at(keeper->rooms, i)->report.worker == worker ? 1 : 0;
-    }
-    return count;
-}
-
-/* The worker with the fewest rooms of those that are there and not busy; UINT32_MAX: none is. */
-static uint32_t choose_worker(const ls_room_keeper *keeper)
-{
-    uint32_t best = UINT32_MAX;
-    uint32_t fewest = UINT32_MAX;
-    for (uint32_t i = 0; i < keeper->config.workers; i++) {
-        bool is_free = ls_worker_pool_is_ready(keeper->pool, i) &&
-                       ls_worker_pool_report(keeper->pool, i)->load < LOAD_MAX;
-        uint32_t rooms = is_free ? rooms_of(keeper, i) : UINT32_MAX;
-        if (rooms < fewest) {
-            fewest = rooms;
-            best = i;
-        }
-    }
-    return best;
-}
-
-/* NAME-1, NAME-2 ...: a name that no room has. */
-static void next_name(ls_room_keeper *keeper, const char *group, uint32_t *named,
-                      char name[LS_ROOM_NAME_BYTES_MAX])
-{
-    do {
-        snprintf(name, LS_ROOM_NAME_BYTES_MAX, "%.36s-%" PRIu32, group, ++*named);
-    } while (ls_room_register_find(keeper->rooms, name));
-}
-
-/* Registers a room on some worker; NULL, and `result` says why not. */
-static ls_registered_room *place_room(ls_room_keeper *keeper, const char *name,
-                                      ls_service_result *result)
-{
-    uint32_t worker = choose_worker(keeper);
-    if (keeper->is_draining) {
-        result->status =
-            ls_fail(LS_FULL, &result->text, "the service is being drained: it opens no more rooms");
-    } else if (ls_room_register_count(keeper->rooms) >= keeper->config.service->rooms_max) {
-        result->status = ls_fail(LS_FULL, &result->text, "there are %" PRIu32 " rooms, the limit",
-                                 keeper->config.service->rooms_max);
-    } else if (ls_room_register_find(keeper->rooms, name)) {
-        result->status =
-            ls_fail(LS_ALREADY_STARTED, &result->text, "there is a room '%s' already", name);
-    } else if (worker == UINT32_MAX) {
-        result->status = ls_fail(LS_FULL, &result->text,
-                                 "every worker is busy: end rooms, or add cores or machines");
-    } else {
-        ls_registered_room *room = ls_room_register_add(keeper->rooms, name);
-        result->status = room ? LS_OK : LS_NO_MEMORY;
-        if (room) {
-            room->report.worker = worker;
-        }
-        return room;
-    }
-    return NULL;
-}
-
-/* The settings of all rooms, of the group, and of this room: the later one counts. */
-static ls_status settle(const ls_room_keeper *keeper, const ls_service_group *group,
-                        const ls_room_settings *own, ls_room_settings *out, ls_text *why)
-{
-    *out = keeper->config.service->match;
-    ls_status status = group ? ls_room_settings_merge(out, &group->settings, why) : LS_OK;
-    return status == LS_OK && own ? ls_room_settings_merge(out, own, why) : status;
+    return (ls_room_placement){.service = keeper->config.service,
+                               .pool = keeper->pool,
+                               .workers = keeper->config.workers,
+                               .rooms = keeper->rooms};
 }
 
 static void open_of_group(ls_room_keeper *keeper, uint32_t index)
@@ -183,11 +117,12 @@ static void open_of_group(ls_room_keeper *keeper, uint32_t index)
     const ls_service_group *group = &keeper->config.service->groups[index];
     char name[LS_ROOM_NAME_BYTES_MAX];
     ls_service_result result = {.status = LS_OK};
-    next_name(keeper, group->name, &keeper->groups[index].named, name);
-    ls_registered_room *room = place_room(keeper, name, &result);
+    const ls_room_placement placement = placement_of(keeper);
+    ls_room_placement_name(&placement, group->name, &keeper->groups[index].named, name);
+    ls_registered_room *room = ls_room_placement_add(&placement, name, &result);
     if (room) {
         ls_name_copy(room->report.group, sizeof room->report.group, group->name);
-        result.status = settle(keeper, group, NULL, &room->settings, &result.text);
+        result.status = ls_room_placement_settle(&placement, group, &room->settings, &result.text);
     }
     if (result.status == LS_OK) {
         const ls_service_asker nobody = {.done = NULL};
@@ -562,58 +497,31 @@ static const ls_service_event *view_event(void *user, uint64_t from)
 
 /* ---- commands of an operator ---- */
 
-static const ls_service_group *find_group(const ls_room_keeper *keeper, const char *name)
-{
-    for (uint32_t i = 0; name && i < keeper->config.service->group_count; i++) {
-        if (strcmp(keeper->config.service->groups[i].name, name) == 0) {
-            return &keeper->config.service->groups[i];
-        }
-    }
-    return NULL;
-}
-
-/* The settings may name a group to begin with, and a journal to go on from. */
-static ls_status settle_own(const ls_room_keeper *keeper, const ls_service_command *command,
-                            ls_registered_room *room, ls_text *why)
-{
-    const char *group_name = ls_room_settings_find(&command->settings, "group");
-    const char *journal = ls_room_settings_find(&command->settings, "resume");
-    const ls_service_group *group = find_group(keeper, group_name);
-    if (group_name && !group) {
-        return ls_fail(LS_NOT_FOUND, why, "the configuration has no rooms '%.48s'", group_name);
-    }
-    ls_room_settings own = {.count = 0};
-    ls_status status = LS_OK;
-    for (uint32_t i = 0; status == LS_OK && i < command->settings.count; i++) {
-        const ls_room_setting *row = &command->settings.rows[i];
-        if (strcmp(row->flag, "group") != 0 && strcmp(row->flag, "resume") != 0) {
-            status = ls_room_settings_set(&own, row->flag, row->value, why);
-        }
-    }
-    ls_name_copy(room->journal, sizeof room->journal, journal ? journal : "");
-    return status == LS_OK ? settle(keeper, group, &own, &room->settings, why) : status;
-}
-
 static void open_for(ls_room_keeper *keeper, const ls_service_command *command,
                      const ls_service_asker *asker)
 {
     static uint32_t named = 0;
     char name[LS_ROOM_NAME_BYTES_MAX];
     ls_service_result result = {.status = LS_OK};
+    const ls_room_placement placement = placement_of(keeper);
     ls_name_copy(name, sizeof name, command->room);
     if (name[0] == '\0') {
-        next_name(keeper, "room", &named, name);
+        ls_room_placement_name(&placement, "room", &named, name);
     }
     ls_registered_room *room = NULL;
-    if (ls_room_name_is_valid(name)) {
-        room = place_room(keeper, name, &result);
+    if (keeper->is_draining) {
+        result.status =
+            ls_fail(LS_FULL, &result.text, "the service is being drained: it opens no more rooms");
+    } else if (ls_room_name_is_valid(name)) {
+        room = ls_room_placement_add(&placement, name, &result);
     } else {
         result.status = ls_fail(LS_BAD_ARGUMENT, &result.text,
                                 "a room's name has 1 to %u letters, digits, '-' and '_'",
                                 LS_ROOM_NAME_BYTES_MAX - 1);
     }
     if (room) {
-        result.status = settle_own(keeper, command, room, &result.text);
+        result.status =
+            ls_room_placement_settle_own(&placement, &command->settings, room, &result.text);
     }
     if (room && result.status == LS_OK) {
         ask_to_open(keeper, room, asker);

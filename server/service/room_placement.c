@@ -1,0 +1,113 @@
+#include "lockstep/server/service/room_placement.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LOAD_MAX 0.95 /* of a worker that gets no new rooms */
+
+/* ---- the name and the worker ---- */
+
+void ls_room_placement_name(const ls_room_placement *placement, const char *stem, uint32_t *named,
+                            char name[LS_ROOM_NAME_BYTES_MAX])
+{
+    do {
+        snprintf(name, LS_ROOM_NAME_BYTES_MAX, "%.36s-%" PRIu32, stem, ++*named);
+    } while (ls_room_register_find(placement->rooms, name));
+}
+
+static uint32_t rooms_of(const ls_room_placement *placement, uint32_t worker)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ls_room_register_count(placement->rooms); i++) {
+        count += ls_room_register_at(placement->rooms, i)->report.worker == worker ? 1 : 0;
+    }
+    return count;
+}
+
+/* UINT32_MAX: every worker is busy, or away. */
+static uint32_t choose_worker(const ls_room_placement *placement)
+{
+    uint32_t best = UINT32_MAX;
+    uint32_t fewest = UINT32_MAX;
+    for (uint32_t i = 0; i < placement->workers; i++) {
+        bool is_free = ls_worker_pool_is_ready(placement->pool, i) &&
+                       ls_worker_pool_report(placement->pool, i)->load < LOAD_MAX;
+        uint32_t rooms = is_free ? rooms_of(placement, i) : UINT32_MAX;
+        if (rooms < fewest) {
+            fewest = rooms;
+            best = i;
+        }
+    }
+    return best;
+}
+
+ls_registered_room *ls_room_placement_add(const ls_room_placement *placement, const char *name,
+                                          ls_service_result *result)
+{
+    uint32_t rooms_max = placement->service->rooms_max;
+    uint32_t worker = choose_worker(placement);
+    if (ls_room_register_count(placement->rooms) >= rooms_max) {
+        result->status =
+            ls_fail(LS_FULL, &result->text, "there are %" PRIu32 " rooms, the limit", rooms_max);
+    } else if (ls_room_register_find(placement->rooms, name)) {
+        result->status =
+            ls_fail(LS_ALREADY_STARTED, &result->text, "there is a room '%s' already", name);
+    } else if (worker == UINT32_MAX) {
+        result->status = ls_fail(LS_FULL, &result->text,
+                                 "every worker is busy: end rooms, or add cores or machines");
+    } else {
+        ls_registered_room *room = ls_room_register_add(placement->rooms, name);
+        result->status = room ? LS_OK : LS_NO_MEMORY;
+        if (room) {
+            room->report.worker = worker;
+        }
+        return room;
+    }
+    return NULL;
+}
+
+/* ---- the settings ---- */
+
+ls_status ls_room_placement_settle(const ls_room_placement *placement,
+                                   const ls_service_group *group, ls_room_settings *out,
+                                   ls_text *why)
+{
+    *out = placement->service->match;
+    return group ? ls_room_settings_merge(out, &group->settings, why) : LS_OK;
+}
+
+static const ls_service_group *find_group(const ls_room_placement *placement, const char *name)
+{
+    for (uint32_t i = 0; name && i < placement->service->group_count; i++) {
+        if (strcmp(placement->service->groups[i].name, name) == 0) {
+            return &placement->service->groups[i];
+        }
+    }
+    return NULL;
+}
+
+ls_status ls_room_placement_settle_own(const ls_room_placement *placement,
+                                       const ls_room_settings *given, ls_registered_room *room,
+                                       ls_text *why)
+{
+    const char *group_name = ls_room_settings_find(given, "group");
+    const char *journal = ls_room_settings_find(given, "resume");
+    const ls_service_group *group = find_group(placement, group_name);
+    if (group_name && !group) {
+        return ls_fail(LS_NOT_FOUND, why, "the configuration has no rooms '%.48s'", group_name);
+    }
+    ls_room_settings own = {.count = 0};
+    ls_status status = LS_OK;
+    for (uint32_t i = 0; status == LS_OK && i < given->count; i++) {
+        const ls_room_setting *row = &given->rows[i];
+        if (strcmp(row->flag, "group") != 0 && strcmp(row->flag, "resume") != 0) {
+            status = ls_room_settings_set(&own, row->flag, row->value, why);
+        }
+    }
+    ls_name_copy(room->journal, sizeof room->journal, journal ? journal : "");
+    if (status == LS_OK) {
+        status = ls_room_placement_settle(placement, group, &room->settings, why);
+    }
+    return status == LS_OK ? ls_room_settings_merge(&room->settings, &own, why) : status;
+}
