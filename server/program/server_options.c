@@ -6,6 +6,7 @@
 #include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/server/host/match_table.h"
 #include "lockstep/server/match/match_config.h"
+#include "lockstep/server/service/service_config.h"
 
 enum {
     DEFAULT_PORT = LS_ENDPOINT_DEFAULT_PORT,
@@ -87,6 +88,29 @@ static const ls_setting_row rows[] = {
      .group = SERVICE, .default_text = "",
      .help = "Run until stopped, on all cores, with the rooms of this file and those that are "
              "opened while it runs; other options are put in place of the file's"},
+    {LS_SETTING_IS_U32, FIELD(workers), .max = LS_SERVICE_WORKERS_MAX, .flag = "workers",
+     .argument = "N", .group = SERVICE, .default_text = "the file's, or one for each core",
+     .help = "Spread the rooms over so many processes; 0: one for each core"},
+    {LS_SETTING_IS_U32, FIELD(rooms_max), .min = 1, .max = LS_SERVICE_ROOMS_MAX,
+     .flag = "rooms-max", .argument = "N", .group = SERVICE, .default_text = "the file's, or 256",
+     .help = "Have so many rooms at a time at most"},
+    {LS_SETTING_IS_U32, FIELD(drain_timeout), .max = LS_SERVICE_DRAIN_S_MAX,
+     .flag = "drain-timeout", .argument = "SECONDS", .group = SERVICE,
+     .default_text = "the file's, or 30",
+     .help = "When the service is stopped, let running rooms play for so long before they are left "
+             "in their journals"},
+    {LS_SETTING_IS_TEXT, FIELD(plugin_dir), .flag = "plug-ins", .argument = "DIR", .group = SERVICE,
+     .default_text = "the file's, or built-ins alone",
+     .help = "Take simulations that are no built-ins from DIR, by the names of their files"},
+    {LS_SETTING_IS_TEXT, FIELD(http_bind), .flag = "http-bind", .argument = "ADDRESS",
+     .group = SERVICE, .default_text = "the file's, or 127.0.0.1",
+     .help = "Serve metrics, health and administration at this address"},
+    {LS_SETTING_IS_U32, FIELD(http_port), .max = UINT16_MAX, .flag = "http-port",
+     .argument = "PORT", .group = SERVICE, .default_text = "the file's, or 9300",
+     .help = "Serve them at this port; 0: not at all"},
+    {LS_SETTING_IS_TEXT, FIELD(http_token_file), .flag = "http-token-file", .argument = "FILE",
+     .group = SERVICE, .default_text = "the file's; without one nobody administers",
+     .help = "Let in for administration who shows the bearer token in FILE"},
     {LS_SETTING_IS_TEXT, FIELD(http_port_file), .flag = "http-port-file", .argument = "FILE",
      .group = SERVICE, .default_text = "",
      .help = "Write the port of HTTP to FILE once it is bound"},
@@ -100,10 +124,6 @@ static const ls_setting_row rows[] = {
              "systemd-journald reads"},
     {LS_SETTING_IS_TEXT, FIELD(worker), .flag = "worker", .argument = "K/N", .group = SERVICE,
      .is_hidden = true},
-    {LS_SETTING_IS_TEXT, FIELD(plugin_dir), .flag = "plug-ins", .argument = "DIR", .group = SERVICE,
-     .is_hidden = true},
-    {LS_SETTING_IS_U32, FIELD(rooms_max), .min = 1, .max = LS_MATCHES_MAX, .flag = "rooms-max",
-     .argument = "N", .group = SERVICE, .is_hidden = true},
 };
 
 const ls_setting_table ls_server_settings = {rows, sizeof rows / sizeof rows[0]};
@@ -138,6 +158,19 @@ static ls_status check_tokens(const ls_admission_options *admission, ls_text *wh
     return LS_OK;
 }
 
+/* The first option that was given and is of a service alone; NULL: none. */
+static const char *first_of_service(const ls_server_options *args)
+{
+    static const char *const flags[] = {"workers",   "rooms-max", "drain-timeout",   "plug-ins",
+                                        "http-bind", "http-port", "http-token-file", "agones"};
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+        if (ls_setting_is_given(&ls_server_settings, args->own_given, flags[i])) {
+            return flags[i];
+        }
+    }
+    return NULL;
+}
+
 ls_status ls_server_options_check(void *user, ls_text *why)
 {
     const ls_server_options *args = user;
@@ -156,8 +189,11 @@ ls_status ls_server_options_check(void *user, ls_text *why)
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "--invite-only lets nobody in by the address alone, as --insecure does");
     }
-    if (args->is_on_agones && !args->config_path) {
-        return ls_fail(LS_BAD_ARGUMENT, why, "--agones needs --config");
+    if (!args->config_path && !args->worker) {
+        const char *flag = first_of_service(args);
+        if (flag) {
+            return ls_fail(LS_BAD_ARGUMENT, why, "--%s needs --config", flag);
+        }
     }
     ls_status status = check_tokens(&args->admission, why);
     status = status == LS_OK ? check_path(args, "json", args->output.json_path, why) : status;

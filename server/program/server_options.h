@@ -13,9 +13,11 @@ typedef struct ls_server_options {
     uint32_t matches, port, find_port, bundle_limit;
     bool is_found;
     const char *config_path, *http_port_file; /* of a service */
-    bool is_on_agones;                        /* likewise */
-    const char *worker, *plugin_dir;          /* of one of its workers */
-    uint32_t rooms_max;                       /* likewise */
+    /* Likewise, in place of what the file says where they are given. */
+    const char *plugin_dir, *http_bind, *http_token_file;
+    uint32_t workers, rooms_max, drain_timeout, http_port;
+    bool is_on_agones;  /* likewise */
+    const char *worker; /* it is one of a service's workers */
     ls_log_format log_format;
     uint64_t own_given; /* rows of ls_server_settings */
     ls_admission_options admission;

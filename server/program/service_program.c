@@ -69,15 +69,55 @@ static ls_status take_log_format(service_program *self, const ls_server_options 
     return status;
 }
 
-static void take_paths(service_program *self, const ls_server_options *options)
+static bool is_given(const ls_server_options *options, const char *flag)
+{
+    return ls_setting_is_given(&ls_server_settings, options->own_given, flag);
+}
+
+static void take_numbers(service_program *self, const ls_server_options *options)
 {
     ls_service_config *service = &self->service;
-    if (options->journal_dir) {
-        ls_name_copy(service->journal_dir, sizeof service->journal_dir, options->journal_dir);
+    const struct {
+        const char *flag;
+        uint32_t given;
+        uint32_t *field;
+    } numbers[] = {{"workers", options->workers, &service->workers},
+                   {"rooms-max", options->rooms_max, &service->rooms_max},
+                   {"drain-timeout", options->drain_timeout, &service->drain_timeout_s},
+                   {"http-port", options->http_port, &service->http_port}};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (is_given(options, numbers[i].flag)) {
+            *numbers[i].field = numbers[i].given;
+        }
     }
-    if (ls_setting_is_given(&ls_server_settings, options->own_given, "bundle-dir")) {
-        ls_name_copy(service->bundle_dir, sizeof service->bundle_dir, options->bundle_dir);
+}
+
+static ls_status take_texts(service_program *self, const ls_server_options *options, ls_text *why)
+{
+    ls_service_config *service = &self->service;
+    const struct {
+        const char *flag;
+        const char *given;
+        char *field;
+        size_t capacity;
+    } texts[] = {
+        {"journal", options->journal_dir, service->journal_dir, sizeof service->journal_dir},
+        {"bundle-dir", options->bundle_dir, service->bundle_dir, sizeof service->bundle_dir},
+        {"plug-ins", options->plugin_dir, service->plugin_dir, sizeof service->plugin_dir},
+        {"http-bind", options->http_bind, service->http_bind, sizeof service->http_bind},
+        {"http-token-file", options->http_token_file, service->http_token_file,
+         sizeof service->http_token_file}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (!is_given(options, texts[i].flag)) {
+            continue;
+        }
+        if (strlen(texts[i].given) >= texts[i].capacity) {
+            return ls_fail(LS_BAD_ARGUMENT, why, "--%s takes at most %zu characters", texts[i].flag,
+                           texts[i].capacity - 1);
+        }
+        ls_name_copy(texts[i].field, texts[i].capacity, texts[i].given);
     }
+    return LS_OK;
 }
 
 /* A setting of a match on the command line is that of every room. */
@@ -139,7 +179,7 @@ static void add_server_rows(service_program *self, const ls_server_options *opti
         const ls_setting_row *row = ls_setting_find(&ls_server_settings, text->flag);
         bool is_off = row && row->type == LS_SETTING_IS_SWITCH && strcmp(text->value, "on") != 0;
         if (is_of_supervisor(text->flag) || is_off || strcmp(text->flag, "identity") == 0 ||
-            ls_setting_is_given(&ls_server_settings, options->own_given, text->flag)) {
+            is_given(options, text->flag)) {
             continue;
         }
         memcpy(line->flags[i], "--", 3);
@@ -207,7 +247,10 @@ static ls_status read_config(service_program *self, ls_server_options *options, 
         status = take_log_format(self, options, console, why);
     }
     if (status == LS_OK) {
-        take_paths(self, options);
+        take_numbers(self, options);
+        status = take_texts(self, options, why);
+    }
+    if (status == LS_OK) {
         status = take_match_rows(self, options, why);
     }
     return status;
@@ -221,7 +264,7 @@ static ls_status count_workers(service_program *self, const ls_console *console,
     uint32_t sockets = self->sockets.datagram_count;
     if (sockets > 0 && service->workers > 0 && service->workers != sockets) {
         ls_log_line(&console->log, LS_LOG_WARNING,
-                    "workers = %" PRIu32 " of the file does not count: systemd has opened %" PRIu32
+                    "workers = %" PRIu32 " does not count: systemd has opened %" PRIu32
                     " UDP sockets, each of which gets a worker",
                     service->workers, sockets);
     }

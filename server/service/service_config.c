@@ -40,7 +40,7 @@ typedef struct config_row {
 static const config_row rows[] = {
     NUMBER_ROW("", "workers", workers, 0, LS_SERVICE_WORKERS_MAX),
     NUMBER_ROW("", "rooms-max", rooms_max, 1, LS_SERVICE_ROOMS_MAX),
-    NUMBER_ROW("", "drain-timeout", drain_timeout_s, 0, 86400),
+    NUMBER_ROW("", "drain-timeout", drain_timeout_s, 0, LS_SERVICE_DRAIN_S_MAX),
     TEXT_ROW("", "journal", journal_dir),
     TEXT_ROW("", "bundle-dir", bundle_dir),
     TEXT_ROW("", "plug-ins", plugin_dir),

@@ -11,6 +11,7 @@
 #define LS_SERVICE_GROUPS_MAX 64u
 #define LS_SERVICE_WORKERS_MAX 16u
 #define LS_SERVICE_ROOMS_MAX 4096u
+#define LS_SERVICE_DRAIN_S_MAX 86400u
 
 /* [[rooms]]: rooms of one kind; each is named NAME-1, NAME-2, ... */
 typedef struct ls_service_group {

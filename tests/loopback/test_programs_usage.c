@@ -158,6 +158,10 @@ Test(programs_usage, server_lines_without_sense_are_refused)
          {"--wait-limit", "100", "--matches", "1024"}},
         {"warning: --resume-wait has no effect without --resume",
          {"--resume-wait", "3", "--matches", "1024"}},
+        {"--workers needs --config", {"--workers", "2"}},
+        {"--http-port needs --config", {"--http-port", "0"}},
+        {"--agones needs --config", {"--agones"}},
+        {"--workers takes a number from 0 to 16, not '17'", {"--workers", "17"}},
     };
     expect_all_refused(LS_TEST_SERVER, lines, sizeof lines / sizeof lines[0]);
 }
