@@ -305,6 +305,8 @@ static ls_status create_table(ls_host *host, ls_text *why)
                                    .players_max = config->places_max,
                                    .peers_max = config->places_max + LS_HOST_PENDING_MAX,
                                    .on_advanced = config->on_advanced,
+                                   .is_expected = config->is_expected,
+                                   .at_work = config->at_work,
                                    .user = config->user};
     ls_packet_sink sink = ls_transport_sink(host->transport);
     ls_status status = ls_match_table_create(&table, &sink, host->allocator, &host->table, why);

@@ -31,6 +31,9 @@ typedef struct ls_host_config {
     void (*on_event)(void *user, const ls_match_table_event *event);
     /* Called after each advance of a match, which was due at `due_ns`; NULL: no callback. */
     void (*on_advanced)(void *user, uint32_t match, uint64_t due_ns, uint64_t now_ns);
+    /* Both as in match_table.h, or NULL. */
+    bool (*is_expected)(void *user, uint64_t match_id, const char *name);
+    uint32_t *at_work;
     /* While every match is over: whether all is done; else somebody stops the loop. NULL: yes. */
     bool (*may_end)(void *user);
     void *user;

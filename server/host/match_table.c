@@ -29,7 +29,10 @@ struct ls_match_table {
     const ls_allocator *allocator;
     ls_packet_sink sink;
     void (*on_advanced)(void *user, uint32_t match, uint64_t due_ns, uint64_t now_ns);
+    bool (*is_expected)(void *user, uint64_t match_id, const char *name);
     void *user;
+    uint32_t *at_work;    /* the number of the match that is called plus 1; 0: none is */
+    uint32_t own_at_work; /* is written when the owner gives no place */
     uint32_t matches_max;
     uint32_t open_count;
     uint32_t count;   /* the highest number that is in use, and one */
@@ -255,7 +258,9 @@ ls_status ls_match_table_create(const ls_match_table_config *config, const ls_pa
     table->allocator = allocator;
     table->sink = *sink;
     table->on_advanced = config->on_advanced;
+    table->is_expected = config->is_expected;
     table->user = config->user;
+    table->at_work = config->at_work ? config->at_work : &table->own_at_work;
     table->matches_max = matches_max_of(config);
     table->moments = moments_of(config);
     status = create_parts(table, config, why);
@@ -322,8 +327,10 @@ void ls_match_table_admit(ls_match_table *table, ls_peer_id peer, const ls_match
         table->sink.disconnect(table->sink.user, peer);
         return;
     }
+    *table->at_work = number + 1;
     ls_match_peer_admitted(table->rows[number].match, peer, pass, now_ns);
     ls_match_table_touch(table, number);
+    *table->at_work = 0;
 }
 
 /* The match that a client comes back to, or the one that it asks for by its name, unless that is
@@ -341,19 +348,36 @@ static uint32_t match_of_hello(const ls_match_table *table, const ls_hello *hell
     return number != LS_MATCH_ANY && !table->rows[number].is_for_invited ? number : LS_MATCH_ANY;
 }
 
-/* A client may have been given to another match than its own: its HELLO tells. */
+static bool is_expected(const ls_match_table *table, const ls_hello *hello)
+{
+    return table->is_expected &&
+           table->is_expected(table->user, hello->back.match_id, hello->token);
+}
+
+/* A client may have been given to another match than its own: its HELLO tells. LS_MATCH_ANY: that
+ * one is not open yet, and the client was told so. */
 static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
                                  const ls_transport_event *event, uint64_t now_ns)
 {
     ls_message *hello = &table->hello;
-    if (table->count == 1 || ls_message_peek(event->bytes, event->size) != LS_MESSAGE_HELLO ||
+    if ((table->count == 1 && !table->is_expected) ||
+        ls_message_peek(event->bytes, event->size) != LS_MESSAGE_HELLO ||
         !ls_match_is_pending(table->rows[number].match, event->peer) ||
         ls_message_read(event->bytes, event->size, 0, hello) != LS_OK) {
         return number;
     }
     const ls_match_pass pass = ls_match_pass_of(table->rows[number].match, event->peer);
     uint32_t own = match_of_hello(table, &hello->body.hello);
-    if (pass.is_for_this_match || own == LS_MATCH_ANY || own == number) {
+    if (pass.is_for_this_match || own == number) {
+        return number;
+    }
+    if (own == LS_MATCH_ANY && is_expected(table, &hello->body.hello)) {
+        ls_match_put_off(table->rows[number].match, event->peer,
+                         "its match does not go on yet: ask again", now_ns);
+        ls_match_table_touch(table, number);
+        return LS_MATCH_ANY;
+    }
+    if (own == LS_MATCH_ANY) {
         return number;
     }
     ls_match_peer_disconnected(table->rows[number].match, event->peer, LS_OK, now_ns);
@@ -378,11 +402,16 @@ void ls_match_table_take(ls_match_table *table, const ls_transport_event *event,
     }
     if (event->kind == LS_TRANSPORT_RECEIVED) {
         number = match_for_packet(table, number, event, now_ns);
+        if (number == LS_MATCH_ANY) {
+            return;
+        }
     } else {
         ls_peer_map_remove(&table->peers, event->peer);
     }
+    *table->at_work = number + 1;
     ls_match_receive_event(table->rows[number].match, event, now_ns);
     ls_match_table_touch(table, number);
+    *table->at_work = 0;
 }
 
 void ls_match_table_prefetch(const ls_match_table *table, uint64_t now_ns)
@@ -402,11 +431,13 @@ void ls_match_table_advance(ls_match_table *table, uint64_t now_ns)
     refresh_all(table);
     for (uint32_t i = 0; i < table->count; i++) {
         if (table->due_ns[i] <= now_ns) {
+            *table->at_work = i + 1;
             ls_match_advance(table->rows[i].match, now_ns);
             ls_match_table_touch(table, i);
             if (table->on_advanced) {
                 table->on_advanced(table->user, i, table->due_ns[i], now_ns);
             }
+            *table->at_work = 0;
         }
     }
 }

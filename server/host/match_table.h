@@ -36,7 +36,14 @@ typedef struct ls_match_table_config {
     /* Called after each ls_match_advance of a match that was due at `due_ns`, for a recorder of
      * closed ticks; NULL: no callback. */
     void (*on_advanced)(void *user, uint32_t match, uint64_t due_ns, uint64_t now_ns);
+    /* Whether a match that is not open now will be: one of this id, to which a player comes back,
+     * or of this name. A client that asks for it is refused with FULL, and asks again. NULL: none
+     * will. */
+    bool (*is_expected)(void *user, uint64_t match_id, const char *name);
     void *user;
+    /* Gets the number of a match plus 1 before the match takes something or advances, and 0 after
+     * it, so that another process knows in which match this one ended. NULL: nothing is written. */
+    uint32_t *at_work;
 } ls_match_table_config;
 
 /* A match that is to be opened. */

@@ -189,6 +189,12 @@ bool ls_match_is_pending(const ls_match *match, ls_peer_id peer)
     return ls_pending_connections_has(&match->context.pending, peer);
 }
 
+void ls_match_put_off(ls_match *match, ls_peer_id peer, const char *why, uint64_t now_ns)
+{
+    match->context.now_ns = now_ns;
+    ls_conduct_refuse_pending(&match->context, peer, LS_FULL, why);
+}
+
 ls_match_pass ls_match_pass_of(const ls_match *match, ls_peer_id peer)
 {
     return ls_pending_connections_pass(&match->context.pending, peer);

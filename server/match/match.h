@@ -237,6 +237,8 @@ void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reas
                                 uint64_t now_ns);
 /* Connected, and has no seat yet. */
 bool ls_match_is_pending(const ls_match *match, ls_peer_id peer);
+/* Refuses one that is pending, with FULL and this sentence: its client asks again. */
+void ls_match_put_off(ls_match *match, ls_peer_id peer, const char *why, uint64_t now_ns);
 
 /* As ls_match_peer_connected, for a peer that was let in for something. The pass is copied. A peer
  * whose pass is not good is sent away without a word, and PEER_REFUSED says why. */

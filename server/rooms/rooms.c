@@ -97,6 +97,12 @@ static void on_advanced(void *user, uint32_t number, uint64_t due_ns, uint64_t n
     }
 }
 
+static bool is_expected(void *user, uint64_t match_id, const char *name)
+{
+    const ls_rooms *rooms = user;
+    return rooms->config.is_expected(rooms->config.user, match_id, name);
+}
+
 static void on_written(void *user, const ls_desync_file *file)
 {
     ls_rooms *rooms = user;
@@ -217,6 +223,8 @@ static ls_status create_host(ls_rooms *rooms, ls_text *why)
                                  .sealed = *config->sealed,
                                  .on_event = on_event,
                                  .on_advanced = on_advanced,
+                                 .is_expected = config->is_expected ? is_expected : NULL,
+                                 .at_work = config->at_work,
                                  .may_end = may_end,
                                  .user = rooms};
     return ls_host_create(&host, ls_allocator_heap(), &rooms->host, why);

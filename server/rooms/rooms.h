@@ -24,6 +24,9 @@ typedef struct ls_rooms_config {
     void (*on_event)(void *user, uint32_t number, const ls_match_event *event);
     /* Called after each advance of a room's match, which was due at `due_ns`; NULL: no callback. */
     void (*on_advanced)(void *user, uint32_t number, uint64_t due_ns, uint64_t now_ns);
+    /* Both as in match_table.h, or NULL. */
+    bool (*is_expected)(void *user, uint64_t match_id, const char *name);
+    uint32_t *at_work;
     /* A room is done: it may be closed within. Called once; NULL: no callback. */
     void (*on_done)(void *user, uint32_t number);
     void *user;

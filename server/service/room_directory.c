@@ -14,6 +14,7 @@ typedef struct directory_row {
     char name[LS_ROOM_NAME_BYTES_MAX]; /* "": free */
     char id[ID_BYTES];
     uint32_t worker;
+    bool is_open;
 } directory_row;
 
 struct ls_room_directory {
@@ -56,7 +57,7 @@ static void forget(ls_room_directory *directory, directory_row *row)
 }
 
 void ls_room_directory_note(ls_room_directory *directory, const char *name, uint64_t match_id,
-                            uint32_t worker)
+                            uint32_t worker, bool is_open)
 {
     directory_row *row = row_of(directory, name);
     if (match_id == 0) {
@@ -72,18 +73,36 @@ void ls_room_directory_note(ls_room_directory *directory, const char *name, uint
         ls_name_copy(row->name, sizeof row->name, name);
         snprintf(row->id, sizeof row->id, "%016" PRIx64, match_id);
         row->worker = worker;
+        row->is_open = is_open;
     }
 }
 
-uint32_t ls_room_directory_find(const ls_room_directory *directory, const char *name)
+/* By its name or the id of its match; NULL: there is none. */
+static const directory_row *find_row(const ls_room_directory *directory, const char *name)
 {
     for (uint32_t i = 0; i < directory->count; i++) {
         const directory_row *row = &directory->rows[i];
         if (strcmp(row->name, name) == 0 || strcmp(row->id, name) == 0) {
-            return row->worker;
+            return row;
         }
     }
-    return UINT32_MAX;
+    return NULL;
+}
+
+uint32_t ls_room_directory_find(const ls_room_directory *directory, const char *name)
+{
+    const directory_row *row = find_row(directory, name);
+    return row ? row->worker : UINT32_MAX;
+}
+
+bool ls_room_directory_is_expected(const ls_room_directory *directory, const char *name,
+                                   uint64_t match_id)
+{
+    char id[ID_BYTES];
+    snprintf(id, sizeof id, "%016" PRIx64, match_id);
+    const directory_row *by_id = find_row(directory, id);
+    const directory_row *by_name = find_row(directory, name);
+    return (by_id && !by_id->is_open) || (by_name && !by_name->is_open);
 }
 
 void ls_room_directory_note_seats(ls_room_directory *directory, uint32_t worker,

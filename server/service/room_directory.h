@@ -18,13 +18,18 @@ ls_status ls_room_directory_create(ls_room_directory **out);
 /* NULL is allowed. */
 void ls_room_directory_destroy(ls_room_directory *directory);
 
-/* A room was opened by a worker; a match id of 0: it is gone. One too many is left out. */
+/* A worker has a room, open or about to go on; a match id of 0: the room is gone. One too many is
+ * left out. */
 void ls_room_directory_note(ls_room_directory *directory, const char *name, uint64_t match_id,
-                            uint32_t worker);
+                            uint32_t worker, bool is_open);
 
 /* The worker of a room, by its name or by the id of its match in 16 hex digits; UINT32_MAX: there
  * is no such room. */
 uint32_t ls_room_directory_find(const ls_room_directory *directory, const char *name);
+
+/* Whether a room of this name, or one whose match has this id, is not open and will be. */
+bool ls_room_directory_is_expected(const ls_room_directory *directory, const char *name,
+                                   uint64_t match_id);
 
 /* The seats of a worker have changed. */
 void ls_room_directory_note_seats(ls_room_directory *directory, uint32_t worker,

@@ -2,8 +2,8 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/server/service/event_ring.h"
+#include "lockstep/server/service/intake.h"
 #include "lockstep/server/service/pending_commands.h"
-#include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/room_name.h"
 #include "lockstep/server/service/room_placement.h"
 
@@ -14,6 +14,9 @@
 enum {
     GROUP_AGAIN_S = 10,  /* after a room of a group could not be opened */
     WORKERS_START_S = 5, /* then rooms are spread over those that have started */
+    TRIES_S_MAX = 10,    /* between two tries to go on with a room: a second more after each */
+    CRASHES_MAX = 2,     /* of its worker; then a room is given up */
+    CRASHES_S = 60,      /* for so long a crash counts */
 };
 
 /* The state of a group of the configuration. */
@@ -32,8 +35,7 @@ struct ls_room_keeper {
     bool may_spread;  /* every worker has started once, or had the time for it */
     bool is_at_limit; /* of rooms, and the log says so */
     uint64_t began_ns;
-    ls_worker_seats seats[LS_SERVICE_WORKERS_MAX];
-    uint32_t intake; /* the worker that has it */
+    ls_intake intake;
     ls_pending_commands pending;
     group_state groups[LS_SERVICE_GROUPS_MAX];
     ls_worker_message message; /* working memory */
@@ -64,6 +66,7 @@ static void tell_directory(ls_room_keeper *keeper, const ls_registered_room *roo
     ls_worker_message message = {.kind = LS_WORKER_DIRECTORY, .worker = room->report.worker};
     ls_name_copy(message.room, sizeof message.room, room->report.name);
     message.match_id = is_there ? room->report.match_id : 0;
+    message.is_open = room->is_open;
     ls_worker_pool_send_all(keeper->pool, &message);
 }
 
@@ -142,7 +145,7 @@ static void open_of_group(ls_room_keeper *keeper, uint32_t index)
 static bool is_available(const ls_registered_room *room)
 {
     if (!room->is_open) {
-        return true;
+        return room->failures == 0;
     }
     uint32_t state = room->report.state;
     return room->report.seats_open > 0 && state != LS_ROOM_PAUSED && state < LS_ROOM_ENDING;
@@ -200,8 +203,25 @@ static bool may_open(ls_room_keeper *keeper)
     return !keeper->is_draining && keeper->may_spread && ready > 0;
 }
 
+/* Its worker gets another try for a room with which it could not go on. */
+static void try_again(ls_room_keeper *keeper)
+{
+    uint64_t now_ns = ls_event_loop_now_ns(keeper->config.loop);
+    const ls_service_asker nobody = {.done = NULL};
+    for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
+        ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
+        bool is_due = room->failures > 0 && !room->is_asked && now_ns >= room->again_ns;
+        if (is_due && ls_worker_pool_is_ready(keeper->pool, room->report.worker)) {
+            ask_to_open(keeper, room, &nobody);
+        }
+    }
+}
+
 void ls_room_keeper_tend(ls_room_keeper *keeper)
 {
+    if (!keeper->is_draining) {
+        try_again(keeper);
+    }
     bool is_open = may_open(keeper);
     for (uint32_t i = 0; is_open && i < keeper->config.service->group_count; i++) {
         tend_group(keeper, i);
@@ -226,6 +246,8 @@ static void room_is_open(ls_room_keeper *keeper, ls_registered_room *room,
 {
     bool is_new = room->journal[0] == '\0';
     room->is_open = true;
+    room->is_kept = true;
+    room->failures = 0;
     room->report.match_id = message->match_id;
     ls_name_copy(room->journal, sizeof room->journal, message->journal);
     if (is_new) {
@@ -235,26 +257,62 @@ static void room_is_open(ls_room_keeper *keeper, ls_registered_room *room,
     tell_directory(keeper, room, true);
 }
 
-static void room_is_not_open(ls_room_keeper *keeper, const ls_registered_room *room,
-                             const ls_service_result *result)
+static void forget_room(ls_room_keeper *keeper, const ls_registered_room *room)
 {
-    bool is_resumed = room->journal[0] != '\0';
     char name[LS_ROOM_NAME_BYTES_MAX];
     ls_name_copy(name, sizeof name, room->report.name);
+    tell_directory(keeper, room, false);
+    ls_room_register_remove(keeper->rooms, name);
+    save_register(keeper);
+}
+
+static void fail_room(ls_room_keeper *keeper, const ls_registered_room *room, const char *text)
+{
+    ls_log_line(keeper->config.log, LS_LOG_ERROR, "room %s %s", room->report.name, text);
+    add_event(keeper, "room-failed", room->report.name, text);
+}
+
+/* The room was never open. */
+static void room_is_not_opened(ls_room_keeper *keeper, const ls_registered_room *room,
+                               const char *why)
+{
+    ls_text text = {{0}};
     for (uint32_t i = 0; i < keeper->config.service->group_count; i++) {
-        if (!is_resumed &&
-            strcmp(keeper->config.service->groups[i].name, room->report.group) == 0) {
+        if (strcmp(keeper->config.service->groups[i].name, room->report.group) == 0) {
             keeper->groups[i].again_ns =
                 ls_event_loop_now_ns(keeper->config.loop) + GROUP_AGAIN_S * LS_NS_PER_SECOND;
         }
     }
-    if (result->status != LS_ALREADY_OVER) {
-        ls_log_line(keeper->config.log, LS_LOG_ERROR, "room %s is not %s: %s", name,
-                    is_resumed ? "gone on with" : "opened", result->text.bytes);
-        add_event(keeper, "room-failed", name, result->text.bytes);
+    ls_text_set(&text, "is not opened: %s", why);
+    fail_room(keeper, room, text.bytes);
+    forget_room(keeper, room);
+}
+
+/* The hindrance may pass: a process that still writes the journal, a full disk, a folder or a
+ * plug-in that is not there yet. */
+static void room_waits(ls_room_keeper *keeper, ls_registered_room *room, const char *why)
+{
+    ls_text text = {{0}};
+    room->is_asked = false;
+    room->failures++;
+    uint64_t pause_s = LS_MIN(room->failures, (uint32_t)TRIES_S_MAX);
+    room->again_ns = ls_event_loop_now_ns(keeper->config.loop) + pause_s * LS_NS_PER_SECOND;
+    if (room->failures == 1) {
+        ls_text_set(&text, "does not go on: %s; this is tried again until the room is ended", why);
+        fail_room(keeper, room, text.bytes);
     }
-    ls_room_register_remove(keeper->rooms, name);
-    save_register(keeper);
+}
+
+static void take_no(ls_room_keeper *keeper, ls_registered_room *room,
+                    const ls_service_result *result)
+{
+    if (result->status == LS_ALREADY_OVER) {
+        forget_room(keeper, room);
+    } else if (room->is_kept) {
+        room_waits(keeper, room, result->text.bytes);
+    } else {
+        room_is_not_opened(keeper, room, result->text.bytes);
+    }
 }
 
 static void take_result(ls_room_keeper *keeper, const ls_worker_message *message)
@@ -271,7 +329,7 @@ static void take_result(ls_room_keeper *keeper, const ls_worker_message *message
             room_is_open(keeper, room, message);
             ls_text_set(&result.text, "%s", pending->room);
         } else {
-            room_is_not_open(keeper, room, &result);
+            take_no(keeper, room, &result);
         }
     } else if (pending->kind == LS_SERVICE_BAN && is_good) {
         memset(&keeper->message, 0, sizeof keeper->message);
@@ -304,54 +362,8 @@ static void take_gone(ls_room_keeper *keeper, const ls_worker_message *message)
     take_report(keeper, message);
     ls_registered_room *room = ls_room_register_find(keeper->rooms, message->report.name);
     if (room) {
-        tell_directory(keeper, room, false);
         add_event(keeper, "room-ended", message->report.name, "");
-        ls_room_register_remove(keeper->rooms, message->report.name);
-        save_register(keeper);
-    }
-}
-
-static void note_seats(ls_room_keeper *keeper, uint32_t worker, const ls_worker_seats *seats)
-{
-    const ls_worker_message message = {.kind = LS_WORKER_SEATS, .worker = worker, .seats = *seats};
-    keeper->seats[worker] = *seats;
-    ls_worker_pool_send_all(keeper->pool, &message);
-}
-
-/* ---- the intake ---- */
-
-static void give_intake(ls_room_keeper *keeper, uint32_t worker)
-{
-    const ls_worker_message message = {.kind = LS_WORKER_INTAKE, .worker = worker};
-    keeper->intake = worker;
-    ls_worker_pool_send_all(keeper->pool, &message);
-}
-
-/* The worker that had it is gone, or it was handed to one that is. */
-static void give_intake_anew(ls_room_keeper *keeper)
-{
-    uint32_t best = ls_worker_seats_best(keeper->seats, keeper->config.workers);
-    for (uint32_t i = 0; i < keeper->config.workers && best == UINT32_MAX; i++) {
-        best = ls_worker_pool_is_ready(keeper->pool, i) ? i : UINT32_MAX;
-    }
-    if (best != UINT32_MAX) {
-        give_intake(keeper, best);
-    }
-}
-
-/* A worker that has the intake knows it, or hands it on. A message of another one is out of date.
- */
-static void take_intake(ls_room_keeper *keeper, uint32_t worker, uint32_t to)
-{
-    if (worker != keeper->intake || to >= keeper->config.workers) {
-        return;
-    }
-    if (to == worker) {
-        keeper->config.on_intake(keeper->config.user, worker);
-    } else if (ls_worker_pool_is_ready(keeper->pool, to)) {
-        give_intake(keeper, to);
-    } else {
-        give_intake_anew(keeper);
+        forget_room(keeper, room);
     }
 }
 
@@ -372,10 +384,10 @@ static void on_message(void *user, uint32_t worker, const ls_worker_message *mes
         ls_event_ring_add(&keeper->events, &message->event);
         break;
     case LS_WORKER_SEATS:
-        note_seats(keeper, worker, &message->seats);
+        ls_intake_note_seats(&keeper->intake, keeper->pool, worker, &message->seats);
         break;
     case LS_WORKER_INTAKE:
-        take_intake(keeper, worker, message->worker);
+        ls_intake_take(&keeper->intake, keeper->pool, worker, message->worker);
         break;
     default:
         break;
@@ -388,37 +400,68 @@ static void on_ready(void *user, uint32_t worker)
 {
     ls_room_keeper *keeper = user;
     const ls_service_asker nobody = {.done = NULL};
-    const ls_worker_message intake = {.kind = LS_WORKER_INTAKE, .worker = keeper->intake};
-    (void)ls_worker_pool_send(keeper->pool, worker, &intake);
+    ls_intake_tell(&keeper->intake, keeper->pool, worker);
+    for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
+        tell_directory(keeper, ls_room_register_at(keeper->rooms, i), true);
+    }
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
-        if (room->is_open) {
-            tell_directory(keeper, room, true);
-        } else if (room->report.worker == worker && !room->is_asked) {
+        if (!room->is_open && room->report.worker == worker && !room->is_asked) {
             ask_to_open(keeper, room, &nobody);
         }
     }
     ls_room_keeper_tend(keeper);
 }
 
-static void on_lost(void *user, uint32_t worker)
+/* Whether the room was given up, since its worker would crash on it again and again, and hurt the
+ * other rooms. */
+static bool note_crash(ls_room_keeper *keeper, ls_registered_room *room)
+{
+    uint64_t now_ns = ls_event_loop_now_ns(keeper->config.loop);
+    bool counts = now_ns - room->crashed_ns <= CRASHES_S * LS_NS_PER_SECOND;
+    room->crashes = counts ? room->crashes + 1 : 1;
+    room->crashed_ns = now_ns;
+    if (room->crashes < CRASHES_MAX) {
+        return false;
+    }
+    ls_text text = {{0}};
+    ls_text_set(&text, "is given up: its worker has ended %u times while it worked on it%s%s",
+                room->crashes, room->journal[0] ? "; its journal is " : "", room->journal);
+    fail_room(keeper, room, text.bytes);
+    forget_room(keeper, room);
+    return true;
+}
+
+/* Whether the room is still there. */
+static bool lose_room(ls_room_keeper *keeper, ls_registered_room *room, bool was_worked_on)
+{
+    if (!room->is_kept) {
+        room_is_not_opened(keeper, room, "its worker has ended meanwhile");
+        return false;
+    }
+    if (was_worked_on && note_crash(keeper, room)) {
+        return false;
+    }
+    ls_room_register_lose(keeper->rooms, room);
+    room->report.state = LS_ROOM_RESUMING;
+    return true;
+}
+
+static void on_lost(void *user, uint32_t worker, const char *worked_on)
 {
     ls_room_keeper *keeper = user;
     const ls_service_result result = {.status = LS_IO,
                                       .text = {"the worker of the room has ended"}};
     ls_pending_commands_lose(&keeper->pending, worker, &result);
-    for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
+    for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms);) {
         ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
-        if (room->report.worker == worker) {
-            ls_room_register_lose(keeper->rooms, room);
-            room->report.state = LS_ROOM_RESUMING;
-        }
+        bool was_worked_on = worked_on && strcmp(room->report.name, worked_on) == 0;
+        bool is_there = room->report.worker != worker || lose_room(keeper, room, was_worked_on);
+        i += is_there ? 1 : 0;
     }
-    note_seats(keeper, worker, &(ls_worker_seats){.open = 0});
-    if (worker == keeper->intake) {
-        give_intake_anew(keeper);
-    }
-    add_event(keeper, "worker-lost", "", "a worker has ended, and is started again");
+    ls_intake_lose(&keeper->intake, keeper->pool, worker);
+    add_event(keeper, "worker-lost", worked_on ? worked_on : "",
+              "a worker has ended, and is started again");
 }
 
 /* ---- the view ---- */
@@ -533,20 +576,33 @@ static void open_for(ls_room_keeper *keeper, const ls_service_command *command,
     ls_service_asker_tell(asker, result.status, result.text.bytes);
 }
 
+/* One that waits to go on is ended here; its journal stays. */
+static void end_waiting(ls_room_keeper *keeper, const ls_registered_room *room,
+                        const ls_service_asker *asker)
+{
+    add_event(keeper, "room-ended", room->report.name, "");
+    forget_room(keeper, room);
+    ls_service_asker_tell(asker, LS_OK, "");
+}
+
 static void pass_on(ls_room_keeper *keeper, const ls_service_command *command,
                     const ls_service_asker *asker)
 {
     const ls_registered_room *room = ls_room_register_find(keeper->rooms, command->room);
-    if (!room || !room->is_open) {
-        ls_text why = {{0}};
-        ls_text_set(&why, room ? "room '%s' is not open at the moment" : "there is no room '%s'",
-                    command->room);
+    ls_text why = {{0}};
+    if (!room) {
+        ls_text_set(&why, "there is no room '%s'", command->room);
         ls_service_asker_tell(asker, LS_NOT_FOUND, why.bytes);
-        return;
+    } else if (room->is_open) {
+        memset(&keeper->message, 0, sizeof keeper->message);
+        keeper->message.command = *command;
+        send_command(keeper, room->report.worker, asker);
+    } else if (command->kind == LS_SERVICE_END_ROOM && room->failures > 0 && !room->is_asked) {
+        end_waiting(keeper, room, asker);
+    } else {
+        ls_text_set(&why, "room '%s' is not open at the moment", command->room);
+        ls_service_asker_tell(asker, LS_NOT_FOUND, why.bytes);
     }
-    memset(&keeper->message, 0, sizeof keeper->message);
-    keeper->message.command = *command;
-    send_command(keeper, room->report.worker, asker);
 }
 
 static void say_to_all(ls_room_keeper *keeper, const ls_service_command *command)
@@ -608,7 +664,11 @@ void ls_room_keeper_leave(ls_room_keeper *keeper)
 
 bool ls_room_keeper_is_empty(const ls_room_keeper *keeper)
 {
-    return ls_room_register_count(keeper->rooms) == 0;
+    uint32_t rooms = 0;
+    for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
+        rooms += ls_room_register_at(keeper->rooms, i)->failures == 0 ? 1 : 0;
+    }
+    return rooms == 0;
 }
 
 bool ls_room_keeper_has_left(const ls_room_keeper *keeper)
@@ -666,6 +726,8 @@ ls_status ls_room_keeper_create(const ls_room_keeper_config *config, ls_room_kee
         return LS_NO_MEMORY;
     }
     keeper->config = *config;
+    keeper->intake = (ls_intake){
+        .workers = config->workers, .on_known = config->on_intake, .user = config->user};
     keeper->began_ns = ls_event_loop_now_ns(config->loop);
     keeper->view = (ls_service_view){.user = keeper,
                                      .room_count = view_room_count,

@@ -42,7 +42,7 @@ void ls_room_keeper_drain(ls_room_keeper *keeper);
 /* The workers end, and leave their rooms in the journals. */
 void ls_room_keeper_leave(ls_room_keeper *keeper);
 
-bool ls_room_keeper_is_empty(const ls_room_keeper *keeper); /* there is no room */
+bool ls_room_keeper_is_empty(const ls_room_keeper *keeper); /* but for those that wait to go on */
 bool ls_room_keeper_has_left(const ls_room_keeper *keeper); /* no worker runs */
 bool ls_room_keeper_is_sound(const ls_room_keeper *keeper); /* see worker_pool.h */
 

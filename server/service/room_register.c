@@ -135,7 +135,7 @@ static char *print(const ls_room_register *rooms)
             ls_json_text(object, "group", room->report.group);
             ls_json_number(object, "worker", room->report.worker);
             ls_json_text(object, "journal", room->journal);
-            ls_json_bool(object, "is_saved", room->is_saved);
+            ls_json_hash(object, "match_id", room->report.match_id);
             ls_room_settings_write(&room->settings, ls_json_object(object, "settings"));
         }
     }
@@ -183,7 +183,8 @@ static ls_status read_room(ls_room_register *rooms, const ls_json *object)
     ls_name_copy(room->report.group, sizeof room->report.group, group);
     ls_name_copy(room->journal, sizeof room->journal, journal);
     (void)ls_json_read_u32(object, "worker", &room->report.worker);
-    (void)ls_json_read_bool(object, "is_saved", &room->is_saved);
+    (void)ls_json_read_hash(object, "match_id", &room->report.match_id);
+    room->is_kept = true;
     room->report.state = LS_ROOM_RESUMING;
     return ls_room_settings_read(ls_json_read_object(object, "settings"), &room->settings, NULL);
 }

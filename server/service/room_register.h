@@ -11,9 +11,13 @@ typedef struct ls_registered_room {
     ls_room_report report; /* with name, group and worker from the start */
     ls_room_settings settings;
     char journal[LS_WORKER_PATH_BYTES_MAX]; /* "": it has none */
-    bool is_open;  /* its worker has it; else it is being opened, or its worker is gone */
-    bool is_asked; /* its worker was told to open it */
-    bool is_saved; /* an operator has ended it for now */
+    bool is_open;      /* its worker has it; else it is being opened, or its worker is gone */
+    bool is_asked;     /* its worker was told to open it */
+    bool is_kept;      /* it was open before: when it cannot go on now, it is not forgotten */
+    uint32_t failures; /* to go on, one after the other */
+    uint64_t again_ns; /* then it is tried again */
+    uint32_t crashes;  /* of its worker, in which it was at work for this room, within a while */
+    uint64_t crashed_ns;
 } ls_registered_room;
 
 typedef struct ls_room_register ls_room_register;

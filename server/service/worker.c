@@ -6,6 +6,7 @@
 #include "lockstep/protocol/loop/line_channel.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/service/room_directory.h"
+#include "lockstep/server/service/work_mark.h"
 #include "lockstep/server/service/worker_rooms.h"
 
 #include <inttypes.h>
@@ -29,6 +30,7 @@ typedef struct worker {
     ls_console *console;
     ls_rooms *rooms;
     ls_worker_rooms *named;
+    ls_work_mark *mark;
     ls_room_directory *directory;
     ls_worker_seats told; /* the own seats, as the others know them */
     ls_line_channel *channel;
@@ -238,7 +240,8 @@ static void on_line(void *user, char *line, size_t size)
         ls_worker_message_deinit(&self->answer);
         break;
     case LS_WORKER_DIRECTORY:
-        ls_room_directory_note(self->directory, message->room, message->match_id, message->worker);
+        ls_room_directory_note(self->directory, message->room, message->match_id, message->worker,
+                               message->is_open);
         break;
     case LS_WORKER_SEATS:
         ls_room_directory_note_seats(self->directory, message->worker, &message->seats);
@@ -283,6 +286,9 @@ static void on_signal(void *user, uint64_t now_ns)
 static uint32_t worker_of_token(const worker *self, const ls_sealed_pass *pass)
 {
     const char *match = pass->admission.match;
+    if (ls_room_directory_is_expected(self->directory, match, 0)) {
+        return LS_SEALED_NO_WORKER;
+    }
     uint32_t found =
         match[0] != '\0'
             ? ls_room_directory_find(self->directory, match)
@@ -303,6 +309,12 @@ static uint32_t choose_worker(void *user, const ls_sealed_pass *pass)
         return to;
     }
     return ls_worker_rooms_can_watch(self->named) ? self->config->worker : LS_SEALED_NO_WORKER;
+}
+
+static bool is_expected(void *user, uint64_t match_id, const char *name)
+{
+    const worker *self = user;
+    return ls_room_directory_is_expected(self->directory, name, match_id);
 }
 
 static bool has_match(void *user)
@@ -352,6 +364,8 @@ static ls_status create_rooms(worker *self, ls_text *why)
                                    .is_lasting = true,
                                    .on_event = on_event,
                                    .on_advanced = on_advanced,
+                                   .is_expected = is_expected,
+                                   .at_work = ls_work_mark_place(self->mark),
                                    .on_done = on_done,
                                    .user = self};
     ls_status status = ls_rooms_create(&rooms, &self->rooms, why);
@@ -359,6 +373,7 @@ static ls_status create_rooms(worker *self, ls_text *why)
         return status;
     }
     const ls_worker_rooms_config named = {.rooms = self->rooms,
+                                          .mark = self->mark,
                                           .worker = config->worker,
                                           .rooms_max = config->rooms_max,
                                           .journal_dir = config->journal_dir,
@@ -382,6 +397,14 @@ static ls_status open_channel(worker *self, ls_text *why)
                : ls_fail(status, why, "a worker is started by lockstep-server --config");
 }
 
+static ls_status open_mark(worker *self, ls_text *why)
+{
+    ls_status status = ls_work_mark_open(LS_WORKER_MARK_DESCRIPTOR, &self->mark);
+    return status == LS_OK
+               ? LS_OK
+               : ls_fail(status, why, "a worker is started by lockstep-server --config");
+}
+
 static ls_status add_handlers(worker *self)
 {
     ls_event_loop *loop = loop_of(self);
@@ -397,7 +420,10 @@ static ls_status add_handlers(worker *self)
 
 static ls_status build(worker *self, ls_text *why)
 {
-    ls_status status = ls_room_directory_create(&self->directory);
+    ls_status status = open_mark(self, why);
+    if (status == LS_OK) {
+        status = ls_room_directory_create(&self->directory);
+    }
     if (status == LS_OK) {
         status = create_rooms(self, why);
     }
@@ -444,6 +470,7 @@ ls_exit_code ls_worker_run(const ls_worker_config *config, ls_console *console)
     ls_worker_rooms_destroy(self->named);
     ls_rooms_destroy(self->rooms);
     ls_room_directory_destroy(self->directory);
+    ls_work_mark_destroy(self->mark);
     ls_release(ls_allocator_heap(), self);
     return ls_exit_code_of(status);
 }

@@ -11,6 +11,7 @@
 /* In every worker. */
 #define LS_WORKER_UDP_DESCRIPTOR 3
 #define LS_WORKER_CHANNEL_DESCRIPTOR 4
+#define LS_WORKER_MARK_DESCRIPTOR 5 /* of a work mark */
 
 typedef struct ls_worker_config {
     uint32_t worker;  /* 0 .. workers - 1 */

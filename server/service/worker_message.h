@@ -50,6 +50,7 @@ typedef struct ls_worker_message {
     char group[LS_ROOM_NAME_BYTES_MAX];
     char journal[LS_WORKER_PATH_BYTES_MAX];
     uint64_t match_id;
+    bool is_open; /* the room is; else it was, and will be again */
     uint32_t worker;
     ls_worker_seats seats;
     ls_service_command command;

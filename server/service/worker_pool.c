@@ -3,6 +3,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/loop/line_channel.h"
 #include "lockstep/protocol/loop/supervised_process.h"
+#include "lockstep/server/service/work_mark.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -23,7 +24,8 @@ typedef struct pool_worker {
     uint32_t number;
     ls_supervised_process *process; /* NULL: it is to be started again */
     ls_line_channel *channel;       /* NULL: likewise, or it is broken */
-    bool is_broken;                 /* the channel is, and the worker is killed */
+    ls_work_mark *mark;
+    bool is_broken; /* the channel is, and the worker is killed */
     bool is_ready;
     uint64_t started_ns;
     uint64_t heard_ns;
@@ -103,6 +105,8 @@ static void on_end(void *user, int64_t exit_code, int signal_number)
     pool_worker *worker = user;
     ls_worker_pool *pool = worker->pool;
     uint64_t now_ns = now_of(pool);
+    char room[LS_ROOM_NAME_BYTES_MAX];
+    bool was_at_work = ls_work_mark_read(worker->mark, room);
     bool has_lasted = now_ns - worker->started_ns > LASTED_MS * LS_NS_PER_MS;
     worker->again_ms = has_lasted ? AGAIN_MS_MIN : LS_MIN(worker->again_ms * 2, AGAIN_MS_MAX);
     worker->again_ns = now_ns + worker->again_ms * LS_NS_PER_MS;
@@ -118,11 +122,12 @@ static void on_end(void *user, int64_t exit_code, int signal_number)
                     worker->number, exit_code, worker->again_ms);
     }
     forget(worker);
-    pool->config.on_lost(pool->config.user, worker->number);
+    pool->config.on_lost(pool->config.user, worker->number, was_at_work ? room : NULL);
 }
 
 static ls_status start_process(pool_worker *worker, int channel, ls_text *why)
 {
+    ls_work_mark_clear(worker->mark);
     const ls_worker_pool_config *config = &worker->pool->config;
     const char *arguments[ARGUMENTS_MAX] = {config->program, "--worker"};
     char share[SHARE_BYTES];
@@ -135,8 +140,9 @@ static ls_status start_process(pool_worker *worker, int channel, ls_text *why)
     const ls_supervised_process_config process = {
         .program = config->program,
         .arguments = arguments,
-        .descriptors = {config->sockets[worker->number], channel},
-        .descriptor_count = 2,
+        .descriptors = {config->sockets[worker->number], channel,
+                        ls_work_mark_descriptor(worker->mark)},
+        .descriptor_count = 3,
         .on_end = on_end,
         .user = worker};
     return ls_supervised_process_create(&process, config->loop, ls_allocator_heap(),
@@ -286,7 +292,10 @@ ls_status ls_worker_pool_create(const ls_worker_pool_config *config, ls_worker_p
         worker->number = i;
         worker->report.worker = i;
         worker->again_ms = AGAIN_MS_MIN / 2;
-        status = start(worker, why);
+        status = ls_work_mark_create(&worker->mark);
+        if (status == LS_OK) {
+            status = start(worker, why);
+        }
     }
     if (status != LS_OK) {
         ls_worker_pool_destroy(pool);
@@ -304,6 +313,7 @@ void ls_worker_pool_destroy(ls_worker_pool *pool)
     ls_loop_source_remove(pool->timer);
     for (uint32_t i = 0; i < pool->config.workers; i++) {
         forget(&pool->workers[i]);
+        ls_work_mark_destroy(pool->workers[i].mark);
     }
     ls_release(ls_allocator_heap(), pool);
 }

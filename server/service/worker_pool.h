@@ -20,8 +20,9 @@ typedef struct ls_worker_pool_config {
     const ls_log *log;
     /* A worker takes messages: at first, and each time that it was started again. */
     void (*on_ready)(void *user, uint32_t worker);
-    /* A worker has ended: its rooms are gone for now. */
-    void (*on_lost)(void *user, uint32_t worker);
+    /* A worker has ended: its rooms are gone for now. It was at work for this one; NULL: for
+     * none. */
+    void (*on_lost)(void *user, uint32_t worker, const char *room);
     void (*on_message)(void *user, uint32_t worker, const ls_worker_message *message);
     void *user;
 } ls_worker_pool_config;

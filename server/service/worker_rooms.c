@@ -317,10 +317,13 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     memcpy(room->report.name, message->command.room, sizeof room->report.name);
     memcpy(room->report.group, message->group, sizeof room->report.group);
     memcpy(room->journal, message->journal, sizeof room->journal);
+    ls_work_mark_name(all->config.mark, LS_WORK_MARK_OPENING, room->report.name);
+    *ls_work_mark_place(all->config.mark) = LS_WORK_MARK_OPENING + 1;
     ls_status status = load_game(room, message, why);
     if (status == LS_OK) {
         status = open_room(room, why);
     }
+    *ls_work_mark_place(all->config.mark) = 0;
     if (status != LS_OK) {
         destroy_room(room);
         return status;
@@ -329,6 +332,7 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     ls_room_game_warn(room->game, all->config.log);
     room->has_changed = true;
     all->rows[room->number] = room;
+    ls_work_mark_name(all->config.mark, room->number, room->report.name);
     all->count++;
     const ls_match *match = ls_room_match(ls_rooms_room(all->config.rooms, room->number));
     ls_room_stats_begin(&room->stats, match);
@@ -433,6 +437,7 @@ static void run_command(ls_worker_rooms *all, const ls_worker_message *message,
         out->status = ls_fail(LS_NOT_FOUND, &out->text, "there is no room '%s'", command->room);
         return;
     }
+    *ls_work_mark_place(all->config.mark) = room->number + 1;
     switch (command->kind) {
     case LS_SERVICE_END_ROOM:
         end_room(room);
@@ -461,6 +466,7 @@ static void run_command(ls_worker_rooms *all, const ls_worker_message *message,
         out->status = ls_fail(LS_UNSUPPORTED, &out->text, "a worker cannot do this");
         break;
     }
+    *ls_work_mark_place(all->config.mark) = 0;
 }
 
 static void say_to_all(ls_worker_rooms *all, const ls_service_command *command)

@@ -5,10 +5,12 @@
 
 #include "lockstep/server/rooms/rooms.h"
 #include "lockstep/server/service/ban_list.h"
+#include "lockstep/server/service/work_mark.h"
 #include "lockstep/server/service/worker_message.h"
 
 typedef struct ls_worker_rooms_config {
-    ls_rooms *rooms; /* outlives these */
+    ls_rooms *rooms;    /* outlives these */
+    ls_work_mark *mark; /* likewise: is told the names of rooms, and what commands work on */
     uint32_t worker;
     uint32_t rooms_max;
     const char *journal_dir; /* NULL: no journals */

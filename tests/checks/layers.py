@@ -61,6 +61,7 @@ ROOMS = (
     ("service", "server/service/service_config."),
     ("service", "server/service/service_view."),
     ("service", "server/service/toml_file."),
+    ("service", "server/service/work_mark."),
     ("service", "server/service/worker_message."),
     ("server program", "server/service/"),
     ("server", "server/"),

@@ -1,15 +1,20 @@
 /* A service with several workers: rooms are found by newcomers, survive their worker and the whole
  * service, and free their places when they are over. */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* flock */
 #include "lockstep/tests/loopback/hosted.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 enum {
     WORKERS_MAX = 4,
+    JOURNALS_MAX = 16,
     WAIT_MS = 20,
     SEATS_ARE_KNOWN_MS = 700,
 };
@@ -183,6 +188,91 @@ Test(programs_service, rooms_go_on_when_the_service_is_killed)
     expect_times(": the match continues", 2);
 }
 
+/* Takes the locks of all journals, as soon as the workers that had them are gone. */
+static uint32_t lock_journals(int files[JOURNALS_MAX])
+{
+    DIR *folder = opendir(hosted.folder);
+    uint32_t count = 0;
+    cr_assert_not_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder)) && count < JOURNALS_MAX;) {
+        if (strstr(entry->d_name, ".journal")) {
+            files[count] = open(hosted_path(entry->d_name), O_WRONLY | O_CLOEXEC);
+            cr_assert_eq(flock(files[count], LOCK_EX), 0);
+            count++;
+        }
+    }
+    closedir(folder);
+    return count;
+}
+
+/* A worker that outlives its service for a moment still writes its journals then: the new service
+ * waits for them, and loses no room. */
+Test(programs_service, rooms_wait_for_journals_that_another_process_has)
+{
+    const char *config = write_config(TWO_ROOMS);
+    int files[JOURNALS_MAX];
+    hosted_serve("--config", config, "-v");
+    start_two_rooms("300");
+    hosted_kill();
+    uint32_t count = lock_journals(files);
+    cr_assert_geq(count, 2);
+    hosted_serve_again("--config", config, "-v");
+    expect_times("another process is writing to it; this is tried again", count);
+    for (uint32_t i = 0; i < count; i++) {
+        close(files[i]);
+    }
+    expect_players_played_to_the_end(300);
+    expect_pairs_agree();
+    end_service();
+    expect_times(": the match continues", 2);
+}
+
+/* To a room by its name, past those that newcomers would be given. */
+static const char *place_of(const char *room, uint32_t worker)
+{
+    char invite[512];
+    FILE *file = fopen(hosted_path("invite"), "r");
+    cr_assert(file && fgets(invite, sizeof invite, file));
+    fclose(file);
+    char *fragment = strchr(invite, '#');
+    cr_assert_not_null(fragment);
+    fragment[strcspn(fragment, "\n")] = '\0';
+    return hosted_text("lockstep://%s/%s@%u%s", hosted_address(), room, worker, fragment);
+}
+
+#define A_BAD_ROOM                                                                                 \
+    "[[rooms]]\nname = \"bad\"\nopen = 1\nsim = \"live_trap.so\"\nplayers = 1\n"                   \
+    "params = {trap = 12, tick = 60}\ntick-rate = 60\n"
+
+/* The game of one room crashes whenever the server plays a certain tick. */
+Test(programs_service, room_that_crashes_its_worker_is_given_up_and_the_others_go_on)
+{
+    const char *config = write_config(A_BAD_ROOM TWO_ROOMS);
+    setenv("LS_TEST_TRAP", "1", 1);
+    hosted_serve("--config", config, "--workers", "1", "--plug-ins", LS_TEST_PLUGIN_DIR, "-v");
+    unsetenv("LS_TEST_TRAP");
+    pid_t workers[WORKERS_MAX];
+    cr_assert_eq(find_workers(workers), 1, "the command line's, not the file's");
+    hosted_expect_words(&hosted.server, "the journal of pair-2 is");
+    for (uint32_t i = 1; i <= 2; i++) {
+        hosted_join_to(place_of("pair-1", 0),
+                       LS_ARGUMENTS("--bot", hosted_text("%u", i), "--ticks", "360"));
+    }
+    hosted_expect_words(&hosted.server, "pair-1: the match starts");
+    uint32_t bad =
+        hosted_join_to(place_of("bad-1", 0), LS_ARGUMENTS("--bot", "3", "--reconnect", "5", "--sim",
+                                                          LS_PLUGIN("live_trap")));
+    hosted_expect_words(&hosted.server,
+                        "room bad-1 is given up: its worker has ended 2 times while "
+                        "it worked on it; its journal is ");
+    hosted_expect_exit(&hosted.clients[0], 0);
+    hosted_expect_exit(&hosted.clients[1], 0);
+    cr_expect_eq(hosted_number(hosted_client_summary(1), "final_tick"), 360);
+    hosted_expect_exit(&hosted.clients[bad], 1);
+    end_service();
+    hosted_expect_none(&hosted.server, "room pair-1 is given up");
+}
+
 Test(programs_service, upgrade_by_signal_and_start_loses_no_tick)
 {
     const char *config = write_config(TWO_ROOMS);
@@ -241,21 +331,13 @@ Test(programs_service, invite_to_a_room_leads_to_that_room_and_to_no_other)
 {
     hosted_serve("--config", write_config(TWO_ROOMS), "-v");
     hosted_expect_words(&hosted.server, "the journal of pair-2 is");
-    char invite[512];
-    FILE *file = fopen(hosted_path("invite"), "r");
-    cr_assert(file && fgets(invite, sizeof invite, file));
-    fclose(file);
-    char *fragment = strchr(invite, '#');
-    fragment[strcspn(fragment, "\n")] = '\0';
     for (uint32_t i = 0; i < 2; i++) {
         /* pair-2 is on the second worker. */
-        const char *to = hosted_text("lockstep://%s/pair-2@1%s", hosted_address(), fragment);
-        hosted_join_to(to, LS_ARGUMENTS("--bot", "1", "--ticks", "60"));
+        hosted_join_to(place_of("pair-2", 1), LS_ARGUMENTS("--bot", "1", "--ticks", "60"));
     }
     hosted_expect_exit(&hosted.clients[0], 0);
     hosted_expect_exit(&hosted.clients[1], 0);
-    hosted_join_to(hosted_text("lockstep://%s/pair-9@0%s", hosted_address(), fragment),
-                   LS_ARGUMENTS("--bot", "1"));
+    hosted_join_to(place_of("pair-9", 0), LS_ARGUMENTS("--bot", "1"));
     hosted_expect_exit(&hosted.clients[2], 1);
     hosted_expect_all(&hosted.clients[2], "there is no room 'pair-9' here");
     end_service();

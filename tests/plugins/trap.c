@@ -16,20 +16,21 @@ enum {
     TRAP_CRASH, /* in the tick of the second parameter */
     TRAP_HANG,  /* likewise */
     TRAP_CRASH_IN_INIT,
-    TRAP_EXIT,  /* likewise in the tick */
-    TRAP_PRINT, /* in every tick, to standard output */
-    TRAP_SEED,  /* is no trap: the state depends on the process that loaded the plug-in */
-    TRAP_HEAP,  /* likewise: on bytes of the heap that were not set */
-    TRAP_ORDER, /* likewise: on the order of addresses that malloc gives */
-    TRAP_TIME,  /* likewise: on the time */
-    TRAP_UNSET, /* likewise: on a variable of the environment that is not there */
-    TRAP_COIN,  /* likewise: on chance, after it went well for a while */
+    TRAP_EXIT,         /* likewise in the tick */
+    TRAP_PRINT,        /* in every tick, to standard output */
+    TRAP_SEED,         /* is no trap: the state depends on the process that loaded the plug-in */
+    TRAP_HEAP,         /* likewise: on bytes of the heap that were not set */
+    TRAP_ORDER,        /* likewise: on the order of addresses that malloc gives */
+    TRAP_TIME,         /* likewise: on the time */
+    TRAP_UNSET,        /* likewise: on a variable of the environment that is not there */
+    TRAP_COIN,         /* likewise: on chance, after it went well for a while */
+    TRAP_CRASH_IF_SET, /* in the tick, where the environment has LS_TEST_TRAP */
 };
 
 #define BLOCKS 12
 
 static const ls_param params[] = {
-    LS_PARAM_INTEGER_OF("trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_COIN),
+    LS_PARAM_INTEGER_OF("trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_CRASH_IF_SET),
     LS_PARAM_INTEGER_OF("tick", "ticks", "when", 0, 0, UINT32_MAX),
     LS_PARAM_INTEGER_OF("ballast", "MiB", "of state beside the ships, of which little changes", 0,
                         0, 64)};
@@ -156,7 +157,7 @@ static void spring(const ls_step *step)
     if (trap == TRAP_COIN) {
         ((minimal_state *)step->state)->ships[1].fuel = toss();
     }
-    if (trap == TRAP_CRASH) {
+    if (trap == TRAP_CRASH || (trap == TRAP_CRASH_IF_SET && getenv("LS_TEST_TRAP"))) {
         crash();
     }
     if (trap == TRAP_EXIT) {

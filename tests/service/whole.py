@@ -2,11 +2,13 @@
 """The whole service: lockstep-server --config with two workers, real clients, and what an operator
 sees and does over HTTP and with lockstep-admin."""
 
+import fcntl
 import http.client
 import json
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -207,6 +209,27 @@ def test_saved_match_goes_on_another_day():
         assert service.summary(2)["final_hash"] == service.summary(3)["final_hash"]
 
 
+def test_room_that_cannot_go_on_waits_until_an_operator_ends_it():
+    with Service(ONE_PAIR) as service:
+        for _ in range(2):
+            service.join("--ticks", "3000", "--reconnect", "30")
+        service.wait_until("pair-1", is_running)
+        assert service.stop(signal.SIGKILL) == -signal.SIGKILL
+        journal = next((service.folder / "journals").glob("*-pair-1-*.journal"))
+        with open(journal, "r+b") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)  # as soon as the worker of before is gone
+            service.start()
+            assert service.wait_until("pair-1", lambda room: room["state"] == "resuming")
+            wait_for(lambda: "room pair-1 does not go on" in service.log(), "the reason in the log")
+            assert "another process is writing to it" in service.log()
+            time.sleep(1.5)  # the players ask again meanwhile
+            assert all(client.poll() is None for client in service.clients)
+            service.admin("end", "pair-1")
+            assert service.room("pair-1") is None
+        assert service.ended(0)[0] == 1
+        assert journal.exists()
+
+
 def sockets_of_a_unit():
     """Two workers' and HTTP's."""
     sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
@@ -221,7 +244,7 @@ def test_sockets_of_systemd_stay_open_while_the_service_is_started_again():
     with Service(ONE_PAIR, workers=5, sockets=sockets) as service:
         assert service.port == sockets[-1].getsockname()[1]
         assert f":{sockets[0].getsockname()[1]}/" in service.invite
-        assert "workers = 5 of the file does not count" in service.log()
+        assert "workers = 5 does not count" in service.log()
         assert Caller(service)("GET", "/service")["workers"] == 2
         for _ in range(2):
             service.join("--ticks", "300")

@@ -19,7 +19,7 @@ TestSuite(room_directory, .init = open_directory, .fini = close_directory);
 
 Test(room_directory, a_room_is_found_by_its_name_and_by_the_id_of_its_match)
 {
-    ls_room_directory_note(directory, "arena-1", UINT64_C(0xfedcba9876543210), 2);
+    ls_room_directory_note(directory, "arena-1", UINT64_C(0xfedcba9876543210), 2, true);
     cr_assert_eq(ls_room_directory_find(directory, "arena-1"), 2);
     cr_assert_eq(ls_room_directory_find(directory, "fedcba9876543210"), 2);
     cr_assert_eq(ls_room_directory_find(directory, "arena-2"), UINT32_MAX);
@@ -27,20 +27,34 @@ Test(room_directory, a_room_is_found_by_its_name_and_by_the_id_of_its_match)
 
 Test(room_directory, a_room_that_is_gone_is_not_found)
 {
-    ls_room_directory_note(directory, "a", 1, 0);
-    ls_room_directory_note(directory, "b", 2, 1);
-    ls_room_directory_note(directory, "a", 0, 0);
-    ls_room_directory_note(directory, "never", 0, 0);
+    ls_room_directory_note(directory, "a", 1, 0, true);
+    ls_room_directory_note(directory, "b", 2, 1, true);
+    ls_room_directory_note(directory, "a", 0, 0, true);
+    ls_room_directory_note(directory, "never", 0, 0, true);
     cr_assert_eq(ls_room_directory_find(directory, "a"), UINT32_MAX);
     cr_assert_eq(ls_room_directory_find(directory, "b"), 1);
 }
 
 Test(room_directory, a_room_that_was_opened_again_has_its_new_match)
 {
-    ls_room_directory_note(directory, "a", 1, 0);
-    ls_room_directory_note(directory, "a", 2, 3);
+    ls_room_directory_note(directory, "a", 1, 0, true);
+    ls_room_directory_note(directory, "a", 2, 3, true);
     cr_assert_eq(ls_room_directory_find(directory, "0000000000000001"), UINT32_MAX);
     cr_assert_eq(ls_room_directory_find(directory, "a"), 3);
+}
+
+Test(room_directory, a_room_that_is_to_go_on_is_expected_until_it_does)
+{
+    ls_room_directory_note(directory, "a", 7, 0, false);
+    cr_assert(ls_room_directory_is_expected(directory, "a", 0));
+    cr_assert(ls_room_directory_is_expected(directory, "", 7));
+    cr_assert_not(ls_room_directory_is_expected(directory, "", 0));
+    cr_assert_not(ls_room_directory_is_expected(directory, "b", 8));
+    ls_room_directory_note(directory, "a", 7, 0, true);
+    cr_assert_not(ls_room_directory_is_expected(directory, "a", 7));
+    ls_room_directory_note(directory, "a", 7, 0, false);
+    ls_room_directory_note(directory, "a", 0, 0, false);
+    cr_assert_not(ls_room_directory_is_expected(directory, "a", 7));
 }
 
 Test(room_directory, it_holds_as_many_rooms_as_a_service_and_leaves_out_more)
@@ -48,7 +62,7 @@ Test(room_directory, it_holds_as_many_rooms_as_a_service_and_leaves_out_more)
     char name[16];
     for (uint32_t i = 0; i <= LS_SERVICE_ROOMS_MAX; i++) {
         snprintf(name, sizeof name, "r%u", i);
-        ls_room_directory_note(directory, name, i + 1, 1);
+        ls_room_directory_note(directory, name, i + 1, 1, true);
     }
     cr_assert_eq(ls_room_directory_find(directory, "r4095"), 1);
     cr_assert_eq(ls_room_directory_find(directory, "r4096"), UINT32_MAX);

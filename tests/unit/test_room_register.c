@@ -68,6 +68,7 @@ Test(room_register, a_service_that_was_killed_knows_its_rooms_again)
     ls_name_copy(room->report.group, sizeof room->report.group, "arena");
     ls_name_copy(room->journal, sizeof room->journal, "/j/a \"b\".journal");
     room->report.worker = 3;
+    room->report.match_id = UINT64_C(0xfedcba9876543210);
     cr_assert_eq(ls_room_settings_set(&room->settings, "param", "size=3", NULL), LS_OK);
     add("without-a-journal");
     cr_assert_eq(ls_room_register_save(rooms, NULL), LS_OK);
@@ -78,6 +79,8 @@ Test(room_register, a_service_that_was_killed_knows_its_rooms_again)
     cr_assert_str_eq(known->report.group, "arena");
     cr_assert_str_eq(known->journal, room->journal);
     cr_assert_eq(known->report.worker, 3);
+    cr_assert_eq(known->report.match_id, room->report.match_id);
+    cr_assert(known->is_kept);
     cr_assert_not(known->is_open);
     cr_assert_str_eq(ls_room_settings_find(&known->settings, "param"), "size=3");
     ls_room_register_destroy(again);
