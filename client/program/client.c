@@ -421,6 +421,9 @@ static void after_turn(client *player, uint64_t now_ns)
     while (ls_session_next_event(player->session, &event)) {
         ls_seat_file_take_event(player->config->seat_path, player->place.identity, player->session,
                                 &event, &player->console->log);
+        if (event.kind == LS_SESSION_EVENT_SEATED) {
+            ls_client_link_set_match(player->link, ls_session_offer(player->session)->match_id);
+        }
         log_bounded(player, &event, now_ns);
         ls_client_view_hear(&player->view, &event);
     }
@@ -746,6 +749,7 @@ static ls_status build(client *player, ls_text *why)
     if (status != LS_OK && status != LS_NOT_FOUND) {
         return status;
     }
+    ls_client_link_set_match(player->link, session.seat.match_id);
     ls_packet_sink sink = ls_client_link_sink(player->link);
     status = ls_session_create(&session, &sink, ls_allocator_heap(), &player->session, why);
     return status == LS_OK ? add_handlers(player) : status;

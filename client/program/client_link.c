@@ -22,6 +22,7 @@ struct ls_client_link {
     ls_transport *transport;
     bool is_in_transport; /* the call comes from the transport, which must stay */
     uint32_t at;          /* the address that the transport is for */
+    uint64_t match;       /* see set_match */
     uint32_t next;        /* the one to try next */
     bool is_round_final;  /* every address of this round refused for good */
     ls_sealed_refusal refusal;
@@ -74,6 +75,7 @@ static ls_status open_transport(ls_client_link *link, uint32_t at, ls_text *why)
         return status;
     }
     ls_transport_destroy(link->transport);
+    ls_transport_udp_set_match(made, link->match);
     link->transport = made;
     link->lets_wait = false;
     link->at = at;
@@ -140,6 +142,12 @@ void ls_client_link_flush(ls_client_link *link)
 }
 
 /* ---- connecting ---- */
+
+void ls_client_link_set_match(ls_client_link *link, uint64_t match)
+{
+    link->match = match;
+    ls_transport_udp_set_match(link->transport, match);
+}
 
 static void add_traffic(ls_transport_traffic *sum, const ls_transport_traffic *more)
 {

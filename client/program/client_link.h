@@ -27,6 +27,10 @@ void ls_client_link_close(ls_client_link *link);
 /* The session's way out. */
 ls_packet_sink ls_client_link_sink(ls_client_link *link);
 
+/* The match that the client has a place in, or had when its process ended: it comes back to that
+ * one. 0: none. */
+void ls_client_link_set_match(ls_client_link *link, uint64_t match);
+
 /* Hands what has come to the session. */
 void ls_client_link_take(ls_client_link *link, ls_session *session, uint64_t now_ns);
 

@@ -41,15 +41,23 @@ enum {
 
 /* Each nonce is used for one text under its key: a reason of DENIED is its own nonce. */
 #define CONFIRM_NONCE 0u
+#define MATCH_NONCE 256u
+#define MATCH_BYTES 8u /* and a tag */
 #define ACCEPT_NONCE UINT64_MAX
 
 /* ---- tags: what is sealed is empty, everything before the tag is its header ---- */
 
+static void nonce_of(uint64_t number, uint8_t nonce[LS_CIPHER_NONCE_BYTES])
+{
+    memset(nonce, 0, LS_CIPHER_NONCE_BYTES);
+    ls_store_u64(nonce + 4, number);
+}
+
 static void write_tag(const uint8_t key[LS_CIPHER_KEY_BYTES], uint64_t number, uint8_t *datagram,
                       size_t header_bytes)
 {
-    uint8_t nonce[LS_CIPHER_NONCE_BYTES] = {0};
-    ls_store_u64(nonce + 4, number);
+    uint8_t nonce[LS_CIPHER_NONCE_BYTES];
+    nonce_of(number, nonce);
     ls_cipher_seal(LS_CIPHER_CHACHA20_POLY1305, key, nonce, datagram, header_bytes,
                    datagram + header_bytes, 0);
 }
@@ -57,8 +65,8 @@ static void write_tag(const uint8_t key[LS_CIPHER_KEY_BYTES], uint64_t number, u
 static bool is_tag_good(const uint8_t key[LS_CIPHER_KEY_BYTES], uint64_t number,
                         const uint8_t *datagram, size_t header_bytes)
 {
-    uint8_t nonce[LS_CIPHER_NONCE_BYTES] = {0};
-    ls_store_u64(nonce + 4, number);
+    uint8_t nonce[LS_CIPHER_NONCE_BYTES];
+    nonce_of(number, nonce);
     uint8_t tag[LS_CIPHER_TAG_BYTES];
     memcpy(tag, datagram + header_bytes, sizeof tag);
     return ls_cipher_open(LS_CIPHER_CHACHA20_POLY1305, key, nonce, datagram, header_bytes, tag, 0);
@@ -169,6 +177,39 @@ static size_t confirm_tag_at(uint8_t credential)
            (credential == LS_CREDENTIAL_TOKEN ? (size_t)LS_KEY_EXCHANGE_TOKEN_BYTES : 0);
 }
 
+/* The sealed match stands behind the tag. */
+static size_t confirm_match_at(const uint8_t *datagram)
+{
+    return confirm_tag_at(credential_of(datagram)) + LS_CIPHER_TAG_BYTES;
+}
+
+static void write_match(uint64_t match, const uint8_t first_key[LS_CIPHER_KEY_BYTES],
+                        uint8_t *datagram)
+{
+    uint8_t nonce[LS_CIPHER_NONCE_BYTES];
+    size_t at = confirm_match_at(datagram);
+    nonce_of(MATCH_NONCE, nonce);
+    ls_store_u64(datagram + at, match);
+    ls_cipher_seal(LS_CIPHER_CHACHA20_POLY1305, first_key, nonce, NULL, 0, datagram + at,
+                   MATCH_BYTES);
+}
+
+uint64_t ls_confirm_match_of(const uint8_t *datagram, size_t size,
+                             const uint8_t first_key[LS_CIPHER_KEY_BYTES])
+{
+    uint8_t nonce[LS_CIPHER_NONCE_BYTES];
+    uint8_t sealed[MATCH_BYTES + LS_CIPHER_TAG_BYTES];
+    size_t at = confirm_match_at(datagram);
+    if (size < at + sizeof sealed) {
+        return 0;
+    }
+    nonce_of(MATCH_NONCE, nonce);
+    memcpy(sealed, datagram + at, sizeof sealed);
+    bool is_good =
+        ls_cipher_open(LS_CIPHER_CHACHA20_POLY1305, first_key, nonce, NULL, 0, sealed, MATCH_BYTES);
+    return is_good ? ls_load_u64(sealed) : 0;
+}
+
 size_t ls_confirm_write(const ls_confirm *confirm, const uint8_t first_key[LS_CIPHER_KEY_BYTES],
                         uint8_t datagram[LS_CONFIRM_BYTES_MAX])
 {
@@ -185,6 +226,9 @@ size_t ls_confirm_write(const ls_confirm *confirm, const uint8_t first_key[LS_CI
         memcpy(datagram + CONFIRM_TOKEN_AT, confirm->token, LS_KEY_EXCHANGE_TOKEN_BYTES);
     }
     write_tag(first_key, CONFIRM_NONCE, datagram, confirm_tag_at(credential_of(datagram)));
+    if (confirm->match != 0) {
+        write_match(confirm->match, first_key, datagram);
+    }
     datagram[size - 1] = confirm->route;
     return size;
 }
@@ -205,6 +249,7 @@ bool ls_confirm_read(const uint8_t *datagram, size_t size, ls_confirm *out)
                                                                    : LS_CIPHER_CHACHA20_POLY1305;
     memcpy(out->client_key, datagram + CONFIRM_KEY_AT, LS_CIPHER_KEY_BYTES);
     out->time_ms = ls_load_u64(datagram + CONFIRM_TIME_AT);
+    out->match = 0;
     memcpy(out->cookie, datagram + CONFIRM_COOKIE_AT, LS_KEY_EXCHANGE_COOKIE_BYTES);
     out->token = credential == LS_CREDENTIAL_TOKEN ? datagram + CONFIRM_TOKEN_AT : NULL;
     bool has_route = size > confirm_tag_at(credential) + LS_CIPHER_TAG_BYTES;

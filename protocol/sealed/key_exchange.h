@@ -85,6 +85,7 @@ typedef struct ls_confirm {
     uint8_t cookie[LS_KEY_EXCHANGE_COOKIE_BYTES];
     const uint8_t *token; /* TOKEN_BYTES, borrowed; NULL without one */
     uint8_t route;        /* of the CHALLENGE; 0 from a client that knows of no workers */
+    uint64_t match;       /* that the client comes back to; 0: it names none; read by match_of */
 } ls_confirm;
 
 /* Sealed with k1. */
@@ -94,6 +95,9 @@ size_t ls_confirm_write(const ls_confirm *confirm, const uint8_t first_key[LS_CI
 bool ls_confirm_read(const uint8_t *datagram, size_t size, ls_confirm *out);
 /* Of a datagram that read took. */
 bool ls_confirm_is_sealed(const uint8_t *datagram, const uint8_t first_key[LS_CIPHER_KEY_BYTES]);
+/* Likewise, if it is sealed; 0: it names no match. */
+uint64_t ls_confirm_match_of(const uint8_t *datagram, size_t size,
+                             const uint8_t first_key[LS_CIPHER_KEY_BYTES]);
 
 typedef struct ls_accept {
     uint8_t start[LS_KEY_EXCHANGE_START_BYTES];

@@ -42,6 +42,7 @@ struct ls_sealed_client {
     uint32_t sent;                        /* how often the state's packet was sent */
     uint64_t requested_ns[REQUESTS_KEPT]; /* REQUEST n was sent at [n % REQUESTS_KEPT] */
     uint64_t rtt_ns;
+    uint64_t match;     /* that it comes back to; 0: none */
     uint8_t home_route; /* to the worker that let it in last */
     uint8_t route;      /* of REQUEST */
     uint32_t redirects; /* since start */
@@ -121,6 +122,11 @@ static void refuse(ls_sealed_client *client, ls_sealed_refusal refusal)
     forget_exchange(client);
 }
 
+void ls_sealed_client_set_match(ls_sealed_client *client, uint64_t match)
+{
+    client->match = match;
+}
+
 static size_t write_request(const ls_sealed_client *client, uint8_t *datagram)
 {
     ls_request request = {.version = LS_KEY_EXCHANGE_VERSION,
@@ -140,6 +146,7 @@ static size_t write_confirm(const ls_sealed_client *client, uint8_t *datagram)
                           .suite = client->suite,
                           .time_ms = client->challenge.time_ms,
                           .route = client->challenge.route,
+                          .match = client->match,
                           .token = config->has_token ? config->token : NULL};
     memcpy(confirm.client_key, client->secrets->own.public_key, LS_CIPHER_KEY_BYTES);
     memcpy(confirm.cookie, client->challenge.cookie, LS_KEY_EXCHANGE_COOKIE_BYTES);

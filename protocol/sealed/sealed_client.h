@@ -57,6 +57,10 @@ ls_status ls_sealed_client_create(const ls_sealed_client_config *config,
 /* Wipes every key. NULL is allowed. */
 void ls_sealed_client_destroy(ls_sealed_client *client);
 
+/* The client has a place in a match, to which it comes back from now on: so a server that has
+ * several workers can send it to the one with that match. 0: none. */
+void ls_sealed_client_set_match(ls_sealed_client *client, uint64_t match);
+
 /* Begins a key exchange with new keys, whatever was before; with the worker that let the client in
  * last, if the server has several. */
 void ls_sealed_client_start(ls_sealed_client *client, uint64_t now_ns);

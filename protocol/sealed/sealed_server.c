@@ -317,27 +317,19 @@ static void deny(ls_sealed_server *server, const arrival *at, const entrant *who
         reason == LS_DENIAL_CREDENTIAL ? LS_SEALED_REJECT_CREDENTIAL : LS_SEALED_REJECT_LIMITED;
 }
 
-/* A client that asked for this worker goes to no other one: its match may be opened again here. */
-static uint32_t worker_of_asker(const ls_sealed_server *server)
-{
-    const ls_sealed_server_config *config = &server->secrets->config;
-    bool has_match = !config->has_match || config->has_match(config->choose_worker_user);
-    return has_match ? server->worker : LS_SEALED_NO_WORKER;
-}
-
 /* Whether the client has its place elsewhere, and was told so: or that there is none, when it would
- * not know what that means. One without a token that asked for this worker was here before, or was
- * sent here: it stays. */
+ * not know what that means. */
 static bool is_redirected(ls_sealed_server *server, const arrival *at, const entrant *who)
 {
     const ls_sealed_server_config *config = &server->secrets->config;
-    bool has_asked = who->confirm->route > LS_ROUTE_ASKED && !who->confirm->token;
     if (!config->choose_worker) {
         return false;
     }
-    uint32_t worker = has_asked ? worker_of_asker(server)
-                                : config->choose_worker(config->choose_worker_user,
-                                                        who->confirm->token ? &who->pass : NULL);
+    const ls_sealed_asker asker = {
+        .pass = who->confirm->token ? &who->pass : NULL,
+        .match = ls_confirm_match_of(at->datagram, at->size, who->first_key),
+        .has_asked = who->confirm->route > LS_ROUTE_ASKED && !who->confirm->token};
+    uint32_t worker = config->choose_worker(config->choose_worker_user, &asker);
     LS_ASSERT(worker < server->workers || worker == LS_SEALED_NO_WORKER);
     if (worker == server->worker) {
         return false;

@@ -23,6 +23,14 @@ LS_C_BEGIN
 /* In place of a worker: there is no place for the client anywhere, and it is told so (FULL). */
 #define LS_SEALED_NO_WORKER UINT32_MAX
 
+/* A client whose credential is proven, and that has no place yet. */
+typedef struct ls_sealed_asker {
+    const ls_sealed_pass *pass; /* by its token, is_return is not known yet; NULL without one */
+    uint64_t match;             /* that it says it comes back to; 0: none */
+    /* It has no token and asked for this worker: it was here before, or was sent here. */
+    bool has_asked;
+} ls_sealed_asker;
+
 typedef struct ls_sealed_server_config {
     ls_key_pair identity;
     bool gives_key;             /* to a client that was given an address alone */
@@ -42,17 +50,12 @@ typedef struct ls_sealed_server_config {
      * by `workers`. All else counts its connections from 0. */
     uint32_t worker;  /* 0 .. workers - 1 */
     uint32_t workers; /* 0 .. LS_SEALED_WORKERS_MAX; 0 is the same as 1 */
-    /* The worker that a client belongs to, or LS_SEALED_NO_WORKER. Of a client whose credential is
-     * proven, with what its token says (is_return is not known yet) or NULL for one without a
-     * token. Asked before anything is kept of the client, again for each CONFIRM that is repeated;
-     * not for a client without a token that asked for this worker: it was there before, or was sent
-     * there. Each worker must answer the same for a token, or it can be used once with each. Must
-     * not call the server. NULL: each client belongs to the worker that it comes to. */
-    uint32_t (*choose_worker)(void *user, const ls_sealed_pass *pass);
-    /* Whether this worker has a match for a client that asked for this worker and has no token.
-     * When it has none, the client is told that all is full, and asks again. NULL: it has. */
-    bool (*has_match)(void *user);
-    void *choose_worker_user; /* of both */
+    /* The worker that a client belongs to, or LS_SEALED_NO_WORKER: it is told that all is full, and
+     * asks again. Asked before anything is kept of the client, again for each CONFIRM that is
+     * repeated. Each worker must answer the same for a token, or it can be used once with each.
+     * Must not call the server. NULL: each client belongs to the worker that it comes to. */
+    uint32_t (*choose_worker)(void *user, const ls_sealed_asker *asker);
+    void *choose_worker_user;
 } ls_sealed_server_config;
 
 typedef struct ls_sealed_server ls_sealed_server;

@@ -576,6 +576,11 @@ ls_sealed_refusal ls_transport_udp_refusal(const ls_transport *base)
     return transport->client ? ls_sealed_client_refusal(transport->client) : LS_SEALED_REFUSAL_NONE;
 }
 
+void ls_transport_udp_set_match(ls_transport *base, uint64_t match)
+{
+    ls_sealed_client_set_match(from_base(base)->client, match);
+}
+
 ls_status ls_transport_udp_reconnect(ls_transport *base, uint64_t connect_timeout_ns)
 {
     transport_udp *transport = from_base(base);

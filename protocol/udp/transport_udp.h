@@ -99,6 +99,9 @@ ls_sealed_refusal ls_transport_udp_refusal(const ls_transport *transport);
  * than before. NO_MEMORY. Not between an event and the use of its bytes. */
 ls_status ls_transport_udp_reconnect(ls_transport *transport, uint64_t connect_timeout_ns);
 
+/* Of a client: see ls_sealed_client_set_match. */
+void ls_transport_udp_set_match(ls_transport *transport, uint64_t match);
+
 /* From now on the loop drives the transport. on_ready is called when events may be waiting and
  * must take them all with ls_transport_next_event. IO or NO_MEMORY. At most once; the transport
  * must be destroyed before the loop. */

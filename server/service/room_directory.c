@@ -95,6 +95,13 @@ uint32_t ls_room_directory_find(const ls_room_directory *directory, const char *
     return row ? row->worker : UINT32_MAX;
 }
 
+uint32_t ls_room_directory_find_match(const ls_room_directory *directory, uint64_t match_id)
+{
+    char id[ID_BYTES];
+    snprintf(id, sizeof id, "%016" PRIx64, match_id);
+    return ls_room_directory_find(directory, id);
+}
+
 bool ls_room_directory_is_expected(const ls_room_directory *directory, const char *name,
                                    uint64_t match_id)
 {

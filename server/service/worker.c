@@ -297,12 +297,8 @@ static uint32_t worker_of_token(const worker *self, const ls_sealed_pass *pass)
     return found < self->config->workers ? found : self->config->worker;
 }
 
-static uint32_t choose_worker(void *user, const ls_sealed_pass *pass)
+static uint32_t worker_of_newcomer(worker *self)
 {
-    worker *self = user;
-    if (pass) {
-        return worker_of_token(self, pass);
-    }
     review_intake(self);
     uint32_t to = ls_room_directory_send(self->directory, self->config->worker);
     if (to < self->config->workers) {
@@ -311,16 +307,30 @@ static uint32_t choose_worker(void *user, const ls_sealed_pass *pass)
     return ls_worker_rooms_can_watch(self->named) ? self->config->worker : LS_SEALED_NO_WORKER;
 }
 
+/* One that asked for this worker stays: its match may be opened again here. */
+static uint32_t choose_worker(void *user, const ls_sealed_asker *asker)
+{
+    worker *self = user;
+    if (asker->pass) {
+        return worker_of_token(self, asker->pass);
+    }
+    if (ls_room_directory_is_expected(self->directory, "", asker->match)) {
+        return LS_SEALED_NO_WORKER;
+    }
+    uint32_t home = ls_room_directory_find_match(self->directory, asker->match);
+    if (home < self->config->workers) {
+        return home;
+    }
+    if (asker->has_asked) {
+        return ls_worker_rooms_count(self->named) > 0 ? self->config->worker : LS_SEALED_NO_WORKER;
+    }
+    return worker_of_newcomer(self);
+}
+
 static bool is_expected(void *user, uint64_t match_id, const char *name)
 {
     const worker *self = user;
     return ls_room_directory_is_expected(self->directory, name, match_id);
-}
-
-static bool has_match(void *user)
-{
-    const worker *self = user;
-    return ls_worker_rooms_count(self->named) > 0;
 }
 
 /* ---- life ---- */
@@ -350,7 +360,6 @@ static ls_status create_rooms(worker *self, ls_text *why)
     sealed.worker = config->worker;
     sealed.workers = config->workers;
     sealed.choose_worker = choose_worker;
-    sealed.has_match = has_match;
     sealed.choose_worker_user = self;
     uint32_t peers = LS_TRANSPORT_UDP_PEERS_MAX / config->workers;
     const ls_rooms_config rooms = {.console = self->console,

@@ -194,10 +194,13 @@ static void make_move(fuzz_run *run, fuzz_input *input)
     }
 }
 
-static uint32_t choose_worker(void *user, const ls_sealed_pass *pass)
+static uint32_t choose_worker(void *user, const ls_sealed_asker *asker)
 {
     const fuzz_run *run = user;
-    LS_ASSERT(!pass);
+    LS_ASSERT(!asker->pass);
+    if (asker->has_asked) {
+        return run->worker;
+    }
     return (run->worker + run->kept_count / 8) % run->workers;
 }
 

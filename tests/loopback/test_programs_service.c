@@ -240,6 +240,29 @@ static const char *place_of(const char *room, uint32_t worker)
     return hosted_text("lockstep://%s/%s@%u%s", hosted_address(), room, worker, fragment);
 }
 
+/* A player's process is started again by the same command: one worker takes all newcomers, and the
+ * player's match may be on the other one. */
+Test(programs_service, client_that_is_started_again_comes_back_to_its_seat_on_any_worker)
+{
+    const char *seats[] = {hosted_path("seat-1"), hosted_path("seat-2")};
+    hosted_serve("--config", write_config(TWO_ROOMS), "-v");
+    for (uint32_t pair = 0; pair < 2; pair++) {
+        hosted_join("--bot", "9", "--seat-file", seats[pair], "--ticks", "100000");
+        join_players(1, "100000");
+        expect_times(": the match starts", pair + 1);
+        hosted_pause_ms(SEATS_ARE_KNOWN_MS);
+    }
+    for (uint32_t pair = 0; pair < 2; pair++) {
+        ls_process *client = &hosted.clients[2 * pair];
+        ls_process_signal(client, SIGKILL);
+        cr_assert(ls_process_wait(client, LS_PROCESS_PATIENCE_MS));
+        uint32_t again = hosted_join("--bot", "9", "--seat-file", seats[pair], "-v");
+        expect_times(") is back", pair + 1);
+        hosted_expect_words(&hosted.clients[again], "playing from tick");
+    }
+    end_service();
+}
+
 #define A_BAD_ROOM                                                                                 \
     "[[rooms]]\nname = \"bad\"\nopen = 1\nsim = \"live_trap.so\"\nplayers = 1\n"                   \
     "params = {trap = 12, tick = 60}\ntick-rate = 60\n"

@@ -181,6 +181,36 @@ Test(key_exchange, route_of_confirm_is_its_last_byte)
     cr_assert_eq(read.route, 7);
 }
 
+/* Behind the tag, sealed by itself: a server that knows nothing of it sees zeros there otherwise.
+ */
+Test(key_exchange, match_of_confirm_is_sealed_behind_its_tag)
+{
+    uint8_t bytes[1200], token[1064] = {0};
+    ls_confirm confirm = usual_confirm(), read;
+    confirm.route = 3;
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        size_t tag_at = kind == 0 ? 63 : 63 + sizeof token;
+        size_t size = ls_confirm_write(&confirm, key_of(7), bytes);
+        cr_assert_eq(ls_confirm_match_of(bytes, size, key_of(7)), 0, "it names none");
+        confirm.match = UINT64_C(0x1122334455667788);
+        cr_assert_eq(ls_confirm_write(&confirm, key_of(7), bytes), size);
+        cr_assert(ls_confirm_read(bytes, size, &read));
+        cr_assert_eq(read.route, 3);
+        cr_assert_eq(read.match, 0, "not before it is opened");
+        cr_assert(ls_confirm_is_sealed(bytes, key_of(7)));
+        cr_assert_eq(ls_confirm_match_of(bytes, size, key_of(7)), confirm.match);
+        cr_assert_eq(ls_confirm_match_of(bytes, size, key_of(8)), 0);
+        cr_assert_eq(ls_confirm_match_of(bytes, tag_at + 16 + 23, key_of(7)), 0, "cut off");
+        assert_zeros(bytes, tag_at + 16 + 24, size - 1);
+        bytes[tag_at + 16 + 5] ^= 1;
+        cr_assert_eq(ls_confirm_match_of(bytes, size, key_of(7)), 0, "altered");
+        cr_assert(ls_confirm_is_sealed(bytes, key_of(7)));
+        confirm.match = 0;
+        confirm.credential = LS_CREDENTIAL_TOKEN;
+        confirm.token = token;
+    }
+}
+
 Test(key_exchange, confirm_with_token_is_as_written_down)
 {
     const uint8_t nonce[LS_CIPHER_NONCE_BYTES] = {0};

@@ -22,6 +22,8 @@ Test(room_directory, a_room_is_found_by_its_name_and_by_the_id_of_its_match)
     ls_room_directory_note(directory, "arena-1", UINT64_C(0xfedcba9876543210), 2, true);
     cr_assert_eq(ls_room_directory_find(directory, "arena-1"), 2);
     cr_assert_eq(ls_room_directory_find(directory, "fedcba9876543210"), 2);
+    cr_assert_eq(ls_room_directory_find_match(directory, UINT64_C(0xfedcba9876543210)), 2);
+    cr_assert_eq(ls_room_directory_find_match(directory, 0), UINT32_MAX);
     cr_assert_eq(ls_room_directory_find(directory, "arena-2"), UINT32_MAX);
 }
 

@@ -315,11 +315,11 @@ typedef struct worker_question {
     uint64_t client_id; /* of the last one */
 } worker_question;
 
-static uint32_t choose(void *user, const ls_sealed_pass *pass)
+static uint32_t choose(void *user, const ls_sealed_asker *asker)
 {
     worker_question *question = user;
     question->asked++;
-    question->client_id = pass->client_id;
+    question->client_id = asker->pass->client_id;
     return question->answer;
 }
 

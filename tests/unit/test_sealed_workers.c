@@ -6,6 +6,8 @@
 
 #define NOW SEALED_START_NS
 #define WORKERS 3u
+#define ITS_MATCH UINT64_C(0x0123456789abcdef)
+#define ITS_WORKER 2u
 
 enum {
     ROUTE_OF_CHALLENGE_AT = 11,
@@ -23,17 +25,18 @@ static ls_sealed_client *client;
 static ls_endpoint home;
 
 /* The worker's own number is what it is asked with. */
-static uint32_t choose(void *user, const ls_sealed_pass *pass)
+static uint32_t choose(void *user, const ls_sealed_asker *asker)
 {
-    cr_assert_null(pass);
+    const uint32_t *answer = user;
+    cr_assert_null(asker->pass);
+    if (asker->match == ITS_MATCH) {
+        return ITS_WORKER;
+    }
+    if (asker->has_asked) {
+        return worker_has_match ? (uint32_t)(answer - chosen) : LS_SEALED_NO_WORKER;
+    }
     asked++;
-    return *(const uint32_t *)user;
-}
-
-static bool has_match(void *user)
-{
-    cr_assert_not_null(user);
-    return worker_has_match;
+    return *answer;
 }
 
 static void begin(void)
@@ -44,7 +47,6 @@ static void begin(void)
         config.worker = i;
         config.workers = WORKERS;
         config.choose_worker = choose;
-        config.has_match = has_match;
         config.choose_worker_user = &chosen[i];
         servers[i] = sealed_server_with(&config);
     }
@@ -334,6 +336,22 @@ Test(sealed_workers, credential_is_proven_before_anybody_is_asked)
     cr_assert_eq(denied.bytes[REASON_AT], LS_DENIAL_CREDENTIAL);
     cr_assert_eq(asked, 0);
     ls_sealed_server_destroy(closed);
+}
+
+/* A process that was started again remembers its match, and not the worker; and one whose worker
+ * has another match by now is sent on. */
+Test(sealed_workers, client_that_names_its_match_comes_to_the_worker_that_has_it)
+{
+    ls_sealed_client_set_match(client, ITS_MATCH);
+    assert_redirected(0, ITS_WORKER);
+    assert_let_in(ITS_WORKER);
+    ls_sealed_client_set_match(client, 0);
+    ls_sealed_client_start(client, NOW);
+    assert_let_in(ITS_WORKER);
+    ls_sealed_client_set_match(client, ITS_MATCH + 1);
+    ls_sealed_client_start(client, NOW);
+    assert_let_in(ITS_WORKER);
+    cr_assert_eq(asked, 0);
 }
 
 /* ---- those that know of no workers ---- */
