@@ -1,6 +1,7 @@
 #include "lockstep/server/service/room_keeper.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/server/service/calendar.h"
 #include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/intake.h"
 #include "lockstep/server/service/pending_commands.h"
@@ -315,6 +316,43 @@ static void take_no(ls_room_keeper *keeper, ls_registered_room *room,
     }
 }
 
+/* keeper->message says that this address is banned. */
+static const ls_worker_message *make_ban(ls_room_keeper *keeper, const char *address,
+                                         uint64_t seconds)
+{
+    ls_worker_message *message = &keeper->message;
+    memset(message, 0, sizeof *message);
+    message->kind = LS_WORKER_COMMAND;
+    message->command.kind = LS_SERVICE_BAN;
+    message->command.seconds = (uint32_t)LS_MIN(seconds, (uint64_t)UINT32_MAX);
+    ls_text_set(&message->command.text, "%s", address);
+    return message;
+}
+
+static void ban_everywhere(ls_room_keeper *keeper, const char *address, uint32_t seconds)
+{
+    uint64_t until_ns = (ls_calendar_ms() + (uint64_t)seconds * 1000) * LS_NS_PER_MS;
+    ls_ban_list_add(ls_room_register_bans(keeper->rooms), address, until_ns);
+    save_register(keeper);
+    ls_worker_pool_send_all(keeper->pool, make_ban(keeper, address, seconds));
+}
+
+/* Those that were banned before the worker was started. */
+static void tell_bans(ls_room_keeper *keeper, uint32_t worker)
+{
+    const ls_ban_list *bans = ls_room_register_bans(keeper->rooms);
+    uint64_t now_ns = ls_calendar_ms() * LS_NS_PER_MS;
+    for (uint32_t i = 0; i < LS_BANS_MAX; i++) {
+        ls_text address = {{0}};
+        ls_text_set(&address, "%s:0", bans->rows[i].host);
+        uint64_t left_s = ls_ban_list_left_s(bans, address.bytes, now_ns);
+        if (bans->rows[i].host[0] != '\0' && left_s > 0) {
+            (void)ls_worker_pool_send(keeper->pool, worker,
+                                      make_ban(keeper, address.bytes, left_s));
+        }
+    }
+}
+
 static void take_result(ls_room_keeper *keeper, const ls_worker_message *message)
 {
     ls_pending_command *pending = ls_pending_commands_find(&keeper->pending, message->id);
@@ -332,12 +370,7 @@ static void take_result(ls_room_keeper *keeper, const ls_worker_message *message
             take_no(keeper, room, &result);
         }
     } else if (pending->kind == LS_SERVICE_BAN && is_good) {
-        memset(&keeper->message, 0, sizeof keeper->message);
-        keeper->message.kind = LS_WORKER_COMMAND;
-        keeper->message.command.kind = LS_SERVICE_BAN;
-        keeper->message.command.text = result.text;
-        keeper->message.command.seconds = pending->seconds;
-        ls_worker_pool_send_all(keeper->pool, &keeper->message);
+        ban_everywhere(keeper, result.text.bytes, pending->seconds);
     }
     ls_pending_command_finish(pending, &result);
 }
@@ -401,6 +434,7 @@ static void on_ready(void *user, uint32_t worker)
     ls_room_keeper *keeper = user;
     const ls_service_asker nobody = {.done = NULL};
     ls_intake_tell(&keeper->intake, keeper->pool, worker);
+    tell_bans(keeper, worker);
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         tell_directory(keeper, ls_room_register_at(keeper->rooms, i), true);
     }

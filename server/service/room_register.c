@@ -1,18 +1,23 @@
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* flock */
 #include "lockstep/server/service/room_register.h"
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/json_read.h"
 #include "lockstep/common/program/mapped_file.h"
+#include "lockstep/server/service/calendar.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 struct ls_room_register {
     char path[LS_WORKER_PATH_BYTES_MAX]; /* "": no file */
+    int lock;                            /* held while the register is there; -1: none */
+    ls_ban_list bans;
     uint32_t count;
     uint64_t opened;
     uint64_t ended;
@@ -121,7 +126,48 @@ void ls_room_register_note_opened(ls_room_register *rooms)
     rooms->opened++;
 }
 
+ls_ban_list *ls_room_register_bans(ls_room_register *rooms)
+{
+    return &rooms->bans;
+}
+
 /* ---- the file ---- */
+
+/* The folder of the file with its slash, in bytes. */
+static size_t folder_bytes(const ls_room_register *rooms)
+{
+    const char *slash = strrchr(rooms->path, '/');
+    return slash ? (size_t)(slash - rooms->path) + 1 : 0;
+}
+
+/* The folder may be elsewhere when the file is read: a journal in it goes by its name alone. */
+static const char *journal_name(const ls_room_register *rooms, const char *journal)
+{
+    size_t folder = folder_bytes(rooms);
+    bool is_inside = folder > 0 && strncmp(journal, rooms->path, folder) == 0;
+    return is_inside && !strchr(journal + folder, '/') ? journal + folder : journal;
+}
+
+static ls_status find_journal(const ls_room_register *rooms, const char *name,
+                              char journal[LS_WORKER_PATH_BYTES_MAX])
+{
+    int folder = strchr(name, '/') ? 0 : (int)folder_bytes(rooms);
+    int bytes = snprintf(journal, LS_WORKER_PATH_BYTES_MAX, "%.*s%s", folder, rooms->path, name);
+    return bytes > 0 && (size_t)bytes < LS_WORKER_PATH_BYTES_MAX ? LS_OK : LS_MALFORMED;
+}
+
+static void print_bans(const ls_room_register *rooms, ls_json *list)
+{
+    uint64_t now_ns = ls_calendar_ms() * LS_NS_PER_MS;
+    for (uint32_t i = 0; i < LS_BANS_MAX; i++) {
+        const ls_ban *ban = &rooms->bans.rows[i];
+        if (ban->until_ns > now_ns) {
+            ls_json *object = ls_json_append(list);
+            ls_json_text(object, "host", ban->host);
+            ls_json_number(object, "until_unix_s", (double)(ban->until_ns / LS_NS_PER_SECOND));
+        }
+    }
+}
 
 static char *print(const ls_room_register *rooms)
 {
@@ -134,11 +180,12 @@ static char *print(const ls_room_register *rooms)
             ls_json_text(object, "name", room->report.name);
             ls_json_text(object, "group", room->report.group);
             ls_json_number(object, "worker", room->report.worker);
-            ls_json_text(object, "journal", room->journal);
+            ls_json_text(object, "journal", journal_name(rooms, room->journal));
             ls_json_hash(object, "match_id", room->report.match_id);
             ls_room_settings_write(&room->settings, ls_json_object(object, "settings"));
         }
     }
+    print_bans(rooms, ls_json_array(json, "bans"));
     char *text = ls_json_print_line(json);
     ls_json_destroy(json);
     return text;
@@ -177,16 +224,26 @@ static ls_status read_room(ls_room_register *rooms, const ls_json *object)
     const char *group = ls_json_read_text(object, "group");
     const char *journal = ls_json_read_text(object, "journal");
     ls_registered_room *room = name && group && journal ? ls_room_register_add(rooms, name) : NULL;
-    if (!room || strlen(journal) >= sizeof room->journal) {
+    if (!room || find_journal(rooms, journal, room->journal) != LS_OK) {
         return LS_MALFORMED;
     }
     ls_name_copy(room->report.group, sizeof room->report.group, group);
-    ls_name_copy(room->journal, sizeof room->journal, journal);
     (void)ls_json_read_u32(object, "worker", &room->report.worker);
     (void)ls_json_read_hash(object, "match_id", &room->report.match_id);
     room->is_kept = true;
     room->report.state = LS_ROOM_RESUMING;
     return ls_room_settings_read(ls_json_read_object(object, "settings"), &room->settings, NULL);
+}
+
+static void read_ban(ls_room_register *rooms, const ls_json *object)
+{
+    char address[LS_BAN_HOST_BYTES + 2];
+    uint64_t until_s = 0;
+    const char *host = ls_json_read_text(object, "host");
+    if (host && ls_json_read_u64(object, "until_unix_s", &until_s)) {
+        snprintf(address, sizeof address, "%.63s:0", host);
+        ls_ban_list_add(&rooms->bans, address, until_s * LS_NS_PER_SECOND);
+    }
 }
 
 static ls_status read_file(ls_room_register *rooms, ls_text *why)
@@ -205,6 +262,10 @@ static ls_status read_file(ls_room_register *rooms, ls_text *why)
     for (; status == LS_OK && object; object = ls_json_next(object)) {
         status = read_room(rooms, object);
     }
+    object = ls_json_read_members(json, "bans");
+    for (; status == LS_OK && object; object = ls_json_next(object)) {
+        read_ban(rooms, object);
+    }
     ls_json_destroy(json);
     ls_mapped_file_close(&file);
     return status == LS_OK ? LS_OK
@@ -214,6 +275,21 @@ static ls_status read_file(ls_room_register *rooms, ls_text *why)
                                      rooms->path);
 }
 
+/* Two services with one folder would forget one another's rooms. A folder where no file can be made
+ * is no reason not to play. */
+static ls_status lock_file(ls_room_register *rooms, ls_text *why)
+{
+    char path[sizeof rooms->path + 8];
+    snprintf(path, sizeof path, "%s.lock", rooms->path);
+    rooms->lock = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    return rooms->lock >= 0 && flock(rooms->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
+               ? ls_fail(LS_ALREADY_STARTED, why,
+                         "%s is that of another service which runs: give this one a folder for "
+                         "journals of its own",
+                         rooms->path)
+               : LS_OK;
+}
+
 ls_status ls_room_register_create(const char *path, ls_room_register **out, ls_text *why)
 {
     ls_room_register *rooms = ls_allocate(ls_allocator_heap(), sizeof *rooms);
@@ -221,7 +297,11 @@ ls_status ls_room_register_create(const char *path, ls_room_register **out, ls_t
         return LS_NO_MEMORY;
     }
     ls_name_copy(rooms->path, sizeof rooms->path, path ? path : "");
-    ls_status status = path ? read_file(rooms, why) : LS_OK;
+    rooms->lock = -1;
+    ls_status status = path ? lock_file(rooms, why) : LS_OK;
+    if (status == LS_OK && path) {
+        status = read_file(rooms, why);
+    }
     if (status != LS_OK) {
         ls_room_register_destroy(rooms);
         return status;
@@ -234,6 +314,9 @@ void ls_room_register_destroy(ls_room_register *rooms)
 {
     for (uint32_t i = 0; rooms && i < rooms->count; i++) {
         ls_release(ls_allocator_heap(), rooms->rows[i]);
+    }
+    if (rooms && rooms->lock >= 0) {
+        close(rooms->lock);
     }
     ls_release(ls_allocator_heap(), rooms);
 }

@@ -1,9 +1,10 @@
 /* Room register: the rooms that a service has, by name: their settings, their worker, their journal
- * and their newest report; and the sums of those that are gone. Written to a file at each change,
- * so that a service that was killed knows its rooms again. Called by supervisor. */
+ * and their newest report; the sums of those that are gone; and who is banned. Written to a file at
+ * each change, so that a service that was killed knows all this again. Called by room_keeper. */
 #ifndef LOCKSTEP_SERVER_SERVICE_ROOM_REGISTER_H
 #define LOCKSTEP_SERVER_SERVICE_ROOM_REGISTER_H
 
+#include "lockstep/server/service/ban_list.h"
 #include "lockstep/server/service/service_config.h"
 #include "lockstep/server/service/worker_message.h"
 
@@ -22,8 +23,9 @@ typedef struct ls_registered_room {
 
 typedef struct ls_room_register ls_room_register;
 
-/* `path` of the file; NULL: there is none. Rooms that the file knows are there, not open. IO or
- * MALFORMED with `why`: the file is there and cannot be used. */
+/* `path` of the file; NULL: there is none. Rooms that the file knows are there, not open; a journal
+ * in the folder of the file is found there wherever that folder is now. IO or MALFORMED with `why`:
+ * the file is there and cannot be used. ALREADY_STARTED: another register has the file. */
 ls_status ls_room_register_create(const char *path, ls_room_register **out, ls_text *why);
 /* NULL is allowed. */
 void ls_room_register_destroy(ls_room_register *rooms);
@@ -47,6 +49,9 @@ const ls_room_counters *ls_room_register_gone(const ls_room_register *rooms);
 uint64_t ls_room_register_opened(const ls_room_register *rooms);
 uint64_t ls_room_register_ended(const ls_room_register *rooms);
 void ls_room_register_note_opened(ls_room_register *rooms);
+
+/* Until when, on the clock of the calendar; to be changed by its owner, who saves it. */
+ls_ban_list *ls_room_register_bans(ls_room_register *rooms);
 
 /* Writes the file, in place of the old one. IO with `why`. */
 ls_status ls_room_register_save(const ls_room_register *rooms, ls_text *why);

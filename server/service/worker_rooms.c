@@ -7,6 +7,7 @@
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/rooms/room_game.h"
+#include "lockstep/server/service/calendar.h"
 #include "lockstep/server/service/plugin_choice.h"
 #include "lockstep/server/service/room_picture.h"
 #include "lockstep/server/service/room_saving.h"
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 enum {
     SPECTATORS = 16,  /* of a room whose settings say nothing of them */
@@ -55,13 +55,6 @@ static ls_host *host_of(const ls_worker_rooms *all)
 static uint64_t now_of(const ls_worker_rooms *all)
 {
     return ls_event_loop_now_ns(ls_host_loop(host_of(all)));
-}
-
-static uint64_t unix_ms(void)
-{
-    struct timespec now;
-    timespec_get(&now, TIME_UTC);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 static worker_room *find(const ls_worker_rooms *all, const char *name)
@@ -134,7 +127,7 @@ static void tell_event(ls_worker_rooms *all, const worker_room *room, const char
     ls_worker_message *message = &all->message;
     memset(message, 0, sizeof *message);
     message->kind = LS_WORKER_EVENT;
-    message->event.unix_ms = unix_ms();
+    message->event.unix_ms = ls_calendar_ms();
     message->event.slot = -1;
     ls_name_copy(message->event.kind, sizeof message->event.kind, kind);
     ls_name_copy(message->event.room, sizeof message->event.room, room->report.name);
@@ -313,7 +306,7 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     room->all = all;
     room->settings = message->command.settings;
     room->report.worker = all->config.worker;
-    room->report.opened_unix_ms = unix_ms();
+    room->report.opened_unix_ms = ls_calendar_ms();
     memcpy(room->report.name, message->command.room, sizeof room->report.name);
     memcpy(room->report.group, message->group, sizeof room->report.group);
     memcpy(room->journal, message->journal, sizeof room->journal);

@@ -52,6 +52,7 @@ ROOMS = (
     ("server program", "server/program/"),
     ("server program", "server/rooms/"),
     ("service", "server/service/ban_list."),
+    ("service", "server/service/calendar."),
     ("service", "server/service/event_ring."),
     ("service", "server/service/room_directory."),
     ("service", "server/service/room_name."),

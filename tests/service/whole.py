@@ -177,6 +177,20 @@ def test_players_are_sent_away_and_kept_out():
         assert service.clients[late].poll() is None
 
 
+def test_ban_outlives_the_service():
+    with Service(ONE_PAIR) as service:
+        for _ in range(2):
+            service.join("--ticks", "3000", "--reconnect", "1")
+        service.wait_until("pair-1", is_running)
+        service.ask("POST", API + "/rooms/pair-1/players/1/ban", {"seconds": 3600})
+        wait_for(lambda: any(client.poll() == 1 for client in service.clients), "one is gone")
+        assert service.stop(signal.SIGKILL) == -signal.SIGKILL
+        service.start()
+        late = service.join("--ticks", "60", "--connect-wait", "1")
+        code, text = service.ended(late)
+        assert code == 1 and "you are banned from this server" in text, text
+
+
 def test_saved_match_goes_on_another_day():
     with Service(ONE_PAIR) as service:
         for i in range(2):

@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 static char path[64];
+static char lock_path[80];
 static ls_room_register *rooms;
 
 static void open_register(void)
 {
     snprintf(path, sizeof path, "/tmp/lockstep-register-%d.json", (int)getpid());
+    snprintf(lock_path, sizeof lock_path, "%s.lock", path);
     cr_assert_eq(ls_room_register_create(path, &rooms, NULL), LS_OK);
 }
 
@@ -20,6 +22,7 @@ static void close_register(void)
 {
     ls_room_register_destroy(rooms);
     remove(path);
+    remove(lock_path);
 }
 
 TestSuite(room_register, .init = open_register, .fini = close_register);
@@ -62,34 +65,78 @@ Test(room_register, what_rooms_counted_is_kept_when_they_go_or_their_worker_does
     cr_assert_eq(ls_room_register_ended(rooms), 1);
 }
 
+/* The service was killed, and one that is started with the same folder reads the file. */
+static void open_again(void)
+{
+    ls_room_register_destroy(rooms);
+    cr_assert_eq(ls_room_register_create(path, &rooms, NULL), LS_OK);
+}
+
 Test(room_register, a_service_that_was_killed_knows_its_rooms_again)
 {
+    const char *journal = "/j/a \"b\".journal";
     ls_registered_room *room = add("arena-1");
     ls_name_copy(room->report.group, sizeof room->report.group, "arena");
-    ls_name_copy(room->journal, sizeof room->journal, "/j/a \"b\".journal");
+    ls_name_copy(room->journal, sizeof room->journal, journal);
     room->report.worker = 3;
     room->report.match_id = UINT64_C(0xfedcba9876543210);
     cr_assert_eq(ls_room_settings_set(&room->settings, "param", "size=3", NULL), LS_OK);
     add("without-a-journal");
     cr_assert_eq(ls_room_register_save(rooms, NULL), LS_OK);
-    ls_room_register *again = NULL;
-    cr_assert_eq(ls_room_register_create(path, &again, NULL), LS_OK);
-    cr_assert_eq(ls_room_register_count(again), 1);
-    const ls_registered_room *known = ls_room_register_find(again, "arena-1");
+    open_again();
+    cr_assert_eq(ls_room_register_count(rooms), 1);
+    const ls_registered_room *known = ls_room_register_find(rooms, "arena-1");
     cr_assert_str_eq(known->report.group, "arena");
-    cr_assert_str_eq(known->journal, room->journal);
+    cr_assert_str_eq(known->journal, journal);
     cr_assert_eq(known->report.worker, 3);
-    cr_assert_eq(known->report.match_id, room->report.match_id);
+    cr_assert_eq(known->report.match_id, UINT64_C(0xfedcba9876543210));
     cr_assert(known->is_kept);
     cr_assert_not(known->is_open);
     cr_assert_str_eq(ls_room_settings_find(&known->settings, "param"), "size=3");
-    ls_room_register_destroy(again);
+}
+
+/* The folder has another name when the service is started elsewhere. */
+Test(room_register, a_journal_beside_the_file_is_found_wherever_both_are)
+{
+    ls_registered_room *room = add("arena-1");
+    char moved[sizeof path + 16];
+    ls_name_copy(room->journal, sizeof room->journal, "/tmp/arena-1.journal");
+    cr_assert_eq(ls_room_register_save(rooms, NULL), LS_OK);
+    snprintf(moved, sizeof moved, "/tmp/../tmp/%s", path + strlen("/tmp/"));
+    ls_room_register_destroy(rooms);
+    cr_assert_eq(ls_room_register_create(moved, &rooms, NULL), LS_OK);
+    cr_assert_str_eq(ls_room_register_find(rooms, "arena-1")->journal,
+                     "/tmp/../tmp/arena-1.journal");
+}
+
+Test(room_register, bans_are_known_again_until_they_end)
+{
+    ls_ban_list *bans = ls_room_register_bans(rooms);
+    ls_ban_list_add(bans, "192.0.2.7:7000", UINT64_MAX);
+    ls_ban_list_add(bans, "192.0.2.8:7000", 1);
+    cr_assert_eq(ls_room_register_save(rooms, NULL), LS_OK);
+    open_again();
+    bans = ls_room_register_bans(rooms);
+    cr_assert_gt(ls_ban_list_left_s(bans, "192.0.2.7:9", 1), 1000);
+    cr_assert_eq(ls_ban_list_left_s(bans, "192.0.2.8:9", 0), 0);
+}
+
+Test(room_register, two_services_have_no_folder_together)
+{
+    ls_room_register *other = NULL;
+    ls_text why = {{0}};
+    cr_assert_eq(ls_room_register_create(path, &other, &why), LS_ALREADY_STARTED);
+    cr_assert(strstr(why.bytes, path), "%s", why.bytes);
+    cr_assert_null(other);
+    open_again();
 }
 
 Test(room_register, a_damaged_file_is_refused_by_name_and_not_written_over)
 {
     static const char *const texts[] = {"", "{\"rooms\":[{}]}", "{\"rooms\":[{\"name\":\"a\"}]}",
                                         "{\"rooms\""};
+    ls_room_register_destroy(rooms);
+    rooms = NULL;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         FILE *file = fopen(path, "w");
         fputs(texts[i], file);
