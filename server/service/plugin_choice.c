@@ -35,7 +35,7 @@ ls_status ls_plugin_choice_find(const ls_plugin_choice *choice, char *path, size
                                 ls_text *why)
 {
     const char *name = choice->name ? choice->name : "";
-    bool is_file = strstr(name, ".so") != NULL;
+    bool is_file = strstr(name, ".so") != NULL || strchr(name, '/') != NULL;
     if (choice->sha256 && (!is_file || strlen(choice->sha256) != DIGITS ||
                            strspn(choice->sha256, "0123456789abcdefABCDEF") != DIGITS)) {
         return ls_fail(LS_BAD_ARGUMENT, why,

@@ -47,6 +47,9 @@ Test(plugin_choice, file_is_one_of_the_folder)
     cr_assert_str_eq(path, "arena");
     cr_assert_eq(find("../game.so", NULL), LS_BAD_ARGUMENT);
     cr_assert_eq(find("/tmp/game.so", NULL), LS_BAD_ARGUMENT);
+    cr_assert_eq(find("/tmp/game", NULL), LS_BAD_ARGUMENT, "the loader takes it for a file");
+    cr_assert_eq(find("../game", NULL), LS_BAD_ARGUMENT);
+    cr_assert_eq(find("../game", ABC), LS_BAD_ARGUMENT);
     const ls_plugin_choice without = {.name = "game.so"};
     cr_assert_eq(ls_plugin_choice_find(&without, path, sizeof path, &why), LS_BAD_ARGUMENT);
     cr_assert_eq(ls_plugin_choice_find(&without, path, 4, &why), LS_BAD_ARGUMENT);
