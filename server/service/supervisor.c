@@ -254,7 +254,7 @@ static ls_status create_upload(supervisor *self, ls_text *why)
     return ls_journal_upload_create(&upload, &self->upload, why);
 }
 
-/* The file is one line. */
+/* The file is one line. Its bytes end where the file does, and are NULL of an empty one. */
 static ls_status read_token(const char *path, char *out, size_t capacity, ls_text *why)
 {
     ls_mapped_file file = {NULL, 0};
@@ -262,12 +262,16 @@ static ls_status read_token(const char *path, char *out, size_t capacity, ls_tex
     if (status != LS_OK) {
         return status;
     }
-    size_t length = strcspn((const char *)file.bytes, "\r\n");
-    bool is_good = length >= TOKEN_BYTES_MIN && length < capacity;
-    for (size_t i = 0; is_good && i < length; i++) {
-        is_good = file.bytes[i] > ' ' && file.bytes[i] <= '~';
+    size_t length = 0;
+    while (length < file.size && file.bytes[length] > ' ' && file.bytes[length] <= '~') {
+        length++;
     }
-    snprintf(out, capacity, "%.*s", is_good ? (int)length : 0, (const char *)file.bytes);
+    bool is_end = length == file.size || file.bytes[length] == '\r' || file.bytes[length] == '\n';
+    bool is_good = is_end && length >= TOKEN_BYTES_MIN && length < capacity;
+    if (is_good) {
+        memcpy(out, file.bytes, length);
+        out[length] = '\0';
+    }
     ls_mapped_file_close(&file);
     return is_good ? LS_OK
                    : ls_fail(LS_BAD_ARGUMENT, why,

@@ -166,6 +166,31 @@ Test(programs_usage, server_lines_without_sense_are_refused)
     expect_all_refused(LS_TEST_SERVER, lines, sizeof lines / sizeof lines[0]);
 }
 
+/* A file of no bytes, and one that fills a page without the end of a line. */
+Test(programs_usage, file_without_a_token_of_the_service_is_refused)
+{
+    const char *config = hosted_path("lockstep.toml");
+    const char *token = hosted_path("token");
+    FILE *file = fopen(config, "w");
+    cr_assert_not_null(file);
+    fprintf(file, "workers = 1\n[server]\nbind = \"127.0.0.1\"\nport = 0\nidentity = \"%s\"\n",
+            hosted_path("identity"));
+    fprintf(file, "[http]\nport = 0\n");
+    cr_assert_eq(fclose(file), 0);
+    for (int bytes = 0; bytes <= 4096; bytes += 4096) {
+        file = fopen(token, "w");
+        cr_assert_not_null(file);
+        for (int i = 0; i < bytes; i++) {
+            fputc('a', file);
+        }
+        cr_assert_eq(fclose(file), 0);
+        hosted_expect_refusal(2, LS_TEST_SERVER,
+                              ": a token is one word of 16 to 255 printable characters", "--config",
+                              config, "--http-port-file", hosted_path("http"), "--http-token-file",
+                              token);
+    }
+}
+
 Test(programs_usage, client_lines_without_sense_are_refused)
 {
     static const wrong_line lines[] = {
