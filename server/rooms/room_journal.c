@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 200809L
 #include "lockstep/server/rooms/room_journal.h"
 
 #include "lockstep/common/program/output.h"
@@ -7,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     PATH_BYTES_MAX = 4096,
@@ -123,6 +125,11 @@ void ls_room_journal_take_event(ls_room_journal *journal, const ls_match_event *
 bool ls_room_journal_is_closed(const ls_room_journal *journal)
 {
     return ls_recorder_is_done(journal->recorder);
+}
+
+bool ls_room_journal_is_there(const ls_room_journal *journal)
+{
+    return access(journal->path, F_OK) == 0;
 }
 
 uint32_t ls_room_journal_backlog(const ls_room_journal *journal)

@@ -42,6 +42,9 @@ void ls_room_journal_take_event(ls_room_journal *journal, const ls_match_event *
 /* The match is over and its journal closed, or given up. */
 bool ls_room_journal_is_closed(const ls_room_journal *journal);
 
+/* There is a file at its path still. Asks the system. */
+bool ls_room_journal_is_there(const ls_room_journal *journal);
+
 /* How many closed ticks are not in the file yet. */
 uint32_t ls_room_journal_backlog(const ls_room_journal *journal);
 

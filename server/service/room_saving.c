@@ -13,6 +13,11 @@ static const char *words_of(const ls_room_saving *saving)
     return saving->words.bytes[0] != '\0' ? saving->words.bytes : "the match is being saved";
 }
 
+static bool can_go_on(ls_match_state state)
+{
+    return state == LS_MATCH_RUNNING || state == LS_MATCH_RESUMING;
+}
+
 ls_status ls_room_saving_begin(ls_room_saving *saving, ls_room *room, const char *words,
                                uint64_t now_ns, ls_text *why)
 {
@@ -24,7 +29,7 @@ ls_status ls_room_saving_begin(ls_room_saving *saving, ls_room *room, const char
     if (!ls_room_journal_of(room)) {
         return ls_fail(LS_UNSUPPORTED, why, "the room has no journal: set `journal` to a folder");
     }
-    if (state != LS_MATCH_RUNNING && state != LS_MATCH_RESUMING) {
+    if (!can_go_on(state)) {
         return ls_fail(LS_REFUSED, why,
                        state == LS_MATCH_LOBBY ? "the match has not begun: there is nothing to save"
                                                : "the match is over");
@@ -46,6 +51,25 @@ static bool is_written(ls_room_saving *saving, ls_room *room)
     return saving->tick == before && ls_room_journal_backlog(ls_room_journal_of(room)) == 0;
 }
 
+static void give_up(ls_room_saving *saving, ls_match *match, const char *why, uint64_t now_ns)
+{
+    saving->state = LS_SAVING_FAILED;
+    saving->status = LS_IO;
+    saving->why = why;
+    if (!saving->was_paused) {
+        (void)ls_match_unpause(match, "it could not be saved", now_ns);
+    }
+}
+
+void ls_room_saving_end(ls_room_saving *saving)
+{
+    if (saving->state == LS_SAVING_WRITES) {
+        saving->state = LS_SAVING_FAILED;
+        saving->status = LS_REFUSED;
+        saving->why = "the match has ended before it was saved";
+    }
+}
+
 ls_saving_state ls_room_saving_look(ls_room_saving *saving, ls_room *room, uint64_t now_ns)
 {
     ls_match *match = ls_room_match(room);
@@ -53,14 +77,17 @@ ls_saving_state ls_room_saving_look(ls_room_saving *saving, ls_room *room, uint6
         return saving->state;
     }
     ls_room_pull(room, now_ns);
-    if (is_written(saving, room)) {
+    if (!can_go_on(ls_match_state_of(match))) {
+        ls_room_saving_end(saving);
+    } else if (!is_written(saving, room)) {
+        if (now_ns - saving->began_ns >= WRITING_MAX_S * LS_NS_PER_SECOND) {
+            give_up(saving, match, "the journal cannot be written: the match goes on", now_ns);
+        }
+    } else if (!ls_room_journal_is_there(ls_room_journal_of(room))) {
+        give_up(saving, match, "the journal was deleted: the match goes on", now_ns);
+    } else {
         ls_match_suspend(match, words_of(saving), now_ns);
         saving->state = LS_SAVING_LEFT;
-    } else if (now_ns - saving->began_ns >= WRITING_MAX_S * LS_NS_PER_SECOND) {
-        saving->state = LS_SAVING_FAILED;
-        if (!saving->was_paused) {
-            (void)ls_match_unpause(match, "it could not be saved", now_ns);
-        }
     }
     return saving->state;
 }

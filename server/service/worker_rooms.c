@@ -512,6 +512,17 @@ static void tell_saved(ls_worker_rooms *all, const worker_room *room, ls_status 
     all->config.tell(all->config.user, message);
 }
 
+/* Of a match that was saved before and has gone on from there. */
+static bool is_saved_folder(const char *folder, const char *journal_dir)
+{
+    char saved[LS_WORKER_PATH_BYTES_MAX + 8];
+    struct stat one;
+    struct stat other;
+    snprintf(saved, sizeof saved, "%s/saved", journal_dir);
+    return stat(folder, &one) == 0 && stat(saved, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
 /* Among those that are written a retention limit would find it. */
 static void move_journal(const ls_worker_rooms *all, const char *path,
                          char moved[LS_WORKER_PATH_BYTES_MAX])
@@ -519,6 +530,11 @@ static void move_journal(const ls_worker_rooms *all, const char *path,
     char folder[LS_WORKER_PATH_BYTES_MAX];
     const char *slash = strrchr(path, '/');
     int folder_bytes = slash ? (int)(slash - path) : 0;
+    snprintf(folder, sizeof folder, "%.*s", folder_bytes, path);
+    if (is_saved_folder(folder, all->config.journal_dir)) {
+        ls_name_copy(moved, LS_WORKER_PATH_BYTES_MAX, path);
+        return;
+    }
     snprintf(folder, sizeof folder, "%.*s/saved", folder_bytes, path);
     int bytes = snprintf(moved, LS_WORKER_PATH_BYTES_MAX, "%.*s/saved%s", folder_bytes, path,
                          slash ? slash : path);
@@ -531,9 +547,13 @@ static void move_journal(const ls_worker_rooms *all, const char *path,
 }
 
 /* The room is closed, and its journal with it. */
-static void finish_saving(ls_worker_rooms *all, const worker_room *room)
+static void finish_saving(ls_worker_rooms *all, worker_room *room)
 {
     char moved[LS_WORKER_PATH_BYTES_MAX];
+    if (room->saving.state == LS_SAVING_WRITES) {
+        ls_room_saving_end(&room->saving);
+        tell_saved(all, room, room->saving.status, room->saving.why);
+    }
     if (room->saving.state == LS_SAVING_LEFT) {
         move_journal(all, room->journal, moved);
         ls_log_line(all->config.log, LS_LOG_INFO, "room %s is saved: %s", room->report.name, moved);
@@ -554,7 +574,7 @@ void ls_worker_rooms_look(ls_worker_rooms *all)
             ls_host_touch(host_of(all), i);
         }
         if (state == LS_SAVING_FAILED) {
-            tell_saved(all, room, LS_IO, "the journal cannot be written: the match goes on");
+            tell_saved(all, room, room->saving.status, room->saving.why);
         }
     }
 }

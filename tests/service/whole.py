@@ -223,6 +223,54 @@ def test_saved_match_goes_on_another_day():
         assert service.summary(2)["final_hash"] == service.summary(3)["final_hash"]
 
 
+def play_a_pair(service):
+    for _ in range(2):
+        service.join("--ticks", "3000")
+    service.wait_until("pair-1", is_running)
+
+
+def test_match_is_saved_in_one_folder_however_often():
+    with Service(ONE_PAIR) as service:
+        play_a_pair(service)
+        path = pathlib.Path(service.admin("save", "pair-1").strip())
+        wait_for(lambda: service.room("pair-1") is None, "the room is gone")
+        for _ in range(2):
+            service.admin("create", "name=again", f"resume={path}")
+            assert service.admin("save", "again").strip() == str(path)
+            assert path.exists()
+            wait_for(lambda: service.room("again") is None, "the room is gone")
+
+
+def test_match_goes_on_when_its_journal_is_gone_and_it_is_to_be_saved():
+    with Service(ONE_PAIR) as service:
+        play_a_pair(service)
+        next((service.folder / "journals").glob("*-pair-1-*.journal")).unlink()
+        status, _, text = service.ask("POST", API + "/rooms/pair-1/save")
+        assert status == 500 and "deleted: the match goes on" in text, text
+        tick = service.room("pair-1")["tick"]
+        service.wait_until("pair-1", lambda room: room["state"] == "running"
+                           and room["tick"] > tick + 60)
+        assert all(client.poll() is None for client in service.clients)
+
+
+def test_match_that_is_ended_while_it_is_saved_is_not_said_to_be():
+    with Service(ONE_PAIR) as service:
+        play_a_pair(service)
+        answers = []
+        saving = threading.Thread(
+            target=lambda: answers.append(service.ask("POST", API + "/rooms/pair-1/save")))
+        saving.start()
+        wait_for(lambda: "paused at tick" in service.log(), "the match is being saved")
+        ended = service.ask("DELETE", API + "/rooms/pair-1")[0]
+        saving.join()
+        status, _, text = answers[0]
+        if status == 200:  # it was over before it could be ended
+            path = json.loads(text)["result"]
+            service.admin("create", "name=again", f"resume={path}")
+        else:
+            assert (status, ended) == (409, 200) and "ended before it was saved" in text, text
+
+
 def test_room_that_cannot_go_on_waits_until_an_operator_ends_it():
     with Service(ONE_PAIR) as service:
         for _ in range(2):
