@@ -6,8 +6,10 @@
 #include "lockstep/common/program/token_key.h"
 #include "lockstep/server/host/match_table.h"
 #include "lockstep/server/match/match_config.h"
+#include "lockstep/server/service/room_loading.h"
 #include "lockstep/server/service/supervisor.h"
 #include "lockstep/server/service/worker.h"
+#include "lockstep/server/service/worker_message.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -236,6 +238,32 @@ static void write_line(service_program *self, const ls_server_options *options,
 
 /* ---- running ---- */
 
+/* A file that is wrong is so at the start, as far as this is known without a worker. */
+static ls_status check_groups(service_program *self, ls_text *why)
+{
+    const ls_service_config *service = &self->service;
+    ls_status status = LS_OK;
+    for (uint32_t i = 0; status == LS_OK && i < service->group_count; i++) {
+        char path[LS_WORKER_PATH_BYTES_MAX];
+        ls_text reason = {{0}};
+        ls_room_settings settings = service->match;
+        const ls_room_loading loading = {
+            .settings = &settings,
+            .plugin_dir = service->plugin_dir[0] != '\0' ? service->plugin_dir : NULL,
+            .path = path,
+            .path_capacity = sizeof path};
+        status = ls_room_settings_merge(&settings, &service->groups[i].settings, &reason);
+        if (status == LS_OK) {
+            status = ls_room_loading_check(&loading, &reason);
+        }
+        if (status != LS_OK) {
+            ls_text_set(why, "[[rooms]] '%s': %s", service->groups[i].name,
+                        reason.bytes[0] ? reason.bytes : ls_status_text(status));
+        }
+    }
+    return status;
+}
+
 static ls_status read_config(service_program *self, ls_server_options *options, ls_console *console,
                              ls_text *why)
 {
@@ -252,6 +280,9 @@ static ls_status read_config(service_program *self, ls_server_options *options, 
     }
     if (status == LS_OK) {
         status = take_match_rows(self, options, why);
+    }
+    if (status == LS_OK) {
+        status = check_groups(self, why);
     }
     return status;
 }

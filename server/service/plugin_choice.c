@@ -31,11 +31,16 @@ static ls_status check_digest(const char *path, const char *name, const char *sh
                          name, digits);
 }
 
+bool ls_plugin_choice_is_file(const char *name)
+{
+    return strstr(name, ".so") != NULL || strchr(name, '/') != NULL;
+}
+
 ls_status ls_plugin_choice_find(const ls_plugin_choice *choice, char *path, size_t capacity,
                                 ls_text *why)
 {
     const char *name = choice->name ? choice->name : "";
-    bool is_file = strstr(name, ".so") != NULL || strchr(name, '/') != NULL;
+    bool is_file = ls_plugin_choice_is_file(name);
     if (choice->sha256 && (!is_file || strlen(choice->sha256) != DIGITS ||
                            strspn(choice->sha256, "0123456789abcdefABCDEF") != DIGITS)) {
         return ls_fail(LS_BAD_ARGUMENT, why,

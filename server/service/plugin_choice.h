@@ -6,6 +6,7 @@
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct ls_plugin_choice {
@@ -13,6 +14,9 @@ typedef struct ls_plugin_choice {
     const char *name;      /* of a file there, which ends in ".so", or of a built-in; NULL: none */
     const char *sha256;    /* 64 hexadecimal digits, as sha256sum prints them; NULL: any bytes */
 } ls_plugin_choice;
+
+/* Whether a simulation of this name is a file, as the loader takes it, and no built-in. */
+bool ls_plugin_choice_is_file(const char *name);
 
 /* The path of the file, or the name of the built-in. BAD_ARGUMENT with a sentence: a path that
  * leads elsewhere, a file of another digest, or one that cannot be read. */

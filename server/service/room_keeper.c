@@ -1,7 +1,7 @@
 #include "lockstep/server/service/room_keeper.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/server/service/calendar.h"
+#include "lockstep/server/service/ban_keeper.h"
 #include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/intake.h"
 #include "lockstep/server/service/pending_commands.h"
@@ -24,6 +24,7 @@ enum {
 typedef struct group_state {
     uint32_t named;    /* rooms that were given a name */
     uint64_t again_ns; /* no room is opened before */
+    bool has_failed;   /* the newest room could not be opened */
 } group_state;
 
 struct ls_room_keeper {
@@ -116,6 +117,13 @@ static ls_room_placement placement_of(const ls_room_keeper *keeper)
                                .rooms = keeper->rooms};
 }
 
+static void group_has_failed(ls_room_keeper *keeper, uint32_t index)
+{
+    keeper->groups[index].again_ns =
+        ls_event_loop_now_ns(keeper->config.loop) + GROUP_AGAIN_S * LS_NS_PER_SECOND;
+    keeper->groups[index].has_failed = true;
+}
+
 static void open_of_group(ls_room_keeper *keeper, uint32_t index)
 {
     const ls_service_group *group = &keeper->config.service->groups[index];
@@ -136,8 +144,7 @@ static void open_of_group(ls_room_keeper *keeper, uint32_t index)
     if (room) {
         ls_room_register_remove(keeper->rooms, name);
     }
-    keeper->groups[index].again_ns =
-        ls_event_loop_now_ns(keeper->config.loop) + GROUP_AGAIN_S * LS_NS_PER_SECOND;
+    group_has_failed(keeper, index);
     ls_log_line(keeper->config.log, LS_LOG_WARNING, "no room of '%s' is opened: %s", group->name,
                 result.text.bytes);
 }
@@ -246,6 +253,11 @@ static void room_is_open(ls_room_keeper *keeper, ls_registered_room *room,
                          const ls_worker_message *message)
 {
     bool is_new = room->journal[0] == '\0';
+    for (uint32_t i = 0; i < keeper->config.service->group_count; i++) {
+        if (strcmp(keeper->config.service->groups[i].name, room->report.group) == 0) {
+            keeper->groups[i].has_failed = false;
+        }
+    }
     room->is_open = true;
     room->is_kept = true;
     room->failures = 0;
@@ -280,8 +292,7 @@ static void room_is_not_opened(ls_room_keeper *keeper, const ls_registered_room 
     ls_text text = {{0}};
     for (uint32_t i = 0; i < keeper->config.service->group_count; i++) {
         if (strcmp(keeper->config.service->groups[i].name, room->report.group) == 0) {
-            keeper->groups[i].again_ns =
-                ls_event_loop_now_ns(keeper->config.loop) + GROUP_AGAIN_S * LS_NS_PER_SECOND;
+            group_has_failed(keeper, i);
         }
     }
     ls_text_set(&text, "is not opened: %s", why);
@@ -316,43 +327,6 @@ static void take_no(ls_room_keeper *keeper, ls_registered_room *room,
     }
 }
 
-/* keeper->message says that this address is banned. */
-static const ls_worker_message *make_ban(ls_room_keeper *keeper, const char *address,
-                                         uint64_t seconds)
-{
-    ls_worker_message *message = &keeper->message;
-    memset(message, 0, sizeof *message);
-    message->kind = LS_WORKER_COMMAND;
-    message->command.kind = LS_SERVICE_BAN;
-    message->command.seconds = (uint32_t)LS_MIN(seconds, (uint64_t)UINT32_MAX);
-    ls_text_set(&message->command.text, "%s", address);
-    return message;
-}
-
-static void ban_everywhere(ls_room_keeper *keeper, const char *address, uint32_t seconds)
-{
-    uint64_t until_ns = (ls_calendar_ms() + (uint64_t)seconds * 1000) * LS_NS_PER_MS;
-    ls_ban_list_add(ls_room_register_bans(keeper->rooms), address, until_ns);
-    save_register(keeper);
-    ls_worker_pool_send_all(keeper->pool, make_ban(keeper, address, seconds));
-}
-
-/* Those that were banned before the worker was started. */
-static void tell_bans(ls_room_keeper *keeper, uint32_t worker)
-{
-    const ls_ban_list *bans = ls_room_register_bans(keeper->rooms);
-    uint64_t now_ns = ls_calendar_ms() * LS_NS_PER_MS;
-    for (uint32_t i = 0; i < LS_BANS_MAX; i++) {
-        ls_text address = {{0}};
-        ls_text_set(&address, "%s:0", bans->rows[i].host);
-        uint64_t left_s = ls_ban_list_left_s(bans, address.bytes, now_ns);
-        if (bans->rows[i].host[0] != '\0' && left_s > 0) {
-            (void)ls_worker_pool_send(keeper->pool, worker,
-                                      make_ban(keeper, address.bytes, left_s));
-        }
-    }
-}
-
 static void take_result(ls_room_keeper *keeper, const ls_worker_message *message)
 {
     ls_pending_command *pending = ls_pending_commands_find(&keeper->pending, message->id);
@@ -370,7 +344,8 @@ static void take_result(ls_room_keeper *keeper, const ls_worker_message *message
             take_no(keeper, room, &result);
         }
     } else if (pending->kind == LS_SERVICE_BAN && is_good) {
-        ban_everywhere(keeper, result.text.bytes, pending->seconds);
+        ls_ban_keeper_add(keeper->rooms, keeper->pool, result.text.bytes, pending->seconds);
+        save_register(keeper);
     }
     ls_pending_command_finish(pending, &result);
 }
@@ -434,7 +409,7 @@ static void on_ready(void *user, uint32_t worker)
     ls_room_keeper *keeper = user;
     const ls_service_asker nobody = {.done = NULL};
     ls_intake_tell(&keeper->intake, keeper->pool, worker);
-    tell_bans(keeper, worker);
+    ls_ban_keeper_tell(keeper->rooms, keeper->pool, worker);
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         tell_directory(keeper, ls_room_register_at(keeper->rooms, i), true);
     }
@@ -542,16 +517,33 @@ static uint64_t view_ended(void *user)
     return ls_room_register_ended(keeper->rooms);
 }
 
+/* A group of which the newest room could not be opened; NULL: there is none. */
+static const char *failed_group(const ls_room_keeper *keeper)
+{
+    for (uint32_t i = 0; i < keeper->config.service->group_count; i++) {
+        if (keeper->groups[i].has_failed) {
+            return keeper->config.service->groups[i].name;
+        }
+    }
+    return NULL;
+}
+
 static bool view_is_ready(void *user, ls_text *why_not)
 {
     const ls_room_keeper *keeper = user;
-    bool is_there = ready_workers(keeper) > 0;
+    ls_text why = {{0}};
+    const char *failed = failed_group(keeper);
     if (keeper->is_draining) {
-        ls_text_set(why_not, "the service is being drained");
-    } else if (!is_there) {
-        ls_text_set(why_not, "no worker is ready");
+        ls_text_set(&why, "the service is being drained");
+    } else if (ready_workers(keeper) == 0) {
+        ls_text_set(&why, "no worker is ready");
+    } else if (failed) {
+        ls_text_set(&why, "no room of '%s' can be opened", failed);
     }
-    return is_there && !keeper->is_draining;
+    if (why_not) {
+        *why_not = why;
+    }
+    return why.bytes[0] == '\0';
 }
 
 static bool view_is_draining(void *user)

@@ -1,14 +1,9 @@
 #include "lockstep/server/service/worker_rooms.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/program/command_line.h"
-#include "lockstep/common/program/setting_value.h"
-#include "lockstep/common/simulations/builtin.h"
 #include "lockstep/protocol/udp/transport_udp.h"
-#include "lockstep/server/match/match_config.h"
-#include "lockstep/server/rooms/room_game.h"
 #include "lockstep/server/service/calendar.h"
-#include "lockstep/server/service/plugin_choice.h"
+#include "lockstep/server/service/room_loading.h"
 #include "lockstep/server/service/room_picture.h"
 #include "lockstep/server/service/room_saving.h"
 #include "lockstep/server/service/room_stats.h"
@@ -20,7 +15,6 @@
 #include <sys/stat.h>
 
 enum {
-    SPECTATORS = 16,  /* of a room whose settings say nothing of them */
     CHANGED_MAX = 16, /* that are reported at a time */
 };
 
@@ -205,54 +199,6 @@ static bool may_join(void *user, const ls_match_newcomer *newcomer, ls_text *why
     return left_s == 0;
 }
 
-static ls_status choose_simulation(worker_room *room, ls_room_request *request, ls_text *why)
-{
-    const ls_plugin_choice choice = {.directory = room->all->config.plugin_dir,
-                                     .name = ls_room_settings_find(&room->settings, "sim"),
-                                     .sha256 = ls_room_settings_find(&room->settings, "sha256")};
-    if (!choice.name && !choice.sha256) {
-        return LS_OK;
-    }
-    request->sim = room->path;
-    return ls_plugin_choice_find(&choice, room->path, sizeof room->path, why);
-}
-
-static ls_status read_settings(worker_room *room, ls_room_request *request,
-                               ls_param_options *params, ls_text *why)
-{
-    ls_setting_target match = {.fields = &request->match};
-    ls_setting_target given = {.fields = params};
-    ls_status status = choose_simulation(room, request, why);
-    for (uint32_t i = 0; status == LS_OK && i < room->settings.count; i++) {
-        ls_room_setting *row = &room->settings.rows[i];
-        const ls_setting_text text = {row->flag, row->value};
-        bool is_ours = strcmp(row->flag, "sim") == 0 || strcmp(row->flag, "sha256") == 0 ||
-                       strcmp(row->flag, "private") == 0;
-        if (strcmp(row->flag, "param") == 0) {
-            status = ls_setting_take_text(&ls_param_settings, &given, &text, why);
-        } else if (!is_ours) {
-            status = ls_setting_take_text(&ls_match_settings, &match, &text, why);
-        }
-    }
-    request->given = match.given;
-    request->params = params->assignments;
-    request->param_count = params->count;
-    return status == LS_NOT_FOUND ? LS_BAD_ARGUMENT : status;
-}
-
-static ls_status load_game(worker_room *room, const ls_worker_message *message, ls_text *why)
-{
-    ls_room_request request = {.spectators = SPECTATORS,
-                               .resume_path = message->journal[0] ? room->journal : NULL};
-    request.match = ls_match_config_default(ls_builtin_simulation(0));
-    ls_param_options params = {.count = 0};
-    ls_status status = read_settings(room, &request, &params, why);
-    if (status == LS_OK) {
-        status = ls_room_game_create(&request, &room->game, why);
-    }
-    return status == LS_OK ? ls_room_game_load(room->game, why) : status;
-}
-
 static void keep_journal_path(worker_room *room, const ls_rooms *rooms)
 {
     const ls_room_journal *journal = ls_room_journal_of(ls_rooms_room(rooms, room->number));
@@ -312,7 +258,12 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     memcpy(room->journal, message->journal, sizeof room->journal);
     ls_work_mark_name(all->config.mark, LS_WORK_MARK_OPENING, room->report.name);
     *ls_work_mark_place(all->config.mark) = LS_WORK_MARK_OPENING + 1;
-    ls_status status = load_game(room, message, why);
+    const ls_room_loading loading = {.settings = &room->settings,
+                                     .plugin_dir = all->config.plugin_dir,
+                                     .journal = message->journal[0] ? room->journal : NULL,
+                                     .path = room->path,
+                                     .path_capacity = sizeof room->path};
+    ls_status status = ls_room_load(&loading, &room->game, why);
     if (status == LS_OK) {
         status = open_room(room, why);
     }

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import xml.etree.ElementTree
@@ -175,6 +176,48 @@ def test_players_are_sent_away_and_kept_out():
         late = service.join("--ticks", "0")
         service.wait_until("hall", lambda room: sum(p["is_here"] for p in room["players"]) == 2)
         assert service.clients[late].poll() is None
+
+
+def refusal_of(rooms, *options):
+    """What a service with these rooms says, which must not start."""
+    with tempfile.TemporaryDirectory(prefix="lockstep-refusal-") as folder:
+        config = pathlib.Path(folder) / "lockstep.toml"
+        config.write_text(f"""workers = 1
+[server]
+bind = "127.0.0.1"
+port = 0
+identity = "{folder}/identity"
+[http]
+port = 0
+{rooms}""", encoding="ascii")
+        ended = subprocess.run([Programs.server, "--config", config, *options], text=True,
+                               capture_output=True, timeout=PATIENCE_S, check=False)
+        assert ended.returncode == 2, ended
+        return ended.stderr
+
+
+def test_rooms_that_cannot_be_are_refused_at_the_start():
+    room = '[[rooms]]\nname = "bad"\nopen = 1\n'
+    for rest, words in (
+            ('sim = "chess"', "unknown simulation 'chess'"),
+            ('sim = "arena"\nparams = {colour = 1}', "unknown parameter 'colour'"),
+            ('sim = "arena"\nplayers = 17', "'arena' takes 1..16 players, not 17"),
+            ('sim = "game.so"', "no file of the directory of plug-ins")):
+        text = refusal_of(room + rest + "\n")
+        assert "[[rooms]] 'bad': " in text and words in text, text
+
+
+def test_service_is_not_ready_while_a_room_cannot_be_opened():
+    with Service(ONE_PAIR) as service:
+        journals = service.folder / "journals"
+        assert service.ask("GET", "/readyz", token=None)[0] == 200
+        journals.rename(service.folder / "elsewhere")
+        for _ in range(2):
+            service.join("--ticks", "3000", "--reconnect", "1")
+        wait_for(lambda: service.ask("GET", "/readyz", token=None)[0] == 503, "no readiness")
+        assert "no room of 'pair' can be opened" in service.ask("GET", "/readyz", token=None)[2]
+        (service.folder / "elsewhere").rename(journals)
+        wait_for(lambda: service.ask("GET", "/readyz", token=None)[0] == 200, "readiness again")
 
 
 def test_ban_outlives_the_service():
