@@ -202,6 +202,17 @@ ls_match_pass ls_match_pass_of(const ls_match *match, ls_peer_id peer)
 
 /* ---- time ---- */
 
+/* Without anybody the match stays in its journal, from where it can be gone on with another time.
+ */
+static void go_on(ls_match *match)
+{
+    if (ls_match_players_here(match) > 0) {
+        ls_conduct_go_on(&match->context);
+    } else {
+        ls_match_suspend(match, "nobody came back", match->context.now_ns);
+    }
+}
+
 void ls_match_advance(ls_match *match, uint64_t now_ns)
 {
     ls_match_context *context = &match->context;
@@ -212,7 +223,7 @@ void ls_match_advance(ls_match *match, uint64_t now_ns)
     }
     ls_conduct_drop_silent(&match->context);
     if (context->state == LS_MATCH_RESUMING && ls_resume_vote_advance(match->context.vote)) {
-        ls_conduct_go_on(&match->context);
+        go_on(match);
     }
     if (context->state >= LS_MATCH_RUNNING) {
         ls_conduct_advance(&match->context);

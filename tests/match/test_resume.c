@@ -328,6 +328,22 @@ Test(resume, a_player_that_does_not_come_back_has_left_and_the_others_go_on)
     close_match(here.run);
 }
 
+/* It can be gone on with another time: its journal is not that of a match which is over. */
+Test(resume, a_match_to_which_nobody_comes_back_stays_in_its_journal)
+{
+    start_usual(400);
+    for (uint32_t i = 0; i < PLAYERS; i++) {
+        cut_link(here.run->clients[i], true);
+    }
+    kill_and_restore(380, true, false);
+    virtual_match_run(here.run, 20 * SECOND);
+    cr_assert_null(resumed());
+    cr_assert_eq(ls_match_state_of(here.run->match), LS_MATCH_OVER);
+    cr_assert_eq(ls_match_tick(here.run->match), 380);
+    cr_assert_eq(virtual_match_count(here.run, LS_MATCH_SUSPENDED, 0), 1);
+    cr_assert_eq(virtual_match_count(here.run, LS_MATCH_ENDED, 0), 0);
+}
+
 Test(resume, the_others_agree_on_what_they_have_without_the_player_of_the_newest_ticks)
 {
     start_usual(400);
