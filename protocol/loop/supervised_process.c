@@ -16,6 +16,7 @@ struct ls_supervised_process {
     void (*on_end)(void *user, int64_t exit_code, int signal_number);
     void *user;
     bool has_ended;
+    bool has_group;
 };
 
 static void on_exit(uv_process_t *handle, int64_t exit_code, int signal_number)
@@ -46,6 +47,7 @@ static int spawn(ls_supervised_process *process, const ls_supervised_process_con
         streams[STANDARD_STREAMS + i].data.fd = config->descriptors[i];
     }
     const uv_process_options_t options = {.exit_cb = on_exit,
+                                          .flags = config->has_group ? UV_PROCESS_DETACHED : 0,
                                           .file = config->program,
                                           .args = (char **)(uintptr_t)config->arguments,
                                           .stdio = streams,
@@ -65,6 +67,7 @@ ls_status ls_supervised_process_create(const ls_supervised_process_config *confi
     process->allocator = allocator;
     process->on_end = config->on_end;
     process->user = config->user;
+    process->has_group = config->has_group;
     process->process.data = process;
     int error = spawn(process, config, loop);
     if (error != 0) {
@@ -88,7 +91,8 @@ void ls_supervised_process_destroy(ls_supervised_process *process)
 void ls_supervised_process_signal(ls_supervised_process *process, int signal_number)
 {
     if (!process->has_ended) {
-        (void)uv_process_kill(&process->process, signal_number);
+        int id = uv_process_get_pid(&process->process);
+        (void)uv_kill(process->has_group ? -id : id, signal_number);
     }
 }
 

@@ -18,6 +18,7 @@ typedef struct ls_supervised_process_config {
     const char *const *arguments;                   /* the program's name first, NULL last */
     int descriptors[LS_SUPERVISED_DESCRIPTORS_MAX]; /* 3, 4 ... in the child */
     uint32_t descriptor_count;
+    bool has_group; /* what it starts itself is in a group with it, and gets its signals */
     /* It has ended, with this exit code, or by this signal. The process may be destroyed within. */
     void (*on_end)(void *user, int64_t exit_code, int signal_number);
     void *user;
@@ -34,7 +35,8 @@ ls_status ls_supervised_process_create(const ls_supervised_process_config *confi
 /* Kills it when it still runs; on_end is not called any more. NULL is allowed. */
 void ls_supervised_process_destroy(ls_supervised_process *process);
 
-/* Sends it a signal, of <signal.h>. Nothing happens once it has ended. */
+/* Sends it, and its group if it has one, a signal, of <signal.h>. Nothing happens once it has
+ * ended. */
 void ls_supervised_process_signal(ls_supervised_process *process, int signal_number);
 
 uint32_t ls_supervised_process_id(const ls_supervised_process *process);

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,6 +26,8 @@ struct ls_journal_upload {
     ls_supervised_process *process; /* NULL: none runs */
     bool has_ended;                 /* the process has; the timer forgets it */
     bool is_good;                   /* it succeeded */
+    bool is_late;                   /* it is killed, since it takes too long */
+    uint64_t started_ns;
     uint64_t again_ns;
     uint32_t again_ms;
     char path[LS_JOURNAL_UPLOAD_PATH_BYTES_MAX]; /* that the process has */
@@ -97,8 +100,13 @@ static void start(ls_journal_upload *upload)
         return;
     }
     const char *arguments[] = {"sh", "-c", command, "sh", upload->path, NULL};
-    const ls_supervised_process_config process = {
-        .program = "/bin/sh", .arguments = arguments, .on_end = on_end, .user = upload};
+    const ls_supervised_process_config process = {.program = "/bin/sh",
+                                                  .arguments = arguments,
+                                                  .has_group = true,
+                                                  .on_end = on_end,
+                                                  .user = upload};
+    upload->is_late = false;
+    upload->started_ns = ls_event_loop_now_ns(upload->config.loop);
     ls_text why = {{0}};
     if (ls_supervised_process_create(&process, upload->config.loop, ls_allocator_heap(),
                                      &upload->process, &why) != LS_OK) {
@@ -177,18 +185,29 @@ static void take_failure(ls_journal_upload *upload, uint64_t now_ns)
 {
     upload->figures.failures++;
     upload->figures.is_failing = true;
-    ls_log_line(
-        upload->config.log, LS_LOG_WARNING,
-        "the journal %s was not uploaded: the command of [upload] failed; it is tried again "
-        "in %" PRIu32 " ms",
-        upload->path, upload->again_ms);
+    ls_log_line(upload->config.log, LS_LOG_WARNING,
+                "the journal %s was not uploaded: the command of [upload] %s; it is tried again in "
+                "%" PRIu32 " ms",
+                upload->path, upload->is_late ? "took longer than time-limit" : "failed",
+                upload->again_ms);
     upload->again_ns = now_ns + upload->again_ms * LS_NS_PER_MS;
     upload->again_ms = LS_MIN(upload->again_ms * 2, RETRY_MS_MAX);
+}
+
+static bool is_late(const ls_journal_upload *upload, uint64_t now_ns)
+{
+    uint64_t limit_ns = upload->config.limit_s * LS_NS_PER_SECOND;
+    return upload->process && !upload->has_ended && limit_ns > 0 &&
+           now_ns - upload->started_ns > limit_ns;
 }
 
 static void on_timer(void *user, uint64_t now_ns)
 {
     ls_journal_upload *upload = user;
+    if (is_late(upload, now_ns)) {
+        upload->is_late = true;
+        ls_supervised_process_signal(upload->process, SIGKILL);
+    }
     if (upload->has_ended) {
         ls_supervised_process_destroy(upload->process);
         upload->process = NULL;

@@ -15,6 +15,7 @@ typedef struct ls_journal_upload_config {
     const char *directory; /* of the journals */
     const char *command;   /* for a shell; {} stands for the file. Borrowed */
     uint32_t keep_mib;     /* of those that were handed over, the newest; 0: all */
+    uint32_t limit_s;      /* a command that runs longer is killed, and has failed; 0: never */
     uint32_t retry_ms;     /* after the first failure; doubled with each, to a minute */
     ls_event_loop *loop;
     const ls_log *log;

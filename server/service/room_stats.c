@@ -71,6 +71,23 @@ static uint64_t *refused_by(ls_room_counters *counters, ls_status status)
     }
 }
 
+/* One whose link was lost has been counted then. */
+static void take_left(ls_room_stats *stats, const ls_match_event *event)
+{
+    ls_room_counters *counters = &stats->counters;
+    bool was_lost = (stats->lost_mask >> event->slot & 1u) != 0;
+    if (event->was_coming) {
+        (*refused_by(counters, event->status))++;
+        return;
+    }
+    stats->lost_mask &= ~(1u << event->slot);
+    if (event->status == LS_DISCONNECTED) {
+        counters->players_left++;
+    } else if (!was_lost) {
+        counters->players_lost++;
+    }
+}
+
 void ls_room_stats_take_event(ls_room_stats *stats, const ls_match *match,
                               const ls_match_event *event)
 {
@@ -81,18 +98,14 @@ void ls_room_stats_take_event(ls_room_stats *stats, const ls_match *match,
         break;
     case LS_MATCH_PLAYER_RETURNED:
         counters->players_returned++;
+        stats->lost_mask &= ~(1u << event->slot);
         break;
     case LS_MATCH_PLAYER_LOST:
         counters->players_lost++;
+        stats->lost_mask |= 1u << event->slot;
         break;
     case LS_MATCH_PLAYER_LEFT:
-        if (event->was_coming) {
-            (*refused_by(counters, event->status))++;
-        } else if (event->status == LS_DISCONNECTED) {
-            counters->players_left++;
-        } else {
-            counters->players_lost++;
-        }
+        take_left(stats, event);
         break;
     case LS_MATCH_PEER_REFUSED:
         (*refused_by(counters, event->status))++;

@@ -11,6 +11,7 @@ typedef struct ls_room_stats {
     ls_room_counters counters; /* those that events and ticks tell */
     ls_tick tick;              /* closed so far */
     uint64_t advanced_ns;      /* when it was advanced last; 0: never */
+    uint32_t lost_mask;        /* slots whose link was lost: counted, and perhaps coming back */
 } ls_room_stats;
 
 /* The match of the room stands at this tick: those before it were closed by another process. */

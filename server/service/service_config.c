@@ -49,6 +49,7 @@ static const config_row rows[] = {
     NUMBER_ROW("http", "port", http_port, 0, 65535),
     TEXT_ROW("http", "token-file", http_token_file),
     TEXT_ROW("upload", "command", upload_command),
+    NUMBER_ROW("upload", "time-limit", upload_limit_s, 0, 86400),
     NUMBER_ROW("upload", "keep-mib", journals_keep_mib, 0, UINT32_MAX),
 };
 
@@ -72,6 +73,7 @@ ls_service_config ls_service_config_default(void)
                                .drain_timeout_s = 30,
                                .http_bind = "127.0.0.1",
                                .http_port = 9300,
+                               .upload_limit_s = 600,
                                .log_format = "text"};
 }
 

@@ -35,6 +35,7 @@ typedef struct ls_service_config {
     char http_token_file[512];  /* bearer token of /api/v1; "": the API answers nobody */
     char log_format[16];        /* text, json or journald */
     char upload_command[512];   /* "{}" stands for the closed journal's file; "": none */
+    uint32_t upload_limit_s;    /* then a command that still runs has failed; 0: never */
     uint32_t journals_keep_mib; /* of closed journals on this machine; 0: all */
     ls_room_settings match;     /* [match]: of every room, unless its group says otherwise */
     uint32_t group_count;

@@ -245,6 +245,7 @@ static ls_status create_upload(supervisor *self, ls_text *why)
     }
     const ls_journal_upload_config upload = {.directory = service->journal_dir,
                                              .command = service->upload_command,
+                                             .limit_s = service->upload_limit_s,
                                              .keep_mib = service->journals_keep_mib,
                                              .retry_ms = UPLOAD_RETRY_MS,
                                              .loop = self->loop,

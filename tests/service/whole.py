@@ -178,6 +178,60 @@ def test_players_are_sent_away_and_kept_out():
         assert service.clients[late].poll() is None
 
 
+SOLO = """[[rooms]]
+name = "solo"
+open = 1
+sim = "arena"
+players = 1
+ticks = 30
+tick-rate = 60
+"""
+
+# Fails, then hangs with a child of its own, then does its work.
+UPLOAD = """#!/bin/sh
+echo run >>"$1/runs"
+case $(wc -l <"$1/runs") in
+1) exit 1 ;;
+2) sleep 4321 ; exit 1 ;;
+*) cp "$2" "$1/far" ;;
+esac
+"""
+
+
+def test_journal_is_uploaded_in_spite_of_a_command_that_fails_and_one_that_hangs():
+    with tempfile.TemporaryDirectory(prefix="lockstep-upload-") as folder:
+        folder = pathlib.Path(folder)
+        (folder / "far").mkdir()
+        (folder / "upload").write_text(UPLOAD, encoding="ascii")
+        command = f'[upload]\ncommand = "sh {folder}/upload {folder} {{}}"\ntime-limit = 1\n'
+        with Service(command + SOLO) as service:
+            service.join()
+            assert service.ended(0)[0] == 0
+            wait_for(lambda: list((service.folder / "journals" / "uploaded").glob("*.journal")),
+                     "the journal is uploaded")
+            assert len(list((folder / "far").glob("*-solo-1-*.journal"))) == 1
+            assert "the command of [upload] failed" in service.log()
+            assert "the command of [upload] took longer than time-limit" in service.log()
+            running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True,
+                                     check=True).stdout
+            assert "sleep 4321" not in running.splitlines(), "nothing of it is left behind"
+
+
+def test_player_whose_link_was_lost_counts_once():
+    with Service(ONE_PAIR.replace("players = 2", "players = 2\nkeep-seat = 1")) as service:
+        for _ in range(2):
+            service.join("--ticks", "3000")
+        service.wait_until("pair-1", is_running)
+        service.clients[1].kill()
+        wait_for(lambda: "has not come back" in service.log() or "left" in service.log(),
+                 "the seat is given up")
+        service.wait_until("pair-1", lambda room: sum(p["is_here"] for p in room["players"]) == 1)
+        time.sleep(2.5)
+        text = service.ask("GET", "/metrics", token=None)[2]
+        value = re.search(r"^lockstep_players_lost_total (\S+)$", text, re.MULTILINE)
+        assert value and float(value[1]) == 1, text[:1500]
+
+
 def refusal_of(rooms, *options):
     """What a service with these rooms says, which must not start."""
     with tempfile.TemporaryDirectory(prefix="lockstep-refusal-") as folder:
