@@ -182,6 +182,15 @@ static void sample_confirm(ls_room_stats *stats, const ls_match_slot *slot)
     }
 }
 
+/* Inputs that were made in a pause wait for its end, and show for a second afterwards. */
+static bool is_sampled(ls_room_stats *stats, const ls_match *match)
+{
+    if (ls_match_is_paused(match)) {
+        stats->sampled_from = ls_match_tick(match) + ls_match_config_of(match)->sim.tick_rate_hz;
+    }
+    return ls_match_tick(match) >= stats->sampled_from;
+}
+
 static void report_players(ls_room_stats *stats, const ls_rooms *rooms, uint32_t number,
                            ls_room_report *report)
 {
@@ -189,6 +198,7 @@ static void report_players(ls_room_stats *stats, const ls_rooms *rooms, uint32_t
     const ls_match *match = ls_room_match(ls_rooms_room(rooms, number));
     ls_transport_traffic traffic[LS_PLAYERS_MAX] = {{0}};
     ls_host_traffic(host, number, traffic);
+    bool are_sampled = is_sampled(stats, match);
     ls_room_counters *sums = &report->counters;
     for (uint32_t slot = 0; slot < ls_match_players(match); slot++) {
         const ls_match_slot seat = ls_match_slot_of(match, slot);
@@ -198,7 +208,9 @@ static void report_players(ls_room_stats *stats, const ls_rooms *rooms, uint32_t
         sums->hashes_compared += seat.hashes_compared;
         sums->bytes_up += traffic[slot].bytes_received;
         sums->bytes_down += traffic[slot].bytes_sent;
-        sample_confirm(stats, &seat);
+        if (are_sampled) {
+            sample_confirm(stats, &seat);
+        }
         if (seat.peer != 0 || seat.has_played) {
             ls_room_player *player = &report->players[report->player_count++];
             player->slot = slot;

@@ -140,6 +140,9 @@ def test_match_is_paused_and_spoken_in():
         service.admin("message", "to everybody")
         assert service.admin("unpause", "pair-1", "false alarm") == "done\n"
         ask("POST", "/rooms/pair-1/unpause", status=409)
+        room = service.wait_until("pair-1", lambda room: room["tick"] > ticks[-1] + 90)
+        confirm = room["counters"]["confirm_latency"]
+        assert confirm["sum_ms"] <= 200 * confirm["count"], f"the pause is no latency: {confirm}"
         for i in range(2):
             code, text = service.ended(i)
             assert code == 0, text
