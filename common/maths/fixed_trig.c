@@ -117,6 +117,11 @@ ls_angle ls_angle_from_radians(ls_fixed radians)
 {
     uint64_t size = ls_magnitude(radians);
     uint64_t high = size >> 32, low = size & UINT32_MAX;
+    if (high == 0) { /* as for what turns in a tick */
+        uint64_t part = low * PER_TWO_PI_Q32 + ((low * PER_TWO_PI_Q64) >> 32);
+        ls_angle small = (ls_angle)((part + HALF_Q32) >> 32);
+        return radians < 0 ? 0u - small : small;
+    }
     /* Whole turns are the bits above 64 and wrap away; the angle is the upper half. */
     uint64_t turns = ((high * PER_TWO_PI_Q32) << 32) + low * PER_TWO_PI_Q32 +
                      high * PER_TWO_PI_Q64 + ((low * PER_TWO_PI_Q64) >> 32) +

@@ -118,6 +118,49 @@ static void assert_limbs_agree(int64_t a, int64_t b, int64_t c)
                  (long long)a, (long long)b, (long long)c);
 }
 
+static void assert_small_agrees(int64_t a, int64_t b)
+{
+    cr_assert_eq(ls_fixed_mul_small(a, b), ls_fixed_mul(a, b), "%lld %lld", (long long)a,
+                 (long long)b);
+}
+
+Test(fixed, a_small_product_is_the_same_as_any)
+{
+    /* 3037000499^2 is the largest square below 2^63; the last product that fits is 2^63 - 2^31. */
+    const int64_t sides[] = {0, 1, -1, 3, INT64_C(0x7fffffff), INT64_C(3037000498)};
+    for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++) {
+        for (size_t k = 0; k < sizeof sides / sizeof sides[0]; k++) {
+            assert_small_agrees(sides[i], sides[k]);
+            assert_small_agrees(sides[i], -sides[k]);
+        }
+    }
+    assert_small_agrees(INT64_C(0xffffffff), INT64_C(0x7fffffff));
+    assert_small_agrees(INT64_C(-0xffffffff), INT64_C(0x7fffffff));
+    ls_rng rng = ls_rng_make(1, 9);
+    for (int i = 0; i < 100000; i++) {
+        int64_t a = (int64_t)ls_rng_next(&rng) - INT64_C(0x80000000);
+        int64_t b = (int64_t)(ls_rng_next(&rng) >> ls_rng_below(&rng, 32));
+        assert_small_agrees(a, b);
+    }
+}
+
+Test(fixed, a_product_with_a_share_is_the_same_as_any)
+{
+    const int64_t shares[] = {0, 1, LS_FIXED_HALF, LS_FIXED_ONE - 1, LS_FIXED_ONE};
+    ls_rng rng = ls_rng_make(2, 9);
+    for (size_t i = 0; i < EDGE_COUNT; i++) {
+        for (size_t k = 0; k < sizeof shares / sizeof shares[0]; k++) {
+            cr_assert_eq(ls_fixed_mul_share(edge_values[i], shares[k]),
+                         ls_fixed_mul(edge_values[i], shares[k]));
+        }
+        for (int k = 0; k < 1000; k++) {
+            int64_t share = ls_rng_next(&rng);
+            cr_assert_eq(ls_fixed_mul_share(edge_values[i], share),
+                         ls_fixed_mul(edge_values[i], share));
+        }
+    }
+}
+
 Test(fixed, limbs_and_compiler_integers_give_the_same_bits)
 {
     for (size_t i = 0; i < EDGE_COUNT; i++) {

@@ -91,10 +91,20 @@ void ls_arena_pass_separate(const ls_step *step)
 
 /* ---- integrate ---- */
 
+static bool is_between(ls_fixed value, ls_fixed limit)
+{
+    return -limit < value && value < limit;
+}
+
+/* Along each axis slower than half of what is allowed, as nearly all are, a body is not too fast:
+ * that needs no squares. */
 static void limit_speed(const ls_arena_rules *rules, ls_arena_body *body)
 {
     ls_fixed max = rules->speed_max;
     body->spin = ls_fixed_clamp(body->spin, -rules->spin_max, rules->spin_max);
+    if (is_between(body->velocity.x, max / 2) && is_between(body->velocity.y, max / 2)) {
+        return;
+    }
     body->velocity.x = ls_fixed_clamp(body->velocity.x, -max, max);
     body->velocity.y = ls_fixed_clamp(body->velocity.y, -max, max);
     ls_fixed square = ls_vec2_dot(body->velocity, body->velocity);
@@ -104,12 +114,22 @@ static void limit_speed(const ls_arena_rules *rules, ls_arena_body *body)
     }
 }
 
+static ls_fixed square_of(ls_fixed small)
+{
+    return ls_fixed_mul_small(small, small);
+}
+
+static bool is_still(const ls_arena_body *body)
+{
+    ls_vec2 v = body->velocity;
+    return is_between(v.x, STILL_SPEED) && is_between(v.y, STILL_SPEED) &&
+           is_between(body->spin, STILL_SPIN) &&
+           square_of(v.x) + square_of(v.y) < square_of(STILL_SPEED);
+}
+
 static void watch_stillness(const ls_arena_rules *rules, ls_arena_body *body)
 {
-    ls_fixed square = ls_vec2_dot(body->velocity, body->velocity);
-    bool is_still =
-        square < ls_fixed_mul(STILL_SPEED, STILL_SPEED) && ls_fixed_abs(body->spin) < STILL_SPIN;
-    if (!is_still) {
+    if (!is_still(body)) {
         body->still_ticks = 0;
     } else if (body->still_ticks < rules->still_limit) {
         body->still_ticks++;
@@ -119,12 +139,16 @@ static void watch_stillness(const ls_arena_rules *rules, ls_arena_body *body)
     }
 }
 
+/* The limits of speed and spin keep ways and turns of a tick below 0.4. */
 static void move(const ls_arena_rules *rules, ls_arena_body *body)
 {
-    body->velocity = ls_vec2_scale(body->velocity, rules->drag_keep);
-    body->spin = ls_fixed_mul(body->spin, rules->drag_keep);
-    body->position = ls_vec2_add(body->position, ls_vec2_scale(body->velocity, rules->dt));
-    body->angle += ls_angle_from_radians(ls_fixed_mul(body->spin, rules->dt));
+    body->velocity.x = ls_fixed_mul_share(body->velocity.x, rules->drag_keep);
+    body->velocity.y = ls_fixed_mul_share(body->velocity.y, rules->drag_keep);
+    body->spin = ls_fixed_mul_share(body->spin, rules->drag_keep);
+    ls_vec2 way = {ls_fixed_mul_small(body->velocity.x, rules->dt),
+                   ls_fixed_mul_small(body->velocity.y, rules->dt)};
+    body->position = ls_vec2_add(body->position, way);
+    body->angle += ls_angle_from_radians(ls_fixed_mul_small(body->spin, rules->dt));
 }
 
 /* No corner is behind a wall after this, whatever happened before. */
@@ -141,16 +165,26 @@ static void keep_inside(ls_fixed half_size, ls_arena_body *body)
     body->position.y = ls_fixed_clamp(body->position.y, ls_fixed_negate(y), y);
 }
 
+/* Asleep, and nothing has pushed it in this tick: what is below would leave it as it is. */
+static bool is_at_rest(const ls_arena_world *world, const ls_arena_body *body)
+{
+    return ls_arena_is_asleep(world, body) &&
+           (body->velocity.x | body->velocity.y | body->spin) == 0;
+}
+
 void ls_arena_pass_integrate(const ls_step *step)
 {
     ls_arena_world world = ls_arena_world_of(step);
     for (uint32_t i = 0; i < world.layout.body_count; i++) {
         ls_arena_body *body = &world.bodies[i];
-        if (body->shape != LS_ARENA_NONE) {
+        if (body->shape == LS_ARENA_NONE) {
+            continue;
+        }
+        if (!is_at_rest(&world, body)) {
             limit_speed(&world.rules, body);
             watch_stillness(&world.rules, body);
             move(&world.rules, body);
-            keep_inside(world.half_size, body);
         }
+        keep_inside(world.half_size, body);
     }
 }
