@@ -1,90 +1,11 @@
-/* The passes that find contacts: pairs whose circles overlap, then points and rows for the solver.
- * Pairs stand by number of the awake body, then of the other; contacts follow the pairs, those
- * with walls come last. The order is the solver's, so it is part of the rules of the game. */
+/* The pass that finds contacts: points and rows for the solver. Contacts follow the pairs, by
+ * number of the awake body, then of the other; those with walls come last. The order is the
+ * solver's, so it is part of the rules of the game. */
 #include "lockstep/common/simulations/arena/arena_collide.h"
 #include "lockstep/common/simulations/arena/arena_world.h"
 
 /* Approaching more slowly than this, bodies do not bounce. */
 #define BOUNCE_SPEED_MIN LS_FIXED_RATIO(1, 2)
-
-/* ---- broadphase ---- */
-
-/* Neighbours lie beside one another then: the bodies themselves are a cache line apart or more. */
-static void copy_circles(ls_arena_world *world)
-{
-    const ls_cell_grid *grid = &world->grid;
-    uint32_t count = grid->starts[(size_t)grid->columns * grid->rows];
-    for (uint32_t k = 0; k < count; k++) {
-        const ls_arena_body *body = &world->bodies[grid->items[k]];
-        world->circles[k] = (ls_arena_circle){.position = body->position,
-                                              .radius = body->radius,
-                                              .body = grid->items[k],
-                                              .is_asleep = ls_arena_is_asleep(world, body)};
-    }
-}
-
-static void sort_into_cells(ls_arena_world *world)
-{
-    world->match->awake = 0;
-    for (uint32_t i = 0; i < world->layout.body_count; i++) {
-        const ls_arena_body *body = &world->bodies[i];
-        bool is_there = body->shape != LS_ARENA_NONE;
-        world->cells[i] =
-            is_there ? ls_cell_grid_cell(&world->grid, body->position) : LS_CELL_GRID_NONE;
-        world->match->awake += is_there && !ls_arena_is_asleep(world, body);
-    }
-    ls_cell_grid_build(&world->grid, world->cells);
-    copy_circles(world);
-}
-
-/* Keeps the new pairs of one body sorted by the other: there are few, insertion is fastest. */
-static void insert_pair(ls_arena_world *world, uint32_t first, ls_arena_pair pair)
-{
-    if (world->match->pairs >= world->pair_capacity) {
-        return;
-    }
-    uint32_t place = world->match->pairs++;
-    for (; place > first && world->pairs[place - 1].b > pair.b; place--) {
-        world->pairs[place] = world->pairs[place - 1];
-    }
-    world->pairs[place] = pair;
-}
-
-/* Two awake bodies find each other twice: the lower number keeps the pair. */
-static void find_pairs_of(ls_arena_world *world, uint32_t a)
-{
-    const ls_arena_body *body = &world->bodies[a];
-    ls_fixed reach = ls_fixed_add(body->radius, LS_ARENA_RADIUS_MAX);
-    ls_cell_block block = ls_cell_grid_around(&world->grid, body->position, reach);
-    uint32_t first = world->match->pairs;
-    for (uint32_t row = block.first_row; row <= block.last_row; row++) {
-        ls_cell_range range = ls_cell_grid_range(&world->grid, block, row);
-        for (uint32_t k = range.begin; k < range.end; k++) {
-            const ls_arena_circle *other = &world->circles[k];
-            uint32_t b = other->body;
-            ls_fixed touching = ls_fixed_add(body->radius, other->radius);
-            bool is_ours = b > a || (b < a && other->is_asleep);
-            if (is_ours && ls_arena_is_near(body->position, other->position, touching)) {
-                insert_pair(world, first, (ls_arena_pair){a, b});
-            }
-        }
-    }
-}
-
-void ls_arena_pass_broadphase(const ls_step *step)
-{
-    ls_arena_world world = ls_arena_world_of(step);
-    sort_into_cells(&world);
-    world.match->pairs = 0;
-    for (uint32_t i = 0; i < world.layout.body_count; i++) {
-        const ls_arena_body *body = &world.bodies[i];
-        if (body->shape != LS_ARENA_NONE && !ls_arena_is_asleep(&world, body)) {
-            find_pairs_of(&world, i);
-        }
-    }
-}
-
-/* ---- narrowphase ---- */
 
 static const ls_arena_body wall_body; /* at rest and beyond any force: all zeros */
 
@@ -104,17 +25,18 @@ static ls_arena_row make_row(ls_vec2 direction, ls_vec2 point, const ls_arena_bo
     return row;
 }
 
-static void add_contact(ls_arena_world *world, ls_arena_pair pair,
+/* `second` is a body or LS_ARENA_WALL. */
+static void add_contact(ls_arena_world *world, uint32_t first, uint32_t second,
                         const ls_arena_manifold *manifold)
 {
     if (manifold->count == 0 || world->match->contacts >= world->contact_capacity) {
         return;
     }
-    const ls_arena_body *a = &world->bodies[pair.a];
-    const ls_arena_body *b = pair.b == LS_ARENA_WALL ? &wall_body : &world->bodies[pair.b];
+    const ls_arena_body *a = &world->bodies[first];
+    const ls_arena_body *b = second == LS_ARENA_WALL ? &wall_body : &world->bodies[second];
     ls_arena_contact *contact = &world->contacts[world->match->contacts++];
-    contact->a = pair.a;
-    contact->b = pair.b;
+    contact->a = first;
+    contact->b = second;
     contact->point_count = manifold->count;
     contact->depth = manifold->depths[0];
     ls_vec2 along = {ls_fixed_negate(manifold->normal.y), manifold->normal.x};
@@ -130,18 +52,21 @@ static void add_contact(ls_arena_world *world, ls_arena_pair pair,
     }
 }
 
+static void find_contacts_of(ls_arena_world *world, uint32_t a)
+{
+    for (uint32_t k = world->first_pairs[a]; k != LS_ARENA_NO_PAIR; k = world->pairs[k].next) {
+        uint32_t b = world->pairs[k].b;
+        ls_arena_manifold manifold = ls_arena_collide(&world->bodies[a], &world->bodies[b]);
+        add_contact(world, a, b, &manifold);
+    }
+}
+
 static void find_wall_contacts(ls_arena_world *world, uint32_t index)
 {
-    const ls_arena_body *body = &world->bodies[index];
-    ls_fixed reach = ls_fixed_add(body->radius, LS_ARENA_SLOP);
-    ls_fixed room = ls_fixed_sub(world->half_size, reach);
-    if (ls_fixed_abs(body->position.x) < room && ls_fixed_abs(body->position.y) < room) {
-        return;
-    }
     for (uint32_t wall = 0; wall < 4; wall++) {
         ls_arena_manifold manifold =
-            ls_arena_collide_wall(body, wall, world->half_size, LS_ARENA_SLOP);
-        add_contact(world, (ls_arena_pair){index, LS_ARENA_WALL}, &manifold);
+            ls_arena_collide_wall(&world->bodies[index], wall, world->half_size, LS_ARENA_SLOP);
+        add_contact(world, index, LS_ARENA_WALL, &manifold);
     }
 }
 
@@ -149,15 +74,10 @@ void ls_arena_pass_narrowphase(const ls_step *step)
 {
     ls_arena_world world = ls_arena_world_of(step);
     world.match->contacts = 0;
-    for (uint32_t i = 0; i < world.match->pairs; i++) {
-        ls_arena_pair pair = world.pairs[i];
-        ls_arena_manifold manifold = ls_arena_collide(&world.bodies[pair.a], &world.bodies[pair.b]);
-        add_contact(&world, pair, &manifold);
-    }
     for (uint32_t i = 0; i < world.layout.body_count; i++) {
-        const ls_arena_body *body = &world.bodies[i];
-        if (body->shape != LS_ARENA_NONE && !ls_arena_is_asleep(&world, body)) {
-            find_wall_contacts(&world, i);
-        }
+        find_contacts_of(&world, i);
+    }
+    for (const uint32_t *near_wall = world.near_wall; *near_wall != LS_ARENA_WALL; near_wall++) {
+        find_wall_contacts(&world, *near_wall);
     }
 }

@@ -130,12 +130,14 @@ static bool is_clear(const ls_arena_world *world, ls_vec2 place)
             return false;
         }
     }
-    ls_cell_block block =
-        ls_cell_grid_around(&world->grid, place, probe.radius + LS_ARENA_RADIUS_MAX);
-    for (uint32_t row = block.first_row; row <= block.last_row; row++) {
-        ls_cell_range range = ls_cell_grid_range(&world->grid, block, row);
+    const ls_arena_grid *grid = &world->grid;
+    ls_arena_region region = ls_arena_grid_squares(grid, place, probe.radius + LS_ARENA_RADIUS_MAX);
+    uint32_t last_row = ls_arena_grid_row(grid, region.last_y);
+    for (uint32_t row = ls_arena_grid_row(grid, region.first_y); row <= last_row; row++) {
+        ls_arena_range range = ls_arena_grid_range(grid, &region, row);
         for (uint32_t k = range.begin; k < range.end; k++) {
-            if (!is_clear_of(&probe, &world->bodies[world->grid.items[k]])) {
+            if (ls_arena_grid_is_in(&region, ls_arena_circle_at(&grid->sorted, k)) &&
+                !is_clear_of(&probe, &world->bodies[grid->sorted.tags[k]])) {
                 return false;
             }
         }

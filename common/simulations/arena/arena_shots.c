@@ -94,13 +94,17 @@ static uint32_t find_hit(const ls_arena_world *world, const ls_arena_body *probe
 {
     uint32_t hit = LS_ARENA_WALL;
     ls_fixed reach = LS_ARENA_SHOT_RADIUS + LS_ARENA_RADIUS_MAX + GRID_AGE;
-    ls_cell_block block = ls_cell_grid_around(&world->grid, probe->position, reach);
-    for (uint32_t row = block.first_row; row <= block.last_row; row++) {
-        ls_cell_range range = ls_cell_grid_range(&world->grid, block, row);
+    const ls_arena_grid *grid = &world->grid;
+    ls_arena_region region = ls_arena_grid_squares(grid, probe->position, reach);
+    uint32_t last_row = ls_arena_grid_row(grid, region.last_y);
+    for (uint32_t row = ls_arena_grid_row(grid, region.first_y); row <= last_row; row++) {
+        ls_arena_range range = ls_arena_grid_range(grid, &region, row);
         for (uint32_t k = range.begin; k < range.end; k++) {
-            uint32_t index = world->grid.items[k];
+            uint32_t index = grid->sorted.tags[k];
             const ls_arena_body *body = &world->bodies[index];
-            if (index == owner || index >= hit || !ls_arena_circles_overlap(probe, body)) {
+            if (index == owner || index >= hit ||
+                !ls_arena_grid_is_in(&region, ls_arena_circle_at(&grid->sorted, k)) ||
+                !ls_arena_circles_overlap(probe, body)) {
                 continue;
             }
             ls_arena_manifold manifold = ls_arena_collide(probe, body);

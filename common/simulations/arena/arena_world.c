@@ -1,7 +1,5 @@
 #include "lockstep/common/simulations/arena/arena_world.h"
 
-#define CELL_SIZE LS_FIXED_INT(2)
-
 /* Most that one tick keeps; what is beyond is left out, the highest numbers first. Discs in the
  * densest packing touch six others, so three contacts and twice the pairs would do. */
 #define PAIRS_PER_BODY 8u
@@ -42,16 +40,6 @@ static ls_arena_rules rules_of(const ls_sim_config *config)
     };
 }
 
-static ls_cell_grid_config grid_config(const ls_arena_layout *layout, ls_fixed half_size)
-{
-    return (ls_cell_grid_config){
-        .min = {-half_size, -half_size},
-        .max = {half_size, half_size},
-        .cell_size = CELL_SIZE,
-        .item_count = layout->body_count,
-    };
-}
-
 static uint32_t pair_capacity(const ls_arena_layout *layout)
 {
     return layout->body_count * PAIRS_PER_BODY;
@@ -65,11 +53,10 @@ static uint32_t contact_capacity(const ls_arena_layout *layout)
 size_t ls_arena_scratch_bytes(const ls_sim_config *config)
 {
     ls_arena_layout layout = ls_arena_layout_of(config);
-    ls_cell_grid_config grid = grid_config(&layout, ls_arena_half_size(config));
     return contact_capacity(&layout) * sizeof(ls_arena_contact) +
            pair_capacity(&layout) * sizeof(ls_arena_pair) +
-           layout.body_count * (sizeof(ls_arena_circle) + sizeof(uint32_t)) +
-           ls_cell_grid_bytes(&grid);
+           ((size_t)layout.body_count * 2 + 1) * sizeof(uint32_t) +
+           ls_arena_grid_bytes(layout.body_count, ls_arena_half_size(config));
 }
 
 ls_arena_world ls_arena_world_of(const ls_step *step)
@@ -91,9 +78,9 @@ ls_arena_world ls_arena_world_of(const ls_step *step)
         .contacts = step->scratch,
     };
     world.pairs = (void *)(world.contacts + world.contact_capacity);
-    world.circles = (void *)(world.pairs + world.pair_capacity);
-    world.cells = (void *)(world.circles + layout.body_count);
-    ls_cell_grid_config grid = grid_config(&layout, world.half_size);
-    world.grid = ls_cell_grid_make(&grid, world.cells + layout.body_count);
+    world.first_pairs = (void *)(world.pairs + world.pair_capacity);
+    world.near_wall = world.first_pairs + layout.body_count;
+    world.grid = ls_arena_grid_make(layout.body_count, world.half_size,
+                                    world.near_wall + layout.body_count + 1);
     return world;
 }

@@ -4,25 +4,19 @@
 #ifndef LOCKSTEP_COMMON_SIMULATIONS_ARENA_ARENA_WORLD_H
 #define LOCKSTEP_COMMON_SIMULATIONS_ARENA_ARENA_WORLD_H
 
+#include "lockstep/common/simulations/arena/arena_grid.h"
 #include "lockstep/common/simulations/arena/arena_state.h"
-#include "lockstep/common/simulations/cell_grid.h"
 
 /* How deep bodies may overlap without being moved apart, and how near to a wall they touch it. */
 #define LS_ARENA_SLOP LS_FIXED_RATIO(1, 100)
 
-/* The part of a body that the broadphase reads; those of a cell lie beside one another. */
-typedef struct ls_arena_circle {
-    ls_vec2 position;
-    ls_fixed radius;
-    uint32_t body;
-    uint32_t is_asleep;
-} ls_arena_circle;
-
-/* Two bodies whose circles overlap; `a` is awake. */
+/* A pair of a body with another one whose circle overlaps its own, in the list of the body's. */
 typedef struct ls_arena_pair {
-    uint32_t a;
     uint32_t b;
+    uint32_t next; /* place of the next pair, which has a higher b, or LS_ARENA_NO_PAIR */
 } ls_arena_pair;
+
+#define LS_ARENA_NO_PAIR UINT32_MAX
 
 /* Instead of a body's number: the walls. */
 #define LS_ARENA_WALL UINT32_MAX
@@ -72,9 +66,9 @@ typedef struct ls_arena_world {
     uint32_t contact_capacity;
     ls_arena_contact *contacts;
     ls_arena_pair *pairs;
-    ls_arena_circle *circles; /* in the order of the grid's items */
-    uint32_t *cells;          /* of each body */
-    ls_cell_grid grid;        /* built by the broadphase */
+    uint32_t *first_pairs; /* of each body: its place in pairs, or LS_ARENA_NO_PAIR */
+    uint32_t *near_wall;   /* bodies that are awake and may touch one, then LS_ARENA_WALL */
+    ls_arena_grid grid;    /* of where bodies were when the broadphase ran */
 } ls_arena_world;
 
 ls_arena_world ls_arena_world_of(const ls_step *step);
