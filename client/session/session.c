@@ -402,6 +402,14 @@ static void ask_again(ls_session *session, const ls_close_reason *reason)
     ls_session_outbox_disconnect(&session->outbox);
 }
 
+static void receive_notice(ls_session *session, const ls_notice *notice)
+{
+    ls_session_outbox_push_event(&session->outbox, LS_SESSION_EVENT_NOTICE)->notice = *notice;
+    if (notice->kind != LS_NOTICE_TEXT) {
+        ls_uplink_pause(session->context.uplink, notice->kind == LS_NOTICE_PAUSED);
+    }
+}
+
 static void receive_refuse(ls_session *session, const ls_close_reason *reason)
 {
     ls_status status = (ls_status) - (int)reason->negated_status;
@@ -461,8 +469,7 @@ static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, siz
         return LS_OK;
     }
     if (message->kind == LS_MESSAGE_NOTICE && session->gameplay) {
-        ls_session_outbox_push_event(&session->outbox, LS_SESSION_EVENT_NOTICE)->notice =
-            message->body.notice;
+        receive_notice(session, &message->body.notice);
         return LS_OK;
     }
     return ls_session_is_in_match(&session->context)

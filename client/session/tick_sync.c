@@ -65,6 +65,17 @@ void ls_tick_sync_start(ls_tick_sync *sync, uint64_t close_ns)
     sync->next_due_ns = due_ns_for(sync, close_ns, sync->config.dt_ns);
 }
 
+static void forget_all(ls_tick_sync *sync)
+{
+    ls_tick_sync_forget(sync);
+    sync->has_latest = false;
+    sync->has_settled = false;
+    sync->late_reports = 0;
+    for (uint32_t i = 0; i < LS_LEAD_TICKS_MAX; i++) {
+        sync->phase_ns[i] = NOT_MADE;
+    }
+}
+
 void ls_tick_sync_enter(ls_tick_sync *sync, const ls_tick_sync_entry *entry, uint64_t now_ns)
 {
     int64_t dt_ns = (int64_t)sync->config.dt_ns;
@@ -78,13 +89,7 @@ void ls_tick_sync_enter(ls_tick_sync *sync, const ls_tick_sync_entry *entry, uin
         missed = LS_LEAD_TICKS_MAX - 1;
         due_ns = (int64_t)now_ns - missed * dt_ns;
     }
-    ls_tick_sync_forget(sync);
-    sync->has_latest = false;
-    sync->has_settled = false;
-    sync->late_reports = 0;
-    for (uint32_t i = 0; i < LS_LEAD_TICKS_MAX; i++) {
-        sync->phase_ns[i] = NOT_MADE;
-    }
+    forget_all(sync);
     sync->next_input = entry->first + (ls_tick)missed;
     sync->reported = sync->next_input > 0 ? sync->next_input - 1 : 0;
     sync->next_due_ns = (uint64_t)(due_ns + missed * dt_ns);
@@ -170,6 +175,13 @@ bool ls_tick_sync_take_due(ls_tick_sync *sync, uint64_t now_ns)
 void ls_tick_sync_hold(ls_tick_sync *sync, uint64_t now_ns)
 {
     sync->next_due_ns = LS_MAX(sync->next_due_ns, now_ns);
+}
+
+void ls_tick_sync_go_on(ls_tick_sync *sync, uint64_t now_ns)
+{
+    forget_all(sync);
+    sync->reported = sync->next_input > 0 ? sync->next_input - 1 : 0;
+    sync->next_due_ns = now_ns;
 }
 
 void ls_tick_sync_skip_to(ls_tick_sync *sync, ls_tick tick, uint64_t now_ns)

@@ -73,6 +73,10 @@ bool ls_tick_sync_take_due(ls_tick_sync *sync, uint64_t now_ns);
 /* No input is to be made now: the next one is due later, not all of them at once. */
 void ls_tick_sync_hold(ls_tick_sync *sync, uint64_t now_ns);
 
+/* The server has stood still, and goes on now: the next input is due now, and what was measured
+ * before says nothing any more. */
+void ls_tick_sync_go_on(ls_tick_sync *sync, uint64_t now_ns);
+
 /* The server says how many packets of 256 are lost on their way to it. */
 void ls_tick_sync_set_loss(ls_tick_sync *sync, uint32_t loss);
 

@@ -39,6 +39,7 @@ struct ls_uplink {
     uint64_t sent_ns;       /* when that was sent */
     uint64_t first_sent_ns; /* when new inputs were last sent */
     bool is_second_due;     /* and are to be sent again half a tick later */
+    bool is_paused;         /* the match is */
     bool is_lossy;          /* reason enough to do so at the send rate auto */
     bool is_loss_known;     /* the server has said so; until then it is a guess */
 
@@ -88,12 +89,21 @@ void ls_uplink_destroy(ls_uplink *uplink)
 
 void ls_uplink_connect(ls_uplink *uplink)
 {
+    uplink->is_paused = false;
     uplink->sequence = 0;
 }
 
 static input_times *times_of(ls_uplink *uplink, ls_tick tick)
 {
     return &uplink->times[tick % LS_WINDOW_TICKS];
+}
+
+void ls_uplink_pause(ls_uplink *uplink, bool is_paused)
+{
+    if (uplink->is_paused && !is_paused) {
+        ls_tick_sync_go_on(uplink->sync, uplink->context->now_ns);
+    }
+    uplink->is_paused = is_paused;
 }
 
 /* ---- how the match begins for this player ---- */
@@ -364,11 +374,11 @@ static void make_input(ls_uplink *uplink, ls_tick tick)
 }
 
 /* How far ahead of the confirmed ticks inputs are made at most. The server refuses what is further
- * ahead than its window. Under the rule `wait` it may stand still; inputs made meanwhile would be
- * latency for as long as they last. */
+ * ahead than its window. Under the rule `wait`, and in a pause, it may stand still; inputs made
+ * meanwhile would be latency for as long as they last. */
 static uint32_t lead_limit_ticks(const ls_uplink *uplink)
 {
-    if (uplink->context->offer.late_rule != LS_LATE_WAIT) {
+    if (uplink->context->offer.late_rule != LS_LATE_WAIT && !uplink->is_paused) {
         return LS_LEAD_TICKS_MAX;
     }
     const ls_tick_sync *sync = uplink->sync;

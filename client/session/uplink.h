@@ -15,8 +15,13 @@ typedef struct ls_uplink ls_uplink;
 ls_status ls_uplink_create(const ls_session_context *context, ls_uplink **out);
 void ls_uplink_destroy(ls_uplink *uplink);
 
-/* A new connection: the packets sent over it are counted anew. */
+/* A new connection: the packets sent over it are counted anew, and the server says if the match is
+ * paused. */
 void ls_uplink_connect(ls_uplink *uplink);
+
+/* The match is paused, or goes on. Inputs that were made in a pause would be played after it, and
+ * keep those of the player from counting for as long as it took. */
+void ls_uplink_pause(ls_uplink *uplink, bool is_paused);
 
 /* ---- how the match begins for this player ---- */
 

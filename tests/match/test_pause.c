@@ -69,6 +69,8 @@ static void play_with_pause(ls_late_rule rule, uint32_t hash_interval)
     for (uint32_t i = 0; i < 3; i++) {
         assert_told(run->clients[i], LS_NOTICE_UNPAUSED, "");
         cr_assert_eq(report_of(run->clients[i]).rejoins, 0);
+        cr_assert_leq(report_of(run->clients[i]).next_input, ls_match_tick(run->match) + 20,
+                      "what a player does now counts soon, and not behind a pause of inputs");
     }
     cr_assert_eq(virtual_match_count(run, LS_MATCH_STALLED, LS_PLAYERS_MAX), 0);
     play_and_check(run);
