@@ -246,13 +246,13 @@ static ls_status check_groups(service_program *self, ls_text *why)
     for (uint32_t i = 0; status == LS_OK && i < service->group_count; i++) {
         char path[LS_WORKER_PATH_BYTES_MAX];
         ls_text reason = {{0}};
-        ls_room_settings settings = service->match;
+        ls_room_settings settings;
         const ls_room_loading loading = {
             .settings = &settings,
             .plugin_dir = service->plugin_dir[0] != '\0' ? service->plugin_dir : NULL,
             .path = path,
             .path_capacity = sizeof path};
-        status = ls_room_settings_merge(&settings, &service->groups[i].settings, &reason);
+        status = ls_service_config_settle(service, &service->groups[i], &settings, &reason);
         if (status == LS_OK) {
             status = ls_room_loading_check(&loading, &reason);
         }

@@ -117,11 +117,18 @@ static ls_room_placement placement_of(const ls_room_keeper *keeper)
                                .rooms = keeper->rooms};
 }
 
-static void group_has_failed(ls_room_keeper *keeper, uint32_t index)
+/* NULL: the room was made on demand, or the configuration has its group no more. */
+static group_state *group_of(ls_room_keeper *keeper, const ls_registered_room *room)
 {
-    keeper->groups[index].again_ns =
-        ls_event_loop_now_ns(keeper->config.loop) + GROUP_AGAIN_S * LS_NS_PER_SECOND;
-    keeper->groups[index].has_failed = true;
+    const ls_service_config *service = keeper->config.service;
+    const ls_service_group *group = ls_service_config_group(service, room->report.group);
+    return group ? &keeper->groups[group - service->groups] : NULL;
+}
+
+static void group_has_failed(const ls_room_keeper *keeper, group_state *group)
+{
+    group->again_ns = ls_event_loop_now_ns(keeper->config.loop) + GROUP_AGAIN_S * LS_NS_PER_SECOND;
+    group->has_failed = true;
 }
 
 static void open_of_group(ls_room_keeper *keeper, uint32_t index)
@@ -134,7 +141,8 @@ static void open_of_group(ls_room_keeper *keeper, uint32_t index)
     ls_registered_room *room = ls_room_placement_add(&placement, name, &result);
     if (room) {
         ls_name_copy(room->report.group, sizeof room->report.group, group->name);
-        result.status = ls_room_placement_settle(&placement, group, &room->settings, &result.text);
+        result.status =
+            ls_service_config_settle(keeper->config.service, group, &room->settings, &result.text);
     }
     if (result.status == LS_OK) {
         const ls_service_asker nobody = {.done = NULL};
@@ -144,7 +152,7 @@ static void open_of_group(ls_room_keeper *keeper, uint32_t index)
     if (room) {
         ls_room_register_remove(keeper->rooms, name);
     }
-    group_has_failed(keeper, index);
+    group_has_failed(keeper, &keeper->groups[index]);
     ls_log_line(keeper->config.log, LS_LOG_WARNING, "no room of '%s' is opened: %s", group->name,
                 result.text.bytes);
 }
@@ -253,10 +261,9 @@ static void room_is_open(ls_room_keeper *keeper, ls_registered_room *room,
                          const ls_worker_message *message)
 {
     bool is_new = room->journal[0] == '\0';
-    for (uint32_t i = 0; i < keeper->config.service->group_count; i++) {
-        if (strcmp(keeper->config.service->groups[i].name, room->report.group) == 0) {
-            keeper->groups[i].has_failed = false;
-        }
+    group_state *group = group_of(keeper, room);
+    if (group) {
+        group->has_failed = false;
     }
     room->is_open = true;
     room->is_kept = true;
@@ -290,10 +297,9 @@ static void room_is_not_opened(ls_room_keeper *keeper, const ls_registered_room 
                                const char *why)
 {
     ls_text text = {{0}};
-    for (uint32_t i = 0; i < keeper->config.service->group_count; i++) {
-        if (strcmp(keeper->config.service->groups[i].name, room->report.group) == 0) {
-            group_has_failed(keeper, i);
-        }
+    group_state *group = group_of(keeper, room);
+    if (group) {
+        group_has_failed(keeper, group);
     }
     ls_text_set(&text, "is not opened: %s", why);
     fail_room(keeper, room, text.bytes);
@@ -590,7 +596,7 @@ static void open_for(ls_room_keeper *keeper, const ls_service_command *command,
     }
     if (room) {
         result.status =
-            ls_room_placement_settle_own(&placement, &command->settings, room, &result.text);
+            ls_room_placement_settle(&placement, &command->settings, room, &result.text);
     }
     if (room && result.status == LS_OK) {
         ask_to_open(keeper, room, asker);

@@ -70,30 +70,13 @@ ls_registered_room *ls_room_placement_add(const ls_room_placement *placement, co
 /* ---- the settings ---- */
 
 ls_status ls_room_placement_settle(const ls_room_placement *placement,
-                                   const ls_service_group *group, ls_room_settings *out,
+                                   const ls_room_settings *given, ls_registered_room *room,
                                    ls_text *why)
-{
-    *out = placement->service->match;
-    return group ? ls_room_settings_merge(out, &group->settings, why) : LS_OK;
-}
-
-static const ls_service_group *find_group(const ls_room_placement *placement, const char *name)
-{
-    for (uint32_t i = 0; name && i < placement->service->group_count; i++) {
-        if (strcmp(placement->service->groups[i].name, name) == 0) {
-            return &placement->service->groups[i];
-        }
-    }
-    return NULL;
-}
-
-ls_status ls_room_placement_settle_own(const ls_room_placement *placement,
-                                       const ls_room_settings *given, ls_registered_room *room,
-                                       ls_text *why)
 {
     const char *group_name = ls_room_settings_find(given, "group");
     const char *journal = ls_room_settings_find(given, "resume");
-    const ls_service_group *group = find_group(placement, group_name);
+    const ls_service_group *group =
+        group_name ? ls_service_config_group(placement->service, group_name) : NULL;
     if (group_name && !group) {
         return ls_fail(LS_NOT_FOUND, why, "the configuration has no rooms '%.48s'", group_name);
     }
@@ -107,7 +90,7 @@ ls_status ls_room_placement_settle_own(const ls_room_placement *placement,
     }
     ls_name_copy(room->journal, sizeof room->journal, journal ? journal : "");
     if (status == LS_OK) {
-        status = ls_room_placement_settle(placement, group, &room->settings, why);
+        status = ls_service_config_settle(placement->service, group, &room->settings, why);
     }
     return status == LS_OK ? ls_room_settings_merge(&room->settings, &own, why) : status;
 }

@@ -24,16 +24,11 @@ void ls_room_placement_name(const ls_room_placement *placement, const char *stem
 ls_registered_room *ls_room_placement_add(const ls_room_placement *placement, const char *name,
                                           ls_service_result *result);
 
-/* The settings of all rooms, then those of the group, if there is one: the later one counts.
- * BAD_ARGUMENT or FULL with `why`. */
+/* Gives a room the settings of all rooms and those that an operator gave for this one, which may
+ * name a group to begin with, and a journal to go on from. NOT_FOUND, BAD_ARGUMENT or FULL with
+ * `why`. */
 ls_status ls_room_placement_settle(const ls_room_placement *placement,
-                                   const ls_service_group *group, ls_room_settings *out,
+                                   const ls_room_settings *given, ls_registered_room *room,
                                    ls_text *why);
-
-/* The same with what an operator gave for this room, which may name a group to begin with, and a
- * journal to go on from. NOT_FOUND, BAD_ARGUMENT or FULL with `why`. */
-ls_status ls_room_placement_settle_own(const ls_room_placement *placement,
-                                       const ls_room_settings *given, ls_registered_room *room,
-                                       ls_text *why);
 
 #endif

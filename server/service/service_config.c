@@ -77,6 +77,23 @@ ls_service_config ls_service_config_default(void)
                                .log_format = "text"};
 }
 
+const ls_service_group *ls_service_config_group(const ls_service_config *config, const char *name)
+{
+    for (uint32_t i = 0; i < config->group_count; i++) {
+        if (strcmp(config->groups[i].name, name) == 0) {
+            return &config->groups[i];
+        }
+    }
+    return NULL;
+}
+
+ls_status ls_service_config_settle(const ls_service_config *config, const ls_service_group *group,
+                                   ls_room_settings *out, ls_text *why)
+{
+    *out = config->match;
+    return group ? ls_room_settings_merge(out, &group->settings, why) : LS_OK;
+}
+
 /* ---- words that are wrong ---- */
 
 /* How many letters have to be put in, left out or replaced. */
@@ -286,12 +303,11 @@ static ls_status take_name(const reading *file, const ls_toml_value *value, ls_t
                        "'_'",
                        value->line, LS_ROOM_NAME_BYTES_MAX - 12);
     }
-    for (uint32_t i = 0; i + 1 < file->config->group_count; i++) {
-        if (strcmp(file->config->groups[i].name, value->text) == 0) {
-            return ls_fail(LS_BAD_ARGUMENT, why,
-                           "line %" PRIu32 ": there are [[rooms]] of the name '%s' already",
-                           value->line, value->text);
-        }
+    const ls_service_group *other = ls_service_config_group(file->config, value->text);
+    if (other && other != file->group) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "line %" PRIu32 ": there are [[rooms]] of the name '%s' already",
+                       value->line, value->text);
     }
     ls_name_copy(file->group->name, sizeof file->group->name, value->text);
     return LS_OK;

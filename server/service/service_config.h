@@ -44,6 +44,14 @@ typedef struct ls_service_config {
 
 ls_service_config ls_service_config_default(void);
 
+/* The [[rooms]] of this name; NULL: there are none. */
+const ls_service_group *ls_service_config_group(const ls_service_config *config, const char *name);
+
+/* The settings of all rooms, then those of the group, if there is one: the later one counts.
+ * BAD_ARGUMENT or FULL with `why`. */
+ls_status ls_service_config_settle(const ls_service_config *config, const ls_service_group *group,
+                                   ls_room_settings *out, ls_text *why);
+
 /* IO, or BAD_ARGUMENT with the file, the line and what would have been right: a key that is not
  * known is refused, with the nearest one that is. */
 ls_status ls_service_config_read(const char *path, ls_service_config *out, ls_text *why);

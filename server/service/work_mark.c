@@ -73,6 +73,11 @@ uint32_t *ls_work_mark_place(ls_work_mark *mark)
     return &mark->page->at_work;
 }
 
+void ls_work_mark_begin(ls_work_mark *mark, uint32_t match)
+{
+    mark->page->at_work = match + 1;
+}
+
 void ls_work_mark_clear(ls_work_mark *mark)
 {
     mark->page->at_work = 0;

@@ -25,8 +25,9 @@ int ls_work_mark_descriptor(const ls_work_mark *mark);
 void ls_work_mark_name(ls_work_mark *mark, uint32_t match, const char *room);
 /* The worker: where to write, before each call into a match, its number plus 1, and after it 0. */
 uint32_t *ls_work_mark_place(ls_work_mark *mark);
-
-/* The supervisor: before a worker is started. */
+/* The worker is at work for a match, .. LS_WORK_MARK_OPENING, from now on; and for none any more,
+ * or not yet. */
+void ls_work_mark_begin(ls_work_mark *mark, uint32_t match);
 void ls_work_mark_clear(ls_work_mark *mark);
 /* The supervisor: the room for which the worker is at work, or was when it ended; false: for none,
  * or what is written there makes no sense. */

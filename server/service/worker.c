@@ -393,6 +393,14 @@ static ls_status create_rooms(worker *self, ls_text *why)
     return ls_worker_rooms_create(&named, &self->named);
 }
 
+/* Of one that the supervisor hands over. */
+static ls_status check_descriptor(ls_status status, ls_text *why)
+{
+    return status == LS_OK
+               ? LS_OK
+               : ls_fail(status, why, "a worker is started by lockstep-server --config");
+}
+
 static ls_status open_channel(worker *self, ls_text *why)
 {
     const ls_line_channel_config channel = {.descriptor = LS_WORKER_CHANNEL_DESCRIPTOR,
@@ -401,17 +409,13 @@ static ls_status open_channel(worker *self, ls_text *why)
                                             .user = self};
     ls_status status =
         ls_line_channel_create(&channel, loop_of(self), ls_allocator_heap(), &self->channel);
-    return status == LS_OK
-               ? LS_OK
-               : ls_fail(status, why, "a worker is started by lockstep-server --config");
+    return check_descriptor(status, why);
 }
 
 static ls_status open_mark(worker *self, ls_text *why)
 {
     ls_status status = ls_work_mark_open(LS_WORKER_MARK_DESCRIPTOR, &self->mark);
-    return status == LS_OK
-               ? LS_OK
-               : ls_fail(status, why, "a worker is started by lockstep-server --config");
+    return check_descriptor(status, why);
 }
 
 static ls_status add_handlers(worker *self)

@@ -257,7 +257,7 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     memcpy(room->report.group, message->group, sizeof room->report.group);
     memcpy(room->journal, message->journal, sizeof room->journal);
     ls_work_mark_name(all->config.mark, LS_WORK_MARK_OPENING, room->report.name);
-    *ls_work_mark_place(all->config.mark) = LS_WORK_MARK_OPENING + 1;
+    ls_work_mark_begin(all->config.mark, LS_WORK_MARK_OPENING);
     const ls_room_loading loading = {.settings = &room->settings,
                                      .plugin_dir = all->config.plugin_dir,
                                      .journal = message->journal[0] ? room->journal : NULL,
@@ -267,7 +267,7 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     if (status == LS_OK) {
         status = open_room(room, why);
     }
-    *ls_work_mark_place(all->config.mark) = 0;
+    ls_work_mark_clear(all->config.mark);
     if (status != LS_OK) {
         destroy_room(room);
         return status;
@@ -381,7 +381,7 @@ static void run_command(ls_worker_rooms *all, const ls_worker_message *message,
         out->status = ls_fail(LS_NOT_FOUND, &out->text, "there is no room '%s'", command->room);
         return;
     }
-    *ls_work_mark_place(all->config.mark) = room->number + 1;
+    ls_work_mark_begin(all->config.mark, room->number);
     switch (command->kind) {
     case LS_SERVICE_END_ROOM:
         end_room(room);
@@ -410,7 +410,7 @@ static void run_command(ls_worker_rooms *all, const ls_worker_message *message,
         out->status = ls_fail(LS_UNSUPPORTED, &out->text, "a worker cannot do this");
         break;
     }
-    *ls_work_mark_place(all->config.mark) = 0;
+    ls_work_mark_clear(all->config.mark);
 }
 
 static void say_to_all(ls_worker_rooms *all, const ls_service_command *command)
