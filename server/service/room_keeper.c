@@ -249,8 +249,9 @@ bool ls_room_keeper_has_journal(const ls_room_keeper *keeper, const char *path)
     bool is_found = false;
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         const ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
-        /* One that is being opened has a journal that is not known yet. */
-        is_found = is_found || strcmp(room->journal, path) == 0 || !room->is_open;
+        /* One that is opened for the first time has a journal that is not known yet. */
+        bool is_unknown = !room->is_open && room->journal[0] == '\0';
+        is_found = is_found || strcmp(room->journal, path) == 0 || is_unknown;
     }
     return is_found;
 }

@@ -190,6 +190,10 @@ ticks = 30
 tick-rate = 60
 """
 
+UPLOAD_AT_ONCE = """[upload]
+command = "true {}"
+"""
+
 # Fails, then hangs with a child of its own, then does its work.
 UPLOAD = """#!/bin/sh
 echo run >>"$1/runs"
@@ -372,9 +376,10 @@ def test_match_that_is_ended_while_it_is_saved_is_not_said_to_be():
 
 
 def test_room_that_cannot_go_on_waits_until_an_operator_ends_it():
-    with Service(ONE_PAIR) as service:
+    with Service(UPLOAD_AT_ONCE + ONE_PAIR + SOLO) as service:
         for _ in range(2):
-            service.join("--ticks", "3000", "--reconnect", "30")
+            service.join("--ticks", "3000", "--reconnect", "30",
+                         to=service.wait_until("pair-1", lambda room: room["invite"])["invite"])
         service.wait_until("pair-1", is_running)
         assert service.stop(signal.SIGKILL) == -signal.SIGKILL
         journal = next((service.folder / "journals").glob("*-pair-1-*.journal"))
@@ -386,10 +391,16 @@ def test_room_that_cannot_go_on_waits_until_an_operator_ends_it():
             assert "another process is writing to it" in service.log()
             time.sleep(1.5)  # the players ask again meanwhile
             assert all(client.poll() is None for client in service.clients)
+            solo = service.wait_until("solo-1", lambda room: room["state"] != "resuming")
+            alone = service.join(to=solo["invite"])
+            assert service.ended(alone)[0] == 0
+            wait_for(lambda: list((journal.parent / "uploaded").glob("*-solo-1-*.journal")),
+                     "other journals are uploaded meanwhile")
+            assert journal.exists(), "that of the room is not"
             service.admin("end", "pair-1")
             assert service.room("pair-1") is None
         assert service.ended(0)[0] == 1
-        assert journal.exists()
+        wait_for(lambda: (journal.parent / "uploaded" / journal.name).exists(), "now it is as well")
 
 
 def sockets_of_a_unit():
