@@ -1,4 +1,5 @@
 #include "lockstep/server/match/conclusion.h"
+#include "lockstep/server/match/investigation_plan.h"
 
 #include "lockstep/common/diagnosis/hash_tree_diff.h"
 

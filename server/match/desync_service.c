@@ -6,6 +6,7 @@
 #include "lockstep/server/match/conclusion.h"
 #include "lockstep/server/match/heal_leaves.h"
 #include "lockstep/server/match/heal_record.h"
+#include "lockstep/server/match/investigation_plan.h"
 #include "lockstep/server/match/root_vote.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 #include "lockstep/server/match/investigation.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/server/match/investigation_plan.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -186,182 +187,7 @@ static void give_places(ls_investigations *all, uint64_t now_ns)
     }
 }
 
-/* ---- what is to be found out next ---- */
-
-ls_tick ls_investigation_exact_tick(const ls_investigation *investigation)
-{
-    ls_tick found = ls_tick_search_found(&investigation->search);
-    return found != 0 ? found : investigation->bad_tick;
-}
-
-/* The newest study of a state, with this pass or with any (LS_NO_PASS); NULL: there is none. */
-static const ls_step_study *study_of(const ls_investigation *investigation, ls_tick tick,
-                                     uint32_t pass)
-{
-    for (uint32_t i = investigation->study_count; i-- > 0;) {
-        const ls_step_study *study = &investigation->studies[i];
-        if (study->subject.tick == tick && (pass == LS_NO_PASS || study->subject.pass == pass)) {
-            return study;
-        }
-    }
-    return NULL;
-}
-
-/* Re-runs tell of states between those that were compared what the match would have told, when they
- * did so of the bad one. */
-static bool do_reruns_tell(const ls_investigation *investigation)
-{
-    const ls_step_study *study = &investigation->studies[0];
-    return ls_step_result_reproduces(&study->server, investigation->server_hash) &&
-           ls_step_result_reproduces(&study->client, investigation->client_hash);
-}
-
-const ls_step_study *ls_investigation_main_study(const ls_investigation *investigation)
-{
-    ls_tick exact = ls_investigation_exact_tick(investigation);
-    bool is_trusted = investigation->is_exact_shown || investigation->search.has_narrowed ||
-                      do_reruns_tell(investigation);
-    for (uint32_t i = 1; is_trusted && i < investigation->study_count; i++) {
-        const ls_step_study *study = &investigation->studies[i];
-        if (study->subject.tick == exact && exact != investigation->bad_tick &&
-            ls_step_study_has_run(study)) {
-            return study;
-        }
-    }
-    return &investigation->studies[0];
-}
-
-static bool is_compared(const ls_investigation *investigation)
-{
-    return investigation->comparison == LS_COMPARISON_ENDED ||
-           investigation->comparison == LS_COMPARISON_CONTRADICTED;
-}
-
-/* Whether the values to be reported are behind a pass: in the last one they are the state's. */
-static bool has_inner_pass(const ls_investigation *investigation, uint32_t *pass)
-{
-    const ls_step_study *study = ls_investigation_main_study(investigation);
-    return ls_step_study_compare(study, pass) == LS_PASS_AT &&
-           *pass + 1 < study->server.passes.pass_count;
-}
-
-typedef enum move {
-    MOVE_NONE, /* everything that can be known is */
-    MOVE_WAIT,
-    MOVE_SEARCH,  /* for the first state that differs */
-    MOVE_STUDY,   /* a step */
-    MOVE_COMPARE, /* a state, or the one behind a pass */
-    MOVE_LATER,   /* compare a state to come */
-    MOVE_WRITERS, /* the passes that write what differs */
-} move;
-
-static move pass_move(const ls_investigation *investigation, ls_diff_subject *subject)
-{
-    const ls_step_study *study = ls_investigation_main_study(investigation);
-    uint32_t pass = 0;
-    if (!has_inner_pass(investigation, &pass)) {
-        return MOVE_NONE;
-    }
-    *subject = (ls_diff_subject){study->subject.tick, pass};
-    const ls_step_study *once_more = study_of(investigation, subject->tick, pass);
-    if (!once_more) {
-        return investigation->study_count < LS_STUDIES_MAX ? MOVE_STUDY : MOVE_NONE;
-    }
-    if (!ls_step_study_is_over(once_more)) {
-        return MOVE_WAIT;
-    }
-    bool is_had = ls_step_study_repeats(once_more, study);
-    return is_had && investigation->compared.pass != pass ? MOVE_COMPARE : MOVE_NONE;
-}
-
-/* Where the passes tell nothing it is asked which of them writes what. */
-static move writers_move(const ls_investigation *investigation)
-{
-    const ls_step_study *study = ls_investigation_main_study(investigation);
-    bool is_first = ls_tick_search_found(&investigation->search) != 0 ||
-                    investigation->bad_tick - investigation->agreed_tick == 1;
-    bool is_wanted = is_first && ls_step_study_is_hidden(study) &&
-                     investigation->finding.values_tick == study->subject.tick;
-    if (!is_wanted || (investigation->has_asked_writers && !investigation->writers)) {
-        return MOVE_NONE;
-    }
-    bool is_told = investigation->writers && investigation->writers->outcome;
-    return !investigation->has_asked_writers ? MOVE_WRITERS : is_told ? MOVE_NONE : MOVE_WAIT;
-}
-
-/* The first state that differs is older than the one that is known to. */
-static move exact_move(const ls_investigation *investigation, ls_diff_subject *subject)
-{
-    ls_tick exact = ls_investigation_exact_tick(investigation);
-    *subject = (ls_diff_subject){exact, LS_NO_PASS};
-    if (!study_of(investigation, exact, LS_NO_PASS)) {
-        return MOVE_STUDY;
-    }
-    if (!investigation->is_exact_queued) {
-        return MOVE_COMPARE;
-    }
-    return ls_step_study_is_over(study_of(investigation, exact, LS_NO_PASS)) ? MOVE_NONE
-                                                                             : MOVE_WAIT;
-}
-
-/* Which state differs first is asked of the states that both sides hold, while re-runs go on. */
-static move search_move(const ls_investigation *investigation, ls_diff_subject *subject)
-{
-    const ls_tick_search *search = &investigation->search;
-    if (investigation->bad_tick - investigation->agreed_tick <= 1) {
-        return MOVE_NONE;
-    }
-    *subject = (ls_diff_subject){ls_tick_search_state(search), LS_NO_PASS};
-    return !search->is_begun ? MOVE_SEARCH : subject->tick != 0 ? MOVE_COMPARE : MOVE_NONE;
-}
-
-/* A state to come tells more than nothing, and where this side has to run to the bad state again it
- * comes first. */
-static move later_move(const ls_investigation *investigation, ls_diff_subject *subject)
-{
-    const ls_step_study *study = &investigation->studies[0];
-    if (investigation->finding.place_count == 0 &&
-        !ls_later_state_is_used_up(&investigation->later)) {
-        return MOVE_LATER;
-    }
-    *subject = (ls_diff_subject){investigation->bad_tick, LS_NO_PASS};
-    if (!investigation->is_bad_put_off) {
-        return MOVE_NONE;
-    }
-    bool is_had = ls_step_result_reproduces(&study->server, investigation->server_hash);
-    return !ls_step_study_is_over(study) ? MOVE_WAIT : is_had ? MOVE_COMPARE : MOVE_NONE;
-}
-
-static move next_move(const ls_investigation *investigation, ls_diff_subject *subject)
-{
-    const ls_step_study *newest = &investigation->studies[investigation->study_count - 1];
-    bool is_studied = ls_step_study_is_over(newest) && investigation->has_fingerprint;
-    move next = MOVE_NONE;
-    if (!is_compared(investigation)) {
-        return MOVE_WAIT;
-    }
-    if (investigation->comparison == LS_COMPARISON_CONTRADICTED) {
-        return is_studied ? MOVE_NONE : MOVE_WAIT;
-    }
-    if (investigation->has_own_hash && investigation->study_count == 1 && !is_studied) {
-        return MOVE_WAIT; /* whether re-runs can be trusted it tells alone */
-    }
-    if ((next = later_move(investigation, subject)) != MOVE_NONE ||
-        (next = search_move(investigation, subject)) != MOVE_NONE) {
-        return next;
-    }
-    if (ls_investigation_exact_tick(investigation) != investigation->bad_tick &&
-        (next = exact_move(investigation, subject)) != MOVE_NONE) {
-        return next;
-    }
-    bool is_searching =
-        investigation->search.is_begun && !ls_tick_search_is_over(&investigation->search);
-    if (!is_studied || is_searching) {
-        return MOVE_WAIT;
-    }
-    next = pass_move(investigation, subject);
-    return next != MOVE_NONE ? next : writers_move(investigation);
-}
+/* ---- what is found out next ---- */
 
 /* The comparison is one of those by which the first state that differs is searched for. */
 static bool is_probing(const ls_investigation *investigation)
@@ -444,27 +270,28 @@ static void make_moves(ls_investigations *all, ls_investigation *investigation)
     }
     if (ls_tick_search_is_held_up(&investigation->search) &&
         ls_step_study_is_over(&investigation->studies[0])) {
-        ls_tick_search_go_on(&investigation->search, do_reruns_tell(investigation));
+        ls_tick_search_go_on(&investigation->search,
+                             ls_investigation_do_reruns_tell(investigation));
     }
-    switch (next_move(investigation, &subject)) {
-    case MOVE_SEARCH:
+    switch (ls_investigation_next_move(investigation, &subject)) {
+    case LS_MOVE_SEARCH:
         ls_tick_search_begin(&investigation->search, investigation->agreed_tick,
                              investigation->bad_tick);
         return;
-    case MOVE_STUDY:
+    case LS_MOVE_STUDY:
         study_step(all, investigation, &subject);
         return;
-    case MOVE_COMPARE:
+    case LS_MOVE_COMPARE:
         compare(all, investigation, &subject);
         return;
-    case MOVE_WRITERS:
+    case LS_MOVE_WRITERS:
         ask_writers(all, investigation);
         return;
-    case MOVE_LATER:
+    case LS_MOVE_LATER:
         look_later(all, investigation);
         return;
-    case MOVE_WAIT:
-    case MOVE_NONE:
+    case LS_MOVE_WAIT:
+    case LS_MOVE_NONE:
         return;
     }
 }
@@ -481,12 +308,6 @@ bool ls_investigation_next_request(ls_investigations *all, uint32_t slot, ls_evi
         ls_tick_search_next(&investigation->search, &all->reruns, &out->tick);
     out->time_max_ms = all->reruns.time_max_ms;
     return is_new;
-}
-
-bool ls_investigation_is_done(const ls_investigation *investigation)
-{
-    ls_diff_subject subject;
-    return next_move(investigation, &subject) == MOVE_NONE;
 }
 
 void ls_investigations_advance(ls_investigations *all, uint64_t now_ns)

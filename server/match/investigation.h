@@ -137,15 +137,6 @@ ls_status ls_investigation_take_evidence(ls_investigation *investigation,
 ls_status ls_investigation_take_fingerprint(ls_investigation *investigation,
                                             const ls_wire_fingerprint *print, uint64_t now_ns);
 
-/* Everything that can be known is. */
-bool ls_investigation_is_done(const ls_investigation *investigation);
-
-/* The first state that differs as far as it is known; the bad one otherwise. */
-ls_tick ls_investigation_exact_tick(const ls_investigation *investigation);
-
-/* The study that the verdict follows from. */
-const ls_step_study *ls_investigation_main_study(const ls_investigation *investigation);
-
 /* Every difference is known and can be sent as leaves. */
 bool ls_investigation_can_heal(const ls_investigation *investigation);
 
