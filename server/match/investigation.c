@@ -21,6 +21,7 @@ ls_status ls_investigations_create(const ls_sim_instance *instance, ls_replay_wi
     all->allocator = allocator;
     all->instance = instance;
     all->window = window;
+    all->hold.window = window;
     all->count = ls_sim_instance_config(instance)->players;
     all->slots = ls_allocate_array(allocator, all->count, sizeof *all->slots);
     ls_status status =
@@ -337,6 +338,7 @@ void ls_investigation_end(ls_investigations *all, uint32_t slot)
     }
     release_writers(all, investigation);
     ls_tick_search_end(&investigation->search, &all->reruns);
+    ls_evidence_hold_end(&all->hold, slot);
     investigation->phase = LS_INVESTIGATION_IDLE;
 }
 
@@ -354,6 +356,7 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
                                    .is_lower_bound = true};
     investigation->phase = LS_INVESTIGATION_LOOKING;
     investigation->agreed_tick = subject->agreed;
+    ls_evidence_hold_begin(&all->hold, slot, subject->agreed);
     investigation->bad_tick = subject->tick;
     investigation->server_hash = subject->server_hash;
     investigation->client_hash = subject->client_hash;

@@ -8,6 +8,7 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/match/desync_finding.h"
 #include "lockstep/server/match/diff_pool.h"
+#include "lockstep/server/match/evidence_hold.h"
 #include "lockstep/server/match/later_state.h"
 #include "lockstep/server/match/step_study.h"
 #include "lockstep/server/match/tick_search.h"
@@ -81,6 +82,7 @@ typedef struct ls_investigations {
     bool is_at_end; /* the caller's word: no more ticks will be closed */
     ls_diff_pool pool;
     ls_rerun_share reruns;
+    ls_evidence_hold hold;
     uint64_t turns; /* given to those that wait for a place */
     uint32_t count;
     ls_investigation *slots; /* [count] */

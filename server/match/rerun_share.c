@@ -21,25 +21,6 @@ static ls_shared_rerun *find_run(ls_rerun_share *share, const ls_rerun_subject *
     return unused;
 }
 
-/* The state that a case is run again from stays until the case has ended: another run may be
- * wanted, and the bundle holds it too. */
-static void hold_oldest(const ls_rerun_share *share)
-{
-    const ls_replay_window *window = share->inspector->window;
-    const ls_shared_rerun *oldest = NULL;
-    for (uint32_t i = 0; i < LS_RERUN_SHARES_MAX; i++) {
-        const ls_shared_rerun *run = &share->runs[i];
-        if (run->users > 0 && (!oldest || run->subject.agreed < oldest->subject.agreed)) {
-            oldest = run;
-        }
-    }
-    if (oldest) {
-        ls_replay_window_hold(window, oldest->subject.agreed);
-    } else {
-        ls_replay_window_let_go(window);
-    }
-}
-
 ls_shared_rerun *ls_rerun_share_take(ls_rerun_share *share, const ls_rerun_subject *subject)
 {
     ls_shared_rerun *run = share->host ? find_run(share, subject) : NULL;
@@ -55,7 +36,6 @@ ls_shared_rerun *ls_rerun_share_take(ls_rerun_share *share, const ls_rerun_subje
         *run = begun;
     }
     run->users++;
-    hold_oldest(share);
     return run;
 }
 
@@ -65,7 +45,6 @@ void ls_rerun_share_release(ls_rerun_share *share, ls_shared_rerun *run)
     if (--run->users == 0) {
         share->host->release(share->host->context, run->ticket);
         *run = (ls_shared_rerun){0};
-        hold_oldest(share);
     }
 }
 

@@ -395,7 +395,12 @@ static const cJSON *find(const cJSON *object, const char *path)
                                      : cJSON_GetObjectItemCaseSensitive(found, key);
         rest += rest[size] == '.' ? size + 1 : size;
     }
-    cr_assert_not_null(found, "there is no %s", path);
+    if (!found) {
+        char *text = cJSON_Print(object);
+        cr_expect_null(object, "there is no %s in %s", path, text);
+        cJSON_free(text);
+        cr_assert_fail("an object lacks what is asked for");
+    }
     return found;
 }
 

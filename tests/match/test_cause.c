@@ -668,17 +668,23 @@ static void send_lies(void *user, virtual_client *client, ls_channel channel, co
     }
 }
 
+static virtual_match *create_with_liar(const virtual_setup *setup, bool is_silent, liar *lying)
+{
+    *lying = (liar){.is_silent = is_silent};
+    virtual_match *run = checked_match_create(setup);
+    virtual_client *bad = run->clients[1];
+    flip_bit(bad, 100, offsetof(test_simulation_state, slots) + setup->seed * 11);
+    bad->tamper = (virtual_tamper){send_lies, lying};
+    return run;
+}
+
 static virtual_match *play_with_liar(uint64_t seed, bool is_silent, uint32_t timeout_ms,
                                      liar *lying)
 {
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 600);
     setup.seed = seed;
     setup.match.investigation_timeout_ms = timeout_ms;
-    *lying = (liar){.is_silent = is_silent};
-    virtual_match *run = checked_match_create(&setup);
-    virtual_client *bad = run->clients[1];
-    flip_bit(bad, 100, offsetof(test_simulation_state, slots) + seed * 11);
-    bad->tamper = (virtual_tamper){send_lies, lying};
+    virtual_match *run = create_with_liar(&setup, is_silent, lying);
     virtual_match_run_to_end(run);
     return run;
 }
@@ -720,6 +726,43 @@ Test(cause, a_client_that_does_not_answer_is_reported_with_what_is_known)
 Test(cause, a_server_waits_for_answers_as_long_as_it_was_told_to)
 {
     expect_given_up(1500);
+}
+
+typedef struct evidence_watch {
+    const virtual_match *run;
+    uint32_t causes;
+    uint32_t stretches; /* from a state that agrees to the one that differs */
+} evidence_watch;
+
+static void watch_evidence(void *user, const ls_match_event *event)
+{
+    evidence_watch *watch = user;
+    ls_desync_evidence_set evidence;
+    if (event->kind == LS_MATCH_DESYNC_CAUSE) {
+        watch->causes++;
+        bool is_there = ls_match_desync_evidence_of(watch->run->match, event->slot, &evidence);
+        watch->stretches += is_there && evidence.has_stretch && evidence.stretch.snapshot;
+    }
+}
+
+/* The window alone reaches back for three seconds. */
+Test(cause, the_ticks_to_run_again_are_there_however_long_a_client_takes_to_answer)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 600);
+        setup.match.investigation_timeout_ms = 5000;
+        setup.runs_nothing_again = i > 0;
+        liar lying;
+        virtual_match *run = create_with_liar(&setup, true, &lying);
+        evidence_watch watch = {.run = run};
+        const virtual_observer observer = {.user = &watch, .match_event = watch_evidence};
+        virtual_match_observe(run, &observer);
+        virtual_match_run_to_end(run);
+        cr_assert_geq(finding_of(run, run->clients[1])->took_ns, 4 * SECOND);
+        cr_assert_eq(watch.causes, 1);
+        cr_expect_eq(watch.stretches, 1, "%s re-runs", i > 0 ? "without" : "with");
+        virtual_match_destroy(run);
+    }
 }
 
 Test(cause, a_client_that_leaves_in_the_middle_is_reported_with_what_is_known)
