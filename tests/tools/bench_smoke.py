@@ -10,7 +10,7 @@ import tempfile
 
 SECTIONS = (
     "sims", "hash", "session", "net", "client", "watch", "start", "join", "journal", "timestep",
-    "view", "math", "matches", "causes", "sealed",
+    "view", "math", "matches", "causes", "sealed", "service",
 )
 VERDICTS = ("ok", "MISSED")
 

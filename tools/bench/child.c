@@ -2,6 +2,7 @@
 #include "lockstep/tools/bench/child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -10,7 +11,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#define GLANCE_MS 10u
 
 static _Noreturn void become(bench_child_work work, const void *user, int pipe_end, pid_t parent)
 {
@@ -66,6 +70,42 @@ void bench_child_tell(int pipe_end, const void *bytes, size_t size)
     if (write(pipe_end, bytes, size) != (ssize_t)size) {
         _exit(1); /* the parent does not listen any more */
     }
+}
+
+ls_status bench_child_find_program(const char *name, char path[BENCH_PATH_BYTES_MAX], ls_text *why)
+{
+    char self[BENCH_PATH_BYTES_MAX] = "";
+    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (bytes <= 0) {
+        return ls_fail(LS_IO, why, "cannot tell where this program is");
+    }
+    char *own_name = strrchr(self, '/');
+    *(own_name ? own_name : self) = '\0';
+    int length = snprintf(path, BENCH_PATH_BYTES_MAX, "%s/%s", self, name);
+    return length < BENCH_PATH_BYTES_MAX && access(path, X_OK) == 0
+               ? LS_OK
+               : ls_fail(LS_NOT_FOUND, why, "there is no %s", path);
+}
+
+void bench_child_become_program(const char *const *arguments)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nothing >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 && dup2(nothing, STDERR_FILENO) >= 0) {
+        (void)execv(arguments[0], (char *const *)(uintptr_t)arguments);
+    }
+}
+
+void bench_child_ask_to_stop(bench_child *child, uint32_t patience_ms)
+{
+    const struct timespec glance = {.tv_nsec = GLANCE_MS * 1000000L};
+    bool has_ended = child->pid == 0 || kill(child->pid, SIGTERM) != 0;
+    for (uint32_t ms = 0; !has_ended && ms < patience_ms; ms += GLANCE_MS) {
+        nanosleep(&glance, NULL);
+        siginfo_t info = {.si_pid = 0};
+        has_ended = waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+                    info.si_pid != 0;
+    }
+    bench_child_stop(child);
 }
 
 void bench_child_stop(bench_child *child)

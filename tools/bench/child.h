@@ -8,7 +8,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+#define BENCH_PATH_BYTES_MAX 4096
 
 typedef struct bench_child {
     pid_t pid; /* 0: none */
@@ -33,7 +36,17 @@ void bench_child_tell(int pipe, const void *bytes, size_t size);
  * from another machine leaves the measured programs their cores. */
 void bench_child_stay_on(unsigned core);
 
+/* A program that lies in the folder of this one. NOT_FOUND when there is none. */
+ls_status bench_child_find_program(const char *name, char path[BENCH_PATH_BYTES_MAX], ls_text *why);
+
+/* In the child: becomes a program, whose output nobody sees. `arguments` begin with its path and
+ * end with NULL. Returns when that fails. */
+void bench_child_become_program(const char *const *arguments);
+
 /* Ends it if it runs. */
 void bench_child_stop(bench_child *child);
+
+/* The same by SIGTERM, and by SIGKILL when it has not ended after so long. */
+void bench_child_ask_to_stop(bench_child *child, uint32_t patience_ms);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/simulations/builtin.h"
 #include "lockstep/protocol/loop/event_loop.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/tools/bench/child.h"
@@ -18,6 +20,7 @@
 #define WATCHING_CORE 1u
 
 #define CONNECT_NS (30 * LS_NS_PER_SECOND)
+#define AGAIN_NS (LS_NS_PER_SECOND / 5) /* from when there was no seat */
 
 struct crowd_loop;
 
@@ -28,7 +31,8 @@ typedef struct crowd_client {
     ls_session *session;
     bench_pad_player pad;
     ls_peer_id server;
-    uint64_t due_ns; /* when it wakes next */
+    uint64_t due_ns;   /* when it wakes next */
+    uint64_t again_ns; /* when it asks for a seat once more, on another socket; 0: it has one */
 } crowd_client;
 
 typedef struct crowd_loop {
@@ -49,10 +53,14 @@ static uint64_t frame_ns(const crowd_loop *owner)
 
 static const ls_simulation *find_simulation(void *user, const char *name)
 {
-    (void)user;
-    return strcmp(name, bench_pad_simulation()->name) == 0 ? bench_pad_simulation() : NULL;
+    const crowd_client *client = user;
+    const ls_simulation *played = client->owner->crowd->is_arena
+                                      ? ls_builtin_simulation_named("arena")
+                                      : bench_pad_simulation();
+    return strcmp(name, played->name) == 0 ? played : NULL;
 }
 
+/* The arena takes the first of the pad's bytes: a bot's thoughts cost more than the tick. */
 static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
                            uint8_t *bytes)
 {
@@ -60,7 +68,46 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
     (void)instance;
     (void)slot;
     (void)tick;
-    return bench_pad_player_input(&client->pad, bytes);
+    uint32_t size = bench_pad_player_input(&client->pad, bytes);
+    return client->owner->crowd->is_arena ? LS_MIN(size, LS_ARENA_PAD_BYTES) : size;
+}
+
+/* ---- its transport ---- */
+
+static void send_packet(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
+                        size_t size)
+{
+    const crowd_client *client = user;
+    ls_transport_send(client->transport, peer, channel, bytes, size);
+}
+
+static void disconnect(void *user, ls_peer_id peer)
+{
+    const crowd_client *client = user;
+    ls_transport_disconnect(client->transport, peer);
+}
+
+static ls_status open_transport(crowd_client *client, ls_text *why)
+{
+    char server[32];
+    snprintf(server, sizeof server, "127.0.0.1:%u", (unsigned)client->owner->crowd->port);
+    ls_transport_udp_client_config network = ls_transport_udp_client_config_default();
+    network.server = server;
+    network.connect_timeout_ns = CONNECT_NS; /* hundreds come at once */
+    return ls_transport_udp_connect(&network, ls_allocator_heap(), &client->transport, why);
+}
+
+/* A worker that has no seat sends newcomers away; the next socket may lead to another one. */
+static void ask_again(crowd_client *client)
+{
+    ls_text why = {{0}};
+    client->again_ns = 0;
+    ls_transport_destroy(client->transport);
+    client->transport = NULL;
+    if (open_transport(client, &why) != LS_OK) {
+        fprintf(stderr, "lockstep-bench: clients: %s\n", why.bytes);
+        ls_event_loop_stop(client->owner->loop);
+    }
 }
 
 /* ---- one client ---- */
@@ -71,6 +118,10 @@ static void take_event(crowd_client *client, const ls_transport_event *event, ui
         client->server = event->peer;
     } else if (event->kind == LS_TRANSPORT_DISCONNECTED) {
         client->server = 0;
+        if (ls_session_state_of(client->session) == LS_SESSION_CONNECTING) {
+            client->again_ns = now_ns + AGAIN_NS;
+            return;
+        }
     }
     ls_session_receive_event(client->session, event, now_ns);
 }
@@ -105,6 +156,12 @@ static void wake(crowd_client *client, uint64_t now_ns)
         bench_plain_client_turn(client->plain, client->owner->crowd->packet_bytes);
         return;
     }
+    if (client->again_ns != 0 && client->again_ns <= now_ns) {
+        ask_again(client);
+    }
+    if (!client->transport) {
+        return;
+    }
     take_packets(client, now_ns);
     play(client, now_ns);
     uint64_t input_ns = ls_session_next_ns(client->session);
@@ -123,7 +180,7 @@ static ls_status create_session(crowd_client *client, ls_text *why)
     config.user = client;
     config.makes_inputs_between_frames = true;
     config.is_spectator = client->owner->crowd->is_spectator;
-    ls_packet_sink sink = ls_transport_sink(client->transport);
+    const ls_packet_sink sink = {.send = send_packet, .disconnect = disconnect, .user = client};
     return ls_session_create(&config, &sink, ls_allocator_heap(), &client->session, why);
 }
 
@@ -139,13 +196,7 @@ static ls_status create_client(crowd_loop *owner, uint32_t index, ls_text *why)
         client->plain = bench_plain_client_connect(crowd->port);
         return client->plain ? LS_OK : LS_NO_MEMORY;
     }
-    char server[32];
-    snprintf(server, sizeof server, "127.0.0.1:%u", (unsigned)crowd->port);
-    ls_transport_udp_client_config network = ls_transport_udp_client_config_default();
-    network.server = server;
-    network.connect_timeout_ns = CONNECT_NS; /* hundreds come at once */
-    ls_status status =
-        ls_transport_udp_connect(&network, ls_allocator_heap(), &client->transport, why);
+    ls_status status = open_transport(client, why);
     return status == LS_OK ? create_session(client, why) : status;
 }
 

@@ -8,12 +8,8 @@
 #include "lockstep/tools/bench/plain_client.h"
 #include "lockstep/tools/bench/sections.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     ROUNDS = 5,
@@ -37,36 +33,19 @@ enum {
 typedef struct player {
     uint16_t port;
     uint32_t number;
-    char program[PATH_MAX];
+    char program[BENCH_PATH_BYTES_MAX];
 } player;
-
-static ls_status find_client(char path[PATH_MAX], ls_text *why)
-{
-    char self[PATH_MAX] = "";
-    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (bytes <= 0) {
-        return ls_fail(LS_IO, why, "cannot tell where this program is");
-    }
-    char *name = strrchr(self, '/');
-    *(name ? name : self) = '\0';
-    int length = snprintf(path, PATH_MAX, "%s/lockstep-client", self);
-    return length < PATH_MAX && access(path, X_OK) == 0
-               ? LS_OK
-               : ls_fail(LS_NOT_FOUND, why, "there is no %s", path);
-}
 
 static void play(const void *user, int pipe)
 {
     const player *self = user;
     char server[32];
     char seed[16];
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const char *const arguments[] = {self->program, server, "--bot", seed, NULL};
     (void)pipe;
     snprintf(server, sizeof server, "127.0.0.1:%u", (unsigned)self->port);
     snprintf(seed, sizeof seed, "%" PRIu32, self->number + 1);
-    if (nothing >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 && dup2(nothing, STDERR_FILENO) >= 0) {
-        (void)execl(self->program, self->program, server, "--bot", seed, (char *)NULL);
-    }
+    bench_child_become_program(arguments);
 }
 
 static void play_plainly(const void *user, int pipe)
@@ -192,7 +171,7 @@ static ls_status set_up(stage *on, const side *of, const bench_net_plan *plan, l
     }
     for (uint32_t i = 0; status == LS_OK && i < PLAYERS; i++) {
         players[i] = (player){.port = word, .number = i};
-        status = find_client(players[i].program, why);
+        status = bench_child_find_program("lockstep-client", players[i].program, why);
         if (status == LS_OK) {
             status = bench_child_start(&on->clients[i], of->play, &players[i], why);
         }

@@ -12,6 +12,8 @@ static const bench_section sections[] = {
     {"sealed", "sealed packets, key exchanges, floods of forged datagrams", bench_sealed},
     {"net", "sockets against a bare ENet relay: bytes, latency by RTT and loss", bench_net},
     {"client", "lockstep-client in a match of two on real sockets against bare ENet", bench_client},
+    {"service", "lockstep-server --config on two workers, rooms of four in the arena",
+     bench_service},
     {"watch", "a match of four on real sockets, alone and with 1,000 spectators", bench_watch},
     {"start", "connecting and starting a match of four at 60 ms RTT, by loss", bench_start},
     {"join", "joining a match at 100 ms RTT, 1 MiB/s: time, others' latency", bench_join},
