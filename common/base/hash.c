@@ -1,25 +1,53 @@
 #include "lockstep/common/base/hash.h"
 
 #include "lockstep/common/base/byte_io.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#if defined(LS_HAS_HASH_AVX2)
-#include "lockstep/common/base/hash_avx2.h"
+#include "lockstep/common/base/hash_variant.h"
+#include "lockstep/common/base/hash_wide.h"
 
 #define LONG_BYTES 1024 /* from here on asking the processor costs less than it saves */
-#endif
 
+uint64_t ls_hash_bytes_plain(const void *bytes, size_t size, uint64_t seed)
+{
+    return ls_hash_variant_bytes(bytes, size, seed);
+}
+
+void ls_hash_chunks_plain(const void *bytes, size_t size, size_t chunk_bytes, uint8_t *hashes)
+{
+    ls_hash_variant_chunks(bytes, size, chunk_bytes, hashes);
+}
+
+#if defined(LS_HAS_HASH_WIDE)
 uint64_t ls_hash_bytes(const void *bytes, size_t size, uint64_t seed)
 {
-#if defined(LS_HAS_HASH_AVX2)
-    if (size >= LONG_BYTES && __builtin_cpu_supports("avx2")) {
+    if (size >= LONG_BYTES && __builtin_cpu_supports("avx512f")) {
+        return ls_hash_bytes_avx512(bytes, size, seed);
+    } else if (size >= LONG_BYTES && __builtin_cpu_supports("avx2")) {
         return ls_hash_bytes_avx2(bytes, size, seed);
     }
-#endif
-    return XXH3_64bits_withSeed(bytes, size, seed);
+    return ls_hash_bytes_plain(bytes, size, seed);
 }
+
+void ls_hash_chunks(const void *bytes, size_t size, size_t chunk_bytes, uint8_t *hashes)
+{
+    if (size >= LONG_BYTES && __builtin_cpu_supports("avx512f")) {
+        ls_hash_chunks_avx512(bytes, size, chunk_bytes, hashes);
+    } else if (size >= LONG_BYTES && __builtin_cpu_supports("avx2")) {
+        ls_hash_chunks_avx2(bytes, size, chunk_bytes, hashes);
+    } else {
+        ls_hash_chunks_plain(bytes, size, chunk_bytes, hashes);
+    }
+}
+#else
+uint64_t ls_hash_bytes(const void *bytes, size_t size, uint64_t seed)
+{
+    return ls_hash_bytes_plain(bytes, size, seed);
+}
+
+void ls_hash_chunks(const void *bytes, size_t size, size_t chunk_bytes, uint8_t *hashes)
+{
+    ls_hash_chunks_plain(bytes, size, chunk_bytes, hashes);
+}
+#endif
 
 uint64_t ls_hash_pair(uint64_t a, uint64_t b)
 {

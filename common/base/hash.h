@@ -14,6 +14,10 @@ LS_C_BEGIN
  * `size` is 0. */
 uint64_t ls_hash_bytes(const void *bytes, size_t size, uint64_t seed);
 
+/* The hashes of chunks of `chunk_bytes`, the last one of what is left, each by seed 0 and stored as
+ * a u64 in little-endian order. */
+void ls_hash_chunks(const void *bytes, size_t size, size_t chunk_bytes, uint8_t *hashes);
+
 /* A hash of two 64-bit numbers, order-sensitive: for chains and digests of numbers. */
 uint64_t ls_hash_pair(uint64_t a, uint64_t b);
 

@@ -1,9 +1,12 @@
-#include "lockstep/common/base/hash_avx2.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "lockstep/common/base/hash_variant.h"
+#include "lockstep/common/base/hash_wide.h"
 
 uint64_t ls_hash_bytes_avx2(const void *bytes, size_t size, uint64_t seed)
 {
-    return XXH3_64bits_withSeed(bytes, size, seed);
+    return ls_hash_variant_bytes(bytes, size, seed);
+}
+
+void ls_hash_chunks_avx2(const void *bytes, size_t size, size_t chunk_bytes, uint8_t *hashes)
+{
+    ls_hash_variant_chunks(bytes, size, chunk_bytes, hashes);
 }

@@ -1,6 +1,5 @@
 #include "lockstep/common/simulation/state_hash.h"
 
-#include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
 
 struct ls_state_hasher {
@@ -53,14 +52,8 @@ uint64_t ls_state_hash(ls_state_hasher *hasher, const void *state)
         ls_schema_to_canonical(hasher->schema, state, hasher->canonical);
         bytes = hasher->canonical;
     }
-    size_t rest = ls_schema_state_bytes(hasher->schema);
-    for (size_t i = 0; i < hasher->chunk_count; i++) {
-        size_t size = LS_MIN(rest, LS_HASH_CHUNK_BYTES);
-        /* For any seed but 0 XXH3 would derive a new secret for every chunk. */
-        uint64_t hash = ls_hash_bytes(bytes + i * LS_HASH_CHUNK_BYTES, size, 0);
-        ls_store_u64(hasher->chunk_hashes + i * sizeof hash, hash);
-        rest -= size;
-    }
+    ls_hash_chunks(bytes, ls_schema_state_bytes(hasher->schema), LS_HASH_CHUNK_BYTES,
+                   hasher->chunk_hashes);
     return ls_hash_bytes(hasher->chunk_hashes, hasher->chunk_count * sizeof(uint64_t), 0);
 }
 

@@ -12,6 +12,9 @@ ROOMS = (
     ("pure", "common/base/byte_stream."),
     ("pure", "common/base/hash."),
     ("pure", "common/base/hash_avx2."),
+    ("pure", "common/base/hash_avx512."),
+    ("pure", "common/base/hash_variant."),
+    ("pure", "common/base/hash_wide."),
     ("pure", "common/base/histogram."),
     ("base", "common/base/"),
     ("game program", "common/program/drawing."),
@@ -138,7 +141,7 @@ ADAPTERS = {
         "tools/bench/plain_client.c",
     ),
     "utf8proc.h": ("common/program/log_format.c", "common/program/player_name.c"),
-    "xxhash.h": ("common/base/hash.c", "common/base/hash_avx2.c"),
+    "xxhash.h": ("common/base/hash_variant.h",),
     "dlfcn.h": (
         "common/simulation/plugin_loader.c",
         "common/simulations/libretro/libretro_core.c",
@@ -406,7 +409,7 @@ SAMPLES = (
         [
             "plain_client.c may include <enet/enet.h>",
             "protocol/loop/supervised_process.c may include <uv.h>",
-            "hash.c, common/base/hash_avx2.c may include <xxhash.h>",
+            "hash_variant.h may include <xxhash.h>",
             "may include <criterion",
             "<libfoo.h> is in no table",
             "debug_types.c may include <elfutils/libdw.h>",

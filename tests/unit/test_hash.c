@@ -1,4 +1,6 @@
+#include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/base/hash_wide.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -43,6 +45,61 @@ Test(hash, equals_the_published_vectors_of_xxh3)
                      (unsigned long long)hash);
     }
 }
+
+Test(hash, chunks_are_hashed_each_for_itself)
+{
+    uint8_t sample[SAMPLE_BYTES];
+    uint8_t hashes[3 * sizeof(uint64_t)];
+    fill_sample(sample);
+    ls_hash_chunks(sample, 2000, 900, hashes);
+    cr_expect_eq(ls_load_u64(hashes), ls_hash_bytes(sample, 900, 0));
+    cr_expect_eq(ls_load_u64(hashes + 8), ls_hash_bytes(sample + 900, 900, 0));
+    cr_expect_eq(ls_load_u64(hashes + 16), ls_hash_bytes(sample + 1800, 200, 0));
+}
+
+/* ---- processors with wide registers ---- */
+
+#if defined(__x86_64__)
+typedef uint64_t (*bytes_hash)(const void *bytes, size_t size, uint64_t seed);
+typedef void (*chunks_hash)(const void *bytes, size_t size, size_t chunk_bytes, uint8_t *hashes);
+
+static void expect_same(bytes_hash wide, chunks_hash chunks)
+{
+    enum {
+        CHUNK_BYTES = 4096
+    };
+    static uint8_t bytes[1 << 17];
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (uint8_t)(i * i >> 3);
+    }
+    for (size_t size = 0; size + 3 <= sizeof bytes; size += 1 + size / 7) {
+        for (size_t at = 0; at < 3; at++) {
+            cr_assert_eq(wide(bytes + at, size, size), ls_hash_bytes_plain(bytes + at, size, size),
+                         "%zu bytes from %zu", size, at);
+        }
+        uint8_t hashes[2][sizeof bytes / CHUNK_BYTES * 8 + 8] = {{0}};
+        chunks(bytes, size, CHUNK_BYTES, hashes[0]);
+        ls_hash_chunks_plain(bytes, size, CHUNK_BYTES, hashes[1]);
+        cr_assert_arr_eq(hashes[0], hashes[1], sizeof hashes[0], "%zu bytes in chunks", size);
+    }
+}
+
+Test(hash, is_the_same_with_avx2)
+{
+    if (!__builtin_cpu_supports("avx2")) {
+        cr_skip("this processor has no AVX2");
+    }
+    expect_same(ls_hash_bytes_avx2, ls_hash_chunks_avx2);
+}
+
+Test(hash, is_the_same_with_avx512)
+{
+    if (!__builtin_cpu_supports("avx512f")) {
+        cr_skip("this processor has no AVX-512");
+    }
+    expect_same(ls_hash_bytes_avx512, ls_hash_chunks_avx512);
+}
+#endif
 
 Test(hash, no_bytes_at_all_need_no_address)
 {

@@ -20,7 +20,7 @@
 #define WATCHING_CORE 1u
 
 #define CONNECT_NS (30 * LS_NS_PER_SECOND)
-#define AGAIN_NS (LS_NS_PER_SECOND / 5) /* from when there was no seat */
+#define AGAIN_NS LS_NS_PER_SECOND /* from when there was no seat */
 
 struct crowd_loop;
 

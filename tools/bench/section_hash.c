@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MEBIBYTE (UINT32_C(1) << 20)
-#define BUDGET 0.9 /* for large states; a small one pays for the chunks as well */
+#define BUDGET 0.95 /* for large states; a small one pays for the chunks as well */
 
 typedef struct hash_specimen {
     const char *name;

@@ -30,7 +30,7 @@ enum {
 #define CONFIG_NAME "lockstep.toml"
 #define PORT_NAME "port"
 #define HTTP_PORT_NAME "http-port"
-#define COMING_NS (4 * LS_NS_PER_MS) /* between two players of a crowd */
+#define COMING_NS (20 * LS_NS_PER_MS) /* between two players of a crowd */
 
 struct bench_service_stage {
     bench_service_plan plan;
