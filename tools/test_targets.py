@@ -21,8 +21,8 @@ WORD = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
 def read_commands(text):
-    """{test: words of its command} of a CTestTestfile.cmake. CTest itself does not tell the commands
-    of programs that are not built."""
+    """{test: words of its command} of a CTestTestfile.cmake. CTest itself does not tell commands
+    whose programs are not built."""
     return {
         match[2]: [re.sub(r"\\(.)", r"\1", word) for word in WORD.findall(match[3])]
         for match in COMMAND.finditer(text)
