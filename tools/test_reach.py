@@ -55,6 +55,7 @@ class Graph:
         self.root = os.path.realpath(root)
         self.build = os.path.realpath(build)
         self.inputs = {}
+        self.linked = {}  # programs and libraries, by normal path: as Ninja names them
         self.source_folders = set()
 
     @functools.lru_cache(maxsize=None)
@@ -76,7 +77,10 @@ class Graph:
             if line.startswith("build "):
                 left, right = re.split(r"(?<!\$):", line[len("build ") :], maxsplit=1)
                 outputs = [path for path in split_paths(left) if path != "|"]
-                self.add(outputs, [p for p in split_paths(right)[1:] if p not in ("|", "||")])
+                rule, *inputs = split_paths(right)
+                self.add(outputs, [path for path in inputs if path not in ("|", "||")])
+                if "_LINKER__" in rule:
+                    self.linked.update((self.normal(output), output) for output in outputs)
             elif line.startswith("  DEFINES = "):
                 self.read_macros(outputs, line)
 

@@ -50,9 +50,9 @@ def without_listed(check_name, findings, listed):
     return left
 
 
-def _found_now(sources, context):
+def _found_now(names, sources, context):
     found = collections.Counter()
-    for name in LISTING:
+    for name in names:
         found.update(count(name, importlib.import_module(name).find(sources, context)))
     return found
 
@@ -62,7 +62,8 @@ def find(sources, context):
     source = next((source for source in sources if source.path == PATH), None)
     if source is None:
         return []
-    found = _found_now(sources, context)
+    listed = {check for check, _, _ in parse(source.text)}
+    found = _found_now([name for name in LISTING if name in listed], sources, context)
     findings = []
     for number, line in enumerate(source.lines, 1):
         match = LINE.match(line)
@@ -97,7 +98,7 @@ def lines_of(found):
 
 def write(root, sources, context):
     """Rewrites the list. Returns what stands against it, and then has written nothing."""
-    found = _found_now(sources, context)
+    found = _found_now(LISTING, sources, context)
     listed = load(sources)
     grown = growth(found, listed)
     refusals = []
