@@ -7,4 +7,5 @@ LS_SIMULATION_EXPORT ls_arena_match match_type;
 LS_SIMULATION_EXPORT ls_arena_ship ship_type;
 LS_SIMULATION_EXPORT ls_arena_body body_type;
 LS_SIMULATION_EXPORT ls_arena_shot shot_type;
+LS_SIMULATION_EXPORT ls_arena_touch touch_type;
 LS_SIMULATION_EXPORT ls_units_state units_type;

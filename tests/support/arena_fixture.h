@@ -20,6 +20,7 @@ typedef struct arena_fixture {
     ls_arena_ship *ships;
     ls_arena_body *bodies;
     ls_arena_shot *shots;
+    ls_arena_touch *touches;
     ls_rng bot_rngs[LS_PLAYERS_MAX];
     uint8_t pads[LS_PLAYERS_MAX][LS_ARENA_PAD_BYTES];
     ls_slot_input slots[LS_PLAYERS_MAX];
@@ -40,6 +41,7 @@ static inline arena_fixture arena_open(ls_sim_config config)
     arena.ships = (void *)(state + arena.layout.ships);
     arena.bodies = (void *)(state + arena.layout.bodies);
     arena.shots = (void *)(state + arena.layout.shots);
+    arena.touches = (void *)(state + arena.layout.touches);
     for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
         arena.bot_rngs[slot] = ls_rng_make(slot, BOT_STREAM);
     }

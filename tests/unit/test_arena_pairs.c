@@ -51,6 +51,8 @@ static void scatter(pairs_stage *stage, double share, uint32_t wakes, ls_rng *rn
         body->position.x = ls_rng_fixed_between(rng, -reach, reach);
         body->position.y = ls_rng_fixed_between(rng, -reach, reach);
         body->still_ticks = ls_rng_below(rng, wakes) == 0 ? 0 : ASLEEP;
+        body->velocity = (ls_vec2){0, 0};
+        body->spin = 0;
     }
 }
 
@@ -204,6 +206,8 @@ Test(arena_pairs, who_may_touch_a_wall_is_noted)
     bodies[2].position.y = bodies[2].radius + LS_ARENA_SLOP - half_size + 1;
     bodies[3].position.x = -half_size;
     bodies[3].still_ticks = ASLEEP;
+    bodies[3].velocity = (ls_vec2){0, 0};
+    bodies[3].spin = 0;
     ls_arena_pass_broadphase(&stage->step);
     ls_arena_world world = ls_arena_world_of(&stage->step);
     cr_assert_eq(world.near_wall[0], stage->arena.layout.player_count + 1);

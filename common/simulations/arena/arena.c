@@ -19,9 +19,8 @@ static const ls_param params[LS_ARENA_PARAM_COUNT] = {
 static const ls_pass passes[] = {
     {"events", ls_arena_pass_events},         {"ships", ls_arena_pass_ships},
     {"broadphase", ls_arena_pass_broadphase}, {"narrowphase", ls_arena_pass_narrowphase},
-    {"solve", ls_arena_pass_solve},           {"separate", ls_arena_pass_separate},
-    {"integrate", ls_arena_pass_integrate},   {"shots", ls_arena_pass_shots},
-    {"spawn", ls_arena_pass_spawn},
+    {"solve", ls_arena_pass_solve},           {"integrate", ls_arena_pass_integrate},
+    {"shots", ls_arena_pass_shots},           {"spawn", ls_arena_pass_spawn},
 };
 
 static size_t state_bytes(const ls_sim_config *config)
@@ -34,7 +33,7 @@ const ls_simulation *ls_arena_simulation(void)
     static const ls_simulation simulation = {
         .abi = LS_SIMULATION_ABI,
         .size = sizeof(ls_simulation),
-        .version = 1,
+        .version = 2,
         .name = "arena",
         .summary = "ships push and shoot among rigid discs and boxes, seen from above",
         .default_tick_rate_hz = 60,

@@ -169,7 +169,7 @@ static ls_arena_manifold collide_face(turned_box reference, turned_box incident,
     }
     for (int i = 0; i < 2; i++) {
         ls_fixed depth = ls_fixed_sub(is_along_y ? half.y : half.x, edge[i].x);
-        if (depth > 0) {
+        if (depth > ls_fixed_negate(LS_ARENA_SLOP)) {
             ls_vec2 arm = out_of_frame(normal, edge[i]);
             manifold.points[manifold.count] = ls_vec2_add(reference.body->position, arm);
             manifold.depths[manifold.count++] = depth;

@@ -1,190 +1,307 @@
-/* The passes that move bodies: impulses at the contacts, overlaps taken away, velocities applied.
- * Sequential impulses with accumulated clamping (E. Catto, "Iterative Dynamics with Temporal
- * Coherence", 2005), without warm starting: seen from above nothing rests on anything. */
-#include "lockstep/common/maths/fixed_trig.h"
-#include "lockstep/common/simulations/arena/arena_collide.h"
-#include "lockstep/common/simulations/arena/arena_world.h"
+/* The pass that keeps bodies apart: impulses at the contacts, in small steps within the tick.
+ * Every step pushes bodies out of each other like a spring that is damped far beyond swinging,
+ * moves them, and takes the speed of that push away again (E. Catto, "Soft Step" in "Solver2D",
+ * 2024). Speeds that came into the tick from outside must be met within the first step, so an
+ * impulse is that of the whole tick, from the first step on. */
+#include "lockstep/common/simulations/arena/arena_touches.h"
 
-/* Share of an overlap that one tick takes away, and the most that it moves a body. */
-#define SEPARATE_SHARE LS_FIXED_RATIO(3, 10)
-#define SEPARATE_MAX LS_FIXED_RATIO(1, 10)
+#define TWO_PI INT64_C(26986075409) /* to 2^-32 */
 
-#define STILL_SPEED LS_FIXED_RATIO(5, 100) /* m/s */
-#define STILL_SPIN LS_FIXED_RATIO(1, 10)   /* rad/s */
+/* The spring of a contact: at most one swing in so many of the small steps, if it could swing. It
+ * gives way under a load by this share of what it would otherwise. */
+#define SPRING_HZ_MAX LS_FIXED_INT(30)
+#define SPRING_STEPS 4
+#define SPRING_DAMPING LS_FIXED_INT(10) /* of what keeps it from swinging */
+#define SPRING_GIVE LS_FIXED_RATIO(30, 100)
 
-/* ---- solve ---- */
+#define PUSH_SPEED_MAX LS_FIXED_INT(3) /* m/s */
 
-static void push(ls_arena_body *body, const ls_arena_row *row, ls_fixed turn, ls_fixed impulse)
+/* Contacts that are pressed from tick to tick are relaxed so often more than the rest, and each
+ * time further than to their end (successive over-relaxation): so a push gets through a tall stack.
+ */
+#define RELAX_PRESSED 3u
+#define RELAX_BEYOND LS_FIXED_RATIO(14, 10)
+
+/* Bodies stay awake if an impulse changes their speed by more, m/s. */
+#define AWAKE_SPEED LS_FIXED_RATIO(5, 1000)
+
+typedef struct small_steps {
+    ls_arena_contact *contacts;
+    uint32_t contact_count;
+    ls_arena_mover *movers;
+    uint32_t mover_count;
+    ls_fixed friction;
+    ls_fixed step; /* s, shorter by what drag takes */
+    ls_fixed steps_per_s;
+    ls_fixed push_rate;    /* speed for each metre of overlap, 1/s */
+    ls_fixed push_share;   /* of the missing speed that is given at once */
+    ls_fixed forget_share; /* of the impulse so far that is taken back */
+} small_steps;
+
+static small_steps solver_of(const ls_arena_world *world)
 {
-    ls_vec2 change = ls_vec2_scale(row->direction, ls_fixed_mul(impulse, body->inverse_mass));
-    body->velocity = ls_vec2_add(body->velocity, change);
-    ls_fixed spin = ls_fixed_mul(turn, ls_fixed_mul(impulse, body->inverse_inertia));
-    body->spin = ls_fixed_add(body->spin, spin);
+    const ls_arena_rules *rules = &world->rules;
+    int64_t steps_per_s = (int64_t)world->tick_rate_hz * rules->iterations;
+    ls_fixed frequency = ls_fixed_min(SPRING_HZ_MAX, LS_FIXED_INT(steps_per_s) / SPRING_STEPS);
+    ls_fixed angular = ls_fixed_mul(TWO_PI, frequency);
+    ls_fixed turn = angular / steps_per_s;
+    ls_fixed damping = ls_fixed_add(2 * SPRING_DAMPING, turn);
+    ls_fixed stiffness = ls_fixed_mul(turn, damping);
+    ls_fixed soft = ls_fixed_div(LS_FIXED_ONE, ls_fixed_add(LS_FIXED_ONE, stiffness));
+    return (small_steps){
+        .contacts = world->contacts,
+        .contact_count = world->match->contacts,
+        .movers = world->movers,
+        .mover_count = *world->mover_count,
+        .friction = rules->friction,
+        .step = ls_fixed_mul(rules->dt, rules->drag_keep) / rules->iterations,
+        .steps_per_s = LS_FIXED_INT(steps_per_s),
+        .push_rate = ls_fixed_div(angular, damping),
+        .push_share = LS_FIXED_ONE - soft,
+        .forget_share = ls_fixed_mul(soft, SPRING_GIVE) / rules->iterations,
+    };
 }
 
-/* Drives the row's speed to its target; the impulse so far stays within low .. high. */
-static void solve_row(ls_arena_row *row, ls_arena_body *a, ls_arena_body *b, ls_fixed low,
-                      ls_fixed high)
+/* ---- one contact ---- */
+
+/* How b moves against a, and what was done about it. */
+typedef struct meeting {
+    ls_fixed apart; /* speed along the normal, without turning, m/s */
+    ls_fixed along; /* speed along the surface, without turning, m/s */
+    ls_fixed way;   /* along the normal since the tick began, without turning, m */
+    ls_fixed turn_a;
+    ls_fixed turn_b;
+    ls_fixed spin_a;
+    ls_fixed spin_b;
+    ls_fixed pushed;  /* impulse along the normal */
+    ls_fixed dragged; /* impulse along the surface */
+} meeting;
+
+static meeting motion_of(const ls_arena_contact *contact, const ls_arena_mover *a,
+                         const ls_arena_mover *b)
 {
-    ls_fixed missing = ls_fixed_sub(row->target, ls_arena_row_speed(row, a, b));
-    ls_fixed wanted = ls_fixed_add(row->impulse, ls_fixed_mul(row->mass, missing));
-    ls_fixed allowed = ls_fixed_max(ls_fixed_min(wanted, high), low);
-    ls_fixed impulse = ls_fixed_sub(allowed, row->impulse);
-    row->impulse = allowed;
-    push(a, row, row->turn_a, ls_fixed_negate(impulse));
-    push(b, row, row->turn_b, impulse);
+    ls_vec2 speed = ls_vec2_sub(b->velocity, a->velocity);
+    return (meeting){
+        .apart = ls_vec2_dot(contact->normal, speed),
+        .along = ls_vec2_cross(contact->normal, speed),
+        .way = ls_vec2_dot(contact->normal, ls_vec2_sub(b->way, a->way)),
+        .turn_a = a->turn,
+        .turn_b = b->turn,
+        .spin_a = a->spin,
+        .spin_b = b->spin,
+    };
 }
 
-static void solve_contact(const ls_arena_world *world, ls_arena_contact *contact, ls_arena_body *a,
-                          ls_arena_body *b)
+static ls_fixed with_turning(const ls_arena_row *row, ls_fixed straight, ls_fixed a, ls_fixed b)
 {
+    ls_fixed turning = ls_fixed_sub(ls_fixed_mul(row->arm_b, b), ls_fixed_mul(row->arm_a, a));
+    return ls_fixed_add(straight, turning);
+}
+
+/* Adds an impulse to a row and to the spins; returns what it changes the straight speed by. */
+static ls_fixed give(const ls_arena_contact *contact, const ls_arena_row *row, ls_fixed impulse,
+                     meeting *motion)
+{
+    motion->spin_a = ls_fixed_sub(motion->spin_a, ls_fixed_mul(row->spin_a, impulse));
+    motion->spin_b = ls_fixed_add(motion->spin_b, ls_fixed_mul(row->spin_b, impulse));
+    return ls_fixed_mul(contact->inverse_mass, impulse);
+}
+
+static void push(const ls_arena_contact *contact, const ls_arena_row *row, ls_fixed impulse,
+                 meeting *motion)
+{
+    motion->pushed = ls_fixed_add(motion->pushed, impulse);
+    motion->apart = ls_fixed_add(motion->apart, give(contact, row, impulse, motion));
+}
+
+static void drag(const ls_arena_contact *contact, ls_fixed impulse, meeting *motion)
+{
+    motion->dragged = ls_fixed_add(motion->dragged, impulse);
+    motion->along = ls_fixed_add(motion->along, give(contact, &contact->friction, impulse, motion));
+}
+
+static void apply(const ls_arena_contact *contact, const meeting *motion, ls_arena_mover *a,
+                  ls_arena_mover *b)
+{
+    ls_vec2 n = contact->normal;
+    ls_vec2 impulse = {
+        ls_fixed_sub(ls_fixed_mul(n.x, motion->pushed), ls_fixed_mul(n.y, motion->dragged)),
+        ls_fixed_add(ls_fixed_mul(n.y, motion->pushed), ls_fixed_mul(n.x, motion->dragged)),
+    };
+    a->velocity = ls_vec2_sub(a->velocity, ls_vec2_scale(impulse, a->inverse_mass));
+    b->velocity = ls_vec2_add(b->velocity, ls_vec2_scale(impulse, b->inverse_mass));
+    a->spin = motion->spin_a;
+    b->spin = motion->spin_b;
+}
+
+static ls_fixed gap_of(const ls_arena_point *point, const meeting *motion)
+{
+    ls_fixed way = with_turning(&point->row, motion->way, motion->turn_a, motion->turn_b);
+    return ls_fixed_sub(way, point->depth);
+}
+
+static ls_fixed speed_of(const ls_arena_point *point, const meeting *motion)
+{
+    return with_turning(&point->row, motion->apart, motion->spin_a, motion->spin_b);
+}
+
+/* The change of the impulse at a point, before it is kept from pulling, after which the bodies do
+ * not get closer, or bounce. Those that are not there yet may close the gap within a step. */
+static ls_fixed wanted_stop(const small_steps *solver, const ls_arena_point *point,
+                            const meeting *motion)
+{
+    ls_fixed speed = ls_fixed_sub(speed_of(point, motion), point->bounce);
+    ls_fixed gap = gap_of(point, motion);
+    if (gap > 0 && point->bounce == 0) {
+        speed = ls_fixed_add(speed, ls_fixed_mul(gap, solver->steps_per_s));
+    }
+    return ls_fixed_negate(ls_fixed_mul(point->row.mass, speed));
+}
+
+/* The same, after which bodies that overlap part like a spring. A wall does not give way. */
+static ls_fixed wanted_push(const small_steps *solver, const ls_arena_contact *contact,
+                            const ls_arena_point *point, const meeting *motion)
+{
+    ls_fixed gap = gap_of(point, motion);
+    if (gap > 0 || point->bounce > 0 || contact->b == LS_ARENA_WALL) {
+        return wanted_stop(solver, point, motion);
+    }
+    ls_fixed out = ls_fixed_max(ls_fixed_mul(gap, solver->push_rate), -PUSH_SPEED_MAX);
+    ls_fixed speed = ls_fixed_add(speed_of(point, motion), out);
+    ls_fixed given = ls_fixed_mul(ls_fixed_mul(point->row.mass, speed), solver->push_share);
+    ls_fixed taken = ls_fixed_mul(point->row.impulse, solver->forget_share);
+    return ls_fixed_negate(ls_fixed_add(given, taken));
+}
+
+static void solve_point(const ls_arena_contact *contact, ls_arena_point *point, meeting *motion,
+                        ls_fixed wanted)
+{
+    ls_fixed impulse = ls_fixed_max(ls_fixed_add(point->row.impulse, wanted), 0);
+    push(contact, &point->row, ls_fixed_sub(impulse, point->row.impulse), motion);
+    point->row.impulse = impulse;
+}
+
+static void solve_friction(const small_steps *solver, ls_arena_contact *contact, meeting *motion)
+{
+    ls_arena_row *row = &contact->friction;
+    ls_fixed pressed = ls_fixed_add(contact->points[0].row.impulse, contact->points[1].row.impulse);
+    ls_fixed grip = ls_fixed_mul(solver->friction, pressed);
+    ls_fixed speed = with_turning(row, motion->along, motion->spin_a, motion->spin_b);
+    ls_fixed wanted = ls_fixed_sub(row->impulse, ls_fixed_mul(row->mass, speed));
+    ls_fixed impulse = ls_fixed_clamp(wanted, ls_fixed_negate(grip), grip);
+    drag(contact, ls_fixed_sub(impulse, row->impulse), motion);
+    row->impulse = impulse;
+}
+
+/* Out of each other, like a spring. */
+static void push_out(const small_steps *solver, ls_arena_contact *contact)
+{
+    ls_arena_mover *a = &solver->movers[contact->mover_a];
+    ls_arena_mover *b = &solver->movers[contact->mover_b];
+    meeting motion = motion_of(contact, a, b);
     for (uint32_t i = 0; i < contact->point_count; i++) {
-        solve_row(&contact->normals[i], a, b, 0, LS_FIXED_MAX);
-        ls_fixed grip = ls_fixed_mul(world->rules.friction, contact->normals[i].impulse);
-        solve_row(&contact->tangents[i], a, b, ls_fixed_negate(grip), grip);
+        ls_arena_point *point = &contact->points[i];
+        solve_point(contact, point, &motion, wanted_push(solver, contact, point, &motion));
+    }
+    apply(contact, &motion, a, b);
+}
+
+/* Gives the impulses that it ended with in the last tick. */
+static void begin_again(const small_steps *solver, ls_arena_contact *contact)
+{
+    ls_arena_mover *a = &solver->movers[contact->mover_a];
+    ls_arena_mover *b = &solver->movers[contact->mover_b];
+    meeting motion = motion_of(contact, a, b);
+    for (uint32_t i = 0; i < contact->point_count; i++) {
+        push(contact, &contact->points[i].row, contact->points[i].row.impulse, &motion);
+    }
+    drag(contact, contact->friction.impulse, &motion);
+    apply(contact, &motion, a, b);
+}
+
+/* To where nothing but a bounce drives them apart, and friction. */
+static void relax(const small_steps *solver, ls_arena_contact *contact)
+{
+    ls_arena_mover *a = &solver->movers[contact->mover_a];
+    ls_arena_mover *b = &solver->movers[contact->mover_b];
+    meeting motion = motion_of(contact, a, b);
+    for (uint32_t i = 0; i < contact->point_count; i++) {
+        ls_arena_point *point = &contact->points[i];
+        ls_fixed wanted = wanted_stop(solver, point, &motion);
+        if (contact->is_pressed) {
+            wanted = ls_fixed_mul(wanted, RELAX_BEYOND);
+        }
+        solve_point(contact, point, &motion, wanted);
+    }
+    solve_friction(solver, contact, &motion);
+    apply(contact, &motion, a, b);
+}
+
+/* ---- all contacts ---- */
+
+typedef void (*visitor)(const small_steps *solver, ls_arena_contact *contact);
+
+static void for_all(const small_steps *solver, visitor visit)
+{
+    for (uint32_t i = 0; i < solver->contact_count; i++) {
+        visit(solver, &solver->contacts[i]);
+    }
+}
+
+static void for_pressed(const small_steps *solver, visitor visit)
+{
+    for (uint32_t i = 0; i < solver->contact_count; i++) {
+        if (solver->contacts[i].is_pressed) {
+            visit(solver, &solver->contacts[i]);
+        }
+    }
+}
+
+/* ---- the pass ---- */
+
+static void move_all(const small_steps *solver)
+{
+    for (uint32_t i = 1; i < solver->mover_count; i++) {
+        ls_arena_mover *mover = &solver->movers[i];
+        mover->way = ls_vec2_add(mover->way, ls_vec2_scale(mover->velocity, solver->step));
+        mover->turn = ls_fixed_add(mover->turn, ls_fixed_mul(mover->spin, solver->step));
+    }
+}
+
+static bool is_loaded(const ls_arena_contact *contact)
+{
+    ls_fixed depth = ls_fixed_max(contact->points[0].depth, contact->points[1].depth);
+    ls_fixed pressed = ls_fixed_add(contact->points[0].row.impulse, contact->points[1].row.impulse);
+    return depth > LS_ARENA_SLOP || ls_fixed_mul(pressed, contact->inverse_mass) > AWAKE_SPEED;
+}
+
+/* Bodies that overlap more than a little or press each other stay awake as long as they do. */
+static void keep_awake(const ls_arena_world *world)
+{
+    for (uint32_t i = 0; i < world->match->contacts; i++) {
+        const ls_arena_contact *contact = &world->contacts[i];
+        if (is_loaded(contact)) {
+            world->bodies[contact->a].still_ticks = 0;
+            if (contact->b != LS_ARENA_WALL) {
+                world->bodies[contact->b].still_ticks = 0;
+            }
+        }
     }
 }
 
 void ls_arena_pass_solve(const ls_step *step)
 {
     ls_arena_world world = ls_arena_world_of(step);
-    for (uint32_t iteration = 0; iteration < world.rules.iterations; iteration++) {
-        for (uint32_t i = 0; i < world.match->contacts; i++) {
-            ls_arena_contact *contact = &world.contacts[i];
-            ls_arena_body wall = {0};
-            ls_arena_body *b = contact->b == LS_ARENA_WALL ? &wall : &world.bodies[contact->b];
-            solve_contact(&world, contact, &world.bodies[contact->a], b);
+    small_steps solver = solver_of(&world);
+    for_pressed(&solver, begin_again);
+    for (uint32_t i = 0; i < world.rules.iterations; i++) {
+        for_all(&solver, push_out);
+        move_all(&solver);
+        for (uint32_t k = 0; k < RELAX_PRESSED; k++) {
+            for_pressed(&solver, relax);
         }
+        for_all(&solver, relax);
     }
-}
-
-/* ---- separate ---- */
-
-/* Shares the way by mass, the lighter body going further. Bodies that still overlap stay awake. */
-static void separate(ls_arena_body *a, ls_arena_body *b, ls_vec2 normal, ls_fixed overlap)
-{
-    ls_fixed way = ls_fixed_min(ls_fixed_mul(overlap, SEPARATE_SHARE), SEPARATE_MAX);
-    ls_fixed sum = ls_fixed_add(a->inverse_mass, b->inverse_mass);
-    ls_fixed way_a = ls_fixed_mul(way, ls_fixed_div(a->inverse_mass, sum));
-    ls_fixed way_b = ls_fixed_sub(way, way_a);
-    a->position = ls_vec2_sub(a->position, ls_vec2_scale(normal, way_a));
-    b->position = ls_vec2_add(b->position, ls_vec2_scale(normal, way_b));
-    if (overlap > LS_ARENA_SLOP) {
-        a->still_ticks = 0;
-        b->still_ticks = 0;
-    }
-}
-
-/* Walls need none of this: integrate puts bodies back inside them. */
-void ls_arena_pass_separate(const ls_step *step)
-{
-    ls_arena_world world = ls_arena_world_of(step);
-    for (uint32_t i = 0; i < world.match->contacts; i++) {
-        const ls_arena_contact *contact = &world.contacts[i];
-        ls_fixed overlap = ls_fixed_sub(contact->depth, LS_ARENA_SLOP);
-        if (contact->b != LS_ARENA_WALL && overlap > 0) {
-            separate(&world.bodies[contact->a], &world.bodies[contact->b],
-                     contact->normals[0].direction, overlap);
-        }
-    }
-}
-
-/* ---- integrate ---- */
-
-static bool is_between(ls_fixed value, ls_fixed limit)
-{
-    return -limit < value && value < limit;
-}
-
-/* Along each axis slower than half of what is allowed, as nearly all are, a body is not too fast:
- * that needs no squares. */
-static void limit_speed(const ls_arena_rules *rules, ls_arena_body *body)
-{
-    ls_fixed max = rules->speed_max;
-    body->spin = ls_fixed_clamp(body->spin, -rules->spin_max, rules->spin_max);
-    if (is_between(body->velocity.x, max / 2) && is_between(body->velocity.y, max / 2)) {
-        return;
-    }
-    body->velocity.x = ls_fixed_clamp(body->velocity.x, -max, max);
-    body->velocity.y = ls_fixed_clamp(body->velocity.y, -max, max);
-    ls_fixed square = ls_vec2_dot(body->velocity, body->velocity);
-    if (square > ls_fixed_mul(max, max)) {
-        ls_fixed share = ls_fixed_div(max, ls_fixed_sqrt(square));
-        body->velocity = ls_vec2_scale(body->velocity, share);
-    }
-}
-
-static ls_fixed square_of(ls_fixed small)
-{
-    return ls_fixed_mul_small(small, small);
-}
-
-static bool is_still(const ls_arena_body *body)
-{
-    ls_vec2 v = body->velocity;
-    return is_between(v.x, STILL_SPEED) && is_between(v.y, STILL_SPEED) &&
-           is_between(body->spin, STILL_SPIN) &&
-           square_of(v.x) + square_of(v.y) < square_of(STILL_SPEED);
-}
-
-static void watch_stillness(const ls_arena_rules *rules, ls_arena_body *body)
-{
-    if (!is_still(body)) {
-        body->still_ticks = 0;
-    } else if (body->still_ticks < rules->still_limit) {
-        body->still_ticks++;
-    } else {
-        body->velocity = (ls_vec2){0, 0};
-        body->spin = 0;
-    }
-}
-
-/* The limits of speed and spin keep ways and turns of a tick below 0.4. */
-static void move(const ls_arena_rules *rules, ls_arena_body *body)
-{
-    body->velocity.x = ls_fixed_mul_share(body->velocity.x, rules->drag_keep);
-    body->velocity.y = ls_fixed_mul_share(body->velocity.y, rules->drag_keep);
-    body->spin = ls_fixed_mul_share(body->spin, rules->drag_keep);
-    ls_vec2 way = {ls_fixed_mul_small(body->velocity.x, rules->dt),
-                   ls_fixed_mul_small(body->velocity.y, rules->dt)};
-    body->position = ls_vec2_add(body->position, way);
-    body->angle += ls_angle_from_radians(ls_fixed_mul_small(body->spin, rules->dt));
-}
-
-/* No corner is behind a wall after this, whatever happened before. */
-static void keep_inside(ls_fixed half_size, ls_arena_body *body)
-{
-    ls_fixed room = ls_fixed_sub(half_size, body->radius);
-    if (ls_fixed_abs(body->position.x) <= room && ls_fixed_abs(body->position.y) <= room) {
-        return;
-    }
-    ls_vec2 extent = ls_arena_extent(body);
-    ls_fixed x = ls_fixed_max(ls_fixed_sub(half_size, extent.x), 0);
-    ls_fixed y = ls_fixed_max(ls_fixed_sub(half_size, extent.y), 0);
-    body->position.x = ls_fixed_clamp(body->position.x, ls_fixed_negate(x), x);
-    body->position.y = ls_fixed_clamp(body->position.y, ls_fixed_negate(y), y);
-}
-
-/* Asleep, and nothing has pushed it in this tick: what is below would leave it as it is. */
-static bool is_at_rest(const ls_arena_world *world, const ls_arena_body *body)
-{
-    return ls_arena_is_asleep(world, body) &&
-           (body->velocity.x | body->velocity.y | body->spin) == 0;
-}
-
-void ls_arena_pass_integrate(const ls_step *step)
-{
-    ls_arena_world world = ls_arena_world_of(step);
-    for (uint32_t i = 0; i < world.layout.body_count; i++) {
-        ls_arena_body *body = &world.bodies[i];
-        if (body->shape == LS_ARENA_NONE) {
-            continue;
-        }
-        if (!is_at_rest(&world, body)) {
-            limit_speed(&world.rules, body);
-            watch_stillness(&world.rules, body);
-            move(&world.rules, body);
-        }
-        keep_inside(world.half_size, body);
-    }
+    ls_arena_touches_keep(&world);
+    keep_awake(&world);
 }

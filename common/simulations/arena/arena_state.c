@@ -20,6 +20,7 @@ _Static_assert(sizeof(ls_arena_match) == 32, "the match header has no holes");
 _Static_assert(sizeof(ls_arena_ship) == 32, "a ship has no holes");
 _Static_assert(sizeof(ls_arena_body) == 88, "a body has no holes");
 _Static_assert(sizeof(ls_arena_shot) == 40, "a shot has no holes");
+_Static_assert(sizeof(ls_arena_touch) == 10, "a touch has no holes");
 
 ls_arena_layout ls_arena_layout_of(const ls_sim_config *config)
 {
@@ -32,7 +33,9 @@ ls_arena_layout ls_arena_layout_of(const ls_sim_config *config)
     layout.ships = sizeof(ls_arena_match);
     layout.bodies = layout.ships + layout.player_count * sizeof(ls_arena_ship);
     layout.shots = layout.bodies + layout.body_count * sizeof(ls_arena_body);
-    layout.bytes = layout.shots + layout.shot_count * sizeof(ls_arena_shot);
+    layout.touch_count = layout.body_count * LS_ARENA_TOUCHES_EACH;
+    layout.touches = layout.shots + layout.shot_count * sizeof(ls_arena_shot);
+    layout.bytes = layout.touches + layout.touch_count * sizeof(ls_arena_touch);
     return layout;
 }
 
@@ -56,6 +59,8 @@ ls_arena_view ls_arena_view_of(const ls_sim_config *config, const void *state)
     LS_FIELD_EACH("bodies", layout.bodies, layout.body_count, ls_arena_body, member, type, unit)
 #define SHOT(member, type, unit)                                                                   \
     LS_FIELD_EACH("shots", layout.shots, layout.shot_count, ls_arena_shot, member, type, unit)
+#define TOUCH(member, type, unit)                                                                  \
+    LS_FIELD_EACH("touches", layout.touches, layout.touch_count, ls_arena_touch, member, type, unit)
 
 uint32_t ls_arena_fields(const ls_sim_config *config, ls_field *fields, uint32_t capacity)
 {
@@ -98,6 +103,12 @@ uint32_t ls_arena_fields(const ls_sim_config *config, ls_field *fields, uint32_t
         SHOT(velocity.y, LS_FIELD_FIXED, "m/s"),
         SHOT(serial, LS_FIELD_U32, ""),
         SHOT(ticks_left, LS_FIELD_U32, "ticks"),
+        TOUCH(other, LS_FIELD_U16, ""),
+        TOUCH(first, LS_FIELD_U16, ""),
+        TOUCH(second, LS_FIELD_U16, ""),
+        TOUCH(tangent, LS_FIELD_U16, ""),
+        TOUCH(first_fine, LS_FIELD_U8, ""),
+        TOUCH(second_fine, LS_FIELD_U8, ""),
     };
     return ls_fields_copy(all, sizeof all / sizeof all[0], fields, capacity);
 }

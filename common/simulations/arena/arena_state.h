@@ -1,5 +1,6 @@
 /* Arena state: the flat block of a match and where its parts lie. One match header, a ship per
- * slot, the bodies (each slot's ship first, then what lies about) and the shots of every slot.
+ * slot, the bodies (each slot's ship first, then what lies about), the shots of every slot and what
+ * the contacts of every body remember.
  * A slot without a ship in play has a body of zeros; a free shot is zeros. Nothing here steps.
  * Called by the arena's own files and by its tests. */
 #ifndef LOCKSTEP_COMMON_SIMULATIONS_ARENA_ARENA_STATE_H
@@ -37,6 +38,9 @@ typedef enum ls_arena_shape {
 #define LS_ARENA_SHOT_RADIUS LS_FIXED_RATIO(12, 100)
 #define LS_ARENA_SHIP_HEALTH 100u
 #define LS_ARENA_SHOT_SPEED LS_FIXED_INT(40) /* m/s, less at low tick rates */
+
+/* How deep bodies may overlap without being moved apart, and how near to a wall they touch it. */
+#define LS_ARENA_SLOP LS_FIXED_RATIO(1, 100)
 
 typedef struct ls_arena_match {
     ls_rng spawn_rng;
@@ -82,15 +86,31 @@ typedef struct ls_arena_shot {
     uint32_t ticks_left;
 } ls_arena_shot;
 
+/* The impulses that it took to keep two bodies apart, packed by arena_touches.c, from which the
+ * next tick begins. */
+typedef struct ls_arena_touch {
+    uint16_t other;   /* number of the other body + 1, or LS_ARENA_TOUCH_WALLS + wall; 0: free */
+    uint16_t first;   /* along the normal, at the first point */
+    uint16_t second;  /* along the normal, at the second point if there is one */
+    uint16_t tangent; /* along the surface */
+    uint8_t first_fine;
+    uint8_t second_fine;
+} ls_arena_touch;
+
+#define LS_ARENA_TOUCHES_EACH 3u
+#define LS_ARENA_TOUCH_WALLS 0xfffcu
+
 /* Byte offsets of the parts, and how many items they have. */
 typedef struct ls_arena_layout {
     uint32_t player_count;
     uint32_t body_count; /* with player_count ships in front */
     uint32_t shots_each; /* slot s owns shots s*shots_each and on */
     uint32_t shot_count;
+    uint32_t touch_count; /* body b owns touches b*LS_ARENA_TOUCHES_EACH and on */
     size_t ships;
     size_t bodies;
     size_t shots;
+    size_t touches;
     size_t bytes;
 } ls_arena_layout;
 

@@ -53,9 +53,10 @@ static uint32_t contact_capacity(const ls_arena_layout *layout)
 size_t ls_arena_scratch_bytes(const ls_sim_config *config)
 {
     ls_arena_layout layout = ls_arena_layout_of(config);
-    return contact_capacity(&layout) * sizeof(ls_arena_contact) +
+    size_t movers = (size_t)layout.body_count + 1;
+    return contact_capacity(&layout) * sizeof(ls_arena_contact) + movers * sizeof(ls_arena_mover) +
            pair_capacity(&layout) * sizeof(ls_arena_pair) +
-           ((size_t)layout.body_count * 2 + 1) * sizeof(uint32_t) +
+           ((size_t)layout.body_count * 3 + 2) * sizeof(uint32_t) +
            ls_arena_grid_bytes(layout.body_count, ls_arena_half_size(config));
 }
 
@@ -73,13 +74,17 @@ ls_arena_world ls_arena_world_of(const ls_step *step)
         .ships = (void *)(bytes + layout.ships),
         .bodies = (void *)(bytes + layout.bodies),
         .shots = (void *)(bytes + layout.shots),
+        .touches = (void *)(bytes + layout.touches),
         .pair_capacity = pair_capacity(&layout),
         .contact_capacity = contact_capacity(&layout),
         .contacts = step->scratch,
     };
-    world.pairs = (void *)(world.contacts + world.contact_capacity);
+    world.movers = (void *)(world.contacts + world.contact_capacity);
+    world.pairs = (void *)(world.movers + layout.body_count + 1);
     world.first_pairs = (void *)(world.pairs + world.pair_capacity);
-    world.near_wall = world.first_pairs + layout.body_count;
+    world.mover_of = world.first_pairs + layout.body_count;
+    world.mover_count = world.mover_of + layout.body_count;
+    world.near_wall = world.mover_count + 1;
     world.grid = ls_arena_grid_make(layout.body_count, world.half_size,
                                     world.near_wall + layout.body_count + 1);
     return world;

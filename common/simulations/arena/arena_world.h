@@ -7,9 +7,6 @@
 #include "lockstep/common/simulations/arena/arena_grid.h"
 #include "lockstep/common/simulations/arena/arena_state.h"
 
-/* How deep bodies may overlap without being moved apart, and how near to a wall they touch it. */
-#define LS_ARENA_SLOP LS_FIXED_RATIO(1, 100)
-
 /* A pair of a body with another one whose circle overlaps its own, in the list of the body's. */
 typedef struct ls_arena_pair {
     uint32_t b;
@@ -21,23 +18,45 @@ typedef struct ls_arena_pair {
 /* Instead of a body's number: the walls. */
 #define LS_ARENA_WALL UINT32_MAX
 
-/* One direction in which a contact point resists: along the normal or along the surface. */
+/* A copy of the motion of a body that something touches. Mover 0 are the walls, which never move.
+ */
+typedef struct ls_arena_mover {
+    ls_vec2 velocity;
+    ls_fixed spin;
+    ls_vec2 way;   /* since the tick began, m */
+    ls_fixed turn; /* since the tick began, rad */
+    ls_fixed inverse_mass;
+    ls_fixed inverse_inertia;
+} ls_arena_mover;
+
+/* One direction in which two bodies resist each other at a point. */
 typedef struct ls_arena_row {
-    ls_vec2 direction; /* from a towards b, unit length */
-    ls_fixed turn_a;   /* lever arm x direction, m */
-    ls_fixed turn_b;
+    ls_fixed arm_a; /* lever arm x direction, m */
+    ls_fixed arm_b;
+    ls_fixed spin_a; /* that an impulse of 1 gives a body, taken from a and given to b */
+    ls_fixed spin_b;
     ls_fixed mass;    /* seen at this point in this direction, kg */
-    ls_fixed target;  /* speed of b away from a to reach, m/s */
-    ls_fixed impulse; /* so far, kg m/s */
+    ls_fixed impulse; /* in this tick so far, kg m/s */
 } ls_arena_row;
 
+typedef struct ls_arena_point {
+    ls_arena_row row; /* along the contact's normal */
+    ls_fixed depth;   /* when the tick began, m */
+    ls_fixed bounce;  /* speed of b away from a to reach, m/s; 0: they do not bounce */
+} ls_arena_point;
+
 typedef struct ls_arena_contact {
+    uint32_t mover_a;
+    uint32_t mover_b;
     uint32_t a;
-    uint32_t b;           /* or LS_ARENA_WALL */
-    uint32_t point_count; /* 1 or 2 */
-    ls_fixed depth;       /* of the deeper point, m */
-    ls_arena_row normals[2];
-    ls_arena_row tangents[2];
+    uint32_t b; /* or LS_ARENA_WALL */
+    uint32_t wall;
+    uint16_t point_count;  /* 1 or 2 */
+    uint16_t is_pressed;   /* was so in the last tick as well, and not by a collision */
+    ls_vec2 normal;        /* from a towards b, unit length */
+    ls_fixed inverse_mass; /* of both together */
+    ls_arena_row friction; /* a quarter turn on from the normal, for both points together */
+    ls_arena_point points[2];
 } ls_arena_contact;
 
 typedef struct ls_arena_rules {
@@ -61,6 +80,7 @@ typedef struct ls_arena_world {
     ls_arena_ship *ships;
     ls_arena_body *bodies;
     ls_arena_shot *shots;
+    ls_arena_touch *touches;
     /* In scratch: */
     uint32_t pair_capacity;
     uint32_t contact_capacity;
@@ -68,7 +88,10 @@ typedef struct ls_arena_world {
     ls_arena_pair *pairs;
     uint32_t *first_pairs; /* of each body: its place in pairs, or LS_ARENA_NO_PAIR */
     uint32_t *near_wall;   /* bodies that are awake and may touch one, then LS_ARENA_WALL */
-    ls_arena_grid grid;    /* of where bodies were when the broadphase ran */
+    ls_arena_mover *movers;
+    uint32_t *mover_count;
+    uint32_t *mover_of; /* by body: 0 if nothing touches it */
+    ls_arena_grid grid; /* of where bodies were when the broadphase ran */
 } ls_arena_world;
 
 ls_arena_world ls_arena_world_of(const ls_step *step);
@@ -81,7 +104,6 @@ void ls_arena_pass_ships(const ls_step *step);
 void ls_arena_pass_broadphase(const ls_step *step);
 void ls_arena_pass_narrowphase(const ls_step *step);
 void ls_arena_pass_solve(const ls_step *step);
-void ls_arena_pass_separate(const ls_step *step);
 void ls_arena_pass_integrate(const ls_step *step);
 void ls_arena_pass_shots(const ls_step *step);
 void ls_arena_pass_spawn(const ls_step *step);
@@ -89,7 +111,8 @@ void ls_arena_pass_spawn(const ls_step *step);
 /* Asleep: at rest for long; neither moves nor looks for neighbours until something pushes it. */
 static inline bool ls_arena_is_asleep(const ls_arena_world *world, const ls_arena_body *body)
 {
-    return body->still_ticks >= world->rules.still_limit;
+    return body->still_ticks >= world->rules.still_limit &&
+           (body->velocity.x | body->velocity.y | body->spin) == 0;
 }
 
 /* Whole ticks in `thousandths` of a second, at least 1. */
@@ -97,16 +120,6 @@ static inline uint32_t ls_arena_ticks(const ls_arena_world *world, uint32_t thou
 {
     uint32_t ticks = world->tick_rate_hz * thousandths / 1000;
     return ticks > 0 ? ticks : 1;
-}
-
-/* How fast b moves away from a at the row's point and in its direction, m/s. */
-static inline ls_fixed ls_arena_row_speed(const ls_arena_row *row, const ls_arena_body *a,
-                                          const ls_arena_body *b)
-{
-    ls_vec2 between = ls_vec2_sub(b->velocity, a->velocity);
-    ls_fixed turning =
-        ls_fixed_sub(ls_fixed_mul(row->turn_b, b->spin), ls_fixed_mul(row->turn_a, a->spin));
-    return ls_fixed_add(ls_vec2_dot(row->direction, between), turning);
 }
 
 /* Fires from the slot's ship, which is in play, unless all its shots are in flight. */
