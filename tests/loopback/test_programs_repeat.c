@@ -26,7 +26,7 @@ static void expect_final_hash(const char *hash, const char *rate)
     hosted_expect_all_agree();
 }
 
-static const char arena_hash[] = "fe767a36918f4e92";
+static const char arena_hash[] = "00b67620dd778d71";
 static const char units_hash[] = "4f3da6e8b94b18b9";
 
 static void play(const char *simulation, const char *ticks, const char *hash)
