@@ -17,6 +17,7 @@ enum {
 /* A match, and the status that it had when the table last looked. */
 typedef struct match_row {
     ls_match *match; /* NULL: the number is free */
+    uint32_t moment; /* at which it closes ticks */
     char name[LS_MATCH_NAME_BYTES_MAX];
     bool is_for_invited;
     bool is_touched;
@@ -176,6 +177,20 @@ static uint32_t take_number(ls_match_table *table)
     return number;
 }
 
+/* The moment at which the fewest matches close their ticks. */
+static uint32_t take_moment(const ls_match_table *table)
+{
+    uint32_t matches[LS_MATCH_TABLE_MOMENTS_MAX] = {0};
+    uint32_t best = 0;
+    for (uint32_t i = 0; i < table->count; i++) {
+        matches[table->rows[i].moment] += table->rows[i].match ? 1 : 0;
+    }
+    for (uint32_t moment = 1; moment < table->moments; moment++) {
+        best = matches[moment] < matches[best] ? moment : best;
+    }
+    return best;
+}
+
 ls_status ls_match_table_open(ls_match_table *table, const ls_match_opening *opening,
                               uint32_t *number, ls_text *why)
 {
@@ -184,9 +199,10 @@ ls_status ls_match_table_open(ls_match_table *table, const ls_match_opening *ope
                        table->open_count);
     }
     ls_match_config config = *opening->match;
+    uint32_t moment = take_moment(table);
     if (table->matches_max > 1) {
         uint64_t dt_ns = ls_timestep_config_exact(ls_sim_config_rate(&config.sim)).dt_ns;
-        config.phase_ns = (uint32_t)(dt_ns / table->moments);
+        config.phase_ns = (uint32_t)(dt_ns * (moment + 1) / table->moments);
     }
     ls_match *match = NULL;
     ls_status status = ls_match_create(&config, &table->sink, table->allocator, &match, why);
@@ -195,7 +211,7 @@ ls_status ls_match_table_open(ls_match_table *table, const ls_match_opening *ope
     }
     *number = take_number(table);
     match_row *row = &table->rows[*number];
-    *row = (match_row){.match = match, .is_for_invited = opening->is_for_invited};
+    *row = (match_row){.match = match, .moment = moment, .is_for_invited = opening->is_for_invited};
     snprintf(row->name, sizeof row->name, "%s", opening->name ? opening->name : "");
     ls_match_table_touch(table, *number);
     return LS_OK;

@@ -66,8 +66,8 @@ typedef struct ls_match_config {
     uint32_t joiners_max;
     uint32_t join_bytes_per_s; /* of one joiner's blob; LS_BLOB_RATE_MIN .. LS_BLOB_RATE_MAX */
     uint32_t resume_wait_ms;   /* for those who played before a restart; 0 .. 600,000 */
-    /* Tick 0 closes later by so much that ticks are due at a multiple of this after a whole number
-     * of them, on the clock that `now_ns` is of: matches of one host tick together. 0: at once. */
+    /* Tick 0 closes later by so much that ticks are due so long after a whole number of them, on
+     * the clock that `now_ns` is of: matches of one host take turns. 1 .. a tick; 0: at once. */
     uint32_t phase_ns;
 
     /* Whether somebody may come in. False: it is refused (NOT_ADMITTED) with the sentence in `why`,

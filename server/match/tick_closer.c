@@ -86,9 +86,7 @@ static uint64_t until_phase_ns(const ls_match_context *match, uint64_t first_ns)
     if (phase_ns == 0) {
         return 0;
     }
-    uint64_t now_ns = first_ns % match->dt_ns;
-    uint64_t next_ns = (now_ns + phase_ns - 1) / phase_ns * phase_ns;
-    return LS_MIN(next_ns, match->dt_ns) - now_ns;
+    return (phase_ns + match->dt_ns - first_ns % match->dt_ns) % match->dt_ns;
 }
 
 uint64_t ls_tick_closer_schedule(ls_tick_closer *closer)

@@ -388,6 +388,34 @@ Test(several, few_players_close_their_ticks_at_one_moment)
     }
 }
 
+/* All rooms of a service may start in the same moment: none waits for the work of many others. */
+Test(several, many_players_close_their_ticks_at_as_many_moments_as_there_are_spread_evenly)
+{
+    enum {
+        MOMENTS = 4
+    };
+    open_hall(8, 1, 0);
+    ls_match_table_destroy(here.table);
+    ls_match_table_config config = ls_match_table_config_default(test_simulation());
+    config.match.sim.players = 1;
+    config.matches = 8;
+    config.players_max = MOMENTS * LS_MATCH_TABLE_PLAYERS_PER_MOMENT;
+    create_table(&config);
+    for (uint32_t i = 0; i < 8; i++) {
+        add_client();
+    }
+    run(3 * SECOND);
+    uint64_t dt_ns = ls_timestep_config_default(60).dt_ns;
+    uint32_t closings[MOMENTS + 1] = {0};
+    for (uint32_t i = 0; i < 8; i++) {
+        cr_assert_gt(ls_match_tick(match(i)), 100);
+        closings[here.closing_ns[i] % dt_ns / (dt_ns / MOMENTS)]++;
+    }
+    for (uint32_t i = 0; i < MOMENTS; i++) {
+        cr_expect_eq(closings[i], 2, "%u matches at moment %u", closings[i], i);
+    }
+}
+
 Test(several, nothing_is_allocated_while_matches_run)
 {
     open_hall(2, 2, 120);

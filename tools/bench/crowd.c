@@ -1,14 +1,15 @@
 #include "lockstep/tools/bench/crowd.h"
 
 #include "lockstep/client/session/session.h"
+#include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/simulations/arena/arena.h"
-#include "lockstep/common/simulations/builtin.h"
 #include "lockstep/protocol/loop/event_loop.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/tools/bench/child.h"
 #include "lockstep/tools/bench/pad_simulation.h"
 #include "lockstep/tools/bench/plain_client.h"
+#include "lockstep/tools/bench/shared_steps.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,8 @@
 #define PLAYING_CORE 0u
 #define WATCHING_CORE 1u
 
+#define ARENA_FIRST_TICKS 240u
+#define ARENA_INPUT_TICKS 64u /* that a pad is held */
 #define CONNECT_NS (30 * LS_NS_PER_SECOND)
 #define AGAIN_NS LS_NS_PER_SECOND /* from when there was no seat */
 
@@ -54,22 +57,30 @@ static uint64_t frame_ns(const crowd_loop *owner)
 static const ls_simulation *find_simulation(void *user, const char *name)
 {
     const crowd_client *client = user;
-    const ls_simulation *played = client->owner->crowd->is_arena
-                                      ? ls_builtin_simulation_named("arena")
-                                      : bench_pad_simulation();
+    const ls_simulation *played =
+        client->owner->crowd->is_arena ? bench_shared_arena() : bench_pad_simulation();
     return strcmp(name, played->name) == 0 ? played : NULL;
 }
 
-/* The arena takes the first of the pad's bytes: a bot's thoughts cost more than the tick. */
+/* In the arena a slot does the same in every match, and nothing at first, when inputs may come
+ * late: so all matches go the same way. */
+static uint32_t make_arena_input(uint32_t slot, ls_tick tick, uint8_t *bytes)
+{
+    if (tick < ARENA_FIRST_TICKS) {
+        return 0;
+    }
+    ls_rng rng = ls_rng_make(slot + 1, tick / ARENA_INPUT_TICKS + 1);
+    ls_store_u16(bytes, (uint16_t)ls_rng_next(&rng));
+    return LS_ARENA_PAD_BYTES;
+}
+
 static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
                            uint8_t *bytes)
 {
     crowd_client *client = user;
     (void)instance;
-    (void)slot;
-    (void)tick;
-    uint32_t size = bench_pad_player_input(&client->pad, bytes);
-    return client->owner->crowd->is_arena ? LS_MIN(size, LS_ARENA_PAD_BYTES) : size;
+    return client->owner->crowd->is_arena ? make_arena_input(slot, tick, bytes)
+                                          : bench_pad_player_input(&client->pad, bytes);
 }
 
 /* ---- its transport ---- */
@@ -179,6 +190,7 @@ static ls_status create_session(crowd_client *client, ls_text *why)
     config.make_input = make_input;
     config.user = client;
     config.makes_inputs_between_frames = true;
+    config.finds_causes = !client->owner->crowd->is_arena;
     config.is_spectator = client->owner->crowd->is_spectator;
     const ls_packet_sink sink = {.send = send_packet, .disconnect = disconnect, .user = client};
     return ls_session_create(&config, &sink, ls_allocator_heap(), &client->session, why);

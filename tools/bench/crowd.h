@@ -16,10 +16,10 @@ typedef struct bench_crowd {
     uint32_t total;        /* in all processes */
     uint32_t rate_hz;      /* of frames, or of packets */
     uint32_t packet_bytes; /* payload; 0: matches are played */
-    bool is_arena;         /* the matches are of the arena, not of the pad simulation */
-    bool is_spectator;     /* they are rather watched */
-    bool is_eager;         /* takes packets in every frame, and on the server's core */
-    uint64_t pause_ns;     /* between two connecting; 0: all at once */
+    bool is_arena;     /* not the pad simulation: the arena, its steps shared, causes not kept */
+    bool is_spectator; /* they are rather watched */
+    bool is_eager;     /* takes packets in every frame, and on the server's core */
+    uint64_t pause_ns; /* between two connecting; 0: all at once */
 } bench_crowd;
 
 /* An bench_child_work: plays until the process is ended. `user` is an bench_crowd. */

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,6 @@ enum {
     PATIENCE_MS = 60000,
     GLANCE_MS = 50,
     ASK_MS = 10000,
-    PLAYERS_NICE = 10,
 };
 
 #define CONFIG_NAME "lockstep.toml"
@@ -98,6 +98,7 @@ static ls_status write_config(const bench_service_stage *stage, ls_text *why)
             "open = %" PRIu32 "\n"
             "sim = \"arena\"\n"
             "players = %u\n"
+            "seed = 1\n"
             "spectators = 0\n",
             stage->plan.workers, stage->plan.rooms, stage->folder, stage->plan.rooms,
             BENCH_ROOM_PLAYERS);
@@ -118,12 +119,11 @@ static void become_server(const void *user, int pipe)
     bench_child_become_program(arguments);
 }
 
-static void play_behind(const void *user, int pipe)
+/* Idle processes run while no other wants the processor. */
+static void play_idly(const void *user, int pipe)
 {
-    errno = 0;
-    if (nice(PLAYERS_NICE) == -1 && errno != 0) {
-        fprintf(stderr, "lockstep-bench: players run beside the service: %s\n", strerror(errno));
-    }
+    const struct sched_param nothing = {.sched_priority = 0};
+    sched_setscheduler(0, SCHED_IDLE, &nothing);
     bench_crowd_play(user, pipe);
 }
 
@@ -176,7 +176,7 @@ static ls_status start_crowds(bench_service_stage *stage, ls_text *why)
                              .rate_hz = RATE_HZ,
                              .is_arena = true,
                              .pause_ns = COMING_NS};
-        status = bench_child_start(&stage->crowds[i], play_behind, &crowd, why);
+        status = bench_child_start(&stage->crowds[i], play_idly, &crowd, why);
     }
     return status;
 }
