@@ -5,41 +5,32 @@
 #include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/intake.h"
 #include "lockstep/server/service/pending_commands.h"
+#include "lockstep/server/service/room_groups.h"
 #include "lockstep/server/service/room_name.h"
-#include "lockstep/server/service/room_placement.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    GROUP_AGAIN_S = 10,  /* after a room of a group could not be opened */
     WORKERS_START_S = 5, /* then rooms are spread over those that have started */
     TRIES_S_MAX = 10,    /* between two tries to go on with a room: a second more after each */
     CRASHES_MAX = 2,     /* of its worker; then a room is given up */
     CRASHES_S = 60,      /* for so long a crash counts */
 };
 
-/* The state of a group of the configuration. */
-typedef struct group_state {
-    uint32_t named;    /* rooms that were given a name */
-    uint64_t again_ns; /* no room is opened before */
-    bool has_failed;   /* the newest room could not be opened */
-} group_state;
-
 struct ls_room_keeper {
     ls_room_keeper_config config;
     ls_service_view view;
     ls_worker_pool *pool;
     ls_room_register *rooms;
+    ls_room_groups *groups;
     ls_event_ring events;
     bool is_draining;
-    bool may_spread;  /* every worker has started once, or had the time for it */
-    bool is_at_limit; /* of rooms, and the log says so */
+    bool may_spread; /* every worker has started once, or had the time for it */
     uint64_t began_ns;
     ls_intake intake;
     ls_pending_commands pending;
-    group_state groups[LS_SERVICE_GROUPS_MAX];
     ls_worker_message message; /* working memory */
 };
 
@@ -117,87 +108,10 @@ static ls_room_placement placement_of(const ls_room_keeper *keeper)
                                .rooms = keeper->rooms};
 }
 
-/* NULL: the room was made on demand, or the configuration has its group no more. */
-static group_state *group_of(ls_room_keeper *keeper, const ls_registered_room *room)
+static void open_of_group(void *user, ls_registered_room *room)
 {
-    const ls_service_config *service = keeper->config.service;
-    const ls_service_group *group = ls_service_config_group(service, room->report.group);
-    return group ? &keeper->groups[group - service->groups] : NULL;
-}
-
-static void group_has_failed(const ls_room_keeper *keeper, group_state *group)
-{
-    group->again_ns = ls_event_loop_now_ns(keeper->config.loop) + GROUP_AGAIN_S * LS_NS_PER_SECOND;
-    group->has_failed = true;
-}
-
-static void open_of_group(ls_room_keeper *keeper, uint32_t index)
-{
-    const ls_service_group *group = &keeper->config.service->groups[index];
-    char name[LS_ROOM_NAME_BYTES_MAX];
-    ls_service_result result = {.status = LS_OK};
-    const ls_room_placement placement = placement_of(keeper);
-    ls_room_placement_name(&placement, group->name, &keeper->groups[index].named, name);
-    ls_registered_room *room = ls_room_placement_add(&placement, name, &result);
-    if (room) {
-        ls_name_copy(room->report.group, sizeof room->report.group, group->name);
-        result.status =
-            ls_service_config_settle(keeper->config.service, group, &room->settings, &result.text);
-    }
-    if (result.status == LS_OK) {
-        const ls_service_asker nobody = {.done = NULL};
-        ask_to_open(keeper, room, &nobody);
-        return;
-    }
-    if (room) {
-        ls_room_register_remove(keeper->rooms, name);
-    }
-    group_has_failed(keeper, &keeper->groups[index]);
-    ls_log_line(keeper->config.log, LS_LOG_WARNING, "no room of '%s' is opened: %s", group->name,
-                result.text.bytes);
-}
-
-/* Newcomers find a seat there, or will soon. */
-static bool is_available(const ls_registered_room *room)
-{
-    if (!room->is_open) {
-        return room->failures == 0;
-    }
-    uint32_t state = room->report.state;
-    return room->report.seats_open > 0 && state != LS_ROOM_PAUSED && state < LS_ROOM_ENDING;
-}
-
-/* The next room is opened as soon as one of these has ended. */
-static bool is_at_limit(ls_room_keeper *keeper, const ls_service_group *group)
-{
-    uint32_t rooms = ls_room_register_count(keeper->rooms);
-    bool was_at_limit = keeper->is_at_limit;
-    keeper->is_at_limit = rooms >= keeper->config.service->rooms_max;
-    if (keeper->is_at_limit && !was_at_limit) {
-        ls_log_line(keeper->config.log, LS_LOG_WARNING,
-                    "no room of '%s' is opened before another ends: there are %" PRIu32
-                    " rooms, as many as rooms-max allows",
-                    group->name, rooms);
-    }
-    return keeper->is_at_limit;
-}
-
-static void tend_group(ls_room_keeper *keeper, uint32_t index)
-{
-    const ls_service_group *group = &keeper->config.service->groups[index];
-    uint32_t available = 0;
-    for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
-        const ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
-        if (strcmp(room->report.group, group->name) == 0) {
-            available += is_available(room) ? 1 : 0;
-        }
-    }
-    uint64_t now_ns = ls_event_loop_now_ns(keeper->config.loop);
-    while (available < group->open && now_ns >= keeper->groups[index].again_ns &&
-           !is_at_limit(keeper, group)) {
-        open_of_group(keeper, index);
-        available++;
-    }
+    const ls_service_asker nobody = {.done = NULL};
+    ask_to_open(user, room, &nobody);
 }
 
 static uint32_t ready_workers(const ls_room_keeper *keeper)
@@ -238,9 +152,8 @@ void ls_room_keeper_tend(ls_room_keeper *keeper)
     if (!keeper->is_draining) {
         try_again(keeper);
     }
-    bool is_open = may_open(keeper);
-    for (uint32_t i = 0; is_open && i < keeper->config.service->group_count; i++) {
-        tend_group(keeper, i);
+    if (may_open(keeper)) {
+        ls_room_groups_tend(keeper->groups);
     }
 }
 
@@ -262,10 +175,7 @@ static void room_is_open(ls_room_keeper *keeper, ls_registered_room *room,
                          const ls_worker_message *message)
 {
     bool is_new = room->journal[0] == '\0';
-    group_state *group = group_of(keeper, room);
-    if (group) {
-        group->has_failed = false;
-    }
+    ls_room_groups_note_opened(keeper->groups, room);
     room->is_open = true;
     room->is_kept = true;
     room->failures = 0;
@@ -298,10 +208,7 @@ static void room_is_not_opened(ls_room_keeper *keeper, const ls_registered_room 
                                const char *why)
 {
     ls_text text = {{0}};
-    group_state *group = group_of(keeper, room);
-    if (group) {
-        group_has_failed(keeper, group);
-    }
+    ls_room_groups_note_failed(keeper->groups, room);
     ls_text_set(&text, "is not opened: %s", why);
     fail_room(keeper, room, text.bytes);
     forget_room(keeper, room);
@@ -524,22 +431,11 @@ static uint64_t view_ended(void *user)
     return ls_room_register_ended(keeper->rooms);
 }
 
-/* A group of which the newest room could not be opened; NULL: there is none. */
-static const char *failed_group(const ls_room_keeper *keeper)
-{
-    for (uint32_t i = 0; i < keeper->config.service->group_count; i++) {
-        if (keeper->groups[i].has_failed) {
-            return keeper->config.service->groups[i].name;
-        }
-    }
-    return NULL;
-}
-
 static bool view_is_ready(void *user, ls_text *why_not)
 {
     const ls_room_keeper *keeper = user;
     ls_text why = {{0}};
-    const char *failed = failed_group(keeper);
+    const char *failed = ls_room_groups_failed(keeper->groups);
     if (keeper->is_draining) {
         ls_text_set(&why, "the service is being drained");
     } else if (ready_workers(keeper) == 0) {
@@ -730,6 +626,16 @@ static void place_rooms(ls_room_keeper *keeper)
     }
 }
 
+static ls_status create_groups(ls_room_keeper *keeper)
+{
+    const ls_room_groups_config groups = {.placement = placement_of(keeper),
+                                          .loop = keeper->config.loop,
+                                          .log = keeper->config.log,
+                                          .open = open_of_group,
+                                          .user = keeper};
+    return ls_room_groups_create(&groups, &keeper->groups);
+}
+
 static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
 {
     const ls_room_keeper_config *config = &keeper->config;
@@ -748,7 +654,8 @@ static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
                                         .on_lost = on_lost,
                                         .on_message = on_message,
                                         .user = keeper};
-    return ls_worker_pool_create(&pool, &keeper->pool, why);
+    status = ls_worker_pool_create(&pool, &keeper->pool, why);
+    return status == LS_OK ? create_groups(keeper) : status;
 }
 
 ls_status ls_room_keeper_create(const ls_room_keeper_config *config, ls_room_keeper **out,
@@ -788,6 +695,7 @@ void ls_room_keeper_destroy(ls_room_keeper *keeper)
 {
     if (keeper) {
         ls_worker_pool_destroy(keeper->pool);
+        ls_room_groups_destroy(keeper->groups);
         ls_room_register_destroy(keeper->rooms);
         ls_release(ls_allocator_heap(), keeper);
     }
