@@ -327,7 +327,7 @@ ls_status ls_match_unpause(ls_match *match, const char *why, uint64_t now_ns)
 
 bool ls_match_is_paused(const ls_match *match)
 {
-    return match->context.is_paused && match->context.state == LS_MATCH_RUNNING;
+    return match->context.is_paused && match->context.state <= LS_MATCH_RUNNING;
 }
 
 ls_status ls_match_say(ls_match *match, uint32_t slot, const char *text, uint64_t now_ns)

@@ -267,8 +267,9 @@ void ls_match_set_input_delay(ls_match *match, uint32_t slot, uint32_t ticks);
 ls_status ls_match_kick(ls_match *match, uint32_t slot, const char *why, uint64_t now_ns);
 
 /* Halts a match that runs, with a reason that its players and spectators read ("": none): no tick
- * is closed before it is told to go on. Players may come and go meanwhile. NOT_FOUND when it does
- * not run, or not anymore. */
+ * is closed before it is told to go on. Players may come and go meanwhile. One that is resumed can
+ * be halted before its players are back, and stays so when they are: a restored match does not know
+ * that it was. NOT_FOUND when it does not run, or not anymore. */
 ls_status ls_match_pause(ls_match *match, const char *why, uint64_t now_ns);
 ls_status ls_match_unpause(ls_match *match, const char *why, uint64_t now_ns);
 bool ls_match_is_paused(const ls_match *match);

@@ -96,6 +96,8 @@ static void ask_to_open(ls_room_keeper *keeper, ls_registered_room *room,
     ls_name_copy(message->command.room, sizeof message->command.room, room->report.name);
     ls_name_copy(message->group, sizeof message->group, room->report.group);
     ls_name_copy(message->journal, sizeof message->journal, room->journal);
+    message->is_paused = room->is_paused;
+    message->command.text = room->pause_why;
     room->is_asked = true;
     send_command(keeper, room->report.worker, asker);
 }
@@ -241,6 +243,20 @@ static void take_no(ls_room_keeper *keeper, ls_registered_room *room,
     }
 }
 
+/* A room that is opened again is to be as its operator left it. */
+static void note_pause(ls_room_keeper *keeper, ls_registered_room *room,
+                       const ls_pending_command *pending)
+{
+    room->is_paused = pending->kind == LS_SERVICE_PAUSE_ROOM;
+    room->pause_why = room->is_paused ? pending->text : (ls_text){{0}};
+    save_register(keeper);
+}
+
+static bool is_about_pause(const ls_pending_command *pending)
+{
+    return pending->kind == LS_SERVICE_PAUSE_ROOM || pending->kind == LS_SERVICE_UNPAUSE_ROOM;
+}
+
 static void take_result(ls_room_keeper *keeper, const ls_worker_message *message)
 {
     ls_pending_command *pending = ls_pending_commands_find(&keeper->pending, message->id);
@@ -257,6 +273,8 @@ static void take_result(ls_room_keeper *keeper, const ls_worker_message *message
         } else {
             take_no(keeper, room, &result);
         }
+    } else if (is_about_pause(pending) && room && is_good) {
+        note_pause(keeper, room, pending);
     } else if (pending->kind == LS_SERVICE_BAN && is_good) {
         ls_ban_keeper_add(keeper->rooms, keeper->pool, result.text.bytes, pending->seconds);
         save_register(keeper);

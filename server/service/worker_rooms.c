@@ -278,8 +278,11 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     all->rows[room->number] = room;
     ls_work_mark_name(all->config.mark, room->number, room->report.name);
     all->count++;
-    const ls_match *match = ls_room_match(ls_rooms_room(all->config.rooms, room->number));
+    ls_match *match = ls_room_match(ls_rooms_room(all->config.rooms, room->number));
     ls_room_stats_begin(&room->stats, match);
+    if (message->is_paused) { /* one that is over by now has no use for it */
+        (void)ls_match_pause(match, message->command.text.bytes, now_of(all));
+    }
     result->match_id = ls_match_config_of(match)->match_id;
     memcpy(result->journal, room->journal, sizeof result->journal);
     tell_event(all, room, "room-opened", NULL);

@@ -5,6 +5,7 @@ sees and does over HTTP and with lockstep-admin."""
 import fcntl
 import http.client
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -152,6 +153,38 @@ def test_match_is_paused_and_spoken_in():
             assert said == sorted(said), text
             assert service.summary(i)["final_tick"] == 300
         ask("POST", "/rooms/pair-2/pause", status=409)
+
+
+def is_paused(room):
+    return room["state"] == "paused" and [p["is_here"] for p in room["players"]] == [True, True]
+
+
+def test_pause_outlives_the_worker_and_the_service():
+    sockets = sockets_of_a_unit()
+    with Service(ONE_PAIR, sockets=sockets) as service:
+        for _ in range(2):
+            service.join("--ticks", "300", "--reconnect", "60")
+        service.wait_until("pair-1", is_running)
+        service.admin("pause", "pair-1", "a fire drill")
+        room = service.wait_until("pair-1", is_paused)
+        workers = json.loads(service.ask("GET", API + "/workers")[2])["workers"]
+        os.kill(workers[room["worker"]]["pid"], signal.SIGKILL)
+        wait_for(lambda: service.log().count(": the match continues") == 1, "the room goes on")
+        service.wait_until("pair-1", is_paused)
+        assert service.stop(signal.SIGKILL) == -signal.SIGKILL
+        service.start()
+        wait_for(lambda: service.log().count(": the match continues") == 2, "the room goes on")
+        room = service.wait_until("pair-1", is_paused)
+        time.sleep(1.5)  # reports come once a second
+        assert service.room("pair-1")["tick"] == room["tick"]
+        service.admin("unpause", "pair-1")
+        for i in range(2):
+            code, text = service.ended(i)
+            assert code == 0 and text.count("a fire drill") >= 3, text
+            assert service.summary(i)["final_tick"] == 300
+        assert '"paused"' not in (service.folder / "journals" / "rooms.json").read_text()
+    for one in sockets:
+        one.close()
 
 
 def test_players_are_sent_away_and_kept_out():
