@@ -297,10 +297,10 @@ static uint32_t worker_of_token(const worker *self, const ls_sealed_pass *pass)
     return found < self->config->workers ? found : self->config->worker;
 }
 
-static uint32_t worker_of_newcomer(worker *self)
+static uint32_t worker_of_newcomer(worker *self, uint64_t attempt)
 {
     review_intake(self);
-    uint32_t to = ls_room_directory_send(self->directory, self->config->worker);
+    uint32_t to = ls_room_directory_send(self->directory, self->config->worker, attempt);
     if (to < self->config->workers) {
         return to;
     }
@@ -324,7 +324,7 @@ static uint32_t choose_worker(void *user, const ls_sealed_asker *asker)
     if (asker->has_asked) {
         return ls_worker_rooms_count(self->named) > 0 ? self->config->worker : LS_SEALED_NO_WORKER;
     }
-    return worker_of_newcomer(self);
+    return worker_of_newcomer(self, asker->attempt);
 }
 
 static bool is_expected(void *user, uint64_t match_id, const char *name)
