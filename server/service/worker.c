@@ -5,6 +5,7 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/protocol/loop/line_channel.h"
 #include "lockstep/protocol/udp/transport_udp.h"
+#include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/work_mark.h"
 #include "lockstep/server/service/worker_rooms.h"
@@ -356,6 +357,7 @@ static void on_done(void *user, uint32_t number)
 static ls_status create_rooms(worker *self, ls_text *why)
 {
     const ls_worker_config *config = self->config;
+    ls_crash_log_watch(ls_work_mark_place(self->mark));
     ls_sealed_server_config sealed = config->admission->sealed;
     sealed.worker = config->worker;
     sealed.workers = config->workers;

@@ -296,6 +296,41 @@ Test(programs_service, room_that_crashes_its_worker_is_given_up_and_the_others_g
     hosted_expect_none(&hosted.server, "room pair-1 is given up");
 }
 
+/* The line of the log with these words, as the record that it has to be. */
+static cJSON *find_record(const char *words)
+{
+    hosted_expect_words(&hosted.server, words);
+    const char *log = ls_process_errors(&hosted.server);
+    const char *begin = strstr(log, words);
+    while (begin > log && begin[-1] != '\n') {
+        begin--;
+    }
+    const char *end = NULL;
+    cJSON *record = cJSON_ParseWithOpts(begin, &end, false);
+    cr_assert(record && *end == '\n', "no record: %s", begin);
+    return record;
+}
+
+Test(programs_service, crash_is_a_record_of_the_log_that_names_room_and_match)
+{
+    const char *config = write_config(A_BAD_ROOM);
+    setenv("LS_TEST_TRAP", "1", 1);
+    hosted_serve("--config", config, "--workers", "1", "--plug-ins", LS_TEST_PLUGIN_DIR,
+                 "--log-format", "json");
+    unsetenv("LS_TEST_TRAP");
+    hosted_join_to(place_of("bad-1", 0),
+                   LS_ARGUMENTS("--bot", "3", "--reconnect", "5", "--sim", LS_PLUGIN("live_trap")));
+    cJSON *record = find_record("crashed in pass");
+    cr_expect_str_eq(hosted_word(record, "subject"), "bad-1");
+    cr_expect_str_eq(hosted_word(record, "level"), "error");
+    const char *message = hosted_word(record, "message");
+    cr_expect(strncmp(message, "match ", 6) == 0 && strspn(message + 6, "0123456789abcdef") == 16,
+              "%s", message);
+    cr_expect(strstr(message, "live_trap.so' crashed in pass '"), "%s", message);
+    cJSON_Delete(record);
+    end_service();
+}
+
 Test(programs_service, upgrade_by_signal_and_start_loses_no_tick)
 {
     const char *config = write_config(TWO_ROOMS);
