@@ -96,8 +96,9 @@ static ls_status read_text(const ls_json *body, const char *key, bool is_needed,
                            ls_text *why)
 {
     const char *text = ls_json_read_text(body, key);
-    if (!text && is_needed) {
-        return ls_fail(LS_BAD_ARGUMENT, why, "the body has a text '%s'", key);
+    if (!text && (is_needed || ls_json_has(body, key))) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       is_needed ? "the body has a text '%s'" : "'%s' is a text", key);
     }
     text = text ? text : "";
     if (strlen(text) >= sizeof out->bytes) {
@@ -154,7 +155,8 @@ static ls_status parse_body(const ls_http_request *request, ls_service_command *
         body = ls_json_parse(request->body, request->body_bytes);
         if (!ls_json_is_object(body)) {
             ls_json_destroy(body);
-            return ls_fail(LS_BAD_ARGUMENT, why, "the body is no JSON object");
+            return ls_fail(LS_BAD_ARGUMENT, why,
+                           "the body is no JSON object, or a text in it has a NUL");
         }
     }
     ls_status status = read_body(body, out, why);
