@@ -78,7 +78,7 @@ static void send_command(ls_room_keeper *keeper, uint32_t worker, const ls_servi
     message->kind = LS_WORKER_COMMAND;
     message->id = pending->id;
     if (!ls_worker_pool_send(keeper->pool, worker, message)) {
-        const ls_service_result result = {.status = LS_IO,
+        const ls_service_result result = {.status = LS_DISCONNECTED,
                                           .text = {"the worker of the room is not there"}};
         ls_pending_command_finish(pending, &result);
     }
@@ -391,7 +391,7 @@ static bool lose_room(ls_room_keeper *keeper, ls_registered_room *room, bool was
 static void on_lost(void *user, uint32_t worker, const char *worked_on)
 {
     ls_room_keeper *keeper = user;
-    const ls_service_result result = {.status = LS_IO,
+    const ls_service_result result = {.status = LS_DISCONNECTED,
                                       .text = {"the worker of the room has ended"}};
     ls_pending_commands_lose(&keeper->pending, worker, &result);
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms);) {

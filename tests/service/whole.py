@@ -366,6 +366,23 @@ def play_a_pair(service):
     service.wait_until("pair-1", is_running)
 
 
+def test_journal_that_cannot_be_gone_on_with_is_the_mistake_of_who_asks():
+    with Service(SOLO) as service:
+        assert service.ended(service.join())[0] == 0
+        wait_for(lambda: service.room("solo-1") is None, "the room is gone")
+        journals = service.folder / "journals"
+        junk = service.folder / "junk.journal"
+        junk.write_bytes(b"x" * 5000)
+        for path, status, words in (
+                ("/none.journal", 400, "cannot read /none.journal"),
+                (service.folder, 400, "not a file"),
+                (junk, 400, "this is no journal"),
+                (next(journals.glob("*-solo-1-*.journal")), 409, "is over"),
+                (next(journals.glob("*-solo-2-*.journal")), 409, "another process is writing")):
+            answer, _, text = service.ask("POST", API + "/rooms", {"resume": str(path)})
+            assert answer == status and words in text, (path, answer, text)
+
+
 def test_match_is_saved_in_one_folder_however_often():
     with Service(ONE_PAIR) as service:
         play_a_pair(service)
