@@ -330,6 +330,11 @@ bool ls_match_is_paused(const ls_match *match)
     return match->context.is_paused && match->context.state <= LS_MATCH_RUNNING;
 }
 
+void ls_match_set_full_text(ls_match *match, const char *text)
+{
+    ls_text_set(&match->context.full_text, "%s", text);
+}
+
 ls_status ls_match_say(ls_match *match, uint32_t slot, const char *text, uint64_t now_ns)
 {
     match->context.now_ns = now_ns;

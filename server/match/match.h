@@ -274,6 +274,10 @@ ls_status ls_match_pause(ls_match *match, const char *why, uint64_t now_ns);
 ls_status ls_match_unpause(ls_match *match, const char *why, uint64_t now_ns);
 bool ls_match_is_paused(const ls_match *match);
 
+/* The sentence for a player who asks for any match (see has_others) and finds no seat here; "": the
+ * usual one. */
+void ls_match_set_full_text(ls_match *match, const char *text);
+
 /* Says something to a player of the match, or with LS_PLAYERS_MAX to all of them and to spectators.
  * NOT_FOUND when the seat is empty. */
 ls_status ls_match_say(ls_match *match, uint32_t slot, const char *text, uint64_t now_ns);

@@ -60,6 +60,7 @@ typedef struct ls_match_context {
     ls_match_config config;
     ls_ready own_ready; /* what a client's READY has to agree with */
     ls_text pause_why;  /* while it is paused */
+    ls_text full_text;  /* for those who find no seat; "": the usual one */
     ls_pending_connections pending;
     ls_lapsed_offers lapsed;
     ls_incoming incoming;

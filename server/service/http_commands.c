@@ -54,10 +54,10 @@ static unsigned http_status_of(ls_status status)
  * settings name. */
 static unsigned http_status_of_result(const pending *done, const ls_service_result *result)
 {
-    bool is_named = done->kind == LS_SERVICE_OPEN_ROOM &&
-                    (result->status == LS_NOT_FOUND ||
-                     (done->has_journal &&
-                      (result->status == LS_IO || result->status == LS_DESYNCED)));
+    bool is_named =
+        done->kind == LS_SERVICE_OPEN_ROOM &&
+        (result->status == LS_NOT_FOUND ||
+         (done->has_journal && (result->status == LS_IO || result->status == LS_DESYNCED)));
     return is_named ? 400 : http_status_of(result->status);
 }
 

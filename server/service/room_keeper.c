@@ -336,10 +336,15 @@ static void on_message(void *user, uint32_t worker, const ls_worker_message *mes
 
 /* ---- workers that come and go ---- */
 
+static const ls_worker_message drain = {.kind = LS_WORKER_DRAIN};
+
 static void on_ready(void *user, uint32_t worker)
 {
     ls_room_keeper *keeper = user;
     const ls_service_asker nobody = {.done = NULL};
+    if (keeper->is_draining) {
+        (void)ls_worker_pool_send(keeper->pool, worker, &drain);
+    }
     ls_intake_tell(&keeper->intake, keeper->pool, worker);
     ls_ban_keeper_tell(keeper->rooms, keeper->pool, worker);
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
@@ -595,12 +600,12 @@ static void view_command(void *user, const ls_service_command *command,
 
 void ls_room_keeper_drain(ls_room_keeper *keeper)
 {
-    static const ls_worker_message drain = {.kind = LS_WORKER_DRAIN};
     if (!keeper->is_draining) {
         add_event(keeper, "drain", "", "the service opens no more rooms");
     }
     keeper->is_draining = true;
     ls_worker_pool_send_all(keeper->pool, &drain);
+    ls_intake_drain(&keeper->intake, keeper->pool); /* those who know that keep it */
 }
 
 void ls_room_keeper_leave(ls_room_keeper *keeper)

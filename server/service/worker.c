@@ -163,7 +163,7 @@ static void review_intake(worker *self)
     if (memcmp(&own, &self->told, sizeof own) != 0) {
         tell_seats(self);
     }
-    if (ls_room_directory_hand_on(self->directory, self->config->worker)) {
+    if (!self->is_draining && ls_room_directory_hand_on(self->directory, self->config->worker)) {
         tell_intake(self);
     }
 }

@@ -574,8 +574,12 @@ bool ls_worker_rooms_report_changed(ls_worker_rooms *all)
 void ls_worker_rooms_drain(ls_worker_rooms *all)
 {
     for (uint32_t i = 0; i < all->config.rooms_max; i++) {
-        if (all->rows[i] && ls_match_state_of(match_of(all->rows[i])) == LS_MATCH_LOBBY) {
+        const worker_room *room = all->rows[i];
+        if (room && ls_match_state_of(match_of(room)) == LS_MATCH_LOBBY) {
             end_room(all->rows[i]);
+        } else if (room) {
+            ls_match_set_full_text(match_of(room),
+                                   "the server is being stopped, and takes no new players");
         }
     }
 }

@@ -601,6 +601,18 @@ def test_prometheus_scrapes_the_service():
             prometheus.stop()
 
 
+def test_newcomers_are_told_that_the_service_is_drained():
+    with Service(ONE_PAIR) as service:
+        for _ in range(2):
+            service.join("--ticks", "0")
+        service.wait_until("pair-1", is_running)
+        wait_for(lambda: service.room("pair-2"), "the next room")
+        service.admin("drain")
+        wait_for(lambda: not service.room("pair-2"), "the room where nobody plays is ended")
+        code, text = service.ended(service.join("--connect-wait", "1"))
+        assert code == 1 and "the server is being stopped, and takes no new players" in text, text
+
+
 def test_draining_ends_when_the_last_match_does():
     with Service(ONE_PAIR) as service:
         for _ in range(2):
