@@ -640,8 +640,7 @@ const ls_service_view *ls_room_keeper_view(const ls_room_keeper *keeper)
 
 /* ---- life ---- */
 
-/* Rooms of before are where they were, since their players come back there. With fewer workers than
- * before some are not, and their players have to be sent the address again. */
+/* Rooms of before are where they were, as far as those workers are there. */
 static void place_rooms(ls_room_keeper *keeper)
 {
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {

@@ -188,6 +188,31 @@ Test(programs_service, rooms_go_on_when_the_service_is_killed)
     expect_times(": the match continues", 2);
 }
 
+/* Players find their rooms by the ids of their matches, on whatever workers those are now. */
+static void start_again_with(const char *before, const char *after)
+{
+    const char *config = write_config(TWO_ROOMS);
+    hosted_serve("--config", config, "-v", "--workers", before);
+    start_two_rooms("300");
+    hosted_pause_ms(500);
+    hosted_kill();
+    hosted_serve_again("--config", config, "-v", "--workers", after);
+    expect_players_played_to_the_end(300);
+    expect_pairs_agree();
+    end_service();
+    expect_times(": the match continues", 2);
+}
+
+Test(programs_service, rooms_go_on_with_fewer_workers_than_before)
+{
+    start_again_with("3", "1");
+}
+
+Test(programs_service, rooms_go_on_with_more_workers_than_before)
+{
+    start_again_with("1", "3");
+}
+
 /* Takes the locks of all journals, as soon as the workers that had them are gone. */
 static uint32_t lock_journals(int files[JOURNALS_MAX])
 {

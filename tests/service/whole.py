@@ -328,6 +328,23 @@ def test_ban_outlives_the_service():
         assert code == 1 and "you are banned from this server" in text, text
 
 
+def test_room_is_opened_before_a_worker_has_started():
+    sockets = sockets_of_a_unit()
+    with Service("", sockets=sockets) as service:
+        assert service.stop() == 0
+        answers = []
+        asker = threading.Thread(target=lambda: answers.append(
+            service.ask("POST", API + "/rooms", {"name": "early", "sim": "arena", "players": 2})))
+        asker.start()  # while there is no service
+        time.sleep(0.5)
+        service.start()
+        asker.join(PATIENCE_S)
+        assert answers and answers[0][0] == 201, answers
+        assert service.wait_until("early", lambda room: room["state"] == "waiting")
+    for one in sockets:
+        one.close()
+
+
 def test_saved_match_goes_on_another_day():
     with Service(ONE_PAIR) as service:
         for i in range(2):
