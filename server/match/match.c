@@ -195,6 +195,12 @@ void ls_match_put_off(ls_match *match, ls_peer_id peer, const char *why, uint64_
     ls_conduct_refuse_pending(&match->context, peer, LS_FULL, why);
 }
 
+void ls_match_disown(ls_match *match, ls_peer_id peer, const char *why, uint64_t now_ns)
+{
+    match->context.now_ns = now_ns;
+    ls_conduct_disown_pending(&match->context, peer, why);
+}
+
 ls_match_pass ls_match_pass_of(const ls_match *match, ls_peer_id peer)
 {
     return ls_pending_connections_pass(&match->context.pending, peer);

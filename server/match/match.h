@@ -159,7 +159,8 @@ typedef struct ls_match_event {
     uint32_t number;
     uint64_t server_hash;
     uint64_t client_hash;
-    uint32_t clients; /* 0: the slot differs; else the server does, from so many that agree */
+    bool is_for_another; /* PEER_REFUSED: it asked for another match, which is not there */
+    uint32_t clients;    /* 0: the slot differs; else the server does, from so many that agree */
     ls_text text;
 } ls_match_event;
 
@@ -239,6 +240,9 @@ void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reas
 bool ls_match_is_pending(const ls_match *match, ls_peer_id peer);
 /* Refuses one that is pending, with FULL and this sentence: its client asks again. */
 void ls_match_put_off(ls_match *match, ls_peer_id peer, const char *why, uint64_t now_ns);
+
+/* Refuses one that is pending and asks for a match that there is not (NOT_ADMITTED). */
+void ls_match_disown(ls_match *match, ls_peer_id peer, const char *why, uint64_t now_ns);
 
 /* As ls_match_peer_connected, for a peer that was let in for something. The pass is copied. A peer
  * whose pass is not good is sent away without a word, and PEER_REFUSED says why. */

@@ -130,7 +130,9 @@ static void tell_event(ls_worker_rooms *all, const worker_room *room, const char
     message->event.unix_ms = ls_calendar_ms();
     message->event.slot = -1;
     ls_name_copy(message->event.kind, sizeof message->event.kind, kind);
-    ls_name_copy(message->event.room, sizeof message->event.room, room->report.name);
+    bool is_of_room = !event || !event->is_for_another;
+    ls_name_copy(message->event.room, sizeof message->event.room,
+                 is_of_room ? room->report.name : "");
     if (event) {
         message->event.slot = is_of_slot(event) ? (int32_t)event->slot : -1;
         message->event.text = event->text;

@@ -424,6 +424,7 @@ Test(programs_service, invite_to_a_room_leads_to_that_room_and_to_no_other)
     hosted_expect_exit(&hosted.clients[2], 1);
     hosted_expect_all(&hosted.clients[2], "there is no room 'pair-9' here");
     end_service();
+    hosted_expect_all(&hosted.server, "warning: refused a client: there is no room 'pair-9' here");
     hosted_expect_all(&hosted.server, "pair-2: the match has ended");
     hosted_expect_none(&hosted.server, "pair-1: the match starts");
 }
