@@ -2,6 +2,7 @@
 #include "lockstep/common/program/log_format.h"
 
 #include "lockstep/common/program/json.h"
+#include "lockstep/common/program/json_plain.h"
 #include "lockstep/common/program/option.h"
 
 #include <string.h>
@@ -146,19 +147,25 @@ static void add_time(uint64_t unix_ms, ls_plain_text *out)
     ls_plain_text_add(out, "Z");
 }
 
-void ls_log_format_add(ls_log_format format, const ls_log_entry *entry, ls_plain_text *out)
+static void add_json(const ls_log_entry *entry, ls_plain_text *out)
 {
-    bool is_json = format == LS_LOG_FORMAT_JSON;
-    bool has_subject = entry->subject[0] != '\0';
-    if (is_json) {
-        ls_plain_text_add(out, "{\"time\":\"");
-        add_time(entry->unix_ms, out);
-        ls_plain_text_add(out, "\",\"level\":\"");
-        ls_plain_text_add(out, level_names[entry->level]);
-        ls_plain_text_add(out, "\",\"program\":\"");
-        ls_plain_text_add_clean(out, entry->program);
-        ls_plain_text_add(out, has_subject ? "\",\"subject\":\"" : "");
-    } else if (format == LS_LOG_FORMAT_JOURNALD) {
+    char bytes[LS_LOG_TIME_BYTES];
+    ls_plain_text when = {.bytes = bytes, .capacity = sizeof bytes};
+    add_time(entry->unix_ms, &when);
+    ls_json_plain_begin(out);
+    ls_json_plain_text(out, "time", bytes);
+    ls_json_plain_text(out, "level", level_names[entry->level]);
+    ls_json_plain_text(out, "program", entry->program);
+    if (entry->subject[0] != '\0') {
+        ls_json_plain_text(out, "subject", entry->subject);
+    }
+    ls_json_plain_text(out, "message", entry->message);
+    ls_json_plain_end(out);
+}
+
+static void add_words(ls_log_format format, const ls_log_entry *entry, ls_plain_text *out)
+{
+    if (format == LS_LOG_FORMAT_JOURNALD) {
         ls_plain_text_add(out, "<");
         ls_plain_text_add_number(out, (uint64_t)priorities[entry->level], 1);
         ls_plain_text_add(out, ">");
@@ -168,9 +175,18 @@ void ls_log_format_add(ls_log_format format, const ls_log_entry *entry, ls_plain
         ls_plain_text_add(out, kind_of(entry->level));
     }
     ls_plain_text_add_clean(out, entry->subject);
-    ls_plain_text_add(out, is_json ? "\",\"message\":\"" : has_subject ? ": " : "");
+    ls_plain_text_add(out, entry->subject[0] != '\0' ? ": " : "");
     ls_plain_text_add_clean(out, entry->message);
-    ls_plain_text_add(out, is_json ? "\"}\n" : "\n");
+}
+
+void ls_log_format_add(ls_log_format format, const ls_log_entry *entry, ls_plain_text *out)
+{
+    if (format == LS_LOG_FORMAT_JSON) {
+        add_json(entry, out);
+    } else {
+        add_words(format, entry, out);
+    }
+    ls_plain_text_add(out, "\n");
 }
 
 /* ---- writing ---- */
