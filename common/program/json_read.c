@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -13,17 +14,26 @@ enum {
     HASH_DIGITS = 16,
 };
 
-#define WHOLE_MAX 1e15 /* above it cJSON rounds what it writes */
+#define WHOLE_MAX 1e15             /* above it cJSON rounds what it writes */
+#define EXACT_MAX 9007199254740991 /* above it a double stands for several whole numbers */
 
-/* cJSON goes down a call for each level: so the depth is looked at before. Strings are skipped. */
-static bool is_too_deep(const char *text, size_t size)
+/* cJSON would take the NUL for the end of the text. */
+static bool is_escaped_nul(const char *text, size_t size)
+{
+    return size >= 6 && memcmp(text, "\\u0000", 6) == 0;
+}
+
+/* cJSON goes down a call for each level: so the depth is looked at before. */
+static bool is_unusable(const char *text, size_t size)
 {
     int depth = 0;
     bool is_string = false;
     bool is_escaped = false;
-    for (size_t i = 0; i < size && depth <= DEPTH_MAX; i++) {
+    bool has_nul = false;
+    for (size_t i = 0; i < size && depth <= DEPTH_MAX && !has_nul; i++) {
         char c = text[i];
         if (is_string) {
+            has_nul = !is_escaped && is_escaped_nul(text + i, size - i);
             is_string = is_escaped || c != '"';
             is_escaped = !is_escaped && c == '\\';
         } else {
@@ -32,7 +42,7 @@ static bool is_too_deep(const char *text, size_t size)
             depth -= c == ']' || c == '}' ? 1 : 0;
         }
     }
-    return depth > DEPTH_MAX;
+    return depth > DEPTH_MAX || has_nul;
 }
 
 /* Nothing but white space may stand behind the value; a text inside has no NUL. */
@@ -46,7 +56,7 @@ static bool is_whole(const char *end, const char *text, size_t size)
 
 ls_json *ls_json_parse(const char *text, size_t size)
 {
-    if (size == 0 || memchr(text, '\0', size) || is_too_deep(text, size)) {
+    if (size == 0 || memchr(text, '\0', size) || is_unusable(text, size)) {
         return NULL;
     }
     const char *end = NULL;
@@ -66,6 +76,11 @@ bool ls_json_is_object(const ls_json *json)
 static const cJSON *find(const ls_json *object, const char *key)
 {
     return cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, key) : NULL;
+}
+
+bool ls_json_has(const ls_json *object, const char *key)
+{
+    return find(object, key) != NULL;
 }
 
 const char *ls_json_read_text(const ls_json *object, const char *key)
@@ -154,13 +169,27 @@ const char *ls_json_key(const ls_json *member)
     return member->string;
 }
 
+/* In as few digits as are needed to read the same number again; -1: it cannot be exact. */
+static int print_number(double number, char *out, size_t capacity)
+{
+    if (!isfinite(number) || fabs(number) > EXACT_MAX) {
+        return -1;
+    }
+    if (floor(number) == number) {
+        return snprintf(out, capacity, "%" PRId64, (int64_t)number);
+    }
+    int bytes = snprintf(out, capacity, "%.15g", number);
+    bool is_exact = bytes > 0 && (size_t)bytes < capacity && strtod(out, NULL) == number;
+    return is_exact ? bytes : snprintf(out, capacity, "%.17g", number);
+}
+
 bool ls_json_value_text(const ls_json *member, char *out, size_t capacity)
 {
     int bytes = -1;
     if (cJSON_IsString(member)) {
         bytes = snprintf(out, capacity, "%s", member->valuestring);
-    } else if (cJSON_IsNumber(member) && isfinite(member->valuedouble)) {
-        bytes = snprintf(out, capacity, "%.15g", member->valuedouble);
+    } else if (cJSON_IsNumber(member)) {
+        bytes = print_number(member->valuedouble, out, capacity);
     } else if (cJSON_IsBool(member)) {
         bytes = snprintf(out, capacity, "%s", cJSON_IsTrue(member) ? "on" : "off");
     }

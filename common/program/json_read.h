@@ -7,11 +7,13 @@
 
 #include "lockstep/common/program/json.h"
 
-/* NULL: it is no JSON value as a whole, is nested too deeply, or memory is out. For
- * ls_json_destroy. */
+/* NULL: it is no JSON value as a whole, is nested too deeply, has a text with a NUL (\u0000) in it,
+ * or memory is out. For ls_json_destroy. */
 ls_json *ls_json_parse(const char *text, size_t size);
 
 bool ls_json_is_object(const ls_json *json);
+
+bool ls_json_has(const ls_json *object, const char *key); /* of whatever type */
 
 /* Below, a missing key is NULL, or false with `out` as it was; so is a value of another type. */
 const char *ls_json_read_text(const ls_json *object, const char *key);
@@ -29,7 +31,8 @@ const ls_json *ls_json_next(const ls_json *member);
 const char *ls_json_key(const ls_json *member); /* NULL in an array */
 
 /* A member as text: "x", 3, 0.5, true as "on" and false as "off". False when it is none of these,
- * or is longer than the capacity. */
+ * is longer than the capacity, or a whole number beyond 2^53 - 1, of which JSON's readers keep no
+ * more than the first digits. */
 bool ls_json_value_text(const ls_json *member, char *out, size_t capacity);
 
 /* A member that is a finite number. */

@@ -2,6 +2,7 @@
 #include "lockstep/common/program/log_format.h"
 
 #include "lockstep/common/program/json.h"
+#include "lockstep/common/program/json_plain.h"
 #include "lockstep/common/program/option.h"
 
 #include <string.h>
@@ -69,6 +70,11 @@ void ls_log_format_clean(const char *message, char *out, size_t capacity)
     out[used] = '\0';
 }
 
+static const char *kind_of(ls_log_level level)
+{
+    return level == LS_LOG_ERROR ? "error: " : level == LS_LOG_WARNING ? "warning: " : "";
+}
+
 /* Of "match 3: " what is before the colon. */
 static void clean_subject(const char *subject, char *out, size_t capacity)
 {
@@ -108,16 +114,91 @@ static void write_journald(const ls_log_entry *entry, FILE *file)
     fprintf(file, "<%d>%s%s\n", priorities[entry->level], subject, message);
 }
 
+/* ---- in a handler of signals ---- */
+
+/* Proleptic Gregorian, after Howard Hinnant's civil_from_days. */
+static void add_date(uint64_t days, ls_plain_text *out)
+{
+    uint64_t shifted = days + 719468; /* days from 0000-03-01 */
+    uint64_t era = shifted / 146097;
+    uint64_t day = shifted % 146097;
+    uint64_t year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
+    uint64_t day_of_year = day - (365 * year + year / 4 - year / 100);
+    uint64_t month = (5 * day_of_year + 2) / 153; /* from March on */
+    ls_plain_text_add_number(out, era * 400 + year + (month >= 10 ? 1 : 0), 4);
+    ls_plain_text_add(out, "-");
+    ls_plain_text_add_number(out, month < 10 ? month + 3 : month - 9, 2);
+    ls_plain_text_add(out, "-");
+    ls_plain_text_add_number(out, day_of_year - (153 * month + 2) / 5 + 1, 2);
+}
+
+static void add_time(uint64_t unix_ms, ls_plain_text *out)
+{
+    uint64_t seconds = unix_ms / MS_PER_S;
+    add_date(seconds / 86400, out);
+    ls_plain_text_add(out, "T");
+    ls_plain_text_add_number(out, seconds / 3600 % 24, 2);
+    ls_plain_text_add(out, ":");
+    ls_plain_text_add_number(out, seconds / 60 % 60, 2);
+    ls_plain_text_add(out, ":");
+    ls_plain_text_add_number(out, seconds % 60, 2);
+    ls_plain_text_add(out, ".");
+    ls_plain_text_add_number(out, unix_ms % MS_PER_S, 3);
+    ls_plain_text_add(out, "Z");
+}
+
+static void add_json(const ls_log_entry *entry, ls_plain_text *out)
+{
+    char bytes[LS_LOG_TIME_BYTES];
+    ls_plain_text when = {.bytes = bytes, .capacity = sizeof bytes};
+    add_time(entry->unix_ms, &when);
+    ls_json_plain_begin(out);
+    ls_json_plain_text(out, "time", bytes);
+    ls_json_plain_text(out, "level", level_names[entry->level]);
+    ls_json_plain_text(out, "program", entry->program);
+    if (entry->subject[0] != '\0') {
+        ls_json_plain_text(out, "subject", entry->subject);
+    }
+    ls_json_plain_text(out, "message", entry->message);
+    ls_json_plain_end(out);
+}
+
+static void add_words(ls_log_format format, const ls_log_entry *entry, ls_plain_text *out)
+{
+    if (format == LS_LOG_FORMAT_JOURNALD) {
+        ls_plain_text_add(out, "<");
+        ls_plain_text_add_number(out, (uint64_t)priorities[entry->level], 1);
+        ls_plain_text_add(out, ">");
+    } else {
+        ls_plain_text_add(out, entry->program);
+        ls_plain_text_add(out, ": ");
+        ls_plain_text_add(out, kind_of(entry->level));
+    }
+    ls_plain_text_add_clean(out, entry->subject);
+    ls_plain_text_add(out, entry->subject[0] != '\0' ? ": " : "");
+    ls_plain_text_add_clean(out, entry->message);
+}
+
+void ls_log_format_add(ls_log_format format, const ls_log_entry *entry, ls_plain_text *out)
+{
+    if (format == LS_LOG_FORMAT_JSON) {
+        add_json(entry, out);
+    } else {
+        add_words(format, entry, out);
+    }
+    ls_plain_text_add(out, "\n");
+}
+
+/* ---- writing ---- */
+
 void ls_log_format_write(ls_log_format format, const ls_log_entry *entry, FILE *file)
 {
-    const char *kind = entry->level == LS_LOG_ERROR     ? "error: "
-                       : entry->level == LS_LOG_WARNING ? "warning: "
-                                                        : "";
     if (format == LS_LOG_FORMAT_JSON) {
         write_json(entry, file);
     } else if (format == LS_LOG_FORMAT_JOURNALD) {
         write_journald(entry, file);
     } else {
-        fprintf(file, "%s: %s%s%s\n", entry->program, kind, entry->subject, entry->message);
+        fprintf(file, "%s: %s%s%s\n", entry->program, kind_of(entry->level), entry->subject,
+                entry->message);
     }
 }

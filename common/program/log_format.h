@@ -5,6 +5,7 @@
 #define LOCKSTEP_COMMON_PROGRAM_LOG_FORMAT_H
 
 #include "lockstep/common/base/log.h"
+#include "lockstep/common/base/plain_text.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 
@@ -42,5 +43,8 @@ void ls_log_format_clean(const char *message, char *out, size_t capacity);
 /* In one write where the stream has a buffer. Text is written as it is: people see several lines of
  * a message as several lines. */
 void ls_log_format_write(ls_log_format format, const ls_log_entry *entry, FILE *file);
+
+/* The same for a handler of signals: of the message and the subject only what is plain ASCII. */
+void ls_log_format_add(ls_log_format format, const ls_log_entry *entry, ls_plain_text *out);
 
 #endif

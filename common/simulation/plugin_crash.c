@@ -2,19 +2,21 @@
 #include "lockstep/common/simulation/plugin_crash.h"
 
 #include "lockstep/common/base/case_function.h"
+#include "lockstep/common/base/plain_text.h"
+#include "lockstep/common/base/text.h"
 
-#include <inttypes.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <unistd.h>
 
 enum {
     HANDLER_STACK_BYTES = 64 << 10, /* of its own: the crash may be that the other is used up */
+    NAME_BYTES_MAX = 512,
     LINE_BYTES_MAX = 2048,
 };
 
-static const char *watched; /* the simulation's name */
+static char watched[NAME_BYTES_MAX]; /* the simulation's name */
+static ls_plugin_crash_teller teller;
 
 #define CASE_TEXT(name, text) LS_CASE(LS_PLUGIN_CALL_##name, text)
 
@@ -46,41 +48,65 @@ const char *ls_plugin_crash_text(int signal_number)
     return "signal";
 }
 
-/* Formatting is more than a handler may do by the book; the process is lost anyway, and these
- * formats take no memory. */
-static int format_line(int number, char line[LINE_BYTES_MAX])
+static void add_place(ls_plain_text *line, const ls_plugin_place *place)
 {
-    const ls_plugin_place *place = &ls_plugin_place_here;
-    const char *why = ls_plugin_crash_text(number);
     if (place->call == LS_PLUGIN_CALL_PASS) {
-        return snprintf(line, LINE_BYTES_MAX,
-                        "\nerror: simulation '%s' crashed in pass '%s' of tick %" PRIu32
-                        " (%s); lockstep-synctest --sim %s looks for the cause\n",
-                        watched, place->pass, place->tick, why, watched);
+        ls_plain_text_add(line, "in pass '");
+        ls_plain_text_add_clean(line, place->pass);
+        ls_plain_text_add(line, "' of tick ");
+        ls_plain_text_add_number(line, place->tick, 1);
+    } else {
+        ls_plain_text_add(line, call_text(place->call));
     }
-    return snprintf(line, LINE_BYTES_MAX,
-                    "\nerror: simulation '%s' crashed %s (%s); lockstep-synctest --sim %s looks "
-                    "for the cause\n",
-                    watched, call_text(place->call), why, watched);
+}
+
+static void add_sentence(ls_plain_text *line, const char *name, int number)
+{
+    ls_plain_text_add(line, "simulation '");
+    ls_plain_text_add(line, name);
+    ls_plain_text_add(line, "' crashed ");
+    add_place(line, &ls_plugin_place_here);
+    ls_plain_text_add(line, " (");
+    ls_plain_text_add(line, ls_plugin_crash_text(number));
+    ls_plain_text_add(line, "); lockstep-synctest --sim ");
+    ls_plain_text_add(line, name);
+    ls_plain_text_add(line, " looks for the cause");
+}
+
+static void tell(int number)
+{
+    char bytes[LINE_BYTES_MAX];
+    ls_plain_text line = {.bytes = bytes, .capacity = sizeof bytes};
+    const char *name = teller.name ? teller.name(teller.user) : NULL;
+    ls_plain_text_add(&line, teller.tell ? "" : "\nerror: ");
+    add_sentence(&line, name ? name : watched, number);
+    if (teller.tell) {
+        teller.tell(teller.user, bytes);
+        return;
+    }
+    ls_plain_text_add(&line, "\n");
+    ssize_t written = write(STDERR_FILENO, bytes, line.size);
+    (void)written;
 }
 
 /* A crash of our own code has no words but the system's. */
 static void on_crash(int number)
 {
-    char line[LINE_BYTES_MAX];
     if (ls_plugin_place_here.call != LS_PLUGIN_CALL_NONE) {
-        int size = format_line(number, line);
-        size = size < LINE_BYTES_MAX ? size : LINE_BYTES_MAX - 1;
-        ssize_t written = size > 0 ? write(STDERR_FILENO, line, (size_t)size) : 0;
-        (void)written;
+        tell(number);
     }
     raise(number); /* the handler was for once: this ends the process */
+}
+
+void ls_plugin_crash_tell_by(const ls_plugin_crash_teller *by)
+{
+    teller = *by;
 }
 
 void ls_plugin_crash_watch(const char *name)
 {
     static uint8_t stack[HANDLER_STACK_BYTES];
-    watched = name;
+    ls_name_copy(watched, sizeof watched, name);
     sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
     struct sigaction ours = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_RESETHAND};
     int number = 0;

@@ -8,9 +8,21 @@
 
 #include <stddef.h>
 
-/* `name` as it was given for the simulation; borrowed for the life of the process. Signals that
- * have a handler keep it, such as a sanitizer's. */
+/* `name` as it was given for the simulation; copied. Signals that have a handler keep it, such as a
+ * sanitizer's. */
 void ls_plugin_crash_watch(const char *name);
+
+/* A program with a log of its own writes the line there, in place of one for people. Both functions
+ * are called in the handler, and may call nothing that is not for one. */
+typedef struct ls_plugin_crash_teller {
+    /* Of the simulation that is called now; NULL: the one that is watched. */
+    const char *(*name)(void *user);
+    void (*tell)(void *user, const char *sentence);
+    void *user;
+} ls_plugin_crash_teller;
+
+/* Copied; outlives what its `user` points to only as long as that is there. */
+void ls_plugin_crash_tell_by(const ls_plugin_crash_teller *teller);
 
 /* The signals that a crash can be caught by, one after the other from index 0; 0: no more. The one
  * list of them. */

@@ -42,6 +42,7 @@ ls_status ls_event_loop_create(const ls_allocator *allocator, ls_event_loop **lo
         ls_release(allocator, made);
         return LS_IO;
     }
+    (void)uv_loop_configure(&made->uv, UV_METRICS_IDLE_TIME); /* a count, which cannot fail */
     made->allocator = allocator;
     made->clock = ls_clock_system();
     *loop = made;
@@ -89,6 +90,11 @@ void ls_event_loop_destroy(ls_event_loop *loop)
     int busy = uv_loop_close(&loop->uv);
     LS_ASSERT(busy == 0);
     ls_release(loop->allocator, loop);
+}
+
+uint64_t ls_event_loop_idle_ns(const ls_event_loop *loop)
+{
+    return uv_metrics_idle_time((uv_loop_t *)&loop->uv); /* which only reads */
 }
 
 uv_loop_t *ls_event_loop_uv(ls_event_loop *loop)

@@ -43,6 +43,10 @@ void ls_event_loop_stop(ls_event_loop *loop);
 /* CLOCK_MONOTONIC, read anew at each call. */
 uint64_t ls_event_loop_now_ns(const ls_event_loop *loop);
 
+/* How long the loop has waited so far, with nothing to do: the rest of its time, handlers worked,
+ * slept or were kept from a processor. */
+uint64_t ls_event_loop_idle_ns(const ls_event_loop *loop);
+
 /* The functions below give NO_MEMORY or IO. `source` may be NULL when it is never to be removed. */
 
 /* Calls the handler whenever `descriptor` can be read, and again until all was read. A pending

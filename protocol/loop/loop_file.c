@@ -29,7 +29,7 @@ void ls_loop_file_close(int file)
 static ls_status lock(const char *path, int file, ls_text *why)
 {
     if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        return ls_fail(LS_IO, why, "%s: another process is writing to it", path);
+        return ls_fail(LS_ALREADY_STARTED, why, "%s: another process is writing to it", path);
     }
     return LS_OK;
 }

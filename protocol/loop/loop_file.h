@@ -19,7 +19,7 @@ typedef enum ls_loop_file_mode {
 } ls_loop_file_mode;
 
 /* IO, with the reason of the system in `why`: here and below. The file is this process's until it
- * is closed: IO as well while another one, or another opening of it, has it. */
+ * is closed: ALREADY_STARTED while another one, or another opening of it, has it. */
 ls_status ls_loop_file_open(const char *path, ls_loop_file_mode mode, int *file, ls_text *why);
 void ls_loop_file_close(int file);
 

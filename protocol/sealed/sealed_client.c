@@ -110,7 +110,7 @@ void ls_sealed_client_start(ls_sealed_client *client, uint64_t now_ns)
 {
     ls_cipher_wipe(&client->secrets->keys, sizeof client->secrets->keys);
     client->rtt_ns = 0;
-    client->route = client->home_route;
+    client->route = client->match != 0 ? client->home_route : client->secrets->config.route;
     client->redirects = 0;
     begin(client, now_ns);
 }

@@ -58,11 +58,12 @@ ls_status ls_sealed_client_create(const ls_sealed_client_config *config,
 void ls_sealed_client_destroy(ls_sealed_client *client);
 
 /* The client has a place in a match, to which it comes back from now on: so a server that has
- * several workers can send it to the one with that match. 0: none. */
+ * several workers can send it to the one with that match. 0: none, as at first: it may get one on
+ * any worker, whichever let it in before. */
 void ls_sealed_client_set_match(ls_sealed_client *client, uint64_t match);
 
-/* Begins a key exchange with new keys, whatever was before; with the worker that let the client in
- * last, if the server has several. */
+/* Begins a key exchange with new keys, whatever was before; if the server has several workers, with
+ * the one that let the client in last, or without a match with that of the config. */
 void ls_sealed_client_start(ls_sealed_client *client, uint64_t now_ns);
 
 ls_sealed_client_state ls_sealed_client_state_of(const ls_sealed_client *client);

@@ -328,6 +328,7 @@ static bool is_redirected(ls_sealed_server *server, const arrival *at, const ent
     const ls_sealed_asker asker = {
         .pass = who->confirm->token ? &who->pass : NULL,
         .match = ls_confirm_match_of(at->datagram, at->size, who->first_key),
+        .attempt = ls_load_u64(who->confirm->client_key),
         .has_asked = who->confirm->route > LS_ROUTE_ASKED && !who->confirm->token};
     uint32_t worker = config->choose_worker(config->choose_worker_user, &asker);
     LS_ASSERT(worker < server->workers || worker == LS_SEALED_NO_WORKER);

@@ -27,6 +27,7 @@ LS_C_BEGIN
 typedef struct ls_sealed_asker {
     const ls_sealed_pass *pass; /* by its token, is_return is not known yet; NULL without one */
     uint64_t match;             /* that it says it comes back to; 0: none */
+    uint64_t attempt;           /* the same in each CONFIRM that is repeated, else another one */
     /* It has no token and asked for this worker: it was here before, or was sent here. */
     bool has_asked;
 } ls_sealed_asker;

@@ -370,6 +370,12 @@ static bool is_expected(const ls_match_table *table, const ls_hello *hello)
            table->is_expected(table->user, hello->back.match_id, hello->token);
 }
 
+/* It asks for a match by its name, where names are those of matches, and has not been given it. */
+static bool is_lost(const ls_match_table *table, const ls_hello *hello)
+{
+    return table->is_expected && hello->token[0] != '\0';
+}
+
 /* A client may have been given to another match than its own: its HELLO tells. LS_MATCH_ANY: that
  * one is not open yet, and the client was told so. */
 static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
@@ -390,6 +396,13 @@ static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
     if (own == LS_MATCH_ANY && is_expected(table, &hello->body.hello)) {
         ls_match_put_off(table->rows[number].match, event->peer,
                          "its match does not go on yet: ask again", now_ns);
+        ls_match_table_touch(table, number);
+        return LS_MATCH_ANY;
+    }
+    if (own == LS_MATCH_ANY && is_lost(table, &hello->body.hello)) {
+        ls_text why = {{0}};
+        ls_text_set(&why, "there is no room '%.48s' here: it may be over", hello->body.hello.token);
+        ls_match_disown(table->rows[number].match, event->peer, why.bytes, now_ns);
         ls_match_table_touch(table, number);
         return LS_MATCH_ANY;
     }

@@ -25,9 +25,17 @@ static void note(ls_match_context *match, ls_match_event_kind kind, const char *
     ls_text_set(&event->text, "%s", why);
 }
 
+/* One that was restored may be paused before its players are back, and before the first who comes
+ * says that it had begun. */
+static bool can_be_paused(const ls_match_context *match)
+{
+    return match->state == LS_MATCH_RUNNING ||
+           (match->is_restored && match->state < LS_MATCH_RUNNING);
+}
+
 ls_status ls_announcements_pause(ls_match_context *match, const char *why)
 {
-    if (match->state != LS_MATCH_RUNNING) {
+    if (!can_be_paused(match)) {
         return LS_NOT_FOUND;
     }
     match->is_paused = true;
@@ -39,7 +47,7 @@ ls_status ls_announcements_pause(ls_match_context *match, const char *why)
 
 ls_status ls_announcements_unpause(ls_match_context *match, const char *why)
 {
-    if (!match->is_paused || match->state != LS_MATCH_RUNNING) {
+    if (!match->is_paused || !can_be_paused(match)) {
         return LS_NOT_FOUND;
     }
     match->is_paused = false;
@@ -67,7 +75,7 @@ ls_status ls_announcements_say(ls_match_context *match, uint32_t slot, const cha
 
 void ls_announcements_greet(const ls_match_context *match, ls_peer_id peer)
 {
-    if (match->is_paused && match->state == LS_MATCH_RUNNING) {
+    if (match->is_paused && can_be_paused(match)) {
         begin_notice(match, LS_NOTICE_PAUSED, match->pause_why.bytes);
         ls_outbox_send(match->outbox, peer);
     }

@@ -6,7 +6,8 @@
 
 #include "lockstep/server/match/match_context.h"
 
-/* NOT_FOUND: the match does not run. A paused match stays so, with the new reason. */
+/* NOT_FOUND: the match does not run, nor was it restored to. A paused match stays so, with the new
+ * reason. */
 ls_status ls_announcements_pause(ls_match_context *match, const char *why);
 /* NOT_FOUND: the match is not paused. */
 ls_status ls_announcements_unpause(ls_match_context *match, const char *why);

@@ -195,6 +195,12 @@ void ls_match_put_off(ls_match *match, ls_peer_id peer, const char *why, uint64_
     ls_conduct_refuse_pending(&match->context, peer, LS_FULL, why);
 }
 
+void ls_match_disown(ls_match *match, ls_peer_id peer, const char *why, uint64_t now_ns)
+{
+    match->context.now_ns = now_ns;
+    ls_conduct_disown_pending(&match->context, peer, why);
+}
+
 ls_match_pass ls_match_pass_of(const ls_match *match, ls_peer_id peer)
 {
     return ls_pending_connections_pass(&match->context.pending, peer);
@@ -327,7 +333,12 @@ ls_status ls_match_unpause(ls_match *match, const char *why, uint64_t now_ns)
 
 bool ls_match_is_paused(const ls_match *match)
 {
-    return match->context.is_paused && match->context.state == LS_MATCH_RUNNING;
+    return match->context.is_paused && match->context.state <= LS_MATCH_RUNNING;
+}
+
+void ls_match_set_full_text(ls_match *match, const char *text)
+{
+    ls_text_set(&match->context.full_text, "%s", text);
 }
 
 ls_status ls_match_say(ls_match *match, uint32_t slot, const char *text, uint64_t now_ns)

@@ -159,7 +159,8 @@ typedef struct ls_match_event {
     uint32_t number;
     uint64_t server_hash;
     uint64_t client_hash;
-    uint32_t clients; /* 0: the slot differs; else the server does, from so many that agree */
+    bool is_for_another; /* PEER_REFUSED: it asked for another match, which is not there */
+    uint32_t clients;    /* 0: the slot differs; else the server does, from so many that agree */
     ls_text text;
 } ls_match_event;
 
@@ -240,6 +241,9 @@ bool ls_match_is_pending(const ls_match *match, ls_peer_id peer);
 /* Refuses one that is pending, with FULL and this sentence: its client asks again. */
 void ls_match_put_off(ls_match *match, ls_peer_id peer, const char *why, uint64_t now_ns);
 
+/* Refuses one that is pending and asks for a match that there is not (NOT_ADMITTED). */
+void ls_match_disown(ls_match *match, ls_peer_id peer, const char *why, uint64_t now_ns);
+
 /* As ls_match_peer_connected, for a peer that was let in for something. The pass is copied. A peer
  * whose pass is not good is sent away without a word, and PEER_REFUSED says why. */
 void ls_match_peer_admitted(ls_match *match, ls_peer_id peer, const ls_match_pass *pass,
@@ -267,11 +271,16 @@ void ls_match_set_input_delay(ls_match *match, uint32_t slot, uint32_t ticks);
 ls_status ls_match_kick(ls_match *match, uint32_t slot, const char *why, uint64_t now_ns);
 
 /* Halts a match that runs, with a reason that its players and spectators read ("": none): no tick
- * is closed before it is told to go on. Players may come and go meanwhile. NOT_FOUND when it does
- * not run, or not anymore. */
+ * is closed before it is told to go on. Players may come and go meanwhile. One that is resumed can
+ * be halted before its players are back, and stays so when they are: a restored match does not know
+ * that it was. NOT_FOUND when it does not run, or not anymore. */
 ls_status ls_match_pause(ls_match *match, const char *why, uint64_t now_ns);
 ls_status ls_match_unpause(ls_match *match, const char *why, uint64_t now_ns);
 bool ls_match_is_paused(const ls_match *match);
+
+/* The sentence for a player who asks for any match (see has_others) and finds no seat here; "": the
+ * usual one. */
+void ls_match_set_full_text(ls_match *match, const char *text);
 
 /* Says something to a player of the match, or with LS_PLAYERS_MAX to all of them and to spectators.
  * NOT_FOUND when the seat is empty. */

@@ -95,26 +95,33 @@ void ls_conduct_depart(ls_match_context *match, uint32_t slot, bool is_lost, ls_
     leave(match, slot, is_lost, status, why);
 }
 
-static void forget_pending(ls_match_context *match, ls_peer_id peer, ls_status status,
-                           const char *why)
+static ls_match_event *forget_pending(ls_match_context *match, ls_peer_id peer, ls_status status,
+                                      const char *why)
 {
     ls_match_event *event = ls_outbox_push_event(match->outbox, LS_MATCH_PEER_REFUSED, 0, 0);
     event->peer = peer;
     event->status = status;
     ls_text_set(&event->text, "%s", why);
     ls_pending_connections_forget(&match->pending, peer);
+    return event;
 }
 
 void ls_conduct_refuse_pending(ls_match_context *match, ls_peer_id peer, ls_status status,
                                const char *why)
 {
-    forget_pending(match, peer, status, why);
+    (void)forget_pending(match, peer, status, why);
     ls_outbox_refuse(match->outbox, peer, status, why);
+}
+
+void ls_conduct_disown_pending(ls_match_context *match, ls_peer_id peer, const char *why)
+{
+    forget_pending(match, peer, LS_NOT_ADMITTED, why)->is_for_another = true;
+    ls_outbox_refuse(match->outbox, peer, LS_NOT_ADMITTED, why);
 }
 
 void ls_conduct_turn_away(ls_match_context *match, ls_peer_id peer, const char *why)
 {
-    forget_pending(match, peer, LS_NOT_ADMITTED, why);
+    (void)forget_pending(match, peer, LS_NOT_ADMITTED, why);
     ls_outbox_disconnect(match->outbox, peer);
 }
 

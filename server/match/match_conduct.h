@@ -36,6 +36,8 @@ void ls_conduct_refuse_pending(ls_match_context *match, ls_peer_id peer, ls_stat
                                const char *why);
 
 /* The same without a word to the peer, whose pass is not good. */
+/* The same of one that asks for a match which is not there. */
+void ls_conduct_disown_pending(ls_match_context *match, ls_peer_id peer, const char *why);
 void ls_conduct_turn_away(ls_match_context *match, ls_peer_id peer, const char *why);
 
 /* The match is over, and what the connection would have asked for is not known: it may have meant

@@ -42,7 +42,7 @@ typedef struct ls_match_context {
     uint64_t dt_ns;      /* of a tick */
     uint64_t ending_ns;  /* when ENDING began */
     uint64_t final_hash; /* of the last state, from ENDING on */
-    bool is_paused;      /* RUNNING: announcements.c says so, and tick_closer closes nothing */
+    bool is_paused;      /* announcements.c says so, and tick_closer closes nothing */
     bool has_released_players; /* ENDING: their connections are closed; spectators are behind */
     const ls_allocator *allocator;
 
@@ -60,6 +60,7 @@ typedef struct ls_match_context {
     ls_match_config config;
     ls_ready own_ready; /* what a client's READY has to agree with */
     ls_text pause_why;  /* while it is paused */
+    ls_text full_text;  /* for those who find no seat; "": the usual one */
     ls_pending_connections pending;
     ls_lapsed_offers lapsed;
     ls_incoming incoming;

@@ -330,7 +330,10 @@ static ls_status admit(ls_match_context *match, ls_peer_id peer, ls_hello *hello
     status = find_seat(match, hello, pass, slot, why);
     bool has_no_seat = status == LS_MATCH_FULL || status == LS_ALREADY_OVER;
     if (has_no_seat && asks_for_any_match(match, hello, pass)) {
-        return ls_fail(LS_FULL, why, "every seat of every match here is taken at the moment");
+        const char *text = match->full_text.bytes;
+        return ls_fail(LS_FULL, why, "%s",
+                       text[0] != '\0' ? text
+                                       : "every seat of every match here is taken at the moment");
     }
     return status == LS_OK ? ask_host(match, peer, hello, *slot, why) : status;
 }

@@ -6,6 +6,7 @@
 #include "lockstep/server/program/server.h"
 #include "lockstep/server/program/server_options.h"
 #include "lockstep/server/program/service_program.h"
+#include "lockstep/server/rooms/crash_log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,7 @@ int main(int argc, char **argv)
     ls_console console;
     ls_console_init(&console, "lockstep-server", args.output.level);
     ls_console_set_format(&console, args.log_format);
+    ls_crash_log_begin(&console);
     if (args.worker) {
         return ls_service_worker_run(&args, &console);
     }

@@ -4,6 +4,7 @@
 #include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/server/program/announcer.h"
 #include "lockstep/server/program/network_summary.h"
+#include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/rooms/room_progress.h"
 #include "lockstep/server/rooms/rooms.h"
 
@@ -139,7 +140,8 @@ static ls_status create_rooms(server *host, ls_text *why)
                                    .rooms_max = config->matches,
                                    .places_max = (uint32_t)places,
                                    .bundle_dir = config->bundle_dir,
-                                   .bundle_mib_max = config->bundle_mib_max};
+                                   .bundle_mib_max = config->bundle_mib_max,
+                                   .at_work = ls_crash_log_place()};
     ls_status status = ls_rooms_create(&rooms, &host->rooms, why);
     if (status == LS_OK) {
         ls_room_game_attach(config->game, loop_of(host));
@@ -203,6 +205,12 @@ static ls_status open_room(server *host, uint32_t index, ls_text *why)
     uint32_t number = 0;
     if (status == LS_OK) {
         status = ls_rooms_open(host->rooms, &opening, &number, &report, why);
+    }
+    if (status == LS_OK) {
+        const ls_crash_log_match about = {.title = opening.title,
+                                          .match_id = opening.match.match_id,
+                                          .simulation = ls_room_game_simulation(config->game)};
+        ls_crash_log_note(number, &about);
     }
     if (status == LS_OK && resume) {
         log_restored(host, &report);

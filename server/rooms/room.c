@@ -131,9 +131,13 @@ static void log_bounded(ls_room *room, const ls_match_event *event)
 
 void ls_room_take_event(ls_room *room, const ls_match_event *event)
 {
-    ls_room_begin_lines(room);
+    if (!event->is_for_another) {
+        ls_room_begin_lines(room);
+    }
     log_bounded(room, event);
-    ls_room_end_lines(room);
+    if (!event->is_for_another) {
+        ls_room_end_lines(room);
+    }
     if (room->journal) {
         ls_room_journal_take_event(room->journal, event);
     }

@@ -190,6 +190,11 @@ const ls_match_config *ls_room_game_match(const ls_room_game *game)
     return &game->match;
 }
 
+const char *ls_room_game_simulation(const ls_room_game *game)
+{
+    return game->sim;
+}
+
 ls_resume *ls_room_game_resume(const ls_room_game *game)
 {
     return game->resume;

@@ -44,6 +44,7 @@ void ls_room_game_destroy(ls_room_game *game);
 
 /* All but a key and an id, unless it goes on from a journal. */
 const ls_match_config *ls_room_game_match(const ls_room_game *game);
-ls_resume *ls_room_game_resume(const ls_room_game *game); /* NULL: the match is new */
+const char *ls_room_game_simulation(const ls_room_game *game); /* as it was given */
+ls_resume *ls_room_game_resume(const ls_room_game *game);      /* NULL: the match is new */
 
 #endif

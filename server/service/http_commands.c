@@ -17,6 +17,7 @@ static const char picture_policy[] = "default-src 'none'; style-src 'unsafe-inli
 typedef struct pending {
     ls_http_exchange *exchange;
     ls_service_command_kind kind;
+    bool has_journal; /* a room is opened to go on from one */
 } pending;
 
 /* ---- results ---- */
@@ -49,13 +50,22 @@ static unsigned http_status_of(ls_status status)
     }
 }
 
-static void answer_result(ls_http_exchange *exchange, ls_service_command_kind kind,
-                          const ls_service_result *result)
+/* A room that is opened is not there yet: what is not found, or cannot be read, is what its
+ * settings name. */
+static unsigned http_status_of_result(const pending *done, const ls_service_result *result)
 {
-    unsigned status = http_status_of(result->status);
-    if (kind == LS_SERVICE_OPEN_ROOM && result->status == LS_NOT_FOUND) {
-        status = 400; /* the room is not there yet: its settings name what is not */
-    }
+    bool is_named =
+        done->kind == LS_SERVICE_OPEN_ROOM &&
+        (result->status == LS_NOT_FOUND ||
+         (done->has_journal && (result->status == LS_IO || result->status == LS_DESYNCED)));
+    return is_named ? 400 : http_status_of(result->status);
+}
+
+static void answer_result(const pending *done, const ls_service_result *result)
+{
+    ls_http_exchange *exchange = done->exchange;
+    ls_service_command_kind kind = done->kind;
+    unsigned status = http_status_of_result(done, result);
     if (status != 200) {
         ls_http_answer_error(exchange, status, "%s",
                              result->text.bytes[0] ? result->text.bytes
@@ -83,7 +93,7 @@ static void on_done(void *user, const ls_service_result *result)
 {
     pending *done = user;
     if (!done->exchange->is_answered) {
-        answer_result(done->exchange, done->kind, result);
+        answer_result(done, result);
     }
     ls_http_exchange_release(done->exchange);
     ls_release(ls_allocator_heap(), done);
@@ -96,8 +106,9 @@ static ls_status read_text(const ls_json *body, const char *key, bool is_needed,
                            ls_text *why)
 {
     const char *text = ls_json_read_text(body, key);
-    if (!text && is_needed) {
-        return ls_fail(LS_BAD_ARGUMENT, why, "the body has a text '%s'", key);
+    if (!text && (is_needed || ls_json_has(body, key))) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       is_needed ? "the body has a text '%s'" : "'%s' is a text", key);
     }
     text = text ? text : "";
     if (strlen(text) >= sizeof out->bytes) {
@@ -154,7 +165,8 @@ static ls_status parse_body(const ls_http_request *request, ls_service_command *
         body = ls_json_parse(request->body, request->body_bytes);
         if (!ls_json_is_object(body)) {
             ls_json_destroy(body);
-            return ls_fail(LS_BAD_ARGUMENT, why, "the body is no JSON object");
+            return ls_fail(LS_BAD_ARGUMENT, why,
+                           "the body is no JSON object, or a text in it has a NUL");
         }
     }
     ls_status status = read_body(body, out, why);
@@ -196,5 +208,6 @@ void ls_http_commands_run(const ls_service_view *view, const ls_http_command *co
     ls_http_exchange_hold(exchange);
     made->exchange = exchange;
     made->kind = command->kind;
+    made->has_journal = ls_room_settings_find(&out.settings, "resume") != NULL;
     view->command(view->user, &out, on_done, made);
 }

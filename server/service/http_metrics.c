@@ -280,8 +280,10 @@ static const struct {
     [WORKER_STARTS] = {"starts_total", "counter", "How often the worker was started."},
     [WORKER_ROOMS] = {"rooms", "gauge", "Rooms on the worker."},
     [WORKER_PLAYERS] = {"players", "gauge", "Players on the worker."},
-    [WORKER_LOAD] = {"load_ratio", "gauge",
-                     "Share of the last second in which the worker's loop worked."},
+    [WORKER_LOAD] =
+        {"load_ratio", "gauge",
+         "Share of the last second in which the worker's loop worked or blocked; or its "
+         "processor time, where that is more."},
     [WORKER_CPU] = {"cpu_seconds_total", "counter",
                     "Processor time of the worker's process, from its start on."},
     [WORKER_MEMORY] = {"resident_memory_bytes", "gauge", "Memory of the worker's process."},

@@ -35,6 +35,17 @@ void ls_intake_note_seats(ls_intake *intake, ls_worker_pool *pool, uint32_t work
     ls_worker_pool_send_all(pool, &message);
 }
 
+void ls_intake_drain(ls_intake *intake, ls_worker_pool *pool)
+{
+    uint32_t best = intake->worker;
+    for (uint32_t i = 0; i < intake->workers; i++) {
+        best = intake->seats[i].players > intake->seats[best].players ? i : best;
+    }
+    if (best != intake->worker) {
+        give(intake, pool, best);
+    }
+}
+
 void ls_intake_lose(ls_intake *intake, ls_worker_pool *pool, uint32_t worker)
 {
     ls_intake_note_seats(intake, pool, worker, &(ls_worker_seats){.open = 0});

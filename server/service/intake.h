@@ -21,6 +21,10 @@ void ls_intake_tell(const ls_intake *intake, ls_worker_pool *pool, uint32_t work
 void ls_intake_note_seats(ls_intake *intake, ls_worker_pool *pool, uint32_t worker,
                           const ls_worker_seats *seats);
 
+/* No more rooms are opened: newcomers are to come where somebody can tell them so, to the worker
+ * with the most players. */
+void ls_intake_drain(ls_intake *intake, ls_worker_pool *pool);
+
 /* A worker has ended: its seats are gone, and the intake is given to another. */
 void ls_intake_lose(ls_intake *intake, ls_worker_pool *pool, uint32_t worker);
 

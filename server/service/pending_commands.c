@@ -25,6 +25,7 @@ ls_pending_command *ls_pending_commands_add(ls_pending_commands *pending,
                                     .worker = worker,
                                     .kind = command->kind,
                                     .seconds = command->seconds,
+                                    .text = command->text,
                                     .asker = *asker};
         ls_name_copy(row->room, sizeof row->room, command->room);
     }

@@ -19,6 +19,7 @@ typedef struct ls_pending_command {
     ls_service_command_kind kind;
     uint32_t seconds;
     char room[LS_ROOM_NAME_BYTES_MAX];
+    ls_text text;
     ls_service_asker asker;
 } ls_pending_command;
 

@@ -8,7 +8,14 @@
 
 enum {
     ID_BYTES = 17,
+    ATTEMPTS_KEPT = 64, /* of those who were sent away last: they repeat themselves for a second */
 };
+
+/* A newcomer who was sent to another worker. */
+typedef struct sent_attempt {
+    uint64_t attempt;
+    uint32_t to;
+} sent_attempt;
 
 typedef struct directory_row {
     char name[LS_ROOM_NAME_BYTES_MAX]; /* "": free */
@@ -20,7 +27,9 @@ typedef struct directory_row {
 struct ls_room_directory {
     uint32_t intake;                       /* the worker that has it */
     uint32_t sent[LS_SERVICE_WORKERS_MAX]; /* newcomers to each, since its seats were told */
-    uint32_t count;                        /* rows behind the last one that is taken are free */
+    uint32_t attempts;                     /* that were ever kept */
+    sent_attempt kept[ATTEMPTS_KEPT];
+    uint32_t count; /* rows behind the last one that is taken are free */
     ls_worker_seats seats[LS_SERVICE_WORKERS_MAX];
     directory_row rows[LS_SERVICE_ROOMS_MAX];
 };
@@ -162,8 +171,28 @@ static bool has_seat(const ls_room_directory *directory, uint32_t worker)
     return directory->seats[worker].open > directory->sent[worker];
 }
 
-uint32_t ls_room_directory_send(ls_room_directory *directory, uint32_t own)
+static const sent_attempt *find_attempt(const ls_room_directory *directory, uint64_t attempt)
 {
+    for (uint32_t i = 0; i < LS_MIN(directory->attempts, ATTEMPTS_KEPT); i++) {
+        if (directory->kept[i].attempt == attempt) {
+            return &directory->kept[i];
+        }
+    }
+    return NULL;
+}
+
+static void note_sent(ls_room_directory *directory, uint64_t attempt, uint32_t to)
+{
+    directory->kept[directory->attempts++ % ATTEMPTS_KEPT] = (sent_attempt){attempt, to};
+    directory->sent[to]++;
+}
+
+uint32_t ls_room_directory_send(ls_room_directory *directory, uint32_t own, uint64_t attempt)
+{
+    const sent_attempt *before = find_attempt(directory, attempt);
+    if (before) {
+        return before->to;
+    }
     uint32_t to = directory->intake;
     if (!has_seat(directory, to)) {
         to = has_seat(directory, own) ? own : UINT32_MAX;
@@ -172,7 +201,7 @@ uint32_t ls_room_directory_send(ls_room_directory *directory, uint32_t own)
         }
     }
     if (to != UINT32_MAX && to != own) {
-        directory->sent[to]++;
+        note_sent(directory, attempt, to);
     }
     return to;
 }

@@ -45,8 +45,9 @@ void ls_room_directory_set_intake(ls_room_directory *directory, uint32_t worker)
 
 /* The worker to send a newcomer to, from `own`: the one that has the intake; or another with a
  * seat, `own` if it has one, when those who were sent to that one since its seats were told have
- * taken all of them. UINT32_MAX: there is no seat anywhere. */
-uint32_t ls_room_directory_send(ls_room_directory *directory, uint32_t own);
+ * taken all of them. One that asks again in the same `attempt` is sent where it was sent before,
+ * and takes no second seat. UINT32_MAX: there is no seat anywhere. */
+uint32_t ls_room_directory_send(ls_room_directory *directory, uint32_t own, uint64_t attempt);
 
 /* Hands on the intake of the worker `own`, if it has it, nobody waits for one more player there and
  * another worker is better for newcomers; whether it did. */

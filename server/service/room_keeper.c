@@ -5,41 +5,32 @@
 #include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/intake.h"
 #include "lockstep/server/service/pending_commands.h"
+#include "lockstep/server/service/room_groups.h"
 #include "lockstep/server/service/room_name.h"
-#include "lockstep/server/service/room_placement.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    GROUP_AGAIN_S = 10,  /* after a room of a group could not be opened */
     WORKERS_START_S = 5, /* then rooms are spread over those that have started */
     TRIES_S_MAX = 10,    /* between two tries to go on with a room: a second more after each */
     CRASHES_MAX = 2,     /* of its worker; then a room is given up */
     CRASHES_S = 60,      /* for so long a crash counts */
 };
 
-/* The state of a group of the configuration. */
-typedef struct group_state {
-    uint32_t named;    /* rooms that were given a name */
-    uint64_t again_ns; /* no room is opened before */
-    bool has_failed;   /* the newest room could not be opened */
-} group_state;
-
 struct ls_room_keeper {
     ls_room_keeper_config config;
     ls_service_view view;
     ls_worker_pool *pool;
     ls_room_register *rooms;
+    ls_room_groups *groups;
     ls_event_ring events;
     bool is_draining;
-    bool may_spread;  /* every worker has started once, or had the time for it */
-    bool is_at_limit; /* of rooms, and the log says so */
+    bool may_spread; /* every worker has started once, or had the time for it */
     uint64_t began_ns;
     ls_intake intake;
     ls_pending_commands pending;
-    group_state groups[LS_SERVICE_GROUPS_MAX];
     ls_worker_message message; /* working memory */
 };
 
@@ -87,7 +78,7 @@ static void send_command(ls_room_keeper *keeper, uint32_t worker, const ls_servi
     message->kind = LS_WORKER_COMMAND;
     message->id = pending->id;
     if (!ls_worker_pool_send(keeper->pool, worker, message)) {
-        const ls_service_result result = {.status = LS_IO,
+        const ls_service_result result = {.status = LS_DISCONNECTED,
                                           .text = {"the worker of the room is not there"}};
         ls_pending_command_finish(pending, &result);
     }
@@ -105,6 +96,8 @@ static void ask_to_open(ls_room_keeper *keeper, ls_registered_room *room,
     ls_name_copy(message->command.room, sizeof message->command.room, room->report.name);
     ls_name_copy(message->group, sizeof message->group, room->report.group);
     ls_name_copy(message->journal, sizeof message->journal, room->journal);
+    message->is_paused = room->is_paused;
+    message->command.text = room->pause_why;
     room->is_asked = true;
     send_command(keeper, room->report.worker, asker);
 }
@@ -117,87 +110,10 @@ static ls_room_placement placement_of(const ls_room_keeper *keeper)
                                .rooms = keeper->rooms};
 }
 
-/* NULL: the room was made on demand, or the configuration has its group no more. */
-static group_state *group_of(ls_room_keeper *keeper, const ls_registered_room *room)
+static void open_of_group(void *user, ls_registered_room *room)
 {
-    const ls_service_config *service = keeper->config.service;
-    const ls_service_group *group = ls_service_config_group(service, room->report.group);
-    return group ? &keeper->groups[group - service->groups] : NULL;
-}
-
-static void group_has_failed(const ls_room_keeper *keeper, group_state *group)
-{
-    group->again_ns = ls_event_loop_now_ns(keeper->config.loop) + GROUP_AGAIN_S * LS_NS_PER_SECOND;
-    group->has_failed = true;
-}
-
-static void open_of_group(ls_room_keeper *keeper, uint32_t index)
-{
-    const ls_service_group *group = &keeper->config.service->groups[index];
-    char name[LS_ROOM_NAME_BYTES_MAX];
-    ls_service_result result = {.status = LS_OK};
-    const ls_room_placement placement = placement_of(keeper);
-    ls_room_placement_name(&placement, group->name, &keeper->groups[index].named, name);
-    ls_registered_room *room = ls_room_placement_add(&placement, name, &result);
-    if (room) {
-        ls_name_copy(room->report.group, sizeof room->report.group, group->name);
-        result.status =
-            ls_service_config_settle(keeper->config.service, group, &room->settings, &result.text);
-    }
-    if (result.status == LS_OK) {
-        const ls_service_asker nobody = {.done = NULL};
-        ask_to_open(keeper, room, &nobody);
-        return;
-    }
-    if (room) {
-        ls_room_register_remove(keeper->rooms, name);
-    }
-    group_has_failed(keeper, &keeper->groups[index]);
-    ls_log_line(keeper->config.log, LS_LOG_WARNING, "no room of '%s' is opened: %s", group->name,
-                result.text.bytes);
-}
-
-/* Newcomers find a seat there, or will soon. */
-static bool is_available(const ls_registered_room *room)
-{
-    if (!room->is_open) {
-        return room->failures == 0;
-    }
-    uint32_t state = room->report.state;
-    return room->report.seats_open > 0 && state != LS_ROOM_PAUSED && state < LS_ROOM_ENDING;
-}
-
-/* The next room is opened as soon as one of these has ended. */
-static bool is_at_limit(ls_room_keeper *keeper, const ls_service_group *group)
-{
-    uint32_t rooms = ls_room_register_count(keeper->rooms);
-    bool was_at_limit = keeper->is_at_limit;
-    keeper->is_at_limit = rooms >= keeper->config.service->rooms_max;
-    if (keeper->is_at_limit && !was_at_limit) {
-        ls_log_line(keeper->config.log, LS_LOG_WARNING,
-                    "no room of '%s' is opened before another ends: there are %" PRIu32
-                    " rooms, as many as rooms-max allows",
-                    group->name, rooms);
-    }
-    return keeper->is_at_limit;
-}
-
-static void tend_group(ls_room_keeper *keeper, uint32_t index)
-{
-    const ls_service_group *group = &keeper->config.service->groups[index];
-    uint32_t available = 0;
-    for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
-        const ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
-        if (strcmp(room->report.group, group->name) == 0) {
-            available += is_available(room) ? 1 : 0;
-        }
-    }
-    uint64_t now_ns = ls_event_loop_now_ns(keeper->config.loop);
-    while (available < group->open && now_ns >= keeper->groups[index].again_ns &&
-           !is_at_limit(keeper, group)) {
-        open_of_group(keeper, index);
-        available++;
-    }
+    const ls_service_asker nobody = {.done = NULL};
+    ask_to_open(user, room, &nobody);
 }
 
 static uint32_t ready_workers(const ls_room_keeper *keeper)
@@ -238,9 +154,8 @@ void ls_room_keeper_tend(ls_room_keeper *keeper)
     if (!keeper->is_draining) {
         try_again(keeper);
     }
-    bool is_open = may_open(keeper);
-    for (uint32_t i = 0; is_open && i < keeper->config.service->group_count; i++) {
-        tend_group(keeper, i);
+    if (may_open(keeper)) {
+        ls_room_groups_tend(keeper->groups);
     }
 }
 
@@ -262,10 +177,7 @@ static void room_is_open(ls_room_keeper *keeper, ls_registered_room *room,
                          const ls_worker_message *message)
 {
     bool is_new = room->journal[0] == '\0';
-    group_state *group = group_of(keeper, room);
-    if (group) {
-        group->has_failed = false;
-    }
+    ls_room_groups_note_opened(keeper->groups, room);
     room->is_open = true;
     room->is_kept = true;
     room->failures = 0;
@@ -298,10 +210,7 @@ static void room_is_not_opened(ls_room_keeper *keeper, const ls_registered_room 
                                const char *why)
 {
     ls_text text = {{0}};
-    group_state *group = group_of(keeper, room);
-    if (group) {
-        group_has_failed(keeper, group);
-    }
+    ls_room_groups_note_failed(keeper->groups, room);
     ls_text_set(&text, "is not opened: %s", why);
     fail_room(keeper, room, text.bytes);
     forget_room(keeper, room);
@@ -334,6 +243,20 @@ static void take_no(ls_room_keeper *keeper, ls_registered_room *room,
     }
 }
 
+/* A room that is opened again is to be as its operator left it. */
+static void note_pause(ls_room_keeper *keeper, ls_registered_room *room,
+                       const ls_pending_command *pending)
+{
+    room->is_paused = pending->kind == LS_SERVICE_PAUSE_ROOM;
+    room->pause_why = room->is_paused ? pending->text : (ls_text){{0}};
+    save_register(keeper);
+}
+
+static bool is_about_pause(const ls_pending_command *pending)
+{
+    return pending->kind == LS_SERVICE_PAUSE_ROOM || pending->kind == LS_SERVICE_UNPAUSE_ROOM;
+}
+
 static void take_result(ls_room_keeper *keeper, const ls_worker_message *message)
 {
     ls_pending_command *pending = ls_pending_commands_find(&keeper->pending, message->id);
@@ -350,6 +273,8 @@ static void take_result(ls_room_keeper *keeper, const ls_worker_message *message
         } else {
             take_no(keeper, room, &result);
         }
+    } else if (is_about_pause(pending) && room && is_good) {
+        note_pause(keeper, room, pending);
     } else if (pending->kind == LS_SERVICE_BAN && is_good) {
         ls_ban_keeper_add(keeper->rooms, keeper->pool, result.text.bytes, pending->seconds);
         save_register(keeper);
@@ -411,10 +336,15 @@ static void on_message(void *user, uint32_t worker, const ls_worker_message *mes
 
 /* ---- workers that come and go ---- */
 
+static const ls_worker_message drain = {.kind = LS_WORKER_DRAIN};
+
 static void on_ready(void *user, uint32_t worker)
 {
     ls_room_keeper *keeper = user;
     const ls_service_asker nobody = {.done = NULL};
+    if (keeper->is_draining) {
+        (void)ls_worker_pool_send(keeper->pool, worker, &drain);
+    }
     ls_intake_tell(&keeper->intake, keeper->pool, worker);
     ls_ban_keeper_tell(keeper->rooms, keeper->pool, worker);
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
@@ -466,7 +396,7 @@ static bool lose_room(ls_room_keeper *keeper, ls_registered_room *room, bool was
 static void on_lost(void *user, uint32_t worker, const char *worked_on)
 {
     ls_room_keeper *keeper = user;
-    const ls_service_result result = {.status = LS_IO,
+    const ls_service_result result = {.status = LS_DISCONNECTED,
                                       .text = {"the worker of the room has ended"}};
     ls_pending_commands_lose(&keeper->pending, worker, &result);
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms);) {
@@ -524,22 +454,11 @@ static uint64_t view_ended(void *user)
     return ls_room_register_ended(keeper->rooms);
 }
 
-/* A group of which the newest room could not be opened; NULL: there is none. */
-static const char *failed_group(const ls_room_keeper *keeper)
-{
-    for (uint32_t i = 0; i < keeper->config.service->group_count; i++) {
-        if (keeper->groups[i].has_failed) {
-            return keeper->config.service->groups[i].name;
-        }
-    }
-    return NULL;
-}
-
 static bool view_is_ready(void *user, ls_text *why_not)
 {
     const ls_room_keeper *keeper = user;
     ls_text why = {{0}};
-    const char *failed = failed_group(keeper);
+    const char *failed = ls_room_groups_failed(keeper->groups);
     if (keeper->is_draining) {
         ls_text_set(&why, "the service is being drained");
     } else if (ready_workers(keeper) == 0) {
@@ -681,12 +600,12 @@ static void view_command(void *user, const ls_service_command *command,
 
 void ls_room_keeper_drain(ls_room_keeper *keeper)
 {
-    static const ls_worker_message drain = {.kind = LS_WORKER_DRAIN};
     if (!keeper->is_draining) {
         add_event(keeper, "drain", "", "the service opens no more rooms");
     }
     keeper->is_draining = true;
     ls_worker_pool_send_all(keeper->pool, &drain);
+    ls_intake_drain(&keeper->intake, keeper->pool); /* those who know that keep it */
 }
 
 void ls_room_keeper_leave(ls_room_keeper *keeper)
@@ -721,13 +640,22 @@ const ls_service_view *ls_room_keeper_view(const ls_room_keeper *keeper)
 
 /* ---- life ---- */
 
-/* Rooms of before are where they were, since their players come back there. With fewer workers than
- * before some are not, and their players have to be sent the address again. */
+/* Rooms of before are where they were, as far as those workers are there. */
 static void place_rooms(ls_room_keeper *keeper)
 {
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         ls_room_register_at(keeper->rooms, i)->report.worker %= keeper->config.workers;
     }
+}
+
+static ls_status create_groups(ls_room_keeper *keeper)
+{
+    const ls_room_groups_config groups = {.placement = placement_of(keeper),
+                                          .loop = keeper->config.loop,
+                                          .log = keeper->config.log,
+                                          .open = open_of_group,
+                                          .user = keeper};
+    return ls_room_groups_create(&groups, &keeper->groups);
 }
 
 static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
@@ -748,7 +676,8 @@ static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
                                         .on_lost = on_lost,
                                         .on_message = on_message,
                                         .user = keeper};
-    return ls_worker_pool_create(&pool, &keeper->pool, why);
+    status = ls_worker_pool_create(&pool, &keeper->pool, why);
+    return status == LS_OK ? create_groups(keeper) : status;
 }
 
 ls_status ls_room_keeper_create(const ls_room_keeper_config *config, ls_room_keeper **out,
@@ -788,6 +717,7 @@ void ls_room_keeper_destroy(ls_room_keeper *keeper)
 {
     if (keeper) {
         ls_worker_pool_destroy(keeper->pool);
+        ls_room_groups_destroy(keeper->groups);
         ls_room_register_destroy(keeper->rooms);
         ls_release(ls_allocator_heap(), keeper);
     }

@@ -25,14 +25,25 @@ static uint32_t rooms_of(const ls_room_placement *placement, uint32_t worker)
     return count;
 }
 
+/* As long as none is ready, those that are being started wait as well. */
+static bool is_there(const ls_room_placement *placement, uint32_t worker)
+{
+    bool is_any_ready = false;
+    for (uint32_t i = 0; i < placement->workers; i++) {
+        is_any_ready = is_any_ready || ls_worker_pool_is_ready(placement->pool, i);
+    }
+    return is_any_ready ? ls_worker_pool_is_ready(placement->pool, worker)
+                        : ls_worker_pool_is_started(placement->pool, worker);
+}
+
 /* UINT32_MAX: every worker is busy, or away. */
 static uint32_t choose_worker(const ls_room_placement *placement)
 {
     uint32_t best = UINT32_MAX;
     uint32_t fewest = UINT32_MAX;
     for (uint32_t i = 0; i < placement->workers; i++) {
-        bool is_free = ls_worker_pool_is_ready(placement->pool, i) &&
-                       ls_worker_pool_report(placement->pool, i)->load < LOAD_MAX;
+        bool is_free =
+            is_there(placement, i) && ls_worker_pool_report(placement->pool, i)->load < LOAD_MAX;
         uint32_t rooms = is_free ? rooms_of(placement, i) : UINT32_MAX;
         if (rooms < fewest) {
             fewest = rooms;
@@ -55,7 +66,8 @@ ls_registered_room *ls_room_placement_add(const ls_room_placement *placement, co
             ls_fail(LS_ALREADY_STARTED, &result->text, "there is a room '%s' already", name);
     } else if (worker == UINT32_MAX) {
         result->status = ls_fail(LS_FULL, &result->text,
-                                 "every worker is busy: end rooms, or add cores or machines");
+                                 "every worker is busy, or being started again: end rooms, or add "
+                                 "cores or machines");
     } else {
         ls_registered_room *room = ls_room_register_add(placement->rooms, name);
         result->status = room ? LS_OK : LS_NO_MEMORY;

@@ -182,6 +182,9 @@ static char *print(const ls_room_register *rooms)
             ls_json_number(object, "worker", room->report.worker);
             ls_json_text(object, "journal", journal_name(rooms, room->journal));
             ls_json_hash(object, "match_id", room->report.match_id);
+            if (room->is_paused) {
+                ls_json_text(object, "paused", room->pause_why.bytes);
+            }
             ls_room_settings_write(&room->settings, ls_json_object(object, "settings"));
         }
     }
@@ -230,6 +233,9 @@ static ls_status read_room(ls_room_register *rooms, const ls_json *object)
     ls_name_copy(room->report.group, sizeof room->report.group, group);
     (void)ls_json_read_u32(object, "worker", &room->report.worker);
     (void)ls_json_read_hash(object, "match_id", &room->report.match_id);
+    const char *paused = ls_json_read_text(object, "paused");
+    room->is_paused = paused != NULL;
+    ls_text_set(&room->pause_why, "%s", paused ? paused : "");
     room->is_kept = true;
     room->report.state = LS_ROOM_RESUMING;
     return ls_room_settings_read(ls_json_read_object(object, "settings"), &room->settings, NULL);

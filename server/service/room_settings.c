@@ -103,7 +103,7 @@ static ls_status read_value(const ls_json *member, const char *flag, ls_room_set
     if (!ls_json_value_text(member, value, sizeof value)) {
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "the setting '%.32s' takes a text, a number, true or false, of at most %zu "
-                       "characters",
+                       "characters; a whole number beyond 2^53 - 1 is given as a text",
                        flag, sizeof value - 1);
     }
     return ls_room_settings_set(out, flag, value, why);

@@ -150,7 +150,8 @@ static uint32_t state_of(const ls_match *match)
         [LS_MATCH_RUNNING] = LS_ROOM_RUNNING, [LS_MATCH_ENDING] = LS_ROOM_ENDING,
         [LS_MATCH_OVER] = LS_ROOM_OVER,
     };
-    return ls_match_is_paused(match) ? LS_ROOM_PAUSED : states[ls_match_state_of(match)];
+    ls_match_state state = ls_match_state_of(match);
+    return state == LS_MATCH_RUNNING && ls_match_is_paused(match) ? LS_ROOM_PAUSED : states[state];
 }
 
 static void report_player(const ls_match_slot *slot, const ls_transport *transport,

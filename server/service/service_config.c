@@ -60,6 +60,10 @@ static const char *const server_keys[] = {
 
 static const char *const room_keys[] = {"name", "open", "sim", "sha256", "private"};
 
+/* A sentence about a place of the file begins so. */
+#define AT "line %" PRIu32 ":%" PRIu32 ": "
+#define PLACE(at) (at).line, (at).column
+
 /* The reading of one file. */
 typedef struct reading {
     ls_service_config *config;
@@ -137,8 +141,8 @@ static ls_status refuse_key(const ls_toml_value *value, const suggestion *best, 
     const char *table = value->table;
     const char *open = table[0] == '\0' ? "the top of the file" : value->is_listed ? "[[" : "[";
     const char *close = table[0] == '\0' ? "" : value->is_listed ? "]]" : "]";
-    ls_fail(LS_BAD_ARGUMENT, why, "line %" PRIu32 ": %s%s%s has no '%.48s'", value->line, open,
-            table, close, value->key);
+    ls_fail(LS_BAD_ARGUMENT, why, AT "%s%s%s has no '%.48s'", PLACE(value->key_at), open, table,
+            close, value->key);
     if (best->word) {
         ls_text_add(why, "; did you mean '%s'?", best->word);
     }
@@ -152,8 +156,8 @@ static ls_status take_text(const config_row *row, const ls_toml_value *value, ch
 {
     if (value->type != LS_TOML_TEXT || strlen(value->text) >= row->capacity) {
         return ls_fail(LS_BAD_ARGUMENT, why,
-                       "line %" PRIu32 ": %s takes a text in quotes, of at most %zu characters",
-                       value->line, row->key, row->capacity - 1);
+                       AT "%s takes a text in quotes, of at most %zu characters", PLACE(value->at),
+                       row->key, row->capacity - 1);
     }
     ls_name_copy(out, row->capacity, value->text);
     return LS_OK;
@@ -170,9 +174,8 @@ static ls_status take_number(const config_row *row, const ls_toml_value *value, 
                    number >= row->min && number <= row->max;
     if (!is_good) {
         return ls_fail(LS_BAD_ARGUMENT, why,
-                       "line %" PRIu32 ": %s takes a number from %" PRIu32 " to %" PRIu32
-                       ", not '%.32s'",
-                       value->line, row->key, row->min, row->max, value->text);
+                       AT "%s takes a number from %" PRIu32 " to %" PRIu32 ", not '%.32s'",
+                       PLACE(value->at), row->key, row->min, row->max, value->text);
     }
     *out = (uint32_t)number;
     return LS_OK;
@@ -201,9 +204,8 @@ static ls_status check_value(const ls_toml_value *value, ls_text *why)
 {
     if (value->type == LS_TOML_OTHER ||
         strlen(value->text) >= sizeof(((ls_room_setting *)0)->value)) {
-        return ls_fail(LS_BAD_ARGUMENT, why,
-                       "line %" PRIu32 ": %.32s takes a text, a number, true or false", value->line,
-                       value->key);
+        return ls_fail(LS_BAD_ARGUMENT, why, AT "%.32s takes a text, a number, true or false",
+                       PLACE(value->at), value->key);
     }
     return LS_OK;
 }
@@ -227,9 +229,9 @@ static ls_status take_param(const ls_toml_value *value, ls_room_settings *to, ls
     if (status == LS_OK &&
         (strcmp(value->group, "params") != 0 || bytes < 0 || (size_t)bytes >= sizeof text)) {
         return ls_fail(LS_BAD_ARGUMENT, why,
-                       "line %" PRIu32 ": there is no table '%.32s' here; parameters of a "
-                       "simulation are params = {name = value}",
-                       value->line, value->group);
+                       AT "there is no table '%.32s' here; parameters of a "
+                          "simulation are params = {name = value}",
+                       PLACE(value->at), value->group);
     }
     return status == LS_OK ? ls_room_settings_set(to, "param", text, why) : status;
 }
@@ -262,7 +264,7 @@ static ls_status take_match(reading *file, const ls_toml_value *value, ls_room_s
         return refuse_key(value, &best, why);
     }
     if (status != LS_OK) {
-        return ls_fail(status, why, "line %" PRIu32 ": %s", value->line, reason.bytes);
+        return ls_fail(status, why, AT "%s", PLACE(value->at), reason.bytes);
     }
     return ls_room_settings_set(to, value->key, value->text, why);
 }
@@ -285,8 +287,8 @@ static ls_status begin_group(reading *file, const ls_toml_value *value, ls_text 
 {
     ls_service_config *config = file->config;
     if (config->group_count == LS_SERVICE_GROUPS_MAX) {
-        return ls_fail(LS_FULL, why, "line %" PRIu32 ": there are %u [[rooms]] at most",
-                       value->line, LS_SERVICE_GROUPS_MAX);
+        return ls_fail(LS_FULL, why, AT "there are %u [[rooms]] at most", PLACE(value->at),
+                       LS_SERVICE_GROUPS_MAX);
     }
     file->group = &config->groups[config->group_count++];
     return LS_OK;
@@ -299,15 +301,14 @@ static ls_status take_name(const reading *file, const ls_toml_value *value, ls_t
     if (value->type != LS_TOML_TEXT || length > LS_ROOM_NAME_BYTES_MAX - 12 ||
         !ls_room_name_is_valid(value->text)) {
         return ls_fail(LS_BAD_ARGUMENT, why,
-                       "line %" PRIu32 ": the name of rooms has 1 to %u letters, digits, '-' and "
-                       "'_'",
-                       value->line, LS_ROOM_NAME_BYTES_MAX - 12);
+                       AT "the name of rooms has 1 to %u letters, digits, '-' and "
+                          "'_'",
+                       PLACE(value->at), LS_ROOM_NAME_BYTES_MAX - 12);
     }
     const ls_service_group *other = ls_service_config_group(file->config, value->text);
     if (other && other != file->group) {
-        return ls_fail(LS_BAD_ARGUMENT, why,
-                       "line %" PRIu32 ": there are [[rooms]] of the name '%s' already",
-                       value->line, value->text);
+        return ls_fail(LS_BAD_ARGUMENT, why, AT "there are [[rooms]] of the name '%s' already",
+                       PLACE(value->at), value->text);
     }
     ls_name_copy(file->group->name, sizeof file->group->name, value->text);
     return LS_OK;
@@ -344,7 +345,7 @@ static ls_status refuse_table(const ls_toml_value *value, ls_text *why)
     if (is_among(value->table, tables, sizeof tables / sizeof tables[0], &best)) {
         best.word = value->table; /* with other brackets */
     }
-    ls_fail(LS_BAD_ARGUMENT, why, "line %" PRIu32 ": there is no table %s%.48s%s", value->line,
+    ls_fail(LS_BAD_ARGUMENT, why, AT "there is no table %s%.48s%s", PLACE(value->at),
             value->is_listed ? "[[" : "[", value->table, value->is_listed ? "]]" : "]");
     if (best.word) {
         bool is_rooms = strcmp(best.word, "rooms") == 0;

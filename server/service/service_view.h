@@ -13,7 +13,8 @@ typedef struct ls_worker_report {
     uint32_t rooms;
     uint32_t players;
     uint32_t starts; /* 1, and one more for each time it was started again */
-    double load;     /* 0 .. 1: share of the last second in which its loop worked */
+    double load;     /* share of the last second in which its loop worked or blocked, or, if that is
+                        more,     its threads computed: of several it may be above 1 */
     uint64_t cpu_ms; /* used since it was started */
     uint64_t memory_bytes;
     uint64_t datagrams_dropped; /* before they belonged to anybody */

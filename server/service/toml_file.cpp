@@ -26,16 +26,34 @@ struct walk {
     bool is_listed;
 };
 
-uint32_t line_of(const toml::node &node)
+ls_toml_place place_of(const toml::source_region &source)
 {
-    return node.source().begin.line;
+    return ls_toml_place{(uint32_t)source.begin.line, (uint32_t)source.begin.column};
 }
 
-ls_status give(const walk &at, ls_toml_type type, const std::string &group, const std::string &key,
-               const std::string &text, const toml::node &node)
+/* Whose key is known. */
+struct named {
+    std::string key;
+    const toml::node &node;
+    ls_toml_place key_at;
+};
+
+named name_of(const toml::key &key, const toml::node &node)
 {
-    const ls_toml_value value = {type,         at.table.c_str(), at.is_listed, group.c_str(),
-                                 key.c_str(), text.c_str(),     line_of(node)};
+    return named{std::string(key.str()), node, place_of(key.source())};
+}
+
+ls_status give(const walk &at, ls_toml_type type, const std::string &group, const named &what,
+               const std::string &text)
+{
+    const ls_toml_value value = {type,
+                                 at.table.c_str(),
+                                 at.is_listed,
+                                 group.c_str(),
+                                 what.key.c_str(),
+                                 text.c_str(),
+                                 place_of(what.node.source()),
+                                 what.key_at};
     return at.reader->take(at.reader->user, &value, at.why);
 }
 
@@ -46,40 +64,41 @@ std::string text_of(double number)
     return text;
 }
 
-ls_status give_value(const walk &at, const std::string &group, const std::string &key,
-                     const toml::node &node)
+ls_status give_value(const walk &at, const std::string &group, const named &what)
 {
+    const toml::node &node = what.node;
     if (const auto *text = node.as_string()) {
-        return give(at, LS_TOML_TEXT, group, key, text->get(), node);
+        return give(at, LS_TOML_TEXT, group, what, text->get());
     }
     if (const auto *whole = node.as_integer()) {
-        return give(at, LS_TOML_NUMBER, group, key, std::to_string(whole->get()), node);
+        return give(at, LS_TOML_NUMBER, group, what, std::to_string(whole->get()));
     }
     if (const auto *number = node.as_floating_point()) {
-        return give(at, LS_TOML_NUMBER, group, key, text_of(number->get()), node);
+        return give(at, LS_TOML_NUMBER, group, what, text_of(number->get()));
     }
     if (const auto *is_on = node.as_boolean()) {
-        return give(at, LS_TOML_BOOL, group, key, is_on->get() ? "on" : "off", node);
+        return give(at, LS_TOML_BOOL, group, what, is_on->get() ? "on" : "off");
     }
-    return give(at, LS_TOML_OTHER, group, key, "", node);
+    return give(at, LS_TOML_OTHER, group, what, "");
 }
 
 ls_status walk_group(const walk &at, const std::string &group, const toml::table &table)
 {
     ls_status status = LS_OK;
     for (auto entry = table.begin(); status == LS_OK && entry != table.end(); ++entry) {
-        status = give_value(at, group, std::string(entry->first.str()), entry->second);
+        status = give_value(at, group, name_of(entry->first, entry->second));
     }
     return status;
 }
 
 ls_status walk_table(const walk &at, const toml::table &table)
 {
-    ls_status status = give(at, LS_TOML_TABLE, "", "", "", table);
+    const named begun{"", table, place_of(table.source())};
+    ls_status status = give(at, LS_TOML_TABLE, "", begun, "");
     for (auto entry = table.begin(); status == LS_OK && entry != table.end(); ++entry) {
-        const std::string key(entry->first.str());
+        const named what = name_of(entry->first, entry->second);
         const toml::table *inner = entry->second.as_table();
-        status = inner ? walk_group(at, key, *inner) : give_value(at, "", key, entry->second);
+        status = inner ? walk_group(at, what.key, *inner) : give_value(at, "", what);
     }
     return status;
 }
@@ -107,7 +126,7 @@ ls_status walk_file(walk at, const toml::table &file)
             status = walk_list(at, *list);
         } else {
             at.table.clear();
-            status = give_value(at, "", key, entry->second);
+            status = give_value(at, "", name_of(entry->first, entry->second));
         }
     }
     return status;
@@ -119,8 +138,9 @@ ls_status read_all(const char *bytes, size_t size, const ls_toml_reader *reader,
     if (!file) {
         const toml::parse_error &error = file.error();
         const std::string text(error.description());
-        return ls_fail(LS_BAD_ARGUMENT, why, "line %u: %s", (unsigned)error.source().begin.line,
-                       text.c_str());
+        const ls_toml_place at = place_of(error.source());
+        return ls_fail(LS_BAD_ARGUMENT, why, "line %u:%u: %s", (unsigned)at.line,
+                       (unsigned)at.column, text.c_str());
     }
     return walk_file(walk{reader, why, "", false}, file.table());
 }

@@ -22,15 +22,22 @@ typedef enum ls_toml_type {
     LS_TOML_OTHER, /* a date, a list, a table within a table: nothing that is expected */
 } ls_toml_type;
 
+/* Both from 1; the column in characters. */
+typedef struct ls_toml_place {
+    uint32_t line;
+    uint32_t column;
+} ls_toml_place;
+
 /* A value. The texts are good for the call. */
 typedef struct ls_toml_value {
     ls_toml_type type;
-    const char *table; /* "": at the top of the file */
-    bool is_listed;    /* of one of several [[table]] */
-    const char *group; /* "params" of `params = {size = 3}`; "": of no table within the table */
-    const char *key;   /* "" of TABLE */
-    const char *text;  /* the value as text */
-    uint32_t line;     /* from 1; of the value */
+    const char *table;    /* "": at the top of the file */
+    bool is_listed;       /* of one of several [[table]] */
+    const char *group;    /* "params" of `params = {size = 3}`; "": of no table within the table */
+    const char *key;      /* "" of TABLE */
+    const char *text;     /* the value as text */
+    ls_toml_place at;     /* of the value, or of a TABLE */
+    ls_toml_place key_at; /* of the key, and of a TABLE its own */
 } ls_toml_value;
 
 typedef struct ls_toml_reader {
@@ -39,7 +46,7 @@ typedef struct ls_toml_reader {
     void *user;
 } ls_toml_reader;
 
-/* `bytes` end with a NUL that is not counted. BAD_ARGUMENT with "line 3: ..." when they are no
+/* `bytes` end with a NUL that is not counted. BAD_ARGUMENT with "line 3:7: ..." when they are no
  * TOML; NO_MEMORY; or what the reader says. */
 ls_status ls_toml_file_read(const char *bytes, size_t size, const ls_toml_reader *reader,
                             ls_text *why);

@@ -5,6 +5,7 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/protocol/loop/line_channel.h"
 #include "lockstep/protocol/udp/transport_udp.h"
+#include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/work_mark.h"
 #include "lockstep/server/service/worker_rooms.h"
@@ -36,6 +37,7 @@ typedef struct worker {
     ls_line_channel *channel;
     uint64_t leaving_ns; /* since when; 0: it stays */
     uint64_t cpu_ns;     /* used until the last report */
+    uint64_t idle_ns;    /* of the loop, until then */
     uint64_t reported_ns;
     uint64_t changed_ns; /* when changes were told the last time */
     bool is_draining;
@@ -111,10 +113,19 @@ static ls_worker_seats own_seats(const worker *self)
     return ls_worker_rooms_seats(self->named, coming);
 }
 
+/* Since the last report. A step that sleeps or waits for a processor leaves as little time for
+ * other rooms as one that computes; helper threads compute while the loop waits. */
+static double load_since(const worker *self, uint64_t past_ns, uint64_t used_ns, uint64_t idle_ns)
+{
+    uint64_t waited_ns = LS_MIN(idle_ns - self->idle_ns, past_ns);
+    uint64_t worked_ns = LS_MAX(used_ns - self->cpu_ns, past_ns - waited_ns);
+    return past_ns > 0 ? (double)worked_ns / (double)past_ns : 0;
+}
+
 static void tell_load(worker *self, uint64_t now_ns)
 {
     uint64_t used_ns = cpu_ns();
-    uint64_t past_ns = now_ns - self->reported_ns;
+    uint64_t idle_ns = ls_event_loop_idle_ns(loop_of(self));
     ls_worker_message *message = &self->answer;
     memset(message, 0, sizeof *message);
     message->kind = LS_WORKER_LOAD;
@@ -122,15 +133,14 @@ static void tell_load(worker *self, uint64_t now_ns)
         (ls_worker_report){.worker = self->config->worker,
                            .rooms = ls_worker_rooms_count(self->named),
                            .players = own_seats(self).players,
+                           .load = load_since(self, now_ns - self->reported_ns, used_ns, idle_ns),
                            .cpu_ms = used_ns / LS_NS_PER_MS,
                            .memory_bytes = memory_bytes(),
                            .datagrams_dropped = datagrams_dropped(self),
                            .clients_denied = clients_denied(self),
                            .tokens_refused = ls_admission_tokens_refused(self->config->admission)};
-    if (past_ns > 0) {
-        message->load.load = (double)(used_ns - self->cpu_ns) / (double)past_ns;
-    }
     self->cpu_ns = used_ns;
+    self->idle_ns = idle_ns;
     self->reported_ns = now_ns;
     tell(self, message);
 }
@@ -162,7 +172,7 @@ static void review_intake(worker *self)
     if (memcmp(&own, &self->told, sizeof own) != 0) {
         tell_seats(self);
     }
-    if (ls_room_directory_hand_on(self->directory, self->config->worker)) {
+    if (!self->is_draining && ls_room_directory_hand_on(self->directory, self->config->worker)) {
         tell_intake(self);
     }
 }
@@ -297,10 +307,10 @@ static uint32_t worker_of_token(const worker *self, const ls_sealed_pass *pass)
     return found < self->config->workers ? found : self->config->worker;
 }
 
-static uint32_t worker_of_newcomer(worker *self)
+static uint32_t worker_of_newcomer(worker *self, uint64_t attempt)
 {
     review_intake(self);
-    uint32_t to = ls_room_directory_send(self->directory, self->config->worker);
+    uint32_t to = ls_room_directory_send(self->directory, self->config->worker, attempt);
     if (to < self->config->workers) {
         return to;
     }
@@ -324,7 +334,7 @@ static uint32_t choose_worker(void *user, const ls_sealed_asker *asker)
     if (asker->has_asked) {
         return ls_worker_rooms_count(self->named) > 0 ? self->config->worker : LS_SEALED_NO_WORKER;
     }
-    return worker_of_newcomer(self);
+    return worker_of_newcomer(self, asker->attempt);
 }
 
 static bool is_expected(void *user, uint64_t match_id, const char *name)
@@ -356,6 +366,7 @@ static void on_done(void *user, uint32_t number)
 static ls_status create_rooms(worker *self, ls_text *why)
 {
     const ls_worker_config *config = self->config;
+    ls_crash_log_watch(ls_work_mark_place(self->mark));
     ls_sealed_server_config sealed = config->admission->sealed;
     sealed.worker = config->worker;
     sealed.workers = config->workers;

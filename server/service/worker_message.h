@@ -10,7 +10,7 @@
 
 #define LS_WORKER_MESSAGE_MAP(X)                                                                   \
     /* To a worker. */                                                                             \
-    X(COMMAND, "command")     /* id, command, group, journal: OPEN_ROOM goes on from that one */   \
+    X(COMMAND, "command")     /* id, command, and of OPEN_ROOM what it goes on with; see below */  \
     X(DIRECTORY, "directory") /* room, match_id, worker; match_id 0: the room is gone */           \
     X(SEATS, "seats")         /* worker, seats */                                                  \
     X(INTAKE, "intake")       /* worker: it has the intake; see below */                           \
@@ -30,6 +30,9 @@ typedef enum ls_worker_message_kind {
 #undef LS_WORKER_MESSAGE_ENUM
     LS_WORKER_MESSAGE_COUNT,
 } ls_worker_message_kind;
+
+/* OPEN_ROOM has the group of the room, the journal that it goes on from, and whether it is paused
+ * from the start; the command's text is then why. */
 
 /* INTAKE comes from the worker that hands the intake on, and goes to all. The worker that has it
  * from then on says INTAKE of itself when it knows, and only then do newcomers come to it. */
@@ -51,6 +54,7 @@ typedef struct ls_worker_message {
     char journal[LS_WORKER_PATH_BYTES_MAX];
     uint64_t match_id;
     bool is_open; /* the room is; else it was, and will be again */
+    bool is_paused;
     uint32_t worker;
     ls_worker_seats seats;
     ls_service_command command;

@@ -243,6 +243,11 @@ void ls_worker_pool_leave(ls_worker_pool *pool)
 
 /* ---- what is known ---- */
 
+bool ls_worker_pool_is_started(const ls_worker_pool *pool, uint32_t worker)
+{
+    return pool->workers[worker].channel && !pool->workers[worker].is_broken;
+}
+
 bool ls_worker_pool_is_ready(const ls_worker_pool *pool, uint32_t worker)
 {
     return pool->workers[worker].is_ready;

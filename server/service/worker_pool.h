@@ -42,6 +42,8 @@ void ls_worker_pool_send_all(ls_worker_pool *pool, const ls_worker_message *mess
 /* No worker is started again from now on; each is asked to leave its rooms in their journals. */
 void ls_worker_pool_leave(ls_worker_pool *pool);
 
+/* It takes what it is told, now or once it is ready. */
+bool ls_worker_pool_is_started(const ls_worker_pool *pool, uint32_t worker);
 bool ls_worker_pool_is_ready(const ls_worker_pool *pool, uint32_t worker);
 uint32_t ls_worker_pool_running(const ls_worker_pool *pool); /* processes */
 const ls_worker_report *ls_worker_pool_report(const ls_worker_pool *pool, uint32_t worker);

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/udp/transport_udp.h"
+#include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/service/calendar.h"
 #include "lockstep/server/service/room_loading.h"
 #include "lockstep/server/service/room_picture.h"
@@ -44,6 +45,11 @@ struct ls_worker_rooms {
 static ls_host *host_of(const ls_worker_rooms *all)
 {
     return ls_rooms_host(all->config.rooms);
+}
+
+static ls_match *match_of(const worker_room *room)
+{
+    return ls_room_match(ls_rooms_room(room->all->config.rooms, room->number));
 }
 
 static uint64_t now_of(const ls_worker_rooms *all)
@@ -124,7 +130,9 @@ static void tell_event(ls_worker_rooms *all, const worker_room *room, const char
     message->event.unix_ms = ls_calendar_ms();
     message->event.slot = -1;
     ls_name_copy(message->event.kind, sizeof message->event.kind, kind);
-    ls_name_copy(message->event.room, sizeof message->event.room, room->report.name);
+    bool is_of_room = !event || !event->is_for_another;
+    ls_name_copy(message->event.room, sizeof message->event.room,
+                 is_of_room ? room->report.name : "");
     if (event) {
         message->event.slot = is_of_slot(event) ? (int32_t)event->slot : -1;
         message->event.text = event->text;
@@ -210,6 +218,16 @@ static void keep_journal_path(worker_room *room, const ls_rooms *rooms)
     }
 }
 
+/* The log names the room, should its simulation crash. */
+static void note_for_crash(const worker_room *room, uint32_t number, uint64_t match_id)
+{
+    const ls_crash_log_match about = {.title = room->report.name,
+                                      .match_id = match_id,
+                                      .simulation =
+                                          room->game ? ls_room_game_simulation(room->game) : NULL};
+    ls_crash_log_note(number, &about);
+}
+
 static ls_status open_room(worker_room *room, ls_text *why)
 {
     ls_worker_rooms *all = room->all;
@@ -229,6 +247,7 @@ static ls_status open_room(worker_room *room, ls_text *why)
     ls_status status = resume ? LS_OK : ls_rooms_give_identity(&opening.match, why);
     ls_resume_report report;
     if (status == LS_OK) {
+        note_for_crash(room, LS_CRASH_LOG_OPENING, opening.match.match_id);
         ls_room_game_attach(room->game, ls_host_loop(host_of(all)));
         status = ls_rooms_open(all->config.rooms, &opening, &room->number, &report, why);
     }
@@ -258,6 +277,7 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     memcpy(room->journal, message->journal, sizeof room->journal);
     ls_work_mark_name(all->config.mark, LS_WORK_MARK_OPENING, room->report.name);
     ls_work_mark_begin(all->config.mark, LS_WORK_MARK_OPENING);
+    note_for_crash(room, LS_CRASH_LOG_OPENING, 0);
     const ls_room_loading loading = {.settings = &room->settings,
                                      .plugin_dir = all->config.plugin_dir,
                                      .journal = message->journal[0] ? room->journal : NULL,
@@ -277,9 +297,13 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     room->has_changed = true;
     all->rows[room->number] = room;
     ls_work_mark_name(all->config.mark, room->number, room->report.name);
+    note_for_crash(room, room->number, ls_match_config_of(match_of(room))->match_id);
     all->count++;
-    const ls_match *match = ls_room_match(ls_rooms_room(all->config.rooms, room->number));
+    ls_match *match = match_of(room);
     ls_room_stats_begin(&room->stats, match);
+    if (message->is_paused) { /* one that is over by now has no use for it */
+        (void)ls_match_pause(match, message->command.text.bytes, now_of(all));
+    }
     result->match_id = ls_match_config_of(match)->match_id;
     memcpy(result->journal, room->journal, sizeof result->journal);
     tell_event(all, room, "room-opened", NULL);
@@ -288,11 +312,6 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
 }
 
 /* ---- what an operator asks for ---- */
-
-static ls_match *match_of(const worker_room *room)
-{
-    return ls_room_match(ls_rooms_room(room->all->config.rooms, room->number));
-}
 
 static ls_status kick(worker_room *room, const ls_service_command *command, ls_text *why)
 {
@@ -557,8 +576,12 @@ bool ls_worker_rooms_report_changed(ls_worker_rooms *all)
 void ls_worker_rooms_drain(ls_worker_rooms *all)
 {
     for (uint32_t i = 0; i < all->config.rooms_max; i++) {
-        if (all->rows[i] && ls_match_state_of(match_of(all->rows[i])) == LS_MATCH_LOBBY) {
+        const worker_room *room = all->rows[i];
+        if (room && ls_match_state_of(match_of(room)) == LS_MATCH_LOBBY) {
             end_room(all->rows[i]);
+        } else if (room) {
+            ls_match_set_full_text(match_of(room),
+                                   "the server is being stopped, and takes no new players");
         }
     }
 }
@@ -570,6 +593,7 @@ void ls_worker_rooms_done(ls_worker_rooms *all, uint32_t number)
         tell_report(room, LS_WORKER_GONE);
         all->rows[number] = NULL;
         all->count--;
+        ls_crash_log_note(number, NULL);
         ls_rooms_close(all->config.rooms, number);
         finish_saving(all, room);
         destroy_room(room);

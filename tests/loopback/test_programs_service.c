@@ -188,6 +188,31 @@ Test(programs_service, rooms_go_on_when_the_service_is_killed)
     expect_times(": the match continues", 2);
 }
 
+/* Players find their rooms by the ids of their matches, on whatever workers those are now. */
+static void start_again_with(const char *before, const char *after)
+{
+    const char *config = write_config(TWO_ROOMS);
+    hosted_serve("--config", config, "-v", "--workers", before);
+    start_two_rooms("300");
+    hosted_pause_ms(500);
+    hosted_kill();
+    hosted_serve_again("--config", config, "-v", "--workers", after);
+    expect_players_played_to_the_end(300);
+    expect_pairs_agree();
+    end_service();
+    expect_times(": the match continues", 2);
+}
+
+Test(programs_service, rooms_go_on_with_fewer_workers_than_before)
+{
+    start_again_with("3", "1");
+}
+
+Test(programs_service, rooms_go_on_with_more_workers_than_before)
+{
+    start_again_with("1", "3");
+}
+
 /* Takes the locks of all journals, as soon as the workers that had them are gone. */
 static uint32_t lock_journals(int files[JOURNALS_MAX])
 {
@@ -296,6 +321,41 @@ Test(programs_service, room_that_crashes_its_worker_is_given_up_and_the_others_g
     hosted_expect_none(&hosted.server, "room pair-1 is given up");
 }
 
+/* The line of the log with these words, as the record that it has to be. */
+static cJSON *find_record(const char *words)
+{
+    hosted_expect_words(&hosted.server, words);
+    const char *log = ls_process_errors(&hosted.server);
+    const char *begin = strstr(log, words);
+    while (begin > log && begin[-1] != '\n') {
+        begin--;
+    }
+    const char *end = NULL;
+    cJSON *record = cJSON_ParseWithOpts(begin, &end, false);
+    cr_assert(record && *end == '\n', "no record: %s", begin);
+    return record;
+}
+
+Test(programs_service, crash_is_a_record_of_the_log_that_names_room_and_match)
+{
+    const char *config = write_config(A_BAD_ROOM);
+    setenv("LS_TEST_TRAP", "1", 1);
+    hosted_serve("--config", config, "--workers", "1", "--plug-ins", LS_TEST_PLUGIN_DIR,
+                 "--log-format", "json");
+    unsetenv("LS_TEST_TRAP");
+    hosted_join_to(place_of("bad-1", 0),
+                   LS_ARGUMENTS("--bot", "3", "--reconnect", "5", "--sim", LS_PLUGIN("live_trap")));
+    cJSON *record = find_record("crashed in pass");
+    cr_expect_str_eq(hosted_word(record, "subject"), "bad-1");
+    cr_expect_str_eq(hosted_word(record, "level"), "error");
+    const char *message = hosted_word(record, "message");
+    cr_expect(strncmp(message, "match ", 6) == 0 && strspn(message + 6, "0123456789abcdef") == 16,
+              "%s", message);
+    cr_expect(strstr(message, "live_trap.so' crashed in pass '"), "%s", message);
+    cJSON_Delete(record);
+    end_service();
+}
+
 Test(programs_service, upgrade_by_signal_and_start_loses_no_tick)
 {
     const char *config = write_config(TWO_ROOMS);
@@ -364,6 +424,7 @@ Test(programs_service, invite_to_a_room_leads_to_that_room_and_to_no_other)
     hosted_expect_exit(&hosted.clients[2], 1);
     hosted_expect_all(&hosted.clients[2], "there is no room 'pair-9' here");
     end_service();
+    hosted_expect_all(&hosted.server, "warning: refused a client: there is no room 'pair-9' here");
     hosted_expect_all(&hosted.server, "pair-2: the match has ended");
     hosted_expect_none(&hosted.server, "pair-1: the match starts");
 }

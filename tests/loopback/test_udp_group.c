@@ -286,6 +286,12 @@ static ls_transport_udp_server_config start_workers(void)
     return shared;
 }
 
+/* It comes back to the match that it has there. */
+static void give_match(void)
+{
+    ls_transport_udp_set_match(client.transport, 7);
+}
+
 static void assert_plays_with(uint32_t worker, const char *text)
 {
     size_t taken = workers[worker].received_count, heard = client.received_count;
@@ -311,6 +317,7 @@ Test(udp_group, client_is_sent_to_its_worker_and_comes_back_to_it)
     LS_RUN_UNTIL(client.connected_count == 1 && workers[1].connected_count == 1, &workers[0],
                  &workers[1], &client);
     cr_assert_eq(redirects(), 1);
+    give_match();
     assert_plays_with(1, "first");
     cr_assert_eq(ls_transport_udp_reconnect(client.transport, TIMEOUT_MS * LS_NS_PER_MS), LS_OK);
     LS_RUN_UNTIL(client.connected_count == 2 && workers[1].connected_count == 2, &workers[0],
@@ -332,6 +339,7 @@ Test(udp_group, client_comes_back_when_new_ones_go_elsewhere)
     LS_RUN_UNTIL(client.connected_count == 1 && workers[0].connected_count == 1, &workers[0],
                  &workers[1], &client);
     cr_assert_eq(ls_udp_group_set_default(group, 1), LS_OK);
+    give_match();
     assert_plays_with(0, "goes on");
     cr_assert_eq(ls_transport_udp_reconnect(client.transport, TIMEOUT_MS * LS_NS_PER_MS), LS_OK);
     LS_RUN_UNTIL(client.connected_count == 2 && workers[0].connected_count == 2, &workers[0],
@@ -351,6 +359,7 @@ Test(udp_group, worker_that_is_started_again_finds_its_clients)
     client = ls_station_connect(ls_udp_group_port(group), TIMEOUT_MS);
     LS_RUN_UNTIL(client.connected_count == 1 && workers[1].connected_count == 1, &workers[0],
                  &workers[1], &client);
+    give_match();
     ls_station_close(&workers[1]);
     LS_RUN_UNTIL(client.disconnected_count == 1, &workers[0], &client);
     cr_assert_eq(ls_transport_udp_reconnect(client.transport, TIMEOUT_MS * LS_NS_PER_MS), LS_OK);

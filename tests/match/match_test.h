@@ -13,6 +13,17 @@
 #define SECOND LS_NS_PER_SECOND
 #define DT_NS (SECOND / 60)
 
+/* The newest notice of the host that a client has read; NULL: there is none. */
+static inline const ls_notice *newest_notice(const virtual_client *client)
+{
+    const ls_notice *notice = NULL;
+    for (uint32_t i = 0; i < client->event_count; i++) {
+        const ls_session_event *event = &client->events[i].event;
+        notice = event->kind == LS_SESSION_EVENT_NOTICE ? &event->notice : notice;
+    }
+    return notice;
+}
+
 /* No invariant broke. */
 static inline void check_sound(virtual_match *run)
 {

@@ -13,16 +13,6 @@ static virtual_setup setup_with(ls_late_rule rule, uint32_t players, uint32_t ti
     return setup;
 }
 
-static const ls_notice *newest_notice(const virtual_client *client)
-{
-    const ls_notice *notice = NULL;
-    for (uint32_t i = 0; i < client->event_count; i++) {
-        const ls_session_event *event = &client->events[i].event;
-        notice = event->kind == LS_SESSION_EVENT_NOTICE ? &event->notice : notice;
-    }
-    return notice;
-}
-
 static void assert_told(const virtual_client *client, ls_notice_kind kind, const char *text)
 {
     const ls_notice *notice = newest_notice(client);

@@ -415,3 +415,44 @@ Test(resume, ticks_that_do_not_follow_or_lead_elsewhere_are_refused)
     ls_match_destroy(match);
     close_match(here.run);
 }
+
+/* The host's pause is no accident of the server that died: the players who come back wait in it. */
+Test(resume, a_match_that_was_paused_comes_back_paused)
+{
+    start_usual(300);
+    cr_assert_eq(ls_match_pause(here.run->match, "lunch", here.run->now_ns), LS_OK);
+    virtual_match_run(here.run, SECOND);
+    ls_tick paused_at = here.ticks;
+    kill_and_restore(here.ticks, true, false);
+    cr_assert_eq(ls_match_pause(here.run->match, "lunch", here.run->now_ns), LS_OK);
+    cr_assert(ls_match_is_paused(here.run->match), "before its players are back");
+    virtual_match_run(here.run, 20 * SECOND);
+    cr_assert(resumed() != NULL);
+    cr_assert_eq(ls_match_state_of(here.run->match), LS_MATCH_RUNNING);
+    cr_assert(ls_match_is_paused(here.run->match));
+    cr_assert_leq(ls_match_tick(here.run->match), paused_at + 1);
+    cr_assert_eq(virtual_match_count(here.run, LS_MATCH_PLAYER_LOST, LS_PLAYERS_MAX), 0);
+    for (uint32_t i = 0; i < PLAYERS; i++) {
+        const ls_notice *notice = newest_notice(here.run->clients[i]);
+        cr_assert(notice && notice->kind == LS_NOTICE_PAUSED, "client %u", i);
+        cr_assert_str_eq(notice->text.bytes, "lunch");
+    }
+    cr_assert_eq(ls_match_unpause(here.run->match, "", here.run->now_ns), LS_OK);
+    check_all_play();
+    cr_assert_gt(ls_match_tick(here.run->match), paused_at + 100);
+    close_match(here.run);
+}
+
+/* A host may think better of it before anybody is back. */
+Test(resume, a_pause_can_end_while_players_are_waited_for)
+{
+    start_usual(300);
+    kill_and_restore(here.ticks, true, false);
+    cr_assert_eq(ls_match_unpause(here.run->match, "", here.run->now_ns), LS_NOT_FOUND);
+    cr_assert_eq(ls_match_pause(here.run->match, "", here.run->now_ns), LS_OK);
+    cr_assert_eq(ls_match_unpause(here.run->match, "", here.run->now_ns), LS_OK);
+    virtual_match_run(here.run, 7 * SECOND);
+    cr_assert(resumed() != NULL);
+    check_all_play();
+    close_match(here.run);
+}

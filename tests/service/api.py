@@ -108,6 +108,15 @@ def test_broken_bodies_and_paths_are_refused():
             (kick.replace("kick", "ban"), {"seconds": 0}),
             (kick.replace("kick", "ban"), {"seconds": -1}),
             (kick.replace("kick", "ban"), {"seconds": 1e300}),
+            (kick.replace("kick", "ban"), {"seconds": 60, "why": 3}),
+            (kick, {"why": ["rude"]}),
+            ("/rooms/arena-1/pause", {"why": None}),
+            ("/rooms/arena-1/save", {"why": {"a": "b"}}),
+            ("/rooms", {"name": "short\0er"}),
+            ("/rooms", {"sim": "arena\0"}),
+            ("/message", {"text": "half\0a text"}),
+            ("/rooms", {"seed": 2**53}),
+            ("/rooms", {"param": [-2**53]}),
         ):
             status, _, text = service.ask("POST", API + path, body)
             assert status == 400 and json.loads(text)["error"], (path, body, status, text)

@@ -5,6 +5,7 @@ sees and does over HTTP and with lockstep-admin."""
 import fcntl
 import http.client
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -154,6 +155,38 @@ def test_match_is_paused_and_spoken_in():
         ask("POST", "/rooms/pair-2/pause", status=409)
 
 
+def is_paused(room):
+    return room["state"] == "paused" and [p["is_here"] for p in room["players"]] == [True, True]
+
+
+def test_pause_outlives_the_worker_and_the_service():
+    sockets = sockets_of_a_unit()
+    with Service(ONE_PAIR, sockets=sockets) as service:
+        for _ in range(2):
+            service.join("--ticks", "300", "--reconnect", "60")
+        service.wait_until("pair-1", is_running)
+        service.admin("pause", "pair-1", "a fire drill")
+        room = service.wait_until("pair-1", is_paused)
+        workers = json.loads(service.ask("GET", API + "/workers")[2])["workers"]
+        os.kill(workers[room["worker"]]["pid"], signal.SIGKILL)
+        wait_for(lambda: service.log().count(": the match continues") == 1, "the room goes on")
+        service.wait_until("pair-1", is_paused)
+        assert service.stop(signal.SIGKILL) == -signal.SIGKILL
+        service.start()
+        wait_for(lambda: service.log().count(": the match continues") == 2, "the room goes on")
+        room = service.wait_until("pair-1", is_paused)
+        time.sleep(1.5)  # reports come once a second
+        assert service.room("pair-1")["tick"] == room["tick"]
+        service.admin("unpause", "pair-1")
+        for i in range(2):
+            code, text = service.ended(i)
+            assert code == 0 and text.count("a fire drill") >= 3, text
+            assert service.summary(i)["final_tick"] == 300
+        assert '"paused"' not in (service.folder / "journals" / "rooms.json").read_text()
+    for one in sockets:
+        one.close()
+
+
 def test_players_are_sent_away_and_kept_out():
     with Service("") as service:
         service.admin("create", "name=hall", "sim=arena", "players=3")
@@ -295,6 +328,23 @@ def test_ban_outlives_the_service():
         assert code == 1 and "you are banned from this server" in text, text
 
 
+def test_room_is_opened_before_a_worker_has_started():
+    sockets = sockets_of_a_unit()
+    with Service("", sockets=sockets) as service:
+        assert service.stop() == 0
+        answers = []
+        asker = threading.Thread(target=lambda: answers.append(
+            service.ask("POST", API + "/rooms", {"name": "early", "sim": "arena", "players": 2})))
+        asker.start()  # while there is no service
+        time.sleep(0.5)
+        service.start()
+        asker.join(PATIENCE_S)
+        assert answers and answers[0][0] == 201, answers
+        assert service.wait_until("early", lambda room: room["state"] == "waiting")
+    for one in sockets:
+        one.close()
+
+
 def test_saved_match_goes_on_another_day():
     with Service(ONE_PAIR) as service:
         for i in range(2):
@@ -331,6 +381,23 @@ def play_a_pair(service):
     for _ in range(2):
         service.join("--ticks", "3000")
     service.wait_until("pair-1", is_running)
+
+
+def test_journal_that_cannot_be_gone_on_with_is_the_mistake_of_who_asks():
+    with Service(SOLO) as service:
+        assert service.ended(service.join())[0] == 0
+        wait_for(lambda: service.room("solo-1") is None, "the room is gone")
+        journals = service.folder / "journals"
+        junk = service.folder / "junk.journal"
+        junk.write_bytes(b"x" * 5000)
+        for path, status, words in (
+                ("/none.journal", 400, "cannot read /none.journal"),
+                (service.folder, 400, "not a file"),
+                (junk, 400, "this is no journal"),
+                (next(journals.glob("*-solo-1-*.journal")), 409, "is over"),
+                (next(journals.glob("*-solo-2-*.journal")), 409, "another process is writing")):
+            answer, _, text = service.ask("POST", API + "/rooms", {"resume": str(path)})
+            assert answer == status and words in text, (path, answer, text)
 
 
 def test_match_is_saved_in_one_folder_however_often():
@@ -549,6 +616,18 @@ def test_prometheus_scrapes_the_service():
                      "the lateness of ticks, by a rule")
         finally:
             prometheus.stop()
+
+
+def test_newcomers_are_told_that_the_service_is_drained():
+    with Service(ONE_PAIR) as service:
+        for _ in range(2):
+            service.join("--ticks", "0")
+        service.wait_until("pair-1", is_running)
+        wait_for(lambda: service.room("pair-2"), "the next room")
+        service.admin("drain")
+        wait_for(lambda: not service.room("pair-2"), "the room where nobody plays is ended")
+        code, text = service.ended(service.join("--connect-wait", "1"))
+        assert code == 1 and "the server is being stopped, and takes no new players" in text, text
 
 
 def test_draining_ends_when_the_last_match_does():

@@ -128,3 +128,42 @@ Test(json_read, members_are_visited_in_their_order_as_text)
     cr_assert_eq(count, 5);
     ls_json_destroy(json);
 }
+
+static void expect_text(const char *number, const char *expected)
+{
+    char text[40];
+    ls_json *json = parse(number);
+    bool is_text = ls_json_value_text(json, text, sizeof text);
+    cr_assert_eq(is_text, expected != NULL, "%s", number);
+    if (expected) {
+        cr_assert_str_eq(text, expected);
+    }
+    ls_json_destroy(json);
+}
+
+/* A seed of 16 digits is taken as it is, or not at all. */
+Test(json_read, a_number_is_taken_exactly_or_refused)
+{
+    expect_text("1234567890123456", "1234567890123456");
+    expect_text("9007199254740991", "9007199254740991");
+    expect_text("-9007199254740991", "-9007199254740991");
+    expect_text("9007199254740992", NULL);
+    expect_text("9007199254740993", NULL);
+    expect_text("-9007199254740993", NULL);
+    expect_text("1e300", NULL);
+    expect_text("0.1", "0.1");
+    expect_text("0.30000000000000004", "0.30000000000000004");
+    expect_text("-2.5e-7", "-2.5e-07");
+    expect_text("-0", "0");
+}
+
+Test(json_read, a_text_with_a_nul_is_refused_and_one_that_only_looks_so_is_not)
+{
+    static const char *const bad[] = {"\"a\\u0000b\"", "{\"a\\u0000\":1}", "[\"\\\\\\u0000\"]"};
+    static const char *const good[] = {"\"a\\\\u0000b\"", "\"\\u00001\\u0001\""};
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_assert_null(ls_json_parse(bad[i], strlen(bad[i])), "%s", bad[i]);
+    }
+    ls_json_destroy(parse(good[0]));
+    cr_assert_null(ls_json_parse(good[1], strlen(good[1])));
+}

@@ -121,3 +121,45 @@ Test(log_format, a_console_writes_in_its_format, .init = cr_redirect_stderr)
     ls_log_line(&console.log, LS_LOG_ERROR, "gone");
     cr_assert_stderr_eq_str("<3>gone\n");
 }
+
+/* As a handler of signals writes it. */
+static void expect_same(ls_log_format format, uint64_t unix_ms, const char *message)
+{
+    const ls_log_entry entry = {unix_ms, LS_LOG_ERROR, "lockstep-server", "arena-1: ", message};
+    const ls_log_entry plain = {unix_ms, LS_LOG_ERROR, "lockstep-server", "arena-1", message};
+    char line[4096] = "";
+    char bytes[4096];
+    ls_plain_text text = {.bytes = bytes, .capacity = sizeof bytes};
+    FILE *file = fmemopen(line, sizeof line, "w");
+    ls_log_format_write(format, &entry, file);
+    fclose(file);
+    ls_log_format_add(format, &plain, &text);
+    cr_assert_str_eq(bytes, line);
+}
+
+Test(log_format, plain_lines_are_the_same_without_memory_or_printf)
+{
+    for (int format = LS_LOG_FORMAT_TEXT; format <= LS_LOG_FORMAT_JOURNALD; format++) {
+        expect_same((ls_log_format)format, TIME_MS, "it 'crashed' (here); look");
+    }
+    for (uint64_t day = 0; day < 400 * 366; day += 1) { /* every day up to a leap century's end */
+        expect_same(LS_LOG_FORMAT_JSON, day * 86400000 + day % 86400000, "x");
+    }
+}
+
+Test(log_format, plain_lines_stay_records_whatever_is_in_them)
+{
+    const ls_log_entry entry = {TIME_MS, LS_LOG_ERROR, "lockstep-server", "",
+                                "a \"b\" \\ c\nd \xc3\xa9"};
+    char bytes[256];
+    ls_plain_text text = {.bytes = bytes, .capacity = sizeof bytes};
+    ls_log_format_add(LS_LOG_FORMAT_JSON, &entry, &text);
+    ls_json *json = ls_json_parse(bytes, strlen(bytes));
+    cr_assert_not_null(json, "%s", bytes);
+    cr_assert_str_eq(ls_json_read_text(json, "message"), "a ?b? ? c?d ??");
+    cr_assert_null(ls_json_read_text(json, "subject"));
+    ls_json_destroy(json);
+    text = (ls_plain_text){.bytes = bytes, .capacity = 20};
+    ls_log_format_add(LS_LOG_FORMAT_TEXT, &entry, &text);
+    cr_assert_str_eq(bytes, "lockstep-server: er", "it is cut, and ends");
+}

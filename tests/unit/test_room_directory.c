@@ -133,18 +133,39 @@ Test(room_directory, intake_stays_when_there_is_no_seat_anywhere)
     cr_assert_eq(ls_room_directory_intake(directory), 3);
 }
 
+/* Another newcomer each time. */
+static uint32_t send_from(uint32_t worker)
+{
+    static uint64_t attempts;
+    return ls_room_directory_send(directory, worker, ++attempts);
+}
+
 Test(room_directory, newcomers_are_sent_to_the_intake_as_long_as_it_has_seats)
 {
     note(0, 2, 0, 5);
     note(1, 3, 0, 0);
     ls_room_directory_set_intake(directory, 1);
     for (uint32_t i = 0; i < 3; i++) {
-        cr_assert_eq(ls_room_directory_send(directory, 0), 1);
+        cr_assert_eq(send_from(0), 1);
     }
-    cr_assert_eq(ls_room_directory_send(directory, 0), 0, "three were sent to three seats");
-    cr_assert_eq(ls_room_directory_send(directory, 2), 0, "the one that has a seat left");
+    cr_assert_eq(send_from(0), 0, "three were sent to three seats");
+    cr_assert_eq(send_from(2), 0, "the one that has a seat left");
     note(1, 1, 1, 2);
-    cr_assert_eq(ls_room_directory_send(directory, 0), 1, "one of them did not come");
+    cr_assert_eq(send_from(0), 1, "one of them did not come");
     note(0, 0, 0, 7);
-    cr_assert_eq(ls_room_directory_send(directory, 0), UINT32_MAX);
+    cr_assert_eq(send_from(0), UINT32_MAX);
+}
+
+/* Over a slow link a client repeats itself before the first answer comes. */
+Test(room_directory, newcomer_that_repeats_itself_takes_no_second_seat)
+{
+    note(0, 4, 0, 0);
+    note(1, 2, 2, 1);
+    ls_room_directory_set_intake(directory, 1);
+    for (uint32_t i = 0; i < 5; i++) {
+        cr_assert_eq(ls_room_directory_send(directory, 0, 1000), 1);
+    }
+    cr_assert_eq(ls_room_directory_send(directory, 0, 1001), 1, "one seat is left for another");
+    cr_assert_eq(ls_room_directory_send(directory, 0, 1002), 0);
+    cr_assert_eq(ls_room_directory_send(directory, 0, 1000), 1, "it stays with its answer");
 }

@@ -81,6 +81,8 @@ Test(room_register, a_service_that_was_killed_knows_its_rooms_again)
     room->report.worker = 3;
     room->report.match_id = UINT64_C(0xfedcba9876543210);
     cr_assert_eq(ls_room_settings_set(&room->settings, "param", "size=3", NULL), LS_OK);
+    room->is_paused = true;
+    ls_text_set(&room->pause_why, "lunch");
     add("without-a-journal");
     cr_assert_eq(ls_room_register_save(rooms, NULL), LS_OK);
     open_again();
@@ -90,6 +92,8 @@ Test(room_register, a_service_that_was_killed_knows_its_rooms_again)
     cr_assert_str_eq(known->journal, journal);
     cr_assert_eq(known->report.worker, 3);
     cr_assert_eq(known->report.match_id, UINT64_C(0xfedcba9876543210));
+    cr_assert(known->is_paused);
+    cr_assert_str_eq(known->pause_why.bytes, "lunch");
     cr_assert(known->is_kept);
     cr_assert_not(known->is_open);
     cr_assert_str_eq(ls_room_settings_find(&known->settings, "param"), "size=3");

@@ -8,6 +8,7 @@
 #define WORKERS 3u
 #define ITS_MATCH UINT64_C(0x0123456789abcdef)
 #define ITS_WORKER 2u
+#define SOME_MATCH UINT64_C(0x7777) /* of which the workers know nothing */
 
 enum {
     ROUTE_OF_CHALLENGE_AT = 11,
@@ -55,6 +56,7 @@ static void begin(void)
     worker_has_match = true;
     ls_sealed_client_config client_config = sealed_client_of(&config);
     client = sealed_client_with(&client_config, NOW);
+    ls_sealed_client_set_match(client, SOME_MATCH);
     home = sealed_address(1, 4000);
 }
 
@@ -262,6 +264,19 @@ Test(sealed_workers, client_waits_for_its_worker_when_that_has_no_match)
     assert_let_in(0);
 }
 
+/* There was no seat: the next one may be on any worker, where others wait for the client. */
+Test(sealed_workers, client_that_got_no_match_begins_as_at_first)
+{
+    ls_sealed_client_set_match(client, 0);
+    chosen[0] = 2;
+    assert_redirected(0, 2);
+    assert_let_in(2);
+    default_worker = 1;
+    ls_sealed_client_start(client, NOW);
+    assert_let_in(1);
+    cr_assert_eq(asked, 2);
+}
+
 Test(sealed_workers, each_attempt_has_keys_of_its_own)
 {
     chosen[0] = 1;
@@ -345,10 +360,7 @@ Test(sealed_workers, client_that_names_its_match_comes_to_the_worker_that_has_it
     ls_sealed_client_set_match(client, ITS_MATCH);
     assert_redirected(0, ITS_WORKER);
     assert_let_in(ITS_WORKER);
-    ls_sealed_client_set_match(client, 0);
-    ls_sealed_client_start(client, NOW);
-    assert_let_in(ITS_WORKER);
-    ls_sealed_client_set_match(client, ITS_MATCH + 1);
+    ls_sealed_client_set_match(client, SOME_MATCH);
     ls_sealed_client_start(client, NOW);
     assert_let_in(ITS_WORKER);
     cr_assert_eq(asked, 0);

@@ -60,9 +60,9 @@ Test(service_config, every_part_of_a_file_is_where_it_belongs)
 
 Test(service_config, what_is_not_known_is_refused_with_its_line_and_the_nearest_word)
 {
-    expect_refused("\nworker = 2\n", "line 2: the top of the file has no 'worker'; did you mean "
+    expect_refused("\nworker = 2\n", "line 2:1: the top of the file has no 'worker'; did you mean "
                                      "'workers'?");
-    expect_refused("[http]\nprot = 1\n", "line 2: [http] has no 'prot'; did you mean 'port'?");
+    expect_refused("[http]\nprot = 1\n", "line 2:1: [http] has no 'prot'; did you mean 'port'?");
     expect_refused("[match]\nplayer = 2\n", "did you mean 'players'?");
     expect_refused("[[rooms]]\nname = \"a\"\nopne = 2\n", "[[rooms]] has no 'opne'");
     expect_refused("[[room]]\nname = \"a\"\n", "did you mean [[rooms]]?");
@@ -78,7 +78,7 @@ Test(service_config, values_out_of_their_ranges_are_refused_when_the_file_is_rea
     expect_refused("workers = -1\n", "workers takes a number");
     expect_refused("workers = 1.5\n", "workers takes a number");
     expect_refused("workers = \"2\"\n", "workers takes a number");
-    expect_refused("workers = 99999999999999999999\n", "line 1");
+    expect_refused("workers = 99999999999999999999\n", "line 1:31"); /* where it ends */
     expect_refused("journal = 3\n", "journal takes a text in quotes");
     expect_refused("log-format = \"xml\"\n", "log-format is text, json or journald");
     expect_refused("[match]\nplayers = 33\n", "--players takes a number from 1 to 32, not '33'");
@@ -98,10 +98,10 @@ Test(service_config, rooms_need_names_that_are_good_and_their_own)
 
 Test(service_config, text_that_is_no_toml_is_refused_with_its_line)
 {
-    expect_refused("workers = 1\nworkers = 2\n", "line 2");
-    expect_refused("workers =\n", "line 1");
-    expect_refused("[server\n", "line 1");
-    expect_refused("\xff\xfe = 1\n", "line 1");
+    expect_refused("workers = 1\nworkers = 2\n", "line 2:");
+    expect_refused("workers =\n", "line 1:");
+    expect_refused("[server\n", "line 1:");
+    expect_refused("\xff\xfe = 1\n", "line 1:1");
 }
 
 Test(service_config, the_packaged_example_is_read)
@@ -112,4 +112,16 @@ Test(service_config, the_packaged_example_is_read)
     cr_assert_str_eq(example.groups[0].name, "arena");
     cr_assert_eq(example.drain_timeout_s, 30, "15 s below TimeoutStopSec of the unit at least");
     cr_assert_str_eq(ls_room_settings_find(&example.server, "port"), "7300");
+}
+
+/* Of the key when that is wrong, else of the value; in characters, not in bytes. */
+Test(service_config, a_refusal_says_in_which_column)
+{
+    expect_refused("  [http]\n    bind = 3\n", "line 2:12: bind takes a text");
+    expect_refused("[http]\n  port = 70000\n", "line 2:10: port takes a number");
+    expect_refused("[match]\n\tplayrs = 2\n", "line 2:2: [match] has no 'playrs'");
+    expect_refused("[[rooms]]\nname = \"a\"\nparams = {a = 1, b = [2]}\n", "line 3:22: b takes a");
+    expect_refused("[[rooms]]\nname = \"\xc3\xa4\"; x\n", "line 2:11: ");
+    expect_refused("[[rooms]]\nname = \"a b\"\n", "line 2:8: the name of rooms");
+    expect_refused("\n [sever]\nport = 1\n", "line 2:2: there is no table [sever]");
 }

@@ -20,7 +20,7 @@ static void pass_on(void)
 
 Test(worker_message, a_command_arrives_with_its_settings)
 {
-    before = (ls_worker_message){.kind = LS_WORKER_COMMAND, .id = 77};
+    before = (ls_worker_message){.kind = LS_WORKER_COMMAND, .id = 77, .is_paused = true};
     before.command.kind = LS_SERVICE_OPEN_ROOM;
     ls_name_copy(before.command.room, sizeof before.command.room, "arena-1");
     ls_name_copy(before.group, sizeof before.group, "arena");
@@ -28,6 +28,7 @@ Test(worker_message, a_command_arrives_with_its_settings)
     cr_assert_eq(ls_room_settings_set(&before.command.settings, "sim", "arena", NULL), LS_OK);
     cr_assert_eq(ls_room_settings_set(&before.command.settings, "param", "size=3", NULL), LS_OK);
     pass_on();
+    cr_assert(after.is_paused);
     cr_assert_eq(after.id, 77);
     cr_assert_str_eq(after.group, "arena");
     cr_assert_str_eq(after.journal, before.journal);
