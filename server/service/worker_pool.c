@@ -12,6 +12,7 @@
 
 enum {
     WATCH_MS = 100,
+    HALTED_MS = 1000,   /* the timer is so late: this process, or the machine, was halted */
     AGAIN_MS_MIN = 100, /* until a worker is started again; doubled while it ends at once */
     AGAIN_MS_MAX = 5000,
     LASTED_MS = 10000, /* then it did not end at once */
@@ -38,6 +39,7 @@ struct ls_worker_pool {
     ls_worker_pool_config config;
     ls_loop_source *timer;
     bool is_leaving;
+    uint64_t watched_ns; /* when the timer came last */
     pool_worker workers[LS_SERVICE_WORKERS_MAX];
     ls_worker_message message; /* working memory */
 };
@@ -192,9 +194,21 @@ static void watch(pool_worker *worker, uint64_t now_ns)
     }
 }
 
+/* The pool has not read yet what workers said while this process was kept from running. */
+static void leave_out_own_halt(ls_worker_pool *pool, uint64_t now_ns)
+{
+    uint64_t past_ns = now_ns - pool->watched_ns;
+    uint64_t halted_ns = past_ns > HALTED_MS * LS_NS_PER_MS ? past_ns : 0;
+    for (uint32_t i = 0; i < pool->config.workers; i++) {
+        pool->workers[i].heard_ns = LS_MIN(pool->workers[i].heard_ns + halted_ns, now_ns);
+    }
+    pool->watched_ns = now_ns;
+}
+
 static void on_timer(void *user, uint64_t now_ns)
 {
     ls_worker_pool *pool = user;
+    leave_out_own_halt(pool, now_ns);
     for (uint32_t i = 0; i < pool->config.workers; i++) {
         pool_worker *worker = &pool->workers[i];
         if (worker->process) {
@@ -289,6 +303,7 @@ ls_status ls_worker_pool_create(const ls_worker_pool_config *config, ls_worker_p
         return LS_NO_MEMORY;
     }
     pool->config = *config;
+    pool->watched_ns = now_of(pool);
     ls_loop_handler timer = {on_timer, pool};
     ls_status status = ls_event_loop_add_timer(config->loop, WATCH_MS, timer, &pool->timer);
     for (uint32_t i = 0; status == LS_OK && i < config->workers; i++) {

@@ -345,6 +345,19 @@ def test_room_is_opened_before_a_worker_has_started():
         one.close()
 
 
+def test_supervisor_that_was_halted_kills_no_worker():
+    with Service(ONE_PAIR) as service:
+        for _ in range(2):
+            service.join("--ticks", "0")
+        service.wait_until("pair-1", is_running)
+        service.process.send_signal(signal.SIGSTOP)
+        time.sleep(11)  # a worker that says nothing for so long is taken to hang
+        service.process.send_signal(signal.SIGCONT)
+        tick = service.room("pair-1")["tick"]
+        service.wait_until("pair-1", lambda room: room["tick"] > tick + 60)
+        assert "has said nothing" not in service.log()
+
+
 def test_saved_match_goes_on_another_day():
     with Service(ONE_PAIR) as service:
         for i in range(2):
