@@ -11,7 +11,7 @@ BROKEN = 3
 EVERY = 45  # odd, so that each bit of a byte has its turn
 CLEAN_TICKS = 20000
 LATE_MS = 1000
-BIT_POSITIONS = {"test": 4224, "arena": 11008}
+BIT_POSITIONS = {"test": 4224, "arena": 13888}
 JUDGED = ("made", "caught", "tick_right", "field_right", "values_right", "class_right")
 
 
