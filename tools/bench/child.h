@@ -36,7 +36,8 @@ void bench_child_tell(int pipe, const void *bytes, size_t size);
  * from another machine leaves the measured programs their cores. */
 void bench_child_stay_on(unsigned core);
 
-/* A program that lies in the folder of this one. NOT_FOUND when there is none. */
+/* A program, or a plug-in, by its path from the folder of this program. NOT_FOUND when there is
+ * none. */
 ls_status bench_child_find_program(const char *name, char path[BENCH_PATH_BYTES_MAX], ls_text *why);
 
 /* In the child: becomes a program, whose output nobody sees. `arguments` begin with its path and

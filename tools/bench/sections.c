@@ -3,7 +3,8 @@
 #include <string.h>
 
 static const bench_section sections[] = {
-    {"sims", "the built-in simulations, 4 bots", bench_sims},
+    {"sims", "the built-in simulations, and Box2D 2.4 where its plug-in is there, 4 bots",
+     bench_sims},
     {"hash", "hashing, saving and loading states, against what memory can do", bench_hash},
     {"session", "a match in memory, without system calls, hashes every tick", bench_session},
     {"matches", "many small matches in memory: bytes of one, a tick of one that is in no cache",
