@@ -17,6 +17,7 @@ enum {
     SHARED_ROOMS = 60, /* of each worker, where their time is compared */
     ROUNDS = 3,
     SMOKE_ROOMS = 2,
+    WINDOWS_MAX = 20, /* on a machine that has no time for the players */
 };
 
 #define RATE_HZ 60.0
@@ -51,7 +52,7 @@ static ls_status measure(const bench_service_plan *service, const bench_plan *pl
         pause_ns(plan->is_smoke ? SMOKE_NS : WARM_NS);
         status = bench_service_stage_read(stage, &before, why);
     }
-    if (status == LS_OK) {
+    for (uint32_t i = 0; status == LS_OK && i < WINDOWS_MAX && after.ticks <= before.ticks; i++) {
         pause_ns(plan->is_smoke ? SMOKE_NS : WINDOW_NS);
         status = bench_service_stage_read(stage, &after, why);
     }
@@ -88,7 +89,9 @@ static ls_status compare_lateness(const bench_plan *plan, bench_report *report, 
     outcome found[2];
     ls_status status = LS_OK;
     for (uint32_t i = 0; status == LS_OK && i < 2; i++) {
-        const bench_service_plan service = {WORKERS, plan->is_smoke ? SMOKE_ROOMS : rooms[i]};
+        const bench_service_plan service = {.workers = WORKERS,
+                                            .rooms = plan->is_smoke ? SMOKE_ROOMS : rooms[i],
+                                            .gives_way = !plan->is_smoke};
         status = measure(&service, plan, &found[i], why);
         if (status == LS_OK) {
             report_lateness(&found[i], rooms[i], report);
@@ -116,7 +119,8 @@ static ls_status compare_workers(const bench_plan *plan, bench_report *report, l
         for (uint32_t i = 0; status == LS_OK && i < 2; i++) {
             uint32_t workers = (i == round % 2) ? 1 : 2;
             uint32_t each = plan->is_smoke ? SMOKE_ROOMS : SHARED_ROOMS;
-            const bench_service_plan service = {workers, workers * each};
+            const bench_service_plan service = {
+                .workers = workers, .rooms = workers * each, .gives_way = !plan->is_smoke};
             status = measure(&service, plan, &found[workers - 1], why);
         }
         if (status == LS_OK) {

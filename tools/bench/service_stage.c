@@ -165,6 +165,7 @@ static ls_status start_server(bench_service_stage *stage, ls_text *why)
 
 static ls_status start_crowds(bench_service_stage *stage, ls_text *why)
 {
+    bench_child_work play = stage->plan.gives_way ? play_idly : bench_crowd_play;
     uint32_t total = stage->plan.rooms * BENCH_ROOM_PLAYERS;
     ls_status status = LS_OK;
     for (uint32_t i = 0; status == LS_OK && i < CROWDS; i++) {
@@ -176,7 +177,7 @@ static ls_status start_crowds(bench_service_stage *stage, ls_text *why)
                              .rate_hz = RATE_HZ,
                              .is_arena = true,
                              .pause_ns = COMING_NS};
-        status = bench_child_start(&stage->crowds[i], play_idly, &crowd, why);
+        status = bench_child_start(&stage->crowds[i], play, &crowd, why);
     }
     return status;
 }

@@ -1,6 +1,6 @@
 /* Service stage: lockstep-server --config as an operator runs it, in a folder of its own, with
- * rooms of the arena that are full of players, and what its metrics say. Players give way to the
- * service wherever both want a processor, as they would on machines of their own.
+ * rooms of the arena that are full of players, and what its metrics say. Players may give way to
+ * the service wherever both want a processor, as they would on machines of their own.
  * Called by section_service. */
 #ifndef LOCKSTEP_TOOLS_BENCH_SERVICE_STAGE_H
 #define LOCKSTEP_TOOLS_BENCH_SERVICE_STAGE_H
@@ -8,6 +8,7 @@
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define BENCH_ROOM_PLAYERS 4u
@@ -16,6 +17,7 @@
 typedef struct bench_service_plan {
     uint32_t workers;
     uint32_t rooms; /* each with BENCH_ROOM_PLAYERS */
+    bool gives_way; /* players run while nobody else wants the processor */
 } bench_service_plan;
 
 /* From the start of the service on. */
