@@ -1,6 +1,9 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/bench/child.h"
 
+#include "lockstep/common/base/clock.h"
+#include "lockstep/tools/bench/timing.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +14,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define GLANCE_MS 10u
@@ -97,10 +99,9 @@ void bench_child_become_program(const char *const *arguments)
 
 void bench_child_ask_to_stop(bench_child *child, uint32_t patience_ms)
 {
-    const struct timespec glance = {.tv_nsec = GLANCE_MS * 1000000L};
     bool has_ended = child->pid == 0 || kill(child->pid, SIGTERM) != 0;
     for (uint32_t ms = 0; !has_ended && ms < patience_ms; ms += GLANCE_MS) {
-        nanosleep(&glance, NULL);
+        bench_pause_ns(GLANCE_MS * LS_NS_PER_MS);
         siginfo_t info = {.si_pid = 0};
         has_ended = waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
                     info.si_pid != 0;

@@ -1,8 +1,7 @@
 /* Crowd: many clients on real sockets in one process, as children of the benchmark: each plays a
  * match, or sends one packet of a given size a tick to a server that knows no matches. A client
  * wakes once a tick, when its input is due, so that hundreds of them leave the server its share of
- * the machine. Called by section_net,
- * section_service and section_watch. */
+ * the machine. Called by section_net, section_service and section_watch. */
 #ifndef LOCKSTEP_TOOLS_BENCH_CROWD_H
 #define LOCKSTEP_TOOLS_BENCH_CROWD_H
 

@@ -130,10 +130,8 @@ static ls_status measure(const bench_child *clients, uint64_t window_ns, cost *o
 {
     sample before;
     sample after;
-    struct timespec pause = {.tv_sec = (time_t)(window_ns / LS_NS_PER_SECOND),
-                             .tv_nsec = (long)(window_ns % LS_NS_PER_SECOND)};
     ls_status status = take_sample(clients, &before, why);
-    nanosleep(&pause, NULL);
+    bench_pause_ns(window_ns);
     if (status == LS_OK) {
         status = take_sample(clients, &after, why);
     }

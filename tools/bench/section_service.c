@@ -1,14 +1,12 @@
 /* A service of many rooms: lockstep-server --config on two workers, its players beside it. How late
  * it closes ticks, with few rooms and with many, and whether two workers have the players of two
  * for each processor second that one has. */
-#define _GNU_SOURCE
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/tools/bench/sections.h"
 #include "lockstep/tools/bench/service_stage.h"
 
 #include <stdio.h>
-#include <time.h>
 
 enum {
     WORKERS = 2,
@@ -34,13 +32,6 @@ typedef struct outcome {
     double cpu_ns; /* of a player and tick */
 } outcome;
 
-static void pause_ns(uint64_t ns)
-{
-    const struct timespec time = {.tv_sec = (time_t)(ns / LS_NS_PER_SECOND),
-                                  .tv_nsec = (long)(ns % LS_NS_PER_SECOND)};
-    nanosleep(&time, NULL);
-}
-
 static ls_status measure(const bench_service_plan *service, const bench_plan *plan, outcome *out,
                          ls_text *why)
 {
@@ -49,11 +40,11 @@ static ls_status measure(const bench_service_plan *service, const bench_plan *pl
     bench_service_figures after = {0};
     ls_status status = bench_service_stage_start(service, &stage, why);
     if (status == LS_OK) {
-        pause_ns(plan->is_smoke ? SMOKE_NS : WARM_NS);
+        bench_pause_ns(plan->is_smoke ? SMOKE_NS : WARM_NS);
         status = bench_service_stage_read(stage, &before, why);
     }
     for (uint32_t i = 0; status == LS_OK && i < WINDOWS_MAX && after.ticks <= before.ticks; i++) {
-        pause_ns(plan->is_smoke ? SMOKE_NS : WINDOW_NS);
+        bench_pause_ns(plan->is_smoke ? SMOKE_NS : WINDOW_NS);
         status = bench_service_stage_read(stage, &after, why);
     }
     bench_service_stage_stop(stage);

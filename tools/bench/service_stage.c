@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -127,12 +126,6 @@ static void play_idly(const void *user, int pipe)
     bench_crowd_play(user, pipe);
 }
 
-static void pause_ms(uint32_t ms)
-{
-    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000L};
-    nanosleep(&time, NULL);
-}
-
 static bool read_port(const bench_service_stage *stage, const char *name, uint16_t *port)
 {
     char path[BENCH_PATH_BYTES_MAX];
@@ -158,7 +151,7 @@ static ls_status start_server(bench_service_stage *stage, ls_text *why)
         if (ms >= PATIENCE_MS) {
             return ls_fail(LS_TIMED_OUT, why, "lockstep-server does not tell its ports");
         }
-        pause_ms(GLANCE_MS);
+        bench_pause_ns(GLANCE_MS * LS_NS_PER_MS);
     }
     return status;
 }
@@ -270,7 +263,7 @@ static ls_status wait_for_players(const bench_service_stage *stage, ls_text *why
             return ls_fail(LS_TIMED_OUT, why, "%" PRIu64 " of %" PRIu64 " players have a seat",
                            now.players, wanted);
         }
-        pause_ms(GLANCE_MS);
+        bench_pause_ns(GLANCE_MS * LS_NS_PER_MS);
         status = bench_service_stage_read(stage, &now, why);
     }
     return status;

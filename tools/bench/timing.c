@@ -55,6 +55,13 @@ void bench_times_add(bench_times *times, double ns, double slowdown)
 
 /* ---- clock and reference ---- */
 
+void bench_pause_ns(uint64_t ns)
+{
+    const struct timespec time = {.tv_sec = (time_t)(ns / LS_NS_PER_SECOND),
+                                  .tv_nsec = (long)(ns % LS_NS_PER_SECOND)};
+    nanosleep(&time, NULL);
+}
+
 uint64_t bench_now_ns(void)
 {
     const ls_clock clock = ls_clock_system();

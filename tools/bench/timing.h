@@ -44,6 +44,9 @@ void bench_times_add(bench_times *times, double ns, double slowdown);
 
 uint64_t bench_now_ns(void);
 
+/* Sleeps for so long, or until a signal comes. */
+void bench_pause_ns(uint64_t ns);
+
 /* Processor time of this thread: what others do meanwhile does not count. Costs a system call, so
  * it is for work of many microseconds that cannot be cut into short rounds. */
 uint64_t bench_processor_ns(void);
