@@ -68,6 +68,20 @@ def check_selection(program):
     expect(len(positive) > 10 and all(positive), "nothing takes no time", result)
 
 
+def count_figures(program, sections):
+    result = run(program, "--smoke", "--json", "-", *sections)
+    expect(result.returncode == 0, f"{len(sections)} sections end with 0", result)
+    return len(json.loads(result.stdout)["figures"])
+
+
+def check_long_run(program):
+    """A run may have more figures than any that the sections make today."""
+    one = count_figures(program, ["hash"])
+    many = count_figures(program, ["hash"] * 25)
+    if one < 10 or many != 25 * one:
+        sys.exit(f"{one} figures of one section, {many} of 25")
+
+
 def check_refusals(program):
     for arguments in (("nonsense",), ("--rounds", "0"), ("--rounds", "102"), ("--bogus",)):
         result = run(program, *arguments)
@@ -131,6 +145,7 @@ def main():
         check_comparison(program, folder)
         check_exit_codes(program, folder)
     check_selection(program)
+    check_long_run(program)
     check_refusals(program)
 
 

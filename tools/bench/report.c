@@ -1,9 +1,14 @@
 #include "lockstep/tools/bench/report.h"
 
+#include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/program/json.h"
 
 #include <string.h>
+
+enum {
+    FIRST_CAPACITY = 64,
+};
 
 /* ---- the table ---- */
 
@@ -67,9 +72,25 @@ void bench_report_section(bench_report *report, const char *name, const char *ab
             "median", "best", "held");
 }
 
+static void make_room(bench_report *report)
+{
+    if (report->count < report->capacity) {
+        return;
+    }
+    uint32_t capacity = report->capacity > 0 ? 2 * report->capacity : FIRST_CAPACITY;
+    bench_figure *figures = ls_allocate_array(ls_allocator_heap(), capacity, sizeof *figures);
+    LS_ASSERT(figures);
+    if (report->count > 0) {
+        memcpy(figures, report->figures, report->count * sizeof *figures);
+    }
+    ls_release(ls_allocator_heap(), report->figures);
+    report->figures = figures;
+    report->capacity = capacity;
+}
+
 static void add_figure(bench_report *report, const char *name, bench_figure figure)
 {
-    LS_ASSERT(report->count < BENCH_FIGURES_MAX);
+    make_room(report);
     figure.section = report->section;
     ls_name_copy(figure.name, sizeof figure.name, name);
     report->figures[report->count++] = figure;
@@ -147,4 +168,10 @@ ls_status bench_report_end(const bench_report *report, const char *json_path, ls
 {
     fprintf(report->table, "\n%u figures, %u budgets missed\n", report->count, report->missed);
     return json_path ? ls_json_save(fill_json, report, json_path, why) : LS_OK;
+}
+
+void bench_report_release(bench_report *report)
+{
+    ls_release(ls_allocator_heap(), report->figures);
+    report->figures = NULL;
 }

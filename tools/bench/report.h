@@ -9,8 +9,6 @@
 
 #include <stdio.h>
 
-#define BENCH_FIGURES_MAX 320u
-
 typedef enum bench_rule {
     BENCH_NO_BUDGET,
     BENCH_AT_MOST,
@@ -38,8 +36,9 @@ typedef struct bench_report {
     double slowdown; /* when the run began */
     bool is_smoke;
     uint32_t count;
+    uint32_t capacity;
     uint32_t missed; /* budgets */
-    bench_figure figures[BENCH_FIGURES_MAX];
+    bench_figure *figures;
 } bench_report;
 
 /* The table's head. */
@@ -61,6 +60,8 @@ void bench_report_number(bench_report *report, const char *name, const char *uni
 
 /* The last line, and the JSON to `json_path` ("-": standard output) unless that is NULL. */
 ls_status bench_report_end(const bench_report *report, const char *json_path, ls_text *why);
+
+void bench_report_release(bench_report *report);
 
 /* "ok", "MISSED" or "". */
 const char *bench_verdict(const bench_figure *figure);
