@@ -5,17 +5,25 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/loop/event_loop_uv.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
+#include <sys/prctl.h>
 #include <uv.h>
 
+/* The loop waits by itself, for the one descriptor that stands for all that libuv waits for, until
+ * the first alarm is due: libuv's own waiting counts whole milliseconds, and an alarm by a
+ * descriptor of its own takes a system call each time that it is set. */
 struct ls_event_loop {
     uv_loop_t uv;
     const ls_allocator *allocator;
     ls_clock clock;
+    ls_loop_source *alarms; /* alarms and tick timers */
+    uv_async_t has_alarms;  /* never sent: libuv counts it as something to wait for */
+    uint64_t idle_ns;
     bool is_running;
+    bool is_stopped;
+    bool is_calling_alarms;
 };
 
 /* libuv keeps a handle's memory until its close callback, so each source is a block of its own. */
@@ -25,11 +33,14 @@ struct ls_loop_source {
         uv_poll_t poll;
         uv_timer_t timer;
         uv_signal_t signal;
-    } handle;
+    } handle; /* of what is no alarm */
     ls_event_loop *loop;
     ls_loop_handler handler;
-    int owned_descriptor; /* the timerfd of a tick timer or an alarm, otherwise -1 */
-    uint64_t due_ns;      /* an alarm: what it is set to */
+    bool is_alarm; /* or tick timer */
+    bool is_removed;
+    uint64_t due_ns;      /* UINT64_MAX: never */
+    uint64_t period_ns;   /* of a tick timer, otherwise 0 */
+    ls_loop_source *next; /* of the alarms */
 };
 
 ls_status ls_event_loop_create(const ls_allocator *allocator, ls_event_loop **loop)
@@ -42,38 +53,58 @@ ls_status ls_event_loop_create(const ls_allocator *allocator, ls_event_loop **lo
         ls_release(allocator, made);
         return LS_IO;
     }
-    (void)uv_loop_configure(&made->uv, UV_METRICS_IDLE_TIME); /* a count, which cannot fail */
+    if (uv_async_init(&made->uv, &made->has_alarms, NULL) != 0) {
+        uv_loop_close(&made->uv);
+        ls_release(allocator, made);
+        return LS_IO;
+    }
+    uv_unref((uv_handle_t *)&made->has_alarms);
     made->allocator = allocator;
     made->clock = ls_clock_system();
     *loop = made;
     return LS_OK;
 }
 
-static void release_source(ls_loop_source *source)
-{
-    if (source->owned_descriptor >= 0) {
-        close(source->owned_descriptor);
-    }
-    ls_release(source->loop->allocator, source);
-}
-
 static void on_closed(uv_handle_t *handle)
 {
-    release_source(handle->data);
+    const ls_loop_source *source = handle->data;
+    ls_release(source->loop->allocator, handle->data);
 }
 
 static void close_handle(uv_handle_t *handle, void *unused)
 {
     (void)unused;
     if (!uv_is_closing(handle)) {
-        uv_close(handle, on_closed);
+        uv_close(handle, handle->data ? on_closed : NULL);
+    }
+}
+
+static void release_removed_alarms(ls_event_loop *loop)
+{
+    for (ls_loop_source **at = &loop->alarms; *at;) {
+        ls_loop_source *alarm = *at;
+        if (alarm->is_removed) {
+            *at = alarm->next;
+            ls_release(loop->allocator, alarm);
+        } else {
+            at = &alarm->next;
+        }
+    }
+    if (!loop->alarms) {
+        uv_unref((uv_handle_t *)&loop->has_alarms);
     }
 }
 
 void ls_loop_source_remove(ls_loop_source *source)
 {
-    if (source) {
+    if (source && !source->is_alarm) {
         close_handle(&source->handle.any, NULL);
+    } else if (source) {
+        source->is_removed = true;
+        source->due_ns = UINT64_MAX;
+        if (!source->loop->is_calling_alarms) {
+            release_removed_alarms(source->loop);
+        }
     }
 }
 
@@ -84,9 +115,10 @@ void ls_event_loop_destroy(ls_event_loop *loop)
     }
     LS_ASSERT(!loop->is_running);
     uv_walk(&loop->uv, close_handle, NULL);
-    while (uv_run(&loop->uv, UV_RUN_DEFAULT) != 0) {
-        /* A stop that nobody consumed ends the first round early. */
+    while (loop->alarms) {
+        ls_loop_source_remove(loop->alarms);
     }
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
     int busy = uv_loop_close(&loop->uv);
     LS_ASSERT(busy == 0);
     ls_release(loop->allocator, loop);
@@ -94,7 +126,7 @@ void ls_event_loop_destroy(ls_event_loop *loop)
 
 uint64_t ls_event_loop_idle_ns(const ls_event_loop *loop)
 {
-    return uv_metrics_idle_time((uv_loop_t *)&loop->uv); /* which only reads */
+    return loop->idle_ns;
 }
 
 uv_loop_t *ls_event_loop_uv(ls_event_loop *loop)
@@ -102,22 +134,14 @@ uv_loop_t *ls_event_loop_uv(ls_event_loop *loop)
     return &loop->uv;
 }
 
-void ls_event_loop_run(ls_event_loop *loop)
+uint64_t ls_event_loop_now_ns(const ls_event_loop *loop)
 {
-    LS_ASSERT(!loop->is_running);
-    loop->is_running = true;
-    uv_run(&loop->uv, UV_RUN_DEFAULT);
-    loop->is_running = false;
+    return ls_clock_now_ns(&loop->clock);
 }
 
 void ls_event_loop_stop(ls_event_loop *loop)
 {
-    uv_stop(&loop->uv);
-}
-
-uint64_t ls_event_loop_now_ns(const ls_event_loop *loop)
-{
-    return ls_clock_now_ns(&loop->clock);
+    loop->is_stopped = true;
 }
 
 static void call_handler(const ls_loop_source *source)
@@ -131,7 +155,6 @@ static ls_loop_source *make_source(ls_event_loop *loop, ls_loop_handler handler)
     if (source) {
         source->loop = loop;
         source->handler = handler;
-        source->owned_descriptor = -1;
     }
     return source;
 }
@@ -161,37 +184,6 @@ static void on_readable(uv_poll_t *handle, int status, int events)
     call_handler(source);
 }
 
-/* Setting it anew quietens the descriptor as well as reading it would: a handler that does that at
- * every tick saves a system call. */
-static void on_alarm(uv_poll_t *handle, int status, int events)
-{
-    (void)status;
-    (void)events;
-    ls_loop_source *source = handle->data;
-    uint64_t now_ns = ls_event_loop_now_ns(source->loop);
-    if (now_ns < source->due_ns) {
-        return; /* set anew since it went off */
-    }
-    source->due_ns = 0;
-    source->handler.call(source->handler.user, now_ns);
-    if (source->due_ns == 0 && !uv_is_closing(&source->handle.any)) {
-        ls_loop_alarm_set(source, UINT64_MAX);
-    }
-}
-
-static void on_tick(uv_poll_t *handle, int status, int events)
-{
-    (void)status;
-    (void)events;
-    ls_loop_source *source = handle->data;
-    uint64_t expirations = 0;
-    /* Reading re-arms the descriptor. How many ticks are due follows from the time alone. */
-    if (read(source->owned_descriptor, &expirations, sizeof expirations) ==
-        (ssize_t)sizeof expirations) {
-        call_handler(source);
-    }
-}
-
 static void on_timer(uv_timer_t *handle)
 {
     call_handler(handle->data);
@@ -203,16 +195,6 @@ static void on_signal(uv_signal_t *handle, int number)
     call_handler(handle->data);
 }
 
-static ls_status start_poll(ls_loop_source *made, int descriptor, uv_poll_cb callback,
-                            ls_loop_source **source)
-{
-    if (uv_poll_init(&made->loop->uv, &made->handle.poll, descriptor) != 0) {
-        release_source(made);
-        return LS_IO;
-    }
-    return finish_source(made, uv_poll_start(&made->handle.poll, UV_READABLE, callback), source);
-}
-
 ls_status ls_event_loop_watch(ls_event_loop *loop, int descriptor, ls_loop_handler handler,
                               ls_loop_source **source)
 {
@@ -220,60 +202,52 @@ ls_status ls_event_loop_watch(ls_event_loop *loop, int descriptor, ls_loop_handl
     if (!made) {
         return LS_NO_MEMORY;
     }
-    return start_poll(made, descriptor, on_readable, source);
+    if (uv_poll_init(&loop->uv, &made->handle.poll, descriptor) != 0) {
+        ls_release(loop->allocator, made);
+        return LS_IO;
+    }
+    return finish_source(made, uv_poll_start(&made->handle.poll, UV_READABLE, on_readable), source);
 }
 
-static struct timespec timespec_of(uint64_t ns)
+static ls_status add_alarm(ls_event_loop *loop, const ls_loop_source *alarm,
+                           ls_loop_source **source)
 {
-    return (struct timespec){.tv_sec = (time_t)(ns / LS_NS_PER_SECOND),
-                             .tv_nsec = (long)(ns % LS_NS_PER_SECOND)};
-}
-
-/* In a timerfd's words, a moment of 0 disarms it. */
-static int arm(const ls_loop_source *source, uint64_t first_ns, uint64_t period_ns)
-{
-    uint64_t moment_ns = first_ns == UINT64_MAX ? 0 : first_ns == 0 ? 1 : first_ns;
-    struct itimerspec times = {.it_value = timespec_of(moment_ns),
-                               .it_interval = timespec_of(period_ns)};
-    return timerfd_settime(source->owned_descriptor, TFD_TIMER_ABSTIME, &times, NULL);
-}
-
-static ls_status add_absolute_timer(ls_event_loop *loop, uint64_t first_ns, uint64_t period_ns,
-                                    uv_poll_cb callback, ls_loop_handler handler,
-                                    ls_loop_source **source)
-{
-    ls_loop_source *made = make_source(loop, handler);
+    ls_loop_source *made = make_source(loop, alarm->handler);
     if (!made) {
         return LS_NO_MEMORY;
     }
-    made->owned_descriptor = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    if (made->owned_descriptor < 0 || arm(made, first_ns, period_ns) != 0) {
-        release_source(made);
-        return LS_IO;
+    made->is_alarm = true;
+    made->due_ns = alarm->due_ns;
+    made->period_ns = alarm->period_ns;
+    made->next = loop->alarms;
+    loop->alarms = made;
+    uv_ref((uv_handle_t *)&loop->has_alarms);
+    if (source) {
+        *source = made;
     }
-    return start_poll(made, made->owned_descriptor, callback, source);
+    return LS_OK;
 }
 
 ls_status ls_event_loop_add_tick_timer(ls_event_loop *loop, const ls_tick_timer_config *config,
                                        ls_loop_handler handler, ls_loop_source **source)
 {
     LS_ASSERT(config->period_ns > 0);
-    return add_absolute_timer(loop, config->first_ns, config->period_ns, on_tick, handler, source);
+    const ls_loop_source timer = {
+        .handler = handler, .due_ns = config->first_ns, .period_ns = config->period_ns};
+    return add_alarm(loop, &timer, source);
 }
 
 ls_status ls_event_loop_add_alarm(ls_event_loop *loop, ls_loop_handler handler,
                                   ls_loop_source **source)
 {
-    return add_absolute_timer(loop, UINT64_MAX, 0, on_alarm, handler, source);
+    const ls_loop_source alarm = {.handler = handler, .due_ns = UINT64_MAX};
+    return add_alarm(loop, &alarm, source);
 }
 
 void ls_loop_alarm_set(ls_loop_source *alarm, uint64_t due_ns)
 {
-    LS_ASSERT(alarm->owned_descriptor >= 0);
-    due_ns = due_ns > 0 ? due_ns : 1; /* long ago, either of them */
+    LS_ASSERT(alarm->is_alarm && alarm->period_ns == 0);
     alarm->due_ns = due_ns;
-    int failure = arm(alarm, due_ns, 0);
-    LS_ASSERT(failure == 0);
 }
 
 ls_status ls_event_loop_add_timer(ls_event_loop *loop, uint32_t period_ms, ls_loop_handler handler,
@@ -293,7 +267,7 @@ void ls_loop_source_set_active(ls_loop_source *source, bool is_active)
 {
     uv_handle_t *handle = &source->handle.any;
     int failure = 0;
-    LS_ASSERT(source->owned_descriptor < 0);
+    LS_ASSERT(!source->is_alarm);
     if (handle->type == UV_POLL) {
         uv_poll_t *watch = &source->handle.poll;
         failure = is_active ? uv_poll_start(watch, UV_READABLE, on_readable) : uv_poll_stop(watch);
@@ -311,7 +285,7 @@ static ls_status add_signal(ls_event_loop *loop, int number, ls_loop_handler han
         return LS_NO_MEMORY;
     }
     if (uv_signal_init(&loop->uv, &made->handle.signal) != 0) {
-        release_source(made);
+        ls_release(loop->allocator, made);
         return LS_IO;
     }
     uv_unref(&made->handle.any);
@@ -327,6 +301,92 @@ ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler ha
     }
     bool is_ignored = sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
     return status == LS_OK && !is_ignored ? add_signal(loop, SIGHUP, handler) : status;
+}
+
+/* ---- running ---- */
+
+/* Until libuv's first timer is due: UINT64_MAX is for ever, 0 when there is something to do, such
+ * as to tell the system of new descriptors. */
+static uint64_t uv_patience_ns(ls_event_loop *loop)
+{
+    uv_update_time(&loop->uv);
+    int timeout_ms = uv_backend_timeout(&loop->uv);
+    return timeout_ms < 0 ? UINT64_MAX : (uint64_t)timeout_ms * LS_NS_PER_MS;
+}
+
+static uint64_t alarm_patience_ns(const ls_event_loop *loop, uint64_t now_ns)
+{
+    uint64_t due_ns = UINT64_MAX;
+    for (const ls_loop_source *alarm = loop->alarms; alarm; alarm = alarm->next) {
+        due_ns = LS_MIN(due_ns, alarm->due_ns);
+    }
+    return due_ns == UINT64_MAX ? UINT64_MAX : due_ns > now_ns ? due_ns - now_ns : 0;
+}
+
+/* Whether a descriptor is ready. A signal ends the waiting too. */
+static bool wait_for_descriptors(ls_event_loop *loop, uint64_t patience_ns)
+{
+    struct pollfd all = {.fd = uv_backend_fd(&loop->uv), .events = POLLIN};
+    const struct timespec patience = {.tv_sec = (time_t)(patience_ns / LS_NS_PER_SECOND),
+                                      .tv_nsec = (long)(patience_ns % LS_NS_PER_SECOND)};
+    return ppoll(&all, 1, patience_ns == UINT64_MAX ? NULL : &patience, NULL) > 0;
+}
+
+/* Whether libuv has something to do. */
+static bool wait(ls_event_loop *loop)
+{
+    uint64_t uv_ns = uv_patience_ns(loop);
+    if (uv_ns == 0) {
+        return true;
+    }
+    uint64_t began_ns = ls_event_loop_now_ns(loop);
+    uint64_t patience_ns = LS_MIN(uv_ns, alarm_patience_ns(loop, began_ns));
+    bool is_ready = wait_for_descriptors(loop, patience_ns);
+    uint64_t waited_ns = ls_event_loop_now_ns(loop) - began_ns;
+    loop->idle_ns += patience_ns > 0 ? waited_ns : 0;
+    return is_ready || waited_ns >= uv_ns;
+}
+
+static void call_alarm(ls_loop_source *alarm, uint64_t now_ns)
+{
+    uint64_t passed = alarm->period_ns > 0 ? (now_ns - alarm->due_ns) / alarm->period_ns + 1 : 0;
+    alarm->due_ns = passed > 0 ? alarm->due_ns + passed * alarm->period_ns : UINT64_MAX;
+    alarm->handler.call(alarm->handler.user, now_ns);
+}
+
+static void call_alarms(ls_event_loop *loop)
+{
+    loop->is_calling_alarms = true;
+    for (ls_loop_source *alarm = loop->alarms; alarm; alarm = alarm->next) {
+        uint64_t now_ns = alarm->due_ns == UINT64_MAX ? 0 : ls_event_loop_now_ns(loop);
+        if (now_ns >= alarm->due_ns && !loop->is_stopped) {
+            call_alarm(alarm, now_ns);
+        }
+    }
+    loop->is_calling_alarms = false;
+    release_removed_alarms(loop);
+}
+
+static void run(ls_event_loop *loop)
+{
+    while (!loop->is_stopped && uv_loop_alive(&loop->uv)) {
+        if (wait(loop)) {
+            uv_run(&loop->uv, UV_RUN_NOWAIT);
+        }
+        call_alarms(loop);
+    }
+    loop->is_stopped = false;
+}
+
+void ls_event_loop_run(ls_event_loop *loop)
+{
+    LS_ASSERT(!loop->is_running);
+    int slack_ns = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+    loop->is_running = true;
+    (void)prctl(PR_SET_TIMERSLACK, 1ul, 0, 0, 0);
+    run(loop);
+    (void)prctl(PR_SET_TIMERSLACK, (unsigned long)LS_MAX(slack_ns, 0), 0, 0, 0);
+    loop->is_running = false;
 }
 
 /* ---- jobs ---- */

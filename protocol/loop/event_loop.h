@@ -33,7 +33,8 @@ ls_status ls_event_loop_create(const ls_allocator *allocator, ls_event_loop **lo
 /* Removes what is still there. Not from within a handler. NULL is allowed. */
 void ls_event_loop_destroy(ls_event_loop *loop);
 
-/* Calls handlers until the loop is stopped or nothing but stop signals is left to wait for. */
+/* Calls handlers until the loop is stopped or nothing but stop signals is left to wait for. The
+ * system wakes this thread as punctually as it can meanwhile (a timer slack of 1 ns). */
 void ls_event_loop_run(ls_event_loop *loop);
 
 /* Makes run return once the current round of handlers is done; before run, makes the next run

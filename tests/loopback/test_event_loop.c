@@ -187,6 +187,61 @@ Test(event_loop, an_alarm_that_is_not_set_never_rings)
     cr_assert_eq(never->counter.calls, 0);
 }
 
+/* Does one thing to the loop, in an alarm's handler. */
+typedef struct test_deed {
+    ls_loop_source *removed;
+    int watched;
+    test_counter *reads;
+} test_deed;
+
+static void do_deed(void *user, uint64_t now_ns)
+{
+    const test_deed *deed = user;
+    (void)now_ns;
+    ls_loop_source_remove(deed->removed);
+    if (deed->reads) {
+        ls_loop_handler handler = {count, deed->reads};
+        cr_assert_eq(ls_event_loop_watch(loop, deed->watched, handler, NULL), LS_OK);
+    }
+}
+
+static ls_loop_source *set_deed(test_deed *deed)
+{
+    ls_loop_source *alarm = NULL;
+    cr_assert_eq(ls_event_loop_add_alarm(loop, (ls_loop_handler){do_deed, deed}, &alarm), LS_OK);
+    ls_loop_alarm_set(alarm, ls_event_loop_now_ns(loop) + LS_NS_PER_MS);
+    return alarm;
+}
+
+Test(event_loop, what_an_alarm_watches_is_watched_from_then_on)
+{
+    limit_patience();
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    cr_assert_eq(write(ends[1], "a", 1), 1);
+    test_counter reads = {.calls_wanted = 1, .descriptor = ends[0]};
+    test_deed deed = {.watched = ends[0], .reads = &reads};
+    set_deed(&deed);
+    ls_event_loop_run(loop);
+    cr_assert_eq(reads.calls, 1);
+    close(ends[1]);
+}
+
+/* Whichever of two alarms of one moment comes first: it removes the other, or itself. */
+Test(event_loop, an_alarm_may_remove_alarms_that_are_due)
+{
+    test_deed deeds[2] = {{.watched = -1}, {.watched = -1}};
+    ls_loop_source *alarms[2] = {set_deed(&deeds[0]), set_deed(&deeds[1])};
+    deeds[0].removed = alarms[1];
+    deeds[1].removed = alarms[0];
+    test_deed itself = {.watched = -1};
+    itself.removed = set_deed(&itself);
+    test_alarm *last = add_alarm(1);
+    ls_loop_alarm_set(last->counter.source, last->due_ns);
+    ls_event_loop_run(loop);
+    cr_assert_eq(last->counter.calls, 1);
+}
+
 Test(event_loop, a_coarse_timer_repeats)
 {
     test_counter calls = {.calls_wanted = 5};
@@ -256,6 +311,24 @@ Test(event_loop, an_inactive_source_calls_nobody)
     ls_event_loop_run(loop);
     cr_assert_eq(idle.calls, idle.calls_wanted);
     close(listening);
+}
+
+static void interrupt(void *user, uint64_t now_ns)
+{
+    (void)user;
+    (void)now_ns;
+    raise(SIGINT);
+}
+
+Test(event_loop, a_signal_is_heard_beside_alarms_alone)
+{
+    test_counter signals = {.calls_wanted = 1};
+    ls_loop_source *alarm = NULL;
+    ls_event_loop_add_stop_signals(loop, (ls_loop_handler){count, &signals});
+    ls_event_loop_add_alarm(loop, (ls_loop_handler){interrupt, NULL}, &alarm);
+    ls_loop_alarm_set(alarm, 0);
+    ls_event_loop_run(loop);
+    cr_assert_eq(signals.calls, 1);
 }
 
 Test(event_loop, stop_signals_alone_do_not_keep_a_loop_running)
