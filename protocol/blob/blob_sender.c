@@ -30,10 +30,10 @@ typedef struct flight {
 } flight;
 
 /* Of so many packets that were sent the receiver had so many. */
-typedef struct tally {
+typedef struct arrivals {
     uint32_t sent;
     uint32_t received;
-} tally;
+} arrivals;
 
 struct ls_blob_sender {
     const ls_allocator *allocator;
@@ -51,8 +51,8 @@ struct ls_blob_sender {
     uint64_t paced_ns;  /* when, at this rate, all that was sent will have left */
     uint64_t grown_ns;  /* the rate last changed */
     uint64_t heard_ns;  /* something was acknowledged, or nothing was on its way */
-    tally heard;        /* newest */
-    tally round;        /* when this round began */
+    arrivals heard;     /* newest */
+    arrivals round;     /* when this round began */
     uint32_t round_end; /* packet that ends it */
     bool is_losing;     /* in the round before this one too much was lost */
     bool has_rtt;
@@ -138,7 +138,7 @@ void ls_blob_sender_start(ls_blob_sender *sender, ls_blob *blob, uint32_t number
     sender->paced_ns = now_ns;
     sender->grown_ns = now_ns;
     sender->heard_ns = now_ns;
-    sender->heard = (tally){0, 0};
+    sender->heard = (arrivals){0, 0};
     sender->round = sender->heard;
     sender->round_end = 0;
     sender->is_losing = false;
@@ -374,7 +374,7 @@ ls_status ls_blob_sender_take_ack(ls_blob_sender *sender, uint64_t now_ns, const
     if (ack.received == 0 || ack.newest < sender->heard.sent) {
         return LS_OK; /* no events of packets, or overtaken by such */
     }
-    sender->heard = (tally){ack.newest + 1, ack.received};
+    sender->heard = (arrivals){ack.newest + 1, ack.received};
     sender->heard_ns = now_ns;
     measure_rtt(sender, &ack, now_ns);
     judge_round(sender, now_ns);

@@ -132,7 +132,7 @@ def find(sources, context):
             first = shortest_way_back(arrows, file)[0]
             line = by_path[file].line_of(arrows[file][first][1])
             message = f"in a circle of {len(circle)} files: {in_words(arrows, file)}"
-            findings.append(Finding(file, line, message, "in a circle"))
+            findings.append(Finding(file, line, message))
     return findings
 
 

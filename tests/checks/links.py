@@ -93,12 +93,11 @@ def find(sources, context):
             problem = target_problem(source.path, target, documents, context.root)
             if problem:
                 line = source.line_of(offset)
-                findings.append(Finding(source.path, line, f"{target}: {problem}", target))
+                findings.append(Finding(source.path, line, f"{target}: {problem}"))
         if source.path == README:
             for text, offset in contents_problems(source):
                 message = f"the list of contents has no link to the section {text!r}"
-                what = f"section {text}"
-                findings.append(Finding(source.path, source.line_of(offset), message, what))
+                findings.append(Finding(source.path, source.line_of(offset), message))
     return findings
 
 

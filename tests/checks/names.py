@@ -60,7 +60,7 @@ def prefix_findings(source):
         for name in sorted({name for name, _ in shared_names(source)}):
             if name.upper().startswith(PREFIX):
                 message = f"{name}: ls_ is the library's, a tool has a prefix of its own"
-                yield Finding(source.path, 1, message, "ls_")
+                yield Finding(source.path, 1, message)
 
 
 def find(sources, context):
@@ -82,7 +82,7 @@ def find(sources, context):
         for path in paths:
             if path != first:
                 line = by_path[path].line_of(places[name][path])
-                findings.append(Finding(path, line, f"{name} means another thing in {first}", name))
+                findings.append(Finding(path, line, f"{name} means another thing in {first}"))
     return findings + [finding for source in sources for finding in prefix_findings(source)]
 
 

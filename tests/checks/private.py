@@ -43,8 +43,7 @@ def find(sources, context):
                 f"includes {path} as {len(those) - 1} others do, but struct {private[path]} is "
                 "private: it belongs to one file"
             )
-            header = path.rpartition("/")[2]
-            findings.append(Finding(source.path, source.line_of(offset), message, header))
+            findings.append(Finding(source.path, source.line_of(offset), message))
     return findings
 
 

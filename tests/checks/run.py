@@ -12,7 +12,6 @@ import os
 import sys
 import tempfile
 
-import exceptions
 import tree
 
 SKIPPED = 77  # as CTest's SKIP_RETURN_CODE says
@@ -37,32 +36,21 @@ def load_tree(root):
 
 def check_tree(check, root, build, compiler):
     sources = load_tree(root)
-    found = check.find(sources, Context(root, build, compiler))
-    findings = exceptions.without_listed(check.__name__, found, exceptions.load(sources))
+    findings = check.find(sources, Context(root, build, compiler))
     for finding in findings:
         print(finding)
-    excepted = len(found) - len(findings)
-    print(f"{len(sources)} files, {len(findings)} findings, {excepted} more are exceptions")
+    print(f"{len(sources)} files, {len(findings)} findings")
     return 1 if findings else 0
 
 
 def list_tree(check, root, build, compiler):
-    """Everything that the check finds, exceptions too, and its figures."""
+    """Everything that the check finds, and its figures."""
     sources = load_tree(root)
     for finding in check.find(sources, Context(root, build, compiler)):
         print(finding)
     for line in check.measures(sources) if hasattr(check, "measures") else ():
         print(line)
     return 0
-
-
-def write_exceptions(root, compiler):
-    grown = exceptions.write(root, load_tree(root), Context(root, None, compiler))
-    for line in grown:
-        print(line)
-    if grown:
-        print("exceptions.txt is as it was: it may lose lines, and never gets new ones")
-    return 1 if grown else 0
 
 
 def sample_problems(check, compiler, files, expected):
@@ -99,19 +87,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("check", nargs="?")
     parser.add_argument("--root", help="the tree to check; without it the self-test runs")
-    parser.add_argument("--list", action="store_true", help="print exceptions and figures too")
-    parser.add_argument(
-        "--write-exceptions",
-        action="store_true",
-        help="shorten tests/checks/exceptions.txt to what is still found",
-    )
+    parser.add_argument("--list", action="store_true", help="print figures too")
     parser.add_argument("--build", help="its build directory")
     parser.add_argument("--compiler", default="cc")
     arguments = parser.parse_args()
 
     try:
-        if arguments.write_exceptions:
-            return write_exceptions(arguments.root or OWN_TREE, arguments.compiler)
         if arguments.check is None:
             parser.error("which check?")
         check = importlib.import_module(arguments.check)

@@ -65,13 +65,10 @@ class Source:
 
 
 class Finding:
-    """`what`, if given, says what was found without line numbers: exceptions.txt can list it."""
-
-    def __init__(self, path, line, message, what=None):
+    def __init__(self, path, line, message):
         self.path = path
         self.line = line
         self.message = message
-        self.what = what
 
     def __str__(self):
         return f"{self.path}:{self.line}: {self.message}"

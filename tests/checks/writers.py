@@ -47,7 +47,7 @@ def find(sources, context):
             kind = kind_of(text[1:-1])
             if kind:
                 message = f"{text} is {kind} by hand: use the writer that escapes"
-                findings.append(Finding(source.path, source.line_of(offset), message, kind))
+                findings.append(Finding(source.path, source.line_of(offset), message))
     return findings
 
 

@@ -32,7 +32,7 @@ def check_score(score, result):
         expect(score[key] == score["flips"], f"{name}: {key}", result)
     expect((score["padding"] > 0) == (name == "arena"), f"{name}: padding", result)
     for latency in (score["notice"], score["cause"]):
-        # No news is faster than half a round trip; everything is known within two seconds.
+        # Nothing is known before half a round trip; everything is within two seconds.
         expect(score["rtt_ms"] / 2 <= latency["p50_ms"], f"{name}: latency", result)
         expect(latency["p50_ms"] <= latency["worst_ms"] <= 2000, f"{name}: latency", result)
         expect(latency["worst_ticks"] > 0, f"{name}: latency in ticks", result)

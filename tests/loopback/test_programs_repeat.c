@@ -51,7 +51,7 @@ Test(programs_repeat, units_at_20_60_and_240_frames_a_second_ends_as_always)
     play("units", "180", units_hash);
 }
 
-/* ---- with prediction: what is guessed changes nothing of what is played ---- */
+/* ---- with prediction: guesses change nothing in the match ---- */
 
 static double rollbacks_of(uint32_t index)
 {

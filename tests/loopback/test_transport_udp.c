@@ -161,7 +161,8 @@ Test(transport_udp, a_client_that_connects_anew_is_another_peer)
         cr_assert_neq(server.connected[i], server.connected[i - 1]);
     }
     LS_RUN_UNTIL(server.disconnected_count == 3, &server, &client);
-    cr_assert_eq(client.disconnected_count, 0, "what it has given up itself is no news");
+    cr_assert_eq(client.disconnected_count, 0,
+                 "no event tells of a connection that it has given up itself");
     ls_transport_send(client.transport, client.connected[3], LS_CHANNEL_RELIABLE,
                       (const uint8_t *)"x", 1);
     LS_RUN_UNTIL(server.received_count == 1, &server, &client);

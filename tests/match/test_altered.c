@@ -1,6 +1,7 @@
 /* One bit of one packet altered on its way, each bit of the header in turn, in both directions:
- * nobody is lost, nobody stands still for longer than it takes the next packet to mend it, and what
- * only acknowledges leaves no state that differs. Bits of inputs cost no more than inputs. */
+ * no player is lost, none stands still for longer than it takes the next packet to mend it, and a
+ * packet that only acknowledges leaves no state that differs. Bits of inputs cost no more than
+ * inputs. */
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/tests/match/match_test.h"
@@ -14,7 +15,7 @@ enum {
 
 #define RTT_NS (60 * MS)
 
-/* What stands between a transport and its reader: alters one bit of one packet of a kind. */
+/* Between a transport and its reader: alters one bit of one packet of a kind. */
 typedef struct alteration {
     ls_transport_operations operations;
     int (*next_event)(ls_transport *transport, ls_transport_event *event);

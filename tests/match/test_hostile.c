@@ -193,7 +193,7 @@ Test(hostile, a_message_that_does_not_belong_there_ends_it)
     }
 }
 
-/* Who says that it agrees about the end has to say that it agreed all the way. */
+/* A client that says that it agrees about the end has to say that it agreed all the way. */
 Test(hostile, a_final_state_without_the_chain_that_leads_to_it_ends_it)
 {
     stage here = open_stage(60);
@@ -266,7 +266,7 @@ Test(hostile, more_than_256_packets_a_tick_are_too_many)
     close_stage(&here);
 }
 
-/* What piles up while the server's machine stands still is no flood. */
+/* Packets that pile up while the server's machine stands still are no flood. */
 Test(hostile, a_server_that_stood_still_drops_nobody_for_it)
 {
     virtual_setup setup = virtual_setup_default(test_simulation(), 4, 1500);

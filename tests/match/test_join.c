@@ -233,7 +233,7 @@ Test(join, a_simulation_that_cannot_save_is_joined_by_its_history)
     cr_assert_eq(newest_join(second).source, LS_JOIN_HISTORY);
     cr_assert_geq(report_of(second).steps, 20 * 60, "from the start");
 
-    /* Who was away for long begins at the start again. */
+    /* A client that was away for long begins at the start again. */
     cut_link(first, true);
     virtual_match_run(run, 25 * SECOND);
     cut_link(first, false);

@@ -1,4 +1,4 @@
-/* Who lags and why: a cause is planted at one player, and the match names that player and that
+/* The lag report: a cause is planted at one player, and the match names that player and that
  * cause, and says of everybody else that all is well. The delay that it advises then really helps.
  */
 #include "lockstep/tests/match/match_test.h"
@@ -10,7 +10,7 @@ enum {
     SEEDS = 8,
 };
 
-/* What is wrong with one player. */
+/* The trouble of one player. */
 typedef struct plant {
     ls_lag_cause cause;
     ls_link_config up;

@@ -157,7 +157,7 @@ enum {
     SEEN = 4 * OTHERS
 };
 
-/* What the others have seen of it. */
+/* `seen` is what the others have seen of it. */
 static void play_with_trouble(trouble kind, uint64_t seen[SEEN])
 {
     virtual_setup setup = setup_with(LS_LATE_REPEAT, 4, 1200);
@@ -341,8 +341,8 @@ Test(late, wait_names_all_it_waits_for_and_no_others)
     virtual_match_destroy(run);
 }
 
-/* Whoever stands still, however often and however many: from one closing to the next it is never
- * more than a tick and the limit, and nothing that is said about it is wrong. */
+/* However often and however many players stand still: from one closing to the next it is never more
+ * than a tick and the limit, and nothing that is said about it is wrong. */
 static void wait_with_pauses(uint64_t seed, uint32_t limit_ms)
 {
     virtual_setup setup = setup_with(LS_LATE_WAIT, 4, 0);
@@ -436,8 +436,8 @@ Test(late, wait_waits_once_for_a_link_that_became_slower)
     virtual_match_destroy(run);
 }
 
-/* Who keeps a tick waiting learns by how much it was late, and is on time from then on: ticks are
- * closed by the server's clock again, not by the arrival of that client's packets. */
+/* A client that keeps a tick waiting learns by how much it was late, and is on time from then on:
+ * ticks are closed by the server's clock again, not by the arrival of that client's packets. */
 Test(late, wait_closes_ticks_evenly_once_everybody_knows_when)
 {
     virtual_setup setup = setup_with(LS_LATE_WAIT, 2, 0);
@@ -475,7 +475,7 @@ Test(late, wait_leaves_no_lead_behind)
     close_run(run);
 }
 
-/* Nobody has joined before tick 0 is closed, so nobody leaves in it either. */
+/* No player has joined before tick 0 is closed, so none leaves in it either. */
 Test(late, wait_drops_a_player_that_never_begins)
 {
     virtual_setup setup = setup_with(LS_LATE_WAIT, 3, 200);

@@ -1,6 +1,6 @@
-/* Coming and going: who joins is told to the step once, who leaves as well, in whichever way; the
- * match goes on with the rest and ends when nobody is left, when it is stopped, or after its last
- * tick, and everybody who is there then has the same final state. */
+/* Coming and going: the step is told once of each player that joins, and of each that leaves, in
+ * whichever way; the match goes on with the rest and ends when nobody is left, when it is stopped,
+ * or after its last tick, and everybody who is there then has the same final state. */
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
@@ -333,7 +333,7 @@ Test(leaving, a_lobby_that_is_stopped_sends_everybody_home)
     virtual_match_destroy(run);
 }
 
-/* Whoever has finished is finished, even when the server's last word is lost. */
+/* A client that has finished is finished, even when the server's last word is lost. */
 Test(leaving, a_finished_client_needs_no_last_word)
 {
     virtual_match *run = start(2, 120);

@@ -91,7 +91,7 @@ Test(limits, large_inputs_under_the_rule_wait)
     virtual_match_destroy(run);
 }
 
-/* What got lost is sent again after a round trip, not when all before it has been acknowledged:
+/* A lost input is sent again after a round trip, not when all before it has been acknowledged:
  * with 80 inputs on their way and every fifth lost that would more than halve the match's speed. */
 Test(limits, large_inputs_that_got_lost_are_sent_again_in_time)
 {

@@ -193,7 +193,7 @@ Test(prediction, a_tick_that_cannot_be_guessed_any_more_is_a_stall)
     virtual_match_destroy(run);
 }
 
-/* Nobody's input changes: there is nothing to guess wrong after the joins. */
+/* No input changes: there is nothing to guess wrong after the joins. */
 Test(prediction, a_player_that_holds_still_is_guessed_right)
 {
     virtual_setup setup = setup_with(test_simulation(), 4, 300);

@@ -145,7 +145,7 @@ Test(reconnect, under_the_rule_wait_the_others_play_on)
     close_match(run);
 }
 
-/* Nobody plays: nothing is closed, and nothing that was made is lost. */
+/* Without a player no tick is closed, and no input that was made is lost. */
 Test(reconnect, a_match_of_one_stands_still_until_that_one_is_back)
 {
     ls_match_config config = match_of_three();
@@ -226,7 +226,7 @@ Test(reconnect, a_client_away_for_longer_than_its_seat_is_kept_is_told)
     virtual_match_run(run, 10 * SECOND);
     ls_session_report report = report_of(client);
     bool is_told = report.state == LS_SESSION_OVER && report.status == LS_NOT_FOUND;
-    bool has_returned = report.state == LS_SESSION_PLAYING; /* nobody had taken the seat */
+    bool has_returned = report.state == LS_SESSION_PLAYING; /* the seat was still free */
     cr_assert(is_told || has_returned, "state %d, %s", (int)report.state,
               ls_status_name(report.status));
     close_match(run);

@@ -1,5 +1,5 @@
-/* Coming late and coming back, seen from the server: whose seat it is, how the state comes, when
- * the input counts, and that nobody who lies or stops half way hurts those who play. */
+/* Coming late and coming back, seen from the server: the seat, how the state comes, when
+ * the input counts, and that no client that lies or stops half way hurts those who play. */
 #include "lockstep/common/base/secret.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/protocol/wire/message.h"
@@ -14,7 +14,7 @@ enum {
 
 typedef struct stage {
     virtual_match *run;
-    raw_peer *peer; /* whom it is about now */
+    raw_peer *peer; /* the one that it is about now */
     uint32_t slot;
     raw_peer *peers[PEERS_MAX];
     uint32_t peer_count;
@@ -181,7 +181,7 @@ Test(rejoin, a_late_player_is_sent_the_state_and_plays_from_its_first_input_on)
     follow(&here, SECOND);
     cr_assert_eq(events_at(&here, first), LS_EVENT_JOINED);
     cr_assert_eq(count_events(&here, LS_EVENT_JOINED), 1);
-    /* What it did not send before its first tick is nobody's loss. */
+    /* The inputs that it did not send before its first tick count as no loss. */
     ls_match_slot slot = slot_of(here.run, here.slot);
     cr_assert(slot.is_playing);
     cr_assert_eq(slot.joined_tick, first);
@@ -547,7 +547,7 @@ Test(rejoin, a_client_that_cannot_play_leaves_the_seat_as_it_was)
     cr_assert_eq(ls_match_seats_open(here.run->match), open);
     const virtual_event *left = &here.run->events[here.run->event_count - 1];
     cr_assert(left->event.kind == LS_MATCH_PLAYER_LEFT && left->event.was_coming);
-    /* What it was offered is worth nothing, to it and to whoever comes next. */
+    /* The seat that it was offered is worth nothing, to it and to the next one. */
     raw_peer *again = say_back(&here, &offered, 0, LS_TICK_CHAIN_START);
     check_refused(again, LS_NOT_FOUND);
     cr_assert_arr_neq(visit(&here).secret, offered.secret, LS_SECRET_BYTES);

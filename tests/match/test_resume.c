@@ -1,5 +1,5 @@
-/* A server that was killed comes back from what its journal held: nobody loses a closed tick that
- * somebody who comes back has seen, and the match goes on. */
+/* A server that was killed comes back from what its journal held: no closed tick is lost that a
+ * client which comes back has seen, and the match goes on. */
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/tests/match/match_test.h"
 
@@ -360,7 +360,7 @@ Test(resume, the_others_agree_on_what_they_have_without_the_player_of_the_newest
     virtual_match_run(here.run, 10 * SECOND);
     cr_assert(resumed() != NULL);
     cr_assert_geq(resumed()->tick, seen);
-    /* Who saw more is sent the state that is now: what it saw has not happened. */
+    /* The client that saw more is sent the present state: the rest has not happened. */
     cut_link(here.run->clients[0], false);
     virtual_match_run(here.run, 8 * SECOND);
     check_all_play();

@@ -28,7 +28,7 @@ typedef struct liars {
     uint64_t chain; /* before that tick */
 } liars;
 
-/* What was closed at a tick; `variant` 0 is the truth. */
+/* The inputs closed at a tick; `variant` 0 is the truth. */
 static ls_tick_inputs made_tick(ls_tick tick, uint32_t variant, ls_slot_input slots[SEATS_MAX])
 {
     static uint8_t bytes[SEATS_MAX];
@@ -83,7 +83,7 @@ static void close_liars(liars *stage)
     virtual_match_destroy(stage->run);
 }
 
-/* Who has confirmed `ticks` ticks more, of a variant, and holds all of them. */
+/* Of a client that has confirmed `ticks` ticks more, of a variant, and holds all of them. */
 static ls_return claim_of(const liars *stage, uint32_t ticks, uint32_t variant)
 {
     ls_tick end = stage->closed + ticks;
@@ -314,7 +314,7 @@ Test(resume_claims, a_client_that_differs_later_plays_and_is_reported)
     close_liars(&stage);
 }
 
-/* Who was sent a state has no tick from before it. */
+/* A client that was sent a state has no tick from before it. */
 Test(resume_claims, ticks_are_put_together_from_those_who_hold_a_part)
 {
     seats = 3;

@@ -1,5 +1,5 @@
 /* How many packets go each way: as configured, and with `auto` twice as many in just the direction
- * that loses many. Whatever the rate, the same match is played. */
+ * that loses many. The same match is played at any rate. */
 #include "lockstep/tests/match/match_test.h"
 
 enum {

@@ -220,7 +220,7 @@ Test(several, matches_fill_in_turn_and_all_play_to_their_end)
         cr_assert_eq(here.events[i][LS_MATCH_DESYNC], 0);
         state_hashes[i] = ls_match_hash(match(i));
     }
-    /* The same seed and settings, but other players: nobody's inputs went astray. */
+    /* The same seed and settings, but other players: no inputs went astray. */
     cr_assert(state_hashes[0] != state_hashes[1] && state_hashes[1] != state_hashes[2] &&
               state_hashes[0] != state_hashes[2]);
     cr_assert_eq(ls_match_table_next_ns(here.table), UINT64_MAX);

@@ -17,7 +17,7 @@ enum {
     JOURNAL_CHANGE_TICK = 40,
 };
 
-/* What is written down, and what is wrong with it. */
+/* A journal to be written, and its faults. */
 typedef struct journal_plan {
     uint32_t ticks;
     uint32_t snapshot_ticks; /* between snapshots; 0: none */
@@ -25,7 +25,7 @@ typedef struct journal_plan {
     ls_tick gap_end;
     ls_tick wrong_hash_tick; /* of the state behind that tick; 0: none */
     ls_tick wrong_snapshot_tick;
-    ls_tick change_tick; /* somebody else sits down on slot 1 then; 0: nobody */
+    ls_tick change_tick; /* another player sits down on slot 1 then; 0: never */
     bool is_turned_away; /* that one, at once */
     bool is_started;
     bool has_ended; /* an event says so ... */
@@ -51,7 +51,7 @@ typedef struct resume_place {
 
 extern resume_place here;
 
-/* What a whole journal of so many ticks is written from, to be changed; opens its simulation. */
+/* The plan of a whole journal of so many ticks, to be changed; opens its simulation. */
 journal_plan plan_of(uint32_t ticks, uint32_t snapshot_ticks);
 void make_journal(const journal_plan *made);
 

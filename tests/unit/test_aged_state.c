@@ -44,7 +44,7 @@ static void step(void)
     ls_aged_state_advance(&aged, &live);
 }
 
-/* What is given out is the state of its tick and no other. */
+/* The state that is given out is that of its tick and no other. */
 static void check_ready(void)
 {
     if (aged.ready.tick == 0) {

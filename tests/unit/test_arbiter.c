@@ -10,7 +10,7 @@ static ls_hash_record record;
 static ls_arbiter arbiter;
 static const ls_arbiter_slot *const slot_0 = &arbiter.slots[0];
 
-/* What one client has simulated: as the server's states, or other ones from `bad_tick` on. */
+/* One client's states: those of the server, or other ones from `bad_tick` on. */
 typedef struct player {
     uint32_t interval;
     ls_tick bad_tick;

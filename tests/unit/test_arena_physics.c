@@ -155,7 +155,7 @@ Test(arena_physics, boxes_touch_in_two_points_face_to_face_and_in_one_at_a_corne
     cr_assert_eq(ls_arena_collide(&a, &b).count, 0);
 }
 
-/* Whatever the turn, contacts push apart: the normal leads from the first to the second box, and
+/* Contacts push apart at any turn: the normal leads from the first to the second box, and
  * moving by the depth along it ends the contact. */
 Test(arena_physics, moving_boxes_apart_by_their_depth_ends_the_contact)
 {

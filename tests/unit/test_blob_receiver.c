@@ -182,7 +182,7 @@ Test(blob_receiver, parts_of_another_blob_are_stale)
     cr_expect_eq(give(receiver, 0, part_of(0, size)), LS_STALE);
 }
 
-/* What becomes of a stream of so many bytes. */
+/* A stream of so many bytes fails. */
 static void expect_failure(uint32_t stream_bytes, ls_blob_promise promise)
 {
     ls_blob_receiver *receiver = open_receiver(&promise);

@@ -1,4 +1,4 @@
-/* What must hold for every simulation that comes with Lockstep. */
+/* Rules for every simulation that comes with Lockstep. */
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/tests/support/sim_fixture.h"
 

@@ -253,7 +253,7 @@ Test(conditioner, measured_delay_is_what_was_asked)
     ASSERT_NEAR(percentile_ms(delay, 99), 59.8, 0.3);
     ASSERT_NEAR((double)delay->max_ns / 1e6, 60, 0.01);
     cr_assert_eq(made.figures->reordered, 0);
-    /* Whoever comes at the moment is never late. */
+    /* A packet that comes at the moment is never late. */
     cr_assert_eq(made.figures->late.sum_ns, 0);
     cr_assert_eq(made.figures->late.count, MANY);
 }

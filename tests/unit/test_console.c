@@ -134,10 +134,10 @@ Test(console, a_log_line_stands_above_the_live_block)
     ls_console_begin(&console);
     ls_console_line(&console, "live");
     ls_console_end(&console);
-    ls_log_line(&console.log, LS_LOG_INFO, "news");
+    ls_log_line(&console.log, LS_LOG_INFO, "first");
     ls_log_line(&console.log, LS_LOG_INFO, "more");
     close_terminal();
-    cr_assert_str_eq(text, "live\r\n\033[1A\r\033[Jx: news\r\nx: more\r\n");
+    cr_assert_str_eq(text, "live\r\n\033[1A\r\033[Jx: first\r\nx: more\r\n");
 }
 
 Test(console, live_lines_are_cut_to_the_terminal)

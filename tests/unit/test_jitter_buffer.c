@@ -221,7 +221,7 @@ Test(jitter_buffer, a_large_backlog_is_stepped_at_once)
     cr_assert_leq(seen.delay_ns, 2 * MS);
 }
 
-/* What an outage kept back comes in as many bursts as the way takes round trips. */
+/* Ticks that an outage kept back come in as many bursts as the way takes round trips. */
 static void cut(scene *played, uint32_t from, uint32_t to, uint32_t bursts, uint64_t apart_ns)
 {
     for (uint32_t tick = from; tick < to; tick++) {

@@ -75,7 +75,7 @@ Test(lag_attribution, stalls_that_nothing_else_explains_are_the_downlink)
     expect((ls_lag_figures){.stalled = 5, .late = 4, .excused = 1}, LS_LAG_FINE);
 }
 
-/* Who was halted tells of all that it missed in one stretch. */
+/* A client that was halted tells of all that it missed in one stretch. */
 Test(lag_attribution, no_share_is_more_than_all)
 {
     ls_lag_figures figures = well();

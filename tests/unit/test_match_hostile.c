@@ -245,7 +245,7 @@ Test(match_hostile, silent_pending_keep_nobody_out, .init = open_lobby)
     for (ls_peer_id peer = BO + 1; peer < PEERS; peer++) {
         here.now_ns += LS_NS_PER_MS;
         ls_match_peer_connected(here.match, peer, here.now_ns);
-        cr_assert_eq(here.disconnects[BO + 1], peer >= BO + 1 + 64 ? 1 : 0, "guest %u",
+        cr_assert_eq(here.disconnects[BO + 1], peer >= BO + 1 + 64 ? 1 : 0, "newcomer %u",
                      (unsigned)(peer - BO));
     }
     cr_assert_eq(here.disconnects[BO + 2], 1);

@@ -653,7 +653,7 @@ Test(message, an_unknown_kind_is_malformed)
         if (!is_reliable) {
             cr_assert_eq(status, LS_MALFORMED, "kind %u", kind);
         } else if (kind != 2 && kind != 7 && kind != 14 && kind != 15 && kind != 16 && kind != 25 &&
-                   kind != 26) { /* whose zeros are out of range */
+                   kind != 26) { /* its zeros are out of range */
             cr_assert_eq(status, LS_OK, "kind %u", kind);
         }
     }

@@ -1,5 +1,6 @@
 /* A player link: the inputs that come in and their acknowledgements, how they are used when ticks
- * are closed, and with how much time to spare they came. What goes out: test_player_link_ticks.c.
+ * are closed, and with how much time to spare they came. Its way out is in
+ * test_player_link_ticks.c.
  */
 #include "lockstep/tests/support/refused_memory.h"
 #include "lockstep/tests/unit/player_link_fixture.h"
@@ -142,7 +143,7 @@ static bool is_base_offered(void)
     return header.has_base;
 }
 
-/* What the link holds of tick 0 was altered on its way: one byte instead of four. */
+/* The link's copy of tick 0 was altered on its way: one byte instead of four. */
 Test(player_link, a_base_that_nothing_can_be_read_against_is_given_up)
 {
     const uint8_t altered = 1;

@@ -1,5 +1,6 @@
-/* What goes out to the player of a seat: closed ticks in TICKS and in parts, what TICKS says
- * besides, and the round trip that is measured by them. What comes in: test_player_link.c. */
+/* The way out to the player of a seat: closed ticks in TICKS and in parts, what TICKS says
+ * besides, and the round trip that is measured by them. The way in is in test_player_link.c.
+ */
 #include "lockstep/tests/unit/player_link_fixture.h"
 
 enum {

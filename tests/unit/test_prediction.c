@@ -403,7 +403,8 @@ Test(prediction, a_long_gap_is_caught_up_in_several_calls_without_a_guess)
     cr_assert_eq(live(), 158);
 }
 
-/* Whatever is closed when: every state hash is that of a run that never guessed (on_settle). */
+/* Inputs are closed at random moments: every state hash is that of a run that never guessed
+ * (on_settle). */
 static void play_at_random(uint32_t ticks, uint32_t interval, uint64_t seed)
 {
     open_with(ticks, interval);

@@ -1,5 +1,5 @@
-/* What is restored of a match whose server goes on from a journal: where its simulation begins, who
- * sits where, and what becomes of it where ticks are missing or the end is torn. What is refused:
+/* The match of a server that goes on from a journal: where its simulation begins, who sits where,
+ * and how it goes on where ticks are missing or the end is torn. Journals that are refused are in
  * test_resume_refused.c. */
 #include "lockstep/tests/unit/made_journal.h"
 
@@ -87,7 +87,7 @@ Test(resume, players_are_known_by_seat_generations_and_newest_names)
     cr_expect_str_eq(ls_match_slot_of(here.match, 1).name, "Cid");
 }
 
-/* Who sat down after a server came back has none of the turns that it may have forgotten. */
+/* A player who sat down after a server came back has no turn that it may have forgotten. */
 Test(resume, turns_that_a_server_may_have_forgotten_are_left_out)
 {
     make_plain_journal(100, 0);

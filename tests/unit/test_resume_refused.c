@@ -1,5 +1,5 @@
 /* Journals that no server goes on from, and the sentence that says why; the settings that a journal
- * brings along, and flags that contradict them. What is restored: test_resume.c. */
+ * brings along, and flags that contradict them. */
 #include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tests/unit/made_journal.h"
 

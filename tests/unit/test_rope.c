@@ -182,7 +182,7 @@ Test(rope, a_leaving_player_lets_go)
     sim_step(sim, 10);
     cr_assert_eq(ls_rope_view_of(&sim->config, sim_state(sim)).hands[1].is_holding, 1);
     sim->slots[1].events = LS_EVENT_LEFT;
-    drag(sim, 1, true, 0, 0); /* nobody's any more */
+    drag(sim, 1, true, 0, 0); /* let go */
     sim_step(sim, 300);
     cr_assert_eq(ls_rope_view_of(&sim->config, sim_state(sim)).hands[1].is_holding, 0);
     cr_assert_lt(particle(sim, 79).y, -0.2);

@@ -1,4 +1,4 @@
-/* What fuzzing found in the session, told in words: a server that breaks the rules. */
+/* Findings of fuzzing in the session, told in words: a server that breaks the rules. */
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/tests/unit/session_fixture.h"
@@ -23,7 +23,7 @@ Test(session_hostile, a_server_that_acknowledges_no_input_is_survived)
     ls_session_report report = fake_server_report(&here);
     cr_assert_eq(report.state, LS_SESSION_PLAYING);
     cr_assert_geq(report.tick, 2900);
-    /* What is closed is wanted no more, whatever the server says. */
+    /* A closed tick is wanted no more, whatever the server says. */
     cr_assert_geq(report.next_input, 3000);
     cr_assert_leq(report.next_input - here.inputs.first, LS_WINDOW_TICKS,
                   "no more than can be held");

@@ -1,4 +1,4 @@
-/* What each strategy makes of each trace: the rows T1 to T6 of the stepping systems, T10 and T11,
+/* Each strategy on each trace: the rows T1 to T6 of the stepping systems, T10 and T11,
  * with the numbers that they are known for. */
 #include "lockstep/common/base/clock.h"
 #include "lockstep/tools/timestep/lessons.h"

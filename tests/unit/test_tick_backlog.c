@@ -143,7 +143,7 @@ Test(tick_backlog, beyond_its_limit_nothing_is_added_and_nothing_lost, .init = s
     cr_assert_eq(ls_tick_backlog_count(backlog), end);
     cr_assert_eq(ls_tick_backlog_bytes(backlog), CHUNKS * LS_TICK_BACKLOG_CHUNK_BYTES);
 
-    /* What is taken makes room, and the order is whole. */
+    /* A tick that is taken makes room, and the order is whole. */
     for (ls_tick tick = 0; tick < end; tick++) {
         check_take(tick, LS_INPUT_BYTES_MAX);
     }

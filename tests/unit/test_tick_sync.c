@@ -209,7 +209,7 @@ Test(tick_sync, an_input_made_before_a_move_moves_nothing_again)
     cr_assert_eq(here.next_input, 15);
     ls_tick_sync_add_slack(&here, -30 * MS, 14, NOW_NS);
     cr_assert_eq(moved(&here), -30 * MS - MARGIN_NS);
-    /* What was made as planned after it says that it was not enough. */
+    /* Inputs made as planned after it say that it was not enough. */
     make_inputs(&here, 20);
     ls_tick_sync_add_slack(&here, -5 * MS, 20, NOW_NS);
     cr_assert_eq(moved(&here), -37 * MS - MARGIN_NS);
@@ -394,7 +394,7 @@ Test(tick_sync, inputs_made_in_frames_are_due_a_frame_earlier)
     ls_tick_sync_add_frame(&sync, 8 * LS_NS_PER_MS);
     ls_tick_sync_start(&sync, LS_NS_PER_SECOND);
     cr_assert_eq(sync.next_due_ns, LS_NS_PER_SECOND - DT_NS - 8 * LS_NS_PER_MS - 2 * MS);
-    /* Whatever part of its frame an input waited, the next one may wait for all of it. */
+    /* However long an input waited in its frame, the next one may wait for all of it. */
     cr_assert(ls_tick_sync_take_due(&sync, sync.next_due_ns + 5 * LS_NS_PER_MS));
     uint64_t before_ns = sync.next_due_ns;
     ls_tick_sync_add_slack(&sync, 1 * MS, 0, NOW_NS);
@@ -438,7 +438,7 @@ static uint32_t count_late(path along, ls_rng *rng, int64_t *least_slack, int64_
     *most_slack = INT64_MIN;
     for (ls_tick tick = 0; tick < PATH_TICKS; tick++) {
         int64_t close_ns = (int64_t)((tick + 1) * DT_NS);
-        /* What the server could say by now, as old as the way down is long. */
+        /* The server's knowledge by now, as old as the way down is long. */
         int64_t seen_ns = close_ns - along.delay_ns;
         for (ls_tick of = tick > 200 ? tick - 200 : 0; of < sync.next_input; of++) {
             if (arrival_ns[of] < seen_ns && arrival_ns[of] >= seen_ns - (int64_t)DT_NS) {

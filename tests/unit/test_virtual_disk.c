@@ -40,7 +40,7 @@ static ls_status write_at(virtual_disk *disk, uint64_t now_ns)
     return completion.status;
 }
 
-Test(virtual_disk, a_record_is_through_after_its_delay_and_not_before)
+Test(virtual_disk, a_record_is_done_after_its_delay_and_not_before)
 {
     virtual_disk disk = open_disk(1);
     ls_journal_completion completion;

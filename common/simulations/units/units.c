@@ -23,7 +23,7 @@ static const ls_pass passes[] = {
     {"grid", ls_units_pass_grid},     {"sight", ls_units_pass_sight},
     {"steer", ls_units_pass_steer},   {"move", ls_units_pass_move},
     {"combat", ls_units_pass_combat}, {"deaths", ls_units_pass_deaths},
-    {"bases", ls_units_pass_bases},   {"tally", ls_units_pass_tally},
+    {"bases", ls_units_pass_bases},   {"leader", ls_units_pass_leader},
 };
 
 static size_t state_bytes(const ls_sim_config *config)

@@ -42,7 +42,7 @@ void ls_units_pass_bases(const ls_step *step)
     }
 }
 
-void ls_units_pass_tally(const ls_step *step)
+void ls_units_pass_leader(const ls_step *step)
 {
     ls_units_rules rules = ls_units_rules_of(step->config);
     ls_units_state *state = step->state;

@@ -132,7 +132,7 @@ void ls_units_pass_deaths(const ls_step *step);
 /* Recovery near bases, waves of reinforcement. */
 void ls_units_pass_bases(const ls_step *step);
 /* The leader; the number of the next tick. */
-void ls_units_pass_tally(const ls_step *step);
+void ls_units_pass_leader(const ls_step *step);
 
 /* Fills the free slots of an army, at most `quota` of them, near its base. */
 void ls_units_muster(const ls_units_rules *rules, ls_units_state *state, uint32_t player,
