@@ -1,7 +1,9 @@
-"""Headers: each compiles alone, without help from what was included before it."""
+"""Headers: each compiles alone, without help from what was included before it. The compiler has
+shown it of a header that its own .c file includes before anything else."""
 
 import concurrent.futures
 import os
+import re
 import subprocess
 import tempfile
 
@@ -26,8 +28,18 @@ def compile_problem(compiler, include_directory, path):
     return next((line for line in run.stderr.splitlines() if "error" in line), run.stderr)
 
 
+FIRST_DIRECTIVE = re.compile(r'^[ \t]*#[ \t]*(?:include[ \t]*"lockstep/([^"]+)")?', re.MULTILINE)
+
+
+def is_shown_by_its_own_file(source):
+    """Whether the .c file of a pair begins with its header."""
+    first = FIRST_DIRECTIVE.search(source.text)
+    return first is not None and first.group(1) == source.path[:-1] + "h"
+
+
 def find(sources, context):
-    headers = [source.path for source in sources if source.path.endswith(".h")]
+    shown = {s.path[:-1] + "h" for s in sources if s.is_c and is_shown_by_its_own_file(s)}
+    headers = [s.path for s in sources if s.path.endswith(".h") and s.path not in shown]
     with tempfile.TemporaryDirectory() as directory:
         os.symlink(os.path.abspath(context.root), os.path.join(directory, "lockstep"))
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -52,5 +64,15 @@ SAMPLES = (
         [],
     ),
     ("a header that leans on others", {"a.h": "extern uint8_t x;\n"}, ["unknown type name"]),
+    (
+        "a header that its own file includes first, where a compiler has seen it",
+        {"a.h": "extern uint8_t x;\n", "a.c": '/* A. */\n#include "lockstep/a.h"\n'},
+        [],
+    ),
+    (
+        "a header that its own file includes behind something else",
+        {"a.h": "extern uint8_t x;\n", "a.c": '#define B\n#include "lockstep/a.h"\n'},
+        ["unknown type name"],
+    ),
     ("a header without a guard", {"a.h": "struct a {\n    int x;\n};\n"}, ["redefinition"]),
 )
