@@ -169,6 +169,13 @@ static void say_first_tick(const ls_desync_finding *finding, ls_text *why)
 static void say_bytes(const ls_investigation *investigation, ls_text *why)
 {
     const ls_diff_place *place = investigation->place;
+    if (investigation->is_save_equal) {
+        ls_text_add(why,
+                    "; the saves of state %" PRIu32
+                    " do not differ: what the engine hashes is not in them",
+                    investigation->bad_tick);
+        return;
+    }
     if (!place || ls_sim_instance_schema(place->held->inspector.instance) ||
         !ls_hash_tree_diff_is_done(place->diff)) {
         return;
