@@ -261,7 +261,7 @@ static ls_simulation forgetful_engine(void)
     return forgetful;
 }
 
-/* Who plays ahead loads what was saved, and has another hash from then on, of the same save. */
+/* A player ahead loads what was saved, and has another hash from then on, of the same save. */
 Test(engines, a_player_ahead_of_a_save_that_leaves_something_out_is_no_liar)
 {
     ls_simulation forgetful = forgetful_engine();
