@@ -296,8 +296,9 @@ static void log_pass(const ls_desync_finding *finding, const ls_log *log)
         ls_log_line(log, LS_LOG_ERROR,
                     "  simulated again, tick %" PRIu32
                     " does not show in which pass the sides part; the first pass that writes any "
-                    "of these values: %s",
-                    ls_desync_finding_step(finding), finding->pass);
+                    "of these values: %s%s",
+                    ls_desync_finding_step(finding), finding->pass,
+                    finding->do_later_passes_write ? ", and later ones write them too" : "");
         return;
     case LS_PASS_NONE:
         ls_log_line(log, LS_LOG_ERROR,
