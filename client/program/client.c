@@ -3,12 +3,12 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/client/program/client_link.h"
 #include "lockstep/client/program/client_view.h"
+#include "lockstep/client/program/desync_lines.h"
 #include "lockstep/client/program/seat_file.h"
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/log_budget.h"
 #include "lockstep/common/diagnosis/desync_class.h"
-#include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/common/program/frame_trace.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/program/summary.h"
@@ -49,7 +49,8 @@ typedef struct client {
     uint32_t logged_slot_mask; /* of RESUMING */
     ls_log_budget lines;       /* that the server causes */
     ls_frame_recorder recorder;
-    ls_desync_notice first_desync; /* of this client; the session keeps the newest alone */
+    ls_desync_notice newest_desync; /* of anybody, or of the server */
+    ls_desync_notice first_desync;  /* of this client; the session keeps the newest alone */
     ls_desync_cause first_cause;
     bool has_first_cause;
     ls_text over_why; /* why the match ended early; empty: it did not */
@@ -118,56 +119,25 @@ static void hear(void *user, ls_tick tick, const ls_sound *sound)
 
 /* ---- events ---- */
 
-static void log_desync(client *player, const ls_desync_notice *desync)
+static void take_desync(client *player, const ls_desync_notice *desync)
 {
     ls_session_report report = ls_session_report_of(player->session);
-    bool is_own = desync->slot == report.slot;
+    bool is_own = desync->clients == 0 && ls_desync_lines_is_own(player->session, desync->slot);
     if (is_own && report.own_desyncs <= 1) {
         player->first_desync = *desync;
     }
-    ls_log_line(&player->console->log, is_own ? LS_LOG_ERROR : LS_LOG_WARNING,
-                "DESYNC: %s (slot %" PRIu32 ")%s differs from tick %" PRIu32
-                " on: server %016" PRIx64 ", client %016" PRIx64,
-                ls_session_player_name(player->session, desync->slot), desync->slot,
-                is_own ? ", this client," : "", desync->tick, desync->server_hash,
-                desync->client_hash);
+    player->newest_desync = *desync;
+    ls_desync_lines_notice(player->session, desync, &player->console->log);
 }
 
-/* The server has the whole report; the client logs what its player needs to know. */
-static void log_cause(client *player, const ls_desync_cause *cause)
+static void take_cause(client *player, const ls_desync_cause *cause)
 {
-    const ls_log *log = &player->console->log;
     ls_session_report report = ls_session_report_of(player->session);
-    bool is_own = cause->slot == report.slot;
-    if (is_own && report.own_desyncs == 1) {
+    if (ls_desync_lines_is_own(player->session, cause->slot) && report.own_desyncs == 1) {
         player->first_cause = *cause;
         player->has_first_cause = true;
     }
-    ls_log_level level = is_own ? LS_LOG_ERROR : LS_LOG_WARNING;
-    ls_text extent =
-        ls_state_difference_extent(cause->elements, cause->fields, cause->is_lower_bound);
-    ls_text verdict = {LS_DESYNC_CLASS_OPEN};
-    if (!ls_desync_cause_is_open(cause)) {
-        ls_text_set(&verdict, "class %s, at fault: %s",
-                    ls_desync_class_word((ls_desync_class)cause->kind),
-                    ls_desync_culprit_word((ls_desync_culprit)cause->culprit));
-    }
-    ls_log_line(log, level, "DESYNC of %s (slot %" PRIu32 ") at tick %" PRIu32 ": %s; %s",
-                ls_session_player_name(player->session, cause->slot), cause->slot, cause->tick,
-                extent.bytes, verdict.bytes);
-    if (cause->field[0]) {
-        ls_log_line(log, level, "  %s: server %s, client %s", cause->field, cause->server_value,
-                    cause->client_value);
-    }
-    if (cause->pass[0]) {
-        ls_log_line(log, level, "  first pass that differs: %s; %s", cause->pass,
-                    cause->is_behind_pass ? "the value is the one after it"
-                                          : "the value is the one at the end of the tick");
-    }
-    if (!ls_desync_cause_is_open(cause)) {
-        ls_log_line(log, level, "  %s", cause->why.bytes);
-        ls_log_line(log, level, "  next: %s", ls_desync_class_next((ls_desync_class)cause->kind));
-    }
+    ls_desync_lines_cause(player->session, cause, &player->newest_desync, &player->console->log);
 }
 
 static void log_waiting(client *player, const ls_waiting *waiting)
@@ -327,10 +297,10 @@ static void log_event(client *player, const ls_session_event *event)
         log_notice(player, &event->notice);
         break;
     case LS_SESSION_EVENT_DESYNC:
-        log_desync(player, &event->desync);
+        take_desync(player, &event->desync);
         break;
     case LS_SESSION_EVENT_CAUSE:
-        log_cause(player, &event->cause);
+        take_cause(player, &event->cause);
         break;
     case LS_SESSION_EVENT_HEALED:
         ls_log_line(log, LS_LOG_WARNING,

@@ -715,12 +715,23 @@ const char *ls_session_player_name(const ls_session *session, uint32_t slot)
     return session->names[slot];
 }
 
+/* A player who came later than this client has no name here. */
+static void add_player(const ls_session *session, uint32_t slot, const char *between,
+                       ls_text *names)
+{
+    if (session->names[slot][0] != '\0') {
+        ls_text_add(names, "%s%s (slot %u)", between, session->names[slot], slot);
+    } else {
+        ls_text_add(names, "%sslot %u", between, slot);
+    }
+}
+
 void ls_session_add_names(const ls_session *session, uint32_t slot_mask, ls_text *names)
 {
     const char *between = "";
     for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
         if (slot_mask >> slot & 1u) {
-            ls_text_add(names, "%s%s (slot %u)", between, session->names[slot], slot);
+            add_player(session, slot, between, names);
             between = ", ";
         }
     }

@@ -259,7 +259,8 @@ ls_session_report ls_session_report_of(const ls_session *session);
 ls_session_state ls_session_state_of(const ls_session *session);
 ls_tick ls_session_tick(const ls_session *session);
 
-/* Adds "ann (slot 0), bob (slot 1)" for the slots whose bits are set. */
+/* Adds "ann (slot 0), slot 1" for the slots whose bits are set. A player who came later than this
+ * client has no name here. */
 void ls_session_add_names(const ls_session *session, uint32_t slot_mask, ls_text *names);
 
 /* The name of a state for a person: "waiting for the others". */

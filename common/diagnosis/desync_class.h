@@ -20,8 +20,8 @@ LS_C_BEGIN
     X(BUILD, "build", "the builds differ",                                                         \
       "give both sides the same file, or compare the two: lockstep-synctest A.so --against B.so")  \
     X(ONE_OFF, "one-off", "one-off: memory or a race",                                             \
-      "run lockstep-synctest GAME.so --only workers,draw; if it happens on one machine only, "     \
-      "test its memory")                                                                           \
+      "run lockstep-synctest GAME.so --only still,workers,draw; if it happens on one machine "     \
+      "only, test its memory")                                                                     \
     X(OUTSIDE, "outside-state", "state outside the saved block",                                   \
       "run lockstep-synctest GAME.so --only save,join,rollback,again,scratch, and move what it "   \
       "names into the state")                                                                      \

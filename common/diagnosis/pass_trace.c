@@ -9,6 +9,32 @@ typedef struct tracing {
     ls_pass_state *kept;
 } tracing;
 
+/* A byte of writers: 1 + the first pass, whether later ones wrote too, and whether all that was in
+ * the step that runs now. */
+enum {
+    FIRST_WRITER = 0x3f,
+    LATER_WRITERS = 0x40,
+    WRITTEN_NOW = 0x80,
+};
+
+_Static_assert(LS_PASSES_MAX < FIRST_WRITER, "every pass has its number among the writers");
+
+uint32_t ls_pass_first_writer(uint8_t writers)
+{
+    uint32_t first = writers & FIRST_WRITER;
+    return first > 0 ? first - 1 : LS_NO_PASS;
+}
+
+bool ls_pass_has_later_writers(uint8_t writers)
+{
+    return (writers & LATER_WRITERS) != 0;
+}
+
+static uint8_t add_writer(uint8_t writers, uint32_t pass)
+{
+    return (uint8_t)(writers & WRITTEN_NOW ? writers | LATER_WRITERS : WRITTEN_NOW | (pass + 1));
+}
+
 /* The writers are those of the bytes that the pass has changed, whose state is the one before the
  * next pass then. */
 static void note_writer(const tracing *here, uint32_t pass)
@@ -20,7 +46,8 @@ static void note_writer(const tracing *here, uint32_t pass)
     }
     size_t size = ls_sim_instance_image_bytes(here->instance);
     for (size_t i = 0; i < size; i++) {
-        kept->bytes[i] = kept->after[i] != kept->before[i] ? (uint8_t)(pass + 1) : kept->bytes[i];
+        bool is_changed = kept->after[i] != kept->before[i];
+        kept->bytes[i] = is_changed ? add_writer(kept->bytes[i], pass) : kept->bytes[i];
     }
     uint8_t *after = kept->after;
     kept->after = kept->before;
@@ -29,7 +56,11 @@ static void note_writer(const tracing *here, uint32_t pass)
 
 static void begin_writers(const ls_sim_instance *instance, ls_pass_state *kept)
 {
+    size_t size = ls_sim_instance_image_bytes(instance);
     kept->is_kept = ls_sim_instance_image(instance, kept->before) == LS_OK;
+    for (size_t i = 0; i < size; i++) {
+        kept->bytes[i] &= (uint8_t)~WRITTEN_NOW;
+    }
 }
 
 static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)

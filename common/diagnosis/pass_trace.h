@@ -18,9 +18,14 @@ typedef struct ls_pass_trace {
 
 #define LS_NO_PASS UINT32_MAX
 
-/* Not a state but its writers: for each byte of the image 1 + the last pass that changed it. A
- * byte that no pass has changed stays as it was in `bytes`. */
+/* Not a state but its writers: for each byte of the image which passes changed it in the newest
+ * step in which any did. A byte that no pass has changed stays as it was in `bytes`, 0 at first. */
 #define LS_PASS_OF_WRITERS (LS_NO_PASS - 1u)
+
+/* Of such a byte: the first of these passes, NO_PASS when there is none; and whether a later pass
+ * of that step changed it as well. */
+uint32_t ls_pass_first_writer(uint8_t writers);
+bool ls_pass_has_later_writers(uint8_t writers);
 
 /* The image of the state (sim_instance.h) after one pass of a traced step. */
 typedef struct ls_pass_state {

@@ -146,13 +146,14 @@ static void watch_crashes(void)
     }
 }
 
-/* Nothing of the parent's is held open, and nothing outlives it. */
+/* Nothing of the parent's is held open, and nothing outlives it. A file that the parent has open
+ * for its children, at any number, gives way to the pipe or is closed. */
 static bool stand_apart(void)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    here.pipe_out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    here.pipe_out = dup3(STDOUT_FILENO, STDERR_FILENO + 1, O_CLOEXEC);
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (here.pipe_out != STDERR_FILENO + 1 || nowhere < 0) {
+    if (here.pipe_out < 0 || nowhere < 0) {
         return false;
     }
     dup2(nowhere, STDOUT_FILENO);

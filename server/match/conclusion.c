@@ -43,39 +43,51 @@ static const ls_diff_place *place_of_states(const ls_investigation *investigatio
 
 /* ---- the finding ---- */
 
-/* The last pass that writes to the value; NO_PASS: none does. */
-static uint32_t writer_of(const ls_schema_place *place, const uint8_t *writers)
+typedef struct value_writers {
+    uint32_t first; /* NO_PASS: no pass writes the value */
+    bool has_later; /* other passes write it as well */
+} value_writers;
+
+static value_writers writers_of(const ls_schema_place *place, const uint8_t *writers)
 {
-    uint32_t last = 0;
+    value_writers found = {.first = LS_NO_PASS};
     for (size_t i = 0; i < ls_field_type_bytes(place->field->type); i++) {
-        last = LS_MAX(last, writers[place->offset + i]);
+        uint8_t of_byte = writers[place->offset + i];
+        uint32_t first = ls_pass_first_writer(of_byte);
+        bool is_other = found.first != LS_NO_PASS && first != LS_NO_PASS && first != found.first;
+        found.has_later = found.has_later || is_other || ls_pass_has_later_writers(of_byte);
+        found.first = LS_MIN(found.first, first);
     }
-    return last > 0 ? last - 1 : LS_NO_PASS;
+    return found;
 }
 
 /* The first pass that writes any of the values that differ, of those that are listed. */
-static uint32_t first_writer(const ls_diff_place *place, const uint8_t *writers)
+static value_writers first_writer(const ls_diff_place *place, const uint8_t *writers)
 {
     ls_state_difference difference;
-    uint32_t first = LS_NO_PASS;
+    value_writers found = {.first = LS_NO_PASS};
     ls_hash_tree_diff_result(place->diff, &difference);
     for (uint32_t i = 0; i < difference.place_count; i++) {
-        first = LS_MIN(first, writer_of(&difference.places[i], writers));
+        value_writers of_place = writers_of(&difference.places[i], writers);
+        found = of_place.first < found.first ? of_place : found;
     }
-    return first;
+    return found;
 }
 
-/* The values that the pass writes come first, in their order. */
-static void put_first(const ls_diff_place *place, const uint8_t *writers,
-                      ls_desync_finding *finding)
+/* Values that only passes behind the named one write come last: they are what it spread to. Those
+ * that no pass writes here come first, where it is known that the sides part in that pass. */
+static void sort_places(const ls_diff_place *place, const uint8_t *writers,
+                        ls_desync_finding *finding)
 {
     ls_state_difference difference;
     ls_desync_finding old = *finding;
     uint32_t count = 0;
+    bool is_known = finding->differing_pass != LS_PASS_WRITES;
     ls_hash_tree_diff_result(place->diff, &difference);
     for (uint32_t turn = 0; turn < 2; turn++) {
         for (uint32_t i = 0; i < old.place_count; i++) {
-            bool is_first = writer_of(&difference.places[i], writers) == finding->pass_index;
+            uint32_t first = writers_of(&difference.places[i], writers).first;
+            bool is_first = first == LS_NO_PASS ? is_known : first <= finding->pass_index;
             if (is_first == (turn == 0)) {
                 finding->place_fields[count] = old.place_fields[i];
                 finding->places[count++] = old.places[i];
@@ -84,26 +96,32 @@ static void put_first(const ls_diff_place *place, const uint8_t *writers,
     }
 }
 
-/* The passes of the step hide the difference; where that is so, a run of that step alone tells
- * which of them writes what. */
-static void add_writer(const ls_investigations *all, const ls_investigation *investigation,
-                       ls_desync_finding *finding)
+/* A run of that step alone has told which pass writes what. Where no pass is known yet, because the
+ * passes of the step hide the difference, it is the first that writes a value. */
+static void use_writers(const ls_investigations *all, const ls_investigation *investigation,
+                        ls_desync_finding *finding)
 {
     const ls_shared_rerun *run = investigation->writers;
     const ls_diff_place *place = place_of_states(investigation, finding->values_tick);
     const uint8_t *writers = run && run->outcome ? run->outcome->pass_state : NULL;
     const ls_simulation *simulation = ls_sim_instance_simulation(all->instance);
-    uint32_t pass = writers && place ? first_writer(place, writers) : LS_NO_PASS;
-    if (pass < simulation->pass_count) {
+    if (!writers || !place || finding->is_after_pass) {
+        return;
+    }
+    value_writers found = first_writer(place, writers);
+    if (!finding->pass && found.first < simulation->pass_count) {
         finding->differing_pass = LS_PASS_WRITES;
-        finding->pass = simulation->passes[pass].name;
-        finding->pass_index = pass;
-        put_first(place, writers, finding);
+        finding->pass = simulation->passes[found.first].name;
+        finding->pass_index = found.first;
+        finding->do_later_passes_write = found.has_later;
+    }
+    if (finding->pass) {
+        sort_places(place, writers, finding);
     }
 }
 
-static void add_pass(const ls_investigations *all, const ls_investigation *investigation,
-                     ls_desync_finding *finding)
+static void name_pass(const ls_investigations *all, const ls_investigation *investigation,
+                      ls_desync_finding *finding)
 {
     uint32_t pass = 0;
     const ls_tick_search *search = &investigation->search;
@@ -115,27 +133,30 @@ static void add_pass(const ls_investigations *all, const ls_investigation *inves
                  : ls_step_study_compare(study, &pass);
     const ls_simulation *simulation = ls_sim_instance_simulation(all->instance);
     const ls_step_result *unstable = ls_step_study_unstable(study);
-    if (finding->differing_pass != LS_PASS_AT && unstable &&
-        study->subject.tick == finding->first_tick &&
-        unstable->unstable_pass < simulation->pass_count) {
-        finding->differing_pass = LS_PASS_UNSTABLE;
-        finding->pass = simulation->passes[unstable->unstable_pass].name;
-        finding->pass_index = unstable->unstable_pass;
-        return;
-    }
-    if (finding->differing_pass != LS_PASS_AT) {
-        add_writer(all, investigation, finding);
-        return;
-    }
     if (finding->differing_pass == LS_PASS_AT && pass < simulation->pass_count) {
         bool is_whole = simulation->hash && simulation->pass_count == 1;
         finding->pass = is_whole ? "whole step" : simulation->passes[pass].name;
         finding->pass_index = pass;
+    } else if (finding->differing_pass != LS_PASS_AT && unstable &&
+               study->subject.tick == finding->first_tick &&
+               unstable->unstable_pass < simulation->pass_count) {
+        finding->differing_pass = LS_PASS_UNSTABLE;
+        finding->pass = simulation->passes[unstable->unstable_pass].name;
+        finding->pass_index = unstable->unstable_pass;
     }
-    if (finding->pass && pass + 1 == simulation->pass_count &&
+}
+
+static void add_pass(const ls_investigations *all, const ls_investigation *investigation,
+                     ls_desync_finding *finding)
+{
+    const ls_simulation *simulation = ls_sim_instance_simulation(all->instance);
+    name_pass(all, investigation, finding);
+    if (finding->differing_pass == LS_PASS_AT && finding->pass &&
+        finding->pass_index + 1 == simulation->pass_count &&
         finding->values_tick == ls_desync_finding_step(finding) + 1) {
         finding->is_after_pass = true; /* the state is what the last pass leaves */
     }
+    use_writers(all, investigation, finding);
 }
 
 void ls_conclusion_add_first_tick(ls_investigation *investigation)
@@ -169,6 +190,13 @@ static void say_first_tick(const ls_desync_finding *finding, ls_text *why)
 static void say_bytes(const ls_investigation *investigation, ls_text *why)
 {
     const ls_diff_place *place = investigation->place;
+    if (investigation->is_save_equal) {
+        ls_text_add(why,
+                    "; the saves of state %" PRIu32
+                    " do not differ: what the engine hashes is not in them",
+                    investigation->bad_tick);
+        return;
+    }
     if (!place || ls_sim_instance_schema(place->held->inspector.instance) ||
         !ls_hash_tree_diff_is_done(place->diff)) {
         return;

@@ -31,6 +31,7 @@ typedef struct ls_desync_finding {
     ls_differing_pass differing_pass;
     const char *pass; /* the first one that did other work; NULL: not known */
     uint32_t pass_index;
+    bool do_later_passes_write; /* with PASS_WRITES: the value that `pass` writes, too */
 
     /* Elements, fields and places are those after `pass`, as both sides got there when they
      * simulated the step to state `values_tick` again; else those of that state. */

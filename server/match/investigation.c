@@ -366,6 +366,7 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
     investigation->is_overdue = false;
     investigation->has_own_hash = ls_sim_instance_schema(all->instance) == NULL;
     investigation->has_fingerprint = false;
+    investigation->is_save_equal = false;
     investigation->is_exact_queued = false;
     investigation->is_exact_shown = false;
     investigation->server_figures = (ls_rerun_figures){0};
@@ -454,6 +455,14 @@ static uint64_t shown_hash(const ls_investigation *investigation)
     return state_hash;
 }
 
+/* An engine may hash what it does not save: states that differ then have one save. */
+static bool has_equal_save(const ls_investigation *investigation)
+{
+    ls_diff_figures figures = ls_hash_tree_diff_figures(investigation->place->diff);
+    return investigation->has_own_hash && figures.rounds == 1 && figures.leaves == 0 &&
+           figures.left_out == 0;
+}
+
 /* Whether the state that the client has shown is the one whose hash it told: only where all of it
  * is known. The hash of an engine's state is the engine's own, which is not run here. */
 static bool is_contradicted(const ls_investigation *investigation)
@@ -461,7 +470,7 @@ static bool is_contradicted(const ls_investigation *investigation)
     uint64_t told = 0;
     ls_diff_figures figures = ls_hash_tree_diff_figures(investigation->place->diff);
     if (figures.unfounded > 0) {
-        return true;
+        return !has_equal_save(investigation);
     }
     return figures.left_out == 0 && !investigation->has_own_hash &&
            told_hash(investigation, &told) && shown_hash(investigation) != told;
@@ -510,6 +519,10 @@ static void end_comparison(ls_investigation *investigation, ls_comparison how)
         investigation->later.is_known || (is_done && is_comparing_later(investigation));
     if (how == LS_COMPARISON_ENDED && is_done && is_contradicted(investigation)) {
         investigation->comparison = LS_COMPARISON_CONTRADICTED;
+    }
+    if (is_done && investigation->compared.tick == investigation->bad_tick &&
+        has_equal_save(investigation)) {
+        investigation->is_save_equal = true;
     }
     add_places(investigation, &investigation->finding);
     note_exact_state(investigation);

@@ -67,6 +67,7 @@ typedef struct ls_investigation {
     bool has_asked_writers;   /* of the step to it, where its passes cannot be compared: */
     ls_shared_rerun *writers; /* NULL: that step cannot be run again */
     bool has_own_hash;        /* an engine's, which is not to be had of a state that is held */
+    bool is_save_equal;       /* of the bad state: its engine hashes what it does not save */
     bool is_exact_queued;     /* that state is compared, or was */
     bool is_exact_shown;      /* and has told these: */
     uint64_t exact_hashes[2]; /* the server's, the client's */

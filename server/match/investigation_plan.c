@@ -75,13 +75,24 @@ static ls_investigation_move pass_move(const ls_investigation *investigation,
     return is_had && investigation->compared.pass != pass ? LS_MOVE_COMPARE : LS_MOVE_NONE;
 }
 
-/* Where the passes tell nothing it is asked which of them writes what. */
+/* The pass is known, and the values are not those behind it: some may be what later ones spread. */
+static bool has_mixed_values(const ls_investigation *investigation, const ls_step_study *study)
+{
+    uint32_t pass = 0;
+    const ls_desync_finding *finding = &investigation->finding;
+    return finding->place_count > 1 && !finding->is_after_pass &&
+           (has_inner_pass(investigation, &pass) || ls_step_study_unstable(study));
+}
+
+/* Where the passes tell nothing, or not which values are theirs, it is asked which of them writes
+ * what. */
 static ls_investigation_move writers_move(const ls_investigation *investigation)
 {
     const ls_step_study *study = ls_investigation_main_study(investigation);
     bool is_first = ls_tick_search_found(&investigation->search) != 0 ||
                     investigation->bad_tick - investigation->agreed_tick == 1;
-    bool is_wanted = is_first && ls_step_study_is_hidden(study) &&
+    bool is_wanted = is_first &&
+                     (ls_step_study_is_hidden(study) || has_mixed_values(investigation, study)) &&
                      investigation->finding.values_tick == study->subject.tick;
     if (!is_wanted || (investigation->has_asked_writers && !investigation->writers)) {
         return LS_MOVE_NONE;

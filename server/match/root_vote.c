@@ -32,7 +32,8 @@ ls_root_vote ls_root_vote_count(const ls_arbiter *arbiter, ls_root_voters voters
 
 bool ls_root_vote_is_against_server(const ls_root_vote *vote)
 {
-    return vote->with_client >= 2 && vote->with_client > vote->with_server;
+    uint32_t machines_with_server = vote->with_server + 1; /* it is one of them */
+    return vote->with_client > machines_with_server;
 }
 
 bool ls_root_vote_is_decided(const ls_root_vote *vote)

@@ -296,8 +296,9 @@ static void log_pass(const ls_desync_finding *finding, const ls_log *log)
         ls_log_line(log, LS_LOG_ERROR,
                     "  simulated again, tick %" PRIu32
                     " does not show in which pass the sides part; the first pass that writes any "
-                    "of these values: %s",
-                    ls_desync_finding_step(finding), finding->pass);
+                    "of these values: %s%s",
+                    ls_desync_finding_step(finding), finding->pass,
+                    finding->do_later_passes_write ? ", and later ones write them too" : "");
         return;
     case LS_PASS_NONE:
         ls_log_line(log, LS_LOG_ERROR,
@@ -316,6 +317,18 @@ static void log_pass(const ls_desync_finding *finding, const ls_log *log)
     }
 }
 
+/* Where the line of the pass does not say it. */
+static void log_values_state(const ls_desync_finding *finding, const ls_log *log)
+{
+    bool is_said = !finding->is_open && finding->differing_pass == LS_PASS_AT;
+    bool is_other =
+        !finding->is_after_pass && finding->values_tick != ls_desync_finding_step(finding) + 1;
+    if (finding->place_count > 0 && is_other && !is_said) {
+        ls_log_line(log, LS_LOG_ERROR, "  the values are those of state %" PRIu32,
+                    finding->values_tick);
+    }
+}
+
 static void log_open(const ls_desync_finding *finding, const char *player, const ls_log *log)
 {
     ls_tick made = ls_desync_finding_step(finding) + 1;
@@ -324,10 +337,7 @@ static void log_open(const ls_desync_finding *finding, const char *player, const
     ls_log_line(log, LS_LOG_ERROR, "DESYNC of %s at tick %" PRIu32 ": %s; %s", player, made,
                 extent.bytes, LS_DESYNC_CLASS_OPEN);
     log_places(finding, log);
-    if (finding->values_tick != made) {
-        ls_log_line(log, LS_LOG_ERROR, "  the values are those of state %" PRIu32,
-                    finding->values_tick);
-    }
+    log_values_state(finding, log);
 }
 
 void ls_desync_report_log(const ls_desync_finding *finding, const char *player, const char *bundle,
@@ -344,6 +354,7 @@ void ls_desync_report_log(const ls_desync_finding *finding, const char *player, 
                 ls_desync_class_word(finding->verdict.kind),
                 ls_desync_culprit_word(finding->verdict.culprit));
     log_places(finding, log);
+    log_values_state(finding, log);
     log_pass(finding, log);
     if (finding->inputs.bytes[0]) {
         ls_log_line(log, LS_LOG_ERROR, "  inputs of tick %" PRIu32 ": %s",

@@ -70,11 +70,23 @@ static void log_desync(const ls_room_lines *room, const ls_match_event *event)
     }
 }
 
-static void log_cause(const ls_room_lines *room, const ls_match_event *event)
+/* The machine that the report is about: where the server is the one that differs, the slot stands
+ * for those that agree. */
+static ls_text differing_of(const ls_room_lines *room, const ls_match_event *event)
 {
     ls_text player = player_of(room, event->slot);
+    ls_text server = {{0}};
+    if (ls_match_slot_of(room->match, event->slot).desync_clients == 0) {
+        return player;
+    }
+    ls_text_set(&server, "this server against %s", player.bytes);
+    return server;
+}
+
+static void log_cause(const ls_room_lines *room, const ls_match_event *event)
+{
     const ls_desync_finding *finding = ls_match_desync_of(room->match, event->slot);
-    ls_desync_report_log(finding, player.bytes, room->bundle, room->log);
+    ls_desync_report_log(finding, differing_of(room, event).bytes, room->bundle, room->log);
 }
 
 /* The whole follows, with its bundle. */
@@ -82,7 +94,7 @@ static void log_values(const ls_room_lines *room, const ls_match_event *event)
 {
     const ls_desync_finding *finding = ls_match_desync_of(room->match, event->slot);
     if (finding->is_open) {
-        ls_desync_report_log(finding, player_of(room, event->slot).bytes, NULL, room->log);
+        ls_desync_report_log(finding, differing_of(room, event).bytes, NULL, room->log);
     }
 }
 

@@ -142,6 +142,36 @@ Test(programs_desync, two_faulty_clients_are_told_apart)
     hosted_expect_none(&hosted.server, "DESYNC: right", "DESYNC of right");
 }
 
+/* Both clients have the same flipped bit: two machines agree against the server. */
+Test(programs_desync, a_server_that_differs_is_named_by_its_clients_too)
+{
+    hosted_serve(ARENA("2", "90"));
+    hosted_join("--bot", "1", "--name", "ann", "--flip-bit", "40:2000");
+    hosted_join("--bot", "2", "--name", "bob", "--flip-bit", "40:2000");
+    hosted_expect_exits(3, 0, 0);
+    hosted_expect_all(&hosted.server, "DESYNC: this server differs from tick 40 on",
+                      "DESYNC of this server against ");
+    for (uint32_t i = 0; i < 2; i++) {
+        hosted_expect_all(&hosted.clients[i], "DESYNC: the server differs from tick 40 on from 2",
+                          "DESYNC of the server at tick 40: ", "at fault: server");
+        hosted_expect_none(&hosted.clients[i], "this client", "DESYNC of ann", "DESYNC of bob");
+    }
+}
+
+/* Clients are told the names of those who are there when they come. */
+Test(programs_desync, a_late_player_without_a_name_here_is_told_by_its_slot)
+{
+    hosted_serve(ARENA("2", "0"), "--start-players", "1");
+    hosted_join("--bot", "1", "--name", "ann");
+    hosted_expect_words(&hosted.server, "the match starts");
+    hosted_pause_ms(300);
+    hosted_join("--bot", "2", "--name", "bob", "--flip-bit", "100:2000");
+    hosted_expect_words(&hosted.clients[0], "DESYNC of slot 1 at tick ");
+    hosted_end_match();
+    hosted_expect_exits(3, 0, 3);
+    hosted_expect_all(&hosted.clients[0], "DESYNC: slot 1 differs from tick ");
+}
+
 /* The finding is worth more than the file that could not be written. */
 Test(programs_desync, a_summary_that_cannot_be_written_hides_no_desync)
 {

@@ -1,4 +1,4 @@
-#define _DEFAULT_SOURCE /* setenv */
+#define _DEFAULT_SOURCE /* setenv, mkdtemp */
 #include "lockstep/protocol/loop/rerun_process.h"
 
 #include "lockstep/common/base/clock.h"
@@ -6,8 +6,11 @@
 #include "lockstep/common/simulation/plugin_loader.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     TICKS = 90,
@@ -365,4 +368,40 @@ Test(rerun_process, a_program_that_cannot_be_started_is_an_outcome)
     create_process(&here, "/nonexistent/lockstep-server", "units");
     cr_expect(strstr(run(&here, LS_NO_PASS)->failure.bytes, "no such file or directory"));
     close_fixture(&here);
+}
+
+/* A server whose helpers inherit these files: a plug-in, or who has started the program, has opened
+ * them and lets every child have them. */
+static void write_script(const char *path, const char *opened)
+{
+    FILE *script = fopen(path, "w");
+    cr_assert_not_null(script);
+    fprintf(script, "#!/bin/sh\nexec %s\nexec %s \"$@\"\n", opened, LS_TEST_SERVER);
+    cr_assert_eq(fclose(script), 0);
+    cr_assert_eq(chmod(path, S_IRWXU), 0);
+}
+
+static void expect_outcome_with(const char *opened)
+{
+    char folder[] = "/tmp/lockstep-inherited-XXXXXX";
+    char path[sizeof folder + sizeof "/server"];
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/server", folder);
+    write_script(path, opened);
+    fixture here = open_fixture("units", 0, TIME_MAX_MS);
+    destroy_process(&here);
+    create_process(&here, path, "units");
+    const ls_rerun_outcome *outcome = run(&here, LS_NO_PASS);
+    cr_expect_str_eq(outcome->failure.bytes, "", "%s: %s", opened, outcome->failure.bytes);
+    cr_expect_eq(outcome->figures.fresh, ls_sim_instance_hash(here.instance), "%s", opened);
+    close_fixture(&here);
+    unlink(path);
+    rmdir(folder);
+}
+
+Test(rerun_process, files_that_the_helper_inherits_do_no_harm)
+{
+    expect_outcome_with("3</dev/null");
+    expect_outcome_with("3</dev/null 4>/dev/null 5</dev/null");
+    expect_outcome_with("4</dev/null");
 }

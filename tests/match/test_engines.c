@@ -1,9 +1,11 @@
 /* Engines without a schema have the same diagnosis as games with one: their ticks are run again,
  * classified, compared by what they save, and healed. */
+#include "lockstep/common/base/byte_io.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/engine_simulation.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef const ls_simulation *(*engine_maker)(engine_fault fault);
 
@@ -171,5 +173,111 @@ Test(engines, a_late_player_of_a_save_that_leaves_something_out_is_told_so_on_bo
     cr_assert_not_null(left);
     expect_told(left->event.text.bytes);
     expect_told(ls_match_slot_of(run->match, 1).left_why);
+    virtual_match_destroy(run);
+}
+
+/* Two numbers on the heap. The first is saved; the second is hashed alone, and moves nothing. */
+typedef struct counts {
+    uint32_t saved;
+    uint32_t forgotten;
+} counts;
+
+static counts *counts_of(const void *state)
+{
+    return *(counts *const *)state;
+}
+
+static size_t counts_bytes(const ls_sim_config *config)
+{
+    (void)config;
+    return sizeof(counts *);
+}
+
+static ls_status counts_init(const ls_sim_config *config, void *state, ls_text *why)
+{
+    (void)config;
+    (void)why;
+    counts *made = calloc(1, sizeof *made);
+    *(counts **)state = made;
+    return made ? LS_OK : LS_NO_MEMORY;
+}
+
+static void counts_deinit(const ls_sim_config *config, void *state)
+{
+    (void)config;
+    free(counts_of(state));
+}
+
+static void count(const ls_step *step)
+{
+    counts *now = counts_of(step->state);
+    for (uint32_t slot = 0; slot < step->inputs->slot_count; slot++) {
+        now->saved += step->inputs->slots[slot].size;
+    }
+    now->forgotten += now->saved + 1;
+}
+
+static uint64_t counts_hash(const ls_sim_config *config, const void *state)
+{
+    (void)config;
+    const counts *now = counts_of(state);
+    return (uint64_t)now->saved << 32 | now->forgotten;
+}
+
+static size_t counts_save(const ls_sim_config *config, const void *state, uint8_t *bytes,
+                          size_t capacity)
+{
+    (void)config;
+    if (capacity >= sizeof(uint32_t)) {
+        ls_store_u32(bytes, counts_of(state)->saved);
+    }
+    return sizeof(uint32_t);
+}
+
+static ls_status counts_load(const ls_sim_config *config, void *state, const uint8_t *bytes,
+                             size_t size)
+{
+    (void)config;
+    if (size != sizeof(uint32_t)) {
+        return LS_MALFORMED;
+    }
+    *counts_of(state) = (counts){ls_load_u32(bytes), 0};
+    return LS_OK;
+}
+
+static ls_simulation forgetful_engine(void)
+{
+    static const ls_pass passes[] = {{"count", count}};
+    ls_simulation forgetful = *engine_with_objects(ENGINE_RIGHT);
+    forgetful.name = "forgetful";
+    forgetful.passes = passes;
+    forgetful.pass_count = 1;
+    forgetful.state_bytes = counts_bytes;
+    forgetful.init = counts_init;
+    forgetful.deinit = counts_deinit;
+    forgetful.hash = counts_hash;
+    forgetful.save = counts_save;
+    forgetful.load = counts_load;
+    return forgetful;
+}
+
+/* A player ahead loads what was saved, and has another hash from then on, of the same save. */
+Test(engines, a_player_ahead_of_a_save_that_leaves_something_out_is_no_liar)
+{
+    ls_simulation forgetful = forgetful_engine();
+    virtual_setup setup = virtual_setup_default(&forgetful, 2, 400);
+    setup.clients = 1;
+    setup.link = (ls_link_config){.delay_ns = 50 * MS};
+    virtual_match *run = checked_match_create(&setup);
+    virtual_client_setup ahead = virtual_client_setup_default(run);
+    ahead.session.predict_ticks = 16;
+    add_clients(run, 1, &ahead);
+    virtual_match_run_to_end(run);
+    const ls_desync_finding *finding = finding_of(run);
+    const char *why = finding->verdict.why.bytes;
+    cr_expect_eq(finding->verdict.kind, LS_DESYNC_CLASS_OUTSIDE, "%s", why);
+    cr_expect_not_null(strstr(why, " do not differ: what the engine hashes is not in them"), "%s",
+                       why);
+    check_others_played(run, run->clients[1]);
     virtual_match_destroy(run);
 }

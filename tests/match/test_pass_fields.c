@@ -276,6 +276,23 @@ Test(pass_fields, without_the_state_after_the_pass_the_end_of_the_tick_is_report
     virtual_match_destroy(run);
 }
 
+/* "spread" has made two values of the one that "measure" wrote. */
+Test(pass_fields, without_that_state_values_that_only_later_passes_write_come_last)
+{
+    manner how = WITHOUT_STATE;
+    clears = false;
+    tamper = (virtual_tamper){send_altered, &how};
+    virtual_match *run = play_relay(1, 100);
+    const ls_desync_finding *finding = finding_of(run);
+    cr_expect_not(finding->is_after_pass);
+    cr_assert_eq(finding->place_count, 3);
+    cr_expect_str_eq(finding->places[0].name, "measured");
+    cr_expect_str_eq(finding->places[1].name, "copied");
+    cr_expect_str_eq(finding->places[2].name, "sum");
+    expect_told(run);
+    virtual_match_destroy(run);
+}
+
 Test(pass_fields, a_client_that_does_not_run_the_pass_again_is_waited_for_until_the_one_deadline)
 {
     manner how = WITHOUT_EVIDENCE;

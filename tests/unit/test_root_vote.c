@@ -42,7 +42,7 @@ Test(root_vote, several_clients_with_one_root_outvote_the_server)
 {
     expect("aa", true, true);
     expect("aaaa", true, true);
-    expect("aas", true, true);
+    expect("aasa", true, true);
     cr_expect_eq(count("aasa").slots, 0xbu);
     cr_expect_eq(count("aasa").with_client, 3);
 }
@@ -55,8 +55,11 @@ Test(root_vote, one_client_alone_never_does)
     expect("abb", true, false);
 }
 
+/* The server is one of the machines that have its state. */
 Test(root_vote, as_many_with_the_server_are_enough_for_it)
 {
+    expect("aas", true, false);
+    expect("aasas", true, false);
     expect("aass", true, false);
     expect("aasl", true, false);
 }
@@ -74,6 +77,7 @@ Test(root_vote, clients_that_can_change_it_are_waited_for)
     expect("a?", false, false);
     expect("aa?", false, false);
     expect("aaa?", false, false); /* how many agree is told */
-    expect("as?", false, false);
+    expect("as??", false, false);
+    expect("as?", true, false);
     expect("ass?", true, false);
 }

@@ -66,6 +66,18 @@ Test(synctest_diagnosis, the_find_of_one_perturbation_explains_those_of_others)
     expect_words(SYNCTEST_PERTURBATION_STILL, &differs, &evidence, "race");
 }
 
+/* Where `still` was not asked for. */
+Test(synctest_diagnosis, an_unsteady_reference_explains_what_any_perturbation_finds)
+{
+    const synctest_evidence evidence = {0};
+    const synctest_outcome unsteady = {.kind = SYNCTEST_OUTCOME_DIFFERS,
+                                       .is_reference_unsteady = true};
+    expect_words(SYNCTEST_PERTURBATION_DRAW, &unsteady, &evidence, "--only still");
+    cr_expect_str_eq(synctest_diagnosis_class(SYNCTEST_PERTURBATION_DRAW, &unsteady, &evidence),
+                     "run to run");
+    expect_words(SYNCTEST_PERTURBATION_STILL, &unsteady, &evidence, "race");
+}
+
 Test(synctest_diagnosis, a_variable_that_was_written_is_named_where_it_explains_something)
 {
     synctest_evidence evidence = {.failed = bit(SYNCTEST_PERTURBATION_SAVE),

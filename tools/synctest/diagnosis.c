@@ -15,7 +15,8 @@ typedef struct cause {
 static const cause causes[SYNCTEST_PERTURBATION_COUNT] = {
     [SYNCTEST_PERTURBATION_STILL] =
         {"run to run", "nothing was changed and it differs: a race between threads, a source of "
-                       "real chance, or a bot() that changes something"},
+                       "real chance, an address of the stack that got into the state, or a bot() "
+                       "that changes something"},
     [SYNCTEST_PERTURBATION_FRESH] =
         {"random stream",
          "a step draws from the C library's random numbers (rand, random, drand48), "
@@ -229,6 +230,12 @@ static cause cause_of(synctest_perturbation_id perturbation, const synctest_outc
                        outcome->part != SYNCTEST_LIBRARY_ALL &&
                        outcome->part < SYNCTEST_LIBRARY_PARTS &&
                        !has_failed(evidence, SYNCTEST_PERTURBATION_STILL);
+    if (outcome->is_reference_unsteady && perturbation != SYNCTEST_PERTURBATION_STILL &&
+        !has_failed(evidence, SYNCTEST_PERTURBATION_STILL)) {
+        return (cause){causes[SYNCTEST_PERTURBATION_STILL].class,
+                       "it differs without this as well: a race between threads or a source of "
+                       "real chance; run it with --only still"};
+    }
     return is_narrowed ? library_causes[outcome->part] : refine(perturbation, evidence);
 }
 

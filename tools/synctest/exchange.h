@@ -108,11 +108,12 @@ typedef struct synctest_outcome {
     char field[SYNCTEST_PLACE_BYTES_MAX];
     char expected[SYNCTEST_VALUE_BYTES_MAX]; /* the reference's value */
     char found[SYNCTEST_VALUE_BYTES_MAX];
-    uint64_t elements;   /* how many differ after that pass; 0: not known */
-    uint32_t is_initial; /* state 0 is bad: init made it */
-    uint32_t oddity;     /* synctest_oddity of either value */
-    uint32_t part;       /* synctest_library_part that the perturbation `library` was narrowed to */
-    int32_t signal;      /* of a crash; 0: it ended by itself */
+    uint64_t elements;              /* how many differ after that pass; 0: not known */
+    uint32_t is_initial;            /* state 0 is bad: init made it */
+    uint32_t is_reference_unsteady; /* played once more, it comes out another way */
+    uint32_t oddity;                /* synctest_oddity of either value */
+    uint32_t part;  /* synctest_library_part that the perturbation `library` was narrowed to */
+    int32_t signal; /* of a crash; 0: it ended by itself */
     uint64_t
         crash_address; /* of the instruction, as the plug-in's file has it; 0: it is elsewhere */
     ls_text text;

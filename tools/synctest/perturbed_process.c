@@ -136,6 +136,7 @@ static void explain(synctest_player *player)
         return;
     }
     if (!reach_tick(player, instance)) {
+        outcome->is_reference_unsteady = true;
         ls_text_add(&outcome->text, "the reference run itself comes out another way each time");
     }
     const ls_schema *schema = ls_sim_instance_schema(instance);
