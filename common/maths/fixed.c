@@ -168,6 +168,10 @@ ls_fixed ls_fixed_sqrt(ls_fixed a)
 
 ls_fixed ls_vec2_length(ls_vec2 a)
 {
+    if (a.x == 0 || a.y == 0) { /* the root is plain to see */
+        uint64_t length = ls_magnitude(a.x | a.y);
+        return length > (uint64_t)INT64_MAX ? LS_FIXED_MAX : (ls_fixed)length;
+    }
     wide x = wide_multiply(ls_magnitude(a.x), ls_magnitude(a.x));
     wide y = wide_multiply(ls_magnitude(a.y), ls_magnitude(a.y));
     uint64_t low = x.low + y.low;

@@ -361,6 +361,19 @@ Test(tumble_physics, a_ball_inside_a_box_goes_out_through_the_nearest_face)
     cr_assert_float_eq(number(manifold.depths[0]), 0.25 + 0.2, 1e-6);
 }
 
+/* The solver reckons with these directions instead of multiplying by them. */
+Test(tumble_physics, tangents_of_the_floor_lie_along_the_axes)
+{
+    ls_vec3 tangents[2];
+    ls_vec3_tangents((ls_vec3){0, 0, -LS_FIXED_ONE}, tangents);
+    cr_assert_eq(tangents[0].x, 0);
+    cr_assert_eq(tangents[0].y, -LS_FIXED_ONE);
+    cr_assert_eq(tangents[0].z, 0);
+    cr_assert_eq(tangents[1].x, -LS_FIXED_ONE);
+    cr_assert_eq(tangents[1].y, 0);
+    cr_assert_eq(tangents[1].z, 0);
+}
+
 Test(tumble_physics, a_box_on_its_corner_touches_the_floor_in_one_point)
 {
     ls_tumble_body box = make_box(0, 0, 0.83, vec3(0.5, 0.5, 0.5));

@@ -263,12 +263,19 @@ static polygon facing(const ls_tumble_solid *solid, ls_vec3 normal)
 /* The part of the polygon where dot(p, way) <= limit. */
 static polygon clip(const polygon *from, ls_vec3 way, ls_fixed limit)
 {
-    polygon out = {0};
+    polygon out;
+    out.count = 0;
+    if (from->count == 0) {
+        return out;
+    }
+    ls_fixed over_first = ls_vec3_dot(from->corners[0], way) - limit;
+    ls_fixed over_q = over_first;
     for (uint32_t i = 0; i < from->count; i++) {
+        bool is_last = i + 1 == from->count;
         ls_vec3 p = from->corners[i];
-        ls_vec3 q = from->corners[(i + 1) % from->count];
-        ls_fixed over_p = ls_vec3_dot(p, way) - limit;
-        ls_fixed over_q = ls_vec3_dot(q, way) - limit;
+        ls_vec3 q = from->corners[is_last ? 0 : i + 1];
+        ls_fixed over_p = over_q;
+        over_q = is_last ? over_first : ls_vec3_dot(q, way) - limit;
         if (over_p <= 0 && out.count < CLIPPED_MAX) {
             out.corners[out.count++] = p;
         }
@@ -339,7 +346,8 @@ static void clip_faces(const ls_tumble_solid *reference, uint32_t axis,
         face = clip(&face, ls_vec3_negate(way), half - middle);
     }
     ls_fixed surface = ls_vec3_dot(body->position, normal) + ls_vec3_part(body->half, axis);
-    clipped_points all = {0};
+    clipped_points all;
+    all.count = 0;
     for (uint32_t i = 0; i < face.count; i++) {
         ls_fixed depth = surface - ls_vec3_dot(face.corners[i], normal);
         if (depth >= -margin) {

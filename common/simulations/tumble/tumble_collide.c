@@ -106,18 +106,22 @@ ls_tumble_manifold ls_tumble_collide_plane(ls_tumble_solid a, ls_vec3 up, ls_fix
     const ls_tumble_body *body = a.body;
     ls_tumble_manifold manifold = {.normal = ls_vec3_negate(up)};
     ls_fixed above = ls_vec3_dot(body->position, up) - height;
-    if (above - body->radius > margin) {
+    if (!ls_tumble_is_near_plane(body, up, height, margin)) {
         return apart;
     }
     if (body->shape == LS_TUMBLE_BALL) {
         ls_vec3 point = ls_vec3_along(body->position, up, -body->radius);
         return one_point(manifold.normal, point, body->radius - above);
     }
+    ls_vec3 sides[3][2]; /* of either sign: a rounded product turned round is another one */
+    for (uint32_t i = 0; i < 3; i++) {
+        ls_fixed half = ls_vec3_part(body->half, i);
+        sides[i][0] = ls_vec3_scale(a.axes->axis[i], -half);
+        sides[i][1] = ls_vec3_scale(a.axes->axis[i], half);
+    }
     for (uint32_t corner = 0; corner < 8; corner++) {
-        ls_vec3 half = {corner & 1 ? body->half.x : -body->half.x,
-                        corner & 2 ? body->half.y : -body->half.y,
-                        corner & 4 ? body->half.z : -body->half.z};
-        ls_vec3 arm = ls_axes_to_world(a.axes, half);
+        ls_vec3 flat = ls_vec3_add(sides[0][corner & 1], sides[1][corner >> 1 & 1]);
+        ls_vec3 arm = ls_vec3_add(flat, sides[2][corner >> 2]);
         ls_fixed depth = -(above + ls_vec3_dot(arm, up));
         if (depth >= -margin) {
             keep_deepest(&manifold, ls_vec3_add(body->position, arm), depth);

@@ -27,6 +27,13 @@ ls_tumble_manifold ls_tumble_collide(ls_tumble_solid a, ls_tumble_solid b, ls_fi
 ls_tumble_manifold ls_tumble_collide_plane(ls_tumble_solid a, ls_vec3 up, ls_fixed height,
                                            ls_fixed margin);
 
+/* Whether there may be points of it; where there may not, asking this alone is cheaper. */
+static inline bool ls_tumble_is_near_plane(const ls_tumble_body *body, ls_vec3 up, ls_fixed height,
+                                           ls_fixed margin)
+{
+    return ls_vec3_dot(body->position, up) - height - body->radius <= margin;
+}
+
 /* ---- tumble_boxes.c: of ls_tumble_collide ---- */
 
 ls_tumble_manifold ls_tumble_collide_boxes(ls_tumble_solid a, ls_tumble_solid b, ls_fixed margin);

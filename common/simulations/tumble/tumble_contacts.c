@@ -104,7 +104,7 @@ typedef struct touching {
     uint32_t index_a;
     uint32_t index_b;
     uint32_t pair;
-    bool is_b_fixed;
+    ls_tumble_side side_b;
     const ls_tumble_mover *a;
     const ls_tumble_mover *b;
     ls_vec3 place_a; /* of their middles, m */
@@ -124,7 +124,7 @@ static void make_row(const touching *pair, uint32_t number, ls_tumble_contact *c
     row->direction = pair->directions[number];
     row->a = make_lever(pair->a, ls_vec3_sub(contact->point, pair->place_a), row->direction);
     ls_fixed inverse = pair->a->inverse_mass + ls_vec3_dot(row->a.turn, row->a.spin);
-    if (!pair->is_b_fixed) {
+    if (pair->side_b == LS_TUMBLE_MOVES) {
         ls_tumble_lever *lever = &contact->b_levers[number];
         *lever = make_lever(pair->b, ls_vec3_sub(contact->point, pair->place_b), row->direction);
         inverse += pair->b->inverse_mass + ls_vec3_dot(lever->turn, lever->spin);
@@ -140,7 +140,7 @@ static ls_fixed speed_of(const touching *pair, const ls_tumble_contact *contact)
     const ls_tumble_row *normal = &contact->rows[LS_TUMBLE_NORMAL];
     ls_fixed speed = ls_vec3_dot(normal->direction, ls_vec3_sub(b->velocity, a->velocity)) -
                      ls_vec3_dot(normal->a.turn, a->spin);
-    if (!pair->is_b_fixed) {
+    if (pair->side_b == LS_TUMBLE_MOVES) {
         speed += ls_vec3_dot(contact->b_levers[LS_TUMBLE_NORMAL].turn, b->spin);
     }
     return speed;
@@ -211,7 +211,7 @@ static void add_contact(ls_tumble_world *world, const touching *pair, ls_vec3 po
     contact->a = pair->index_a;
     contact->b = pair->index_b;
     contact->pair = pair->pair;
-    contact->is_b_fixed = pair->is_b_fixed;
+    contact->side_b = pair->side_b;
     contact->point = point;
     contact->depth = depth;
     for (uint32_t i = 0; i < LS_TUMBLE_ROWS; i++) {
@@ -219,6 +219,14 @@ static void add_contact(ls_tumble_world *world, const touching *pair, ls_vec3 po
     }
     set_targets(&world->rules, speed_of(pair, contact), contact);
     begin_with(&world->rules, recall(world, pair->pair, point), contact);
+}
+
+static ls_tumble_side side_of(const ls_tumble_world *world, uint32_t b, ls_vec3 normal)
+{
+    if (b < world->layout.body_count) {
+        return ls_tumble_is_asleep(world, &world->bodies[b]) ? LS_TUMBLE_FIXED : LS_TUMBLE_MOVES;
+    }
+    return normal.z == -LS_FIXED_ONE ? LS_TUMBLE_FLOOR : LS_TUMBLE_FIXED;
 }
 
 static void add_manifold(ls_tumble_world *world, uint32_t a, uint32_t b,
@@ -232,7 +240,7 @@ static void add_manifold(ls_tumble_world *world, uint32_t a, uint32_t b,
         .index_a = a,
         .index_b = b,
         .pair = pair_of(world, a, b),
-        .is_b_fixed = !is_body || ls_tumble_is_asleep(world, &world->bodies[b]),
+        .side_b = side_of(world, b, manifold->normal),
         .a = &world->movers[a],
         .b = &world->movers[b],
         .place_a = world->bodies[a].position,
@@ -254,9 +262,11 @@ static void find_wall_contacts(ls_tumble_world *world, uint32_t index)
     ls_fixed margin = MARGIN + world->movers[index].travel;
     for (uint32_t wall = 0; wall < WALLS; wall++) {
         ls_fixed height = wall == 0 ? 0 : -world->half_size;
-        ls_tumble_manifold manifold =
-            ls_tumble_collide_plane(solid_of(world, index), inwards[wall], height, margin);
-        add_manifold(world, index, world->layout.body_count, &manifold);
+        if (ls_tumble_is_near_plane(&world->bodies[index], inwards[wall], height, margin)) {
+            ls_tumble_manifold manifold =
+                ls_tumble_collide_plane(solid_of(world, index), inwards[wall], height, margin);
+            add_manifold(world, index, world->layout.body_count, &manifold);
+        }
     }
 }
 

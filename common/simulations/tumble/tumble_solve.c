@@ -17,7 +17,7 @@
 typedef struct sides {
     ls_fixed inverse_mass_a;
     ls_fixed inverse_mass_b;
-    bool is_b_fixed;
+    ls_tumble_side b;
 } sides;
 
 typedef struct limits {
@@ -31,39 +31,71 @@ typedef struct motions {
     ls_tumble_motion *b;
 } motions;
 
-static inline ls_fixed relative_speed(const ls_tumble_row *row, const ls_tumble_lever *b,
-                                      const sides *on, motions of)
+/* The floor's normal looks down, and the tangents that ls_vec3_tangents gives it lie along the axes
+ * of the world, too: row 0 pushes along -z, 1 along -y, 2 along -x. This is the part of a vector
+ * that counts for one of them, with its sign turned round. */
+static inline ls_fixed *part_on_floor(ls_vec3 *a, uint32_t number)
 {
-    ls_fixed speed = ls_vec3_dot(row->direction, ls_vec3_sub(of.b->velocity, of.a->velocity));
-    if (!on->is_b_fixed) {
-        speed += ls_vec3_dot(b->turn, of.b->spin);
-    }
-    return speed - ls_vec3_dot(row->a.turn, of.a->spin);
+    return number == 0 ? &a->z : number == 1 ? &a->y : &a->x;
 }
 
-static inline void apply(const ls_tumble_row *row, const ls_tumble_lever *b, ls_fixed impulse,
+/* As ls_vec3_dot(row->a.turn, spin): the lever of a floor's row has no part along the row. */
+static inline ls_fixed speed_by_spin(const ls_tumble_row *row, uint32_t number, ls_tumble_side b,
+                                     ls_vec3 spin)
+{
+    if (b != LS_TUMBLE_FLOOR) {
+        return ls_vec3_dot(row->a.turn, spin);
+    }
+    ls_vec3 turn = row->a.turn;
+    ls_fixed x = number == 2 ? 0 : ls_fixed_mul(turn.x, spin.x);
+    ls_fixed y = number == 1 ? 0 : ls_fixed_mul(turn.y, spin.y);
+    ls_fixed z = number == 0 ? 0 : ls_fixed_mul(turn.z, spin.z);
+    return x + y + z;
+}
+
+static inline ls_fixed relative_speed(const ls_tumble_contact *contact, uint32_t number,
+                                      const sides *on, motions of)
+{
+    const ls_tumble_row *row = &contact->rows[number];
+    ls_fixed by_spin = speed_by_spin(row, number, on->b, of.a->spin);
+    if (on->b == LS_TUMBLE_FLOOR) {
+        return *part_on_floor(&of.a->velocity, number) - by_spin;
+    }
+    ls_fixed speed = ls_vec3_dot(row->direction, ls_vec3_sub(of.b->velocity, of.a->velocity));
+    if (on->b == LS_TUMBLE_MOVES) {
+        speed += ls_vec3_dot(contact->b_levers[number].turn, of.b->spin);
+    }
+    return speed - by_spin;
+}
+
+static inline void apply(const ls_tumble_contact *contact, uint32_t number, ls_fixed impulse,
                          const sides *on, motions to)
 {
+    const ls_tumble_row *row = &contact->rows[number];
     ls_fixed by_a = ls_fixed_mul(impulse, on->inverse_mass_a);
-    to.a->velocity = ls_vec3_along(to.a->velocity, row->direction, -by_a);
+    if (on->b == LS_TUMBLE_FLOOR) {
+        *part_on_floor(&to.a->velocity, number) += by_a;
+    } else {
+        to.a->velocity = ls_vec3_along(to.a->velocity, row->direction, -by_a);
+    }
     to.a->spin = ls_vec3_along(to.a->spin, row->a.spin, -impulse);
-    if (!on->is_b_fixed) {
+    if (on->b == LS_TUMBLE_MOVES) {
         ls_fixed by_b = ls_fixed_mul(impulse, on->inverse_mass_b);
         to.b->velocity = ls_vec3_along(to.b->velocity, row->direction, by_b);
-        to.b->spin = ls_vec3_along(to.b->spin, b->spin, impulse);
+        to.b->spin = ls_vec3_along(to.b->spin, contact->b_levers[number].spin, impulse);
     }
 }
 
 /* Drives the row's speed to the target; returns the whole impulse, `before` of which there was. */
-static inline ls_fixed solve_row(const ls_tumble_row *row, const ls_tumble_lever *b,
-                                 const sides *on, motions of, limits within, ls_fixed before)
+static inline ls_fixed solve_row(const ls_tumble_contact *contact, uint32_t number, const sides *on,
+                                 motions of, limits within, ls_fixed before)
 {
-    ls_fixed missing = within.target - relative_speed(row, b, on, of);
-    ls_fixed wanted = ls_fixed_add(before, ls_fixed_mul(row->mass, missing));
+    ls_fixed missing = within.target - relative_speed(contact, number, on, of);
+    ls_fixed wanted = ls_fixed_add(before, ls_fixed_mul(contact->rows[number].mass, missing));
     ls_fixed allowed = ls_fixed_clamp(wanted, within.low, within.high);
     ls_fixed impulse = ls_fixed_sub(allowed, before);
     if (impulse != 0) {
-        apply(row, b, impulse, on, of);
+        apply(contact, number, impulse, on, of);
     }
     return allowed;
 }
@@ -72,47 +104,61 @@ static inline ls_fixed solve_row(const ls_tumble_row *row, const ls_tumble_lever
 static inline void solve_tangents(ls_tumble_contact *contact, const sides *on, motions of,
                                   ls_fixed grip)
 {
-    ls_tumble_row *first = &contact->rows[LS_TUMBLE_TANGENT];
+    const uint32_t number = LS_TUMBLE_TANGENT;
+    ls_tumble_row *first = &contact->rows[number];
     ls_tumble_row *second = first + 1;
     if (grip == 0 && first->impulse == 0 && second->impulse == 0) {
         return;
     }
-    const ls_tumble_lever *levers = &contact->b_levers[LS_TUMBLE_TANGENT];
     limits within = {0, -grip, grip};
-    first->impulse = solve_row(first, &levers[0], on, of, within, first->impulse);
-    second->impulse = solve_row(second, &levers[1], on, of, within, second->impulse);
+    first->impulse = solve_row(contact, number, on, of, within, first->impulse);
+    second->impulse = solve_row(contact, number + 1, on, of, within, second->impulse);
 }
 
-static inline void solve_sides(ls_tumble_contact *contact, ls_fixed friction, bool is_b_fixed,
-                               ls_tumble_mover *mover_a, ls_tumble_mover *mover_b)
+/* Recovery is the same as the motion, with the velocities that take overlaps away. As long as no
+ * overlap of either body is taken away, there is nothing to do. */
+static inline void solve_recovery(ls_tumble_contact *contact, const sides *on,
+                                  ls_tumble_mover *mover_a, ls_tumble_mover *mover_b)
 {
-    sides on = {mover_a->inverse_mass, mover_b->inverse_mass, is_b_fixed};
-    ls_tumble_motion a = mover_a->motion; /* copies stay in registers */
-    ls_tumble_motion b = mover_b->motion;
+    if (contact->depth <= 0 ||
+        (contact->recovery == 0 && !mover_a->recovers && !mover_b->recovers)) {
+        return;
+    }
+    ls_fixed before = contact->recovery_impulse;
+    contact->recovery_impulse =
+        solve_row(contact, LS_TUMBLE_NORMAL, on, (motions){&mover_a->recovery, &mover_b->recovery},
+                  (limits){contact->recovery, 0, LS_FIXED_MAX}, before);
+    if (contact->recovery_impulse != before) {
+        mover_a->recovers = true;
+        mover_b->recovers = on->b == LS_TUMBLE_MOVES;
+    }
+}
+
+/* Always inlined, so that the compiler makes one of its own for each kind of side. */
+__attribute__((always_inline)) static inline void
+solve_sides(ls_tumble_contact *contact, ls_fixed friction, ls_tumble_side side_b,
+            ls_tumble_mover *mover_a, ls_tumble_mover *mover_b)
+{
+    sides on = {mover_a->inverse_mass, mover_b->inverse_mass, side_b};
+    motions of = {&mover_a->motion, &mover_b->motion};
     ls_tumble_row *normal = &contact->rows[LS_TUMBLE_NORMAL];
-    const ls_tumble_lever *lever = &contact->b_levers[LS_TUMBLE_NORMAL];
-    normal->impulse = solve_row(normal, lever, &on, (motions){&a, &b},
+    normal->impulse = solve_row(contact, LS_TUMBLE_NORMAL, &on, of,
                                 (limits){contact->target, 0, LS_FIXED_MAX}, normal->impulse);
-    solve_tangents(contact, &on, (motions){&a, &b}, ls_fixed_mul(friction, normal->impulse));
-    mover_a->motion = a;
-    if (!is_b_fixed) {
-        mover_b->motion = b;
-    }
-    if (contact->depth > 0) { /* the same with the velocities that take overlaps away */
-        contact->recovery_impulse =
-            solve_row(normal, lever, &on, (motions){&mover_a->recovery, &mover_b->recovery},
-                      (limits){contact->recovery, 0, LS_FIXED_MAX}, contact->recovery_impulse);
-    }
+    solve_tangents(contact, &on, of, ls_fixed_mul(friction, normal->impulse));
+    solve_recovery(contact, &on, mover_a, mover_b);
 }
 
 static void solve_contact(const ls_tumble_world *world, ls_tumble_contact *contact)
 {
     ls_tumble_mover *a = &world->movers[contact->a];
     ls_tumble_mover *b = &world->movers[contact->b];
-    if (contact->is_b_fixed) {
-        solve_sides(contact, world->rules.friction, true, a, b);
+    ls_fixed friction = world->rules.friction;
+    if (contact->side_b == LS_TUMBLE_FLOOR) {
+        solve_sides(contact, friction, LS_TUMBLE_FLOOR, a, b);
+    } else if (contact->side_b == LS_TUMBLE_FIXED) {
+        solve_sides(contact, friction, LS_TUMBLE_FIXED, a, b);
     } else {
-        solve_sides(contact, world->rules.friction, false, a, b);
+        solve_sides(contact, friction, LS_TUMBLE_MOVES, a, b);
     }
 }
 
@@ -134,10 +180,11 @@ static void begin(const ls_tumble_world *world, const ls_tumble_contact *contact
 {
     ls_tumble_mover *a = &world->movers[contact->a];
     ls_tumble_mover *b = &world->movers[contact->b];
-    sides on = {a->inverse_mass, b->inverse_mass, contact->is_b_fixed};
+    sides on = {a->inverse_mass, b->inverse_mass, contact->side_b};
     for (uint32_t i = 0; i < LS_TUMBLE_ROWS; i++) {
-        const ls_tumble_row *row = &contact->rows[i];
-        apply(row, &contact->b_levers[i], row->impulse, &on, (motions){&a->motion, &b->motion});
+        if (contact->rows[i].impulse != 0) {
+            apply(contact, i, contact->rows[i].impulse, &on, (motions){&a->motion, &b->motion});
+        }
     }
 }
 

@@ -30,13 +30,20 @@ enum {
     LS_TUMBLE_ROWS = 3,
 };
 
+/* The second body of a contact, as the solver treats it. */
+typedef enum ls_tumble_side {
+    LS_TUMBLE_MOVES,
+    LS_TUMBLE_FIXED, /* a wall or asleep */
+    LS_TUMBLE_FLOOR, /* fixed, and its rows lie along the axes of the world */
+} ls_tumble_side;
+
 /* A contact point. The solver reads it from the front in every iteration; the levers of b are last,
  * as a body that is fixed has none. */
 typedef struct ls_tumble_contact {
     uint32_t a;
-    uint32_t b;        /* body_count for floor and walls */
-    uint32_t pair;     /* as of the touch that it becomes */
-    bool is_b_fixed;   /* floor, wall or asleep */
+    uint32_t b;    /* body_count for floor and walls */
+    uint32_t pair; /* as of the touch that it becomes */
+    ls_tumble_side side_b;
     ls_fixed depth;    /* m; below 0 while they do not touch yet */
     ls_fixed target;   /* speed of b away from a to reach, m/s */
     ls_fixed recovery; /* the same, for taking the overlap away */
@@ -60,6 +67,7 @@ typedef struct ls_tumble_mover {
     ls_fixed travel; /* the most it moves in a tick, m */
     ls_tumble_motion motion;
     ls_tumble_motion recovery; /* only to take overlaps away: gone after the tick */
+    bool recovers;             /* recovery may not be zero */
 } ls_tumble_mover;
 
 /* A body as a search for neighbours sees it. */
