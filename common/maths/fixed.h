@@ -128,7 +128,7 @@ static inline ls_fixed ls_fixed_mul(ls_fixed a, ls_fixed b)
     ls_uint128 product = (ls_uint128)((ls_int128)a * b);
     uint64_t high = (uint64_t)(product >> 64) << 32;
     uint64_t low = (uint64_t)product;
-    __asm__("shrq $32, %0\n\tadcq %1, %0" : "+r"(low) : "r"(high) : "cc");
+    __asm__("{shrq $32, %0|shr %0, 32}\n\t{adcq %1, %0|adc %0, %1}" : "+r"(low) : "r"(high) : "cc");
     return ls_signed_from_bits(low);
 #elif LS_HAS_INT128
     ls_uint128 product = (ls_uint128)((ls_int128)a * b);
