@@ -68,7 +68,7 @@ static void add_sentence(ls_plain_text *line, const char *name, int number)
     add_place(line, &ls_plugin_place_here);
     ls_plain_text_add(line, " (");
     ls_plain_text_add(line, ls_plugin_crash_text(number));
-    ls_plain_text_add(line, "); lockstep-synctest --sim ");
+    ls_plain_text_add(line, "); lockstep-synctest ");
     ls_plain_text_add(line, name);
     ls_plain_text_add(line, " looks for the cause");
 }

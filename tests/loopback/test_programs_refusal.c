@@ -226,7 +226,7 @@ Test(programs_refusal, a_plug_in_that_crashes_is_named_with_pass_and_tick)
                  "tick=5");
     hosted_join("--sim", LS_PLUGIN("live_trap"), "--bot", "1");
     static const char words[] = "live_trap.so' crashed in pass 'spring' of tick 5 "
-                                "(segmentation fault); lockstep-synctest --sim ";
+                                "(segmentation fault); lockstep-synctest ";
     cr_assert(ls_process_wait(&hosted.server, LS_PROCESS_PATIENCE_MS));
     cr_expect(strstr(ls_process_errors(&hosted.server), words), "%s",
               ls_process_errors(&hosted.server));
