@@ -1,6 +1,24 @@
-/* Cause 3: a struct on the stack is filled in only sometimes, and copied always. */
+/* Cause 3: a struct on the stack is filled in only sometimes, and copied always. With GAME_REGISTER
+ * the value that was not set is in a register, where compilers keep a small struct. */
 #include "lockstep/tests/known_bad/game.h"
 
+#if defined(GAME_REGISTER) && defined(__x86_64__)
+__attribute__((noinline)) static uint32_t unset_value(void)
+{
+    uint32_t value;
+    __asm__ volatile("" : "=a"(value));
+    return value;
+}
+
+static void think(const ls_step *step)
+{
+    uint32_t unset = unset_value();
+    game_state *state = step->state;
+    for (uint32_t i = 0; i < GAME_UNITS; i++) {
+        state->units[i].order = state->inputs < 100 ? state->inputs % 5 : unset;
+    }
+}
+#else
 typedef struct plan {
     uint32_t target;
     uint32_t order;
@@ -27,6 +45,7 @@ static void think(const ls_step *step)
         state->units[i].order = made.order;
     }
 }
+#endif
 
 GAME_PASSES("think", think);
 GAME_PLUGIN("uninitialised", .fields = game_fields, .init = game_init)

@@ -271,12 +271,15 @@ static void note_static_writes(synctest_player *player, ls_tick tick, uint32_t p
 typedef struct pass_call {
     const ls_pass *pass;
     const ls_step *step;
+    uint64_t noise;
 } pass_call;
 
 static void call_pass(void *user)
 {
     const pass_call *call = user;
-    call->pass->run(call->step);
+    void (*run)(const ls_step *step) = call->pass->run;
+    const ls_step *step = call->step;
+    SYNCTEST_CALL_WITH_REGISTERS(call->noise, run, step);
 }
 
 static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
@@ -289,8 +292,8 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
     player->exchange->progress.pass = index;
     synctest_player_enter_phase(player, SYNCTEST_PHASE_PASS);
     synctest_float_mode kept = synctest_float_mode_now();
-    synctest_surroundings_run_on_stack(noise_of(player, SYNCTEST_CHANGES_STACK, tick, index),
-                                       call_pass, &(pass_call){pass, step});
+    uint64_t noise = noise_of(player, SYNCTEST_CHANGES_STACK, tick, index);
+    synctest_surroundings_run_on_stack(noise, call_pass, &(pass_call){pass, step, noise});
     if (!player->mode_changer && !synctest_float_mode_equal(kept, synctest_float_mode_now())) {
         player->mode_changer = pass;
     }

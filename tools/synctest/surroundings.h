@@ -16,6 +16,23 @@ void synctest_surroundings_enter(uint32_t changes, uint32_t variant);
 /* Calls run(user) on a stack that holds this noise wherever it has not been written since. */
 void synctest_surroundings_run_on_stack(uint64_t noise, void (*run)(void *user), void *user);
 
+/* Calls run(step), variables both, with this noise in the registers that a callee may use for
+ * itself. Without noise but on x86-64. */
+#if defined(__x86_64__)
+#define SYNCTEST_CALL_WITH_REGISTERS(noise, run, step)                                             \
+    do {                                                                                           \
+        __asm__ volatile("mov %2, %%rax\n\tmov %2, %%rcx\n\tmov %2, %%rdx\n\tmov %2, %%rsi\n\t"    \
+                         "mov %2, %%r8\n\tmov %2, %%r9\n\tmov %2, %%r10\n\tmov %2, %%r11"          \
+                         : "+r"(run), "+D"(step)                                                   \
+                         : "r"(noise)                                                              \
+                         : "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11");                  \
+        (run)(step);                                                                               \
+        __asm__ volatile("" : : : "memory"); /* a call and no jump, which would take a register */ \
+    } while (0)
+#else
+#define SYNCTEST_CALL_WITH_REGISTERS(noise, run, step) ((void)(noise), (run)(step))
+#endif
+
 /* Whether denormals can be flushed to zero on this processor. */
 bool synctest_surroundings_can_flush(void);
 
