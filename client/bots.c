@@ -1,6 +1,7 @@
 #include "lockstep/client/bots.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/simulation/plugin_place.h"
 
 #include <string.h>
@@ -28,7 +29,8 @@ static uint32_t random_input(ls_bot *bot, uint32_t input_bytes_max, uint8_t *byt
     return bot->random_size;
 }
 
-uint32_t ls_bot_input(ls_bot *bot, const ls_sim_instance *instance, uint32_t slot, uint8_t *bytes)
+LS_TICK_CODE uint32_t ls_bot_input(ls_bot *bot, const ls_sim_instance *instance, uint32_t slot,
+                                   uint8_t *bytes)
 {
     const ls_simulation *simulation = ls_sim_instance_simulation(instance);
     if (!simulation->bot) {

@@ -8,6 +8,7 @@
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/log_budget.h"
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/program/frame_trace.h"
 #include "lockstep/common/program/output.h"
@@ -79,8 +80,8 @@ static const ls_simulation *find_simulation(void *user, const char *name)
     return builtin;
 }
 
-static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
-                           uint8_t *bytes)
+LS_TICK_CODE static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot,
+                                        ls_tick tick, uint8_t *bytes)
 {
     client *player = user;
     if (!player->config->has_bot) {
@@ -100,7 +101,7 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
     return size;
 }
 
-static void after_step(void *user, ls_sim_instance *instance)
+LS_TICK_CODE static void after_step(void *user, ls_sim_instance *instance)
 {
     client *player = user;
     ls_bit_flip_apply(&player->flip, instance, &player->console->log);
@@ -369,7 +370,7 @@ static void choose_waiting(client *player, uint64_t now_ns)
     ls_client_link_let_wait(player->link, may_wait, now_ns);
 }
 
-static void set_alarm(client *player)
+LS_TICK_CODE static void set_alarm(client *player)
 {
     uint64_t due_ns = ls_session_next_ns(player->session);
     uint64_t link_ns = ls_client_link_next_ns(player->link);
@@ -384,7 +385,7 @@ static void set_alarm(client *player)
     }
 }
 
-static void after_turn(client *player, uint64_t now_ns)
+LS_TICK_CODE static void after_turn(client *player, uint64_t now_ns)
 {
     ls_client_link_advance(player->link, player->session, &player->console->log, now_ns);
     ls_session_event event;
@@ -446,7 +447,7 @@ static void make_frame_due(client *player, uint64_t due_ns, uint64_t now_ns)
     ls_session_frame(player->session, now_ns);
 }
 
-static void on_alarm(void *user, uint64_t now_ns)
+LS_TICK_CODE static void on_alarm(void *user, uint64_t now_ns)
 {
     client *player = user;
     uint64_t frame_ns = player->view.screen ? UINT64_MAX : next_frame_ns(player);

@@ -1,6 +1,7 @@
 #include "lockstep/client/program/client_link.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 
 #include <inttypes.h>
@@ -118,8 +119,8 @@ void ls_client_link_close(ls_client_link *link)
 
 /* ---- sending ---- */
 
-static void send_packet(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
-                        size_t size)
+LS_TICK_CODE static void send_packet(void *user, ls_peer_id peer, ls_channel channel,
+                                     const uint8_t *bytes, size_t size)
 {
     const ls_client_link *link = user;
     ls_transport_send(link->transport, peer, channel, bytes, size);
@@ -254,8 +255,8 @@ static void take_disconnect(ls_client_link *link, ls_session *session,
     }
 }
 
-static void take_event(ls_client_link *link, ls_session *session, const ls_transport_event *event,
-                       uint64_t now_ns)
+LS_TICK_CODE static void take_event(ls_client_link *link, ls_session *session,
+                                    const ls_transport_event *event, uint64_t now_ns)
 {
     link->told_ns = now_ns;
     if (event->kind == LS_TRANSPORT_DISCONNECTED) {
@@ -314,8 +315,8 @@ void ls_client_link_let_wait(ls_client_link *link, bool may_wait, uint64_t now_n
     }
 }
 
-void ls_client_link_advance(ls_client_link *link, ls_session *session, const ls_log *log,
-                            uint64_t now_ns)
+LS_TICK_CODE void ls_client_link_advance(ls_client_link *link, ls_session *session,
+                                         const ls_log *log, uint64_t now_ns)
 {
     link->told_ns = now_ns;
     reconnect(link, session, now_ns);

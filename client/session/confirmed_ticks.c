@@ -2,6 +2,7 @@
 
 #include "lockstep/client/session/tick_parts.h"
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/diagnosis/replay_window.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/protocol/wire/coded_tick.h"
@@ -170,7 +171,7 @@ static bool add_to_backlog(ls_confirmed_ticks *ticks, const ls_tick_inputs *inpu
 
 /* Stores the cursor's tick as the next one. False when there is no room because this machine does
  * not keep up: then the tick is not acknowledged and comes again. */
-static bool store_tick(ls_confirmed_ticks *ticks)
+LS_TICK_CODE static bool store_tick(ls_confirmed_ticks *ticks)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_cursor_inputs(&ticks->cursor, slots);
@@ -195,7 +196,7 @@ static bool store_tick(ls_confirmed_ticks *ticks)
     return true;
 }
 
-static ls_status start_cursor(ls_confirmed_ticks *ticks, ls_tick first)
+LS_TICK_CODE static ls_status start_cursor(ls_confirmed_ticks *ticks, ls_tick first)
 {
     ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
     if (first != ticks->keyframe &&
@@ -265,7 +266,7 @@ static void store_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream, ls_tic
 
 /* Stores the ticks that came whole in parts, perhaps before the ones before them. `fresh` is the
  * tick that the newest packet has completed, if any: when the others came is not known. */
-static ls_status store_whole_ticks(ls_confirmed_ticks *ticks, ls_tick fresh)
+LS_TICK_CODE static ls_status store_whole_ticks(ls_confirmed_ticks *ticks, ls_tick fresh)
 {
     const uint8_t *bytes = NULL;
     uint32_t size = 0;
@@ -287,8 +288,8 @@ static ls_status store_whole_ticks(ls_confirmed_ticks *ticks, ls_tick fresh)
 
 /* Checks the packet's ticks, then stores them. Most packets carry a single new tick: that one is
  * not read a second time, as the cursor stands at it. */
-static ls_status take_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream,
-                            ls_confirmed_packet *out)
+LS_TICK_CODE static ls_status take_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream,
+                                         ls_confirmed_packet *out)
 {
     ls_tick first = skip_repeated(ticks, stream, out->header.first);
     size_t start_bits = stream->position_bits;
@@ -317,8 +318,8 @@ static void keep_seal(ls_confirmed_ticks *ticks, const ls_confirmed_packet *pack
     }
 }
 
-static ls_status receive_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream,
-                               ls_confirmed_packet *out)
+LS_TICK_CODE static ls_status receive_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream,
+                                            ls_confirmed_packet *out)
 {
     ls_ticks_header *header = &out->header;
     ls_ticks_header_bits(stream, header, ticks->end);

@@ -1,5 +1,6 @@
 #include "lockstep/client/session/diagnosis.h"
 
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/state_inspector.h"
 
@@ -209,7 +210,7 @@ static void answer_first(ls_diagnosis *diagnosis, uint32_t count)
 }
 
 /* Those before the first that has to wait on. */
-static void answer_deferred(ls_diagnosis *diagnosis)
+LS_TICK_CODE static void answer_deferred(ls_diagnosis *diagnosis)
 {
     uint32_t count = 0;
     while (count < diagnosis->deferred_count &&
@@ -290,7 +291,7 @@ static void start_rerun(ls_diagnosis *diagnosis, const ls_evidence_request *requ
     }
 }
 
-void ls_diagnosis_frame(ls_diagnosis *diagnosis)
+LS_TICK_CODE void ls_diagnosis_frame(ls_diagnosis *diagnosis)
 {
     if (diagnosis->ticket != 0 && !diagnosis->outcome) {
         const ls_rerun_host *host = host_of(diagnosis);

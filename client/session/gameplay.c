@@ -4,6 +4,7 @@
 #include "lockstep/client/session/joiner.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/common/time/timestep.h"
 
@@ -348,8 +349,9 @@ ls_status ls_gameplay_receive(ls_gameplay *gameplay, const ls_message *message)
     }
 }
 
-ls_gameplay_outcome ls_gameplay_receive_packet(ls_gameplay *gameplay, uint32_t kind,
-                                               const uint8_t *bytes, size_t size, ls_status *status)
+LS_TICK_CODE ls_gameplay_outcome ls_gameplay_receive_packet(ls_gameplay *gameplay, uint32_t kind,
+                                                            const uint8_t *bytes, size_t size,
+                                                            ls_status *status)
 {
     ls_session_context *context = gameplay->context;
     ls_failure *failure = &context->failure;
@@ -417,7 +419,7 @@ static void send_due(ls_gameplay *gameplay)
     ls_uplink_send_in_time(gameplay->context->uplink);
 }
 
-static ls_gameplay_outcome step(ls_gameplay *gameplay, uint64_t elapsed_ns)
+LS_TICK_CODE static ls_gameplay_outcome step(ls_gameplay *gameplay, uint64_t elapsed_ns)
 {
     ls_status status = ls_stepper_frame(gameplay->context->stepper, elapsed_ns);
     return status == LS_OK

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/tick_code.h"
 
 #include <string.h>
 
@@ -21,7 +22,7 @@ static const int64_t BETTER_NS = 5 * (int64_t)LS_NS_PER_MS;
 
 static const int64_t OUTAGE_NS = 250 * (int64_t)LS_NS_PER_MS;
 
-static void keep_largest(ls_tail_round *round, int64_t sample_ns)
+LS_TICK_CODE static void keep_largest(ls_tail_round *round, int64_t sample_ns)
 {
     if (round->kept == LS_TAIL_KEPT && sample_ns <= round->largest_ns[LS_TAIL_KEPT - 1]) {
         return;
@@ -140,7 +141,8 @@ static bool is_passed_over(ls_quantile_window *window, int64_t sample_ns, uint64
     return false;
 }
 
-void ls_quantile_window_add(ls_quantile_window *window, int64_t sample_ns, uint64_t now_ns)
+LS_TICK_CODE void ls_quantile_window_add(ls_quantile_window *window, int64_t sample_ns,
+                                         uint64_t now_ns)
 {
     if (ls_quantile_window_has_samples(window) && is_passed_over(window, sample_ns, now_ns)) {
         return;
@@ -174,7 +176,7 @@ bool ls_quantile_window_is_settled(const ls_quantile_window *window)
     return window->past_count >= SETTLED_ROUNDS;
 }
 
-int64_t ls_quantile_window_value(const ls_quantile_window *window)
+LS_TICK_CODE int64_t ls_quantile_window_value(const ls_quantile_window *window)
 {
     const ls_tail_round *round = &window->round;
     const ls_tail_round *past = &window->past_all;

@@ -5,6 +5,7 @@
 #include "lockstep/client/session/stepper.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/protocol/wire/handshake.h"
 
@@ -133,7 +134,7 @@ static void begin_playing(ls_session *session)
     session->context.lost_ns = 0;
 }
 
-static void take_outcome(ls_session *session, ls_gameplay_outcome outcome)
+LS_TICK_CODE static void take_outcome(ls_session *session, ls_gameplay_outcome outcome)
 {
     switch (outcome) {
     case LS_GAMEPLAY_GOES_ON:
@@ -513,7 +514,8 @@ void ls_session_receive(ls_session *session, ls_channel channel, const uint8_t *
     }
 }
 
-void ls_session_receive_event(ls_session *session, const ls_transport_event *event, uint64_t now_ns)
+LS_TICK_CODE void ls_session_receive_event(ls_session *session, const ls_transport_event *event,
+                                           uint64_t now_ns)
 {
     switch (event->kind) {
     case LS_TRANSPORT_CONNECTED:
@@ -544,7 +546,7 @@ static void give_up_returning(ls_session *session)
     end(session, status, why.bytes);
 }
 
-static void play_frame(ls_session *session)
+LS_TICK_CODE static void play_frame(ls_session *session)
 {
     take_outcome(session, ls_gameplay_frame(session->gameplay));
 }
@@ -603,7 +605,7 @@ static void frame(ls_session *session)
     }
 }
 
-void ls_session_frame(ls_session *session, uint64_t now_ns)
+LS_TICK_CODE void ls_session_frame(ls_session *session, uint64_t now_ns)
 {
     ls_session_context *context = &session->context;
     LS_ASSERT(now_ns >= context->now_ns);
@@ -627,7 +629,7 @@ void ls_session_update(ls_session *session, uint64_t now_ns)
     }
 }
 
-uint64_t ls_session_next_ns(const ls_session *session)
+LS_TICK_CODE uint64_t ls_session_next_ns(const ls_session *session)
 {
     bool is_in_match = is_in(session, LS_SESSION_JOINING) || is_in(session, LS_SESSION_PLAYING);
     return session->context.config.makes_inputs_between_frames && is_in_match

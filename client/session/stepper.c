@@ -5,6 +5,7 @@
 #include "lockstep/client/session/sound_schedule.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/simulation/plugin_place.h"
 #include "lockstep/common/time/timestep.h"
 
@@ -54,7 +55,7 @@ static void set_now_heard(ls_stepper *stepper, ls_tick tick)
     }
 }
 
-static void step_on(void *user, const ls_tick_inputs *inputs)
+LS_TICK_CODE static void step_on(void *user, const ls_tick_inputs *inputs)
 {
     ls_stepper *stepper = user;
     ls_sim_instance *instance = stepper->context->instance;
@@ -91,7 +92,7 @@ static void record(ls_stepper *stepper, ls_tick tick, uint64_t state_hash)
 }
 
 /* State `tick` is the result of closed ticks alone. */
-static void settle(void *user, ls_tick tick, uint64_t state_hash)
+LS_TICK_CODE static void settle(void *user, ls_tick tick, uint64_t state_hash)
 {
     ls_stepper *stepper = user;
     record(stepper, tick, state_hash);
@@ -242,7 +243,7 @@ static ls_tick last_tick(const ls_stepper *stepper)
     return as_far_as_planned(stepper, stepper->context->end.final_tick);
 }
 
-static void step_closed(ls_stepper *stepper)
+LS_TICK_CODE static void step_closed(ls_stepper *stepper)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick tick = ls_sim_instance_tick(stepper->context->instance);
@@ -270,7 +271,7 @@ static ls_jitter_buffer_frame frame_of(const ls_stepper *stepper, uint64_t elaps
                                     .backlog = backlog_of(stepper)};
 }
 
-static void step_due(ls_stepper *stepper, uint64_t elapsed_ns)
+LS_TICK_CODE static void step_due(ls_stepper *stepper, uint64_t elapsed_ns)
 {
     uint64_t frame_max_ns = stepper->timestep.config.frame_max_ns;
     stepper->is_stepping = stepper->is_stepping || backlog_of(stepper) > 0;

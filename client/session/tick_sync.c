@@ -1,6 +1,7 @@
 #include "lockstep/client/session/tick_sync.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/tick_code.h"
 
 #include <string.h>
 
@@ -275,7 +276,8 @@ void ls_tick_sync_pass_slack(ls_tick_sync *sync, ls_tick tick)
     sync->late_reports = 0;
 }
 
-void ls_tick_sync_add_slack(ls_tick_sync *sync, int64_t slack_ns, ls_tick tick, uint64_t now_ns)
+LS_TICK_CODE void ls_tick_sync_add_slack(ls_tick_sync *sync, int64_t slack_ns, ls_tick tick,
+                                         uint64_t now_ns)
 {
     int64_t phase_ns = reported_phase(sync, slack_ns, tick);
     if (phase_ns == NOT_MADE) {

@@ -3,6 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/histogram.h"
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/protocol/wire/send_rate.h"
 
 enum {
@@ -334,7 +335,7 @@ static bool is_playing(const ls_uplink *uplink)
     return context->state == LS_SESSION_PLAYING && !context->config.is_spectator;
 }
 
-void ls_uplink_take_packet(ls_uplink *uplink, const ls_confirmed_packet *packet)
+LS_TICK_CODE void ls_uplink_take_packet(ls_uplink *uplink, const ls_confirmed_packet *packet)
 {
     const ls_ticks_header *header = &packet->header;
     ls_tick end = LS_MAX(packet->carried_end, packet->end);
@@ -357,7 +358,7 @@ void ls_uplink_take_packet(ls_uplink *uplink, const ls_confirmed_packet *packet)
 
 /* ---- making ---- */
 
-static void make_input(ls_uplink *uplink, ls_tick tick)
+LS_TICK_CODE static void make_input(ls_uplink *uplink, ls_tick tick)
 {
     const ls_session_config *config = &uplink->context->config;
     uint8_t bytes[LS_INPUT_BYTES_MAX];
@@ -388,14 +389,14 @@ static uint32_t lead_limit_ticks(const ls_uplink *uplink)
 }
 
 /* Inputs that are not acknowledged have to be held: no more are made than there is room for. */
-static bool is_held_back(const ls_uplink *uplink)
+LS_TICK_CODE static bool is_held_back(const ls_uplink *uplink)
 {
     ls_tick next = uplink->sync->next_input;
     return next >= ls_confirmed_ticks_end(uplink->context->ticks) + lead_limit_ticks(uplink) ||
            next - ls_input_buffer_first(uplink->inputs) >= LS_WINDOW_TICKS;
 }
 
-void ls_uplink_make(ls_uplink *uplink)
+LS_TICK_CODE void ls_uplink_make(ls_uplink *uplink)
 {
     const ls_session_context *context = uplink->context;
     while (!is_held_back(uplink)) {
@@ -435,7 +436,7 @@ static ls_tick write_inputs(ls_uplink *uplink, ls_bit_stream *stream, ls_tick ti
 }
 
 /* Sends one INPUTS, with inputs or without; returns the first input that did not fit. */
-static ls_tick send_packet(ls_uplink *uplink, ls_inputs_header *header)
+LS_TICK_CODE static ls_tick send_packet(ls_uplink *uplink, ls_inputs_header *header)
 {
     ls_slot_input base = {0};
     if (header->has_base) {
@@ -517,7 +518,7 @@ static ls_tick first_to_carry(const ls_uplink *uplink)
                : ls_sent_ends_first(&uplink->sent, wanted, uplink->sync->next_input);
 }
 
-void ls_uplink_send(ls_uplink *uplink)
+LS_TICK_CODE void ls_uplink_send(ls_uplink *uplink)
 {
     const ls_session_context *context = uplink->context;
     ls_tick confirmed = ls_confirmed_ticks_end(context->ticks);
@@ -569,7 +570,7 @@ static bool is_worth_repeating(const ls_uplink *uplink)
             has_change(uplink, uplink->sent_end, uplink->sync->next_input));
 }
 
-void ls_uplink_send_due(ls_uplink *uplink)
+LS_TICK_CODE void ls_uplink_send_due(ls_uplink *uplink)
 {
     uint64_t now_ns = uplink->context->now_ns;
     if (!is_playing(uplink)) {
@@ -597,7 +598,7 @@ static uint64_t heartbeat_ns(const ls_session_context *context)
     return LS_MIN(usual_ns, silence_max_ns);
 }
 
-void ls_uplink_send_in_time(ls_uplink *uplink)
+LS_TICK_CODE void ls_uplink_send_in_time(ls_uplink *uplink)
 {
     if (uplink->context->now_ns - uplink->sent_ns >= heartbeat_ns(uplink->context)) {
         ls_uplink_send(uplink);

@@ -2,11 +2,12 @@
 #include "lockstep/common/base/clock.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/tick_code.h"
 
 #include <stddef.h>
 #include <time.h>
 
-static uint64_t system_now_ns(void *user)
+LS_TICK_CODE static uint64_t system_now_ns(void *user)
 {
     (void)user;
     struct timespec now;

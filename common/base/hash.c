@@ -3,6 +3,7 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash_variant.h"
 #include "lockstep/common/base/hash_wide.h"
+#include "lockstep/common/base/tick_code.h"
 
 #define LONG_BYTES 1024 /* from here on asking the processor costs less than it saves */
 
@@ -49,7 +50,7 @@ void ls_hash_chunks(const void *bytes, size_t size, size_t chunk_bytes, uint8_t 
 }
 #endif
 
-uint64_t ls_hash_pair(uint64_t a, uint64_t b)
+LS_TICK_CODE uint64_t ls_hash_pair(uint64_t a, uint64_t b)
 {
     uint8_t bytes[16];
     ls_store_u64(bytes, a);

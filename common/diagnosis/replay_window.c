@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/prefetch.h"
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/diagnosis/state_history.h"
 
 #include <string.h>
@@ -298,8 +299,8 @@ static bool is_wanted(const ls_replay_window *window, ls_tick tick)
 }
 
 /* `state` without bytes: it is not to be had. */
-static void record_tick(ls_replay_window *window, const ls_tick_inputs *inputs,
-                        ls_history_state state, uint64_t state_hash)
+LS_TICK_CODE static void record_tick(ls_replay_window *window, const ls_tick_inputs *inputs,
+                                     ls_history_state state, uint64_t state_hash)
 {
     ls_tick tick = inputs->tick + 1;
     LS_ASSERT(inputs->tick == window->newest);

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/prefetch.h"
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/diagnosis/chunk_changes.h"
 #include "lockstep/common/diagnosis/word_changes.h"
 
@@ -324,7 +325,7 @@ static void shift_snapshots(ls_state_history *history)
 
 /* ---- the log ---- */
 
-static void drop_oldest_frame(ls_state_history *history)
+LS_TICK_CODE static void drop_oldest_frame(ls_state_history *history)
 {
     uint64_t head = history->log[history->tail];
     size_t runs = in_ring(history, history->tail + HEAD_WORDS);
@@ -355,7 +356,7 @@ static void go_direct(frame *made)
     add_runs(history, runs, made->words, made->direct);
 }
 
-static void reserve(frame *made, size_t words)
+LS_TICK_CODE static void reserve(frame *made, size_t words)
 {
     ls_state_history *history = made->history;
     while (!made->direct && history->used + HEAD_WORDS + made->words + words > history->log_words) {
@@ -452,7 +453,7 @@ static void show(ls_state_history *history, ls_tick tick)
 /* ---- adding ---- */
 
 /* `now`: the words of a chunk, from `first` on. */
-static void take_changes(frame *made, size_t first, const uint64_t *now, size_t count)
+LS_TICK_CODE static void take_changes(frame *made, size_t first, const uint64_t *now, size_t count)
 {
     const ls_word_blocks blocks = {made->history->state + first, now, count};
     ls_word_run run = {0, 0};
@@ -497,7 +498,8 @@ void ls_state_history_start(ls_state_history *history, ls_tick tick, const ls_hi
     forget_snapshots(history);
 }
 
-static void add_differences(ls_state_history *history, ls_tick tick, const ls_history_state *state)
+LS_TICK_CODE static void add_differences(ls_state_history *history, ls_tick tick,
+                                         const ls_history_state *state)
 {
     frame made = {.history = history, .place = in_ring(history, history->tail + history->used)};
     const ls_chunk_changes changes = changes_of(history, state);
@@ -646,7 +648,8 @@ static bool is_whole_due(const ls_state_history *history, ls_tick tick, bool is_
     return tick - history->whole >= ticks && !is_looked_at;
 }
 
-static adding choose(ls_state_history *history, ls_tick tick, const ls_history_state *state)
+LS_TICK_CODE static adding choose(ls_state_history *history, ls_tick tick,
+                                  const ls_history_state *state)
 {
     const ls_chunk_changes changes = changes_of(history, state);
     size_t changed = ls_chunk_changes_count(&changes);
@@ -674,7 +677,8 @@ static bool has_lapsed(const ls_state_history *history)
                      LS_HISTORY_HELD_REACHES_MAX * history->config.reach_ticks + 1);
 }
 
-bool ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_state state)
+LS_TICK_CODE bool ls_state_history_add(ls_state_history *history, ls_tick tick,
+                                       ls_history_state state)
 {
     LS_ASSERT(tick > history->newest);
     if (!state.is_wanted && ls_state_loan_is_on(&history->loan)) {

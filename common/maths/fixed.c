@@ -1,4 +1,5 @@
 #include "lockstep/common/maths/fixed.h"
+#include "lockstep/common/base/tick_code.h"
 
 #include <stdbool.h>
 
@@ -94,7 +95,7 @@ static wide dividend(ls_fixed a)
     return (wide){ls_magnitude(a) >> 32, ls_magnitude(a) << 32};
 }
 
-ls_fixed ls_fixed_div(ls_fixed a, ls_fixed b)
+LS_TICK_CODE ls_fixed ls_fixed_div(ls_fixed a, ls_fixed b)
 {
     return divide_signed(dividend(a), ls_magnitude(b), (a < 0) != (b < 0), wide_divide);
 }

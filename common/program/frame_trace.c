@@ -1,5 +1,6 @@
 #include "lockstep/common/program/frame_trace.h"
 
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/program/mapped_file.h"
 
 #include <errno.h>
@@ -139,7 +140,7 @@ ls_status ls_frame_recorder_open(ls_frame_recorder *recorder, const char *path, 
     return LS_OK;
 }
 
-void ls_frame_recorder_begin_frame(ls_frame_recorder *recorder, uint64_t now_ns)
+LS_TICK_CODE void ls_frame_recorder_begin_frame(ls_frame_recorder *recorder, uint64_t now_ns)
 {
     if (recorder->file && recorder->last_ns > 0 && now_ns > recorder->last_ns) {
         fprintf(recorder->file, "%" PRIu64 "\n", now_ns - recorder->last_ns);

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/prefetch.h"
+#include "lockstep/common/base/tick_code.h"
 
 #include <string.h>
 
@@ -108,7 +109,7 @@ static void clear_rows(ls_input_buffer *buffer, uint32_t count)
     buffer->used_rows -= count;
 }
 
-void ls_input_buffer_forget_before(ls_input_buffer *buffer, ls_tick first)
+LS_TICK_CODE void ls_input_buffer_forget_before(ls_input_buffer *buffer, ls_tick first)
 {
     if (first <= buffer->first) {
         return;
@@ -123,8 +124,8 @@ void ls_input_buffer_restart(ls_input_buffer *buffer, ls_tick first)
     buffer->first = first;
 }
 
-ls_status ls_input_buffer_put(ls_input_buffer *buffer, ls_tick tick, uint32_t slot,
-                              const uint8_t *bytes, uint32_t size, uint32_t events)
+LS_TICK_CODE ls_status ls_input_buffer_put(ls_input_buffer *buffer, ls_tick tick, uint32_t slot,
+                                           const uint8_t *bytes, uint32_t size, uint32_t events)
 {
     if (size > buffer->config.input_bytes_max || events > LS_INPUT_EVENTS_MAX) {
         return LS_BAD_ARGUMENT;
@@ -149,7 +150,7 @@ ls_status ls_input_buffer_put(ls_input_buffer *buffer, ls_tick tick, uint32_t sl
     return LS_OK;
 }
 
-bool ls_input_buffer_has(const ls_input_buffer *buffer, ls_tick tick, uint32_t slot)
+LS_TICK_CODE bool ls_input_buffer_has(const ls_input_buffer *buffer, ls_tick tick, uint32_t slot)
 {
     LS_ASSERT(slot < buffer->config.slots);
     return is_in_window(buffer, tick) && (row_of(buffer, tick)->held & (UINT32_C(1) << slot)) != 0;
@@ -165,8 +166,8 @@ static ls_slot_input input_at(const ls_input_buffer *buffer, ls_tick tick, uint3
     return (ls_slot_input){bytes, row->sizes[slot], events_of(buffer, row)[slot]};
 }
 
-ls_status ls_input_buffer_get(const ls_input_buffer *buffer, ls_tick tick, uint32_t slot,
-                              ls_slot_input *out)
+LS_TICK_CODE ls_status ls_input_buffer_get(const ls_input_buffer *buffer, ls_tick tick,
+                                           uint32_t slot, ls_slot_input *out)
 {
     if (!ls_input_buffer_has(buffer, tick, slot)) {
         return LS_NOT_FOUND;
@@ -175,8 +176,8 @@ ls_status ls_input_buffer_get(const ls_input_buffer *buffer, ls_tick tick, uint3
     return LS_OK;
 }
 
-ls_status ls_input_buffer_tick(const ls_input_buffer *buffer, ls_tick tick,
-                               ls_slot_input slots[LS_PLAYERS_MAX])
+LS_TICK_CODE ls_status ls_input_buffer_tick(const ls_input_buffer *buffer, ls_tick tick,
+                                            ls_slot_input slots[LS_PLAYERS_MAX])
 {
     uint32_t slot_count = buffer->config.slots;
     uint32_t all = UINT32_MAX >> (LS_PLAYERS_MAX - slot_count);

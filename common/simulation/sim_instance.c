@@ -5,6 +5,7 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/base/prefetch.h"
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/simulation/plugin_place.h"
 #include "lockstep/common/simulation/save_image.h"
 
@@ -357,7 +358,8 @@ void ls_sim_instance_tune(ls_sim_instance *instance, ls_sim_tuning tuning)
     instance->tuning = tuning;
 }
 
-static void run_unwatched(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
+LS_TICK_CODE static void run_unwatched(void *user, const ls_step *step, const ls_pass *pass,
+                                       uint32_t index)
 {
     (void)user;
     (void)index;
@@ -369,8 +371,9 @@ void ls_sim_instance_step(ls_sim_instance *instance, const ls_tick_inputs *input
     ls_sim_instance_step_watched(instance, inputs, &(ls_step_watch){run_unwatched, NULL});
 }
 
-void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_inputs *inputs,
-                                  const ls_step_watch *watch)
+LS_TICK_CODE void ls_sim_instance_step_watched(ls_sim_instance *instance,
+                                               const ls_tick_inputs *inputs,
+                                               const ls_step_watch *watch)
 {
     LS_ASSERT(inputs->tick == instance->tick);
     LS_ASSERT(inputs->slot_count == instance->config.players);
@@ -433,7 +436,7 @@ void *ls_sim_instance_scratch(ls_sim_instance *instance, size_t *bytes)
     return instance->scratch.bytes;
 }
 
-uint64_t ls_sim_instance_hash(ls_sim_instance *instance)
+LS_TICK_CODE uint64_t ls_sim_instance_hash(ls_sim_instance *instance)
 {
     if (instance->hasher) {
         instance->is_hashed = true;

@@ -1,6 +1,7 @@
 #include "lockstep/common/simulation/state_hash.h"
 
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/base/tick_code.h"
 
 struct ls_state_hasher {
     const ls_allocator *allocator;
@@ -45,7 +46,7 @@ void ls_state_hasher_destroy(ls_state_hasher *hasher)
     ls_release(hasher->allocator, hasher);
 }
 
-uint64_t ls_state_hash(ls_state_hasher *hasher, const void *state)
+LS_TICK_CODE uint64_t ls_state_hash(ls_state_hasher *hasher, const void *state)
 {
     const uint8_t *bytes = state;
     if (hasher->canonical) {

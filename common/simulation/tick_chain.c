@@ -2,13 +2,14 @@
 
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/base/tick_code.h"
 
 enum {
     HEAD_BYTES = 12,
     SLOT_BYTES = 12
 };
 
-uint64_t ls_tick_chain_next(uint64_t chain, const ls_tick_inputs *inputs)
+LS_TICK_CODE uint64_t ls_tick_chain_next(uint64_t chain, const ls_tick_inputs *inputs)
 {
     uint8_t bytes[HEAD_BYTES + SLOT_BYTES * LS_PLAYERS_MAX];
     ls_store_u64(bytes, chain);

@@ -3,6 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/limits.h"
+#include "lockstep/common/base/tick_code.h"
 
 #include <stdbool.h>
 
@@ -148,7 +149,7 @@ static uint64_t count_steps(const exact_step *step, uint64_t *rest_ns, uint64_t 
 }
 
 /* Banks what is less than a step; whole steps beyond the cap are lost. */
-static ls_timestep_plan plan_accumulator(ls_timestep *timestep, uint64_t time_ns)
+LS_TICK_CODE static ls_timestep_plan plan_accumulator(ls_timestep *timestep, uint64_t time_ns)
 {
     exact_step step = exact_step_of(&timestep->config);
     uint64_t limit = steps_limit(&timestep->config);
@@ -202,7 +203,7 @@ static uint64_t planned_ns(const ls_timestep_plan *plan)
     return plan->step_count == 0 ? 0 : (plan->step_count - 1) * plan->step_ns + plan->last_step_ns;
 }
 
-ls_timestep_plan ls_timestep_advance(ls_timestep *timestep, uint64_t frame_ns)
+LS_TICK_CODE ls_timestep_plan ls_timestep_advance(ls_timestep *timestep, uint64_t frame_ns)
 {
     uint64_t frame_max_ns = timestep->config.frame_max_ns;
     uint64_t bank_before_ns = timestep->bank_ns;

@@ -3,6 +3,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/protocol/loop/event_loop_uv.h"
 
 #include <poll.h>
@@ -11,6 +12,9 @@
 #include <sys/prctl.h>
 #include <uv.h>
 
+/* After a wait of so long the caches have what others did meanwhile. */
+#define COLD_NS LS_NS_PER_MS
+
 /* The loop waits by itself, for the one descriptor that stands for all that libuv waits for, until
  * the first alarm is due: libuv's own waiting counts whole milliseconds, and an alarm by a
  * descriptor of its own takes a system call each time that it is set. */
@@ -18,6 +22,7 @@ struct ls_event_loop {
     uv_loop_t uv;
     const ls_allocator *allocator;
     ls_clock clock;
+    int descriptor;         /* stands for all that libuv waits for */
     ls_loop_source *alarms; /* alarms and tick timers */
     uv_async_t has_alarms;  /* never sent: libuv counts it as something to wait for */
     uint64_t idle_ns;
@@ -61,6 +66,7 @@ ls_status ls_event_loop_create(const ls_allocator *allocator, ls_event_loop **lo
     uv_unref((uv_handle_t *)&made->has_alarms);
     made->allocator = allocator;
     made->clock = ls_clock_system();
+    made->descriptor = uv_backend_fd(&made->uv);
     *loop = made;
     return LS_OK;
 }
@@ -259,6 +265,7 @@ ls_status ls_event_loop_add_timer(ls_event_loop *loop, uint32_t period_ms, ls_lo
         return LS_NO_MEMORY;
     }
     uv_timer_init(&loop->uv, &made->handle.timer);
+    uv_update_time(&loop->uv); /* a timer counts from then */
     int failure = uv_timer_start(&made->handle.timer, on_timer, period_ms, period_ms);
     return finish_source(made, failure, source);
 }
@@ -273,6 +280,7 @@ void ls_loop_source_set_active(ls_loop_source *source, bool is_active)
         failure = is_active ? uv_poll_start(watch, UV_READABLE, on_readable) : uv_poll_stop(watch);
     } else {
         uv_timer_t *timer = &source->handle.timer;
+        uv_update_time(&source->loop->uv);
         failure = is_active ? uv_timer_again(timer) : uv_timer_stop(timer);
     }
     LS_ASSERT(failure == 0);
@@ -306,11 +314,14 @@ ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler ha
 /* ---- running ---- */
 
 /* Until libuv's first timer is due: UINT64_MAX is for ever, 0 when there is something to do, such
- * as to tell the system of new descriptors. */
+ * as to tell the system of new descriptors, or nothing that it waits for. */
 static uint64_t uv_patience_ns(ls_event_loop *loop)
 {
-    uv_update_time(&loop->uv);
     int timeout_ms = uv_backend_timeout(&loop->uv);
+    if (timeout_ms > 0) { /* counted from when libuv looked at its clock last */
+        uv_update_time(&loop->uv);
+        timeout_ms = uv_backend_timeout(&loop->uv);
+    }
     return timeout_ms < 0 ? UINT64_MAX : (uint64_t)timeout_ms * LS_NS_PER_MS;
 }
 
@@ -324,25 +335,25 @@ static uint64_t alarm_patience_ns(const ls_event_loop *loop, uint64_t now_ns)
 }
 
 /* Whether a descriptor is ready. A signal ends the waiting too. */
-static bool wait_for_descriptors(ls_event_loop *loop, uint64_t patience_ns)
+static bool wait_for_descriptors(const ls_event_loop *loop, uint64_t patience_ns)
 {
-    struct pollfd all = {.fd = uv_backend_fd(&loop->uv), .events = POLLIN};
+    struct pollfd all = {.fd = loop->descriptor, .events = POLLIN};
     const struct timespec patience = {.tv_sec = (time_t)(patience_ns / LS_NS_PER_SECOND),
                                       .tv_nsec = (long)(patience_ns % LS_NS_PER_SECOND)};
     return ppoll(&all, 1, patience_ns == UINT64_MAX ? NULL : &patience, NULL) > 0;
 }
 
-/* Whether libuv has something to do. */
-static bool wait(ls_event_loop *loop)
+/* Until something is ready, an alarm is due or `uv_ns` are over; whether libuv has something to do.
+ */
+static bool wait(ls_event_loop *loop, uint64_t uv_ns)
 {
-    uint64_t uv_ns = uv_patience_ns(loop);
-    if (uv_ns == 0) {
-        return true;
-    }
     uint64_t began_ns = ls_event_loop_now_ns(loop);
     uint64_t patience_ns = LS_MIN(uv_ns, alarm_patience_ns(loop, began_ns));
     bool is_ready = wait_for_descriptors(loop, patience_ns);
     uint64_t waited_ns = ls_event_loop_now_ns(loop) - began_ns;
+    if (waited_ns >= COLD_NS) {
+        ls_tick_code_fetch();
+    }
     loop->idle_ns += patience_ns > 0 ? waited_ns : 0;
     return is_ready || waited_ns >= uv_ns;
 }
@@ -367,10 +378,14 @@ static void call_alarms(ls_event_loop *loop)
     release_removed_alarms(loop);
 }
 
-static void run(ls_event_loop *loop)
+LS_TICK_CODE static void run(ls_event_loop *loop)
 {
-    while (!loop->is_stopped && uv_loop_alive(&loop->uv)) {
-        if (wait(loop)) {
+    while (!loop->is_stopped) {
+        uint64_t uv_ns = uv_patience_ns(loop);
+        if (uv_ns == 0 && !uv_loop_alive(&loop->uv)) {
+            break;
+        }
+        if (uv_ns == 0 || wait(loop, uv_ns)) {
             uv_run(&loop->uv, UV_RUN_NOWAIT);
         }
         call_alarms(loop);

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/protocol/sealed/key_exchange.h"
 #include "lockstep/protocol/sealed/sealed_packet.h"
 
@@ -332,8 +333,8 @@ static ls_sealed_rejection receive_denied(ls_sealed_client *client, const uint8_
 
 /* ---- sealed packets ---- */
 
-size_t ls_sealed_client_seal(ls_sealed_client *client, ls_sealed_content content, uint8_t *datagram,
-                             size_t size)
+LS_TICK_CODE size_t ls_sealed_client_seal(ls_sealed_client *client, ls_sealed_content content,
+                                          uint8_t *datagram, size_t size)
 {
     LS_ASSERT(client->state == LS_SEALED_CLIENT_OPEN);
     const ls_sealed_header header = {

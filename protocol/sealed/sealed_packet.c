@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/tick_code.h"
 
 #include <string.h>
 
@@ -68,8 +69,9 @@ size_t ls_sealed_packet_seal(ls_cipher_suite suite, const uint8_t key[LS_CIPHER_
     return header_bytes + size + LS_SEALED_TAG_BYTES;
 }
 
-ls_sealed_rejection ls_sealed_packet_open(const ls_sealed_opening *opening, uint8_t *datagram,
-                                          size_t size, bool *is_newest)
+LS_TICK_CODE ls_sealed_rejection ls_sealed_packet_open(const ls_sealed_opening *opening,
+                                                       uint8_t *datagram, size_t size,
+                                                       bool *is_newest)
 {
     uint64_t counter;
     if (!ls_counter_window_find(opening->window, opening->counter, &counter)) {

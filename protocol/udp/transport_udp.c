@@ -2,6 +2,7 @@
 #include "lockstep/protocol/udp/transport_udp.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/protocol/udp/transport_udp_state.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ static const transport_udp *from_const_base(const ls_transport *base)
 
 /* ---- Connections ---- */
 
-static void release_last_event(transport_udp *transport)
+LS_TICK_CODE static void release_last_event(transport_udp *transport)
 {
     if (!transport->seats.told) {
         return;
@@ -68,7 +69,7 @@ static void end_overdue_seats(transport_udp *transport, uint64_t now)
 
 /* ---- The operations of a transport ---- */
 
-static int next_event(ls_transport *base, ls_transport_event *event)
+LS_TICK_CODE static int next_event(ls_transport *base, ls_transport_event *event)
 {
     transport_udp *transport = from_base(base);
     release_last_event(transport);
@@ -82,8 +83,8 @@ static int next_event(ls_transport *base, ls_transport_event *event)
     return 0;
 }
 
-static void send_packet(ls_transport *base, ls_peer_id id, ls_channel channel, const uint8_t *bytes,
-                        size_t size)
+LS_TICK_CODE static void send_packet(ls_transport *base, ls_peer_id id, ls_channel channel,
+                                     const uint8_t *bytes, size_t size)
 {
     transport_udp *transport = from_base(base);
     LS_ASSERT(size <= LS_PACKET_BYTES_MAX && (unsigned)channel <= LS_CHANNEL_CANDIDATE_PATH);
@@ -144,7 +145,7 @@ static bool needs_timer(const transport_udp *transport)
     return transport->is_eager && is_under_way(transport);
 }
 
-static void choose_timer(transport_udp *transport)
+LS_TICK_CODE static void choose_timer(transport_udp *transport)
 {
     if (transport->timer_source && needs_timer(transport) != transport->has_timer) {
         transport->has_timer = !transport->has_timer;
@@ -162,7 +163,7 @@ static void look_for_server(transport_udp *transport, uint64_t now)
     }
 }
 
-static void flush(ls_transport *base)
+LS_TICK_CODE static void flush(ls_transport *base)
 {
     transport_udp *transport = from_base(base);
     uint64_t now = transport->client || transport->queued_count > 0 ? now_ns(transport) : 0;
@@ -172,7 +173,7 @@ static void flush(ls_transport *base)
     choose_timer(transport);
 }
 
-static ls_transport_traffic traffic(const ls_transport *base, ls_peer_id id)
+LS_TICK_CODE static ls_transport_traffic traffic(const ls_transport *base, ls_peer_id id)
 {
     const ls_peer_seat *seat = ls_peer_seats_find(&from_const_base(base)->seats, id);
     return seat ? seat->traffic : (ls_transport_traffic){0};
@@ -201,7 +202,7 @@ static void service_busy(transport_udp *transport, uint64_t now)
     }
 }
 
-static void continue_exchange(transport_udp *transport, uint64_t now)
+LS_TICK_CODE static void continue_exchange(transport_udp *transport, uint64_t now)
 {
     uint8_t datagram[LS_SEALED_DATAGRAM_BYTES_MAX];
     bool is_connecting =
@@ -218,7 +219,7 @@ static void begin_turn(transport_udp *transport, uint64_t now)
     ls_datagram_socket_begin_turn(transport->socket, now);
 }
 
-void ls_transport_udp_service(ls_transport *base)
+LS_TICK_CODE void ls_transport_udp_service(ls_transport *base)
 {
     transport_udp *transport = from_base(base);
     uint64_t now = now_ns(transport);

@@ -2,6 +2,7 @@
 #include "lockstep/protocol/udp/transport_udp_state.h"
 
 #include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/tick_code.h"
 
 enum {
     FAILURES_PER_TURN_MAX = 64,
@@ -207,8 +208,8 @@ static bool take_at_server(transport_udp *transport, const ls_udp_datagram *data
            tell_connected(&transport->connections[got.index], &datagram->from, got.rtt_ns, event);
 }
 
-static bool take_at_client(transport_udp *transport, const ls_udp_datagram *datagram,
-                           ls_transport_event *event)
+LS_TICK_CODE static bool take_at_client(transport_udp *transport, const ls_udp_datagram *datagram,
+                                        ls_transport_event *event)
 {
     ls_sealed_client_received got;
     ls_peer_seat *seat = &transport->seats.seats[CLIENT_SEAT];
@@ -287,7 +288,7 @@ static void prove_path(transport_udp *transport)
     }
 }
 
-int ls_udp_in_next_event(transport_udp *transport, ls_transport_event *event)
+LS_TICK_CODE int ls_udp_in_next_event(transport_udp *transport, ls_transport_event *event)
 {
     ls_udp_datagram datagram;
     for (;;) {

@@ -3,6 +3,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/tick_code.h"
 
 #include <errno.h>
 #include <string.h>
@@ -112,7 +113,7 @@ static bool join(const udp_connection *to, const uint8_t *bytes, size_t size)
     return true;
 }
 
-void ls_udp_out_packet(udp_connection *to, const uint8_t *bytes, size_t size)
+LS_TICK_CODE void ls_udp_out_packet(udp_connection *to, const uint8_t *bytes, size_t size)
 {
     if (to->has_queued) { /* it must not overtake what was sent reliably before */
         ls_enet_channel_service(to->channel, now_ns(to->transport));
@@ -235,7 +236,7 @@ static void send_one(transport_udp *transport, out_datagram *datagram)
                             datagram->size);
 }
 
-void ls_udp_out_flush(transport_udp *transport)
+LS_TICK_CODE void ls_udp_out_flush(transport_udp *transport)
 {
     struct out_datagrams *out = transport->out;
     if (out->count == 0) {

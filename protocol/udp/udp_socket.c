@@ -2,6 +2,7 @@
 #include "lockstep/protocol/udp/udp_socket.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/protocol/transport/socket_address.h"
 #include "lockstep/protocol/udp/arrival_clock.h"
 #include "lockstep/protocol/udp/udp_descriptor.h"
@@ -225,7 +226,7 @@ bool ls_udp_own_address(ls_endpoint *out)
 
 /* ---- Receiving ---- */
 
-static void begin_turn(ls_datagram_socket *base, uint64_t now_ns)
+LS_TICK_CODE static void begin_turn(ls_datagram_socket *base, uint64_t now_ns)
 {
     udp_socket *socket = from_base(base);
     ls_arrival_clock_begin_turn(&socket->arrivals, now_ns);
@@ -265,7 +266,7 @@ static bool has_received(const ls_datagram_socket *base)
     return socket->taken < socket->received;
 }
 
-static ls_udp_receipt receive(ls_datagram_socket *base, ls_udp_datagram *out)
+LS_TICK_CODE static ls_udp_receipt receive(ls_datagram_socket *base, ls_udp_datagram *out)
 {
     udp_socket *socket = from_base(base);
     if (!has_received(base)) {
@@ -290,8 +291,8 @@ static ls_udp_receipt receive(ls_datagram_socket *base, ls_udp_datagram *out)
 
 /* ---- Sending ---- */
 
-static void send_datagram(ls_datagram_socket *base, const ls_endpoint *to, const uint8_t *bytes,
-                          size_t size)
+LS_TICK_CODE static void send_datagram(ls_datagram_socket *base, const ls_endpoint *to,
+                                       const uint8_t *bytes, size_t size)
 {
     udp_socket *socket = from_base(base);
     LS_ASSERT(socket->waiting < LS_UDP_WAITING_MAX);
@@ -307,7 +308,7 @@ static void send_datagram(ls_datagram_socket *base, const ls_endpoint *to, const
     message->msg_iovlen = 1;
 }
 
-static ls_udp_sent flush(ls_datagram_socket *base)
+LS_TICK_CODE static ls_udp_sent flush(ls_datagram_socket *base)
 {
     udp_socket *socket = from_base(base);
     ls_udp_sent outcome = {0};

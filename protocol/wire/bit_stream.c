@@ -3,6 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/text.h"
+#include "lockstep/common/base/tick_code.h"
 
 #include <string.h>
 
@@ -90,7 +91,7 @@ static uint64_t mask_of(unsigned bits)
 
 /* Eight bytes are loaded at once: those that begin with the first bit, or the last eight there are.
  * bits <= 57, so that they are all among them. */
-static uint64_t read_bits(ls_bit_stream *stream, unsigned bits)
+LS_TICK_CODE static uint64_t read_bits(ls_bit_stream *stream, unsigned bits)
 {
     size_t size = stream->capacity_bits / 8;
     size_t byte = stream->position_bits / 8;
@@ -108,7 +109,7 @@ static uint64_t read_bits(ls_bit_stream *stream, unsigned bits)
     return word & mask_of(bits);
 }
 
-void ls_bits_u64(ls_bit_stream *stream, uint64_t *value, unsigned bits)
+LS_TICK_CODE void ls_bits_u64(ls_bit_stream *stream, uint64_t *value, unsigned bits)
 {
     LS_ASSERT(bits >= 1 && bits <= 64);
     if (stream->is_failed || bits > stream->capacity_bits - stream->position_bits) {
@@ -138,7 +139,7 @@ void ls_bits_u32(ls_bit_stream *stream, uint32_t *value, unsigned bits)
     *value = (uint32_t)wide;
 }
 
-void ls_bits_bool(ls_bit_stream *stream, bool *value)
+LS_TICK_CODE void ls_bits_bool(ls_bit_stream *stream, bool *value)
 {
     if (ls_bits_is_writing(stream)) {
         ls_bits_write_bit(stream, *value);
@@ -166,7 +167,7 @@ static void write_uvar(ls_bit_stream *stream, uint64_t value)
     } while (value != 0);
 }
 
-static uint64_t read_uvar(ls_bit_stream *stream)
+LS_TICK_CODE static uint64_t read_uvar(ls_bit_stream *stream)
 {
     uint64_t value = 0;
     for (unsigned index = 0; index < UVAR_GROUPS_MAX; index++) {
@@ -185,7 +186,7 @@ static uint64_t read_uvar(ls_bit_stream *stream)
     return 0;
 }
 
-void ls_bits_uvar(ls_bit_stream *stream, uint32_t *value, uint32_t min, uint32_t max)
+LS_TICK_CODE void ls_bits_uvar(ls_bit_stream *stream, uint32_t *value, uint32_t min, uint32_t max)
 {
     if (ls_bits_is_writing(stream)) {
         LS_ASSERT(*value >= min && *value <= max);
@@ -199,7 +200,7 @@ void ls_bits_uvar(ls_bit_stream *stream, uint32_t *value, uint32_t min, uint32_t
     *value = stream->is_failed ? min : (uint32_t)wide;
 }
 
-void ls_bits_svar(ls_bit_stream *stream, int32_t *value)
+LS_TICK_CODE void ls_bits_svar(ls_bit_stream *stream, int32_t *value)
 {
     if (ls_bits_is_writing(stream)) {
         int64_t wide = *value;
@@ -214,7 +215,7 @@ void ls_bits_svar(ls_bit_stream *stream, int32_t *value)
     *value = stream->is_failed ? 0 : (int32_t)(wide & 1u ? -half - 1 : half);
 }
 
-void ls_bits_tick16(ls_bit_stream *stream, uint32_t *tick, uint32_t near)
+LS_TICK_CODE void ls_bits_tick16(ls_bit_stream *stream, uint32_t *tick, uint32_t near)
 {
     uint32_t low = ls_bits_is_writing(stream) ? *tick & 0xffffu : 0;
     ls_bits_u32(stream, &low, 16);

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/protocol/wire/tick_packet.h"
 
 #include <string.h>
@@ -28,7 +29,7 @@ void ls_coded_tick_make(ls_coded_tick *coded, uint32_t slot_count, const ls_slot
     }
 }
 
-void ls_coded_tick_take(ls_coded_tick *coded, ls_bit_stream *stream, size_t start_bits)
+LS_TICK_CODE void ls_coded_tick_take(ls_coded_tick *coded, ls_bit_stream *stream, size_t start_bits)
 {
     size_t bits = stream->position_bits - start_bits;
     coded->bits = bits <= LS_CODED_TICK_BYTES * 8 ? (uint32_t)bits : 0;

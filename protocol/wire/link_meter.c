@@ -1,6 +1,7 @@
 #include "lockstep/protocol/wire/link_meter.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/tick_code.h"
 
 enum {
     SEQUENCES = 1 << LS_SEQUENCE_BITS,
@@ -11,7 +12,7 @@ enum {
 /* After so long without a packet what comes is newer, whatever its number looks like. */
 static const uint64_t SILENCE_NS = 250 * LS_NS_PER_MS;
 
-static void count(ls_link_meter *meter, uint32_t sent, int32_t lost)
+LS_TICK_CODE static void count(ls_link_meter *meter, uint32_t sent, int32_t lost)
 {
     meter->sent += sent;
     meter->lost += (uint64_t)(int64_t)lost;
@@ -54,8 +55,8 @@ static ls_link_arrival take_newer(ls_link_meter *meter, uint32_t ahead, int64_t 
     return LS_LINK_NEWER;
 }
 
-ls_link_arrival ls_link_meter_add(ls_link_meter *meter, uint32_t sequence, int64_t stamp_ns,
-                                  uint64_t now_ns)
+LS_TICK_CODE ls_link_arrival ls_link_meter_add(ls_link_meter *meter, uint32_t sequence,
+                                               int64_t stamp_ns, uint64_t now_ns)
 {
     if (!meter->has_first) {
         *meter = (ls_link_meter){.has_first = true,

@@ -1,6 +1,7 @@
 #include "lockstep/protocol/wire/tick_packet.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/simulation/input_buffer.h"
 #include "lockstep/protocol/wire/message.h"
 
@@ -54,7 +55,8 @@ static void link_bits(ls_bit_stream *stream, ls_link_figures *link)
     ls_bits_uvar(stream, &link->jitter, 0, LS_JITTER_MAX);
 }
 
-void ls_inputs_header_bits(ls_bit_stream *stream, ls_inputs_header *header, ls_tick near)
+LS_TICK_CODE void ls_inputs_header_bits(ls_bit_stream *stream, ls_inputs_header *header,
+                                        ls_tick near)
 {
     kind_bits(stream, LS_MESSAGE_INPUTS);
     sequence_bits(stream, &header->sequence);
@@ -159,8 +161,8 @@ static unsigned shortest_change(const ls_slot_input *before, const ls_slot_input
     return same_size_bits <= raw_bits ? CHANGE_SAME_SIZE : CHANGE_RAW;
 }
 
-static void write_change(ls_bit_stream *stream, const ls_slot_input *before,
-                         const ls_slot_input *input)
+LS_TICK_CODE static void write_change(ls_bit_stream *stream, const ls_slot_input *before,
+                                      const ls_slot_input *input)
 {
     if (ls_slot_input_is_same(before, input)) {
         ls_bits_write_bit(stream, false);
@@ -280,7 +282,7 @@ bool ls_inputs_read_tick(ls_bit_stream *stream, ls_tick_cursor *cursor)
     return !stream->is_failed;
 }
 
-bool ls_ticks_read_tick(ls_bit_stream *stream, ls_tick_cursor *cursor)
+LS_TICK_CODE bool ls_ticks_read_tick(ls_bit_stream *stream, ls_tick_cursor *cursor)
 {
     if (!ls_bits_read_bit(stream)) {
         return false;

@@ -251,6 +251,27 @@ Test(event_loop, a_coarse_timer_repeats)
     cr_assert_gt(calls.last_ns, calls.first_ns);
 }
 
+static void add_late_timer(void *user, uint64_t now_ns)
+{
+    test_counter *calls = user;
+    calls->last_ns = now_ns;
+    ls_event_loop_add_timer(loop, 50, (ls_loop_handler){count, calls}, &calls->source);
+}
+
+/* Beside alarms alone libuv does not look at its clock. */
+Test(event_loop, a_timer_counts_from_when_it_is_added)
+{
+    limit_patience();
+    test_counter calls = {.calls_wanted = 1};
+    ls_loop_source *alarm = NULL;
+    ls_event_loop_add_alarm(loop, (ls_loop_handler){add_late_timer, &calls}, &alarm);
+    uint64_t added_ns = ls_event_loop_now_ns(loop) + 100 * LS_NS_PER_MS;
+    ls_loop_alarm_set(alarm, added_ns);
+    ls_event_loop_run(loop);
+    cr_assert_eq(calls.calls, 1);
+    cr_assert_geq(calls.last_ns, added_ns + 49 * LS_NS_PER_MS);
+}
+
 static void assert_stopped_by(int number)
 {
     close_loop();
