@@ -1,4 +1,5 @@
 #include "lockstep/common/base/cipher.h"
+
 #include "lockstep/common/base/tick_code.h"
 
 #include <sodium.h>
