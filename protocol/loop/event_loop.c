@@ -29,6 +29,8 @@ struct ls_event_loop {
     bool is_running;
     bool is_stopped;
     bool is_calling_alarms;
+    bool has_stop_signals;
+    bool has_hangup;
 };
 
 /* libuv keeps a handle's memory until its close callback, so each source is a block of its own. */
@@ -114,12 +116,8 @@ void ls_loop_source_remove(ls_loop_source *source)
     }
 }
 
-void ls_event_loop_destroy(ls_event_loop *loop)
+static void close_all(ls_event_loop *loop)
 {
-    if (!loop) {
-        return;
-    }
-    LS_ASSERT(!loop->is_running);
     uv_walk(&loop->uv, close_handle, NULL);
     while (loop->alarms) {
         ls_loop_source_remove(loop->alarms);
@@ -127,6 +125,44 @@ void ls_event_loop_destroy(ls_event_loop *loop)
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     int busy = uv_loop_close(&loop->uv);
     LS_ASSERT(busy == 0);
+}
+
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+/* libuv gives a signal back to the system with its last handle, and the system would end the
+ * program; a handler in place of SIG_IGN lets a program that is started later have its own. */
+static void close_all_but_signals(ls_event_loop *loop)
+{
+    sigset_t stops;
+    sigset_t before;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGTERM);
+    sigaddset(&stops, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &stops, &before);
+    close_all(loop);
+    signal(SIGINT, do_nothing);
+    signal(SIGTERM, do_nothing);
+    if (loop->has_hangup) {
+        signal(SIGHUP, do_nothing);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void ls_event_loop_destroy(ls_event_loop *loop)
+{
+    if (!loop) {
+        return;
+    }
+    LS_ASSERT(!loop->is_running);
+    if (loop->has_stop_signals) {
+        close_all_but_signals(loop);
+    } else {
+        close_all(loop);
+    }
     ls_release(loop->allocator, loop);
 }
 
@@ -307,8 +343,9 @@ ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler ha
     if (status == LS_OK) {
         status = add_signal(loop, SIGTERM, handler);
     }
-    bool is_ignored = sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
-    return status == LS_OK && !is_ignored ? add_signal(loop, SIGHUP, handler) : status;
+    loop->has_stop_signals = true;
+    loop->has_hangup = sigaction(SIGHUP, NULL, &hangup) != 0 || hangup.sa_handler != SIG_IGN;
+    return status == LS_OK && loop->has_hangup ? add_signal(loop, SIGHUP, handler) : status;
 }
 
 /* ---- running ---- */

@@ -82,7 +82,8 @@ ls_status ls_event_loop_add_timer(ls_event_loop *loop, uint32_t period_ms, ls_lo
 
 /* Calls the handler at each SIGINT, SIGTERM or SIGHUP instead of letting it end the program; for
  * the loop's life, and without keeping run from returning. A SIGHUP that is ignored, as under
- * nohup, stays so. */
+ * nohup, stays so. From the loop's destroy on these signals do nothing: a program that is ending
+ * keeps its own exit code and finishes its files. */
 ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler handler);
 
 /* Work that another thread does, over and over: one run at a time. */

@@ -291,6 +291,18 @@ Test(event_loop, interrupt_terminate_and_hangup_call_the_stop_handler)
     assert_stopped_by(SIGHUP);
 }
 
+Test(event_loop, stop_signals_behind_the_loop_do_not_end_the_program)
+{
+    test_counter signals = {.calls_wanted = 1};
+    cr_assert_eq(ls_event_loop_add_stop_signals(loop, (ls_loop_handler){count, &signals}), LS_OK);
+    close_loop();
+    raise(SIGTERM);
+    raise(SIGINT);
+    raise(SIGHUP);
+    cr_assert_eq(signals.calls, 0);
+    open_loop();
+}
+
 Test(event_loop, a_hangup_that_is_ignored_stays_so)
 {
     test_counter signals = {.calls_wanted = 1};

@@ -274,12 +274,9 @@ Test(programs_desync, bundles_that_are_written_at_once_take_no_more_than_is_allo
 /* Another build differs again and again however often it is healed. */
 Test(programs_desync, the_first_of_many_is_kept_beside_the_newest)
 {
-    hosted_serve("--sim", LS_PLUGIN("fault_none"), "--players", "1", "--ticks", "0", "--on-desync",
-                 "heal");
+    hosted_serve("--sim", LS_PLUGIN("fault_none"), "--players", "1", "--ticks", "600",
+                 "--on-desync", "heal");
     hosted_join("--sim", LS_PLUGIN("fault_build"), "--name", "bob");
-    hosted_expect_words(&hosted.server, "was healed and agrees from tick");
-    hosted_pause_ms(1000);
-    hosted_end_match();
     hosted_expect_exit(&hosted.server, 3);
     hosted_expect_exit(&hosted.clients[0], 3);
     const cJSON *summaries[] = {hosted_server_summary(), hosted_client_summary(0)};
