@@ -3,6 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/prefetch.h"
 #include "lockstep/protocol/sealed/address_cookie.h"
 #include "lockstep/protocol/sealed/address_limits.h"
 #include "lockstep/protocol/sealed/candidate_path.h"
@@ -12,6 +13,7 @@
 #include "lockstep/protocol/sealed/sealed_packet.h"
 #include "lockstep/protocol/sealed/sealed_passes.h"
 
+#include <stddef.h>
 #include <string.h>
 
 _Static_assert(LS_INVITE_SECRET_BYTES == LS_KEY_EXCHANGE_SECRET_BYTES, "one secret");
@@ -652,6 +654,16 @@ static ls_sealed_rejection open_packet(ls_sealed_server *server, const arrival *
     return rejection;
 }
 
+/* Takes a header's index on the wire for that of a connection which is there; false when it is
+ * none, or another worker's. */
+static bool find_connection(const ls_sealed_server *server, ls_sealed_header *header)
+{
+    uint16_t sent_index = header->index;
+    header->index = (uint16_t)(sent_index / server->workers);
+    return wire_index(server, header->index) == sent_index &&
+           ls_sealed_connections_is_used(server->places, header->index);
+}
+
 static void receive_sealed(ls_sealed_server *server, const arrival *at)
 {
     ls_sealed_header header;
@@ -659,10 +671,7 @@ static void receive_sealed(ls_sealed_server *server, const arrival *at)
         at->out->rejection = LS_SEALED_REJECT_MALFORMED;
         return;
     }
-    uint16_t sent_index = header.index;
-    header.index = (uint16_t)(sent_index / server->workers);
-    bool is_own = wire_index(server, header.index) == sent_index; /* or it is another worker's */
-    if (!is_own || !ls_sealed_connections_is_used(server->places, header.index)) {
+    if (!find_connection(server, &header)) {
         at->out->rejection = LS_SEALED_REJECT_UNKNOWN_PEER;
         return;
     }
@@ -690,4 +699,23 @@ void ls_sealed_server_receive(ls_sealed_server *server, const ls_endpoint *from,
     } else {
         out->rejection = LS_SEALED_REJECT_MALFORMED;
     }
+}
+
+/* ---- what is to come ---- */
+
+bool ls_sealed_server_find(const ls_sealed_server *server, const uint8_t *datagram, size_t size,
+                           uint32_t *index)
+{
+    ls_sealed_header header;
+    bool is_found =
+        ls_sealed_read_client_header(datagram, size, &header) && find_connection(server, &header);
+    *index = is_found ? header.index : 0;
+    return is_found;
+}
+
+void ls_sealed_server_prefetch(const ls_sealed_server *server, uint32_t index)
+{
+    const connection *of = &server->connections[index];
+    ls_prefetch(&server->keys[index], sizeof server->keys[index]);
+    ls_prefetch(of, offsetof(connection, path) + sizeof of->path);
 }

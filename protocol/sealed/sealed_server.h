@@ -97,6 +97,14 @@ void ls_sealed_server_receive(ls_sealed_server *server, const ls_endpoint *from,
 size_t ls_sealed_server_seal(ls_sealed_server *server, uint32_t index, ls_sealed_content content,
                              uint8_t *datagram, size_t size);
 
+/* The connection that a datagram names, and that is there; false when there is none. Nothing is
+ * proven by it: anybody can write the number. */
+bool ls_sealed_server_find(const ls_sealed_server *server, const uint8_t *datagram, size_t size,
+                           uint32_t *index);
+
+/* Asks for the memory that the next packet of a connection needs, either way. */
+void ls_sealed_server_prefetch(const ls_sealed_server *server, uint32_t index);
+
 /* Clients that were let in and have not said their first word. */
 uint32_t ls_sealed_server_half_open(const ls_sealed_server *server);
 

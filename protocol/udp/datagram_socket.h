@@ -48,6 +48,8 @@ typedef struct ls_datagram_socket_operations {
     ls_udp_receipt (*receive)(ls_datagram_socket *socket, ls_udp_datagram *out);
     /* Whether datagrams are here that have left the system's queue: no readiness tells of them. */
     bool (*has_received)(const ls_datagram_socket *socket);
+    /* The datagram that is received after so many others, if it is here already; else NULL. */
+    const uint8_t *(*coming)(const ls_datagram_socket *socket, uint32_t others, size_t *size);
     /* A datagram that leaves by the next flush; its bytes are borrowed until then. `to` is ignored
      * by a connected socket. */
     void (*send)(ls_datagram_socket *socket, const ls_endpoint *to, const uint8_t *bytes,
@@ -80,6 +82,12 @@ static inline ls_udp_receipt ls_datagram_socket_receive(ls_datagram_socket *sock
 static inline bool ls_datagram_socket_has_received(const ls_datagram_socket *socket)
 {
     return socket->operations->has_received(socket);
+}
+
+static inline const uint8_t *ls_datagram_socket_coming(const ls_datagram_socket *socket,
+                                                       uint32_t others, size_t *size)
+{
+    return socket->operations->coming(socket, others, size);
 }
 
 static inline void ls_datagram_socket_send(ls_datagram_socket *socket, const ls_endpoint *to,

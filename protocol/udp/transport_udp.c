@@ -262,6 +262,11 @@ void ls_transport_udp_set_eager(ls_transport *base, bool is_eager)
     choose_timer(transport);
 }
 
+uint32_t ls_transport_udp_coming(ls_transport *base, ls_peer_id peers[LS_TRANSPORT_UDP_COMING_MAX])
+{
+    return ls_udp_in_coming(from_base(base), peers);
+}
+
 bool ls_transport_udp_has_more(const ls_transport *base)
 {
     return from_const_base(base)->has_more;

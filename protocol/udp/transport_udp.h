@@ -113,6 +113,16 @@ ls_status ls_transport_udp_attach(ls_transport *transport, ls_event_loop *loop,
  * packets right before it closes a tick wakes once a tick and not for each of them. */
 void ls_transport_udp_set_eager(ls_transport *transport, bool is_eager);
 
+/* Most that ls_transport_udp_coming tells at once. */
+#define LS_TRANSPORT_UDP_COMING_MAX 16u
+
+/* Of a server, before an event is taken: the peers whose datagrams are here already, in the order
+ * in which they come, 0 for one that names nobody; returns how many. They are what the datagrams
+ * say, which nothing has proven yet: of use to ask for memory in time, and for nothing else. Each
+ * datagram is told of once: 0 as long as those before have not been taken. */
+uint32_t ls_transport_udp_coming(ls_transport *transport,
+                                 ls_peer_id peers[LS_TRANSPORT_UDP_COMING_MAX]);
+
 /* Whether the last turn ended before everything that had come was taken in. */
 bool ls_transport_udp_has_more(const ls_transport *transport);
 

@@ -2,6 +2,7 @@
 #include "lockstep/protocol/udp/transport_udp_state.h"
 
 #include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/prefetch.h"
 #include "lockstep/common/base/tick_code.h"
 
 enum {
@@ -310,4 +311,39 @@ LS_TICK_CODE int ls_udp_in_next_event(transport_udp *transport, ls_transport_eve
             return 1;
         }
     }
+}
+
+/* ---- What is to come ---- */
+
+static void prefetch(const transport_udp *transport, uint32_t index)
+{
+    ls_sealed_server_prefetch(transport->server, index);
+    ls_prefetch(&transport->connections[index], sizeof transport->connections[index]);
+    ls_prefetch(&transport->seats.seats[index], sizeof transport->seats.seats[index]);
+}
+
+uint32_t ls_udp_in_coming(transport_udp *transport, ls_peer_id peers[LS_TRANSPORT_UDP_COMING_MAX])
+{
+    const ls_peer_seat *seats[LS_TRANSPORT_UDP_COMING_MAX];
+    const uint8_t *bytes = NULL;
+    size_t size = 0;
+    uint32_t count = 0;
+    if (!transport->server || transport->total.packets_received < transport->told_end) {
+        return 0;
+    }
+    while (count < LS_TRANSPORT_UDP_COMING_MAX &&
+           (bytes = ls_datagram_socket_coming(transport->socket, count, &size)) != NULL) {
+        uint32_t index = 0;
+        bool is_found = ls_sealed_server_find(transport->server, bytes, size, &index);
+        seats[count] = is_found ? &transport->seats.seats[index] : NULL;
+        if (is_found) {
+            prefetch(transport, index);
+        }
+        count++;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        peers[i] = seats[i] ? seats[i]->id : 0;
+    }
+    transport->told_end = transport->total.packets_received + count;
+    return count;
 }

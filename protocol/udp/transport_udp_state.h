@@ -42,6 +42,7 @@ typedef struct transport_udp {
     struct out_datagrams *out;
 
     uint64_t turn_end; /* value of total.packets_received at which the turn is over */
+    uint64_t told_end; /* likewise, at which every datagram that was told of has been taken */
     bool is_drained;   /* the socket was found empty in this turn */
     bool has_more;     /* it was not in the last one */
 
@@ -131,5 +132,8 @@ void ls_udp_connection_drop(udp_connection *connection);
 
 /* The next event of packets that have come; 0 when there is none in this turn. */
 int ls_udp_in_next_event(transport_udp *transport, ls_transport_event *event);
+
+/* See ls_transport_udp_coming. */
+uint32_t ls_udp_in_coming(transport_udp *transport, ls_peer_id peers[LS_TRANSPORT_UDP_COMING_MAX]);
 
 #endif

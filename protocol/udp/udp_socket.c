@@ -266,6 +266,16 @@ static bool has_received(const ls_datagram_socket *base)
     return socket->taken < socket->received;
 }
 
+static const uint8_t *coming(const ls_datagram_socket *base, uint32_t others, size_t *size)
+{
+    const udp_socket *socket = from_const_base(base);
+    if (others >= socket->received - socket->taken) {
+        return NULL;
+    }
+    *size = socket->arrived_messages[socket->taken + others].msg_len;
+    return socket->arrived[socket->taken + others].bytes;
+}
+
 LS_TICK_CODE static ls_udp_receipt receive(ls_datagram_socket *base, ls_udp_datagram *out)
 {
     udp_socket *socket = from_base(base);
@@ -335,6 +345,7 @@ static const ls_datagram_socket_operations operations = {
     .begin_turn = begin_turn,
     .receive = receive,
     .has_received = has_received,
+    .coming = coming,
     .send = send_datagram,
     .flush = flush,
     .reroute = reroute,

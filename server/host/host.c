@@ -38,6 +38,9 @@ struct ls_host {
     host_seats *seats; /* by the numbers of their matches */
 };
 
+_Static_assert(LS_TRANSPORT_UDP_COMING_MAX <= LS_MATCH_TABLE_PACKETS_MAX,
+               "the packets that come are asked for together");
+
 /* ---- traffic ---- */
 
 static void note_seated(ls_host *host, const ls_match_table_event *event)
@@ -95,10 +98,19 @@ static void take_connected(ls_host *host, const ls_transport_event *event, uint6
     ls_match_table_admit(host->table, event->peer, &pass, number, now_ns);
 }
 
+/* The packets that come together are of many matches, and the memory of those is in no cache. */
+static void prefetch_packets(ls_host *host)
+{
+    ls_peer_id peers[LS_TRANSPORT_UDP_COMING_MAX];
+    uint32_t count = ls_transport_udp_coming(host->transport, peers);
+    ls_match_table_prefetch_packets(host->table, peers, count);
+}
+
 static void take_packets(ls_host *host, uint64_t now_ns)
 {
     ls_transport_event event;
     while (ls_transport_next_event(host->transport, &event)) {
+        prefetch_packets(host);
         if (event.kind == LS_TRANSPORT_CONNECTED) {
             take_connected(host, &event, now_ns);
             continue;

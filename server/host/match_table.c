@@ -455,6 +455,27 @@ void ls_match_table_prefetch(const ls_match_table *table, uint64_t now_ns)
     }
 }
 
+void ls_match_table_prefetch_packets(const ls_match_table *table, const ls_peer_id *peers,
+                                     uint32_t count)
+{
+    const ls_match *matches[LS_MATCH_TABLE_PACKETS_MAX];
+    LS_ASSERT(count <= LS_MATCH_TABLE_PACKETS_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        ls_peer_map_prefetch(&table->peers, peers[i]);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = ls_peer_map_find(&table->peers, peers[i]);
+        matches[i] = number != LS_PEER_MAP_NONE ? table->rows[number].match : NULL;
+    }
+    for (uint32_t step = 0; step < LS_MATCH_PACKET_STEPS; step++) {
+        for (uint32_t i = 0; i < count; i++) {
+            if (matches[i]) {
+                ls_match_prefetch_packet(matches[i], peers[i], step);
+            }
+        }
+    }
+}
+
 void ls_match_table_advance(ls_match_table *table, uint64_t now_ns)
 {
     refresh_all(table);

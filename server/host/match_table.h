@@ -93,6 +93,12 @@ void ls_match_table_admit(ls_match_table *table, ls_peer_id peer, const ls_match
  * matches that it will advance. Between two ticks it falls out of every cache. */
 void ls_match_table_prefetch(const ls_match_table *table, uint64_t now_ns);
 
+/* To be called before packets of these peers are taken: asks for the memory of their matches. At
+ * most LS_MATCH_TABLE_PACKETS_MAX peers; 0 is nobody. */
+#define LS_MATCH_TABLE_PACKETS_MAX 16u
+void ls_match_table_prefetch_packets(const ls_match_table *table, const ls_peer_id *peers,
+                                     uint32_t count);
+
 /* Advances the matches that have something to do by now. */
 void ls_match_table_advance(ls_match_table *table, uint64_t now_ns);
 

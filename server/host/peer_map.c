@@ -1,6 +1,7 @@
 #include "lockstep/server/host/peer_map.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/prefetch.h"
 
 ls_status ls_peer_map_init(ls_peer_map *map, uint32_t peers_max, const ls_allocator *allocator)
 {
@@ -38,6 +39,11 @@ static uint32_t place_of(const ls_peer_map *map, ls_peer_id peer)
         index = (index + 1) & map->mask;
     }
     return index;
+}
+
+void ls_peer_map_prefetch(const ls_peer_map *map, ls_peer_id peer)
+{
+    ls_prefetch(&map->places[home_of(map, peer)], sizeof map->places[0]);
 }
 
 uint32_t ls_peer_map_find(const ls_peer_map *map, ls_peer_id peer)

@@ -31,6 +31,9 @@ void ls_peer_map_deinit(ls_peer_map *map, const ls_allocator *allocator);
 /* LS_PEER_MAP_NONE when it is not there. */
 uint32_t ls_peer_map_find(const ls_peer_map *map, ls_peer_id peer);
 
+/* The peer will be looked for: asks for the memory that this needs. */
+void ls_peer_map_prefetch(const ls_peer_map *map, ls_peer_id peer);
+
 /* Adds a peer, not 0, that is not there yet. False when the map is full. */
 bool ls_peer_map_add(ls_peer_map *map, ls_peer_id peer, uint32_t match);
 

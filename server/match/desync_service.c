@@ -765,6 +765,11 @@ void ls_desync_service_prefetch(const ls_desync_service *desync)
                             players * sizeof desync->arbiter.slots[0]);
 }
 
+void ls_desync_service_prefetch_slot(const ls_desync_service *desync, uint32_t slot)
+{
+    ls_prefetch(&desync->arbiter.slots[slot], sizeof desync->arbiter.slots[slot]);
+}
+
 /* ---- life ---- */
 
 ls_status ls_desync_service_create(const ls_match_context *match, ls_desync_service **out)

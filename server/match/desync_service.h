@@ -101,5 +101,6 @@ bool ls_desync_service_evidence(const ls_desync_service *desync, uint32_t slot,
                                 ls_desync_evidence_set *out);
 
 void ls_desync_service_prefetch(const ls_desync_service *desync);
+void ls_desync_service_prefetch_slot(const ls_desync_service *desync, uint32_t slot);
 
 #endif

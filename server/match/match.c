@@ -13,6 +13,7 @@
 
 enum {
     PREFETCHED_PACKET_BYTES = 64, /* of what is written: small inputs fill no more */
+    PREFETCHED_CURSOR_BYTES = 192,
 };
 
 struct ls_match {
@@ -347,13 +348,20 @@ ls_status ls_match_say(ls_match *match, uint32_t slot, const char *text, uint64_
     return ls_announcements_say(&match->context, slot, text);
 }
 
-void ls_match_prefetch(const ls_match *match)
+/* ---- memory ---- */
+
+static void prefetch_context(const ls_match_context *context)
 {
-    const ls_match_context *context = &match->context;
     ls_prefetch(context, offsetof(ls_match_context, config));
     ls_prefetch(&context->config, offsetof(ls_match_config, sim.params));
     ls_prefetch(&context->config.late_rule,
                 offsetof(ls_match_config, may_join) - offsetof(ls_match_config, late_rule));
+}
+
+void ls_match_prefetch(const ls_match *match)
+{
+    const ls_match_context *context = &match->context;
+    prefetch_context(context);
     ls_seat_table_prefetch(context->seats);
     for (uint32_t slot = 0; slot < context->config.sim.players; slot++) {
         ls_player_link_prefetch(&context->links[slot]);
@@ -372,6 +380,41 @@ void ls_match_prefetch_more(const ls_match *match)
     for (uint32_t slot = 0; context->incoming.cursor && slot < context->config.sim.players;
          slot++) {
         ls_player_link_prefetch_more(&context->links[slot], context->log->next);
+    }
+}
+
+static void prefetch_packet(const ls_match_context *context, uint32_t slot, uint32_t step)
+{
+    const ls_player_link *link = &context->links[slot];
+    if (step == 2) {
+        ls_prefetch(&context->seats->rows[slot].state, sizeof context->seats->rows[slot].state);
+        ls_player_link_prefetch(link);
+        ls_tick_log_prefetch_packet(context->log);
+        ls_desync_service_prefetch_slot(context->desync, slot);
+    } else if (step == 3) {
+        ls_prefetch(link->received, LS_CACHE_LINE_BYTES);
+    } else {
+        ls_player_link_prefetch_more(link, link->newest);
+    }
+}
+
+void ls_match_prefetch_packet(const ls_match *match, ls_peer_id peer, uint32_t step)
+{
+    const ls_match_context *context = &match->context;
+    if (step == 0) {
+        prefetch_context(context);
+        ls_prefetch(&context->incoming.cursor, sizeof context->incoming.cursor);
+    } else if (step == 1) {
+        ls_prefetch(context->seats, LS_CACHE_LINE_BYTES);
+        ls_prefetch(context->log, offsetof(ls_tick_log, newest));
+        ls_prefetch(context->desync, LS_CACHE_LINE_BYTES);
+        ls_prefetch(context->closer, LS_CACHE_LINE_BYTES);
+        ls_prefetch(context->incoming.cursor, PREFETCHED_CURSOR_BYTES);
+    } else {
+        uint32_t slot = ls_seat_table_slot_of(context->seats, peer);
+        if (slot != MATCH_NO_SLOT && context->incoming.cursor) {
+            prefetch_packet(context, slot, step);
+        }
     }
 }
 

@@ -232,6 +232,11 @@ void ls_match_destroy(ls_match *match);
 void ls_match_prefetch(const ls_match *match);
 void ls_match_prefetch_more(const ls_match *match);
 
+/* A packet of `peer` is about to be taken: asks for the memory that taking it needs, in steps 0 to
+ * LS_MATCH_PACKET_STEPS - 1, each of them for all packets. Changes nothing. */
+#define LS_MATCH_PACKET_STEPS 5u
+void ls_match_prefetch_packet(const ls_match *match, ls_peer_id peer, uint32_t step);
+
 /* The transport says so. `now_ns` never goes back. */
 void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns);
 void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reason,

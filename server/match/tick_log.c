@@ -345,3 +345,9 @@ void ls_tick_log_prefetch_more(const ls_tick_log *log)
         ls_replay_window_prefetch_more(log->window);
     }
 }
+
+void ls_tick_log_prefetch_packet(const ls_tick_log *log)
+{
+    ls_prefetch(&log->ticks[(log->next - 1) % LS_WINDOW_TICKS], sizeof log->ticks[0]);
+    ls_hash_record_prefetch(&log->hashes);
+}

@@ -117,5 +117,7 @@ uint32_t ls_tick_log_large_tick(ls_tick_log *log, ls_tick tick, bool is_keyframe
 /* Asks for the memory that the next tick will need, in two steps. */
 void ls_tick_log_prefetch(const ls_tick_log *log);
 void ls_tick_log_prefetch_more(const ls_tick_log *log);
+/* And what an open log's next packet will. */
+void ls_tick_log_prefetch_packet(const ls_tick_log *log);
 
 #endif

@@ -33,6 +33,14 @@ static bool has_received(const ls_datagram_socket *socket)
     return false;
 }
 
+static const uint8_t *coming(const ls_datagram_socket *socket, uint32_t others, size_t *size)
+{
+    (void)socket;
+    (void)others;
+    (void)size;
+    return NULL;
+}
+
 static void send_datagram(ls_datagram_socket *socket, const ls_endpoint *to, const uint8_t *bytes,
                           size_t size)
 {
@@ -77,6 +85,7 @@ static const ls_datagram_socket_operations operations = {
     .begin_turn = begin_turn,
     .receive = receive,
     .has_received = has_received,
+    .coming = coming,
     .send = send_datagram,
     .flush = flush,
     .reroute = reroute,

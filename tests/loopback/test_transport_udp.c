@@ -109,6 +109,61 @@ Test(transport_udp, each_of_several_clients_is_a_peer_of_its_own)
     LS_RUN_UNTIL(server.disconnected_count == CLIENTS, &server);
 }
 
+static ls_peer_id take_packet(ls_station *station)
+{
+    ls_transport_event event;
+    while (ls_transport_next_event(station->transport, &event)) {
+        if (event.kind == LS_TRANSPORT_RECEIVED) {
+            return event.peer;
+        }
+    }
+    return 0;
+}
+
+Test(transport_udp, a_server_is_told_once_whose_packets_are_coming)
+{
+    enum {
+        SENT = 5
+    };
+    ls_station other = {0};
+    ls_stations_connect(&server, &client, 4);
+    other = ls_station_connect(ls_station_port(&server), TIMEOUT_MS);
+    ls_station *const all[] = {&server, &client, &other};
+    LS_RUN_UNTIL(server.connected_count == 2 && other.connected_count == 1, &server, &client,
+                 &other);
+    ls_stations_idle(all, 3, 50);
+    ls_station *const senders[SENT] = {&client, &other, NULL, &client, &other};
+    uint16_t port;
+    int unknown = ls_open_socket(&port);
+    for (size_t i = 0; i < SENT; i++) {
+        if (senders[i]) {
+            ls_station_send(senders[i], LS_CHANNEL_UNRELIABLE, &i, sizeof i);
+            ls_transport_flush(senders[i]->transport);
+        } else {
+            ls_send_datagram(unknown, ls_station_port(&server), "garbage", 7);
+        }
+    }
+    ls_peer_id peers[LS_TRANSPORT_UDP_COMING_MAX];
+    const ls_peer_id first = server.connected[0];
+    const ls_peer_id second = server.connected[1];
+    ls_transport_udp_service(server.transport);
+    cr_assert_eq(ls_transport_udp_coming(server.transport, peers), 0, "none has been received");
+    cr_assert_eq(take_packet(&server), first);
+    cr_assert_eq(ls_transport_udp_coming(server.transport, peers), SENT - 1);
+    const ls_peer_id expected[] = {second, 0, first, second};
+    cr_assert_arr_eq(peers, expected, sizeof expected);
+    for (size_t i = 1; i < SENT; i++) {
+        cr_assert_eq(ls_transport_udp_coming(server.transport, peers), 0, "they were told of");
+        if (senders[i]) {
+            cr_assert_eq(take_packet(&server), expected[i - 1]);
+        }
+    }
+    cr_assert_eq(take_packet(&server), 0);
+    cr_assert_eq(ls_transport_udp_coming(client.transport, peers), 0, "a client has one peer");
+    ls_station_close(&other);
+    close(unknown);
+}
+
 Test(transport_udp, a_peer_that_is_sent_away_hears_the_last_reliable_word_first)
 {
     ls_stations_connect(&server, &client, 4);

@@ -436,6 +436,27 @@ Test(sealed_server, packet_of_another_connection_does_not_open)
     ls_sealed_client_destroy(other);
 }
 
+Test(sealed_server, datagram_names_a_connection_that_is_there)
+{
+    uint32_t index = sealed_connect(server, client, home, NOW);
+    sealed_datagram packet = sealed_by_client(client, LS_SEALED_PACKET, "abc", 3);
+    uint32_t named = index + 1;
+    cr_assert(ls_sealed_server_find(server, packet.bytes, packet.size, &named));
+    cr_assert_eq(named, index);
+    for (size_t size = 0; size < LS_SEALED_CLIENT_HEADER_BYTES + LS_SEALED_TAG_BYTES; size++) {
+        cr_assert_not(ls_sealed_server_find(server, packet.bytes, size, &named));
+    }
+    for (uint32_t other = 0; other < 4096; other++) {
+        packet.bytes[0] = (uint8_t)((packet.bytes[0] & 0xf0u) | other >> 8);
+        packet.bytes[1] = (uint8_t)other;
+        bool is_named = ls_sealed_server_find(server, packet.bytes, packet.size, &named);
+        cr_assert_eq(is_named, other == index, "%u", other);
+    }
+    ls_sealed_server_close(server, index);
+    packet.bytes[1] = (uint8_t)index;
+    cr_assert_not(ls_sealed_server_find(server, packet.bytes, packet.size, &named));
+}
+
 Test(sealed_server, packets_open_once_in_any_order)
 {
     enum {

@@ -367,6 +367,14 @@ static bool has_received(const ls_datagram_socket *base)
     return false;
 }
 
+static const uint8_t *coming(const ls_datagram_socket *base, uint32_t others, size_t *size)
+{
+    (void)base;
+    (void)others;
+    (void)size;
+    return NULL;
+}
+
 static ls_udp_sent flush(ls_datagram_socket *base)
 {
     (void)base; /* datagrams leave when they are sent */
@@ -403,6 +411,7 @@ static const ls_datagram_socket_operations socket_operations = {
     .begin_turn = begin_datagrams,
     .receive = receive,
     .has_received = has_received,
+    .coming = coming,
     .send = send_datagram,
     .flush = flush,
     .reroute = reroute,
