@@ -30,7 +30,6 @@ struct ls_event_loop {
     bool is_stopped;
     bool is_calling_alarms;
     bool has_stop_signals;
-    bool has_hangup;
 };
 
 /* libuv keeps a handle's memory until its close callback, so each source is a block of its own. */
@@ -127,6 +126,12 @@ static void close_all(ls_event_loop *loop)
     LS_ASSERT(busy == 0);
 }
 
+static bool is_ignored(int number)
+{
+    struct sigaction action;
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 static void do_nothing(int number)
 {
     (void)number;
@@ -134,20 +139,21 @@ static void do_nothing(int number)
 
 /* libuv gives a signal back to the system with its last handle, and the system would end the
  * program; a handler in place of SIG_IGN lets a program that is started later have its own. */
-static void close_all_but_signals(ls_event_loop *loop)
+static void close_without_stop(ls_event_loop *loop)
 {
-    sigset_t stops;
+    static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+    sigset_t blocked;
     sigset_t before;
-    sigemptyset(&stops);
-    sigaddset(&stops, SIGINT);
-    sigaddset(&stops, SIGTERM);
-    sigaddset(&stops, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &stops, &before);
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
+        sigaddset(&blocked, stops[i]);
+    }
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
     close_all(loop);
-    signal(SIGINT, do_nothing);
-    signal(SIGTERM, do_nothing);
-    if (loop->has_hangup) {
-        signal(SIGHUP, do_nothing);
+    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
+        if (!is_ignored(stops[i])) {
+            signal(stops[i], do_nothing);
+        }
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
@@ -159,7 +165,7 @@ void ls_event_loop_destroy(ls_event_loop *loop)
     }
     LS_ASSERT(!loop->is_running);
     if (loop->has_stop_signals) {
-        close_all_but_signals(loop);
+        close_without_stop(loop);
     } else {
         close_all(loop);
     }
@@ -338,14 +344,12 @@ static ls_status add_signal(ls_event_loop *loop, int number, ls_loop_handler han
 
 ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler handler)
 {
-    struct sigaction hangup;
     ls_status status = add_signal(loop, SIGINT, handler);
     if (status == LS_OK) {
         status = add_signal(loop, SIGTERM, handler);
     }
     loop->has_stop_signals = true;
-    loop->has_hangup = sigaction(SIGHUP, NULL, &hangup) != 0 || hangup.sa_handler != SIG_IGN;
-    return status == LS_OK && loop->has_hangup ? add_signal(loop, SIGHUP, handler) : status;
+    return status == LS_OK && !is_ignored(SIGHUP) ? add_signal(loop, SIGHUP, handler) : status;
 }
 
 /* ---- running ---- */
