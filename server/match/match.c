@@ -13,7 +13,6 @@
 
 enum {
     PREFETCHED_PACKET_BYTES = 64, /* of what is written: small inputs fill no more */
-    PREFETCHED_CURSOR_BYTES = 192,
 };
 
 struct ls_match {
@@ -409,7 +408,8 @@ void ls_match_prefetch_packet(const ls_match *match, ls_peer_id peer, uint32_t s
         ls_prefetch(context->log, offsetof(ls_tick_log, newest));
         ls_prefetch(context->desync, LS_CACHE_LINE_BYTES);
         ls_prefetch(context->closer, LS_CACHE_LINE_BYTES);
-        ls_prefetch(context->incoming.cursor, PREFETCHED_CURSOR_BYTES);
+        ls_prefetch(context->incoming.cursor,
+                    offsetof(ls_tick_cursor, bytes) + LS_CACHE_LINE_BYTES);
     } else {
         uint32_t slot = ls_seat_table_slot_of(context->seats, peer);
         if (slot != MATCH_NO_SLOT && context->incoming.cursor) {
