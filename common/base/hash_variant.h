@@ -15,16 +15,137 @@ static inline uint64_t ls_hash_variant_bytes(const void *bytes, size_t size, uin
 }
 
 /* For any seed but 0 XXH3 would derive a new secret for every chunk. */
-static inline void ls_hash_variant_chunks(const void *bytes, size_t size, size_t chunk_bytes,
-                                          uint8_t *hashes)
+static inline void ls_hash_variant_each(const uint8_t *chunks, size_t size, size_t chunk_bytes,
+                                        uint8_t *hashes)
 {
-    const uint8_t *chunk = bytes;
     for (size_t rest = size; rest > 0; hashes += sizeof(uint64_t)) {
         size_t now = LS_MIN(rest, chunk_bytes);
-        ls_store_u64(hashes, XXH3_64bits(chunk, now));
-        chunk += now;
+        ls_store_u64(hashes, XXH3_64bits(chunks, now));
+        chunks += now;
         rest -= now;
     }
 }
+
+#if defined(__AVX2__)
+
+#include <immintrin.h>
+
+/* ---- chunks of whole blocks ----
+ *
+ * XXH3's long hash bit for bit, a fifth faster than its own: that one adds each word of the input
+ * to the sum of the word's neighbour. Here the words are added up as they lie, and change places
+ * once in a block in place of once in a stripe. */
+
+#if defined(__AVX512F__)
+
+typedef __m512i ls_hash_register;
+
+/* Of the two halves of each word. */
+static inline ls_hash_register ls_hash_products(ls_hash_register words)
+{
+    return _mm512_mul_epu32(words, _mm512_srli_epi64(words, 32));
+}
+
+static inline ls_hash_register ls_hash_neighbours(ls_hash_register words)
+{
+    return _mm512_shuffle_epi32(words, (_MM_PERM_ENUM)_MM_SHUFFLE(1, 0, 3, 2));
+}
+
+#else
+
+typedef __m256i ls_hash_register;
+
+static inline ls_hash_register ls_hash_products(ls_hash_register words)
+{
+    return _mm256_mul_epu32(words, _mm256_srli_epi64(words, 32));
+}
+
+static inline ls_hash_register ls_hash_neighbours(ls_hash_register words)
+{
+    return _mm256_shuffle_epi32(words, _MM_SHUFFLE(1, 0, 3, 2));
+}
+
+#endif
+
+#define LS_HASH_STRIPES ((sizeof XXH3_kSecret - XXH_STRIPE_LEN) / XXH_SECRET_CONSUME_RATE)
+#define LS_HASH_BLOCK_BYTES (LS_HASH_STRIPES * XXH_STRIPE_LEN)
+#define LS_HASH_REGISTERS (XXH_STRIPE_LEN / sizeof(ls_hash_register))
+
+static inline ls_hash_register ls_hash_load(const uint8_t *bytes)
+{
+    ls_hash_register words;
+    memcpy(&words, bytes, sizeof words);
+    return words;
+}
+
+typedef union ls_hash_sums {
+    XXH_ALIGN(XXH_ACC_ALIGN) xxh_u64 words[XXH_ACC_NB];
+    ls_hash_register registers[LS_HASH_REGISTERS];
+} ls_hash_sums;
+
+static inline void ls_hash_add_stripe(ls_hash_sums *products, ls_hash_sums *words,
+                                      const uint8_t *stripe, const uint8_t *key)
+{
+    for (size_t i = 0; i < LS_HASH_REGISTERS; i++) {
+        ls_hash_register now = ls_hash_load(stripe + i * sizeof now);
+        ls_hash_register mixed = now ^ ls_hash_load(key + i * sizeof now);
+        words->registers[i] += now;
+        products->registers[i] += ls_hash_products(mixed);
+    }
+}
+
+/* The last stripe has a key of its own. */
+static inline void ls_hash_add_block(ls_hash_sums *sums, const uint8_t *block,
+                                     const uint8_t *last_key)
+{
+    ls_hash_sums words = {0};
+#if !defined(__clang__) /* gcc would need more registers than there are for all at once */
+#pragma GCC unroll 2
+#endif
+    for (size_t i = 0; i + 1 < LS_HASH_STRIPES; i++) {
+        ls_hash_add_stripe(sums, &words, block + i * XXH_STRIPE_LEN,
+                           XXH3_kSecret + i * XXH_SECRET_CONSUME_RATE);
+    }
+    ls_hash_add_stripe(sums, &words, block + LS_HASH_BLOCK_BYTES - XXH_STRIPE_LEN, last_key);
+    for (size_t i = 0; i < LS_HASH_REGISTERS; i++) {
+        sums->registers[i] += ls_hash_neighbours(words.registers[i]);
+    }
+}
+
+static inline uint64_t ls_hash_blocks(const uint8_t *blocks, size_t size)
+{
+    static const ls_hash_sums first = {.words = XXH3_INIT_ACC};
+    const uint8_t *end_key = XXH3_kSecret + sizeof XXH3_kSecret - XXH_STRIPE_LEN;
+    ls_hash_sums sums = first;
+    size_t at = 0;
+    for (; at + LS_HASH_BLOCK_BYTES < size; at += LS_HASH_BLOCK_BYTES) {
+        ls_hash_add_block(&sums, blocks + at, end_key - XXH_SECRET_CONSUME_RATE);
+        XXH3_scrambleAcc(sums.words, end_key);
+    }
+    ls_hash_add_block(&sums, blocks + at, end_key - XXH_SECRET_LASTACC_START);
+    return XXH3_mergeAccs(sums.words, XXH3_kSecret + XXH_SECRET_MERGEACCS_START,
+                          (xxh_u64)size * XXH_PRIME64_1);
+}
+
+static inline void ls_hash_variant_chunks(const void *bytes, size_t size, size_t chunk_bytes,
+                                          uint8_t *hashes)
+{
+    const uint8_t *chunks = bytes;
+    size_t whole = chunk_bytes % LS_HASH_BLOCK_BYTES == 0 ? size - size % chunk_bytes : 0;
+    for (size_t at = 0; at < whole; at += chunk_bytes, hashes += sizeof(uint64_t)) {
+        ls_store_u64(hashes, ls_hash_blocks(chunks + at, chunk_bytes));
+    }
+    ls_hash_variant_each(chunks + whole, size - whole, chunk_bytes, hashes);
+}
+
+#else
+
+static inline void ls_hash_variant_chunks(const void *bytes, size_t size, size_t chunk_bytes,
+                                          uint8_t *hashes)
+{
+    ls_hash_variant_each(bytes, size, chunk_bytes, hashes);
+}
+
+#endif
 
 #endif

@@ -142,6 +142,7 @@ ADAPTERS = {
     ),
     "utf8proc.h": ("common/program/log_format.c", "common/program/player_name.c"),
     "xxhash.h": ("common/base/hash_variant.h",),
+    "immintrin.h": ("common/base/hash_variant.h",),
     "dlfcn.h": (
         "common/simulation/plugin_loader.c",
         "common/simulations/libretro/libretro_core.c",

@@ -66,21 +66,25 @@ typedef void (*chunks_hash)(const void *bytes, size_t size, size_t chunk_bytes, 
 static void expect_same(bytes_hash wide, chunks_hash chunks)
 {
     enum {
-        CHUNK_BYTES = 4096
+        LEAST_CHUNK_BYTES = 900
     };
+    static const size_t chunk_bytes[] = {4096, 1024, 2048, LEAST_CHUNK_BYTES};
     static uint8_t bytes[1 << 17];
     for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)(i * i >> 3);
     }
-    for (size_t size = 0; size + 3 <= sizeof bytes; size += 1 + size / 7) {
+    for (size_t size = 0; size + 4 <= sizeof bytes; size += 1 + size / 7) {
         for (size_t at = 0; at < 3; at++) {
             cr_assert_eq(wide(bytes + at, size, size), ls_hash_bytes_plain(bytes + at, size, size),
                          "%zu bytes from %zu", size, at);
         }
-        uint8_t hashes[2][sizeof bytes / CHUNK_BYTES * 8 + 8] = {{0}};
-        chunks(bytes, size, CHUNK_BYTES, hashes[0]);
-        ls_hash_chunks_plain(bytes, size, CHUNK_BYTES, hashes[1]);
-        cr_assert_arr_eq(hashes[0], hashes[1], sizeof hashes[0], "%zu bytes in chunks", size);
+        for (size_t i = 0; i < sizeof chunk_bytes / sizeof chunk_bytes[0]; i++) {
+            uint8_t hashes[2][sizeof bytes / LEAST_CHUNK_BYTES * 8 + 8] = {{0}};
+            chunks(bytes + i, size, chunk_bytes[i], hashes[0]);
+            ls_hash_chunks_plain(bytes + i, size, chunk_bytes[i], hashes[1]);
+            cr_assert_arr_eq(hashes[0], hashes[1], sizeof hashes[0], "%zu bytes in chunks of %zu",
+                             size, chunk_bytes[i]);
+        }
     }
 }
 
