@@ -50,8 +50,7 @@ typedef struct client {
     uint32_t logged_slot_mask; /* of RESUMING */
     ls_log_budget lines;       /* that the server causes */
     ls_frame_recorder recorder;
-    ls_desync_notice newest_desync; /* of anybody, or of the server */
-    ls_desync_notice first_desync;  /* of this client; the session keeps the newest alone */
+    ls_desync_notice first_desync; /* of this client; the session keeps the newest alone */
     ls_desync_cause first_cause;
     bool has_first_cause;
     ls_text over_why; /* why the match ended early; empty: it did not */
@@ -120,25 +119,23 @@ static void hear(void *user, ls_tick tick, const ls_sound *sound)
 
 /* ---- events ---- */
 
-static void take_desync(client *player, const ls_desync_notice *desync)
+static void take_desync(client *player, const ls_session_event *event)
 {
     ls_session_report report = ls_session_report_of(player->session);
-    bool is_own = desync->clients == 0 && ls_desync_lines_is_own(player->session, desync->slot);
-    if (is_own && report.own_desyncs <= 1) {
-        player->first_desync = *desync;
+    if (event->subject == LS_DESYNC_OF_THIS_CLIENT && report.own_desyncs <= 1) {
+        player->first_desync = event->desync;
     }
-    player->newest_desync = *desync;
-    ls_desync_lines_notice(player->session, desync, &player->console->log);
+    ls_desync_lines_notice(player->session, event, &player->console->log);
 }
 
-static void take_cause(client *player, const ls_desync_cause *cause)
+static void take_cause(client *player, const ls_session_event *event)
 {
     ls_session_report report = ls_session_report_of(player->session);
-    if (ls_desync_lines_is_own(player->session, cause->slot) && report.own_desyncs == 1) {
-        player->first_cause = *cause;
+    if (event->subject == LS_DESYNC_OF_THIS_CLIENT && report.own_desyncs == 1) {
+        player->first_cause = event->cause;
         player->has_first_cause = true;
     }
-    ls_desync_lines_cause(player->session, cause, &player->newest_desync, &player->console->log);
+    ls_desync_lines_cause(player->session, event, &player->console->log);
 }
 
 static void log_waiting(client *player, const ls_waiting *waiting)
@@ -298,10 +295,10 @@ static void log_event(client *player, const ls_session_event *event)
         log_notice(player, &event->notice);
         break;
     case LS_SESSION_EVENT_DESYNC:
-        take_desync(player, &event->desync);
+        take_desync(player, event);
         break;
     case LS_SESSION_EVENT_CAUSE:
-        take_cause(player, &event->cause);
+        take_cause(player, event);
         break;
     case LS_SESSION_EVENT_HEALED:
         ls_log_line(log, LS_LOG_WARNING,

@@ -5,12 +5,6 @@
 
 #include <inttypes.h>
 
-bool ls_desync_lines_is_own(const ls_session *session, uint32_t slot)
-{
-    const ls_offer *offer = ls_session_offer(session);
-    return offer && !offer->is_spectator && offer->slot == slot;
-}
-
 static ls_text player_of(const ls_session *session, uint32_t slot)
 {
     ls_text player = {{0}};
@@ -18,11 +12,12 @@ static ls_text player_of(const ls_session *session, uint32_t slot)
     return player;
 }
 
-void ls_desync_lines_notice(const ls_session *session, const ls_desync_notice *notice,
+void ls_desync_lines_notice(const ls_session *session, const ls_session_event *event,
                             const ls_log *log)
 {
-    bool is_own = ls_desync_lines_is_own(session, notice->slot);
-    if (notice->clients > 0) {
+    const ls_desync_notice *notice = &event->desync;
+    bool is_own = event->subject == LS_DESYNC_OF_THIS_CLIENT;
+    if (event->subject == LS_DESYNC_OF_SERVER) {
         ls_log_line(log, LS_LOG_WARNING,
                     "DESYNC: the server differs from tick %" PRIu32 " on from %" PRIu32
                     " clients which agree: server %016" PRIx64 ", clients %016" PRIx64,
@@ -63,14 +58,13 @@ static void log_pass(const ls_desync_cause *cause, ls_log_level level, const ls_
     }
 }
 
-void ls_desync_lines_cause(const ls_session *session, const ls_desync_cause *cause,
-                           const ls_desync_notice *newest, const ls_log *log)
+void ls_desync_lines_cause(const ls_session *session, const ls_session_event *event,
+                           const ls_log *log)
 {
-    bool is_of_server =
-        newest->clients > 0 && newest->slot == cause->slot && newest->tick == cause->tick;
-    bool is_own = !is_of_server && ls_desync_lines_is_own(session, cause->slot);
-    ls_log_level level = is_own ? LS_LOG_ERROR : LS_LOG_WARNING;
-    log_head(is_of_server ? "the server" : player_of(session, cause->slot).bytes, cause, level,
+    const ls_desync_cause *cause = &event->cause;
+    ls_log_level level = event->subject == LS_DESYNC_OF_THIS_CLIENT ? LS_LOG_ERROR : LS_LOG_WARNING;
+    ls_text player = player_of(session, cause->slot);
+    log_head(event->subject == LS_DESYNC_OF_SERVER ? "the server" : player.bytes, cause, level,
              log);
     if (cause->field[0]) {
         ls_log_line(log, level, "  %s: server %s, client %s", cause->field, cause->server_value,

@@ -7,14 +7,12 @@
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/log.h"
 
-/* Whether the slot is this client's. A spectator has none. */
-bool ls_desync_lines_is_own(const ls_session *session, uint32_t slot);
-
-void ls_desync_lines_notice(const ls_session *session, const ls_desync_notice *notice,
+/* `event`: LS_SESSION_EVENT_DESYNC */
+void ls_desync_lines_notice(const ls_session *session, const ls_session_event *event,
                             const ls_log *log);
 
-/* `newest` is the newest notice, by which it is known whether the cause is about the server. */
-void ls_desync_lines_cause(const ls_session *session, const ls_desync_cause *cause,
-                           const ls_desync_notice *newest, const ls_log *log);
+/* `event`: LS_SESSION_EVENT_CAUSE */
+void ls_desync_lines_cause(const ls_session *session, const ls_session_event *event,
+                           const ls_log *log);
 
 #endif

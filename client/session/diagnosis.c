@@ -23,7 +23,7 @@ struct ls_diagnosis {
     uint32_t own_desyncs; /* of this slot */
     uint32_t healed;
     ls_desync_notice own_desync; /* the newest */
-    bool has_server_differed;    /* by the newest notice it is the server, not its slot */
+    ls_desync_notice newest;     /* of any machine */
     bool has_own_cause;
     ls_desync_cause own_cause;
 };
@@ -102,35 +102,51 @@ void ls_diagnosis_reset(ls_diagnosis *diagnosis)
 
 /* ---- what the server tells ---- */
 
-static bool is_own(const ls_diagnosis *diagnosis, uint32_t slot)
+static bool is_own_slot(const ls_diagnosis *diagnosis, uint32_t slot)
 {
     return slot == diagnosis->context->offer.slot && !diagnosis->context->config.is_spectator;
+}
+
+/* A notice says whether it is about the server; a cause is about what the newest notice is about,
+ * if that is of its slot and tick. */
+static ls_desync_subject subject_of(const ls_diagnosis *diagnosis, uint32_t slot, ls_tick tick)
+{
+    const ls_desync_notice *newest = &diagnosis->newest;
+    if (newest->clients > 0 && newest->slot == slot && newest->tick == tick) {
+        return LS_DESYNC_OF_SERVER;
+    }
+    return is_own_slot(diagnosis, slot) ? LS_DESYNC_OF_THIS_CLIENT : LS_DESYNC_OF_ANOTHER;
 }
 
 static void receive_notice(ls_diagnosis *diagnosis, const ls_desync_notice *notice)
 {
     diagnosis->desyncs++;
-    diagnosis->has_server_differed = notice->clients > 0;
-    if (is_own(diagnosis, notice->slot) && notice->clients == 0) {
+    diagnosis->newest = *notice;
+    ls_desync_subject subject = subject_of(diagnosis, notice->slot, notice->tick);
+    if (subject == LS_DESYNC_OF_THIS_CLIENT) {
         diagnosis->own_desyncs++;
         diagnosis->own_desync = *notice;
     }
-    ls_session_outbox_push_event(diagnosis->context->outbox, LS_SESSION_EVENT_DESYNC)->desync =
-        *notice;
+    ls_session_event *event =
+        ls_session_outbox_push_event(diagnosis->context->outbox, LS_SESSION_EVENT_DESYNC);
+    event->desync = *notice;
+    event->subject = subject;
 }
 
 static void receive_cause(ls_diagnosis *diagnosis, const ls_desync_cause *cause)
 {
-    bool is_servers = diagnosis->has_server_differed && cause->culprit == LS_DESYNC_CULPRIT_SERVER;
-    if (is_own(diagnosis, cause->slot) && !is_servers) {
+    ls_desync_subject subject = subject_of(diagnosis, cause->slot, cause->tick);
+    if (subject == LS_DESYNC_OF_THIS_CLIENT) {
         diagnosis->has_own_cause = true;
         diagnosis->own_cause = *cause;
     }
-    if (is_own(diagnosis, cause->slot) && !ls_desync_cause_is_open(cause)) {
+    if (is_own_slot(diagnosis, cause->slot) && !ls_desync_cause_is_open(cause)) {
         end_rerun(diagnosis); /* nothing more is asked about it; a case of its own goes on */
     }
-    ls_session_outbox_push_event(diagnosis->context->outbox, LS_SESSION_EVENT_CAUSE)->cause =
-        *cause;
+    ls_session_event *event =
+        ls_session_outbox_push_event(diagnosis->context->outbox, LS_SESSION_EVENT_CAUSE);
+    event->cause = *cause;
+    event->subject = subject;
 }
 
 /* ---- questions about a state ---- */

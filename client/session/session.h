@@ -124,19 +124,27 @@ typedef enum ls_session_event_kind {
     LS_SESSION_EVENT_RESUMING, /* resuming: slots that a restarted server still waits for */
     LS_SESSION_EVENT_WAITING,  /* waiting */
     LS_SESSION_EVENT_NOTICE,   /* notice: what the host of the match says; it may be paused */
-    LS_SESSION_EVENT_DESYNC,   /* desync; of any slot */
-    LS_SESSION_EVENT_CAUSE,    /* cause: what the server found out about a desync; of any slot; one
-                                  that is open is followed by another */
+    LS_SESSION_EVENT_DESYNC,   /* desync, subject */
+    LS_SESSION_EVENT_CAUSE,    /* cause, subject: what the server found out about a desync; one that
+                                  is open is followed by another */
     LS_SESSION_EVENT_HEALED,   /* tick: this slot differed and agrees again from this state on */
     LS_SESSION_EVENT_ENDED,    /* end: the final tick is known */
     LS_SESSION_EVENT_OVER,     /* status, text */
 } ls_session_event_kind;
+
+/* Which machine a desync is about. */
+typedef enum ls_desync_subject {
+    LS_DESYNC_OF_ANOTHER, /* the client of another slot */
+    LS_DESYNC_OF_THIS_CLIENT,
+    LS_DESYNC_OF_SERVER,
+} ls_desync_subject;
 
 typedef struct ls_session_event {
     ls_session_event_kind kind;
     ls_waiting waiting;
     ls_desync_notice desync;
     ls_desync_cause cause;
+    ls_desync_subject subject;
     ls_tick tick;
     ls_end end;
     ls_join join;
