@@ -61,6 +61,8 @@ static void add_hashes(const ls_session_report *report, ls_hud_model *hud)
 {
     if (report->is_desynced) {
         ls_hud_model_add(hud, "hashes    DIFFER from tick %" PRIu32 " on", report->own_desync.tick);
+    } else if (report->server_desyncs > 0) {
+        ls_hud_model_add(hud, "hashes    the clients agree; the server DIFFERED");
     } else if (report->desyncs > 0) {
         ls_hud_model_add(hud, "hashes    agree here; %" PRIu32 " of others differed",
                          report->desyncs);

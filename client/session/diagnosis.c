@@ -20,6 +20,7 @@ struct ls_diagnosis {
     uint32_t deferred_count; /* queries that wait for the states that the re-run leads to */
     ls_wire_query deferred[DEFERRED_MAX];
     uint32_t desyncs;
+    uint32_t server_desyncs;
     uint32_t own_desyncs; /* of this slot */
     uint32_t healed;
     ls_desync_notice own_desync; /* the newest */
@@ -123,6 +124,7 @@ static void receive_notice(ls_diagnosis *diagnosis, const ls_desync_notice *noti
     diagnosis->desyncs++;
     diagnosis->newest = *notice;
     ls_desync_subject subject = subject_of(diagnosis, notice->slot, notice->tick);
+    diagnosis->server_desyncs += subject == LS_DESYNC_OF_SERVER;
     if (subject == LS_DESYNC_OF_THIS_CLIENT) {
         diagnosis->own_desyncs++;
         diagnosis->own_desync = *notice;
@@ -426,6 +428,7 @@ bool ls_diagnosis_is_desynced(const ls_diagnosis *diagnosis)
 void ls_diagnosis_report(const ls_diagnosis *diagnosis, ls_session_report *report)
 {
     report->desyncs = diagnosis->desyncs;
+    report->server_desyncs = diagnosis->server_desyncs;
     report->is_desynced = ls_diagnosis_is_desynced(diagnosis);
     report->own_desync = diagnosis->own_desync;
     report->own_desyncs = diagnosis->own_desyncs;

@@ -195,8 +195,9 @@ typedef struct ls_session_report {
     uint64_t confirm_latency_p99_ns;
     uint64_t confirm_latency_max_ns;
     uint64_t packets_rejected;
-    uint32_t desyncs; /* notices received, of any slot */
-    bool is_desynced; /* of this slot */
+    uint32_t desyncs;        /* notices received, of any machine */
+    uint32_t server_desyncs; /* of them the server's */
+    bool is_desynced;        /* of this slot */
     ls_desync_notice own_desync;
     uint32_t own_desyncs; /* notices of this slot */
     uint32_t healed;      /* how often this slot was healed */

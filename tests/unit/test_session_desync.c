@@ -68,8 +68,10 @@ Test(session_desync, is_of_the_server_where_clients_agree_against_it)
 {
     cr_assert_eq(subject_of_notice(OWN_SLOT, SERVER_TICK, 2), LS_DESYNC_OF_SERVER);
     cr_assert_eq(subject_of_cause(OWN_SLOT, SERVER_TICK), LS_DESYNC_OF_SERVER);
-    cr_assert_not(fake_server_report(&here).is_desynced);
-    cr_assert_not(fake_server_report(&here).has_own_cause);
+    ls_session_report report = fake_server_report(&here);
+    cr_assert_eq(report.server_desyncs, 1);
+    cr_assert_not(report.is_desynced);
+    cr_assert_not(report.has_own_cause);
 }
 
 Test(session_desync, of_the_server_leaves_the_cause_of_one_of_this_client)
