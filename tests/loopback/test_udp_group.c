@@ -309,22 +309,34 @@ static uint64_t redirects(void)
     return ls_transport_udp_denials(workers[0].transport, LS_DENIAL_REDIRECTED);
 }
 
-Test(udp_group, client_is_sent_to_its_worker_and_comes_back_to_it)
+/* It is sent there by the first, more than once where the machine is so slow that it asks again:
+ * all that it has sent is answered at the end. */
+static void connect_to_second(void)
 {
-    (void)start_workers();
+    ls_station *const all[] = {&workers[0], &workers[1], &client};
     chosen = 1;
     client = ls_station_connect(ls_udp_group_port(group), TIMEOUT_MS);
     LS_RUN_UNTIL(client.connected_count == 1 && workers[1].connected_count == 1, &workers[0],
                  &workers[1], &client);
-    cr_assert_eq(redirects(), 1);
+    ls_stations_idle(all, 3, 50);
+    cr_assert_geq(redirects(), 1);
+    cr_assert_geq(asked, 1);
     give_match();
+}
+
+Test(udp_group, client_is_sent_to_its_worker_and_comes_back_to_it)
+{
+    (void)start_workers();
+    connect_to_second();
+    uint64_t redirects_before = redirects();
+    uint32_t asked_before = asked;
     assert_plays_with(1, "first");
     cr_assert_eq(ls_transport_udp_reconnect(client.transport, TIMEOUT_MS * LS_NS_PER_MS), LS_OK);
     LS_RUN_UNTIL(client.connected_count == 2 && workers[1].connected_count == 2, &workers[0],
                  &workers[1], &client);
     assert_plays_with(1, "second");
-    cr_assert_eq(redirects(), 1, "it came to its worker at once");
-    cr_assert_eq(asked, 1);
+    cr_assert_eq(redirects(), redirects_before, "it came to its worker at once");
+    cr_assert_eq(asked, asked_before);
     cr_assert_eq(workers[0].connected_count, 0);
     ls_station_close(&client);
     LS_RUN_UNTIL(workers[1].disconnected_count == 2, &workers[0], &workers[1]);
@@ -355,11 +367,8 @@ Test(udp_group, client_comes_back_when_new_ones_go_elsewhere)
 Test(udp_group, worker_that_is_started_again_finds_its_clients)
 {
     ls_transport_udp_server_config shared = start_workers();
-    chosen = 1;
-    client = ls_station_connect(ls_udp_group_port(group), TIMEOUT_MS);
-    LS_RUN_UNTIL(client.connected_count == 1 && workers[1].connected_count == 1, &workers[0],
-                 &workers[1], &client);
-    give_match();
+    connect_to_second();
+    uint32_t asked_before = asked;
     ls_station_close(&workers[1]);
     LS_RUN_UNTIL(client.disconnected_count == 1, &workers[0], &client);
     cr_assert_eq(ls_transport_udp_reconnect(client.transport, TIMEOUT_MS * LS_NS_PER_MS), LS_OK);
@@ -371,7 +380,7 @@ Test(udp_group, worker_that_is_started_again_finds_its_clients)
     LS_RUN_UNTIL(client.connected_count == 2 && workers[1].connected_count == 1, &workers[0],
                  &workers[1], &client);
     assert_plays_with(1, "again");
-    cr_assert_eq(asked, 1);
+    cr_assert_eq(asked, asked_before);
 }
 
 Test(udp_group, group_of_one_is_a_socket_like_others)
