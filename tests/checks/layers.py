@@ -74,6 +74,7 @@ ROOMS = (
     ("view", "client/view/"),
     ("client", "client/"),
     ("tools", "tools/"),
+    ("lab", "tests/lab/"),
     ("tests", "tests/"),
 )
 PURE = {"base", "pure"}
@@ -118,6 +119,7 @@ MAY_USE = {
     "client program": AROUND | {"client", "client program", "view", "view options"},
     "tools": AROUND
     | {"server", "server host", "service", "client", "tools", "view", "view options"},
+    "lab": AROUND | {"server", "server host", "service", "client", "tools", "view", "lab"},
     "tests": {room for room, _ in ROOMS},
 }
 
@@ -137,8 +139,8 @@ ADAPTERS = {
     "curl/curl.h": ("common/program/http_transfer.h", "server/service/http_fetcher.c"),
     "enet/*": (
         "protocol/enet/enet_channel.c",
-        "tools/bench/net_relay.c",
-        "tools/bench/plain_client.c",
+        "tests/lab/bench/net_relay.c",
+        "tests/lab/bench/plain_client.c",
     ),
     "utf8proc.h": ("common/program/log_format.c", "common/program/player_name.c"),
     "xxhash.h": ("common/base/hash_variant.h",),
@@ -166,7 +168,7 @@ ADAPTERS = {
     "elfutils/*": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
     "microhttpd.h": ("server/service/http_listener.c",),
-    "sodium.h": ("common/base/cipher.c", "tools/virtual/seeded_keys.c"),
+    "sodium.h": ("common/base/cipher.c", "tests/lab/virtual/seeded_keys.c"),
     "zstd.h": ("common/base/compress.c",),
     "SDL2/*": ("client/view/loudspeaker.c", "client/view/window.c"),
     "fontconfig/*": ("client/view/font_file.c",),
@@ -393,9 +395,14 @@ SAMPLES = (
         ],
     ),
     (
-        "nothing includes tests",
-        {"tools/bench.c": '#include "lockstep/tests/match/scene.h"\n'},
-        ["tools may not include"],
+        "nothing includes tests, and only they the laboratory",
+        {
+            "tools/demo.c": '#include "lockstep/tests/match/scene.h"\n',
+            "tools/replay/replay.c": '#include "lockstep/tests/lab/virtual/virtual_match.h"\n',
+            "tests/lab/bench/bench.c": '#include "lockstep/tests/match/scene.h"\n',
+            "tests/match/scene.h": '#include "lockstep/tests/lab/virtual/virtual_match.h"\n',
+        },
+        ["tools may not include", "tools may not include", "lab may not include"],
     ),
     (
         "third-party headers stay in their adapters",
