@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "lockstep/client/view/nonblocking_writer.h"
+#include "lockstep/client/window/nonblocking_writer.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
