@@ -4,9 +4,9 @@
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/program/mapped_file.h"
 #include "lockstep/common/program/param_files.h"
+#include "lockstep/common/runtime/rerun/rerun_process.h"
 #include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/common/simulation/plugin_loader.h"
-#include "lockstep/protocol/loop/rerun_process.h"
 #include "lockstep/server/match/match_config.h"
 
 struct ls_room_game {

@@ -35,7 +35,8 @@ ROOMS = (
     ("loader", "common/simulation/plugin_crash."),
     ("loader", "common/simulation/plugin_file."),
     ("loader", "common/simulation/plugin_loader."),
-    ("rerun helper", "common/diagnosis/rerun_helper."),
+    ("rerun", "common/runtime/rerun/"),
+    ("runtime", "common/runtime/"),
     ("bundle", "common/diagnosis/desync_bundle"),
     ("pure", "common/journal/journal_record."),
     ("pure", "common/journal/match_stream."),
@@ -43,7 +44,6 @@ ROOMS = (
     ("bundle", "common/journal/record_file."),
     ("record", "common/journal/"),
     ("pure", "common/"),
-    ("network", "protocol/loop/"),
     ("network", "protocol/discovery/discovery_socket."),
     ("network", "protocol/enet/"),
     ("network", "protocol/udp/"),
@@ -82,7 +82,8 @@ AROUND = PURE | {
     "sims",
     "double sims",
     "loader",
-    "rerun helper",
+    "runtime",
+    "rerun",
     "compress",
     "bundle",
     "record",
@@ -105,12 +106,14 @@ MAY_USE = {
     "lua": PURE | {"strict maths", "sims", "lua"},
     "libretro": PURE | {"sims", "strict maths", "loader", "libretro"},
     "loader": PURE | {"sims", "double sims", "loader"},
-    "rerun helper": PURE | {"sims", "double sims", "loader", "rerun helper"},
-    "network": PURE | {"protocol", "network", "loader", "rerun helper"},
+    "runtime": {"base", "runtime"},
+    "rerun": PURE | {"loader", "runtime", "rerun"},
+    "network": PURE | {"protocol", "network", "runtime"},
     "protocol": PURE | {"compress", "protocol"},
     "server": PURE | {"protocol", "server"},
     "client": PURE | {"protocol", "client"},
-    "server host": PURE | {"record", "protocol", "network", "server", "server host"},
+    "server host": PURE
+    | {"record", "protocol", "network", "runtime", "server", "server host"},
     "service": PURE | {"program", "protocol", "server", "service", "sims"},
     "server program": AROUND | {"server", "server host", "server program", "service"},
     "view": PURE | {"view"},
@@ -124,11 +127,11 @@ MAY_USE = {
 # Each third-party header, and the only files that may name it.
 ADAPTERS = {
     "uv.h": (
-        "protocol/loop/child_process.c",
-        "protocol/loop/event_loop.c",
-        "protocol/loop/line_channel.c",
-        "protocol/loop/loop_file.c",
-        "protocol/loop/supervised_process.c",
+        "common/runtime/child_process.c",
+        "common/runtime/event_loop.c",
+        "common/runtime/line_channel.c",
+        "common/runtime/loop_file.c",
+        "common/runtime/supervised_process.c",
     ),
     "systemd/sd-daemon.h": (
         "common/program/service_notify.c",
@@ -335,7 +338,7 @@ SAMPLES = (
             "#include <dlfcn.h>\n",
             "protocol/enet/enet_channel.c": "#include <enet/enet.h>\n#include <sys/socket.h>\n",
             "server/match/match.c": '#include "lockstep/protocol/wire/message.h"\n',
-            "server/program/server.c": '#include "lockstep/protocol/loop/event_loop.h"\n'
+            "server/program/server.c": '#include "lockstep/common/runtime/event_loop.h"\n'
             '#include "lockstep/common/program/option.h"\n',
             "client/program/main.c": '#include "lockstep/client/program/client.h"\n',
             "tools/demo.c": '#include "lockstep/server/match/match.h"\n'
@@ -380,15 +383,18 @@ SAMPLES = (
         {
             "server/match/match.c": '#include "lockstep/protocol/udp/transport_udp.h"\n',
             "client/session/session.c": '#include "lockstep/common/program/option.h"\n',
-            "protocol/wire/message.c": '#include "lockstep/protocol/loop/event_loop.h"\n',
-            "protocol/loop/event_loop.c": '#include "lockstep/server/match/match.h"\n',
+            "protocol/wire/message.c": '#include "lockstep/common/runtime/event_loop.h"\n',
+            "common/runtime/event_loop.c": '#include "lockstep/server/match/match.h"\n',
+            "common/runtime/rerun/rerun_helper.c": "#include "
+            '"lockstep/protocol/wire/message.h"\n',
             "server/match/seat.c": '#include "lockstep/server/program/server.h"\n',
         },
         [
             "server may not include lockstep/protocol/udp/transport_udp.h (network)",
             "client may not include lockstep/common/program/option.h (program)",
-            "protocol may not include lockstep/protocol/loop/event_loop.h (network)",
-            "network may not include",
+            "protocol may not include lockstep/common/runtime/event_loop.h (runtime)",
+            "runtime may not include lockstep/server/match/match.h",
+            "rerun may not include lockstep/protocol/wire/message.h",
             "server may not include lockstep/server/program/server.h (server program)",
         ],
     ),
@@ -409,7 +415,7 @@ SAMPLES = (
         },
         [
             "plain_client.c may include <enet/enet.h>",
-            "protocol/loop/supervised_process.c may include <uv.h>",
+            "common/runtime/supervised_process.c may include <uv.h>",
             "hash_variant.h may include <xxhash.h>",
             "may include <criterion",
             "<libfoo.h> is in no table",

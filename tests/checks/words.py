@@ -20,8 +20,8 @@ DOUBLE_SIMS = (
 )
 OUTSIDE = (
     "common/base/*",
-    "common/diagnosis/rerun_helper.*",
     "common/program/*",
+    "common/runtime/*",
     "common/simulation/plugin_contents.*",
     "common/simulation/plugin_crash.*",
     "common/simulation/plugin_file.*",
@@ -77,6 +77,7 @@ BANNED = (
         PURE,
         # Each thread notes for itself which function of a simulation it is in.
         (
+            "common/runtime/*",
             "common/simulation/plugin_place.h",
             "common/simulation/sim_instance.c",
             # Cores do not say on whose behalf they call.
