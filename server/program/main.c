@@ -7,6 +7,7 @@
 #include "lockstep/server/program/server_options.h"
 #include "lockstep/server/program/service_program.h"
 #include "lockstep/server/rooms/crash_log.h"
+#include "lockstep/server/service/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,12 +118,11 @@ int main(int argc, char **argv)
     ls_console_init(&console, "lockstep-server", args.output.level);
     ls_console_set_format(&console, args.log_format);
     ls_crash_log_begin(&console);
-    if (args.worker) {
-        return ls_service_worker_run(&args, &console);
+    if (args.is_worker) {
+        return ls_worker_run(&console);
     }
     if (args.config_path) {
-        const char *const *arguments = (const char *const *)(uintptr_t)(argv + 1);
-        return ls_service_program_run(&args, arguments, &console);
+        return ls_service_program_run(&args, &console);
     }
     return run(&args, &console);
 }
