@@ -1,10 +1,10 @@
 #define _DEFAULT_SOURCE
 #include "lockstep/client/view/terminal.h"
 
-#include "lockstep/client/view/nonblocking_writer.h"
 #include "lockstep/client/view/text_view.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/nonblocking_writer.h"
 #include "lockstep/common/base/text.h"
 
 #include <stdarg.h>

@@ -117,12 +117,11 @@ int main(int argc, char **argv)
     ls_console console;
     ls_console_init(&console, "lockstep-server", args.output.level);
     ls_console_set_format(&console, args.log_format);
+    ls_console_never_wait(&console);
     ls_crash_log_begin(&console);
-    if (args.is_worker) {
-        return ls_worker_run(&console);
-    }
-    if (args.config_path) {
-        return ls_service_program_run(&args, &console);
-    }
-    return run(&args, &console);
+    ls_exit_code code = args.is_worker     ? ls_worker_run(&console)
+                        : args.config_path ? ls_service_program_run(&args, &console)
+                                           : run(&args, &console);
+    ls_console_deinit(&console);
+    return code;
 }

@@ -192,6 +192,7 @@ static void on_report(void *user, uint64_t now_ns)
     watch_admission(self);
     tell_load(self, now_ns);
     tell_seats(self);
+    ls_console_flush(self->console);
 }
 
 /* ---- in ---- */
@@ -483,7 +484,7 @@ static ls_status settle(worker *self, ls_text *why)
     if (status != LS_OK) {
         return status;
     }
-    ls_console_init(self->console, self->console->program, (ls_log_level)settings->log_level);
+    self->console->log.level = (ls_log_level)settings->log_level;
     ls_console_set_format(self->console, (ls_log_format)settings->log_format);
     return ls_admission_open(&settings->admission, settings->bind_host, &self->admission, why);
 }
