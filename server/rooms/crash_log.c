@@ -2,7 +2,7 @@
 #include "lockstep/server/rooms/crash_log.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/simulation/plugin_crash.h"
+#include "lockstep/common/loader/plugin_crash.h"
 
 #include <string.h>
 #include <time.h>

@@ -6,7 +6,7 @@
 #define LOCKSTEP_SERVER_SERVICE_WORKER_SETTINGS_H
 
 #include "lockstep/common/program/json.h"
-#include "lockstep/server/program/admission.h"
+#include "lockstep/server/host/admission.h"
 
 typedef struct ls_worker_settings {
     uint32_t worker;  /* 0 .. workers - 1; the pool's */
