@@ -2,8 +2,8 @@
 #include "lockstep/protocol/loop/event_loop.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/tick_code.h"
+#include "lockstep/common/system/system_clock.h"
 #include "lockstep/protocol/loop/event_loop_uv.h"
 
 #include <poll.h>

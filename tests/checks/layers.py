@@ -17,6 +17,7 @@ ROOMS = (
     ("pure", "common/base/hash_wide."),
     ("pure", "common/base/histogram."),
     ("base", "common/base/"),
+    ("system", "common/system/"),
     ("game program", "common/program/drawing."),
     ("game program", "common/program/param_files."),
     ("program", "common/program/"),
@@ -78,6 +79,7 @@ ROOMS = (
 )
 PURE = {"base", "pure"}
 AROUND = PURE | {
+    "system",
     "strict maths",
     "sims",
     "double sims",
@@ -93,8 +95,9 @@ AROUND = PURE | {
 }
 MAY_USE = {
     "base": {"base"},
-    "program": {"base", "program"},
-    "game program": PURE | {"program", "game program"},
+    "system": {"base", "system"},
+    "program": {"base", "system", "program"},
+    "game program": PURE | {"system", "program", "game program"},
     "pure": PURE,
     "strict maths": {"base", "strict maths"},
     "compress": {"base", "compress"},
@@ -104,17 +107,17 @@ MAY_USE = {
     "sims": PURE | {"sims", "double sims"},
     "lua": PURE | {"strict maths", "sims", "lua"},
     "libretro": PURE | {"sims", "strict maths", "loader", "libretro"},
-    "loader": PURE | {"sims", "double sims", "loader"},
-    "rerun helper": PURE | {"sims", "double sims", "loader", "rerun helper"},
-    "network": PURE | {"protocol", "network", "loader", "rerun helper"},
+    "loader": PURE | {"system", "sims", "double sims", "loader"},
+    "rerun helper": PURE | {"system", "sims", "double sims", "loader", "rerun helper"},
+    "network": PURE | {"system", "protocol", "network", "loader", "rerun helper"},
     "protocol": PURE | {"compress", "protocol"},
     "server": PURE | {"protocol", "server"},
     "client": PURE | {"protocol", "client"},
-    "server host": PURE | {"record", "protocol", "network", "server", "server host"},
-    "service": PURE | {"program", "protocol", "server", "service", "sims"},
+    "server host": PURE | {"system", "record", "protocol", "network", "server", "server host"},
+    "service": PURE | {"system", "program", "protocol", "server", "service", "sims"},
     "server program": AROUND | {"server", "server host", "server program", "service"},
-    "view": PURE | {"view"},
-    "view options": PURE | {"program", "view", "view options"},
+    "view": PURE | {"system", "view"},
+    "view options": PURE | {"system", "program", "view", "view options"},
     "client program": AROUND | {"client", "client program", "view", "view options"},
     "tools": AROUND
     | {"server", "server host", "service", "client", "tools", "view", "view options"},

@@ -26,6 +26,7 @@ OUTSIDE = (
     "common/simulation/plugin_crash.*",
     "common/simulation/plugin_file.*",
     "common/simulation/plugin_loader.*",
+    "common/system/*",
 )
 
 # Simulations that do what they must not, and the program that finds them out.

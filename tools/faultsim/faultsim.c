@@ -1,8 +1,8 @@
 #define _DEFAULT_SOURCE
 #include "lockstep/tools/faultsim/faultsim.h"
 
-#include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/output.h"
+#include "lockstep/common/system/system_clock.h"
 #include "lockstep/tools/faultsim/report.h"
 
 #include <inttypes.h>

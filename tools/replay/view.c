@@ -1,3 +1,4 @@
+#include "lockstep/common/system/system_clock.h"
 #include "lockstep/protocol/loop/event_loop.h"
 #include "lockstep/tools/replay/command.h"
 #include "lockstep/tools/replay/record_view.h"
