@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/server/rooms/crash_log.h"
 
-#include "lockstep/common/simulation/plugin_crash.h"
+#include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/system/system_clock.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "lockstep/protocol/loop/rerun_process.h"
 
 #include "lockstep/common/diagnosis/surroundings.h"
-#include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/system/system_clock.h"
 
 #include <criterion/criterion.h>
