@@ -15,8 +15,9 @@ PURE = SIMULATION | {"common/encoding", "common/time", "common/diagnosis"}
 FILES = PURE | {"common/compress", "common/journal"}
 GAMES = PURE | {"common/simulations", "common/loader"}
 WIRE = {"protocol/transport", "protocol/wire", "protocol/blob", "protocol/sealed"}
-NETWORK = WIRE | {"protocol/loop", "protocol/discovery", "protocol/enet", "protocol/udp"}
-AROUND = FILES | GAMES | NETWORK | {"common/system", "common/program", "common/game"}
+RUNTIME = {"common/system", "common/runtime", "common/runtime/rerun"}
+NETWORK = WIRE | {"protocol/discovery", "protocol/enet", "protocol/udp"}
+AROUND = FILES | GAMES | RUNTIME | NETWORK | {"common/program", "common/game"}
 HOST = {"server/match", "server/journal", "server/host"}
 CLIENT = {"client/session", "client"}
 VIEW = {"client/view", "client/window"}
@@ -26,25 +27,28 @@ MAY_USE = {
     "common/maths": {"common/base"},
     "common/compress": {"common/base"},
     "common/program": {"common/base", "common/system"},
+    "common/runtime": {"common/base", "common/system"},
     "common/simulation": MATHS,
     "common/encoding": SIMULATION,
     "common/time": SIMULATION,
     "common/simulations": SIMULATION,
     "common/loader": SIMULATION | {"common/system", "common/simulations"},
     "common/game": SIMULATION | {"common/program"},
-    "common/diagnosis": SIMULATION | {"common/system", "common/encoding", "common/loader"},
+    "common/diagnosis": SIMULATION | {"common/encoding"},
+    "common/runtime/rerun": PURE | {"common/system", "common/loader", "common/runtime"},
     "common/journal": PURE | {"common/compress"},
     "protocol/transport": PURE,
     "protocol/wire": PURE,
     "protocol/blob": PURE | {"protocol/wire", "common/compress"},
     "protocol/sealed": PURE | {"protocol/transport"},
     "protocol/enet": PURE,
-    "protocol/loop": GAMES | {"common/system"},
     "protocol/discovery": PURE | WIRE,
-    "protocol/udp": PURE | NETWORK | {"common/system"},
+    "protocol/udp": PURE | NETWORK | {"common/system", "common/runtime"},
     "server/match": PURE | WIRE,
-    "server/journal": FILES | {"server/match", "protocol/loop"},
-    "server/host": FILES | NETWORK | {"server/match", "server/journal", "common/program"},
+    "server/journal": FILES | {"server/match", "common/runtime"},
+    "server/host": FILES
+    | NETWORK
+    | {"common/program", "common/runtime", "server/match", "server/journal"},
     "server/rooms": AROUND | HOST,
     "server/service": AROUND | HOST | {"server/rooms"},
     "server/program": AROUND | HOST | {"server/rooms", "server/service"},
@@ -63,11 +67,11 @@ PURE_LAYERS = PURE - {"common/base"} | {"common/simulations"}
 # Each third-party header, and the only files that may name it.
 ADAPTERS = {
     "uv.h": (
-        "protocol/loop/child_process.c",
-        "protocol/loop/event_loop.c",
-        "protocol/loop/line_channel.c",
-        "protocol/loop/loop_file.c",
-        "protocol/loop/supervised_process.c",
+        "common/runtime/child_process.c",
+        "common/runtime/event_loop.c",
+        "common/runtime/line_channel.c",
+        "common/runtime/loop_file.c",
+        "common/runtime/supervised_process.c",
     ),
     "systemd/sd-daemon.h": (
         "common/program/service_notify.c",
@@ -288,7 +292,7 @@ SAMPLES = (
             "#include <dlfcn.h>\n",
             "protocol/enet/enet_channel.c": "#include <enet/enet.h>\n#include <sys/socket.h>\n",
             "server/match/match.c": '#include "lockstep/protocol/wire/message.h"\n',
-            "server/program/server.c": '#include "lockstep/protocol/loop/event_loop.h"\n'
+            "server/program/server.c": '#include "lockstep/common/runtime/event_loop.h"\n'
             '#include "lockstep/common/program/option.h"\n',
             "client/program/main.c": '#include "lockstep/client/program/client.h"\n',
             "tools/demo.c": '#include "lockstep/server/match/match.h"\n'
@@ -333,15 +337,18 @@ SAMPLES = (
         {
             "server/match/match.c": '#include "lockstep/protocol/udp/transport_udp.h"\n',
             "client/session/session.c": '#include "lockstep/common/program/option.h"\n',
-            "protocol/wire/message.c": '#include "lockstep/protocol/loop/event_loop.h"\n',
-            "protocol/loop/event_loop.c": '#include "lockstep/server/match/match.h"\n',
+            "protocol/wire/message.c": '#include "lockstep/common/runtime/event_loop.h"\n',
+            "common/runtime/event_loop.c": '#include "lockstep/server/match/match.h"\n',
+            "common/runtime/rerun/rerun_helper.c": "#include "
+            '"lockstep/protocol/wire/message.h"\n',
             "server/match/seat.c": '#include "lockstep/server/program/server.h"\n',
         },
         [
             "server/match may not include lockstep/protocol/udp/transport_udp.h (protocol/udp)",
             "client/session may not include lockstep/common/program/option.h (common/program)",
-            "protocol/wire may not include lockstep/protocol/loop/event_loop.h (protocol/loop)",
-            "protocol/loop may not include",
+            "protocol/wire may not include lockstep/common/runtime/event_loop.h (common/runtime)",
+            "common/runtime may not include lockstep/server/match/match.h",
+            "common/runtime/rerun may not include lockstep/protocol/wire/message.h",
             "server/match may not include lockstep/server/program/server.h (server/program)",
         ],
     ),
@@ -362,7 +369,7 @@ SAMPLES = (
         },
         [
             "plain_client.c may include <enet/enet.h>",
-            "protocol/loop/supervised_process.c may include <uv.h>",
+            "common/runtime/supervised_process.c may include <uv.h>",
             "hash_variant.h may include <xxhash.h>",
             "may include <criterion",
             "<libfoo.h> is in no table",

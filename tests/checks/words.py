@@ -22,8 +22,8 @@ OUTSIDE = (
     "common/game/*",
     "common/loader/*",
     "common/program/*",
+    "common/runtime/*",
     "common/system/*",
-    "common/diagnosis/rerun_helper.*",
 )
 
 # Simulations that do what they must not, and the program that finds them out.
@@ -75,6 +75,7 @@ BANNED = (
         PURE,
         # Each thread notes for itself which function of a simulation it is in.
         (
+            "common/runtime/*",
             "common/simulation/plugin_place.h",
             "common/simulation/sim_instance.c",
             # Cores do not say on whose behalf they call.

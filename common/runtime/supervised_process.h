@@ -1,10 +1,10 @@
 /* Supervised process: a child that runs beside the loop, for as long as it likes, with descriptors
  * that it inherits; its owner hears how it ended. Owned by a program that starts it again. */
-#ifndef LOCKSTEP_PROTOCOL_LOOP_SUPERVISED_PROCESS_H
-#define LOCKSTEP_PROTOCOL_LOOP_SUPERVISED_PROCESS_H
+#ifndef LOCKSTEP_COMMON_RUNTIME_SUPERVISED_PROCESS_H
+#define LOCKSTEP_COMMON_RUNTIME_SUPERVISED_PROCESS_H
 
 #include "lockstep/common/base/text.h"
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 
 LS_C_BEGIN
 

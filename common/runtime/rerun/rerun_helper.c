@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "lockstep/common/diagnosis/rerun_helper.h"
+#include "lockstep/common/runtime/rerun/rerun_helper.h"
 
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"

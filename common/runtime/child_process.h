@@ -1,8 +1,8 @@
 /* Child process: runs a program to its end, with bytes on its standard input, and collects what it
  * writes to its standard output. It waits, so it is called from the thread of a job, never from a
  * loop's own. Knows nothing of what the bytes mean. Called by rerun_process. */
-#ifndef LOCKSTEP_PROTOCOL_LOOP_CHILD_PROCESS_H
-#define LOCKSTEP_PROTOCOL_LOOP_CHILD_PROCESS_H
+#ifndef LOCKSTEP_COMMON_RUNTIME_CHILD_PROCESS_H
+#define LOCKSTEP_COMMON_RUNTIME_CHILD_PROCESS_H
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/text.h"

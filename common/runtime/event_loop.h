@@ -3,8 +3,8 @@
  * loop_file. It owns no match and decides nothing: a
  * handler stores what happened or calls its owner's update. Owned by programs, which lend it to
  * transports; the cores never see it. */
-#ifndef LOCKSTEP_PROTOCOL_LOOP_EVENT_LOOP_H
-#define LOCKSTEP_PROTOCOL_LOOP_EVENT_LOOP_H
+#ifndef LOCKSTEP_COMMON_RUNTIME_EVENT_LOOP_H
+#define LOCKSTEP_COMMON_RUNTIME_EVENT_LOOP_H
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"

@@ -1,5 +1,5 @@
 #define _DEFAULT_SOURCE /* flock */
-#include "lockstep/protocol/loop/loop_file.h"
+#include "lockstep/common/runtime/loop_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "lockstep/protocol/loop/child_process.h"
+#include "lockstep/common/runtime/child_process.h"
 
 #include <limits.h>
 #include <pthread.h>

@@ -3,8 +3,8 @@
  * here: the plug-in is loaded anew, the stretch is read from standard input, and the outcome goes
  * to standard output. A crash or an endless loop in a plug-in costs this process alone. Called by
  * main first of all. */
-#ifndef LOCKSTEP_COMMON_DIAGNOSIS_RERUN_HELPER_H
-#define LOCKSTEP_COMMON_DIAGNOSIS_RERUN_HELPER_H
+#ifndef LOCKSTEP_COMMON_RUNTIME_RERUN_RERUN_HELPER_H
+#define LOCKSTEP_COMMON_RUNTIME_RERUN_RERUN_HELPER_H
 
 #include "lockstep/common/base/language.h"
 

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
-#include "lockstep/protocol/loop/line_channel.h"
+#include "lockstep/common/runtime/line_channel.h"
 
-#include "lockstep/protocol/loop/event_loop_uv.h"
+#include "lockstep/common/runtime/event_loop_uv.h"
 
 #include <signal.h>
 #include <string.h>

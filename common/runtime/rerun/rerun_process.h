@@ -3,11 +3,11 @@
  * plug-in that crashes or hangs there costs a diagnosis and no match. Two helpers run at a time, at
  * the lowest priority, and more wait. Shared by all matches of one simulation in one loop. Owned
  * by programs, which give ls_rerun_process_host to their matches or session. */
-#ifndef LOCKSTEP_PROTOCOL_LOOP_RERUN_PROCESS_H
-#define LOCKSTEP_PROTOCOL_LOOP_RERUN_PROCESS_H
+#ifndef LOCKSTEP_COMMON_RUNTIME_RERUN_RERUN_PROCESS_H
+#define LOCKSTEP_COMMON_RUNTIME_RERUN_RERUN_PROCESS_H
 
 #include "lockstep/common/diagnosis/rerun_host.h"
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 
 LS_C_BEGIN
 

@@ -3,11 +3,11 @@
  * copy runs the work and ends; it opens no connection, draws nothing, and touches no file that this
  * process has open. Copies wait for one another: one works at a time. Called by the server program.
  */
-#ifndef LOCKSTEP_PROTOCOL_LOOP_FORKED_JOB_H
-#define LOCKSTEP_PROTOCOL_LOOP_FORKED_JOB_H
+#ifndef LOCKSTEP_COMMON_RUNTIME_FORKED_JOB_H
+#define LOCKSTEP_COMMON_RUNTIME_FORKED_JOB_H
 
 #include "lockstep/common/base/text.h"
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 
 LS_C_BEGIN
 

@@ -1,8 +1,8 @@
 /* Loop file: the few calls of files that a job of the event loop makes, through libuv. They wait
  * for the disk: never called in the loop's own thread while a match runs, but of a file in memory.
  * Called by stores and by rerun_process. */
-#ifndef LOCKSTEP_PROTOCOL_LOOP_LOOP_FILE_H
-#define LOCKSTEP_PROTOCOL_LOOP_LOOP_FILE_H
+#ifndef LOCKSTEP_COMMON_RUNTIME_LOOP_FILE_H
+#define LOCKSTEP_COMMON_RUNTIME_LOOP_FILE_H
 
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"

@@ -1,12 +1,12 @@
 #define _GNU_SOURCE
-#include "lockstep/protocol/loop/rerun_apart.h"
+#include "lockstep/common/runtime/rerun/rerun_apart.h"
 
 #include "lockstep/common/base/allocator.h"
-#include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/diagnosis/surroundings.h"
+#include "lockstep/common/runtime/child_process.h"
+#include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/system/system_clock.h"
-#include "lockstep/protocol/loop/child_process.h"
 
 #include <string.h>
 

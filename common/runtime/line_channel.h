@@ -2,10 +2,10 @@
  * Never waits: lines that the other side does not take are kept, up to a limit, above which the
  * channel counts as broken. Knows nothing of what the lines say. Called by supervisor and worker.
  */
-#ifndef LOCKSTEP_PROTOCOL_LOOP_LINE_CHANNEL_H
-#define LOCKSTEP_PROTOCOL_LOOP_LINE_CHANNEL_H
+#ifndef LOCKSTEP_COMMON_RUNTIME_LINE_CHANNEL_H
+#define LOCKSTEP_COMMON_RUNTIME_LINE_CHANNEL_H
 
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 
 LS_C_BEGIN
 

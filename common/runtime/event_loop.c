@@ -1,10 +1,10 @@
 #define _GNU_SOURCE
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/tick_code.h"
+#include "lockstep/common/runtime/event_loop_uv.h"
 #include "lockstep/common/system/system_clock.h"
-#include "lockstep/protocol/loop/event_loop_uv.h"
 
 #include <poll.h>
 #include <signal.h>

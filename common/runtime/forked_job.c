@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "lockstep/protocol/loop/forked_job.h"
+#include "lockstep/common/runtime/forked_job.h"
 
 #include "lockstep/common/base/clock.h"
 

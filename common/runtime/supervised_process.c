@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
-#include "lockstep/protocol/loop/supervised_process.h"
+#include "lockstep/common/runtime/supervised_process.h"
 
-#include "lockstep/protocol/loop/event_loop_uv.h"
+#include "lockstep/common/runtime/event_loop_uv.h"
 
 #include <signal.h>
 #include <uv.h>

@@ -2,8 +2,8 @@
  * and time are other in each process, and with the surroundings changed. It adds their results
  * to the figures of the run before. It waits, so it is called from the thread of a job. Called by
  * rerun_process. */
-#ifndef LOCKSTEP_PROTOCOL_LOOP_RERUN_APART_H
-#define LOCKSTEP_PROTOCOL_LOOP_RERUN_APART_H
+#ifndef LOCKSTEP_COMMON_RUNTIME_RERUN_RERUN_APART_H
+#define LOCKSTEP_COMMON_RUNTIME_RERUN_RERUN_APART_H
 
 #include "lockstep/common/diagnosis/rerun.h"
 
