@@ -2,7 +2,7 @@
  * a script that says it is longer than it is, and so is a text inside. */
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/diagnosis/desync_bundle.h"
+#include "lockstep/common/journal/desync_bundle.h"
 #include "lockstep/common/journal/journal.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/tests/loopback/hosted.h"
