@@ -1,7 +1,7 @@
 /* A game that hosts a match over UDP in a loop of its own. It prints an invite for the players and
  * then what happens. usage: udp_host NAME|FILE.so PLAYERS TICKS [HOST]; HOST is how the players
  * reach this machine. Exit code 0 when every player agreed on every tick. */
-#include <lockstep/common/simulation/plugin_loader.h>
+#include <lockstep/common/loader/plugin_loader.h>
 #include <lockstep/match.h>
 #include <lockstep/protocol/sealed/invite.h>
 #include <lockstep/protocol/udp/transport_udp.h>

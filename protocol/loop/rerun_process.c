@@ -5,7 +5,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
-#include "lockstep/common/simulation/plugin_crash.h"
+#include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/protocol/loop/child_process.h"
 #include "lockstep/protocol/loop/loop_file.h"
 #include "lockstep/protocol/loop/rerun_apart.h"
