@@ -1,5 +1,5 @@
 #define _DEFAULT_SOURCE /* setenv, mkdtemp */
-#include "lockstep/protocol/loop/rerun_process.h"
+#include "lockstep/common/runtime/rerun/rerun_process.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/diagnosis/surroundings.h"

@@ -25,7 +25,6 @@ set(LS_PUBLIC_HEADERS
   common/diagnosis/pass_trace.h
   common/diagnosis/replay_window.h
   common/diagnosis/rerun.h
-  common/diagnosis/rerun_helper.h
   common/diagnosis/rerun_host.h
   common/diagnosis/rerun_local.h
   common/diagnosis/state_difference.h
@@ -43,6 +42,9 @@ set(LS_PUBLIC_HEADERS
   common/simulation/strict_double.h
   common/maths/strict_libm.h
   common/maths/strict_math.h
+  common/runtime/event_loop.h
+  common/runtime/rerun/rerun_helper.h
+  common/runtime/rerun/rerun_process.h
   common/simulation/control_keys.h
   common/simulation/field_type.h
   common/simulation/input_buffer.h
@@ -56,8 +58,6 @@ set(LS_PUBLIC_HEADERS
   common/simulations/builtin.h
   common/time/timestep.h
   protocol/enet/enet_datagram.h
-  protocol/loop/event_loop.h
-  protocol/loop/rerun_process.h
   protocol/sealed/connect_token.h
   protocol/sealed/invite.h
   protocol/sealed/sealed_client.h
