@@ -1,9 +1,9 @@
 #define _DEFAULT_SOURCE /* setenv, mkdtemp */
-#include "lockstep/protocol/loop/rerun_process.h"
+#include "lockstep/common/runtime/rerun/rerun_process.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/diagnosis/surroundings.h"
-#include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/common/loader/plugin_loader.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
