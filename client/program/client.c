@@ -13,8 +13,8 @@
 #include "lockstep/common/program/frame_trace.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/program/summary.h"
+#include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/simulations/builtin.h"
-#include "lockstep/protocol/loop/event_loop.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -398,6 +398,7 @@ LS_TICK_CODE static void after_turn(client *player, uint64_t now_ns)
     ls_client_link_flush(player->link);
     choose_waiting(player, now_ns);
     set_alarm(player);
+    ls_console_flush(player->console);
     if (ls_session_state_of(player->session) == LS_SESSION_OVER) {
         ls_event_loop_stop(player->loop);
     }

@@ -1,12 +1,13 @@
 /* lockstep-server: reads the command line, hosts matches, reports. */
 #define _POSIX_C_SOURCE 200809L
-#include "lockstep/common/diagnosis/rerun_helper.h"
+#include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/program/server.h"
 #include "lockstep/server/program/server_options.h"
 #include "lockstep/server/program/service_program.h"
 #include "lockstep/server/rooms/crash_log.h"
+#include "lockstep/server/service/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,13 +117,11 @@ int main(int argc, char **argv)
     ls_console console;
     ls_console_init(&console, "lockstep-server", args.output.level);
     ls_console_set_format(&console, args.log_format);
+    ls_console_never_wait(&console);
     ls_crash_log_begin(&console);
-    if (args.worker) {
-        return ls_service_worker_run(&args, &console);
-    }
-    if (args.config_path) {
-        const char *const *arguments = (const char *const *)(uintptr_t)(argv + 1);
-        return ls_service_program_run(&args, arguments, &console);
-    }
-    return run(&args, &console);
+    ls_exit_code code = args.is_worker     ? ls_worker_run(&console)
+                        : args.config_path ? ls_service_program_run(&args, &console)
+                                           : run(&args, &console);
+    ls_console_deinit(&console);
+    return code;
 }

@@ -79,6 +79,7 @@ static void tend(void *user, uint64_t now_ns)
     (void)now_ns;
     ls_room_keeper_tend(self->keeper);
     notify(self);
+    ls_console_flush(self->console);
 }
 
 /* ---- the way out ---- */
@@ -220,7 +221,7 @@ static ls_status create_keeper(supervisor *self, ls_text *why)
                                           .workers = self->workers,
                                           .sockets = self->sockets,
                                           .program = self->config->program,
-                                          .arguments = self->config->arguments,
+                                          .worker = self->config->worker,
                                           .loop = self->loop,
                                           .log = &self->console->log,
                                           .invite = write_invite,

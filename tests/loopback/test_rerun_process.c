@@ -1,8 +1,8 @@
 #define _DEFAULT_SOURCE /* setenv, mkdtemp */
-#include "lockstep/protocol/loop/rerun_process.h"
+#include "lockstep/common/runtime/rerun/rerun_process.h"
 
 #include "lockstep/common/diagnosis/surroundings.h"
-#include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/common/loader/plugin_loader.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -4,8 +4,8 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/json_read.h"
 #include "lockstep/common/program/output.h"
-#include "lockstep/protocol/loop/child_process.h"
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/child_process.h"
+#include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/tools/replay/journal_list.h"
 #include "lockstep/tools/replay/verdict.h"
 
