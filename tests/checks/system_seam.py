@@ -59,6 +59,7 @@ REMAINING = (
     "server/service/http_fetcher.c",
     "server/service/http_listener.c",
     "server/service/journal_upload.c",
+    "server/service/worker.c",
     "server/service/worker_pool.c",
     "tools/adapters/libretro/libretro_core.c",
     "tools/adapters/libretro/libretro_imports.c",
