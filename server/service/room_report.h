@@ -54,9 +54,9 @@ typedef struct ls_room_histogram {
     uint64_t bins[LS_ROOM_BIN_COUNT]; /* of each alone, not summed up */
 } ls_room_histogram;
 
-/* The counters of a room, in one list: X(member of the struct and key of JSON, name in the metrics without
- * "lockstep_" and "_total", its label, help). Members of one name stand together; the first has the
- * help. CMake reads the names for openapi.json. */
+/* The counters of a room, in one list: X(member of the struct and key of JSON, name in the metrics
+ * without "lockstep_" and "_total", its label, help). Members of one name stand together; the first
+ * has the help. CMake reads the names for openapi.json. */
 #define LS_ROOM_COUNTER_MAP(X)                                                                     \
     X(ticks, "ticks", "", "Ticks closed.")                                                         \
     X(inputs_on_time, "inputs", "result=\"on_time\"", "Inputs of closed ticks, by how they came.") \

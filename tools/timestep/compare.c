@@ -2,7 +2,7 @@
 #include "lockstep/tools/timestep/compare.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/tools/timestep/gnuplot.h"
 #include "lockstep/tools/timestep/lessons.h"
 #include "lockstep/tools/timestep/plot.h"
