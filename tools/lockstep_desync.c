@@ -1,8 +1,8 @@
 /* lockstep-desync: reads the command line, explains a desync bundle. */
-#include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/game/param_files.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/console.h"
+#include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/tools/desync/explain.h"
 
 #include <string.h>

@@ -13,8 +13,8 @@
 #include "lockstep/common/program/frame_trace.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/program/summary.h"
+#include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/simulations/builtin.h"
-#include "lockstep/protocol/loop/event_loop.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
+#include "lockstep/common/runtime/rerun/rerun_process.h"
 #include "lockstep/common/simulation/simulation.h"
-#include "lockstep/protocol/loop/rerun_process.h"
 
 #define LS_CLIENT_FPS_MAX 1000u
 

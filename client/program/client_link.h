@@ -7,7 +7,7 @@
 #include "lockstep/client/program/client_place.h"
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/log.h"
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 
 typedef struct ls_client_link_config {
     const ls_client_place *place; /* borrowed */

@@ -3,8 +3,8 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/secret.h"
 #include "lockstep/common/program/json.h"
+#include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/protocol/discovery/discovery_search.h"
-#include "lockstep/protocol/loop/event_loop.h"
 #include "lockstep/protocol/udp/discovery_socket.h"
 #include "lockstep/protocol/wire/message.h"
 

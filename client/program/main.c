@@ -4,13 +4,13 @@
 #include "lockstep/client/program/finder.h"
 #include "lockstep/client/session/session_config.h"
 #include "lockstep/client/window/view_options.h"
-#include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/game/param_files.h"
 #include "lockstep/common/journal/desync_bundle.h"
 #include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/player_name.h"
+#include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/protocol/discovery/discovery.h"
 
 #include <stdlib.h>

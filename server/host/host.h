@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_SERVER_HOST_HOST_H
 #define LOCKSTEP_SERVER_HOST_HOST_H
 
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/protocol/sealed/sealed_server.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/host/match_table.h"

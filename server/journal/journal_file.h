@@ -5,7 +5,7 @@
 #define LOCKSTEP_SERVER_JOURNAL_JOURNAL_FILE_H
 
 #include "lockstep/common/journal/journal.h"
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 
 typedef struct ls_journal_file ls_journal_file;
 

@@ -1,6 +1,6 @@
 /* lockstep-server: reads the command line, hosts matches, reports. */
 #define _POSIX_C_SOURCE 200809L
-#include "lockstep/common/diagnosis/rerun_helper.h"
+#include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/program/server.h"

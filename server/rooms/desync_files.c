@@ -2,7 +2,7 @@
 
 #include "lockstep/common/journal/desync_bundle.h"
 #include "lockstep/common/program/output.h"
-#include "lockstep/protocol/loop/forked_job.h"
+#include "lockstep/common/runtime/forked_job.h"
 #include "lockstep/server/rooms/bundle_allowance.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_SERVER_ROOMS_DESYNC_FILES_H
 #define LOCKSTEP_SERVER_ROOMS_DESYNC_FILES_H
 
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/server/match/match.h"
 
 #define LS_BUNDLE_PATH_BYTES_MAX 512u

@@ -7,7 +7,7 @@
 #define LOCKSTEP_SERVER_ROOMS_ROOM_GAME_H
 
 #include "lockstep/common/base/log.h"
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/server/journal/resume.h"
 
 /* A room that an operator asks for. The texts outlive the game. */

@@ -7,7 +7,7 @@
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/journal/journal.h"
 #include "lockstep/common/program/summary.h"
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/server/match/match.h"
 
 typedef struct ls_room_journal ls_room_journal;

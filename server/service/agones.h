@@ -5,7 +5,7 @@
 #define LOCKSTEP_SERVER_SERVICE_AGONES_H
 
 #include "lockstep/common/base/log.h"
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/server/service/service_view.h"
 
 #define LS_AGONES_PORT 9358u /* unless AGONES_SDK_HTTP_PORT names another */

@@ -4,7 +4,7 @@
 #define LOCKSTEP_SERVER_SERVICE_HTTP_FETCHER_H
 
 #include "lockstep/common/program/http_client.h"
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 
 typedef struct ls_http_fetcher ls_http_fetcher;
 

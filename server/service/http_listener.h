@@ -6,7 +6,7 @@
 #define LOCKSTEP_SERVER_SERVICE_HTTP_LISTENER_H
 
 #include "lockstep/common/base/text.h"
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/server/service/service_view.h"
 

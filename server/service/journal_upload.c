@@ -2,7 +2,7 @@
 #include "lockstep/server/service/journal_upload.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/loop/supervised_process.h"
+#include "lockstep/common/runtime/supervised_process.h"
 
 #include <dirent.h>
 #include <errno.h>

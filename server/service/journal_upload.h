@@ -7,7 +7,7 @@
 
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/base/text.h"
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 
 #define LS_JOURNAL_UPLOAD_PATH_BYTES_MAX 1024u
 

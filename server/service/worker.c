@@ -3,7 +3,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hash.h"
-#include "lockstep/protocol/loop/line_channel.h"
+#include "lockstep/common/runtime/line_channel.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/service/room_directory.h"

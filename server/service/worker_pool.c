@@ -1,8 +1,8 @@
 #include "lockstep/server/service/worker_pool.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/loop/line_channel.h"
-#include "lockstep/protocol/loop/supervised_process.h"
+#include "lockstep/common/runtime/line_channel.h"
+#include "lockstep/common/runtime/supervised_process.h"
 #include "lockstep/server/service/work_mark.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #define LOCKSTEP_SERVER_SERVICE_WORKER_POOL_H
 
 #include "lockstep/common/base/log.h"
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/server/service/service_config.h"
 #include "lockstep/server/service/worker_message.h"
 #include "lockstep/server/service/worker_settings.h"

@@ -3,6 +3,7 @@ name a third-party header."""
 
 import fnmatch
 import re
+import textwrap
 
 from tree import Finding
 
@@ -15,45 +16,51 @@ PURE = SIMULATION | {"common/encoding", "common/time", "common/diagnosis"}
 FILES = PURE | {"common/compress", "common/journal"}
 GAMES = PURE | {"common/simulations", "common/loader"}
 WIRE = {"protocol/transport", "protocol/wire", "protocol/blob", "protocol/sealed"}
-NETWORK = WIRE | {"protocol/loop", "protocol/discovery", "protocol/enet", "protocol/udp"}
-AROUND = FILES | GAMES | NETWORK | {"common/program", "common/game"}
+RUNTIME = {"common/system", "common/runtime", "common/runtime/rerun"}
+NETWORK = WIRE | {"protocol/discovery", "protocol/enet", "protocol/udp"}
+AROUND = FILES | GAMES | RUNTIME | NETWORK | {"common/program", "common/game"}
 HOST = {"server/match", "server/journal", "server/host"}
 CLIENT = {"client/session", "client"}
 VIEW = {"client/view", "client/window"}
 MAY_USE = {
     "common/base": set(),
+    "common/system": {"common/base"},
     "common/maths": {"common/base"},
     "common/compress": {"common/base"},
-    "common/program": {"common/base"},
+    "common/program": {"common/base", "common/system"},
+    "common/runtime": {"common/base", "common/system"},
     "common/simulation": MATHS,
     "common/encoding": SIMULATION,
     "common/time": SIMULATION,
     "common/simulations": SIMULATION,
-    "common/loader": SIMULATION | {"common/simulations"},
+    "common/loader": SIMULATION | {"common/system", "common/simulations"},
     "common/game": SIMULATION | {"common/program"},
-    "common/diagnosis": SIMULATION | {"common/encoding", "common/loader"},
+    "common/diagnosis": SIMULATION | {"common/encoding"},
+    "common/runtime/rerun": PURE | {"common/system", "common/loader", "common/runtime"},
     "common/journal": PURE | {"common/compress"},
     "protocol/transport": PURE,
     "protocol/wire": PURE,
     "protocol/blob": PURE | {"protocol/wire", "common/compress"},
     "protocol/sealed": PURE | {"protocol/transport"},
     "protocol/enet": PURE,
-    "protocol/loop": GAMES,
     "protocol/discovery": PURE | WIRE,
-    "protocol/udp": PURE | NETWORK,
+    "protocol/udp": PURE | NETWORK | {"common/system", "common/runtime"},
     "server/match": PURE | WIRE,
-    "server/journal": FILES | {"server/match", "protocol/loop"},
-    "server/host": FILES | NETWORK | {"server/match", "server/journal", "common/program"},
+    "server/journal": FILES | {"server/match", "common/runtime"},
+    "server/host": FILES
+    | NETWORK
+    | {"common/program", "common/runtime", "server/match", "server/journal"},
     "server/rooms": AROUND | HOST,
     "server/service": AROUND | HOST | {"server/rooms"},
     "server/program": AROUND | HOST | {"server/rooms", "server/service"},
     "client/session": PURE | WIRE,
     "client": PURE | WIRE | {"client/session"},
     "client/view": PURE,
-    "client/window": PURE | {"client/view", "common/program"},
+    "client/window": PURE | {"common/system", "client/view", "common/program"},
     "client/program": AROUND | CLIENT | VIEW,
     "tools/adapters": SIMULATION | {"common/loader", "common/simulations"},
     "tools": AROUND | HOST | CLIENT | VIEW | {"server/service"},
+    "tests/lab": AROUND | HOST | CLIENT | VIEW | {"server/service", "tools"},
 }
 MAY_USE["tests"] = set(MAY_USE)
 # Their code gets nothing of the system, not even from the C library (PURE_HEADERS).
@@ -62,11 +69,11 @@ PURE_LAYERS = PURE - {"common/base"} | {"common/simulations"}
 # Each third-party header, and the only files that may name it.
 ADAPTERS = {
     "uv.h": (
-        "protocol/loop/child_process.c",
-        "protocol/loop/event_loop.c",
-        "protocol/loop/line_channel.c",
-        "protocol/loop/loop_file.c",
-        "protocol/loop/supervised_process.c",
+        "common/runtime/child_process.c",
+        "common/runtime/event_loop.c",
+        "common/runtime/line_channel.c",
+        "common/runtime/loop_file.c",
+        "common/runtime/supervised_process.c",
     ),
     "systemd/sd-daemon.h": (
         "common/program/service_notify.c",
@@ -75,8 +82,8 @@ ADAPTERS = {
     "curl/curl.h": ("common/program/http_transfer.h", "server/service/http_fetcher.c"),
     "enet/*": (
         "protocol/enet/enet_channel.c",
-        "tools/bench/net_relay.c",
-        "tools/bench/plain_client.c",
+        "tests/lab/bench/net_relay.c",
+        "tests/lab/bench/plain_client.c",
     ),
     "utf8proc.h": ("common/program/log_format.c", "common/program/player_name.c"),
     "xxhash.h": ("common/base/hash_variant.h",),
@@ -104,7 +111,7 @@ ADAPTERS = {
     "elfutils/*": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
     "microhttpd.h": ("server/service/http_listener.c",),
-    "sodium.h": ("common/base/cipher.c", "tools/virtual/seeded_keys.c"),
+    "sodium.h": ("common/base/cipher.c", "tests/lab/virtual/seeded_keys.c"),
     "zstd.h": ("common/compress/compress.c",),
     "SDL2/*": ("client/window/loudspeaker.c", "client/window/window.c"),
     "fontconfig/*": ("client/window/font_file.c",),
@@ -238,9 +245,34 @@ def is_neighbour(path, header, paths):
     return layer_of(path) == "tests" and path.rpartition("/")[0] + "/" + header in paths
 
 
+def below(layer):
+    """The layers that one may include of all that it may include through others as well."""
+    through = set().union(*(MAY_USE[lower] for lower in MAY_USE[layer]))
+    return sorted(MAY_USE[layer] - through)
+
+
+def place_of(layer):
+    """The sentence with which the README of a folder begins: where it stands."""
+    names = [f"`{name}`" for name in below(layer)]
+    stands = ", ".join(names[:-1]) + " and " * (len(names) > 1) + "".join(names[-1:])
+    sentence = f"The layer stands on {stands}." if names else "The layer stands on the C library."
+    return textwrap.fill(sentence, 100, break_long_words=False, break_on_hyphens=False)
+
+
+def readme_problems(sources):
+    texts = {source.path: source.text for source in sources}
+    for layer in MAY_USE:
+        path = layer + "/README.md"
+        if any(name.startswith(layer + "/") for name in texts):
+            begin = f"\n\n{place_of(layer)}\n"
+            if begin not in texts.get(path, "")[: len(begin) + 80]:
+                place = place_of(layer).replace("\n", " ")
+                yield Finding(path, 1, f"a folder's README begins with its layer: {place}")
+
+
 def find(sources, context):
     paths = {source.path for source in sources}
-    findings = []
+    findings = list(readme_problems(sources)) if "CMakeLists.txt" in paths else []
     for source in sources:
         if not source.is_c or layer_of(source.path) is None:
             continue
@@ -276,6 +308,17 @@ def self_test():
 
 SAMPLES = (
     (
+        "a folder's README says where it stands",
+        {
+            "CMakeLists.txt": "",
+            "common/base/a.c": "",
+            "common/base/README.md": "# common/base\n\nThe layer stands on the C library.\n",
+            "common/maths/README.md": "# common/maths\n\nIt adds.\n",
+            "common/time/a.c": "",
+        },
+        ["maths/README.md:1: a folder's README", "common/time/README.md:1: a folder's README"],
+    ),
+    (
         "arrows that exist are allowed",
         {
             "common/base/text.h": '#include "lockstep/common/base/limits.h"\n#include <stddef.h>\n',
@@ -287,7 +330,7 @@ SAMPLES = (
             "#include <dlfcn.h>\n",
             "protocol/enet/enet_channel.c": "#include <enet/enet.h>\n#include <sys/socket.h>\n",
             "server/match/match.c": '#include "lockstep/protocol/wire/message.h"\n',
-            "server/program/server.c": '#include "lockstep/protocol/loop/event_loop.h"\n'
+            "server/program/server.c": '#include "lockstep/common/runtime/event_loop.h"\n'
             '#include "lockstep/common/program/option.h"\n',
             "client/program/main.c": '#include "lockstep/client/program/client.h"\n',
             "tools/demo.c": '#include "lockstep/server/match/match.h"\n'
@@ -332,22 +375,30 @@ SAMPLES = (
         {
             "server/match/match.c": '#include "lockstep/protocol/udp/transport_udp.h"\n',
             "client/session/session.c": '#include "lockstep/common/program/option.h"\n',
-            "protocol/wire/message.c": '#include "lockstep/protocol/loop/event_loop.h"\n',
-            "protocol/loop/event_loop.c": '#include "lockstep/server/match/match.h"\n',
+            "protocol/wire/message.c": '#include "lockstep/common/runtime/event_loop.h"\n',
+            "common/runtime/event_loop.c": '#include "lockstep/server/match/match.h"\n',
+            "common/runtime/rerun/rerun_helper.c": "#include "
+            '"lockstep/protocol/wire/message.h"\n',
             "server/match/seat.c": '#include "lockstep/server/program/server.h"\n',
         },
         [
             "server/match may not include lockstep/protocol/udp/transport_udp.h (protocol/udp)",
             "client/session may not include lockstep/common/program/option.h (common/program)",
-            "protocol/wire may not include lockstep/protocol/loop/event_loop.h (protocol/loop)",
-            "protocol/loop may not include",
+            "protocol/wire may not include lockstep/common/runtime/event_loop.h (common/runtime)",
+            "common/runtime may not include lockstep/server/match/match.h",
+            "common/runtime/rerun may not include lockstep/protocol/wire/message.h",
             "server/match may not include lockstep/server/program/server.h (server/program)",
         ],
     ),
     (
-        "nothing includes tests",
-        {"tools/bench.c": '#include "lockstep/tests/match/scene.h"\n'},
-        ["tools may not include"],
+        "nothing includes tests, and only they the laboratory",
+        {
+            "tools/demo.c": '#include "lockstep/tests/match/scene.h"\n',
+            "tools/replay/replay.c": '#include "lockstep/tests/lab/virtual/virtual_match.h"\n',
+            "tests/lab/bench/bench.c": '#include "lockstep/tests/match/scene.h"\n',
+            "tests/match/scene.h": '#include "lockstep/tests/lab/virtual/virtual_match.h"\n',
+        },
+        ["tools may not include", "tools may not include", "lab may not include"],
     ),
     (
         "third-party headers stay in their adapters",
@@ -361,7 +412,7 @@ SAMPLES = (
         },
         [
             "plain_client.c may include <enet/enet.h>",
-            "protocol/loop/supervised_process.c may include <uv.h>",
+            "common/runtime/supervised_process.c may include <uv.h>",
             "hash_variant.h may include <xxhash.h>",
             "may include <criterion",
             "<libfoo.h> is in no table",

@@ -22,7 +22,8 @@ OUTSIDE = (
     "common/game/*",
     "common/loader/*",
     "common/program/*",
-    "common/diagnosis/rerun_helper.*",
+    "common/runtime/*",
+    "common/system/*",
 )
 
 # Simulations that do what they must not, and the program that finds them out.
@@ -74,6 +75,7 @@ BANNED = (
         PURE,
         # Each thread notes for itself which function of a simulation it is in.
         (
+            "common/runtime/*",
             "common/simulation/plugin_place.h",
             "common/simulation/sim_instance.c",
             # Cores do not say on whose behalf they call.
@@ -155,7 +157,7 @@ TERMS = (
     ("parting", "parting", "first differing pass", EVERYWHERE, ()),
     ("tail window", "tail[_ ]windows?", "quantile window", EVERYWHERE, ()),
     ("witness", "witness(es|ed)?", "step observer", EVERYWHERE, ()),
-    ("tally", "tally", "test simulation", EVERYWHERE, ("tools/lockstep_faultsim.c",)),
+    ("tally", "tally", "test simulation", EVERYWHERE, ("tests/lab/lockstep_faultsim.c",)),
     ("weather", "weathers?", "impairments", EVERYWHERE, ()),
     ("calm", "calm(ly)?", "baseline", EVERYWHERE, ()),
     ("comeback", "comebacks?", "reconnect", EVERYWHERE, ()),

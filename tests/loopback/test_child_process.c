@@ -1,4 +1,4 @@
-#include "lockstep/protocol/loop/child_process.h"
+#include "lockstep/common/runtime/child_process.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* Work that copies of this process do, on the memory as it was when they were made. */
-#include "lockstep/protocol/loop/forked_job.h"
+#include "lockstep/common/runtime/forked_job.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

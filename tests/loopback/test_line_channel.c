@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "lockstep/protocol/loop/line_channel.h"
+#include "lockstep/common/runtime/line_channel.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* A service that nobody plays in, behind the real HTTP listener: for the tests beside it. Prints
  * its port, and ends when its standard input does. Limits are short, so that the tests are. */
 #include "lockstep/common/program/option.h"
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/server/service/http_listener.h"
 #include "lockstep/tests/support/fake_service.h"
 

@@ -1,11 +1,11 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/desync/reproduce.h"
 
-#include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/diagnosis/surroundings.h"
 #include "lockstep/common/loader/plugin_crash.h"
-#include "lockstep/protocol/loop/child_process.h"
+#include "lockstep/common/runtime/child_process.h"
+#include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/tools/desync/sanitizer_report.h"
 
 #include <stdlib.h>

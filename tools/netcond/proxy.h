@@ -7,7 +7,7 @@
 #define LOCKSTEP_TOOLS_NETCOND_PROXY_H
 
 #include "lockstep/common/base/log.h"
-#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/tools/netcond/conditioner.h"
 

@@ -1,0 +1,526 @@
+#define _GNU_SOURCE
+#include "lockstep/common/runtime/event_loop.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/tick_code.h"
+#include "lockstep/common/runtime/event_loop_uv.h"
+#include "lockstep/common/system/system_clock.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <uv.h>
+
+/* After a wait of so long the caches have what others did meanwhile. */
+#define COLD_NS LS_NS_PER_MS
+
+/* The loop waits by itself, for the one descriptor that stands for all that libuv waits for, until
+ * the first alarm is due: libuv's own waiting counts whole milliseconds, and an alarm by a
+ * descriptor of its own takes a system call each time that it is set. */
+struct ls_event_loop {
+    uv_loop_t uv;
+    const ls_allocator *allocator;
+    ls_clock clock;
+    int descriptor;         /* stands for all that libuv waits for */
+    ls_loop_source *alarms; /* alarms and tick timers */
+    uv_async_t has_alarms;  /* never sent: libuv counts it as something to wait for */
+    uint64_t idle_ns;
+    bool is_running;
+    bool is_stopped;
+    bool is_calling_alarms;
+    bool has_stop_signals;
+};
+
+/* libuv keeps a handle's memory until its close callback, so each source is a block of its own. */
+struct ls_loop_source {
+    union {
+        uv_handle_t any;
+        uv_poll_t poll;
+        uv_timer_t timer;
+        uv_signal_t signal;
+    } handle; /* of what is no alarm */
+    ls_event_loop *loop;
+    ls_loop_handler handler;
+    bool is_alarm; /* or tick timer */
+    bool is_removed;
+    uint64_t due_ns;      /* UINT64_MAX: never */
+    uint64_t period_ns;   /* of a tick timer, otherwise 0 */
+    ls_loop_source *next; /* of the alarms */
+};
+
+ls_status ls_event_loop_create(const ls_allocator *allocator, ls_event_loop **loop)
+{
+    ls_event_loop *made = ls_allocate(allocator, sizeof *made);
+    if (!made) {
+        return LS_NO_MEMORY;
+    }
+    if (uv_loop_init(&made->uv) != 0) {
+        ls_release(allocator, made);
+        return LS_IO;
+    }
+    if (uv_async_init(&made->uv, &made->has_alarms, NULL) != 0) {
+        uv_loop_close(&made->uv);
+        ls_release(allocator, made);
+        return LS_IO;
+    }
+    uv_unref((uv_handle_t *)&made->has_alarms);
+    made->allocator = allocator;
+    made->clock = ls_clock_system();
+    made->descriptor = uv_backend_fd(&made->uv);
+    *loop = made;
+    return LS_OK;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    const ls_loop_source *source = handle->data;
+    ls_release(source->loop->allocator, handle->data);
+}
+
+static void close_handle(uv_handle_t *handle, void *unused)
+{
+    (void)unused;
+    if (!uv_is_closing(handle)) {
+        uv_close(handle, handle->data ? on_closed : NULL);
+    }
+}
+
+static void release_removed_alarms(ls_event_loop *loop)
+{
+    for (ls_loop_source **at = &loop->alarms; *at;) {
+        ls_loop_source *alarm = *at;
+        if (alarm->is_removed) {
+            *at = alarm->next;
+            ls_release(loop->allocator, alarm);
+        } else {
+            at = &alarm->next;
+        }
+    }
+    if (!loop->alarms) {
+        uv_unref((uv_handle_t *)&loop->has_alarms);
+    }
+}
+
+void ls_loop_source_remove(ls_loop_source *source)
+{
+    if (source && !source->is_alarm) {
+        close_handle(&source->handle.any, NULL);
+    } else if (source) {
+        source->is_removed = true;
+        source->due_ns = UINT64_MAX;
+        if (!source->loop->is_calling_alarms) {
+            release_removed_alarms(source->loop);
+        }
+    }
+}
+
+static void close_all(ls_event_loop *loop)
+{
+    uv_walk(&loop->uv, close_handle, NULL);
+    while (loop->alarms) {
+        ls_loop_source_remove(loop->alarms);
+    }
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    int busy = uv_loop_close(&loop->uv);
+    LS_ASSERT(busy == 0);
+}
+
+static bool is_ignored(int number)
+{
+    struct sigaction action;
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+/* libuv gives a signal back to the system with its last handle, and the system would end the
+ * program; a handler in place of SIG_IGN lets a program that is started later have its own. */
+static void close_without_stop(ls_event_loop *loop)
+{
+    static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+    sigset_t blocked;
+    sigset_t before;
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
+        sigaddset(&blocked, stops[i]);
+    }
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    close_all(loop);
+    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
+        if (!is_ignored(stops[i])) {
+            signal(stops[i], do_nothing);
+        }
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void ls_event_loop_destroy(ls_event_loop *loop)
+{
+    if (!loop) {
+        return;
+    }
+    LS_ASSERT(!loop->is_running);
+    if (loop->has_stop_signals) {
+        close_without_stop(loop);
+    } else {
+        close_all(loop);
+    }
+    ls_release(loop->allocator, loop);
+}
+
+uint64_t ls_event_loop_idle_ns(const ls_event_loop *loop)
+{
+    return loop->idle_ns;
+}
+
+uv_loop_t *ls_event_loop_uv(ls_event_loop *loop)
+{
+    return &loop->uv;
+}
+
+uint64_t ls_event_loop_now_ns(const ls_event_loop *loop)
+{
+    return ls_clock_now_ns(&loop->clock);
+}
+
+void ls_event_loop_stop(ls_event_loop *loop)
+{
+    loop->is_stopped = true;
+}
+
+static void call_handler(const ls_loop_source *source)
+{
+    source->handler.call(source->handler.user, ls_event_loop_now_ns(source->loop));
+}
+
+static ls_loop_source *make_source(ls_event_loop *loop, ls_loop_handler handler)
+{
+    ls_loop_source *source = ls_allocate(loop->allocator, sizeof *source);
+    if (source) {
+        source->loop = loop;
+        source->handler = handler;
+    }
+    return source;
+}
+
+/* Ends the making of a source whose handle libuv has taken: `failure` is what starting gave. */
+static ls_status finish_source(ls_loop_source *made, int failure, ls_loop_source **source)
+{
+    made->handle.any.data = made;
+    if (failure) {
+        ls_loop_source_remove(made);
+        return LS_IO;
+    }
+    if (source) {
+        *source = made;
+    }
+    return LS_OK;
+}
+
+static void on_readable(uv_poll_t *handle, int status, int events)
+{
+    (void)events;
+    ls_loop_source *source = handle->data;
+    if (status < 0) {
+        /* libuv stops watching a descriptor with a pending error, such as a refused datagram. */
+        uv_poll_start(handle, UV_READABLE, on_readable);
+    }
+    call_handler(source);
+}
+
+static void on_timer(uv_timer_t *handle)
+{
+    call_handler(handle->data);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    (void)number;
+    call_handler(handle->data);
+}
+
+ls_status ls_event_loop_watch(ls_event_loop *loop, int descriptor, ls_loop_handler handler,
+                              ls_loop_source **source)
+{
+    ls_loop_source *made = make_source(loop, handler);
+    if (!made) {
+        return LS_NO_MEMORY;
+    }
+    if (uv_poll_init(&loop->uv, &made->handle.poll, descriptor) != 0) {
+        ls_release(loop->allocator, made);
+        return LS_IO;
+    }
+    return finish_source(made, uv_poll_start(&made->handle.poll, UV_READABLE, on_readable), source);
+}
+
+static ls_status add_alarm(ls_event_loop *loop, const ls_loop_source *alarm,
+                           ls_loop_source **source)
+{
+    ls_loop_source *made = make_source(loop, alarm->handler);
+    if (!made) {
+        return LS_NO_MEMORY;
+    }
+    made->is_alarm = true;
+    made->due_ns = alarm->due_ns;
+    made->period_ns = alarm->period_ns;
+    made->next = loop->alarms;
+    loop->alarms = made;
+    uv_ref((uv_handle_t *)&loop->has_alarms);
+    if (source) {
+        *source = made;
+    }
+    return LS_OK;
+}
+
+ls_status ls_event_loop_add_tick_timer(ls_event_loop *loop, const ls_tick_timer_config *config,
+                                       ls_loop_handler handler, ls_loop_source **source)
+{
+    LS_ASSERT(config->period_ns > 0);
+    const ls_loop_source timer = {
+        .handler = handler, .due_ns = config->first_ns, .period_ns = config->period_ns};
+    return add_alarm(loop, &timer, source);
+}
+
+ls_status ls_event_loop_add_alarm(ls_event_loop *loop, ls_loop_handler handler,
+                                  ls_loop_source **source)
+{
+    const ls_loop_source alarm = {.handler = handler, .due_ns = UINT64_MAX};
+    return add_alarm(loop, &alarm, source);
+}
+
+void ls_loop_alarm_set(ls_loop_source *alarm, uint64_t due_ns)
+{
+    LS_ASSERT(alarm->is_alarm && alarm->period_ns == 0);
+    alarm->due_ns = due_ns;
+}
+
+ls_status ls_event_loop_add_timer(ls_event_loop *loop, uint32_t period_ms, ls_loop_handler handler,
+                                  ls_loop_source **source)
+{
+    LS_ASSERT(period_ms > 0);
+    ls_loop_source *made = make_source(loop, handler);
+    if (!made) {
+        return LS_NO_MEMORY;
+    }
+    uv_timer_init(&loop->uv, &made->handle.timer);
+    uv_update_time(&loop->uv); /* a timer counts from then */
+    int failure = uv_timer_start(&made->handle.timer, on_timer, period_ms, period_ms);
+    return finish_source(made, failure, source);
+}
+
+void ls_loop_source_set_active(ls_loop_source *source, bool is_active)
+{
+    uv_handle_t *handle = &source->handle.any;
+    int failure = 0;
+    LS_ASSERT(!source->is_alarm);
+    if (handle->type == UV_POLL) {
+        uv_poll_t *watch = &source->handle.poll;
+        failure = is_active ? uv_poll_start(watch, UV_READABLE, on_readable) : uv_poll_stop(watch);
+    } else {
+        uv_timer_t *timer = &source->handle.timer;
+        uv_update_time(&source->loop->uv);
+        failure = is_active ? uv_timer_again(timer) : uv_timer_stop(timer);
+    }
+    LS_ASSERT(failure == 0);
+}
+
+static ls_status add_signal(ls_event_loop *loop, int number, ls_loop_handler handler)
+{
+    ls_loop_source *made = make_source(loop, handler);
+    if (!made) {
+        return LS_NO_MEMORY;
+    }
+    if (uv_signal_init(&loop->uv, &made->handle.signal) != 0) {
+        ls_release(loop->allocator, made);
+        return LS_IO;
+    }
+    uv_unref(&made->handle.any);
+    return finish_source(made, uv_signal_start(&made->handle.signal, on_signal, number), NULL);
+}
+
+ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler handler)
+{
+    ls_status status = add_signal(loop, SIGINT, handler);
+    if (status == LS_OK) {
+        status = add_signal(loop, SIGTERM, handler);
+    }
+    loop->has_stop_signals = true;
+    return status == LS_OK && !is_ignored(SIGHUP) ? add_signal(loop, SIGHUP, handler) : status;
+}
+
+/* ---- running ---- */
+
+/* Until libuv's first timer is due: UINT64_MAX is for ever, 0 when there is something to do, such
+ * as to tell the system of new descriptors, or nothing that it waits for. */
+static uint64_t uv_patience_ns(ls_event_loop *loop)
+{
+    int timeout_ms = uv_backend_timeout(&loop->uv);
+    if (timeout_ms > 0) { /* counted from when libuv looked at its clock last */
+        uv_update_time(&loop->uv);
+        timeout_ms = uv_backend_timeout(&loop->uv);
+    }
+    return timeout_ms < 0 ? UINT64_MAX : (uint64_t)timeout_ms * LS_NS_PER_MS;
+}
+
+static uint64_t alarm_patience_ns(const ls_event_loop *loop, uint64_t now_ns)
+{
+    uint64_t due_ns = UINT64_MAX;
+    for (const ls_loop_source *alarm = loop->alarms; alarm; alarm = alarm->next) {
+        due_ns = LS_MIN(due_ns, alarm->due_ns);
+    }
+    return due_ns == UINT64_MAX ? UINT64_MAX : due_ns > now_ns ? due_ns - now_ns : 0;
+}
+
+/* Whether a descriptor is ready. A signal ends the waiting too. */
+static bool wait_for_descriptors(const ls_event_loop *loop, uint64_t patience_ns)
+{
+    struct pollfd all = {.fd = loop->descriptor, .events = POLLIN};
+    const struct timespec patience = {.tv_sec = (time_t)(patience_ns / LS_NS_PER_SECOND),
+                                      .tv_nsec = (long)(patience_ns % LS_NS_PER_SECOND)};
+    return ppoll(&all, 1, patience_ns == UINT64_MAX ? NULL : &patience, NULL) > 0;
+}
+
+/* Until something is ready, an alarm is due or `uv_ns` are over; whether libuv has something to do.
+ */
+static bool wait(ls_event_loop *loop, uint64_t uv_ns)
+{
+    uint64_t began_ns = ls_event_loop_now_ns(loop);
+    uint64_t patience_ns = LS_MIN(uv_ns, alarm_patience_ns(loop, began_ns));
+    bool is_ready = wait_for_descriptors(loop, patience_ns);
+    uint64_t waited_ns = ls_event_loop_now_ns(loop) - began_ns;
+    if (waited_ns >= COLD_NS) {
+        ls_tick_code_fetch();
+    }
+    loop->idle_ns += patience_ns > 0 ? waited_ns : 0;
+    return is_ready || waited_ns >= uv_ns;
+}
+
+static void call_alarm(ls_loop_source *alarm, uint64_t now_ns)
+{
+    uint64_t passed = alarm->period_ns > 0 ? (now_ns - alarm->due_ns) / alarm->period_ns + 1 : 0;
+    alarm->due_ns = passed > 0 ? alarm->due_ns + passed * alarm->period_ns : UINT64_MAX;
+    alarm->handler.call(alarm->handler.user, now_ns);
+}
+
+static void call_alarms(ls_event_loop *loop)
+{
+    loop->is_calling_alarms = true;
+    for (ls_loop_source *alarm = loop->alarms; alarm; alarm = alarm->next) {
+        uint64_t now_ns = alarm->due_ns == UINT64_MAX ? 0 : ls_event_loop_now_ns(loop);
+        if (now_ns >= alarm->due_ns && !loop->is_stopped) {
+            call_alarm(alarm, now_ns);
+        }
+    }
+    loop->is_calling_alarms = false;
+    release_removed_alarms(loop);
+}
+
+LS_TICK_CODE static void run(ls_event_loop *loop)
+{
+    while (!loop->is_stopped) {
+        uint64_t uv_ns = uv_patience_ns(loop);
+        if (uv_ns == 0 && !uv_loop_alive(&loop->uv)) {
+            break;
+        }
+        if (uv_ns == 0 || wait(loop, uv_ns)) {
+            uv_run(&loop->uv, UV_RUN_NOWAIT);
+        }
+        call_alarms(loop);
+    }
+    loop->is_stopped = false;
+}
+
+void ls_event_loop_run(ls_event_loop *loop)
+{
+    LS_ASSERT(!loop->is_running);
+    int slack_ns = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+    loop->is_running = true;
+    (void)prctl(PR_SET_TIMERSLACK, 1ul, 0, 0, 0);
+    run(loop);
+    (void)prctl(PR_SET_TIMERSLACK, (unsigned long)LS_MAX(slack_ns, 0), 0, 0, 0);
+    loop->is_running = false;
+}
+
+/* ---- jobs ---- */
+
+struct ls_loop_job {
+    uv_work_t request;
+    uv_sem_t worked; /* posted when `work` has returned */
+    ls_event_loop *loop;
+    void (*work)(void *user);
+    ls_loop_handler done;
+    bool is_running;
+    bool is_destroyed; /* while it was running: released by the loop */
+};
+
+ls_status ls_loop_job_create(ls_event_loop *loop, void (*work)(void *user), ls_loop_handler done,
+                             ls_loop_job **job)
+{
+    ls_loop_job *made = ls_allocate(loop->allocator, sizeof *made);
+    if (!made || uv_sem_init(&made->worked, 0) != 0) {
+        ls_release(loop->allocator, made);
+        return LS_NO_MEMORY;
+    }
+    made->loop = loop;
+    made->work = work;
+    made->done = done;
+    made->request.data = made;
+    *job = made;
+    return LS_OK;
+}
+
+static void release_job(ls_loop_job *job)
+{
+    uv_sem_destroy(&job->worked);
+    ls_release(job->loop->allocator, job);
+}
+
+static void on_work(uv_work_t *request)
+{
+    ls_loop_job *job = request->data;
+    job->work(job->done.user);
+    uv_sem_post(&job->worked);
+}
+
+static void on_worked(uv_work_t *request, int status)
+{
+    ls_loop_job *job = request->data;
+    (void)status;
+    if (job->is_destroyed) {
+        release_job(job);
+        return;
+    }
+    uv_sem_wait(&job->worked);
+    job->is_running = false;
+    job->done.call(job->done.user, ls_event_loop_now_ns(job->loop));
+}
+
+void ls_loop_job_start(ls_loop_job *job)
+{
+    LS_ASSERT(!job->is_running);
+    job->is_running = true;
+    int failure = uv_queue_work(&job->loop->uv, &job->request, on_work, on_worked);
+    LS_ASSERT(failure == 0);
+}
+
+bool ls_loop_job_is_running(const ls_loop_job *job)
+{
+    return job->is_running;
+}
+
+void ls_loop_job_destroy(ls_loop_job *job)
+{
+    if (!job) {
+        return;
+    }
+    if (!job->is_running) {
+        release_job(job);
+        return;
+    }
+    uv_sem_wait(&job->worked);
+    job->is_destroyed = true;
+}

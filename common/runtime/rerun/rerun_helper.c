@@ -1,0 +1,659 @@
+#define _GNU_SOURCE
+#include "lockstep/common/runtime/rerun/rerun_helper.h"
+
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/diagnosis/rerun_pipe.h"
+#include "lockstep/common/loader/plugin_crash.h"
+#include "lockstep/common/loader/plugin_loader.h"
+#include "lockstep/common/system/system_clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fenv.h>
+#include <limits.h>
+#include <malloc.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    EXIT_OK = 0,
+    EXIT_BAD = 1,
+    LOWEST_PRIORITY = 19,
+    LOW_PRIORITY = 5, /* of a large state's first run, which at the lowest would never end where
+                         the match takes all of the processors */
+    HUGE_PAGE_BYTES = 2 << 20,
+    HUGE_BLOCKS_MAX = 16,
+    HANDLER_STACK_BYTES = 64 << 10, /* of its own: the crash may be that the other is used up */
+    HOLE_BYTES = 13 << 20,          /* that no library of the process apart can have */
+    BLOCKS_SCATTERED = 64,          /* of each size, half of which stay on its heap */
+    BLOCK_BYTES_LEAST = 16,
+    BLOCK_BYTES_MOST = 1024,
+    SCATTER_SEED = 12345,
+    FILLING = 0x5a, /* of heap memory that a plug-in gets, and is given back */
+    OTHER_FILLING = 0xa5,
+    SHARE_OF_LARGE = 4, /* of the time, for a large state */
+    LITTER_BLOCKS = 64,
+    LITTER_BLOCK_BYTES = 64 << 10,
+};
+
+/* Everything of this process. A handler of signals reads it. */
+typedef struct helper {
+    int pipe_out;    /* the pipe; a plug-in that prints finds no standard output */
+    off_t states_at; /* in the file that held the request; 0: it came by a pipe */
+    ls_rerun_order order;
+    ls_rerun *rerun; /* NULL: not created yet */
+} helper;
+
+static helper here;
+
+bool ls_rerun_helper_is_asked(int argc, char **argv)
+{
+    return argc == 2 && strcmp(argv[1], LS_RERUN_HELPER_ARGUMENT) == 0;
+}
+
+/* ---- the pipe ---- */
+
+static bool write_all(const uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(here.pipe_out, bytes, size);
+        if (written <= 0) {
+            return false;
+        }
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+static bool read_all(uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t got = read(STDIN_FILENO, bytes, size);
+        if (got <= 0) {
+            return false;
+        }
+        bytes += got;
+        size -= (size_t)got;
+    }
+    return true;
+}
+
+/* A request that is a file is mapped, and stays where it is. */
+static const uint8_t *map_request(size_t file_bytes, size_t *size)
+{
+    void *bytes = file_bytes > LS_RERUN_PIPE_HEAD_BYTES
+                      ? mmap(NULL, file_bytes, PROT_READ, MAP_PRIVATE, STDIN_FILENO, 0)
+                      : MAP_FAILED;
+    if (bytes == MAP_FAILED || ls_load_u64(bytes) != file_bytes - LS_RERUN_PIPE_HEAD_BYTES) {
+        return NULL;
+    }
+    *size = file_bytes - LS_RERUN_PIPE_HEAD_BYTES;
+    here.states_at = (off_t)file_bytes;
+    return (const uint8_t *)bytes + LS_RERUN_PIPE_HEAD_BYTES;
+}
+
+static const uint8_t *read_request(size_t *size)
+{
+    uint8_t head[LS_RERUN_PIPE_HEAD_BYTES];
+    struct stat input;
+    if (fstat(STDIN_FILENO, &input) == 0 && S_ISREG(input.st_mode)) {
+        return map_request((size_t)input.st_size, size);
+    }
+    if (!read_all(head, sizeof head)) {
+        return NULL;
+    }
+    *size = (size_t)ls_load_u64(head);
+    uint8_t *bytes = ls_allocate(ls_allocator_heap(), *size);
+    if (bytes && !read_all(bytes, *size)) {
+        ls_release(ls_allocator_heap(), bytes);
+        return NULL;
+    }
+    return bytes;
+}
+
+/* ---- surroundings ---- */
+
+static void on_crash(int number)
+{
+    uint8_t bytes[LS_RERUN_CRASH_BYTES];
+    ls_rerun_crash crash = {.signal = (uint32_t)number,
+                            .is_in_init = !here.rerun,
+                            .tick = here.rerun ? ls_rerun_tick(here.rerun) : 0};
+    ls_rerun_pipe_write_crash(&crash, bytes);
+    (void)write_all(bytes, sizeof bytes);
+    _exit(EXIT_BAD);
+}
+
+static void watch_crashes(void)
+{
+    static uint8_t stack[HANDLER_STACK_BYTES];
+    sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
+    struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
+    int number = 0;
+    for (size_t i = 0; (number = ls_plugin_crash_signal(i)) != 0; i++) {
+        sigaction(number, &action, NULL);
+    }
+}
+
+/* Nothing of the parent's is held open, and nothing outlives it. A file that the parent has open
+ * for its children, at any number, gives way to the pipe or is closed. */
+static bool stand_apart(void)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    here.pipe_out = dup3(STDOUT_FILENO, STDERR_FILENO + 1, O_CLOEXEC);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (here.pipe_out < 0 || nowhere < 0) {
+        return false;
+    }
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    close_range((unsigned)here.pipe_out + 1, UINT_MAX, 0);
+    return true;
+}
+
+/* The match goes first: whatever it needs of the processor, this process does without. Not while it
+ * reads: a large state comes in hundreds of pieces, and it would wait for its turn at each. */
+static void stand_back(int priority)
+{
+    (void)setpriority(PRIO_PROCESS, 0, priority);
+}
+
+static void flush_to_zero(void)
+{
+#if defined(__SSE2__)
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040u); /* FTZ and DAZ */
+#elif defined(__aarch64__)
+    uint64_t control = 0;
+    __asm__ __volatile__("mrs %0, fpcr" : "=r"(control));
+    __asm__ __volatile__("msr fpcr, %0" : : "r"(control | UINT64_C(1) << 24));
+#endif
+}
+
+static void use_one_core(void)
+{
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(sched_getcpu() < 0 ? 0 : sched_getcpu(), &cores);
+    (void)sched_setaffinity(0, sizeof cores, &cores);
+}
+
+/* A change that this machine cannot make is left out. */
+static void change_surroundings(uint32_t wanted)
+{
+    if (wanted & LS_RERUN_WITH_FLUSH_TO_ZERO) {
+        flush_to_zero();
+    }
+    if (wanted & LS_RERUN_WITH_ROUNDING_DOWN) {
+        (void)fesetround(FE_DOWNWARD);
+    }
+    if (wanted & LS_RERUN_WITH_ONE_CORE) {
+        use_one_core();
+    }
+    if (wanted & LS_RERUN_WITH_ROOT_DIRECTORY) {
+        int failed = chdir("/");
+        (void)failed;
+    }
+}
+
+/* ---- the heap ---- */
+
+#if defined(__GLIBC__)
+/* Memory that malloc gives out is filled, but for what it keeps in the cache of a thread. That can
+ * only be turned off before the process begins. */
+static void begin_without_cache(void)
+{
+    static const char off[] = "glibc.malloc.tcache_count=0";
+    char tunables[PATH_MAX];
+    const char *others = "";
+    for (char **entry = environ; *entry; entry++) {
+        others = strncmp(*entry, "GLIBC_TUNABLES=", 15) == 0 ? *entry + 15 : others;
+    }
+    int size = snprintf(tunables, sizeof tunables, "%s%s%s", others, *others ? ":" : "", off);
+    if (!strstr(others, off) && size < (int)sizeof tunables &&
+        setenv("GLIBC_TUNABLES", tunables, 1) == 0) {
+        (void)execl("/proc/self/exe", program_invocation_name, LS_RERUN_HELPER_ARGUMENT, NULL);
+    }
+}
+
+/* Other bytes while the noise of a run is another than that of the first. */
+static void fill_heap(const ls_rerun_figures *figures)
+{
+    static int filling;
+    bool is_repeated = (figures->known & LS_RERUN_AGAIN) && figures->again != figures->fresh;
+    bool is_other = (figures->known & LS_RERUN_FRESH) && !is_repeated;
+    int wanted = is_other ? OTHER_FILLING : FILLING;
+    if (filling != wanted && here.order.match.noise == 0) {
+        filling = wanted;
+        (void)mallopt(M_PERTURB, filling);
+    }
+}
+/* Blocks that a plug-in gets are cut from memory that differs from byte to byte, and with other
+ * noise from run to run. */
+static void litter_heap(uint32_t noise)
+{
+    static uint8_t *blocks[LITTER_BLOCKS];
+    ls_rng rng = ls_rng_make(noise, 1);
+    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    (void)mallopt(M_MMAP_THRESHOLD, 2 * LITTER_BLOCK_BYTES);
+    for (size_t i = 0; i < LITTER_BLOCKS; i++) {
+        blocks[i] = ls_allocate(ls_allocator_heap(), LITTER_BLOCK_BYTES);
+        for (size_t at = 0; blocks[i] && at < LITTER_BLOCK_BYTES; at++) {
+            blocks[i][at] = (uint8_t)ls_rng_next(&rng);
+        }
+    }
+    for (size_t i = 0; i < LITTER_BLOCKS; i++) {
+        ls_release(ls_allocator_heap(), blocks[i]);
+    }
+}
+#else
+static void litter_heap(uint32_t noise)
+{
+    (void)noise;
+}
+
+static void begin_without_cache(void)
+{
+}
+
+static void fill_heap(const ls_rerun_figures *figures)
+{
+    (void)figures;
+}
+#endif
+
+/* ---- running ---- */
+
+static bool is_asked_for(uint32_t what)
+{
+    return (here.order.match.surroundings & what) != 0;
+}
+
+static bool is_large(void)
+{
+    return here.order.match.state_bytes > LS_RERUN_PIPE_SMALL_BYTES;
+}
+
+/* The runs behind the first one copy and hash large states for seconds, beside a live match that
+ * needs the memory's speed. Those that have not ended by then are left out. */
+static bool is_enough(uint64_t elapsed_ns, uint64_t limit_ns)
+{
+    return is_large() && elapsed_ns >= limit_ns / SHARE_OF_LARGE &&
+           (ls_rerun_figures_of(here.rerun)->known & LS_RERUN_FRESH);
+}
+
+static void run(ls_text *failure)
+{
+    const ls_clock clock = ls_clock_system();
+    uint64_t limit_ns = here.order.time_max_ms * LS_NS_PER_MS;
+    uint64_t began_ns = ls_clock_now_ns(&clock);
+    const ls_rerun_match *match = &here.order.match;
+    ls_rerun_vary(here.rerun, LS_MAX(match->workers, 1u), match->noise);
+    ls_rerun_start(here.rerun, &here.order.stretch);
+    ls_rerun_keep_pass(here.rerun, here.order.pass);
+    if (is_asked_for(LS_RERUN_WITH_FIRST_RUN_ALONE)) {
+        ls_rerun_run_once(here.rerun);
+    }
+    if (is_asked_for(LS_RERUN_WITHOUT_STATE)) {
+        ls_rerun_leave_state(here.rerun);
+    }
+    while (!ls_rerun_advance(here.rerun, 1)) {
+        uint64_t elapsed_ns = ls_clock_now_ns(&clock) - began_ns;
+        fill_heap(ls_rerun_figures_of(here.rerun));
+        if (ls_rerun_figures_of(here.rerun)->known & LS_RERUN_FRESH) {
+            stand_back(LOWEST_PRIORITY);
+        }
+        if (is_enough(elapsed_ns, limit_ns)) {
+            return;
+        } else if (elapsed_ns >= limit_ns) {
+            ls_text_set(failure, "took longer than %u ms", here.order.time_max_ms);
+            return;
+        }
+    }
+}
+
+/* ---- large blocks ---- */
+
+/* Pages of a large state are many, and each costs as much as copying it twice: huge ones where the
+ * system has them. A plug-in's own memory is another matter. */
+typedef struct huge_block {
+    void *bytes; /* NULL: free */
+    void *mapping;
+    size_t size; /* of the mapping */
+} huge_block;
+
+static huge_block huge_blocks[HUGE_BLOCKS_MAX];
+
+static huge_block *find_huge_block(const void *bytes)
+{
+    for (size_t i = 0; i < HUGE_BLOCKS_MAX; i++) {
+        if (huge_blocks[i].bytes == bytes) {
+            return &huge_blocks[i];
+        }
+    }
+    return NULL;
+}
+
+static void *allocate_large(void *user, size_t bytes)
+{
+    (void)user;
+    huge_block *block = bytes >= HUGE_PAGE_BYTES ? find_huge_block(NULL) : NULL;
+    if (!block) {
+        return ls_allocate(ls_allocator_heap(), bytes);
+    }
+    block->size = bytes + HUGE_PAGE_BYTES;
+    block->mapping =
+        mmap(NULL, block->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block->mapping == MAP_FAILED) {
+        return NULL;
+    }
+    uintptr_t first = (uintptr_t)block->mapping;
+    block->bytes = (uint8_t *)block->mapping + (HUGE_PAGE_BYTES - first % HUGE_PAGE_BYTES);
+    (void)madvise(block->bytes, bytes, MADV_HUGEPAGE);
+    return block->bytes;
+}
+
+static void release_large(void *user, void *memory)
+{
+    (void)user;
+    huge_block *block = memory ? find_huge_block(memory) : NULL;
+    if (!block) {
+        ls_release(ls_allocator_heap(), memory);
+        return;
+    }
+    (void)munmap(block->mapping, block->size);
+    *block = (huge_block){0};
+}
+
+static const ls_allocator *allocator_of_large(void)
+{
+    static const ls_allocator allocator = {allocate_large, release_large, NULL};
+    return &allocator;
+}
+
+/* ---- the plug-in ---- */
+
+/* A simulation that came out with another state size than the live one is not the live one. */
+static ls_status load(bool is_single, ls_text *failure)
+{
+    ls_loaded_simulation loaded;
+    const ls_rerun_match *match = &here.order.match;
+    ls_status status = ls_simulation_load(match->simulation, &loaded, failure);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_rerun *made = NULL;
+    if (!is_large()) {
+        status =
+            ls_rerun_create(loaded.simulation, &match->config, ls_allocator_heap(), &made, failure);
+    } else {
+        status = (is_single ? ls_rerun_create_single : ls_rerun_create_large)(
+            loaded.simulation, &match->config, allocator_of_large(), &made, failure);
+    }
+    if (status == LS_OK && ls_rerun_state_bytes(made) != match->state_bytes) {
+        return ls_fail(LS_PLUGIN, failure,
+                       "the simulation's file has been replaced since it was loaded");
+    }
+    here.rerun = made;
+    return status;
+}
+
+/* ---- the same in another process ---- */
+
+/* Forked before the plug-in is loaded, so that statics, seeds, threads and addresses are its own.
+ * With a large state it waits until it is known that another result is of use. */
+typedef struct apart_process {
+    pid_t id; /* 0: there is none */
+    int result;
+} apart_process;
+
+/* The process tells all that it has found out so far; a pipe takes so much in one piece. */
+typedef struct apart_result {
+    ls_rerun_figures figures;
+    ls_rerun_repeats repeats;
+    ls_pass_trace passes;
+} apart_result;
+
+/* Blocks of every size that the heap gives out next, in an order of their own: a plug-in that goes
+ * by the addresses of what it has from malloc goes another way. Between two blocks that are free
+ * one stays, or the heap would join them. */
+static void scatter_heap(void)
+{
+    static void *blocks[BLOCKS_SCATTERED];
+    uint32_t seed = SCATTER_SEED;
+    for (size_t size = BLOCK_BYTES_LEAST; size <= BLOCK_BYTES_MOST; size += BLOCK_BYTES_LEAST) {
+        for (size_t i = 0; i < BLOCKS_SCATTERED; i++) {
+            blocks[i] = ls_allocate(ls_allocator_heap(), size - sizeof(void *));
+        }
+        for (size_t i = BLOCKS_SCATTERED / 2; i-- > 0;) {
+            seed = seed * 1664525u + 1013904223u;
+            size_t place = (seed >> 16) % (i + 1);
+            void *block = blocks[2 * place];
+            blocks[2 * place] = blocks[2 * i];
+            ls_release(ls_allocator_heap(), block);
+        }
+    }
+}
+
+static void move_addresses(void)
+{
+    void *hole = mmap(NULL, HOLE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)hole;
+    scatter_heap();
+}
+
+/* The same runs, with the same noise; of a large state the first one. */
+static void run_apart(int result)
+{
+    ls_text failure = {{0}};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close(here.pipe_out);
+    here.pipe_out = result;
+    stand_back(LOWEST_PRIORITY);
+    if (is_large()) {
+        (void)raise(SIGSTOP);
+    }
+    move_addresses();
+    if (load(true, &failure) == LS_OK) {
+        const ls_rerun_figures *figures = ls_rerun_figures_of(here.rerun);
+        uint32_t told = 0;
+        bool is_done = false;
+        ls_rerun_start(here.rerun, &here.order.stretch);
+        while (!is_done) {
+            is_done = ls_rerun_advance(here.rerun, 1);
+            fill_heap(figures);
+            if (figures->known != told) {
+                const apart_result known = {*figures, *ls_rerun_repeats_of(here.rerun),
+                                            *ls_rerun_passes(here.rerun)};
+                told = figures->known;
+                (void)write_all((const uint8_t *)&known, sizeof known);
+            }
+        }
+    }
+    _exit(EXIT_OK);
+}
+
+static apart_process start_apart(void)
+{
+    int ends[2];
+    if (is_asked_for(LS_RERUN_WITH_FIRST_RUN_ALONE) || pipe2(ends, O_CLOEXEC) != 0) {
+        return (apart_process){0, -1};
+    }
+    pid_t id = fork();
+    if (id == 0) {
+        close(ends[0]);
+        run_apart(ends[1]);
+    }
+    close(ends[1]);
+    return (apart_process){id > 0 ? id : 0, ends[0]};
+}
+
+/* The newest result that has come by the end of the time; nothing known: none has. */
+static void read_apart(const apart_process *apart, uint32_t wait_ms, apart_result *out)
+{
+    const ls_clock clock = ls_clock_system();
+    uint64_t end_ns = ls_clock_now_ns(&clock) + wait_ms * LS_NS_PER_MS;
+    struct pollfd pipe = {.fd = apart->result, .events = POLLIN};
+    *out = (apart_result){0};
+    while (!(out->figures.known & LS_RERUN_RELOADED)) {
+        uint64_t now_ns = ls_clock_now_ns(&clock);
+        int left_ms = now_ns < end_ns ? (int)((end_ns - now_ns) / LS_NS_PER_MS) : 0;
+        if (poll(&pipe, 1, left_ms) != 1 ||
+            read(apart->result, out, sizeof *out) != (ssize_t)sizeof *out) {
+            return;
+        }
+    }
+}
+
+static bool know_both(const ls_rerun_figures *a, const ls_rerun_figures *b, uint32_t which)
+{
+    return (a->known & b->known & which) != 0;
+}
+
+/* A result that only one of the two processes had, or the one that both had. */
+static uint64_t compare_apart(const ls_rerun_figures *own, const ls_rerun_figures *other,
+                              const ls_rerun_repeats *other_repeats)
+{
+    if (other->fresh != own->fresh) {
+        return other->fresh;
+    }
+    if (know_both(own, other, LS_RERUN_AGAIN) && other->again != own->again) {
+        return own->again != own->fresh ? own->again : other->again;
+    }
+    if (know_both(own, other, LS_RERUN_RELOADED) && other->reloaded != own->reloaded) {
+        return own->reloaded != own->fresh ? own->reloaded : other->reloaded;
+    }
+    const ls_rerun_repeats *repeats = ls_rerun_repeats_of(here.rerun);
+    bool have_repeated =
+        know_both(own, other, LS_RERUN_RELOADED) && repeats->count == other_repeats->count;
+    if (have_repeated && repeats->digest != other_repeats->digest) {
+        return repeats->other != 0 ? repeats->other : other_repeats->other;
+    }
+    return own->fresh;
+}
+
+/* The live match is another process as well: where it got what the first run gave, one more would
+ * say nothing that is worth its time. */
+static bool is_another_of_use(const ls_rerun_figures *figures)
+{
+    return !is_large() || ((figures->known & LS_RERUN_FRESH) && figures->fresh != figures->live);
+}
+
+static void end_apart(const apart_process *apart)
+{
+    (void)kill(apart->id, SIGKILL);
+    (void)waitpid(apart->id, NULL, 0);
+}
+
+/* It began earlier and has the same to do: one that has not ended by now gets a quarter of the
+ * helper's time more. */
+static void take_apart(const apart_process *apart, bool is_waited_for, ls_rerun_outcome *outcome)
+{
+    apart_result other;
+    uint32_t pass = 0;
+    if (apart->id == 0) {
+        return;
+    }
+    if (!is_another_of_use(&outcome->figures)) {
+        end_apart(apart);
+        return;
+    }
+    if (is_large() && waitpid(apart->id, NULL, WUNTRACED) == apart->id) {
+        (void)kill(apart->id, SIGCONT);
+    }
+    read_apart(apart, is_waited_for ? here.order.time_max_ms / 4 : 0, &other);
+    if (know_both(&outcome->figures, &other.figures, LS_RERUN_FRESH)) {
+        outcome->figures.apart = compare_apart(&outcome->figures, &other.figures, &other.repeats);
+        outcome->figures.known |= LS_RERUN_APART;
+    }
+    if (outcome->unstable_pass == LS_NO_PASS &&
+        ls_pass_trace_compare(&outcome->passes, &other.passes, &pass) == LS_PASS_AT) {
+        outcome->unstable_pass = pass;
+    }
+    end_apart(apart);
+}
+
+/* In the place of the snapshot, which nothing needs any more, or behind it. */
+static bool leave_state(const uint8_t *state, ls_rerun_which which)
+{
+    size_t size = state ? here.order.match.state_bytes : 0;
+    off_t at = here.states_at + ((off_t)which - 1) * (off_t)here.order.match.state_bytes;
+    size_t written = 0;
+    ssize_t taken = 1;
+    while (written < size && taken > 0) {
+        taken = pwrite(STDIN_FILENO, state + written, size - written, at + (off_t)written);
+        written += taken > 0 ? (size_t)taken : 0;
+    }
+    return state && written == size;
+}
+
+static void leave_states(ls_rerun_outcome *outcome)
+{
+    outcome->is_left[LS_RERUN_REACHED] = leave_state(outcome->state, LS_RERUN_REACHED);
+    outcome->is_left[LS_RERUN_BEHIND_PASS] = leave_state(outcome->pass_state, LS_RERUN_BEHIND_PASS);
+    outcome->state = NULL;
+    outcome->pass_state = NULL;
+}
+
+static bool write_outcome(const ls_text *failure, const apart_process *apart)
+{
+    uint8_t head[LS_RERUN_PIPE_OUTCOME_HEAD_BYTES_MAX];
+    ls_rerun_outcome outcome = {.failure = *failure, .unstable_pass = LS_NO_PASS};
+    if (here.rerun) {
+        outcome.figures = *ls_rerun_figures_of(here.rerun);
+        outcome.passes = *ls_rerun_passes(here.rerun);
+        outcome.unstable_pass = ls_rerun_unstable_pass(here.rerun);
+        take_apart(apart, failure->bytes[0] == '\0', &outcome);
+        outcome.state = ls_rerun_state(here.rerun);
+        outcome.pass_state = ls_rerun_pass_state(here.rerun);
+    }
+    if (here.states_at > 0 &&
+        ls_rerun_pipe_leaves_states(here.order.match.state_bytes, here.order.pass)) {
+        leave_states(&outcome);
+    }
+    uint32_t state_bytes = here.order.match.state_bytes;
+    return write_all(head, ls_rerun_pipe_write_outcome_head(&outcome, head)) &&
+           (!outcome.state || write_all(outcome.state, state_bytes)) &&
+           (!outcome.pass_state || write_all(outcome.pass_state, state_bytes));
+}
+
+int ls_rerun_helper_run(void)
+{
+    size_t size = 0;
+    ls_text failure = {{0}};
+    begin_without_cache();
+    if (!stand_apart()) {
+        return EXIT_BAD;
+    }
+    const uint8_t *bytes = read_request(&size);
+    if (!bytes ||
+        ls_rerun_pipe_read_request(bytes, size, ls_allocator_heap(), &here.order) != LS_OK) {
+        return EXIT_BAD;
+    }
+    stand_back(is_large() ? LOW_PRIORITY : LOWEST_PRIORITY);
+    change_surroundings(here.order.match.surroundings);
+    if (here.order.match.noise != 0) {
+        litter_heap(here.order.match.noise);
+    }
+    if (here.order.match.surroundings & LS_RERUN_WITH_OTHER_ADDRESSES) {
+        move_addresses();
+    }
+    fill_heap(&(ls_rerun_figures){0});
+    apart_process apart = start_apart();
+    watch_crashes();
+    if (load(is_asked_for(LS_RERUN_WITH_FIRST_RUN_ALONE), &failure) == LS_OK) {
+        run(&failure);
+    }
+    bool is_written = write_outcome(&failure, &apart);
+    _exit(is_written ? EXIT_OK : EXIT_BAD); /* without what a plug-in does at the end */
+}

@@ -1,0 +1,25 @@
+/* Rerun helper: the process that simulates ticks again for a diagnosis. A program that hosts or
+ * plays matches starts itself once more with an argument that no person gives; its main then ends
+ * here: the plug-in is loaded anew, the stretch is read from standard input, and the outcome goes
+ * to standard output. A crash or an endless loop in a plug-in costs this process alone. Called by
+ * main first of all. */
+#ifndef LOCKSTEP_COMMON_RUNTIME_RERUN_RERUN_HELPER_H
+#define LOCKSTEP_COMMON_RUNTIME_RERUN_RERUN_HELPER_H
+
+#include "lockstep/common/base/language.h"
+
+#include <stdbool.h>
+
+LS_C_BEGIN
+
+#define LS_RERUN_HELPER_ARGUMENT "--rerun-helper"
+
+/* Whether this process is one. Then main returns ls_rerun_helper_run(). */
+bool ls_rerun_helper_is_asked(int argc, char **argv);
+
+/* The process's exit code: 0 when an outcome was written. */
+int ls_rerun_helper_run(void);
+
+LS_C_END
+
+#endif

@@ -1,0 +1,494 @@
+#define _GNU_SOURCE
+#include "lockstep/common/runtime/rerun/rerun_process.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/diagnosis/rerun_pipe.h"
+#include "lockstep/common/loader/plugin_crash.h"
+#include "lockstep/common/runtime/child_process.h"
+#include "lockstep/common/runtime/loop_file.h"
+#include "lockstep/common/runtime/rerun/rerun_apart.h"
+#include "lockstep/common/runtime/rerun/rerun_helper.h"
+#include "lockstep/common/system/system_clock.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    RUNS_MAX = 64,       /* that run, wait, or have not been released */
+    RUNNING_MAX = 2,     /* at a time */
+    APART_MS_MAX = 1500, /* for the same in other processes */
+    GRACE_MS = 500,      /* for a helper to load the plug-in, and to give out what it has */
+};
+
+typedef struct rerun_run {
+    struct ls_rerun_process *process;
+    uint32_t ticket; /* 0: free */
+    bool is_started;
+    bool is_done;
+    uint32_t time_max_ms;
+    bool is_single;   /* no other process adds to what is wanted */
+    bool is_released; /* its outcome is not wanted any more; free once its job has ended */
+    ls_loop_job *job;
+    uint32_t state_bytes;
+    uint8_t *input;
+    size_t input_bytes;
+    bool has_input_file;
+    int input_file;                 /* behind the input, for a large state: a file without a name */
+    pthread_mutex_t writing;        /* the file: held by who writes it */
+    const uint8_t *snapshot;        /* that goes there; not this run's own */
+    const ls_replay_window *lender; /* of the snapshot; NULL: it is not on loan */
+    ls_status written;
+    atomic_bool is_written; /* or never will be: the snapshot is not read any more */
+    uint8_t *output;
+    size_t output_bytes_max;
+    atomic_bool is_stopped;
+    ls_status status; /* of starting the child */
+    ls_child_process_end end;
+    ls_rerun_outcome outcome;
+} rerun_run;
+
+struct ls_rerun_process {
+    const ls_allocator *allocator;
+    ls_rerun_process_config config;
+    ls_rerun_host host;
+    ls_event_loop *loop; /* NULL: not attached */
+    uint32_t tickets;    /* given out so far */
+    uint32_t running;
+    rerun_run runs[RUNS_MAX];
+};
+
+/* ---- what came out ---- */
+
+static void describe_crash(const ls_rerun_crash *crash, ls_text *out)
+{
+    if (crash->is_in_init) {
+        ls_text_set(out, "crashed while it was started (%s)",
+                    ls_plugin_crash_text((int)crash->signal));
+    } else {
+        ls_text_set(out, "crashed in tick %u (%s)", crash->tick,
+                    ls_plugin_crash_text((int)crash->signal));
+    }
+}
+
+/* A large state is never a second time in this process's memory. */
+static bool copy_left(void *reader, ls_rerun_which which, uint8_t *canonical)
+{
+    const rerun_run *run = reader;
+    size_t place = run->input_bytes + (size_t)which * run->state_bytes;
+    ssize_t got = 1;
+    size_t size = 0;
+    while (run->has_input_file && size < run->state_bytes && got > 0) {
+        got = pread(run->input_file, canonical + size, run->state_bytes - size,
+                    (off_t)(place + size));
+        size += got > 0 ? (size_t)got : 0;
+    }
+    return size == run->state_bytes;
+}
+
+static void read_outcome(rerun_run *run)
+{
+    ls_rerun_crash crash;
+    ls_rerun_outcome outcome;
+    ls_status status =
+        ls_rerun_pipe_read(run->output, run->end.output_bytes, run->state_bytes, &outcome, &crash);
+    if (run->status != LS_OK) {
+        return; /* the failure says why it could not be started */
+    }
+    if (status == LS_OK && crash.signal == 0) {
+        run->outcome = outcome;
+        run->outcome.copy = copy_left;
+        run->outcome.reader = run;
+    } else if (status == LS_OK) {
+        describe_crash(&crash, &run->outcome.failure);
+    } else if (run->end.is_overdue) {
+        ls_text_set(&run->outcome.failure, "took longer than %u ms", run->time_max_ms + GRACE_MS);
+    } else {
+        ls_text_set(&run->outcome.failure, "its process ended early (%s)",
+                    run->end.signal ? ls_plugin_crash_text(run->end.signal) : "without an outcome");
+    }
+}
+
+/* ---- the snapshot of a large state ---- */
+
+static bool open_input_file(rerun_run *run, const uint8_t *snapshot)
+{
+    run->input_file = memfd_create("lockstep-rerun", MFD_CLOEXEC);
+    run->has_input_file = run->input_file >= 0;
+    run->snapshot = snapshot;
+    atomic_store(&run->is_written, !run->has_input_file);
+    return run->has_input_file;
+}
+
+/* The helper maps the file: the snapshot is in memory once, and in neither process's own. The pages
+ * of a new file take as long as a few ticks, so the thread of the job writes it; the match writes
+ * it or waits where it needs the snapshot's place sooner. */
+static void write_input_file(rerun_run *run)
+{
+    pthread_mutex_lock(&run->writing);
+    if (!atomic_load(&run->is_written)) {
+        ls_text *why = &run->outcome.failure;
+        bool is_wanted = !atomic_load(&run->is_stopped);
+        run->written =
+            is_wanted ? ls_loop_file_write(run->input_file, run->input, run->input_bytes, 0, why)
+                      : LS_IO;
+        if (run->written == LS_OK) {
+            run->written = ls_loop_file_write(run->input_file, run->snapshot, run->state_bytes,
+                                              run->input_bytes, why);
+        }
+        atomic_store(&run->is_written, true);
+    }
+    pthread_mutex_unlock(&run->writing);
+}
+
+static void close_input_file(rerun_run *run)
+{
+    if (run->has_input_file) {
+        close(run->input_file);
+    }
+    run->has_input_file = false;
+}
+
+static rerun_run *find_run(ls_rerun_process *process, uint32_t ticket)
+{
+    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+        if (process->runs[i].ticket == ticket) {
+            return &process->runs[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_loan_over(void *reader, uint32_t ticket)
+{
+    rerun_run *run = find_run(reader, ticket);
+    bool is_over = !run || atomic_load(&run->is_written);
+    if (run && is_over) {
+        run->lender = NULL;
+    }
+    return is_over;
+}
+
+static void end_loan(void *reader, uint32_t ticket)
+{
+    rerun_run *run = find_run(reader, ticket);
+    if (run) {
+        write_input_file(run);
+        run->lender = NULL;
+    }
+}
+
+/* ---- a run, in the thread of its job ---- */
+
+static bool is_large(const rerun_run *run)
+{
+    return run->state_bytes > LS_RERUN_PIPE_SMALL_BYTES;
+}
+
+static void run_helper(rerun_run *run)
+{
+    const ls_clock clock = ls_clock_system();
+    uint64_t began_ns = ls_clock_now_ns(&clock);
+    const ls_rerun_process *process = run->process;
+    const char *const arguments[] = {"lockstep-rerun-helper", LS_RERUN_HELPER_ARGUMENT, NULL};
+    const ls_child_process_config config = {
+        .program = process->config.executable,
+        .arguments = arguments,
+        .input = run->input,
+        .input_bytes = run->input_bytes,
+        .input_file = run->has_input_file ? &run->input_file : NULL,
+        .output = run->output,
+        .output_bytes_max = run->output_bytes_max,
+        .time_max_ms = run->time_max_ms + GRACE_MS,
+        .is_stopped = &run->is_stopped,
+    };
+    run->status = ls_child_process_run(&config, &run->end, &run->outcome.failure);
+    read_outcome(run);
+    uint64_t spent_ms = (ls_clock_now_ns(&clock) - began_ns) / LS_NS_PER_MS;
+    if (!run->is_single && !is_large(run) && (run->outcome.figures.known & LS_RERUN_FRESH) &&
+        spent_ms < run->time_max_ms) {
+        const ls_rerun_apart_config apart = {.executable = process->config.executable,
+                                             .request = run->input,
+                                             .request_bytes = run->input_bytes,
+                                             .state_bytes = run->state_bytes,
+                                             .time_max_ms = run->time_max_ms - (uint32_t)spent_ms,
+                                             .is_stopped = &run->is_stopped};
+        ls_rerun_apart_run(&apart, &run->outcome.figures);
+    }
+}
+
+/* Giving back the pages of a file takes long as well: a file that nothing is left in ends here, and
+ * so does that of a run that was released, which comes here once more for it. */
+static void work(void *user)
+{
+    rerun_run *run = user;
+    if (is_large(run) && !atomic_load(&run->is_stopped)) {
+        write_input_file(run);
+        run->status = run->written;
+    }
+    if (run->status == LS_OK && !atomic_load(&run->is_stopped)) {
+        run_helper(run);
+    }
+    bool is_left =
+        run->outcome.is_left[LS_RERUN_REACHED] || run->outcome.is_left[LS_RERUN_BEHIND_PASS];
+    if (is_large(run) && (!is_left || atomic_load(&run->is_stopped))) {
+        write_input_file(run); /* it is not written any more */
+        close_input_file(run);
+    }
+}
+
+/* ---- runs ---- */
+
+static void free_run(rerun_run *run)
+{
+    const ls_allocator *allocator = run->process->allocator;
+    if (run->lender) {
+        ls_replay_window_take_back(run->lender);
+    }
+    ls_loop_job_destroy(run->job);
+    ls_release(allocator, run->output);
+    ls_release(allocator, run->input);
+    close_input_file(run);
+    struct ls_rerun_process *process = run->process;
+    pthread_mutex_destroy(&run->writing);
+    memset(run, 0, sizeof *run);
+    pthread_mutex_init(&run->writing, NULL);
+    run->process = process;
+}
+
+static void start_waiting(ls_rerun_process *process);
+
+static void on_done(void *user, uint64_t now_ns)
+{
+    (void)now_ns;
+    rerun_run *run = user;
+    ls_rerun_process *process = run->process;
+    process->running--;
+    run->is_done = true;
+    start_waiting(process);
+}
+
+/* The oldest first. */
+static rerun_run *next_waiting(ls_rerun_process *process)
+{
+    rerun_run *next = NULL;
+    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+        rerun_run *run = &process->runs[i];
+        bool is_waiting = run->ticket != 0 && !run->is_started;
+        if (is_waiting && (!next || (int32_t)(run->ticket - next->ticket) < 0)) {
+            next = run;
+        }
+    }
+    return next;
+}
+
+static void start_waiting(ls_rerun_process *process)
+{
+    rerun_run *run = NULL;
+    while (process->running < RUNNING_MAX && (run = next_waiting(process)) != NULL) {
+        run->is_started = true;
+        process->running++;
+        ls_loop_job_start(run->job);
+    }
+}
+
+/* A run that was released before its job ended can be used again: not from within its own
+ * handler, which is why this happens here. */
+static rerun_run *find_free(ls_rerun_process *process)
+{
+    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+        rerun_run *run = &process->runs[i];
+        if (run->is_released && run->is_done) {
+            free_run(run);
+        }
+    }
+    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+        if (process->runs[i].ticket == 0) {
+            return &process->runs[i];
+        }
+    }
+    return NULL;
+}
+
+static ls_status write_request(rerun_run *run, const ls_rerun_request *request)
+{
+    const ls_rerun_process *process = run->process;
+    const ls_sim_instance *instance = request->instance;
+    ls_rerun_match match = {.config = *ls_sim_instance_config(instance),
+                            .input_bytes_max =
+                                ls_sim_instance_simulation(instance)->input_bytes_max,
+                            .state_bytes = run->state_bytes,
+                            .surroundings = request->is_single ? LS_RERUN_WITH_FIRST_RUN_ALONE : 0};
+    if (request->is_state_had && is_large(run)) {
+        match.surroundings |= LS_RERUN_WITHOUT_STATE;
+    }
+    const char *name =
+        process->config.name ? process->config.name : ls_sim_instance_simulation(instance)->name;
+    if (!ls_child_process_file(name, match.simulation, sizeof match.simulation)) {
+        return LS_BAD_ARGUMENT;
+    }
+    if (!is_large(run)) {
+        return ls_rerun_pipe_write_request(&match, request, process->allocator, &run->input,
+                                           &run->input_bytes);
+    }
+    ls_status status = ls_rerun_pipe_write_request_head(&match, request, process->allocator,
+                                                        &run->input, &run->input_bytes);
+    if (status == LS_OK && !open_input_file(run, request->stretch->snapshot)) {
+        status = LS_IO;
+    }
+    return status;
+}
+
+static ls_status prepare(rerun_run *run, const ls_rerun_request *request)
+{
+    const ls_rerun_process *process = run->process;
+    run->time_max_ms = request->time_max_ms;
+    run->state_bytes = (uint32_t)ls_sim_instance_image_bytes(request->instance);
+    ls_status status = write_request(run, request);
+    if (status != LS_OK) {
+        return status;
+    }
+    run->is_single = request->is_single;
+    run->output_bytes_max = ls_rerun_pipe_leaves_states(run->state_bytes, request->pass)
+                                ? ls_rerun_pipe_outcome_bytes(0)
+                                : ls_rerun_pipe_outcome_bytes(run->state_bytes);
+    run->output = ls_allocate(process->allocator, run->output_bytes_max);
+    if (!run->output) {
+        return LS_NO_MEMORY;
+    }
+    return ls_loop_job_create(process->loop, work, (ls_loop_handler){on_done, run}, &run->job);
+}
+
+/* Where its job has to wait the snapshot is taken at once: no other state could be shown or added
+ * until then. */
+static void lend(rerun_run *run, const ls_replay_window *window)
+{
+    if (window && run->is_started) {
+        run->lender = window;
+        ls_replay_window_lend(window,
+                              &(ls_state_loan){run->process, run->ticket, is_loan_over, end_loan});
+    } else {
+        write_input_file(run);
+    }
+}
+
+static ls_status start(void *context, const ls_rerun_request *request, uint32_t *ticket)
+{
+    ls_rerun_process *process = context;
+    if (!process->loop) {
+        return LS_IO;
+    }
+    rerun_run *run = find_free(process);
+    if (!run) {
+        return LS_FULL;
+    }
+    ls_status status = prepare(run, request);
+    if (status != LS_OK) {
+        free_run(run);
+        return status;
+    }
+    process->tickets += process->tickets + 1 == 0 ? 2 : 1;
+    run->ticket = process->tickets;
+    *ticket = run->ticket;
+    bool has_input_file = run->has_input_file; /* the job may close it at any time */
+    start_waiting(process);
+    if (has_input_file) {
+        lend(run, request->window);
+    }
+    return LS_OK;
+}
+
+static rerun_run *find(ls_rerun_process *process, uint32_t ticket)
+{
+    rerun_run *run = find_run(process, ticket);
+    return run && !run->is_released ? run : NULL;
+}
+
+static const ls_rerun_outcome *poll(void *context, uint32_t ticket, uint64_t now_ns)
+{
+    (void)now_ns;
+    const rerun_run *run = find(context, ticket);
+    return run && run->is_done ? &run->outcome : NULL;
+}
+
+static void release(void *context, uint32_t ticket)
+{
+    rerun_run *run = find(context, ticket);
+    if (!run) {
+        return;
+    }
+    run->is_released = true;
+    atomic_store(&run->is_stopped, true);
+    if (run->is_done && run->has_input_file) {
+        run->is_done = false;
+        run->process->running++;
+        ls_loop_job_start(run->job);
+    } else if (!run->is_started || run->is_done) {
+        free_run(run);
+    }
+}
+
+/* ---- life ---- */
+
+ls_status ls_rerun_process_create(const ls_rerun_process_config *config,
+                                  const ls_allocator *allocator, ls_rerun_process **out)
+{
+    if (config->name && strlen(config->name) >= LS_RERUN_NAME_BYTES_MAX) {
+        return LS_BAD_ARGUMENT;
+    }
+    ls_rerun_process *made = ls_allocate(allocator, sizeof *made);
+    if (!made) {
+        return LS_NO_MEMORY;
+    }
+    made->allocator = allocator;
+    made->config = *config;
+    if (!config->executable) {
+        made->config.executable = "/proc/self/exe";
+    }
+    made->host = (ls_rerun_host){made, start, poll, release};
+    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+        made->runs[i].process = made;
+        pthread_mutex_init(&made->runs[i].writing, NULL);
+    }
+    *out = made;
+    return LS_OK;
+}
+
+void ls_rerun_process_destroy(ls_rerun_process *process)
+{
+    if (process) {
+        LS_ASSERT(!process->loop);
+        for (uint32_t i = 0; i < RUNS_MAX; i++) {
+            pthread_mutex_destroy(&process->runs[i].writing);
+        }
+        ls_release(process->allocator, process);
+    }
+}
+
+void ls_rerun_process_attach(ls_rerun_process *process, ls_event_loop *loop)
+{
+    process->loop = loop;
+}
+
+void ls_rerun_process_detach(ls_rerun_process *process)
+{
+    if (!process || !process->loop) {
+        return;
+    }
+    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+        atomic_store(&process->runs[i].is_stopped, true);
+    }
+    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+        if (process->runs[i].ticket != 0) {
+            free_run(&process->runs[i]);
+        }
+    }
+    process->running = 0;
+    process->loop = NULL;
+}
+
+const ls_rerun_host *ls_rerun_process_host(const ls_rerun_process *process)
+{
+    return &process->host;
+}
