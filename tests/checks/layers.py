@@ -17,6 +17,7 @@ ROOMS = (
     ("pure", "common/base/hash_wide."),
     ("pure", "common/base/histogram."),
     ("base", "common/base/"),
+    ("system", "common/system/"),
     ("game program", "common/program/drawing."),
     ("game program", "common/program/param_files."),
     ("program", "common/program/"),
@@ -82,6 +83,7 @@ AROUND = PURE | {
     "sims",
     "double sims",
     "loader",
+    "system",
     "runtime",
     "rerun",
     "compress",
@@ -106,8 +108,9 @@ MAY_USE = {
     "lua": PURE | {"strict maths", "sims", "lua"},
     "libretro": PURE | {"sims", "strict maths", "loader", "libretro"},
     "loader": PURE | {"sims", "double sims", "loader"},
-    "runtime": {"base", "runtime"},
-    "rerun": PURE | {"loader", "runtime", "rerun"},
+    "system": {"base", "system"},
+    "runtime": {"base", "system", "runtime"},
+    "rerun": PURE | {"loader", "system", "runtime", "rerun"},
     "network": PURE | {"protocol", "network", "runtime"},
     "protocol": PURE | {"compress", "protocol"},
     "server": PURE | {"protocol", "server"},
@@ -127,11 +130,9 @@ MAY_USE = {
 # Each third-party header, and the only files that may name it.
 ADAPTERS = {
     "uv.h": (
-        "common/runtime/child_process.c",
         "common/runtime/event_loop.c",
         "common/runtime/line_channel.c",
         "common/runtime/loop_file.c",
-        "common/runtime/supervised_process.c",
     ),
     "systemd/sd-daemon.h": (
         "common/program/service_notify.c",
@@ -415,7 +416,7 @@ SAMPLES = (
         },
         [
             "plain_client.c may include <enet/enet.h>",
-            "common/runtime/supervised_process.c may include <uv.h>",
+            "common/runtime/loop_file.c may include <uv.h>",
             "hash_variant.h may include <xxhash.h>",
             "may include <criterion",
             "<libfoo.h> is in no table",

@@ -22,6 +22,7 @@ OUTSIDE = (
     "common/base/*",
     "common/program/*",
     "common/runtime/*",
+    "common/system/*",
     "common/simulation/plugin_contents.*",
     "common/simulation/plugin_crash.*",
     "common/simulation/plugin_file.*",
@@ -78,6 +79,7 @@ BANNED = (
         # Each thread notes for itself which function of a simulation it is in.
         (
             "common/runtime/*",
+            "common/system/*",
             "common/simulation/plugin_place.h",
             "common/simulation/sim_instance.c",
             # Cores do not say on whose behalf they call.
