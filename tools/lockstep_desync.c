@@ -1,7 +1,7 @@
 /* lockstep-desync: reads the command line, explains a desync bundle. */
+#include "lockstep/common/game/param_files.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/param_files.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/tools/desync/explain.h"
 

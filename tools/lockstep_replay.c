@@ -1,7 +1,7 @@
 /* lockstep-replay: reads the command line, looks into the journal of a match. */
-#include "lockstep/client/program/view_options.h"
+#include "lockstep/client/window/view_options.h"
+#include "lockstep/common/game/param_files.h"
 #include "lockstep/common/program/command_line.h"
-#include "lockstep/common/program/param_files.h"
 #include "lockstep/tools/replay/batch.h"
 #include "lockstep/tools/replay/command.h"
 #include "lockstep/tools/replay/journal_list.h"

@@ -1,8 +1,8 @@
 /* lockstep-timestep: reads the command line, compares the stepping strategies. */
+#include "lockstep/common/game/param_files.h"
+#include "lockstep/common/loader/plugin_crash.h"
+#include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"
-#include "lockstep/common/program/param_files.h"
-#include "lockstep/common/simulation/plugin_crash.h"
-#include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/tools/timestep/compare.h"
 #include "lockstep/tools/timestep/trace.h"
 

@@ -5,7 +5,7 @@
 #define LOCKSTEP_CLIENT_PROGRAM_CLIENT_VIEW_H
 
 #include "lockstep/client/session/session.h"
-#include "lockstep/client/view/screen.h"
+#include "lockstep/client/window/screen.h"
 #include "lockstep/common/program/console.h"
 
 /* Lag that the client has noticed in the newest second. */

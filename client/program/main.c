@@ -2,15 +2,15 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/client/program/client.h"
 #include "lockstep/client/program/finder.h"
-#include "lockstep/client/program/view_options.h"
 #include "lockstep/client/session/session_config.h"
-#include "lockstep/common/diagnosis/desync_bundle.h"
+#include "lockstep/client/window/view_options.h"
+#include "lockstep/common/game/param_files.h"
+#include "lockstep/common/journal/desync_bundle.h"
+#include "lockstep/common/loader/plugin_crash.h"
+#include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"
-#include "lockstep/common/program/param_files.h"
 #include "lockstep/common/program/player_name.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
-#include "lockstep/common/simulation/plugin_crash.h"
-#include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/protocol/discovery/discovery.h"
 
 #include <stdlib.h>
@@ -153,6 +153,42 @@ static ls_status check(void *user, ls_text *why)
     return ls_view_options_check(&client->view, &args->output, why);
 }
 
+static ls_exit_code play(arguments *args, ls_console *console)
+{
+    ls_client_config *client = &args->client;
+    ls_loaded_simulation loaded = {0};
+    ls_text why = {{0}};
+    if (args->sim) {
+        ls_plugin_crash_watch(args->sim);
+    }
+    if (args->sim && ls_simulation_load(args->sim, &loaded, &why) != LS_OK) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
+        return LS_EXIT_USAGE;
+    }
+    static ls_param_files files;
+    if (ls_param_files_read(&files, args->params.assignments, args->params.count, &why) != LS_OK) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
+        return LS_EXIT_USAGE;
+    }
+    client->session.files = &files.files;
+    ls_build_fingerprint print;
+    ls_build_fingerprint_here(&print);
+    ls_bundle_print_libraries(&print);
+    ls_simulation_print(&loaded, args->sim ? args->sim : "", &print);
+    client->session.print = &print;
+    client->session.maths_check = ls_simulation_maths(&loaded, args->sim ? args->sim : "");
+    client->simulation = loaded.simulation;
+    const ls_rerun_process_config reruns = {.name = loaded.library ? args->sim : NULL};
+    if (ls_rerun_process_create(&reruns, ls_allocator_heap(), &client->reruns) == LS_OK) {
+        client->session.rerun_host = ls_rerun_process_host(client->reruns);
+    }
+    ls_exit_code code = ls_client_run(client, console);
+    ls_rerun_process_destroy(client->reruns);
+    ls_simulation_unload(&loaded);
+    ls_param_files_release(&files);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     if (ls_rerun_helper_is_asked(argc, argv)) {
@@ -195,35 +231,8 @@ int main(int argc, char **argv)
         args.finder.json_path = args.output.json_path;
         return ls_finder_run(&args.finder, &console);
     }
-    ls_loaded_simulation loaded = {0};
-    ls_text why = {{0}};
-    if (args.sim) {
-        ls_plugin_crash_watch(args.sim);
-    }
-    if (args.sim && ls_simulation_load(args.sim, &loaded, &why) != LS_OK) {
-        ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
-        return LS_EXIT_USAGE;
-    }
-    static ls_param_files files;
-    if (ls_param_files_read(&files, args.params.assignments, args.params.count, &why) != LS_OK) {
-        ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
-        return LS_EXIT_USAGE;
-    }
-    client->session.files = &files.files;
-    ls_build_fingerprint print;
-    ls_build_fingerprint_here(&print);
-    ls_bundle_print_libraries(&print);
-    ls_simulation_print(&loaded, args.sim ? args.sim : "", &print);
-    client->session.print = &print;
-    client->session.maths_check = ls_simulation_maths(&loaded, args.sim ? args.sim : "");
-    client->simulation = loaded.simulation;
-    const ls_rerun_process_config reruns = {.name = loaded.library ? args.sim : NULL};
-    if (ls_rerun_process_create(&reruns, ls_allocator_heap(), &client->reruns) == LS_OK) {
-        client->session.rerun_host = ls_rerun_process_host(client->reruns);
-    }
-    ls_exit_code code = ls_client_run(client, &console);
-    ls_rerun_process_destroy(client->reruns);
-    ls_simulation_unload(&loaded);
-    ls_param_files_release(&files);
+    ls_console_never_wait(&console);
+    ls_exit_code code = play(&args, &console);
+    ls_console_deinit(&console);
     return code;
 }

@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/limits.h"
-#include "lockstep/common/journal/tick_block.h"
+#include "lockstep/common/encoding/tick_block.h"
 
 enum {
     CHUNK_HEAD_BYTES = 16

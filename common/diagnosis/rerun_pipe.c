@@ -3,7 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/byte_stream.h"
-#include "lockstep/common/journal/match_stream.h"
+#include "lockstep/common/encoding/match_stream.h"
 
 #include <string.h>
 

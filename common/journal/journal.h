@@ -8,8 +8,8 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
-#include "lockstep/common/journal/journal_record.h"
-#include "lockstep/common/journal/tick_block.h"
+#include "lockstep/common/encoding/journal_record.h"
+#include "lockstep/common/encoding/tick_block.h"
 
 LS_C_BEGIN
 

@@ -1,5 +1,5 @@
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/compress.h"
+#include "lockstep/common/compress/compress.h"
 #include "lockstep/common/journal/journal_index.h"
 
 #include <string.h>

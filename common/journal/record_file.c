@@ -2,9 +2,9 @@
 
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/byte_stream.h"
-#include "lockstep/common/base/compress.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/compress/compress.h"
 
 #include <inttypes.h>
 #include <string.h>

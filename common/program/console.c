@@ -3,6 +3,8 @@
 
 #include "lockstep/common/base/clock.h"
 
+#include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,23 +15,112 @@
 
 enum {
     COLUMNS_DEFAULT = 100,
-    ROWS_DEFAULT = 24
+    ROWS_DEFAULT = 24,
+    LEAVING_MS = 1000,
 };
 
-static void write_line(void *user, ls_log_level level, const char *line)
+/* ---- the queue ---- */
+
+/* False when it does not fit, and then nothing is queued. */
+static bool add(ls_console *console, const char *format, ...) LS_PRINTF(2, 3);
+static bool add(ls_console *console, const char *format, ...)
 {
-    ls_console *console = user;
+    size_t room = sizeof console->queue - console->queued;
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(console->queue + console->queued, room, format, arguments);
+    va_end(arguments);
+    bool fits = size >= 0 && (size_t)size < room;
+    console->queued += fits ? (size_t)size : 0;
+    return fits;
+}
+
+/* Up to the block's first line, then everything below it away. */
+static void add_clear(ls_console *console)
+{
+    if (console->lines_drawn > 0 && add(console, "\033[%uA\r\033[J", console->lines_drawn)) {
+        console->lines_drawn = 0;
+    }
+}
+
+static bool add_entry(ls_console *console, ls_log_level level, const char *subject,
+                      const char *message)
+{
     struct timespec now = {0};
     clock_gettime(CLOCK_REALTIME, &now);
     const ls_log_entry entry = {.unix_ms = (uint64_t)now.tv_sec * 1000 +
                                            (uint64_t)now.tv_nsec / LS_NS_PER_MS,
                                 .level = level,
                                 .program = console->program,
-                                .subject = console->subject,
-                                .message = line};
-    ls_console_clear(console);
-    ls_log_format_write(console->format, &entry, stderr);
+                                .subject = subject,
+                                .message = message};
+    const size_t queued = console->queued;
+    const uint32_t drawn = console->lines_drawn;
+    add_clear(console);
+    size_t size = ls_log_format_write(console->format, &entry, console->queue + console->queued,
+                                      sizeof console->queue - console->queued);
+    console->queued = size > 0 ? console->queued + size : queued;
+    console->lines_drawn = size > 0 ? console->lines_drawn : drawn;
+    return size > 0;
 }
+
+/* The lines that the sentence counts are left out still when it does not leave. */
+static void add_left_out(ls_console *console)
+{
+    char sentence[96];
+    snprintf(sentence, sizeof sentence, "%" PRIu64 " log %s left out while nobody read the output",
+             console->lines_left_out, console->lines_left_out == 1 ? "line was" : "lines were");
+    if (console->lines_left_out > 0 && add_entry(console, LS_LOG_WARNING, "", sentence)) {
+        console->lines_queued += console->lines_left_out;
+        console->lines_left_out = 0;
+    }
+}
+
+static void push(ls_console *console)
+{
+    if (!console->never_waits) {
+        fwrite(console->queue, 1, console->queued, stderr);
+        fflush(stderr);
+        console->queued = 0;
+        return;
+    }
+    size_t size = ls_nonblocking_writer_write(&console->writer, console->queue, console->queued);
+    console->queued -= size;
+    memmove(console->queue, console->queue + size, console->queued);
+    if (console->writer.has_failed) {
+        console->lines_left_out += console->lines_queued;
+    }
+    console->lines_queued = console->queued > 0 ? console->lines_queued : 0;
+}
+
+void ls_console_flush(ls_console *console)
+{
+    if (console->queued == 0) {
+        return;
+    }
+    push(console);
+    if (console->queued == 0 && !console->writer.has_failed && console->lines_left_out > 0) {
+        add_left_out(console);
+        push(console);
+    }
+}
+
+static void write_line(void *user, ls_log_level level, const char *line)
+{
+    ls_console *console = user;
+    ls_console_flush(console);
+    if (console->queued == 0) {
+        add_left_out(console);
+    }
+    if (add_entry(console, level, console->subject, line)) {
+        console->lines_queued++;
+    } else {
+        console->lines_left_out++;
+    }
+    ls_console_flush(console);
+}
+
+/* ---- life ---- */
 
 static void measure_terminal(ls_console *console)
 {
@@ -60,26 +151,50 @@ void ls_console_init(ls_console *console, const char *program, ls_log_level leve
     console->rows = ROWS_DEFAULT;
 }
 
+void ls_console_never_wait(ls_console *console)
+{
+    signal(SIGPIPE, SIG_IGN);
+    console->never_waits = true;
+    console->writer = ls_nonblocking_writer_open(STDERR_FILENO);
+}
+
+void ls_console_deinit(ls_console *console)
+{
+    ls_clock clock = ls_clock_system();
+    uint64_t now_ns = ls_clock_now_ns(&clock);
+    const uint64_t end_ns = now_ns + LEAVING_MS * LS_NS_PER_MS;
+    ls_console_flush(console);
+    while (console->queued > 0 && now_ns < end_ns) {
+        uint64_t left_ms = (end_ns - now_ns + LS_NS_PER_MS - 1) / LS_NS_PER_MS;
+        (void)ls_nonblocking_writer_wait(&console->writer, (uint32_t)left_ms);
+        ls_console_flush(console);
+        now_ns = ls_clock_now_ns(&clock);
+    }
+    if (console->never_waits) {
+        ls_nonblocking_writer_close(&console->writer);
+    }
+}
+
 void ls_console_set_format(ls_console *console, ls_log_format format)
 {
     console->format = format;
     console->is_live = console->is_live && format == LS_LOG_FORMAT_TEXT;
 }
 
+/* ---- the live block ---- */
+
 void ls_console_clear(ls_console *console)
 {
-    if (console->lines_drawn > 0) {
-        /* Up to the block's first line, then everything below it away. */
-        fprintf(stderr, "\033[%uA\r\033[J", console->lines_drawn);
-        console->lines_drawn = 0;
-        fflush(stderr);
-    }
+    add_clear(console);
+    ls_console_flush(console);
 }
 
 void ls_console_begin(ls_console *console)
 {
-    ls_console_clear(console);
-    if (console->is_live) {
+    ls_console_flush(console);
+    console->is_block_skipped = console->queued > 0;
+    if (console->is_live && !console->is_block_skipped) {
+        add_clear(console);
         measure_terminal(console); /* it may have been resized */
     }
 }
@@ -88,7 +203,8 @@ void ls_console_line(ls_console *console, const char *format, ...)
 {
     /* Lines that have scrolled away cannot be taken back. The cursor stands on a line of its own,
      * and a line above stays: some terminals keep what is cleared from their first line on. */
-    if (!console->is_live || console->lines_drawn + 2 >= console->rows) {
+    if (!console->is_live || console->is_block_skipped ||
+        console->lines_drawn + 2 >= console->rows) {
         return;
     }
     char line[LS_TEXT_BYTES_MAX];
@@ -96,13 +212,12 @@ void ls_console_line(ls_console *console, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "%.*s\n", (int)console->columns - 1, line);
-    console->lines_drawn++;
+    if (add(console, "%.*s\n", (int)console->columns - 1, line)) {
+        console->lines_drawn++;
+    }
 }
 
 void ls_console_end(ls_console *console)
 {
-    if (console->is_live) {
-        fflush(stderr);
-    }
+    ls_console_flush(console);
 }

@@ -1,15 +1,18 @@
 /* Console: what a program shows while it runs: log lines, and on a terminal a live block of lines
  * below them that is drawn again in place. Writes to standard error, so that standard output stays
- * free for the summary. Called by mains and their drivers. */
+ * free for the summary. Called by mains and their drivers, by one thread. */
 #ifndef LOCKSTEP_COMMON_PROGRAM_CONSOLE_H
 #define LOCKSTEP_COMMON_PROGRAM_CONSOLE_H
 
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/log.h"
+#include "lockstep/common/base/nonblocking_writer.h"
 #include "lockstep/common/program/log_format.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define LS_CONSOLE_QUEUE_BYTES_MAX (64u << 10)
 
 typedef struct ls_console {
     const char *program;  /* borrowed */
@@ -20,10 +23,30 @@ typedef struct ls_console {
     uint32_t rows;        /* likewise; live lines beyond them are left out */
     uint32_t lines_drawn;
     char subject[LS_NAME_BYTES_MAX]; /* stands before each log line's text; empty at first */
+
+    bool never_waits;
+    bool is_block_skipped; /* the terminal has not taken what came before the block */
+    ls_nonblocking_writer writer;
+    uint64_t lines_left_out; /* of the log, and not said yet */
+    uint64_t lines_queued;   /* log lines that would be left out with the queue */
+    size_t queued;           /* bytes that have not left */
+    char queue[LS_CONSOLE_QUEUE_BYTES_MAX];
 } ls_console;
 
 /* `console` must stay where it is while its log is used. */
 void ls_console_init(ls_console *console, const char *program, ls_log_level level);
+
+/* For a program that plays a match: from now on no line waits for whoever reads standard error, and
+ * no reader that ends, of whatever the program writes, ends the program: it ignores SIGPIPE. The
+ * console keeps up to LS_CONSOLE_QUEUE_BYTES_MAX that are not read. It counts log lines beyond
+ * them, says their number once the reader goes on, and does not draw the live block meanwhile. */
+void ls_console_never_wait(ls_console *console);
+
+/* Writes what was kept, as far as it is read now. To be called from time to time. */
+void ls_console_flush(ls_console *console);
+
+/* At the program's end: the reader has a second for what was kept. */
+void ls_console_deinit(ls_console *console);
 
 /* Of each log line from now on; a live block is drawn beside text alone. */
 void ls_console_set_format(ls_console *console, ls_log_format format);

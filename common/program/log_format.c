@@ -5,6 +5,7 @@
 #include "lockstep/common/program/json_plain.h"
 #include "lockstep/common/program/option.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <utf8proc.h>
@@ -85,7 +86,7 @@ static void clean_subject(const char *subject, char *out, size_t capacity)
     }
 }
 
-static void write_json(const ls_log_entry *entry, FILE *file)
+static int write_json(const ls_log_entry *entry, char *out, size_t capacity)
 {
     char when[LS_LOG_TIME_BYTES];
     char subject[256];
@@ -101,17 +102,20 @@ static void write_json(const ls_log_entry *entry, FILE *file)
         ls_json_text(json, "subject", subject);
     }
     ls_json_text(json, "message", message);
-    (void)ls_json_write_line(json, file); /* a log that cannot be written has nobody to tell */
+    char *line = ls_json_print_line(json);
+    int size = line ? snprintf(out, capacity, "%s\n", line) : 0;
+    ls_json_release_line(line);
     ls_json_destroy(json);
+    return size;
 }
 
-static void write_journald(const ls_log_entry *entry, FILE *file)
+static int write_journald(const ls_log_entry *entry, char *out, size_t capacity)
 {
     char subject[256];
     char message[LS_LOG_LINE_BYTES_MAX];
     ls_log_format_clean(entry->subject, subject, sizeof subject);
     ls_log_format_clean(entry->message, message, sizeof message);
-    fprintf(file, "<%d>%s%s\n", priorities[entry->level], subject, message);
+    return snprintf(out, capacity, "<%d>%s%s\n", priorities[entry->level], subject, message);
 }
 
 /* ---- in a handler of signals ---- */
@@ -191,14 +195,17 @@ void ls_log_format_add(ls_log_format format, const ls_log_entry *entry, ls_plain
 
 /* ---- writing ---- */
 
-void ls_log_format_write(ls_log_format format, const ls_log_entry *entry, FILE *file)
+size_t ls_log_format_write(ls_log_format format, const ls_log_entry *entry, char *out,
+                           size_t capacity)
 {
+    int size = 0;
     if (format == LS_LOG_FORMAT_JSON) {
-        write_json(entry, file);
+        size = write_json(entry, out, capacity);
     } else if (format == LS_LOG_FORMAT_JOURNALD) {
-        write_journald(entry, file);
+        size = write_journald(entry, out, capacity);
     } else {
-        fprintf(file, "%s: %s%s%s\n", entry->program, kind_of(entry->level), entry->subject,
-                entry->message);
+        size = snprintf(out, capacity, "%s: %s%s%s\n", entry->program, kind_of(entry->level),
+                        entry->subject, entry->message);
     }
+    return size > 0 && (size_t)size < capacity ? (size_t)size : 0;
 }

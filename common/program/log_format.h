@@ -11,7 +11,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 typedef enum ls_log_format {
     LS_LOG_FORMAT_TEXT,     /* program: warning: subject: message */
@@ -40,9 +39,10 @@ void ls_log_format_time(uint64_t unix_ms, char out[LS_LOG_TIME_BYTES]);
  * becomes '?', a tab or the end of a line a blank. */
 void ls_log_format_clean(const char *message, char *out, size_t capacity);
 
-/* In one write where the stream has a buffer. Text is written as it is: people see several lines of
- * a message as several lines. */
-void ls_log_format_write(ls_log_format format, const ls_log_entry *entry, FILE *file);
+/* Writes it with its newline; returns the bytes of that, or 0 when it does not fit. Text is written
+ * as it is: people see several lines of a message as several lines. */
+size_t ls_log_format_write(ls_log_format format, const ls_log_entry *entry, char *out,
+                           size_t capacity);
 
 /* The same for a handler of signals: of the message and the subject only what is plain ASCII. */
 void ls_log_format_add(ls_log_format format, const ls_log_entry *entry, ls_plain_text *out);

@@ -2,8 +2,8 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
-#include "lockstep/common/base/compress.h"
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/compress/compress.h"
 #include "lockstep/protocol/wire/tick_packet.h"
 
 #include <string.h>

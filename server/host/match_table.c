@@ -3,7 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/time/timestep.h"
 #include "lockstep/protocol/wire/message.h"
-#include "lockstep/server/host/peer_map.h"
+#include "lockstep/server/match/peer_map.h"
 
 #include <inttypes.h>
 #include <stdio.h>

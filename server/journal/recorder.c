@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/journal/tick_block.h"
+#include "lockstep/common/encoding/tick_block.h"
 #include "lockstep/server/match/match_config.h"
 
 #include <inttypes.h>

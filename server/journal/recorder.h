@@ -8,7 +8,7 @@
 #define LOCKSTEP_SERVER_JOURNAL_RECORDER_H
 
 #include "lockstep/common/base/language.h"
-#include "lockstep/common/journal/journal_record.h"
+#include "lockstep/common/encoding/journal_record.h"
 #include "lockstep/server/match/match.h"
 
 LS_C_BEGIN

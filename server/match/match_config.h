@@ -5,7 +5,7 @@
 #define LOCKSTEP_SERVER_MATCH_MATCH_CONFIG_H
 
 #include "lockstep/common/base/setting_row.h"
-#include "lockstep/common/journal/journal_record.h"
+#include "lockstep/common/encoding/journal_record.h"
 #include "lockstep/server/match/match.h"
 
 /* Their headings in --help. */

@@ -4,8 +4,8 @@
 #ifndef LOCKSTEP_SERVER_MATCH_SPECTATOR_TABLE_H
 #define LOCKSTEP_SERVER_MATCH_SPECTATOR_TABLE_H
 
-#include "lockstep/server/host/peer_map.h"
 #include "lockstep/server/match/peer_link.h"
+#include "lockstep/server/match/peer_map.h"
 
 typedef enum ls_spectator_state {
     LS_SPECTATOR_OFFERED, /* OFFER sent */

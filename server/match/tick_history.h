@@ -1,13 +1,13 @@
 /* Tick history: every closed tick of a match from tick 0 on, as blocks
- * (common/journal/tick_block.h), for simulations whose state cannot be saved: a player or spectator
- * who comes simulates all of it. Memory grows by a piece of 1 MiB now and then, up to the largest
- * blob; then the history ends, and no player can join any more. Never drops a tick from the middle.
- * Owned by tick_log; read by aged_state, spectator_states and join_service. */
+ * (common/encoding/tick_block.h), for simulations whose state cannot be saved: a player or
+ * spectator who comes simulates all of it. Memory grows by a piece of 1 MiB now and then, up to the
+ * largest blob; then the history ends, and no player can join any more. Never drops a tick from the
+ * middle. Owned by tick_log; read by aged_state, spectator_states and join_service. */
 #ifndef LOCKSTEP_SERVER_MATCH_TICK_HISTORY_H
 #define LOCKSTEP_SERVER_MATCH_TICK_HISTORY_H
 
 #include "lockstep/common/base/allocator.h"
-#include "lockstep/common/journal/tick_block.h"
+#include "lockstep/common/encoding/tick_block.h"
 
 typedef struct ls_tick_history ls_tick_history;
 

@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/secret.h"
 #include "lockstep/protocol/discovery/discovery.h"
-#include "lockstep/protocol/discovery/discovery_socket.h"
+#include "lockstep/protocol/udp/discovery_socket.h"
 #include "lockstep/protocol/wire/message.h"
 
 #include <unistd.h>

@@ -116,13 +116,12 @@ int main(int argc, char **argv)
     ls_console console;
     ls_console_init(&console, "lockstep-server", args.output.level);
     ls_console_set_format(&console, args.log_format);
+    ls_console_never_wait(&console);
     ls_crash_log_begin(&console);
-    if (args.worker) {
-        return ls_service_worker_run(&args, &console);
-    }
-    if (args.config_path) {
-        const char *const *arguments = (const char *const *)(uintptr_t)(argv + 1);
-        return ls_service_program_run(&args, arguments, &console);
-    }
-    return run(&args, &console);
+    const char *const *arguments = (const char *const *)(uintptr_t)(argv + 1);
+    ls_exit_code code = args.worker        ? ls_service_worker_run(&args, &console)
+                        : args.config_path ? ls_service_program_run(&args, arguments, &console)
+                                           : run(&args, &console);
+    ls_console_deinit(&console);
+    return code;
 }

@@ -57,6 +57,7 @@ static void watch_admission(void *user, uint64_t now_ns)
     server *host = user;
     ls_admission_watch(host->config->admission, ls_host_transport(ls_rooms_host(host->rooms)),
                        &host->console->log, now_ns);
+    ls_console_flush(host->console);
 }
 
 static void on_signal(void *user, uint64_t now_ns)

@@ -5,7 +5,7 @@
 
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
-#include "lockstep/server/program/admission.h"
+#include "lockstep/server/host/admission.h"
 #include "lockstep/server/rooms/room_game.h"
 
 typedef struct ls_server_config {

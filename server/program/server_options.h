@@ -5,8 +5,8 @@
 
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/log_format.h"
+#include "lockstep/server/host/admission.h"
 #include "lockstep/server/match/match.h"
-#include "lockstep/server/program/admission.h"
 
 typedef struct ls_server_options {
     const char *sim, *bind_host, *port_file, *bundle_dir, *journal_dir, *resume_path;

@@ -2,11 +2,10 @@
 #include "lockstep/server/rooms/crash_log.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/simulation/plugin_crash.h"
+#include "lockstep/common/loader/plugin_crash.h"
 
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     TITLE_BYTES_MAX = 64,
@@ -49,8 +48,8 @@ static void write_line(const ls_log_entry *entry)
     bool is_text = noted.console->format == LS_LOG_FORMAT_TEXT;
     ls_plain_text_add(&line, is_text ? "\n" : ""); /* what is drawn there ends without one */
     ls_log_format_add(noted.console->format, entry, &line);
-    ssize_t written = write(STDERR_FILENO, bytes, line.size);
-    (void)written;
+    ls_nonblocking_writer writer = noted.console->writer; /* a crash waits for no reader either */
+    (void)ls_nonblocking_writer_write(&writer, bytes, line.size);
 }
 
 static void tell(void *user, const char *sentence)

@@ -1,12 +1,12 @@
 #include "lockstep/server/rooms/room_game.h"
 
-#include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/common/diagnosis/desync_class.h"
+#include "lockstep/common/game/param_files.h"
+#include "lockstep/common/journal/desync_bundle.h"
+#include "lockstep/common/loader/plugin_crash.h"
+#include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/program/mapped_file.h"
-#include "lockstep/common/program/param_files.h"
 #include "lockstep/common/runtime/rerun/rerun_process.h"
-#include "lockstep/common/simulation/plugin_crash.h"
-#include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/server/match/match_config.h"
 
 struct ls_room_game {

@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/server/service/room_picture.h"
 
-#include "lockstep/common/program/drawing.h"
+#include "lockstep/common/game/drawing.h"
 
 #include <stdio.h>
 

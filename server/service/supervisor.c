@@ -79,6 +79,7 @@ static void tend(void *user, uint64_t now_ns)
     (void)now_ns;
     ls_room_keeper_tend(self->keeper);
     notify(self);
+    ls_console_flush(self->console);
 }
 
 /* ---- the way out ---- */

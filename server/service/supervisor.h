@@ -7,7 +7,7 @@
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/program/service_sockets.h"
-#include "lockstep/server/program/admission.h"
+#include "lockstep/server/host/admission.h"
 #include "lockstep/server/service/service_config.h"
 
 typedef struct ls_supervisor_config {

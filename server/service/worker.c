@@ -189,6 +189,7 @@ static void on_report(void *user, uint64_t now_ns)
     watch_admission(self);
     tell_load(self, now_ns);
     tell_seats(self);
+    ls_console_flush(self->console);
 }
 
 /* ---- in ---- */

@@ -6,7 +6,7 @@
 
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
-#include "lockstep/server/program/admission.h"
+#include "lockstep/server/host/admission.h"
 
 /* In every worker. */
 #define LS_WORKER_UDP_DESCRIPTOR 3

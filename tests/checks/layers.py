@@ -1,131 +1,68 @@
-"""Layers: who may include whom, and which file alone may name a third-party header."""
+"""Layers: a folder is a layer, with the folders that it may include; and the files that alone may
+name a third-party header."""
 
 import fnmatch
 import re
 
 from tree import Finding
 
-# The room of a file: the first prefix that fits. The cores of server and client, and what goes over
-# the wire, are rooms apart from the programs and sockets around them.
-ROOMS = (
-    ("compress", "common/base/compress."),
-    ("pure", "common/base/byte_stream."),
-    ("pure", "common/base/hash."),
-    ("pure", "common/base/hash_avx2."),
-    ("pure", "common/base/hash_avx512."),
-    ("pure", "common/base/hash_variant."),
-    ("pure", "common/base/hash_wide."),
-    ("pure", "common/base/histogram."),
-    ("base", "common/base/"),
-    ("system", "common/system/"),
-    ("game program", "common/program/drawing."),
-    ("game program", "common/program/param_files."),
-    ("program", "common/program/"),
-    ("double sims", "common/maths/integrator."),
-    ("pure", "common/maths/strict_double."),
-    ("strict maths", "common/maths/strict_"),
-    ("double sims", "common/simulations/chipmunk/"),
-    ("double sims", "common/simulations/rope/"),
-    ("double sims", "common/simulations/spring/"),
-    ("sims", "common/maths/vec3."),
-    ("lua", "common/simulations/lua/"),
-    ("libretro", "common/simulations/libretro/"),
-    ("sims", "common/simulations/"),
-    ("loader", "common/simulation/maths_check."),
-    ("loader", "common/simulation/plugin_contents."),
-    ("loader", "common/simulation/plugin_crash."),
-    ("loader", "common/simulation/plugin_file."),
-    ("loader", "common/simulation/plugin_loader."),
-    ("rerun", "common/runtime/rerun/"),
-    ("runtime", "common/runtime/"),
-    ("bundle", "common/diagnosis/desync_bundle"),
-    ("pure", "common/journal/journal_record."),
-    ("pure", "common/journal/match_stream."),
-    ("pure", "common/journal/tick_block."),
-    ("bundle", "common/journal/record_file."),
-    ("record", "common/journal/"),
-    ("pure", "common/"),
-    ("network", "protocol/discovery/discovery_socket."),
-    ("network", "protocol/enet/"),
-    ("network", "protocol/udp/"),
-    ("protocol", "protocol/"),
-    ("server host", "server/host/host."),
-    ("server host", "server/host/token_passes."),
-    ("server host", "server/journal/journal_file."),
-    ("server host", "server/journal/resume."),
-    ("server program", "server/program/"),
-    ("server program", "server/rooms/"),
-    ("service", "server/service/ban_list."),
-    ("service", "server/service/calendar."),
-    ("service", "server/service/event_ring."),
-    ("service", "server/service/room_directory."),
-    ("service", "server/service/room_name."),
-    ("service", "server/service/room_register."),
-    ("service", "server/service/room_report."),
-    ("service", "server/service/room_settings."),
-    ("service", "server/service/service_config."),
-    ("service", "server/service/service_view."),
-    ("service", "server/service/toml_file."),
-    ("service", "server/service/work_mark."),
-    ("service", "server/service/worker_message."),
-    ("server program", "server/service/"),
-    ("server", "server/"),
-    ("view options", "client/program/view_options."),
-    ("client program", "client/program/"),
-    ("view", "client/view/"),
-    ("client", "client/"),
-    ("tools", "tools/"),
-    ("tests", "tests/"),
-)
-PURE = {"base", "pure"}
-AROUND = PURE | {
-    "strict maths",
-    "sims",
-    "double sims",
-    "loader",
-    "system",
-    "runtime",
-    "rerun",
-    "compress",
-    "bundle",
-    "record",
-    "program",
-    "game program",
-    "protocol",
-    "network",
-}
+# What each layer may include besides itself, from the bottom up: a layer names none that stands
+# below it in this table, so no two layers include each other. A folder that is not named belongs to
+# the nearest one above it that is.
+MATHS = {"common/base", "common/maths"}
+SIMULATION = MATHS | {"common/simulation"}
+PURE = SIMULATION | {"common/encoding", "common/time", "common/diagnosis"}
+FILES = PURE | {"common/compress", "common/journal"}
+GAMES = PURE | {"common/simulations", "common/loader"}
+WIRE = {"protocol/transport", "protocol/wire", "protocol/blob", "protocol/sealed"}
+RUNTIME = {"common/system", "common/runtime", "common/runtime/rerun"}
+NETWORK = WIRE | {"protocol/discovery", "protocol/enet", "protocol/udp"}
+AROUND = FILES | GAMES | RUNTIME | NETWORK | {"common/program", "common/game"}
+HOST = {"server/match", "server/journal", "server/host"}
+CLIENT = {"client/session", "client"}
+VIEW = {"client/view", "client/window"}
 MAY_USE = {
-    "base": {"base"},
-    "program": {"base", "program"},
-    "game program": PURE | {"program", "game program"},
-    "pure": PURE,
-    "strict maths": {"base", "strict maths"},
-    "compress": {"base", "compress"},
-    "bundle": PURE | {"compress", "bundle"},
-    "record": PURE | {"compress", "bundle", "record"},
-    "double sims": PURE | {"sims", "double sims"},
-    "sims": PURE | {"sims", "double sims"},
-    "lua": PURE | {"strict maths", "sims", "lua"},
-    "libretro": PURE | {"sims", "strict maths", "loader", "libretro"},
-    "loader": PURE | {"sims", "double sims", "loader"},
-    "system": {"base", "system"},
-    "runtime": {"base", "system", "runtime"},
-    "rerun": PURE | {"loader", "system", "runtime", "rerun"},
-    "network": PURE | {"protocol", "network", "runtime"},
-    "protocol": PURE | {"compress", "protocol"},
-    "server": PURE | {"protocol", "server"},
-    "client": PURE | {"protocol", "client"},
-    "server host": PURE
-    | {"record", "protocol", "network", "runtime", "server", "server host"},
-    "service": PURE | {"program", "protocol", "server", "service", "sims"},
-    "server program": AROUND | {"server", "server host", "server program", "service"},
-    "view": PURE | {"view"},
-    "view options": PURE | {"program", "view", "view options"},
-    "client program": AROUND | {"client", "client program", "view", "view options"},
-    "tools": AROUND
-    | {"server", "server host", "service", "client", "tools", "view", "view options"},
-    "tests": {room for room, _ in ROOMS},
+    "common/base": set(),
+    "common/maths": {"common/base"},
+    "common/compress": {"common/base"},
+    "common/program": {"common/base"},
+    "common/system": {"common/base"},
+    "common/runtime": {"common/base", "common/system"},
+    "common/simulation": MATHS,
+    "common/encoding": SIMULATION,
+    "common/time": SIMULATION,
+    "common/simulations": SIMULATION,
+    "common/loader": SIMULATION | {"common/simulations"},
+    "common/game": SIMULATION | {"common/program"},
+    "common/diagnosis": SIMULATION | {"common/encoding"},
+    "common/runtime/rerun": PURE | {"common/loader", "common/system", "common/runtime"},
+    "common/journal": PURE | {"common/compress"},
+    "protocol/transport": PURE,
+    "protocol/wire": PURE,
+    "protocol/blob": PURE | {"protocol/wire", "common/compress"},
+    "protocol/sealed": PURE | {"protocol/transport"},
+    "protocol/enet": PURE,
+    "protocol/discovery": PURE | WIRE,
+    "protocol/udp": PURE | NETWORK | {"common/runtime"},
+    "server/match": PURE | WIRE,
+    "server/journal": FILES | {"server/match", "common/runtime"},
+    "server/host": FILES
+    | NETWORK
+    | {"common/program", "common/runtime", "server/match", "server/journal"},
+    "server/rooms": AROUND | HOST,
+    "server/service": AROUND | HOST | {"server/rooms"},
+    "server/program": AROUND | HOST | {"server/rooms", "server/service"},
+    "client/session": PURE | WIRE,
+    "client": PURE | WIRE | {"client/session"},
+    "client/view": PURE,
+    "client/window": PURE | {"client/view", "common/program"},
+    "client/program": AROUND | CLIENT | VIEW,
+    "tools/adapters": SIMULATION | {"common/loader", "common/simulations"},
+    "tools": AROUND | HOST | CLIENT | VIEW | {"server/service"},
 }
+MAY_USE["tests"] = set(MAY_USE)
+# Their code gets nothing of the system, not even from the C library (PURE_HEADERS).
+PURE_LAYERS = PURE - {"common/base"} | {"common/simulations"}
 
 # Each third-party header, and the only files that may name it.
 ADAPTERS = {
@@ -148,9 +85,9 @@ ADAPTERS = {
     "xxhash.h": ("common/base/hash_variant.h",),
     "immintrin.h": ("common/base/hash_variant.h",),
     "dlfcn.h": (
-        "common/simulation/plugin_loader.c",
-        "common/simulations/libretro/libretro_core.c",
-        "common/simulations/libretro/libretro_imports.c",
+        "common/loader/plugin_loader.c",
+        "tools/adapters/libretro/libretro_core.c",
+        "tools/adapters/libretro/libretro_imports.c",
         "tests/known_bad/libm_looked_up.c",
         "tests/loopback/test_programs_clock.c",
     ),
@@ -171,13 +108,13 @@ ADAPTERS = {
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
     "microhttpd.h": ("server/service/http_listener.c",),
     "sodium.h": ("common/base/cipher.c", "tools/virtual/seeded_keys.c"),
-    "zstd.h": ("common/base/compress.c",),
-    "SDL2/*": ("client/view/loudspeaker.c", "client/view/window.c"),
-    "fontconfig/*": ("client/view/font_file.c",),
-    "png.h": ("client/view/png_file.c",),
-    "lua5.4/*": ("common/simulations/lua/*",),
-    "box2d/*": ("common/simulations/box2d/*",),
-    "chipmunk/*": ("common/simulations/chipmunk/*",),
+    "zstd.h": ("common/compress/compress.c",),
+    "SDL2/*": ("client/window/loudspeaker.c", "client/window/window.c"),
+    "fontconfig/*": ("client/window/font_file.c",),
+    "png.h": ("client/window/png_file.c",),
+    "lua5.4/*": ("tools/adapters/lua/*",),
+    "box2d/*": ("tools/adapters/box2d/*",),
+    "chipmunk/*": ("tools/adapters/chipmunk/*",),
     "criterion/*": ("tests/*",),
 }
 
@@ -196,8 +133,8 @@ PURE_HEADERS = {
 # Pure files that need more: to format text (names, reasons) with snprintf, and to take the square
 # root of a double with its rounding as it should be.
 PURE_EXCEPTIONS = {
-    "stdio.h": ("common/*",),
-    "fenv.h": ("common/maths/strict_double.c",),
+    "stdio.h": tuple(layer + "/*" for layer in PURE),
+    "fenv.h": ("common/simulation/strict_double.c",),
     "math.h": (
         "common/maths/strict_arc.c",
         "common/maths/strict_libm.h",
@@ -257,8 +194,12 @@ OURS = "lockstep/"
 OUTSIDE = ("tests/outside/", "tools/new/template/")
 
 
-def room_of(path):
-    return next((room for room, prefix in ROOMS if path.startswith(prefix)), None)
+def layer_of(path):
+    """The folder in MAY_USE that a file is in, directly or below it."""
+    folder = path
+    while folder and folder not in MAY_USE:
+        folder = folder.rpartition("/")[0]
+    return folder or None
 
 
 def fits(name, patterns):
@@ -270,18 +211,16 @@ def adapter_of(header):
 
 
 def own_header_problem(path, header):
-    room = room_of(path)
-    target = header[len(OURS) :]
-    target_room = room_of(target)
-    if target_room is None:
-        return f"{header} is in no room"
-    if target_room not in MAY_USE[room]:
-        return f"{room} may not include {header} ({target_room})"
+    layer = layer_of(path)
+    target = layer_of(header[len(OURS) :])
+    if target is None:
+        return f"{header} is in no layer"
+    if target != layer and target not in MAY_USE[layer]:
+        return f"{layer} may not include {header} ({target})"
     return None
 
 
 def outside_header_problem(path, header):
-    room = room_of(path)
     files = adapter_of(header)
     if files is not None:
         if fits(path, files):
@@ -291,22 +230,22 @@ def outside_header_problem(path, header):
         return None
     if not fits(header, SYSTEM_HEADERS):
         return f"<{header}> is in no table of tests/checks/layers.py"
-    if room in ("pure", "sims", "double sims", "strict maths") and header not in PURE_HEADERS:
-        if room == "sims" or not fits(path, PURE_EXCEPTIONS.get(header, ())):
+    if layer_of(path) in PURE_LAYERS and header not in PURE_HEADERS:
+        if not fits(path, PURE_EXCEPTIONS.get(header, ())):
             return f"pure code may not include <{header}>"
     return None
 
 
 def is_neighbour(path, header, paths):
     """Tests may name what stands beside them by its name alone."""
-    return room_of(path) == "tests" and path.rpartition("/")[0] + "/" + header in paths
+    return layer_of(path) == "tests" and path.rpartition("/")[0] + "/" + header in paths
 
 
 def find(sources, context):
     paths = {source.path for source in sources}
     findings = []
     for source in sources:
-        if not source.is_c or room_of(source.path) is None:
+        if not source.is_c or layer_of(source.path) is None:
             continue
         # The quotes are in the text, the comments are not in the code: look where both agree.
         for match in INCLUDE.finditer(source.text):
@@ -326,6 +265,18 @@ def find(sources, context):
     return findings
 
 
+def self_test():
+    """The table itself: a layer may include nothing that may include it in turn."""
+    failures = 0
+    done = set()
+    for layer, may_use in MAY_USE.items():
+        for above in may_use - done - {layer}:
+            print(f"FAILED: {layer} may include {above}, which stands below it in MAY_USE")
+            failures += 1
+        done.add(layer)
+    return failures
+
+
 SAMPLES = (
     (
         "arrows that exist are allowed",
@@ -334,7 +285,7 @@ SAMPLES = (
             "common/maths/fixed.c": '#include "lockstep/common/base/assert.h"\n'
             "#include <stdio.h>\n",
             "common/simulations/arena/arena.c": '#include "lockstep/common/maths/fixed.h"\n',
-            "common/simulation/plugin_loader.c": "#include "
+            "common/loader/plugin_loader.c": "#include "
             '"lockstep/common/simulations/builtin.h"\n'
             "#include <dlfcn.h>\n",
             "protocol/enet/enet_channel.c": "#include <enet/enet.h>\n#include <sys/socket.h>\n",
@@ -360,23 +311,23 @@ SAMPLES = (
             "server/match/match.c": '#include "lockstep/client/session/session.h"\n',
             "client/session/session.h": '\n#include "lockstep/server/match/match.h"\n',
         },
-        ["server/match/match.c:1: server may not", "client/session/session.h:2: client may not"],
+        ["match.c:1: server/match may not include", "session.h:2: client/session may not"],
     ),
     (
         "nothing looks upwards",
         {
             "common/base/status.c": '#include "lockstep/common/maths/fixed.h"\n',
             "common/maths/fixed.c": '#include "lockstep/common/simulations/arena/arena.h"\n',
-            "common/maths/rng.c": '#include "lockstep/common/simulation/plugin_loader.h"\n',
+            "common/maths/rng.c": '#include "lockstep/common/loader/plugin_loader.h"\n',
             "common/simulations/a.c": '#include "lockstep/protocol/transport/transport.h"\n',
             "protocol/wire/message.c": '#include "lockstep/server/match/match.h"\n',
         },
         [
-            "base may not include",
-            "pure may not include lockstep/common/simulations",
-            "pure may not include lockstep/common/simulation/plugin",
-            "sims may not include",
-            "protocol may not include",
+            "common/base may not include",
+            "common/maths may not include lockstep/common/simulations",
+            "common/maths may not include lockstep/common/loader/plugin",
+            "common/simulations may not include",
+            "protocol/wire may not include",
         ],
     ),
     (
@@ -391,12 +342,12 @@ SAMPLES = (
             "server/match/seat.c": '#include "lockstep/server/program/server.h"\n',
         },
         [
-            "server may not include lockstep/protocol/udp/transport_udp.h (network)",
-            "client may not include lockstep/common/program/option.h (program)",
-            "protocol may not include lockstep/common/runtime/event_loop.h (runtime)",
-            "runtime may not include lockstep/server/match/match.h",
-            "rerun may not include lockstep/protocol/wire/message.h",
-            "server may not include lockstep/server/program/server.h (server program)",
+            "server/match may not include lockstep/protocol/udp/transport_udp.h (protocol/udp)",
+            "client/session may not include lockstep/common/program/option.h (common/program)",
+            "protocol/wire may not include lockstep/common/runtime/event_loop.h (common/runtime)",
+            "common/runtime may not include lockstep/server/match/match.h",
+            "common/runtime/rerun may not include lockstep/protocol/wire/message.h",
+            "server/match may not include lockstep/server/program/server.h (server/program)",
         ],
     ),
     (
@@ -436,7 +387,7 @@ SAMPLES = (
         {
             "common/maths/rng.c": '#include "rng.h"\n',
             "common/maths/rng.h": "",
-            "common/a.c": "#include <lockstep/common/b.h>\n",
+            "common/maths/a.c": "#include <lockstep/common/base/b.h>\n",
             "tests/unit/test_rng.c": '#include "common/maths/rng.h"\n',
         },
         [

@@ -5,28 +5,25 @@ import re
 
 from tree import Finding
 
-PURE = ("common/*",)
-PRODUCT = ("common/*", "protocol/*", "server/*", "client/*")
+PURE = ("common/*", "tools/adapters/*")
+PRODUCT = ("common/*", "protocol/*", "server/*", "client/*", "tools/adapters/*")
 CODE = ("*.c", "*.h")
-SIMS = ("common/simulations/*", "common/maths/vec3.*")
+SIMS = ("common/simulations/*", "tools/adapters/*")
 # Simulations in strict double: tests/golden holds them to the same bits on every machine, and
 # lockstep-synctest the plug-in to the same bits on every processor of one kind.
 DOUBLE_SIMS = (
-    "common/maths/integrator.*",
-    "common/simulations/chipmunk/*",
-    "common/simulations/libretro/*",
+    "tools/adapters/chipmunk/*",
+    "tools/adapters/libretro/*",
     "common/simulations/rope/*",
     "common/simulations/spring/*",
 )
 OUTSIDE = (
     "common/base/*",
+    "common/game/*",
+    "common/loader/*",
     "common/program/*",
     "common/runtime/*",
     "common/system/*",
-    "common/simulation/plugin_contents.*",
-    "common/simulation/plugin_crash.*",
-    "common/simulation/plugin_file.*",
-    "common/simulation/plugin_loader.*",
 )
 
 # Simulations that do what they must not, and the program that finds them out.
@@ -56,10 +53,10 @@ BANNED = (
         PRODUCT,
         (
             "common/base/allocator.c",
-            "common/simulation/plugin_loader.c",
-            "common/simulations/lua/lua_memory.c",
+            "common/loader/plugin_loader.c",
+            "tools/adapters/lua/lua_memory.c",
             # Cores call it in place of the C library's.
-            "common/simulations/libretro/libretro_surroundings.c",
+            "tools/adapters/libretro/libretro_surroundings.c",
         ),
         "memory comes from the allocator that was passed in",
     ),
@@ -83,8 +80,8 @@ BANNED = (
             "common/simulation/plugin_place.h",
             "common/simulation/sim_instance.c",
             # Cores do not say on whose behalf they call.
-            "common/simulations/libretro/libretro_console.c",
-            "common/simulations/libretro/libretro_surroundings.c",
+            "tools/adapters/libretro/libretro_console.c",
+            "tools/adapters/libretro/libretro_surroundings.c",
         ),
         "pure: no threads",
     ),
@@ -93,7 +90,7 @@ BANNED = (
     (
         r"\bfloat\b",
         DOUBLE_SIMS,
-        ("common/simulations/libretro/libretro_api.h",),  # as cores have it
+        ("tools/adapters/libretro/libretro_api.h",),  # as cores have it
         "strict double only",
     ),
     (
@@ -105,9 +102,9 @@ BANNED = (
         + (
             "common/maths/fixed.*",
             "common/maths/strict_*",
+            "common/simulation/strict_double.*",
             "common/simulation/state_schema.c",
             "common/simulation/arithmetic_check.c",
-            "common/simulation/maths_check.c",
         ),
         "floating point only converts and prints",
     ),

@@ -8,7 +8,7 @@
  *     bytes     as many, or what is left
  */
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/diagnosis/desync_bundle_format.h"
+#include "lockstep/common/journal/desync_bundle_format.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/journal/tick_block.h"
+#include "lockstep/common/encoding/tick_block.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/protocol/blob/blob.h"
 #include "lockstep/protocol/wire/message.h"

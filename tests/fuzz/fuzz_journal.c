@@ -10,7 +10,7 @@
  *               bytes: as many, or what is left
  */
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/compress.h"
+#include "lockstep/common/compress/compress.h"
 #include "lockstep/common/journal/journal_index.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 

@@ -1,9 +1,9 @@
 /* Writes the seeds of the fuzz corpora: small runs with structure, from which libFuzzer starts.
  * Usage: make_fuzz_seeds DIRECTORY, which holds a directory for each target. The same files come
  * out every time. The top of each target says what a seed's bytes mean. */
-#include "lockstep/common/diagnosis/desync_bundle_format.h"
-#include "lockstep/common/journal/journal_record.h"
-#include "lockstep/common/journal/tick_block.h"
+#include "lockstep/common/encoding/journal_record.h"
+#include "lockstep/common/encoding/tick_block.h"
+#include "lockstep/common/journal/desync_bundle_format.h"
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/simulations/units/units_orders.h"
 #include "lockstep/protocol/blob/blob_packet.h"

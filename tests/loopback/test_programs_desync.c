@@ -1,4 +1,4 @@
-#include "lockstep/common/diagnosis/desync_bundle.h"
+#include "lockstep/common/journal/desync_bundle.h"
 #include "lockstep/tests/loopback/hosted.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* Servers are found on the local network: here on the loopback alone. */
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/discovery/discovery_socket.h"
+#include "lockstep/protocol/udp/discovery_socket.h"
 #include "lockstep/tests/loopback/hosted.h"
 
 #include <arpa/inet.h>

@@ -3,7 +3,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/diagnosis/surroundings.h"
-#include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/common/loader/plugin_loader.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The fields that lockstep-schema wrote for known structs, compiled in, against fields written by
  * hand. */
-#include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/common/simulations/arena/arena_state.h"

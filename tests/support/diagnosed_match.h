@@ -4,8 +4,8 @@
 #ifndef LOCKSTEP_TESTS_SUPPORT_DIAGNOSED_MATCH_H
 #define LOCKSTEP_TESTS_SUPPORT_DIAGNOSED_MATCH_H
 
-#include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/common/diagnosis/replay_window.h"
+#include "lockstep/common/journal/desync_bundle.h"
 #include "lockstep/tests/support/fault_simulation.h"
 
 typedef struct diagnosed_machine {

@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TESTS_SUPPORT_PLUGIN_FIXTURE_H
 #define LOCKSTEP_TESTS_SUPPORT_PLUGIN_FIXTURE_H
 
-#include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/tests/support/kept.h"
 
 static ls_loaded_simulation loaded;

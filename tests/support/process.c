@@ -132,6 +132,9 @@ void ls_process_start(ls_process *process, const ls_process_config *config)
     plan.out = create_file(process->out_path);
     plan.err = config->terminal_columns > 0 ? open_terminal(process, config->terminal_columns)
                                             : create_file(process->err_path);
+    if (config->errors > 0) {
+        cr_assert_eq(dup3(config->errors, plan.err, O_CLOEXEC), plan.err);
+    }
     process->pid = fork();
     cr_assert_geq(process->pid, 0);
     if (process->pid == 0) {

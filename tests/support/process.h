@@ -20,6 +20,7 @@ typedef struct ls_process_config {
     const char *const *arguments; /* without the program's name; ends with NULL */
     const char *output_stem;      /* streams go to "<stem>.out" and "<stem>.err" */
     uint16_t terminal_columns;    /* standard error is a terminal this wide; 0: it is a file */
+    int errors;                   /* an open file that is standard error instead; 0: none */
     uint32_t user;                /* runs as this user id; 0: the test's own */
     const char *preload;          /* a library that is loaded before its others; NULL: none */
 } ls_process_config;

@@ -1,8 +1,8 @@
 #include "lockstep/protocol/blob/blob_receiver.h"
 
 #include "lockstep/common/base/byte_io.h"
-#include "lockstep/common/base/compress.h"
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/compress/compress.h"
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/tests/support/kept.h"
 #include "lockstep/tests/support/refused_memory.h"

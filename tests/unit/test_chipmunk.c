@@ -1,7 +1,7 @@
 /* The plug-in over Chipmunk: an engine that cannot be saved, under a state that can. */
-#include "lockstep/common/simulations/chipmunk/chipmunk_world.h"
 #include "lockstep/tests/support/plugin_fixture.h"
 #include "lockstep/tests/support/sim_fixture.h"
+#include "lockstep/tools/adapters/chipmunk/chipmunk_world.h"
 
 static void load(void)
 {

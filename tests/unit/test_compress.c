@@ -1,4 +1,4 @@
-#include "lockstep/common/base/compress.h"
+#include "lockstep/common/compress/compress.h"
 
 #include "lockstep/tests/support/counting_allocator.h"
 

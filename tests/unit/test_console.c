@@ -1,5 +1,4 @@
-#define _XOPEN_SOURCE 600
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE
 #include "lockstep/common/program/console.h"
 
 #include <criterion/criterion.h>
@@ -9,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 static ls_console console;
@@ -186,4 +186,117 @@ Test(console, a_terminal_of_unknown_width_has_a_usual_one)
     uint32_t columns = console.columns;
     close_terminal();
     cr_assert_eq(columns, 100);
+}
+
+/* ---- whose reader has stopped, or ended ---- */
+
+static int ends[2]; /* of a pipe in the place of standard error */
+
+static void never_wait(void)
+{
+    cr_assert_eq(pipe(ends), 0);
+    cr_assert_eq(fcntl(ends[1], F_SETPIPE_SZ, 4096), 4096);
+    cr_assert_geq(dup2(ends[1], STDERR_FILENO), 0);
+    close(ends[1]);
+    ls_console_init(&console, "x", LS_LOG_INFO);
+    ls_console_never_wait(&console);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+}
+
+/* Lines of 100 bytes each with its number. */
+static void write_lines(uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++) {
+        ls_log_line(&console.log, LS_LOG_INFO, "line %08u %081d", i, 0);
+    }
+}
+
+static char all[1 << 20]; /* that was read */
+static size_t all_bytes;
+
+static void read_all(void)
+{
+    ssize_t more = 1;
+    while (more > 0) {
+        more = read(ends[0], all + all_bytes, sizeof all - 1 - all_bytes);
+        all_bytes += more > 0 ? (size_t)more : 0;
+    }
+    all[all_bytes] = '\0';
+}
+
+/* Skips the lines with the numbers from `from` on; gives what follows them, and the next number. */
+static const char *skip_lines(const char *line, uint32_t from, uint32_t *next)
+{
+    unsigned number = 0;
+    for (*next = from; sscanf(line, "x: line %8u ", &number) == 1; ++*next) {
+        cr_assert_eq(number, *next);
+        line = strchr(line, '\n') + 1;
+    }
+    return line;
+}
+
+Test(console, lines_that_nobody_reads_are_kept_then_counted_and_said, .timeout = 30)
+{
+    const uint32_t count = 2000;
+    char sentence[128];
+    uint32_t next = 0;
+    never_wait();
+    write_lines(0, count);
+    uint64_t left_out = console.lines_left_out;
+    cr_expect_gt(left_out, 0u);
+    cr_expect_gt(console.queued, LS_CONSOLE_QUEUE_BYTES_MAX - 200u);
+    while (console.queued > 0) {
+        read_all();
+        ls_console_flush(&console);
+    }
+    write_lines(count, count + 1);
+    read_all();
+    const char *rest = skip_lines(all, 0, &next);
+    cr_expect_eq(next + left_out, count);
+    snprintf(sentence, sizeof sentence,
+             "x: warning: %u log lines were left out while nobody read the output\n",
+             (unsigned)left_out);
+    cr_assert(strncmp(rest, sentence, strlen(sentence)) == 0, "%.200s", rest);
+    cr_expect_str_empty(skip_lines(rest + strlen(sentence), count, &next));
+    cr_expect_eq(next, count + 1);
+}
+
+Test(console, lines_of_a_reader_that_has_ended_are_counted, .timeout = 30)
+{
+    never_wait();
+    close(ends[0]);
+    write_lines(0, 3);
+    cr_expect_eq(console.lines_left_out, 3u);
+    cr_expect_eq(console.queued, 0u);
+    ls_console_deinit(&console);
+}
+
+Test(console, an_end_waits_for_nobody_who_never_reads, .timeout = 30)
+{
+    never_wait();
+    write_lines(0, 100);
+    cr_expect_gt(console.queued, 0u);
+    ls_console_deinit(&console);
+}
+
+Test(console, a_live_block_is_not_drawn_on_a_stopped_terminal, .timeout = 30)
+{
+    open_console(80, 24);
+    ls_console_never_wait(&console);
+    cr_assert_eq(tcflow(STDERR_FILENO, TCOOFF), 0); /* as Ctrl-S does */
+    ls_log_line(&console.log, LS_LOG_INFO, "kept");
+    size_t queued = console.queued;
+    for (int block = 0; block < 2; block++) {
+        ls_console_begin(&console);
+        ls_console_line(&console, "tick %d", block);
+        ls_console_end(&console);
+    }
+    bool is_unchanged = queued > 0 && console.queued == queued;
+    cr_assert_eq(tcflow(STDERR_FILENO, TCOON), 0);
+    ls_console_begin(&console);
+    ls_console_line(&console, "tick %d", 2);
+    ls_console_end(&console);
+    close_terminal();
+    cr_expect(is_unchanged);
+    cr_expect_str_eq(text, "x: kept\r\ntick 2\r\n");
 }

@@ -1,4 +1,4 @@
-#include "lockstep/common/diagnosis/desync_bundle.h"
+#include "lockstep/common/journal/desync_bundle.h"
 
 #include "lockstep/common/diagnosis/surroundings.h"
 #include "lockstep/tests/support/counting_allocator.h"

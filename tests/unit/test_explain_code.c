@@ -1,6 +1,6 @@
 /* These tests read what lockstep-desync says of the code of real plug-ins, built from one source.
  */
-#include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/tests/support/explained.h"
 #include "lockstep/tools/desync/write_trace.h"
 

@@ -16,10 +16,8 @@ static char *written(ls_log_format format, ls_log_level level, const char *messa
 {
     const ls_log_entry entry = {TIME_MS, level, "lockstep-server", "arena-1: ", message};
     char *line = calloc(1, 8192);
-    FILE *file = fmemopen(line, 8192, "w");
-    ls_log_format_write(format, &entry, file);
-    fclose(file);
-    size_t length = strlen(line);
+    size_t length = ls_log_format_write(format, &entry, line, 8192);
+    cr_assert_eq(length, strlen(line));
     cr_assert(length > 0 && line[length - 1] == '\n');
     line[length - 1] = '\0';
     return line;
@@ -111,6 +109,20 @@ Test(log_format, long_messages_are_cut)
     free(message);
 }
 
+Test(log_format, a_line_that_does_not_fit_is_not_written)
+{
+    const ls_log_entry entry = {TIME_MS, LS_LOG_INFO, "x", "", "four"};
+    const size_t sizes[] = {sizeof "x: four\n", sizeof "<6>four\n"};
+    char line[256];
+    cr_expect_eq(ls_log_format_write(LS_LOG_FORMAT_TEXT, &entry, line, sizes[0]), sizes[0] - 1);
+    cr_expect_eq(ls_log_format_write(LS_LOG_FORMAT_TEXT, &entry, line, sizes[0] - 1), 0u);
+    cr_expect_eq(ls_log_format_write(LS_LOG_FORMAT_JOURNALD, &entry, line, sizes[1]), sizes[1] - 1);
+    cr_expect_eq(ls_log_format_write(LS_LOG_FORMAT_JOURNALD, &entry, line, sizes[1] - 1), 0u);
+    size_t size = ls_log_format_write(LS_LOG_FORMAT_JSON, &entry, line, sizeof line);
+    cr_expect_gt(size, 0u);
+    cr_expect_eq(ls_log_format_write(LS_LOG_FORMAT_JSON, &entry, line, size), 0u);
+}
+
 Test(log_format, a_console_writes_in_its_format, .init = cr_redirect_stderr)
 {
     ls_console console;
@@ -130,9 +142,7 @@ static void expect_same(ls_log_format format, uint64_t unix_ms, const char *mess
     char line[4096] = "";
     char bytes[4096];
     ls_plain_text text = {.bytes = bytes, .capacity = sizeof bytes};
-    FILE *file = fmemopen(line, sizeof line, "w");
-    ls_log_format_write(format, &entry, file);
-    fclose(file);
+    ls_log_format_write(format, &entry, line, sizeof line);
     ls_log_format_add(format, &plain, &text);
     cr_assert_str_eq(bytes, line);
 }

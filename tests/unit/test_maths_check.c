@@ -1,4 +1,4 @@
-#include "lockstep/common/simulation/maths_check.h"
+#include "lockstep/common/loader/maths_check.h"
 
 #include <criterion/criterion.h>
 #include <fenv.h>

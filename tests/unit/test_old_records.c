@@ -2,7 +2,7 @@
  * and these tests compare them with what that version printed. Version 1 of the arena, which two of
  * them and the bundle played, is not played any more. */
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/diagnosis/desync_bundle.h"
+#include "lockstep/common/journal/desync_bundle.h"
 #include "lockstep/common/journal/journal.h"
 #include "lockstep/common/program/mapped_file.h"
 #include "lockstep/common/simulations/builtin.h"

@@ -1,4 +1,4 @@
-#include "lockstep/server/host/peer_map.h"
+#include "lockstep/server/match/peer_map.h"
 
 #include "lockstep/common/maths/rng.h"
 

@@ -1,5 +1,5 @@
 #define _DEFAULT_SOURCE /* mkstemps */
-#include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/common/loader/plugin_loader.h"
 
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/common/simulations/builtin.h"

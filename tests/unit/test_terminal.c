@@ -1,6 +1,6 @@
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
-#include "lockstep/client/view/terminal.h"
+#include "lockstep/client/window/terminal.h"
 
 #include "lockstep/common/base/clock.h"
 

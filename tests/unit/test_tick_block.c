@@ -1,4 +1,4 @@
-#include "lockstep/common/journal/tick_block.h"
+#include "lockstep/common/encoding/tick_block.h"
 
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/maths/rng.h"

@@ -1,6 +1,6 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/common/simulations/rope/rope.h"
 #include "lockstep/common/simulations/tumble/tumble.h"

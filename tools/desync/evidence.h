@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TOOLS_DESYNC_EVIDENCE_H
 #define LOCKSTEP_TOOLS_DESYNC_EVIDENCE_H
 
-#include "lockstep/common/diagnosis/desync_bundle.h"
+#include "lockstep/common/journal/desync_bundle.h"
 #include "lockstep/tools/desync/picture.h"
 #include "lockstep/tools/desync/write_trace.h"
 

@@ -1,10 +1,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/tools/desync/explain.h"
 
+#include "lockstep/common/loader/plugin_crash.h"
+#include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/program/mapped_file.h"
 #include "lockstep/common/program/output.h"
-#include "lockstep/common/simulation/plugin_crash.h"
-#include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/tools/desync/report.h"
 
 #include <stdio.h>

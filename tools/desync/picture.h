@@ -5,7 +5,7 @@
 #ifndef LOCKSTEP_TOOLS_DESYNC_PICTURE_H
 #define LOCKSTEP_TOOLS_DESYNC_PICTURE_H
 
-#include "lockstep/common/diagnosis/desync_bundle.h"
+#include "lockstep/common/journal/desync_bundle.h"
 
 /* States before the bad one; fewer when they have so many shapes that a page would be too large. */
 #define EXPLAIN_FRAMES_MAX 32u

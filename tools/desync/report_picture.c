@@ -1,6 +1,6 @@
 #include "lockstep/tools/desync/report_picture.h"
 
-#include "lockstep/common/program/drawing.h"
+#include "lockstep/common/game/drawing.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/diagnosis/surroundings.h"
+#include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
-#include "lockstep/common/simulation/plugin_crash.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/tools/desync/sanitizer_report.h"
 
@@ -40,7 +40,7 @@ typedef struct change {
 
 #define HOLD_THE_MODE                                                                              \
     "run init and every pass through ls_strict_double_init and ls_strict_double_pass "             \
-    "(lockstep/common/maths/strict_double.h)"
+    "(lockstep/common/simulation/strict_double.h)"
 
 static const change changes[] = {
     {.word = "nothing", .text = "nothing changed", .cause = ""},

@@ -20,7 +20,7 @@ set(LS_PUBLIC_HEADERS
   common/base/status.h
   common/base/text.h
   common/base/cipher.h
-  common/diagnosis/desync_bundle.h
+  common/journal/desync_bundle.h
   common/diagnosis/desync_class.h
   common/diagnosis/pass_trace.h
   common/diagnosis/replay_window.h
@@ -32,14 +32,14 @@ set(LS_PUBLIC_HEADERS
   common/diagnosis/step_noise.h
   common/diagnosis/state_tree.h
   common/journal/journal.h
-  common/journal/journal_record.h
-  common/journal/tick_block.h
+  common/encoding/journal_record.h
+  common/encoding/tick_block.h
   common/maths/fixed.h
   common/maths/fixed_trig.h
   common/maths/interpolate.h
   common/maths/rng.h
   common/maths/stable_sort.h
-  common/maths/strict_double.h
+  common/simulation/strict_double.h
   common/maths/strict_libm.h
   common/maths/strict_math.h
   common/runtime/event_loop.h
@@ -48,7 +48,7 @@ set(LS_PUBLIC_HEADERS
   common/simulation/control_keys.h
   common/simulation/field_type.h
   common/simulation/input_buffer.h
-  common/simulation/plugin_loader.h
+  common/loader/plugin_loader.h
   common/simulation/sim_files.h
   common/simulation/sim_instance.h
   common/simulation/simulation.h

@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TOOLS_REPLAY_COMMAND_H
 #define LOCKSTEP_TOOLS_REPLAY_COMMAND_H
 
-#include "lockstep/client/view/screen.h"
+#include "lockstep/client/window/screen.h"
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/program/json.h"

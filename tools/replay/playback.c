@@ -1,6 +1,6 @@
 #include "lockstep/tools/replay/playback.h"
 
-#include "lockstep/common/simulation/plugin_crash.h"
+#include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/common/simulation/tick_chain.h"
 

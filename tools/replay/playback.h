@@ -5,8 +5,8 @@
 #define LOCKSTEP_TOOLS_REPLAY_PLAYBACK_H
 
 #include "lockstep/common/journal/journal.h"
+#include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/program/mapped_file.h"
-#include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/common/simulation/sim_files.h"
 
 /* Others only read it. */

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/synctest/crash.h"
 
-#include "lockstep/common/simulation/plugin_crash.h"
+#include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/simulation/plugin_place.h"
 
 #include <link.h>

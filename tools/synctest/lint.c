@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/tools/synctest/lint.h"
 
-#include "lockstep/common/simulation/plugin_contents.h"
+#include "lockstep/common/loader/plugin_contents.h"
 #include "lockstep/tools/synctest/lint_code.h"
 #include "lockstep/tools/synctest/lint_library.h"
 #include "lockstep/tools/synctest/lint_rules.h"

@@ -5,8 +5,8 @@
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_PLAYER_H
 #define LOCKSTEP_TOOLS_SYNCTEST_PLAYER_H
 
-#include "lockstep/common/program/param_files.h"
-#include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/common/game/param_files.h"
+#include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/tools/synctest/exchange.h"
 #include "lockstep/tools/synctest/laid_inputs.h"

@@ -4,8 +4,8 @@
 #ifndef LOCKSTEP_TOOLS_TIMESTEP_LESSONS_H
 #define LOCKSTEP_TOOLS_TIMESTEP_LESSONS_H
 
-#include "lockstep/common/maths/integrator.h"
 #include "lockstep/common/simulation/simulation.h"
+#include "lockstep/common/simulations/spring/integrator.h"
 #include "lockstep/tools/timestep/play.h"
 
 /* ---- T8: the simulation `rope`, particles that stiff springs join, held by both ends, when its

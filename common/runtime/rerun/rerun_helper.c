@@ -4,8 +4,8 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
-#include "lockstep/common/simulation/plugin_crash.h"
-#include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/common/loader/plugin_crash.h"
+#include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/system/child_process.h"
 
 #include <errno.h>

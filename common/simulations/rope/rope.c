@@ -1,6 +1,6 @@
 #include "lockstep/common/simulations/rope/rope.h"
 
-#include "lockstep/common/maths/strict_double.h"
+#include "lockstep/common/simulation/strict_double.h"
 #include "lockstep/common/simulations/rope/rope_state.h"
 
 #include <math.h>

@@ -5,8 +5,8 @@
 #ifndef LOCKSTEP_COMMON_SIMULATIONS_ROPE_ROPE_H
 #define LOCKSTEP_COMMON_SIMULATIONS_ROPE_ROPE_H
 
-#include "lockstep/common/maths/integrator.h"
 #include "lockstep/common/simulation/simulation.h"
+#include "lockstep/common/simulations/spring/integrator.h"
 
 LS_C_BEGIN
 

@@ -1,6 +1,6 @@
 #include "lockstep/common/simulations/spring/spring.h"
 
-#include "lockstep/common/maths/strict_double.h"
+#include "lockstep/common/simulation/strict_double.h"
 #include "lockstep/common/simulations/spring/spring_state.h"
 
 /* Far beyond anything that still is a spring: an unstable integrator ends here and not in numbers

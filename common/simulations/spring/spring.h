@@ -4,8 +4,8 @@
 #ifndef LOCKSTEP_COMMON_SIMULATIONS_SPRING_SPRING_H
 #define LOCKSTEP_COMMON_SIMULATIONS_SPRING_SPRING_H
 
-#include "lockstep/common/maths/integrator.h"
 #include "lockstep/common/simulation/simulation.h"
+#include "lockstep/common/simulations/spring/integrator.h"
 
 LS_C_BEGIN
 

@@ -4,8 +4,8 @@
 #ifndef LOCKSTEP_COMMON_SIMULATIONS_TUMBLE_TUMBLE_STATE_H
 #define LOCKSTEP_COMMON_SIMULATIONS_TUMBLE_TUMBLE_STATE_H
 
-#include "lockstep/common/maths/vec3.h"
 #include "lockstep/common/simulations/tumble/tumble.h"
+#include "lockstep/common/simulations/tumble/vec3.h"
 
 #define LS_TUMBLE_BODIES_MAX 5000u
 #define LS_TUMBLE_PLAYERS_MAX 8u

@@ -128,7 +128,7 @@ ls_status ls_child_channel_receive(int channel, void *bytes, size_t size, uint32
 
 /* A handler of this process's has no business in the child. Where children are not waited for, as
  * this process may have been started, none could be. */
-static pid_t fork_calmly(sigset_t *before)
+static pid_t fork_child(sigset_t *before)
 {
     sigset_t all;
     struct sigaction ended;
@@ -241,7 +241,7 @@ ls_status ls_child_process_fork(const ls_child_process_work *work, ls_child_proc
     if (channel && open_channel(ends, why) != LS_OK) {
         return LS_IO;
     }
-    pid_t id = fork_calmly(&before);
+    pid_t id = fork_child(&before);
     if (id == 0) {
         ls_child_channel_close(ends[0]);
         work_in_copy(work, ends[1], parent, &before);
@@ -340,7 +340,7 @@ ls_status ls_child_process_start(const ls_child_process_config *config, ls_child
     if (open_channel(report, why) != LS_OK) {
         return LS_IO;
     }
-    pid_t id = fork_calmly(&before);
+    pid_t id = fork_child(&before);
     if (id == 0) {
         become(config, report[1], parent);
     }

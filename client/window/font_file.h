@@ -1,0 +1,13 @@
+/* Font file: finds a font of even width on this machine. The only module that knows fontconfig.
+ * Called by window. */
+#ifndef LOCKSTEP_CLIENT_WINDOW_FONT_FILE_H
+#define LOCKSTEP_CLIENT_WINDOW_FONT_FILE_H
+
+#include "lockstep/common/base/status.h"
+
+#include <stddef.h>
+
+/* The path of the font nearest to DejaVu Sans Mono. NOT_FOUND when there is no font at all. */
+ls_status ls_font_file_find(char *path, size_t capacity);
+
+#endif

@@ -1,0 +1,269 @@
+#include "lockstep/client/window/screen.h"
+
+#include "lockstep/client/view/frame_pace.h"
+#include "lockstep/client/window/png_file.h"
+#include "lockstep/client/window/terminal.h"
+#include "lockstep/client/window/window.h"
+#include "lockstep/common/base/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define PLAIN_PERIOD_NS (500 * LS_NS_PER_MS) /* text in a file is to be read, not watched */
+
+enum {
+    FPS_DEFAULT = 60,
+    TEXT_FPS = 15,  /* what a line over ssh and a person's eyes can make use of */
+    TEXT_LINES = 6, /* of the HUD model, below the picture */
+    PATH_BYTES = 64,
+};
+
+struct ls_screen {
+    const ls_allocator *allocator;
+    ls_screen_config config;
+    const ls_log *log;
+    ls_clock clock;
+    ls_view *view;
+    ls_window *window; /* one of these two */
+    ls_terminal *terminal;
+    ls_loudspeaker *loudspeaker; /* NULL: it is silent */
+    bool has_sought_sound;
+    ls_frame_pace pace;
+    uint64_t next_ns;   /* when the next frame is to begin */
+    uint64_t work_ns;   /* what the last frame took */
+    uint64_t text_ns;   /* when text was shown last */
+    bool has_shown_end; /* of a record, as text */
+    bool wants_picture; /* a key asked for one */
+    uint32_t pictures;  /* that keys asked for so far */
+};
+
+ls_screen_config ls_screen_config_default(void)
+{
+    return (ls_screen_config){
+        .kind = LS_SCREEN_WINDOW, .interpolates = true, .width = 1280, .height = 720, .volume = 50};
+}
+
+/* ---- opening ---- */
+
+static ls_status open_terminal(ls_screen *screen)
+{
+    uint32_t fps = screen->config.fps > 0 ? screen->config.fps : TEXT_FPS;
+    screen->pace = ls_frame_pace_make(fps, false, ls_clock_now_ns(&screen->clock));
+    return ls_terminal_open(screen->config.is_terminal_live, screen->allocator, &screen->terminal);
+}
+
+static ls_status open_window(ls_screen *screen, ls_text *why)
+{
+    const ls_screen_config *config = &screen->config;
+    ls_window_config window = {.title = "Lockstep",
+                               .width = config->width,
+                               .height = config->height,
+                               .follows_display = config->fps == 0};
+    ls_status status = ls_window_open(&window, screen->allocator, &screen->window, why);
+    if (status == LS_OK) {
+        uint32_t display_hz = ls_window_display_hz(screen->window);
+        uint32_t fps = config->fps > 0 ? config->fps : FPS_DEFAULT;
+        screen->pace = ls_frame_pace_make(display_hz > 0 ? display_hz : fps, display_hz > 0,
+                                          ls_clock_now_ns(&screen->clock));
+    }
+    return status;
+}
+
+static void hear_record(void *user, const ls_sound *sound)
+{
+    ls_screen_hear(user, sound);
+}
+
+static const ls_canvas_font *font_of(const ls_screen *screen)
+{
+    return screen->window ? ls_window_font(screen->window) : NULL;
+}
+
+ls_status ls_screen_open(const ls_screen_config *config, const ls_view_source *source,
+                         const ls_log *log, const ls_allocator *allocator, ls_screen **out,
+                         ls_text *why)
+{
+    ls_screen *screen = ls_allocate(allocator, sizeof *screen);
+    if (!screen) {
+        return LS_NO_MEMORY;
+    }
+    screen->allocator = allocator;
+    screen->config = *config;
+    screen->log = log;
+    screen->clock = ls_clock_system();
+    ls_status status =
+        config->kind == LS_SCREEN_TEXT ? open_terminal(screen) : open_window(screen, why);
+    if (status == LS_OK) {
+        ls_view_config view = {
+            .source = *source, .interpolates = config->interpolates, .font = font_of(screen)};
+        if (ls_screen_config_has_sound(config)) {
+            view.ear = (ls_view_ear){hear_record, screen};
+        }
+        status = ls_view_create(&view, allocator, &screen->view);
+    }
+    if (status != LS_OK) {
+        ls_screen_close(screen);
+        return status;
+    }
+    *out = screen;
+    return LS_OK;
+}
+
+void ls_screen_close(ls_screen *screen)
+{
+    if (screen) {
+        ls_view_destroy(screen->view);
+        ls_loudspeaker_close(screen->loudspeaker);
+        ls_window_close(screen->window);
+        ls_terminal_close(screen->terminal);
+        ls_release(screen->allocator, screen);
+    }
+}
+
+/* ---- sound ---- */
+
+bool ls_screen_config_has_sound(const ls_screen_config *config)
+{
+    return config->kind == LS_SCREEN_WINDOW && config->volume > 0;
+}
+
+void ls_screen_start_sound(ls_screen *screen)
+{
+    ls_loudspeaker_config config = {.folder = screen->config.sounds,
+                                    .volume = screen->config.volume};
+    ls_text why = {{0}};
+    if (screen->has_sought_sound || !ls_screen_config_has_sound(&screen->config)) {
+        return;
+    }
+    screen->has_sought_sound = true;
+    ls_status status =
+        ls_loudspeaker_open(&config, screen->log, screen->allocator, &screen->loudspeaker, &why);
+    if (status != LS_OK) {
+        ls_log_line(screen->log, LS_LOG_WARNING, "no sound: %s",
+                    why.bytes[0] ? why.bytes : ls_status_text(status));
+    }
+}
+
+void ls_screen_hear(ls_screen *screen, const ls_sound *sound)
+{
+    if (screen->loudspeaker) {
+        ls_loudspeaker_play(screen->loudspeaker, sound,
+                            ls_sound_gain_of(sound, ls_view_camera(screen->view)));
+    }
+}
+
+ls_view *ls_screen_view(ls_screen *screen)
+{
+    return screen->view;
+}
+
+bool ls_screen_is_done(const ls_screen *screen)
+{
+    const ls_screen_config *config = &screen->config;
+    if (config->kind == LS_SCREEN_TEXT) {
+        return !config->is_terminal_live && screen->has_shown_end;
+    }
+    uint32_t written = 0;
+    for (uint32_t i = 0; i < config->screenshot_count; i++) {
+        written += config->screenshots[i].path == NULL;
+    }
+    return written > 0 && written == config->screenshot_count;
+}
+
+/* ---- frames ---- */
+
+bool ls_screen_is_closed(ls_screen *screen, uint64_t now_ns)
+{
+    ls_view_event event;
+    while (screen->window ? ls_window_next_event(screen->window, &event)
+                          : ls_terminal_next_event(screen->terminal, now_ns, &event)) {
+        ls_view_take(screen->view, &event);
+    }
+    ls_view_requests requests = ls_view_take_requests(screen->view);
+    screen->wants_picture = screen->wants_picture || requests.wants_picture;
+    return requests.wants_close;
+}
+
+static void save_picture(ls_screen *screen, const ls_canvas *canvas, const char *path)
+{
+    ls_text why = {{0}};
+    const ls_hud_model *hud = ls_view_hud(screen->view);
+    const ls_camera *camera = ls_view_camera(screen->view);
+    if (ls_png_file_write(path, canvas, screen->allocator, &why) != LS_OK) {
+        ls_log_line(screen->log, LS_LOG_ERROR, "no picture: %s", why.bytes);
+        return;
+    }
+    ls_log_line(screen->log, LS_LOG_INFO,
+                "%s: tick %" PRIu32 ", alpha %.4f, middle %.4f %.4f m, %.4f pixels a metre", path,
+                hud->tick, ls_fixed_to_double(hud->alpha), camera->x, camera->y,
+                camera->pixels_per_m);
+}
+
+static void save_pictures(ls_screen *screen, const ls_canvas *canvas)
+{
+    ls_screen_config *config = &screen->config;
+    ls_tick tick = ls_view_hud(screen->view)->tick;
+    for (uint32_t i = 0; i < config->screenshot_count; i++) {
+        ls_screenshot *wanted = &config->screenshots[i];
+        if (wanted->path && tick >= wanted->tick) {
+            save_picture(screen, canvas, wanted->path);
+            wanted->path = NULL;
+        }
+    }
+    if (screen->wants_picture) {
+        char path[PATH_BYTES];
+        snprintf(path, sizeof path, "lockstep-%" PRIu32 "-%" PRIu32 ".png", tick,
+                 screen->pictures++);
+        save_picture(screen, canvas, path);
+        screen->wants_picture = false;
+    }
+}
+
+static void show_text(ls_screen *screen, uint64_t now_ns)
+{
+    const ls_hud_model *hud = ls_view_hud(screen->view);
+    const char *lines[TEXT_LINES] = {"", "", "", "", "", ""};
+    bool is_due = screen->config.is_terminal_live || now_ns - screen->text_ns >= PLAIN_PERIOD_NS;
+    if (!is_due && (screen->has_shown_end || !ls_view_is_at_end(screen->view))) {
+        return;
+    }
+    lines[0] = hud->banner.bytes;
+    for (uint32_t i = 0; i + 1 < TEXT_LINES && i < hud->line_count; i++) {
+        lines[i + 1] = hud->lines[i];
+    }
+    if (ls_terminal_show(screen->terminal, LS_VIEW_BACKGROUND, lines, TEXT_LINES)) {
+        screen->text_ns = now_ns;
+        screen->has_shown_end = ls_view_is_at_end(screen->view);
+    }
+}
+
+static uint64_t when_again(ls_screen *screen, uint64_t now_ns)
+{
+    uint64_t again_ns = screen->terminal ? ls_terminal_go_on(screen->terminal, now_ns) : UINT64_MAX;
+    return LS_MIN(again_ns, screen->next_ns);
+}
+
+uint64_t ls_screen_frame(ls_screen *screen, uint64_t now_ns)
+{
+    ls_canvas *canvas = screen->window ? ls_window_canvas(screen->window)
+                                       : ls_terminal_canvas(screen->terminal, TEXT_LINES);
+    if (canvas) { /* else there is no memory for one now */
+        ls_view_set_font(screen->view, font_of(screen));
+        ls_view_paint(screen->view, now_ns, screen->work_ns, canvas);
+    }
+    screen->work_ns = ls_clock_now_ns(&screen->clock) - now_ns;
+    if (canvas && screen->window) {
+        save_pictures(screen, canvas);
+        ls_window_show(screen->window);
+    } else if (canvas) {
+        show_text(screen, now_ns);
+    }
+    screen->next_ns =
+        ls_frame_pace_next(&screen->pace, screen->work_ns, ls_clock_now_ns(&screen->clock));
+    return when_again(screen, now_ns);
+}
+
+uint64_t ls_screen_go_on(ls_screen *screen, uint64_t now_ns)
+{
+    return now_ns < screen->next_ns ? when_again(screen, now_ns) : 0;
+}

@@ -1,0 +1,428 @@
+#include "lockstep/client/window/window.h"
+
+#include "lockstep/client/window/font_file.h"
+
+#include <SDL2/SDL.h>
+#include <SDL2/SDL_ttf.h>
+#include <string.h>
+
+enum {
+    FONT_POINTS = 13,
+    FONT_PATH_BYTES = 1024,
+    CANVAS_PIXELS_MAX = 2560 * 1600, /* a larger window gets a smaller picture, stretched */
+    STICK_DEAD_ZONE = 6000,          /* of 32,767 */
+};
+
+struct ls_window {
+    const ls_allocator *allocator;
+    SDL_Window *window;
+    SDL_Renderer *renderer;
+    SDL_Texture *texture; /* as large as the canvas */
+    SDL_GameController *pad;
+    uint32_t display_hz;
+    ls_canvas canvas;
+    float canvas_per_unit; /* pixels of the canvas for one of the screen's units */
+    uint32_t font_points;
+    ls_canvas_font font;
+    uint8_t *glyphs;
+    float axes[SDL_CONTROLLER_AXIS_MAX]; /* as SDL orders them; y down */
+    bool is_left_middle; /* the left button went down with alt held, and counts as the middle one */
+};
+
+/* ---- the font ---- */
+
+/* Copies the part of a rendered glyph that lies in its cell. */
+static void keep_glyph(const SDL_Surface *surface, const ls_canvas_font *font, uint8_t *coverage)
+{
+    for (int y = 0; y < surface->h && y < (int)font->height; y++) {
+        const uint32_t *row =
+            (const uint32_t *)(const void *)((const uint8_t *)surface->pixels + y * surface->pitch);
+        for (int x = 0; x < surface->w && x < (int)font->width; x++) {
+            coverage[(size_t)y * font->width + (size_t)x] = (uint8_t)(row[x] >> 24);
+        }
+    }
+}
+
+static void render_glyphs(TTF_Font *font, const ls_canvas_font *cells, uint8_t *coverage)
+{
+    for (uint32_t i = 0; i < LS_CANVAS_GLYPHS; i++) {
+        char text[2] = {(char)(32 + i), '\0'};
+        SDL_Surface *surface = TTF_RenderUTF8_Blended(font, text, (SDL_Color){255, 255, 255, 255});
+        if (surface && surface->format->BytesPerPixel == 4) {
+            keep_glyph(surface, cells, coverage + (size_t)i * cells->width * cells->height);
+        }
+        SDL_FreeSurface(surface);
+    }
+}
+
+static ls_status load_font(ls_window *window, uint32_t points, ls_text *why)
+{
+    char path[FONT_PATH_BYTES];
+    if (ls_font_file_find(path, sizeof path) != LS_OK) {
+        return ls_fail(LS_IO, why,
+                       "no font was found (on Debian: apt-get install fonts-dejavu-core)");
+    }
+    TTF_Font *font = TTF_OpenFont(path, (int)points);
+    int advance = 0;
+    if (!font || TTF_GlyphMetrics(font, 'M', NULL, NULL, NULL, NULL, &advance) != 0) {
+        ls_text_set(why, "%s: %s", path, TTF_GetError());
+        TTF_CloseFont(font);
+        return LS_IO;
+    }
+    ls_canvas_font cells = {.width = (uint32_t)advance, .height = (uint32_t)TTF_FontHeight(font)};
+    uint8_t *coverage =
+        ls_allocate_array(window->allocator, LS_CANVAS_GLYPHS, (size_t)cells.width * cells.height);
+    if (coverage) {
+        render_glyphs(font, &cells, coverage);
+        cells.coverage = coverage;
+        ls_release(window->allocator, window->glyphs);
+        window->glyphs = coverage;
+        window->font = cells;
+        window->font_points = points;
+    }
+    TTF_CloseFont(font);
+    return coverage ? LS_OK : LS_NO_MEMORY;
+}
+
+/* ---- opening ---- */
+
+/* OpenGL that a processor computes takes longer to show a picture than to copy it does. */
+static bool is_graphics_card(void)
+{
+    typedef const unsigned char *(*get_string)(unsigned name);
+    const unsigned renderer_name = 0x1F01; /* GL_RENDERER */
+    const void *address = SDL_GL_GetProcAddress("glGetString");
+    get_string get = NULL;
+    memcpy(&get, &address, sizeof get); /* C has no cast from an object to a function */
+    const char *name = get ? (const char *)get(renderer_name) : NULL;
+    return name && !strstr(name, "llvmpipe") && !strstr(name, "softpipe") && !strstr(name, "SWR") &&
+           !strstr(name, "SwiftShader");
+}
+
+static bool can_follow_display(ls_window *window)
+{
+    SDL_RendererInfo info;
+    SDL_DisplayMode mode;
+    bool can = window->renderer && SDL_GetRendererInfo(window->renderer, &info) == 0 &&
+               (info.flags & SDL_RENDERER_PRESENTVSYNC) && strncmp(info.name, "opengl", 6) == 0 &&
+               is_graphics_card() && SDL_GetWindowDisplayMode(window->window, &mode) == 0 &&
+               mode.refresh_rate > 0;
+    window->display_hz = can ? (uint32_t)mode.refresh_rate : 0;
+    return can;
+}
+
+/* A graphics card shows pictures when the display is ready for one. Otherwise they are copied. */
+static void open_renderer(ls_window *window, bool follows_display)
+{
+    if (follows_display) {
+        window->renderer = SDL_CreateRenderer(window->window, -1,
+                                              SDL_RENDERER_ACCELERATED | SDL_RENDERER_PRESENTVSYNC);
+        if (can_follow_display(window)) {
+            return;
+        }
+        SDL_DestroyRenderer(window->renderer);
+    }
+    window->renderer = SDL_CreateRenderer(window->window, -1, SDL_RENDERER_SOFTWARE);
+}
+
+/* Where it finds no screen, SDL takes a driver that shows its windows to nobody, unasked. */
+static bool is_seen(void)
+{
+    const char *driver = SDL_GetCurrentVideoDriver();
+    bool is_blind = !driver || strcmp(driver, "offscreen") == 0 || strcmp(driver, "dummy") == 0;
+    return !is_blind || SDL_GetHint(SDL_HINT_VIDEODRIVER) != NULL;
+}
+
+static ls_status open_parts(ls_window *window, const ls_window_config *config, ls_text *why)
+{
+    SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1"); /* the event loop has them */
+    SDL_SetHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1");
+    SDL_SetHint(SDL_HINT_RENDER_SCALE_QUALITY, "1");
+    SDL_SetHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0");
+    if (SDL_Init(SDL_INIT_VIDEO | SDL_INIT_GAMECONTROLLER) != 0 || TTF_Init() != 0) {
+        return ls_fail(LS_IO, why,
+                       "there is no screen for a window here: %s (--view=text needs none)",
+                       SDL_GetError());
+    }
+    if (!is_seen()) {
+        return ls_fail(LS_IO, why,
+                       "there is no screen for a window here: is DISPLAY set? (--view=text needs "
+                       "none)");
+    }
+    window->window = SDL_CreateWindow(
+        config->title, SDL_WINDOWPOS_UNDEFINED, SDL_WINDOWPOS_UNDEFINED, (int)config->width,
+        (int)config->height, SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
+    if (window->window) {
+        open_renderer(window, config->follows_display);
+    }
+    if (!window->renderer) {
+        return ls_fail(LS_IO, why, "no window can be opened: %s", SDL_GetError());
+    }
+    return load_font(window, FONT_POINTS, why);
+}
+
+ls_status ls_window_open(const ls_window_config *config, const ls_allocator *allocator,
+                         ls_window **out, ls_text *why)
+{
+    ls_window *window = ls_allocate(allocator, sizeof *window);
+    if (!window) {
+        return LS_NO_MEMORY;
+    }
+    window->allocator = allocator;
+    ls_status status = open_parts(window, config, why);
+    if (status == LS_OK && !ls_window_canvas(window)) {
+        status = LS_NO_MEMORY;
+    }
+    if (status != LS_OK) {
+        ls_window_close(window);
+        return status;
+    }
+    *out = window;
+    return LS_OK;
+}
+
+void ls_window_close(ls_window *window)
+{
+    if (!window) {
+        return;
+    }
+    SDL_GameControllerClose(window->pad);
+    SDL_DestroyTexture(window->texture);
+    SDL_DestroyRenderer(window->renderer);
+    SDL_DestroyWindow(window->window);
+    TTF_Quit();
+    SDL_Quit();
+    ls_release(window->allocator, window->glyphs);
+    ls_release(window->allocator, window->canvas.pixels);
+    ls_release(window->allocator, window);
+}
+
+uint32_t ls_window_display_hz(const ls_window *window)
+{
+    return window->display_hz;
+}
+
+const ls_canvas_font *ls_window_font(const ls_window *window)
+{
+    return &window->font;
+}
+
+/* ---- events ---- */
+
+/* SDL's scancodes are the usages of the HID tables, and beyond them some of its own. */
+_Static_assert((int)SDL_SCANCODE_A == (int)LS_KEY_A && (int)SDL_SCANCODE_UP == (int)LS_KEY_UP &&
+                   (int)SDL_SCANCODE_RGUI == (int)LS_KEY_RIGHT_SUPER,
+               "the keys of the contract are SDL's");
+
+/* Its pad buttons are the bits of the contract. */
+_Static_assert((1 << SDL_CONTROLLER_BUTTON_A) == (int)LS_PAD_SOUTH &&
+                   (1 << SDL_CONTROLLER_BUTTON_Y) == (int)LS_PAD_NORTH &&
+                   (1 << SDL_CONTROLLER_BUTTON_START) == (int)LS_PAD_START &&
+                   (1 << SDL_CONTROLLER_BUTTON_DPAD_RIGHT) == (int)LS_PAD_RIGHT,
+               "the buttons of the contract are SDL's");
+
+static bool repeats(uint32_t key)
+{
+    return key == LS_KEY_LEFT || key == LS_KEY_RIGHT || key == LS_KEY_EQUALS ||
+           key == LS_KEY_MINUS || key == LS_KEY_KEYPAD_PLUS || key == LS_KEY_KEYPAD_MINUS;
+}
+
+static bool take_key(const SDL_KeyboardEvent *key, ls_view_event *event)
+{
+    uint32_t usage = (uint32_t)key->keysym.scancode;
+    *event = (ls_view_event){
+        .kind = LS_VIEW_EVENT_KEY, .key = usage, .is_down = key->state == SDL_PRESSED};
+    return usage != LS_KEY_NONE && usage < LS_KEYS && (!key->repeat || repeats(usage));
+}
+
+static bool take_text(const SDL_TextInputEvent *text, ls_view_event *event)
+{
+    *event = (ls_view_event){.kind = LS_VIEW_EVENT_TEXT};
+    ls_name_copy(event->text, sizeof event->text, text->text);
+    return event->text[0] != '\0';
+}
+
+static ls_canvas_point place_of(const ls_window *window, int x, int y)
+{
+    return (ls_canvas_point){((float)x + 0.5f) * window->canvas_per_unit,
+                             ((float)y + 0.5f) * window->canvas_per_unit};
+}
+
+/* A laptop has no middle button: alt and the left one stand for it. */
+static bool take_button(ls_window *window, const SDL_MouseButtonEvent *button, ls_view_event *event)
+{
+    *event = (ls_view_event){.kind = LS_VIEW_EVENT_BUTTON,
+                             .is_down = button->state == SDL_PRESSED,
+                             .at = place_of(window, button->x, button->y)};
+    if (button->button == SDL_BUTTON_LEFT) {
+        if (event->is_down) {
+            window->is_left_middle = (SDL_GetModState() & KMOD_ALT) != 0;
+        }
+        event->button = window->is_left_middle ? LS_BUTTON_MIDDLE : LS_BUTTON_LEFT;
+        return true;
+    }
+    event->button = button->button == SDL_BUTTON_RIGHT ? LS_BUTTON_RIGHT : LS_BUTTON_MIDDLE;
+    return button->button == SDL_BUTTON_RIGHT || button->button == SDL_BUTTON_MIDDLE;
+}
+
+static bool take_wheel(const ls_window *window, const SDL_MouseWheelEvent *wheel,
+                       ls_view_event *event)
+{
+    float away = wheel->direction == SDL_MOUSEWHEEL_FLIPPED ? -wheel->preciseY : wheel->preciseY;
+    *event = (ls_view_event){.kind = LS_VIEW_EVENT_WHEEL,
+                             .amount = away,
+                             .at = place_of(window, wheel->mouseX, wheel->mouseY)};
+    return true;
+}
+
+static float stick_of(int16_t value)
+{
+    bool is_dead = value > -STICK_DEAD_ZONE && value < STICK_DEAD_ZONE;
+    return is_dead ? 0.0f : (float)value / 32767.0f;
+}
+
+static bool take_axis(ls_window *window, const SDL_ControllerAxisEvent *axis, ls_view_event *event)
+{
+    float *axes = window->axes;
+    if (axis->axis >= SDL_CONTROLLER_AXIS_MAX) {
+        return false;
+    }
+    bool is_trigger = axis->axis >= SDL_CONTROLLER_AXIS_TRIGGERLEFT;
+    axes[axis->axis] = is_trigger ? (float)axis->value / 32767.0f : stick_of(axis->value);
+    if (is_trigger) {
+        *event = (ls_view_event){
+            .kind = LS_VIEW_EVENT_TRIGGERS,
+            .at = {axes[SDL_CONTROLLER_AXIS_TRIGGERLEFT], axes[SDL_CONTROLLER_AXIS_TRIGGERRIGHT]}};
+    } else if (axis->axis <= SDL_CONTROLLER_AXIS_LEFTY) {
+        *event = (ls_view_event){
+            .kind = LS_VIEW_EVENT_STICK,
+            .at = {axes[SDL_CONTROLLER_AXIS_LEFTX], -axes[SDL_CONTROLLER_AXIS_LEFTY]}};
+    } else {
+        *event = (ls_view_event){
+            .kind = LS_VIEW_EVENT_RIGHT_STICK,
+            .at = {axes[SDL_CONTROLLER_AXIS_RIGHTX], -axes[SDL_CONTROLLER_AXIS_RIGHTY]}};
+    }
+    return true;
+}
+
+static bool take_window_change(const SDL_WindowEvent *change, ls_view_event *event)
+{
+    event->kind = LS_VIEW_EVENT_AWAY;
+    return change->event == SDL_WINDOWEVENT_FOCUS_LOST;
+}
+
+static bool take_pad(ls_window *window, const SDL_Event *from, ls_view_event *event)
+{
+    switch (from->type) {
+    case SDL_CONTROLLERDEVICEADDED:
+        if (!window->pad) {
+            window->pad = SDL_GameControllerOpen(from->cdevice.which);
+        }
+        return false;
+    case SDL_CONTROLLERDEVICEREMOVED:
+        SDL_GameControllerClose(window->pad);
+        window->pad = NULL;
+        memset(window->axes, 0, sizeof window->axes);
+        *event = (ls_view_event){.kind = LS_VIEW_EVENT_PAD_AWAY};
+        return true;
+    case SDL_CONTROLLERBUTTONDOWN:
+    case SDL_CONTROLLERBUTTONUP:
+        *event = (ls_view_event){.kind = LS_VIEW_EVENT_PAD,
+                                 .pad = from->cbutton.button < 32 ? 1u << from->cbutton.button : 0,
+                                 .is_down = from->cbutton.state == SDL_PRESSED};
+        return event->pad != LS_PAD_NONE;
+    case SDL_CONTROLLERAXISMOTION:
+        return take_axis(window, &from->caxis, event);
+    default:
+        return false;
+    }
+}
+
+static bool take(ls_window *window, const SDL_Event *from, ls_view_event *event)
+{
+    *event = (ls_view_event){.kind = LS_VIEW_EVENT_CLOSE};
+    switch (from->type) {
+    case SDL_QUIT:
+        return true;
+    case SDL_KEYDOWN:
+    case SDL_KEYUP:
+        return take_key(&from->key, event);
+    case SDL_TEXTINPUT:
+        return take_text(&from->text, event);
+    case SDL_MOUSEBUTTONDOWN:
+    case SDL_MOUSEBUTTONUP:
+        return take_button(window, &from->button, event);
+    case SDL_MOUSEMOTION:
+        event->kind = LS_VIEW_EVENT_MOTION;
+        event->at = place_of(window, from->motion.x, from->motion.y);
+        return true;
+    case SDL_MOUSEWHEEL:
+        return take_wheel(window, &from->wheel, event);
+    case SDL_WINDOWEVENT:
+        return take_window_change(&from->window, event);
+    default:
+        return take_pad(window, from, event);
+    }
+}
+
+bool ls_window_next_event(ls_window *window, ls_view_event *event)
+{
+    SDL_Event from;
+    while (SDL_PollEvent(&from)) {
+        if (take(window, &from, event)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- pictures ---- */
+
+static void resize(ls_window *window, uint32_t width, uint32_t height)
+{
+    SDL_Texture *texture = SDL_CreateTexture(window->renderer, SDL_PIXELFORMAT_ARGB8888,
+                                             SDL_TEXTUREACCESS_STREAMING, (int)width, (int)height);
+    uint32_t *pixels = ls_allocate_array(window->allocator, (size_t)width * height, sizeof *pixels);
+    if (!texture || !pixels) { /* the picture keeps its size and is stretched */
+        SDL_DestroyTexture(texture);
+        ls_release(window->allocator, pixels);
+        return;
+    }
+    SDL_SetTextureBlendMode(texture, SDL_BLENDMODE_NONE);
+    SDL_DestroyTexture(window->texture);
+    ls_release(window->allocator, window->canvas.pixels);
+    window->texture = texture;
+    window->canvas = (ls_canvas){pixels, width, height};
+}
+
+ls_canvas *ls_window_canvas(ls_window *window)
+{
+    int width = 1;
+    int height = 1;
+    int units = 1;
+    SDL_GetRendererOutputSize(window->renderer, &width, &height);
+    SDL_GetWindowSize(window->window, &units, NULL);
+    while (width > 1 && height > 1 && (long long)width * height > CANVAS_PIXELS_MAX) {
+        width /= 2;
+        height /= 2;
+    }
+    if (width > 0 && height > 0 && width <= (int)LS_CANVAS_SIDE_MAX &&
+        height <= (int)LS_CANVAS_SIDE_MAX &&
+        ((uint32_t)width != window->canvas.width || (uint32_t)height != window->canvas.height)) {
+        resize(window, (uint32_t)width, (uint32_t)height);
+    }
+    window->canvas_per_unit = units > 0 ? (float)window->canvas.width / (float)units : 1.0f;
+    uint32_t points = (uint32_t)(FONT_POINTS * window->canvas_per_unit + 0.5f);
+    if (points > 0 && points != window->font_points) {
+        load_font(window, points, NULL); /* else the one before stays */
+    }
+    return window->canvas.pixels ? &window->canvas : NULL;
+}
+
+void ls_window_show(ls_window *window)
+{
+    SDL_UpdateTexture(window->texture, NULL, window->canvas.pixels,
+                      (int)(window->canvas.width * sizeof *window->canvas.pixels));
+    SDL_RenderCopy(window->renderer, window->texture, NULL, NULL);
+    SDL_RenderPresent(window->renderer);
+}

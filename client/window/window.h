@@ -1,0 +1,41 @@
+/* Window: a canvas on the screen, and the events of its keyboard, mouse and pads. The only module
+ * that knows SDL_ttf, and with loudspeaker.c SDL2. Decides nothing; one window a process. Built as
+ * window_none.c where the libraries are missing: then there is no window to open. Called by
+ * programs that show a view. */
+#ifndef LOCKSTEP_CLIENT_WINDOW_WINDOW_H
+#define LOCKSTEP_CLIENT_WINDOW_WINDOW_H
+
+#include "lockstep/client/view/canvas.h"
+#include "lockstep/client/view/view_event.h"
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/status.h"
+#include "lockstep/common/base/text.h"
+
+typedef struct ls_window ls_window;
+
+typedef struct ls_window_config {
+    const char *title;
+    uint32_t width; /* in the screen's units */
+    uint32_t height;
+    bool follows_display; /* pictures change with the display's own, where it can */
+} ls_window_config;
+
+/* UNSUPPORTED when this build has no windows, IO when there is no screen or no font, NO_MEMORY;
+ * `why` explains. */
+ls_status ls_window_open(const ls_window_config *config, const ls_allocator *allocator,
+                         ls_window **out, ls_text *why);
+void ls_window_close(ls_window *window);
+
+bool ls_window_next_event(ls_window *window, ls_view_event *event);
+
+/* The canvas for the next picture: as large as the window is now. */
+ls_canvas *ls_window_canvas(ls_window *window);
+const ls_canvas_font *ls_window_font(const ls_window *window);
+
+/* Shows the canvas. Blocks until the display takes it when the window follows the display. */
+void ls_window_show(ls_window *window);
+
+/* Pictures a second that the display takes; 0: the window does not follow it. */
+uint32_t ls_window_display_hz(const ls_window *window);
+
+#endif

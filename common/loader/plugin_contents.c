@@ -1,0 +1,350 @@
+#define _GNU_SOURCE
+#include "lockstep/common/loader/plugin_contents.h"
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/hash.h"
+
+#include <inttypes.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    PIECE_BYTES = 4096,
+    FILE_BYTES_MAX = 1 << 30,
+    DATA_BYTES_MAX = 16 << 20, /* a larger file is not hashed: its size must do */
+    DATA_FILES_MAX = 4096,     /* names that are looked for */
+    NAME_BYTES_MIN = 3,
+    NAME_BYTES_MAX = 256,
+};
+
+/* ---- files ---- */
+
+static bool read_whole(FILE *file, const char *path, size_t size_max, ls_plugin_contents *out)
+{
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size <= 0 ||
+        (uint64_t)info.st_size > size_max) {
+        return false;
+    }
+    out->size = (size_t)info.st_size;
+    out->bytes = ls_allocate(ls_allocator_heap(), out->size);
+    if (out->bytes && fread(out->bytes, 1, out->size, file) == out->size) {
+        return true;
+    }
+    ls_plugin_contents_close(out);
+    return false;
+}
+
+static bool open_file(const char *path, size_t size_max, ls_plugin_contents *out)
+{
+    *out = (ls_plugin_contents){NULL, 0};
+    FILE *file = fopen(path, "rb");
+    bool is_read = file && read_whole(file, path, size_max, out);
+    if (file) {
+        fclose(file);
+    }
+    return is_read;
+}
+
+bool ls_plugin_contents_open(const char *path, ls_plugin_contents *out)
+{
+    return open_file(path, FILE_BYTES_MAX, out);
+}
+
+void ls_plugin_contents_close(ls_plugin_contents *file)
+{
+    ls_release(ls_allocator_heap(), file->bytes);
+    *file = (ls_plugin_contents){NULL, 0};
+}
+
+uint64_t ls_plugin_contents_hash(const ls_plugin_contents *file)
+{
+    uint64_t hash = 0;
+    for (size_t at = 0; at < file->size; at += PIECE_BYTES) {
+        size_t size = LS_MIN(file->size - at, (size_t)PIECE_BYTES);
+        hash = ls_hash_pair(hash, ls_hash_bytes(file->bytes + at, size, 0));
+    }
+    return hash;
+}
+
+/* ---- sections ---- */
+
+typedef struct section {
+    const char *bytes; /* NULL: there is none */
+    size_t size;
+} section;
+
+static bool read_header(const ls_plugin_contents *file, const ElfW(Ehdr) * elf, size_t index,
+                        ElfW(Shdr) * out)
+{
+    uint64_t at = elf->e_shoff + (uint64_t)index * sizeof *out;
+    if (elf->e_shoff > file->size || at > file->size || file->size - at < sizeof *out) {
+        return false;
+    }
+    memcpy(out, file->bytes + at, sizeof *out);
+    return out->sh_type == SHT_NOBITS ||
+           (out->sh_offset <= file->size && out->sh_size <= file->size - out->sh_offset);
+}
+
+/* The first section of this name that lies in the file as it is. */
+static section find_section(const ls_plugin_contents *file, const char *name)
+{
+    const section none = {NULL, 0};
+    ElfW(Ehdr) elf;
+    ElfW(Shdr) names;
+    if (file->size < sizeof elf) {
+        return none;
+    }
+    memcpy(&elf, file->bytes, sizeof elf);
+    if (memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_shentsize != sizeof(ElfW(Shdr)) ||
+        !read_header(file, &elf, elf.e_shstrndx, &names)) {
+        return none;
+    }
+    for (size_t i = 0; i < elf.e_shnum; i++) {
+        ElfW(Shdr) header;
+        size_t size = strlen(name) + 1;
+        if (read_header(file, &elf, i, &header) && header.sh_name < names.sh_size &&
+            names.sh_size - header.sh_name >= size && header.sh_type != SHT_NOBITS &&
+            !(header.sh_flags & SHF_COMPRESSED) &&
+            memcmp(file->bytes + names.sh_offset + header.sh_name, name, size) == 0) {
+            return (section){(const char *)file->bytes + header.sh_offset, header.sh_size};
+        }
+    }
+    return none;
+}
+
+/* NULL when the text does not end within its section. */
+static const char *text_at(const section *texts, uint64_t at)
+{
+    bool is_whole = at < texts->size && memchr(texts->bytes + at, '\0', texts->size - at);
+    return is_whole ? texts->bytes + at : NULL;
+}
+
+/* The next text of a section that ends with NUL; NULL behind the last one. */
+static const char *next_text(const section *texts, const char *text)
+{
+    size_t at = text ? (size_t)(text - texts->bytes) + strlen(text) + 1 : 0;
+    return text_at(texts, at);
+}
+
+/* ---- what it gets from others ---- */
+
+void ls_plugin_contents_imports(const ls_plugin_contents *file, ls_plugin_contents_name *take,
+                                void *user)
+{
+    section symbols = find_section(file, ".dynsym");
+    section names = find_section(file, ".dynstr");
+    for (size_t i = 0; i < symbols.size / sizeof(ElfW(Sym)); i++) {
+        ElfW(Sym) symbol;
+        memcpy(&symbol, symbols.bytes + i * sizeof symbol, sizeof symbol);
+        const char *name = text_at(&names, symbol.st_name);
+        if (symbol.st_shndx == SHN_UNDEF && name && name[0] != '\0') {
+            take(user, name);
+        }
+    }
+}
+
+void ls_plugin_contents_needed(const ls_plugin_contents *file, ls_plugin_contents_name *take,
+                               void *user)
+{
+    section entries = find_section(file, ".dynamic");
+    section names = find_section(file, ".dynstr");
+    for (size_t i = 0; i < entries.size / sizeof(ElfW(Dyn)); i++) {
+        ElfW(Dyn) entry;
+        memcpy(&entry, entries.bytes + i * sizeof entry, sizeof entry);
+        const char *name = entry.d_tag == DT_NEEDED ? text_at(&names, entry.d_un.d_val) : NULL;
+        if (name) {
+            take(user, name);
+        }
+    }
+}
+
+bool ls_plugin_contents_is_of_language(const char *library)
+{
+    static const char *const beginnings[] = {
+        "libc.so",     "libm.so",  "libmvec.so", "libgcc_s.so", "libstdc++.so", "libc++.so",
+        "libc++abi",   "libdl.so", "librt.so",   "libpthread.", "ld-linux",     "ld64.so",
+        "liblockstep", "libasan.", "libubsan.",  "libtsan.",    "liblsan.",     "linux-vdso"};
+    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++) {
+        if (strncmp(library, beginnings[i], strlen(beginnings[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- how it was made ---- */
+
+static bool has_word(const char *list, const char *word, size_t size)
+{
+    for (const char *at = list; (at = strstr(at, "-")); at++) {
+        if ((at == list || at[-1] == ' ') && strncmp(at, word, size) == 0 &&
+            (at[size] == ' ' || at[size] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ls_plugin_contents_compiler(const ls_plugin_contents *file, ls_text *out)
+{
+    section comment = find_section(file, ".comment");
+    ls_text_set(out, "%s", "");
+    for (const char *text = NULL; (text = next_text(&comment, text));) {
+        if (text[0] != '\0' && !strstr(out->bytes, text)) {
+            ls_text_add(out, "%s%s", out->bytes[0] != '\0' ? ", " : "", text);
+        }
+    }
+}
+
+static bool starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* Flags that change what is computed, and that not every plug-in has. */
+static bool is_told(const char *flag, size_t size)
+{
+    static const char *const usual[] = {
+        "-fPIC",          "-fpic",           "-mtune=",        "-fvisibility", "-fstack",
+        "-fasynchronous", "-fcf-protection", "-march=x86-64 ", "-fdebug",      "-ffile-prefix",
+        "-fmacro",        "-fdiagnostics",   "-fno-plt",       "-ffunction-s", "-fdata-s"};
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
+        if (starts_with(flag, usual[i])) {
+            return false;
+        }
+    }
+    return size > 2 && flag[0] == '-' && strchr("Omf", flag[1]);
+}
+
+static void add_flags(ls_text *out, const char *text)
+{
+    for (const char *flag = text; *flag != '\0';) {
+        size_t size = strcspn(flag, " ");
+        if (is_told(flag, size) && !has_word(out->bytes, flag, size)) {
+            ls_text_add(out, "%s%.*s", out->bytes[0] != '\0' ? " " : "", (int)size, flag);
+        }
+        flag += size + strspn(flag + size, " ");
+    }
+}
+
+void ls_plugin_contents_flags(const ls_plugin_contents *file, ls_text *out)
+{
+    section producers = find_section(file, ".debug_str");
+    section command = find_section(file, ".GCC.command.line");
+    ls_text_set(out, "%s", "");
+    for (const char *text = NULL; (text = next_text(&command, text));) {
+        add_flags(out, text);
+    }
+    for (const char *text = NULL; (text = next_text(&producers, text));) {
+        bool is_producer = starts_with(text, "GNU C") || starts_with(text, "GNU GIMPLE") ||
+                           strstr(text, "clang version");
+        if (is_producer) {
+            add_flags(out, text);
+        }
+    }
+}
+
+/* ---- what it reads beside the state ---- */
+
+static bool is_of_name(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_' ||
+           (byte >= '0' && byte <= '9');
+}
+
+/* Whether the file has this text, ending with NUL, and not as the end of a longer name. */
+static bool has_text(const ls_plugin_contents *file, const char *text, size_t size)
+{
+    const uint8_t *at = file->bytes;
+    const uint8_t *end = file->bytes + file->size;
+    while ((at = memmem(at, (size_t)(end - at), text, size))) {
+        if (at > file->bytes && !is_of_name((char)at[-1]) && at + size < end && at[size] == '\0') {
+            return true;
+        }
+        at++;
+    }
+    return false;
+}
+
+static void add_hash(ls_text *out, const char *name, size_t name_bytes, uint64_t hash)
+{
+    ls_text_add(out, "%s%.*s %08" PRIx32, out->bytes[0] != '\0' ? ", " : "", (int)name_bytes, name,
+                (uint32_t)hash);
+}
+
+/* setlocale asks for these itself. */
+static bool is_of_locale(const char *name, size_t size)
+{
+    return (size == 4 && memcmp(name, "LANG", 4) == 0) || (size > 3 && memcmp(name, "LC_", 3) == 0);
+}
+
+void ls_plugin_contents_variables(const ls_plugin_contents *file, ls_text *out)
+{
+    bool sets_locale = has_text(file, "setlocale", strlen("setlocale"));
+    ls_text_set(out, "%s", "");
+    for (char **entry = environ; entry && *entry; entry++) {
+        size_t size = strcspn(*entry, "=");
+        const char *value = *entry + size;
+        if (size >= 2 &&
+            (has_text(file, *entry, size) || (sets_locale && is_of_locale(*entry, size)))) {
+            add_hash(out, *entry, size, ls_hash_bytes(value, strlen(value), 0));
+        }
+    }
+    if (out->bytes[0] == '\0') {
+        ls_text_set(out, "none");
+    }
+}
+
+/* Names of files, as texts have them: no formats, no sentences, no sources of the plug-in itself,
+ * nothing that the system makes up. */
+static bool may_be_file(const char *text, size_t size)
+{
+    static const char *const others[] = {".c", ".h", ".cc", ".cpp", ".hpp", ".rs", ".so"};
+    const char *dot = strrchr(text, '.');
+    if (size < NAME_BYTES_MIN || size > NAME_BYTES_MAX || strpbrk(text, "%\n\t") ||
+        (!dot && !strchr(text, '/')) || starts_with(text, "/proc/") || starts_with(text, "/sys/") ||
+        starts_with(text, "/dev/")) {
+        return false;
+    }
+    for (size_t i = 0; dot && i < sizeof others / sizeof others[0]; i++) {
+        if (strcmp(dot, others[i]) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void add_data_file(ls_text *out, const char *path)
+{
+    ls_plugin_contents data;
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISREG(info.st_mode)) {
+        const char *slash = strrchr(path, '/');
+        const char *name = slash ? slash + 1 : path;
+        uint64_t hash = (uint64_t)info.st_size;
+        if (open_file(path, DATA_BYTES_MAX, &data)) {
+            hash = ls_plugin_contents_hash(&data);
+            ls_plugin_contents_close(&data);
+        }
+        add_hash(out, name, strlen(name), hash);
+    }
+}
+
+void ls_plugin_contents_data(const ls_plugin_contents *file, ls_text *out)
+{
+    section constants = find_section(file, ".rodata");
+    uint32_t looked_for = 0;
+    ls_text_set(out, "%s", "");
+    for (const char *text = NULL; (text = next_text(&constants, text));) {
+        if (may_be_file(text, strlen(text)) && looked_for++ < DATA_FILES_MAX) {
+            add_data_file(out, text);
+        }
+    }
+    if (out->bytes[0] == '\0') {
+        ls_text_set(out, "none");
+    }
+}

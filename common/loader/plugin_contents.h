@@ -1,0 +1,57 @@
+/* Plugin contents: what the file of a plug-in tells of itself: which bytes it is, who compiled it
+ * with which flags, and which environment variables and data files it names. Reads that file and
+ * the files it names; runs nothing. Called by plugin_loader for the build fingerprint. */
+#ifndef LOCKSTEP_COMMON_LOADER_PLUGIN_CONTENTS_H
+#define LOCKSTEP_COMMON_LOADER_PLUGIN_CONTENTS_H
+
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+LS_C_BEGIN
+
+typedef struct ls_plugin_contents {
+    uint8_t *bytes;
+    size_t size;
+} ls_plugin_contents;
+
+bool ls_plugin_contents_open(const char *path, ls_plugin_contents *out);
+void ls_plugin_contents_close(ls_plugin_contents *file);
+
+/* A chain of the hashes of the file's pieces of 4,096 bytes. */
+uint64_t ls_plugin_contents_hash(const ls_plugin_contents *file);
+
+/* Calls `take` with the name of each symbol that the file gets from others, and with that of each
+ * library that it says it needs. */
+typedef void ls_plugin_contents_name(void *user, const char *name);
+void ls_plugin_contents_imports(const ls_plugin_contents *file, ls_plugin_contents_name *take,
+                                void *user);
+void ls_plugin_contents_needed(const ls_plugin_contents *file, ls_plugin_contents_name *take,
+                               void *user);
+
+/* Libraries of C, C++ and the compiler, and Lockstep's own: what they call is no choice of a
+ * plug-in that needs them. */
+bool ls_plugin_contents_is_of_language(const char *library);
+
+/* Each sets a text, empty where the file does not say. */
+
+/* From .comment: "GCC: (Debian 12.2.0-14) 12.2.0". */
+void ls_plugin_contents_compiler(const ls_plugin_contents *file, ls_text *out);
+
+/* From the producers in .debug_str, or from .GCC.command.line: the flags that change what is
+ * computed, "-O2 -mfma -ffast-math". clang writes them with -grecord-command-line alone. */
+void ls_plugin_contents_flags(const ls_plugin_contents *file, ls_text *out);
+
+/* Variables of this process's environment that the file names, with hashes of their values:
+ * "GAME_DIFFICULTY 1a2b3c4d"; "none". Values stay here: they can be private. */
+void ls_plugin_contents_variables(const ls_plugin_contents *file, ls_text *out);
+
+/* Files that the file names and that are there, with hashes of their bytes; "none". */
+void ls_plugin_contents_data(const ls_plugin_contents *file, ls_text *out);
+
+LS_C_END
+
+#endif

@@ -1,0 +1,276 @@
+#define _GNU_SOURCE
+#include "lockstep/common/loader/plugin_loader.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/loader/maths_check.h"
+#include "lockstep/common/loader/plugin_contents.h"
+#include "lockstep/common/loader/plugin_file.h"
+#include "lockstep/common/simulation/plugin_place.h"
+#include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/common/simulations/builtin.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_file_name(const char *name)
+{
+    size_t size = strlen(name);
+    return strchr(name, '/') || (size >= 3 && strcmp(name + size - 3, ".so") == 0);
+}
+
+static ls_status load_builtin(const char *name, ls_loaded_simulation *out, ls_text *why)
+{
+    const ls_simulation *simulation = ls_builtin_simulation_named(name);
+    if (simulation) {
+        LS_ASSERT(ls_simulation_check(simulation, NULL) == LS_OK);
+        *out = (ls_loaded_simulation){.simulation = simulation};
+        return LS_OK;
+    }
+    char shown[LS_NAME_BYTES_MAX];
+    ls_name_copy(shown, sizeof shown, name);
+    ls_text_set(why, "unknown simulation '%s'; built in are: ", shown);
+    for (uint32_t i = 0; (simulation = ls_builtin_simulation(i)); i++) {
+        ls_text_add(why, "%s%s", i > 0 ? ", " : "", simulation->name);
+    }
+    ls_text_add(why, "; a plug-in is named by its file, as in ./game.so");
+    return LS_NOT_FOUND;
+}
+
+/* dlerror speaks of the last failure once; it may have nothing to say. */
+static const char *linker_words(void)
+{
+    const char *words = dlerror();
+    return words ? words : "the dynamic linker gives no reason";
+}
+
+/* Without a '/' dlopen would search the system's folders instead of the current one. */
+static void *open_library(const char *file)
+{
+    static const char here[] = "./";
+    bool has_folder = strchr(file, '/') != NULL;
+    char *path = malloc(sizeof here + strlen(file));
+    if (!path) {
+        return NULL;
+    }
+    snprintf(path, sizeof here + strlen(file), "%s%s", has_folder ? "" : here, file);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    free(path);
+    return library;
+}
+
+/* A schema depends on the configuration; one that misses bytes misses them by default as well, and
+ * whoever loads a plug-in should hear of it before anybody connects. An engine behind a callback
+ * has no schema and is not started for nothing. */
+static ls_status check_schema(const ls_simulation *simulation, ls_text *fault)
+{
+    if (simulation->hash) {
+        return LS_OK;
+    }
+    ls_sim_config config = ls_sim_config_default(simulation);
+    ls_sim_instance *instance = NULL;
+    ls_status status =
+        ls_sim_instance_create(simulation, &config, ls_allocator_heap(), &instance, fault);
+    ls_sim_instance_destroy(instance);
+    return status == LS_SCHEMA ? LS_SCHEMA : LS_OK; /* other values may suit init or the memory */
+}
+
+/* A copy in this program's size, of a plug-in that was built with another. */
+static ls_status take_size(const ls_simulation *exported, ls_loaded_simulation *out, ls_text *fault)
+{
+    ls_simulation read;
+    ls_status status = ls_simulation_read(exported, &read, fault);
+    out->simulation = exported;
+    if (status != LS_OK || exported->size == sizeof read) {
+        return status;
+    }
+    out->own = malloc(sizeof *out->own);
+    if (!out->own) {
+        return LS_NO_MEMORY;
+    }
+    *out->own = read;
+    out->simulation = out->own;
+    return LS_OK;
+}
+
+static ls_status find_simulation(void *library, const char *file, ls_loaded_simulation *out,
+                                 ls_text *why)
+{
+    ls_simulation_entry entry = NULL;
+    void *symbol = dlsym(library, LS_SIMULATION_SYMBOL);
+    if (!symbol) {
+        return ls_fail(LS_PLUGIN, why, "plug-in '%s' does not export %s()", file,
+                       LS_SIMULATION_SYMBOL);
+    }
+    /* ISO C has no conversion from object to function pointers; POSIX promises equal bits. */
+    _Static_assert(sizeof entry == sizeof symbol, "dlsym gives functions as void *");
+    memcpy(&entry, &symbol, sizeof entry);
+    ls_plugin_place_enter(LS_PLUGIN_CALL_OPEN);
+    const ls_simulation *simulation = entry();
+    ls_plugin_place_leave();
+    ls_text fault = {""};
+    ls_status status = take_size(simulation, out, &fault);
+    if (status == LS_OK) {
+        bool is_good = ls_simulation_check(out->simulation, &fault) == LS_OK;
+        status = is_good ? check_schema(out->simulation, &fault) : LS_PLUGIN;
+    }
+    if (status != LS_OK) {
+        free(out->own);
+        ls_text_set(why, "plug-in '%s' cannot be used: %s", file, fault.bytes);
+    }
+    return status;
+}
+
+static ls_status load_file(const char *file, ls_loaded_simulation *out, ls_text *why)
+{
+    ls_text fault = {""};
+    ls_status status = ls_plugin_file_check(file, &fault);
+    if (status != LS_OK) {
+        return ls_fail(status, why, "plug-in '%s' cannot be opened: %s", file, fault.bytes);
+    }
+    ls_plugin_place_enter(LS_PLUGIN_CALL_OPEN); /* a library may run code when it is opened */
+    void *library = open_library(file);
+    ls_plugin_place_leave();
+    if (!library) {
+        return ls_fail(LS_PLUGIN, why, "plug-in '%s' cannot be opened: %s", file, linker_words());
+    }
+    ls_loaded_simulation loaded = {.library = library};
+    status = find_simulation(library, file, &loaded, why);
+    if (status != LS_OK) {
+        dlclose(library);
+        return status;
+    }
+    *out = loaded;
+    return LS_OK;
+}
+
+ls_status ls_simulation_load(const char *name, ls_loaded_simulation *out, ls_text *why)
+{
+    return is_file_name(name) ? load_file(name, out, why) : load_builtin(name, out, why);
+}
+
+void ls_simulation_unload(ls_loaded_simulation *loaded)
+{
+    if (loaded->library) {
+        dlclose(loaded->library);
+    }
+    free(loaded->own);
+    *loaded = (ls_loaded_simulation){0};
+}
+
+/* ---- what a build fingerprint says of it ---- */
+
+static void print_file(const ls_plugin_contents *file, const char *name,
+                       ls_build_fingerprint *print)
+{
+    static const struct {
+        ls_fingerprint_item item;
+        void (*read)(const ls_plugin_contents *file, ls_text *out);
+    } items[] = {
+        {LS_PRINT_COMPILER, ls_plugin_contents_compiler},
+        {LS_PRINT_FLAGS, ls_plugin_contents_flags},
+        {LS_PRINT_VARIABLES, ls_plugin_contents_variables},
+        {LS_PRINT_FILES, ls_plugin_contents_data},
+    };
+    ls_text text = {{0}};
+    for (size_t i = 0; i < sizeof items / sizeof items[0]; i++) {
+        items[i].read(file, &text);
+        ls_build_fingerprint_set(print, items[i].item, text.bytes);
+    }
+    ls_text_set(&text, "%016" PRIx64 ", %zu bytes, %s", ls_plugin_contents_hash(file), file->size,
+                name);
+    ls_build_fingerprint_set(print, LS_PRINT_SIMULATION, text.bytes);
+}
+
+/* The folder of a file may differ from machine to machine and does not matter. */
+void ls_simulation_print(const ls_loaded_simulation *loaded, const char *name,
+                         ls_build_fingerprint *print)
+{
+    ls_plugin_contents file;
+    const char *slash = strrchr(name, '/');
+    const char *last = slash ? slash + 1 : name;
+    if (!loaded->library) {
+        ls_build_fingerprint_set(print, LS_PRINT_SIMULATION, "built in");
+    } else if (ls_plugin_contents_open(name, &file)) {
+        print_file(&file, last, print);
+        ls_plugin_contents_close(&file);
+    } else {
+        ls_build_fingerprint_set(print, LS_PRINT_SIMULATION, last);
+    }
+}
+
+/* ---- which functions of the maths library it calls ---- */
+
+enum {
+    LIBRARIES_MAX = 64, /* that are looked into */
+};
+
+/* The plug-in's file, and those of the libraries that it needs and has been given. */
+typedef struct maths_search {
+    const struct link_map *first; /* of all that are loaded */
+    const char *paths[LIBRARIES_MAX];
+    uint32_t count;
+    uint64_t functions;
+} maths_search;
+
+static const char *file_name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void add_path(maths_search *search, const char *path)
+{
+    bool is_new = search->count < LIBRARIES_MAX;
+    for (uint32_t i = 0; is_new && i < search->count; i++) {
+        is_new = strcmp(search->paths[i], path) != 0;
+    }
+    if (is_new) {
+        search->paths[search->count++] = path;
+    }
+}
+
+static void take_needed(void *user, const char *name)
+{
+    maths_search *search = user;
+    const char *file = file_name_of(name);
+    const struct link_map *map = ls_plugin_contents_is_of_language(file) ? NULL : search->first;
+    while (map && strcmp(file_name_of(map->l_name), file) != 0) {
+        map = map->l_next;
+    }
+    if (map) {
+        add_path(search, map->l_name);
+    }
+}
+
+static void take_import(void *user, const char *name)
+{
+    maths_search *search = user;
+    search->functions |= ls_maths_functions_named(name);
+}
+
+uint64_t ls_simulation_maths(const ls_loaded_simulation *loaded, const char *name)
+{
+    maths_search search = {.first = NULL};
+    struct link_map *map = NULL;
+    if (!loaded->library || dlinfo(loaded->library, RTLD_DI_LINKMAP, &map) != 0) {
+        return 0;
+    }
+    while (map->l_prev) {
+        map = map->l_prev;
+    }
+    search.first = map;
+    add_path(&search, name);
+    for (uint32_t next = 0; next < search.count; next++) {
+        ls_plugin_contents file;
+        if (ls_plugin_contents_open(search.paths[next], &file)) {
+            ls_plugin_contents_imports(&file, take_import, &search);
+            ls_plugin_contents_needed(&file, take_needed, &search);
+            ls_plugin_contents_close(&file);
+        }
+    }
+    return ls_maths_check(search.functions);
+}

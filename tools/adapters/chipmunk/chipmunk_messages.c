@@ -1,0 +1,48 @@
+#include "lockstep/tools/adapters/chipmunk/chipmunk_messages.h"
+#include "lockstep/common/base/assert.h"
+
+#include <chipmunk/chipmunk.h>
+
+#include <stdbool.h>
+
+void *chipmunk_no_stream;
+
+int chipmunk_no_puts(const char *text)
+{
+    (void)text;
+    return 0;
+}
+
+int chipmunk_no_printf(const char *format, ...)
+{
+    (void)format;
+    return 0;
+}
+
+int chipmunk_no_printf_chk(int flag, const char *format, ...)
+{
+    (void)flag;
+    (void)format;
+    return 0;
+}
+
+void chipmunk_no_qsort(void *elements, size_t count, size_t bytes,
+                       int (*compare)(const void *a, const void *b))
+{
+    (void)elements;
+    (void)count;
+    (void)bytes;
+    (void)compare;
+    LS_ASSERT(false);
+}
+
+/* A warning is not worth a line; an error is a mistake in this folder. */
+void cpMessage(const char *condition, const char *file, int line, int is_error, int is_hard,
+               const char *message, ...)
+{
+    (void)is_hard;
+    (void)message;
+    if (is_error) {
+        ls_assert_fail(condition, file, line, "the engine");
+    }
+}

@@ -1,0 +1,546 @@
+#include "lockstep/tools/adapters/libretro/libretro_console.h"
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/tools/adapters/libretro/libretro_quirks.h"
+#include "lockstep/tools/adapters/libretro/libretro_surroundings.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct libretro_console {
+    libretro_setup setup;
+    libretro_core core;
+    libretro_surroundings around;
+    libretro_options options;
+    libretro_picture picture;
+    libretro_speaker speaker;
+    libretro_pad pads[LIBRETRO_PORTS_MAX];
+    ls_status picture_status; /* of the newest size that the core has asked for */
+    libretro_quirks quirks;
+    bool is_empty; /* the run under way has neither shown nor sounded anything yet */
+    bool runs_without_content;
+    bool wants_card; /* to draw with a graphics card */
+    bool is_started; /* init was called, so deinit is owed */
+    bool is_loaded;  /* content is loaded, so unloading is owed */
+    bool is_saved;   /* `save` is of what is now */
+    uint8_t *save;
+    size_t save_bytes;
+    size_t save_capacity;
+    ls_text said; /* by the core, the newest line, until it has started */
+};
+
+/* Below a file there is no folder: nothing can be read from there or written to it, on any machine.
+ * Cores that are given none at all look in the current one. */
+enum {
+    SETTLED_TIMES_MAX = 4,
+};
+
+#define NO_FOLDER "/dev/null/lockstep"
+
+/* A core's calls do not say whose they are: the console that is in use in this thread, only during
+ * a call into its core. NULL in a thread of the core's own. */
+static _Thread_local libretro_console *active;
+
+static void enter(libretro_console *console)
+{
+    active = console;
+    libretro_surroundings_enter(&console->around);
+    libretro_surroundings_clear_stack();
+}
+
+static void leave(void)
+{
+    active = NULL;
+    libretro_surroundings_leave();
+}
+
+/* ---- what a core asks ---- */
+
+static void take_line(int level, const char *format, ...) LS_PRINTF(2, 3);
+static void take_line(int level, const char *format, ...)
+{
+    (void)level;
+    if (!active || active->is_loaded) {
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(active->said.bytes, sizeof active->said.bytes, format, arguments);
+    va_end(arguments);
+    active->said.bytes[strcspn(active->said.bytes, "\r\n")] = '\0';
+}
+
+static bool set_format(unsigned format)
+{
+    if (format < LIBRETRO_PIXELS_COUNT) {
+        active->picture.format = (libretro_pixel_format)format;
+    }
+    return format < LIBRETRO_PIXELS_COUNT;
+}
+
+static bool get_variable(libretro_variable *variable)
+{
+    variable->value = libretro_options_value(&active->options, variable->key);
+    return variable->value != NULL;
+}
+
+static bool set_geometry(const libretro_geometry *geometry, bool has_limits)
+{
+    libretro_geometry made = *geometry;
+    if (!has_limits) { /* a change of the picture's shape only */
+        made.columns_max = made.columns;
+        made.rows_max = made.rows;
+    }
+    active->picture_status = libretro_picture_resize(&active->picture, &made);
+    return active->picture_status == LS_OK;
+}
+
+static bool answer_with_data(unsigned what, void *data)
+{
+    switch (what) {
+    case LIBRETRO_GET_CAN_DUPE:
+        *(bool *)data = true;
+        return true;
+    case LIBRETRO_GET_SYSTEM_DIRECTORY:
+    case LIBRETRO_GET_CORE_ASSETS_DIRECTORY:
+    case LIBRETRO_GET_SAVE_DIRECTORY:
+        *(const char **)data = NO_FOLDER;
+        return true;
+    case LIBRETRO_SET_PIXEL_FORMAT:
+        return set_format(*(const unsigned *)data);
+    case LIBRETRO_GET_VARIABLE:
+        return get_variable(data);
+    case LIBRETRO_GET_VARIABLE_UPDATE:
+        *(bool *)data = false;
+        return true;
+    case LIBRETRO_SET_SUPPORT_NO_GAME:
+        active->runs_without_content = *(const bool *)data;
+        return true;
+    case LIBRETRO_GET_LOG_INTERFACE:
+        ((libretro_log *)data)->write = take_line;
+        return true;
+    case LIBRETRO_SET_SYSTEM_AV_INFO:
+        return set_geometry(&((const libretro_av_info *)data)->geometry, true);
+    case LIBRETRO_SET_GEOMETRY:
+        return set_geometry(data, false);
+    case LIBRETRO_GET_CORE_OPTIONS_VERSION:
+        *(unsigned *)data = 0;
+        return true;
+    case LIBRETRO_GET_INPUT_MAX_USERS:
+        *(unsigned *)data = active->setup.players;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A question without an answer is about something that does not exist here: clocks, counters,
+ * files, cards, rumble, language. */
+static bool answer(unsigned what, void *data)
+{
+    if (!active) {
+        return false;
+    }
+    switch (what) {
+    case LIBRETRO_SET_VARIABLES:
+        libretro_options_declare(&active->options, data);
+        return true;
+    case LIBRETRO_SET_HW_RENDER:
+        active->wants_card = true;
+        return false;
+    case LIBRETRO_SET_INPUT_DESCRIPTORS:
+    case LIBRETRO_SET_CONTROLLER_INFO:
+    case LIBRETRO_GET_INPUT_BITMASKS:
+        return true;
+    default:
+        return data && answer_with_data(what, data);
+    }
+}
+
+static void show_frame(const void *pixels, unsigned columns, unsigned rows, size_t pitch)
+{
+    if (active && pixels && pixels != LIBRETRO_FRAME_OF_CARD) {
+        active->is_empty = false;
+        libretro_picture_show(&active->picture, pixels, columns, rows, pitch);
+    }
+}
+
+static size_t play_samples(const int16_t *samples, size_t pairs)
+{
+    if (active && samples && pairs > 0) {
+        active->is_empty = false;
+        libretro_speaker_play(&active->speaker, samples, pairs);
+    }
+    return pairs;
+}
+
+static void play_sample(int16_t left, int16_t right)
+{
+    const int16_t pair[2] = {left, right};
+    play_samples(pair, 1);
+}
+
+static void poll_inputs(void)
+{
+}
+
+static int16_t button_of(const libretro_pad *pad, unsigned id)
+{
+    return id < LIBRETRO_PAD_BUTTONS ? (int16_t)(pad->buttons >> id & 1) : 0;
+}
+
+static int16_t analog_of(const libretro_pad *pad, unsigned index, unsigned id)
+{
+    if (index == LIBRETRO_ANALOG_BUTTONS) {
+        return (int16_t)(button_of(pad, id) * LIBRETRO_ANALOG_FULL);
+    }
+    return index < LIBRETRO_ANALOG_BUTTONS && id < 2 ? pad->sticks[index * 2 + id] : 0;
+}
+
+static int16_t read_input(unsigned port, unsigned device, unsigned index, unsigned id)
+{
+    if (!active || port >= LIBRETRO_PORTS_MAX) {
+        return 0;
+    }
+    const libretro_pad *pad = &active->pads[port];
+    switch (device & LIBRETRO_DEVICE_KIND_MASK) {
+    case LIBRETRO_DEVICE_JOYPAD:
+        return id == LIBRETRO_PAD_ALL ? (int16_t)pad->buttons : button_of(pad, id);
+    case LIBRETRO_DEVICE_ANALOG:
+        return analog_of(pad, index, id);
+    default:
+        return 0;
+    }
+}
+
+/* ---- start ---- */
+
+static void start(libretro_console *console)
+{
+    const libretro_functions *call = &console->core.call;
+    call->set_environment(answer);
+    call->set_video_refresh(show_frame);
+    call->set_audio_sample(play_sample);
+    call->set_audio_sample_batch(play_samples);
+    call->set_input_poll(poll_inputs);
+    call->set_input_state(read_input);
+    console->is_started = true;
+    call->init();
+}
+
+/* A path tells cores that look at its end what they are given; the end is the core's first. */
+static bool load_content(libretro_console *console, const libretro_system *system)
+{
+    const ls_sim_file *content = console->setup.content;
+    if (content->size == 0) {
+        return console->core.call.load_game(NULL);
+    }
+    const char *ends = system->extensions ? system->extensions : "";
+    char path[LS_NAME_BYTES_MAX];
+    snprintf(path, sizeof path, NO_FOLDER "/content.%.*s", (int)(strcspn(ends, "|") % 16), ends);
+    const libretro_content info = {path, content->bytes, (size_t)content->size, NULL};
+    return console->core.call.load_game(&info);
+}
+
+static ls_status fail_to_load(const libretro_console *console, const libretro_system *system,
+                              ls_text *why)
+{
+    if (console->wants_card) {
+        return ls_fail(LS_UNSUPPORTED, why,
+                       "core: %s draws with the graphics card, whose results differ from machine "
+                       "to machine; try an option of it that draws in software",
+                       system->name);
+    }
+    ls_text_set(why, "content: %s %s does not take it; it takes: %s", system->name, system->version,
+                system->extensions ? system->extensions : "");
+    if (console->said.bytes[0]) {
+        ls_text_add(why, "; it says: %s", console->said.bytes);
+    }
+    return LS_BAD_ARGUMENT;
+}
+
+static ls_status load_game(libretro_console *console, ls_text *why)
+{
+    libretro_system system = {.name = NULL};
+    console->core.call.get_system_info(&system);
+    console->quirks = libretro_quirks_of(system.name);
+    if (system.needs_path) {
+        return ls_fail(LS_UNSUPPORTED, why,
+                       "core: %s reads its content from a path of this machine itself, so that "
+                       "nothing tells whether machines have the same",
+                       system.name);
+    }
+    if (console->setup.content->size == 0 && !console->runs_without_content) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "content: %s needs one; it takes: %s", system.name,
+                       system.extensions ? system.extensions : "");
+    }
+    ls_status status = libretro_options_check(&console->options, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    console->is_loaded = load_content(console, &system);
+    return console->is_loaded && !console->wants_card ? LS_OK : fail_to_load(console, &system, why);
+}
+
+/* ---- the rate ---- */
+
+/* The fraction of the smallest denominator that is the rate for all that a player can notice: the
+ * clocks of two machines differ by a thousand times more. */
+static ls_rate rate_near(double hz)
+{
+    ls_rate rate = {0, 0};
+    for (uint32_t denominator = 1; denominator <= 65536; denominator++) {
+        double exact = hz * denominator;
+        uint32_t numerator = (uint32_t)(exact + 0.5);
+        double miss = exact - numerator;
+        if ((miss < 0 ? -miss : miss) < exact * 1e-8) {
+            return (ls_rate){numerator, denominator};
+        }
+    }
+    rate.numerator = (uint32_t)(hz + 0.5);
+    rate.denominator = 1;
+    return rate;
+}
+
+/* A frame is a tick, so that a wrong rate is a wrong speed. Two hundredths are for whole numbers:
+ * 60 in place of a Game Boy's 59.7275. */
+static ls_status check_rate(const libretro_console *console, double hz, ls_text *why)
+{
+    double rate = ls_rate_hz(console->setup.rate);
+    if (!(hz >= LS_TICK_RATE_MIN_HZ && hz <= LS_TICK_RATE_MAX_HZ)) {
+        return LS_OK; /* there is no telling */
+    }
+    double ratio = rate / hz;
+    if (ratio > 0.98 && ratio < 1.02) {
+        return LS_OK;
+    }
+    ls_fail(LS_BAD_ARGUMENT, why,
+            "core: it shows %.4f frames a second and the match has %.4f ticks; host with "
+            "--tick-rate ",
+            hz, rate);
+    if (why) {
+        ls_rate_add_text(rate_near(hz), why);
+    }
+    return LS_BAD_ARGUMENT;
+}
+
+static ls_status set_up_ports(libretro_console *console, ls_text *why)
+{
+    libretro_av_info info = {.frames_per_second = 0};
+    console->core.call.get_system_av_info(&info);
+    set_geometry(&info.geometry, true);
+    if (libretro_speaker_init(&console->speaker, info.samples_per_second) != LS_OK) {
+        return ls_fail(LS_NO_MEMORY, why, "core: there is no room for its sound");
+    }
+    if (console->picture_status != LS_OK) {
+        return ls_fail(console->picture_status, why, "core: there is no room for its picture");
+    }
+    for (uint32_t port = 0; port < console->setup.players; port++) {
+        console->core.call.set_controller_port_device(port, console->setup.device);
+    }
+    return check_rate(console, info.frames_per_second, why);
+}
+
+static ls_status build(libretro_console *console, ls_text *why)
+{
+    ls_status status = libretro_core_open(console->setup.core, libretro_surroundings_function,
+                                          &console->around.originals, &console->core, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    start(console);
+    status = load_game(console, why);
+    return status == LS_OK ? set_up_ports(console, why) : status;
+}
+
+/* ---- saves ---- */
+
+static bool make_room(libretro_console *console, size_t size)
+{
+    if (size <= console->save_capacity) {
+        return true;
+    }
+    ls_release(ls_allocator_heap(), console->save);
+    console->save = ls_allocate(ls_allocator_heap(), size);
+    console->save_capacity = console->save ? size : 0;
+    return console->save != NULL;
+}
+
+static bool serialize(libretro_console *console)
+{
+    size_t size = console->core.call.serialize_size();
+    if (size == 0 || size > LS_STATE_BYTES_MAX ||
+        !make_room(console, LIBRETRO_SAVE_HEAD_BYTES + size)) {
+        return false;
+    }
+    uint8_t *bytes = console->save + LIBRETRO_SAVE_HEAD_BYTES;
+    memset(bytes, 0, size);
+    ls_store_u32(console->save, console->around.frames);
+    ls_store_u64(console->save + 4, console->around.random);
+    console->save_bytes = LIBRETRO_SAVE_HEAD_BYTES + size;
+    bool is_good = console->core.call.serialize(bytes, size);
+    if (is_good && console->quirks.clean) {
+        console->quirks.clean(bytes, size);
+    }
+    return is_good;
+}
+
+static bool unserialize(libretro_console *console, const uint8_t *bytes, size_t size)
+{
+    console->around.frames = ls_load_u32(bytes);
+    console->around.random = ls_load_u64(bytes + 4);
+    return console->core.call.unserialize(bytes + LIBRETRO_SAVE_HEAD_BYTES,
+                                          size - LIBRETRO_SAVE_HEAD_BYTES);
+}
+
+/* The parts that a save leaves out become as a load makes them; the next save may show that. */
+static void settle(libretro_console *console)
+{
+    uint64_t before = 0, now = 0;
+    for (int i = 0; i < SETTLED_TIMES_MAX; i++) {
+        libretro_surroundings_clear_stack();
+        if (!serialize(console)) {
+            return;
+        }
+        now = ls_hash_bytes(console->save, console->save_bytes, 0);
+        if (i > 0 && now == before) {
+            console->is_saved = true;
+            return;
+        }
+        before = now;
+        unserialize(console, console->save, console->save_bytes);
+    }
+}
+
+/* ---- what others call ---- */
+
+ls_status libretro_console_create(const libretro_setup *setup, libretro_console **out, ls_text *why)
+{
+    libretro_console *console = ls_allocate(ls_allocator_heap(), sizeof *console);
+    if (!console) {
+        return LS_NO_MEMORY;
+    }
+    console->setup = *setup;
+    console->options.wanted = setup->options;
+    console->around = (libretro_surroundings){
+        .start_s = setup->start_s, .rate = setup->rate, .random = setup->seed};
+    console->core.file = -1;
+    enter(console);
+    ls_status status = build(console, why);
+    if (status == LS_OK && console->quirks.is_settled) {
+        settle(console);
+    }
+    leave();
+    if (status != LS_OK) {
+        libretro_console_destroy(console);
+        return status;
+    }
+    *out = console;
+    return LS_OK;
+}
+
+void libretro_console_destroy(libretro_console *console)
+{
+    if (!console) {
+        return;
+    }
+    enter(console);
+    if (console->is_loaded) {
+        console->core.call.unload_game();
+    }
+    if (console->is_started) {
+        console->core.call.deinit();
+    }
+    libretro_core_close(&console->core);
+    leave();
+    libretro_picture_deinit(&console->picture);
+    libretro_speaker_deinit(&console->speaker);
+    ls_release(ls_allocator_heap(), console->save);
+    ls_release(ls_allocator_heap(), console);
+}
+
+void libretro_console_run(libretro_console *console, const libretro_pad *pads, uint32_t count)
+{
+    for (uint32_t port = 0; port < count; port++) {
+        console->pads[port] = pads[port];
+        console->pads[port].buttons &= console->quirks.buttons;
+    }
+    console->is_saved = false;
+    console->is_empty = true;
+    libretro_speaker_begin_tick(&console->speaker);
+    enter(console);
+    console->core.call.run();
+    if (console->is_empty && console->quirks.may_pass_over_frames) {
+        console->core.call.run();
+    }
+    console->around.frames++;
+    if (console->quirks.is_settled) {
+        settle(console);
+    }
+    leave();
+}
+
+uint32_t libretro_console_frames(const libretro_console *console)
+{
+    return console->around.frames;
+}
+
+const uint8_t *libretro_console_save(libretro_console *console, size_t *size)
+{
+    if (!console->is_saved) {
+        enter(console);
+        console->is_saved = serialize(console);
+        leave();
+    }
+    *size = console->is_saved ? console->save_bytes : 0;
+    return console->is_saved ? console->save : NULL;
+}
+
+ls_status libretro_console_load(libretro_console *console, const uint8_t *bytes, size_t size)
+{
+    size_t kept = 0;
+    if (size <= LIBRETRO_SAVE_HEAD_BYTES) {
+        return LS_MALFORMED;
+    }
+    if (!libretro_console_save(console, &kept)) {
+        return LS_UNSUPPORTED;
+    }
+    const libretro_quirks *quirks = &console->quirks;
+    if (quirks->is_safe &&
+        (size != kept || !quirks->is_safe(bytes + LIBRETRO_SAVE_HEAD_BYTES,
+                                          console->save + LIBRETRO_SAVE_HEAD_BYTES,
+                                          size - LIBRETRO_SAVE_HEAD_BYTES))) {
+        return LS_MALFORMED;
+    }
+    enter(console);
+    bool is_loaded = unserialize(console, bytes, size);
+    if (!is_loaded) {
+        unserialize(console, console->save, kept);
+    }
+    leave();
+    console->is_saved = !is_loaded;
+    return is_loaded ? LS_OK : LS_MALFORMED;
+}
+
+uint8_t *libretro_console_memory(libretro_console *console, unsigned id, size_t *size)
+{
+    enter(console);
+    *size = console->core.call.get_memory_size(id);
+    uint8_t *bytes = *size > 0 ? console->core.call.get_memory_data(id) : NULL;
+    leave();
+    console->is_saved = false;
+    return bytes;
+}
+
+const libretro_picture *libretro_console_picture(const libretro_console *console)
+{
+    return &console->picture;
+}
+
+const libretro_speaker *libretro_console_speaker(const libretro_console *console)
+{
+    return &console->speaker;
+}

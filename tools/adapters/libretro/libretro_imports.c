@@ -1,0 +1,212 @@
+#define _GNU_SOURCE
+#include "lockstep/tools/adapters/libretro/libretro_imports.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* ---- what runs at the start ---- */
+
+static bool read_at(const uint8_t *file, size_t size, uint64_t place, void *out, size_t bytes)
+{
+    if (place > size || bytes > size - place) {
+        return false;
+    }
+    memcpy(out, file + place, bytes);
+    return true;
+}
+
+static void hold(libretro_start *start, uint64_t place, uint32_t number)
+{
+    if (start->change_count < LIBRETRO_START_CHANGES_MAX) {
+        start->changes[start->change_count++] = (libretro_change){place, number};
+    }
+}
+
+/* The linker does nothing about DT_DEBUG, and has no use for the upper half of these numbers. */
+static void read_entries(const uint8_t *file, size_t size, uint64_t place, libretro_start *start)
+{
+    ElfW(Dyn) entry;
+    for (; read_at(file, size, place, &entry, sizeof entry) && entry.d_tag != DT_NULL;
+         place += sizeof entry) {
+        if (entry.d_tag == DT_INIT || entry.d_tag == DT_INIT_ARRAY) {
+            start->addresses[entry.d_tag == DT_INIT_ARRAY] = entry.d_un.d_ptr;
+            hold(start, place, DT_DEBUG);
+        } else if (entry.d_tag == DT_INIT_ARRAYSZ) {
+            start->array_bytes = entry.d_un.d_val;
+        }
+    }
+}
+
+libretro_start libretro_start_read(const uint8_t *file, size_t size)
+{
+    libretro_start start = {.array_bytes = 0};
+    ElfW(Ehdr) head;
+    ElfW(Phdr) segment;
+    bool is_good = read_at(file, size, 0, &head, sizeof head) &&
+                   memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_phentsize == sizeof segment;
+    for (uint32_t i = 0; is_good && i < head.e_phnum; i++) {
+        uint64_t place = head.e_phoff + i * sizeof segment;
+        if (!read_at(file, size, place, &segment, sizeof segment)) {
+            break;
+        }
+        if (segment.p_type == PT_DYNAMIC) {
+            read_entries(file, size, segment.p_offset, &start);
+        } else if (segment.p_type == PT_GNU_RELRO) {
+            hold(&start, place, PT_NULL);
+        }
+    }
+    return start;
+}
+
+typedef void start_function(int count, char **arguments, char **environment);
+
+void libretro_start_run(void *library, const libretro_start *start)
+{
+    struct link_map *map = NULL;
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) {
+        return;
+    }
+    char *none[] = {NULL};
+    start_function *function = NULL;
+    if (start->addresses[0] != 0) {
+        uintptr_t address = map->l_addr + start->addresses[0];
+        memcpy(&function, &address, sizeof function);
+        function(0, none, none);
+    }
+    const uint8_t *array = (const uint8_t *)(map->l_addr + start->addresses[1]);
+    uint64_t bytes = start->addresses[1] != 0 ? start->array_bytes : 0;
+    for (uint64_t i = 0; i + sizeof function <= bytes; i += sizeof function) {
+        memcpy(&function, array + i, sizeof function);
+        function(0, none, none);
+    }
+}
+
+/* ---- what is imported ---- */
+
+/* Whether a place of this kind holds the address of a function. */
+#if defined(__x86_64__)
+static bool is_function(uint64_t info)
+{
+    uint64_t type = ELF64_R_TYPE(info);
+    return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT || type == R_X86_64_64;
+}
+#define IS_KNOWN 1
+#elif defined(__aarch64__)
+static bool is_function(uint64_t info)
+{
+    uint64_t type = ELF64_R_TYPE(info);
+    return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT || type == R_AARCH64_ABS64;
+}
+#define IS_KNOWN 1
+#endif
+
+#if defined(IS_KNOWN)
+/* Where things of a loaded library lie. */
+typedef struct tables {
+    uintptr_t base;
+    const ElfW(Sym) * symbols;
+    const char *names;
+    const ElfW(Rela) * relocations[2]; /* of data, and of calls */
+    size_t bytes[2];
+} tables;
+
+static const void *at(const tables *t, ElfW(Addr) address)
+{
+    return (const void *)(address < t->base ? t->base + address : address);
+}
+
+static void read_dynamic(tables *t, const ElfW(Dyn) * entry)
+{
+    for (; entry->d_tag != DT_NULL; entry++) {
+        switch (entry->d_tag) {
+        case DT_SYMTAB:
+            t->symbols = at(t, entry->d_un.d_ptr);
+            break;
+        case DT_STRTAB:
+            t->names = at(t, entry->d_un.d_ptr);
+            break;
+        case DT_RELA:
+            t->relocations[0] = at(t, entry->d_un.d_ptr);
+            break;
+        case DT_RELASZ:
+            t->bytes[0] = entry->d_un.d_val;
+            break;
+        case DT_JMPREL:
+            t->relocations[1] = at(t, entry->d_un.d_ptr);
+            break;
+        case DT_PLTRELSZ:
+            t->bytes[1] = entry->d_un.d_val;
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static void keep_original(const char *name, const void *place, libretro_originals *originals)
+{
+    const struct {
+        const char *name;
+        void *kept;
+    } list[] = {
+        {"_Znwm", &originals->one},
+        {"_Znam", &originals->array},
+        {"_ZnwmRKSt9nothrow_t", &originals->one_or_null},
+        {"_ZnamRKSt9nothrow_t", &originals->array_or_null},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        if (strcmp(list[i].name, name) == 0) {
+            memcpy(list[i].kept, place, sizeof(void *));
+        }
+    }
+}
+
+static void replace(const tables *t, const ElfW(Rela) * relocation, void *(*find)(const char *name),
+                    libretro_originals *originals)
+{
+    size_t symbol = ELF64_R_SYM(relocation->r_info);
+    if (symbol == 0 || !is_function(relocation->r_info) || relocation->r_addend != 0) {
+        return;
+    }
+    const char *name = t->names + t->symbols[symbol].st_name;
+    void *function = t->symbols[symbol].st_shndx == SHN_UNDEF ? find(name) : NULL;
+    if (function) {
+        void *place = (void *)(t->base + relocation->r_offset);
+        keep_original(name, place, originals);
+        memcpy(place, &function, sizeof function);
+    }
+}
+
+ls_status libretro_imports_replace(void *library, void *(*find)(const char *name),
+                                   libretro_originals *originals)
+{
+    struct link_map *map = NULL;
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) {
+        return LS_IO;
+    }
+    tables t = {.base = map->l_addr};
+    read_dynamic(&t, map->l_ld);
+    if (!t.symbols || !t.names) {
+        return LS_IO;
+    }
+    for (int i = 0; i < 2; i++) {
+        size_t count = t.relocations[i] ? t.bytes[i] / sizeof *t.relocations[i] : 0;
+        for (size_t place = 0; place < count; place++) {
+            replace(&t, &t.relocations[i][place], find, originals);
+        }
+    }
+    return LS_OK;
+}
+#else
+ls_status libretro_imports_replace(void *library, void *(*find)(const char *name),
+                                   libretro_originals *originals)
+{
+    (void)library;
+    (void)find;
+    (void)originals;
+    return LS_UNSUPPORTED;
+}
+#endif

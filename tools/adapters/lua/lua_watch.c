@@ -1,0 +1,133 @@
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/tools/adapters/lua/lua_save.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- watches ---- */
+
+static void push_watched(lua_writer *w, const lua_watch *watch)
+{
+    lua_State *L = w->L;
+    lua_rawgeti(L, w->libraries, 1);
+    for (uint32_t i = 0; i < watch->part_count; i++) {
+        if (!lua_istable(L, -1)) {
+            lua_pop(L, 1);
+            lua_pushnil(L);
+            return;
+        }
+        const char *part = watch->part[i];
+        if (part[0] >= '0' && part[0] <= '9') {
+            lua_pushinteger(L, strtol(part, NULL, 10));
+        } else {
+            lua_pushstring(L, part);
+        }
+        (void)lua_rawget(L, -2);
+        lua_remove(L, -2);
+    }
+}
+
+static void look_at_watch(lua_writer *w, lua_watch *watch)
+{
+    if (watch->type == LS_FIELD_U64) {
+        return;
+    }
+    push_watched(w, watch);
+    watch->bits = 0;
+    if (lua_type(w->L, -1) == LUA_TNUMBER) {
+        lua_Number number = lua_tonumber(w->L, -1);
+        lua_Integer integer = lua_isinteger(w->L, -1) ? lua_tointeger(w->L, -1) : 0;
+        number = number == number ? number : 0;
+        if (watch->type == LS_FIELD_F64) {
+            memcpy(&watch->bits, &number, sizeof number);
+        } else {
+            watch->bits = (uint64_t)integer;
+        }
+    }
+    lua_pop(w->L, 1);
+}
+
+void lua_write_watches(lua_writer *w)
+{
+    uint8_t *at = w->engine->written.bytes + LUA_IMAGE_WATCHES_AT;
+    for (uint32_t i = 0; i < w->engine->watch_count; i++) {
+        look_at_watch(w, &w->engine->watches[i]);
+        ls_store_u64(at + (size_t)8 * i, w->engine->watches[i].bits);
+    }
+}
+
+/* ---- what to watch ---- */
+
+static void add_watch(lua_engine *engine, const lua_watch *path, ls_field_type type)
+{
+    if (engine->watch_count == LUA_WATCHES_MAX) {
+        return;
+    }
+    engine->watches[engine->watch_count] = *path;
+    engine->watches[engine->watch_count++].type = type;
+}
+
+static bool is_name(const lua_key *key)
+{
+    if (key->type == LUA_TNUMBER) {
+        return !key->is_float && key->integer >= 0 && key->integer < 1000;
+    }
+    bool is = key->type == LUA_TSTRING && key->text_bytes > 0 && key->text_bytes < 20 &&
+              !(key->text[0] >= '0' && key->text[0] <= '9');
+    for (size_t i = 0; is && i < key->text_bytes; i++) {
+        char c = key->text[i];
+        is = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    }
+    return is;
+}
+
+static void extend_path(lua_watch *path, const lua_key *key)
+{
+    char part[24];
+    size_t used = strlen(path->path);
+    if (key->type == LUA_TNUMBER) {
+        snprintf(part, sizeof part, "%lld", (long long)key->integer);
+        snprintf(path->path + used, sizeof path->path - used, "[%s]", part);
+    } else {
+        snprintf(part, sizeof part, "%s", key->text);
+        snprintf(path->path + used, sizeof path->path - used, "%s%s", used ? "." : "", part);
+    }
+    memcpy(path->part[path->part_count++], part, sizeof part);
+}
+
+/* Numbers in globals and in tables of theirs, three names deep. `keys` are of the table at the top
+ * of the stack. */
+static void choose(lua_engine *engine, lua_State *L, const lua_watch *above, const lua_keys *keys)
+{
+    int table = lua_gettop(L);
+    for (size_t i = 0; i < keys->count && engine->watch_count < LUA_WATCHES_MAX; i++) {
+        if (!is_name(&keys->keys[i])) {
+            continue;
+        }
+        lua_watch path = *above;
+        extend_path(&path, &keys->keys[i]);
+        lua_key_push(L, &keys->keys[i]);
+        int type = lua_rawget(L, table);
+        if (type == LUA_TNUMBER) {
+            add_watch(engine, &path, lua_isinteger(L, -1) ? LS_FIELD_I64 : LS_FIELD_F64);
+        } else if (path.part_count == 1 && type != LUA_TFUNCTION) {
+            add_watch(engine, &path, LS_FIELD_U64);
+        }
+        if (type == LUA_TTABLE && path.part_count < 3) {
+            lua_keys *inner = &engine->inner[path.part_count - 1];
+            lua_keys_collect(L, -1, inner);
+            choose(engine, L, &path, inner);
+        }
+        lua_pop(L, 1);
+    }
+}
+
+void lua_watch_choose(lua_engine *engine, lua_State *L)
+{
+    engine->watches = lua_memory_make(LUA_WATCHES_MAX * sizeof engine->watches[0]);
+    if (!engine->watches) {
+        luaL_error(L, "not enough memory");
+    }
+    choose(engine, L, &(lua_watch){0}, &engine->changes);
+}
