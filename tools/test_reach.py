@@ -24,11 +24,11 @@ import sys
 
 # Tests by the start of their names, and what they read that their commands do not name: folders,
 # files, and programs of the build. It replaces the whole tree or build as an argument.
-SHIPPED = ["CMakeLists.txt", "client/", "common/", "protocol/", "server/", "tools/"]
+SHIPPED = ["CMakeLists.txt", "client/", "common/", "protocol/", "server/", "tools/", "tests/lab/"]
 ALSO_READS = {
     "docs.commands": [*SHIPPED, "tests/docs/"],
     "docs.pages": ["tests/docs/"],
-    "docs.reference": ["tools/"],
+    "docs.reference": ["tools/", "tests/lab/"],
     "golden.": ["tests/golden/", "tools/platforms/", "tools/platform-matrix", "target:golden"],
     "tools.schema": ["common/"],
     "outside.": [*SHIPPED, "README.md", "tests/outside/"],

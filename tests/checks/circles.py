@@ -7,9 +7,7 @@ private header and call each other through it are a circle too.
 import collections
 
 import declarations
-from tree import Finding
-
-APART = "tests/"  # a test's main program and its support are told apart by their targets
+from tree import Finding, is_test
 
 
 def nearest(path, candidates):
@@ -41,7 +39,8 @@ def owners_of_names(sources):
 
 def arrows_of_files(sources):
     """{file: {file that it uses: (how, offset)}}"""
-    sources = [source for source in sources if source.is_c and not source.path.startswith(APART)]
+    # A test's main program and its support are told apart by their targets.
+    sources = [source for source in sources if source.is_c and not is_test(source.path)]
     owners = owners_of_names(sources)
     paths = {source.path for source in sources}
     arrows = {}

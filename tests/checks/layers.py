@@ -59,6 +59,7 @@ MAY_USE = {
     "client/program": AROUND | CLIENT | VIEW,
     "tools/adapters": SIMULATION | {"common/loader", "common/simulations"},
     "tools": AROUND | HOST | CLIENT | VIEW | {"server/service"},
+    "tests/lab": AROUND | HOST | CLIENT | VIEW | {"server/service", "tools"},
 }
 MAY_USE["tests"] = set(MAY_USE)
 # Their code gets nothing of the system, not even from the C library (PURE_HEADERS).
@@ -78,8 +79,8 @@ ADAPTERS = {
     "curl/curl.h": ("common/program/http_transfer.h", "server/service/http_fetcher.c"),
     "enet/*": (
         "protocol/enet/enet_channel.c",
-        "tools/bench/net_relay.c",
-        "tools/bench/plain_client.c",
+        "tests/lab/bench/net_relay.c",
+        "tests/lab/bench/plain_client.c",
     ),
     "utf8proc.h": ("common/program/log_format.c", "common/program/player_name.c"),
     "xxhash.h": ("common/base/hash_variant.h",),
@@ -107,7 +108,7 @@ ADAPTERS = {
     "elfutils/*": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
     "microhttpd.h": ("server/service/http_listener.c",),
-    "sodium.h": ("common/base/cipher.c", "tools/virtual/seeded_keys.c"),
+    "sodium.h": ("common/base/cipher.c", "tests/lab/virtual/seeded_keys.c"),
     "zstd.h": ("common/compress/compress.c",),
     "SDL2/*": ("client/window/loudspeaker.c", "client/window/window.c"),
     "fontconfig/*": ("client/window/font_file.c",),
@@ -351,9 +352,14 @@ SAMPLES = (
         ],
     ),
     (
-        "nothing includes tests",
-        {"tools/bench.c": '#include "lockstep/tests/match/scene.h"\n'},
-        ["tools may not include"],
+        "nothing includes tests, and only they the laboratory",
+        {
+            "tools/demo.c": '#include "lockstep/tests/match/scene.h"\n',
+            "tools/replay/replay.c": '#include "lockstep/tests/lab/virtual/virtual_match.h"\n',
+            "tests/lab/bench/bench.c": '#include "lockstep/tests/match/scene.h"\n',
+            "tests/match/scene.h": '#include "lockstep/tests/lab/virtual/virtual_match.h"\n',
+        },
+        ["tools may not include", "tools may not include", "lab may not include"],
     ),
     (
         "third-party headers stay in their adapters",

@@ -8,11 +8,10 @@ ls_ is the library's: each tool has one of its own.
 import collections
 
 import declarations
-from tree import Finding
+from tree import Finding, is_test
 
-TESTS = "tests/"
 TEMPLATES = "tools/new/template/"  # code of a project of its own
-TOOLS = "tools/"
+TOOLS = ("tools/", "tests/lab/")
 PREFIX = "LS_"
 ENTRIES = ("main", "lockstep_simulation")  # each program and plug-in has its own
 
@@ -72,7 +71,7 @@ def find(sources, context):
     for source in sources:
         for name, offset in all_names(source):
             places[name].setdefault(source.path, offset)
-        if not source.path.startswith((TESTS, TEMPLATES)):
+        if not is_test(source.path) and not source.path.startswith(TEMPLATES):
             for name, _ in shared_names(source):
                 if name in declared or name.startswith(PREFIX):
                     shared.setdefault(name, source.path)

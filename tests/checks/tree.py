@@ -19,6 +19,11 @@ def _blank(text):
     return quote + re.sub(r"[^\n]", " ", inside) + quote
 
 
+def is_test(path):
+    """The laboratory (bench, faultsim, virtual matches) is held to what holds for a program."""
+    return path.startswith("tests/") and not path.startswith("tests/lab/")
+
+
 class Source:
     """One file. `path` is relative to the root, with slashes."""
 

@@ -158,7 +158,7 @@ TERMS = (
     ("parting", "parting", "first differing pass", EVERYWHERE, ()),
     ("tail window", "tail[_ ]windows?", "quantile window", EVERYWHERE, ()),
     ("witness", "witness(es|ed)?", "step observer", EVERYWHERE, ()),
-    ("tally", "tally", "test simulation", EVERYWHERE, ("tools/lockstep_faultsim.c",)),
+    ("tally", "tally", "test simulation", EVERYWHERE, ("tests/lab/lockstep_faultsim.c",)),
     ("weather", "weathers?", "impairments", EVERYWHERE, ()),
     ("calm", "calm(ly)?", "baseline", EVERYWHERE, ()),
     ("comeback", "comebacks?", "reconnect", EVERYWHERE, ()),

@@ -4,9 +4,9 @@
  * over them. */
 #include "lockstep/common/base/fault.h"
 #include "lockstep/common/program/option.h"
-#include "lockstep/tools/faultsim/faultsim.h"
-#include "lockstep/tools/faultsim/self_test.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
+#include "lockstep/tests/lab/faultsim/faultsim.h"
+#include "lockstep/tests/lab/faultsim/self_test.h"
+#include "lockstep/tests/lab/faultsim/test_simulation.h"
 
 #include <inttypes.h>
 #include <stdio.h>

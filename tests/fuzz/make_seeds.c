@@ -10,8 +10,8 @@
 #include "lockstep/protocol/discovery/discovery.h"
 #include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/protocol/wire/message.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
-#include "lockstep/tools/virtual/virtual_match.h"
+#include "lockstep/tests/lab/faultsim/test_simulation.h"
+#include "lockstep/tests/lab/virtual/virtual_match.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 #include "lockstep/common/simulations/rope/rope.h"
 #include "lockstep/common/simulations/tumble/tumble.h"
 #include "lockstep/common/simulations/units/units.h"
-#include "lockstep/tools/bench/memory_match.h"
+#include "lockstep/tests/lab/bench/memory_match.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #ifndef LOCKSTEP_TESTS_MATCH_MATCH_TEST_H
 #define LOCKSTEP_TESTS_MATCH_MATCH_TEST_H
 
-#include "lockstep/tools/faultsim/match_check.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
+#include "lockstep/tests/lab/faultsim/match_check.h"
+#include "lockstep/tests/lab/faultsim/test_simulation.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/server/match/match.h"
+#include "lockstep/tests/lab/bench/pad_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
-#include "lockstep/tools/bench/pad_simulation.h"
 
 #include <criterion/criterion.h>
 

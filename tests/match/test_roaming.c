@@ -1,7 +1,7 @@
 /* Roaming: players whose address changes in mid-match, over the transport of the programs. Nothing
  * is lost, and closed ticks come again within a round trip and two ticks. */
+#include "lockstep/tests/lab/virtual/sealed_network.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/virtual/sealed_network.h"
 
 enum {
     PLAYERS = 4,

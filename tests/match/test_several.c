@@ -7,8 +7,8 @@
 #include "lockstep/common/time/timestep.h"
 #include "lockstep/protocol/transport/transport_memory.h"
 #include "lockstep/server/host/match_table.h"
+#include "lockstep/tests/lab/faultsim/test_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

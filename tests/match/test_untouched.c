@@ -1,8 +1,8 @@
 /* A diagnosis leaves the live simulations alone: with a plug-in that has state outside its state
  * block, every machine makes the same calls of it, in the same order, whether causes are looked for
  * or not. Ticks are run again by the host alone, which here runs nothing. */
+#include "lockstep/tests/lab/faultsim/test_simulation.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
 
 enum {
     TICKS = 300,

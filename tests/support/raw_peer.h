@@ -6,7 +6,7 @@
 #include "lockstep/protocol/blob/blob_receiver.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/protocol/wire/tick_packet.h"
-#include "lockstep/tools/virtual/virtual_match.h"
+#include "lockstep/tests/lab/virtual/virtual_match.h"
 
 enum {
     RAW_KINDS = 64

@@ -59,10 +59,17 @@ def check_trees(trees):
         assert b"lockstep (" in gzip.decompress((document / "changelog.Debian.gz").read_bytes())
     server = trees["server"]
     check_units(server)
+    check_tools(trees["tools"])
     assert (server / "etc/lockstep/lockstep.toml").is_file()
     assert (trees["dev"] / "usr/include/lockstep/simulation.h").is_file()
     assert list((trees["common"] / "usr/lib/lockstep").glob("*.so"))
     assert "lockstep-server" in run(server / "usr/bin/lockstep-server", "--version")
+
+
+def check_tools(tree):
+    """Hosts size their machines with bench; the fault simulation is for who works on Lockstep."""
+    names = {path.name for path in (tree / "usr/bin").glob("*")}
+    assert "lockstep-bench" in names and "lockstep-faultsim" not in names, names
 
 
 def check_units(server):

@@ -3,7 +3,7 @@
 
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/simulations/builtin.h"
-#include "lockstep/tools/bench/journal_maker.h"
+#include "lockstep/tests/lab/bench/journal_maker.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

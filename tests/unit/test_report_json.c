@@ -1,8 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/program/summary.h"
-#include "lockstep/tools/faultsim/report.h"
-#include "lockstep/tools/faultsim/self_test_report.h"
+#include "lockstep/tests/lab/faultsim/report.h"
+#include "lockstep/tests/lab/faultsim/self_test_report.h"
 #include "lockstep/tools/netcond/report.h"
 
 #include <criterion/criterion.h>

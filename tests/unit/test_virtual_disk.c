@@ -1,6 +1,6 @@
 /* The fault simulation's disk: what is written is a journal, whatever the disk does, and a crash
  * leaves what it may. */
-#include "lockstep/tools/virtual/virtual_disk.h"
+#include "lockstep/tests/lab/virtual/virtual_disk.h"
 
 #include "lockstep/common/base/clock.h"
 

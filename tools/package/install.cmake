@@ -98,9 +98,9 @@ install(FILES protocol/PROTOCOL.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/protocol 
 get_property(libraries GLOBAL PROPERTY LS_LIBRARIES)
 list(REMOVE_ITEM libraries
   lockstep_program lockstep_drawing lockstep_room_picture lockstep_param_files lockstep_view lockstep_view_options lockstep_view_window lockstep_conditioner
-  lockstep_discovery lockstep_key_files lockstep_token_commands lockstep_explain lockstep_netcond lockstep_new_game lockstep_virtual_match lockstep_match_check lockstep_faultsim
+  lockstep_discovery lockstep_key_files lockstep_token_commands lockstep_explain lockstep_netcond lockstep_new_game
   lockstep_playback lockstep_replay lockstep_admin lockstep_http_client lockstep_http_service
-  lockstep_service lockstep_service_config lockstep_systemd lockstep_journal_maker lockstep_schema_writer lockstep_stepping
+  lockstep_service lockstep_service_config lockstep_systemd lockstep_schema_writer lockstep_stepping
   lockstep_synctest)
 install(TARGETS ${libraries} EXPORT LockstepTargets COMPONENT dev)
 if(LS_LTO AND CMAKE_C_COMPILER_ID STREQUAL "GNU")

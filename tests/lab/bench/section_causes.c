@@ -1,0 +1,155 @@
+#include "lockstep/common/base/limits.h"
+#include "lockstep/common/diagnosis/replay_window.h"
+#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/tests/lab/bench/memory_match.h"
+#include "lockstep/tests/lab/bench/sections.h"
+
+enum {
+    PLAYERS = 2,
+    WARM_TICKS = 300, /* then all recent states are kept that will be */
+    ROUND_TICKS = 20,
+    SMOKE_TICKS = 5,
+    RATE_HZ = 60,
+    ROUNDS_MAX = 31, /* of large states */
+};
+
+#define TICK_BUDGET_RATIO 1.7
+
+typedef struct causes_case {
+    const char *what;
+    uint32_t state_bytes;                     /* of the pad simulation */
+    const ls_simulation *(*simulation)(void); /* or NULL */
+    uint32_t predict_ticks;
+} causes_case;
+
+/* Few words of the pad simulation change in a tick, and most of the units' state does. */
+static const causes_case causes_cases[] = {
+    {"256 B", 256, NULL, 0},
+    {"1 MiB", 1 << 20, NULL, 0},
+    {"1 MiB predicted", 1 << 20, NULL, 8},
+    {"1.4 MB of units", 0, ls_units_simulation, 0},
+};
+
+typedef struct two_matches {
+    ls_memory_match *with;
+    ls_memory_match *without;
+} two_matches;
+
+static ls_status create_match(const causes_case *one, bool finds_no_causes, ls_memory_match **out,
+                              ls_text *why)
+{
+    bench_memory_match_config config = {
+        .players = PLAYERS,
+        .state_bytes = one->state_bytes,
+        .predict_ticks = one->predict_ticks,
+        .steps_per_tick = 2,
+        .seed = 1,
+        .simulation = one->simulation ? one->simulation() : NULL,
+        .finds_no_causes = finds_no_causes,
+    };
+    return bench_memory_match_create(&config, out, why);
+}
+
+typedef struct tick_times {
+    double server_ns;
+    double session_ns;
+} tick_times;
+
+static tick_times time_ticks(ls_memory_match *match, uint32_t ticks)
+{
+    bench_memory_match_totals before = bench_memory_match_totals_of(match);
+    bench_memory_match_run(match, ticks);
+    bench_memory_match_totals after = bench_memory_match_totals_of(match);
+    double count = (double)(after.ticks - before.ticks);
+    return (tick_times){
+        .server_ns = (double)(after.server_ns - before.server_ns) / count,
+        .session_ns = (double)(after.sessions_ns - before.sessions_ns) / count / PLAYERS,
+    };
+}
+
+static void report_side(bench_report *report, const causes_case *one, const char *side,
+                        const bench_series *with, const bench_series *without)
+{
+    bench_ratios ratios = {.of_bests = bench_series_min(with) / bench_series_min(without)};
+    for (uint32_t i = 0; i < with->count; i++) {
+        bench_series_add(&ratios.rounds, with->values[i] / without->values[i]);
+    }
+    bool has_budget = one->state_bytes == 1 << 20;
+    char name[LS_NAME_BYTES_MAX];
+    snprintf(name, sizeof name, "%s: %s, against without", one->what, side);
+    bench_report_ratios(report, name, &ratios,
+                        has_budget ? BENCH_MOST(TICK_BUDGET_RATIO) : BENCH_UNBUDGETED);
+    snprintf(name, sizeof name, "%s: %s, without", one->what, side);
+    bench_report_number(report, name, "ns", bench_series_median(without), BENCH_UNBUDGETED);
+}
+
+static void time_rounds(const causes_case *one, const two_matches *matches, const bench_plan *plan,
+                        bench_report *report)
+{
+    bench_series server[2] = {{0}, {0}};
+    bench_series session[2] = {{0}, {0}};
+    uint32_t ticks = plan->is_smoke ? SMOKE_TICKS : ROUND_TICKS;
+    uint32_t rounds = LS_MIN(plan->rounds, ROUNDS_MAX);
+    (void)time_ticks(matches->with, plan->is_smoke ? SMOKE_TICKS : WARM_TICKS);
+    (void)time_ticks(matches->without, plan->is_smoke ? SMOKE_TICKS : WARM_TICKS);
+    for (uint32_t round = 0; round < rounds; round++) {
+        tick_times with = time_ticks(matches->with, ticks);
+        tick_times without = time_ticks(matches->without, ticks);
+        bench_series_add(&server[0], with.server_ns);
+        bench_series_add(&server[1], without.server_ns);
+        bench_series_add(&session[0], with.session_ns);
+        bench_series_add(&session[1], without.session_ns);
+    }
+    report_side(report, one, "match", &server[0], &server[1]);
+    report_side(report, one, "session", &session[0], &session[1]);
+}
+
+static ls_status measure_times(const causes_case *one, const bench_plan *plan, bench_report *report,
+                               ls_text *why)
+{
+    two_matches matches = {0};
+    ls_status status = create_match(one, false, &matches.with, why);
+    if (status == LS_OK) {
+        status = create_match(one, true, &matches.without, why);
+    }
+    if (status == LS_OK) {
+        time_rounds(one, &matches, plan, report);
+        status = bench_memory_match_check(matches.with, why);
+    }
+    bench_memory_match_destroy(matches.with);
+    bench_memory_match_destroy(matches.without);
+    return status;
+}
+
+static void report_memory(bench_report *report)
+{
+    const struct {
+        const char *what;
+        size_t state_bytes;
+    } sizes[] = {{"256 B", 256},
+                 {"16 KiB", 16 << 10},
+                 {"108 KB", 108000},
+                 {"1 MiB", 1 << 20},
+                 {"64 MiB", 64 << 20}};
+    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const ls_replay_needs needs = {sizes[i].state_bytes, RATE_HZ, 1, false};
+        ls_replay_window_config config = ls_replay_window_config_default(&needs);
+        double bytes = (double)ls_replay_window_bytes(&config, sizes[i].state_bytes);
+        char name[LS_NAME_BYTES_MAX];
+        snprintf(name, sizeof name, "%s: memory of a window", sizes[i].what);
+        double most = 3.5 * (double)sizes[i].state_bytes + (1 << 20);
+        bench_report_number(report, name, "B", bytes,
+                            sizes[i].state_bytes > LS_REPLAY_SMALL_STATE_BYTES ? BENCH_MOST(most)
+                                                                               : BENCH_UNBUDGETED);
+    }
+}
+
+ls_status bench_causes(const bench_plan *plan, bench_report *report, ls_text *why)
+{
+    ls_status status = LS_OK;
+    for (uint32_t i = 0; status == LS_OK && i < sizeof causes_cases / sizeof causes_cases[0]; i++) {
+        status = measure_times(&causes_cases[i], plan, report, why);
+    }
+    report_memory(report);
+    return status;
+}

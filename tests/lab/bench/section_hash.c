@@ -1,0 +1,147 @@
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/tests/lab/bench/pad_simulation.h"
+#include "lockstep/tests/lab/bench/sections.h"
+
+#include <string.h>
+
+#define MEBIBYTE (UINT32_C(1) << 20)
+#define BUDGET 0.95 /* for large states; a small one pays for the chunks as well */
+
+typedef struct hash_specimen {
+    const char *name;
+    const ls_simulation *(*simulation)(void);
+    uint32_t size; /* the first parameter: bytes, bodies, units */
+    bool has_budget;
+} hash_specimen;
+
+static const hash_specimen specimens[] = {
+    {"64 B", bench_pad_simulation, 64, false},
+    {"16 KiB", bench_pad_simulation, MEBIBYTE / 64, false},
+    {"1 MiB", bench_pad_simulation, MEBIBYTE, true},
+    {"arena, 200 bodies", ls_arena_simulation, 200, false},
+    {"arena, 20000 bodies", ls_arena_simulation, 20000, true},
+    {"units, 1500 units", ls_units_simulation, 1500, false},
+    {"units, 20000 units", ls_units_simulation, 20000, true},
+};
+
+typedef struct bench_state {
+    ls_sim_instance *instance;
+    size_t bytes;
+    uint8_t *saved;
+} bench_state;
+
+static void hash_hash(void *user, uint64_t repetitions)
+{
+    bench_state *state = user;
+    for (uint64_t i = 0; i < repetitions; i++) {
+        bench_keep(ls_sim_instance_hash(state->instance));
+    }
+}
+
+static void hash_raw(void *user, uint64_t repetitions)
+{
+    const bench_state *state = user;
+    for (uint64_t i = 0; i < repetitions; i++) {
+        bench_keep(ls_hash_bytes(ls_sim_instance_view(state->instance), state->bytes, 0));
+    }
+}
+
+static void save(void *user, uint64_t repetitions)
+{
+    bench_state *state = user;
+    for (uint64_t i = 0; i < repetitions; i++) {
+        bench_keep((uint64_t)ls_sim_instance_save(state->instance, state->saved));
+    }
+}
+
+static void load(void *user, uint64_t repetitions)
+{
+    bench_state *state = user;
+    for (uint64_t i = 0; i < repetitions; i++) {
+        bench_keep((uint64_t)ls_sim_instance_load(state->instance, state->saved, 0));
+    }
+}
+
+static void copy_out(void *user, uint64_t repetitions)
+{
+    bench_state *state = user;
+    for (uint64_t i = 0; i < repetitions; i++) {
+        memcpy(state->saved, ls_sim_instance_view(state->instance), state->bytes);
+        bench_keep(state->saved[i % state->bytes]);
+    }
+}
+
+static void copy_in(void *user, uint64_t repetitions)
+{
+    bench_state *state = user;
+    for (uint64_t i = 0; i < repetitions; i++) {
+        memcpy(ls_sim_instance_state(state->instance), state->saved, state->bytes);
+        bench_keep(*(const uint8_t *)ls_sim_instance_view(state->instance));
+    }
+}
+
+static void measure(const hash_specimen *specimen, bench_state *state, const bench_plan *plan,
+                    bench_report *report)
+{
+    const struct {
+        const char *what;
+        void (*run)(void *user, uint64_t repetitions);
+        void (*yardstick)(void *user, uint64_t repetitions);
+    } pairs[] = {
+        {"state hash against XXH3", hash_hash, hash_raw},
+        {"save against memcpy", save, copy_out},
+        {"load against memcpy", load, copy_in},
+    };
+    char name[LS_NAME_BYTES_MAX];
+    bench_times state_hash = bench_measure(plan, (bench_work){hash_hash, state});
+    snprintf(name, sizeof name, "%s: state hash", specimen->name);
+    bench_report_times(report, name, "ns", 1, &state_hash, BENCH_UNBUDGETED);
+    bench_budget budget = specimen->has_budget ? BENCH_LEAST(BUDGET) : BENCH_UNBUDGETED;
+    for (uint32_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        bench_ratios ratios = bench_compare(plan, (bench_work){pairs[i].run, state},
+                                            (bench_work){pairs[i].yardstick, state});
+        snprintf(name, sizeof name, "%s: %s", specimen->name, pairs[i].what);
+        bench_report_ratios(report, name, &ratios, budget);
+    }
+}
+
+static ls_status create_state(const hash_specimen *specimen, bench_state *state, ls_text *why)
+{
+    const ls_allocator *heap = ls_allocator_heap();
+    ls_sim_config config = ls_sim_config_default(specimen->simulation());
+    config.params[0] = specimen->size;
+    ls_status status =
+        ls_sim_instance_create(specimen->simulation(), &config, heap, &state->instance, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    state->bytes = ls_sim_instance_state_bytes(state->instance);
+    state->saved = ls_allocate(heap, state->bytes);
+    if (!state->saved) {
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
+    }
+    return ls_sim_instance_save(state->instance, state->saved);
+}
+
+static void destroy_state(bench_state *state)
+{
+    ls_release(ls_allocator_heap(), state->saved);
+    ls_sim_instance_destroy(state->instance);
+}
+
+ls_status bench_hash(const bench_plan *plan, bench_report *report, ls_text *why)
+{
+    ls_status status = LS_OK;
+    for (uint32_t i = 0; status == LS_OK && i < sizeof specimens / sizeof specimens[0]; i++) {
+        bench_state state = {0};
+        status = create_state(&specimens[i], &state, why);
+        if (status == LS_OK) {
+            measure(&specimens[i], &state, plan, report);
+        }
+        destroy_state(&state);
+    }
+    return status;
+}

@@ -1,0 +1,220 @@
+#include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/sealed/sealed_content.h"
+#include "lockstep/tests/lab/bench/child.h"
+#include "lockstep/tests/lab/bench/crowd.h"
+#include "lockstep/tests/lab/bench/net_server.h"
+#include "lockstep/tests/lab/bench/sections.h"
+
+enum {
+    CROWDS_MAX = 4, /* processes that the clients are spread over */
+    PATIENCE_MS = 60000,
+    /* IPv4 and UDP, and the header and the tag of a sealed packet. */
+    UP_HEADER_BYTES = 28 + LS_SEALED_CLIENT_HEADER_BYTES + LS_SEALED_TAG_BYTES,
+    DOWN_HEADER_BYTES = 28 + LS_SEALED_SERVER_HEADER_BYTES + LS_SEALED_TAG_BYTES,
+};
+
+#define WARM_NS (LS_NS_PER_SECOND * 3 / 2)
+#define WINDOW_NS (3 * LS_NS_PER_SECOND)
+#define SMOKE_NS (LS_NS_PER_SECOND / 5)
+#define RATE_HZ 60u
+#define RATE_HZ_MIN 15u
+#define KEPT_UP_MIN 0.85
+#define KEPT_UP_MAX 1.25
+
+/* The most that our server may cost against the relay. */
+typedef struct crowd_size {
+    uint32_t clients;
+    uint32_t rounds; /* more where one takes less time, and the figures differ more */
+    double budget;
+} crowd_size;
+
+static const crowd_size sizes[] = {{4, 9, 1.3}, {64, 9, 1.2}, {512, 5, 1.25}, {1024, 5, 1.3}};
+
+/* ---- one server and its clients ---- */
+
+static ls_status start_crowds(bench_child *children, const bench_crowd *all, ls_text *why)
+{
+    ls_status status = LS_OK;
+    uint32_t count = LS_MIN(all->total, CROWDS_MAX);
+    for (uint32_t i = 0; status == LS_OK && i < count; i++) {
+        bench_crowd crowd = *all;
+        crowd.first = all->total * i / count;
+        crowd.clients = all->total * (i + 1) / count - crowd.first;
+        status = bench_child_start(&children[i], bench_crowd_play, &crowd, why);
+    }
+    return status;
+}
+
+/* Runs a server beside as many clients as its plan says, who send packets of `up_bytes` or, when
+ * that is 0, play. */
+static ls_status run_server(bench_child_work serve, const bench_net_plan *plan, uint32_t up_bytes,
+                            bench_net_window *window, ls_text *why)
+{
+    bench_child server = {0};
+    bench_child crowds[CROWDS_MAX] = {{.pipe = -1}};
+    bench_crowd all = {.total = plan->clients, .rate_hz = plan->rate_hz, .packet_bytes = up_bytes};
+    ls_status status = bench_child_start(&server, serve, plan, why);
+    if (status == LS_OK) {
+        status = bench_child_hear(&server, &all.port, sizeof all.port, PATIENCE_MS, why);
+    }
+    if (status == LS_OK) {
+        status = start_crowds(crowds, &all, why);
+    }
+    if (status == LS_OK) {
+        status = bench_child_hear(&server, window, sizeof *window, PATIENCE_MS, why);
+    }
+    for (uint32_t i = 0; i < CROWDS_MAX; i++) {
+        bench_child_stop(&crowds[i]);
+    }
+    bench_child_stop(&server);
+    if (status == LS_OK && (!window->is_sound || window->client_ticks == 0)) {
+        return ls_fail(LS_DESYNCED, why, "not everybody played on with %u clients", plan->clients);
+    }
+    return status;
+}
+
+/* ---- what comes of it ---- */
+
+typedef struct comparison {
+    bench_times ours;
+    bench_times relay;
+    bench_ratios ratios;
+    bench_net_window last_ours;
+    bench_net_window last_relay;
+} comparison;
+
+static double per_client_tick(const bench_net_window *window, uint64_t value)
+{
+    return (double)value / (double)window->client_ticks;
+}
+
+static uint32_t payload(uint64_t bytes, uint64_t packets, uint32_t header_bytes)
+{
+    uint64_t mean = packets > 0 ? bytes / packets : 0;
+    return mean > header_bytes ? (uint32_t)mean - header_bytes : 1;
+}
+
+/* Ours, then the relay with packets of the same sizes; in every second round the other way round,
+ * with the sizes of the round before. */
+static ls_status run_round(comparison *both, bench_net_plan *plan, uint32_t round, ls_text *why)
+{
+    bench_net_window *ours = &both->last_ours;
+    bench_net_window *relay = &both->last_relay;
+    bool is_relay_first = round % 2 == 1;
+    ls_status status = LS_OK;
+    for (uint32_t turn = 0; status == LS_OK && turn < 2; turn++) {
+        double slowdown = bench_slowdown();
+        if ((turn == 0) == is_relay_first) {
+            plan->down_bytes = payload(ours->bytes_down, ours->packets_down, DOWN_HEADER_BYTES);
+            status =
+                run_server(bench_net_relay_serve, plan,
+                           payload(ours->bytes_up, ours->packets_up, UP_HEADER_BYTES), relay, why);
+            if (status == LS_OK) {
+                bench_times_add(&both->relay, per_client_tick(relay, relay->processor_ns),
+                                slowdown);
+            }
+        } else {
+            status = run_server(bench_net_host_serve, plan, 0, ours, why);
+            if (status == LS_OK) {
+                bench_times_add(&both->ours, per_client_tick(ours, ours->processor_ns), slowdown);
+            }
+        }
+    }
+    if (status == LS_OK) {
+        bench_series_add(&both->ratios.rounds, per_client_tick(ours, ours->processor_ns) /
+                                                   per_client_tick(relay, relay->processor_ns));
+    }
+    return status;
+}
+
+/* A packet each way and tick, or nearly: a server or clients that the machine has no time for do
+ * several ticks' work at once, which costs less. */
+static bool is_kept_up(const bench_net_window *window)
+{
+    double up = per_client_tick(window, window->packets_up);
+    double down = per_client_tick(window, window->packets_down);
+    return up > KEPT_UP_MIN && up < KEPT_UP_MAX && down > KEPT_UP_MIN && down < KEPT_UP_MAX;
+}
+
+static void report_comparison(const comparison *both, const bench_net_plan *plan, double budget,
+                              bench_report *report)
+{
+    const struct {
+        const char *what;
+        const bench_net_window *window;
+        uint64_t value;
+    } rows[] = {
+        {"packets up a tick, ours", &both->last_ours, both->last_ours.packets_up},
+        {"packets up a tick, relay", &both->last_relay, both->last_relay.packets_up},
+        {"packets down a tick, ours", &both->last_ours, both->last_ours.packets_down},
+        {"packets down a tick, relay", &both->last_relay, both->last_relay.packets_down},
+    };
+    char name[LS_NAME_BYTES_MAX];
+    char whom[32];
+    snprintf(whom, sizeof whom, plan->rate_hz == RATE_HZ ? "%u clients" : "%u at %u Hz",
+             plan->clients, plan->rate_hz);
+    snprintf(name, sizeof name, "%s: server, a client and tick", whom);
+    bench_report_times(report, name, "us", 1000, &both->ours, BENCH_UNBUDGETED);
+    snprintf(name, sizeof name, "%s: relay, a client and tick", whom);
+    bench_report_times(report, name, "us", 1000, &both->relay, BENCH_UNBUDGETED);
+    snprintf(name, sizeof name, "%s: server against relay", whom);
+    bool is_measured = both->ratios.of_bests > 0;
+    bench_report_ratios(report, name, &both->ratios,
+                        is_measured ? BENCH_MOST(budget) : BENCH_UNBUDGETED);
+    for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(name, sizeof name, "%s: %s", whom, rows[i].what);
+        bench_report_number(report, name, "", per_client_tick(rows[i].window, rows[i].value),
+                            BENCH_UNBUDGETED);
+    }
+    snprintf(name, sizeof name, "%s: inputs too late", whom);
+    bench_report_number(report, name, "%",
+                        100 * per_client_tick(&both->last_ours, both->last_ours.inputs_substituted),
+                        BENCH_UNBUDGETED);
+}
+
+static ls_status run_rounds(comparison *both, bench_net_plan *plan, uint32_t rounds, ls_text *why)
+{
+    ls_status status = LS_OK;
+    *both = (comparison){.ratios = {.of_bests = 0}};
+    for (uint32_t round = 0; status == LS_OK && round < rounds; round++) {
+        status = run_round(both, plan, round, why);
+        if (!is_kept_up(&both->last_ours) || !is_kept_up(&both->last_relay)) {
+            return status;
+        }
+    }
+    both->ratios.of_bests = bench_series_min(&both->ours.ns) / bench_series_min(&both->relay.ns);
+    return status;
+}
+
+/* On a machine that cannot keep 60 ticks a second, because it is small or others work on it as
+ * well, at the highest rate that it can. */
+static ls_status compare(const crowd_size *size, const bench_plan *bench, bench_report *report,
+                         ls_text *why)
+{
+    static comparison both;
+    bench_net_plan plan = {.clients = size->clients,
+                           .players = BENCH_NET_PLAYERS,
+                           .rate_hz = RATE_HZ,
+                           .warm_ns = bench->is_smoke ? SMOKE_NS : WARM_NS,
+                           .window_ns = bench->is_smoke ? SMOKE_NS : WINDOW_NS};
+    ls_status status = run_rounds(&both, &plan, bench->is_smoke ? 1 : size->rounds, why);
+    while (status == LS_OK && both.ratios.of_bests == 0 && plan.rate_hz / 2 >= RATE_HZ_MIN &&
+           !bench->is_smoke) {
+        plan.rate_hz /= 2;
+        status = run_rounds(&both, &plan, size->rounds, why);
+    }
+    if (status == LS_OK) {
+        report_comparison(&both, &plan, size->budget, report);
+    }
+    return status;
+}
+
+ls_status bench_net(const bench_plan *plan, bench_report *report, ls_text *why)
+{
+    ls_status status = LS_OK;
+    uint32_t count = plan->is_smoke ? 1 : sizeof sizes / sizeof sizes[0];
+    for (uint32_t i = 0; status == LS_OK && i < count; i++) {
+        status = compare(&sizes[i], plan, report, why);
+    }
+    return status == LS_OK ? bench_net_path(plan, report, why) : status;
+}

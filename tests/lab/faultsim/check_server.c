@@ -1,0 +1,523 @@
+/* The ticks that the server closes. I2: what is closed is the slot's own input for that tick if it
+ * came in time, else its input of the tick before, or nothing once it has left. I4: live clients
+ * keep up, and a wait names those that it waits for. I5: ticks are closed on time, whatever any
+ * client does; memory stays what it was. I7: what a resumed match goes on from holds every closed
+ * tick that any returned client had, unchanged. */
+#include "lockstep/common/base/assert.h"
+#include "lockstep/tests/lab/faultsim/match_check_parts.h"
+#include "lockstep/tests/lab/faultsim/step_observer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define SILENCE_MAX_NS (501 * LS_NS_PER_MS) /* WAITING comes every 500 ms */
+
+enum {
+    ALLOCATIONS_OF_STATE = 7,   /* a blob and its stream */
+    ALLOCATIONS_OF_CAUSES = 32, /* for each player two places of 13, and its share of the rest */
+    STATES_UNDER_WAY = 16,      /* their events have not come yet */
+};
+
+/* Ticks keep their rate exactly, so that one may be a nanosecond longer than the next. */
+#define ROUNDING_NS 1u
+#define SCHEDULE_TOLERANCE_NS LS_NS_PER_US /* of a server's clock that drifts */
+#define RECOVERY_NS (2 * LS_NS_PER_SECOND) /* after the last fault, to work off the backlog */
+
+/* ---- closed ticks ---- */
+
+static void check_events(match_check *check, ls_tick tick, uint32_t slot, uint32_t events)
+{
+    uint32_t bit = UINT32_C(1) << slot;
+    if (events & LS_EVENT_LEFT) {
+        if (!(check->joined_mask & bit)) {
+            match_check_note(check, CHECK_I2, tick, "slot %u leaves and is not there", slot);
+        }
+        check->joined_mask &= ~bit;
+    }
+    if (events & LS_EVENT_JOINED) {
+        if (check->joined_mask & bit) {
+            match_check_note(check, CHECK_I2, tick, "slot %u joins and is there", slot);
+        }
+        check->joined_mask |= bit;
+    }
+}
+
+/* An input that came in time is what is closed; one that did not, never is. */
+static void check_input(match_check *check, ls_tick tick, uint32_t slot, uint64_t digest)
+{
+    uint64_t nothing = step_observer_digest(NULL, 0);
+    const client_check *client = check->by_slot[slot];
+    if (!(check->joined_mask & UINT32_C(1) << slot)) {
+        if (digest != nothing) {
+            match_check_note(check, CHECK_I2, tick, "slot %u is empty and has an input", slot);
+        }
+        return;
+    }
+    if (tick < check->play_from[slot]) {
+        if (digest != nothing) {
+            match_check_note(check, CHECK_I2, tick, "slot %u is not back and has an input", slot);
+        }
+        return;
+    }
+    if (!client || client->is_fed_wrong) {
+        return;
+    }
+    uint64_t before = tick == 0 ? nothing : check->ticks[tick - 1].inputs[slot];
+    bool is_in_time =
+        client->arrived[tick] == CHECK_ARRIVED_IN_TIME || client->arrived[tick] == CHECK_ARRIVING;
+    if (digest != (is_in_time ? client->made[tick] : before)) {
+        match_check_note(check, CHECK_I2, tick, "slot %u: closed with an input that is not %s",
+                         slot, is_in_time ? "what came for it" : "that of the tick before");
+    } else if (!is_in_time && check->run->setup.match.late_rule == LS_LATE_WAIT) {
+        match_check_note(check, CHECK_I2, tick, "slot %u: closed without its input", slot);
+    }
+}
+
+/* The rule `repeat` closes tick t at the moment that follows from the closing of the tick before,
+ * whatever any client does. */
+static void check_schedule(match_check *check, ls_tick tick)
+{
+    bool is_scheduled = check->run->setup.match.late_rule == LS_LATE_REPEAT && tick > 0 &&
+                        check->ticks[tick - 1].closed_ns > check->unscheduled_until_ns &&
+                        check->unscheduled_until_ns != VIRTUAL_NEVER;
+    if (!is_scheduled) {
+        return;
+    }
+    uint64_t now_ns = check->ticks[tick].closed_local_ns;
+    uint64_t due_ns = check->ticks[tick - 1].closed_local_ns + match_check_dt_ns(check);
+    uint64_t early_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+    uint64_t late_ns = now_ns > due_ns ? now_ns - due_ns : 0;
+    uint64_t tolerance_ns = check->run->server_loop_ns + ROUNDING_NS +
+                            (check->run->server_drift_ppm == 0 ? 0 : SCHEDULE_TOLERANCE_NS);
+    if (early_ns > tolerance_ns || late_ns > tolerance_ns) {
+        match_check_note(check, CHECK_I5, tick, "closed %" PRIu64 " ns early, %" PRIu64 " ns late",
+                         early_ns, late_ns);
+    }
+}
+
+static void start_memory(match_check *check)
+{
+    check->start_allocations = check->allocations ? *check->allocations : 0;
+    check->states_sent = 0;
+    check->has_taken_for_causes = false;
+}
+
+/* Allocations from START on that are no fault: those of a state for each that the match has begun
+ * to send, or may have begun to send by now; and once those in which causes are looked for. */
+static uint64_t allowed_allocations(const match_check *check)
+{
+    uint64_t states = check->states_sent + STATES_UNDER_WAY;
+    uint64_t players = ls_match_players(check->run->match);
+    return states * ALLOCATIONS_OF_STATE + players * ALLOCATIONS_OF_CAUSES;
+}
+
+/* No tick takes memory. */
+static void check_memory(match_check *check, ls_tick tick)
+{
+    const uint64_t *allocations = check->allocations;
+    uint64_t allowed = allocations ? check->start_allocations + allowed_allocations(check) : 0;
+    if (allocations && *allocations > allowed) {
+        match_check_note(check, CHECK_I5, tick,
+                         "%" PRIu64 " allocations since START, %" PRIu64 " more than there may be",
+                         *allocations - check->start_allocations, *allocations - allowed);
+    }
+}
+
+/* After the last fault every player keeps up. */
+static void check_progress(match_check *check, ls_tick tick)
+{
+    if (check->baseline_ns == 0 || check->run->now_ns < check->baseline_ns + RECOVERY_NS) {
+        return;
+    }
+    for (uint32_t i = 0; i < check->run->client_count; i++) {
+        const client_check *client = check->clients[i];
+        bool is_held_to_it = client->lag_max_ticks > 0 && !client->core->is_gone &&
+                             !client->core->is_over && !client->may_leave && client->is_settled &&
+                             !client->core->is_spectator &&
+                             check->run->now_ns >= client->since_ns + RECOVERY_NS;
+        if (is_held_to_it && client->tick + client->lag_max_ticks < tick) {
+            match_check_note(check, CHECK_I4, tick,
+                             "client %u is only at tick %u, %.1f s after "
+                             "the last fault",
+                             client->core->index, client->tick,
+                             (double)(check->run->now_ns - check->baseline_ns) / 1e9);
+        }
+    }
+}
+
+/* ---- ticks that a server closes again (I7) ---- */
+
+static bool is_truthful(const client_check *client)
+{
+    return !client->is_fed_wrong && !client->is_hostile;
+}
+
+/* The slot's client is back, whether it tells the truth or not, stepped on what the newest dead
+ * server closed, and has this tick: a client that was sent a state has nothing before that. */
+static bool can_tell(const match_check *check, uint32_t slot, ls_tick tick)
+{
+    const client_check *client = check->by_slot[slot];
+    return (check->back_mask >> slot & 1u) && client && !client->core->is_gone &&
+           client->life + 1 == check->life && client->held_from <= tick &&
+           ls_session_report_of(client->core->session).confirmed > tick;
+}
+
+/* A returned client has the tick, and fewer may have another one, through packets that were altered
+ * on their way or ill will. Between equal numbers there is no telling which is right, unless the
+ * others were told that they differ. */
+static bool is_seen(const match_check *check, ls_tick tick)
+{
+    uint32_t truthful = 0;
+    uint32_t others = 0;
+    bool is_told = true;
+    for (uint32_t slot = 0; slot < ls_match_players(check->run->match); slot++) {
+        const client_check *client = check->by_slot[slot];
+        if (can_tell(check, slot, tick)) {
+            truthful += is_truthful(client) ? 1 : 0;
+            others += is_truthful(client) ? 0 : 1;
+            is_told = is_told && is_truthful(client) !=
+                                     ls_session_report_of(client->core->session).is_desynced;
+        }
+    }
+    return truthful > others || (truthful > 0 && truthful == others && is_told);
+}
+
+/* The first tick, on from what the journal held, that no returned client had confirmed. */
+static ls_tick seen_by_returned(const match_check *check)
+{
+    ls_tick seen = check->restored_tick;
+    while (is_seen(check, seen)) {
+        seen++;
+    }
+    return seen;
+}
+
+/* A tick that was closed before, or that clients gave back. */
+static void repeat_step(match_check *check, const ls_tick_inputs *inputs, uint64_t state_digest)
+{
+    const check_life *last = &check->lives[check->life - 1];
+    ls_tick tick = inputs->tick;
+    bool is_same = tick < last->tick_count && last->ticks[tick].state == state_digest &&
+                   match_check_is_as_closed(&last->ticks[tick], inputs);
+    if (is_same) {
+        check->ticks[tick] = last->ticks[tick];
+    } else {
+        check->ticks[tick] = (check_tick){.closed_ns = check->run->now_ns};
+        match_check_take_tick(&check->ticks[tick], inputs, state_digest);
+    }
+    if (!is_same && (check->run->is_restoring || tick < seen_by_returned(check))) {
+        match_check_note(check, CHECK_I7, tick, "it is another one than before the crash");
+    }
+    check->resumes.recovered += check->run->is_restoring ? 0 : 1;
+    check->tick_count = tick + 1;
+}
+
+/* ---- steps ---- */
+
+static void on_server_step(void *user, const ls_tick_inputs *inputs, uint64_t state_digest)
+{
+    match_check *check = user;
+    ls_tick tick = inputs->tick;
+    LS_ASSERT(tick < check->tick_capacity);
+    bool is_again =
+        check->run->is_restoring || ls_match_state_of(check->run->match) == LS_MATCH_RESUMING;
+    if (is_again && check->life > 0) {
+        repeat_step(check, inputs, state_digest);
+        return;
+    }
+    if (tick != check->tick_count) {
+        match_check_note(check, CHECK_I1, tick, "the server steps it after %u ticks",
+                         check->tick_count);
+    }
+    check_tick *closed = &check->ticks[tick];
+    closed->closed_ns = check->run->now_ns;
+    closed->closed_local_ns = virtual_match_server_ns(check->run);
+    match_check_take_tick(closed, inputs, state_digest);
+    check->tick_count = tick + 1;
+    for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
+        check_events(check, tick, slot, inputs->slots[slot].events);
+        check_input(check, tick, slot, closed->inputs[slot]);
+    }
+    check_schedule(check, tick);
+    check_memory(check, tick);
+    check_progress(check, tick);
+    match_check_absence(check, tick);
+}
+
+void match_check_observe_steps(match_check *check)
+{
+    step_observer_detach(check); /* the instance of the server before */
+    step_observer_attach(ls_match_instance(check->run->match), on_server_step, check);
+}
+
+/* ---- crashes ---- */
+
+static void forget_slots(match_check *check)
+{
+    check->back_mask = 0;
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        check->seated_as[slot] = 0; /* a transport of the next process gives the same numbers */
+        check->play_from[slot] = CHECK_NO_TICK;
+    }
+}
+
+void match_check_server_died(void *user, virtual_match *run)
+{
+    match_check *check = user;
+    size_t bytes = check->tick_capacity * sizeof *check->ticks;
+    if (check->is_resumed_yet || check->life == 0) {
+        LS_ASSERT(check->life < CHECK_CRASHES_MAX);
+        check_life *life = &check->lives[check->life];
+        *life = (check_life){.ticks = check->ticks,
+                             .tick_count = check->tick_count,
+                             .final_state = step_observer_state(ls_match_instance(run->match))};
+        check->ticks = ls_allocate(run->setup.storage, bytes);
+        LS_ASSERT(check->ticks != NULL);
+        memcpy(check->ticks, life->ticks, check->tick_count * sizeof *check->ticks);
+        check->life++;
+    }
+    check->is_resumed_yet = false;
+    check->first_event = run->event_count;
+    forget_slots(check);
+    check->resumes.crashes++;
+    check->unscheduled_until_ns = VIRTUAL_NEVER;
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        client_check *client = check->clients[i];
+        client->is_dropped = true;
+        client->may_leave = client->may_leave || !client->core->reconnects;
+    }
+}
+
+void match_check_server_restored(void *user, virtual_match *run)
+{
+    match_check *check = user;
+    check->tick_count = ls_match_tick(run->match);
+    check->restored_tick = check->tick_count;
+    check->unscheduled_until_ns = VIRTUAL_NEVER;
+}
+
+/* Where a disk lost its beginning, or what no snapshot makes up for, the match is lost; and one
+ * whose end is written is over. */
+void match_check_server_lost(void *user, ls_status status, const ls_text *why)
+{
+    match_check *check = user;
+    const virtual_disk *disk = check->run->disk;
+    bool is_young = disk->synchronised == 0;
+    bool is_gap = status == LS_NOT_FOUND && disk->has_failed;
+    if (status == LS_ALREADY_OVER) {
+        check->resumes.finished++;
+        return;
+    }
+    check->resumes.hopeless++;
+    bool is_lost = is_young && (status == LS_MALFORMED || status == LS_NOT_FOUND);
+    if (!is_lost && !is_gap && !(is_young && disk->has_failed)) {
+        match_check_note(check, CHECK_I7, check->lives[check->life - 1].tick_count,
+                         "the match cannot be resumed: %s", why->bytes);
+    }
+}
+
+/* ---- events ---- */
+
+/* Which slots the closed ticks leave joined. */
+static void find_joined(match_check *check)
+{
+    check->joined_mask = 0;
+    for (ls_tick tick = 0; tick < check->tick_count; tick++) {
+        for (uint32_t slot = 0; slot < ls_match_players(check->run->match); slot++) {
+            uint32_t bit = UINT32_C(1) << slot;
+            uint8_t events = check->ticks[tick].events[slot];
+            check->joined_mask &= events & LS_EVENT_LEFT ? ~bit : UINT32_MAX;
+            check->joined_mask |= events & LS_EVENT_JOINED ? bit : 0;
+        }
+    }
+}
+
+static void take_resumed(match_check *check, const ls_match_event *event)
+{
+    if (check->life == 0) {
+        return;
+    }
+    ls_tick before = check->lives[check->life - 1].tick_count;
+    ls_tick seen = seen_by_returned(check);
+    check->resumes.resumed++;
+    check->resumes.forgotten += before > event->tick ? before - event->tick : 0;
+    if (event->tick < seen) {
+        check->resumes.lost += seen - event->tick;
+        match_check_note(check, CHECK_I7, event->tick,
+                         "the match goes on from here, and a returned client had ticks up to %u",
+                         seen);
+    }
+    check->is_resumed_yet = true;
+    check->resumed_ns = check->run->now_ns;
+    check->unscheduled_until_ns = check->run->now_ns;
+    if (check->baseline_ns > 0 && check->baseline_ns < check->run->now_ns) {
+        check->baseline_ns = check->run->now_ns;
+    }
+    find_joined(check);
+}
+
+/* In place of a match whose journal did not say that it had begun, and to which no client returned,
+ * a server may start another one. */
+static void take_started(match_check *check)
+{
+    if (check->life > 0) {
+        check->is_resumed_yet = true;
+        check->resumed_ns = check->run->now_ns;
+        check->unscheduled_until_ns = check->run->now_ns;
+    }
+    for (uint32_t slot = 0; slot < ls_match_players(check->run->match); slot++) {
+        bool is_playing = ls_match_slot_of(check->run->match, slot).is_playing;
+        check->play_from[slot] = is_playing ? 0 : CHECK_NO_TICK;
+        if (is_playing && check->by_slot[slot]) {
+            check->by_slot[slot]->is_dropped = false;
+        }
+    }
+}
+
+/* Inputs that came over an old connection are forgotten. */
+static void take_joining(match_check *check, const ls_match_event *event)
+{
+    client_check *client = check->by_slot[event->slot];
+    if (client) {
+        client->is_dropped = false;
+        client->joining_life = check->life;
+        client->acknowledged = event->tick;
+        memset(client->arrived + check->tick_count, CHECK_ARRIVED_NOT,
+               (check->tick_capacity - check->tick_count) * sizeof *client->arrived);
+    }
+}
+
+/* The client is told of it later. */
+static void take_seated(match_check *check, const ls_match_event *event)
+{
+    client_check *client = match_check_client_of(check, event->peer);
+    if (client && !client->core->is_spectator) {
+        bool is_other = check->by_slot[event->slot] != client;
+        check->differed_before[event->slot] =
+            is_other && ls_match_slot_of(check->run->match, event->slot).is_desynced;
+        check->by_slot[event->slot] = client;
+        check->seated_as[event->slot] = event->peer;
+    }
+}
+
+/* The seat is not its last client's any more. */
+static void take_ready(match_check *check, const ls_match_event *event)
+{
+    check->back_mask |= UINT32_C(1) << event->slot;
+    if (event->was_coming && !match_check_client_of(check, event->peer)) {
+        check->by_slot[event->slot] = NULL;
+    }
+}
+
+static void take_spectator(match_check *check, const ls_match_event *event)
+{
+    client_check *client = match_check_client_of(check, event->peer);
+    if (client && client->core->is_spectator) {
+        client->joining_life = check->life;
+    }
+}
+
+/* While no slot was played, no tick was closed. */
+static void take_join(match_check *check, uint32_t slot)
+{
+    if (check->by_slot[slot]) {
+        check->by_slot[slot]->is_dropped = false;
+    }
+    if (check->tick_count > 0 &&
+        check->run->now_ns >
+            check->ticks[check->tick_count - 1].closed_ns + match_check_dt_ns(check)) {
+        check->unscheduled_until_ns = check->run->now_ns;
+    }
+}
+
+static void check_stall(match_check *check, const ls_match_event *event)
+{
+    check->told_ns = check->run->now_ns;
+    if (event->slot_mask == 0 || event->tick != check->tick_count) {
+        match_check_note(check, CHECK_I4, event->tick, "a stall names slots %x after %u ticks",
+                         event->slot_mask, check->tick_count);
+    }
+}
+
+void match_check_event(match_check *check, const ls_match_event *event)
+{
+    uint32_t bit = UINT32_C(1) << event->slot % LS_PLAYERS_MAX;
+    switch (event->kind) {
+    case LS_MATCH_STARTED:
+        take_started(check);
+        start_memory(check);
+        break;
+    case LS_MATCH_PLAYER_SEATED:
+    case LS_MATCH_PLAYER_RETURNED:
+        take_seated(check, event);
+        break;
+    case LS_MATCH_PLAYER_READY:
+        take_ready(check, event);
+        break;
+    case LS_MATCH_PLAYER_JOINING:
+        take_joining(check, event);
+        check->states_sent++;
+        break;
+    case LS_MATCH_HEALING:
+        check->states_sent++;
+        break;
+    case LS_MATCH_SPECTATOR_CAME:
+        take_spectator(check, event);
+        check->states_sent++;
+        break;
+    case LS_MATCH_PLAYER_JOINED:
+        check->play_from[event->slot] = event->tick;
+        take_join(check, event->slot);
+        break;
+    case LS_MATCH_PLAYER_LOST:
+    case LS_MATCH_PLAYER_LEFT:
+        check->back_mask &= ~bit;
+        break;
+    case LS_MATCH_RESUMED:
+        take_resumed(check, event);
+        start_memory(check);
+        break;
+    case LS_MATCH_STALLED:
+        check_stall(check, event);
+        break;
+    case LS_MATCH_PAUSED:
+        check->unscheduled_until_ns = VIRTUAL_NEVER;
+        break;
+    case LS_MATCH_UNPAUSED:
+        check->unscheduled_until_ns = check->run->now_ns;
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- silence ---- */
+
+static bool is_any_slot_played(const match_check *check)
+{
+    for (uint32_t slot = 0; slot < ls_match_players(check->run->match); slot++) {
+        if (ls_match_slot_of(check->run->match, slot).is_playing) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A match that stands still says why. */
+void match_check_silence(match_check *check)
+{
+    bool is_running =
+        ls_match_state_of(check->run->match) == LS_MATCH_RUNNING && check->tick_count > 0;
+    if (!is_running || check->run->setup.match.late_rule != LS_LATE_WAIT) {
+        return;
+    }
+    uint64_t event_ns = check->ticks[check->tick_count - 1].closed_ns + match_check_dt_ns(check);
+    event_ns = check->told_ns > event_ns ? check->told_ns : event_ns;
+    event_ns = check->unscheduled_until_ns > event_ns ? check->unscheduled_until_ns : event_ns;
+    bool is_halted = event_ns == VIRTUAL_NEVER;
+    if (!is_halted && check->run->now_ns > event_ns + SILENCE_MAX_NS + check->run->server_loop_ns &&
+        is_any_slot_played(check)) {
+        match_check_note(check, CHECK_I4, check->tick_count,
+                         "the match stands still and does not say why");
+    }
+}
