@@ -3,9 +3,9 @@
 
 #include "lockstep/client/view/text_view.h"
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/clock.h"
-#include "lockstep/common/base/nonblocking_writer.h"
 #include "lockstep/common/base/text.h"
+#include "lockstep/common/system/nonblocking_writer.h"
+#include "lockstep/common/system/system_clock.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #define _DEFAULT_SOURCE
 #include "lockstep/common/program/console.h"
 
-#include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/system_clock.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -46,10 +45,7 @@ static void add_clear(ls_console *console)
 static bool add_entry(ls_console *console, ls_log_level level, const char *subject,
                       const char *message)
 {
-    struct timespec now = {0};
-    clock_gettime(CLOCK_REALTIME, &now);
-    const ls_log_entry entry = {.unix_ms = (uint64_t)now.tv_sec * 1000 +
-                                           (uint64_t)now.tv_nsec / LS_NS_PER_MS,
+    const ls_log_entry entry = {.unix_ms = ls_clock_unix_ms(),
                                 .level = level,
                                 .program = console->program,
                                 .subject = subject,

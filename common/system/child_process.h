@@ -56,7 +56,7 @@ typedef struct ls_child_process_config {
 ls_status ls_child_process_start(const ls_child_process_config *config, ls_child_process *process,
                                  ls_text *why);
 
-/* What a program is given, and what it gives. */
+/* The input that a program is given, and room for what it gives. */
 typedef struct ls_child_process_exchange {
     const uint8_t *input; /* all of its standard input; borrowed. NULL: as the config has it */
     size_t input_bytes;
@@ -94,9 +94,9 @@ typedef struct ls_child_process_work {
     bool outlives_parent; /* else it dies with it, as a program does with dies_with_parent */
 } ls_child_process_work;
 
-/* It has the memory as it is now, of the threads the calling one alone, and every open file. What
- * waits in streams of <stdio.h> is written by both who flush it. `channel` may be NULL. NO_MEMORY,
- * IO. */
+/* It has the memory as it is now, of the threads the calling one alone, and every open file. Bytes
+ * that wait in streams of <stdio.h> are written by both who flush them. `channel` may be NULL.
+ * NO_MEMORY, IO. */
 ls_status ls_child_process_fork(const ls_child_process_work *work, ls_child_process *process,
                                 int *channel, ls_text *why);
 

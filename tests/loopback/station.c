@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/tests/loopback/station.h"
 
-#include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/system_clock.h"
 
 #include <arpa/inet.h>
 #include <poll.h>

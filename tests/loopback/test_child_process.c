@@ -37,7 +37,7 @@ static ls_child_process_end run(const char *const *arguments, uint32_t time_max_
     return exchange(&config, &what);
 }
 
-/* What a shell's command writes. */
+/* The output of a shell's command. */
 static const char *words_of(const char *command, const ls_child_process_config *config)
 {
     static char words[64];

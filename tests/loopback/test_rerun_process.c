@@ -1,9 +1,9 @@
 #define _DEFAULT_SOURCE /* setenv, mkdtemp */
 #include "lockstep/common/runtime/rerun/rerun_process.h"
 
-#include "lockstep/common/base/clock.h"
 #include "lockstep/common/diagnosis/surroundings.h"
 #include "lockstep/common/loader/plugin_loader.h"
+#include "lockstep/common/system/system_clock.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

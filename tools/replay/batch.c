@@ -1,11 +1,11 @@
 #define _DEFAULT_SOURCE
 #include "lockstep/tools/replay/batch.h"
 
-#include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/json_read.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/system/child_process.h"
+#include "lockstep/common/system/system_clock.h"
 #include "lockstep/tools/replay/journal_list.h"
 #include "lockstep/tools/replay/verdict.h"
 

@@ -1,11 +1,12 @@
 #define _XOPEN_SOURCE 700
 #include "lockstep/common/system/posix/child_parts.h"
 
+#include "lockstep/common/base/allocator.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +29,7 @@ static void *watch(void *user)
     ssize_t written = write(of->pipe_end, "", 1);
     (void)written;
     close(of->pipe_end);
-    free(of);
+    ls_release(ls_allocator_heap(), of);
     return NULL;
 }
 
@@ -36,9 +37,9 @@ int ls_child_part_end(int id)
 {
     int ends[2];
     pthread_t thread;
-    end_watch *of = malloc(sizeof *of);
+    end_watch *of = ls_allocate(ls_allocator_heap(), sizeof *of);
     if (!of || pipe(ends) != 0) {
-        free(of);
+        ls_release(ls_allocator_heap(), of);
         return -1;
     }
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
@@ -47,7 +48,7 @@ int ls_child_part_end(int id)
     if (pthread_create(&thread, NULL, watch, of) != 0) {
         close(ends[0]);
         close(ends[1]);
-        free(of);
+        ls_release(ls_allocator_heap(), of);
         return -1;
     }
     pthread_detach(thread);

@@ -2,8 +2,8 @@
  * terminal that was stopped or a pipe that is not drained takes as much as it has room for. Other
  * users of the descriptor, a shell say, do not notice. Keeps no bytes. Called by console and
  * terminal. */
-#ifndef LOCKSTEP_COMMON_BASE_NONBLOCKING_WRITER_H
-#define LOCKSTEP_COMMON_BASE_NONBLOCKING_WRITER_H
+#ifndef LOCKSTEP_COMMON_SYSTEM_NONBLOCKING_WRITER_H
+#define LOCKSTEP_COMMON_SYSTEM_NONBLOCKING_WRITER_H
 
 #include <stdbool.h>
 #include <stddef.h>

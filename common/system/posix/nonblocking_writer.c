@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-#include "lockstep/common/base/nonblocking_writer.h"
+#include "lockstep/common/system/nonblocking_writer.h"
 
 #include "lockstep/common/base/language.h"
 
