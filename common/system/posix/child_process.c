@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "lockstep/common/system/child_process.h"
 
-#include "lockstep/common/base/clock.h"
 #include "lockstep/common/system/posix/child_parts.h"
+#include "lockstep/common/system/system_clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
