@@ -26,8 +26,8 @@ typedef struct ls_admission_options {
 
 /* Which file it was; all zero: there was none. */
 typedef struct ls_admission_key_file {
-    uint64_t inode;
-    int64_t seconds, nanoseconds; /* when it was written */
+    uint64_t number;
+    int64_t changed_ns; /* when it was written */
 } ls_admission_key_file;
 
 typedef struct ls_admission {
@@ -43,6 +43,9 @@ typedef struct ls_admission {
     uint64_t logged_denials[LS_DENIAL_END];
     ls_log_budget lines;
 } ls_admission;
+
+/* Whether options fit together: BAD_ARGUMENT in the words of the command line. */
+ls_status ls_admission_check(const ls_admission_options *options, ls_text *why);
 
 /* A server that listens on `bind_host`. BAD_ARGUMENT, NOT_FOUND, IO. */
 ls_status ls_admission_open(const ls_admission_options *options, const char *bind_host,

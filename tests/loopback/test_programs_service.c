@@ -1,6 +1,7 @@
 /* A service with several workers: rooms are found by newcomers, survive their worker and the whole
  * service, and free their places when they are over. */
 #define _DEFAULT_SOURCE /* flock */
+#include "lockstep/common/program/token_key.h"
 #include "lockstep/tests/loopback/hosted.h"
 
 #include <dirent.h>
@@ -16,10 +17,12 @@ enum {
     WORKERS_MAX = 4,
     JOURNALS_MAX = 16,
     WAIT_MS = 20,
-    SEATS_ARE_KNOWN_MS = 700,
 };
 
 TestSuite(programs_service, .init = hosted_open, .fini = hosted_close);
+
+/* More rows of the configuration's [server]. */
+static const char *server_rows = "";
 
 /* A configuration with journals; `rest` are its [[rooms]]. */
 static const char *write_config_for(uint32_t rooms_max, const char *rest)
@@ -31,7 +34,7 @@ static const char *write_config_for(uint32_t rooms_max, const char *rest)
     fprintf(file, "journal = \"%s\"\nbundle-dir = \"%s\"\n", hosted.folder, hosted.folder);
     fprintf(file, "[server]\nidentity = \"%s/identity\"\ninvite-file = \"%s/invite\"\n",
             hosted.folder, hosted.folder);
-    fprintf(file, "[http]\nport = 0\n%s", rest);
+    fprintf(file, "%s\n[http]\nport = 0\n%s", server_rows, rest);
     cr_assert_eq(fclose(file), 0);
     return path;
 }
@@ -112,14 +115,12 @@ static void expect_times(const char *words, uint32_t times)
                  ls_process_errors(&hosted.server));
 }
 
-/* Two rooms of two that play, one on each worker: the second pair comes when every worker knows of
- * the first. */
+/* Two rooms of two that play, one on each worker. */
 static void start_two_rooms(const char *ticks)
 {
     for (uint32_t pair = 1; pair <= 2; pair++) {
         join_players(2, ticks);
         expect_times(": the match starts", pair);
-        hosted_pause_ms(SEATS_ARE_KNOWN_MS);
     }
 }
 
@@ -128,6 +129,51 @@ static void end_service(void)
     ls_process_signal(&hosted.server, SIGTERM);
     hosted_expect_exit(&hosted.server, 0);
 }
+
+/* ---- who comes in ---- */
+
+/* A client that has the address alone, as one on this machine may, is refused by the workers. */
+static void expect_closed(const char *rows, const char *flag, const char *value)
+{
+    cr_assert_eq(ls_token_key_make(hosted_path("key"), NULL, NULL), LS_OK);
+    server_rows = rows;
+    hosted_serve("--config", write_config(TWO_ROOMS), "-v", flag, value);
+    hosted_expect_words(&hosted.server, "the journal of pair-2 is");
+    const char *errors = hosted_run(1, LS_TEST_CLIENT, hosted_address(), "--bot", "1");
+    cr_expect(strstr(errors, "without its whole invite or a connect token"), "%s", errors);
+    end_service();
+    hosted_reopen();
+}
+
+Test(programs_service, workers_keep_out_whom_the_service_keeps_out)
+{
+    expect_closed("", "--token-key", hosted_path("key"));
+    expect_closed("", hosted_text("--token-key=%s", hosted_path("key")), NULL);
+    expect_closed("", "--invite-only", NULL);
+    expect_closed("invite-only = true", NULL, NULL);
+    expect_closed("invite-only = false", "--invite-only", NULL);
+}
+
+/* The beginning of a flag once shut the supervisor's door and no worker's. */
+Test(programs_service, flag_that_is_not_spelled_out_starts_no_service)
+{
+    const char *config = write_config(TWO_ROOMS);
+    hosted_expect_refusal(2, LS_TEST_SERVER, "is --token-key meant?", "--config", config,
+                          "--token-k", "key");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "is --invite-only meant?", "--config", config,
+                          "--invite-on");
+}
+
+/* The service looks at the rows of the file and the options together, and starts no worker. */
+Test(programs_service, rules_of_file_and_command_line_that_do_not_fit_are_refused)
+{
+    server_rows = "insecure = true";
+    const char *config = write_config(TWO_ROOMS);
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--invite-only lets nobody in by the address alone",
+                          "--config", config, "--invite-only");
+}
+
+/* ---- rooms ---- */
 
 Test(programs_service, newcomers_find_rooms_on_all_workers)
 {
@@ -160,14 +206,14 @@ Test(programs_service, players_who_come_in_the_same_moment_find_one_another)
 Test(programs_service, rooms_go_on_when_their_workers_are_killed)
 {
     hosted_serve("--config", write_config(TWO_ROOMS), "-v");
-    start_two_rooms("300");
+    start_two_rooms("600");
     hosted_pause_ms(500);
     pid_t workers[WORKERS_MAX];
     uint32_t count = find_workers(workers);
     for (uint32_t i = 0; i < count; i++) {
         kill(workers[i], SIGKILL);
     }
-    expect_players_played_to_the_end(300);
+    expect_players_played_to_the_end(600);
     expect_pairs_agree();
     end_service();
     hosted_expect_all(&hosted.server, "was ended by signal 9");
@@ -178,11 +224,11 @@ Test(programs_service, rooms_go_on_when_the_service_is_killed)
 {
     const char *config = write_config(TWO_ROOMS);
     hosted_serve("--config", config, "-v");
-    start_two_rooms("300");
+    start_two_rooms("600");
     hosted_pause_ms(500);
     hosted_kill();
     hosted_serve_again("--config", config, "-v");
-    expect_players_played_to_the_end(300);
+    expect_players_played_to_the_end(600);
     expect_pairs_agree();
     end_service();
     expect_times(": the match continues", 2);
@@ -193,11 +239,11 @@ static void start_again_with(const char *before, const char *after)
 {
     const char *config = write_config(TWO_ROOMS);
     hosted_serve("--config", config, "-v", "--workers", before);
-    start_two_rooms("300");
+    start_two_rooms("600");
     hosted_pause_ms(500);
     hosted_kill();
     hosted_serve_again("--config", config, "-v", "--workers", after);
-    expect_players_played_to_the_end(300);
+    expect_players_played_to_the_end(600);
     expect_pairs_agree();
     end_service();
     expect_times(": the match continues", 2);
@@ -237,7 +283,7 @@ Test(programs_service, rooms_wait_for_journals_that_another_process_has)
     const char *config = write_config(TWO_ROOMS);
     int files[JOURNALS_MAX];
     hosted_serve("--config", config, "-v");
-    start_two_rooms("300");
+    start_two_rooms("600");
     hosted_kill();
     uint32_t count = lock_journals(files);
     cr_assert_geq(count, 2);
@@ -246,7 +292,7 @@ Test(programs_service, rooms_wait_for_journals_that_another_process_has)
     for (uint32_t i = 0; i < count; i++) {
         close(files[i]);
     }
-    expect_players_played_to_the_end(300);
+    expect_players_played_to_the_end(600);
     expect_pairs_agree();
     end_service();
     expect_times(": the match continues", 2);
@@ -275,7 +321,6 @@ Test(programs_service, client_that_is_started_again_comes_back_to_its_seat_on_an
         hosted_join("--bot", "9", "--seat-file", seats[pair], "--ticks", "100000");
         join_players(1, "100000");
         expect_times(": the match starts", pair + 1);
-        hosted_pause_ms(SEATS_ARE_KNOWN_MS);
     }
     for (uint32_t pair = 0; pair < 2; pair++) {
         ls_process *client = &hosted.clients[2 * pair];
@@ -360,10 +405,10 @@ Test(programs_service, upgrade_by_signal_and_start_loses_no_tick)
 {
     const char *config = write_config(TWO_ROOMS);
     hosted_serve("--config", config, "-v");
-    start_two_rooms("360");
+    start_two_rooms("600");
     end_service();
     hosted_serve_again("--config", config, "-v");
-    expect_players_played_to_the_end(360);
+    expect_players_played_to_the_end(600);
     expect_pairs_agree();
     end_service();
     hosted_expect_all(&hosted.server, "0 ticks that the journal had not came from them");
