@@ -1,7 +1,7 @@
 #include "lockstep/common/program/json.h"
 
 #include "lockstep/common/base/limits.h"
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/output.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>

@@ -1,6 +1,8 @@
 #include "lockstep/server/service/worker_rooms.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/file.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/journal/event_rows.h"
 #include "lockstep/server/rooms/crash_log.h"
@@ -14,7 +16,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     CHANGED_MAX = 16, /* that are reported at a time */
@@ -432,11 +433,8 @@ static void tell_saved(ls_worker_rooms *all, const worker_room *room, ls_status 
 static bool is_saved_folder(const char *folder, const char *journal_dir)
 {
     char saved[LS_WORKER_PATH_BYTES_MAX + 8];
-    struct stat one;
-    struct stat other;
     snprintf(saved, sizeof saved, "%s/saved", journal_dir);
-    return stat(folder, &one) == 0 && stat(saved, &other) == 0 && one.st_dev == other.st_dev &&
-           one.st_ino == other.st_ino;
+    return ls_output_is_same_file(folder, saved);
 }
 
 /* Among those that are written a retention limit would find it. */
@@ -454,7 +452,7 @@ static void move_journal(const ls_worker_rooms *all, const char *path,
     snprintf(folder, sizeof folder, "%.*s/saved", folder_bytes, path);
     int bytes = snprintf(moved, LS_WORKER_PATH_BYTES_MAX, "%.*s/saved%s", folder_bytes, path,
                          slash ? slash : path);
-    bool is_there = mkdir(folder, 0700) == 0 || errno == EEXIST;
+    bool is_there = ls_folder_make(folder, true) || errno == EEXIST;
     if (!is_there || (size_t)bytes >= LS_WORKER_PATH_BYTES_MAX || rename(path, moved) != 0) {
         ls_log_line(all->config.log, LS_LOG_WARNING, "the journal %s stays where it is: %s", path,
                     strerror(errno));

@@ -34,7 +34,7 @@ MAY_USE = {
     "common/time": SIMULATION,
     "common/simulations": SIMULATION,
     "common/loader": SIMULATION | {"common/system", "common/simulations"},
-    "common/game": SIMULATION | {"common/program"},
+    "common/game": SIMULATION | {"common/system", "common/program"},
     "common/diagnosis": SIMULATION | {"common/encoding"},
     "common/runtime/rerun": PURE | {"common/system", "common/loader", "common/runtime"},
     "common/journal": PURE | {"common/compress"},
@@ -49,7 +49,7 @@ MAY_USE = {
     "server/journal": FILES | {"server/match", "common/runtime"},
     "server/host": FILES
     | NETWORK
-    | {"common/program", "common/runtime", "server/match", "server/journal"},
+    | {"common/system", "common/program", "common/runtime", "server/match", "server/journal"},
     "server/rooms": AROUND | HOST,
     "server/service": AROUND | HOST | {"server/rooms"},
     "server/program": AROUND | HOST | {"server/rooms", "server/service"},
@@ -195,7 +195,7 @@ SYSTEM_HEADERS = PURE_HEADERS | {
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.MULTILINE)
 OURS = "lockstep/"
 # What sees the installed headers, as <lockstep/...>.
-OUTSIDE = ("tests/outside/", "tools/new/template/")
+OUTSIDE = ("docs/examples/", "tests/outside/", "tools/new/template/")
 
 
 def layer_of(path):

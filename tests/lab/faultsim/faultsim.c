@@ -1,7 +1,7 @@
 #define _DEFAULT_SOURCE
 #include "lockstep/tests/lab/faultsim/faultsim.h"
 
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/tests/lab/faultsim/report.h"
 
