@@ -11,19 +11,6 @@
 #define HOLDER_SEED                                                                                \
     UINT64_C(0x746f6b656e) /* of the numbers that owners of tokens have as origins */
 
-/* A seat's connection and what it has carried. */
-typedef struct host_seat {
-    ls_peer_id peer; /* 0: the connection is gone */
-    ls_transport_traffic traffic;
-} host_seat;
-
-/* The seats of one match. */
-typedef struct host_seats {
-    uint32_t count;
-    uint32_t places; /* of players and spectators */
-    host_seat *seats;
-} host_seats;
-
 struct ls_host {
     ls_host_config config;
     const ls_allocator *allocator;
@@ -34,42 +21,11 @@ struct ls_host {
     uint64_t alarm_ns; /* what it is set to; UINT64_MAX: not set */
     bool is_eager;     /* packets are taken as they come */
     bool is_frozen;
-    uint32_t places;   /* of the matches that are open */
-    host_seats *seats; /* by the numbers of their matches */
+    uint32_t places; /* of the matches that are open */
 };
 
 _Static_assert(LS_TRANSPORT_UDP_COMING_MAX <= LS_MATCH_TABLE_PACKETS_MAX,
                "the packets that come are asked for together");
-
-/* ---- traffic ---- */
-
-static void note_seated(ls_host *host, const ls_match_table_event *event)
-{
-    host->seats[event->match].seats[event->event.slot] = (host_seat){.peer = event->event.peer};
-}
-
-/* The transport forgets a peer once it has told that it is gone. */
-static void keep_traffic(ls_host *host, ls_peer_id peer)
-{
-    for (uint32_t match = 0; match < ls_match_table_count(host->table); match++) {
-        for (uint32_t slot = 0; slot < host->seats[match].count; slot++) {
-            host_seat *seat = &host->seats[match].seats[slot];
-            if (seat->peer == peer) {
-                seat->traffic = ls_transport_traffic_of(host->transport, peer);
-                seat->peer = 0;
-            }
-        }
-    }
-}
-
-void ls_host_traffic(const ls_host *host, uint32_t match, ls_transport_traffic *traffic)
-{
-    for (uint32_t slot = 0; slot < host->seats[match].count; slot++) {
-        const host_seat *seat = &host->seats[match].seats[slot];
-        traffic[slot] =
-            seat->peer != 0 ? ls_transport_traffic_of(host->transport, seat->peer) : seat->traffic;
-    }
-}
 
 /* ---- the loop ---- */
 
@@ -78,10 +34,6 @@ static void forward_events(ls_host *host)
     ls_match_table_event event;
     while (ls_match_table_next_event(host->table, &event)) {
         ls_token_pass_take_event(host->transport, &event.event);
-        bool is_newcomer = event.event.kind == LS_MATCH_PLAYER_READY && event.event.was_coming;
-        if (is_newcomer || event.event.kind == LS_MATCH_PLAYER_RETURNED) {
-            note_seated(host, &event);
-        }
         if (host->config.on_event) {
             host->config.on_event(host->config.user, &event);
         }
@@ -118,7 +70,9 @@ static void take_packets(ls_host *host, uint64_t now_ns)
         if (event.kind == LS_TRANSPORT_DISCONNECTED) {
             forward_events(host); /* they may say what the peer was given */
             ls_token_pass_take_end(host->transport, event.peer);
-            keep_traffic(host, event.peer);
+            if (host->config.on_gone) {
+                host->config.on_gone(host->config.user, event.peer);
+            }
         }
         ls_match_table_take(host->table, &event, now_ns);
     }
@@ -217,20 +171,6 @@ static uint32_t places_of(const ls_match_config *match)
     return match->sim.players + match->spectators_max;
 }
 
-static ls_status add_seats(ls_host *host, uint32_t number)
-{
-    const ls_match_config *match = ls_match_config_of(ls_match_table_match(host->table, number));
-    host_seats *row = &host->seats[number];
-    row->seats = ls_allocate_array(host->allocator, match->sim.players, sizeof *row->seats);
-    if (!row->seats) {
-        return LS_NO_MEMORY;
-    }
-    row->count = match->sim.players;
-    row->places = places_of(match);
-    host->places += row->places;
-    return LS_OK;
-}
-
 ls_status ls_host_open_match(ls_host *host, const ls_match_opening *opening, uint32_t *number,
                              ls_text *why)
 {
@@ -242,11 +182,7 @@ ls_status ls_host_open_match(ls_host *host, const ls_match_opening *opening, uin
     }
     ls_status status = ls_match_table_open(host->table, opening, number, why);
     if (status == LS_OK) {
-        status = add_seats(host, *number);
-        if (status != LS_OK) {
-            ls_match_table_close(host->table, *number);
-            return status;
-        }
+        host->places += places_of(opening->match);
         after_turn(host, ls_event_loop_now_ns(host->loop));
     }
     return status;
@@ -254,11 +190,8 @@ ls_status ls_host_open_match(ls_host *host, const ls_match_opening *opening, uin
 
 void ls_host_close_match(ls_host *host, uint32_t number)
 {
-    host_seats *row = &host->seats[number];
+    host->places -= places_of(ls_match_config_of(ls_match_table_match(host->table, number)));
     ls_match_table_close(host->table, number);
-    host->places -= row->places;
-    ls_release(host->allocator, row->seats);
-    *row = (host_seats){.seats = NULL};
     after_turn(host, ls_event_loop_now_ns(host->loop));
 }
 
@@ -321,13 +254,8 @@ static ls_status create_table(ls_host *host, ls_text *why)
                                    .at_work = config->at_work,
                                    .user = config->user};
     ls_packet_sink sink = ls_transport_sink(host->transport);
-    ls_status status = ls_match_table_create(&table, &sink, host->allocator, &host->table, why);
-    host->seats = ls_allocate_array(host->allocator, config->matches_max, sizeof *host->seats);
-    status = status == LS_OK && !host->seats ? LS_NO_MEMORY : status;
-    for (uint32_t i = 0; status == LS_OK && i < config->matches; i++) {
-        status = add_seats(host, i);
-    }
-    return status;
+    host->places = config->matches * places_of(&config->match);
+    return ls_match_table_create(&table, &sink, host->allocator, &host->table, why);
 }
 
 static ls_status create_parts(ls_host *host, ls_text *why)
@@ -372,10 +300,6 @@ void ls_host_destroy(ls_host *host)
     ls_match_table_destroy(host->table);
     ls_transport_destroy(host->transport);
     ls_event_loop_destroy(host->loop);
-    for (uint32_t i = 0; host->seats && i < host->config.matches_max; i++) {
-        ls_release(host->allocator, host->seats[i].seats);
-    }
-    ls_release(host->allocator, host->seats);
     ls_release(host->allocator, host);
 }
 

@@ -110,7 +110,7 @@ static ls_exit_code finish(server *host)
     ls_text why = {{0}};
     ls_console_clear(host->console);
     for (uint32_t i = 0; summaries && i < count; i++) {
-        ls_rooms_summarize(host->rooms, i, &summaries[i]);
+        ls_room_summarize(ls_rooms_room(host->rooms, i), &summaries[i]);
     }
     ls_status status = summaries ? write_summaries(host, summaries, &why) : LS_NO_MEMORY;
     if (status != LS_OK) {
@@ -195,7 +195,6 @@ static ls_status open_room(server *host, uint32_t index, ls_text *why)
     snprintf(label, sizeof label, "match%" PRIu32, index);
     ls_resume *resume = ls_room_game_resume(config->game);
     ls_room_opening opening = {.match = *ls_room_game_match(config->game),
-                               .print = ls_room_game_match(config->game)->print,
                                .title = is_only ? NULL : title,
                                .label = is_only ? NULL : label,
                                .journal_dir = config->journal_dir,
@@ -203,15 +202,15 @@ static ls_status open_room(server *host, uint32_t index, ls_text *why)
                                .resume_path = config->resume_path};
     ls_status status = resume ? LS_OK : ls_rooms_give_identity(&opening.match, why);
     ls_resume_report report;
-    uint32_t number = 0;
+    ls_room *room = NULL;
     if (status == LS_OK) {
-        status = ls_rooms_open(host->rooms, &opening, &number, &report, why);
+        status = ls_rooms_open(host->rooms, &opening, &room, &report, why);
     }
     if (status == LS_OK) {
         const ls_crash_log_match about = {.title = opening.title,
                                           .match_id = opening.match.match_id,
                                           .simulation = ls_room_game_simulation(config->game)};
-        ls_crash_log_note(number, &about);
+        ls_crash_log_note(ls_room_number(room), &about);
     }
     if (status == LS_OK && resume) {
         log_restored(host, &report);
