@@ -64,7 +64,7 @@ void ls_room_end_lines(ls_room *room);
 ls_match *ls_room_match(const ls_room *room);
 uint32_t ls_room_number(const ls_room *room); /* of its match */
 void *ls_room_owner(const ls_room *room);     /* as it was given; NULL: none */
-/* What the player who sits or sat last in this seat has sent and been sent, as far as is known. */
+/* Of the player who sits or sat last in this seat, as far as is known. */
 ls_transport_traffic ls_room_traffic(const ls_room *room, uint32_t slot);
 const char *ls_room_title(const ls_room *room); /* "": it is the only one */
 bool ls_room_has_desync(const ls_room *room);

@@ -22,7 +22,7 @@ enum {
     CHANGED_MAX = 16, /* that are reported at a time */
 };
 
-/* What a worker knows of a room, which it is the owner of: from its opening until it is over. */
+/* The owner of a room: all that the worker knows of it, from its opening until it is over. */
 typedef struct worker_room {
     ls_worker_rooms *all;
     ls_room *room; /* NULL: it is being opened */
