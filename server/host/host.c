@@ -2,7 +2,8 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hash.h"
-#include "lockstep/server/host/token_passes.h"
+
+#include <string.h>
 
 /* While matches run, packets are taken before each tick is closed, and at least so often: the
  * transport's own repeats and acknowledgements wait for it. */
@@ -27,13 +28,66 @@ struct ls_host {
 _Static_assert(LS_TRANSPORT_UDP_COMING_MAX <= LS_MATCH_TABLE_PACKETS_MAX,
                "the packets that come are asked for together");
 
+/* ---- connect tokens ---- */
+
+/* Reads the connect token of a peer that has connected. False when it has none, and `pass` is
+ * as it was. `number` is that of its match, or LS_MATCH_ANY. */
+static bool read_pass(const ls_transport *transport, const ls_match_table *table, ls_peer_id peer,
+                      ls_match_pass *pass, uint32_t *number)
+{
+    static const ls_match_place places[LS_TOKEN_PLACE_COUNT] = {
+        [LS_TOKEN_PLACE_ANY] = LS_MATCH_PLACE_ANY,
+        [LS_TOKEN_PLACE_SEAT] = LS_MATCH_PLACE_SEAT,
+        [LS_TOKEN_PLACE_SPECTATOR] = LS_MATCH_PLACE_SPECTATOR,
+    };
+    const ls_sealed_pass *sealed = ls_transport_udp_pass(transport, peer);
+    if (!sealed) {
+        return false;
+    }
+    const ls_token_admission *says = &sealed->admission;
+    *number = LS_MATCH_ANY;
+    *pass = (ls_match_pass){
+        .is_return = sealed->is_return, .has_holder = true, .holder = sealed->client_id};
+    pass->place = places[says->place];
+    pass->slot = says->seat;
+    memcpy(pass->name, says->name, sizeof pass->name);
+    if (says->match[0] != '\0') {
+        *number = ls_match_table_find(table, says->match);
+        pass->is_for_this_match = *number != LS_MATCH_ANY;
+        pass->refusal = pass->is_for_this_match ? NULL : "its connect token is for another match";
+    }
+    return true;
+}
+
+/* A token is used once its peer was given a seat or watches. */
+static void settle_pass(ls_transport *transport, const ls_match_event *event)
+{
+    switch (event->kind) {
+    case LS_MATCH_PLAYER_READY:
+    case LS_MATCH_PLAYER_RETURNED:
+    case LS_MATCH_SPECTATOR_CAME:
+        ls_transport_udp_settle_pass(transport, event->peer, true);
+        break;
+    case LS_MATCH_PEER_REFUSED:
+        ls_transport_udp_settle_pass(transport, event->peer, false);
+        break;
+    case LS_MATCH_PLAYER_LEFT:
+        if (event->was_coming) {
+            ls_transport_udp_settle_pass(transport, event->peer, false);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
 /* ---- the loop ---- */
 
 static void forward_events(ls_host *host)
 {
     ls_match_table_event event;
     while (ls_match_table_next_event(host->table, &event)) {
-        ls_token_pass_take_event(host->transport, &event.event);
+        settle_pass(host->transport, &event.event);
         if (host->config.on_event) {
             host->config.on_event(host->config.user, &event);
         }
@@ -44,7 +98,7 @@ static void take_connected(ls_host *host, const ls_transport_event *event, uint6
 {
     ls_match_pass pass = {.refusal = NULL};
     uint32_t number = LS_MATCH_ANY;
-    (void)ls_token_pass_of(host->transport, host->table, event->peer, &pass, &number);
+    (void)read_pass(host->transport, host->table, event->peer, &pass, &number);
     pass.origin = pass.has_holder ? ls_hash_bytes(&pass.holder, sizeof pass.holder, HOLDER_SEED) | 1
                                   : event->origin;
     ls_match_table_admit(host->table, event->peer, &pass, number, now_ns);
@@ -69,7 +123,8 @@ static void take_packets(ls_host *host, uint64_t now_ns)
         }
         if (event.kind == LS_TRANSPORT_DISCONNECTED) {
             forward_events(host); /* they may say what the peer was given */
-            ls_token_pass_take_end(host->transport, event.peer);
+            /* A token that nothing was given for is as new. */
+            ls_transport_udp_settle_pass(host->transport, event.peer, false);
             if (host->config.on_gone) {
                 host->config.on_gone(host->config.user, event.peer);
             }

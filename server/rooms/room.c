@@ -3,7 +3,6 @@
 #include "lockstep/server/host/output_limits.h"
 #include "lockstep/server/rooms/match_summary.h"
 #include "lockstep/server/rooms/room_lines.h"
-#include "lockstep/server/rooms/slot_desyncs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,6 +11,16 @@
 enum {
     TITLE_BYTES_MAX = 64,
 };
+
+/* The desyncs of one slot, for the summary: the match itself keeps the newest alone. */
+typedef struct slot_desyncs {
+    uint32_t count;
+    uint32_t bundles;                            /* that were begun */
+    ls_summary_desync first;                     /* tick, slot and hashes */
+    ls_desync_finding *first_finding;            /* NULL: not known */
+    char first_bundle[LS_BUNDLE_PATH_BYTES_MAX]; /* empty: none */
+    char bundle[LS_BUNDLE_PATH_BYTES_MAX];       /* of the newest one; empty: none */
+} slot_desyncs;
 
 /* A seat's connection and what it has carried. */
 typedef struct room_seat {
@@ -30,7 +39,7 @@ struct ls_room {
     char title[TITLE_BYTES_MAX];
     char label[TITLE_BYTES_MAX];
     room_seat *seats;
-    ls_slot_desyncs *desyncs;       /* of each slot */
+    slot_desyncs *desyncs;          /* of each slot */
     ls_log_budget *slot_lines;      /* that each slot causes */
     ls_room_journal *journal;       /* NULL: none is written */
     char before[LS_NAME_BYTES_MAX]; /* the subject of the console before our lines */
@@ -82,6 +91,55 @@ ls_transport_traffic ls_room_traffic(const ls_room *room, uint32_t slot)
                            : seat->traffic;
 }
 
+/* ---- desyncs ---- */
+
+/* A desync was noticed; then it was looked into, and its bundle was written, or not. */
+static void notice_desync(slot_desyncs *desyncs, const ls_match_event *event)
+{
+    desyncs->count++;
+    desyncs->bundle[0] = '\0'; /* which is of an older one */
+    if (desyncs->count == 1) {
+        desyncs->first = (ls_summary_desync){.tick = event->tick,
+                                             .slot = event->slot,
+                                             .server_hash = event->server_hash,
+                                             .client_hash = event->client_hash,
+                                             .clients = event->clients};
+    }
+}
+
+static void keep_cause(slot_desyncs *desyncs, const ls_desync_finding *finding)
+{
+    if (desyncs->count != 1 || desyncs->first_finding) {
+        return;
+    }
+    desyncs->first_finding = ls_allocate(ls_allocator_heap(), sizeof *finding);
+    if (desyncs->first_finding) {
+        *desyncs->first_finding = *finding;
+    }
+    memcpy(desyncs->first_bundle, desyncs->bundle, sizeof desyncs->first_bundle);
+}
+
+static const char *path_or_null(const char *path)
+{
+    return path[0] != '\0' ? path : NULL;
+}
+
+/* Adds to the newest one of the slot what the match does not know, and fills in the first. Their
+ * texts are borrowed. */
+static void summarize_desyncs(const slot_desyncs *desyncs, ls_summary_desync *newest,
+                              ls_summary_desync *first)
+{
+    newest->times = desyncs->count;
+    newest->bundle = path_or_null(desyncs->bundle);
+    *first = desyncs->first;
+    first->times = 1;
+    first->why = newest->has_cause ? NULL : newest->why;
+    if (desyncs->first_finding) {
+        ls_desync_finding_summarize(desyncs->first_finding, first);
+    }
+    first->bundle = path_or_null(desyncs->first_bundle);
+}
+
 /* ---- bundles ---- */
 
 static void replace_path(char path[LS_BUNDLE_PATH_BYTES_MAX], const ls_desync_file *file)
@@ -98,7 +156,7 @@ void ls_room_take_bundle(ls_room *room, const ls_desync_file *file)
         return;
     }
     const ls_log *log = &room->ground->console->log;
-    ls_slot_desyncs *desyncs = &room->desyncs[file->slot];
+    slot_desyncs *desyncs = &room->desyncs[file->slot];
     replace_path(desyncs->bundle, file);
     replace_path(desyncs->first_bundle, file);
     ls_room_begin_lines(room);
@@ -115,7 +173,7 @@ void ls_room_take_bundle(ls_room *room, const ls_desync_file *file)
 static void write_bundle(const ls_room *room, uint32_t slot)
 {
     const ls_log *log = &room->ground->console->log;
-    ls_slot_desyncs *desyncs = &room->desyncs[slot];
+    slot_desyncs *desyncs = &room->desyncs[slot];
     desyncs->bundle[0] = '\0';
     if (!room->ground->files) {
         return;
@@ -146,11 +204,10 @@ static void keep_desync(ls_room *room, const ls_match_event *event)
 {
     if (event->kind == LS_MATCH_DESYNC) {
         room->has_desync = true;
-        ls_slot_desyncs_notice(&room->desyncs[event->slot], event);
+        notice_desync(&room->desyncs[event->slot], event);
     } else if (event->kind == LS_MATCH_DESYNC_CAUSE) {
         write_bundle(room, event->slot);
-        ls_slot_desyncs_cause(&room->desyncs[event->slot],
-                              ls_match_desync_of(room->match, event->slot));
+        keep_cause(&room->desyncs[event->slot], ls_match_desync_of(room->match, event->slot));
     }
 }
 
@@ -250,8 +307,8 @@ void ls_room_summarize(ls_room *room, ls_summary *summary)
         ls_room_journal_summarize(room->journal, &summary->journal);
     }
     for (uint32_t i = 0; i < summary->desync_count; i++) {
-        ls_slot_desyncs_summarize(&room->desyncs[summary->desyncs[i].slot], &summary->desyncs[i],
-                                  &summary->firsts[i]);
+        summarize_desyncs(&room->desyncs[summary->desyncs[i].slot], &summary->desyncs[i],
+                          &summary->firsts[i]);
     }
     ls_room_begin_lines(room);
     ls_match_summary_log(summary, &room->ground->console->log);
@@ -325,7 +382,7 @@ void ls_room_destroy(ls_room *room)
     }
     ls_room_journal_destroy(room->journal);
     for (uint32_t slot = 0; room->desyncs && slot < room->players; slot++) {
-        ls_slot_desyncs_deinit(&room->desyncs[slot]);
+        ls_release(ls_allocator_heap(), room->desyncs[slot].first_finding);
     }
     ls_release(ls_allocator_heap(), room->seats);
     ls_release(ls_allocator_heap(), room->desyncs);

@@ -28,7 +28,7 @@ uint32_t ls_rooms_count(const ls_rooms *rooms)
 
 ls_room *ls_rooms_room(const ls_rooms *rooms, uint32_t number)
 {
-    return number < rooms->config.rooms_max ? rooms->rows[number] : NULL;
+    return number < rooms->config.host.matches_max ? rooms->rows[number] : NULL;
 }
 
 ls_host *ls_rooms_host(const ls_rooms *rooms)
@@ -194,21 +194,16 @@ void ls_rooms_close(ls_rooms *rooms, ls_room *room)
 
 static ls_status create_host(ls_rooms *rooms, ls_text *why)
 {
-    const ls_rooms_config *config = &rooms->config;
-    const ls_host_config host = {.matches_max = config->rooms_max,
-                                 .places_max = config->places_max,
-                                 .bind_host = config->bind_host,
-                                 .port = config->port,
-                                 .descriptor = config->descriptor,
-                                 .sealed = *config->sealed,
-                                 .on_event = on_event,
-                                 .on_gone = on_gone,
-                                 .on_advanced = on_advanced,
-                                 .is_expected = config->is_expected ? is_expected : NULL,
-                                 .at_work = config->at_work,
-                                 .may_end = may_end,
-                                 .user = rooms};
-    return ls_host_create(&host, ls_allocator_heap(), &rooms->host, why);
+    ls_host_config *host = &rooms->config.host;
+    host->on_event = on_event;
+    host->on_gone = on_gone;
+    host->on_advanced = on_advanced;
+    host->is_expected = rooms->config.is_expected ? is_expected : NULL;
+    host->may_end = may_end;
+    host->user = rooms;
+    ls_status status = ls_host_create(host, ls_allocator_heap(), &rooms->host, why);
+    ls_cipher_wipe(&host->sealed, sizeof host->sealed);
+    return status;
 }
 
 /* A match without bundles is still a match: the operator is warned before the match begins. */
@@ -233,7 +228,7 @@ static ls_status create_files(ls_rooms *rooms)
 static ls_status create_parts(ls_rooms *rooms, ls_text *why)
 {
     rooms->rows =
-        ls_allocate_array(ls_allocator_heap(), rooms->config.rooms_max, sizeof *rooms->rows);
+        ls_allocate_array(ls_allocator_heap(), rooms->config.host.matches_max, sizeof *rooms->rows);
     ls_status status = rooms->rows ? create_host(rooms, why) : LS_NO_MEMORY;
     if (status == LS_OK) {
         rooms->ground.loop = loop_of(rooms);
@@ -261,7 +256,6 @@ ls_status ls_rooms_create(const ls_rooms_config *config, ls_rooms **out, ls_text
     rooms->ground.on_closed = on_journal_closed;
     rooms->ground.user = rooms;
     ls_status status = create_parts(rooms, why);
-    rooms->config.sealed = NULL;
     if (status != LS_OK) {
         ls_rooms_destroy(rooms);
         return status;
@@ -285,7 +279,7 @@ void ls_rooms_destroy(ls_rooms *rooms)
         ls_rooms_finish_bundles(rooms);
         ls_loop_source_remove(rooms->timer);
     }
-    for (uint32_t i = 0; rooms->rows && i < rooms->config.rooms_max; i++) {
+    for (uint32_t i = 0; rooms->rows && i < rooms->config.host.matches_max; i++) {
         ls_room_destroy(rooms->rows[i]);
     }
     ls_host_destroy(rooms->host);

@@ -11,22 +11,18 @@
 
 typedef struct ls_rooms_config {
     ls_console *console; /* outlives the rooms */
-    const char *bind_host;
-    uint16_t port;
-    int descriptor; /* of a UDP socket that is bound already, in place of both; taken; 0: none */
-    const ls_sealed_server_config *sealed; /* borrowed for create */
-    uint32_t rooms_max;                    /* open at a time; 1 .. LS_MATCHES_MAX */
-    uint32_t places_max;                   /* of their players and spectators, in all */
-    const char *bundle_dir;                /* gets the bundles of desyncs; NULL: none are written */
-    uint32_t bundle_mib_max;               /* of all bundles together */
-    bool is_lasting; /* goes on when every room is done; else the loop stops then */
+    /* Address, places, matches_max (the rooms that are open at a time), sealed and at_work; all
+     * else is set by the rooms. */
+    ls_host_config host;
+    const char *bundle_dir;  /* gets the bundles of desyncs; NULL: none are written */
+    uint32_t bundle_mib_max; /* of all bundles together */
+    bool is_lasting;         /* goes on when every room is done; else the loop stops then */
     /* Called for each event of a room, behind its lines in the log; NULL: no callback. */
     void (*on_event)(void *user, ls_room *room, const ls_match_event *event);
     /* Called after each advance of a room's match, which was due at `due_ns`; NULL: no callback. */
     void (*on_advanced)(void *user, ls_room *room, uint64_t due_ns, uint64_t now_ns);
-    /* Both as in match_table.h, or NULL. */
+    /* As in match_table.h, or NULL. */
     bool (*is_expected)(void *user, uint64_t match_id, const char *name);
-    uint32_t *at_work;
     /* A room is done: it may be closed within. Called once; NULL: no callback. */
     void (*on_done)(void *user, ls_room *room);
     void *user;

@@ -321,22 +321,28 @@ static uint32_t choose_worker(void *user, const ls_sealed_asker *asker)
 
 static ls_status create_rooms(worker *self, ls_text *why)
 {
-    ls_sealed_server_config sealed = self->admission.sealed;
-    sealed.worker = self->settings.worker;
-    sealed.workers = self->settings.workers;
-    sealed.choose_worker = choose_worker;
-    sealed.choose_worker_user = self;
+    const ls_worker_settings *settings = &self->settings;
+    uint32_t peers = LS_TRANSPORT_UDP_PEERS_MAX / settings->workers;
     ls_crash_log_watch(ls_work_mark_place(self->mark));
-    const ls_worker_rooms_config rooms = {.settings = &self->settings,
-                                          .directory = self->directory,
-                                          .mark = self->mark,
-                                          .console = self->console,
-                                          .descriptor = LS_WORKER_UDP_DESCRIPTOR,
-                                          .sealed = &sealed,
-                                          .tell = tell,
-                                          .user = self};
+    ls_worker_rooms_config rooms = {.settings = settings,
+                                    .directory = self->directory,
+                                    .mark = self->mark,
+                                    .console = self->console,
+                                    .host = {.bind_host = "::",
+                                             .descriptor = LS_WORKER_UDP_DESCRIPTOR,
+                                             .sealed = self->admission.sealed,
+                                             .matches_max = settings->rooms_max,
+                                             .places_max = peers - LS_HOST_PENDING_MAX,
+                                             .at_work = ls_work_mark_place(self->mark)},
+                                    .tell = tell,
+                                    .user = self};
+    ls_sealed_server_config *sealed = &rooms.host.sealed;
+    sealed->worker = settings->worker;
+    sealed->workers = settings->workers;
+    sealed->choose_worker = choose_worker;
+    sealed->choose_worker_user = self;
     ls_status status = ls_worker_rooms_create(&rooms, &self->rooms, why);
-    ls_cipher_wipe(&sealed, sizeof sealed);
+    ls_cipher_wipe(sealed, sizeof *sealed);
     return status;
 }
 

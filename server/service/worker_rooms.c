@@ -644,24 +644,18 @@ ls_status ls_worker_rooms_create(const ls_worker_rooms_config *config, ls_worker
         return LS_NO_MEMORY;
     }
     all->config = *config;
-    uint32_t peers = LS_TRANSPORT_UDP_PEERS_MAX / settings->workers;
     const ls_rooms_config rooms = {.console = config->console,
-                                   .bind_host = "::",
-                                   .descriptor = config->descriptor,
-                                   .sealed = config->sealed,
-                                   .rooms_max = settings->rooms_max,
-                                   .places_max = peers - LS_HOST_PENDING_MAX,
+                                   .host = config->host,
                                    .bundle_dir = settings->bundle_dir,
                                    .bundle_mib_max = settings->bundle_mib_max,
                                    .is_lasting = true,
                                    .on_event = on_event,
                                    .on_advanced = on_advanced,
                                    .is_expected = is_expected,
-                                   .at_work = ls_work_mark_place(config->mark),
                                    .on_done = on_done,
                                    .user = all};
     ls_status status = ls_rooms_create(&rooms, &all->rooms, why);
-    all->config.sealed = NULL;
+    ls_cipher_wipe(&all->config.host.sealed, sizeof all->config.host.sealed);
     if (status != LS_OK) {
         ls_release(ls_allocator_heap(), all);
         return status;

@@ -14,8 +14,7 @@ typedef struct ls_worker_rooms_config {
     const ls_room_directory *directory; /* knows which rooms are expected */
     ls_work_mark *mark;                 /* is told the names of rooms, and what is worked on */
     ls_console *console;
-    int descriptor;                        /* of the worker's UDP socket; taken */
-    const ls_sealed_server_config *sealed; /* borrowed for create */
+    ls_host_config host; /* as in rooms.h */
     /* Something is worth telling: an event, or GONE. */
     void (*tell)(void *user, const ls_worker_message *message);
     void *user;
