@@ -372,6 +372,21 @@ static void take_key(const ls_command_line *line, const option_list *options, in
     }
 }
 
+/* getopt takes the beginning of a flag for the flag, until another flag begins so. */
+static void check_spelling(const ls_command_line *line, int key, const char *word)
+{
+    if (key < KEY_ROWS) {
+        return;
+    }
+    const char *flag = row_at(line, (uint32_t)key - KEY_ROWS)->flag;
+    size_t length = strcspn(word + 2, "=");
+    if (strlen(flag) != length) {
+        ls_text why = {{0}};
+        ls_text_set(&why, "there is no --%.*s; is --%s meant?", (int)length, word + 2, flag);
+        refuse(why.bytes);
+    }
+}
+
 /* Whether getopt has complained of an option, and not found -?, for which it returns the same. */
 static bool is_unknown(int key, char **argv)
 {
@@ -428,11 +443,14 @@ void ls_command_line_read(const ls_command_line *line, int argc, char **argv)
     list_options(line, &options);
     snprintf(name, sizeof name, "%s: error", program_invocation_short_name);
     argv[0] = name;
+    const char *word = argv[optind]; /* that getopt looks at; none is moved */
     while (optopt = 0, (key = getopt_long(argc, argv, options.letters, options.list, NULL)) != -1) {
         if (is_unknown(key, argv)) {
             exit(LS_EXIT_USAGE);
         }
+        check_spelling(line, key, word);
         take_key(line, &options, key);
+        word = argv[optind];
     }
     ls_text why = {{0}};
     ls_status status = LS_OK;

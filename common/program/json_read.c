@@ -196,46 +196,63 @@ bool ls_json_value_text(const ls_json *member, char *out, size_t capacity)
     return bytes >= 0 && (size_t)bytes < capacity;
 }
 
-static void read_chars(const ls_json *object, const char *key, char *to, size_t capacity)
+static bool read_chars(const ls_json *object, const char *key, char *to, size_t capacity)
 {
     const char *text = ls_json_read_text(object, key);
-    if (text && strlen(text) < capacity) {
+    bool fits = text && strlen(text) < capacity;
+    if (fits) {
         memcpy(to, text, strlen(text) + 1);
     }
+    return fits;
 }
 
-static void read_field(const ls_json *object, const ls_json_field *field, void *to)
+static bool read_u16(const ls_json *object, const char *key, uint16_t *to)
 {
-    uint32_t small = 0;
+    uint32_t number = 0;
+    bool fits = ls_json_read_u32(object, key, &number) && number <= UINT16_MAX;
+    if (fits) {
+        *to = (uint16_t)number;
+    }
+    return fits;
+}
+
+static bool read_borrowed(const ls_json *object, const char *key, const char **to)
+{
+    const cJSON *item = find(object, key);
+    bool fits = cJSON_IsString(item) || cJSON_IsNull(item);
+    if (fits) {
+        *to = item->valuestring;
+    }
+    return fits;
+}
+
+static bool read_field(const ls_json *object, const ls_json_field *field, void *to)
+{
     switch (field->type) {
     case LS_JSON_U16:
-        if (ls_json_read_u32(object, field->key, &small) && small <= UINT16_MAX) {
-            *(uint16_t *)to = (uint16_t)small;
-        }
-        break;
+        return read_u16(object, field->key, to);
     case LS_JSON_U32:
-        (void)ls_json_read_u32(object, field->key, to);
-        break;
+        return ls_json_read_u32(object, field->key, to);
     case LS_JSON_U64:
-        (void)ls_json_read_u64(object, field->key, to);
-        break;
+        return ls_json_read_u64(object, field->key, to);
     case LS_JSON_DOUBLE:
-        (void)ls_json_read_number(object, field->key, to);
-        break;
+        return ls_json_read_number(object, field->key, to);
     case LS_JSON_BOOL:
-        (void)ls_json_read_bool(object, field->key, to);
-        break;
+        return ls_json_read_bool(object, field->key, to);
     case LS_JSON_CHARS:
-        read_chars(object, field->key, to, field->capacity);
-        break;
+        return read_chars(object, field->key, to, field->capacity);
     case LS_JSON_TEXT:
-        break;
+        return read_borrowed(object, field->key, to);
     }
+    return false;
 }
 
-void ls_json_read_fields(const ls_json *object, const ls_json_field *fields, size_t count, void *to)
+bool ls_json_read_fields(const ls_json *object, const ls_json_field *fields, size_t count, void *to)
 {
+    bool are_all_there = true;
     for (size_t i = 0; i < count; i++) {
-        read_field(object, &fields[i], (char *)to + fields[i].offset);
+        bool is_there = read_field(object, &fields[i], (char *)to + fields[i].offset);
+        are_all_there = are_all_there && is_there;
     }
+    return are_all_there;
 }

@@ -38,8 +38,9 @@ bool ls_json_value_text(const ls_json *member, char *out, size_t capacity);
 /* A member that is a finite number. */
 bool ls_json_value_number(const ls_json *member, double *out);
 
-/* The fields of a struct, but for LS_JSON_TEXT; what is missing or does not fit stays as it is. */
-void ls_json_read_fields(const ls_json *object, const ls_json_field *fields, size_t count,
+/* The fields of a struct; what is missing or does not fit stays as it is, and the result is false.
+ * A LS_JSON_TEXT points into the object, or is NULL for null. */
+bool ls_json_read_fields(const ls_json *object, const ls_json_field *fields, size_t count,
                          void *to);
 #define LS_JSON_TAKE(object, table, to)                                                            \
     ls_json_read_fields((object), (table), sizeof(table) / sizeof((table)[0]), (to))

@@ -90,6 +90,21 @@ static bool takes_invites(const ls_admission_options *options)
     return !options->token_key_path || options->is_invite_only;
 }
 
+ls_status ls_admission_check(const ls_admission_options *options, ls_text *why)
+{
+    if (options->is_insecure && options->is_invite_only) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "--invite-only lets nobody in by the address alone, as --insecure does");
+    }
+    if (options->token_key_path && options->is_insecure) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "--token-key lets nobody in by the address alone, as --insecure does");
+    }
+    return options->token_servers && !options->token_key_path
+               ? ls_fail(LS_BAD_ARGUMENT, why, "--token-server needs --token-key")
+               : LS_OK;
+}
+
 ls_status ls_admission_open(const ls_admission_options *options, const char *bind_host,
                             ls_admission *out, ls_text *why)
 {

@@ -44,6 +44,9 @@ typedef struct ls_admission {
     ls_log_budget lines;
 } ls_admission;
 
+/* Whether options fit together: BAD_ARGUMENT in the words of the command line. */
+ls_status ls_admission_check(const ls_admission_options *options, ls_text *why);
+
 /* A server that listens on `bind_host`. BAD_ARGUMENT, NOT_FOUND, IO. */
 ls_status ls_admission_open(const ls_admission_options *options, const char *bind_host,
                             ls_admission *out, ls_text *why);

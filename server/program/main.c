@@ -7,6 +7,7 @@
 #include "lockstep/server/program/server_options.h"
 #include "lockstep/server/program/service_program.h"
 #include "lockstep/server/rooms/crash_log.h"
+#include "lockstep/server/service/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,9 +119,8 @@ int main(int argc, char **argv)
     ls_console_set_format(&console, args.log_format);
     ls_console_never_wait(&console);
     ls_crash_log_begin(&console);
-    const char *const *arguments = (const char *const *)(uintptr_t)(argv + 1);
-    ls_exit_code code = args.worker        ? ls_service_worker_run(&args, &console)
-                        : args.config_path ? ls_service_program_run(&args, arguments, &console)
+    ls_exit_code code = args.is_worker     ? ls_worker_run(&console)
+                        : args.config_path ? ls_service_program_run(&args, &console)
                                            : run(&args, &console);
     ls_console_deinit(&console);
     return code;

@@ -122,8 +122,7 @@ static const ls_setting_row rows[] = {
      .argument = "text|json|journald", .group = SERVICE, .default_text = "text",
      .help = "Write log lines for people, as JSON objects, or with the priority that "
              "systemd-journald reads"},
-    {LS_SETTING_IS_TEXT, FIELD(worker), .flag = "worker", .argument = "K/N", .group = SERVICE,
-     .is_hidden = true},
+    {LS_SETTING_IS_SWITCH, FIELD(is_worker), .flag = "worker", .group = SERVICE, .is_hidden = true},
 };
 
 const ls_setting_table ls_server_settings = {rows, sizeof rows / sizeof rows[0]};
@@ -139,18 +138,10 @@ static ls_status check_path(const ls_server_options *args, const char *flag, con
                : LS_OK;
 }
 
-static ls_status check_tokens(const ls_admission_options *admission, ls_text *why)
+static ls_status check_invite(const ls_admission_options *admission, ls_text *why)
 {
-    bool has_tokens = admission->token_key_path != NULL;
-    if (!has_tokens && admission->token_servers) {
-        return ls_fail(LS_BAD_ARGUMENT, why, "--token-server needs --token-key");
-    }
-    if (has_tokens && admission->is_insecure) {
-        return ls_fail(LS_BAD_ARGUMENT, why,
-                       "--token-key lets nobody in by the address alone, as --insecure does");
-    }
-    if (has_tokens && !admission->is_invite_only &&
-        (admission->invite_path || admission->invite_host)) {
+    bool is_made = admission->invite_path || admission->invite_host;
+    if (is_made && admission->token_key_path && !admission->is_invite_only) {
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "with --token-key an invite lets nobody in unless --invite-only puts a "
                        "secret into it");
@@ -185,17 +176,14 @@ ls_status ls_server_options_check(void *user, ls_text *why)
                        "--resume goes on with one match and its journal: without %s",
                        args->journal_dir ? "--journal" : "--matches");
     }
-    if (args->admission.is_insecure && args->admission.is_invite_only) {
-        return ls_fail(LS_BAD_ARGUMENT, why,
-                       "--invite-only lets nobody in by the address alone, as --insecure does");
-    }
-    if (!args->config_path && !args->worker) {
+    if (!args->config_path && !args->is_worker) {
         const char *flag = first_of_service(args);
         if (flag) {
             return ls_fail(LS_BAD_ARGUMENT, why, "--%s needs --config", flag);
         }
     }
-    ls_status status = check_tokens(&args->admission, why);
+    ls_status status = ls_admission_check(&args->admission, why);
+    status = status == LS_OK ? check_invite(&args->admission, why) : status;
     status = status == LS_OK ? check_path(args, "json", args->output.json_path, why) : status;
     return status == LS_OK ? check_path(args, "port-file", args->port_file, why) : status;
 }

@@ -8,7 +8,6 @@
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/service/room_loading.h"
 #include "lockstep/server/service/supervisor.h"
-#include "lockstep/server/service/worker.h"
 #include "lockstep/server/service/worker_message.h"
 
 #include <errno.h>
@@ -18,28 +17,23 @@
 #include <unistd.h>
 
 enum {
-    ARGUMENTS_MAX = 112,
-    FLAG_BYTES = 36,
     PATH_BYTES_MAX = 4096,
 };
-
-/* The command line of a worker. */
-typedef struct worker_line {
-    uint32_t count;
-    const char *arguments[ARGUMENTS_MAX]; /* NULL last */
-    char flags[LS_ROOM_SETTINGS_MAX][FLAG_BYTES];
-    char rooms_max[16];
-} worker_line;
 
 typedef struct service_program {
     ls_service_config service;
     ls_service_sockets sockets;
     ls_server_identity identity;
-    worker_line line;
+    ls_worker_settings worker;
     char program[PATH_BYTES_MAX];
 } service_program;
 
 /* ---- the file under the command line ---- */
+
+static bool is_given(const ls_server_options *options, const char *flag)
+{
+    return ls_setting_is_given(&ls_server_settings, options->own_given, flag);
+}
 
 /* A row of the file counts where the command line has none of that flag. */
 static ls_status take_server_rows(service_program *self, ls_server_options *options, ls_text *why)
@@ -49,7 +43,7 @@ static ls_status take_server_rows(service_program *self, ls_server_options *opti
     for (uint32_t i = 0; status == LS_OK && i < self->service.server.count; i++) {
         ls_room_setting *row = &self->service.server.rows[i];
         const ls_setting_text text = {row->flag, row->value};
-        if (!ls_setting_is_given(&ls_server_settings, options->own_given, row->flag)) {
+        if (!is_given(options, row->flag)) {
             status = ls_setting_take_text(&ls_server_settings, &target, &text, why);
         }
     }
@@ -57,23 +51,17 @@ static ls_status take_server_rows(service_program *self, ls_server_options *opti
 }
 
 /* Lines of the workers look like those of the supervisor. */
-static ls_status take_log_format(service_program *self, const ls_server_options *options,
+static ls_status take_log_format(service_program *self, ls_server_options *options,
                                  ls_console *console, ls_text *why)
 {
-    ls_log_format format = options->log_format;
     ls_status status = LS_OK;
-    if (!ls_setting_is_given(&ls_server_settings, options->own_given, "log-format")) {
-        status = ls_log_format_read(self->service.log_format, &format, why);
+    if (!is_given(options, "log-format")) {
+        status = ls_log_format_read(self->service.log_format, &options->log_format, why);
     }
     if (status == LS_OK) {
-        ls_console_set_format(console, format);
+        ls_console_set_format(console, options->log_format);
     }
     return status;
-}
-
-static bool is_given(const ls_server_options *options, const char *flag)
-{
-    return ls_setting_is_given(&ls_server_settings, options->own_given, flag);
 }
 
 static void take_numbers(service_program *self, const ls_server_options *options)
@@ -146,94 +134,27 @@ static ls_status take_match_rows(service_program *self, const ls_server_options 
 
 /* ---- workers ---- */
 
-static void add(worker_line *line, const char *argument)
+static const char *text_or_null(const char *text)
 {
-    if (line->count + 1 < ARGUMENTS_MAX) {
-        line->arguments[line->count++] = argument;
-    }
-}
-
-static void add_option(worker_line *line, const char *flag, const char *value)
-{
-    if (value[0] != '\0') {
-        add(line, flag);
-        add(line, value);
-    }
-}
-
-static bool is_of_supervisor(const char *flag)
-{
-    static const char *const flags[] = {"config", "port",        "port-file", "bind",
-                                        "find",   "invite-file", "find-port", "http-port-file"};
-    bool is_found = false;
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
-        is_found = is_found || strcmp(flags[i], flag) == 0;
-    }
-    return is_found;
+    return text[0] != '\0' ? text : NULL;
 }
 
 /* Every worker lets clients in by the same rules as the supervisor says. */
-static void add_server_rows(service_program *self, const ls_server_options *options)
-{
-    worker_line *line = &self->line;
-    for (uint32_t i = 0; i < self->service.server.count; i++) {
-        const ls_room_setting *text = &self->service.server.rows[i];
-        const ls_setting_row *row = ls_setting_find(&ls_server_settings, text->flag);
-        bool is_off = row && row->type == LS_SETTING_IS_SWITCH && strcmp(text->value, "on") != 0;
-        if (is_of_supervisor(text->flag) || is_off || strcmp(text->flag, "identity") == 0 ||
-            is_given(options, text->flag)) {
-            continue;
-        }
-        memcpy(line->flags[i], "--", 3);
-        ls_name_copy(line->flags[i] + 2, FLAG_BYTES - 2, text->flag);
-        add(line, line->flags[i]);
-        if (row && row->type != LS_SETTING_IS_SWITCH) {
-            add(line, text->value);
-        }
-    }
-}
-
-/* The options of the command line that are of how clients come in; the others have been put into
- * the rooms' settings, or are of the supervisor. */
-static void add_given(service_program *self, const char *const *arguments)
-{
-    static const char *const switches[] = {"--invite-only", "--insecure", "--quiet",
-                                           "--verbose",     "-q",         "-v"};
-    static const char *const values[] = {"--token-key",   "--token-server", "--token-protocol-id",
-                                         "--invite-host", "--bundle-limit", "--log-format"};
-    for (uint32_t i = 0; arguments[i]; i++) {
-        for (size_t k = 0; k < sizeof switches / sizeof switches[0]; k++) {
-            if (strcmp(arguments[i], switches[k]) == 0) {
-                add(&self->line, arguments[i]);
-            }
-        }
-        for (size_t k = 0; k < sizeof values / sizeof values[0]; k++) {
-            size_t length = strlen(values[k]);
-            if (strncmp(arguments[i], values[k], length) == 0 && arguments[i][length] == '=') {
-                add(&self->line, arguments[i]);
-            } else if (strcmp(arguments[i], values[k]) == 0 && arguments[i + 1]) {
-                add(&self->line, arguments[i]);
-                add(&self->line, arguments[i + 1]);
-            }
-        }
-    }
-}
-
-static void write_line(service_program *self, const ls_server_options *options,
-                       const char *const *arguments)
+static void settle_workers(service_program *self, const ls_server_options *options)
 {
     const ls_service_config *service = &self->service;
-    worker_line *line = &self->line;
+    bool has_bundles = strcmp(service->bundle_dir, "none") != 0;
     uint32_t each = (service->rooms_max + service->workers - 1) / service->workers;
-    snprintf(line->rooms_max, sizeof line->rooms_max, "%u", LS_MIN(each * 2, LS_MATCHES_MAX));
-    add_option(line, "--log-format", service->log_format); /* one of the command line wins */
-    add_server_rows(self, options);
-    add_given(self, arguments);
-    add_option(line, "--identity", self->identity.path);
-    add_option(line, "--journal", service->journal_dir);
-    add_option(line, "--bundle-dir", service->bundle_dir[0] ? service->bundle_dir : "none");
-    add_option(line, "--plug-ins", service->plugin_dir);
-    add_option(line, "--rooms-max", line->rooms_max);
+    self->worker =
+        (ls_worker_settings){.rooms_max = LS_MIN(each * 2, LS_MATCHES_MAX),
+                             .log_level = options->output.level,
+                             .log_format = options->log_format,
+                             .bind_host = options->bind_host,
+                             .admission = options->admission,
+                             .bundle_dir = has_bundles ? text_or_null(service->bundle_dir) : NULL,
+                             .bundle_mib_max = options->bundle_limit,
+                             .journal_dir = text_or_null(service->journal_dir),
+                             .plugin_dir = text_or_null(service->plugin_dir)};
 }
 
 /* ---- running ---- */
@@ -247,11 +168,10 @@ static ls_status check_groups(service_program *self, ls_text *why)
         char path[LS_WORKER_PATH_BYTES_MAX];
         ls_text reason = {{0}};
         ls_room_settings settings;
-        const ls_room_loading loading = {
-            .settings = &settings,
-            .plugin_dir = service->plugin_dir[0] != '\0' ? service->plugin_dir : NULL,
-            .path = path,
-            .path_capacity = sizeof path};
+        const ls_room_loading loading = {.settings = &settings,
+                                         .plugin_dir = text_or_null(service->plugin_dir),
+                                         .path = path,
+                                         .path_capacity = sizeof path};
         status = ls_service_config_settle(service, &service->groups[i], &settings, &reason);
         if (status == LS_OK) {
             status = ls_room_loading_check(&loading, &reason);
@@ -282,9 +202,9 @@ static ls_status read_config(service_program *self, ls_server_options *options, 
         status = take_match_rows(self, options, why);
     }
     if (status == LS_OK) {
-        status = check_groups(self, why);
+        status = ls_admission_check(&options->admission, why); /* with the rows of the file */
     }
-    return status;
+    return status == LS_OK ? check_groups(self, why) : status;
 }
 
 /* A socket that systemd has opened is a worker's. */
@@ -347,7 +267,7 @@ static ls_exit_code supervise(service_program *self, const ls_server_options *op
                                          .is_on_agones = options->is_on_agones,
                                          .json_path = options->output.json_path,
                                          .program = self->program,
-                                         .arguments = self->line.arguments,
+                                         .worker = &self->worker,
                                          .admission = &admission,
                                          .sockets = &self->sockets};
     ls_status status = ls_admission_open(&options->admission, options->bind_host, &admission, &why);
@@ -360,8 +280,7 @@ static ls_exit_code supervise(service_program *self, const ls_server_options *op
     return code;
 }
 
-ls_exit_code ls_service_program_run(ls_server_options *options, const char *const *line,
-                                    ls_console *console)
+ls_exit_code ls_service_program_run(ls_server_options *options, ls_console *console)
 {
     service_program *self = ls_allocate(ls_allocator_heap(), sizeof *self);
     ls_text why = {{0}};
@@ -378,7 +297,7 @@ ls_exit_code ls_service_program_run(ls_server_options *options, const char *cons
         code = ls_exit_code_of(status);
     }
     if (status == LS_OK) {
-        write_line(self, options, line);
+        settle_workers(self, options);
         code = supervise(self, options, console);
     } else {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s",
@@ -386,30 +305,5 @@ ls_exit_code ls_service_program_run(ls_server_options *options, const char *cons
     }
     ls_server_identity_wipe(&self->identity);
     ls_release(ls_allocator_heap(), self);
-    return code;
-}
-
-ls_exit_code ls_service_worker_run(const ls_server_options *options, ls_console *console)
-{
-    bool has_bundles = strcmp(options->bundle_dir, "none") != 0;
-    ls_admission admission;
-    ls_text why = {{0}};
-    ls_worker_config config = {.rooms_max = options->rooms_max,
-                               .admission = &admission,
-                               .bundle_dir = has_bundles ? options->bundle_dir : NULL,
-                               .bundle_mib_max = options->bundle_limit,
-                               .journal_dir = options->journal_dir,
-                               .plugin_dir = options->plugin_dir};
-    ls_status status = ls_worker_read_share(options->worker, &config);
-    if (status == LS_OK) {
-        status = ls_admission_open(&options->admission, options->bind_host, &admission, &why);
-    }
-    if (status != LS_OK) {
-        ls_log_line(&console->log, LS_LOG_ERROR, "%s",
-                    why.bytes[0] ? why.bytes : ls_status_text(status));
-        return ls_exit_code_of(status);
-    }
-    ls_exit_code code = ls_worker_run(&config, console);
-    ls_admission_wipe(&admission);
     return code;
 }

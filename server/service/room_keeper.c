@@ -669,7 +669,7 @@ static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
     const ls_worker_pool_config pool = {.workers = config->workers,
                                         .sockets = config->sockets,
                                         .program = config->program,
-                                        .arguments = config->arguments,
+                                        .settings = config->worker,
                                         .loop = config->loop,
                                         .log = config->log,
                                         .on_ready = on_ready,

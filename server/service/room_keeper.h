@@ -11,9 +11,9 @@ typedef struct ls_room_keeper_config {
     const ls_service_config *service; /* outlives the keeper */
     const char *register_path;        /* see room_register.h; NULL: none */
     uint32_t workers;
-    const int *sockets;           /* of each worker, as in worker_pool.h */
-    const char *program;          /* likewise */
-    const char *const *arguments; /* likewise */
+    const int *sockets;               /* of each worker, as in worker_pool.h */
+    const char *program;              /* likewise */
+    const ls_worker_settings *worker; /* likewise */
     ls_event_loop *loop;
     const ls_log *log;
     /* How to get into a room, see service_view.h. */

@@ -221,7 +221,7 @@ static ls_status create_keeper(supervisor *self, ls_text *why)
                                           .workers = self->workers,
                                           .sockets = self->sockets,
                                           .program = self->config->program,
-                                          .arguments = self->config->arguments,
+                                          .worker = self->config->worker,
                                           .loop = self->loop,
                                           .log = &self->console->log,
                                           .invite = write_invite,

@@ -7,8 +7,8 @@
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/program/service_sockets.h"
-#include "lockstep/server/host/admission.h"
 #include "lockstep/server/service/service_config.h"
+#include "lockstep/server/service/worker_settings.h"
 
 typedef struct ls_supervisor_config {
     const ls_service_config *service;
@@ -19,7 +19,7 @@ typedef struct ls_supervisor_config {
     bool is_on_agones;                 /* tells the sidecar of Agones' SDK how it is */
     const char *json_path;             /* of the summary; NULL: none; "-": standard output */
     const char *program;               /* this program's path, for workers */
-    const char *const *arguments;      /* of every worker; NULL last */
+    const ls_worker_settings *worker;  /* of every worker */
     ls_admission *admission;           /* of the invite; borrowed */
     const ls_service_sockets *sockets; /* those that are there are taken */
 } ls_supervisor_config;

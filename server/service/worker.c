@@ -9,6 +9,7 @@
 #include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/work_mark.h"
 #include "lockstep/server/service/worker_rooms.h"
+#include "lockstep/server/service/worker_settings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,8 +28,10 @@ enum {
 #define HOLDER_SEED UINT64_C(0x776f726b6572) /* of the numbers that owners of tokens have */
 
 typedef struct worker {
-    const ls_worker_config *config;
+    ls_worker_settings settings;
+    ls_json *texts; /* of the settings */
     ls_console *console;
+    ls_admission admission;
     ls_rooms *rooms;
     ls_worker_rooms *named;
     ls_work_mark *mark;
@@ -130,7 +133,7 @@ static void tell_load(worker *self, uint64_t now_ns)
     memset(message, 0, sizeof *message);
     message->kind = LS_WORKER_LOAD;
     message->load =
-        (ls_worker_report){.worker = self->config->worker,
+        (ls_worker_report){.worker = self->settings.worker,
                            .rooms = ls_worker_rooms_count(self->named),
                            .players = own_seats(self).players,
                            .load = load_since(self, now_ns - self->reported_ns, used_ns, idle_ns),
@@ -138,7 +141,7 @@ static void tell_load(worker *self, uint64_t now_ns)
                            .memory_bytes = memory_bytes(),
                            .datagrams_dropped = datagrams_dropped(self),
                            .clients_denied = clients_denied(self),
-                           .tokens_refused = ls_admission_tokens_refused(self->config->admission)};
+                           .tokens_refused = ls_admission_tokens_refused(&self->admission)};
     self->cpu_ns = used_ns;
     self->idle_ns = idle_ns;
     self->reported_ns = now_ns;
@@ -150,7 +153,7 @@ static void tell_seats(worker *self)
     ls_worker_message *message = &self->answer;
     memset(message, 0, sizeof *message);
     message->kind = LS_WORKER_SEATS;
-    message->worker = self->config->worker;
+    message->worker = self->settings.worker;
     message->seats = own_seats(self);
     self->told = message->seats;
     tell(self, message);
@@ -168,18 +171,18 @@ static void tell_intake(worker *self)
 static void review_intake(worker *self)
 {
     const ls_worker_seats own = own_seats(self);
-    ls_room_directory_note_seats(self->directory, self->config->worker, &own);
+    ls_room_directory_note_seats(self->directory, self->settings.worker, &own);
     if (memcmp(&own, &self->told, sizeof own) != 0) {
         tell_seats(self);
     }
-    if (!self->is_draining && ls_room_directory_hand_on(self->directory, self->config->worker)) {
+    if (!self->is_draining && ls_room_directory_hand_on(self->directory, self->settings.worker)) {
         tell_intake(self);
     }
 }
 
 static void watch_admission(worker *self)
 {
-    ls_admission_watch(self->config->admission, ls_host_transport(ls_rooms_host(self->rooms)),
+    ls_admission_watch(&self->admission, ls_host_transport(ls_rooms_host(self->rooms)),
                        &self->console->log, ls_event_loop_now_ns(loop_of(self)));
 }
 
@@ -259,7 +262,7 @@ static void on_line(void *user, char *line, size_t size)
         break;
     case LS_WORKER_INTAKE:
         ls_room_directory_set_intake(self->directory, message->worker);
-        if (message->worker == self->config->worker) {
+        if (message->worker == self->settings.worker) {
             tell_intake(self);
         }
         break;
@@ -304,18 +307,18 @@ static uint32_t worker_of_token(const worker *self, const ls_sealed_pass *pass)
         match[0] != '\0'
             ? ls_room_directory_find(self->directory, match)
             : (uint32_t)(ls_hash_bytes(&pass->client_id, sizeof pass->client_id, HOLDER_SEED) %
-                         self->config->workers);
-    return found < self->config->workers ? found : self->config->worker;
+                         self->settings.workers);
+    return found < self->settings.workers ? found : self->settings.worker;
 }
 
 static uint32_t worker_of_newcomer(worker *self, uint64_t attempt)
 {
     review_intake(self);
-    uint32_t to = ls_room_directory_send(self->directory, self->config->worker, attempt);
-    if (to < self->config->workers) {
+    uint32_t to = ls_room_directory_send(self->directory, self->settings.worker, attempt);
+    if (to < self->settings.workers) {
         return to;
     }
-    return ls_worker_rooms_can_watch(self->named) ? self->config->worker : LS_SEALED_NO_WORKER;
+    return ls_worker_rooms_can_watch(self->named) ? self->settings.worker : LS_SEALED_NO_WORKER;
 }
 
 /* One that asked for this worker stays: its match may be opened again here. */
@@ -329,11 +332,11 @@ static uint32_t choose_worker(void *user, const ls_sealed_asker *asker)
         return LS_SEALED_NO_WORKER;
     }
     uint32_t home = ls_room_directory_find_match(self->directory, asker->match);
-    if (home < self->config->workers) {
+    if (home < self->settings.workers) {
         return home;
     }
     if (asker->has_asked) {
-        return ls_worker_rooms_count(self->named) > 0 ? self->config->worker : LS_SEALED_NO_WORKER;
+        return ls_worker_rooms_count(self->named) > 0 ? self->settings.worker : LS_SEALED_NO_WORKER;
     }
     return worker_of_newcomer(self, asker->attempt);
 }
@@ -366,9 +369,9 @@ static void on_done(void *user, uint32_t number)
 
 static ls_status create_rooms(worker *self, ls_text *why)
 {
-    const ls_worker_config *config = self->config;
+    const ls_worker_settings *config = &self->settings;
     ls_crash_log_watch(ls_work_mark_place(self->mark));
-    ls_sealed_server_config sealed = config->admission->sealed;
+    ls_sealed_server_config sealed = self->admission.sealed;
     sealed.worker = config->worker;
     sealed.workers = config->workers;
     sealed.choose_worker = choose_worker;
@@ -458,32 +461,48 @@ static ls_status build(worker *self, ls_text *why)
     return status == LS_OK ? add_handlers(self) : status;
 }
 
-ls_status ls_worker_read_share(const char *text, ls_worker_config *out)
+/* Reads no further than the first line: the channel has the rest. The supervisor has sent it before
+ * it started this process. */
+static ls_status read_settings(worker *self)
 {
-    unsigned own = 0;
-    unsigned all = 0;
-    char rest = '\0';
-    if (sscanf(text, "%2u/%2u%c", &own, &all, &rest) != 2 || all == 0 ||
-        all > LS_SERVICE_WORKERS_MAX || own >= all) {
-        return LS_BAD_ARGUMENT;
+    char *line = ls_allocate(ls_allocator_heap(), LS_LINE_BYTES_MAX);
+    size_t size = 0;
+    while (line && size < LS_LINE_BYTES_MAX &&
+           read(LS_WORKER_CHANNEL_DESCRIPTOR, line + size, 1) == 1 && line[size] != '\n') {
+        size++;
     }
-    out->worker = own;
-    out->workers = all;
-    return LS_OK;
+    ls_status status =
+        line ? ls_worker_settings_read(line, size, &self->settings, &self->texts) : LS_NO_MEMORY;
+    ls_release(ls_allocator_heap(), line);
+    return status;
 }
 
-ls_exit_code ls_worker_run(const ls_worker_config *config, ls_console *console)
+static ls_status settle(worker *self, ls_text *why)
+{
+    const ls_worker_settings *settings = &self->settings;
+    ls_status status = check_descriptor(read_settings(self), why);
+    if (status != LS_OK) {
+        return status;
+    }
+    self->console->log.level = (ls_log_level)settings->log_level;
+    ls_console_set_format(self->console, (ls_log_format)settings->log_format);
+    return ls_admission_open(&settings->admission, settings->bind_host, &self->admission, why);
+}
+
+ls_exit_code ls_worker_run(ls_console *console)
 {
     worker *self = ls_allocate(ls_allocator_heap(), sizeof *self);
     ls_text why = {{0}};
     if (!self) {
         return LS_EXIT_ENVIRONMENT;
     }
-    self->config = config;
     self->console = console;
-    ls_status status = build(self, &why);
+    ls_status status = settle(self, &why);
+    if (status == LS_OK) {
+        status = build(self, &why);
+    }
     if (status != LS_OK) {
-        ls_log_line(&console->log, LS_LOG_ERROR, "worker %" PRIu32 ": %s", config->worker,
+        ls_log_line(&console->log, LS_LOG_ERROR, "worker %" PRIu32 ": %s", self->settings.worker,
                     why.bytes[0] ? why.bytes : ls_status_text(status));
     } else {
         self->answer.kind = LS_WORKER_READY;
@@ -496,6 +515,8 @@ ls_exit_code ls_worker_run(const ls_worker_config *config, ls_console *console)
     ls_rooms_destroy(self->rooms);
     ls_room_directory_destroy(self->directory);
     ls_work_mark_destroy(self->mark);
+    ls_admission_wipe(&self->admission);
+    ls_json_destroy(self->texts);
     ls_release(ls_allocator_heap(), self);
     return ls_exit_code_of(status);
 }

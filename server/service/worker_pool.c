@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -16,8 +16,6 @@ enum {
     AGAIN_MS_MIN = 100, /* until a worker is started again; doubled while it ends at once */
     AGAIN_MS_MAX = 5000,
     LASTED_MS = 10000, /* then it did not end at once */
-    ARGUMENTS_MAX = 128,
-    SHARE_BYTES = 16,
 };
 
 typedef struct pool_worker {
@@ -131,14 +129,7 @@ static ls_status start_process(pool_worker *worker, int channel, ls_text *why)
 {
     ls_work_mark_clear(worker->mark);
     const ls_worker_pool_config *config = &worker->pool->config;
-    const char *arguments[ARGUMENTS_MAX] = {config->program, "--worker"};
-    char share[SHARE_BYTES];
-    snprintf(share, sizeof share, "%" PRIu32 "/%" PRIu32, worker->number, config->workers);
-    uint32_t count = 2;
-    arguments[count++] = share;
-    for (uint32_t i = 0; config->arguments[i] && count + 1 < ARGUMENTS_MAX; i++) {
-        arguments[count++] = config->arguments[i];
-    }
+    const char *const arguments[] = {config->program, "--worker", NULL};
     const ls_supervised_process_config process = {
         .program = config->program,
         .arguments = arguments,
@@ -149,6 +140,19 @@ static ls_status start_process(pool_worker *worker, int channel, ls_text *why)
         .user = worker};
     return ls_supervised_process_create(&process, config->loop, ls_allocator_heap(),
                                         &worker->process, why);
+}
+
+/* Before all else, and again each time that it is started. */
+static ls_status send_settings(pool_worker *worker)
+{
+    const ls_worker_pool_config *config = &worker->pool->config;
+    ls_worker_settings settings = *config->settings;
+    settings.worker = worker->number;
+    settings.workers = config->workers;
+    char *line = ls_worker_settings_write(&settings);
+    bool is_sent = line && ls_line_channel_send(worker->channel, line, strlen(line));
+    ls_json_release_line(line);
+    return is_sent ? LS_OK : LS_NO_MEMORY;
 }
 
 static ls_status start(pool_worker *worker, ls_text *why)
@@ -162,6 +166,9 @@ static ls_status start(pool_worker *worker, ls_text *why)
     ls_event_loop *loop = worker->pool->config.loop;
     ls_status status =
         ls_line_channel_create(&channel, loop, ls_allocator_heap(), &worker->channel);
+    if (status == LS_OK) {
+        status = send_settings(worker);
+    }
     if (status == LS_OK) {
         status = start_process(worker, sockets[1], why);
     }

@@ -8,14 +8,15 @@
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/server/service/service_config.h"
 #include "lockstep/server/service/worker_message.h"
+#include "lockstep/server/service/worker_settings.h"
 
 #define LS_WORKER_HANGS_MS 10000u /* without a word; then it is killed and started again */
 
 typedef struct ls_worker_pool_config {
-    uint32_t workers;             /* 1 .. LS_SERVICE_WORKERS_MAX */
-    const int *sockets;           /* of the UDP port, one for each worker; outlive the pool */
-    const char *program;          /* its path */
-    const char *const *arguments; /* of every worker, behind its own; NULL last; borrowed */
+    uint32_t workers;                   /* 1 .. LS_SERVICE_WORKERS_MAX */
+    const int *sockets;                 /* of the UDP port, one for each worker; outlive the pool */
+    const char *program;                /* its path */
+    const ls_worker_settings *settings; /* of every worker, but for its number; borrowed */
     ls_event_loop *loop;
     const ls_log *log;
     /* A worker takes messages: at first, and each time that it was started again. */

@@ -3,6 +3,7 @@ name a third-party header."""
 
 import fnmatch
 import re
+import textwrap
 
 from tree import Finding
 
@@ -243,9 +244,34 @@ def is_neighbour(path, header, paths):
     return layer_of(path) == "tests" and path.rpartition("/")[0] + "/" + header in paths
 
 
+def below(layer):
+    """The layers that one may include of all that it may include through others as well."""
+    through = set().union(*(MAY_USE[lower] for lower in MAY_USE[layer]))
+    return sorted(MAY_USE[layer] - through)
+
+
+def place_of(layer):
+    """The sentence with which the README of a folder begins: where it stands."""
+    names = [f"`{name}`" for name in below(layer)]
+    stands = ", ".join(names[:-1]) + " and " * (len(names) > 1) + "".join(names[-1:])
+    sentence = f"The layer stands on {stands}." if names else "The layer stands on the C library."
+    return textwrap.fill(sentence, 100, break_long_words=False, break_on_hyphens=False)
+
+
+def readme_problems(sources):
+    texts = {source.path: source.text for source in sources}
+    for layer in MAY_USE:
+        path = layer + "/README.md"
+        if any(name.startswith(layer + "/") for name in texts):
+            begin = f"\n\n{place_of(layer)}\n"
+            if begin not in texts.get(path, "")[: len(begin) + 80]:
+                place = place_of(layer).replace("\n", " ")
+                yield Finding(path, 1, f"a folder's README begins with its layer: {place}")
+
+
 def find(sources, context):
     paths = {source.path for source in sources}
-    findings = []
+    findings = list(readme_problems(sources)) if "CMakeLists.txt" in paths else []
     for source in sources:
         if not source.is_c or layer_of(source.path) is None:
             continue
@@ -280,6 +306,17 @@ def self_test():
 
 
 SAMPLES = (
+    (
+        "a folder's README says where it stands",
+        {
+            "CMakeLists.txt": "",
+            "common/base/a.c": "",
+            "common/base/README.md": "# common/base\n\nThe layer stands on the C library.\n",
+            "common/maths/README.md": "# common/maths\n\nIt adds.\n",
+            "common/time/a.c": "",
+        },
+        ["maths/README.md:1: a folder's README", "common/time/README.md:1: a folder's README"],
+    ),
     (
         "arrows that exist are allowed",
         {

@@ -1,6 +1,7 @@
 /* A service with several workers: rooms are found by newcomers, survive their worker and the whole
  * service, and free their places when they are over. */
 #define _DEFAULT_SOURCE /* flock */
+#include "lockstep/common/program/token_key.h"
 #include "lockstep/tests/loopback/hosted.h"
 
 #include <dirent.h>
@@ -21,6 +22,9 @@ enum {
 
 TestSuite(programs_service, .init = hosted_open, .fini = hosted_close);
 
+/* More rows of the configuration's [server]. */
+static const char *server_rows = "";
+
 /* A configuration with journals; `rest` are its [[rooms]]. */
 static const char *write_config_for(uint32_t rooms_max, const char *rest)
 {
@@ -31,7 +35,7 @@ static const char *write_config_for(uint32_t rooms_max, const char *rest)
     fprintf(file, "journal = \"%s\"\nbundle-dir = \"%s\"\n", hosted.folder, hosted.folder);
     fprintf(file, "[server]\nidentity = \"%s/identity\"\ninvite-file = \"%s/invite\"\n",
             hosted.folder, hosted.folder);
-    fprintf(file, "[http]\nport = 0\n%s", rest);
+    fprintf(file, "%s\n[http]\nport = 0\n%s", server_rows, rest);
     cr_assert_eq(fclose(file), 0);
     return path;
 }
@@ -128,6 +132,51 @@ static void end_service(void)
     ls_process_signal(&hosted.server, SIGTERM);
     hosted_expect_exit(&hosted.server, 0);
 }
+
+/* ---- who comes in ---- */
+
+/* A client that has the address alone, as one on this machine may, is refused by the workers. */
+static void expect_closed(const char *rows, const char *flag, const char *value)
+{
+    cr_assert_eq(ls_token_key_make(hosted_path("key"), NULL, NULL), LS_OK);
+    server_rows = rows;
+    hosted_serve("--config", write_config(TWO_ROOMS), "-v", flag, value);
+    hosted_expect_words(&hosted.server, "the journal of pair-2 is");
+    const char *errors = hosted_run(1, LS_TEST_CLIENT, hosted_address(), "--bot", "1");
+    cr_expect(strstr(errors, "without its whole invite or a connect token"), "%s", errors);
+    end_service();
+    hosted_reopen();
+}
+
+Test(programs_service, workers_keep_out_whom_the_service_keeps_out)
+{
+    expect_closed("", "--token-key", hosted_path("key"));
+    expect_closed("", hosted_text("--token-key=%s", hosted_path("key")), NULL);
+    expect_closed("", "--invite-only", NULL);
+    expect_closed("invite-only = true", NULL, NULL);
+    expect_closed("invite-only = false", "--invite-only", NULL);
+}
+
+/* The beginning of a flag once shut the supervisor's door and no worker's. */
+Test(programs_service, flag_that_is_not_spelled_out_starts_no_service)
+{
+    const char *config = write_config(TWO_ROOMS);
+    hosted_expect_refusal(2, LS_TEST_SERVER, "is --token-key meant?", "--config", config,
+                          "--token-k", "key");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "is --invite-only meant?", "--config", config,
+                          "--invite-on");
+}
+
+/* The service looks at the rows of the file and the options together, and starts no worker. */
+Test(programs_service, rules_of_file_and_command_line_that_do_not_fit_are_refused)
+{
+    server_rows = "insecure = true";
+    const char *config = write_config(TWO_ROOMS);
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--invite-only lets nobody in by the address alone",
+                          "--config", config, "--invite-only");
+}
+
+/* ---- rooms ---- */
 
 Test(programs_service, newcomers_find_rooms_on_all_workers)
 {

@@ -232,6 +232,21 @@ Test(programs_usage, a_usage_error_is_one_line_that_names_the_flag)
     }
 }
 
+/* A beginning that means one flag today means another one when a flag is added. */
+Test(programs_usage, a_flag_is_spelled_out)
+{
+    static const wrong_line server[] = {
+        {"there is no --token-k; is --token-key meant?\n", {"--token-k", "key"}},
+        {"there is no --token-k; is --token-key meant?\n", {"-q", "--token-k=key"}},
+        {"there is no --invite-on; is --invite-only meant?\n", {"--bind", "::", "--invite-on"}},
+    };
+    static const wrong_line client[] = {
+        {"there is no --spec; is --spectate meant?\n", {"--spec"}},
+    };
+    expect_all_refused(LS_TEST_SERVER, server, sizeof server / sizeof server[0]);
+    expect_all_refused(LS_TEST_CLIENT, client, sizeof client / sizeof client[0]);
+}
+
 Test(programs_usage, a_setting_with_an_effect_is_not_warned_of)
 {
     hosted_run(2, LS_TEST_SERVER, "--late", "wait", "--wait-limit", "100", "--matches", "1024");
