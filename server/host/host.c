@@ -4,6 +4,8 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/server/host/token_passes.h"
 
+#include <string.h>
+
 /* While matches run, packets are taken before each tick is closed, and at least so often: the
  * transport's own repeats and acknowledgements wait for it. */
 #define TAKING_NS (20 * LS_NS_PER_MS)
