@@ -1,6 +1,6 @@
 #include "lockstep/client/program/client_place.h"
 
-#include "lockstep/common/program/private_file.h"
+#include "lockstep/common/system/private_file.h"
 #include "lockstep/protocol/sealed/invite.h"
 
 #include <stdio.h>

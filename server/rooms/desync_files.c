@@ -1,9 +1,9 @@
 #include "lockstep/server/rooms/desync_files.h"
 
 #include "lockstep/common/journal/desync_bundle.h"
-#include "lockstep/common/program/output.h"
 #include "lockstep/common/runtime/forked_job.h"
 #include "lockstep/common/simulation/state_schema.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/server/match/desync_finding.h"
 #include "lockstep/server/rooms/bundle_allowance.h"
 

@@ -16,7 +16,7 @@ PURE = SIMULATION | {"common/encoding", "common/time", "common/diagnosis"}
 FILES = PURE | {"common/compress", "common/journal"}
 GAMES = PURE | {"common/simulations", "common/loader"}
 WIRE = {"protocol/transport", "protocol/wire", "protocol/blob", "protocol/sealed"}
-RUNTIME = {"common/runtime", "common/runtime/rerun"}
+RUNTIME = {"common/system", "common/runtime", "common/runtime/rerun"}
 NETWORK = WIRE | {"protocol/discovery", "protocol/enet", "protocol/udp"}
 AROUND = FILES | GAMES | RUNTIME | NETWORK | {"common/program", "common/game"}
 HOST = {"server/match", "server/journal", "server/host"}
@@ -24,18 +24,19 @@ CLIENT = {"client/session", "client"}
 VIEW = {"client/view", "client/window"}
 MAY_USE = {
     "common/base": set(),
+    "common/system": {"common/base"},
     "common/maths": {"common/base"},
     "common/compress": {"common/base"},
-    "common/program": {"common/base"},
-    "common/runtime": {"common/base"},
+    "common/program": {"common/base", "common/system"},
+    "common/runtime": {"common/base", "common/system"},
     "common/simulation": MATHS,
     "common/encoding": SIMULATION,
     "common/time": SIMULATION,
     "common/simulations": SIMULATION,
-    "common/loader": SIMULATION | {"common/simulations"},
-    "common/game": SIMULATION | {"common/program"},
+    "common/loader": SIMULATION | {"common/system", "common/simulations"},
+    "common/game": SIMULATION | {"common/system", "common/program"},
     "common/diagnosis": SIMULATION | {"common/encoding"},
-    "common/runtime/rerun": PURE | {"common/loader", "common/runtime"},
+    "common/runtime/rerun": PURE | {"common/system", "common/loader", "common/runtime"},
     "common/journal": PURE | {"common/compress"},
     "protocol/transport": PURE,
     "protocol/wire": PURE,
@@ -43,19 +44,19 @@ MAY_USE = {
     "protocol/sealed": PURE | {"protocol/transport"},
     "protocol/enet": PURE,
     "protocol/discovery": PURE | WIRE,
-    "protocol/udp": PURE | NETWORK | {"common/runtime"},
+    "protocol/udp": PURE | NETWORK | {"common/system", "common/runtime"},
     "server/match": PURE | WIRE,
     "server/journal": FILES | {"server/match", "common/runtime"},
     "server/host": FILES
     | NETWORK
-    | {"common/program", "common/runtime", "server/match", "server/journal"},
+    | {"common/system", "common/program", "common/runtime", "server/match", "server/journal"},
     "server/rooms": AROUND | HOST,
     "server/service": AROUND | HOST | {"server/rooms"},
     "server/program": AROUND | HOST | {"server/rooms", "server/service"},
     "client/session": PURE | WIRE,
     "client": PURE | WIRE | {"client/session"},
     "client/view": PURE,
-    "client/window": PURE | {"client/view", "common/program"},
+    "client/window": PURE | {"common/system", "client/view", "common/program"},
     "client/program": AROUND | CLIENT | VIEW,
     "tools/adapters": SIMULATION | {"common/loader", "common/simulations"},
     "tools": AROUND | HOST | CLIENT | VIEW | {"server/service"},

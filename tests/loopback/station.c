@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/tests/loopback/station.h"
 
-#include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/system_clock.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -210,6 +210,9 @@ static void pass_on(ls_relay *relay, ls_held_datagram *held)
 {
     size_t (*alter)(void *, uint8_t *, size_t) = held->is_up ? relay->alter : relay->alter_down;
     size_t size = alter ? alter(relay->user, held->bytes, held->size) : held->size;
+    if (size == LS_RELAY_LOST) {
+        return;
+    }
     if (held->is_up) {
         ls_relay_send_up(relay, held->bytes, size);
         return;

@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-#include "lockstep/common/program/private_file.h"
+#include "lockstep/common/system/private_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

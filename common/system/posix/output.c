@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/output.h"
 
 #include "lockstep/common/base/language.h"
 

@@ -1,6 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 #define _FILE_OFFSET_BITS 64
-#include "lockstep/common/program/mapped_file.h"
+#include "lockstep/common/system/mapped_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

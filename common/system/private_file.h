@@ -1,8 +1,8 @@
 /* Private file: a small file that its owner alone may read: keys, tokens, secrets. Is written whole
  * or not at all, never over another one; is refused where others could have read or changed it.
  * Called by key_file and by programs. */
-#ifndef LOCKSTEP_COMMON_PROGRAM_PRIVATE_FILE_H
-#define LOCKSTEP_COMMON_PROGRAM_PRIVATE_FILE_H
+#ifndef LOCKSTEP_COMMON_SYSTEM_PRIVATE_FILE_H
+#define LOCKSTEP_COMMON_SYSTEM_PRIVATE_FILE_H
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"

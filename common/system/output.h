@@ -1,7 +1,7 @@
 /* Output: where a program writes its result: a file, or standard output for "-".
  * Called by the writers of summaries, reports and port files. */
-#ifndef LOCKSTEP_COMMON_PROGRAM_OUTPUT_H
-#define LOCKSTEP_COMMON_PROGRAM_OUTPUT_H
+#ifndef LOCKSTEP_COMMON_SYSTEM_OUTPUT_H
+#define LOCKSTEP_COMMON_SYSTEM_OUTPUT_H
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"

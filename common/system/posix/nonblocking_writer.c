@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-#include "lockstep/common/base/nonblocking_writer.h"
+#include "lockstep/common/system/nonblocking_writer.h"
 
 #include "lockstep/common/base/language.h"
 
@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -92,6 +93,11 @@ size_t ls_nonblocking_writer_write(ls_nonblocking_writer *writer, const char *by
         }
     }
     return written;
+}
+
+void ls_nonblocking_writer_ignore_ended_readers(void)
+{
+    signal(SIGPIPE, SIG_IGN);
 }
 
 bool ls_nonblocking_writer_wait(const ls_nonblocking_writer *writer, uint32_t patience_ms)

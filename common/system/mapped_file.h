@@ -1,8 +1,8 @@
 /* Mapped file: a whole file as bytes that are read from the disk as they are looked at, for formats
  * that may be large. The only place that maps files. A file that another process cuts meanwhile
  * ends the program when what is gone is looked at. Called by programs. */
-#ifndef LOCKSTEP_COMMON_PROGRAM_MAPPED_FILE_H
-#define LOCKSTEP_COMMON_PROGRAM_MAPPED_FILE_H
+#ifndef LOCKSTEP_COMMON_SYSTEM_MAPPED_FILE_H
+#define LOCKSTEP_COMMON_SYSTEM_MAPPED_FILE_H
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
