@@ -685,6 +685,19 @@ uint32_t ls_transport_udp_half_open(const ls_transport *base)
     return transport->server ? ls_sealed_server_half_open(transport->server) : 0;
 }
 
+void ls_transport_udp_invite(const ls_transport *base, const char *host,
+                             char text[LS_INVITE_TEXT_BYTES_MAX])
+{
+    const transport_udp *transport = from_const_base(base);
+    ls_invite invite = {.port = ls_transport_udp_port(base)};
+    size_t bytes = strlen(host);
+    LS_ASSERT(transport->server && bytes > 0 && bytes < sizeof invite.host);
+    memcpy(invite.host, host, bytes);
+    ls_sealed_server_invite(transport->server, &invite);
+    ls_invite_format(&invite, text);
+    ls_cipher_wipe(&invite, sizeof invite);
+}
+
 uint16_t ls_transport_udp_port(const ls_transport *base)
 {
     return ls_datagram_socket_port(from_const_base(base)->socket);
