@@ -89,7 +89,7 @@ ADAPTERS = {
     "xxhash.h": ("common/base/hash_variant.h",),
     "immintrin.h": ("common/base/hash_variant.h",),
     "dlfcn.h": (
-        "common/loader/plugin_loader.c",
+        "common/system/posix/library.c",
         "tools/adapters/libretro/libretro_core.c",
         "tools/adapters/libretro/libretro_imports.c",
         "tests/known_bad/libm_looked_up.c",

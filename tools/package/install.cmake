@@ -56,6 +56,7 @@ set(LS_PUBLIC_HEADERS
   common/simulation/state_schema.h
   common/simulation/text_file.h
   common/simulations/builtin.h
+  common/system/machine_fingerprint.h
   common/time/timestep.h
   protocol/enet/enet_datagram.h
   protocol/sealed/connect_token.h
