@@ -4,6 +4,7 @@
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/protocol/udp/transport_udp.h"
+#include "lockstep/server/journal/event_rows.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/service/calendar.h"
 #include "lockstep/server/service/room_loading.h"
@@ -70,58 +71,6 @@ static worker_room *find(const ls_worker_rooms *all, const char *name)
 
 /* ---- events ---- */
 
-static const char *kind_of(const ls_match_event *event)
-{
-    switch (event->kind) {
-    case LS_MATCH_PLAYER_READY:
-        return event->was_coming ? "player-joined" : NULL;
-    case LS_MATCH_PLAYER_RETURNED:
-        return "player-returned";
-    case LS_MATCH_PLAYER_LOST:
-        return "player-lost";
-    case LS_MATCH_PLAYER_LEFT:
-        return event->was_coming ? NULL : "player-left";
-    case LS_MATCH_PEER_REFUSED:
-        return "client-refused";
-    case LS_MATCH_STARTED:
-        return "match-started";
-    case LS_MATCH_RESUMED:
-        return "match-resumed";
-    case LS_MATCH_DESYNC:
-        return "desync";
-    case LS_MATCH_DESYNC_CAUSE:
-        return "desync-cause";
-    case LS_MATCH_HEALED:
-        return "player-healed";
-    case LS_MATCH_ENDED:
-        return "match-ended";
-    case LS_MATCH_PAUSED:
-        return "match-paused";
-    case LS_MATCH_UNPAUSED:
-        return "match-unpaused";
-    case LS_MATCH_SUSPENDED:
-        return "match-saved";
-    default:
-        return NULL;
-    }
-}
-
-static bool is_of_slot(const ls_match_event *event)
-{
-    switch (event->kind) {
-    case LS_MATCH_STARTED:
-    case LS_MATCH_RESUMED:
-    case LS_MATCH_ENDED:
-    case LS_MATCH_PEER_REFUSED:
-    case LS_MATCH_PAUSED:
-    case LS_MATCH_UNPAUSED:
-    case LS_MATCH_SUSPENDED:
-        return false;
-    default:
-        return true;
-    }
-}
-
 static void tell_event(ls_worker_rooms *all, const worker_room *room, const char *kind,
                        const ls_match_event *event)
 {
@@ -135,7 +84,8 @@ static void tell_event(ls_worker_rooms *all, const worker_room *room, const char
     ls_name_copy(message->event.room, sizeof message->event.room,
                  is_of_room ? room->report.name : "");
     if (event) {
-        message->event.slot = is_of_slot(event) ? (int32_t)event->slot : -1;
+        bool is_of_slot = ls_event_row_of(event)->scope == LS_EVENT_OF_SLOT;
+        message->event.slot = is_of_slot ? (int32_t)event->slot : -1;
         message->event.text = event->text;
         if (event->kind == LS_MATCH_DESYNC) {
             ls_text_set(&message->event.text, "from tick %" PRIu32 " on", event->tick);
@@ -147,15 +97,15 @@ static void tell_event(ls_worker_rooms *all, const worker_room *room, const char
 void ls_worker_rooms_take_event(ls_worker_rooms *all, uint32_t number, const ls_match_event *event)
 {
     worker_room *room = all->rows[number];
-    const char *kind = kind_of(event);
     if (!room) {
         return;
     }
     ls_match *match = ls_room_match(ls_rooms_room(all->config.rooms, number));
     ls_room_stats_take_event(&room->stats, match, event);
     room->has_changed = true;
-    if (kind) {
-        tell_event(all, room, kind, event);
+    const char *word = ls_event_row_of(event)->word;
+    if (word) {
+        tell_event(all, room, word, event);
     }
 }
 

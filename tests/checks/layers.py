@@ -195,7 +195,7 @@ SYSTEM_HEADERS = PURE_HEADERS | {
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.MULTILINE)
 OURS = "lockstep/"
 # What sees the installed headers, as <lockstep/...>.
-OUTSIDE = ("tests/outside/", "tools/new/template/")
+OUTSIDE = ("docs/examples/", "tests/outside/", "tools/new/template/")
 
 
 def layer_of(path):

@@ -12,7 +12,7 @@ COLUMNS_MAX = 100
 COMMENT_LINES = (2, 12)  # of its first paragraph; a format may be laid out below
 
 # A .c here is a program or a test: it has no header.
-WITHOUT_HEADER = ("*main.c", "tools/*.c", "tests/*.c")
+WITHOUT_HEADER = ("*main.c", "tools/*.c", "tests/*.c", "docs/examples/*.c")
 
 
 def long_lines(source):

@@ -113,6 +113,26 @@ BANNED = (
         ("common/maths/rng.c",),
         "two draws in one statement: their order is not defined",
     ),
+    (
+        # Unless the bound is the end of a long patience.
+        r"\bcr_(?:assert|expect)_l(?:t|eq)\s*\((?![^;]*\b(?:\w+_)?(?:end|deadline)(?:_|\b))"
+        r"[^;]*(?:_ns|_ms|elapsed)\b",
+        ("tests/loopback/*", "tests/support/*"),
+        ("tests/loopback/test_enet_channel.c",),  # its time is the test's own
+        "a busy machine takes longer: claim an order, a count or what was done in virtual time",
+    ),
+)
+
+# In tests, strings included. Pages have the usual port, and tests/docs puts another in its place.
+BANNED_IN_TESTS = (
+    (
+        r"\b(?:assert|expect\()(?![^\n]*\b(?:end|deadline)\b)[^\n]*\bmonotonic\(\)",
+        "a busy machine takes longer: claim an order or a count, and wait for it",
+    ),
+    (
+        r"(?:--port\W{1,6}|\b(?:bind|create_server)\([^)\n]*)\b7300\b",
+        "another server may have this port: take 0",
+    ),
 )
 
 # In every text file, comments included.
@@ -236,6 +256,14 @@ def headless_findings(source):
                 yield Finding(source.path, source.line_of(offset), message)
 
 
+def findings_in_tests(source):
+    if not _is_in(source.path, ("tests/*",)) or _is_in(source.path, (*OWN, "tests/docs/*")):
+        return
+    for pattern, why in BANNED_IN_TESTS:
+        for match in re.finditer(pattern, source.text):
+            yield Finding(source.path, source.line_of(match.start()), f"{match.group()!r}: {why}")
+
+
 def _is_in(path, patterns):
     return any(fnmatch.fnmatch(path, pattern) for pattern in patterns)
 
@@ -250,6 +278,7 @@ def find(sources, context):
                 )
         findings += term_findings(source)
         findings += headless_findings(source)
+        findings += findings_in_tests(source)
         if not source.is_c:
             continue
         for pattern, where, exceptions, why in BANNED:
@@ -323,6 +352,31 @@ SAMPLES = (
         "two draws in one statement",
         {"common/simulations/a.c": "f(ls_rng_next(a),\n  ls_rng_next(b));\n"},
         ["two draws"],
+    ),
+    (
+        "tests that wait, and compare times that are their own",
+        {
+            "tests/loopback/a.c": "cr_assert_lt(now_ns(), end_ns, \"late\");\n"
+            "cr_assert_lt(now_ms, made.deadline_ms);\ncr_assert_geq(arrived_ns, sent_ns);\n"
+            'cr_expect_leq(number(a, "p50_ms"), number(a, "p99_ms"));\n'
+            'bind(socket, "127.0.0.1:0"); connect("127.0.0.1:7300");\n',
+            "tests/unit/b.c": "cr_assert_leq(latency_ns, 20 * MS);\n",
+            "tests/service/c.py": "assert time.monotonic() < end\n"
+            'serve("--port", "0", seed=7300)\n',
+            "tests/docs/d.py": '"lockstep-server --port 7300"\n',
+        },
+        [],
+    ),
+    (
+        "tests that a busy machine or another server fails",
+        {
+            "tests/loopback/a.c": "cr_assert_leq(arrived_ns, sent_ns + MS);\n"
+            "cr_expect_lt(elapsed,\n    20);\n"
+            'hosted_serve("--port", "7300");\n',
+            "tests/service/c.py": "assert 1 < time.monotonic() - begin < 5\n"
+            'socket.bind(("127.0.0.1", 7300))\n',
+        },
+        ["a.c:1", "a.c:2", "a.c:3", "c.py:1", "c.py:2"],
     ),
     (
         "unfinished work, in any file",

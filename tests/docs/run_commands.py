@@ -8,6 +8,7 @@ as its page says, or with --catches when every wrong page was reported."""
 
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -89,9 +90,9 @@ def blocks_of(page, text, folder):
 
 
 def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """None that the system gives to others, before a server of ours has it."""
+    return next(port for port in iter(lambda: random.randrange(20000, 30000), None)
+                if not is_bound(port))
 
 
 def is_bound(port):

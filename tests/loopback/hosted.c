@@ -243,9 +243,16 @@ void hosted_join_bots(uint32_t count)
     }
 }
 
+/* A server that is to be refused gets a free port all the same: where another program has its usual
+ * one, that would be the reason. */
 const char *hosted_run_with(int exit_code, const char *program, const char *const *arguments)
 {
-    start(&hosted.other, "other", program, arguments);
+    argument_list list = {.count = 0};
+    if (strcmp(program, LS_TEST_SERVER) == 0) {
+        add_arguments(&list, LS_ARGUMENTS("--port", "0"));
+    }
+    add_arguments(&list, arguments);
+    start(&hosted.other, "other", program, list.items);
     hosted_expect_exit(&hosted.other, exit_code);
     return ls_process_errors(&hosted.other);
 }
@@ -283,6 +290,17 @@ void hosted_pause_ms(uint64_t duration_ms)
 {
     uint64_t end_ms = ls_process_now_ms() + duration_ms;
     while (ls_process_now_ms() < end_ms) {
+        ls_process_pause();
+    }
+}
+
+void hosted_relay_until(ls_relay *relay, ls_process *process, const char *words)
+{
+    uint64_t end_ms = ls_process_now_ms() + LS_PROCESS_PATIENCE_MS;
+    while (!strstr(ls_process_errors(process), words)) {
+        cr_assert_lt(ls_process_now_ms(), end_ms, "no \"%s\" in: %s", words,
+                     ls_process_errors(process));
+        ls_relay_turn(relay);
         ls_process_pause();
     }
 }
@@ -478,6 +496,14 @@ void hosted_expect_all_agree(void)
     for (uint32_t i = 0; i < hosted.client_count; i++) {
         hosted_expect_agreement(i);
     }
+}
+
+void hosted_end_perfectly(void)
+{
+    hosted_end_match();
+    hosted_expect_exit(&hosted.server, 0);
+    double ticks = hosted_number(hosted_server_summary(), "final_tick");
+    hosted_expect_perfect((uint32_t)ticks);
 }
 
 void hosted_expect_perfect(uint32_t ticks)

@@ -110,7 +110,8 @@ void hosted_expect_clean_exits(void);
 
 void hosted_pause_ms(uint64_t duration_ms);
 
-/* Lets a relay work until every program has ended. */
+/* Lets a relay work until these words are in the errors, or every program has ended. */
+void hosted_relay_until(ls_relay *relay, ls_process *process, const char *words);
 void hosted_relay(ls_relay *relay);
 
 /* Waits for these words in the errors. */
@@ -160,5 +161,8 @@ void hosted_expect_all_agree(void);
 /* Expects a complete match: clean exits, everybody agrees, every state of every client was
  * compared, `ticks` ticks, no desync. */
 void hosted_expect_perfect(uint32_t ticks);
+
+/* The same of a match without a last tick, which the server ends now. */
+void hosted_end_perfectly(void);
 
 #endif

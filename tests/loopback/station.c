@@ -27,7 +27,6 @@ ls_transport_udp_server_config ls_station_server_config(uint32_t peers_max)
     config.bind_host = "127.0.0.1";
     config.sealed.connections_max = peers_max;
     config.sealed.per_address_max = LS_STATION_PEERS_MAX;
-    config.sealed.gives_key_to_loopback = true;
     return config;
 }
 
@@ -211,6 +210,9 @@ static void pass_on(ls_relay *relay, ls_held_datagram *held)
 {
     size_t (*alter)(void *, uint8_t *, size_t) = held->is_up ? relay->alter : relay->alter_down;
     size_t size = alter ? alter(relay->user, held->bytes, held->size) : held->size;
+    if (size == LS_RELAY_LOST) {
+        return;
+    }
     if (held->is_up) {
         ls_relay_send_up(relay, held->bytes, size);
         return;

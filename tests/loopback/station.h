@@ -13,7 +13,7 @@
 
 #define LS_STATION_PEERS_MAX 64u
 #define LS_STATION_PACKETS_MAX 64u
-#define LS_STATION_PATIENCE_NS UINT64_C(20000000000)
+#define LS_STATION_PATIENCE_NS UINT64_C(60000000000)
 
 typedef struct ls_station_packet {
     ls_peer_id peer;
@@ -83,6 +83,7 @@ uint16_t ls_station_port(const ls_station *station);
 
 #define LS_RELAY_DATAGRAM_BYTES_MAX 2048u
 #define LS_RELAY_HELD_MAX 256u
+#define LS_RELAY_LOST SIZE_MAX
 
 typedef struct ls_held_datagram {
     uint64_t due_ns;
@@ -105,8 +106,8 @@ typedef struct ls_relay {
     uint8_t last_up[LS_RELAY_DATAGRAM_BYTES_MAX]; /* the client's last datagram */
     size_t last_up_size;
     size_t largest_up_size;
-    /* Alters a datagram of the client, or of the server, in place, and returns its new size. NULL:
-     * passes them as they are. */
+    /* Alters a datagram of the client, or of the server, in place, and returns its new size, or
+     * LS_RELAY_LOST. NULL: passes them as they are. */
     size_t (*alter)(void *user, uint8_t *bytes, size_t size);
     size_t (*alter_down)(void *user, uint8_t *bytes, size_t size);
     void *user;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 enum {
-    TIME_MAX_MS = 5000,
+    TIME_MAX_MS = 60000,
     SHORT_MS = 200,
     COPIES = 5,
 };

@@ -180,12 +180,12 @@ Test(programs_refusal, a_full_match_is_told_and_stays_as_it_was)
 
 Test(programs_refusal, a_match_that_is_full_is_told_and_stays_as_it_was)
 {
-    hosted_serve(ARENA("2", "180"));
+    hosted_serve(ARENA("2", "0"));
     hosted_join_bots(2);
     hosted_expect_words(&hosted.server, "the match starts");
     const char *errors = refuse("--bot", "3");
     cr_expect(strstr(errors, "every seat of the match is taken (MATCH_FULL)"), "%s", errors);
-    hosted_expect_perfect(180);
+    hosted_end_perfectly();
     hosted_expect_all(&hosted.server, "refused a client: every seat of the match is taken");
 }
 

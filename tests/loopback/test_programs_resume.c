@@ -335,7 +335,7 @@ Test(programs_resume, a_client_that_is_not_back_in_time_has_left)
     ls_process_signal(&hosted.clients[1], SIGKILL);
     ls_process_wait(&hosted.clients[1], LS_PROCESS_PATIENCE_MS);
     hosted.client_count = 1;
-    hosted_serve_again("--resume", journal_path, "--resume-wait", "4");
+    hosted_serve_again("--resume", journal_path, "--resume-wait", "10");
     hosted_expect_words(&hosted.server, "1 of 2 players are back");
     hosted_expect_words(&hosted.server, "plays from tick");
     ls_process_signal(&hosted.server, SIGTERM);

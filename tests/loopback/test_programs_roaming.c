@@ -9,6 +9,7 @@ enum {
     MOVE_COUNT = 2,
     FIRST_MOVE = 70, /* by the client's datagrams, of which there is one a tick */
     SECOND_MOVE = 120,
+    UNHEARD_MAX = 30, /* half a second's */
     ALTERED_EVERY = 20
 };
 
@@ -21,7 +22,6 @@ typedef struct test_path {
     uint32_t random;
     uint32_t moves;
     uint32_t unheard; /* datagrams that went up since the last move; 0: the server has answered */
-    uint32_t unheard_max;
 } test_path;
 
 static test_path path;
@@ -31,7 +31,7 @@ static test_path path;
 static void play(size_t (*alter)(void *, uint8_t *, size_t),
                  size_t (*alter_down)(void *, uint8_t *, size_t))
 {
-    hosted_serve(ARENA("2", "180"), "--late", "wait", "--wait-limit", "2000");
+    hosted_serve(ARENA("2", "180"), "--late", "wait", "--wait-limit", "10000");
     hosted_join("--bot", "1", "--name", "anna");
     hosted_expect_words(&hosted.clients[0], "joined");
     path = (test_path){.relay = ls_relay_open(hosted.port), .random = 1};
@@ -63,6 +63,7 @@ static void expect_undisturbed(void)
 
 /* ---- another address ---- */
 
+/* The server has to answer at a new port soon, or never: later datagrams are lost. */
 static size_t move_now_and_then(void *user, uint8_t *bytes, size_t size)
 {
     (void)user;
@@ -75,14 +76,13 @@ static size_t move_now_and_then(void *user, uint8_t *bytes, size_t size)
     } else if (path.unheard > 0) {
         path.unheard++;
     }
-    return size;
+    return path.unheard > UNHEARD_MAX ? LS_RELAY_LOST : size;
 }
 
 static size_t note_answer(void *user, uint8_t *bytes, size_t size)
 {
     (void)user;
     (void)bytes;
-    path.unheard_max = path.unheard > path.unheard_max ? path.unheard : path.unheard_max;
     path.unheard = 0;
     return size;
 }
@@ -93,7 +93,6 @@ Test(programs_roaming, a_client_whose_port_changes_plays_on)
     expect_undisturbed();
     cr_expect_eq(path.moves, MOVE_COUNT);
     cr_expect_eq(path.unheard, 0, "the server never answered at the last port");
-    cr_expect_leq(path.unheard_max, 30, "the server took half a second to answer at a new port");
 }
 
 /* ---- altered bits ---- */

@@ -17,7 +17,6 @@ enum {
     WORKERS_MAX = 4,
     JOURNALS_MAX = 16,
     WAIT_MS = 20,
-    SEATS_ARE_KNOWN_MS = 700,
 };
 
 TestSuite(programs_service, .init = hosted_open, .fini = hosted_close);
@@ -116,14 +115,12 @@ static void expect_times(const char *words, uint32_t times)
                  ls_process_errors(&hosted.server));
 }
 
-/* Two rooms of two that play, one on each worker: the second pair comes when every worker knows of
- * the first. */
+/* Two rooms of two that play, one on each worker. */
 static void start_two_rooms(const char *ticks)
 {
     for (uint32_t pair = 1; pair <= 2; pair++) {
         join_players(2, ticks);
         expect_times(": the match starts", pair);
-        hosted_pause_ms(SEATS_ARE_KNOWN_MS);
     }
 }
 
@@ -209,14 +206,14 @@ Test(programs_service, players_who_come_in_the_same_moment_find_one_another)
 Test(programs_service, rooms_go_on_when_their_workers_are_killed)
 {
     hosted_serve("--config", write_config(TWO_ROOMS), "-v");
-    start_two_rooms("300");
+    start_two_rooms("600");
     hosted_pause_ms(500);
     pid_t workers[WORKERS_MAX];
     uint32_t count = find_workers(workers);
     for (uint32_t i = 0; i < count; i++) {
         kill(workers[i], SIGKILL);
     }
-    expect_players_played_to_the_end(300);
+    expect_players_played_to_the_end(600);
     expect_pairs_agree();
     end_service();
     hosted_expect_all(&hosted.server, "was ended by signal 9");
@@ -227,11 +224,11 @@ Test(programs_service, rooms_go_on_when_the_service_is_killed)
 {
     const char *config = write_config(TWO_ROOMS);
     hosted_serve("--config", config, "-v");
-    start_two_rooms("300");
+    start_two_rooms("600");
     hosted_pause_ms(500);
     hosted_kill();
     hosted_serve_again("--config", config, "-v");
-    expect_players_played_to_the_end(300);
+    expect_players_played_to_the_end(600);
     expect_pairs_agree();
     end_service();
     expect_times(": the match continues", 2);
@@ -242,11 +239,11 @@ static void start_again_with(const char *before, const char *after)
 {
     const char *config = write_config(TWO_ROOMS);
     hosted_serve("--config", config, "-v", "--workers", before);
-    start_two_rooms("300");
+    start_two_rooms("600");
     hosted_pause_ms(500);
     hosted_kill();
     hosted_serve_again("--config", config, "-v", "--workers", after);
-    expect_players_played_to_the_end(300);
+    expect_players_played_to_the_end(600);
     expect_pairs_agree();
     end_service();
     expect_times(": the match continues", 2);
@@ -286,7 +283,7 @@ Test(programs_service, rooms_wait_for_journals_that_another_process_has)
     const char *config = write_config(TWO_ROOMS);
     int files[JOURNALS_MAX];
     hosted_serve("--config", config, "-v");
-    start_two_rooms("300");
+    start_two_rooms("600");
     hosted_kill();
     uint32_t count = lock_journals(files);
     cr_assert_geq(count, 2);
@@ -295,7 +292,7 @@ Test(programs_service, rooms_wait_for_journals_that_another_process_has)
     for (uint32_t i = 0; i < count; i++) {
         close(files[i]);
     }
-    expect_players_played_to_the_end(300);
+    expect_players_played_to_the_end(600);
     expect_pairs_agree();
     end_service();
     expect_times(": the match continues", 2);
@@ -324,7 +321,6 @@ Test(programs_service, client_that_is_started_again_comes_back_to_its_seat_on_an
         hosted_join("--bot", "9", "--seat-file", seats[pair], "--ticks", "100000");
         join_players(1, "100000");
         expect_times(": the match starts", pair + 1);
-        hosted_pause_ms(SEATS_ARE_KNOWN_MS);
     }
     for (uint32_t pair = 0; pair < 2; pair++) {
         ls_process *client = &hosted.clients[2 * pair];
@@ -409,10 +405,10 @@ Test(programs_service, upgrade_by_signal_and_start_loses_no_tick)
 {
     const char *config = write_config(TWO_ROOMS);
     hosted_serve("--config", config, "-v");
-    start_two_rooms("360");
+    start_two_rooms("600");
     end_service();
     hosted_serve_again("--config", config, "-v");
-    expect_players_played_to_the_end(360);
+    expect_players_played_to_the_end(600);
     expect_pairs_agree();
     end_service();
     hosted_expect_all(&hosted.server, "0 ticks that the journal had not came from them");

@@ -7,9 +7,22 @@ import pathlib
 import socket
 import subprocess
 import sys
+import time
 import traceback
 
 TOKEN = "a token of the tests"
+PATIENCE_S = 60
+
+
+def wait_for(question, what, pause_s=0.05):
+    """The first true answer: a busy machine takes its time."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        answer = question()
+        if answer:
+            return answer
+        time.sleep(pause_s)
+    raise AssertionError(f"not within {PATIENCE_S} s: {what}")
 
 
 class FakeService:
@@ -30,7 +43,7 @@ class FakeService:
 
     def __exit__(self, kind, *_):
         self.process.stdin.close()
-        code = self.process.wait(timeout=20)
+        code = self.process.wait(timeout=PATIENCE_S)
         assert code == 0 or kind, f"the fake service exits with {code}"
 
     def say(self, line):
@@ -47,11 +60,11 @@ class FakeService:
         return (int(fields[11]) + int(fields[12])) / 100
 
     def connect(self):
-        return socket.create_connection((self.host, self.port), timeout=10)
+        return socket.create_connection((self.host, self.port), timeout=PATIENCE_S)
 
     def ask(self, method, path, body=None, token=TOKEN, headers=None):
         """Status, headers and body of one request; a body that is no text is sent as JSON."""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=20)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE_S)
         headers = dict(headers or {})
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"

@@ -72,7 +72,7 @@ def test_match_is_seen_from_its_room_to_its_end():
         ask = Caller(service)
         assert ask("GET", "/service")["workers"] == 2
         for _ in range(2):
-            service.join("--ticks", "200")
+            service.join("--ticks", "0")
         room = service.wait_until("pair-1", is_running)
         assert [player["is_here"] for player in room["players"]] == [True, True]
         ask("GET", "/rooms/pair-1")
@@ -81,6 +81,7 @@ def test_match_is_seen_from_its_room_to_its_end():
         assert root.tag == "{http://www.w3.org/2000/svg}svg" and len(root) > 10, picture[:500]
         assert service.ask("GET", API + "/rooms/pair-9/picture")[0] == 404
         assert sum(worker["players"] for worker in ask("GET", "/workers")["workers"]) == 2
+        service.admin("end", "pair-1")
         assert all(service.ended(i)[0] == 0 for i in range(2))
         assert service.summary(0)["final_hash"] == service.summary(1)["final_hash"]
         wait_for(lambda: service.room("pair-1") is None, "the room is gone")
@@ -128,22 +129,27 @@ def test_rooms_are_made_and_ended_on_demand():
 def test_match_is_paused_and_spoken_in():
     with Service(ONE_PAIR) as service:
         for _ in range(2):
-            service.join("--ticks", "300")
+            service.join("--ticks", "0")
         service.wait_until("pair-1", is_running)
         ask = Caller(service)
         ask("POST", "/rooms/pair-1/pause", {"why": "a fire drill"})
-        ticks = [service.wait_until("pair-1", lambda room: room["state"] == "paused")["tick"]]
-        time.sleep(2.5)  # reports come once a second
-        ticks = [service.room("pair-1")["tick"]]
-        time.sleep(1.5)
-        assert [service.room("pair-1")["tick"]] == ticks
+        room = service.wait_until("pair-1", lambda room: room["state"] == "paused")
+        before, begin = room["counters"]["confirm_latency"], time.monotonic()
+        told = wait_for(lambda: re.search(r"pauses the match at tick (\d+)", service.said_by(0)),
+                        "the pause")
+        tick = int(told[1])
+        service.wait_until("pair-1", lambda room: room["tick"] == tick)
+        time.sleep(3)  # reports come once a second
+        assert service.room("pair-1")["tick"] == tick
         service.admin("message", "pair-1", "please wait outside")
         service.admin("message", "to everybody")
+        pause_ms = 1000 * (time.monotonic() - begin)
         assert service.admin("unpause", "pair-1", "false alarm") == "done\n"
         ask("POST", "/rooms/pair-1/unpause", status=409)
-        room = service.wait_until("pair-1", lambda room: room["tick"] > ticks[-1] + 90)
+        room = service.wait_until("pair-1", lambda room: room["tick"] > tick + 90)
         confirm = room["counters"]["confirm_latency"]
-        assert confirm["sum_ms"] <= 200 * confirm["count"], f"the pause is no latency: {confirm}"
+        assert confirm["sum_ms"] - before["sum_ms"] < pause_ms, "no latency has the pause in it"
+        service.admin("end", "pair-1")
         for i in range(2):
             code, text = service.ended(i)
             assert code == 0, text
@@ -151,7 +157,7 @@ def test_match_is_paused_and_spoken_in():
                 "pauses the match at tick", "a fire drill", "please wait outside", "to everybody",
                 "the match goes on at tick", "false alarm")]
             assert said == sorted(said), text
-            assert service.summary(i)["final_tick"] == 300
+        assert service.summary(0)["final_tick"] == service.summary(1)["final_tick"]
         ask("POST", "/rooms/pair-2/pause", status=409)
 
 
@@ -163,7 +169,7 @@ def test_pause_outlives_the_worker_and_the_service():
     sockets = sockets_of_a_unit()
     with Service(ONE_PAIR, sockets=sockets) as service:
         for _ in range(2):
-            service.join("--ticks", "300", "--reconnect", "60")
+            service.join("--ticks", "600", "--reconnect", "60")
         service.wait_until("pair-1", is_running)
         service.admin("pause", "pair-1", "a fire drill")
         room = service.wait_until("pair-1", is_paused)
@@ -181,7 +187,7 @@ def test_pause_outlives_the_worker_and_the_service():
         for i in range(2):
             code, text = service.ended(i)
             assert code == 0 and text.count("a fire drill") >= 3, text
-            assert service.summary(i)["final_tick"] == 300
+            assert service.summary(i)["final_tick"] == 600
         assert '"paused"' not in (service.folder / "journals" / "rooms.json").read_text()
     for one in sockets:
         one.close()
@@ -202,16 +208,23 @@ def test_players_are_sent_away_and_kept_out():
                           "the client ends")[0]
         code, text = service.ended(kicked)
         assert code == 1 and "too rude" in text and "KICKED" in text
-        ask("POST", "/rooms/hall/players/1/ban", {"seconds": 3, "why": "cheating"})
-        late = service.join("--ticks", "60", "--connect-wait", "1")
+        ask("POST", "/rooms/hall/players/1/ban", {"seconds": 1, "why": "cheating"})
+        service.wait_until("hall", lambda room: sum(p["is_here"] for p in room["players"]) == 1)
+
+        def is_let_in():
+            again = service.join("--ticks", "0", "--reconnect", "0")
+            return wait_for(lambda: "playing from tick" in service.said_by(again)
+                            or service.clients[again].poll(), "its end or the match") is True
+
+        wait_for(is_let_in, "the end of the ban")
+        service.wait_until("hall", lambda room: sum(p["is_here"] for p in room["players"]) == 2)
+        ask("POST", "/rooms/hall/players/2/ban", {"seconds": 3600, "why": "cheating"})
+        late = service.join("--ticks", "60", "--connect-wait", "5")
         code, text = service.ended(late)
         assert code == 1 and "you are banned from this server" in text, text
-        wait_for(lambda: 'lockstep_clients_refused_total{reason="not_admitted"} 1'
-                 in service.ask("GET", "/metrics", token=None)[2], "the refusal in the metrics")
-        time.sleep(3)
-        late = service.join("--ticks", "0")
-        service.wait_until("hall", lambda room: sum(p["is_here"] for p in room["players"]) == 2)
-        assert service.clients[late].poll() is None
+        wait_for(lambda: re.search(r'^lockstep_clients_refused_total{reason="not_admitted"} [1-9]',
+                                   service.ask("GET", "/metrics", token=None)[2], re.MULTILINE),
+                 "the refusal in the metrics")
 
 
 SOLO = """[[rooms]]
@@ -266,10 +279,14 @@ def test_player_whose_link_was_lost_counts_once():
         wait_for(lambda: "has not come back" in service.log() or "left" in service.log(),
                  "the seat is given up")
         service.wait_until("pair-1", lambda room: sum(p["is_here"] for p in room["players"]) == 1)
-        time.sleep(2.5)
-        text = service.ask("GET", "/metrics", token=None)[2]
-        value = re.search(r"^lockstep_players_lost_total (\S+)$", text, re.MULTILINE)
-        assert value and float(value[1]) == 1, text[:1500]
+
+        def lost():
+            text = service.ask("GET", "/metrics", token=None)[2]
+            return float(re.search(r"^lockstep_players_lost_total (\S+)$", text, re.MULTILINE)[1])
+
+        wait_for(lost, "the player that was lost")
+        time.sleep(2.5)  # reports come once a second
+        assert lost() == 1
 
 
 def refusal_of(rooms, *options):
@@ -323,7 +340,7 @@ def test_ban_outlives_the_service():
         wait_for(lambda: any(client.poll() == 1 for client in service.clients), "one is gone")
         assert service.stop(signal.SIGKILL) == -signal.SIGKILL
         service.start()
-        late = service.join("--ticks", "60", "--connect-wait", "1")
+        late = service.join("--ticks", "60", "--connect-wait", "5")
         code, text = service.ended(late)
         assert code == 1 and "you are banned from this server" in text, text
 
@@ -361,7 +378,7 @@ def test_supervisor_that_was_halted_kills_no_worker():
 def test_saved_match_goes_on_another_day():
     with Service(ONE_PAIR) as service:
         for i in range(2):
-            service.join("--ticks", "400", "--seat-file", service.folder / f"seat-{i}")
+            service.join("--ticks", "600", "--seat-file", service.folder / f"seat-{i}")
         service.wait_until("pair-1", is_running)
         path = pathlib.Path(service.admin("save", "pair-1", "see you on Friday").strip())
         assert path.parent.name == "saved" and path.exists()
@@ -374,19 +391,22 @@ def test_saved_match_goes_on_another_day():
         assert service.ask("POST", API + "/rooms/pair-2/save")[0] == 409
         assert service.stop() == 0
         service.start()
+        begin = time.monotonic()
         assert service.admin("create", "name=friday", f"resume={path}") == "friday\n"
         friday = service.room("friday")
         assert friday["state"] == "resuming" and friday["counters"]["ticks"] == 0
         invite = friday["invite"]
         for i in range(2):
-            service.join("--ticks", "400", "--seat-file", service.folder / f"seat-{i}", to=invite)
+            service.join("--ticks", "600", "--seat-file", service.folder / f"seat-{i}", to=invite)
         late = service.wait_until("friday", lambda room: room["counters"]["ticks"] > 50)
         late = late["counters"]["tick_lateness"]
-        assert late["sum_ms"] <= 1000 * late["count"], "the ticks before are not late ones"
+        # However busy the machine is, no moment counts twice.
+        open_ms = 1000 * (time.monotonic() - begin)
+        assert late["sum_ms"] < open_ms, "the ticks before are not late ones"
         for i in (2, 3):
             code, text = service.ended(i)
             assert code == 0, text
-            assert service.summary(i)["final_tick"] == 400 and saved_at < 400
+            assert service.summary(i)["final_tick"] == 600 and saved_at < 600
         assert service.summary(2)["final_hash"] == service.summary(3)["final_hash"]
 
 
@@ -500,7 +520,7 @@ def test_sockets_of_systemd_stay_open_while_the_service_is_started_again():
         assert "workers = 5 does not count" in service.log()
         assert Caller(service)("GET", "/service")["workers"] == 2
         for _ in range(2):
-            service.join("--ticks", "300")
+            service.join("--ticks", "600")
         service.wait_until("pair-1", is_running)
         assert service.stop() == 0
         asked = []
@@ -512,7 +532,7 @@ def test_sockets_of_systemd_stay_open_while_the_service_is_started_again():
         assert asked and asked[0][0] == 200, asked
         assert all(service.ended(i)[0] == 0 for i in range(2)), service.log()
         assert service.summary(0)["final_hash"] == service.summary(1)["final_hash"]
-        assert service.summary(0)["final_tick"] == 300
+        assert service.summary(0)["final_tick"] == 600
     for one in sockets:
         one.close()
 
@@ -639,20 +659,21 @@ def test_newcomers_are_told_that_the_service_is_drained():
         wait_for(lambda: service.room("pair-2"), "the next room")
         service.admin("drain")
         wait_for(lambda: not service.room("pair-2"), "the room where nobody plays is ended")
-        code, text = service.ended(service.join("--connect-wait", "1"))
+        code, text = service.ended(service.join("--connect-wait", "5"))
         assert code == 1 and "the server is being stopped, and takes no new players" in text, text
 
 
 def test_draining_ends_when_the_last_match_does():
     with Service(ONE_PAIR) as service:
         for _ in range(2):
-            service.join("--ticks", "240")
+            service.join("--ticks", "0")
         service.wait_until("pair-1", is_running)
         service.admin("drain")
         assert service.ask("GET", "/readyz", token=None)[0] == 503
         assert service.ask("GET", "/healthz", token=None)[0] == 200
         status, _, text = service.ask("POST", API + "/rooms", {"sim": "arena", "players": 2})
         assert status == 503 and "drained" in text
+        service.admin("end", "pair-1")
         assert all(service.ended(i)[0] == 0 for i in range(2))
         assert service.process.wait(timeout=PATIENCE_S) == 0
 

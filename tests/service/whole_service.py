@@ -10,28 +10,17 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 from described import API
+from fake_service import PATIENCE_S, wait_for
 
 TOKEN = "token-of-the-whole-service"
-PATIENCE_S = 60
 
 
 class Programs:
     """Paths of what is run; a test sets them."""
 
     server = client = admin = None
-
-
-def wait_for(question, what):
-    end = time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
-        answer = question()
-        if answer:
-            return answer
-        time.sleep(0.05)
-    raise AssertionError(f"not within {PATIENCE_S} s: {what}")
 
 
 # Becomes the service, with the descriptors that it inherited where systemd hands them over.
@@ -148,10 +137,13 @@ token-file = "{self.folder}/token"
         self.clients.append(client)
         return number
 
+    def said_by(self, number):
+        return (self.folder / f"client-{number}").read_text(encoding="utf-8")
+
     def ended(self, number):
         """The exit code of a client, and what it said."""
         code = self.clients[number].wait(timeout=PATIENCE_S)
-        return code, (self.folder / f"client-{number}").read_text(encoding="utf-8")
+        return code, self.said_by(number)
 
     def summary(self, number):
         return json.loads((self.folder / f"summary-{number}").read_text(encoding="utf-8"))

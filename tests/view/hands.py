@@ -3,7 +3,7 @@
 import argparse
 import ctypes
 
-from screen import HEIGHT, WIDTH, Stage, expect, expect_near, repeat_until, wait_for
+from screen import HEIGHT, PATIENCE_S, WIDTH, Stage, expect, expect_near, repeat_until, wait_for
 
 BLUE, YELLOW, VIOLET = (0, 0, 255), (255, 255, 0), (255, 0, 255)
 TOLERANCE = 1.5  # pixels; a click is on a whole one
@@ -109,8 +109,8 @@ def is_in_middle(at):
 
 
 def expect_left(stage):
-    expect(stage.client.wait(timeout=20) == 0, "leaving is a clean end")
-    expect(stage.server.wait(timeout=20) == 0, "so it is for the server")
+    expect(stage.client.wait(timeout=PATIENCE_S) == 0, "leaving is a clean end")
+    expect(stage.server.wait(timeout=PATIENCE_S) == 0, "so it is for the server")
     expect("ann (slot 0) left" in stage.text("server.err"), "the server knows that the player left")
 
 

@@ -8,10 +8,11 @@ import tempfile
 import time
 import zlib
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 AGAIN_S = 2
 WIDTH, HEIGHT = 640, 360
 DARK = 60
+LIGHT = bytes(value > DARK for value in range(256))  # of a byte, whether it is
 RED, GREEN = (255, 0, 0), (0, 255, 0)
 TOLERANCE = 1.0  # pixels
 VIEW_WIDTH_M, VIEW_HEIGHT_M = 32.0, 18.0
@@ -107,16 +108,15 @@ class Picture:
         on the stage is lighter than DARK."""
         on = [part for part in range(3) if colour[part]]
         off = [part for part in range(3) if not colour[part]]
-        width, height = self.image.size
-        for y in range(height):
-            row = self.image.rows[y]
-            for x in range(width):
-                lightest = max(row[3 * x : 3 * x + 3])
-                if lightest <= DARK or any(row[3 * x + part] > DARK for part in off):
-                    continue
-                least = min(row[3 * x + part] for part in on)
-                if least > DARK:
+        for y, row in enumerate(self.image.rows):
+            light = row.translate(LIGHT)
+            planes = [light[part::3] for part in range(3)]
+            x = planes[on[0]].find(1)
+            while x >= 0:
+                if all(planes[part][x] for part in on) and not any(planes[part][x] for part in off):
+                    least = min(row[3 * x + part] for part in on)
                     yield x + 0.5, y + 0.5, (least - DARK) / (255 - DARK)
+                x = planes[on[0]].find(1, x + 1)
 
     def centre(self, colour):
         """The middle of all pixels of a colour, None when there are none."""

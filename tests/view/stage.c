@@ -1,9 +1,9 @@
 /* Stage: a simulation of which every pixel can be told beforehand. A red disc goes right by a
  * quarter of a metre a tick; a green needle swings across angle 0, ten degrees to one side and the
- * other; a blue disc goes where the arrow keys push it; a yellow one lies where the last click with
- * the right button was, at (4, 5) when a question mark was typed and at (-4, 5) when F2 was
- * pressed; and a violet one where the last selection ended. Each time the red disc has gone a metre
- * there is a cue where it is. */
+ * other; a blue disc goes where the arrow keys push it, and no farther than the walls; a yellow one
+ * lies where the last click with the right button was, at (4, 5) when a question mark was typed and
+ * at (-4, 5) when F2 was pressed; and a violet one where the last selection ended. Each time the
+ * red disc has gone a metre there is a cue where it is. */
 #include "lockstep/common/maths/interpolate.h"
 #include "lockstep/common/simulation/simulation.h"
 
@@ -15,6 +15,7 @@
 
 #define VIEW_X LS_FIXED_INT(16)
 #define VIEW_Y LS_FIXED_INT(9)
+#define WALL_X LS_FIXED_INT(14)
 #define SWING (UINT32_MAX / 36)
 
 #define COORDINATE_UNIT (LS_FIXED_ONE / 1024)
@@ -85,15 +86,16 @@ static void run(const ls_step *step)
 {
     stage *shown = step->state;
     const ls_slot_input *input = &step->inputs->slots[0];
-    if (shown->red.x < LS_FIXED_INT(14)) {
+    if (shown->red.x < WALL_X) {
         shown->red.x += LS_FIXED_ONE / 4;
     }
     shown->needle = 0u - shown->needle;
     if (input->size != INPUT_BYTES) {
         return;
     }
-    shown->blue.x += input->bytes[0] & LS_CONTROL_RIGHT ? LS_FIXED_HALF : 0;
-    shown->blue.x -= input->bytes[0] & LS_CONTROL_LEFT ? LS_FIXED_HALF : 0;
+    ls_fixed push = (input->bytes[0] & LS_CONTROL_RIGHT ? LS_FIXED_HALF : 0) -
+                    (input->bytes[0] & LS_CONTROL_LEFT ? LS_FIXED_HALF : 0);
+    shown->blue.x = LS_MAX(-WALL_X, LS_MIN(shown->blue.x + push, WALL_X));
     ls_vec2 place = {coordinate(input->bytes + 2), coordinate(input->bytes + 4)};
     if (input->bytes[1] == LS_GESTURE_ORDER) {
         shown->yellow = place;
