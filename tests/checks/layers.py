@@ -58,7 +58,7 @@ MAY_USE = {
     "client/view": PURE,
     "client/window": PURE | {"common/system", "client/view", "common/program"},
     "client/program": AROUND | CLIENT | VIEW,
-    "tools/adapters": SIMULATION | {"common/loader", "common/simulations"},
+    "tools/adapters": SIMULATION | {"common/system", "common/loader", "common/simulations"},
     "tools": AROUND | HOST | CLIENT | VIEW | {"server/service"},
     "tests/lab": AROUND | HOST | CLIENT | VIEW | {"server/service", "tools"},
 }
