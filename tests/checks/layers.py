@@ -58,7 +58,7 @@ MAY_USE = {
     "client/view": PURE,
     "client/window": PURE | {"common/system", "client/view", "common/program"},
     "client/program": AROUND | CLIENT | VIEW,
-    "tools/adapters": SIMULATION | {"common/loader", "common/simulations"},
+    "tools/adapters": SIMULATION | {"common/system", "common/loader", "common/simulations"},
     "tools": AROUND | HOST | CLIENT | VIEW | {"server/service"},
     "tests/lab": AROUND | HOST | CLIENT | VIEW | {"server/service", "tools"},
 }
@@ -69,11 +69,9 @@ PURE_LAYERS = PURE - {"common/base"} | {"common/simulations"}
 # Each third-party header, and the only files that may name it.
 ADAPTERS = {
     "uv.h": (
-        "common/runtime/child_process.c",
         "common/runtime/event_loop.c",
         "common/runtime/line_channel.c",
         "common/runtime/loop_file.c",
-        "common/runtime/supervised_process.c",
     ),
     "systemd/sd-daemon.h": (
         "common/program/service_notify.c",
@@ -89,7 +87,7 @@ ADAPTERS = {
     "xxhash.h": ("common/base/hash_variant.h",),
     "immintrin.h": ("common/base/hash_variant.h",),
     "dlfcn.h": (
-        "common/loader/plugin_loader.c",
+        "common/system/posix/library.c",
         "tools/adapters/libretro/libretro_core.c",
         "tools/adapters/libretro/libretro_imports.c",
         "tests/known_bad/libm_looked_up.c",
@@ -413,7 +411,7 @@ SAMPLES = (
         },
         [
             "plain_client.c may include <enet/enet.h>",
-            "common/runtime/supervised_process.c may include <uv.h>",
+            "common/runtime/loop_file.c may include <uv.h>",
             "hash_variant.h may include <xxhash.h>",
             "may include <criterion",
             "<libfoo.h> is in no table",

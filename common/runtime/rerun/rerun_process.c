@@ -8,6 +8,8 @@
 #include "lockstep/common/runtime/loop_file.h"
 #include "lockstep/common/runtime/rerun/rerun_apart.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
+#include "lockstep/common/system/child_process.h"
+#include "lockstep/common/system/crash_signal.h"
 #include "lockstep/common/system/system_clock.h"
 
 #include <pthread.h>
@@ -65,10 +67,10 @@ static void describe_crash(const ls_rerun_crash *crash, ls_text *out)
 {
     if (crash->is_in_init) {
         ls_text_set(out, "crashed while it was started (%s)",
-                    ls_plugin_crash_text((int)crash->signal));
+                    ls_crash_signal_text((int)crash->signal));
     } else {
         ls_text_set(out, "crashed in tick %u (%s)", crash->tick,
-                    ls_plugin_crash_text((int)crash->signal));
+                    ls_crash_signal_text((int)crash->signal));
     }
 }
 
@@ -106,7 +108,7 @@ static void read_outcome(rerun_run *run)
         ls_text_set(&run->outcome.failure, "took longer than %u ms", run->time_max_ms + GRACE_MS);
     } else {
         ls_text_set(&run->outcome.failure, "its process ended early (%s)",
-                    run->end.signal ? ls_plugin_crash_text(run->end.signal) : "without an outcome");
+                    run->end.signal ? ls_crash_signal_text(run->end.signal) : "without an outcome");
     }
 }
 
@@ -192,18 +194,18 @@ static void run_helper(rerun_run *run)
     uint64_t began_ns = ls_clock_now_ns(&clock);
     const ls_rerun_process *process = run->process;
     const char *const arguments[] = {"lockstep-rerun-helper", LS_RERUN_HELPER_ARGUMENT, NULL};
-    const ls_child_process_config config = {
-        .program = process->config.executable,
-        .arguments = arguments,
-        .input = run->input,
+    const ls_child_process_config config = {.program = process->config.executable,
+                                            .arguments = arguments,
+                                            .streams = {run->has_input_file ? run->input_file : 0}};
+    const ls_child_process_exchange exchange = {
+        .input = run->has_input_file ? NULL : run->input,
         .input_bytes = run->input_bytes,
-        .input_file = run->has_input_file ? &run->input_file : NULL,
         .output = run->output,
         .output_bytes_max = run->output_bytes_max,
         .time_max_ms = run->time_max_ms + GRACE_MS,
         .is_stopped = &run->is_stopped,
     };
-    run->status = ls_child_process_run(&config, &run->end, &run->outcome.failure);
+    run->status = ls_child_process_run(&config, &exchange, &run->end, &run->outcome.failure);
     read_outcome(run);
     uint64_t spent_ms = (ls_clock_now_ns(&clock) - began_ns) / LS_NS_PER_MS;
     if (!run->is_single && !is_large(run) && (run->outcome.figures.known & LS_RERUN_FRESH) &&
