@@ -537,62 +537,47 @@ static void end_waiting(ls_room_keeper *keeper, const ls_registered_room *room,
     ls_service_asker_tell(asker, LS_OK, "");
 }
 
-static void pass_on(ls_room_keeper *keeper, const ls_service_command *command,
-                    const ls_service_asker *asker)
+static void drain_for(ls_room_keeper *keeper, const ls_service_asker *asker)
 {
-    const ls_registered_room *room = ls_room_register_find(keeper->rooms, command->room);
-    ls_text why = {{0}};
-    if (!room) {
-        ls_text_set(&why, "there is no room '%s'", command->room);
-        ls_service_asker_tell(asker, LS_NOT_FOUND, why.bytes);
-    } else if (room->is_open) {
-        memset(&keeper->message, 0, sizeof keeper->message);
-        keeper->message.command = *command;
-        send_command(keeper, room->report.worker, asker);
-    } else if (command->kind == LS_SERVICE_END_ROOM && room->failures > 0 && !room->is_asked) {
-        end_waiting(keeper, room, asker);
-    } else {
-        ls_text_set(&why, "room '%s' is not open at the moment", command->room);
-        ls_service_asker_tell(asker, LS_NOT_FOUND, why.bytes);
-    }
+    ls_log_line(keeper->config.log, LS_LOG_INFO,
+                "draining: no more rooms are opened; the service ends when the last one is over");
+    ls_room_keeper_drain(keeper);
+    ls_service_asker_tell(asker, LS_OK, "");
 }
 
-static void say_to_all(ls_room_keeper *keeper, const ls_service_command *command)
+static void say_to_all(ls_room_keeper *keeper, const ls_service_asker *asker)
 {
-    memset(&keeper->message, 0, sizeof keeper->message);
     keeper->message.kind = LS_WORKER_COMMAND;
-    keeper->message.command = *command;
     ls_worker_pool_send_all(keeper->pool, &keeper->message);
+    ls_service_asker_tell(asker, LS_OK, "");
 }
 
+/* Its worker carries a command out, unless the service does. */
 static void view_command(void *user, const ls_service_command *command,
                          void (*done)(void *done_user, const ls_service_result *result),
                          void *done_user)
 {
     ls_room_keeper *keeper = user;
     const ls_service_asker asker = {done, done_user};
-    switch (command->kind) {
-    case LS_SERVICE_OPEN_ROOM:
+    const ls_registered_room *room = ls_room_register_find(keeper->rooms, command->room);
+    ls_text why = {{0}};
+    memset(&keeper->message, 0, sizeof keeper->message);
+    keeper->message.command = *command;
+    if (command->kind == LS_SERVICE_OPEN_ROOM) {
         open_for(keeper, command, &asker);
-        break;
-    case LS_SERVICE_DRAIN:
-        ls_log_line(keeper->config.log, LS_LOG_INFO,
-                    "draining: no more rooms are opened; the service ends when the last one is "
-                    "over");
-        ls_room_keeper_drain(keeper);
-        ls_service_asker_tell(&asker, LS_OK, "");
-        break;
-    case LS_SERVICE_MESSAGE:
-        if (command->room[0] == '\0') {
-            say_to_all(keeper, command);
-            ls_service_asker_tell(&asker, LS_OK, "");
-        } else {
-            pass_on(keeper, command, &asker);
-        }
-        break;
-    default:
-        pass_on(keeper, command, &asker);
-        break;
+    } else if (command->kind == LS_SERVICE_DRAIN) {
+        drain_for(keeper, &asker);
+    } else if (command->kind == LS_SERVICE_MESSAGE && command->room[0] == '\0') {
+        say_to_all(keeper, &asker);
+    } else if (room && room->is_open) {
+        send_command(keeper, room->report.worker, &asker);
+    } else if (room && command->kind == LS_SERVICE_END_ROOM && room->failures > 0 &&
+               !room->is_asked) {
+        end_waiting(keeper, room, &asker);
+    } else {
+        ls_text_set(&why, room ? "room '%s' is not open at the moment" : "there is no room '%s'",
+                    command->room);
+        ls_service_asker_tell(&asker, LS_NOT_FOUND, why.bytes);
     }
 }
 

@@ -264,72 +264,85 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
 
 /* ---- what an operator asks for ---- */
 
-static ls_status kick(worker_room *room, const ls_service_command *command, ls_text *why)
+static ls_status kick(worker_room *room, const ls_worker_message *message, ls_service_result *out)
 {
+    const ls_service_command *command = &message->command;
     const char *text = command->text.bytes[0] ? command->text.bytes : "an operator sent you away";
     if (command->slot >= ls_match_players(match_of(room))) {
-        return ls_fail(LS_NOT_FOUND, why, "room '%s' has no slot %" PRIu32, command->room,
+        return ls_fail(LS_NOT_FOUND, &out->text, "room '%s' has no slot %" PRIu32, command->room,
                        command->slot);
     }
     ls_status status = ls_match_kick(match_of(room), command->slot, text, now_of(room->all));
     ls_host_touch(host_of(room->all), room->number);
     return status == LS_OK
                ? LS_OK
-               : ls_fail(LS_NOT_FOUND, why, "nobody is in slot %" PRIu32 " of room '%s'",
+               : ls_fail(LS_NOT_FOUND, &out->text, "nobody is in slot %" PRIu32 " of room '%s'",
                          command->slot, command->room);
 }
 
-static ls_status ban(worker_room *room, const ls_service_command *command, ls_text *why)
+static void add_ban(ls_worker_rooms *all, const char *address, uint32_t seconds)
 {
+    ls_ban_list_add(&all->bans, address, now_of(all) + seconds * LS_NS_PER_SECOND);
+}
+
+static ls_status ban(worker_room *room, const ls_worker_message *message, ls_service_result *out)
+{
+    const ls_service_command *command = &message->command;
     char address[LS_TRANSPORT_UDP_ADDRESS_BYTES];
     ls_match *match = match_of(room);
     bool is_slot = command->slot < ls_match_players(match);
     ls_peer_id peer = is_slot ? ls_match_slot_of(match, command->slot).peer : 0;
     const ls_transport *transport = ls_host_transport(host_of(room->all));
     if (peer == 0 || ls_transport_udp_address(transport, peer, address) != LS_OK) {
-        return ls_fail(LS_NOT_FOUND, why, "nobody is in slot %" PRIu32 " of room '%s'",
+        return ls_fail(LS_NOT_FOUND, &out->text, "nobody is in slot %" PRIu32 " of room '%s'",
                        command->slot, command->room);
     }
-    ls_ban_list_add(&room->all->bans, address,
-                    now_of(room->all) + command->seconds * LS_NS_PER_SECOND);
-    ls_status status = kick(room, command, why);
-    ls_text_set(why, "%s", address); /* the other workers ban it as well */
+    add_ban(room->all, address, command->seconds);
+    ls_status status = kick(room, message, out);
+    ls_text_set(&out->text, "%s", address); /* the other workers ban it as well */
     return status;
 }
 
-static void end_room(worker_room *room)
+static ls_status end_room(worker_room *room, const ls_worker_message *message,
+                          ls_service_result *out)
 {
+    (void)message;
+    (void)out;
     ls_match_stop(match_of(room), now_of(room->all));
     ls_host_touch(host_of(room->all), room->number);
+    return LS_OK;
 }
 
-static ls_status pause_room(worker_room *room, const ls_service_command *command, ls_text *why)
+static ls_status pause_room(worker_room *room, const ls_worker_message *message,
+                            ls_service_result *out)
 {
-    ls_match *match = match_of(room);
+    const ls_service_command *command = &message->command;
     bool is_pause = command->kind == LS_SERVICE_PAUSE_ROOM;
-    ls_status status = is_pause ? ls_match_pause(match, command->text.bytes, now_of(room->all))
-                                : ls_match_unpause(match, command->text.bytes, now_of(room->all));
+    ls_status (*call)(ls_match *, const char *, uint64_t) =
+        is_pause ? ls_match_pause : ls_match_unpause;
+    ls_status status = call(match_of(room), command->text.bytes, now_of(room->all));
     ls_host_touch(host_of(room->all), room->number);
     room->has_changed = true;
     return status == LS_OK ? LS_OK
-                           : ls_fail(LS_REFUSED, why, "room '%s' %s", command->room,
+                           : ls_fail(LS_REFUSED, &out->text, "room '%s' %s", command->room,
                                      is_pause ? "does not play at the moment" : "is not paused");
 }
 
-static ls_status say(worker_room *room, const ls_service_command *command, ls_text *why)
+static ls_status say(worker_room *room, const ls_worker_message *message, ls_service_result *out)
 {
-    const char *text = command->text.bytes;
+    const char *text = message->command.text.bytes;
     ls_status status = ls_match_say(match_of(room), LS_PLAYERS_MAX, text, now_of(room->all));
     ls_host_touch(host_of(room->all), room->number);
-    return status == LS_OK ? LS_OK
-                           : ls_fail(LS_ALREADY_OVER, why, "room '%s' is over", command->room);
+    return status == LS_OK
+               ? LS_OK
+               : ls_fail(LS_ALREADY_OVER, &out->text, "room '%s' is over", message->command.room);
 }
 
-static ls_status save(worker_room *room, const ls_worker_message *message, ls_text *why)
+static ls_status save(worker_room *room, const ls_worker_message *message, ls_service_result *out)
 {
     ls_room *saved = ls_rooms_room(room->all->config.rooms, room->number);
     ls_status status = ls_room_saving_begin(&room->saving, saved, message->command.text.bytes,
-                                            now_of(room->all), why);
+                                            now_of(room->all), &out->text);
     if (status == LS_OK) {
         room->save_id = message->id;
         ls_host_touch(host_of(room->all), room->number);
@@ -337,85 +350,68 @@ static ls_status save(worker_room *room, const ls_worker_message *message, ls_te
     return status;
 }
 
-static void run_command(ls_worker_rooms *all, const ls_worker_message *message,
-                        ls_worker_message *result)
+static ls_status draw(worker_room *room, const ls_worker_message *message, ls_service_result *out)
 {
-    const ls_service_command *command = &message->command;
-    ls_service_result *out = &result->result;
-    worker_room *room = find(all, command->room);
-    if (command->kind == LS_SERVICE_OPEN_ROOM) {
-        out->status = open_command(all, message, result);
-        return;
-    }
-    if (!room) {
-        out->status = ls_fail(LS_NOT_FOUND, &out->text, "there is no room '%s'", command->room);
-        return;
-    }
-    ls_work_mark_begin(all->config.mark, room->number);
-    switch (command->kind) {
-    case LS_SERVICE_END_ROOM:
-        end_room(room);
-        break;
-    case LS_SERVICE_PAUSE_ROOM:
-    case LS_SERVICE_UNPAUSE_ROOM:
-        out->status = pause_room(room, command, &out->text);
-        break;
-    case LS_SERVICE_MESSAGE:
-        out->status = say(room, command, &out->text);
-        break;
-    case LS_SERVICE_SAVE_ROOM:
-        out->status = save(room, message, &out->text);
-        break;
-    case LS_SERVICE_DRAW_ROOM:
-        out->status =
-            ls_room_picture_make(ls_match_instance(match_of(room)), &out->body, &out->text);
-        break;
-    case LS_SERVICE_KICK:
-        out->status = kick(room, command, &out->text);
-        break;
-    case LS_SERVICE_BAN:
-        out->status = ban(room, command, &out->text);
-        break;
-    default:
-        out->status = ls_fail(LS_UNSUPPORTED, &out->text, "a worker cannot do this");
-        break;
-    }
-    ls_work_mark_clear(all->config.mark);
+    (void)message;
+    return ls_room_picture_make(ls_match_instance(match_of(room)), &out->body, &out->text);
 }
 
-static void say_to_all(ls_worker_rooms *all, const ls_service_command *command)
+typedef ls_status (*room_command)(worker_room *room, const ls_worker_message *message,
+                                  ls_service_result *out);
+
+static const room_command room_commands[LS_SERVICE_DRAIN + 1] = {
+    [LS_SERVICE_END_ROOM] = end_room,
+    [LS_SERVICE_SAVE_ROOM] = save,
+    [LS_SERVICE_PAUSE_ROOM] = pause_room,
+    [LS_SERVICE_UNPAUSE_ROOM] = pause_room,
+    [LS_SERVICE_DRAW_ROOM] = draw,
+    [LS_SERVICE_KICK] = kick,
+    [LS_SERVICE_BAN] = ban,
+    [LS_SERVICE_MESSAGE] = say,
+};
+
+/* A command that names no room. */
+static void run_for_all(ls_worker_rooms *all, const ls_worker_message *message,
+                        ls_service_result *out)
 {
-    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
+    const ls_service_command *command = &message->command;
+    if (command->kind == LS_SERVICE_BAN) {
+        add_ban(all, command->text.bytes, command->seconds);
+    }
+    for (uint32_t i = 0; command->kind == LS_SERVICE_MESSAGE && i < all->config.rooms_max; i++) {
         if (all->rows[i]) {
-            (void)say(all->rows[i], command, NULL);
+            (void)say(all->rows[i], message, out);
         }
     }
+    *out = (ls_service_result){.status = LS_OK};
 }
 
 bool ls_worker_rooms_command(ls_worker_rooms *all, const ls_worker_message *message,
                              ls_worker_message *result)
 {
+    const ls_service_command *command = &message->command;
+    ls_service_result *out = &result->result;
     memset(result, 0, sizeof *result);
     result->kind = LS_WORKER_RESULT;
     result->id = message->id;
-    memcpy(result->room, message->command.room, sizeof result->room);
-    if (message->command.kind == LS_SERVICE_BAN && message->command.room[0] == '\0') {
-        ls_ban_list_add(&all->bans, message->command.text.bytes,
-                        now_of(all) + message->command.seconds * LS_NS_PER_SECOND);
-        return true;
+    memcpy(result->room, command->room, sizeof result->room);
+    worker_room *room = find(all, command->room);
+    room_command run = room_commands[command->kind];
+    if (command->kind == LS_SERVICE_OPEN_ROOM) {
+        out->status = open_command(all, message, result);
+    } else if (command->room[0] == '\0') {
+        run_for_all(all, message, out);
+    } else if (!room || !run) {
+        out->status = ls_fail(LS_NOT_FOUND, &out->text, "there is no room '%s'", command->room);
+    } else {
+        ls_work_mark_begin(all->config.mark, room->number);
+        out->status = run(room, message, out);
+        ls_work_mark_clear(all->config.mark);
     }
-    if (message->command.kind == LS_SERVICE_MESSAGE && message->command.room[0] == '\0') {
-        say_to_all(all, &message->command);
-        return true;
+    if (out->status != LS_OK && out->text.bytes[0] == '\0') {
+        ls_text_set(&out->text, "%s", ls_status_text(out->status));
     }
-    run_command(all, message, result);
-    if (message->command.kind == LS_SERVICE_SAVE_ROOM && result->result.status == LS_OK) {
-        return false;
-    }
-    if (result->result.status != LS_OK && result->result.text.bytes[0] == '\0') {
-        ls_text_set(&result->result.text, "%s", ls_status_text(result->result.status));
-    }
-    return true;
+    return command->kind != LS_SERVICE_SAVE_ROOM || out->status != LS_OK;
 }
 
 /* ---- saving ---- */
@@ -526,7 +522,7 @@ void ls_worker_rooms_drain(ls_worker_rooms *all)
     for (uint32_t i = 0; i < all->config.rooms_max; i++) {
         const worker_room *room = all->rows[i];
         if (room && ls_match_state_of(match_of(room)) == LS_MATCH_LOBBY) {
-            end_room(all->rows[i]);
+            (void)end_room(all->rows[i], NULL, NULL);
         } else if (room) {
             ls_match_set_full_text(match_of(room),
                                    "the server is being stopped, and takes no new players");
