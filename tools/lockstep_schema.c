@@ -3,7 +3,7 @@
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/tools/schema/code.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* lockstep-synctest: reads the command line, tests a simulation for determinism, reports. */
 #define _GNU_SOURCE
 #include "lockstep/common/program/command_line.h"
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/tools/synctest/perturbed_process.h"
 #include "lockstep/tools/synctest/synctest.h"
 

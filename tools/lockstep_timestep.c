@@ -4,7 +4,7 @@
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/tools/timestep/compare.h"
-#include "lockstep/tools/timestep/trace.h"
+#include "lockstep/tools/timestep/play.h"
 
 #include <stdio.h>
 #include <string.h>

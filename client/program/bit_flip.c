@@ -13,7 +13,8 @@ static bool flip_saved_bit(ls_sim_instance *instance, uint64_t *bit)
     if (is_flipped) {
         *bit %= 8 * (size - head);
         saved[head + *bit / 8] ^= (uint8_t)(1u << *bit % 8);
-        is_flipped = ls_sim_instance_load(instance, saved, ls_sim_instance_tick(instance)) == LS_OK;
+        is_flipped =
+            ls_sim_instance_load(instance, saved, size, ls_sim_instance_tick(instance)) == LS_OK;
     }
     ls_release(ls_allocator_heap(), saved);
     return is_flipped;

@@ -11,10 +11,10 @@
 #include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/program/frame_trace.h"
-#include "lockstep/common/program/output.h"
 #include "lockstep/common/program/summary.h"
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/simulations/builtin.h"
+#include "lockstep/common/system/output.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "lockstep/client/program/client_place.h"
 
-#include "lockstep/common/program/private_file.h"
+#include "lockstep/common/system/private_file.h"
 #include "lockstep/protocol/sealed/invite.h"
 
 #include <stdio.h>
@@ -16,11 +16,7 @@ static ls_status read_invite(const char *word, ls_client_place *out, ls_text *wh
     out->server_count = 1;
     ls_endpoint_join(invite.host, invite.port, out->servers[0]);
     memcpy(out->room, invite.room, sizeof out->room);
-    out->sealed.route = invite.room[0] != '\0' ? (uint8_t)(invite.worker + 1) : 0;
-    out->sealed.has_server_key = true;
-    memcpy(out->sealed.server_key, invite.key, sizeof out->sealed.server_key);
-    out->sealed.has_secret = invite.has_secret;
-    memcpy(out->sealed.secret, invite.secret, sizeof out->sealed.secret);
+    ls_sealed_client_config_set_invite(&out->sealed, &invite);
     ls_cipher_wipe(&invite, sizeof invite);
     return LS_OK;
 }

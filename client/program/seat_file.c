@@ -1,12 +1,11 @@
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/client/program/seat_file.h"
 
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/program/private_file.h"
+#include "lockstep/common/system/private_file.h"
 
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     MAGIC_BYTES = 16,
@@ -59,7 +58,7 @@ ls_status ls_seat_file_write(const char *path, const char *server, const ls_sess
 
 void ls_seat_file_remove(const char *path)
 {
-    unlink(path);
+    remove(path);
 }
 
 static bool is_in_order(ls_status status)

@@ -317,7 +317,8 @@ static ls_status load_snapshot(ls_joiner *joiner, ls_text *why)
     if (joiner->is_healing) {
         leave_old_state(joiner);
     }
-    ls_status status = ls_sim_instance_load(joiner->context->instance, bytes, join->tick);
+    ls_status status =
+        ls_sim_instance_load(joiner->context->instance, bytes, join->blob_bytes, join->tick);
     if (status != LS_OK) {
         return ls_fail(status, why, "the simulation cannot load the server's snapshot");
     }

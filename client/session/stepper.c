@@ -447,7 +447,8 @@ void ls_stepper_go_back(ls_stepper *stepper, const uint8_t *saved, ls_tick tick,
     ls_sim_instance *instance = stepper->context->instance;
     ls_tick settled = ls_stepper_tick(stepper);
     ls_stepper_drop_guesses(stepper);
-    ls_status status = ls_sim_instance_load(instance, saved, tick);
+    ls_status status =
+        ls_sim_instance_load(instance, saved, ls_sim_instance_state_bytes(instance), tick);
     LS_ASSERT(status == LS_OK); /* where states are recorded loading is a copy */
     ls_replay_window_start(stepper->window, instance, state_hash);
     while (ls_sim_instance_tick(instance) < settled) {

@@ -1,13 +1,12 @@
-#define _DEFAULT_SOURCE
 #include "lockstep/client/window/loudspeaker.h"
 
+#include "lockstep/common/system/file.h"
+
 #include <SDL2/SDL.h>
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     RATE_HZ = 48000,
@@ -67,9 +66,9 @@ static uint8_t *load_wave(const char *path, uint32_t *frames)
 
 static void add_file(ls_loudspeaker *loudspeaker, const char *path, uint32_t id, const ls_log *log)
 {
-    struct stat file;
+    ls_file_facts file;
     uint32_t frames = 0;
-    if (stat(path, &file) != 0 || file.st_size > FILE_BYTES_MAX) {
+    if (!ls_file_look(path, &file) || file.bytes > FILE_BYTES_MAX) {
         ls_log_line(log, LS_LOG_WARNING, "--sounds: %s cannot be read, or is larger than 32 MiB",
                     path);
         return;
@@ -87,21 +86,21 @@ static void add_file(ls_loudspeaker *loudspeaker, const char *path, uint32_t id,
 
 static void add_files(ls_loudspeaker *loudspeaker, const char *folder, const ls_log *log)
 {
-    DIR *files = opendir(folder);
+    ls_folder *files = ls_folder_open(folder);
     if (!files) {
         ls_log_line(log, LS_LOG_WARNING, "--sounds: %s: %s; tones are played instead", folder,
                     strerror(errno));
         return;
     }
-    for (const struct dirent *file = readdir(files); file; file = readdir(files)) {
+    for (const char *name = NULL; (name = ls_folder_next(files)) != NULL;) {
         char path[PATH_BYTES];
         uint32_t id = 0;
-        int size = snprintf(path, sizeof path, "%s/%s", folder, file->d_name);
-        if (id_of(file->d_name, &id) && size > 0 && (size_t)size < sizeof path) {
+        int size = snprintf(path, sizeof path, "%s/%s", folder, name);
+        if (id_of(name, &id) && size > 0 && (size_t)size < sizeof path) {
             add_file(loudspeaker, path, id, log);
         }
     }
-    closedir(files);
+    ls_folder_close(files);
 }
 
 /* ---- the device ---- */

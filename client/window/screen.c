@@ -4,7 +4,7 @@
 #include "lockstep/client/window/png_file.h"
 #include "lockstep/client/window/terminal.h"
 #include "lockstep/client/window/window.h"
-#include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/system_clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>

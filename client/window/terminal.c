@@ -1,18 +1,15 @@
-#define _DEFAULT_SOURCE
 #include "lockstep/client/window/terminal.h"
 
 #include "lockstep/client/view/text_view.h"
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/clock.h"
-#include "lockstep/common/base/nonblocking_writer.h"
 #include "lockstep/common/base/text.h"
+#include "lockstep/common/system/nonblocking_writer.h"
+#include "lockstep/common/system/system_clock.h"
+#include "lockstep/common/system/tty.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <termios.h>
-#include <unistd.h>
 
 #define AGAIN_NS LS_NS_PER_MS            /* what a terminal takes at once is read in less */
 #define AGAIN_MAX_NS (64 * LS_NS_PER_MS) /* unless nobody reads */
@@ -33,7 +30,6 @@ struct ls_terminal {
     const ls_allocator *allocator;
     bool is_live;
     bool has_keys;
-    struct termios before;
     ls_nonblocking_writer nonblocking_writer;
     ls_canvas canvas;
     char *text; /* the newest picture that goes out, and the lines below it */
@@ -104,16 +100,9 @@ ls_status ls_terminal_open(bool is_live, const ls_allocator *allocator, ls_termi
     terminal->allocator = allocator;
     terminal->is_live = is_live;
     terminal->again_ns = AGAIN_NS;
-    bool is_in_front = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
-    if (is_live && is_in_front && tcgetattr(STDIN_FILENO, &terminal->before) == 0) {
-        struct termios keys = terminal->before;
-        keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-        keys.c_cc[VMIN] = 0; /* reading never waits */
-        keys.c_cc[VTIME] = 0;
-        terminal->has_keys = tcsetattr(STDIN_FILENO, TCSANOW, &keys) == 0;
-    }
+    terminal->has_keys = is_live && ls_tty_keys_begin();
     fflush(stdout); /* what was said before stands before */
-    terminal->nonblocking_writer = ls_nonblocking_writer_open(STDOUT_FILENO);
+    terminal->nonblocking_writer = ls_nonblocking_writer_open(LS_TTY_OUTPUT);
     *out = terminal;
     return LS_OK;
 }
@@ -124,7 +113,7 @@ void ls_terminal_close(ls_terminal *terminal)
         return;
     }
     if (terminal->has_keys) {
-        tcsetattr(STDIN_FILENO, TCSANOW, &terminal->before);
+        ls_tty_keys_end();
     }
     finish(terminal);
     if (terminal->is_live && terminal->has_begun) {
@@ -189,19 +178,14 @@ static uint32_t key_of(char letter)
     return place ? keys[place - others] : LS_KEY_NONE;
 }
 
-static bool read_byte(char *byte)
-{
-    return read(STDIN_FILENO, byte, 1) == 1;
-}
-
 static uint32_t read_sequence(void)
 {
     char rest[8] = {0};
     char byte = '\0';
-    if (!read_byte(&byte) || (byte != '[' && byte != 'O')) {
+    if (!ls_tty_read(&byte) || (byte != '[' && byte != 'O')) {
         return LS_KEY_NONE;
     }
-    for (size_t size = 0; size + 1 < sizeof rest && read_byte(&byte); size++) {
+    for (size_t size = 0; size + 1 < sizeof rest && ls_tty_read(&byte); size++) {
         rest[size] = byte;
         if (byte >= '@' && byte <= '~') { /* ends it */
             return key_of_sequence(rest);
@@ -216,7 +200,7 @@ static void read_character(char first, char *text)
     uint8_t lead = (uint8_t)first;
     uint32_t size = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
     char bytes[CHARACTER_BYTES + 1] = {first};
-    for (uint32_t i = 1; i < size && read_byte(bytes + i); i++) {
+    for (uint32_t i = 1; i < size && ls_tty_read(bytes + i); i++) {
         /* the next one */
     }
     ls_name_copy(text, LS_VIEW_EVENT_TEXT_BYTES_MAX, bytes);
@@ -226,7 +210,7 @@ static void read_character(char first, char *text)
 static uint32_t read_key(ls_terminal *terminal)
 {
     char byte = '\0';
-    if (!terminal->has_keys || !read_byte(&byte)) {
+    if (!terminal->has_keys || !ls_tty_read(&byte)) {
         return LS_KEY_NONE;
     }
     if (byte == '\033') {
@@ -277,13 +261,11 @@ bool ls_terminal_next_event(ls_terminal *terminal, uint64_t now_ns, ls_view_even
 
 static void measure(const ls_terminal *terminal, uint32_t *columns, uint32_t *rows)
 {
-    struct winsize size;
     *columns = COLUMNS_DEFAULT;
     *rows = ROWS_DEFAULT;
-    if (terminal->is_live && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 &&
-        size.ws_row > 0) {
-        *columns = LS_MIN(size.ws_col, COLUMNS_MAX);
-        *rows = LS_MIN(size.ws_row, ROWS_MAX);
+    if (terminal->is_live && ls_tty_measure(LS_TTY_OUTPUT, columns, rows)) {
+        *columns = LS_MIN(*columns, COLUMNS_MAX);
+        *rows = LS_MIN(*rows, ROWS_MAX);
     }
 }
 

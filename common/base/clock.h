@@ -1,5 +1,5 @@
 /* Clock: where time comes from. Cores never hold one: time is an argument to them. Programs and
- * transports read the system's monotonic clock through this interface, tests a manual one. */
+ * transports read the system's (common/system/system_clock.h), tests a manual one. */
 #ifndef LOCKSTEP_COMMON_BASE_CLOCK_H
 #define LOCKSTEP_COMMON_BASE_CLOCK_H
 
@@ -18,9 +18,6 @@ typedef struct ls_clock {
     uint64_t (*now_ns)(void *user);
     void *user;
 } ls_clock;
-
-/* CLOCK_MONOTONIC: never stepped by changes of the wall clock. */
-ls_clock ls_clock_system(void);
 
 static inline uint64_t ls_clock_now_ns(const ls_clock *clock)
 {

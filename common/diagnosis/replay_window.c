@@ -25,6 +25,7 @@ struct ls_replay_window {
     const ls_allocator *allocator;
     ls_replay_window_config config;
     ls_state_history *history;
+    size_t state_bytes;
     uint32_t lead_ticks;
     uint8_t *canonical;            /* [state_bytes]; NULL where states are images as they lie */
     const ls_sim_instance *engine; /* the match's, when it has no schema; else NULL */
@@ -169,12 +170,14 @@ static ls_status create_inputs(ls_replay_window *window, const ls_sim_instance *
     return status;
 }
 
-static ls_status create_states(ls_replay_window *window, size_t state_bytes)
+static ls_status create_states(ls_replay_window *window, const ls_sim_instance *instance)
 {
+    size_t state_bytes = ls_sim_instance_image_bytes(instance);
     const ls_allocator *allocator = window->allocator;
     uint32_t ticks = window->config.window_ticks;
     bool needs_copy = window->engine || !ls_schema_is_canonical_here();
     ls_state_history_config history = history_config(&window->config, state_bytes);
+    window->state_bytes = state_bytes;
     window->lead_ticks =
         state_bytes <= LS_REPLAY_MEDIUM_STATE_BYTES ? LEAD_TICKS : LEAD_TICKS_OF_LARGE;
     window->canonical = needs_copy ? ls_allocate(allocator, state_bytes) : NULL;
@@ -204,7 +207,7 @@ ls_status ls_replay_window_create(const ls_replay_window_config *config,
     window->allocator = allocator;
     window->config = *config;
     window->engine = is_engine ? instance : NULL;
-    ls_status status = create_states(window, ls_sim_instance_image_bytes(instance));
+    ls_status status = create_states(window, instance);
     if (status == LS_OK) {
         status = create_inputs(window, instance);
     }
@@ -429,6 +432,7 @@ ls_status ls_replay_window_stretch(const ls_replay_window *window, ls_tick agree
         .agreed = agreed,
         .last = last,
         .snapshot = ls_state_history_state(window->history, first),
+        .snapshot_bytes = window->state_bytes,
         .state_hashes = window->state_hashes,
         .hashes_mask = window->config.window_ticks - 1,
         .inputs = window->inputs,
@@ -489,7 +493,8 @@ uint64_t ls_replay_stretch_hash(const ls_replay_stretch *stretch, ls_tick tick)
 
 ls_status ls_replay_stretch_load(const ls_replay_stretch *stretch, ls_sim_instance *instance)
 {
-    return ls_sim_instance_load(instance, stretch->snapshot, stretch->first);
+    return ls_sim_instance_load(instance, stretch->snapshot, stretch->snapshot_bytes,
+                                stretch->first);
 }
 
 ls_status ls_replay_stretch_inputs(const ls_replay_stretch *stretch,

@@ -107,10 +107,11 @@ const uint8_t *ls_replay_window_state(const ls_replay_window *window, ls_tick ti
 /* A piece of a match that can be simulated again. Everything is borrowed, the snapshot as a state
  * is. */
 typedef struct ls_replay_stretch {
-    ls_tick first;                /* of the snapshot */
-    ls_tick agreed;               /* of the newest state known to be the same on both sides */
-    ls_tick last;                 /* of the state to reach; first <= agreed < last */
-    const uint8_t *snapshot;      /* canonical: what ls_sim_instance_load takes */
+    ls_tick first;           /* of the snapshot */
+    ls_tick agreed;          /* of the newest state known to be the same on both sides */
+    ls_tick last;            /* of the state to reach; first <= agreed < last */
+    const uint8_t *snapshot; /* canonical: what ls_sim_instance_load takes */
+    size_t snapshot_bytes;
     const uint64_t *state_hashes; /* as they were recorded: of tick t at [t & hashes_mask] */
     uint32_t hashes_mask;
     const ls_input_buffer *inputs; /* of ticks first .. last-1, every slot's */

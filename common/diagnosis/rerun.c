@@ -312,7 +312,8 @@ static void repeat_last_step(ls_rerun *rerun, ls_noise_kind kind)
     ls_pass_trace other;
     ls_sim_instance *instance = rerun->instances[1];
     ls_step_noise noise = rerun->last_noise;
-    if (ls_sim_instance_load(instance, rerun->carried, rerun->figures.tick - 1) != LS_OK ||
+    if (ls_sim_instance_load(instance, rerun->carried, rerun->state_bytes,
+                             rerun->figures.tick - 1) != LS_OK ||
         ls_replay_stretch_inputs(&rerun->stretch, instance, slots, &inputs) != LS_OK) {
         return;
     }
@@ -352,9 +353,9 @@ static ls_status step_reloaded(ls_rerun *rerun, ls_sim_instance *instance,
     rerun->current ^= 1u;
     ls_sim_instance *other = rerun->instances[rerun->current];
     ls_status status = ls_sim_instance_image(instance, rerun->carried);
-    return status == LS_OK
-               ? ls_sim_instance_load(other, rerun->carried, ls_sim_instance_tick(instance))
-               : status;
+    return status == LS_OK ? ls_sim_instance_load(other, rerun->carried, rerun->state_bytes,
+                                                  ls_sim_instance_tick(instance))
+                           : status;
 }
 
 static ls_status step(ls_rerun *rerun)

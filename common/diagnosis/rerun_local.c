@@ -98,12 +98,12 @@ static void release_run(const ls_rerun_local *local, local_run *run)
 static ls_status create_run(ls_rerun_local *local, const ls_rerun_request *request, local_run *run)
 {
     const ls_sim_instance *instance = request->instance;
-    size_t state_bytes = ls_sim_instance_image_bytes(instance);
-    run->snapshot = ls_allocate(local->allocator, state_bytes);
+    size_t snapshot_bytes = request->stretch->snapshot_bytes;
+    run->snapshot = ls_allocate(local->allocator, snapshot_bytes);
     if (!run->snapshot) {
         return LS_NO_MEMORY;
     }
-    memcpy(run->snapshot, request->stretch->snapshot, state_bytes);
+    memcpy(run->snapshot, request->stretch->snapshot, snapshot_bytes);
     return ls_rerun_create(ls_sim_instance_simulation(instance), ls_sim_instance_config(instance),
                            local->allocator, &run->rerun, NULL);
 }

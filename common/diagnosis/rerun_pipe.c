@@ -222,6 +222,7 @@ ls_status ls_rerun_pipe_read_request(const uint8_t *bytes, size_t size,
         return LS_MALFORMED;
     }
     out->stretch.snapshot = bytes + stream.at;
+    out->stretch.snapshot_bytes = out->match.state_bytes;
     return LS_OK;
 }
 

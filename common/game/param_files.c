@@ -1,7 +1,7 @@
 #include "lockstep/common/game/param_files.h"
 
 #include "lockstep/common/base/allocator.h"
-#include "lockstep/common/program/mapped_file.h"
+#include "lockstep/common/system/mapped_file.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -594,6 +594,7 @@ ls_status ls_bundle_reading_stretch(const ls_bundle_reading *file, ls_replay_str
         .agreed = bundle->tick - 1,
         .last = bundle->tick,
         .snapshot = bundle->snapshot,
+        .snapshot_bytes = bundle->state_bytes,
         .state_hashes = file->ring,
         .hashes_mask = HASHES_MASK,
         .inputs = bundle->inputs,

@@ -3,13 +3,13 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/system/file.h"
+#include "lockstep/common/system/machine.h"
 
 #include <inttypes.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     PIECE_BYTES = 4096,
@@ -24,12 +24,12 @@ enum {
 
 static bool read_whole(FILE *file, const char *path, size_t size_max, ls_plugin_contents *out)
 {
-    struct stat info;
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size <= 0 ||
-        (uint64_t)info.st_size > size_max) {
+    ls_file_facts facts;
+    if (!ls_file_look(path, &facts) || facts.kind != LS_FILE_PLAIN || facts.bytes == 0 ||
+        facts.bytes > size_max) {
         return false;
     }
-    out->size = (size_t)info.st_size;
+    out->size = (size_t)facts.bytes;
     out->bytes = ls_allocate(ls_allocator_heap(), out->size);
     if (out->bytes && fread(out->bytes, 1, out->size, file) == out->size) {
         return true;
@@ -286,7 +286,7 @@ void ls_plugin_contents_variables(const ls_plugin_contents *file, ls_text *out)
 {
     bool sets_locale = has_text(file, "setlocale", strlen("setlocale"));
     ls_text_set(out, "%s", "");
-    for (char **entry = environ; entry && *entry; entry++) {
+    for (const char *const *entry = ls_machine_variables(); *entry; entry++) {
         size_t size = strcspn(*entry, "=");
         const char *value = *entry + size;
         if (size >= 2 &&
@@ -321,11 +321,11 @@ static bool may_be_file(const char *text, size_t size)
 static void add_data_file(ls_text *out, const char *path)
 {
     ls_plugin_contents data;
-    struct stat info;
-    if (stat(path, &info) == 0 && S_ISREG(info.st_mode)) {
+    ls_file_facts facts;
+    if (ls_file_look(path, &facts) && facts.kind == LS_FILE_PLAIN) {
         const char *slash = strrchr(path, '/');
         const char *name = slash ? slash + 1 : path;
-        uint64_t hash = (uint64_t)info.st_size;
+        uint64_t hash = facts.bytes;
         if (open_file(path, DATA_BYTES_MAX, &data)) {
             hash = ls_plugin_contents_hash(&data);
             ls_plugin_contents_close(&data);

@@ -1,17 +1,13 @@
-#define _DEFAULT_SOURCE
 #include "lockstep/common/program/console.h"
 
-#include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/system_clock.h"
+#include "lockstep/common/system/tty.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <time.h>
-#include <unistd.h>
 
 enum {
     COLUMNS_DEFAULT = 100,
@@ -46,10 +42,7 @@ static void add_clear(ls_console *console)
 static bool add_entry(ls_console *console, ls_log_level level, const char *subject,
                       const char *message)
 {
-    struct timespec now = {0};
-    clock_gettime(CLOCK_REALTIME, &now);
-    const ls_log_entry entry = {.unix_ms = (uint64_t)now.tv_sec * 1000 +
-                                           (uint64_t)now.tv_nsec / LS_NS_PER_MS,
+    const ls_log_entry entry = {.unix_ms = ls_clock_unix_ms(),
                                 .level = level,
                                 .program = console->program,
                                 .subject = subject,
@@ -124,21 +117,20 @@ static void write_line(void *user, ls_log_level level, const char *line)
 
 static void measure_terminal(ls_console *console)
 {
-    struct winsize size;
-    bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
-    console->columns = is_known && size.ws_col > 0 ? size.ws_col : COLUMNS_DEFAULT;
-    console->rows = is_known && size.ws_row > 0 ? size.ws_row : ROWS_DEFAULT;
+    console->columns = COLUMNS_DEFAULT;
+    console->rows = ROWS_DEFAULT;
+    (void)ls_tty_measure(LS_TTY_ERRORS, &console->columns, &console->rows);
 }
 
-static bool can_redraw(int descriptor)
+static bool can_redraw(ls_tty stream)
 {
     const char *terminal = getenv("TERM");
-    return isatty(descriptor) && terminal && strcmp(terminal, "dumb") != 0;
+    return ls_tty_is(stream) && terminal && strcmp(terminal, "dumb") != 0;
 }
 
 bool ls_console_can_redraw_output(void)
 {
-    return can_redraw(STDOUT_FILENO);
+    return can_redraw(LS_TTY_OUTPUT);
 }
 
 void ls_console_init(ls_console *console, const char *program, ls_log_level level)
@@ -146,16 +138,16 @@ void ls_console_init(ls_console *console, const char *program, ls_log_level leve
     memset(console, 0, sizeof *console);
     console->program = program;
     console->log = (ls_log){level, write_line, console};
-    console->is_live = level >= LS_LOG_INFO && can_redraw(STDERR_FILENO);
+    console->is_live = level >= LS_LOG_INFO && can_redraw(LS_TTY_ERRORS);
     console->columns = COLUMNS_DEFAULT;
     console->rows = ROWS_DEFAULT;
 }
 
 void ls_console_never_wait(ls_console *console)
 {
-    signal(SIGPIPE, SIG_IGN);
+    ls_nonblocking_writer_ignore_ended_readers();
     console->never_waits = true;
-    console->writer = ls_nonblocking_writer_open(STDERR_FILENO);
+    console->writer = ls_nonblocking_writer_open(LS_TTY_ERRORS);
 }
 
 void ls_console_deinit(ls_console *console)

@@ -1,7 +1,7 @@
 #include "lockstep/common/program/frame_trace.h"
 
 #include "lockstep/common/base/tick_code.h"
-#include "lockstep/common/program/mapped_file.h"
+#include "lockstep/common/system/mapped_file.h"
 
 #include <errno.h>
 #include <inttypes.h>

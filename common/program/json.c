@@ -1,7 +1,7 @@
 #include "lockstep/common/program/json.h"
 
 #include "lockstep/common/base/limits.h"
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/output.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -105,8 +105,9 @@ void ls_json_append_text(ls_json *array, const char *text)
     cJSON_AddItemToArray(array, cJSON_CreateString(text));
 }
 
-static double number_at(const ls_json_field *field, const void *at)
+double ls_json_field_number(const ls_json_field *field, const void *from)
 {
+    const void *at = (const char *)from + field->offset;
     switch (field->type) {
     case LS_JSON_U16:
         return *(const uint16_t *)at;
@@ -133,7 +134,7 @@ void ls_json_fields(ls_json *object, const ls_json_field *fields, size_t count, 
         } else if (field->type == LS_JSON_CHARS) {
             ls_json_text(object, field->key, at);
         } else {
-            ls_json_number(object, field->key, number_at(field, at));
+            ls_json_number(object, field->key, ls_json_field_number(field, from));
         }
     }
 }

@@ -72,6 +72,9 @@ void ls_json_fields(ls_json *object, const ls_json_field *fields, size_t count, 
 #define LS_JSON_ADD(object, table, from)                                                           \
     ls_json_fields((object), (table), sizeof(table) / sizeof((table)[0]), (from))
 
+/* The field of a struct, which is no text and no bool. */
+double ls_json_field_number(const ls_json_field *field, const void *from);
+
 /* ---- out ---- */
 
 /* One object, filled by the function, to a file or to standard output for "-". IO or NO_MEMORY. */

@@ -1,13 +1,12 @@
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/program/server_identity.h"
 
 #include "lockstep/common/program/key_file.h"
+#include "lockstep/common/system/file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define KIND "lockstep server identity"
 #define WARNING "Whoever has this file can pose as this server, and invite others to it."
@@ -44,7 +43,7 @@ static ls_status make_directories(const char *path, ls_text *why)
         size_t size = (size_t)(slash - path);
         memcpy(above, path, size);
         above[size] = '\0';
-        if (mkdir(above, 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES) {
+        if (!ls_folder_make(above, true) && errno != EEXIST && errno != EROFS && errno != EACCES) {
             return ls_fail(LS_IO, why, "cannot make the directory %s: %s", above, strerror(errno));
         }
     }

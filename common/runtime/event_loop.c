@@ -2,9 +2,9 @@
 #include "lockstep/common/runtime/event_loop.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/runtime/event_loop_uv.h"
+#include "lockstep/common/system/system_clock.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -529,20 +529,36 @@ bool ls_sim_instance_is_save(const ls_sim_instance *instance, const uint8_t *byt
     return size >= SAVE_HEADER_BYTES && ls_load_u64(bytes) == size - SAVE_HEADER_BYTES;
 }
 
-ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, ls_tick tick)
+static bool is_image(const ls_sim_instance *instance, const uint8_t *bytes, size_t size)
+{
+    return instance->image && size == ls_sim_instance_image_bytes(instance) &&
+           ls_load_u64(bytes) <= size - SAVE_HEADER_BYTES;
+}
+
+static ls_status load_engine(ls_sim_instance *instance, const uint8_t *bytes)
 {
     const ls_simulation *simulation = instance->simulation;
+    ls_plugin_place_enter(LS_PLUGIN_CALL_LOAD);
+    ls_status status = simulation->load(&instance->config, instance->state.bytes,
+                                        bytes + SAVE_HEADER_BYTES, (size_t)ls_load_u64(bytes));
+    ls_plugin_place_leave();
+    return status;
+}
+
+ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, size_t size,
+                               ls_tick tick)
+{
     ls_status status = LS_OK;
     instance->is_hashed = false;
-    if (instance->schema) {
-        ls_schema_from_canonical(instance->schema, bytes, instance->state.bytes);
-    } else if (simulation->load) {
-        ls_plugin_place_enter(LS_PLUGIN_CALL_LOAD);
-        status = simulation->load(&instance->config, instance->state.bytes,
-                                  bytes + SAVE_HEADER_BYTES, (size_t)ls_load_u64(bytes));
-        ls_plugin_place_leave();
-    } else {
+    if (!instance->schema && !instance->simulation->load) {
         status = LS_UNSUPPORTED;
+    } else if (!ls_sim_instance_is_save(instance, bytes, size) &&
+               !is_image(instance, bytes, size)) {
+        status = LS_MALFORMED;
+    } else if (instance->schema) {
+        ls_schema_from_canonical(instance->schema, bytes, instance->state.bytes);
+    } else {
+        status = load_engine(instance, bytes);
     }
     if (status == LS_OK) {
         instance->tick = tick;

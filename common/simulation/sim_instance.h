@@ -89,16 +89,24 @@ const uint8_t *ls_sim_instance_chunk_hashes(const ls_sim_instance *instance);
 
 /* Copies of the live state, in canonical byte order: a save can be loaded on any machine.
  * UNSUPPORTED for a simulation that hashes by callback and cannot save; its saves differ in size
- * from tick to tick. `bytes` holds ls_sim_instance_save_bytes. Load takes only what save gave; when
- * it fails, the tick stays. */
+ * from tick to tick. `bytes` holds ls_sim_instance_save_bytes.
+ * Load takes bytes that anybody may have sent, and is the one way to a simulation's own `load`:
+ * MALFORMED, and that is not called, where they have not the size that they say. The simulation
+ * judges the content. When load fails, the tick stays. An image (below) loads as a save does.
+ */
 size_t ls_sim_instance_save_bytes(const ls_sim_instance *instance);
 size_t ls_sim_instance_save_head_bytes(const ls_sim_instance *instance); /* not of the state */
 ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes);
-ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, ls_tick tick);
+ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, size_t size,
+                               ls_tick tick);
+
+/* Whether bytes are a save of the size that they say, as load asks before anything else. */
+bool ls_sim_instance_is_save(const ls_sim_instance *instance, const uint8_t *bytes, size_t size);
 
 /* A save that somebody keeps. Borrowed. */
 typedef struct ls_saved_state {
-    const uint8_t *bytes;        /* of ls_sim_instance_save */
+    const uint8_t *bytes; /* of ls_sim_instance_save */
+    size_t size;
     const uint8_t *chunk_hashes; /* of ls_sim_instance_chunk_hashes then; NULL: not known */
 } ls_saved_state;
 
@@ -106,8 +114,7 @@ typedef struct ls_saved_state {
 
 /* An image is canonical and of a fixed size, and a schema describes it: the saved state of a
  * simulation with a schema; of an engine that saves and loads, its save with zeros behind it
- * (save_image.h). Load takes an image for a save. NULL and 0 for an engine that hashes and cannot
- * do both. */
+ * (save_image.h). NULL and 0 for an engine that hashes and cannot do both. */
 const ls_schema *ls_sim_instance_image_schema(const ls_sim_instance *instance);
 size_t ls_sim_instance_image_bytes(const ls_sim_instance *instance);
 
@@ -116,10 +123,6 @@ size_t ls_sim_instance_image_bytes(const ls_sim_instance *instance);
 ls_status ls_sim_instance_image(const ls_sim_instance *instance, uint8_t *bytes);
 ls_status ls_sim_instance_image_of_save(const ls_sim_instance *instance, const uint8_t *saved,
                                         uint8_t *bytes);
-
-/* Whether bytes that somebody else sent have the size that they say, so that load may be called:
- * what they hold is not looked at. */
-bool ls_sim_instance_is_save(const ls_sim_instance *instance, const uint8_t *bytes, size_t size);
 
 LS_C_END
 

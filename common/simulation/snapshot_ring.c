@@ -11,6 +11,7 @@ typedef struct place {
     bool has_chunk_hashes;
     ls_tick tick;
     uint64_t state_hash;
+    size_t save_bytes;
 } place;
 
 struct ls_snapshot_ring {
@@ -148,15 +149,17 @@ ls_status ls_snapshot_ring_save(ls_snapshot_ring *ring, uint64_t state_hash)
         bytes = ring->fresh;
     }
     ls_shared_copies_take(ring->copies, number_of(ring, tick), bytes, save_bytes);
-    *taken = (place){.is_taken = true, .tick = tick, .state_hash = state_hash};
+    *taken =
+        (place){.is_taken = true, .tick = tick, .state_hash = state_hash, .save_bytes = save_bytes};
     keep_chunk_hashes(ring, taken);
     return LS_OK;
 }
 
 ls_status ls_snapshot_ring_load(ls_snapshot_ring *ring, ls_tick tick)
 {
-    const uint8_t *bytes = ls_snapshot_ring_get(ring, tick).bytes;
-    return bytes ? ls_sim_instance_load(ring->instance, bytes, tick) : LS_NOT_FOUND;
+    ls_saved_state saved = ls_snapshot_ring_get(ring, tick);
+    return saved.bytes ? ls_sim_instance_load(ring->instance, saved.bytes, saved.size, tick)
+                       : LS_NOT_FOUND;
 }
 
 ls_status ls_snapshot_ring_hash(const ls_snapshot_ring *ring, ls_tick tick, uint64_t *state_hash)
@@ -173,10 +176,11 @@ ls_saved_state ls_snapshot_ring_get(ls_snapshot_ring *ring, ls_tick tick)
 {
     const place *held = place_of(ring, tick);
     if (!held) {
-        return (ls_saved_state){NULL, NULL};
+        return (ls_saved_state){0};
     }
     return (ls_saved_state){
         .bytes = ls_shared_copies_read(ring->copies, number_of(ring, tick)),
+        .size = held->save_bytes,
         .chunk_hashes = held->has_chunk_hashes ? chunk_hashes_of(ring, tick) : NULL,
     };
 }

@@ -1,8 +1,8 @@
 /* ENet channel: the channel RELIABLE of one connection. ENet with one peer and without a network:
  * its datagrams are handed to the owner, who seals and sends them, and the owner hands in those
- * that have come. No handshake is sent: both sides are connected from the start, as
- * protocol/SEALED.md says. Nothing that an ENet of ours would not send reaches ENet. The only
- * module that knows ENet. Called by transport_udp. */
+ * that have come. Both sides are connected from the start, as protocol/SEALED.md says. Nothing that
+ * an ENet of ours would not send reaches ENet. The only module that knows ENet. Called by
+ * transport_udp. */
 #ifndef LOCKSTEP_PROTOCOL_ENET_ENET_CHANNEL_H
 #define LOCKSTEP_PROTOCOL_ENET_ENET_CHANNEL_H
 
@@ -17,7 +17,7 @@
 
 LS_C_BEGIN
 
-/* The wire is what ENet has in place of a socket; all channels of a transport share one. IO,
+/* The wire is what ENet has in place of a network; all channels of a transport share one. IO,
  * NO_MEMORY. */
 typedef struct ls_enet_wire ls_enet_wire;
 ls_status ls_enet_wire_create(const ls_allocator *allocator, ls_enet_wire **out);
@@ -25,7 +25,6 @@ ls_status ls_enet_wire_create(const ls_allocator *allocator, ls_enet_wire **out)
 void ls_enet_wire_destroy(ls_enet_wire *wire);
 
 typedef struct ls_enet_channel_config {
-    bool is_server;  /* one side is, the other is not */
     uint64_t rtt_ns; /* there and back, by which ENet repeats at first; 0: not known */
     /* A datagram of ENet's is to leave. Called from within the functions below. */
     void (*on_datagram)(void *user, const uint8_t *bytes, size_t size);
@@ -56,8 +55,7 @@ void ls_enet_channel_service(ls_enet_channel *channel, uint64_t now_ns);
 void ls_enet_channel_close(ls_enet_channel *channel);
 void ls_enet_channel_abort(ls_enet_channel *channel, uint64_t now_ns);
 
-/* A datagram of the other side's; why not, when it is none that an ENet of ours sends. Take every
- * event before the next. */
+/* A datagram of the other side's; why not, when it is none that an ENet of ours sends. */
 ls_datagram_rejection ls_enet_channel_take_in(ls_enet_channel *channel, const uint8_t *bytes,
                                               size_t size, uint64_t now_ns);
 

@@ -22,6 +22,15 @@
 /* Workers that a client asks because another one said so, until it was let in or refused. */
 #define REDIRECTS_MAX 4u
 
+void ls_sealed_client_config_set_invite(ls_sealed_client_config *config, const ls_invite *invite)
+{
+    config->route = invite->room[0] != '\0' ? (uint8_t)(invite->worker + 1) : 0;
+    config->has_server_key = true;
+    memcpy(config->server_key, invite->key, sizeof config->server_key);
+    config->has_secret = invite->has_secret;
+    memcpy(config->secret, invite->secret, sizeof config->secret);
+}
+
 /* Secrets of this side: kept out of core dumps. */
 typedef struct client_secrets {
     ls_sealed_client_config config;

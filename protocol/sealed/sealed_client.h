@@ -32,6 +32,9 @@ typedef struct ls_sealed_client_config {
     bool avoids_aes; /* packets are sealed with ChaCha20-Poly1305 though the processor has AES */
 } ls_sealed_client_config;
 
+/* Fills in what an invite says of its server; the rest stays as it is. The caller wipes both. */
+void ls_sealed_client_config_set_invite(ls_sealed_client_config *config, const ls_invite *invite);
+
 typedef enum ls_sealed_client_state {
     LS_SEALED_CLIENT_REQUESTING,
     LS_SEALED_CLIENT_CONFIRMING,

@@ -3,6 +3,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/tick_code.h"
+#include "lockstep/common/system/system_clock.h"
 #include "lockstep/protocol/udp/transport_udp_state.h"
 
 #include <errno.h>
@@ -131,6 +132,11 @@ static void disconnect(ls_transport *base, ls_peer_id id)
 static bool is_under_way(const transport_udp *transport)
 {
     return transport->busy_count > 0 || transport->seats.deadline_count > 0;
+}
+
+uint64_t ls_transport_udp_now_ns(const ls_transport *base)
+{
+    return now_ns(from_const_base(base));
 }
 
 uint64_t ls_transport_udp_next_ns(const ls_transport *base)
@@ -392,7 +398,7 @@ ls_status ls_transport_udp_server_config_default(ls_transport_udp_server_config 
     *config = (ls_transport_udp_server_config){
         .bind_host = "::",
         .descriptor = -1,
-        .sealed = {.connections_max = 64, .per_address_max = 64},
+        .sealed = {.gives_key_to_loopback = true, .connections_max = 64, .per_address_max = 64},
     };
     ls_status status = ls_cipher_init();
     if (status == LS_OK) {
@@ -554,25 +560,51 @@ ls_status ls_transport_udp_connect_on(const ls_transport_udp_ground *ground,
     return open_client(ground, server, config, allocator, transport);
 }
 
+/* Resolves the server's name; an invite has more to say. */
+static ls_status find_server(ls_transport_udp_client_config *config, ls_endpoint *out,
+                             ls_text *error)
+{
+    if (!ls_invite_is_meant(config->server)) {
+        return ls_endpoint_parse(config->server, out, error);
+    }
+    ls_invite invite;
+    ls_status status = ls_invite_parse(config->server, &invite, error);
+    if (status == LS_OK) {
+        ls_sealed_client_config_set_invite(&config->sealed, &invite);
+        status = ls_endpoint_resolve(invite.host, invite.port, out, error);
+        ls_cipher_wipe(&invite, sizeof invite);
+    }
+    return status;
+}
+
+static ls_status connect_to(const ls_transport_udp_client_config *config,
+                            const ls_endpoint *endpoint, const ls_allocator *allocator,
+                            ls_transport **transport)
+{
+    ls_transport_udp_ground ground = {.clock = ls_clock_system()};
+    ls_status status = ls_udp_socket_connect(endpoint, allocator, &ground.socket);
+    return status == LS_OK ? open_client(&ground, endpoint, config, allocator, transport) : status;
+}
+
 ls_status ls_transport_udp_connect(const ls_transport_udp_client_config *config,
                                    const ls_allocator *allocator, ls_transport **transport,
                                    ls_text *error)
 {
     LS_ASSERT(config->server && config->connect_timeout_ns > 0);
+    ls_transport_udp_client_config completed = *config;
     ls_endpoint endpoint;
-    ls_status status = ls_endpoint_parse(config->server, &endpoint, error);
-    if (status != LS_OK) {
-        return status;
-    }
-    ls_transport_udp_ground ground = {.clock = ls_clock_system()};
-    status = ls_udp_socket_connect(&endpoint, allocator, &ground.socket);
+    ls_status status = find_server(&completed, &endpoint, error);
     if (status == LS_OK) {
-        status = open_client(&ground, &endpoint, config, allocator, transport);
+        status = connect_to(&completed, &endpoint, allocator, transport);
+        if (status != LS_OK) {
+            const char *why = status == LS_IO ? strerror(errno) : ls_status_text(status);
+            char text[LS_ENDPOINT_NUMERIC_BYTES]; /* an invite may have a secret */
+            ls_endpoint_format(&endpoint, text);
+            ls_text_set(error, "cannot reach %s: %s",
+                        ls_invite_is_meant(config->server) ? text : config->server, why);
+        }
     }
-    if (status != LS_OK) {
-        ls_text_set(error, "cannot reach %s: %s", config->server,
-                    status == LS_IO ? strerror(errno) : ls_status_text(status));
-    }
+    ls_cipher_wipe(&completed.sealed, sizeof completed.sealed);
     return status;
 }
 

@@ -47,7 +47,9 @@ typedef struct ls_transport_udp_server_config {
 } ls_transport_udp_server_config;
 
 /* All interfaces, port chosen by the system, 64 peers in all and from one address, an identity made
- * anew, and no client that was not given its public key. IO when there are no random bytes. */
+ * anew. A client on this machine is given the public key; any other one has to know it already,
+ * from an invite (invite.h) with `sealed.identity.public_key`, or is refused with KEY_WITHHELD. IO
+ * when there are no random bytes. */
 ls_status ls_transport_udp_server_config_default(ls_transport_udp_server_config *config);
 
 /* BAD_ARGUMENT, NOT_FOUND (no such interface name), IO (port in use, no permission) or NO_MEMORY;
@@ -58,7 +60,9 @@ ls_status ls_transport_udp_listen(const ls_transport_udp_server_config *config,
                                   ls_text *error);
 
 typedef struct ls_transport_udp_client_config {
-    const char *server;             /* "HOST:PORT" */
+    /* "HOST:PORT", or an invite, which says of `sealed` what it knows; the room that an invite may
+     * name is the session's to ask for. */
+    const char *server;
     uint64_t connect_timeout_ns;    /* 1 or more */
     ls_sealed_client_config sealed; /* all zero: believes whatever key the server gives */
 } ls_transport_udp_client_config;
@@ -131,8 +135,12 @@ bool ls_transport_udp_has_more(const ls_transport *transport);
  * bounded number of datagrams, so that a flood cannot keep its owner from its ticks. */
 void ls_transport_udp_service(ls_transport *transport);
 
-/* When it is to be called at the latest, if nothing comes before; UINT64_MAX: nothing is repeated
- * and nobody is waited for. */
+/* The transport's clock now: arrived_ns of its events is on it, and so has to be the `now_ns` that
+ * a match or a session is given. */
+uint64_t ls_transport_udp_now_ns(const ls_transport *transport);
+
+/* When service is to be called at the latest, if nothing comes before; UINT64_MAX: nothing is
+ * repeated and nobody is waited for. */
 uint64_t ls_transport_udp_next_ns(const ls_transport *transport);
 
 /* "[2001:db8::1]:7300" and its final NUL. */

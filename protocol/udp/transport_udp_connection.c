@@ -5,10 +5,8 @@
 ls_status ls_udp_connection_open(udp_connection *connection, uint64_t rtt_ns, uint64_t now_ns)
 {
     transport_udp *transport = connection->transport;
-    ls_enet_channel_config config = {.is_server = transport->server != NULL,
-                                     .rtt_ns = rtt_ns,
-                                     .on_datagram = ls_udp_out_enet,
-                                     .user = connection};
+    ls_enet_channel_config config = {
+        .rtt_ns = rtt_ns, .on_datagram = ls_udp_out_enet, .user = connection};
     return ls_enet_channel_create(transport->wire, &config, now_ns, transport->allocator,
                                   &connection->channel);
 }

@@ -1,9 +1,9 @@
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/server/host/admission.h"
 
-#include "lockstep/common/program/private_file.h"
 #include "lockstep/common/program/server_identity.h"
 #include "lockstep/common/program/token_key.h"
+#include "lockstep/common/system/file.h"
+#include "lockstep/common/system/private_file.h"
 #include "lockstep/protocol/sealed/invite.h"
 #include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/protocol/udp/transport_udp.h"
@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 enum {
@@ -52,13 +51,9 @@ static ls_status read_token_check(const ls_admission_options *options, ls_token_
 /* A file that was replaced or written again looks different. */
 static void look_at_key_file(const char *path, ls_admission_key_file *seen)
 {
-    struct stat now;
-    *seen = (ls_admission_key_file){.seconds = 0};
-    if (stat(path, &now) == 0) {
-        *seen = (ls_admission_key_file){.inode = (uint64_t)now.st_ino,
-                                        .seconds = (int64_t)now.st_mtim.tv_sec,
-                                        .nanoseconds = (int64_t)now.st_mtim.tv_nsec};
-    }
+    ls_file_facts now = {.number = 0};
+    (void)ls_file_look(path, &now);
+    *seen = (ls_admission_key_file){.number = now.number, .changed_ns = now.changed_ns};
 }
 
 static uint64_t wall_clock_s(void)

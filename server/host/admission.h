@@ -26,8 +26,8 @@ typedef struct ls_admission_options {
 
 /* Which file it was; all zero: there was none. */
 typedef struct ls_admission_key_file {
-    uint64_t inode;
-    int64_t seconds, nanoseconds; /* when it was written */
+    uint64_t number;
+    int64_t changed_ns; /* when it was written */
 } ls_admission_key_file;
 
 typedef struct ls_admission {

@@ -9,9 +9,6 @@
 
 #define LS_SLOT_BUNDLES_MAX 8u /* of a slot, whoever sits there */
 
-/* Events of this kind tell of the match itself, and of nobody in it. */
-bool ls_output_limits_is_of_match(ls_match_event_kind kind);
-
 /* The budget of whom an event tells: one of `slots`, which are the match's, or `peers`, who have no
  * seat; NULL: the match itself, whose lines are not limited. */
 ls_log_budget *ls_output_limits_lines(ls_log_budget *slots, ls_log_budget *peers,

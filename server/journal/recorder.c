@@ -3,6 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/encoding/tick_block.h"
+#include "lockstep/server/journal/event_rows.h"
 #include "lockstep/server/match/match_config.h"
 
 #include <inttypes.h>
@@ -229,27 +230,6 @@ void ls_recorder_note(ls_recorder *recorder, const ls_journal_event *event)
         event->kind == LS_JOURNAL_EVENT_STARTED || event->kind == LS_JOURNAL_EVENT_RESTORED;
 }
 
-/* The events of a match that are worth writing down. */
-static const struct kept_event {
-    ls_match_event_kind from;
-    ls_journal_event_kind kind;
-    bool is_of_match; /* and of no slot */
-    bool has_tick;    /* otherwise it is of the tick that is closed next */
-} kept_events[] = {
-    {LS_MATCH_PLAYER_SEATED, LS_JOURNAL_EVENT_SEATED, false, false},
-    {LS_MATCH_PLAYER_RETURNED, LS_JOURNAL_EVENT_RETURNED, false, false},
-    {LS_MATCH_SECRET_PROVEN, LS_JOURNAL_EVENT_SECRET_PROVEN, false, false},
-    {LS_MATCH_PLAYER_LOST, LS_JOURNAL_EVENT_LOST, false, false},
-    {LS_MATCH_PLAYER_LEFT, LS_JOURNAL_EVENT_LEFT, false, false},
-    {LS_MATCH_STARTED, LS_JOURNAL_EVENT_STARTED, true, false},
-    {LS_MATCH_STALLED, LS_JOURNAL_EVENT_STALLED, true, true},
-    {LS_MATCH_DESYNC, LS_JOURNAL_EVENT_DESYNC, false, true},
-    {LS_MATCH_DESYNC_CAUSE, LS_JOURNAL_EVENT_CAUSE, false, true},
-    {LS_MATCH_HEALED, LS_JOURNAL_EVENT_HEALED, false, true},
-    {LS_MATCH_RESUMED, LS_JOURNAL_EVENT_RESUMED, true, true},
-    {LS_MATCH_ENDED, LS_JOURNAL_EVENT_ENDED, true, true},
-};
-
 static void describe_stall(const ls_match_event *event, ls_text *out)
 {
     ls_text_set(out, "for slot");
@@ -261,17 +241,16 @@ static void describe_stall(const ls_match_event *event, ls_text *out)
     ls_text_add(out, ", since %" PRIu32 " ms", event->waited_ms);
 }
 
-static void note_match_event(ls_recorder *recorder, const struct kept_event *rule,
+static void note_match_event(ls_recorder *recorder, const ls_event_row *row,
                              const ls_match_event *event)
 {
     ls_tick closed = ls_match_tick(recorder->match);
-    ls_journal_event kept = {.kind = rule->kind,
-                             .tick = rule->has_tick ? event->tick : closed,
-                             .slot = rule->is_of_match ? LS_JOURNAL_NO_SLOT : event->slot,
+    bool is_of_slot = row->scope == LS_EVENT_OF_SLOT;
+    ls_journal_event kept = {.kind = row->record,
+                             .tick = row->is_of_its_tick ? event->tick : closed,
+                             .slot = is_of_slot ? event->slot : LS_JOURNAL_NO_SLOT,
                              .text = event->text};
     if (event->kind == LS_MATCH_PLAYER_LEFT || event->kind == LS_MATCH_PLAYER_LOST) {
-        bool is_turned_away = event->kind == LS_MATCH_PLAYER_LEFT && event->was_coming;
-        kept.kind = is_turned_away ? LS_JOURNAL_EVENT_TURNED_AWAY : rule->kind;
         ls_text_set(&kept.text, "%s (%s)", event->text.bytes, ls_status_name(event->status));
     } else if (event->kind == LS_MATCH_SECRET_PROVEN) {
         ls_text_set(&kept.text, "%" PRIu32, event->number);
@@ -291,10 +270,9 @@ void ls_recorder_take_event(ls_recorder *recorder, const ls_match_event *event)
     recorder->is_left_open =
         recorder->is_over && recorder->config.is_continued && !recorder->has_ended;
     recorder->is_suspended = recorder->is_suspended || event->kind == LS_MATCH_SUSPENDED;
-    for (size_t i = 0; i < sizeof kept_events / sizeof kept_events[0]; i++) {
-        if (kept_events[i].from == event->kind && !recorder->is_suspended) {
-            note_match_event(recorder, &kept_events[i], event);
-        }
+    const ls_event_row *row = ls_event_row_of(event);
+    if (row->record != 0 && !recorder->is_suspended) {
+        note_match_event(recorder, row, event);
     }
 }
 

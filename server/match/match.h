@@ -44,8 +44,11 @@ typedef struct ls_match_config {
     uint32_t cookie;                 /* of ls_match_config_default: leave it as it is */
     const ls_simulation *simulation; /* borrowed for the match's life */
     ls_sim_config sim;               /* players: seats */
-    uint64_t match_id;               /* no other match has it; never 0 */
-    ls_secret_key key;               /* from which the secrets of the seats are derived */
+    /* The number of a match, which no other has, never 0; and the key from which the secrets of its
+     * seats are derived: anybody can come back to the seats of a match that keeps the default, 1
+     * and all zeros. See ls_secret_key_random and ls_secret_match_id. */
+    uint64_t match_id;
+    ls_secret_key key;
     ls_late_rule late_rule;
     ls_send_rate send_rate; /* of TICKS, and of the clients' INPUTS */
     ls_on_desync on_desync;

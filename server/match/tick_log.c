@@ -193,19 +193,11 @@ void ls_tick_log_append(ls_tick_log *log, const ls_slot_input *inputs, uint64_t 
 
 static ls_status load_state(ls_tick_log *log, const ls_match_restore *from, ls_text *why)
 {
-    size_t expected = ls_sim_instance_save_bytes(log->instance);
-    if (!ls_sim_instance_schema(log->instance) && from->state_bytes >= 8) {
-        expected = 8 + ls_load_u64(from->state); /* what it saves differs in size */
-    }
-    if (from->state_bytes != expected || expected == 0) {
-        return ls_fail(LS_MALFORMED, why, "a state of %zu bytes is none of this simulation",
-                       from->state_bytes);
-    }
-    ls_status status = ls_sim_instance_load(log->instance, from->state, from->tick);
+    ls_status status =
+        ls_sim_instance_load(log->instance, from->state, from->state_bytes, from->tick);
     if (status != LS_OK) {
-        ls_text_set(why, "the state of tick %" PRIu32 " cannot be loaded: %s", from->tick,
-                    ls_status_text(status));
-        return status;
+        return ls_fail(status, why, "the state of tick %" PRIu32 " cannot be loaded: %s",
+                       from->tick, ls_status_text(status));
     }
     uint64_t state_hash = ls_sim_instance_hash(log->instance);
     if (state_hash != from->state_hash) {

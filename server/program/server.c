@@ -1,6 +1,6 @@
 #include "lockstep/server/program/server.h"
 
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/server/program/announcer.h"
 #include "lockstep/server/program/network_summary.h"

@@ -1,7 +1,7 @@
 #include "lockstep/server/program/server_options.h"
 
-#include "lockstep/common/program/output.h"
 #include "lockstep/common/simulations/builtin.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/protocol/discovery/discovery.h"
 #include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/server/host/match_table.h"

@@ -1,9 +1,10 @@
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/server/program/service_program.h"
 
 #include "lockstep/common/program/server_identity.h"
 #include "lockstep/common/program/setting_value.h"
 #include "lockstep/common/program/token_key.h"
+#include "lockstep/common/system/file.h"
+#include "lockstep/common/system/machine.h"
 #include "lockstep/server/host/match_table.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/service/room_loading.h"
@@ -14,7 +15,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     PATH_BYTES_MAX = 4096,
@@ -222,8 +222,7 @@ static ls_status count_workers(service_program *self, const ls_console *console,
     if (sockets > 0) {
         service->workers = sockets;
     } else if (service->workers == 0) {
-        long cores = sysconf(_SC_NPROCESSORS_ONLN);
-        service->workers = cores > 0 ? (uint32_t)cores : 1;
+        service->workers = ls_machine_processors();
     }
     service->workers = LS_MIN(service->workers, LS_SERVICE_WORKERS_MAX);
     return status;
@@ -234,7 +233,7 @@ static ls_status count_workers(service_program *self, const ls_console *console,
 static ls_status prepare_token_key(const ls_server_options *options, ls_text *why)
 {
     const char *path = options->admission.token_key_path;
-    bool is_missing = options->is_on_agones && path && access(path, F_OK) != 0 && errno == ENOENT;
+    bool is_missing = options->is_on_agones && path && !ls_file_look(path, NULL) && errno == ENOENT;
     return is_missing ? ls_token_key_make(path, NULL, why) : LS_OK;
 }
 
@@ -243,12 +242,12 @@ static ls_status prepare(service_program *self, ls_server_options *options, ls_t
 {
     ls_status status =
         ls_server_identity_open(options->admission.identity_path, &self->identity, why);
-    ssize_t bytes = readlink("/proc/self/exe", self->program, sizeof self->program - 1);
+    bool is_known = ls_machine_program_path(self->program, sizeof self->program);
     options->admission.identity_path = self->identity.path;
     if (status == LS_OK) {
         status = prepare_token_key(options, why);
     }
-    if (status == LS_OK && bytes <= 0) {
+    if (status == LS_OK && !is_known) {
         status = ls_fail(LS_IO, why, "the system does not say where this program is");
     }
     return status;

@@ -1,9 +1,9 @@
-#define _DEFAULT_SOURCE
 #include "lockstep/server/rooms/bundle_allowance.h"
+
+#include "lockstep/common/system/shared_memory.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
-#include <sys/mman.h>
 
 struct ls_bundle_allowance {
     _Atomic uint64_t left;
@@ -11,9 +11,8 @@ struct ls_bundle_allowance {
 
 ls_status ls_bundle_allowance_create(uint64_t bytes, ls_bundle_allowance **out)
 {
-    ls_bundle_allowance *made =
-        mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (made == MAP_FAILED) {
+    ls_bundle_allowance *made = ls_shared_memory_take(sizeof *made);
+    if (!made) {
         return LS_NO_MEMORY;
     }
     atomic_init(&made->left, bytes);
@@ -23,9 +22,7 @@ ls_status ls_bundle_allowance_create(uint64_t bytes, ls_bundle_allowance **out)
 
 void ls_bundle_allowance_destroy(ls_bundle_allowance *allowance)
 {
-    if (allowance) {
-        munmap(allowance, sizeof *allowance);
-    }
+    ls_shared_memory_release(allowance, sizeof *allowance);
 }
 
 bool ls_bundle_allowance_take(ls_bundle_allowance *allowance, uint64_t bytes)

@@ -1,11 +1,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/server/rooms/crash_log.h"
 
-#include "lockstep/common/base/clock.h"
 #include "lockstep/common/loader/plugin_crash.h"
+#include "lockstep/common/system/system_clock.h"
 
 #include <string.h>
-#include <time.h>
 
 enum {
     TITLE_BYTES_MAX = 64,
@@ -57,8 +56,6 @@ static void tell(void *user, const char *sentence)
     const noted_match *match = find_match();
     char bytes[MESSAGE_BYTES_MAX];
     ls_plain_text message = {.bytes = bytes, .capacity = sizeof bytes};
-    struct timespec now = {0};
-    clock_gettime(CLOCK_REALTIME, &now);
     (void)user;
     if (match && match->match_id != 0) {
         ls_plain_text_add(&message, "match ");
@@ -66,8 +63,7 @@ static void tell(void *user, const char *sentence)
         ls_plain_text_add(&message, ": ");
     }
     ls_plain_text_add(&message, sentence);
-    const ls_log_entry entry = {.unix_ms = (uint64_t)now.tv_sec * 1000 +
-                                           (uint64_t)now.tv_nsec / LS_NS_PER_MS,
+    const ls_log_entry entry = {.unix_ms = ls_clock_unix_ms(),
                                 .level = LS_LOG_ERROR,
                                 .program = noted.console->program,
                                 .subject = match ? match->title : "",

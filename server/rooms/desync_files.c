@@ -1,8 +1,8 @@
 #include "lockstep/server/rooms/desync_files.h"
 
 #include "lockstep/common/journal/desync_bundle.h"
-#include "lockstep/common/program/output.h"
 #include "lockstep/common/runtime/forked_job.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/server/rooms/bundle_allowance.h"
 
 #include <inttypes.h>

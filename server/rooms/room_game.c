@@ -5,8 +5,8 @@
 #include "lockstep/common/journal/desync_bundle.h"
 #include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/loader/plugin_loader.h"
-#include "lockstep/common/program/mapped_file.h"
 #include "lockstep/common/runtime/rerun/rerun_process.h"
+#include "lockstep/common/system/mapped_file.h"
 #include "lockstep/server/match/match_config.h"
 
 struct ls_room_game {

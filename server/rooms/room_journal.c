@@ -1,14 +1,13 @@
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/server/rooms/room_journal.h"
 
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/file.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/server/journal/journal_file.h"
 #include "lockstep/server/journal/recorder.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     PATH_BYTES_MAX = 4096,
@@ -129,7 +128,7 @@ bool ls_room_journal_is_closed(const ls_room_journal *journal)
 
 bool ls_room_journal_is_there(const ls_room_journal *journal)
 {
-    return access(journal->path, F_OK) == 0;
+    return ls_file_look(journal->path, NULL);
 }
 
 uint32_t ls_room_journal_backlog(const ls_room_journal *journal)

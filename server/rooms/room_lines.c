@@ -1,8 +1,10 @@
 #include "lockstep/server/rooms/room_lines.h"
 
+#include "lockstep/server/journal/event_rows.h"
 #include "lockstep/server/rooms/match_summary.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* "ann (slot 0)", or "slot 0" of a player without a name. */
 static ls_text player_of(const ls_room_lines *room, uint32_t slot)
@@ -15,39 +17,6 @@ static ls_text player_of(const ls_room_lines *room, uint32_t slot)
         ls_text_set(&text, "slot %" PRIu32, slot);
     }
     return text;
-}
-
-static void log_stall(const ls_room_lines *room, const ls_match_event *event)
-{
-    ls_text names = {{0}};
-    for (uint32_t slot = 0; slot < ls_match_players(room->match); slot++) {
-        if (event->slot_mask >> slot & 1u) {
-            ls_text_add(&names, "%s%s", names.bytes[0] ? ", " : "", player_of(room, slot).bytes);
-        }
-    }
-    ls_log_line(room->log, LS_LOG_WARNING,
-                "waiting for %s: no input for tick %" PRIu32 " (%" PRIu32 " ms)", names.bytes,
-                event->tick, event->waited_ms);
-}
-
-/* How the match as a whole gets on. */
-static void log_progress(const ls_room_lines *room, const ls_match_event *event)
-{
-    const char *text = event->text.bytes;
-    const char *colon = text[0] != '\0' ? ": " : "";
-    if (event->kind == LS_MATCH_STARTED) {
-        ls_log_line(room->log, LS_LOG_INFO, "the match starts");
-    } else if (event->kind == LS_MATCH_ENDED) {
-        ls_log_line(room->log, LS_LOG_INFO, "the match has ended: its final tick is %" PRIu32,
-                    event->tick);
-    } else {
-        const char *what = event->kind == LS_MATCH_RESUMED     ? "continues"
-                           : event->kind == LS_MATCH_PAUSED    ? "is paused"
-                           : event->kind == LS_MATCH_SUSPENDED ? "is saved"
-                                                               : "goes on";
-        ls_log_line(room->log, LS_LOG_INFO, "the match %s at tick %" PRIu32 "%s%s", what,
-                    event->tick, colon, text);
-    }
 }
 
 static void log_desync(const ls_room_lines *room, const ls_match_event *event)
@@ -98,139 +67,81 @@ static void log_values(const ls_room_lines *room, const ls_match_event *event)
     }
 }
 
-static void log_player_text(const ls_room_lines *room, const ls_match_event *event)
-{
-    ls_log_line(room->log, LS_LOG_INFO, "%s: %s", player_of(room, event->slot).bytes,
-                event->text.bytes);
-}
+/* ---- lines of one sentence ---- */
 
-static void log_ready(const ls_room_lines *room, const ls_match_event *event)
+static ls_text waited_for(const ls_room_lines *room, const ls_match_event *event)
 {
-    ls_log_line(room->log, event->was_coming ? LS_LOG_INFO : LS_LOG_DEBUG,
-                "%s (slot %" PRIu32 ") %s", event->text.bytes, event->slot,
-                event->was_coming ? "joined" : "is ready");
-}
-
-static void log_left(const ls_room_lines *room, const ls_match_event *event)
-{
-    bool is_planned = event->status == LS_DISCONNECTED;
-    if (event->was_coming) {
-        ls_log_line(room->log, is_planned ? LS_LOG_INFO : LS_LOG_WARNING,
-                    "a client did not take the seat that it was offered (slot %" PRIu32
-                    "): %s (%s)",
-                    event->slot, event->text.bytes, ls_status_name(event->status));
-        return;
+    ls_text names = {{0}};
+    for (uint32_t slot = 0; slot < ls_match_players(room->match); slot++) {
+        if (event->slot_mask >> slot & 1u) {
+            ls_text_add(&names, "%s%s", names.bytes[0] ? ", " : "", player_of(room, slot).bytes);
+        }
     }
-    ls_log_line(room->log, is_planned ? LS_LOG_INFO : LS_LOG_WARNING,
-                "%s left at tick %" PRIu32 ": %s (%s)", player_of(room, event->slot).bytes,
-                event->tick, event->text.bytes, ls_status_name(event->status));
+    return names;
 }
 
-static void log_spectator_left(const ls_room_lines *room, const ls_match_event *event)
+static bool is_field(const char *at, const char *name)
 {
-    bool is_planned = event->status == LS_OK || event->status == LS_DISCONNECTED;
-    ls_log_line(room->log, is_planned ? LS_LOG_INFO : LS_LOG_WARNING,
-                "spectator %s (%s, at tick %" PRIu32 ")", event->text.bytes,
-                ls_status_name(event->status), event->tick);
+    size_t length = strlen(name);
+    return strncmp(at, name, length) == 0 && at[length] == '}';
 }
 
-static void log_lost(const ls_room_lines *room, const ls_match_event *event)
+static void add_field(const ls_room_lines *room, const ls_match_event *event, const char *at,
+                      ls_text *line)
 {
-    ls_log_line(
-        room->log, LS_LOG_WARNING,
-        "lost the link to %s at tick %" PRIu32 ": %s (%s); its seat is kept for %" PRIu32 " s",
-        player_of(room, event->slot).bytes, event->tick, event->text.bytes,
-        ls_status_name(event->status), ls_match_config_of(room->match)->keep_seat_ms / 1000);
-}
-
-static void log_healing(const ls_room_lines *room, const ls_match_event *event)
-{
-    const ls_text player = player_of(room, event->slot);
-    if (event->kind == LS_MATCH_HEALED) {
-        ls_log_line(room->log, LS_LOG_WARNING, "%s was healed and agrees from tick %" PRIu32 " on",
-                    player.bytes, event->tick);
-        return;
+    const char *text = event->text.bytes;
+    const struct {
+        const char *name;
+        uint32_t value;
+    } numbers[] = {{"slot", event->slot},
+                   {"tick", event->tick},
+                   {"waited_ms", event->waited_ms},
+                   {"keep_s", ls_match_config_of(room->match)->keep_seat_ms / 1000}};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (is_field(at, numbers[i].name)) {
+            ls_text_add(line, "%" PRIu32, numbers[i].value);
+        }
     }
-    ls_log_line(room->log, LS_LOG_WARNING,
-                "%s is healed %s from tick %" PRIu32
-                " on (no more than 3 healings in 10 s, then one in 2 s)",
-                player.bytes, event->text.bytes, event->tick);
+    if (is_field(at, "player")) {
+        ls_text_add(line, "%s", player_of(room, event->slot).bytes);
+    } else if (is_field(at, "waited for")) {
+        ls_text_add(line, "%s", waited_for(room, event).bytes);
+    } else if (is_field(at, "status")) {
+        ls_text_add(line, "%s", ls_status_name(event->status));
+    } else if (is_field(at, "text") || is_field(at, ": text")) {
+        ls_text_add(line, "%s%s", at[0] == ':' && text[0] != '\0' ? ": " : "", text);
+    }
+}
+
+static void log_sentence(const ls_room_lines *room, const ls_match_event *event,
+                         const ls_event_row *row)
+{
+    bool is_planned = event->status == LS_DISCONNECTED ||
+                      (event->status == LS_OK && row->scope == LS_EVENT_OF_PEER);
+    ls_log_level level = row->is_mild_when_planned && is_planned ? LS_LOG_INFO : row->level;
+    ls_text line = {{0}};
+    for (const char *at = row->line; level <= room->log->level && *at != '\0';) {
+        size_t length = strcspn(at, "{");
+        ls_text_add(&line, "%.*s", (int)length, at);
+        at += length;
+        if (*at == '{') {
+            add_field(room, event, at + 1, &line);
+            at += strcspn(at, "}") + 1;
+        }
+    }
+    ls_log_line(room->log, level, "%s", line.bytes);
 }
 
 void ls_room_lines_log(const ls_room_lines *room, const ls_match_event *event)
 {
-    const ls_log *log = room->log;
-    switch (event->kind) {
-    case LS_MATCH_PLAYER_SEATED:
-        ls_log_line(log, LS_LOG_DEBUG, "slot %" PRIu32 " is offered to %s", event->slot,
-                    event->text.bytes);
-        break;
-    case LS_MATCH_PLAYER_RETURNED:
-        ls_log_line(log, LS_LOG_INFO, "%s (slot %" PRIu32 ") is back", event->text.bytes,
-                    event->slot);
-        break;
-    case LS_MATCH_PLAYER_READY:
-        log_ready(room, event);
-        break;
-    case LS_MATCH_PLAYER_LOST:
-        log_lost(room, event);
-        break;
-    case LS_MATCH_PLAYER_JOINING:
-        ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 " is joining at tick %" PRIu32 ": %s",
-                    event->slot, event->tick, event->text.bytes);
-        break;
-    case LS_MATCH_PLAYER_JOINED:
-        ls_log_line(log, LS_LOG_INFO, "%s plays from tick %" PRIu32 " on",
-                    player_of(room, event->slot).bytes, event->tick);
-        break;
-    case LS_MATCH_PLAYER_LEFT:
-        log_left(room, event);
-        break;
-    case LS_MATCH_PLAYER_FINISHED:
-        ls_log_line(log, LS_LOG_DEBUG, "%s has reached the final tick",
-                    player_of(room, event->slot).bytes);
-        break;
-    case LS_MATCH_PEER_REFUSED:
-        ls_log_line(log, LS_LOG_WARNING, "refused a client: %s (%s)", event->text.bytes,
-                    ls_status_name(event->status));
-        break;
-    case LS_MATCH_STARTED:
-    case LS_MATCH_RESUMED:
-    case LS_MATCH_PAUSED:
-    case LS_MATCH_UNPAUSED:
-    case LS_MATCH_SUSPENDED:
-    case LS_MATCH_ENDED:
-        log_progress(room, event);
-        break;
-    case LS_MATCH_STALLED:
-        log_stall(room, event);
-        break;
-    case LS_MATCH_DESYNC:
+    const ls_event_row *row = ls_event_row_of(event);
+    if (row->line) {
+        log_sentence(room, event, row);
+    } else if (event->kind == LS_MATCH_DESYNC) {
         log_desync(room, event);
-        break;
-    case LS_MATCH_DESYNC_VALUES:
+    } else if (event->kind == LS_MATCH_DESYNC_VALUES) {
         log_values(room, event);
-        break;
-    case LS_MATCH_DESYNC_CAUSE:
+    } else if (event->kind == LS_MATCH_DESYNC_CAUSE) {
         log_cause(room, event);
-        break;
-    case LS_MATCH_HEALING:
-    case LS_MATCH_HEALED:
-        log_healing(room, event);
-        break;
-    case LS_MATCH_LAG:
-    case LS_MATCH_DELAYED:
-        log_player_text(room, event);
-        break;
-    case LS_MATCH_SPECTATOR_CAME:
-        ls_log_line(log, LS_LOG_INFO, "spectator %s, is sent the ticks from %" PRIu32 " on",
-                    event->text.bytes, event->tick);
-        break;
-    case LS_MATCH_SPECTATOR_LEFT:
-        log_spectator_left(room, event);
-        break;
-    case LS_MATCH_SECRET_PROVEN:
-    case LS_MATCH_FINISHED:
-        break;
     }
 }

@@ -1,6 +1,6 @@
 #include "lockstep/server/rooms/rooms.h"
 
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/output.h"
 
 #include <string.h>
 

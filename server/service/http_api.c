@@ -74,14 +74,6 @@ static void add_invite(const ls_service_view *view, const ls_room_report *room, 
     ls_json_text(json, "invite", invite);
 }
 
-#define OF_ROOM(member) LS_JSON_FIELD(ls_room_report, member)
-
-static const ls_json_field line_fields[] = {
-    OF_ROOM(name),  OF_ROOM(group),        OF_ROOM(worker),         OF_ROOM(simulation),
-    OF_ROOM(seats), OF_ROOM(seats_open),   OF_ROOM(spectators),     OF_ROOM(spectator_places),
-    OF_ROOM(tick),  OF_ROOM(tick_rate_hz), OF_ROOM(opened_unix_ms), OF_ROOM(journal_backlog_ticks),
-};
-
 /* A room in the list of all: what a table shows. */
 static void write_line(const ls_service_view *view, const ls_room_report *room, ls_json *json)
 {
@@ -89,8 +81,7 @@ static void write_line(const ls_service_view *view, const ls_room_report *room, 
     for (uint32_t i = 0; i < LS_DESYNC_CLASS_COUNT; i++) {
         desyncs += room->counters.desyncs[i];
     }
-    LS_JSON_ADD(json, line_fields, room);
-    ls_json_text(json, "state", ls_room_state_word(room->state));
+    ls_room_report_write_line(room, json);
     ls_json_number(json, "players", players_here(room));
     ls_json_number(json, "desyncs", (double)desyncs);
     ls_json_number(json, "lateness_mean_ms", mean_of(&room->counters.lateness));

@@ -41,38 +41,11 @@ typedef struct counter_row {
     const char *help;
 } counter_row;
 
-#define COUNTER(member) offsetof(ls_room_counters, member)
-
-/* Rows of one name stand together. */
 static const counter_row counter_rows[] = {
-    {"ticks", "", COUNTER(ticks), "Ticks closed."},
-    {"inputs", "result=\"on_time\"", COUNTER(inputs_on_time),
-     "Inputs of closed ticks, by how they came."},
-    {"inputs", "result=\"late\"", COUNTER(inputs_late), NULL},
-    {"inputs", "result=\"substituted\"", COUNTER(inputs_substituted), NULL},
-    {"hashes_compared", "", COUNTER(hashes_compared), "State hashes of clients compared."},
-    {"player_bytes", "direction=\"up\"", COUNTER(bytes_up), "Bytes from (up) and to players."},
-    {"player_bytes", "direction=\"down\"", COUNTER(bytes_down), NULL},
-    {"packets_rejected", "", COUNTER(packets_rejected),
-     "Packets of players that were malformed, stale or beyond a window."},
-    {"players_joined", "", COUNTER(players_joined), "Players who took a seat."},
-    {"players_returned", "", COUNTER(players_returned), "Players who returned to their seat."},
-    {"players_left", "", COUNTER(players_left), "Players who left in good order."},
-    {"players_lost", "", COUNTER(players_lost), "Players whose link was lost, or were sent away."},
-    {"clients_refused", "reason=\"full\"", COUNTER(refused_full),
-     "Clients who were not let in, by reason."},
-    {"clients_refused", "reason=\"over\"", COUNTER(refused_over), NULL},
-    {"clients_refused", "reason=\"version\"", COUNTER(refused_version), NULL},
-    {"clients_refused", "reason=\"not_admitted\"", COUNTER(refused_not_admitted), NULL},
-    {"clients_refused", "reason=\"silent\"", COUNTER(refused_silent), NULL},
-    {"clients_refused", "reason=\"malformed\"", COUNTER(refused_malformed), NULL},
-    {"clients_refused", "reason=\"other\"", COUNTER(refused_other), NULL},
-    {"heals", "", COUNTER(heals), "States of clients replaced after a desync."},
-    {"bundles", "", COUNTER(bundles), "Desync bundles written."},
-    {"journal_bytes", "", COUNTER(journal_bytes), "Bytes written to journals."},
-    {"journal_failures", "", COUNTER(journal_failures), "Writes to journals that failed."},
-    {"journal_ticks_missing", "", COUNTER(journal_ticks_missing),
-     "Ticks that are missing in journals."},
+#define COUNTER_ROW(member, name, label, help)                                                     \
+    {(name), (label), offsetof(ls_room_counters, member), (help)},
+    LS_ROOM_COUNTER_MAP(COUNTER_ROW)
+#undef COUNTER_ROW
 };
 
 static uint64_t counter_of(const figures *from, size_t offset)
@@ -259,80 +232,49 @@ static void write_service(const writer *from)
     }
 }
 
-typedef enum worker_figure {
-    WORKER_UP,
-    WORKER_STARTS,
-    WORKER_ROOMS,
-    WORKER_PLAYERS,
-    WORKER_LOAD,
-    WORKER_CPU,
-    WORKER_MEMORY,
-    WORKER_DROPPED,
-    WORKER_DENIED,
-    WORKER_TOKENS,
-    WORKER_FIGURE_COUNT,
-} worker_figure;
+#define OF_WORKER(member) LS_JSON_FIELD(ls_worker_report, member)
 
 static const struct {
     const char *name, *type, *help;
-} worker_rows[WORKER_FIGURE_COUNT] = {
-    [WORKER_UP] = {"up", "gauge", "0: the worker is being started again."},
-    [WORKER_STARTS] = {"starts_total", "counter", "How often the worker was started."},
-    [WORKER_ROOMS] = {"rooms", "gauge", "Rooms on the worker."},
-    [WORKER_PLAYERS] = {"players", "gauge", "Players on the worker."},
-    [WORKER_LOAD] =
-        {"load_ratio", "gauge",
-         "Share of the last second in which the worker's loop worked or blocked; or its "
-         "processor time, where that is more."},
-    [WORKER_CPU] = {"cpu_seconds_total", "counter",
-                    "Processor time of the worker's process, from its start on."},
-    [WORKER_MEMORY] = {"resident_memory_bytes", "gauge", "Memory of the worker's process."},
-    [WORKER_DROPPED] = {"datagrams_dropped_total", "counter",
-                        "Datagrams dropped before they belonged to a client."},
-    [WORKER_DENIED] = {"clients_denied_total", "counter",
-                       "Clients denied a connection: full, no invite, too many of an address."},
-    [WORKER_TOKENS] = {"tokens_refused_total", "counter",
-                       "Connect tokens refused: expired, used, altered, of another server."},
+    ls_json_field field;
+    double unit; /* so many of the field are one; 0: whether there is any */
+} worker_rows[] = {
+    {"up", "gauge", "0: the worker is being started again.", OF_WORKER(pid), 0},
+    {"starts_total", "counter", "How often the worker was started.", OF_WORKER(starts), 1},
+    {"rooms", "gauge", "Rooms on the worker.", OF_WORKER(rooms), 1},
+    {"players", "gauge", "Players on the worker.", OF_WORKER(players), 1},
+    {"load_ratio", "gauge",
+     "Share of the last second in which the worker's loop worked or blocked; or its processor "
+     "time, where that is more.",
+     OF_WORKER(load), 1},
+    {"cpu_seconds_total", "counter", "Processor time of the worker's process, from its start on.",
+     OF_WORKER(cpu_ms), 1e3},
+    {"resident_memory_bytes", "gauge", "Memory of the worker's process.", OF_WORKER(memory_bytes),
+     1},
+    {"datagrams_dropped_total", "counter", "Datagrams dropped before they belonged to a client.",
+     OF_WORKER(datagrams_dropped), 1},
+    {"clients_denied_total", "counter",
+     "Clients denied a connection: full, no invite, too many of an address.",
+     OF_WORKER(clients_denied), 1},
+    {"tokens_refused_total", "counter",
+     "Connect tokens refused: expired, used, altered, of another server.",
+     OF_WORKER(tokens_refused), 1},
 };
-
-static double worker_figure_of(const ls_worker_report *worker, worker_figure figure)
-{
-    switch (figure) {
-    case WORKER_UP:
-        return worker->pid != 0;
-    case WORKER_STARTS:
-        return worker->starts;
-    case WORKER_ROOMS:
-        return worker->rooms;
-    case WORKER_PLAYERS:
-        return worker->players;
-    case WORKER_LOAD:
-        return worker->load;
-    case WORKER_CPU:
-        return (double)worker->cpu_ms / 1e3;
-    case WORKER_MEMORY:
-        return (double)worker->memory_bytes;
-    case WORKER_DENIED:
-        return (double)worker->clients_denied;
-    case WORKER_TOKENS:
-        return (double)worker->tokens_refused;
-    default:
-        return (double)worker->datagrams_dropped;
-    }
-}
 
 static void write_workers(const writer *from)
 {
     const ls_service_view *view = from->view;
     uint32_t count = view->worker_count(view->user);
-    for (uint32_t figure = 0; figure < WORKER_FIGURE_COUNT; figure++) {
+    for (size_t row = 0; row < sizeof worker_rows / sizeof worker_rows[0]; row++) {
         char name[64];
-        snprintf(name, sizeof name, "lockstep_worker_%s", worker_rows[figure].name);
-        begin_family(from->text, name, worker_rows[figure].type, worker_rows[figure].help);
+        snprintf(name, sizeof name, "lockstep_worker_%s", worker_rows[row].name);
+        begin_family(from->text, name, worker_rows[row].type, worker_rows[row].help);
         for (uint32_t i = 0; i < count; i++) {
             const ls_worker_report *worker = view->worker(view->user, i);
+            double figure = ls_json_field_number(&worker_rows[row].field, worker);
+            double unit = worker_rows[row].unit;
             ls_http_text_add(from->text, "%s{worker=\"%" PRIu32 "\"} %.15g\n", name, worker->worker,
-                             worker_figure_of(worker, (worker_figure)figure));
+                             unit > 0 ? figure / unit : figure != 0);
         }
     }
 }

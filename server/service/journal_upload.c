@@ -1,16 +1,14 @@
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/server/service/journal_upload.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/runtime/supervised_process.h"
+#include "lockstep/common/system/file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -48,21 +46,19 @@ static bool is_journal(const char *name)
 /* The first journal, in the order of the directory, that is not written any more. */
 static bool choose(ls_journal_upload *upload)
 {
-    DIR *directory = opendir(upload->config.directory);
+    ls_folder *folder = ls_folder_open(upload->config.directory);
     bool is_found = false;
-    struct dirent *entry = NULL;
-    while (directory && !is_found && (entry = readdir(directory)) != NULL) {
-        int bytes = snprintf(upload->path, sizeof upload->path, "%s/%s", upload->config.directory,
-                             entry->d_name);
-        is_found = is_journal(entry->d_name) && bytes > 0 && (size_t)bytes < sizeof upload->path &&
+    const char *name = NULL;
+    while (folder && !is_found && (name = ls_folder_next(folder)) != NULL) {
+        int bytes =
+            snprintf(upload->path, sizeof upload->path, "%s/%s", upload->config.directory, name);
+        is_found = is_journal(name) && bytes > 0 && (size_t)bytes < sizeof upload->path &&
                    !upload->config.is_in_use(upload->config.user, upload->path);
         if (is_found) {
-            snprintf(upload->name, sizeof upload->name, "%s", entry->d_name);
+            snprintf(upload->name, sizeof upload->name, "%s", name);
         }
     }
-    if (directory) {
-        closedir(directory);
-    }
+    ls_folder_close(folder);
     return is_found;
 }
 
@@ -122,29 +118,27 @@ static void start(ls_journal_upload *upload)
 static bool find_oldest(const ls_journal_upload *upload, char *path, size_t capacity,
                         uint64_t *bytes)
 {
-    DIR *directory = opendir(upload->uploaded);
-    struct dirent *entry = NULL;
-    time_t oldest = 0;
+    ls_folder *folder = ls_folder_open(upload->uploaded);
+    const char *name = NULL;
+    int64_t oldest_ns = 0;
     bool is_found = false;
     *bytes = 0;
-    for (uint32_t i = 0; directory && i < KEPT_MAX && (entry = readdir(directory)) != NULL; i++) {
+    for (uint32_t i = 0; folder && i < KEPT_MAX && (name = ls_folder_next(folder)) != NULL; i++) {
         char file[LS_JOURNAL_UPLOAD_PATH_BYTES_MAX];
-        struct stat status;
-        int length = snprintf(file, sizeof file, "%s/%s", upload->uploaded, entry->d_name);
-        if (!is_journal(entry->d_name) || length <= 0 || (size_t)length >= sizeof file ||
-            stat(file, &status) != 0) {
+        ls_file_facts facts;
+        int length = snprintf(file, sizeof file, "%s/%s", upload->uploaded, name);
+        if (!is_journal(name) || length <= 0 || (size_t)length >= sizeof file ||
+            !ls_file_look(file, &facts)) {
             continue;
         }
-        *bytes += (uint64_t)status.st_size;
-        if (!is_found || status.st_mtime < oldest) {
-            oldest = status.st_mtime;
+        *bytes += facts.bytes;
+        if (!is_found || facts.changed_ns < oldest_ns) {
+            oldest_ns = facts.changed_ns;
             snprintf(path, capacity, "%s", file);
             is_found = true;
         }
     }
-    if (directory) {
-        closedir(directory);
-    }
+    ls_folder_close(folder);
     return is_found;
 }
 
@@ -237,7 +231,7 @@ ls_status ls_journal_upload_create(const ls_journal_upload_config *config, ls_jo
     snprintf(upload->uploaded, sizeof upload->uploaded, "%s/uploaded", config->directory);
     ls_loop_handler timer = {on_timer, upload};
     ls_status status = LS_OK;
-    if (mkdir(upload->uploaded, 0700) != 0 && errno != EEXIST) {
+    if (!ls_folder_make(upload->uploaded, true) && errno != EEXIST) {
         status =
             ls_fail(LS_IO, why, "cannot make the folder %s: %s", upload->uploaded, strerror(errno));
     }

@@ -1,18 +1,16 @@
-#define _DEFAULT_SOURCE /* flock */
 #include "lockstep/server/service/room_register.h"
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/json_read.h"
-#include "lockstep/common/program/mapped_file.h"
+#include "lockstep/common/system/file.h"
+#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/private_file.h"
 #include "lockstep/server/service/calendar.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 struct ls_room_register {
     char path[LS_WORKER_PATH_BYTES_MAX]; /* "": no file */
@@ -194,31 +192,17 @@ static char *print(const ls_room_register *rooms)
     return text;
 }
 
-/* All of it is on the disk before it takes the place of the old one. */
-static bool write_file(const char *path, const char *text)
-{
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    size_t size = strlen(text);
-    bool is_written = file >= 0 && write(file, text, size) == (ssize_t)size && fsync(file) == 0;
-    if (file >= 0) {
-        is_written = close(file) == 0 && is_written;
-    }
-    return is_written;
-}
-
 ls_status ls_room_register_save(const ls_room_register *rooms, ls_text *why)
 {
-    char beside[sizeof rooms->path + 8];
     if (rooms->path[0] == '\0') {
         return LS_OK;
     }
-    snprintf(beside, sizeof beside, "%s.new", rooms->path);
     char *text = print(rooms);
-    bool is_written = text && write_file(beside, text) && rename(beside, rooms->path) == 0;
-    int error = errno;
+    ls_status status = text ? ls_private_file_replace(rooms->path, "list of rooms",
+                                                      (const uint8_t *)text, strlen(text), why)
+                            : LS_NO_MEMORY;
     ls_json_release_line(text);
-    return is_written ? LS_OK
-                      : ls_fail(LS_IO, why, "cannot write %s: %s", rooms->path, strerror(error));
+    return status;
 }
 
 static ls_status read_room(ls_room_register *rooms, const ls_json *object)
@@ -255,7 +239,7 @@ static void read_ban(ls_room_register *rooms, const ls_json *object)
 static ls_status read_file(ls_room_register *rooms, ls_text *why)
 {
     ls_mapped_file file = {NULL, 0};
-    if (access(rooms->path, F_OK) != 0) {
+    if (!ls_file_look(rooms->path, NULL)) {
         return LS_OK;
     }
     ls_status status = ls_mapped_file_open(rooms->path, &file, why);
@@ -287,8 +271,8 @@ static ls_status lock_file(ls_room_register *rooms, ls_text *why)
 {
     char path[sizeof rooms->path + 8];
     snprintf(path, sizeof path, "%s.lock", rooms->path);
-    rooms->lock = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    return rooms->lock >= 0 && flock(rooms->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
+    rooms->lock = ls_file_lock(path);
+    return rooms->lock < 0 && errno == EWOULDBLOCK
                ? ls_fail(LS_ALREADY_STARTED, why,
                          "%s is that of another service which runs: give this one a folder for "
                          "journals of its own",
@@ -321,8 +305,8 @@ void ls_room_register_destroy(ls_room_register *rooms)
     for (uint32_t i = 0; rooms && i < rooms->count; i++) {
         ls_release(ls_allocator_heap(), rooms->rows[i]);
     }
-    if (rooms && rooms->lock >= 0) {
-        close(rooms->lock);
+    if (rooms) {
+        ls_file_unlock(rooms->lock);
     }
     ls_release(ls_allocator_heap(), rooms);
 }

@@ -8,7 +8,6 @@
 
 #define OF_REPORT(member) LS_JSON_FIELD(ls_room_report, member)
 #define OF_PLAYER(member) LS_JSON_FIELD(ls_room_player, member)
-#define OF_COUNTERS(member) LS_JSON_FIELD(ls_room_counters, member)
 
 static const ls_json_field report_fields[] = {
     OF_REPORT(name),           OF_REPORT(group),
@@ -35,30 +34,9 @@ static const ls_json_field player_fields[] = {
 };
 
 static const ls_json_field counter_fields[] = {
-    OF_COUNTERS(ticks),
-    OF_COUNTERS(inputs_on_time),
-    OF_COUNTERS(inputs_late),
-    OF_COUNTERS(inputs_substituted),
-    OF_COUNTERS(hashes_compared),
-    OF_COUNTERS(bytes_up),
-    OF_COUNTERS(bytes_down),
-    OF_COUNTERS(packets_rejected),
-    OF_COUNTERS(players_joined),
-    OF_COUNTERS(players_returned),
-    OF_COUNTERS(players_left),
-    OF_COUNTERS(players_lost),
-    OF_COUNTERS(refused_full),
-    OF_COUNTERS(refused_over),
-    OF_COUNTERS(refused_version),
-    OF_COUNTERS(refused_not_admitted),
-    OF_COUNTERS(refused_silent),
-    OF_COUNTERS(refused_malformed),
-    OF_COUNTERS(refused_other),
-    OF_COUNTERS(heals),
-    OF_COUNTERS(bundles),
-    OF_COUNTERS(journal_bytes),
-    OF_COUNTERS(journal_failures),
-    OF_COUNTERS(journal_ticks_missing),
+#define COUNTER_FIELD(member, name, label, help) LS_JSON_FIELD(ls_room_counters, member),
+    LS_ROOM_COUNTER_MAP(COUNTER_FIELD)
+#undef COUNTER_FIELD
 };
 
 static const char *const state_words[] = {
@@ -97,10 +75,15 @@ void ls_room_counters_write(const ls_room_counters *counters, ls_json *object)
     write_histogram(&counters->confirm, object, "confirm_latency");
 }
 
-void ls_room_report_write(const ls_room_report *report, ls_json *object)
+void ls_room_report_write_line(const ls_room_report *report, ls_json *object)
 {
     LS_JSON_ADD(object, report_fields, report);
     ls_json_text(object, "state", ls_room_state_word(report->state));
+}
+
+void ls_room_report_write(const ls_room_report *report, ls_json *object)
+{
+    ls_room_report_write_line(report, object);
     ls_json_hash(object, "match_id", report->match_id);
     ls_room_counters_write(&report->counters, ls_json_object(object, "counters"));
     ls_json *players = ls_json_array(object, "players");

@@ -14,8 +14,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Letters, digits, '-' and '_', with the final NUL. */
-
 #define LS_ROOM_STATE_MAP(X)                                                                       \
     X(WAITING, "waiting")   /* for players */                                                      \
     X(RESUMING, "resuming") /* for those who played before a restart */                            \
@@ -56,29 +54,45 @@ typedef struct ls_room_histogram {
     uint64_t bins[LS_ROOM_BIN_COUNT]; /* of each alone, not summed up */
 } ls_room_histogram;
 
+/* The counters of a room, in one list: X(member of the struct and key of JSON, name in the metrics
+ * without "lockstep_" and "_total", its label, help). Members of one name stand together; the first
+ * has the help. CMake reads the names for openapi.json. */
+#define LS_ROOM_COUNTER_MAP(X)                                                                     \
+    X(ticks, "ticks", "", "Ticks closed.")                                                         \
+    X(inputs_on_time, "inputs", "result=\"on_time\"", "Inputs of closed ticks, by how they came.") \
+    X(inputs_late, "inputs", "result=\"late\"", NULL)                                              \
+    X(inputs_substituted, "inputs", "result=\"substituted\"", NULL)                                \
+    X(hashes_compared, "hashes_compared", "", "State hashes of clients compared.")                 \
+    X(bytes_up, "player_bytes", "direction=\"up\"", "Bytes from (up) and to players.")             \
+    X(bytes_down, "player_bytes", "direction=\"down\"", NULL)                                      \
+    X(packets_rejected, "packets_rejected", "",                                                    \
+      "Packets of players that were malformed, stale or beyond a window.")                         \
+    X(players_joined, "players_joined", "", "Players who took a seat.")                            \
+    X(players_returned, "players_returned", "", "Players who returned to their seat.")             \
+    X(players_left, "players_left", "", "Players who left in good order.")                         \
+    X(players_lost, "players_lost", "", "Players whose link was lost, or were sent away.")         \
+    X(refused_full, "clients_refused", "reason=\"full\"",                                          \
+      "Clients who were not let in, by reason.")                                                   \
+    X(refused_over, "clients_refused", "reason=\"over\"", NULL)                                    \
+    X(refused_version, "clients_refused", "reason=\"version\"", NULL)                              \
+    X(refused_not_admitted, "clients_refused", "reason=\"not_admitted\"", NULL)                    \
+    X(refused_silent, "clients_refused", "reason=\"silent\"", NULL)                                \
+    X(refused_malformed, "clients_refused", "reason=\"malformed\"", NULL)                          \
+    X(refused_other, "clients_refused", "reason=\"other\"", NULL)                                  \
+    X(heals, "heals", "", "States of clients replaced after a desync.")                            \
+    X(bundles, "bundles", "", "Desync bundles written.")                                           \
+    X(journal_bytes, "journal_bytes", "", "Bytes written to journals.")                            \
+    X(journal_failures, "journal_failures", "", "Writes to journals that failed.")                 \
+    X(journal_ticks_missing, "journal_ticks_missing", "", "Ticks that are missing in journals.")
+
 /* Since the room was opened. */
 typedef struct ls_room_counters {
-    uint64_t ticks; /* closed */
-    uint64_t inputs_on_time, inputs_late, inputs_substituted;
-    uint64_t hashes_compared;
-    uint64_t bytes_up, bytes_down; /* of players: up is from them */
-    uint64_t packets_rejected;     /* of players: malformed, stale or beyond a window */
-    uint64_t players_joined;       /* took a seat */
-    uint64_t players_returned;     /* to their seat */
-    uint64_t players_left;         /* in good order */
-    uint64_t players_lost;         /* their link was lost, or they were sent away */
-    /* Clients who were not let in: no seat or place, a match that is over, another version of the
-     * program or game, the host's or the token's word, nothing said, nonsense said. */
-    uint64_t refused_full, refused_over, refused_version, refused_not_admitted;
-    uint64_t refused_silent, refused_malformed, refused_other;
+#define LS_ROOM_COUNTER_MEMBER(member, name, label, help) uint64_t member;
+    LS_ROOM_COUNTER_MAP(LS_ROOM_COUNTER_MEMBER)
+#undef LS_ROOM_COUNTER_MEMBER
     uint64_t desyncs[LS_DESYNC_CLASS_COUNT]; /* by class, once it is known */
-    uint64_t heals;
-    uint64_t bundles;
-    uint64_t journal_bytes;
-    uint64_t journal_failures;      /* of writes */
-    uint64_t journal_ticks_missing; /* left out, since nowhere was room for them */
-    ls_room_histogram lateness;     /* of ticks: from when one is due until it is closed */
-    ls_room_histogram confirm;      /* of players' round trips: from an input to its closed tick */
+    ls_room_histogram lateness;              /* of ticks: from when one is due until it is closed */
+    ls_room_histogram confirm; /* of players' round trips: from an input to its closed tick */
 } ls_room_counters;
 
 typedef struct ls_room_report {
@@ -105,6 +119,9 @@ const char *ls_room_state_word(uint32_t state);
 
 /* Adds the members to an object. */
 void ls_room_report_write(const ls_room_report *report, ls_json *object);
+
+/* Adds the members that a list of rooms shows: name, places, tick, state. */
+void ls_room_report_write_line(const ls_room_report *report, ls_json *object);
 
 void ls_room_counters_write(const ls_room_counters *counters, ls_json *object);
 

@@ -1,8 +1,8 @@
 #include "lockstep/server/service/service_config.h"
 
-#include "lockstep/common/program/mapped_file.h"
 #include "lockstep/common/program/setting_value.h"
 #include "lockstep/common/simulations/builtin.h"
+#include "lockstep/common/system/mapped_file.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/service/room_name.h"
 #include "lockstep/server/service/toml_file.h"

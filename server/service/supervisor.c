@@ -3,9 +3,9 @@
 
 #include "lockstep/common/base/cipher.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/program/mapped_file.h"
-#include "lockstep/common/program/output.h"
 #include "lockstep/common/program/service_notify.h"
+#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/protocol/udp/udp_group.h"
 #include "lockstep/server/service/agones.h"
 #include "lockstep/server/service/http_listener.h"

@@ -1,12 +1,10 @@
-#define _GNU_SOURCE /* memfd_create */
 #include "lockstep/server/service/work_mark.h"
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/text.h"
+#include "lockstep/common/system/shared_memory.h"
 
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 typedef struct shared_page {
     uint32_t at_work; /* the number of the match plus 1; 0: none */
@@ -20,14 +18,12 @@ struct ls_work_mark {
 
 ls_status ls_work_mark_open(int descriptor, ls_work_mark **out)
 {
-    void *page = mmap(NULL, sizeof(shared_page), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    ls_work_mark *mark = page == MAP_FAILED ? NULL : ls_allocate(ls_allocator_heap(), sizeof *mark);
+    void *page = ls_shared_memory_map(descriptor, sizeof(shared_page));
+    ls_work_mark *mark = page ? ls_allocate(ls_allocator_heap(), sizeof *mark) : NULL;
     if (!mark) {
-        if (page != MAP_FAILED) {
-            munmap(page, sizeof(shared_page));
-        }
-        close(descriptor);
-        return page == MAP_FAILED ? LS_IO : LS_NO_MEMORY;
+        ls_shared_memory_release(page, sizeof(shared_page));
+        ls_shared_memory_close(descriptor);
+        return page ? LS_NO_MEMORY : LS_IO;
     }
     *mark = (ls_work_mark){.descriptor = descriptor, .page = page};
     *out = mark;
@@ -36,22 +32,15 @@ ls_status ls_work_mark_open(int descriptor, ls_work_mark **out)
 
 ls_status ls_work_mark_create(ls_work_mark **out)
 {
-    int descriptor = memfd_create("lockstep-work-mark", MFD_CLOEXEC);
-    if (descriptor < 0) {
-        return LS_IO;
-    }
-    if (ftruncate(descriptor, sizeof(shared_page)) != 0) {
-        close(descriptor);
-        return LS_IO;
-    }
-    return ls_work_mark_open(descriptor, out);
+    int descriptor = ls_shared_memory_make("lockstep-work-mark", sizeof(shared_page));
+    return descriptor < 0 ? LS_IO : ls_work_mark_open(descriptor, out);
 }
 
 void ls_work_mark_destroy(ls_work_mark *mark)
 {
     if (mark) {
-        munmap(mark->page, sizeof *mark->page);
-        close(mark->descriptor);
+        ls_shared_memory_release(mark->page, sizeof *mark->page);
+        ls_shared_memory_close(mark->descriptor);
         ls_release(ls_allocator_heap(), mark);
     }
 }

@@ -1,9 +1,9 @@
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/server/service/worker.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/runtime/line_channel.h"
+#include "lockstep/common/system/machine.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/service/room_directory.h"
@@ -14,7 +14,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
@@ -66,29 +65,6 @@ static void tell(void *user, const ls_worker_message *message)
     ls_json_release_line(line);
 }
 
-static uint64_t cpu_ns(void)
-{
-    struct rusage used;
-    getrusage(RUSAGE_SELF, &used);
-    int64_t us = (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
-                 used.ru_utime.tv_usec + used.ru_stime.tv_usec;
-    return (uint64_t)us * 1000;
-}
-
-/* Of the memory that is in use now; 0: the system does not say. */
-static uint64_t memory_bytes(void)
-{
-    unsigned long long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file || fscanf(file, "%*u %llu", &pages) != 1) {
-        pages = 0;
-    }
-    if (file) {
-        fclose(file);
-    }
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static uint64_t datagrams_dropped(const worker *self)
 {
     const ls_transport *transport = ls_host_transport(ls_rooms_host(self->rooms));
@@ -127,7 +103,7 @@ static double load_since(const worker *self, uint64_t past_ns, uint64_t used_ns,
 
 static void tell_load(worker *self, uint64_t now_ns)
 {
-    uint64_t used_ns = cpu_ns();
+    uint64_t used_ns = ls_machine_cpu_ns();
     uint64_t idle_ns = ls_event_loop_idle_ns(loop_of(self));
     ls_worker_message *message = &self->answer;
     memset(message, 0, sizeof *message);
@@ -138,7 +114,7 @@ static void tell_load(worker *self, uint64_t now_ns)
                            .players = own_seats(self).players,
                            .load = load_since(self, now_ns - self->reported_ns, used_ns, idle_ns),
                            .cpu_ms = used_ns / LS_NS_PER_MS,
-                           .memory_bytes = memory_bytes(),
+                           .memory_bytes = ls_machine_memory_bytes(),
                            .datagrams_dropped = datagrams_dropped(self),
                            .clients_denied = clients_denied(self),
                            .tokens_refused = ls_admission_tokens_refused(&self->admission)};

@@ -1,7 +1,10 @@
 #include "lockstep/server/service/worker_rooms.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/file.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/protocol/udp/transport_udp.h"
+#include "lockstep/server/journal/event_rows.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/service/calendar.h"
 #include "lockstep/server/service/room_loading.h"
@@ -13,7 +16,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     CHANGED_MAX = 16, /* that are reported at a time */
@@ -69,58 +71,6 @@ static worker_room *find(const ls_worker_rooms *all, const char *name)
 
 /* ---- events ---- */
 
-static const char *kind_of(const ls_match_event *event)
-{
-    switch (event->kind) {
-    case LS_MATCH_PLAYER_READY:
-        return event->was_coming ? "player-joined" : NULL;
-    case LS_MATCH_PLAYER_RETURNED:
-        return "player-returned";
-    case LS_MATCH_PLAYER_LOST:
-        return "player-lost";
-    case LS_MATCH_PLAYER_LEFT:
-        return event->was_coming ? NULL : "player-left";
-    case LS_MATCH_PEER_REFUSED:
-        return "client-refused";
-    case LS_MATCH_STARTED:
-        return "match-started";
-    case LS_MATCH_RESUMED:
-        return "match-resumed";
-    case LS_MATCH_DESYNC:
-        return "desync";
-    case LS_MATCH_DESYNC_CAUSE:
-        return "desync-cause";
-    case LS_MATCH_HEALED:
-        return "player-healed";
-    case LS_MATCH_ENDED:
-        return "match-ended";
-    case LS_MATCH_PAUSED:
-        return "match-paused";
-    case LS_MATCH_UNPAUSED:
-        return "match-unpaused";
-    case LS_MATCH_SUSPENDED:
-        return "match-saved";
-    default:
-        return NULL;
-    }
-}
-
-static bool is_of_slot(const ls_match_event *event)
-{
-    switch (event->kind) {
-    case LS_MATCH_STARTED:
-    case LS_MATCH_RESUMED:
-    case LS_MATCH_ENDED:
-    case LS_MATCH_PEER_REFUSED:
-    case LS_MATCH_PAUSED:
-    case LS_MATCH_UNPAUSED:
-    case LS_MATCH_SUSPENDED:
-        return false;
-    default:
-        return true;
-    }
-}
-
 static void tell_event(ls_worker_rooms *all, const worker_room *room, const char *kind,
                        const ls_match_event *event)
 {
@@ -134,7 +84,8 @@ static void tell_event(ls_worker_rooms *all, const worker_room *room, const char
     ls_name_copy(message->event.room, sizeof message->event.room,
                  is_of_room ? room->report.name : "");
     if (event) {
-        message->event.slot = is_of_slot(event) ? (int32_t)event->slot : -1;
+        bool is_of_slot = ls_event_row_of(event)->scope == LS_EVENT_OF_SLOT;
+        message->event.slot = is_of_slot ? (int32_t)event->slot : -1;
         message->event.text = event->text;
         if (event->kind == LS_MATCH_DESYNC) {
             ls_text_set(&message->event.text, "from tick %" PRIu32 " on", event->tick);
@@ -146,15 +97,15 @@ static void tell_event(ls_worker_rooms *all, const worker_room *room, const char
 void ls_worker_rooms_take_event(ls_worker_rooms *all, uint32_t number, const ls_match_event *event)
 {
     worker_room *room = all->rows[number];
-    const char *kind = kind_of(event);
     if (!room) {
         return;
     }
     ls_match *match = ls_room_match(ls_rooms_room(all->config.rooms, number));
     ls_room_stats_take_event(&room->stats, match, event);
     room->has_changed = true;
-    if (kind) {
-        tell_event(all, room, kind, event);
+    const char *word = ls_event_row_of(event)->word;
+    if (word) {
+        tell_event(all, room, word, event);
     }
 }
 
@@ -486,11 +437,8 @@ static void tell_saved(ls_worker_rooms *all, const worker_room *room, ls_status 
 static bool is_saved_folder(const char *folder, const char *journal_dir)
 {
     char saved[LS_WORKER_PATH_BYTES_MAX + 8];
-    struct stat one;
-    struct stat other;
     snprintf(saved, sizeof saved, "%s/saved", journal_dir);
-    return stat(folder, &one) == 0 && stat(saved, &other) == 0 && one.st_dev == other.st_dev &&
-           one.st_ino == other.st_ino;
+    return ls_output_is_same_file(folder, saved);
 }
 
 /* Among those that are written a retention limit would find it. */
@@ -508,7 +456,7 @@ static void move_journal(const ls_worker_rooms *all, const char *path,
     snprintf(folder, sizeof folder, "%.*s/saved", folder_bytes, path);
     int bytes = snprintf(moved, LS_WORKER_PATH_BYTES_MAX, "%.*s/saved%s", folder_bytes, path,
                          slash ? slash : path);
-    bool is_there = mkdir(folder, 0700) == 0 || errno == EEXIST;
+    bool is_there = ls_folder_make(folder, true) || errno == EEXIST;
     if (!is_there || (size_t)bytes >= LS_WORKER_PATH_BYTES_MAX || rename(path, moved) != 0) {
         ls_log_line(all->config.log, LS_LOG_WARNING, "the journal %s stays where it is: %s", path,
                     strerror(errno));

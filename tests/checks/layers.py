@@ -3,6 +3,7 @@ name a third-party header."""
 
 import fnmatch
 import re
+import textwrap
 
 from tree import Finding
 
@@ -15,7 +16,7 @@ PURE = SIMULATION | {"common/encoding", "common/time", "common/diagnosis"}
 FILES = PURE | {"common/compress", "common/journal"}
 GAMES = PURE | {"common/simulations", "common/loader"}
 WIRE = {"protocol/transport", "protocol/wire", "protocol/blob", "protocol/sealed"}
-RUNTIME = {"common/runtime", "common/runtime/rerun"}
+RUNTIME = {"common/system", "common/runtime", "common/runtime/rerun"}
 NETWORK = WIRE | {"protocol/discovery", "protocol/enet", "protocol/udp"}
 AROUND = FILES | GAMES | RUNTIME | NETWORK | {"common/program", "common/game"}
 HOST = {"server/match", "server/journal", "server/host"}
@@ -23,18 +24,19 @@ CLIENT = {"client/session", "client"}
 VIEW = {"client/view", "client/window"}
 MAY_USE = {
     "common/base": set(),
+    "common/system": {"common/base"},
     "common/maths": {"common/base"},
     "common/compress": {"common/base"},
-    "common/program": {"common/base"},
-    "common/runtime": {"common/base"},
+    "common/program": {"common/base", "common/system"},
+    "common/runtime": {"common/base", "common/system"},
     "common/simulation": MATHS,
     "common/encoding": SIMULATION,
     "common/time": SIMULATION,
     "common/simulations": SIMULATION,
-    "common/loader": SIMULATION | {"common/simulations"},
-    "common/game": SIMULATION | {"common/program"},
+    "common/loader": SIMULATION | {"common/system", "common/simulations"},
+    "common/game": SIMULATION | {"common/system", "common/program"},
     "common/diagnosis": SIMULATION | {"common/encoding"},
-    "common/runtime/rerun": PURE | {"common/loader", "common/runtime"},
+    "common/runtime/rerun": PURE | {"common/system", "common/loader", "common/runtime"},
     "common/journal": PURE | {"common/compress"},
     "protocol/transport": PURE,
     "protocol/wire": PURE,
@@ -42,19 +44,19 @@ MAY_USE = {
     "protocol/sealed": PURE | {"protocol/transport"},
     "protocol/enet": PURE,
     "protocol/discovery": PURE | WIRE,
-    "protocol/udp": PURE | NETWORK | {"common/runtime"},
+    "protocol/udp": PURE | NETWORK | {"common/system", "common/runtime"},
     "server/match": PURE | WIRE,
     "server/journal": FILES | {"server/match", "common/runtime"},
     "server/host": FILES
     | NETWORK
-    | {"common/program", "common/runtime", "server/match", "server/journal"},
+    | {"common/system", "common/program", "common/runtime", "server/match", "server/journal"},
     "server/rooms": AROUND | HOST,
     "server/service": AROUND | HOST | {"server/rooms"},
     "server/program": AROUND | HOST | {"server/rooms", "server/service"},
     "client/session": PURE | WIRE,
     "client": PURE | WIRE | {"client/session"},
     "client/view": PURE,
-    "client/window": PURE | {"client/view", "common/program"},
+    "client/window": PURE | {"common/system", "client/view", "common/program"},
     "client/program": AROUND | CLIENT | VIEW,
     "tools/adapters": SIMULATION | {"common/loader", "common/simulations"},
     "tools": AROUND | HOST | CLIENT | VIEW | {"server/service"},
@@ -193,7 +195,7 @@ SYSTEM_HEADERS = PURE_HEADERS | {
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.MULTILINE)
 OURS = "lockstep/"
 # What sees the installed headers, as <lockstep/...>.
-OUTSIDE = ("tests/outside/", "tools/new/template/")
+OUTSIDE = ("docs/examples/", "tests/outside/", "tools/new/template/")
 
 
 def layer_of(path):
@@ -243,9 +245,34 @@ def is_neighbour(path, header, paths):
     return layer_of(path) == "tests" and path.rpartition("/")[0] + "/" + header in paths
 
 
+def below(layer):
+    """The layers that one may include of all that it may include through others as well."""
+    through = set().union(*(MAY_USE[lower] for lower in MAY_USE[layer]))
+    return sorted(MAY_USE[layer] - through)
+
+
+def place_of(layer):
+    """The sentence with which the README of a folder begins: where it stands."""
+    names = [f"`{name}`" for name in below(layer)]
+    stands = ", ".join(names[:-1]) + " and " * (len(names) > 1) + "".join(names[-1:])
+    sentence = f"The layer stands on {stands}." if names else "The layer stands on the C library."
+    return textwrap.fill(sentence, 100, break_long_words=False, break_on_hyphens=False)
+
+
+def readme_problems(sources):
+    texts = {source.path: source.text for source in sources}
+    for layer in MAY_USE:
+        path = layer + "/README.md"
+        if any(name.startswith(layer + "/") for name in texts):
+            begin = f"\n\n{place_of(layer)}\n"
+            if begin not in texts.get(path, "")[: len(begin) + 80]:
+                place = place_of(layer).replace("\n", " ")
+                yield Finding(path, 1, f"a folder's README begins with its layer: {place}")
+
+
 def find(sources, context):
     paths = {source.path for source in sources}
-    findings = []
+    findings = list(readme_problems(sources)) if "CMakeLists.txt" in paths else []
     for source in sources:
         if not source.is_c or layer_of(source.path) is None:
             continue
@@ -280,6 +307,17 @@ def self_test():
 
 
 SAMPLES = (
+    (
+        "a folder's README says where it stands",
+        {
+            "CMakeLists.txt": "",
+            "common/base/a.c": "",
+            "common/base/README.md": "# common/base\n\nThe layer stands on the C library.\n",
+            "common/maths/README.md": "# common/maths\n\nIt adds.\n",
+            "common/time/a.c": "",
+        },
+        ["maths/README.md:1: a folder's README", "common/time/README.md:1: a folder's README"],
+    ),
     (
         "arrows that exist are allowed",
         {

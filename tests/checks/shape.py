@@ -12,7 +12,7 @@ COLUMNS_MAX = 100
 COMMENT_LINES = (2, 12)  # of its first paragraph; a format may be laid out below
 
 # A .c here is a program or a test: it has no header.
-WITHOUT_HEADER = ("*main.c", "tools/*.c", "tests/*.c")
+WITHOUT_HEADER = ("*main.c", "tools/*.c", "tests/*.c", "docs/examples/*.c")
 
 
 def long_lines(source):
@@ -62,11 +62,12 @@ def language_problems(source):
 
 
 def module_problems(source, paths):
-    """x.c includes x.h first; without x.h it is a part of a module: noun_part.c of noun*.h."""
+    """x.c includes x.h first; without x.h it is a part of a module: noun_part.c of noun*.h. The
+    headers of common/system stand above the folders that implement them."""
     if any(fnmatch.fnmatch(source.path, pattern) for pattern in WITHOUT_HEADER):
         return
     headers = re.findall(r'^#include "lockstep/([^"]+)', source.text, re.MULTILINE)
-    header = source.path[:-1] + "h"
+    header = re.sub(r"^(common/system/)\w+/", r"\1", source.path[:-1] + "h")
     if header in paths:
         first = re.search(r'^#include [<"]([^>"]+)', source.text, re.MULTILINE)
         if first is None or first.group(1) != f"lockstep/{header}":
@@ -122,6 +123,19 @@ SAMPLES = (
             "tests/unit/test_a.c": "#include <criterion/criterion.h>\n",
         },
         [],
+    ),
+    (
+        "a header of the system, and what implements it",
+        {
+            "common/system/a.h": _header("SYSTEM_A_H"),
+            "common/system/posix/a.c": '#include "lockstep/common/system/a.h"\n',
+        },
+        [],
+    ),
+    (
+        "an implementation of no header of the system",
+        {"common/system/posix/b.c": '#include "lockstep/common/system/a.h"\n'},
+        ["common/system/posix/b.c:1: a module is"],
     ),
     (
         "braces in strings and comments are no functions",

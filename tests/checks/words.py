@@ -23,6 +23,7 @@ OUTSIDE = (
     "common/loader/*",
     "common/program/*",
     "common/runtime/*",
+    "common/system/*",
 )
 
 # Simulations that do what they must not, and the program that finds them out.

@@ -1,5 +1,5 @@
-"""What pages must keep: the README is short, prose is wrapped, and a program has every flag that a
-page names.
+"""What pages must keep: the README is short, prose is wrapped, a program has every flag that a page
+names, and code that a page shows from a file (`<!-- from: FILE -->`) stands so in that file.
 
 usage: pages.py SOURCE_DIR
        pages.py --catches
@@ -24,6 +24,7 @@ FOREIGN = set(
 )
 
 CODE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+EXCERPT = re.compile(r"^<!-- from: (\S+) -->\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 UNWRAPPED = ("|", "!", "[", "#")  # tables, pictures, targets of links, headings
 
@@ -47,8 +48,19 @@ def unknown_flags(text, known):
                 yield f"{number}: no program has {flag}"
 
 
-def problems(pages):
-    """`pages` are texts by their paths."""
+def stale_excerpts(path, text, files):
+    """A file is named as the page would link to it."""
+    if len(EXCERPT.findall(text)) != text.count("<!-- from: "):
+        yield "a mark `from:` without a code block after it"
+    for match in EXCERPT.finditer(text):
+        number = text.count("\n", 0, match.start()) + 1
+        name = (pathlib.PurePath(path).parent / match.group(1)).as_posix()
+        if "\n" + match.group(2) not in "\n" + files.get(name, ""):
+            yield f"{number}: these lines do not stand so in {name}"
+
+
+def problems(pages, files):
+    """`pages` and `files` are texts by their paths."""
     known = set(FLAG.findall(pages[REFERENCE])) | {"--help", "--usage", "--version"}
     found = []
     for path, text in pages.items():
@@ -61,6 +73,7 @@ def problems(pages):
                 )
         if path != REFERENCE:
             found += [f"{path}:{problem}" for problem in long_lines(text)]
+        found += [f"{path}:{problem}" for problem in stale_excerpts(path, text, files)]
         if path not in WITHOUT_FLAGS:
             found += [f"{path}:{problem}" for problem in unknown_flags(text, known)]
     return found
@@ -68,6 +81,8 @@ def problems(pages):
 
 HELP = "```text\n      --fps=HZ\n      --find-causes=on|off\n```\n"
 LONG = "word " * 21
+CODE_FILE = {"docs/examples/a.c": "int a;\nint b;\nint c;\n"}
+MARK = "<!-- from: examples/a.c -->\n"
 # (what is wrong, a page, how many findings)
 SAMPLES = (
     ("nothing", "docs/a.md", "`--fps 60 --find-causes off`, --help, and a--b\n", 0),
@@ -77,6 +92,11 @@ SAMPLES = (
     ("a foreign flag", "docs/a.md", "```sh\ncmake --preset release\n```\n", 0),
     ("a flag that is not there", "docs/a.md", "```sh\nx --fsp 60\n```\nAnd `--find`.\n", 2),
     ("a long line", "docs/a.md", f"Words.\n\n{LONG}\n", 1),
+    ("nothing in an excerpt", "docs/a.md", f"{MARK}```c\nint b;\nint c;\n```\n", 0),
+    ("an excerpt that has changed", "docs/a.md", f"{MARK}```c\nint a;\nint c;\n```\n", 1),
+    ("half of a line", "docs/a.md", f"{MARK}```c\nb;\n```\n", 1),
+    ("an excerpt of nothing", "docs/a.md", "<!-- from: b.c -->\n```c\nint a;\n```\n", 1),
+    ("a mark alone", "docs/a.md", MARK, 1),
     ("a long README", "README.md", "a line\n" * 151, 1),
     ("a README of many words", "README.md", "one two three four five six seven eight 9\n" * 140, 1),
 )
@@ -85,7 +105,7 @@ SAMPLES = (
 def catches():
     wrong = 0
     for title, path, text, expected in SAMPLES:
-        found = problems({REFERENCE: HELP, path: text})
+        found = problems({REFERENCE: HELP, path: text}, CODE_FILE)
         if len(found) != expected:
             wrong += 1
             print(f"{title}: expected {expected} findings, not {found}")
@@ -99,7 +119,11 @@ def main():
     root = pathlib.Path(sys.argv[1])
     paths = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
     pages = {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in paths}
-    found = problems(pages)
+    examples = {
+        path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
+        for path in (root / "docs" / "examples").iterdir()
+    }
+    found = problems(pages, examples)
     print("\n".join(found))
     print(f"{len(pages)} pages, {len(found)} findings")
     sys.exit(1 if found else 0)

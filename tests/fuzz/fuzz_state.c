@@ -93,7 +93,7 @@ static void run(ls_sim_instance *instance, uint32_t players, fuzz_input *input)
         change(save, size, input);
     }
     ls_tick tick = ls_sim_instance_tick(instance);
-    if (ls_sim_instance_load(instance, save, tick) == LS_OK) {
+    if (ls_sim_instance_load(instance, save, size, tick) == LS_OK) {
         for (uint32_t i = 0; i <= (uint32_t)(ticks >> 3 & 7u); i++) {
             step(instance, players, input);
         }

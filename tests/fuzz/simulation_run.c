@@ -54,7 +54,8 @@ static void play_again(run *of, const uint8_t *save, ls_tick from)
 {
     ls_tick end = ls_sim_instance_tick(of->instance);
     uint64_t state_hash = ls_sim_instance_hash(of->instance);
-    LS_ASSERT(ls_sim_instance_load(of->instance, save, from) == LS_OK);
+    LS_ASSERT(ls_sim_instance_load(of->instance, save, ls_sim_instance_save_bytes(of->instance),
+                                   from) == LS_OK);
     while (ls_sim_instance_tick(of->instance) < end) {
         step(of);
     }

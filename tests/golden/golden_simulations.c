@@ -94,10 +94,10 @@ static uint8_t *save_of(const match *m, size_t *size)
 }
 
 /* Goes on from a save in the middle, with other bots. */
-static void resume(const ls_simulation *simulation, const uint8_t *bytes)
+static void resume(const ls_simulation *simulation, const uint8_t *bytes, size_t size)
 {
     match m = open_match(simulation, STREAM_FROM_SAVE);
-    if (ls_sim_instance_load(m.instance, bytes, TICKS_SAVED) != LS_OK) {
+    if (ls_sim_instance_load(m.instance, bytes, size, TICKS_SAVED) != LS_OK) {
         golden_fail(simulation->name, "its save cannot be loaded");
     }
     root_line(&m, "loaded");
@@ -106,12 +106,12 @@ static void resume(const ls_simulation *simulation, const uint8_t *bytes)
     ls_sim_instance_destroy(m.instance);
 }
 
-static uint64_t picture_sum(const match *m, const uint8_t *earlier)
+static uint64_t picture_sum(const match *m, const uint8_t *earlier, size_t size)
 {
     static ls_draw_shape shapes[SHAPES_MAX];
     ls_draw_list list = {.shapes = shapes, .capacity = SHAPES_MAX};
     match before = open_match(m->simulation, STREAM_FROM_START);
-    if (ls_sim_instance_load(before.instance, earlier, TICKS_SAVED) != LS_OK) {
+    if (ls_sim_instance_load(before.instance, earlier, size, TICKS_SAVED) != LS_OK) {
         golden_fail(m->simulation->name, "its save cannot be loaded");
     }
     m->simulation->draw(ls_sim_instance_config(m->instance), ls_sim_instance_view(before.instance),
@@ -147,12 +147,12 @@ static void play_match(const ls_simulation *simulation)
     golden_line_of(simulation->name, "save", ls_hash_bytes(save, size, 0));
     play_tick(&m);
     if (simulation->draw != NULL) {
-        golden_line_of(simulation->name, "picture", picture_sum(&m, save));
+        golden_line_of(simulation->name, "picture", picture_sum(&m, save, size));
     }
     play_to(&m, TICKS_LAST);
     root_line(&m, "600");
     golden_line_of(simulation->name, "chain", m.chain);
-    resume(simulation, save);
+    resume(simulation, save, size);
     free(save);
     ls_sim_instance_destroy(m.instance);
 }
@@ -206,7 +206,7 @@ void golden_load(FILE *file)
         if (fread(save, 1, size, file) != size) {
             golden_fail(m.simulation->name, "its save is cut off");
         }
-        resume(m.simulation, save);
+        resume(m.simulation, save, size);
         free(save);
         ls_sim_instance_destroy(m.instance);
     }

@@ -2,7 +2,7 @@
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/exit_code.h"
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/tests/lab/bench/comparison.h"
 #include "lockstep/tests/lab/bench/sections.h"
 

@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/tests/loopback/station.h"
 
-#include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/system_clock.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -27,7 +27,6 @@ ls_transport_udp_server_config ls_station_server_config(uint32_t peers_max)
     config.bind_host = "127.0.0.1";
     config.sealed.connections_max = peers_max;
     config.sealed.per_address_max = LS_STATION_PEERS_MAX;
-    config.sealed.gives_key_to_loopback = true;
     return config;
 }
 

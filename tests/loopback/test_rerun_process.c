@@ -3,6 +3,7 @@
 
 #include "lockstep/common/diagnosis/surroundings.h"
 #include "lockstep/common/loader/plugin_loader.h"
+#include "lockstep/common/system/system_clock.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -206,7 +207,9 @@ Test(rerun_process, helper_gets_what_the_match_got)
         cr_expect_eq(outcome->passes.pass_count, here.loaded.simulation->pass_count);
         cr_assert_not_null(outcome->state);
         cr_expect_not_null(outcome->pass_state);
-        cr_assert_eq(ls_sim_instance_load(here.instance, outcome->state, TICKS), LS_OK);
+        cr_assert_eq(ls_sim_instance_load(here.instance, outcome->state,
+                                          ls_sim_instance_image_bytes(here.instance), TICKS),
+                     LS_OK);
         cr_expect_eq(ls_sim_instance_hash(here.instance), live);
         close_fixture(&here);
     }
@@ -221,7 +224,7 @@ static void expect_left(const fixture *here, const ls_rerun_outcome *outcome)
     for (ls_rerun_which which = 0; which < LS_RERUN_WHICH_COUNT; which++) {
         cr_assert(outcome->is_left[which]);
         cr_assert(outcome->copy(outcome->reader, which, state));
-        cr_assert_eq(ls_sim_instance_load(here->instance, state, TICKS), LS_OK);
+        cr_assert_eq(ls_sim_instance_load(here->instance, state, bytes, TICKS), LS_OK);
         cr_expect_eq(ls_sim_instance_hash(here->instance),
                      which == LS_RERUN_REACHED ? live : outcome->passes.state_hashes[0]);
     }

@@ -353,6 +353,7 @@ Test(transport_udp, an_address_that_cannot_be_used_is_explained)
         {"::1:7777", LS_BAD_ARGUMENT, "brackets"},
         {":7300", LS_BAD_ARGUMENT, "HOST[:PORT]"},
         {"127.0.0.1:0", LS_BAD_ARGUMENT, "1 to 65535"},
+        {"lockstep://127.0.0.1:7300/#short", LS_BAD_ARGUMENT, "invite"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ls_transport_udp_client_config config = ls_transport_udp_client_config_default();
@@ -365,6 +366,36 @@ Test(transport_udp, an_address_that_cannot_be_used_is_explained)
         cr_assert_null(transport);
         cr_assert(strstr(error.bytes, cases[i].text), "%s", error.bytes);
     }
+}
+
+/* The server's key is not given to this client: it has it, or another one, from its invite. */
+Test(transport_udp, an_invite_brings_the_key_that_proves_the_server)
+{
+    ls_transport_udp_server_config config = ls_station_server_config(2);
+    config.sealed.gives_key_to_loopback = false;
+    ls_text error = {""};
+    cr_assert_eq(ls_transport_udp_listen(&config, ls_allocator_heap(), &server.transport, &error),
+                 LS_OK);
+    ls_invite invite = {.host = "127.0.0.1", .port = ls_station_port(&server)};
+    char text[LS_INVITE_TEXT_BYTES_MAX];
+    memcpy(invite.key, config.sealed.identity.public_key, sizeof invite.key);
+    ls_invite_format(&invite, text);
+    ls_transport_udp_client_config joining = ls_transport_udp_client_config_default();
+    joining.server = text;
+    cr_assert_eq(ls_transport_udp_connect(&joining, ls_allocator_heap(), &client.transport, &error),
+                 LS_OK);
+    LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
+    ls_station_close(&client);
+
+    char address[LS_ENDPOINT_JOINED_BYTES];
+    ls_endpoint_join(invite.host, invite.port, address);
+    joining.server = address;
+    cr_assert_eq(ls_transport_udp_connect(&joining, ls_allocator_heap(), &client.transport, &error),
+                 LS_OK);
+    client.disconnected_count = 0;
+    LS_RUN_UNTIL(client.disconnected_count == 1, &server, &client);
+    cr_assert_eq(ls_transport_udp_refusal(client.transport), LS_SEALED_REFUSAL_KEY_WITHHELD);
+    ls_station_close(&client);
 }
 
 static void assert_cannot_listen(const ls_transport_udp_server_config *config, ls_status expected,

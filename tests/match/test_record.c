@@ -120,7 +120,8 @@ static void load_snapshot(ls_journal *journal, ls_sim_instance *instance, ls_tic
     cr_assert_eq(ls_journal_next_snapshot(journal, tick, &snapshot), LS_OK);
     cr_assert_eq(snapshot.state_bytes, ls_sim_instance_save_bytes(instance));
     cr_assert_eq(ls_journal_read_snapshot(journal, &snapshot, state), LS_OK);
-    cr_assert_eq(ls_sim_instance_load(instance, state, snapshot.tick), LS_OK);
+    cr_assert_eq(ls_sim_instance_load(instance, state, (size_t)snapshot.state_bytes, snapshot.tick),
+                 LS_OK);
     cr_assert_eq(ls_sim_instance_hash(instance), snapshot.state_hash);
 }
 

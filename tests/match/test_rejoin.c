@@ -166,7 +166,8 @@ Test(rejoin, a_late_player_is_sent_the_state_and_plays_from_its_first_input_on)
     cr_assert_eq(ls_sim_instance_create(test_simulation(), &setup.match.sim, ls_allocator_heap(),
                                         &copy, &why),
                  LS_OK);
-    cr_assert_eq(ls_sim_instance_load(copy, ls_blob_receiver_bytes(here.peer->blob), join->tick),
+    cr_assert_eq(ls_sim_instance_load(copy, ls_blob_receiver_bytes(here.peer->blob),
+                                      join->blob_bytes, join->tick),
                  LS_OK);
     cr_assert_eq(ls_sim_instance_hash(copy), join->state_hash);
     ls_sim_instance_destroy(copy);

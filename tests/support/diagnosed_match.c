@@ -123,7 +123,8 @@ void diagnosed_match_roll_back(diagnosed_match *match, uint32_t ticks)
         ls_sim_instance_step(instance, &inputs);
     }
     match->client.knob = fault;
-    cr_assert_eq(ls_sim_instance_load(instance, saved, tick), LS_OK);
+    cr_assert_eq(ls_sim_instance_load(instance, saved, ls_sim_instance_save_bytes(instance), tick),
+                 LS_OK);
 }
 
 static void rerun_machine(diagnosed_machine *machine, ls_tick bad)

@@ -90,8 +90,9 @@ static void take_blob(raw_spectator *spectator)
     if (spectator->has_state || ls_blob_receiver_state_of(blob) != LS_BLOB_COMPLETE) {
         return;
     }
-    ls_status status = ls_sim_instance_load(spectator->instance, ls_blob_receiver_bytes(blob),
-                                            spectator->peer->join.tick);
+    ls_status status =
+        ls_sim_instance_load(spectator->instance, ls_blob_receiver_bytes(blob),
+                             spectator->peer->join.blob_bytes, spectator->peer->join.tick);
     LS_ASSERT(status == LS_OK);
     spectator->state_hash = ls_sim_instance_hash(spectator->instance);
     LS_ASSERT(spectator->state_hash == spectator->peer->join.state_hash);

@@ -80,6 +80,7 @@ def check_lessons(report, result):
     expect(all(near(f["force_per_step"], 1, 1e-9) for f in forces.values()), "T11", result)
     lockstep = report["lockstep"]
     expect(lockstep["traces_same"] == lockstep["traces_played"] == len(TRACES), "T12", result)
+    expect(lockstep["sim"] == "arena" and lockstep["ticks_compared"] > 2000, "T12: of what", result)
     expect(lockstep["apart_m"][0] < 1e-9 and lockstep["apart_m"][-1] > 1, "T12: grows", result)
 
 

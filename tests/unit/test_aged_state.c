@@ -56,7 +56,9 @@ static void check_ready(void)
     cr_assert_eq(ls_sim_instance_create(ls_arena_simulation(), ls_sim_instance_config(instance),
                                         ls_allocator_heap(), &other, &why),
                  LS_OK);
-    cr_assert_eq(ls_sim_instance_load(other, aged.ready.bytes, aged.ready.tick), LS_OK);
+    cr_assert_eq(ls_sim_instance_load(other, aged.ready.bytes, ls_sim_instance_save_bytes(other),
+                                      aged.ready.tick),
+                 LS_OK);
     cr_assert_eq(ls_sim_instance_hash(other), aged.ready.state_hash);
     cr_assert_eq(aged.ready.chain_tick, aged.ready.tick - 1);
     cr_assert_eq(aged.ready.chain, (aged.ready.tick - 1) * UINT64_C(3));

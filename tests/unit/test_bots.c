@@ -155,7 +155,8 @@ Test(bots, a_delayed_bot_answers_a_repeated_step_anew)
         uint8_t saved[4096];
         cr_assert_leq(ls_sim_instance_save_bytes(instance), sizeof saved);
         cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
-        cr_assert_eq(ls_sim_instance_load(astray, saved, tick), LS_OK);
+        cr_assert_eq(
+            ls_sim_instance_load(astray, saved, ls_sim_instance_save_bytes(instance), tick), LS_OK);
         for (uint32_t i = 0; i < tick % 7; i++) {
             step(astray, 0, NULL, 0);
             ls_delayed_bot_observe(&delayed, astray, 0);

@@ -81,7 +81,7 @@ Test(builtin, a_run_from_a_save_gives_the_same_hashes)
         memcpy(bots, sim->bots, sizeof bots);
         sim_run_bots(sim, TICKS);
         uint64_t state_hash = ls_sim_instance_hash(sim->instance);
-        cr_assert_eq(ls_sim_instance_load(sim->instance, save, TICKS), LS_OK);
+        cr_assert_eq(ls_sim_instance_load(sim->instance, save, size, TICKS), LS_OK);
         cr_assert_neq(ls_sim_instance_hash(sim->instance), state_hash);
         memcpy(sim->bots, bots, sizeof bots);
         sim_run_bots(sim, TICKS);

@@ -35,7 +35,9 @@ static void move_over(const sim_fixture *from, sim_fixture *to)
     cr_assert_leq(ls_sim_instance_save_bytes(from->instance), sizeof save);
     cr_assert_eq(ls_sim_instance_save(from->instance, save), LS_OK);
     ls_tick tick = ls_sim_instance_tick(from->instance);
-    cr_assert_eq(ls_sim_instance_load(to->instance, save, tick), LS_OK);
+    cr_assert_eq(
+        ls_sim_instance_load(to->instance, save, ls_sim_instance_save_bytes(from->instance), tick),
+        LS_OK);
     memcpy(to->bots, from->bots, sizeof to->bots);
 }
 

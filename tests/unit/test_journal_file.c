@@ -2,7 +2,7 @@
 #include "lockstep/server/journal/journal_file.h"
 
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/program/mapped_file.h"
+#include "lockstep/common/system/mapped_file.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -120,7 +120,7 @@ Test(libretro, a_state_that_is_loaded_is_saved_as_it_was_and_plays_on_alike)
         size_t size = 0;
         const uint8_t *saved = save_of(first, &size);
         sim_fixture *late = open_console(cartridges[i]);
-        cr_assert_eq(ls_sim_instance_load(late->instance, saved, 90), LS_OK);
+        cr_assert_eq(ls_sim_instance_load(late->instance, saved, size, 90), LS_OK);
         size_t late_size = 0;
         const uint8_t *again = save_of(late, &late_size);
         cr_assert_eq(late_size, size);
@@ -149,7 +149,7 @@ Test(libretro, guessed_ticks_leave_nothing_behind)
             const uint8_t *saved = save_of(guessing, &size);
             press_anything(guessing, &guesses);
             sim_step(guessing, 1 + ls_rng_below(&guesses, 3));
-            cr_assert_eq(ls_sim_instance_load(guessing->instance, saved, tick), LS_OK);
+            cr_assert_eq(ls_sim_instance_load(guessing->instance, saved, size, tick), LS_OK);
             ls_rng same = inputs;
             press_anything(straight, &inputs);
             press_anything(guessing, &same);

@@ -4,8 +4,8 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/journal/desync_bundle.h"
 #include "lockstep/common/journal/journal.h"
-#include "lockstep/common/program/mapped_file.h"
 #include "lockstep/common/simulations/builtin.h"
+#include "lockstep/common/system/mapped_file.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #define _XOPEN_SOURCE 700
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/output.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

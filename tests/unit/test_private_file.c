@@ -1,5 +1,5 @@
 #define _XOPEN_SOURCE 700
-#include "lockstep/common/program/private_file.h"
+#include "lockstep/common/system/private_file.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

@@ -104,7 +104,8 @@ static void expect_fault(bool has_regions, const char *words)
     cr_assert_eq(ls_sim_instance_create(&simulation, &config, ls_allocator_heap(), &instance, &why),
                  LS_OK, "%s", why.bytes);
     cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
-    cr_assert_eq(ls_sim_instance_load(instance, saved, 0), LS_OK);
+    cr_assert_eq(ls_sim_instance_load(instance, saved, ls_sim_instance_save_bytes(instance), 0),
+                 LS_OK);
     ls_text_set(&why, "it differs");
     ls_save_fault_add(instance, saved, ls_allocator_heap(), &why);
     ls_text expected;

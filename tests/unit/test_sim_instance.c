@@ -1,5 +1,6 @@
 #include "lockstep/common/simulation/sim_instance.h"
 
+#include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
@@ -365,7 +366,9 @@ Test(sim_instance, running_never_allocates)
         step_with(instance, tick % 17);
         state_hashes |= ls_sim_instance_hash(instance);
         cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
-        cr_assert_eq(ls_sim_instance_load(instance, saved, tick + 1), LS_OK);
+        cr_assert_eq(
+            ls_sim_instance_load(instance, saved, ls_sim_instance_save_bytes(instance), tick + 1),
+            LS_OK);
     }
     cr_assert_neq(state_hashes, 0);
     cr_assert_eq(counting.allocations, before.allocations);
@@ -487,16 +490,20 @@ Test(sim_instance, a_loaded_save_replays_to_the_same_states)
     uint64_t hash_50 = ls_sim_instance_hash(instance);
     cr_assert_neq(hash_20, hash_50);
 
-    cr_assert(ls_sim_instance_is_save(instance, saved, ls_sim_instance_save_bytes(instance)));
-    cr_assert_not(ls_sim_instance_is_save(instance, saved, 0));
-    cr_assert_eq(ls_sim_instance_load(instance, saved, 20), LS_OK);
+    size_t size = ls_sim_instance_save_bytes(instance);
+    cr_assert_eq(ls_sim_instance_load(instance, saved, size - 1, 20), LS_MALFORMED);
+    cr_assert_eq(ls_sim_instance_load(instance, saved, size + 1, 20), LS_MALFORMED);
+    cr_assert_eq(ls_sim_instance_load(instance, saved, 0, 20), LS_MALFORMED);
+    cr_assert_eq(ls_sim_instance_tick(instance), 50);
+    cr_assert_eq(ls_sim_instance_hash(instance), hash_50);
+    cr_assert_eq(ls_sim_instance_load(instance, saved, size, 20), LS_OK);
     cr_assert_eq(ls_sim_instance_tick(instance), 20);
     cr_assert_eq(ls_sim_instance_hash(instance), hash_20);
     step_many(instance, 30);
     cr_assert_eq(ls_sim_instance_hash(instance), hash_50);
 
     ls_sim_instance *other = make();
-    cr_assert_eq(ls_sim_instance_load(other, saved, 20), LS_OK);
+    cr_assert_eq(ls_sim_instance_load(other, saved, size, 20), LS_OK);
     step_many(other, 30);
     cr_assert_eq(ls_sim_instance_hash(other), hash_50);
 }
@@ -624,10 +631,13 @@ static size_t engine_save(const ls_sim_config *config, const void *state, uint8_
     return size;
 }
 
+static uint32_t engine_loads;
+
 static ls_status engine_load(const ls_sim_config *config, void *state, const uint8_t *bytes,
                              size_t size)
 {
     (void)config;
+    engine_loads++;
     for (size_t i = 0; i < size; i++) {
         if (bytes[i] != 0x5a) {
             return LS_MALFORMED;
@@ -710,23 +720,60 @@ Test(sim_instance, a_wrapped_engine_hashes_saves_and_loads_by_itself)
     cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
     cr_assert_eq(saved[size - 1], 0x5a);
     cr_assert_eq(saved[size], 0);
-    cr_assert(ls_sim_instance_is_save(instance, saved, size));
-    cr_assert_not(ls_sim_instance_is_save(instance, saved, size - 1));
-    cr_assert_not(ls_sim_instance_is_save(instance, saved, size + 1));
-    cr_assert_not(ls_sim_instance_is_save(instance, saved, 7));
     step_with(instance, 9);
     cr_assert_neq(ls_sim_instance_save_bytes(instance), size);
-    cr_assert_eq(ls_sim_instance_load(instance, saved, 1), LS_OK);
+    cr_assert_eq(ls_sim_instance_load(instance, saved, size, 1), LS_OK);
     cr_assert_eq(ls_sim_instance_hash(instance), 18);
     cr_assert_eq(ls_sim_instance_tick(instance), 1);
 
     step_with(instance, 0);
     saved[size - 1] = 1;
-    cr_assert_eq(ls_sim_instance_load(instance, saved, 1), LS_MALFORMED);
+    cr_assert_eq(ls_sim_instance_load(instance, saved, size, 1), LS_MALFORMED);
     cr_assert_eq(ls_sim_instance_tick(instance), 2, "a failed load leaves the tick");
     cr_assert_eq(engine_deinits, 0);
     destroy_kept();
     cr_assert_eq(engine_deinits, 1);
+}
+
+Test(sim_instance, an_engine_never_sees_a_save_that_says_another_size_than_it_has)
+{
+    static const uint64_t said[] = {0, 5, 7, 64, 1ull << 40, UINT64_MAX - 7, UINT64_MAX};
+    ls_sim_instance *instance = keep_instance(engine_simulation(), NULL);
+    step_with(instance, 4);
+    uint8_t saved[64] = {0};
+    cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
+    size_t size = ls_sim_instance_save_bytes(instance);
+    uint64_t bytes = ls_load_u64(saved);
+    cr_assert_eq(bytes, size - 8);
+    for (size_t cut = 0; cut < sizeof saved; cut++) {
+        cr_assert(cut == size || ls_sim_instance_load(instance, saved, cut, 9) == LS_MALFORMED);
+    }
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        ls_store_u64(saved, said[i]);
+        cr_assert(said[i] == bytes ||
+                  ls_sim_instance_load(instance, saved, size, 9) == LS_MALFORMED);
+    }
+    cr_assert_eq(engine_loads, 0);
+    cr_assert_eq(ls_sim_instance_tick(instance), 1);
+    cr_assert_eq(ls_sim_instance_hash(instance), 18);
+}
+
+Test(sim_instance, an_engine_loads_an_image_which_may_not_say_more_than_it_holds)
+{
+    ls_sim_instance *instance = keep_instance(engine_simulation(), NULL);
+    step_with(instance, 4);
+    size_t size = ls_sim_instance_image_bytes(instance);
+    uint8_t *image = ls_allocate(ls_allocator_heap(), size);
+    cr_assert_eq(ls_sim_instance_image(instance, image), LS_OK);
+    step_with(instance, 9);
+    cr_assert_eq(ls_sim_instance_load(instance, image, size, 1), LS_OK);
+    cr_assert_eq(ls_sim_instance_hash(instance), 18);
+    cr_assert_eq(engine_loads, 1);
+    cr_assert_eq(ls_sim_instance_load(instance, image, size - 1, 1), LS_MALFORMED);
+    ls_store_u64(image, size - 7);
+    cr_assert_eq(ls_sim_instance_load(instance, image, size, 1), LS_MALFORMED);
+    cr_assert_eq(engine_loads, 1);
+    ls_release(ls_allocator_heap(), image);
 }
 
 Test(sim_instance, an_engine_that_cannot_save_says_so)
@@ -738,7 +785,7 @@ Test(sim_instance, an_engine_that_cannot_save_says_so)
     uint8_t saved[64];
     cr_assert_eq(ls_sim_instance_save_bytes(instance), 0);
     cr_assert_eq(ls_sim_instance_save(instance, saved), LS_UNSUPPORTED);
-    cr_assert_eq(ls_sim_instance_load(instance, saved, 5), LS_UNSUPPORTED);
+    cr_assert_eq(ls_sim_instance_load(instance, saved, sizeof saved, 5), LS_UNSUPPORTED);
     cr_assert_eq(ls_sim_instance_tick(instance), 0);
 }
 

@@ -2,7 +2,7 @@
  * with the numbers that they are known for. */
 #include "lockstep/common/base/clock.h"
 #include "lockstep/tools/timestep/lessons.h"
-#include "lockstep/tools/timestep/measure.h"
+#include "lockstep/tools/timestep/world.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-/* The rows T4, T5, T7 to T9 and T12 of the stepping systems: examples, blending, rope, integrators
- * and the same bits at every frame rate. */
+/* The rows T7 to T9 and T12 of the stepping systems: blending, rope, integrators and the same bits
+ * at every frame rate. The examples T4 and T5 are in tests/tools/timestep_program.py. */
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/maths/interpolate.h"
 #include "lockstep/common/simulations/builtin.h"
@@ -39,29 +39,6 @@ TestSuite(stepping_lessons, .fini = release_traces);
 
 #define EXPECT_NEAR(value, expected, most)                                                         \
     cr_expect(fabs((value) - (expected)) <= (most), #value " is %.9g", (double)(value))
-
-static stepping_lessons lessons;
-
-Test(stepping_lessons, all_of_them_have_their_numbers)
-{
-    make_traces(4);
-    cr_assert_eq(stepping_lessons_learn(traces, RATE_HZ, ls_allocator_heap(), &lessons, &why),
-                 LS_OK, "%s", why.bytes);
-    const stepping_lesson_example *examples = lessons.examples;
-    cr_expect(examples[0].steps == 1 && examples[0].step_ns == 16 * LS_NS_PER_MS);
-    cr_expect(examples[1].steps == 2 && examples[1].step_ns == 16500 * LS_NS_PER_US);
-    cr_expect(examples[2].steps == 6 && examples[2].step_ns == 16667 * LS_NS_PER_US);
-    cr_expect(examples[3].steps == 1 && examples[3].bank_ns == 8 * LS_NS_PER_MS);
-    cr_expect(examples[4].steps == 2 && examples[4].bank_ns == 0);
-    cr_expect(examples[5].steps == 1 && examples[5].bank_ns == 8 * LS_NS_PER_MS);
-    cr_expect_eq(lessons.force_traces[4], STEPPING_TRACE_200);
-    EXPECT_NEAR(lessons.forces[4].force_per_frame, 4, 1e-9);
-    /* T12 */
-    cr_expect_str_eq(lessons.simulation, "arena");
-    cr_expect_eq(lessons.traces_played, STEPPING_TRACE_KIND_COUNT);
-    cr_expect_eq(lessons.traces_same, STEPPING_TRACE_KIND_COUNT);
-    cr_expect_gt(lessons.ticks_compared, 2000);
-}
 
 /* ---- T7: the two faults of the printed code ---- */
 

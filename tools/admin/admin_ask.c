@@ -1,6 +1,6 @@
 #include "lockstep/tools/admin/admin_ask.h"
 
-#include "lockstep/common/program/private_file.h"
+#include "lockstep/common/system/private_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

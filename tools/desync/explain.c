@@ -3,8 +3,8 @@
 
 #include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/loader/plugin_loader.h"
-#include "lockstep/common/program/mapped_file.h"
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/tools/desync/report.h"
 
 #include <stdio.h>

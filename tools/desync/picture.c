@@ -284,13 +284,15 @@ static ls_status paint(painter *to, const ls_bundle_reading *reading)
         status = paint_way(to, &stretch);
     }
     if (status == LS_OK && bundle->server.state) {
-        status = ls_sim_instance_load(to->instance, bundle->server.state, bundle->tick);
+        status = ls_sim_instance_load(to->instance, bundle->server.state, bundle->state_bytes,
+                                      bundle->tick);
     }
     if (status == LS_OK) {
         status = add_frame(to);
     }
     if (status == LS_OK && bundle->client.state) {
-        status = ls_sim_instance_load(to->client, bundle->client.state, bundle->tick);
+        status = ls_sim_instance_load(to->client, bundle->client.state, bundle->state_bytes,
+                                      bundle->tick);
     }
     if (status == LS_OK && bundle->client.state) {
         ls_draw_list list = draw(to, to->client);

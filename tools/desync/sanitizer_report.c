@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/desync/sanitizer_report.h"
 
-#include "lockstep/common/program/mapped_file.h"
+#include "lockstep/common/system/file.h"
+#include "lockstep/common/system/mapped_file.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,17 +127,15 @@ static bool read_report(FILE *file, ls_text *out)
 static bool visit_files(const explain_sanitizer_report *report,
                         bool (*visit)(const char *path, ls_text *out), ls_text *out)
 {
-    DIR *directory = opendir(report->directory);
-    struct dirent *entry;
+    ls_folder *folder = ls_folder_open(report->directory);
+    const char *name = NULL;
     bool is_done = false;
-    while (directory && !is_done && (entry = readdir(directory)) != NULL) {
+    while (folder && !is_done && (name = ls_folder_next(folder)) != NULL) {
         char path[NAME_BYTES_MAX + sizeof report->directory];
-        snprintf(path, sizeof path, "%s/%.200s", report->directory, entry->d_name);
-        is_done = entry->d_name[0] != '.' && visit(path, out);
+        snprintf(path, sizeof path, "%s/%.200s", report->directory, name);
+        is_done = name[0] != '.' && visit(path, out);
     }
-    if (directory) {
-        closedir(directory);
-    }
+    ls_folder_close(folder);
     return is_done;
 }
 
@@ -167,6 +165,6 @@ void explain_sanitizer_report_close(explain_sanitizer_report *report)
 {
     if (report->directory[0] != '\0') {
         visit_files(report, remove_file_at, NULL);
-        rmdir(report->directory);
+        remove(report->directory);
     }
 }

@@ -1,15 +1,14 @@
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/tools/new/new_game.h"
 
 #include "lockstep/common/base/limits.h"
-#include "lockstep/common/program/output.h"
 #include "lockstep/common/simulations/builtin.h"
+#include "lockstep/common/system/file.h"
+#include "lockstep/common/system/output.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* The name of the game that the templates are. */
 #define TEMPLATE_NAME "newgame"
@@ -24,11 +23,11 @@ extern const char new_game_build[], new_game_check_script[], new_game_ignored[],
 static const struct {
     const char *path;
     const char *text;
-    mode_t mode;
+    bool is_executable;
 } files[] = {
-    {"CMakeLists.txt", new_game_build, 0644},    {"README.md", new_game_readme, 0644},
-    {TEMPLATE_NAME ".c", new_game_source, 0644}, {"check", new_game_check_script, 0755},
-    {"play", new_game_play_script, 0755},        {".gitignore", new_game_ignored, 0644},
+    {"CMakeLists.txt", new_game_build, false},    {"README.md", new_game_readme, false},
+    {TEMPLATE_NAME ".c", new_game_source, false}, {"check", new_game_check_script, true},
+    {"play", new_game_play_script, true},         {".gitignore", new_game_ignored, false},
 };
 
 ls_status new_game_check_name(const char *name, ls_text *why)
@@ -86,7 +85,7 @@ static ls_status write_file(const char *name, size_t index, ls_text *why)
         snprintf(path, sizeof path, "%s/%s", name, file);
         status = ls_output_write_bytes(path, "a file of the game", text, strlen(text), why);
     }
-    if (status == LS_OK && chmod(path, files[index].mode) != 0) {
+    if (status == LS_OK && files[index].is_executable && !ls_file_set_executable(path)) {
         status = ls_fail(LS_IO, why, "%s: %s", path, strerror(errno));
     }
     free(file);
@@ -97,7 +96,7 @@ static ls_status write_file(const char *name, size_t index, ls_text *why)
 ls_status new_game_make(const char *name, ls_text *why)
 {
     ls_status status = new_game_check_name(name, why);
-    if (status == LS_OK && mkdir(name, 0777) != 0) {
+    if (status == LS_OK && !ls_folder_make(name, false)) {
         const char *reason =
             errno == EEXIST ? "it is there already; nothing was changed" : strerror(errno);
         status = ls_fail(LS_IO, why, "cannot make the directory %s: %s", name, reason);

@@ -94,14 +94,35 @@ install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT common)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT common)
 install(FILES protocol/PROTOCOL.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/protocol COMPONENT common)
 
-# What only our own programs link stays at home.
-get_property(libraries GLOBAL PROPERTY LS_LIBRARIES)
-list(REMOVE_ITEM libraries
-  lockstep_program lockstep_drawing lockstep_room_picture lockstep_param_files lockstep_view lockstep_view_options lockstep_view_window lockstep_conditioner
-  lockstep_discovery lockstep_key_files lockstep_token_commands lockstep_explain lockstep_netcond lockstep_new_game
-  lockstep_playback lockstep_replay lockstep_admin lockstep_http_client lockstep_http_service
-  lockstep_service lockstep_service_config lockstep_systemd lockstep_schema_writer lockstep_stepping
-  lockstep_synctest)
+# What an embedding game names, and what that uses: a library stands behind all that it uses. The
+# linker wants the static ones the other way round, each before those that it uses.
+set(LS_PUBLIC_LIBRARIES bundle client core journal loader rerun_process resume server tokens
+  transport_memory transport_udp)
+function(ls_order_libraries library)
+  get_property(ordered GLOBAL PROPERTY LS_ORDERED_LIBRARIES)
+  if(library IN_LIST ordered)
+    return()
+  endif()
+  get_target_property(uses ${library} INTERFACE_LINK_LIBRARIES)
+  set(packages "")
+  foreach(use IN LISTS uses)
+    if(use MATCHES "^lockstep_")
+      ls_order_libraries(${use})
+      get_property(more GLOBAL PROPERTY LS_PACKAGES_OF_${use})
+      list(APPEND packages ${more})
+    elseif(use MATCHES "^PkgConfig::(.*)")
+      list(APPEND packages ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES packages)
+  set_property(GLOBAL PROPERTY LS_PACKAGES_OF_${library} ${packages})
+  set_property(GLOBAL APPEND PROPERTY LS_ORDERED_LIBRARIES ${library})
+endfunction()
+foreach(name IN LISTS LS_PUBLIC_LIBRARIES)
+  ls_order_libraries(lockstep_${name})
+endforeach()
+get_property(libraries GLOBAL PROPERTY LS_ORDERED_LIBRARIES)
+
 install(TARGETS ${libraries} EXPORT LockstepTargets COMPONENT dev)
 if(LS_LTO AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
   # gcc's bytecode is of one version of gcc: who embeds the libraries may have another.
@@ -123,8 +144,27 @@ foreach(program IN LISTS programs)
   endif()
 endforeach()
 
-string(REPLACE "lockstep_" "" LS_COMPONENTS "${libraries}")
-string(REPLACE ";" " " LS_COMPONENTS "${LS_COMPONENTS}")
+# For the CMake package: of each component the packages of other people that it needs; for pkg-config
+# those of all.
+set(LS_COMPONENT_PACKAGES "")
+set(LS_PC_LIBS "")
+foreach(library IN LISTS libraries)
+  string(REPLACE "lockstep_" "" component ${library})
+  get_property(packages GLOBAL PROPERTY LS_PACKAGES_OF_${library})
+  list(JOIN packages " " words)
+  string(APPEND LS_COMPONENT_PACKAGES "set(_lockstep_packages_${component} ${words})\n")
+  list(APPEND LS_COMPONENTS ${component})
+  list(APPEND all_packages ${packages})
+  string(PREPEND LS_PC_LIBS "-l${library} ")
+endforeach()
+list(REMOVE_DUPLICATES all_packages)
+foreach(package IN LISTS all_packages)
+  set(module ${${package}_MODULE_NAME})
+  string(APPEND LS_COMPONENT_PACKAGES "set(_lockstep_module_${package} ${module})\n")
+  list(APPEND LS_PC_REQUIRES ${module})
+endforeach()
+list(JOIN LS_PC_REQUIRES " " LS_PC_REQUIRES)
+list(JOIN LS_COMPONENTS " " LS_COMPONENTS)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Lockstep)
 install(EXPORT LockstepTargets NAMESPACE Lockstep:: DESTINATION ${package_dir} COMPONENT dev)
 configure_package_config_file(
@@ -143,11 +183,6 @@ install(FILES common/maths/strict_archive.cmake DESTINATION ${package_dir}
 file(RELATIVE_PATH LS_PC_PREFIX
   /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" LS_PC_PREFIX "${LS_PC_PREFIX}")
-# The linker wants a static library before those that it uses; they were added bottom up.
-set(LS_PC_LIBS "")
-foreach(library IN LISTS libraries)
-  string(PREPEND LS_PC_LIBS "-l${library} ")
-endforeach()
 foreach(package IN ITEMS lockstep lockstep-core)
   configure_file(tools/package/${package}.pc.in ${PROJECT_BINARY_DIR}/package/${package}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/package/${package}.pc

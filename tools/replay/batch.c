@@ -1,11 +1,12 @@
 #define _DEFAULT_SOURCE
 #include "lockstep/tools/replay/batch.h"
 
-#include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/json_read.h"
-#include "lockstep/common/program/output.h"
 #include "lockstep/common/runtime/child_process.h"
 #include "lockstep/common/runtime/event_loop.h"
+#include "lockstep/common/system/machine.h"
+#include "lockstep/common/system/output.h"
+#include "lockstep/common/system/system_clock.h"
 #include "lockstep/tools/replay/journal_list.h"
 #include "lockstep/tools/replay/verdict.h"
 
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     OUTPUT_BYTES_MAX = 1 << 16, /* of one process: a summary */
@@ -195,9 +195,7 @@ static void on_verified(void *user, uint64_t now_ns)
 
 static uint32_t processes_for(const batch *all)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    uint32_t jobs =
-        all->config->jobs > 0 ? all->config->jobs : (uint32_t)(processors > 0 ? processors : 1);
+    uint32_t jobs = all->config->jobs > 0 ? all->config->jobs : ls_machine_processors();
     jobs = LS_MIN(jobs, REPLAY_JOBS_MAX);
     return LS_MIN(jobs, all->list.count);
 }

@@ -1,6 +1,6 @@
 #include "lockstep/tools/replay/command.h"
 
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/output.h"
 
 #include <stdarg.h>
 

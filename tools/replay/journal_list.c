@@ -1,14 +1,12 @@
-#define _XOPEN_SOURCE 700
 #include "lockstep/tools/replay/journal_list.h"
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/maths/stable_sort.h"
+#include "lockstep/common/system/file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     DEPTH_MAX = 16, /* of folders in folders */
@@ -18,8 +16,8 @@ enum {
 
 bool replay_is_folder(const char *path)
 {
-    struct stat found;
-    return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+    ls_file_facts found;
+    return ls_file_look(path, &found) && found.kind == LS_FILE_FOLDER;
 }
 
 static ls_status grow(replay_journal_list *list)
@@ -62,29 +60,30 @@ static ls_status look_at(replay_journal_list *list, const char *folder, const ch
                          uint32_t depth, ls_text *why)
 {
     char path[PATH_BYTES_MAX];
-    struct stat found;
+    ls_file_facts found;
     int bytes = snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (name[0] == '.' || bytes >= (int)sizeof path || lstat(path, &found) != 0) {
+    if (name[0] == '.' || bytes >= (int)sizeof path) {
         return LS_OK;
     }
-    if (S_ISDIR(found.st_mode) && depth < DEPTH_MAX) {
+    bool is_folder = ls_file_look(path, &found) && found.kind == LS_FILE_FOLDER;
+    if (is_folder && !found.is_link && depth < DEPTH_MAX) {
         return fill(list, path, depth + 1, why);
     }
-    return is_journal(name) && !replay_is_folder(path) ? add(list, path) : LS_OK;
+    return is_journal(name) && !is_folder ? add(list, path) : LS_OK;
 }
 
 static ls_status fill(replay_journal_list *list, const char *folder, uint32_t depth, ls_text *why)
 {
-    DIR *directory = opendir(folder);
+    ls_folder *directory = ls_folder_open(folder);
     if (!directory) {
         return ls_fail(LS_IO, why, "cannot read the folder %s: %s", folder, strerror(errno));
     }
     ls_status status = LS_OK;
-    const struct dirent *entry = NULL;
-    while (status == LS_OK && (entry = readdir(directory)) != NULL) {
-        status = look_at(list, folder, entry->d_name, depth, why);
+    const char *name = NULL;
+    while (status == LS_OK && (name = ls_folder_next(directory)) != NULL) {
+        status = look_at(list, folder, name, depth, why);
     }
-    closedir(directory);
+    ls_folder_close(directory);
     return status;
 }
 

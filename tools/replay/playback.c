@@ -101,24 +101,15 @@ static ls_status make_room(replay_playback *playback, uint64_t bytes)
     return playback->state ? LS_OK : LS_NO_MEMORY;
 }
 
-/* An engine of its own saves as much as it likes, everybody else always the same. */
-static bool is_size_possible(const replay_playback *playback, uint64_t bytes)
-{
-    return !ls_sim_instance_schema(playback->instance) ||
-           bytes == ls_sim_instance_save_bytes(playback->instance);
-}
-
 static ls_status load_snapshot(replay_playback *playback, const ls_journal_snapshot *snapshot)
 {
-    if (!is_size_possible(playback, snapshot->state_bytes)) {
-        return LS_MALFORMED;
-    }
     ls_status status = make_room(playback, snapshot->state_bytes);
     if (status == LS_OK) {
         status = ls_journal_read_snapshot(playback->journal, snapshot, playback->state);
     }
     if (status == LS_OK) {
-        status = ls_sim_instance_load(playback->instance, playback->state, snapshot->tick);
+        status = ls_sim_instance_load(playback->instance, playback->state,
+                                      (size_t)snapshot->state_bytes, snapshot->tick);
     }
     if (status != LS_OK) {
         return status;

@@ -1,5 +1,5 @@
-#include "lockstep/common/base/clock.h"
 #include "lockstep/common/diagnosis/state_difference.h"
+#include "lockstep/common/system/system_clock.h"
 #include "lockstep/tools/replay/command.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/system_clock.h"
 #include "lockstep/tools/replay/command.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 #include "lockstep/common/runtime/event_loop.h"
+#include "lockstep/common/system/system_clock.h"
 #include "lockstep/tools/replay/command.h"
 #include "lockstep/tools/replay/record_view.h"
 

@@ -71,6 +71,7 @@ typedef struct synctest_facts {
     uint32_t has_schema;
     uint64_t image_bytes; /* of an engine's save as it is compared; 0: none, or it has a schema */
     uint64_t save_starts[SYNCTEST_TRIED_JOINS]; /* of those who join, in the file of saves */
+    uint64_t save_sizes[SYNCTEST_TRIED_JOINS];
     uint64_t inputs_played; /* slots and ticks with an input that is not empty */
 } synctest_facts;
 

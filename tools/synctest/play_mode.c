@@ -71,6 +71,7 @@ static bool record_saves(synctest_player *player, const ls_sim_instance *instanc
             return synctest_player_fail(player, LS_NO_MEMORY, "no memory for a save");
         }
         exchange->facts.save_starts[i] = recorder->save_end;
+        exchange->facts.save_sizes[i] = recorder->saved.size;
         recorder->save_end += recorder->saved.size;
     }
     return true;
@@ -254,7 +255,7 @@ static bool make_round_trip(synctest_player *player, const ls_sim_instance *live
     if (!player->simulation.hash) {
         memset(ls_sim_instance_state(next), STALE_BYTE, ls_sim_instance_state_bytes(next));
     }
-    if (!synctest_player_load_save(player, next, pair->saved.bytes, tick) ||
+    if (!synctest_player_load_save(player, next, &pair->saved, tick) ||
         !synctest_player_save(player, next, &pair->again)) {
         return false;
     }
@@ -306,8 +307,9 @@ static bool play_joined(synctest_player *player)
     if (saves == MAP_FAILED) {
         return synctest_player_fail(player, LS_NO_MEMORY, "no memory for the saves");
     }
-    const uint8_t *save = saves + exchange->facts.save_starts[exchange->variant];
-    if (!synctest_player_load_save(player, instance, save,
+    const synctest_saved save = {.bytes = saves + exchange->facts.save_starts[exchange->variant],
+                                 .size = (size_t)exchange->facts.save_sizes[exchange->variant]};
+    if (!synctest_player_load_save(player, instance, &save,
                                    exchange->join_ticks[exchange->variant]) ||
         !synctest_player_compare(player, instance) || !play_on(player, instance)) {
         return false;
@@ -346,7 +348,7 @@ static bool play_rolled_back(synctest_player *player)
             return false;
         }
         guess_ahead(player, instance);
-        if (!synctest_player_load_save(player, instance, saved.bytes, tick) ||
+        if (!synctest_player_load_save(player, instance, &saved, tick) ||
             !synctest_player_advance(player, instance)) {
             return false;
         }

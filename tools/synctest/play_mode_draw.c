@@ -141,7 +141,7 @@ static bool keep_previous(viewing *viewer)
     }
     ls_tick tick = ls_sim_instance_tick(viewer->current);
     return synctest_player_save(viewer->player, viewer->current, &viewer->before) &&
-           synctest_player_load_save(viewer->player, viewer->previous, viewer->before.bytes, tick);
+           synctest_player_load_save(viewer->player, viewer->previous, &viewer->before, tick);
 }
 
 static bool play_shown(viewing *viewer)

@@ -428,10 +428,10 @@ bool synctest_player_save(synctest_player *player, const ls_sim_instance *instan
 }
 
 bool synctest_player_load_save(synctest_player *player, ls_sim_instance *instance,
-                               const uint8_t *bytes, ls_tick tick)
+                               const synctest_saved *saved, ls_tick tick)
 {
     synctest_player_enter_phase(player, SYNCTEST_PHASE_SAVE);
-    ls_status status = ls_sim_instance_load(instance, bytes, tick);
+    ls_status status = ls_sim_instance_load(instance, saved->bytes, saved->size, tick);
     if (status != LS_OK) {
         return save_fault(player, instance, "load", status);
     }

@@ -75,7 +75,7 @@ typedef struct synctest_saved {
 bool synctest_player_save(synctest_player *player, const ls_sim_instance *instance,
                           synctest_saved *saved);
 bool synctest_player_load_save(synctest_player *player, ls_sim_instance *instance,
-                               const uint8_t *bytes, ls_tick tick);
+                               const synctest_saved *saved, ls_tick tick);
 
 /* Notes a fault in a pass or function of the simulation. */
 void synctest_player_fault(synctest_player *player, synctest_fault fault, ls_tick tick,

@@ -1,6 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/program/html.h"
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/tools/synctest/result.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/synctest/runner.h"
 
-#include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/system_clock.h"
 #include "lockstep/tools/synctest/launch.h"
 #include "lockstep/tools/synctest/lint.h"
 #include "lockstep/tools/synctest/surroundings.h"

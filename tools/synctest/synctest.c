@@ -1,7 +1,7 @@
 #include "lockstep/tools/synctest/synctest.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/tools/synctest/launch.h"
 #include "lockstep/tools/synctest/lint_text.h"
 #include "lockstep/tools/synctest/result.h"

@@ -2,10 +2,10 @@
 #include "lockstep/tools/timestep/compare.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/tools/timestep/gnuplot.h"
+#include "lockstep/tools/timestep/lessons.h"
 #include "lockstep/tools/timestep/plot.h"
-#include "lockstep/tools/timestep/report.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,6 @@ typedef struct compare {
     stepping_trace builtin[STEPPING_TRACE_KIND_COUNT];
     stepping_trace chosen[STEPPING_COMPARE_TRACES_MAX]; /* the user's; else the built-in ones */
     stepping_report_cell *cells;
-    stepping_lessons lessons;
     stepping_sim_course course;
     stepping_report report;
     uint64_t dt_ns;
@@ -157,42 +156,15 @@ static bool is_plain(const compare *c)
            !config->has_step_cost && !config->has_frame_max && !config->has_steps_max;
 }
 
-/* The built-in traces show each panel's subject best; a user's own are what the user asked for. */
-static stepping_plot_page page_of(const compare *c)
-{
-    bool is_own = c->config->trace_count > 0;
-    const stepping_trace *own = c->report.traces;
-    stepping_plot_page page = {
-        .steppers = c->report.steppers,
-        .stepper_count = c->report.stepper_count,
-        .rate_hz = c->config->rate_hz,
-        .is_svg = ends_with(c->config->plot_path, ".svg"),
-        .has_notes = is_plain(c),
-        .course = c->report.course,
-        .allocator = c->allocator,
-        .position = is_own ? own : &c->builtin[STEPPING_TRACE_144],
-        .energy = is_own ? own : &c->builtin[STEPPING_TRACE_WALK],
-        .steps = is_own ? own : &c->builtin[STEPPING_TRACE_SPIKE],
-        .load = is_own ? own : &c->builtin[STEPPING_TRACE_OVERLOAD],
-    };
-    page.steps_cost_percent = is_own || c->config->has_step_cost ? page.steps->step_cost_percent
-                                                                 : STEPPING_HEADROOM_PERCENT;
-    static const stepping_trace_kind shown[] = {STEPPING_TRACE_60, STEPPING_TRACE_75,
-                                                STEPPING_TRACE_144, STEPPING_TRACE_WALK,
-                                                STEPPING_TRACE_SPIKE};
-    uint32_t count = is_own ? c->report.trace_count : sizeof shown / sizeof shown[0];
-    for (uint32_t i = 0; i < count && i < STEPPING_PLOT_STUTTER_TRACES_MAX; i++) {
-        uint32_t index = is_own ? i : (uint32_t)shown[i];
-        page.stutter[i].trace = &c->report.traces[index];
-        page.stutter[i].cells = &c->cells[index * c->report.stepper_count];
-        page.stutter_count++;
-    }
-    return page;
-}
-
 static ls_status draw_plots(const compare *c, ls_text *why)
 {
-    stepping_plot_page page = page_of(c);
+    const stepping_plot_page page = {.report = &c->report,
+                                     .builtin = c->builtin,
+                                     .is_own = c->config->trace_count > 0,
+                                     .has_step_cost = c->config->has_step_cost,
+                                     .is_svg = ends_with(c->config->plot_path, ".svg"),
+                                     .has_notes = is_plain(c),
+                                     .allocator = c->allocator};
     FILE *script = tmpfile();
     if (!script) {
         return ls_fail(LS_IO, why, "cannot write a script for gnuplot: %s", strerror(errno));
@@ -205,18 +177,29 @@ static ls_status draw_plots(const compare *c, ls_text *why)
     return status;
 }
 
+/* The lessons are about all strategies on the built-in traces. */
+static bool wants_lessons(const compare *c)
+{
+    return c->config->trace_count == 0 && !c->config->simulation &&
+           c->report.stepper_count == LS_TIMESTEP_STRATEGY_COUNT;
+}
+
 static ls_status write_results(const compare *c, ls_text *why)
 {
     const char *json_path = c->config->json_path;
     bool is_json_shown = json_path && strcmp(json_path, "-") == 0;
-    if (!c->config->is_quiet) {
-        stepping_report_print(&c->report, is_json_shown ? stderr : stdout);
+    FILE *file = is_json_shown ? stderr : stdout;
+    stepping_sheet sheet = {c->config->is_quiet ? NULL : file, ls_json_create()};
+    ls_status status = LS_OK;
+    stepping_report_write(&c->report, &sheet);
+    if (wants_lessons(c)) {
+        status = stepping_lessons_write(c->builtin, c->config->rate_hz, c->allocator, &sheet, why);
     }
-    ls_status status = json_path ? stepping_report_write_json(&c->report, json_path, why) : LS_OK;
-    if (status == LS_OK && c->config->plot_path) {
-        status = draw_plots(c, why);
+    if (status == LS_OK && json_path) {
+        status = ls_json_write(sheet.json, json_path, why);
     }
-    return status;
+    ls_json_destroy(sheet.json);
+    return status == LS_OK && c->config->plot_path ? draw_plots(c, why) : status;
 }
 
 static ls_status run(compare *c, ls_text *why)
@@ -238,13 +221,6 @@ static ls_status run(compare *c, ls_text *why)
         status = measure_simulation(c, why);
     } else {
         measure_worlds(c);
-    }
-    bool wants_lessons = c->config->trace_count == 0 && !c->config->simulation &&
-                         c->report.stepper_count == LS_TIMESTEP_STRATEGY_COUNT;
-    if (status == LS_OK && wants_lessons) {
-        c->report.lessons = &c->lessons;
-        status =
-            stepping_lessons_learn(c->builtin, c->config->rate_hz, c->allocator, &c->lessons, why);
     }
     return status == LS_OK ? write_results(c, why) : status;
 }

@@ -8,6 +8,7 @@
 #include "lockstep/common/simulations/spring/spring.h"
 #include "lockstep/tools/timestep/sim_course.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -332,73 +333,168 @@ ls_status stepping_one_bit_run(const ls_simulation *simulation, const ls_sim_con
 
 /* ---- all of them ---- */
 
+enum {
+    EXAMPLE_FRAMES = 3,
+    ONE_BIT_S = 20,
+    ONE_BIT_SHOWN_S = 5, /* in the table */
+};
+
 #define ROPE_DT_NS LS_NS_PER_MS
 #define ROPE_FRAME_MAX_NS (10 * LS_NS_PER_MS)
+#define FORCES_DT_NS (20 * LS_NS_PER_MS) /* physics at 50 Hz, as the example has it */
 
-static void run_examples(stepping_lesson_example *examples)
+static double ms_of(uint64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+static void write_example(const char *row, uint64_t frame_ns, ls_timestep *timestep,
+                          const stepping_sheet *sheet, ls_json *json)
+{
+    ls_timestep_plan plan = ls_timestep_advance(timestep, frame_ns);
+    ls_json_text(json, "row", row);
+    stepping_sheet_print(sheet, "  %s a frame of", row);
+    stepping_sheet_add(sheet, json, "frame_ms", " %5.1f ms:", ms_of(frame_ns));
+    stepping_sheet_add(sheet, json, "steps", plan.step_count == 1 ? " %.0f step" : " %.0f steps",
+                       plan.step_count);
+    stepping_sheet_add(sheet, json, "step_ms", " of %.3f ms", ms_of(plan.step_ns));
+    stepping_sheet_add(sheet, json, "bank_ms",
+                       strcmp(row, "T5") == 0 ? ", %.1f ms in the bank" : NULL,
+                       ms_of(timestep->bank_ns));
+    stepping_sheet_print(sheet, "\n");
+}
+
+static void write_examples(const stepping_sheet *sheet)
 {
     static const struct {
         const char *row;
         ls_timestep_config config;
-        uint64_t frames_ns[STEPPING_LESSON_FRAMES];
+        uint64_t frames_ns[EXAMPLE_FRAMES];
     } all[] = {
         {"T4", {LS_TIMESTEP_SUBSTEPS, 16667000, 0, 6, {0, 0}}, {16000000, 33000000, 300000000}},
         {"T5", {LS_TIMESTEP_ACCUMULATOR, 16000000, 0, 0, {0, 0}}, {24000000, 24000000, 24000000}},
     };
+    ls_json *array = ls_json_array(sheet->json, "examples");
+    stepping_sheet_print(sheet, "\nT4, T5: the examples\n");
     for (uint32_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         ls_timestep timestep = ls_timestep_make(&all[i].config);
-        for (uint32_t k = 0; k < STEPPING_LESSON_FRAMES; k++) {
-            uint64_t frame_ns = all[i].frames_ns[k];
-            ls_timestep_plan plan = ls_timestep_advance(&timestep, frame_ns);
-            *examples++ = (stepping_lesson_example){all[i].row, frame_ns, plan.step_count,
-                                                    plan.step_ns, timestep.bank_ns};
+        for (uint32_t k = 0; k < EXAMPLE_FRAMES; k++) {
+            write_example(all[i].row, all[i].frames_ns[k], &timestep, sheet, ls_json_append(array));
         }
     }
 }
 
-static ls_status run_ropes(const stepping_trace *trace, const ls_allocator *allocator,
-                           stepping_lessons *out, ls_text *why)
+static void print_rope(const stepping_rope_result *rope, const stepping_sheet *sheet)
 {
+    char text[24];
+    if (rope->is_torn) {
+        snprintf(text, sizeof text, "torn at step %" PRIu64, rope->steps);
+    } else {
+        snprintf(text, sizeof text, "holds: x %.2f", rope->stretch_max);
+    }
+    stepping_sheet_print(sheet, " %-18s", text);
+}
+
+static void add_rope(const stepping_rope_result *rope, ls_json *json)
+{
+    ls_json_bool(json, "is_torn", rope->is_torn);
+    ls_json_number(json, "stretch_max", rope->stretch_max);
+    ls_json_number(json, "steps", (double)rope->steps);
+}
+
+static ls_status write_integrator(ls_integrator integrator, const stepping_trace *trace,
+                                  const ls_allocator *allocator, const stepping_sheet *sheet,
+                                  ls_json *json, ls_text *why)
+{
+    const stepping_rope_run_config fixed_dt = {integrator, ROPE_DT_NS, ROPE_FRAME_MAX_NS};
+    const stepping_rope_run_config frame_dt = {integrator, 0, 0};
+    stepping_rope_result fixed = {0}, per_frame = {0};
+    ls_status status = stepping_rope_run(&fixed_dt, trace, allocator, &fixed, why);
+    if (status == LS_OK) {
+        status = stepping_rope_run(&frame_dt, trace, allocator, &per_frame, why);
+    }
+    ls_json_text(json, "integrator", stepping_integrator_name(integrator));
+    stepping_sheet_print(sheet, "  %-22s", stepping_integrator_name(integrator));
+    print_rope(&fixed, sheet);
+    print_rope(&per_frame, sheet);
+    stepping_sheet_add(sheet, json, "order", " %7.2f", stepping_integrator_order(integrator));
+    stepping_sheet_add(sheet, json, "error_at_0.0001_s", " %12.1e",
+                       stepping_integrator_error(integrator, 1e-4));
+    stepping_sheet_add(sheet, json, "error_at_0.1_s", " %12.1e\n",
+                       stepping_integrator_error(integrator, 0.1));
+    add_rope(&fixed, ls_json_object(json, "rope_at_1_ms"));
+    add_rope(&per_frame, ls_json_object(json, "rope_at_frame"));
+    return status;
+}
+
+static ls_status write_integrators(const stepping_trace *trace, const ls_allocator *allocator,
+                                   const stepping_sheet *sheet, ls_text *why)
+{
+    ls_json *array = ls_json_array(sheet->json, "integrators");
     ls_status status = LS_OK;
+    stepping_sheet_print(
+        sheet,
+        "\nT8: a rope, its longest link; T9: integrators, the error of a spring after 1 s\n"
+        "  %-22s %-18s %-18s %7s %12s %12s\n",
+        "", "dt 1 ms", "dt of a frame", "order", "dt 0.0001 s", "dt 0.1 s");
     for (uint32_t i = 0; i < LS_INTEGRATOR_COUNT && status == LS_OK; i++) {
-        stepping_rope_run_config fixed = {(ls_integrator)i, ROPE_DT_NS, ROPE_FRAME_MAX_NS};
-        stepping_rope_run_config per_frame = {(ls_integrator)i, 0, 0};
-        status = stepping_rope_run(&fixed, trace, allocator, &out->ropes[i].fixed, why);
-        if (status == LS_OK) {
-            status = stepping_rope_run(&per_frame, trace, allocator, &out->ropes[i].per_frame, why);
-        }
+        status =
+            write_integrator((ls_integrator)i, trace, allocator, sheet, ls_json_append(array), why);
     }
     return status;
 }
 
-static void run_integrators(stepping_lessons *out)
-{
-    for (uint32_t i = 0; i < LS_INTEGRATOR_COUNT; i++) {
-        out->integrators[i].order = stepping_integrator_order((ls_integrator)i);
-        out->integrators[i].error_fine = stepping_integrator_error((ls_integrator)i, 1e-4);
-        out->integrators[i].error_coarse = stepping_integrator_error((ls_integrator)i, 0.1);
-    }
-}
-
-static void run_headroom(const stepping_trace *traces, uint32_t rate_hz, stepping_lessons *out)
+static void write_headroom(const stepping_trace *traces, uint32_t rate_hz,
+                           const stepping_sheet *sheet)
 {
     uint64_t dt_ns = ls_timestep_config_default(rate_hz).dt_ns;
     stepping_headroom_traces two = {&traces[STEPPING_TRACE_SPIKE],
                                     &traces[STEPPING_TRACE_OVERLOAD]};
-    stepping_headroom_cases(rate_hz, out->cases);
+    stepping_headroom_case cases[STEPPING_HEADROOM_CASES];
+    ls_json *array = ls_json_array(sheet->json, "headroom");
+    stepping_headroom_cases(rate_hz, cases);
+    stepping_sheet_print(
+        sheet,
+        "\nT10: a 300 ms frame while a step costs half a dt, and steps that cost 1.2 dt\n"
+        "  %-36s %11s %9s %9s | %9s %11s %9s\n",
+        "", "late frames", "for ms", "dropped", "speed", "last frame", "dropped");
     for (uint32_t i = 0; i < STEPPING_HEADROOM_CASES; i++) {
-        out->headroom[i] = stepping_headroom_measure(&out->cases[i].config, dt_ns, &two);
+        stepping_headroom h = stepping_headroom_measure(&cases[i].config, dt_ns, &two);
+        ls_json *item = ls_json_append(array);
+        ls_json_text(item, "name", cases[i].name);
+        stepping_sheet_print(sheet, "  %-36s", cases[i].name);
+        stepping_sheet_add(sheet, item, "late_frames", " %11.0f", h.late_frames);
+        stepping_sheet_add(sheet, item, "late_ms", " %9.1f", h.late_ms);
+        stepping_sheet_add(sheet, item, "spike_dropped_ms", " %9.1f |", h.spike_dropped_ms);
+        stepping_sheet_add(sheet, item, "spike_speed", NULL, h.spike_speed);
+        stepping_sheet_add(sheet, item, "overload_speed", " %9.3f", h.overload_speed);
+        stepping_sheet_add(sheet, item, "overload_frame_ms", " %8.0f ms", h.overload_frame_ms);
+        stepping_sheet_add(sheet, item, "overload_dropped_ms", " %9.1f", h.overload_dropped_ms);
+        ls_json_bool(item, "is_spiral", h.is_spiral);
+        stepping_sheet_print(sheet, h.is_spiral ? "  spiral\n" : "\n");
     }
 }
 
-static void run_forces(const stepping_trace *traces, stepping_lessons *out)
+static void write_forces(const stepping_trace *traces, const stepping_sheet *sheet)
 {
-    static const stepping_trace_kind kinds[STEPPING_LESSON_FORCES] = {
-        STEPPING_TRACE_30, STEPPING_TRACE_50, STEPPING_TRACE_60, STEPPING_TRACE_144,
-        STEPPING_TRACE_200};
-    for (uint32_t i = 0; i < STEPPING_LESSON_FORCES; i++) {
-        out->force_traces[i] = kinds[i];
-        out->forces[i] = stepping_forces_measure(&traces[kinds[i]], STEPPING_LESSON_FORCES_DT_NS);
+    static const stepping_trace_kind kinds[] = {STEPPING_TRACE_30, STEPPING_TRACE_50,
+                                                STEPPING_TRACE_60, STEPPING_TRACE_144,
+                                                STEPPING_TRACE_200};
+    ls_json *array = ls_json_array(sheet->json, "forces");
+    stepping_sheet_print(
+        sheet,
+        "\nT11: physics at 50 Hz: what a force and an impulse come to, by what they should\n"
+        "  %-22s %15s %15s %15s %15s\n",
+        "", "force per step", "force per frame", "impulse queued", "impulse polled");
+    for (uint32_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        stepping_forces f = stepping_forces_measure(&traces[kinds[i]], FORCES_DT_NS);
+        ls_json *item = ls_json_append(array);
+        ls_json_text(item, "trace", stepping_trace_kind_name(kinds[i]));
+        stepping_sheet_print(sheet, "  %3s frames a second   ", stepping_trace_kind_name(kinds[i]));
+        stepping_sheet_add(sheet, item, "force_per_step", " %15.2f", f.force_per_step);
+        stepping_sheet_add(sheet, item, "force_per_frame", " %15.2f", f.force_per_frame);
+        stepping_sheet_add(sheet, item, "impulse_queued", " %15.2f", f.impulse_queued);
+        stepping_sheet_add(sheet, item, "impulse_polled", " %15.2f\n", f.impulse_polled);
     }
 }
 
@@ -413,53 +509,80 @@ static uint32_t ticks_needed(const stepping_trace *traces, const ls_timestep_con
     return (uint32_t)most;
 }
 
-static ls_status play_rates(const stepping_sim_course *course, const stepping_trace *traces,
-                            const ls_timestep_config *timestep, const ls_allocator *allocator,
-                            stepping_lessons *out, ls_text *why)
+static ls_status write_rates(const stepping_sim_course *course, const stepping_trace *traces,
+                             const ls_timestep_config *timestep, const ls_allocator *allocator,
+                             const stepping_sheet *sheet, ls_json *json, ls_text *why)
 {
     ls_status status = LS_OK;
+    uint32_t played = 0, same = 0;
+    uint64_t ticks = 0;
     for (uint32_t i = 0; i < STEPPING_TRACE_KIND_COUNT && status == LS_OK; i++) {
         stepping_sim_measures measures = {0};
         status =
             stepping_sim_course_measure(course, timestep, &traces[i], 0, allocator, &measures, why);
-        out->traces_played++;
-        out->traces_same += measures.is_repeatable ? 1 : 0;
-        out->ticks_compared += measures.ticks_compared;
+        played++;
+        same += measures.is_repeatable ? 1 : 0;
+        ticks += measures.ticks_compared;
     }
+    ls_json_text(json, "sim", course->simulation->name);
+    ls_json_number(json, "traces_played", played);
+    ls_json_number(json, "traces_same", same);
+    ls_json_number(json, "ticks_compared", (double)ticks);
+    stepping_sheet_print(sheet,
+                         "\nT12: %s with interpolation on all traces: the same bits on %" PRIu32
+                         " of %" PRIu32 ", %" PRIu64 " ticks compared\n",
+                         course->simulation->name, same, played, ticks);
     return status;
 }
 
+static void write_one_bit(const stepping_one_bit *bit, const stepping_sheet *sheet, ls_json *json)
+{
+    ls_json_text(json, "flipped", bit->field);
+    stepping_sheet_print(sheet, "  one bit of %s flipped, then the same inputs: apart by",
+                         bit->field);
+    ls_json *apart = ls_json_array(json, "apart_m");
+    for (uint32_t second = 0; second <= bit->seconds; second++) {
+        ls_json_append_number(apart, bit->apart_m[second]);
+        if (second % ONE_BIT_SHOWN_S == 0) {
+            stepping_sheet_print(sheet, "%s %.2g m after %" PRIu32 " s", second > 0 ? "," : "",
+                                 bit->apart_m[second], second);
+        }
+    }
+    stepping_sheet_print(sheet, "\n");
+}
+
 /* T12: the arena at every frame rate, and what one bit does to it. */
-static ls_status run_lockstep(const stepping_trace *traces, uint32_t rate_hz,
-                              const ls_allocator *allocator, stepping_lessons *out, ls_text *why)
+static ls_status write_lockstep(const stepping_trace *traces, uint32_t rate_hz,
+                                const ls_allocator *allocator, const stepping_sheet *sheet,
+                                ls_text *why)
 {
     const ls_simulation *arena = ls_arena_simulation();
     ls_timestep_config timestep = ls_timestep_config_default(rate_hz);
     ls_sim_config config = ls_sim_config_default(arena);
-    config.tick_rate_hz = rate_hz;
-    out->simulation = arena->name;
+    ls_json *json = ls_json_object(sheet->json, "lockstep");
     stepping_sim_course course = {0};
+    stepping_one_bit bit = {0};
+    config.tick_rate_hz = rate_hz;
     ls_status status = stepping_sim_course_make(arena, &config, ticks_needed(traces, &timestep),
                                                 allocator, &course, why);
     if (status == LS_OK) {
-        status = play_rates(&course, traces, &timestep, allocator, out, why);
+        status = write_rates(&course, traces, &timestep, allocator, sheet, json, why);
         stepping_sim_course_release(&course, allocator);
     }
     if (status == LS_OK) {
-        status = stepping_one_bit_run(arena, &config, STEPPING_LESSON_ONE_BIT_SECONDS, allocator,
-                                      &out->one_bit, why);
+        status = stepping_one_bit_run(arena, &config, ONE_BIT_S, allocator, &bit, why);
     }
+    write_one_bit(&bit, sheet, json);
     return status;
 }
 
-ls_status stepping_lessons_learn(const stepping_trace *traces, uint32_t rate_hz,
-                                 const ls_allocator *allocator, stepping_lessons *out, ls_text *why)
+ls_status stepping_lessons_write(const stepping_trace *traces, uint32_t rate_hz,
+                                 const ls_allocator *allocator, const stepping_sheet *sheet,
+                                 ls_text *why)
 {
-    *out = (stepping_lessons){0};
-    run_examples(out->examples);
-    run_integrators(out);
-    run_headroom(traces, rate_hz, out);
-    run_forces(traces, out);
-    ls_status status = run_ropes(&traces[STEPPING_TRACE_60], allocator, out, why);
-    return status == LS_OK ? run_lockstep(traces, rate_hz, allocator, out, why) : status;
+    write_examples(sheet);
+    ls_status status = write_integrators(&traces[STEPPING_TRACE_60], allocator, sheet, why);
+    write_headroom(traces, rate_hz, sheet);
+    write_forces(traces, sheet);
+    return status == LS_OK ? write_lockstep(traces, rate_hz, allocator, sheet, why) : status;
 }

@@ -1,6 +1,7 @@
 #include "lockstep/tools/timestep/plot.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/tools/timestep/lessons.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,6 +11,7 @@ enum {
     BEFORE_MS = 400,    /* the panel about steps, from the end of the longest frame */
     AFTER_MS = 550,
     COARSE_POINTS = 160,
+    STUTTER_TRACES_MAX = 8,
 };
 
 typedef enum plot_panel {
@@ -26,15 +28,31 @@ extern const char stepping_plot_script[];
 /* Only some strategies can drive a simulation. */
 static bool is_shown(const stepping_plot_page *page, uint32_t index)
 {
-    return !page->course || stepping_sim_course_can_play(page->steppers[index].config.strategy);
+    ls_timestep_strategy strategy = page->report->steppers[index].config.strategy;
+    return !page->report->course || stepping_sim_course_can_play(strategy);
+}
+
+/* The built-in traces show each panel's subject best; a user's own are what the user asked for. */
+static const stepping_trace *trace_of(const stepping_plot_page *page, plot_panel panel)
+{
+    static const stepping_trace_kind kinds[] = {STEPPING_TRACE_144, STEPPING_TRACE_WALK,
+                                                STEPPING_TRACE_SPIKE, STEPPING_TRACE_OVERLOAD,
+                                                STEPPING_TRACE_OVERLOAD};
+    return page->is_own ? page->report->traces : &page->builtin[kinds[panel]];
+}
+
+static uint32_t cost_percent_of(const stepping_plot_page *page, plot_panel panel)
+{
+    bool has_headroom = panel == STEPS && !page->is_own && !page->has_step_cost;
+    return has_headroom ? STEPPING_HEADROOM_PERCENT : trace_of(page, panel)->step_cost_percent;
 }
 
 /* When the panel about places begins: a simulation needs a second to get going. */
 static uint64_t position_from_ns(const stepping_plot_page *page)
 {
-    uint64_t half_ns = stepping_trace_length_ns(page->position) / 2;
+    uint64_t half_ns = stepping_trace_length_ns(trace_of(page, POSITION)) / 2;
     uint64_t going_ns = LS_MIN(half_ns, LS_NS_PER_SECOND);
-    return page->course ? going_ns : 0;
+    return page->report->course ? going_ns : 0;
 }
 
 /* ---- one curve ---- */
@@ -119,11 +137,6 @@ static void add_point(void *user, const stepping_play_frame *frame)
     s->points++;
 }
 
-static uint64_t cost_ns(const stepping_plot_page *page, uint32_t percent)
-{
-    return ls_timestep_config_default(page->rate_hz).dt_ns * percent / 100;
-}
-
 static uint32_t longest_frame(const stepping_trace *trace)
 {
     uint32_t longest = 0;
@@ -163,7 +176,8 @@ static void set_window(const stepping_plot_page *page, const stepping_trace *tra
     s->every_ns = stepping_trace_length_ns(trace) / COARSE_POINTS;
     if (s->panel == POSITION) {
         s->from_ns = position_from_ns(page);
-        s->to_ns = s->from_ns + POSITION_STEPS * ls_timestep_config_default(page->rate_hz).dt_ns;
+        s->to_ns =
+            s->from_ns + POSITION_STEPS * ls_timestep_config_default(page->report->rate_hz).dt_ns;
         s->every_ns = 0;
     } else if (s->panel == STEPS) {
         s->zero_ns = longest_ns;
@@ -175,23 +189,22 @@ static void set_window(const stepping_plot_page *page, const stepping_trace *tra
 
 /* ---- the data of a panel ---- */
 
-typedef struct panel_source {
-    plot_panel panel;
-    const char *name; /* of its block, and of its values least_NAME, most_NAME and NAME_trace */
-    const stepping_trace *trace;
-    uint32_t cost_percent;
-} panel_source;
+/* Of its block, and of its values least_NAME, most_NAME and NAME_trace. */
+static const char *const panel_names[] = {"position", "energy", "steps", "frames", "dropped"};
 
-static ls_status write_curve(const stepping_plot_page *page, const panel_source *source,
-                             uint32_t index, series *range, ls_text *why)
+static ls_status write_curve(const stepping_plot_page *page, uint32_t index, series *range,
+                             ls_text *why)
 {
-    const ls_timestep_config *timestep = &page->steppers[index].config;
-    uint64_t step_cost_ns = cost_ns(page, source->cost_percent);
+    const ls_timestep_config *timestep = &page->report->steppers[index].config;
+    const stepping_sim_course *course = page->report->course;
     series s = *range;
-    set_window(page, source->trace, longest_end_ns(timestep, source->trace, step_cost_ns), &s);
-    if (page->course && s.panel == POSITION) {
-        ls_status status = stepping_sim_player_create(
-            page->course->simulation, &page->course->config, page->allocator, &s.player, why);
+    const stepping_trace *trace = trace_of(page, s.panel);
+    uint64_t step_cost_ns = ls_timestep_config_default(page->report->rate_hz).dt_ns *
+                            cost_percent_of(page, s.panel) / 100;
+    set_window(page, trace, longest_end_ns(timestep, trace, step_cost_ns), &s);
+    if (course && s.panel == POSITION) {
+        ls_status status = stepping_sim_player_create(course->simulation, &course->config,
+                                                      page->allocator, &s.player, why);
         if (status != LS_OK) {
             return status;
         }
@@ -199,7 +212,7 @@ static ls_status write_curve(const stepping_plot_page *page, const panel_source 
     if (s.from_ns == 0 && s.panel != FRAMES && s.panel != STEPS) {
         fprintf(s.script, "0 %d\n", s.panel == ENERGY ? 1 : 0);
     }
-    stepping_play(timestep, source->trace, step_cost_ns, &(stepping_play_observer){add_point, &s});
+    stepping_play(timestep, trace, step_cost_ns, &(stepping_play_observer){add_point, &s});
     fprintf(s.script, "\n\n");
     range->points = s.points;
     bool runs_away = s.player && timestep->strategy == LS_TIMESTEP_FIXED_PER_FRAME;
@@ -223,28 +236,29 @@ static const char *plain_name(const stepping_trace *trace, char text[LS_NAME_BYT
     return text;
 }
 
-static ls_status write_panel(const stepping_plot_page *page, const panel_source *source,
-                             FILE *script, ls_text *why)
+static ls_status write_panel(const stepping_plot_page *page, plot_panel panel, FILE *script,
+                             ls_text *why)
 {
-    char name[LS_NAME_BYTES_MAX];
+    char trace_name[LS_NAME_BYTES_MAX];
+    const char *name = panel_names[panel];
     ls_status status = LS_OK;
     series range = {.script = script,
-                    .panel = source->panel,
+                    .panel = panel,
                     .view = stepping_world_view_make(),
-                    .course = page->course,
+                    .course = page->report->course,
                     .least = HUGE_VAL,
                     .most = -HUGE_VAL};
-    fprintf(script, "%s_trace = '%s'\n$%s << EOD\n", source->name, plain_name(source->trace, name),
-            source->name);
-    for (uint32_t i = 0; i < page->stepper_count && status == LS_OK; i++) {
+    fprintf(script, "%s_trace = '%s'\n$%s << EOD\n", name,
+            plain_name(trace_of(page, panel), trace_name), name);
+    for (uint32_t i = 0; i < page->report->stepper_count && status == LS_OK; i++) {
         if (is_shown(page, i)) {
-            status = write_curve(page, source, i, &range, why);
+            status = write_curve(page, i, &range, why);
         }
     }
     bool is_known = range.least <= range.most;
-    fprintf(script, "EOD\nleast_%s = %.6g\nmost_%s = %.6g\n", source->name,
-            is_known ? range.least : 0, source->name, is_known ? range.most : 0);
-    if (page->course && source->panel == POSITION && range.points == 0) {
+    fprintf(script, "EOD\nleast_%s = %.6g\nmost_%s = %.6g\n", name, is_known ? range.least : 0,
+            name, is_known ? range.most : 0);
+    if (page->report->course && panel == POSITION && range.points == 0) {
         fprintf(script, "subject = 'frames'\n"); /* no frame ended while the shape was watched */
     }
     return status;
@@ -253,14 +267,21 @@ static ls_status write_panel(const stepping_plot_page *page, const panel_source 
 /* A line for each trace, with every shown strategy's stutter. */
 static void write_stutter(const stepping_plot_page *page, FILE *script)
 {
+    static const stepping_trace_kind kinds[] = {STEPPING_TRACE_60, STEPPING_TRACE_75,
+                                                STEPPING_TRACE_144, STEPPING_TRACE_WALK,
+                                                STEPPING_TRACE_SPIKE};
+    const stepping_report *report = page->report;
+    uint32_t count = page->is_own ? LS_MIN(report->trace_count, STUTTER_TRACES_MAX)
+                                  : sizeof kinds / sizeof kinds[0];
     double most = 0;
     fprintf(script, "$stutter << EOD\n");
-    for (uint32_t i = 0; i < page->stutter_count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         char name[LS_NAME_BYTES_MAX];
-        fprintf(script, "\"%s\"", plain_name(page->stutter[i].trace, name));
-        for (uint32_t k = 0; k < page->stepper_count; k++) {
-            const stepping_report_cell *cell = &page->stutter[i].cells[k];
-            double stutter = page->course ? cell->simulation.stutter_mm : cell->world.stutter_ms;
+        uint32_t trace = page->is_own ? i : (uint32_t)kinds[i];
+        fprintf(script, "\"%s\"", plain_name(&report->traces[trace], name));
+        for (uint32_t k = 0; k < report->stepper_count; k++) {
+            const stepping_report_cell *cell = &report->cells[trace * report->stepper_count + k];
+            double stutter = report->course ? cell->simulation.stutter_mm : cell->world.stutter_ms;
             if (is_shown(page, k)) {
                 fprintf(script, " %.4f", stutter);
                 most = LS_MAX(stutter, most);
@@ -275,39 +296,32 @@ static void write_stutter(const stepping_plot_page *page, FILE *script)
 
 static void write_values(const stepping_plot_page *page, FILE *script)
 {
-    bool has_shape = page->course && page->course->has_shape;
+    bool has_shape = page->report->course && page->report->course->has_shape;
     fprintf(script, "is_svg = %d\nhas_notes = %d\nrate_hz = %" PRIu32 "\nsubject = '%s'\n",
-            page->is_svg, page->has_notes, page->rate_hz,
-            !page->course ? "world"
-            : has_shape   ? "shape"
-                          : "frames");
+            page->is_svg, page->has_notes, page->report->rate_hz,
+            !page->report->course ? "world"
+            : has_shape           ? "shape"
+                                  : "frames");
     fprintf(script, "position_from_ms = %g\nposition_ms = %g\nspring_hz = %d\n",
-            ms_of(position_from_ns(page)), POSITION_STEPS * 1e3 / page->rate_hz,
+            ms_of(position_from_ns(page)), POSITION_STEPS * 1e3 / page->report->rate_hz,
             STEPPING_WORLD_SPRING_HZ);
     fprintf(script, "steps_before_ms = %d\nsteps_after_ms = %d\n", BEFORE_MS, AFTER_MS);
     fprintf(script, "steps_cost = %" PRIu32 "\nframes_cost = %" PRIu32 "\nshown = ''\nnames = ''\n",
-            page->steps_cost_percent, page->load->step_cost_percent);
-    for (uint32_t i = 0; i < page->stepper_count; i++) {
+            cost_percent_of(page, STEPS), cost_percent_of(page, FRAMES));
+    for (uint32_t i = 0; i < page->report->stepper_count; i++) {
         if (is_shown(page, i)) {
             fprintf(script, "shown = shown.' %d'\nnames = names.' %s'\n",
-                    page->steppers[i].config.strategy + 1, page->steppers[i].name);
+                    page->report->steppers[i].config.strategy + 1, page->report->steppers[i].name);
         }
     }
 }
 
 ls_status stepping_plot_write(const stepping_plot_page *page, FILE *script, ls_text *why)
 {
-    const panel_source sources[] = {
-        {POSITION, "position", page->position, page->position->step_cost_percent},
-        {ENERGY, "energy", page->energy, page->energy->step_cost_percent},
-        {STEPS, "steps", page->steps, page->steps_cost_percent},
-        {FRAMES, "frames", page->load, page->load->step_cost_percent},
-        {DROPPED, "dropped", page->load, page->load->step_cost_percent},
-    };
     ls_status status = LS_OK;
     write_values(page, script);
-    for (uint32_t i = 0; i < sizeof sources / sizeof sources[0] && status == LS_OK; i++) {
-        status = write_panel(page, &sources[i], script, why);
+    for (uint32_t i = 0; i < sizeof panel_names / sizeof panel_names[0] && status == LS_OK; i++) {
+        status = write_panel(page, (plot_panel)i, script, why);
     }
     write_stutter(page, script);
     fputs(stepping_plot_script, script);

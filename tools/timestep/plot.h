@@ -9,26 +9,14 @@
 
 #include <stdio.h>
 
-#define STEPPING_PLOT_STUTTER_TRACES_MAX 8u
-
 typedef struct stepping_plot_page {
-    const stepping_stepper *steppers;
-    uint32_t stepper_count;
-    uint32_t rate_hz;
-    bool is_svg;    /* else PNG */
-    bool has_notes; /* the panels say what is to be seen: the built-in traces, all strategies */
-    /* The subject of each panel. */
-    const stepping_trace *position;
-    const stepping_trace *energy;
-    const stepping_trace *steps; /* about its longest frame, at steps_cost_percent of dt a step */
-    uint32_t steps_cost_percent;
-    const stepping_trace *load; /* lengths of frames, and time dropped */
-    uint32_t stutter_count;     /* 1 .. STEPPING_PLOT_STUTTER_TRACES_MAX */
-    struct {
-        const stepping_trace *trace;
-        const stepping_report_cell *cells; /* a strategy each */
-    } stutter[STEPPING_PLOT_STUTTER_TRACES_MAX];
-    const stepping_sim_course *course; /* a simulation instead of the small world; NULL: none */
+    const stepping_report *report;
+    const stepping_trace
+        *builtin;       /* by stepping_trace_kind: each shows some panel's subject best */
+    bool is_own;        /* the report's traces are the user's, which are shown instead */
+    bool has_step_cost; /* likewise */
+    bool is_svg;        /* else PNG */
+    bool has_notes;     /* the panels say what is to be seen: the built-in traces, all strategies */
     const ls_allocator *allocator;
 } stepping_plot_page;
 

@@ -1,11 +1,11 @@
-/* Report: what lockstep-timestep found, as tables for people and as JSON for programs. Owns
- * nothing: the driver fills it. Called by the driver. */
+/* Report: what lockstep-timestep found, as tables for people and, in the same pass, as JSON for
+ * programs. Owns nothing: the driver fills it. Called by the driver and by lessons. */
 #ifndef LOCKSTEP_TOOLS_TIMESTEP_REPORT_H
 #define LOCKSTEP_TOOLS_TIMESTEP_REPORT_H
 
-#include "lockstep/tools/timestep/lessons.h"
-#include "lockstep/tools/timestep/measure.h"
+#include "lockstep/common/program/json.h"
 #include "lockstep/tools/timestep/sim_course.h"
+#include "lockstep/tools/timestep/world.h"
 
 /* A strategy on a trace: of the small world, or of the user's simulation. */
 typedef struct stepping_report_cell {
@@ -24,12 +24,23 @@ typedef struct stepping_report {
     const stepping_trace *traces;
     const stepping_report_cell *cells; /* of trace 0 all strategies, then of trace 1, ... */
     const stepping_sim_course *course; /* NULL: the small world was played */
-    const stepping_lessons *lessons;   /* NULL: none asked for */
 } stepping_report;
 
-void stepping_report_print(const stepping_report *report, FILE *file);
+/* Where it goes: every figure is written to both. */
+typedef struct stepping_sheet {
+    FILE *file; /* NULL: no table */
+    ls_json *json;
+} stepping_sheet;
 
-/* NO_MEMORY, or IO with the reason. "-": standard output. */
-ls_status stepping_report_write_json(const stepping_report *report, const char *path, ls_text *why);
+/* To the table alone. */
+void stepping_sheet_print(const stepping_sheet *sheet, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A figure of an object within `sheet->json`. `key` NULL: to the table alone; `format`, of a
+ * double, NULL: to JSON alone. */
+void stepping_sheet_add(const stepping_sheet *sheet, ls_json *item, const char *key,
+                        const char *format, double value);
+
+void stepping_report_write(const stepping_report *report, const stepping_sheet *sheet);
 
 #endif

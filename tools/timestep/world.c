@@ -1,6 +1,9 @@
 #include "lockstep/tools/timestep/world.h"
 
+#include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hash.h"
+
+#include <math.h>
 
 #define SPRING_FREQUENCY (6.283185307179586 * STEPPING_WORLD_SPRING_HZ) /* rad/s */
 
@@ -92,4 +95,114 @@ double stepping_world_view_place(const stepping_world_view *view, const ls_times
 {
     double alpha = ls_fixed_to_double(plan->alpha);
     return view->current.place * alpha + view->previous.place * (1 - alpha);
+}
+
+/* ---- what a strategy makes of it ---- */
+
+typedef struct mean {
+    double sum;
+    double squares;
+    double min;
+    double max;
+    uint32_t count;
+} mean;
+
+static void add(mean *values, double value)
+{
+    values->min = values->count == 0 || value < values->min ? value : values->min;
+    values->max = values->count == 0 || value > values->max ? value : values->max;
+    values->sum += value;
+    values->squares += value * value;
+    values->count++;
+}
+
+static double mean_of(const mean *values)
+{
+    return values->count > 0 ? values->sum / values->count : 0;
+}
+
+static double deviation_of(const mean *values)
+{
+    double average = mean_of(values);
+    double square = values->count > 0 ? values->squares / values->count - average * average : 0;
+    return square > 0 ? sqrt(square) : 0; /* rounding may take it below */
+}
+
+typedef struct measuring {
+    stepping_world_view view;
+    uint64_t length_ns; /* of all frames */
+    double drawn_ms;    /* in the frame before */
+    bool was_stepped;   /* before this frame: what is drawn moves */
+    mean late, moved, energy;
+} measuring;
+
+static void on_frame(void *user, const stepping_play_frame *frame)
+{
+    measuring *m = user;
+    stepping_world_view_advance(&m->view, frame->plan, UINT64_MAX);
+    double drawn_ms = stepping_world_view_place(&m->view, frame->plan) * 1e3;
+    if (m->was_stepped) {
+        add(&m->moved, drawn_ms - m->drawn_ms - (double)frame->frame_ns / 1e6);
+    }
+    if (m->view.steps > 0) {
+        add(&m->late, (double)frame->real_ns / 1e6 - drawn_ms);
+    }
+    m->was_stepped = m->view.steps > 0;
+    m->drawn_ms = drawn_ms;
+    if (frame->real_ns + LS_NS_PER_SECOND >= m->length_ns) {
+        add(&m->energy, m->view.current.spring_energy);
+    }
+}
+
+/* ---- the same bits ---- */
+
+typedef struct comparing {
+    stepping_world_view view;
+    uint64_t steps_max;
+} comparing;
+
+static void step_only(void *user, const stepping_play_frame *frame)
+{
+    comparing *c = user;
+    stepping_world_view_advance(&c->view, frame->plan, c->steps_max);
+}
+
+static uint64_t digest(const ls_timestep_config *timestep, const stepping_trace *trace,
+                       uint64_t step_cost_ns, uint64_t steps)
+{
+    comparing c = {.view = stepping_world_view_make(), .steps_max = steps};
+    stepping_play(timestep, trace, step_cost_ns, &(stepping_play_observer){step_only, &c});
+    return c.view.digest;
+}
+
+static void compare(const ls_timestep_config *timestep, const stepping_measure_config *config,
+                    stepping_measures *out)
+{
+    uint64_t others = stepping_play(timestep, config->other, config->step_cost_ns, NULL).steps;
+    uint64_t steps = LS_MIN(others, out->play.steps);
+    out->steps_compared = steps;
+    out->is_repeatable =
+        steps > 0 && digest(timestep, config->trace, config->step_cost_ns, steps) ==
+                         digest(timestep, config->other, config->step_cost_ns, steps);
+}
+
+stepping_measures stepping_measure(const ls_timestep_config *timestep,
+                                   const stepping_measure_config *config)
+{
+    stepping_measures out = {0};
+    measuring m = {.view = stepping_world_view_make()};
+    m.length_ns = stepping_play(timestep, config->trace, config->step_cost_ns, NULL).real_ns;
+    out.play = stepping_play(timestep, config->trace, config->step_cost_ns,
+                             &(stepping_play_observer){on_frame, &m});
+    out.speed = (double)out.play.simulated_ns / (double)out.play.real_ns;
+    out.late_mean_ms = mean_of(&m.late);
+    out.late_min_ms = m.late.min;
+    out.late_max_ms = m.late.max;
+    out.stutter_ms = deviation_of(&m.moved);
+    out.energy_ratio = stepping_world_has_exploded(&m.view.current) ? STEPPING_WORLD_ENERGY_MAX
+                                                                    : mean_of(&m.energy);
+    out.wall_hits = m.view.current.wall_hits;
+    out.wall_misses = m.view.current.wall_misses;
+    compare(timestep, config, &out);
+    return out;
 }

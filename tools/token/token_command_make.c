@@ -1,12 +1,11 @@
-#define _POSIX_C_SOURCE 200809L
-#include "lockstep/common/program/output.h"
-#include "lockstep/common/program/private_file.h"
 #include "lockstep/common/program/token_key.h"
+#include "lockstep/common/system/output.h"
+#include "lockstep/common/system/private_file.h"
+#include "lockstep/common/system/tty.h"
 #include "lockstep/tools/token/token_command.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static ls_status fill(const token_options *options, ls_token_config *config, ls_text *why)
 {
@@ -39,7 +38,7 @@ ls_status token_make(const token_options *options, ls_text *why)
     ls_token_key key;
     ls_token_config config;
     uint8_t token[LS_TOKEN_BYTES];
-    if (strcmp(options->out_path, "-") == 0 && isatty(STDOUT_FILENO)) {
+    if (strcmp(options->out_path, "-") == 0 && ls_tty_is(LS_TTY_OUTPUT)) {
         return ls_fail(LS_BAD_ARGUMENT, why, "a token is no text for a terminal: give --out FILE");
     }
     ls_status status = fill(options, &config, why);

@@ -2,11 +2,11 @@
 #include "lockstep/common/runtime/rerun/rerun_apart.h"
 
 #include "lockstep/common/base/allocator.h"
-#include "lockstep/common/base/clock.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/diagnosis/surroundings.h"
 #include "lockstep/common/runtime/child_process.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
+#include "lockstep/common/system/system_clock.h"
 
 #include <string.h>
 

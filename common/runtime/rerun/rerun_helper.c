@@ -2,10 +2,10 @@
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 
 #include "lockstep/common/base/byte_io.h"
-#include "lockstep/common/base/clock.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/loader/plugin_loader.h"
+#include "lockstep/common/system/system_clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

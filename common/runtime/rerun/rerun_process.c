@@ -2,13 +2,13 @@
 #include "lockstep/common/runtime/rerun/rerun_process.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/clock.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/runtime/child_process.h"
 #include "lockstep/common/runtime/loop_file.h"
 #include "lockstep/common/runtime/rerun/rerun_apart.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
+#include "lockstep/common/system/system_clock.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "lockstep/tests/lab/bench/comparison.h"
 
 #include "lockstep/common/program/json_read.h"
-#include "lockstep/common/program/mapped_file.h"
+#include "lockstep/common/system/mapped_file.h"
 
 #include <string.h>
 

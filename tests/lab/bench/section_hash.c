@@ -61,7 +61,7 @@ static void load(void *user, uint64_t repetitions)
 {
     bench_state *state = user;
     for (uint64_t i = 0; i < repetitions; i++) {
-        bench_keep((uint64_t)ls_sim_instance_load(state->instance, state->saved, 0));
+        bench_keep((uint64_t)ls_sim_instance_load(state->instance, state->saved, state->bytes, 0));
     }
 }
 

@@ -113,7 +113,8 @@ static ls_status begin_round(const sim_scene *scene, uint32_t size, sim_stage *s
 {
     ls_bot_crew_init(&stage->bots, 1);
     if (stage->saved) {
-        return ls_sim_instance_load(stage->instance, stage->saved, first);
+        return ls_sim_instance_load(stage->instance, stage->saved,
+                                    ls_sim_instance_save_bytes(stage->instance), first);
     }
     clear_stage(stage);
     ls_status status = set_stage(scene, size, stage, why);

@@ -2,7 +2,7 @@
 #include "lockstep/tests/lab/bench/timing.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/system_clock.h"
 
 #include <time.h>
 

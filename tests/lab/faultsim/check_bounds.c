@@ -3,6 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/host/output_limits.h"
+#include "lockstep/server/journal/event_rows.h"
 #include "lockstep/server/match/origin_budget.h"
 #include "lockstep/server/match/peer_link.h"
 #include "lockstep/server/match/state_handover.h"
@@ -296,7 +297,7 @@ static void log_event(check_bounds *all, const ls_match_event *event)
     bool is_of_slot = budget != &all->peer_lines;
     ls_log log = {.level = LS_LOG_INFO, .write = count_line, .user = &all->written};
     all->written = 0;
-    if (ls_output_limits_is_of_match(event->kind)) {
+    if (ls_event_row_of(event)->scope == LS_EVENT_OF_MATCH) {
         return;
     }
     if (budget) {

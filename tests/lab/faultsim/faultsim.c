@@ -1,8 +1,8 @@
 #define _DEFAULT_SOURCE
 #include "lockstep/tests/lab/faultsim/faultsim.h"
 
-#include "lockstep/common/base/clock.h"
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/system/output.h"
+#include "lockstep/common/system/system_clock.h"
 #include "lockstep/tests/lab/faultsim/report.h"
 
 #include <inttypes.h>

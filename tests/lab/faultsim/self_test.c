@@ -1,9 +1,9 @@
 #define _DEFAULT_SOURCE
 #include "lockstep/tests/lab/faultsim/self_test.h"
 
-#include "lockstep/common/base/clock.h"
-#include "lockstep/common/program/output.h"
 #include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/system/output.h"
+#include "lockstep/common/system/system_clock.h"
 #include "lockstep/tests/lab/faultsim/faultsim.h"
 #include "lockstep/tests/lab/faultsim/jobs.h"
 #include "lockstep/tests/lab/faultsim/self_test_report.h"

@@ -100,15 +100,19 @@ static uint32_t system_ms(void)
     return (uint32_t)((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / LS_NS_PER_MS);
 }
 
+static uint32_t base_ms(void)
+{
+    return present ? (uint32_t)((EPOCH_NS + present->now_ns) / LS_NS_PER_MS) : system_ms();
+}
+
 __attribute__((visibility("default"))) uint32_t enet_time_get(void)
 {
-    return present ? (uint32_t)((EPOCH_NS + present->now_ns) / LS_NS_PER_MS)
-                   : system_ms() + shown_ms;
+    return base_ms() + shown_ms;
 }
 
 __attribute__((visibility("default"))) void enet_time_set(uint32_t now_ms)
 {
-    shown_ms = present ? shown_ms : now_ms - system_ms();
+    shown_ms = now_ms - base_ms();
 }
 
 static uint64_t clock_ns(void *user)

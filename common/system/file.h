@@ -1,0 +1,45 @@
+/* File: what programs ask about files and folders besides reading and writing them, which stdio,
+ * output, mapped_file and private_file do. Where a call is said to give errno, the C library's
+ * names of it hold on every system. Called by programs. */
+#ifndef LOCKSTEP_COMMON_SYSTEM_FILE_H
+#define LOCKSTEP_COMMON_SYSTEM_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum ls_file_kind {
+    LS_FILE_PLAIN,
+    LS_FILE_FOLDER,
+    LS_FILE_OTHER, /* a pipe, a device */
+} ls_file_kind;
+
+typedef struct ls_file_facts {
+    ls_file_kind kind;
+    bool is_link; /* the path names a link to it */
+    uint64_t bytes;
+    int64_t changed_ns; /* since 1970 */
+    uint64_t number;    /* on its disk: a file that was replaced has another one */
+} ls_file_facts;
+
+/* False when there is none, with errno. `out` may be NULL. */
+bool ls_file_look(const char *path, ls_file_facts *out);
+
+/* False, with errno. */
+bool ls_file_set_executable(const char *path);
+
+/* A lock that ends with this process: a number for ls_file_unlock, or -1 with errno: EWOULDBLOCK
+ * when another process has it. The file is made when there is none. */
+int ls_file_lock(const char *path);
+void ls_file_unlock(int lock); /* -1 is allowed */
+
+/* Makes a folder, for its owner alone or for all. False with errno: EEXIST when there is one. */
+bool ls_folder_make(const char *path, bool is_private);
+
+/* The names in a folder, in no order and without "." and "..". NULL with errno. */
+typedef struct ls_folder ls_folder;
+ls_folder *ls_folder_open(const char *path);
+const char *ls_folder_next(ls_folder *folder); /* until the next call; NULL: there are no more */
+void ls_folder_close(ls_folder *folder);       /* NULL is allowed */
+
+#endif

@@ -1,0 +1,25 @@
+/* Machine: the processors, the memory and the environment that this program has. Called by
+ * programs. */
+#ifndef LOCKSTEP_COMMON_SYSTEM_MACHINE_H
+#define LOCKSTEP_COMMON_SYSTEM_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How many processors there are, 1 or more. */
+uint32_t ls_machine_processors(void);
+
+/* How long this process has worked so far, on all processors. */
+uint64_t ls_machine_cpu_ns(void);
+
+/* The memory of this process that is in use now; 0: the system does not say. */
+uint64_t ls_machine_memory_bytes(void);
+
+/* The variables of this process, "NAME=value", NULL last; until one is changed. */
+const char *const *ls_machine_variables(void);
+
+/* The file that this program was started from; false: not known, or longer. */
+bool ls_machine_program_path(char *path, size_t capacity);
+
+#endif

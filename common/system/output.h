@@ -1,0 +1,48 @@
+/* Output: where a program writes its result: a file, or standard output for "-".
+ * Called by the writers of summaries, reports and port files. */
+#ifndef LOCKSTEP_COMMON_SYSTEM_OUTPUT_H
+#define LOCKSTEP_COMMON_SYSTEM_OUTPUT_H
+
+#include "lockstep/common/base/status.h"
+#include "lockstep/common/base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Whether the file can be opened for writing, so that nobody plays a match for nothing. IO with the
+ * reason. Changes nothing: what there was stays, and no file is left where there was none. */
+ls_status ls_output_check_path(const char *path, ls_text *why);
+
+/* Whether both are names of one file that is there: what is read must not be written over. */
+bool ls_output_is_same_file(const char *path, const char *other);
+
+/* Whether files can be made in the directory: IO, with the reason. `what` they would be. */
+ls_status ls_output_check_directory(const char *path, const char *what, ls_text *why);
+
+/* Writes the text and a newline. IO, with the path and the reason in `why`. */
+ls_status ls_output_write(const char *path, const char *text, ls_text *why);
+
+/* A file is written as a whole or not at all: after a failure the older one is still there. */
+
+/* Writes the bytes as they are; `what` they are stands in the sentence about a failure. */
+ls_status ls_output_write_bytes(const char *path, const char *what, const void *bytes, size_t size,
+                                ls_text *why);
+
+/* Whether so many bytes more fit on the disk of a directory and leave LS_OUTPUT_RESERVE_BYTES for
+ * what matters more: a journal. True where that is not known. */
+#define LS_OUTPUT_RESERVE_BYTES (UINT64_C(64) << 20)
+bool ls_output_has_room(const char *directory, uint64_t bytes);
+
+/* Like write_bytes, to a file that is not there yet: when it is, "-2", "-3" ... is put before its
+ * ending, and `path` (of `capacity` bytes) becomes the name that was taken. */
+ls_status ls_output_write_new(char *path, size_t capacity, const char *what, const void *bytes,
+                              size_t size, ls_text *why);
+
+/* `path` becomes the name that ls_output_write_new would take now. */
+void ls_output_new_name(char *path, size_t capacity);
+
+/* Writes a port, in decimal, and a newline: for scripts, which wait for the file. */
+ls_status ls_output_write_port(const char *path, uint16_t port, ls_text *why);
+
+#endif

@@ -1,0 +1,47 @@
+#define _GNU_SOURCE
+#include "lockstep/common/system/machine.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+uint32_t ls_machine_processors(void)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return processors > 0 ? (uint32_t)processors : 1;
+}
+
+uint64_t ls_machine_cpu_ns(void)
+{
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    int64_t us = (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
+                 used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+    return (uint64_t)us * 1000;
+}
+
+uint64_t ls_machine_memory_bytes(void)
+{
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%*u %llu", &pages) != 1) {
+        pages = 0;
+    }
+    if (file) {
+        fclose(file);
+    }
+    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+const char *const *ls_machine_variables(void)
+{
+    static const char *const none = NULL;
+    return environ ? (const char *const *)environ : &none;
+}
+
+bool ls_machine_program_path(char *path, size_t capacity)
+{
+    ssize_t bytes = readlink("/proc/self/exe", path, capacity - 1);
+    path[bytes > 0 ? bytes : 0] = '\0';
+    return bytes > 0 && (size_t)bytes < capacity - 1;
+}

@@ -1,0 +1,58 @@
+#define _POSIX_C_SOURCE 200809L
+#define _FILE_OFFSET_BITS 64
+#include "lockstep/common/system/mapped_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static ls_status refuse(const char *path, const char *reason, ls_text *why)
+{
+    return ls_fail(LS_IO, why, "cannot read %s: %s", path, reason);
+}
+
+static ls_status map(int descriptor, const char *path, ls_mapped_file *out, ls_text *why)
+{
+    struct stat info;
+    if (fstat(descriptor, &info) != 0) {
+        return refuse(path, strerror(errno), why);
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return refuse(path, "it is not a file", why);
+    }
+    if ((uint64_t)info.st_size > SIZE_MAX) {
+        return refuse(path, "it is too large for this machine", why);
+    }
+    ls_mapped_file file = {.size = (size_t)info.st_size};
+    if (file.size > 0) {
+        void *bytes = mmap(NULL, file.size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+        if (bytes == MAP_FAILED) {
+            return refuse(path, strerror(errno), why);
+        }
+        file.bytes = bytes;
+    }
+    *out = file;
+    return LS_OK;
+}
+
+ls_status ls_mapped_file_open(const char *path, ls_mapped_file *out, ls_text *why)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is not waited for */
+    if (descriptor < 0) {
+        return refuse(path, strerror(errno), why);
+    }
+    ls_status status = map(descriptor, path, out, why);
+    close(descriptor);
+    return status;
+}
+
+void ls_mapped_file_close(ls_mapped_file *file)
+{
+    if (file->bytes) {
+        munmap((void *)(uintptr_t)file->bytes, file->size);
+    }
+    *file = (ls_mapped_file){0};
+}

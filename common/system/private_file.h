@@ -1,0 +1,28 @@
+/* Private file: a small file that its owner alone may read: keys, tokens, secrets. Is written whole
+ * or not at all, never over another one; is refused where others could have read or changed it.
+ * Called by key_file and by programs. */
+#ifndef LOCKSTEP_COMMON_SYSTEM_PRIVATE_FILE_H
+#define LOCKSTEP_COMMON_SYSTEM_PRIVATE_FILE_H
+
+#include "lockstep/common/base/status.h"
+#include "lockstep/common/base/text.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Up to `capacity` bytes of the file; *size says how many. NOT_FOUND when there is none, IO with
+ * the reason when it cannot be read, is longer, belongs to another user, or others may read it. */
+ls_status ls_private_file_read(const char *path, uint8_t *bytes, size_t capacity, size_t *size,
+                               ls_text *why);
+
+/* Makes the file with mode 0600; `what` it is stands in the sentence about a failure. IO with the
+ * reason, also when there is one already. */
+ls_status ls_private_file_make(const char *path, const char *what, const uint8_t *bytes,
+                               size_t size, ls_text *why);
+
+/* The same in place of a file that is there: at any moment the old one or the new one is there,
+ * whole. */
+ls_status ls_private_file_replace(const char *path, const char *what, const uint8_t *bytes,
+                                  size_t size, ls_text *why);
+
+#endif

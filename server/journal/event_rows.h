@@ -1,0 +1,31 @@
+/* Event rows: what is made of the events of a match, one row for each kind: its word in a service's
+ * stream of events, its record in a journal, its line in the log, and whom the line is charged to.
+ * Decides nothing else. Called by recorder, output_limits, room_lines and worker_rooms. */
+#ifndef LOCKSTEP_SERVER_JOURNAL_EVENT_ROWS_H
+#define LOCKSTEP_SERVER_JOURNAL_EVENT_ROWS_H
+
+#include "lockstep/common/base/log.h"
+#include "lockstep/common/encoding/journal_record.h"
+#include "lockstep/server/match/match.h"
+
+typedef enum ls_event_scope {
+    LS_EVENT_OF_SLOT,
+    LS_EVENT_OF_PEER, /* without a seat */
+    LS_EVENT_OF_MATCH,
+} ls_event_scope;
+
+typedef struct ls_event_row {
+    ls_event_scope scope;
+    const char *word;    /* "player-joined"; NULL: it is not in the stream */
+    uint32_t record;     /* an ls_journal_event_kind; 0: it is not in the journal */
+    bool is_of_its_tick; /* its record; otherwise that is of the tick that is closed next */
+    ls_log_level level;
+    bool is_mild_when_planned; /* INFO in place of the level, when somebody left as it should be */
+    /* With {fields}, which room_lines.c fills in; NULL: none, or more than one sentence. */
+    const char *line;
+} ls_event_row;
+
+/* A newcomer's READY and LEFT have rows of their own. */
+const ls_event_row *ls_event_row_of(const ls_match_event *event);
+
+#endif

@@ -1,0 +1,158 @@
+"""System seam: common/system alone includes headers of a system, and asks which one it is."""
+
+import fnmatch
+import re
+
+from tree import Finding
+
+SEAM = ("common/system/*",)
+WHERE = ("common/*", "protocol/*", "server/*", "client/*", "tools/*")
+
+# What looks into processes and machine code, which is Linux's by its nature.
+LINUX_BY_NATURE = (
+    "common/runtime/rerun/rerun_helper.c",
+    "tools/desync/code_place.c",
+    "tools/desync/write_trace.c",
+    "tools/synctest/crash.c",
+    "tools/synctest/foreign_locale.c",
+    "tools/synctest/laid_inputs.c",
+    "tools/synctest/launch.c",
+    "tools/synctest/page_memory.c",
+    "tools/synctest/perturbed_process.c",
+    "tools/synctest/play_mode.c",
+    "tools/synctest/play_mode_draw.c",
+    "tools/synctest/runner.c",
+    "tools/synctest/shims.c",
+    "tools/synctest/shims_files.c",
+    "tools/synctest/shims_machine.c",
+    "tools/synctest/surroundings.c",
+    "tools/synctest/tape.c",
+    "tools/synctest/trace.c",
+)
+
+# What has not been moved behind the seam yet. The list may only become shorter.
+REMAINING = (
+    "client/program/finder.c",
+    "common/base/build_fingerprint.c",
+    "common/loader/plugin_crash.c",
+    "common/loader/plugin_loader.c",
+    "common/program/command_line.c",
+    "common/program/service_sockets.c",
+    "common/runtime/child_process.c",
+    "common/runtime/event_loop.c",
+    "common/runtime/forked_job.c",
+    "common/runtime/line_channel.c",
+    "common/runtime/loop_file.c",
+    "common/runtime/rerun/rerun_process.c",
+    "common/runtime/supervised_process.c",
+    "protocol/discovery/discovery_search.c",
+    "protocol/enet/enet_channel.c",
+    "protocol/transport/endpoint.c",
+    "protocol/transport/socket_address.h",
+    "protocol/udp/arrival_clock.c",
+    "protocol/udp/discovery_socket.c",
+    "protocol/udp/transport_udp.c",
+    "protocol/udp/udp_descriptor.c",
+    "protocol/udp/udp_group.c",
+    "protocol/udp/udp_socket.c",
+    "server/program/announcer.c",
+    "server/service/http_fetcher.c",
+    "server/service/http_listener.c",
+    "server/service/journal_upload.c",
+    "server/service/worker.c",
+    "server/service/worker_pool.c",
+    "tools/adapters/libretro/libretro_core.c",
+    "tools/adapters/libretro/libretro_imports.c",
+    "tools/adapters/libretro/libretro_surroundings.c",
+    "tools/adapters/lua/lua_engine.c",
+    "tools/adapters/lua/lua_library.c",
+    "tools/desync/picture.c",
+    "tools/desync/sanitizer_report.c",
+    "tools/lockstep_synctest.c",
+    "tools/netcond/proxy.c",
+    "tools/schema/debug_types.c",
+    "tools/synctest/lint.c",
+    "tools/synctest/synctest.c",
+    "tools/timestep/gnuplot.c",
+)
+
+HEADER = re.compile(
+    r"^[ \t]*#[ \t]*include[ \t]*<((?:unistd|fcntl|poll|signal|dlfcn|pthread|termios|netdb|dirent"
+    r"|spawn|sched|pwd|getopt|arpa/inet)\.h|(?:sys|netinet|net|linux)/[\w.]+)>",
+    re.MULTILINE,
+)
+SYSTEM = re.compile(
+    r"^[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif)\b.*?\b(__linux(?:__)?|__unix(?:__)?|_WIN32|_WIN64"
+    r"|__APPLE__|__FreeBSD__|__GLIBC__|__ANDROID__)\b",
+    re.MULTILINE,
+)
+
+
+def fits(path, patterns):
+    return any(fnmatch.fnmatch(path, pattern) for pattern in patterns)
+
+
+def problems_of(source):
+    for match in HEADER.finditer(source.code):
+        yield match.start(1), f"<{match.group(1)}> belongs into common/system"
+    for match in SYSTEM.finditer(source.code):
+        yield match.start(1), f"which system it is ({match.group(1)}) is asked in common/system"
+
+
+def find(sources, context):
+    findings = []
+    for source in sources:
+        if not source.is_c or not fits(source.path, WHERE) or fits(source.path, SEAM):
+            continue
+        problems = list(problems_of(source))
+        if source.path in LINUX_BY_NATURE + REMAINING:
+            if not problems:
+                findings.append(
+                    Finding(source.path, 1, "needs no system any more: take it off the list")
+                )
+            continue
+        for offset, message in problems:
+            findings.append(Finding(source.path, source.line_of(offset), message))
+    return findings
+
+
+SAMPLES = (
+    (
+        "the seam, what is Linux's by its nature, tests, and the C library",
+        {
+            "common/system/posix/file.c": "#include <sys/stat.h>\n#ifdef __linux__\n#endif\n",
+            "tools/synctest/trace.c": "#include <sys/mman.h>\n",
+            "tests/unit/test_file.c": "#include <unistd.h>\n",
+            "server/program/main.c": "#include <errno.h>\n#include <stdio.h>\n"
+            "/* #include <unistd.h> */\n#ifdef __x86_64__\n#endif\n",
+        },
+        [],
+    ),
+    (
+        "headers of a system outside",
+        {
+            "server/program/main.c": "#include <stdio.h>\n#include <unistd.h>\n",
+            "client/program/client.c": "# include <sys/stat.h>\n#include <netinet/in.h>\n",
+            "tools/synctest/lint_rules.c": "#include <signal.h>\n",
+        },
+        [
+            "main.c:2: <unistd.h> belongs into common/system",
+            "client.c:1: <sys/stat.h>",
+            "client.c:2: <netinet/in.h>",
+            "lint_rules.c:1: <signal.h>",
+        ],
+    ),
+    (
+        "which system it is, outside",
+        {
+            "common/base/text.c": "#ifdef _WIN32\n#endif\n"
+            "#if defined(__GNUC__) && defined(__linux__)\n#endif\n"
+        },
+        ["text.c:1: which system it is (_WIN32)", "text.c:3: which system it is (__linux__)"],
+    ),
+    (
+        "a file that stays on the list for nothing",
+        {"tools/synctest/trace.c": "#include <stdio.h>\n"},
+        ["trace.c:1: needs no system any more"],
+    ),
+)
