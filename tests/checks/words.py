@@ -76,6 +76,7 @@ BANNED = (
         # Each thread notes for itself which function of a simulation it is in.
         (
             "common/runtime/*",
+            "common/system/*",
             "common/simulation/plugin_place.h",
             "common/simulation/sim_instance.c",
             # Cores do not say on whose behalf they call.

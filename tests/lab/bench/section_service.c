@@ -1,12 +1,333 @@
+#define _GNU_SOURCE
 /* A service of many rooms: lockstep-server --config on two workers, its players beside it. How late
  * it closes ticks, with few rooms and with many, and whether two workers have the players of two
  * for each processor second that one has. */
+#include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/base/status.h"
+#include "lockstep/common/base/text.h"
+#include "lockstep/common/program/http_client.h"
+#include "lockstep/tests/lab/bench/child.h"
+#include "lockstep/tests/lab/bench/crowd.h"
 #include "lockstep/tests/lab/bench/sections.h"
-#include "lockstep/tests/lab/bench/service_stage.h"
+#include "lockstep/tests/lab/bench/timing.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the service as an operator runs it, in a folder of its own, with rooms of the arena that are
+ * full of players, and what its metrics say. Players may give way to the service wherever both want
+ * a processor, as they would on machines of their own ---- */
+
+#define ROOM_PLAYERS 4u
+#define LATENESS_BINS_MAX 32u
+
+typedef struct service_plan {
+    uint32_t workers;
+    uint32_t rooms; /* each with ROOM_PLAYERS */
+    bool gives_way; /* players run while nobody else wants the processor */
+} service_plan;
+
+/* From the start of the service on. */
+typedef struct service_figures {
+    uint64_t taken_ns;
+    uint64_t players;
+    uint64_t ticks; /* of all rooms */
+    double cpu_s;   /* of all workers */
+    uint32_t bins;  /* of how late ticks were closed */
+    double edges_ms[LATENESS_BINS_MAX];
+    uint64_t counts[LATENESS_BINS_MAX]; /* of ticks no later than the edge */
+} service_figures;
+
+enum {
+    CROWDS = 2, /* processes that the players are spread over */
+    RATE_HZ = 60,
+    PATIENCE_MS = 60000,
+    GLANCE_MS = 50,
+    ASK_MS = 10000,
+};
+
+#define CONFIG_NAME "lockstep.toml"
+#define PORT_NAME "port"
+#define HTTP_PORT_NAME "http-port"
+#define COMING_NS (20 * LS_NS_PER_MS) /* between two players of a crowd */
+
+typedef struct service_stage {
+    service_plan plan;
+    char folder[BENCH_PATH_BYTES_MAX / 4]; /* empty: none has been made */
+    char program[BENCH_PATH_BYTES_MAX];
+    uint16_t port;
+    uint16_t http_port;
+    bench_child server;
+    bench_child crowds[CROWDS];
+} service_stage;
+
+/* ---- its folder ---- */
+
+static void path_of(const service_stage *stage, const char *name, char path[BENCH_PATH_BYTES_MAX])
+{
+    snprintf(path, BENCH_PATH_BYTES_MAX, "%s/%s", stage->folder, name);
+}
+
+static ls_status make_folder(service_stage *stage, ls_text *why)
+{
+    const char *parent = getenv("TMPDIR");
+    snprintf(stage->folder, sizeof stage->folder, "%s/lockstep-bench-XXXXXX",
+             parent && parent[0] != '\0' ? parent : "/tmp");
+    if (!mkdtemp(stage->folder)) {
+        ls_text_set(why, "cannot make the folder %s: %s", stage->folder, strerror(errno));
+        stage->folder[0] = '\0';
+        return LS_IO;
+    }
+    return LS_OK;
+}
+
+static void remove_folder(const service_stage *stage)
+{
+    static const char *const names[] = {CONFIG_NAME, PORT_NAME, HTTP_PORT_NAME};
+    char path[BENCH_PATH_BYTES_MAX];
+    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        path_of(stage, names[i], path);
+        remove(path);
+    }
+    rmdir(stage->folder);
+}
+
+/* It opens rooms until it has so many, since each is full at once. */
+static ls_status write_config(const service_stage *stage, ls_text *why)
+{
+    char path[BENCH_PATH_BYTES_MAX];
+    path_of(stage, CONFIG_NAME, path);
+    FILE *file = fopen(path, "w");
+    if (!file) {
+        return ls_fail(LS_IO, why, "cannot write %s: %s", path, strerror(errno));
+    }
+    fprintf(file,
+            "workers = %" PRIu32 "\n"
+            "rooms-max = %" PRIu32 "\n"
+            "drain-timeout = 0\n"
+            "[server]\n"
+            "bind = \"127.0.0.1\"\n"
+            "port = 0\n"
+            "port-file = \"%s/" PORT_NAME "\"\n"
+            "[http]\n"
+            "port = 0\n"
+            "[[rooms]]\n"
+            "name = \"arena\"\n"
+            "open = %" PRIu32 "\n"
+            "sim = \"arena\"\n"
+            "players = %u\n"
+            "seed = 1\n"
+            "spectators = 0\n",
+            stage->plan.workers, stage->plan.rooms, stage->folder, stage->plan.rooms, ROOM_PLAYERS);
+    return fclose(file) == 0 ? LS_OK : ls_fail(LS_IO, why, "cannot write %s", path);
+}
+
+/* ---- the programs ---- */
+
+/* Idle processes run while no other wants the processor. */
+static void play_idly(const void *user, int pipe)
+{
+    const struct sched_param nothing = {.sched_priority = 0};
+    sched_setscheduler(0, SCHED_IDLE, &nothing);
+    bench_crowd_play(user, pipe);
+}
+
+static bool read_port(const service_stage *stage, const char *name, uint16_t *port)
+{
+    char path[BENCH_PATH_BYTES_MAX];
+    unsigned read = 0;
+    path_of(stage, name, path);
+    FILE *file = fopen(path, "r");
+    bool is_there = file && fscanf(file, "%u", &read) == 1 && read > 0 && read <= UINT16_MAX;
+    if (file) {
+        fclose(file);
+    }
+    *port = (uint16_t)read;
+    return is_there;
+}
+
+static ls_status start_server(service_stage *stage, ls_text *why)
+{
+    char config[BENCH_PATH_BYTES_MAX];
+    char port_file[BENCH_PATH_BYTES_MAX + 32];
+    path_of(stage, CONFIG_NAME, config);
+    snprintf(port_file, sizeof port_file, "--http-port-file=%s/" HTTP_PORT_NAME, stage->folder);
+    const char *const arguments[] = {stage->program, "--config", config, port_file, NULL};
+    ls_status status = bench_child_start_program(&stage->server, arguments, why);
+    for (uint32_t ms = 0; status == LS_OK; ms += GLANCE_MS) {
+        if (read_port(stage, PORT_NAME, &stage->port) &&
+            read_port(stage, HTTP_PORT_NAME, &stage->http_port)) {
+            return LS_OK;
+        }
+        if (ms >= PATIENCE_MS) {
+            return ls_fail(LS_TIMED_OUT, why, "lockstep-server does not tell its ports");
+        }
+        bench_pause_ns(GLANCE_MS * LS_NS_PER_MS);
+    }
+    return status;
+}
+
+static ls_status start_crowds(service_stage *stage, ls_text *why)
+{
+    bench_child_work play = stage->plan.gives_way ? play_idly : bench_crowd_play;
+    uint32_t total = stage->plan.rooms * ROOM_PLAYERS;
+    ls_status status = LS_OK;
+    for (uint32_t i = 0; status == LS_OK && i < CROWDS; i++) {
+        uint32_t first = total * i / CROWDS;
+        bench_crowd crowd = {.port = stage->port,
+                             .first = first,
+                             .clients = total * (i + 1) / CROWDS - first,
+                             .total = total,
+                             .rate_hz = RATE_HZ,
+                             .is_arena = true,
+                             .pause_ns = COMING_NS};
+        status = bench_child_start(&stage->crowds[i], play, &crowd, why);
+    }
+    return status;
+}
+
+/* ---- what its metrics say ---- */
+
+/* Adds up the lines of that name, whatever their labels. */
+static double sum_of(const char *metrics, const char *name)
+{
+    double sum = 0;
+    size_t size = strlen(name);
+    for (const char *line = metrics; line; line = strchr(line, '\n')) {
+        line += *line == '\n' ? 1 : 0;
+        if (strncmp(line, name, size) == 0 && (line[size] == ' ' || line[size] == '{')) {
+            const char *value = strchr(line, ' ');
+            sum += value ? strtod(value, NULL) : 0;
+        }
+    }
+    return sum;
+}
+
+static void read_lateness(const char *metrics, service_figures *out)
+{
+    static const char name[] = "lockstep_tick_lateness_seconds_bucket{le=\"";
+    const char *line = metrics;
+    out->bins = 0;
+    while ((line = strstr(line, name)) && out->bins < LATENESS_BINS_MAX) {
+        char *end = NULL;
+        line += sizeof name - 1;
+        double edge_s = strtod(line, &end); /* "+Inf" is infinity */
+        const char *value = strchr(end, ' ');
+        out->edges_ms[out->bins] = edge_s * 1e3;
+        out->counts[out->bins] = value ? strtoull(value, NULL, 10) : 0;
+        out->bins++;
+    }
+}
+
+static ls_status service_stage_read(const service_stage *stage, service_figures *out, ls_text *why)
+{
+    char url[64];
+    ls_http_got got = {0};
+    snprintf(url, sizeof url, "http://127.0.0.1:%u/metrics", (unsigned)stage->http_port);
+    const ls_http_ask ask = {.method = "GET", .url = url, .timeout_ms = ASK_MS};
+    ls_status status = ls_http_client_ask(&ask, &got, why);
+    if (status == LS_OK && (got.status != 200 || !got.body)) {
+        status = ls_fail(LS_IO, why, "%s answers %u", url, got.status);
+    }
+    if (status == LS_OK) {
+        *out = (service_figures){
+            .taken_ns = bench_now_ns(),
+            .players = (uint64_t)sum_of(got.body, "lockstep_players"),
+            .ticks = (uint64_t)sum_of(got.body, "lockstep_ticks_total"),
+            .cpu_s = sum_of(got.body, "lockstep_worker_cpu_seconds_total"),
+        };
+        read_lateness(got.body, out);
+    }
+    ls_http_got_deinit(&got);
+    return status;
+}
+
+/* Between two readings: so many milliseconds or less is how late that share of the ticks was
+ * closed; within a bin it is taken to grow evenly. */
+static double lateness_ms(const service_figures *before, const service_figures *after, double share)
+{
+    uint64_t all =
+        after->bins > 0 ? after->counts[after->bins - 1] - before->counts[after->bins - 1] : 0;
+    double wanted = share * (double)all;
+    double below = 0;
+    double edge_ms = 0;
+    for (uint32_t i = 0; i < after->bins && all > 0; i++) {
+        double count = (double)(after->counts[i] - before->counts[i]);
+        if (count >= wanted && count > below && isfinite(after->edges_ms[i])) {
+            return edge_ms + (after->edges_ms[i] - edge_ms) * (wanted - below) / (count - below);
+        }
+        below = count;
+        edge_ms = isfinite(after->edges_ms[i]) ? after->edges_ms[i] : edge_ms;
+    }
+    return edge_ms;
+}
+
+/* ---- all of it ---- */
+
+static ls_status wait_for_players(const service_stage *stage, ls_text *why)
+{
+    service_figures now = {0};
+    uint64_t wanted = (uint64_t)stage->plan.rooms * ROOM_PLAYERS;
+    ls_status status = service_stage_read(stage, &now, why);
+    for (uint32_t ms = 0; status == LS_OK && now.players < wanted; ms += GLANCE_MS) {
+        if (ms >= PATIENCE_MS) {
+            return ls_fail(LS_TIMED_OUT, why, "%" PRIu64 " of %" PRIu64 " players have a seat",
+                           now.players, wanted);
+        }
+        bench_pause_ns(GLANCE_MS * LS_NS_PER_MS);
+        status = service_stage_read(stage, &now, why);
+    }
+    return status;
+}
+
+/* Ends the programs and removes the folder. NULL is allowed. */
+static void service_stage_stop(service_stage *stage)
+{
+    if (!stage) {
+        return;
+    }
+    for (uint32_t i = 0; i < CROWDS; i++) {
+        bench_child_stop(&stage->crowds[i]);
+    }
+    bench_child_ask_to_stop(&stage->server, PATIENCE_MS);
+    if (stage->folder[0] != '\0') {
+        remove_folder(stage);
+    }
+    ls_release(ls_allocator_heap(), stage);
+}
+
+/* Returns when everybody plays. IO when a program does not start, or a file cannot be written;
+ * TIMED_OUT; DISCONNECTED and what else the metrics' request gives. */
+static ls_status service_stage_start(const service_plan *plan, service_stage **out, ls_text *why)
+{
+    service_stage *stage = ls_allocate(ls_allocator_heap(), sizeof *stage);
+    if (!stage) {
+        return LS_NO_MEMORY;
+    }
+    *stage = (service_stage){.plan = *plan};
+    ls_status status = bench_child_find_program("lockstep-server", stage->program, why);
+    status = status == LS_OK ? make_folder(stage, why) : status;
+    status = status == LS_OK ? write_config(stage, why) : status;
+    status = status == LS_OK ? start_server(stage, why) : status;
+    status = status == LS_OK ? start_crowds(stage, why) : status;
+    status = status == LS_OK ? wait_for_players(stage, why) : status;
+    if (status != LS_OK) {
+        service_stage_stop(stage);
+        stage = NULL;
+    }
+    *out = stage;
+    return status;
+}
 
 enum {
     WORKERS = 2,
@@ -18,7 +339,6 @@ enum {
     WINDOWS_MAX = 20, /* on a machine that has no time for the players */
 };
 
-#define RATE_HZ 60.0
 #define WARM_NS (4 * LS_NS_PER_SECOND) /* the first inputs, and the workers' next report */
 #define WINDOW_NS (10 * LS_NS_PER_SECOND)
 #define SMOKE_NS LS_NS_PER_SECOND
@@ -32,31 +352,31 @@ typedef struct outcome {
     double cpu_ns; /* of a player and tick */
 } outcome;
 
-static ls_status measure(const bench_service_plan *service, const bench_plan *plan, outcome *out,
+static ls_status measure(const service_plan *service, const bench_plan *plan, outcome *out,
                          ls_text *why)
 {
-    bench_service_stage *stage = NULL;
-    bench_service_figures before = {0};
-    bench_service_figures after = {0};
-    ls_status status = bench_service_stage_start(service, &stage, why);
+    service_stage *stage = NULL;
+    service_figures before = {0};
+    service_figures after = {0};
+    ls_status status = service_stage_start(service, &stage, why);
     if (status == LS_OK) {
         bench_pause_ns(plan->is_smoke ? SMOKE_NS : WARM_NS);
-        status = bench_service_stage_read(stage, &before, why);
+        status = service_stage_read(stage, &before, why);
     }
     for (uint32_t i = 0; status == LS_OK && i < WINDOWS_MAX && after.ticks <= before.ticks; i++) {
         bench_pause_ns(plan->is_smoke ? SMOKE_NS : WINDOW_NS);
-        status = bench_service_stage_read(stage, &after, why);
+        status = service_stage_read(stage, &after, why);
     }
-    bench_service_stage_stop(stage);
+    service_stage_stop(stage);
     if (status == LS_OK && after.ticks <= before.ticks) {
         return ls_fail(LS_TIMED_OUT, why, "the rooms close no ticks");
     }
     double seconds = (double)(after.taken_ns - before.taken_ns) / 1e9;
     double ticks = (double)(after.ticks - before.ticks);
-    *out = (outcome){.late_ms = {bench_service_lateness_ms(&before, &after, 0.5),
-                                 bench_service_lateness_ms(&before, &after, 0.99)},
-                     .ticks_share = ticks / (seconds * service->rooms * RATE_HZ),
-                     .cpu_ns = 1e9 * (after.cpu_s - before.cpu_s) / (ticks * BENCH_ROOM_PLAYERS)};
+    *out = (outcome){
+        .late_ms = {lateness_ms(&before, &after, 0.5), lateness_ms(&before, &after, 0.99)},
+        .ticks_share = ticks / (seconds * service->rooms * RATE_HZ),
+        .cpu_ns = 1e9 * (after.cpu_s - before.cpu_s) / (ticks * ROOM_PLAYERS)};
     return status;
 }
 
@@ -80,9 +400,9 @@ static ls_status compare_lateness(const bench_plan *plan, bench_report *report, 
     outcome found[2];
     ls_status status = LS_OK;
     for (uint32_t i = 0; status == LS_OK && i < 2; i++) {
-        const bench_service_plan service = {.workers = WORKERS,
-                                            .rooms = plan->is_smoke ? SMOKE_ROOMS : rooms[i],
-                                            .gives_way = !plan->is_smoke};
+        const service_plan service = {.workers = WORKERS,
+                                      .rooms = plan->is_smoke ? SMOKE_ROOMS : rooms[i],
+                                      .gives_way = !plan->is_smoke};
         status = measure(&service, plan, &found[i], why);
         if (status == LS_OK) {
             report_lateness(&found[i], rooms[i], report);
@@ -110,7 +430,7 @@ static ls_status compare_workers(const bench_plan *plan, bench_report *report, l
         for (uint32_t i = 0; status == LS_OK && i < 2; i++) {
             uint32_t workers = (i == round % 2) ? 1 : 2;
             uint32_t each = plan->is_smoke ? SMOKE_ROOMS : SHARED_ROOMS;
-            const bench_service_plan service = {
+            const service_plan service = {
                 .workers = workers, .rooms = workers * each, .gives_way = !plan->is_smoke};
             status = measure(&service, plan, &found[workers - 1], why);
         }

@@ -1,6 +1,6 @@
 /* Hostile: somebody who breaks the rules of the protocol: a player, between whose session and the
- * network it stands, or an unknown peer at the server's door. Draws what it does from a stream of
- * its own. Never touches what anybody else sends. Called by play. */
+ * network it stands, an unknown peer at the server's door, or hosts from all over the world. Draws
+ * what it does from a stream of its own. Never touches what anybody else sends. Called by play. */
 #ifndef LOCKSTEP_TESTS_LAB_FAULTSIM_HOSTILE_H
 #define LOCKSTEP_TESTS_LAB_FAULTSIM_HOSTILE_H
 
@@ -38,5 +38,10 @@ void faultsim_hostile_turn(faultsim_hostile *hostile, virtual_client *client,
 
 /* Somebody who connects and never takes a seat: says nothing, or nonsense, or hangs up. */
 void faultsim_hostile_knock(faultsim_hostile *hostile, virtual_match *run, uint64_t seed);
+
+/* So many datagrams come to the server at once: junk, key exchanges that lead nowhere, and what
+ * clients have sent, again or altered, from other addresses and from their own. The network is one
+ * of datagrams. */
+void faultsim_hostile_flood(virtual_match *run, ls_rng *rng, uint32_t datagrams);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/tests/lab/faultsim/hostile.h"
-#include "lockstep/tests/lab/faultsim/hostile_hosts.h"
 #include "lockstep/tests/lab/faultsim/match_check.h"
 #include "lockstep/tests/lab/faultsim/match_memory.h"
 #include "lockstep/tests/lab/faultsim/test_simulation.h"
@@ -243,7 +242,7 @@ static void act(ls_play *play, virtual_match *run, const faultsim_action *action
         break;
     case FAULTSIM_ACTION_FLOOD:
         virtual_log(run, "%s", faultsim_action_name(action->kind));
-        faultsim_hostile_hosts_flood(run, &play->floods, action->ticks);
+        faultsim_hostile_flood(run, &play->floods, action->ticks);
         play->moments[LS_CLASS_FLOOD] += action->ticks;
         break;
     default:
