@@ -3,9 +3,9 @@
 
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
-#include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/system/child_process.h"
+#include "lockstep/common/system/crash_signal.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/common/system/system_clock.h"
 
@@ -140,7 +140,7 @@ static void watch_crashes(void)
     sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
     struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
     int number = 0;
-    for (size_t i = 0; (number = ls_plugin_crash_signal(i)) != 0; i++) {
+    for (size_t i = 0; (number = ls_crash_signal(i)) != 0; i++) {
         sigaction(number, &action, NULL);
     }
 }

@@ -3,9 +3,10 @@
  * stand in no script (load). */
 #include "lockstep/tools/adapters/lua/lua_engine.h"
 
+#include "lockstep/common/system/tty.h"
+
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct library {
     const char *name;
@@ -98,7 +99,7 @@ static int script_print(lua_State *L)
     }
     luaL_pushresult(&line);
     if (engine->log_level >= 2 && !engine->is_view) { /* LS_LOG_INFO */
-        (void)dprintf(STDERR_FILENO, "lua: %s", lua_tostring(L, -1));
+        (void)dprintf(LS_TTY_ERRORS, "lua: %s", lua_tostring(L, -1));
     }
     return 0;
 }
