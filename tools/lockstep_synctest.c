@@ -189,7 +189,7 @@ int main(int argc, char **argv)
     static arguments args;
     static char against[SYNCTEST_PATH_BYTES_MAX];
     if (synctest_perturbed_process_is_wanted(argc, argv)) {
-        return synctest_perturbed_process_run(argv);
+        return synctest_perturbed_process_run();
     }
     uint32_t processors = ls_machine_processors();
     args.config.match.seed = 1;

@@ -38,13 +38,11 @@ LINUX_BY_NATURE = (
 REMAINING = (
     "client/program/finder.c",
     "common/program/service_sockets.c",
-    "common/runtime/child_process.c",
     "common/runtime/event_loop.c",
     "common/runtime/forked_job.c",
     "common/runtime/line_channel.c",
     "common/runtime/loop_file.c",
     "common/runtime/rerun/rerun_process.c",
-    "common/runtime/supervised_process.c",
     "protocol/discovery/discovery_search.c",
     "protocol/enet/enet_channel.c",
     "protocol/transport/endpoint.c",
@@ -61,7 +59,6 @@ REMAINING = (
     "server/service/journal_upload.c",
     "server/service/worker.c",
     "server/service/worker_pool.c",
-    "tools/desync/picture.c",
     "tools/netcond/proxy.c",
     "tools/timestep/gnuplot.c",
 )
