@@ -6,6 +6,7 @@
 #define LOCKSTEP_SERVER_ROOMS_SLOT_DESYNCS_H
 
 #include "lockstep/common/program/summary.h"
+#include "lockstep/server/match/desync_finding.h"
 #include "lockstep/server/match/match.h"
 #include "lockstep/server/rooms/desync_files.h"
 

@@ -1,7 +1,7 @@
 #include "lockstep/server/service/room_keeper.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/server/service/ban_keeper.h"
+#include "lockstep/server/service/calendar.h"
 #include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/intake.h"
 #include "lockstep/server/service/pending_commands.h"
@@ -61,6 +61,44 @@ static void tell_directory(ls_room_keeper *keeper, const ls_registered_room *roo
     message.match_id = is_there ? room->report.match_id : 0;
     message.is_open = room->is_open;
     ls_worker_pool_send_all(keeper->pool, &message);
+}
+
+/* ---- bans ---- */
+
+static void make_ban(const char *address, uint64_t seconds, ls_worker_message *out)
+{
+    memset(out, 0, sizeof *out);
+    out->kind = LS_WORKER_COMMAND;
+    out->command.kind = LS_SERVICE_BAN;
+    out->command.seconds = (uint32_t)LS_MIN(seconds, (uint64_t)UINT32_MAX);
+    ls_text_set(&out->command.text, "%s", address);
+}
+
+/* A worker has banned an address, "HOST:PORT": the others do as well. */
+static void add_ban(ls_room_keeper *keeper, const char *address, uint32_t seconds)
+{
+    uint64_t until_ns = (ls_calendar_ms() + (uint64_t)seconds * 1000) * LS_NS_PER_MS;
+    ls_worker_message message;
+    ls_ban_list_add(ls_room_register_bans(keeper->rooms), address, until_ns);
+    make_ban(address, seconds, &message);
+    ls_worker_pool_send_all(keeper->pool, &message);
+}
+
+/* A worker was started. */
+static void tell_bans(ls_room_keeper *keeper, uint32_t worker)
+{
+    const ls_ban_list *bans = ls_room_register_bans(keeper->rooms);
+    uint64_t now_ns = ls_calendar_ms() * LS_NS_PER_MS;
+    for (uint32_t i = 0; i < LS_BANS_MAX; i++) {
+        char address[LS_BAN_HOST_BYTES + 2];
+        snprintf(address, sizeof address, "%.63s:0", bans->rows[i].host);
+        uint64_t left_s = ls_ban_list_left_s(bans, address, now_ns);
+        if (left_s > 0) {
+            ls_worker_message message;
+            make_ban(address, left_s, &message);
+            (void)ls_worker_pool_send(keeper->pool, worker, &message);
+        }
+    }
 }
 
 /* ---- commands on their way ---- */
@@ -276,7 +314,7 @@ static void take_result(ls_room_keeper *keeper, const ls_worker_message *message
     } else if (is_about_pause(pending) && room && is_good) {
         note_pause(keeper, room, pending);
     } else if (pending->kind == LS_SERVICE_BAN && is_good) {
-        ls_ban_keeper_add(keeper->rooms, keeper->pool, result.text.bytes, pending->seconds);
+        add_ban(keeper, result.text.bytes, pending->seconds);
         save_register(keeper);
     }
     ls_pending_command_finish(pending, &result);
@@ -346,7 +384,7 @@ static void on_ready(void *user, uint32_t worker)
         (void)ls_worker_pool_send(keeper->pool, worker, &drain);
     }
     ls_intake_tell(&keeper->intake, keeper->pool, worker);
-    ls_ban_keeper_tell(keeper->rooms, keeper->pool, worker);
+    tell_bans(keeper, worker);
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         tell_directory(keeper, ls_room_register_at(keeper->rooms, i), true);
     }

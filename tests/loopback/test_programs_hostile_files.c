@@ -27,6 +27,7 @@ static const char script[] = "function init() storage = {text = '" NEEDLE "', n 
 
 static ls_sim_instance *instance;
 static const char *script_path;
+static uint32_t version; /* of the simulation that the files are of */
 
 static void write_file(const char *path, const void *bytes, size_t size)
 {
@@ -43,6 +44,7 @@ static void open(void)
     ls_sim_config config = ls_sim_config_default(loaded.simulation);
     size_t size = strlen(script);
     config.players = PLAYERS;
+    version = loaded.simulation->version;
     config.files[0] = (ls_sim_file){(const uint8_t *)script, size, ls_hash_bytes(script, size, 0)};
     instance = keep_instance(loaded.simulation, &config);
     script_path = hosted_path("script.lua");
@@ -71,7 +73,7 @@ static ls_tick_inputs step(void)
 static void lie(uint8_t *state, size_t size)
 {
     uint8_t *text = NULL;
-    for (size_t at = 0; !text && at + sizeof NEEDLE <= size; at++) {
+    for (size_t at = 0; !text && at + strlen(NEEDLE) <= size; at++) {
         text = memcmp(state + at, NEEDLE, strlen(NEEDLE)) == 0 ? state + at : NULL;
     }
     cr_assert(text && ls_load_u32(text - 4) == strlen(NEEDLE));
@@ -96,7 +98,7 @@ static void append_header(void)
 {
     uint8_t bytes[LS_JOURNAL_HEADER_BYTES_MAX];
     ls_journal_header header = {.match_id = 42,
-                                .simulation_version = loaded.simulation->version,
+                                .simulation_version = version,
                                 .config = *ls_sim_instance_config(instance),
                                 .digests = ls_sim_instance_digests(instance),
                                 .input_bytes_max = loaded.simulation->input_bytes_max,
@@ -221,6 +223,7 @@ static const char *make_bundle(bool lies)
         (void)step();
     }
     ls_desync_bundle_describe(&bundle, instance, fields);
+    bundle.simulation_version = version;
     bundle.snapshot_tick = TICK_SAVED;
     bundle.snapshot_hash = ls_sim_instance_hash(instance);
     uint8_t *snapshot = image(lies);
@@ -246,17 +249,29 @@ static const char *make_bundle(bool lies)
     return path;
 }
 
-#define EXPLAIN(path)                                                                              \
-    hosted_run(3, LS_TEST_DESYNC, "--sim", LS_TEST_LUA, "--param",                                 \
+#define EXPLAIN(exit_code, path)                                                                   \
+    hosted_run(exit_code, LS_TEST_DESYNC, "--sim", LS_TEST_LUA, "--param",                         \
                hosted_text("script=%s", script_path), "explain", path, "--html",                   \
                hosted_path("page.html"))
 
 Test(programs_hostile_files, a_bundle_whose_states_say_another_size_is_explained_without_them)
 {
-    EXPLAIN(make_bundle(true));
+    EXPLAIN(3, make_bundle(true));
 }
 
 Test(programs_hostile_files, a_bundle_that_says_its_sizes_is_explained)
 {
-    EXPLAIN(make_bundle(false));
+    EXPLAIN(3, make_bundle(false));
+}
+
+/* Scripts kept their state in all globals then. */
+Test(programs_hostile_files, files_of_lua_from_before_storage_are_refused_in_words)
+{
+    version = 1;
+    const char *words = REPLAY(2, "verify", make_journal(false));
+    cr_expect(strstr(words, "the journal is of version 1 of 'lua', here is version 2"), "%s",
+              words);
+    EXPLAIN(3, make_bundle(false));
+    cr_expect(strstr(ls_process_output(&hosted.other), "version 1 of 'lua', here is version 2"),
+              "%s", ls_process_output(&hosted.other));
 }

@@ -41,7 +41,7 @@ typedef struct change {
 
 #define HOLD_THE_MODE                                                                              \
     "run init and every pass through ls_strict_double_init and ls_strict_double_pass "             \
-    "(lockstep/common/simulation/strict_double.h)"
+    "(lockstep/detail/common/simulation/strict_double.h)"
 
 static const change changes[] = {
     {.word = "nothing", .text = "nothing changed", .cause = ""},

@@ -1,13 +1,17 @@
 /* Lua engine: one script that runs, with all that belongs to it: its Lua state, its generator of
- * random numbers, its budgets, and the image of its state, which is what is saved and hashed. The
- * host sets arithmetic and locale as a program starts with them while Lua runs. Called by the
- * plug-in's contract (lua_game.c) and by its parts. */
+ * random numbers, its budgets, and the image of its global `storage`, which is what is saved and
+ * hashed. Everything else that the script reaches is fixed once it is loaded. The host sets
+ * arithmetic and locale as a program starts with them while Lua runs. Called by the plug-in's
+ * contract (lua_game.c) and by its parts. */
 #ifndef LOCKSTEP_TOOLS_ADAPTERS_LUA_LUA_ENGINE_H
 #define LOCKSTEP_TOOLS_ADAPTERS_LUA_LUA_ENGINE_H
 
 #include "lockstep/common/simulation/simulation.h"
-#include "lockstep/tools/adapters/lua/lua_internals.h"
 #include "lockstep/tools/adapters/lua/lua_memory.h"
+
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+#include <lua5.4/lualib.h>
 
 enum {
     LUA_PARAM_SCRIPT,
@@ -21,8 +25,6 @@ enum {
 #define LUA_INPUT_BYTES_MAX 64u
 #define LUA_SHAPES_MAX 2048u
 #define LUA_CUES_MAX 64u
-#define LUA_LIBRARY_COUNT 7
-#define LUA_C_FUNCTIONS_MAX 160u
 
 /* Instructions between two looks at the budget. */
 #define LUA_HOOK_INSTRUCTIONS 1000
@@ -51,40 +53,38 @@ typedef struct lua_keys {
     size_t capacity;
 } lua_keys;
 
-/* A global, or a value in it, whose worth stands at a fixed place of every image, so that a desync
- * is told by its name. */
+/* A value in `storage` that stands at a fixed place of every image, so that a desync is told by its
+ * name. */
 typedef struct lua_watch {
     char path[LS_NAME_BYTES_MAX];
-    char part[3][24]; /* keys from the globals on: a name, or digits of an index */
+    char part[3][24]; /* keys from `storage` on: a name, or digits of an index */
     uint32_t part_count;
-    ls_field_type type; /* F64, I64, or U64: the hash of what belongs to the global */
+    ls_field_type type; /* F64, I64, or U64: the hash of all that belongs to an entry of storage */
     uint64_t bits;      /* of the newest image */
 } lua_watch;
 
 #define LUA_WATCHES_MAX 256u
 
-typedef struct lua_object {
-    const void *address;
-    uint32_t number;
-} lua_object;
-
-/* Objects by their address, for one walk. */
-typedef struct lua_object_map {
-    lua_object *places; /* a power of two */
-    uint32_t capacity;
+/* Tables and functions in the order in which a walk meets them, from 1 on; the objects themselves
+ * are in two tables of Lua: [number] = object, and [object] = number. */
+typedef struct lua_graph {
+    uint32_t *parents; /* of object number i + 1: the one that it was met in */
     uint32_t count;
-} lua_object_map;
+    uint32_t capacity;
+} lua_graph;
 
-/* Upvalue `index` of a closure, by numbers of an image. */
-typedef struct lua_upvalue_use {
-    uint32_t object;
-    uint32_t index;
-    uint32_t upvalue;
-    uint32_t next;  /* use of the same upvalue; 0: none */
-    uint32_t first; /* of upvalue n, in element n: its first and newest use */
-    uint32_t newest;
-    bool is_linked; /* of upvalue n, in element n */
-} lua_upvalue_use;
+typedef struct lua_engine lua_engine;
+
+/* The search for the line that breaks a rule: the step runs once more, and is checked at each line.
+ */
+typedef struct lua_trace {
+    void (*look)(lua_engine *engine, lua_State *L, lua_Debug *where); /* NULL: there is none */
+    bool is_broken;
+    uint32_t checks_left;
+    int line;        /* that runs now */
+    int broken_line; /* that broke the rule last */
+    ls_text why;
+} lua_trace;
 
 #define LUA_SHAPE_TEXT_BYTES 128u
 
@@ -99,7 +99,6 @@ typedef struct lua_shapes {
     bool is_drawn;
 } lua_shapes;
 
-typedef struct lua_engine lua_engine;
 struct lua_engine {
     lua_State *L;
     const ls_sim_config *config;
@@ -113,14 +112,13 @@ struct lua_engine {
     ls_rng rng;
     char failure[LS_TEXT_BYTES_MAX]; /* "" while the script runs */
 
-    lua_proto **protos; /* of the script, in the order of its text */
-    uint32_t proto_count;
-    const char *c_names[LUA_C_FUNCTIONS_MAX];
-    lua_CFunction c_functions[LUA_C_FUNCTIONS_MAX];
-    uint32_t c_function_count;
     lua_CFunction format; /* Lua's own string.format and string.pack */
     lua_CFunction pack;
-    lua_CFunction yield; /* coroutine.yield */
+
+    lua_graph outside; /* all that is reached from the globals but `storage` */
+    uint64_t *prints;  /* fingerprint of each: it stays the same */
+    bool is_spoilt;    /* the outside may have changed: the next load begins anew */
+    lua_trace trace;
 
     lua_watch *watches;
     uint32_t watch_count;
@@ -130,19 +128,17 @@ struct lua_engine {
     lua_bytes image_before;
     uint64_t image_before_hash;
     lua_bytes written; /* while one is made */
+    lua_graph graph;   /* of `storage`, likewise */
     lua_keys keys;
-    lua_keys changes;
+    lua_keys entries; /* of `storage` itself */
     lua_keys inner[2];
-    lua_object_map objects;
-    lua_object_map upvalues;
-    lua_upvalue_use *uses; /* while an image is read */
-    uint32_t use_count;
-    uint32_t use_capacity;
 
     ls_sound cues[LUA_CUES_MAX]; /* of the newest step */
     uint32_t cue_count;
 
     lua_engine *view;
+    bool has_no_bot; /* `bot` or `control` has failed: it is not called again */
+    bool has_no_control;
     lua_shapes *drawing; /* while `draw` runs */
     lua_shapes shown;
     lua_shapes shown_before;
@@ -170,95 +166,100 @@ void lua_engine_step(lua_engine *engine, const ls_step *step);
 /* Replaces the state, or fails and leaves it. */
 ls_status lua_engine_load(lua_engine *engine, const uint8_t *bytes, size_t size);
 
-/* Calls `run` with `argument` as its only argument, protected and within the budget. False: the
- * error is in `why`. */
+/* Calls `run` with `argument` as its only argument, protected and within the budget, from the state
+ * of this image. False: the error is in `why`, and so it is when the script breaks a rule: with the
+ * line that breaks it. */
 bool lua_engine_call(lua_engine *engine, lua_CFunction run, void *argument, uint64_t instructions,
                      ls_text *why);
+bool lua_engine_play(lua_engine *engine, lua_CFunction run, void *argument, const lua_bytes *from,
+                     ls_text *why);
 
-/* Takes the hook, and what is left of the budget, to a thread. */
-void lua_engine_watch(lua_engine *engine, lua_State *L);
+/* Raises an error that names no line: the search for the line that broke a rule finds it. */
+int lua_refuse(lua_State *L, const char *format, ...);
+
 /* Takes instructions from the budget; an error when none are left. */
 void lua_engine_charge(lua_engine *engine, lua_State *L, uint64_t instructions);
 
 /* ---- library (lua_library.c) ---- */
 
-/* Opens what a script may use, and remembers it as the base that images leave out. */
+/* Opens all that a script may use. */
 void lua_library_open(lua_engine *engine);
-/* Pushes the table of the libraries in use ([1] is the globals), and that of their bases. */
-void lua_library_push(lua_State *L);
-void lua_library_push_bases(lua_State *L);
-/* Pushes a table of the first ones, which the bases name. */
-void lua_library_push_originals(lua_State *L, int bases);
-/* Pushes a table of new ones, as after opening; lua_library_use makes the table on the top of the
- * stack the one in use, and pops it. */
-void lua_library_push_new(lua_State *L);
-void lua_library_use(lua_State *L);
-/* 1 .. LUA_LIBRARY_COUNT, where the value is entry `n` of the libraries at `libraries`; else 0. */
-int lua_library_number(lua_State *L, int libraries, int value);
 
-int lua_pcall_continue(lua_State *L, int status, lua_KContext context);
-int lua_script_pcall(lua_State *L);
-int lua_script_wrapped(lua_State *L); /* what coroutine.wrap returns: its upvalue is the thread */
+/* ---- graphs (lua_graph.c) ---- */
+
+/* The number of the object at the top of the stack, which is popped; a new one is added as met in
+ * `parent`. `objects` and `numbers` are places in the stack. */
+uint32_t lua_graph_add(lua_State *L, lua_graph *graph, int objects, int numbers, uint32_t parent);
+void lua_graph_free(lua_graph *graph);
+
+#define LUA_PATH_BYTES 160u
+
+/* Names a place in an object, the last part given as its name: "ball.x". The root's own name comes
+ * first: "" is none. A variable of a function is named without the way to the function. */
+void lua_graph_path(lua_State *L, const lua_graph *graph, int objects, uint32_t object,
+                    const char *part, const char *root, char path[LUA_PATH_BYTES]);
+
+/* ---- outside (lua_outside.c) ---- */
+
+/* Notes all that the globals reach, `storage` left out; an error where it holds what may change by
+ * itself, as a coroutine. */
+void lua_outside_record(lua_engine *engine, lua_State *L);
+
+/* An error when something has changed. */
+void lua_outside_check(lua_engine *engine, lua_State *L);
+
+/* Whether the table at the top of the stack is outside. */
+bool lua_outside_has(lua_State *L);
 
 /* ---- keys (lua_keys.c) ---- */
 
-/* Puts the keys of the table in order: numbers, strings, booleans. An error for other keys. */
-void lua_keys_collect(lua_State *L, int table, lua_keys *keys);
-void lua_keys_add(lua_State *L, int key, lua_keys *keys);
-void lua_keys_sort(lua_keys *keys);
+/* Puts the keys of the table in order: numbers, strings, booleans. False: there are other keys. */
+bool lua_keys_collect(lua_State *L, int table, lua_keys *keys);
+/* Raises that as an error; `where` comes first. */
+int lua_keys_refuse(lua_State *L, const char *where);
+/* As it stands in a path: ".x", "[3]", "[true]". */
+void lua_key_name(const lua_key *key, char name[48]);
 void lua_key_push(lua_State *L, const lua_key *key);
 void lua_keys_free(lua_keys *keys);
 int lua_script_pairs(lua_State *L);
-int lua_script_pairs_next(lua_State *L);
 int lua_script_next(lua_State *L);
 
-/* ---- images (lua_save.c, lua_load.c) ---- */
+/* ---- images (lua_storage.c) ---- */
 
-/* Writes the image of the libraries on the top of the stack to engine->written; pops nothing. */
-void lua_image_write(lua_engine *engine, lua_State *L);
+/* Writes the image of the table at this place of the stack to engine->written. An error with the
+ * path of what cannot be kept. */
+void lua_storage_write(lua_engine *engine, lua_State *L, int storage);
 /* That of a script that has failed. */
-bool lua_image_write_failed(lua_engine *engine);
-/* Finds out what to watch, of state 0. */
-void lua_image_choose_watches(lua_engine *engine, lua_State *L);
-uint32_t lua_image_head_bytes(const lua_engine *engine);
+bool lua_storage_write_failed(lua_engine *engine);
+/* Pushes the table of an image: an error where the bytes make no sense. Bytes that this program
+ * would not have written are found by writing the table again. */
+void lua_storage_read(lua_engine *engine, lua_State *L, const uint8_t *bytes, size_t size);
+
 /* An image begins with u64 state and increment of the generator, u32 format, u32 bytes of the
  * failure's sentence (which ends the image), and u64 of each watch, which are told and not loaded.
- */
+ * Then come the entries of `storage` in the order of their keys, each followed by the tables that
+ * are met in it for the first time; of a table u32 entries, key and value of each. */
 #define LUA_IMAGE_FORMAT_AT 16u
 #define LUA_IMAGE_FAILURE_AT 20u
 #define LUA_IMAGE_WATCHES_AT 24u
-#define LUA_IMAGE_FORMAT 1u
+#define LUA_IMAGE_FORMAT 2u
+uint32_t lua_storage_head_bytes(const lua_engine *engine);
 
 /* Tags of values in an image. */
 enum {
-    LUA_TAG_NIL,
     LUA_TAG_FALSE,
     LUA_TAG_TRUE,
-    LUA_TAG_INTEGER,  /* i64 */
-    LUA_TAG_FLOAT,    /* f64; every NaN is the same one */
-    LUA_TAG_STRING,   /* u32 bytes, bytes */
-    LUA_TAG_C,        /* u32 number of a function of the libraries */
-    LUA_TAG_LIBRARY,  /* u32 1 .. LUA_LIBRARY_COUNT */
-    LUA_TAG_TABLE,    /* u32 object */
-    LUA_TAG_FUNCTION, /* u32 object; when it is a new one: u32 number of its text in the script */
-    LUA_TAG_WRAPPED,  /* u32 object: what coroutine.wrap returns */
-    LUA_TAG_THREAD,   /* u32 object */
+    LUA_TAG_INTEGER, /* i64 */
+    LUA_TAG_FLOAT,   /* f64; every NaN is the same one */
+    LUA_TAG_STRING,  /* u32 bytes, bytes */
+    LUA_TAG_TABLE,   /* u32 number: 1 is `storage`; one more than there were is a new one */
 };
 
-/* Of a coroutine, and of a frame of its stack, whose first number is its function's place. */
-enum {
-    LUA_THREAD_DEAD,
-    LUA_THREAD_NEW,       /* value: its function */
-    LUA_THREAD_SUSPENDED, /* u32 values, values, u32 frames, frames */
-};
-enum {
-    LUA_FRAME_LUA,   /* u32 place, u32 next instruction, u32 extra arguments, u8 is a tail call */
-    LUA_FRAME_PCALL, /* u32 place */
-    LUA_FRAME_YIELD, /* u32 place; the last one */
-};
+/* ---- watches (lua_watch.c) ---- */
 
-/* lua_load.c: leaves the libraries that an image describes on the top of the stack. */
-void lua_image_read(lua_engine *engine, lua_State *L, const uint8_t *bytes, size_t size);
+/* Finds out what to watch in `storage`, at this place of the stack; what its values are now. */
+void lua_watch_choose(lua_engine *engine, lua_State *L, int storage);
+void lua_watch_write(lua_engine *engine, lua_State *L, int storage);
 
 /* ---- picture and hands (lua_view.c) ---- */
 

@@ -215,7 +215,7 @@ static uint32_t control(const ls_sim_config *config, const void *state, uint32_t
 static const ls_simulation simulation = {
     .abi = LS_SIMULATION_ABI,
     .size = sizeof(ls_simulation),
-    .version = 1,
+    .version = 2,
     .name = "lua",
     .summary = "a game that is one Lua script: --param script=game.lua",
     .default_tick_rate_hz = 60,

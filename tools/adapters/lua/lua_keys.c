@@ -3,11 +3,8 @@
 #include "lockstep/common/maths/stable_sort.h"
 #include "lockstep/tools/adapters/lua/lua_engine.h"
 
+#include <stdio.h>
 #include <string.h>
-
-/* Without the key's type: of several such keys, which is met first differs between machines. */
-static const char unordered[] =
-    "a key that is no number, string or boolean has no order that is the same on every machine";
 
 /* The float is no whole number that an integer could hold: Lua makes such a key an integer. */
 static int compare_mixed(lua_Integer integer, lua_Number number)
@@ -62,25 +59,38 @@ static int compare(const void *first, const void *second, const void *context)
     return a->type == LUA_TSTRING ? compare_texts(a, b) : a->flag - b->flag;
 }
 
-static lua_key read_key(lua_State *L, int index)
+/* Without the key's type: of several such keys, which is met first differs between machines. */
+int lua_keys_refuse(lua_State *L, const char *where)
+{
+    return lua_refuse(
+        L,
+        "%s: a key that is no number, string or boolean has no order that is the same "
+        "on every machine",
+        where);
+}
+
+static int refuse_here(lua_State *L)
+{
+    lua_Debug here;
+    bool is_known = lua_getstack(L, 1, &here) && lua_getinfo(L, "l", &here);
+    (void)lua_pushfstring(L, "script:%d", is_known ? here.currentline : 0);
+    return lua_keys_refuse(L, lua_tostring(L, -1));
+}
+
+static bool read_key(lua_State *L, int index, lua_key *out)
 {
     lua_key key = {.type = (uint8_t)lua_type(L, index)};
-    switch (key.type) {
-    case LUA_TNUMBER:
+    if (key.type == LUA_TNUMBER) {
         key.is_float = !lua_isinteger(L, index);
         key.integer = key.is_float ? 0 : lua_tointeger(L, index);
         key.number = key.is_float ? lua_tonumber(L, index) : 0;
-        break;
-    case LUA_TSTRING:
+    } else if (key.type == LUA_TSTRING) {
         key.text = lua_tolstring(L, index, &key.text_bytes);
-        break;
-    case LUA_TBOOLEAN:
+    } else {
         key.flag = lua_toboolean(L, index);
-        break;
-    default:
-        luaL_error(L, "%s", unordered);
     }
-    return key;
+    *out = key;
+    return key.type == LUA_TNUMBER || key.type == LUA_TSTRING || key.type == LUA_TBOOLEAN;
 }
 
 static bool grow(lua_keys *keys)
@@ -94,16 +104,7 @@ static bool grow(lua_keys *keys)
     return scratch != NULL;
 }
 
-void lua_keys_add(lua_State *L, int index, lua_keys *keys)
-{
-    if (keys->count == keys->capacity && !grow(keys)) {
-        luaL_error(L, "not enough memory");
-    }
-    lua_key key = read_key(L, index);
-    keys->keys[keys->count++] = key;
-}
-
-void lua_keys_sort(lua_keys *keys)
+static void sort(lua_keys *keys)
 {
     for (size_t i = 1; i < keys->count; i++) {
         if (compare(&keys->keys[i - 1], &keys->keys[i], NULL) > 0) {
@@ -114,16 +115,50 @@ void lua_keys_sort(lua_keys *keys)
     }
 }
 
-void lua_keys_collect(lua_State *L, int table, lua_keys *keys)
+bool lua_keys_collect(lua_State *L, int table, lua_keys *keys)
 {
     table = lua_absindex(L, table);
     keys->count = 0;
     lua_pushnil(L);
     while (lua_next(L, table)) {
         lua_pop(L, 1);
-        lua_keys_add(L, -1, keys);
+        if (keys->count == keys->capacity && !grow(keys)) {
+            luaL_error(L, "not enough memory");
+        }
+        if (!read_key(L, -1, &keys->keys[keys->count])) {
+            lua_pop(L, 1);
+            return false;
+        }
+        keys->count++;
     }
-    lua_keys_sort(keys);
+    sort(keys);
+    return true;
+}
+
+static bool is_name(const lua_key *key)
+{
+    bool is = key->type == LUA_TSTRING && key->text_bytes > 0 && key->text_bytes < 40 &&
+              !(key->text[0] >= '0' && key->text[0] <= '9');
+    for (size_t i = 0; is && i < key->text_bytes; i++) {
+        char c = key->text[i];
+        is = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    }
+    return is;
+}
+
+void lua_key_name(const lua_key *key, char name[48])
+{
+    if (is_name(key)) {
+        (void)snprintf(name, 48, ".%s", key->text);
+    } else if (key->type == LUA_TSTRING) {
+        (void)snprintf(name, 48, "['%.40s']", key->text);
+    } else if (key->type == LUA_TBOOLEAN) {
+        (void)snprintf(name, 48, "[%s]", key->flag ? "true" : "false");
+    } else if (key->is_float) {
+        (void)snprintf(name, 48, "[%.14g]", key->number);
+    } else {
+        (void)snprintf(name, 48, "[%lld]", (long long)key->integer);
+    }
 }
 
 void lua_key_push(lua_State *L, const lua_key *key)
@@ -147,37 +182,8 @@ void lua_keys_free(lua_keys *keys)
 
 /* ---- pairs and next ---- */
 
-/* The loop's own state: [0] how many keys are done, [-1] the table, [1 ..] its keys as they were
- * when the loop began. It is an ordinary table, so that a coroutine can be saved within the loop.
- */
-int lua_script_pairs(lua_State *L)
-{
-    luaL_checkany(L, 1);
-    if (luaL_getmetafield(L, 1, "__pairs") != LUA_TNIL) {
-        lua_pushvalue(L, 1);
-        lua_call(L, 1, 3);
-        return 3;
-    }
-    luaL_checktype(L, 1, LUA_TTABLE);
-    lua_keys *keys = &lua_engine_of(L)->keys;
-    lua_keys_collect(L, 1, keys);
-    int count = (int)keys->count;
-    lua_pushcfunction(L, lua_script_pairs_next);
-    lua_createtable(L, count, 2);
-    for (int i = 0; i < count; i++) {
-        lua_key_push(L, &keys->keys[i]);
-        lua_rawseti(L, -2, i + 1);
-    }
-    lua_pushinteger(L, 0);
-    lua_rawseti(L, -2, 0);
-    lua_pushvalue(L, 1);
-    lua_rawseti(L, -2, -1);
-    lua_engine_charge(lua_engine_of(L), L, keys->count);
-    return 2;
-}
-
 /* Keys that are gone by now are passed over, new ones are not visited. */
-int lua_script_pairs_next(lua_State *L)
+static int pairs_next(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
@@ -201,20 +207,56 @@ int lua_script_pairs_next(lua_State *L)
     return 2;
 }
 
+/* The loop's own state: [0] how many keys are done, [-1] the table, [1 ..] its keys as they were
+ * when the loop began. */
+int lua_script_pairs(lua_State *L)
+{
+    luaL_checkany(L, 1);
+    if (luaL_getmetafield(L, 1, "__pairs") != LUA_TNIL) {
+        lua_pushvalue(L, 1);
+        lua_call(L, 1, 3);
+        return 3;
+    }
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_keys *keys = &lua_engine_of(L)->keys;
+    if (!lua_keys_collect(L, 1, keys)) {
+        return refuse_here(L);
+    }
+    int count = (int)keys->count;
+    lua_pushcfunction(L, pairs_next);
+    lua_createtable(L, count, 2);
+    for (int i = 0; i < count; i++) {
+        lua_key_push(L, &keys->keys[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_pushinteger(L, 0);
+    lua_rawseti(L, -2, 0);
+    lua_pushvalue(L, 1);
+    lua_rawseti(L, -2, -1);
+    lua_engine_charge(lua_engine_of(L), L, keys->count);
+    return 2;
+}
+
 /* Looks at every key: for `next(t) == nil`, not for loops. */
 int lua_script_next(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 2);
     bool has_first = lua_isnil(L, 2);
-    lua_key after = has_first ? (lua_key){0} : read_key(L, 2);
+    lua_key after = {0};
+    if (!has_first && !read_key(L, 2, &after)) {
+        return refuse_here(L);
+    }
     lua_key least = {.type = LUA_TNIL};
     uint64_t looked = 0;
     lua_pushnil(L);
     while (lua_next(L, 1)) {
         lua_pop(L, 1);
         looked++;
-        lua_key key = read_key(L, -1);
+        lua_key key;
+        if (!read_key(L, -1, &key)) {
+            return refuse_here(L);
+        }
         bool is_after = has_first || compare(&key, &after, NULL) > 0;
         if (is_after && (least.type == LUA_TNIL || compare(&key, &least, NULL) < 0)) {
             least = key;

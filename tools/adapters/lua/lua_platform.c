@@ -1,9 +1,22 @@
 /* Lua platform: it stands between Lua and the machine. These hidden functions stand before the C
  * library's for the Lua that is linked into this plug-in: strict maths in place of libm's, clocks
- * that stand still, and no streams. Four functions of Lua itself are wrapped (--wrap), whose
- * results depend on addresses or on a table's past. */
+ * that stand still, numbers as text, and no streams. Two functions of Lua's interface are wrapped
+ * (--wrap) for the addresses that they give away.
+ *
+ * A third one is not of the interface: `#t` (luaH_getn), of which Lua promises no more than some
+ * border where a table has holes. Which one it is depends on the table's past, and a table that was
+ * loaded has another past than one that was played. It is one of all 5.4, asked by its name alone:
+ * the table stays a pointer, and of a value one byte is read. tests/unit/test_lua.c holds it to
+ * tables of every past. */
 #include "lockstep/common/maths/strict_math.h"
-#include "lockstep/tools/adapters/lua/lua_internals.h"
+
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #define LUA_HIDDEN __attribute__((visibility("hidden")))
 
@@ -59,15 +72,57 @@ void *lua_no_stdin, *lua_no_stdout, *lua_no_stderr;
 
 /* ---- Lua ---- */
 
+/* Numbers become text by this one format (LUA_NUMBER_FMT): a NaN has no sign then, which
+ * processors give it as they like. Lua calls one of the two, as it was compiled. */
+static int print_text(char *out, size_t size, const char *format, va_list arguments)
+{
+    va_list copy;
+    va_copy(copy, arguments);
+    bool is_nan = false;
+    if (strcmp(format, LUA_NUMBER_FMT) == 0) {
+        lua_Number number = va_arg(copy, lua_Number);
+        is_nan = number != number;
+    }
+    va_end(copy);
+    return is_nan ? vsnprintf(out, size, "nan", arguments)
+                  : vsnprintf(out, size, format, arguments);
+}
+
+LUA_HIDDEN int snprintf(char *out, size_t size, const char *format, ...);
+LUA_HIDDEN int snprintf(char *out, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int written = print_text(out, size, format, arguments);
+    va_end(arguments);
+    return written;
+}
+
+LUA_HIDDEN int __snprintf_chk(char *out, size_t size, int flag, size_t room, const char *format,
+                              ...);
+LUA_HIDDEN int __snprintf_chk(char *out, size_t size, int flag, size_t room, const char *format,
+                              ...)
+{
+    va_list arguments;
+    (void)flag;
+    va_start(arguments, format);
+    int written = print_text(out, size < room ? size : room, format, arguments);
+    va_end(arguments);
+    return written;
+}
+
+/* ---- Lua ---- */
+
 LUA_HIDDEN uint64_t __wrap_luaH_getn(void *table);
 LUA_HIDDEN const char *__wrap_luaL_tolstring(lua_State *L, int index, size_t *size);
-LUA_HIDDEN void __wrap_luaO_tostring(lua_State *L, lua_slot *value);
 LUA_HIDDEN const void *__wrap_lua_topointer(lua_State *L, int index);
 const char *__real_luaL_tolstring(lua_State *L, int index, size_t *size);
+const unsigned char *luaH_getint(void *table, lua_Integer key);
 
+/* A value is 8 bytes and its tag, whose low half is 0 for nil of any kind. */
 static bool is_there(void *table, uint64_t key)
 {
-    return !lua_slot_is_empty(luaH_getint(table, (lua_Integer)key));
+    return (luaH_getint(table, (lua_Integer)key)[8] & 0x0f) != LUA_TNIL;
 }
 
 /* The length of a table with holes: Lua's own answer depends on how the table came to be. */
@@ -93,15 +148,14 @@ uint64_t __wrap_luaH_getn(void *table)
     return below;
 }
 
-/* Without addresses, and a NaN without the sign that processors give it as they like. */
+/* Without addresses. */
 const char *__wrap_luaL_tolstring(lua_State *L, int index, size_t *size)
 {
     int type = lua_type(L, index);
-    if (type == LUA_TNUMBER && lua_tonumber(L, index) != lua_tonumber(L, index)) {
-        lua_pushliteral(L, "nan");
-    } else if (type < LUA_TTABLE && type != LUA_TLIGHTUSERDATA) {
+    if (type < LUA_TTABLE && type != LUA_TLIGHTUSERDATA) {
         return __real_luaL_tolstring(L, index, size);
-    } else if (luaL_callmeta(L, index, "__tostring")) {
+    }
+    if (luaL_callmeta(L, index, "__tostring")) {
         if (!lua_isstring(L, -1)) {
             luaL_error(L, "'__tostring' must return a string");
         }
@@ -109,15 +163,6 @@ const char *__wrap_luaL_tolstring(lua_State *L, int index, size_t *size)
         lua_pushstring(L, lua_typename(L, type));
     }
     return lua_tolstring(L, -1, size);
-}
-
-/* For `..` and what else makes a string of a number. */
-void __wrap_luaO_tostring(lua_State *L, lua_slot *value)
-{
-    if (value->tag == LUA_SLOT_FLOAT && value->value.number != value->value.number) {
-        value->value.integer = 0x7ff8000000000000;
-    }
-    __real_luaO_tostring(L, value);
 }
 
 /* For "%p" of string.format. */

@@ -1,17 +1,13 @@
 /* The picture, bot and hands of a script. Its functions for them run on a copy that is brought to
- * the state by its image: whatever they change, the match does not see it. */
+ * the state by its image: whatever they change in `storage`, the match does not see it. */
 #include "lockstep/common/maths/fixed_trig.h"
 #include "lockstep/common/maths/interpolate.h"
 #include "lockstep/common/simulations/player_view.h"
+#include "lockstep/common/system/tty.h"
 #include "lockstep/tools/adapters/lua/lua_engine.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static uint64_t budget_of(const lua_engine *engine)
-{
-    return (uint64_t)engine->config->params[LUA_PARAM_INSTRUCTIONS];
-}
 
 /* NULL: the script has failed, or there is no memory for a copy. */
 static lua_engine *view_at(lua_engine *engine, const lua_bytes *image)
@@ -197,7 +193,7 @@ static void draw_image(lua_engine *engine, const lua_bytes *image, uint64_t hash
         return;
     }
     view->drawing = shapes;
-    if (!lua_engine_call(view, run_draw, NULL, budget_of(engine), &why)) {
+    if (!lua_engine_play(view, run_draw, NULL, image, &why)) {
         show_failure(shapes, why.bytes);
     }
     view->drawing = NULL;
@@ -267,6 +263,7 @@ typedef struct hand_call {
     const char *function;
     uint32_t slot;
     const ls_controls *controls; /* NULL: the bot */
+    ls_rng rng;                  /* the bot's */
     uint8_t *bytes;
     uint32_t size;
     bool has_run;
@@ -329,6 +326,9 @@ static void push_controls(lua_State *L, const ls_controls *controls)
 static int run_hand(lua_State *L)
 {
     hand_call *call = lua_touserdata(L, 1);
+    if (!call->controls) {
+        lua_engine_of(L)->rng = call->rng;
+    }
     if (lua_getglobal(L, call->function) != LUA_TFUNCTION) {
         return 0;
     }
@@ -338,25 +338,43 @@ static int run_hand(lua_State *L)
     }
     lua_call(L, call->controls ? 2 : 1, 1);
     size_t size = 0;
+    if (lua_type(L, -1) != LUA_TSTRING && !lua_isnil(L, -1)) {
+        return luaL_error(L, "script: %s returns a %s, which is no string", call->function,
+                          luaL_typename(L, -1));
+    }
     const char *bytes = luaL_optlstring(L, -1, "", &size);
-    call->size = (uint32_t)(size < LUA_INPUT_BYTES_MAX ? size : LUA_INPUT_BYTES_MAX);
-    memcpy(call->bytes, bytes, call->size);
+    if (size > LUA_INPUT_BYTES_MAX) {
+        return luaL_error(L, "script: %s returns %d bytes; an input has up to %d", call->function,
+                          (int)size, (int)LUA_INPUT_BYTES_MAX);
+    }
+    call->size = (uint32_t)size;
+    memcpy(call->bytes, bytes, size);
     call->has_run = true;
     return 0;
+}
+
+/* A function that fails is told of once, and not called again: it may have used up its budget. */
+static bool ask_script(lua_engine *engine, hand_call *call, bool *has_failed)
+{
+    ls_text why = {{0}};
+    lua_engine *view = *has_failed ? NULL : view_at(engine, &engine->image);
+    if (view && !lua_engine_play(view, run_hand, call, &engine->image, &why)) {
+        *has_failed = true;
+        ls_text_make_printable(why.bytes, strlen(why.bytes));
+        (void)dprintf(LS_TTY_ERRORS, "lua: '%s' has failed, and is not called again: %s\n",
+                      call->function, why.bytes);
+    }
+    return view && !*has_failed && call->has_run;
 }
 
 /* A script that says nothing of bots has ones that press buttons as they come. */
 uint32_t lua_view_bot(lua_engine *engine, uint32_t slot, ls_rng *rng, uint8_t *bytes)
 {
     hand_call call = {.function = "bot", .slot = slot, .bytes = bytes};
-    lua_engine *view = view_at(engine, &engine->image);
     uint8_t any = (uint8_t)ls_rng_next(rng);
-    if (view) {
-        view->rng = ls_rng_make((uint64_t)ls_rng_next(rng), slot);
-        bool has_run = lua_engine_call(view, run_hand, &call, budget_of(engine), NULL);
-        if (has_run && call.has_run) {
-            return call.size;
-        }
+    call.rng = ls_rng_make((uint64_t)ls_rng_next(rng), slot);
+    if (ask_script(engine, &call, &engine->has_no_bot)) {
+        return call.size;
     }
     bytes[0] = any;
     return 1;
@@ -367,9 +385,7 @@ uint32_t lua_view_control(lua_engine *engine, uint32_t slot, const ls_controls *
                           uint8_t *bytes)
 {
     hand_call call = {.function = "control", .slot = slot, .controls = controls, .bytes = bytes};
-    lua_engine *view = view_at(engine, &engine->image);
-    bool has_run = view && lua_engine_call(view, run_hand, &call, budget_of(engine), NULL);
-    if (has_run && call.has_run) {
+    if (ask_script(engine, &call, &engine->has_no_control)) {
         return call.size;
     }
     bytes[0] = (uint8_t)(controls->held | controls->pressed);

@@ -1,5 +1,6 @@
+/* The values of `storage` that have names in a desync report. */
 #include "lockstep/common/base/byte_io.h"
-#include "lockstep/tools/adapters/lua/lua_save.h"
+#include "lockstep/tools/adapters/lua/lua_engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,10 +8,9 @@
 
 /* ---- watches ---- */
 
-static void push_watched(lua_writer *w, const lua_watch *watch)
+static void push_watched(lua_State *L, int storage, const lua_watch *watch)
 {
-    lua_State *L = w->L;
-    lua_rawgeti(L, w->libraries, 1);
+    lua_pushvalue(L, storage);
     for (uint32_t i = 0; i < watch->part_count; i++) {
         if (!lua_istable(L, -1)) {
             lua_pop(L, 1);
@@ -28,16 +28,16 @@ static void push_watched(lua_writer *w, const lua_watch *watch)
     }
 }
 
-static void look_at_watch(lua_writer *w, lua_watch *watch)
+static void look_at_watch(lua_State *L, int storage, lua_watch *watch)
 {
     if (watch->type == LS_FIELD_U64) {
-        return;
+        return; /* lua_storage.c hashes the entry as it writes it */
     }
-    push_watched(w, watch);
+    push_watched(L, storage, watch);
     watch->bits = 0;
-    if (lua_type(w->L, -1) == LUA_TNUMBER) {
-        lua_Number number = lua_tonumber(w->L, -1);
-        lua_Integer integer = lua_isinteger(w->L, -1) ? lua_tointeger(w->L, -1) : 0;
+    if (lua_type(L, -1) == LUA_TNUMBER) {
+        lua_Number number = lua_tonumber(L, -1);
+        lua_Integer integer = lua_isinteger(L, -1) ? lua_tointeger(L, -1) : 0;
         number = number == number ? number : 0;
         if (watch->type == LS_FIELD_F64) {
             memcpy(&watch->bits, &number, sizeof number);
@@ -45,15 +45,15 @@ static void look_at_watch(lua_writer *w, lua_watch *watch)
             watch->bits = (uint64_t)integer;
         }
     }
-    lua_pop(w->L, 1);
+    lua_pop(L, 1);
 }
 
-void lua_write_watches(lua_writer *w)
+void lua_watch_write(lua_engine *engine, lua_State *L, int storage)
 {
-    uint8_t *at = w->engine->written.bytes + LUA_IMAGE_WATCHES_AT;
-    for (uint32_t i = 0; i < w->engine->watch_count; i++) {
-        look_at_watch(w, &w->engine->watches[i]);
-        ls_store_u64(at + (size_t)8 * i, w->engine->watches[i].bits);
+    uint8_t *at = engine->written.bytes + LUA_IMAGE_WATCHES_AT;
+    for (uint32_t i = 0; i < engine->watch_count; i++) {
+        look_at_watch(L, storage, &engine->watches[i]);
+        ls_store_u64(at + (size_t)8 * i, engine->watches[i].bits);
     }
 }
 
@@ -91,13 +91,13 @@ static void extend_path(lua_watch *path, const lua_key *key)
         snprintf(path->path + used, sizeof path->path - used, "[%s]", part);
     } else {
         snprintf(part, sizeof part, "%s", key->text);
-        snprintf(path->path + used, sizeof path->path - used, "%s%s", used ? "." : "", part);
+        snprintf(path->path + used, sizeof path->path - used, ".%s", part);
     }
     memcpy(path->part[path->part_count++], part, sizeof part);
 }
 
-/* Numbers in globals and in tables of theirs, three names deep. `keys` are of the table at the top
- * of the stack. */
+/* Numbers in `storage` and in its tables, three names deep. `keys` are of the table at the top of
+ * the stack. */
 static void choose(lua_engine *engine, lua_State *L, const lua_watch *above, const lua_keys *keys)
 {
     int table = lua_gettop(L);
@@ -111,23 +111,28 @@ static void choose(lua_engine *engine, lua_State *L, const lua_watch *above, con
         int type = lua_rawget(L, table);
         if (type == LUA_TNUMBER) {
             add_watch(engine, &path, lua_isinteger(L, -1) ? LS_FIELD_I64 : LS_FIELD_F64);
-        } else if (path.part_count == 1 && type != LUA_TFUNCTION) {
+        } else if (path.part_count == 1) {
             add_watch(engine, &path, LS_FIELD_U64);
         }
         if (type == LUA_TTABLE && path.part_count < 3) {
             lua_keys *inner = &engine->inner[path.part_count - 1];
-            lua_keys_collect(L, -1, inner);
-            choose(engine, L, &path, inner);
+            if (lua_keys_collect(L, -1, inner)) {
+                choose(engine, L, &path, inner);
+            }
         }
         lua_pop(L, 1);
     }
 }
 
-void lua_watch_choose(lua_engine *engine, lua_State *L)
+void lua_watch_choose(lua_engine *engine, lua_State *L, int storage)
 {
     engine->watches = lua_memory_make(LUA_WATCHES_MAX * sizeof engine->watches[0]);
     if (!engine->watches) {
         luaL_error(L, "not enough memory");
     }
-    choose(engine, L, &(lua_watch){0}, &engine->changes);
+    lua_pushvalue(L, storage);
+    if (lua_keys_collect(L, -1, &engine->entries)) {
+        choose(engine, L, &(lua_watch){.path = "storage"}, &engine->entries);
+    }
+    lua_pop(L, 1);
 }
