@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define START_INSTRUCTIONS_FACTOR 20u
 
@@ -151,7 +150,7 @@ static void keep_written(lua_engine *engine)
 static void report(lua_engine *engine)
 {
     if (engine->log_level >= 1 && !engine->has_reported) { /* LS_LOG_WARNING */
-        (void)dprintf(STDERR_FILENO, "lua: the script has failed: %s\n", engine->failure);
+        lua_say("the script has failed: %s\n", engine->failure);
     }
     engine->has_reported = true;
 }

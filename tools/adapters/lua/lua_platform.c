@@ -9,14 +9,13 @@
  * the table stays a pointer, and of a value one byte is read. tests/unit/test_lua.c holds it to
  * tables of every past. */
 #include "lockstep/common/maths/strict_math.h"
+#include "lockstep/tools/adapters/lua/lua_engine.h"
 
-#include <lua5.4/lauxlib.h>
-#include <lua5.4/lua.h>
+#include <poll.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LUA_HIDDEN __attribute__((visibility("hidden")))
 
@@ -69,6 +68,23 @@ LUA_HIDDEN extern void *lua_no_stdin __asm__("stdin");
 LUA_HIDDEN extern void *lua_no_stdout __asm__("stdout");
 LUA_HIDDEN extern void *lua_no_stderr __asm__("stderr");
 void *lua_no_stdin, *lua_no_stdout, *lua_no_stderr;
+
+/* ---- words for people ---- */
+
+/* A pipe that can be written to takes a line of this size whole; one without a reader is in error.
+ */
+void lua_say(const char *format, ...)
+{
+    char line[512] = "lua: ";
+    struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(line + 5, sizeof line - 5, format, arguments);
+    va_end(arguments);
+    if (poll(&out, 1, 0) == 1 && out.revents == POLLOUT) {
+        (void)dprintf(STDERR_FILENO, "%s", line);
+    }
+}
 
 /* ---- Lua ---- */
 

@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* NULL: the script has failed, or there is no memory for a copy. */
 static lua_engine *view_at(lua_engine *engine, const lua_bytes *image)
@@ -361,8 +360,7 @@ static bool ask_script(lua_engine *engine, hand_call *call, bool *has_failed)
     if (view && !lua_engine_play(view, run_hand, call, &engine->image, &why)) {
         *has_failed = true;
         ls_text_make_printable(why.bytes, strlen(why.bytes));
-        (void)dprintf(STDERR_FILENO, "lua: '%s' has failed, and is not called again: %s\n",
-                      call->function, why.bytes);
+        lua_say("'%s' has failed, and is not called again: %s\n", call->function, why.bytes);
     }
     return view && !*has_failed && call->has_run;
 }
