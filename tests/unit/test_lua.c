@@ -268,7 +268,7 @@ Test(lua, a_state_that_is_loaded_after_a_failure_has_the_outside_of_the_start)
     sim_set_input(guesses, 0, (const uint8_t *)"x", 1);
     sim_step(guesses, 1);
     cr_assert_str_not_empty(failure_of(guesses));
-    sim_set_input(guesses, 0, NULL, 0);
+    sim_set_input(guesses, 0, (const uint8_t *)"", 0);
     cr_assert_eq(ls_sim_instance_load(guesses->instance, bytes, size, 3), LS_MALFORMED);
     cr_assert_eq(load_into(guesses, bytes, size), LS_OK);
     cr_assert_eq(hash_of(guesses), hash_of(straight));
