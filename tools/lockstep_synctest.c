@@ -188,7 +188,7 @@ int main(int argc, char **argv)
     static arguments args;
     static char against[SYNCTEST_PATH_BYTES_MAX];
     if (synctest_perturbed_process_is_wanted(argc, argv)) {
-        return synctest_perturbed_process_run(argv);
+        return synctest_perturbed_process_run();
     }
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     args.config.match.seed = 1;

@@ -2,59 +2,37 @@
 #include "lockstep/common/runtime/forked_job.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/child_process.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum {
     RUNNING_MAX = 16,
-    WATCH_MS = 100, /* between two looks at the time */
-    FIRST_OF_OTHERS = STDERR_FILENO + 1,
     NICENESS = 19,
 };
 
 typedef struct forked_job {
     struct ls_forked_jobs *jobs;
-    pid_t process; /* 0: free */
-    int report;    /* the end of a pipe that the copy's report comes out of */
+    ls_child_process process;
+    int channel; /* its turn goes out by it, and its report comes in */
+    uint64_t number;
     ls_loop_source *source;
-    uint64_t began_ns;
-    size_t received;
-    ls_forked_report said;
     ls_forked_work work;
-    bool is_overdue;
 } forked_job;
 
 struct ls_forked_jobs {
     const ls_allocator *allocator;
     ls_event_loop *loop;
-    ls_loop_source *timer; /* active while a copy is at work */
     uint32_t time_max_ms;
-    int turn; /* a file without a name, whose lock the copy has that works */
     uint32_t running;
+    uint64_t started; /* so far */
     forked_job running_jobs[RUNNING_MAX];
 };
 
 /* ---- in the copy ---- */
-
-/* The copy has what this process had open: sockets whose port another server may want, journals. */
-static void close_others(int kept, int also_kept)
-{
-    int low = kept < also_kept ? kept : also_kept;
-    int high = kept < also_kept ? also_kept : kept;
-    close_range(FIRST_OF_OTHERS, (unsigned)low - 1, 0);
-    if (high - low > 1) {
-        close_range((unsigned)low + 1, (unsigned)high - 1, 0);
-    }
-    close_range((unsigned)high + 1, ~0u, 0);
-}
 
 /* A stop signal goes to a terminal's whole group, and is meant for the server alone. */
 static void ignore_stop_signals(void)
@@ -65,115 +43,88 @@ static void ignore_stop_signals(void)
     }
 }
 
-/* The lock ends with the copy, however it ends. */
-static void await_turn(int turn)
+/* The copy has what this process had open: sockets whose port another server may want, journals. */
+static int work_in_copy(const void *user, int channel)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    while (fcntl(turn, F_SETLKW, &lock) != 0 && errno == EINTR) {
-    }
-}
-
-static void send_report(int pipe, const ls_forked_report *report)
-{
-    const uint8_t *bytes = report->bytes;
-    size_t left = LS_MIN(report->size, LS_FORKED_REPORT_BYTES_MAX);
-    while (left > 0) {
-        ssize_t written = write(pipe, bytes, left);
-        if (written < 0 && errno != EINTR) {
-            _exit(1);
-        }
-        bytes += written > 0 ? written : 0;
-        left -= written > 0 ? (size_t)written : 0;
-    }
-}
-
-static _Noreturn void work_in_copy(const ls_forked_jobs *jobs, const ls_forked_work *work, int pipe)
-{
+    const ls_forked_work *work = user;
     ls_forked_report report = {0};
+    uint8_t turn = 0;
     ignore_stop_signals();
-    close_others(pipe, jobs->turn);
+    channel = ls_child_process_keep(channel);
     (void)setpriority(PRIO_PROCESS, 0, NICENESS);
-    await_turn(jobs->turn);
+    if (ls_child_channel_receive(channel, &turn, sizeof turn, LS_CHILD_WAIT_FOREVER) != LS_OK) {
+        return 1;
+    }
     work->run(work->user, &report);
-    send_report(pipe, &report);
-    _exit(0); /* what is left of the process's own belongs to the process */
+    size_t size = offsetof(ls_forked_report, bytes) + report.size;
+    return ls_child_channel_send(channel, &report, size) == LS_OK ? 0 : 1;
 }
 
 /* ---- here ---- */
 
-static void describe_end(const forked_job *job, int end, ls_text *why)
+static bool read_report(const forked_job *job, ls_forked_report *report)
 {
-    if (job->is_overdue) {
+    return ls_child_channel_receive(job->channel, &report->size, sizeof report->size, 0) == LS_OK &&
+           report->size <= sizeof report->bytes &&
+           ls_child_channel_receive(job->channel, report->bytes, report->size, 0) == LS_OK;
+}
+
+static void describe_end(const forked_job *job, const ls_child_process_end *end, bool has_report,
+                         ls_text *why)
+{
+    if (end->is_overdue) {
         ls_text_set(why, "took longer than %u ms", job->jobs->time_max_ms);
-    } else if (WIFSIGNALED(end)) {
-        ls_text_set(why, "its process was ended by signal %d", WTERMSIG(end));
-    } else if (!WIFEXITED(end) || WEXITSTATUS(end) != 0) {
+    } else if (end->signal != 0) {
+        ls_text_set(why, "its process was ended by signal %d", end->signal);
+    } else if (!has_report) {
         ls_text_set(why, "its process ended early");
     }
 }
 
-/* The pipe has come to its end, and the copy with it. */
-static void finish(forked_job *job)
+static forked_job *find_oldest(ls_forked_jobs *jobs)
+{
+    forked_job *oldest = NULL;
+    for (uint32_t i = 0; i < RUNNING_MAX; i++) {
+        forked_job *job = &jobs->running_jobs[i];
+        if (job->process.id != 0 && (!oldest || job->number < oldest->number)) {
+            oldest = job;
+        }
+    }
+    return oldest;
+}
+
+/* The oldest has the turn, and is told so whenever there may be another one. */
+static void give_turn(ls_forked_jobs *jobs)
+{
+    const forked_job *oldest = find_oldest(jobs);
+    if (oldest) {
+        (void)ls_child_channel_send(oldest->channel, "", 1);
+    }
+}
+
+static void finish(forked_job *job, const ls_child_process_end *end)
 {
     ls_forked_jobs *jobs = job->jobs;
     const ls_forked_work work = job->work;
     ls_text why = {{0}};
-    int end = 0;
-    pid_t ended = 0;
-    while ((ended = waitpid(job->process, &end, 0)) < 0 && errno == EINTR) {
-    }
-    if (ended == job->process) {
-        describe_end(job, end, &why);
-    } else {
-        ls_text_set(&why, "its process is lost");
-    }
+    ls_forked_report report;
+    describe_end(job, end, read_report(job, &report), &why);
     ls_loop_source_remove(job->source);
-    close(job->report);
-    job->source = NULL;
-    job->said.size = (uint32_t)job->received;
-    ls_forked_report said = job->said;
-    job->process = 0;
+    ls_child_channel_close(job->channel);
+    *job = (forked_job){0};
     jobs->running--;
-    ls_loop_source_set_active(jobs->timer, jobs->running > 0);
-    work.done(work.user, why.bytes[0] ? NULL : &said, &why);
+    give_turn(jobs);
+    work.done(work.user, why.bytes[0] ? NULL : &report, &why);
 }
 
-/* True: there is no more to come. */
-static bool read_some(forked_job *job)
-{
-    uint8_t beyond[64];
-    size_t room = LS_FORKED_REPORT_BYTES_MAX - job->received;
-    void *to = room > 0 ? job->said.bytes + job->received : beyond;
-    ssize_t size = read(job->report, to, room > 0 ? room : sizeof beyond);
-    if (size < 0) {
-        return errno != EAGAIN && errno != EINTR;
-    }
-    job->received += room > 0 ? (size_t)size : 0;
-    return size == 0;
-}
-
-static void on_readable(void *user, uint64_t now_ns)
+static void on_ended(void *user, uint64_t now_ns)
 {
     (void)now_ns;
-    if (read_some(user)) {
-        finish(user);
+    forked_job *job = user;
+    ls_child_process_end end;
+    if (ls_child_process_wait(&job->process, 0, &end)) {
+        finish(job, &end);
     }
-}
-
-static void kill_overdue(ls_forked_jobs *jobs, uint64_t now_ns)
-{
-    for (uint32_t i = 0; i < RUNNING_MAX; i++) {
-        forked_job *job = &jobs->running_jobs[i];
-        if (job->process != 0 && !job->is_overdue &&
-            now_ns - job->began_ns >= jobs->time_max_ms * LS_NS_PER_MS) {
-            job->is_overdue = kill(job->process, SIGKILL) == 0;
-        }
-    }
-}
-
-static void on_timer(void *user, uint64_t now_ns)
-{
-    kill_overdue(user, now_ns);
 }
 
 /* ---- life ---- */
@@ -185,33 +136,9 @@ ls_status ls_forked_jobs_create(ls_event_loop *loop, uint32_t time_max_ms,
     if (!jobs) {
         return LS_NO_MEMORY;
     }
-    jobs->allocator = allocator;
-    jobs->loop = loop;
-    jobs->time_max_ms = time_max_ms;
-    jobs->turn = memfd_create("lockstep-forked-job", MFD_CLOEXEC);
-    ls_status status = jobs->turn >= 0 ? LS_OK : LS_IO;
-    if (status == LS_OK) {
-        ls_loop_handler handler = {on_timer, jobs};
-        status = ls_event_loop_add_timer(loop, WATCH_MS, handler, &jobs->timer);
-    }
-    if (status != LS_OK) {
-        ls_forked_jobs_destroy(jobs);
-        return status;
-    }
-    ls_loop_source_set_active(jobs->timer, false);
+    *jobs = (ls_forked_jobs){.allocator = allocator, .loop = loop, .time_max_ms = time_max_ms};
     *out = jobs;
     return LS_OK;
-}
-
-static void wait_for_end(forked_job *job)
-{
-    struct pollfd report = {.fd = job->report, .events = POLLIN};
-    bool is_ended = false;
-    while (!is_ended) {
-        kill_overdue(job->jobs, ls_event_loop_now_ns(job->jobs->loop));
-        is_ended = poll(&report, 1, WATCH_MS) > 0 && read_some(job);
-    }
-    finish(job);
 }
 
 void ls_forked_jobs_destroy(ls_forked_jobs *jobs)
@@ -219,14 +146,10 @@ void ls_forked_jobs_destroy(ls_forked_jobs *jobs)
     if (!jobs) {
         return;
     }
-    for (uint32_t i = 0; i < RUNNING_MAX; i++) {
-        if (jobs->running_jobs[i].process != 0) {
-            wait_for_end(&jobs->running_jobs[i]);
-        }
-    }
-    ls_loop_source_remove(jobs->timer);
-    if (jobs->turn >= 0) {
-        close(jobs->turn);
+    for (forked_job *job = find_oldest(jobs); job; job = find_oldest(jobs)) {
+        ls_child_process_end end;
+        (void)ls_child_process_wait(&job->process, LS_CHILD_WAIT_FOREVER, &end);
+        finish(job, &end);
     }
     ls_release(jobs->allocator, jobs);
 }
@@ -236,62 +159,39 @@ uint32_t ls_forked_jobs_running(const ls_forked_jobs *jobs)
     return jobs->running;
 }
 
-/* ---- starting one ---- */
-
 static forked_job *find_free(ls_forked_jobs *jobs)
 {
     for (uint32_t i = 0; i < RUNNING_MAX; i++) {
-        if (jobs->running_jobs[i].process == 0) {
+        if (jobs->running_jobs[i].process.id == 0) {
             return &jobs->running_jobs[i];
         }
     }
     return NULL;
 }
 
-/* The parent keeps the pipe's first end. */
-static ls_status fork_copy(const ls_forked_jobs *jobs, const ls_forked_work *work, int ends[2],
-                           pid_t *process)
-{
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        return LS_IO;
-    }
-    *process = fork();
-    if (*process == 0) {
-        work_in_copy(jobs, work, ends[1]);
-    }
-    close(ends[1]);
-    if (*process < 0) {
-        close(ends[0]);
-        return errno == ENOMEM ? LS_NO_MEMORY : LS_IO;
-    }
-    return LS_OK;
-}
-
 ls_status ls_forked_jobs_start(ls_forked_jobs *jobs, const ls_forked_work *work)
 {
-    int ends[2];
-    pid_t process = 0;
     forked_job *job = find_free(jobs);
-    ls_status status = job ? fork_copy(jobs, work, ends, &process) : LS_FULL;
+    if (!job) {
+        return LS_FULL;
+    }
+    *job = (forked_job){.jobs = jobs, .number = ++jobs->started, .work = *work};
+    const ls_child_process_work copy = {.run = work_in_copy,
+                                        .user = work,
+                                        .time_max_ms = jobs->time_max_ms,
+                                        .outlives_parent = true};
+    ls_status status = ls_child_process_fork(&copy, &job->process, &job->channel, NULL);
     if (status != LS_OK) {
         return status;
     }
-    *job = (forked_job){.jobs = jobs,
-                        .process = process,
-                        .report = ends[0],
-                        .began_ns = ls_event_loop_now_ns(jobs->loop),
-                        .work = *work};
-    ls_loop_handler handler = {on_readable, job};
-    status = ls_event_loop_watch(jobs->loop, job->report, handler, &job->source);
+    ls_loop_handler handler = {on_ended, job};
+    status = ls_event_loop_watch(jobs->loop, job->process.ended, handler, &job->source);
     if (status != LS_OK) {
-        kill(process, SIGKILL);
-        while (waitpid(process, NULL, 0) < 0 && errno == EINTR) {
-        }
-        close(job->report);
-        job->process = 0;
+        ls_child_process_kill(&job->process);
+        ls_child_channel_close(job->channel);
         return status;
     }
     jobs->running++;
-    ls_loop_source_set_active(jobs->timer, true);
+    give_turn(jobs);
     return LS_OK;
 }

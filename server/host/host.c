@@ -2,7 +2,8 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hash.h"
-#include "lockstep/server/host/token_passes.h"
+
+#include <string.h>
 
 /* While matches run, packets are taken before each tick is closed, and at least so often: the
  * transport's own repeats and acknowledgements wait for it. */
@@ -10,19 +11,6 @@
 
 #define HOLDER_SEED                                                                                \
     UINT64_C(0x746f6b656e) /* of the numbers that owners of tokens have as origins */
-
-/* A seat's connection and what it has carried. */
-typedef struct host_seat {
-    ls_peer_id peer; /* 0: the connection is gone */
-    ls_transport_traffic traffic;
-} host_seat;
-
-/* The seats of one match. */
-typedef struct host_seats {
-    uint32_t count;
-    uint32_t places; /* of players and spectators */
-    host_seat *seats;
-} host_seats;
 
 struct ls_host {
     ls_host_config config;
@@ -34,40 +22,62 @@ struct ls_host {
     uint64_t alarm_ns; /* what it is set to; UINT64_MAX: not set */
     bool is_eager;     /* packets are taken as they come */
     bool is_frozen;
-    uint32_t places;   /* of the matches that are open */
-    host_seats *seats; /* by the numbers of their matches */
+    uint32_t places; /* of the matches that are open */
 };
 
 _Static_assert(LS_TRANSPORT_UDP_COMING_MAX <= LS_MATCH_TABLE_PACKETS_MAX,
                "the packets that come are asked for together");
 
-/* ---- traffic ---- */
+/* ---- connect tokens ---- */
 
-static void note_seated(ls_host *host, const ls_match_table_event *event)
+/* Reads the connect token of a peer that has connected. False when it has none, and `pass` is
+ * as it was. `number` is that of its match, or LS_MATCH_ANY. */
+static bool read_pass(const ls_transport *transport, const ls_match_table *table, ls_peer_id peer,
+                      ls_match_pass *pass, uint32_t *number)
 {
-    host->seats[event->match].seats[event->event.slot] = (host_seat){.peer = event->event.peer};
-}
-
-/* The transport forgets a peer once it has told that it is gone. */
-static void keep_traffic(ls_host *host, ls_peer_id peer)
-{
-    for (uint32_t match = 0; match < ls_match_table_count(host->table); match++) {
-        for (uint32_t slot = 0; slot < host->seats[match].count; slot++) {
-            host_seat *seat = &host->seats[match].seats[slot];
-            if (seat->peer == peer) {
-                seat->traffic = ls_transport_traffic_of(host->transport, peer);
-                seat->peer = 0;
-            }
-        }
+    static const ls_match_place places[LS_TOKEN_PLACE_COUNT] = {
+        [LS_TOKEN_PLACE_ANY] = LS_MATCH_PLACE_ANY,
+        [LS_TOKEN_PLACE_SEAT] = LS_MATCH_PLACE_SEAT,
+        [LS_TOKEN_PLACE_SPECTATOR] = LS_MATCH_PLACE_SPECTATOR,
+    };
+    const ls_sealed_pass *sealed = ls_transport_udp_pass(transport, peer);
+    if (!sealed) {
+        return false;
     }
+    const ls_token_admission *says = &sealed->admission;
+    *number = LS_MATCH_ANY;
+    *pass = (ls_match_pass){
+        .is_return = sealed->is_return, .has_holder = true, .holder = sealed->client_id};
+    pass->place = places[says->place];
+    pass->slot = says->seat;
+    memcpy(pass->name, says->name, sizeof pass->name);
+    if (says->match[0] != '\0') {
+        *number = ls_match_table_find(table, says->match);
+        pass->is_for_this_match = *number != LS_MATCH_ANY;
+        pass->refusal = pass->is_for_this_match ? NULL : "its connect token is for another match";
+    }
+    return true;
 }
 
-void ls_host_traffic(const ls_host *host, uint32_t match, ls_transport_traffic *traffic)
+/* A token is used once its peer was given a seat or watches. */
+static void settle_pass(ls_transport *transport, const ls_match_event *event)
 {
-    for (uint32_t slot = 0; slot < host->seats[match].count; slot++) {
-        const host_seat *seat = &host->seats[match].seats[slot];
-        traffic[slot] =
-            seat->peer != 0 ? ls_transport_traffic_of(host->transport, seat->peer) : seat->traffic;
+    switch (event->kind) {
+    case LS_MATCH_PLAYER_READY:
+    case LS_MATCH_PLAYER_RETURNED:
+    case LS_MATCH_SPECTATOR_CAME:
+        ls_transport_udp_settle_pass(transport, event->peer, true);
+        break;
+    case LS_MATCH_PEER_REFUSED:
+        ls_transport_udp_settle_pass(transport, event->peer, false);
+        break;
+    case LS_MATCH_PLAYER_LEFT:
+        if (event->was_coming) {
+            ls_transport_udp_settle_pass(transport, event->peer, false);
+        }
+        break;
+    default:
+        break;
     }
 }
 
@@ -77,11 +87,7 @@ static void forward_events(ls_host *host)
 {
     ls_match_table_event event;
     while (ls_match_table_next_event(host->table, &event)) {
-        ls_token_pass_take_event(host->transport, &event.event);
-        bool is_newcomer = event.event.kind == LS_MATCH_PLAYER_READY && event.event.was_coming;
-        if (is_newcomer || event.event.kind == LS_MATCH_PLAYER_RETURNED) {
-            note_seated(host, &event);
-        }
+        settle_pass(host->transport, &event.event);
         if (host->config.on_event) {
             host->config.on_event(host->config.user, &event);
         }
@@ -92,7 +98,7 @@ static void take_connected(ls_host *host, const ls_transport_event *event, uint6
 {
     ls_match_pass pass = {.refusal = NULL};
     uint32_t number = LS_MATCH_ANY;
-    (void)ls_token_pass_of(host->transport, host->table, event->peer, &pass, &number);
+    (void)read_pass(host->transport, host->table, event->peer, &pass, &number);
     pass.origin = pass.has_holder ? ls_hash_bytes(&pass.holder, sizeof pass.holder, HOLDER_SEED) | 1
                                   : event->origin;
     ls_match_table_admit(host->table, event->peer, &pass, number, now_ns);
@@ -117,8 +123,11 @@ static void take_packets(ls_host *host, uint64_t now_ns)
         }
         if (event.kind == LS_TRANSPORT_DISCONNECTED) {
             forward_events(host); /* they may say what the peer was given */
-            ls_token_pass_take_end(host->transport, event.peer);
-            keep_traffic(host, event.peer);
+            /* A token that nothing was given for is as new. */
+            ls_transport_udp_settle_pass(host->transport, event.peer, false);
+            if (host->config.on_gone) {
+                host->config.on_gone(host->config.user, event.peer);
+            }
         }
         ls_match_table_take(host->table, &event, now_ns);
     }
@@ -217,20 +226,6 @@ static uint32_t places_of(const ls_match_config *match)
     return match->sim.players + match->spectators_max;
 }
 
-static ls_status add_seats(ls_host *host, uint32_t number)
-{
-    const ls_match_config *match = ls_match_config_of(ls_match_table_match(host->table, number));
-    host_seats *row = &host->seats[number];
-    row->seats = ls_allocate_array(host->allocator, match->sim.players, sizeof *row->seats);
-    if (!row->seats) {
-        return LS_NO_MEMORY;
-    }
-    row->count = match->sim.players;
-    row->places = places_of(match);
-    host->places += row->places;
-    return LS_OK;
-}
-
 ls_status ls_host_open_match(ls_host *host, const ls_match_opening *opening, uint32_t *number,
                              ls_text *why)
 {
@@ -242,11 +237,7 @@ ls_status ls_host_open_match(ls_host *host, const ls_match_opening *opening, uin
     }
     ls_status status = ls_match_table_open(host->table, opening, number, why);
     if (status == LS_OK) {
-        status = add_seats(host, *number);
-        if (status != LS_OK) {
-            ls_match_table_close(host->table, *number);
-            return status;
-        }
+        host->places += places_of(opening->match);
         after_turn(host, ls_event_loop_now_ns(host->loop));
     }
     return status;
@@ -254,11 +245,8 @@ ls_status ls_host_open_match(ls_host *host, const ls_match_opening *opening, uin
 
 void ls_host_close_match(ls_host *host, uint32_t number)
 {
-    host_seats *row = &host->seats[number];
+    host->places -= places_of(ls_match_config_of(ls_match_table_match(host->table, number)));
     ls_match_table_close(host->table, number);
-    host->places -= row->places;
-    ls_release(host->allocator, row->seats);
-    *row = (host_seats){.seats = NULL};
     after_turn(host, ls_event_loop_now_ns(host->loop));
 }
 
@@ -321,13 +309,8 @@ static ls_status create_table(ls_host *host, ls_text *why)
                                    .at_work = config->at_work,
                                    .user = config->user};
     ls_packet_sink sink = ls_transport_sink(host->transport);
-    ls_status status = ls_match_table_create(&table, &sink, host->allocator, &host->table, why);
-    host->seats = ls_allocate_array(host->allocator, config->matches_max, sizeof *host->seats);
-    status = status == LS_OK && !host->seats ? LS_NO_MEMORY : status;
-    for (uint32_t i = 0; status == LS_OK && i < config->matches; i++) {
-        status = add_seats(host, i);
-    }
-    return status;
+    host->places = config->matches * places_of(&config->match);
+    return ls_match_table_create(&table, &sink, host->allocator, &host->table, why);
 }
 
 static ls_status create_parts(ls_host *host, ls_text *why)
@@ -372,10 +355,6 @@ void ls_host_destroy(ls_host *host)
     ls_match_table_destroy(host->table);
     ls_transport_destroy(host->transport);
     ls_event_loop_destroy(host->loop);
-    for (uint32_t i = 0; host->seats && i < host->config.matches_max; i++) {
-        ls_release(host->allocator, host->seats[i].seats);
-    }
-    ls_release(host->allocator, host->seats);
     ls_release(host->allocator, host);
 }
 

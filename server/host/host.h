@@ -29,6 +29,8 @@ typedef struct ls_host_config {
     ls_sealed_server_config sealed;
     /* Called for each event, within ls_host_run or ls_host_end_matches; NULL: no callback. */
     void (*on_event)(void *user, const ls_match_table_event *event);
+    /* A connection has ended, and the transport is about to forget it; NULL: no callback. */
+    void (*on_gone)(void *user, ls_peer_id peer);
     /* Called after each advance of a match, which was due at `due_ns`; NULL: no callback. */
     void (*on_advanced)(void *user, uint32_t match, uint64_t due_ns, uint64_t now_ns);
     /* Both as in match_table.h, or NULL. */
@@ -72,9 +74,6 @@ ls_event_loop *ls_host_loop(const ls_host *host);
 const ls_match_table *ls_host_table(const ls_host *host);
 
 uint16_t ls_host_port(const ls_host *host);
-
-/* Of the player who sits or sat last in this seat, as far as is known; LS_PLAYERS_MAX entries. */
-void ls_host_traffic(const ls_host *host, uint32_t match, ls_transport_traffic *traffic);
 
 /* The transport, to ask it what it counts; owned by the host. */
 const ls_transport *ls_host_transport(const ls_host *host);

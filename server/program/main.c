@@ -34,30 +34,12 @@ static void print_simulations(FILE *file)
     }
 }
 
-static ls_server_config config_of(const ls_server_options *args, ls_room_game *game)
-{
-    bool has_bundles = strcmp(args->bundle_dir, "none") != 0;
-    return (ls_server_config){.game = game,
-                              .matches = args->matches,
-                              .bind_host = args->bind_host,
-                              .port = (uint16_t)args->port,
-                              .is_found = args->is_found,
-                              .find_port = (uint16_t)args->find_port,
-                              .port_file = args->port_file,
-                              .bundle_dir = has_bundles ? args->bundle_dir : NULL,
-                              .bundle_mib_max = args->bundle_limit,
-                              .journal_dir = args->journal_dir,
-                              .resume_path = args->resume_path,
-                              .json_path = args->output.json_path};
-}
-
 static ls_exit_code serve(const ls_server_options *args, ls_room_game *game, ls_console *console)
 {
-    ls_server_config config = config_of(args, game);
     ls_text why = {{0}};
     ls_admission admission;
+    const ls_server_config config = {.options = args, .game = game, .admission = &admission};
     ls_room_game_warn(game, &console->log);
-    config.admission = &admission;
     ls_status status = ls_admission_open(&args->admission, args->bind_host, &admission, &why);
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);

@@ -3,13 +3,14 @@
 #include "lockstep/common/system/output.h"
 #include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/server/program/announcer.h"
-#include "lockstep/server/program/network_summary.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/rooms/room_progress.h"
 #include "lockstep/server/rooms/rooms.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     PROGRESS_MS = 250,
@@ -19,6 +20,7 @@ enum {
 
 typedef struct server {
     const ls_server_config *config;
+    const ls_server_options *options;
     ls_console *console;
     ls_rooms *rooms;
     ls_announcer *announcer; /* NULL: the server is not found */
@@ -35,7 +37,7 @@ static ls_event_loop *loop_of(const server *host)
 static void draw_progress(void *user, uint64_t now_ns)
 {
     server *host = user;
-    uint32_t count = host->config->matches;
+    uint32_t count = host->options->matches;
     (void)now_ns;
     ls_console_begin(host->console);
     for (uint32_t i = 0; i < count && i < LS_ROOM_PROGRESS_LINES_MAX; i++) {
@@ -76,16 +78,58 @@ static void on_signal(void *user, uint64_t now_ns)
 
 /* ---- the end ---- */
 
+#define NAME_OF(name, text) #name,
+
+static const char *const sealed_names[LS_SEALED_REJECTION_COUNT] = {
+    LS_SEALED_REJECTION_MAP(NAME_OF)};
+static const char *const enet_names[LS_DATAGRAM_REJECTION_COUNT] = {
+    LS_DATAGRAM_REJECTION_MAP(NAME_OF)};
+static const char *const denial_names[LS_DENIAL_END] = {"NONE", LS_DENIAL_MAP(NAME_OF)};
+
+static void add_count(ls_summary_counts *counts, const char *prefix, const char *name,
+                      uint64_t count)
+{
+    ls_summary_count *row = &counts->rows[counts->count++];
+    snprintf(row->name, sizeof row->name, "%s%s", prefix, name);
+    for (char *at = row->name; *at != '\0'; at++) {
+        *at = (char)tolower((unsigned char)*at);
+    }
+    row->number = count;
+}
+
+/* Counts of the network as a whole, and of clients that were kept out. */
+static void summarize_network(const ls_transport *transport, const ls_token_gate *gate,
+                              ls_summary_network *out)
+{
+    *out = (ls_summary_network){.has_tokens = gate != NULL};
+    for (int i = 0; i < LS_SEALED_REJECTION_COUNT; i++) {
+        add_count(&out->dropped, "", sealed_names[i],
+                  ls_transport_udp_rejections(transport, (ls_sealed_rejection)i));
+    }
+    for (int i = 0; i < LS_DATAGRAM_REJECTION_COUNT; i++) {
+        add_count(&out->dropped, "enet_", enet_names[i],
+                  ls_transport_udp_enet_rejections(transport, (ls_datagram_rejection)i));
+    }
+    for (int i = LS_DENIAL_NONE + 1; i < LS_DENIAL_END; i++) {
+        add_count(&out->clients_refused, "", denial_names[i],
+                  ls_transport_udp_denials(transport, (ls_denial)i));
+    }
+    for (int i = LS_TOKEN_REFUSAL_NONE + 1; gate && i < LS_TOKEN_REFUSAL_COUNT; i++) {
+        add_count(&out->tokens_refused, "", ls_token_refusal_name((ls_token_refusal)i),
+                  ls_token_gate_count(gate, (ls_token_refusal)i));
+    }
+}
+
 static ls_status write_summaries(const server *host, ls_summary *summaries, ls_text *why)
 {
-    const char *path = host->config->json_path;
-    uint32_t count = host->config->matches;
+    const char *path = host->options->output.json_path;
+    uint32_t count = host->options->matches;
     ls_summary_network network;
     if (!path) {
         return LS_OK;
     }
-    ls_network_summarize(ls_host_transport(ls_rooms_host(host->rooms)),
-                         host->config->admission->gate, &network);
+    summarize_network(ls_host_transport(ls_rooms_host(host->rooms)), host->config->admission->gate,
+                      &network);
     if (count > 1) {
         return ls_summary_write_matches(summaries, count, &network, path, why);
     }
@@ -96,7 +140,7 @@ static ls_status write_summaries(const server *host, ls_summary *summaries, ls_t
 static bool has_desync(const server *host)
 {
     bool is_found = false;
-    for (uint32_t i = 0; i < host->config->matches; i++) {
+    for (uint32_t i = 0; i < host->options->matches; i++) {
         is_found = is_found || ls_room_has_desync(ls_rooms_room(host->rooms, i));
     }
     return is_found;
@@ -105,12 +149,12 @@ static bool has_desync(const server *host)
 static ls_exit_code finish(server *host)
 {
     ls_exit_code code = has_desync(host) ? LS_EXIT_DESYNC : LS_EXIT_CLEAN;
-    uint32_t count = host->config->matches;
+    uint32_t count = host->options->matches;
     ls_summary *summaries = ls_allocate_array(ls_allocator_heap(), count, sizeof *summaries);
     ls_text why = {{0}};
     ls_console_clear(host->console);
     for (uint32_t i = 0; summaries && i < count; i++) {
-        ls_rooms_summarize(host->rooms, i, &summaries[i]);
+        ls_room_summarize(ls_rooms_room(host->rooms, i), &summaries[i]);
     }
     ls_status status = summaries ? write_summaries(host, summaries, &why) : LS_NO_MEMORY;
     if (status != LS_OK) {
@@ -128,21 +172,23 @@ static ls_status create_rooms(server *host, ls_text *why)
 {
     const ls_server_config *config = host->config;
     const ls_match_config *match = ls_room_game_match(config->game);
-    uint64_t places = (uint64_t)config->matches * (match->sim.players + match->spectators_max);
+    uint64_t places =
+        (uint64_t)host->options->matches * (match->sim.players + match->spectators_max);
     if (places > LS_HOST_PLACES_MAX) {
         return ls_fail(
             LS_BAD_ARGUMENT, why, "%u matches of %u players and %u spectators: 1 to %u fit in all",
-            config->matches, match->sim.players, match->spectators_max, LS_HOST_PLACES_MAX);
+            host->options->matches, match->sim.players, match->spectators_max, LS_HOST_PLACES_MAX);
     }
+    bool has_bundles = strcmp(host->options->bundle_dir, "none") != 0;
     const ls_rooms_config rooms = {.console = host->console,
-                                   .bind_host = config->bind_host,
-                                   .port = config->port,
-                                   .sealed = &config->admission->sealed,
-                                   .rooms_max = config->matches,
-                                   .places_max = (uint32_t)places,
-                                   .bundle_dir = config->bundle_dir,
-                                   .bundle_mib_max = config->bundle_mib_max,
-                                   .at_work = ls_crash_log_place()};
+                                   .host = {.bind_host = host->options->bind_host,
+                                            .port = (uint16_t)host->options->port,
+                                            .sealed = config->admission->sealed,
+                                            .matches_max = host->options->matches,
+                                            .places_max = (uint32_t)places,
+                                            .at_work = ls_crash_log_place()},
+                                   .bundle_dir = has_bundles ? host->options->bundle_dir : NULL,
+                                   .bundle_mib_max = host->options->bundle_limit};
     ls_status status = ls_rooms_create(&rooms, &host->rooms, why);
     if (status == LS_OK) {
         ls_room_game_attach(config->game, loop_of(host));
@@ -153,7 +199,7 @@ static ls_status create_rooms(server *host, ls_text *why)
 static void log_restored(const server *host, const ls_resume_report *report)
 {
     const ls_log *log = &host->console->log;
-    const char *path = host->config->resume_path;
+    const char *path = host->options->resume_path;
     if (report->loss.bytes[0]) {
         ls_log_line(log, LS_LOG_WARNING, "%s: %s", path, report->loss.bytes);
     }
@@ -188,30 +234,29 @@ static void log_restored(const server *host, const ls_resume_report *report)
 static ls_status open_room(server *host, uint32_t index, ls_text *why)
 {
     const ls_server_config *config = host->config;
-    bool is_only = config->matches == 1;
+    bool is_only = host->options->matches == 1;
     char title[TITLE_BYTES_MAX];
     char label[TITLE_BYTES_MAX];
     snprintf(title, sizeof title, "match %" PRIu32, index);
     snprintf(label, sizeof label, "match%" PRIu32, index);
     ls_resume *resume = ls_room_game_resume(config->game);
     ls_room_opening opening = {.match = *ls_room_game_match(config->game),
-                               .print = ls_room_game_match(config->game)->print,
                                .title = is_only ? NULL : title,
                                .label = is_only ? NULL : label,
-                               .journal_dir = config->journal_dir,
+                               .journal_dir = host->options->journal_dir,
                                .resume = resume,
-                               .resume_path = config->resume_path};
+                               .resume_path = host->options->resume_path};
     ls_status status = resume ? LS_OK : ls_rooms_give_identity(&opening.match, why);
     ls_resume_report report;
-    uint32_t number = 0;
+    ls_room *room = NULL;
     if (status == LS_OK) {
-        status = ls_rooms_open(host->rooms, &opening, &number, &report, why);
+        status = ls_rooms_open(host->rooms, &opening, &room, &report, why);
     }
     if (status == LS_OK) {
         const ls_crash_log_match about = {.title = opening.title,
                                           .match_id = opening.match.match_id,
                                           .simulation = ls_room_game_simulation(config->game)};
-        ls_crash_log_note(number, &about);
+        ls_crash_log_note(ls_room_number(room), &about);
     }
     if (status == LS_OK && resume) {
         log_restored(host, &report);
@@ -222,7 +267,7 @@ static ls_status open_room(server *host, uint32_t index, ls_text *why)
 static ls_status open_rooms(server *host, ls_text *why)
 {
     ls_status status = LS_OK;
-    for (uint32_t i = 0; status == LS_OK && i < host->config->matches; i++) {
+    for (uint32_t i = 0; status == LS_OK && i < host->options->matches; i++) {
         status = open_room(host, i, why);
     }
     return status;
@@ -234,8 +279,9 @@ static ls_status write_port_file(const server *host, ls_text *why)
     const ls_server_config *config = host->config;
     uint16_t port = ls_host_port(ls_rooms_host(host->rooms));
     ls_status status = ls_admission_write_invite(config->admission, port, why);
-    return status == LS_OK && config->port_file ? ls_output_write_port(config->port_file, port, why)
-                                                : status;
+    return status == LS_OK && host->options->port_file
+               ? ls_output_write_port(host->options->port_file, port, why)
+               : status;
 }
 
 static ls_status add_handlers(server *host)
@@ -257,13 +303,12 @@ static ls_status add_handlers(server *host)
 /* A server that is not found can be joined all the same. */
 static void create_announcer(server *host)
 {
-    const ls_server_config *config = host->config;
     const ls_announcer_config announcer = {.host = ls_rooms_host(host->rooms),
-                                           .bind_host = config->bind_host,
-                                           .matches = config->matches,
-                                           .find_port = config->find_port};
+                                           .bind_host = host->options->bind_host,
+                                           .matches = host->options->matches,
+                                           .find_port = (uint16_t)host->options->find_port};
     ls_text why = {{0}};
-    if (config->is_found &&
+    if (host->options->is_found &&
         ls_announcer_create(&announcer, ls_allocator_heap(), &host->announcer, &why) != LS_OK) {
         ls_log_line(&host->console->log, LS_LOG_WARNING,
                     "lockstep-client --find will not find this server: %s", why.bytes);
@@ -272,7 +317,7 @@ static void create_announcer(server *host)
 
 static ls_status build(server *host, ls_text *why)
 {
-    const char *json_path = host->config->json_path;
+    const char *json_path = host->options->output.json_path;
     ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
     if (status == LS_OK) {
         status = create_rooms(host, why);
@@ -294,11 +339,11 @@ static void log_listening(const server *host)
     const ls_server_config *config = host->config;
     const ls_match_config *match = ls_room_game_match(config->game);
     ls_text what = {{0}};
-    if (config->matches > 1) {
-        ls_text_set(&what, "%" PRIu32 " matches of ", config->matches);
+    if (host->options->matches > 1) {
+        ls_text_set(&what, "%" PRIu32 " matches of ", host->options->matches);
     }
     char place[LS_ENDPOINT_JOINED_BYTES];
-    ls_endpoint_join(config->bind_host, ls_host_port(ls_rooms_host(host->rooms)), place);
+    ls_endpoint_join(host->options->bind_host, ls_host_port(ls_rooms_host(host->rooms)), place);
     ls_log_line(&host->console->log, LS_LOG_INFO, "listening on %s, %s%s for %" PRIu32 " players",
                 place, what.bytes, match->simulation->name, match->sim.players);
     ls_admission_log(config->admission, ls_host_port(ls_rooms_host(host->rooms)),
@@ -307,7 +352,7 @@ static void log_listening(const server *host)
 
 ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
 {
-    server host = {.config = config, .console = console};
+    server host = {.config = config, .options = config->options, .console = console};
     ls_text why = {{0}};
     ls_status status = build(&host, &why);
     ls_exit_code code = ls_exit_code_of(status);

@@ -3,7 +3,6 @@
 #include "lockstep/server/host/output_limits.h"
 #include "lockstep/server/rooms/match_summary.h"
 #include "lockstep/server/rooms/room_lines.h"
-#include "lockstep/server/rooms/slot_desyncs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,17 +12,39 @@ enum {
     TITLE_BYTES_MAX = 64,
 };
 
+/* The desyncs of one slot, for the summary: the match itself keeps the newest alone. */
+typedef struct slot_desyncs {
+    uint32_t count;
+    uint32_t bundles;                            /* that were begun */
+    ls_summary_desync first;                     /* tick, slot and hashes */
+    ls_desync_finding *first_finding;            /* NULL: not known */
+    char first_bundle[LS_BUNDLE_PATH_BYTES_MAX]; /* empty: none */
+    char bundle[LS_BUNDLE_PATH_BYTES_MAX];       /* of the newest one; empty: none */
+} slot_desyncs;
+
+/* A seat's connection and what it has carried. */
+typedef struct room_seat {
+    ls_peer_id peer; /* 0: the connection is gone */
+    ls_transport_traffic traffic;
+} room_seat;
+
 struct ls_room {
-    ls_room_config config;
-    const ls_room_ground *ground;
+    ls_room_ground *ground;
+    uint64_t serial; /* no other room of this process ever has it */
+    uint32_t number;
+    ls_match *match;
+    const ls_build_fingerprint *print;
+    void *owner;
     uint32_t players;
     char title[TITLE_BYTES_MAX];
     char label[TITLE_BYTES_MAX];
-    ls_slot_desyncs *desyncs;       /* of each slot */
+    room_seat *seats;
+    slot_desyncs *desyncs;          /* of each slot */
     ls_log_budget *slot_lines;      /* that each slot causes */
     ls_room_journal *journal;       /* NULL: none is written */
     char before[LS_NAME_BYTES_MAX]; /* the subject of the console before our lines */
     bool has_desync;
+    bool is_known_done;
 };
 
 /* ---- lines ---- */
@@ -43,6 +64,82 @@ void ls_room_end_lines(ls_room *room)
     memcpy(room->ground->console->subject, room->before, sizeof room->before);
 }
 
+/* ---- traffic ---- */
+
+static void note_seated(ls_room *room, const ls_match_event *event)
+{
+    bool is_newcomer = event->kind == LS_MATCH_PLAYER_READY && event->was_coming;
+    if (is_newcomer || event->kind == LS_MATCH_PLAYER_RETURNED) {
+        room->seats[event->slot] = (room_seat){.peer = event->peer};
+    }
+}
+
+void ls_room_take_gone(ls_room *room, ls_peer_id peer)
+{
+    for (uint32_t slot = 0; slot < room->players; slot++) {
+        room_seat *seat = &room->seats[slot];
+        if (seat->peer == peer) {
+            *seat = (room_seat){.traffic = ls_transport_traffic_of(room->ground->transport, peer)};
+        }
+    }
+}
+
+ls_transport_traffic ls_room_traffic(const ls_room *room, uint32_t slot)
+{
+    const room_seat *seat = &room->seats[slot];
+    return seat->peer != 0 ? ls_transport_traffic_of(room->ground->transport, seat->peer)
+                           : seat->traffic;
+}
+
+/* ---- desyncs ---- */
+
+/* A desync was noticed; then it was looked into, and its bundle was written, or not. */
+static void notice_desync(slot_desyncs *desyncs, const ls_match_event *event)
+{
+    desyncs->count++;
+    desyncs->bundle[0] = '\0'; /* which is of an older one */
+    if (desyncs->count == 1) {
+        desyncs->first = (ls_summary_desync){.tick = event->tick,
+                                             .slot = event->slot,
+                                             .server_hash = event->server_hash,
+                                             .client_hash = event->client_hash,
+                                             .clients = event->clients};
+    }
+}
+
+static void keep_cause(slot_desyncs *desyncs, const ls_desync_finding *finding)
+{
+    if (desyncs->count != 1 || desyncs->first_finding) {
+        return;
+    }
+    desyncs->first_finding = ls_allocate(ls_allocator_heap(), sizeof *finding);
+    if (desyncs->first_finding) {
+        *desyncs->first_finding = *finding;
+    }
+    memcpy(desyncs->first_bundle, desyncs->bundle, sizeof desyncs->first_bundle);
+}
+
+static const char *path_or_null(const char *path)
+{
+    return path[0] != '\0' ? path : NULL;
+}
+
+/* Adds to the newest one of the slot what the match does not know, and fills in the first. Their
+ * texts are borrowed. */
+static void summarize_desyncs(const slot_desyncs *desyncs, ls_summary_desync *newest,
+                              ls_summary_desync *first)
+{
+    newest->times = desyncs->count;
+    newest->bundle = path_or_null(desyncs->bundle);
+    *first = desyncs->first;
+    first->times = 1;
+    first->why = newest->has_cause ? NULL : newest->why;
+    if (desyncs->first_finding) {
+        ls_desync_finding_summarize(desyncs->first_finding, first);
+    }
+    first->bundle = path_or_null(desyncs->first_bundle);
+}
+
 /* ---- bundles ---- */
 
 static void replace_path(char path[LS_BUNDLE_PATH_BYTES_MAX], const ls_desync_file *file)
@@ -55,8 +152,11 @@ static void replace_path(char path[LS_BUNDLE_PATH_BYTES_MAX], const ls_desync_fi
 /* The report has told where the bundle is to be. */
 void ls_room_take_bundle(ls_room *room, const ls_desync_file *file)
 {
+    if (room->serial != file->room) {
+        return;
+    }
     const ls_log *log = &room->ground->console->log;
-    ls_slot_desyncs *desyncs = &room->desyncs[file->slot];
+    slot_desyncs *desyncs = &room->desyncs[file->slot];
     replace_path(desyncs->bundle, file);
     replace_path(desyncs->first_bundle, file);
     ls_room_begin_lines(room);
@@ -73,7 +173,7 @@ void ls_room_take_bundle(ls_room *room, const ls_desync_file *file)
 static void write_bundle(const ls_room *room, uint32_t slot)
 {
     const ls_log *log = &room->ground->console->log;
-    ls_slot_desyncs *desyncs = &room->desyncs[slot];
+    slot_desyncs *desyncs = &room->desyncs[slot];
     desyncs->bundle[0] = '\0';
     if (!room->ground->files) {
         return;
@@ -84,10 +184,10 @@ static void write_bundle(const ls_room *room, uint32_t slot)
                     LS_SLOT_BUNDLES_MAX);
         return;
     }
-    const ls_desync_file_task task = {.room = room->config.serial,
+    const ls_desync_file_task task = {.room = room->serial,
                                       .label = room->label,
-                                      .print = room->config.print,
-                                      .match = room->config.match,
+                                      .print = room->print,
+                                      .match = room->match,
                                       .slot = slot};
     ls_status status = ls_desync_files_write(room->ground->files, &task, desyncs->bundle);
     if (status != LS_OK && status != LS_NOT_FOUND) {
@@ -104,11 +204,10 @@ static void keep_desync(ls_room *room, const ls_match_event *event)
 {
     if (event->kind == LS_MATCH_DESYNC) {
         room->has_desync = true;
-        ls_slot_desyncs_notice(&room->desyncs[event->slot], event);
+        notice_desync(&room->desyncs[event->slot], event);
     } else if (event->kind == LS_MATCH_DESYNC_CAUSE) {
         write_bundle(room, event->slot);
-        ls_slot_desyncs_cause(&room->desyncs[event->slot],
-                              ls_match_desync_of(room->config.match, event->slot));
+        keep_cause(&room->desyncs[event->slot], ls_match_desync_of(room->match, event->slot));
     }
 }
 
@@ -117,20 +216,21 @@ static void log_bounded(ls_room *room, const ls_match_event *event)
 {
     ls_log *log = &room->ground->console->log;
     ls_log_budget *lines =
-        ls_output_limits_lines(room->slot_lines, room->ground->peer_lines, event);
+        ls_output_limits_lines(room->slot_lines, &room->ground->peer_lines, event);
     uint64_t now_ns = ls_event_loop_now_ns(room->ground->loop);
     const ls_log before = lines ? ls_log_budget_begin(lines, log, now_ns) : *log;
     keep_desync(room, event);
     const char *bundle =
         event->kind == LS_MATCH_DESYNC_CAUSE ? room->desyncs[event->slot].bundle : "";
     const ls_room_lines about = {
-        .match = room->config.match, .log = log, .bundle = bundle[0] != '\0' ? bundle : NULL};
+        .match = room->match, .log = log, .bundle = bundle[0] != '\0' ? bundle : NULL};
     ls_room_lines_log(&about, event);
     *log = before;
 }
 
 void ls_room_take_event(ls_room *room, const ls_match_event *event)
 {
+    note_seated(room, event);
     if (!event->is_for_another) {
         ls_room_begin_lines(room);
     }
@@ -152,14 +252,19 @@ void ls_room_pull(ls_room *room, uint64_t now_ns)
 
 /* ---- what is known ---- */
 
-uint64_t ls_room_serial(const ls_room *room)
+uint32_t ls_room_number(const ls_room *room)
 {
-    return room->config.serial;
+    return room->number;
+}
+
+void *ls_room_owner(const ls_room *room)
+{
+    return room->owner;
 }
 
 ls_match *ls_room_match(const ls_room *room)
 {
-    return room->config.match;
+    return room->match;
 }
 
 const char *ls_room_title(const ls_room *room)
@@ -174,8 +279,15 @@ bool ls_room_has_desync(const ls_room *room)
 
 bool ls_room_is_done(const ls_room *room)
 {
-    return ls_match_state_of(room->config.match) == LS_MATCH_OVER &&
+    return ls_match_state_of(room->match) == LS_MATCH_OVER &&
            (!room->journal || ls_room_journal_is_closed(room->journal));
+}
+
+bool ls_room_is_done_now(ls_room *room)
+{
+    bool is_new = !room->is_known_done && ls_room_is_done(room);
+    room->is_known_done = room->is_known_done || is_new;
+    return is_new;
 }
 
 const ls_room_journal *ls_room_journal_of(const ls_room *room)
@@ -183,16 +295,20 @@ const ls_room_journal *ls_room_journal_of(const ls_room *room)
     return room->journal;
 }
 
-void ls_room_summarize(ls_room *room, const ls_transport_traffic *traffic, ls_summary *summary)
+void ls_room_summarize(ls_room *room, ls_summary *summary)
 {
-    ls_match *match = room->config.match;
+    ls_match *match = room->match;
+    ls_transport_traffic traffic[LS_PLAYERS_MAX];
+    for (uint32_t slot = 0; slot < room->players; slot++) {
+        traffic[slot] = ls_room_traffic(room, slot);
+    }
     ls_match_summarize(match, ls_match_config_of(match), traffic, summary);
     if (room->journal) {
         ls_room_journal_summarize(room->journal, &summary->journal);
     }
     for (uint32_t i = 0; i < summary->desync_count; i++) {
-        ls_slot_desyncs_summarize(&room->desyncs[summary->desyncs[i].slot], &summary->desyncs[i],
-                                  &summary->firsts[i]);
+        summarize_desyncs(&room->desyncs[summary->desyncs[i].slot], &summary->desyncs[i],
+                          &summary->firsts[i]);
     }
     ls_room_begin_lines(room);
     ls_match_summary_log(summary, &room->ground->console->log);
@@ -201,54 +317,60 @@ void ls_room_summarize(ls_room *room, const ls_transport_traffic *traffic, ls_su
 
 /* ---- life ---- */
 
-static ls_status begin_journal(ls_room *room, ls_text *why)
+static ls_status begin_journal(ls_room *room, const ls_room_opening *opening, ls_text *why)
 {
-    const ls_room_config *config = &room->config;
-    if (!config->journal_dir && !config->continued) {
+    ls_room_ground *ground = room->ground;
+    ls_resume *resume = opening->resume;
+    if (!opening->journal_dir && !resume) {
         return LS_OK;
     }
-    const ls_room_journal_config journal = {.directory = config->journal_dir,
-                                            .continued_path = config->continued_path,
-                                            .continued = config->continued,
+    const ls_room_journal_config journal = {.directory = opening->journal_dir,
+                                            .continued_path = resume ? opening->resume_path : NULL,
+                                            .continued = resume ? ls_resume_journal(resume) : NULL,
                                             .title =
                                                 room->title[0] != '\0' ? room->title : "match 0",
                                             .label = room->label,
-                                            .number = config->number,
-                                            .match = config->match,
-                                            .print = config->print,
-                                            .log = &room->ground->console->log,
-                                            .loop = room->ground->loop,
-                                            .on_closed = config->on_closed,
-                                            .user = config->user};
+                                            .number = room->number,
+                                            .match = room->match,
+                                            .print = room->print,
+                                            .log = &ground->console->log,
+                                            .loop = ground->loop,
+                                            .on_closed = ground->on_closed,
+                                            .user = ground->user};
     return ls_room_journal_create(&journal, ls_allocator_heap(), &room->journal, why);
 }
 
-static ls_status create_parts(ls_room *room, ls_text *why)
+static ls_status create_parts(ls_room *room, const ls_room_opening *opening, ls_text *why)
 {
     const ls_allocator *heap = ls_allocator_heap();
+    room->seats = ls_allocate_array(heap, room->players, sizeof *room->seats);
     room->desyncs = ls_allocate_array(heap, room->players, sizeof *room->desyncs);
     room->slot_lines = ls_allocate_array(heap, room->players, sizeof *room->slot_lines);
-    return room->desyncs && room->slot_lines ? begin_journal(room, why) : LS_NO_MEMORY;
+    bool are_there = room->seats && room->desyncs && room->slot_lines;
+    return are_there ? begin_journal(room, opening, why) : LS_NO_MEMORY;
 }
 
-ls_status ls_room_create(const ls_room_config *config, const ls_room_ground *ground, ls_room **out,
-                         ls_text *why)
+ls_status ls_room_create(const ls_room_opening *opening, uint32_t number, ls_match *match,
+                         ls_room_ground *ground, ls_room **out, ls_text *why)
 {
     ls_room *room = ls_allocate(ls_allocator_heap(), sizeof *room);
     if (!room) {
         return LS_NO_MEMORY;
     }
-    room->config = *config;
     room->ground = ground;
-    room->players = ls_match_players(config->match);
-    ls_name_copy(room->title, sizeof room->title, config->title ? config->title : "");
-    ls_name_copy(room->label, sizeof room->label, config->label ? config->label : "");
-    ls_status status = create_parts(room, why);
+    room->serial = ++ground->serials;
+    room->number = number;
+    room->match = match;
+    room->print = opening->match.print;
+    room->owner = opening->owner;
+    room->players = ls_match_players(match);
+    ls_name_copy(room->title, sizeof room->title, opening->title ? opening->title : "");
+    ls_name_copy(room->label, sizeof room->label, opening->label ? opening->label : "");
+    ls_status status = create_parts(room, opening, why);
     if (status != LS_OK) {
         ls_room_destroy(room);
         return status;
     }
-    room->config.continued = NULL;
     *out = room;
     return LS_OK;
 }
@@ -260,8 +382,9 @@ void ls_room_destroy(ls_room *room)
     }
     ls_room_journal_destroy(room->journal);
     for (uint32_t slot = 0; room->desyncs && slot < room->players; slot++) {
-        ls_slot_desyncs_deinit(&room->desyncs[slot]);
+        ls_release(ls_allocator_heap(), room->desyncs[slot].first_finding);
     }
+    ls_release(ls_allocator_heap(), room->seats);
     ls_release(ls_allocator_heap(), room->desyncs);
     ls_release(ls_allocator_heap(), room->slot_lines);
     ls_release(ls_allocator_heap(), room);

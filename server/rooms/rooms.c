@@ -8,21 +8,12 @@ enum {
     PULL_MS = 100, /* for what becomes due while no tick is closed */
 };
 
-/* A room, by the number of its match. */
-typedef struct room_row {
-    ls_rooms *all;
-    ls_room *room; /* NULL: there is none of this number */
-    bool is_told;  /* that it is done */
-} room_row;
-
 struct ls_rooms {
     ls_rooms_config config;
     ls_host *host;
     ls_room_ground ground;
-    ls_log_budget peer_lines;
     ls_loop_source *timer;
-    uint64_t serials;
-    room_row *rows; /* rooms_max of them */
+    ls_room **rows; /* rooms_max of them, by the numbers of their matches; NULL: there is none */
 };
 
 static ls_event_loop *loop_of(const ls_rooms *rooms)
@@ -37,7 +28,7 @@ uint32_t ls_rooms_count(const ls_rooms *rooms)
 
 ls_room *ls_rooms_room(const ls_rooms *rooms, uint32_t number)
 {
-    return number < rooms->config.rooms_max ? rooms->rows[number].room : NULL;
+    return number < rooms->config.host.matches_max ? rooms->rows[number] : NULL;
 }
 
 ls_host *ls_rooms_host(const ls_rooms *rooms)
@@ -50,7 +41,7 @@ ls_host *ls_rooms_host(const ls_rooms *rooms)
 static bool are_all_done(const ls_rooms *rooms)
 {
     for (uint32_t i = 0; i < ls_rooms_count(rooms); i++) {
-        if (rooms->rows[i].room && !ls_room_is_done(rooms->rows[i].room)) {
+        if (rooms->rows[i] && !ls_room_is_done(rooms->rows[i])) {
             return false;
         }
     }
@@ -61,39 +52,50 @@ static bool are_all_done(const ls_rooms *rooms)
 static bool may_end(void *user)
 {
     const ls_rooms *rooms = user;
-    return !rooms->config.is_lasting && rooms->serials > 0 && are_all_done(rooms);
+    return !rooms->config.is_lasting && rooms->ground.serials > 0 && are_all_done(rooms);
 }
 
 static void on_journal_closed(void *user)
 {
-    room_row *row = user;
-    if (may_end(row->all)) {
-        ls_event_loop_stop(loop_of(row->all));
+    const ls_rooms *rooms = user;
+    if (may_end(user)) {
+        ls_event_loop_stop(loop_of(rooms));
     }
 }
 
 static void on_event(void *user, const ls_match_table_event *event)
 {
     ls_rooms *rooms = user;
-    ls_room *room = rooms->rows[event->match].room;
+    ls_room *room = rooms->rows[event->match];
     if (!room) {
         return; /* it is being opened */
     }
     ls_room_take_event(room, &event->event);
     if (rooms->config.on_event) {
-        rooms->config.on_event(rooms->config.user, event->match, &event->event);
+        rooms->config.on_event(rooms->config.user, room, &event->event);
+    }
+}
+
+static void on_gone(void *user, ls_peer_id peer)
+{
+    const ls_rooms *rooms = user;
+    for (uint32_t i = 0; i < ls_rooms_count(rooms); i++) {
+        if (rooms->rows[i]) {
+            ls_room_take_gone(rooms->rows[i], peer);
+        }
     }
 }
 
 static void on_advanced(void *user, uint32_t number, uint64_t due_ns, uint64_t now_ns)
 {
     const ls_rooms *rooms = user;
-    if (!rooms->rows[number].room) {
+    ls_room *room = rooms->rows[number];
+    if (!room) {
         return;
     }
-    ls_room_pull(rooms->rows[number].room, now_ns);
+    ls_room_pull(room, now_ns);
     if (rooms->config.on_advanced) {
-        rooms->config.on_advanced(rooms->config.user, number, due_ns, now_ns);
+        rooms->config.on_advanced(rooms->config.user, room, due_ns, now_ns);
     }
 }
 
@@ -105,27 +107,25 @@ static bool is_expected(void *user, uint64_t match_id, const char *name)
 
 static void on_written(void *user, const ls_desync_file *file)
 {
-    ls_rooms *rooms = user;
+    const ls_rooms *rooms = user;
     for (uint32_t i = 0; i < ls_rooms_count(rooms); i++) {
-        ls_room *room = rooms->rows[i].room;
-        if (room && ls_room_serial(room) == file->room) {
-            ls_room_take_bundle(room, file);
+        if (rooms->rows[i]) {
+            ls_room_take_bundle(rooms->rows[i], file);
         }
     }
 }
 
 static void on_timer(void *user, uint64_t now_ns)
 {
-    ls_rooms *rooms = user;
+    const ls_rooms *rooms = user;
     for (uint32_t i = 0; i < ls_rooms_count(rooms); i++) {
-        room_row *row = &rooms->rows[i];
-        if (!row->room) {
+        ls_room *room = rooms->rows[i];
+        if (!room) {
             continue;
         }
-        ls_room_pull(row->room, now_ns);
-        if (rooms->config.on_done && !row->is_told && ls_room_is_done(row->room)) {
-            row->is_told = true;
-            rooms->config.on_done(rooms->config.user, i);
+        ls_room_pull(room, now_ns);
+        if (rooms->config.on_done && ls_room_is_done_now(room)) {
+            rooms->config.on_done(rooms->config.user, room);
         }
     }
 }
@@ -153,81 +153,57 @@ static ls_status restore(ls_rooms *rooms, const ls_room_opening *opening, uint32
     return status;
 }
 
-static ls_status create_room(ls_rooms *rooms, const ls_room_opening *opening, uint32_t number,
-                             ls_text *why)
-{
-    room_row *row = &rooms->rows[number];
-    *row = (room_row){.all = rooms};
-    const ls_room_config config = {
-        .serial = ++rooms->serials,
-        .number = number,
-        .match = ls_match_table_match(ls_host_table(rooms->host), number),
-        .title = opening->title,
-        .label = opening->label,
-        .print = opening->print,
-        .journal_dir = opening->journal_dir,
-        .continued_path = opening->resume ? opening->resume_path : NULL,
-        .continued = opening->resume ? ls_resume_journal(opening->resume) : NULL,
-        .on_closed = on_journal_closed,
-        .user = row};
-    return ls_room_create(&config, &rooms->ground, &row->room, why);
-}
-
-ls_status ls_rooms_open(ls_rooms *rooms, const ls_room_opening *opening, uint32_t *number,
+ls_status ls_rooms_open(ls_rooms *rooms, const ls_room_opening *opening, ls_room **out,
                         ls_resume_report *report, ls_text *why)
 {
     const ls_match_opening match = {
         .match = &opening->match, .name = opening->name, .is_for_invited = opening->is_for_invited};
-    ls_status status = ls_host_open_match(rooms->host, &match, number, why);
+    uint32_t number = 0;
+    ls_status status = ls_host_open_match(rooms->host, &match, &number, why);
     if (status != LS_OK) {
         return status;
     }
     if (opening->resume) {
-        status = restore(rooms, opening, *number, report, why);
+        status = restore(rooms, opening, number, report, why);
     }
     if (status == LS_OK) {
-        status = create_room(rooms, opening, *number, why);
+        status = ls_room_create(opening, number,
+                                ls_match_table_match(ls_host_table(rooms->host), number),
+                                &rooms->ground, &rooms->rows[number], why);
     }
     if (status != LS_OK) {
-        ls_host_close_match(rooms->host, *number);
-    } else if (opening->journal_dir || opening->resume) {
+        ls_host_close_match(rooms->host, number);
+        return status;
+    }
+    if (opening->journal_dir || opening->resume) {
         ls_loop_source_set_active(rooms->timer, true);
     }
-    return status;
+    *out = rooms->rows[number];
+    return LS_OK;
 }
 
-void ls_rooms_close(ls_rooms *rooms, uint32_t number)
+void ls_rooms_close(ls_rooms *rooms, ls_room *room)
 {
-    ls_room_destroy(rooms->rows[number].room);
-    rooms->rows[number] = (room_row){.room = NULL};
+    uint32_t number = ls_room_number(room);
+    ls_room_destroy(room);
+    rooms->rows[number] = NULL;
     ls_host_close_match(rooms->host, number);
-}
-
-void ls_rooms_summarize(ls_rooms *rooms, uint32_t number, ls_summary *summary)
-{
-    ls_transport_traffic traffic[LS_PLAYERS_MAX];
-    ls_host_traffic(rooms->host, number, traffic);
-    ls_room_summarize(rooms->rows[number].room, traffic, summary);
 }
 
 /* ---- life ---- */
 
 static ls_status create_host(ls_rooms *rooms, ls_text *why)
 {
-    const ls_rooms_config *config = &rooms->config;
-    const ls_host_config host = {.matches_max = config->rooms_max,
-                                 .places_max = config->places_max,
-                                 .bind_host = config->bind_host,
-                                 .port = config->port,
-                                 .descriptor = config->descriptor,
-                                 .sealed = *config->sealed,
-                                 .on_event = on_event,
-                                 .on_advanced = on_advanced,
-                                 .is_expected = config->is_expected ? is_expected : NULL,
-                                 .at_work = config->at_work,
-                                 .may_end = may_end,
-                                 .user = rooms};
-    return ls_host_create(&host, ls_allocator_heap(), &rooms->host, why);
+    ls_host_config *host = &rooms->config.host;
+    host->on_event = on_event;
+    host->on_gone = on_gone;
+    host->on_advanced = on_advanced;
+    host->is_expected = rooms->config.is_expected ? is_expected : NULL;
+    host->may_end = may_end;
+    host->user = rooms;
+    ls_status status = ls_host_create(host, ls_allocator_heap(), &rooms->host, why);
+    ls_cipher_wipe(&host->sealed, sizeof host->sealed);
+    return status;
 }
 
 /* A match without bundles is still a match: the operator is warned before the match begins. */
@@ -252,10 +228,11 @@ static ls_status create_files(ls_rooms *rooms)
 static ls_status create_parts(ls_rooms *rooms, ls_text *why)
 {
     rooms->rows =
-        ls_allocate_array(ls_allocator_heap(), rooms->config.rooms_max, sizeof *rooms->rows);
+        ls_allocate_array(ls_allocator_heap(), rooms->config.host.matches_max, sizeof *rooms->rows);
     ls_status status = rooms->rows ? create_host(rooms, why) : LS_NO_MEMORY;
     if (status == LS_OK) {
         rooms->ground.loop = loop_of(rooms);
+        rooms->ground.transport = ls_host_transport(rooms->host);
         status = create_files(rooms);
     }
     ls_loop_handler timer = {on_timer, rooms};
@@ -276,9 +253,9 @@ ls_status ls_rooms_create(const ls_rooms_config *config, ls_rooms **out, ls_text
     }
     rooms->config = *config;
     rooms->ground.console = config->console;
-    rooms->ground.peer_lines = &rooms->peer_lines;
+    rooms->ground.on_closed = on_journal_closed;
+    rooms->ground.user = rooms;
     ls_status status = create_parts(rooms, why);
-    rooms->config.sealed = NULL;
     if (status != LS_OK) {
         ls_rooms_destroy(rooms);
         return status;
@@ -302,8 +279,8 @@ void ls_rooms_destroy(ls_rooms *rooms)
         ls_rooms_finish_bundles(rooms);
         ls_loop_source_remove(rooms->timer);
     }
-    for (uint32_t i = 0; rooms->rows && i < rooms->config.rooms_max; i++) {
-        ls_room_destroy(rooms->rows[i].room);
+    for (uint32_t i = 0; rooms->rows && i < rooms->config.host.matches_max; i++) {
+        ls_room_destroy(rooms->rows[i]);
     }
     ls_host_destroy(rooms->host);
     ls_release(ls_allocator_heap(), rooms->rows);

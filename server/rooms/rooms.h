@@ -11,39 +11,22 @@
 
 typedef struct ls_rooms_config {
     ls_console *console; /* outlives the rooms */
-    const char *bind_host;
-    uint16_t port;
-    int descriptor; /* of a UDP socket that is bound already, in place of both; taken; 0: none */
-    const ls_sealed_server_config *sealed; /* borrowed for create */
-    uint32_t rooms_max;                    /* open at a time; 1 .. LS_MATCHES_MAX */
-    uint32_t places_max;                   /* of their players and spectators, in all */
-    const char *bundle_dir;                /* gets the bundles of desyncs; NULL: none are written */
-    uint32_t bundle_mib_max;               /* of all bundles together */
-    bool is_lasting; /* goes on when every room is done; else the loop stops then */
+    /* Address, places, matches_max (the rooms that are open at a time), sealed and at_work; all
+     * else is set by the rooms. */
+    ls_host_config host;
+    const char *bundle_dir;  /* gets the bundles of desyncs; NULL: none are written */
+    uint32_t bundle_mib_max; /* of all bundles together */
+    bool is_lasting;         /* goes on when every room is done; else the loop stops then */
     /* Called for each event of a room, behind its lines in the log; NULL: no callback. */
-    void (*on_event)(void *user, uint32_t number, const ls_match_event *event);
+    void (*on_event)(void *user, ls_room *room, const ls_match_event *event);
     /* Called after each advance of a room's match, which was due at `due_ns`; NULL: no callback. */
-    void (*on_advanced)(void *user, uint32_t number, uint64_t due_ns, uint64_t now_ns);
-    /* Both as in match_table.h, or NULL. */
+    void (*on_advanced)(void *user, ls_room *room, uint64_t due_ns, uint64_t now_ns);
+    /* As in match_table.h, or NULL. */
     bool (*is_expected)(void *user, uint64_t match_id, const char *name);
-    uint32_t *at_work;
     /* A room is done: it may be closed within. Called once; NULL: no callback. */
-    void (*on_done)(void *user, uint32_t number);
+    void (*on_done)(void *user, ls_room *room);
     void *user;
 } ls_rooms_config;
-
-/* A room that is to be opened. */
-typedef struct ls_room_opening {
-    ls_match_config match;             /* with a key and an id of its own */
-    const ls_build_fingerprint *print; /* of this program; outlives the room; NULL: unknown */
-    const char *title;                 /* "match 3", in the log; NULL: it is the only one */
-    const char *label;                 /* "match3", in names of files; likewise */
-    const char *name;                  /* tokens may call its match so; NULL: by its number or id */
-    bool is_for_invited;               /* takes only clients that were let in for it */
-    const char *journal_dir;           /* NULL: no journal is written */
-    ls_resume *resume; /* its match goes on from this journal, in the same file; NULL: it is new */
-    const char *resume_path;
-} ls_room_opening;
 
 typedef struct ls_rooms ls_rooms;
 
@@ -57,11 +40,11 @@ ls_status ls_rooms_give_identity(ls_match_config *match, ls_text *why);
 
 /* Opens a room; `report` tells of one that goes on, and is NULL otherwise. FULL, or what the match,
  * its journal's restoring or its new journal says, with `why`. */
-ls_status ls_rooms_open(ls_rooms *rooms, const ls_room_opening *opening, uint32_t *number,
+ls_status ls_rooms_open(ls_rooms *rooms, const ls_room_opening *opening, ls_room **out,
                         ls_resume_report *report, ls_text *why);
 
 /* Forgets a room; its peers are disconnected. Not from within on_event. */
-void ls_rooms_close(ls_rooms *rooms, uint32_t number);
+void ls_rooms_close(ls_rooms *rooms, ls_room *room);
 
 /* Waits for the bundles that are being written. */
 void ls_rooms_finish_bundles(ls_rooms *rooms);
@@ -71,9 +54,6 @@ uint32_t ls_rooms_count(const ls_rooms *rooms);
 
 /* NULL: there is none of this number. */
 ls_room *ls_rooms_room(const ls_rooms *rooms, uint32_t number);
-
-/* Fills the summary of a room and logs it. */
-void ls_rooms_summarize(ls_rooms *rooms, uint32_t number, ls_summary *summary);
 
 /* Owned by the rooms. */
 ls_host *ls_rooms_host(const ls_rooms *rooms);

@@ -1,21 +1,23 @@
-/* HTTP API: everything below /api/v1/. Looks at the token, finds out what a method and a path mean,
- * and answers what only reads. Changes go through http_commands. Its description is openapi.json,
- * which a test compares with the answers. Called by http_routes. */
+/* HTTP API: answers of everything below /api/v1/ that only reads. openapi.json describes them, and
+ * a test compares. Called by http_routes, which has looked at the token and the path. */
 #ifndef LOCKSTEP_SERVER_SERVICE_HTTP_API_H
 #define LOCKSTEP_SERVER_SERVICE_HTTP_API_H
 
 #include "lockstep/server/service/http_exchange.h"
 #include "lockstep/server/service/service_view.h"
 
-#define LS_HTTP_API_PREFIX "/api/v1/"
-
-typedef struct ls_http_api {
+/* A request whose path is known. */
+typedef struct ls_http_call {
     const ls_service_view *view;
-    const char *token; /* NULL or "": the API answers nobody */
-} ls_http_api;
+    const ls_http_request *request;
+    ls_http_exchange *exchange;
+    ls_service_command command; /* its kind, room and slot are those of the path */
+} ls_http_call;
 
-/* The path begins with the prefix. */
-void ls_http_api_answer(const ls_http_api *api, const ls_http_request *request,
-                        ls_http_exchange *exchange);
+void ls_http_get_service(const ls_http_call *of);
+void ls_http_get_rooms(const ls_http_call *of);
+void ls_http_get_room(const ls_http_call *of);
+void ls_http_get_workers(const ls_http_call *of);
+void ls_http_get_events(const ls_http_call *of);
 
 #endif

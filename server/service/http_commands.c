@@ -184,30 +184,26 @@ static bool is_json_type(const char *type)
 
 /* ---- commands ---- */
 
-void ls_http_commands_run(const ls_service_view *view, const ls_http_command *command,
-                          const ls_http_request *request, ls_http_exchange *exchange)
+void ls_http_command_answer(ls_http_call *of)
 {
-    ls_service_command out = {.kind = command->kind, .slot = command->slot};
+    const ls_http_request *request = of->request;
     ls_text why = {{0}};
-    if (command->room) {
-        ls_name_copy(out.room, sizeof out.room, command->room);
-    }
     if (request->body_bytes > 0 && !is_json_type(request->content_type)) {
-        ls_http_answer_error(exchange, 415, "the type of a body is " LS_HTTP_JSON_TYPE);
+        ls_http_answer_error(of->exchange, 415, "the type of a body is " LS_HTTP_JSON_TYPE);
         return;
     }
-    if (parse_body(request, &out, &why) != LS_OK) {
-        ls_http_answer_error(exchange, 400, "%s", why.bytes);
+    if (parse_body(request, &of->command, &why) != LS_OK) {
+        ls_http_answer_error(of->exchange, 400, "%s", why.bytes);
         return;
     }
     pending *made = ls_allocate(ls_allocator_heap(), sizeof *made);
     if (!made) {
-        ls_http_answer_error(exchange, 500, "%s", ls_status_text(LS_NO_MEMORY));
+        ls_http_answer_error(of->exchange, 500, "%s", ls_status_text(LS_NO_MEMORY));
         return;
     }
-    ls_http_exchange_hold(exchange);
-    made->exchange = exchange;
-    made->kind = command->kind;
-    made->has_journal = ls_room_settings_find(&out.settings, "resume") != NULL;
-    view->command(view->user, &out, on_done, made);
+    ls_http_exchange_hold(of->exchange);
+    made->exchange = of->exchange;
+    made->kind = of->command.kind;
+    made->has_journal = ls_room_settings_find(&of->command.settings, "resume") != NULL;
+    of->view->command(of->view->user, &of->command, on_done, made);
 }

@@ -4,11 +4,11 @@
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/protocol/transport/socket_address.h"
-#include "lockstep/server/service/http_event_text.h"
 #include "lockstep/server/service/http_routes.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,7 @@
 
 enum {
     LISTEN_BACKLOG = 128,
+    EVENTS_BYTES = 16384,          /* that are written at a time */
     MEMORY_PER_CONNECTION = 16384, /* for its headers, and a piece of its body */
     DISCARDED_BYTES_MAX = 1 << 20, /* of a body that is too large, until its client is cut off */
     UPKEEP_MS = 250,
@@ -214,6 +215,39 @@ static void resume_stream(stream *to)
     }
 }
 
+static const ls_json_field event_fields[] = {
+    LS_JSON_FIELD(ls_service_event, number), LS_JSON_FIELD(ls_service_event, unix_ms),
+    LS_JSON_FIELD(ls_service_event, kind),   LS_JSON_FIELD(ls_service_event, room),
+    LS_JSON_FIELD(ls_service_event, text),
+};
+
+static void write_event(const ls_service_event *event, ls_http_text *text)
+{
+    ls_json *json = ls_json_create();
+    LS_JSON_ADD(json, event_fields, event);
+    ls_json_known(json, "slot", event->slot >= 0, event->slot);
+    char *line = ls_json_print_line(json);
+    ls_json_destroy(json);
+    if (line) {
+        ls_http_text_add(text, "id: %" PRIu64 "\ndata: %s\n\n", event->number, line);
+    }
+    ls_release(ls_allocator_heap(), line);
+}
+
+/* Adds the events from number `*next` on that are there, as server-sent events: the number is the
+ * id, so that a client that returns goes on where it was. */
+static void add_events(const ls_service_view *view, uint64_t *next, ls_http_text *text)
+{
+    while (text->size < EVENTS_BYTES) {
+        const ls_service_event *event = view->event(view->user, *next);
+        if (!event) {
+            return;
+        }
+        write_event(event, text);
+        *next = event->number + 1;
+    }
+}
+
 static ssize_t read_stream(void *user, uint64_t position, char *buffer, size_t capacity)
 {
     stream *from = user;
@@ -223,7 +257,7 @@ static ssize_t read_stream(void *user, uint64_t position, char *buffer, size_t c
         return MHD_CONTENT_READER_END_OF_STREAM;
     }
     if (from->text.size == 0) {
-        ls_http_event_text_write(listener->config.view, &from->next_event, &from->text);
+        add_events(listener->config.view, &from->next_event, &from->text);
     }
     if (from->text.size == 0) {
         suspend_stream(from);

@@ -1,9 +1,15 @@
-/* HTTP routes: which part answers which path: metrics, health, the API and the dashboard. Decides
- * nothing of its own but 404 and 405. Called by http_listener for each whole request. */
+/* HTTP routes: which part answers which path: metrics, health, the dashboard and the API, below
+ * /api/v1/, whose token it looks at. Called by http_listener for each whole request. */
 #ifndef LOCKSTEP_SERVER_SERVICE_HTTP_ROUTES_H
 #define LOCKSTEP_SERVER_SERVICE_HTTP_ROUTES_H
 
-#include "lockstep/server/service/http_api.h"
+#include "lockstep/server/service/http_exchange.h"
+#include "lockstep/server/service/service_view.h"
+
+typedef struct ls_http_api {
+    const ls_service_view *view;
+    const char *token; /* NULL or "": the API answers nobody */
+} ls_http_api;
 
 /* Answers at once, or later: then the exchange says so when it is answered. */
 void ls_http_routes_answer(const ls_http_api *api, const ls_http_request *request,

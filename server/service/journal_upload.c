@@ -1,7 +1,7 @@
 #include "lockstep/server/service/journal_upload.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/runtime/supervised_process.h"
+#include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/file.h"
 
 #include <errno.h>
@@ -21,10 +21,8 @@ enum {
 struct ls_journal_upload {
     ls_journal_upload_config config;
     ls_loop_source *timer;
-    ls_supervised_process *process; /* NULL: none runs */
-    bool has_ended;                 /* the process has; the timer forgets it */
-    bool is_good;                   /* it succeeded */
-    bool is_late;                   /* it is killed, since it takes too long */
+    ls_child_process process;
+    bool is_late; /* it is killed, since it takes too long */
     uint64_t started_ns;
     uint64_t again_ns;
     uint32_t again_ms;
@@ -82,13 +80,6 @@ static bool write_command(const char *command, char out[COMMAND_BYTES_MAX])
     return *command == '\0';
 }
 
-static void on_end(void *user, int64_t exit_code, int signal_number)
-{
-    ls_journal_upload *upload = user;
-    upload->has_ended = true;
-    upload->is_good = exit_code == 0 && signal_number == 0;
-}
-
 static void start(ls_journal_upload *upload)
 {
     char command[COMMAND_BYTES_MAX];
@@ -96,17 +87,14 @@ static void start(ls_journal_upload *upload)
         return;
     }
     const char *arguments[] = {"sh", "-c", command, "sh", upload->path, NULL};
-    const ls_supervised_process_config process = {.program = "/bin/sh",
-                                                  .arguments = arguments,
-                                                  .has_group = true,
-                                                  .on_end = on_end,
-                                                  .user = upload};
+    const ls_child_process_config process = {.program = "/bin/sh",
+                                             .arguments = arguments,
+                                             .streams = {0, STDOUT_FILENO, STDERR_FILENO},
+                                             .has_group = true};
     upload->is_late = false;
     upload->started_ns = ls_event_loop_now_ns(upload->config.loop);
     ls_text why = {{0}};
-    if (ls_supervised_process_create(&process, upload->config.loop, ls_allocator_heap(),
-                                     &upload->process, &why) != LS_OK) {
-        upload->process = NULL;
+    if (ls_child_process_start(&process, &upload->process, &why) != LS_OK) {
         upload->again_ns = ls_event_loop_now_ns(upload->config.loop) + RETRY_MS_MAX * LS_NS_PER_MS;
         ls_log_line(upload->config.log, LS_LOG_ERROR, "%s", why.bytes);
     }
@@ -191,28 +179,25 @@ static void take_failure(ls_journal_upload *upload, uint64_t now_ns)
 static bool is_late(const ls_journal_upload *upload, uint64_t now_ns)
 {
     uint64_t limit_ns = upload->config.limit_s * LS_NS_PER_SECOND;
-    return upload->process && !upload->has_ended && limit_ns > 0 &&
-           now_ns - upload->started_ns > limit_ns;
+    return upload->process.id != 0 && limit_ns > 0 && now_ns - upload->started_ns > limit_ns;
 }
 
 static void on_timer(void *user, uint64_t now_ns)
 {
     ls_journal_upload *upload = user;
-    if (is_late(upload, now_ns)) {
-        upload->is_late = true;
-        ls_supervised_process_signal(upload->process, SIGKILL);
-    }
-    if (upload->has_ended) {
-        ls_supervised_process_destroy(upload->process);
-        upload->process = NULL;
-        upload->has_ended = false;
-        if (upload->is_good) {
+    ls_child_process_end end;
+    if (upload->process.id != 0 && ls_child_process_wait(&upload->process, 0, &end)) {
+        if (end.exit_code == 0) {
             take_success(upload);
         } else {
             take_failure(upload, now_ns);
         }
     }
-    if (!upload->process && now_ns >= upload->again_ns && choose(upload)) {
+    if (is_late(upload, now_ns)) {
+        upload->is_late = true;
+        ls_child_process_signal(&upload->process, SIGKILL);
+    }
+    if (upload->process.id == 0 && now_ns >= upload->again_ns && choose(upload)) {
         start(upload);
     }
 }
@@ -250,7 +235,7 @@ void ls_journal_upload_destroy(ls_journal_upload *upload)
 {
     if (upload) {
         ls_loop_source_remove(upload->timer);
-        ls_supervised_process_destroy(upload->process);
+        ls_child_process_kill(&upload->process);
         ls_release(ls_allocator_heap(), upload);
     }
 }

@@ -1,7 +1,7 @@
 #include "lockstep/server/service/room_keeper.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/server/service/ban_keeper.h"
+#include "lockstep/server/service/calendar.h"
 #include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/intake.h"
 #include "lockstep/server/service/pending_commands.h"
@@ -61,6 +61,44 @@ static void tell_directory(ls_room_keeper *keeper, const ls_registered_room *roo
     message.match_id = is_there ? room->report.match_id : 0;
     message.is_open = room->is_open;
     ls_worker_pool_send_all(keeper->pool, &message);
+}
+
+/* ---- bans ---- */
+
+static void make_ban(const char *address, uint64_t seconds, ls_worker_message *out)
+{
+    memset(out, 0, sizeof *out);
+    out->kind = LS_WORKER_COMMAND;
+    out->command.kind = LS_SERVICE_BAN;
+    out->command.seconds = (uint32_t)LS_MIN(seconds, (uint64_t)UINT32_MAX);
+    ls_text_set(&out->command.text, "%s", address);
+}
+
+/* A worker has banned an address, "HOST:PORT": the others do as well. */
+static void add_ban(ls_room_keeper *keeper, const char *address, uint32_t seconds)
+{
+    uint64_t until_ns = (ls_calendar_ms() + (uint64_t)seconds * 1000) * LS_NS_PER_MS;
+    ls_worker_message message;
+    ls_ban_list_add(ls_room_register_bans(keeper->rooms), address, until_ns);
+    make_ban(address, seconds, &message);
+    ls_worker_pool_send_all(keeper->pool, &message);
+}
+
+/* A worker was started. */
+static void tell_bans(ls_room_keeper *keeper, uint32_t worker)
+{
+    const ls_ban_list *bans = ls_room_register_bans(keeper->rooms);
+    uint64_t now_ns = ls_calendar_ms() * LS_NS_PER_MS;
+    for (uint32_t i = 0; i < LS_BANS_MAX; i++) {
+        char address[LS_BAN_HOST_BYTES + 2];
+        snprintf(address, sizeof address, "%.63s:0", bans->rows[i].host);
+        uint64_t left_s = ls_ban_list_left_s(bans, address, now_ns);
+        if (left_s > 0) {
+            ls_worker_message message;
+            make_ban(address, left_s, &message);
+            (void)ls_worker_pool_send(keeper->pool, worker, &message);
+        }
+    }
 }
 
 /* ---- commands on their way ---- */
@@ -276,7 +314,7 @@ static void take_result(ls_room_keeper *keeper, const ls_worker_message *message
     } else if (is_about_pause(pending) && room && is_good) {
         note_pause(keeper, room, pending);
     } else if (pending->kind == LS_SERVICE_BAN && is_good) {
-        ls_ban_keeper_add(keeper->rooms, keeper->pool, result.text.bytes, pending->seconds);
+        add_ban(keeper, result.text.bytes, pending->seconds);
         save_register(keeper);
     }
     ls_pending_command_finish(pending, &result);
@@ -346,7 +384,7 @@ static void on_ready(void *user, uint32_t worker)
         (void)ls_worker_pool_send(keeper->pool, worker, &drain);
     }
     ls_intake_tell(&keeper->intake, keeper->pool, worker);
-    ls_ban_keeper_tell(keeper->rooms, keeper->pool, worker);
+    tell_bans(keeper, worker);
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         tell_directory(keeper, ls_room_register_at(keeper->rooms, i), true);
     }
@@ -537,62 +575,47 @@ static void end_waiting(ls_room_keeper *keeper, const ls_registered_room *room,
     ls_service_asker_tell(asker, LS_OK, "");
 }
 
-static void pass_on(ls_room_keeper *keeper, const ls_service_command *command,
-                    const ls_service_asker *asker)
+static void drain_for(ls_room_keeper *keeper, const ls_service_asker *asker)
 {
-    const ls_registered_room *room = ls_room_register_find(keeper->rooms, command->room);
-    ls_text why = {{0}};
-    if (!room) {
-        ls_text_set(&why, "there is no room '%s'", command->room);
-        ls_service_asker_tell(asker, LS_NOT_FOUND, why.bytes);
-    } else if (room->is_open) {
-        memset(&keeper->message, 0, sizeof keeper->message);
-        keeper->message.command = *command;
-        send_command(keeper, room->report.worker, asker);
-    } else if (command->kind == LS_SERVICE_END_ROOM && room->failures > 0 && !room->is_asked) {
-        end_waiting(keeper, room, asker);
-    } else {
-        ls_text_set(&why, "room '%s' is not open at the moment", command->room);
-        ls_service_asker_tell(asker, LS_NOT_FOUND, why.bytes);
-    }
+    ls_log_line(keeper->config.log, LS_LOG_INFO,
+                "draining: no more rooms are opened; the service ends when the last one is over");
+    ls_room_keeper_drain(keeper);
+    ls_service_asker_tell(asker, LS_OK, "");
 }
 
-static void say_to_all(ls_room_keeper *keeper, const ls_service_command *command)
+static void say_to_all(ls_room_keeper *keeper, const ls_service_asker *asker)
 {
-    memset(&keeper->message, 0, sizeof keeper->message);
     keeper->message.kind = LS_WORKER_COMMAND;
-    keeper->message.command = *command;
     ls_worker_pool_send_all(keeper->pool, &keeper->message);
+    ls_service_asker_tell(asker, LS_OK, "");
 }
 
+/* Its worker carries a command out, unless the service does. */
 static void view_command(void *user, const ls_service_command *command,
                          void (*done)(void *done_user, const ls_service_result *result),
                          void *done_user)
 {
     ls_room_keeper *keeper = user;
     const ls_service_asker asker = {done, done_user};
-    switch (command->kind) {
-    case LS_SERVICE_OPEN_ROOM:
+    const ls_registered_room *room = ls_room_register_find(keeper->rooms, command->room);
+    ls_text why = {{0}};
+    memset(&keeper->message, 0, sizeof keeper->message);
+    keeper->message.command = *command;
+    if (command->kind == LS_SERVICE_OPEN_ROOM) {
         open_for(keeper, command, &asker);
-        break;
-    case LS_SERVICE_DRAIN:
-        ls_log_line(keeper->config.log, LS_LOG_INFO,
-                    "draining: no more rooms are opened; the service ends when the last one is "
-                    "over");
-        ls_room_keeper_drain(keeper);
-        ls_service_asker_tell(&asker, LS_OK, "");
-        break;
-    case LS_SERVICE_MESSAGE:
-        if (command->room[0] == '\0') {
-            say_to_all(keeper, command);
-            ls_service_asker_tell(&asker, LS_OK, "");
-        } else {
-            pass_on(keeper, command, &asker);
-        }
-        break;
-    default:
-        pass_on(keeper, command, &asker);
-        break;
+    } else if (command->kind == LS_SERVICE_DRAIN) {
+        drain_for(keeper, &asker);
+    } else if (command->kind == LS_SERVICE_MESSAGE && command->room[0] == '\0') {
+        say_to_all(keeper, &asker);
+    } else if (room && room->is_open) {
+        send_command(keeper, room->report.worker, &asker);
+    } else if (room && command->kind == LS_SERVICE_END_ROOM && room->failures > 0 &&
+               !room->is_asked) {
+        end_waiting(keeper, room, &asker);
+    } else {
+        ls_text_set(&why, room ? "room '%s' is not open at the moment" : "there is no room '%s'",
+                    command->room);
+        ls_service_asker_tell(&asker, LS_NOT_FOUND, why.bytes);
     }
 }
 

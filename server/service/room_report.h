@@ -54,9 +54,9 @@ typedef struct ls_room_histogram {
     uint64_t bins[LS_ROOM_BIN_COUNT]; /* of each alone, not summed up */
 } ls_room_histogram;
 
-/* The counters of a room, in one list: X(member of the struct and key of JSON, name in the metrics
- * without "lockstep_" and "_total", its label, help). Members of one name stand together; the first
- * has the help. CMake reads the names for openapi.json. */
+/* The counters of a room: X(member of the struct and key of JSON, name in the metrics without
+ * "lockstep_" and "_total", its label, help). Members of one name stand together; the first has the
+ * help. CMake reads the names for openapi.json. */
 #define LS_ROOM_COUNTER_MAP(X)                                                                     \
     X(ticks, "ticks", "", "Ticks closed.")                                                         \
     X(inputs_on_time, "inputs", "result=\"on_time\"", "Inputs of closed ticks, by how they came.") \
@@ -120,7 +120,7 @@ const char *ls_room_state_word(uint32_t state);
 /* Adds the members to an object. */
 void ls_room_report_write(const ls_room_report *report, ls_json *object);
 
-/* Adds the members that a list of rooms shows: name, places, tick, state. */
+/* Adds the members that a list of rooms has as well: name, places, tick, state. */
 void ls_room_report_write_line(const ls_room_report *report, ls_json *object);
 
 void ls_room_counters_write(const ls_room_counters *counters, ls_json *object);

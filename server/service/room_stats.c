@@ -192,30 +192,28 @@ static bool is_sampled(ls_room_stats *stats, const ls_match *match)
     return ls_match_tick(match) >= stats->sampled_from;
 }
 
-static void report_players(ls_room_stats *stats, const ls_rooms *rooms, uint32_t number,
+static void report_players(ls_room_stats *stats, const ls_room *room, const ls_transport *transport,
                            ls_room_report *report)
 {
-    const ls_host *host = ls_rooms_host(rooms);
-    const ls_match *match = ls_room_match(ls_rooms_room(rooms, number));
-    ls_transport_traffic traffic[LS_PLAYERS_MAX] = {{0}};
-    ls_host_traffic(host, number, traffic);
+    const ls_match *match = ls_room_match(room);
     bool are_sampled = is_sampled(stats, match);
     ls_room_counters *sums = &report->counters;
     for (uint32_t slot = 0; slot < ls_match_players(match); slot++) {
         const ls_match_slot seat = ls_match_slot_of(match, slot);
+        const ls_transport_traffic traffic = ls_room_traffic(room, slot);
         sums->inputs_on_time += seat.inputs_on_time;
         sums->inputs_late += seat.inputs_late;
         sums->inputs_substituted += seat.inputs_substituted;
         sums->hashes_compared += seat.hashes_compared;
-        sums->bytes_up += traffic[slot].bytes_received;
-        sums->bytes_down += traffic[slot].bytes_sent;
+        sums->bytes_up += traffic.bytes_received;
+        sums->bytes_down += traffic.bytes_sent;
         if (are_sampled) {
             sample_confirm(stats, &seat);
         }
         if (seat.peer != 0 || seat.has_played) {
             ls_room_player *player = &report->players[report->player_count++];
             player->slot = slot;
-            report_player(&seat, ls_host_transport(host), &traffic[slot], player);
+            report_player(&seat, transport, &traffic, player);
         }
     }
 }
@@ -233,10 +231,9 @@ static void report_journal(const ls_room *room, ls_room_report *report)
     }
 }
 
-void ls_room_stats_report(ls_room_stats *stats, const ls_rooms *rooms, uint32_t number,
+void ls_room_stats_report(ls_room_stats *stats, const ls_room *room, const ls_transport *transport,
                           ls_room_report *report)
 {
-    const ls_room *room = ls_rooms_room(rooms, number);
     const ls_match *match = ls_room_match(room);
     const ls_match_config *config = ls_match_config_of(match);
     ls_match_spectating spectating = ls_match_spectating_of(match);
@@ -252,7 +249,7 @@ void ls_room_stats_report(ls_room_stats *stats, const ls_rooms *rooms, uint32_t 
     report->counters = stats->counters;
     report->counters.packets_rejected = ls_match_packets_rejected(match);
     report->player_count = 0;
-    report_players(stats, rooms, number, report);
+    report_players(stats, room, transport, report);
     report->counters.confirm = stats->counters.confirm;
     report_journal(room, report);
 }

@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_SERVER_SERVICE_ROOM_STATS_H
 #define LOCKSTEP_SERVER_SERVICE_ROOM_STATS_H
 
-#include "lockstep/server/rooms/rooms.h"
+#include "lockstep/server/rooms/room.h"
 #include "lockstep/server/service/room_report.h"
 
 /* All zero at first. */
@@ -27,7 +27,7 @@ void ls_room_stats_advanced(ls_room_stats *stats, const ls_match *match, uint64_
 
 /* Fills in all that the match, its journal and the network know; name, group and worker are the
  * caller's. Takes a sample of the players' round trips each time. */
-void ls_room_stats_report(ls_room_stats *stats, const ls_rooms *rooms, uint32_t number,
+void ls_room_stats_report(ls_room_stats *stats, const ls_room *room, const ls_transport *transport,
                           ls_room_report *report);
 
 #endif

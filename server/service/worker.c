@@ -31,8 +31,7 @@ typedef struct worker {
     ls_json *texts; /* of the settings */
     ls_console *console;
     ls_admission admission;
-    ls_rooms *rooms;
-    ls_worker_rooms *named;
+    ls_worker_rooms *rooms;
     ls_work_mark *mark;
     ls_room_directory *directory;
     ls_worker_seats told; /* the own seats, as the others know them */
@@ -50,7 +49,7 @@ typedef struct worker {
 
 static ls_event_loop *loop_of(const worker *self)
 {
-    return ls_host_loop(ls_rooms_host(self->rooms));
+    return ls_host_loop(ls_worker_rooms_host(self->rooms));
 }
 
 /* ---- out ---- */
@@ -67,7 +66,7 @@ static void tell(void *user, const ls_worker_message *message)
 
 static uint64_t datagrams_dropped(const worker *self)
 {
-    const ls_transport *transport = ls_host_transport(ls_rooms_host(self->rooms));
+    const ls_transport *transport = ls_host_transport(ls_worker_rooms_host(self->rooms));
     uint64_t sum = 0;
     for (int i = 0; i < LS_SEALED_REJECTION_COUNT; i++) {
         sum += ls_transport_udp_rejections(transport, (ls_sealed_rejection)i);
@@ -78,7 +77,7 @@ static uint64_t datagrams_dropped(const worker *self)
 /* One that was sent to another worker was not denied. */
 static uint64_t clients_denied(const worker *self)
 {
-    const ls_transport *transport = ls_host_transport(ls_rooms_host(self->rooms));
+    const ls_transport *transport = ls_host_transport(ls_worker_rooms_host(self->rooms));
     uint64_t sum = 0;
     for (int i = LS_DENIAL_NONE + 1; i < LS_DENIAL_END; i++) {
         sum += i == LS_DENIAL_REDIRECTED ? 0 : ls_transport_udp_denials(transport, (ls_denial)i);
@@ -88,8 +87,9 @@ static uint64_t clients_denied(const worker *self)
 
 static ls_worker_seats own_seats(const worker *self)
 {
-    uint32_t coming = ls_transport_udp_half_open(ls_host_transport(ls_rooms_host(self->rooms)));
-    return ls_worker_rooms_seats(self->named, coming);
+    uint32_t coming =
+        ls_transport_udp_half_open(ls_host_transport(ls_worker_rooms_host(self->rooms)));
+    return ls_worker_rooms_seats(self->rooms, coming);
 }
 
 /* Since the last report. A step that sleeps or waits for a processor leaves as little time for
@@ -110,7 +110,7 @@ static void tell_load(worker *self, uint64_t now_ns)
     message->kind = LS_WORKER_LOAD;
     message->load =
         (ls_worker_report){.worker = self->settings.worker,
-                           .rooms = ls_worker_rooms_count(self->named),
+                           .rooms = ls_worker_rooms_count(self->rooms),
                            .players = own_seats(self).players,
                            .load = load_since(self, now_ns - self->reported_ns, used_ns, idle_ns),
                            .cpu_ms = used_ns / LS_NS_PER_MS,
@@ -158,7 +158,7 @@ static void review_intake(worker *self)
 
 static void watch_admission(worker *self)
 {
-    ls_admission_watch(&self->admission, ls_host_transport(ls_rooms_host(self->rooms)),
+    ls_admission_watch(&self->admission, ls_host_transport(ls_worker_rooms_host(self->rooms)),
                        &self->console->log, ls_event_loop_now_ns(loop_of(self)));
 }
 
@@ -177,7 +177,7 @@ static void leave(worker *self)
 {
     if (self->leaving_ns == 0) {
         self->leaving_ns = ls_event_loop_now_ns(loop_of(self));
-        ls_host_freeze(ls_rooms_host(self->rooms));
+        ls_host_freeze(ls_worker_rooms_host(self->rooms));
     }
 }
 
@@ -187,9 +187,9 @@ static void report_changes(worker *self, uint64_t now_ns)
         return;
     }
     if (self->is_draining) {
-        ls_worker_rooms_drain(self->named);
+        ls_worker_rooms_drain(self->rooms);
     }
-    if (ls_worker_rooms_report_changed(self->named)) {
+    if (ls_worker_rooms_report_changed(self->rooms)) {
         self->changed_ns = now_ns;
     }
 }
@@ -198,13 +198,13 @@ static void on_look(void *user, uint64_t now_ns)
 {
     worker *self = user;
     if (self->leaving_ns == 0) {
-        ls_worker_rooms_look(self->named);
+        ls_worker_rooms_look(self->rooms);
         review_intake(self);
         report_changes(self, now_ns);
         if (ls_line_channel_backlog(self->channel) < BACKLOG_MAX) {
-            ls_worker_rooms_report(self->named, self->looks++, REPORT_MS / LOOK_MS);
+            ls_worker_rooms_report(self->rooms, self->looks++, REPORT_MS / LOOK_MS);
         }
-    } else if (ls_worker_rooms_are_written(self->named, now_ns) ||
+    } else if (ls_worker_rooms_are_written(self->rooms, now_ns) ||
                now_ns - self->leaving_ns > LEAVING_MS_MAX * LS_NS_PER_MS) {
         ls_event_loop_stop(loop_of(self));
     }
@@ -224,7 +224,7 @@ static void on_line(void *user, char *line, size_t size)
         if (message->command.kind == LS_SERVICE_OPEN_ROOM) {
             watch_admission(self); /* an allocation may have brought its key */
         }
-        if (ls_worker_rooms_command(self->named, message, &self->answer)) {
+        if (ls_worker_rooms_command(self->rooms, message, &self->answer)) {
             tell(self, &self->answer);
         }
         ls_worker_message_deinit(&self->answer);
@@ -294,7 +294,7 @@ static uint32_t worker_of_newcomer(worker *self, uint64_t attempt)
     if (to < self->settings.workers) {
         return to;
     }
-    return ls_worker_rooms_can_watch(self->named) ? self->settings.worker : LS_SEALED_NO_WORKER;
+    return ls_worker_rooms_can_watch(self->rooms) ? self->settings.worker : LS_SEALED_NO_WORKER;
 }
 
 /* One that asked for this worker stays: its match may be opened again here. */
@@ -312,76 +312,38 @@ static uint32_t choose_worker(void *user, const ls_sealed_asker *asker)
         return home;
     }
     if (asker->has_asked) {
-        return ls_worker_rooms_count(self->named) > 0 ? self->settings.worker : LS_SEALED_NO_WORKER;
+        return ls_worker_rooms_count(self->rooms) > 0 ? self->settings.worker : LS_SEALED_NO_WORKER;
     }
     return worker_of_newcomer(self, asker->attempt);
 }
 
-static bool is_expected(void *user, uint64_t match_id, const char *name)
-{
-    const worker *self = user;
-    return ls_room_directory_is_expected(self->directory, name, match_id);
-}
-
 /* ---- life ---- */
-
-static void on_event(void *user, uint32_t number, const ls_match_event *event)
-{
-    const worker *self = user;
-    ls_worker_rooms_take_event(self->named, number, event);
-}
-
-static void on_advanced(void *user, uint32_t number, uint64_t due_ns, uint64_t now_ns)
-{
-    const worker *self = user;
-    ls_worker_rooms_advanced(self->named, number, due_ns, now_ns);
-}
-
-static void on_done(void *user, uint32_t number)
-{
-    const worker *self = user;
-    ls_worker_rooms_done(self->named, number);
-}
 
 static ls_status create_rooms(worker *self, ls_text *why)
 {
-    const ls_worker_settings *config = &self->settings;
+    const ls_worker_settings *settings = &self->settings;
+    uint32_t peers = LS_TRANSPORT_UDP_PEERS_MAX / settings->workers;
     ls_crash_log_watch(ls_work_mark_place(self->mark));
-    ls_sealed_server_config sealed = self->admission.sealed;
-    sealed.worker = config->worker;
-    sealed.workers = config->workers;
-    sealed.choose_worker = choose_worker;
-    sealed.choose_worker_user = self;
-    uint32_t peers = LS_TRANSPORT_UDP_PEERS_MAX / config->workers;
-    const ls_rooms_config rooms = {.console = self->console,
-                                   .bind_host = "::",
-                                   .descriptor = LS_WORKER_UDP_DESCRIPTOR,
-                                   .sealed = &sealed,
-                                   .rooms_max = config->rooms_max,
-                                   .places_max = peers - LS_HOST_PENDING_MAX,
-                                   .bundle_dir = config->bundle_dir,
-                                   .bundle_mib_max = config->bundle_mib_max,
-                                   .is_lasting = true,
-                                   .on_event = on_event,
-                                   .on_advanced = on_advanced,
-                                   .is_expected = is_expected,
-                                   .at_work = ls_work_mark_place(self->mark),
-                                   .on_done = on_done,
-                                   .user = self};
-    ls_status status = ls_rooms_create(&rooms, &self->rooms, why);
-    if (status != LS_OK) {
-        return status;
-    }
-    const ls_worker_rooms_config named = {.rooms = self->rooms,
-                                          .mark = self->mark,
-                                          .worker = config->worker,
-                                          .rooms_max = config->rooms_max,
-                                          .journal_dir = config->journal_dir,
-                                          .plugin_dir = config->plugin_dir,
-                                          .log = &self->console->log,
-                                          .tell = tell,
-                                          .user = self};
-    return ls_worker_rooms_create(&named, &self->named);
+    ls_worker_rooms_config rooms = {.settings = settings,
+                                    .directory = self->directory,
+                                    .mark = self->mark,
+                                    .console = self->console,
+                                    .host = {.bind_host = "::",
+                                             .descriptor = LS_WORKER_UDP_DESCRIPTOR,
+                                             .sealed = self->admission.sealed,
+                                             .matches_max = settings->rooms_max,
+                                             .places_max = peers - LS_HOST_PENDING_MAX,
+                                             .at_work = ls_work_mark_place(self->mark)},
+                                    .tell = tell,
+                                    .user = self};
+    ls_sealed_server_config *sealed = &rooms.host.sealed;
+    sealed->worker = settings->worker;
+    sealed->workers = settings->workers;
+    sealed->choose_worker = choose_worker;
+    sealed->choose_worker_user = self;
+    ls_status status = ls_worker_rooms_create(&rooms, &self->rooms, why);
+    ls_cipher_wipe(sealed, sizeof *sealed);
+    return status;
 }
 
 /* Of one that the supervisor hands over. */
@@ -484,11 +446,10 @@ ls_exit_code ls_worker_run(ls_console *console)
         self->answer.kind = LS_WORKER_READY;
         self->reported_ns = ls_event_loop_now_ns(loop_of(self));
         tell(self, &self->answer);
-        ls_host_run(ls_rooms_host(self->rooms));
+        ls_host_run(ls_worker_rooms_host(self->rooms));
     }
     ls_line_channel_destroy(self->channel);
-    ls_worker_rooms_destroy(self->named);
-    ls_rooms_destroy(self->rooms);
+    ls_worker_rooms_destroy(self->rooms);
     ls_room_directory_destroy(self->directory);
     ls_work_mark_destroy(self->mark);
     ls_admission_wipe(&self->admission);

@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/runtime/line_channel.h"
-#include "lockstep/common/runtime/supervised_process.h"
+#include "lockstep/common/system/child_process.h"
 #include "lockstep/server/service/work_mark.h"
 
 #include <inttypes.h>
@@ -21,8 +21,9 @@ enum {
 typedef struct pool_worker {
     ls_worker_pool *pool;
     uint32_t number;
-    ls_supervised_process *process; /* NULL: it is to be started again */
-    ls_line_channel *channel;       /* NULL: likewise, or it is broken */
+    ls_child_process process; /* none: it is to be started again */
+    ls_loop_source *ending;
+    ls_line_channel *channel; /* NULL: likewise, or it is broken */
     ls_work_mark *mark;
     bool is_broken; /* the channel is, and the worker is killed */
     bool is_ready;
@@ -60,7 +61,7 @@ static void take_message(pool_worker *worker, const ls_worker_message *message)
         worker->report = message->load;
         worker->report.worker = worker->number;
         worker->report.starts = starts;
-        worker->report.pid = ls_supervised_process_id(worker->process);
+        worker->report.pid = (uint32_t)worker->process.id;
     } else {
         config->on_message(config->user, worker->number, message);
     }
@@ -92,34 +93,38 @@ static void on_broken(void *user)
 static void forget(pool_worker *worker)
 {
     ls_line_channel_destroy(worker->channel);
-    ls_supervised_process_destroy(worker->process);
+    ls_loop_source_remove(worker->ending);
+    ls_child_process_kill(&worker->process);
     worker->channel = NULL;
-    worker->process = NULL;
+    worker->ending = NULL;
     worker->is_ready = false;
     worker->is_broken = false;
     worker->report.pid = 0;
 }
 
-static void on_end(void *user, int64_t exit_code, int signal_number)
+static void on_end(void *user, uint64_t now_ns)
 {
     pool_worker *worker = user;
     ls_worker_pool *pool = worker->pool;
-    uint64_t now_ns = now_of(pool);
+    ls_child_process_end end;
+    if (!ls_child_process_wait(&worker->process, 0, &end)) {
+        return;
+    }
     char room[LS_ROOM_NAME_BYTES_MAX];
     bool was_at_work = ls_work_mark_read(worker->mark, room);
     bool has_lasted = now_ns - worker->started_ns > LASTED_MS * LS_NS_PER_MS;
     worker->again_ms = has_lasted ? AGAIN_MS_MIN : LS_MIN(worker->again_ms * 2, AGAIN_MS_MAX);
     worker->again_ns = now_ns + worker->again_ms * LS_NS_PER_MS;
-    if (!pool->is_leaving && signal_number != 0) {
+    if (!pool->is_leaving && end.signal != 0) {
         ls_log_line(pool->config.log, LS_LOG_ERROR,
                     "worker %" PRIu32 " was ended by signal %d: it is started again in %" PRIu32
                     " ms, and its rooms go on from their journals",
-                    worker->number, signal_number, worker->again_ms);
+                    worker->number, end.signal, worker->again_ms);
     } else if (!pool->is_leaving) {
         ls_log_line(pool->config.log, LS_LOG_ERROR,
                     "worker %" PRIu32 " ended with exit code %" PRId64
                     ": it is started again in %" PRIu32 " ms",
-                    worker->number, exit_code, worker->again_ms);
+                    worker->number, end.exit_code, worker->again_ms);
     }
     forget(worker);
     pool->config.on_lost(pool->config.user, worker->number, was_at_work ? room : NULL);
@@ -130,16 +135,17 @@ static ls_status start_process(pool_worker *worker, int channel, ls_text *why)
     ls_work_mark_clear(worker->mark);
     const ls_worker_pool_config *config = &worker->pool->config;
     const char *const arguments[] = {config->program, "--worker", NULL};
-    const ls_supervised_process_config process = {
-        .program = config->program,
-        .arguments = arguments,
-        .descriptors = {config->sockets[worker->number], channel,
-                        ls_work_mark_descriptor(worker->mark)},
-        .descriptor_count = 3,
-        .on_end = on_end,
-        .user = worker};
-    return ls_supervised_process_create(&process, config->loop, ls_allocator_heap(),
-                                        &worker->process, why);
+    const ls_child_process_config process = {.program = config->program,
+                                             .arguments = arguments,
+                                             .streams = {0, STDOUT_FILENO, STDERR_FILENO},
+                                             .descriptors = {config->sockets[worker->number],
+                                                             channel,
+                                                             ls_work_mark_descriptor(worker->mark)},
+                                             .descriptor_count = 3};
+    ls_status status = ls_child_process_start(&process, &worker->process, why);
+    return status == LS_OK ? ls_event_loop_watch(config->loop, worker->process.ended,
+                                                 (ls_loop_handler){on_end, worker}, &worker->ending)
+                           : status;
 }
 
 /* Before all else, and again each time that it is started. */
@@ -197,7 +203,7 @@ static void watch(pool_worker *worker, uint64_t now_ns)
         worker->heard_ns = now_ns;
     }
     if (!worker->pool->is_leaving || hangs) {
-        ls_supervised_process_signal(worker->process, SIGKILL);
+        ls_child_process_signal(&worker->process, SIGKILL);
     }
 }
 
@@ -218,7 +224,7 @@ static void on_timer(void *user, uint64_t now_ns)
     leave_out_own_halt(pool, now_ns);
     for (uint32_t i = 0; i < pool->config.workers; i++) {
         pool_worker *worker = &pool->workers[i];
-        if (worker->process) {
+        if (worker->process.id != 0) {
             watch(worker, now_ns);
         } else if (!pool->is_leaving && now_ns >= worker->again_ns) {
             ls_text why = {{0}};
@@ -278,7 +284,7 @@ uint32_t ls_worker_pool_running(const ls_worker_pool *pool)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < pool->config.workers; i++) {
-        count += pool->workers[i].process ? 1 : 0;
+        count += pool->workers[i].process.id != 0 ? 1 : 0;
     }
     return count;
 }
@@ -293,7 +299,8 @@ bool ls_worker_pool_is_sound(const ls_worker_pool *pool)
     uint64_t now_ns = now_of(pool);
     for (uint32_t i = 0; i < pool->config.workers; i++) {
         const pool_worker *worker = &pool->workers[i];
-        if (worker->process && now_ns - worker->heard_ns > LS_WORKER_HANGS_MS * LS_NS_PER_MS) {
+        if (worker->process.id != 0 &&
+            now_ns - worker->heard_ns > LS_WORKER_HANGS_MS * LS_NS_PER_MS) {
             return false;
         }
     }

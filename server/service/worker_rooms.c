@@ -6,6 +6,7 @@
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/journal/event_rows.h"
 #include "lockstep/server/rooms/crash_log.h"
+#include "lockstep/server/service/ban_list.h"
 #include "lockstep/server/service/calendar.h"
 #include "lockstep/server/service/room_loading.h"
 #include "lockstep/server/service/room_picture.h"
@@ -21,10 +22,10 @@ enum {
     CHANGED_MAX = 16, /* that are reported at a time */
 };
 
-/* A room, from its opening until it is over. */
+/* The owner of a room: all that the worker knows of it, from its opening until it is over. */
 typedef struct worker_room {
     ls_worker_rooms *all;
-    uint32_t number; /* of its match */
+    ls_room *room; /* NULL: it is being opened */
     ls_room_game *game;
     ls_room_stats stats;
     ls_room_settings settings;           /* its texts are borrowed by the game */
@@ -38,20 +39,20 @@ typedef struct worker_room {
 
 struct ls_worker_rooms {
     ls_worker_rooms_config config;
+    ls_rooms *rooms;
     uint32_t count;
-    worker_room **rows; /* by the numbers of their matches; NULL: there is none */
     ls_ban_list bans;
     ls_worker_message message; /* working memory */
 };
 
 static ls_host *host_of(const ls_worker_rooms *all)
 {
-    return ls_rooms_host(all->config.rooms);
+    return ls_rooms_host(all->rooms);
 }
 
 static ls_match *match_of(const worker_room *room)
 {
-    return ls_room_match(ls_rooms_room(room->all->config.rooms, room->number));
+    return ls_room_match(room->room);
 }
 
 static uint64_t now_of(const ls_worker_rooms *all)
@@ -59,14 +60,27 @@ static uint64_t now_of(const ls_worker_rooms *all)
     return ls_event_loop_now_ns(ls_host_loop(host_of(all)));
 }
 
+/* Of this number; NULL: there is none. The numbers are below ls_rooms_count. */
+static worker_room *at(const ls_worker_rooms *all, uint32_t number)
+{
+    const ls_room *room = ls_rooms_room(all->rooms, number);
+    return room ? ls_room_owner(room) : NULL;
+}
+
 static worker_room *find(const ls_worker_rooms *all, const char *name)
 {
-    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
-        if (all->rows[i] && strcmp(all->rows[i]->report.name, name) == 0) {
-            return all->rows[i];
+    for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
+        worker_room *room = at(all, i);
+        if (room && strcmp(room->report.name, name) == 0) {
+            return room;
         }
     }
     return NULL;
+}
+
+static void touch(const worker_room *room)
+{
+    ls_host_touch(host_of(room->all), ls_room_number(room->room));
 }
 
 /* ---- events ---- */
@@ -94,35 +108,28 @@ static void tell_event(ls_worker_rooms *all, const worker_room *room, const char
     all->config.tell(all->config.user, message);
 }
 
-void ls_worker_rooms_take_event(ls_worker_rooms *all, uint32_t number, const ls_match_event *event)
+static void on_event(void *user, ls_room *of, const ls_match_event *event)
 {
-    worker_room *room = all->rows[number];
-    if (!room) {
-        return;
-    }
-    ls_match *match = ls_room_match(ls_rooms_room(all->config.rooms, number));
-    ls_room_stats_take_event(&room->stats, match, event);
-    room->has_changed = true;
+    worker_room *room = ls_room_owner(of);
     const char *word = ls_event_row_of(event)->word;
+    ls_room_stats_take_event(&room->stats, ls_room_match(of), event);
+    room->has_changed = true;
     if (word) {
-        tell_event(all, room, word, event);
+        tell_event(user, room, word, event);
     }
 }
 
-void ls_worker_rooms_advanced(ls_worker_rooms *all, uint32_t number, uint64_t due_ns,
-                              uint64_t now_ns)
+static void on_advanced(void *user, ls_room *of, uint64_t due_ns, uint64_t now_ns)
 {
-    worker_room *room = all->rows[number];
-    if (room) {
-        const ls_match *match = ls_room_match(ls_rooms_room(all->config.rooms, number));
-        ls_room_stats_advanced(&room->stats, match, due_ns, now_ns);
-    }
+    worker_room *room = ls_room_owner(of);
+    (void)user;
+    ls_room_stats_advanced(&room->stats, ls_room_match(of), due_ns, now_ns);
 }
 
 static void tell_report(worker_room *room, ls_worker_message_kind kind)
 {
     ls_worker_rooms *all = room->all;
-    ls_room_stats_report(&room->stats, all->config.rooms, room->number, &room->report);
+    ls_room_stats_report(&room->stats, room->room, ls_host_transport(host_of(all)), &room->report);
     ls_worker_message *message = &all->message;
     memset(message, 0, sizeof *message);
     message->kind = kind;
@@ -158,9 +165,9 @@ static bool may_join(void *user, const ls_match_newcomer *newcomer, ls_text *why
     return left_s == 0;
 }
 
-static void keep_journal_path(worker_room *room, const ls_rooms *rooms)
+static void keep_journal_path(worker_room *room)
 {
-    const ls_room_journal *journal = ls_room_journal_of(ls_rooms_room(rooms, room->number));
+    const ls_room_journal *journal = ls_room_journal_of(room->room);
     ls_summary_journal figures;
     room->journal[0] = '\0';
     if (journal) {
@@ -184,14 +191,14 @@ static ls_status open_room(worker_room *room, ls_text *why)
     ls_worker_rooms *all = room->all;
     ls_resume *resume = ls_room_game_resume(room->game);
     ls_room_opening opening = {.match = *ls_room_game_match(room->game),
-                               .print = ls_room_game_match(room->game)->print,
                                .title = room->report.name,
                                .label = room->report.name,
                                .name = room->report.name,
                                .is_for_invited = !is_public(room),
-                               .journal_dir = all->config.journal_dir,
+                               .journal_dir = all->config.settings->journal_dir,
                                .resume = resume,
-                               .resume_path = room->journal};
+                               .resume_path = room->journal,
+                               .owner = room};
     opening.match.may_join = may_join;
     opening.match.may_join_user = room;
     opening.match.has_others = true;
@@ -200,7 +207,7 @@ static ls_status open_room(worker_room *room, ls_text *why)
     if (status == LS_OK) {
         note_for_crash(room, LS_CRASH_LOG_OPENING, opening.match.match_id);
         ls_room_game_attach(room->game, ls_host_loop(host_of(all)));
-        status = ls_rooms_open(all->config.rooms, &opening, &room->number, &report, why);
+        status = ls_rooms_open(all->rooms, &opening, &room->room, &report, why);
     }
     return status;
 }
@@ -221,7 +228,7 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     }
     room->all = all;
     room->settings = message->command.settings;
-    room->report.worker = all->config.worker;
+    room->report.worker = all->config.settings->worker;
     room->report.opened_unix_ms = ls_calendar_ms();
     memcpy(room->report.name, message->command.room, sizeof room->report.name);
     memcpy(room->report.group, message->group, sizeof room->report.group);
@@ -230,7 +237,7 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     ls_work_mark_begin(all->config.mark, LS_WORK_MARK_OPENING);
     note_for_crash(room, LS_CRASH_LOG_OPENING, 0);
     const ls_room_loading loading = {.settings = &room->settings,
-                                     .plugin_dir = all->config.plugin_dir,
+                                     .plugin_dir = all->config.settings->plugin_dir,
                                      .journal = message->journal[0] ? room->journal : NULL,
                                      .path = room->path,
                                      .path_capacity = sizeof room->path};
@@ -243,12 +250,12 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
         destroy_room(room);
         return status;
     }
-    keep_journal_path(room, all->config.rooms);
-    ls_room_game_warn(room->game, all->config.log);
+    uint32_t number = ls_room_number(room->room);
+    keep_journal_path(room);
+    ls_room_game_warn(room->game, &all->config.console->log);
     room->has_changed = true;
-    all->rows[room->number] = room;
-    ls_work_mark_name(all->config.mark, room->number, room->report.name);
-    note_for_crash(room, room->number, ls_match_config_of(match_of(room))->match_id);
+    ls_work_mark_name(all->config.mark, number, room->report.name);
+    note_for_crash(room, number, ls_match_config_of(match_of(room))->match_id);
     all->count++;
     ls_match *match = match_of(room);
     ls_room_stats_begin(&room->stats, match);
@@ -264,158 +271,154 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
 
 /* ---- what an operator asks for ---- */
 
-static ls_status kick(worker_room *room, const ls_service_command *command, ls_text *why)
+static ls_status kick(worker_room *room, const ls_worker_message *message, ls_service_result *out)
 {
+    const ls_service_command *command = &message->command;
     const char *text = command->text.bytes[0] ? command->text.bytes : "an operator sent you away";
     if (command->slot >= ls_match_players(match_of(room))) {
-        return ls_fail(LS_NOT_FOUND, why, "room '%s' has no slot %" PRIu32, command->room,
+        return ls_fail(LS_NOT_FOUND, &out->text, "room '%s' has no slot %" PRIu32, command->room,
                        command->slot);
     }
     ls_status status = ls_match_kick(match_of(room), command->slot, text, now_of(room->all));
-    ls_host_touch(host_of(room->all), room->number);
+    touch(room);
     return status == LS_OK
                ? LS_OK
-               : ls_fail(LS_NOT_FOUND, why, "nobody is in slot %" PRIu32 " of room '%s'",
+               : ls_fail(LS_NOT_FOUND, &out->text, "nobody is in slot %" PRIu32 " of room '%s'",
                          command->slot, command->room);
 }
 
-static ls_status ban(worker_room *room, const ls_service_command *command, ls_text *why)
+static void add_ban(ls_worker_rooms *all, const char *address, uint32_t seconds)
 {
+    ls_ban_list_add(&all->bans, address, now_of(all) + seconds * LS_NS_PER_SECOND);
+}
+
+static ls_status ban(worker_room *room, const ls_worker_message *message, ls_service_result *out)
+{
+    const ls_service_command *command = &message->command;
     char address[LS_TRANSPORT_UDP_ADDRESS_BYTES];
     ls_match *match = match_of(room);
     bool is_slot = command->slot < ls_match_players(match);
     ls_peer_id peer = is_slot ? ls_match_slot_of(match, command->slot).peer : 0;
     const ls_transport *transport = ls_host_transport(host_of(room->all));
     if (peer == 0 || ls_transport_udp_address(transport, peer, address) != LS_OK) {
-        return ls_fail(LS_NOT_FOUND, why, "nobody is in slot %" PRIu32 " of room '%s'",
+        return ls_fail(LS_NOT_FOUND, &out->text, "nobody is in slot %" PRIu32 " of room '%s'",
                        command->slot, command->room);
     }
-    ls_ban_list_add(&room->all->bans, address,
-                    now_of(room->all) + command->seconds * LS_NS_PER_SECOND);
-    ls_status status = kick(room, command, why);
-    ls_text_set(why, "%s", address); /* the other workers ban it as well */
+    add_ban(room->all, address, command->seconds);
+    ls_status status = kick(room, message, out);
+    ls_text_set(&out->text, "%s", address); /* the other workers ban it as well */
     return status;
 }
 
-static void end_room(worker_room *room)
+static ls_status end_room(worker_room *room, const ls_worker_message *message,
+                          ls_service_result *out)
 {
+    (void)message;
+    (void)out;
     ls_match_stop(match_of(room), now_of(room->all));
-    ls_host_touch(host_of(room->all), room->number);
+    touch(room);
+    return LS_OK;
 }
 
-static ls_status pause_room(worker_room *room, const ls_service_command *command, ls_text *why)
+static ls_status pause_room(worker_room *room, const ls_worker_message *message,
+                            ls_service_result *out)
 {
-    ls_match *match = match_of(room);
+    const ls_service_command *command = &message->command;
     bool is_pause = command->kind == LS_SERVICE_PAUSE_ROOM;
-    ls_status status = is_pause ? ls_match_pause(match, command->text.bytes, now_of(room->all))
-                                : ls_match_unpause(match, command->text.bytes, now_of(room->all));
-    ls_host_touch(host_of(room->all), room->number);
+    ls_status (*call)(ls_match *, const char *, uint64_t) =
+        is_pause ? ls_match_pause : ls_match_unpause;
+    ls_status status = call(match_of(room), command->text.bytes, now_of(room->all));
+    touch(room);
     room->has_changed = true;
     return status == LS_OK ? LS_OK
-                           : ls_fail(LS_REFUSED, why, "room '%s' %s", command->room,
+                           : ls_fail(LS_REFUSED, &out->text, "room '%s' %s", command->room,
                                      is_pause ? "does not play at the moment" : "is not paused");
 }
 
-static ls_status say(worker_room *room, const ls_service_command *command, ls_text *why)
+static ls_status say(worker_room *room, const ls_worker_message *message, ls_service_result *out)
 {
-    const char *text = command->text.bytes;
+    const char *text = message->command.text.bytes;
     ls_status status = ls_match_say(match_of(room), LS_PLAYERS_MAX, text, now_of(room->all));
-    ls_host_touch(host_of(room->all), room->number);
-    return status == LS_OK ? LS_OK
-                           : ls_fail(LS_ALREADY_OVER, why, "room '%s' is over", command->room);
+    touch(room);
+    return status == LS_OK
+               ? LS_OK
+               : ls_fail(LS_ALREADY_OVER, &out->text, "room '%s' is over", message->command.room);
 }
 
-static ls_status save(worker_room *room, const ls_worker_message *message, ls_text *why)
+static ls_status save(worker_room *room, const ls_worker_message *message, ls_service_result *out)
 {
-    ls_room *saved = ls_rooms_room(room->all->config.rooms, room->number);
-    ls_status status = ls_room_saving_begin(&room->saving, saved, message->command.text.bytes,
-                                            now_of(room->all), why);
+    ls_status status = ls_room_saving_begin(&room->saving, room->room, message->command.text.bytes,
+                                            now_of(room->all), &out->text);
     if (status == LS_OK) {
         room->save_id = message->id;
-        ls_host_touch(host_of(room->all), room->number);
+        touch(room);
     }
     return status;
 }
 
-static void run_command(ls_worker_rooms *all, const ls_worker_message *message,
-                        ls_worker_message *result)
+static ls_status draw(worker_room *room, const ls_worker_message *message, ls_service_result *out)
 {
-    const ls_service_command *command = &message->command;
-    ls_service_result *out = &result->result;
-    worker_room *room = find(all, command->room);
-    if (command->kind == LS_SERVICE_OPEN_ROOM) {
-        out->status = open_command(all, message, result);
-        return;
-    }
-    if (!room) {
-        out->status = ls_fail(LS_NOT_FOUND, &out->text, "there is no room '%s'", command->room);
-        return;
-    }
-    ls_work_mark_begin(all->config.mark, room->number);
-    switch (command->kind) {
-    case LS_SERVICE_END_ROOM:
-        end_room(room);
-        break;
-    case LS_SERVICE_PAUSE_ROOM:
-    case LS_SERVICE_UNPAUSE_ROOM:
-        out->status = pause_room(room, command, &out->text);
-        break;
-    case LS_SERVICE_MESSAGE:
-        out->status = say(room, command, &out->text);
-        break;
-    case LS_SERVICE_SAVE_ROOM:
-        out->status = save(room, message, &out->text);
-        break;
-    case LS_SERVICE_DRAW_ROOM:
-        out->status =
-            ls_room_picture_make(ls_match_instance(match_of(room)), &out->body, &out->text);
-        break;
-    case LS_SERVICE_KICK:
-        out->status = kick(room, command, &out->text);
-        break;
-    case LS_SERVICE_BAN:
-        out->status = ban(room, command, &out->text);
-        break;
-    default:
-        out->status = ls_fail(LS_UNSUPPORTED, &out->text, "a worker cannot do this");
-        break;
-    }
-    ls_work_mark_clear(all->config.mark);
+    (void)message;
+    return ls_room_picture_make(ls_match_instance(match_of(room)), &out->body, &out->text);
 }
 
-static void say_to_all(ls_worker_rooms *all, const ls_service_command *command)
+typedef ls_status (*room_command)(worker_room *room, const ls_worker_message *message,
+                                  ls_service_result *out);
+
+static const room_command room_commands[LS_SERVICE_DRAIN + 1] = {
+    [LS_SERVICE_END_ROOM] = end_room,
+    [LS_SERVICE_SAVE_ROOM] = save,
+    [LS_SERVICE_PAUSE_ROOM] = pause_room,
+    [LS_SERVICE_UNPAUSE_ROOM] = pause_room,
+    [LS_SERVICE_DRAW_ROOM] = draw,
+    [LS_SERVICE_KICK] = kick,
+    [LS_SERVICE_BAN] = ban,
+    [LS_SERVICE_MESSAGE] = say,
+};
+
+/* A command that names no room. */
+static void run_for_all(ls_worker_rooms *all, const ls_worker_message *message,
+                        ls_service_result *out)
 {
-    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
-        if (all->rows[i]) {
-            (void)say(all->rows[i], command, NULL);
+    const ls_service_command *command = &message->command;
+    if (command->kind == LS_SERVICE_BAN) {
+        add_ban(all, command->text.bytes, command->seconds);
+    }
+    for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
+        worker_room *room = at(all, i);
+        if (room && command->kind == LS_SERVICE_MESSAGE) {
+            (void)say(room, message, out);
         }
     }
+    *out = (ls_service_result){.status = LS_OK};
 }
 
 bool ls_worker_rooms_command(ls_worker_rooms *all, const ls_worker_message *message,
                              ls_worker_message *result)
 {
+    const ls_service_command *command = &message->command;
+    ls_service_result *out = &result->result;
     memset(result, 0, sizeof *result);
     result->kind = LS_WORKER_RESULT;
     result->id = message->id;
-    memcpy(result->room, message->command.room, sizeof result->room);
-    if (message->command.kind == LS_SERVICE_BAN && message->command.room[0] == '\0') {
-        ls_ban_list_add(&all->bans, message->command.text.bytes,
-                        now_of(all) + message->command.seconds * LS_NS_PER_SECOND);
-        return true;
+    memcpy(result->room, command->room, sizeof result->room);
+    worker_room *room = find(all, command->room);
+    room_command run = room_commands[command->kind];
+    if (command->kind == LS_SERVICE_OPEN_ROOM) {
+        out->status = open_command(all, message, result);
+    } else if (command->room[0] == '\0') {
+        run_for_all(all, message, out);
+    } else if (!room || !run) {
+        out->status = ls_fail(LS_NOT_FOUND, &out->text, "there is no room '%s'", command->room);
+    } else {
+        ls_work_mark_begin(all->config.mark, ls_room_number(room->room));
+        out->status = run(room, message, out);
+        ls_work_mark_clear(all->config.mark);
     }
-    if (message->command.kind == LS_SERVICE_MESSAGE && message->command.room[0] == '\0') {
-        say_to_all(all, &message->command);
-        return true;
+    if (out->status != LS_OK && out->text.bytes[0] == '\0') {
+        ls_text_set(&out->text, "%s", ls_status_text(out->status));
     }
-    run_command(all, message, result);
-    if (message->command.kind == LS_SERVICE_SAVE_ROOM && result->result.status == LS_OK) {
-        return false;
-    }
-    if (result->result.status != LS_OK && result->result.text.bytes[0] == '\0') {
-        ls_text_set(&result->result.text, "%s", ls_status_text(result->result.status));
-    }
-    return true;
+    return command->kind != LS_SERVICE_SAVE_ROOM || out->status != LS_OK;
 }
 
 /* ---- saving ---- */
@@ -449,7 +452,7 @@ static void move_journal(const ls_worker_rooms *all, const char *path,
     const char *slash = strrchr(path, '/');
     int folder_bytes = slash ? (int)(slash - path) : 0;
     snprintf(folder, sizeof folder, "%.*s", folder_bytes, path);
-    if (is_saved_folder(folder, all->config.journal_dir)) {
+    if (is_saved_folder(folder, all->config.settings->journal_dir)) {
         ls_name_copy(moved, LS_WORKER_PATH_BYTES_MAX, path);
         return;
     }
@@ -458,8 +461,8 @@ static void move_journal(const ls_worker_rooms *all, const char *path,
                          slash ? slash : path);
     bool is_there = ls_folder_make(folder, true) || errno == EEXIST;
     if (!is_there || (size_t)bytes >= LS_WORKER_PATH_BYTES_MAX || rename(path, moved) != 0) {
-        ls_log_line(all->config.log, LS_LOG_WARNING, "the journal %s stays where it is: %s", path,
-                    strerror(errno));
+        ls_log_line(&all->config.console->log, LS_LOG_WARNING,
+                    "the journal %s stays where it is: %s", path, strerror(errno));
         ls_name_copy(moved, LS_WORKER_PATH_BYTES_MAX, path);
     }
 }
@@ -474,22 +477,22 @@ static void finish_saving(ls_worker_rooms *all, worker_room *room)
     }
     if (room->saving.state == LS_SAVING_LEFT) {
         move_journal(all, room->journal, moved);
-        ls_log_line(all->config.log, LS_LOG_INFO, "room %s is saved: %s", room->report.name, moved);
+        ls_log_line(&all->config.console->log, LS_LOG_INFO, "room %s is saved: %s",
+                    room->report.name, moved);
         tell_saved(all, room, LS_OK, moved);
     }
 }
 
 void ls_worker_rooms_look(ls_worker_rooms *all)
 {
-    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
-        worker_room *room = all->rows[i];
+    for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
+        worker_room *room = at(all, i);
         if (!room || room->saving.state != LS_SAVING_WRITES) {
             continue;
         }
-        ls_saving_state state =
-            ls_room_saving_look(&room->saving, ls_rooms_room(all->config.rooms, i), now_of(all));
+        ls_saving_state state = ls_room_saving_look(&room->saving, room->room, now_of(all));
         if (state != LS_SAVING_WRITES) {
-            ls_host_touch(host_of(all), i);
+            touch(room);
         }
         if (state == LS_SAVING_FAILED) {
             tell_saved(all, room, room->saving.status, room->saving.why);
@@ -501,9 +504,10 @@ void ls_worker_rooms_look(ls_worker_rooms *all)
 
 void ls_worker_rooms_report(ls_worker_rooms *all, uint64_t turn, uint32_t turns)
 {
-    for (uint32_t i = (uint32_t)(turn % turns); i < all->config.rooms_max; i += turns) {
-        if (all->rows[i]) {
-            tell_report(all->rows[i], LS_WORKER_REPORT);
+    for (uint32_t i = (uint32_t)(turn % turns); i < ls_rooms_count(all->rooms); i += turns) {
+        worker_room *room = at(all, i);
+        if (room) {
+            tell_report(room, LS_WORKER_REPORT);
         }
     }
 }
@@ -511,10 +515,11 @@ void ls_worker_rooms_report(ls_worker_rooms *all, uint64_t turn, uint32_t turns)
 bool ls_worker_rooms_report_changed(ls_worker_rooms *all)
 {
     uint32_t changed = 0;
-    for (uint32_t i = 0; i < all->config.rooms_max && changed < CHANGED_MAX; i++) {
-        if (all->rows[i] && all->rows[i]->has_changed) {
-            all->rows[i]->has_changed = false;
-            tell_report(all->rows[i], LS_WORKER_REPORT);
+    for (uint32_t i = 0; i < ls_rooms_count(all->rooms) && changed < CHANGED_MAX; i++) {
+        worker_room *room = at(all, i);
+        if (room && room->has_changed) {
+            room->has_changed = false;
+            tell_report(room, LS_WORKER_REPORT);
             changed++;
         }
     }
@@ -523,10 +528,10 @@ bool ls_worker_rooms_report_changed(ls_worker_rooms *all)
 
 void ls_worker_rooms_drain(ls_worker_rooms *all)
 {
-    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
-        const worker_room *room = all->rows[i];
+    for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
+        worker_room *room = at(all, i);
         if (room && ls_match_state_of(match_of(room)) == LS_MATCH_LOBBY) {
-            end_room(all->rows[i]);
+            (void)end_room(room, NULL, NULL);
         } else if (room) {
             ls_match_set_full_text(match_of(room),
                                    "the server is being stopped, and takes no new players");
@@ -534,18 +539,16 @@ void ls_worker_rooms_drain(ls_worker_rooms *all)
     }
 }
 
-void ls_worker_rooms_done(ls_worker_rooms *all, uint32_t number)
+static void on_done(void *user, ls_room *of)
 {
-    worker_room *room = all->rows[number];
-    if (room) {
-        tell_report(room, LS_WORKER_GONE);
-        all->rows[number] = NULL;
-        all->count--;
-        ls_crash_log_note(number, NULL);
-        ls_rooms_close(all->config.rooms, number);
-        finish_saving(all, room);
-        destroy_room(room);
-    }
+    ls_worker_rooms *all = user;
+    worker_room *room = ls_room_owner(of);
+    tell_report(room, LS_WORKER_GONE);
+    all->count--;
+    ls_crash_log_note(ls_room_number(of), NULL);
+    ls_rooms_close(all->rooms, of);
+    finish_saving(all, room);
+    destroy_room(room);
 }
 
 static uint32_t open_seats(const worker_room *room)
@@ -578,8 +581,8 @@ ls_worker_seats ls_worker_rooms_seats(const ls_worker_rooms *all, uint32_t comin
     ls_worker_seats seats = {.open = 0};
     uint32_t rounds = coming > 0 ? 2 : 1; /* else it does not matter which room is first */
     for (uint32_t round = 0; round < rounds; round++) {
-        for (uint32_t i = 0; i < all->config.rooms_max; i++) {
-            const worker_room *room = all->rows[i];
+        for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
+            const worker_room *room = at(all, i);
             if (room && (rounds == 1 || is_awaited(room) == (round == 0))) {
                 coming = add_seats(room, coming, &seats);
             }
@@ -591,8 +594,8 @@ ls_worker_seats ls_worker_rooms_seats(const ls_worker_rooms *all, uint32_t comin
 bool ls_worker_rooms_can_watch(const ls_worker_rooms *all)
 {
     bool is_found = false;
-    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
-        const worker_room *room = all->rows[i];
+    for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
+        const worker_room *room = at(all, i);
         is_found = is_found || (room && is_public(room) &&
                                 ls_match_state_of(match_of(room)) < LS_MATCH_ENDING &&
                                 ls_match_config_of(match_of(room))->spectators_max > 0);
@@ -608,8 +611,8 @@ uint32_t ls_worker_rooms_count(const ls_worker_rooms *all)
 bool ls_worker_rooms_are_written(ls_worker_rooms *all, uint64_t now_ns)
 {
     bool are_written = true;
-    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
-        ls_room *room = all->rows[i] ? ls_rooms_room(all->config.rooms, i) : NULL;
+    for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
+        ls_room *room = ls_rooms_room(all->rooms, i);
         const ls_room_journal *journal = room ? ls_room_journal_of(room) : NULL;
         if (journal) {
             ls_room_pull(room, now_ns);
@@ -621,17 +624,41 @@ bool ls_worker_rooms_are_written(ls_worker_rooms *all, uint64_t now_ns)
 
 /* ---- life ---- */
 
-ls_status ls_worker_rooms_create(const ls_worker_rooms_config *config, ls_worker_rooms **out)
+ls_host *ls_worker_rooms_host(const ls_worker_rooms *all)
 {
+    return host_of(all);
+}
+
+static bool is_expected(void *user, uint64_t match_id, const char *name)
+{
+    const ls_worker_rooms *all = user;
+    return ls_room_directory_is_expected(all->config.directory, name, match_id);
+}
+
+ls_status ls_worker_rooms_create(const ls_worker_rooms_config *config, ls_worker_rooms **out,
+                                 ls_text *why)
+{
+    const ls_worker_settings *settings = config->settings;
     ls_worker_rooms *all = ls_allocate(ls_allocator_heap(), sizeof *all);
     if (!all) {
         return LS_NO_MEMORY;
     }
     all->config = *config;
-    all->rows = ls_allocate_array(ls_allocator_heap(), config->rooms_max, sizeof *all->rows);
-    if (!all->rows) {
+    const ls_rooms_config rooms = {.console = config->console,
+                                   .host = config->host,
+                                   .bundle_dir = settings->bundle_dir,
+                                   .bundle_mib_max = settings->bundle_mib_max,
+                                   .is_lasting = true,
+                                   .on_event = on_event,
+                                   .on_advanced = on_advanced,
+                                   .is_expected = is_expected,
+                                   .on_done = on_done,
+                                   .user = all};
+    ls_status status = ls_rooms_create(&rooms, &all->rooms, why);
+    ls_cipher_wipe(&all->config.host.sealed, sizeof all->config.host.sealed);
+    if (status != LS_OK) {
         ls_release(ls_allocator_heap(), all);
-        return LS_NO_MEMORY;
+        return status;
     }
     *out = all;
     return LS_OK;
@@ -642,12 +669,13 @@ void ls_worker_rooms_destroy(ls_worker_rooms *all)
     if (!all) {
         return;
     }
-    for (uint32_t i = 0; i < all->config.rooms_max; i++) {
-        if (all->rows[i]) {
-            ls_rooms_close(all->config.rooms, i);
-            destroy_room(all->rows[i]);
+    for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
+        worker_room *room = at(all, i);
+        if (room) {
+            ls_rooms_close(all->rooms, room->room);
+            destroy_room(room);
         }
     }
-    ls_release(ls_allocator_heap(), all->rows);
+    ls_rooms_destroy(all->rooms);
     ls_release(ls_allocator_heap(), all);
 }

@@ -4,18 +4,17 @@
 #define LOCKSTEP_SERVER_SERVICE_WORKER_ROOMS_H
 
 #include "lockstep/server/rooms/rooms.h"
-#include "lockstep/server/service/ban_list.h"
+#include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/work_mark.h"
 #include "lockstep/server/service/worker_message.h"
+#include "lockstep/server/service/worker_settings.h"
 
 typedef struct ls_worker_rooms_config {
-    ls_rooms *rooms;    /* outlives these */
-    ls_work_mark *mark; /* likewise: is told the names of rooms, and what commands work on */
-    uint32_t worker;
-    uint32_t rooms_max;
-    const char *journal_dir; /* NULL: no journals */
-    const char *plugin_dir;  /* NULL: built-in simulations alone */
-    const ls_log *log;
+    const ls_worker_settings *settings; /* outlive these, as all below */
+    const ls_room_directory *directory; /* knows which rooms are expected */
+    ls_work_mark *mark;                 /* is told the names of rooms, and what is worked on */
+    ls_console *console;
+    ls_host_config host; /* as in rooms.h */
     /* Something is worth telling: an event, or GONE. */
     void (*tell)(void *user, const ls_worker_message *message);
     void *user;
@@ -23,20 +22,18 @@ typedef struct ls_worker_rooms_config {
 
 typedef struct ls_worker_rooms ls_worker_rooms;
 
-/* NO_MEMORY. */
-ls_status ls_worker_rooms_create(const ls_worker_rooms_config *config, ls_worker_rooms **out);
+/* Listens, and has no room yet. As ls_rooms_create. */
+ls_status ls_worker_rooms_create(const ls_worker_rooms_config *config, ls_worker_rooms **out,
+                                 ls_text *why);
 /* Closes every room. NULL is allowed. */
 void ls_worker_rooms_destroy(ls_worker_rooms *all);
+
+/* Owned by the rooms. */
+ls_host *ls_worker_rooms_host(const ls_worker_rooms *all);
 
 /* Carries out a COMMAND and makes its RESULT; false: that is told later. */
 bool ls_worker_rooms_command(ls_worker_rooms *all, const ls_worker_message *message,
                              ls_worker_message *result);
-
-/* The match of a room has said something, or was advanced; a room is done. */
-void ls_worker_rooms_take_event(ls_worker_rooms *all, uint32_t number, const ls_match_event *event);
-void ls_worker_rooms_advanced(ls_worker_rooms *all, uint32_t number, uint64_t due_ns,
-                              uint64_t now_ns);
-void ls_worker_rooms_done(ls_worker_rooms *all, uint32_t number);
 
 /* Some time has passed: 100 ms, say. */
 void ls_worker_rooms_look(ls_worker_rooms *all);

@@ -10,7 +10,8 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"(?:lockstep/)?([^"\n]+)"', re
 # An identifier that is no field of something: not behind a dot or an arrow.
 IDENTIFIER = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
 
-STAND_IN = "_none.c"  # defines the functions of a file whose library is not there
+# Defines the functions of a file whose library is not there, or whose calls Linux alone has.
+STAND_IN = re.compile(r"_none\.c$|/portable_\w+\.c$")
 
 _FUNCTION = re.compile(r"^([A-Za-z_][^;{}#]*)\n\{", re.MULTILINE)
 _VARIABLE = re.compile(
@@ -34,7 +35,7 @@ def includes(source):
 
 
 def without_stand_ins(paths):
-    return [path for path in paths if not path.endswith(STAND_IN)] or list(paths)
+    return [path for path in paths if not STAND_IN.search(path)] or list(paths)
 
 
 def _function_name(head):

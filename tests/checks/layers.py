@@ -69,11 +69,9 @@ PURE_LAYERS = PURE - {"common/base"} | {"common/simulations"}
 # Each third-party header, and the only files that may name it.
 ADAPTERS = {
     "uv.h": (
-        "common/runtime/child_process.c",
         "common/runtime/event_loop.c",
         "common/runtime/line_channel.c",
         "common/runtime/loop_file.c",
-        "common/runtime/supervised_process.c",
     ),
     "systemd/sd-daemon.h": (
         "common/program/service_notify.c",
@@ -412,7 +410,7 @@ SAMPLES = (
         },
         [
             "plain_client.c may include <enet/enet.h>",
-            "common/runtime/supervised_process.c may include <uv.h>",
+            "common/runtime/loop_file.c may include <uv.h>",
             "hash_variant.h may include <xxhash.h>",
             "may include <criterion",
             "<libfoo.h> is in no table",

@@ -63,11 +63,14 @@ def language_problems(source):
 
 def module_problems(source, paths):
     """x.c includes x.h first; without x.h it is a part of a module: noun_part.c of noun*.h. The
-    headers of common/system stand above the folders that implement them."""
+    headers of common/system stand above the folders that implement them, each with the ways of its
+    kinds of systems."""
     if any(fnmatch.fnmatch(source.path, pattern) for pattern in WITHOUT_HEADER):
         return
     headers = re.findall(r'^#include "lockstep/([^"]+)', source.text, re.MULTILINE)
-    header = re.sub(r"^(common/system/)\w+/", r"\1", source.path[:-1] + "h")
+    header = re.sub(r"/(linux|portable)_", "/", source.path[:-1] + "h")
+    if header not in paths:
+        header = re.sub(r"^(common/system/)\w+/", r"\1", header)
     if header in paths:
         first = re.search(r'^#include [<"]([^>"]+)', source.text, re.MULTILINE)
         if first is None or first.group(1) != f"lockstep/{header}":
@@ -129,6 +132,9 @@ SAMPLES = (
         {
             "common/system/a.h": _header("SYSTEM_A_H"),
             "common/system/posix/a.c": '#include "lockstep/common/system/a.h"\n',
+            "common/system/posix/b.h": _header("SYSTEM_POSIX_B_H"),
+            "common/system/posix/linux_b.c": '#include "lockstep/common/system/posix/b.h"\n',
+            "common/system/posix/portable_b.c": '#include "lockstep/common/system/posix/b.h"\n',
         },
         [],
     ),

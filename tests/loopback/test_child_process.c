@@ -1,34 +1,55 @@
-#include "lockstep/common/runtime/child_process.h"
+#include "lockstep/common/system/child_process.h"
 
 #include <criterion/criterion.h>
-#include <pthread.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
-    INPUT_BYTES = 8 << 20, /* more than a pipe holds */
+    INPUT_BYTES = 8 << 20, /* more than a socket holds */
     TIME_MAX_MS = 60000,   /* a machine that is busy starts a program late */
     OVERDUE_MS = 300,
 };
+
+static const char *shell[] = {"sh", "-c", "", NULL};
+
+static ls_child_process_end exchange(const ls_child_process_config *config,
+                                     const ls_child_process_exchange *what)
+{
+    ls_text why;
+    ls_child_process_end end;
+    signal(SIGPIPE, SIG_DFL); /* as in a program that knows nothing of pipes */
+    cr_assert_eq(ls_child_process_run(config, what, &end, &why), LS_OK, "%s", why.bytes);
+    return end;
+}
 
 static ls_child_process_end run(const char *const *arguments, uint32_t time_max_ms)
 {
     static uint8_t input[INPUT_BYTES];
     uint8_t output[16];
-    atomic_bool is_stopped = false;
-    ls_text why;
-    ls_child_process_end end;
-    const ls_child_process_config config = {.program = arguments[0],
-                                            .arguments = arguments,
-                                            .input = input,
+    const ls_child_process_config config = {.program = arguments[0], .arguments = arguments};
+    const ls_child_process_exchange what = {.input = input,
                                             .input_bytes = sizeof input,
                                             .output = output,
                                             .output_bytes_max = sizeof output,
-                                            .time_max_ms = time_max_ms,
-                                            .is_stopped = &is_stopped};
-    signal(SIGPIPE, SIG_DFL); /* as in a program that knows nothing of pipes */
-    cr_assert_eq(ls_child_process_run(&config, &end, &why), LS_OK, "%s", why.bytes);
-    return end;
+                                            .time_max_ms = time_max_ms};
+    return exchange(&config, &what);
+}
+
+/* The output of a shell's command. */
+static const char *words_of(const char *command, const ls_child_process_config *config)
+{
+    static char words[64];
+    ls_child_process_config with = *config;
+    const char *const arguments[] = {"sh", "-c", command, NULL};
+    with.program = "sh";
+    with.arguments = arguments;
+    const ls_child_process_exchange what = {.output = (uint8_t *)words,
+                                            .output_bytes_max = sizeof words - 1,
+                                            .time_max_ms = TIME_MAX_MS};
+    words[exchange(&with, &what).output_bytes] = '\0';
+    return words;
 }
 
 Test(child_process, child_that_reads_nothing_does_not_end_its_parent)
@@ -55,8 +76,216 @@ Test(child_process, closed_pipe_leaves_no_signal_waiting_and_none_blocked)
     run(arguments, TIME_MAX_MS);
     sigpending(&set);
     cr_assert_not(sigismember(&set, SIGPIPE));
-    pthread_sigmask(SIG_BLOCK, NULL, &set);
+    sigprocmask(SIG_BLOCK, NULL, &set);
     cr_assert_not(sigismember(&set, SIGPIPE));
+}
+
+Test(child_process, child_that_writes_more_than_there_is_room_for_is_ended)
+{
+    static const char *const arguments[] = {"sh", "-c", "exec cat /dev/zero", NULL};
+    ls_child_process_end end = run(arguments, TIME_MAX_MS);
+    cr_expect_eq(end.output_bytes, 16);
+    cr_expect_eq(end.signal, SIGPIPE);
+}
+
+Test(child_process, child_is_killed_once_it_is_stopped)
+{
+    static const char *const arguments[] = {"sleep", "60", NULL};
+    const atomic_bool is_stopped = true;
+    uint8_t output[1];
+    const ls_child_process_config config = {.program = "sleep", .arguments = arguments};
+    const ls_child_process_exchange what = {.output = output,
+                                            .output_bytes_max = sizeof output,
+                                            .time_max_ms = TIME_MAX_MS,
+                                            .is_stopped = &is_stopped};
+    ls_child_process_end end = exchange(&config, &what);
+    cr_expect_eq(end.signal, SIGKILL);
+    cr_expect_not(end.is_overdue);
+}
+
+Test(child_process, child_has_the_environment_and_descriptors_that_it_is_given)
+{
+    static const char *const environment[] = {"PATH=/usr/bin:/bin", "COLOUR=red", NULL};
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    cr_assert_eq(write(ends[1], "words", 5), 5);
+    close(ends[1]);
+    /* The numbers that the child gives to others. */
+    const ls_child_process_config config = {
+        .environment = environment, .descriptors = {STDERR_FILENO, ends[0]}, .descriptor_count = 2};
+    cr_expect_str_eq(words_of("echo -n $COLOUR $HOME-; cat <&4", &config), "red -words");
+    close(ends[0]);
+}
+
+Test(child_process, child_has_nothing_on_the_streams_that_it_is_not_given)
+{
+    const ls_child_process_config config = {.program = NULL};
+    cr_expect_str_eq(words_of("cat; readlink /proc/self/fd/0 /proc/self/fd/2", &config),
+                     "/dev/null\n/dev/null\n");
+}
+
+static void go_to_root(const void *user)
+{
+    cr_expect_eq(*(const int *)user, 7);
+    chdir("/");
+}
+
+Test(child_process, child_is_prepared_and_starts_without_the_handlers_of_its_parent)
+{
+    const int seven = 7;
+    const ls_child_process_config config = {.prepare = go_to_root, .user = &seven};
+    signal(SIGTERM, SIG_IGN);
+    cr_expect_str_eq(words_of("pwd; kill -TERM $$; echo lives", &config), "/\n");
+}
+
+Test(child_process, program_that_is_not_there_is_not_found)
+{
+    ls_text why = {{0}};
+    ls_child_process process = {0};
+    const ls_child_process_config config = {.program = "/no/such", .arguments = shell};
+    cr_expect_eq(ls_child_process_start(&config, &process, &why), LS_NOT_FOUND);
+    cr_expect_str_eq(why.bytes, "cannot start /no/such: No such file or directory");
+    cr_expect_eq(process.id, 0);
+}
+
+Test(child_process, signals_reach_the_whole_group)
+{
+    int ends[2];
+    char byte = 0;
+    ls_child_process process;
+    ls_child_process_end end;
+    cr_assert_eq(pipe(ends), 0);
+    const char *const arguments[] = {"sh", "-c", "sleep 60 & echo >&3; wait", NULL};
+    const ls_child_process_config config = {.program = "sh",
+                                            .arguments = arguments,
+                                            .descriptors = {ends[1]},
+                                            .descriptor_count = 1,
+                                            .has_group = true};
+    cr_assert_eq(ls_child_process_start(&config, &process, NULL), LS_OK);
+    close(ends[1]);
+    cr_assert_eq(read(ends[0], &byte, 1), 1);
+    cr_expect_not(ls_child_process_wait(&process, 0, &end));
+    ls_child_process_signal(&process, SIGTERM);
+    cr_assert(ls_child_process_wait(&process, TIME_MAX_MS, &end));
+    cr_expect_eq(end.signal, SIGTERM);
+    cr_expect_eq(read(ends[0], &byte, 1), 0, "its own child has the pipe no more");
+    close(ends[0]);
+}
+
+Test(child_process, end_is_known_where_children_are_not_waited_for)
+{
+    signal(SIGCHLD, SIG_IGN);
+    const char *const arguments[] = {"sh", "-c", "exit 3", NULL};
+    cr_expect_eq(run(arguments, TIME_MAX_MS).exit_code, 3);
+}
+
+/* ---- copies ---- */
+
+static int answer(const void *user, int channel)
+{
+    uint32_t sum = *(const uint32_t *)user;
+    uint32_t number = 0;
+    while (ls_child_channel_receive(channel, &number, sizeof number, TIME_MAX_MS) == LS_OK &&
+           number != 0) {
+        sum += number;
+    }
+    return ls_child_channel_send(channel, &sum, sizeof sum) == LS_OK ? 5 : 1;
+}
+
+Test(child_process, copy_has_the_memory_as_it_was_and_talks_both_ways)
+{
+    uint32_t number = 40;
+    uint32_t sum = 0;
+    int channel = -1;
+    ls_child_process copy;
+    ls_child_process_end end;
+    const ls_child_process_work work = {.run = answer, .user = &number};
+    cr_assert_eq(ls_child_process_fork(&work, &copy, &channel, NULL), LS_OK);
+    number = 2;
+    cr_assert_eq(ls_child_channel_send(channel, &number, sizeof number), LS_OK);
+    cr_expect_eq(ls_child_channel_receive(channel, &sum, sizeof sum, 0), LS_TIMED_OUT);
+    number = 0;
+    cr_assert_eq(ls_child_channel_send(channel, &number, sizeof number), LS_OK);
+    cr_assert_eq(ls_child_channel_receive(channel, &sum, sizeof sum, TIME_MAX_MS), LS_OK);
+    cr_expect_eq(sum, 42);
+    cr_assert(ls_child_process_wait(&copy, TIME_MAX_MS, &end));
+    cr_expect_eq(end.exit_code, 5);
+    cr_expect_eq(ls_child_channel_receive(channel, &sum, sizeof sum, 0), LS_IO);
+    cr_expect_eq(ls_child_channel_send(channel, &sum, sizeof sum), LS_IO);
+    ls_child_channel_close(channel);
+}
+
+static int work_for_ever(const void *user, int channel)
+{
+    (void)user;
+    (void)channel;
+    while (true) {
+        pause();
+    }
+    return 0;
+}
+
+Test(child_process, copy_whose_time_is_up_is_ended)
+{
+    sigset_t all;
+    ls_child_process copy;
+    ls_child_process_end end;
+    const ls_child_process_work work = {.run = work_for_ever, .time_max_ms = OVERDUE_MS};
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL); /* whatever the process does about signals itself */
+    cr_assert_eq(ls_child_process_fork(&work, &copy, NULL, NULL), LS_OK);
+    cr_assert(ls_child_process_wait(&copy, TIME_MAX_MS, &end));
+    cr_expect(end.is_overdue);
+}
+
+static int keep_one(const void *user, int channel)
+{
+    int kept = ls_child_process_keep(channel);
+    const bool is_closed = fcntl(*(const int *)user, F_GETFD) < 0;
+    return ls_child_channel_send(kept, &is_closed, sizeof is_closed);
+}
+
+Test(child_process, copy_keeps_what_it_needs_and_nothing_else)
+{
+    int channel = -1;
+    int other = dup(STDERR_FILENO);
+    bool is_closed = false;
+    ls_child_process copy;
+    const ls_child_process_work work = {.run = keep_one, .user = &other};
+    cr_assert_eq(ls_child_process_fork(&work, &copy, &channel, NULL), LS_OK);
+    cr_assert_eq(ls_child_channel_receive(channel, &is_closed, sizeof is_closed, TIME_MAX_MS),
+                 LS_OK);
+    cr_expect(is_closed);
+    ls_child_process_kill(&copy);
+    cr_expect_eq(copy.id, 0);
+    ls_child_process_kill(&copy);
+    ls_child_channel_close(channel);
+    close(other);
+}
+
+/* A copy that makes one itself, and is killed. */
+static int leave_orphan(const void *user, int channel)
+{
+    ls_child_process orphan;
+    const ls_child_process_work work = {.run = work_for_ever};
+    (void)user;
+    (void)ls_child_process_fork(&work, &orphan, NULL, NULL);
+    (void)ls_child_channel_send(channel, "", 1);
+    return work_for_ever(NULL, channel);
+}
+
+Test(child_process, copy_dies_with_its_parent)
+{
+    int channel = -1;
+    char byte = 0;
+    ls_child_process parent;
+    const ls_child_process_work work = {.run = leave_orphan};
+    cr_assert_eq(ls_child_process_fork(&work, &parent, &channel, NULL), LS_OK);
+    cr_assert_eq(ls_child_channel_receive(channel, &byte, 1, TIME_MAX_MS), LS_OK);
+    ls_child_process_kill(&parent);
+    cr_expect_eq(ls_child_channel_receive(channel, &byte, 1, TIME_MAX_MS), LS_IO,
+                 "nobody has the other end any more");
+    ls_child_channel_close(channel);
 }
 
 Test(child_process, a_file_is_named_for_every_working_directory)

@@ -371,7 +371,7 @@ Test(rerun_process, a_program_that_cannot_be_started_is_an_outcome)
     fixture here = open_fixture("units", 0, TIME_MAX_MS);
     destroy_process(&here);
     create_process(&here, "/nonexistent/lockstep-server", "units");
-    cr_expect(strstr(run(&here, LS_NO_PASS)->failure.bytes, "no such file or directory"));
+    cr_expect(strstr(run(&here, LS_NO_PASS)->failure.bytes, "No such file or directory"));
     close_fixture(&here);
 }
 

@@ -2,13 +2,11 @@
 #include "lockstep/tools/desync/picture.h"
 
 #include "lockstep/common/maths/stable_sort.h"
+#include "lockstep/common/system/child_process.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum {
     LIST_MAX = 20000, /* shapes of one state */
@@ -331,29 +329,41 @@ static void make(explain_picture *picture, const ls_bundle_reading *reading,
     ls_sim_instance_destroy(to.instance);
 }
 
+typedef struct trial {
+    const ls_bundle_reading *reading;
+    const ls_simulation *const *builds; /* 2 */
+    bool has_later;
+} trial;
+
+static int draw_all(const void *user, int channel)
+{
+    const trial *of = user;
+    explain_picture dry = {0};
+    (void)channel;
+    make(&dry, of->reading, of->builds, of->has_later);
+    return 0;
+}
+
 /* Draws everything once in a child: a state from another machine may be one that no draw expects.
  */
 static bool survives(const ls_bundle_reading *reading, const ls_simulation *const builds[2],
                      bool has_later, ls_text *why_not)
 {
-    int outcome = 0;
-    pid_t child = fork();
-    if (child == 0) {
-        explain_picture dry = {0};
-        signal(SIGALRM, SIG_DFL);
-        alarm(TRY_SECONDS);
-        make(&dry, reading, builds, has_later);
-        _exit(0);
-    }
-    if (child < 0 || waitpid(child, &outcome, 0) != child) {
+    const trial of = {reading, builds, has_later};
+    const ls_child_process_work work = {
+        .run = draw_all, .user = &of, .time_max_ms = TRY_SECONDS * 1000};
+    ls_child_process child;
+    ls_child_process_end end;
+    if (ls_child_process_fork(&work, &child, NULL, NULL) != LS_OK) {
         ls_text_set(why_not, "no process could be made to try the drawing in");
         return false;
     }
-    if (WIFSIGNALED(outcome)) {
+    ls_child_process_wait(&child, LS_CHILD_WAIT_FOREVER, &end);
+    if (end.signal != 0) {
         ls_text_set(why_not, "the simulation crashed when it drew these states (signal %d)",
-                    WTERMSIG(outcome));
+                    end.signal);
     }
-    return !WIFSIGNALED(outcome);
+    return end.signal == 0;
 }
 
 void explain_picture_make(explain_picture *picture, const ls_bundle_reading *reading,

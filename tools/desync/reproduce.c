@@ -4,8 +4,8 @@
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/diagnosis/surroundings.h"
 #include "lockstep/common/loader/plugin_crash.h"
-#include "lockstep/common/runtime/child_process.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
+#include "lockstep/common/system/child_process.h"
 #include "lockstep/tools/desync/sanitizer_report.h"
 
 #include <stdlib.h>
@@ -183,7 +183,6 @@ static bool run_helper(const reproducing *made, const variation *run, const uint
 {
     const char *const arguments[] = {"lockstep-rerun-helper", LS_RERUN_HELPER_ARGUMENT, NULL};
     const char *variables[VARIABLES_MAX + 1];
-    atomic_bool is_stopped = false;
     size_t room = ls_rerun_pipe_outcome_bytes((uint32_t)made->evidence->bundle->state_bytes);
     uint8_t *output = ls_allocate(ls_allocator_heap(), room);
     if (!output) {
@@ -191,17 +190,15 @@ static bool run_helper(const reproducing *made, const variation *run, const uint
         return false;
     }
     ls_child_process_variables(run->variables, NULL, variables, VARIABLES_MAX);
-    const ls_child_process_config config = {.program = made->builds->helper,
-                                            .arguments = arguments,
-                                            .environment = variables,
-                                            .input = input,
-                                            .input_bytes = input_bytes,
-                                            .output = output,
-                                            .output_bytes_max = room,
-                                            .time_max_ms = TIME_MAX_MS + 1000,
-                                            .is_stopped = &is_stopped};
+    const ls_child_process_config config = {
+        .program = made->builds->helper, .arguments = arguments, .environment = variables};
+    const ls_child_process_exchange exchange = {.input = input,
+                                                .input_bytes = input_bytes,
+                                                .output = output,
+                                                .output_bytes_max = room,
+                                                .time_max_ms = TIME_MAX_MS + 1000};
     ls_child_process_end end;
-    bool is_known = ls_child_process_run(&config, &end, why) == LS_OK &&
+    bool is_known = ls_child_process_run(&config, &exchange, &end, why) == LS_OK &&
                     read_outcome(made->evidence, output, end.output_bytes, figures, why);
     ls_release(ls_allocator_heap(), output);
     return is_known;

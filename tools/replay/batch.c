@@ -2,8 +2,8 @@
 #include "lockstep/tools/replay/batch.h"
 
 #include "lockstep/common/program/json_read.h"
-#include "lockstep/common/runtime/child_process.h"
 #include "lockstep/common/runtime/event_loop.h"
+#include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/common/system/system_clock.h"
@@ -37,7 +37,6 @@ struct batch {
     ls_clock clock;
     replay_journal_list list;
     replay_verdict *verdicts; /* one for each journal */
-    atomic_bool is_stopped;   /* never: each process has its time limit */
     uint32_t begun;
     uint32_t done;
     uint32_t process_count;
@@ -136,17 +135,15 @@ static void verify(void *user)
     batch_process *process = user;
     const char *arguments[ARGUMENTS_MAX];
     list_arguments(process, arguments);
-    const ls_child_process_config config = {.program = "/proc/self/exe",
-                                            .arguments = arguments,
-                                            .output = process->output,
-                                            .output_bytes_max = sizeof process->output,
-                                            .is_stopped = &process->all->is_stopped,
-                                            .time_max_ms =
-                                                process->all->config->time_limit_s * 1000};
+    const ls_child_process_config config = {.program = "/proc/self/exe", .arguments = arguments};
+    const ls_child_process_exchange exchange = {.output = process->output,
+                                                .output_bytes_max = sizeof process->output,
+                                                .time_max_ms =
+                                                    process->all->config->time_limit_s * 1000};
     ls_child_process_end end = {.exit_code = 0};
     ls_text why = {{0}};
     uint64_t begun_ns = ls_clock_now_ns(&process->all->clock);
-    if (ls_child_process_run(&config, &end, &why) == LS_OK) {
+    if (ls_child_process_run(&config, &exchange, &end, &why) == LS_OK) {
         take_end(process, &end);
     } else {
         fail(process->verdict, ls_status_name(LS_IO), why.bytes);

@@ -1,35 +1,23 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/synctest/launch.h"
 
-#include "lockstep/common/base/clock.h"
 #include "lockstep/tools/synctest/perturbed_process.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
-#include <sys/pidfd.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
     VARIABLES_MAX = 1024,
     PADDING_BYTES_MAX = 64 << 10,
     POLL_MS = 100,
-    NUMBER_BYTES = 16,
     /* malloc fills with this byte's complement: nothing in the reference. */
     REFERENCE_FILL = 0xff,
     MOVED_FILL = 0xa5, /* as many digits: the stack begins where it did */
 };
-
-static const char self[] = "/proc/self/exe";
 
 /* The variables of the new process. */
 typedef struct surroundings {
@@ -165,91 +153,64 @@ static void make_surroundings(const synctest_launch *launch, surroundings *new)
     new->variables[new->count] = NULL;
 }
 
-/* In the new process, before exec: only what may follow a fork. */
-static void become(const synctest_launch *launch, char **arguments, char **variables)
+static void change_process(const void *user)
 {
-    for (uint32_t i = 0; i < SYNCTEST_FILE_COUNT; i++) {
-        fcntl(launch->files[i], F_SETFD, 0);
-    }
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* its parent would not wait for it */
-    int nowhere = open("/dev/null", O_RDWR);
-    dup2(nowhere, STDIN_FILENO);
-    dup2(nowhere, STDOUT_FILENO);
-    dup2(launch->words, STDERR_FILENO);
+    const synctest_launch *launch = user;
     if (launch->changes & SYNCTEST_CHANGES_CORES && launch->exchange->variant == 0) {
         keep_one_core();
     }
     if (!(launch->changes & SYNCTEST_CHANGES_ADDRESSES)) {
         personality(ADDR_NO_RANDOMIZE);
     }
-    execve(self, arguments, variables);
-    _exit(127);
 }
 
-static pid_t start(const synctest_launch *launch)
+static ls_status start(const synctest_launch *launch, ls_child_process *process)
 {
     static _Thread_local surroundings new;
-    char numbers[SYNCTEST_FILE_COUNT][NUMBER_BYTES];
-    char name[] = "lockstep-synctest";
-    char argument[] = SYNCTEST_PERTURBED_ARGUMENT;
-    char *arguments[SYNCTEST_PERTURBED_ARGUMENTS + 1] = {name, argument};
-    for (uint32_t i = 0; i < SYNCTEST_FILE_COUNT; i++) {
-        snprintf(numbers[i], sizeof numbers[i], "%d", launch->files[i]);
-        arguments[2 + i] = numbers[i];
-    }
+    static const char *const arguments[] = {"lockstep-synctest", SYNCTEST_PERTURBED_ARGUMENT, NULL};
     make_surroundings(launch, &new);
-    pid_t pid = fork();
-    if (pid == 0) {
-        become(launch, arguments, new.variables);
-    }
-    return pid;
+    ls_child_process_config config = {.program = "/proc/self/exe",
+                                      .arguments = arguments,
+                                      .environment = (const char *const *)(uintptr_t) new.variables,
+                                      .streams = {0, 0, launch->words},
+                                      .descriptor_count = SYNCTEST_FILE_COUNT,
+                                      .dies_with_parent = true,
+                                      .prepare = change_process,
+                                      .user = launch};
+    memcpy(config.descriptors, launch->files, sizeof launch->files);
+    return ls_child_process_start(&config, process, NULL);
 }
 
 /* False when it stood still for too long. */
-static bool wait_for_end(const synctest_launch *launch, int process)
+static bool wait_for_end(const synctest_launch *launch, ls_child_process *process,
+                         ls_child_process_end *end)
 {
     uint32_t still_ms = 0;
     uint32_t beats = launch->exchange->progress.beats;
-    struct pollfd watched = {.fd = process, .events = POLLIN};
-    while (poll(&watched, 1, POLL_MS) == 0) {
+    while (!ls_child_process_wait(process, POLL_MS, end)) {
         uint32_t now = launch->exchange->progress.beats;
         still_ms = now == beats ? still_ms + POLL_MS : 0;
         beats = now;
         if (still_ms >= launch->patience_ms) {
+            ls_child_process_signal(process, SIGKILL);
+            ls_child_process_wait(process, LS_CHILD_WAIT_FOREVER, end);
             return false;
         }
     }
     return true;
 }
 
-static uint64_t ns_of(const struct timeval *time)
+ls_status synctest_launch_run(const synctest_launch *launch, synctest_launch_end *how,
+                              ls_child_process_end *end)
 {
-    return (uint64_t)time->tv_sec * LS_NS_PER_SECOND + (uint64_t)time->tv_usec * LS_NS_PER_US;
-}
-
-ls_status synctest_launch_run(const synctest_launch *launch, synctest_launch_end *end,
-                              int *wait_status, uint64_t *worked_ns)
-{
-    struct rusage used = {0};
-    pid_t pid = start(launch);
-    int process = pid > 0 ? pidfd_open(pid, 0) : -1;
-    if (process < 0) {
-        if (pid > 0) {
-            kill(pid, SIGKILL);
-            waitpid(pid, wait_status, 0);
-        }
-        return LS_IO;
+    ls_child_process process;
+    ls_status status = start(launch, &process);
+    if (status != LS_OK) {
+        return status;
     }
-    bool has_ended = wait_for_end(launch, process);
-    if (!has_ended) {
-        kill(pid, SIGKILL);
-    }
-    while (wait4(pid, wait_status, 0, &used) < 0 && errno == EINTR) {
-    }
-    *worked_ns = ns_of(&used.ru_utime) + ns_of(&used.ru_stime);
-    close(process);
+    bool has_ended = wait_for_end(launch, &process, end);
     bool has_told = launch->exchange->outcome.kind != SYNCTEST_OUTCOME_NONE;
-    *end = !has_ended ? SYNCTEST_LAUNCH_HUNG
+    *how = !has_ended ? SYNCTEST_LAUNCH_HUNG
            : has_told ? SYNCTEST_LAUNCH_TOLD
                       : SYNCTEST_LAUNCH_ENDED;
     return LS_OK;

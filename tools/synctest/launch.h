@@ -4,6 +4,7 @@
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_LAUNCH_H
 #define LOCKSTEP_TOOLS_SYNCTEST_LAUNCH_H
 
+#include "lockstep/common/system/child_process.h"
 #include "lockstep/tools/synctest/exchange.h"
 
 typedef struct synctest_launch {
@@ -20,10 +21,9 @@ typedef enum synctest_launch_end {
     SYNCTEST_LAUNCH_HUNG,
 } synctest_launch_end;
 
-/* IO when no process can be started. `wait_status` is what waitpid gave, `worked_ns` the time for
- * which the process had a processor. */
-ls_status synctest_launch_run(const synctest_launch *launch, synctest_launch_end *end,
-                              int *wait_status, uint64_t *worked_ns);
+/* As ls_child_process_start, when no process can be started. */
+ls_status synctest_launch_run(const synctest_launch *launch, synctest_launch_end *how,
+                              ls_child_process_end *end);
 
 /* Whether this system lets a process have the same addresses every time. */
 bool synctest_launch_can_fix_addresses(void);

@@ -3,6 +3,7 @@
 
 #include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/common/program/exit_code.h"
+#include "lockstep/common/system/child_process.h"
 #include "lockstep/tools/synctest/compare.h"
 #include "lockstep/tools/synctest/crash.h"
 #include "lockstep/tools/synctest/play_mode.h"
@@ -14,8 +15,7 @@
 
 bool synctest_perturbed_process_is_wanted(int argc, char **argv)
 {
-    return argc == SYNCTEST_PERTURBED_ARGUMENTS &&
-           strcmp(argv[1], SYNCTEST_PERTURBED_ARGUMENT) == 0;
+    return argc == 2 && strcmp(argv[1], SYNCTEST_PERTURBED_ARGUMENT) == 0;
 }
 
 static synctest_trace_shape trace_shape(const synctest_facts *facts)
@@ -173,11 +173,11 @@ static void work(synctest_player *player)
     }
 }
 
-int synctest_perturbed_process_run(char **argv)
+int synctest_perturbed_process_run(void)
 {
     static synctest_player player;
-    for (uint32_t i = 0; i < SYNCTEST_FILE_COUNT; i++) {
-        player.files[i] = (int)strtol(argv[2 + i], NULL, 10);
+    for (int i = 0; i < SYNCTEST_FILE_COUNT; i++) {
+        player.files[i] = LS_CHILD_DESCRIPTOR_FIRST + i;
     }
     synctest_exchange *exchange = mmap(NULL, sizeof *exchange, PROT_READ | PROT_WRITE, MAP_SHARED,
                                        player.files[SYNCTEST_FILE_EXCHANGE], 0);

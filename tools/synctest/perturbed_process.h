@@ -6,13 +6,13 @@
 
 #include <stdbool.h>
 
-/* The first argument of such a process; the files' numbers follow, in the exchange's order. */
+/* The argument of such a process, which has the files of the exchange, in their order, as the first
+ * descriptors of a child. */
 #define SYNCTEST_PERTURBED_ARGUMENT "--perturbed"
-#define SYNCTEST_PERTURBED_ARGUMENTS 6 /* with the program's name */
 
 bool synctest_perturbed_process_is_wanted(int argc, char **argv);
 
 /* Returns what the process exits with; the results are in the exchange. */
-int synctest_perturbed_process_run(char **argv);
+int synctest_perturbed_process_run(void);
 
 #endif

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static uint64_t now_ns(void)
@@ -150,15 +149,15 @@ static void clean(char *text, size_t capacity)
     ls_name_copy(text, capacity, text);
 }
 
-static void judge(const synctest_exchange *exchange, synctest_launch_end end, int wait_status,
+static void judge(const synctest_exchange *exchange, synctest_launch_end how, int signal_number,
                   synctest_outcome *outcome)
 {
     *outcome = exchange->outcome;
-    if (end == SYNCTEST_LAUNCH_HUNG) {
+    if (how == SYNCTEST_LAUNCH_HUNG) {
         outcome->kind = SYNCTEST_OUTCOME_HUNG;
-    } else if (end == SYNCTEST_LAUNCH_ENDED) {
+    } else if (how == SYNCTEST_LAUNCH_ENDED) {
         outcome->kind = SYNCTEST_OUTCOME_CRASHED;
-        outcome->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+        outcome->signal = signal_number;
     }
     if (outcome->kind == SYNCTEST_OUTCOME_HUNG || outcome->kind == SYNCTEST_OUTCOME_CRASHED) {
         place_death(exchange, outcome);
@@ -173,16 +172,17 @@ static void judge(const synctest_exchange *exchange, synctest_launch_end end, in
 static ls_status send(synctest_launch *run, synctest_task task, uint32_t changes,
                       synctest_finding *out)
 {
-    synctest_launch_end end = SYNCTEST_LAUNCH_ENDED;
-    int wait_status = 0;
+    synctest_launch_end how = SYNCTEST_LAUNCH_ENDED;
+    ls_child_process_end end;
     run->exchange->task = task;
     run->exchange->progress.beats = 0;
     run->changes = changes;
-    ls_status status = synctest_launch_run(run, &end, &wait_status, &out->worked_ns);
+    ls_status status = synctest_launch_run(run, &how, &end);
     if (status != LS_OK) {
         return status;
     }
-    judge(run->exchange, end, wait_status, &out->outcome);
+    out->worked_ns = end.worked_ns;
+    judge(run->exchange, how, end.signal, &out->outcome);
     out->static_writes = run->exchange->static_writes;
     if (out->static_writes.count > SYNCTEST_STATIC_WRITES_MAX) {
         out->static_writes.count = 0; /* a plug-in has been there */

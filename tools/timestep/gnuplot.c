@@ -1,12 +1,11 @@
-#define _GNU_SOURCE
+#define _POSIX_C_SOURCE 200809L
 #include "lockstep/tools/timestep/gnuplot.h"
+
+#include "lockstep/common/system/child_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
-#include <stdbool.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static ls_status fail(const char *path, const char *reason, ls_text *why)
@@ -15,40 +14,30 @@ static ls_status fail(const char *path, const char *reason, ls_text *why)
 }
 
 /* -d: gnuplot reads no ~/.gnuplot. */
-static int start(int script, int output, pid_t *pid)
-{
-    char name[] = "gnuplot", option[] = "-d";
-    char *arguments[] = {name, option, NULL};
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, script, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
-    int error = posix_spawnp(pid, name, &files, NULL, arguments, environ);
-    posix_spawn_file_actions_destroy(&files);
-    return error;
-}
-
 static ls_status draw(FILE *script, const char *path, int output, ls_text *why)
 {
-    pid_t pid = 0;
-    int state = 0;
+    static const char *const arguments[] = {"gnuplot", "-d", NULL};
     if (fflush(script) != 0 || lseek(fileno(script), 0, SEEK_SET) != 0) {
         return fail(path, strerror(errno), why);
     }
-    int error = start(fileno(script), output, &pid);
-    if (error == ENOENT) {
+    const ls_child_process_config config = {.program = arguments[0],
+                                            .arguments = arguments,
+                                            .streams = {fileno(script), output, STDERR_FILENO}};
+    ls_child_process gnuplot;
+    ls_child_process_end end;
+    ls_text reason = {{0}};
+    ls_status status = ls_child_process_start(&config, &gnuplot, &reason);
+    if (status == LS_NOT_FOUND) {
         return fail(path,
                     "there is no gnuplot here; in Debian it comes with "
                     "apt-get install gnuplot-nox",
                     why);
     }
-    if (error != 0) {
-        return fail(path, strerror(error), why);
+    if (status != LS_OK) {
+        return fail(path, reason.bytes, why);
     }
-    while (waitpid(pid, &state, 0) < 0 && errno == EINTR) {
-    }
-    bool is_drawn = WIFEXITED(state) && WEXITSTATUS(state) == 0;
-    return is_drawn ? LS_OK : fail(path, "gnuplot failed; what it says is above", why);
+    ls_child_process_wait(&gnuplot, LS_CHILD_WAIT_FOREVER, &end);
+    return end.exit_code == 0 ? LS_OK : fail(path, "gnuplot failed; what it says is above", why);
 }
 
 ls_status stepping_gnuplot_run(FILE *script, const char *path, ls_text *why)

@@ -4,8 +4,8 @@
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/diagnosis/surroundings.h"
-#include "lockstep/common/runtime/child_process.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
+#include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/system_clock.h"
 
 #include <string.h>
@@ -86,19 +86,19 @@ static bool run_process(apart_runs *runs, uint32_t changes, uint32_t time_ms, ui
     const char *const arguments[] = {"lockstep-rerun-helper", LS_RERUN_HELPER_ARGUMENT, NULL};
     const ls_child_process_config child = {.program = config->executable,
                                            .arguments = arguments,
-                                           .environment = make_environment(runs, changes),
-                                           .input = config->request,
-                                           .input_bytes = config->request_bytes,
-                                           .output = runs->output,
-                                           .output_bytes_max = OUTPUT_BYTES,
-                                           .time_max_ms = time_ms,
-                                           .is_stopped = config->is_stopped};
+                                           .environment = make_environment(runs, changes)};
+    const ls_child_process_exchange exchange = {.input = config->request,
+                                                .input_bytes = config->request_bytes,
+                                                .output = runs->output,
+                                                .output_bytes_max = OUTPUT_BYTES,
+                                                .time_max_ms = time_ms,
+                                                .is_stopped = config->is_stopped};
     ls_child_process_end end;
     ls_rerun_outcome outcome;
     ls_rerun_crash crash;
     ls_text why;
     ls_rerun_pipe_set_surroundings(config->request, surroundings_of(changes));
-    bool is_read = ls_child_process_run(&child, &end, &why) == LS_OK &&
+    bool is_read = ls_child_process_run(&child, &exchange, &end, &why) == LS_OK &&
                    ls_rerun_pipe_read(runs->output, end.output_bytes, config->state_bytes, &outcome,
                                       &crash) == LS_OK &&
                    crash.signal == 0 && (outcome.figures.known & LS_RERUN_FRESH);

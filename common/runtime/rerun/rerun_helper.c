@@ -5,6 +5,7 @@
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/loader/plugin_loader.h"
+#include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/system_clock.h"
 
 #include <errno.h>
@@ -12,17 +13,14 @@
 #include <fenv.h>
 #include <limits.h>
 #include <malloc.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -146,19 +144,18 @@ static void watch_crashes(void)
     }
 }
 
-/* Nothing of the parent's is held open, and nothing outlives it. A file that the parent has open
- * for its children, at any number, gives way to the pipe or is closed. */
+/* Nothing of the parent's is held open. A file that the parent has open for its children, at any
+ * number, gives way to the pipe or is closed. */
 static bool stand_apart(void)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    here.pipe_out = dup3(STDOUT_FILENO, STDERR_FILENO + 1, O_CLOEXEC);
+    here.pipe_out = ls_child_process_keep(STDOUT_FILENO);
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (here.pipe_out < 0 || nowhere < 0) {
         return false;
     }
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);
-    close_range((unsigned)here.pipe_out + 1, UINT_MAX, 0);
+    close(nowhere);
     return true;
 }
 
@@ -413,11 +410,11 @@ static ls_status load(bool is_single, ls_text *failure)
 /* Forked before the plug-in is loaded, so that statics, seeds, threads and addresses are its own.
  * With a large state it waits until it is known that another result is of use. */
 typedef struct apart_process {
-    pid_t id; /* 0: there is none */
-    int result;
+    ls_child_process process;
+    int channel;
 } apart_process;
 
-/* The process tells all that it has found out so far; a pipe takes so much in one piece. */
+/* The process tells all that it has found out so far. */
 typedef struct apart_result {
     ls_rerun_figures figures;
     ls_rerun_repeats repeats;
@@ -453,15 +450,17 @@ static void move_addresses(void)
 }
 
 /* The same runs, with the same noise; of a large state the first one. */
-static void run_apart(int result)
+static int run_apart(const void *user, int channel)
 {
     ls_text failure = {{0}};
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    uint8_t wanted = 0;
+    (void)user;
     close(here.pipe_out);
-    here.pipe_out = result;
+    here.pipe_out = channel;
     stand_back(LOWEST_PRIORITY);
-    if (is_large()) {
-        (void)raise(SIGSTOP);
+    if (is_large() &&
+        ls_child_channel_receive(channel, &wanted, sizeof wanted, LS_CHILD_WAIT_FOREVER) != LS_OK) {
+        return EXIT_BAD;
     }
     move_addresses();
     if (load(true, &failure) == LS_OK) {
@@ -476,26 +475,22 @@ static void run_apart(int result)
                 const apart_result known = {*figures, *ls_rerun_repeats_of(here.rerun),
                                             *ls_rerun_passes(here.rerun)};
                 told = figures->known;
-                (void)write_all((const uint8_t *)&known, sizeof known);
+                (void)ls_child_channel_send(channel, &known, sizeof known);
             }
         }
     }
-    _exit(EXIT_OK);
+    return EXIT_OK;
+    return EXIT_OK;
 }
 
 static apart_process start_apart(void)
 {
-    int ends[2];
-    if (is_asked_for(LS_RERUN_WITH_FIRST_RUN_ALONE) || pipe2(ends, O_CLOEXEC) != 0) {
-        return (apart_process){0, -1};
+    static const ls_child_process_work work = {.run = run_apart};
+    apart_process apart = {.channel = -1};
+    if (!is_asked_for(LS_RERUN_WITH_FIRST_RUN_ALONE)) {
+        (void)ls_child_process_fork(&work, &apart.process, &apart.channel, NULL);
     }
-    pid_t id = fork();
-    if (id == 0) {
-        close(ends[0]);
-        run_apart(ends[1]);
-    }
-    close(ends[1]);
-    return (apart_process){id > 0 ? id : 0, ends[0]};
+    return apart;
 }
 
 /* The newest result that has come by the end of the time; nothing known: none has. */
@@ -503,15 +498,15 @@ static void read_apart(const apart_process *apart, uint32_t wait_ms, apart_resul
 {
     const ls_clock clock = ls_clock_system();
     uint64_t end_ns = ls_clock_now_ns(&clock) + wait_ms * LS_NS_PER_MS;
-    struct pollfd pipe = {.fd = apart->result, .events = POLLIN};
     *out = (apart_result){0};
     while (!(out->figures.known & LS_RERUN_RELOADED)) {
+        apart_result newer;
         uint64_t now_ns = ls_clock_now_ns(&clock);
-        int left_ms = now_ns < end_ns ? (int)((end_ns - now_ns) / LS_NS_PER_MS) : 0;
-        if (poll(&pipe, 1, left_ms) != 1 ||
-            read(apart->result, out, sizeof *out) != (ssize_t)sizeof *out) {
+        uint32_t left_ms = now_ns < end_ns ? (uint32_t)((end_ns - now_ns) / LS_NS_PER_MS) : 0;
+        if (ls_child_channel_receive(apart->channel, &newer, sizeof newer, left_ms) != LS_OK) {
             return;
         }
+        *out = newer;
     }
 }
 
@@ -549,27 +544,21 @@ static bool is_another_of_use(const ls_rerun_figures *figures)
     return !is_large() || ((figures->known & LS_RERUN_FRESH) && figures->fresh != figures->live);
 }
 
-static void end_apart(const apart_process *apart)
-{
-    (void)kill(apart->id, SIGKILL);
-    (void)waitpid(apart->id, NULL, 0);
-}
-
 /* It began earlier and has the same to do: one that has not ended by now gets a quarter of the
  * helper's time more. */
-static void take_apart(const apart_process *apart, bool is_waited_for, ls_rerun_outcome *outcome)
+static void take_apart(apart_process *apart, bool is_waited_for, ls_rerun_outcome *outcome)
 {
     apart_result other;
     uint32_t pass = 0;
-    if (apart->id == 0) {
+    if (apart->process.id == 0) {
         return;
     }
     if (!is_another_of_use(&outcome->figures)) {
-        end_apart(apart);
+        ls_child_process_kill(&apart->process);
         return;
     }
-    if (is_large() && waitpid(apart->id, NULL, WUNTRACED) == apart->id) {
-        (void)kill(apart->id, SIGCONT);
+    if (is_large()) {
+        (void)ls_child_channel_send(apart->channel, "", 1);
     }
     read_apart(apart, is_waited_for ? here.order.time_max_ms / 4 : 0, &other);
     if (know_both(&outcome->figures, &other.figures, LS_RERUN_FRESH)) {
@@ -580,7 +569,7 @@ static void take_apart(const apart_process *apart, bool is_waited_for, ls_rerun_
         ls_pass_trace_compare(&outcome->passes, &other.passes, &pass) == LS_PASS_AT) {
         outcome->unstable_pass = pass;
     }
-    end_apart(apart);
+    ls_child_process_kill(&apart->process);
 }
 
 /* In the place of the snapshot, which nothing needs any more, or behind it. */
@@ -605,7 +594,7 @@ static void leave_states(ls_rerun_outcome *outcome)
     outcome->pass_state = NULL;
 }
 
-static bool write_outcome(const ls_text *failure, const apart_process *apart)
+static bool write_outcome(const ls_text *failure, apart_process *apart)
 {
     uint8_t head[LS_RERUN_PIPE_OUTCOME_HEAD_BYTES_MAX];
     ls_rerun_outcome outcome = {.failure = *failure, .unstable_pass = LS_NO_PASS};

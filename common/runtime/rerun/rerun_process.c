@@ -4,10 +4,10 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/loader/plugin_crash.h"
-#include "lockstep/common/runtime/child_process.h"
 #include "lockstep/common/runtime/loop_file.h"
 #include "lockstep/common/runtime/rerun/rerun_apart.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
+#include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/system_clock.h"
 
 #include <pthread.h>
@@ -192,18 +192,18 @@ static void run_helper(rerun_run *run)
     uint64_t began_ns = ls_clock_now_ns(&clock);
     const ls_rerun_process *process = run->process;
     const char *const arguments[] = {"lockstep-rerun-helper", LS_RERUN_HELPER_ARGUMENT, NULL};
-    const ls_child_process_config config = {
-        .program = process->config.executable,
-        .arguments = arguments,
-        .input = run->input,
+    const ls_child_process_config config = {.program = process->config.executable,
+                                            .arguments = arguments,
+                                            .streams = {run->has_input_file ? run->input_file : 0}};
+    const ls_child_process_exchange exchange = {
+        .input = run->has_input_file ? NULL : run->input,
         .input_bytes = run->input_bytes,
-        .input_file = run->has_input_file ? &run->input_file : NULL,
         .output = run->output,
         .output_bytes_max = run->output_bytes_max,
         .time_max_ms = run->time_max_ms + GRACE_MS,
         .is_stopped = &run->is_stopped,
     };
-    run->status = ls_child_process_run(&config, &run->end, &run->outcome.failure);
+    run->status = ls_child_process_run(&config, &exchange, &run->end, &run->outcome.failure);
     read_outcome(run);
     uint64_t spent_ms = (ls_clock_now_ns(&clock) - began_ns) / LS_NS_PER_MS;
     if (!run->is_single && !is_large(run) && (run->outcome.figures.known & LS_RERUN_FRESH) &&

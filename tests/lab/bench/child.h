@@ -5,17 +5,17 @@
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
+#include "lockstep/common/system/child_process.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #define BENCH_PATH_BYTES_MAX 4096
 
 typedef struct bench_child {
-    pid_t pid; /* 0: none */
-    int pipe;  /* what it tells */
+    ls_child_process process;
+    int pipe; /* what it tells; of a program nothing */
 } bench_child;
 
 /* The work of a child process; it ends when this returns. `pipe` leads to the parent. */
@@ -40,9 +40,9 @@ void bench_child_stay_on(unsigned core);
  * none. */
 ls_status bench_child_find_program(const char *name, char path[BENCH_PATH_BYTES_MAX], ls_text *why);
 
-/* In the child: becomes a program, whose output nobody sees. `arguments` begin with its path and
- * end with NULL. Returns when that fails. */
-void bench_child_become_program(const char *const *arguments);
+/* Starts a program, whose output goes nowhere. `arguments` begin with its path and end with NULL.
+ */
+ls_status bench_child_start_program(bench_child *child, const char *const *arguments, ls_text *why);
 
 /* Ends it if it runs. */
 void bench_child_stop(bench_child *child);

@@ -36,16 +36,14 @@ typedef struct player {
     char program[BENCH_PATH_BYTES_MAX];
 } player;
 
-static void play(const void *user, int pipe)
+static ls_status start_client(bench_child *child, const player *self, ls_text *why)
 {
-    const player *self = user;
     char server[32];
     char seed[16];
     const char *const arguments[] = {self->program, server, "--bot", seed, NULL};
-    (void)pipe;
     snprintf(server, sizeof server, "127.0.0.1:%u", (unsigned)self->port);
     snprintf(seed, sizeof seed, "%" PRIu32, self->number + 1);
-    bench_child_become_program(arguments);
+    return bench_child_start_program(child, arguments, why);
 }
 
 static void play_plainly(const void *user, int pipe)
@@ -61,6 +59,11 @@ static void play_plainly(const void *user, int pipe)
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
         bench_plain_client_turn(client, PACKET_BYTES);
     }
+}
+
+static ls_status start_plain_client(bench_child *child, const player *self, ls_text *why)
+{
+    return bench_child_start(child, play_plainly, self, why);
 }
 
 /* ---- what they cost ---- */
@@ -93,8 +96,8 @@ static ls_status add_sample(const bench_child *child, sample *sum, ls_text *why)
     clockid_t clock;
     struct timespec used;
     uint64_t wakes = 0;
-    if (clock_getcpuclockid(child->pid, &clock) != 0 || clock_gettime(clock, &used) != 0 ||
-        !read_wakes(child->pid, &wakes)) {
+    if (clock_getcpuclockid(child->process.id, &clock) != 0 || clock_gettime(clock, &used) != 0 ||
+        !read_wakes(child->process.id, &wakes)) {
         return ls_fail(LS_IO, why, "a client ended before its time");
     }
     sum->processor_ns += (uint64_t)used.tv_sec * LS_NS_PER_SECOND + (uint64_t)used.tv_nsec;
@@ -147,11 +150,11 @@ static ls_status measure(const bench_child *clients, uint64_t window_ns, cost *o
 
 typedef struct side {
     bench_child_work serve;
-    bench_child_work play;
+    ls_status (*start_player)(bench_child *child, const player *self, ls_text *why);
 } side;
 
-static const side ours = {bench_net_host_serve, play};
-static const side plain = {bench_net_relay_serve, play_plainly};
+static const side ours = {bench_net_host_serve, start_client};
+static const side plain = {bench_net_relay_serve, start_plain_client};
 
 typedef struct stage {
     bench_child server;
@@ -171,7 +174,7 @@ static ls_status set_up(stage *on, const side *of, const bench_net_plan *plan, l
         players[i] = (player){.port = word, .number = i};
         status = bench_child_find_program("lockstep-client", players[i].program, why);
         if (status == LS_OK) {
-            status = bench_child_start(&on->clients[i], of->play, &players[i], why);
+            status = of->start_player(&on->clients[i], &players[i], why);
         }
     }
     return status == LS_OK ? bench_child_hear(&on->server, &word, sizeof word, PATIENCE_MS, why)

@@ -51,7 +51,7 @@ static ls_status run_server(bench_child_work serve, const bench_net_plan *plan, 
                             bench_net_window *window, ls_text *why)
 {
     bench_child server = {0};
-    bench_child crowds[CROWDS_MAX] = {{0}};
+    bench_child crowds[CROWDS_MAX] = {{.pipe = -1}};
     bench_crowd all = {.total = plan->clients, .rate_hz = plan->rate_hz, .packet_bytes = up_bytes};
     ls_status status = bench_child_start(&server, serve, plan, why);
     if (status == LS_OK) {

@@ -134,18 +134,6 @@ static ls_status write_config(const service_stage *stage, ls_text *why)
 
 /* ---- the programs ---- */
 
-static void become_server(const void *user, int pipe)
-{
-    const service_stage *stage = user;
-    char config[BENCH_PATH_BYTES_MAX];
-    char port_file[BENCH_PATH_BYTES_MAX + 32];
-    (void)pipe;
-    path_of(stage, CONFIG_NAME, config);
-    snprintf(port_file, sizeof port_file, "--http-port-file=%s/" HTTP_PORT_NAME, stage->folder);
-    const char *const arguments[] = {stage->program, "--config", config, port_file, NULL};
-    bench_child_become_program(arguments);
-}
-
 /* Idle processes run while no other wants the processor. */
 static void play_idly(const void *user, int pipe)
 {
@@ -170,7 +158,12 @@ static bool read_port(const service_stage *stage, const char *name, uint16_t *po
 
 static ls_status start_server(service_stage *stage, ls_text *why)
 {
-    ls_status status = bench_child_start(&stage->server, become_server, stage, why);
+    char config[BENCH_PATH_BYTES_MAX];
+    char port_file[BENCH_PATH_BYTES_MAX + 32];
+    path_of(stage, CONFIG_NAME, config);
+    snprintf(port_file, sizeof port_file, "--http-port-file=%s/" HTTP_PORT_NAME, stage->folder);
+    const char *const arguments[] = {stage->program, "--config", config, port_file, NULL};
+    ls_status status = bench_child_start_program(&stage->server, arguments, why);
     for (uint32_t ms = 0; status == LS_OK; ms += GLANCE_MS) {
         if (read_port(stage, PORT_NAME, &stage->port) &&
             read_port(stage, HTTP_PORT_NAME, &stage->http_port)) {

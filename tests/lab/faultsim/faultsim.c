@@ -11,9 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     LAST_EVENTS = 40,
@@ -81,6 +79,22 @@ static void show(const faultsim_config *config, uint64_t seed, tail *last)
     faultsim_play_destroy(play);
 }
 
+typedef struct show_task {
+    const faultsim_config *config;
+    uint64_t seed;
+    tail *last;
+} show_task;
+
+static int show_in_copy(const void *user, int channel)
+{
+    const show_task *task = user;
+    (void)channel;
+    faultsim_jobs_limit_time(task->config);
+    show(task->config, task->seed, task->last);
+    fflush(task->last->file);
+    return LS_EXIT_CLEAN;
+}
+
 /* In a process of its own: what it shows may be how it dies. Its last lines outlive it. */
 static void show_apart(const faultsim_config *config, uint64_t seed, bool is_all, FILE *file)
 {
@@ -90,16 +104,14 @@ static void show_apart(const faultsim_config *config, uint64_t seed, bool is_all
         return;
     }
     *last = (tail){.file = file, .is_all = is_all};
+    const show_task task = {config, seed, last};
+    const ls_child_process_work work = {.run = show_in_copy, .user = &task};
+    ls_child_process process;
+    ls_child_process_end end;
     fflush(NULL);
-    pid_t process = fork();
-    if (process == 0) {
-        faultsim_jobs_limit_time(config);
-        show(config, seed, last);
-        fflush(file);
-        _exit(0);
-    }
-    int how = 0;
-    if (process > 0 && waitpid(process, &how, 0) == process && how != 0) {
+    if (ls_child_process_fork(&work, &process, NULL, NULL) == LS_OK &&
+        ls_child_process_wait(&process, LS_CHILD_WAIT_FOREVER, &end) &&
+        (end.signal != 0 || end.exit_code != 0)) {
         print_tail(last);
         fprintf(file, "seed %" PRIu64 ": the process that played it died\n", seed);
     }

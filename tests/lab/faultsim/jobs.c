@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static void note_failure(faultsim_job *job, check_invariant broken, const ls_text *fault)
 {
@@ -49,20 +47,26 @@ static void play_seeds(const faultsim_jobs *jobs, faultsim_job *job)
     faultsim_play_destroy(play);
 }
 
+typedef struct job_task {
+    const faultsim_jobs *jobs;
+    faultsim_job *job;
+} job_task;
+
+static int work(const void *user, int channel)
+{
+    const job_task *task = user;
+    (void)channel;
+    play_seeds(task->jobs, task->job);
+    task->job->is_done = true;
+    return LS_EXIT_CLEAN;
+}
+
 static ls_status start(const faultsim_jobs *jobs, faultsim_job *job)
 {
+    const job_task task = {jobs, job};
+    const ls_child_process_work copy = {.run = work, .user = &task};
     fflush(NULL);
-    pid_t process = fork();
-    if (process < 0) {
-        return LS_IO;
-    }
-    if (process == 0) {
-        play_seeds(jobs, job);
-        job->is_done = true;
-        _exit(0);
-    }
-    job->process = process;
-    return LS_OK;
+    return ls_child_process_fork(&copy, &job->process, NULL, NULL);
 }
 
 ls_status faultsim_jobs_start(faultsim_jobs *jobs, const faultsim_config *config)
@@ -88,17 +92,17 @@ ls_status faultsim_jobs_start(faultsim_jobs *jobs, const faultsim_config *config
 }
 
 /* The death of a process that plays a match breaks an invariant: hostile bytes never crash. */
-static void note_death(faultsim_jobs *jobs, faultsim_job *job, int how)
+static void note_death(faultsim_jobs *jobs, faultsim_job *job, const ls_child_process_end *end)
 {
     ls_text fault;
-    bool is_stuck = WIFSIGNALED(how) && WTERMSIG(how) == SIGVTALRM;
+    bool is_stuck = end->signal == SIGVTALRM;
     if (is_stuck) {
         ls_text_set(&fault, "I4: the match goes round in circles");
-    } else if (WIFSIGNALED(how)) {
-        ls_text_set(&fault, "I6: the process died of signal %d", WTERMSIG(how));
+    } else if (end->signal != 0) {
+        ls_text_set(&fault, "I6: the process died of signal %d", end->signal);
     } else {
-        ls_text_set(&fault, "I6: the process ended with code %d%s", WEXITSTATUS(how),
-                    WEXITSTATUS(how) == LS_EXIT_INTERNAL ? ": an assertion failed" : "");
+        ls_text_set(&fault, "I6: the process ended with code %d%s", (int)end->exit_code,
+                    end->exit_code == LS_EXIT_INTERNAL ? ": an assertion failed" : "");
     }
     note_failure(job, is_stuck ? CHECK_I4 : CHECK_I6, &fault);
     if (jobs->config->last_seed - job->seed < jobs->count) {
@@ -116,14 +120,12 @@ bool faultsim_jobs_watch(faultsim_jobs *jobs)
     bool is_any_running = false;
     for (uint32_t i = 0; i < jobs->count; i++) {
         faultsim_job *job = &jobs->jobs[i];
-        int how = 0;
-        if (job->process != 0 && waitpid(job->process, &how, WNOHANG) == job->process) {
-            job->process = 0;
-            if (!job->is_done && !job->is_starved) {
-                note_death(jobs, job, how);
-            }
+        ls_child_process_end end;
+        if (job->process.id != 0 && ls_child_process_wait(&job->process, 0, &end) &&
+            !job->is_done && !job->is_starved) {
+            note_death(jobs, job, &end);
         }
-        is_any_running = is_any_running || job->process != 0;
+        is_any_running = is_any_running || job->process.id != 0;
     }
     return is_any_running;
 }
@@ -134,10 +136,7 @@ void faultsim_jobs_stop(faultsim_jobs *jobs)
         return;
     }
     for (uint32_t i = 0; i < jobs->count; i++) {
-        if (jobs->jobs[i].process != 0) {
-            kill(jobs->jobs[i].process, SIGKILL);
-            waitpid(jobs->jobs[i].process, NULL, 0);
-        }
+        ls_child_process_kill(&jobs->jobs[i].process);
     }
     munmap(jobs->jobs, jobs->count * sizeof *jobs->jobs);
     jobs->jobs = NULL;

@@ -4,10 +4,9 @@
 #ifndef LOCKSTEP_TESTS_LAB_FAULTSIM_JOBS_H
 #define LOCKSTEP_TESTS_LAB_FAULTSIM_JOBS_H
 
+#include "lockstep/common/system/child_process.h"
 #include "lockstep/tests/lab/faultsim/faultsim.h"
 #include "lockstep/tests/lab/faultsim/play.h"
-
-#include <sys/types.h>
 
 enum {
     FAULTSIM_JOB_FAILURES_MAX = 16, /* that are kept of each job */
@@ -20,7 +19,7 @@ typedef struct faultsim_job_failure {
 } faultsim_job_failure;
 
 typedef struct faultsim_job {
-    pid_t process; /* 0: not running */
+    ls_child_process process;
     uint64_t seed; /* being played */
     bool is_done;
     bool is_starved; /* of memory */

@@ -11,8 +11,6 @@
 
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum {
     SIMULATIONS_MAX = 2
@@ -20,7 +18,7 @@ enum {
 
 /* A process that plays every so many-th match. */
 typedef struct worker {
-    pid_t process;
+    ls_child_process process;
     uint64_t match; /* being played */
     bool is_done;
     faultsim_self_test_counts counts;
@@ -53,11 +51,19 @@ static void play(const test_run *run, ls_match_memory *memory, worker *self)
                                   run->positions, &run->out[first], &self->counts);
 }
 
-static void work(const test_run *run, worker *self)
+typedef struct worker_task {
+    const test_run *run;
+    worker *self;
+} worker_task;
+
+static int work(const void *user, int channel)
 {
+    const test_run *run = ((const worker_task *)user)->run;
+    worker *self = ((const worker_task *)user)->self;
+    (void)channel;
     ls_match_memory *memory = faultsim_match_memory_create();
     if (!memory) {
-        _exit(LS_EXIT_ENVIRONMENT);
+        return LS_EXIT_ENVIRONMENT;
     }
     const faultsim_config longest = {.scenario = {.ticks = FAULTSIM_SELF_TEST_CLEAN_TICKS}};
     for (; self->match < run->matches; self->match += run->jobs) {
@@ -65,7 +71,7 @@ static void work(const test_run *run, worker *self)
         play(run, memory, self);
     }
     self->is_done = true;
-    _exit(LS_EXIT_CLEAN);
+    return LS_EXIT_CLEAN;
 }
 
 /* ---- around them ---- */
@@ -79,21 +85,18 @@ static void *share(size_t count, size_t bytes)
 
 static bool start(const test_run *run, worker *self)
 {
+    const worker_task task = {run, self};
+    const ls_child_process_work copy = {.run = work, .user = &task};
     fflush(NULL);
-    pid_t process = fork();
-    if (process == 0) {
-        work(run, self);
-    }
-    self->process = process; /* shared: the child must not */
-    return process > 0;
+    return ls_child_process_fork(&copy, &self->process, NULL, NULL) == LS_OK;
 }
 
 /* False when it cannot go on. One that dies is replaced, and the match it died of left out. */
 static bool wait_for(const test_run *run, worker *self, uint64_t *deaths)
 {
-    int how = 0;
-    while (waitpid(self->process, &how, 0) == self->process && !self->is_done) {
-        if (WIFEXITED(how) && WEXITSTATUS(how) == LS_EXIT_ENVIRONMENT) {
+    ls_child_process_end end;
+    while (ls_child_process_wait(&self->process, LS_CHILD_WAIT_FOREVER, &end) && !self->is_done) {
+        if (end.exit_code == LS_EXIT_ENVIRONMENT) {
             return false;
         }
         ++*deaths;
@@ -114,7 +117,7 @@ static bool play_all(const test_run *run, faultsim_self_test_score *score)
     }
     for (uint32_t i = 0; i < run->jobs; i++) {
         worker *self = &run->workers[i];
-        is_well = self->process > 0 && wait_for(run, self, &score->deaths) && is_well;
+        is_well = self->process.id != 0 && wait_for(run, self, &score->deaths) && is_well;
         score->counts.matches += self->counts.matches;
         score->counts.clean_ticks += self->counts.clean_ticks;
         score->counts.false_alarms += self->counts.false_alarms;

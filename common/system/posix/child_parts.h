@@ -1,0 +1,17 @@
+/* Child parts: what child_process needs of the system that not every POSIX has. One file of the two
+ * beside it is built: linux_child_parts.c, or portable_child_parts.c. For no other folder. */
+#ifndef LOCKSTEP_COMMON_SYSTEM_POSIX_CHILD_PARTS_H
+#define LOCKSTEP_COMMON_SYSTEM_POSIX_CHILD_PARTS_H
+
+#include <stdbool.h>
+
+/* A descriptor that can be read once this child has ended, waited for or not; -1: there is none. */
+int ls_child_part_end(int id);
+
+/* In a child, behind fork: from now on this process does not outlive its parent. False: the parent
+ * is gone already. */
+bool ls_child_part_follow(int parent);
+
+void ls_child_part_close_from(int first);
+
+#endif

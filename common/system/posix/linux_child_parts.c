@@ -1,0 +1,23 @@
+#define _GNU_SOURCE
+#include "lockstep/common/system/posix/child_parts.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+int ls_child_part_end(int id)
+{
+    return pidfd_open(id, 0);
+}
+
+bool ls_child_part_follow(int parent)
+{
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
+}
+
+void ls_child_part_close_from(int first)
+{
+    close_range((unsigned)first, UINT_MAX, 0);
+}

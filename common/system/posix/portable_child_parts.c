@@ -1,0 +1,70 @@
+#define _XOPEN_SOURCE 700
+#include "lockstep/common/system/posix/child_parts.h"
+
+#include "lockstep/common/base/allocator.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    DESCRIPTORS_MAX = 65536, /* where the system has no limit */
+};
+
+typedef struct end_watch {
+    int id;
+    int pipe_end;
+} end_watch;
+
+/* A byte says it: copies of this process have the pipe open as well, and closing it would not. */
+static void *watch(void *user)
+{
+    end_watch *of = user;
+    siginfo_t info;
+    while (waitid(P_PID, (id_t)of->id, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+    }
+    ssize_t written = write(of->pipe_end, "", 1);
+    (void)written;
+    close(of->pipe_end);
+    ls_release(ls_allocator_heap(), of);
+    return NULL;
+}
+
+int ls_child_part_end(int id)
+{
+    int ends[2];
+    pthread_t thread;
+    end_watch *of = ls_allocate(ls_allocator_heap(), sizeof *of);
+    if (!of || pipe(ends) != 0) {
+        ls_release(ls_allocator_heap(), of);
+        return -1;
+    }
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    *of = (end_watch){.id = id, .pipe_end = ends[1]};
+    if (pthread_create(&thread, NULL, watch, of) != 0) {
+        close(ends[0]);
+        close(ends[1]);
+        ls_release(ls_allocator_heap(), of);
+        return -1;
+    }
+    pthread_detach(thread);
+    return ends[0];
+}
+
+/* A child of a process that is killed lives until it next uses what its parent gave it. */
+bool ls_child_part_follow(int parent)
+{
+    return getppid() == parent;
+}
+
+void ls_child_part_close_from(int first)
+{
+    long limit = sysconf(_SC_OPEN_MAX);
+    for (int i = first; i < (limit > 0 && limit < DESCRIPTORS_MAX ? limit : DESCRIPTORS_MAX); i++) {
+        close(i);
+    }
+}
