@@ -6,6 +6,7 @@
 #include "lockstep/tests/support/plugin_fixture.h"
 #include "lockstep/tests/support/sim_fixture.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -267,7 +268,7 @@ Test(lua, a_state_that_is_loaded_after_a_failure_has_the_outside_of_the_start)
     sim_set_input(guesses, 0, (const uint8_t *)"x", 1);
     sim_step(guesses, 1);
     cr_assert_str_not_empty(failure_of(guesses));
-    sim_set_input(guesses, 0, NULL, 0);
+    sim_set_input(guesses, 0, (const uint8_t *)"", 0);
     cr_assert_eq(ls_sim_instance_load(guesses->instance, bytes, size, 3), LS_MALFORMED);
     cr_assert_eq(load_into(guesses, bytes, size), LS_OK);
     cr_assert_eq(hash_of(guesses), hash_of(straight));
@@ -459,6 +460,27 @@ Test(lua, what_a_bot_or_a_picture_changes_is_not_seen_by_the_match)
     cr_assert_eq(hash_of(a), hash_of(b));
 }
 
+/* ---- standard error ---- */
+
+static FILE *heard;
+static int own_errors;
+
+static void begin_listening(void)
+{
+    heard = tmpfile();
+    own_errors = dup(STDERR_FILENO);
+    cr_assert(heard && dup2(fileno(heard), STDERR_FILENO) >= 0);
+}
+
+static void end_listening(char *said, size_t capacity)
+{
+    cr_assert(dup2(own_errors, STDERR_FILENO) >= 0);
+    rewind(heard);
+    said[fread(said, 1, capacity - 1, heard)] = '\0';
+    (void)fclose(heard);
+    (void)close(own_errors);
+}
+
 /* The words go to standard error, once; bots press any button then. */
 Test(lua, a_bot_that_fails_is_told_of_once_and_not_asked_again)
 {
@@ -476,19 +498,53 @@ Test(lua, a_bot_that_fails_is_told_of_once_and_not_asked_again)
         sim_fixture *sim = open_script(script);
         ls_rng rng = ls_rng_make(1, 1);
         uint8_t bytes[LS_INPUT_BYTES_MAX];
-        FILE *file = tmpfile();
-        int before = dup(STDERR_FILENO);
-        cr_assert(file && dup2(fileno(file), STDERR_FILENO) >= 0);
+        begin_listening();
         for (int tick = 0; tick < 3; tick++) {
             cr_expect_eq(loaded.simulation->bot(&sim->config, sim_state(sim), 0, &rng, bytes), 1);
         }
-        cr_assert(dup2(before, STDERR_FILENO) >= 0);
-        rewind(file);
-        said[fread(said, 1, sizeof said - 1, file)] = '\0';
+        end_listening(said, sizeof said);
         const char *words = strstr(said, cases[i][1]);
         cr_expect(words && !strstr(words + 1, cases[i][1]), "%s", said);
-        (void)fclose(file);
+    }
+}
+
+Test(lua, a_step_prints_once_and_a_picture_not_at_all)
+{
+    char said[256] = "";
+    sim_fixture *sim = open_script("function step(t) print('tick', t, {}) end\n"
+                                   "function draw() print('drawn') end");
+    begin_listening();
+    sim_step(sim, 2);
+    (void)sim_draw(sim, sim_state(sim), LS_FIXED_HALF);
+    end_listening(said, sizeof said);
+    cr_expect_str_eq(said, "lua: tick\t0\ttable\nlua: tick\t1\ttable\n");
+}
+
+/* Its log may be a terminal that was stopped, or a pipe that nobody reads, or has left. */
+Test(lua, a_failing_script_does_not_wait_for_its_log)
+{
+    char bytes[4096] = "";
+    for (int has_left = 0; has_left < 2; has_left++) {
+        int ends[2];
+        int before = dup(STDERR_FILENO);
+        cr_assert_eq(pipe(ends), 0);
+        cr_assert_eq(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+        while (write(ends[1], bytes, sizeof bytes) > 0) {
+        }
+        cr_assert_eq(fcntl(ends[1], F_SETFL, 0), 0);
+        if (has_left) {
+            (void)close(ends[0]);
+        }
+        cr_assert(dup2(ends[1], STDERR_FILENO) >= 0);
+        sim_fixture *sim = open_script("function step() error('over') end");
+        sim_step(sim, 2);
+        cr_assert(dup2(before, STDERR_FILENO) >= 0);
+        cr_expect_str_eq(failure_of(sim), "script:1: over (tick 0)");
         (void)close(before);
+        (void)close(ends[1]);
+        if (!has_left) {
+            (void)close(ends[0]);
+        }
     }
 }
 

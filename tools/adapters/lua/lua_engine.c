@@ -1,7 +1,6 @@
 #include "lockstep/tools/adapters/lua/lua_engine.h"
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/system/tty.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -151,7 +150,7 @@ static void keep_written(lua_engine *engine)
 static void report(lua_engine *engine)
 {
     if (engine->log_level >= 1 && !engine->has_reported) { /* LS_LOG_WARNING */
-        (void)dprintf(LS_TTY_ERRORS, "lua: the script has failed: %s\n", engine->failure);
+        lua_say("the script has failed: %s\n", engine->failure);
     }
     engine->has_reported = true;
 }

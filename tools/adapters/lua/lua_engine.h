@@ -174,6 +174,10 @@ bool lua_engine_call(lua_engine *engine, lua_CFunction run, void *argument, uint
 bool lua_engine_play(lua_engine *engine, lua_CFunction run, void *argument, const lua_bytes *from,
                      ls_text *why);
 
+/* Writes a line to standard error, where there is room for it: a log that nobody reads must not
+ * keep a tick waiting, nor end the program (lua_platform.c). */
+void lua_say(const char *format, ...);
+
 /* Raises an error that names no line: the search for the line that broke a rule finds it. */
 int lua_refuse(lua_State *L, const char *format, ...);
 

@@ -3,8 +3,6 @@
  * stand in no script (load). */
 #include "lockstep/tools/adapters/lua/lua_engine.h"
 
-#include "lockstep/common/system/tty.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -98,8 +96,9 @@ static int script_print(lua_State *L)
         luaL_addchar(&line, i < count ? '\t' : '\n');
     }
     luaL_pushresult(&line);
-    if (engine->log_level >= 2 && !engine->is_view) { /* LS_LOG_INFO */
-        (void)dprintf(LS_TTY_ERRORS, "lua: %s", lua_tostring(L, -1));
+    bool is_heard = engine->log_level >= 1; /* LS_LOG_WARNING: as instances are from the start */
+    if (is_heard && !engine->is_view && !engine->trace.look) { /* LS_LOG_INFO */
+        lua_say("%s", lua_tostring(L, -1));
     }
     return 0;
 }

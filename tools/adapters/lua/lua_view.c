@@ -1,6 +1,5 @@
 /* The picture, bot and hands of a script. Its functions for them run on a copy that is brought to
  * the state by its image: whatever they change in `storage`, the match does not see it. */
-#include "lockstep/common/base/log.h"
 #include "lockstep/common/maths/fixed_trig.h"
 #include "lockstep/common/maths/interpolate.h"
 #include "lockstep/common/simulations/player_view.h"
@@ -361,9 +360,7 @@ static bool ask_script(lua_engine *engine, hand_call *call, bool *has_failed)
     if (view && !lua_engine_play(view, run_hand, call, &engine->image, &why)) {
         *has_failed = true;
         ls_text_make_printable(why.bytes, strlen(why.bytes));
-        const ls_log log = ls_log_stderr("lua", LS_LOG_WARNING);
-        ls_log_line(&log, LS_LOG_WARNING, "'%s' has failed, and is not called again: %s",
-                    call->function, why.bytes);
+        lua_say("'%s' has failed, and is not called again: %s\n", call->function, why.bytes);
     }
     return view && !*has_failed && call->has_run;
 }
