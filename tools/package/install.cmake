@@ -14,6 +14,7 @@ install(CODE "
     common/simulation/strict_double.h
     common/simulation/text_file.h
     common/system/machine_fingerprint.h
+    common/system/machine_fingerprint.h
     server/journal/recorder.h
     server/journal/resume.h
     server/match/desync_finding.h)"
