@@ -1,6 +1,8 @@
 /* lockstep-synctest: reads the command line, tests a simulation for determinism, reports. */
 #define _GNU_SOURCE
 #include "lockstep/common/program/command_line.h"
+#include "lockstep/common/system/file.h"
+#include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/tools/synctest/perturbed_process.h"
 #include "lockstep/tools/synctest/synctest.h"
@@ -9,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     DEFAULT_TICKS = 600,
@@ -127,7 +128,7 @@ static bool resolve(const char *name, char path[SYNCTEST_PATH_BYTES_MAX], ls_tex
 
 static bool copy_params(const ls_param_options *params, synctest_match *match, ls_text *why)
 {
-    if (!getcwd(match->directory, sizeof match->directory)) {
+    if (!ls_folder_current(match->directory, sizeof match->directory)) {
         ls_text_set(why, "the current directory: %s", strerror(errno));
         return false;
     }
@@ -190,10 +191,10 @@ int main(int argc, char **argv)
     if (synctest_perturbed_process_is_wanted(argc, argv)) {
         return synctest_perturbed_process_run();
     }
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t processors = ls_machine_processors();
     args.config.match.seed = 1;
     args.config.patience_ms = DEFAULT_PATIENCE_MS;
-    args.config.jobs = processors > 1 && processors <= JOBS_MAX ? (uint32_t)processors : 1;
+    args.config.jobs = processors <= JOBS_MAX ? processors : 1;
     args.output.level = LS_LOG_INFO;
     const ls_command_line line = {
         .summary = "Tests a simulation for determinism: plays one match, then plays it again with "

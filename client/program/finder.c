@@ -4,13 +4,13 @@
 #include "lockstep/common/base/secret.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/runtime/event_loop.h"
+#include "lockstep/common/system/socket.h"
 #include "lockstep/protocol/discovery/discovery_search.h"
 #include "lockstep/protocol/udp/discovery_socket.h"
 #include "lockstep/protocol/wire/message.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 enum {
     QUERIES = 4,
@@ -196,7 +196,7 @@ ls_exit_code ls_finder_run(const ls_finder_config *config, ls_console *console)
     }
     ls_event_loop_destroy(find.loop);
     if (find.descriptor >= 0) {
-        close(find.descriptor);
+        ls_socket_close(find.descriptor);
     }
     return code;
 }

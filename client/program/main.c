@@ -11,6 +11,7 @@
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/player_name.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
+#include "lockstep/common/system/machine_fingerprint.h"
 #include "lockstep/protocol/discovery/discovery.h"
 
 #include <stdlib.h>

@@ -2,13 +2,12 @@
  * as arguments; packets leave through the sink, events through ls_session_next_event.
  * It makes inputs on time, steps its own simulation over closed ticks, or with prediction beyond
  * them, and sends back the hash of every state that closed ticks led to. Never reads a clock, a
- * socket or a file; allocates nothing once the match has started. Called by client.c, by tests in
- * virtual time, and by games that embed a client. */
+ * socket or a file; allocates nothing once the match has started. One belongs to one thread at a
+ * time. docs/embedding.md shows a game with one. */
 #ifndef LOCKSTEP_CLIENT_SESSION_SESSION_H
 #define LOCKSTEP_CLIENT_SESSION_SESSION_H
 
 #include "lockstep/common/base/allocator.h"
-#include "lockstep/common/base/build_fingerprint.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/simulation/sim_files.h"
 #include "lockstep/common/simulation/sim_instance.h"
@@ -18,18 +17,19 @@
 
 LS_C_BEGIN
 
-#define LS_SESSION_RECONNECT_MS_MAX 86400000u
+struct ls_build_fingerprint; /* build_fingerprint.h */
+struct ls_rerun_host;        /* rerun_host.h */
 
-/* Comes from ls_session_config_default; the row of a field in session_config.c has its range. */
+#define LS_SESSION_RECONNECT_MS_MAX 86400000u /* a day */
+#define LS_SESSION_ROOM_BYTES_MAX 48u         /* with its final NUL */
+
 /* The seat of a player, as OFFER said it: the client that knows it gets the seat back. */
 typedef struct ls_session_seat {
-    uint64_t match_id;
-#define LS_SESSION_ROOM_BYTES_MAX 48u /* with its final NUL */
-
-    /* 0: none */
+    uint64_t match_id; /* 0: none */
     uint8_t secret[LS_SECRET_BYTES];
 } ls_session_seat;
 
+/* Comes from ls_session_config_default; the row of a field in session_config.c has its range. */
 typedef struct ls_session_config {
     uint32_t cookie; /* of ls_session_config_default: leave it as it is */
     char name[LS_PLAYER_NAME_BYTES_MAX];
@@ -94,9 +94,10 @@ typedef struct ls_session_config {
     /* Where ticks are simulated again for a diagnosis, borrowed for the session's life. NULL:
      * nowhere, and the server is told so (common/diagnosis/rerun_host.h). */
     const struct ls_rerun_host *rerun_host;
-    const ls_build_fingerprint *print; /* of this program, borrowed; NULL: the server is not told */
+    /* Of this program (ls_build_fingerprint_here), borrowed; NULL: the server is not told. */
+    const struct ls_build_fingerprint *print;
     uint64_t
-        maths_check; /* ls_simulation_maths: the server's has to be the same; 0: none is used */
+        maths_check; /* ls_simulation_maths: the server has to have the same; 0: none is used */
 } ls_session_config;
 
 typedef enum ls_session_state {
@@ -216,13 +217,15 @@ ls_session_config ls_session_config_default(void);
  * ls_session_config_default is refused. */
 ls_status ls_session_config_check(const ls_session_config *config, ls_text *why);
 
-/* The config and the sink are copied; what they point to must outlive the session. */
+/* As the check, or NO_MEMORY, with `why`. The config and the sink are copied; what they point to,
+ * and the allocator, must outlive the session. */
 ls_status ls_session_create(const ls_session_config *config, const ls_packet_sink *sink,
                             const ls_allocator *allocator, ls_session **out, ls_text *why);
+/* Sends nothing: leave first, and let the packets go. NULL is allowed. */
 void ls_session_destroy(ls_session *session);
 
-/* Take what happened on the transport. `now_ns` never goes back. An attempt to connect that failed
- * is told with ls_session_disconnected, too. */
+/* The owner says what happened on its transport: the link to the server is there, the link or an
+ * attempt to make it failed, a packet came. `now_ns` never goes back. */
 void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_ns);
 void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now_ns);
 void ls_session_receive(ls_session *session, ls_channel channel, const uint8_t *bytes, size_t size,
@@ -261,6 +264,7 @@ void ls_session_set_input_delay(ls_session *session, uint32_t ticks);
 /* Leaves the match with a reason. */
 void ls_session_leave(ls_session *session, uint64_t now_ns);
 
+/* The oldest event not yet taken, or false. */
 bool ls_session_next_event(ls_session *session, ls_session_event *event);
 ls_session_report ls_session_report_of(const ls_session *session);
 

@@ -1,6 +1,6 @@
 /* Build fingerprint: what a machine and a build are made of, item by item, so that two of them can
- * be compared when they compute different results. Texts only, for people and for equality.
- * ls_build_fingerprint_here asks the system and belongs to programs; all else is pure. */
+ * be compared when they compute different results. Texts only, for people and for equality. The
+ * one of this machine comes from common/system/machine_fingerprint.h. */
 #ifndef LOCKSTEP_COMMON_BASE_BUILD_FINGERPRINT_H
 #define LOCKSTEP_COMMON_BASE_BUILD_FINGERPRINT_H
 
@@ -59,10 +59,6 @@ ls_fingerprint_kind ls_fingerprint_item_kind(ls_fingerprint_item item);
 /* Cut when too long, bytes outside printable ASCII replaced. */
 void ls_build_fingerprint_set(ls_build_fingerprint *print, ls_fingerprint_item item,
                               const char *text);
-
-/* Everything that this build and this machine know of themselves; what is of a plug-in comes from
- * ls_simulation_print. Computes and asks anew at each call: modes and libraries change. */
-void ls_build_fingerprint_here(ls_build_fingerprint *out);
 
 /* Both know the item, and it is not the same. Equal bytes in another file are the same simulation.
  */

@@ -4,6 +4,7 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/byte_stream.h"
 #include "lockstep/common/encoding/match_stream.h"
+#include "lockstep/common/simulation/state_schema.h"
 
 #include <string.h>
 

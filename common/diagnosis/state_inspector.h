@@ -6,8 +6,10 @@
 #ifndef LOCKSTEP_COMMON_DIAGNOSIS_STATE_INSPECTOR_H
 #define LOCKSTEP_COMMON_DIAGNOSIS_STATE_INSPECTOR_H
 
+#include "lockstep/common/diagnosis/replay_window.h"
 #include "lockstep/common/diagnosis/rerun_host.h"
 #include "lockstep/common/diagnosis/state_tree.h"
+#include "lockstep/common/simulation/state_hash.h"
 
 LS_C_BEGIN
 

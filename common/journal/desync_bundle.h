@@ -1,7 +1,7 @@
 /* Desync bundle: all that is known of one desync, as one file: written before anything is healed,
  * explained anywhere. Reads and writes memory; files are the programs' business. A cut or damaged
  * bundle is opened as far as its intact sections go, and says what is missing.
- * Allocates for reading and writing; belongs to no step. Called by match and session, and tools.
+ * Allocates for reading and writing; belongs to no step.
  *
  * The file is a record file (common/journal/JOURNAL.md). */
 #ifndef LOCKSTEP_COMMON_JOURNAL_DESYNC_BUNDLE_H

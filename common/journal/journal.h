@@ -2,7 +2,7 @@
  * gives the bytes to append, record by record; a reading finds its way in the bytes of a file, cut
  * or damaged as they may be. Files are the programs' business: nothing here does I/O. Bytes that
  * are read are not trusted. Writing belongs off the loop: it compresses.
- * Called by the server's store, by resume and by lockstep-replay. */
+ */
 #ifndef LOCKSTEP_COMMON_JOURNAL_JOURNAL_H
 #define LOCKSTEP_COMMON_JOURNAL_JOURNAL_H
 

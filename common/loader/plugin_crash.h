@@ -24,11 +24,4 @@ typedef struct ls_plugin_crash_teller {
 /* Copied; outlives what its `user` points to only as long as that is there. */
 void ls_plugin_crash_tell_by(const ls_plugin_crash_teller *teller);
 
-/* The signals that a crash can be caught by, one after the other from index 0; 0: no more. The one
- * list of them. */
-int ls_plugin_crash_signal(size_t index);
-
-/* "segmentation fault"; "signal" for one that is no crash. */
-const char *ls_plugin_crash_text(int signal_number);
-
 #endif

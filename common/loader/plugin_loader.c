@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "lockstep/common/loader/plugin_loader.h"
 
 #include "lockstep/common/base/assert.h"
@@ -8,10 +7,9 @@
 #include "lockstep/common/simulation/plugin_place.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/common/simulations/builtin.h"
+#include "lockstep/common/system/library.h"
 
-#include <dlfcn.h>
 #include <inttypes.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,28 +36,6 @@ static ls_status load_builtin(const char *name, ls_loaded_simulation *out, ls_te
     }
     ls_text_add(why, "; a plug-in is named by its file, as in ./game.so");
     return LS_NOT_FOUND;
-}
-
-/* dlerror speaks of the last failure once; it may have nothing to say. */
-static const char *linker_words(void)
-{
-    const char *words = dlerror();
-    return words ? words : "the dynamic linker gives no reason";
-}
-
-/* Without a '/' dlopen would search the system's folders instead of the current one. */
-static void *open_library(const char *file)
-{
-    static const char here[] = "./";
-    bool has_folder = strchr(file, '/') != NULL;
-    char *path = malloc(sizeof here + strlen(file));
-    if (!path) {
-        return NULL;
-    }
-    snprintf(path, sizeof here + strlen(file), "%s%s", has_folder ? "" : here, file);
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    free(path);
-    return library;
 }
 
 /* A schema depends on the configuration; one that misses bytes misses them by default as well, and
@@ -100,13 +76,13 @@ static ls_status find_simulation(void *library, const char *file, ls_loaded_simu
                                  ls_text *why)
 {
     ls_simulation_entry entry = NULL;
-    void *symbol = dlsym(library, LS_SIMULATION_SYMBOL);
+    void *symbol = ls_library_find(library, LS_SIMULATION_SYMBOL);
     if (!symbol) {
         return ls_fail(LS_PLUGIN, why, "plug-in '%s' does not export %s()", file,
                        LS_SIMULATION_SYMBOL);
     }
     /* ISO C has no conversion from object to function pointers; POSIX promises equal bits. */
-    _Static_assert(sizeof entry == sizeof symbol, "dlsym gives functions as void *");
+    _Static_assert(sizeof entry == sizeof symbol, "functions are found as void *");
     memcpy(&entry, &symbol, sizeof entry);
     ls_plugin_place_enter(LS_PLUGIN_CALL_OPEN);
     const ls_simulation *simulation = entry();
@@ -132,15 +108,16 @@ static ls_status load_file(const char *file, ls_loaded_simulation *out, ls_text 
         return ls_fail(status, why, "plug-in '%s' cannot be opened: %s", file, fault.bytes);
     }
     ls_plugin_place_enter(LS_PLUGIN_CALL_OPEN); /* a library may run code when it is opened */
-    void *library = open_library(file);
+    const char *reason = "";
+    void *library = ls_library_open(file, &reason);
     ls_plugin_place_leave();
     if (!library) {
-        return ls_fail(LS_PLUGIN, why, "plug-in '%s' cannot be opened: %s", file, linker_words());
+        return ls_fail(LS_PLUGIN, why, "plug-in '%s' cannot be opened: %s", file, reason);
     }
     ls_loaded_simulation loaded = {.library = library};
     status = find_simulation(library, file, &loaded, why);
     if (status != LS_OK) {
-        dlclose(library);
+        ls_library_close(library);
         return status;
     }
     *out = loaded;
@@ -154,9 +131,7 @@ ls_status ls_simulation_load(const char *name, ls_loaded_simulation *out, ls_tex
 
 void ls_simulation_unload(ls_loaded_simulation *loaded)
 {
-    if (loaded->library) {
-        dlclose(loaded->library);
-    }
+    ls_library_close(loaded->library);
     free(loaded->own);
     *loaded = (ls_loaded_simulation){0};
 }
@@ -210,7 +185,6 @@ enum {
 
 /* The plug-in's file, and those of the libraries that it needs and has been given. */
 typedef struct maths_search {
-    const struct link_map *first; /* of all that are loaded */
     const char *paths[LIBRARIES_MAX];
     uint32_t count;
     uint64_t functions;
@@ -237,12 +211,9 @@ static void take_needed(void *user, const char *name)
 {
     maths_search *search = user;
     const char *file = file_name_of(name);
-    const struct link_map *map = ls_plugin_contents_is_of_language(file) ? NULL : search->first;
-    while (map && strcmp(file_name_of(map->l_name), file) != 0) {
-        map = map->l_next;
-    }
-    if (map) {
-        add_path(search, map->l_name);
+    const char *path = ls_plugin_contents_is_of_language(file) ? NULL : ls_library_loaded(file);
+    if (path) {
+        add_path(search, path);
     }
 }
 
@@ -254,15 +225,10 @@ static void take_import(void *user, const char *name)
 
 uint64_t ls_simulation_maths(const ls_loaded_simulation *loaded, const char *name)
 {
-    maths_search search = {.first = NULL};
-    struct link_map *map = NULL;
-    if (!loaded->library || dlinfo(loaded->library, RTLD_DI_LINKMAP, &map) != 0) {
+    maths_search search = {.count = 0};
+    if (!loaded->library) {
         return 0;
     }
-    while (map->l_prev) {
-        map = map->l_prev;
-    }
-    search.first = map;
     add_path(&search, name);
     for (uint32_t next = 0; next < search.count; next++) {
         ls_plugin_contents file;

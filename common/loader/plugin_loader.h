@@ -1,5 +1,5 @@
 /* Plugin loader: finds a simulation by a built-in's name or by the path of a .so plug-in.
- * The only place that opens shared objects. Called by programs; never by a core. */
+ * The only place that opens plug-ins; their code runs in this process from then on. */
 #ifndef LOCKSTEP_COMMON_LOADER_PLUGIN_LOADER_H
 #define LOCKSTEP_COMMON_LOADER_PLUGIN_LOADER_H
 

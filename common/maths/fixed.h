@@ -1,6 +1,5 @@
 /* Fixed: Q32.32 fixed-point numbers and binary angles, bit-identical on every machine.
  * Never uses floating point, never traps, never depends on the compiler's treatment of overflow.
- * Called by simulations, by interpolation and by whoever prints a state.
  *
  * Range -2147483648 to 2147483647.99999999977, resolution 2^-32 (2.3e-10).
  * Overflow: addition, subtraction, negation and multiplication wrap modulo 2^64 of the raw value;

@@ -1,6 +1,6 @@
 /* Fixed trig: sine, cosine and arc tangent on binary angles, bit-identical on every machine.
  * Integer arithmetic alone; the stated errors are against the exact value and tested over dense
- * grids with a long double reference. Called by simulations and by interpolation. */
+ * grids with a long double reference. */
 #ifndef LOCKSTEP_COMMON_MATHS_FIXED_TRIG_H
 #define LOCKSTEP_COMMON_MATHS_FIXED_TRIG_H
 

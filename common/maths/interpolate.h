@@ -1,6 +1,6 @@
 /* Interpolate: blends of two states' values, for drawing only. Nothing here may reach a state.
  * alpha is the share of `to`, from 0 (all `from`) to LS_FIXED_ONE (all `to`), and is exact at both
- * ends. Called by draw functions and viewers. */
+ * ends. */
 #ifndef LOCKSTEP_COMMON_MATHS_INTERPOLATE_H
 #define LOCKSTEP_COMMON_MATHS_INTERPOLATE_H
 

@@ -3,7 +3,7 @@
  * more. Names without parentheses, as in a table of functions, stay libm's: the lint of
  * lockstep-synctest finds them, and the functions that have no strict one. Functions that IEEE 754
  * fixes to the bit (sqrt, fabs, floor, fma, frexp, ...) are left alone. A C++ method called log()
- * has to be declared and called on the same side of the include. Called by plug-ins. */
+ * has to be declared and called on the same side of the include. */
 #ifndef LOCKSTEP_COMMON_MATHS_STRICT_LIBM_H
 #define LOCKSTEP_COMMON_MATHS_STRICT_LIBM_H
 

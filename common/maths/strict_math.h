@@ -1,8 +1,8 @@
 /* Strict maths: the functions of <math.h> for doubles, with the same bits on every machine,
  * compiler and optimisation: made of + - * / and square roots, which IEEE 754 fixes, without
  * contraction. They are called, never inlined, so that the flags of the code around them
- * (-ffast-math, -mfma) cannot change them. Keep no state, set no errno. Called by plug-ins that
- * compute in double; see strict_libm.h for games that call libm now.
+ * (-ffast-math, -mfma) cannot change them. Keep no state, set no errno. A game that calls
+ * libm now includes strict_libm.h.
  *
  * A result is less than one unit in the last place from the exact one: docs/writing-a-simulation.md
  * has the measured figures. Special values are those of annex F of the C standard, but a NaN is

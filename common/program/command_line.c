@@ -1,17 +1,13 @@
-#define _GNU_SOURCE
 #include "lockstep/common/program/command_line.h"
 
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/program/setting_value.h"
+#include "lockstep/common/system/program_start.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     SETTING_GROUP = 1,
@@ -22,8 +18,6 @@ enum {
     HELP_COLUMN = 29, /* where the texts begin */
     OWN_PART = LS_COMMAND_LINE_PARTS_MAX,
     PART_KEYS = 64, /* rows of one part */
-    KEY_WORD = 1,   /* what getopt calls a word that is no option */
-    KEY_ROWS = 256, /* plus the part's PART_KEYS and the row's number */
     KEY_COUNT = (OWN_PART + 1) * PART_KEYS,
 };
 
@@ -237,8 +231,8 @@ static void print_usage_lines(const ls_command_line *line)
     const char *head = "Usage:";
     do {
         size_t bytes = strcspn(words, "\n");
-        printf("%s %s [OPTION...]%s%.*s\n", head, program_invocation_short_name,
-               bytes > 0 ? " " : "", (int)bytes, words);
+        printf("%s %s [OPTION...]%s%.*s\n", head, ls_program_name(), bytes > 0 ? " " : "",
+               (int)bytes, words);
         head = "  or: ";
         words += bytes;
     } while (*words++ == '\n');
@@ -284,7 +278,7 @@ static ls_status print_version(void *target, char *value, ls_text *why)
     (void)target;
     (void)value;
     (void)why;
-    printf("%s %s\n", program_invocation_short_name, LS_VERSION);
+    printf("%s %s\n", ls_program_name(), LS_VERSION);
     exit(LS_EXIT_CLEAN);
 }
 
@@ -292,7 +286,7 @@ static ls_status print_version(void *target, char *value, ls_text *why)
 
 static void refuse(const char *sentence)
 {
-    fprintf(stderr, "%s: error: %s\n", program_invocation_short_name, sentence);
+    fprintf(stderr, "%s: error: %s\n", ls_program_name(), sentence);
     exit(LS_EXIT_USAGE);
 }
 
@@ -326,136 +320,69 @@ static ls_status take_option(const ls_command_line *line, uint32_t number, char 
     return ls_setting_take(row, target_of(line, part), value, why);
 }
 
-/* The rows as getopt takes them, and the number of the row of each short option. */
-typedef struct option_list {
-    struct option list[KEY_COUNT + 1];
-    char letters[2 * KEY_COUNT + 2];
-    uint32_t number_of[KEY_ROWS];
-} option_list;
-
-static void list_options(const ls_command_line *line, option_list *options)
+static void list_options(const ls_command_line *line, ls_program_words *words)
 {
-    uint32_t count = 0;
-    char *letter = options->letters;
-    *letter++ = '-'; /* words are taken where they stand */
     for (uint32_t number = 0; number < KEY_COUNT; number++) {
         const ls_setting_row *row = row_at(line, number);
-        if (!row || !row->flag) {
-            continue;
-        }
-        int takes = row->argument ? required_argument : no_argument;
-        takes = row->has_optional_argument ? optional_argument : takes;
-        options->list[count++] = (struct option){row->flag, takes, NULL, (int)(KEY_ROWS + number)};
-        if (row->letter) {
-            options->number_of[(unsigned char)row->letter] = number;
-            *letter++ = row->letter;
-            for (int colons = takes; colons > 0; colons--) {
-                *letter++ = ':';
-            }
+        if (row && row->flag) {
+            words->options[words->option_count++] =
+                (ls_program_option){.flag = row->flag,
+                                    .letter = row->letter,
+                                    .has_argument = row->argument != NULL,
+                                    .may_lack_it = row->has_optional_argument,
+                                    .number = number};
         }
     }
 }
 
-static void take_key(const ls_command_line *line, const option_list *options, int key)
+/* The beginning of a flag would be taken for the flag, until another flag begins so. */
+static void check_spelling(const ls_command_line *line, const ls_program_words *words)
 {
-    ls_text why = {{0}};
-    ls_status status = LS_OK;
-    if (key == KEY_WORD) {
-        status = take_word(line, optarg, &why);
-    } else {
-        uint32_t number =
-            key >= KEY_ROWS ? (uint32_t)key - KEY_ROWS : options->number_of[key & 0xff];
-        status = take_option(line, number, optarg, &why);
-    }
-    if (status != LS_OK) {
-        refuse(why.bytes);
-    }
-}
-
-/* getopt takes the beginning of a flag for the flag, until another flag begins so. */
-static void check_spelling(const ls_command_line *line, int key, const char *word)
-{
-    if (key < KEY_ROWS) {
-        return;
-    }
-    const char *flag = row_at(line, (uint32_t)key - KEY_ROWS)->flag;
-    size_t length = strcspn(word + 2, "=");
+    const char *flag = row_at(line, words->number)->flag;
+    size_t length = strcspn(words->word + 2, "=");
     if (strlen(flag) != length) {
         ls_text why = {{0}};
-        ls_text_set(&why, "there is no --%.*s; is --%s meant?", (int)length, word + 2, flag);
+        ls_text_set(&why, "there is no --%.*s; is --%s meant?", (int)length, words->word + 2, flag);
         refuse(why.bytes);
     }
 }
 
-/* Whether getopt has complained of an option, and not found -?, for which it returns the same. */
-static bool is_unknown(int key, char **argv)
+static ls_status take_next(const ls_command_line *line, const ls_program_words *words, ls_text *why)
 {
-    return key == '?' && (optopt != 0 || strncmp(argv[optind - 1], "--", 2) == 0);
-}
-
-static void on_abort(int signal_number)
-{
-    (void)signal_number;
-    _exit(LS_EXIT_INTERNAL);
-}
-
-/* The caller of the program may have closed a standard stream. A socket would get its number, and
- * everything that is printed. Opened for reading, so that writing to it still fails. */
-static void fill_standard_streams(void)
-{
-    int descriptor = open("/dev/null", O_RDONLY);
-    while (descriptor >= 0 && descriptor <= STDERR_FILENO) {
-        descriptor = open("/dev/null", O_RDONLY);
+    if (words->kind == LS_PROGRAM_UNKNOWN) {
+        exit(LS_EXIT_USAGE);
     }
-    if (descriptor >= 0) {
-        close(descriptor);
+    if (words->kind == LS_PROGRAM_FLAG) {
+        check_spelling(line, words);
     }
+    return words->kind == LS_PROGRAM_WORD ? take_word(line, words->value, why)
+                                          : take_option(line, words->number, words->value, why);
 }
 
 /* An answer that did not get out is no answer: --help and results alike. Any other failure has been
  * reported already. */
-static void check_output(int code, void *user)
+static void check_output(int code)
 {
-    (void)user;
     errno = 0;
     bool has_failed = fflush(stdout) != 0 || ferror(stdout);
     if (has_failed && code == LS_EXIT_CLEAN) {
-        fprintf(stderr, "%s: error: cannot write to standard output%s%s\n",
-                program_invocation_short_name, errno ? ": " : "", errno ? strerror(errno) : "");
-        _exit(LS_EXIT_ENVIRONMENT);
+        fprintf(stderr, "%s: error: cannot write to standard output%s%s\n", ls_program_name(),
+                errno ? ": " : "", errno ? strerror(errno) : "");
+        _Exit(LS_EXIT_ENVIRONMENT);
     }
-}
-
-static void begin(void)
-{
-    fill_standard_streams();
-    struct sigaction action = {.sa_handler = on_abort};
-    sigaction(SIGABRT, &action, NULL);
-    on_exit(check_output, NULL);
 }
 
 void ls_command_line_read(const ls_command_line *line, int argc, char **argv)
 {
-    option_list options = {0};
-    char name[128]; /* getopt begins its complaints with the first word of the line */
-    int key = 0;
-    begin();
-    list_options(line, &options);
-    snprintf(name, sizeof name, "%s: error", program_invocation_short_name);
-    argv[0] = name;
-    const char *word = argv[optind]; /* that getopt looks at; none is moved */
-    while (optopt = 0, (key = getopt_long(argc, argv, options.letters, options.list, NULL)) != -1) {
-        if (is_unknown(key, argv)) {
-            exit(LS_EXIT_USAGE);
-        }
-        check_spelling(line, key, word);
-        take_key(line, &options, key);
-        word = argv[optind];
-    }
+    static ls_program_words words;
     ls_text why = {{0}};
     ls_status status = LS_OK;
-    for (; optind < argc && status == LS_OK; optind++) {
-        status = take_word(line, argv[optind], &why);
+    words.argc = argc;
+    words.argv = argv;
+    ls_program_begin(LS_EXIT_INTERNAL, check_output);
+    list_options(line, &words);
+    while (status == LS_OK && ls_program_words_next(&words)) {
+        status = take_next(line, &words, &why);
     }
     if (status == LS_OK && line->check) {
         status = line->check(line->user, &why);
@@ -463,5 +390,4 @@ void ls_command_line_read(const ls_command_line *line, int argc, char **argv)
     if (status != LS_OK) {
         refuse(why.bytes);
     }
-    argv[0] = program_invocation_name;
 }

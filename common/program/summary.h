@@ -1,7 +1,6 @@
 /* Summary: the one JSON object that a program writes at its end, the same keys for server and
  * client; what a program cannot know is null. 64-bit values travel as strings: hashes as 16 hex
- * digits, seeds in decimal.
- * The only place that names cJSON. Called by the drivers of the programs. */
+ * digits, seeds in decimal. */
 #ifndef LOCKSTEP_COMMON_PROGRAM_SUMMARY_H
 #define LOCKSTEP_COMMON_PROGRAM_SUMMARY_H
 

@@ -4,12 +4,12 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/runtime/event_loop_uv.h"
+#include "lockstep/common/system/machine.h"
+#include "lockstep/common/system/signals.h"
+#include "lockstep/common/system/socket.h"
 #include "lockstep/common/system/system_clock.h"
 
-#include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
-#include <sys/prctl.h>
 #include <uv.h>
 
 /* After a wait of so long the caches have what others did meanwhile. */
@@ -126,36 +126,14 @@ static void close_all(ls_event_loop *loop)
     LS_ASSERT(busy == 0);
 }
 
-static bool is_ignored(int number)
-{
-    struct sigaction action;
-    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
-static void do_nothing(int number)
-{
-    (void)number;
-}
-
 /* libuv gives a signal back to the system with its last handle, and the system would end the
- * program; a handler in place of SIG_IGN lets a program that is started later have its own. */
+ * program. */
 static void close_without_stop(ls_event_loop *loop)
 {
-    static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
-    sigset_t blocked;
-    sigset_t before;
-    sigemptyset(&blocked);
-    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
-        sigaddset(&blocked, stops[i]);
-    }
-    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    ls_held_signals held;
+    ls_signals_hold_stops(&held);
     close_all(loop);
-    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
-        if (!is_ignored(stops[i])) {
-            signal(stops[i], do_nothing);
-        }
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    ls_signals_drop_stops(&held);
 }
 
 void ls_event_loop_destroy(ls_event_loop *loop)
@@ -349,7 +327,8 @@ ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler ha
         status = add_signal(loop, SIGTERM, handler);
     }
     loop->has_stop_signals = true;
-    return status == LS_OK && !is_ignored(SIGHUP) ? add_signal(loop, SIGHUP, handler) : status;
+    return status == LS_OK && !ls_signals_outlive_terminal() ? add_signal(loop, SIGHUP, handler)
+                                                             : status;
 }
 
 /* ---- running ---- */
@@ -375,22 +354,13 @@ static uint64_t alarm_patience_ns(const ls_event_loop *loop, uint64_t now_ns)
     return due_ns == UINT64_MAX ? UINT64_MAX : due_ns > now_ns ? due_ns - now_ns : 0;
 }
 
-/* Whether a descriptor is ready. A signal ends the waiting too. */
-static bool wait_for_descriptors(const ls_event_loop *loop, uint64_t patience_ns)
-{
-    struct pollfd all = {.fd = loop->descriptor, .events = POLLIN};
-    const struct timespec patience = {.tv_sec = (time_t)(patience_ns / LS_NS_PER_SECOND),
-                                      .tv_nsec = (long)(patience_ns % LS_NS_PER_SECOND)};
-    return ppoll(&all, 1, patience_ns == UINT64_MAX ? NULL : &patience, NULL) > 0;
-}
-
 /* Until something is ready, an alarm is due or `uv_ns` are over; whether libuv has something to do.
  */
 static bool wait(ls_event_loop *loop, uint64_t uv_ns)
 {
     uint64_t began_ns = ls_event_loop_now_ns(loop);
     uint64_t patience_ns = LS_MIN(uv_ns, alarm_patience_ns(loop, began_ns));
-    bool is_ready = wait_for_descriptors(loop, patience_ns);
+    bool is_ready = ls_socket_await(loop->descriptor, patience_ns);
     uint64_t waited_ns = ls_event_loop_now_ns(loop) - began_ns;
     if (waited_ns >= COLD_NS) {
         ls_tick_code_fetch();
@@ -437,11 +407,10 @@ LS_TICK_CODE static void run(ls_event_loop *loop)
 void ls_event_loop_run(ls_event_loop *loop)
 {
     LS_ASSERT(!loop->is_running);
-    int slack_ns = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
     loop->is_running = true;
-    (void)prctl(PR_SET_TIMERSLACK, 1ul, 0, 0, 0);
+    uint32_t slack_ns = ls_machine_timer_slack(1);
     run(loop);
-    (void)prctl(PR_SET_TIMERSLACK, (unsigned long)LS_MAX(slack_ns, 0), 0, 0, 0);
+    (void)ls_machine_timer_slack(slack_ns);
     loop->is_running = false;
 }
 

@@ -1,17 +1,14 @@
-#define _GNU_SOURCE
 #include "lockstep/common/runtime/forked_job.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/system/child_process.h"
+#include "lockstep/common/system/socket.h"
 
-#include <signal.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/resource.h>
 
 enum {
     RUNNING_MAX = 16,
-    NICENESS = 19,
 };
 
 typedef struct forked_job {
@@ -34,39 +31,28 @@ struct ls_forked_jobs {
 
 /* ---- in the copy ---- */
 
-/* A stop signal goes to a terminal's whole group, and is meant for the server alone. */
-static void ignore_stop_signals(void)
-{
-    static const int stops[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
-        signal(stops[i], SIG_IGN);
-    }
-}
-
 /* The copy has what this process had open: sockets whose port another server may want, journals. */
 static int work_in_copy(const void *user, int channel)
 {
     const ls_forked_work *work = user;
     ls_forked_report report = {0};
     uint8_t turn = 0;
-    ignore_stop_signals();
     channel = ls_child_process_keep(channel);
-    (void)setpriority(PRIO_PROCESS, 0, NICENESS);
-    if (ls_child_channel_receive(channel, &turn, sizeof turn, LS_CHILD_WAIT_FOREVER) != LS_OK) {
+    if (ls_socket_receive_all(channel, &turn, sizeof turn, LS_CHILD_WAIT_FOREVER) != LS_OK) {
         return 1;
     }
     work->run(work->user, &report);
     size_t size = offsetof(ls_forked_report, bytes) + report.size;
-    return ls_child_channel_send(channel, &report, size) == LS_OK ? 0 : 1;
+    return ls_socket_send_all(channel, &report, size) == LS_OK ? 0 : 1;
 }
 
 /* ---- here ---- */
 
 static bool read_report(const forked_job *job, ls_forked_report *report)
 {
-    return ls_child_channel_receive(job->channel, &report->size, sizeof report->size, 0) == LS_OK &&
+    return ls_socket_receive_all(job->channel, &report->size, sizeof report->size, 0) == LS_OK &&
            report->size <= sizeof report->bytes &&
-           ls_child_channel_receive(job->channel, report->bytes, report->size, 0) == LS_OK;
+           ls_socket_receive_all(job->channel, report->bytes, report->size, 0) == LS_OK;
 }
 
 static void describe_end(const forked_job *job, const ls_child_process_end *end, bool has_report,
@@ -98,7 +84,7 @@ static void give_turn(ls_forked_jobs *jobs)
 {
     const forked_job *oldest = find_oldest(jobs);
     if (oldest) {
-        (void)ls_child_channel_send(oldest->channel, "", 1);
+        (void)ls_socket_send_all(oldest->channel, "", 1);
     }
 }
 
@@ -110,7 +96,7 @@ static void finish(forked_job *job, const ls_child_process_end *end)
     ls_forked_report report;
     describe_end(job, end, read_report(job, &report), &why);
     ls_loop_source_remove(job->source);
-    ls_child_channel_close(job->channel);
+    ls_socket_close(job->channel);
     *job = (forked_job){0};
     jobs->running--;
     give_turn(jobs);
@@ -179,7 +165,8 @@ ls_status ls_forked_jobs_start(ls_forked_jobs *jobs, const ls_forked_work *work)
     const ls_child_process_work copy = {.run = work_in_copy,
                                         .user = work,
                                         .time_max_ms = jobs->time_max_ms,
-                                        .outlives_parent = true};
+                                        .outlives_parent = true,
+                                        .is_background = true};
     ls_status status = ls_child_process_fork(&copy, &job->process, &job->channel, NULL);
     if (status != LS_OK) {
         return status;
@@ -188,7 +175,7 @@ ls_status ls_forked_jobs_start(ls_forked_jobs *jobs, const ls_forked_work *work)
     status = ls_event_loop_watch(jobs->loop, job->process.ended, handler, &job->source);
     if (status != LS_OK) {
         ls_child_process_kill(&job->process);
-        ls_child_channel_close(job->channel);
+        ls_socket_close(job->channel);
         return status;
     }
     jobs->running++;

@@ -2,11 +2,10 @@
 #include "lockstep/common/runtime/line_channel.h"
 
 #include "lockstep/common/runtime/event_loop_uv.h"
+#include "lockstep/common/system/signals.h"
+#include "lockstep/common/system/socket.h"
 
-#include <signal.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <uv.h>
 
 struct ls_line_channel {
@@ -122,22 +121,22 @@ ls_status ls_line_channel_create(const ls_line_channel_config *config, ls_event_
 {
     ls_line_channel *channel = ls_allocate(allocator, sizeof *channel);
     if (!channel) {
-        close(config->descriptor);
+        ls_socket_close(config->descriptor);
         return LS_NO_MEMORY;
     }
     channel->allocator = allocator;
     channel->config = *config;
-    signal(SIGPIPE, SIG_IGN);
+    ls_signals_ignore_broken_pipes();
     int error = uv_pipe_init(ls_event_loop_uv(loop), &channel->pipe, 0);
     if (error != 0) {
-        close(config->descriptor);
+        ls_socket_close(config->descriptor);
         ls_release(allocator, channel);
         return LS_IO;
     }
     channel->pipe.data = channel;
     error = uv_pipe_open(&channel->pipe, config->descriptor);
     if (error != 0) {
-        close(config->descriptor);
+        ls_socket_close(config->descriptor);
     } else {
         error = uv_read_start((uv_stream_t *)&channel->pipe, on_room, on_read);
     }
@@ -161,9 +160,4 @@ void ls_line_channel_destroy(ls_line_channel *channel)
         channel->is_broken = true; /* so that no callback is called any more */
         uv_close((uv_handle_t *)&channel->pipe, on_closed);
     }
-}
-
-ls_status ls_line_channel_sockets(int sockets[2])
-{
-    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0 ? LS_OK : LS_IO;
 }

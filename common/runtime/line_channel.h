@@ -13,7 +13,8 @@ LS_C_BEGIN
 #define LS_LINE_CHANNEL_BACKLOG_MAX (UINT32_C(1) << 24) /* bytes that were not taken yet */
 
 typedef struct ls_line_channel_config {
-    int descriptor; /* is the channel's from then on, also when it cannot be made */
+    int descriptor; /* of ls_socket_pair, say; is the channel's from then on, also when it cannot be
+                       made */
     /* A line has come, without its newline; it may be changed. The channel may not be destroyed
      * within. */
     void (*on_line)(void *user, char *line, size_t size);
@@ -37,9 +38,6 @@ bool ls_line_channel_send(ls_line_channel *channel, const char *text, size_t siz
 
 /* Bytes that were not taken yet. */
 size_t ls_line_channel_backlog(const ls_line_channel *channel);
-
-/* Two connected sockets, for the two sides. IO. */
-ls_status ls_line_channel_sockets(int sockets[2]);
 
 LS_C_END
 

@@ -1,9 +1,10 @@
 #define _DEFAULT_SOURCE /* flock */
 #include "lockstep/common/runtime/loop_file.h"
 
+#include "lockstep/common/system/signals.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <uv.h>
 
@@ -37,7 +38,7 @@ static ls_status lock(const char *path, int file, ls_text *why)
 ls_status ls_loop_file_open(const char *path, ls_loop_file_mode mode, int *file, ls_text *why)
 {
     uv_fs_t request;
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like another */
+    ls_signals_ignore_file_limits(); /* a file that may not grow is an error like another */
     int flags = mode == LS_LOOP_FILE_NEW ? O_WRONLY | O_CREAT | O_EXCL : O_WRONLY;
     int opened = uv_fs_open(NULL, &request, path, flags, 0600, NULL);
     ls_status status = finish(&request, path, why);

@@ -8,6 +8,7 @@
 #include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/simulation/plugin_place.h"
 #include "lockstep/common/simulation/save_image.h"
+#include "lockstep/common/simulation/state_hash.h"
 
 #include <inttypes.h>
 #include <stddef.h>

@@ -1,13 +1,16 @@
 /* Sim instance: one running simulation: configuration, state, scratch, schema and hasher.
  * Everything is allocated at create; stepping, hashing, saving and loading never allocate.
- * Called by match, session and tools; the only caller of a simulation's functions. */
+ * The only caller of a simulation's functions. A game gets the one of its match or session. */
 #ifndef LOCKSTEP_COMMON_SIMULATION_SIM_INSTANCE_H
 #define LOCKSTEP_COMMON_SIMULATION_SIM_INSTANCE_H
 
+#include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
-#include "lockstep/common/simulation/state_hash.h"
+#include "lockstep/common/simulation/simulation.h"
 
 LS_C_BEGIN
+
+struct ls_schema; /* state_schema.h */
 
 typedef struct ls_sim_instance ls_sim_instance;
 
@@ -35,7 +38,8 @@ void ls_sim_instance_destroy(ls_sim_instance *instance);
 
 const ls_simulation *ls_sim_instance_simulation(const ls_sim_instance *instance);
 const ls_sim_config *ls_sim_instance_config(const ls_sim_instance *instance);
-const ls_schema *ls_sim_instance_schema(const ls_sim_instance *instance); /* NULL by callback */
+const struct ls_schema *
+ls_sim_instance_schema(const ls_sim_instance *instance); /* NULL by callback */
 ls_sim_digests ls_sim_instance_digests(const ls_sim_instance *instance);
 
 /* The live state: state_bytes of it, borrowed until destroy. Tools may write to it between steps
@@ -115,7 +119,7 @@ typedef struct ls_saved_state {
 /* An image is canonical and of a fixed size, and a schema describes it: the saved state of a
  * simulation with a schema; of an engine that saves and loads, its save with zeros behind it
  * (save_image.h). NULL and 0 for an engine that hashes and cannot do both. */
-const ls_schema *ls_sim_instance_image_schema(const ls_sim_instance *instance);
+const struct ls_schema *ls_sim_instance_image_schema(const ls_sim_instance *instance);
 size_t ls_sim_instance_image_bytes(const ls_sim_instance *instance);
 
 /* Of the live state, or of what save gave; only where there is an image schema. FULL: the engine's

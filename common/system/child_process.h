@@ -12,7 +12,9 @@
 
 LS_C_BEGIN
 
-#define LS_CHILD_STREAMS 3 /* standard input, output and errors */
+#define LS_CHILD_STREAMS 3    /* standard input, output and errors */
+#define LS_CHILD_OUR_OUTPUT 1 /* streams of this process */
+#define LS_CHILD_OUR_ERRORS 2
 #define LS_CHILD_DESCRIPTOR_FIRST LS_CHILD_STREAMS
 #define LS_CHILD_DESCRIPTORS_MAX 4u
 #define LS_CHILD_WAIT_FOREVER UINT32_MAX
@@ -86,12 +88,14 @@ bool ls_child_process_file(const char *name, char *out, size_t capacity);
 
 typedef struct ls_child_process_work {
     /* In the copy, which ends with it and with the exit code that it returns, without what this
-     * process does at its end. `channel` leads to the other end of that of fork, both ways; -1:
-     * there is none. */
+     * process does at its end. `channel` is a socket (socket.h) to that of fork; -1: there is
+     * none. */
     int (*run)(const void *user, int channel);
     const void *user;
     uint32_t time_max_ms; /* then it is ended; 0: it has any time */
     bool outlives_parent; /* else it dies with it, as a program does with dies_with_parent */
+    bool is_background;   /* it has the lowest priority, and what asks the process to stop is not
+                           * for it */
 } ls_child_process_work;
 
 /* It has the memory as it is now, of the threads the calling one alone, and every open file. Bytes
@@ -110,17 +114,13 @@ int ls_child_process_keep(int descriptor);
  * for) says how. */
 bool ls_child_process_wait(ls_child_process *process, uint32_t wait_ms, ls_child_process_end *end);
 
-/* Sends it, and its group if it has one, a signal, of <signal.h>. */
-void ls_child_process_signal(const ls_child_process *process, int signal_number);
+/* Asks it, and its group if it has one, to end (SIGTERM), or ends it the hard way, and does not
+ * wait until it has. */
+void ls_child_process_ask(const ls_child_process *process);
+void ls_child_process_strike(const ls_child_process *process);
 
 /* Ends it, and waits until it has; where there is none nothing happens. */
 void ls_child_process_kill(ls_child_process *process);
-
-/* All of the bytes to the other end of a channel, or from it. IO: that is gone; TIMED_OUT: for so
- * long nothing has come. */
-ls_status ls_child_channel_send(int channel, const void *bytes, size_t size);
-ls_status ls_child_channel_receive(int channel, void *bytes, size_t size, uint32_t wait_ms);
-void ls_child_channel_close(int channel);
 
 LS_C_END
 

@@ -36,6 +36,9 @@ void ls_file_unlock(int lock); /* -1 is allowed */
 /* Makes a folder, for its owner alone or for all. False with errno: EEXIST when there is one. */
 bool ls_folder_make(const char *path, bool is_private);
 
+/* The folder that this program works in; false when it is not known, or longer. */
+bool ls_folder_current(char *path, size_t capacity);
+
 /* The names in a folder, in no order and without "." and "..". NULL with errno. */
 typedef struct ls_folder ls_folder;
 ls_folder *ls_folder_open(const char *path);

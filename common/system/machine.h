@@ -22,4 +22,8 @@ const char *const *ls_machine_variables(void);
 /* The file that this program was started from; false: not known, or longer. */
 bool ls_machine_program_path(char *path, size_t capacity);
 
+/* How late the system may wake this thread to save work, in place of what is returned; 0: the
+ * system's own choice. */
+uint32_t ls_machine_timer_slack(uint32_t slack_ns);
+
 #endif

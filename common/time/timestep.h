@@ -1,6 +1,6 @@
 /* Timestep: how many steps of what length a frame takes: every strategy a user may meet, in one
- * place, in integer nanoseconds. Never reads a clock: the frame's length is an argument. Called by
- * match and session (accumulator with interpolation) and by tools that compare strategies. */
+ * place, in integer nanoseconds. Never reads a clock: the frame's length is an argument.
+ * match and session use the accumulator, with interpolation. */
 #ifndef LOCKSTEP_COMMON_TIME_TIMESTEP_H
 #define LOCKSTEP_COMMON_TIME_TIMESTEP_H
 

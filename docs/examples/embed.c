@@ -1,10 +1,10 @@
 /* A game that embeds Lockstep: a match and two clients in its own loop, in one process, over a
  * network in memory, in virtual time. With --flip one client's state is damaged on the way, and the
  * match has to tell whose and when. Exit code 0 when what should happen did. */
-#include <lockstep/common/loader/plugin_loader.h>
 #include <lockstep/match.h>
-#include <lockstep/protocol/transport/transport_memory.h>
+#include <lockstep/plugin_loader.h>
 #include <lockstep/session.h>
+#include <lockstep/transport_memory.h>
 
 #include <inttypes.h>
 #include <stdio.h>

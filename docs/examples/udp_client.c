@@ -1,9 +1,9 @@
 /* A game that joins a match over UDP in a loop of its own. usage: udp_client INVITE NAME|FILE.so;
  * on the machine of the server HOST:PORT does in place of the invite. Exit code 0 when the match
  * was played to its end. */
-#include <lockstep/common/loader/plugin_loader.h>
-#include <lockstep/protocol/udp/transport_udp.h>
+#include <lockstep/plugin_loader.h>
 #include <lockstep/session.h>
+#include <lockstep/transport_udp.h>
 
 #include <inttypes.h>
 #include <stdio.h>

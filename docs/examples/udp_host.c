@@ -1,15 +1,13 @@
 /* A game that hosts a match over UDP in a loop of its own. It prints an invite for the players and
  * then what happens. usage: udp_host NAME|FILE.so PLAYERS TICKS [HOST]; HOST is how the players
  * reach this machine. Exit code 0 when every player agreed on every tick. */
-#include <lockstep/common/loader/plugin_loader.h>
 #include <lockstep/match.h>
-#include <lockstep/protocol/sealed/invite.h>
-#include <lockstep/protocol/udp/transport_udp.h>
+#include <lockstep/plugin_loader.h>
+#include <lockstep/transport_udp.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <threads.h>
 
 #define SLEEP_NS 1000000
@@ -18,20 +16,6 @@ typedef struct host {
     ls_transport *transport;
     ls_match *match;
 } host;
-
-/* A client on this machine is given the server's key; any other one needs it, and has it from the
- * invite. */
-static void print_invite(const host *self, const ls_transport_udp_server_config *network,
-                         const char *name)
-{
-    ls_invite invite = {.port = ls_transport_udp_port(self->transport)};
-    char text[LS_INVITE_TEXT_BYTES_MAX];
-    snprintf(invite.host, sizeof invite.host, "%s", name);
-    memcpy(invite.key, network->sealed.identity.public_key, sizeof invite.key);
-    ls_invite_format(&invite, text);
-    printf("%s\n", text);
-    fflush(stdout);
-}
 
 static ls_status open_host(host *self, const ls_match_config *config, const char *name,
                            ls_text *why)
@@ -46,7 +30,10 @@ static ls_status open_host(host *self, const ls_match_config *config, const char
         status = ls_match_create(config, &sink, ls_allocator_heap(), &self->match, why);
     }
     if (status == LS_OK) {
-        print_invite(self, &network, name);
+        char invite[LS_INVITE_TEXT_BYTES_MAX];
+        ls_transport_udp_invite(self->transport, name, invite);
+        printf("%s\n", invite);
+        fflush(stdout);
     }
     return status;
 }

@@ -2,7 +2,6 @@
 
 #include "lockstep/common/base/assert.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
 void ls_discovery_search_query(ls_discovery_search *search, uint64_t nonce, uint64_t now_ns,
@@ -15,14 +14,13 @@ void ls_discovery_search_query(ls_discovery_search *search, uint64_t nonce, uint
     ls_discovery_write_query(bytes, nonce);
 }
 
-static bool is_loopback(const ls_endpoint *endpoint)
-{
-    return ntohl(ls_endpoint_ipv4(endpoint)) >> 24 == 127;
-}
-
 static uint64_t place_of(const ls_endpoint *endpoint)
 {
-    return (uint64_t)ntohl(ls_endpoint_ipv4(endpoint)) << 16 | endpoint->port;
+    uint64_t place = 0;
+    for (uint32_t i = LS_ENDPOINT_ADDRESS_BYTES - 4; i < LS_ENDPOINT_ADDRESS_BYTES; i++) {
+        place = place << 8 | endpoint->address[i]; /* of IPv4 */
+    }
+    return place << 16 | endpoint->port;
 }
 
 /* Of the query that this answers; UINT32_MAX: of none. */
@@ -86,7 +84,7 @@ void ls_discovery_search_take(ls_discovery_search *search, const uint8_t *bytes,
     if (index < search->server_count) {
         const ls_found_server *known = &search->servers[index];
         server.rtt_ns = LS_MIN(server.rtt_ns, known->rtt_ns);
-        if (is_loopback(from) || !is_loopback(&known->endpoint)) {
+        if (ls_endpoint_is_loopback(from) || !ls_endpoint_is_loopback(&known->endpoint)) {
             server.endpoint = known->endpoint;
         }
         remove_at(search, index);

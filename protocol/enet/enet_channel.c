@@ -113,6 +113,7 @@ struct ls_enet_channel {
     bool is_closing;
     ENetPacket *borrowed; /* of the last event, or NULL */
     size_t backlog_bytes;
+    enet_uint32 collected; /* of the datagrams that the host has sent */
 };
 
 static const ENetAddress nowhere = {.host = ENET_HOST_ANY, .port = 1};
@@ -142,11 +143,21 @@ static void steady_clock(uint64_t now_ns)
     }
 }
 
+/* The next datagram that ENet has sent; asks the system for those alone that ENet says are there.
+ */
+static bool take_sent(ls_enet_channel *channel, raw_datagram *out)
+{
+    const enet_uint32 sent = channel->host->totalSentPackets;
+    bool is_there = channel->collected != sent && receive_from(channel->wire->outside, out);
+    channel->collected = is_there ? channel->collected + 1 : sent;
+    return is_there;
+}
+
 /* Hands over what ENet has sent, without its numbers for the peer, which are ours alone. */
 static void collect(ls_enet_channel *channel)
 {
     raw_datagram sent;
-    while (receive_from(channel->wire->outside, &sent)) {
+    while (take_sent(channel, &sent)) {
         sent.bytes[0] &= SENT_TIME_BYTE;
         sent.bytes[1] = 0;
         channel->config.on_datagram(channel->config.user, sent.bytes, sent.size);
@@ -188,7 +199,7 @@ static void service_alone(ls_enet_channel *channel)
 {
     raw_datagram sent;
     (void)enet_host_service(channel->host, NULL, 0);
-    while (receive_from(channel->wire->outside, &sent)) {
+    while (take_sent(channel, &sent)) {
         ENetBuffer buffer = {.data = sent.bytes, .dataLength = sent.size};
         (void)enet_socket_send(channel->wire->outside, NULL, &buffer, 1);
     }

@@ -1,8 +1,8 @@
 /* Connect token: what a game's back end gives a player who has logged in, so that a server lets
  * that player in: the token of the public netcode 1.02 standard, byte for byte. Makes it, reads it
  * as a client does, opens its sealed private part as a server does. Pure but for random bytes; time
- * is an argument. docs/tokens.md has the layout. Called by back ends, transport_udp and
- * lockstep-token. Tokens and claims hold keys: wipe them with ls_token_wipe. */
+ * is an argument. docs/tokens.md has the layout. Tokens and claims hold keys: wipe them with
+ * ls_token_wipe. */
 #ifndef LOCKSTEP_PROTOCOL_SEALED_CONNECT_TOKEN_H
 #define LOCKSTEP_PROTOCOL_SEALED_CONNECT_TOKEN_H
 

@@ -114,6 +114,14 @@ static void make_secrets(server_secrets *secrets, const ls_sealed_server_config 
     ls_cipher_random(secrets->path_key, sizeof secrets->path_key);
 }
 
+void ls_sealed_server_invite(const ls_sealed_server *server, ls_invite *invite)
+{
+    const ls_sealed_server_config *config = &server->secrets->config;
+    memcpy(invite->key, config->identity.public_key, sizeof invite->key);
+    invite->has_secret = config->needs_secret;
+    memcpy(invite->secret, config->secret, sizeof invite->secret);
+}
+
 ls_status ls_sealed_server_create(const ls_sealed_server_config *config,
                                   const ls_allocator *allocator, ls_sealed_server **out)
 {

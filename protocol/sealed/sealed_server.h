@@ -67,6 +67,10 @@ ls_status ls_sealed_server_create(const ls_sealed_server_config *config,
 /* Wipes every key. NULL is allowed. */
 void ls_sealed_server_destroy(ls_sealed_server *server);
 
+/* Writes the key, and the secret if one is needed, into an invite; the rest of it stays as it is.
+ * The caller wipes it. */
+void ls_sealed_server_invite(const ls_sealed_server *server, ls_invite *invite);
+
 typedef struct ls_sealed_received {
     ls_sealed_rejection rejection;  /* LS_SEALED_ACCEPTED, or why the datagram was dropped */
     ls_token_refusal token_refusal; /* CREDENTIAL: what is wrong with a token; else NONE */

@@ -1,6 +1,6 @@
 /* Token user data: what a back end says to Lockstep in the 256 bytes that a connect token leaves to
  * the game: which match, which seat, and the player's name. The layout stands in docs/tokens.md.
- * Pure. Called by back ends, servers and lockstep-token. */
+ * Pure. */
 #ifndef LOCKSTEP_PROTOCOL_SEALED_TOKEN_USER_DATA_H
 #define LOCKSTEP_PROTOCOL_SEALED_TOKEN_USER_DATA_H
 

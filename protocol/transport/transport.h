@@ -1,7 +1,7 @@
 /* Transport: carries packets between peers; what every transport promises and nothing of how.
  * Two channels: RELIABLE arrives in order or the peer is lost; UNRELIABLE may be lost, repeated or
  * reordered. Never interprets a payload. Implementations: transport_udp, transport_memory.
- * Called by programs and drivers, which hand the events to the cores. */
+ * Its owner hands the events to a match or a session, which send through the sink. */
 #ifndef LOCKSTEP_PROTOCOL_TRANSPORT_TRANSPORT_H
 #define LOCKSTEP_PROTOCOL_TRANSPORT_TRANSPORT_H
 
@@ -102,11 +102,13 @@ static inline void ls_transport_send(ls_transport *transport, ls_peer_id peer, l
     transport->operations->send(transport, peer, channel, bytes, size);
 }
 
+/* Lets what was sent reliably go out, then closes the connection: its DISCONNECTED follows. */
 static inline void ls_transport_disconnect(ls_transport *transport, ls_peer_id peer)
 {
     transport->operations->disconnect(transport, peer);
 }
 
+/* Sends now what was queued. */
 static inline void ls_transport_flush(ls_transport *transport)
 {
     transport->operations->flush(transport);

@@ -1,7 +1,6 @@
 /* Transport memory: a network inside one process, in virtual time, with seeded faults.
  * The same seed and the same calls give the same deliveries, so a failing run replays exactly.
- * Never reads a clock: the owner moves time. Called by tests and by tools that run whole matches.
- */
+ * Never reads a clock: the owner moves time. For tests of whole matches. */
 #ifndef LOCKSTEP_PROTOCOL_TRANSPORT_TRANSPORT_MEMORY_H
 #define LOCKSTEP_PROTOCOL_TRANSPORT_TRANSPORT_MEMORY_H
 
@@ -31,6 +30,7 @@ typedef struct ls_memory_counts {
 
 typedef struct ls_memory_network ls_memory_network;
 
+/* NO_MEMORY, which the makers of endpoints may give as well. The allocator must outlive it. */
 ls_status ls_memory_network_create(uint64_t seed, const ls_allocator *allocator,
                                    ls_memory_network **out);
 /* Destroys the endpoints too. */

@@ -3,13 +3,12 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/tick_code.h"
+#include "lockstep/common/system/socket.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/protocol/udp/transport_udp_state.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     DATAGRAMS_PER_TURN_MAX = 512,
@@ -301,8 +300,7 @@ static void leave(transport_udp *transport)
     ls_transport_event nobody_is_told;
     flush(&transport->base);
     while (descriptor >= 0 && has_backlog(transport) && now_ns(transport) < deadline) {
-        struct pollfd waiting = {.fd = descriptor, .events = POLLIN};
-        (void)poll(&waiting, 1, LEAVE_WAIT_MS);
+        (void)ls_socket_await(descriptor, LEAVE_WAIT_MS * LS_NS_PER_MS);
         ls_transport_udp_service(&transport->base);
         while (next_event(&transport->base, &nobody_is_told)) {
         }
@@ -491,7 +489,7 @@ ls_status ls_transport_udp_listen(const ls_transport_udp_server_config *config,
     ls_transport_udp_ground ground = {.clock = ls_clock_system()};
     if (!is_server_possible(&config->sealed)) {
         if (config->descriptor >= 0) {
-            close(config->descriptor);
+            ls_socket_close(config->descriptor);
         }
         return ls_fail(LS_BAD_ARGUMENT, error,
                        "a server takes 1 to %u peers, and 1 or more from one address",
@@ -685,6 +683,19 @@ uint32_t ls_transport_udp_half_open(const ls_transport *base)
 {
     const transport_udp *transport = from_const_base(base);
     return transport->server ? ls_sealed_server_half_open(transport->server) : 0;
+}
+
+void ls_transport_udp_invite(const ls_transport *base, const char *host,
+                             char text[LS_INVITE_TEXT_BYTES_MAX])
+{
+    const transport_udp *transport = from_const_base(base);
+    ls_invite invite = {.port = ls_transport_udp_port(base)};
+    size_t bytes = strlen(host);
+    LS_ASSERT(transport->server && bytes > 0 && bytes < sizeof invite.host);
+    memcpy(invite.host, host, bytes);
+    ls_sealed_server_invite(transport->server, &invite);
+    ls_invite_format(&invite, text);
+    ls_cipher_wipe(&invite, sizeof invite);
 }
 
 uint16_t ls_transport_udp_port(const ls_transport *base)

@@ -48,7 +48,7 @@ typedef struct ls_transport_udp_server_config {
 
 /* All interfaces, port chosen by the system, 64 peers in all and from one address, an identity made
  * anew. A client on this machine is given the public key; any other one has to know it already,
- * from an invite (invite.h) with `sealed.identity.public_key`, or is refused with KEY_WITHHELD. IO
+ * from an invite (ls_transport_udp_invite), or is refused with KEY_WITHHELD. IO
  * when there are no random bytes. */
 ls_status ls_transport_udp_server_config_default(ls_transport_udp_server_config *config);
 
@@ -94,6 +94,12 @@ ls_status ls_transport_udp_connect_on(const ls_transport_udp_ground *ground,
                                       const ls_endpoint *server,
                                       const ls_transport_udp_client_config *config,
                                       const ls_allocator *allocator, ls_transport **transport);
+
+/* Of a server: the line that a player gives to a client as its `server`, for players who reach this
+ * machine as `host`: a name or an address of 1 to LS_INVITE_HOST_BYTES_MAX - 1 bytes, one of IPv6
+ * without brackets. It holds the secret where the config has one. */
+void ls_transport_udp_invite(const ls_transport *transport, const char *host,
+                             char text[LS_INVITE_TEXT_BYTES_MAX]);
 
 /* Why a client's server refused it; NONE when it did not, or nobody was there. */
 ls_sealed_refusal ls_transport_udp_refusal(const ls_transport *transport);

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include <string.h>
+
 /* While matches run, packets are taken before each tick is closed, and at least so often: the
  * transport's own repeats and acknowledgements wait for it. */
 #define TAKING_NS (20 * LS_NS_PER_MS)

@@ -1,6 +1,7 @@
 #include "lockstep/server/match/aged_state.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/protocol/blob/blob_packet.h"
 

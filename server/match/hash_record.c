@@ -51,6 +51,18 @@ void ls_hash_record_add(ls_hash_record *record, ls_tick tick, uint64_t state_has
     *place_of(record, tick) = (ls_hashed_state){state_hash, ls_hash_chain_next(before, state_hash)};
 }
 
+ls_status ls_hash_record_compare(const ls_hash_record *record, ls_tick tick, uint64_t state_hash)
+{
+    uint64_t own = 0;
+    if (!ls_hash_record_is_known(record, tick)) {
+        return LS_MISBEHAVED;
+    }
+    if (!ls_hash_record_hash(record, tick, &own)) {
+        return LS_FELL_BEHIND;
+    }
+    return state_hash == own ? LS_OK : LS_DESYNCED;
+}
+
 void ls_hash_record_prefetch(const ls_hash_record *record)
 {
     ls_tick next = record->newest_tick + record->interval_ticks;

@@ -78,6 +78,10 @@ static inline bool ls_hash_record_hash(const ls_hash_record *record, ls_tick tic
     return true;
 }
 
+/* Whether a peer's state is the server's: OK or DESYNCED. MISBEHAVED: there is none to compare it
+ * with yet; FELL_BEHIND: that is not held any more. */
+ls_status ls_hash_record_compare(const ls_hash_record *record, ls_tick tick, uint64_t state_hash);
+
 /* The hash is that of state 0. interval_ticks >= 1. */
 void ls_hash_record_init(ls_hash_record *record, uint32_t interval_ticks, uint64_t state_hash);
 void ls_hash_record_deinit(ls_hash_record *record, const ls_allocator *allocator);

@@ -113,9 +113,7 @@ static void join_with_what_it_has(ls_join_service *joins, uint32_t slot)
 {
     const ls_return *back = &joins->match->seats->rows[slot].back;
     ls_text how;
-    ls_join *join = ls_handover_begin_join(joins->match, LS_JOIN_HELD);
-    join->tick = back->match_id != 0 ? back->confirmed : 0;
-    join->tick_chain = ls_tick_log_chain(joins->match->log, join->tick);
+    ls_join *join = ls_handover_begin_join(joins->match, back->match_id != 0 ? back->confirmed : 0);
     ls_text_set(&how, "with the state that it has and %" PRIu32 " ticks",
                 joins->match->log->next - join->tick);
     send_join(joins, slot, join, how.bytes);
@@ -126,9 +124,7 @@ static void join_with_what_it_has(ls_join_service *joins, uint32_t slot)
 static void join_with_blob(ls_join_service *joins, uint32_t slot)
 {
     ls_text how;
-    bool is_history = joins->match->log->history != NULL;
-    ls_join *join =
-        ls_handover_begin_join(joins->match, is_history ? LS_JOIN_HISTORY : LS_JOIN_SNAPSHOT);
+    ls_join *join = ls_handover_begin_join(joins->match, joins->match->log->next);
     ls_handover_start(&joins->handover, joins->match->seats->peers[slot], join,
                       joins->slots[slot].blobs++ % 256, &how);
     send_join(joins, slot, join, how.bytes);
@@ -187,7 +183,7 @@ static void send_heal(ls_join_service *joins, uint32_t slot)
 {
     const ls_match_context *match = joins->match;
     joining *own = &joins->slots[slot];
-    ls_join join = {.source = LS_JOIN_SNAPSHOT};
+    ls_join join = {0};
     ls_text how;
     ls_handover_start(&joins->handover, match->seats->peers[slot], &join, own->blobs++ % 256, &how);
     ls_outbox_message(match->outbox, LS_MESSAGE_HEAL_SNAPSHOT)->body.heal_snapshot =
@@ -266,23 +262,17 @@ static ls_status compare_joined(const ls_join_service *joins, uint32_t slot,
                                 const ls_joined *joined)
 {
     const joining *own = &joins->slots[slot];
-    const ls_hash_record *hashes = &joins->match->log->hashes;
-    uint32_t interval = hashes->interval_ticks;
-    uint64_t state_hash = own->state_hash;
+    uint32_t interval = joins->match->log->hashes.interval_ticks;
     if (LS_FAULT(JOIN_UNCHECKED)) {
         return LS_OK;
     }
-    if (joined->tick == own->tick && state_hash != 0) {
-        return joined->state_hash == state_hash ? LS_OK : LS_DESYNCED;
+    if (joined->tick == own->tick && own->state_hash != 0) {
+        return joined->state_hash == own->state_hash ? LS_OK : LS_DESYNCED;
     }
-    if (joined->tick < own->tick / interval * interval ||
-        !ls_hash_record_is_known(hashes, joined->tick)) {
-        return LS_MISBEHAVED;
-    }
-    if (!ls_hash_record_hash(hashes, joined->tick, &state_hash)) {
-        return LS_FELL_BEHIND;
-    }
-    return joined->state_hash == state_hash ? LS_OK : LS_DESYNCED;
+    return joined->tick < own->tick / interval * interval
+               ? LS_MISBEHAVED
+               : ls_hash_record_compare(&joins->match->log->hashes, joined->tick,
+                                        joined->state_hash);
 }
 
 /* A state was the server's, as the client or the server has compared; a later one differs. */
@@ -334,16 +324,15 @@ ls_status ls_join_service_take_joined(ls_join_service *joins, uint32_t slot,
 ls_status ls_join_service_take_ack(ls_join_service *joins, uint32_t slot, const uint8_t *bytes,
                                    size_t size)
 {
-    ls_handover_stream *stream =
-        ls_handover_find(&joins->handover, joins->match->seats->peers[slot]);
-    if (!stream) {
+    ls_status status = ls_handover_take_ack(&joins->handover, joins->match->seats->peers[slot],
+                                            &joins->match->links[slot].peer, bytes, size);
+    if (status == LS_NOT_FOUND) {
         /* One that was on its way when the last of the blob was acknowledged is no offence. */
         ls_blob_ack ack;
-        ls_status status = ls_blob_ack_read(bytes, size, &ack);
+        status = ls_blob_ack_read(bytes, size, &ack);
         return status == LS_OK && joins->slots[slot].blobs == 0 ? LS_MALFORMED : status;
     }
-    return ls_handover_take_ack(&joins->handover, stream, &joins->match->links[slot].peer, bytes,
-                                size);
+    return status;
 }
 
 void ls_join_service_note_progress(ls_join_service *joins, uint32_t slot, ls_tick simulated)

@@ -5,6 +5,7 @@
 #include "lockstep/common/time/timestep.h"
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/server/match/announcements.h"
+#include "lockstep/server/match/desync_finding.h"
 #include "lockstep/server/match/match_conduct.h"
 #include "lockstep/server/match/match_reception.h"
 

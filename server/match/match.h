@@ -3,7 +3,7 @@
  * It owns the authority's simulation, closes ticks on its own accumulator and compares every hash.
  * Never reads a clock, a socket or a file; allocates nothing once it is created, unless its
  * simulation cannot save its state, or saves it in different sizes (tick_history.h).
- * Called by server.c, by tests in virtual time, and by games that embed a server. */
+ * One belongs to one thread at a time. docs/embedding.md shows a game with one. */
 #ifndef LOCKSTEP_SERVER_MATCH_MATCH_H
 #define LOCKSTEP_SERVER_MATCH_MATCH_H
 
@@ -13,11 +13,15 @@
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/protocol/transport/transport.h"
 #include "lockstep/protocol/wire/notices.h"
-#include "lockstep/server/match/desync_finding.h"
 #include "lockstep/server/match/lag_attribution.h"
 #include "lockstep/server/match/match_pass.h"
 
 LS_C_BEGIN
+
+struct ls_build_fingerprint;   /* build_fingerprint.h */
+struct ls_desync_evidence_set; /* desync_finding.h */
+struct ls_desync_finding;      /* desync_finding.h */
+struct ls_rerun_host;          /* rerun_host.h */
 
 #define LS_SPECTATORS_MAX 1000u
 #define LS_SPECTATOR_DELAY_TICKS_MAX 512u
@@ -91,8 +95,8 @@ typedef struct ls_match_config {
     /* Where ticks are simulated again for a diagnosis, borrowed for the match's life. NULL:
      * nowhere, so that a desync has fields and no class (common/diagnosis/rerun_host.h). */
     const struct ls_rerun_host *rerun_host;
-    const ls_build_fingerprint
-        *print;           /* of this program, borrowed for the match's life; NULL: unknown */
+    /* Of this program (ls_build_fingerprint_here), borrowed for the match's life; NULL: unknown. */
+    const struct ls_build_fingerprint *print;
     uint64_t maths_check; /* ls_simulation_maths: clients need the same; 0: none is used */
 
     /* Room for so many spectators: a kilobyte each and three copies of the state, or one of all
@@ -221,11 +225,11 @@ ls_match_config ls_match_config_default(const ls_simulation *simulation);
  * config that did not come from ls_match_config_default is refused. */
 ls_status ls_match_config_check(const ls_match_config *config, ls_text *why);
 
-/* The config and the sink are copied; the sink's user and the allocator must outlive the match. One
- * of up to 16 KiB of state takes most of its memory later: that for ticks when the first peer says
- * HELLO, which is refused with NO_MEMORY when there is none; that for a state while it is sent to
- * somebody; and once that in which the causes of desyncs are looked for. No tick and no packet
- * takes any. */
+/* As the check, what init of the simulation says, or NO_MEMORY, with `why`. The config and the sink
+ * are copied; the sink's user and the allocator must outlive the match. A match of up to 16 KiB of
+ * state takes most of its memory later: that for ticks when the first peer says HELLO, which is
+ * refused with NO_MEMORY when there is none; that for a state while it is sent to somebody; and
+ * once that in which the causes of desyncs are looked for. No tick and no packet takes any. */
 ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *sink,
                           const ls_allocator *allocator, ls_match **out, ls_text *why);
 void ls_match_destroy(ls_match *match);
@@ -316,12 +320,13 @@ ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot);
 
 /* The finding about the slot's newest desync; NULL before LS_MATCH_DESYNC_VALUES, or else
  * LS_MATCH_DESYNC_CAUSE. */
-const ls_desync_finding *ls_match_desync_of(const ls_match *match, uint32_t slot);
+const struct ls_desync_finding *ls_match_desync_of(const ls_match *match, uint32_t slot);
 
 /* The tick of its bundle, and the contents; false unless LS_MATCH_DESYNC_CAUSE of the slot is the
  * newest event. */
 bool ls_match_bundle_tick_of(const ls_match *match, uint32_t slot, ls_tick *tick);
-bool ls_match_desync_evidence_of(const ls_match *match, uint32_t slot, ls_desync_evidence_set *out);
+bool ls_match_desync_evidence_of(const ls_match *match, uint32_t slot,
+                                 struct ls_desync_evidence_set *out);
 
 /* The lag of the slot over the match as a whole. */
 ls_lag ls_match_lag_of(const ls_match *match, uint32_t slot);

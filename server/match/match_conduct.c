@@ -127,13 +127,6 @@ void ls_conduct_turn_away(ls_match_context *match, ls_peer_id peer, const char *
 
 /* ---- the end ---- */
 
-static void send_end(ls_match_context *match, uint32_t slot)
-{
-    ls_outbox_message(match->outbox, LS_MESSAGE_END)->body.end =
-        (ls_end){.final_tick = match->log->next, .final_hash = match->final_hash};
-    ls_outbox_send(match->outbox, match->seats->peers[slot]);
-}
-
 /* The newest tick was the last one. Players who were sent JOIN may still get to the final state,
  * and so may those who come back; a newcomer would only come for it. */
 void ls_conduct_end(ls_match_context *match)
@@ -143,7 +136,7 @@ void ls_conduct_end(ls_match_context *match)
     match->ending_ns = match->now_ns;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         if (ls_seat_table_follows(match->seats, slot)) {
-            send_end(match, slot);
+            ls_handover_send_end(match, match->seats->peers[slot]);
         } else if (ls_seat_table_is_taken(match->seats, slot) &&
                    match->seats->rows[slot].back.match_id == 0) {
             ls_conduct_drop(match, slot, LS_ALREADY_OVER, "the match has ended meanwhile");
@@ -355,7 +348,7 @@ void ls_conduct_begin_joining(ls_match_context *match, uint32_t slot)
         ls_seat_table_set_joining(match->seats, slot);
         begin_lag(match, slot); /* its inputs may arrive before it says that it is there */
         if (match->state == LS_MATCH_ENDING) {
-            send_end(match, slot);
+            ls_handover_send_end(match, match->seats->peers[slot]);
         }
     } else if (status != LS_STALE) {
         ls_conduct_drop(match, slot, status, ls_handover_refusal(status));
@@ -369,9 +362,7 @@ static void let_slowest_go(ls_match_context *match, bool is_anybody_waiting)
     uint32_t slot = ls_join_service_slowest(match->joins, is_anybody_waiting);
     if (slot != MATCH_NO_SLOT && match->seats->rows[slot].state == LS_SEAT_JOINING) {
         ls_conduct_lose(match, slot, LS_TIMED_OUT,
-                        is_anybody_waiting
-                            ? "it took its state too slowly, and others wait for theirs"
-                            : LS_NOT_TAKEN);
+                        is_anybody_waiting ? LS_TAKEN_TOO_SLOWLY : LS_NOT_TAKEN);
     } else if (slot != MATCH_NO_SLOT) {
         ls_conduct_drop(match, slot, LS_DESYNCED,
                         is_anybody_waiting
@@ -602,7 +593,7 @@ void ls_conduct_drop_silent(ls_match_context *match)
             continue;
         }
         if (ls_peer_link_is_silent(link, match)) {
-            ls_conduct_lose(match, slot, LS_TIMED_OUT, "nothing was heard within the timeout");
+            ls_conduct_lose(match, slot, LS_TIMED_OUT, LS_PEER_LINK_SILENT);
         } else if (is_standing_still(match, slot)) {
             ls_conduct_lose(match, slot, LS_TIMED_OUT, "it has hashed no state for too long");
         } else if (state == LS_SEAT_OFFERED &&

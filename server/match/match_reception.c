@@ -110,10 +110,8 @@ static ls_status take_tick_part(ls_match_context *match, uint32_t slot, const ls
 static ls_status take_goodbye(ls_match_context *match, uint32_t slot, const ls_close_reason *said)
 {
     ls_peer_id peer = match->seats->peers[slot];
-    ls_status reason = (ls_status) - (int)said->negated_status;
-    reason = reason == LS_OK ? LS_DISCONNECTED : reason;
-    ls_conduct_depart(match, slot, false, reason,
-                      said->text.bytes[0] ? said->text.bytes : ls_status_text(reason));
+    ls_departure departure = ls_peer_link_goodbye(said);
+    ls_conduct_depart(match, slot, false, departure.status, departure.why);
     ls_outbox_disconnect(match->outbox, peer);
     return LS_OK;
 }
@@ -277,14 +275,8 @@ static ls_status admit_spectator(ls_match_context *match, ls_peer_id peer, const
     if (status != LS_OK) {
         return status;
     }
-    if (pass->is_return) {
-        ls_spectators_replace(match->spectators,
-                              ls_spectators_of_holder(match->spectators, pass->holder));
-    }
-    ls_spectators_make_room(match->spectators, pass->origin);
-    status = ls_spectators_admit(match->spectators, match, peer, hello, why);
+    status = ls_spectators_admit(match->spectators, match, peer, hello, pass, why);
     if (status == LS_OK) {
-        ls_spectators_note_pass(match->spectators, peer, pass);
         ls_announcements_greet(match, peer);
     }
     return status;

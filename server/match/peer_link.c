@@ -39,6 +39,13 @@ ls_departure ls_peer_link_judge(ls_peer_link *link, ls_status status)
     return (ls_departure){.status = LS_OK};
 }
 
+ls_departure ls_peer_link_goodbye(const ls_close_reason *said)
+{
+    ls_status reason = (ls_status) - (int)said->negated_status;
+    reason = reason == LS_OK ? LS_DISCONNECTED : reason;
+    return (ls_departure){reason, said->text.bytes[0] ? said->text.bytes : ls_status_text(reason)};
+}
+
 uint64_t ls_peer_link_join_limit_ns(const ls_match_context *match)
 {
     uint64_t timeout_ns = ls_match_timeout_ns(match);

@@ -60,6 +60,7 @@ typedef struct ls_peer_link {
 } ls_peer_link;
 
 #define LS_PEER_LINK_FLOOD "more than 256 packets a tick"
+#define LS_PEER_LINK_SILENT "nothing was heard within the timeout"
 #define LS_PEER_LINK_FELL_BEHIND "more ticks are unacknowledged than the server holds"
 
 /* Why a peer has to go. */
@@ -88,6 +89,9 @@ static inline bool ls_peer_link_count_packet(ls_peer_link *link, const ls_match_
 
 /* The peer's packet was rejected with this status. */
 ls_departure ls_peer_link_judge(ls_peer_link *link, ls_status status);
+
+/* The peer has said GOODBYE. */
+ls_departure ls_peer_link_goodbye(const ls_close_reason *said);
 
 /* Nothing came for the timeout; nothing got further for `limit_ns`; more ticks are unacknowledged
  * than the server holds. */

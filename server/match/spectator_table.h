@@ -1,11 +1,12 @@
 /* Spectator table: one row for each spectator of a match, in memory that is allocated once. Finds a
- * spectator by its connection, and goes round them so that each gets its turn. Sends nothing and
- * decides nothing. Called by spectators. */
+ * spectator by its connection, goes round them so that each gets its turn, and names the one that
+ * is next to be sent a state and the one that makes room. Sends nothing. Called by spectators. */
 #ifndef LOCKSTEP_SERVER_MATCH_SPECTATOR_TABLE_H
 #define LOCKSTEP_SERVER_MATCH_SPECTATOR_TABLE_H
 
-#include "lockstep/server/match/peer_link.h"
+#include "lockstep/server/match/origin_budget.h"
 #include "lockstep/server/match/peer_map.h"
+#include "lockstep/server/match/state_handover.h"
 
 typedef enum ls_spectator_state {
     LS_SPECTATOR_OFFERED, /* OFFER sent */
@@ -66,5 +67,17 @@ void ls_spectator_table_send(const ls_spectator_table *table, struct ls_outbox *
 /* The next one whose turn it is, or NULL when the row that is looked at is empty. `end` calls go
  * round all of them. */
 ls_spectator *ls_spectator_table_next(ls_spectator_table *table);
+
+/* A spectator whose origin is being sent the fewest states now, and of those the one that waits
+ * longest: else an origin with many connections would hold up all others. NULL: none waits whose
+ * origin has a share left. */
+ls_spectator *ls_spectator_table_waiting(const ls_spectator_table *table,
+                                         const ls_handover *handover,
+                                         const ls_origin_budget *origins, uint64_t now_ns);
+
+/* All places are taken, and more than half of them (rounded up) by one origin, which is known,
+ * another one than `for_origin` and not this machine: its spectator that came last, one that does
+ * not watch yet before all others. NULL: there is none. */
+ls_spectator *ls_spectator_table_yielding(const ls_spectator_table *table, uint64_t for_origin);
 
 #endif

@@ -2,8 +2,6 @@
 
 #include "lockstep/common/base/fault.h"
 #include "lockstep/protocol/wire/handshake.h"
-#include "lockstep/server/match/origin_budget.h"
-#include "lockstep/server/match/spectator_queue.h"
 #include "lockstep/server/match/spectator_states.h"
 #include "lockstep/server/match/spectator_table.h"
 
@@ -88,18 +86,37 @@ static void refuse(ls_spectators *spectators, ls_spectator *spectator, ls_status
     leave(spectators, spectator, status, why);
 }
 
-void ls_spectators_make_room(ls_spectators *spectators, uint64_t origin)
+static ls_spectator *find(const ls_spectators *spectators, ls_peer_id peer)
 {
-    ls_spectator *last =
-        spectators ? ls_spectator_queue_yielding(&spectators->table, origin) : NULL;
+    return spectators ? ls_spectator_table_find(&spectators->table, peer) : NULL;
+}
+
+ls_peer_id ls_spectators_of_holder(const ls_spectators *spectators, uint64_t holder)
+{
+    return spectators ? ls_spectator_table_holder(&spectators->table, holder) : 0;
+}
+
+static void make_room(ls_spectators *spectators, const ls_match_pass *pass)
+{
+    ls_peer_id old = pass->is_return ? ls_spectators_of_holder(spectators, pass->holder) : 0;
+    if (old != 0) {
+        ls_outbox_disconnect(spectators->match->outbox, old);
+        leave(spectators, find(spectators, old), LS_DISCONNECTED,
+              "has come back on another connection");
+    }
+    ls_spectator *last = ls_spectator_table_yielding(&spectators->table, pass->origin);
     if (last) {
         refuse(spectators, last, LS_MATCH_FULL, "its address has more than half of the places");
     }
 }
 
 ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context *match,
-                              ls_peer_id peer, const ls_hello *hello, ls_text *why)
+                              ls_peer_id peer, const ls_hello *hello, const ls_match_pass *pass,
+                              ls_text *why)
 {
+    if (spectators) {
+        make_room(spectators, pass);
+    }
     if (match->state >= LS_MATCH_ENDING) {
         return ls_fail(LS_ALREADY_OVER, why, "%s", ls_status_text(LS_ALREADY_OVER));
     }
@@ -113,6 +130,9 @@ ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context 
     spectator->is_back = hello->back.match_id == match->config.match_id;
     spectator->confirmed = hello->back.confirmed;
     spectator->tick_chain = hello->back.tick_chain;
+    spectator->origin = pass->origin;
+    spectator->has_holder = pass->has_holder;
+    spectator->holder = pass->holder;
     ls_hello_player_name(hello, spectator->name);
     ls_offer *offer = ls_handover_begin_offer(match);
     offer->is_spectator = true;
@@ -124,39 +144,10 @@ ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context 
     return LS_OK;
 }
 
-static ls_spectator *find(const ls_spectators *spectators, ls_peer_id peer)
-{
-    return spectators ? ls_spectator_table_find(&spectators->table, peer) : NULL;
-}
-
-ls_peer_id ls_spectators_of_holder(const ls_spectators *spectators, uint64_t holder)
-{
-    return spectators ? ls_spectator_table_holder(&spectators->table, holder) : 0;
-}
-
 void ls_spectators_send_all(const ls_spectators *spectators)
 {
     if (spectators) {
         ls_spectator_table_send(&spectators->table, spectators->match->outbox);
-    }
-}
-
-void ls_spectators_note_pass(ls_spectators *spectators, ls_peer_id peer, const ls_match_pass *pass)
-{
-    ls_spectator *spectator = find(spectators, peer);
-    if (spectator) {
-        spectator->origin = pass->origin;
-        spectator->has_holder = pass->has_holder;
-        spectator->holder = pass->holder;
-    }
-}
-
-void ls_spectators_replace(ls_spectators *spectators, ls_peer_id peer)
-{
-    ls_spectator *spectator = find(spectators, peer);
-    if (spectator) {
-        ls_outbox_disconnect(spectators->match->outbox, peer);
-        leave(spectators, spectator, LS_DISCONNECTED, "has come back on another connection");
     }
 }
 
@@ -194,12 +185,11 @@ bool ls_spectators_are_done(const ls_spectators *spectators)
 /* ---- JOIN ---- */
 
 /* Spectators see everything late, and so is what they are told of the match's time. */
-static ls_join *begin_join(ls_spectators *spectators, ls_join_source source, ls_tick tick)
+static ls_join *begin_join(ls_spectators *spectators, ls_tick tick)
 {
     const ls_match_context *match = spectators->match;
-    ls_join *join = ls_handover_begin_join(match, source);
+    ls_join *join = ls_handover_begin_join(match, tick);
     ls_tick end = shown_end(spectators);
-    join->tick = tick;
     join->next_close = LS_MAX(tick, end);
     uint64_t later_ns = (join->next_close - end) * match->dt_ns;
     join->next_close_us += (uint32_t)(later_ns / LS_NS_PER_US);
@@ -254,18 +244,16 @@ static bool is_held(const ls_spectators *spectators, const ls_spectator *spectat
 
 static void join_held(ls_spectators *spectators, ls_spectator *spectator, ls_tick tick)
 {
-    ls_join *join = begin_join(spectators, LS_JOIN_HELD, tick);
-    join->tick_chain = ls_tick_log_chain(spectators->match->log, tick);
+    (void)begin_join(spectators, tick);
     send_join(spectators, spectator, tick, false, "with the state that it has");
 }
 
 static void join_with_blob(ls_spectators *spectators, ls_spectator *spectator)
 {
     ls_tick tick = spectators->states.handover.in_blob.tick;
-    ls_join_source source = spectators->match->log->history ? LS_JOIN_HISTORY : LS_JOIN_SNAPSHOT;
-    ls_join *join = begin_join(spectators, source, tick);
     ls_text how;
-    ls_handover_start(&spectators->states.handover, spectator->peer, join, 0, &how);
+    ls_handover_start(&spectators->states.handover, spectator->peer, begin_join(spectators, tick),
+                      0, &how);
     spectator->state_ns = spectators->match->now_ns;
     spectator->waiting_ns = 0;
     send_join(spectators, spectator, tick, true, how.bytes);
@@ -289,8 +277,7 @@ static void let_slowest_go(ls_spectators *spectators)
     uint64_t least = LS_MIN(share, LS_BLOB_RATE_MIN) / 2;
     ls_peer_id slowest = ls_handover_slowest(&states->handover, least);
     if (slowest != 0 && !LS_FAULT(SLOW_SPECTATOR_KEPT)) {
-        refuse(spectators, find(spectators, slowest), LS_TIMED_OUT,
-               "it took its state too slowly, and others wait for theirs");
+        refuse(spectators, find(spectators, slowest), LS_TIMED_OUT, LS_TAKEN_TOO_SLOWLY);
     }
 }
 
@@ -324,8 +311,8 @@ static void serve_waiting(ls_spectators *spectators)
     while (has_state && spectators->are_some_waiting &&
            ls_handover_find(&spectators->states.handover, 0)) {
         ls_spectator *next =
-            ls_spectator_queue_next(&spectators->table, &spectators->states.handover,
-                                    &spectators->origins, spectators->match->now_ns);
+            ls_spectator_table_waiting(&spectators->table, &spectators->states.handover,
+                                       &spectators->origins, spectators->match->now_ns);
         spectators->are_some_waiting = next != NULL;
         has_state = next && (!provide_state(spectators, next) || next->waiting_ns == 0);
     }
@@ -390,15 +377,11 @@ static void send_ticks(ls_spectators *spectators, ls_spectator *spectator)
 static void send_end(ls_spectators *spectators, ls_spectator *spectator)
 {
     const ls_match_context *match = spectators->match;
-    ls_tick next = match->log->next;
-    bool is_shown = match->state == LS_MATCH_ENDING && shown_end(spectators) == next;
-    if (!is_shown || spectator->is_end_told || spectator->state < LS_SPECTATOR_JOINING) {
-        return;
+    bool is_shown = match->state == LS_MATCH_ENDING && shown_end(spectators) == match->log->next;
+    if (is_shown && !spectator->is_end_told && spectator->state >= LS_SPECTATOR_JOINING) {
+        spectator->is_end_told = true;
+        ls_handover_send_end(match, spectator->peer);
     }
-    spectator->is_end_told = true;
-    ls_outbox_message(match->outbox, LS_MESSAGE_END)->body.end =
-        (ls_end){.final_tick = next, .final_hash = match->final_hash};
-    ls_outbox_send(match->outbox, spectator->peer);
 }
 
 /* ---- who stays ---- */
@@ -420,7 +403,7 @@ static bool stays(ls_spectators *spectators, ls_spectator *spectator)
     const ls_match_context *match = spectators->match;
     bool has_joined = spectator->state >= LS_SPECTATOR_JOINING;
     if (is_silent(match, spectator)) {
-        refuse(spectators, spectator, LS_TIMED_OUT, "nothing was heard within the timeout");
+        refuse(spectators, spectator, LS_TIMED_OUT, LS_PEER_LINK_SILENT);
         return false;
     }
     if (has_joined && ls_peer_link_fell_behind(&spectator->link, match->log)) {
@@ -624,22 +607,18 @@ static ls_status take_joined(ls_spectators *spectators, ls_spectator *spectator,
                              const ls_joined *joined)
 {
     const ls_hash_record *hashes = &spectators->match->log->hashes;
-    uint64_t own = 0;
-    if (spectator->state != LS_SPECTATOR_JOINING) {
+    /* Told with JOIN, and the next chain covers it. */
+    bool is_told =
+        joined->tick == spectator->join_tick && !ls_hash_record_is_due(hashes, joined->tick);
+    ls_status status =
+        is_told ? LS_OK : ls_hash_record_compare(hashes, joined->tick, joined->state_hash);
+    if (spectator->state != LS_SPECTATOR_JOINING || status == LS_MISBEHAVED) {
         return LS_MISBEHAVED;
     }
-    if (joined->tick == spectator->join_tick && !ls_hash_record_is_due(hashes, joined->tick)) {
-        own = joined->state_hash; /* told with JOIN, and the next chain covers it */
-    } else if (!ls_hash_record_is_known(hashes, joined->tick)) {
-        return LS_MISBEHAVED;
-    } else if (!ls_hash_record_hash(hashes, joined->tick, &own)) {
-        refuse(spectators, spectator, LS_FELL_BEHIND,
-               "the spectator joined with a state that is too old");
-        return LS_OK;
-    }
-    if (joined->state_hash != own) {
-        refuse(spectators, spectator, LS_DESYNCED,
-               "the spectator joined with a state that is not the server's");
+    if (status != LS_OK) {
+        refuse(spectators, spectator, status,
+               status == LS_DESYNCED ? "the spectator joined with a state that is not the server's"
+                                     : "the spectator joined with a state that is too old");
         return LS_OK;
     }
     ls_handover_stop(&spectators->states.handover, spectator->peer);
@@ -674,9 +653,9 @@ static ls_status take_finished(ls_spectators *spectators, ls_spectator *spectato
 static void take_goodbye(ls_spectators *spectators, ls_spectator *spectator,
                          const ls_close_reason *said)
 {
-    ls_status reason = (ls_status) - (int)said->negated_status;
+    ls_departure departure = ls_peer_link_goodbye(said);
     ls_outbox_disconnect(spectators->match->outbox, spectator->peer);
-    leave(spectators, spectator, reason == LS_OK ? LS_DISCONNECTED : reason, said->text.bytes);
+    leave(spectators, spectator, departure.status, departure.why);
 }
 
 static ls_status take_reliable(ls_spectators *spectators, ls_spectator *spectator,
@@ -705,11 +684,10 @@ static ls_status take_reliable(ls_spectators *spectators, ls_spectator *spectato
 static ls_status take_blob_ack(ls_spectators *spectators, ls_spectator *spectator,
                                const uint8_t *bytes, size_t size)
 {
-    ls_handover *handover = &spectators->states.handover;
-    ls_handover_stream *stream = ls_handover_find(handover, spectator->peer);
-    /* STALE: it was on its way when the last of the blob was acknowledged. */
-    return stream ? ls_handover_take_ack(handover, stream, &spectator->link, bytes, size)
-                  : LS_STALE;
+    ls_status status = ls_handover_take_ack(&spectators->states.handover, spectator->peer,
+                                            &spectator->link, bytes, size);
+    /* It was on its way when the last of the blob was acknowledged. */
+    return status == LS_NOT_FOUND ? LS_STALE : status;
 }
 
 static ls_status take_packet(ls_spectators *spectators, ls_spectator *spectator, ls_channel channel,

@@ -14,20 +14,17 @@ typedef struct ls_spectators ls_spectators;
 ls_status ls_spectators_create(const ls_match_context *match, ls_spectators **out);
 void ls_spectators_destroy(ls_spectators *spectators);
 
-/* Somebody comes to watch from `origin`: when all places are taken, and more than half of them from
- * another one, the spectator that came last from there is refused. */
-void ls_spectators_make_room(ls_spectators *spectators, uint64_t origin);
-
-/* A peer whose HELLO is good comes to watch: sends OFFER, or says in `why` why it may not. */
+/* A peer whose HELLO is good comes to watch: sends OFFER, or says in `why` why it may not. One that
+ * returns takes the place of its connection before. When all places are taken, and more than half
+ * of them from an origin that is not the peer's, the spectator that came last from there is
+ * refused.
+ */
 ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context *match,
-                              ls_peer_id peer, const ls_hello *hello, ls_text *why);
+                              ls_peer_id peer, const ls_hello *hello, const ls_match_pass *pass,
+                              ls_text *why);
 
-/* The spectator whose pass has this holder; 0: none of them. The pass of a spectator is noted. */
+/* The spectator whose pass has this holder; 0: none of them. */
 ls_peer_id ls_spectators_of_holder(const ls_spectators *spectators, uint64_t holder);
-void ls_spectators_note_pass(ls_spectators *spectators, ls_peer_id peer, const ls_match_pass *pass);
-
-/* Lets a spectator go, without a word, for another connection of its own. */
-void ls_spectators_replace(ls_spectators *spectators, ls_peer_id peer);
 
 /* Nothing happens when the peer does not watch. */
 void ls_spectators_disconnected(ls_spectators *spectators, ls_peer_id peer, ls_status reason);

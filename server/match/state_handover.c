@@ -101,6 +101,7 @@ void ls_handover_start(ls_handover *handover, ls_peer_id peer, ls_join *join, ui
     const ls_state_copy *copy = &handover->in_blob;
     ls_handover_stream *stream = ls_handover_find(handover, 0);
     LS_ASSERT(stream && stream->sender);
+    join->source = handover->match->log->history ? LS_JOIN_HISTORY : LS_JOIN_SNAPSHOT;
     join->tick = copy->tick;
     join->state_hash = copy->state_hash;
     join->chain_tick = copy->chain_tick;
@@ -193,13 +194,17 @@ bool ls_handover_is_slow(const ls_handover *handover, ls_peer_id peer, uint64_t 
     return peer != 0 && find_slow(handover, peer, bytes_per_s) == peer;
 }
 
-ls_status ls_handover_take_ack(ls_handover *handover, ls_handover_stream *stream,
-                               ls_peer_link *link, const uint8_t *bytes, size_t size)
+ls_status ls_handover_take_ack(ls_handover *handover, ls_peer_id peer, ls_peer_link *link,
+                               const uint8_t *bytes, size_t size)
 {
+    const ls_handover_stream *stream = ls_handover_find(handover, peer);
+    if (!stream) {
+        return LS_NOT_FOUND;
+    }
     ls_status status =
         ls_peer_link_take_blob_ack(link, handover->match, stream->sender, bytes, size);
     if (status == LS_OK && !ls_blob_sender_is_busy(stream->sender)) {
-        ls_handover_stop(handover, stream->peer);
+        ls_handover_stop(handover, peer);
     }
     return status;
 }
@@ -248,12 +253,14 @@ ls_offer *ls_handover_begin_offer(const ls_match_context *match)
     return offer;
 }
 
-ls_join *ls_handover_begin_join(const ls_match_context *match, ls_join_source source)
+ls_join *ls_handover_begin_join(const ls_match_context *match, ls_tick tick)
 {
     ls_join *join = &ls_outbox_message(match->outbox, LS_MESSAGE_JOIN)->body.join;
     uint64_t next_close_ns = match->log->next_due_ns;
     memset(join, 0, sizeof *join);
-    join->source = source;
+    join->source = LS_JOIN_HELD;
+    join->tick = tick;
+    join->tick_chain = ls_tick_log_chain(match->log, tick);
     join->next_close = match->log->next;
     if (next_close_ns > match->now_ns) {
         join->next_close_us = (uint32_t)((next_close_ns - match->now_ns) / LS_NS_PER_US);
@@ -263,4 +270,11 @@ ls_join *ls_handover_begin_join(const ls_match_context *match, ls_join_source so
         memcpy(join->names[slot], match->seats->rows[slot].player.name, sizeof join->names[slot]);
     }
     return join;
+}
+
+void ls_handover_send_end(const ls_match_context *match, ls_peer_id peer)
+{
+    ls_outbox_message(match->outbox, LS_MESSAGE_END)->body.end =
+        (ls_end){.final_tick = match->log->next, .final_hash = match->final_hash};
+    ls_outbox_send(match->outbox, peer);
 }

@@ -13,6 +13,7 @@
 #define LS_NOT_HANDED_ON "the state of this simulation cannot be handed on"
 #define LS_NO_ROOM_TO_HAND_ON "the server has no memory left to send it its state"
 #define LS_NOT_TAKEN "it was sent its state many times over, and has not taken it"
+#define LS_TAKEN_TOO_SLOWLY "it took its state too slowly, and others wait for theirs"
 
 /* A peer that comes again and again is sent a state every so often, and some at once: each costs a
  * save, a compression, and the others who come their part of the blob. The states that it was sent
@@ -81,7 +82,7 @@ ls_status ls_handover_prepare(ls_handover *handover);
 /* The peer's stream, or with peer 0 a free one; NULL: there is none. */
 ls_handover_stream *ls_handover_find(ls_handover *handover, ls_peer_id peer);
 
-/* A stream is prepared. Completes a JOIN with the blob, which is number `number` of this
+/* A stream is prepared. Makes a JOIN one with the blob, which is number `number` of this
  * connection, and begins to stream it; `how` says so in words. */
 void ls_handover_start(ls_handover *handover, ls_peer_id peer, ls_join *join, uint32_t number,
                        ls_text *how);
@@ -97,9 +98,9 @@ ls_peer_id ls_handover_slowest(const ls_handover *handover, uint64_t bytes_per_s
 /* Whether that can be said of this peer; false when it has no stream. */
 bool ls_handover_is_slow(const ls_handover *handover, ls_peer_id peer, uint64_t bytes_per_s);
 
-/* Takes a BLOB_ACK of a peer that has a stream. */
-ls_status ls_handover_take_ack(ls_handover *handover, ls_handover_stream *stream,
-                               ls_peer_link *link, const uint8_t *bytes, size_t size);
+/* Takes a BLOB_ACK. NOT_FOUND: the peer has no stream. */
+ls_status ls_handover_take_ack(ls_handover *handover, ls_peer_id peer, ls_peer_link *link,
+                               const uint8_t *bytes, size_t size);
 
 /* Sends what is due, and as the budget allows; NULL: it is not limited. */
 void ls_handover_send(ls_handover *handover, ls_handover_stream *stream, ls_send_budget *budget);
@@ -107,7 +108,10 @@ void ls_handover_send(ls_handover *handover, ls_handover_stream *stream, ls_send
 /* Makes the outgoing message an OFFER, but for what belongs to a seat. */
 ls_offer *ls_handover_begin_offer(const ls_match_context *match);
 
-/* Makes the outgoing message a JOIN with what every JOIN tells. */
-ls_join *ls_handover_begin_join(const ls_match_context *match, ls_join_source source);
+/* Makes the outgoing message a JOIN with the state that the peer has at `tick`. */
+ls_join *ls_handover_begin_join(const ls_match_context *match, ls_tick tick);
+
+/* Tells a peer that the match has ended. */
+void ls_handover_send_end(const ls_match_context *match, ls_peer_id peer);
 
 #endif

@@ -1,11 +1,10 @@
 #include "lockstep/server/program/announcer.h"
 
 #include "lockstep/common/base/secret.h"
+#include "lockstep/common/system/socket.h"
 #include "lockstep/protocol/discovery/discovery.h"
 #include "lockstep/protocol/udp/discovery_socket.h"
 #include "lockstep/protocol/wire/message.h"
-
-#include <unistd.h>
 
 enum {
     READS_MAX = 64 /* in one turn of the loop: a flood must not hold up the matches */
@@ -146,7 +145,7 @@ void ls_announcer_destroy(ls_announcer *announcer)
     }
     ls_loop_source_remove(announcer->source);
     if (announcer->descriptor >= 0) {
-        close(announcer->descriptor);
+        ls_socket_close(announcer->descriptor);
     }
     ls_release(announcer->allocator, announcer);
 }

@@ -4,6 +4,7 @@
 #ifndef LOCKSTEP_SERVER_ROOMS_DESYNC_FILES_H
 #define LOCKSTEP_SERVER_ROOMS_DESYNC_FILES_H
 
+#include "lockstep/common/base/build_fingerprint.h"
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/server/match/match.h"
 

@@ -1,6 +1,7 @@
 #include "lockstep/server/rooms/room.h"
 
 #include "lockstep/server/host/output_limits.h"
+#include "lockstep/server/match/desync_finding.h"
 #include "lockstep/server/rooms/match_summary.h"
 #include "lockstep/server/rooms/room_lines.h"
 

@@ -6,10 +6,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     LOOK_MS = 500,
@@ -87,10 +85,11 @@ static void start(ls_journal_upload *upload)
         return;
     }
     const char *arguments[] = {"sh", "-c", command, "sh", upload->path, NULL};
-    const ls_child_process_config process = {.program = "/bin/sh",
-                                             .arguments = arguments,
-                                             .streams = {0, STDOUT_FILENO, STDERR_FILENO},
-                                             .has_group = true};
+    const ls_child_process_config process = {
+        .program = "/bin/sh",
+        .arguments = arguments,
+        .streams = {0, LS_CHILD_OUR_OUTPUT, LS_CHILD_OUR_ERRORS},
+        .has_group = true};
     upload->is_late = false;
     upload->started_ns = ls_event_loop_now_ns(upload->config.loop);
     ls_text why = {{0}};
@@ -195,7 +194,7 @@ static void on_timer(void *user, uint64_t now_ns)
     }
     if (is_late(upload, now_ns)) {
         upload->is_late = true;
-        ls_child_process_signal(&upload->process, SIGKILL);
+        ls_child_process_strike(&upload->process);
     }
     if (upload->process.id == 0 && now_ns >= upload->again_ns && choose(upload)) {
         start(upload);

@@ -4,6 +4,7 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/runtime/line_channel.h"
 #include "lockstep/common/system/machine.h"
+#include "lockstep/common/system/socket.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/service/room_directory.h"
@@ -14,7 +15,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     REPORT_MS = 1000,
@@ -406,7 +406,9 @@ static ls_status read_settings(worker *self)
     char *line = ls_allocate(ls_allocator_heap(), LS_LINE_BYTES_MAX);
     size_t size = 0;
     while (line && size < LS_LINE_BYTES_MAX &&
-           read(LS_WORKER_CHANNEL_DESCRIPTOR, line + size, 1) == 1 && line[size] != '\n') {
+           ls_socket_receive_all(LS_WORKER_CHANNEL_DESCRIPTOR, line + size, 1, UINT32_MAX) ==
+               LS_OK &&
+           line[size] != '\n') {
         size++;
     }
     ls_status status =

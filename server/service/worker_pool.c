@@ -3,12 +3,11 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/runtime/line_channel.h"
 #include "lockstep/common/system/child_process.h"
+#include "lockstep/common/system/socket.h"
 #include "lockstep/server/service/work_mark.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     WATCH_MS = 100,
@@ -135,13 +134,13 @@ static ls_status start_process(pool_worker *worker, int channel, ls_text *why)
     ls_work_mark_clear(worker->mark);
     const ls_worker_pool_config *config = &worker->pool->config;
     const char *const arguments[] = {config->program, "--worker", NULL};
-    const ls_child_process_config process = {.program = config->program,
-                                             .arguments = arguments,
-                                             .streams = {0, STDOUT_FILENO, STDERR_FILENO},
-                                             .descriptors = {config->sockets[worker->number],
-                                                             channel,
-                                                             ls_work_mark_descriptor(worker->mark)},
-                                             .descriptor_count = 3};
+    const ls_child_process_config process = {
+        .program = config->program,
+        .arguments = arguments,
+        .streams = {0, LS_CHILD_OUR_OUTPUT, LS_CHILD_OUR_ERRORS},
+        .descriptors = {config->sockets[worker->number], channel,
+                        ls_work_mark_descriptor(worker->mark)},
+        .descriptor_count = 3};
     ls_status status = ls_child_process_start(&process, &worker->process, why);
     return status == LS_OK ? ls_event_loop_watch(config->loop, worker->process.ended,
                                                  (ls_loop_handler){on_end, worker}, &worker->ending)
@@ -164,7 +163,7 @@ static ls_status send_settings(pool_worker *worker)
 static ls_status start(pool_worker *worker, ls_text *why)
 {
     int sockets[2];
-    if (ls_line_channel_sockets(sockets) != LS_OK) {
+    if (ls_socket_pair(sockets) != LS_OK) {
         return ls_fail(LS_IO, why, "the system gives no sockets to talk to a worker");
     }
     const ls_line_channel_config channel = {
@@ -178,7 +177,7 @@ static ls_status start(pool_worker *worker, ls_text *why)
     if (status == LS_OK) {
         status = start_process(worker, sockets[1], why);
     }
-    close(sockets[1]);
+    ls_socket_close(sockets[1]);
     worker->started_ns = now_of(worker->pool);
     worker->heard_ns = worker->started_ns;
     worker->report.starts++;
@@ -203,7 +202,7 @@ static void watch(pool_worker *worker, uint64_t now_ns)
         worker->heard_ns = now_ns;
     }
     if (!worker->pool->is_leaving || hangs) {
-        ls_child_process_signal(&worker->process, SIGKILL);
+        ls_child_process_strike(&worker->process);
     }
 }
 

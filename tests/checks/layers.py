@@ -58,7 +58,7 @@ MAY_USE = {
     "client/view": PURE,
     "client/window": PURE | {"common/system", "client/view", "common/program"},
     "client/program": AROUND | CLIENT | VIEW,
-    "tools/adapters": SIMULATION | {"common/loader", "common/simulations"},
+    "tools/adapters": SIMULATION | {"common/system", "common/loader", "common/simulations"},
     "tools": AROUND | HOST | CLIENT | VIEW | {"server/service"},
     "tests/lab": AROUND | HOST | CLIENT | VIEW | {"server/service", "tools"},
 }
@@ -87,7 +87,7 @@ ADAPTERS = {
     "xxhash.h": ("common/base/hash_variant.h",),
     "immintrin.h": ("common/base/hash_variant.h",),
     "dlfcn.h": (
-        "common/loader/plugin_loader.c",
+        "common/system/posix/library.c",
         "tools/adapters/libretro/libretro_core.c",
         "tools/adapters/libretro/libretro_imports.c",
         "tests/known_bad/libm_looked_up.c",

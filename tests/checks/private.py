@@ -2,26 +2,45 @@
 
 A header that lays out a struct which another header declares without its members is private, and
 one .c file alone may include it: a second one shares an object instead of calling its owner.
+
+A header that spares its reader an include declares a struct by name as well, and names the header
+behind it: `struct ls_thing; /* thing.h */`. That makes nothing private.
 """
 
 import collections
+import os
+import re
 
 import declarations
 from tree import Finding
 
 
+_SPARED = re.compile(r"^struct (\w+); +/\* (\S+\.h) \*/$", re.MULTILINE)
+
+
+def spared_includes(source):
+    """The structs whose header a file names beside their declaration: {name: header}"""
+    return dict(_SPARED.findall(source.text))
+
+
 def private_headers(sources):
     """{header: a struct in it that is opaque elsewhere}"""
     opaque = collections.defaultdict(set)
+    spared = collections.defaultdict(set)
     for source in sources:
         if source.path.endswith(".h"):
             for name in declarations.opaque_structs(source):
-                opaque[name].add(source.path)
+                header = spared_includes(source).get(name)
+                if header is None:
+                    opaque[name].add(source.path)
+                else:
+                    spared[name].add(header)
     found = {}
     for source in sources:
         if source.path.endswith(".h"):
             for name, _ in declarations.structs(source):
-                if opaque[name] - {source.path}:
+                wrong = spared[name] - {os.path.basename(source.path)}
+                if wrong or opaque[name] - {source.path}:
                     found[source.path] = name
     return found
 
@@ -48,6 +67,17 @@ def find(sources, context):
 
 
 SAMPLES = (
+    (
+        "a struct that is named to spare an include, with its header and with another one",
+        {
+            "server/a.h": "struct ls_b; /* b.h */\nstruct ls_c; /* b.h */\n",
+            "server/b.h": "struct ls_b {\n    int i;\n};\n",
+            "server/c.h": "struct ls_c {\n    int i;\n};\n",
+            "server/d.c": '#include "lockstep/server/b.h"\n#include "lockstep/server/c.h"\n',
+            "server/e.c": '#include "lockstep/server/b.h"\n#include "lockstep/server/c.h"\n',
+        },
+        ["server/d.c:2: includes server/c.h", "server/e.c:2: includes server/c.h"],
+    ),
     (
         "a private header with one user, and public ones with many",
         {

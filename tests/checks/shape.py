@@ -1,5 +1,4 @@
-"""Shape: lengths of files, functions and lines; headers say what they are; modules are pairs;
-installed headers can be used from C++."""
+"""Shape: lengths of files, functions and lines; headers say what they are; modules are pairs."""
 
 import fnmatch
 import re
@@ -44,23 +43,6 @@ def header_problems(source):
         yield 1, f"the include guard is {guard}"
 
 
-def installed_headers(sources):
-    """The paths on the list of tools/package/install.cmake."""
-    for source in sources:
-        if source.path == "tools/package/install.cmake":
-            listed = re.search(r"set\(LS_PUBLIC_HEADERS\s([^)]*)\)", source.text)
-            return set(listed.group(1).split())
-    return set()
-
-
-def language_problems(source):
-    declarations = re.sub(r"^[ \t]*#(.*\\\n)*.*$", "", source.code, flags=re.MULTILINE)
-    if declarations.strip() and not re.search(
-        r"^LS_C_BEGIN$.*^LS_C_END$", source.code, re.MULTILINE | re.DOTALL
-    ):
-        yield 1, "an installed header declares between LS_C_BEGIN and LS_C_END, for C++"
-
-
 def module_problems(source, paths):
     """x.c includes x.h first; without x.h it is a part of a module: noun_part.c of noun*.h. The
     headers of common/system stand above the folders that implement them, each with the ways of its
@@ -83,7 +65,6 @@ def module_problems(source, paths):
 
 def find(sources, context):
     paths = {source.path for source in sources}
-    installed = installed_headers(sources)
     findings = []
     for source in sources:
         problems = []
@@ -95,8 +76,6 @@ def find(sources, context):
             problems += long_functions(source)
         if source.path.endswith(".h"):
             problems += header_problems(source)
-        if source.path in installed:
-            problems += language_problems(source)
         if source.path.endswith(".c"):
             problems += module_problems(source, paths)
         findings += [Finding(source.path, line, message) for line, message in problems]
@@ -162,18 +141,6 @@ SAMPLES = (
         "a header that lays out a format after it has said what it is",
         {"common/a.h": _header("A_H", "/* A.\n * B.\n *\n" + " * c\n" * 20 + " */\n")},
         [],
-    ),
-    (
-        "installed headers: two that C++ can use, one that it cannot, and one that stays at home",
-        {
-            "tools/package/install.cmake": "set(LS_PUBLIC_HEADERS\n  common/a.h\n  common/b.h\n"
-            "  common/c.h)\n",
-            "common/a.h": _header("A_H", body="LS_C_BEGIN\nint a(void);\nLS_C_END\n"),
-            "common/b.h": _header("B_H", body="#define B(x) \\\n    (x)\n"),
-            "common/c.h": _header("C_H", body="int c(void);\n"),
-            "common/d.h": _header("D_H", body="int d(void);\n"),
-        },
-        ["common/c.h:1: an installed header"],
     ),
     ("another file's guard", {"common/a.h": _header("B_H")}, ["guard is LOCKSTEP_COMMON_A_H"]),
     ("a module without a header", {"common/a.c": "int x;\n"}, ["no common/a.h"]),

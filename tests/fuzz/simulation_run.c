@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/common/simulation/state_schema.h"
 
 #include <stdlib.h>
 #include <string.h>

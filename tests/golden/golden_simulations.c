@@ -1,4 +1,5 @@
 /* Whole matches of bots: every simulation that comes with Lockstep. */
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/tests/golden/golden.h"
 
 #include "lockstep/common/base/hash.h"

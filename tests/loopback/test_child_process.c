@@ -1,4 +1,5 @@
 #include "lockstep/common/system/child_process.h"
+#include "lockstep/common/system/socket.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -165,7 +166,7 @@ Test(child_process, signals_reach_the_whole_group)
     close(ends[1]);
     cr_assert_eq(read(ends[0], &byte, 1), 1);
     cr_expect_not(ls_child_process_wait(&process, 0, &end));
-    ls_child_process_signal(&process, SIGTERM);
+    ls_child_process_ask(&process);
     cr_assert(ls_child_process_wait(&process, TIME_MAX_MS, &end));
     cr_expect_eq(end.signal, SIGTERM);
     cr_expect_eq(read(ends[0], &byte, 1), 0, "its own child has the pipe no more");
@@ -185,11 +186,11 @@ static int answer(const void *user, int channel)
 {
     uint32_t sum = *(const uint32_t *)user;
     uint32_t number = 0;
-    while (ls_child_channel_receive(channel, &number, sizeof number, TIME_MAX_MS) == LS_OK &&
+    while (ls_socket_receive_all(channel, &number, sizeof number, TIME_MAX_MS) == LS_OK &&
            number != 0) {
         sum += number;
     }
-    return ls_child_channel_send(channel, &sum, sizeof sum) == LS_OK ? 5 : 1;
+    return ls_socket_send_all(channel, &sum, sizeof sum) == LS_OK ? 5 : 1;
 }
 
 Test(child_process, copy_has_the_memory_as_it_was_and_talks_both_ways)
@@ -202,17 +203,17 @@ Test(child_process, copy_has_the_memory_as_it_was_and_talks_both_ways)
     const ls_child_process_work work = {.run = answer, .user = &number};
     cr_assert_eq(ls_child_process_fork(&work, &copy, &channel, NULL), LS_OK);
     number = 2;
-    cr_assert_eq(ls_child_channel_send(channel, &number, sizeof number), LS_OK);
-    cr_expect_eq(ls_child_channel_receive(channel, &sum, sizeof sum, 0), LS_TIMED_OUT);
+    cr_assert_eq(ls_socket_send_all(channel, &number, sizeof number), LS_OK);
+    cr_expect_eq(ls_socket_receive_all(channel, &sum, sizeof sum, 0), LS_TIMED_OUT);
     number = 0;
-    cr_assert_eq(ls_child_channel_send(channel, &number, sizeof number), LS_OK);
-    cr_assert_eq(ls_child_channel_receive(channel, &sum, sizeof sum, TIME_MAX_MS), LS_OK);
+    cr_assert_eq(ls_socket_send_all(channel, &number, sizeof number), LS_OK);
+    cr_assert_eq(ls_socket_receive_all(channel, &sum, sizeof sum, TIME_MAX_MS), LS_OK);
     cr_expect_eq(sum, 42);
     cr_assert(ls_child_process_wait(&copy, TIME_MAX_MS, &end));
     cr_expect_eq(end.exit_code, 5);
-    cr_expect_eq(ls_child_channel_receive(channel, &sum, sizeof sum, 0), LS_IO);
-    cr_expect_eq(ls_child_channel_send(channel, &sum, sizeof sum), LS_IO);
-    ls_child_channel_close(channel);
+    cr_expect_eq(ls_socket_receive_all(channel, &sum, sizeof sum, 0), LS_IO);
+    cr_expect_eq(ls_socket_send_all(channel, &sum, sizeof sum), LS_IO);
+    ls_socket_close(channel);
 }
 
 static int work_for_ever(const void *user, int channel)
@@ -242,7 +243,7 @@ static int keep_one(const void *user, int channel)
 {
     int kept = ls_child_process_keep(channel);
     const bool is_closed = fcntl(*(const int *)user, F_GETFD) < 0;
-    return ls_child_channel_send(kept, &is_closed, sizeof is_closed);
+    return ls_socket_send_all(kept, &is_closed, sizeof is_closed);
 }
 
 Test(child_process, copy_keeps_what_it_needs_and_nothing_else)
@@ -253,13 +254,12 @@ Test(child_process, copy_keeps_what_it_needs_and_nothing_else)
     ls_child_process copy;
     const ls_child_process_work work = {.run = keep_one, .user = &other};
     cr_assert_eq(ls_child_process_fork(&work, &copy, &channel, NULL), LS_OK);
-    cr_assert_eq(ls_child_channel_receive(channel, &is_closed, sizeof is_closed, TIME_MAX_MS),
-                 LS_OK);
+    cr_assert_eq(ls_socket_receive_all(channel, &is_closed, sizeof is_closed, TIME_MAX_MS), LS_OK);
     cr_expect(is_closed);
     ls_child_process_kill(&copy);
     cr_expect_eq(copy.id, 0);
     ls_child_process_kill(&copy);
-    ls_child_channel_close(channel);
+    ls_socket_close(channel);
     close(other);
 }
 
@@ -270,7 +270,7 @@ static int leave_orphan(const void *user, int channel)
     const ls_child_process_work work = {.run = work_for_ever};
     (void)user;
     (void)ls_child_process_fork(&work, &orphan, NULL, NULL);
-    (void)ls_child_channel_send(channel, "", 1);
+    (void)ls_socket_send_all(channel, "", 1);
     return work_for_ever(NULL, channel);
 }
 
@@ -281,11 +281,11 @@ Test(child_process, copy_dies_with_its_parent)
     ls_child_process parent;
     const ls_child_process_work work = {.run = leave_orphan};
     cr_assert_eq(ls_child_process_fork(&work, &parent, &channel, NULL), LS_OK);
-    cr_assert_eq(ls_child_channel_receive(channel, &byte, 1, TIME_MAX_MS), LS_OK);
+    cr_assert_eq(ls_socket_receive_all(channel, &byte, 1, TIME_MAX_MS), LS_OK);
     ls_child_process_kill(&parent);
-    cr_expect_eq(ls_child_channel_receive(channel, &byte, 1, TIME_MAX_MS), LS_IO,
+    cr_expect_eq(ls_socket_receive_all(channel, &byte, 1, TIME_MAX_MS), LS_IO,
                  "nobody has the other end any more");
-    ls_child_channel_close(channel);
+    ls_socket_close(channel);
 }
 
 Test(child_process, a_file_is_named_for_every_working_directory)

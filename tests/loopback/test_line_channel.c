@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "lockstep/common/runtime/line_channel.h"
+#include "lockstep/common/system/socket.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -40,7 +41,7 @@ static void open_channel(void)
     int sockets[2];
     signal(SIGPIPE, SIG_DFL); /* as a program begins */
     cr_assert_eq(ls_event_loop_create(ls_allocator_heap(), &loop), LS_OK);
-    cr_assert_eq(ls_line_channel_sockets(sockets), LS_OK);
+    cr_assert_eq(ls_socket_pair(sockets), LS_OK);
     const ls_line_channel_config config = {
         .descriptor = sockets[0], .on_line = on_line, .on_broken = on_broken};
     other = sockets[1];

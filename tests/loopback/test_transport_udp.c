@@ -368,18 +368,18 @@ Test(transport_udp, an_address_that_cannot_be_used_is_explained)
     }
 }
 
-/* The server's key is not given to this client: it has it, or another one, from its invite. */
+/* The server's key is given to nobody: the client has it from its invite, and needs the secret. */
 Test(transport_udp, an_invite_brings_the_key_that_proves_the_server)
 {
     ls_transport_udp_server_config config = ls_station_server_config(2);
     config.sealed.gives_key_to_loopback = false;
+    config.sealed.needs_secret = true;
+    memset(config.sealed.secret, 7, sizeof config.sealed.secret);
     ls_text error = {""};
     cr_assert_eq(ls_transport_udp_listen(&config, ls_allocator_heap(), &server.transport, &error),
                  LS_OK);
-    ls_invite invite = {.host = "127.0.0.1", .port = ls_station_port(&server)};
     char text[LS_INVITE_TEXT_BYTES_MAX];
-    memcpy(invite.key, config.sealed.identity.public_key, sizeof invite.key);
-    ls_invite_format(&invite, text);
+    ls_transport_udp_invite(server.transport, "127.0.0.1", text);
     ls_transport_udp_client_config joining = ls_transport_udp_client_config_default();
     joining.server = text;
     cr_assert_eq(ls_transport_udp_connect(&joining, ls_allocator_heap(), &client.transport, &error),
@@ -388,7 +388,7 @@ Test(transport_udp, an_invite_brings_the_key_that_proves_the_server)
     ls_station_close(&client);
 
     char address[LS_ENDPOINT_JOINED_BYTES];
-    ls_endpoint_join(invite.host, invite.port, address);
+    ls_endpoint_join("127.0.0.1", ls_station_port(&server), address);
     joining.server = address;
     cr_assert_eq(ls_transport_udp_connect(&joining, ls_allocator_heap(), &client.transport, &error),
                  LS_OK);

@@ -1,7 +1,9 @@
 /* From a desync to its cause, live: while the match goes on, the server names the field with both
  * values, the pass and the class of the fault, or heals it. */
+#include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/protocol/wire/message.h"
+#include "lockstep/server/match/desync_finding.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/fault_simulation.h"
 

@@ -1,6 +1,6 @@
 // A plug-in in C++: the contract is C, its headers say so, and its functions link.
-#include <lockstep/common/maths/fixed_trig.h>
-#include <lockstep/common/maths/rng.h>
+#include <lockstep/fixed_trig.h>
+#include <lockstep/rng.h>
 #include <lockstep/simulation.h>
 #include <lockstep/strict_libm.h> // std::sin with the same bits everywhere
 

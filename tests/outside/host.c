@@ -1,7 +1,7 @@
 /* Loads a simulation, plays it with seeded random inputs and prints the hash of its last state. */
-#include <lockstep/common/loader/plugin_loader.h>
-#include <lockstep/common/maths/rng.h>
-#include <lockstep/common/simulation/sim_instance.h>
+#include <lockstep/plugin_loader.h>
+#include <lockstep/rng.h>
+#include <lockstep/sim_instance.h>
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 #include "lockstep/tests/support/diagnosed_match.h"
 
+#include "lockstep/common/system/machine_fingerprint.h"
+
 #include <criterion/criterion.h>
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/encoding/tick_block.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/protocol/wire/tick_packet.h"
 

@@ -1,5 +1,6 @@
 #include "lockstep/tests/unit/made_journal.h"
 
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/common/simulations/arena/arena.h"
 

@@ -1,3 +1,4 @@
+#include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/tests/support/arena_fixture.h"
 
 #include "lockstep/common/base/hash.h"

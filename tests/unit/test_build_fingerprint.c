@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "lockstep/common/base/build_fingerprint.h"
 
+#include "lockstep/common/system/machine_fingerprint.h"
+
 #include <criterion/criterion.h>
 #include <fenv.h>
 #include <sched.h>

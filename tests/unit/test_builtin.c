@@ -1,4 +1,5 @@
 /* Rules for every simulation that comes with Lockstep. */
+#include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/tests/support/sim_fixture.h"
 

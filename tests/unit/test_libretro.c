@@ -1,5 +1,6 @@
 /* The plug-in over libretro cores: Nestopia and Gambatte play cartridges of our own. */
 #include "lockstep/common/simulation/sim_files.h"
+#include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/tests/support/plugin_fixture.h"
 #include "lockstep/tests/support/sim_fixture.h"
 

@@ -1,5 +1,6 @@
 #include "lockstep/common/diagnosis/rerun.h"
 
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tests/support/diagnosed_match.h"
 #include "lockstep/tests/support/refused_memory.h"

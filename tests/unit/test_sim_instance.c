@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/log.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tests/support/kept.h"

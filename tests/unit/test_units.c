@@ -1,3 +1,4 @@
+#include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/tests/unit/units_match.h"
 
 /* ---- the contract ---- */

@@ -1,6 +1,7 @@
 #include "lockstep/tools/desync/evidence.h"
 
 #include "lockstep/common/simulation/state_hash.h"
+#include "lockstep/common/system/machine_fingerprint.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

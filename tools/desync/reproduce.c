@@ -4,8 +4,10 @@
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/diagnosis/surroundings.h"
 #include "lockstep/common/loader/plugin_crash.h"
+#include "lockstep/common/runtime/child_process.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/system/child_process.h"
+#include "lockstep/common/system/crash_signal.h"
 #include "lockstep/tools/desync/sanitizer_report.h"
 
 #include <stdlib.h>
@@ -40,7 +42,7 @@ typedef struct change {
 
 #define HOLD_THE_MODE                                                                              \
     "run init and every pass through ls_strict_double_init and ls_strict_double_pass "             \
-    "(lockstep/common/simulation/strict_double.h)"
+    "(lockstep/detail/common/simulation/strict_double.h)"
 
 static const change changes[] = {
     {.word = "nothing", .text = "nothing changed", .cause = ""},
@@ -166,7 +168,7 @@ static bool read_outcome(const explain_evidence *evidence, const uint8_t *output
     }
     if (crash.signal != 0) {
         ls_text_set(why, "it crashed in tick %u (%s)", crash.tick,
-                    ls_plugin_crash_text((int)crash.signal));
+                    ls_crash_signal_text((int)crash.signal));
         return false;
     }
     if (!(outcome.figures.known & LS_RERUN_FRESH)) {

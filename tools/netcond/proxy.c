@@ -3,12 +3,12 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/socket.h"
 #include "lockstep/protocol/transport/socket_address.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     BATCH = 64,                        /* datagrams of one socket before the others have a turn */
@@ -77,7 +77,7 @@ static bool bind_to(int descriptor, const ls_endpoint *endpoint)
 static void close_socket(int descriptor)
 {
     if (descriptor >= 0) {
-        close(descriptor);
+        ls_socket_close(descriptor);
     }
 }
 

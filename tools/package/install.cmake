@@ -1,93 +1,26 @@
-# What an embedding game gets: the libraries, the headers named here, the programs, a CMake package
-# and pkg-config files. A header belongs on the list when a game calls it, or when one on the list
-# includes it: tests/outside compiles each of them from the installed place alone.
+# What an embedding game gets: the libraries, the headers, the programs, a CMake package and
+# pkg-config files.
 include(CMakePackageConfigHelpers)
 
-set(LS_PUBLIC_HEADERS
-  client/bots.h
-  client/session/session.h
-  common/base/allocator.h
-  common/base/assert.h
-  common/base/build_fingerprint.h
-  common/base/byte_stream.h
-  common/base/clock.h
-  common/base/hash.h
-  common/base/language.h
-  common/base/limits.h
-  common/base/log.h
-  common/base/rate.h
-  common/base/secret.h
-  common/base/status.h
-  common/base/text.h
-  common/base/cipher.h
-  common/journal/desync_bundle.h
-  common/diagnosis/desync_class.h
-  common/diagnosis/pass_trace.h
-  common/diagnosis/replay_window.h
-  common/diagnosis/rerun.h
-  common/diagnosis/rerun_host.h
-  common/diagnosis/rerun_local.h
-  common/diagnosis/state_difference.h
-  common/diagnosis/state_loan.h
-  common/diagnosis/step_noise.h
-  common/diagnosis/state_tree.h
-  common/journal/journal.h
-  common/encoding/journal_record.h
-  common/encoding/tick_block.h
-  common/maths/fixed.h
-  common/maths/fixed_trig.h
-  common/maths/interpolate.h
-  common/maths/rng.h
-  common/maths/stable_sort.h
-  common/simulation/strict_double.h
-  common/maths/strict_libm.h
-  common/maths/strict_math.h
-  common/runtime/event_loop.h
-  common/runtime/rerun/rerun_helper.h
-  common/runtime/rerun/rerun_process.h
-  common/simulation/control_keys.h
-  common/simulation/field_type.h
-  common/simulation/input_buffer.h
-  common/loader/plugin_loader.h
-  common/simulation/sim_files.h
-  common/simulation/sim_instance.h
-  common/simulation/simulation.h
-  common/simulation/state_hash.h
-  common/simulation/state_schema.h
-  common/simulation/text_file.h
-  common/simulations/builtin.h
-  common/time/timestep.h
-  protocol/enet/enet_datagram.h
-  protocol/sealed/connect_token.h
-  protocol/sealed/invite.h
-  protocol/sealed/sealed_client.h
-  protocol/sealed/sealed_content.h
-  protocol/sealed/sealed_passes.h
-  protocol/sealed/sealed_server.h
-  protocol/sealed/token_gate.h
-  protocol/sealed/token_user_data.h
-  protocol/transport/endpoint.h
-  protocol/transport/link_model.h
-  protocol/transport/transport.h
-  protocol/transport/transport_memory.h
-  protocol/udp/datagram_socket.h
-  protocol/udp/transport_udp.h
-  protocol/udp/udp_group.h
-  protocol/wire/link_figures.h
-  protocol/wire/notices.h
-  server/journal/recorder.h
-  server/journal/resume.h
-  server/match/desync_finding.h
-  server/match/lag_attribution.h
-  server/match/match.h
-  server/match/match_pass.h)
+# The headers that are promised, and without a promise those that they include and these few, which
+# docs/embedding.md and docs/writing-a-simulation.md name.
+install(CODE "
+  set(LS_SOURCE_DIR ${PROJECT_SOURCE_DIR})
+  set(LS_STAGED ${PROJECT_BINARY_DIR}/package/include/lockstep)
+  set(LS_PROMISED_HEADERS ${LS_PROMISED_HEADERS})
+  set(LS_OTHER_HEADERS
+    common/diagnosis/rerun_local.h
+    common/runtime/rerun/rerun_process.h
+    common/simulation/strict_double.h
+    common/simulation/text_file.h
+    server/journal/recorder.h
+    server/journal/resume.h
+    server/match/desync_finding.h)"
+  COMPONENT dev)
+install(SCRIPT tools/package/stage_headers.cmake COMPONENT dev)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/package/include/lockstep
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 
-foreach(header IN LISTS LS_PUBLIC_HEADERS)
-  get_filename_component(room ${header} DIRECTORY)
-  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep/${room} COMPONENT dev)
-endforeach()
-
-install(FILES ${LS_SHORT_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep COMPONENT dev)
 # Beside one another as here, so that the links between the pages hold.
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT licence)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT common)

@@ -2,16 +2,14 @@
 #include "lockstep/tools/schema/debug_types.h"
 
 #include "lockstep/common/maths/stable_sort.h"
+#include "lockstep/common/system/mapped_file.h"
 #include "lockstep/tools/schema/near_names.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     DEPTH_MAX = 64, /* of structs in structs, typedefs of typedefs, scopes in scopes */
@@ -34,7 +32,8 @@ typedef struct named_struct {
 } named_struct;
 
 struct schema_debug_file {
-    int descriptor;
+    ls_mapped_file bytes;
+    Elf *elf;
     Dwarf *dwarf;
     block *blocks;
     named_struct *structs;    /* by name, typedefs before tags */
@@ -549,18 +548,16 @@ static ls_status check_kind(Elf *elf, const char *path, ls_text *why)
 
 static ls_status open_dwarf(schema_debug_file *file, const char *path, ls_text *why)
 {
-    file->descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (file->descriptor < 0) {
-        return ls_fail(LS_IO, why, "%s: %s", path, strerror(errno));
+    ls_status status = ls_mapped_file_open(path, &file->bytes, why);
+    if (status == LS_OK) {
+        elf_version(EV_CURRENT);
+        file->elf = elf_memory((char *)(uintptr_t)file->bytes.bytes, file->bytes.size);
+        status = check_kind(file->elf, path, why);
     }
-    elf_version(EV_CURRENT);
-    Elf *elf = elf_begin(file->descriptor, ELF_C_READ, NULL);
-    ls_status status = check_kind(elf, path, why);
-    elf_end(elf);
     if (status != LS_OK) {
         return status;
     }
-    file->dwarf = dwarf_begin(file->descriptor, DWARF_C_READ);
+    file->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
     Dwarf_CU *unit = NULL;
     Dwarf_Die die;
     if (file->dwarf == NULL ||
@@ -602,9 +599,8 @@ void schema_debug_close(schema_debug_file *file)
         return;
     }
     dwarf_end(file->dwarf);
-    if (file->descriptor >= 0) {
-        close(file->descriptor);
-    }
+    elf_end(file->elf);
+    ls_mapped_file_close(&file->bytes);
     while (file->blocks != NULL) {
         block *next = file->blocks->next;
         free(file->blocks);

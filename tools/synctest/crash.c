@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/synctest/crash.h"
 
-#include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/simulation/plugin_place.h"
+#include "lockstep/common/system/crash_signal.h"
 
 #include <link.h>
 #include <setjmp.h>
@@ -98,7 +98,7 @@ void synctest_crash_watch(synctest_exchange *exchange)
     sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     int number = 0;
-    for (size_t i = 0; (number = ls_plugin_crash_signal(i)) != 0; i++) {
+    for (size_t i = 0; (number = ls_crash_signal(i)) != 0; i++) {
         sigaction(number, &action, NULL);
     }
 }

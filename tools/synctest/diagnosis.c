@@ -9,7 +9,7 @@ typedef struct cause {
 
 #define HOLD_THE_MODE                                                                              \
     "run init and every pass through ls_strict_double_init and ls_strict_double_pass "             \
-    "(lockstep/common/simulation/strict_double.h)"
+    "(lockstep/detail/common/simulation/strict_double.h)"
 
 /* The cause of a difference that one perturbation shows, when nothing else is known. */
 static const cause causes[SYNCTEST_PERTURBATION_COUNT] = {

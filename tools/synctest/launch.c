@@ -192,7 +192,7 @@ static bool wait_for_end(const synctest_launch *launch, ls_child_process *proces
         still_ms = now == beats ? still_ms + POLL_MS : 0;
         beats = now;
         if (still_ms >= launch->patience_ms) {
-            ls_child_process_signal(process, SIGKILL);
+            ls_child_process_strike(process);
             ls_child_process_wait(process, LS_CHILD_WAIT_FOREVER, end);
             return false;
         }

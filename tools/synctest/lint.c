@@ -2,19 +2,17 @@
 #include "lockstep/tools/synctest/lint.h"
 
 #include "lockstep/common/loader/plugin_contents.h"
+#include "lockstep/common/system/mapped_file.h"
 #include "lockstep/tools/synctest/lint_code.h"
 #include "lockstep/tools/synctest/lint_library.h"
 #include "lockstep/tools/synctest/lint_rules.h"
 #include "lockstep/tools/synctest/statics.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     CRT_BYTES_MAX = 16, /* what the C runtime itself keeps in .data and .bss */
@@ -32,7 +30,7 @@ struct object_set;
 typedef struct elf_object {
     const struct object_set *set;
     Elf *elf;
-    int file;
+    ls_mapped_file file;
     GElf_Ehdr header;
     synctest_lint_report *report;
     synctest_lint_code *code;
@@ -332,12 +330,11 @@ static void lint_sections(elf_object *object)
 
 static bool is_cut_short(const elf_object *object)
 {
-    struct stat info;
     size_t count = 0;
-    if (fstat(object->file, &info) != 0 || elf_getphdrnum(object->elf, &count) != 0) {
+    if (elf_getphdrnum(object->elf, &count) != 0) {
         return true;
     }
-    uint64_t size = (uint64_t)info.st_size;
+    uint64_t size = object->file.size;
     uint64_t table_bytes = (uint64_t)object->header.e_shnum * object->header.e_shentsize;
     if (object->header.e_shoff > size || table_bytes > size - object->header.e_shoff) {
         return true;
@@ -354,11 +351,8 @@ static bool is_cut_short(const elf_object *object)
 
 static ls_status check_object(elf_object *object, ls_text *why)
 {
-    if (!object->elf) {
-        return ls_fail(LS_PLUGIN, why, "'%s' cannot be read as an object file", object->path);
-    }
-    if (elf_kind(object->elf) != ELF_K_ELF || !gelf_getehdr(object->elf, &object->header) ||
-        object->header.e_type != ET_DYN) {
+    if (!object->elf || elf_kind(object->elf) != ELF_K_ELF ||
+        !gelf_getehdr(object->elf, &object->header) || object->header.e_type != ET_DYN) {
         return ls_fail(LS_PLUGIN, why, "'%s' is no shared object", object->path);
     }
     if (is_cut_short(object)) {
@@ -372,7 +366,7 @@ static void close_object(elf_object *object)
     if (object->elf) {
         elf_end(object->elf);
     }
-    close(object->file);
+    ls_mapped_file_close(&object->file);
 }
 
 /* Adds it to the set. */
@@ -380,15 +374,16 @@ static ls_status open_object(object_set *set, const char *path, const char *libr
                              synctest_lint_report *report, ls_text *why)
 {
     elf_object *object = &set->list[set->count];
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        return ls_fail(LS_IO, why, "cannot read '%s': %s", path, strerror(errno));
+    ls_mapped_file file;
+    ls_status status = ls_mapped_file_open(path, &file, why);
+    if (status != LS_OK) {
+        return status;
     }
     *object = (elf_object){.set = set, .file = file, .report = report};
     snprintf(object->path, sizeof object->path, "%s", path);
     ls_name_copy(object->library, sizeof object->library, library);
-    object->elf = elf_begin(file, ELF_C_READ, NULL);
-    ls_status status = check_object(object, why);
+    object->elf = elf_memory((char *)(uintptr_t)file.bytes, file.size);
+    status = check_object(object, why);
     if (status != LS_OK) {
         close_object(object);
         return status;
@@ -576,9 +571,11 @@ static bool find_in_file(const char *path, const symbol_query *query, GElf_Sym *
                          char name[SYNCTEST_LINT_NAME_BYTES_MAX])
 {
     bool is_found = false;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ls_mapped_file file = {NULL, 0};
     elf_version(EV_CURRENT);
-    Elf *elf = file >= 0 ? elf_begin(file, ELF_C_READ, NULL) : NULL;
+    Elf *elf = ls_mapped_file_open(path, &file, NULL) == LS_OK
+                   ? elf_memory((char *)(uintptr_t)file.bytes, file.size)
+                   : NULL;
     Elf_Scn *section = elf ? elf_nextscn(elf, NULL) : NULL;
     for (; section && !is_found; section = elf_nextscn(elf, section)) {
         is_found = find_symbol(elf, section, query, out, name);
@@ -586,9 +583,7 @@ static bool find_in_file(const char *path, const symbol_query *query, GElf_Sym *
     if (elf) {
         elf_end(elf);
     }
-    if (file >= 0) {
-        close(file);
-    }
+    ls_mapped_file_close(&file);
     return is_found;
 }
 

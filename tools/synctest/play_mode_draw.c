@@ -1,3 +1,4 @@
+#include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/tools/synctest/play_mode.h"
 
 #include "lockstep/client/bots.h"

@@ -2,13 +2,13 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/system/output.h"
+#include "lockstep/common/system/thread.h"
 #include "lockstep/tools/synctest/launch.h"
 #include "lockstep/tools/synctest/lint_text.h"
 #include "lockstep/tools/synctest/result.h"
 #include "lockstep/tools/synctest/statics.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,8 +21,7 @@ typedef struct workload {
     uint32_t insisted;
     synctest_finding *findings;
     uint32_t count;
-    pthread_mutex_t lock;
-    pthread_cond_t finished;
+    ls_monitor *monitor;
     uint32_t next;
     bool is_done[SYNCTEST_PERTURBATION_COUNT];
     ls_status status; /* the first failure to run anything at all */
@@ -141,25 +140,24 @@ static bool is_about_modes(synctest_perturbation_id perturbation)
            perturbation == SYNCTEST_PERTURBATION_FLUSH;
 }
 
-static void *work_on(void *user)
+static void work_on(void *user)
 {
     workload *work = user;
-    pthread_mutex_lock(&work->lock);
+    ls_monitor_enter(work->monitor);
     while (work->next < work->count) {
         uint32_t index = work->next++;
         synctest_finding *finding = &work->findings[index];
-        pthread_mutex_unlock(&work->lock);
+        ls_monitor_leave(work->monitor);
         ls_status status = synctest_runner_play(work->runner, finding->perturbation, finding);
         finding->is_warning = is_about_modes(finding->perturbation) &&
                               finding->outcome.kind == SYNCTEST_OUTCOME_DIFFERS &&
                               !(work->insisted >> finding->perturbation & 1);
-        pthread_mutex_lock(&work->lock);
+        ls_monitor_enter(work->monitor);
         work->is_done[index] = true;
         work->status = work->status == LS_OK ? status : work->status;
-        pthread_cond_broadcast(&work->finished);
+        ls_monitor_wake_all(work->monitor);
     }
-    pthread_mutex_unlock(&work->lock);
-    return NULL;
+    ls_monitor_leave(work->monitor);
 }
 
 static void note_variable(synctest_result *result, const synctest_static_write *write,
@@ -210,11 +208,11 @@ static void note_words(synctest_result *result, const synctest_finding *finding)
 static void show_as_they_come(workload *work, synctest_result *result, ls_console *console)
 {
     for (uint32_t i = 0; i < work->count; i++) {
-        pthread_mutex_lock(&work->lock);
+        ls_monitor_enter(work->monitor);
         while (!work->is_done[i]) {
-            pthread_cond_wait(&work->finished, &work->lock);
+            ls_monitor_wait(work->monitor);
         }
-        pthread_mutex_unlock(&work->lock);
+        ls_monitor_leave(work->monitor);
         const synctest_finding *finding = &result->findings[i];
         bool is_bad = synctest_finding_is_bad(finding);
         result->hashes_compared += finding->hashes_compared;
@@ -229,19 +227,23 @@ static void show_as_they_come(workload *work, synctest_result *result, ls_consol
 static ls_status play_perturbations(const synctest_config *config, const synctest_runner *runner,
                                     synctest_result *result, ls_console *console)
 {
-    workload work = {.runner = runner, .insisted = config->insisted, .findings = result->findings};
-    pthread_t threads[SYNCTEST_PERTURBATION_COUNT];
+    workload work = {.runner = runner,
+                     .insisted = config->insisted,
+                     .findings = result->findings,
+                     .monitor = ls_monitor_create()};
+    ls_thread threads[SYNCTEST_PERTURBATION_COUNT];
     uint32_t started = 0;
+    if (!work.monitor) {
+        return LS_NO_MEMORY;
+    }
     for (uint32_t id = 0; id < SYNCTEST_PERTURBATION_COUNT; id++) {
         if (config->perturbations >> id & 1) {
             result->findings[work.count++].perturbation = (synctest_perturbation_id)id;
         }
     }
     result->finding_count = work.count;
-    pthread_mutex_init(&work.lock, NULL);
-    pthread_cond_init(&work.finished, NULL);
     while (started < config->jobs && started < work.count &&
-           pthread_create(&threads[started], NULL, work_on, &work) == 0) {
+           ls_thread_start(&threads[started], work_on, &work)) {
         started++;
     }
     if (started == 0) {
@@ -249,10 +251,9 @@ static ls_status play_perturbations(const synctest_config *config, const synctes
     }
     show_as_they_come(&work, result, console);
     for (uint32_t i = 0; i < started; i++) {
-        pthread_join(threads[i], NULL);
+        ls_thread_join(&threads[i]);
     }
-    pthread_cond_destroy(&work.finished);
-    pthread_mutex_destroy(&work.lock);
+    ls_monitor_destroy(work.monitor);
     return work.status;
 }
 

@@ -2,11 +2,10 @@
 #include "lockstep/tools/timestep/gnuplot.h"
 
 #include "lockstep/common/system/child_process.h"
+#include "lockstep/common/system/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 static ls_status fail(const char *path, const char *reason, ls_text *why)
 {
@@ -17,12 +16,13 @@ static ls_status fail(const char *path, const char *reason, ls_text *why)
 static ls_status draw(FILE *script, const char *path, int output, ls_text *why)
 {
     static const char *const arguments[] = {"gnuplot", "-d", NULL};
-    if (fflush(script) != 0 || lseek(fileno(script), 0, SEEK_SET) != 0) {
+    if (fflush(script) != 0 || fseek(script, 0, SEEK_SET) != 0) {
         return fail(path, strerror(errno), why);
     }
-    const ls_child_process_config config = {.program = arguments[0],
-                                            .arguments = arguments,
-                                            .streams = {fileno(script), output, STDERR_FILENO}};
+    const ls_child_process_config config = {
+        .program = arguments[0],
+        .arguments = arguments,
+        .streams = {fileno(script), output, LS_CHILD_OUR_ERRORS}};
     ls_child_process gnuplot;
     ls_child_process_end end;
     ls_text reason = {{0}};
@@ -42,17 +42,17 @@ static ls_status draw(FILE *script, const char *path, int output, ls_text *why)
 
 ls_status stepping_gnuplot_run(FILE *script, const char *path, ls_text *why)
 {
-    bool was_there = access(path, F_OK) == 0;
-    int output = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0666);
-    if (output < 0) {
+    bool was_there = ls_file_look(path, NULL);
+    FILE *output = fopen(path, "w");
+    if (!output) {
         return fail(path, strerror(errno), why);
     }
-    ls_status status = draw(script, path, output, why);
-    if (close(output) != 0 && status == LS_OK) {
+    ls_status status = draw(script, path, fileno(output), why);
+    if (fclose(output) != 0 && status == LS_OK) {
         status = fail(path, strerror(errno), why);
     }
     if (status != LS_OK && !was_there) {
-        unlink(path);
+        remove(path);
     }
     return status;
 }

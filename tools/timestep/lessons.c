@@ -3,6 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/common/simulations/rope/rope.h"
 #include "lockstep/common/simulations/spring/spring.h"

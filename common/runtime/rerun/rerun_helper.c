@@ -3,9 +3,10 @@
 
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
-#include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/system/child_process.h"
+#include "lockstep/common/system/crash_signal.h"
+#include "lockstep/common/system/socket.h"
 #include "lockstep/common/system/system_clock.h"
 
 #include <errno.h>
@@ -139,7 +140,7 @@ static void watch_crashes(void)
     sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
     struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
     int number = 0;
-    for (size_t i = 0; (number = ls_plugin_crash_signal(i)) != 0; i++) {
+    for (size_t i = 0; (number = ls_crash_signal(i)) != 0; i++) {
         sigaction(number, &action, NULL);
     }
 }
@@ -459,7 +460,7 @@ static int run_apart(const void *user, int channel)
     here.pipe_out = channel;
     stand_back(LOWEST_PRIORITY);
     if (is_large() &&
-        ls_child_channel_receive(channel, &wanted, sizeof wanted, LS_CHILD_WAIT_FOREVER) != LS_OK) {
+        ls_socket_receive_all(channel, &wanted, sizeof wanted, LS_CHILD_WAIT_FOREVER) != LS_OK) {
         return EXIT_BAD;
     }
     move_addresses();
@@ -475,7 +476,7 @@ static int run_apart(const void *user, int channel)
                 const apart_result known = {*figures, *ls_rerun_repeats_of(here.rerun),
                                             *ls_rerun_passes(here.rerun)};
                 told = figures->known;
-                (void)ls_child_channel_send(channel, &known, sizeof known);
+                (void)ls_socket_send_all(channel, &known, sizeof known);
             }
         }
     }
@@ -503,7 +504,7 @@ static void read_apart(const apart_process *apart, uint32_t wait_ms, apart_resul
         apart_result newer;
         uint64_t now_ns = ls_clock_now_ns(&clock);
         uint32_t left_ms = now_ns < end_ns ? (uint32_t)((end_ns - now_ns) / LS_NS_PER_MS) : 0;
-        if (ls_child_channel_receive(apart->channel, &newer, sizeof newer, left_ms) != LS_OK) {
+        if (ls_socket_receive_all(apart->channel, &newer, sizeof newer, left_ms) != LS_OK) {
             return;
         }
         *out = newer;
@@ -558,7 +559,7 @@ static void take_apart(apart_process *apart, bool is_waited_for, ls_rerun_outcom
         return;
     }
     if (is_large()) {
-        (void)ls_child_channel_send(apart->channel, "", 1);
+        (void)ls_socket_send_all(apart->channel, "", 1);
     }
     read_apart(apart, is_waited_for ? here.order.time_max_ms / 4 : 0, &other);
     if (know_both(&outcome->figures, &other.figures, LS_RERUN_FRESH)) {

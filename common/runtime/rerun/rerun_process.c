@@ -8,6 +8,7 @@
 #include "lockstep/common/runtime/rerun/rerun_apart.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/system/child_process.h"
+#include "lockstep/common/system/crash_signal.h"
 #include "lockstep/common/system/system_clock.h"
 
 #include <pthread.h>
@@ -65,10 +66,10 @@ static void describe_crash(const ls_rerun_crash *crash, ls_text *out)
 {
     if (crash->is_in_init) {
         ls_text_set(out, "crashed while it was started (%s)",
-                    ls_plugin_crash_text((int)crash->signal));
+                    ls_crash_signal_text((int)crash->signal));
     } else {
         ls_text_set(out, "crashed in tick %u (%s)", crash->tick,
-                    ls_plugin_crash_text((int)crash->signal));
+                    ls_crash_signal_text((int)crash->signal));
     }
 }
 
@@ -106,7 +107,7 @@ static void read_outcome(rerun_run *run)
         ls_text_set(&run->outcome.failure, "took longer than %u ms", run->time_max_ms + GRACE_MS);
     } else {
         ls_text_set(&run->outcome.failure, "its process ended early (%s)",
-                    run->end.signal ? ls_plugin_crash_text(run->end.signal) : "without an outcome");
+                    run->end.signal ? ls_crash_signal_text(run->end.signal) : "without an outcome");
     }
 }
 

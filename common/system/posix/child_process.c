@@ -1,7 +1,8 @@
 #define _GNU_SOURCE
 #include "lockstep/common/system/child_process.h"
 
-#include "lockstep/common/system/posix/child_parts.h"
+#include "lockstep/common/system/posix/parts.h"
+#include "lockstep/common/system/socket.h"
 #include "lockstep/common/system/system_clock.h"
 
 #include <errno.h>
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +23,7 @@ enum {
     DESCRIPTORS_MAX = LS_CHILD_STREAMS + LS_CHILD_DESCRIPTORS_MAX,
     SIGNALS = 32,
     CANNOT_START = 127,
+    LOWEST_PRIORITY = 19,
 };
 
 /* ---- files ---- */
@@ -66,62 +67,11 @@ void ls_child_process_variables(const char *const *changed, bool (*keeps)(const 
     variables[count] = NULL;
 }
 
-/* ---- channels ---- */
-
-/* Sockets, for a pipe raises SIGPIPE where its other end is gone. */
 static ls_status open_channel(int ends[2], ls_text *why)
 {
-    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0
+    return ls_socket_pair(ends) == LS_OK
                ? LS_OK
                : ls_fail(LS_IO, why, "the system gives no sockets: %s", strerror(errno));
-}
-
-void ls_child_channel_close(int channel)
-{
-    if (channel >= 0) {
-        close(channel);
-    }
-}
-
-ls_status ls_child_channel_send(int channel, const void *bytes, size_t size)
-{
-    const uint8_t *left = bytes;
-    while (size > 0) {
-        ssize_t sent = send(channel, left, size, MSG_NOSIGNAL);
-        if (sent < 0 && errno != EINTR) {
-            return LS_IO;
-        }
-        left += sent > 0 ? sent : 0;
-        size -= sent > 0 ? (size_t)sent : 0;
-    }
-    return LS_OK;
-}
-
-static bool becomes_readable(int descriptor, uint32_t wait_ms)
-{
-    struct pollfd waiting = {.fd = descriptor, .events = POLLIN};
-    int ready = 0;
-    do {
-        ready = poll(&waiting, 1, wait_ms > INT_MAX ? -1 : (int)wait_ms);
-    } while (ready < 0 && errno == EINTR);
-    return ready > 0;
-}
-
-ls_status ls_child_channel_receive(int channel, void *bytes, size_t size, uint32_t wait_ms)
-{
-    uint8_t *room = bytes;
-    while (size > 0) {
-        if (!becomes_readable(channel, wait_ms)) {
-            return LS_TIMED_OUT;
-        }
-        ssize_t received = recv(channel, room, size, 0);
-        if (received == 0 || (received < 0 && errno != EINTR)) {
-            return LS_IO;
-        }
-        room += received > 0 ? received : 0;
-        size -= received > 0 ? (size_t)received : 0;
-    }
-    return LS_OK;
 }
 
 /* ---- any child ---- */
@@ -180,7 +130,14 @@ static ls_status follow(pid_t id, const ls_child_process *made, ls_child_process
 bool ls_child_process_wait(ls_child_process *process, uint32_t wait_ms, ls_child_process_end *end)
 {
     ls_child_process_end found = {0};
-    if (!becomes_readable(process->ended, wait_ms)) {
+    uint64_t wait_ns =
+        wait_ms == LS_CHILD_WAIT_FOREVER ? LS_SOCKET_FOR_EVER : wait_ms * LS_NS_PER_MS;
+    bool has_ended = false;
+    do {
+        errno = 0;
+        has_ended = ls_socket_await(process->ended, wait_ns);
+    } while (!has_ended && errno == EINTR);
+    if (!has_ended) {
         return false;
     }
     reap(process->id, &found);
@@ -193,15 +150,20 @@ bool ls_child_process_wait(ls_child_process *process, uint32_t wait_ms, ls_child
     return true;
 }
 
-void ls_child_process_signal(const ls_child_process *process, int signal_number)
+void ls_child_process_ask(const ls_child_process *process)
 {
-    (void)kill(process->has_group ? -process->id : process->id, signal_number);
+    (void)kill(process->has_group ? -process->id : process->id, SIGTERM);
+}
+
+void ls_child_process_strike(const ls_child_process *process)
+{
+    (void)kill(process->has_group ? -process->id : process->id, SIGKILL);
 }
 
 void ls_child_process_kill(ls_child_process *process)
 {
     if (process->id != 0) {
-        ls_child_process_signal(process, SIGKILL);
+        ls_child_process_strike(process);
         ls_child_process_wait(process, LS_CHILD_WAIT_FOREVER, NULL);
     }
 }
@@ -220,12 +182,25 @@ static void limit_time(uint32_t time_max_ms)
     setitimer(ITIMER_REAL, &limit, NULL);
 }
 
+/* A stop signal goes to a terminal's whole group, and is meant for the process alone. */
+static void stand_back(void)
+{
+    static const int stops[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
+        signal(stops[i], SIG_IGN);
+    }
+    (void)setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY);
+}
+
 static _Noreturn void work_in_copy(const ls_child_process_work *work, int channel, pid_t parent,
                                    const sigset_t *signals)
 {
     pthread_sigmask(SIG_SETMASK, signals, NULL);
     if (work->time_max_ms > 0) {
         limit_time(work->time_max_ms);
+    }
+    if (work->is_background) {
+        stand_back();
     }
     bool has_parent = work->outlives_parent || ls_child_part_follow(parent);
     _exit(has_parent ? work->run(work->user, channel)
@@ -243,7 +218,7 @@ ls_status ls_child_process_fork(const ls_child_process_work *work, ls_child_proc
     }
     pid_t id = fork_child(&before);
     if (id == 0) {
-        ls_child_channel_close(ends[0]);
+        ls_socket_close(ends[0]);
         work_in_copy(work, ends[1], parent, &before);
     }
     ls_status status = id > 0 ? LS_OK
@@ -253,9 +228,9 @@ ls_status ls_child_process_fork(const ls_child_process_work *work, ls_child_proc
         const ls_child_process made = {.is_timed = work->time_max_ms > 0};
         status = follow(id, &made, process, why);
     }
-    ls_child_channel_close(ends[1]);
+    ls_socket_close(ends[1]);
     if (status != LS_OK) {
-        ls_child_channel_close(ends[0]);
+        ls_socket_close(ends[0]);
     } else if (channel) {
         *channel = ends[0];
     }
@@ -324,7 +299,7 @@ static _Noreturn void become(const ls_child_process_config *config, int report, 
         (void)execvp(config->program, (char *const *)(uintptr_t)config->arguments);
     }
     const int error = errno;
-    (void)ls_child_channel_send(report, &error, sizeof error);
+    (void)ls_socket_send_all(report, &error, sizeof error);
     _exit(CANNOT_START);
 }
 
@@ -347,7 +322,7 @@ ls_status ls_child_process_start(const ls_child_process_config *config, ls_child
     error = id < 0 ? errno : 0;
     close(report[1]);
     if (id > 0 &&
-        ls_child_channel_receive(report[0], &error, sizeof error, LS_CHILD_WAIT_FOREVER) == LS_OK) {
+        ls_socket_receive_all(report[0], &error, sizeof error, LS_CHILD_WAIT_FOREVER) == LS_OK) {
         reap(id, &end);
     }
     close(report[0]);
@@ -371,23 +346,17 @@ typedef struct child_run {
 
 static void close_once(int *channel)
 {
-    ls_child_channel_close(*channel);
+    ls_socket_close(*channel);
     *channel = -1;
-}
-
-static bool can_try_again(void)
-{
-    return errno == EAGAIN || errno == EINTR;
 }
 
 /* A child that ends before it has read everything is judged by its end, not by this. */
 static void write_some(child_run *run)
 {
     size_t left = run->exchange->input_bytes - run->written;
-    ssize_t size =
-        send(run->input, run->exchange->input + run->written, left, MSG_NOSIGNAL | MSG_DONTWAIT);
+    ptrdiff_t size = ls_socket_send_some(run->input, run->exchange->input + run->written, left);
     run->written += size > 0 ? (size_t)size : 0;
-    if (run->written == run->exchange->input_bytes || (size < 0 && !can_try_again())) {
+    if (size < 0 || run->written == run->exchange->input_bytes) {
         close_once(&run->input);
     }
 }
@@ -396,9 +365,9 @@ static void write_some(child_run *run)
 static bool read_some(child_run *run)
 {
     size_t room = run->exchange->output_bytes_max - run->read;
-    ssize_t size = recv(run->output, run->exchange->output + run->read, room, MSG_DONTWAIT);
+    ptrdiff_t size = ls_socket_receive_some(run->output, run->exchange->output + run->read, room);
     run->read += size > 0 ? (size_t)size : 0;
-    if (size == 0 || (size < 0 && !can_try_again())) {
+    if (size < 0) {
         close_once(&run->output);
     }
     return size > 0;
@@ -426,7 +395,7 @@ static void attend(child_run *run, ls_child_process_end *end)
             is_overdue = ls_clock_now_ns(&clock) >= end_ns;
             is_killed = is_overdue || is_stopped;
             if (is_killed) {
-                ls_child_process_signal(&run->process, SIGKILL);
+                ls_child_process_strike(&run->process);
             }
         }
     }
@@ -454,14 +423,14 @@ ls_status ls_child_process_run(const ls_child_process_config *config,
         piped.streams[1] = output[1];
         status = ls_child_process_start(&piped, &run.process, why);
     }
-    ls_child_channel_close(input[1]);
-    ls_child_channel_close(output[1]);
+    ls_socket_close(input[1]);
+    ls_socket_close(output[1]);
     run.input = input[0];
     run.output = output[0];
     if (status == LS_OK) {
         attend(&run, end);
     }
-    ls_child_channel_close(run.input);
-    ls_child_channel_close(run.output);
+    ls_socket_close(run.input);
+    ls_socket_close(run.output);
     return status;
 }

@@ -59,6 +59,11 @@ bool ls_folder_make(const char *path, bool is_private)
     return mkdir(path, is_private ? 0700 : 0777) == 0;
 }
 
+bool ls_folder_current(char *path, size_t capacity)
+{
+    return getcwd(path, capacity) != NULL;
+}
+
 ls_folder *ls_folder_open(const char *path)
 {
     return (ls_folder *)opendir(path);

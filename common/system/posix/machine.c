@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "lockstep/common/system/machine.h"
 
+#include "lockstep/common/system/posix/parts.h"
+
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -44,4 +46,9 @@ bool ls_machine_program_path(char *path, size_t capacity)
     ssize_t bytes = readlink("/proc/self/exe", path, capacity - 1);
     path[bytes > 0 ? bytes : 0] = '\0';
     return bytes > 0 && (size_t)bytes < capacity - 1;
+}
+
+uint32_t ls_machine_timer_slack(uint32_t slack_ns)
+{
+    return ls_machine_part_timer_slack(slack_ns);
 }

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "lockstep/tests/lab/bench/child.h"
 
+#include "lockstep/common/system/socket.h"
+
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,7 +41,7 @@ ls_status bench_child_start_program(bench_child *child, const char *const *argum
 ls_status bench_child_hear(const bench_child *child, void *bytes, size_t size, int patience_ms,
                            ls_text *why)
 {
-    ls_status status = ls_child_channel_receive(child->pipe, bytes, size, (uint32_t)patience_ms);
+    ls_status status = ls_socket_receive_all(child->pipe, bytes, size, (uint32_t)patience_ms);
     return status == LS_OK ? LS_OK
                            : ls_fail(LS_IO, why, "a process of the benchmark %s",
                                      status == LS_IO ? "ended before its time" : "took too long");
@@ -47,7 +49,7 @@ ls_status bench_child_hear(const bench_child *child, void *bytes, size_t size, i
 
 void bench_child_tell(int pipe_end, const void *bytes, size_t size)
 {
-    if (ls_child_channel_send(pipe_end, bytes, size) != LS_OK) {
+    if (ls_socket_send_all(pipe_end, bytes, size) != LS_OK) {
         _exit(1); /* the parent does not listen any more */
     }
 }
@@ -70,7 +72,7 @@ ls_status bench_child_find_program(const char *name, char path[BENCH_PATH_BYTES_
 void bench_child_ask_to_stop(bench_child *child, uint32_t patience_ms)
 {
     if (child->process.id != 0) {
-        ls_child_process_signal(&child->process, SIGTERM);
+        ls_child_process_ask(&child->process);
         ls_child_process_wait(&child->process, patience_ms, NULL);
     }
     bench_child_stop(child);
@@ -80,7 +82,7 @@ void bench_child_stop(bench_child *child)
 {
     if (child->process.id != 0) {
         ls_child_process_kill(&child->process);
-        ls_child_channel_close(child->pipe);
+        ls_socket_close(child->pipe);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/journal/journal.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/common/simulation/tick_chain.h"
 
 #include <errno.h>

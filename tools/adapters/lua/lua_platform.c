@@ -9,13 +9,12 @@
  * the table stays a pointer, and of a value one byte is read. tests/unit/test_lua.c holds it to
  * tables of every past. */
 #include "lockstep/common/maths/strict_math.h"
+#include "lockstep/common/system/stream_room.h"
 #include "lockstep/tools/adapters/lua/lua_engine.h"
 
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define LUA_HIDDEN __attribute__((visibility("hidden")))
 
@@ -71,18 +70,15 @@ void *lua_no_stdin, *lua_no_stdout, *lua_no_stderr;
 
 /* ---- words for people ---- */
 
-/* A pipe that can be written to takes a line of this size whole; one without a reader is in error.
- */
 void lua_say(const char *format, ...)
 {
     char line[512] = "lua: ";
-    struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(line + 5, sizeof line - 5, format, arguments);
     va_end(arguments);
-    if (poll(&out, 1, 0) == 1 && out.revents == POLLOUT) {
-        (void)dprintf(STDERR_FILENO, "%s", line);
+    if (ls_stream_has_room(LS_TTY_ERRORS)) {
+        (void)dprintf(LS_TTY_ERRORS, "%s", line);
     }
 }
 

@@ -4,8 +4,8 @@
  * The server and every client run this code and must compute the same bits: a step depends on the
  * old state and the inputs alone. No clock, no rand(), no static variable; numbers are fixed point
  * (or doubles with <lockstep/strict_libm.h>). lockstep-synctest finds what breaks the rule. */
-#include <lockstep/common/maths/fixed_trig.h>
-#include <lockstep/common/maths/interpolate.h>
+#include <lockstep/fixed_trig.h>
+#include <lockstep/interpolate.h>
 #include <lockstep/simulation.h>
 
 enum {

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "lockstep/common/system/posix/child_parts.h"
+#include "lockstep/common/system/posix/parts.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -20,4 +20,11 @@ bool ls_child_part_follow(int parent)
 void ls_child_part_close_from(int first)
 {
     close_range((unsigned)first, UINT_MAX, 0);
+}
+
+uint32_t ls_machine_part_timer_slack(uint32_t slack_ns)
+{
+    int before_ns = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+    (void)prctl(PR_SET_TIMERSLACK, (unsigned long)slack_ns, 0, 0, 0);
+    return before_ns > 0 ? (uint32_t)before_ns : 0;
 }

@@ -1,5 +1,5 @@
 #define _XOPEN_SOURCE 700
-#include "lockstep/common/system/posix/child_parts.h"
+#include "lockstep/common/system/posix/parts.h"
 
 #include "lockstep/common/base/allocator.h"
 
@@ -67,4 +67,10 @@ void ls_child_part_close_from(int first)
     for (int i = first; i < (limit > 0 && limit < DESCRIPTORS_MAX ? limit : DESCRIPTORS_MAX); i++) {
         close(i);
     }
+}
+
+uint32_t ls_machine_part_timer_slack(uint32_t slack_ns)
+{
+    (void)slack_ns; /* the system wakes everybody as it does */
+    return 0;
 }

@@ -1,0 +1,22 @@
+/* Crash signal: how the system tells a program that its code has crashed. Called by plugin_crash,
+ * and by what plays simulations in processes of their own. */
+#ifndef LOCKSTEP_COMMON_SYSTEM_CRASH_SIGNAL_H
+#define LOCKSTEP_COMMON_SYSTEM_CRASH_SIGNAL_H
+
+#include <stddef.h>
+
+/* The signals that a crash can be caught by, one after the other from index 0; 0: no more. The one
+ * list of them. */
+int ls_crash_signal(size_t index);
+
+/* "segmentation fault"; "signal" for one that is no crash. */
+const char *ls_crash_signal_text(int signal_number);
+
+/* Calls `on_crash` in the handler of each signal that has no other handler, such as a sanitizer's;
+ * when it returns the process ends with the signal. */
+void ls_crash_signal_watch(void (*on_crash)(int signal_number));
+
+/* Writes to standard error, in a handler. */
+void ls_crash_signal_write(const char *bytes, size_t size);
+
+#endif

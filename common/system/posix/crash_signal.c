@@ -1,0 +1,67 @@
+#define _GNU_SOURCE
+#include "lockstep/common/system/crash_signal.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <unistd.h>
+
+enum {
+    HANDLER_STACK_BYTES = 64 << 10, /* of its own: the crash may be that the other is used up */
+};
+
+static const struct {
+    int number;
+    const char *text;
+} crashes[] = {
+    {SIGSEGV, "segmentation fault"}, {SIGBUS, "bus error"}, {SIGFPE, "arithmetic error"},
+    {SIGILL, "illegal instruction"}, {SIGABRT, "aborted"},  {SIGTRAP, "trap"},
+    {SIGSYS, "bad system call"},     {SIGKILL, "killed"}, /* the last: nothing catches it */
+};
+
+int ls_crash_signal(size_t index)
+{
+    size_t count = sizeof crashes / sizeof crashes[0];
+    return index < count && crashes[index].number != SIGKILL ? crashes[index].number : 0;
+}
+
+const char *ls_crash_signal_text(int signal_number)
+{
+    for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
+        if (crashes[i].number == signal_number) {
+            return crashes[i].text;
+        }
+    }
+    return "signal";
+}
+
+static void (*caller)(int signal_number);
+
+static void on_signal(int number)
+{
+    caller(number);
+    raise(number); /* the handler was for once: this ends the process */
+}
+
+void ls_crash_signal_watch(void (*on_crash)(int signal_number))
+{
+    static uint8_t stack[HANDLER_STACK_BYTES];
+    caller = on_crash;
+    sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
+    struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_RESETHAND};
+    int number = 0;
+    for (size_t i = 0; (number = ls_crash_signal(i)) != 0; i++) {
+        struct sigaction before;
+        bool is_free = sigaction(number, NULL, &before) == 0 && !(before.sa_flags & SA_SIGINFO) &&
+                       before.sa_handler == SIG_DFL;
+        if (is_free) {
+            sigaction(number, &ours, NULL);
+        }
+    }
+}
+
+void ls_crash_signal_write(const char *bytes, size_t size)
+{
+    ssize_t written = write(STDERR_FILENO, bytes, size);
+    (void)written;
+}

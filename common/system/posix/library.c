@@ -1,0 +1,56 @@
+#define _GNU_SOURCE
+#include "lockstep/common/system/library.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Without a '/' dlopen would search the system's folders instead of the current one. */
+void *ls_library_open(const char *file, const char **why)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s%s", strchr(file, '/') ? "" : "./", file);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const char *words = dlerror(); /* speaks of the last failure once, or has nothing to say */
+        *why = words ? words : "the dynamic linker gives no reason";
+    }
+    return library;
+}
+
+void ls_library_close(void *library)
+{
+    if (library) {
+        dlclose(library);
+    }
+}
+
+void *ls_library_find(void *library, const char *name)
+{
+    return dlsym(library, name);
+}
+
+typedef struct wanted_library {
+    const char *file_name;
+    const char *path;
+} wanted_library;
+
+static int look_at(struct dl_phdr_info *loaded, size_t size, void *user)
+{
+    wanted_library *wanted = user;
+    const char *slash = strrchr(loaded->dlpi_name, '/');
+    (void)size;
+    if (strcmp(slash ? slash + 1 : loaded->dlpi_name, wanted->file_name) == 0) {
+        wanted->path = loaded->dlpi_name;
+    }
+    return wanted->path != NULL;
+}
+
+const char *ls_library_loaded(const char *file_name)
+{
+    wanted_library wanted = {.file_name = file_name};
+    dl_iterate_phdr(look_at, &wanted);
+    return wanted.path;
+}
