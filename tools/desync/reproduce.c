@@ -4,7 +4,6 @@
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/diagnosis/surroundings.h"
 #include "lockstep/common/loader/plugin_crash.h"
-#include "lockstep/common/runtime/child_process.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/crash_signal.h"
