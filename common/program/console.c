@@ -1,5 +1,6 @@
 #include "lockstep/common/program/console.h"
 
+#include "lockstep/common/system/signals.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/common/system/tty.h"
 
@@ -145,7 +146,7 @@ void ls_console_init(ls_console *console, const char *program, ls_log_level leve
 
 void ls_console_never_wait(ls_console *console)
 {
-    ls_nonblocking_writer_ignore_ended_readers();
+    ls_signals_ignore_broken_pipes();
     console->never_waits = true;
     console->writer = ls_nonblocking_writer_open(LS_TTY_ERRORS);
 }

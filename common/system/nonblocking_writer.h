@@ -25,9 +25,6 @@ void ls_nonblocking_writer_close(ls_nonblocking_writer *writer);
  * so. */
 size_t ls_nonblocking_writer_write(ls_nonblocking_writer *writer, const char *bytes, size_t size);
 
-/* From now on a pipe whose reader is gone does not end the program. */
-void ls_nonblocking_writer_ignore_ended_readers(void);
-
 /* Waits until there may be room; false when there was none in that time. */
 bool ls_nonblocking_writer_wait(const ls_nonblocking_writer *writer, uint32_t patience_ms);
 

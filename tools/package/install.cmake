@@ -13,6 +13,7 @@ install(CODE "
     common/runtime/rerun/rerun_process.h
     common/simulation/strict_double.h
     common/simulation/text_file.h
+    common/system/machine_fingerprint.h
     server/journal/recorder.h
     server/journal/resume.h
     server/match/desync_finding.h)"

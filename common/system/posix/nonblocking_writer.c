@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -93,11 +92,6 @@ size_t ls_nonblocking_writer_write(ls_nonblocking_writer *writer, const char *by
         }
     }
     return written;
-}
-
-void ls_nonblocking_writer_ignore_ended_readers(void)
-{
-    signal(SIGPIPE, SIG_IGN);
 }
 
 bool ls_nonblocking_writer_wait(const ls_nonblocking_writer *writer, uint32_t patience_ms)
