@@ -175,7 +175,7 @@ bool lua_engine_play(lua_engine *engine, lua_CFunction run, void *argument, cons
                      ls_text *why);
 
 /* Writes a line to standard error, where there is room for it: a log that nobody reads must not
- * keep a tick waiting, nor end the program (lua_platform.c). */
+ * keep a tick waiting (lua_platform.c). */
 void lua_say(const char *format, ...);
 
 /* Raises an error that names no line: the search for the line that broke a rule finds it. */

@@ -97,7 +97,7 @@ static int script_print(lua_State *L)
     }
     luaL_pushresult(&line);
     bool is_heard = engine->log_level >= 1; /* LS_LOG_WARNING: as instances are from the start */
-    if (is_heard && !engine->is_view && !engine->trace.look) { /* LS_LOG_INFO */
+    if (is_heard && !engine->is_view && !engine->trace.look) {
         lua_say("%s", lua_tostring(L, -1));
     }
     return 0;

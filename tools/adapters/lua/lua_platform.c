@@ -9,8 +9,7 @@
  * the table stays a pointer, and of a value one byte is read. tests/unit/test_lua.c holds it to
  * tables of every past. */
 #include "lockstep/common/maths/strict_math.h"
-#include "lockstep/common/system/nonblocking_writer.h"
-#include "lockstep/common/system/tty.h"
+#include "lockstep/common/system/stream_room.h"
 #include "lockstep/tools/adapters/lua/lua_engine.h"
 
 #include <stdarg.h>
@@ -71,7 +70,6 @@ void *lua_no_stdin, *lua_no_stdout, *lua_no_stderr;
 
 /* ---- words for people ---- */
 
-/* A line that nobody reads is left out: a script's words are on the path of a tick. */
 void lua_say(const char *format, ...)
 {
     char line[512] = "lua: ";
@@ -79,9 +77,9 @@ void lua_say(const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(line + 5, sizeof line - 5, format, arguments);
     va_end(arguments);
-    ls_nonblocking_writer writer = ls_nonblocking_writer_open(LS_TTY_ERRORS);
-    (void)ls_nonblocking_writer_write(&writer, line, strlen(line));
-    ls_nonblocking_writer_close(&writer);
+    if (ls_stream_has_room(LS_TTY_ERRORS)) {
+        (void)dprintf(LS_TTY_ERRORS, "%s", line);
+    }
 }
 
 /* ---- Lua ---- */
