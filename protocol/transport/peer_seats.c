@@ -30,7 +30,7 @@ ls_peer_seat *ls_peer_seats_find(const ls_peer_seats *seats, ls_peer_id id)
     return seat->id == id ? seat : NULL;
 }
 
-bool ls_peer_seats_take(ls_peer_seats *seats, ls_peer_seat *seat, ls_seat_state state)
+bool ls_peer_seats_take(ls_peer_seats *seats, ls_peer_seat *seat, ls_peer_seat_state state)
 {
     LS_ASSERT(seat->id == 0);
     /* The ids of a seat are its index + 1, and the count of seats more for each generation. */
@@ -43,24 +43,24 @@ bool ls_peer_seats_take(ls_peer_seats *seats, ls_peer_seat *seat, ls_seat_state 
     return true;
 }
 
-static bool has_deadline(ls_seat_state state)
+static bool has_deadline(ls_peer_seat_state state)
 {
-    return state == LS_SEAT_CONNECTING || state == LS_SEAT_CLOSING;
+    return state == LS_PEER_SEAT_CONNECTING || state == LS_PEER_SEAT_CLOSING;
 }
 
-void ls_peer_seats_set_state(ls_peer_seats *seats, ls_peer_seat *seat, ls_seat_state state)
+void ls_peer_seats_set_state(ls_peer_seats *seats, ls_peer_seat *seat, ls_peer_seat_state state)
 {
     seats->deadline_count -= has_deadline(seat->state) ? 1 : 0;
     seats->deadline_count += has_deadline(state) ? 1 : 0;
-    seats->ended_count -= seat->state == LS_SEAT_ENDED ? 1 : 0;
-    seats->ended_count += state == LS_SEAT_ENDED ? 1 : 0;
+    seats->ended_count -= seat->state == LS_PEER_SEAT_ENDED ? 1 : 0;
+    seats->ended_count += state == LS_PEER_SEAT_ENDED ? 1 : 0;
     seat->state = state;
 }
 
 void ls_peer_seats_end(ls_peer_seats *seats, ls_peer_seat *seat, ls_status reason)
 {
     seat->end_reason = reason;
-    ls_peer_seats_set_state(seats, seat, LS_SEAT_ENDED);
+    ls_peer_seats_set_state(seats, seat, LS_PEER_SEAT_ENDED);
 }
 
 ls_peer_seat *ls_peer_seats_overdue(const ls_peer_seats *seats, uint64_t now_ns)
@@ -78,7 +78,7 @@ void ls_peer_seats_tell(ls_peer_seats *seats, ls_peer_seat *seat, ls_status reas
                         ls_transport_event *event)
 {
     LS_ASSERT(!seats->told && seat->id != 0);
-    ls_peer_seats_set_state(seats, seat, LS_SEAT_TOLD);
+    ls_peer_seats_set_state(seats, seat, LS_PEER_SEAT_TOLD);
     seats->told = seat;
     *event =
         (ls_transport_event){.kind = LS_TRANSPORT_DISCONNECTED, .peer = seat->id, .reason = reason};
@@ -88,7 +88,7 @@ bool ls_peer_seats_take_ended(ls_peer_seats *seats, ls_transport_event *event)
 {
     for (uint32_t i = 0; seats->ended_count > 0 && i < seats->count; i++) {
         ls_peer_seat *seat = &seats->seats[i];
-        if (seat->state == LS_SEAT_ENDED) {
+        if (seat->state == LS_PEER_SEAT_ENDED) {
             ls_peer_seats_tell(seats, seat, seat->end_reason, event);
             return true;
         }

@@ -10,18 +10,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum ls_seat_state {
-    LS_SEAT_FREE,
-    LS_SEAT_CONNECTING, /* has a deadline */
-    LS_SEAT_OPEN,
-    LS_SEAT_CLOSING, /* has a deadline */
-    LS_SEAT_ENDED,   /* its DISCONNECTED waits to be taken */
-    LS_SEAT_TOLD,    /* its DISCONNECTED was the last event */
-} ls_seat_state;
+typedef enum ls_peer_seat_state {
+    LS_PEER_SEAT_FREE,
+    LS_PEER_SEAT_CONNECTING, /* has a deadline */
+    LS_PEER_SEAT_OPEN,
+    LS_PEER_SEAT_CLOSING, /* has a deadline */
+    LS_PEER_SEAT_ENDED,   /* its DISCONNECTED waits to be taken */
+    LS_PEER_SEAT_TOLD,    /* its DISCONNECTED was the last event */
+} ls_peer_seat_state;
 
 typedef struct ls_peer_seat {
     ls_peer_id id; /* 0 in a free seat */
-    ls_seat_state state;
+    ls_peer_seat_state state;
     ls_status end_reason; /* ENDED */
     uint64_t deadline_ns; /* CONNECTING and CLOSING */
     uint32_t generation;  /* connections that sat here before */
@@ -45,9 +45,9 @@ ls_peer_seat *ls_peer_seats_find(const ls_peer_seats *seats, ls_peer_id id);
 
 /* Seats somebody: gives a free seat an id that was never given before. false when the seat has used
  * up its share of the 2^32 ids: then nobody can ever sit there again. */
-bool ls_peer_seats_take(ls_peer_seats *seats, ls_peer_seat *seat, ls_seat_state state);
+bool ls_peer_seats_take(ls_peer_seats *seats, ls_peer_seat *seat, ls_peer_seat_state state);
 
-void ls_peer_seats_set_state(ls_peer_seats *seats, ls_peer_seat *seat, ls_seat_state state);
+void ls_peer_seats_set_state(ls_peer_seats *seats, ls_peer_seat *seat, ls_peer_seat_state state);
 
 /* The connection is over: its DISCONNECTED waits for take_ended. */
 void ls_peer_seats_end(ls_peer_seats *seats, ls_peer_seat *seat, ls_status reason);

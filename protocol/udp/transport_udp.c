@@ -63,7 +63,8 @@ static void end_overdue_seats(transport_udp *transport, uint64_t now)
     while (transport->seats.deadline_count > 0 &&
            (seat = ls_peer_seats_overdue(&transport->seats, now)) != NULL) {
         ls_status no_answer = transport->is_refused ? LS_REFUSED : LS_TIMED_OUT;
-        end_seat(transport, seat, seat->state == LS_SEAT_CLOSING ? LS_DISCONNECTED : no_answer);
+        end_seat(transport, seat,
+                 seat->state == LS_PEER_SEAT_CLOSING ? LS_DISCONNECTED : no_answer);
     }
 }
 
@@ -89,7 +90,7 @@ LS_TICK_CODE static void send_packet(ls_transport *base, ls_peer_id id, ls_chann
     transport_udp *transport = from_base(base);
     LS_ASSERT(size <= LS_PACKET_BYTES_MAX && (unsigned)channel <= LS_CHANNEL_CANDIDATE_PATH);
     ls_peer_seat *seat = ls_peer_seats_find(&transport->seats, id);
-    if (!seat || seat->state != LS_SEAT_OPEN) {
+    if (!seat || seat->state != LS_PEER_SEAT_OPEN) {
         return;
     }
     udp_connection *to = connection_of(transport, seat);
@@ -116,11 +117,11 @@ static void disconnect(ls_transport *base, ls_peer_id id)
     if (!seat) {
         return;
     }
-    if (seat->state == LS_SEAT_CONNECTING) {
+    if (seat->state == LS_PEER_SEAT_CONNECTING) {
         end_seat(transport, seat, LS_DISCONNECTED);
-    } else if (seat->state == LS_SEAT_OPEN) {
+    } else if (seat->state == LS_PEER_SEAT_OPEN) {
         udp_connection *closing = connection_of(transport, seat);
-        ls_peer_seats_set_state(&transport->seats, seat, LS_SEAT_CLOSING);
+        ls_peer_seats_set_state(&transport->seats, seat, LS_PEER_SEAT_CLOSING);
         seat->deadline_ns = now_ns(transport) + LS_TRANSPORT_UDP_CLOSE_MS * LS_NS_PER_MS;
         ls_enet_channel_close(closing->channel);
         ls_udp_connection_queue(closing);
@@ -161,7 +162,8 @@ LS_TICK_CODE static void choose_timer(transport_udp *transport)
 /* This machine may be in another network now. */
 static void look_for_server(transport_udp *transport, uint64_t now)
 {
-    bool is_open = transport->client && transport->seats.seats[CLIENT_SEAT].state == LS_SEAT_OPEN;
+    bool is_open =
+        transport->client && transport->seats.seats[CLIENT_SEAT].state == LS_PEER_SEAT_OPEN;
     if (is_open && now >= transport->heard_ns + SILENCE_MS * LS_NS_PER_MS) {
         (void)ls_datagram_socket_reroute(transport->socket);
         transport->heard_ns = now;
@@ -191,16 +193,16 @@ static void service_busy(transport_udp *transport, uint64_t now)
 {
     for (uint32_t i = 0; transport->busy_count > 0 && i < transport->seats.count; i++) {
         udp_connection *each = &transport->connections[i];
-        ls_seat_state state = transport->seats.seats[i].state;
+        ls_peer_seat_state state = transport->seats.seats[i].state;
         if (!each->is_busy) {
             continue;
         }
-        if (!each->channel || (state != LS_SEAT_OPEN && state != LS_SEAT_CLOSING)) {
+        if (!each->channel || (state != LS_PEER_SEAT_OPEN && state != LS_PEER_SEAT_CLOSING)) {
             ls_udp_connection_set_busy(each, false);
             continue;
         }
         ls_enet_channel_service(each->channel, now);
-        if (state == LS_SEAT_OPEN && ls_enet_channel_backlog(each->channel) == 0 &&
+        if (state == LS_PEER_SEAT_OPEN && ls_enet_channel_backlog(each->channel) == 0 &&
             !ls_enet_channel_has_event(each->channel)) {
             ls_udp_connection_set_busy(each, false);
         }
@@ -211,7 +213,7 @@ LS_TICK_CODE static void continue_exchange(transport_udp *transport, uint64_t no
 {
     uint8_t datagram[LS_SEALED_DATAGRAM_BYTES_MAX];
     bool is_connecting =
-        transport->client && transport->seats.seats[CLIENT_SEAT].state == LS_SEAT_CONNECTING;
+        transport->client && transport->seats.seats[CLIENT_SEAT].state == LS_PEER_SEAT_CONNECTING;
     size_t size = is_connecting ? ls_sealed_client_take_due(transport->client, now, datagram) : 0;
     if (size > 0) {
         ls_udp_out_raw(transport, &transport->server_endpoint, datagram, size);
@@ -283,8 +285,8 @@ static bool has_backlog(const transport_udp *transport)
 {
     for (uint32_t i = 0; i < transport->seats.count; i++) {
         const ls_enet_channel *channel = transport->connections[i].channel;
-        ls_seat_state state = transport->seats.seats[i].state;
-        if (channel && (state == LS_SEAT_OPEN || state == LS_SEAT_CLOSING) &&
+        ls_peer_seat_state state = transport->seats.seats[i].state;
+        if (channel && (state == LS_PEER_SEAT_OPEN || state == LS_PEER_SEAT_CLOSING) &&
             ls_enet_channel_backlog(channel) > 0) {
             return true;
         }
@@ -306,8 +308,8 @@ static void leave(transport_udp *transport)
         }
     }
     for (uint32_t i = 0; i < transport->seats.count; i++) {
-        ls_seat_state state = transport->seats.seats[i].state;
-        if (state == LS_SEAT_OPEN || state == LS_SEAT_CLOSING) {
+        ls_peer_seat_state state = transport->seats.seats[i].state;
+        if (state == LS_PEER_SEAT_OPEN || state == LS_PEER_SEAT_CLOSING) {
             ls_enet_channel_abort(transport->connections[i].channel, now_ns(transport));
         }
     }
@@ -519,7 +521,7 @@ static void start_connecting(transport_udp *transport, uint64_t timeout_ns)
 {
     ls_peer_seat *seat = &transport->seats.seats[CLIENT_SEAT];
     uint64_t now = now_ns(transport);
-    bool is_taken = ls_peer_seats_take(&transport->seats, seat, LS_SEAT_CONNECTING);
+    bool is_taken = ls_peer_seats_take(&transport->seats, seat, LS_PEER_SEAT_CONNECTING);
     LS_ASSERT(is_taken); /* after 2^32 connections of one client */
     (void)is_taken;
     seat->deadline_ns = now + timeout_ns;
@@ -625,7 +627,7 @@ ls_status ls_transport_udp_reconnect(ls_transport *base, uint64_t connect_timeou
     LS_ASSERT(transport->client && connect_timeout_ns > 0);
     release_last_event(transport);
     if (seat->id != 0) {
-        if (seat->state == LS_SEAT_OPEN || seat->state == LS_SEAT_CLOSING) {
+        if (seat->state == LS_PEER_SEAT_OPEN || seat->state == LS_PEER_SEAT_CLOSING) {
             ls_enet_channel_abort(connection_of(transport, seat)->channel, now_ns(transport));
         }
         ls_peer_seats_tell(&transport->seats, seat, LS_DISCONNECTED, &nobody_is_told);
@@ -646,7 +648,7 @@ ls_status ls_transport_udp_address(const ls_transport *base, ls_peer_id id,
 {
     const transport_udp *transport = from_const_base(base);
     const ls_peer_seat *seat = ls_peer_seats_find(&transport->seats, id);
-    if (!seat || seat->state != LS_SEAT_OPEN) {
+    if (!seat || seat->state != LS_PEER_SEAT_OPEN) {
         return LS_NOT_FOUND;
     }
     uint32_t index = connection_of(transport, seat)->index;

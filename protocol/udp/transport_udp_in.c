@@ -83,7 +83,7 @@ static void take_enet(transport_udp *transport)
 
 static bool is_alive(const ls_peer_seat *seat)
 {
-    return seat->state == LS_SEAT_OPEN || seat->state == LS_SEAT_CLOSING;
+    return seat->state == LS_PEER_SEAT_OPEN || seat->state == LS_PEER_SEAT_CLOSING;
 }
 
 /* Takes a piece of the newest datagram: true when that is an event. */
@@ -97,7 +97,7 @@ static bool take_left(transport_udp *transport, ls_transport_event *event)
         take_enet(transport);
         return false;
     }
-    if (transport->heard->state != LS_SEAT_OPEN) {
+    if (transport->heard->state != LS_PEER_SEAT_OPEN) {
         transport->has_left = false; /* it is closing: only what it acknowledges counts */
         return false;
     }
@@ -116,13 +116,13 @@ static bool drain(transport_udp *transport, ls_transport_event *event)
             break;
         }
         if (told.kind == LS_ENET_RECEIVED) {
-            if (seat->state == LS_SEAT_OPEN) {
+            if (seat->state == LS_PEER_SEAT_OPEN) {
                 tell_packet(transport, seat, LS_CHANNEL_RELIABLE, told.bytes, told.size, event);
                 return true;
             }
             continue;
         }
-        bool is_wanted = told.kind == LS_ENET_CLOSED || seat->state == LS_SEAT_CLOSING;
+        bool is_wanted = told.kind == LS_ENET_CLOSED || seat->state == LS_PEER_SEAT_CLOSING;
         ls_peer_seats_tell(&transport->seats, seat, is_wanted ? LS_DISCONNECTED : LS_TIMED_OUT,
                            event);
         transport->draining = NULL;
@@ -199,7 +199,7 @@ static bool take_at_server(transport_udp *transport, const ls_udp_datagram *data
         return false;
     }
     ls_peer_seat *seat = &transport->seats.seats[got.index];
-    if (got.is_opened && !ls_peer_seats_take(&transport->seats, seat, LS_SEAT_OPEN)) {
+    if (got.is_opened && !ls_peer_seats_take(&transport->seats, seat, LS_PEER_SEAT_OPEN)) {
         ls_sealed_server_close(transport->server, got.index);
         return false;
     }
@@ -228,11 +228,11 @@ LS_TICK_CODE static bool take_at_client(transport_udp *transport, const ls_udp_d
     if (got.has_content) {
         keep_content(transport, CLIENT_SEAT, got.content, got.bytes, got.size, datagram);
     }
-    if (seat->state != LS_SEAT_CONNECTING) {
+    if (seat->state != LS_PEER_SEAT_CONNECTING) {
         return false;
     }
     if (got.is_opened) {
-        ls_peer_seats_set_state(&transport->seats, seat, LS_SEAT_OPEN);
+        ls_peer_seats_set_state(&transport->seats, seat, LS_PEER_SEAT_OPEN);
         ls_udp_out_nothing(&transport->connections[CLIENT_SEAT]);
         return tell_connected(&transport->connections[CLIENT_SEAT], &datagram->from,
                               ls_sealed_client_rtt_ns(transport->client), event);

@@ -49,7 +49,7 @@ void ls_udp_note_failure(transport_udp *transport, int error)
         transport->is_refused = true;
     }
     ls_peer_seat *own = &transport->seats.seats[CLIENT_SEAT];
-    if (error == ECONNREFUSED && transport->client && own->state == LS_SEAT_CONNECTING) {
+    if (error == ECONNREFUSED && transport->client && own->state == LS_PEER_SEAT_CONNECTING) {
         own->deadline_ns = 0; /* the machine is there and says no: nothing to wait for */
     }
 }

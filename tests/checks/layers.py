@@ -105,6 +105,7 @@ ADAPTERS = {
         "tests/unit/test_explain_code.c",
     ),
     "mpfr.h": ("tests/maths/strict_errors.c",),
+    "valgrind/*": ("tests/instructions/instruction_paths.c",),
     "dwarf.h": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),
     "elfutils/*": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),

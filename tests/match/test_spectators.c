@@ -72,7 +72,7 @@ static void play_and_end(virtual_match *run, raw_spectator *spectator)
 
 /* ---- one spectator ---- */
 
-Test(watch, every_tick_is_seen_late_from_the_lobby_to_the_end)
+Test(spectators, every_tick_is_seen_late_from_the_lobby_to_the_end)
 {
     raw_spectator *spectator = watch_match(ls_units_simulation(), 1);
     virtual_match *run = spectator->run;
@@ -112,7 +112,7 @@ static void join_at(const ls_simulation *simulation, ls_tick tick, uint32_t dela
     end(run, spectator);
 }
 
-Test(watch, one_may_come_at_any_tick)
+Test(spectators, one_may_come_at_any_tick)
 {
     static const ls_tick ticks[] = {1,   2,   59,  60,  61,  119,  120,
                                     121, 122, 180, 181, 500, 1024, 1500};
@@ -122,7 +122,7 @@ Test(watch, one_may_come_at_any_tick)
     join_at(ls_units_simulation(), 200, DELAY_TICKS, 1, &near_link);
 }
 
-Test(watch, one_may_come_with_any_delay)
+Test(spectators, one_may_come_with_any_delay)
 {
     static const uint32_t delays[] = {0, 1, 7, 200, LS_SPECTATOR_DELAY_TICKS_MAX};
     static const ls_tick ticks[] = {300, 970, 1023, 1400};
@@ -133,14 +133,14 @@ Test(watch, one_may_come_with_any_delay)
     }
 }
 
-Test(watch, one_may_come_over_a_lossy_link_and_with_rare_hashes)
+Test(spectators, one_may_come_over_a_lossy_link_and_with_rare_hashes)
 {
     join_at(ls_units_simulation(), 400, DELAY_TICKS, 1, &lossy_link);
     join_at(test_simulation(), 401, DELAY_TICKS, 7, &lossy_link);
     join_at(test_simulation(), 1200, DELAY_TICKS, LS_HASH_INTERVAL_MAX / 4, &lossy_link);
 }
 
-Test(watch, a_spectator_that_returns_goes_on_with_what_it_has)
+Test(spectators, a_spectator_that_returns_goes_on_with_what_it_has)
 {
     virtual_setup setup = setup_of(ls_units_simulation(), 2);
     virtual_match *run = checked_match_create(&setup);
@@ -159,7 +159,7 @@ Test(watch, a_spectator_that_returns_goes_on_with_what_it_has)
     end(run, after);
 }
 
-Test(watch, a_spectator_that_returns_to_a_resumed_match_is_counted)
+Test(spectators, a_spectator_that_returns_to_a_resumed_match_is_counted)
 {
     enum {
         SPECTATORS = 2
@@ -212,7 +212,7 @@ static void come_back_with_other_ticks(ls_tick leave_tick, ls_tick tick)
 }
 
 /* Where the match is so young that it could begin at state 0 again, too. */
-Test(watch, a_spectator_with_other_ticks_is_sent_a_snapshot)
+Test(spectators, a_spectator_with_other_ticks_is_sent_a_snapshot)
 {
     come_back_with_other_ticks(200, 400);
     come_back_with_other_ticks(20, 120);
@@ -276,7 +276,7 @@ static void join_history_at(ls_tick tick, uint32_t delay_ticks, uint32_t interva
     close_match(run);
 }
 
-Test(watch, a_simulation_that_cannot_save_is_watched_from_its_first_tick_on)
+Test(spectators, a_simulation_that_cannot_save_is_watched_from_its_first_tick_on)
 {
     join_history_at(200, DELAY_TICKS, 1, &near_link);
     join_history_at(1500, DELAY_TICKS, 1, &lossy_link);
@@ -352,7 +352,7 @@ static void play_before_a_crowd(const virtual_setup *setup, uint32_t count, play
     }
 }
 
-Test(watch, players_play_the_same_match_to_the_nanosecond_before_a_lossy_crowd)
+Test(spectators, players_play_the_same_match_to_the_nanosecond_before_a_lossy_crowd)
 {
     static play alone;
     static play watched;
@@ -362,7 +362,7 @@ Test(watch, players_play_the_same_match_to_the_nanosecond_before_a_lossy_crowd)
     cr_assert_eq(memcmp(&alone, &watched, sizeof alone), 0);
 }
 
-Test(watch, too_many_bytes_come_thinner_and_not_at_the_players_cost)
+Test(spectators, too_many_bytes_come_thinner_and_not_at_the_players_cost)
 {
     static play alone;
     static play watched;
@@ -438,7 +438,7 @@ static void say_healed(raw_spectator *spectator)
     raw_peer_send_kind(spectator->peer, LS_MESSAGE_HEALED);
 }
 
-Test(watch, a_spectator_that_does_not_behave_is_let_go_and_told_why)
+Test(spectators, a_spectator_that_does_not_behave_is_let_go_and_told_why)
 {
     play_before_two(make_wrong, LS_DESYNCED);
     play_before_two(make_silent, LS_TIMED_OUT);
@@ -457,7 +457,7 @@ static void send_inputs(raw_spectator *spectator, ls_inputs_header header, bool 
     raw_peer_send_inputs(spectator->peer, &header, has_input ? 1 : 0);
 }
 
-Test(watch, an_input_and_an_acknowledgement_of_what_was_not_sent_are_malformed)
+Test(spectators, an_input_and_an_acknowledgement_of_what_was_not_sent_are_malformed)
 {
     raw_spectator *spectator = watch_match(test_simulation(), 2);
     virtual_match *run = spectator->run;
@@ -478,7 +478,7 @@ Test(watch, an_input_and_an_acknowledgement_of_what_was_not_sent_are_malformed)
     play_and_end(run, spectator);
 }
 
-Test(watch, a_chain_that_was_altered_on_its_way_is_forgiven)
+Test(spectators, a_chain_that_was_altered_on_its_way_is_forgiven)
 {
     raw_spectator *spectator = watch_match(test_simulation(), 2);
     virtual_match *run = spectator->run;
@@ -493,7 +493,7 @@ Test(watch, a_chain_that_was_altered_on_its_way_is_forgiven)
 
 /* ---- how many, and what they are to the match ---- */
 
-Test(watch, there_are_as_many_places_as_were_made)
+Test(spectators, there_are_as_many_places_as_were_made)
 {
     virtual_setup setup = setup_of(test_simulation(), 1);
     virtual_match *run = checked_match_create(&setup);
@@ -512,7 +512,7 @@ Test(watch, there_are_as_many_places_as_were_made)
     end(run, third);
 }
 
-Test(watch, nobody_watches_where_there_are_no_places)
+Test(spectators, nobody_watches_where_there_are_no_places)
 {
     raw_spectator *spectator = watch_match(test_simulation(), 0);
     virtual_match *run = spectator->run;
@@ -521,7 +521,7 @@ Test(watch, nobody_watches_where_there_are_no_places)
     end(run, spectator);
 }
 
-Test(watch, spectators_do_not_start_a_match)
+Test(spectators, spectators_do_not_start_a_match)
 {
     virtual_setup setup = setup_of(test_simulation(), 4);
     setup.clients = 1;
@@ -537,7 +537,7 @@ Test(watch, spectators_do_not_start_a_match)
     end(run, spectator);
 }
 
-Test(watch, spectators_do_not_keep_a_match_alive)
+Test(spectators, spectators_do_not_keep_a_match_alive)
 {
     virtual_setup setup = setup_of(test_simulation(), 4);
     setup.match.ticks = 0;
@@ -552,7 +552,7 @@ Test(watch, spectators_do_not_keep_a_match_alive)
     end(run, spectator);
 }
 
-Test(watch, one_who_never_gets_there_does_not_hold_up_the_end)
+Test(spectators, one_who_never_gets_there_does_not_hold_up_the_end)
 {
     raw_spectator *spectator = watch_match(test_simulation(), 4);
     virtual_match *run = spectator->run;
@@ -568,7 +568,7 @@ Test(watch, one_who_never_gets_there_does_not_hold_up_the_end)
     end(run, spectator);
 }
 
-Test(watch, players_are_let_go_before_spectators)
+Test(spectators, players_are_let_go_before_spectators)
 {
     virtual_setup setup = setup_of(test_simulation(), 1);
     setup.match.spectator_delay_ticks = 300;
@@ -592,7 +592,7 @@ static virtual_client *add_session(virtual_match *run)
     return virtual_match_add_client(run, &setup);
 }
 
-Test(watch, a_match_is_over_although_the_last_spectator_fell_silent)
+Test(spectators, a_match_is_over_although_the_last_spectator_fell_silent)
 {
     virtual_setup setup = setup_of(test_simulation(), 1);
     setup.match.ticks = 120;
@@ -607,7 +607,7 @@ Test(watch, a_match_is_over_although_the_last_spectator_fell_silent)
 }
 
 /* That the match asks to be called again at once is noted as a fault. */
-Test(watch, ticks_that_an_input_closes_are_shown_in_their_turn)
+Test(spectators, ticks_that_an_input_closes_are_shown_in_their_turn)
 {
     for (uint32_t i = 0; i < 20; i++) {
         virtual_setup setup = setup_of(test_simulation(), 1);

@@ -286,7 +286,7 @@ static void find_pages(tracing *trace)
     fields_span(trace, &begin, &end);
     uintptr_t state = (uintptr_t)live(trace);
     uintptr_t first = (state + begin) / page * page;
-    trace->pages = (uint8_t *)ls_sim_instance_state(trace->instance) - (state - first);
+    trace->pages = (uint8_t *)ls_sim_instance_state(trace->instance) + (ptrdiff_t)(first - state);
     trace->page_bytes = (state + end - first + page - 1) / page * page;
 }
 

@@ -1,227 +1,80 @@
 #include "lockstep/tests/lab/bench/memory_match.h"
 
-#include "lockstep/client/bots.h"
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/transport/transport_memory.h"
 #include "lockstep/tests/lab/bench/pad_simulation.h"
 #include "lockstep/tests/lab/bench/timing.h"
 
 #include <string.h>
 
-enum {
-    POST_ITEMS_MAX = 1024
-};
-
-/* One event or packet between the network and a core. */
-typedef struct post_item {
-    ls_transport_event_kind kind; /* a core's DISCONNECTED asks for the end of a connection */
-    ls_status reason;
-    ls_transport *transport; /* of a core that sends */
-    ls_peer_id peer;
-    ls_channel channel;
-    uint32_t client; /* index of the client whose event it is; unused when sent */
-    uint32_t size;
-    uint8_t bytes[LS_PACKET_BYTES_MAX];
-} post_item;
-
-typedef struct post {
-    uint32_t count;
-    post_item items[POST_ITEMS_MAX];
-} post;
-
-/* The user of a core's sink. */
-typedef struct sender {
-    ls_memory_match *match;
-    ls_transport *transport;
-} sender;
-
 typedef struct member {
-    sender out;
-    ls_session *session;
-    ls_transport *transport;
+    ls_memory_match *match;
+    virtual_client *client;
     bench_pad_player pad;
     ls_bot bot;
+    bool has_received; /* in this turn: ticks may have been confirmed */
     ls_tick confirmed;
     uint64_t made_ns[LS_WINDOW_TICKS];
 } member;
 
 struct ls_memory_match {
     bench_memory_match_config config;
-    ls_memory_network *network;
-    ls_transport *transport;
-    sender out;
-    ls_match *match;
+    virtual_match *run;
     member members[LS_PLAYERS_MAX];
-    uint32_t member_count; /* that were let in */
-    uint32_t watched;      /* the first so many, whose latency counts */
-    uint64_t now_ns;
-    uint64_t step_ns;
-    uint64_t steps;
+    uint32_t watched; /* the first so many, whose latency counts */
     uint64_t clock_cost_ns;
+    bool is_server_at_work;
+    uint64_t since_ns; /* when a core was called */
     uint64_t server_ns;
     uint64_t sessions_ns;
     ls_tick confirmed_by_all;
     bench_memory_match_latency latency;
-    post inbox;
-    post outbox;
 };
 
-/* ---- what the cores call ---- */
+/* ---- what the run calls ---- */
 
-static const ls_simulation *simulation_of(const ls_memory_match *match)
-{
-    return match->config.simulation ? match->config.simulation : bench_pad_simulation();
-}
-
-static const ls_simulation *find_simulation(void *user, const char *name)
-{
-    const member *player = user;
-    const ls_simulation *simulation = simulation_of(player->out.match);
-    return strcmp(name, simulation->name) == 0 ? simulation : NULL;
-}
-
-static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
+static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot,
                            uint8_t *bytes)
 {
     member *player = user;
-    player->made_ns[tick % LS_WINDOW_TICKS] = player->out.match->now_ns;
-    return player->out.match->config.simulation ? ls_bot_input(&player->bot, instance, slot, bytes)
-                                                : bench_pad_player_input(&player->pad, bytes);
+    return player->match->config.simulation ? ls_bot_input(&player->bot, instance, slot, bytes)
+                                            : bench_pad_player_input(&player->pad, bytes);
 }
 
-static post_item *add_item(post *box)
+static void on_work(void *user, virtual_work work)
 {
-    LS_ASSERT(box->count < POST_ITEMS_MAX);
-    return &box->items[box->count++];
-}
-
-static void post_send(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
-                      size_t size)
-{
-    sender *from = user;
-    post_item *item = add_item(&from->match->outbox);
-    item->kind = LS_TRANSPORT_RECEIVED;
-    item->transport = from->transport;
-    item->peer = peer;
-    item->channel = channel;
-    item->size = (uint32_t)size;
-    memcpy(item->bytes, bytes, size);
-}
-
-static void post_disconnect(void *user, ls_peer_id peer)
-{
-    sender *from = user;
-    post_item *item = add_item(&from->match->outbox);
-    item->kind = LS_TRANSPORT_DISCONNECTED;
-    item->transport = from->transport;
-    item->peer = peer;
-}
-
-/* ---- the network's side ---- */
-
-static void collect(ls_memory_match *match, ls_transport *transport, uint32_t client)
-{
-    ls_transport_event event;
-    while (ls_transport_next_event(transport, &event)) {
-        post_item *item = add_item(&match->inbox);
-        item->kind = event.kind;
-        item->reason = event.reason;
-        item->peer = event.peer;
-        item->channel = event.channel;
-        item->client = client;
-        item->size = (uint32_t)event.size;
-        if (event.size > 0) {
-            memcpy(item->bytes, event.bytes, event.size);
-        }
+    ls_memory_match *match = user;
+    uint64_t now_ns = bench_now_ns();
+    if (work == VIRTUAL_WORK_AROUND) {
+        uint64_t taken_ns = now_ns - match->since_ns;
+        taken_ns = taken_ns > match->clock_cost_ns ? taken_ns - match->clock_cost_ns : 0;
+        *(match->is_server_at_work ? &match->server_ns : &match->sessions_ns) += taken_ns;
     }
+    match->is_server_at_work = work == VIRTUAL_WORK_MATCH;
+    match->since_ns = now_ns;
 }
 
-static void post_out(ls_memory_match *match)
+static void server_turned(void *user, virtual_match *run)
 {
-    for (uint32_t i = 0; i < match->outbox.count; i++) {
-        const post_item *item = &match->outbox.items[i];
-        if (item->kind == LS_TRANSPORT_DISCONNECTED) {
-            ls_transport_disconnect(item->transport, item->peer);
-        } else {
-            ls_transport_send(item->transport, item->peer, item->channel, item->bytes, item->size);
-        }
-    }
-    match->outbox.count = 0;
+    const ls_memory_match *match = user;
+    match->config.after_server(match->config.user, run->match, virtual_match_server_ns(run));
 }
 
-/* ---- the cores' side, timed ---- */
-
-/* Made when the item is handed to a core: a whole event in each item costs a match several per
- * cent.
- */
-static ls_transport_event event_of(const ls_memory_match *match, const post_item *item)
+static void match_event(void *user, const ls_match_event *event)
 {
-    return (ls_transport_event){.kind = item->kind,
-                                .peer = item->peer,
-                                .channel = item->channel,
-                                .bytes = item->bytes,
-                                .size = item->size,
-                                .arrived_ns = match->now_ns,
-                                .reason = item->reason};
-}
-
-static uint64_t lap(const ls_memory_match *match, uint64_t start_ns)
-{
-    uint64_t taken_ns = bench_now_ns() - start_ns;
-    return taken_ns > match->clock_cost_ns ? taken_ns - match->clock_cost_ns : 0;
-}
-
-static void run_server(ls_memory_match *match)
-{
-    match->inbox.count = 0;
-    collect(match, match->transport, 0);
-    uint64_t start_ns = bench_now_ns();
-    for (uint32_t i = 0; i < match->inbox.count; i++) {
-        ls_transport_event event = event_of(match, &match->inbox.items[i]);
-        ls_match_receive_event(match->match, &event, match->now_ns);
-    }
-    ls_match_advance(match->match, match->now_ns);
-    match->server_ns += lap(match, start_ns);
-    post_out(match);
-    if (match->config.after_server) {
-        match->config.after_server(match->config.user, match->match, match->now_ns);
-    }
-}
-
-/* Clients draw one frame a tick, each at its own time within the tick. */
-static bool is_frame_due(const ls_memory_match *match, uint32_t client)
-{
-    uint32_t phase = client * match->config.steps_per_tick / match->config.players;
-    return (match->steps + phase) % match->config.steps_per_tick == 0;
-}
-
-static void run_sessions(ls_memory_match *match)
-{
-    match->inbox.count = 0;
-    for (uint32_t i = 0; i < match->member_count; i++) {
-        collect(match, match->members[i].transport, i);
-    }
-    uint64_t start_ns = bench_now_ns();
-    for (uint32_t i = 0; i < match->inbox.count; i++) {
-        const post_item *item = &match->inbox.items[i];
-        ls_transport_event event = event_of(match, item);
-        ls_session_receive_event(match->members[item->client].session, &event, match->now_ns);
-    }
-    for (uint32_t i = 0; i < match->member_count; i++) {
-        ls_session *session = match->members[i].session;
-        if (is_frame_due(match, i)) {
-            ls_session_frame(session, match->now_ns);
-        }
-        if (match->now_ns >= ls_session_next_ns(session)) {
-            ls_session_update(session, match->now_ns);
-        }
-    }
-    match->sessions_ns += lap(match, start_ns);
-    post_out(match);
+    const ls_memory_match *match = user;
+    match->config.on_event(match->config.user, event);
 }
 
 /* ---- latency ---- */
+
+static void input_made(void *user, virtual_client *client, ls_tick tick, const uint8_t *bytes,
+                       uint32_t size)
+{
+    ls_memory_match *match = user;
+    (void)bytes;
+    (void)size;
+    match->members[client->index].made_ns[tick % LS_WINDOW_TICKS] = match->run->now_ns;
+}
 
 static ls_tick least_confirmed(const ls_memory_match *match)
 {
@@ -238,32 +91,39 @@ static void add_latency(ls_histogram *latency, const ls_memory_match *match, con
 {
     uint64_t made_ns = player->made_ns[tick % LS_WINDOW_TICKS];
     if (made_ns != 0) {
-        ls_histogram_add(latency, match->now_ns - made_ns);
+        ls_histogram_add(latency, match->run->now_ns - made_ns);
     }
 }
 
 static void watch_member(ls_memory_match *match, member *player)
 {
-    ls_tick confirmed = ls_session_report_of(player->session).confirmed;
+    ls_tick confirmed = ls_session_report_of(player->client->session).confirmed;
     for (; player->confirmed < confirmed; player->confirmed++) {
         add_latency(&match->latency.own, match, player, player->confirmed);
     }
 }
 
-/* A client that had a packet may have had ticks confirmed. */
-static void watch_latency(ls_memory_match *match)
+static void session_received(void *user, virtual_client *client, const ls_transport_event *event)
 {
-    for (uint32_t i = 0; i < match->inbox.count; i++) {
-        if (match->inbox.items[i].client < match->watched) {
-            watch_member(match, &match->members[match->inbox.items[i].client]);
-        }
+    ls_memory_match *match = user;
+    (void)event;
+    match->members[client->index].has_received = true;
+}
+
+static void client_turned(void *user, virtual_client *client)
+{
+    ls_memory_match *match = user;
+    member *player = &match->members[client->index];
+    if (!player->has_received || client->index >= match->watched) {
+        return;
     }
+    player->has_received = false;
+    watch_member(match, player);
     ls_tick confirmed = least_confirmed(match);
     for (; match->confirmed_by_all < confirmed; match->confirmed_by_all++) {
         for (uint32_t i = 0; i < match->watched; i++) {
-            member *player = &match->members[i];
-            add_latency(&match->latency.all, match, player, match->confirmed_by_all);
-            player->made_ns[match->confirmed_by_all % LS_WINDOW_TICKS] = 0;
+            add_latency(&match->latency.all, match, &match->members[i], match->confirmed_by_all);
+            match->members[i].made_ns[match->confirmed_by_all % LS_WINDOW_TICKS] = 0;
         }
     }
 }
@@ -276,49 +136,40 @@ const bench_memory_match_latency *bench_memory_match_latency_of(const ls_memory_
 void bench_memory_match_forget_latency(ls_memory_match *match)
 {
     memset(&match->latency, 0, sizeof match->latency);
-    for (uint32_t i = match->watched; i < match->member_count; i++) {
-        match->members[i].confirmed = ls_session_report_of(match->members[i].session).confirmed;
+    for (uint32_t i = match->watched; i < match->run->client_count; i++) {
+        match->members[i].confirmed =
+            ls_session_report_of(match->members[i].client->session).confirmed;
     }
-    match->watched = match->member_count;
+    match->watched = match->run->client_count;
 }
 
 /* ---- life ---- */
 
-static ls_status create_member(ls_memory_match *match, uint32_t index, ls_text *why)
-{
-    member *player = &match->members[index];
-    player->pad = bench_pad_player_make(match->config.seed, index + 1);
-    player->bot = ls_bot_make(match->config.seed + index);
-    ls_status status =
-        ls_memory_client_create(match->network, match->transport, &player->transport);
-    if (status != LS_OK) {
-        ls_text_set(why, "%s", ls_status_text(status));
-        return status;
-    }
-    ls_link_config link = {.delay_ns = match->config.delay_ns, .loss_ppm = match->config.loss_ppm};
-    ls_memory_client_set_links(player->transport, &link, &link);
-    ls_session_config config = ls_session_config_default();
-    config.find_simulation = find_simulation;
-    config.make_input = make_input;
-    config.predict_ticks = match->config.predict_ticks;
-    config.user = player;
-    config.makes_inputs_between_frames = true;
-    config.finds_causes = config.finds_causes && !match->config.finds_no_causes;
-    player->out = (sender){match, player->transport};
-    ls_packet_sink sink = {post_send, post_disconnect, &player->out};
-    return ls_session_create(&config, &sink, ls_allocator_heap(), &player->session, why);
-}
-
-ls_status bench_memory_match_let_in(ls_memory_match *match, ls_text *why)
-{
-    LS_ASSERT(match->member_count < match->config.players);
-    return create_member(match, match->member_count++, why);
-}
-
-static ls_match_config host_config(const ls_memory_match *match)
+void bench_memory_match_let_in(ls_memory_match *match)
 {
     const bench_memory_match_config *config = &match->config;
-    ls_match_config host = ls_match_config_default(simulation_of(match));
+    uint32_t index = match->run->client_count;
+    LS_ASSERT(index < config->players);
+    member *player = &match->members[index];
+    *player = (member){.match = match,
+                       .pad = bench_pad_player_make(config->seed, index + 1),
+                       .bot = ls_bot_make(config->seed + index)};
+    virtual_client_setup setup = virtual_client_setup_default(match->run);
+    setup.make_input = make_input;
+    setup.player = player;
+    setup.frame_hz = match->run->setup.match.sim.tick_rate_hz;
+    setup.session.finds_causes = setup.session.finds_causes && !config->finds_no_causes;
+    player->client = virtual_match_add_client(match->run, &setup);
+}
+
+static const ls_simulation *simulation_of(const bench_memory_match_config *config)
+{
+    return config->simulation ? config->simulation : bench_pad_simulation();
+}
+
+static ls_match_config host_config(const bench_memory_match_config *config)
+{
+    ls_match_config host = ls_match_config_default(simulation_of(config));
     if (config->simulation) {
         host.sim.players = config->players;
     } else {
@@ -332,75 +183,54 @@ static ls_match_config host_config(const ls_memory_match *match)
     return host;
 }
 
-static ls_status create_parts(ls_memory_match *match, ls_text *why)
-{
-    const bench_memory_match_config *config = &match->config;
-    const ls_allocator *heap = ls_allocator_heap();
-    ls_status status = ls_memory_network_create(config->seed, heap, &match->network);
-    if (status == LS_OK) {
-        status = ls_memory_server_create(match->network, &match->transport);
-    }
-    if (status != LS_OK) {
-        ls_text_set(why, "%s", ls_status_text(status));
-        return status;
-    }
-    ls_match_config host = host_config(match);
-    match->out = (sender){match, match->transport};
-    ls_packet_sink sink = {post_send, post_disconnect, &match->out};
-    status = ls_match_create(&host, &sink, heap, &match->match, why);
-    for (uint32_t i = config->late_players; status == LS_OK && i < config->players; i++) {
-        status = bench_memory_match_let_in(match, why);
-    }
-    match->watched = match->member_count;
-    match->step_ns = LS_NS_PER_SECOND / (host.sim.tick_rate_hz * config->steps_per_tick);
-    return status;
-}
-
-ls_status bench_memory_match_create(const bench_memory_match_config *config, ls_memory_match **out,
-                                    ls_text *why)
+ls_memory_match *bench_memory_match_create(const bench_memory_match_config *config)
 {
     LS_ASSERT(config->steps_per_tick >= 1 && config->players <= LS_PLAYERS_MAX);
     ls_memory_match *match = ls_allocate(ls_allocator_heap(), sizeof *match);
-    if (!match) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
-    }
+    LS_ASSERT(match != NULL);
     match->config = *config;
     match->clock_cost_ns = bench_clock_cost_ns();
-    ls_status status = create_parts(match, why);
-    if (status != LS_OK) {
-        bench_memory_match_destroy(match);
-        return status;
+    virtual_setup setup = virtual_setup_default(simulation_of(config), config->players, 0);
+    setup.match = host_config(config);
+    setup.clients = 0;
+    setup.predict_ticks = config->predict_ticks;
+    setup.seed = config->seed;
+    setup.link = (ls_link_config){.delay_ns = config->delay_ns, .loss_ppm = config->loss_ppm};
+    setup.step_ns = LS_NS_PER_SECOND / (setup.match.sim.tick_rate_hz * config->steps_per_tick);
+    setup.runs_nothing_again = true;
+    setup.keeps_no_events = true;
+    setup.on_work = config->on_work ? config->on_work : on_work;
+    setup.work_user = match;
+    setup.observer =
+        (virtual_observer){.user = match,
+                           .server_turned = config->after_server ? server_turned : NULL,
+                           .match_event = config->on_event ? match_event : NULL};
+    if (config->watches_latency) {
+        setup.observer.input_made = input_made;
+        setup.observer.session_received = session_received;
+        setup.observer.client_turned = client_turned;
     }
-    *out = match;
-    return LS_OK;
+    match->run = virtual_match_create(&setup);
+    for (uint32_t i = config->late_players; i < config->players; i++) {
+        bench_memory_match_let_in(match);
+    }
+    match->watched = match->run->client_count;
+    return match;
 }
 
 void bench_memory_match_destroy(ls_memory_match *match)
 {
-    if (!match) {
-        return;
+    if (match) {
+        virtual_match_destroy(match->run);
+        ls_release(ls_allocator_heap(), match);
     }
-    for (uint32_t i = 0; i < match->member_count; i++) {
-        ls_session_destroy(match->members[i].session);
-    }
-    ls_match_destroy(match->match);
-    ls_memory_network_destroy(match->network);
-    ls_release(ls_allocator_heap(), match);
 }
 
 void bench_memory_match_run(ls_memory_match *match, uint32_t ticks)
 {
-    ls_tick end = ls_match_tick(match->match) + ticks;
-    while (ls_match_tick(match->match) < end && ls_match_state_of(match->match) < LS_MATCH_ENDING) {
-        match->now_ns += match->step_ns;
-        match->steps++;
-        ls_memory_network_set_time(match->network, match->now_ns);
-        run_server(match);
-        run_sessions(match);
-        if (match->config.watches_latency) {
-            watch_latency(match);
-        }
+    ls_tick end = ls_match_tick(match->run->match) + ticks;
+    while (ls_match_tick(match->run->match) < end && !virtual_match_is_over(match->run)) {
+        virtual_match_run_to_tick(match->run, end);
     }
 }
 
@@ -408,35 +238,36 @@ void bench_memory_match_run(ls_memory_match *match, uint32_t ticks)
 
 bool bench_memory_match_all_play(const ls_memory_match *match)
 {
-    const ls_session *newest = match->members[match->member_count - 1].session;
+    const ls_session *newest = match->members[match->run->client_count - 1].client->session;
     return ls_session_report_of(newest).state == LS_SESSION_PLAYING;
 }
 
 uint64_t bench_memory_match_now_ns(const ls_memory_match *match)
 {
-    return match->now_ns;
+    return match->run->now_ns;
 }
 
 ls_match *bench_memory_match_host(ls_memory_match *match)
 {
-    return match->match;
+    return match->run->match;
 }
 
 bench_memory_match_totals bench_memory_match_totals_of(const ls_memory_match *match)
 {
-    bench_memory_match_totals totals = {.ticks = ls_match_tick(match->match),
+    bench_memory_match_totals totals = {.ticks = ls_match_tick(match->run->match),
                                         .server_ns = match->server_ns,
                                         .sessions_ns = match->sessions_ns};
-    for (uint32_t i = 0; i < match->member_count; i++) {
-        ls_match_slot slot = ls_match_slot_of(match->match, i);
+    for (uint32_t i = 0; i < match->run->client_count; i++) {
+        ls_match_slot slot = ls_match_slot_of(match->run->match, i);
         totals.hashes_compared += slot.hashes_compared;
         totals.inputs_substituted += slot.inputs_substituted;
-        ls_session_report report = ls_session_report_of(match->members[i].session);
+        ls_session_report report = ls_session_report_of(match->members[i].client->session);
         totals.steps += report.steps;
         totals.rollbacks += report.rollbacks;
         ls_peer_id peer = i + 1;
-        ls_transport_traffic up = ls_transport_traffic_of(match->members[i].transport, peer);
-        ls_transport_traffic down = ls_transport_traffic_of(match->transport, peer);
+        ls_transport_traffic up =
+            ls_transport_traffic_of(match->members[i].client->transport, peer);
+        ls_transport_traffic down = ls_transport_traffic_of(match->run->network->server, peer);
         totals.bytes_up += up.bytes_sent;
         totals.bytes_down += down.bytes_sent;
         totals.packets_up += up.packets_sent;
@@ -447,9 +278,9 @@ bench_memory_match_totals bench_memory_match_totals_of(const ls_memory_match *ma
 
 ls_status bench_memory_match_check(const ls_memory_match *match, ls_text *why)
 {
-    for (uint32_t i = 0; i < match->member_count; i++) {
-        ls_match_slot slot = ls_match_slot_of(match->match, i);
-        ls_session_report report = ls_session_report_of(match->members[i].session);
+    for (uint32_t i = 0; i < match->run->client_count; i++) {
+        ls_match_slot slot = ls_match_slot_of(match->run->match, i);
+        ls_session_report report = ls_session_report_of(match->members[i].client->session);
         if (slot.is_desynced) {
             ls_text_set(why, "slot %u differs from tick %u on", i, slot.desync_tick);
             return LS_DESYNCED;

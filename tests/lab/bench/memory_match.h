@@ -1,14 +1,14 @@
-/* Memory match: one match and its sessions in one process, in virtual time, over the memory
- * network. Counts the time spent inside the two cores and nothing else: packets are taken off the
- * network before the clock is read and put on it afterwards.
- * Every player holds a pad of four bytes of which one bit flips with a chance of 1/8 a tick, or is
- * a bot of the simulation that is named. Called by the benchmarks alone. */
+/* Memory match: a virtual match that is measured. Counts the time spent inside the two cores and
+ * nothing else: the clock stands while the network and the driver are at work. Every player holds a
+ * pad of four bytes of which one bit flips with a chance of 1/8 a tick, or is a bot of the
+ * simulation that is named. Called by the benchmarks alone. */
 #ifndef LOCKSTEP_TESTS_LAB_BENCH_MEMORY_MATCH_H
 #define LOCKSTEP_TESTS_LAB_BENCH_MEMORY_MATCH_H
 
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/histogram.h"
 #include "lockstep/server/match/match.h"
+#include "lockstep/tests/lab/virtual/virtual_match.h"
 
 typedef struct bench_memory_match_config {
     uint32_t players;
@@ -25,9 +25,14 @@ typedef struct bench_memory_match_config {
     uint32_t hash_interval_ticks;    /* 0: every tick */
     bool finds_no_causes;            /* no copies of the state */
 
-    /* Called when the match has done what was due, outside of the timed part; NULL: no call. */
+    /* Called when the match has done what was due, outside of the timed part, and with what it says
+     * has happened; NULL: no call. */
     void (*after_server)(void *user, ls_match *match, uint64_t now_ns);
+    void (*on_event)(void *user, const ls_match_event *event);
     void *user;
+
+    /* In place of what reads the clock, which server_ns and sessions_ns need; NULL: that. */
+    void (*on_work)(void *user, virtual_work work);
 } bench_memory_match_config;
 
 /* Sums since the start; a window's figures are differences of two of them. */
@@ -47,15 +52,14 @@ typedef struct bench_memory_match_totals {
 
 typedef struct ls_memory_match ls_memory_match;
 
-ls_status bench_memory_match_create(const bench_memory_match_config *config, ls_memory_match **out,
-                                    ls_text *why);
+ls_memory_match *bench_memory_match_create(const bench_memory_match_config *config);
 void bench_memory_match_destroy(ls_memory_match *match);
 
 /* Plays on for so many ticks of the server. */
 void bench_memory_match_run(ls_memory_match *match, uint32_t ticks);
 
-/* The next of the late players connects. The status of creating it, explained. */
-ls_status bench_memory_match_let_in(ls_memory_match *match, ls_text *why);
+/* The next of the late players connects. */
+void bench_memory_match_let_in(ls_memory_match *match);
 
 /* The newest player plays. */
 bool bench_memory_match_all_play(const ls_memory_match *match);

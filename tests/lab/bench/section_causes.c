@@ -35,8 +35,7 @@ typedef struct two_matches {
     ls_memory_match *without;
 } two_matches;
 
-static ls_status create_match(const causes_case *one, bool finds_no_causes, ls_memory_match **out,
-                              ls_text *why)
+static ls_memory_match *create_match(const causes_case *one, bool finds_no_causes)
 {
     bench_memory_match_config config = {
         .players = PLAYERS,
@@ -47,7 +46,7 @@ static ls_status create_match(const causes_case *one, bool finds_no_causes, ls_m
         .simulation = one->simulation ? one->simulation() : NULL,
         .finds_no_causes = finds_no_causes,
     };
-    return bench_memory_match_create(&config, out, why);
+    return bench_memory_match_create(&config);
 }
 
 typedef struct tick_times {
@@ -107,15 +106,9 @@ static void time_rounds(const causes_case *one, const two_matches *matches, cons
 static ls_status measure_times(const causes_case *one, const bench_plan *plan, bench_report *report,
                                ls_text *why)
 {
-    two_matches matches = {0};
-    ls_status status = create_match(one, false, &matches.with, why);
-    if (status == LS_OK) {
-        status = create_match(one, true, &matches.without, why);
-    }
-    if (status == LS_OK) {
-        time_rounds(one, &matches, plan, report);
-        status = bench_memory_match_check(matches.with, why);
-    }
+    two_matches matches = {create_match(one, false), create_match(one, true)};
+    time_rounds(one, &matches, plan, report);
+    ls_status status = bench_memory_match_check(matches.with, why);
     bench_memory_match_destroy(matches.with);
     bench_memory_match_destroy(matches.without);
     return status;

@@ -55,10 +55,10 @@ static ls_status let_one_in(ls_memory_match *match, bool is_smoke, joining *out,
     bench_memory_match_run(match, is_smoke ? SMOKE_BASELINE_TICKS : BASELINE_TICKS);
     out->p99_before_ms = p99_ms(match);
     bench_memory_match_forget_latency(match);
-    ls_status status = bench_memory_match_let_in(match, why);
+    bench_memory_match_let_in(match);
     uint64_t begun_ns = bench_memory_match_now_ns(match);
     uint32_t ticks = 0;
-    while (status == LS_OK && !bench_memory_match_all_play(match) && ticks < PATIENCE_TICKS) {
+    while (!bench_memory_match_all_play(match) && ticks < PATIENCE_TICKS) {
         bench_memory_match_run(match, 1);
         ticks++;
     }
@@ -66,7 +66,7 @@ static ls_status let_one_in(ls_memory_match *match, bool is_smoke, joining *out,
     uint32_t least = is_smoke ? SMOKE_BASELINE_TICKS : JOINING_TICKS_MIN;
     bench_memory_match_run(match, ticks + SETTLING_TICKS < least ? least - ticks : SETTLING_TICKS);
     out->p99_meanwhile_ms = p99_ms(match);
-    return status == LS_OK ? bench_memory_match_check(match, why) : status;
+    return bench_memory_match_check(match, why);
 }
 
 static void report_joining(bench_report *report, const char *of, const joining *one)
@@ -102,8 +102,8 @@ static ls_status measure(uint32_t state, uint32_t loss, const bench_plan *plan,
                                             true, /* else the states fill the caches */
                                         .watches_latency = true,
                                         .seed = 1};
-    ls_memory_match *match = NULL;
-    ls_status status = bench_memory_match_create(&config, &match, why);
+    ls_memory_match *match = bench_memory_match_create(&config);
+    ls_status status = LS_OK;
     for (uint32_t i = 0; status == LS_OK && i < AGES; i++) {
         ls_tick baseline = plan->is_smoke ? SMOKE_BASELINE_TICKS : BASELINE_TICKS;
         ls_tick age = (plan->is_smoke ? smoke_ages : ages)[i] - baseline;

@@ -85,18 +85,25 @@ static ls_journal_completion write_record(writing *work)
     return (ls_journal_completion){.status = LS_OK, .written_bytes = record.size, .why = ""};
 }
 
+static void take_event(void *user, const ls_match_event *event)
+{
+    writing *work = user;
+    if (work->recorder) {
+        uint64_t since_ns = bench_now_ns();
+        ls_recorder_take_event(work->recorder, event);
+        work->recorder_ns += lap(work, &since_ns);
+    }
+}
+
 /* As the server's loop does it behind each turn of the match. */
 static void record(void *user, ls_match *match, uint64_t now_ns)
 {
     writing *work = user;
-    ls_match_event event;
+    (void)match;
     if (!work->recorder) {
         return;
     }
     uint64_t since_ns = bench_now_ns();
-    while (ls_match_next_event(match, &event)) {
-        ls_recorder_take_event(work->recorder, &event);
-    }
     ls_recorder_pull(work->recorder, now_ns);
     work->recorder_ns += lap(work, &since_ns);
     while (work->has_record) {
@@ -148,14 +155,12 @@ static ls_status measure_writing(const ls_simulation *simulation, const bench_pl
                                         .seed = 1,
                                         .simulation = simulation,
                                         .after_server = record,
+                                        .on_event = take_event,
                                         .user = &work};
     uint32_t rate_hz = simulation->default_tick_rate_hz;
     uint32_t ticks = (plan->is_smoke ? SMOKE_S : RECORD_S) * rate_hz;
-    ls_memory_match *match = NULL;
-    ls_status status = bench_memory_match_create(&config, &match, why);
-    if (status == LS_OK) {
-        status = start_writing(&work, bench_memory_match_host(match));
-    }
+    ls_memory_match *match = bench_memory_match_create(&config);
+    ls_status status = start_writing(&work, bench_memory_match_host(match));
     if (status == LS_OK) {
         bench_memory_match_run(match, ticks);
         status = bench_memory_match_check(match, why);

@@ -106,11 +106,7 @@ static ls_status measure_traffic(const traffic_case *one, const bench_plan *plan
                                         .steps_per_tick = STEPS_PER_TICK,
                                         .watches_latency = true,
                                         .seed = 1};
-    ls_memory_match *match = NULL;
-    ls_status status = bench_memory_match_create(&config, &match, why);
-    if (status != LS_OK) {
-        return status;
-    }
+    ls_memory_match *match = bench_memory_match_create(&config);
     bench_memory_match_run(match, WARM_TICKS);
     bench_memory_match_forget_latency(match);
     bench_memory_match_totals before = bench_memory_match_totals_of(match);
@@ -118,7 +114,7 @@ static ls_status measure_traffic(const traffic_case *one, const bench_plan *plan
     bench_memory_match_totals after = bench_memory_match_totals_of(match);
     report_traffic(one, &before, &after, report);
     report_latency(one, bench_memory_match_latency_of(match), report);
-    status = bench_memory_match_check(match, why);
+    ls_status status = bench_memory_match_check(match, why);
     bench_memory_match_destroy(match);
     return status;
 }

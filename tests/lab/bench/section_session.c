@@ -33,11 +33,7 @@ static ls_status measure_cpu(const cpu_case *one, const bench_plan *plan, bench_
                                         .delay_ns = one->rtt_ms * LS_NS_PER_MS / 2,
                                         .steps_per_tick = CPU_STEPS_PER_TICK,
                                         .seed = 1};
-    ls_memory_match *match = NULL;
-    ls_status status = bench_memory_match_create(&config, &match, why);
-    if (status != LS_OK) {
-        return status;
-    }
+    ls_memory_match *match = bench_memory_match_create(&config);
     bench_times session = {{0}, {0}};
     bench_times server = {{0}, {0}};
     bench_memory_match_run(match, WARM_TICKS);
@@ -53,7 +49,7 @@ static ls_status measure_cpu(const cpu_case *one, const bench_plan *plan, bench_
         bench_times_add(&server, (double)(after.server_ns - before.server_ns) / client_ticks,
                         slowdown);
     }
-    status = bench_memory_match_check(match, why);
+    ls_status status = bench_memory_match_check(match, why);
     bench_memory_match_destroy(match);
     char name[LS_NAME_BYTES_MAX];
     snprintf(name, sizeof name, "%u players, %u ms: session, a tick", one->players, one->rtt_ms);
@@ -84,11 +80,7 @@ static ls_status measure_prediction(const predict_case *one, const bench_plan *p
                                         .predict_ticks = PREDICT_TICKS,
                                         .steps_per_tick = CPU_STEPS_PER_TICK,
                                         .seed = 1};
-    ls_memory_match *match = NULL;
-    ls_status status = bench_memory_match_create(&config, &match, why);
-    if (status != LS_OK) {
-        return status;
-    }
+    ls_memory_match *match = bench_memory_match_create(&config);
     bench_times session = {{0}, {0}};
     bench_memory_match_run(match, WARM_TICKS);
     bench_memory_match_totals first = bench_memory_match_totals_of(match);
@@ -102,7 +94,7 @@ static ls_status measure_prediction(const predict_case *one, const bench_plan *p
         bench_times_add(&session, (double)(last.sessions_ns - before.sessions_ns) / client_ticks,
                         slowdown);
     }
-    status = bench_memory_match_check(match, why);
+    ls_status status = bench_memory_match_check(match, why);
     bench_memory_match_destroy(match);
     char name[LS_NAME_BYTES_MAX];
     double client_ticks = (double)(last.ticks - first.ticks) * PREDICT_PLAYERS;

@@ -22,7 +22,8 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
                            uint8_t *bytes)
 {
     virtual_client *client = user;
-    uint32_t size = ls_bot_input(&client->bot, instance, slot, bytes);
+    uint32_t size = client->make_input ? client->make_input(client->player, instance, slot, bytes)
+                                       : ls_bot_input(&client->bot, instance, slot, bytes);
     VIRTUAL_OBSERVE(client->run, input_made, client, tick, bytes, size);
     return size;
 }
@@ -35,11 +36,13 @@ static void send_packet(void *user, ls_peer_id peer, ls_channel channel, const u
     if (!client->transport) {
         return;
     }
+    virtual_work work = virtual_match_set_work(client->run, VIRTUAL_WORK_AROUND);
     if (client->tamper.send) {
         client->tamper.send(client->tamper.user, client, channel, bytes, size);
     } else {
         ls_transport_send(client->transport, peer, channel, bytes, size);
     }
+    virtual_match_set_work(client->run, work);
 }
 
 static void disconnect(void *user, ls_peer_id peer)
@@ -254,6 +257,8 @@ virtual_client *virtual_match_add_client(virtual_match *run, const virtual_clien
     client->epoch_ns = EPOCH_NS * (client->index + 1);
     /* No two clients draw at the same moments. */
     client->next_frame_ns = run->now_ns + 1 + client->index * 1700 * LS_NS_PER_US;
+    client->make_input = setup->make_input;
+    client->player = setup->player;
     client->bot = ls_bot_make(run->setup.seed * 1000 + client->index);
     client->up = setup->up;
     client->down = setup->down;
@@ -284,8 +289,11 @@ static void take_session_events(virtual_client *client)
 {
     ls_session_event event;
     while (ls_session_next_event(client->session, &event)) {
-        LS_ASSERT(client->event_count < VIRTUAL_CLIENT_EVENTS_MAX);
-        client->events[client->event_count++] = (virtual_client_event){client->run->now_ns, event};
+        if (!client->run->setup.keeps_no_events) {
+            LS_ASSERT(client->event_count < VIRTUAL_CLIENT_EVENTS_MAX);
+            client->events[client->event_count++] =
+                (virtual_client_event){client->run->now_ns, event};
+        }
         client->is_over = client->is_over || event.kind == LS_SESSION_EVENT_OVER;
         virtual_log_session_event(client, &event);
         VIRTUAL_OBSERVE(client->run, session_event, client, &event);
@@ -303,7 +311,9 @@ static void take_event(virtual_client *client, const ls_transport_event *event, 
     if (is_packet) {
         VIRTUAL_OBSERVE(client->run, session_receives, client, event);
     }
+    virtual_match_set_work(client->run, VIRTUAL_WORK_SESSION);
     ls_session_receive_event(client->session, event, local_ns);
+    virtual_match_set_work(client->run, VIRTUAL_WORK_AROUND);
     if (is_packet) {
         VIRTUAL_OBSERVE(client->run, session_received, client, event);
     }
@@ -341,7 +351,9 @@ static bool take_packets(virtual_client *client)
 static void draw_frame(virtual_client *client)
 {
     virtual_match *run = client->run;
+    virtual_match_set_work(run, VIRTUAL_WORK_SESSION);
     ls_session_frame(client->session, virtual_client_ns(client));
+    virtual_match_set_work(run, VIRTUAL_WORK_AROUND);
     VIRTUAL_OBSERVE(run, frame_drawn, client);
     take_session_events(client);
     client->next_frame_ns += client->frame_ns;
@@ -371,7 +383,9 @@ static void take_turn(virtual_client *client)
         return;
     }
     if (virtual_client_ns(client) >= ls_session_next_ns(client->session)) {
+        virtual_match_set_work(run, VIRTUAL_WORK_SESSION);
         ls_session_update(client->session, virtual_client_ns(client));
+        virtual_match_set_work(run, VIRTUAL_WORK_AROUND);
     }
     if (run->now_ns >= client->next_frame_ns) {
         draw_frame(client);

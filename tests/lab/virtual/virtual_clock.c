@@ -1,4 +1,5 @@
-/* The clocks of a virtual match: the server's and each client's may drift, and jump forward. */
+/* The clocks of a virtual match: the server's and each client's may drift, and jump forward; and
+ * the moments between which a core is at work. */
 #include "lockstep/tests/lab/virtual/virtual_match.h"
 
 #define UNSTEADY_NS (LS_NS_PER_SECOND / 10) /* after a pause or a jump of the server's clock */
@@ -88,4 +89,14 @@ void virtual_match_resume_server(virtual_match *run)
 {
     run->is_server_paused = false;
     VIRTUAL_OBSERVE(run, server_unscheduled, run->now_ns + UNSTEADY_NS);
+}
+
+virtual_work virtual_match_set_work(virtual_match *run, virtual_work work)
+{
+    virtual_work before = run->work;
+    run->work = work;
+    if (run->setup.on_work && work != before) {
+        run->setup.on_work(run->setup.work_user, work);
+    }
+    return before;
 }

@@ -90,6 +90,9 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 static uint64_t next_event_ns(const virtual_match *run)
 {
+    if (run->setup.step_ns > 0) {
+        return run->now_ns + run->setup.step_ns;
+    }
     bool is_any_paused = run->is_server_paused;
     uint64_t next_ns = earlier(run->server_due_ns, virtual_server_next_ns(run));
     for (uint32_t i = 0; i < run->client_count; i++) {

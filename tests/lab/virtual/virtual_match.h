@@ -28,6 +28,13 @@ enum {
 typedef struct virtual_match virtual_match;
 typedef struct virtual_client virtual_client;
 
+/* A virtual match is in one of the cores, or in the driver and the network around them. */
+typedef enum virtual_work {
+    VIRTUAL_WORK_AROUND,
+    VIRTUAL_WORK_MATCH,
+    VIRTUAL_WORK_SESSION,
+} virtual_work;
+
 /* Sees what happens in a virtual match. A callback that is NULL is not called. */
 typedef struct virtual_observer {
     void *user; /* the first argument of each callback */
@@ -78,6 +85,10 @@ typedef struct virtual_client_setup {
     bool comes_later;         /* connects when virtual_client_come is called */
     ls_link_config up;
     ls_link_config down;
+    /* Its player in place of a bot; NULL: a bot. */
+    uint32_t (*make_input)(void *user, const ls_sim_instance *instance, uint32_t slot,
+                           uint8_t *bytes);
+    void *player;
 } virtual_client_setup;
 
 /* Stands between a client and the network: whatever the client sends is handed to `send`, which
@@ -119,6 +130,9 @@ struct virtual_client {
     uint64_t connecting_ns; /* since when */
     uint32_t connections;   /* attempts to connect */
     ls_bot bot;
+    uint32_t (*make_input)(void *user, const ls_sim_instance *instance, uint32_t slot,
+                           uint8_t *bytes);
+    void *player;
     uint32_t index;
     uint64_t frame_ns;
     uint64_t frame_jitter_ns;
@@ -168,7 +182,15 @@ typedef struct virtual_setup {
 
     bool runs_nothing_again; /* no machine has a rerun host, but for those of the configs */
 
+    uint64_t step_ns;     /* all machines look at their packets this often; 0: when one comes */
+    bool keeps_no_events; /* observers see them all the same */
+
     virtual_observer observer; /* all zero: none */
+
+    /* Called when the run begins to do something else; NULL: not called. A clock that it reads can
+     * tell what the cores take. */
+    void (*on_work)(void *user, virtual_work work);
+    void *work_user;
 
     /* Receives what happens, in words; NULL: nothing is written. */
     void (*log)(void *user, const char *line);
@@ -184,6 +206,7 @@ struct virtual_match {
     ls_rerun_local *reruns; /* of the server */
     ls_rng rng;
     uint64_t now_ns;
+    virtual_work work;
     bool is_stopped; /* by an observer: the run goes no further */
     uint64_t server_epoch_ns;
     int32_t server_drift_ppm;
@@ -257,6 +280,10 @@ uint64_t virtual_client_find_due_ns(const virtual_client *client);
 /* Moves a clock forward: what a machine that was suspended sees when it goes on. */
 void virtual_client_step_clock(virtual_client *client, uint64_t ns);
 void virtual_match_step_clock(virtual_match *run, uint64_t ns);
+
+/* Says what is done from here on; returns what was done before. Called around what a core does, and
+ * around what it sends. */
+virtual_work virtual_match_set_work(virtual_match *run, virtual_work work);
 
 /* The server's process stands still, or goes on. */
 void virtual_match_pause_server(virtual_match *run);
