@@ -325,8 +325,8 @@ SAMPLES = (
             "#include <stdio.h>\n",
             "common/simulations/arena/arena.c": '#include "lockstep/common/maths/fixed.h"\n',
             "common/loader/plugin_loader.c": "#include "
-            '"lockstep/common/simulations/builtin.h"\n'
-            "#include <dlfcn.h>\n",
+            '"lockstep/common/simulations/builtin.h"\n',
+            "common/system/posix/library.c": "#include <dlfcn.h>\n",
             "protocol/enet/enet_channel.c": "#include <enet/enet.h>\n#include <sys/socket.h>\n",
             "server/match/match.c": '#include "lockstep/protocol/wire/message.h"\n',
             "server/program/server.c": '#include "lockstep/common/runtime/event_loop.h"\n'
