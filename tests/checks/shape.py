@@ -5,7 +5,7 @@ import re
 
 from tree import Finding
 
-FILE_LINES_MAX = 800
+FILE_LINES_MAX = 1000
 FUNCTION_LINES_MAX = 80
 COLUMNS_MAX = 100
 COMMENT_LINES = (2, 12)  # of its first paragraph; a format may be laid out below
