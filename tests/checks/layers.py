@@ -110,7 +110,7 @@ ADAPTERS = {
     "elfutils/*": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
     "microhttpd.h": ("server/service/http_listener.c",),
-    "sodium.h": ("common/base/cipher.c", "tests/lab/virtual/seeded_keys.c"),
+    "sodium.h": ("common/base/cipher.c", "tests/lab/virtual/sealed_network.c"),
     "zstd.h": ("common/compress/compress.c",),
     "SDL2/*": ("client/window/loudspeaker.c", "client/window/window.c"),
     "fontconfig/*": ("client/window/font_file.c",),

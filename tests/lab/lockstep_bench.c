@@ -2,12 +2,22 @@
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/exit_code.h"
+#include "lockstep/common/program/json_read.h"
+#include "lockstep/common/system/mapped_file.h"
 #include "lockstep/common/system/output.h"
-#include "lockstep/tests/lab/bench/comparison.h"
+#include "lockstep/tests/lab/bench/report.h"
 #include "lockstep/tests/lab/bench/sections.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* The figures of this run beside those that an older build wrote as JSON. They are held against
+ * each other at the reference's speed, as budgets are, so that a slow hour of the machine is no
+ * regression. */
+typedef struct bench_comparison {
+    uint32_t compared; /* figures that both runs have */
+    uint32_t worse;    /* of them, by more than the tolerance */
+} bench_comparison;
 
 enum {
     SECTIONS_MAX = 64, /* more than there are: one may be named again */
@@ -45,6 +55,93 @@ static const ls_setting_row rows[] = {
 };
 
 static const ls_setting_table table = {rows, sizeof rows / sizeof rows[0]};
+
+/* ---- comparison ---- */
+
+static const ls_json *find_old(const ls_json *report, const bench_figure *figure)
+{
+    const ls_json *old = ls_json_read_members(report, "figures");
+    for (; old; old = ls_json_next(old)) {
+        const char *section = ls_json_read_text(old, "section");
+        const char *name = ls_json_read_text(old, "name");
+        if (section && name && strcmp(section, figure->section) == 0 &&
+            strcmp(name, figure->name) == 0) {
+            return old;
+        }
+    }
+    return NULL;
+}
+
+/* 1: more is worse; -1: less is; 0: neither. */
+static int direction_of(const bench_figure *figure)
+{
+    switch (figure->budget.rule) {
+    case BENCH_AT_MOST:
+        return 1;
+    case BENCH_AT_LEAST:
+        return -1;
+    case BENCH_NO_BUDGET:
+        break;
+    }
+    return figure->unit[0] != '\0' ? 1 : 0;
+}
+
+static void compare(const bench_report *report, const bench_figure *figure, double old,
+                    double tolerance, bench_comparison *out)
+{
+    double change = old != 0 ? figure->held / old - 1 : 0;
+    int direction = direction_of(figure);
+    bool is_worse = direction != 0 && direction * change > tolerance;
+    out->compared++;
+    out->worse += is_worse ? 1 : 0;
+    if (change > tolerance || change < -tolerance) {
+        fprintf(report->table, "  %-10s %-46s %10.4g -> %-10.4g %+6.1f %%  %s\n", figure->section,
+                figure->name, old, figure->held, 100 * change,
+                is_worse         ? "WORSE"
+                : direction != 0 ? "better"
+                                 : "");
+    }
+}
+
+static ls_status compare_all(const bench_report *report, const ls_json *old_report,
+                             double tolerance, bench_comparison *out)
+{
+    if (!ls_json_read_members(old_report, "figures")) {
+        return LS_MALFORMED;
+    }
+    fprintf(report->table, "\nChanges of more than %.0f %%:\n", 100 * tolerance);
+    for (uint32_t i = 0; i < report->count; i++) {
+        const ls_json *old = find_old(old_report, &report->figures[i]);
+        double held = 0;
+        if (old && ls_json_read_number(old, "held", &held)) {
+            compare(report, &report->figures[i], held, tolerance, out);
+        }
+    }
+    fprintf(report->table, "%u figures compared, %u worse\n", out->compared, out->worse);
+    return LS_OK;
+}
+
+/* Prints a row for each figure that differs by more than `tolerance` (0.1: a tenth) either way, and
+ * a sum. For a figure with a budget more or less is worse as the budget has it; for one without,
+ * more of a unit is worse, and a ratio is only shown. IO, or MALFORMED: the file is no report. */
+static ls_status bench_comparison_print(const bench_report *report, const char *path,
+                                        double tolerance, bench_comparison *out, ls_text *why)
+{
+    ls_mapped_file file = {NULL, 0};
+    *out = (bench_comparison){.compared = 0};
+    ls_status status = ls_mapped_file_open(path, &file, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_json *old = ls_json_parse((const char *)file.bytes, file.size);
+    status = old ? compare_all(report, old, tolerance, out) : LS_MALFORMED;
+    ls_json_destroy(old);
+    ls_mapped_file_close(&file);
+    return status == LS_OK ? LS_OK
+                           : ls_fail(status, why, "%s is no report of lockstep-bench --json", path);
+}
+
+/* ---- the run ---- */
 
 static ls_status take_section(void *user, char *name, ls_text *why)
 {

@@ -1,15 +1,18 @@
+#define _GNU_SOURCE
 #include "lockstep/tools/admin/admin_command.h"
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
+#include "lockstep/common/program/json_read.h"
 #include "lockstep/common/program/option.h"
 #include "lockstep/server/service/room_name.h"
 #include "lockstep/server/service/room_settings.h"
-#include "lockstep/tools/admin/admin_events.h"
-#include "lockstep/tools/admin/admin_print.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     BAN_SECONDS_MAX = 10 * 365 * 86400
@@ -33,6 +36,402 @@ typedef struct command {
     void (*print)(const ls_json *answer); /* NULL: the answer is no JSON */
     const char *help;
 } command;
+
+/* ---- text table ---- */
+
+/* Rows of texts with aligned columns, for a terminal. Every cell is made printable: names come from
+ * players. */
+
+enum {
+    COLUMNS_MAX = 16
+};
+
+typedef struct text_table {
+    const char *headers[COLUMNS_MAX];
+    size_t column_count;
+    ls_text *cells;
+    size_t cell_count;
+    size_t capacity;
+} text_table;
+
+/* The headers end with NULL; one that begins with '>' has its column to the right. NULL: memory is
+ * out. */
+static text_table *text_table_create(const char *const *headers)
+{
+    text_table *made = calloc(1, sizeof *made);
+    while (made && made->column_count < COLUMNS_MAX && headers[made->column_count]) {
+        made->headers[made->column_count] = headers[made->column_count];
+        made->column_count++;
+    }
+    return made;
+}
+
+static void text_table_destroy(text_table *table)
+{
+    if (table) {
+        free(table->cells);
+        free(table);
+    }
+}
+
+/* Row by row. Cells that find no memory are left out. */
+static void text_table_add(text_table *table, const char *format, ...) LS_PRINTF(2, 3);
+static void text_table_add(text_table *table, const char *format, ...)
+{
+    if (table->cell_count == table->capacity) {
+        size_t capacity = table->capacity ? 2 * table->capacity : 64;
+        ls_text *cells = realloc(table->cells, capacity * sizeof *cells);
+        if (!cells) {
+            return;
+        }
+        table->cells = cells;
+        table->capacity = capacity;
+    }
+    ls_text *cell = &table->cells[table->cell_count++];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(cell->bytes, sizeof cell->bytes, format, arguments);
+    va_end(arguments);
+    ls_text_make_printable(cell->bytes, strlen(cell->bytes));
+}
+
+/* Characters of UTF-8. */
+static size_t width_of(const char *text)
+{
+    size_t width = 0;
+    for (; *text; text++) {
+        width += ((unsigned char)*text & 0xc0u) != 0x80;
+    }
+    return width;
+}
+
+static void print_cell(const char *text, size_t width, bool is_right, bool is_last, FILE *file)
+{
+    int space = (int)(width - LS_MIN(width, width_of(text)));
+    if (is_right) {
+        fprintf(file, "%*s%s", space, "", text);
+    } else {
+        fprintf(file, "%s%*s", text, is_last ? 0 : space, "");
+    }
+    fputs(is_last ? "\n" : "  ", file);
+}
+
+static void text_table_print(const text_table *table, FILE *file)
+{
+    size_t columns = table->column_count;
+    size_t widths[COLUMNS_MAX] = {0};
+    for (size_t i = 0; i < columns; i++) {
+        widths[i] = width_of(table->headers[i] + (table->headers[i][0] == '>'));
+    }
+    for (size_t i = 0; i < table->cell_count; i++) {
+        widths[i % columns] = LS_MAX(widths[i % columns], width_of(table->cells[i].bytes));
+    }
+    for (size_t i = 0; i < columns + table->cell_count; i++) {
+        size_t column = i % columns;
+        const char *header = table->headers[column];
+        bool is_right = header[0] == '>';
+        const char *text = i < columns ? header + is_right : table->cells[i - columns].bytes;
+        print_cell(text, widths[column], is_right, column + 1 == columns, file);
+    }
+}
+
+/* ---- values ---- */
+
+static double number_of(const ls_json *object, const char *key)
+{
+    double number = 0;
+    (void)ls_json_read_number(object, key, &number);
+    return number;
+}
+
+static const char *text_of(const ls_json *object, const char *key)
+{
+    const char *text = ls_json_read_text(object, key);
+    return text ? text : "";
+}
+
+static void add_text(text_table *table, const ls_json *object, const char *key)
+{
+    text_table_add(table, "%s", text_of(object, key));
+}
+
+static void add_number(text_table *table, const ls_json *object, const char *key)
+{
+    text_table_add(table, "%.0f", number_of(object, key));
+}
+
+static void add_ms(text_table *table, const ls_json *object, const char *key)
+{
+    text_table_add(table, "%.1f", number_of(object, key));
+}
+
+/* A line of text from the service, for a terminal. */
+static void print_line(const char *text)
+{
+    ls_text line;
+    ls_text_set(&line, "%s", text);
+    ls_text_make_printable(line.bytes, strlen(line.bytes));
+    puts(line.bytes);
+}
+
+/* Prints the table, whose rows are the members of the list. */
+static void print_list(const char *const *headers, const ls_json *list,
+                       void (*add_row)(text_table *table, const ls_json *member))
+{
+    text_table *table = text_table_create(headers);
+    if (!table) {
+        return;
+    }
+    for (; list; list = ls_json_next(list)) {
+        add_row(table, list);
+    }
+    text_table_print(table, stdout);
+    text_table_destroy(table);
+}
+
+/* ---- answers ---- */
+
+/* Answers of the API as tables and lines for a person, on standard output. They are asked for what
+ * is expected alone, and every text is made printable: names come from players. */
+
+static void admin_print_service(const ls_json *answer)
+{
+    bool is_draining = false;
+    const char *why_not = text_of(answer, "why_not");
+    (void)ls_json_read_bool(answer, "draining", &is_draining);
+    ls_text line;
+    ls_text_set(&line, "Lockstep %s, %s: %.0f rooms on %.0f workers, %.0f players, %.0f spectators",
+                text_of(answer, "version"),
+                is_draining  ? "draining"
+                : why_not[0] ? why_not
+                             : "ready",
+                number_of(answer, "rooms"), number_of(answer, "workers"),
+                number_of(answer, "players"), number_of(answer, "spectators"));
+    print_line(line.bytes);
+}
+
+static void add_room(text_table *table, const ls_json *room)
+{
+    add_text(table, room, "name");
+    add_text(table, room, "state");
+    add_text(table, room, "simulation");
+    add_number(table, room, "worker");
+    text_table_add(table, "%.0f/%.0f", number_of(room, "players"), number_of(room, "seats"));
+    add_number(table, room, "spectators");
+    add_number(table, room, "tick");
+    add_ms(table, room, "lateness_mean_ms");
+    add_ms(table, room, "confirm_mean_ms");
+    add_number(table, room, "desyncs");
+    add_text(table, room, "invite");
+}
+
+static void admin_print_rooms(const ls_json *answer)
+{
+    static const char *const headers[] = {"room",        "state",       "simulation", ">worker",
+                                          ">players",    ">spectators", ">tick",      ">late ms",
+                                          ">confirm ms", ">desyncs",    "invite",     NULL};
+    print_list(headers, ls_json_read_members(answer, "rooms"), add_room);
+}
+
+static void add_player(text_table *table, const ls_json *player)
+{
+    bool is_here = false;
+    bool is_desynced = false;
+    (void)ls_json_read_bool(player, "is_here", &is_here);
+    (void)ls_json_read_bool(player, "is_desynced", &is_desynced);
+    add_number(table, player, "slot");
+    add_text(table, player, "name");
+    text_table_add(table, "%s", !is_here ? "away" : is_desynced ? "desynced" : "here");
+    add_ms(table, player, "rtt_ms");
+    add_ms(table, player, "slack_ms");
+    add_number(table, player, "inputs_late");
+    add_number(table, player, "inputs_substituted");
+    add_text(table, player, "lag");
+    add_text(table, player, "address");
+}
+
+static void print_desyncs(const ls_json *desyncs)
+{
+    for (const ls_json *member = ls_json_first(desyncs); member; member = ls_json_next(member)) {
+        double count = 0;
+        if (ls_json_value_number(member, &count) && count > 0) {
+            ls_text line;
+            ls_text_set(&line, "desyncs of class %s: %.0f", ls_json_key(member), count);
+            print_line(line.bytes);
+        }
+    }
+}
+
+static void admin_print_room(const ls_json *answer)
+{
+    static const char *const headers[] = {">slot", "name",         "state", ">rtt ms", ">slack ms",
+                                          ">late", ">substituted", "lag",   "address", NULL};
+    ls_text line;
+    ls_text_set(
+        &line, "%s: %s, %s, tick %.0f at %.9g Hz, on worker %.0f, %.0f seats, %.0f spectators",
+        text_of(answer, "name"), text_of(answer, "simulation"), text_of(answer, "state"),
+        number_of(answer, "tick"), number_of(answer, "tick_rate_hz"), number_of(answer, "worker"),
+        number_of(answer, "seats"), number_of(answer, "spectators"));
+    print_line(line.bytes);
+    if (text_of(answer, "invite")[0]) {
+        print_line(text_of(answer, "invite"));
+    }
+    print_desyncs(ls_json_read_object(ls_json_read_object(answer, "counters"), "desyncs"));
+    print_list(headers, ls_json_read_members(answer, "players"), add_player);
+}
+
+static void add_worker(text_table *table, const ls_json *worker)
+{
+    add_number(table, worker, "worker");
+    add_number(table, worker, "pid");
+    add_number(table, worker, "rooms");
+    add_number(table, worker, "players");
+    text_table_add(table, "%.0f", 100 * number_of(worker, "load"));
+    text_table_add(table, "%.1f", number_of(worker, "cpu_ms") / 1e3);
+    text_table_add(table, "%.1f", number_of(worker, "memory_bytes") / 1048576);
+    add_number(table, worker, "starts");
+}
+
+static void admin_print_workers(const ls_json *answer)
+{
+    static const char *const headers[] = {">worker", ">process", ">rooms",  ">players", ">load %",
+                                          ">cpu s",  ">MiB",     ">starts", NULL};
+    print_list(headers, ls_json_read_members(answer, "workers"), add_worker);
+}
+
+static void admin_print_opened(const ls_json *answer)
+{
+    print_line(text_of(answer, "name"));
+}
+
+static void admin_print_result(const ls_json *answer)
+{
+    print_line(text_of(answer, "result"));
+}
+
+/* ---- events ---- */
+
+/* Follows the events of a service and prints each as a line. */
+
+enum {
+    LINE_BYTES_MAX = 16384,
+    IDLE_TIMEOUT_S = 45, /* a comment comes every 10 s */
+};
+
+typedef struct follower {
+    bool prints_json;
+    bool has_come;   /* something, in this stream */
+    uint64_t newest; /* number; 0: none has come */
+    char line[LINE_BYTES_MAX];
+    size_t size;
+} follower;
+
+static void print_event(const ls_json *event)
+{
+    uint64_t unix_ms = 0;
+    const char *room = ls_json_read_text(event, "room");
+    const char *sentence = ls_json_read_text(event, "text");
+    (void)ls_json_read_u64(event, "unix_ms", &unix_ms);
+    const time_t seconds = (time_t)(unix_ms / 1000);
+    struct tm local;
+    char when[32] = "";
+    if (localtime_r(&seconds, &local)) {
+        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
+    }
+    ls_text line;
+    ls_text_set(&line, "%s  %s%s%s", when, room ? room : "", room && room[0] ? ": " : "",
+                sentence ? sentence : "");
+    ls_text_make_printable(line.bytes, strlen(line.bytes));
+    puts(line.bytes);
+}
+
+static void take_line(follower *to)
+{
+    static const char start[] = "data: ";
+    size_t skip = sizeof start - 1;
+    if (to->size <= skip || memcmp(to->line, start, skip) != 0) {
+        return;
+    }
+    ls_json *event = ls_json_parse(to->line + skip, to->size - skip);
+    if (ls_json_is_object(event)) {
+        (void)ls_json_read_u64(event, "number", &to->newest);
+        if (to->prints_json) {
+            (void)ls_json_write_line(event, stdout);
+        } else {
+            print_event(event);
+        }
+    }
+    ls_json_destroy(event);
+}
+
+static ls_status take_bytes(void *user, const char *bytes, size_t size)
+{
+    follower *to = user;
+    to->has_come = true;
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] == '\n') {
+            take_line(to);
+            to->size = 0;
+        } else if (to->size == LINE_BYTES_MAX) {
+            return LS_MALFORMED;
+        } else {
+            to->line[to->size++] = bytes[i];
+        }
+    }
+    return fflush(stdout) == 0 ? LS_OK : LS_IO;
+}
+
+/* One stream, to its end. */
+static ls_status follow(const admin_service *service, follower *to, ls_text *why)
+{
+    char url[ADMIN_URL_BYTES_MAX];
+    char last[48];
+    ls_http_ask ask = admin_request(service, "GET", "events", url);
+    ls_http_got got = {0};
+    snprintf(last, sizeof last, "Last-Event-ID: %" PRIu64, to->newest);
+    ask.header = to->newest > 0 ? last : NULL;
+    ask.timeout_ms = 0;
+    ask.idle_timeout_s = IDLE_TIMEOUT_S;
+    ask.take = take_bytes;
+    ask.user = to;
+    to->size = 0;
+    to->has_come = false;
+    ls_status status = ls_http_client_ask(&ask, &got, why);
+    if (status == LS_OK && got.status != 200) {
+        status = admin_refusal(&got, why);
+    }
+    ls_http_got_deinit(&got);
+    return status;
+}
+
+/* Whether another try may find a service that is started again. */
+static bool is_lost(ls_status status)
+{
+    return status == LS_OK || status == LS_REFUSED || status == LS_DISCONNECTED ||
+           status == LS_TIMED_OUT || status == LS_IO;
+}
+
+/* Until the service has ended the stream, or is lost, and is not found again within its `retry_s`.
+ * Goes on behind the newest event then. `prints_json`: an object a line. */
+static ls_status admin_follow_events(const admin_service *service, bool prints_json, ls_text *why)
+{
+    const struct timespec pause = {.tv_sec = 1};
+    follower to = {.prints_json = prints_json};
+    ls_status status = follow(service, &to, why);
+    uint32_t lost_s = to.has_come ? 0 : service->retry_s; /* one that was never there is not lost */
+    while (is_lost(status) && lost_s < service->retry_s) {
+        if (lost_s++ == 0) {
+            fprintf(stderr,
+                    "lockstep-admin: the service is gone: looking for it for %" PRIu32 " s\n",
+                    service->retry_s);
+        }
+        nanosleep(&pause, NULL);
+        ls_text_set(why, "%s", "");
+        status = follow(service, &to, why);
+        lost_s = to.has_come ? 0 : lost_s;
+    }
+    return status;
+}
 
 /* ---- words ---- */
 

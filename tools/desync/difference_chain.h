@@ -6,9 +6,9 @@
 #define LOCKSTEP_TOOLS_DESYNC_DIFFERENCE_CHAIN_H
 
 #include "lockstep/tools/desync/evidence.h"
-#include "lockstep/tools/desync/value_origin.h"
 
 #define EXPLAIN_LINKS_MAX 16u
+#define EXPLAIN_ORIGINS_MAX 32u /* elements that a value was computed from */
 
 /* An element that a statement read, with the values that it had then. */
 typedef struct explain_read {

@@ -1,6 +1,10 @@
 #define _DEFAULT_SOURCE
 #include "lockstep/tools/replay/batch.h"
 
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/text.h"
+#include "lockstep/common/program/html.h"
+#include "lockstep/common/program/json.h"
 #include "lockstep/common/program/json_read.h"
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/system/child_process.h"
@@ -8,12 +12,28 @@
 #include "lockstep/common/system/output.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/tools/replay/journal_list.h"
-#include "lockstep/tools/replay/verdict.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+typedef enum replay_verdict_kind {
+    REPLAY_RIGHT,
+    REPLAY_DIFFERS,    /* simulated here, a state or the inputs are not those of the journal */
+    REPLAY_UNVERIFIED, /* the file, the simulation or the process failed */
+} replay_verdict_kind;
+
+typedef struct replay_verdict {
+    const char *path; /* borrowed */
+    replay_verdict_kind kind;
+    char status[32]; /* "DESYNCED", as lockstep-replay verify gives it */
+    ls_text why;     /* empty when it is right */
+    uint64_t ticks;
+    uint64_t state_hashes;
+    uint64_t took_ns;
+} replay_verdict;
 
 enum {
     OUTPUT_BYTES_MAX = 1 << 16, /* of one process: a summary */
@@ -42,6 +62,126 @@ struct batch {
     uint32_t process_count;
     batch_process *processes;
 };
+
+/* ---- verdicts ---- */
+
+/* The outcomes of verifying journals, as lines, as JSON, and as JUnit for those who run this as a
+ * test. */
+
+static uint32_t count_of(const replay_verdict *verdicts, uint32_t count, replay_verdict_kind kind)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        found += verdicts[i].kind == kind ? 1 : 0;
+    }
+    return found;
+}
+
+/* Of all of them: 0, 3 when one differs, else 1. */
+static ls_exit_code replay_verdicts_exit(const replay_verdict *verdicts, uint32_t count)
+{
+    if (count_of(verdicts, count, REPLAY_DIFFERS) > 0) {
+        return LS_EXIT_DESYNC;
+    }
+    return count_of(verdicts, count, REPLAY_UNVERIFIED) > 0 ? LS_EXIT_ENVIRONMENT : LS_EXIT_CLEAN;
+}
+
+/* "12 journals: 10 are right, 1 differs, 1 could not be verified". */
+static void replay_verdicts_sum(const replay_verdict *verdicts, uint32_t count, ls_text *out)
+{
+    ls_text_set(out,
+                "%" PRIu32 " journals: %" PRIu32 " right, %" PRIu32 " different, %" PRIu32
+                " could not be verified",
+                count, count_of(verdicts, count, REPLAY_RIGHT),
+                count_of(verdicts, count, REPLAY_DIFFERS),
+                count_of(verdicts, count, REPLAY_UNVERIFIED));
+}
+
+static void replay_verdicts_json(const replay_verdict *verdicts, uint32_t count, ls_json *json)
+{
+    static const char *const words[] = {"right", "different", "unverified"};
+    ls_json *list = ls_json_array(json, "journals");
+    for (uint32_t i = 0; i < count; i++) {
+        const replay_verdict *verdict = &verdicts[i];
+        ls_json *item = ls_json_append(list);
+        ls_json_text(item, "file", verdict->path);
+        ls_json_text(item, "verdict", words[verdict->kind]);
+        ls_json_text(item, "status", verdict->status);
+        ls_json_text(item, "why", verdict->why.bytes[0] != '\0' ? verdict->why.bytes : NULL);
+        ls_json_number(item, "ticks", (double)verdict->ticks);
+        ls_json_number(item, "state_hashes", (double)verdict->state_hashes);
+        ls_json_ms(item, "took_ms", verdict->took_ns);
+    }
+}
+
+/* ---- JUnit ---- */
+
+static void time_attribute(ls_html *xml, uint64_t ns)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.3f", (double)ns / 1e9);
+    ls_html_attribute(xml, "time", text);
+}
+
+static void counts(ls_html *xml, const replay_verdict *verdicts, uint32_t count, uint64_t took_ns)
+{
+    ls_html_attribute(xml, "name", "lockstep-replay verify");
+    ls_html_number_attribute(xml, "tests", count);
+    ls_html_number_attribute(xml, "failures", count_of(verdicts, count, REPLAY_DIFFERS));
+    ls_html_number_attribute(xml, "errors", count_of(verdicts, count, REPLAY_UNVERIFIED));
+    time_attribute(xml, took_ns);
+}
+
+static void write_case(ls_html *xml, const replay_verdict *verdict)
+{
+    ls_html_begin(xml, "testcase");
+    ls_html_attribute(xml, "classname", "lockstep.journal");
+    ls_html_attribute(xml, "name", verdict->path);
+    time_attribute(xml, verdict->took_ns);
+    if (verdict->kind == REPLAY_RIGHT) {
+        ls_html_end(xml);
+        return;
+    }
+    ls_html_begin(xml, verdict->kind == REPLAY_DIFFERS ? "failure" : "error");
+    ls_html_attribute(xml, "type", verdict->status);
+    ls_html_attribute(xml, "message", verdict->why.bytes);
+    ls_html_text(xml, verdict->why.bytes);
+    ls_html_end(xml);
+    ls_html_end(xml);
+}
+
+static void write_cases(FILE *file, const replay_verdict *verdicts, uint32_t count,
+                        uint64_t took_ns)
+{
+    ls_html xml = ls_xml_document(file);
+    ls_html_begin(&xml, "testsuites");
+    counts(&xml, verdicts, count, took_ns);
+    ls_html_begin(&xml, "testsuite");
+    counts(&xml, verdicts, count, took_ns);
+    for (uint32_t i = 0; i < count; i++) {
+        write_case(&xml, &verdicts[i]);
+    }
+    ls_html_end(&xml);
+    ls_html_end(&xml);
+    fputc('\n', file);
+}
+
+/* "-" is standard output. IO with the reason. */
+static ls_status replay_verdicts_junit(const replay_verdict *verdicts, uint32_t count,
+                                       uint64_t took_ns, const char *path, ls_text *why)
+{
+    bool is_output = strcmp(path, "-") == 0;
+    FILE *file = is_output ? stdout : fopen(path, "w");
+    if (!file) {
+        return ls_fail(LS_IO, why, "cannot write %s: %s", path, strerror(errno));
+    }
+    write_cases(file, verdicts, count, took_ns);
+    bool is_written = fflush(file) == 0 && !ferror(file);
+    if (!is_output) {
+        is_written = fclose(file) == 0 && is_written;
+    }
+    return is_written ? LS_OK : ls_fail(LS_IO, why, "cannot write %s: %s", path, strerror(errno));
+}
 
 /* ---- one journal, in a thread of the pool ---- */
 

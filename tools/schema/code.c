@@ -4,6 +4,475 @@
 
 #include <string.h>
 
+/* ---- layout ---- */
+
+/* Where the walk stands. Copied from struct to member: each keeps its own. */
+typedef struct place {
+    char member[SCHEMA_LAYOUT_MEMBER_BYTES_MAX]; /* in the owner; "" at its start */
+    size_t offset;
+    const schema_debug_type *owner;
+    const schema_layout_array *array;
+} place;
+
+typedef struct walker {
+    schema_layout *layout;
+    const schema_layout_options *options;
+    const schema_layout_part *part;
+    ls_text *why;
+    char words[LS_NAME_BYTES_MAX + SCHEMA_LAYOUT_MEMBER_BYTES_MAX]; /* of words_for */
+} walker;
+
+static ls_status walk_type(walker *w, const place *at, const schema_debug_type *type);
+
+static const schema_layout_note *find_note(const schema_layout_notes *notes, const char *path)
+{
+    for (uint32_t i = 0; i < notes->count; i++) {
+        if (strcmp(path, notes->list[i].path) == 0) {
+            return &notes->list[i];
+        }
+    }
+    return NULL;
+}
+
+/* "fleet.ships[2]" for a sentence: the owner's name where there is no member yet. */
+static const char *words_for(walker *w, const place *at)
+{
+    const char *array = at->array == NULL ? "" : at->array->name;
+    const char *member = at->member;
+    if (array[0] == '\0' && member[0] == '\0') {
+        return at->owner->spelling[0] != '\0' ? at->owner->spelling : "the struct";
+    }
+    const char *dot = array[0] != '\0' && member[0] != '\0' ? "." : "";
+    snprintf(w->words, sizeof w->words, "%s%s%s", array, dot, member);
+    return w->words;
+}
+
+static ls_status refuse(walker *w, const place *at, const char *reason)
+{
+    return ls_fail(LS_UNSUPPORTED, w->why, "%s %s", words_for(w, at), reason);
+}
+
+static void warn(walker *w, const char *text)
+{
+    if (w->options->warn != NULL) {
+        w->options->warn(w->options->user, text);
+    }
+}
+
+/* `inner` is the place of a member, or of an element, of what is at `at`. */
+static ls_status go_to(walker *w, const place *at, const char *separator, const char *name,
+                       place *inner)
+{
+    *inner = *at;
+    const char *between = at->member[0] == '\0' ? "" : separator;
+    int bytes = snprintf(inner->member, sizeof inner->member, "%s%s%s", at->member, between, name);
+    if (bytes < 0 || (size_t)bytes >= sizeof inner->member) {
+        return ls_fail(LS_BAD_ARGUMENT, w->why, "%s.%s lies too deep: its name is too long",
+                       at->member, name);
+    }
+    return LS_OK;
+}
+
+/* ---- rows ---- */
+
+static ls_status set_path(walker *w, const place *at, const char *member, schema_layout_row *row)
+{
+    const char *array = at->array == NULL ? "" : at->array->name;
+    const char *dot = array[0] != '\0' && member[0] != '\0' ? "." : "";
+    int bytes = snprintf(row->path, sizeof row->path, "%s%s%s", array, dot, member);
+    if (bytes < 0 || (size_t)bytes >= sizeof row->path) {
+        return ls_fail(LS_BAD_ARGUMENT, w->why,
+                       "%s%s%s is longer than the %u bytes that a path may have", array, dot,
+                       member, LS_NAME_BYTES_MAX - 1);
+    }
+    return LS_OK;
+}
+
+static ls_status add_row(walker *w, const place *at, ls_field_type type, size_t length)
+{
+    if (w->layout->row_count == LS_FIELDS_MAX) {
+        return ls_fail(LS_UNSUPPORTED, w->why,
+                       "there are more than %u fields at %s: arrays of structs within arrays of "
+                       "structs take one for each inner item",
+                       LS_FIELDS_MAX, words_for(w, at));
+    }
+    if (length == 0 || length > UINT32_MAX) {
+        return refuse(w, at, "is longer than a field can be");
+    }
+    schema_layout_row *row = &w->layout->rows[w->layout->row_count];
+    *row = (schema_layout_row){.type = type,
+                               .length = (uint32_t)length,
+                               .offset = at->offset,
+                               .owner = at->owner,
+                               .array = at->array};
+    memcpy(row->member, at->member, sizeof row->member);
+    ls_status status = set_path(w, at, at->member, row);
+    w->layout->row_count += status == LS_OK;
+    return status;
+}
+
+/* Bytes between two members, or after the last; named by their place in the owner, which no other
+ * hole of it has. */
+static ls_status add_hole(walker *w, const place *at, size_t start, size_t end)
+{
+    char name[32], text[LS_TEXT_BYTES_MAX];
+    place hole;
+    snprintf(name, sizeof name, "padding_at_%zu", at->offset + start);
+    ls_status status = go_to(w, at, ".", name, &hole);
+    if (status != LS_OK) {
+        return status;
+    }
+    hole.offset = at->offset + start;
+    snprintf(text, sizeof text,
+             "%s: %zu bytes that belong to no member; a member of their own, named padding, would "
+             "make every compiler agree on them",
+             words_for(w, &hole), end - start);
+    warn(w, text);
+    status = add_row(w, &hole, LS_FIELD_PADDING, end - start);
+    if (status == LS_OK) {
+        w->layout->rows[w->layout->row_count - 1].member[0] = '\0';
+    }
+    return status;
+}
+
+/* The last word of "ships.padding". */
+static const char *last_name(const char *member)
+{
+    const char *dot = strrchr(member, '.');
+    return dot == NULL ? member : dot + 1;
+}
+
+static bool is_padding(const walker *w, const place *at, const schema_debug_type *type)
+{
+    const char *name = last_name(at->member);
+    return type->is_byte && (strncmp(name, "padding", strlen("padding")) == 0 ||
+                             find_note(&w->options->paddings, name));
+}
+
+static ls_status add_scalar(walker *w, const place *at, const schema_debug_type *type, size_t count)
+{
+    if (type->varies) {
+        char text[LS_TEXT_BYTES_MAX];
+        snprintf(text, sizeof text, "%s is %s: %zu bytes here, but not on every machine",
+                 words_for(w, at), type->spelling, type->bytes);
+        warn(w, text);
+    }
+    return add_row(w, at, is_padding(w, at, type) ? LS_FIELD_PADDING : type->field, count);
+}
+
+/* ---- arrays ---- */
+
+/* How many items the longest array of structs has within a type: 1 without any. */
+static uint64_t longest_inside(const schema_debug_type *type)
+{
+    uint64_t count = 1, longest = 1;
+    while (type->kind == SCHEMA_DEBUG_ARRAY) {
+        count *= type->length;
+        type = type->element;
+    }
+    for (uint32_t i = 0; i < type->member_count; i++) {
+        uint64_t inside = longest_inside(type->members[i].type);
+        longest = LS_MAX(inside, longest);
+    }
+    bool has_items = type->kind == SCHEMA_DEBUG_STRUCT;
+    return has_items && count > longest ? count : longest;
+}
+
+static schema_layout_array *new_array(walker *w, const schema_debug_type *item)
+{
+    if (w->layout->array_count == SCHEMA_LAYOUT_ARRAYS_MAX) {
+        ls_text_set(w->why, "there are more than %u arrays of structs", SCHEMA_LAYOUT_ARRAYS_MAX);
+        return NULL;
+    }
+    schema_layout_array *array = &w->layout->arrays[w->layout->array_count++];
+    *array = (schema_layout_array){.item = item};
+    return array;
+}
+
+/* A report writes the item's index behind the part's name, which ends at the first dot; in other
+ * names the path says where it belongs: "fleet.ships[]". */
+static ls_status name_array(walker *w, const place *at, schema_layout_array *array)
+{
+    const char *mark = strpbrk(at->member, ".[") ? LS_FIELD_ITEM_MARK : "";
+    int bytes = snprintf(array->name, sizeof array->name, "%s%s", at->member, mark);
+    return bytes > 0 && (size_t)bytes < sizeof array->name
+               ? LS_OK
+               : refuse(w, at, "has too long a name for a path");
+}
+
+/* The elements of the array at `at` are the items of fields. */
+static ls_status walk_items(walker *w, const place *at, const schema_debug_type *item,
+                            uint64_t length, const char *count)
+{
+    schema_layout_array *array = new_array(w, item);
+    if (array == NULL) {
+        return LS_UNSUPPORTED;
+    }
+    array->owner = at->owner;
+    array->length = (uint32_t)length;
+    array->count = count;
+    memcpy(array->member, at->member, sizeof array->member);
+    ls_status status = name_array(w, at, array);
+    if (status != LS_OK) {
+        return status;
+    }
+    const place first = {.owner = item, .array = array};
+    return walk_type(w, &first, item);
+}
+
+/* The elements of the array at `at` are fields of their own, "slots[2]". */
+static ls_status walk_elements(walker *w, const place *at, const schema_debug_type *array)
+{
+    ls_status status = LS_OK;
+    for (uint32_t i = 0; status == LS_OK && i < array->length; i++) {
+        char index[16];
+        place element;
+        snprintf(index, sizeof index, "[%u]", i);
+        status = go_to(w, at, "", index, &element);
+        element.offset = at->offset + i * array->element->bytes;
+        if (status == LS_OK) {
+            status = walk_type(w, &element, array->element);
+        }
+    }
+    return status;
+}
+
+static ls_status walk_open_array(walker *w, const place *at, const schema_debug_type *element)
+{
+    const schema_layout_note *count = find_note(&w->options->counts, at->member);
+    if (count == NULL || at->array != NULL) {
+        return ls_fail(LS_UNSUPPORTED, w->why,
+                       "%s is an array without a length: say how many items it has by --count "
+                       "%s=EXPRESSION",
+                       at->member, at->member);
+    }
+    return walk_items(w, at, element, 0, count->text);
+}
+
+static ls_status walk_array(walker *w, const place *at, const schema_debug_type *array)
+{
+    const schema_debug_type *element = array;
+    uint64_t count = 1;
+    while (element->kind == SCHEMA_DEBUG_ARRAY) {
+        count *= element->length;
+        element = element->element;
+    }
+    if (array->length == 0) {
+        return walk_open_array(w, at, array->element);
+    }
+    if (count == 0 || count > UINT32_MAX) {
+        return refuse(w, at, "has a length that no field can have");
+    }
+    if (element->kind == SCHEMA_DEBUG_SCALAR) {
+        return add_scalar(w, at, element, count);
+    }
+    if (at->array == NULL && element->kind == SCHEMA_DEBUG_STRUCT &&
+        count >= longest_inside(element)) {
+        return walk_items(w, at, element, count, NULL);
+    }
+    return walk_elements(w, at, array);
+}
+
+/* ---- structs ---- */
+
+static ls_status walk_member(walker *w, const place *at, const schema_debug_member *member)
+{
+    place inner;
+    ls_status status = go_to(w, at, ".", member->name, &inner);
+    if (status != LS_OK) {
+        return status;
+    }
+    if (member->name[0] == '\0') { /* what an unnamed struct holds counts as its owner's */
+        memcpy(inner.member, at->member, sizeof inner.member);
+    }
+    if (member->is_bit_field) {
+        return refuse(w, &inner,
+                      "is a bit-field: compilers differ in where they put its bits; use a whole "
+                      "integer and masks");
+    }
+    inner.offset = at->offset + member->offset;
+    if (member->name[0] == '\0' && member->type->kind == SCHEMA_DEBUG_UNION) {
+        return refuse(w, &inner,
+                      "has a union without a name: which of its members counts no schema can know; "
+                      "give it a name and see --union-as-bytes");
+    }
+    return walk_type(w, &inner, member->type);
+}
+
+static ls_status walk_struct(walker *w, const place *at, const schema_debug_type *type)
+{
+    size_t end = 0;
+    bool is_open = false;
+    for (uint32_t i = 0; i < type->member_count; i++) {
+        const schema_debug_member *member = &type->members[i];
+        bool is_empty =
+            member->type->kind == SCHEMA_DEBUG_STRUCT && member->type->member_count == 0;
+        if (is_empty) {
+            continue; /* of C++: its byte, if it has one, is a hole */
+        }
+        ls_status status = LS_OK;
+        if (!member->is_bit_field && member->offset > end) {
+            status = add_hole(w, at, end, member->offset);
+        }
+        if (status == LS_OK) {
+            status = walk_member(w, at, member);
+        }
+        if (status != LS_OK) {
+            return status;
+        }
+        end = member->offset + member->type->bytes;
+        is_open = member->type->kind == SCHEMA_DEBUG_ARRAY && member->type->length == 0;
+    }
+    if (end == 0 && !is_open) {
+        return refuse(w, at, "has no members");
+    }
+    return type->bytes > end && !is_open ? add_hole(w, at, end, type->bytes) : LS_OK;
+}
+
+static ls_status walk_type(walker *w, const place *at, const schema_debug_type *type)
+{
+    switch (type->kind) {
+    case SCHEMA_DEBUG_SCALAR:
+        return add_scalar(w, at, type, 1);
+    case SCHEMA_DEBUG_STRUCT:
+        return walk_struct(w, at, type);
+    case SCHEMA_DEBUG_ARRAY:
+        return walk_array(w, at, type);
+    case SCHEMA_DEBUG_UNION:
+        if (find_note(&w->options->unions, at->member)) {
+            return add_row(w, at, LS_FIELD_U8, type->bytes);
+        }
+        return refuse(w, at,
+                      "is a union: which of its members counts no schema can know; make it a "
+                      "struct, or take it as bytes by --union-as-bytes (one byte order only)");
+    case SCHEMA_DEBUG_POINTER:
+        return refuse(w, at,
+                      "is a pointer: a state has none, since addresses differ from run to run; "
+                      "keep an index");
+    case SCHEMA_DEBUG_OTHER:
+        break;
+    }
+    return ls_fail(LS_UNSUPPORTED, w->why, "%s is of a type that no field has: %s, %zu bytes",
+                   words_for(w, at), type->spelling[0] != '\0' ? type->spelling : "without a name",
+                   type->bytes);
+}
+
+/* ---- notes ---- */
+
+/* "slots[2].health" to "slots.health": a unit is that of every element. */
+static void without_indices(const char *path, char plain[LS_NAME_BYTES_MAX])
+{
+    bool is_index = false;
+    size_t bytes = 0;
+    for (const char *c = path; *c != '\0'; c++) {
+        is_index = (is_index || *c == '[') && *c != ']';
+        if (!is_index && *c != ']') {
+            plain[bytes++] = *c;
+        }
+    }
+    plain[bytes] = '\0';
+}
+
+/* "velocity.x" fits "ships.velocity.x" and itself. */
+static bool fits(const char *path, const char *ending)
+{
+    char plain[LS_NAME_BYTES_MAX];
+    without_indices(path, plain);
+    size_t plain_bytes = strlen(plain), bytes = strlen(ending);
+    if (bytes > plain_bytes || strcmp(plain + plain_bytes - bytes, ending) != 0) {
+        return false;
+    }
+    return bytes == plain_bytes || plain[plain_bytes - bytes - 1] == '.';
+}
+
+static ls_status note_unit(schema_layout *layout, const schema_layout_note *note, ls_text *why)
+{
+    bool is_used = false;
+    if (strlen(note->text) >= SCHEMA_LAYOUT_UNIT_BYTES_MAX ||
+        strpbrk(note->text, "\"\\\n") != NULL) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "\"%s\" cannot be a unit", note->text);
+    }
+    for (uint32_t i = 0; i < layout->row_count; i++) {
+        if (fits(layout->rows[i].path, note->path)) {
+            strncpy(layout->rows[i].unit, note->text, SCHEMA_LAYOUT_UNIT_BYTES_MAX - 1);
+            is_used = true;
+        }
+    }
+    if (!is_used) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "there is no field %s to have the unit %s", note->path,
+                       note->text);
+    }
+    return LS_OK;
+}
+
+static ls_status check_count_used(const schema_layout *layout, const schema_layout_note *note,
+                                  ls_text *why)
+{
+    for (uint32_t i = 0; i < layout->array_count; i++) {
+        if (layout->arrays[i].count == note->text) {
+            return LS_OK;
+        }
+    }
+    return ls_fail(LS_BAD_ARGUMENT, why,
+                   "there is no array %s without a length to have the count %s", note->path,
+                   note->text);
+}
+
+static ls_status check_paths(const schema_layout *layout, ls_text *why)
+{
+    for (uint32_t i = 0; i < layout->row_count; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            if (strcmp(layout->rows[i].path, layout->rows[j].path) == 0) {
+                return ls_fail(LS_BAD_ARGUMENT, why,
+                               "two fields would have the path %s: rename a member, or a part",
+                               layout->rows[i].path);
+            }
+        }
+    }
+    return LS_OK;
+}
+
+static ls_status walk_part(walker *w)
+{
+    place start = {.owner = w->part->type};
+    if (w->part->name != NULL) {
+        schema_layout_array *array = new_array(w, w->part->type);
+        if (array == NULL) {
+            return LS_UNSUPPORTED;
+        }
+        if (strlen(w->part->name) >= sizeof array->name) {
+            return ls_fail(LS_BAD_ARGUMENT, w->why, "%s is too long a name for a part",
+                           w->part->name);
+        }
+        strncpy(array->name, w->part->name, sizeof array->name - 1);
+        array->count = w->part->count;
+        array->length = 1;
+        array->offset = w->part->offset == NULL ? "0" : w->part->offset;
+        start.array = array;
+    }
+    return walk_type(w, &start, w->part->type);
+}
+
+ls_status schema_layout_make(const schema_layout_part *parts, uint32_t part_count,
+                             const schema_layout_options *options, schema_layout *layout,
+                             ls_text *why)
+{
+    ls_status status = LS_OK;
+    for (uint32_t i = 0; status == LS_OK && i < part_count; i++) {
+        walker w = {.layout = layout, .options = options, .part = &parts[i], .why = why};
+        status = walk_part(&w);
+    }
+    for (uint32_t i = 0; status == LS_OK && i < options->counts.count; i++) {
+        status = check_count_used(layout, &options->counts.list[i], why);
+    }
+    for (uint32_t i = 0; status == LS_OK && i < options->units.count; i++) {
+        status = note_unit(layout, &options->units.list[i], why);
+    }
+    return status == LS_OK ? check_paths(layout, why) : status;
+}
+
+/* ---- code ---- */
+
 static const char *type_code(ls_field_type type)
 {
     static const char *const names[] = {

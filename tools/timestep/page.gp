@@ -1,6 +1,6 @@
 # The page of lockstep-timestep --plot, for gnuplot 5.2 and later. The program writes what stands in
-# tools/timestep/plot.c before these lines: values of the run and one block of data a panel, in which
-# each strategy that is shown is one index.
+# tools/timestep/compare.c before these lines: values of the run and one block of data a panel, in
+# which each strategy that is shown is one index.
 
 # Strategies whose curves often cover one another are drawn wide below and narrow above.
 set style line 1 lw 7.0 lc rgb '#b0b0b0' dt solid

@@ -1,16 +1,38 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/tests/lab/virtual/sealed_network.h"
 
+#include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/cipher.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/maths/rng.h"
 #include "lockstep/common/time/time_queue.h"
-#include "lockstep/tests/lab/virtual/address_account.h"
-#include "lockstep/tests/lab/virtual/seeded_keys.h"
+#include "lockstep/protocol/transport/endpoint.h"
 
 #include <arpa/inet.h>
+#include <sodium.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#define ADDRESS_ACCOUNTS_MAX 16384u /* a power of two; half of it is used at most */
+
+/* The bytes that a server has received from an address and sent to it, and whether the address has
+ * shown that it hears of the server. */
+typedef struct address_account {
+    ls_endpoint endpoint;
+    bool is_used;
+    bool is_reached; /* a datagram of the server's has come there */
+    bool is_proven;  /* and one has come from there since */
+    uint64_t in_bytes;
+    uint64_t out_bytes;
+} address_account;
+
+typedef struct address_accounts {
+    address_account *accounts; /* ADDRESS_ACCOUNTS_MAX of them, the owner's */
+    uint32_t used;
+} address_accounts;
 
 enum {
     SOCKETS_MAX = 512,
@@ -74,6 +96,66 @@ struct sealed_network {
     sealed_network_datagram overheard[SEALED_NETWORK_OVERHEARD];
     bool is_overheard_answer[SEALED_NETWORK_OVERHEARD];
 };
+
+/* ---- seeded keys ---- */
+
+/* Every key and cookie of this process follows from a seed, so that a match over sealed datagrams
+ * can be played again. Never in a program that serves anybody: its keys can be known. */
+static ls_rng key_rng;
+
+static const char *generator_name(void)
+{
+    return "seeded";
+}
+
+static uint32_t draw_key_word(void)
+{
+    return ls_rng_next(&key_rng);
+}
+
+static void fill_key(void *const bytes, const size_t size)
+{
+    uint8_t *out = bytes;
+    for (size_t i = 0; i < size; i++) {
+        out[i] = (uint8_t)ls_rng_next(&key_rng);
+    }
+}
+
+static randombytes_implementation seeded_generator = {
+    .implementation_name = generator_name, .random = draw_key_word, .buf = fill_key};
+
+static void seeded_keys_begin(uint64_t seed)
+{
+    key_rng = ls_rng_make(seed, 0x6b6579);
+    (void)randombytes_set_implementation(&seeded_generator);
+}
+
+/* From now on the system is asked again. */
+static void seeded_keys_end(void)
+{
+    (void)randombytes_set_implementation(&randombytes_sysrandom_implementation);
+}
+
+/* ---- what an address has received and sent ---- */
+
+/* Of this address; a new one when it has none yet. */
+static address_account *address_account_of(address_accounts *accounts, const ls_endpoint *endpoint)
+{
+    uint64_t place = ls_hash_bytes(endpoint->address, sizeof endpoint->address, endpoint->port);
+    for (;; place++) {
+        address_account *at = &accounts->accounts[place % ADDRESS_ACCOUNTS_MAX];
+        if (!at->is_used) {
+            LS_ASSERT(accounts->used < ADDRESS_ACCOUNTS_MAX / 2);
+            accounts->used++;
+            at->is_used = true;
+            at->endpoint = *endpoint;
+            return at;
+        }
+        if (ls_endpoint_is_equal(&at->endpoint, endpoint)) {
+            return at;
+        }
+    }
+}
 
 static sealed_network *from_base(virtual_network *base)
 {

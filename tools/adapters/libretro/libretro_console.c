@@ -3,12 +3,32 @@
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/base/text.h"
+#include "lockstep/tools/adapters/libretro/libretro_api.h"
 #include "lockstep/tools/adapters/libretro/libretro_quirks.h"
 #include "lockstep/tools/adapters/libretro/libretro_surroundings.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#define LIBRETRO_OPTIONS_MAX 256u /* a core's further ones keep what the core makes of it */
+#define LIBRETRO_OPTION_KEY_BYTES_MAX 64u
+#define LIBRETRO_OPTION_VALUE_BYTES_MAX 128u
+
+typedef struct libretro_option {
+    char key[LIBRETRO_OPTION_KEY_BYTES_MAX];
+    char value[LIBRETRO_OPTION_VALUE_BYTES_MAX];
+} libretro_option;
+
+/* The settings that a core has declared, with the values that the match gives them: the parameter
+ * `options` is "key=value,key=value", all others keep their defaults. Texts are copied. */
+typedef struct libretro_options {
+    const char *wanted; /* the parameter, borrowed */
+    libretro_option list[LIBRETRO_OPTIONS_MAX];
+    uint32_t count;
+    ls_text fault; /* of a value that an option cannot have; "" */
+} libretro_options;
 
 struct libretro_console {
     libretro_setup setup;
@@ -39,6 +59,149 @@ enum {
 };
 
 #define NO_FOLDER "/dev/null/lockstep"
+
+/* ---- options ---- */
+
+/* A piece of a longer text. */
+typedef struct piece {
+    const char *start;
+    size_t size;
+} piece;
+
+static piece piece_until(const char *text, const char *ends)
+{
+    return (piece){text, strcspn(text, ends)};
+}
+
+static bool is_text(piece p, const char *text)
+{
+    return strlen(text) == p.size && memcmp(text, p.start, p.size) == 0;
+}
+
+/* Returns what stands behind the assignment; *is_good: there is a '=' in it. */
+static const char *read_assignment(const char *text, piece *key, piece *value)
+{
+    *key = piece_until(text, "=,");
+    const char *rest = text + key->size;
+    *value = (piece){rest, 0};
+    if (*rest == '=') {
+        *value = piece_until(rest + 1, ",");
+        rest = value->start + value->size;
+    }
+    return *rest == ',' ? rest + 1 : rest;
+}
+
+static bool find_wanted(const libretro_options *options, const char *key, piece *value)
+{
+    bool is_found = false;
+    for (const char *rest = options->wanted; *rest;) {
+        piece name, wanted;
+        rest = read_assignment(rest, &name, &wanted);
+        if (is_text(name, key)) {
+            *value = wanted;
+            is_found = true;
+        }
+    }
+    return is_found;
+}
+
+/* "Description; default|another": where the values begin. */
+static const char *values_of(const char *declared)
+{
+    const char *end = declared ? strchr(declared, ';') : NULL;
+    if (!end) {
+        return "";
+    }
+    end++;
+    return end + strspn(end, " ");
+}
+
+static bool is_among(const char *values, piece wanted)
+{
+    for (;;) {
+        piece value = piece_until(values, "|");
+        if (value.size == wanted.size && memcmp(value.start, wanted.start, value.size) == 0) {
+            return true;
+        }
+        if (value.start[value.size] == '\0') {
+            return false;
+        }
+        values = value.start + value.size + 1;
+    }
+}
+
+static void declare(libretro_options *options, const libretro_variable *variable)
+{
+    const char *values = values_of(variable->value);
+    piece value = piece_until(values, "|"), wanted;
+    if (find_wanted(options, variable->key, &wanted)) {
+        if (is_among(values, wanted)) {
+            value = wanted;
+        } else {
+            ls_text_set(&options->fault, "options: %s cannot be '%.*s'; it can be %s",
+                        variable->key, (int)wanted.size, wanted.start, values);
+        }
+    }
+    libretro_option *option = &options->list[options->count];
+    if (strlen(variable->key) < sizeof option->key && value.size < sizeof option->value) {
+        memset(option, 0, sizeof *option);
+        memcpy(option->key, variable->key, strlen(variable->key));
+        memcpy(option->value, value.start, value.size);
+        options->count++;
+    }
+}
+
+/* A core may declare its options more than once: the last list counts. */
+static void libretro_options_declare(libretro_options *options, const libretro_variable *variables)
+{
+    options->count = 0;
+    options->fault.bytes[0] = '\0';
+    for (; variables && variables->key && options->count < LIBRETRO_OPTIONS_MAX; variables++) {
+        declare(options, variables);
+    }
+}
+
+/* NULL: there is no such option. */
+static const char *libretro_options_value(const libretro_options *options, const char *key)
+{
+    for (uint32_t i = 0; i < options->count; i++) {
+        if (strcmp(options->list[i].key, key) == 0) {
+            return options->list[i].value;
+        }
+    }
+    return NULL;
+}
+
+static bool has(const libretro_options *options, piece key)
+{
+    for (uint32_t i = 0; i < options->count; i++) {
+        if (is_text(key, options->list[i].key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* BAD_ARGUMENT when something is wanted that the core does not have, with what it has. */
+static ls_status libretro_options_check(const libretro_options *options, ls_text *why)
+{
+    for (const char *rest = options->wanted; *rest;) {
+        piece key, value;
+        rest = read_assignment(rest, &key, &value);
+        if (has(options, key)) {
+            continue;
+        }
+        ls_text_set(why, "options: the core has no '%.*s'; it has", (int)key.size, key.start);
+        for (uint32_t i = 0; i < options->count; i++) {
+            ls_text_add(why, "%s %s", i > 0 ? "," : "", options->list[i].key);
+        }
+        return LS_BAD_ARGUMENT;
+    }
+    return options->fault.bytes[0] ? ls_fail(LS_BAD_ARGUMENT, why, "%s", options->fault.bytes)
+                                   : LS_OK;
+}
+
+/* ---- calls into the core ---- */
 
 /* A core's calls do not say whose they are: the console that is in use in this thread, only during
  * a call into its core. NULL in a thread of the core's own. */

@@ -5,7 +5,6 @@
 #define LOCKSTEP_TOOLS_ADAPTERS_LIBRETRO_LIBRETRO_CONSOLE_H
 
 #include "lockstep/tools/adapters/libretro/libretro_core.h"
-#include "lockstep/tools/adapters/libretro/libretro_options.h"
 #include "lockstep/tools/adapters/libretro/libretro_picture.h"
 #include "lockstep/tools/adapters/libretro/libretro_speaker.h"
 
