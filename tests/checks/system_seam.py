@@ -42,7 +42,6 @@ REMAINING = (
     "protocol/enet/enet_channel.c",
     "protocol/transport/endpoint.c",
     "protocol/transport/socket_address.h",
-    "protocol/udp/arrival_clock.c",
     "protocol/udp/discovery_socket.c",
     "protocol/udp/udp_descriptor.c",
     "protocol/udp/udp_group.c",
