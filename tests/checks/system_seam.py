@@ -46,7 +46,7 @@ REMAINING = (
     "protocol/udp/udp_descriptor.c",
     "protocol/udp/udp_group.c",
     "protocol/udp/udp_socket.c",
-    "server/service/http_fetcher.c",
+    "server/service/agones.c",
     "server/service/http_listener.c",
 )
 
