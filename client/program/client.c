@@ -3,13 +3,13 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/client/program/client_link.h"
 #include "lockstep/client/program/client_view.h"
-#include "lockstep/client/program/desync_lines.h"
 #include "lockstep/client/program/seat_file.h"
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/log_budget.h"
 #include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/diagnosis/desync_class.h"
+#include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/common/program/frame_trace.h"
 #include "lockstep/common/program/summary.h"
 #include "lockstep/common/runtime/event_loop.h"
@@ -100,10 +100,52 @@ LS_TICK_CODE static uint32_t make_input(void *user, const ls_sim_instance *insta
     return size;
 }
 
+/* A block with a schema is all of the state; of an engine's block, which holds pointers, nothing
+ * may be changed but what its save has. False: it cannot save, or refuses what was changed. */
+static bool flip_saved_bit(ls_sim_instance *instance, uint64_t *bit)
+{
+    size_t head = ls_sim_instance_save_head_bytes(instance);
+    size_t size = ls_sim_instance_save_bytes(instance);
+    uint8_t *saved = size > head ? ls_allocate(ls_allocator_heap(), size) : NULL;
+    bool is_flipped = saved && ls_sim_instance_save(instance, saved) == LS_OK;
+    if (is_flipped) {
+        *bit %= 8 * (size - head);
+        saved[head + *bit / 8] ^= (uint8_t)(1u << *bit % 8);
+        is_flipped =
+            ls_sim_instance_load(instance, saved, size, ls_sim_instance_tick(instance)) == LS_OK;
+    }
+    ls_release(ls_allocator_heap(), saved);
+    return is_flipped;
+}
+
+/* After each step, repeated ones too. */
+static void flip_bit(ls_bit_flip *flip, ls_sim_instance *instance, const ls_log *log)
+{
+    if (flip->tick == 0 || ls_sim_instance_tick(instance) != flip->tick) {
+        return;
+    }
+    uint64_t bit = flip->bit;
+    bool is_flipped = flip_saved_bit(instance, &bit);
+    if (flip->has_told) {
+        return; /* a step that was guessed is made again, and the bit with it */
+    }
+    flip->has_told = true;
+    if (is_flipped) {
+        ls_log_line(log, LS_LOG_WARNING,
+                    "flipped bit %" PRIu64 " of the state at tick %" PRIu32 ", as asked", bit,
+                    flip->tick);
+    } else {
+        ls_log_line(log, LS_LOG_WARNING,
+                    "--flip-bit: the simulation cannot save its state, or does not load the state "
+                    "with bit %" PRIu64 " flipped; nothing was changed",
+                    bit);
+    }
+}
+
 LS_TICK_CODE static void after_step(void *user, ls_sim_instance *instance)
 {
     client *player = user;
-    ls_bit_flip_apply(&player->flip, instance, &player->console->log);
+    flip_bit(&player->flip, instance, &player->console->log);
     if (player->config->bot_delay_ticks > 0) {
         ls_delayed_bot_observe(&player->delayed_bot, instance,
                                ls_session_offer(player->session)->slot);
@@ -117,6 +159,84 @@ static void hear(void *user, ls_tick tick, const ls_sound *sound)
     ls_client_view_play(&player->view, sound);
 }
 
+/* ---- the log's lines of a desync ---- */
+
+/* The server has the whole report; these lines are what a player needs. */
+
+static ls_text player_of(const ls_session *session, uint32_t slot)
+{
+    ls_text player = {{0}};
+    ls_session_add_names(session, UINT32_C(1) << slot, &player);
+    return player;
+}
+
+/* `event`: LS_SESSION_EVENT_DESYNC */
+static void log_desync(const ls_session *session, const ls_session_event *event, const ls_log *log)
+{
+    const ls_desync_notice *notice = &event->desync;
+    bool is_own = event->subject == LS_DESYNC_OF_THIS_CLIENT;
+    if (event->subject == LS_DESYNC_OF_SERVER) {
+        ls_log_line(log, LS_LOG_WARNING,
+                    "DESYNC: the server differs from tick %" PRIu32 " on from %" PRIu32
+                    " clients which agree: server %016" PRIx64 ", clients %016" PRIx64,
+                    notice->tick, notice->clients, notice->server_hash, notice->client_hash);
+        return;
+    }
+    ls_log_line(log, is_own ? LS_LOG_ERROR : LS_LOG_WARNING,
+                "DESYNC: %s%s differs from tick %" PRIu32 " on: server %016" PRIx64
+                ", client %016" PRIx64,
+                player_of(session, notice->slot).bytes, is_own ? ", this client," : "",
+                notice->tick, notice->server_hash, notice->client_hash);
+}
+
+static void log_head(const char *who, const ls_desync_cause *cause, ls_log_level level,
+                     const ls_log *log)
+{
+    ls_text verdict = {LS_DESYNC_CLASS_OPEN};
+    ls_text extent =
+        ls_state_difference_extent(cause->elements, cause->fields, cause->is_lower_bound);
+    if (!ls_desync_cause_is_open(cause)) {
+        ls_text_set(&verdict, "class %s, at fault: %s",
+                    ls_desync_class_word((ls_desync_class)cause->kind),
+                    ls_desync_culprit_word((ls_desync_culprit)cause->culprit));
+    }
+    ls_log_line(log, level, "DESYNC of %s at tick %" PRIu32 ": %s; %s", who, cause->tick,
+                extent.bytes, verdict.bytes);
+}
+
+/* Whether the pass is where the sides part, or one that by itself gets different results or writes
+ * the value, only the server knows where the value is not the one behind it. */
+static void log_pass(const ls_desync_cause *cause, ls_log_level level, const ls_log *log)
+{
+    if (cause->is_behind_pass) {
+        ls_log_line(log, level, "  first pass that differs: %s; the value is the one after it",
+                    cause->pass);
+    } else {
+        ls_log_line(log, level, "  pass to look at: %s", cause->pass);
+    }
+}
+
+/* `event`: LS_SESSION_EVENT_CAUSE */
+static void log_cause(const ls_session *session, const ls_session_event *event, const ls_log *log)
+{
+    const ls_desync_cause *cause = &event->cause;
+    ls_log_level level = event->subject == LS_DESYNC_OF_THIS_CLIENT ? LS_LOG_ERROR : LS_LOG_WARNING;
+    ls_text player = player_of(session, cause->slot);
+    log_head(event->subject == LS_DESYNC_OF_SERVER ? "the server" : player.bytes, cause, level,
+             log);
+    if (cause->field[0]) {
+        ls_log_line(log, level, "  %s: server %s, client %s", cause->field, cause->server_value,
+                    cause->client_value);
+    }
+    if (cause->pass[0]) {
+        log_pass(cause, level, log);
+    }
+    if (!ls_desync_cause_is_open(cause)) {
+        ls_log_line(log, level, "  %s", cause->why.bytes);
+        ls_log_line(log, level, "  next: %s", ls_desync_class_next((ls_desync_class)cause->kind));
+    }
+}
+
 /* ---- events ---- */
 
 static void take_desync(client *player, const ls_session_event *event)
@@ -125,7 +245,7 @@ static void take_desync(client *player, const ls_session_event *event)
     if (event->subject == LS_DESYNC_OF_THIS_CLIENT && report.own_desyncs <= 1) {
         player->first_desync = event->desync;
     }
-    ls_desync_lines_notice(player->session, event, &player->console->log);
+    log_desync(player->session, event, &player->console->log);
 }
 
 static void take_cause(client *player, const ls_session_event *event)
@@ -135,7 +255,7 @@ static void take_cause(client *player, const ls_session_event *event)
         player->first_cause = event->cause;
         player->has_first_cause = true;
     }
-    ls_desync_lines_cause(player->session, event, &player->console->log);
+    log_cause(player->session, event, &player->console->log);
 }
 
 static void log_waiting(client *player, const ls_waiting *waiting)

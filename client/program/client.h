@@ -3,7 +3,6 @@
 #ifndef LOCKSTEP_CLIENT_PROGRAM_CLIENT_H
 #define LOCKSTEP_CLIENT_PROGRAM_CLIENT_H
 
-#include "lockstep/client/program/bit_flip.h"
 #include "lockstep/client/program/client_view.h"
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/program/console.h"
@@ -12,6 +11,14 @@
 #include "lockstep/common/simulation/simulation.h"
 
 #define LS_CLIENT_FPS_MAX 1000u
+
+/* The fault that `--flip-bit` plants in the own state, so that a user can see what a desync looks
+ * like. */
+typedef struct ls_bit_flip {
+    ls_tick tick; /* after the step to this state; 0: never */
+    uint64_t bit; /* modulo the size of the state */
+    bool has_told;
+} ls_bit_flip;
 
 typedef struct ls_client_config {
     const char *server;       /* HOST, HOST:PORT, or an invite; NULL: the token's addresses */

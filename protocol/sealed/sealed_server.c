@@ -3,10 +3,10 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/protocol/sealed/address_cookie.h"
 #include "lockstep/protocol/sealed/address_limits.h"
-#include "lockstep/protocol/sealed/candidate_path.h"
 #include "lockstep/protocol/sealed/key_exchange.h"
 #include "lockstep/protocol/sealed/rate_limit.h"
 #include "lockstep/protocol/sealed/sealed_connections.h"
@@ -32,13 +32,22 @@ _Static_assert(LS_ADDRESS_COOKIE_BYTES == LS_KEY_EXCHANGE_COOKIE_BYTES, "one coo
  * costs a third of a microsecond; while none are left the client cannot move, so it is many. */
 static const ls_rate_limit ATTEMPTS_LIMIT = {LS_NS_PER_SECOND / 4096, 4096};
 
+/* The address that the newest packet came from while it is not proven to be the client's, and how
+ * many bytes may go there: as many as have come from there, headers of IP and UDP counted on both
+ * sides. All zero: there is none. */
+typedef struct candidate_path {
+    ls_endpoint endpoint;
+    uint32_t credit_bytes;
+    bool is_there;
+} candidate_path;
+
 typedef struct connection {
     uint64_t counter; /* of the next packet to the client */
     ls_counter_window window;
     ls_endpoint endpoint;
     ls_rate_use attempts;
     ls_endpoint accepted; /* the address that is counted in the limits */
-    ls_candidate_path path;
+    candidate_path path;
     uint64_t path_salt;          /* new for each path that is proven */
     uint64_t path_challenged_ns; /* 0: never */
     bool is_path_answered;       /* with something else than a challenge since the last one */
@@ -506,6 +515,37 @@ static void receive_confirm(ls_sealed_server *server, const arrival *at)
     }
 }
 
+/* ---- the path that is not proven ---- */
+
+/* More than any datagram needs; what comes beyond is not saved up for a burst. */
+#define CREDIT_BYTES_MAX 2048u
+
+/* A datagram of the connection that is its newest has come from there; with another address than
+ * before what is left of that one's bytes is gone. */
+static void receive_on_path(candidate_path *path, const ls_endpoint *from, size_t size)
+{
+    if (!path->is_there || !ls_endpoint_is_equal(&path->endpoint, from)) {
+        *path = (candidate_path){.endpoint = *from, .is_there = true};
+    }
+    size_t credit_bytes = path->credit_bytes + size + ls_udp_header_bytes(from);
+    path->credit_bytes = (uint32_t)LS_MIN(credit_bytes, CREDIT_BYTES_MAX);
+}
+
+/* Bytes that a datagram to there may have; 0: none may go there. */
+static size_t room_on_path(const candidate_path *path)
+{
+    size_t header_bytes = ls_udp_header_bytes(&path->endpoint);
+    return path->is_there && path->credit_bytes > header_bytes ? path->credit_bytes - header_bytes
+                                                               : 0;
+}
+
+/* A datagram of so many bytes goes there; there is room for it. */
+static void take_of_path(candidate_path *path, size_t size)
+{
+    LS_ASSERT(size <= room_on_path(path));
+    path->credit_bytes -= (uint32_t)(size + ls_udp_header_bytes(&path->endpoint));
+}
+
 /* ---- sealed packets ---- */
 
 size_t ls_sealed_server_seal(ls_sealed_server *server, uint32_t index, ls_sealed_content content,
@@ -521,13 +561,13 @@ size_t ls_sealed_server_seal(ls_sealed_server *server, uint32_t index, ls_sealed
 
 size_t ls_sealed_server_path_room(const ls_sealed_server *server, uint32_t index)
 {
-    return ls_candidate_path_room(&server->connections[index].path);
+    return room_on_path(&server->connections[index].path);
 }
 
 const ls_endpoint *ls_sealed_server_take_path(ls_sealed_server *server, uint32_t index, size_t size)
 {
-    ls_candidate_path *path = &server->connections[index].path;
-    ls_candidate_path_take(path, size);
+    candidate_path *path = &server->connections[index].path;
+    take_of_path(path, size);
     server->connections[index].is_path_answered = true;
     return &path->endpoint;
 }
@@ -539,10 +579,10 @@ static size_t challenge(ls_sealed_server *server, uint32_t index, uint64_t now_n
     connection *moved = &server->connections[index];
     bool is_soon = moved->path_challenged_ns != 0 &&
                    now_ns < moved->path_challenged_ns + PATH_CHALLENGE_PERIOD_NS;
-    if (is_soon || ls_candidate_path_room(&moved->path) < PATH_CHALLENGE_BYTES) {
+    if (is_soon || room_on_path(&moved->path) < PATH_CHALLENGE_BYTES) {
         return 0;
     }
-    ls_candidate_path_take(&moved->path, PATH_CHALLENGE_BYTES);
+    take_of_path(&moved->path, PATH_CHALLENGE_BYTES);
     moved->path_challenged_ns = now_ns;
     moved->is_path_answered = false;
     ls_store_u64(
@@ -565,7 +605,7 @@ size_t ls_sealed_server_challenge_path(ls_sealed_server *server, uint32_t index,
 static void receive_from_elsewhere(ls_sealed_server *server, const arrival *at, uint32_t index)
 {
     connection *moved = &server->connections[index];
-    ls_candidate_path_receive(&moved->path, at->from, at->size);
+    receive_on_path(&moved->path, at->from, at->size);
     if (moved->is_path_answered) { /* answers must not take all the bytes there are for ever */
         at->out->answer = server->answer;
         at->out->answer_bytes = challenge(server, index, at->now_ns);
@@ -586,7 +626,7 @@ static void receive_path_response(ls_sealed_server *server, const arrival *at, u
         moved->path_salt = random_number(); /* what was proven before proves nothing now */
         moved->path_challenged_ns = 0;
         moved->is_path_answered = false;
-        moved->path = (ls_candidate_path){.is_there = false};
+        moved->path = (candidate_path){.is_there = false};
         at->out->has_moved = true;
     }
 }
@@ -615,7 +655,7 @@ static void receive_content(ls_sealed_server *server, const arrival *at, uint32_
     if (is_newest && !ls_endpoint_is_equal(&of->endpoint, at->from)) {
         receive_from_elsewhere(server, at, index);
     } else if (is_newest) {
-        of->path = (ls_candidate_path){.is_there = false};
+        of->path = (candidate_path){.is_there = false};
     }
 }
 

@@ -2,13 +2,15 @@
 #include "lockstep/protocol/udp/udp_socket.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/tick_code.h"
 #include "lockstep/protocol/transport/socket_address.h"
-#include "lockstep/protocol/udp/arrival_clock.h"
 #include "lockstep/protocol/udp/udp_descriptor.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -16,11 +18,25 @@ enum {
     CONNECTED_BATCH = 4,
 };
 
+/* Of a message's control data, for the stamp. */
+#define ARRIVAL_CONTROL_BYTES 64u
+
+/* When a datagram reached this machine, by the kernel's stamp, on the monotonic clock: so that a
+ * socket may be read now and then without losing when things came. The stamp is by the wall clock:
+ * it is never trusted beyond the time since the socket was last looked at. Linux; elsewhere a
+ * datagram arrives when it is read. */
+typedef struct arrival_clock {
+    bool has_stamps;      /* as it is made: a datagram arrives when it is read */
+    uint64_t turn_ns;     /* when the turn began in which datagrams are read */
+    uint64_t previous_ns; /* when the turn before did: what is read now came later */
+    uint64_t wall_ns;     /* what the wall clock showed at turn_ns */
+} arrival_clock;
+
 /* A datagram that has come, with what the system says about it. */
 typedef struct udp_arrival {
     ls_socket_address from;
     struct iovec piece;
-    uint64_t control[LS_ARRIVAL_CONTROL_BYTES / 8];
+    uint64_t control[ARRIVAL_CONTROL_BYTES / 8];
     uint8_t bytes[LS_UDP_DATAGRAM_BYTES_MAX];
 } udp_arrival;
 
@@ -32,7 +48,7 @@ typedef struct udp_socket {
     uint16_t port;
     bool is_connected;
     ls_endpoint server; /* connected */
-    ls_arrival_clock arrivals;
+    arrival_clock arrivals;
 
     uint32_t batch;    /* so many may come with one call */
     uint32_t received; /* came with the last one */
@@ -59,6 +75,70 @@ static const udp_socket *from_const_base(const ls_datagram_socket *base)
 {
     LS_ASSERT(base->operations == &operations);
     return (const udp_socket *)base;
+}
+
+/* ---- Times of arrival ---- */
+
+#define TURN_NS_MAX (50 * LS_NS_PER_MS)
+
+/* Asks the kernel for stamps from now on. */
+static void arrival_clock_init(arrival_clock *clock, int socket)
+{
+    *clock = (arrival_clock){0};
+#ifdef SO_TIMESTAMPNS
+    int on = 1;
+    clock->has_stamps = setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) == 0;
+#else
+    (void)socket;
+#endif
+}
+
+/* False when there is no stamp. */
+static bool read_stamp(const struct msghdr *message, struct timespec *stamp)
+{
+#ifdef SO_TIMESTAMPNS
+    struct cmsghdr *each = CMSG_FIRSTHDR(message);
+    if (each && each->cmsg_level == SOL_SOCKET && each->cmsg_type == SO_TIMESTAMPNS &&
+        each->cmsg_len >= CMSG_LEN(sizeof *stamp)) {
+        memcpy(stamp, CMSG_DATA(each), sizeof *stamp);
+        return true;
+    }
+#else
+    (void)message;
+    (void)stamp;
+#endif
+    return false;
+}
+
+static uint64_t ns_of(const struct timespec *time)
+{
+    return (uint64_t)time->tv_sec * LS_NS_PER_SECOND + (uint64_t)time->tv_nsec;
+}
+
+/* Before all that has come is read; times are CLOCK_MONOTONIC. */
+static void arrival_clock_begin_turn(arrival_clock *clock, uint64_t now_ns)
+{
+    struct timespec wall = {0};
+    if (clock->has_stamps) {
+        clock_gettime(CLOCK_REALTIME, &wall);
+    }
+    clock->previous_ns = clock->turn_ns;
+    clock->turn_ns = now_ns;
+    clock->wall_ns = ns_of(&wall);
+}
+
+/* When a datagram that was read in this turn arrived, or when the turn began when that is not
+ * known: from the beginning of the turn before on, and little later than that of this one. */
+static uint64_t arrival_clock_read(const arrival_clock *clock, const struct msghdr *message)
+{
+    struct timespec stamp;
+    if (!clock->has_stamps || !read_stamp(message, &stamp)) {
+        return clock->turn_ns;
+    }
+    uint64_t arrived_ns = clock->turn_ns + (ns_of(&stamp) - clock->wall_ns); /* or before it */
+    bool is_likely =
+        arrived_ns - clock->previous_ns <= clock->turn_ns - clock->previous_ns + TURN_NS_MAX;
+    return is_likely ? arrived_ns : clock->turn_ns;
 }
 
 /* ---- Making and ending ---- */
@@ -132,7 +212,7 @@ ls_status ls_udp_socket_adopt(int descriptor, const ls_allocator *allocator,
         return fail(made);
     }
     made->port = own.port;
-    ls_arrival_clock_init(&made->arrivals, made->descriptor);
+    arrival_clock_init(&made->arrivals, made->descriptor);
     *out = &made->base;
     return LS_OK;
 }
@@ -189,7 +269,7 @@ ls_status ls_udp_socket_connect(const ls_endpoint *endpoint, const ls_allocator 
     made->family = family;
     made->is_connected = true;
     made->server = *endpoint;
-    ls_arrival_clock_init(&made->arrivals, made->descriptor);
+    arrival_clock_init(&made->arrivals, made->descriptor);
     ls_endpoint own;
     if (!connect_to(made->descriptor, made->family, endpoint) ||
         !ls_udp_descriptor_own(made->descriptor, &own)) {
@@ -229,7 +309,7 @@ bool ls_udp_own_address(ls_endpoint *out)
 LS_TICK_CODE static void begin_turn(ls_datagram_socket *base, uint64_t now_ns)
 {
     udp_socket *socket = from_base(base);
-    ls_arrival_clock_begin_turn(&socket->arrivals, now_ns);
+    arrival_clock_begin_turn(&socket->arrivals, now_ns);
     socket->is_drained = false;
 }
 
@@ -295,7 +375,7 @@ LS_TICK_CODE static ls_udp_receipt receive(ls_datagram_socket *base, ls_udp_data
         .from = socket->is_connected ? socket->server : ls_socket_address_endpoint(&taken->from),
         .bytes = taken->bytes,
         .size = message->msg_len,
-        .arrived_ns = ls_arrival_clock_read(&socket->arrivals, &message->msg_hdr)};
+        .arrived_ns = arrival_clock_read(&socket->arrivals, &message->msg_hdr)};
     return LS_UDP_RECEIVED;
 }
 

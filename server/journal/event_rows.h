@@ -1,6 +1,6 @@
 /* Event rows: what is made of the events of a match, one row for each kind: its word in a service's
  * stream of events, its record in a journal, its line in the log, and whom the line is charged to.
- * Decides nothing else. Called by recorder, output_limits, room_lines and worker_rooms. */
+ * Decides nothing else. Called by recorder, output_limits, room and worker_rooms. */
 #ifndef LOCKSTEP_SERVER_JOURNAL_EVENT_ROWS_H
 #define LOCKSTEP_SERVER_JOURNAL_EVENT_ROWS_H
 
@@ -21,7 +21,7 @@ typedef struct ls_event_row {
     bool is_of_its_tick; /* its record; otherwise that is of the tick that is closed next */
     ls_log_level level;
     bool is_mild_when_planned; /* INFO in place of the level, when somebody left as it should be */
-    /* With {fields}, which room_lines.c fills in; NULL: none, or more than one sentence. */
+    /* With {fields}, which room.c fills in; NULL: none, or more than one sentence. */
     const char *line;
 } ls_event_row;
 

@@ -1,6 +1,6 @@
 /* HTTP exchange: a request and its reply, without the library that carries them. A reply may come
  * later than its request: the part that owes it and the listener each hold the exchange. Called
- * by http_listener, http_routes and http_api. */
+ * by http_listener and http_routes. */
 #ifndef LOCKSTEP_SERVER_SERVICE_HTTP_EXCHANGE_H
 #define LOCKSTEP_SERVER_SERVICE_HTTP_EXCHANGE_H
 

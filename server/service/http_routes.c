@@ -1,11 +1,14 @@
 #include "lockstep/server/service/http_routes.h"
 
+#include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/limits.h"
-#include "lockstep/server/service/http_commands.h"
+#include "lockstep/common/program/json_read.h"
 #include "lockstep/server/service/http_metrics.h"
 #include "lockstep/server/service/room_name.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define API "/api/v1/"
 
@@ -18,14 +21,22 @@ static const char dashboard_policy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/* A request whose path is known. */
+typedef struct http_call {
+    const ls_service_view *view;
+    const ls_http_request *request;
+    ls_http_exchange *exchange;
+    ls_service_command command; /* its kind, room and slot are those of the path */
+} http_call;
+
 /* ---- pages ---- */
 
-static void answer_healthz(ls_http_call *of)
+static void answer_healthz(http_call *of)
 {
     ls_http_answer_text(of->exchange, 200, LS_HTTP_PLAIN_TYPE, "ok\n");
 }
 
-static void answer_readyz(ls_http_call *of)
+static void answer_readyz(http_call *of)
 {
     ls_text why = {{0}};
     if (of->view->is_ready(of->view->user, &why)) {
@@ -36,7 +47,7 @@ static void answer_readyz(ls_http_call *of)
     }
 }
 
-static void answer_metrics(ls_http_call *of)
+static void answer_metrics(http_call *of)
 {
     of->exchange->reply.status = 200;
     of->exchange->reply.type = LS_HTTP_METRICS_TYPE;
@@ -44,26 +55,370 @@ static void answer_metrics(ls_http_call *of)
     ls_http_answer_done(of->exchange);
 }
 
-static void answer_dashboard(ls_http_call *of)
+static void answer_dashboard(http_call *of)
 {
     of->exchange->reply.policy = dashboard_policy;
     ls_http_answer_text(of->exchange, 200, "text/html; charset=utf-8", ls_http_dashboard_page);
 }
 
-static void answer_script(ls_http_call *of)
+static void answer_script(http_call *of)
 {
     ls_http_answer_text(of->exchange, 200, "text/javascript; charset=utf-8",
                         ls_http_dashboard_script);
 }
 
-static void answer_style(ls_http_call *of)
+static void answer_style(http_call *of)
 {
     ls_http_answer_text(of->exchange, 200, "text/css; charset=utf-8", ls_http_dashboard_style);
 }
 
-static void answer_openapi(ls_http_call *of)
+static void answer_openapi(http_call *of)
 {
     ls_http_answer_text(of->exchange, 200, LS_HTTP_JSON_TYPE, ls_http_openapi_text);
+}
+
+/* ---- what the API tells ---- */
+
+/* openapi.json describes these answers, and a test compares. */
+
+static uint32_t players_here(const ls_room_report *room)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < LS_MIN(room->player_count, LS_PLAYERS_MAX); i++) {
+        count += room->players[i].is_here;
+    }
+    return count;
+}
+
+static double mean_of(const ls_room_histogram *histogram)
+{
+    return histogram->count > 0 ? histogram->sum_ms / (double)histogram->count : 0;
+}
+
+static void add_invite(const ls_service_view *view, const ls_room_report *room, ls_json *json)
+{
+    char invite[1024] = "";
+    view->invite(view->user, room, invite, sizeof invite);
+    ls_json_text(json, "invite", invite);
+}
+
+/* A room in the list of all: what a table shows. */
+static void write_line(const ls_service_view *view, const ls_room_report *room, ls_json *json)
+{
+    uint64_t desyncs = 0;
+    for (uint32_t i = 0; i < LS_DESYNC_CLASS_COUNT; i++) {
+        desyncs += room->counters.desyncs[i];
+    }
+    ls_room_report_write_line(room, json);
+    ls_json_number(json, "players", players_here(room));
+    ls_json_number(json, "desyncs", (double)desyncs);
+    ls_json_number(json, "lateness_mean_ms", mean_of(&room->counters.lateness));
+    ls_json_number(json, "confirm_mean_ms", mean_of(&room->counters.confirm));
+    add_invite(view, room, json);
+}
+
+static void answer_rooms(const http_call *of)
+{
+    const ls_service_view *view = of->view;
+    ls_json *json = ls_json_create();
+    ls_json *rooms = ls_json_array(json, "rooms");
+    for (uint32_t i = 0; i < view->room_count(view->user); i++) {
+        write_line(view, view->room(view->user, i), ls_json_append(rooms));
+    }
+    ls_http_answer_json_take(of->exchange, 200, json);
+}
+
+static void answer_room(const http_call *of)
+{
+    const ls_service_view *view = of->view;
+    uint32_t low = 0;
+    uint32_t high = view->room_count(view->user);
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const ls_room_report *room = view->room(view->user, middle);
+        int order = strcmp(of->command.room, room->name);
+        if (order == 0) {
+            ls_json *json = ls_json_create();
+            ls_room_report_write(room, json);
+            add_invite(view, room, json);
+            ls_http_answer_json_take(of->exchange, 200, json);
+            return;
+        }
+        low = order > 0 ? middle + 1 : low;
+        high = order < 0 ? middle : high;
+    }
+    ls_http_answer_error(of->exchange, 404, "there is no room '%s'", of->command.room);
+}
+
+#define OF_WORKER(member) LS_JSON_FIELD(ls_worker_report, member)
+
+static const ls_json_field worker_fields[] = {
+    OF_WORKER(worker),
+    OF_WORKER(pid),
+    OF_WORKER(rooms),
+    OF_WORKER(players),
+    OF_WORKER(starts),
+    OF_WORKER(load),
+    OF_WORKER(cpu_ms),
+    OF_WORKER(memory_bytes),
+    OF_WORKER(datagrams_dropped),
+    OF_WORKER(clients_denied),
+    OF_WORKER(tokens_refused),
+};
+
+static void answer_workers(const http_call *of)
+{
+    const ls_service_view *view = of->view;
+    ls_json *json = ls_json_create();
+    ls_json *workers = ls_json_array(json, "workers");
+    for (uint32_t i = 0; i < view->worker_count(view->user); i++) {
+        ls_json *worker = ls_json_append(workers);
+        LS_JSON_ADD(worker, worker_fields, view->worker(view->user, i));
+    }
+    ls_http_answer_json_take(of->exchange, 200, json);
+}
+
+static void answer_service(const http_call *of)
+{
+    const ls_service_view *view = of->view;
+    ls_text why = {{0}};
+    bool is_ready = view->is_ready(view->user, &why);
+    double players = 0;
+    double spectators = 0;
+    for (uint32_t i = 0; i < view->room_count(view->user); i++) {
+        players += players_here(view->room(view->user, i));
+        spectators += view->room(view->user, i)->spectators;
+    }
+    ls_json *json = ls_json_create();
+    ls_json_text(json, "version", LS_VERSION);
+    ls_json_bool(json, "ready", is_ready);
+    ls_json_text(json, "why_not", is_ready ? NULL : why.bytes);
+    ls_json_bool(json, "draining", view->is_draining(view->user));
+    ls_json_number(json, "rooms", view->room_count(view->user));
+    ls_json_number(json, "workers", view->worker_count(view->user));
+    ls_json_number(json, "players", players);
+    ls_json_number(json, "spectators", spectators);
+    ls_json_number(json, "rooms_opened", (double)view->rooms_opened(view->user));
+    ls_json_number(json, "rooms_ended", (double)view->rooms_ended(view->user));
+    ls_http_answer_json_take(of->exchange, 200, json);
+}
+
+/* From behind the last one that the client has; otherwise all that are kept. A number that has not
+ * come yet is of an earlier run of the service, whose numbers began at 1 as well. */
+static void answer_events(const http_call *of)
+{
+    const char *last = of->request->last_event_id;
+    char *end = NULL;
+    uint64_t number = last ? strtoull(last, &end, 10) : 0;
+    bool is_number = last && end != last && *end == '\0' && number < UINT64_MAX &&
+                     of->view->event(of->view->user, number) != NULL;
+    of->exchange->reply.status = 200;
+    of->exchange->reply.type = "text/event-stream";
+    of->exchange->reply.is_event_stream = true;
+    of->exchange->reply.first_event = is_number ? number + 1 : 1;
+    ls_http_answer_done(of->exchange);
+}
+
+/* ---- results of commands ---- */
+
+enum {
+    BAN_SECONDS_MAX = 10 * 365 * 86400
+};
+
+/* Of a picture that is opened as a page: it has no scripts, and its bitmaps are within it. */
+static const char picture_policy[] = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
+/* A command that the service works on. */
+typedef struct pending {
+    ls_http_exchange *exchange;
+    ls_service_command_kind kind;
+    bool has_journal; /* a room is opened to go on from one */
+} pending;
+
+static unsigned http_status_of(ls_status status)
+{
+    switch (status) {
+    case LS_OK:
+        return 200;
+    case LS_NOT_FOUND:
+        return 404;
+    case LS_BAD_ARGUMENT:
+    case LS_MALFORMED:
+    case LS_UNSUPPORTED:
+    case LS_PLUGIN:
+    case LS_SCHEMA:
+        return 400;
+    case LS_ALREADY_STARTED:
+    case LS_ALREADY_OVER:
+    case LS_REFUSED:
+        return 409;
+    case LS_FULL:
+    case LS_MATCH_FULL:
+    case LS_DISCONNECTED:
+        return 503;
+    case LS_TIMED_OUT:
+        return 504;
+    default:
+        return 500;
+    }
+}
+
+/* A room that is opened is not there yet: what is not found, or cannot be read, is what its
+ * settings name. */
+static unsigned http_status_of_result(const pending *done, const ls_service_result *result)
+{
+    bool is_named =
+        done->kind == LS_SERVICE_OPEN_ROOM &&
+        (result->status == LS_NOT_FOUND ||
+         (done->has_journal && (result->status == LS_IO || result->status == LS_DESYNCED)));
+    return is_named ? 400 : http_status_of(result->status);
+}
+
+static void answer_result(const pending *done, const ls_service_result *result)
+{
+    ls_http_exchange *exchange = done->exchange;
+    ls_service_command_kind kind = done->kind;
+    unsigned status = http_status_of_result(done, result);
+    if (status != 200) {
+        ls_http_answer_error(exchange, status, "%s",
+                             result->text.bytes[0] ? result->text.bytes
+                                                   : ls_status_text(result->status));
+        return;
+    }
+    if (kind == LS_SERVICE_DRAW_ROOM) {
+        exchange->reply.policy = picture_policy;
+        ls_http_answer_text(exchange, 200, "image/svg+xml", result->body ? result->body : "");
+        return;
+    }
+    ls_json *json = ls_json_create();
+    if (kind == LS_SERVICE_OPEN_ROOM) {
+        snprintf(exchange->reply.location, sizeof exchange->reply.location, "/api/v1/rooms/%.*s",
+                 (int)LS_ROOM_NAME_BYTES_MAX - 1, result->text.bytes);
+        ls_json_text(json, "name", result->text.bytes);
+        status = 201;
+    } else {
+        ls_json_text(json, "result", result->text.bytes[0] ? result->text.bytes : "done");
+    }
+    ls_http_answer_json_take(exchange, status, json);
+}
+
+static void on_done(void *user, const ls_service_result *result)
+{
+    pending *done = user;
+    if (!done->exchange->is_answered) {
+        answer_result(done, result);
+    }
+    ls_http_exchange_release(done->exchange);
+    ls_release(ls_allocator_heap(), done);
+}
+
+/* ---- bodies of commands ---- */
+
+/* A text of the body; it may be missing where it is not needed. */
+static ls_status read_text(const ls_json *body, const char *key, bool is_needed, ls_text *out,
+                           ls_text *why)
+{
+    const char *text = ls_json_read_text(body, key);
+    if (!text && (is_needed || ls_json_has(body, key))) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       is_needed ? "the body has a text '%s'" : "'%s' is a text", key);
+    }
+    text = text ? text : "";
+    if (strlen(text) >= sizeof out->bytes) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "'%s' has at most %zu bytes", key,
+                       sizeof out->bytes - 1);
+    }
+    ls_text_set(out, "%s", text);
+    ls_text_make_printable(out->bytes, strlen(out->bytes));
+    return LS_OK;
+}
+
+static ls_status read_opening(const ls_json *body, ls_service_command *out, ls_text *why)
+{
+    if (!body) {
+        return LS_OK;
+    }
+    ls_status status = ls_room_settings_read(body, &out->settings, why);
+    return status == LS_OK ? ls_room_settings_take_name(&out->settings, out->room, why) : status;
+}
+
+static ls_status read_ban(const ls_json *body, ls_service_command *out, ls_text *why)
+{
+    if (!ls_json_read_u32(body, "seconds", &out->seconds) || out->seconds == 0 ||
+        out->seconds > BAN_SECONDS_MAX) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "the body has 'seconds', from 1 to %u",
+                       (unsigned)BAN_SECONDS_MAX);
+    }
+    return read_text(body, "why", false, &out->text, why);
+}
+
+static ls_status read_body(const ls_json *body, ls_service_command *out, ls_text *why)
+{
+    switch (out->kind) {
+    case LS_SERVICE_OPEN_ROOM:
+        return read_opening(body, out, why);
+    case LS_SERVICE_PAUSE_ROOM:
+    case LS_SERVICE_UNPAUSE_ROOM:
+    case LS_SERVICE_SAVE_ROOM:
+    case LS_SERVICE_KICK:
+        return read_text(body, "why", false, &out->text, why);
+    case LS_SERVICE_BAN:
+        return read_ban(body, out, why);
+    case LS_SERVICE_MESSAGE:
+        return read_text(body, "text", true, &out->text, why);
+    default:
+        return LS_OK;
+    }
+}
+
+static ls_status parse_body(const ls_http_request *request, ls_service_command *out, ls_text *why)
+{
+    ls_json *body = NULL;
+    if (request->body_bytes > 0) {
+        body = ls_json_parse(request->body, request->body_bytes);
+        if (!ls_json_is_object(body)) {
+            ls_json_destroy(body);
+            return ls_fail(LS_BAD_ARGUMENT, why,
+                           "the body is no JSON object, or a text in it has a NUL");
+        }
+    }
+    ls_status status = read_body(body, out, why);
+    ls_json_destroy(body);
+    return status;
+}
+
+/* Without a type a body is taken for JSON. */
+static bool is_json_type(const char *type)
+{
+    static const char json[] = LS_HTTP_JSON_TYPE;
+    size_t size = sizeof json - 1;
+    return !type || (strncasecmp(type, json, size) == 0 && strchr("; \t", type[size]));
+}
+
+/* ---- commands ---- */
+
+static void answer_command(http_call *of)
+{
+    const ls_http_request *request = of->request;
+    ls_text why = {{0}};
+    if (request->body_bytes > 0 && !is_json_type(request->content_type)) {
+        ls_http_answer_error(of->exchange, 415, "the type of a body is " LS_HTTP_JSON_TYPE);
+        return;
+    }
+    if (parse_body(request, &of->command, &why) != LS_OK) {
+        ls_http_answer_error(of->exchange, 400, "%s", why.bytes);
+        return;
+    }
+    pending *made = ls_allocate(ls_allocator_heap(), sizeof *made);
+    if (!made) {
+        ls_http_answer_error(of->exchange, 500, "%s", ls_status_text(LS_NO_MEMORY));
+        return;
+    }
+    ls_http_exchange_hold(of->exchange);
+    made->exchange = of->exchange;
+    made->kind = of->command.kind;
+    made->has_journal = ls_room_settings_find(&of->command.settings, "resume") != NULL;
+    of->view->command(of->view->user, &of->command, on_done, made);
 }
 
 /* ---- who may ask ---- */
@@ -106,8 +461,8 @@ typedef struct route {
     const char *method; /* with HEAD where it is GET */
     const char *path;   /* "*": a room's name; "#": a slot */
     /* One of these three; else a command. */
-    void (*page)(ls_http_call *of); /* for everybody */
-    void (*read)(const ls_http_call *of);
+    void (*page)(http_call *of); /* for everybody */
+    void (*read)(const http_call *of);
     ls_service_command_kind command;
 } route;
 
@@ -131,10 +486,10 @@ static const route routes[] = {
     PAGE("/healthz", answer_healthz),
     PAGE("/readyz", answer_readyz),
     PAGE("/metrics", answer_metrics),
-    READ("service", ls_http_get_service),
-    READ("rooms", ls_http_get_rooms),
+    READ("service", answer_service),
+    READ("rooms", answer_rooms),
     COMMAND("POST", "rooms", OPEN_ROOM),
-    READ("rooms/*", ls_http_get_room),
+    READ("rooms/*", answer_room),
     COMMAND("GET", "rooms/*/picture", DRAW_ROOM),
     COMMAND("DELETE", "rooms/*", END_ROOM),
     COMMAND("POST", "rooms/*/pause", PAUSE_ROOM),
@@ -143,10 +498,10 @@ static const route routes[] = {
     COMMAND("POST", "rooms/*/message", MESSAGE),
     COMMAND("POST", "rooms/*/players/#/kick", KICK),
     COMMAND("POST", "rooms/*/players/#/ban", BAN),
-    READ("workers", ls_http_get_workers),
+    READ("workers", answer_workers),
     COMMAND("POST", "message", MESSAGE),
     COMMAND("POST", "drain", DRAIN),
-    READ("events", ls_http_get_events),
+    READ("events", answer_events),
 };
 
 static bool is_slot(const char *text, size_t size, uint32_t *out)
@@ -173,7 +528,7 @@ static bool is_room(const char *text, size_t size, char out[LS_ROOM_NAME_BYTES_M
 }
 
 /* Whether the path is of the row's form; fills in what stands in it. */
-static bool fits(const char *form, const char *path, ls_http_call *of)
+static bool fits(const char *form, const char *path, http_call *of)
 {
     for (;;) {
         size_t form_size = strcspn(form, "/");
@@ -198,7 +553,7 @@ static bool is_method(const route *of, const char *method)
            (strcmp(of->method, "GET") == 0 && strcmp(method, "HEAD") == 0);
 }
 
-static void answer_route(const route *found, ls_http_call *of)
+static void answer_route(const route *found, http_call *of)
 {
     of->exchange->reply.allow[0] = '\0';
     of->command.kind = found->command;
@@ -207,7 +562,7 @@ static void answer_route(const route *found, ls_http_call *of)
     } else if (found->read) {
         found->read(of);
     } else {
-        ls_http_command_answer(of);
+        answer_command(of);
     }
 }
 
@@ -221,7 +576,7 @@ static void add_method(ls_http_reply *reply, const route *other)
 void ls_http_routes_answer(const ls_http_api *api, const ls_http_request *request,
                            ls_http_exchange *exchange)
 {
-    ls_http_call made = {.view = api->view, .request = request, .exchange = exchange};
+    http_call made = {.view = api->view, .request = request, .exchange = exchange};
     bool is_api = strncmp(request->path, API, sizeof API - 1) == 0;
     if (strcmp(request->path, API "openapi.json") == 0 && strcmp(request->method, "GET") == 0) {
         answer_openapi(&made);

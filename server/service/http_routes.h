@@ -1,5 +1,6 @@
-/* HTTP routes: which part answers which path: metrics, health, the dashboard and the API, below
- * /api/v1/, whose token it looks at. Called by http_listener for each whole request. */
+/* HTTP routes: answers each path: metrics, health, the dashboard and the API, below /api/v1/, whose
+ * token it looks at. A command goes to the service, whose result may come later. Called by
+ * http_listener for each whole request. */
 #ifndef LOCKSTEP_SERVER_SERVICE_HTTP_ROUTES_H
 #define LOCKSTEP_SERVER_SERVICE_HTTP_ROUTES_H
 

@@ -3,8 +3,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/server/service/calendar.h"
 #include "lockstep/server/service/event_ring.h"
-#include "lockstep/server/service/intake.h"
-#include "lockstep/server/service/pending_commands.h"
+#include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/room_groups.h"
 #include "lockstep/server/service/room_name.h"
 
@@ -19,6 +18,41 @@ enum {
     CRASHES_S = 60,      /* for so long a crash counts */
 };
 
+/* Which worker newcomers come to; room_directory.h says what workers do with it. */
+typedef struct intake_state {
+    uint32_t workers;
+    uint32_t worker; /* that has it */
+    ls_worker_seats seats[LS_SERVICE_WORKERS_MAX];
+    /* This worker has the intake, and knows it: newcomers are to come to it from now on. */
+    void (*on_known)(void *user, uint32_t worker);
+    void *user;
+} intake_state;
+
+#define PENDING_COMMANDS_MAX 256u
+
+/* The one who is told the result, once. */
+typedef struct service_asker {
+    void (*done)(void *user, const ls_service_result *result); /* NULL: the service did itself */
+    void *user;
+} service_asker;
+
+/* A worker has it, and its result is awaited. */
+typedef struct pending_command {
+    uint64_t id; /* 0: the place is free */
+    uint32_t worker;
+    ls_service_command_kind kind;
+    uint32_t seconds;
+    char room[LS_ROOM_NAME_BYTES_MAX];
+    ls_text text;
+    service_asker asker;
+} pending_command;
+
+/* Zero: there is none. */
+typedef struct pending_commands {
+    uint64_t ids;
+    pending_command rows[PENDING_COMMANDS_MAX];
+} pending_commands;
+
 struct ls_room_keeper {
     ls_room_keeper_config config;
     ls_service_view view;
@@ -29,10 +63,85 @@ struct ls_room_keeper {
     bool is_draining;
     bool may_spread; /* every worker has started once, or had the time for it */
     uint64_t began_ns;
-    ls_intake intake;
-    ls_pending_commands pending;
+    intake_state intake;
+    pending_commands pending;
     ls_worker_message message; /* working memory */
 };
+
+/* ---- intake ---- */
+
+static void give(intake_state *intake, ls_worker_pool *pool, uint32_t worker)
+{
+    const ls_worker_message message = {.kind = LS_WORKER_INTAKE, .worker = worker};
+    intake->worker = worker;
+    ls_worker_pool_send_all(pool, &message);
+}
+
+/* The worker that had it is gone, or it was handed to one that is. */
+static void give_anew(intake_state *intake, ls_worker_pool *pool)
+{
+    uint32_t best = ls_worker_seats_best(intake->seats, intake->workers);
+    for (uint32_t i = 0; i < intake->workers && best == UINT32_MAX; i++) {
+        best = ls_worker_pool_is_ready(pool, i) ? i : UINT32_MAX;
+    }
+    if (best != UINT32_MAX) {
+        give(intake, pool, best);
+    }
+}
+
+/* A worker has started, and hears who has the intake. */
+static void intake_tell(const intake_state *intake, ls_worker_pool *pool, uint32_t worker)
+{
+    const ls_worker_message message = {.kind = LS_WORKER_INTAKE, .worker = intake->worker};
+    (void)ls_worker_pool_send(pool, worker, &message);
+}
+
+/* The seats of a worker have changed: all workers hear of it. */
+static void intake_note_seats(intake_state *intake, ls_worker_pool *pool, uint32_t worker,
+                              const ls_worker_seats *seats)
+{
+    const ls_worker_message message = {.kind = LS_WORKER_SEATS, .worker = worker, .seats = *seats};
+    intake->seats[worker] = *seats;
+    ls_worker_pool_send_all(pool, &message);
+}
+
+/* No more rooms are opened: newcomers are to come where somebody can tell them so, to the worker
+ * with the most players. */
+static void intake_drain(intake_state *intake, ls_worker_pool *pool)
+{
+    uint32_t best = intake->worker;
+    for (uint32_t i = 0; i < intake->workers; i++) {
+        best = intake->seats[i].players > intake->seats[best].players ? i : best;
+    }
+    if (best != intake->worker) {
+        give(intake, pool, best);
+    }
+}
+
+/* A worker has ended: its seats are gone, and the intake is given to another. */
+static void intake_lose(intake_state *intake, ls_worker_pool *pool, uint32_t worker)
+{
+    intake_note_seats(intake, pool, worker, &(ls_worker_seats){.open = 0});
+    if (worker == intake->worker) {
+        give_anew(intake, pool);
+    }
+}
+
+/* `worker` says that `to` has the intake: itself when it knows so, or the one it hands it on to. A
+ * message of a worker that has it no more is out of date. */
+static void intake_take(intake_state *intake, ls_worker_pool *pool, uint32_t worker, uint32_t to)
+{
+    if (worker != intake->worker || to >= intake->workers) {
+        return;
+    }
+    if (to == worker) {
+        intake->on_known(intake->user, worker);
+    } else if (ls_worker_pool_is_ready(pool, to)) {
+        give(intake, pool, to);
+    } else {
+        give_anew(intake, pool);
+    }
+}
 
 /* ---- telling ---- */
 
@@ -103,14 +212,76 @@ static void tell_bans(ls_room_keeper *keeper, uint32_t worker)
 
 /* ---- commands on their way ---- */
 
+static pending_command *find_row(pending_commands *pending, uint64_t id)
+{
+    for (uint32_t i = 0; i < PENDING_COMMANDS_MAX; i++) {
+        if (pending->rows[i].id == id) {
+            return &pending->rows[i];
+        }
+    }
+    return NULL;
+}
+
+/* NULL: there is none of this id. */
+static pending_command *find_pending(pending_commands *pending, uint64_t id)
+{
+    return id != 0 ? find_row(pending, id) : NULL;
+}
+
+/* With an id of its own. NULL: too many wait. */
+static pending_command *add_pending(pending_commands *pending, const ls_service_command *command,
+                                    uint32_t worker, const service_asker *asker)
+{
+    pending_command *row = find_row(pending, 0);
+    if (row) {
+        *row = (pending_command){.id = ++pending->ids,
+                                 .worker = worker,
+                                 .kind = command->kind,
+                                 .seconds = command->seconds,
+                                 .text = command->text,
+                                 .asker = *asker};
+        ls_name_copy(row->room, sizeof row->room, command->room);
+    }
+    return row;
+}
+
+/* Tells the result, and forgets the command. */
+static void finish_command(pending_command *command, const ls_service_result *result)
+{
+    const service_asker asker = command->asker;
+    *command = (pending_command){.id = 0};
+    if (asker.done) {
+        asker.done(asker.user, result);
+    }
+}
+
+static void lose_pending(pending_commands *pending, uint32_t worker,
+                         const ls_service_result *result)
+{
+    for (uint32_t i = 0; i < PENDING_COMMANDS_MAX; i++) {
+        if (pending->rows[i].id != 0 && pending->rows[i].worker == worker) {
+            finish_command(&pending->rows[i], result);
+        }
+    }
+}
+
+/* Tells a result where nothing has to be awaited. */
+static void tell_asker(const service_asker *asker, ls_status status, const char *text)
+{
+    ls_service_result result = {.status = status};
+    ls_text_set(&result.text, "%s", text);
+    if (asker->done) {
+        asker->done(asker->user, &result);
+    }
+}
+
 /* Sends keeper->message, a COMMAND. */
-static void send_command(ls_room_keeper *keeper, uint32_t worker, const ls_service_asker *asker)
+static void send_command(ls_room_keeper *keeper, uint32_t worker, const service_asker *asker)
 {
     ls_worker_message *message = &keeper->message;
-    ls_pending_command *pending =
-        ls_pending_commands_add(&keeper->pending, &message->command, worker, asker);
+    pending_command *pending = add_pending(&keeper->pending, &message->command, worker, asker);
     if (!pending) {
-        ls_service_asker_tell(asker, LS_FULL, "too many commands wait for their results");
+        tell_asker(asker, LS_FULL, "too many commands wait for their results");
         return;
     }
     message->kind = LS_WORKER_COMMAND;
@@ -118,14 +289,14 @@ static void send_command(ls_room_keeper *keeper, uint32_t worker, const ls_servi
     if (!ls_worker_pool_send(keeper->pool, worker, message)) {
         const ls_service_result result = {.status = LS_DISCONNECTED,
                                           .text = {"the worker of the room is not there"}};
-        ls_pending_command_finish(pending, &result);
+        finish_command(pending, &result);
     }
 }
 
 /* ---- opening ---- */
 
 static void ask_to_open(ls_room_keeper *keeper, ls_registered_room *room,
-                        const ls_service_asker *asker)
+                        const service_asker *asker)
 {
     ls_worker_message *message = &keeper->message;
     memset(message, 0, sizeof *message);
@@ -150,7 +321,7 @@ static ls_room_placement placement_of(const ls_room_keeper *keeper)
 
 static void open_of_group(void *user, ls_registered_room *room)
 {
-    const ls_service_asker nobody = {.done = NULL};
+    const service_asker nobody = {.done = NULL};
     ask_to_open(user, room, &nobody);
 }
 
@@ -177,7 +348,7 @@ static bool may_open(ls_room_keeper *keeper)
 static void try_again(ls_room_keeper *keeper)
 {
     uint64_t now_ns = ls_event_loop_now_ns(keeper->config.loop);
-    const ls_service_asker nobody = {.done = NULL};
+    const service_asker nobody = {.done = NULL};
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
         bool is_due = room->failures > 0 && !room->is_asked && now_ns >= room->again_ns;
@@ -283,21 +454,21 @@ static void take_no(ls_room_keeper *keeper, ls_registered_room *room,
 
 /* A room that is opened again is to be as its operator left it. */
 static void note_pause(ls_room_keeper *keeper, ls_registered_room *room,
-                       const ls_pending_command *pending)
+                       const pending_command *pending)
 {
     room->is_paused = pending->kind == LS_SERVICE_PAUSE_ROOM;
     room->pause_why = room->is_paused ? pending->text : (ls_text){{0}};
     save_register(keeper);
 }
 
-static bool is_about_pause(const ls_pending_command *pending)
+static bool is_about_pause(const pending_command *pending)
 {
     return pending->kind == LS_SERVICE_PAUSE_ROOM || pending->kind == LS_SERVICE_UNPAUSE_ROOM;
 }
 
 static void take_result(ls_room_keeper *keeper, const ls_worker_message *message)
 {
-    ls_pending_command *pending = ls_pending_commands_find(&keeper->pending, message->id);
+    pending_command *pending = find_pending(&keeper->pending, message->id);
     if (!pending) {
         return;
     }
@@ -317,7 +488,7 @@ static void take_result(ls_room_keeper *keeper, const ls_worker_message *message
         add_ban(keeper, result.text.bytes, pending->seconds);
         save_register(keeper);
     }
-    ls_pending_command_finish(pending, &result);
+    finish_command(pending, &result);
 }
 
 /* The name, group and worker are ours. */
@@ -362,10 +533,10 @@ static void on_message(void *user, uint32_t worker, const ls_worker_message *mes
         ls_event_ring_add(&keeper->events, &message->event);
         break;
     case LS_WORKER_SEATS:
-        ls_intake_note_seats(&keeper->intake, keeper->pool, worker, &message->seats);
+        intake_note_seats(&keeper->intake, keeper->pool, worker, &message->seats);
         break;
     case LS_WORKER_INTAKE:
-        ls_intake_take(&keeper->intake, keeper->pool, worker, message->worker);
+        intake_take(&keeper->intake, keeper->pool, worker, message->worker);
         break;
     default:
         break;
@@ -379,11 +550,11 @@ static const ls_worker_message drain = {.kind = LS_WORKER_DRAIN};
 static void on_ready(void *user, uint32_t worker)
 {
     ls_room_keeper *keeper = user;
-    const ls_service_asker nobody = {.done = NULL};
+    const service_asker nobody = {.done = NULL};
     if (keeper->is_draining) {
         (void)ls_worker_pool_send(keeper->pool, worker, &drain);
     }
-    ls_intake_tell(&keeper->intake, keeper->pool, worker);
+    intake_tell(&keeper->intake, keeper->pool, worker);
     tell_bans(keeper, worker);
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         tell_directory(keeper, ls_room_register_at(keeper->rooms, i), true);
@@ -436,14 +607,14 @@ static void on_lost(void *user, uint32_t worker, const char *worked_on)
     ls_room_keeper *keeper = user;
     const ls_service_result result = {.status = LS_DISCONNECTED,
                                       .text = {"the worker of the room has ended"}};
-    ls_pending_commands_lose(&keeper->pending, worker, &result);
+    lose_pending(&keeper->pending, worker, &result);
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms);) {
         ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
         bool was_worked_on = worked_on && strcmp(room->report.name, worked_on) == 0;
         bool is_there = room->report.worker != worker || lose_room(keeper, room, was_worked_on);
         i += is_there ? 1 : 0;
     }
-    ls_intake_lose(&keeper->intake, keeper->pool, worker);
+    intake_lose(&keeper->intake, keeper->pool, worker);
     add_event(keeper, "worker-lost", worked_on ? worked_on : "",
               "a worker has ended, and is started again");
 }
@@ -531,7 +702,7 @@ static const ls_service_event *view_event(void *user, uint64_t from)
 /* ---- commands of an operator ---- */
 
 static void open_for(ls_room_keeper *keeper, const ls_service_command *command,
-                     const ls_service_asker *asker)
+                     const service_asker *asker)
 {
     static uint32_t named = 0;
     char name[LS_ROOM_NAME_BYTES_MAX];
@@ -563,31 +734,31 @@ static void open_for(ls_room_keeper *keeper, const ls_service_command *command,
     if (room) {
         ls_room_register_remove(keeper->rooms, name);
     }
-    ls_service_asker_tell(asker, result.status, result.text.bytes);
+    tell_asker(asker, result.status, result.text.bytes);
 }
 
 /* One that waits to go on is ended here; its journal stays. */
 static void end_waiting(ls_room_keeper *keeper, const ls_registered_room *room,
-                        const ls_service_asker *asker)
+                        const service_asker *asker)
 {
     add_event(keeper, "room-ended", room->report.name, "");
     forget_room(keeper, room);
-    ls_service_asker_tell(asker, LS_OK, "");
+    tell_asker(asker, LS_OK, "");
 }
 
-static void drain_for(ls_room_keeper *keeper, const ls_service_asker *asker)
+static void drain_for(ls_room_keeper *keeper, const service_asker *asker)
 {
     ls_log_line(keeper->config.log, LS_LOG_INFO,
                 "draining: no more rooms are opened; the service ends when the last one is over");
     ls_room_keeper_drain(keeper);
-    ls_service_asker_tell(asker, LS_OK, "");
+    tell_asker(asker, LS_OK, "");
 }
 
-static void say_to_all(ls_room_keeper *keeper, const ls_service_asker *asker)
+static void say_to_all(ls_room_keeper *keeper, const service_asker *asker)
 {
     keeper->message.kind = LS_WORKER_COMMAND;
     ls_worker_pool_send_all(keeper->pool, &keeper->message);
-    ls_service_asker_tell(asker, LS_OK, "");
+    tell_asker(asker, LS_OK, "");
 }
 
 /* Its worker carries a command out, unless the service does. */
@@ -596,7 +767,7 @@ static void view_command(void *user, const ls_service_command *command,
                          void *done_user)
 {
     ls_room_keeper *keeper = user;
-    const ls_service_asker asker = {done, done_user};
+    const service_asker asker = {done, done_user};
     const ls_registered_room *room = ls_room_register_find(keeper->rooms, command->room);
     ls_text why = {{0}};
     memset(&keeper->message, 0, sizeof keeper->message);
@@ -615,7 +786,7 @@ static void view_command(void *user, const ls_service_command *command,
     } else {
         ls_text_set(&why, room ? "room '%s' is not open at the moment" : "there is no room '%s'",
                     command->room);
-        ls_service_asker_tell(&asker, LS_NOT_FOUND, why.bytes);
+        tell_asker(&asker, LS_NOT_FOUND, why.bytes);
     }
 }
 
@@ -628,7 +799,7 @@ void ls_room_keeper_drain(ls_room_keeper *keeper)
     }
     keeper->is_draining = true;
     ls_worker_pool_send_all(keeper->pool, &drain);
-    ls_intake_drain(&keeper->intake, keeper->pool); /* those who know that keep it */
+    intake_drain(&keeper->intake, keeper->pool); /* those who know that keep it */
 }
 
 void ls_room_keeper_leave(ls_room_keeper *keeper)
@@ -711,7 +882,7 @@ ls_status ls_room_keeper_create(const ls_room_keeper_config *config, ls_room_kee
         return LS_NO_MEMORY;
     }
     keeper->config = *config;
-    keeper->intake = (ls_intake){
+    keeper->intake = (intake_state){
         .workers = config->workers, .on_known = config->on_intake, .user = config->user};
     keeper->began_ns = ls_event_loop_now_ns(config->loop);
     keeper->view = (ls_service_view){.user = keeper,

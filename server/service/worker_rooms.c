@@ -10,7 +10,6 @@
 #include "lockstep/server/service/calendar.h"
 #include "lockstep/server/service/room_loading.h"
 #include "lockstep/server/service/room_picture.h"
-#include "lockstep/server/service/room_saving.h"
 #include "lockstep/server/service/room_stats.h"
 
 #include <errno.h>
@@ -22,6 +21,24 @@ enum {
     CHANGED_MAX = 16, /* that are reported at a time */
 };
 
+typedef enum saving_state {
+    SAVING_NONE,
+    SAVING_WRITES, /* the match is paused, and its journal does not hold all of it yet */
+    SAVING_LEFT,   /* the match is suspended: the room is done in a moment */
+    SAVING_FAILED, /* the match goes on, or has ended in its own way: `status` and `why` */
+} saving_state;
+
+/* Zero: no saving has begun. */
+typedef struct room_saving {
+    saving_state state;
+    bool was_paused; /* already, by an operator */
+    uint64_t began_ns;
+    ls_tick tick;  /* when it was looked at last */
+    ls_text words; /* that players read */
+    ls_status status;
+    const char *why; /* a sentence */
+} room_saving;
+
 /* The owner of a room: all that the worker knows of it, from its opening until it is over. */
 typedef struct worker_room {
     ls_worker_rooms *all;
@@ -32,7 +49,7 @@ typedef struct worker_room {
     char path[LS_WORKER_PATH_BYTES_MAX]; /* of the plug-in, likewise */
     char journal[LS_WORKER_PATH_BYTES_MAX];
     bool has_changed; /* its seats or its state have changed */
-    ls_room_saving saving;
+    room_saving saving;
     uint64_t save_id;      /* of the command that asked for it */
     ls_room_report report; /* the newest one */
 } worker_room;
@@ -269,6 +286,103 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     return LS_OK;
 }
 
+/* ---- the saving of a match ---- */
+
+/* Pauses it, waits until all that is closed is written to its journal, and suspends it, to go on
+ * another time. */
+
+enum {
+    WRITING_MAX_S = 10, /* until a journal that lacks ticks is given up */
+};
+
+static const char *words_of(const room_saving *saving)
+{
+    return saving->words.bytes[0] != '\0' ? saving->words.bytes : "the match is being saved";
+}
+
+static bool can_go_on(ls_match_state state)
+{
+    return state == LS_MATCH_RUNNING || state == LS_MATCH_RESUMING;
+}
+
+/* REFUSED: the match has not begun, or is over; UNSUPPORTED: the room has no journal;
+ * ALREADY_STARTED; with `why`. `words` may be empty. */
+static ls_status begin_saving(room_saving *saving, ls_room *room, const char *words,
+                              uint64_t now_ns, ls_text *why)
+{
+    ls_match *match = ls_room_match(room);
+    ls_match_state state = ls_match_state_of(match);
+    if (saving->state == SAVING_WRITES || saving->state == SAVING_LEFT) {
+        return ls_fail(LS_ALREADY_STARTED, why, "the room is being saved already");
+    }
+    if (!ls_room_journal_of(room)) {
+        return ls_fail(LS_UNSUPPORTED, why, "the room has no journal: set `journal` to a folder");
+    }
+    if (!can_go_on(state)) {
+        return ls_fail(LS_REFUSED, why,
+                       state == LS_MATCH_LOBBY ? "the match has not begun: there is nothing to save"
+                                               : "the match is over");
+    }
+    *saving = (room_saving){.state = SAVING_WRITES,
+                            .was_paused = ls_match_is_paused(match),
+                            .began_ns = now_ns,
+                            .tick = UINT32_MAX};
+    ls_text_set(&saving->words, "%s", words);
+    (void)ls_match_pause(match, words_of(saving), now_ns); /* one that resumes stands still */
+    return LS_OK;
+}
+
+/* The pause takes effect with the next state that is hashed. */
+static bool is_written(room_saving *saving, ls_room *room)
+{
+    ls_tick before = saving->tick;
+    saving->tick = ls_match_tick(ls_room_match(room));
+    return saving->tick == before && ls_room_journal_backlog(ls_room_journal_of(room)) == 0;
+}
+
+static void give_up(room_saving *saving, ls_match *match, const char *why, uint64_t now_ns)
+{
+    saving->state = SAVING_FAILED;
+    saving->status = LS_IO;
+    saving->why = why;
+    if (!saving->was_paused) {
+        (void)ls_match_unpause(match, "it could not be saved", now_ns);
+    }
+}
+
+/* The room is done: a saving that has not left it fails, REFUSED. */
+static void end_saving(room_saving *saving)
+{
+    if (saving->state == SAVING_WRITES) {
+        saving->state = SAVING_FAILED;
+        saving->status = LS_REFUSED;
+        saving->why = "the match has ended before it was saved";
+    }
+}
+
+/* Some time has passed. */
+static saving_state look_at_saving(room_saving *saving, ls_room *room, uint64_t now_ns)
+{
+    ls_match *match = ls_room_match(room);
+    if (saving->state != SAVING_WRITES) {
+        return saving->state;
+    }
+    ls_room_pull(room, now_ns);
+    if (!can_go_on(ls_match_state_of(match))) {
+        end_saving(saving);
+    } else if (!is_written(saving, room)) {
+        if (now_ns - saving->began_ns >= WRITING_MAX_S * LS_NS_PER_SECOND) {
+            give_up(saving, match, "the journal cannot be written: the match goes on", now_ns);
+        }
+    } else if (!ls_room_journal_is_there(ls_room_journal_of(room))) {
+        give_up(saving, match, "the journal was deleted: the match goes on", now_ns);
+    } else {
+        ls_match_suspend(match, words_of(saving), now_ns);
+        saving->state = SAVING_LEFT;
+    }
+    return saving->state;
+}
+
 /* ---- what an operator asks for ---- */
 
 static ls_status kick(worker_room *room, const ls_worker_message *message, ls_service_result *out)
@@ -347,8 +461,8 @@ static ls_status say(worker_room *room, const ls_worker_message *message, ls_ser
 
 static ls_status save(worker_room *room, const ls_worker_message *message, ls_service_result *out)
 {
-    ls_status status = ls_room_saving_begin(&room->saving, room->room, message->command.text.bytes,
-                                            now_of(room->all), &out->text);
+    ls_status status = begin_saving(&room->saving, room->room, message->command.text.bytes,
+                                    now_of(room->all), &out->text);
     if (status == LS_OK) {
         room->save_id = message->id;
         touch(room);
@@ -421,7 +535,7 @@ bool ls_worker_rooms_command(ls_worker_rooms *all, const ls_worker_message *mess
     return command->kind != LS_SERVICE_SAVE_ROOM || out->status != LS_OK;
 }
 
-/* ---- saving ---- */
+/* ---- saved matches ---- */
 
 static void tell_saved(ls_worker_rooms *all, const worker_room *room, ls_status status,
                        const char *text)
@@ -471,11 +585,11 @@ static void move_journal(const ls_worker_rooms *all, const char *path,
 static void finish_saving(ls_worker_rooms *all, worker_room *room)
 {
     char moved[LS_WORKER_PATH_BYTES_MAX];
-    if (room->saving.state == LS_SAVING_WRITES) {
-        ls_room_saving_end(&room->saving);
+    if (room->saving.state == SAVING_WRITES) {
+        end_saving(&room->saving);
         tell_saved(all, room, room->saving.status, room->saving.why);
     }
-    if (room->saving.state == LS_SAVING_LEFT) {
+    if (room->saving.state == SAVING_LEFT) {
         move_journal(all, room->journal, moved);
         ls_log_line(&all->config.console->log, LS_LOG_INFO, "room %s is saved: %s",
                     room->report.name, moved);
@@ -487,14 +601,14 @@ void ls_worker_rooms_look(ls_worker_rooms *all)
 {
     for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
         worker_room *room = at(all, i);
-        if (!room || room->saving.state != LS_SAVING_WRITES) {
+        if (!room || room->saving.state != SAVING_WRITES) {
             continue;
         }
-        ls_saving_state state = ls_room_saving_look(&room->saving, room->room, now_of(all));
-        if (state != LS_SAVING_WRITES) {
+        saving_state state = look_at_saving(&room->saving, room->room, now_of(all));
+        if (state != SAVING_WRITES) {
             touch(room);
         }
-        if (state == LS_SAVING_FAILED) {
+        if (state == SAVING_FAILED) {
             tell_saved(all, room, room->saving.status, room->saving.why);
         }
     }

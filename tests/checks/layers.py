@@ -77,7 +77,7 @@ ADAPTERS = {
         "common/program/service_notify.c",
         "common/program/service_sockets.c",
     ),
-    "curl/curl.h": ("common/program/http_transfer.h", "server/service/http_fetcher.c"),
+    "curl/curl.h": ("common/program/http_transfer.h", "server/service/agones.c"),
     "enet/*": (
         "protocol/enet/enet_channel.c",
         "tests/lab/bench/net_relay.c",

@@ -42,12 +42,11 @@ REMAINING = (
     "protocol/enet/enet_channel.c",
     "protocol/transport/endpoint.c",
     "protocol/transport/socket_address.h",
-    "protocol/udp/arrival_clock.c",
     "protocol/udp/discovery_socket.c",
     "protocol/udp/udp_descriptor.c",
     "protocol/udp/udp_group.c",
     "protocol/udp/udp_socket.c",
-    "server/service/http_fetcher.c",
+    "server/service/agones.c",
     "server/service/http_listener.c",
 )
 
