@@ -30,7 +30,7 @@ static const ls_setting_row rows[] = {
 
 static const ls_setting_table table = {rows, sizeof rows / sizeof rows[0]};
 
-static ls_status take_word(void *user, char *word, ls_text *why)
+static ls_status read_word(void *user, char *word, ls_text *why)
 {
     admin_words *words = &((arguments *)user)->words;
     if (words->count == ADMIN_WORDS_MAX) {
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
         .ending = "Exit codes: 0 done, 1 the service cannot be reached or says no, 2 usage, or the "
                   "service finds a word wrong, 4 internal.",
         .parts = {{&table, &args, NULL}},
-        .take_word = take_word,
+        .read_word = read_word,
         .check = check,
         .user = &args,
     };

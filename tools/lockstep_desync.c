@@ -41,7 +41,7 @@ static const ls_setting_row rows[] = {
 
 static const ls_setting_table table = {rows, sizeof rows / sizeof rows[0]};
 
-static ls_status take_word(void *user, char *word, ls_text *why)
+static ls_status read_word(void *user, char *word, ls_text *why)
 {
     arguments *args = user;
     if (!args->has_command) {
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
         .parts = {{&table, &args, NULL},
                   {&ls_file_param_settings, &args.params, NULL},
                   {&ls_output_settings, &args.output, NULL}},
-        .take_word = take_word,
+        .read_word = read_word,
         .check = check,
         .user = &args,
     };

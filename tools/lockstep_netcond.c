@@ -56,7 +56,7 @@ static void list_settings(ls_setting_row rows[LINK_ROWS])
     }
 }
 
-static ls_status take_listen(void *target, char *value, ls_text *why)
+static ls_status read_listen(void *target, char *value, ls_text *why)
 {
     arguments *args = target;
     const char *colon = strrchr(value, ':');
@@ -80,7 +80,7 @@ static const ls_setting_row proxy_rows[] = {
     {LS_SETTING_IS_U64, FIELD(config.proxy.seed), .max = UINT64_MAX, .flag = "seed",
      .argument = "S", .group = GROUP_LINK, .help = "Seed of every random decision"},
     {LS_SETTING_IS_HEADING, .group = GROUP_PROXY, .help = "The proxy:"},
-    {LS_SETTING_IS_TAKEN, .take = take_listen, .flag = "listen", .letter = 'l',
+    {LS_SETTING_IS_READ, .read = read_listen, .flag = "listen", .letter = 'l',
      .argument = "ADDR[:PORT]", .group = GROUP_PROXY, .default_text = "0.0.0.0, all",
      .help = "IPv4 address, and UDP port, for clients to connect to"},
     {LS_SETTING_IS_U32, FIELD(port), .max = 65535, .flag = "port", .letter = 'P', .argument = "P",

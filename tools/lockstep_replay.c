@@ -39,7 +39,7 @@ typedef struct arguments {
     replay_batch_config batch;
 } arguments;
 
-static ls_status take_command(arguments *args, const char *word, ls_text *why)
+static ls_status read_command(arguments *args, const char *word, ls_text *why)
 {
     ls_text names = {{0}};
     for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
@@ -64,12 +64,12 @@ static ls_status read_tick(const char *word, ls_tick *tick, ls_text *why)
     return LS_OK;
 }
 
-static ls_status take_from(void *target, char *word, ls_text *why)
+static ls_status read_from(void *target, char *word, ls_text *why)
 {
     return read_tick(word, &((arguments *)target)->config.from, why);
 }
 
-static ls_status take_speed(void *target, char *word, ls_text *why)
+static ls_status read_speed(void *target, char *word, ls_text *why)
 {
     enum {
         POWERS = 11
@@ -96,9 +96,9 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_TEXT, FIELD(config.fields), .flag = "fields", .letter = 'f', .argument = "NAME",
      .has_optional_argument = true,
      .help = "With seek: print every value whose name begins with NAME, or all"},
-    {LS_SETTING_IS_TAKEN, .take = take_from, .flag = "from", .argument = "TICK",
+    {LS_SETTING_IS_READ, .read = read_from, .flag = "from", .argument = "TICK",
      .default_text = "the first one", .help = "With view: begin there"},
-    {LS_SETTING_IS_TAKEN, .take = take_speed, .flag = "speed", .argument = "X", .default_text = "1",
+    {LS_SETTING_IS_READ, .read = read_speed, .flag = "speed", .argument = "X", .default_text = "1",
      .help = "With view: begin so many times as fast as it was, a power of two from 1/16 to 64"},
     {LS_SETTING_IS_TEXT, FIELD(batch.junit_path), .flag = "junit", .argument = "FILE|-",
      .help = "With verify: write a JUnit report, a test case a journal"},
@@ -112,12 +112,12 @@ static const ls_setting_row rows[] = {
 
 static const ls_setting_table table = {rows, sizeof rows / sizeof rows[0]};
 
-static ls_status take_word(void *user, char *word, ls_text *why)
+static ls_status read_word(void *user, char *word, ls_text *why)
 {
     arguments *args = user;
     const replay_command *command = args->config.command;
     if (!command) {
-        return take_command(args, word, why);
+        return read_command(args, word, why);
     }
     uint32_t journals = command->journals;
     uint32_t index = args->words++;
@@ -200,7 +200,7 @@ int main(int argc, char **argv)
                   {&ls_view_settings, &args.config.screen, NULL},
                   {&ls_file_param_settings, &args.params, NULL},
                   {&ls_output_settings, &args.output, NULL}},
-        .take_word = take_word,
+        .read_word = read_word,
         .check = check,
         .user = &args,
     };

@@ -38,22 +38,22 @@ static ls_status add_value(schema_layout_notes *all, char *text, ls_text *why)
     return add_note(all, text, equals + 1, why);
 }
 
-static ls_status take_unit(void *target, char *text, ls_text *why)
+static ls_status read_unit(void *target, char *text, ls_text *why)
 {
     return add_value(&((arguments *)target)->layout.units, text, why);
 }
 
-static ls_status take_count(void *target, char *text, ls_text *why)
+static ls_status read_count(void *target, char *text, ls_text *why)
 {
     return add_value(&((arguments *)target)->layout.counts, text, why);
 }
 
-static ls_status take_union(void *target, char *text, ls_text *why)
+static ls_status read_union(void *target, char *text, ls_text *why)
 {
     return add_note(&((arguments *)target)->layout.unions, text, "", why);
 }
 
-static ls_status take_padding(void *target, char *text, ls_text *why)
+static ls_status read_padding(void *target, char *text, ls_text *why)
 {
     return add_note(&((arguments *)target)->layout.paddings, text, "", why);
 }
@@ -65,15 +65,15 @@ static const ls_setting_row rows[] = {
      .help = "List the structs that the file has, with their sizes"},
     {LS_SETTING_IS_TEXT, FIELD(output), .flag = "output", .letter = 'o', .argument = "FILE",
      .help = "Write there; -: to standard output"},
-    {LS_SETTING_IS_TAKEN, .take = take_unit, .flag = "unit", .letter = 'u', .argument = "PATH=UNIT",
+    {LS_SETTING_IS_READ, .read = read_unit, .flag = "unit", .letter = 'u', .argument = "PATH=UNIT",
      .help = "Unit of a field, or of all whose paths end so: velocity.x=m/s"},
-    {LS_SETTING_IS_TAKEN, .take = take_count, .flag = "count", .letter = 'c',
+    {LS_SETTING_IS_READ, .read = read_count, .flag = "count", .letter = 'c',
      .argument = "PATH=EXPRESSION",
      .help = "How many items an array without a length has, as C code: units=config->params[0]"},
-    {LS_SETTING_IS_TAKEN, .take = take_union, .flag = "union-as-bytes", .argument = "PATH",
+    {LS_SETTING_IS_READ, .read = read_union, .flag = "union-as-bytes", .argument = "PATH",
      .help = "Take this union as bytes: its values then have no names, and only machines of one "
              "byte order can share a match"},
-    {LS_SETTING_IS_TAKEN, .take = take_padding, .flag = "padding", .argument = "NAME",
+    {LS_SETTING_IS_READ, .read = read_padding, .flag = "padding", .argument = "NAME",
      .help = "Byte members of this name are padding and stay zero, like those called padding..."},
     {LS_SETTING_IS_SWITCH, FIELD(is_rows), .flag = "rows",
      .help = "Only the fields, to include within the braces of an array"},
@@ -85,7 +85,7 @@ static const ls_setting_row rows[] = {
 
 static const ls_setting_table table = {rows, sizeof rows / sizeof rows[0]};
 
-static ls_status take_argument(void *user, char *value, ls_text *why)
+static ls_status read_argument(void *user, char *value, ls_text *why)
 {
     arguments *args = user;
     if (args->file == NULL) {
@@ -215,7 +215,7 @@ int main(int argc, char **argv)
             "a file that is no ELF or has no debug information, or a type that no schema "
             "describes, 4 internal.",
         .parts = {{&table, &args, NULL}},
-        .take_word = take_argument,
+        .read_word = read_argument,
         .check = check,
         .user = &args,
     };

@@ -36,14 +36,14 @@ typedef struct arguments {
     ls_output_options output;
 } arguments;
 
-static ls_status take_only(void *target, char *value, ls_text *why)
+static ls_status read_only(void *target, char *value, ls_text *why)
 {
     arguments *args = target;
     args->has_only = true;
     return synctest_perturbation_parse_list("only", value, &args->only, &args->wants_lint, why);
 }
 
-static ls_status take_skip(void *target, char *value, ls_text *why)
+static ls_status read_skip(void *target, char *value, ls_text *why)
 {
     arguments *args = target;
     return synctest_perturbation_parse_list("skip", value, &args->skip, &args->skips_lint, why);
@@ -67,9 +67,9 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_U64, FIELD(config.match.seed), .max = UINT64_MAX, .flag = "seed",
      .argument = "S", .group = MATCH, .help = "Seed of the simulation and of what bots do"},
     {LS_SETTING_IS_HEADING, .group = PERTURBATIONS, .help = "The perturbations:"},
-    {LS_SETTING_IS_TAKEN, .take = take_only, .flag = "only", .argument = "LIST",
+    {LS_SETTING_IS_READ, .read = read_only, .flag = "only", .argument = "LIST",
      .group = PERTURBATIONS, .help = "Try these only, as in save,stack,lint"},
-    {LS_SETTING_IS_TAKEN, .take = take_skip, .flag = "skip", .argument = "LIST",
+    {LS_SETTING_IS_READ, .read = read_skip, .flag = "skip", .argument = "LIST",
      .group = PERTURBATIONS, .help = "Leave these out"},
     {LS_SETTING_IS_SWITCH, FIELD(is_list), .flag = "list", .group = PERTURBATIONS,
      .help = "Say what there is to try, and end"},

@@ -34,7 +34,7 @@ typedef struct arguments {
 } arguments;
 
 /* By their names, or by their numbers in the documents: T1 to T6. */
-static ls_status take_strategies(void *target, char *list, ls_text *why)
+static ls_status read_strategies(void *target, char *list, ls_text *why)
 {
     const char *words[2 * LS_TIMESTEP_STRATEGY_COUNT] = {
         [LS_TIMESTEP_STRATEGY_COUNT] = "T1", "T2", "T3", "T4", "T5", "T6"};
@@ -49,7 +49,7 @@ static ls_status take_strategies(void *target, char *list, ls_text *why)
     return status;
 }
 
-static ls_status take_plot(void *target, char *path, ls_text *why)
+static ls_status read_plot(void *target, char *path, ls_text *why)
 {
     size_t size = strlen(path);
     const char *end = size > 4 ? path + size - 4 : "";
@@ -61,7 +61,7 @@ static ls_status take_plot(void *target, char *path, ls_text *why)
     return LS_OK;
 }
 
-static ls_status take_trace(void *target, char *name, ls_text *why)
+static ls_status read_trace(void *target, char *name, ls_text *why)
 {
     stepping_compare_config *config = &((arguments *)target)->config;
     if (config->trace_count == STEPPING_COMPARE_TRACES_MAX) {
@@ -76,10 +76,10 @@ static ls_status take_trace(void *target, char *name, ls_text *why)
 
 static const ls_setting_row rows[] = {
     {LS_SETTING_IS_HEADING, .group = WHAT, .help = "What is compared:"},
-    {LS_SETTING_IS_TAKEN, .take = take_strategies, .flag = "strategy", .letter = 's',
+    {LS_SETTING_IS_READ, .read = read_strategies, .flag = "strategy", .letter = 's',
      .argument = "LIST", .group = WHAT, .default_text = "all",
      .help = "Only these strategies, with commas"},
-    {LS_SETTING_IS_TAKEN, .take = take_trace, .flag = "trace", .letter = 't',
+    {LS_SETTING_IS_READ, .read = read_trace, .flag = "trace", .letter = 't',
      .argument = "NAME|FILE", .group = WHAT, .default_text = "every built-in one",
      .help = "Only this trace of frames, built-in or recorded by lockstep-client --record-frames; "
              "may be given up to 16 times"},
@@ -103,7 +103,7 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_U32, FIELD(config.steps_max), .max = STEPS_MAX, .flag = "steps-max",
      .argument = "N", .group = HOW, .default_text = "6 with substeps, else no limit",
      .help = "At most so many steps in a frame, with every strategy; 0: no limit"},
-    {LS_SETTING_IS_TAKEN, .take = take_plot, .flag = "plot", .letter = 'p',
+    {LS_SETTING_IS_READ, .read = read_plot, .flag = "plot", .letter = 'p',
      .argument = "FILE.svg|.png", .group = PLOTS, .help = "Draw a page of plots (needs gnuplot)"},
 };
 

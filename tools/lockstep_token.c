@@ -42,19 +42,19 @@ typedef struct arguments {
 
 #define FIELD(member) .offset = offsetof(arguments, member)
 
-static ls_status take_protocol_id(void *target, char *value, ls_text *why)
+static ls_status read_protocol_id(void *target, char *value, ls_text *why)
 {
     return ls_option_id("protocol-id", value, &((arguments *)target)->options.protocol_id, why);
 }
 
-static ls_status take_client_id(void *target, char *value, ls_text *why)
+static ls_status read_client_id(void *target, char *value, ls_text *why)
 {
     token_options *options = &((arguments *)target)->options;
     options->has_client_id = true;
     return ls_option_id("client-id", value, &options->client_id, why);
 }
 
-static ls_status take_seat(void *target, char *value, ls_text *why)
+static ls_status read_seat(void *target, char *value, ls_text *why)
 {
     token_options *options = &((arguments *)target)->options;
     ls_token_admission *admission = &options->admission;
@@ -76,7 +76,7 @@ static ls_status take_seat(void *target, char *value, ls_text *why)
     return LS_OK;
 }
 
-static ls_status take_match(void *target, char *value, ls_text *why)
+static ls_status read_match(void *target, char *value, ls_text *why)
 {
     token_options *options = &((arguments *)target)->options;
     options->has_admission = true;
@@ -88,7 +88,7 @@ static ls_status take_match(void *target, char *value, ls_text *why)
     return LS_OK;
 }
 
-static ls_status take_name(void *target, char *value, ls_text *why)
+static ls_status read_name(void *target, char *value, ls_text *why)
 {
     token_options *options = &((arguments *)target)->options;
     options->has_admission = true;
@@ -101,10 +101,10 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_HEADING, .group = GROUP_MAKE, .help = "With make:"},
     {LS_SETTING_IS_TEXT, FIELD(options.servers), .flag = "server", .argument = "HOST[:PORT],...",
      .group = GROUP_MAKE, .help = "Servers that the player may try, in this order, up to 32"},
-    {LS_SETTING_IS_TAKEN, .take = take_client_id, .flag = "client-id", .argument = "N",
+    {LS_SETTING_IS_READ, .read = read_client_id, .flag = "client-id", .argument = "N",
      .default_text = "", .group = GROUP_MAKE,
      .help = "The player's number in your accounts, in decimal or behind 0x in hexadecimal"},
-    {LS_SETTING_IS_TAKEN, .take = take_protocol_id, .flag = "protocol-id", .argument = "N",
+    {LS_SETTING_IS_READ, .read = read_protocol_id, .flag = "protocol-id", .argument = "N",
      .default_text = "\"LOCKSTEP\" as a number", .group = GROUP_MAKE,
      .help = "Your game's number, likewise: servers take tokens of theirs alone"},
     {LS_SETTING_IS_U32, FIELD(options.expires_s), .min = 1, .max = EXPIRES_S_MAX, .flag = "expires",
@@ -113,12 +113,12 @@ static const ls_setting_row rows[] = {
      .argument = "S|none", .other = "none",
      .other_offset = offsetof(arguments, options.has_no_timeout), .group = GROUP_MAKE,
      .help = "The client gives a server up that does not answer for so many seconds"},
-    {LS_SETTING_IS_TAKEN, .take = take_seat, .flag = "seat", .argument = "N|any|spectator",
+    {LS_SETTING_IS_READ, .read = read_seat, .flag = "seat", .argument = "N|any|spectator",
      .default_text = "any", .group = GROUP_MAKE,
      .help = "The seat that the token opens, from 0 on, or none but to watch"},
-    {LS_SETTING_IS_TAKEN, .take = take_match, .flag = "match", .argument = "NAME",
+    {LS_SETTING_IS_READ, .read = read_match, .flag = "match", .argument = "NAME",
      .default_text = "any", .group = GROUP_MAKE, .help = "The match, by its name or its id"},
-    {LS_SETTING_IS_TAKEN, .take = take_name, .flag = "name", .argument = "NAME",
+    {LS_SETTING_IS_READ, .read = read_name, .flag = "name", .argument = "NAME",
      .default_text = "as the player says", .group = GROUP_MAKE, .help = "The player's name"},
     {LS_SETTING_IS_TEXT, FIELD(options.out_path), .flag = "out", .letter = 'o',
      .argument = "FILE|-", .group = GROUP_MAKE,
@@ -134,7 +134,7 @@ static const ls_setting_row rows[] = {
 
 static const ls_setting_table table = {rows, sizeof rows / sizeof rows[0]};
 
-static ls_status take_word(void *user, char *word, ls_text *why)
+static ls_status read_word(void *user, char *word, ls_text *why)
 {
     arguments *args = user;
     for (uint32_t i = 0; !args->command && i < COMMAND_COUNT; i++) {
@@ -197,7 +197,7 @@ int main(int argc, char **argv)
                   "Exit codes: 0 done, 1 a file cannot be read or made, or a token is malformed, "
                   "altered or of another key, 2 usage, 4 internal.",
         .parts = {{&table, &args, NULL}},
-        .take_word = take_word,
+        .read_word = read_word,
         .check = check,
         .user = &args,
     };

@@ -152,7 +152,7 @@ LS_TICK_CODE static void after_step(void *user, ls_sim_instance *instance)
     }
 }
 
-static void hear(void *user, ls_tick tick, const ls_sound *sound)
+static void on_sound(void *user, ls_tick tick, const ls_sound *sound)
 {
     client *player = user;
     (void)tick;
@@ -239,7 +239,7 @@ static void log_cause(const ls_session *session, const ls_session_event *event, 
 
 /* ---- events ---- */
 
-static void take_desync(client *player, const ls_session_event *event)
+static void on_desync(client *player, const ls_session_event *event)
 {
     ls_session_report report = ls_session_report_of(player->session);
     if (event->subject == LS_DESYNC_OF_THIS_CLIENT && report.own_desyncs <= 1) {
@@ -248,7 +248,7 @@ static void take_desync(client *player, const ls_session_event *event)
     log_desync(player->session, event, &player->console->log);
 }
 
-static void take_cause(client *player, const ls_session_event *event)
+static void on_cause(client *player, const ls_session_event *event)
 {
     ls_session_report report = ls_session_report_of(player->session);
     if (event->subject == LS_DESYNC_OF_THIS_CLIENT && report.own_desyncs == 1) {
@@ -415,10 +415,10 @@ static void log_event(client *player, const ls_session_event *event)
         log_notice(player, &event->notice);
         break;
     case LS_SESSION_EVENT_DESYNC:
-        take_desync(player, event);
+        on_desync(player, event);
         break;
     case LS_SESSION_EVENT_CAUSE:
-        take_cause(player, event);
+        on_cause(player, event);
         break;
     case LS_SESSION_EVENT_HEALED:
         ls_log_line(log, LS_LOG_WARNING,
@@ -507,13 +507,13 @@ LS_TICK_CODE static void after_turn(client *player, uint64_t now_ns)
     ls_client_link_advance(player->link, player->session, &player->console->log, now_ns);
     ls_session_event event;
     while (ls_session_next_event(player->session, &event)) {
-        ls_seat_file_take_event(player->config->seat_path, player->place.identity, player->session,
-                                &event, &player->console->log);
+        ls_seat_file_receive_event(player->config->seat_path, player->place.identity,
+                                   player->session, &event, &player->console->log);
         if (event.kind == LS_SESSION_EVENT_SEATED) {
             ls_client_link_set_match(player->link, ls_session_offer(player->session)->match_id);
         }
         log_bounded(player, &event, now_ns);
-        ls_client_view_hear(&player->view, &event);
+        ls_client_view_on_event(&player->view, &event);
     }
     ls_client_link_flush(player->link);
     choose_waiting(player, now_ns);
@@ -527,7 +527,7 @@ LS_TICK_CODE static void after_turn(client *player, uint64_t now_ns)
 static void on_packets(void *user, uint64_t now_ns)
 {
     client *player = user;
-    ls_client_link_take(player->link, player->session, now_ns);
+    ls_client_link_receive(player->link, player->session, now_ns);
     after_turn(player, now_ns);
 }
 
@@ -535,7 +535,7 @@ static void on_frame(void *user, uint64_t now_ns)
 {
     client *player = user;
     ls_frame_recorder_begin_frame(&player->recorder, now_ns);
-    ls_client_link_take(player->link, player->session, now_ns);
+    ls_client_link_receive(player->link, player->session, now_ns);
     ls_session_frame(player->session, now_ns);
     after_turn(player, now_ns);
 }
@@ -570,7 +570,7 @@ LS_TICK_CODE static void on_alarm(void *user, uint64_t now_ns)
     client *player = user;
     uint64_t frame_ns = player->view.screen ? UINT64_MAX : next_frame_ns(player);
     player->alarm_ns = UINT64_MAX; /* it has gone off */
-    ls_client_link_take_waiting(player->link, player->session, now_ns);
+    ls_client_link_receive_waiting(player->link, player->session, now_ns);
     ls_session_update(player->session, now_ns);
     if (now_ns >= frame_ns) {
         make_frame_due(player, frame_ns, now_ns);
@@ -829,7 +829,7 @@ static ls_status build(client *player, ls_text *why)
     session.find_simulation = find_simulation;
     session.make_input = make_input;
     session.after_step = after_step;
-    session.hear = ls_screen_config_has_sound(&player->config->view) ? hear : NULL;
+    session.on_sound = ls_screen_config_has_sound(&player->config->view) ? on_sound : NULL;
     session.user = player;
     memcpy(session.room, player->place.room, sizeof session.room);
     session.makes_inputs_between_frames = true;

@@ -243,8 +243,8 @@ static void log_connecting(ls_client_link *link, const ls_session *session, cons
 }
 
 /* Of a connection that the session has given up it wants to hear nothing. */
-static void take_disconnect(ls_client_link *link, ls_session *session,
-                            const ls_transport_event *event, uint64_t now_ns)
+static void on_disconnect(ls_client_link *link, ls_session *session,
+                          const ls_transport_event *event, uint64_t now_ns)
 {
     bool is_given_up = !link->is_connecting && ls_session_reconnect_ns(session) != UINT64_MAX;
     link->server = 0;
@@ -255,12 +255,12 @@ static void take_disconnect(ls_client_link *link, ls_session *session,
     }
 }
 
-LS_TICK_CODE static void take_event(ls_client_link *link, ls_session *session,
-                                    const ls_transport_event *event, uint64_t now_ns)
+LS_TICK_CODE static void receive_event(ls_client_link *link, ls_session *session,
+                                       const ls_transport_event *event, uint64_t now_ns)
 {
     link->told_ns = now_ns;
     if (event->kind == LS_TRANSPORT_DISCONNECTED) {
-        take_disconnect(link, session, event, now_ns);
+        on_disconnect(link, session, event, now_ns);
         return;
     }
     if (event->kind == LS_TRANSPORT_CONNECTED) {
@@ -277,11 +277,11 @@ LS_TICK_CODE static void take_event(ls_client_link *link, ls_session *session,
     }
 }
 
-void ls_client_link_take(ls_client_link *link, ls_session *session, uint64_t now_ns)
+void ls_client_link_receive(ls_client_link *link, ls_session *session, uint64_t now_ns)
 {
     ls_transport_event event;
     while (ls_transport_next_event(link->transport, &event)) {
-        take_event(link, session, &event, now_ns);
+        receive_event(link, session, &event, now_ns);
     }
 }
 
@@ -295,12 +295,12 @@ static uint64_t moment_of(const ls_client_link *link, const ls_transport_event *
     return has_waited ? LS_MAX(event->arrived_ns, link->told_ns) : now_ns;
 }
 
-void ls_client_link_take_waiting(ls_client_link *link, ls_session *session, uint64_t now_ns)
+void ls_client_link_receive_waiting(ls_client_link *link, ls_session *session, uint64_t now_ns)
 {
     ls_transport_event event;
     ls_transport_udp_service(link->transport);
     while (ls_transport_next_event(link->transport, &event)) {
-        take_event(link, session, &event, moment_of(link, &event, now_ns));
+        receive_event(link, session, &event, moment_of(link, &event, now_ns));
     }
 }
 

@@ -12,7 +12,7 @@
 typedef struct ls_client_link_config {
     const ls_client_place *place; /* borrowed */
     ls_event_loop *loop;
-    ls_loop_handler on_ready; /* packets have come: call ls_client_link_take */
+    ls_loop_handler on_ready; /* packets have come: call ls_client_link_receive */
     uint32_t connect_wait_ms; /* how long to try for the first time; 0: each address once */
 } ls_client_link_config;
 
@@ -32,11 +32,11 @@ ls_packet_sink ls_client_link_sink(ls_client_link *link);
 void ls_client_link_set_match(ls_client_link *link, uint64_t match);
 
 /* Hands what has come to the session. */
-void ls_client_link_take(ls_client_link *link, ls_session *session, uint64_t now_ns);
+void ls_client_link_receive(ls_client_link *link, ls_session *session, uint64_t now_ns);
 
 /* The same at a time of the caller's choice, without being called for it: each packet with the time
  * at which it arrived, but not before the newest call of the link. */
-void ls_client_link_take_waiting(ls_client_link *link, ls_session *session, uint64_t now_ns);
+void ls_client_link_receive_waiting(ls_client_link *link, ls_session *session, uint64_t now_ns);
 
 /* Whether packets may wait for that call instead of waking the loop. They wake it all the same
  * while more has come than one call takes, while something reliable is under way, and for a second

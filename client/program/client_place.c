@@ -42,7 +42,7 @@ static ls_status read_word(const ls_client_place_source *from, ls_client_place *
     return status;
 }
 
-static void take_token(const ls_token *token, ls_client_place *out)
+static void apply_token(const ls_token *token, ls_client_place *out)
 {
     ls_sealed_client_config *sealed = &out->sealed;
     sealed->has_secret = false;
@@ -75,7 +75,7 @@ static ls_status read_token(const ls_client_place_source *from, ls_client_place 
     ls_token_refusal refusal = ls_token_read(bytes, size, from->now_s, &token);
     if (refusal == LS_TOKEN_REFUSAL_NONE || refusal == LS_TOKEN_REFUSAL_EXPIRED) {
         out->is_token_expired = refusal == LS_TOKEN_REFUSAL_EXPIRED;
-        take_token(&token, out);
+        apply_token(&token, out);
         ls_token_wipe(&token, sizeof token);
     } else {
         status = ls_fail(LS_BAD_ARGUMENT, why, "%s: %s", from->token_path,

@@ -172,7 +172,7 @@ ls_status ls_client_view_open(ls_client_view *shown, const ls_screen_config *con
     return ls_screen_open(config, &source, &console->log, ls_allocator_heap(), &shown->screen, why);
 }
 
-void ls_client_view_hear(ls_client_view *shown, const ls_session_event *event)
+void ls_client_view_on_event(ls_client_view *shown, const ls_session_event *event)
 {
     if (event->kind == LS_SESSION_EVENT_NOTICE) {
         shown->notice = event->notice;
@@ -185,7 +185,7 @@ void ls_client_view_hear(ls_client_view *shown, const ls_session_event *event)
 
 void ls_client_view_play(ls_client_view *shown, const ls_sound *sound)
 {
-    ls_screen_hear(shown->screen, sound);
+    ls_screen_play_sound(shown->screen, sound);
 }
 
 /* ---- frames ---- */

@@ -34,7 +34,7 @@ ls_status ls_client_view_open(ls_client_view *view, const ls_screen_config *conf
                               ls_console *console, ls_text *why);
 
 /* Events of the session that the person should see. */
-void ls_client_view_hear(ls_client_view *view, const ls_session_event *event);
+void ls_client_view_on_event(ls_client_view *view, const ls_session_event *event);
 
 /* A sound that they should hear. */
 void ls_client_view_play(ls_client_view *view, const ls_sound *sound);

@@ -58,8 +58,8 @@ static void on_answers(void *user, uint64_t now_ns)
     finder *find = user;
     ls_discovery_datagram datagram;
     while (ls_discovery_socket_receive(find->descriptor, &datagram)) {
-        ls_discovery_search_take(&find->search, datagram.bytes, datagram.size, &datagram.from,
-                                 now_ns);
+        ls_discovery_search_receive(&find->search, datagram.bytes, datagram.size, &datagram.from,
+                                    now_ns);
     }
 }
 

@@ -35,19 +35,19 @@ typedef struct arguments {
     ls_output_options output;
 } arguments;
 
-static ls_status take_bot(void *target, char *value, ls_text *why)
+static ls_status read_bot(void *target, char *value, ls_text *why)
 {
     ls_client_config *client = &((arguments *)target)->client;
     client->has_bot = true;
     return ls_option_number("bot", value, (ls_option_range){0, UINT64_MAX}, &client->bot_seed, why);
 }
 
-static ls_status take_name(void *target, char *value, ls_text *why)
+static ls_status read_name(void *target, char *value, ls_text *why)
 {
     return ls_player_name_read(value, ((arguments *)target)->client.session.name, why);
 }
 
-static ls_status take_flip_bit(void *target, char *value, ls_text *why)
+static ls_status read_flip_bit(void *target, char *value, ls_text *why)
 {
     ls_client_config *client = &((arguments *)target)->client;
     char *colon = strchr(value, ':');
@@ -65,7 +65,7 @@ static ls_status take_flip_bit(void *target, char *value, ls_text *why)
     return status;
 }
 
-static ls_status take_find(void *target, char *value, ls_text *why)
+static ls_status read_find(void *target, char *value, ls_text *why)
 {
     ls_finder_config *finder = &((arguments *)target)->finder;
     (void)why;
@@ -78,14 +78,14 @@ static ls_status take_find(void *target, char *value, ls_text *why)
 
 static const ls_setting_row rows[] = {
     {LS_SETTING_IS_HEADING, .group = PLAYER, .help = "The player:"},
-    {LS_SETTING_IS_TAKEN, .take = take_bot, .flag = "bot", .letter = 'b', .argument = "SEED",
+    {LS_SETTING_IS_READ, .read = read_bot, .flag = "bot", .letter = 'b', .argument = "SEED",
      .group = PLAYER,
      .help = "Let a seeded bot play; without it the inputs are empty, or a person's with --view"},
     {LS_SETTING_IS_U32, FIELD(client.bot_delay_ticks), .max = LS_BOT_DELAY_TICKS_MAX - 1,
      .flag = "bot-delay", .argument = "TICKS", .group = PLAYER,
      .help = "Let the bot answer the state of TICKS ago: with the server's --late wait the whole "
              "match can then be repeated, at any frame rate; 0: the newest state"},
-    {LS_SETTING_IS_TAKEN, .take = take_name, .flag = "name", .letter = 'n', .argument = "S",
+    {LS_SETTING_IS_READ, .read = read_name, .flag = "name", .letter = 'n', .argument = "S",
      .group = PLAYER, .default_text = "player",
      .help = "The player's name, up to 31 bytes of UTF-8"},
     {LS_SETTING_IS_TEXT, FIELD(sim), .flag = "sim", .letter = 's', .argument = "NAME|FILE.so",
@@ -111,14 +111,14 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_TEXT, FIELD(client.frames_path), .flag = "record-frames", .argument = "FILE",
      .group = PLAYER, .help = "Write how long each frame lasted, for lockstep-timestep --trace"},
     {LS_SETTING_IS_HEADING, .group = FIND, .help = "In place of INVITE or HOST[:PORT]:"},
-    {LS_SETTING_IS_TAKEN, .take = take_find, .flag = "find", .argument = "ADDR",
+    {LS_SETTING_IS_READ, .read = read_find, .flag = "find", .argument = "ADDR",
      .has_optional_argument = true, .group = FIND,
      .help = "List the servers on the local network: asks for a second, on every interface or at "
              "this broadcast address alone"},
     {LS_SETTING_IS_U32, FIELD(finder.port), .min = 1, .max = 65535, .flag = "find-port",
      .argument = "P", .group = FIND, .help = "UDP port to ask, as the servers have it"},
     {LS_SETTING_IS_HEADING, .group = FAULTS, .help = "Faults, to see what happens:"},
-    {LS_SETTING_IS_TAKEN, .take = take_flip_bit, .flag = "flip-bit", .argument = "TICK[:BIT]",
+    {LS_SETTING_IS_READ, .read = read_flip_bit, .flag = "flip-bit", .argument = "TICK[:BIT]",
      .group = FAULTS,
      .help = "Flip one bit of this client's state after the step to TICK: a desync"},
 };

@@ -67,8 +67,8 @@ static bool is_in_order(ls_status status)
            status != LS_SAVED;
 }
 
-void ls_seat_file_take_event(const char *path, const char *server, const ls_session *session,
-                             const ls_session_event *event, const ls_log *log)
+void ls_seat_file_receive_event(const char *path, const char *server, const ls_session *session,
+                                const ls_session_event *event, const ls_log *log)
 {
     ls_text why = {{0}};
     if (!path) {

@@ -25,7 +25,7 @@ void ls_seat_file_remove(const char *path);
  * the server can hear that it was received: call this before the packets of the turn leave. Removes
  * the file when the session ends, but not when the link alone was lost. Path NULL: none is wanted.
  */
-void ls_seat_file_take_event(const char *path, const char *server, const ls_session *session,
-                             const ls_session_event *event, const ls_log *log);
+void ls_seat_file_receive_event(const char *path, const char *server, const ls_session *session,
+                                const ls_session_event *event, const ls_log *log);
 
 #endif

@@ -238,8 +238,8 @@ static ls_status check_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream, l
 
 /* The cursor has just read a tick, whose bits begin at `start_bits`: stores it if it is the next
  * one. False when there is no room. */
-static bool take_tick(ls_confirmed_ticks *ticks, ls_tick tick, ls_bit_stream *stream,
-                      size_t start_bits)
+static bool store_if_next(ls_confirmed_ticks *ticks, ls_tick tick, ls_bit_stream *stream,
+                          size_t start_bits)
 {
     if (tick != ticks->end) {
         return true;
@@ -247,7 +247,7 @@ static bool take_tick(ls_confirmed_ticks *ticks, ls_tick tick, ls_bit_stream *st
     if (!store_tick(ticks)) {
         return false;
     }
-    ls_coded_tick_take(coded_of(ticks, tick), stream, start_bits);
+    ls_coded_tick_capture(coded_of(ticks, tick), stream, start_bits);
     return true;
 }
 
@@ -257,8 +257,8 @@ static void store_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream, ls_tic
     size_t start_bits = stream->position_bits;
     ls_status status = start_cursor(ticks, first);
     LS_ASSERT(status == LS_OK);
-    for (ls_tick tick = first;
-         ls_ticks_read_tick(stream, &ticks->cursor) && take_tick(ticks, tick, stream, start_bits);
+    for (ls_tick tick = first; ls_ticks_read_tick(stream, &ticks->cursor) &&
+                               store_if_next(ticks, tick, stream, start_bits);
          tick++) {
         start_bits = stream->position_bits;
     }
@@ -270,7 +270,7 @@ LS_TICK_CODE static ls_status store_whole_ticks(ls_confirmed_ticks *ticks, ls_ti
 {
     const uint8_t *bytes = NULL;
     uint32_t size = 0;
-    while ((bytes = ls_tick_parts_take(&ticks->parts, ticks->end, &size)) != NULL) {
+    while ((bytes = ls_tick_parts_pop(&ticks->parts, ticks->end, &size)) != NULL) {
         ls_tick tick = ticks->end;
         ls_status status = start_cursor(ticks, tick);
         LS_ASSERT(status == LS_OK);
@@ -288,8 +288,8 @@ LS_TICK_CODE static ls_status store_whole_ticks(ls_confirmed_ticks *ticks, ls_ti
 
 /* Checks the packet's ticks, then stores them. Most packets carry a single new tick: that one is
  * not read a second time, as the cursor stands at it. */
-LS_TICK_CODE static ls_status take_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream,
-                                         ls_confirmed_packet *out)
+LS_TICK_CODE static ls_status handle_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream,
+                                           ls_confirmed_packet *out)
 {
     ls_tick first = skip_repeated(ticks, stream, out->header.first);
     size_t start_bits = stream->position_bits;
@@ -300,7 +300,7 @@ LS_TICK_CODE static ls_status take_ticks(ls_confirmed_ticks *ticks, ls_bit_strea
     }
     if (out->carried_end - first == 1) {
         stream->position_bits = last_bits;
-        (void)take_tick(ticks, first, stream, start_bits);
+        (void)store_if_next(ticks, first, stream, start_bits);
     } else {
         stream->position_bits = start_bits;
         store_ticks(ticks, stream, first);
@@ -333,7 +333,7 @@ LS_TICK_CODE static ls_status receive_ticks(ls_confirmed_ticks *ticks, ls_bit_st
         out->has_header = true;
         return LS_OK;
     }
-    ls_status status = take_ticks(ticks, stream, out);
+    ls_status status = handle_ticks(ticks, stream, out);
     if (status != LS_OK) {
         return status;
     }
@@ -422,7 +422,7 @@ bool ls_confirmed_ticks_has_downlink(const ls_confirmed_ticks *ticks)
     return ticks->downlink.has_first;
 }
 
-uint32_t ls_confirmed_ticks_take_hold(ls_confirmed_ticks *ticks)
+uint32_t ls_confirmed_ticks_pop_hold(ls_confirmed_ticks *ticks)
 {
     if (ticks->end == 0 || ticks->is_hold_taken) {
         return LS_HOLD_NONE;

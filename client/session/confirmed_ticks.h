@@ -93,7 +93,7 @@ bool ls_confirmed_ticks_has_downlink(const ls_confirmed_ticks *ticks);
 
 /* How long the newest tick has been here, in the unit of the INPUTS header; LS_HOLD_NONE when it is
  * not known or was asked for before. */
-uint32_t ls_confirmed_ticks_take_hold(ls_confirmed_ticks *ticks);
+uint32_t ls_confirmed_ticks_pop_hold(ls_confirmed_ticks *ticks);
 
 /* State `tick` has been reached for good: what led to the states long before it is forgotten. */
 void ls_confirmed_ticks_forget_before_state(ls_confirmed_ticks *ticks, ls_tick tick);

@@ -325,7 +325,7 @@ LS_TICK_CODE void ls_diagnosis_frame(ls_diagnosis *diagnosis)
 
 /* ---- healing ---- */
 
-static ls_status take_leaf(ls_diagnosis *diagnosis, const ls_heal_leaf *leaf)
+static ls_status receive_leaf(ls_diagnosis *diagnosis, const ls_heal_leaf *leaf)
 {
     const ls_state_inspector *inspector = &diagnosis->inspector;
     if (!ls_sim_instance_schema(diagnosis->context->instance) || !hold(diagnosis, leaf->tick) ||
@@ -409,7 +409,7 @@ ls_status ls_diagnosis_receive(ls_diagnosis *diagnosis, const ls_message *messag
         start_rerun(diagnosis, &message->body.evidence_request);
         return LS_OK;
     case LS_MESSAGE_HEAL_LEAF:
-        return take_leaf(diagnosis, &message->body.heal_leaf);
+        return receive_leaf(diagnosis, &message->body.heal_leaf);
     case LS_MESSAGE_HEAL:
         heal_state(diagnosis, &message->body.heal);
         return LS_OK;

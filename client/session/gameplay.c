@@ -63,7 +63,7 @@ static bool is_same_match(const ls_offer *left, const ls_offer *offered)
            left->hash_interval_ticks == offered->hash_interval_ticks;
 }
 
-ls_status ls_gameplay_take_offer(ls_gameplay *gameplay, const ls_offer *offer, ls_text *why)
+ls_status ls_gameplay_receive_offer(ls_gameplay *gameplay, const ls_offer *offer, ls_text *why)
 {
     ls_session_context *context = gameplay->context;
     if (!is_same_match(&context->offer, offer)) {
@@ -357,7 +357,8 @@ LS_TICK_CODE ls_gameplay_outcome ls_gameplay_receive_packet(ls_gameplay *gamepla
     ls_failure *failure = &context->failure;
     if (kind == LS_MESSAGE_BLOB_PART) {
         /* A part that comes after the session has got there is not needed any more. */
-        *status = gameplay->joiner ? ls_joiner_take_part(gameplay->joiner, bytes, size) : LS_STALE;
+        *status =
+            gameplay->joiner ? ls_joiner_receive_part(gameplay->joiner, bytes, size) : LS_STALE;
         return LS_GAMEPLAY_GOES_ON;
     }
     ls_confirmed_packet packet;
@@ -365,7 +366,7 @@ LS_TICK_CODE ls_gameplay_outcome ls_gameplay_receive_packet(ls_gameplay *gamepla
     for (ls_tick tick = packet.first; tick < packet.end; tick++) {
         ls_stepper_add_arrival(context->stepper, tick);
     }
-    ls_uplink_take_packet(context->uplink, &packet);
+    ls_uplink_receive_packet(context->uplink, &packet);
     bool is_joining = gameplay->joiner && ls_joiner_has_state(gameplay->joiner);
     is_joining = is_joining || (gameplay->joiner && !ls_joiner_is_healing(gameplay->joiner));
     failure->status = is_joining ? ls_joiner_check_backlog(gameplay->joiner, &failure->why) : LS_OK;

@@ -26,7 +26,7 @@ ls_status ls_gameplay_create(ls_session_context *context, const ls_offer *offer,
 void ls_gameplay_destroy(ls_gameplay *gameplay);
 
 /* The offer of a link that was made anew. ALREADY_OVER when it is another match. */
-ls_status ls_gameplay_take_offer(ls_gameplay *gameplay, const ls_offer *offer, ls_text *why);
+ls_status ls_gameplay_receive_offer(ls_gameplay *gameplay, const ls_offer *offer, ls_text *why);
 
 /* The link is lost. */
 void ls_gameplay_lose_link(ls_gameplay *gameplay);

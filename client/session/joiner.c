@@ -139,7 +139,7 @@ static void start_anew(ls_joiner *joiner)
                          join->state_hash);
 }
 
-static void take_join(ls_joiner *joiner, const ls_join *join)
+static void receive_join(ls_joiner *joiner, const ls_join *join)
 {
     uint64_t usual_ns = 2 * joiner->context->sync->frame_ns;
     joiner->join = *join;
@@ -151,7 +151,7 @@ static void take_join(ls_joiner *joiner, const ls_join *join)
 void ls_joiner_resume(ls_joiner *joiner, const ls_join *join)
 {
     joiner->is_healing = false;
-    take_join(joiner, join);
+    receive_join(joiner, join);
     ls_stepper_begin_catch_up(joiner->context->stepper);
 }
 
@@ -196,7 +196,7 @@ ls_status ls_joiner_create_healing(const ls_session_context *context, const ls_h
     }
     joiner->context = context;
     joiner->is_healing = true;
-    take_join(joiner, &join);
+    receive_join(joiner, &join);
     ls_status status = ls_joiner_check(context, &join) ? LS_MALFORMED : create_buffers(joiner);
     if (status == LS_OK) {
         status = ls_confirmed_ticks_copy_to_backlog(context->ticks, heal->tick, joiner->backlog);
@@ -222,13 +222,13 @@ void ls_joiner_destroy(ls_joiner *joiner)
 
 /* ---- parts of the blob ---- */
 
-ls_status ls_joiner_take_part(ls_joiner *joiner, const uint8_t *bytes, size_t size)
+ls_status ls_joiner_receive_part(ls_joiner *joiner, const uint8_t *bytes, size_t size)
 {
     if (!joiner->receiver) {
         return LS_STALE; /* of a blob that is not needed any more */
     }
     ls_status status =
-        ls_blob_receiver_take_part(joiner->receiver, joiner->context->now_ns, bytes, size);
+        ls_blob_receiver_receive_part(joiner->receiver, joiner->context->now_ns, bytes, size);
     ls_joiner_acknowledge(joiner);
     return status;
 }
@@ -268,7 +268,7 @@ static void step_backlog(ls_joiner *joiner)
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
     while (joiner->steps_left > 0 && (planned == 0 || live_tick(joiner) < planned) &&
-           ls_tick_backlog_take(joiner->backlog, slots, &inputs) == LS_OK) {
+           ls_tick_backlog_pop(joiner->backlog, slots, &inputs) == LS_OK) {
         step(joiner, &inputs);
     }
 }
@@ -293,7 +293,7 @@ static void leave_old_state(ls_joiner *joiner)
 }
 
 /* The state that JOIN named is live: it has to be the server's. */
-static ls_status take_state(ls_joiner *joiner, const char *what, ls_text *why)
+static ls_status accept_state(ls_joiner *joiner, const char *what, ls_text *why)
 {
     uint64_t state_hash = ls_sim_instance_hash(joiner->context->instance);
     if (state_hash != joiner->join.state_hash) {
@@ -322,7 +322,7 @@ static ls_status load_snapshot(ls_joiner *joiner, ls_text *why)
     if (status != LS_OK) {
         return ls_fail(status, why, "the simulation cannot load the server's snapshot");
     }
-    status = take_state(joiner, "the server's snapshot", why);
+    status = accept_state(joiner, "the server's snapshot", why);
     if (status == LS_DESYNCED) {
         ls_save_fault_add(joiner->context->instance, bytes, joiner->context->allocator, why);
     }
@@ -403,7 +403,7 @@ static ls_status end_history(ls_joiner *joiner, ls_text *why)
         return ls_fail(LS_DESYNCED, why,
                        "a state that the match's history leads to is not the server's");
     }
-    return take_state(joiner, "the state that the match's history leads to", why);
+    return accept_state(joiner, "the state that the match's history leads to", why);
 }
 
 static ls_status run_history(ls_joiner *joiner, ls_text *why)

@@ -32,7 +32,7 @@ void ls_joiner_resume(ls_joiner *joiner, const ls_join *join);
 /* ---- on the way ---- */
 
 /* A part of the snapshot or history. STALE or FUTURE for one that says nothing new; MALFORMED. */
-ls_status ls_joiner_take_part(ls_joiner *joiner, const uint8_t *bytes, size_t size);
+ls_status ls_joiner_receive_part(ls_joiner *joiner, const uint8_t *bytes, size_t size);
 
 /* Acknowledges the parts that have come, when that is due; and when it is due next. */
 void ls_joiner_acknowledge(ls_joiner *joiner);

@@ -196,7 +196,7 @@ static ls_status roll_back(ls_prediction *prediction)
     return ls_prediction_drop_guesses(prediction);
 }
 
-static ls_status take_closed(ls_prediction *prediction, ls_tick end)
+static ls_status settle_closed(ls_prediction *prediction, ls_tick end)
 {
     uint32_t steps = 0;
     while (prediction->settled < end && steps < LS_PREDICTION_CLOSED_STEPS_MAX) {
@@ -239,7 +239,7 @@ static bool guess_tick(ls_prediction *prediction)
 
 ls_status ls_prediction_advance(ls_prediction *prediction, ls_tick closed_end, ls_tick head)
 {
-    ls_status status = take_closed(prediction, closed_end);
+    ls_status status = settle_closed(prediction, closed_end);
     bool is_unknown = prediction->settled == prediction->first; /* slots that take part */
     if (status != LS_OK || is_unknown || prediction->settled < closed_end) {
         return status;

@@ -33,7 +33,7 @@ uint64_t ls_reconnector_plan(ls_reconnector *reconnector, uint64_t now_ns)
     return pause_ns;
 }
 
-void ls_reconnector_take_seat(ls_reconnector *reconnector, ls_seat_claim claim)
+void ls_reconnector_claim_seat(ls_reconnector *reconnector, ls_seat_claim claim)
 {
     reconnector->attempt = LS_RECONNECT_SEATED;
     reconnector->claim = claim;

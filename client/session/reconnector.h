@@ -45,6 +45,6 @@ bool ls_reconnector_fail(ls_reconnector *reconnector, ls_status status, uint64_t
 uint64_t ls_reconnector_plan(ls_reconnector *reconnector, uint64_t now_ns);
 
 /* The offer of an attempt was taken. */
-void ls_reconnector_take_seat(ls_reconnector *reconnector, ls_seat_claim claim);
+void ls_reconnector_claim_seat(ls_reconnector *reconnector, ls_seat_claim claim);
 
 #endif

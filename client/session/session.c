@@ -134,7 +134,7 @@ static void begin_playing(ls_session *session)
     session->context.lost_ns = 0;
 }
 
-LS_TICK_CODE static void take_outcome(ls_session *session, ls_gameplay_outcome outcome)
+LS_TICK_CODE static void apply_outcome(ls_session *session, ls_gameplay_outcome outcome)
 {
     switch (outcome) {
     case LS_GAMEPLAY_GOES_ON:
@@ -327,14 +327,14 @@ void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now
 
 /* ---- receiving, before the match ---- */
 
-static ls_status take_offer(ls_session *session, const ls_offer *offer, ls_text *why)
+static ls_status handle_offer(ls_session *session, const ls_offer *offer, ls_text *why)
 {
     if (offer->is_spectator != session->context.config.is_spectator) {
         return ls_fail(LS_MISBEHAVED, why, "the server takes this client for %s",
                        offer->is_spectator ? "a spectator" : "a player");
     }
     if (session->gameplay) {
-        return ls_gameplay_take_offer(session->gameplay, offer, why);
+        return ls_gameplay_receive_offer(session->gameplay, offer, why);
     }
     return ls_gameplay_create(&session->context, offer, &session->gameplay, why);
 }
@@ -352,7 +352,7 @@ static void add_offer_rtt(ls_session *session)
 static void receive_offer(ls_session *session, const ls_offer *offer)
 {
     ls_text why = {{0}};
-    ls_status status = take_offer(session, offer, &why);
+    ls_status status = handle_offer(session, offer, &why);
     if (status != LS_OK) {
         give_up(session, status, why.bytes);
         return;
@@ -364,8 +364,8 @@ static void receive_offer(ls_session *session, const ls_offer *offer)
     ls_session_outbox_send(&session->outbox);
     bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
     if (is_attempt) {
-        ls_reconnector_take_seat(&session->reconnector,
-                                 claim_of(session, session->reconnector.was_in_lobby));
+        ls_reconnector_claim_seat(&session->reconnector,
+                                  claim_of(session, session->reconnector.was_in_lobby));
     } else {
         session->context.state = LS_SESSION_SEATED;
     }
@@ -392,7 +392,7 @@ static void receive_join(ls_session *session, const ls_join *join)
         session->reconnector.attempt = LS_RECONNECT_NONE;
         session->context.state = LS_SESSION_JOINING;
     }
-    take_outcome(session, outcome);
+    apply_outcome(session, outcome);
 }
 
 /* Another match of the server may have a seat in a moment: the session may be connected again. */
@@ -490,8 +490,8 @@ static ls_status receive_unreliable(ls_session *session, const uint8_t *bytes, s
         return LS_OK;
     }
     ls_status status = LS_OK;
-    take_outcome(session,
-                 ls_gameplay_receive_packet(session->gameplay, kind, bytes, size, &status));
+    apply_outcome(session,
+                  ls_gameplay_receive_packet(session->gameplay, kind, bytes, size, &status));
     return status;
 }
 
@@ -548,7 +548,7 @@ static void give_up_returning(ls_session *session)
 
 LS_TICK_CODE static void play_frame(ls_session *session)
 {
-    take_outcome(session, ls_gameplay_frame(session->gameplay));
+    apply_outcome(session, ls_gameplay_frame(session->gameplay));
 }
 
 static void reconnecting_frame(ls_session *session)

@@ -58,7 +58,7 @@ typedef struct ls_session_config {
      * often a tick is stepped, and none half a second after its time or on the way into a running
      * match. NULL: no callback, and the simulation is not asked. Of a
      * simulation with sounds, costs a copy of the state a tick, as keeps_previous_state does. */
-    void (*hear)(void *user, ls_tick tick, const ls_sound *sound);
+    void (*on_sound)(void *user, ls_tick tick, const ls_sound *sound);
 
     void *user; /* handed to the four */
     /* The driver calls ls_session_update when ls_session_next_ns says. Otherwise inputs are made in

@@ -43,12 +43,12 @@ static void give_out_sounds(ls_stepper *stepper, ls_tick tick)
     ls_sim_instance_sounds(stepper->context->instance, stepper->previous, &list);
     ls_sound_schedule_filter(stepper->sounds, tick, &list);
     for (uint32_t i = 0; i < list.count; i++) {
-        config->hear(config->user, tick, &sounds[i]);
+        config->on_sound(config->user, tick, &sounds[i]);
     }
 }
 
 /* The steps that follow end before this tick. */
-static void set_now_heard(ls_stepper *stepper, ls_tick tick)
+static void set_sound_now(ls_stepper *stepper, ls_tick tick)
 {
     if (stepper->sounds) {
         ls_sound_schedule_set_now(stepper->sounds, tick);
@@ -148,16 +148,16 @@ static ls_status create_window(ls_stepper *stepper)
     return status;
 }
 
-static bool is_heard(const ls_session_context *context)
+static bool has_sound(const ls_session_context *context)
 {
-    return context->config.hear && context->simulation->sounds;
+    return context->config.on_sound && context->simulation->sounds;
 }
 
 static ls_status create_previous(ls_stepper *stepper)
 {
     const ls_sim_instance *instance = stepper->context->instance;
     bool is_flat = ls_sim_instance_schema(instance) != NULL;
-    bool is_kept = stepper->context->config.keeps_previous_state || is_heard(stepper->context);
+    bool is_kept = stepper->context->config.keeps_previous_state || has_sound(stepper->context);
     if (!is_flat || !is_kept) {
         return LS_OK;
     }
@@ -173,9 +173,9 @@ static ls_status create_previous(ls_stepper *stepper)
 static ls_status create_sounds(ls_stepper *stepper)
 {
     const ls_session_context *context = stepper->context;
-    return is_heard(context) ? ls_sound_schedule_create(SOUND_LATE_NS, context->dt_ns,
-                                                        context->allocator, &stepper->sounds)
-                             : LS_OK;
+    return has_sound(context) ? ls_sound_schedule_create(SOUND_LATE_NS, context->dt_ns,
+                                                         context->allocator, &stepper->sounds)
+                              : LS_OK;
 }
 
 ls_status ls_stepper_create(const ls_session_context *context, ls_stepper **out)
@@ -283,7 +283,7 @@ LS_TICK_CODE static void step_due(ls_stepper *stepper, uint64_t elapsed_ns)
     ls_timestep_plan plan = ls_timestep_advance(&stepper->timestep, played.play_ns);
     bool has_last = ls_confirmed_ticks_end(stepper->context->ticks) >= last_tick(stepper);
     ls_uplink_add_stalled(stepper->context->uplink, has_last ? 0 : played.stalled_ticks);
-    set_now_heard(stepper, ls_sim_instance_tick(stepper->context->instance) +
+    set_sound_now(stepper, ls_sim_instance_tick(stepper->context->instance) +
                                LS_MAX(plan.step_count,
                                       ls_jitter_buffer_behind(&stepper->jitter_buffer, &frame)));
     /* A stalled picture holds the newest state rather than jump back. */
@@ -326,7 +326,7 @@ static ls_status predict(ls_stepper *stepper)
     ls_tick last = last_tick(stepper);
     ls_tick closed = ls_confirmed_ticks_end(stepper->context->ticks);
     ls_tick head = LS_MIN(stepper->context->sync->next_input, last);
-    set_now_heard(stepper, LS_MAX(LS_MIN(closed, last), head));
+    set_sound_now(stepper, LS_MAX(LS_MIN(closed, last), head));
     ls_status status = ls_prediction_advance(stepper->prediction, LS_MIN(closed, last), head);
     if (status != LS_OK) {
         return status;

@@ -71,7 +71,7 @@ static void finish_block(ls_tick_backlog *backlog)
     backlog->newest->size = (uint32_t)ls_tick_block_finish(&backlog->writer, 0);
 }
 
-static chunk *take_chunk(ls_tick_backlog *backlog)
+static chunk *get_chunk(ls_tick_backlog *backlog)
 {
     chunk *taken = backlog->spare ? backlog->spare : ls_allocate(backlog->allocator, sizeof *taken);
     backlog->spare = NULL;
@@ -83,7 +83,7 @@ static ls_status start_block(ls_tick_backlog *backlog)
     if (backlog->chunks == backlog->config.bytes_max / LS_TICK_BACKLOG_CHUNK_BYTES) {
         return LS_FULL;
     }
-    chunk *added = take_chunk(backlog);
+    chunk *added = get_chunk(backlog);
     if (!added) {
         return LS_NO_MEMORY;
     }
@@ -146,8 +146,8 @@ static void drop_oldest(ls_tick_backlog *backlog)
     }
 }
 
-ls_status ls_tick_backlog_take(ls_tick_backlog *backlog, ls_slot_input slots[LS_PLAYERS_MAX],
-                               ls_tick_inputs *out)
+ls_status ls_tick_backlog_pop(ls_tick_backlog *backlog, ls_slot_input slots[LS_PLAYERS_MAX],
+                              ls_tick_inputs *out)
 {
     uint64_t state_hash = 0;
     if (backlog->count == 0) {

@@ -29,8 +29,8 @@ ls_status ls_tick_backlog_add(ls_tick_backlog *backlog, const ls_tick_inputs *in
 
 /* Takes out the oldest tick; its inputs are in slots[], borrowed until the next call of take.
  * NOT_FOUND when there is none. */
-ls_status ls_tick_backlog_take(ls_tick_backlog *backlog, ls_slot_input slots[LS_PLAYERS_MAX],
-                               ls_tick_inputs *out);
+ls_status ls_tick_backlog_pop(ls_tick_backlog *backlog, ls_slot_input slots[LS_PLAYERS_MAX],
+                              ls_tick_inputs *out);
 
 /* Ticks held, and bytes of the chunks that they lie in. */
 uint32_t ls_tick_backlog_count(const ls_tick_backlog *backlog);

@@ -54,7 +54,7 @@ ls_status ls_tick_parts_add(ls_tick_parts *parts, const ls_tick_part *part, ls_t
     return LS_OK;
 }
 
-const uint8_t *ls_tick_parts_take(ls_tick_parts *parts, ls_tick tick, uint32_t *size)
+const uint8_t *ls_tick_parts_pop(ls_tick_parts *parts, ls_tick tick, uint32_t *size)
 {
     ls_tick_whole *whole = &parts->ticks[tick % LS_TICK_PARTS_AHEAD];
     if (whole->tick != tick || whole->total_bytes == 0) {

@@ -35,6 +35,6 @@ ls_status ls_tick_parts_add(ls_tick_parts *parts, const ls_tick_part *part, ls_t
 
 /* The bytes of a tick that is whole, borrowed until the next part is added, and gone from then on;
  * or NULL. */
-const uint8_t *ls_tick_parts_take(ls_tick_parts *parts, ls_tick tick, uint32_t *size);
+const uint8_t *ls_tick_parts_pop(ls_tick_parts *parts, ls_tick tick, uint32_t *size);
 
 #endif

@@ -135,7 +135,7 @@ static int64_t clamped(int64_t value, int64_t limit)
 }
 
 /* How much later than dt after the last input the next one is made. */
-static int64_t take_step(ls_tick_sync *sync)
+static int64_t choose_step(ls_tick_sync *sync)
 {
     int64_t step_max_ns = (int64_t)(sync->config.dt_ns / MOVE_SHARE);
     int64_t delay_wanted_ns = (int64_t)(sync->config.input_delay_ticks * sync->config.dt_ns);
@@ -162,13 +162,13 @@ static void note_phase(ls_tick_sync *sync, ls_tick tick, uint64_t now_ns)
     sync->made_ns = now_ns;
 }
 
-bool ls_tick_sync_take_due(ls_tick_sync *sync, uint64_t now_ns)
+bool ls_tick_sync_claim_due(ls_tick_sync *sync, uint64_t now_ns)
 {
     if (now_ns < sync->next_due_ns) {
         return false;
     }
     note_phase(sync, sync->next_input, now_ns);
-    sync->next_due_ns += (uint64_t)((int64_t)sync->config.dt_ns + take_step(sync));
+    sync->next_due_ns += (uint64_t)((int64_t)sync->config.dt_ns + choose_step(sync));
     sync->next_input++;
     return true;
 }

@@ -68,7 +68,7 @@ void ls_tick_sync_enter(ls_tick_sync *sync, const ls_tick_sync_entry *entry, uin
 
 /* True as often as an input is due by now; each true moves on by one tick: the input to make is
  * that of next_input - 1. */
-bool ls_tick_sync_take_due(ls_tick_sync *sync, uint64_t now_ns);
+bool ls_tick_sync_claim_due(ls_tick_sync *sync, uint64_t now_ns);
 
 /* No input is to be made now: the next one is due later, not all of them at once. */
 void ls_tick_sync_hold(ls_tick_sync *sync, uint64_t now_ns);

@@ -198,7 +198,7 @@ static void compare_with_closed(ls_uplink *uplink, ls_tick tick, const ls_slot_i
     }
 }
 
-static void take_closed(ls_uplink *uplink, ls_tick tick)
+static void settle_closed(ls_uplink *uplink, ls_tick tick)
 {
     ls_slot_input own;
     if (ls_input_buffer_get(uplink->inputs, tick, 0, &own) != LS_OK) {
@@ -245,7 +245,7 @@ static void skip_closed_inputs(ls_uplink *uplink, ls_tick end)
 
 /* The newest packet counts, not the highest number: an acknowledgement that was altered on its way
  * is corrected by the next one. */
-static void take_input_ack(ls_uplink *uplink, const ls_ticks_header *header)
+static void receive_input_ack(ls_uplink *uplink, const ls_ticks_header *header)
 {
     ls_tick oldest = LS_MAX(ls_input_buffer_first(uplink->inputs), uplink->unbroken);
     ls_tick wanted = LS_MAX(header->wanted, oldest);
@@ -297,7 +297,7 @@ static bool has_change(const ls_uplink *uplink, ls_tick first, ls_tick end)
     return false;
 }
 
-static void take_slack(ls_uplink *uplink, const ls_ticks_header *header)
+static void receive_slack(ls_uplink *uplink, const ls_ticks_header *header)
 {
     if (header->slack == LS_SLACK_NONE || header->wanted == 0) {
         return;
@@ -316,7 +316,7 @@ static void take_slack(ls_uplink *uplink, const ls_ticks_header *header)
     }
 }
 
-static void take_figures(ls_uplink *uplink, ls_link_figures figures)
+static void receive_figures(ls_uplink *uplink, ls_link_figures figures)
 {
     bool was_sending_twice = is_sending_twice(uplink);
     uplink->figures = figures;
@@ -335,12 +335,12 @@ static bool is_playing(const ls_uplink *uplink)
     return context->state == LS_SESSION_PLAYING && !context->config.is_spectator;
 }
 
-LS_TICK_CODE void ls_uplink_take_packet(ls_uplink *uplink, const ls_confirmed_packet *packet)
+LS_TICK_CODE void ls_uplink_receive_packet(ls_uplink *uplink, const ls_confirmed_packet *packet)
 {
     const ls_ticks_header *header = &packet->header;
     ls_tick end = LS_MAX(packet->carried_end, packet->end);
     for (ls_tick tick = packet->first; tick < packet->end; tick++) {
-        take_closed(uplink, tick);
+        settle_closed(uplink, tick);
     }
     if (!packet->has_header || packet->arrival == LS_LINK_REPEATED || !is_playing(uplink)) {
         return;
@@ -348,11 +348,11 @@ LS_TICK_CODE void ls_uplink_take_packet(ls_uplink *uplink, const ls_confirmed_pa
     measure_rtt(uplink, header);
     skip_closed_inputs(uplink, end);
     if (packet->arrival == LS_LINK_NEWER) {
-        take_input_ack(uplink, header);
+        receive_input_ack(uplink, header);
     }
-    take_slack(uplink, header);
+    receive_slack(uplink, header);
     if (header->has_uplink) {
-        take_figures(uplink, header->uplink);
+        receive_figures(uplink, header->uplink);
     }
 }
 
@@ -401,7 +401,7 @@ LS_TICK_CODE void ls_uplink_make(ls_uplink *uplink)
     const ls_session_context *context = uplink->context;
     while (!is_held_back(uplink)) {
         if (uplink->sync->next_input >= context->end.final_tick ||
-            !ls_tick_sync_take_due(uplink->sync, context->now_ns)) {
+            !ls_tick_sync_claim_due(uplink->sync, context->now_ns)) {
             return;
         }
         make_input(uplink, uplink->sync->next_input - 1);
@@ -523,7 +523,7 @@ LS_TICK_CODE void ls_uplink_send(ls_uplink *uplink)
     const ls_session_context *context = uplink->context;
     ls_tick confirmed = ls_confirmed_ticks_end(context->ticks);
     ls_inputs_header header = {.next = confirmed,
-                               .hold = ls_confirmed_ticks_take_hold(context->ticks),
+                               .hold = ls_confirmed_ticks_pop_hold(context->ticks),
                                .chain_tick = context->hashes->tick,
                                .chain = (uint32_t)context->hashes->chain,
                                .first = confirmed};

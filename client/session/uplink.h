@@ -45,7 +45,7 @@ void ls_uplink_add_frame(ls_uplink *uplink, uint64_t frame_ns);
 void ls_uplink_add_stalled(ls_uplink *uplink, uint64_t ticks);
 
 /* A packet with closed ticks has come. */
-void ls_uplink_take_packet(ls_uplink *uplink, const ls_confirmed_packet *packet);
+void ls_uplink_receive_packet(ls_uplink *uplink, const ls_confirmed_packet *packet);
 
 /* ---- making and sending ---- */
 

@@ -45,7 +45,7 @@ bool ls_input_mapper_is_held(const ls_input_mapper *mapper, uint32_t key)
     return ls_key_is_in(mapper->keys_held, key);
 }
 
-static void take_key(ls_input_mapper *mapper, const ls_view_event *event)
+static void receive_key(ls_input_mapper *mapper, const ls_view_event *event)
 {
     uint64_t *held = &mapper->keys_held[event->key / 64];
     uint64_t bit = UINT64_C(1) << event->key % 64;
@@ -60,7 +60,7 @@ static void take_key(ls_input_mapper *mapper, const ls_view_event *event)
     *held |= bit;
 }
 
-static void take_pad(ls_input_mapper *mapper, const ls_view_event *event)
+static void receive_pad(ls_input_mapper *mapper, const ls_view_event *event)
 {
     if (!event->is_down) {
         mapper->pad_held &= ~event->pad;
@@ -72,7 +72,7 @@ static void take_pad(ls_input_mapper *mapper, const ls_view_event *event)
     mapper->pad_held |= event->pad;
 }
 
-static void take_text(ls_input_mapper *mapper, const char *text)
+static void receive_text(ls_input_mapper *mapper, const char *text)
 {
     size_t size = strlen(mapper->text);
     ls_name_copy(mapper->text + size, sizeof mapper->text - size, text);
@@ -114,8 +114,8 @@ static void end_drag(ls_input_mapper *mapper, const ls_camera *camera)
     add_gesture(mapper, LS_GESTURE_SELECT, from, to);
 }
 
-static void take_button(ls_input_mapper *mapper, const ls_view_event *event,
-                        const ls_camera *camera)
+static void receive_button(ls_input_mapper *mapper, const ls_view_event *event,
+                           const ls_camera *camera)
 {
     mapper->pointer = event->at;
     if (event->button == LS_BUTTON_RIGHT && event->is_down) {
@@ -147,25 +147,25 @@ static void let_go_of_pad(ls_input_mapper *mapper)
     mapper->triggers = (ls_vec2){0, 0};
 }
 
-void ls_input_mapper_take(ls_input_mapper *mapper, const ls_view_event *event,
-                          const ls_camera *camera)
+void ls_input_mapper_receive(ls_input_mapper *mapper, const ls_view_event *event,
+                             const ls_camera *camera)
 {
     switch (event->kind) {
     case LS_VIEW_EVENT_KEY:
-        take_key(mapper, event);
+        receive_key(mapper, event);
         break;
     case LS_VIEW_EVENT_TEXT:
-        take_text(mapper, event->text);
+        receive_text(mapper, event->text);
         break;
     case LS_VIEW_EVENT_BUTTON:
-        take_button(mapper, event, camera);
+        receive_button(mapper, event, camera);
         break;
     case LS_VIEW_EVENT_MOTION:
     case LS_VIEW_EVENT_WHEEL:
         mapper->pointer = event->at;
         break;
     case LS_VIEW_EVENT_PAD:
-        take_pad(mapper, event);
+        receive_pad(mapper, event);
         break;
     case LS_VIEW_EVENT_STICK:
         mapper->stick = axes(event->at, -LS_FIXED_ONE);

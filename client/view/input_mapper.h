@@ -48,8 +48,8 @@ typedef struct ls_input_mapper {
 void ls_input_mapper_init(ls_input_mapper *mapper);
 
 /* Events that are no business of a game are ignored. */
-void ls_input_mapper_take(ls_input_mapper *mapper, const ls_view_event *event,
-                          const ls_camera *camera);
+void ls_input_mapper_receive(ls_input_mapper *mapper, const ls_view_event *event,
+                             const ls_camera *camera);
 
 bool ls_input_mapper_is_held(const ls_input_mapper *mapper, uint32_t key);
 

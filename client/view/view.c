@@ -84,7 +84,7 @@ static void seek_to(ls_view *view, ls_canvas_point at)
 }
 
 /* Keys that mean something over a record; true when the key was one. */
-static bool take_playhead_key(ls_view *view, uint32_t key)
+static bool receive_playhead_key(ls_view *view, uint32_t key)
 {
     switch (key) {
     case LS_KEY_SPACE:
@@ -107,7 +107,7 @@ static bool take_playhead_key(ls_view *view, uint32_t key)
     }
 }
 
-static void take_key(ls_view *view, uint32_t key)
+static void receive_key(ls_view *view, uint32_t key)
 {
     ls_camera *camera = &view->camera;
     ls_canvas_point middle = {(float)camera->width / 2.0f, (float)camera->height / 2.0f};
@@ -143,7 +143,7 @@ static void take_key(ls_view *view, uint32_t key)
     }
 }
 
-static void take_button(ls_view *view, const ls_view_event *event)
+static void receive_button(ls_view *view, const ls_view_event *event)
 {
     double share;
     if (event->button == LS_BUTTON_MIDDLE) {
@@ -157,7 +157,7 @@ static void take_button(ls_view *view, const ls_view_event *event)
     }
 }
 
-static void take_motion(ls_view *view, ls_canvas_point at)
+static void receive_motion(ls_view *view, ls_canvas_point at)
 {
     if (view->is_panning) {
         ls_canvas_point from = view->mapper.pointer;
@@ -168,19 +168,19 @@ static void take_motion(ls_view *view, ls_canvas_point at)
     }
 }
 
-void ls_view_take(ls_view *view, const ls_view_event *event)
+void ls_view_receive(ls_view *view, const ls_view_event *event)
 {
     switch (event->kind) {
     case LS_VIEW_EVENT_KEY:
-        if (event->is_down && !(is_record(view) && take_playhead_key(view, event->key))) {
-            take_key(view, event->key);
+        if (event->is_down && !(is_record(view) && receive_playhead_key(view, event->key))) {
+            receive_key(view, event->key);
         }
         break;
     case LS_VIEW_EVENT_BUTTON:
-        take_button(view, event);
+        receive_button(view, event);
         break;
     case LS_VIEW_EVENT_MOTION:
-        take_motion(view, event->at);
+        receive_motion(view, event->at);
         break;
     case LS_VIEW_EVENT_WHEEL:
         ls_camera_zoom(&view->camera, event->at, pow(ZOOM_PER_NOTCH, (double)event->amount));
@@ -191,10 +191,10 @@ void ls_view_take(ls_view *view, const ls_view_event *event)
     default:
         break;
     }
-    ls_input_mapper_take(&view->mapper, event, &view->camera);
+    ls_input_mapper_receive(&view->mapper, event, &view->camera);
 }
 
-ls_view_requests ls_view_take_requests(ls_view *view)
+ls_view_requests ls_view_pop_requests(ls_view *view)
 {
     ls_view_requests requests = view->requests;
     view->requests = (ls_view_requests){false, false};
@@ -237,7 +237,7 @@ static void advance(ls_view *view, uint64_t elapsed_ns)
     }
     if (!view->hud.is_on_its_way) {
         view->is_heard = ls_playhead_advance(&view->playhead, elapsed_ns) &&
-                         view->playhead.speed <= HEARD_SPEED_MAX && view->config.ear.hear;
+                         view->playhead.speed <= HEARD_SPEED_MAX && view->config.ear.on_sound;
     }
     ls_tick tick = ls_playhead_tick(&view->playhead);
     source->go_to(source->user, tick, view->is_heard ? &view->config.ear : NULL);

@@ -39,8 +39,8 @@ void ls_view_destroy(ls_view *view);
 /* The font from now on: a window that moves to another screen may need another one. */
 void ls_view_set_font(ls_view *view, const ls_canvas_font *font);
 
-void ls_view_take(ls_view *view, const ls_view_event *event);
-ls_view_requests ls_view_take_requests(ls_view *view);
+void ls_view_receive(ls_view *view, const ls_view_event *event);
+ls_view_requests ls_view_pop_requests(ls_view *view);
 
 /* Paints the picture that is due at `now_ns`. `work_ns`: what the frame before cost, for the
  * graph. */

@@ -34,7 +34,7 @@ typedef struct ls_hud_model {
 
 /* Takes the sounds of a record that is being played. */
 typedef struct ls_view_ear {
-    void (*hear)(void *user, const ls_sound *sound); /* borrowed for the call */
+    void (*on_sound)(void *user, const ls_sound *sound); /* borrowed for the call */
     void *user;
 } ls_view_ear;
 

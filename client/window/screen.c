@@ -69,9 +69,9 @@ static ls_status open_window(ls_screen *screen, ls_text *why)
     return status;
 }
 
-static void hear_record(void *user, const ls_sound *sound)
+static void play_record(void *user, const ls_sound *sound)
 {
-    ls_screen_hear(user, sound);
+    ls_screen_play_sound(user, sound);
 }
 
 static const ls_canvas_font *font_of(const ls_screen *screen)
@@ -97,7 +97,7 @@ ls_status ls_screen_open(const ls_screen_config *config, const ls_view_source *s
         ls_view_config view = {
             .source = *source, .interpolates = config->interpolates, .font = font_of(screen)};
         if (ls_screen_config_has_sound(config)) {
-            view.ear = (ls_view_ear){hear_record, screen};
+            view.ear = (ls_view_ear){play_record, screen};
         }
         status = ls_view_create(&view, allocator, &screen->view);
     }
@@ -144,7 +144,7 @@ void ls_screen_start_sound(ls_screen *screen)
     }
 }
 
-void ls_screen_hear(ls_screen *screen, const ls_sound *sound)
+void ls_screen_play_sound(ls_screen *screen, const ls_sound *sound)
 {
     if (screen->loudspeaker) {
         ls_loudspeaker_play(screen->loudspeaker, sound,
@@ -177,9 +177,9 @@ bool ls_screen_is_closed(ls_screen *screen, uint64_t now_ns)
     ls_view_event event;
     while (screen->window ? ls_window_next_event(screen->window, &event)
                           : ls_terminal_next_event(screen->terminal, now_ns, &event)) {
-        ls_view_take(screen->view, &event);
+        ls_view_receive(screen->view, &event);
     }
-    ls_view_requests requests = ls_view_take_requests(screen->view);
+    ls_view_requests requests = ls_view_pop_requests(screen->view);
     screen->wants_picture = screen->wants_picture || requests.wants_picture;
     return requests.wants_close;
 }

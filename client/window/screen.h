@@ -60,7 +60,7 @@ bool ls_screen_config_has_sound(const ls_screen_config *config);
 void ls_screen_start_sound(ls_screen *screen);
 
 /* Plays a sound, if it can. */
-void ls_screen_hear(ls_screen *screen, const ls_sound *sound);
+void ls_screen_play_sound(ls_screen *screen, const ls_sound *sound);
 
 /* Takes what the person did; true when they want to leave. */
 bool ls_screen_is_closed(ls_screen *screen, uint64_t now_ns);

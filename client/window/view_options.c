@@ -6,7 +6,7 @@ enum {
     VIEW_GROUP = 5
 };
 
-static ls_status take_view(void *target, char *value, ls_text *why)
+static ls_status read_view(void *target, char *value, ls_text *why)
 {
     static const char *const words[] = {"window", "text"};
     ls_screen_config *view = target;
@@ -16,7 +16,7 @@ static ls_status take_view(void *target, char *value, ls_text *why)
     return status;
 }
 
-static ls_status take_screenshot(void *target, char *value, ls_text *why)
+static ls_status read_screenshot(void *target, char *value, ls_text *why)
 {
     ls_screen_config *view = target;
     char *at = strrchr(value, '@');
@@ -33,7 +33,7 @@ static ls_status take_screenshot(void *target, char *value, ls_text *why)
     return status;
 }
 
-static ls_status take_size(void *target, char *value, ls_text *why)
+static ls_status read_size(void *target, char *value, ls_text *why)
 {
     ls_screen_config *view = target;
     char *by = strchr(value, 'x');
@@ -55,10 +55,10 @@ static ls_status take_size(void *target, char *value, ls_text *why)
 
 static const ls_setting_row rows[] = {
     {LS_SETTING_IS_HEADING, .group = VIEW_GROUP, .help = "To see it:"},
-    {LS_SETTING_IS_TAKEN, .take = take_view, .flag = "view", .argument = "window|text",
+    {LS_SETTING_IS_READ, .read = read_view, .flag = "view", .argument = "window|text",
      .has_optional_argument = true, .group = VIEW_GROUP,
      .help = "Show the match in a window, or as text on a terminal; --view alone: in a window"},
-    {LS_SETTING_IS_TAKEN, .take = take_size, .flag = "size", .argument = "WxH", .group = VIEW_GROUP,
+    {LS_SETTING_IS_READ, .read = read_size, .flag = "size", .argument = "WxH", .group = VIEW_GROUP,
      .default_text = "1280x720", .help = "Size of the window"},
     {LS_SETTING_IS_SWITCH, .offset = offsetof(ls_screen_config, interpolates), .initial = true,
      .flag = "no-interpolation", .group = VIEW_GROUP,
@@ -71,7 +71,7 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_U32, .offset = offsetof(ls_screen_config, volume),
      .max = LS_LOUDSPEAKER_VOLUME_MAX, .is_reset_by_hand = true, .flag = "volume",
      .argument = "PERCENT", .group = VIEW_GROUP, .help = "Of the sounds of a window; 0: silent"},
-    {LS_SETTING_IS_TAKEN, .take = take_screenshot, .flag = "screenshot", .argument = "FILE@TICK",
+    {LS_SETTING_IS_READ, .read = read_screenshot, .flag = "screenshot", .argument = "FILE@TICK",
      .group = VIEW_GROUP,
      .help = "Write a PNG of the first frame that shows TICK; up to 16 of them, and F12 writes "
              "more"},

@@ -227,7 +227,7 @@ static bool repeats(uint32_t key)
            key == LS_KEY_MINUS || key == LS_KEY_KEYPAD_PLUS || key == LS_KEY_KEYPAD_MINUS;
 }
 
-static bool take_key(const SDL_KeyboardEvent *key, ls_view_event *event)
+static bool read_key(const SDL_KeyboardEvent *key, ls_view_event *event)
 {
     uint32_t usage = (uint32_t)key->keysym.scancode;
     *event = (ls_view_event){
@@ -235,7 +235,7 @@ static bool take_key(const SDL_KeyboardEvent *key, ls_view_event *event)
     return usage != LS_KEY_NONE && usage < LS_KEYS && (!key->repeat || repeats(usage));
 }
 
-static bool take_text(const SDL_TextInputEvent *text, ls_view_event *event)
+static bool read_text(const SDL_TextInputEvent *text, ls_view_event *event)
 {
     *event = (ls_view_event){.kind = LS_VIEW_EVENT_TEXT};
     ls_name_copy(event->text, sizeof event->text, text->text);
@@ -249,7 +249,7 @@ static ls_canvas_point place_of(const ls_window *window, int x, int y)
 }
 
 /* A laptop has no middle button: alt and the left one stand for it. */
-static bool take_button(ls_window *window, const SDL_MouseButtonEvent *button, ls_view_event *event)
+static bool read_button(ls_window *window, const SDL_MouseButtonEvent *button, ls_view_event *event)
 {
     *event = (ls_view_event){.kind = LS_VIEW_EVENT_BUTTON,
                              .is_down = button->state == SDL_PRESSED,
@@ -265,7 +265,7 @@ static bool take_button(ls_window *window, const SDL_MouseButtonEvent *button, l
     return button->button == SDL_BUTTON_RIGHT || button->button == SDL_BUTTON_MIDDLE;
 }
 
-static bool take_wheel(const ls_window *window, const SDL_MouseWheelEvent *wheel,
+static bool read_wheel(const ls_window *window, const SDL_MouseWheelEvent *wheel,
                        ls_view_event *event)
 {
     float away = wheel->direction == SDL_MOUSEWHEEL_FLIPPED ? -wheel->preciseY : wheel->preciseY;
@@ -281,7 +281,7 @@ static float stick_of(int16_t value)
     return is_dead ? 0.0f : (float)value / 32767.0f;
 }
 
-static bool take_axis(ls_window *window, const SDL_ControllerAxisEvent *axis, ls_view_event *event)
+static bool read_axis(ls_window *window, const SDL_ControllerAxisEvent *axis, ls_view_event *event)
 {
     float *axes = window->axes;
     if (axis->axis >= SDL_CONTROLLER_AXIS_MAX) {
@@ -305,13 +305,13 @@ static bool take_axis(ls_window *window, const SDL_ControllerAxisEvent *axis, ls
     return true;
 }
 
-static bool take_window_change(const SDL_WindowEvent *change, ls_view_event *event)
+static bool read_window_change(const SDL_WindowEvent *change, ls_view_event *event)
 {
     event->kind = LS_VIEW_EVENT_AWAY;
     return change->event == SDL_WINDOWEVENT_FOCUS_LOST;
 }
 
-static bool take_pad(ls_window *window, const SDL_Event *from, ls_view_event *event)
+static bool read_pad(ls_window *window, const SDL_Event *from, ls_view_event *event)
 {
     switch (from->type) {
     case SDL_CONTROLLERDEVICEADDED:
@@ -332,13 +332,13 @@ static bool take_pad(ls_window *window, const SDL_Event *from, ls_view_event *ev
                                  .is_down = from->cbutton.state == SDL_PRESSED};
         return event->pad != LS_PAD_NONE;
     case SDL_CONTROLLERAXISMOTION:
-        return take_axis(window, &from->caxis, event);
+        return read_axis(window, &from->caxis, event);
     default:
         return false;
     }
 }
 
-static bool take(ls_window *window, const SDL_Event *from, ls_view_event *event)
+static bool translate(ls_window *window, const SDL_Event *from, ls_view_event *event)
 {
     *event = (ls_view_event){.kind = LS_VIEW_EVENT_CLOSE};
     switch (from->type) {
@@ -346,22 +346,22 @@ static bool take(ls_window *window, const SDL_Event *from, ls_view_event *event)
         return true;
     case SDL_KEYDOWN:
     case SDL_KEYUP:
-        return take_key(&from->key, event);
+        return read_key(&from->key, event);
     case SDL_TEXTINPUT:
-        return take_text(&from->text, event);
+        return read_text(&from->text, event);
     case SDL_MOUSEBUTTONDOWN:
     case SDL_MOUSEBUTTONUP:
-        return take_button(window, &from->button, event);
+        return read_button(window, &from->button, event);
     case SDL_MOUSEMOTION:
         event->kind = LS_VIEW_EVENT_MOTION;
         event->at = place_of(window, from->motion.x, from->motion.y);
         return true;
     case SDL_MOUSEWHEEL:
-        return take_wheel(window, &from->wheel, event);
+        return read_wheel(window, &from->wheel, event);
     case SDL_WINDOWEVENT:
-        return take_window_change(&from->window, event);
+        return read_window_change(&from->window, event);
     default:
-        return take_pad(window, from, event);
+        return read_pad(window, from, event);
     }
 }
 
@@ -369,7 +369,7 @@ bool ls_window_next_event(ls_window *window, ls_view_event *event)
 {
     SDL_Event from;
     while (SDL_PollEvent(&from)) {
-        if (take(window, &from, event)) {
+        if (translate(window, &from, event)) {
             return true;
         }
     }

@@ -26,7 +26,7 @@ typedef enum ls_setting_type {
     LS_SETTING_IS_SWITCH, /* bool: the flag alone makes it the other than `initial` */
     LS_SETTING_IS_CHOICE, /* uint32_t: the flag alone makes it `initial` */
     LS_SETTING_IS_TEXT,   /* const char *, as given; without an `argument`: "" */
-    LS_SETTING_IS_TAKEN,  /* whatever `take` makes of the value */
+    LS_SETTING_IS_READ,   /* whatever `take` makes of the value */
 } ls_setting_type;
 
 typedef struct ls_setting_row {
@@ -57,7 +57,7 @@ typedef struct ls_setting_row {
     const char *help;
 
     /* Reads the value, NULL where it was left out; `why` is the whole sentence on failure. */
-    ls_status (*take)(void *target, char *value, ls_text *why);
+    ls_status (*read)(void *target, char *value, ls_text *why);
 
     size_t recorded; /* offset in ls_journal_header; 0: the journal does not keep it */
 } ls_setting_row;

@@ -215,7 +215,7 @@ static void compare_hash(ls_hash_tree_diff *diff, ask *parent, uint32_t node, ui
     add_node(diff, is_leaf ? &diff->leaves : &diff->found, node, hash);
 }
 
-static void take_hashes(ls_hash_tree_diff *diff, ls_tree_range nodes, const uint8_t *bytes)
+static void receive_hashes(ls_hash_tree_diff *diff, ls_tree_range nodes, const uint8_t *bytes)
 {
     cursor at = diff->answered;
     for (uint32_t i = 0; i < nodes.count; i++) {
@@ -229,7 +229,7 @@ static void take_hashes(ls_hash_tree_diff *diff, ls_tree_range nodes, const uint
 }
 
 /* Whether every leaf's values have the hash that was told. An ask for values is one leaf. */
-static bool are_values_as_told(const ls_hash_tree_diff *diff, ls_tree_range leaves,
+static bool are_values_as_sent(const ls_hash_tree_diff *diff, ls_tree_range leaves,
                                const uint8_t *bytes)
 {
     for (uint32_t i = 0; i < leaves.count; i++) {
@@ -249,7 +249,7 @@ static void xor_bytes(uint8_t *to, const uint8_t *with, size_t size)
     }
 }
 
-static void take_values(ls_hash_tree_diff *diff, ls_tree_range leaves, const uint8_t *bytes)
+static void receive_values(ls_hash_tree_diff *diff, ls_tree_range leaves, const uint8_t *bytes)
 {
     for (uint32_t i = 0; i < leaves.count; i++) {
         uint32_t leaf = leaves.first + i;
@@ -385,14 +385,14 @@ ls_status ls_hash_tree_diff_answer(ls_hash_tree_diff *diff, const ls_tree_query 
         size != ls_state_tree_answer_bytes(diff->tree, &expected)) {
         return LS_MALFORMED;
     }
-    if (expected.wants_values && !are_values_as_told(diff, expected.nodes, bytes)) {
+    if (expected.wants_values && !are_values_as_sent(diff, expected.nodes, bytes)) {
         return LS_MALFORMED;
     }
     diff->figures.bytes += size;
     if (expected.wants_values) {
-        take_values(diff, expected.nodes, bytes);
+        receive_values(diff, expected.nodes, bytes);
     } else {
-        take_hashes(diff, expected.nodes, bytes);
+        receive_hashes(diff, expected.nodes, bytes);
     }
     diff->answered = next;
     if (next.ask == diff->ask_count) {

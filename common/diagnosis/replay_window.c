@@ -467,9 +467,9 @@ void ls_replay_window_lend(const ls_replay_window *window, const ls_state_loan *
     ls_state_history_lend(window->history, loan);
 }
 
-void ls_replay_window_take_back(const ls_replay_window *window)
+void ls_replay_window_reclaim(const ls_replay_window *window)
 {
-    ls_state_history_take_back(window->history);
+    ls_state_history_reclaim(window->history);
 }
 
 void ls_replay_window_hold(const ls_replay_window *window, ls_tick agreed)

@@ -126,7 +126,7 @@ ls_status ls_replay_window_stretch(const ls_replay_window *window, ls_tick agree
 /* The snapshot of the stretch that was asked for last stays until the loan is over; see
  * ls_state_history_lend. */
 void ls_replay_window_lend(const ls_replay_window *window, const ls_state_loan *loan);
-void ls_replay_window_take_back(const ls_replay_window *window); /* ends a loan */
+void ls_replay_window_reclaim(const ls_replay_window *window); /* ends a loan */
 
 /* As long as it is held a stretch from this state on is to be had, as far as inputs reach and
  * ls_state_history_hold says. One at a time. */

@@ -391,7 +391,7 @@ static void keep_fresh(ls_rerun *rerun, uint64_t state_hash)
 }
 
 /* Takes the result of the run that has ended, and says which one is next. */
-static run_kind take_result(ls_rerun *rerun, uint64_t state_hash)
+static run_kind note_result(ls_rerun *rerun, uint64_t state_hash)
 {
     ls_rerun_figures *figures = &rerun->figures;
     bool is_fresh = state_hash == figures->fresh;
@@ -421,7 +421,7 @@ static run_kind take_result(ls_rerun *rerun, uint64_t state_hash)
 static void end_run(ls_rerun *rerun)
 {
     uint64_t state_hash = ls_sim_instance_hash(rerun->instances[rerun->current]);
-    begin_run(rerun, take_result(rerun, state_hash));
+    begin_run(rerun, note_result(rerun, state_hash));
 }
 
 bool ls_rerun_advance(ls_rerun *rerun, uint32_t steps_max)

@@ -453,7 +453,8 @@ static void show(ls_state_history *history, ls_tick tick)
 /* ---- adding ---- */
 
 /* `now`: the words of a chunk, from `first` on. */
-LS_TICK_CODE static void take_changes(frame *made, size_t first, const uint64_t *now, size_t count)
+LS_TICK_CODE static void record_changes(frame *made, size_t first, const uint64_t *now,
+                                        size_t count)
 {
     const ls_word_blocks blocks = {made->history->state + first, now, count};
     ls_word_run run = {0, 0};
@@ -508,8 +509,8 @@ LS_TICK_CODE static void add_differences(ls_state_history *history, ls_tick tick
     reserve(&made, 0);
     for (size_t chunk = 0; chunk < chunks; chunk++) {
         if (!ls_chunk_changes_is_same(&changes, chunk)) {
-            take_changes(&made, chunk * CHUNK_WORDS, now,
-                         ls_chunk_changes_read(&changes, chunk, now));
+            record_changes(&made, chunk * CHUNK_WORDS, now,
+                           ls_chunk_changes_read(&changes, chunk, now));
         }
     }
     end_frame(&made, tick);
@@ -765,7 +766,7 @@ void ls_state_history_lend(ls_state_history *history, const ls_state_loan *loan)
     history->loan = *loan;
 }
 
-void ls_state_history_take_back(ls_state_history *history)
+void ls_state_history_reclaim(ls_state_history *history)
 {
     ls_state_loan_end(&history->loan);
 }

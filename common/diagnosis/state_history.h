@@ -65,7 +65,7 @@ const uint8_t *ls_state_history_state(ls_state_history *history, ls_tick tick);
 /* The state that was asked for last stays as it is until the loan is over. Until then states are
  * left out, but for those that are wanted; one that is asked for and lies elsewhere ends it. */
 void ls_state_history_lend(ls_state_history *history, const ls_state_loan *loan);
-void ls_state_history_take_back(ls_state_history *history); /* ends a loan */
+void ls_state_history_reclaim(ls_state_history *history); /* ends a loan */
 
 /* As long as a state is held, one that is not after it is always there: where there is no room for
  * it beside the newest ones, those between go first. Holding lasts LS_HISTORY_HELD_REACHES_MAX

@@ -68,7 +68,7 @@ void ls_state_inspector_finish(ls_state_inspector *inspector)
 }
 
 /* The state is in the inspector's own block. */
-static void note_taken(ls_state_inspector *inspector, ls_tick tick, uint32_t pass)
+static void note_held(ls_state_inspector *inspector, ls_tick tick, uint32_t pass)
 {
     inspector->tick = tick;
     inspector->pass = pass;
@@ -77,21 +77,21 @@ static void note_taken(ls_state_inspector *inspector, ls_tick tick, uint32_t pas
     ls_state_inspector_advance(inspector);
 }
 
-static void take(ls_state_inspector *inspector, const uint8_t *canonical, ls_tick tick,
-                 uint32_t pass)
+static void load_state(ls_state_inspector *inspector, const uint8_t *canonical, ls_tick tick,
+                       uint32_t pass)
 {
     ls_schema_from_canonical(ls_state_tree_schema(inspector->tree), canonical, inspector->state);
-    note_taken(inspector, tick, pass);
+    note_held(inspector, tick, pass);
 }
 
 /* Out of memory, or from where the helper has left it: then states lie here as they are canonical.
  */
-static bool take_rerun(ls_state_inspector *inspector, const ls_rerun_outcome *outcome,
+static bool load_rerun(ls_state_inspector *inspector, const ls_rerun_outcome *outcome,
                        ls_rerun_which which, uint32_t pass)
 {
     const uint8_t *state = which == LS_RERUN_REACHED ? outcome->state : outcome->pass_state;
     if (state) {
-        take(inspector, state, outcome->figures.tick, pass);
+        load_state(inspector, state, outcome->figures.tick, pass);
         return true;
     }
     if (!outcome->is_left[which]) {
@@ -101,7 +101,7 @@ static bool take_rerun(ls_state_inspector *inspector, const ls_rerun_outcome *ou
     if (!outcome->copy(outcome->reader, which, inspector->state)) {
         return false;
     }
-    note_taken(inspector, outcome->figures.tick, pass);
+    note_held(inspector, outcome->figures.tick, pass);
     return true;
 }
 
@@ -117,7 +117,7 @@ bool ls_state_inspector_hold(ls_state_inspector *inspector, ls_tick tick)
     }
     const uint8_t *state = ls_replay_window_state(inspector->window, tick);
     if (state) {
-        take(inspector, state, tick, LS_NO_PASS);
+        load_state(inspector, state, tick, LS_NO_PASS);
     }
     return state != NULL;
 }
@@ -126,14 +126,14 @@ bool ls_state_inspector_hold_rerun(ls_state_inspector *inspector, const ls_rerun
 {
     const ls_rerun_figures *figures = &outcome->figures;
     bool is_recorded = figures->live == 0 || figures->fresh == figures->live;
-    return is_recorded && take_rerun(inspector, outcome, LS_RERUN_REACHED, LS_NO_PASS);
+    return is_recorded && load_rerun(inspector, outcome, LS_RERUN_REACHED, LS_NO_PASS);
 }
 
 bool ls_state_inspector_hold_pass(ls_state_inspector *inspector, const ls_rerun_outcome *outcome,
                                   uint32_t pass)
 {
     if (pass >= outcome->passes.pass_count ||
-        !take_rerun(inspector, outcome, LS_RERUN_BEHIND_PASS, pass)) {
+        !load_rerun(inspector, outcome, LS_RERUN_BEHIND_PASS, pass)) {
         return false;
     }
     inspector->is_holding =

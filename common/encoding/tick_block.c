@@ -263,7 +263,7 @@ ls_status ls_tick_block_open(ls_tick_block_reader *reader, const uint8_t *bytes,
 }
 
 /* Every function below returns false when the bytes do not suffice or cannot be. */
-static bool take_u8(ls_tick_block_reader *reader, uint8_t *out)
+static bool read_u8(ls_tick_block_reader *reader, uint8_t *out)
 {
     if (reader->at == reader->end) {
         return false;
@@ -272,12 +272,12 @@ static bool take_u8(ls_tick_block_reader *reader, uint8_t *out)
     return true;
 }
 
-static bool take_varint(ls_tick_block_reader *reader, uint32_t *out)
+static bool read_varint(ls_tick_block_reader *reader, uint32_t *out)
 {
     uint64_t value = 0;
     for (uint32_t i = 0; i < VARINT_BYTES_MAX; i++) {
         uint8_t byte = 0;
-        if (!take_u8(reader, &byte)) {
+        if (!read_u8(reader, &byte)) {
             return false;
         }
         value |= (uint64_t)(byte & 0x7fu) << 7 * i;
@@ -290,13 +290,13 @@ static bool take_varint(ls_tick_block_reader *reader, uint32_t *out)
 }
 
 /* A mask of slots is never empty. */
-static bool take_mask(ls_tick_block_reader *reader, uint32_t *mask)
+static bool read_mask(ls_tick_block_reader *reader, uint32_t *mask)
 {
-    return take_varint(reader, mask) && *mask != 0 &&
+    return read_varint(reader, mask) && *mask != 0 &&
            (uint64_t)*mask >> reader->head.slot_count == 0;
 }
 
-static bool take_bytes(ls_tick_block_reader *reader, uint32_t slot, uint32_t size)
+static bool read_bytes(ls_tick_block_reader *reader, uint32_t slot, uint32_t size)
 {
     if (size > reader->input_bytes_max || size > (size_t)(reader->end - reader->at)) {
         return false;
@@ -307,7 +307,7 @@ static bool take_bytes(ls_tick_block_reader *reader, uint32_t slot, uint32_t siz
     return true;
 }
 
-static bool take_difference(ls_tick_block_reader *reader, uint32_t slot)
+static bool read_difference(ls_tick_block_reader *reader, uint32_t slot)
 {
     uint32_t size = reader->base.sizes[slot];
     size_t mask_bytes = (size + 7) / 8;
@@ -321,7 +321,7 @@ static bool take_difference(ls_tick_block_reader *reader, uint32_t slot)
         if ((mask[i / 8] >> i % 8 & 1u) == 0) {
             continue;
         }
-        if (!take_u8(reader, &difference)) {
+        if (!read_u8(reader, &difference)) {
             return false;
         }
         reader->base.bytes[slot][i] = (uint8_t)(reader->base.bytes[slot][i] ^ difference);
@@ -329,10 +329,10 @@ static bool take_difference(ls_tick_block_reader *reader, uint32_t slot)
     return true;
 }
 
-static bool take_changes(ls_tick_block_reader *reader)
+static bool read_changes(ls_tick_block_reader *reader)
 {
     uint32_t mask = 0;
-    if (!take_mask(reader, &mask)) {
+    if (!read_mask(reader, &mask)) {
         return false;
     }
     for (uint32_t slot = 0; slot < reader->head.slot_count; slot++) {
@@ -340,25 +340,25 @@ static bool take_changes(ls_tick_block_reader *reader)
         if ((mask >> slot & 1u) == 0) {
             continue;
         }
-        if (!take_varint(reader, &code)) {
+        if (!read_varint(reader, &code)) {
             return false;
         }
-        if (code == 0 ? !take_difference(reader, slot) : !take_bytes(reader, slot, code - 1)) {
+        if (code == 0 ? !read_difference(reader, slot) : !read_bytes(reader, slot, code - 1)) {
             return false;
         }
     }
     return true;
 }
 
-static bool take_events(ls_tick_block_reader *reader)
+static bool read_events(ls_tick_block_reader *reader)
 {
     uint32_t mask = 0;
-    if (!take_mask(reader, &mask)) {
+    if (!read_mask(reader, &mask)) {
         return false;
     }
     for (uint32_t slot = 0; slot < reader->head.slot_count; slot++) {
         uint8_t events = 0;
-        if ((mask >> slot & 1u) != 0 && !take_u8(reader, &events)) {
+        if ((mask >> slot & 1u) != 0 && !read_u8(reader, &events)) {
             return false;
         }
         reader->events[slot] = events;
@@ -366,7 +366,7 @@ static bool take_events(ls_tick_block_reader *reader)
     return true;
 }
 
-static bool take_hash(ls_tick_block_reader *reader, uint64_t *state_hash)
+static bool read_tick_hash(ls_tick_block_reader *reader, uint64_t *state_hash)
 {
     if (reader->hashes_end - reader->state_hashes < STATE_HASH_BYTES) {
         return false;
@@ -376,17 +376,17 @@ static bool take_hash(ls_tick_block_reader *reader, uint64_t *state_hash)
     return true;
 }
 
-static bool take_tick(ls_tick_block_reader *reader, uint64_t *state_hash)
+static bool read_tick(ls_tick_block_reader *reader, uint64_t *state_hash)
 {
     uint8_t flags = 0;
     *state_hash = 0;
     memset(reader->events, 0, sizeof reader->events);
-    if (!take_u8(reader, &flags) || (flags & ~(unsigned)FLAGS) != 0) {
+    if (!read_u8(reader, &flags) || (flags & ~(unsigned)FLAGS) != 0) {
         return false;
     }
-    return ((flags & FLAG_CHANGED) == 0 || take_changes(reader)) &&
-           ((flags & FLAG_EVENTS) == 0 || take_events(reader)) &&
-           ((flags & FLAG_HASHED) == 0 || take_hash(reader, state_hash));
+    return ((flags & FLAG_CHANGED) == 0 || read_changes(reader)) &&
+           ((flags & FLAG_EVENTS) == 0 || read_events(reader)) &&
+           ((flags & FLAG_HASHED) == 0 || read_tick_hash(reader, state_hash));
 }
 
 static bool is_at_end(const ls_tick_block_reader *reader)
@@ -409,7 +409,7 @@ ls_status ls_tick_block_next(ls_tick_block_reader *reader, ls_slot_input slots[L
     if (reader->next == reader->head.first + reader->head.count) {
         return is_at_end(reader) ? LS_NOT_FOUND : LS_MALFORMED;
     }
-    if (!take_tick(reader, &read_hash)) {
+    if (!read_tick(reader, &read_hash)) {
         return give_up(reader);
     }
     for (uint32_t slot = 0; slot < reader->head.slot_count; slot++) {

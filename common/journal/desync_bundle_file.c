@@ -454,7 +454,7 @@ ls_status ls_desync_bundle_write(const ls_desync_bundle *bundle, const ls_alloca
 
 /* ---- reading ---- */
 
-static void take_section(ls_bundle_reading *file, const ls_record *section)
+static void read_section(ls_bundle_reading *file, const ls_record *section)
 {
     uint32_t bit = UINT32_C(1) << section->kind;
     bool was_tried = (file->tried & bit) != 0; /* intact or not: its memory is taken once */
@@ -478,7 +478,7 @@ static void walk(ls_bundle_reading *file, const uint8_t *bytes, size_t size)
             file->seen |= UINT32_C(1) << LS_BUNDLE_END;
         } else if (section.kind == LS_BUNDLE_MATCH ||
                    (section.kind < LS_BUNDLE_SECTION_COUNT && has_seen(file, LS_BUNDLE_MATCH))) {
-            take_section(file, &section);
+            read_section(file, &section);
         }
     }
     file->has_lost = way.lost_bytes > 0;

@@ -381,7 +381,7 @@ static bool is_entry_possible(const ls_journal *journal, ls_journal_index_entry 
 }
 
 /* True when the journal was closed cleanly and its index makes sense. */
-static bool take_index(ls_journal *journal, uint64_t first)
+static bool read_index(ls_journal *journal, uint64_t first)
 {
     uint64_t end_offset = 0;
     ls_journal_end end;
@@ -591,7 +591,7 @@ static ls_status read_all(ls_journal *journal, ls_journal_trust trust, ls_text *
                               .append_offset = first,
                               .lost_tick = UINT32_MAX,
                               .tick_chain = LS_TICK_CHAIN_START};
-    if (trust == LS_JOURNAL_CHECK_ALL || !take_index(journal, first)) {
+    if (trust == LS_JOURNAL_CHECK_ALL || !read_index(journal, first)) {
         status = count_all(journal);
     }
     describe_loss(info, why);

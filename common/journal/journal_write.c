@@ -21,7 +21,7 @@ struct ls_journal_writer {
 /* ---- life ---- */
 
 /* Takes over the entries that a continued journal's index would name. */
-static void take_index(ls_journal_writer *writer, ls_journal *continued)
+static void adopt_index(ls_journal_writer *writer, ls_journal *continued)
 {
     uint64_t place = 0;
     ls_journal_index_entry entry;
@@ -54,7 +54,7 @@ ls_status ls_journal_writer_create(size_t raw_bytes_max, ls_journal *continued,
         return LS_NO_MEMORY;
     }
     if (continued) {
-        take_index(writer, continued);
+        adopt_index(writer, continued);
     }
     *out = writer;
     return LS_OK;

@@ -132,7 +132,7 @@ static const char *next_text(const section *texts, const char *text)
 
 /* ---- what it gets from others ---- */
 
-void ls_plugin_contents_imports(const ls_plugin_contents *file, ls_plugin_contents_name *take,
+void ls_plugin_contents_imports(const ls_plugin_contents *file, ls_plugin_contents_name *on_name,
                                 void *user)
 {
     section symbols = find_section(file, ".dynsym");
@@ -142,12 +142,12 @@ void ls_plugin_contents_imports(const ls_plugin_contents *file, ls_plugin_conten
         memcpy(&symbol, symbols.bytes + i * sizeof symbol, sizeof symbol);
         const char *name = text_at(&names, symbol.st_name);
         if (symbol.st_shndx == SHN_UNDEF && name && name[0] != '\0') {
-            take(user, name);
+            on_name(user, name);
         }
     }
 }
 
-void ls_plugin_contents_needed(const ls_plugin_contents *file, ls_plugin_contents_name *take,
+void ls_plugin_contents_needed(const ls_plugin_contents *file, ls_plugin_contents_name *on_name,
                                void *user)
 {
     section entries = find_section(file, ".dynamic");
@@ -157,7 +157,7 @@ void ls_plugin_contents_needed(const ls_plugin_contents *file, ls_plugin_content
         memcpy(&entry, entries.bytes + i * sizeof entry, sizeof entry);
         const char *name = entry.d_tag == DT_NEEDED ? text_at(&names, entry.d_un.d_val) : NULL;
         if (name) {
-            take(user, name);
+            on_name(user, name);
         }
     }
 }
@@ -206,7 +206,7 @@ static bool starts_with(const char *text, const char *start)
 }
 
 /* Flags that change what is computed, and that not every plug-in has. */
-static bool is_told(const char *flag, size_t size)
+static bool is_notable(const char *flag, size_t size)
 {
     static const char *const usual[] = {
         "-fPIC",          "-fpic",           "-mtune=",        "-fvisibility", "-fstack",
@@ -224,7 +224,7 @@ static void add_flags(ls_text *out, const char *text)
 {
     for (const char *flag = text; *flag != '\0';) {
         size_t size = strcspn(flag, " ");
-        if (is_told(flag, size) && !has_word(out->bytes, flag, size)) {
+        if (is_notable(flag, size) && !has_word(out->bytes, flag, size)) {
             ls_text_add(out, "%s%.*s", out->bytes[0] != '\0' ? " " : "", (int)size, flag);
         }
         flag += size + strspn(flag + size, " ");

@@ -27,9 +27,9 @@ uint64_t ls_plugin_contents_hash(const ls_plugin_contents *file);
 /* Calls `take` with the name of each symbol that the file gets from others, and with that of each
  * library that it says it needs. */
 typedef void ls_plugin_contents_name(void *user, const char *name);
-void ls_plugin_contents_imports(const ls_plugin_contents *file, ls_plugin_contents_name *take,
+void ls_plugin_contents_imports(const ls_plugin_contents *file, ls_plugin_contents_name *on_name,
                                 void *user);
-void ls_plugin_contents_needed(const ls_plugin_contents *file, ls_plugin_contents_name *take,
+void ls_plugin_contents_needed(const ls_plugin_contents *file, ls_plugin_contents_name *on_name,
                                void *user);
 
 /* Libraries of C, C++ and the compiler, and Lockstep's own: what they call is no choice of a

@@ -13,7 +13,7 @@ enum {
 };
 
 static char watched[NAME_BYTES_MAX]; /* the simulation's name */
-static ls_plugin_crash_teller teller;
+static ls_plugin_crash_reporter reporter;
 
 #define CASE_TEXT(name, text) LS_CASE(LS_PLUGIN_CALL_##name, text)
 
@@ -45,15 +45,15 @@ static void add_sentence(ls_plain_text *line, const char *name, int number)
     ls_plain_text_add(line, " looks for the cause");
 }
 
-static void tell(int number)
+static void report(int number)
 {
     char bytes[LINE_BYTES_MAX];
     ls_plain_text line = {.bytes = bytes, .capacity = sizeof bytes};
-    const char *name = teller.name ? teller.name(teller.user) : NULL;
-    ls_plain_text_add(&line, teller.tell ? "" : "\nerror: ");
+    const char *name = reporter.name ? reporter.name(reporter.user) : NULL;
+    ls_plain_text_add(&line, reporter.report ? "" : "\nerror: ");
     add_sentence(&line, name ? name : watched, number);
-    if (teller.tell) {
-        teller.tell(teller.user, bytes);
+    if (reporter.report) {
+        reporter.report(reporter.user, bytes);
         return;
     }
     ls_plain_text_add(&line, "\n");
@@ -64,13 +64,13 @@ static void tell(int number)
 static void on_crash(int number)
 {
     if (ls_plugin_place_here.call != LS_PLUGIN_CALL_NONE) {
-        tell(number);
+        report(number);
     }
 }
 
-void ls_plugin_crash_tell_by(const ls_plugin_crash_teller *by)
+void ls_plugin_crash_report_to(const ls_plugin_crash_reporter *by)
 {
-    teller = *by;
+    reporter = *by;
 }
 
 void ls_plugin_crash_watch(const char *name)

@@ -14,14 +14,14 @@ void ls_plugin_crash_watch(const char *name);
 
 /* A program with a log of its own writes the line there, in place of one for people. Both functions
  * are called in the handler, and may call nothing that is not for one. */
-typedef struct ls_plugin_crash_teller {
+typedef struct ls_plugin_crash_reporter {
     /* Of the simulation that is called now; NULL: the one that is watched. */
     const char *(*name)(void *user);
-    void (*tell)(void *user, const char *sentence);
+    void (*report)(void *user, const char *sentence);
     void *user;
-} ls_plugin_crash_teller;
+} ls_plugin_crash_reporter;
 
 /* Copied; outlives what its `user` points to only as long as that is there. */
-void ls_plugin_crash_tell_by(const ls_plugin_crash_teller *teller);
+void ls_plugin_crash_report_to(const ls_plugin_crash_reporter *reporter);
 
 #endif

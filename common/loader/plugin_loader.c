@@ -55,7 +55,8 @@ static ls_status check_schema(const ls_simulation *simulation, ls_text *fault)
 }
 
 /* A copy in this program's size, of a plug-in that was built with another. */
-static ls_status take_size(const ls_simulation *exported, ls_loaded_simulation *out, ls_text *fault)
+static ls_status adapt_size(const ls_simulation *exported, ls_loaded_simulation *out,
+                            ls_text *fault)
 {
     ls_simulation read;
     ls_status status = ls_simulation_read(exported, &read, fault);
@@ -88,7 +89,7 @@ static ls_status find_simulation(void *library, const char *file, ls_loaded_simu
     const ls_simulation *simulation = entry();
     ls_plugin_place_leave();
     ls_text fault = {""};
-    ls_status status = take_size(simulation, out, &fault);
+    ls_status status = adapt_size(simulation, out, &fault);
     if (status == LS_OK) {
         bool is_good = ls_simulation_check(out->simulation, &fault) == LS_OK;
         status = is_good ? check_schema(out->simulation, &fault) : LS_PLUGIN;
@@ -207,7 +208,7 @@ static void add_path(maths_search *search, const char *path)
     }
 }
 
-static void take_needed(void *user, const char *name)
+static void note_needed(void *user, const char *name)
 {
     maths_search *search = user;
     const char *file = file_name_of(name);
@@ -217,7 +218,7 @@ static void take_needed(void *user, const char *name)
     }
 }
 
-static void take_import(void *user, const char *name)
+static void note_import(void *user, const char *name)
 {
     maths_search *search = user;
     search->functions |= ls_maths_functions_named(name);
@@ -233,8 +234,8 @@ uint64_t ls_simulation_maths(const ls_loaded_simulation *loaded, const char *nam
     for (uint32_t next = 0; next < search.count; next++) {
         ls_plugin_contents file;
         if (ls_plugin_contents_open(search.paths[next], &file)) {
-            ls_plugin_contents_imports(&file, take_import, &search);
-            ls_plugin_contents_needed(&file, take_needed, &search);
+            ls_plugin_contents_imports(&file, note_import, &search);
+            ls_plugin_contents_needed(&file, note_needed, &search);
             ls_plugin_contents_close(&file);
         }
     }

@@ -37,7 +37,7 @@ static const ls_setting_row output_rows[] = {
 const ls_setting_table ls_output_settings = {output_rows,
                                              sizeof output_rows / sizeof output_rows[0]};
 
-static ls_status take_param(void *target, char *value, ls_text *why)
+static ls_status read_param(void *target, char *value, ls_text *why)
 {
     ls_param_options *params = target;
     if (params->count == LS_PARAMS_MAX) {
@@ -49,13 +49,13 @@ static ls_status take_param(void *target, char *value, ls_text *why)
 }
 
 static const ls_setting_row param_rows[] = {
-    {LS_SETTING_IS_TAKEN, .take = take_param, .flag = "param", .letter = 'p',
+    {LS_SETTING_IS_READ, .read = read_param, .flag = "param", .letter = 'p',
      .argument = "NAME=VALUE", .group = SETTING_GROUP,
      .help = "Set a parameter of the simulation, a file by its path; repeatable"},
 };
 
 static const ls_setting_row file_param_rows[] = {
-    {LS_SETTING_IS_TAKEN, .take = take_param, .flag = "param", .letter = 'p',
+    {LS_SETTING_IS_READ, .read = read_param, .flag = "param", .letter = 'p',
      .argument = "NAME=PATH", .group = SETTING_GROUP,
      .help = "Where the file of a file parameter lies on this machine; repeatable"},
 };
@@ -70,12 +70,12 @@ static ls_status print_version(void *target, char *value, ls_text *why);
 
 /* Of every program; their target is its ls_command_line. */
 static const ls_setting_row own_rows[] = {
-    {LS_SETTING_IS_TAKEN, .take = print_help, .flag = "help", .letter = '?', .group = OWN_GROUP,
+    {LS_SETTING_IS_READ, .read = print_help, .flag = "help", .letter = '?', .group = OWN_GROUP,
      .help = "Give this help list; -h does as well"},
-    {LS_SETTING_IS_TAKEN, .take = print_help, .flag = "h", .letter = 'h', .is_hidden = true},
-    {LS_SETTING_IS_TAKEN, .take = print_usage, .flag = "usage", .group = OWN_GROUP,
+    {LS_SETTING_IS_READ, .read = print_help, .flag = "h", .letter = 'h', .is_hidden = true},
+    {LS_SETTING_IS_READ, .read = print_usage, .flag = "usage", .group = OWN_GROUP,
      .help = "Give a short usage message"},
-    {LS_SETTING_IS_TAKEN, .take = print_version, .flag = "version", .letter = 'V',
+    {LS_SETTING_IS_READ, .read = print_version, .flag = "version", .letter = 'V',
      .group = OWN_GROUP, .help = "Print program version"},
 };
 
@@ -290,10 +290,10 @@ static void refuse(const char *sentence)
     exit(LS_EXIT_USAGE);
 }
 
-static ls_status take_word(const ls_command_line *line, char *word, ls_text *why)
+static ls_status read_word(const ls_command_line *line, char *word, ls_text *why)
 {
-    if (line->take_word) {
-        return line->take_word(line->user, word, why);
+    if (line->read_word) {
+        return line->read_word(line->user, word, why);
     }
     if (!line->word || *line->word) {
         return ls_fail(LS_BAD_ARGUMENT, why, "unexpected argument '%s'", word);
@@ -302,7 +302,7 @@ static ls_status take_word(const ls_command_line *line, char *word, ls_text *why
     return LS_OK;
 }
 
-static ls_status take_option(const ls_command_line *line, uint32_t number, char *value,
+static ls_status read_option(const ls_command_line *line, uint32_t number, char *value,
                              ls_text *why)
 {
     uint32_t part = number / PART_KEYS;
@@ -317,7 +317,7 @@ static ls_status take_option(const ls_command_line *line, uint32_t number, char 
     if (part < OWN_PART && line->parts[part].given) {
         *line->parts[part].given |= UINT64_C(1) << number % PART_KEYS;
     }
-    return ls_setting_take(row, target_of(line, part), value, why);
+    return ls_setting_read(row, target_of(line, part), value, why);
 }
 
 static void list_options(const ls_command_line *line, ls_program_words *words)
@@ -347,7 +347,7 @@ static void check_spelling(const ls_command_line *line, const ls_program_words *
     }
 }
 
-static ls_status take_next(const ls_command_line *line, const ls_program_words *words, ls_text *why)
+static ls_status read_next(const ls_command_line *line, const ls_program_words *words, ls_text *why)
 {
     if (words->kind == LS_PROGRAM_UNKNOWN) {
         exit(LS_EXIT_USAGE);
@@ -355,8 +355,8 @@ static ls_status take_next(const ls_command_line *line, const ls_program_words *
     if (words->kind == LS_PROGRAM_FLAG) {
         check_spelling(line, words);
     }
-    return words->kind == LS_PROGRAM_WORD ? take_word(line, words->value, why)
-                                          : take_option(line, words->number, words->value, why);
+    return words->kind == LS_PROGRAM_WORD ? read_word(line, words->value, why)
+                                          : read_option(line, words->number, words->value, why);
 }
 
 /* An answer that did not get out is no answer: --help and results alike. Any other failure has been
@@ -382,7 +382,7 @@ void ls_command_line_read(const ls_command_line *line, int argc, char **argv)
     ls_program_begin(LS_EXIT_INTERNAL, check_output);
     list_options(line, &words);
     while (status == LS_OK && ls_program_words_next(&words)) {
-        status = take_next(line, &words, &why);
+        status = read_next(line, &words, &why);
     }
     if (status == LS_OK && line->check) {
         status = line->check(line->user, &why);

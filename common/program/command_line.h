@@ -48,7 +48,7 @@ typedef struct ls_command_line {
     ls_command_line_part parts[LS_COMMAND_LINE_PARTS_MAX];
 
     /* A word that is no option is taken by the function, or else is kept in `word`, once. */
-    ls_status (*take_word)(void *user, char *word, ls_text *why);
+    ls_status (*read_word)(void *user, char *word, ls_text *why);
     const char **word;
 
     /* Looks at the whole line; NULL: every line of right options is right. */

@@ -21,7 +21,7 @@ typedef struct ls_http_ask {
     uint32_t timeout_ms;     /* of the whole; 0: none */
     uint32_t idle_timeout_s; /* without a byte; 0: none */
     /* Gets the body of a reply 200 as it comes; any failure ends the request. NULL: it is kept. */
-    ls_status (*take)(void *user, const char *bytes, size_t size);
+    ls_status (*receive)(void *user, const char *bytes, size_t size);
     void *user;
 } ls_http_ask;
 

@@ -37,14 +37,14 @@ static ls_status keep(ls_http_transfer *to, const char *bytes, size_t size)
     return LS_OK;
 }
 
-static size_t take_bytes(char *bytes, size_t one, size_t size, void *user)
+static size_t receive_bytes(char *bytes, size_t one, size_t size, void *user)
 {
     ls_http_transfer *to = user;
     long status = 0;
     (void)one;
     curl_easy_getinfo(to->curl, CURLINFO_RESPONSE_CODE, &status);
-    bool is_handed_on = to->ask.take && status == 200;
-    to->status = is_handed_on ? to->ask.take(to->ask.user, bytes, size) : keep(to, bytes, size);
+    bool is_handed_on = to->ask.receive && status == 200;
+    to->status = is_handed_on ? to->ask.receive(to->ask.user, bytes, size) : keep(to, bytes, size);
     return to->status == LS_OK ? size : 0;
 }
 
@@ -84,7 +84,7 @@ static void set_options(ls_http_transfer *to)
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, ask->method);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, to->headers);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_bytes);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive_bytes);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, to);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)ask->timeout_ms);

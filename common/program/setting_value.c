@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static ls_status take_word_of(const ls_setting_row *row, const char *const *words, void *target,
+static ls_status read_word_of(const ls_setting_row *row, const char *const *words, void *target,
                               const char *value, ls_text *why)
 {
     uint32_t count = 0;
@@ -20,7 +20,7 @@ static ls_status take_word_of(const ls_setting_row *row, const char *const *word
     return status;
 }
 
-static ls_status take_number(const ls_setting_row *row, void *target, const char *value,
+static ls_status read_number(const ls_setting_row *row, void *target, const char *value,
                              ls_text *why)
 {
     ls_option_range range = {ls_setting_flag_min(row), ls_setting_flag_max(row)};
@@ -36,7 +36,7 @@ static ls_status take_number(const ls_setting_row *row, void *target, const char
     return status;
 }
 
-static ls_status take_rate(const ls_setting_row *row, void *target, const char *value, ls_text *why)
+static ls_status read_rate(const ls_setting_row *row, void *target, const char *value, ls_text *why)
 {
     ls_rate rate;
     ls_text reason = {{0}};
@@ -50,20 +50,20 @@ static ls_status take_rate(const ls_setting_row *row, void *target, const char *
     return LS_OK;
 }
 
-ls_status ls_setting_take(const ls_setting_row *row, void *target, char *value, ls_text *why)
+ls_status ls_setting_read(const ls_setting_row *row, void *target, char *value, ls_text *why)
 {
     static const char *const switch_words[] = {"off", "on", NULL};
     const char *text = value ? value : "";
     switch (row->type) {
     case LS_SETTING_IS_U32:
     case LS_SETTING_IS_U64:
-        return take_number(row, target, value, why);
+        return read_number(row, target, value, why);
     case LS_SETTING_IS_RATE:
-        return take_rate(row, target, value, why);
+        return read_rate(row, target, value, why);
     case LS_SETTING_IS_WORD:
-        return take_word_of(row, row->words, target, value, why);
+        return read_word_of(row, row->words, target, value, why);
     case LS_SETTING_IS_ON_OFF:
-        return take_word_of(row, switch_words, target, value, why);
+        return read_word_of(row, switch_words, target, value, why);
     case LS_SETTING_IS_SWITCH:
         ls_setting_store(row, target, !row->initial);
         return LS_OK;
@@ -73,8 +73,8 @@ ls_status ls_setting_take(const ls_setting_row *row, void *target, char *value, 
     case LS_SETTING_IS_TEXT:
         memcpy((char *)target + row->offset, &text, sizeof text);
         return LS_OK;
-    case LS_SETTING_IS_TAKEN:
-        return row->take(target, value, why);
+    case LS_SETTING_IS_READ:
+        return row->read(target, value, why);
     case LS_SETTING_IS_HEADING:
         break;
     }
@@ -92,7 +92,7 @@ const ls_setting_row *ls_setting_find(const ls_setting_table *table, const char 
 }
 
 /* A file says of a switch whether it is on; a line has its flag or not. */
-static ls_status take_switch(const ls_setting_row *row, void *target, const char *value,
+static ls_status read_switch(const ls_setting_row *row, void *target, const char *value,
                              ls_text *why)
 {
     static const char *const words[] = {"off", "on"};
@@ -104,7 +104,7 @@ static ls_status take_switch(const ls_setting_row *row, void *target, const char
     return status;
 }
 
-ls_status ls_setting_take_text(const ls_setting_table *table, ls_setting_target *target,
+ls_status ls_setting_read_text(const ls_setting_table *table, ls_setting_target *target,
                                const ls_setting_text *text, ls_text *why)
 {
     const ls_setting_row *row = ls_setting_find(table, text->flag);
@@ -112,8 +112,8 @@ ls_status ls_setting_take_text(const ls_setting_table *table, ls_setting_target 
         return ls_fail(LS_NOT_FOUND, why, "there is no setting '%s'", text->flag);
     }
     ls_status status = row->type == LS_SETTING_IS_SWITCH
-                           ? take_switch(row, target->fields, text->value, why)
-                           : ls_setting_take(row, target->fields, text->value, why);
+                           ? read_switch(row, target->fields, text->value, why)
+                           : ls_setting_read(row, target->fields, text->value, why);
     if (status == LS_OK) {
         target->given |= UINT64_C(1) << (row - table->rows);
     }

@@ -7,7 +7,7 @@
 #include "lockstep/common/base/setting_row.h"
 
 /* The value of the row's flag, NULL where it stands alone. Texts are borrowed. BAD_ARGUMENT. */
-ls_status ls_setting_take(const ls_setting_row *row, void *target, char *value, ls_text *why);
+ls_status ls_setting_read(const ls_setting_row *row, void *target, char *value, ls_text *why);
 
 /* NULL: no row has this flag. */
 const ls_setting_row *ls_setting_find(const ls_setting_table *table, const char *flag);
@@ -24,7 +24,7 @@ typedef struct ls_setting_target {
 } ls_setting_target;
 
 /* NOT_FOUND: the table has no such flag; BAD_ARGUMENT. */
-ls_status ls_setting_take_text(const ls_setting_table *table, ls_setting_target *target,
+ls_status ls_setting_read_text(const ls_setting_table *table, ls_setting_target *target,
                                const ls_setting_text *text, ls_text *why);
 
 #endif

@@ -147,8 +147,8 @@ static uint32_t find_same(const ls_shared_copies *copies, uint32_t chunk, const 
     return is_same ? kept : NO_CHUNK;
 }
 
-void ls_shared_copies_take(ls_shared_copies *copies, uint32_t place, const uint8_t *bytes,
-                           size_t size)
+void ls_shared_copies_store(ls_shared_copies *copies, uint32_t place, const uint8_t *bytes,
+                            size_t size)
 {
     LS_ASSERT(place < copies->count);
     LS_ASSERT(size <= (size_t)copies->chunks_max * LS_HASH_CHUNK_BYTES);

@@ -20,8 +20,8 @@ void ls_shared_copies_destroy(ls_shared_copies *copies);
 /* Makes copy `place` (below count) one of these bytes, at most bytes_max: what it was before is
  * gone.
  */
-void ls_shared_copies_take(ls_shared_copies *copies, uint32_t place, const uint8_t *bytes,
-                           size_t size);
+void ls_shared_copies_store(ls_shared_copies *copies, uint32_t place, const uint8_t *bytes,
+                            size_t size);
 
 /* The bytes of a copy that was taken, in one piece: borrowed until the next call. */
 const uint8_t *ls_shared_copies_read(ls_shared_copies *copies, uint32_t place);

@@ -148,7 +148,7 @@ ls_status ls_snapshot_ring_save(ls_snapshot_ring *ring, uint64_t state_hash)
         }
         bytes = ring->fresh;
     }
-    ls_shared_copies_take(ring->copies, number_of(ring, tick), bytes, save_bytes);
+    ls_shared_copies_store(ring->copies, number_of(ring, tick), bytes, save_bytes);
     *taken =
         (place){.is_taken = true, .tick = tick, .state_hash = state_hash, .save_bytes = save_bytes};
     keep_chunk_hashes(ring, taken);

@@ -43,7 +43,7 @@ static inline bool ls_text_file_next(ls_text_file *text)
 }
 
 /* One whole number at *at, with its sign; moves *at behind it and the blanks before it. */
-static inline bool ls_text_take_number(const char **at, int64_t *number)
+static inline bool ls_text_read_number(const char **at, int64_t *number)
 {
     const char *next = *at + strspn(*at, " \t");
     bool is_negative = *next == '-';
@@ -64,7 +64,7 @@ static inline bool ls_text_file_numbers(const ls_text_file *text, int64_t *numbe
 {
     const char *at = text->line;
     for (uint32_t i = 0; i < count; i++) {
-        if (!ls_text_take_number(&at, &numbers[i])) {
+        if (!ls_text_read_number(&at, &numbers[i])) {
             return false;
         }
     }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* NULL: memory is out. */
-void *ls_shared_memory_take(size_t bytes);
+void *ls_shared_memory_acquire(size_t bytes);
 
 /* The same by a descriptor: make gives one, or -1 with errno; map gives the memory, or NULL. */
 int ls_shared_memory_make(const char *name, size_t bytes);

@@ -59,7 +59,7 @@ static void sink(ls_time_queue *queue, uint32_t at, ls_time_queue_entry entry)
     entries[at] = entry;
 }
 
-ls_time_queue_entry ls_time_queue_take(ls_time_queue *queue)
+ls_time_queue_entry ls_time_queue_pop(ls_time_queue *queue)
 {
     LS_ASSERT(queue->count > 0);
     ls_time_queue_entry first = queue->entries[0];

@@ -35,7 +35,7 @@ uint32_t ls_time_queue_add(ls_time_queue *queue, uint64_t due_ns);
 uint64_t ls_time_queue_next_ns(const ls_time_queue *queue);
 
 /* Removes and returns the first entry, whose item is free now. There must be one. */
-ls_time_queue_entry ls_time_queue_take(ls_time_queue *queue);
+ls_time_queue_entry ls_time_queue_pop(ls_time_queue *queue);
 
 /* Puts the entries in order again after their owner has changed when they are due. */
 void ls_time_queue_restore(ls_time_queue *queue);

@@ -169,8 +169,8 @@ static ls_status store(ls_blob_receiver *receiver, const ls_blob_part *part)
     return LS_OK;
 }
 
-ls_status ls_blob_receiver_take_part(ls_blob_receiver *receiver, uint64_t now_ns,
-                                     const uint8_t *bytes, size_t size)
+ls_status ls_blob_receiver_receive_part(ls_blob_receiver *receiver, uint64_t now_ns,
+                                        const uint8_t *bytes, size_t size)
 {
     ls_blob_part part;
     ls_status status = ls_blob_part_read(bytes, size, &part);
@@ -283,7 +283,7 @@ bool ls_blob_receiver_advance(ls_blob_receiver *receiver, uint32_t pieces)
 
 /* ---- acknowledgements ---- */
 
-static void tell_of_later_parts(const ls_blob_receiver *receiver, ls_blob_ack *ack)
+static void report_later_parts(const ls_blob_receiver *receiver, ls_blob_ack *ack)
 {
     for (uint32_t i = 0; i < LS_BLOB_WINDOW_PARTS - 1; i++) {
         uint32_t index = receiver->first + 1 + i;
@@ -311,7 +311,7 @@ size_t ls_blob_receiver_next(ls_blob_receiver *receiver, uint64_t now_ns,
         .newest = receiver->newest,
         .hold = has_any ? ls_hold_from_ns(now_ns - receiver->newest_ns) : LS_HOLD_NONE,
     };
-    tell_of_later_parts(receiver, &ack);
+    report_later_parts(receiver, &ack);
     receiver->wants_ack = false;
     receiver->acked_ns = now_ns;
     return ls_blob_ack_write(&ack, bytes);

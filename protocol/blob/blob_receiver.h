@@ -44,8 +44,8 @@ void ls_blob_receiver_stop(ls_blob_receiver *receiver);
 
 /* Takes a BLOB_PART: stores it, no more. MALFORMED when it is none or contradicts what came before;
  * STALE when it is for another blob or nothing is received; FUTURE when it is beyond the window. */
-ls_status ls_blob_receiver_take_part(ls_blob_receiver *receiver, uint64_t now_ns,
-                                     const uint8_t *bytes, size_t size);
+ls_status ls_blob_receiver_receive_part(ls_blob_receiver *receiver, uint64_t now_ns,
+                                        const uint8_t *bytes, size_t size);
 
 /* Decompresses up to `pieces` of 64 KiB (about 0.1 ms each; with the last one it hashes the whole
  * string, 0.1 ms a MiB). Call it whenever parts were taken, and while it returns true: then more is

@@ -300,7 +300,7 @@ static bool is_possible(const ls_blob_sender *sender, const ls_blob_ack *ack)
     return true;
 }
 
-static void take_parts(ls_blob_sender *sender, const ls_blob_ack *ack)
+static void ack_parts(ls_blob_sender *sender, const ls_blob_ack *ack)
 {
     for (uint32_t index = sender->first; index < ack->first; index++) {
         sender->flights[index % LS_BLOB_WINDOW_PARTS].is_acked = true;
@@ -356,8 +356,8 @@ static void judge_round(ls_blob_sender *sender, uint64_t now_ns)
     sender->round_end = sender->packets;
 }
 
-ls_status ls_blob_sender_take_ack(ls_blob_sender *sender, uint64_t now_ns, const uint8_t *bytes,
-                                  size_t size)
+ls_status ls_blob_sender_receive_ack(ls_blob_sender *sender, uint64_t now_ns, const uint8_t *bytes,
+                                     size_t size)
 {
     ls_blob_ack ack;
     ls_status status = ls_blob_ack_read(bytes, size, &ack);
@@ -370,7 +370,7 @@ ls_status ls_blob_sender_take_ack(ls_blob_sender *sender, uint64_t now_ns, const
     if (!is_possible(sender, &ack)) {
         return LS_MALFORMED;
     }
-    take_parts(sender, &ack);
+    ack_parts(sender, &ack);
     if (ack.received == 0 || ack.newest < sender->heard.sent) {
         return LS_OK; /* no events of packets, or overtaken by such */
     }

@@ -51,8 +51,8 @@ uint64_t ls_blob_sender_next_ns(const ls_blob_sender *sender);
 
 /* Takes a BLOB_ACK. MALFORMED when it is none or acknowledges what was never sent; STALE when it
  * is for another blob, or nothing is streamed. Either changes nothing. */
-ls_status ls_blob_sender_take_ack(ls_blob_sender *sender, uint64_t now_ns, const uint8_t *bytes,
-                                  size_t size);
+ls_status ls_blob_sender_receive_ack(ls_blob_sender *sender, uint64_t now_ns, const uint8_t *bytes,
+                                     size_t size);
 
 /* Streaming, and not everything is acknowledged. */
 bool ls_blob_sender_is_busy(const ls_blob_sender *sender);

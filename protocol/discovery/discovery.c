@@ -109,7 +109,7 @@ bool ls_discovery_read_answer(const uint8_t *bytes, size_t size, ls_discovery_an
 /* ---- budget ---- */
 
 /* Each answer takes a period of time; some of it may lie ahead. */
-bool ls_discovery_budget_take(ls_discovery_budget *budget, uint64_t now_ns)
+bool ls_discovery_budget_spend(ls_discovery_budget *budget, uint64_t now_ns)
 {
     uint64_t from_ns = LS_MAX(budget->spent_until_ns, now_ns);
     if (from_ns - now_ns > (ANSWERS_AT_ONCE - 1) * ANSWER_PERIOD_NS) {

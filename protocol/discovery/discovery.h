@@ -63,7 +63,7 @@ typedef struct ls_discovery_budget {
     uint64_t spent_until_ns;
 } ls_discovery_budget;
 
-bool ls_discovery_budget_take(ls_discovery_budget *budget, uint64_t now_ns);
+bool ls_discovery_budget_spend(ls_discovery_budget *budget, uint64_t now_ns);
 
 LS_C_END
 

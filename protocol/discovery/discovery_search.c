@@ -67,8 +67,8 @@ static void insert(ls_discovery_search *search, const ls_found_server *server)
     search->server_count++;
 }
 
-void ls_discovery_search_take(ls_discovery_search *search, const uint8_t *bytes, size_t size,
-                              const ls_endpoint *from, uint64_t now_ns)
+void ls_discovery_search_receive(ls_discovery_search *search, const uint8_t *bytes, size_t size,
+                                 const ls_endpoint *from, uint64_t now_ns)
 {
     ls_found_server server = {.endpoint = *from};
     bool is_answer = ls_discovery_read_answer(bytes, size, &server.answer);

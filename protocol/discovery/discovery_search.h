@@ -34,8 +34,8 @@ void ls_discovery_search_query(ls_discovery_search *search, uint64_t nonce, uint
 
 /* A datagram has come. A server that is reached by several addresses is kept with its first one,
  * but one of another machine's network goes before the loopback, which nobody else can use. */
-void ls_discovery_search_take(ls_discovery_search *search, const uint8_t *bytes, size_t size,
-                              const ls_endpoint *from, uint64_t now_ns);
+void ls_discovery_search_receive(ls_discovery_search *search, const uint8_t *bytes, size_t size,
+                                 const ls_endpoint *from, uint64_t now_ns);
 
 LS_C_END
 

@@ -145,7 +145,7 @@ static void steady_clock(uint64_t now_ns)
 
 /* The next datagram that ENet has sent; asks the system for those alone that ENet says are there.
  */
-static bool take_sent(ls_enet_channel *channel, raw_datagram *out)
+static bool collect_sent(ls_enet_channel *channel, raw_datagram *out)
 {
     const enet_uint32 sent = channel->host->totalSentPackets;
     bool is_there = channel->collected != sent && receive_from(channel->wire->outside, out);
@@ -157,7 +157,7 @@ static bool take_sent(ls_enet_channel *channel, raw_datagram *out)
 static void collect(ls_enet_channel *channel)
 {
     raw_datagram sent;
-    while (take_sent(channel, &sent)) {
+    while (collect_sent(channel, &sent)) {
         sent.bytes[0] &= SENT_TIME_BYTE;
         sent.bytes[1] = 0;
         channel->config.on_datagram(channel->config.user, sent.bytes, sent.size);
@@ -199,7 +199,7 @@ static void service_alone(ls_enet_channel *channel)
 {
     raw_datagram sent;
     (void)enet_host_service(channel->host, NULL, 0);
-    while (take_sent(channel, &sent)) {
+    while (collect_sent(channel, &sent)) {
         ENetBuffer buffer = {.data = sent.bytes, .dataLength = sent.size};
         (void)enet_socket_send(channel->wire->outside, NULL, &buffer, 1);
     }
@@ -363,7 +363,7 @@ static void deliver(ls_enet_channel *channel, const uint8_t *bytes, size_t size,
     }
 }
 
-ls_datagram_rejection ls_enet_channel_take_in(ls_enet_channel *channel, const uint8_t *bytes,
+ls_datagram_rejection ls_enet_channel_receive(ls_enet_channel *channel, const uint8_t *bytes,
                                               size_t size, uint64_t now_ns)
 {
     const ENetPeer *peer = peer_of(channel);

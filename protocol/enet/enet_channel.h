@@ -56,7 +56,7 @@ void ls_enet_channel_close(ls_enet_channel *channel);
 void ls_enet_channel_abort(ls_enet_channel *channel, uint64_t now_ns);
 
 /* A datagram of the other side's; why not, when it is none that an ENet of ours sends. */
-ls_datagram_rejection ls_enet_channel_take_in(ls_enet_channel *channel, const uint8_t *bytes,
+ls_datagram_rejection ls_enet_channel_receive(ls_enet_channel *channel, const uint8_t *bytes,
                                               size_t size, uint64_t now_ns);
 
 typedef enum ls_enet_event_kind {

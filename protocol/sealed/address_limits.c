@@ -241,33 +241,33 @@ void ls_address_limits_destroy(ls_address_limits *limits)
 
 /* ---- limits ---- */
 
-bool ls_address_limits_take_request(ls_address_limits *limits, const ls_endpoint *address,
-                                    uint64_t now_ns)
+bool ls_address_limits_count_request(ls_address_limits *limits, const ls_endpoint *address,
+                                     uint64_t now_ns)
 {
     /* A network that asks too often takes nothing from the others. */
     return !ls_rate_use_is_spent(&limits->all_requests, &ALL_REQUESTS_LIMIT, now_ns) &&
-           ls_rate_use_take(&network_of(limits, address)->requests, &limits->requests_limit,
-                            now_ns) &&
-           ls_rate_use_take(&limits->all_requests, &ALL_REQUESTS_LIMIT, now_ns);
+           ls_rate_use_spend(&network_of(limits, address)->requests, &limits->requests_limit,
+                             now_ns) &&
+           ls_rate_use_spend(&limits->all_requests, &ALL_REQUESTS_LIMIT, now_ns);
 }
 
 /* From what all may ask, or, when hosts that ask much have used that up, from what is kept for
  * those that ask rarely. */
-static bool take_of_all(ls_address_limits *limits, place *asking, uint64_t now_ns)
+static bool spend_of_all(ls_address_limits *limits, place *asking, uint64_t now_ns)
 {
     if (!ls_rate_use_is_spent(&limits->all_pace, &ALL_PACE, now_ns) &&
-        ls_rate_use_take(&limits->all_questions, &ALL_LIMIT, now_ns)) {
-        return ls_rate_use_take(&limits->all_pace, &ALL_PACE, now_ns);
+        ls_rate_use_spend(&limits->all_questions, &ALL_LIMIT, now_ns)) {
+        return ls_rate_use_spend(&limits->all_pace, &ALL_PACE, now_ns);
     }
     return !ls_rate_use_is_spent(&limits->rare_questions, &ALL_RARE_LIMIT, now_ns) &&
            !ls_rate_use_is_spent(&limits->rare_pace, &RARE_PACE, now_ns) &&
-           ls_rate_use_take(&asking->rare, &RARE_LIMIT, now_ns) &&
-           ls_rate_use_take(&limits->rare_questions, &ALL_RARE_LIMIT, now_ns) &&
-           ls_rate_use_take(&limits->rare_pace, &RARE_PACE, now_ns);
+           ls_rate_use_spend(&asking->rare, &RARE_LIMIT, now_ns) &&
+           ls_rate_use_spend(&limits->rare_questions, &ALL_RARE_LIMIT, now_ns) &&
+           ls_rate_use_spend(&limits->rare_pace, &RARE_PACE, now_ns);
 }
 
-bool ls_address_limits_take_question(ls_address_limits *limits, const ls_endpoint *address,
-                                     uint64_t now_ns)
+bool ls_address_limits_count_question(ls_address_limits *limits, const ls_endpoint *address,
+                                      uint64_t now_ns)
 {
     place *asking = place_of(limits, prefix_of(address));
     if (asking->connections == 0) { /* the newest of those that may be forgotten */
@@ -280,11 +280,11 @@ bool ls_address_limits_take_question(ls_address_limits *limits, const ls_endpoin
      * have used up takes nothing from its own. */
     if (ls_rate_use_is_spent(&asking->questions, &limits->questions_limit, now_ns) ||
         ls_rate_use_is_spent(&of->questions, &limits->network_limit, now_ns) ||
-        !take_of_all(limits, asking, now_ns)) {
+        !spend_of_all(limits, asking, now_ns)) {
         return false;
     }
-    return ls_rate_use_take(&asking->questions, &limits->questions_limit, now_ns) &&
-           ls_rate_use_take(&of->questions, &limits->network_limit, now_ns);
+    return ls_rate_use_spend(&asking->questions, &limits->questions_limit, now_ns) &&
+           ls_rate_use_spend(&of->questions, &limits->network_limit, now_ns);
 }
 
 bool ls_address_limits_add_connection(ls_address_limits *limits, const ls_endpoint *address)

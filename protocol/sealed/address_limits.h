@@ -34,13 +34,13 @@ void ls_address_limits_destroy(ls_address_limits *limits);
 
 /* Counts a request of an address that is not proven, and may be another one's; false when there are
  * too many from its network, or from all. */
-bool ls_address_limits_take_request(ls_address_limits *limits, const ls_endpoint *address,
-                                    uint64_t now_ns);
+bool ls_address_limits_count_request(ls_address_limits *limits, const ls_endpoint *address,
+                                     uint64_t now_ns);
 
 /* Counts a question of the address; false when it, its network or all together asked too often. A
  * part of what all may ask is for those that ask rarely. */
-bool ls_address_limits_take_question(ls_address_limits *limits, const ls_endpoint *address,
-                                     uint64_t now_ns);
+bool ls_address_limits_count_question(ls_address_limits *limits, const ls_endpoint *address,
+                                      uint64_t now_ns);
 
 /* Counts a connection of the address; false when it has as many as it may. At most
  * connections_max are counted at a time. */

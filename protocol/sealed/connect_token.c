@@ -56,7 +56,7 @@ typedef struct token_stream {
 } token_stream;
 
 /* The place of the next `size` bytes; a stream that has failed stays where it is. */
-static bool take(token_stream *stream, size_t size, size_t *at)
+static bool advance(token_stream *stream, size_t size, size_t *at)
 {
     if (stream->has_failed || size > stream->size - stream->at) {
         stream->has_failed = true;
@@ -70,7 +70,7 @@ static bool take(token_stream *stream, size_t size, size_t *at)
 static void field_bytes(token_stream *stream, uint8_t *bytes, size_t size)
 {
     size_t at = 0;
-    if (!take(stream, size, &at)) {
+    if (!advance(stream, size, &at)) {
         return;
     }
     if (stream->to) {

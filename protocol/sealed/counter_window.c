@@ -39,7 +39,7 @@ static void advance(ls_counter_window *window, uint64_t counter)
     window->next = counter + 1;
 }
 
-bool ls_counter_window_take(ls_counter_window *window, uint64_t counter)
+bool ls_counter_window_mark(ls_counter_window *window, uint64_t counter)
 {
     bool is_newest = counter >= window->next;
     if (is_newest) {

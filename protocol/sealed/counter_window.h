@@ -23,7 +23,7 @@ typedef struct ls_counter_window {
 bool ls_counter_window_find(const ls_counter_window *window, uint16_t low, uint64_t *counter);
 
 /* Marks one that find gave as taken; returns whether it is the newest so far. */
-bool ls_counter_window_take(ls_counter_window *window, uint64_t counter);
+bool ls_counter_window_mark(ls_counter_window *window, uint64_t counter);
 
 LS_C_END
 

@@ -6,7 +6,7 @@ bool ls_rate_use_is_spent(const ls_rate_use *use, const ls_rate_limit *limit, ui
            use->spent_until_ns - now_ns > (limit->at_once - 1) * limit->period_ns;
 }
 
-bool ls_rate_use_take(ls_rate_use *use, const ls_rate_limit *limit, uint64_t now_ns)
+bool ls_rate_use_spend(ls_rate_use *use, const ls_rate_limit *limit, uint64_t now_ns)
 {
     if (ls_rate_use_is_spent(use, limit, now_ns)) {
         return false;

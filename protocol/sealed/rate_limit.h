@@ -22,7 +22,7 @@ typedef struct ls_rate_use {
 
 bool ls_rate_use_is_spent(const ls_rate_use *use, const ls_rate_limit *limit, uint64_t now_ns);
 /* False, and nothing is taken, when it is spent. */
-bool ls_rate_use_take(ls_rate_use *use, const ls_rate_limit *limit, uint64_t now_ns);
+bool ls_rate_use_spend(ls_rate_use *use, const ls_rate_limit *limit, uint64_t now_ns);
 
 LS_C_END
 

@@ -163,7 +163,7 @@ static size_t write_confirm(const ls_sealed_client *client, uint8_t *datagram)
     return ls_confirm_write(&confirm, client->secrets->first_key, datagram);
 }
 
-size_t ls_sealed_client_take_due(ls_sealed_client *client, uint64_t now_ns, uint8_t *datagram)
+size_t ls_sealed_client_pop_due(ls_sealed_client *client, uint64_t now_ns, uint8_t *datagram)
 {
     if (now_ns < client->due_ns) {
         return 0;

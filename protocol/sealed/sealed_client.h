@@ -74,7 +74,7 @@ ls_sealed_refusal ls_sealed_client_refusal(const ls_sealed_client *client);
 
 /* A packet of the key exchange that is due: its size, and it stands in `datagram`, of
  * LS_SEALED_DATAGRAM_BYTES_MAX bytes; 0 when none is. */
-size_t ls_sealed_client_take_due(ls_sealed_client *client, uint64_t now_ns, uint8_t *datagram);
+size_t ls_sealed_client_pop_due(ls_sealed_client *client, uint64_t now_ns, uint8_t *datagram);
 /* When the next one is; UINT64_MAX in OPEN and REFUSED. */
 uint64_t ls_sealed_client_due_ns(const ls_sealed_client *client);
 

@@ -160,8 +160,8 @@ void ls_sealed_connections_destroy(ls_sealed_connections *connections)
     ls_release(allocator, connections);
 }
 
-uint32_t ls_sealed_connections_take(ls_sealed_connections *connections,
-                                    const uint8_t client_key[LS_CIPHER_KEY_BYTES])
+uint32_t ls_sealed_connections_claim(ls_sealed_connections *connections,
+                                     const uint8_t client_key[LS_CIPHER_KEY_BYTES])
 {
     uint32_t index = connections->free.first;
     if (index == NONE) {

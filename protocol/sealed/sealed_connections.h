@@ -25,8 +25,8 @@ void ls_sealed_connections_destroy(ls_sealed_connections *connections);
 
 /* A free place, the one that has been free for longest, half-open from now on; NO_CONNECTION when
  * none is. `client_key` is that of no other place. */
-uint32_t ls_sealed_connections_take(ls_sealed_connections *connections,
-                                    const uint8_t client_key[LS_CIPHER_KEY_BYTES]);
+uint32_t ls_sealed_connections_claim(ls_sealed_connections *connections,
+                                     const uint8_t client_key[LS_CIPHER_KEY_BYTES]);
 /* The half-open place `index` is open. */
 void ls_sealed_connections_open(ls_sealed_connections *connections, uint32_t index);
 /* The place `index`, open or half-open, is free again. */

@@ -84,6 +84,6 @@ LS_TICK_CODE ls_sealed_rejection ls_sealed_packet_open(const ls_sealed_opening *
                         datagram + header_bytes, size - header_bytes - LS_SEALED_TAG_BYTES)) {
         return LS_SEALED_REJECT_FORGED;
     }
-    *is_newest = ls_counter_window_take(opening->window, counter);
+    *is_newest = ls_counter_window_mark(opening->window, counter);
     return LS_SEALED_ACCEPTED;
 }

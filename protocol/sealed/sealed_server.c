@@ -258,7 +258,7 @@ static void receive_request(ls_sealed_server *server, const arrival *at)
         at->out->rejection = LS_SEALED_REJECT_MALFORMED;
         return;
     }
-    if (!ls_address_limits_take_request(server->limits, at->from, at->now_ns)) {
+    if (!ls_address_limits_count_request(server->limits, at->from, at->now_ns)) {
         at->out->rejection = LS_SEALED_REJECT_LIMITED;
         return;
     }
@@ -404,11 +404,11 @@ static void make_connection(ls_sealed_server *server, const arrival *at, uint32_
 }
 
 /* A free place; a connection that nobody has used gives its own up if there is no other. */
-static uint32_t take_place(ls_sealed_server *server, const uint8_t *client_key, uint64_t now_ns)
+static uint32_t claim_place(ls_sealed_server *server, const uint8_t *client_key, uint64_t now_ns)
 {
-    uint32_t index = ls_sealed_connections_take(server->places, client_key);
+    uint32_t index = ls_sealed_connections_claim(server->places, client_key);
     if (index == LS_SEALED_NO_CONNECTION && forget_half_open(server, HALF_OPEN_MIN_NS, now_ns)) {
-        index = ls_sealed_connections_take(server->places, client_key);
+        index = ls_sealed_connections_claim(server->places, client_key);
     }
     return index;
 }
@@ -420,7 +420,7 @@ static bool accept_client(ls_sealed_server *server, const arrival *at, const ent
         deny(server, at, who, LS_DENIAL_TOO_MANY);
         return false;
     }
-    uint32_t index = take_place(server, confirm->client_key, at->now_ns);
+    uint32_t index = claim_place(server, confirm->client_key, at->now_ns);
     if (index == LS_SEALED_NO_CONNECTION) {
         ls_address_limits_remove_connection(server->limits, at->from);
         deny(server, at, who, LS_DENIAL_FULL);
@@ -508,7 +508,7 @@ static void receive_confirm(ls_sealed_server *server, const arrival *at)
     uint32_t index = ls_sealed_connections_find(server->places, confirm.client_key);
     if (index != LS_SEALED_NO_CONNECTION) {
         repeat_accept(server, at, index);
-    } else if (!ls_address_limits_take_question(server->limits, at->from, at->now_ns)) {
+    } else if (!ls_address_limits_count_question(server->limits, at->from, at->now_ns)) {
         at->out->rejection = LS_SEALED_REJECT_LIMITED;
     } else {
         admit(server, at, &confirm);
@@ -564,7 +564,8 @@ size_t ls_sealed_server_path_room(const ls_sealed_server *server, uint32_t index
     return room_on_path(&server->connections[index].path);
 }
 
-const ls_endpoint *ls_sealed_server_take_path(ls_sealed_server *server, uint32_t index, size_t size)
+const ls_endpoint *ls_sealed_server_claim_path(ls_sealed_server *server, uint32_t index,
+                                               size_t size)
 {
     candidate_path *path = &server->connections[index].path;
     take_of_path(path, size);
@@ -697,7 +698,7 @@ static ls_sealed_rejection open_packet(ls_sealed_server *server, const arrival *
     ls_sealed_rejection rejection =
         ls_sealed_packet_open(&opening, at->datagram, at->size, is_newest);
     if (is_elsewhere && rejection == LS_SEALED_REJECT_FORGED) {
-        ls_rate_use_take(&of->attempts, &ATTEMPTS_LIMIT, at->now_ns);
+        ls_rate_use_spend(&of->attempts, &ATTEMPTS_LIMIT, at->now_ns);
     }
     return rejection;
 }

@@ -121,8 +121,8 @@ const ls_endpoint *ls_sealed_server_endpoint(const ls_sealed_server *server, uin
 size_t ls_sealed_server_path_room(const ls_sealed_server *server, uint32_t index);
 
 /* A datagram of at most so many bytes goes there: returns where. */
-const ls_endpoint *ls_sealed_server_take_path(ls_sealed_server *server, uint32_t index,
-                                              size_t size);
+const ls_endpoint *ls_sealed_server_claim_path(ls_sealed_server *server, uint32_t index,
+                                               size_t size);
 
 /* The PATH_CHALLENGE of an address that is to be proven. Good until the next call. */
 typedef struct ls_path_challenge {

@@ -30,7 +30,7 @@ ls_peer_seat *ls_peer_seats_find(const ls_peer_seats *seats, ls_peer_id id)
     return seat->id == id ? seat : NULL;
 }
 
-bool ls_peer_seats_take(ls_peer_seats *seats, ls_peer_seat *seat, ls_peer_seat_state state)
+bool ls_peer_seats_claim(ls_peer_seats *seats, ls_peer_seat *seat, ls_peer_seat_state state)
 {
     LS_ASSERT(seat->id == 0);
     /* The ids of a seat are its index + 1, and the count of seats more for each generation. */
@@ -74,8 +74,8 @@ ls_peer_seat *ls_peer_seats_overdue(const ls_peer_seats *seats, uint64_t now_ns)
     return NULL;
 }
 
-void ls_peer_seats_tell(ls_peer_seats *seats, ls_peer_seat *seat, ls_status reason,
-                        ls_transport_event *event)
+void ls_peer_seats_report(ls_peer_seats *seats, ls_peer_seat *seat, ls_status reason,
+                          ls_transport_event *event)
 {
     LS_ASSERT(!seats->told && seat->id != 0);
     ls_peer_seats_set_state(seats, seat, LS_PEER_SEAT_TOLD);
@@ -84,19 +84,19 @@ void ls_peer_seats_tell(ls_peer_seats *seats, ls_peer_seat *seat, ls_status reas
         (ls_transport_event){.kind = LS_TRANSPORT_DISCONNECTED, .peer = seat->id, .reason = reason};
 }
 
-bool ls_peer_seats_take_ended(ls_peer_seats *seats, ls_transport_event *event)
+bool ls_peer_seats_pop_ended(ls_peer_seats *seats, ls_transport_event *event)
 {
     for (uint32_t i = 0; seats->ended_count > 0 && i < seats->count; i++) {
         ls_peer_seat *seat = &seats->seats[i];
         if (seat->state == LS_PEER_SEAT_ENDED) {
-            ls_peer_seats_tell(seats, seat, seat->end_reason, event);
+            ls_peer_seats_report(seats, seat, seat->end_reason, event);
             return true;
         }
     }
     return false;
 }
 
-void ls_peer_seats_retire_told(ls_peer_seats *seats)
+void ls_peer_seats_retire_reported(ls_peer_seats *seats)
 {
     if (!seats->told) {
         return;

@@ -45,7 +45,7 @@ ls_peer_seat *ls_peer_seats_find(const ls_peer_seats *seats, ls_peer_id id);
 
 /* Seats somebody: gives a free seat an id that was never given before. false when the seat has used
  * up its share of the 2^32 ids: then nobody can ever sit there again. */
-bool ls_peer_seats_take(ls_peer_seats *seats, ls_peer_seat *seat, ls_peer_seat_state state);
+bool ls_peer_seats_claim(ls_peer_seats *seats, ls_peer_seat *seat, ls_peer_seat_state state);
 
 void ls_peer_seats_set_state(ls_peer_seats *seats, ls_peer_seat *seat, ls_peer_seat_state state);
 
@@ -56,11 +56,11 @@ void ls_peer_seats_end(ls_peer_seats *seats, ls_peer_seat *seat, ls_status reaso
 ls_peer_seat *ls_peer_seats_overdue(const ls_peer_seats *seats, uint64_t now_ns);
 
 /* Fills in the DISCONNECTED event of a seat that has ended, or of the first one that has. */
-void ls_peer_seats_tell(ls_peer_seats *seats, ls_peer_seat *seat, ls_status reason,
-                        ls_transport_event *event);
-bool ls_peer_seats_take_ended(ls_peer_seats *seats, ls_transport_event *event);
+void ls_peer_seats_report(ls_peer_seats *seats, ls_peer_seat *seat, ls_status reason,
+                          ls_transport_event *event);
+bool ls_peer_seats_pop_ended(ls_peer_seats *seats, ls_transport_event *event);
 
 /* Frees the seat of the last DISCONNECTED event, if it still has one. */
-void ls_peer_seats_retire_told(ls_peer_seats *seats);
+void ls_peer_seats_retire_reported(ls_peer_seats *seats);
 
 #endif

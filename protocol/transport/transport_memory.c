@@ -244,7 +244,7 @@ static int endpoint_next_event(ls_transport *transport, ls_transport_event *even
     if (owner->queue.count == 0 || arrival_ns > network->now_ns) {
         return 0;
     }
-    const packet *first = &owner->packets[ls_time_queue_take(&owner->queue).item];
+    const packet *first = &owner->packets[ls_time_queue_pop(&owner->queue).item];
     connection *between = &network->connections[first->connection];
     *event = (ls_transport_event){.kind = first->kind,
                                   .peer = first->connection + 1,

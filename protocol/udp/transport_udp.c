@@ -43,7 +43,7 @@ LS_TICK_CODE static void release_last_event(transport_udp *transport)
     if (transport->server) {
         ls_sealed_server_close(transport->server, gone->index);
     }
-    ls_peer_seats_retire_told(&transport->seats);
+    ls_peer_seats_retire_reported(&transport->seats);
 }
 
 /* Ends a connection from our side, at once; the owner hears of it by the next event. */
@@ -74,7 +74,7 @@ LS_TICK_CODE static int next_event(ls_transport *base, ls_transport_event *event
 {
     transport_udp *transport = from_base(base);
     release_last_event(transport);
-    if (ls_peer_seats_take_ended(&transport->seats, event) ||
+    if (ls_peer_seats_pop_ended(&transport->seats, event) ||
         ls_udp_in_next_event(transport, event)) {
         return 1;
     }
@@ -214,7 +214,7 @@ LS_TICK_CODE static void continue_exchange(transport_udp *transport, uint64_t no
     uint8_t datagram[LS_SEALED_DATAGRAM_BYTES_MAX];
     bool is_connecting =
         transport->client && transport->seats.seats[CLIENT_SEAT].state == LS_PEER_SEAT_CONNECTING;
-    size_t size = is_connecting ? ls_sealed_client_take_due(transport->client, now, datagram) : 0;
+    size_t size = is_connecting ? ls_sealed_client_pop_due(transport->client, now, datagram) : 0;
     if (size > 0) {
         ls_udp_out_raw(transport, &transport->server_endpoint, datagram, size);
     }
@@ -521,7 +521,7 @@ static void start_connecting(transport_udp *transport, uint64_t timeout_ns)
 {
     ls_peer_seat *seat = &transport->seats.seats[CLIENT_SEAT];
     uint64_t now = now_ns(transport);
-    bool is_taken = ls_peer_seats_take(&transport->seats, seat, LS_PEER_SEAT_CONNECTING);
+    bool is_taken = ls_peer_seats_claim(&transport->seats, seat, LS_PEER_SEAT_CONNECTING);
     LS_ASSERT(is_taken); /* after 2^32 connections of one client */
     (void)is_taken;
     seat->deadline_ns = now + timeout_ns;
@@ -630,7 +630,7 @@ ls_status ls_transport_udp_reconnect(ls_transport *base, uint64_t connect_timeou
         if (seat->state == LS_PEER_SEAT_OPEN || seat->state == LS_PEER_SEAT_CLOSING) {
             ls_enet_channel_abort(connection_of(transport, seat)->channel, now_ns(transport));
         }
-        ls_peer_seats_tell(&transport->seats, seat, LS_DISCONNECTED, &nobody_is_told);
+        ls_peer_seats_report(&transport->seats, seat, LS_DISCONNECTED, &nobody_is_told);
         release_last_event(transport);
     }
     transport->is_refused = false;

@@ -12,9 +12,9 @@ enum {
 
 /* ---- What has come of a datagram, one event after the other ---- */
 
-static void tell_packet(const transport_udp *transport, const ls_peer_seat *seat,
-                        ls_channel channel, const uint8_t *bytes, size_t size,
-                        ls_transport_event *event)
+static void report_packet(const transport_udp *transport, const ls_peer_seat *seat,
+                          ls_channel channel, const uint8_t *bytes, size_t size,
+                          ls_transport_event *event)
 {
     *event =
         (ls_transport_event){.kind = LS_TRANSPORT_RECEIVED,
@@ -33,7 +33,7 @@ static void reject_left(transport_udp *transport)
 }
 
 /* The next of several packets; false when that is none, or one that is too long. */
-static bool take_part(transport_udp *transport, const uint8_t **bytes, size_t *size)
+static bool read_part(transport_udp *transport, const uint8_t **bytes, size_t *size)
 {
     if (transport->left_bytes < LENGTH_BYTES) {
         return false;
@@ -49,12 +49,12 @@ static bool take_part(transport_udp *transport, const uint8_t **bytes, size_t *s
     return true;
 }
 
-static bool take_packet(transport_udp *transport, ls_transport_event *event)
+static bool read_packet(transport_udp *transport, ls_transport_event *event)
 {
     const uint8_t *bytes = transport->left;
     size_t size = transport->left_bytes;
     if (transport->content == LS_SEALED_PACKETS) {
-        if (!take_part(transport, &bytes, &size)) {
+        if (!read_part(transport, &bytes, &size)) {
             reject_left(transport);
             return false;
         }
@@ -64,15 +64,15 @@ static bool take_packet(transport_udp *transport, ls_transport_event *event)
     } else {
         transport->has_left = false;
     }
-    tell_packet(transport, transport->heard, LS_CHANNEL_UNRELIABLE, bytes, size, event);
+    report_packet(transport, transport->heard, LS_CHANNEL_UNRELIABLE, bytes, size, event);
     return true;
 }
 
-static void take_enet(transport_udp *transport)
+static void receive_enet(transport_udp *transport)
 {
     udp_connection *from = connection_of(transport, transport->heard);
     transport->has_left = false;
-    ls_datagram_rejection rejection = ls_enet_channel_take_in(
+    ls_datagram_rejection rejection = ls_enet_channel_receive(
         from->channel, transport->left, transport->left_bytes, now_ns(transport));
     if (rejection == LS_DATAGRAM_ACCEPTED) {
         transport->draining = from;
@@ -87,21 +87,21 @@ static bool is_alive(const ls_peer_seat *seat)
 }
 
 /* Takes a piece of the newest datagram: true when that is an event. */
-static bool take_left(transport_udp *transport, ls_transport_event *event)
+static bool read_left(transport_udp *transport, ls_transport_event *event)
 {
     if (!is_alive(transport->heard)) {
         transport->has_left = false;
         return false;
     }
     if (transport->content == LS_SEALED_ENET) {
-        take_enet(transport);
+        receive_enet(transport);
         return false;
     }
     if (transport->heard->state != LS_PEER_SEAT_OPEN) {
         transport->has_left = false; /* it is closing: only what it acknowledges counts */
         return false;
     }
-    return take_packet(transport, event);
+    return read_packet(transport, event);
 }
 
 /* ---- What ENet has made of it ---- */
@@ -117,14 +117,14 @@ static bool drain(transport_udp *transport, ls_transport_event *event)
         }
         if (told.kind == LS_ENET_RECEIVED) {
             if (seat->state == LS_PEER_SEAT_OPEN) {
-                tell_packet(transport, seat, LS_CHANNEL_RELIABLE, told.bytes, told.size, event);
+                report_packet(transport, seat, LS_CHANNEL_RELIABLE, told.bytes, told.size, event);
                 return true;
             }
             continue;
         }
         bool is_wanted = told.kind == LS_ENET_CLOSED || seat->state == LS_PEER_SEAT_CLOSING;
-        ls_peer_seats_tell(&transport->seats, seat, is_wanted ? LS_DISCONNECTED : LS_TIMED_OUT,
-                           event);
+        ls_peer_seats_report(&transport->seats, seat, is_wanted ? LS_DISCONNECTED : LS_TIMED_OUT,
+                             event);
         transport->draining = NULL;
         return true;
     }
@@ -166,13 +166,13 @@ static void keep_content(transport_udp *transport, uint32_t index, ls_sealed_con
     transport->heard->traffic.packets_received++;
 }
 
-static bool tell_connected(udp_connection *opened, const ls_endpoint *from, uint64_t rtt_ns,
-                           ls_transport_event *event)
+static bool report_connected(udp_connection *opened, const ls_endpoint *from, uint64_t rtt_ns,
+                             ls_transport_event *event)
 {
     transport_udp *transport = opened->transport;
     ls_peer_seat *seat = seat_of(opened);
     if (ls_udp_connection_open(opened, rtt_ns, now_ns(transport)) != LS_OK) {
-        ls_peer_seats_tell(&transport->seats, seat, LS_NO_MEMORY, event);
+        ls_peer_seats_report(&transport->seats, seat, LS_NO_MEMORY, event);
         return true;
     }
     *event = (ls_transport_event){.kind = LS_TRANSPORT_CONNECTED,
@@ -182,8 +182,8 @@ static bool tell_connected(udp_connection *opened, const ls_endpoint *from, uint
     return true;
 }
 
-static bool take_at_server(transport_udp *transport, const ls_udp_datagram *datagram,
-                           ls_transport_event *event)
+static bool receive_at_server(transport_udp *transport, const ls_udp_datagram *datagram,
+                              ls_transport_event *event)
 {
     ls_sealed_received got;
     ls_sealed_server_receive(transport->server, &datagram->from, datagram->bytes, datagram->size,
@@ -199,18 +199,19 @@ static bool take_at_server(transport_udp *transport, const ls_udp_datagram *data
         return false;
     }
     ls_peer_seat *seat = &transport->seats.seats[got.index];
-    if (got.is_opened && !ls_peer_seats_take(&transport->seats, seat, LS_PEER_SEAT_OPEN)) {
+    if (got.is_opened && !ls_peer_seats_claim(&transport->seats, seat, LS_PEER_SEAT_OPEN)) {
         ls_sealed_server_close(transport->server, got.index);
         return false;
     }
     keep_content(transport, got.index, got.content, got.bytes, got.size, datagram);
     transport->has_candidate_path = ls_sealed_server_path_room(transport->server, got.index) > 0;
     return got.is_opened &&
-           tell_connected(&transport->connections[got.index], &datagram->from, got.rtt_ns, event);
+           report_connected(&transport->connections[got.index], &datagram->from, got.rtt_ns, event);
 }
 
-LS_TICK_CODE static bool take_at_client(transport_udp *transport, const ls_udp_datagram *datagram,
-                                        ls_transport_event *event)
+LS_TICK_CODE static bool receive_at_client(transport_udp *transport,
+                                           const ls_udp_datagram *datagram,
+                                           ls_transport_event *event)
 {
     ls_sealed_client_received got;
     ls_peer_seat *seat = &transport->seats.seats[CLIENT_SEAT];
@@ -234,19 +235,19 @@ LS_TICK_CODE static bool take_at_client(transport_udp *transport, const ls_udp_d
     if (got.is_opened) {
         ls_peer_seats_set_state(&transport->seats, seat, LS_PEER_SEAT_OPEN);
         ls_udp_out_nothing(&transport->connections[CLIENT_SEAT]);
-        return tell_connected(&transport->connections[CLIENT_SEAT], &datagram->from,
-                              ls_sealed_client_rtt_ns(transport->client), event);
+        return report_connected(&transport->connections[CLIENT_SEAT], &datagram->from,
+                                ls_sealed_client_rtt_ns(transport->client), event);
     }
     if (ls_sealed_client_state_of(transport->client) == LS_SEALED_CLIENT_REFUSED) {
-        ls_peer_seats_tell(&transport->seats, seat, LS_REFUSED, event);
+        ls_peer_seats_report(&transport->seats, seat, LS_REFUSED, event);
         return true;
     }
     return false;
 }
 
 /* Takes in a datagram; true when it gives an event by itself. */
-static bool take_datagram(transport_udp *transport, const ls_udp_datagram *datagram,
-                          ls_transport_event *event)
+static bool receive_datagram(transport_udp *transport, const ls_udp_datagram *datagram,
+                             ls_transport_event *event)
 {
     count_received(transport, datagram);
     if (datagram->size > LS_UDP_DATAGRAM_BYTES_MAX || datagram->from.port == 0) {
@@ -254,8 +255,8 @@ static bool take_datagram(transport_udp *transport, const ls_udp_datagram *datag
         return false;
     }
     transport->arrived_ns = datagram->arrived_ns;
-    return transport->server ? take_at_server(transport, datagram, event)
-                             : take_at_client(transport, datagram, event);
+    return transport->server ? receive_at_server(transport, datagram, event)
+                             : receive_at_client(transport, datagram, event);
 }
 
 /* False when the turn is over. */
@@ -298,7 +299,7 @@ LS_TICK_CODE int ls_udp_in_next_event(transport_udp *transport, ls_transport_eve
                 return 1;
             }
         } else if (transport->has_left) {
-            if (take_left(transport, event)) {
+            if (read_left(transport, event)) {
                 return 1;
             }
         } else if (transport->has_candidate_path) {
@@ -307,7 +308,7 @@ LS_TICK_CODE int ls_udp_in_next_event(transport_udp *transport, ls_transport_eve
             continue;
         } else if (!receive(transport, &datagram)) {
             return 0;
-        } else if (take_datagram(transport, &datagram, event)) {
+        } else if (receive_datagram(transport, &datagram, event)) {
             return 1;
         }
     }

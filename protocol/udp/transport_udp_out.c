@@ -172,7 +172,7 @@ void ls_udp_out_answer(udp_connection *to, const uint8_t *bytes, size_t size)
     put_packet(datagram + LS_SEALED_SERVER_HEADER_BYTES, bytes, size);
     size_t whole =
         ls_sealed_server_seal(transport->server, to->index, LS_SEALED_PACKET, datagram, size);
-    ls_udp_out_raw(transport, ls_sealed_server_take_path(transport->server, to->index, whole),
+    ls_udp_out_raw(transport, ls_sealed_server_claim_path(transport->server, to->index, whole),
                    datagram, whole);
 }
 

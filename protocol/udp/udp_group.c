@@ -135,7 +135,7 @@ ls_status ls_udp_group_open(const ls_endpoint *endpoint, uint32_t workers,
     return LS_OK;
 }
 
-static ls_status take_bound(ls_udp_group *group)
+static ls_status adopt_bound(ls_udp_group *group)
 {
     for (uint32_t i = 0; i < group->workers; i++) {
         int descriptor = group->descriptors[i], family = 0, is_shared = 0;
@@ -167,7 +167,7 @@ ls_status ls_udp_group_adopt(const int *descriptors, uint32_t workers,
         return LS_NO_MEMORY;
     }
     memcpy(group->descriptors, descriptors, workers * sizeof *descriptors);
-    ls_status status = take_bound(group);
+    ls_status status = adopt_bound(group);
     if (status != LS_OK) {
         int error = errno;
         ls_udp_group_close(group);

@@ -29,7 +29,8 @@ void ls_coded_tick_make(ls_coded_tick *coded, uint32_t slot_count, const ls_slot
     }
 }
 
-LS_TICK_CODE void ls_coded_tick_take(ls_coded_tick *coded, ls_bit_stream *stream, size_t start_bits)
+LS_TICK_CODE void ls_coded_tick_capture(ls_coded_tick *coded, ls_bit_stream *stream,
+                                        size_t start_bits)
 {
     size_t bits = stream->position_bits - start_bits;
     coded->bits = bits <= LS_CODED_TICK_BYTES * 8 ? (uint32_t)bits : 0;

@@ -21,7 +21,7 @@ void ls_coded_tick_make(ls_coded_tick *coded, uint32_t slot_count, const ls_slot
 
 /* Takes the bits that a reader has passed since it stood at `start_bits`. Copies no stream: a copy
  * of what was just written is slow. */
-void ls_coded_tick_take(ls_coded_tick *coded, ls_bit_stream *stream, size_t start_bits);
+void ls_coded_tick_capture(ls_coded_tick *coded, ls_bit_stream *stream, size_t start_bits);
 
 /* Writes the tick, which has bits. False, with the stream as it was, when the tick and the end mark
  * no longer fit. */

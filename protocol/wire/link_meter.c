@@ -45,8 +45,8 @@ static void measure_jitter(ls_link_meter *meter, int64_t stamp_ns, uint64_t now_
     meter->arrived_ns = now_ns;
 }
 
-static ls_link_arrival take_newer(ls_link_meter *meter, uint32_t ahead, int64_t stamp_ns,
-                                  uint64_t now_ns)
+static ls_link_arrival count_newer(ls_link_meter *meter, uint32_t ahead, int64_t stamp_ns,
+                                   uint64_t now_ns)
 {
     meter->newest += ahead;
     meter->seen = ahead < 64 ? meter->seen << ahead | 1u : 1u;
@@ -74,7 +74,7 @@ LS_TICK_CODE ls_link_arrival ls_link_meter_add(ls_link_meter *meter, uint32_t se
     bool is_silent = now_ns >= meter->heard_ns && now_ns - meter->heard_ns >= SILENCE_NS;
     meter->heard_ns = LS_MAX(now_ns, meter->heard_ns);
     if (ahead != 0 && (ahead < SEQUENCES / 2 || is_silent)) {
-        return take_newer(meter, ahead, stamp_ns, now_ns);
+        return count_newer(meter, ahead, stamp_ns, now_ns);
     }
     uint32_t behind = (meter->newest - sequence) % SEQUENCES;
     if (meter->seen >> behind & 1u) {

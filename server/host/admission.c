@@ -18,7 +18,7 @@ enum {
     USED_TOKENS_MAX = 1 << 16, /* that have not expired: 5 to 10 MiB */
 };
 
-static bool is_told_nothing(const ls_admission_options *options)
+static bool is_unpublished(const ls_admission_options *options)
 {
     return !options->identity_path && !options->invite_path && !options->invite_host &&
            !options->is_invite_only;
@@ -80,7 +80,7 @@ static ls_status open_gate(ls_admission *admission, ls_text *why)
     return status;
 }
 
-static bool takes_invites(const ls_admission_options *options)
+static bool allows_invites(const ls_admission_options *options)
 {
     return !options->token_key_path || options->is_invite_only;
 }
@@ -109,14 +109,14 @@ ls_status ls_admission_open(const ls_admission_options *options, const char *bin
     (void)ls_endpoint_resolve(bind_host, 0, &out->bound, NULL);
     ls_status status = open_gate(out, why);
     bool is_known_to_nobody =
-        !takes_invites(options) || options->is_insecure || ls_endpoint_is_loopback(&out->bound);
-    if (status != LS_OK || (is_told_nothing(options) && is_known_to_nobody)) {
+        !allows_invites(options) || options->is_insecure || ls_endpoint_is_loopback(&out->bound);
+    if (status != LS_OK || (is_unpublished(options) && is_known_to_nobody)) {
         return status; /* an identity that nobody is told need not be kept */
     }
     ls_server_identity identity;
     status = ls_server_identity_open(options->identity_path, &identity, why);
     if (status == LS_OK) {
-        out->has_invite = takes_invites(options);
+        out->has_invite = allows_invites(options);
         out->sealed.identity = identity.keys;
         out->sealed.needs_secret = options->is_invite_only;
         memcpy(out->sealed.secret, identity.invite_secret, sizeof out->sealed.secret);

@@ -96,7 +96,7 @@ static void forward_events(ls_host *host)
     }
 }
 
-static void take_connected(ls_host *host, const ls_transport_event *event, uint64_t now_ns)
+static void on_connected(ls_host *host, const ls_transport_event *event, uint64_t now_ns)
 {
     ls_match_pass pass = {.refusal = NULL};
     uint32_t number = LS_MATCH_ANY;
@@ -114,13 +114,13 @@ static void prefetch_packets(ls_host *host)
     ls_match_table_prefetch_packets(host->table, peers, count);
 }
 
-static void take_packets(ls_host *host, uint64_t now_ns)
+static void receive_packets(ls_host *host, uint64_t now_ns)
 {
     ls_transport_event event;
     while (ls_transport_next_event(host->transport, &event)) {
         prefetch_packets(host);
         if (event.kind == LS_TRANSPORT_CONNECTED) {
-            take_connected(host, &event, now_ns);
+            on_connected(host, &event, now_ns);
             continue;
         }
         if (event.kind == LS_TRANSPORT_DISCONNECTED) {
@@ -131,7 +131,7 @@ static void take_packets(ls_host *host, uint64_t now_ns)
                 host->config.on_gone(host->config.user, event.peer);
             }
         }
-        ls_match_table_take(host->table, &event, now_ns);
+        ls_match_table_receive(host->table, &event, now_ns);
     }
 }
 
@@ -178,7 +178,7 @@ static void on_packets(void *user, uint64_t now_ns)
 {
     ls_host *host = user;
     if (!host->is_frozen) {
-        take_packets(host, now_ns);
+        receive_packets(host, now_ns);
         after_turn(host, now_ns);
     }
 }
@@ -192,7 +192,7 @@ static void on_alarm(void *user, uint64_t now_ns)
     }
     ls_match_table_prefetch(host->table, now_ns);
     ls_transport_udp_service(host->transport);
-    take_packets(host, now_ns); /* what is already there must not be late */
+    receive_packets(host, now_ns); /* what is already there must not be late */
     ls_match_table_advance(host->table, now_ns);
     after_turn(host, now_ns);
 }

@@ -165,7 +165,7 @@ static void free_number(ls_match_table *table, uint32_t number)
 
 /* The number after the newest one's that is free: what still means the match of before finds none
  * for long. */
-static uint32_t take_number(ls_match_table *table)
+static uint32_t claim_number(ls_match_table *table)
 {
     while (table->rows[table->next % table->matches_max].match) {
         table->next++;
@@ -178,7 +178,7 @@ static uint32_t take_number(ls_match_table *table)
 }
 
 /* The moment at which the fewest matches close their ticks. */
-static uint32_t take_moment(const ls_match_table *table)
+static uint32_t choose_moment(const ls_match_table *table)
 {
     uint32_t matches[LS_MATCH_TABLE_MOMENTS_MAX] = {0};
     uint32_t best = 0;
@@ -199,7 +199,7 @@ ls_status ls_match_table_open(ls_match_table *table, const ls_match_opening *ope
                        table->open_count);
     }
     ls_match_config config = *opening->match;
-    uint32_t moment = take_moment(table);
+    uint32_t moment = choose_moment(table);
     if (table->matches_max > 1) {
         uint64_t dt_ns = ls_timestep_config_exact(ls_sim_config_rate(&config.sim)).dt_ns;
         config.phase_ns = (uint32_t)(dt_ns * (moment + 1) / table->moments);
@@ -209,7 +209,7 @@ ls_status ls_match_table_open(ls_match_table *table, const ls_match_opening *ope
     if (status != LS_OK) {
         return status;
     }
-    *number = take_number(table);
+    *number = claim_number(table);
     match_row *row = &table->rows[*number];
     *row = (match_row){.match = match, .moment = moment, .is_for_invited = opening->is_for_invited};
     snprintf(row->name, sizeof row->name, "%s", opening->name ? opening->name : "");
@@ -418,7 +418,7 @@ static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
     return own;
 }
 
-void ls_match_table_take(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns)
+void ls_match_table_receive(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns)
 {
     if (event->kind == LS_TRANSPORT_CONNECTED) {
         const ls_match_pass none = {.origin = event->origin};

@@ -83,7 +83,8 @@ void ls_match_table_close(ls_match_table *table, uint32_t number);
 /* Takes an event of the transport. `now_ns` never goes back. A new peer goes to the first match
  * that has a seat for it; when there is none, to one that will tell it why; when there is no match,
  * it is disconnected. */
-void ls_match_table_take(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns);
+void ls_match_table_receive(ls_match_table *table, const ls_transport_event *event,
+                            uint64_t now_ns);
 
 /* In place of the CONNECTED of a peer that was let in for something: to this match, or to any. */
 void ls_match_table_admit(ls_match_table *table, ls_peer_id peer, const ls_match_pass *pass,

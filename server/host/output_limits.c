@@ -11,7 +11,7 @@ ls_log_budget *ls_output_limits_lines(ls_log_budget *slots, ls_log_budget *peers
     return scope == LS_EVENT_OF_PEER ? peers : is_limited ? &slots[event->slot] : NULL;
 }
 
-bool ls_output_limits_take_bundle(uint32_t *bundles)
+bool ls_output_limits_reserve_bundle(uint32_t *bundles)
 {
     bool may_be = *bundles < LS_SLOT_BUNDLES_MAX || LS_FAULT(BUNDLES_UNLIMITED);
     *bundles += may_be ? 1 : 0;

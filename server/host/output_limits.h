@@ -15,6 +15,6 @@ ls_log_budget *ls_output_limits_lines(ls_log_budget *slots, ls_log_budget *peers
                                       const ls_match_event *event);
 
 /* Whether one more bundle of a slot may be written; `bundles` counts it then. */
-bool ls_output_limits_take_bundle(uint32_t *bundles);
+bool ls_output_limits_reserve_bundle(uint32_t *bundles);
 
 #endif

@@ -263,7 +263,7 @@ static void note_match_event(ls_recorder *recorder, const ls_event_row *row,
     ls_recorder_note(recorder, &kept);
 }
 
-void ls_recorder_take_event(ls_recorder *recorder, const ls_match_event *event)
+void ls_recorder_receive_event(ls_recorder *recorder, const ls_match_event *event)
 {
     recorder->has_ended = recorder->has_ended || event->kind == LS_MATCH_ENDED;
     recorder->is_over = recorder->is_over || event->kind == LS_MATCH_FINISHED;
@@ -312,7 +312,7 @@ static void leave_out(ls_recorder *recorder, ls_tick to)
 }
 
 /* False when no room is left, for now. */
-static bool take_tick(ls_recorder *recorder, uint64_t now_ns)
+static bool record_tick(ls_recorder *recorder, uint64_t now_ns)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
@@ -346,7 +346,7 @@ static void gather(ls_recorder *recorder, uint64_t now_ns)
         }
         leave_out(recorder, oldest);
     }
-    while (recorder->next < closed && take_tick(recorder, now_ns)) {
+    while (recorder->next < closed && record_tick(recorder, now_ns)) {
         /* until all is taken, or the blocks are full */
     }
 }
@@ -371,7 +371,7 @@ static bool is_snapshot_due(const ls_recorder *recorder, uint64_t now_ns)
                            now_ns - recorder->snapshot_ns >= snapshot_interval_ns(recorder));
 }
 
-static void take_snapshot(ls_recorder *recorder, uint64_t now_ns)
+static void save_snapshot(ls_recorder *recorder, uint64_t now_ns)
 {
     ls_match *match = recorder->match;
     const ls_sim_instance *instance = ls_match_instance(match);
@@ -493,7 +493,7 @@ void ls_recorder_pull(ls_recorder *recorder, uint64_t now_ns)
     }
     gather(recorder, now_ns);
     if (is_snapshot_due(recorder, now_ns)) {
-        take_snapshot(recorder, now_ns);
+        save_snapshot(recorder, now_ns);
     }
     hand_on(recorder, now_ns);
     figures->backlog_ticks = ls_match_tick(recorder->match) - recorder->written;
@@ -525,7 +525,7 @@ static void piece_is_written(ls_recorder *recorder)
     }
 }
 
-static void take_success(ls_recorder *recorder, turn what)
+static void note_success(ls_recorder *recorder, turn what)
 {
     switch (what) {
     case TURN_HEADER:
@@ -572,7 +572,7 @@ static void lose_snapshot(ls_recorder *recorder, const char *why)
 }
 
 /* A failed write is tried again after a pause. */
-static void take_failure(ls_recorder *recorder, turn what, const char *why, uint64_t now_ns)
+static void note_failure(ls_recorder *recorder, turn what, const char *why, uint64_t now_ns)
 {
     ls_recorder_figures *figures = &recorder->figures;
     figures->failures++;
@@ -599,13 +599,13 @@ void ls_recorder_complete(ls_recorder *recorder, const ls_journal_completion *co
     LS_ASSERT(what != TURN_NONE);
     recorder->out = TURN_NONE;
     if (completion->status != LS_OK) {
-        take_failure(recorder, what, completion->why, now_ns);
+        note_failure(recorder, what, completion->why, now_ns);
         return;
     }
     recorder->figures.records++;
     recorder->figures.bytes += completion->written_bytes;
     recorder->retry_ns = 0;
-    take_success(recorder, what);
+    note_success(recorder, what);
     bool is_word =
         what == TURN_EVENT && recorder->ready.size > 0; /* small: the ticks may not fit */
     recorder->has_event = recorder->has_event || (recorder->figures.is_failing && !is_word);

@@ -67,7 +67,7 @@ void ls_recorder_pull(ls_recorder *recorder, uint64_t now_ns);
 /* A piece of the match's events: each of them, in the order in which they come. The journal is
  * closed behind LS_MATCH_FINISHED; but one that is continued, of a match that was stopped before it
  * went on, is left as it is: its players may hold more ticks than it does. */
-void ls_recorder_take_event(ls_recorder *recorder, const ls_match_event *event);
+void ls_recorder_receive_event(ls_recorder *recorder, const ls_match_event *event);
 
 /* Anything else that is worth writing down. */
 void ls_recorder_note(ls_recorder *recorder, const ls_journal_event *event);

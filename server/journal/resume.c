@@ -42,7 +42,7 @@ static void forget_generations(ls_resume *resume)
     }
 }
 
-static void take_event(ls_resume *resume, const ls_journal_event *event)
+static void restore_event(ls_resume *resume, const ls_journal_event *event)
 {
     uint32_t players = ls_journal_header_of(resume->journal)->config.players;
     ls_resume_seat *seat = event->slot < players ? &resume->seats[event->slot] : NULL;
@@ -66,7 +66,7 @@ static void take_event(ls_resume *resume, const ls_journal_event *event)
     } else if (seat && event->kind == LS_JOURNAL_EVENT_TURNED_AWAY) {
         ls_seat_generations generations = seat->generations;
         *seat = resume->past[event->slot];
-        ls_seat_generations_take_back(&generations, seat->generations);
+        ls_seat_generations_revert(&generations, seat->generations);
         seat->generations = generations;
         seat->has_left = true;
     } else if (event->kind == LS_JOURNAL_EVENT_STARTED) {
@@ -82,7 +82,7 @@ static void read_events(ls_resume *resume)
     ls_journal_event event;
     uint64_t offset = 0;
     while (ls_journal_next_event(resume->journal, &offset, &event) == LS_OK) {
-        take_event(resume, &event);
+        restore_event(resume, &event);
     }
 }
 
@@ -299,7 +299,7 @@ static ls_status choose_start(restoring *work)
 }
 
 /* A seat that changes hands in a tick has both events: LEFT is the former player's. */
-static void take_tick_events(restoring *work, const ls_tick_inputs *inputs)
+static void restore_tick_events(restoring *work, const ls_tick_inputs *inputs)
 {
     for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
         uint32_t events = inputs->slots[slot].events;
@@ -355,7 +355,7 @@ static ls_status start(restoring *work)
     while (!has_before &&
            ls_journal_next_tick(work->resume->journal, slots, &inputs, &state_hash) == LS_OK &&
            inputs.tick < work->snapshot.tick) {
-        take_tick_events(work, &inputs);
+        restore_tick_events(work, &inputs);
         has_before = inputs.tick + 1 == work->snapshot.tick;
     }
     return start_at_snapshot(work, has_before ? &inputs : NULL);
@@ -370,7 +370,7 @@ static ls_status play(restoring *work)
     ls_status status = LS_OK;
     ls_journal_seek(journal, ls_match_tick(work->match));
     while ((status = ls_journal_next_tick(journal, slots, &inputs, &state_hash)) == LS_OK) {
-        take_tick_events(work, &inputs);
+        restore_tick_events(work, &inputs);
         work->report->state_hashes += state_hash != 0 ? 1 : 0;
         status = ls_match_restore_tick(work->match, &inputs, state_hash, work->why);
         if (status != LS_OK) {

@@ -12,7 +12,7 @@ static void begin_notice(const ls_match_context *match, ls_notice_kind kind, con
     ls_text_set(&notice->text, "%s", text);
 }
 
-static void tell_all(ls_match_context *match, ls_notice_kind kind, const char *text)
+static void notify_all(ls_match_context *match, ls_notice_kind kind, const char *text)
 {
     begin_notice(match, kind, text);
     ls_seat_table_send_all(match->seats);
@@ -40,7 +40,7 @@ ls_status ls_announcements_pause(ls_match_context *match, const char *why)
     }
     match->is_paused = true;
     ls_text_set(&match->pause_why, "%s", why);
-    tell_all(match, LS_NOTICE_PAUSED, why);
+    notify_all(match, LS_NOTICE_PAUSED, why);
     note(match, LS_MATCH_PAUSED, why);
     return LS_OK;
 }
@@ -51,7 +51,7 @@ ls_status ls_announcements_unpause(ls_match_context *match, const char *why)
         return LS_NOT_FOUND;
     }
     match->is_paused = false;
-    tell_all(match, LS_NOTICE_UNPAUSED, why);
+    notify_all(match, LS_NOTICE_UNPAUSED, why);
     note(match, LS_MATCH_UNPAUSED, why);
     return LS_OK;
 }
@@ -62,7 +62,7 @@ ls_status ls_announcements_say(ls_match_context *match, uint32_t slot, const cha
         return LS_NOT_FOUND;
     }
     if (slot == LS_PLAYERS_MAX) {
-        tell_all(match, LS_NOTICE_TEXT, text);
+        notify_all(match, LS_NOTICE_TEXT, text);
         return LS_OK;
     }
     if (slot >= match->config.sim.players || !ls_seat_table_is_taken(match->seats, slot)) {

@@ -91,9 +91,9 @@ static void compare_hash(const ls_arbiter *arbiter, ls_arbiter_slot *asked, uint
     asked->has_agreed = true;
 }
 
-bool ls_arbiter_take_hashes(ls_arbiter *arbiter, uint32_t slot, ls_tick first,
-                            const uint64_t *state_hashes, uint32_t count, bool is_last,
-                            bool *is_contradiction)
+bool ls_arbiter_receive_hashes(ls_arbiter *arbiter, uint32_t slot, ls_tick first,
+                               const uint64_t *state_hashes, uint32_t count, bool is_last,
+                               bool *is_contradiction)
 {
     ls_arbiter_slot *asked = &arbiter->slots[slot];
     bool was_known = asked->agreement == LS_AGREEMENT_DIFFERS;

@@ -47,9 +47,9 @@ bool ls_arbiter_compare(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint32
  * States that are no longer held are passed over. The question lapses until the next chain when
  * the answer shows no difference: AGREES when it is complete, or would be if more were held, else
  * DOUBTED (which state the chain covers may have been altered on its way). */
-bool ls_arbiter_take_hashes(ls_arbiter *arbiter, uint32_t slot, ls_tick first,
-                            const uint64_t *state_hashes, uint32_t count, bool is_last,
-                            bool *is_contradiction);
+bool ls_arbiter_receive_hashes(ls_arbiter *arbiter, uint32_t slot, ls_tick first,
+                               const uint64_t *state_hashes, uint32_t count, bool is_last,
+                               bool *is_contradiction);
 
 /* Settles a question that will not be answered any more, or never was in full: the newest state
  * asked for differs, and the client's state hash of it stays 0. False when nothing is open. */

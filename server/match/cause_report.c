@@ -83,7 +83,7 @@ void ls_cause_report_send(const ls_match_context *match, uint32_t slot,
     send_cause(match, slot, finding);
 }
 
-void ls_cause_report_tell_values(const ls_match_context *match, uint32_t slot,
+void ls_cause_report_send_values(const ls_match_context *match, uint32_t slot,
                                  ls_investigation *investigation, uint64_t found_ns)
 {
     ls_desync_finding *finding = &investigation->finding;

@@ -11,7 +11,7 @@ void ls_cause_report_add_inputs(const ls_match_context *match, ls_desync_finding
 
 /* Tells the values that differ ahead of all the rest, once, when they are known and looking for the
  * rest has taken a second. */
-void ls_cause_report_tell_values(const ls_match_context *match, uint32_t slot,
+void ls_cause_report_send_values(const ls_match_context *match, uint32_t slot,
                                  ls_investigation *investigation, uint64_t found_ns);
 
 /* Tells the players and the match's owner. */

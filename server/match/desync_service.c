@@ -410,7 +410,7 @@ static ls_desync_drop go_on(ls_desync_service *desync, uint32_t slot)
         if (investigation->is_overdue || ls_investigation_is_done(investigation)) {
             conclude(desync, slot);
         } else if (desync->slots[slot].clients == 0) {
-            ls_cause_report_tell_values(desync->match, slot, investigation,
+            ls_cause_report_send_values(desync->match, slot, investigation,
                                         desync->slots[slot].found_ns);
         }
         return NOBODY;
@@ -524,11 +524,11 @@ static void conclude_when_done(ls_desync_service *desync, uint32_t slot)
     }
 }
 
-static ls_status take_answer(ls_desync_service *desync, uint32_t slot, const ls_wire_answer *answer,
-                             ls_desync_drop *drop)
+static ls_status receive_answer(ls_desync_service *desync, uint32_t slot,
+                                const ls_wire_answer *answer, ls_desync_drop *drop)
 {
     uint64_t now_ns = desync->match->now_ns;
-    ls_status status = ls_investigation_take_answer(desync->all, slot, answer, now_ns);
+    ls_status status = ls_investigation_receive_answer(desync->all, slot, answer, now_ns);
     send_queries(desync, slot);
     conclude_when_done(desync, slot);
     if (is_in(desync, slot, LS_INVESTIGATION_COMPARING)) {
@@ -550,8 +550,8 @@ static ls_status note_healed(ls_desync_service *desync, uint32_t slot, ls_tick t
 }
 
 /* The player has got to a state after the one that it was sent. */
-static ls_status take_restored(ls_desync_service *desync, uint32_t slot, const ls_healed *healed,
-                               ls_desync_drop *drop)
+static ls_status receive_restored(ls_desync_service *desync, uint32_t slot, const ls_healed *healed,
+                                  ls_desync_drop *drop)
 {
     uint32_t interval = desync->match->config.hash_interval_ticks;
     ls_tick first = desync->slots[slot].heals.tick / interval * interval;
@@ -566,11 +566,11 @@ static ls_status take_restored(ls_desync_service *desync, uint32_t slot, const l
     return note_healed(desync, slot, healed->tick);
 }
 
-static ls_status take_healed(ls_desync_service *desync, uint32_t slot, const ls_healed *healed,
-                             ls_desync_drop *drop)
+static ls_status receive_healed(ls_desync_service *desync, uint32_t slot, const ls_healed *healed,
+                                ls_desync_drop *drop)
 {
     if (desync->slots[slot].heals.phase == LS_HEAL_SENT) {
-        return take_restored(desync, slot, healed, drop);
+        return receive_restored(desync, slot, healed, drop);
     }
     if (!is_in(desync, slot, LS_INVESTIGATION_HEALING) ||
         healed->tick != case_of(desync, slot)->compared.tick) {
@@ -584,15 +584,16 @@ static ls_status take_healed(ls_desync_service *desync, uint32_t slot, const ls_
     return note_healed(desync, slot, healed->tick);
 }
 
-static ls_status take_evidence(ls_desync_service *desync, uint32_t slot, const ls_message *message)
+static ls_status receive_evidence(ls_desync_service *desync, uint32_t slot,
+                                  const ls_message *message)
 {
     ls_investigation *investigation = case_of(desync, slot);
     uint64_t now_ns = desync->match->now_ns;
     ls_status status =
         message->kind == LS_MESSAGE_EVIDENCE
-            ? ls_investigation_take_evidence(investigation, &message->body.evidence, now_ns)
-            : ls_investigation_take_fingerprint(investigation, &message->body.build_fingerprint,
-                                                now_ns);
+            ? ls_investigation_receive_evidence(investigation, &message->body.evidence, now_ns)
+            : ls_investigation_receive_fingerprint(investigation, &message->body.build_fingerprint,
+                                                   now_ns);
     conclude_when_done(desync, slot);
     return status;
 }
@@ -601,17 +602,17 @@ ls_status ls_desync_service_receive(ls_desync_service *desync, uint32_t slot,
                                     const ls_message *message, ls_desync_drop *drop)
 {
     if (message->kind == LS_MESSAGE_HEALED) {
-        return take_healed(desync, slot, &message->body.healed, drop);
+        return receive_healed(desync, slot, &message->body.healed, drop);
     }
     if (!desync->all) {
         return LS_STALE;
     }
     switch (message->kind) {
     case LS_MESSAGE_TREE_ANSWER:
-        return take_answer(desync, slot, &message->body.tree_answer, drop);
+        return receive_answer(desync, slot, &message->body.tree_answer, drop);
     case LS_MESSAGE_EVIDENCE:
     case LS_MESSAGE_BUILD_FINGERPRINT:
-        return take_evidence(desync, slot, message);
+        return receive_evidence(desync, slot, message);
     default:
         return LS_MISBEHAVED;
     }
@@ -646,21 +647,22 @@ static void compare_finished(ls_desync_service *desync, uint32_t slot, bool *is_
                                         desync->match->final_hash, finished->state_hash);
 }
 
-void ls_desync_service_take_finished(ls_desync_service *desync, uint32_t slot,
-                                     const ls_finished *finished, bool *is_found)
+void ls_desync_service_receive_finished(ls_desync_service *desync, uint32_t slot,
+                                        const ls_finished *finished, bool *is_found)
 {
     desync->slots[slot].finished = *finished;
     compare_finished(desync, slot, is_found);
 }
 
-ls_status ls_desync_service_take_hashes(ls_desync_service *desync, uint32_t slot,
-                                        const ls_hashes *hashes, bool *is_found)
+ls_status ls_desync_service_receive_hashes(ls_desync_service *desync, uint32_t slot,
+                                           const ls_hashes *hashes, bool *is_found)
 {
     bool was_asked = ls_desync_service_is_asking(desync, slot);
     bool is_contradiction = false;
     bool is_last = hashes->count < LS_HASHES_PER_MESSAGE;
-    *is_found = ls_arbiter_take_hashes(&desync->arbiter, slot, hashes->first, hashes->state_hashes,
-                                       hashes->count, is_last, &is_contradiction);
+    *is_found =
+        ls_arbiter_receive_hashes(&desync->arbiter, slot, hashes->first, hashes->state_hashes,
+                                  hashes->count, is_last, &is_contradiction);
     if (*is_found) {
         return LS_OK;
     }

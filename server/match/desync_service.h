@@ -34,10 +34,10 @@ void ls_desync_service_compare(ls_desync_service *desync, uint32_t slot, ls_tick
                                uint32_t chain);
 
 /* HASHES, or FINISHED, has come. *is_found: the slot differs, see ls_desync_service_find. */
-ls_status ls_desync_service_take_hashes(ls_desync_service *desync, uint32_t slot,
-                                        const ls_hashes *hashes, bool *is_found);
-void ls_desync_service_take_finished(ls_desync_service *desync, uint32_t slot,
-                                     const ls_finished *finished, bool *is_found);
+ls_status ls_desync_service_receive_hashes(ls_desync_service *desync, uint32_t slot,
+                                           const ls_hashes *hashes, bool *is_found);
+void ls_desync_service_receive_finished(ls_desync_service *desync, uint32_t slot,
+                                        const ls_finished *finished, bool *is_found);
 
 /* A player leaves: true when it differs and nobody was told; so does one that owes an answer. */
 bool ls_desync_service_settle(ls_desync_service *desync, uint32_t slot);

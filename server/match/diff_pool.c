@@ -102,8 +102,8 @@ static bool fill(ls_held_state *held, const ls_diff_subject *subject,
            (is_run && ls_state_inspector_hold_rerun(inspector, outcome));
 }
 
-ls_status ls_diff_pool_take(ls_diff_pool *pool, const ls_diff_subject *subject,
-                            const ls_rerun_outcome *outcome, ls_diff_place **out)
+ls_status ls_diff_pool_claim(ls_diff_pool *pool, const ls_diff_subject *subject,
+                             const ls_rerun_outcome *outcome, ls_diff_place **out)
 {
     ls_diff_place *place = free_place(pool);
     if (!place) {

@@ -39,8 +39,8 @@ typedef struct ls_diff_subject {
 
 /* Begins to compare with a state of the server's, as it was recorded, or as a re-run that led to it
  * (NULL: none has) came to it. FULL: no place is free; NOT_FOUND: the state is not to be had. */
-ls_status ls_diff_pool_take(ls_diff_pool *pool, const ls_diff_subject *subject,
-                            const ls_rerun_outcome *outcome, ls_diff_place **out);
+ls_status ls_diff_pool_claim(ls_diff_pool *pool, const ls_diff_subject *subject,
+                             const ls_rerun_outcome *outcome, ls_diff_place **out);
 void ls_diff_pool_release(ls_diff_place *place);
 
 /* Goes on with hashing large states, while the client is asked. */

@@ -126,10 +126,10 @@ static bool make_room(ls_investigations *all, uint64_t now_ns)
     return false;
 }
 
-static ls_status take_place(ls_investigations *all, ls_investigation *investigation,
-                            const ls_rerun_outcome *outcome)
+static ls_status claim_place(ls_investigations *all, ls_investigation *investigation,
+                             const ls_rerun_outcome *outcome)
 {
-    return ls_diff_pool_take(&all->pool, &investigation->compared, outcome, &investigation->place);
+    return ls_diff_pool_claim(&all->pool, &investigation->compared, outcome, &investigation->place);
 }
 
 /* False: it goes on waiting, and so do those behind it. */
@@ -137,7 +137,7 @@ static bool give_place(ls_investigations *all, ls_investigation *investigation, 
 {
     const ls_step_study *study = study_of_compared(investigation);
     const ls_rerun_outcome *outcome = study ? study->rerun->outcome : NULL;
-    ls_status status = take_place(all, investigation, outcome);
+    ls_status status = claim_place(all, investigation, outcome);
     bool has_room = status == LS_FULL && make_room(all, now_ns);
     if (status == LS_FULL && !has_room && investigation->state_place &&
         now_ns - investigation->progress_ns >= STALLED_NS) {
@@ -145,7 +145,7 @@ static bool give_place(ls_investigations *all, ls_investigation *investigation, 
         has_room = true;
     }
     if (has_room) {
-        status = take_place(all, investigation, outcome);
+        status = claim_place(all, investigation, outcome);
     }
     if (status == LS_OK) {
         investigation->comparison = LS_COMPARISON_ASKING;
@@ -200,7 +200,7 @@ static bool is_probing(const ls_investigation *investigation)
 
 static void end_probe(ls_investigation *investigation, ls_searched_state state)
 {
-    ls_tick_search_take_state(&investigation->search, state);
+    ls_tick_search_receive_state(&investigation->search, state);
     investigation->comparison = LS_COMPARISON_ENDED;
     leave_place(investigation);
 }
@@ -251,7 +251,7 @@ static void ask_writers(ls_investigations *all, ls_investigation *investigation)
     ls_tick made = investigation->finding.values_tick;
     const ls_rerun_subject subject = {made - 1, made, LS_PASS_OF_WRITERS, true};
     investigation->has_asked_writers = true;
-    investigation->writers = ls_rerun_share_take(&all->reruns, &subject);
+    investigation->writers = ls_rerun_share_join(&all->reruns, &subject);
 }
 
 static void release_writers(ls_investigations *all, ls_investigation *investigation)
@@ -272,7 +272,7 @@ static void make_moves(ls_investigations *all, ls_investigation *investigation)
     if (ls_tick_search_is_held_up(&investigation->search) &&
         ls_step_study_is_over(&investigation->studies[0])) {
         ls_tick_search_go_on(&investigation->search,
-                             ls_investigation_do_reruns_tell(investigation));
+                             ls_investigation_do_reruns_reproduce(investigation));
     }
     switch (ls_investigation_next_move(investigation, &subject)) {
     case LS_MOVE_SEARCH:
@@ -434,7 +434,7 @@ static void note_progress(ls_investigation *investigation, uint64_t now_ns)
 }
 
 /* The state hash that the client told of the state that is compared; false: it told none. */
-static bool told_hash(const ls_investigation *investigation, uint64_t *out)
+static bool reported_hash(const ls_investigation *investigation, uint64_t *out)
 {
     const ls_diff_subject *compared = &investigation->compared;
     const ls_step_study *newest = &investigation->studies[investigation->study_count - 1];
@@ -473,7 +473,7 @@ static bool is_contradicted(const ls_investigation *investigation)
         return !has_equal_save(investigation);
     }
     return figures.left_out == 0 && !investigation->has_own_hash &&
-           told_hash(investigation, &told) && shown_hash(investigation) != told;
+           reported_hash(investigation, &told) && shown_hash(investigation) != told;
 }
 
 /* The differences behind a pass, or in the first state that differs, take the place of those in the
@@ -541,8 +541,8 @@ static bool advance_probe(ls_investigation *investigation)
     return true;
 }
 
-ls_status ls_investigation_take_answer(ls_investigations *all, uint32_t slot,
-                                       const ls_wire_answer *answer, uint64_t now_ns)
+ls_status ls_investigation_receive_answer(ls_investigations *all, uint32_t slot,
+                                          const ls_wire_answer *answer, uint64_t now_ns)
 {
     ls_investigation *investigation = &all->slots[slot];
     if (investigation->unanswered == 0) {
@@ -584,27 +584,27 @@ ls_status ls_investigation_take_answer(ls_investigations *all, uint32_t slot,
     return LS_OK;
 }
 
-static ls_status take_probe(ls_investigation *investigation, const ls_wire_evidence *evidence)
+static ls_status receive_probe(ls_investigation *investigation, const ls_wire_evidence *evidence)
 {
     ls_step_result result;
     ls_status status = ls_step_result_read(evidence, &result);
     return status == LS_OK
-               ? ls_tick_search_take(&investigation->search, &result.figures, &result.passes)
+               ? ls_tick_search_receive(&investigation->search, &result.figures, &result.passes)
                : status;
 }
 
-ls_status ls_investigation_take_evidence(ls_investigation *investigation,
-                                         const ls_wire_evidence *evidence, uint64_t now_ns)
+ls_status ls_investigation_receive_evidence(ls_investigation *investigation,
+                                            const ls_wire_evidence *evidence, uint64_t now_ns)
 {
     ls_status status = LS_STALE;
     if (investigation->phase != LS_INVESTIGATION_LOOKING || evidence->tick == 0) {
         return LS_STALE;
     }
     for (uint32_t i = 0; status == LS_STALE && i < investigation->study_count; i++) {
-        status = ls_step_study_take(&investigation->studies[i], evidence);
+        status = ls_step_study_receive(&investigation->studies[i], evidence);
     }
     if (status == LS_STALE && evidence->tick != investigation->bad_tick) {
-        status = take_probe(investigation, evidence);
+        status = receive_probe(investigation, evidence);
     }
     if (status == LS_OK) {
         note_progress(investigation, now_ns);
@@ -612,8 +612,8 @@ ls_status ls_investigation_take_evidence(ls_investigation *investigation,
     return status;
 }
 
-ls_status ls_investigation_take_fingerprint(ls_investigation *investigation,
-                                            const ls_wire_fingerprint *print, uint64_t now_ns)
+ls_status ls_investigation_receive_fingerprint(ls_investigation *investigation,
+                                               const ls_wire_fingerprint *print, uint64_t now_ns)
 {
     if (investigation->phase != LS_INVESTIGATION_LOOKING) {
         return LS_STALE;

@@ -128,17 +128,17 @@ bool ls_investigation_next_query(ls_investigation *investigation, ls_wire_query 
 
 /* STALE: not asked for, or not of use any more. MALFORMED: it does not fit; nothing more is asked
  * then. */
-ls_status ls_investigation_take_answer(ls_investigations *all, uint32_t slot,
-                                       const ls_wire_answer *answer, uint64_t now_ns);
+ls_status ls_investigation_receive_answer(ls_investigations *all, uint32_t slot,
+                                          const ls_wire_answer *answer, uint64_t now_ns);
 
 /* The ticks that the slot's client is to be asked to simulate again; false: none now. */
 bool ls_investigation_next_request(ls_investigations *all, uint32_t slot, ls_evidence_request *out);
 
 /* STALE, or MALFORMED: these are no figures. */
-ls_status ls_investigation_take_evidence(ls_investigation *investigation,
-                                         const ls_wire_evidence *evidence, uint64_t now_ns);
-ls_status ls_investigation_take_fingerprint(ls_investigation *investigation,
-                                            const ls_wire_fingerprint *print, uint64_t now_ns);
+ls_status ls_investigation_receive_evidence(ls_investigation *investigation,
+                                            const ls_wire_evidence *evidence, uint64_t now_ns);
+ls_status ls_investigation_receive_fingerprint(ls_investigation *investigation,
+                                               const ls_wire_fingerprint *print, uint64_t now_ns);
 
 /* Every difference is known and can be sent as leaves. */
 bool ls_investigation_can_heal(const ls_investigation *investigation);

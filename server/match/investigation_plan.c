@@ -19,7 +19,7 @@ static const ls_step_study *study_of(const ls_investigation *investigation, ls_t
     return NULL;
 }
 
-bool ls_investigation_do_reruns_tell(const ls_investigation *investigation)
+bool ls_investigation_do_reruns_reproduce(const ls_investigation *investigation)
 {
     const ls_step_study *study = &investigation->studies[0];
     return ls_step_result_reproduces(&study->server, investigation->server_hash) &&
@@ -30,7 +30,7 @@ const ls_step_study *ls_investigation_main_study(const ls_investigation *investi
 {
     ls_tick exact = ls_investigation_exact_tick(investigation);
     bool is_trusted = investigation->is_exact_shown || investigation->search.has_narrowed ||
-                      ls_investigation_do_reruns_tell(investigation);
+                      ls_investigation_do_reruns_reproduce(investigation);
     for (uint32_t i = 1; is_trusted && i < investigation->study_count; i++) {
         const ls_step_study *study = &investigation->studies[i];
         if (study->subject.tick == exact && exact != investigation->bad_tick &&

@@ -30,6 +30,6 @@ const ls_step_study *ls_investigation_main_study(const ls_investigation *investi
 
 /* Re-runs tell of states between those that were compared what the match would have told, when they
  * did so of the bad one. */
-bool ls_investigation_do_reruns_tell(const ls_investigation *investigation);
+bool ls_investigation_do_reruns_reproduce(const ls_investigation *investigation);
 
 #endif

@@ -290,9 +290,9 @@ static ls_tick clamp_first_input(const ls_join_service *joins, ls_tick tick)
     return tick - first < LS_LEAD_TICKS_MAX ? tick : first + LS_LEAD_TICKS_MAX - 1;
 }
 
-ls_status ls_join_service_take_joined(ls_join_service *joins, uint32_t slot,
-                                      const ls_joined *joined, ls_playing_from *from,
-                                      ls_departure *departure)
+ls_status ls_join_service_receive_joined(ls_join_service *joins, uint32_t slot,
+                                         const ls_joined *joined, ls_playing_from *from,
+                                         ls_departure *departure)
 {
     const joining *own = &joins->slots[slot];
     if (joins->match->seats->rows[slot].state != LS_SEAT_JOINING) {
@@ -321,11 +321,11 @@ ls_status ls_join_service_take_joined(ls_join_service *joins, uint32_t slot,
 
 /* ---- while a player joins ---- */
 
-ls_status ls_join_service_take_ack(ls_join_service *joins, uint32_t slot, const uint8_t *bytes,
-                                   size_t size)
+ls_status ls_join_service_receive_ack(ls_join_service *joins, uint32_t slot, const uint8_t *bytes,
+                                      size_t size)
 {
-    ls_status status = ls_handover_take_ack(&joins->handover, joins->match->seats->peers[slot],
-                                            &joins->match->links[slot].peer, bytes, size);
+    ls_status status = ls_handover_receive_ack(&joins->handover, joins->match->seats->peers[slot],
+                                               &joins->match->links[slot].peer, bytes, size);
     if (status == LS_NOT_FOUND) {
         /* One that was on its way when the last of the blob was acknowledged is no offence. */
         ls_blob_ack ack;

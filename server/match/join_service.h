@@ -25,13 +25,13 @@ typedef struct ls_playing_from {
 /* JOINED has come from a player that is joining. OK with departure->status OK: it may play. A
  * player that has strayed since the state which it was sent may play as well: what is compared next
  * differs, and is looked into. */
-ls_status ls_join_service_take_joined(ls_join_service *joins, uint32_t slot,
-                                      const ls_joined *joined, ls_playing_from *from,
-                                      ls_departure *departure);
+ls_status ls_join_service_receive_joined(ls_join_service *joins, uint32_t slot,
+                                         const ls_joined *joined, ls_playing_from *from,
+                                         ls_departure *departure);
 
 /* BLOB_ACK, or the header of an INPUTS, has come from a player that is joining. */
-ls_status ls_join_service_take_ack(ls_join_service *joins, uint32_t slot, const uint8_t *bytes,
-                                   size_t size);
+ls_status ls_join_service_receive_ack(ls_join_service *joins, uint32_t slot, const uint8_t *bytes,
+                                      size_t size);
 void ls_join_service_note_progress(ls_join_service *joins, uint32_t slot, ls_tick simulated);
 
 /* A player that plays differs from the server: it is sent the live state, as those who join are,

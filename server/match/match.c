@@ -116,7 +116,7 @@ void ls_match_receive(ls_match *match, ls_peer_id peer, ls_channel channel, cons
 {
     match->context.now_ns = now_ns;
     match->context.arrived_ns = now_ns;
-    ls_match_reception_take(&match->context, peer, channel, bytes, size);
+    ls_match_reception_receive(&match->context, peer, channel, bytes, size);
 }
 
 static void answer_moved(ls_match_context *match, ls_peer_id peer, size_t room_bytes)
@@ -144,8 +144,8 @@ void ls_match_receive_event(ls_match *match, const ls_transport_event *event, ui
     /* A tick that was closed before the packet was taken was closed without it. */
     arrived_ns = LS_MAX(arrived_ns, closed_ns);
     match->context.arrived_ns = LS_MIN(arrived_ns, now_ns);
-    ls_match_reception_take(&match->context, event->peer, event->channel, event->bytes,
-                            event->size);
+    ls_match_reception_receive(&match->context, event->peer, event->channel, event->bytes,
+                               event->size);
     if (event->path_room > 0) {
         answer_moved(&match->context, event->peer, event->path_room);
     }

@@ -406,7 +406,7 @@ typedef struct ls_seat_generations {
 void ls_seat_generations_next(ls_seat_generations *generations);
 
 /* It has left again before it counted: all is as it was, but that its turn is spent. */
-void ls_seat_generations_take_back(ls_seat_generations *generations, ls_seat_generations before);
+void ls_seat_generations_revert(ls_seat_generations *generations, ls_seat_generations before);
 
 /* The player who sat on a seat last. */
 typedef struct ls_restored_seat {

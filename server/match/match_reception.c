@@ -10,7 +10,7 @@
 
 /* ---- players ---- */
 
-static ls_status take_ready(ls_match_context *match, uint32_t slot, const ls_ready *ready)
+static ls_status receive_ready(ls_match_context *match, uint32_t slot, const ls_ready *ready)
 {
     const ls_match_config *config = &match->config;
     uint32_t wanted = config->start_players > 0 ? config->start_players : config->sim.players;
@@ -27,7 +27,7 @@ static ls_status take_ready(ls_match_context *match, uint32_t slot, const ls_rea
     if (match->state == LS_MATCH_RUNNING || match->state == LS_MATCH_ENDING) {
         ls_conduct_begin_joining(match, slot);
     } else if (match->state == LS_MATCH_RESUMING) {
-        ls_resume_vote_tell_anew(match->vote);
+        ls_resume_vote_renotify(match->vote);
     } else if (match->state == LS_MATCH_LOBBY &&
                ls_seat_table_count(match->seats, LS_SEAT_READY) >= wanted) {
         ls_conduct_start(match);
@@ -35,12 +35,13 @@ static ls_status take_ready(ls_match_context *match, uint32_t slot, const ls_rea
     return LS_OK;
 }
 
-static ls_status take_joined(ls_match_context *match, uint32_t slot, const ls_joined *joined)
+static ls_status receive_joined(ls_match_context *match, uint32_t slot, const ls_joined *joined)
 {
     uint32_t interval = match->config.hash_interval_ticks;
     ls_departure departure = {LS_OK, NULL};
     ls_playing_from from = {0};
-    ls_status status = ls_join_service_take_joined(match->joins, slot, joined, &from, &departure);
+    ls_status status =
+        ls_join_service_receive_joined(match->joins, slot, joined, &from, &departure);
     if (departure.status != LS_OK) {
         ls_conduct_drop(match, slot, departure.status, departure.why);
     }
@@ -53,7 +54,8 @@ static ls_status take_joined(ls_match_context *match, uint32_t slot, const ls_jo
     return LS_OK;
 }
 
-static ls_status take_finished(ls_match_context *match, uint32_t slot, const ls_finished *finished)
+static ls_status receive_finished(ls_match_context *match, uint32_t slot,
+                                  const ls_finished *finished)
 {
     bool is_found = false;
     ls_tick next = match->log->next;
@@ -63,24 +65,24 @@ static ls_status take_finished(ls_match_context *match, uint32_t slot, const ls_
     }
     match->links[slot].peer.downlink.next = next;
     ls_seat_table_set_finished(match->seats, slot, finished);
-    ls_desync_service_take_finished(match->desync, slot, finished, &is_found);
+    ls_desync_service_receive_finished(match->desync, slot, finished, &is_found);
     if (is_found) {
         ls_conduct_report_desync(match, slot);
     }
     return LS_OK;
 }
 
-static ls_status take_hashes(ls_match_context *match, uint32_t slot, const ls_hashes *hashes)
+static ls_status receive_hashes(ls_match_context *match, uint32_t slot, const ls_hashes *hashes)
 {
     bool is_found = false;
-    ls_status status = ls_desync_service_take_hashes(match->desync, slot, hashes, &is_found);
+    ls_status status = ls_desync_service_receive_hashes(match->desync, slot, hashes, &is_found);
     if (is_found) {
         ls_conduct_report_desync(match, slot);
     }
     return status;
 }
 
-static ls_status take_evidence(ls_match_context *match, uint32_t slot, const ls_message *message)
+static ls_status receive_evidence(ls_match_context *match, uint32_t slot, const ls_message *message)
 {
     ls_desync_drop found = {0, NULL};
     bool was_sent = ls_desync_service_is_sent(match->desync, slot);
@@ -92,22 +94,23 @@ static ls_status take_evidence(ls_match_context *match, uint32_t slot, const ls_
     return status;
 }
 
-static ls_status take_tick_part(ls_match_context *match, uint32_t slot, const ls_tick_part *part)
+static ls_status receive_tick_part(ls_match_context *match, uint32_t slot, const ls_tick_part *part)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
     if (!match->vote) {
         return LS_MISBEHAVED;
     }
-    ls_status status = ls_resume_vote_take_part(match->vote, slot, part, &match->links[slot].peer,
-                                                match->incoming.cursor);
+    ls_status status = ls_resume_vote_receive_part(
+        match->vote, slot, part, &match->links[slot].peer, match->incoming.cursor);
     while (ls_resume_vote_next_tick(match->vote, slots, &inputs)) {
         ls_conduct_repeat_tick(match, &inputs);
     }
     return status;
 }
 
-static ls_status take_goodbye(ls_match_context *match, uint32_t slot, const ls_close_reason *said)
+static ls_status receive_goodbye(ls_match_context *match, uint32_t slot,
+                                 const ls_close_reason *said)
 {
     ls_peer_id peer = match->seats->peers[slot];
     ls_departure departure = ls_peer_link_goodbye(said);
@@ -116,8 +119,8 @@ static ls_status take_goodbye(ls_match_context *match, uint32_t slot, const ls_c
     return LS_OK;
 }
 
-static ls_status take_reliable(ls_match_context *match, uint32_t slot, const uint8_t *bytes,
-                               size_t size)
+static ls_status receive_reliable(ls_match_context *match, uint32_t slot, const uint8_t *bytes,
+                                  size_t size)
 {
     ls_message *message = &match->incoming.message;
     ls_status status = ls_message_read(bytes, size, 0, message);
@@ -127,29 +130,29 @@ static ls_status take_reliable(ls_match_context *match, uint32_t slot, const uin
     match->links[slot].peer.heard_ns = match->now_ns;
     switch (message->kind) {
     case LS_MESSAGE_READY:
-        return take_ready(match, slot, &message->body.ready);
+        return receive_ready(match, slot, &message->body.ready);
     case LS_MESSAGE_HASHES:
-        return take_hashes(match, slot, &message->body.hashes);
+        return receive_hashes(match, slot, &message->body.hashes);
     case LS_MESSAGE_TREE_ANSWER:
     case LS_MESSAGE_EVIDENCE:
     case LS_MESSAGE_BUILD_FINGERPRINT:
     case LS_MESSAGE_HEALED:
-        return take_evidence(match, slot, message);
+        return receive_evidence(match, slot, message);
     case LS_MESSAGE_CLOSED_TICK:
-        return take_tick_part(match, slot, &message->body.closed_tick);
+        return receive_tick_part(match, slot, &message->body.closed_tick);
     case LS_MESSAGE_JOINED:
-        return take_joined(match, slot, &message->body.joined);
+        return receive_joined(match, slot, &message->body.joined);
     case LS_MESSAGE_FINISHED:
-        return take_finished(match, slot, &message->body.finished);
+        return receive_finished(match, slot, &message->body.finished);
     case LS_MESSAGE_GOODBYE:
-        return take_goodbye(match, slot, &message->body.close_reason);
+        return receive_goodbye(match, slot, &message->body.close_reason);
     default:
         return LS_MISBEHAVED;
     }
 }
 
-static ls_status take_inputs(ls_match_context *match, uint32_t slot, const uint8_t *bytes,
-                             size_t size)
+static ls_status receive_inputs(ls_match_context *match, uint32_t slot, const uint8_t *bytes,
+                                size_t size)
 {
     ls_player_link *link = &match->links[slot];
     ls_inputs_header header = {0};
@@ -178,12 +181,12 @@ static ls_status take_inputs(ls_match_context *match, uint32_t slot, const uint8
     return LS_OK;
 }
 
-static ls_status take_unreliable(ls_match_context *match, uint32_t slot, const uint8_t *bytes,
-                                 size_t size)
+static ls_status receive_unreliable(ls_match_context *match, uint32_t slot, const uint8_t *bytes,
+                                    size_t size)
 {
     uint32_t kind = ls_message_peek(bytes, size);
     if (kind == LS_MESSAGE_BLOB_ACK) {
-        return ls_join_service_take_ack(match->joins, slot, bytes, size);
+        return ls_join_service_receive_ack(match->joins, slot, bytes, size);
     }
     if (kind != LS_MESSAGE_INPUTS) {
         return LS_MALFORMED;
@@ -192,7 +195,7 @@ static ls_status take_unreliable(ls_match_context *match, uint32_t slot, const u
         match->links[slot].peer.heard_ns = match->now_ns; /* the lobby's sign of life */
     }
     /* A player that has been offered a seat has to say READY in time, nothing else. */
-    return ls_seat_table_follows(match->seats, slot) ? take_inputs(match, slot, bytes, size)
+    return ls_seat_table_follows(match->seats, slot) ? receive_inputs(match, slot, bytes, size)
                                                      : LS_OK;
 }
 
@@ -204,8 +207,9 @@ static void receive_from_player(ls_match_context *match, uint32_t slot, ls_chann
         ls_conduct_drop(match, slot, LS_MISBEHAVED, LS_PEER_LINK_FLOOD);
         return;
     }
-    ls_status status = channel == LS_CHANNEL_RELIABLE ? take_reliable(match, slot, bytes, size)
-                                                      : take_unreliable(match, slot, bytes, size);
+    ls_status status = channel == LS_CHANNEL_RELIABLE
+                           ? receive_reliable(match, slot, bytes, size)
+                           : receive_unreliable(match, slot, bytes, size);
     if (status == LS_OK) {
         return;
     }
@@ -373,8 +377,8 @@ static void receive_from_pending(ls_match_context *match, ls_peer_id peer, ls_ch
     }
 }
 
-void ls_match_reception_take(ls_match_context *match, ls_peer_id peer, ls_channel channel,
-                             const uint8_t *bytes, size_t size)
+void ls_match_reception_receive(ls_match_context *match, ls_peer_id peer, ls_channel channel,
+                                const uint8_t *bytes, size_t size)
 {
     uint32_t slot = ls_seat_table_slot_of(match->seats, peer);
     if (slot != MATCH_NO_SLOT) {

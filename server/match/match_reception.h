@@ -6,7 +6,7 @@
 
 #include "lockstep/server/match/match_context.h"
 
-void ls_match_reception_take(ls_match_context *match, ls_peer_id peer, ls_channel channel,
-                             const uint8_t *bytes, size_t size);
+void ls_match_reception_receive(ls_match_context *match, ls_peer_id peer, ls_channel channel,
+                                const uint8_t *bytes, size_t size);
 
 #endif

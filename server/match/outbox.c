@@ -71,7 +71,7 @@ static uint32_t packed_bytes(const ls_match_event *event)
     return EVENT_HEAD_BYTES + (uint32_t)strlen(event->text.bytes) + 1;
 }
 
-static void take_packed(ls_outbox *outbox, ls_match_event *event)
+static void pop_packed(ls_outbox *outbox, ls_match_event *event)
 {
     const uint8_t *bytes = outbox->packed + outbox->packed_first;
     LS_ASSERT(outbox->packed_count > 0);
@@ -116,7 +116,7 @@ static void pack_newest(ls_outbox *outbox)
         move_packed(outbox);
     }
     while (!has_room(outbox, bytes)) {
-        take_packed(outbox, &lost);
+        pop_packed(outbox, &lost);
         move_packed(outbox);
     }
     uint8_t *to = outbox->packed + outbox->packed_end;
@@ -134,7 +134,7 @@ ls_match_event *ls_outbox_push_event(ls_outbox *outbox, ls_match_event_kind kind
     }
     if (outbox->packed_count == LS_OUTBOX_EVENTS_MAX) {
         /* The newest events tell how the match is now. */
-        take_packed(outbox, &outbox->newest);
+        pop_packed(outbox, &outbox->newest);
     }
     outbox->has_newest = true;
     outbox->newest = (ls_match_event){.kind = kind, .slot = slot, .tick = tick};
@@ -144,7 +144,7 @@ ls_match_event *ls_outbox_push_event(ls_outbox *outbox, ls_match_event_kind kind
 bool ls_outbox_next_event(ls_outbox *outbox, ls_match_event *event)
 {
     if (outbox->packed_count > 0) {
-        take_packed(outbox, event);
+        pop_packed(outbox, event);
         return true;
     }
     if (!outbox->has_newest) {

@@ -63,10 +63,10 @@ ls_status ls_peer_link_read_header(const ls_peer_link *link, const ls_tick_log *
     return stream->is_failed || !is_known ? LS_MALFORMED : LS_OK;
 }
 
-ls_status ls_peer_link_take_blob_ack(ls_peer_link *link, const ls_match_context *match,
-                                     ls_blob_sender *sender, const uint8_t *bytes, size_t size)
+ls_status ls_peer_link_receive_blob_ack(ls_peer_link *link, const ls_match_context *match,
+                                        ls_blob_sender *sender, const uint8_t *bytes, size_t size)
 {
-    ls_status status = ls_blob_sender_take_ack(sender, match->arrived_ns, bytes, size);
+    ls_status status = ls_blob_sender_receive_ack(sender, match->arrived_ns, bytes, size);
     if (status != LS_OK) {
         return status;
     }
@@ -112,15 +112,16 @@ static void measure_rtt(ls_downlink *link, uint64_t now_ns, const ls_inputs_head
 
 /* The newest packet counts, not the highest number: an acknowledgement that was altered on its way
  * is mended by the next one. A tick that is no longer held cannot be asked for again. */
-static void take_acknowledgement(ls_downlink *link, const ls_match_context *match, ls_tick next)
+static void receive_ack(ls_downlink *link, const ls_match_context *match, ls_tick next)
 {
     if (match->log->next - next + 1 < LS_WINDOW_TICKS) {
         link->next = next;
     }
 }
 
-ls_link_arrival ls_downlink_take(ls_downlink *link, const ls_match_context *match,
-                                 const ls_inputs_header *header, uint64_t sent_ns, int64_t stamp_ns)
+ls_link_arrival ls_downlink_receive(ls_downlink *link, const ls_match_context *match,
+                                    const ls_inputs_header *header, uint64_t sent_ns,
+                                    int64_t stamp_ns)
 {
     ls_link_arrival arrival =
         ls_link_meter_add(&link->uplink, header->sequence, stamp_ns, match->arrived_ns);
@@ -133,7 +134,7 @@ ls_link_arrival ls_downlink_take(ls_downlink *link, const ls_match_context *matc
         link->is_losing = ls_send_rate_is_lossy(link->is_losing, &header->health.downlink);
     }
     if (arrival == LS_LINK_NEWER) {
-        take_acknowledgement(link, match, header->next);
+        receive_ack(link, match, header->next);
     }
     return arrival;
 }
@@ -229,7 +230,7 @@ bool ls_downlink_write_answer(ls_downlink *link, const ls_match_context *match,
     return true;
 }
 
-ls_tick ls_downlink_take_parts_end(ls_downlink *link, ls_tick first)
+ls_tick ls_downlink_advance_parts_end(ls_downlink *link, ls_tick first)
 {
     /* The peer takes parts of so many ticks from the first that it lacks on. Counted from what it
      * has acknowledged there would be none to send beside a TICKS that holds as many. While it gets
@@ -240,7 +241,7 @@ ls_tick ls_downlink_take_parts_end(ls_downlink *link, ls_tick first)
     return (is_getting_on ? first : link->next) + LS_TICK_PARTS_AHEAD;
 }
 
-bool ls_downlink_take_parts_due(ls_downlink *link, const ls_match_context *match, ls_tick tick)
+bool ls_downlink_claim_parts_due(ls_downlink *link, const ls_match_context *match, ls_tick tick)
 {
     ls_downlink_parts *sent = &link->parts[tick % LS_TICK_PARTS_AHEAD];
     uint64_t answer_ns = LS_MIN(LS_SEND_SPARE_TICKS * match->dt_ns, ANSWER_MAX_NS);
@@ -280,11 +281,11 @@ size_t ls_peer_link_send_parts(ls_peer_link *link, const ls_match_context *match
                                ls_tick first, ls_tick end)
 {
     ls_downlink *downlink = &link->downlink;
-    ls_tick parts_end = ls_downlink_take_parts_end(downlink, first);
+    ls_tick parts_end = ls_downlink_advance_parts_end(downlink, first);
     uint32_t sent = 0;
     size_t bytes = 0;
     for (ls_tick tick = first; tick < end && tick < parts_end && sent < PARTS_PER_TURN; tick++) {
-        if (ls_downlink_take_parts_due(downlink, match, tick)) {
+        if (ls_downlink_claim_parts_due(downlink, match, tick)) {
             sent += send_tick(match, peer, tick, tick == downlink->alone, &bytes);
         }
     }

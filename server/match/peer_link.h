@@ -121,8 +121,8 @@ ls_status ls_peer_link_read_header(const ls_peer_link *link, const ls_tick_log *
                                    ls_bit_stream *stream, ls_inputs_header *header);
 
 /* Takes a BLOB_ACK for what `sender` streams to the peer. */
-ls_status ls_peer_link_take_blob_ack(ls_peer_link *link, const ls_match_context *match,
-                                     ls_blob_sender *sender, const uint8_t *bytes, size_t size);
+ls_status ls_peer_link_receive_blob_ack(ls_peer_link *link, const ls_match_context *match,
+                                        ls_blob_sender *sender, const uint8_t *bytes, size_t size);
 
 /* ---- closed ticks ---- */
 
@@ -130,9 +130,9 @@ ls_status ls_peer_link_take_blob_ack(ls_peer_link *link, const ls_match_context 
  * first went out if it then fitted into TICKS (0: not known); `stamp_ns`: when the packet's newest
  * content was due. A repetition changes nothing; a packet that was overtaken acknowledges nothing.
  */
-ls_link_arrival ls_downlink_take(ls_downlink *link, const ls_match_context *match,
-                                 const ls_inputs_header *header, uint64_t sent_ns,
-                                 int64_t stamp_ns);
+ls_link_arrival ls_downlink_receive(ls_downlink *link, const ls_match_context *match,
+                                    const ls_inputs_header *header, uint64_t sent_ns,
+                                    int64_t stamp_ns);
 
 /* The first tick that the next TICKS to a player carries, of those before `end`: the first that is
  * not acknowledged, unless a later one will do. */
@@ -154,10 +154,10 @@ bool ls_downlink_write_answer(ls_downlink *link, const ls_match_context *match,
 
 /* Before which tick parts may go out in this turn, when TICKS has just carried the ticks before
  * `first`; notes what the peer has acknowledged by now. */
-ls_tick ls_downlink_take_parts_end(ls_downlink *link, ls_tick first);
+ls_tick ls_downlink_advance_parts_end(ls_downlink *link, ls_tick first);
 
 /* Whether a tick that is not in TICKS has to go out in parts now; notes that it does. */
-bool ls_downlink_take_parts_due(ls_downlink *link, const ls_match_context *match, ls_tick tick);
+bool ls_downlink_claim_parts_due(ls_downlink *link, const ls_match_context *match, ls_tick tick);
 
 /* Sends the ticks from `first` to before `end`, which did not fit into the TICKS that went out just
  * now, in parts, as far as that is due: if each waited until the ticks before it are acknowledged,

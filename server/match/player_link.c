@@ -199,15 +199,15 @@ static void store_inputs(ls_player_link *link, const ls_match_context *match, ls
     }
 }
 
-static void take_header(ls_player_link *link, const ls_match_context *match,
-                        const ls_inputs_header *header, ls_tick end)
+static void receive_header(ls_player_link *link, const ls_match_context *match,
+                           const ls_inputs_header *header, ls_tick end)
 {
     /* Ticks that were closed before the player joined were not sent to it then. */
     bool is_fresh = header->next > link->joined_at;
     uint64_t sent_ns = is_fresh ? ls_tick_log_closed_at(match->log, header->next - 1) : 0;
     int64_t stamp_ns = (int64_t)(end * match->dt_ns);
     ls_link_arrival arrival =
-        ls_downlink_take(&link->peer.downlink, match, header, sent_ns, stamp_ns);
+        ls_downlink_receive(&link->peer.downlink, match, header, sent_ns, stamp_ns);
     if (arrival != LS_LINK_REPEATED && header->has_health) {
         ls_lag_meter_add_health(&link->figures.lag.meter, &header->health);
     }
@@ -254,7 +254,7 @@ ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_match_contex
     stream->position_bits = first_bit;
     ls_tick_cursor_start(cursor, 1, link->input_bytes_max, known_base);
     store_inputs(link, match, stream, header, cursor, end);
-    take_header(link, match, header, end);
+    receive_header(link, match, header, end);
     advance_wanted(link, match->log->next);
     link->peer.heard_ns = match->arrived_ns;
     return LS_OK;
@@ -288,7 +288,7 @@ ls_slot_input ls_player_link_close_input(ls_player_link *link, ls_tick tick,
     return input;
 }
 
-static void tell_wanted(const ls_player_link *link, ls_ticks_header *header)
+static void report_wanted(const ls_player_link *link, ls_ticks_header *header)
 {
     header->wanted = link->wanted;
     header->has_base = link->wanted > 0 && link->wanted != link->unread &&
@@ -303,7 +303,7 @@ static void fill_header(ls_player_link *link, const ls_match_context *match, ls_
     if (header->has_uplink) {
         link->is_losing = ls_send_rate_is_lossy(link->is_losing, &header->uplink);
     }
-    tell_wanted(link, header);
+    report_wanted(link, header);
     header->slack = link->slack;
     if (link->has_newest && link->newest + 1 == link->wanted && !link->is_arrival_reported) {
         header->hold = ls_hold_from_ns(match->now_ns - link->newest_arrival_ns);
@@ -352,7 +352,7 @@ size_t ls_player_link_write_answer(ls_player_link *link, const ls_match_context 
     }
     ls_bit_stream stream = ls_bit_writer(bytes, LS_MIN(room_bytes, LS_PACKET_BYTES_MAX));
     ls_ticks_header header = {.hold = LS_HOLD_NONE, .slack = LS_SLACK_NONE};
-    tell_wanted(link, &header);
+    report_wanted(link, &header);
     bool has_ticks = ls_downlink_write_answer(&link->peer.downlink, match, &header, &stream);
     return has_ticks ? ls_bits_size_bytes(&stream) : 0;
 }

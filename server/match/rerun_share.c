@@ -21,7 +21,7 @@ static ls_shared_rerun *find_run(ls_rerun_share *share, const ls_rerun_subject *
     return unused;
 }
 
-ls_shared_rerun *ls_rerun_share_take(ls_rerun_share *share, const ls_rerun_subject *subject)
+ls_shared_rerun *ls_rerun_share_join(ls_rerun_share *share, const ls_rerun_subject *subject)
 {
     ls_shared_rerun *run = share->host ? find_run(share, subject) : NULL;
     if (!run) {

@@ -22,7 +22,7 @@ typedef struct ls_rerun_share {
 } ls_rerun_share;
 
 /* Begins a re-run, or takes part in one. NULL: these ticks cannot be run again. */
-ls_shared_rerun *ls_rerun_share_take(ls_rerun_share *share, const ls_rerun_subject *subject);
+ls_shared_rerun *ls_rerun_share_join(ls_rerun_share *share, const ls_rerun_subject *subject);
 void ls_rerun_share_release(ls_rerun_share *share, ls_shared_rerun *run);
 
 /* Asks the host how far the re-runs are. */

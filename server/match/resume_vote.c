@@ -98,12 +98,12 @@ static bool is_waiting(const ls_resume_vote *vote)
     return missing_mask(vote) != 0 && vote->match->now_ns < vote->until_ns;
 }
 
-void ls_resume_vote_tell_anew(ls_resume_vote *vote)
+void ls_resume_vote_renotify(ls_resume_vote *vote)
 {
     vote->told_ns = 0;
 }
 
-static void tell(ls_resume_vote *vote)
+static void notify(ls_resume_vote *vote)
 {
     uint64_t now_ns = vote->match->now_ns;
     uint64_t left_ns = vote->until_ns > now_ns ? vote->until_ns - now_ns : 0;
@@ -249,7 +249,7 @@ static void look_for_seal(ls_resume_vote *vote, ls_tick tick, uint64_t chain)
 }
 
 /* vote->tick is whole. */
-static ls_status take_tick(ls_resume_vote *vote, uint32_t size, ls_tick_cursor *cursor)
+static ls_status receive_tick(ls_resume_vote *vote, uint32_t size, ls_tick_cursor *cursor)
 {
     const ls_match_config *config = &vote->match->config;
     ls_slot_input slots[LS_PLAYERS_MAX];
@@ -288,7 +288,7 @@ static ls_status add_part(ls_resume_vote *vote, const ls_tick_part *part, ls_tic
         return LS_OK;
     }
     vote->part = 0;
-    return take_tick(vote, part->index * LS_TICK_PART_BYTES + part->size, cursor);
+    return receive_tick(vote, part->index * LS_TICK_PART_BYTES + part->size, cursor);
 }
 
 /* Behind the newest seal a client may hold so many ticks, and have made them up. Seals go out four
@@ -318,8 +318,8 @@ static ls_status decide(ls_resume_vote *vote, uint32_t slot)
     return LS_OK;
 }
 
-ls_status ls_resume_vote_take_part(ls_resume_vote *vote, uint32_t slot, const ls_tick_part *part,
-                                   ls_peer_link *link, ls_tick_cursor *cursor)
+ls_status ls_resume_vote_receive_part(ls_resume_vote *vote, uint32_t slot, const ls_tick_part *part,
+                                      ls_peer_link *link, ls_tick_cursor *cursor)
 {
     if (vote->match->state != LS_MATCH_RESUMING || vote->asked_slot != slot) {
         bool was_asked = (vote->asked_mask >> slot & 1u) != 0;
@@ -409,7 +409,7 @@ bool ls_resume_vote_advance(ls_resume_vote *vote)
 {
     uint64_t now_ns = vote->match->now_ns;
     if (now_ns - vote->told_ns >= TOLD_NS) {
-        tell(vote);
+        notify(vote);
     }
     if (!vote->is_asking && is_waiting(vote)) {
         return false;

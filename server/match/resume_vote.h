@@ -17,11 +17,11 @@ void ls_resume_vote_begin(ls_resume_vote *vote, uint32_t waited_mask);
 uint32_t ls_resume_vote_waited_mask(const ls_resume_vote *vote);
 
 /* The players who are there have changed: all of them are told anew. */
-void ls_resume_vote_tell_anew(ls_resume_vote *vote);
+void ls_resume_vote_renotify(ls_resume_vote *vote);
 
 /* A player has sent a part of a tick. `link`: its own. `cursor` is working memory. */
-ls_status ls_resume_vote_take_part(ls_resume_vote *vote, uint32_t slot, const ls_tick_part *part,
-                                   ls_peer_link *link, ls_tick_cursor *cursor);
+ls_status ls_resume_vote_receive_part(ls_resume_vote *vote, uint32_t slot, const ls_tick_part *part,
+                                      ls_peer_link *link, ls_tick_cursor *cursor);
 
 /* The next tick that has been decided on and is not closed yet, borrowed until the next part comes;
  * false when there is none. */

@@ -103,7 +103,7 @@ void ls_seat_generations_next(ls_seat_generations *generations)
                                                    generations->forgotten + 1};
 }
 
-void ls_seat_generations_take_back(ls_seat_generations *generations, ls_seat_generations before)
+void ls_seat_generations_revert(ls_seat_generations *generations, ls_seat_generations before)
 {
     uint32_t given = generations->newest;
     *generations = before;
@@ -290,13 +290,13 @@ static void put_player_aside(ls_seat_row *seat)
     ls_seat_generations_next(&seat->generations);
 }
 
-static void take_player_back(ls_seat_row *seat)
+static void restore_player(ls_seat_row *seat)
 {
     const ls_seat_row before = *seat;
     clear(seat);
     seat->state = before.past_state;
     seat->player = before.past_player;
-    ls_seat_generations_take_back(&seat->generations, before.past_generations);
+    ls_seat_generations_revert(&seat->generations, before.past_generations);
 }
 
 ls_player_change ls_seat_table_sit_down(ls_seat_table *table, uint32_t slot, ls_peer_id peer,
@@ -403,7 +403,7 @@ ls_player_change ls_seat_table_leave(ls_seat_table *table, uint32_t slot, bool i
     ls_text_set(&event->text, "%s", why);
     table->peers[slot] = 0;
     if (event->was_coming) {
-        take_player_back(seat);
+        restore_player(seat);
         return LS_PLAYER_TAKEN_BACK;
     }
     if (table->match->state == LS_MATCH_LOBBY) {
@@ -436,7 +436,7 @@ void ls_seat_table_expire(ls_seat_table *table, uint32_t slot)
 
 /* ---- what the simulation is told ---- */
 
-uint32_t ls_seat_table_take_events(ls_seat_table *table, uint32_t slot, bool plays)
+uint32_t ls_seat_table_pop_events(ls_seat_table *table, uint32_t slot, bool plays)
 {
     ls_seat_row *seat = &table->rows[slot];
     uint32_t events = seat->is_leave_pending ? LS_EVENT_LEFT : 0;

@@ -167,7 +167,7 @@ void ls_seat_table_expire(ls_seat_table *table, uint32_t slot);
 /* ---- what the simulation is told ---- */
 
 /* The events that go into the tick that is being closed: a seat that changes hands has both. */
-uint32_t ls_seat_table_take_events(ls_seat_table *table, uint32_t slot, bool plays);
+uint32_t ls_seat_table_pop_events(ls_seat_table *table, uint32_t slot, bool plays);
 
 /* A tick that was closed before the match was restored had these events. */
 void ls_seat_table_note_events(ls_seat_table *table, uint32_t slot, uint32_t events, ls_tick tick);

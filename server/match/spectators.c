@@ -556,8 +556,8 @@ static ls_status compare_chain(ls_spectators *spectators, ls_spectator *spectato
 }
 
 /* An INPUTS of a spectator has a header and no inputs, and acknowledges only what was sent. */
-static ls_status take_inputs(ls_spectators *spectators, ls_spectator *spectator,
-                             const uint8_t *bytes, size_t size, ls_tick_cursor *cursor)
+static ls_status receive_inputs(ls_spectators *spectators, ls_spectator *spectator,
+                                const uint8_t *bytes, size_t size, ls_tick_cursor *cursor)
 {
     const ls_match_context *match = spectators->match;
     ls_bit_stream stream = ls_bit_reader(bytes, size);
@@ -580,15 +580,15 @@ static ls_status take_inputs(ls_spectators *spectators, ls_spectator *spectator,
     uint64_t sent_ns = header.next == spectator->sent_end ? spectator->sent_end_ns : 0;
     int64_t stamp_ns = (int64_t)(header.next * match->dt_ns);
     ls_link_arrival arrival =
-        ls_downlink_take(&spectator->link.downlink, match, &header, sent_ns, stamp_ns);
+        ls_downlink_receive(&spectator->link.downlink, match, &header, sent_ns, stamp_ns);
     if (arrival != LS_LINK_NEWER || spectator->state != LS_SPECTATOR_SEES) {
         return LS_OK;
     }
     return compare_chain(spectators, spectator, header.chain_tick, header.chain);
 }
 
-static ls_status take_ready(ls_spectators *spectators, ls_spectator *spectator,
-                            const ls_ready *ready)
+static ls_status receive_ready(ls_spectators *spectators, ls_spectator *spectator,
+                               const ls_ready *ready)
 {
     ls_text why = {{0}};
     if (spectator->state != LS_SPECTATOR_OFFERED) {
@@ -603,8 +603,8 @@ static ls_status take_ready(ls_spectators *spectators, ls_spectator *spectator,
     return LS_OK;
 }
 
-static ls_status take_joined(ls_spectators *spectators, ls_spectator *spectator,
-                             const ls_joined *joined)
+static ls_status receive_joined(ls_spectators *spectators, ls_spectator *spectator,
+                                const ls_joined *joined)
 {
     const ls_hash_record *hashes = &spectators->match->log->hashes;
     /* Told with JOIN, and the next chain covers it. */
@@ -627,8 +627,8 @@ static ls_status take_joined(ls_spectators *spectators, ls_spectator *spectator,
     return LS_OK;
 }
 
-static ls_status take_finished(ls_spectators *spectators, ls_spectator *spectator,
-                               const ls_finished *finished)
+static ls_status receive_finished(ls_spectators *spectators, ls_spectator *spectator,
+                                  const ls_finished *finished)
 {
     const ls_hash_record *hashes = &spectators->match->log->hashes;
     uint64_t chain = 0;
@@ -650,16 +650,16 @@ static ls_status take_finished(ls_spectators *spectators, ls_spectator *spectato
     return LS_OK;
 }
 
-static void take_goodbye(ls_spectators *spectators, ls_spectator *spectator,
-                         const ls_close_reason *said)
+static void receive_goodbye(ls_spectators *spectators, ls_spectator *spectator,
+                            const ls_close_reason *said)
 {
     ls_departure departure = ls_peer_link_goodbye(said);
     ls_outbox_disconnect(spectators->match->outbox, spectator->peer);
     leave(spectators, spectator, departure.status, departure.why);
 }
 
-static ls_status take_reliable(ls_spectators *spectators, ls_spectator *spectator,
-                               const uint8_t *bytes, size_t size, ls_message *message)
+static ls_status receive_reliable(ls_spectators *spectators, ls_spectator *spectator,
+                                  const uint8_t *bytes, size_t size, ls_message *message)
 {
     ls_status status = ls_message_read(bytes, size, 0, message);
     if (status != LS_OK) {
@@ -668,39 +668,40 @@ static ls_status take_reliable(ls_spectators *spectators, ls_spectator *spectato
     spectator->link.heard_ns = spectators->match->now_ns;
     switch (message->kind) {
     case LS_MESSAGE_READY:
-        return take_ready(spectators, spectator, &message->body.ready);
+        return receive_ready(spectators, spectator, &message->body.ready);
     case LS_MESSAGE_JOINED:
-        return take_joined(spectators, spectator, &message->body.joined);
+        return receive_joined(spectators, spectator, &message->body.joined);
     case LS_MESSAGE_FINISHED:
-        return take_finished(spectators, spectator, &message->body.finished);
+        return receive_finished(spectators, spectator, &message->body.finished);
     case LS_MESSAGE_GOODBYE:
-        take_goodbye(spectators, spectator, &message->body.close_reason);
+        receive_goodbye(spectators, spectator, &message->body.close_reason);
         return LS_OK;
     default:
         return LS_MISBEHAVED;
     }
 }
 
-static ls_status take_blob_ack(ls_spectators *spectators, ls_spectator *spectator,
-                               const uint8_t *bytes, size_t size)
+static ls_status receive_blob_ack(ls_spectators *spectators, ls_spectator *spectator,
+                                  const uint8_t *bytes, size_t size)
 {
-    ls_status status = ls_handover_take_ack(&spectators->states.handover, spectator->peer,
-                                            &spectator->link, bytes, size);
+    ls_status status = ls_handover_receive_ack(&spectators->states.handover, spectator->peer,
+                                               &spectator->link, bytes, size);
     /* It was on its way when the last of the blob was acknowledged. */
     return status == LS_NOT_FOUND ? LS_STALE : status;
 }
 
-static ls_status take_packet(ls_spectators *spectators, ls_spectator *spectator, ls_channel channel,
-                             const uint8_t *bytes, size_t size, ls_incoming *incoming)
+static ls_status receive_packet(ls_spectators *spectators, ls_spectator *spectator,
+                                ls_channel channel, const uint8_t *bytes, size_t size,
+                                ls_incoming *incoming)
 {
     if (channel == LS_CHANNEL_RELIABLE) {
-        return take_reliable(spectators, spectator, bytes, size, &incoming->message);
+        return receive_reliable(spectators, spectator, bytes, size, &incoming->message);
     }
     switch (ls_message_peek(bytes, size)) {
     case LS_MESSAGE_INPUTS:
-        return take_inputs(spectators, spectator, bytes, size, incoming->cursor);
+        return receive_inputs(spectators, spectator, bytes, size, incoming->cursor);
     case LS_MESSAGE_BLOB_ACK:
-        return take_blob_ack(spectators, spectator, bytes, size);
+        return receive_blob_ack(spectators, spectator, bytes, size);
     default:
         return LS_MALFORMED;
     }
@@ -717,7 +718,7 @@ void ls_spectators_receive(ls_spectators *spectators, ls_peer_id peer, ls_channe
         refuse(spectators, spectator, LS_MISBEHAVED, LS_PEER_LINK_FLOOD);
         return;
     }
-    ls_status status = take_packet(spectators, spectator, channel, bytes, size, incoming);
+    ls_status status = receive_packet(spectators, spectator, channel, bytes, size, incoming);
     if (status == LS_OK) {
         return;
     }

@@ -194,15 +194,15 @@ bool ls_handover_is_slow(const ls_handover *handover, ls_peer_id peer, uint64_t 
     return peer != 0 && find_slow(handover, peer, bytes_per_s) == peer;
 }
 
-ls_status ls_handover_take_ack(ls_handover *handover, ls_peer_id peer, ls_peer_link *link,
-                               const uint8_t *bytes, size_t size)
+ls_status ls_handover_receive_ack(ls_handover *handover, ls_peer_id peer, ls_peer_link *link,
+                                  const uint8_t *bytes, size_t size)
 {
     const ls_handover_stream *stream = ls_handover_find(handover, peer);
     if (!stream) {
         return LS_NOT_FOUND;
     }
     ls_status status =
-        ls_peer_link_take_blob_ack(link, handover->match, stream->sender, bytes, size);
+        ls_peer_link_receive_blob_ack(link, handover->match, stream->sender, bytes, size);
     if (status == LS_OK && !ls_blob_sender_is_busy(stream->sender)) {
         ls_handover_stop(handover, peer);
     }

@@ -99,8 +99,8 @@ ls_peer_id ls_handover_slowest(const ls_handover *handover, uint64_t bytes_per_s
 bool ls_handover_is_slow(const ls_handover *handover, ls_peer_id peer, uint64_t bytes_per_s);
 
 /* Takes a BLOB_ACK. NOT_FOUND: the peer has no stream. */
-ls_status ls_handover_take_ack(ls_handover *handover, ls_peer_id peer, ls_peer_link *link,
-                               const uint8_t *bytes, size_t size);
+ls_status ls_handover_receive_ack(ls_handover *handover, ls_peer_id peer, ls_peer_link *link,
+                                  const uint8_t *bytes, size_t size);
 
 /* Sends what is due, and as the budget allows; NULL: it is not limited. */
 void ls_handover_send(ls_handover *handover, ls_handover_stream *stream, ls_send_budget *budget);

@@ -6,7 +6,7 @@ void ls_step_study_begin(ls_step_study *study, const ls_rerun_subject *subject,
                          ls_rerun_share *reruns)
 {
     *study = (ls_step_study){.subject = *subject};
-    study->rerun = ls_rerun_share_take(reruns, subject);
+    study->rerun = ls_rerun_share_join(reruns, subject);
 }
 
 void ls_step_study_release(ls_step_study *study, ls_rerun_share *reruns)
@@ -45,7 +45,7 @@ ls_status ls_step_result_read(const ls_wire_evidence *evidence, ls_step_result *
     return LS_OK;
 }
 
-ls_status ls_step_study_take(ls_step_study *study, const ls_wire_evidence *evidence)
+ls_status ls_step_study_receive(ls_step_study *study, const ls_wire_evidence *evidence)
 {
     bool is_meant = evidence->tick == study->subject.tick && evidence->pass == study->subject.pass;
     if (!is_meant || !study->is_asked || study->client.is_known) {

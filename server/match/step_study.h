@@ -36,7 +36,7 @@ bool ls_step_study_next_request(ls_step_study *study, ls_evidence_request *out);
 
 /* The client's answer. STALE: it is to another request, or there was one. MALFORMED: these are no
  * figures. */
-ls_status ls_step_study_take(ls_step_study *study, const ls_wire_evidence *evidence);
+ls_status ls_step_study_receive(ls_step_study *study, const ls_wire_evidence *evidence);
 
 /* Takes what this side's re-run has come to. */
 void ls_step_study_advance(ls_step_study *study);

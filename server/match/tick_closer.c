@@ -73,7 +73,7 @@ static uint64_t next_due_ns(const ls_tick_closer *closer)
 }
 
 /* A tick that waits was due when the wait began. */
-static void tell_next_due(ls_tick_closer *closer)
+static void publish_next_due(ls_tick_closer *closer)
 {
     closer->match->log->next_due_ns =
         closer->waiting_ns != 0 ? closer->waiting_ns : next_due_ns(closer);
@@ -97,7 +97,7 @@ uint64_t ls_tick_closer_schedule(ls_tick_closer *closer)
     /* One dt before the tick is due; until then there is nothing to advance. */
     closer->last_ns = match->now_ns + delay_ns;
     closer->timestep.bank_ns = 0;
-    tell_next_due(closer);
+    publish_next_due(closer);
     return delay_ns + match->dt_ns;
 }
 
@@ -113,7 +113,7 @@ void ls_tick_closer_advance(ls_tick_closer *closer)
     uint32_t overdue_ticks = plan.step_count > 1 ? plan.step_count - 1 : 0;
     closer->excused_ticks += overdue_ticks;
     closer->overdue_ticks += overdue_ticks;
-    tell_next_due(closer);
+    publish_next_due(closer);
 }
 
 bool ls_tick_closer_is_last_closed(const ls_tick_closer *closer)
@@ -211,7 +211,7 @@ static void make_up_for_waiting(ls_tick_closer *closer)
     }
 }
 
-static void tell_waiting(ls_tick_closer *closer, uint32_t mask, uint64_t waited_ns)
+static void report_waiting(ls_tick_closer *closer, uint32_t mask, uint64_t waited_ns)
 {
     ls_tick tick = closer->match->log->next;
     uint32_t waited_ms = (uint32_t)(waited_ns / LS_NS_PER_MS);
@@ -234,7 +234,7 @@ static void end_waiting(ls_tick_closer *closer)
         uint32_t waited = (uint32_t)((waited_ns + dt_ns - 1) / dt_ns);
         closer->excused_ticks += waited + (waited > WAIT_REFILL_TICKS ? WAIT_REFILL_TICKS : 0);
         closer->waiting_ns = 0;
-        tell_next_due(closer);
+        publish_next_due(closer);
     }
 }
 
@@ -248,7 +248,7 @@ static bool wait_for(ls_tick_closer *closer, uint32_t mask)
         closer->missing_mask = mask;
         closer->waiting_told_ns = 0;
         closer->waited_mask = mask;
-        tell_next_due(closer);
+        publish_next_due(closer);
     }
     charge_waiting(closer);
     closer->missing_mask = mask;
@@ -264,7 +264,7 @@ static bool wait_for(ls_tick_closer *closer, uint32_t mask)
     bool is_due = is_told ? now_ns - closer->waiting_told_ns >= WAITING_NEXT_NS
                           : waited_ns >= WAITING_FIRST_NS;
     if (is_due || LS_FAULT(WAITING_REPEATED)) {
-        tell_waiting(closer, mask, waited_ns);
+        report_waiting(closer, mask, waited_ns);
     }
     return false;
 }
@@ -286,7 +286,7 @@ static ls_slot_input close_slot(ls_tick_closer *closer, uint32_t slot, ls_closin
     } else if (ls_seat_table_follows(closer->match->seats, slot)) {
         ls_player_link_pass_tick(&closer->match->links[slot], tick);
     }
-    input.events = ls_seat_table_take_events(closer->match->seats, slot, plays);
+    input.events = ls_seat_table_pop_events(closer->match->seats, slot, plays);
     return input;
 }
 

@@ -22,7 +22,7 @@ ls_tick ls_tick_search_state(const ls_tick_search *search)
     return is_on ? middle(search) : 0;
 }
 
-void ls_tick_search_take_state(ls_tick_search *search, ls_searched_state state)
+void ls_tick_search_receive_state(ls_tick_search *search, ls_searched_state state)
 {
     LS_ASSERT(ls_tick_search_state(search) != 0);
     if (state == LS_SEARCHED_SAME) {
@@ -66,7 +66,7 @@ bool ls_tick_search_next(ls_tick_search *search, ls_rerun_share *reruns, ls_tick
         return false;
     }
     const ls_rerun_subject subject = {search->agreed, middle(search), LS_NO_PASS, true};
-    search->rerun = ls_rerun_share_take(reruns, &subject);
+    search->rerun = ls_rerun_share_join(reruns, &subject);
     search->is_given_up = !search->rerun;
     if (search->is_given_up) {
         return false;
@@ -77,8 +77,8 @@ bool ls_tick_search_next(ls_tick_search *search, ls_rerun_share *reruns, ls_tick
     return true;
 }
 
-ls_status ls_tick_search_take(ls_tick_search *search, const ls_rerun_figures *figures,
-                              const ls_pass_trace *passes)
+ls_status ls_tick_search_receive(ls_tick_search *search, const ls_rerun_figures *figures,
+                                 const ls_pass_trace *passes)
 {
     bool is_asked = search->asked != 0 && !search->is_answered;
     if (!is_asked || passes->tick + 1 != search->asked) {

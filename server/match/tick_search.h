@@ -39,7 +39,7 @@ typedef enum ls_searched_state {
     LS_SEARCHED_DIFFERS,
 } ls_searched_state;
 
-void ls_tick_search_take_state(ls_tick_search *search, ls_searched_state state);
+void ls_tick_search_receive_state(ls_tick_search *search, ls_searched_state state);
 
 /* It waits for the word whether it may go on with re-runs; gives it. */
 bool ls_tick_search_is_held_up(const ls_tick_search *search);
@@ -53,8 +53,8 @@ void ls_tick_search_end(ls_tick_search *search, ls_rerun_share *reruns);
 bool ls_tick_search_next(ls_tick_search *search, ls_rerun_share *reruns, ls_tick *out);
 
 /* Takes the result of the client's re-run. STALE: it was not asked for. */
-ls_status ls_tick_search_take(ls_tick_search *search, const ls_rerun_figures *figures,
-                              const ls_pass_trace *passes);
+ls_status ls_tick_search_receive(ls_tick_search *search, const ls_rerun_figures *figures,
+                                 const ls_pass_trace *passes);
 
 /* Takes the result of this side's re-run. */
 void ls_tick_search_advance(ls_tick_search *search, ls_rerun_share *reruns);

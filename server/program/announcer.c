@@ -92,7 +92,7 @@ static void on_queries(void *user, uint64_t now_ns)
     for (int i = 0; i < READS_MAX && ls_discovery_socket_receive(announcer->descriptor, &datagram);
          i++) {
         if (is_asked(announcer, &datagram, &nonce) &&
-            ls_discovery_budget_take(&announcer->budget, now_ns)) {
+            ls_discovery_budget_spend(&announcer->budget, now_ns)) {
             const ls_discovery_answer answer = answer_of(announcer, nonce);
             size_t size = ls_discovery_write_answer(bytes, &answer);
             ls_discovery_socket_answer(announcer->descriptor, &datagram, bytes, size);

@@ -16,13 +16,13 @@ enum {
     SERVICE = LS_MATCH_GROUP_RULES + 1,
 };
 
-static ls_status take_token_protocol_id(void *target, char *value, ls_text *why)
+static ls_status read_token_protocol_id(void *target, char *value, ls_text *why)
 {
     return ls_option_id("token-protocol-id", value,
                         &((ls_server_options *)target)->admission.token_protocol_id, why);
 }
 
-static ls_status take_log_format(void *target, char *value, ls_text *why)
+static ls_status read_log_format(void *target, char *value, ls_text *why)
 {
     return ls_log_format_read(value, &((ls_server_options *)target)->log_format, why);
 }
@@ -67,7 +67,7 @@ static const ls_setting_row rows[] = {
      .argument = "HOST[:PORT],...", .group = NETWORK, .default_text = "tokens for any server",
      .help = "Take tokens alone that name one of these addresses, by which players reach this "
              "server"},
-    {LS_SETTING_IS_TAKEN, .take = take_token_protocol_id, .flag = "token-protocol-id",
+    {LS_SETTING_IS_READ, .read = read_token_protocol_id, .flag = "token-protocol-id",
      .argument = "N", .group = NETWORK, .default_text = "\"LOCKSTEP\" as a number",
      .help = "Your game's number, as in its tokens, in decimal or behind 0x in hexadecimal"},
     {LS_SETTING_IS_TEXT, FIELD(bundle_dir), .flag = "bundle-dir", .argument = "DIR|none",
@@ -118,7 +118,7 @@ static const ls_setting_row rows[] = {
      .help =
          "With --config, in a fleet of Agones: tell its sidecar how the service is, and open the "
          "rooms of allocations"},
-    {LS_SETTING_IS_TAKEN, .take = take_log_format, .flag = "log-format",
+    {LS_SETTING_IS_READ, .read = read_log_format, .flag = "log-format",
      .argument = "text|json|journald", .group = SERVICE, .default_text = "text",
      .help = "Write log lines for people, as JSON objects, or with the priority that "
              "systemd-journald reads"},

@@ -36,7 +36,7 @@ static bool is_given(const ls_server_options *options, const char *flag)
 }
 
 /* A row of the file counts where the command line has none of that flag. */
-static ls_status take_server_rows(service_program *self, ls_server_options *options, ls_text *why)
+static ls_status apply_server_rows(service_program *self, ls_server_options *options, ls_text *why)
 {
     ls_setting_target target = {.fields = options};
     ls_status status = LS_OK;
@@ -44,15 +44,15 @@ static ls_status take_server_rows(service_program *self, ls_server_options *opti
         ls_room_setting *row = &self->service.server.rows[i];
         const ls_setting_text text = {row->flag, row->value};
         if (!is_given(options, row->flag)) {
-            status = ls_setting_take_text(&ls_server_settings, &target, &text, why);
+            status = ls_setting_read_text(&ls_server_settings, &target, &text, why);
         }
     }
     return status;
 }
 
 /* Lines of the workers look like those of the supervisor. */
-static ls_status take_log_format(service_program *self, ls_server_options *options,
-                                 ls_console *console, ls_text *why)
+static ls_status apply_log_format(service_program *self, ls_server_options *options,
+                                  ls_console *console, ls_text *why)
 {
     ls_status status = LS_OK;
     if (!is_given(options, "log-format")) {
@@ -64,7 +64,7 @@ static ls_status take_log_format(service_program *self, ls_server_options *optio
     return status;
 }
 
-static void take_numbers(service_program *self, const ls_server_options *options)
+static void apply_numbers(service_program *self, const ls_server_options *options)
 {
     ls_service_config *service = &self->service;
     const struct {
@@ -82,7 +82,7 @@ static void take_numbers(service_program *self, const ls_server_options *options
     }
 }
 
-static ls_status take_texts(service_program *self, const ls_server_options *options, ls_text *why)
+static ls_status apply_texts(service_program *self, const ls_server_options *options, ls_text *why)
 {
     ls_service_config *service = &self->service;
     const struct {
@@ -111,8 +111,8 @@ static ls_status take_texts(service_program *self, const ls_server_options *opti
 }
 
 /* A setting of a match on the command line is that of every room. */
-static ls_status take_match_rows(service_program *self, const ls_server_options *options,
-                                 ls_text *why)
+static ls_status apply_match_rows(service_program *self, const ls_server_options *options,
+                                  ls_text *why)
 {
     ls_service_config *service = &self->service;
     ls_status status = LS_OK;
@@ -189,17 +189,17 @@ static ls_status read_config(service_program *self, ls_server_options *options, 
 {
     ls_status status = ls_service_config_read(options->config_path, &self->service, why);
     if (status == LS_OK) {
-        status = take_server_rows(self, options, why);
+        status = apply_server_rows(self, options, why);
     }
     if (status == LS_OK) {
-        status = take_log_format(self, options, console, why);
+        status = apply_log_format(self, options, console, why);
     }
     if (status == LS_OK) {
-        take_numbers(self, options);
-        status = take_texts(self, options, why);
+        apply_numbers(self, options);
+        status = apply_texts(self, options, why);
     }
     if (status == LS_OK) {
-        status = take_match_rows(self, options, why);
+        status = apply_match_rows(self, options, why);
     }
     if (status == LS_OK) {
         status = ls_admission_check(&options->admission, why); /* with the rows of the file */

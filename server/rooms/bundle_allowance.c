@@ -11,7 +11,7 @@ struct ls_bundle_allowance {
 
 ls_status ls_bundle_allowance_create(uint64_t bytes, ls_bundle_allowance **out)
 {
-    ls_bundle_allowance *made = ls_shared_memory_take(sizeof *made);
+    ls_bundle_allowance *made = ls_shared_memory_acquire(sizeof *made);
     if (!made) {
         return LS_NO_MEMORY;
     }
@@ -25,7 +25,7 @@ void ls_bundle_allowance_destroy(ls_bundle_allowance *allowance)
     ls_shared_memory_release(allowance, sizeof *allowance);
 }
 
-bool ls_bundle_allowance_take(ls_bundle_allowance *allowance, uint64_t bytes)
+bool ls_bundle_allowance_spend(ls_bundle_allowance *allowance, uint64_t bytes)
 {
     uint64_t left = atomic_load(&allowance->left);
     while (left >= bytes) {

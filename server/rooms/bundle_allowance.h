@@ -18,7 +18,7 @@ ls_status ls_bundle_allowance_create(uint64_t bytes, ls_bundle_allowance **out);
 void ls_bundle_allowance_destroy(ls_bundle_allowance *allowance);
 
 /* Whether so many bytes may be written, which are taken then. */
-bool ls_bundle_allowance_take(ls_bundle_allowance *allowance, uint64_t bytes);
+bool ls_bundle_allowance_spend(ls_bundle_allowance *allowance, uint64_t bytes);
 
 /* Bytes that were taken and are not written after all. */
 void ls_bundle_allowance_give_back(ls_bundle_allowance *allowance, uint64_t bytes);

@@ -51,7 +51,7 @@ static void write_line(const ls_log_entry *entry)
     (void)ls_nonblocking_writer_write(&writer, bytes, line.size);
 }
 
-static void tell(void *user, const char *sentence)
+static void report(void *user, const char *sentence)
 {
     const noted_match *match = find_match();
     char bytes[MESSAGE_BYTES_MAX];
@@ -73,10 +73,10 @@ static void tell(void *user, const char *sentence)
 
 void ls_crash_log_begin(const ls_console *console)
 {
-    const ls_plugin_crash_teller teller = {.name = name_simulation, .tell = tell};
+    const ls_plugin_crash_reporter reporter = {.name = name_simulation, .report = report};
     noted.console = console;
     noted.at_work = noted.at_work ? noted.at_work : &noted.own_place;
-    ls_plugin_crash_tell_by(&teller);
+    ls_plugin_crash_report_to(&reporter);
 }
 
 uint32_t *ls_crash_log_place(void)

@@ -164,7 +164,7 @@ static ls_status write_bytes(const bundle_task *task, const uint8_t *bytes, size
         return ls_fail(LS_FULL, &result->why, "no bundle is written to %s: the disk is nearly full",
                        task->path);
     }
-    if (!ls_bundle_allowance_take(allowance, size)) {
+    if (!ls_bundle_allowance_spend(allowance, size)) {
         return ls_fail(LS_FULL, &result->why,
                        "no bundle is written to %s: it would be more than --bundle-limit allows",
                        task->path);

@@ -221,7 +221,7 @@ static void note_seated(ls_room *room, const ls_match_event *event)
     }
 }
 
-void ls_room_take_gone(ls_room *room, ls_peer_id peer)
+void ls_room_on_disconnect(ls_room *room, ls_peer_id peer)
 {
     for (uint32_t slot = 0; slot < room->players; slot++) {
         room_seat *seat = &room->seats[slot];
@@ -297,7 +297,7 @@ static void replace_path(char path[LS_BUNDLE_PATH_BYTES_MAX], const ls_desync_fi
 }
 
 /* The report has told where the bundle is to be. */
-void ls_room_take_bundle(ls_room *room, const ls_desync_file *file)
+void ls_room_receive_bundle(ls_room *room, const ls_desync_file *file)
 {
     if (room->serial != file->room) {
         return;
@@ -325,7 +325,7 @@ static void write_bundle(const ls_room *room, uint32_t slot)
     if (!room->ground->files) {
         return;
     }
-    if (!ls_output_limits_take_bundle(&desyncs->bundles)) {
+    if (!ls_output_limits_reserve_bundle(&desyncs->bundles)) {
         ls_log_line(log, LS_LOG_WARNING,
                     "no bundle of this desync is written: the slot has %u already",
                     LS_SLOT_BUNDLES_MAX);
@@ -375,7 +375,7 @@ static void log_bounded(ls_room *room, const ls_match_event *event)
     *log = before;
 }
 
-void ls_room_take_event(ls_room *room, const ls_match_event *event)
+void ls_room_receive_event(ls_room *room, const ls_match_event *event)
 {
     note_seated(room, event);
     if (!event->is_for_another) {
@@ -386,7 +386,7 @@ void ls_room_take_event(ls_room *room, const ls_match_event *event)
         ls_room_end_lines(room);
     }
     if (room->journal) {
-        ls_room_journal_take_event(room->journal, event);
+        ls_room_journal_receive_event(room->journal, event);
     }
 }
 

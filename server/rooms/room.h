@@ -48,14 +48,14 @@ ls_status ls_room_create(const ls_room_opening *opening, uint32_t number, ls_mat
 void ls_room_destroy(ls_room *room);
 
 /* The match has said something; was advanced, or time has passed. */
-void ls_room_take_event(ls_room *room, const ls_match_event *event);
+void ls_room_receive_event(ls_room *room, const ls_match_event *event);
 void ls_room_pull(ls_room *room, uint64_t now_ns);
 
 /* A connection has ended, of whomever it was: what it has carried is kept. */
-void ls_room_take_gone(ls_room *room, ls_peer_id peer);
+void ls_room_on_disconnect(ls_room *room, ls_peer_id peer);
 
 /* A bundle was written, or not, of this room or another. */
-void ls_room_take_bundle(ls_room *room, const ls_desync_file *file);
+void ls_room_receive_bundle(ls_room *room, const ls_desync_file *file);
 
 /* Lines of the console are about this room from here to the end. */
 void ls_room_begin_lines(ls_room *room);

@@ -61,7 +61,7 @@ static void log_snapshot_event(ls_room_journal *journal)
     }
 }
 
-static void tell_deletion(ls_room_journal *journal)
+static void report_deletion(ls_room_journal *journal)
 {
     if (ls_journal_file_is_deleted(journal->file) && !journal->is_deletion_told) {
         journal->is_deletion_told = true;
@@ -71,7 +71,7 @@ static void tell_deletion(ls_room_journal *journal)
     }
 }
 
-static void tell_what_is_missing(const ls_room_journal *journal)
+static void report_missing(const ls_room_journal *journal)
 {
     const ls_recorder_figures *figures = ls_recorder_figures_of(journal->recorder);
     if (figures->ticks_missing > 0) {
@@ -99,10 +99,10 @@ static void on_done(void *user, const ls_journal_completion *completion, uint64_
     ls_recorder_complete(journal->recorder, completion, now_ns);
     forward_events(journal);
     log_snapshot_event(journal);
-    tell_deletion(journal);
+    report_deletion(journal);
     bool is_end = ls_recorder_is_done(journal->recorder);
     if (is_end) {
-        tell_what_is_missing(journal);
+        report_missing(journal);
     }
     if (is_end) {
         journal->config.on_closed(journal->config.user);
@@ -115,9 +115,9 @@ void ls_room_journal_pull(ls_room_journal *journal, uint64_t now_ns)
 }
 
 /* START says nothing of ticks: the match may be called for the first of them only much later. */
-void ls_room_journal_take_event(ls_room_journal *journal, const ls_match_event *event)
+void ls_room_journal_receive_event(ls_room_journal *journal, const ls_match_event *event)
 {
-    ls_recorder_take_event(journal->recorder, event);
+    ls_recorder_receive_event(journal->recorder, event);
     ls_recorder_pull(journal->recorder, ls_event_loop_now_ns(journal->config.loop));
 }
 

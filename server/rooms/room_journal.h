@@ -37,7 +37,7 @@ void ls_room_journal_destroy(ls_room_journal *journal);
 
 /* The match has been advanced, or some time has passed: 100 ms, say; or it has an event. */
 void ls_room_journal_pull(ls_room_journal *journal, uint64_t now_ns);
-void ls_room_journal_take_event(ls_room_journal *journal, const ls_match_event *event);
+void ls_room_journal_receive_event(ls_room_journal *journal, const ls_match_event *event);
 
 /* The match is over and its journal closed, or given up. */
 bool ls_room_journal_is_closed(const ls_room_journal *journal);

@@ -70,7 +70,7 @@ static void on_event(void *user, const ls_match_table_event *event)
     if (!room) {
         return; /* it is being opened */
     }
-    ls_room_take_event(room, &event->event);
+    ls_room_receive_event(room, &event->event);
     if (rooms->config.on_event) {
         rooms->config.on_event(rooms->config.user, room, &event->event);
     }
@@ -81,7 +81,7 @@ static void on_gone(void *user, ls_peer_id peer)
     const ls_rooms *rooms = user;
     for (uint32_t i = 0; i < ls_rooms_count(rooms); i++) {
         if (rooms->rows[i]) {
-            ls_room_take_gone(rooms->rows[i], peer);
+            ls_room_on_disconnect(rooms->rows[i], peer);
         }
     }
 }
@@ -110,7 +110,7 @@ static void on_written(void *user, const ls_desync_file *file)
     const ls_rooms *rooms = user;
     for (uint32_t i = 0; i < ls_rooms_count(rooms); i++) {
         if (rooms->rows[i]) {
-            ls_room_take_bundle(rooms->rows[i], file);
+            ls_room_receive_bundle(rooms->rows[i], file);
         }
     }
 }

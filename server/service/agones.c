@@ -285,7 +285,7 @@ static void on_opened(void *user, const ls_service_result *result)
 }
 
 /* Workers read the file before they open the room. */
-static ls_status take_token_key(ls_agones *agones, ls_text *why)
+static ls_status write_token_key(ls_agones *agones, ls_text *why)
 {
     const ls_agones_opening *opening = &agones->opening;
     if (!opening->has_token_key) {
@@ -303,7 +303,7 @@ static void open_room(ls_agones *agones)
 {
     const ls_service_view *view = agones->config.view;
     ls_service_result failed = {.status = LS_OK};
-    failed.status = take_token_key(agones, &failed.text);
+    failed.status = write_token_key(agones, &failed.text);
     ls_cipher_wipe(agones->opening.token_key, sizeof agones->opening.token_key);
     if (failed.status != LS_OK) {
         on_opened(agones, &failed);
@@ -316,7 +316,7 @@ static void open_room(ls_agones *agones)
 }
 
 /* Once when it is away, and once when it is there. */
-static void tell_absence(ls_agones *agones)
+static void report_absence(ls_agones *agones)
 {
     const ls_log *log = agones->config.log;
     if (agones->plan.failures >= FAILURES_TOLD && !agones->is_absence_told) {
@@ -344,7 +344,7 @@ static void act(ls_agones *agones, ls_status status, const ls_text *why)
 
 /* ---- the stream of changes ---- */
 
-static void take_line(ls_agones *agones)
+static void receive_line(ls_agones *agones)
 {
     ls_text why = {{0}};
     uint64_t now_ns = ls_event_loop_now_ns(agones->config.loop);
@@ -354,12 +354,12 @@ static void take_line(ls_agones *agones)
     act(agones, status, &why);
 }
 
-static ls_status take_bytes(void *user, const char *bytes, size_t size)
+static ls_status receive_bytes(void *user, const char *bytes, size_t size)
 {
     ls_agones *agones = user;
     for (size_t i = 0; i < size; i++) {
         if (bytes[i] == '\n') {
-            take_line(agones);
+            receive_line(agones);
         } else if (agones->line_size == LINE_BYTES_MAX) {
             return LS_FULL;
         } else {
@@ -394,15 +394,14 @@ static void watch(ls_agones *agones, uint64_t now_ns)
         return;
     }
     write_url(agones, "/watch/gameserver", url);
-    const ls_http_ask ask = {.method = "GET", .url = url, .take = take_bytes, .user = agones};
+    const ls_http_ask ask = {.method = "GET", .url = url, .receive = receive_bytes, .user = agones};
     agones->line_size = 0;
     agones->is_watching = start_fetch(agones->fetcher, &ask, on_watched, agones) == LS_OK;
 }
 
 /* ---- requests ---- */
 
-static void tell_what_the_fleet_lacks(const ls_agones *agones, bool had_no_counter,
-                                      bool had_no_list)
+static void report_fleet_lacks(const ls_agones *agones, bool had_no_counter, bool had_no_list)
 {
     if (agones->plan.has_no_counter && !had_no_counter) {
         ls_log_line(agones->config.log, LS_LOG_INFO, "the fleet has no counter 'rooms'");
@@ -425,9 +424,9 @@ static void on_answered(void *user, ls_status status, const ls_http_got *got,
     unsigned answer = status == LS_OK ? got->status : 0;
     status = ls_agones_plan_reply(&agones->plan, &agones->request, answer, got->body, got->size,
                                   now_ns, &agones->opening, &why);
-    tell_absence(agones);
+    report_absence(agones);
     act(agones, status, &why);
-    tell_what_the_fleet_lacks(agones, had_no_counter, had_no_list);
+    report_fleet_lacks(agones, had_no_counter, had_no_list);
     if (agones->request.step == LS_AGONES_SHUTDOWN) {
         agones->has_goodbye =
             agones->plan.is_shutdown_told || agones->plan.failures >= FAILURES_LAST;

@@ -200,7 +200,7 @@ static ls_status read_opening(const char *annotation, ls_agones_opening *out, ls
     ls_json *json = ls_json_parse(annotation, strlen(annotation));
     ls_status status = ls_room_settings_read(json, &out->settings, why);
     if (status == LS_OK) {
-        status = ls_room_settings_take_name(&out->settings, out->name, why);
+        status = ls_room_settings_pop_name(&out->settings, out->name, why);
     }
     ls_json_destroy(json);
     out->has_room = status == LS_OK;
@@ -219,7 +219,7 @@ static ls_status read_token_key(const char *digits, ls_agones_opening *out, ls_t
 }
 
 /* The one that looks sees the same allocation again and again. */
-static ls_status take_game_server(ls_agones_plan *plan, const ls_json *server,
+static ls_status read_game_server(ls_agones_plan *plan, const ls_json *server,
                                   ls_agones_opening *opening, ls_text *why)
 {
     const ls_json *meta = ls_json_read_object(server, "object_meta");
@@ -273,8 +273,8 @@ static void back_off(ls_agones_plan *plan, uint64_t now_ns)
 
 /* A fleet may have neither counter nor list, which the sidecar says with status 404, or with 500
  * and these words; and it refuses more than their capacity. Nothing else waits for that. */
-static void take_told(ls_agones_plan *plan, const ls_agones_request *request, unsigned http_status,
-                      const char *body, uint64_t now_ns)
+static void receive_reply(ls_agones_plan *plan, const ls_agones_request *request,
+                          unsigned http_status, const char *body, uint64_t now_ns)
 {
     bool is_told = http_status == 200;
     bool is_unknown =
@@ -293,12 +293,12 @@ static void take_told(ls_agones_plan *plan, const ls_agones_request *request, un
 }
 
 /* The game server, or a member that is it. */
-static ls_status take_text(ls_agones_plan *plan, const char *text, size_t size, const char *member,
+static ls_status read_text(ls_agones_plan *plan, const char *text, size_t size, const char *member,
                            ls_agones_opening *opening, ls_text *why)
 {
     ls_json *json = ls_json_parse(text, size);
     const ls_json *server = json && member ? ls_json_read_object(json, member) : json;
-    ls_status status = server ? take_game_server(plan, server, opening, why) : LS_OK;
+    ls_status status = server ? read_game_server(plan, server, opening, why) : LS_OK;
     ls_json_destroy(json);
     return status;
 }
@@ -308,7 +308,7 @@ ls_status ls_agones_plan_watch(ls_agones_plan *plan, const char *line, size_t si
 {
     *opening = (ls_agones_opening){.has_room = false};
     plan->look_ns = now_ns + LOOK_S * LS_NS_PER_SECOND;
-    return take_text(plan, line, size, "result", opening, why);
+    return read_text(plan, line, size, "result", opening, why);
 }
 
 ls_status ls_agones_plan_reply(ls_agones_plan *plan, const ls_agones_request *request,
@@ -332,12 +332,12 @@ ls_status ls_agones_plan_reply(ls_agones_plan *plan, const ls_agones_request *re
         plan->health_ns = now_ns + HEALTH_S * LS_NS_PER_SECOND;
         break;
     case LS_AGONES_LOOK:
-        status = take_text(plan, body ? body : "", size, NULL, opening, why);
+        status = read_text(plan, body ? body : "", size, NULL, opening, why);
         plan->look_ns = now_ns + LOOK_S * LS_NS_PER_SECOND;
         break;
     case LS_AGONES_ROOMS:
     case LS_AGONES_PLAYERS:
-        take_told(plan, request, http_status, body, now_ns);
+        receive_reply(plan, request, http_status, body, now_ns);
         break;
     case LS_AGONES_ANNOTATE:
         plan->is_annotation_due = request->annotation != plan->annotations;

@@ -127,7 +127,7 @@ static uint64_t now_of(const ls_http_listener *listener)
 
 /* ---- driving the library ---- */
 
-static void take_turns(void *user, uint64_t now_ns)
+static void run_turns(void *user, uint64_t now_ns)
 {
     ls_http_listener *listener = user;
     unsigned MHD_LONG_LONG wait_ms = 0;
@@ -344,7 +344,7 @@ static void add_headers(struct MHD_Response *response, const ls_http_reply *repl
 }
 
 /* Takes the text out of the reply. */
-static struct MHD_Response *take_response(ls_http_reply *reply)
+static struct MHD_Response *move_response(ls_http_reply *reply)
 {
     struct MHD_Response *response =
         MHD_create_response_from_buffer(reply->text.size, reply->text.bytes, MHD_RESPMEM_MUST_FREE);
@@ -379,7 +379,7 @@ static enum MHD_Result queue_reply(work *of)
     if (reply->is_event_stream) {
         response = open_stream(listener, of->connection, reply->first_event);
     } else if (!reply->text.is_cut) {
-        response = take_response(reply);
+        response = move_response(reply);
     }
     if (!response) {
         return MHD_NO;
@@ -484,7 +484,7 @@ static enum MHD_Result check_headers(work *of)
 }
 
 /* Keeps the bytes, or counts them where they are too many. */
-static enum MHD_Result take_body(work *of, const char *bytes, size_t size)
+static enum MHD_Result store_body(work *of, const char *bytes, size_t size)
 {
     size_t kept = LS_MIN(of->body_bytes, LS_HTTP_BODY_BYTES_MAX);
     size_t taken = LS_MIN(size, LS_HTTP_BODY_BYTES_MAX - kept);
@@ -512,7 +512,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
         return of ? check_headers(of) : MHD_NO;
     }
     if (*upload_size > 0) {
-        enum MHD_Result result = take_body(of, upload, *upload_size);
+        enum MHD_Result result = store_body(of, upload, *upload_size);
         *upload_size = 0;
         return result;
     }
@@ -564,7 +564,7 @@ static void keep_up(void *user, uint64_t now_ns)
     ls_http_listener *listener = user;
     answer_overdue_works(listener, now_ns);
     close_overdue_clients(listener, now_ns);
-    take_turns(listener, now_ns);
+    run_turns(listener, now_ns);
 }
 
 /* ---- making and unmaking ---- */
@@ -605,7 +605,7 @@ static ls_status open_socket(const ls_http_listener *listener, int *out, ls_text
 }
 
 /* Of the socket that listens, and that is never waited for. */
-static ls_status take_socket(ls_http_listener *listener, int descriptor, ls_text *why)
+static ls_status adopt_socket(ls_http_listener *listener, int descriptor, ls_text *why)
 {
     ls_socket_address address;
     socklen_t size = sizeof address;
@@ -641,7 +641,7 @@ static ls_status watch_daemon(ls_http_listener *listener)
         return LS_IO;
     }
     ls_event_loop *loop = listener->loop;
-    const ls_loop_handler turns = {take_turns, listener};
+    const ls_loop_handler turns = {run_turns, listener};
     ls_status status = ls_event_loop_watch(loop, info->epoll_fd, turns, &listener->watch);
     if (status == LS_OK) {
         status = ls_event_loop_add_alarm(loop, turns, &listener->alarm);
@@ -665,7 +665,7 @@ static ls_status open_port(ls_http_listener *listener, ls_text *why)
     int descriptor = listener->config.descriptor;
     ls_status status = descriptor < 0 ? open_socket(listener, &descriptor, why) : LS_OK;
     if (status == LS_OK) {
-        status = take_socket(listener, descriptor, why);
+        status = adopt_socket(listener, descriptor, why);
     }
     if (status == LS_OK) {
         status = start_daemon(listener, descriptor, why);

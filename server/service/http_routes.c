@@ -339,7 +339,7 @@ static ls_status read_opening(const ls_json *body, ls_service_command *out, ls_t
         return LS_OK;
     }
     ls_status status = ls_room_settings_read(body, &out->settings, why);
-    return status == LS_OK ? ls_room_settings_take_name(&out->settings, out->room, why) : status;
+    return status == LS_OK ? ls_room_settings_pop_name(&out->settings, out->room, why) : status;
 }
 
 static ls_status read_ban(const ls_json *body, ls_service_command *out, ls_text *why)

@@ -143,7 +143,7 @@ static void remove_oldest(const ls_journal_upload *upload)
 
 /* ---- the end of a command ---- */
 
-static void take_success(ls_journal_upload *upload)
+static void note_success(ls_journal_upload *upload)
 {
     char moved[2 * LS_JOURNAL_UPLOAD_PATH_BYTES_MAX];
     snprintf(moved, sizeof moved, "%s/%s", upload->uploaded, upload->name);
@@ -162,7 +162,7 @@ static void take_success(ls_journal_upload *upload)
     remove_oldest(upload);
 }
 
-static void take_failure(ls_journal_upload *upload, uint64_t now_ns)
+static void note_failure(ls_journal_upload *upload, uint64_t now_ns)
 {
     upload->figures.failures++;
     upload->figures.is_failing = true;
@@ -187,9 +187,9 @@ static void on_timer(void *user, uint64_t now_ns)
     ls_child_process_end end;
     if (upload->process.id != 0 && ls_child_process_wait(&upload->process, 0, &end)) {
         if (end.exit_code == 0) {
-            take_success(upload);
+            note_success(upload);
         } else {
-            take_failure(upload, now_ns);
+            note_failure(upload, now_ns);
         }
     }
     if (is_late(upload, now_ns)) {

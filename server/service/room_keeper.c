@@ -163,7 +163,7 @@ static void save_register(ls_room_keeper *keeper)
     }
 }
 
-static void tell_directory(ls_room_keeper *keeper, const ls_registered_room *room, bool is_there)
+static void notify_directory(ls_room_keeper *keeper, const ls_registered_room *room, bool is_there)
 {
     ls_worker_message message = {.kind = LS_WORKER_DIRECTORY, .worker = room->report.worker};
     ls_name_copy(message.room, sizeof message.room, room->report.name);
@@ -194,7 +194,7 @@ static void add_ban(ls_room_keeper *keeper, const char *address, uint32_t second
 }
 
 /* A worker was started. */
-static void tell_bans(ls_room_keeper *keeper, uint32_t worker)
+static void send_bans(ls_room_keeper *keeper, uint32_t worker)
 {
     const ls_ban_list *bans = ls_room_register_bans(keeper->rooms);
     uint64_t now_ns = ls_calendar_ms() * LS_NS_PER_MS;
@@ -396,14 +396,14 @@ static void room_is_open(ls_room_keeper *keeper, ls_registered_room *room,
         ls_room_register_note_opened(keeper->rooms);
     }
     save_register(keeper);
-    tell_directory(keeper, room, true);
+    notify_directory(keeper, room, true);
 }
 
 static void forget_room(ls_room_keeper *keeper, const ls_registered_room *room)
 {
     char name[LS_ROOM_NAME_BYTES_MAX];
     ls_name_copy(name, sizeof name, room->report.name);
-    tell_directory(keeper, room, false);
+    notify_directory(keeper, room, false);
     ls_room_register_remove(keeper->rooms, name);
     save_register(keeper);
 }
@@ -440,8 +440,8 @@ static void room_waits(ls_room_keeper *keeper, ls_registered_room *room, const c
     }
 }
 
-static void take_no(ls_room_keeper *keeper, ls_registered_room *room,
-                    const ls_service_result *result)
+static void on_refusal(ls_room_keeper *keeper, ls_registered_room *room,
+                       const ls_service_result *result)
 {
     if (result->status == LS_ALREADY_OVER) {
         forget_room(keeper, room);
@@ -466,7 +466,7 @@ static bool is_about_pause(const pending_command *pending)
     return pending->kind == LS_SERVICE_PAUSE_ROOM || pending->kind == LS_SERVICE_UNPAUSE_ROOM;
 }
 
-static void take_result(ls_room_keeper *keeper, const ls_worker_message *message)
+static void on_result(ls_room_keeper *keeper, const ls_worker_message *message)
 {
     pending_command *pending = find_pending(&keeper->pending, message->id);
     if (!pending) {
@@ -480,7 +480,7 @@ static void take_result(ls_room_keeper *keeper, const ls_worker_message *message
             room_is_open(keeper, room, message);
             ls_text_set(&result.text, "%s", pending->room);
         } else {
-            take_no(keeper, room, &result);
+            on_refusal(keeper, room, &result);
         }
     } else if (is_about_pause(pending) && room && is_good) {
         note_pause(keeper, room, pending);
@@ -492,7 +492,7 @@ static void take_result(ls_room_keeper *keeper, const ls_worker_message *message
 }
 
 /* The name, group and worker are ours. */
-static void take_report(ls_room_keeper *keeper, const ls_worker_message *message)
+static void on_report(ls_room_keeper *keeper, const ls_worker_message *message)
 {
     ls_registered_room *room = ls_room_register_find(keeper->rooms, message->report.name);
     if (!room) {
@@ -506,9 +506,9 @@ static void take_report(ls_room_keeper *keeper, const ls_worker_message *message
     }
 }
 
-static void take_gone(ls_room_keeper *keeper, const ls_worker_message *message)
+static void on_gone(ls_room_keeper *keeper, const ls_worker_message *message)
 {
-    take_report(keeper, message);
+    on_report(keeper, message);
     ls_registered_room *room = ls_room_register_find(keeper->rooms, message->report.name);
     if (room) {
         add_event(keeper, "room-ended", message->report.name, "");
@@ -521,13 +521,13 @@ static void on_message(void *user, uint32_t worker, const ls_worker_message *mes
     ls_room_keeper *keeper = user;
     switch (message->kind) {
     case LS_WORKER_RESULT:
-        take_result(keeper, message);
+        on_result(keeper, message);
         break;
     case LS_WORKER_REPORT:
-        take_report(keeper, message);
+        on_report(keeper, message);
         break;
     case LS_WORKER_GONE:
-        take_gone(keeper, message);
+        on_gone(keeper, message);
         break;
     case LS_WORKER_EVENT:
         ls_event_ring_add(&keeper->events, &message->event);
@@ -555,9 +555,9 @@ static void on_ready(void *user, uint32_t worker)
         (void)ls_worker_pool_send(keeper->pool, worker, &drain);
     }
     intake_tell(&keeper->intake, keeper->pool, worker);
-    tell_bans(keeper, worker);
+    send_bans(keeper, worker);
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
-        tell_directory(keeper, ls_room_register_at(keeper->rooms, i), true);
+        notify_directory(keeper, ls_room_register_at(keeper->rooms, i), true);
     }
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         ls_registered_room *room = ls_room_register_at(keeper->rooms, i);

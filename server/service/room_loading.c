@@ -36,9 +36,9 @@ static ls_status read_settings(const ls_room_loading *loading, ls_room_request *
         bool is_ours = strcmp(row->flag, "sim") == 0 || strcmp(row->flag, "sha256") == 0 ||
                        strcmp(row->flag, "private") == 0;
         if (strcmp(row->flag, "param") == 0) {
-            status = ls_setting_take_text(&ls_param_settings, &given, &text, why);
+            status = ls_setting_read_text(&ls_param_settings, &given, &text, why);
         } else if (!is_ours) {
-            status = ls_setting_take_text(&ls_match_settings, &match, &text, why);
+            status = ls_setting_read_text(&ls_match_settings, &match, &text, why);
         }
     }
     request->given = match.given;

@@ -61,8 +61,8 @@ const char *ls_room_settings_find(const ls_room_settings *settings, const char *
     return NULL;
 }
 
-ls_status ls_room_settings_take_name(ls_room_settings *settings, char out[LS_ROOM_NAME_BYTES_MAX],
-                                     ls_text *why)
+ls_status ls_room_settings_pop_name(ls_room_settings *settings, char out[LS_ROOM_NAME_BYTES_MAX],
+                                    ls_text *why)
 {
     for (uint32_t i = 0; i < settings->count; i++) {
         if (strcmp(settings->rows[i].flag, "name") != 0) {

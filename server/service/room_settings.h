@@ -36,8 +36,8 @@ ls_status ls_room_settings_merge(ls_room_settings *settings, const ls_room_setti
 
 /* Moves the row "name", a room's name, out of the settings; `out` stays as it is when there is
  * none. BAD_ARGUMENT with a sentence. */
-ls_status ls_room_settings_take_name(ls_room_settings *settings, char out[LS_ROOM_NAME_BYTES_MAX],
-                                     ls_text *why);
+ls_status ls_room_settings_pop_name(ls_room_settings *settings, char out[LS_ROOM_NAME_BYTES_MAX],
+                                    ls_text *why);
 
 /* NULL when it is not there. */
 const char *ls_room_settings_find(const ls_room_settings *settings, const char *flag);

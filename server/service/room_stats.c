@@ -73,7 +73,7 @@ static uint64_t *refused_by(ls_room_counters *counters, ls_status status)
 }
 
 /* One whose link was lost has been counted then. */
-static void take_left(ls_room_stats *stats, const ls_match_event *event)
+static void on_left(ls_room_stats *stats, const ls_match_event *event)
 {
     ls_room_counters *counters = &stats->counters;
     bool was_lost = (stats->lost_mask >> event->slot & 1u) != 0;
@@ -89,8 +89,8 @@ static void take_left(ls_room_stats *stats, const ls_match_event *event)
     }
 }
 
-void ls_room_stats_take_event(ls_room_stats *stats, const ls_match *match,
-                              const ls_match_event *event)
+void ls_room_stats_receive_event(ls_room_stats *stats, const ls_match *match,
+                                 const ls_match_event *event)
 {
     ls_room_counters *counters = &stats->counters;
     switch (event->kind) {
@@ -106,7 +106,7 @@ void ls_room_stats_take_event(ls_room_stats *stats, const ls_match *match,
         stats->lost_mask |= 1u << event->slot;
         break;
     case LS_MATCH_PLAYER_LEFT:
-        take_left(stats, event);
+        on_left(stats, event);
         break;
     case LS_MATCH_PEER_REFUSED:
         (*refused_by(counters, event->status))++;

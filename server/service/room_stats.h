@@ -18,8 +18,8 @@ typedef struct ls_room_stats {
 /* The match of the room stands at this tick: those before it were closed by another process. */
 void ls_room_stats_begin(ls_room_stats *stats, const ls_match *match);
 
-void ls_room_stats_take_event(ls_room_stats *stats, const ls_match *match,
-                              const ls_match_event *event);
+void ls_room_stats_receive_event(ls_room_stats *stats, const ls_match *match,
+                                 const ls_match_event *event);
 
 /* The match was advanced at `now_ns`, which it had been due for since `due_ns`. */
 void ls_room_stats_advanced(ls_room_stats *stats, const ls_match *match, uint64_t due_ns,

@@ -151,7 +151,7 @@ static ls_status refuse_key(const ls_toml_value *value, const suggestion *best, 
 
 /* ---- fields ---- */
 
-static ls_status take_text(const config_row *row, const ls_toml_value *value, char *out,
+static ls_status read_text(const config_row *row, const ls_toml_value *value, char *out,
                            ls_text *why)
 {
     if (value->type != LS_TOML_TEXT || strlen(value->text) >= row->capacity) {
@@ -163,7 +163,7 @@ static ls_status take_text(const config_row *row, const ls_toml_value *value, ch
     return LS_OK;
 }
 
-static ls_status take_number(const config_row *row, const ls_toml_value *value, uint32_t *out,
+static ls_status read_number(const config_row *row, const ls_toml_value *value, uint32_t *out,
                              ls_text *why)
 {
     uint64_t number = 0;
@@ -181,7 +181,7 @@ static ls_status take_number(const config_row *row, const ls_toml_value *value, 
     return LS_OK;
 }
 
-static ls_status take_field(reading *file, const ls_toml_value *value, ls_text *why)
+static ls_status read_field(reading *file, const ls_toml_value *value, ls_text *why)
 {
     suggestion best = {NULL, UINT32_MAX};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -190,8 +190,8 @@ static ls_status take_field(reading *file, const ls_toml_value *value, ls_text *
             continue;
         }
         if (strcmp(rows[i].key, value->key) == 0) {
-            return rows[i].capacity > 0 ? take_text(&rows[i], value, field, why)
-                                        : take_number(&rows[i], value, field, why);
+            return rows[i].capacity > 0 ? read_text(&rows[i], value, field, why)
+                                        : read_number(&rows[i], value, field, why);
         }
         consider(&best, value->key, rows[i].key);
     }
@@ -221,7 +221,7 @@ static bool is_among(const char *word, const char *const *words, size_t count, s
     return false;
 }
 
-static ls_status take_param(const ls_toml_value *value, ls_room_settings *to, ls_text *why)
+static ls_status read_param(const ls_toml_value *value, ls_room_settings *to, ls_text *why)
 {
     char text[sizeof to->rows[0].value];
     ls_status status = check_value(value, why);
@@ -237,14 +237,14 @@ static ls_status take_param(const ls_toml_value *value, ls_room_settings *to, ls
 }
 
 /* A setting of a match is tried at once, so that the file is wrong and not a room. */
-static ls_status take_match(reading *file, const ls_toml_value *value, ls_room_settings *to,
+static ls_status read_match(reading *file, const ls_toml_value *value, ls_room_settings *to,
                             ls_text *why)
 {
     suggestion best = {NULL, UINT32_MAX};
     ls_text reason = {{0}};
     char text[sizeof to->rows[0].value];
     if (value->group[0] != '\0') {
-        return take_param(value, to, why);
+        return read_param(value, to, why);
     }
     ls_status status = check_value(value, why);
     if (status != LS_OK) {
@@ -253,7 +253,7 @@ static ls_status take_match(reading *file, const ls_toml_value *value, ls_room_s
     ls_name_copy(text, sizeof text, value->text);
     const ls_setting_text setting = {value->key, text};
     ls_setting_target target = {.fields = &file->scratch};
-    status = ls_setting_take_text(&ls_match_settings, &target, &setting, &reason);
+    status = ls_setting_read_text(&ls_match_settings, &target, &setting, &reason);
     if (status == LS_NOT_FOUND) {
         for (uint32_t i = 0; i < ls_match_settings.count; i++) {
             if (ls_match_settings.rows[i].flag) {
@@ -269,7 +269,7 @@ static ls_status take_match(reading *file, const ls_toml_value *value, ls_room_s
     return ls_room_settings_set(to, value->key, value->text, why);
 }
 
-static ls_status take_server(reading *file, const ls_toml_value *value, ls_text *why)
+static ls_status read_server(reading *file, const ls_toml_value *value, ls_text *why)
 {
     suggestion best = {NULL, UINT32_MAX};
     if (!is_among(value->key, server_keys, sizeof server_keys / sizeof server_keys[0], &best)) {
@@ -294,7 +294,7 @@ static ls_status begin_group(reading *file, const ls_toml_value *value, ls_text 
     return LS_OK;
 }
 
-static ls_status take_name(const reading *file, const ls_toml_value *value, ls_text *why)
+static ls_status read_name(const reading *file, const ls_toml_value *value, ls_text *why)
 {
     size_t length = strlen(value->text);
     /* Room for "-4095" behind it. */
@@ -314,18 +314,18 @@ static ls_status take_name(const reading *file, const ls_toml_value *value, ls_t
     return LS_OK;
 }
 
-static ls_status take_room(reading *file, const ls_toml_value *value, ls_text *why)
+static ls_status read_room(reading *file, const ls_toml_value *value, ls_text *why)
 {
     static const config_row open = {"rooms", "open", 0, 0, 0, LS_SERVICE_ROOMS_MAX};
     ls_room_settings *settings = &file->group->settings;
     if (value->group[0] != '\0') {
-        return take_param(value, settings, why);
+        return read_param(value, settings, why);
     }
     if (strcmp(value->key, "name") == 0) {
-        return take_name(file, value, why);
+        return read_name(file, value, why);
     }
     if (strcmp(value->key, "open") == 0) {
-        return take_number(&open, value, &file->group->open, why);
+        return read_number(&open, value, &file->group->open, why);
     }
     if (strcmp(value->key, "sim") == 0 || strcmp(value->key, "sha256") == 0 ||
         strcmp(value->key, "private") == 0) {
@@ -333,7 +333,7 @@ static ls_status take_room(reading *file, const ls_toml_value *value, ls_text *w
         return status == LS_OK ? ls_room_settings_set(settings, value->key, value->text, why)
                                : status;
     }
-    return take_match(file, value, settings, why);
+    return read_match(file, value, settings, why);
 }
 
 /* ---- the file ---- */
@@ -360,24 +360,24 @@ static bool is_table(const ls_toml_value *value, const char *name)
     return !value->is_listed && strcmp(value->table, name) == 0;
 }
 
-static ls_status take(void *user, const ls_toml_value *value, ls_text *why)
+static ls_status read_value(void *user, const ls_toml_value *value, ls_text *why)
 {
     reading *file = user;
     bool begins = value->type == LS_TOML_TABLE;
     bool is_known = value->table[0] == '\0' || is_table(value, "http") || is_table(value, "upload");
     if (value->is_listed && strcmp(value->table, "rooms") == 0) {
-        return begins ? begin_group(file, value, why) : take_room(file, value, why);
+        return begins ? begin_group(file, value, why) : read_room(file, value, why);
     }
     if (is_table(value, "match")) {
-        return begins ? LS_OK : take_match(file, value, &file->config->match, why);
+        return begins ? LS_OK : read_match(file, value, &file->config->match, why);
     }
     if (is_table(value, "server")) {
-        return begins ? LS_OK : take_server(file, value, why);
+        return begins ? LS_OK : read_server(file, value, why);
     }
     if (!is_known) {
         return refuse_table(value, why);
     }
-    return begins ? LS_OK : take_field(file, value, why);
+    return begins ? LS_OK : read_field(file, value, why);
 }
 
 static ls_status check_whole(const ls_service_config *config, ls_text *why)
@@ -400,7 +400,7 @@ ls_status ls_service_config_parse(const char *bytes, size_t size, ls_service_con
 {
     *out = ls_service_config_default();
     reading file = {.config = out, .scratch = ls_match_config_default(ls_builtin_simulation(0))};
-    const ls_toml_reader reader = {take, &file};
+    const ls_toml_reader reader = {read_value, &file};
     ls_status status = ls_toml_file_read(bytes, size, &reader, why);
     return status == LS_OK ? check_whole(out, why) : status;
 }

@@ -54,7 +54,7 @@ ls_status give(const walk &at, ls_toml_type type, const std::string &group, cons
                                  text.c_str(),
                                  place_of(what.node.source()),
                                  what.key_at};
-    return at.reader->take(at.reader->user, &value, at.why);
+    return at.reader->on_value(at.reader->user, &value, at.why);
 }
 
 std::string text_of(double number)

@@ -42,7 +42,7 @@ typedef struct ls_toml_value {
 
 typedef struct ls_toml_reader {
     /* Anything but OK ends the reading; `why` is then the sentence. */
-    ls_status (*take)(void *user, const ls_toml_value *value, ls_text *why);
+    ls_status (*on_value)(void *user, const ls_toml_value *value, ls_text *why);
     void *user;
 } ls_toml_reader;
 

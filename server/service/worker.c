@@ -54,7 +54,7 @@ static ls_event_loop *loop_of(const worker *self)
 
 /* ---- out ---- */
 
-static void tell(void *user, const ls_worker_message *message)
+static void notify(void *user, const ls_worker_message *message)
 {
     worker *self = user;
     char *line = ls_worker_message_write(message);
@@ -101,7 +101,7 @@ static double load_since(const worker *self, uint64_t past_ns, uint64_t used_ns,
     return past_ns > 0 ? (double)worked_ns / (double)past_ns : 0;
 }
 
-static void tell_load(worker *self, uint64_t now_ns)
+static void report_load(worker *self, uint64_t now_ns)
 {
     uint64_t used_ns = ls_machine_cpu_ns();
     uint64_t idle_ns = ls_event_loop_idle_ns(loop_of(self));
@@ -121,10 +121,10 @@ static void tell_load(worker *self, uint64_t now_ns)
     self->cpu_ns = used_ns;
     self->idle_ns = idle_ns;
     self->reported_ns = now_ns;
-    tell(self, message);
+    notify(self, message);
 }
 
-static void tell_seats(worker *self)
+static void report_seats(worker *self)
 {
     ls_worker_message *message = &self->answer;
     memset(message, 0, sizeof *message);
@@ -132,14 +132,14 @@ static void tell_seats(worker *self)
     message->worker = self->settings.worker;
     message->seats = own_seats(self);
     self->told = message->seats;
-    tell(self, message);
+    notify(self, message);
 }
 
-static void tell_intake(worker *self)
+static void report_intake(worker *self)
 {
     const ls_worker_message message = {.kind = LS_WORKER_INTAKE,
                                        .worker = ls_room_directory_intake(self->directory)};
-    tell(self, &message);
+    notify(self, &message);
 }
 
 /* The own rooms are known better here than by the last message. The worker that is given the intake
@@ -149,10 +149,10 @@ static void review_intake(worker *self)
     const ls_worker_seats own = own_seats(self);
     ls_room_directory_note_seats(self->directory, self->settings.worker, &own);
     if (memcmp(&own, &self->told, sizeof own) != 0) {
-        tell_seats(self);
+        report_seats(self);
     }
     if (!self->is_draining && ls_room_directory_hand_on(self->directory, self->settings.worker)) {
-        tell_intake(self);
+        report_intake(self);
     }
 }
 
@@ -166,8 +166,8 @@ static void on_report(void *user, uint64_t now_ns)
 {
     worker *self = user;
     watch_admission(self);
-    tell_load(self, now_ns);
-    tell_seats(self);
+    report_load(self, now_ns);
+    report_seats(self);
     ls_console_flush(self->console);
 }
 
@@ -225,7 +225,7 @@ static void on_line(void *user, char *line, size_t size)
             watch_admission(self); /* an allocation may have brought its key */
         }
         if (ls_worker_rooms_command(self->rooms, message, &self->answer)) {
-            tell(self, &self->answer);
+            notify(self, &self->answer);
         }
         ls_worker_message_deinit(&self->answer);
         break;
@@ -239,7 +239,7 @@ static void on_line(void *user, char *line, size_t size)
     case LS_WORKER_INTAKE:
         ls_room_directory_set_intake(self->directory, message->worker);
         if (message->worker == self->settings.worker) {
-            tell_intake(self);
+            report_intake(self);
         }
         break;
     case LS_WORKER_DRAIN:
@@ -334,7 +334,7 @@ static ls_status create_rooms(worker *self, ls_text *why)
                                              .matches_max = settings->rooms_max,
                                              .places_max = peers - LS_HOST_PENDING_MAX,
                                              .at_work = ls_work_mark_place(self->mark)},
-                                    .tell = tell,
+                                    .notify = notify,
                                     .user = self};
     ls_sealed_server_config *sealed = &rooms.host.sealed;
     sealed->worker = settings->worker;
@@ -447,7 +447,7 @@ ls_exit_code ls_worker_run(ls_console *console)
     } else {
         self->answer.kind = LS_WORKER_READY;
         self->reported_ns = ls_event_loop_now_ns(loop_of(self));
-        tell(self, &self->answer);
+        notify(self, &self->answer);
         ls_host_run(ls_worker_rooms_host(self->rooms));
     }
     ls_line_channel_destroy(self->channel);

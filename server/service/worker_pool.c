@@ -49,7 +49,7 @@ static uint64_t now_of(const ls_worker_pool *pool)
 
 /* ---- what a worker says ---- */
 
-static void take_message(pool_worker *worker, const ls_worker_message *message)
+static void receive_message(pool_worker *worker, const ls_worker_message *message)
 {
     const ls_worker_pool_config *config = &worker->pool->config;
     if (message->kind == LS_WORKER_READY) {
@@ -72,7 +72,7 @@ static void on_line(void *user, char *line, size_t size)
     ls_worker_message *message = &worker->pool->message;
     worker->heard_ns = now_of(worker->pool);
     if (ls_worker_message_read(line, size, message) == LS_OK) {
-        take_message(worker, message);
+        receive_message(worker, message);
         ls_worker_message_deinit(message);
     } else {
         ls_log_line(worker->pool->config.log, LS_LOG_ERROR,

@@ -102,8 +102,8 @@ static void touch(const worker_room *room)
 
 /* ---- events ---- */
 
-static void tell_event(ls_worker_rooms *all, const worker_room *room, const char *kind,
-                       const ls_match_event *event)
+static void report_event(ls_worker_rooms *all, const worker_room *room, const char *kind,
+                         const ls_match_event *event)
 {
     ls_worker_message *message = &all->message;
     memset(message, 0, sizeof *message);
@@ -122,17 +122,17 @@ static void tell_event(ls_worker_rooms *all, const worker_room *room, const char
             ls_text_set(&message->event.text, "from tick %" PRIu32 " on", event->tick);
         }
     }
-    all->config.tell(all->config.user, message);
+    all->config.notify(all->config.user, message);
 }
 
 static void on_event(void *user, ls_room *of, const ls_match_event *event)
 {
     worker_room *room = ls_room_owner(of);
     const char *word = ls_event_row_of(event)->word;
-    ls_room_stats_take_event(&room->stats, ls_room_match(of), event);
+    ls_room_stats_receive_event(&room->stats, ls_room_match(of), event);
     room->has_changed = true;
     if (word) {
-        tell_event(user, room, word, event);
+        report_event(user, room, word, event);
     }
 }
 
@@ -143,7 +143,7 @@ static void on_advanced(void *user, ls_room *of, uint64_t due_ns, uint64_t now_n
     ls_room_stats_advanced(&room->stats, ls_room_match(of), due_ns, now_ns);
 }
 
-static void tell_report(worker_room *room, ls_worker_message_kind kind)
+static void send_report(worker_room *room, ls_worker_message_kind kind)
 {
     ls_worker_rooms *all = room->all;
     ls_room_stats_report(&room->stats, room->room, ls_host_transport(host_of(all)), &room->report);
@@ -151,7 +151,7 @@ static void tell_report(worker_room *room, ls_worker_message_kind kind)
     memset(message, 0, sizeof *message);
     message->kind = kind;
     message->report = room->report;
-    all->config.tell(all->config.user, message);
+    all->config.notify(all->config.user, message);
 }
 
 /* ---- opening ---- */
@@ -281,8 +281,8 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     }
     result->match_id = ls_match_config_of(match)->match_id;
     memcpy(result->journal, room->journal, sizeof result->journal);
-    tell_event(all, room, "room-opened", NULL);
-    tell_report(room, LS_WORKER_REPORT); /* before it is said that the room is open */
+    report_event(all, room, "room-opened", NULL);
+    send_report(room, LS_WORKER_REPORT); /* before it is said that the room is open */
     return LS_OK;
 }
 
@@ -537,8 +537,8 @@ bool ls_worker_rooms_command(ls_worker_rooms *all, const ls_worker_message *mess
 
 /* ---- saved matches ---- */
 
-static void tell_saved(ls_worker_rooms *all, const worker_room *room, ls_status status,
-                       const char *text)
+static void report_saved(ls_worker_rooms *all, const worker_room *room, ls_status status,
+                         const char *text)
 {
     ls_worker_message *message = &all->message;
     memset(message, 0, sizeof *message);
@@ -547,7 +547,7 @@ static void tell_saved(ls_worker_rooms *all, const worker_room *room, ls_status 
     memcpy(message->room, room->report.name, sizeof message->room);
     message->result.status = status;
     ls_text_set(&message->result.text, "%s", text);
-    all->config.tell(all->config.user, message);
+    all->config.notify(all->config.user, message);
 }
 
 /* Of a match that was saved before and has gone on from there. */
@@ -587,13 +587,13 @@ static void finish_saving(ls_worker_rooms *all, worker_room *room)
     char moved[LS_WORKER_PATH_BYTES_MAX];
     if (room->saving.state == SAVING_WRITES) {
         end_saving(&room->saving);
-        tell_saved(all, room, room->saving.status, room->saving.why);
+        report_saved(all, room, room->saving.status, room->saving.why);
     }
     if (room->saving.state == SAVING_LEFT) {
         move_journal(all, room->journal, moved);
         ls_log_line(&all->config.console->log, LS_LOG_INFO, "room %s is saved: %s",
                     room->report.name, moved);
-        tell_saved(all, room, LS_OK, moved);
+        report_saved(all, room, LS_OK, moved);
     }
 }
 
@@ -609,7 +609,7 @@ void ls_worker_rooms_look(ls_worker_rooms *all)
             touch(room);
         }
         if (state == SAVING_FAILED) {
-            tell_saved(all, room, room->saving.status, room->saving.why);
+            report_saved(all, room, room->saving.status, room->saving.why);
         }
     }
 }
@@ -621,7 +621,7 @@ void ls_worker_rooms_report(ls_worker_rooms *all, uint64_t turn, uint32_t turns)
     for (uint32_t i = (uint32_t)(turn % turns); i < ls_rooms_count(all->rooms); i += turns) {
         worker_room *room = at(all, i);
         if (room) {
-            tell_report(room, LS_WORKER_REPORT);
+            send_report(room, LS_WORKER_REPORT);
         }
     }
 }
@@ -633,7 +633,7 @@ bool ls_worker_rooms_report_changed(ls_worker_rooms *all)
         worker_room *room = at(all, i);
         if (room && room->has_changed) {
             room->has_changed = false;
-            tell_report(room, LS_WORKER_REPORT);
+            send_report(room, LS_WORKER_REPORT);
             changed++;
         }
     }
@@ -657,7 +657,7 @@ static void on_done(void *user, ls_room *of)
 {
     ls_worker_rooms *all = user;
     worker_room *room = ls_room_owner(of);
-    tell_report(room, LS_WORKER_GONE);
+    send_report(room, LS_WORKER_GONE);
     all->count--;
     ls_crash_log_note(ls_room_number(of), NULL);
     ls_rooms_close(all->rooms, of);

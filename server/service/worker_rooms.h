@@ -16,7 +16,7 @@ typedef struct ls_worker_rooms_config {
     ls_console *console;
     ls_host_config host; /* as in rooms.h */
     /* Something is worth telling: an event, or GONE. */
-    void (*tell)(void *user, const ls_worker_message *message);
+    void (*notify)(void *user, const ls_worker_message *message);
     void *user;
 } ls_worker_rooms_config;
 

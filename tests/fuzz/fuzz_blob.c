@@ -35,7 +35,7 @@ enum {
 /* ---- packets ---- */
 
 /* Bytes of the input as a packet whose check fits; returns its size. */
-static size_t take_packet(fuzz_input *input, size_t wanted, uint8_t packet[LS_PACKET_BYTES_MAX])
+static size_t read_packet(fuzz_input *input, size_t wanted, uint8_t packet[LS_PACKET_BYTES_MAX])
 {
     size_t size;
     size_t room = LS_PACKET_BYTES_MAX - CHECK_BYTES;
@@ -135,13 +135,13 @@ static void be_hostile(fuzz_input *input, ends *here, bool is_to_sender)
 {
     uint8_t packet[LS_PACKET_BYTES_MAX];
     while (input->size > 0) {
-        size_t size = take_packet(input, fuzz_take_u8(input) * SIZE_STEP, packet);
+        size_t size = read_packet(input, fuzz_take_u8(input) * SIZE_STEP, packet);
         if (is_to_sender) {
             check_sender(here);
-            ls_blob_sender_take_ack(here->sender, here->now_ns, packet, size);
+            ls_blob_sender_receive_ack(here->sender, here->now_ns, packet, size);
             check_sender(here);
         } else {
-            ls_blob_receiver_take_part(here->receiver, here->now_ns, packet, size);
+            ls_blob_receiver_receive_part(here->receiver, here->now_ns, packet, size);
             check_receiver(here);
         }
         here->now_ns += fuzz_take_u8(input) * LS_NS_PER_MS;
@@ -158,9 +158,9 @@ typedef struct channel {
 
 static void deliver(ends *here, bool is_up, const uint8_t *bytes, size_t size)
 {
-    ls_status status = is_up
-                           ? ls_blob_sender_take_ack(here->sender, here->now_ns, bytes, size)
-                           : ls_blob_receiver_take_part(here->receiver, here->now_ns, bytes, size);
+    ls_status status =
+        is_up ? ls_blob_sender_receive_ack(here->sender, here->now_ns, bytes, size)
+              : ls_blob_receiver_receive_part(here->receiver, here->now_ns, bytes, size);
     LS_ASSERT(status == LS_OK);
 }
 
@@ -213,7 +213,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     uint8_t packet[LS_PACKET_BYTES_MAX];
     uint8_t what = fuzz_take_u8(&input);
     if ((what & 3u) == WHAT_PACKET) {
-        check_packet(packet, take_packet(&input, input.size, packet));
+        check_packet(packet, read_packet(&input, input.size, packet));
         return 0;
     }
     ends *here = open_ends((1u + (what >> 2)) * BYTES_STEP);

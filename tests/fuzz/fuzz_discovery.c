@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
             ls_endpoint_from_ipv4(htonl(place % 2 ? 0x7f000001u : 0xc0000200u + place), 1);
         check_query(datagram, had);
         answers += check_answer(datagram, had);
-        ls_discovery_search_take(&search, datagram, had, &from, 100 + taken++);
+        ls_discovery_search_receive(&search, datagram, had, &from, 100 + taken++);
         check_servers(&search);
     }
     LS_ASSERT(search.ignored <= taken && search.ignored >= taken - answers);

@@ -23,7 +23,7 @@ typedef struct fields {
 } fields;
 
 /* Up to the mark, as the library has it: without NUL inside, and bounded. */
-static void take_field(fuzz_input *input, char mark, char field[FIELD_BYTES_MAX])
+static void read_field(fuzz_input *input, char mark, char field[FIELD_BYTES_MAX])
 {
     size_t size = 0;
     while (input->size > 0) {
@@ -83,10 +83,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     fuzz_input input = {bytes, size};
     fields read;
-    take_field(&input, ' ', read.method);
-    take_field(&input, '\n', read.path);
-    take_field(&input, '\n', read.token);
-    take_field(&input, '\n', read.last_event_id);
+    read_field(&input, ' ', read.method);
+    read_field(&input, '\n', read.path);
+    read_field(&input, '\n', read.token);
+    read_field(&input, '\n', read.last_event_id);
     const ls_http_request request = {
         .method = read.method,
         .path = read.path,

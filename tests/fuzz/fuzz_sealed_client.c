@@ -28,10 +28,10 @@ typedef struct fuzz_run {
     uint64_t counter;
 } fuzz_run;
 
-static void take_due(fuzz_run *run)
+static void pop_due(fuzz_run *run)
 {
     datagram sent;
-    sent.size = ls_sealed_client_take_due(run->client, run->now_ns, sent.bytes);
+    sent.size = ls_sealed_client_pop_due(run->client, run->now_ns, sent.bytes);
     ls_request request;
     ls_confirm confirm;
     if (ls_request_read(sent.bytes, sent.size, &request)) {
@@ -181,7 +181,7 @@ static void make_move(fuzz_run *run, fuzz_input *input)
         ls_sealed_client_start(run->client, run->now_ns);
         return;
     case 5:
-        take_due(run);
+        pop_due(run);
         return;
     default:
         sent = packet(run, input);

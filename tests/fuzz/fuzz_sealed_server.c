@@ -88,7 +88,7 @@ static void use_path(fuzz_run *run, uint8_t from, uint32_t index)
 {
     size_t room = ls_sealed_server_path_room(run->server, index);
     if (room > 0 && run->sent % 3 == 0) {
-        const ls_endpoint *to = ls_sealed_server_take_path(run->server, index, room);
+        const ls_endpoint *to = ls_sealed_server_claim_path(run->server, index, room);
         run->went[from] += room + ls_udp_header_bytes(to);
     }
 }
@@ -124,7 +124,7 @@ static const datagram *give_server(fuzz_run *run, uint8_t from, const datagram *
 static void client_sends(fuzz_run *run, uint8_t from)
 {
     datagram *sent = keep(run);
-    sent->size = ls_sealed_client_take_due(run->client, run->now_ns, sent->bytes);
+    sent->size = ls_sealed_client_pop_due(run->client, run->now_ns, sent->bytes);
     if (sent->size == 0 && ls_sealed_client_state_of(run->client) == LS_SEALED_CLIENT_OPEN) {
         memset(sent->bytes + LS_SEALED_CLIENT_HEADER_BYTES, 0x5a, 16);
         sent->size = ls_sealed_client_seal(run->client, LS_SEALED_PACKET, sent->bytes, 16);

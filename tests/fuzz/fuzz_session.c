@@ -223,7 +223,7 @@ static void send_start(hostile_server *server, uint32_t delay_ms)
 }
 
 /* One tick's inputs out of the bytes: the slots that change, and their new inputs. */
-static void take_tick(hostile_server *server, uint32_t slots, ls_slot_input *inputs)
+static void read_tick(hostile_server *server, uint32_t slots, ls_slot_input *inputs)
 {
     fuzz_input *input = &server->input;
     uint8_t changes = fuzz_take_u8(input);
@@ -253,7 +253,7 @@ static void write_ticks(hostile_server *server, const ls_ticks_header *header, u
     for (uint32_t i = 0; i < count; i++) {
         memcpy(inputs[1], inputs[0], sizeof inputs[0]);
         if (!is_idle) {
-            take_tick(server, slots, inputs[1]);
+            read_tick(server, slots, inputs[1]);
         }
         if (!ls_ticks_write_tick(&stream, slots, inputs[0], inputs[1])) {
             break;

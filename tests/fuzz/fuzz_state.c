@@ -25,7 +25,7 @@ static const uint64_t edges[] = {
     INT32_MAX, 1ull << 31, 1ull << 32, 1ull << 47, 0x3fffffffffffffff,  0xc000000000000000,
 };
 
-static const ls_simulation *take_simulation(fuzz_input *input)
+static const ls_simulation *read_simulation(fuzz_input *input)
 {
     uint32_t count = 0;
     while (ls_builtin_simulation(count)) {
@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     fuzz_input input = {bytes, size};
     ls_sim_instance *instance = NULL;
-    const ls_simulation *simulation = take_simulation(&input);
+    const ls_simulation *simulation = read_simulation(&input);
     ls_sim_config config = small_config(simulation, fuzz_take_u8(&input));
     if (ls_sim_instance_create(simulation, &config, ls_allocator_heap(), &instance, NULL) ==
         LS_OK) {

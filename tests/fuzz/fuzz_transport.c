@@ -28,7 +28,7 @@ typedef struct fuzz_run {
 
 /* ---- the server ---- */
 
-static void take_events(fuzz_run *run)
+static void receive_events(fuzz_run *run)
 {
     ls_transport_event event;
     while (ls_transport_next_event(run->server, &event)) {
@@ -49,7 +49,7 @@ static void give_server(fuzz_run *run, bool is_elsewhere, const uint8_t *bytes, 
 {
     fuzz_socket_give(&run->socket, is_elsewhere ? &run->elsewhere : &run->socket.peer, bytes, size);
     ls_transport_udp_service(run->server); /* a turn begins */
-    take_events(run);
+    receive_events(run);
 }
 
 /* The client is let in as any other. */
@@ -58,7 +58,7 @@ static void connect(fuzz_run *run)
     uint8_t datagram[LS_SEALED_DATAGRAM_BYTES_MAX];
     ls_sealed_client_start(run->client, run->socket.now_ns);
     for (int i = 0; i < 2; i++) {
-        size_t size = ls_sealed_client_take_due(run->client, run->socket.now_ns, datagram);
+        size_t size = ls_sealed_client_pop_due(run->client, run->socket.now_ns, datagram);
         give_server(run, false, datagram, size);
         ls_sealed_client_received got;
         ls_sealed_client_receive(run->client, run->socket.out_bytes, run->socket.out_size,
@@ -101,7 +101,7 @@ static void let_pass(fuzz_run *run)
 {
     run->socket.now_ns += STEP_NS;
     ls_transport_udp_service(run->server);
-    take_events(run);
+    receive_events(run);
 }
 
 static void make_move(fuzz_run *run, const fuzz_move *move)

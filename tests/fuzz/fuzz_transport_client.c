@@ -50,7 +50,7 @@ static void give_client(fuzz_run *run, const ls_endpoint *from, const uint8_t *b
 }
 
 /* The server takes what the client has sent, and lets it in as any other. */
-static void take_sent(fuzz_run *run)
+static void receive_sent(fuzz_run *run)
 {
     uint8_t datagram[LS_UDP_DATAGRAM_BYTES_MAX];
     while (run->socket.out_size > 0) {
@@ -76,7 +76,7 @@ static void let_pass(fuzz_run *run)
 {
     run->socket.now_ns += STEP_NS;
     give_client(run, &run->socket.peer, (const uint8_t *)"", 0);
-    take_sent(run);
+    receive_sent(run);
 }
 
 static void open_run(fuzz_run *run, const ls_allocator *allocator)
@@ -141,7 +141,7 @@ static void make_move(fuzz_run *run, const fuzz_move *move)
     }
     if (size > 0) {
         give_client(run, move->is_elsewhere ? &run->elsewhere : &run->socket.peer, datagram, size);
-        take_sent(run);
+        receive_sent(run);
     }
 }
 

@@ -24,7 +24,7 @@ static void check_state(run *of)
     LS_ASSERT(!ls_schema_dirty_padding(schema, ls_sim_instance_view(of->instance), &offset));
 }
 
-static void take_tick(run *of, ls_tick tick, uint32_t input_bytes_max, fuzz_input *input)
+static void read_tick(run *of, ls_tick tick, uint32_t input_bytes_max, fuzz_input *input)
 {
     uint8_t who = fuzz_take_u8(input);
     for (uint32_t slot = 0; slot < of->players; slot++) {
@@ -77,7 +77,7 @@ void simulation_run(const ls_simulation *simulation, const ls_sim_config *config
     ls_tick saved_at = 0;
     LS_ASSERT(ls_sim_instance_save(here.instance, save) == LS_OK);
     for (ls_tick tick = 0; tick < TICKS_MAX && input->size > 0; tick++) {
-        take_tick(&here, tick, simulation->input_bytes_max, input);
+        read_tick(&here, tick, simulation->input_bytes_max, input);
         step(&here);
         if (tick == 7) {
             saved_at = tick + 1;

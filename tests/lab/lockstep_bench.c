@@ -143,7 +143,7 @@ static ls_status bench_comparison_print(const bench_report *report, const char *
 
 /* ---- the run ---- */
 
-static ls_status take_section(void *user, char *name, ls_text *why)
+static ls_status read_section(void *user, char *name, ls_text *why)
 {
     arguments *args = user;
     const bench_section *section = bench_section_find(name);
@@ -215,7 +215,7 @@ int main(int argc, char **argv)
             "4 internal.",
         .print_lists = print_sections,
         .parts = {{&table, &args, NULL}},
-        .take_word = take_section,
+        .read_word = read_section,
         .user = &args,
     };
     ls_command_line_read(&line, argc, argv);

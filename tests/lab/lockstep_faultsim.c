@@ -38,7 +38,7 @@ static void note(arguments *args, const char *name, const char *value)
     snprintf(args->again + used, sizeof args->again - used, " --%s %s", name, value);
 }
 
-static ls_status take_seeds(void *target, char *value, ls_text *why)
+static ls_status read_seeds(void *target, char *value, ls_text *why)
 {
     faultsim_config *config = &((arguments *)target)->config;
     char first[24] = {0};
@@ -54,7 +54,7 @@ static ls_status take_seeds(void *target, char *value, ls_text *why)
                            : status;
 }
 
-static ls_status take_seed(void *target, char *value, ls_text *why)
+static ls_status read_seed(void *target, char *value, ls_text *why)
 {
     faultsim_config *config = &((arguments *)target)->config;
     ls_option_range range = {0, UINT64_MAX - 1};
@@ -64,7 +64,7 @@ static ls_status take_seed(void *target, char *value, ls_text *why)
     return status;
 }
 
-static ls_status take_number(arguments *args, const char *name, const char *value,
+static ls_status read_number(arguments *args, const char *name, const char *value,
                              ls_option_range range, uint32_t *out, ls_text *why)
 {
     uint64_t number = 0;
@@ -74,21 +74,21 @@ static ls_status take_number(arguments *args, const char *name, const char *valu
     return status;
 }
 
-static ls_status take_players(void *target, char *value, ls_text *why)
+static ls_status read_players(void *target, char *value, ls_text *why)
 {
     arguments *args = target;
     ls_option_range range = {0, LS_PLAYERS_MAX};
-    return take_number(args, "players", value, range, &args->config.scenario.players, why);
+    return read_number(args, "players", value, range, &args->config.scenario.players, why);
 }
 
-static ls_status take_ticks(void *target, char *value, ls_text *why)
+static ls_status read_ticks(void *target, char *value, ls_text *why)
 {
     arguments *args = target;
     ls_option_range range = {1, TICKS_MAX};
-    return take_number(args, "ticks", value, range, &args->config.scenario.ticks, why);
+    return read_number(args, "ticks", value, range, &args->config.scenario.ticks, why);
 }
 
-static ls_status take_simulation(void *target, char *name, ls_text *why)
+static ls_status read_simulation(void *target, char *name, ls_text *why)
 {
     arguments *args = target;
     /* Until version 0.1.0 it was called tally. */
@@ -116,7 +116,7 @@ static ls_status add_class(uint32_t *classes, const char *name, size_t bytes, ls
                    (int)bytes, name, known.bytes);
 }
 
-static ls_status take_faults(void *target, char *list, ls_text *why)
+static ls_status read_faults(void *target, char *list, ls_text *why)
 {
     arguments *args = target;
     uint32_t *classes = &args->config.scenario.classes;
@@ -131,7 +131,7 @@ static ls_status take_faults(void *target, char *list, ls_text *why)
     return status;
 }
 
-static ls_status take_late(void *target, char *value, ls_text *why)
+static ls_status read_late(void *target, char *value, ls_text *why)
 {
     static const char *const rules[] = {"repeat", "wait"};
     arguments *args = target;
@@ -142,7 +142,7 @@ static ls_status take_late(void *target, char *value, ls_text *why)
     return status;
 }
 
-static ls_status take_transport(void *target, char *value, ls_text *why)
+static ls_status read_transport(void *target, char *value, ls_text *why)
 {
     static const char *const transports[] = {"memory", "udp"};
     arguments *args = target;
@@ -156,21 +156,21 @@ static ls_status take_transport(void *target, char *value, ls_text *why)
 #define FIELD(member) .offset = offsetof(arguments, member)
 
 static const ls_setting_row rows[] = {
-    {LS_SETTING_IS_TAKEN, .take = take_seeds, .flag = "seeds", .argument = "A..B",
+    {LS_SETTING_IS_READ, .read = read_seeds, .flag = "seeds", .argument = "A..B",
      .default_text = "1..1000", .help = "Play these matches"},
-    {LS_SETTING_IS_TAKEN, .take = take_seed, .flag = "seed", .argument = "N",
+    {LS_SETTING_IS_READ, .read = read_seed, .flag = "seed", .argument = "N",
      .help = "Play one match and say what happens in it"},
-    {LS_SETTING_IS_TAKEN, .take = take_players, .flag = "players", .letter = 'n', .argument = "N",
+    {LS_SETTING_IS_READ, .read = read_players, .flag = "players", .letter = 'n', .argument = "N",
      .default_text = "4", .help = "Players in each match, 1 to 32; 0: by the seed"},
-    {LS_SETTING_IS_TAKEN, .take = take_ticks, .flag = "ticks", .letter = 't', .argument = "N",
+    {LS_SETTING_IS_READ, .read = read_ticks, .flag = "ticks", .letter = 't', .argument = "N",
      .default_text = "600", .help = "Ticks in each match"},
-    {LS_SETTING_IS_TAKEN, .take = take_simulation, .flag = "sim", .argument = "NAME",
+    {LS_SETTING_IS_READ, .read = read_simulation, .flag = "sim", .argument = "NAME",
      .help = "test, which is cheap (the default), or any built-in simulation"},
-    {LS_SETTING_IS_TAKEN, .take = take_late, .flag = "late", .argument = "RULE",
+    {LS_SETTING_IS_READ, .read = read_late, .flag = "late", .argument = "RULE",
      .default_text = "by the seed", .help = "repeat or wait"},
-    {LS_SETTING_IS_TAKEN, .take = take_faults, .flag = "faults", .argument = "LIST",
+    {LS_SETTING_IS_READ, .read = read_faults, .flag = "faults", .argument = "LIST",
      .default_text = "all", .help = "Only these classes of faults, with commas, or none"},
-    {LS_SETTING_IS_TAKEN, .take = take_transport, .flag = "transport", .argument = "NAME",
+    {LS_SETTING_IS_READ, .read = read_transport, .flag = "transport", .argument = "NAME",
      .default_text = "memory",
      .help = "memory, which is quick, or udp: the transport of the "
              "programs, over virtual sockets"},

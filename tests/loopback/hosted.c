@@ -51,7 +51,7 @@ static void remove_folder(const char *folder)
 }
 
 /* A process that still runs at the end is the reason why a test failed, or knows it. */
-static void tell_if_running(ls_process *process, const char *name)
+static void report_if_running(ls_process *process, const char *name)
 {
     if (!ls_process_has_ended(process)) {
         fprintf(stderr, "%s still ran: %s\n", name, ls_process_errors(process));
@@ -60,9 +60,9 @@ static void tell_if_running(ls_process *process, const char *name)
 
 void hosted_close(void)
 {
-    tell_if_running(&hosted.server, "the server");
+    report_if_running(&hosted.server, "the server");
     for (uint32_t i = 0; i < hosted.client_count; i++) {
-        tell_if_running(&hosted.clients[i], "a client");
+        report_if_running(&hosted.clients[i], "a client");
     }
     ls_process_stop(&hosted.server);
     ls_process_stop(&hosted.other);

@@ -24,12 +24,12 @@ sealed_peer sealed_peer_join(ls_station *server)
     size_t before = server->connected_count;
     while (ls_sealed_client_state_of(peer.client) != LS_SEALED_CLIENT_OPEN) {
         uint8_t datagram[LS_SEALED_DATAGRAM_BYTES_MAX];
-        size_t size = ls_sealed_client_take_due(peer.client, ls_station_now_ns(), datagram);
+        size_t size = ls_sealed_client_pop_due(peer.client, ls_station_now_ns(), datagram);
         if (size > 0) {
             send_raw(&peer, datagram, size);
         }
         ls_station_turn(server);
-        sealed_peer_take(&peer);
+        sealed_peer_receive(&peer);
         cr_assert_lt(ls_station_now_ns(), end_ns);
     }
     sealed_peer_send(&peer, LS_SEALED_PACKETS, NULL, 0);
@@ -57,7 +57,7 @@ size_t sealed_peer_send(sealed_peer *peer, ls_sealed_content content, const void
     return sealed;
 }
 
-void sealed_peer_take(sealed_peer *peer)
+void sealed_peer_receive(sealed_peer *peer)
 {
     uint8_t datagram[2048];
     ssize_t size;

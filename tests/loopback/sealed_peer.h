@@ -24,7 +24,7 @@ size_t sealed_peer_send(sealed_peer *peer, ls_sealed_content content, const void
                         size_t size);
 
 /* Takes what the server has sent, and answers as a client must. */
-void sealed_peer_take(sealed_peer *peer);
+void sealed_peer_receive(sealed_peer *peer);
 
 /* From now on it is at another address. */
 void sealed_peer_move(sealed_peer *peer);

@@ -62,7 +62,7 @@ void ls_station_close(ls_station *station)
     station->transport = NULL;
 }
 
-static void take_event(ls_station *station, const ls_transport_event *event)
+static void receive_event(ls_station *station, const ls_transport_event *event)
 {
     switch (event->kind) {
     case LS_TRANSPORT_CONNECTED:
@@ -93,11 +93,11 @@ static void take_event(ls_station *station, const ls_transport_event *event)
     }
 }
 
-void ls_station_take_all(ls_station *station)
+void ls_station_receive_all(ls_station *station)
 {
     ls_transport_event event;
     while (ls_transport_next_event(station->transport, &event)) {
-        take_event(station, &event);
+        receive_event(station, &event);
     }
 }
 
@@ -105,7 +105,7 @@ void ls_station_turn(ls_station *station)
 {
     if (station->transport) {
         ls_transport_udp_service(station->transport);
-        ls_station_take_all(station);
+        ls_station_receive_all(station);
         ls_transport_flush(station->transport);
     }
 }
@@ -232,7 +232,7 @@ static void pass_on_what_is_due(ls_relay *relay)
     }
 }
 
-static bool take_in(ls_relay *relay, int descriptor, bool is_up)
+static bool receive_in(ls_relay *relay, int descriptor, bool is_up)
 {
     ls_held_datagram *held = hold(relay, is_up);
     struct sockaddr_in from;
@@ -256,7 +256,8 @@ static bool take_in(ls_relay *relay, int descriptor, bool is_up)
 
 void ls_relay_turn(ls_relay *relay)
 {
-    while (take_in(relay, relay->client_side, true) || take_in(relay, relay->server_side, false)) {
+    while (receive_in(relay, relay->client_side, true) ||
+           receive_in(relay, relay->server_side, false)) {
         pass_on_what_is_due(relay);
     }
     pass_on_what_is_due(relay);

@@ -47,7 +47,7 @@ ls_station ls_station_listen(uint32_t peers_max);
 ls_station ls_station_connect(uint16_t port, uint64_t timeout_ms);
 void ls_station_close(ls_station *station);
 
-void ls_station_take_all(ls_station *station);
+void ls_station_receive_all(ls_station *station);
 
 /* Service, take all events, flush. */
 void ls_station_turn(ls_station *station);

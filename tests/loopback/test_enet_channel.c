@@ -98,7 +98,7 @@ static void end_both(void)
 
 TestSuite(enet_channel, .init = connect_both, .fini = end_both);
 
-static void take_events(side *at)
+static void receive_events(side *at)
 {
     ls_enet_event event;
     while ((event = ls_enet_channel_next_event(at->channel)).kind != LS_ENET_NOTHING) {
@@ -116,11 +116,11 @@ static void deliver(side *from, side *to)
 {
     while (from->taken < from->sent && from->on_way[from->taken % ON_WAY_MAX].due_ns <= now_ns) {
         const datagram *taken = &from->on_way[from->taken++ % ON_WAY_MAX];
-        to->refused += ls_enet_channel_take_in(to->channel, taken->bytes, taken->size, now_ns) ==
+        to->refused += ls_enet_channel_receive(to->channel, taken->bytes, taken->size, now_ns) ==
                                LS_DATAGRAM_ACCEPTED
                            ? 0
                            : 1;
-        take_events(to);
+        receive_events(to);
     }
 }
 
@@ -132,8 +132,8 @@ static void run(uint64_t duration_ms)
         deliver(&server, &client);
         ls_enet_channel_service(client.channel, now_ns);
         ls_enet_channel_service(server.channel, now_ns);
-        take_events(&client);
-        take_events(&server);
+        receive_events(&client);
+        receive_events(&server);
     }
 }
 
@@ -304,7 +304,7 @@ Test(enet_channel, creating_one_leaves_the_clock_of_enet_where_it_was)
 Test(enet_channel, a_handshake_is_refused)
 {
     static const uint8_t connect[52] = {0x8f, 0xff, 0, 0, 0x82, 0xff, 0, 1};
-    cr_assert_eq(ls_enet_channel_take_in(server.channel, connect, sizeof connect, now_ns),
+    cr_assert_eq(ls_enet_channel_receive(server.channel, connect, sizeof connect, now_ns),
                  LS_DATAGRAM_UNSUPPORTED);
     send_number(&client, 1);
     run(1000);

@@ -446,7 +446,7 @@ static void drain(void *user, uint64_t now_ns)
 {
     (void)now_ns;
     test_driven *driven = user;
-    ls_station_take_all(&driven->station);
+    ls_station_receive_all(&driven->station);
     ls_transport_flush(driven->station.transport);
     if (driven->received_wanted > 0 && driven->station.received_count >= driven->received_wanted) {
         ls_event_loop_stop(loop);

@@ -23,14 +23,14 @@ typedef struct worked {
     int pipe[2];    /* of this process: no copy has it */
 } worked;
 
-static void tell_value(void *user, ls_forked_report *report)
+static void report_value(void *user, ls_forked_report *report)
 {
     const worked *seen = user;
     report->size = sizeof seen->value;
     memcpy(report->bytes, &seen->value, sizeof seen->value);
 }
 
-static void tell_whether_files_are_open(void *user, ls_forked_report *report)
+static void report_open_files(void *user, ls_forked_report *report)
 {
     const worked *seen = user;
     report->size = sizeof(uint32_t);
@@ -95,7 +95,7 @@ static void finish(worked *seen, ls_forked_jobs *jobs)
 Test(forked_job, a_copy_has_the_memory_as_it_was)
 {
     worked seen = {.value = 7};
-    ls_forked_jobs *jobs = start(&seen, tell_value, TIME_MAX_MS);
+    ls_forked_jobs *jobs = start(&seen, report_value, TIME_MAX_MS);
     seen.value = 8;
     finish(&seen, jobs);
     cr_expect_eq(seen.said, 7);
@@ -120,7 +120,7 @@ Test(forked_job, a_copy_has_no_file_of_the_process)
 {
     worked seen = {0};
     cr_assert_eq(pipe(seen.pipe), 0);
-    finish(&seen, start(&seen, tell_whether_files_are_open, TIME_MAX_MS));
+    finish(&seen, start(&seen, report_open_files, TIME_MAX_MS));
     cr_expect_str_empty(seen.why.bytes);
     cr_expect_eq(seen.said, 0);
 }
@@ -128,8 +128,8 @@ Test(forked_job, a_copy_has_no_file_of_the_process)
 Test(forked_job, destroying_waits_for_all)
 {
     worked seen = {.value = 7};
-    ls_forked_jobs *jobs = start(&seen, tell_value, TIME_MAX_MS);
-    const ls_forked_work work = {tell_value, note_end, &seen};
+    ls_forked_jobs *jobs = start(&seen, report_value, TIME_MAX_MS);
+    const ls_forked_work work = {report_value, note_end, &seen};
     while (ls_forked_jobs_running(jobs) < COPIES) {
         cr_assert_eq(ls_forked_jobs_start(jobs, &work), LS_OK);
     }

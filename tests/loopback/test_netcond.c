@@ -67,7 +67,7 @@ typedef struct scene {
 static scene made;
 static netcond_proxy_config config; /* of the scene, until it is opened */
 
-static void hear(end *heard, const payload *data, size_t size, uint16_t port, uint64_t now_ns)
+static void on_packet(end *heard, const payload *data, size_t size, uint16_t port, uint64_t now_ns)
 {
     heard->last_size = size;
     cr_assert_lt(heard->count, PACKETS_MAX);
@@ -86,7 +86,7 @@ static void on_datagrams(void *user, uint64_t unused_ns)
                             &from_bytes)) >= 0) {
         payload data;
         memcpy(&data, bytes, sizeof data);
-        hear(heard, &data, (size_t)size, ntohs(from.sin_port), ls_station_now_ns());
+        on_packet(heard, &data, (size_t)size, ntohs(from.sin_port), ls_station_now_ns());
         if (heard == &made.server && made.echoes) {
             sendto(heard->descriptor, bytes, (size_t)size, 0, (struct sockaddr *)&from, from_bytes);
         }
@@ -249,7 +249,7 @@ static void predict(netcond_direction direction, uint32_t packets, uint8_t times
     for (uint32_t i = 0; i < packets; i++) {
         netcond_conditioned_packet packet;
         netcond_conditioner_put(conditioner, 0, (const uint8_t *)&i, sizeof i, i);
-        while (netcond_conditioner_take(conditioner, UINT64_MAX - 1, &packet)) {
+        while (netcond_conditioner_pop(conditioner, UINT64_MAX - 1, &packet)) {
             times[i]++;
         }
     }
@@ -440,7 +440,7 @@ static bool nothing_is_held(void)
     return figures_of(NETCOND_DIRECTION_DOWN)->held == 0;
 }
 
-static bool server_heard_two(void)
+static bool server_received_two(void)
 {
     return made.server.count >= 2;
 }
@@ -461,7 +461,7 @@ Test(netcond, a_silent_client_is_forgotten_and_may_come_again)
     cr_assert_eq(made.clients[0].count, 0);
     made.sender = 1; /* the only place is free again */
     made.to_send = UINT32_MAX;
-    run_until(server_heard_two);
+    run_until(server_received_two);
     cr_assert_eq(made.server.arrivals[1].payload.client, 1);
     cr_assert_eq(netcond_proxy_counts_of(made.proxy).clients_seen, 2);
 }
@@ -471,7 +471,7 @@ static bool nobody_listens(void)
     return netcond_proxy_counts_of(made.proxy).unreachable > 0;
 }
 
-static bool server_heard(void)
+static bool server_received(void)
 {
     return made.server.count > 0;
 }
@@ -500,7 +500,7 @@ Test(netcond, a_server_that_is_not_there_yet_is_counted_and_reached_later)
     int unused = made.server.descriptor;
     made.server.descriptor = late;
     cr_assert_eq(ls_event_loop_watch(made.loop, late, handler, NULL), LS_OK);
-    run_until(server_heard);
+    run_until(server_received);
     cr_assert_eq(made.server.arrivals[0].payload.client, 0);
     close(unused);
 }

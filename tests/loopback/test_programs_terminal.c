@@ -46,7 +46,7 @@ static void put(screen *shown, char byte)
 }
 
 /* The two sequences that a console uses: up, and erase all below. Returns what follows. */
-static const char *take_escape(screen *shown, const char *next)
+static const char *read_escape(screen *shown, const char *next)
 {
     unsigned rows = 0;
     int size = 0;
@@ -67,7 +67,7 @@ static const screen *show(const char *text, const char *end)
     shown.columns = hosted.terminal_columns;
     while (text < end) {
         if (*text == '\033') {
-            text = take_escape(&shown, text);
+            text = read_escape(&shown, text);
             continue;
         }
         if (*text == '\r') {

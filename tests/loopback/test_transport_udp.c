@@ -109,7 +109,7 @@ Test(transport_udp, each_of_several_clients_is_a_peer_of_its_own)
     LS_RUN_UNTIL(server.disconnected_count == CLIENTS, &server);
 }
 
-static ls_peer_id take_packet(ls_station *station)
+static ls_peer_id receive_packet(ls_station *station)
 {
     ls_transport_event event;
     while (ls_transport_next_event(station->transport, &event)) {
@@ -148,17 +148,17 @@ Test(transport_udp, a_server_is_told_once_whose_packets_are_coming)
     const ls_peer_id second = server.connected[1];
     ls_transport_udp_service(server.transport);
     cr_assert_eq(ls_transport_udp_coming(server.transport, peers), 0, "none has been received");
-    cr_assert_eq(take_packet(&server), first);
+    cr_assert_eq(receive_packet(&server), first);
     cr_assert_eq(ls_transport_udp_coming(server.transport, peers), SENT - 1);
     const ls_peer_id expected[] = {second, 0, first, second};
     cr_assert_arr_eq(peers, expected, sizeof expected);
     for (size_t i = 1; i < SENT; i++) {
         cr_assert_eq(ls_transport_udp_coming(server.transport, peers), 0, "they were told of");
         if (senders[i]) {
-            cr_assert_eq(take_packet(&server), expected[i - 1]);
+            cr_assert_eq(receive_packet(&server), expected[i - 1]);
         }
     }
-    cr_assert_eq(take_packet(&server), 0);
+    cr_assert_eq(receive_packet(&server), 0);
     cr_assert_eq(ls_transport_udp_coming(client.transport, peers), 0, "a client has one peer");
     ls_station_close(&other);
     close(unknown);

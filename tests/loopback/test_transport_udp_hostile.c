@@ -220,7 +220,7 @@ Test(transport_udp_hostile, twenty_thousand_bad_datagrams_change_nothing_for_oth
         honest_send(&honest);
         ls_station_turn(&honest.station);
         ls_station_turn(&server);
-        sealed_peer_take(&hostile.peer);
+        sealed_peer_receive(&hostile.peer);
         if (server.disconnected_count > 0) {
             sealed_peer_leave(&hostile.peer);
             server.connected_count = 1;
@@ -452,7 +452,7 @@ Test(transport_udp_hostile, a_peer_that_moves_is_followed)
         sealed_peer_send(&hostile.peer, LS_SEALED_PACKET, "enough to be answered", 21);
         sent++;
         ls_station_turn(&server);
-        sealed_peer_take(&hostile.peer);
+        sealed_peer_receive(&hostile.peer);
         cr_assert_eq(ls_transport_udp_address(server.transport, peer, after), LS_OK);
     } while (strcmp(before, after) == 0);
     ls_station_turn(&server);
@@ -460,6 +460,6 @@ Test(transport_udp_hostile, a_peer_that_moves_is_followed)
     cr_assert_eq(server.disconnected_count, 0);
     uint32_t had = hostile.peer.received;
     ls_transport_send(server.transport, peer, LS_CHANNEL_UNRELIABLE, (const uint8_t *)"x", 1);
-    LS_RUN_UNTIL((sealed_peer_take(&hostile.peer), hostile.peer.received > had), &server);
+    LS_RUN_UNTIL((sealed_peer_receive(&hostile.peer), hostile.peer.received > had), &server);
     sealed_peer_leave(&hostile.peer);
 }

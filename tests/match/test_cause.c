@@ -26,7 +26,7 @@ static const ls_desync_finding *finding_of(const virtual_match *run, const virtu
 }
 
 /* Everybody was told of it once. */
-static void check_told(const virtual_match *run, const virtual_client *bad)
+static void check_reported(const virtual_match *run, const virtual_client *bad)
 {
     uint32_t slot = report_of(bad).slot;
     const ls_desync_finding *finding = finding_of(run, bad);
@@ -49,7 +49,7 @@ static void flip_and_check(virtual_setup *setup, ls_tick tick, size_t byte)
     virtual_match *run = bad->run;
     cr_assert(virtual_match_is_over(run));
     check_sound(run);
-    check_told(run, bad);
+    check_reported(run, bad);
     const ls_desync_finding *finding = finding_of(run, bad);
     cr_assert_eq(finding->tick, tick);
     cr_assert_eq(finding->elements, 1, "%lu differ", (unsigned long)finding->elements);
@@ -94,7 +94,7 @@ Test(cause, hashing_seldom_names_the_field_too)
         play_flipped(&setup, 90, offsetof(test_simulation_state, slots[7].joins));
     virtual_match *run = bad->run;
     check_sound(run);
-    check_told(run, bad);
+    check_reported(run, bad);
     const ls_desync_finding *finding = finding_of(run, bad);
     cr_assert_eq(finding->tick, 96);
     cr_assert_eq(finding->elements, 1);
@@ -135,7 +135,7 @@ Test(cause, the_last_step_of_a_match_is_looked_into)
         play_flipped(&setup, 100, offsetof(test_simulation_state, slots[9].sum));
     virtual_match *run = bad->run;
     check_sound(run);
-    check_told(run, bad);
+    check_reported(run, bad);
     cr_assert_str_eq(finding_of(run, bad)->places[0].name, "slots[9].sum");
     cr_assert_eq(finding_of(run, bad)->verdict.kind, LS_DESYNC_CLASS_ONE_OFF);
     virtual_match_destroy(run);
@@ -391,7 +391,7 @@ static void expect_first_tick(uint32_t interval, ls_tick from)
                                                                .interval = interval,
                                                                .wrong_from = from});
     check_sound(run);
-    check_told(run, run->clients[1]);
+    check_reported(run, run->clients[1]);
     const ls_desync_finding *finding = finding_of(run, run->clients[1]);
     char expected[LS_TEXT_BYTES_MAX];
     snprintf(expected, sizeof expected,
@@ -613,7 +613,7 @@ static void heal_and_check(uint64_t seed, uint32_t predict_ticks, uint32_t inter
         play_flipped(&setup, 100, offsetof(test_simulation_state, slots) + seed * 13);
     virtual_match *run = bad->run;
     check_sound(run);
-    check_told(run, bad);
+    check_reported(run, bad);
     check_complete(run);
     uint32_t slot = report_of(bad).slot;
     cr_assert_eq(virtual_match_count(run, LS_MATCH_HEALED, slot), 1);

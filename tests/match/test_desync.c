@@ -20,7 +20,7 @@ static void check_notice(const ls_desync_notice *notice, uint32_t slot, ls_tick 
 }
 
 /* Everybody was told once of the desync of `bad` at `tick`, with the same state hashes. */
-static void check_told(const virtual_match *run, const virtual_client *bad, ls_tick tick)
+static void check_reported(const virtual_match *run, const virtual_client *bad, ls_tick tick)
 {
     uint32_t slot = report_of(bad).slot;
     cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 1);
@@ -56,7 +56,7 @@ static void flip_and_check(const virtual_setup *setup, ls_tick tick)
     cr_assert(virtual_match_is_over(run));
     check_sound(run);
     cr_assert(client_check_of(bad)->has_state_difference);
-    check_told(run, bad, due_at(tick, setup->match.hash_interval_ticks, setup->match.ticks));
+    check_reported(run, bad, due_at(tick, setup->match.hash_interval_ticks, setup->match.ticks));
     check_others_played(run, bad);
     cr_assert_eq(report_of(bad).tick, setup->match.ticks, "it is reported and plays on");
     virtual_match_destroy(run);
@@ -114,7 +114,7 @@ Test(desync, a_difference_that_arose_in_a_partition_is_found)
         virtual_client_set_links(bad, &clean);
         virtual_match_run_to_end(run);
         check_sound(run);
-        check_told(run, bad, tick);
+        check_reported(run, bad, tick);
         cr_assert(seat_of(bad).has_finished);
         virtual_match_destroy(run);
     }
@@ -175,7 +175,7 @@ Test(desync, the_policy_drop_drops_it_and_no_other)
     virtual_client *bad = play_flipped(&setup, 100, 20);
     virtual_match *run = bad->run;
     uint32_t slot = report_of(bad).slot;
-    check_told(run, bad, 100);
+    check_reported(run, bad, 100);
     cr_assert_eq(report_of(bad).status, LS_DESYNCED);
     cr_assert_eq(slot_of(run, slot).left_status, LS_DESYNCED);
     const virtual_event *left = virtual_match_find_slot(run, LS_MATCH_PLAYER_LEFT, slot);
@@ -191,7 +191,7 @@ Test(desync, the_policy_drop_works_at_the_end_too)
     virtual_client *bad = play_flipped(&setup, 100, 20);
     virtual_match *run = bad->run;
     cr_assert_eq(report_of(bad).status, LS_DESYNCED);
-    check_told(run, bad, 100);
+    check_reported(run, bad, 100);
     check_played_to_the_end(run, run->clients[0]);
     close_run(run);
 }
@@ -205,7 +205,7 @@ Test(desync, the_policy_stop_ends_the_match_for_all)
     virtual_match_run(run, 10 * SECOND);
     cr_assert(virtual_match_is_over(run));
     cr_assert_leq(ls_match_tick(run->match), 106);
-    check_told(run, bad, 100);
+    check_reported(run, bad, 100);
     check_others_played(run, bad);
     cr_assert_eq(report_of(bad).tick, ls_match_tick(run->match));
     close_run(run);

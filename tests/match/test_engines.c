@@ -147,7 +147,7 @@ static ls_simulation leaky_engine(void)
     return leaky;
 }
 
-static void expect_told(const char *text)
+static void expect_reported(const char *text)
 {
     cr_expect_not_null(strstr(text, "the simulation's save leaves out what its hash reads"), "%s",
                        text);
@@ -169,11 +169,11 @@ Test(engines, a_late_player_of_a_save_that_leaves_something_out_is_told_so_on_bo
     cr_expect_eq(report.status, LS_DESYNCED);
     const virtual_client_event *over = virtual_client_find(run->clients[1], LS_SESSION_EVENT_OVER);
     cr_assert_not_null(over);
-    expect_told(over->event.text.bytes);
+    expect_reported(over->event.text.bytes);
     const virtual_event *left = virtual_match_find_slot(run, LS_MATCH_PLAYER_LEFT, 1);
     cr_assert_not_null(left);
-    expect_told(left->event.text.bytes);
-    expect_told(ls_match_slot_of(run->match, 1).left_why);
+    expect_reported(left->event.text.bytes);
+    expect_reported(ls_match_slot_of(run->match, 1).left_why);
     virtual_match_destroy(run);
 }
 

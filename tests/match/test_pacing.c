@@ -171,7 +171,7 @@ Test(pacing, input_delay_changes_without_a_hitch_under_the_rule_wait)
 }
 
 /* As the server may send it at any time. */
-static void tell_input_delay(const virtual_client *client, uint32_t ticks)
+static void send_input_delay(const virtual_client *client, uint32_t ticks)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     ls_message message = {.kind = LS_MESSAGE_INPUT_DELAY, .body.input_delay_ticks = ticks};
@@ -186,7 +186,7 @@ Test(pacing, input_delay_is_changed_by_the_server_too)
     virtual_client *client = run->clients[0];
     virtual_match_run_to_tick(run, 300);
     ls_tick made = report_of(client).next_input - 1;
-    tell_input_delay(client, 5);
+    send_input_delay(client, 5);
     virtual_match_run(run, 3 * SECOND);
     cr_assert_eq(report_of(client).input_delay_ticks, 5);
     cr_assert_eq(report_of(run->clients[1]).input_delay_ticks, 0);

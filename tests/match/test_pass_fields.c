@@ -128,7 +128,7 @@ static const ls_desync_finding *finding_of(const virtual_match *run)
     return finding;
 }
 
-static void expect_told(const virtual_match *run)
+static void expect_reported(const virtual_match *run)
 {
     const ls_desync_finding *finding = finding_of(run);
     ls_session_report report = report_of(run->clients[1]);
@@ -150,7 +150,7 @@ static void expect_measured(const virtual_match *run)
     cr_expect_eq(finding->verdict.kind, LS_DESYNC_CLASS_BUILD, "%s", finding->verdict.why.bytes);
     cr_expect_leq(finding->took_ns, 2 * SECOND, "took %lu ms",
                   (unsigned long)(finding->took_ns / MS));
-    expect_told(run);
+    expect_reported(run);
 }
 
 Test(pass_fields, the_field_is_one_that_the_named_pass_wrote)
@@ -192,7 +192,7 @@ static void expect_measured_between(uint32_t interval, ls_tick from)
     cr_expect_eq(finding->verdict.kind, LS_DESYNC_CLASS_BUILD, "%s", finding->verdict.why.bytes);
     cr_expect_leq(finding->took_ns, 3 * SECOND, "took %lu ms",
                   (unsigned long)(finding->took_ns / MS));
-    expect_told(run);
+    expect_reported(run);
     virtual_match_destroy(run);
 }
 
@@ -266,7 +266,7 @@ static void expect_sum(const virtual_match *run, uint64_t took_ns_max)
     cr_expect_str_eq(finding->places[1].name, "sum");
     cr_expect_eq(finding->verdict.kind, LS_DESYNC_CLASS_BUILD, "%s", finding->verdict.why.bytes);
     cr_expect_leq(finding->took_ns, took_ns_max);
-    expect_told(run);
+    expect_reported(run);
 }
 
 Test(pass_fields, without_the_state_after_the_pass_the_end_of_the_tick_is_reported)
@@ -290,7 +290,7 @@ Test(pass_fields, without_that_state_values_that_only_later_passes_write_come_la
     cr_expect_str_eq(finding->places[0].name, "measured");
     cr_expect_str_eq(finding->places[1].name, "copied");
     cr_expect_str_eq(finding->places[2].name, "sum");
-    expect_told(run);
+    expect_reported(run);
     virtual_match_destroy(run);
 }
 

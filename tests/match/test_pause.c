@@ -13,7 +13,7 @@ static virtual_setup setup_with(ls_late_rule rule, uint32_t players, uint32_t ti
     return setup;
 }
 
-static void assert_told(const virtual_client *client, ls_notice_kind kind, const char *text)
+static void assert_notified(const virtual_client *client, ls_notice_kind kind, const char *text)
 {
     const ls_notice *notice = newest_notice(client);
     cr_assert_not_null(notice, "client %u was told nothing", client->index);
@@ -51,13 +51,13 @@ static void play_with_pause(ls_late_rule rule, uint32_t hash_interval)
     cr_assert_leq(ls_match_tick(run->match), 100 + hash_interval);
     cr_assert_eq(closed_in(run, PAUSE_S * LS_NS_PER_SECOND), 0);
     for (uint32_t i = 0; i < 3; i++) {
-        assert_told(run->clients[i], LS_NOTICE_PAUSED, "a word with the referee");
+        assert_notified(run->clients[i], LS_NOTICE_PAUSED, "a word with the referee");
     }
     cr_assert_eq(virtual_match_count(run, LS_MATCH_PAUSED, LS_PLAYERS_MAX), 1);
     unpause_match(run, "");
     cr_assert_geq(closed_in(run, 500 * MS), 28, "it goes on at once");
     for (uint32_t i = 0; i < 3; i++) {
-        assert_told(run->clients[i], LS_NOTICE_UNPAUSED, "");
+        assert_notified(run->clients[i], LS_NOTICE_UNPAUSED, "");
         cr_assert_eq(report_of(run->clients[i]).rejoins, 0);
         cr_assert_leq(report_of(run->clients[i]).next_input, ls_match_tick(run->match) + 20,
                       "what a player does now counts soon, and not behind a pause of inputs");
@@ -113,12 +113,12 @@ Test(pause, those_who_come_are_told)
     watching.session.is_spectator = true;
     const virtual_client *spectator = virtual_match_add_client(run, &watching);
     virtual_match_run(run, 5 * LS_NS_PER_SECOND);
-    assert_told(lost, LS_NOTICE_PAUSED, "lunch");
-    assert_told(spectator, LS_NOTICE_PAUSED, "lunch");
+    assert_notified(lost, LS_NOTICE_PAUSED, "lunch");
+    assert_notified(spectator, LS_NOTICE_PAUSED, "lunch");
     cr_assert_eq(report_of(lost).rejoins, 1);
     unpause_match(run, "coffee is over as well");
     virtual_match_run(run, 500 * MS);
-    assert_told(spectator, LS_NOTICE_UNPAUSED, "coffee is over as well");
+    assert_notified(spectator, LS_NOTICE_UNPAUSED, "coffee is over as well");
     play_out(run);
 }
 
@@ -131,7 +131,7 @@ Test(pause, is_for_matches_that_run)
     cr_assert_eq(ls_match_unpause(run->match, "", run->now_ns), LS_NOT_FOUND);
     pause_match(run, "first");
     pause_match(run, "second");
-    assert_told(run->clients[0], LS_NOTICE_PAUSED, "second");
+    assert_notified(run->clients[0], LS_NOTICE_PAUSED, "second");
     unpause_match(run, "");
     play_and_check(run);
     cr_assert_eq(ls_match_pause(run->match, "", run->now_ns), LS_NOT_FOUND, "over");
@@ -158,13 +158,13 @@ Test(pause, words_reach_one_or_all)
     uint32_t slot = report_of(run->clients[0]).slot;
     cr_assert_eq(ls_match_say(run->match, slot, "only for you", run->now_ns), LS_OK);
     virtual_match_run(run, 200 * MS);
-    assert_told(run->clients[0], LS_NOTICE_TEXT, "only for you");
+    assert_notified(run->clients[0], LS_NOTICE_TEXT, "only for you");
     cr_assert_null(newest_notice(run->clients[1]));
     cr_assert_eq(ls_match_say(run->match, LS_PLAYERS_MAX, "for all", run->now_ns), LS_OK);
     cr_assert_eq(ls_match_say(run->match, 2, "for none", run->now_ns), LS_NOT_FOUND);
     virtual_match_run(run, 200 * MS);
-    assert_told(run->clients[0], LS_NOTICE_TEXT, "for all");
-    assert_told(run->clients[1], LS_NOTICE_TEXT, "for all");
+    assert_notified(run->clients[0], LS_NOTICE_TEXT, "for all");
+    assert_notified(run->clients[1], LS_NOTICE_TEXT, "for all");
     play_out(run);
 }
 

@@ -60,7 +60,7 @@ static void play_on(uint64_t ns)
         here.after_ns += here.run->now_ns == before_ns ? PULL_MS * MS : 0;
         uint64_t now_ns = virtual_match_server_ns(here.run) + here.after_ns;
         for (; here.events < here.run->event_count; here.events++) {
-            ls_recorder_take_event(here.recorder, &here.run->events[here.events].event);
+            ls_recorder_receive_event(here.recorder, &here.run->events[here.events].event);
         }
         ls_recorder_pull(here.recorder, now_ns);
         memory_store_pump(&here.store, here.recorder, now_ns);

@@ -126,7 +126,7 @@ static void pump_server(void)
     while (ls_transport_next_event(here.transport, &event)) {
         const ls_peer_id coming[] = {event.peer, 0, UINT32_MAX}; /* two that nobody knows */
         ls_match_table_prefetch_packets(here.table, coming, sizeof coming / sizeof coming[0]);
-        ls_match_table_take(here.table, &event, here.now_ns);
+        ls_match_table_receive(here.table, &event, here.now_ns);
     }
     if (ls_match_table_next_ns(here.table) <= here.now_ns) {
         ls_match_table_advance(here.table, here.now_ns);

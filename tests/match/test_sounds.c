@@ -23,7 +23,7 @@ typedef struct heard_list {
 
 static heard_list heard[VIRTUAL_CLIENTS_MAX];
 
-static void hear(void *user, ls_tick tick, const ls_sound *sound)
+static void on_sound(void *user, ls_tick tick, const ls_sound *sound)
 {
     const virtual_client *client = user;
     heard_list *list = &heard[client->index];
@@ -34,7 +34,7 @@ static void hear(void *user, ls_tick tick, const ls_sound *sound)
 static virtual_client *add_listener(virtual_match *run, uint32_t predict_ticks, bool is_spectator)
 {
     virtual_client_setup client = virtual_client_setup_default(run);
-    client.session.hear = hear;
+    client.session.on_sound = on_sound;
     client.session.predict_ticks = predict_ticks;
     client.session.is_spectator = is_spectator;
     return virtual_match_add_client(run, &client);
@@ -48,7 +48,7 @@ static virtual_setup bad_network(const ls_simulation *simulation, uint32_t playe
     return setup;
 }
 
-static uint32_t times_heard(const heard_list *list, heard_cue cue)
+static uint32_t times_played(const heard_list *list, heard_cue cue)
 {
     uint32_t times = 0;
     for (uint32_t i = 0; i < list->count; i++) {
@@ -70,9 +70,9 @@ static void check_none_twice(const heard_list *list)
 {
     for (uint32_t i = 0; i < list->count; i++) {
         heard_cue cue = list->cues[i];
-        cr_assert(!comes_once(cue) || times_heard(list, cue) == 1,
+        cr_assert(!comes_once(cue) || times_played(list, cue) == 1,
                   "cue %u of %u in tick %u was heard %u times", cue.id, cue.owner, cue.tick,
-                  times_heard(list, cue));
+                  times_played(list, cue));
     }
 }
 
@@ -80,7 +80,7 @@ static void check_none_lost(const heard_list *list, const heard_list *truth)
 {
     for (uint32_t i = 0; i < truth->count; i++) {
         heard_cue cue = truth->cues[i];
-        cr_assert_geq(times_heard(list, cue), times_heard(truth, cue),
+        cr_assert_geq(times_played(list, cue), times_played(truth, cue),
                       "cue %u of %u in tick %u was not heard", cue.id, cue.owner, cue.tick);
     }
 }
@@ -161,7 +161,7 @@ Test(sounds, samples_of_a_tick_are_heard_once)
     for (uint32_t i = 0; i < 2; i++) {
         cr_assert_gt(report_of(run->clients[i]).rollbacks, 100);
         for (ls_tick tick = 0; tick < TICKS; tick++) {
-            cr_assert_eq(times_heard(&heard[i], (heard_cue){.tick = tick}), 1, "tick %u", tick);
+            cr_assert_eq(times_played(&heard[i], (heard_cue){.tick = tick}), 1, "tick %u", tick);
         }
     }
     virtual_match_destroy(run);

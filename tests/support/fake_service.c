@@ -183,9 +183,9 @@ static ls_service_result act(fake_service *fake, const ls_service_command *comma
     }
 }
 
-static void take_command(void *user, const ls_service_command *command,
-                         void (*done)(void *done_user, const ls_service_result *result),
-                         void *done_user)
+static void receive_command(void *user, const ls_service_command *command,
+                            void (*done)(void *done_user, const ls_service_result *result),
+                            void *done_user)
 {
     fake_service *fake = user;
     fake->command_count++;
@@ -328,7 +328,7 @@ fake_service *fake_service_create(void)
         .is_draining = is_draining,
         .invite = invite,
         .event = event,
-        .command = take_command,
+        .command = receive_command,
     };
     fake->is_ready = true;
     for (uint32_t i = 0; i < FAKE_WORKERS; i++) {

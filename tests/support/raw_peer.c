@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void take_join(raw_peer *peer, const ls_join *join)
+static void receive_join(raw_peer *peer, const ls_join *join)
 {
     peer->join = *join;
     peer->confirmed = join->tick;
@@ -21,7 +21,7 @@ static void take_join(raw_peer *peer, const ls_join *join)
     }
 }
 
-static void take_message(raw_peer *peer, const uint8_t *bytes, size_t size)
+static void receive_message(raw_peer *peer, const uint8_t *bytes, size_t size)
 {
     static ls_message message;
     uint32_t players = ls_match_players(peer->run->match);
@@ -32,7 +32,7 @@ static void take_message(raw_peer *peer, const uint8_t *bytes, size_t size)
     } else if (message.kind == LS_MESSAGE_REFUSE) {
         peer->refusal = message.body.close_reason;
     } else if (message.kind == LS_MESSAGE_JOIN) {
-        take_join(peer, &message.body.join);
+        receive_join(peer, &message.body.join);
     } else if (message.kind == LS_MESSAGE_TICKS_REQUEST) {
         peer->request = message.body.ticks_request;
     } else if (message.kind == LS_MESSAGE_RESUMING) {
@@ -43,11 +43,11 @@ static void take_message(raw_peer *peer, const uint8_t *bytes, size_t size)
     }
 }
 
-static void take_part(raw_peer *peer, const ls_transport_event *event)
+static void receive_part(raw_peer *peer, const ls_transport_event *event)
 {
     if (peer->blob && !peer->takes_no_parts) {
         ls_status status =
-            ls_blob_receiver_take_part(peer->blob, peer->run->now_ns, event->bytes, event->size);
+            ls_blob_receiver_receive_part(peer->blob, peer->run->now_ns, event->bytes, event->size);
         LS_ASSERT(status == LS_OK);
     }
 }
@@ -64,7 +64,7 @@ static void acknowledge_parts(raw_peer *peer)
     }
 }
 
-static void take_ticks(raw_peer *peer, const uint8_t *bytes, size_t size)
+static void receive_ticks(raw_peer *peer, const uint8_t *bytes, size_t size)
 {
     ls_ticks_header header = {0};
     ls_bit_stream stream = ls_bit_reader(bytes, size);
@@ -77,22 +77,22 @@ static void take_ticks(raw_peer *peer, const uint8_t *bytes, size_t size)
     }
 }
 
-static void take_packet(raw_peer *peer, const ls_transport_event *event)
+static void receive_packet(raw_peer *peer, const ls_transport_event *event)
 {
     uint32_t kind = ls_message_peek(event->bytes, event->size);
     peer->heard[kind]++;
     if (event->channel == LS_CHANNEL_RELIABLE) {
-        take_message(peer, event->bytes, event->size);
+        receive_message(peer, event->bytes, event->size);
     } else if (kind == LS_MESSAGE_TICKS && peer->owner.ticks) {
         peer->owner.ticks(peer->owner.user, event->bytes, event->size);
     } else if (kind == LS_MESSAGE_TICKS) {
-        take_ticks(peer, event->bytes, event->size);
+        receive_ticks(peer, event->bytes, event->size);
     } else if (kind == LS_MESSAGE_BLOB_PART) {
-        take_part(peer, event);
+        receive_part(peer, event);
     }
 }
 
-static void take_connection(raw_peer *peer, ls_peer_id server)
+static void on_connection(raw_peer *peer, ls_peer_id server)
 {
     peer->server = server;
     if (peer->owner.connected) {
@@ -106,11 +106,11 @@ static void pump(void *user)
     ls_transport_event event;
     while (ls_transport_next_event(peer->transport, &event)) {
         if (event.kind == LS_TRANSPORT_CONNECTED) {
-            take_connection(peer, event.peer);
+            on_connection(peer, event.peer);
         } else if (event.kind == LS_TRANSPORT_DISCONNECTED) {
             peer->is_closed = true;
         } else {
-            take_packet(peer, &event);
+            receive_packet(peer, &event);
         }
     }
     acknowledge_parts(peer);

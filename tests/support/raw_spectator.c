@@ -47,7 +47,7 @@ static void make_simulation(raw_spectator *spectator)
     spectator->tick_chain = LS_TICK_CHAIN_START;
 }
 
-static void take_offer(raw_spectator *spectator)
+static void receive_offer(raw_spectator *spectator)
 {
     if (!spectator->instance) {
         make_simulation(spectator);
@@ -69,7 +69,7 @@ static void say_joined(raw_spectator *spectator)
     raw_peer_send_message(spectator->peer, &message);
 }
 
-static void take_join(raw_spectator *spectator, const ls_join *join)
+static void receive_join(raw_spectator *spectator, const ls_join *join)
 {
     spectator->has_join = true;
     spectator->next = join->tick;
@@ -84,7 +84,7 @@ static void take_join(raw_spectator *spectator, const ls_join *join)
     say_joined(spectator);
 }
 
-static void take_blob(raw_spectator *spectator)
+static void receive_blob(raw_spectator *spectator)
 {
     const ls_blob_receiver *blob = spectator->peer->blob;
     if (spectator->has_state || ls_blob_receiver_state_of(blob) != LS_BLOB_COMPLETE) {
@@ -104,7 +104,7 @@ static void take_blob(raw_spectator *spectator)
 
 /* ---- closed ticks ---- */
 
-static void note_heard(raw_spectator *spectator)
+static void note_received(raw_spectator *spectator)
 {
     uint64_t now_ns = spectator->run->now_ns;
     spectator->ticks_heard++;
@@ -128,7 +128,7 @@ static void note_delay(raw_spectator *spectator, ls_tick next_before)
     }
 }
 
-static void take_ticks(void *user, const uint8_t *bytes, size_t size)
+static void receive_ticks(void *user, const uint8_t *bytes, size_t size)
 {
     raw_spectator *spectator = user;
     if (!spectator->has_join) {
@@ -138,7 +138,7 @@ static void take_ticks(void *user, const uint8_t *bytes, size_t size)
     ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_ticks_header_bits(&stream, &header, spectator->next);
     LS_ASSERT(!stream.is_failed && header.first <= spectator->next);
-    note_heard(spectator);
+    note_received(spectator);
     ls_tick next = spectator->next;
     ls_slot_input base[LS_PLAYERS_MAX] = {{0}};
     bool is_alone = header.first == 0 || (header.first == spectator->peer->join.tick &&
@@ -229,7 +229,7 @@ static void act(void *user)
         return;
     }
     if (peer->blob) {
-        take_blob(spectator);
+        receive_blob(spectator);
     }
     if (spectator->has_state && !spectator->has_finished) {
         step(spectator);
@@ -253,13 +253,13 @@ static void act(void *user)
 
 /* ---- life ---- */
 
-static void take_message(void *user, const ls_message *message)
+static void receive_message(void *user, const ls_message *message)
 {
     raw_spectator *spectator = user;
     if (message->kind == LS_MESSAGE_OFFER) {
-        take_offer(spectator);
+        receive_offer(spectator);
     } else if (message->kind == LS_MESSAGE_JOIN) {
-        take_join(spectator, &message->body.join);
+        receive_join(spectator, &message->body.join);
     } else if (message->kind == LS_MESSAGE_END) {
         spectator->end = message->body.end;
         spectator->has_end = true;
@@ -276,8 +276,8 @@ raw_spectator *raw_spectator_create(virtual_match *run, const ls_link_config *li
     spectator->run = run;
     spectator->least_delay = UINT32_MAX;
     raw_peer_owner owner = {.connected = say_hello,
-                            .message = take_message,
-                            .ticks = take_ticks,
+                            .message = receive_message,
+                            .ticks = receive_ticks,
                             .turned = act,
                             .user = spectator};
     spectator->peer = raw_peer_create_for(run, link, &owner);

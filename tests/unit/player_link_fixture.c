@@ -88,7 +88,7 @@ ls_status receive(const packet *sent, size_t size)
     return ls_player_link_read_inputs(&here.link, &here.match, &header, &stream, &here.cursor);
 }
 
-ls_status take(ls_inputs_header header, uint32_t count)
+ls_status deliver(ls_inputs_header header, uint32_t count)
 {
     header.sequence = here.sequence++;
     packet sent = write_inputs(header, count);

@@ -51,6 +51,6 @@ packet write_inputs(ls_inputs_header header, uint32_t count);
 ls_status receive(const packet *sent, size_t size);
 
 /* The next packet of the player reaches it. */
-ls_status take(ls_inputs_header header, uint32_t count);
+ls_status deliver(ls_inputs_header header, uint32_t count);
 
 #endif

@@ -63,10 +63,10 @@ static inline ls_sealed_client *sealed_client_with(const ls_sealed_client_config
 }
 
 /* The datagram that the client sends now; there must be one. */
-static inline sealed_datagram sealed_take(ls_sealed_client *client, uint64_t now_ns)
+static inline sealed_datagram sealed_pop(ls_sealed_client *client, uint64_t now_ns)
 {
     sealed_datagram datagram;
-    datagram.size = ls_sealed_client_take_due(client, now_ns, datagram.bytes);
+    datagram.size = ls_sealed_client_pop_due(client, now_ns, datagram.bytes);
     cr_assert_gt(datagram.size, 0, "nothing is due");
     return datagram;
 }
@@ -125,9 +125,9 @@ static inline sealed_datagram sealed_exchange(ls_sealed_server *server, ls_seale
 {
     ls_sealed_received received;
     sealed_datagram challenge =
-        sealed_to_server(server, from, sealed_take(client, now_ns), now_ns, &received);
+        sealed_to_server(server, from, sealed_pop(client, now_ns), now_ns, &received);
     cr_assert_eq(sealed_to_client(client, challenge, now_ns).rejection, LS_SEALED_ACCEPTED);
-    return sealed_to_server(server, from, sealed_take(client, now_ns), now_ns, &received);
+    return sealed_to_server(server, from, sealed_pop(client, now_ns), now_ns, &received);
 }
 
 /* A whole exchange and the first packet; returns the connection's index. */

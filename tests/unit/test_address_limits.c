@@ -31,7 +31,7 @@ static ls_endpoint of_ipv4(uint32_t number)
 
 static bool asks(ls_endpoint address, uint64_t now_ns)
 {
-    return ls_address_limits_take_question(limits, &address, now_ns);
+    return ls_address_limits_count_question(limits, &address, now_ns);
 }
 
 static uint32_t count_questions(ls_endpoint address, uint64_t now_ns)
@@ -137,7 +137,7 @@ Test(address_limits, addresses_of_one_network_share)
 
 static bool requests(ls_endpoint address, uint64_t now_ns)
 {
-    return ls_address_limits_take_request(limits, &address, now_ns);
+    return ls_address_limits_count_request(limits, &address, now_ns);
 }
 
 Test(address_limits, requests_are_limited_for_a_network_and_in_all)

@@ -78,8 +78,8 @@ static bool answer(const player *of, ls_tick first, uint32_t count, bool is_last
     for (uint32_t i = 0; i < count; i++) {
         state_hashes[i] = hash_of(of, first + i * of->interval);
     }
-    return ls_arbiter_take_hashes(&arbiter, 0, first, state_hashes, count, is_last,
-                                  &is_contradiction);
+    return ls_arbiter_receive_hashes(&arbiter, 0, first, state_hashes, count, is_last,
+                                     &is_contradiction);
 }
 
 /* ---- agreement ---- */

@@ -56,7 +56,7 @@ static ls_status give(ls_blob_receiver *receiver, uint64_t now_ns, ls_blob_part 
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     size_t size = ls_blob_part_write(&part, bytes);
-    return ls_blob_receiver_take_part(receiver, now_ns, bytes, size);
+    return ls_blob_receiver_receive_part(receiver, now_ns, bytes, size);
 }
 
 /* Of a stream of so many bytes. */
@@ -160,7 +160,7 @@ Test(blob_receiver, parts_that_contradict_others_are_malformed)
     cr_expect_eq(give(receiver, 0, part), LS_MALFORMED);
     part.index = PARTS - 2; /* another one is it */
     cr_expect_eq(give(receiver, 0, part), LS_MALFORMED);
-    cr_expect_eq(ls_blob_receiver_take_part(receiver, 0, raw, 100), LS_MALFORMED);
+    cr_expect_eq(ls_blob_receiver_receive_part(receiver, 0, raw, 100), LS_MALFORMED);
     give_all(receiver, size);
     cr_expect_eq(result_of(receiver), LS_BLOB_COMPLETE);
 }

@@ -55,7 +55,7 @@ static sending open_sending(uint32_t bytes)
 }
 
 /* The next part, when one is due. */
-static bool take_due(sending *here, ls_blob_part *part)
+static bool pop_due(sending *here, ls_blob_part *part)
 {
     size_t size = ls_blob_sender_next(here->sender, here->now_ns, here->bytes);
     if (size == 0) {
@@ -67,21 +67,21 @@ static bool take_due(sending *here, ls_blob_part *part)
     return true;
 }
 
-static ls_blob_part take(sending *here)
+static ls_blob_part pop_part(sending *here)
 {
     ls_blob_part part;
-    cr_assert(take_due(here, &part));
+    cr_assert(pop_due(here, &part));
     return part;
 }
 
 /* Takes what is due for so long; returns how many. */
-static uint32_t take_for(sending *here, uint64_t ns)
+static uint32_t pop_for(sending *here, uint64_t ns)
 {
     ls_blob_part part;
     uint32_t count = 0;
     uint64_t end_ns = here->now_ns + ns;
     for (;;) {
-        while (take_due(here, &part)) {
+        while (pop_due(here, &part)) {
             count++;
         }
         uint64_t next_ns = ls_blob_sender_next_ns(here->sender);
@@ -98,7 +98,7 @@ static ls_status give(sending *here, const ls_blob_ack *ack)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     size_t size = ls_blob_ack_write(ack, bytes);
-    return ls_blob_sender_take_ack(here->sender, here->now_ns, bytes, size);
+    return ls_blob_sender_receive_ack(here->sender, here->now_ns, bytes, size);
 }
 
 static ls_blob_ack ack_of(uint32_t first)
@@ -113,14 +113,14 @@ Test(blob_sender, a_burst_goes_out_at_once_and_the_rest_by_and_by)
 {
     sending here = open_sending(BYTES);
     for (uint32_t i = 0; i < 4; i++) {
-        ls_blob_part part = take(&here);
+        ls_blob_part part = pop_part(&here);
         cr_assert(part.index == i && part.packet == i && !part.is_last);
     }
     cr_assert_eq(ls_blob_sender_next(here.sender, here.now_ns, here.bytes), 0);
     uint64_t next_ns = ls_blob_sender_next_ns(here.sender);
     cr_assert_eq(ls_blob_sender_next(here.sender, next_ns - 1, here.bytes), 0);
     here.now_ns = next_ns;
-    cr_assert_eq(take(&here).index, 4);
+    cr_assert_eq(pop_part(&here).index, 4);
     /* A quarter of 1 MiB/s, in packets of 1,240 bytes. */
     cr_expect_eq(next_ns - START_NS, 1240 * LS_NS_PER_SECOND / (256 << 10));
 }
@@ -135,17 +135,17 @@ Test(blob_sender, no_more_than_the_window_is_on_its_way)
     cr_assert_eq(ls_blob_sender_create(&config, ls_allocator_heap(), &here.sender), LS_OK);
     keep_until_end(here.sender, destroy_sender);
     ls_blob_sender_start(here.sender, here.blob, NUMBER, RTT_NS, here.now_ns);
-    cr_expect_eq(take_for(&here, RTT_NS), LS_BLOB_WINDOW_PARTS);
+    cr_expect_eq(pop_for(&here, RTT_NS), LS_BLOB_WINDOW_PARTS);
     ls_blob_ack ack = ack_of(10);
     cr_assert_eq(give(&here, &ack), LS_OK);
-    cr_expect_eq(take_for(&here, LS_NS_PER_MS), 10);
+    cr_expect_eq(pop_for(&here, LS_NS_PER_MS), 10);
 }
 
 Test(blob_sender, only_what_is_missing_is_sent_again)
 {
     sending here = open_sending(BYTES);
     for (uint32_t i = 0; i < 4; i++) {
-        take(&here);
+        pop_part(&here);
     }
     uint64_t sent_ns = here.now_ns;
     ls_blob_ack ack = ack_of(1);
@@ -159,7 +159,7 @@ Test(blob_sender, only_what_is_missing_is_sent_again)
     for (uint32_t i = 0; i < 40; i++) {
         uint64_t next_ns = ls_blob_sender_next_ns(here.sender);
         here.now_ns = next_ns > here.now_ns ? next_ns : here.now_ns;
-        ls_blob_part part = take(&here);
+        ls_blob_part part = pop_part(&here);
         if (part.packet != part.index) {
             cr_assert(part.index == 2 || part.index == 1 || part.index >= 4);
         }
@@ -177,7 +177,7 @@ static uint32_t rate_after(sending *here, uint32_t arriving, uint32_t seconds)
 {
     uint32_t received = ls_blob_sender_figures_of(here->sender).packets;
     for (uint32_t round = 0; round < seconds * 10; round++) {
-        uint32_t sent = take_for(here, RTT_NS);
+        uint32_t sent = pop_for(here, RTT_NS);
         ls_blob_sender_figures figures = ls_blob_sender_figures_of(here->sender);
         received += sent * arriving / 100;
         ls_blob_ack ack = ack_of(here->sent);
@@ -202,10 +202,10 @@ Test(blob_sender, gives_way_to_loss_and_comes_back)
 Test(blob_sender, the_rate_has_a_floor)
 {
     sending here = open_sending(BYTES);
-    cr_expect_gt(take_for(&here, LS_NS_PER_SECOND), 0);
-    take_for(&here, 9 * LS_NS_PER_SECOND);
+    cr_expect_gt(pop_for(&here, LS_NS_PER_SECOND), 0);
+    pop_for(&here, 9 * LS_NS_PER_SECOND);
     cr_expect_eq(ls_blob_sender_figures_of(here.sender).bytes_per_second, LS_BLOB_RATE_MIN);
-    uint32_t packets = take_for(&here, 10 * LS_NS_PER_SECOND);
+    uint32_t packets = pop_for(&here, 10 * LS_NS_PER_SECOND);
     uint64_t bytes = (uint64_t)packets * 1240;
     cr_expect(bytes <= 10 * LS_BLOB_RATE_MIN + 5000 && bytes >= 10 * LS_BLOB_RATE_MIN - 5000);
 }
@@ -214,7 +214,7 @@ Test(blob_sender, an_acknowledgement_of_what_was_not_sent_changes_nothing)
 {
     sending here = open_sending(BYTES);
     for (uint32_t i = 0; i < 4; i++) {
-        take(&here);
+        pop_part(&here);
     }
     ls_blob_ack ack = ack_of(5);
     ack.newest = 3;
@@ -229,7 +229,8 @@ Test(blob_sender, an_acknowledgement_of_what_was_not_sent_changes_nothing)
     ack = ack_of(2);
     ack.blob++;
     cr_expect_eq(give(&here, &ack), LS_STALE);
-    cr_expect_eq(ls_blob_sender_take_ack(here.sender, here.now_ns, here.bytes, 60), LS_MALFORMED);
+    cr_expect_eq(ls_blob_sender_receive_ack(here.sender, here.now_ns, here.bytes, 60),
+                 LS_MALFORMED);
     cr_expect_eq(ls_blob_sender_figures_of(here.sender).acknowledged, 0);
     ack = ack_of(4);
     cr_expect_eq(give(&here, &ack), LS_OK);
@@ -243,13 +244,13 @@ Test(blob_sender, the_round_trip_is_measured_without_the_hold)
 {
     sending here = open_sending(BYTES);
     ls_blob_sender_start(here.sender, here.blob, NUMBER, 0, here.now_ns);
-    take(&here);
+    pop_part(&here);
     here.now_ns += 50 * LS_NS_PER_MS;
     ls_blob_ack ack = ack_of(1);
     ack.hold = 40; /* 10 ms */
     cr_assert_eq(give(&here, &ack), LS_OK);
     cr_expect_eq(ls_blob_sender_figures_of(here.sender).rtt_ns, 40 * LS_NS_PER_MS);
-    take(&here);
+    pop_part(&here);
     here.now_ns += LS_NS_PER_MS;
     ack = ack_of(2);
     ack.hold = 40; /* longer than it can be */
@@ -263,7 +264,7 @@ Test(blob_sender, an_acknowledgement_that_seems_older_than_its_part_measures_not
     sending here = open_sending(BYTES);
     ls_blob_sender_start(here.sender, here.blob, NUMBER, RTT_NS, here.now_ns);
     ls_blob_sender_figures before = ls_blob_sender_figures_of(here.sender);
-    take(&here);
+    pop_part(&here);
     here.now_ns--;
     ls_blob_ack ack = ack_of(1);
     cr_assert_eq(give(&here, &ack), LS_OK);
@@ -289,7 +290,7 @@ Test(blob_sender, the_sender_waits_for_bytes_that_are_not_compressed)
     cr_expect_eq(ls_blob_sender_next(here.sender, here.now_ns, here.bytes), 0);
     ls_blob_advance(here.blob, 1);
     cr_expect_leq(ls_blob_sender_next_ns(here.sender), here.now_ns);
-    take(&here);
+    pop_part(&here);
 }
 
 Test(blob_sender, a_config_out_of_range_is_named)

@@ -100,7 +100,7 @@ static void run_server(transfer *here)
     ls_transport_event event;
     while (ls_transport_next_event(here->server, &event)) {
         ls_status status =
-            ls_blob_sender_take_ack(here->sender, here->now_ns, event.bytes, event.size);
+            ls_blob_sender_receive_ack(here->sender, here->now_ns, event.bytes, event.size);
         here->refused += status == LS_MALFORMED;
     }
     if (here->now_ns >= here->ticked_ns) {
@@ -128,7 +128,7 @@ static void run_client(transfer *here)
     here->looked_ns = here->now_ns + here->frame_ns;
     while (ls_transport_next_event(here->client, &event)) {
         ls_status status =
-            ls_blob_receiver_take_part(here->receiver, here->now_ns, event.bytes, event.size);
+            ls_blob_receiver_receive_part(here->receiver, here->now_ns, event.bytes, event.size);
         here->refused += status == LS_MALFORMED;
     }
     while (ls_blob_receiver_advance(here->receiver, 1)) {

@@ -19,14 +19,14 @@ static ls_bundle_allowance *of(uint64_t bytes)
 Test(bundle_allowance, what_does_not_fit_takes_nothing)
 {
     ls_bundle_allowance *allowance = of(100);
-    cr_assert(ls_bundle_allowance_take(allowance, 60));
-    cr_assert_not(ls_bundle_allowance_take(allowance, 41));
-    cr_assert_not(ls_bundle_allowance_take(allowance, UINT64_MAX));
+    cr_assert(ls_bundle_allowance_spend(allowance, 60));
+    cr_assert_not(ls_bundle_allowance_spend(allowance, 41));
+    cr_assert_not(ls_bundle_allowance_spend(allowance, UINT64_MAX));
     cr_assert_not(ls_bundle_allowance_is_spent(allowance));
-    cr_assert(ls_bundle_allowance_take(allowance, 40));
+    cr_assert(ls_bundle_allowance_spend(allowance, 40));
     cr_assert(ls_bundle_allowance_is_spent(allowance));
     ls_bundle_allowance_give_back(allowance, 40);
-    cr_assert(ls_bundle_allowance_take(allowance, 40));
+    cr_assert(ls_bundle_allowance_spend(allowance, 40));
     ls_bundle_allowance_destroy(allowance);
 }
 
@@ -37,7 +37,7 @@ Test(bundle_allowance, copies_of_the_process_take_together_what_there_is)
         if (fork() == 0) {
             uint32_t taken = 0;
             for (uint32_t take = 0; take < TAKES; take++) {
-                taken += ls_bundle_allowance_take(allowance, 1);
+                taken += ls_bundle_allowance_spend(allowance, 1);
             }
             _exit((int)(taken / 10)); /* up to 100 tens */
         }

@@ -143,7 +143,7 @@ Test(coded_tick, taken_from_a_packet_is_known_in_the_next)
         ls_bit_stream end = start;
         end.position_bits += coded.bits;
         memset(&taken, 0xff, sizeof taken);
-        ls_coded_tick_take(&taken, &end, start.position_bits);
+        ls_coded_tick_capture(&taken, &end, start.position_bits);
         cr_assert_eq(taken.bits, coded.bits);
         cr_assert(ls_coded_tick_skip(&taken, &start));
         cr_assert_eq(start.position_bits, end.position_bits);
@@ -191,7 +191,7 @@ Test(coded_tick, one_that_is_not_kept_is_known_nowhere)
     ls_bit_stream end = start;
     end.position_bits += LS_CODED_TICK_BYTES * 8 + 1;
     ls_coded_tick taken;
-    ls_coded_tick_take(&taken, &end, start.position_bits);
+    ls_coded_tick_capture(&taken, &end, start.position_bits);
     cr_assert_eq(taken.bits, 0);
     cr_assert_not(ls_coded_tick_skip(&taken, &start));
     cr_assert_eq(start.position_bits, 5);
@@ -205,7 +205,7 @@ Test(coded_tick, as_many_bits_as_are_kept_can_be_taken)
     ls_bit_stream end = start;
     end.position_bits = LS_CODED_TICK_BYTES * 8;
     ls_coded_tick taken;
-    ls_coded_tick_take(&taken, &end, start.position_bits);
+    ls_coded_tick_capture(&taken, &end, start.position_bits);
     cr_assert_eq(taken.bits, LS_CODED_TICK_BYTES * 8);
     cr_assert(ls_coded_tick_skip(&taken, &start));
     cr_assert_eq(start.position_bits, LS_CODED_TICK_BYTES * 8);

@@ -65,23 +65,23 @@ static void put_number(uint32_t client, uint32_t number, uint64_t now_ns)
 }
 
 /* The number in the next packet, which must be due. */
-static uint32_t take_number(uint64_t now_ns)
+static uint32_t pop_number(uint64_t now_ns)
 {
     netcond_conditioned_packet packet;
     uint32_t number = 0;
-    cr_assert(netcond_conditioner_take(made.conditioner, now_ns, &packet));
+    cr_assert(netcond_conditioner_pop(made.conditioner, now_ns, &packet));
     cr_assert_eq(packet.size, sizeof number);
     memcpy(&number, packet.bytes, sizeof number);
     return number;
 }
 
 /* Takes everything at the very moment that it is due, until the time has come. */
-static void take_until(uint64_t end_ns)
+static void pop_until(uint64_t end_ns)
 {
     netcond_conditioned_packet packet;
     uint64_t due_ns = 0;
     while ((due_ns = netcond_conditioner_next_ns(made.conditioner)) <= end_ns) {
-        while (netcond_conditioner_take(made.conditioner, due_ns, &packet)) {
+        while (netcond_conditioner_pop(made.conditioner, due_ns, &packet)) {
         }
         if (due_ns == UINT64_MAX) {
             break;
@@ -93,10 +93,10 @@ static void take_until(uint64_t end_ns)
 static void run(uint64_t interval_ns)
 {
     for (uint32_t i = 0; i < MANY; i++) {
-        take_until(i * interval_ns);
+        pop_until(i * interval_ns);
         put_number(0, i, i * interval_ns);
     }
-    take_until(UINT64_MAX - 1);
+    pop_until(UINT64_MAX - 1);
 }
 
 static void assert_balanced(const netcond_conditioner_figures *figures)
@@ -131,12 +131,12 @@ Test(conditioner, a_packet_comes_out_unchanged_when_it_is_due_and_not_before)
         netcond_conditioned_packet packet;
         netcond_conditioner_put(made.conditioner, i, bytes, sizes[i], now_ns);
         cr_assert_eq(netcond_conditioner_next_ns(made.conditioner), now_ns + 50 * MS);
-        cr_assert_not(netcond_conditioner_take(made.conditioner, now_ns + 50 * MS - 1, &packet));
-        cr_assert(netcond_conditioner_take(made.conditioner, now_ns + 50 * MS, &packet));
+        cr_assert_not(netcond_conditioner_pop(made.conditioner, now_ns + 50 * MS - 1, &packet));
+        cr_assert(netcond_conditioner_pop(made.conditioner, now_ns + 50 * MS, &packet));
         cr_assert_eq(packet.client, i);
         cr_assert_eq(packet.size, sizes[i]);
         cr_assert_arr_eq(packet.bytes, bytes, sizes[i]);
-        cr_assert_not(netcond_conditioner_take(made.conditioner, UINT64_MAX, &packet));
+        cr_assert_not(netcond_conditioner_pop(made.conditioner, UINT64_MAX, &packet));
         cr_assert_eq(netcond_conditioner_next_ns(made.conditioner), UINT64_MAX);
     }
     cr_assert_eq(made.figures->forwarded, 4);
@@ -150,7 +150,7 @@ Test(conditioner, packets_of_one_moment_keep_their_order_across_clients)
         put_number(i % CLIENTS, i, 5);
     }
     for (uint32_t i = 0; i < 1000; i++) {
-        cr_assert_eq(take_number(5), i);
+        cr_assert_eq(pop_number(5), i);
     }
     cr_assert_eq(made.figures->reordered, 0);
 }
@@ -179,10 +179,10 @@ Test(conditioner, beyond_its_room_packets_are_lost_and_counted)
     cr_assert_eq(made.figures->loss_runs, 1);
     cr_assert_eq(made.figures->longest_loss_run, 100);
     for (uint32_t i = 0; i < NETCOND_CONDITIONER_PACKETS_MAX; i++) {
-        cr_assert_eq(take_number(20 * MS), i);
+        cr_assert_eq(pop_number(20 * MS), i);
     }
     put_number(0, 4711, 20 * MS);
-    cr_assert_eq(take_number(30 * MS), 4711);
+    cr_assert_eq(pop_number(30 * MS), 4711);
     assert_balanced(made.figures);
 }
 
@@ -194,12 +194,12 @@ Test(conditioner, a_copy_without_room_is_no_loss)
         put_number(0, i, 0);
     }
     cr_assert_eq(made.figures->held, NETCOND_CONDITIONER_PACKETS_MAX - 2);
-    cr_assert_eq(take_number(0), 0);
+    cr_assert_eq(pop_number(0), 0);
     put_number(0, 1, 0);
     put_number(0, 2, 0);
     cr_assert_eq(made.figures->held, NETCOND_CONDITIONER_PACKETS_MAX);
     cr_assert_eq(netcond_conditioner_lost(made.figures), 0);
-    take_until(0);
+    pop_until(0);
     assert_balanced(made.figures);
 }
 
@@ -213,7 +213,7 @@ Test(conditioner, nothing_is_allocated_per_packet)
     for (uint32_t i = 0; i < MANY; i++) {
         put_number(i % CLIENTS, i, i * MS);
         netcond_conditioned_packet packet;
-        while (netcond_conditioner_take(made.conditioner, i * MS, &packet)) {
+        while (netcond_conditioner_pop(made.conditioner, i * MS, &packet)) {
         }
         if (i % 1000 == 0) {
             netcond_conditioner_open(made.conditioner, 1, i + 10);
@@ -264,7 +264,7 @@ Test(conditioner, an_owner_that_comes_late_is_measured)
     open_line();
     for (uint32_t i = 0; i < 100; i++) {
         put_number(0, i, i * 100 * MS);
-        cr_assert_eq(take_number(i * 100 * MS + 40 * MS + (i + 1) * LS_NS_PER_US), i);
+        cr_assert_eq(pop_number(i * 100 * MS + 40 * MS + (i + 1) * LS_NS_PER_US), i);
     }
     cr_assert_eq(made.figures->late.min_ns, 1 * LS_NS_PER_US);
     cr_assert_eq(made.figures->late.sum_ns, 5050 * LS_NS_PER_US);
@@ -376,14 +376,14 @@ Test(conditioner, with_everything_at_once_every_packet_is_accounted_for)
                            .partition_every_ns = 5000 * MS};
     open_with(&link);
     for (uint32_t i = 0; i < MANY; i++) {
-        take_until(i * 3 * MS);
+        pop_until(i * 3 * MS);
         put_number(i % CLIENTS, i, i * 3 * MS);
         if (i % 100 == 0) {
             assert_balanced(made.figures);
         }
     }
     cr_assert_gt(made.figures->held, 0);
-    take_until(UINT64_MAX - 1);
+    pop_until(UINT64_MAX - 1);
     cr_assert_eq(made.figures->held, 0);
     assert_balanced(made.figures);
     static const netcond_loss causes[] = {NETCOND_LOSS_RANDOM, NETCOND_LOSS_BURST,
@@ -402,7 +402,7 @@ static void deliveries(uint32_t client, bool arrives[MANY])
     for (uint32_t i = 0; i < MANY; i++) {
         uint64_t forwarded = made.figures->forwarded;
         put_number(client, i, i);
-        take_until(i);
+        pop_until(i);
         arrives[i] = made.figures->forwarded > forwarded;
     }
 }
@@ -466,7 +466,7 @@ Test(conditioner, a_clients_rate_is_its_own)
         put_number(client, client, 0);
     }
     for (uint32_t client = 0; client < CLIENTS; client++) {
-        cr_assert_eq(take_number(MS), client);
+        cr_assert_eq(pop_number(MS), client);
     }
 }
 
@@ -481,10 +481,10 @@ Test(conditioner, packets_held_for_a_client_that_left_are_lost_and_go_to_nobody_
     netcond_conditioner_close(made.conditioner, 2);
     netcond_conditioner_open(made.conditioner, 2, 99);
     put_number(2, 4, 0);
-    cr_assert_eq(take_number(10 * MS), 2);
-    cr_assert_eq(take_number(10 * MS), 4);
+    cr_assert_eq(pop_number(10 * MS), 2);
+    cr_assert_eq(pop_number(10 * MS), 4);
     netcond_conditioned_packet packet;
-    cr_assert_not(netcond_conditioner_take(made.conditioner, UINT64_MAX, &packet));
+    cr_assert_not(netcond_conditioner_pop(made.conditioner, UINT64_MAX, &packet));
     cr_assert_eq(made.figures->lost[NETCOND_LOSS_NO_CLIENT], 2);
     assert_balanced(made.figures);
 }
@@ -499,8 +499,8 @@ Test(conditioner, partitions_count_from_the_origin)
     put_number(0, 1, 1009 * MS);
     put_number(0, 2, 1010 * MS);
     put_number(0, 3, 1020 * MS);
-    cr_assert_eq(take_number(1020 * MS), 1);
-    cr_assert_eq(take_number(1020 * MS), 3);
+    cr_assert_eq(pop_number(1020 * MS), 1);
+    cr_assert_eq(pop_number(1020 * MS), 3);
     cr_assert_eq(made.figures->lost[NETCOND_LOSS_PARTITION], 1);
 }
 

@@ -30,16 +30,16 @@ static void close(void)
 
 TestSuite(diff_pool, .init = open, .fini = close);
 
-static ls_status take_place(ls_tick tick, const ls_rerun_outcome *outcome, ls_diff_place **out)
+static ls_status claim_place(ls_tick tick, const ls_rerun_outcome *outcome, ls_diff_place **out)
 {
     const ls_diff_subject subject = {tick, LS_NO_PASS};
-    return ls_diff_pool_take(&pool, &subject, outcome, out);
+    return ls_diff_pool_claim(&pool, &subject, outcome, out);
 }
 
-static ls_diff_place *take(ls_tick tick)
+static ls_diff_place *claim_at(ls_tick tick)
 {
     ls_diff_place *place = NULL;
-    cr_assert_eq(take_place(tick, NULL, &place), LS_OK);
+    cr_assert_eq(claim_place(tick, NULL, &place), LS_OK);
     cr_assert_eq(place->held->inspector.tick, tick);
     return place;
 }
@@ -52,27 +52,27 @@ Test(diff_pool, there_are_two_places_for_each_player_while_they_are_small)
 
 Test(diff_pool, places_of_one_tick_share_the_state)
 {
-    ls_diff_place *first = take(TICKS - 3);
-    ls_diff_place *second = take(TICKS - 3);
+    ls_diff_place *first = claim_at(TICKS - 3);
+    ls_diff_place *second = claim_at(TICKS - 3);
     cr_expect_neq(first->diff, second->diff);
     cr_expect_eq(first->held, second->held);
     ls_diff_pool_release(first);
     cr_expect_eq(second->held->users, 1);
-    first = take(TICKS - 4);
+    first = claim_at(TICKS - 4);
     cr_expect_neq(first->held, second->held);
 }
 
 Test(diff_pool, no_more_are_given_than_there_are_until_one_is_released)
 {
-    ls_diff_place *first = take(TICKS);
+    ls_diff_place *first = claim_at(TICKS);
     ls_diff_place *next = NULL;
     for (uint32_t i = 1; i < pool.count; i++) {
-        take(TICKS - i);
+        claim_at(TICKS - i);
     }
-    cr_expect_eq(take_place(TICKS - 9, NULL, &next), LS_FULL);
+    cr_expect_eq(claim_place(TICKS - 9, NULL, &next), LS_FULL);
     cr_expect_null(next);
     ls_diff_pool_release(first);
-    next = take(TICKS - 9);
+    next = claim_at(TICKS - 9);
     cr_expect_eq(next, first);
 }
 
@@ -80,17 +80,17 @@ Test(diff_pool, a_state_that_has_left_the_window_comes_from_its_rerun)
 {
     ls_tick gone = TICKS - 250;
     ls_diff_place *place = NULL;
-    cr_assert_eq(take_place(gone, NULL, &place), LS_NOT_FOUND);
+    cr_assert_eq(claim_place(gone, NULL, &place), LS_NOT_FOUND);
     ls_rerun_outcome outcome = {.figures = {.tick = gone, .live = 5, .fresh = 5},
                                 .state = ls_replay_window_state(match.server.window, TICKS)};
-    cr_assert_eq(take_place(gone + 1, &outcome, &place), LS_NOT_FOUND);
-    cr_assert_eq(take_place(gone, &outcome, &place), LS_OK);
+    cr_assert_eq(claim_place(gone + 1, &outcome, &place), LS_NOT_FOUND);
+    cr_assert_eq(claim_place(gone, &outcome, &place), LS_OK);
     cr_expect_eq(place->held->inspector.tick, gone);
 }
 
 Test(diff_pool, a_state_behind_a_pass_comes_from_the_rerun_and_is_another_than_the_ticks)
 {
-    ls_diff_place *at_the_end = take(TICKS);
+    ls_diff_place *at_the_end = claim_at(TICKS);
     ls_diff_place *place = NULL;
     const uint8_t *state = ls_replay_window_state(match.server.window, TICKS - 1);
     ls_rerun_outcome outcome = {.figures = {.tick = TICKS}, .pass_state = state};
@@ -100,11 +100,11 @@ Test(diff_pool, a_state_behind_a_pass_comes_from_the_rerun_and_is_another_than_t
     cr_assert_eq(
         ls_replay_window_hash(match.server.window, TICKS - 1, &outcome.passes.state_hashes[1]),
         LS_OK);
-    cr_expect_eq(ls_diff_pool_take(&pool, &subject, NULL, &place), LS_NOT_FOUND);
-    cr_assert_eq(ls_diff_pool_take(&pool, &subject, &outcome, &place), LS_OK);
+    cr_expect_eq(ls_diff_pool_claim(&pool, &subject, NULL, &place), LS_NOT_FOUND);
+    cr_assert_eq(ls_diff_pool_claim(&pool, &subject, &outcome, &place), LS_OK);
     cr_expect_neq(place->held, at_the_end->held);
     cr_expect_eq(place->held->inspector.pass, 1);
     ls_diff_pool_release(place);
     outcome.passes.state_hashes[1] ^= 1; /* it is not what the re-run told */
-    cr_expect_eq(ls_diff_pool_take(&pool, &subject, &outcome, &place), LS_NOT_FOUND);
+    cr_expect_eq(ls_diff_pool_claim(&pool, &subject, &outcome, &place), LS_NOT_FOUND);
 }

@@ -19,39 +19,39 @@ TestSuite(input_mapper, .init = make);
 static void key(uint32_t which, bool is_down)
 {
     ls_view_event event = {.kind = LS_VIEW_EVENT_KEY, .key = which, .is_down = is_down};
-    ls_input_mapper_take(&mapper, &event, &camera);
+    ls_input_mapper_receive(&mapper, &event, &camera);
 }
 
 static void button(ls_view_button which, bool is_down, float x, float y)
 {
     ls_view_event event = {
         .kind = LS_VIEW_EVENT_BUTTON, .button = which, .is_down = is_down, .at = {x, y}};
-    ls_input_mapper_take(&mapper, &event, &camera);
+    ls_input_mapper_receive(&mapper, &event, &camera);
 }
 
 static void point(float x, float y)
 {
     ls_view_event event = {.kind = LS_VIEW_EVENT_MOTION, .at = {x, y}};
-    ls_input_mapper_take(&mapper, &event, &camera);
+    ls_input_mapper_receive(&mapper, &event, &camera);
 }
 
 static void pad(uint32_t which, bool is_down)
 {
     ls_view_event event = {.kind = LS_VIEW_EVENT_PAD, .pad = which, .is_down = is_down};
-    ls_input_mapper_take(&mapper, &event, &camera);
+    ls_input_mapper_receive(&mapper, &event, &camera);
 }
 
 static void axes(ls_view_event_kind kind, float x, float y)
 {
     ls_view_event event = {.kind = kind, .at = {x, y}};
-    ls_input_mapper_take(&mapper, &event, &camera);
+    ls_input_mapper_receive(&mapper, &event, &camera);
 }
 
 static void type(const char *text)
 {
     ls_view_event event = {.kind = LS_VIEW_EVENT_TEXT};
     strncpy(event.text, text, sizeof event.text - 1);
-    ls_input_mapper_take(&mapper, &event, &camera);
+    ls_input_mapper_receive(&mapper, &event, &camera);
 }
 
 static const ls_controls *next(void)
@@ -107,7 +107,7 @@ Test(input_mapper, nothing_is_held_in_a_window_without_the_keyboard)
 {
     key(LS_KEY_UP, true);
     button(LS_BUTTON_LEFT, true, 10, 10);
-    ls_input_mapper_take(&mapper, &(ls_view_event){.kind = LS_VIEW_EVENT_AWAY}, &camera);
+    ls_input_mapper_receive(&mapper, &(ls_view_event){.kind = LS_VIEW_EVENT_AWAY}, &camera);
     cr_expect_eq(next()->held, 0);
     cr_expect_not(next()->is_pointer_held);
     button(LS_BUTTON_LEFT, false, 50, 50);
@@ -172,7 +172,7 @@ Test(input_mapper, each_input_has_one_gesture_and_too_many_are_dropped)
 Test(input_mapper, the_stick_stays_within_one)
 {
     ls_view_event event = {.kind = LS_VIEW_EVENT_STICK, .at = {1.5f, -0.5f}};
-    ls_input_mapper_take(&mapper, &event, &camera);
+    ls_input_mapper_receive(&mapper, &event, &camera);
     cr_expect_eq(next()->stick.x, LS_FIXED_ONE);
     cr_expect_eq(next()->stick.y, -LS_FIXED_HALF);
 }
@@ -257,7 +257,7 @@ Test(input_mapper, a_pad_that_is_pulled_out_lets_go_of_everything)
     axes(LS_VIEW_EVENT_STICK, 1.0f, 0.0f);
     axes(LS_VIEW_EVENT_TRIGGERS, 1.0f, 1.0f);
     key(LS_KEY_W, true);
-    ls_input_mapper_take(&mapper, &(ls_view_event){.kind = LS_VIEW_EVENT_PAD_AWAY}, &camera);
+    ls_input_mapper_receive(&mapper, &(ls_view_event){.kind = LS_VIEW_EVENT_PAD_AWAY}, &camera);
     const ls_controls *controls = next();
     cr_expect_eq(controls->pad_held, 0);
     cr_expect_eq(controls->stick.x, 0);

@@ -8,7 +8,7 @@
 
 static ls_origin_budget budget;
 
-static uint32_t take(uint64_t origin, uint32_t times, uint64_t now_ns)
+static uint32_t spend(uint64_t origin, uint32_t times, uint64_t now_ns)
 {
     uint32_t taken = 0;
     for (uint32_t i = 0; i < times; i++) {
@@ -22,17 +22,17 @@ static uint32_t take(uint64_t origin, uint32_t times, uint64_t now_ns)
 
 Test(origin_budget, an_origin_gets_eight_at_once_and_one_every_two_seconds)
 {
-    cr_expect_eq(take(5, 20, SECOND), LS_STATES_AT_ONCE);
-    cr_expect_eq(take(5, 20, 3 * SECOND - 1), 0);
-    cr_expect_eq(take(5, 20, 3 * SECOND), 1);
-    cr_expect_eq(take(5, 20, 13 * SECOND), 5);
+    cr_expect_eq(spend(5, 20, SECOND), LS_STATES_AT_ONCE);
+    cr_expect_eq(spend(5, 20, 3 * SECOND - 1), 0);
+    cr_expect_eq(spend(5, 20, 3 * SECOND), 1);
+    cr_expect_eq(spend(5, 20, 13 * SECOND), 5);
 }
 
 Test(origin_budget, origins_do_not_share_and_the_unknown_one_is_not_limited)
 {
-    take(5, 20, SECOND);
-    cr_expect_eq(take(6, 20, SECOND), LS_STATES_AT_ONCE);
-    cr_expect_eq(take(0, 1000, SECOND), 1000);
+    spend(5, 20, SECOND);
+    cr_expect_eq(spend(6, 20, SECOND), LS_STATES_AT_ONCE);
+    cr_expect_eq(spend(0, 1000, SECOND), 1000);
 }
 
 Test(origin_budget, nobody_waits_for_longer_than_sixteen_shares)
@@ -46,11 +46,11 @@ Test(origin_budget, nobody_waits_for_longer_than_sixteen_shares)
 
 Test(origin_budget, the_one_that_owes_least_is_forgotten)
 {
-    take(1000, 8, SECOND);
+    spend(1000, 8, SECOND);
     for (uint64_t origin = 1; origin < LS_ORIGIN_BUDGET_ROWS; origin++) {
-        take(origin, 7, SECOND);
+        spend(origin, 7, SECOND);
     }
-    take(1001, 1, SECOND);
-    cr_expect_eq(take(1, 8, SECOND), 8, "it was forgotten");
-    cr_expect_eq(take(1000, 8, SECOND), 0, "it was not");
+    spend(1001, 1, SECOND);
+    cr_expect_eq(spend(1, 8, SECOND), 8, "it was forgotten");
+    cr_expect_eq(spend(1000, 8, SECOND), 0, "it was not");
 }

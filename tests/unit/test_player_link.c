@@ -29,32 +29,32 @@ static void expect_stored(ls_tick first, ls_tick end)
 
 Test(player_link, a_link_stores_inputs_and_wants_the_next)
 {
-    cr_assert_eq(take((ls_inputs_header){.first = 0}, 5), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 0}, 5), LS_OK);
     expect_stored(0, 5);
     cr_assert_eq(here.link.wanted, 5);
     cr_assert_eq(here.link.newest, 4);
     cr_assert_eq(here.link.peer.heard_ns, here.match.now_ns);
-    cr_assert_eq(take((ls_inputs_header){.first = 5, .has_base = true}, 3), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 5, .has_base = true}, 3), LS_OK);
     expect_stored(0, 8);
     cr_assert_eq(here.link.wanted, 8);
 }
 
 Test(player_link, a_base_may_lie_further_back_than_right_before_the_first_input)
 {
-    cr_assert_eq(take((ls_inputs_header){.first = 0}, 5), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 0}, 5), LS_OK);
     ls_inputs_header header = {.first = 8, .has_base = true, .base_gap = 4};
-    cr_assert_eq(take(header, 3), LS_OK);
+    cr_assert_eq(deliver(header, 3), LS_OK);
     expect_stored(8, 11);
     cr_assert_eq(here.link.wanted, 5, "what lies between has not come");
     header = (ls_inputs_header){.first = 7, .has_base = true, .base_gap = 0};
-    cr_assert_eq(take(header, 1), LS_STALE, "nor is it a base");
+    cr_assert_eq(deliver(header, 1), LS_STALE, "nor is it a base");
     header = (ls_inputs_header){.first = 7, .has_base = true, .base_gap = 7};
-    cr_assert_eq(take(header, 1), LS_STALE, "there is none before tick 0");
+    cr_assert_eq(deliver(header, 1), LS_STALE, "there is none before tick 0");
 }
 
 Test(player_link, the_first_input_of_a_tick_counts)
 {
-    cr_assert_eq(take((ls_inputs_header){.first = 2}, 3), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 2}, 3), LS_OK);
     uint64_t arrival_ns = here.link.newest_arrival_ns;
     /* The same ticks with other bytes: as if made by another player. */
     packet other = {.size = 0};
@@ -73,27 +73,28 @@ Test(player_link, the_first_input_of_a_tick_counts)
     expect_stored(2, 5);
     cr_assert_eq(here.link.newest_arrival_ns, arrival_ns, "a repetition is no arrival");
     cr_assert_eq(here.link.wanted, 0, "0 and 1 are still wanted");
-    cr_assert_eq(take((ls_inputs_header){.first = 0}, 2), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 0}, 2), LS_OK);
     cr_assert_eq(here.link.wanted, 5);
 }
 
 Test(player_link, inputs_may_lead_by_256_ticks_and_no_more)
 {
-    cr_assert_eq(take((ls_inputs_header){.first = 255}, 1), LS_OK);
-    cr_assert_eq(take((ls_inputs_header){.first = 256}, 1), LS_FUTURE);
-    cr_assert_eq(take((ls_inputs_header){.first = 256}, 0), LS_OK, "none of it is too far ahead");
-    cr_assert_eq(take((ls_inputs_header){.first = 257}, 0), LS_FUTURE);
-    cr_assert_eq(take((ls_inputs_header){.first = 250}, 7), LS_FUTURE);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 255}, 1), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 256}, 1), LS_FUTURE);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 256}, 0), LS_OK,
+                 "none of it is too far ahead");
+    cr_assert_eq(deliver((ls_inputs_header){.first = 257}, 0), LS_FUTURE);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 250}, 7), LS_FUTURE);
     cr_assert_not(ls_input_buffer_has(here.link.received, 250, 0), "all of a packet or nothing");
-    cr_assert_eq(take((ls_inputs_header){.first = INT32_MAX - 5}, 9), LS_FUTURE);
+    cr_assert_eq(deliver((ls_inputs_header){.first = INT32_MAX - 5}, 9), LS_FUTURE);
     close_to(10);
-    cr_assert_eq(take((ls_inputs_header){.first = 265}, 1), LS_OK);
-    cr_assert_eq(take((ls_inputs_header){.first = 266}, 1), LS_FUTURE);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 265}, 1), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 266}, 1), LS_FUTURE);
 }
 
 Test(player_link, a_base_must_be_known)
 {
-    cr_assert_eq(take((ls_inputs_header){.first = 7, .has_base = true}, 1), LS_STALE);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 7, .has_base = true}, 1), LS_STALE);
     /* There is no tick before tick 0. */
     packet sent = write_inputs((ls_inputs_header){.first = 1, .has_base = true}, 0);
     ls_inputs_header header = {.first = 0, .has_base = true};
@@ -102,12 +103,12 @@ Test(player_link, a_base_must_be_known)
         ls_player_link_read_inputs(&here.link, &here.match, &header, &stream, &here.cursor),
         LS_STALE);
     close_to(600);
-    cr_assert_eq(take((ls_inputs_header){.first = 600}, 1), LS_OK);
-    cr_assert_eq(take((ls_inputs_header){.first = 601, .has_base = true}, 1), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 600}, 1), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 601, .has_base = true}, 1), LS_OK);
     close_to(600 + 257);
-    cr_assert_eq(take((ls_inputs_header){.first = 602, .has_base = true}, 1), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 602, .has_base = true}, 1), LS_OK);
     close_to(600 + 259);
-    cr_assert_eq(take((ls_inputs_header){.first = 603, .has_base = true}, 1), LS_STALE,
+    cr_assert_eq(deliver((ls_inputs_header){.first = 603, .has_base = true}, 1), LS_STALE,
                  "it has been forgotten");
 }
 
@@ -165,9 +166,10 @@ Test(player_link, a_base_that_nothing_can_be_read_against_is_given_up)
 Test(player_link, an_acknowledgement_of_what_was_never_closed_is_malformed)
 {
     close_to(3);
-    cr_assert_eq(take((ls_inputs_header){.next = 3, .chain_tick = 3, .first = 3}, 1), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.next = 3, .chain_tick = 3, .first = 3}, 1), LS_OK);
     cr_assert_eq(downlink->next, 3);
-    cr_assert_eq(take((ls_inputs_header){.next = 4, .chain_tick = 4, .first = 4}, 1), LS_MALFORMED);
+    cr_assert_eq(deliver((ls_inputs_header){.next = 4, .chain_tick = 4, .first = 4}, 1),
+                 LS_MALFORMED);
     cr_assert_eq(downlink->next, 3);
     cr_assert_not(ls_input_buffer_has(here.link.received, 4, 0));
 }
@@ -176,9 +178,9 @@ Test(player_link, an_acknowledgement_of_what_was_never_closed_is_malformed)
 Test(player_link, the_newest_acknowledgement_counts_and_not_the_highest)
 {
     close_to(30);
-    cr_assert_eq(take((ls_inputs_header){.next = 28, .chain_tick = 20, .first = 30}, 0), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.next = 28, .chain_tick = 20, .first = 30}, 0), LS_OK);
     cr_assert_eq(downlink->next, 28);
-    cr_assert_eq(take((ls_inputs_header){.next = 12, .chain_tick = 11, .first = 30}, 0), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.next = 12, .chain_tick = 11, .first = 30}, 0), LS_OK);
     cr_assert_eq(downlink->next, 12);
 }
 
@@ -186,14 +188,14 @@ Test(player_link, a_packet_that_was_overtaken_brings_inputs_and_acknowledges_not
 {
     close_to(30);
     here.sequence = 5;
-    cr_assert_eq(take((ls_inputs_header){.next = 20, .chain_tick = 20, .first = 33}, 1), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.next = 20, .chain_tick = 20, .first = 33}, 1), LS_OK);
     here.sequence = 4;
-    cr_assert_eq(take((ls_inputs_header){.next = 22, .chain_tick = 20, .first = 30}, 3), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.next = 22, .chain_tick = 20, .first = 30}, 3), LS_OK);
     cr_assert_eq(downlink->next, 20);
     cr_assert_eq(here.link.wanted, 34);
     /* The same again, as if repeated by the network. */
     here.sequence = 5;
-    cr_assert_eq(take((ls_inputs_header){.next = 25, .chain_tick = 20, .first = 34}, 1), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.next = 25, .chain_tick = 20, .first = 34}, 1), LS_OK);
     cr_assert_eq(downlink->next, 20);
     cr_assert_eq(here.link.wanted, 35);
     cr_assert_eq(downlink->uplink.lost, 0);
@@ -203,11 +205,11 @@ Test(player_link, a_packet_that_was_overtaken_brings_inputs_and_acknowledges_not
 Test(player_link, a_tick_no_longer_held_cannot_be_asked_for_again)
 {
     close_to(2000);
-    cr_assert_eq(take((ls_inputs_header){.next = 1990, .first = 2000}, 0), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.next = 1990, .first = 2000}, 0), LS_OK);
     ls_tick oldest = 2000 - LS_WINDOW_TICKS + 2;
-    cr_assert_eq(take((ls_inputs_header){.next = oldest - 1, .first = 2000}, 0), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.next = oldest - 1, .first = 2000}, 0), LS_OK);
     cr_assert_eq(downlink->next, 1990);
-    cr_assert_eq(take((ls_inputs_header){.next = oldest, .first = 2000}, 0), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.next = oldest, .first = 2000}, 0), LS_OK);
     cr_assert_eq(downlink->next, oldest);
 }
 
@@ -215,7 +217,7 @@ Test(player_link, the_meter_of_the_uplink_counts_packets_of_inputs)
 {
     for (here.sequence = 0; here.sequence < 200;) {
         close_to(here.sequence / 2);
-        cr_assert_eq(take((ls_inputs_header){.first = here.sequence}, 1), LS_OK);
+        cr_assert_eq(deliver((ls_inputs_header){.first = here.sequence}, 1), LS_OK);
         here.sequence += here.sequence % 10 == 0; /* one in ten is lost */
     }
     cr_assert_eq(downlink->uplink.sent, 200);
@@ -226,8 +228,8 @@ Test(player_link, health_is_kept_until_the_next_one)
 {
     ls_inputs_header header = {.has_health = true,
                                .health = {.downlink = {7, 9}, .longest_frame_ms = 30}};
-    cr_assert_eq(take(header, 1), LS_OK);
-    cr_assert_eq(take((ls_inputs_header){.first = 1}, 1), LS_OK);
+    cr_assert_eq(deliver(header, 1), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 1}, 1), LS_OK);
     cr_assert_eq(downlink->health.downlink.loss, 7);
     cr_assert_eq(downlink->health.downlink.jitter, 9);
     cr_assert_eq(downlink->health.longest_frame_ms, 30);
@@ -236,7 +238,7 @@ Test(player_link, health_is_kept_until_the_next_one)
 Test(player_link, every_truncation_changes_nothing)
 {
     close_to(40);
-    cr_assert_eq(take((ls_inputs_header){.next = 30, .chain_tick = 30, .first = 40}, 20), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.next = 30, .chain_tick = 30, .first = 40}, 20), LS_OK);
     here.match.now_ns += 7;
     packet sent = write_inputs(
         (ls_inputs_header){.next = 35, .chain_tick = 30, .first = 60, .has_base = true}, 100);
@@ -258,7 +260,7 @@ Test(player_link, every_truncation_changes_nothing)
 Test(player_link, very_many_old_inputs_do_no_harm)
 {
     close_to(5000);
-    cr_assert_eq(take((ls_inputs_header){.next = 0, .first = 0}, 0), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.next = 0, .first = 0}, 0), LS_OK);
     /* 1,500 ticks of "the same as before": nothing but bits 1 0. */
     packet sent = {.size = 0};
     ls_inputs_header header = {.first = 4600};
@@ -283,7 +285,7 @@ Test(player_link, an_input_is_used_on_its_own_tick)
 {
     uint8_t bytes[INPUT_BYTES];
     bool is_on_time = false;
-    cr_assert_eq(take((ls_inputs_header){.first = 0}, 3), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 0}, 3), LS_OK);
     ls_slot_input before = {(const uint8_t *)"zz", 2, LS_EVENT_JOINED};
     for (ls_tick tick = 0; tick < 3; tick++) {
         ls_slot_input expected = input_of(tick, bytes);
@@ -311,7 +313,7 @@ Test(player_link, a_late_input_is_counted_once_and_never_used)
 {
     cr_assert_eq(close_to(5), 0);
     for (int times = 0; times < 3; times++) {
-        cr_assert_eq(take((ls_inputs_header){.first = 3}, 4), LS_OK);
+        cr_assert_eq(deliver((ls_inputs_header){.first = 3}, 4), LS_OK);
     }
     cr_assert_eq(here.link.figures.inputs_late, 2);
     cr_assert_eq(close_to(7), 2);
@@ -325,7 +327,7 @@ Test(player_link, a_late_input_that_was_repeated_rightly_is_none)
     cr_assert_eq(close_to(5), 0);
     cr_assert_eq(here.link.figures.inputs_substituted, 5);
     for (int times = 0; times < 2; times++) {
-        cr_assert_eq(take((ls_inputs_header){.first = 0}, 5), LS_OK);
+        cr_assert_eq(deliver((ls_inputs_header){.first = 0}, 5), LS_OK);
         uint32_t same = 0;
         for (ls_tick tick = 0; tick < 5; tick++) {
             same += tick % (INPUT_BYTES + 1) == 0;
@@ -342,7 +344,7 @@ Test(player_link, a_late_input_of_a_tick_that_passed_without_the_player_is_late)
     here.log.next = 1;
     ls_player_link_pass_tick(&here.link, 0);
     ls_input_buffer_put(here.log.closed, 0, 0, NULL, 0, 0);
-    cr_assert_eq(take((ls_inputs_header){.first = 0}, 1), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 0}, 1), LS_OK);
     cr_assert_eq(here.link.figures.inputs_late, 1);
     cr_assert_eq(here.link.figures.inputs_on_time, 0);
 }
@@ -386,14 +388,14 @@ Test(player_link, slack_is_the_least_time_to_closing_since_the_last_ticks)
     close_to(10);
     here.match.now_ns += 5 * LS_NS_PER_MS;
     /* Tick 10 closes in 15 ms, tick 13 in 75 ms. */
-    cr_assert_eq(take((ls_inputs_header){.first = 13}, 1), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 13}, 1), LS_OK);
     cr_assert_eq(here.link.slack, 75 * 4);
-    cr_assert_eq(take((ls_inputs_header){.first = 10}, 3), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 10}, 3), LS_OK);
     cr_assert_eq(here.link.slack, 15 * 4);
-    cr_assert_eq(take((ls_inputs_header){.first = 14}, 1), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 14}, 1), LS_OK);
     cr_assert_eq(here.link.slack, 15 * 4);
     /* Tick 8 was closed 25 ms ago. */
-    cr_assert_eq(take((ls_inputs_header){.first = 8}, 1), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 8}, 1), LS_OK);
     cr_assert_eq(here.link.slack, -25 * 4);
     cr_assert_eq(here.link.figures.slack_ns, -25 * (int64_t)LS_NS_PER_MS);
 }
@@ -427,7 +429,7 @@ Test(player_link, a_newcomer_that_leaves_early_leaves_the_figures_of_the_player_
 
 Test(player_link, a_player_on_another_connection_keeps_its_figures)
 {
-    cr_assert_eq(take((ls_inputs_header){.first = 0}, 5), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 0}, 5), LS_OK);
     here.link.figures.inputs_late = 3;
     ls_player_link_change(&here.link, LS_PLAYER_SAME);
     cr_assert_eq(here.link.wanted, 5);

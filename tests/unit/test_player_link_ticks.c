@@ -264,7 +264,7 @@ Test(player_link_ticks, a_client_without_the_tick_before_is_sent_a_keyframe)
 Test(player_link_ticks, ticks_acknowledge_inputs_and_report_their_slack_once)
 {
     make_closed(0, 0);
-    cr_assert_eq(take((ls_inputs_header){.first = 0}, 3), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 0}, 3), LS_OK);
     here.match.now_ns += 2 * LS_NS_PER_MS;
     ls_ticks_header header = send_ticks();
     cr_assert_eq(header.wanted, 3);
@@ -285,7 +285,7 @@ Test(player_link_ticks, the_uplink_is_reported_to_the_client_once_a_second)
     for (uint32_t i = 0; i < 100; i++) {
         here.match.now_ns += 50 * LS_NS_PER_MS;
         if (i >= 20) {
-            cr_assert_eq(take((ls_inputs_header){.first = 0}, 1), LS_OK);
+            cr_assert_eq(deliver((ls_inputs_header){.first = 0}, 1), LS_OK);
         }
         write_packet();
         read_ticks(&header);
@@ -299,12 +299,12 @@ Test(player_link_ticks, the_uplink_is_reported_to_the_client_once_a_second)
 Test(player_link_ticks, a_gap_before_the_newest_input_hides_its_arrival)
 {
     make_closed(0, 0);
-    cr_assert_eq(take((ls_inputs_header){.first = 0}, 1), LS_OK);
-    cr_assert_eq(take((ls_inputs_header){.first = 2}, 1), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 0}, 1), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 2}, 1), LS_OK);
     ls_ticks_header header = send_ticks();
     cr_assert_eq(header.wanted, 1);
     cr_assert_eq(header.hold, LS_HOLD_NONE, "tick 2 is not acknowledged");
-    cr_assert_eq(take((ls_inputs_header){.first = 1}, 1), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.first = 1}, 1), LS_OK);
     header = send_ticks();
     cr_assert_eq(header.wanted, 3);
     cr_assert_eq(header.hold, 0);
@@ -325,30 +325,30 @@ Test(player_link_ticks, a_closed_tick_without_an_input_is_no_base)
 Test(player_link_ticks, parts_go_out_at_once_and_again_after_a_round_trip)
 {
     here.match.now_ns = LS_NS_PER_SECOND;
-    cr_assert(ls_downlink_take_parts_due(downlink, &here.match, 5));
-    cr_assert(ls_downlink_take_parts_due(downlink, &here.match, 6), "each tick for itself");
-    cr_assert_not(ls_downlink_take_parts_due(downlink, &here.match, 5));
+    cr_assert(ls_downlink_claim_parts_due(downlink, &here.match, 5));
+    cr_assert(ls_downlink_claim_parts_due(downlink, &here.match, 6), "each tick for itself");
+    cr_assert_not(ls_downlink_claim_parts_due(downlink, &here.match, 5));
     here.match.now_ns += 2 * here.match.dt_ns;
-    cr_assert(ls_downlink_take_parts_due(downlink, &here.match, 5));
+    cr_assert(ls_downlink_claim_parts_due(downlink, &here.match, 5));
     downlink->rtt_ns = 20 * here.match.dt_ns;
     here.match.now_ns += 22 * here.match.dt_ns - 1;
-    cr_assert_not(ls_downlink_take_parts_due(downlink, &here.match, 5));
+    cr_assert_not(ls_downlink_claim_parts_due(downlink, &here.match, 5));
     here.match.now_ns += 1;
-    cr_assert(ls_downlink_take_parts_due(downlink, &here.match, 5));
-    cr_assert(ls_downlink_take_parts_due(downlink, &here.match, 5 + LS_TICK_PARTS_AHEAD));
-    cr_assert(ls_downlink_take_parts_due(downlink, &here.match, 5),
+    cr_assert(ls_downlink_claim_parts_due(downlink, &here.match, 5));
+    cr_assert(ls_downlink_claim_parts_due(downlink, &here.match, 5 + LS_TICK_PARTS_AHEAD));
+    cr_assert(ls_downlink_claim_parts_due(downlink, &here.match, 5),
               "the place was another's since");
 }
 
 Test(player_link_ticks, parts_go_on_behind_ticks_while_the_client_gets_on)
 {
     downlink->next = 100;
-    cr_assert_eq(ls_downlink_take_parts_end(downlink, 140), 140 + LS_TICK_PARTS_AHEAD);
-    cr_assert_eq(ls_downlink_take_parts_end(downlink, 140), 100 + LS_TICK_PARTS_AHEAD,
+    cr_assert_eq(ls_downlink_advance_parts_end(downlink, 140), 140 + LS_TICK_PARTS_AHEAD);
+    cr_assert_eq(ls_downlink_advance_parts_end(downlink, 140), 100 + LS_TICK_PARTS_AHEAD,
                  "it has acknowledged nothing since");
     downlink->next = 101;
-    cr_assert_eq(ls_downlink_take_parts_end(downlink, 141), 141 + LS_TICK_PARTS_AHEAD);
-    cr_assert_eq(ls_downlink_take_parts_end(downlink, 101), 101 + LS_TICK_PARTS_AHEAD,
+    cr_assert_eq(ls_downlink_advance_parts_end(downlink, 141), 141 + LS_TICK_PARTS_AHEAD);
+    cr_assert_eq(ls_downlink_advance_parts_end(downlink, 101), 101 + LS_TICK_PARTS_AHEAD,
                  "where no tick fits into TICKS it is the same");
 }
 
@@ -359,18 +359,18 @@ Test(player_link_ticks, the_round_trip_leaves_out_what_the_client_held)
     close_to(10);
     here.match.now_ns += 50 * LS_NS_PER_MS;
     ls_inputs_header header = {.next = 10, .hold = 8, .chain_tick = 10, .first = 10};
-    cr_assert_eq(take(header, 0), LS_OK);
+    cr_assert_eq(deliver(header, 0), LS_OK);
     cr_assert_eq(downlink->rtt_ns, 48 * LS_NS_PER_MS);
     here.match.now_ns += 8 * LS_NS_PER_MS;
-    cr_assert_eq(take(header, 0), LS_OK);
+    cr_assert_eq(deliver(header, 0), LS_OK);
     cr_assert_eq(downlink->rtt_ns, 49 * LS_NS_PER_MS, "a sample moves it by an eighth");
     header.hold = LS_HOLD_NONE;
     here.match.now_ns += LS_NS_PER_SECOND;
-    cr_assert_eq(take(header, 0), LS_OK);
+    cr_assert_eq(deliver(header, 0), LS_OK);
     cr_assert_eq(downlink->rtt_ns, 49 * LS_NS_PER_MS);
     header.hold = 0;
     here.sequence--;
-    cr_assert_eq(take(header, 0), LS_OK);
+    cr_assert_eq(deliver(header, 0), LS_OK);
     cr_assert_eq(downlink->rtt_ns, 49 * LS_NS_PER_MS, "a repetition says nothing");
 }
 
@@ -379,9 +379,9 @@ Test(player_link_ticks, a_hold_longer_than_the_time_away_is_no_sample)
     close_to(10);
     here.match.now_ns += LS_NS_PER_MS;
     ls_inputs_header header = {.next = 10, .hold = 5, .chain_tick = 10, .first = 10};
-    cr_assert_eq(take(header, 0), LS_OK);
+    cr_assert_eq(deliver(header, 0), LS_OK);
     cr_assert_eq(downlink->rtt_ns, 0);
-    cr_assert_eq(take((ls_inputs_header){.next = 0, .hold = 0, .first = 10}, 0), LS_OK);
+    cr_assert_eq(deliver((ls_inputs_header){.next = 0, .hold = 0, .first = 10}, 0), LS_OK);
     cr_assert_eq(downlink->rtt_ns, 0, "before the first tick there is nothing to measure");
 }
 
@@ -393,16 +393,16 @@ Test(player_link_ticks, the_round_trip_of_a_tick_that_did_not_fit_begins_when_it
     make_closed(10, 500);
     cr_assert_not(write_packet());
     here.match.now_ns += 20 * DT_NS;
-    cr_assert_eq(take((ls_inputs_header){.next = 1, .chain_tick = 1, .hold = 0, .first = 10}, 0),
+    cr_assert_eq(deliver((ls_inputs_header){.next = 1, .chain_tick = 1, .hold = 0, .first = 10}, 0),
                  LS_OK);
     cr_assert_eq(downlink->rtt_ns, 0, "nor does it for the one that did, by now");
     cr_assert_not(write_packet());
-    cr_assert(ls_downlink_take_parts_due(downlink, &here.match, 5));
+    cr_assert(ls_downlink_claim_parts_due(downlink, &here.match, 5));
     here.match.now_ns += 2 * DT_NS;
-    cr_assert_eq(take((ls_inputs_header){.next = 5, .chain_tick = 1, .hold = 0, .first = 10}, 0),
+    cr_assert_eq(deliver((ls_inputs_header){.next = 5, .chain_tick = 1, .hold = 0, .first = 10}, 0),
                  LS_OK);
     cr_assert_eq(downlink->rtt_ns, 0, "this one was sent in no way that is known");
-    cr_assert_eq(take((ls_inputs_header){.next = 6, .chain_tick = 1, .hold = 0, .first = 10}, 0),
+    cr_assert_eq(deliver((ls_inputs_header){.next = 6, .chain_tick = 1, .hold = 0, .first = 10}, 0),
                  LS_OK);
     cr_assert_eq(downlink->rtt_ns, 2 * DT_NS);
 }
@@ -412,9 +412,9 @@ Test(player_link_ticks, a_tick_that_was_in_a_packet_before_it_went_out_in_parts_
     close_to(10);
     make_closed(10, 500);
     cr_assert_not(write_packet());
-    cr_assert(ls_downlink_take_parts_due(downlink, &here.match, 0));
+    cr_assert(ls_downlink_claim_parts_due(downlink, &here.match, 0));
     here.match.now_ns += DT_NS;
-    cr_assert_eq(take((ls_inputs_header){.next = 1, .chain_tick = 1, .hold = 0, .first = 10}, 0),
+    cr_assert_eq(deliver((ls_inputs_header){.next = 1, .chain_tick = 1, .hold = 0, .first = 10}, 0),
                  LS_OK);
     cr_assert_eq(downlink->rtt_ns, 0);
 }

@@ -30,7 +30,7 @@ TestSuite(sealed_client, .init = begin, .fini = end);
 static sealed_datagram challenge_of(uint64_t now_ns)
 {
     ls_sealed_received received;
-    return sealed_to_server(server, home, sealed_take(client, now_ns), now_ns, &received);
+    return sealed_to_server(server, home, sealed_pop(client, now_ns), now_ns, &received);
 }
 
 static ls_sealed_rejection rejection_of(sealed_datagram datagram)
@@ -46,7 +46,7 @@ Test(sealed_client, sends_nothing_before_it_is_started)
     ls_sealed_client *idle;
     cr_assert_eq(ls_sealed_client_create(&client_config, &counting.allocator, &idle), LS_OK);
     uint8_t bytes[LS_SEALED_DATAGRAM_BYTES_MAX];
-    cr_assert_eq(ls_sealed_client_take_due(idle, NOW, bytes), 0);
+    cr_assert_eq(ls_sealed_client_pop_due(idle, NOW, bytes), 0);
     cr_assert_eq(ls_sealed_client_due_ns(idle), UINT64_MAX);
     ls_sealed_client_destroy(idle);
     cr_assert_eq(counting.live_blocks, 0);
@@ -65,8 +65,8 @@ static void assert_repeats(sealed_datagram first, uint64_t start_ns)
         uint64_t due_ns = start_ns + times_ms[i] * LS_NS_PER_MS;
         uint8_t bytes[LS_SEALED_DATAGRAM_BYTES_MAX];
         cr_assert_eq(ls_sealed_client_due_ns(client), due_ns);
-        cr_assert_eq(ls_sealed_client_take_due(client, due_ns - 1, bytes), 0);
-        sealed_datagram repeat = sealed_take(client, due_ns);
+        cr_assert_eq(ls_sealed_client_pop_due(client, due_ns - 1, bytes), 0);
+        sealed_datagram repeat = sealed_pop(client, due_ns);
         cr_assert_eq(repeat.size, first.size);
         if (is_numbered) {
             cr_assert_eq(repeat.bytes[REQUEST_NUMBER_AT], i + 1);
@@ -78,26 +78,26 @@ static void assert_repeats(sealed_datagram first, uint64_t start_ns)
 
 Test(sealed_client, request_and_confirm_are_repeated_alike)
 {
-    sealed_datagram request = sealed_take(client, NOW);
+    sealed_datagram request = sealed_pop(client, NOW);
     cr_assert_eq(request.size, LS_SEALED_REQUEST_BYTES);
     assert_repeats(request, NOW);
     ls_sealed_received received;
     sealed_datagram challenge = sealed_to_server(server, home, request, NOW, &received);
     uint64_t start_ns = NOW + 9 * LS_NS_PER_SECOND;
     sealed_to_client(client, challenge, start_ns);
-    assert_repeats(sealed_take(client, start_ns), start_ns);
+    assert_repeats(sealed_pop(client, start_ns), start_ns);
 }
 
 Test(sealed_client, confirm_without_an_answer_is_begun_again_with_other_keys)
 {
-    sealed_datagram request = sealed_take(client, NOW);
+    sealed_datagram request = sealed_pop(client, NOW);
     ls_sealed_received received;
     sealed_datagram challenge = sealed_to_server(server, home, request, NOW, &received);
     sealed_to_client(client, challenge, NOW);
     uint64_t now_ns = NOW;
     sealed_datagram sent;
     do {
-        sent = sealed_take(client, now_ns);
+        sent = sealed_pop(client, now_ns);
         now_ns = ls_sealed_client_due_ns(client);
     } while (sent.bytes[0] == 3 && now_ns < NOW + 60 * LS_NS_PER_SECOND);
     cr_assert_eq(sent.bytes[0], 1);
@@ -107,7 +107,7 @@ Test(sealed_client, confirm_without_an_answer_is_begun_again_with_other_keys)
     challenge = sealed_to_server(server, home, sent, now_ns, &received);
     sealed_to_client(client, challenge, now_ns);
     sealed_datagram accept =
-        sealed_to_server(server, home, sealed_take(client, now_ns), now_ns, &received);
+        sealed_to_server(server, home, sealed_pop(client, now_ns), now_ns, &received);
     cr_assert(sealed_to_client(client, accept, now_ns).is_opened);
 }
 
@@ -117,7 +117,7 @@ Test(sealed_client, lost_accept_is_had_by_the_repeat)
     uint64_t later_ns = NOW + 100 * LS_NS_PER_MS;
     ls_sealed_received received;
     sealed_datagram accept =
-        sealed_to_server(server, home, sealed_take(client, later_ns), later_ns, &received);
+        sealed_to_server(server, home, sealed_pop(client, later_ns), later_ns, &received);
     cr_assert(sealed_to_client(client, accept, later_ns).is_opened);
     cr_assert_eq(ls_sealed_client_due_ns(client), UINT64_MAX);
 }
@@ -131,24 +131,24 @@ Test(sealed_client, round_trip_is_the_shorter_of_both)
     cr_assert_eq(ls_sealed_client_rtt_ns(client), 40 * LS_NS_PER_MS);
     ls_sealed_received received;
     sealed_datagram accept =
-        sealed_to_server(server, home, sealed_take(client, now_ns), now_ns, &received);
+        sealed_to_server(server, home, sealed_pop(client, now_ns), now_ns, &received);
     sealed_to_client(client, accept, now_ns + 33 * LS_NS_PER_MS);
     cr_assert_eq(ls_sealed_client_rtt_ns(client), 33 * LS_NS_PER_MS);
 }
 
 Test(sealed_client, answers_to_repeated_requests_measure_the_round_trip_too)
 {
-    sealed_datagram first = sealed_take(client, NOW);
-    sealed_datagram second = sealed_take(client, NOW + 100 * LS_NS_PER_MS);
-    sealed_take(client, NOW + 300 * LS_NS_PER_MS);
+    sealed_datagram first = sealed_pop(client, NOW);
+    sealed_datagram second = sealed_pop(client, NOW + 100 * LS_NS_PER_MS);
+    sealed_pop(client, NOW + 300 * LS_NS_PER_MS);
     ls_sealed_received received;
     sealed_datagram challenge = sealed_to_server(server, home, second, NOW, &received);
     cr_assert_neq(memcmp(first.bytes, second.bytes, second.size), 0);
     sealed_to_client(client, challenge, NOW + 310 * LS_NS_PER_MS);
     cr_assert_eq(ls_sealed_client_rtt_ns(client), 210 * LS_NS_PER_MS);
     /* The answer to a repeated CONFIRM measures nothing: either may have been answered. */
-    sealed_take(client, NOW + 310 * LS_NS_PER_MS);
-    sealed_datagram confirm = sealed_take(client, NOW + 410 * LS_NS_PER_MS);
+    sealed_pop(client, NOW + 310 * LS_NS_PER_MS);
+    sealed_datagram confirm = sealed_pop(client, NOW + 410 * LS_NS_PER_MS);
     sealed_datagram accept = sealed_to_server(server, home, confirm, NOW, &received);
     cr_assert(sealed_to_client(client, accept, NOW + 411 * LS_NS_PER_MS).is_opened);
     cr_assert_eq(ls_sealed_client_rtt_ns(client), 210 * LS_NS_PER_MS);
@@ -156,7 +156,7 @@ Test(sealed_client, answers_to_repeated_requests_measure_the_round_trip_too)
 
 Test(sealed_client, challenge_that_answers_what_was_not_asked_measures_nothing)
 {
-    sealed_datagram request = sealed_take(client, NOW);
+    sealed_datagram request = sealed_pop(client, NOW);
     request.bytes[REQUEST_NUMBER_AT] = 7;
     ls_sealed_received received;
     sealed_datagram challenge = sealed_to_server(server, home, request, NOW, &received);

@@ -91,9 +91,9 @@ static ls_sealed_received refusal_of(const ls_sealed_client_config *client_confi
     ls_sealed_received received;
     ls_sealed_client *client = sealed_client_with(client_config, NOW);
     sealed_datagram challenge =
-        sealed_to_server(server, home, sealed_take(client, NOW), NOW, &received);
+        sealed_to_server(server, home, sealed_pop(client, NOW), NOW, &received);
     sealed_to_client(client, challenge, NOW);
-    sealed_to_server(server, home, sealed_take(client, NOW), NOW, &received);
+    sealed_to_server(server, home, sealed_pop(client, NOW), NOW, &received);
     ls_sealed_client_destroy(client);
     return received;
 }

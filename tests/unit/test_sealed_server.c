@@ -88,11 +88,11 @@ Test(sealed_server, cipher_that_the_server_has_not_is_refused)
     client = sealed_client_with(&client_config, NOW);
     ls_sealed_received received;
     sealed_datagram challenge =
-        sealed_to_server(server, home, sealed_take(client, NOW), NOW, &received);
+        sealed_to_server(server, home, sealed_pop(client, NOW), NOW, &received);
     cr_assert_eq(challenge.bytes[12], 0);
     challenge.bytes[12] = 1; /* somebody on the path says that it has */
     cr_assert_eq(sealed_to_client(client, challenge, NOW).rejection, LS_SEALED_ACCEPTED);
-    sealed_to_server(server, home, sealed_take(client, NOW), NOW, &received);
+    sealed_to_server(server, home, sealed_pop(client, NOW), NOW, &received);
     cr_assert_eq(received.rejection, LS_SEALED_REJECT_MALFORMED);
 }
 
@@ -101,9 +101,9 @@ Test(sealed_server, cookie_is_of_one_address_and_port)
     const ls_endpoint others[] = {sealed_address(2, 4000), sealed_address(1, 4001)};
     ls_sealed_received received;
     sealed_datagram challenge =
-        sealed_to_server(server, home, sealed_take(client, NOW), NOW, &received);
+        sealed_to_server(server, home, sealed_pop(client, NOW), NOW, &received);
     cr_assert_eq(sealed_to_client(client, challenge, NOW).rejection, LS_SEALED_ACCEPTED);
-    sealed_datagram confirm = sealed_take(client, NOW);
+    sealed_datagram confirm = sealed_pop(client, NOW);
     for (size_t i = 0; i < 2; i++) {
         sealed_to_server(server, others[i], confirm, NOW, &received);
         cr_assert_eq(received.rejection, LS_SEALED_REJECT_COOKIE);
@@ -119,9 +119,9 @@ static sealed_datagram confirm_of(ls_sealed_client *of, ls_endpoint from, uint64
 {
     ls_sealed_received received;
     sealed_datagram challenge =
-        sealed_to_server(server, from, sealed_take(of, now_ns), now_ns, &received);
+        sealed_to_server(server, from, sealed_pop(of, now_ns), now_ns, &received);
     cr_assert_eq(sealed_to_client(of, challenge, now_ns).rejection, LS_SEALED_ACCEPTED);
-    return sealed_take(of, now_ns);
+    return sealed_pop(of, now_ns);
 }
 
 static ls_sealed_rejection rejection_of(ls_endpoint from, sealed_datagram datagram, uint64_t now_ns)
@@ -260,7 +260,7 @@ Test(sealed_server, key_is_given_only_when_it_may_be)
     ls_sealed_client *asking = sealed_client_with(&no_key, NOW);
     ls_sealed_received received;
     sealed_datagram answer =
-        sealed_to_server(server, home, sealed_take(asking, NOW), NOW, &received);
+        sealed_to_server(server, home, sealed_pop(asking, NOW), NOW, &received);
     cr_assert_eq(answer.size, 41);
     sealed_to_client(asking, answer, NOW);
     cr_assert_eq(ls_sealed_client_refusal(asking), LS_SEALED_REFUSAL_KEY_WITHHELD);
@@ -269,7 +269,7 @@ Test(sealed_server, key_is_given_only_when_it_may_be)
     ls_sealed_server *generous = sealed_server_with(&config);
     ls_sealed_client_start(asking, NOW);
     sealed_connect(generous, asking, home, NOW);
-    answer = sealed_to_server(generous, home, sealed_take(client, NOW), NOW, &received);
+    answer = sealed_to_server(generous, home, sealed_pop(client, NOW), NOW, &received);
     cr_assert_eq(answer.size, 41, "the key is not sent to who has it");
     ls_sealed_server_destroy(generous);
     ls_sealed_client_destroy(asking);
@@ -388,7 +388,7 @@ Test(sealed_server, no_answer_is_larger_than_its_question_whatever_comes)
     config.gives_key = true;
     ls_sealed_server *generous = sealed_server_with(&config);
     const uint64_t now_ns = NOW + LS_NS_PER_SECOND;
-    const sealed_datagram samples[] = {sealed_take(client, NOW), confirm_of(client, home, now_ns)};
+    const sealed_datagram samples[] = {sealed_pop(client, NOW), confirm_of(client, home, now_ns)};
     uint8_t random[8];
     uint32_t answers = 0;
     for (uint32_t i = 0; i < 20000; i++) {
@@ -653,7 +653,7 @@ Test(sealed_server, bytes_to_an_address_that_is_not_proven_are_those_that_came_f
     ls_sealed_server_receive(server, &away, packet.bytes, packet.size, NOW, &received);
     cr_assert_eq(received.answer_bytes, 0, "the challenge waits for what is of more use");
     cr_assert_eq(ls_sealed_server_path_room(server, index), packet.size);
-    const ls_endpoint *to = ls_sealed_server_take_path(server, index, packet.size);
+    const ls_endpoint *to = ls_sealed_server_claim_path(server, index, packet.size);
     cr_assert(ls_endpoint_is_equal(to, &away));
     cr_assert_eq(ls_sealed_server_path_room(server, index), 0);
     ls_path_challenge challenge;

@@ -98,12 +98,12 @@ static sealed_datagram to_workers(sealed_datagram datagram, ls_sealed_received *
 /* REQUEST and CONFIRM of one attempt: the answer to CONFIRM, not given to the client yet. */
 static sealed_datagram attempt(uint32_t worker, ls_sealed_received *received)
 {
-    sealed_datagram request = sealed_take(client, NOW);
+    sealed_datagram request = sealed_pop(client, NOW);
     cr_assert_eq(request.bytes[0], 1);
     cr_assert_eq(worker_of(&request), worker);
     sealed_datagram challenge = to_workers(request, received);
     cr_assert_eq(sealed_to_client(client, challenge, NOW).rejection, LS_SEALED_ACCEPTED);
-    sealed_datagram confirm = sealed_take(client, NOW);
+    sealed_datagram confirm = sealed_pop(client, NOW);
     cr_assert_eq(worker_of(&confirm), worker);
     return to_workers(confirm, received);
 }
@@ -202,10 +202,10 @@ Test(sealed_workers, packets_of_other_workers_are_of_no_connection)
 Test(sealed_workers, confirm_goes_to_the_worker_that_made_the_cookie)
 {
     ls_sealed_received received;
-    sealed_datagram challenge = to_workers(sealed_take(client, NOW), &received);
+    sealed_datagram challenge = to_workers(sealed_pop(client, NOW), &received);
     default_worker = 2;
     sealed_to_client(client, challenge, NOW);
-    sealed_datagram confirm = sealed_take(client, NOW);
+    sealed_datagram confirm = sealed_pop(client, NOW);
     cr_assert_eq(worker_of(&confirm), 0);
     sealed_datagram accept = to_workers(confirm, &received);
     cr_assert(sealed_to_client(client, accept, NOW).is_opened);
@@ -280,11 +280,11 @@ Test(sealed_workers, client_that_got_no_match_begins_as_at_first)
 Test(sealed_workers, each_attempt_has_keys_of_its_own)
 {
     chosen[0] = 1;
-    sealed_datagram first = sealed_take(client, NOW);
+    sealed_datagram first = sealed_pop(client, NOW);
     ls_sealed_received received;
     sealed_to_client(client, to_workers(first, &received), NOW);
-    sealed_to_client(client, to_workers(sealed_take(client, NOW), &received), NOW);
-    sealed_datagram second = sealed_take(client, NOW);
+    sealed_to_client(client, to_workers(sealed_pop(client, NOW), &received), NOW);
+    sealed_datagram second = sealed_pop(client, NOW);
     cr_assert_eq(second.bytes[0], 1);
     cr_assert_neq(memcmp(first.bytes + 7, second.bytes + 7, 32), 0);
 }
@@ -373,10 +373,10 @@ Test(sealed_workers, client_that_knows_of_no_workers_is_told_that_there_is_no_pl
 {
     chosen[0] = 1;
     ls_sealed_received received;
-    sealed_datagram challenge = to_workers(sealed_take(client, NOW), &received);
+    sealed_datagram challenge = to_workers(sealed_pop(client, NOW), &received);
     challenge.bytes[ROUTE_OF_CHALLENGE_AT] = 0;
     sealed_to_client(client, challenge, NOW);
-    sealed_datagram confirm = sealed_take(client, NOW);
+    sealed_datagram confirm = sealed_pop(client, NOW);
     cr_assert_eq(confirm.bytes[confirm.size - 1], 0);
     sealed_to_client(client, to_workers(confirm, &received), NOW);
     cr_assert_eq(received.denial, LS_DENIAL_FULL);
@@ -397,18 +397,18 @@ Test(sealed_workers, server_alone_takes_clients_with_and_without_a_route)
         ls_sealed_client_start(client, NOW);
         assert_let_in(0);
         ls_sealed_client_start(client, NOW);
-        sealed_datagram request = sealed_take(client, NOW);
+        sealed_datagram request = sealed_pop(client, NOW);
         cr_assert_eq(request.bytes[request.size - 1], 1, "it comes back to a worker");
         ls_sealed_received received;
         sealed_datagram challenge = sealed_to_server(alone, home, request, NOW, &received);
         cr_assert_eq(challenge.bytes[ROUTE_OF_CHALLENGE_AT], 0);
         sealed_to_client(client, challenge, NOW);
-        sealed_datagram confirm = sealed_take(client, NOW);
+        sealed_datagram confirm = sealed_pop(client, NOW);
         cr_assert_eq(confirm.bytes[confirm.size - 1], 0);
         sealed_datagram accept = sealed_to_server(alone, home, confirm, NOW, &received);
         cr_assert(sealed_to_client(client, accept, NOW).is_opened);
         ls_sealed_client_start(client, NOW);
-        request = sealed_take(client, NOW);
+        request = sealed_pop(client, NOW);
         cr_assert_eq(request.bytes[request.size - 1], 0);
         ls_sealed_server_destroy(alone);
     }

@@ -63,7 +63,7 @@ static void give_listening(void)
 }
 
 /* A child process takes them, with the descriptors where systemd puts them. */
-static void take(bool is_for_it)
+static void handle(bool is_for_it)
 {
     char number[32];
     pid_t child = fork();
@@ -95,7 +95,7 @@ static void take(bool is_for_it)
 
 static void expect_refused(const char *words)
 {
-    take(true);
+    handle(true);
     cr_assert_eq(seen->status, LS_BAD_ARGUMENT);
     cr_assert(strstr(seen->why.bytes, words), "%s", seen->why.bytes);
     cr_assert_eq(seen->sockets.datagram_count, 0);
@@ -108,7 +108,7 @@ Test(service_sockets, are_taken_by_their_kinds)
     give(AF_INET, SOCK_DGRAM);
     give_listening();
     give(AF_INET, SOCK_DGRAM);
-    take(true);
+    handle(true);
     cr_assert_eq(seen->status, LS_OK, "%s", seen->why.bytes);
     cr_assert_eq(seen->sockets.datagram_count, 2);
     cr_assert_eq(seen->sockets.datagrams[0], FIRST);
@@ -124,7 +124,7 @@ Test(service_sockets, are_none_without_systemd_and_for_another_process)
     cr_assert_eq(sockets.datagram_count, 0);
     cr_assert_eq(sockets.stream, -1);
     give(AF_INET, SOCK_DGRAM);
-    take(false);
+    handle(false);
     cr_assert_eq(seen->status, LS_OK);
     cr_assert_eq(seen->sockets.datagram_count, 0);
     cr_assert_eq(seen->open, 1);

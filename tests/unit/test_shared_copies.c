@@ -36,7 +36,7 @@ Test(shared_copies, a_chunk_that_stays_the_same_is_kept_once)
     cr_assert_eq(ls_shared_copies_chunks(copies), 0);
     for (uint32_t place = 0; place < PLACES; place++) {
         block[2 * CHUNK + 7] = (uint8_t)place;
-        ls_shared_copies_take(copies, place, block, BYTES);
+        ls_shared_copies_store(copies, place, block, BYTES);
     }
     cr_assert_eq(ls_shared_copies_chunks(copies), CHUNKS + PLACES - 1);
     for (uint32_t place = 0; place < PLACES; place++) {
@@ -65,7 +65,7 @@ Test(shared_copies, every_copy_is_what_was_taken)
         }
         sizes[place] = ls_rng_below(&rng, 2) == 0 ? BYTES : ls_rng_below(&rng, BYTES + 1);
         memcpy(expected[place], block, sizes[place]);
-        ls_shared_copies_take(copies, place, block, sizes[place]);
+        ls_shared_copies_store(copies, place, block, sizes[place]);
     }
     cr_assert_leq(ls_shared_copies_chunks(copies), (PLACES + 1) * CHUNKS);
 }
@@ -76,7 +76,7 @@ Test(shared_copies, there_is_room_when_everything_changes)
     ls_shared_copies *copies = make_copies();
     for (uint32_t i = 0; i < 4 * PLACES; i++) {
         memset(block, (int)i, BYTES);
-        ls_shared_copies_take(copies, i % PLACES, block, BYTES);
+        ls_shared_copies_store(copies, i % PLACES, block, BYTES);
         (void)ls_shared_copies_read(copies, (i * 3 + 1) % PLACES);
     }
     cr_assert_leq(ls_shared_copies_chunks(copies), (PLACES + 1) * CHUNKS);
@@ -97,7 +97,7 @@ Test(shared_copies, allocates_at_create_only_and_gives_everything_back)
     uint64_t calls = heap_calls();
     for (uint32_t i = 0; i < 20; i++) {
         block[i * 1000] ^= 1;
-        ls_shared_copies_take(copies, i % PLACES, block, BYTES - i);
+        ls_shared_copies_store(copies, i % PLACES, block, BYTES - i);
     }
     cr_assert_eq(heap_calls(), calls);
     ls_shared_copies_destroy(copies);

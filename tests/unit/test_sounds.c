@@ -17,19 +17,19 @@ static void step(ls_sim_instance *instance)
 static const void *heard_previous;
 static const void *heard_current;
 
-static void hear_step(const ls_sim_config *config, const void *previous, const void *current,
-                      ls_sound_list *list)
+static void sound_step(const ls_sim_config *config, const void *previous, const void *current,
+                       ls_sound_list *list)
 {
     heard_previous = previous;
     heard_current = current;
     ls_sound_push(list, (ls_sound){.id = config->players});
 }
 
-static ls_sim_instance *make_heard(void)
+static ls_sim_instance *make_audible(void)
 {
     static ls_simulation simulation;
     simulation = *counter_simulation();
-    simulation.sounds = hear_step;
+    simulation.sounds = sound_step;
     return keep_instance(&simulation, NULL);
 }
 
@@ -38,7 +38,7 @@ Test(sounds, sounds_of_a_step_follow_from_the_states_before_and_after_it)
     static const uint8_t before[1];
     ls_sound sounds[1];
     ls_sound_list list = {.sounds = sounds, .capacity = 1};
-    ls_sim_instance *instance = make_heard();
+    ls_sim_instance *instance = make_audible();
     step(instance);
     ls_sim_instance_sounds(instance, before, &list);
     cr_expect_eq(heard_previous, before);
@@ -54,7 +54,7 @@ Test(sounds, nothing_is_heard_before_the_first_step_or_without_sounds)
 {
     ls_sound sounds[1];
     ls_sound_list list = {.sounds = sounds, .capacity = 1};
-    ls_sim_instance_sounds(make_heard(), NULL, &list);
+    ls_sim_instance_sounds(make_audible(), NULL, &list);
     cr_expect_eq(list.count, 0);
     ls_sim_instance *silent = keep_instance(counter_simulation(), NULL);
     step(silent);

@@ -56,12 +56,12 @@ static ls_status add(ls_tick tick, uint32_t size_max)
     return ls_tick_backlog_add(backlog, &inputs);
 }
 
-static void check_take(ls_tick tick, uint32_t size_max)
+static void check_pop(ls_tick tick, uint32_t size_max)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_slot_input expected[LS_PLAYERS_MAX];
     ls_tick_inputs taken = {0};
-    cr_assert_eq(ls_tick_backlog_take(backlog, slots, &taken), LS_OK);
+    cr_assert_eq(ls_tick_backlog_pop(backlog, slots, &taken), LS_OK);
     cr_assert_eq(taken.tick, tick);
     cr_assert_eq(taken.slot_count, SLOTS);
     make_tick(tick, SLOTS, expected, size_max);
@@ -76,7 +76,7 @@ Test(tick_backlog, gives_nothing_when_it_holds_nothing, .init = setup)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs taken = {.tick = 77};
-    cr_assert_eq(ls_tick_backlog_take(backlog, slots, &taken), LS_NOT_FOUND);
+    cr_assert_eq(ls_tick_backlog_pop(backlog, slots, &taken), LS_NOT_FOUND);
     cr_assert_eq(taken.tick, 77);
     cr_assert_eq(ls_tick_backlog_count(backlog), 0);
     cr_assert_eq(ls_tick_backlog_bytes(backlog), 0);
@@ -89,7 +89,7 @@ Test(tick_backlog, gives_ticks_in_the_order_they_came, .init = setup)
     }
     cr_assert_eq(ls_tick_backlog_count(backlog), 400);
     for (ls_tick tick = 1000; tick < 1400; tick++) {
-        check_take(tick, 40);
+        check_pop(tick, 40);
     }
     cr_assert_eq(ls_tick_backlog_count(backlog), 0);
 }
@@ -102,7 +102,7 @@ Test(tick_backlog, holds_what_spans_several_chunks, .init = setup)
     }
     cr_assert_gt(end, 2 * 65536 / (SLOTS * 500));
     for (ls_tick tick = 0; tick < end; tick++) {
-        check_take(tick, 500);
+        check_pop(tick, 500);
     }
     cr_assert_eq(ls_tick_backlog_bytes(backlog), 0);
 }
@@ -117,7 +117,7 @@ Test(tick_backlog, ticks_are_added_while_others_are_taken, .init = setup)
             cr_assert_eq(add(added++, 100), LS_OK);
         }
         for (uint32_t n = ls_rng_below(&rng, 21); n > 0 && taken < added; n--) {
-            check_take(taken++, 100);
+            check_pop(taken++, 100);
         }
         cr_assert_eq(ls_tick_backlog_count(backlog), added - taken);
     }
@@ -145,10 +145,10 @@ Test(tick_backlog, beyond_its_limit_nothing_is_added_and_nothing_lost, .init = s
 
     /* A tick that is taken makes room, and the order is whole. */
     for (ls_tick tick = 0; tick < end; tick++) {
-        check_take(tick, LS_INPUT_BYTES_MAX);
+        check_pop(tick, LS_INPUT_BYTES_MAX);
     }
     cr_assert_eq(add(end, LS_INPUT_BYTES_MAX), LS_OK);
-    check_take(end, LS_INPUT_BYTES_MAX);
+    check_pop(end, LS_INPUT_BYTES_MAX);
 }
 
 Test(tick_backlog, the_largest_tick_there_is_fits)
@@ -163,18 +163,18 @@ Test(tick_backlog, the_largest_tick_there_is_fits)
     }
     ls_tick_inputs inputs = {.tick = 9, .slot_count = LS_PLAYERS_MAX, .slots = slots};
     cr_assert_eq(ls_tick_backlog_add(backlog, &inputs), LS_OK);
-    cr_assert_eq(ls_tick_backlog_take(backlog, taken_slots, &taken), LS_OK);
+    cr_assert_eq(ls_tick_backlog_pop(backlog, taken_slots, &taken), LS_OK);
     cr_assert_eq(memcmp(taken_slots[31].bytes, bytes[31], LS_INPUT_BYTES_MAX), 0);
 }
 
 Test(tick_backlog, ticks_taken_one_by_one_take_no_memory_each_time, .init = setup)
 {
     cr_assert_eq(add(0, 20), LS_OK);
-    check_take(0, 20);
+    check_pop(0, 20);
     uint64_t before = heap_calls();
     for (ls_tick tick = 1; tick < 1000; tick++) {
         cr_assert_eq(add(tick, 20), LS_OK);
-        check_take(tick, 20);
+        check_pop(tick, 20);
     }
     cr_assert_eq(heap_calls(), before);
 }
@@ -184,5 +184,5 @@ Test(tick_backlog, is_destroyed_with_ticks_in_it, .init = setup)
     for (ls_tick tick = 0; tick < 300; tick++) {
         cr_assert_eq(add(tick, 300), LS_OK);
     }
-    check_take(0, 300);
+    check_pop(0, 300);
 }

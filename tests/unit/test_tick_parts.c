@@ -49,7 +49,7 @@ static ls_status add(ls_tick tick, uint32_t total_bytes, uint32_t index, ls_tick
 static bool is_whole(ls_tick tick, uint32_t total_bytes)
 {
     uint32_t size = 0;
-    const uint8_t *bytes = ls_tick_parts_take(&parts, tick, &size);
+    const uint8_t *bytes = ls_tick_parts_pop(&parts, tick, &size);
     if (!bytes) {
         return false;
     }

@@ -15,9 +15,9 @@ static uint32_t search_states(ls_tick_search *search, ls_tick first, ls_tick hel
     *search = (ls_tick_search){0};
     ls_tick_search_begin(search, AGREED, BAD);
     while ((tick = ls_tick_search_state(search)) != 0) {
-        ls_tick_search_take_state(search, tick < held    ? LS_SEARCHED_GONE
-                                          : tick < first ? LS_SEARCHED_SAME
-                                                         : LS_SEARCHED_DIFFERS);
+        ls_tick_search_receive_state(search, tick < held    ? LS_SEARCHED_GONE
+                                             : tick < first ? LS_SEARCHED_SAME
+                                                            : LS_SEARCHED_DIFFERS);
         asked++;
     }
     if (ls_tick_search_is_held_up(search)) {

@@ -37,7 +37,7 @@ TestSuite(tick_sync, .init = make_here);
 static void make_inputs(ls_tick_sync *sync, ls_tick tick)
 {
     while (sync->next_input <= tick) {
-        cr_assert(ls_tick_sync_take_due(sync, sync->next_due_ns));
+        cr_assert(ls_tick_sync_claim_due(sync, sync->next_due_ns));
     }
 }
 
@@ -53,7 +53,7 @@ static int64_t make_and_report(ls_tick_sync *sync, int64_t slack_ns)
 {
     int64_t before_ns = moved(sync);
     uint64_t now_ns = sync->next_due_ns;
-    cr_assert(ls_tick_sync_take_due(sync, now_ns));
+    cr_assert(ls_tick_sync_claim_due(sync, now_ns));
     int64_t after_ns = moved(sync);
     ls_tick_sync_add_slack(sync, slack_ns - before_ns, sync->next_input - 1, now_ns);
     return after_ns - before_ns;
@@ -70,11 +70,11 @@ static void make_and_report_many(ls_tick_sync *sync, uint32_t count, int64_t sla
 
 Test(tick_sync, an_input_is_due_every_tick_from_the_first_on)
 {
-    cr_assert_not(ls_tick_sync_take_due(&here, LS_NS_PER_SECOND - 1));
-    cr_assert(ls_tick_sync_take_due(&here, LS_NS_PER_SECOND));
-    cr_assert_not(ls_tick_sync_take_due(&here, LS_NS_PER_SECOND + DT_NS - 1));
+    cr_assert_not(ls_tick_sync_claim_due(&here, LS_NS_PER_SECOND - 1));
+    cr_assert(ls_tick_sync_claim_due(&here, LS_NS_PER_SECOND));
+    cr_assert_not(ls_tick_sync_claim_due(&here, LS_NS_PER_SECOND + DT_NS - 1));
     uint32_t taken = 0;
-    while (ls_tick_sync_take_due(&here, LS_NS_PER_SECOND + 10 * DT_NS)) {
+    while (ls_tick_sync_claim_due(&here, LS_NS_PER_SECOND + 10 * DT_NS)) {
         taken++;
     }
     cr_assert_eq(taken, 10, "after a long frame all that became due");
@@ -104,8 +104,8 @@ Test(tick_sync, in_a_running_match_inputs_begin_with_the_first_that_can_be_in_ti
     here = enter(990, 0, 10 * LS_NS_PER_SECOND + 1);
     cr_assert_eq(here.next_input, 1001);
     cr_assert_eq(here.next_due_ns, 10 * LS_NS_PER_SECOND + DT_NS);
-    cr_assert_not(ls_tick_sync_take_due(&here, 10 * LS_NS_PER_SECOND + DT_NS - 1));
-    cr_assert(ls_tick_sync_take_due(&here, 10 * LS_NS_PER_SECOND + DT_NS));
+    cr_assert_not(ls_tick_sync_claim_due(&here, 10 * LS_NS_PER_SECOND + DT_NS - 1));
+    cr_assert(ls_tick_sync_claim_due(&here, 10 * LS_NS_PER_SECOND + DT_NS));
 }
 
 Test(tick_sync, in_a_running_match_an_input_of_later_on_is_due_later)
@@ -120,9 +120,9 @@ Test(tick_sync, a_few_overdue_inputs_are_made_at_once_and_many_are_left_out)
     here = enter(997, 3, 10 * LS_NS_PER_SECOND);
     cr_assert_eq(here.next_input, 997);
     for (ls_tick tick = 997; tick <= 1000; tick++) {
-        cr_assert(ls_tick_sync_take_due(&here, 10 * LS_NS_PER_SECOND));
+        cr_assert(ls_tick_sync_claim_due(&here, 10 * LS_NS_PER_SECOND));
     }
-    cr_assert_not(ls_tick_sync_take_due(&here, 10 * LS_NS_PER_SECOND));
+    cr_assert_not(ls_tick_sync_claim_due(&here, 10 * LS_NS_PER_SECOND));
     here = enter(996, 3, 10 * LS_NS_PER_SECOND);
     cr_assert_eq(here.next_input, 1000);
 }
@@ -134,14 +134,14 @@ Test(tick_sync, no_input_begins_further_ahead_than_the_server_takes)
     cr_assert_eq(here.next_input, 1000 + LS_LEAD_TICKS_MAX - 1);
     here = enter(1000, 0, now_ns);
     cr_assert_eq(here.next_input, 1000 + LS_LEAD_TICKS_MAX - 1);
-    cr_assert(ls_tick_sync_take_due(&here, now_ns));
-    cr_assert_not(ls_tick_sync_take_due(&here, now_ns), "and they do not come all at once");
+    cr_assert(ls_tick_sync_claim_due(&here, now_ns));
+    cr_assert_not(ls_tick_sync_claim_due(&here, now_ns), "and they do not come all at once");
 }
 
 Test(tick_sync, slack_measured_before_a_join_moves_nothing_after_it)
 {
     here = enter(1000, 0, 10 * LS_NS_PER_SECOND);
-    cr_assert(ls_tick_sync_take_due(&here, 10 * LS_NS_PER_SECOND));
+    cr_assert(ls_tick_sync_claim_due(&here, 10 * LS_NS_PER_SECOND));
     ls_tick_sync_add_slack(&here, -50 * MS, 300, 10 * LS_NS_PER_SECOND);
     cr_assert_eq(here.next_due_ns, 10 * LS_NS_PER_SECOND + DT_NS);
     ls_tick_sync_add_slack(&here, -50 * MS, 1000, 10 * LS_NS_PER_SECOND);
@@ -204,7 +204,7 @@ Test(tick_sync, an_input_made_before_a_move_moves_nothing_again)
     cr_assert_eq(moved(&here), -30 * MS - MARGIN_NS);
     /* Two more fell due by the move itself: they are made at once, and so too late. */
     uint64_t now_ns = LS_NS_PER_SECOND + 13 * DT_NS;
-    while (ls_tick_sync_take_due(&here, now_ns)) {
+    while (ls_tick_sync_claim_due(&here, now_ns)) {
     }
     cr_assert_eq(here.next_input, 15);
     ls_tick_sync_add_slack(&here, -30 * MS, 14, NOW_NS);
@@ -219,7 +219,7 @@ Test(tick_sync, a_move_never_leads_before_the_beginning_of_time)
 {
     ls_tick_sync_start(&here, 5);
     cr_assert_eq(here.next_due_ns, 0);
-    cr_assert(ls_tick_sync_take_due(&here, 5));
+    cr_assert(ls_tick_sync_claim_due(&here, 5));
     ls_tick_sync_add_slack(&here, -500 * MS, 0, NOW_NS);
     cr_assert_eq(here.next_due_ns, 0);
 }
@@ -377,7 +377,7 @@ Test(tick_sync, one_long_frame_moves_nothing)
 {
     make_and_report_many(&here, 100, MARGIN_NS);
     uint64_t late_ns = here.next_due_ns + 290 * LS_NS_PER_MS;
-    while (ls_tick_sync_take_due(&here, late_ns)) {
+    while (ls_tick_sync_claim_due(&here, late_ns)) {
     }
     uint64_t before_ns = here.next_due_ns;
     ls_tick_sync_add_slack(&here, MARGIN_NS - 290 * MS, here.next_input - 1, late_ns);
@@ -395,7 +395,7 @@ Test(tick_sync, inputs_made_in_frames_are_due_a_frame_earlier)
     ls_tick_sync_start(&sync, LS_NS_PER_SECOND);
     cr_assert_eq(sync.next_due_ns, LS_NS_PER_SECOND - DT_NS - 8 * LS_NS_PER_MS - 2 * MS);
     /* However long an input waited in its frame, the next one may wait for all of it. */
-    cr_assert(ls_tick_sync_take_due(&sync, sync.next_due_ns + 5 * LS_NS_PER_MS));
+    cr_assert(ls_tick_sync_claim_due(&sync, sync.next_due_ns + 5 * LS_NS_PER_MS));
     uint64_t before_ns = sync.next_due_ns;
     ls_tick_sync_add_slack(&sync, 1 * MS, 0, NOW_NS);
     cr_assert_eq(before_ns - sync.next_due_ns, 4 * MS);
@@ -406,8 +406,8 @@ Test(tick_sync, inputs_held_back_are_not_made_up_for)
     ls_tick_sync_hold(&here, LS_NS_PER_SECOND - 1);
     cr_assert_eq(here.next_due_ns, LS_NS_PER_SECOND);
     ls_tick_sync_hold(&here, 3 * LS_NS_PER_SECOND);
-    cr_assert(ls_tick_sync_take_due(&here, 3 * LS_NS_PER_SECOND));
-    cr_assert_not(ls_tick_sync_take_due(&here, 3 * LS_NS_PER_SECOND));
+    cr_assert(ls_tick_sync_claim_due(&here, 3 * LS_NS_PER_SECOND));
+    cr_assert_not(ls_tick_sync_claim_due(&here, 3 * LS_NS_PER_SECOND));
 }
 
 /* ---- both ends together ---- */
@@ -448,7 +448,7 @@ static uint32_t count_late(path along, ls_rng *rng, int64_t *least_slack, int64_
         }
         for (int step = 0; step < STEP_PER_TICK; step++) {
             uint64_t now_ns = (uint64_t)close_ns + (uint64_t)step * DT_NS / STEP_PER_TICK;
-            while (sync.next_input < PATH_TICKS && ls_tick_sync_take_due(&sync, now_ns)) {
+            while (sync.next_input < PATH_TICKS && ls_tick_sync_claim_due(&sync, now_ns)) {
                 ls_tick made = sync.next_input - 1;
                 uint32_t share = ls_rng_below(rng, 1000);
                 int64_t way_ns = along.delay_ns + along.jitter_ns * (int64_t)share / 1000;

@@ -35,7 +35,7 @@ Test(time_queue, gives_out_in_the_order_of_the_moments)
     }
     for (uint32_t i = 0; i < 7; i++) {
         cr_assert_eq(ls_time_queue_next_ns(&queue), moments[order[i]]);
-        ls_time_queue_entry taken = ls_time_queue_take(&queue);
+        ls_time_queue_entry taken = ls_time_queue_pop(&queue);
         cr_assert_eq(taken.item, order[i]);
         cr_assert_eq(taken.due_ns, moments[order[i]]);
     }
@@ -50,7 +50,7 @@ Test(time_queue, the_same_moment_keeps_the_order_of_adding)
     }
     for (uint32_t moment = 0; moment < 3; moment++) {
         for (uint32_t i = moment; i < CAPACITY; i += 3) {
-            cr_assert_eq(ls_time_queue_take(&queue).item, i);
+            cr_assert_eq(ls_time_queue_pop(&queue).item, i);
         }
     }
 }
@@ -79,7 +79,7 @@ Test(time_queue, adding_and_taking_in_any_order_equals_a_search)
         for (uint32_t i = least; i < added; i++) {
             least = moments[i] < moments[least] ? i : least;
         }
-        ls_time_queue_entry entry = ls_time_queue_take(&queue);
+        ls_time_queue_entry entry = ls_time_queue_pop(&queue);
         cr_assert_eq(numbers[entry.item], least);
         cr_assert_eq(entry.due_ns, moments[least]);
         moments[least] = UINT64_MAX; /* taken */
@@ -99,9 +99,9 @@ Test(time_queue, no_item_waits_twice_and_one_that_is_taken_is_the_next)
             cr_assert_not(waits[item]);
             waits[item] = true;
         }
-        uint32_t taken = ls_time_queue_take(&queue).item;
+        uint32_t taken = ls_time_queue_pop(&queue).item;
         cr_assert_eq(ls_time_queue_add(&queue, 0), taken);
-        ls_time_queue_take(&queue);
+        ls_time_queue_pop(&queue);
         waits[taken] = false;
     }
     ls_time_queue_clear(&queue);
@@ -120,5 +120,5 @@ Test(time_queue, adding_beyond_its_room_is_a_programmers_mistake, .signal = SIGA
 Test(time_queue, taking_from_an_empty_one_is_a_programmers_mistake, .signal = SIGABRT)
 {
     ls_time_queue queue = make_queue();
-    ls_time_queue_take(&queue);
+    ls_time_queue_pop(&queue);
 }

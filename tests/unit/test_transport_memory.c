@@ -71,7 +71,7 @@ static void send_number(ls_transport *from, ls_peer_id peer, ls_channel channel,
 }
 
 /* Takes every number that is there; returns how many. */
-static uint32_t take_numbers(ls_transport *at, uint32_t *numbers, uint32_t capacity)
+static uint32_t receive_numbers(ls_transport *at, uint32_t *numbers, uint32_t capacity)
 {
     ls_transport_event event;
     uint32_t count = 0;
@@ -233,14 +233,14 @@ Test(transport_memory, a_packet_arrives_when_its_delay_has_passed)
     send_number(here.server, here.peers[0], LS_CHANNEL_UNRELIABLE, 2);
     cr_assert_eq(ls_memory_network_next_ns(here.network), 5000);
     move_time(&here, 4999);
-    cr_assert_eq(take_numbers(here.server, numbers, 4), 0);
+    cr_assert_eq(receive_numbers(here.server, numbers, 4), 0);
     move_time(&here, 1);
-    cr_assert_eq(take_numbers(here.server, numbers, 4), 1);
+    cr_assert_eq(receive_numbers(here.server, numbers, 4), 1);
     cr_assert_eq(ls_memory_network_next_ns(here.network), 7000);
     move_time(&here, 1999);
-    cr_assert_eq(take_numbers(here.clients[0], numbers, 4), 0);
+    cr_assert_eq(receive_numbers(here.clients[0], numbers, 4), 0);
     move_time(&here, 1);
-    cr_assert_eq(take_numbers(here.clients[0], numbers, 4), 1);
+    cr_assert_eq(receive_numbers(here.clients[0], numbers, 4), 1);
     cr_assert_eq(ls_memory_network_next_ns(here.network), UINT64_MAX);
 }
 
@@ -254,7 +254,7 @@ Test(transport_memory, equal_delays_keep_the_order)
                     i);
     }
     move_time(&here, 1000);
-    cr_assert_eq(take_numbers(here.clients[0], numbers, 500), 500);
+    cr_assert_eq(receive_numbers(here.clients[0], numbers, 500), 500);
     for (uint32_t i = 0; i < 500; i++) {
         cr_assert_eq(numbers[i], i);
     }
@@ -311,7 +311,7 @@ static uint32_t deliver_thousand(net *here, ls_link_config link, uint32_t *numbe
         send_number(here->clients[0], here->peers[0], LS_CHANNEL_UNRELIABLE, i);
     }
     move_time(here, LS_NS_PER_SECOND);
-    return take_numbers(here->server, numbers, 2000);
+    return receive_numbers(here->server, numbers, 2000);
 }
 
 Test(transport_memory, loss_loses_its_share_and_counts_it)
@@ -414,7 +414,7 @@ Test(transport_memory, the_reliable_channel_keeps_everything_in_order_under_any_
             move_time(&here, LS_NS_PER_MS / 4);
         }
         move_time(&here, 100 * LS_NS_PER_SECOND);
-        cr_assert_eq(take_numbers(here.clients[0], numbers, 1000), 1000);
+        cr_assert_eq(receive_numbers(here.clients[0], numbers, 1000), 1000);
         for (uint32_t i = 0; i < 1000; i++) {
             cr_assert_eq(numbers[i], i);
         }
@@ -435,7 +435,7 @@ Test(transport_memory, a_lost_reliable_packet_delays_what_comes_after_it)
     cr_assert_not(ls_transport_next_event(here.clients[0], &event));
     move_time(&here, 1);
     uint32_t numbers[2];
-    cr_assert_eq(take_numbers(here.clients[0], numbers, 2), 2);
+    cr_assert_eq(receive_numbers(here.clients[0], numbers, 2), 2);
     cr_assert(numbers[0] == 1 && numbers[1] == 2);
 }
 
@@ -523,7 +523,7 @@ Test(transport_memory, reliable_packets_outlast_a_cut_in_their_order)
     send_number(here.clients[1], 2, LS_CHANNEL_RELIABLE, 4);
     ls_transport_disconnect(here.server, here.peers[0]);
     move_time(&here, LS_NS_PER_SECOND);
-    cr_assert_eq(take_numbers(here.server, numbers, 8), 2);
+    cr_assert_eq(receive_numbers(here.server, numbers, 8), 2);
     cr_assert(numbers[0] == 1 && numbers[1] == 4);
     ls_transport_event event;
     cr_assert_not(ls_transport_next_event(here.clients[0], &event));
@@ -531,9 +531,9 @@ Test(transport_memory, reliable_packets_outlast_a_cut_in_their_order)
 
     set_both(&here, 0, (ls_link_config){.delay_ns = 5});
     cr_assert_eq(ls_memory_network_next_ns(here.network), LS_NS_PER_SECOND + 5);
-    cr_assert_eq(take_numbers(here.server, numbers, 8), 0);
+    cr_assert_eq(receive_numbers(here.server, numbers, 8), 0);
     move_time(&here, 5);
-    cr_assert_eq(take_numbers(here.server, numbers, 8), 1);
+    cr_assert_eq(receive_numbers(here.server, numbers, 8), 1);
     cr_assert_eq(numbers[0], 2);
     cr_assert(ls_transport_next_event(here.clients[0], &event));
     cr_assert_eq(event.kind, LS_TRANSPORT_DISCONNECTED);
@@ -558,13 +558,13 @@ Test(transport_memory, an_inbox_that_is_full_loses_what_is_unreliable)
         send_number(here.server, here.peers[0], LS_CHANNEL_UNRELIABLE, i);
     }
     cr_assert_eq(ls_memory_network_counts(here.network).lost, 100);
-    cr_assert_eq(take_numbers(here.clients[0], numbers, LS_MEMORY_INBOX_PACKETS_MAX),
+    cr_assert_eq(receive_numbers(here.clients[0], numbers, LS_MEMORY_INBOX_PACKETS_MAX),
                  LS_MEMORY_INBOX_PACKETS_MAX);
     for (uint32_t i = 0; i < LS_MEMORY_INBOX_PACKETS_MAX; i++) {
         cr_assert_eq(numbers[i], i);
     }
     send_number(here.server, here.peers[0], LS_CHANNEL_UNRELIABLE, 7);
-    cr_assert_eq(take_numbers(here.clients[0], numbers, 1), 1, "there is room again");
+    cr_assert_eq(receive_numbers(here.clients[0], numbers, 1), 1, "there is room again");
 }
 
 Test(transport_memory, an_inbox_that_is_full_ends_a_connection_rather_than_its_order)
@@ -612,7 +612,7 @@ Test(transport_memory, traffic_counts_packets_with_their_headers)
     send_number(here.clients[0], here.peers[0], LS_CHANNEL_UNRELIABLE, 1);
     send_number(here.clients[0], here.peers[0], LS_CHANNEL_RELIABLE, 1);
     send_number(here.server, here.peers[0], LS_CHANNEL_UNRELIABLE, 1);
-    cr_assert_eq(take_numbers(here.server, numbers, 4), 2);
+    cr_assert_eq(receive_numbers(here.server, numbers, 4), 2);
     ls_transport_traffic client = ls_transport_traffic_of(here.clients[0], here.peers[0]);
     ls_transport_traffic server = ls_transport_traffic_of(here.server, here.peers[0]);
     cr_assert_eq(client.packets_sent, 2);
@@ -646,7 +646,7 @@ Test(transport_memory, allocates_nothing_while_it_runs)
     uint64_t calls = heap_calls();
     for (uint32_t i = 0; i < 1000; i++) {
         send_number(here.server, here.peers[0], (ls_channel)(i % 2), i);
-        take_numbers(here.clients[0], numbers, 8);
+        receive_numbers(here.clients[0], numbers, 8);
     }
     cr_assert_eq(heap_calls(), calls);
 }

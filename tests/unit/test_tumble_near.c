@@ -64,11 +64,11 @@ static uint32_t compare_with_all(scene *s, uint32_t index, uint32_t awake_after)
             !is_pair(&s->world, index, i, MARGIN)) {
             continue;
         }
-        cr_assert(ls_tumble_near_take(&s->near, &found), "%u near %u", i, index);
+        cr_assert(ls_tumble_near_pop(&s->near, &found), "%u near %u", i, index);
         cr_assert_eq(found, i);
         count++;
     }
-    cr_assert_not(ls_tumble_near_take(&s->near, &found), "%u is not near %u", found, index);
+    cr_assert_not(ls_tumble_near_pop(&s->near, &found), "%u is not near %u", found, index);
     return count;
 }
 

@@ -104,7 +104,7 @@ static void go_to(void *user, ls_tick tick, const ls_view_ear *ear)
     from->tick = is_far ? from->tick + from->step_max : tick;
 }
 
-static void hear_nothing(void *user, const ls_sound *sound)
+static void play_nothing(void *user, const ls_sound *sound)
 {
     (void)user;
     (void)sound;
@@ -116,7 +116,7 @@ static void open_view(bool is_record)
     ls_view_config config = {.source = {&source, fill_hud, draw, is_record ? go_to : NULL},
                              .interpolates = true,
                              .font = &font,
-                             .ear = {.hear = hear_nothing}};
+                             .ear = {.on_sound = play_nothing}};
     cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);
     now_ns = LS_NS_PER_SECOND;
 }
@@ -152,14 +152,14 @@ static void frames(uint32_t count)
 static void press(uint32_t key)
 {
     ls_view_event event = {.kind = LS_VIEW_EVENT_KEY, .key = key, .is_down = true};
-    ls_view_take(view, &event);
+    ls_view_receive(view, &event);
     event.is_down = false;
-    ls_view_take(view, &event);
+    ls_view_receive(view, &event);
 }
 
 static void button(ls_view_button which, bool is_down, float x, float y)
 {
-    ls_view_take(
+    ls_view_receive(
         view, &(ls_view_event){
                   .kind = LS_VIEW_EVENT_BUTTON, .button = which, .is_down = is_down, .at = {x, y}});
 }
@@ -185,7 +185,7 @@ static double expected_x(double world)
 
 static void move_to(float x, float y)
 {
-    ls_view_take(view, &(ls_view_event){.kind = LS_VIEW_EVENT_MOTION, .at = {x, y}});
+    ls_view_receive(view, &(ls_view_event){.kind = LS_VIEW_EVENT_MOTION, .at = {x, y}});
 }
 
 Test(view, a_match_is_painted_at_its_alpha_and_a_key_takes_the_blend_away)
@@ -300,12 +300,12 @@ Test(view, requests_are_told_once)
 {
     open_view(false);
     press(LS_KEY_F12);
-    cr_expect(ls_view_take_requests(view).wants_picture);
-    cr_expect_not(ls_view_take_requests(view).wants_picture);
+    cr_expect(ls_view_pop_requests(view).wants_picture);
+    cr_expect_not(ls_view_pop_requests(view).wants_picture);
     press(LS_KEY_ESCAPE);
-    cr_expect(ls_view_take_requests(view).wants_close);
-    ls_view_take(view, &(ls_view_event){.kind = LS_VIEW_EVENT_CLOSE});
-    cr_expect(ls_view_take_requests(view).wants_close);
+    cr_expect(ls_view_pop_requests(view).wants_close);
+    ls_view_receive(view, &(ls_view_event){.kind = LS_VIEW_EVENT_CLOSE});
+    cr_expect(ls_view_pop_requests(view).wants_close);
 }
 
 Test(view, the_middle_button_drags_the_picture)

@@ -76,8 +76,8 @@ static ls_status read_answer(const ls_http_got *got, ls_json **out, ls_text *why
     return LS_OK;
 }
 
-ls_status admin_ask_take(const admin_service *service, const char *method, const char *path,
-                         ls_json *body, ls_json **out, ls_text *why)
+ls_status admin_ask_fetch(const admin_service *service, const char *method, const char *path,
+                          ls_json *body, ls_json **out, ls_text *why)
 {
     char url[ADMIN_URL_BYTES_MAX];
     ls_http_ask ask = admin_request(service, method, path, url);

@@ -28,8 +28,8 @@ ls_http_ask admin_request(const admin_service *service, const char *method, cons
 /* OK and the answer, for ls_json_destroy; or the service's own sentence: BAD_ARGUMENT when the
  * request cannot be right, REFUSED otherwise; or why nothing came. `body` may be NULL, and is
  * destroyed. */
-ls_status admin_ask_take(const admin_service *service, const char *method, const char *path,
-                         ls_json *body, ls_json **out, ls_text *why);
+ls_status admin_ask_fetch(const admin_service *service, const char *method, const char *path,
+                          ls_json *body, ls_json **out, ls_text *why);
 
 /* Prints the body of the answer, whatever it is. */
 ls_status admin_print_body(const admin_service *service, const char *path, ls_text *why);

@@ -345,7 +345,7 @@ static void print_event(const ls_json *event)
     puts(line.bytes);
 }
 
-static void take_line(follower *to)
+static void receive_line(follower *to)
 {
     static const char start[] = "data: ";
     size_t skip = sizeof start - 1;
@@ -364,13 +364,13 @@ static void take_line(follower *to)
     ls_json_destroy(event);
 }
 
-static ls_status take_bytes(void *user, const char *bytes, size_t size)
+static ls_status receive_bytes(void *user, const char *bytes, size_t size)
 {
     follower *to = user;
     to->has_come = true;
     for (size_t i = 0; i < size; i++) {
         if (bytes[i] == '\n') {
-            take_line(to);
+            receive_line(to);
             to->size = 0;
         } else if (to->size == LINE_BYTES_MAX) {
             return LS_MALFORMED;
@@ -392,7 +392,7 @@ static ls_status follow(const admin_service *service, follower *to, ls_text *why
     ask.header = to->newest > 0 ? last : NULL;
     ask.timeout_ms = 0;
     ask.idle_timeout_s = IDLE_TIMEOUT_S;
-    ask.take = take_bytes;
+    ask.receive = receive_bytes;
     ask.user = to;
     to->size = 0;
     to->has_come = false;
@@ -637,7 +637,7 @@ ls_status admin_run(const admin_service *service, const admin_words *words, bool
     if (!of->print) {
         return admin_print_body(service, made.path, why);
     }
-    status = admin_ask_take(service, of->method, made.path, made.body, &answer, why);
+    status = admin_ask_fetch(service, of->method, made.path, made.body, &answer, why);
     if (status == LS_OK && prints_json) {
         status = ls_json_write_line(answer, stdout);
     } else if (status == LS_OK) {

@@ -20,7 +20,7 @@ typedef struct admin_words {
 /* Whether the words can be right: BAD_ARGUMENT. */
 ls_status admin_check_words(const admin_words *words, ls_text *why);
 
-/* As admin_ask_take. The words were checked. */
+/* As admin_ask_fetch. The words were checked. */
 ls_status admin_run(const admin_service *service, const admin_words *words, bool prints_json,
                     ls_text *why);
 

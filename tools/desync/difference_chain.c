@@ -123,7 +123,7 @@ static void need_memory(origin_search *made, uint64_t begin, uint64_t end)
 }
 
 /* Whether any of it is needed; what is written over is needed no more from there on back. */
-static bool take_memory(origin_search *made, uint64_t begin, uint64_t end)
+static bool claim_memory(origin_search *made, uint64_t begin, uint64_t end)
 {
     bool is_needed = false;
     for (uint32_t i = 0; i < made->range_count;) {
@@ -190,7 +190,7 @@ static void go_back(origin_search *made, const explain_logged_step *step, const 
     for (uint32_t i = 0; i < effect->use_count; i++) {
         const explain_memory_use *use = &effect->uses[i];
         uint64_t address = address_of(use, step, effect);
-        if (use->is_written && take_memory(made, address, address + use->bytes)) {
+        if (use->is_written && claim_memory(made, address, address + use->bytes)) {
             is_needed = true;
         }
     }

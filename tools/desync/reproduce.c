@@ -448,7 +448,7 @@ static void run_several(const reproducing *made, const change *changed, explain_
 }
 
 /* The run with nothing changed has found out more than its own result. */
-static void take_known(const reproducing *made, const change *changed, explain_reproduction *out)
+static void note_known(const reproducing *made, const change *changed, explain_reproduction *out)
 {
     const ls_rerun_figures *figures = &made->unchanged;
     bool is_apart = changed->kind == CHANGE_APART;
@@ -524,7 +524,7 @@ void explain_reproduce(const explain_evidence *evidence, const ls_bundle_reading
         } else if (changed->kind == CHANGE_NOISE || changed->kind == CHANGE_WORKERS) {
             run_several(&made, changed, run);
         } else {
-            take_known(&made, changed, run);
+            note_known(&made, changed, run);
         }
     }
     if (builds->sanitized) {

@@ -56,7 +56,7 @@ static size_t page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static void *take_pages(void *user, size_t bytes)
+static void *allocate_pages(void *user, size_t bytes)
 {
     (void)user;
     size_t page = page_size();
@@ -71,7 +71,7 @@ static void give_pages(void *user, void *pages)
     free(pages);
 }
 
-static const ls_allocator page_allocator = {take_pages, give_pages, NULL};
+static const ls_allocator page_allocator = {allocate_pages, give_pages, NULL};
 
 /* ---- what was written ---- */
 
@@ -234,7 +234,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 }
 
 /* The instruction that is let through has written. */
-static void take_write(tracing *trace, const ucontext_t *thread)
+static void record_write(tracing *trace, const ucontext_t *thread)
 {
     const uint8_t *state = live(trace);
     size_t begin = trace->written > state ? (size_t)(trace->written - state) : 0;
@@ -269,7 +269,7 @@ static void on_step(int number, siginfo_t *info, void *context)
     (void)info;
     ucontext_t *thread = context;
     if (spectating->written) {
-        take_write(spectating, thread);
+        record_write(spectating, thread);
     }
     if (log_step(spectating, thread)) {
         thread->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;

@@ -205,11 +205,11 @@ static void count_forwarded(netcond_conditioner *conditioner, const packet_head 
     add_time(&figures->late, now_ns - due_ns);
 }
 
-bool netcond_conditioner_take(netcond_conditioner *conditioner, uint64_t now_ns,
-                              netcond_conditioned_packet *packet)
+bool netcond_conditioner_pop(netcond_conditioner *conditioner, uint64_t now_ns,
+                             netcond_conditioned_packet *packet)
 {
     while (ls_time_queue_next_ns(&conditioner->queue) <= now_ns && conditioner->queue.count > 0) {
-        ls_time_queue_entry first = ls_time_queue_take(&conditioner->queue);
+        ls_time_queue_entry first = ls_time_queue_pop(&conditioner->queue);
         held_packet *held = &conditioner->packets[first.item];
         conditioner->figures.held--;
         if (conditioner->clients[held->head.client].number != held->head.number) {

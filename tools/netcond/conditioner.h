@@ -103,8 +103,8 @@ void netcond_conditioner_put(netcond_conditioner *conditioner, uint32_t client,
 uint64_t netcond_conditioner_next_ns(const netcond_conditioner *conditioner);
 
 /* Gives out the first packet that is due by now; false when there is none. */
-bool netcond_conditioner_take(netcond_conditioner *conditioner, uint64_t now_ns,
-                              netcond_conditioned_packet *packet);
+bool netcond_conditioner_pop(netcond_conditioner *conditioner, uint64_t now_ns,
+                             netcond_conditioned_packet *packet);
 
 /* Borrowed for the conditioner's life. */
 const netcond_conditioner_figures *

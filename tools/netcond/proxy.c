@@ -135,10 +135,10 @@ static void forward(netcond_proxy *proxy)
 {
     netcond_conditioned_packet packet;
     uint64_t now_ns = ls_event_loop_now_ns(proxy->loop);
-    while (netcond_conditioner_take(proxy->conditioners[NETCOND_DIRECTION_UP], now_ns, &packet)) {
+    while (netcond_conditioner_pop(proxy->conditioners[NETCOND_DIRECTION_UP], now_ns, &packet)) {
         send_to_server(proxy, &proxy->clients[packet.client], &packet);
     }
-    while (netcond_conditioner_take(proxy->conditioners[NETCOND_DIRECTION_DOWN], now_ns, &packet)) {
+    while (netcond_conditioner_pop(proxy->conditioners[NETCOND_DIRECTION_DOWN], now_ns, &packet)) {
         send_to_client(proxy, &proxy->clients[packet.client], &packet);
     }
     set_alarm(proxy);
@@ -199,7 +199,7 @@ static client *find_place(netcond_proxy *proxy)
     return NULL;
 }
 
-static void tell_client(const netcond_proxy *proxy, const client *about, const char *what)
+static void log_client(const netcond_proxy *proxy, const client *about, const char *what)
 {
     char text[LS_ENDPOINT_NUMERIC_BYTES];
     ls_endpoint_format(&about->endpoint, text);
@@ -219,7 +219,7 @@ static void seat(netcond_proxy *proxy, client *place, const ls_endpoint *endpoin
         }
         netcond_conditioner_open(proxy->conditioners[i], place->index, proxy->counts.clients_seen);
     }
-    tell_client(proxy, place, "joined");
+    log_client(proxy, place, "joined");
 }
 
 /* A place and a socket for somebody new, or NULL. */
@@ -248,7 +248,7 @@ static client *admit(netcond_proxy *proxy, const ls_endpoint *endpoint, uint64_t
     return NULL;
 }
 
-static void take_from_client(netcond_proxy *proxy, const ls_socket_address *from, size_t size)
+static void receive_from_client(netcond_proxy *proxy, const ls_socket_address *from, size_t size)
 {
     ls_endpoint endpoint = ls_socket_address_endpoint(from);
     uint64_t now_ns = ls_event_loop_now_ns(proxy->loop);
@@ -274,7 +274,7 @@ static void on_clients(void *user, uint64_t now_ns)
         if (size < 0) {
             break;
         }
-        take_from_client(proxy, &from, (size_t)size);
+        receive_from_client(proxy, &from, (size_t)size);
     }
     forward(proxy);
 }
@@ -301,7 +301,7 @@ static void on_forget(void *user, uint64_t now_ns)
             now_ns - seated->heard_ns >= proxy->config.idle_ms * LS_NS_PER_MS) {
             unseat(proxy, seated);
             proxy->counts.clients_forgotten++;
-            tell_client(proxy, seated, "is silent and was forgotten");
+            log_client(proxy, seated, "is silent and was forgotten");
         }
     }
 }

@@ -252,7 +252,7 @@ static void read_summary(replay_verdict *verdict, const ls_json *summary, int64_
     }
 }
 
-static void take_end(batch_process *process, const ls_child_process_end *end)
+static void on_end(batch_process *process, const ls_child_process_end *end)
 {
     replay_verdict *verdict = process->verdict;
     ls_text why = {{0}};
@@ -284,7 +284,7 @@ static void verify(void *user)
     ls_text why = {{0}};
     uint64_t begun_ns = ls_clock_now_ns(&process->all->clock);
     if (ls_child_process_run(&config, &exchange, &end, &why) == LS_OK) {
-        take_end(process, &end);
+        on_end(process, &end);
     } else {
         fail(process->verdict, ls_status_name(LS_IO), why.bytes);
     }
@@ -293,7 +293,7 @@ static void verify(void *user)
 
 /* ---- all of them ---- */
 
-static void tell(const batch *all, const replay_verdict *verdict)
+static void report(const batch *all, const replay_verdict *verdict)
 {
     static const char *const words[] = {"right", "different", "not verified"};
     if (all->config->is_quiet) {
@@ -323,7 +323,7 @@ static void on_verified(void *user, uint64_t now_ns)
 {
     batch_process *process = user;
     (void)now_ns;
-    tell(process->all, process->verdict);
+    report(process->all, process->verdict);
     if (++process->all->done == process->all->list.count) {
         ls_event_loop_stop(process->all->loop);
     }

@@ -41,7 +41,7 @@ static void give_out_sounds(const replay_record_view *record)
     ls_sound_list list = {.sounds = sounds, .capacity = LS_SOUNDS_MAX};
     ls_sim_instance_sounds(instance_of(record), record->previous, &list);
     for (uint32_t i = 0; i < list.count; i++) {
-        record->ear->hear(record->ear->user, &sounds[i]);
+        record->ear->on_sound(record->ear->user, &sounds[i]);
     }
 }
 

@@ -54,8 +54,8 @@ static void draw_bar(verifying *work)
     ls_console_end(console);
 }
 
-static ls_status tell_difference(const verifying *work, ls_tick tick, uint64_t recorded,
-                                 uint64_t here)
+static ls_status report_difference(const verifying *work, ls_tick tick, uint64_t recorded,
+                                   uint64_t here)
 {
     replay_say(work->run,
                "state %" PRIu32 " differs: the journal has hash %016" PRIx64
@@ -76,8 +76,9 @@ static ls_status check_hash(verifying *work, uint64_t recorded)
     }
     uint64_t here = ls_sim_instance_hash(instance);
     work->state_hashes++;
-    return here == recorded ? LS_OK
-                            : tell_difference(work, ls_sim_instance_tick(instance), recorded, here);
+    return here == recorded
+               ? LS_OK
+               : report_difference(work, ls_sim_instance_tick(instance), recorded, here);
 }
 
 /* Where the inputs themselves are not what the journal says of them, every state hash may be wrong.
@@ -169,7 +170,7 @@ static ls_status judge(const verifying *work, ls_text *why)
     return LS_OK;
 }
 
-static void tell(const verifying *work)
+static void report(const verifying *work)
 {
     double speed = speed_of(work);
     replay_say(work->run,
@@ -203,6 +204,6 @@ ls_status replay_verify(replay_run *run, ls_text *why)
         status = check_end(&work);
     }
     ls_console_clear(run->console);
-    tell(&work);
+    report(&work);
     return status == LS_OK ? judge(&work, why) : status;
 }

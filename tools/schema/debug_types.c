@@ -116,7 +116,7 @@ static void schema_near_names_say(const schema_near_names *near, ls_text *why)
 
 /* ---- memory ---- */
 
-static void *take(schema_debug_file *file, size_t bytes)
+static void *allocate(schema_debug_file *file, size_t bytes)
 {
     block *memory = calloc(1, sizeof *memory + bytes);
     if (memory == NULL) {
@@ -131,7 +131,7 @@ static void *take(schema_debug_file *file, size_t bytes)
 static const char *keep(schema_debug_file *file, const char *before, const char *text)
 {
     size_t before_bytes = strlen(before), text_bytes = strlen(text);
-    char *copy = take(file, before_bytes + text_bytes + 1);
+    char *copy = allocate(file, before_bytes + text_bytes + 1);
     if (copy != NULL) {
         memcpy(copy, before, before_bytes);
         memcpy(copy + before_bytes, text, text_bytes);
@@ -361,7 +361,7 @@ static bool read_members(reader *r, Dwarf_Die *die, schema_debug_type *out)
     for (int more = dwarf_child(die, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
         count += is_member(&child);
     }
-    schema_debug_member *members = take(r->file, (count + 1) * sizeof *members);
+    schema_debug_member *members = allocate(r->file, (count + 1) * sizeof *members);
     if (members == NULL) {
         return fails(r, LS_NO_MEMORY);
     }
@@ -399,7 +399,7 @@ static bool read_dimensions(reader *r, Dwarf_Die *range, const schema_debug_type
     out->length = length_of(range);
     out->element = element;
     if (more == 0) {
-        schema_debug_type *rest = take(r->file, sizeof *rest);
+        schema_debug_type *rest = allocate(r->file, sizeof *rest);
         if (rest == NULL) {
             return fails(r, LS_NO_MEMORY);
         }
@@ -487,7 +487,7 @@ static const schema_debug_type *read_type(reader *r, Dwarf_Die *die)
 {
     Dwarf_Die inner = *die;
     wrapping around;
-    schema_debug_type *type = take(r->file, sizeof *type);
+    schema_debug_type *type = allocate(r->file, sizeof *type);
     if (type == NULL) {
         fails(r, LS_NO_MEMORY);
         return NULL;
@@ -593,7 +593,7 @@ static ls_status sort_structs(schema_debug_file *file)
 
 static ls_status list_names(schema_debug_file *file)
 {
-    file->names = take(file, (file->struct_count + 1) * sizeof *file->names);
+    file->names = allocate(file, (file->struct_count + 1) * sizeof *file->names);
     if (file->names == NULL) {
         return LS_NO_MEMORY;
     }

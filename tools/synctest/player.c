@@ -187,7 +187,7 @@ static synctest_facts facts_of(const synctest_player *player)
 }
 
 /* Whether states and passes can be compared with the reference's at all. */
-static bool tell_facts(synctest_player *player)
+static bool report_facts(synctest_player *player)
 {
     synctest_facts *known = &player->exchange->facts;
     synctest_player_enter_phase(player, SYNCTEST_PHASE_LAYOUT);
@@ -243,7 +243,7 @@ bool synctest_player_load(synctest_player *player)
         return synctest_player_fail(player, status, why.bytes);
     }
     synctest_player_enter_phase(player, SYNCTEST_PHASE_HOST);
-    return tell_facts(player);
+    return report_facts(player);
 }
 
 ls_sim_instance *synctest_player_start(synctest_player *player)

@@ -49,7 +49,7 @@ SHIM void *memcpy(void *restrict to, const void *restrict from, size_t byte_coun
 }
 
 /* As one C library has it, the difference of two bytes; as others have it, any number. */
-static int told(uint8_t a, uint8_t b)
+static int scaled(uint8_t a, uint8_t b)
 {
     int difference = (int)a - (int)b;
     return is_scaled ? 3 * difference : difference;
@@ -70,7 +70,7 @@ SHIM int memcmp(const void *a, const void *b, size_t byte_count)
     while (i < byte_count && left[i] == right[i]) {
         i++;
     }
-    return i < byte_count ? told(left[i], right[i]) : 0;
+    return i < byte_count ? scaled(left[i], right[i]) : 0;
 }
 
 static int compare_texts(const char *a, const char *b, size_t byte_count)
@@ -79,7 +79,7 @@ static int compare_texts(const char *a, const char *b, size_t byte_count)
     while (i < byte_count && a[i] == b[i] && a[i] != '\0') {
         i++;
     }
-    return i < byte_count ? told((uint8_t)a[i], (uint8_t)b[i]) : 0;
+    return i < byte_count ? scaled((uint8_t)a[i], (uint8_t)b[i]) : 0;
 }
 
 SHIM int strncmp(const char *a, const char *b, size_t byte_count)

@@ -65,7 +65,7 @@ void stepping_sim_player_destroy(stepping_sim_player *player)
     ls_release(player->allocator, player);
 }
 
-static void take_inputs(stepping_sim_player *player, const ls_tick_inputs *inputs)
+static void step_inputs(stepping_sim_player *player, const ls_tick_inputs *inputs)
 {
     ls_sim_instance *instance = player->instance;
     if (player->previous) {
@@ -78,7 +78,7 @@ static void take_inputs(stepping_sim_player *player, const ls_tick_inputs *input
 void stepping_sim_player_step(stepping_sim_player *player)
 {
     ls_tick_inputs inputs = ls_bot_crew_inputs(&player->bots, player->instance);
-    take_inputs(player, &inputs);
+    step_inputs(player, &inputs);
 }
 
 void stepping_sim_player_follow(stepping_sim_player *player, const stepping_sim_player *leader)
@@ -86,7 +86,7 @@ void stepping_sim_player_follow(stepping_sim_player *player, const stepping_sim_
     ls_tick_inputs inputs = {.tick = ls_sim_instance_tick(player->instance),
                              .slot_count = ls_sim_instance_config(player->instance)->players,
                              .slots = leader->bots.inputs};
-    take_inputs(player, &inputs);
+    step_inputs(player, &inputs);
 }
 
 const ls_draw_list *stepping_sim_player_draw(stepping_sim_player *player, ls_fixed alpha)

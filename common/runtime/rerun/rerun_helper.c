@@ -547,7 +547,7 @@ static bool is_another_of_use(const ls_rerun_figures *figures)
 
 /* It began earlier and has the same to do: one that has not ended by now gets a quarter of the
  * helper's time more. */
-static void take_apart(apart_process *apart, bool is_waited_for, ls_rerun_outcome *outcome)
+static void collect_apart(apart_process *apart, bool is_waited_for, ls_rerun_outcome *outcome)
 {
     apart_result other;
     uint32_t pass = 0;
@@ -603,7 +603,7 @@ static bool write_outcome(const ls_text *failure, apart_process *apart)
         outcome.figures = *ls_rerun_figures_of(here.rerun);
         outcome.passes = *ls_rerun_passes(here.rerun);
         outcome.unstable_pass = ls_rerun_unstable_pass(here.rerun);
-        take_apart(apart, failure->bytes[0] == '\0', &outcome);
+        collect_apart(apart, failure->bytes[0] == '\0', &outcome);
         outcome.state = ls_rerun_state(here.rerun);
         outcome.pass_state = ls_rerun_pass_state(here.rerun);
     }

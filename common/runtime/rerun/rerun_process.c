@@ -245,7 +245,7 @@ static void free_run(rerun_run *run)
 {
     const ls_allocator *allocator = run->process->allocator;
     if (run->lender) {
-        ls_replay_window_take_back(run->lender);
+        ls_replay_window_reclaim(run->lender);
     }
     ls_loop_job_destroy(run->job);
     ls_release(allocator, run->output);

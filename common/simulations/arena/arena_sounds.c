@@ -28,7 +28,7 @@ static ls_vec2 ship_place(const ls_arena_view *before, uint32_t slot)
 
 /* A shot that is gone before its time met something: a body, if its owner counts a hit more, and
  * else a wall. At point-blank range it hits in the step in which it is fired. */
-static void hear_hits(const ls_arena_view *before, const ls_arena_view *now, uint32_t slot,
+static void push_hits(const ls_arena_view *before, const ls_arena_view *now, uint32_t slot,
                       ls_sound_list *list)
 {
     uint32_t first = slot * now->layout.shots_each;
@@ -48,7 +48,7 @@ static void hear_hits(const ls_arena_view *before, const ls_arena_view *now, uin
 }
 
 /* A ship that has fired has to wait until it can fire again. */
-static void hear_shot(const ls_arena_view *before, const ls_arena_view *now, uint32_t slot,
+static void push_shot(const ls_arena_view *before, const ls_arena_view *now, uint32_t slot,
                       ls_sound_list *list)
 {
     if (now->ships[slot].cooldown_ticks > before->ships[slot].cooldown_ticks) {
@@ -56,7 +56,7 @@ static void hear_shot(const ls_arena_view *before, const ls_arena_view *now, uin
     }
 }
 
-static void hear_ship(const ls_arena_view *before, const ls_arena_view *now, uint32_t slot,
+static void push_ship(const ls_arena_view *before, const ls_arena_view *now, uint32_t slot,
                       ls_sound_list *list)
 {
     const ls_arena_body *body = &now->bodies[slot];
@@ -74,8 +74,8 @@ void ls_arena_sounds(const ls_sim_config *config, const void *previous, const vo
     ls_arena_view before = ls_arena_view_of(config, previous);
     ls_arena_view now = ls_arena_view_of(config, current);
     for (uint32_t slot = 0; slot < now.layout.player_count; slot++) {
-        hear_shot(&before, &now, slot, list);
-        hear_hits(&before, &now, slot, list);
-        hear_ship(&before, &now, slot, list);
+        push_shot(&before, &now, slot, list);
+        push_hits(&before, &now, slot, list);
+        push_ship(&before, &now, slot, list);
     }
 }

@@ -64,7 +64,7 @@ static void wake_what_it_hits(ls_tumble_world *world, ls_tumble_near *near, uint
     ls_tumble_search search = {.index = index, .awake_after = UINT32_MAX, .margin = TOUCH};
     ls_fixed margin = TOUCH + world->movers[index].travel;
     ls_tumble_near_find(world, near, &search);
-    for (uint32_t i; ls_tumble_near_take(near, &i);) {
+    for (uint32_t i; ls_tumble_near_pop(near, &i);) {
         ls_tumble_body *sleeper = &world->bodies[i];
         if (ls_tumble_is_asleep(world, sleeper) &&
             ls_tumble_collide(solid_of(world, i), solid_of(world, index), margin).count > 0) {
@@ -275,7 +275,7 @@ static void find_contacts_of(ls_tumble_world *world, ls_tumble_near *near, uint3
 {
     ls_tumble_search search = {.index = a, .awake_after = a, .margin = MARGIN};
     ls_tumble_near_find(world, near, &search);
-    for (uint32_t b; ls_tumble_near_take(near, &b);) {
+    for (uint32_t b; ls_tumble_near_pop(near, &b);) {
         ls_fixed margin = MARGIN + world->movers[a].travel + world->movers[b].travel;
         if (!is_full(world)) {
             ls_tumble_manifold manifold =

@@ -119,7 +119,7 @@ static uint32_t lowest_bit(uint64_t bits)
     return 63u - (uint32_t)ls_leading_zeros(bits & (0u - bits));
 }
 
-bool ls_tumble_near_take(ls_tumble_near *near, uint32_t *index)
+bool ls_tumble_near_pop(ls_tumble_near *near, uint32_t *index)
 {
     for (uint32_t i = 0; i < sizeof near->marked_words / sizeof near->marked_words[0]; i++) {
         if (near->marked_words[i] != 0) {

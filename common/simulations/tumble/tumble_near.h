@@ -36,6 +36,6 @@ void ls_tumble_near_find(const ls_tumble_world *world, ls_tumble_near *near,
                          const ls_tumble_search *search);
 
 /* Takes the found body of the lowest number; false when none is left. */
-bool ls_tumble_near_take(ls_tumble_near *near, uint32_t *index);
+bool ls_tumble_near_pop(ls_tumble_near *near, uint32_t *index);
 
 #endif

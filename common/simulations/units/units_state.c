@@ -8,7 +8,7 @@ typedef struct part_maker {
     size_t bytes;
 } part_maker;
 
-static void *take_part(part_maker *maker, size_t count, size_t element_bytes)
+static void *carve_part(part_maker *maker, size_t count, size_t element_bytes)
 {
     void *part = maker->memory == NULL ? NULL : maker->memory + maker->bytes;
     maker->bytes += (count * element_bytes + 15) / 16 * 16;
@@ -45,15 +45,15 @@ ls_units_scratch ls_units_scratch_of(const ls_units_rules *rules, void *memory)
     ls_cell_grid_config config = ls_units_grid_config(rules);
     part_maker maker = {.memory = memory};
     ls_units_scratch scratch = {0};
-    scratch.grid = take_part(&maker, 1, sizeof *scratch.grid);
-    scratch.spots = take_part(&maker, count, sizeof *scratch.spots);
-    scratch.shoves = take_part(&maker, count, sizeof *scratch.shoves);
-    scratch.grid_words = take_part(&maker, 1, ls_cell_grid_bytes(&config));
-    scratch.cells = take_part(&maker, count, sizeof *scratch.cells);
-    scratch.chosen = take_part(&maker, LS_UNITS_LIST_MAX + count, sizeof *scratch.chosen);
-    scratch.wounds = take_part(&maker, count, sizeof *scratch.wounds);
-    scratch.strikers = take_part(&maker, count, sizeof *scratch.strikers);
-    scratch.tiles = take_part(&maker, tile_count(rules), sizeof *scratch.tiles);
+    scratch.grid = carve_part(&maker, 1, sizeof *scratch.grid);
+    scratch.spots = carve_part(&maker, count, sizeof *scratch.spots);
+    scratch.shoves = carve_part(&maker, count, sizeof *scratch.shoves);
+    scratch.grid_words = carve_part(&maker, 1, ls_cell_grid_bytes(&config));
+    scratch.cells = carve_part(&maker, count, sizeof *scratch.cells);
+    scratch.chosen = carve_part(&maker, LS_UNITS_LIST_MAX + count, sizeof *scratch.chosen);
+    scratch.wounds = carve_part(&maker, count, sizeof *scratch.wounds);
+    scratch.strikers = carve_part(&maker, count, sizeof *scratch.strikers);
+    scratch.tiles = carve_part(&maker, tile_count(rules), sizeof *scratch.tiles);
     scratch.bytes = maker.bytes;
     return scratch;
 }

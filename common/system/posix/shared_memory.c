@@ -10,7 +10,7 @@ static void *map(size_t bytes, int flags, int descriptor)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-void *ls_shared_memory_take(size_t bytes)
+void *ls_shared_memory_acquire(size_t bytes)
 {
     return map(bytes, MAP_ANONYMOUS, -1);
 }

@@ -38,8 +38,8 @@ ls_status bench_child_start_program(bench_child *child, const char *const *argum
     return ls_child_process_start(&config, &child->process, why);
 }
 
-ls_status bench_child_hear(const bench_child *child, void *bytes, size_t size, int patience_ms,
-                           ls_text *why)
+ls_status bench_child_receive(const bench_child *child, void *bytes, size_t size, int patience_ms,
+                              ls_text *why)
 {
     ls_status status = ls_socket_receive_all(child->pipe, bytes, size, (uint32_t)patience_ms);
     return status == LS_OK ? LS_OK
@@ -47,7 +47,7 @@ ls_status bench_child_hear(const bench_child *child, void *bytes, size_t size, i
                                      status == LS_IO ? "ended before its time" : "took too long");
 }
 
-void bench_child_tell(int pipe_end, const void *bytes, size_t size)
+void bench_child_send(int pipe_end, const void *bytes, size_t size)
 {
     if (ls_socket_send_all(pipe_end, bytes, size) != LS_OK) {
         _exit(1); /* the parent does not listen any more */

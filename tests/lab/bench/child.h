@@ -26,11 +26,11 @@ ls_status bench_child_start(bench_child *child, bench_child_work work, const voi
                             ls_text *why);
 
 /* The next so many bytes that the child told; IO when it ended or took longer. */
-ls_status bench_child_hear(const bench_child *child, void *bytes, size_t size, int patience_ms,
-                           ls_text *why);
+ls_status bench_child_receive(const bench_child *child, void *bytes, size_t size, int patience_ms,
+                              ls_text *why);
 
 /* In the child. */
-void bench_child_tell(int pipe, const void *bytes, size_t size);
+void bench_child_send(int pipe, const void *bytes, size_t size);
 
 /* In the child: runs on one core alone, as far as the machine has so many. Load that would come
  * from another machine leaves the measured programs their cores. */

@@ -230,7 +230,7 @@ static void ask_again(crowd_client *client)
 
 /* ---- one client ---- */
 
-static void take_event(crowd_client *client, const ls_transport_event *event, uint64_t now_ns)
+static void receive_event(crowd_client *client, const ls_transport_event *event, uint64_t now_ns)
 {
     if (event->kind == LS_TRANSPORT_CONNECTED) {
         client->server = event->peer;
@@ -244,12 +244,12 @@ static void take_event(crowd_client *client, const ls_transport_event *event, ui
     ls_session_receive_event(client->session, event, now_ns);
 }
 
-static void take_packets(crowd_client *client, uint64_t now_ns)
+static void receive_packets(crowd_client *client, uint64_t now_ns)
 {
     ls_transport_event event;
     ls_transport_udp_service(client->transport);
     while (ls_transport_next_event(client->transport, &event)) {
-        take_event(client, &event, now_ns);
+        receive_event(client, &event, now_ns);
     }
 }
 
@@ -280,7 +280,7 @@ static void wake(crowd_client *client, uint64_t now_ns)
     if (!client->transport) {
         return;
     }
-    take_packets(client, now_ns);
+    receive_packets(client, now_ns);
     play(client, now_ns);
     uint64_t input_ns = ls_session_next_ns(client->session);
     bool is_later = client->owner->crowd->is_eager && input_ns > client->due_ns;

@@ -65,7 +65,7 @@ static bench_net_window count(const net_host *server)
     return window;
 }
 
-static void tell_window(const net_host *server)
+static void report_window(const net_host *server)
 {
     bench_net_window now = count(server);
     const bench_net_window *before = &server->before;
@@ -78,7 +78,7 @@ static void tell_window(const net_host *server)
                                .inputs_substituted =
                                    now.inputs_substituted - before->inputs_substituted,
                                .is_sound = now.is_sound};
-    bench_child_tell(server->pipe, &window, sizeof window);
+    bench_child_send(server->pipe, &window, sizeof window);
 }
 
 static void look(void *user, uint64_t now_ns)
@@ -90,9 +90,9 @@ static void look(void *user, uint64_t now_ns)
     } else if (server->begun_ns == 0 && now_ns - server->playing_ns >= server->plan->warm_ns) {
         server->begun_ns = now_ns;
         server->before = count(server);
-        bench_net_tell_begin(server->plan, server->pipe);
+        bench_net_send_begin(server->plan, server->pipe);
     } else if (server->begun_ns != 0 && now_ns - server->begun_ns >= server->plan->window_ns) {
-        tell_window(server);
+        report_window(server);
         ls_event_loop_stop(ls_host_loop(server->host));
     }
 }
@@ -131,7 +131,7 @@ void bench_net_host_serve(const void *user, int pipe)
         return;
     }
     uint16_t port = ls_host_port(server.host);
-    bench_child_tell(pipe, &port, sizeof port);
+    bench_child_send(pipe, &port, sizeof port);
     ls_loop_alarm_set(server.alarm, 0);
     ls_host_run(server.host);
 }

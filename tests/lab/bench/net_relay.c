@@ -84,7 +84,7 @@ static void measure(net_relay *relay, int pipe)
     }
     tick_until(relay, &next_ns, next_ns + relay->plan->warm_ns);
     bench_net_window before = count(relay);
-    bench_net_tell_begin(relay->plan, pipe);
+    bench_net_send_begin(relay->plan, pipe);
     tick_until(relay, &next_ns, next_ns + relay->plan->window_ns);
     bench_net_window now = count(relay);
     bench_net_window window = {
@@ -94,7 +94,7 @@ static void measure(net_relay *relay, int pipe)
         .packets_down = (uint32_t)now.packets_down - (uint32_t)before.packets_down,
         .is_sound = relay->host->connectedPeers == relay->plan->clients,
     };
-    bench_child_tell(pipe, &window, sizeof window);
+    bench_child_send(pipe, &window, sizeof window);
 }
 
 void bench_net_relay_serve(const void *user, int pipe)
@@ -108,6 +108,6 @@ void bench_net_relay_serve(const void *user, int pipe)
     }
     relay.host->duplicatePeers = relay.plan->clients;
     enet_socket_set_option(relay.host->socket, ENET_SOCKOPT_RCVBUF, SOCKET_RECEIVE_BYTES);
-    bench_child_tell(pipe, &relay.host->address.port, sizeof relay.host->address.port);
+    bench_child_send(pipe, &relay.host->address.port, sizeof relay.host->address.port);
     measure(&relay, pipe);
 }

@@ -22,11 +22,11 @@ typedef struct bench_net_plan {
     bool tells_begin; /* tells 0 (uint16_t) when the window begins */
 } bench_net_plan;
 
-static inline void bench_net_tell_begin(const bench_net_plan *plan, int pipe)
+static inline void bench_net_send_begin(const bench_net_plan *plan, int pipe)
 {
     const uint16_t nothing = 0;
     if (plan->tells_begin) {
-        bench_child_tell(pipe, &nothing, sizeof nothing);
+        bench_child_send(pipe, &nothing, sizeof nothing);
     }
 }
 

@@ -105,7 +105,7 @@ static ls_status add_sample(const bench_child *child, sample *sum, ls_text *why)
     return LS_OK;
 }
 
-static ls_status take_sample(const bench_child *clients, sample *out, ls_text *why)
+static ls_status read_sample(const bench_child *clients, sample *out, ls_text *why)
 {
     ls_status status = LS_OK;
     *out = (sample){.taken_ns = bench_now_ns()};
@@ -133,10 +133,10 @@ static ls_status measure(const bench_child *clients, uint64_t window_ns, cost *o
 {
     sample before;
     sample after;
-    ls_status status = take_sample(clients, &before, why);
+    ls_status status = read_sample(clients, &before, why);
     bench_pause_ns(window_ns);
     if (status == LS_OK) {
-        status = take_sample(clients, &after, why);
+        status = read_sample(clients, &after, why);
     }
     if (status == LS_OK) {
         double ticks = (double)PLAYERS * (double)(after.taken_ns - before.taken_ns) / TICK_NS;
@@ -168,7 +168,7 @@ static ls_status set_up(stage *on, const side *of, const bench_net_plan *plan, l
     uint16_t word = 0;
     ls_status status = bench_child_start(&on->server, of->serve, plan, why);
     if (status == LS_OK) {
-        status = bench_child_hear(&on->server, &word, sizeof word, PATIENCE_MS, why);
+        status = bench_child_receive(&on->server, &word, sizeof word, PATIENCE_MS, why);
     }
     for (uint32_t i = 0; status == LS_OK && i < PLAYERS; i++) {
         players[i] = (player){.port = word, .number = i};
@@ -177,7 +177,7 @@ static ls_status set_up(stage *on, const side *of, const bench_net_plan *plan, l
             status = of->start_player(&on->clients[i], &players[i], why);
         }
     }
-    return status == LS_OK ? bench_child_hear(&on->server, &word, sizeof word, PATIENCE_MS, why)
+    return status == LS_OK ? bench_child_receive(&on->server, &word, sizeof word, PATIENCE_MS, why)
                            : status;
 }
 
@@ -199,7 +199,7 @@ static ls_status run_side(const side *of, const bench_plan *bench, cost *out, ls
         status = measure(on.clients, window_ns, out, why);
     }
     if (status == LS_OK) {
-        status = bench_child_hear(&on.server, &window, sizeof window, PATIENCE_MS, why);
+        status = bench_child_receive(&on.server, &window, sizeof window, PATIENCE_MS, why);
     }
     for (uint32_t i = 0; i < PLAYERS; i++) {
         bench_child_stop(&on.clients[i]);

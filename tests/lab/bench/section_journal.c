@@ -85,12 +85,12 @@ static ls_journal_completion write_record(writing *work)
     return (ls_journal_completion){.status = LS_OK, .written_bytes = record.size, .why = ""};
 }
 
-static void take_event(void *user, const ls_match_event *event)
+static void receive_event(void *user, const ls_match_event *event)
 {
     writing *work = user;
     if (work->recorder) {
         uint64_t since_ns = bench_now_ns();
-        ls_recorder_take_event(work->recorder, event);
+        ls_recorder_receive_event(work->recorder, event);
         work->recorder_ns += lap(work, &since_ns);
     }
 }
@@ -155,7 +155,7 @@ static ls_status measure_writing(const ls_simulation *simulation, const bench_pl
                                         .seed = 1,
                                         .simulation = simulation,
                                         .after_server = record,
-                                        .on_event = take_event,
+                                        .on_event = receive_event,
                                         .user = &work};
     uint32_t rate_hz = simulation->default_tick_rate_hz;
     uint32_t ticks = (plan->is_smoke ? SMOKE_S : RECORD_S) * rate_hz;

@@ -121,7 +121,7 @@ static void send_message(match_crowd *crowd, ls_match *match, ls_peer_id peer,
     ls_match_receive(match, peer, LS_CHANNEL_RELIABLE, bytes, size, crowd->now_ns);
 }
 
-static void take_events(ls_match *match)
+static void drop_events(ls_match *match)
 {
     ls_match_event event;
     while (ls_match_next_event(match, &event)) {
@@ -150,7 +150,7 @@ static void crowd_start(match_crowd *crowd)
                                 .body.ready = ls_ready_make(ls_match_instance(match))};
             send_message(crowd, match, peer, &ready);
         }
-        take_events(match);
+        drop_events(match);
     }
     for (uint32_t slot = 0; slot < CROWD_PLAYERS; slot++) {
         crowd->players[slot].pad = bench_pad_player_make(1, slot);

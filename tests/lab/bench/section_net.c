@@ -55,13 +55,13 @@ static ls_status run_server(bench_child_work serve, const bench_net_plan *plan, 
     bench_crowd all = {.total = plan->clients, .rate_hz = plan->rate_hz, .packet_bytes = up_bytes};
     ls_status status = bench_child_start(&server, serve, plan, why);
     if (status == LS_OK) {
-        status = bench_child_hear(&server, &all.port, sizeof all.port, PATIENCE_MS, why);
+        status = bench_child_receive(&server, &all.port, sizeof all.port, PATIENCE_MS, why);
     }
     if (status == LS_OK) {
         status = start_crowds(crowds, &all, why);
     }
     if (status == LS_OK) {
-        status = bench_child_hear(&server, window, sizeof *window, PATIENCE_MS, why);
+        status = bench_child_receive(&server, window, sizeof *window, PATIENCE_MS, why);
     }
     for (uint32_t i = 0; i < CROWDS_MAX; i++) {
         bench_child_stop(&crowds[i]);

@@ -64,10 +64,10 @@ static ls_sealed_client_received give_client(const sealed_stage *stage, ls_seale
     return got;
 }
 
-static void take_due(sealed_stage *stage, uint32_t number)
+static void pop_due(sealed_stage *stage, uint32_t number)
 {
     datagram *packet = &stage->packets[number];
-    packet->size = ls_sealed_client_take_due(stage->clients[number], stage->now_ns, packet->bytes);
+    packet->size = ls_sealed_client_pop_due(stage->clients[number], stage->now_ns, packet->bytes);
     LS_ASSERT(packet->size > 0);
 }
 
@@ -75,11 +75,11 @@ static void take_due(sealed_stage *stage, uint32_t number)
 static void ask(sealed_stage *stage, uint32_t number)
 {
     ls_sealed_client_start(stage->clients[number], stage->now_ns);
-    take_due(stage, number);
+    pop_due(stage, number);
     ls_sealed_received received =
         give_server(stage, &stage->homes[number], &stage->packets[number]);
     give_client(stage, stage->clients[number], &received);
-    take_due(stage, number);
+    pop_due(stage, number);
 }
 
 static void connect_first(sealed_stage *stage)
@@ -265,7 +265,7 @@ static void measure_exchange_floods(sealed_stage *stage, const bench_plan *plan,
 {
     stage->now_ns += 6 * LS_NS_PER_SECOND;
     ls_sealed_client_start(stage->clients[1], stage->now_ns);
-    take_due(stage, 1);
+    pop_due(stage, 1);
     flood of = {.stage = stage, .from = stage->homes[1], .rejection = LS_SEALED_ACCEPTED};
     of.sent = stage->packets[1];
     of.gap_ns = LS_NS_PER_MS; /* within the limit of an address */

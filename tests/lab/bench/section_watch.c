@@ -64,12 +64,12 @@ static bool are_all_watching(const watch_host *server, uint64_t now_ns)
            ls_match_spectating_of(server->match).ever >= server->plan->spectators;
 }
 
-static void tell_of_all(watch_host *server)
+static void report_all(watch_host *server)
 {
     if (!server->has_told_of_all &&
         ls_match_spectating_of(server->match).now >= server->plan->spectators) {
         uint16_t port = ls_host_port(server->host);
-        bench_child_tell(server->pipe, &port, sizeof port);
+        bench_child_send(server->pipe, &port, sizeof port);
         server->has_told_of_all = true;
     }
 }
@@ -102,7 +102,7 @@ static void look(void *user, uint64_t now_ns)
     if (server->playing_ns == 0 && ls_match_state_of(server->match) == LS_MATCH_RUNNING) {
         server->playing_ns = now_ns;
     }
-    tell_of_all(server);
+    report_all(server);
     if (server->begun_ns == 0 && are_all_watching(server, now_ns)) {
         begin(server, now_ns);
     } else if (server->begun_ns != 0 && !server->has_ended &&
@@ -133,7 +133,7 @@ static void on_event(void *user, const ls_match_table_event *event)
         ls_match_slot seat = ls_match_slot_of(server->match, slot);
         add_player(&seat, &server->window);
     }
-    bench_child_tell(server->pipe, &server->window, sizeof server->window);
+    bench_child_send(server->pipe, &server->window, sizeof server->window);
     ls_event_loop_stop(ls_host_loop(server->host));
 }
 
@@ -164,7 +164,7 @@ static void serve(const void *user, int pipe)
         return;
     }
     uint16_t port = ls_host_port(server.host);
-    bench_child_tell(pipe, &port, sizeof port);
+    bench_child_send(pipe, &port, sizeof port);
     ls_host_run(server.host);
 }
 
@@ -226,7 +226,8 @@ static ls_status play(const watch_plan *plan, watch_window *window, ls_text *why
                            .is_eager = true};
     ls_status status = bench_child_start(&on.server, serve, plan, why);
     if (status == LS_OK) {
-        status = bench_child_hear(&on.server, &players.port, sizeof players.port, PATIENCE_MS, why);
+        status =
+            bench_child_receive(&on.server, &players.port, sizeof players.port, PATIENCE_MS, why);
     }
     if (status == LS_OK && plan->is_late) {
         status = bench_child_start(&on.players, bench_crowd_play, &players, why);
@@ -236,13 +237,13 @@ static ls_status play(const watch_plan *plan, watch_window *window, ls_text *why
     }
     if (status == LS_OK) {
         uint16_t port = 0;
-        status = bench_child_hear(&on.server, &port, sizeof port, PATIENCE_MS, why);
+        status = bench_child_receive(&on.server, &port, sizeof port, PATIENCE_MS, why);
     }
     if (status == LS_OK && !plan->is_late) {
         status = bench_child_start(&on.players, bench_crowd_play, &players, why);
     }
     if (status == LS_OK) {
-        status = bench_child_hear(&on.server, window, sizeof *window, PATIENCE_MS, why);
+        status = bench_child_receive(&on.server, window, sizeof *window, PATIENCE_MS, why);
     }
     clear(&on);
     if (status == LS_OK && !window->is_sound) {

@@ -309,11 +309,11 @@ static void log_event(check_bounds *all, const ls_match_event *event)
     use(all, its, CHECK_BOUND_LINES, all->written > 0 ? 1 : 0);
 }
 
-static void take_cause(check_bounds *all, const ls_match_event *event)
+static void on_cause(check_bounds *all, const ls_match_event *event)
 {
     ls_tick tick = 0;
     if (ls_match_bundle_tick_of(all->check->run->match, event->slot, &tick) &&
-        ls_output_limits_take_bundle(&all->bundles[event->slot])) {
+        ls_output_limits_reserve_bundle(&all->bundles[event->slot])) {
         use(all, account_of(all, KIND_SLOT, event->slot), CHECK_BOUND_BUNDLES, 1);
     }
 }
@@ -331,7 +331,7 @@ void check_bounds_event(check_bounds *all, const ls_match_event *event)
         use(all, account_of(all, KIND_SLOT, event->slot), CHECK_BOUND_DESYNCS, 1);
         break;
     case LS_MATCH_DESYNC_CAUSE:
-        take_cause(all, event);
+        on_cause(all, event);
         break;
     case LS_MATCH_SPECTATOR_CAME:
         count_spectator(all, event->peer);

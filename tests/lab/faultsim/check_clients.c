@@ -75,7 +75,7 @@ static void on_client_step(void *user, const ls_tick_inputs *inputs, uint64_t st
     ls_tick tick = inputs->tick;
     check_life line = client_check_life_of(client);
     if (client->stepped && !client->is_entering) {
-        match_check_take_tick(&client->stepped[tick % CHECK_STEPPED_TICKS], inputs, state_digest);
+        match_check_record_tick(&client->stepped[tick % CHECK_STEPPED_TICKS], inputs, state_digest);
         return;
     }
     bool is_same = tick < line.tick_count && match_check_is_as_closed(&line.ticks[tick], inputs);

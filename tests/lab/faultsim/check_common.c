@@ -37,7 +37,7 @@ static uint64_t digest_of(const ls_slot_input *input)
     return step_observer_digest(input->bytes, input->size);
 }
 
-void match_check_take_tick(check_tick *taken, const ls_tick_inputs *inputs, uint64_t state_digest)
+void match_check_record_tick(check_tick *taken, const ls_tick_inputs *inputs, uint64_t state_digest)
 {
     taken->state = state_digest;
     for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 /* How often this server has reported the slot as different. */
-static uint32_t told_of(const match_check *check, uint32_t slot)
+static uint32_t reports_of(const match_check *check, uint32_t slot)
 {
     uint32_t count = 0;
     for (uint32_t i = check->first_event; i < check->run->event_count; i++) {
@@ -20,7 +20,7 @@ static uint32_t told_of(const match_check *check, uint32_t slot)
 static void check_desync(client_check *client, uint32_t slot, const ls_match_slot *report)
 {
     match_check *check = client->check;
-    uint32_t told = told_of(check, slot);
+    uint32_t told = reports_of(check, slot);
     bool is_old = client->has_hashed_difference && client->difference_life != check->life;
     if (check->differed_before[slot]) {
         return; /* what the report tells of the slot is not this client's */

@@ -154,7 +154,7 @@ static bool is_truthful(const client_check *client)
 
 /* The slot's client is back, whether it tells the truth or not, stepped on what the newest dead
  * server closed, and has this tick: a client that was sent a state has nothing before that. */
-static bool can_tell(const match_check *check, uint32_t slot, ls_tick tick)
+static bool can_compare(const match_check *check, uint32_t slot, ls_tick tick)
 {
     const client_check *client = check->by_slot[slot];
     return (check->back_mask >> slot & 1u) && client && !client->core->is_gone &&
@@ -172,7 +172,7 @@ static bool is_seen(const match_check *check, ls_tick tick)
     bool is_told = true;
     for (uint32_t slot = 0; slot < ls_match_players(check->run->match); slot++) {
         const client_check *client = check->by_slot[slot];
-        if (can_tell(check, slot, tick)) {
+        if (can_compare(check, slot, tick)) {
             truthful += is_truthful(client) ? 1 : 0;
             others += is_truthful(client) ? 0 : 1;
             is_told = is_told && is_truthful(client) !=
@@ -203,7 +203,7 @@ static void repeat_step(match_check *check, const ls_tick_inputs *inputs, uint64
         check->ticks[tick] = last->ticks[tick];
     } else {
         check->ticks[tick] = (check_tick){.closed_ns = check->run->now_ns};
-        match_check_take_tick(&check->ticks[tick], inputs, state_digest);
+        match_check_record_tick(&check->ticks[tick], inputs, state_digest);
     }
     if (!is_same && (check->run->is_restoring || tick < seen_by_returned(check))) {
         match_check_note(check, CHECK_I7, tick, "it is another one than before the crash");
@@ -232,7 +232,7 @@ static void on_server_step(void *user, const ls_tick_inputs *inputs, uint64_t st
     check_tick *closed = &check->ticks[tick];
     closed->closed_ns = check->run->now_ns;
     closed->closed_local_ns = virtual_match_server_ns(check->run);
-    match_check_take_tick(closed, inputs, state_digest);
+    match_check_record_tick(closed, inputs, state_digest);
     check->tick_count = tick + 1;
     for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
         check_events(check, tick, slot, inputs->slots[slot].events);
@@ -332,7 +332,7 @@ static void find_joined(match_check *check)
     }
 }
 
-static void take_resumed(match_check *check, const ls_match_event *event)
+static void on_resumed(match_check *check, const ls_match_event *event)
 {
     if (check->life == 0) {
         return;
@@ -358,7 +358,7 @@ static void take_resumed(match_check *check, const ls_match_event *event)
 
 /* In place of a match whose journal did not say that it had begun, and to which no client returned,
  * a server may start another one. */
-static void take_started(match_check *check)
+static void on_started(match_check *check)
 {
     if (check->life > 0) {
         check->is_resumed_yet = true;
@@ -375,7 +375,7 @@ static void take_started(match_check *check)
 }
 
 /* Inputs that came over an old connection are forgotten. */
-static void take_joining(match_check *check, const ls_match_event *event)
+static void on_joining(match_check *check, const ls_match_event *event)
 {
     client_check *client = check->by_slot[event->slot];
     if (client) {
@@ -388,7 +388,7 @@ static void take_joining(match_check *check, const ls_match_event *event)
 }
 
 /* The client is told of it later. */
-static void take_seated(match_check *check, const ls_match_event *event)
+static void on_seated(match_check *check, const ls_match_event *event)
 {
     client_check *client = match_check_client_of(check, event->peer);
     if (client && !client->core->is_spectator) {
@@ -401,7 +401,7 @@ static void take_seated(match_check *check, const ls_match_event *event)
 }
 
 /* The seat is not its last client's any more. */
-static void take_ready(match_check *check, const ls_match_event *event)
+static void on_ready(match_check *check, const ls_match_event *event)
 {
     check->back_mask |= UINT32_C(1) << event->slot;
     if (event->was_coming && !match_check_client_of(check, event->peer)) {
@@ -409,7 +409,7 @@ static void take_ready(match_check *check, const ls_match_event *event)
     }
 }
 
-static void take_spectator(match_check *check, const ls_match_event *event)
+static void on_spectator(match_check *check, const ls_match_event *event)
 {
     client_check *client = match_check_client_of(check, event->peer);
     if (client && client->core->is_spectator) {
@@ -418,7 +418,7 @@ static void take_spectator(match_check *check, const ls_match_event *event)
 }
 
 /* While no slot was played, no tick was closed. */
-static void take_join(match_check *check, uint32_t slot)
+static void on_join(match_check *check, uint32_t slot)
 {
     if (check->by_slot[slot]) {
         check->by_slot[slot]->is_dropped = false;
@@ -444,37 +444,37 @@ void match_check_event(match_check *check, const ls_match_event *event)
     uint32_t bit = UINT32_C(1) << event->slot % LS_PLAYERS_MAX;
     switch (event->kind) {
     case LS_MATCH_STARTED:
-        take_started(check);
+        on_started(check);
         start_memory(check);
         break;
     case LS_MATCH_PLAYER_SEATED:
     case LS_MATCH_PLAYER_RETURNED:
-        take_seated(check, event);
+        on_seated(check, event);
         break;
     case LS_MATCH_PLAYER_READY:
-        take_ready(check, event);
+        on_ready(check, event);
         break;
     case LS_MATCH_PLAYER_JOINING:
-        take_joining(check, event);
+        on_joining(check, event);
         check->states_sent++;
         break;
     case LS_MATCH_HEALING:
         check->states_sent++;
         break;
     case LS_MATCH_SPECTATOR_CAME:
-        take_spectator(check, event);
+        on_spectator(check, event);
         check->states_sent++;
         break;
     case LS_MATCH_PLAYER_JOINED:
         check->play_from[event->slot] = event->tick;
-        take_join(check, event->slot);
+        on_join(check, event->slot);
         break;
     case LS_MATCH_PLAYER_LOST:
     case LS_MATCH_PLAYER_LEFT:
         check->back_mask &= ~bit;
         break;
     case LS_MATCH_RESUMED:
-        take_resumed(check, event);
+        on_resumed(check, event);
         start_memory(check);
         break;
     case LS_MATCH_STALLED:

@@ -32,7 +32,7 @@ typedef struct tail {
     char lines[LAST_EVENTS][LINE_BYTES];
 } tail;
 
-static void take_line(void *user, const char *line)
+static void write_line(void *user, const char *line)
 {
     tail *last = user;
     if (last->is_all) {
@@ -69,7 +69,7 @@ static void show(const faultsim_config *config, uint64_t seed, tail *last)
         fprintf(last->file, "%s\n\n", text);
         fflush(last->file);
         faultsim_play_totals totals = {0};
-        faultsim_play_outcome outcome = faultsim_play_seed(play, seed, take_line, last, &totals);
+        faultsim_play_outcome outcome = faultsim_play_seed(play, seed, write_line, last, &totals);
         print_tail(last);
         fprintf(last->file, "seed %" PRIu64 ": %s, digest %016" PRIx64 "\n", seed,
                 outcome.is_sound ? "every invariant held" : outcome.fault.bytes, outcome.digest);

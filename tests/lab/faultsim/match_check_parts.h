@@ -24,7 +24,8 @@ uint64_t match_check_dt_ns(const match_check *check);
 /* The client whose newest connection this is; NULL: it belongs to no client. */
 client_check *match_check_client_of(const match_check *check, ls_peer_id peer);
 
-void match_check_take_tick(check_tick *taken, const ls_tick_inputs *inputs, uint64_t state_digest);
+void match_check_record_tick(check_tick *taken, const ls_tick_inputs *inputs,
+                             uint64_t state_digest);
 bool match_check_is_as_closed(const check_tick *closed, const ls_tick_inputs *inputs);
 
 /* The client's state before `tick` is not the server's. */

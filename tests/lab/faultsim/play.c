@@ -221,7 +221,7 @@ static void shout(faultsim_visitor *visitor)
 
 /* ---- what a visitor hears ---- */
 
-static void take_join(faultsim_visitor *visitor)
+static void receive_join(faultsim_visitor *visitor)
 {
     visitor->join = visitor->message.body.join;
     visitor->has_join = true;
@@ -233,7 +233,7 @@ static void take_join(faultsim_visitor *visitor)
     }
 }
 
-static void take_message(faultsim_visitor *visitor, const ls_transport_event *event)
+static void receive_message(faultsim_visitor *visitor, const ls_transport_event *event)
 {
     ls_message *message = &visitor->message;
     uint32_t players = ls_match_players(visitor->run->match);
@@ -248,7 +248,7 @@ static void take_message(faultsim_visitor *visitor, const ls_transport_event *ev
             say_ready(visitor);
         }
     } else if (message->kind == LS_MESSAGE_JOIN) {
-        take_join(visitor);
+        receive_join(visitor);
     } else if (message->kind == LS_MESSAGE_HASH_REQUEST && is_lying) {
         send_random_hashes(visitor, message->body.hash_request);
     } else if (message->kind == LS_MESSAGE_TREE_QUERY && is_lying) {
@@ -301,7 +301,7 @@ static void go(faultsim_visitor *visitor)
     visitor->next_ns = visitor->run->now_ns + visitor->drawn->pause_ns;
 }
 
-static void take_events(faultsim_visitor *visitor)
+static void receive_events(faultsim_visitor *visitor)
 {
     ls_transport_event event;
     while (visitor->transport && ls_transport_next_event(visitor->transport, &event)) {
@@ -316,7 +316,7 @@ static void take_events(faultsim_visitor *visitor)
             visitor->server = 0;
             visitor->next_ns = visitor->run->now_ns;
         } else {
-            take_message(visitor, &event);
+            receive_message(visitor, &event);
         }
     }
 }
@@ -324,7 +324,7 @@ static void take_events(faultsim_visitor *visitor)
 static void visit(faultsim_visitor *visitor)
 {
     virtual_match *run = visitor->run;
-    take_events(visitor);
+    receive_events(visitor);
     bool is_slower = is_slow(visitor) && visitor->has_join;
     if ((visitor->is_playing || is_slower) && visitor->server != 0 &&
         run->now_ns >= visitor->inputs_ns) {

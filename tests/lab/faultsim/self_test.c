@@ -181,7 +181,7 @@ static ls_exit_code judge(const faultsim_self_test_score *scores, uint32_t count
         if (!faultsim_self_test_is_perfect(&scores[i])) {
             return LS_EXIT_DESYNC;
         }
-        code = faultsim_self_test_is_telling(&scores[i]) ? code : LS_EXIT_INTERNAL;
+        code = faultsim_self_test_is_conclusive(&scores[i]) ? code : LS_EXIT_INTERNAL;
     }
     return code;
 }

@@ -53,7 +53,7 @@ bool faultsim_self_test_is_perfect(const faultsim_self_test_score *score)
            score->counts.unsound == 0 && score->deaths == 0;
 }
 
-bool faultsim_self_test_is_telling(const faultsim_self_test_score *score)
+bool faultsim_self_test_is_conclusive(const faultsim_self_test_score *score)
 {
     return score->made > 0 && score->counts.clean_ticks > 0 &&
            score->counts.clean_ticks >= score->clean_ticks_wanted;

@@ -43,7 +43,7 @@ void faultsim_self_test_score_flips(faultsim_self_test_score *score,
 bool faultsim_self_test_is_perfect(const faultsim_self_test_score *score);
 
 /* Something was flipped, and enough ticks without flips were compared. */
-bool faultsim_self_test_is_telling(const faultsim_self_test_score *score);
+bool faultsim_self_test_is_conclusive(const faultsim_self_test_score *score);
 
 /* The first flips that went wrong; and the score. */
 void faultsim_self_test_print_misses(FILE *file, const faultsim_self_test_score *score,

@@ -403,7 +403,7 @@ static ls_udp_receipt receive(ls_datagram_socket *base, ls_udp_datagram *out)
 {
     virtual_socket *at = socket_of(base);
     while (at->queue.count > 0 && ls_time_queue_next_ns(&at->queue) <= at->network->now_ns) {
-        ls_time_queue_entry entry = ls_time_queue_take(&at->queue);
+        ls_time_queue_entry entry = ls_time_queue_pop(&at->queue);
         datagram *came = &at->inbox[entry.item];
         if (!ls_endpoint_is_equal(&came->to, &at->endpoint)) {
             at->network->counts.lost++; /* for the address that it had before */

@@ -180,7 +180,7 @@ void virtual_client_come(virtual_client *client)
 }
 
 /* A session is not told of the end of a connection that it has given up itself. */
-static void take_disconnect(virtual_client *client, ls_status reason)
+static void on_disconnect(virtual_client *client, ls_status reason)
 {
     bool is_given_up =
         !client->is_connecting && ls_session_reconnect_ns(client->session) != UINT64_MAX;
@@ -198,7 +198,7 @@ static void pump_connection(virtual_client *client)
     }
     if (is_attempt(client) && run->now_ns >= client->connecting_ns + ATTEMPT_NS) {
         hang_up(client);
-        take_disconnect(client, LS_TIMED_OUT);
+        on_disconnect(client, LS_TIMED_OUT);
     }
     if (client->is_connecting) {
         dial(client);
@@ -285,7 +285,7 @@ void virtual_client_destroy(virtual_client *client)
 
 /* ---- turns ---- */
 
-static void take_session_events(virtual_client *client)
+static void receive_session_events(virtual_client *client)
 {
     ls_session_event event;
     while (ls_session_next_event(client->session, &event)) {
@@ -300,11 +300,12 @@ static void take_session_events(virtual_client *client)
     }
 }
 
-static void take_event(virtual_client *client, const ls_transport_event *event, uint64_t local_ns)
+static void receive_event(virtual_client *client, const ls_transport_event *event,
+                          uint64_t local_ns)
 {
     bool is_packet = event->kind == LS_TRANSPORT_RECEIVED;
     if (event->kind == LS_TRANSPORT_DISCONNECTED) {
-        take_disconnect(client, event->reason);
+        on_disconnect(client, event->reason);
         return;
     }
     client->is_connecting = client->is_connecting && is_packet;
@@ -334,15 +335,15 @@ static void end_turn(virtual_client *client)
 }
 
 /* True when there were any. */
-static bool take_packets(virtual_client *client)
+static bool receive_packets(virtual_client *client)
 {
     uint64_t local_ns = virtual_client_ns(client);
     bool is_any = false;
     ls_transport_event event;
     begin_turn(client);
     while (client->transport && ls_transport_next_event(client->transport, &event)) {
-        take_event(client, &event, local_ns);
-        take_session_events(client);
+        receive_event(client, &event, local_ns);
+        receive_session_events(client);
         is_any = true;
     }
     return is_any;
@@ -355,7 +356,7 @@ static void draw_frame(virtual_client *client)
     ls_session_frame(client->session, virtual_client_ns(client));
     virtual_match_set_work(run, VIRTUAL_WORK_AROUND);
     VIRTUAL_OBSERVE(run, frame_drawn, client);
-    take_session_events(client);
+    receive_session_events(client);
     client->next_frame_ns += client->frame_ns;
     if (client->frame_jitter_ns > 0) {
         client->next_frame_ns += ls_rng_below(&run->rng, (uint32_t)client->frame_jitter_ns);
@@ -374,10 +375,10 @@ static void discard_packets(virtual_client *client)
     }
 }
 
-static void take_turn(virtual_client *client)
+static void run_turn(virtual_client *client)
 {
     virtual_match *run = client->run;
-    bool has_received = take_packets(client);
+    bool has_received = receive_packets(client);
     pump_connection(client);
     if (!has_received && run->now_ns < client->due_ns) {
         return;
@@ -399,7 +400,7 @@ void virtual_client_pump(virtual_client *client)
         discard_packets(client);
     } else if (!client->is_absent && !client->is_paused) {
         VIRTUAL_OBSERVE(client->run, client_turns, client);
-        take_turn(client);
+        run_turn(client);
         end_turn(client);
         VIRTUAL_OBSERVE(client->run, client_turned, client);
     }
@@ -409,7 +410,7 @@ void virtual_client_leave(virtual_client *client)
 {
     if (!client->is_over && !client->is_gone) {
         ls_session_leave(client->session, virtual_client_ns(client));
-        take_session_events(client);
+        receive_session_events(client);
         end_turn(client);
     }
 }

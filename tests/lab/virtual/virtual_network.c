@@ -26,7 +26,7 @@ static uint64_t next_ns(const virtual_network *base)
 }
 
 /* Packets leave when they are sent, and are there when they are due. */
-static void take_no_turn(virtual_network *base, ls_transport *transport)
+static void skip_turn(virtual_network *base, ls_transport *transport)
 {
     (void)base;
     (void)transport;
@@ -76,8 +76,8 @@ static void destroy(virtual_network *base)
 static const virtual_network_operations operations = {
     .set_time = set_time,
     .next_ns = next_ns,
-    .begin_turn = take_no_turn,
-    .end_turn = take_no_turn,
+    .begin_turn = skip_turn,
+    .end_turn = skip_turn,
     .connect = connect_client,
     .set_links = set_links,
     .origin_of = origin_of,

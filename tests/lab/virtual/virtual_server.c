@@ -113,7 +113,7 @@ static void record(virtual_match *run)
     }
 }
 
-static void take_events(virtual_match *run)
+static void receive_events(virtual_match *run)
 {
     ls_match_event event;
     while (ls_match_next_event(run->match, &event)) {
@@ -124,7 +124,7 @@ static void take_events(virtual_match *run)
         virtual_log_match_event(run, &event);
         VIRTUAL_OBSERVE(run, match_event, &event);
         if (run->recorder) {
-            ls_recorder_take_event(run->recorder, &event);
+            ls_recorder_receive_event(run->recorder, &event);
             record(run);
         }
     }
@@ -160,7 +160,7 @@ static void admit(virtual_match *run, ls_peer_id peer, uint64_t local_ns)
     ls_match_peer_admitted(run->match, peer, &pass, local_ns);
 }
 
-static void take_event(virtual_match *run, ls_transport_event *event)
+static void receive_event(virtual_match *run, ls_transport_event *event)
 {
     uint64_t local_ns = virtual_match_server_ns(run);
     bool is_packet = event->kind == LS_TRANSPORT_RECEIVED;
@@ -180,14 +180,14 @@ static void take_event(virtual_match *run, ls_transport_event *event)
     }
 }
 
-static void take_packets(virtual_match *run)
+static void receive_packets(virtual_match *run)
 {
     virtual_network *network = run->network;
     ls_transport_event event;
     network->operations->begin_turn(network, network->server);
     while (ls_transport_next_event(network->server, &event)) {
-        take_event(run, &event);
-        take_events(run);
+        receive_event(run, &event);
+        receive_events(run);
     }
 }
 
@@ -300,14 +300,14 @@ void virtual_server_pump(virtual_match *run)
     if (run->is_server_paused || run->is_server_dead) {
         return;
     }
-    take_packets(run);
+    receive_packets(run);
     pump_disk(run);
     run->server_due_ns = virtual_match_find_server_due_ns(run);
     if (run->now_ns >= run->server_due_ns) {
         virtual_match_set_work(run, VIRTUAL_WORK_MATCH);
         ls_match_advance(run->match, virtual_match_server_ns(run));
         virtual_match_set_work(run, VIRTUAL_WORK_AROUND);
-        take_events(run);
+        receive_events(run);
         run->server_due_ns = virtual_match_find_server_due_ns(run);
         record(run);
     }

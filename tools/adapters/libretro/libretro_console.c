@@ -222,8 +222,8 @@ static void leave(void)
 
 /* ---- what a core asks ---- */
 
-static void take_line(int level, const char *format, ...) LS_PRINTF(2, 3);
-static void take_line(int level, const char *format, ...)
+static void note_line(int level, const char *format, ...) LS_PRINTF(2, 3);
+static void note_line(int level, const char *format, ...)
 {
     (void)level;
     if (!active || active->is_loaded) {
@@ -283,7 +283,7 @@ static bool answer_with_data(unsigned what, void *data)
         active->runs_without_content = *(const bool *)data;
         return true;
     case LIBRETRO_GET_LOG_INTERFACE:
-        ((libretro_log *)data)->write = take_line;
+        ((libretro_log *)data)->write = note_line;
         return true;
     case LIBRETRO_SET_SYSTEM_AV_INFO:
         return set_geometry(&((const libretro_av_info *)data)->geometry, true);

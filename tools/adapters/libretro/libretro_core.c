@@ -40,7 +40,7 @@ static bool write_all(int file, const ls_sim_file *bytes)
 /* The linker tells libraries apart by name and by inode. A file in memory has an inode of its own.
  * Its name is its number, which a copy that could not be unloaded may have had: such numbers are
  * passed over. Returns the file under its new number, or -1. */
-static int take_free_name(int file, char path[PATH_BYTES_MAX])
+static int find_free_name(int file, char path[PATH_BYTES_MAX])
 {
     while (file >= 0) {
         snprintf(path, PATH_BYTES_MAX, "/proc/self/fd/%d", file);
@@ -105,7 +105,7 @@ static ls_status load(libretro_core *core, const ls_sim_file *bytes, const libre
     if (core->file < 0 || !write_all(core->file, bytes) || !hold_start(core->file, start)) {
         return fail_by_error(why, "it cannot be copied");
     }
-    core->file = take_free_name(core->file, path);
+    core->file = find_free_name(core->file, path);
     if (core->file < 0) {
         return fail_by_error(why, "its copy cannot be named");
     }

@@ -120,7 +120,7 @@ static int script_sound(lua_State *L)
 }
 
 /* The sign of a NaN is the processor's. */
-static void take_signs_of_nans(lua_State *L)
+static void clear_signs_of_nans(lua_State *L)
 {
     for (int i = 2; i <= lua_gettop(L); i++) {
         if (lua_type(L, i) == LUA_TNUMBER && lua_tonumber(L, i) != lua_tonumber(L, i)) {
@@ -132,13 +132,13 @@ static void take_signs_of_nans(lua_State *L)
 
 static int script_format(lua_State *L)
 {
-    take_signs_of_nans(L);
+    clear_signs_of_nans(L);
     return lua_engine_of(L)->format(L);
 }
 
 static int script_pack(lua_State *L)
 {
-    take_signs_of_nans(L);
+    clear_signs_of_nans(L);
     return lua_engine_of(L)->pack(L);
 }
 

@@ -284,7 +284,7 @@ static int make_no_sense(const reader *r)
 }
 
 /* The next bytes, where there are so many. */
-static const uint8_t *take(reader *r, size_t count)
+static const uint8_t *next_bytes(reader *r, size_t count)
 {
     if (count > r->size - r->at) {
         make_no_sense(r);
@@ -296,7 +296,7 @@ static const uint8_t *take(reader *r, size_t count)
 
 static void push_table(reader *r)
 {
-    uint32_t number = ls_load_u32(take(r, 4));
+    uint32_t number = ls_load_u32(next_bytes(r, 4));
     if (number == 0 || number > r->count + 1) {
         make_no_sense(r);
     }
@@ -309,9 +309,10 @@ static void push_table(reader *r)
 
 static void push_value(reader *r)
 {
-    uint8_t tag = *take(r, 1);
-    uint64_t bits = tag == LUA_TAG_INTEGER || tag == LUA_TAG_FLOAT ? ls_load_u64(take(r, 8)) : 0;
-    uint32_t size = tag == LUA_TAG_STRING ? ls_load_u32(take(r, 4)) : 0;
+    uint8_t tag = *next_bytes(r, 1);
+    uint64_t bits =
+        tag == LUA_TAG_INTEGER || tag == LUA_TAG_FLOAT ? ls_load_u64(next_bytes(r, 8)) : 0;
+    uint32_t size = tag == LUA_TAG_STRING ? ls_load_u32(next_bytes(r, 4)) : 0;
     lua_Number number = 0;
     memcpy(&number, &bits, sizeof number);
     switch (tag) {
@@ -326,7 +327,7 @@ static void push_value(reader *r)
         lua_pushnumber(r->L, number);
         break;
     case LUA_TAG_STRING:
-        lua_pushlstring(r->L, (const char *)take(r, size), size);
+        lua_pushlstring(r->L, (const char *)next_bytes(r, size), size);
         break;
     case LUA_TAG_TABLE:
         push_table(r);
@@ -353,7 +354,7 @@ static void read_waiting(reader *r)
     while (r->read < r->count) {
         lua_rawgeti(r->L, r->objects, ++r->read);
         int table = lua_gettop(r->L);
-        for (uint32_t left = ls_load_u32(take(r, 4)); left > 0; left--) {
+        for (uint32_t left = ls_load_u32(next_bytes(r, 4)); left > 0; left--) {
             read_entry(r, table);
         }
         lua_pop(r->L, 1);
@@ -364,14 +365,14 @@ void lua_storage_read(lua_engine *engine, lua_State *L, const uint8_t *bytes, si
 {
     luaL_checkstack(L, 32, "loading");
     reader r = {.L = L, .bytes = bytes, .size = size, .count = 1, .read = 1};
-    (void)take(&r, lua_storage_head_bytes(engine));
+    (void)next_bytes(&r, lua_storage_head_bytes(engine));
     lua_newtable(L);
     int storage = lua_gettop(L);
     lua_newtable(L);
     r.objects = lua_gettop(L);
     lua_pushvalue(L, storage);
     lua_rawseti(L, r.objects, 1);
-    for (uint32_t left = ls_load_u32(take(&r, 4)); left > 0; left--) {
+    for (uint32_t left = ls_load_u32(next_bytes(&r, 4)); left > 0; left--) {
         read_entry(&r, storage);
         read_waiting(&r);
     }
