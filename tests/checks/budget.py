@@ -7,10 +7,13 @@ says why the room has to grow.
 
 import collections
 import os
+import tempfile
+import types
 
 import declarations
 import layers
 import promised
+import tree
 from tree import Finding
 
 TABLE = "tests/checks/budget.txt"
@@ -123,6 +126,21 @@ _TWO = {
     "common/base/a.h": "int a(void);\n",
     "common/base/a.c": '#include "lockstep/common/base/a.h"\nint a(void)\n{\n    return 1;\n}\n',
 }
+
+def self_test():
+    """That a figure which fell is written down, and one which rose is not."""
+    with tempfile.TemporaryDirectory() as root:
+        os.makedirs(os.path.join(root, os.path.dirname(TABLE)))
+        sources = [tree.Source(path, text) for path, text in _TWO.items()]
+        sources.append(tree.Source(TABLE, "common/base 60 1 1 9 0\n"))
+        find(sources, types.SimpleNamespace(root=root))
+        with open(os.path.join(root, TABLE), encoding="utf-8") as file:
+            written = read_table([tree.Source(TABLE, file.read())])
+    row = written["common/base"][1]
+    if row != [6, 1, 1, 1, 0]:
+        print(f"FAILED: written down as {row}")
+    return row != [6, 1, 1, 1, 0]
+
 
 SAMPLES = (
     ("a room within its budget", {**_TWO, TABLE: "common/base 6 2 1 1 0\n"}, []),
