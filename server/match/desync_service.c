@@ -3,106 +3,11 @@
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/server/match/arbiter.h"
 #include "lockstep/server/match/conclusion.h"
-#include "lockstep/server/match/investigation_plan.h"
 #include "lockstep/server/match/root_vote.h"
 
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
-
-/* ---- what is told about a cause ---- */
-
-#define VALUES_FIRST_NS LS_NS_PER_SECOND
-
-enum {
-    INPUT_BYTES_SHOWN = 16,
-};
-
-static void send_cause(const ls_match_context *match, uint32_t slot,
-                       const ls_desync_finding *finding)
-{
-    ls_desync_cause *cause = &ls_outbox_message(match->outbox, LS_MESSAGE_DESYNC_CAUSE)->body.cause;
-    memset(cause, 0, sizeof *cause);
-    cause->slot = slot;
-    cause->tick = finding->tick;
-    cause->kind = finding->verdict.kind;
-    cause->culprit = finding->verdict.culprit;
-    cause->fields = finding->fields;
-    cause->elements = finding->elements < UINT32_MAX ? (uint32_t)finding->elements : UINT32_MAX;
-    cause->is_lower_bound = finding->is_lower_bound;
-    cause->why = finding->verdict.why;
-    if (finding->place_count > 0) {
-        const ls_difference_text *first = &finding->places[0];
-        ls_name_copy(cause->field, sizeof cause->field, first->name);
-        ls_name_copy(cause->server_value, sizeof cause->server_value, first->a);
-        ls_name_copy(cause->client_value, sizeof cause->client_value, first->b);
-    }
-    if (finding->pass) {
-        ls_name_copy(cause->pass, sizeof cause->pass, finding->pass);
-    }
-    cause->is_behind_pass = finding->is_after_pass;
-    ls_seat_table_send_all(match->seats);
-}
-
-/* One slot's input as a person reads it: "slot 0: 2 bytes 01e8". */
-static void describe_input(const ls_slot_input *input, uint32_t slot, ls_text *out)
-{
-    uint32_t shown = LS_MIN(input->size, INPUT_BYTES_SHOWN);
-    ls_text_add(out, "%sslot %" PRIu32 ": ", slot > 0 ? "; " : "", slot);
-    if (input->size == 0) {
-        ls_text_add(out, "nothing");
-    } else {
-        ls_text_add(out, "%" PRIu32 " byte%s ", input->size, input->size == 1 ? "" : "s");
-    }
-    for (uint32_t i = 0; i < shown; i++) {
-        ls_text_add(out, "%02x", input->bytes[i]);
-    }
-    ls_text_add(out, "%s%s%s", shown < input->size ? "..." : "",
-                input->events & LS_EVENT_JOINED ? " joined" : "",
-                input->events & LS_EVENT_LEFT ? " left" : "");
-}
-
-/* The inputs of the tick that made the state, if they are still held. */
-static void describe_inputs(const ls_match_context *match, ls_desync_finding *finding)
-{
-    ls_slot_input slots[LS_PLAYERS_MAX];
-    ls_tick_inputs inputs;
-    ls_text_set(&finding->inputs, "%s", "");
-    if (ls_tick_log_at(match->log, ls_desync_finding_step(finding), slots, &inputs) != LS_OK) {
-        return;
-    }
-    for (uint32_t slot = 0; slot < inputs.slot_count; slot++) {
-        describe_input(&slots[slot], slot, &finding->inputs);
-    }
-}
-
-/* Tells the players and the match's owner. */
-static void report_cause(const ls_match_context *match, uint32_t slot,
-                         const ls_desync_finding *finding)
-{
-    ls_match_event *event =
-        ls_outbox_push_event(match->outbox, LS_MATCH_DESYNC_CAUSE, slot, finding->tick);
-    event->text = finding->verdict.why;
-    send_cause(match, slot, finding);
-}
-
-/* Tells the values that differ ahead of all the rest, once, when they are known and looking for the
- * rest has taken a second. */
-static void report_values(const ls_match_context *match, uint32_t slot,
-                          ls_investigation *investigation, uint64_t found_ns)
-{
-    ls_desync_finding *finding = &investigation->finding;
-    bool is_known =
-        finding->place_count > 0 && investigation->comparison != LS_COMPARISON_CONTRADICTED;
-    if (finding->is_open || !is_known || match->now_ns - found_ns < VALUES_FIRST_NS) {
-        return;
-    }
-    finding->is_open = true;
-    finding->values_ns = match->now_ns - found_ns;
-    ls_conclusion_add_first_tick(investigation);
-    (void)ls_outbox_push_event(match->outbox, LS_MATCH_DESYNC_VALUES, slot, finding->tick);
-    send_cause(match, slot, finding);
-}
 
 /* ---- how often a slot was healed ---- */
 
@@ -386,10 +291,10 @@ static void conclude(ls_desync_service *desync, uint32_t slot)
     if (finding->values_ns == 0 && finding->place_count > 0) {
         finding->values_ns = finding->took_ns;
     }
-    describe_inputs(desync->match, finding);
+    ls_conclusion_add_inputs(desync->match, finding);
     case_of(desync, slot)->phase = LS_INVESTIGATION_REPORTED;
     case_of(desync, slot)->since_ns = desync->match->now_ns;
-    report_cause(desync->match, slot, finding);
+    ls_conclusion_report(desync->match, slot, finding);
 }
 
 /* ---- a slot differs ---- */
@@ -542,6 +447,20 @@ static void send_notice(ls_desync_service *desync, uint32_t slot)
     event->clients = known->clients;
 }
 
+/* A slot's chain differs and it never told the hash of the state: all that will be found. */
+static void note_withheld(ls_desync_finding *finding, ls_tick tick)
+{
+    *finding = (ls_desync_finding){
+        .tick = tick,
+        .times = finding->times + 1,
+        .healed = finding->healed,
+        .is_lower_bound = true,
+        .verdict = {.kind = LS_DESYNC_CLASS_SILENT, .culprit = LS_DESYNC_CULPRIT_CLIENT}};
+    ls_text_set(&finding->verdict.why,
+                "%s: it withheld the root of the state from which on it differs",
+                ls_desync_class_text(finding->verdict.kind));
+}
+
 bool ls_desync_service_announce(ls_desync_service *desync, uint32_t slot, ls_desync_drop *drop)
 {
     desync_slot *known = &desync->slots[slot];
@@ -550,8 +469,8 @@ bool ls_desync_service_announce(ls_desync_service *desync, uint32_t slot, ls_des
     known->is_desynced = true;
     send_notice(desync, slot);
     if (desync->all && known->client_hash == 0) {
-        ls_desync_finding_note_withheld(&case_of(desync, slot)->finding, known->tick);
-        report_cause(desync->match, slot, &case_of(desync, slot)->finding);
+        note_withheld(&case_of(desync, slot)->finding, known->tick);
+        ls_conclusion_report(desync->match, slot, &case_of(desync, slot)->finding);
     }
     bool is_looked_into = desync->all && case_of(desync, slot)->phase != LS_INVESTIGATION_IDLE;
     if (known->clients == 0 && !is_looked_into) {
@@ -595,7 +514,8 @@ static ls_desync_drop go_on(ls_desync_service *desync, uint32_t slot)
         if (investigation->is_overdue || ls_investigation_is_done(investigation)) {
             conclude(desync, slot);
         } else if (desync->slots[slot].clients == 0) {
-            report_values(desync->match, slot, investigation, desync->slots[slot].found_ns);
+            ls_conclusion_report_values(desync->match, slot, investigation,
+                                        desync->slots[slot].found_ns);
         }
         return NOBODY;
     case LS_INVESTIGATION_REPORTED:
