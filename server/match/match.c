@@ -4,7 +4,6 @@
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/common/time/timestep.h"
 #include "lockstep/protocol/wire/handshake.h"
-#include "lockstep/server/match/announcements.h"
 #include "lockstep/server/match/desync_finding.h"
 #include "lockstep/server/match/match_conduct.h"
 #include "lockstep/server/match/match_reception.h"
@@ -119,14 +118,6 @@ void ls_match_receive(ls_match *match, ls_peer_id peer, ls_channel channel, cons
     ls_match_reception_receive(&match->context, peer, channel, bytes, size);
 }
 
-static void answer_moved(ls_match_context *match, ls_peer_id peer, size_t room_bytes)
-{
-    uint32_t slot = ls_seat_table_slot_of(match->seats, peer);
-    if (slot != MATCH_NO_SLOT && ls_seat_table_follows(match->seats, slot)) {
-        ls_tick_sender_answer(match, slot, room_bytes);
-    }
-}
-
 void ls_match_receive_event(ls_match *match, const ls_transport_event *event, uint64_t now_ns)
 {
     uint64_t arrived_ns = event->arrived_ns;
@@ -147,7 +138,7 @@ void ls_match_receive_event(ls_match *match, const ls_transport_event *event, ui
     ls_match_reception_receive(&match->context, event->peer, event->channel, event->bytes,
                                event->size);
     if (event->path_room > 0) {
-        answer_moved(&match->context, event->peer, event->path_room);
+        ls_conduct_answer_moved(&match->context, event->peer, event->path_room);
     }
 }
 
@@ -256,7 +247,7 @@ uint64_t ls_match_next_ns(const ls_match *match)
     if (context->state == LS_MATCH_OVER || context->has_released_players) {
         return next_ns;
     }
-    next_ns = earlier(next_ns, ls_tick_sender_next_ns(context));
+    next_ns = earlier(next_ns, ls_conduct_next_send_ns(context));
     if (context->state == LS_MATCH_RESUMING) {
         return earlier(next_ns, ls_resume_vote_next_ns(match->context.vote));
     }
@@ -323,13 +314,13 @@ void ls_match_suspend(ls_match *match, const char *why, uint64_t now_ns)
 ls_status ls_match_pause(ls_match *match, const char *why, uint64_t now_ns)
 {
     match->context.now_ns = now_ns;
-    return ls_announcements_pause(&match->context, why);
+    return ls_conduct_pause(&match->context, why);
 }
 
 ls_status ls_match_unpause(ls_match *match, const char *why, uint64_t now_ns)
 {
     match->context.now_ns = now_ns;
-    return ls_announcements_unpause(&match->context, why);
+    return ls_conduct_unpause(&match->context, why);
 }
 
 bool ls_match_is_paused(const ls_match *match)
@@ -345,7 +336,7 @@ void ls_match_set_full_text(ls_match *match, const char *text)
 ls_status ls_match_say(ls_match *match, uint32_t slot, const char *text, uint64_t now_ns)
 {
     match->context.now_ns = now_ns;
-    return ls_announcements_say(&match->context, slot, text);
+    return ls_conduct_say(&match->context, slot, text);
 }
 
 /* ---- memory ---- */

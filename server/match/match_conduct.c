@@ -1,9 +1,192 @@
 #include "lockstep/server/match/match_conduct.h"
 
 #include "lockstep/common/base/fault.h"
-#include "lockstep/server/match/announcements.h"
+#include "lockstep/protocol/wire/send_rate.h"
 
 #include <string.h>
+
+/* ---- TICKS ---- */
+
+#define RESEND_NS (UINT64_C(100) * LS_NS_PER_MS) /* heartbeat once ticks are closed */
+
+/* Returns the first closed tick that did not fit. */
+static ls_tick send_packet(const ls_match_context *match, uint32_t slot)
+{
+    ls_player_link *link = &match->links[slot];
+    bool follows = ls_seat_table_follows(match->seats, slot);
+    ls_tick end = follows ? match->log->next : link->peer.downlink.next;
+    size_t size = ls_player_link_write_ticks(link, match, &end, ls_outbox_packet(match->outbox));
+    ls_outbox_send_packet(match->outbox, match->seats->peers[slot], size);
+    return end;
+}
+
+/* The longest time between two TICKS when nothing is closed. */
+static uint64_t heartbeat_ns_of(const ls_match_context *match)
+{
+    uint64_t heartbeat_ns = match->log->next == 0 ? MATCH_HEARTBEAT_NS : RESEND_NS;
+    if (match->state == LS_MATCH_ENDING) {
+        heartbeat_ns = LS_MIN(heartbeat_ns, match->dt_ns);
+    }
+    uint64_t silence_max_ns = ls_match_silence_max_ns(match);
+    return LS_MIN(heartbeat_ns, silence_max_ns);
+}
+
+static bool is_sent_twice(const ls_match_context *match, uint32_t slot)
+{
+    const ls_downlink *downlink = &match->links[slot].peer.downlink;
+    return ls_seat_table_is_in_play(match->seats, slot) && downlink->next < match->log->next &&
+           ls_send_rate_is_double(match->config.send_rate, downlink->is_losing);
+}
+
+static void send_all(ls_match_context *match)
+{
+    ls_tick next = match->log->next;
+    match->sent.sent_ns = match->now_ns;
+    match->sent.end = next;
+    match->sent.again_ns = 0;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        ls_peer_link *link = &match->links[slot].peer;
+        link->packets = 0;
+        if (!ls_seat_table_is_taken(match->seats, slot)) {
+            continue;
+        }
+        ls_tick end = send_packet(match, slot);
+        if (ls_seat_table_follows(match->seats, slot)) {
+            ls_peer_link_send_parts(link, match, match->seats->peers[slot], end, next);
+        }
+        if (is_sent_twice(match, slot)) {
+            match->sent.again_ns = match->now_ns + match->dt_ns / 2;
+        }
+    }
+}
+
+/* The second TICKS between two ticks, to players that lose many and lack something. */
+static void send_again(ls_match_context *match)
+{
+    match->sent.again_ns = 0;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        if (is_sent_twice(match, slot)) {
+            send_packet(match, slot);
+        }
+    }
+}
+
+void ls_conduct_answer_moved(ls_match_context *match, ls_peer_id peer, size_t room_bytes)
+{
+    uint32_t slot = ls_seat_table_slot_of(match->seats, peer);
+    if (slot == MATCH_NO_SLOT || !ls_seat_table_follows(match->seats, slot)) {
+        return;
+    }
+    size_t size = ls_player_link_write_answer(&match->links[slot], match, room_bytes,
+                                              ls_outbox_packet(match->outbox));
+    if (size > 0) {
+        ls_outbox_answer_packet(match->outbox, peer, size);
+    }
+}
+
+/* A tick that is closed is not kept back while none follows. */
+static bool is_packet_full(const ls_match_context *match)
+{
+    bool is_last = match->state != LS_MATCH_RUNNING || ls_tick_closer_is_waiting(match->closer);
+    uint32_t ticks = match->config.send_rate == LS_SEND_HALF && !is_last ? 2 : 1;
+    return match->log->next - match->sent.end >= ticks;
+}
+
+void ls_conduct_send_due(ls_match_context *match)
+{
+    uint64_t now_ns = match->now_ns;
+    if (is_packet_full(match) || LS_FAULT(TICKS_UNPACED) ||
+        now_ns - match->sent.sent_ns >= heartbeat_ns_of(match)) {
+        send_all(match);
+    } else if (match->sent.again_ns != 0 && now_ns >= match->sent.again_ns) {
+        send_again(match);
+    }
+}
+
+uint64_t ls_conduct_next_send_ns(const ls_match_context *match)
+{
+    uint64_t heartbeat_ns = match->sent.sent_ns + heartbeat_ns_of(match);
+    return match->sent.again_ns != 0 && match->sent.again_ns < heartbeat_ns ? match->sent.again_ns
+                                                                            : heartbeat_ns;
+}
+
+/* ---- what the host says ---- */
+
+static void begin_notice(const ls_match_context *match, ls_notice_kind kind, const char *text)
+{
+    ls_notice *notice = &ls_outbox_message(match->outbox, LS_MESSAGE_NOTICE)->body.notice;
+    *notice = (ls_notice){.kind = kind, .tick = match->log->next};
+    ls_text_set(&notice->text, "%s", text);
+}
+
+static void notify_all(ls_match_context *match, ls_notice_kind kind, const char *text)
+{
+    begin_notice(match, kind, text);
+    ls_seat_table_send_all(match->seats);
+    ls_spectators_send_all(match->spectators);
+}
+
+static void note(ls_match_context *match, ls_match_event_kind kind, const char *why)
+{
+    ls_match_event *event = ls_outbox_push_event(match->outbox, kind, 0, match->log->next);
+    ls_text_set(&event->text, "%s", why);
+}
+
+/* One that was restored may be paused before its players are back, and before the first who comes
+ * says that it had begun. */
+static bool can_be_paused(const ls_match_context *match)
+{
+    return match->state == LS_MATCH_RUNNING ||
+           (match->is_restored && match->state < LS_MATCH_RUNNING);
+}
+
+ls_status ls_conduct_pause(ls_match_context *match, const char *why)
+{
+    if (!can_be_paused(match)) {
+        return LS_NOT_FOUND;
+    }
+    match->is_paused = true;
+    ls_text_set(&match->pause_why, "%s", why);
+    notify_all(match, LS_NOTICE_PAUSED, why);
+    note(match, LS_MATCH_PAUSED, why);
+    return LS_OK;
+}
+
+ls_status ls_conduct_unpause(ls_match_context *match, const char *why)
+{
+    if (!match->is_paused || !can_be_paused(match)) {
+        return LS_NOT_FOUND;
+    }
+    match->is_paused = false;
+    notify_all(match, LS_NOTICE_UNPAUSED, why);
+    note(match, LS_MATCH_UNPAUSED, why);
+    return LS_OK;
+}
+
+ls_status ls_conduct_say(ls_match_context *match, uint32_t slot, const char *text)
+{
+    if (match->state == LS_MATCH_OVER) {
+        return LS_NOT_FOUND;
+    }
+    if (slot == LS_PLAYERS_MAX) {
+        notify_all(match, LS_NOTICE_TEXT, text);
+        return LS_OK;
+    }
+    if (slot >= match->config.sim.players || !ls_seat_table_is_taken(match->seats, slot)) {
+        return LS_NOT_FOUND;
+    }
+    begin_notice(match, LS_NOTICE_TEXT, text);
+    ls_outbox_send(match->outbox, match->seats->peers[slot]);
+    return LS_OK;
+}
+
+void ls_conduct_greet(const ls_match_context *match, ls_peer_id peer)
+{
+    if (match->is_paused && can_be_paused(match)) {
+        begin_notice(match, LS_NOTICE_PAUSED, match->pause_why.bytes);
+        ls_outbox_send(match->outbox, peer);
+    }
+}
 
 /* ---- memory ---- */
 
@@ -305,7 +488,7 @@ void ls_conduct_sit_down(ls_match_context *match, uint32_t slot, ls_peer_id peer
     offer->slot = slot;
     ls_seat_table_secret(match->seats, slot, offer->secret);
     ls_outbox_send(match->outbox, peer);
-    ls_announcements_greet(match, peer);
+    ls_conduct_greet(match, peer);
 }
 
 void ls_conduct_play_from(ls_match_context *match, uint32_t slot, ls_tick tick)
@@ -454,11 +637,6 @@ void ls_conduct_close_due(ls_match_context *match)
             }
         }
     }
-}
-
-void ls_conduct_send_due(ls_match_context *match)
-{
-    ls_tick_sender_advance(match, ls_tick_closer_is_waiting(match->closer));
 }
 
 static void drop_who_fell_behind(ls_match_context *match)

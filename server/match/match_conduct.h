@@ -1,6 +1,6 @@
 /* Match conduct: what happens in a match, in its order: a player comes, plays, leaves; ticks are
  * closed and sent; the match begins, goes on and ends. It calls the parts and carries out what they
- * return; it keeps nothing itself. Called by match_reception and match.c. */
+ * return; it keeps nothing itself. */
 #ifndef LOCKSTEP_SERVER_MATCH_MATCH_CONDUCT_H
 #define LOCKSTEP_SERVER_MATCH_MATCH_CONDUCT_H
 
@@ -9,7 +9,6 @@
 #include "lockstep/server/match/resume_vote.h"
 #include "lockstep/server/match/spectators.h"
 #include "lockstep/server/match/tick_closer.h"
-#include "lockstep/server/match/tick_sender.h"
 
 /* ---- memory ---- */
 
@@ -72,9 +71,17 @@ void ls_conduct_start(ls_match_context *match);
 /* Does what is due in a match that runs or ends. */
 void ls_conduct_advance(ls_match_context *match);
 
-/* Closes the ticks that are due, and sends what is due. */
 void ls_conduct_close_due(ls_match_context *match);
+
+/* TICKS leave for the players: at once when ticks have been closed, a second time to a player that
+ * loses many packets, and as a heartbeat when nothing is closed. */
 void ls_conduct_send_due(ls_match_context *match);
+uint64_t ls_conduct_next_send_ns(const ls_match_context *match);
+
+/* The newest packet of a peer came from an address that is not proven, to which a packet of
+ * room_bytes may go: what a player was sent since it moved is lost, and the address will be proven
+ * a round trip from now only. */
+void ls_conduct_answer_moved(ls_match_context *match, ls_peer_id peer, size_t room_bytes);
 
 /* The slot has been found to differ. */
 void ls_conduct_report_desync(ls_match_context *match, uint32_t slot);
@@ -94,5 +101,20 @@ void ls_conduct_repeat_tick(ls_match_context *match, const ls_tick_inputs *input
 
 /* The players who are READY play on. */
 void ls_conduct_go_on(ls_match_context *match);
+
+/* ---- what the host says ---- */
+
+/* NOT_FOUND: the match does not run, nor was it restored to. A paused match stays so, with the new
+ * reason. */
+ls_status ls_conduct_pause(ls_match_context *match, const char *why);
+
+/* NOT_FOUND: the match is not paused. */
+ls_status ls_conduct_unpause(ls_match_context *match, const char *why);
+
+/* To one slot, or with LS_PLAYERS_MAX to all. NOT_FOUND: the seat is empty. */
+ls_status ls_conduct_say(ls_match_context *match, uint32_t slot, const char *text);
+
+/* A peer that was sent OFFER is told what it has missed. */
+void ls_conduct_greet(const ls_match_context *match, ls_peer_id peer);
 
 #endif

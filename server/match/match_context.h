@@ -7,7 +7,6 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/wire/message.h"
-#include "lockstep/server/match/lapsed_offers.h"
 #include "lockstep/server/match/match.h"
 #include "lockstep/server/match/pending_connections.h"
 
@@ -25,7 +24,7 @@ typedef struct ls_incoming {
     ls_tick_cursor *cursor; /* of the match's slots; NULL before the match is open */
 } ls_incoming;
 
-/* When TICKS leave for the players; tick_sender's own. */
+/* When TICKS leave for the players; match_conduct's own. */
 typedef struct ls_sent_ticks {
     uint64_t sent_ns;  /* when they last went out */
     uint64_t again_ns; /* when they go out a second time; 0: they do not */
@@ -42,7 +41,7 @@ typedef struct ls_match_context {
     uint64_t dt_ns;      /* of a tick */
     uint64_t ending_ns;  /* when ENDING began */
     uint64_t final_hash; /* of the last state, from ENDING on */
-    bool is_paused;      /* announcements.c says so, and tick_closer closes nothing */
+    bool is_paused;      /* tick_closer closes nothing */
     bool has_released_players; /* ENDING: their connections are closed; spectators are behind */
     const ls_allocator *allocator;
 

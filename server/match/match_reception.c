@@ -2,7 +2,6 @@
 
 #include "lockstep/common/base/fault.h"
 #include "lockstep/protocol/wire/handshake.h"
-#include "lockstep/server/match/announcements.h"
 #include "lockstep/server/match/match_conduct.h"
 
 #include <inttypes.h>
@@ -281,7 +280,7 @@ static ls_status admit_spectator(ls_match_context *match, ls_peer_id peer, const
     }
     status = ls_spectators_admit(match->spectators, match, peer, hello, pass, why);
     if (status == LS_OK) {
-        ls_announcements_greet(match, peer);
+        ls_conduct_greet(match, peer);
     }
     return status;
 }
