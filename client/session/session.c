@@ -1,7 +1,6 @@
 #include "lockstep/client/session/session.h"
 
 #include "lockstep/client/session/gameplay.h"
-#include "lockstep/client/session/reconnector.h"
 #include "lockstep/client/session/stepper.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
@@ -10,6 +9,34 @@
 #include "lockstep/protocol/wire/handshake.h"
 
 #include <string.h>
+
+/* How far an attempt to make the link anew has got. */
+typedef enum reconnect_attempt {
+    RECONNECT_NONE,
+    RECONNECT_GREETED, /* HELLO sent */
+    RECONNECT_SEATED,  /* READY sent */
+} reconnect_attempt;
+
+/* To the seat of the last OFFER. */
+typedef enum seat_claim {
+    CLAIM_NONE,
+    CLAIM_OPTIONAL, /* the match may have begun without this client; where it has not and the seat
+                       was given to another, it comes as a newcomer */
+    CLAIM_FIRM,     /* the match has begun */
+} seat_claim;
+
+/* A link that was lost. */
+typedef struct lost_link {
+    ls_status status;  /* why */
+    uint64_t pause_ns; /* before the next attempt */
+    uint64_t retry_ns; /* when that is due */
+    reconnect_attempt attempt;
+    bool was_in_lobby; /* START or JOIN may come */
+    seat_claim claim;
+} lost_link;
+
+#define PAUSE_MIN_NS (UINT64_C(250) * LS_NS_PER_MS)
+#define PAUSE_MAX_NS (UINT64_C(4) * LS_NS_PER_SECOND)
 
 enum {
     MALFORMED_MAX = 64,
@@ -35,7 +62,7 @@ struct ls_session {
     uint32_t rejoins;
     char names[LS_PLAYERS_MAX][LS_PLAYER_NAME_BYTES_MAX];
     ls_session_outbox outbox;
-    ls_reconnector reconnector;
+    lost_link lost;
     ls_gameplay *gameplay; /* NULL before the server's offer */
     ls_message message;    /* that has come in */
 };
@@ -161,38 +188,46 @@ LS_TICK_CODE static void apply_outcome(ls_session *session, ls_gameplay_outcome 
 
 /* A firm claim would tell the lobby of a server that was restarted that the match had begun.
  * `in_lobby`: this client was there when the link was lost. */
-static ls_seat_claim claim_of(const ls_session *session, bool in_lobby)
+static seat_claim claim_of(const ls_session *session, bool in_lobby)
 {
     if (!in_lobby) {
-        return LS_CLAIM_FIRM;
+        return CLAIM_FIRM;
     }
     if (session->context.config.is_spectator) {
-        return LS_CLAIM_NONE;
+        return CLAIM_NONE;
     }
-    return session->context.offer.is_running ? LS_CLAIM_FIRM : LS_CLAIM_OPTIONAL;
+    return session->context.offer.is_running ? CLAIM_FIRM : CLAIM_OPTIONAL;
 }
 
 static void begin_returning(ls_session *session, ls_status status)
 {
     ls_session_context *context = &session->context;
     bool in_lobby = context->state == LS_SESSION_SEATED;
-    ls_reconnector_lose(&session->reconnector, status, in_lobby, claim_of(session, in_lobby));
+    session->lost = (lost_link){.status = status,
+                                .pause_ns = PAUSE_MIN_NS,
+                                .was_in_lobby = in_lobby,
+                                .claim = claim_of(session, in_lobby)};
     context->lost_ns = context->lost_ns > 0 ? context->lost_ns : context->now_ns;
     context->state = LS_SESSION_RECONNECTING;
     ls_gameplay_lose_link(session->gameplay);
 }
 
+/* Each attempt is made after a longer pause than the one before. */
 static void plan_attempt(ls_session *session, ls_status status, const char *why)
 {
+    lost_link *lost = &session->lost;
     ls_return held = {0};
     ls_session_event *event = ls_session_outbox_push_event(&session->outbox, LS_SESSION_EVENT_LOST);
     ls_gameplay_claim(session->gameplay, &held);
     event->status = status;
     event->tick = held.confirmed;
     event->tick_chain = held.tick_chain;
-    event->retry_in_ns = ls_reconnector_plan(&session->reconnector, session->context.now_ns);
+    event->retry_in_ns = lost->pause_ns;
     event->away_ns = session->context.now_ns - session->context.lost_ns;
     ls_text_set(&event->text, "%s", why);
+    lost->attempt = RECONNECT_NONE;
+    lost->retry_ns = session->context.now_ns + lost->pause_ns;
+    lost->pause_ns = LS_MIN(2 * lost->pause_ns, PAUSE_MAX_NS);
 }
 
 /* The link is lost, or the attempt to make it anew has failed: true when the session goes on
@@ -205,9 +240,11 @@ static bool lose_link(ls_session *session, ls_status status, const char *why)
     if (session->context.config.reconnect_ms == 0 || (!is_attempt && !is_in_match)) {
         return false;
     }
-    if (is_attempt &&
-        !ls_reconnector_fail(&session->reconnector, status, session->context.now_ns)) {
-        return true;
+    if (is_attempt && session->context.now_ns < session->lost.retry_ns) {
+        return true; /* it was the connection that was given up already */
+    }
+    if (is_attempt && status == LS_NOT_FOUND) {
+        session->lost.claim = CLAIM_NONE;
     }
     if (is_in_match) {
         begin_returning(session, status);
@@ -228,8 +265,8 @@ static bool outlives_refusal(const ls_session *session, ls_status refusal)
 {
     bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
     /* Without the claim it may come as a new player. */
-    bool may_come_anew = is_attempt && session->reconnector.was_in_lobby &&
-                         session->reconnector.claim != LS_CLAIM_NONE;
+    bool may_come_anew =
+        is_attempt && session->lost.was_in_lobby && session->lost.claim != CLAIM_NONE;
     return refusal == LS_TIMED_OUT ||
            (is_attempt && (refusal == LS_MATCH_FULL || refusal == LS_FULL)) ||
            (may_come_anew && refusal == LS_NOT_FOUND) ||
@@ -303,10 +340,10 @@ void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_n
         LS_ASSERT(is_in(session, LS_SESSION_RECONNECTING));
         ls_uplink_connect(session->context.uplink);
         ls_confirmed_ticks_connect(session->context.ticks);
-        session->reconnector.attempt = LS_RECONNECT_GREETED;
-        if (session->reconnector.claim != LS_CLAIM_NONE) {
+        session->lost.attempt = RECONNECT_GREETED;
+        if (session->lost.claim != CLAIM_NONE) {
             ls_gameplay_claim(session->gameplay, &hello->back);
-            hello->back.is_optional = session->reconnector.claim == LS_CLAIM_OPTIONAL;
+            hello->back.is_optional = session->lost.claim == CLAIM_OPTIONAL;
         }
     }
     ls_session_outbox_send(&session->outbox);
@@ -364,12 +401,12 @@ static void receive_offer(ls_session *session, const ls_offer *offer)
     ls_session_outbox_send(&session->outbox);
     bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
     if (is_attempt) {
-        ls_reconnector_claim_seat(&session->reconnector,
-                                  claim_of(session, session->reconnector.was_in_lobby));
+        session->lost.attempt = RECONNECT_SEATED;
+        session->lost.claim = claim_of(session, session->lost.was_in_lobby);
     } else {
         session->context.state = LS_SESSION_SEATED;
     }
-    bool is_new = !is_attempt || session->reconnector.was_in_lobby;
+    bool is_new = !is_attempt || session->lost.was_in_lobby;
     ls_session_outbox_push_event(&session->outbox,
                                  is_new ? LS_SESSION_EVENT_SEATED : LS_SESSION_EVENT_SECRET);
 }
@@ -389,7 +426,7 @@ static void receive_join(ls_session *session, const ls_join *join)
         ls_gameplay_join(session->gameplay, join, session->context.now_ns - session->asked_ns);
     if (outcome == LS_GAMEPLAY_GOES_ON) {
         memcpy(session->names, join->names, sizeof session->names);
-        session->reconnector.attempt = LS_RECONNECT_NONE;
+        session->lost.attempt = RECONNECT_NONE;
         session->context.state = LS_SESSION_JOINING;
     }
     apply_outcome(session, outcome);
@@ -432,11 +469,11 @@ static void receive_refuse(ls_session *session, const ls_close_reason *reason)
 static ls_status receive_before_match(ls_session *session, const ls_message *message)
 {
     bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
-    bool expects_offer = is_attempt ? session->reconnector.attempt == LS_RECONNECT_GREETED
+    bool expects_offer = is_attempt ? session->lost.attempt == RECONNECT_GREETED
                                     : is_in(session, LS_SESSION_HANDSHAKING);
-    bool is_seated = is_attempt ? session->reconnector.attempt == LS_RECONNECT_SEATED
-                                : is_in(session, LS_SESSION_SEATED);
-    bool may_start = !is_attempt || session->reconnector.was_in_lobby;
+    bool is_seated =
+        is_attempt ? session->lost.attempt == RECONNECT_SEATED : is_in(session, LS_SESSION_SEATED);
+    bool may_start = !is_attempt || session->lost.was_in_lobby;
     if (message->kind == LS_MESSAGE_OFFER && expects_offer) {
         receive_offer(session, &message->body.offer);
     } else if (message->kind == LS_MESSAGE_START && is_seated && may_start) {
@@ -535,7 +572,7 @@ LS_TICK_CODE void ls_session_receive_event(ls_session *session, const ls_transpo
 
 static void give_up_returning(ls_session *session)
 {
-    ls_status status = session->reconnector.status;
+    ls_status status = session->lost.status;
     ls_text why = {{0}};
     if (is_complete_without_link(session)) {
         end(session, LS_OK, MATCH_IS_COMPLETE);
@@ -554,7 +591,7 @@ LS_TICK_CODE static void play_frame(ls_session *session)
 static void reconnecting_frame(ls_session *session)
 {
     const ls_session_context *context = &session->context;
-    if (!session->reconnector.was_in_lobby) {
+    if (!session->lost.was_in_lobby) {
         play_frame(session);
     }
     if (context->state != LS_SESSION_RECONNECTING) {
@@ -567,7 +604,7 @@ static void reconnecting_frame(ls_session *session)
     if (is_server_silent(session)) {
         (void)lose_link(session, LS_TIMED_OUT, "the server does not answer");
     }
-    if (session->outbox.server != 0 && session->reconnector.attempt == LS_RECONNECT_SEATED) {
+    if (session->outbox.server != 0 && session->lost.attempt == RECONNECT_SEATED) {
         ls_uplink_send_in_time(context->uplink);
     }
 }
@@ -645,7 +682,7 @@ bool ls_session_may_packets_wait(const ls_session *session)
 uint64_t ls_session_reconnect_ns(const ls_session *session)
 {
     bool is_waiting = is_in(session, LS_SESSION_RECONNECTING) && session->outbox.server == 0;
-    return is_waiting ? session->reconnector.retry_ns : UINT64_MAX;
+    return is_waiting ? session->lost.retry_ns : UINT64_MAX;
 }
 
 void ls_session_set_input_delay(ls_session *session, uint32_t ticks)
