@@ -1,7 +1,7 @@
 /* Confirmed ticks: the closed ticks that have come from the server, one after another without a
  * gap, and what their packets tell about the way down. Checks a packet to its end before it stores
- * anything. Never steps a tick, and never looks at what a packet says about this player's inputs.
- * Called by session and, for reading, by the parts that step, send and join. */
+ * anything. Never steps a tick, and never looks at what a packet says about this player's
+ * inputs. */
 #ifndef LOCKSTEP_CLIENT_SESSION_CONFIRMED_TICKS_H
 #define LOCKSTEP_CLIENT_SESSION_CONFIRMED_TICKS_H
 

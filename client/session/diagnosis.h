@@ -1,6 +1,6 @@
 /* Diagnosis: what a session does about desyncs. It keeps what the server tells about them, answers
  * what the server asks about this side's states, simulates ticks again to find the cause, and heals
- * the live state with what the server sends. Called by session. */
+ * the live state with what the server sends. */
 #ifndef LOCKSTEP_CLIENT_SESSION_DIAGNOSIS_H
 #define LOCKSTEP_CLIENT_SESSION_DIAGNOSIS_H
 

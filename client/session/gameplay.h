@@ -1,7 +1,7 @@
 /* Gameplay: the match as a session plays it, from the server's offer on. It makes the parts that
  * receive, send, step, join and heal, and has each do its work in every frame. Knows nothing of
  * handshakes and of making a link anew; how the session's state changes is returned, not decided
- * here. Called by session. */
+ * here. */
 #ifndef LOCKSTEP_CLIENT_SESSION_GAMEPLAY_H
 #define LOCKSTEP_CLIENT_SESSION_GAMEPLAY_H
 

@@ -1,7 +1,7 @@
 /* Joiner: gets a session into a running match. It receives the state that the server sends, a
  * snapshot or the whole history, queues the closed ticks that come meanwhile, and steps on until
  * the session is where the match is. Made when JOIN has come, destroyed when the session plays.
- * Never decides what comes after. Called by session. */
+ * Never decides what comes after. */
 #ifndef LOCKSTEP_CLIENT_SESSION_JOINER_H
 #define LOCKSTEP_CLIENT_SESSION_JOINER_H
 

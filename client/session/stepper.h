@@ -1,7 +1,7 @@
 /* Stepper: steps the simulation, over closed ticks alone or with prediction beyond them, and notes
  * the hash of every state that closed ticks led to. Decides from the time that has passed how many
  * steps a frame takes and how the picture blends the two newest states. Sends nothing; never reads
- * a clock. Called by session, and through it the state is replaced by joiner and diagnosis. */
+ * a clock. */
 #ifndef LOCKSTEP_CLIENT_SESSION_STEPPER_H
 #define LOCKSTEP_CLIENT_SESSION_STEPPER_H
 

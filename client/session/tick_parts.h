@@ -1,6 +1,6 @@
 /* Tick parts: puts together closed ticks that come in parts (PROTOCOL.md, TICK_PART), several ticks
  * at once and in any order. Holds bytes only: never looks into a tick and never decides which one
- * is next. Allocates at init, never afterwards. Called by session. */
+ * is next. Allocates at init, never afterwards. */
 #ifndef LOCKSTEP_CLIENT_SESSION_TICK_PARTS_H
 #define LOCKSTEP_CLIENT_SESSION_TICK_PARTS_H
 

@@ -1,6 +1,5 @@
 /* Log budget: how many events of one origin a program shows: some at once, then a few a second.
- * More are counted and left out, so that no peer can fill a log or a disk with lines. Called by the
- * drivers of programs, one budget for each origin: a seat, the server, unknown peers. */
+ * More are counted and left out, so that no peer can fill a log or a disk with lines. */
 #ifndef LOCKSTEP_COMMON_BASE_LOG_BUDGET_H
 #define LOCKSTEP_COMMON_BASE_LOG_BUDGET_H
 

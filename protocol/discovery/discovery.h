@@ -1,7 +1,6 @@
 /* Discovery: the two datagrams by which servers are found on a local network (PROTOCOL.md, Finding
  * servers): how they are written and read, and how often a server answers. Bytes and times come in
- * as arguments; knows no socket. Called by the announcer of the server and the finder of the
- * client. */
+ * as arguments; knows no socket. */
 #ifndef LOCKSTEP_PROTOCOL_DISCOVERY_DISCOVERY_H
 #define LOCKSTEP_PROTOCOL_DISCOVERY_DISCOVERY_H
 

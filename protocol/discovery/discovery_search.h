@@ -1,6 +1,5 @@
 /* Discovery search: one client's look for servers: which queries it has sent, and which servers
- * have answered them, each once. Times and bytes come in as arguments; knows no socket. Called by
- * the finder. */
+ * have answered them, each once. Times and bytes come in as arguments; knows no socket. */
 #ifndef LOCKSTEP_PROTOCOL_DISCOVERY_DISCOVERY_SEARCH_H
 #define LOCKSTEP_PROTOCOL_DISCOVERY_DISCOVERY_SEARCH_H
 

@@ -1,5 +1,5 @@
 /* Counter window: which packets of one direction have come, by their 64-bit counter, of which a
- * packet holds the lowest 16 bits. Takes every counter at most once. Called by sealed_packet. */
+ * packet holds the lowest 16 bits. Takes every counter at most once. */
 #ifndef LOCKSTEP_PROTOCOL_SEALED_COUNTER_WINDOW_H
 #define LOCKSTEP_PROTOCOL_SEALED_COUNTER_WINDOW_H
 

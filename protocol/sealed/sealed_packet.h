@@ -1,6 +1,6 @@
 /* Sealed packet: the headers of both directions, and how the content behind one is sealed and
  * opened, as protocol/SEALED.md has it. Knows bytes, keys and counters; no connection and no
- * address. Called by sealed_server and sealed_client. */
+ * address. */
 #ifndef LOCKSTEP_PROTOCOL_SEALED_SEALED_PACKET_H
 #define LOCKSTEP_PROTOCOL_SEALED_SEALED_PACKET_H
 

@@ -1,7 +1,7 @@
 /* Sealed server: the connections of a server, as protocol/SEALED.md has them: key exchange,
  * cookies, limits, keys, roaming. Does no I/O: datagrams, addresses and time come in as arguments,
  * and answers go out as bytes. Keeps nothing for an address that is not proven. Memory is fixed at
- * create. Called by transport_udp. */
+ * create. */
 #ifndef LOCKSTEP_PROTOCOL_SEALED_SEALED_SERVER_H
 #define LOCKSTEP_PROTOCOL_SEALED_SEALED_SERVER_H
 

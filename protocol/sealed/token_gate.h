@@ -5,8 +5,7 @@
  *
  *   a CONFIRM shows a token         ls_token_gate_open, for the keys of its credential
  *   and its seal is good            ls_token_gate_use, before anything is given to the client
- *   the connection ends unused      ls_token_gate_give_back
- */
+ *   the connection ends unused      ls_token_gate_give_back */
 #ifndef LOCKSTEP_PROTOCOL_SEALED_TOKEN_GATE_H
 #define LOCKSTEP_PROTOCOL_SEALED_TOKEN_GATE_H
 

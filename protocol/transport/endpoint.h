@@ -1,6 +1,6 @@
 /* Endpoint: where a UDP peer is, as an address of IPv6 or IPv4 and a port, and how a person's
  * "HOST:PORT" becomes one. Resolving a name asks the system's resolver and can block for seconds,
- * so it is done before a match, never during one. Called by transports and programs. */
+ * so it is done before a match, never during one. */
 #ifndef LOCKSTEP_PROTOCOL_TRANSPORT_ENDPOINT_H
 #define LOCKSTEP_PROTOCOL_TRANSPORT_ENDPOINT_H
 

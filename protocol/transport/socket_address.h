@@ -1,6 +1,5 @@
 /* Socket address: an endpoint as the system's calls take it, and back. A socket of IPv6 reaches
- * IPv4 addresses as mapped ones; one of IPv4 reaches no others. Called by code that owns sockets.
- */
+ * IPv4 addresses as mapped ones; one of IPv4 reaches no others. */
 #ifndef LOCKSTEP_PROTOCOL_TRANSPORT_SOCKET_ADDRESS_H
 #define LOCKSTEP_PROTOCOL_TRANSPORT_SOCKET_ADDRESS_H
 

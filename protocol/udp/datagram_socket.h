@@ -1,6 +1,6 @@
 /* Datagram socket: what a UDP transport sends and receives through: a socket of the system
- * (udp_socket.h), or one of a network in virtual time, which tests and tools give it. Never waits.
- * Called by transport_udp. */
+ * (udp_socket.h), or one of a network in virtual time, which tests and tools give it. Never
+ * waits. */
 #ifndef LOCKSTEP_PROTOCOL_UDP_DATAGRAM_SOCKET_H
 #define LOCKSTEP_PROTOCOL_UDP_DATAGRAM_SOCKET_H
 

@@ -1,6 +1,6 @@
 /* Discovery socket: UDP for the datagrams of discovery: broadcasts over every interface, and where
  * a datagram came from and came in. Knows nothing of what the bytes mean. IPv4, as the transport
- * is. Called by the announcer of the server and the finder of the client. */
+ * is. */
 #ifndef LOCKSTEP_PROTOCOL_UDP_DISCOVERY_SOCKET_H
 #define LOCKSTEP_PROTOCOL_UDP_DISCOVERY_SOCKET_H
 

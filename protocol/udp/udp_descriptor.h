@@ -1,6 +1,6 @@
 /* UDP descriptor: the system's UDP sockets with the options that a game's datagrams want: opened,
  * bound, and made ready when somebody else has bound them. Owns none: they are the caller's to
- * close. Never waits. Called by udp_socket and udp_group. */
+ * close. Never waits. */
 #ifndef LOCKSTEP_PROTOCOL_UDP_UDP_DESCRIPTOR_H
 #define LOCKSTEP_PROTOCOL_UDP_UDP_DESCRIPTOR_H
 

@@ -1,6 +1,6 @@
 /* UDP socket: a datagram socket of the system, of IPv6 and IPv4 through one port where the system
  * has both. Many datagrams come and leave with one call of the system. Knows when each one that
- * came reached this machine. Owns the descriptor; never waits. Called by transport_udp. */
+ * came reached this machine. Owns the descriptor; never waits. */
 #ifndef LOCKSTEP_PROTOCOL_UDP_UDP_SOCKET_H
 #define LOCKSTEP_PROTOCOL_UDP_UDP_SOCKET_H
 

@@ -1,5 +1,5 @@
 /* Link figures: what one direction of a connection does to packets, in the units in which it is
- * sent, so that games see the numbers that the machines exchange. Called by everybody. */
+ * sent, so that games see the numbers that the machines exchange. */
 #ifndef LOCKSTEP_PROTOCOL_WIRE_LINK_FIGURES_H
 #define LOCKSTEP_PROTOCOL_WIRE_LINK_FIGURES_H
 

@@ -1,6 +1,5 @@
 /* Notices: what client and server tell each other about a match, as the values that a game sees in
- * events and reports. They are part of messages, but know nothing of bits. Called by match and
- * session, and by games that embed them. */
+ * events and reports. They are part of messages, but know nothing of bits. */
 #ifndef LOCKSTEP_PROTOCOL_WIRE_NOTICES_H
 #define LOCKSTEP_PROTOCOL_WIRE_NOTICES_H
 

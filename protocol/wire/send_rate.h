@@ -1,5 +1,5 @@
 /* Send rate: how many packets a tick each side sends, by what OFFER says and by the loss that the
- * receiver reports, and in how many of them each tick goes. Called by match and session. */
+ * receiver reports, and in how many of them each tick goes. */
 #ifndef LOCKSTEP_PROTOCOL_WIRE_SEND_RATE_H
 #define LOCKSTEP_PROTOCOL_WIRE_SEND_RATE_H
 

@@ -1,6 +1,6 @@
 /* Arbiter: finds out whether, and from which tick on, a client's states differ from the server's.
  * Reads the server's hash record and holds what each slot has been proven to agree on. Sends
- * nothing: it says what to ask. Called by desync_service. */
+ * nothing: it says what to ask. */
 #ifndef LOCKSTEP_SERVER_MATCH_ARBITER_H
 #define LOCKSTEP_SERVER_MATCH_ARBITER_H
 

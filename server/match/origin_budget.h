@@ -1,6 +1,6 @@
 /* Origin budget: how many states those who come from one place have been sent and did not watch for
  * long. Each origin has a share, and a fixed number of origins is remembered: when there are more,
- * the one that owes least is forgotten. Sends nothing and refuses nobody. Called by spectators. */
+ * the one that owes least is forgotten. Sends nothing and refuses nobody. */
 #ifndef LOCKSTEP_SERVER_MATCH_ORIGIN_BUDGET_H
 #define LOCKSTEP_SERVER_MATCH_ORIGIN_BUDGET_H
 

@@ -1,8 +1,7 @@
 /* Peer link: the server's end of the connection to one peer, player or spectator: the downlink,
  * which sends it closed ticks and takes its acknowledgements; when it was last heard and last got
  * further, and how often it broke the rules. Knows nothing of inputs or seats. It judges, its owner
- * acts: it never closes a tick or a connection. Called by player_link, tick_sender, join_service,
- * spectators and match.c. */
+ * acts: it never closes a tick or a connection. */
 #ifndef LOCKSTEP_SERVER_MATCH_PEER_LINK_H
 #define LOCKSTEP_SERVER_MATCH_PEER_LINK_H
 

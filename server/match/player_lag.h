@@ -1,6 +1,6 @@
 /* Player lag: what one player's match suffers from, and the input delay that it plays with. Gathers
  * the figures of each closed tick, has them judged now and then, and says so to the player's client
- * and as events. Called by player_link, which holds it, and by match.c. */
+ * and as events. */
 #ifndef LOCKSTEP_SERVER_MATCH_PLAYER_LAG_H
 #define LOCKSTEP_SERVER_MATCH_PLAYER_LAG_H
 

@@ -1,6 +1,6 @@
 /* Player link: one slot's link to its player: the connection, the inputs received, how early they
  * come, and the two packets that carry it all. Knows one player only; never closes a tick and never
- * decides who stays. Called by tick_closer, tick_sender, join_service and match.c. */
+ * decides who stays. */
 #ifndef LOCKSTEP_SERVER_MATCH_PLAYER_LINK_H
 #define LOCKSTEP_SERVER_MATCH_PLAYER_LINK_H
 

@@ -1,6 +1,6 @@
 /* Root vote: decides whether a client or the server is wrong when their states differ: the clients'
  * state hashes are compared with each other, too. A server that most machines differ from, all in
- * the same root, is the one that differs. Only counts. Called by desync_service. */
+ * the same root, is the one that differs. Only counts. */
 #ifndef LOCKSTEP_SERVER_MATCH_ROOT_VOTE_H
 #define LOCKSTEP_SERVER_MATCH_ROOT_VOTE_H
 

@@ -1,6 +1,6 @@
 /* Seat table: the player that each slot of a match belongs to, whether it may come back, and what
  * the simulation has been told of it. It is the only writer of a seat's state. It closes no
- * connection and no tick. Called by match.c; the parts of the match read it. */
+ * connection and no tick. */
 #ifndef LOCKSTEP_SERVER_MATCH_SEAT_TABLE_H
 #define LOCKSTEP_SERVER_MATCH_SEAT_TABLE_H
 

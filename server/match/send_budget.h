@@ -1,6 +1,5 @@
 /* Send budget: how many bytes may be sent so that a rate is kept on average. Time is an argument.
- * Sends nothing and refuses nothing: its owner asks before it sends and says what it sent.
- * Called by spectators and spectator_states. */
+ * Sends nothing and refuses nothing: its owner asks before it sends and says what it sent. */
 #ifndef LOCKSTEP_SERVER_MATCH_SEND_BUDGET_H
 #define LOCKSTEP_SERVER_MATCH_SEND_BUDGET_H
 

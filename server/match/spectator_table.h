@@ -1,6 +1,6 @@
 /* Spectator table: one row for each spectator of a match, in memory that is allocated once. Finds a
  * spectator by its connection, goes round them so that each gets its turn, and names the one that
- * is next to be sent a state and the one that makes room. Sends nothing. Called by spectators. */
+ * is next to be sent a state and the one that makes room. Sends nothing. */
 #ifndef LOCKSTEP_SERVER_MATCH_SPECTATOR_TABLE_H
 #define LOCKSTEP_SERVER_MATCH_SPECTATOR_TABLE_H
 

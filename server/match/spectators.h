@@ -1,7 +1,6 @@
 /* Spectators: the peers that watch a match and do not play: what they are sent, some ticks late and
  * all within one budget of bytes, and what they say. Never holds up the match; refuses its own
- * spectators itself. NULL where the match has no room for any: every function takes that. Called by
- * match_conduct, match_reception and match.c. */
+ * spectators itself. NULL where the match has no room for any: every function takes that. */
 #ifndef LOCKSTEP_SERVER_MATCH_SPECTATORS_H
 #define LOCKSTEP_SERVER_MATCH_SPECTATORS_H
 

@@ -1,8 +1,7 @@
 /* State handover: the way of a state to those who come, players or spectators: the blob that holds
  * it, its streams, and the parts of OFFER and JOIN that are the same for everybody. A blob and its
  * streams take a hundred times the memory of a small match: they have it while a state is on its
- * way. Decides neither who may come nor which state they are sent. Called by match_conduct,
- * join_service, spectator_states and spectators. */
+ * way. Decides neither who may come nor which state they are sent. */
 #ifndef LOCKSTEP_SERVER_MATCH_STATE_HANDOVER_H
 #define LOCKSTEP_SERVER_MATCH_STATE_HANDOVER_H
 

@@ -1,5 +1,5 @@
 /* Chipmunk space: one step of the engine, from a flat state to a flat state. Keeps nothing from one
- * step to the next. Called by the pass of the simulation. */
+ * step to the next. */
 #ifndef LOCKSTEP_TOOLS_ADAPTERS_CHIPMUNK_CHIPMUNK_SPACE_H
 #define LOCKSTEP_TOOLS_ADAPTERS_CHIPMUNK_CHIPMUNK_SPACE_H
 

@@ -1,6 +1,6 @@
 /* Libretro core: the shared library of a core, loaded from bytes. A core keeps its state in its own
  * variables, so every block of a process loads a copy of its own. Runs nothing of the core but what
- * loading runs. Called by libretro_console. */
+ * loading runs. */
 #ifndef LOCKSTEP_TOOLS_ADAPTERS_LIBRETRO_LIBRETRO_CORE_H
 #define LOCKSTEP_TOOLS_ADAPTERS_LIBRETRO_LIBRETRO_CORE_H
 

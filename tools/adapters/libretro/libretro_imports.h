@@ -1,6 +1,6 @@
 /* Libretro imports: the functions that a loaded library takes from others, replaced in this copy of
  * it alone, before the first of its own has run. Knows the tables of ELF, and not what is replaced
- * by what. Called by libretro_core. */
+ * by what. */
 #ifndef LOCKSTEP_TOOLS_ADAPTERS_LIBRETRO_LIBRETRO_IMPORTS_H
 #define LOCKSTEP_TOOLS_ADAPTERS_LIBRETRO_LIBRETRO_IMPORTS_H
 

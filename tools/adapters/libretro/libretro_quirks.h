@@ -1,6 +1,5 @@
 /* Libretro quirks: what cores do that a match cannot do with, and what is done about it. Found by
- * lockstep-synctest, which finds the like in other cores: docs/libretro.md says how to read it.
- * Called by libretro_console. */
+ * lockstep-synctest, which finds the like in other cores: docs/libretro.md says how to read it. */
 #ifndef LOCKSTEP_TOOLS_ADAPTERS_LIBRETRO_LIBRETRO_QUIRKS_H
 #define LOCKSTEP_TOOLS_ADAPTERS_LIBRETRO_LIBRETRO_QUIRKS_H
 

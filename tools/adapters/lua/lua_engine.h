@@ -1,8 +1,7 @@
 /* Lua engine: one script that runs, with all that belongs to it: its Lua state, its generator of
  * random numbers, its budgets, and the image of its global `storage`, which is what is saved and
  * hashed. Everything else that the script reaches is fixed once it is loaded. The host sets
- * arithmetic and locale as a program starts with them while Lua runs. Called by the plug-in's
- * contract (lua_game.c) and by its parts. */
+ * arithmetic and locale as a program starts with them while Lua runs. */
 #ifndef LOCKSTEP_TOOLS_ADAPTERS_LUA_LUA_ENGINE_H
 #define LOCKSTEP_TOOLS_ADAPTERS_LUA_LUA_ENGINE_H
 
