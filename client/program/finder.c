@@ -5,7 +5,7 @@
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/system/socket.h"
-#include "lockstep/protocol/discovery/discovery_search.h"
+#include "lockstep/protocol/discovery/discovery.h"
 #include "lockstep/protocol/udp/discovery_socket.h"
 #include "lockstep/protocol/wire/message.h"
 

@@ -1,6 +1,5 @@
 #include "lockstep/client/session/diagnosis.h"
 
-#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/state_inspector.h"
 

@@ -4,7 +4,6 @@
 #include "lockstep/client/session/stepper.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/protocol/wire/handshake.h"
 

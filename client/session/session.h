@@ -12,7 +12,6 @@
 #include "lockstep/common/simulation/sim_files.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/protocol/transport/transport.h"
-#include "lockstep/protocol/wire/link_figures.h"
 #include "lockstep/protocol/wire/notices.h"
 
 LS_C_BEGIN

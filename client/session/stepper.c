@@ -5,7 +5,6 @@
 #include "lockstep/client/session/sound_schedule.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/simulation/plugin_place.h"
 #include "lockstep/common/time/timestep.h"
 

@@ -3,7 +3,6 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/histogram.h"
-#include "lockstep/common/base/tick_code.h"
 #include "lockstep/protocol/wire/send_rate.h"
 
 enum {

@@ -2,7 +2,7 @@
 #include "lockstep/common/runtime/event_loop.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/tick_code.h"
+#include "lockstep/common/base/prefetch.h"
 #include "lockstep/common/runtime/event_loop_uv.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/signals.h"

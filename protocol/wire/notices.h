@@ -17,6 +17,16 @@ LS_C_BEGIN
 #define LS_CAUSE_FIELD_BYTES_MAX 96u
 #define LS_CAUSE_VALUE_BYTES_MAX 128u
 
+#define LS_LOSS_MAX 255u    /* loss counts packets of 256 */
+#define LS_JITTER_MAX 4095u /* in quarters of a millisecond */
+
+/* What one direction of a connection does to packets, in the units in which it is sent, so that
+ * games see the numbers that the machines exchange. */
+typedef struct ls_link_figures {
+    uint32_t loss;   /* lost packets of 256, 0 .. LS_LOSS_MAX */
+    uint32_t jitter; /* quarters of a millisecond, 0 .. LS_JITTER_MAX */
+} ls_link_figures;
+
 typedef enum ls_late_rule {
     LS_LATE_REPEAT, /* a missing input becomes the slot's input of the tick before */
     LS_LATE_WAIT,   /* nothing is closed until every input is there, within a bound */

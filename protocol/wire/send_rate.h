@@ -4,7 +4,6 @@
 #define LOCKSTEP_PROTOCOL_WIRE_SEND_RATE_H
 
 #include "lockstep/common/simulation/simulation.h"
-#include "lockstep/protocol/wire/link_figures.h"
 #include "lockstep/protocol/wire/message.h"
 
 /* In packets of 256: a direction is lossy from the first (2 %) on, until it is below the other

@@ -8,7 +8,7 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/simulation/simulation.h"
 #include "lockstep/protocol/wire/bit_stream.h"
-#include "lockstep/protocol/wire/link_figures.h"
+#include "lockstep/protocol/wire/notices.h"
 
 LS_C_BEGIN
 

@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_SERVER_HOST_OUTPUT_LIMITS_H
 #define LOCKSTEP_SERVER_HOST_OUTPUT_LIMITS_H
 
-#include "lockstep/common/base/log_budget.h"
+#include "lockstep/common/base/log.h"
 #include "lockstep/server/match/match.h"
 
 #define LS_SLOT_BUNDLES_MAX 8u /* of a slot, whoever sits there */

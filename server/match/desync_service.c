@@ -3,7 +3,6 @@
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/server/match/arbiter.h"
 #include "lockstep/server/match/conclusion.h"
-#include "lockstep/server/match/root_vote.h"
 
 #include <inttypes.h>
 #include <stddef.h>

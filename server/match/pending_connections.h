@@ -5,8 +5,7 @@
 #define LOCKSTEP_SERVER_MATCH_PENDING_CONNECTIONS_H
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/transport/transport.h"
-#include "lockstep/server/match/match_pass.h"
+#include "lockstep/server/match/match.h"
 
 #include <stdbool.h>
 

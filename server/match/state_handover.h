@@ -7,7 +7,25 @@
 
 #include "lockstep/protocol/blob/blob.h"
 #include "lockstep/server/match/seat_table.h"
-#include "lockstep/server/match/send_budget.h"
+
+/* ---- what may be sent ---- */
+
+typedef struct ls_send_budget {
+    uint64_t bytes_per_s;
+    int64_t left; /* may be overdrawn by what was sent last */
+    uint64_t filled_ns;
+} ls_send_budget;
+
+/* bytes_per_s: 1 .. 2^40. Full at first: what is due for half a second. */
+ls_send_budget ls_send_budget_make(uint64_t bytes_per_s, uint64_t now_ns);
+
+/* Adds what is due for the time since the last call; `now_ns` never goes back. */
+void ls_send_budget_fill(ls_send_budget *budget, uint64_t now_ns);
+
+bool ls_send_budget_is_spent(const ls_send_budget *budget);
+void ls_send_budget_spend(ls_send_budget *budget, size_t bytes);
+
+/* ---- the state ---- */
 
 #define LS_NOT_HANDED_ON "the state of this simulation cannot be handed on"
 #define LS_NO_ROOM_TO_HAND_ON "the server has no memory left to send it its state"

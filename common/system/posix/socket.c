@@ -2,7 +2,6 @@
 #include "lockstep/common/system/socket.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/base/tick_code.h"
 
 #include <errno.h>
 #include <poll.h>

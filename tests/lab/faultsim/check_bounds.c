@@ -4,8 +4,8 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/host/output_limits.h"
 #include "lockstep/server/journal/event_rows.h"
-#include "lockstep/server/match/origin_budget.h"
 #include "lockstep/server/match/peer_link.h"
+#include "lockstep/server/match/spectator_table.h"
 #include "lockstep/server/match/state_handover.h"
 
 #include <inttypes.h>

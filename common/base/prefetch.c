@@ -1,5 +1,3 @@
-#include "lockstep/common/base/tick_code.h"
-
 #include "lockstep/common/base/prefetch.h"
 
 #if defined(__ELF__)
