@@ -1,4 +1,5 @@
-/* PNG file: writes a canvas into a file. The only module that knows libpng. */
+/* PNG file: writes a canvas into a file, without its alpha. The only module that knows
+ * libpng. */
 #ifndef LOCKSTEP_CLIENT_WINDOW_PNG_FILE_H
 #define LOCKSTEP_CLIENT_WINDOW_PNG_FILE_H
 

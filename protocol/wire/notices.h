@@ -20,8 +20,8 @@ LS_C_BEGIN
 #define LS_LOSS_MAX 255u    /* loss counts packets of 256 */
 #define LS_JITTER_MAX 4095u /* in quarters of a millisecond */
 
-/* What one direction of a connection does to packets, in the units in which it is sent, so that
- * games see the numbers that the machines exchange. */
+/* The losses of one direction of a connection, in the units in which they are sent, so that games
+ * see the numbers that the machines exchange. */
 typedef struct ls_link_figures {
     uint32_t loss;   /* lost packets of 256, 0 .. LS_LOSS_MAX */
     uint32_t jitter; /* quarters of a millisecond, 0 .. LS_JITTER_MAX */

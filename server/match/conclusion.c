@@ -1,5 +1,7 @@
 #include "lockstep/server/match/conclusion.h"
 
+#include "lockstep/common/diagnosis/hash_tree_diff.h"
+
 #include <inttypes.h>
 #include <string.h>
 

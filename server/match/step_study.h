@@ -4,6 +4,7 @@
 #ifndef LOCKSTEP_SERVER_MATCH_STEP_STUDY_H
 #define LOCKSTEP_SERVER_MATCH_STEP_STUDY_H
 
+#include "lockstep/common/diagnosis/pass_trace.h"
 #include "lockstep/common/diagnosis/state_inspector.h"
 #include "lockstep/protocol/wire/message.h"
 
