@@ -340,8 +340,7 @@ enum {
     INPUT_BYTES_SHOWN = 16,
 };
 
-static void send_cause(const ls_match_context *match, uint32_t slot,
-                       const ls_desync_finding *finding)
+static void send_cause(const ls_match *match, uint32_t slot, const ls_desync_finding *finding)
 {
     ls_desync_cause *cause = &ls_outbox_message(match->outbox, LS_MESSAGE_DESYNC_CAUSE)->body.cause;
     memset(cause, 0, sizeof *cause);
@@ -384,7 +383,7 @@ static void describe_input(const ls_slot_input *input, uint32_t slot, ls_text *o
                 input->events & LS_EVENT_LEFT ? " left" : "");
 }
 
-void ls_conclusion_add_inputs(const ls_match_context *match, ls_desync_finding *finding)
+void ls_conclusion_add_inputs(const ls_match *match, ls_desync_finding *finding)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
@@ -397,8 +396,7 @@ void ls_conclusion_add_inputs(const ls_match_context *match, ls_desync_finding *
     }
 }
 
-void ls_conclusion_report(const ls_match_context *match, uint32_t slot,
-                          const ls_desync_finding *finding)
+void ls_conclusion_report(const ls_match *match, uint32_t slot, const ls_desync_finding *finding)
 {
     ls_match_event *event =
         ls_outbox_push_event(match->outbox, LS_MATCH_DESYNC_CAUSE, slot, finding->tick);
@@ -406,7 +404,7 @@ void ls_conclusion_report(const ls_match_context *match, uint32_t slot,
     send_cause(match, slot, finding);
 }
 
-void ls_conclusion_ls_conclusion_report_values(const ls_match_context *match, uint32_t slot,
+void ls_conclusion_ls_conclusion_report_values(const ls_match *match, uint32_t slot,
                                                ls_investigation *investigation, uint64_t found_ns)
 {
     ls_desync_finding *finding = &investigation->finding;

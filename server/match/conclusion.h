@@ -15,15 +15,14 @@ void ls_conclusion_evidence(const ls_investigations *all, uint32_t slot,
                             ls_desync_evidence_set *out);
 
 /* The inputs of the tick that made the state, if they are still held. */
-void ls_conclusion_add_inputs(const ls_match_context *match, ls_desync_finding *finding);
+void ls_conclusion_add_inputs(const ls_match *match, ls_desync_finding *finding);
 
 /* Tells the values that differ ahead of all the rest, once, when they are known and looking for the
  * rest has taken a second. */
-void ls_conclusion_report_values(const ls_match_context *match, uint32_t slot,
+void ls_conclusion_report_values(const ls_match *match, uint32_t slot,
                                  ls_investigation *investigation, uint64_t found_ns);
 
 /* Tells the players and the match's owner. */
-void ls_conclusion_report(const ls_match_context *match, uint32_t slot,
-                          const ls_desync_finding *finding);
+void ls_conclusion_report(const ls_match *match, uint32_t slot, const ls_desync_finding *finding);
 
 #endif

@@ -65,7 +65,7 @@ static void heal_record_succeed(heal_record *record, uint64_t now_ns)
 
 /* ---- the values that heal a slot ---- */
 
-static void send_leaf(const ls_match_context *match, uint32_t slot, const ls_investigation *healed,
+static void send_leaf(const ls_match *match, uint32_t slot, const ls_investigation *healed,
                       uint32_t leaf)
 {
     const ls_state_inspector *inspector = &healed->place->held->inspector;
@@ -79,8 +79,7 @@ static void send_leaf(const ls_match_context *match, uint32_t slot, const ls_inv
 
 /* The comparison of the slot's state has a place and is done. False, and nothing is sent: the
  * server does not hold the hash of that state any more, or more differs than leaves can tell. */
-static bool heal_leaves_send(const ls_match_context *match, uint32_t slot,
-                             const ls_investigation *healed)
+static bool heal_leaves_send(const ls_match *match, uint32_t slot, const ls_investigation *healed)
 {
     uint64_t state_hash = 0;
     uint64_t chain = 0;
@@ -121,7 +120,7 @@ typedef struct desync_slot {
 } desync_slot;
 
 struct ls_desync_service {
-    const ls_match_context *match;
+    const ls_match *match;
     ls_investigations *all; /* NULL: nothing is kept to find causes with, or none was needed yet */
     ls_arbiter arbiter;
     bool has_found; /* some slot has differed: until then no tick asks what is known of slots */
@@ -301,7 +300,7 @@ static void conclude(ls_desync_service *desync, uint32_t slot)
 /* Without memory the difference is reported alone, as where no causes are looked for. */
 ls_status ls_desync_service_open(ls_desync_service *desync)
 {
-    const ls_match_context *match = desync->match;
+    const ls_match *match = desync->match;
     uint32_t rerun_ms =
         match->config.investigation_timeout_ms / 5 * 3; /* the rest is for answers */
     if (desync->all || !match->log->window) {
@@ -836,24 +835,25 @@ void ls_desync_service_report(const ls_desync_service *desync, uint32_t slot, ls
     report->desync_clients = known->clients;
 }
 
-const ls_desync_finding *ls_desync_service_finding(const ls_desync_service *desync, uint32_t slot)
+const ls_desync_finding *ls_match_desync_of(const ls_match *match, uint32_t slot)
 {
+    const ls_desync_service *desync = match->desync;
     const ls_desync_finding *finding = desync->all ? &case_of(desync, slot)->finding : NULL;
     return finding && (finding->is_open || finding->verdict.why.bytes[0]) ? finding : NULL;
 }
 
-bool ls_desync_service_bundle_tick(const ls_desync_service *desync, uint32_t slot, ls_tick *tick)
+bool ls_match_bundle_tick_of(const ls_match *match, uint32_t slot, ls_tick *tick)
 {
-    if (!is_in(desync, slot, LS_INVESTIGATION_REPORTED)) {
+    if (!is_in(match->desync, slot, LS_INVESTIGATION_REPORTED)) {
         return false;
     }
-    *tick = ls_investigation_main_study(case_of(desync, slot))->subject.tick;
+    *tick = ls_investigation_main_study(case_of(match->desync, slot))->subject.tick;
     return true;
 }
 
-bool ls_desync_service_evidence(const ls_desync_service *desync, uint32_t slot,
-                                ls_desync_evidence_set *out)
+bool ls_match_desync_evidence_of(const ls_match *match, uint32_t slot, ls_desync_evidence_set *out)
 {
+    const ls_desync_service *desync = match->desync;
     if (!is_in(desync, slot, LS_INVESTIGATION_REPORTED)) {
         return false;
     }
@@ -877,7 +877,7 @@ void ls_desync_service_prefetch_slot(const ls_desync_service *desync, uint32_t s
 
 /* ---- life ---- */
 
-ls_status ls_desync_service_create(const ls_match_context *match, ls_desync_service **out)
+ls_status ls_desync_service_create(const ls_match *match, ls_desync_service **out)
 {
     uint32_t players = match->config.sim.players;
     ls_desync_service *desync =

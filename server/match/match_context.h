@@ -33,7 +33,7 @@ typedef struct ls_sent_ticks {
 
 /* Every tick needs what stands before the config, and of that the
  * rules, late_rule to phase_ns. */
-typedef struct ls_match_context {
+struct ls_match {
     ls_match_state state;
     bool is_restored;    /* from a journal: it may have forgotten the newest of what happened */
     uint64_t now_ns;     /* of the call that the match is in */
@@ -63,16 +63,16 @@ typedef struct ls_match_context {
     ls_pending_connections pending;
     ls_lapsed_offers lapsed;
     ls_incoming incoming;
-} ls_match_context;
+};
 
 /* Neither the server nor a client is ever silent for longer. */
-static inline uint64_t ls_match_silence_max_ns(const ls_match_context *match)
+static inline uint64_t ls_match_silence_max_ns(const ls_match *match)
 {
     return match->config.timeout_ms * LS_NS_PER_MS / 4;
 }
 
 /* A client that has been silent for this long is dropped. */
-static inline uint64_t ls_match_timeout_ns(const ls_match_context *match)
+static inline uint64_t ls_match_timeout_ns(const ls_match *match)
 {
     return match->config.timeout_ms * LS_NS_PER_MS;
 }

@@ -9,7 +9,7 @@
 /* ---- states to begin with ---- */
 
 typedef struct spectator_states {
-    const ls_match_context *match;
+    const ls_match *match;
     ls_send_budget budget;
     ls_aged_state aged; /* ready.tick 0: spectators begin with state 0, which they can make */
     ls_handover handover;
@@ -98,7 +98,7 @@ static void states_advance(spectator_states *states)
 }
 
 /* Packets leave once a tick, so many at a time that the rate is kept. */
-static uint32_t burst_packets(const ls_match_context *match)
+static uint32_t burst_packets(const ls_match *match)
 {
     uint64_t bytes = match->config.join_bytes_per_s * match->dt_ns / LS_NS_PER_SECOND;
     uint64_t packets = bytes / LS_PACKET_BYTES_MAX + 1;
@@ -107,8 +107,7 @@ static uint32_t burst_packets(const ls_match_context *match)
 
 /* All zero before. bytes_per_s: of all streams together. NO_MEMORY; deinit may follow either way.
  */
-static ls_status states_init(spectator_states *states, const ls_match_context *match,
-                             uint32_t bytes_per_s)
+static ls_status states_init(spectator_states *states, const ls_match *match, uint32_t bytes_per_s)
 {
     uint32_t rate_hz = match->config.sim.tick_rate_hz;
     ls_aged_state_config aged = {.instance = match->log->instance,
@@ -141,7 +140,7 @@ enum {
 #define PERIOD_NS (UINT64_C(100) * LS_NS_PER_MS)
 
 struct ls_spectators {
-    const ls_match_context *match;
+    const ls_match *match;
     spectator_states states;
     ls_spectator_table table;
     ls_send_budget budget; /* for TICKS and TICK_PARTs */
@@ -158,7 +157,7 @@ struct ls_spectators {
 /* The first tick that spectators may not have yet, but for a spectator whose JOIN was ahead. */
 static ls_tick shown_end(const ls_spectators *spectators)
 {
-    const ls_match_context *match = spectators->match;
+    const ls_match *match = spectators->match;
     ls_tick next = match->log->next;
     uint64_t shown = next;
     uint64_t delay = match->config.spectator_delay_ticks;
@@ -169,7 +168,7 @@ static ls_tick shown_end(const ls_spectators *spectators)
     return (ls_tick)LS_MIN(shown, next);
 }
 
-static uint64_t period_ns_of(const ls_match_context *match)
+static uint64_t period_ns_of(const ls_match *match)
 {
     uint64_t period_ns = PERIOD_TICKS * match->dt_ns;
     period_ns = LS_MAX(period_ns, PERIOD_NS);
@@ -236,9 +235,8 @@ static void make_room(ls_spectators *spectators, const ls_match_pass *pass)
     }
 }
 
-ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context *match,
-                              ls_peer_id peer, const ls_hello *hello, const ls_match_pass *pass,
-                              ls_text *why)
+ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match *match, ls_peer_id peer,
+                              const ls_hello *hello, const ls_match_pass *pass, ls_text *why)
 {
     if (spectators) {
         make_room(spectators, pass);
@@ -303,7 +301,7 @@ bool ls_spectators_are_done(const ls_spectators *spectators)
     if (!spectators || spectators->table.count == 0) {
         return true;
     }
-    const ls_match_context *match = spectators->match;
+    const ls_match *match = spectators->match;
     uint64_t shown_ns = match->config.spectator_delay_ticks * match->dt_ns;
     return match->now_ns - match->ending_ns >= shown_ns + MATCH_ENDING_NS;
 }
@@ -313,7 +311,7 @@ bool ls_spectators_are_done(const ls_spectators *spectators)
 /* Spectators see everything late, and so is what they are told of the match's time. */
 static ls_join *begin_join(ls_spectators *spectators, ls_tick tick)
 {
-    const ls_match_context *match = spectators->match;
+    const ls_match *match = spectators->match;
     ls_join *join = ls_handover_begin_join(match, tick);
     ls_tick end = shown_end(spectators);
     join->next_close = LS_MAX(tick, end);
@@ -502,7 +500,7 @@ static void send_ticks(ls_spectators *spectators, ls_spectator *spectator)
 
 static void send_end(ls_spectators *spectators, ls_spectator *spectator)
 {
-    const ls_match_context *match = spectators->match;
+    const ls_match *match = spectators->match;
     bool is_shown = match->state == LS_MATCH_ENDING && shown_end(spectators) == match->log->next;
     if (is_shown && !spectator->is_end_told && spectator->state >= LS_SPECTATOR_JOINING) {
         spectator->is_end_told = true;
@@ -513,7 +511,7 @@ static void send_end(ls_spectators *spectators, ls_spectator *spectator)
 /* ---- who stays ---- */
 
 /* A spectator who does not watch yet has to get further; every one has to be heard. */
-static bool is_silent(const ls_match_context *match, const ls_spectator *spectator)
+static bool is_silent(const ls_match *match, const ls_spectator *spectator)
 {
     bool is_stuck =
         spectator->state == LS_SPECTATOR_OFFERED
@@ -526,7 +524,7 @@ static bool is_silent(const ls_match_context *match, const ls_spectator *spectat
 /* False when it is refused. */
 static bool stays(ls_spectators *spectators, ls_spectator *spectator)
 {
-    const ls_match_context *match = spectators->match;
+    const ls_match *match = spectators->match;
     bool has_joined = spectator->state >= LS_SPECTATOR_JOINING;
     if (is_silent(match, spectator)) {
         refuse(spectators, spectator, LS_TIMED_OUT, LS_PEER_LINK_SILENT);
@@ -545,7 +543,7 @@ static bool stays(ls_spectators *spectators, ls_spectator *spectator)
 
 /* The spectator's time has come, or will have before the next turn. One who waits for START is only
  * told that the server is there. */
-static bool is_due(const ls_match_context *match, const ls_spectator *spectator)
+static bool is_due(const ls_match *match, const ls_spectator *spectator)
 {
     uint64_t early_ns = match->dt_ns / 2;
     uint64_t silence_max_ns = ls_match_silence_max_ns(match);
@@ -685,7 +683,7 @@ static ls_status compare_chain(ls_spectators *spectators, ls_spectator *spectato
 static ls_status receive_inputs(ls_spectators *spectators, ls_spectator *spectator,
                                 const uint8_t *bytes, size_t size, ls_tick_cursor *cursor)
 {
-    const ls_match_context *match = spectators->match;
+    const ls_match *match = spectators->match;
     ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_inputs_header header = {0};
     ls_status status = ls_peer_link_read_header(&spectator->link, match->log, &stream, &header);
@@ -857,7 +855,7 @@ void ls_spectators_receive(ls_spectators *spectators, ls_peer_id peer, ls_channe
 
 /* ---- life ---- */
 
-ls_status ls_spectators_create(const ls_match_context *match, ls_spectators **out)
+ls_status ls_spectators_create(const ls_match *match, ls_spectators **out)
 {
     const ls_match_config *config = &match->config;
     uint32_t blobs = config->spectator_bytes_per_s / BLOBS_SHARE;
@@ -887,8 +885,9 @@ void ls_spectators_destroy(ls_spectators *spectators)
     }
 }
 
-ls_match_spectating ls_spectators_figures(const ls_spectators *spectators)
+ls_match_spectating ls_match_spectating_of(const ls_match *match)
 {
+    const ls_spectators *spectators = match->spectators;
     if (!spectators) {
         return (ls_match_spectating){0};
     }

@@ -73,7 +73,7 @@ typedef struct ls_handover_config {
 } ls_handover_config;
 
 typedef struct ls_handover {
-    const ls_match_context *match;
+    const ls_match *match;
     ls_handover_config config;
     ls_blob *blob;         /* NULL: none is needed now */
     uint32_t stream_count; /* 0: a state is too large to be handed on */
@@ -83,7 +83,7 @@ typedef struct ls_handover {
 } ls_handover;
 
 /* States have so many bytes, 0: it is not known. Takes no memory. */
-void ls_handover_init(ls_handover *handover, const ls_match_context *match,
+void ls_handover_init(ls_handover *handover, const ls_match *match,
                       const ls_handover_config *config, size_t bytes);
 void ls_handover_deinit(ls_handover *handover);
 
@@ -123,12 +123,12 @@ ls_status ls_handover_receive_ack(ls_handover *handover, ls_peer_id peer, ls_pee
 void ls_handover_send(ls_handover *handover, ls_handover_stream *stream, ls_send_budget *budget);
 
 /* Makes the outgoing message an OFFER, but for what belongs to a seat. */
-ls_offer *ls_handover_begin_offer(const ls_match_context *match);
+ls_offer *ls_handover_begin_offer(const ls_match *match);
 
 /* Makes the outgoing message a JOIN with the state that the peer has at `tick`. */
-ls_join *ls_handover_begin_join(const ls_match_context *match, ls_tick tick);
+ls_join *ls_handover_begin_join(const ls_match *match, ls_tick tick);
 
 /* Tells a peer that the match has ended. */
-void ls_handover_send_end(const ls_match_context *match, ls_peer_id peer);
+void ls_handover_send_end(const ls_match *match, ls_peer_id peer);
 
 #endif
