@@ -13,7 +13,7 @@ enum {
 };
 
 struct ls_confirmed_ticks {
-    const ls_session_context *context;
+    const ls_session *context;
     uint32_t held_ticks; /* stepped ones that may be simulated again, or that a server may lack */
     ls_tick end;         /* the first tick that has not come */
     ls_tick keyframe;    /* the tick that is coded against nothing: 0, or the one JOIN named */
@@ -36,7 +36,7 @@ struct ls_confirmed_ticks {
 
 /* ---- life ---- */
 
-static uint32_t held_ticks_for(const ls_session_context *context)
+static uint32_t held_ticks_for(const ls_session *context)
 {
     uint32_t replayed = ls_replay_input_ticks(context->offer.config.tick_rate_hz,
                                               context->offer.hash_interval_ticks);
@@ -52,7 +52,7 @@ static uint32_t window_ticks_for(uint32_t held_ticks)
     return window;
 }
 
-ls_status ls_confirmed_ticks_create(const ls_session_context *context, ls_confirmed_ticks **out)
+ls_status ls_confirmed_ticks_create(const ls_session *context, ls_confirmed_ticks **out)
 {
     uint32_t held_ticks = held_ticks_for(context);
     ls_input_buffer_config config = {.slots = context->offer.config.players,

@@ -52,7 +52,7 @@ enum {
 typedef struct ls_confirmed_ticks ls_confirmed_ticks;
 
 /* NO_MEMORY. */
-ls_status ls_confirmed_ticks_create(const ls_session_context *context, ls_confirmed_ticks **out);
+ls_status ls_confirmed_ticks_create(const ls_session *context, ls_confirmed_ticks **out);
 void ls_confirmed_ticks_destroy(ls_confirmed_ticks *ticks);
 
 /* A new connection: its packets are counted anew. */

@@ -9,7 +9,7 @@
 typedef struct ls_diagnosis ls_diagnosis;
 
 /* NO_MEMORY. */
-ls_status ls_diagnosis_create(const ls_session_context *context, ls_diagnosis **out);
+ls_status ls_diagnosis_create(const ls_session *context, ls_diagnosis **out);
 void ls_diagnosis_destroy(ls_diagnosis *diagnosis);
 
 /* A message about desyncs. MALFORMED for any other, and for one that does not fit what is held.

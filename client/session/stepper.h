@@ -12,7 +12,7 @@ typedef struct ls_stepper ls_stepper;
 
 /* NO_MEMORY, and what creating a prediction says; without prediction for a simulation that cannot
  * save its state. */
-ls_status ls_stepper_create(const ls_session_context *context, ls_stepper **out);
+ls_status ls_stepper_create(const ls_session *context, ls_stepper **out);
 void ls_stepper_destroy(ls_stepper *stepper);
 
 /* ---- playing ---- */

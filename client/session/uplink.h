@@ -11,7 +11,7 @@
 typedef struct ls_uplink ls_uplink;
 
 /* NO_MEMORY. */
-ls_status ls_uplink_create(const ls_session_context *context, ls_uplink **out);
+ls_status ls_uplink_create(const ls_session *context, ls_uplink **out);
 void ls_uplink_destroy(ls_uplink *uplink);
 
 /* A new connection: the packets sent over it are counted anew, and the server says if the match is
