@@ -207,6 +207,7 @@ typedef struct ls_session_report {
     ls_end end;
 } ls_session_report;
 
+struct ls_session; /* session_context.h */
 typedef struct ls_session ls_session;
 
 /* No simulation, no input, name "player", frames cut at 250 ms, finds causes. */

@@ -85,7 +85,7 @@ struct ls_session {
     uint64_t played_ns;     /* up to here the time has been played */
     uint64_t frames_before; /* drawn before the match began */
 
-    /* What the pointers above lead to: the parts change it, and not the session. */
+    /* The pointers above lead to these, so that parts may change them. */
     ls_session_outbox own_outbox;
     ls_tick_sync own_sync;
     ls_hash_log own_hashes;

@@ -6,6 +6,8 @@
 
 #include "lockstep/common/base/language.h"
 
+#include <stdint.h>
+
 LS_C_BEGIN
 
 typedef enum ls_log_level {

@@ -190,23 +190,6 @@ void ls_match_stop(ls_match *match, uint64_t now_ns)
     ls_conduct_close(match, LS_ALREADY_OVER, ls_status_text(LS_ALREADY_OVER));
 }
 
-void ls_match_suspend(ls_match *match, const char *why, uint64_t now_ns)
-{
-    match->now_ns = now_ns;
-    if (match->state >= LS_MATCH_ENDING) {
-        return;
-    }
-    ls_match_event *event =
-        ls_outbox_push_event(match->outbox, LS_MATCH_SUSPENDED, 0, match->log->next);
-    ls_text_set(&event->text, "%s", why);
-    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        if (ls_seat_table_is_taken(match->seats, slot)) {
-            ls_conduct_drop(match, slot, LS_SAVED, why);
-        }
-    }
-    ls_conduct_close(match, LS_SAVED, why);
-}
-
 bool ls_match_is_paused(const ls_match *match)
 {
     return match->is_paused && match->state <= LS_MATCH_RUNNING;
@@ -382,15 +365,6 @@ uint64_t ls_match_hash(ls_match *match)
 uint32_t ls_match_players(const ls_match *match)
 {
     return match->config.sim.players;
-}
-
-uint32_t ls_match_players_here(const ls_match *match)
-{
-    uint32_t count = 0;
-    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        count += match->seats->peers[slot] != 0 ? 1 : 0;
-    }
-    return count;
 }
 
 uint64_t ls_match_packets_rejected(const ls_match *match)

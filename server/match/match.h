@@ -242,6 +242,7 @@ typedef struct ls_match_spectating {
         throttled_rounds; /* in which not all who were due were sent something: too many bytes */
 } ls_match_spectating;
 
+struct ls_match; /* match_context.h */
 typedef struct ls_match ls_match;
 
 /* Rule repeat, send rate auto, report, finds causes, hashes every tick, timeout 10 s, wait 2 s,

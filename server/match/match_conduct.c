@@ -1,5 +1,6 @@
 #include "lockstep/server/match/match_conduct.h"
 
+#include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/fault.h"
 #include "lockstep/protocol/wire/send_rate.h"
 
@@ -789,6 +790,32 @@ static void drop_silent(ls_match *match)
 }
 
 /* ---- time ---- */
+
+void ls_match_suspend(ls_match *match, const char *why, uint64_t now_ns)
+{
+    match->now_ns = now_ns;
+    if (match->state >= LS_MATCH_ENDING) {
+        return;
+    }
+    ls_match_event *event =
+        ls_outbox_push_event(match->outbox, LS_MATCH_SUSPENDED, 0, match->log->next);
+    ls_text_set(&event->text, "%s", why);
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        if (ls_seat_table_is_taken(match->seats, slot)) {
+            ls_conduct_drop(match, slot, LS_SAVED, why);
+        }
+    }
+    ls_conduct_close(match, LS_SAVED, why);
+}
+
+uint32_t ls_match_players_here(const ls_match *match)
+{
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        count += match->seats->peers[slot] != 0 ? 1 : 0;
+    }
+    return count;
+}
 
 /* Without anybody the match stays in its journal, from where it can be gone on with another time.
  */
