@@ -405,7 +405,7 @@ void ls_conclusion_report(const ls_match *match, uint32_t slot, const ls_desync_
 }
 
 void ls_conclusion_report_values(const ls_match *match, uint32_t slot,
-                                               ls_investigation *investigation, uint64_t found_ns)
+                                 ls_investigation *investigation, uint64_t found_ns)
 {
     ls_desync_finding *finding = &investigation->finding;
     bool is_known =
