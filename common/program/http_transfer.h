@@ -1,5 +1,5 @@
 /* HTTP transfer: one request as libcurl has it, and its reply as it comes in, whoever drives it:
- * http_client, which waits for it, or agones, on an event loop. Called by those alone. */
+ * ls_http_client_ask, which waits for it, or agones, on an event loop. */
 #ifndef LOCKSTEP_COMMON_PROGRAM_HTTP_TRANSFER_H
 #define LOCKSTEP_COMMON_PROGRAM_HTTP_TRANSFER_H
 

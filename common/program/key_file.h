@@ -1,5 +1,5 @@
 /* Key file: a private file with secrets as text: a line that says what it is, a line that warns,
- * and a line "NAME HEX" for each secret. Called by server_identity and token_key. */
+ * and a line "NAME HEX" for each secret. Called by server_identity. */
 #ifndef LOCKSTEP_COMMON_PROGRAM_KEY_FILE_H
 #define LOCKSTEP_COMMON_PROGRAM_KEY_FILE_H
 

@@ -1,4 +1,4 @@
-/* Service notify: tells systemd how the service is: ready, still alive, stopping, and a sentence
+/* Systemd: tells systemd how the service is: ready, still alive, stopping, and a sentence
  * for `systemctl status`. Does nothing where systemd did not start the program (NOTIFY_SOCKET is
  * not set), and must never keep a program from serving: a message that cannot be sent is lost.
  * Called by the supervisor, about once a second. */

@@ -1,6 +1,6 @@
 /* Event rows: what is made of the events of a match, one row for each kind: its word in a service's
  * stream of events, its record in a journal, its line in the log, and whom the line is charged to.
- * Decides nothing else. Called by recorder, output_limits, room and worker_rooms. */
+ * Decides nothing else. Called by recorder, room and worker_rooms. */
 #ifndef LOCKSTEP_SERVER_JOURNAL_EVENT_ROWS_H
 #define LOCKSTEP_SERVER_JOURNAL_EVENT_ROWS_H
 

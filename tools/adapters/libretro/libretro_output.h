@@ -1,4 +1,4 @@
-/* Libretro picture: the newest frame that a core has shown, as a viewer wants it. Never saved and
+/* Libretro output: the newest frame that a core has shown, as a viewer wants it. Never saved and
  * never hashed. Called by libretro_console. */
 #ifndef LOCKSTEP_TOOLS_ADAPTERS_LIBRETRO_LIBRETRO_OUTPUT_H
 #define LOCKSTEP_TOOLS_ADAPTERS_LIBRETRO_LIBRETRO_OUTPUT_H
