@@ -53,7 +53,7 @@ uint32_t ls_token_ledger_count(const ls_token_ledger *ledger);
 
 typedef struct ls_token_gate_config {
     ls_token_check check;
-    uint32_t tokens_max; /* used tokens that it notes, see token_ledger.h */
+    uint32_t tokens_max; /* used tokens that it notes */
     uint64_t now_s;      /* seconds since 1970 */
 } ls_token_gate_config;
 

@@ -1,7 +1,7 @@
 /* A service with several workers: rooms are found by newcomers, survive their worker and the whole
  * service, and free their places when they are over. */
 #define _DEFAULT_SOURCE /* flock */
-#include "lockstep/common/program/token_key.h"
+#include "lockstep/common/program/key_file.h"
 #include "lockstep/tests/loopback/hosted.h"
 
 #include <dirent.h>

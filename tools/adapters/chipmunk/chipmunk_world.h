@@ -1,6 +1,6 @@
 /* Chipmunk world: the whole state of the buggies' game as one flat block: what the engine keeps
  * between two steps of the bodies, joints and contacts is copied out of it after every step, so
- * that save, load, hash, schema and picture need no engine. */
+ * that save, load, hash, schema and picture need no engine. Called by the files of this folder. */
 #ifndef LOCKSTEP_TOOLS_ADAPTERS_CHIPMUNK_CHIPMUNK_WORLD_H
 #define LOCKSTEP_TOOLS_ADAPTERS_CHIPMUNK_CHIPMUNK_WORLD_H
 

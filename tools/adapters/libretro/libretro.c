@@ -237,7 +237,7 @@ static void draw(const ls_sim_config *config, const void *previous, const void *
     (void)previous;
     (void)alpha;
     const game_state *game = current;
-    libretro_console_draw(game->console, list);
+    libretro_picture_draw(libretro_console_picture(game->console), list);
 }
 
 static void sounds(const ls_sim_config *config, const void *previous, const void *current,
@@ -246,7 +246,7 @@ static void sounds(const ls_sim_config *config, const void *previous, const void
     (void)config;
     (void)previous;
     const game_state *game = current;
-    libretro_console_sound(game->console, list);
+    libretro_speaker_sound(libretro_console_speaker(game->console), list);
 }
 
 /* ---- who plays ---- */

@@ -5,157 +5,11 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/tools/adapters/libretro/libretro_api.h"
-#include "lockstep/tools/adapters/libretro/libretro_quirks.h"
 #include "lockstep/tools/adapters/libretro/libretro_surroundings.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-/* ---- the newest picture: never saved and never hashed ---- */
-
-typedef struct libretro_picture {
-    libretro_pixel_format format;
-    uint32_t *pixels; /* 0xRRGGBBAA */
-    size_t capacity;  /* pixels */
-    uint32_t columns; /* 0: there was no frame yet */
-    uint32_t rows;
-    double aspect; /* width by height; 0: that of columns and rows */
-} libretro_picture;
-
-/* Makes room for the largest frame that the core will show. */
-static ls_status picture_resize(libretro_picture *picture, const libretro_geometry *geometry)
-{
-    bool is_sane = geometry->aspect > 0.1f && geometry->aspect < 10.0f;
-    picture->aspect = is_sane ? (double)geometry->aspect : 0;
-    unsigned columns = geometry->columns_max, rows = geometry->rows_max;
-    if (columns < 1 || columns > LS_DRAW_SIDE_MAX || rows < 1 || rows > LS_DRAW_SIDE_MAX) {
-        return LS_UNSUPPORTED;
-    }
-    size_t capacity = (size_t)columns * rows;
-    if (capacity <= picture->capacity) {
-        return LS_OK;
-    }
-    ls_release(ls_allocator_heap(), picture->pixels);
-    picture->columns = 0;
-    picture->capacity = 0;
-    picture->pixels = ls_allocate_array(ls_allocator_heap(), capacity, sizeof *picture->pixels);
-    if (!picture->pixels) {
-        return LS_NO_MEMORY;
-    }
-    picture->capacity = capacity;
-    return LS_OK;
-}
-
-static void picture_deinit(libretro_picture *picture)
-{
-    ls_release(ls_allocator_heap(), picture->pixels);
-    *picture = (libretro_picture){.pixels = NULL};
-}
-
-/* ---- 0xRRGGBBAA of each format ---- */
-
-/* The full range of 8 bits from the full range of fewer. */
-static uint32_t from_5_bits(uint32_t value)
-{
-    return (value & 0x1fu) << 3 | (value & 0x1fu) >> 2;
-}
-
-static uint32_t from_6_bits(uint32_t value)
-{
-    return (value & 0x3fu) << 2 | (value & 0x3fu) >> 4;
-}
-
-static uint32_t colour_of(uint32_t red, uint32_t green, uint32_t blue)
-{
-    return red << 24 | green << 16 | blue << 8 | 0xffu;
-}
-
-static uint32_t read_colour(libretro_pixel_format format, const uint8_t *row, unsigned column)
-{
-    uint16_t narrow = 0;
-    uint32_t wide = 0;
-    if (format == LIBRETRO_PIXELS_XRGB8888) {
-        memcpy(&wide, row + column * sizeof wide, sizeof wide);
-        return wide << 8 | 0xffu;
-    }
-    memcpy(&narrow, row + column * sizeof narrow, sizeof narrow);
-    uint32_t blue = from_5_bits(narrow);
-    return format == LIBRETRO_PIXELS_RGB565
-               ? colour_of(from_5_bits(narrow >> 11u), from_6_bits(narrow >> 5u), blue)
-               : colour_of(from_5_bits(narrow >> 10u), from_5_bits(narrow >> 5u), blue);
-}
-
-/* A frame that there is no room for is left out. */
-static void picture_show(libretro_picture *picture, const void *frame, unsigned columns,
-                         unsigned rows, size_t pitch)
-{
-    if (columns < 1 || columns > LS_DRAW_SIDE_MAX || rows < 1 || rows > LS_DRAW_SIDE_MAX ||
-        (size_t)columns * rows > picture->capacity) {
-        return;
-    }
-    picture->columns = columns;
-    picture->rows = rows;
-    uint32_t *out = picture->pixels;
-    for (unsigned y = 0; y < rows; y++) {
-        const uint8_t *row = (const uint8_t *)frame + y * pitch;
-        for (unsigned x = 0; x < columns; x++) {
-            *out++ = read_colour(picture->format, row, x);
-        }
-    }
-}
-
-/* ---- the sound of a tick ---- */
-
-typedef struct libretro_speaker {
-    uint32_t rate_hz;
-    uint32_t frames; /* pairs of left and right */
-    uint32_t capacity;
-    int16_t *samples;
-} libretro_speaker;
-
-enum {
-    CHANNELS = 2,
-    TICKS_PER_S_MIN = 5,
-};
-
-/* The rate of a core, with room for as many ticks as there are in a fifth of a second. Silent for a
- * rate that cannot be played. */
-static ls_status speaker_init(libretro_speaker *speaker, double rate_hz)
-{
-    *speaker = (libretro_speaker){.rate_hz = 0};
-    if (!(rate_hz >= LS_SOUND_RATE_MIN_HZ && rate_hz <= LS_SOUND_RATE_MAX_HZ)) {
-        return LS_OK;
-    }
-    speaker->rate_hz = (uint32_t)(rate_hz + 0.5);
-    speaker->capacity = speaker->rate_hz / TICKS_PER_S_MIN;
-    speaker->samples = ls_allocate_array(ls_allocator_heap(), (size_t)speaker->capacity * CHANNELS,
-                                         sizeof *speaker->samples);
-    return speaker->samples ? LS_OK : LS_NO_MEMORY;
-}
-
-static void speaker_deinit(libretro_speaker *speaker)
-{
-    ls_release(ls_allocator_heap(), speaker->samples);
-    *speaker = (libretro_speaker){.rate_hz = 0};
-}
-
-static void speaker_begin_tick(libretro_speaker *speaker)
-{
-    speaker->frames = 0;
-}
-
-/* Samples that there is no room for are left out. */
-static void speaker_play(libretro_speaker *speaker, const int16_t *samples, size_t frames)
-{
-    size_t room = speaker->capacity - speaker->frames;
-    size_t taken = frames < room ? frames : room;
-    if (taken > 0) {
-        memcpy(speaker->samples + (size_t)speaker->frames * CHANNELS, samples,
-               taken * CHANNELS * sizeof *samples);
-        speaker->frames += (uint32_t)taken;
-    }
-}
 
 #define LIBRETRO_OPTIONS_MAX 256u /* a core's further ones keep what the core makes of it */
 #define LIBRETRO_OPTION_KEY_BYTES_MAX 64u
@@ -402,7 +256,7 @@ static bool set_geometry(const libretro_geometry *geometry, bool has_limits)
         made.columns_max = made.columns;
         made.rows_max = made.rows;
     }
-    active->picture_status = picture_resize(&active->picture, &made);
+    active->picture_status = libretro_picture_resize(&active->picture, &made);
     return active->picture_status == LS_OK;
 }
 
@@ -472,7 +326,7 @@ static void show_frame(const void *pixels, unsigned columns, unsigned rows, size
 {
     if (active && pixels && pixels != LIBRETRO_FRAME_OF_CARD) {
         active->is_empty = false;
-        picture_show(&active->picture, pixels, columns, rows, pitch);
+        libretro_picture_show(&active->picture, pixels, columns, rows, pitch);
     }
 }
 
@@ -480,7 +334,7 @@ static size_t play_samples(const int16_t *samples, size_t pairs)
 {
     if (active && samples && pairs > 0) {
         active->is_empty = false;
-        speaker_play(&active->speaker, samples, pairs);
+        libretro_speaker_play(&active->speaker, samples, pairs);
     }
     return pairs;
 }
@@ -640,7 +494,7 @@ static ls_status set_up_ports(libretro_console *console, ls_text *why)
     libretro_av_info info = {.frames_per_second = 0};
     console->core.call.get_system_av_info(&info);
     set_geometry(&info.geometry, true);
-    if (speaker_init(&console->speaker, info.samples_per_second) != LS_OK) {
+    if (libretro_speaker_init(&console->speaker, info.samples_per_second) != LS_OK) {
         return ls_fail(LS_NO_MEMORY, why, "core: there is no room for its sound");
     }
     if (console->picture_status != LS_OK) {
@@ -764,8 +618,8 @@ void libretro_console_destroy(libretro_console *console)
     }
     libretro_core_close(&console->core);
     leave();
-    picture_deinit(&console->picture);
-    speaker_deinit(&console->speaker);
+    libretro_picture_deinit(&console->picture);
+    libretro_speaker_deinit(&console->speaker);
     ls_release(ls_allocator_heap(), console->save);
     ls_release(ls_allocator_heap(), console);
 }
@@ -778,7 +632,7 @@ void libretro_console_run(libretro_console *console, const libretro_pad *pads, u
     }
     console->is_saved = false;
     console->is_empty = true;
-    speaker_begin_tick(&console->speaker);
+    libretro_speaker_begin_tick(&console->speaker);
     enter(console);
     console->core.call.run();
     if (console->is_empty && console->quirks.may_pass_over_frames) {
@@ -843,36 +697,12 @@ uint8_t *libretro_console_memory(libretro_console *console, unsigned id, size_t 
     return bytes;
 }
 
-/* A metre a row. */
-void libretro_console_draw(const libretro_console *console, ls_draw_list *list)
+const libretro_picture *libretro_console_picture(const libretro_console *console)
 {
-    const libretro_picture *picture = &console->picture;
-    double columns = picture->columns > 0 ? picture->columns : 4;
-    double rows = picture->rows > 0 ? picture->rows : 3;
-    double aspect = picture->aspect > 0 ? picture->aspect : columns / rows;
-    ls_draw_shape screen = {
-        .kind = LS_DRAW_BITMAP,
-        .colour = 0x000000ffu,
-        .half_width = ls_fixed_from_double(rows * aspect / 2),
-        .half_height = ls_fixed_from_double(rows / 2),
-        .columns = picture->columns,
-        .rows = picture->rows,
-        .pixels = picture->pixels,
-    };
-    list->view_min = (ls_vec2){-screen.half_width, -screen.half_height};
-    list->view_max = (ls_vec2){screen.half_width, screen.half_height};
-    if (picture->columns > 0) {
-        ls_draw_push(list, screen);
-    }
+    return &console->picture;
 }
 
-void libretro_console_sound(const libretro_console *console, ls_sound_list *list)
+const libretro_speaker *libretro_console_speaker(const libretro_console *console)
 {
-    const libretro_speaker *speaker = &console->speaker;
-    if (speaker->frames > 0) {
-        ls_sound_push(list, (ls_sound){.kind = LS_SOUND_SAMPLES,
-                                       .frames = speaker->frames,
-                                       .rate_hz = speaker->rate_hz,
-                                       .samples = speaker->samples});
-    }
+    return &console->speaker;
 }

@@ -4,7 +4,8 @@
 #ifndef LOCKSTEP_TOOLS_ADAPTERS_LIBRETRO_LIBRETRO_CONSOLE_H
 #define LOCKSTEP_TOOLS_ADAPTERS_LIBRETRO_LIBRETRO_CONSOLE_H
 
-#include "lockstep/tools/adapters/libretro/libretro_core.h"
+#include "lockstep/tools/adapters/libretro/libretro_imports.h"
+#include "lockstep/tools/adapters/libretro/libretro_output.h"
 
 #define LIBRETRO_PORTS_MAX 8u
 #define LIBRETRO_SAVE_HEAD_BYTES 12u
@@ -49,8 +50,7 @@ ls_status libretro_console_load(libretro_console *console, const uint8_t *bytes,
 /* Memory of the core, to read or to write; NULL: it has none of that kind. */
 uint8_t *libretro_console_memory(libretro_console *console, unsigned id, size_t *size);
 
-/* The newest picture, and the sound of the newest frame. */
-void libretro_console_draw(const libretro_console *console, ls_draw_list *list);
-void libretro_console_sound(const libretro_console *console, ls_sound_list *list);
+const libretro_picture *libretro_console_picture(const libretro_console *console);
+const libretro_speaker *libretro_console_speaker(const libretro_console *console);
 
 #endif

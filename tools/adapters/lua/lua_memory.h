@@ -1,5 +1,5 @@
 /* Lua memory: blocks that grow, for Lua itself and for what is written of it: the one place of the
- * plug-in that asks the C heap. */
+ * plug-in that asks the C heap. Called by the plug-in's other files. */
 #ifndef LOCKSTEP_TOOLS_ADAPTERS_LUA_LUA_MEMORY_H
 #define LOCKSTEP_TOOLS_ADAPTERS_LUA_LUA_MEMORY_H
 
