@@ -26,8 +26,8 @@ TICKS, TICK_RATE_HZ = 180, 120
 SECONDS_MAX = 60
 MATCHES_AT_ONCE = 6
 # The bots answer a state of long ago and the server waits for them: every match goes the same way.
-RULES = ["--ticks", TICKS, "--tick-rate", TICK_RATE_HZ, "--late", "wait", "--investigation-timeout",
-         30000]
+RULES = ["--ticks", TICKS, "--tick-rate", TICK_RATE_HZ, "--late", "wait", "--wait-limit", 30000,
+         "--wait-budget", 0, "--investigation-timeout", 30000]
 BOT_DELAY = 20
 ON_ONE_CORE = [sys.executable, "-c", "import os, sys; "
                "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); "
