@@ -10,13 +10,8 @@
 /* ---- a state of which one build spoils a lot, once ---- */
 
 enum {
-#if defined(__SANITIZE_ADDRESS__) /* there it takes ten times as long */
-    CELLS_SMALL = 6 << 10,
-    CELLS_LARGE = 1 << 18, /* 2 MiB */
-#else
     CELLS_SMALL = 16 << 10,
     CELLS_LARGE = 5 << 17, /* 5 MiB */
-#endif
     SPOILT = 5000,
 };
 
