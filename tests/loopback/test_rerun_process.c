@@ -3,7 +3,6 @@
 
 #include "lockstep/common/base/sanitizers.h"
 #include "lockstep/common/diagnosis/desync_class.h"
-#include "lockstep/common/diagnosis/surroundings.h"
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/system/system_clock.h"
 
