@@ -52,6 +52,7 @@ const ls_simulation *ls_arena_simulation(void)
         .bot = ls_arena_bot,
         .control = ls_arena_control,
         .sounds = ls_arena_sounds,
+        .input_bits = ls_buttons_in_first_byte,
     };
     return &simulation;
 }

@@ -51,6 +51,7 @@ const ls_simulation *ls_tumble_simulation(void)
         .draw = ls_tumble_draw,
         .bot = ls_tumble_bot,
         .control = ls_tumble_control,
+        .input_bits = ls_buttons_in_first_byte,
     };
     return &simulation;
 }

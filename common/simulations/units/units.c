@@ -120,6 +120,7 @@ const ls_simulation *ls_units_simulation(void)
         .bot = ls_units_bot,
         .control = ls_units_control,
         .draw_control = ls_units_draw_control,
+        .input_bits = ls_units_input_bits,
     };
     return &simulation;
 }

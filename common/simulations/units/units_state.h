@@ -145,6 +145,7 @@ uint32_t ls_units_bot(const ls_sim_config *config, const void *state, uint32_t s
                       uint8_t *bytes);
 uint32_t ls_units_control(const ls_sim_config *config, const void *state, uint32_t slot,
                           const ls_controls *controls, uint8_t *bytes);
+void ls_units_input_bits(const ls_sim_config *config, const void *state, const ls_input_bits *bits);
 void ls_units_draw_control(const ls_sim_config *config, const void *state, uint32_t slot,
                            const ls_controls *controls, ls_draw_list *list);
 
