@@ -211,16 +211,16 @@ typedef struct ls_tick_inputs {
     const ls_slot_input *slots;
 } ls_tick_inputs;
 
-/* What the bits of an input mean when inputs come too late. Two masks of input_bytes_max bytes,
- * zeroed at first; a bit is of one, of the other or of none. Under the rule `repeat` a slot whose
- * input has not come when its tick is closed has its input of the tick before once more: a bit of
- * no mask stays as it was, as that of a key that is held or a number should.
+/* A simulation says here what its inputs' bits mean when inputs come too late. Two masks of
+ * input_bytes_max bytes, zeroed at first; a bit is of one, of the other or of none. Under the rule
+ * `repeat` a slot whose input has not come when its tick is closed has its input of the tick before
+ * once more: a bit of no mask stays as it was, as that of a stick or a number should.
  * - An edge acts whenever it is set: a move, a jump, an order. It is left out of what is repeated.
  *   An input of edges alone is left out, or acts, as a whole.
  * - A button is down as long as its bit is set. It stays down in what is repeated.
- * So that a tap is one tap, a client that sees ticks closed without an edge that it sent, or without
- * a button that it sent down and up again, sends it again with a later input, for up to a second:
- * edges in the order in which they were made, a button down for one tick. */
+ * So that a tap is one tap, a client that sees ticks closed without an edge that it sent, or
+ * without a button that it sent down and up again, sends it again with a later input, for up to a
+ * second: edges in the order in which they were made, a button down for one tick. */
 typedef struct ls_input_bits {
     uint8_t *edges;
     uint8_t *buttons;
@@ -544,9 +544,9 @@ typedef struct ls_simulation {
     uint32_t (*save_fields_of)(const ls_sim_config *config, const void *state, ls_field *fields,
                                uint32_t capacity);
 
-    /* Says of inputs which bits are edges and which are buttons. Called once a match. What a late
-     * input becomes is the server's to say, and reaches everybody as the closed input. NULL: what is
-     * repeated is the whole input, and what comes too late is lost. */
+    /* Says of inputs which bits are edges and which are buttons. Called once a match. The server
+     * decides what a late input becomes, and tells everybody with the closed ticks. NULL: the whole
+     * input is repeated, and what comes too late is lost. */
     void (*input_bits)(const ls_sim_config *config, const void *state, const ls_input_bits *bits);
 } ls_simulation;
 

@@ -34,7 +34,7 @@ struct ls_tick_closer {
     uint32_t missing_mask;               /* slots that the wait is for, as of then */
     uint32_t abusing_mask; /* slots that are not waited for, since they did it often */
     ls_input_masks *masks; /* NULL: the simulation says nothing of its inputs */
-    uint8_t *repeated;     /* of each slot masks->bytes: its input without edges, where it is late */
+    uint8_t *repeated;     /* of each slot masks->bytes: its late input without edges */
 };
 
 /* ---- life ---- */
@@ -60,8 +60,8 @@ ls_status ls_tick_closer_create(const ls_match_context *match, ls_tick_closer **
     ls_status status =
         ls_input_masks_create(match->log->instance, match->allocator, &closer->masks);
     if (status == LS_OK && closer->masks) {
-        closer->repeated = ls_allocate_array(match->allocator, match->config.sim.players,
-                                             closer->masks->bytes);
+        closer->repeated =
+            ls_allocate_array(match->allocator, match->config.sim.players, closer->masks->bytes);
         status = closer->repeated ? LS_OK : LS_NO_MEMORY;
     }
     if (status != LS_OK) {

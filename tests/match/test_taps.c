@@ -1,5 +1,5 @@
-/* A tap is one tap, whenever its input comes, and if it does not: a game says which bits of an input
- * are edges and which are buttons. */
+/* A tap is one tap, whenever its input comes, and if it does not: a game says which bits of an
+ * input are edges and which are buttons. */
 #include "lockstep/tests/match/match_test.h"
 
 enum {
@@ -66,7 +66,7 @@ static void input_bits(const ls_sim_config *config, const void *state, const ls_
     bits->buttons[1] = 1;
 }
 
-/* Orders: an input is one, or nothing; each has a number, and the order in which they come counts. */
+/* Orders: an input is one, or nothing; each has a number, and their order counts. */
 static void obey(const ls_step *step)
 {
     tapped *slots = step->state;
@@ -123,8 +123,8 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
     (void)slot;
     uint32_t input = player->inputs++;
     uint32_t since = (input - TAP_FIRST) % TAP_APART;
-    bool is_within = player->is_tapping && input >= TAP_FIRST &&
-                     input < TAP_FIRST + TAPS * TAP_APART;
+    bool is_within =
+        player->is_tapping && input >= TAP_FIRST && input < TAP_FIRST + TAPS * TAP_APART;
     if (player->gives_orders) {
         const uint8_t order[ORDER_BYTES] = {0, (uint8_t)(1 + (input - TAP_FIRST) / TAP_APART), 0};
         memcpy(bytes, order, ORDER_BYTES);
@@ -169,7 +169,7 @@ static virtual_match *tapped_match(const ls_simulation *simulation, gaps every)
     return run;
 }
 
-/* What the state counts, of 20 matches. */
+/* Of 20 matches. */
 typedef struct counted {
     uint64_t substituted;
     uint32_t other_moves; /* matches in which they are not as many as the taps */

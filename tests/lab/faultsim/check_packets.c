@@ -76,8 +76,8 @@ static void start_cursor(client_check *client, const ls_inputs_header *header)
     ls_tick_cursor_start(client->check->cursor, 1, LS_INPUT_BYTES_MAX, &base);
 }
 
-/* What a client sends is what its player made and, where the simulation says which bits are edges
- * and buttons, what was lost of earlier inputs. */
+/* A client sends what its player made and, where the simulation says which bits are edges and
+ * buttons, the presses that were lost with earlier inputs. */
 static void read_arriving(client_check *client, ls_tick tick)
 {
     ls_slot_input input;

@@ -10,7 +10,7 @@
 #include "lockstep/tests/lab/virtual/virtual_match.h"
 
 enum {
-    CHECK_TICKS_MAX = 16384,   /* longest match that can be checked */
+    CHECK_TICKS_MAX = 16384, /* longest match that can be checked */
     CHECK_INPUTS_HELD = 1024,
     CHECK_STEPPED_TICKS = 256, /* more than a client steps in a frame, and guesses */
     CHECK_CRASHES_MAX = 8,     /* of the server, in a match with a journal */
