@@ -5,6 +5,7 @@
 #include "lockstep/common/simulation/input_masks.h"
 #include "lockstep/common/time/timestep.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define WAITING_FIRST_NS (UINT64_C(100) * LS_NS_PER_MS) /* until the players are told of a wait */
@@ -18,6 +19,9 @@ enum {
 /* A slot that was not waited for any more is again once it may hold up the match for so long. */
 #define WAIT_AGAIN_NS (UINT64_C(2) * LS_NS_PER_SECOND)
 
+/* An operator has so long to begin another match before the numbers of ticks end. */
+#define WARNED_NS (UINT64_C(10) * 24 * 3600 * LS_NS_PER_SECOND)
+
 struct ls_tick_closer {
     const ls_match_context *match;
     uint64_t last_ns;    /* up to where the timestep has been advanced */
@@ -28,6 +32,8 @@ struct ls_tick_closer {
     uint32_t excused_ticks; /* by which the match is behind its time since the last closing */
     uint32_t overdue_ticks; /* of them, because this was called too late */
     bool has_dropped;       /* the tick that waited is closed without the slots that were dropped */
+    ls_tick end;            /* no tick is closed from here on */
+    ls_tick warned_from;    /* from this one on it is told that the numbers of ticks end there */
     ls_timestep timestep;
     uint64_t held_up_ns[LS_PLAYERS_MAX]; /* by this slot, less its share of the time since then */
     uint64_t charged_ns;                 /* up to where a wait is counted there */
@@ -48,6 +54,15 @@ static ls_timestep_config timestep_config(const ls_match_config *config)
     return timestep;
 }
 
+static void find_end(ls_tick_closer *closer)
+{
+    uint32_t ticks = closer->match->config.ticks;
+    bool is_planned = ticks > 0 && ticks <= LS_MATCH_TICKS_MAX;
+    uint64_t warned_ticks = WARNED_NS / closer->match->dt_ns;
+    closer->end = is_planned ? ticks : LS_MATCH_TICKS_MAX;
+    closer->warned_from = is_planned ? ticks : LS_MATCH_TICKS_MAX - (ls_tick)warned_ticks;
+}
+
 ls_status ls_tick_closer_create(const ls_match_context *match, ls_tick_closer **out)
 {
     ls_tick_closer *closer = ls_allocate(match->allocator, sizeof *closer);
@@ -57,6 +72,7 @@ ls_status ls_tick_closer_create(const ls_match_context *match, ls_tick_closer **
     ls_timestep_config timestep = timestep_config(&match->config);
     closer->match = match;
     closer->timestep = ls_timestep_make(&timestep);
+    find_end(closer);
     ls_status status =
         ls_input_masks_create(match->log->instance, match->allocator, &closer->masks);
     if (status == LS_OK && closer->masks) {
@@ -134,8 +150,7 @@ void ls_tick_closer_advance(ls_tick_closer *closer)
 
 bool ls_tick_closer_is_last_closed(const ls_tick_closer *closer)
 {
-    uint32_t ticks = closer->match->config.ticks;
-    return ticks > 0 && closer->match->log->next >= ticks;
+    return closer->match->log->next >= closer->end;
 }
 
 bool ls_tick_closer_is_waiting(const ls_tick_closer *closer)
@@ -320,6 +335,18 @@ static ls_slot_input close_slot(ls_tick_closer *closer, uint32_t slot, ls_closin
     return input;
 }
 
+/* Once, also after the match was resumed. */
+static void warn_of_end(ls_tick_closer *closer)
+{
+    ls_tick next = closer->match->log->next;
+    uint64_t left_ns = (closer->end - next) * closer->match->dt_ns;
+    ls_match_event *event =
+        ls_outbox_push_event(closer->match->outbox, LS_MATCH_ENDS_SOON, 0, next);
+    ls_text_set(&event->text, "tick %" PRIu32 ", in %.1f days", closer->end,
+                (double)left_ns / (24.0 * 3600 * LS_NS_PER_SECOND));
+    closer->warned_from = closer->end;
+}
+
 static ls_closing_kind close_tick(ls_tick_closer *closer, ls_closing *closing)
 {
     ls_slot_input inputs[LS_PLAYERS_MAX];
@@ -334,6 +361,9 @@ static ls_closing_kind close_tick(ls_tick_closer *closer, ls_closing *closing)
     closer->excused_ticks = 0;
     closer->overdue_ticks = 0;
     closer->due_ticks--;
+    if (closer->match->log->next >= closer->warned_from) {
+        warn_of_end(closer);
+    }
     make_up_for_waiting(closer);
     ls_tick_log_append(closer->match->log, inputs, closer->match->now_ns);
     return LS_CLOSING_TICK;
