@@ -590,7 +590,7 @@ static void note_doubled(ls_blob_sender *sender, const ls_blob_ack *ack)
     }
 }
 
-static void receive_news(ls_blob_sender *sender, const ls_blob_ack *ack, uint64_t now_ns)
+static void note_arrivals(ls_blob_sender *sender, const ls_blob_ack *ack, uint64_t now_ns)
 {
     uint32_t came = ack->received - LS_MIN(sender->heard.received, ack->received);
     sender->heard = (arrivals){ack->newest + 1, ack->received};
@@ -623,7 +623,7 @@ ls_status ls_blob_sender_receive_ack(ls_blob_sender *sender, uint64_t now_ns, co
     }
     ack_parts(sender, &ack);
     if (ack.received > 0 && ack.newest >= sender->heard.sent) {
-        receive_news(sender, &ack, now_ns); /* not overtaken by another one */
+        note_arrivals(sender, &ack, now_ns); /* not overtaken by another one */
     }
     return LS_OK;
 }
