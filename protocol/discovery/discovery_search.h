@@ -4,8 +4,8 @@
 #ifndef LOCKSTEP_PROTOCOL_DISCOVERY_DISCOVERY_SEARCH_H
 #define LOCKSTEP_PROTOCOL_DISCOVERY_DISCOVERY_SEARCH_H
 
+#include "lockstep/common/base/endpoint.h"
 #include "lockstep/protocol/discovery/discovery.h"
-#include "lockstep/protocol/transport/endpoint.h"
 
 LS_C_BEGIN
 

@@ -5,8 +5,8 @@
 #define LOCKSTEP_PROTOCOL_SEALED_ADDRESS_COOKIE_H
 
 #include "lockstep/common/base/cipher.h"
+#include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/language.h"
-#include "lockstep/protocol/transport/endpoint.h"
 
 #include <stdbool.h>
 #include <stdint.h>

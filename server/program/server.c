@@ -1,7 +1,7 @@
 #include "lockstep/server/program/server.h"
 
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/output.h"
-#include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/server/program/announcer.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/rooms/room_progress.h"

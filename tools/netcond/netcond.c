@@ -1,6 +1,7 @@
 #include "lockstep/tools/netcond/netcond.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/tools/netcond/report.h"
 

@@ -1,6 +1,7 @@
 #include "lockstep/tools/netcond/report.h"
 
 #include "lockstep/common/program/json.h"
+#include "lockstep/common/system/endpoint_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,12 +1,10 @@
-#define _DEFAULT_SOURCE
 #include "lockstep/tools/synctest/trace.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/system/shared_memory.h"
 
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum {
     STATE_HASH_BYTES = 8,
@@ -39,16 +37,9 @@ ls_status synctest_trace_open(int file, synctest_trace_shape shape, synctest_tra
                             .image_bytes = shape.image_bytes};
     trace.byte_count =
         trace.places * place_bytes(shape.state_bytes) + ALIGNMENT + shape.image_bytes;
-    if (ftruncate(file, (off_t)trace.byte_count) != 0) {
-        return LS_IO;
-    }
-    void *bytes = mmap(NULL, trace.byte_count, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (bytes == MAP_FAILED) {
-        return LS_IO;
-    }
-    trace.bytes = bytes;
+    trace.bytes = ls_shared_memory_map(file, trace.byte_count);
     *out = trace;
-    return LS_OK;
+    return trace.bytes ? LS_OK : LS_IO;
 }
 
 void synctest_trace_set(synctest_trace *trace, uint32_t place, uint64_t state_hash,

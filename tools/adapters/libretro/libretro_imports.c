@@ -1,7 +1,8 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/adapters/libretro/libretro_imports.h"
 
-#include <dlfcn.h>
+#include "lockstep/common/system/library.h"
+
 #include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,18 +66,19 @@ typedef void start_function(int count, char **arguments, char **environment);
 
 void libretro_start_run(void *library, const libretro_start *start)
 {
-    struct link_map *map = NULL;
-    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) {
+    const void *table = NULL;
+    const uintptr_t base = ls_library_base(library, &table);
+    if (base == 0) {
         return;
     }
     char *none[] = {NULL};
     start_function *function = NULL;
     if (start->addresses[0] != 0) {
-        uintptr_t address = map->l_addr + start->addresses[0];
+        uintptr_t address = base + start->addresses[0];
         memcpy(&function, &address, sizeof function);
         function(0, none, none);
     }
-    const uint8_t *array = (const uint8_t *)(map->l_addr + start->addresses[1]);
+    const uint8_t *array = (const uint8_t *)(base + start->addresses[1]);
     uint64_t bytes = start->addresses[1] != 0 ? start->array_bytes : 0;
     for (uint64_t i = 0; i + sizeof function <= bytes; i += sizeof function) {
         memcpy(&function, array + i, sizeof function);
@@ -183,12 +185,12 @@ static void replace(const tables *t, const ElfW(Rela) * relocation, void *(*find
 ls_status libretro_imports_replace(void *library, void *(*find)(const char *name),
                                    libretro_originals *originals)
 {
-    struct link_map *map = NULL;
-    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) {
+    const void *table = NULL;
+    tables t = {.base = ls_library_base(library, &table)};
+    if (t.base == 0) {
         return LS_IO;
     }
-    tables t = {.base = map->l_addr};
-    read_dynamic(&t, map->l_ld);
+    read_dynamic(&t, table);
     if (!t.symbols || !t.names) {
         return LS_IO;
     }
