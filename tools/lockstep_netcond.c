@@ -175,5 +175,8 @@ int main(int argc, char **argv)
         ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
         return LS_EXIT_USAGE;
     }
-    return netcond_run(&args.config, &console);
+    ls_console_never_wait(&console);
+    ls_exit_code code = netcond_run(&args.config, &console);
+    ls_console_deinit(&console);
+    return code;
 }
