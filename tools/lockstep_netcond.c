@@ -2,7 +2,6 @@
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/tools/netcond/netcond.h"
-#include "lockstep/tools/netcond/profile.h"
 #include "lockstep/tools/netcond/settings.h"
 
 #include <stdio.h>

@@ -11,14 +11,14 @@ WHERE = ("common/*", "protocol/*", "server/*", "client/*", "tools/*")
 # What looks into processes and machine code, or replaces what a library calls, which is Linux's by
 # its nature.
 LINUX_BY_NATURE = (
-    "tools/desync/code_place.c",
+    "tools/desync/machine_code.c",
     "tools/desync/write_trace.c",
     "tools/synctest/crash.c",
     "tools/synctest/foreign_locale.c",
     "tools/synctest/laid_inputs.c",
     "tools/synctest/launch.c",
     "tools/synctest/page_memory.c",
-    "tools/synctest/play_mode_draw.c",
+    "tools/synctest/play_mode.c",
     "tools/synctest/shims.c",
     "tools/synctest/shims_files.c",
     "tools/synctest/shims_machine.c",
