@@ -6,8 +6,8 @@
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/protocol/sealed/sealed_client.h"
-#include "lockstep/protocol/transport/endpoint.h"
 
 #include <stdbool.h>
 

@@ -4,9 +4,9 @@
 #ifndef LOCKSTEP_PROTOCOL_DISCOVERY_DISCOVERY_H
 #define LOCKSTEP_PROTOCOL_DISCOVERY_DISCOVERY_H
 
+#include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
-#include "lockstep/protocol/transport/endpoint.h"
 
 #include <stdbool.h>
 #include <stddef.h>

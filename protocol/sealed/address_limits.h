@@ -7,9 +7,9 @@
 #define LOCKSTEP_PROTOCOL_SEALED_ADDRESS_LIMITS_H
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
-#include "lockstep/protocol/transport/endpoint.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,12 +7,12 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/cipher.h"
+#include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/protocol/sealed/invite.h"
 #include "lockstep/protocol/sealed/sealed_content.h"
 #include "lockstep/protocol/sealed/sealed_passes.h"
-#include "lockstep/protocol/transport/endpoint.h"
 
 #include <stdbool.h>
 #include <stddef.h>

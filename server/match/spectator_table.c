@@ -1,7 +1,7 @@
 #include "lockstep/server/match/spectator_table.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/protocol/transport/endpoint.h"
+#include "lockstep/common/base/endpoint.h"
 
 ls_status ls_spectator_table_init(ls_spectator_table *table, uint32_t rows_max,
                                   const ls_allocator *allocator)

@@ -1,14 +1,13 @@
 #define _GNU_SOURCE
-#include "lockstep/protocol/udp/discovery_socket.h"
+#include "lockstep/common/system/broadcast_socket.h"
 
-#include <arpa/inet.h>
+#include "lockstep/common/system/posix/socket_address.h"
+#include "lockstep/common/system/socket.h"
+
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netinet/in.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define CONTROL_BYTES 256u
 
@@ -25,24 +24,21 @@ static bool set(int descriptor, int level, int option)
     return setsockopt(descriptor, level, option, &on, sizeof on) == 0;
 }
 
-ls_status ls_discovery_socket_open(uint16_t port, int *descriptor, ls_text *why)
+ls_status ls_broadcast_socket_open(uint16_t port, int *descriptor, ls_text *why)
 {
-    struct sockaddr_in any = place(htonl(INADDR_ANY), port);
-    int made = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const ls_endpoint any = ls_endpoint_from_ipv4(INADDR_ANY, port);
+    int made = ls_socket_open(&any, SOCK_DGRAM);
     if (made >= 0 && set(made, SOL_SOCKET, SO_REUSEADDR) && set(made, SOL_SOCKET, SO_BROADCAST) &&
-        set(made, IPPROTO_IP, IP_PKTINFO) &&
-        bind(made, (const struct sockaddr *)&any, sizeof any) == 0) {
+        set(made, IPPROTO_IP, IP_PKTINFO) && ls_socket_bind(made, &any)) {
         *descriptor = made;
         return LS_OK;
     }
     ls_status status = ls_fail(LS_IO, why, "UDP port %u: %s", port, strerror(errno));
-    if (made >= 0) {
-        close(made);
-    }
+    ls_socket_close(made);
     return status;
 }
 
-static void read_arrival(struct msghdr *message, ls_discovery_datagram *datagram)
+static void read_arrival(struct msghdr *message, ls_broadcast_datagram *datagram)
 {
     for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
         if (part->cmsg_level == IPPROTO_IP && part->cmsg_type == IP_PKTINFO) {
@@ -54,7 +50,7 @@ static void read_arrival(struct msghdr *message, ls_discovery_datagram *datagram
     }
 }
 
-bool ls_discovery_socket_receive(int descriptor, ls_discovery_datagram *datagram)
+bool ls_broadcast_socket_receive(int descriptor, ls_broadcast_datagram *datagram)
 {
     union {
         struct cmsghdr header;
@@ -83,7 +79,7 @@ bool ls_discovery_socket_receive(int descriptor, ls_discovery_datagram *datagram
     return true;
 }
 
-void ls_discovery_socket_answer(int descriptor, const ls_discovery_datagram *datagram,
+void ls_broadcast_socket_answer(int descriptor, const ls_broadcast_datagram *datagram,
                                 const uint8_t *bytes, size_t size)
 {
     union {
@@ -135,7 +131,7 @@ static uint32_t broadcast_of(const struct ifaddrs *interface)
     return broadcast.sin_addr.s_addr;
 }
 
-uint32_t ls_discovery_socket_broadcast(int descriptor, uint32_t address, uint16_t port,
+uint32_t ls_broadcast_socket_broadcast(int descriptor, uint32_t address, uint16_t port,
                                        const uint8_t *bytes, size_t size)
 {
     uint32_t sent = 0;

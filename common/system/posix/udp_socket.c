@@ -1,18 +1,18 @@
 #define _GNU_SOURCE
-#include "lockstep/protocol/udp/udp_socket.h"
+#include "lockstep/common/system/udp_socket.h"
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/transport/socket_address.h"
-#include "lockstep/protocol/udp/udp_descriptor.h"
+#include "lockstep/common/system/posix/socket_address.h"
+#include "lockstep/common/system/posix/udp_parts.h"
+#include "lockstep/common/system/socket.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
+    BUFFER_BYTES = 4 << 20, /* the system's default of 208 KiB holds 500 small datagrams */
     LISTENING_BATCH = 32,
     CONNECTED_BATCH = 4,
 };
@@ -36,7 +36,7 @@ typedef struct udp_arrival {
     ls_socket_address from;
     struct iovec piece;
     uint64_t control[ARRIVAL_CONTROL_BYTES / 8];
-    uint8_t bytes[LS_UDP_DATAGRAM_BYTES_MAX];
+    uint8_t bytes[LS_UDP_RECEIVED_BYTES_MAX];
 } udp_arrival;
 
 typedef struct udp_socket {
@@ -54,12 +54,12 @@ typedef struct udp_socket {
     uint32_t taken;    /* of these */
     bool is_drained;   /* it brought fewer than it might have */
     udp_arrival *arrived;
-    struct mmsghdr *arrived_messages;
+    ls_udp_message *arrived_messages;
 
     uint32_t waiting;
     ls_socket_address addresses[LS_UDP_WAITING_MAX];
     struct iovec pieces[LS_UDP_WAITING_MAX];
-    struct mmsghdr messages[LS_UDP_WAITING_MAX];
+    ls_udp_message messages[LS_UDP_WAITING_MAX];
 } udp_socket;
 
 static const ls_datagram_socket_operations operations;
@@ -140,14 +140,66 @@ static uint64_t arrival_clock_read(const arrival_clock *clock, const struct msgh
     return is_likely ? arrived_ns : clock->turn_ns;
 }
 
+/* ---- Descriptors ---- */
+
+static void widen_buffers(int descriptor)
+{
+    int bytes = BUFFER_BYTES;
+    (void)setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+    (void)setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+}
+
+static int open_descriptor(const ls_endpoint *like)
+{
+    int descriptor = ls_socket_open(like, SOCK_DGRAM);
+    if (descriptor >= 0) {
+        widen_buffers(descriptor);
+    }
+    return descriptor;
+}
+
+bool ls_udp_descriptor_share(int descriptor)
+{
+    int on = 1;
+    return setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) == 0;
+}
+
+int ls_udp_descriptor_listen(const ls_endpoint *endpoint, bool shares_port)
+{
+    int descriptor = open_descriptor(endpoint);
+    if (descriptor < 0 && errno == EAFNOSUPPORT && !ls_endpoint_is_ipv4(endpoint) &&
+        ls_endpoint_is_any(endpoint)) {
+        ls_endpoint all = ls_endpoint_from_ipv4(INADDR_ANY, endpoint->port);
+        return ls_udp_descriptor_listen(&all, shares_port);
+    }
+    bool is_bound = descriptor >= 0 && (!shares_port || ls_udp_descriptor_share(descriptor)) &&
+                    ls_socket_bind(descriptor, endpoint);
+    return is_bound ? descriptor : ls_socket_give_up(descriptor);
+}
+
+bool ls_udp_descriptor_ready(int descriptor, ls_endpoint *own, bool *is_shared)
+{
+    int shared = 0;
+    socklen_t bytes = sizeof shared;
+    if (ls_socket_kind_of(descriptor) != LS_SOCKET_DATAGRAMS || !ls_socket_own(descriptor, own) ||
+        getsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &shared, &bytes) != 0) {
+        return false;
+    }
+    if (own->port == 0) {
+        errno = EADDRNOTAVAIL;
+        return false;
+    }
+    *is_shared = shared != 0;
+    widen_buffers(descriptor);
+    return ls_socket_make_ready(descriptor);
+}
+
 /* ---- Making and ending ---- */
 
 static void close_socket(ls_datagram_socket *base)
 {
     udp_socket *socket = from_base(base);
-    if (socket->descriptor >= 0) {
-        close(socket->descriptor);
-    }
+    ls_socket_close(socket->descriptor);
     ls_release(socket->allocator, socket->arrived);
     ls_release(socket->allocator, socket->arrived_messages);
     ls_release(socket->allocator, socket);
@@ -174,7 +226,7 @@ static ls_status make(int descriptor, uint32_t batch, const ls_allocator *alloca
 {
     udp_socket *made = ls_allocate(allocator, sizeof *made);
     if (!made) {
-        close(descriptor);
+        ls_socket_close(descriptor);
         return LS_NO_MEMORY;
     }
     made->base.operations = &operations;
@@ -202,14 +254,17 @@ ls_status ls_udp_socket_adopt(int descriptor, const ls_allocator *allocator,
 {
     udp_socket *made = NULL;
     ls_endpoint own;
+    ls_socket_address address;
+    bool is_shared = false;
     ls_status status = make(descriptor, LISTENING_BATCH, allocator, &made);
     if (status != LS_OK) {
         return status;
     }
-    if (!ls_udp_descriptor_ready(descriptor, &made->family) ||
-        !ls_udp_descriptor_own(descriptor, &own)) {
+    if (!ls_udp_descriptor_ready(descriptor, &own, &is_shared) ||
+        !ls_socket_address_own(descriptor, &address)) {
         return fail(made);
     }
+    made->family = address.any.sa_family;
     made->port = own.port;
     arrival_clock_init(&made->arrivals, made->descriptor);
     *out = &made->base;
@@ -223,10 +278,10 @@ ls_status ls_udp_socket_listen(const ls_endpoint *endpoint, const ls_allocator *
     return descriptor >= 0 ? ls_udp_socket_adopt(descriptor, allocator, out) : LS_IO;
 }
 
-static bool connect_to(int descriptor, int family, const ls_endpoint *endpoint)
+static bool connect_to(int descriptor, const ls_endpoint *endpoint)
 {
     ls_socket_address address;
-    socklen_t bytes = ls_socket_address_of(endpoint, family, &address);
+    socklen_t bytes = ls_socket_address_of(endpoint, ls_socket_family_of(endpoint), &address);
     return connect(descriptor, &address.any, bytes) == 0;
 }
 
@@ -236,18 +291,15 @@ static bool reroute(ls_datagram_socket *base)
     udp_socket *socket = from_base(base);
     LS_ASSERT(socket->is_connected);
     ls_endpoint present, best;
-    int probe = ls_udp_descriptor_open(socket->family);
-    bool is_other = probe >= 0 && connect_to(probe, socket->family, &socket->server) &&
-                    ls_udp_descriptor_own(probe, &best) &&
-                    ls_udp_descriptor_own(socket->descriptor, &present) &&
+    int probe = open_descriptor(&socket->server);
+    bool is_other = probe >= 0 && connect_to(probe, &socket->server) &&
+                    ls_socket_own(probe, &best) && ls_socket_own(socket->descriptor, &present) &&
                     memcmp(present.address, best.address, sizeof best.address) != 0;
-    if (probe >= 0) {
-        close(probe);
-    }
+    ls_socket_close(probe);
     if (is_other) {
         ls_socket_address none = {.any.sa_family = AF_UNSPEC};
         (void)connect(socket->descriptor, &none.any, sizeof none);
-        (void)connect_to(socket->descriptor, socket->family, &socket->server);
+        (void)connect_to(socket->descriptor, &socket->server);
     }
     return is_other;
 }
@@ -256,8 +308,7 @@ ls_status ls_udp_socket_connect(const ls_endpoint *endpoint, const ls_allocator 
                                 ls_datagram_socket **out)
 {
     udp_socket *made = NULL;
-    int family = ls_socket_family_of(endpoint);
-    int descriptor = ls_udp_descriptor_open(family);
+    int descriptor = open_descriptor(endpoint);
     if (descriptor < 0) {
         return LS_IO;
     }
@@ -265,13 +316,12 @@ ls_status ls_udp_socket_connect(const ls_endpoint *endpoint, const ls_allocator 
     if (status != LS_OK) {
         return status;
     }
-    made->family = family;
+    made->family = ls_socket_family_of(endpoint);
     made->is_connected = true;
     made->server = *endpoint;
     arrival_clock_init(&made->arrivals, made->descriptor);
     ls_endpoint own;
-    if (!connect_to(made->descriptor, made->family, endpoint) ||
-        !ls_udp_descriptor_own(made->descriptor, &own)) {
+    if (!connect_to(made->descriptor, endpoint) || !ls_socket_own(made->descriptor, &own)) {
         return fail(made);
     }
     made->port = own.port;
@@ -293,12 +343,9 @@ bool ls_udp_own_address(ls_endpoint *out)
 {
     const uint32_t documentation = UINT32_C(0xc0000201); /* 192.0.2.1, which is nobody's */
     ls_endpoint outside = ls_endpoint_from_ipv4(htonl(documentation), 9);
-    int probe = ls_udp_descriptor_open(AF_INET);
-    bool is_found =
-        probe >= 0 && connect_to(probe, AF_INET, &outside) && ls_udp_descriptor_own(probe, out);
-    if (probe >= 0) {
-        close(probe);
-    }
+    int probe = open_descriptor(&outside);
+    bool is_found = probe >= 0 && connect_to(probe, &outside) && ls_socket_own(probe, out);
+    ls_socket_close(probe);
     out->port = 0;
     return is_found;
 }
@@ -329,8 +376,7 @@ static bool receive_batch(udp_socket *socket)
     }
     int count = -1;
     do {
-        count =
-            recvmmsg(socket->descriptor, socket->arrived_messages, socket->batch, MSG_TRUNC, NULL);
+        count = ls_udp_part_receive(socket->descriptor, socket->arrived_messages, socket->batch);
     } while (count < 0 && errno == EINTR);
     socket->taken = 0;
     socket->received = count > 0 ? (uint32_t)count : 0;
@@ -368,7 +414,7 @@ LS_TICK_CODE static ls_udp_receipt receive(ls_datagram_socket *base, ls_udp_data
         }
     }
     udp_arrival *taken = &socket->arrived[socket->taken];
-    const struct mmsghdr *message = &socket->arrived_messages[socket->taken];
+    const ls_udp_message *message = &socket->arrived_messages[socket->taken];
     socket->taken++;
     *out = (ls_udp_datagram){
         .from = socket->is_connected ? socket->server : ls_socket_address_endpoint(&taken->from),
@@ -403,8 +449,8 @@ LS_TICK_CODE static ls_udp_sent flush(ls_datagram_socket *base)
     ls_udp_sent outcome = {0};
     uint32_t next = 0;
     while (next < socket->waiting) {
-        int sent = sendmmsg(socket->descriptor, socket->messages + next, socket->waiting - next,
-                            MSG_NOSIGNAL);
+        int sent =
+            ls_udp_part_send(socket->descriptor, socket->messages + next, socket->waiting - next);
         if (sent > 0) {
             next += (uint32_t)sent;
             continue;

@@ -1,11 +1,11 @@
 /* Datagram socket: what a UDP transport sends and receives through: a socket of the system
- * (udp_socket.h), or one of a network in virtual time, which tests and tools give it. Never
- * waits. */
-#ifndef LOCKSTEP_PROTOCOL_UDP_DATAGRAM_SOCKET_H
-#define LOCKSTEP_PROTOCOL_UDP_DATAGRAM_SOCKET_H
+ * (udp_socket.h), or one of a network in virtual time, which tests and tools give it. Never waits.
+ * Errors are those of errno on every system. */
+#ifndef LOCKSTEP_COMMON_SYSTEM_DATAGRAM_SOCKET_H
+#define LOCKSTEP_COMMON_SYSTEM_DATAGRAM_SOCKET_H
 
+#include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/language.h"
-#include "lockstep/protocol/transport/endpoint.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,13 +19,14 @@ typedef enum ls_udp_receipt {
     LS_UDP_ERROR, /* of something sent before; `error` is its errno. There may be more */
 } ls_udp_receipt;
 
-/* No datagram of ours is longer. */
+/* No datagram of ours is longer; and what comes is cut beyond that. */
 #define LS_UDP_DATAGRAM_BYTES_MAX 1280u
+#define LS_UDP_RECEIVED_BYTES_MAX 2048u
 
 typedef struct ls_udp_datagram {
     ls_endpoint from;
     uint8_t *bytes; /* may be changed; good until the next one is received */
-    size_t size;    /* of what came: above LS_UDP_DATAGRAM_BYTES_MAX it was cut */
+    size_t size;    /* of what came: above LS_UDP_RECEIVED_BYTES_MAX it was cut */
     uint64_t arrived_ns;
     int error;
 } ls_udp_datagram;
