@@ -135,6 +135,27 @@ Test(names, returning_player_keeps_its_name_and_its_seat_keeps_it_from_others)
     close_run(run);
 }
 
+Test(names, seats_keep_theirs_when_their_server_was_replaced)
+{
+    virtual_setup setup = setup_of(3, 0);
+    setup.match.start_players = 2;
+    setup.match.keep_seat_ms = 60000;
+    setup.match.resume_wait_ms = 3000;
+    setup.has_journal = true;
+    virtual_match *run = checked_match_create(&setup);
+    virtual_client *first = come(run, "Ann", false);
+    virtual_client *second = come(run, "Ann", false);
+    virtual_match_run(run, SECOND);
+    virtual_match_crash(run, SECOND);
+    cut_link(second, true);
+    virtual_match_run(run, 10 * SECOND);
+    cr_assert_eq(check_of(run)->resumes.resumed, 1);
+    cr_assert_str_eq(name_of(first), "Ann");
+    cr_assert_str_eq(name_of(second), "Ann (2)");
+    cr_assert_str_eq(name_of(come(run, "ann", false)), "ann (3)");
+    close_run(run);
+}
+
 Test(names, a_name_is_free_when_its_player_has_left)
 {
     virtual_setup setup = setup_of(3, 0);
