@@ -217,14 +217,28 @@ static bool is_in_context(const points *text, size_t at)
 
 /* ---- what may stand ---- */
 
+/* Letters of Europe, and symbols, bear no marks of other scripts: some of those have no ink where
+ * they do not stack letters of their own (U+1039, U+17D2, U+1BC9D). */
+static bool may_bear(utf8proc_int32_t letter, utf8proc_int32_t mark)
+{
+    static const range european[] = {
+        {0, 0x58f}, {0x1d00, 0x2dff}, {0xa640, 0xa7ff}, {0xab30, 0xab6f}, {0x1f000, 0x1faff}};
+    static const range general[] = {{0x300, 0x36f},   {0x483, 0x489},   {0x1ab0, 0x1aff},
+                                    {0x1dc0, 0x1dff}, {0x20d0, 0x20ff}, {0x2de0, 0x2dff},
+                                    {0xa66f, 0xa69f}, {0xfe20, 0xfe2f}};
+    return !IS_IN(european, letter) || IS_IN(general, mark);
+}
+
 static bool is_on_letter(const points *text, size_t at)
 {
+    utf8proc_int32_t mark = text->at[at];
     size_t stacked = 0;
     while (at > 0 && is_mark(text->at[at])) {
         stacked += is_stacked(text->at[at]) ? 1 : 0;
         at--;
     }
-    return !is_mark(text->at[at]) && text->at[at] != ' ' && stacked <= MARKS_MAX;
+    return !is_mark(text->at[at]) && text->at[at] != ' ' && stacked <= MARKS_MAX &&
+           may_bear(text->at[at], mark);
 }
 
 static bool may_stand(const points *text, size_t at)

@@ -138,7 +138,12 @@ Test(player_name, a_mark_stands_on_a_letter_with_no_more_than_four)
     assert_read("e\u0301\u0323\u0325\u0330", "\u1eb9\u0325\u0330\u0301");
     assert_refused("\u0301a", "U+0301");
     assert_refused("a \u0301", "U+0301");
-    assert_refused("\u00a8", "U+0308"); /* a space and a mark */
+    assert_refused("\u00a8", "U+0308");      /* a space and a mark */
+    assert_refused("admin\u1039", "U+1039"); /* stack letters of their scripts, without ink */
+    assert_refused("admin\u17d2", "U+17D2");
+    assert_refused("\u0430\U0001bc9d", "U+1BC9D");
+    assert_read("\u0438\u0306\u0483", "\u0439\u0483");
+    assert_read("\u1780\u17d2\u1781", "\u1780\u17d2\u1781");
     assert_refused("x\u0316\u0317\u0318\u0319\u031c", "U+031C");
 }
 
