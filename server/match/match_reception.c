@@ -232,7 +232,7 @@ typedef struct asked_name {
 } asked_name;
 
 /* Writes the name with this number behind it, none for 1. False when it looks like another one. */
-static bool try_number(const ls_match_context *match, const asked_name *asked, uint32_t number,
+static bool try_number(const ls_match *match, const asked_name *asked, uint32_t number,
                        char out[LS_PLAYER_NAME_BYTES_MAX])
 {
     ls_text suffix = {{0}};
@@ -247,7 +247,7 @@ static bool try_number(const ls_match_context *match, const asked_name *asked, u
 }
 
 /* A thousand spectators may have one name, so a number that is free is looked for by halves. */
-static void give_name(const ls_match_context *match, const ls_match_pass *pass, uint32_t slot,
+static void give_name(const ls_match *match, const ls_match_pass *pass, uint32_t slot,
                       ls_hello *hello)
 {
     bool is_back_to_watch = hello->is_spectator && hello->back.match_id != 0;
