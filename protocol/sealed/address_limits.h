@@ -16,6 +16,21 @@
 
 LS_C_BEGIN
 
+/* How often something may be done: so many times at once, and then once in each period. */
+typedef struct ls_rate_limit {
+    uint64_t period_ns;
+    uint32_t at_once; /* 1 or more */
+} ls_rate_limit;
+
+/* Zeroed: nothing was done yet. Each time takes a period of time; some of it may lie ahead. */
+typedef struct ls_rate_use {
+    uint64_t spent_until_ns;
+} ls_rate_use;
+
+bool ls_rate_use_is_spent(const ls_rate_use *use, const ls_rate_limit *limit, uint64_t now_ns);
+/* False, and nothing is taken, when it is spent. */
+bool ls_rate_use_spend(ls_rate_use *use, const ls_rate_limit *limit, uint64_t now_ns);
+
 /* Addresses without connections that are remembered. */
 #define LS_ADDRESS_LIMITS_IDLE_MAX 4096u
 

@@ -9,7 +9,6 @@
 #include "lockstep/protocol/sealed/address_limits.h"
 #include "lockstep/protocol/sealed/connection_paths.h"
 #include "lockstep/protocol/sealed/key_exchange.h"
-#include "lockstep/protocol/sealed/rate_limit.h"
 #include "lockstep/protocol/sealed/sealed_connections.h"
 #include "lockstep/protocol/sealed/sealed_packet.h"
 #include "lockstep/protocol/sealed/sealed_passes.h"
