@@ -5,6 +5,7 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/base/prefetch.h"
+#include "lockstep/common/base/sanitizers.h"
 #include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/simulation/plugin_place.h"
 #include "lockstep/common/simulation/save_image.h"
@@ -17,14 +18,7 @@
 _Thread_local ls_plugin_place ls_plugin_place_here;
 
 /* Under AddressSanitizer the slack that alignment leaves around a block is forbidden ground. */
-#if defined(__SANITIZE_ADDRESS__)
-#define LS_HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LS_HAS_ASAN 1
-#endif
-#endif
-#if defined(LS_HAS_ASAN)
+#if LS_HAS_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #define FORBID(bytes, size) ASAN_POISON_MEMORY_REGION(bytes, size)
 #define ALLOW(bytes, size) ASAN_UNPOISON_MEMORY_REGION(bytes, size)

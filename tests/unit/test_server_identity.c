@@ -1,6 +1,6 @@
 #define _XOPEN_SOURCE 700
+#include "lockstep/common/program/key_file.h"
 #include "lockstep/common/program/server_identity.h"
-#include "lockstep/common/program/token_key.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -223,6 +223,8 @@ bool lua_keys_collect(lua_State *L, int table, lua_keys *keys);
 int lua_keys_refuse(lua_State *L, const char *where);
 /* As it stands in a path: ".x", "[3]", "[true]". */
 void lua_key_name(const lua_key *key, char name[48]);
+/* A text that needs no quotes, of fewer bytes. */
+bool lua_key_is_name(const lua_key *key, size_t bytes_max);
 void lua_key_push(lua_State *L, const lua_key *key);
 void lua_keys_free(lua_keys *keys);
 int lua_script_pairs(lua_State *L);

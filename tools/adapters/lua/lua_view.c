@@ -66,34 +66,31 @@ static uint32_t owner_argument(lua_State *L, int index)
     return lua_isnoneornil(L, index) ? 0 : (uint32_t)luaL_checkinteger(L, index) + 1;
 }
 
-/* disc(id, x, y, radius, colour, angle, slot) */
-static int draw_disc(lua_State *L)
+/* disc(id, x, y, radius, colour, angle, slot), and box, with two half sizes in place of a radius */
+static int draw_solid(lua_State *L, ls_draw_kind kind)
 {
-    ls_draw_shape shape = {.kind = LS_DRAW_DISC};
+    int size = kind == LS_DRAW_DISC ? 4 : 5; /* the last one */
+    ls_draw_shape shape = {.kind = kind};
     shape.x = fixed_argument(L, 2);
     shape.y = fixed_argument(L, 3);
     shape.half_width = fixed_argument(L, 4);
-    shape.half_height = shape.half_width;
-    shape.colour = (uint32_t)luaL_checkinteger(L, 5);
-    shape.angle = lua_isnoneornil(L, 6) ? 0 : ls_angle_from_radians(fixed_argument(L, 6));
-    shape.owner = owner_argument(L, 7);
+    shape.half_height = fixed_argument(L, size);
+    shape.colour = (uint32_t)luaL_checkinteger(L, size + 1);
+    shape.angle =
+        lua_isnoneornil(L, size + 2) ? 0 : ls_angle_from_radians(fixed_argument(L, size + 2));
+    shape.owner = owner_argument(L, size + 3);
     push_shape(L, shape, NULL);
     return 0;
 }
 
-/* box(id, x, y, half_width, half_height, colour, angle, slot) */
+static int draw_disc(lua_State *L)
+{
+    return draw_solid(L, LS_DRAW_DISC);
+}
+
 static int draw_box(lua_State *L)
 {
-    ls_draw_shape shape = {.kind = LS_DRAW_BOX};
-    shape.x = fixed_argument(L, 2);
-    shape.y = fixed_argument(L, 3);
-    shape.half_width = fixed_argument(L, 4);
-    shape.half_height = fixed_argument(L, 5);
-    shape.colour = (uint32_t)luaL_checkinteger(L, 6);
-    shape.angle = lua_isnoneornil(L, 7) ? 0 : ls_angle_from_radians(fixed_argument(L, 7));
-    shape.owner = owner_argument(L, 8);
-    push_shape(L, shape, NULL);
-    return 0;
+    return draw_solid(L, LS_DRAW_BOX);
 }
 
 /* line(id, x1, y1, x2, y2, thickness, colour) */

@@ -1,11 +1,11 @@
-/* Tumble near: which bodies are near another one, found by a grid over the floor. Made anew by each
- * pass that asks, from the positions of its tick; never saved. A body that is somewhere or of a
- * size that no step leaves it (its state was sent) is compared with all others, so that a pair is
+/* Tumble contacts: which bodies are near another one, found by a grid over the floor. Made anew by
+ * each pass that asks, from the positions of its tick; never saved. A body that is somewhere or of
+ * a size that no step leaves it (its state was sent) is compared with all others, so that a pair is
  * found exactly as comparing all with all would. Called by the contact passes. */
-#ifndef LOCKSTEP_COMMON_SIMULATIONS_TUMBLE_TUMBLE_NEAR_H
-#define LOCKSTEP_COMMON_SIMULATIONS_TUMBLE_TUMBLE_NEAR_H
+#ifndef LOCKSTEP_COMMON_SIMULATIONS_TUMBLE_TUMBLE_CONTACTS_H
+#define LOCKSTEP_COMMON_SIMULATIONS_TUMBLE_TUMBLE_CONTACTS_H
 
-#include "lockstep/common/simulations/tumble/tumble_world.h"
+#include "lockstep/common/simulations/tumble/tumble_state.h"
 
 #define LS_TUMBLE_MARK_WORDS ((LS_TUMBLE_BODIES_MAX + LS_TUMBLE_PLAYERS_MAX + 63) / 64)
 
