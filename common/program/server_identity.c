@@ -101,7 +101,12 @@ ls_status ls_server_identity_open(const char *path, ls_server_identity *out, ls_
     } else {
         memcpy(identity.path, path, strlen(path));
     }
-    LS_THEN(status, read_or_make(&identity, !path, why));
+    if (status == LS_OK) {
+        status = read_or_make(&identity, !path, why);
+        if (status == LS_IO && !path) {
+            ls_text_add(why, "; --identity FILE has it at another place");
+        }
+    }
     if (status == LS_OK) {
         ls_key_pair_from_private(identity.keys.private_key, &identity.keys);
         *out = identity;

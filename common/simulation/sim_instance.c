@@ -418,6 +418,18 @@ void ls_sim_instance_sounds(const ls_sim_instance *instance, const void *previou
     }
 }
 
+bool ls_sim_instance_input_bits(const ls_sim_instance *instance, const ls_input_bits *bits)
+{
+    const ls_simulation *simulation = instance->simulation;
+    if (!simulation->input_bits || simulation->input_bytes_max == 0) {
+        return false;
+    }
+    ls_plugin_place_enter(LS_PLUGIN_CALL_INPUT_BITS);
+    simulation->input_bits(&instance->config, instance->state.bytes, bits);
+    ls_plugin_place_leave();
+    return true;
+}
+
 void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte)
 {
     if (instance->scratch.bytes) {

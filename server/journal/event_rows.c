@@ -60,6 +60,9 @@ static const ls_event_row rows[] = {
                           LINE(WARNING,
                                "{player} is healed {text} from tick {tick} on (no more than 3 "
                                "healings in 10 s, then one in 2 s)")},
+    [LS_MATCH_ENDS_SOON] = {MATCH, WORD("match-ends-soon"),
+                            LINE(WARNING, "the match ends at {text}, since no tick has a higher "
+                                          "number; start another one before")},
 };
 
 static const ls_event_row newcomer_is_ready = {SLOT, WORD("player-joined"),

@@ -259,8 +259,8 @@ Test(programs_service, rooms_go_on_with_more_workers_than_before)
     start_again_with("1", "3");
 }
 
-/* The service wrote down its rooms. It may have been killed between the making of a room's journal
- * and this: then the room is forgotten, and its journal belongs to none. */
+/* The service may have been killed between the making of a room's journal and the writing of
+ * rooms.json: then the room is forgotten, and its journal belongs to none. */
 static bool is_of_a_room(const char *journal)
 {
     static char rooms[64 * 1024];

@@ -1,6 +1,7 @@
 #include "lockstep/tests/loopback/hosted.h"
 
 #include <stdio.h>
+#include <string.h>
 
 TestSuite(programs_usage, .init = hosted_open, .fini = hosted_close);
 
@@ -219,6 +220,36 @@ Test(programs_usage, client_lines_without_sense_are_refused)
     };
     expect_all_refused(LS_TEST_CLIENT, lines, sizeof lines / sizeof lines[0]);
     hosted_run(0, LS_TEST_CLIENT, "--name", "a234567890123456789012345678901", "--help");
+}
+
+#define INVITE_SECRET "8PHy8_T19vf4-fr7_P3-_w"
+#define INVITE_FRAGMENT "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8." INVITE_SECRET ".gWVS"
+#define INVITE "lockstep://a/#" INVITE_FRAGMENT
+#define INVITE_SHOWN "lockstep://a/#..."
+
+/* People show errors to others. */
+Test(programs_usage, no_error_shows_the_secret_of_an_invite)
+{
+    static const struct {
+        int exit_code;
+        wrong_line line;
+    } wrong[] = {
+        {2, {"begins with lockstep://", {"host.example:7300/#" INVITE_FRAGMENT}}},
+        {2, {"begins with lockstep://", {"lockstep:/host.example:7300/#" INVITE_FRAGMENT}}},
+        {2, {"'host.example:7300' is not HOST[:PORT]", {"host.example:7300/" INVITE_FRAGMENT}}},
+        {1, {"cannot find the host '...'", {INVITE_FRAGMENT}}},
+        {2, {"something too much", {" LOCKSTEP://[::1]:7300/#" INVITE_FRAGMENT "x"}}},
+        {2, {"unexpected argument '" INVITE_SHOWN "'", {NOWHERE, INVITE}}},
+        {2, {"without " INVITE_SHOWN, {"--find", INVITE}}},
+        {1, {"no token " INVITE_SHOWN, {"--token", INVITE}}},
+        {2, {"not '" INVITE_SHOWN "'", {"--fps", INVITE}}},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        const wrong_line *line = &wrong[i].line;
+        const char *errors = hosted_run_with(wrong[i].exit_code, LS_TEST_CLIENT, line->arguments);
+        cr_assert(strstr(errors, line->words), "%s", errors);
+        cr_assert_not(strstr(errors, INVITE_SECRET), "%s", errors);
+    }
 }
 
 Test(programs_usage, a_usage_error_is_one_line_that_names_the_flag)

@@ -390,6 +390,7 @@ const ls_simulation *ls_arena_simulation(void)
         .bot = arena_bot,
         .control = arena_control,
         .sounds = arena_sounds,
+        .input_bits = ls_buttons_in_first_byte,
     };
     return &simulation;
 }

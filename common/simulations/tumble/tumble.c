@@ -567,6 +567,7 @@ const ls_simulation *ls_tumble_simulation(void)
         .draw = tumble_draw,
         .bot = tumble_bot,
         .control = tumble_control,
+        .input_bits = ls_buttons_in_first_byte,
     };
     return &simulation;
 }

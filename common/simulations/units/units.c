@@ -464,6 +464,15 @@ static uint32_t give_order(army *of, uint8_t *bytes)
     return count > 0 ? ls_units_order_write(&order, bytes, LS_UNITS_INPUT_BYTES_MAX) : 0;
 }
 
+/* An order is given once. */
+static void units_input_bits(const ls_sim_config *config, const void *state,
+                             const ls_input_bits *bits)
+{
+    (void)config;
+    (void)state;
+    memset(bits->edges, 0xFF, LS_UNITS_INPUT_BYTES_MAX);
+}
+
 static uint32_t units_control(const ls_sim_config *config, const void *state, uint32_t slot,
                               const ls_controls *controls, uint8_t *bytes)
 {
@@ -717,6 +726,7 @@ const ls_simulation *ls_units_simulation(void)
         .bot = units_bot,
         .control = units_control,
         .draw_control = units_draw_control,
+        .input_bits = units_input_bits,
     };
     return &simulation;
 }

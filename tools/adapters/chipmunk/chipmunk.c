@@ -888,6 +888,7 @@ static const ls_simulation chipmunk = {
     .draw = chipmunk_draw,
     .bot = chipmunk_bot,
     .control = chipmunk_control,
+    .input_bits = ls_buttons_in_first_byte,
 };
 
 LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void);

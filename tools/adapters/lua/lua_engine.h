@@ -271,6 +271,7 @@ void lua_watch_write(lua_engine *engine, lua_State *L, int storage);
 
 void lua_view_draw(lua_engine *before, lua_engine *now, ls_fixed alpha, ls_draw_list *list);
 uint32_t lua_view_bot(lua_engine *engine, uint32_t slot, ls_rng *rng, uint8_t *bytes);
+void lua_view_input_bits(lua_engine *engine, const ls_input_bits *bits);
 uint32_t lua_view_control(lua_engine *engine, uint32_t slot, const ls_controls *controls,
                           uint8_t *bytes);
 void lua_view_free(lua_engine *engine);

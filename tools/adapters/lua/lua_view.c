@@ -362,6 +362,43 @@ static bool ask_script(lua_engine *engine, hand_call *call, bool *has_failed)
     return view && !*has_failed && call->has_run;
 }
 
+/* A string of the script, byte by byte. */
+static void copy_mask(lua_State *L, const char *name, uint8_t *mask)
+{
+    size_t size = 0;
+    if (lua_getglobal(L, name) == LUA_TSTRING) {
+        const char *bytes = lua_tolstring(L, -1, &size);
+        memcpy(mask, bytes, LS_MIN(size, LUA_INPUT_BYTES_MAX));
+    } else if (!lua_isnil(L, -1)) {
+        luaL_error(L, "script: %s is a %s, and not a string of the bits", name,
+                   luaL_typename(L, -1));
+    }
+    lua_pop(L, 1);
+}
+
+static int run_input_bits(lua_State *L)
+{
+    const ls_input_bits *bits = lua_touserdata(L, 1);
+    if (lua_getglobal(L, "control") != LUA_TFUNCTION) {
+        bits->buttons[0] = 0xFF;
+    }
+    copy_mask(L, "input_edges", bits->edges);
+    copy_mask(L, "input_buttons", bits->buttons);
+    return 0;
+}
+
+/* A script that says nothing of its inputs and leaves hands to us has a byte of buttons. */
+void lua_view_input_bits(lua_engine *engine, const ls_input_bits *bits)
+{
+    ls_text why = {{0}};
+    ls_input_bits masks = *bits;
+    lua_engine *view = view_at(engine, &engine->image);
+    if (view && !lua_engine_play(view, run_input_bits, &masks, &engine->image, &why)) {
+        ls_text_make_printable(why.bytes, strlen(why.bytes));
+        lua_say("the bits of inputs are not known: %s\n", why.bytes);
+    }
+}
+
 /* A script that says nothing of bots has ones that press buttons as they come. */
 uint32_t lua_view_bot(lua_engine *engine, uint32_t slot, ls_rng *rng, uint8_t *bytes)
 {
