@@ -6,6 +6,25 @@
 
 #include <string.h>
 
+/* ---- a rate ---- */
+
+bool ls_rate_use_is_spent(const ls_rate_use *use, const ls_rate_limit *limit, uint64_t now_ns)
+{
+    return use->spent_until_ns > now_ns &&
+           use->spent_until_ns - now_ns > (limit->at_once - 1) * limit->period_ns;
+}
+
+bool ls_rate_use_spend(ls_rate_use *use, const ls_rate_limit *limit, uint64_t now_ns)
+{
+    if (ls_rate_use_is_spent(use, limit, now_ns)) {
+        return false;
+    }
+    use->spent_until_ns = LS_MAX(use->spent_until_ns, now_ns) + limit->period_ns;
+    return true;
+}
+
+/* ---- the limits ---- */
+
 #define NONE UINT32_MAX
 
 #define QUESTIONS_A_SECOND 32u /* of an address; as many more at once as it may connections */
@@ -30,21 +49,6 @@
 #define IPV6_NETWORK_BYTES 6u /* a /48 */
 #define IPV4_NETWORK_BYTES 3u /* a /24 */
 #define NETWORK_BITS 10u      /* several networks may have to share */
-
-bool ls_rate_use_is_spent(const ls_rate_use *use, const ls_rate_limit *limit, uint64_t now_ns)
-{
-    return use->spent_until_ns > now_ns &&
-           use->spent_until_ns - now_ns > (limit->at_once - 1) * limit->period_ns;
-}
-
-bool ls_rate_use_spend(ls_rate_use *use, const ls_rate_limit *limit, uint64_t now_ns)
-{
-    if (ls_rate_use_is_spent(use, limit, now_ns)) {
-        return false;
-    }
-    use->spent_until_ns = LS_MAX(use->spent_until_ns, now_ns) + limit->period_ns;
-    return true;
-}
 
 typedef struct place {
     uint64_t prefix; /* of the address */

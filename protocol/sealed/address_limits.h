@@ -2,14 +2,14 @@
  * often its network and all addresses together may. An address is one of IPv4, or a /56 of IPv6; a
  * network is a /24 or a /48; ports do not count. Memory is fixed at create: when it is full, the
  * address without connections that asked longest ago is forgotten. Time is an argument. Only a
- * proven address gets memory of its own. Called by sealed_server. */
+ * proven address gets memory of its own. */
 #ifndef LOCKSTEP_PROTOCOL_SEALED_ADDRESS_LIMITS_H
 #define LOCKSTEP_PROTOCOL_SEALED_ADDRESS_LIMITS_H
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
-#include "lockstep/protocol/transport/endpoint.h"
 
 #include <stdbool.h>
 #include <stdint.h>

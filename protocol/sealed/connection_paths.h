@@ -4,9 +4,9 @@
 #ifndef LOCKSTEP_PROTOCOL_SEALED_CONNECTION_PATHS_H
 #define LOCKSTEP_PROTOCOL_SEALED_CONNECTION_PATHS_H
 
+#include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/protocol/sealed/sealed_content.h"
-#include "lockstep/protocol/transport/endpoint.h"
 
 #include <stdbool.h>
 #include <stddef.h>

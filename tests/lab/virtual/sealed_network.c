@@ -6,9 +6,9 @@
 #include "lockstep/common/base/cipher.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/maths/rng.h"
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/time/time_queue.h"
 #include "lockstep/protocol/sealed/sealed_packet.h"
-#include "lockstep/protocol/transport/endpoint.h"
 
 #include <arpa/inet.h>
 #include <sodium.h>
