@@ -6,27 +6,50 @@
 
 #include <inttypes.h>
 
+/* How fast: the sender keeps a window of bytes on their way, as TCP does, and judges the window
+ * once a round trip by how much longer than at its shortest that round trip was. The difference is
+ * the queue that the stream makes, behind which the ticks of a match would wait; the window is made
+ * so large that the queue stays at what QUEUE_NS and one packet take (after LEDBAT, RFC 6817, and
+ * FAST TCP). Loss that has nothing to do with the window changes nothing, so a link that loses a
+ * fifth of all packets is used as it can be. Loss that does is that of a short queue, which is full
+ * before it shows in the round trip. */
 enum {
-    START_SHARE = 4,    /* of the highest rate, at first */
-    GROWTH_SHARE = 16,  /* of it, more after each round trip */
-    LOSS_SHARE = 10,    /* of a round's packets lost: too much */
-    ROUND_PACKETS = 64, /* that a round has at least, so that its loss says something */
+    START_PACKETS = 4, /* on their way at first (RFC 3390) */
+    LEAST_PACKETS = 2,
+    START_SAMPLES = 3,       /* of the round trip, before a queue is believed */
+    GROWTH_SHARE = 8,        /* of the window, more after a round trip at most */
+    GROWTH_SHARE_LOSSY = 64, /* likewise, where more was lost by a larger one */
+    LOSS_PACKETS = 64,       /* of which the loss is judged at least */
+    LOSS_JUDGEMENTS = 16,    /* of which the least is the link's own */
+    PERMILLE = 1000,
+    LOSS_PERMILLE = 100, /* beyond twice the usual loss: too much */
     HEADER_BYTES_MAX = 256,
     SAMPLE_SHARE = 8, /* of a sample in the smoothed round trip (RFC 6298) */
     DEVIATION_SHARE = 4,
     DEVIATIONS = 4,
-    SILENT_ROUND_TRIPS = 4,
+    ORDER_SHARE = 8, /* of a round trip: a packet that so much later ones overtook was lost */
+    ORDER_SHARES_MAX = 8,
+    BACKOFFS_MAX = 5,
 };
 
+static const uint64_t QUEUE_NS = 25 * LS_NS_PER_MS;
+static const uint64_t SHORTEST_NS = 10 * LS_NS_PER_SECOND; /* of so long: the link may change */
 static const uint64_t RTT_UNKNOWN_NS = 200 * LS_NS_PER_MS;
-static const uint64_t RTT_MAX_NS = 2 * LS_NS_PER_SECOND;
-static const uint64_t PATIENCE_NS = 40 * LS_NS_PER_MS; /* a frame of 30 Hz may hold one up */
-static const uint64_t SILENCE_NS = 200 * LS_NS_PER_MS;
+static const uint64_t RTT_MAX_NS = 10 * LS_NS_PER_SECOND;
+static const uint64_t ORDER_NS = 10 * LS_NS_PER_MS;
+static const uint64_t PATIENCE_NS = 40 * LS_NS_PER_MS;       /* a frame of 30 Hz may hold one up */
+static const uint64_t SILENCE_MAX_NS = 2 * LS_NS_PER_SECOND; /* between two tries */
 
-/* A part on its way. */
+typedef enum part_state {
+    PART_SENT,
+    PART_LOST, /* and is sent again */
+    PART_ACKED,
+} part_state;
+
+/* A part that was sent. */
 typedef struct flight {
     uint64_t sent_ns;
-    bool is_acked;
+    part_state state;
 } flight;
 
 /* Of so many packets that were sent the receiver had so many. */
@@ -44,20 +67,40 @@ struct ls_blob_sender {
     uint32_t first;                       /* part that is not acknowledged */
     uint32_t next;                        /* part that was never sent */
     flight flights[LS_BLOB_WINDOW_PARTS]; /* part p of first .. next - 1 in place p % that */
+    uint32_t flying;                      /* of them SENT */
+    uint32_t lost;                        /* of them LOST */
+    uint32_t acked;                       /* of all parts */
     uint32_t packets;
     uint64_t packet_ns[LS_BLOB_WINDOW_PARTS]; /* when the newest were sent, by their number */
 
-    uint32_t rate;
-    uint64_t paced_ns;  /* when, at this rate, all that was sent will have left */
-    uint64_t grown_ns;  /* the rate last changed */
-    uint64_t heard_ns;  /* something was acknowledged, or nothing was on its way */
-    arrivals heard;     /* newest */
-    arrivals round;     /* when this round began */
-    uint32_t round_end; /* packet that ends it */
-    bool is_losing;     /* in the round before this one too much was lost */
-    bool has_rtt;
-    uint64_t rtt_ns;
+    uint64_t window;   /* bytes on their way at most, headers counted */
+    bool is_starting;  /* the window doubles until the queue, or loss, shows */
+    bool is_limited;   /* by the window, in this round */
+    uint64_t paced_ns; /* when, at this rate, all that was sent will have left */
+
+    uint64_t rtt_ns; /* smoothed; has_rtt */
     uint64_t deviation_ns;
+    bool has_rtt;
+    uint64_t shortest_ns[2]; /* round trip of this stretch of SHORTEST_NS, and of the one before */
+    uint64_t stretch_ns;     /* when this one began */
+    uint32_t drained_at;     /* until this packet has come the window is too small for a queue */
+    uint64_t round_ns;       /* the shortest of this round */
+    uint32_t round_samples;
+    uint32_t round_end; /* packet that ends it */
+
+    arrivals heard;         /* newest */
+    arrivals judged;        /* when loss was last judged */
+    uint32_t loss_end;      /* packet up to which it is judged next */
+    uint32_t loss;          /* in permille, for which half the window is tried; 0: it is not */
+    uint64_t tried_window;  /* all of it */
+    uint32_t least_loss[2]; /* of these LOSS_JUDGEMENTS, and of those before */
+    uint32_t judgements;
+    uint32_t growth_share; /* of the window, more after a round trip at most */
+    uint32_t order_shares; /* of ORDER_SHARE that later packets may be ahead by */
+    uint32_t doubled;      /* packets that came for parts which had come */
+    uint64_t heard_ns;     /* something new was acknowledged, sent after a pause, or given up */
+    uint32_t backoffs;     /* since the newest acknowledgement */
+
     uint32_t repeated;
     uint64_t bytes;
 };
@@ -118,9 +161,9 @@ void ls_blob_sender_destroy(ls_blob_sender *sender)
     ls_release(sender->allocator, sender);
 }
 
-static uint32_t least_rate(uint32_t rate)
+static uint64_t packet_bytes(const ls_blob_sender *sender)
 {
-    return LS_MAX(rate, LS_BLOB_RATE_MIN);
+    return LS_PACKET_BYTES_MAX + sender->config.header_bytes;
 }
 
 void ls_blob_sender_start(ls_blob_sender *sender, ls_blob *blob, uint32_t number, uint64_t rtt_ns,
@@ -129,24 +172,24 @@ void ls_blob_sender_start(ls_blob_sender *sender, ls_blob *blob, uint32_t number
     LS_ASSERT(number <= UINT8_MAX);
     ls_blob_sender_stop(sender);
     ls_blob_add_user(blob);
-    sender->blob = blob;
-    sender->number = number;
-    sender->first = 0;
-    sender->next = 0;
-    sender->packets = 0;
-    sender->rate = least_rate(sender->config.bytes_per_second / START_SHARE);
-    sender->paced_ns = now_ns;
-    sender->grown_ns = now_ns;
-    sender->heard_ns = now_ns;
-    sender->heard = (arrivals){0, 0};
-    sender->round = sender->heard;
-    sender->round_end = 0;
-    sender->is_losing = false;
-    sender->has_rtt = rtt_ns > 0;
-    sender->rtt_ns = rtt_ns > 0 ? LS_MIN(rtt_ns, RTT_MAX_NS) : RTT_UNKNOWN_NS;
+    *sender = (ls_blob_sender){
+        .allocator = sender->allocator,
+        .config = sender->config,
+        .blob = blob,
+        .number = number,
+        .window = START_PACKETS * packet_bytes(sender),
+        .is_starting = true,
+        .paced_ns = now_ns,
+        .rtt_ns = rtt_ns > 0 ? LS_MIN(rtt_ns, RTT_MAX_NS) : RTT_UNKNOWN_NS,
+        .has_rtt = rtt_ns > 0,
+        .shortest_ns = {UINT64_MAX, UINT64_MAX},
+        .stretch_ns = now_ns,
+        .round_ns = UINT64_MAX,
+        .order_shares = 1,
+        .growth_share = GROWTH_SHARE,
+        .heard_ns = now_ns,
+    };
     sender->deviation_ns = sender->rtt_ns / (2 * DEVIATION_SHARE);
-    sender->repeated = 0;
-    sender->bytes = 0;
 }
 
 void ls_blob_sender_stop(ls_blob_sender *sender)
@@ -165,69 +208,114 @@ bool ls_blob_sender_is_busy(const ls_blob_sender *sender)
 
 /* ---- pace ---- */
 
-static uint64_t travel_ns(const ls_blob_sender *sender, uint64_t packet_bytes)
+static uint64_t shortest_rtt_ns(const ls_blob_sender *sender)
 {
-    return (packet_bytes + sender->config.header_bytes) * LS_NS_PER_SECOND / sender->rate;
+    return LS_MIN(sender->shortest_ns[0], sender->shortest_ns[1]);
+}
+
+/* Bytes a second that leave: a little more than the window would make of itself, so that the window
+ * is the limit, and twice as many while it doubles. */
+static uint64_t pace(const ls_blob_sender *sender)
+{
+    uint64_t window = sender->is_starting ? 2 * sender->window : sender->window / 4 * 5;
+    uint64_t rate = window * LS_NS_PER_SECOND / LS_MAX(sender->rtt_ns, LS_NS_PER_MS);
+    return LS_MIN(rate, sender->config.bytes_per_second);
+}
+
+static uint64_t travel_ns(const ls_blob_sender *sender, uint64_t bytes)
+{
+    return bytes * LS_NS_PER_SECOND / pace(sender);
 }
 
 /* When the pace allows another packet: that many may leave at once as a burst has. */
 static uint64_t allowed_ns(const ls_blob_sender *sender)
 {
-    uint64_t burst_ns = (sender->config.burst_packets - 1) * travel_ns(sender, LS_PACKET_BYTES_MAX);
+    uint64_t burst_ns =
+        (sender->config.burst_packets - 1) * travel_ns(sender, packet_bytes(sender));
     return sender->paced_ns > burst_ns ? sender->paced_ns - burst_ns : 0;
 }
 
-static void slow_down(ls_blob_sender *sender, uint64_t now_ns)
+static bool is_window_full(const ls_blob_sender *sender)
 {
-    sender->rate = least_rate(sender->rate / 2);
-    sender->grown_ns = now_ns;
-}
-
-static void speed_up(ls_blob_sender *sender, uint64_t now_ns)
-{
-    uint32_t limit = sender->config.bytes_per_second;
-    uint32_t more = limit / GROWTH_SHARE;
-    sender->rate = limit - sender->rate > more ? sender->rate + more : limit;
-    sender->grown_ns = now_ns;
-}
-
-/* A receiver that says nothing may be gone, or lose everything. */
-static void note_silence(ls_blob_sender *sender, uint64_t now_ns)
-{
-    uint64_t limit_ns = SILENT_ROUND_TRIPS * sender->rtt_ns + SILENCE_NS;
-    if (sender->first < sender->next && now_ns - sender->heard_ns > limit_ns) {
-        slow_down(sender, now_ns);
-        sender->heard_ns = now_ns;
+    uint64_t window = sender->window;
+    if (sender->drained_at > sender->heard.sent) {
+        window = window * 3 / 4 * shortest_rtt_ns(sender) / LS_MAX(sender->rtt_ns, 1u);
     }
+    return sender->flying > 0 && (sender->flying + 1) * packet_bytes(sender) > window;
+}
+
+static void set_window(ls_blob_sender *sender, uint64_t window)
+{
+    uint64_t least = LEAST_PACKETS * packet_bytes(sender);
+    uint64_t most = LS_BLOB_WINDOW_PARTS * packet_bytes(sender);
+    sender->window = LS_MAX(LS_MIN(window, most), least);
 }
 
 /* ---- parts ---- */
 
-/* After so long a part that is not acknowledged was lost. */
-static uint64_t patience_ns(const ls_blob_sender *sender)
+static flight *flight_of(ls_blob_sender *sender, uint32_t index)
+{
+    return &sender->flights[index % LS_BLOB_WINDOW_PARTS];
+}
+
+static void set_part(ls_blob_sender *sender, uint32_t index, part_state state)
+{
+    part_state before = flight_of(sender, index)->state;
+    sender->flying -= before == PART_SENT;
+    sender->lost -= before == PART_LOST;
+    sender->flying += state == PART_SENT;
+    sender->lost += state == PART_LOST;
+    sender->acked += state == PART_ACKED && before != PART_ACKED;
+    flight_of(sender, index)->state = state;
+}
+
+/* When so long nothing new was acknowledged the packets on their way were lost, and perhaps the
+ * receiver is: it is tried again more and more rarely. */
+static uint64_t silent_ns(const ls_blob_sender *sender)
 {
     uint64_t spare_ns = LS_MAX(DEVIATIONS * sender->deviation_ns, 2 * sender->config.tick_ns);
-    return sender->rtt_ns + LS_MAX(spare_ns, PATIENCE_NS);
+    uint64_t wait_ns = sender->rtt_ns + LS_MAX(spare_ns, PATIENCE_NS);
+    wait_ns <<= sender->backoffs;
+    return sender->heard_ns + LS_MIN(wait_ns, LS_MAX(SILENCE_MAX_NS, 2 * sender->rtt_ns));
 }
 
-/* When the first of the parts on their way counts as lost, and which; UINT64_MAX: none is. */
-static uint64_t next_loss_ns(const ls_blob_sender *sender, uint32_t *lost)
+static void note_silence(ls_blob_sender *sender, uint64_t now_ns)
 {
-    uint64_t oldest_ns = UINT64_MAX;
+    if (sender->flying == 0 || now_ns < silent_ns(sender)) {
+        return;
+    }
     for (uint32_t index = sender->first; index < sender->next; index++) {
-        const flight *sent = &sender->flights[index % LS_BLOB_WINDOW_PARTS];
-        if (!sent->is_acked && sent->sent_ns < oldest_ns) {
-            *lost = index;
-            oldest_ns = sent->sent_ns;
+        if (flight_of(sender, index)->state == PART_SENT) {
+            set_part(sender, index, PART_LOST);
         }
     }
-    return oldest_ns == UINT64_MAX ? UINT64_MAX : oldest_ns + patience_ns(sender);
+    sender->heard_ns = now_ns;
+    if (sender->backoffs > 0) {
+        sender->is_starting = true;
+        set_window(sender, 0);
+    }
+    sender->backoffs = LS_MIN(sender->backoffs + 1, BACKOFFS_MAX);
 }
 
-static bool has_new_part(const ls_blob_sender *sender)
+static bool has_part_to_send(const ls_blob_sender *sender)
 {
-    return sender->next < ls_blob_part_count(sender->blob) &&
-           sender->next - sender->first < LS_BLOB_WINDOW_PARTS;
+    return sender->lost > 0 || (sender->next < ls_blob_part_count(sender->blob) &&
+                                sender->next - sender->first < LS_BLOB_WINDOW_PARTS);
+}
+
+static uint32_t next_part(ls_blob_sender *sender)
+{
+    if (sender->lost == 0) {
+        flight_of(sender, sender->next)->state = PART_LOST; /* set_part counts it on its way */
+        sender->lost++;
+        return sender->next++;
+    }
+    uint32_t index = sender->first;
+    while (flight_of(sender, index)->state != PART_LOST) {
+        index++;
+    }
+    sender->repeated++;
+    return index;
 }
 
 static size_t send(ls_blob_sender *sender, uint32_t index, uint64_t now_ns, uint8_t *bytes)
@@ -236,11 +324,17 @@ static size_t send(ls_blob_sender *sender, uint32_t index, uint64_t now_ns, uint
     part.blob = sender->number;
     part.packet = sender->packets;
     size_t size = ls_blob_part_write(&part, bytes);
-    sender->flights[index % LS_BLOB_WINDOW_PARTS] = (flight){.sent_ns = now_ns};
+    if (sender->flying == 0) {
+        sender->heard_ns = now_ns;
+    }
+    set_part(sender, index, PART_SENT);
+    flight_of(sender, index)->sent_ns = now_ns;
     sender->packet_ns[sender->packets % LS_BLOB_WINDOW_PARTS] = now_ns;
     sender->packets++;
-    sender->paced_ns = LS_MAX(sender->paced_ns, now_ns) + travel_ns(sender, size);
+    sender->paced_ns =
+        LS_MAX(sender->paced_ns, now_ns) + travel_ns(sender, size + sender->config.header_bytes);
     sender->bytes += size + sender->config.header_bytes;
+    sender->is_limited = sender->is_limited || is_window_full(sender);
     return size;
 }
 
@@ -251,21 +345,10 @@ size_t ls_blob_sender_next(ls_blob_sender *sender, uint64_t now_ns,
         return 0;
     }
     note_silence(sender, now_ns);
-    if (now_ns < allowed_ns(sender)) {
+    if (now_ns < allowed_ns(sender) || !has_part_to_send(sender) || is_window_full(sender)) {
         return 0;
     }
-    uint32_t index = 0;
-    if (next_loss_ns(sender, &index) <= now_ns) {
-        sender->repeated++;
-        return send(sender, index, now_ns, bytes);
-    }
-    if (!has_new_part(sender)) {
-        return 0;
-    }
-    if (sender->first == sender->next) {
-        sender->heard_ns = now_ns;
-    }
-    return send(sender, sender->next++, now_ns, bytes);
+    return send(sender, next_part(sender), now_ns, bytes);
 }
 
 uint64_t ls_blob_sender_next_ns(const ls_blob_sender *sender)
@@ -273,10 +356,9 @@ uint64_t ls_blob_sender_next_ns(const ls_blob_sender *sender)
     if (!ls_blob_sender_is_busy(sender)) {
         return UINT64_MAX;
     }
-    uint32_t lost = 0;
-    uint64_t wanted_ns = has_new_part(sender) ? 0 : next_loss_ns(sender, &lost);
-    uint64_t first_ns = allowed_ns(sender);
-    return LS_MAX(wanted_ns, first_ns);
+    uint64_t silent = sender->flying > 0 ? silent_ns(sender) : UINT64_MAX;
+    bool can_send = has_part_to_send(sender) && !is_window_full(sender);
+    return can_send ? LS_MIN(allowed_ns(sender), silent) : silent;
 }
 
 /* ---- acknowledgements ---- */
@@ -303,17 +385,35 @@ static bool is_possible(const ls_blob_sender *sender, const ls_blob_ack *ack)
 static void ack_parts(ls_blob_sender *sender, const ls_blob_ack *ack)
 {
     for (uint32_t index = sender->first; index < ack->first; index++) {
-        sender->flights[index % LS_BLOB_WINDOW_PARTS].is_acked = true;
+        set_part(sender, index, PART_ACKED);
     }
     for (uint32_t place = 0; place < ack->count; place++) {
         uint32_t index = ack->first + 1 + place;
         if (index >= sender->first && has_part(ack, place)) {
-            sender->flights[index % LS_BLOB_WINDOW_PARTS].is_acked = true;
+            set_part(sender, index, PART_ACKED);
         }
     }
-    while (sender->first < sender->next &&
-           sender->flights[sender->first % LS_BLOB_WINDOW_PARTS].is_acked) {
+    while (sender->first < sender->next && flight_of(sender, sender->first)->state == PART_ACKED) {
         sender->first++;
+    }
+}
+
+/* A part was lost when packets that left some time later have come (after RACK, RFC 8985). How much
+ * later: more, when parts that were sent again come twice. */
+static void find_losses(ls_blob_sender *sender)
+{
+    uint32_t newest = sender->heard.sent - 1;
+    uint64_t share_ns = sender->rtt_ns / ORDER_SHARE;
+    uint64_t spare_ns = LS_MAX(share_ns, ORDER_NS) * sender->order_shares;
+    uint64_t newest_ns = sender->packet_ns[newest % LS_BLOB_WINDOW_PARTS];
+    if (sender->packets - newest > LS_BLOB_WINDOW_PARTS) {
+        return;
+    }
+    for (uint32_t index = sender->first; index < sender->next; index++) {
+        const flight *sent = flight_of(sender, index);
+        if (sent->state == PART_SENT && sent->sent_ns + spare_ns < newest_ns) {
+            set_part(sender, index, PART_LOST);
+        }
     }
 }
 
@@ -326,6 +426,9 @@ static void measure_rtt(ls_blob_sender *sender, const ls_blob_ack *ack, uint64_t
         return;
     }
     uint64_t sample_ns = LS_MIN(now_ns - sent_ns - hold_ns, RTT_MAX_NS);
+    sender->shortest_ns[0] = LS_MIN(sender->shortest_ns[0], sample_ns);
+    sender->round_ns = LS_MIN(sender->round_ns, sample_ns);
+    sender->round_samples++;
     if (!sender->has_rtt) {
         sender->has_rtt = true;
         sender->rtt_ns = sample_ns;
@@ -340,20 +443,168 @@ static void measure_rtt(ls_blob_sender *sender, const ls_blob_ack *ack, uint64_t
     sender->rtt_ns += sample_ns / SAMPLE_SHARE;
 }
 
-static void judge_round(ls_blob_sender *sender, uint64_t now_ns)
+/* The shortest round trip of long ago may be that of another way. It shows anew once the queue of
+ * this stream has gone. */
+static void begin_stretch(ls_blob_sender *sender, uint64_t now_ns)
 {
-    uint32_t sent = sender->heard.sent - sender->round.sent;
-    if (sender->heard.sent < sender->round_end || sent < ROUND_PACKETS) {
+    if (now_ns - sender->stretch_ns >= SHORTEST_NS) {
+        sender->stretch_ns = now_ns;
+        sender->shortest_ns[1] = sender->shortest_ns[0];
+        sender->shortest_ns[0] = UINT64_MAX;
+        sender->drained_at = sender->packets + 1;
+    }
+}
+
+static uint32_t usual_loss(const ls_blob_sender *sender)
+{
+    return LS_MIN(sender->least_loss[0], sender->least_loss[1]);
+}
+
+/* The least of the last judgements is the link's own. */
+static void note_usual_loss(ls_blob_sender *sender, uint32_t loss)
+{
+    if (++sender->judgements == LOSS_JUDGEMENTS) {
+        sender->judgements = 0;
+        sender->least_loss[1] = sender->least_loss[0];
+        sender->least_loss[0] = PERMILLE;
+    }
+    sender->least_loss[0] = LS_MIN(sender->least_loss[0], loss);
+}
+
+/* Half the window has been tried, and has lost so much. When that is about as much the loss is the
+ * link's own, and the window was right. */
+static void end_trial(ls_blob_sender *sender, uint32_t loss)
+{
+    uint64_t window = sender->tried_window;
+    if (loss > sender->loss / 4 * 3) {
+        sender->judgements = 0;
+        sender->least_loss[0] = sender->least_loss[1] = LS_MIN(loss, sender->loss);
+    } else {
+        sender->growth_share = GROWTH_SHARE_LOSSY;
+        window = window / PERMILLE * (PERMILLE - LS_MIN(sender->loss, PERMILLE / 2));
+    }
+    sender->loss = 0;
+    set_window(sender, window);
+}
+
+static void begin_trial(ls_blob_sender *sender, uint32_t loss)
+{
+    sender->loss = loss;
+    sender->is_starting = false;
+    sender->tried_window = sender->window;
+    set_window(sender, sender->window / 2);
+}
+
+/* Judges the packets of a round trip, and of so many that their loss says something. */
+static void judge_loss(ls_blob_sender *sender)
+{
+    uint32_t sent = sender->heard.sent - sender->judged.sent;
+    bool is_trial = sender->loss > 0;
+    if (is_trial && sender->heard.sent < sender->loss_end) {
+        sender->judged = sender->heard; /* a larger window has let them go */
         return;
     }
-    uint32_t came = sender->heard.received - sender->round.received;
-    uint32_t lost = came < sent ? sent - came : 0;
-    sender->is_losing = (uint64_t)lost * LOSS_SHARE > sent;
-    if (sender->is_losing) {
-        slow_down(sender, now_ns);
+    if (sent < LOSS_PACKETS || sender->heard.sent < sender->loss_end) {
+        return;
     }
-    sender->round = sender->heard;
+    uint32_t came = sender->heard.received - sender->judged.received;
+    uint32_t loss = came < sent ? (uint32_t)((uint64_t)(sent - came) * PERMILLE / sent) : 0;
+    sender->judged = sender->heard;
+    sender->loss_end = sender->packets;
+    note_usual_loss(sender, loss);
+    if (is_trial) {
+        end_trial(sender, loss);
+    } else if (loss > 2 * usual_loss(sender) + LOSS_PERMILLE) {
+        begin_trial(sender, loss);
+    } else {
+        uint32_t share = sender->growth_share - sender->growth_share / 8;
+        sender->growth_share = LS_MAX(share, GROWTH_SHARE);
+    }
+}
+
+/* The queue that this round has met, and the one that the stream may make. */
+static uint64_t queue_ns(const ls_blob_sender *sender)
+{
+    return sender->round_ns - LS_MIN(shortest_rtt_ns(sender), sender->round_ns);
+}
+
+static uint64_t wanted_queue_ns(const ls_blob_sender *sender)
+{
+    return QUEUE_NS + sender->round_ns * packet_bytes(sender) / sender->window;
+}
+
+/* After each round trip the window becomes what leaves a queue of QUEUE_NS and a packet. */
+static void judge_queue(ls_blob_sender *sender)
+{
+    uint64_t rtt_ns = LS_MAX(sender->round_ns, 1u);
+    uint64_t is_ns = queue_ns(sender);
+    uint64_t wanted_ns = wanted_queue_ns(sender);
+    uint64_t window = sender->window;
+    if (is_ns > wanted_ns) {
+        sender->is_starting = false;
+        window -= LS_MIN(window * (is_ns - wanted_ns) / rtt_ns, window / 2) / 2;
+    } else if (!sender->is_starting && sender->is_limited && sender->loss == 0) {
+        window += LS_MIN(window * (wanted_ns - is_ns) / rtt_ns, window / sender->growth_share);
+    }
+    set_window(sender, window);
+}
+
+static bool is_draining(const ls_blob_sender *sender)
+{
+    return sender->drained_at > sender->round_end;
+}
+
+/* The window that doubles is large enough as soon as a queue shows: what has met this queue was
+ * sent when half of it was on its way. */
+static void stop_doubling(ls_blob_sender *sender)
+{
+    if (sender->is_starting && sender->round_samples >= START_SAMPLES &&
+        queue_ns(sender) > wanted_queue_ns(sender) / 2) {
+        sender->is_starting = false;
+        set_window(sender, sender->window / 2);
+    }
+}
+
+static void end_round(ls_blob_sender *sender)
+{
+    stop_doubling(sender);
+    if (sender->heard.sent <= sender->round_end) {
+        return;
+    }
+    if (sender->round_samples > 0 && !is_draining(sender)) {
+        judge_queue(sender);
+    }
     sender->round_end = sender->packets;
+    sender->round_ns = UINT64_MAX;
+    sender->round_samples = 0;
+    sender->is_limited = false;
+}
+
+/* Packets came for parts that had come: they were not lost, or the network repeats them. */
+static void note_doubled(ls_blob_sender *sender, const ls_blob_ack *ack)
+{
+    uint32_t doubled = ack->received > sender->acked ? ack->received - sender->acked : 0;
+    if (doubled > sender->doubled) {
+        sender->doubled = doubled;
+        sender->order_shares = LS_MIN(sender->order_shares + 1, ORDER_SHARES_MAX);
+    }
+}
+
+static void note_arrivals(ls_blob_sender *sender, const ls_blob_ack *ack, uint64_t now_ns)
+{
+    uint32_t came = ack->received - LS_MIN(sender->heard.received, ack->received);
+    sender->heard = (arrivals){ack->newest + 1, ack->received};
+    sender->heard_ns = now_ns;
+    sender->backoffs = 0;
+    if (sender->is_starting && sender->is_limited) {
+        set_window(sender, sender->window + came * packet_bytes(sender));
+    }
+    measure_rtt(sender, ack, now_ns);
+    note_doubled(sender, ack);
+    find_losses(sender);
+    judge_loss(sender);
+    end_round(sender);
+    begin_stretch(sender, now_ns);
 }
 
 ls_status ls_blob_sender_receive_ack(ls_blob_sender *sender, uint64_t now_ns, const uint8_t *bytes,
@@ -371,15 +622,8 @@ ls_status ls_blob_sender_receive_ack(ls_blob_sender *sender, uint64_t now_ns, co
         return LS_MALFORMED;
     }
     ack_parts(sender, &ack);
-    if (ack.received == 0 || ack.newest < sender->heard.sent) {
-        return LS_OK; /* no events of packets, or overtaken by such */
-    }
-    sender->heard = (arrivals){ack.newest + 1, ack.received};
-    sender->heard_ns = now_ns;
-    measure_rtt(sender, &ack, now_ns);
-    judge_round(sender, now_ns);
-    if (!sender->is_losing && now_ns >= sender->grown_ns + sender->rtt_ns) {
-        speed_up(sender, now_ns);
+    if (ack.received > 0 && ack.newest >= sender->heard.sent) {
+        note_arrivals(sender, &ack, now_ns); /* not overtaken by another one */
     }
     return LS_OK;
 }
@@ -392,6 +636,6 @@ ls_blob_sender_figures ls_blob_sender_figures_of(const ls_blob_sender *sender)
         .repeated = sender->repeated,
         .bytes = sender->bytes,
         .rtt_ns = sender->rtt_ns,
-        .bytes_per_second = sender->rate,
+        .bytes_per_second = (uint32_t)pace(sender),
     };
 }

@@ -1,22 +1,24 @@
 /* Blob sender: streams a blob to one receiver over the unreliable channel: numbers and paces the
- * parts, sends again what was lost (selective repeat), and gives way when the link loses. Time and
- * acknowledgements come in as arguments, packets come out; never reads a clock, never allocates
- * after create. Called by match, one for each who is sent a blob at the time. */
+ * parts, sends again what was lost (selective repeat), and finds the rate of the link, whose queue
+ * it leaves to others. Time and acknowledgements come in as arguments, packets come out; never
+ * reads a clock, never allocates after create. Called by match, one for each who is sent a blob at
+ * the time. */
 #ifndef LOCKSTEP_PROTOCOL_BLOB_BLOB_SENDER_H
 #define LOCKSTEP_PROTOCOL_BLOB_BLOB_SENDER_H
 
 #include "lockstep/common/base/text.h"
 #include "lockstep/protocol/blob/blob.h"
 
-#define LS_BLOB_RATE_MIN 65536u     /* bytes a second that it never goes below */
-#define LS_BLOB_RATE_MAX (1u << 30) /* and that it can be told */
+/* Bytes a second that a sender can be told to send at most. */
+#define LS_BLOB_RATE_MIN 65536u
+#define LS_BLOB_RATE_MAX (1u << 30)
 #define LS_BLOB_BURST_PACKETS_MAX 64u
 
 typedef struct ls_blob_sender_config {
     uint32_t bytes_per_second; /* highest rate, headers counted: LS_BLOB_RATE_MIN .. _MAX */
     uint32_t header_bytes;     /* of the layers below, for each packet: 0 .. 256 */
     uint32_t burst_packets;    /* at most at once, after a pause: 1 .. LS_BLOB_BURST_PACKETS_MAX */
-    uint64_t tick_ns;          /* a part is sent again a round trip and two ticks after it was */
+    uint64_t tick_ns;          /* the receiver may answer two ticks late */
 } ls_blob_sender_config;
 
 /* 1 MiB/s, 40 bytes (IPv4, UDP and ENet), 4 packets, 60 Hz. */
@@ -34,7 +36,7 @@ ls_status ls_blob_sender_create(const ls_blob_sender_config *config, const ls_al
 void ls_blob_sender_destroy(ls_blob_sender *sender);
 
 /* Begins to stream a sealed blob, which it holds until it is stopped or destroyed, from the first
- * part on at a quarter of the highest rate. `number` (0 .. 255) tells this blob from others on the
+ * part on. `number` (0 .. 255) tells this blob from others on the
  * same connection. `rtt_ns`: the round trip, 0 when it is unknown. A stream that was under way
  * ends. The blob's owner calls ls_blob_advance until the blob is compressed. */
 void ls_blob_sender_start(ls_blob_sender *sender, ls_blob *blob, uint32_t number, uint64_t rtt_ns,
@@ -64,7 +66,7 @@ typedef struct ls_blob_sender_figures {
     uint32_t repeated;         /* of them */
     uint64_t bytes;            /* sent, with the headers of the layers below */
     uint64_t rtt_ns;           /* smoothed */
-    uint32_t bytes_per_second; /* the rate now */
+    uint32_t bytes_per_second; /* that it would send now at most */
 } ls_blob_sender_figures;
 
 ls_blob_sender_figures ls_blob_sender_figures_of(const ls_blob_sender *sender);

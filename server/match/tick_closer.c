@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/fault.h"
 #include "lockstep/common/base/prefetch.h"
+#include "lockstep/common/simulation/input_masks.h"
 #include "lockstep/common/time/timestep.h"
 
 #include <inttypes.h>
@@ -38,6 +39,8 @@ struct ls_tick_closer {
     uint64_t charged_ns;                 /* up to where a wait is counted there */
     uint32_t missing_mask;               /* slots that the wait is for, as of then */
     uint32_t abusing_mask; /* slots that are not waited for, since they did it often */
+    ls_input_masks *masks; /* NULL: the simulation says nothing of its inputs */
+    uint8_t *repeated;     /* of each slot masks->bytes: its late input without edges */
 };
 
 /* ---- life ---- */
@@ -70,6 +73,17 @@ ls_status ls_tick_closer_create(const ls_match_context *match, ls_tick_closer **
     closer->match = match;
     closer->timestep = ls_timestep_make(&timestep);
     find_end(closer);
+    ls_status status =
+        ls_input_masks_create(match->log->instance, match->allocator, &closer->masks);
+    if (status == LS_OK && closer->masks) {
+        closer->repeated =
+            ls_allocate_array(match->allocator, match->config.sim.players, closer->masks->bytes);
+        status = closer->repeated ? LS_OK : LS_NO_MEMORY;
+    }
+    if (status != LS_OK) {
+        ls_tick_closer_destroy(closer);
+        return status;
+    }
     *out = closer;
     return LS_OK;
 }
@@ -77,6 +91,8 @@ ls_status ls_tick_closer_create(const ls_match_context *match, ls_tick_closer **
 void ls_tick_closer_destroy(ls_tick_closer *closer)
 {
     if (closer) {
+        ls_release(closer->match->allocator, closer->repeated);
+        ls_release(closer->match->allocator, closer->masks);
         ls_release(closer->match->allocator, closer);
     }
 }
@@ -286,6 +302,17 @@ static bool wait_for(ls_tick_closer *closer, uint32_t mask)
 
 /* ---- closing ---- */
 
+/* An edge acts once: it is left out of an input that is there for the second time. */
+static void leave_out_edges(ls_tick_closer *closer, uint32_t slot, ls_slot_input *input)
+{
+    uint8_t *bytes = closer->repeated + slot * (size_t)closer->masks->bytes;
+    if (input->size > 0) {
+        memcpy(bytes, input->bytes, input->size);
+        input->size = ls_input_masks_leave_out_edges(closer->masks, bytes, input->size);
+        input->bytes = bytes;
+    }
+}
+
 static ls_slot_input close_slot(ls_tick_closer *closer, uint32_t slot, ls_closing *closing)
 {
     ls_tick tick = closer->match->log->next;
@@ -296,6 +323,9 @@ static ls_slot_input close_slot(ls_tick_closer *closer, uint32_t slot, ls_closin
         uint32_t bit = UINT32_C(1) << slot;
         input = ls_player_link_close_input(&closer->match->links[slot], tick,
                                            &closer->match->log->newest[slot], &is_on_time);
+        if (closer->masks && !is_on_time) {
+            leave_out_edges(closer, slot, &input);
+        }
         closing->slots |= bit;
         closing->late_slots |= is_on_time ? 0 : bit;
     } else if (ls_seat_table_follows(closer->match->seats, slot)) {

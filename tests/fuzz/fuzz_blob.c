@@ -126,9 +126,8 @@ static void check_sender(ends *here)
     LS_ASSERT(ls_blob_sender_next_ns(here->sender) > here->now_ns);
     ls_blob_sender_figures figures = ls_blob_sender_figures_of(here->sender);
     LS_ASSERT(figures.acknowledged <= ls_blob_part_count(here->blob));
-    LS_ASSERT(figures.bytes_per_second >= LS_BLOB_RATE_MIN);
     LS_ASSERT(figures.bytes_per_second <= ls_blob_sender_config_default().bytes_per_second);
-    LS_ASSERT(figures.rtt_ns <= 2 * LS_NS_PER_SECOND);
+    LS_ASSERT(figures.rtt_ns <= 10 * LS_NS_PER_SECOND);
 }
 
 static void be_hostile(fuzz_input *input, ends *here, bool is_to_sender)

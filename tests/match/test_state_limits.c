@@ -62,10 +62,15 @@ static void come(const stage *here, bool is_spectator)
     cr_assert_gt(here->peer->join.blob_bytes, 64 * LS_BLOB_PART_BYTES);
 }
 
-static void acknowledge_one(stage *here)
+/* Says that all packets have come, and part after part was not in them. */
+static void acknowledge(const stage *here)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
-    ls_blob_ack ack = {.blob = here->peer->join.blob, .first = ++here->acknowledged, .hold = 255};
+    uint32_t received = here->peer->heard[LS_MESSAGE_BLOB_PART];
+    ls_blob_ack ack = {.blob = here->peer->join.blob,
+                       .first = here->acknowledged,
+                       .received = received,
+                       .newest = received > 0 ? received - 1 : 0};
     raw_peer_send(here->peer, LS_CHANNEL_UNRELIABLE, bytes, ls_blob_ack_write(&ack, bytes));
 }
 
@@ -75,11 +80,14 @@ static uint64_t stay(stage *here, uint64_t longest_ns, bool acknowledges)
     uint64_t came_ns = here->run->now_ns;
     for (uint32_t turn = 0; here->run->now_ns - came_ns < longest_ns && !here->peer->is_closed;
          turn++) {
-        if (acknowledges && turn % 8 == 7) {
-            acknowledge_one(here);
+        here->acknowledged += turn % 80 == 79;
+        if (acknowledges) {
+            acknowledge(here);
         }
-        claim_all(here);
-        virtual_match_run(here->run, 500 * MS);
+        if (turn % 10 == 0) {
+            claim_all(here);
+        }
+        virtual_match_run(here->run, 50 * MS);
     }
     return here->run->now_ns - came_ns;
 }
