@@ -501,7 +501,7 @@ ls_status ls_transport_udp_listen(const ls_transport_udp_server_config *config,
                        LS_TRANSPORT_UDP_PEERS_MAX / workers_of(&config->sealed));
     }
     ls_status status = open_listening(config, allocator, &ground.socket, error);
-    if (status == LS_NOT_FOUND) {
+    if (status == LS_NOT_FOUND || status == LS_TIMED_OUT) {
         return status; /* the text says which name */
     }
     if (status == LS_OK) {
