@@ -15,6 +15,9 @@ virtual_network_maker virtual_network_of_datagrams;
  * one in turn; those for the address before are lost, as behind a router that forgot it. */
 void sealed_network_move(virtual_network *network, ls_transport *client);
 
+/* Every path drops packets of more bytes, headers of IP and UDP counted; 0: none is. */
+void sealed_network_set_mtu(virtual_network *network, uint32_t bytes);
+
 /* ---- hostile hosts ---- */
 
 typedef struct sealed_network_datagram {
