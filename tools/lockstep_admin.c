@@ -80,11 +80,6 @@ int main(int argc, char **argv)
     if (args.token_path) {
         status = admin_read_token(args.token_path, &args.service, &why);
     }
-    if (status == LS_OK) {
-        status = admin_run(&args.service, &args.words, args.prints_json, &why);
-    }
-    if (status != LS_OK) {
-        ls_log_line(&log, LS_LOG_ERROR, "%s", why.bytes[0] ? why.bytes : ls_status_text(status));
-    }
-    return ls_exit_code_of(status);
+    LS_THEN(status, admin_run(&args.service, &args.words, args.prints_json, &why));
+    return ls_exit_report(&log, status, &why);
 }

@@ -1,7 +1,6 @@
 /* lockstep-netcond: reads the command line, runs the condition proxy, reports. */
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/tools/netcond/netcond.h"
-#include "lockstep/tools/netcond/profile.h"
 #include "lockstep/tools/netcond/settings.h"
 
 #include <stdio.h>

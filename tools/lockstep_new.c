@@ -42,8 +42,7 @@ int main(int argc, char **argv)
     ls_text why = {{0}};
     ls_status status = new_game_make(name, &why);
     if (status != LS_OK) {
-        ls_log_line(&log, LS_LOG_ERROR, "%s", why.bytes[0] ? why.bytes : ls_status_text(status));
-        return ls_exit_code_of(status);
+        return ls_exit_report(&log, status, &why);
     }
     printf("%s is a game in %s/. To build it and play in two windows:\n\n"
            "  cd %s\n"

@@ -4,7 +4,6 @@
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/tools/replay/batch.h"
 #include "lockstep/tools/replay/command.h"
-#include "lockstep/tools/replay/journal_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>

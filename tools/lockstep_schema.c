@@ -160,9 +160,7 @@ static ls_status write_schema(schema_debug_file *file, const arguments *args, FI
     static schema_layout layout;
     schema_layout_part parts[SCHEMA_LAYOUT_PARTS_MAX];
     ls_status status = find_parts(file, args, parts, why);
-    if (status == LS_OK) {
-        status = schema_layout_make(parts, args->part_count, &args->layout, &layout, why);
-    }
+    LS_THEN(status, schema_layout_make(parts, args->part_count, &args->layout, &layout, why));
     if (status != LS_OK) {
         return status;
     }
@@ -184,9 +182,7 @@ static ls_status run(const arguments *args, ls_text *why)
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
     ls_status status = out == NULL ? LS_NO_MEMORY : schema_debug_open(args->file, &file, why);
-    if (status == LS_OK) {
-        status = args->is_list ? list_structs(file, out) : write_schema(file, args, out, why);
-    }
+    LS_THEN(status, args->is_list ? list_structs(file, out) : write_schema(file, args, out, why));
     if (out != NULL && fclose(out) != 0 && status == LS_OK) {
         status = LS_NO_MEMORY;
     }
@@ -226,10 +222,5 @@ int main(int argc, char **argv)
     args.layout.warn = warn;
     args.layout.user = &console;
     ls_status status = run(&args, &why);
-    if (status == LS_OK) {
-        return LS_EXIT_CLEAN;
-    }
-    ls_log_line(&console.log, LS_LOG_ERROR, "%s",
-                why.bytes[0] != '\0' ? why.bytes : ls_status_text(status));
-    return ls_exit_code_of(status);
+    return ls_exit_report(&console.log, status, &why);
 }

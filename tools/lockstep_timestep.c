@@ -163,9 +163,7 @@ static ls_status load_simulation(arguments *args, ls_loaded_simulation *loaded,
     config->tick_rate_hz = args->config.rate_hz;
     status = ls_param_files_decide(&args->files, args->params.assignments, args->params.count,
                                    loaded->simulation, config, why);
-    if (status == LS_OK) {
-        status = ls_sim_config_check(loaded->simulation, config, why);
-    }
+    LS_THEN(status, ls_sim_config_check(loaded->simulation, config, why));
     args->config.simulation = loaded->simulation;
     args->config.simulation_config = config;
     return status;

@@ -206,8 +206,5 @@ int main(int argc, char **argv)
     const ls_log log = ls_log_stderr("lockstep-token", LS_LOG_INFO);
     ls_text why = {{0}};
     ls_status status = args.command->work(&args.options, &why);
-    if (status != LS_OK) {
-        ls_log_line(&log, LS_LOG_ERROR, "%s", why.bytes[0] ? why.bytes : ls_status_text(status));
-    }
-    return ls_exit_code_of(status);
+    return ls_exit_report(&log, status, &why);
 }

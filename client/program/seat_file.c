@@ -61,10 +61,11 @@ void ls_seat_file_remove(const char *path)
     remove(path);
 }
 
-static bool is_in_order(ls_status status)
+/* After any other end another attempt, maybe with another build, may get the seat. */
+static bool is_seat_gone(ls_status status)
 {
-    return status != LS_TIMED_OUT && status != LS_DISCONNECTED && status != LS_REFUSED &&
-           status != LS_SAVED;
+    return status == LS_OK || status == LS_ALREADY_OVER || status == LS_NOT_FOUND ||
+           status == LS_KICKED || status == LS_DESYNCED;
 }
 
 void ls_seat_file_receive_event(const char *path, const char *server, const ls_session *session,
@@ -74,13 +75,14 @@ void ls_seat_file_receive_event(const char *path, const char *server, const ls_s
     if (!path) {
         return;
     }
-    if (event->kind == LS_SESSION_EVENT_OVER && is_in_order(event->status)) {
+    if (event->kind == LS_SESSION_EVENT_OVER && is_seat_gone(event->status)) {
         ls_seat_file_remove(path);
     }
+    if (event->kind != LS_SESSION_EVENT_SEATED && event->kind != LS_SESSION_EVENT_SECRET) {
+        return;
+    }
     const ls_offer *offer = ls_session_offer(session);
-    bool is_secret_new =
-        event->kind == LS_SESSION_EVENT_SEATED || event->kind == LS_SESSION_EVENT_SECRET;
-    if (!is_secret_new || offer->is_spectator) {
+    if (offer->is_spectator) {
         return;
     }
     ls_session_seat seat = {.match_id = offer->match_id};

@@ -1,6 +1,6 @@
 /* Seat file: remembers the seat of a player outside of the process, so that a client that crashed
  * and is started again gets its seat back at once. Only its owner can read it. Written once the
- * player is seated, removed when the match ended in order. Called by client.c. */
+ * player is seated, removed when the seat is gone. Called by client.c. */
 #ifndef LOCKSTEP_CLIENT_PROGRAM_SEAT_FILE_H
 #define LOCKSTEP_CLIENT_PROGRAM_SEAT_FILE_H
 
@@ -23,8 +23,8 @@ void ls_seat_file_remove(const char *path);
 
 /* Writes the file once the player is seated, and each time that it is given another secret, before
  * the server can hear that it was received: call this before the packets of the turn leave. Removes
- * the file when the session ends, but not when the link alone was lost. Path NULL: none is wanted.
- */
+ * the file when the session ends with the match, or because the server took the seat away: not when
+ * the link was lost, nor when this build was refused. Path NULL: none is wanted. */
 void ls_seat_file_receive_event(const char *path, const char *server, const ls_session *session,
                                 const ls_session_event *event, const ls_log *log);
 

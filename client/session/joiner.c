@@ -17,9 +17,6 @@ enum {
     EVENTS_MAX = LS_EVENT_JOINED | LS_EVENT_LEFT,
 };
 
-/* No match lasts so long; beyond it sums of ticks would wrap. */
-#define TICK_MAX (UINT32_C(1) << 31)
-
 /* A frame may take so long while the session steps to where the match is. */
 #define FRAME_NS (UINT64_C(50) * LS_NS_PER_MS)
 
@@ -62,7 +59,7 @@ const char *ls_joiner_check(const ls_session_context *context, const ls_join *jo
 {
     const ls_confirmed_ticks *ticks = context->ticks;
     uint32_t interval = context->offer.hash_interval_ticks;
-    if (join->tick > TICK_MAX || join->next_close > TICK_MAX || join->next_close < join->tick) {
+    if (join->next_close > LS_MATCH_TICKS_MAX || join->next_close < join->tick) {
         return "the server's JOIN names ticks that cannot be";
     }
     if (join->source == LS_JOIN_HELD) {

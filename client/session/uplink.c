@@ -1,5 +1,6 @@
 #include "lockstep/client/session/uplink.h"
 
+#include "lockstep/client/session/lost_presses.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/histogram.h"
@@ -28,6 +29,7 @@ struct ls_uplink {
     const ls_session_context *context;
     ls_tick_sync *sync;      /* the context's */
     ls_input_buffer *inputs; /* of one slot: this player's */
+    ls_lost_presses *lost;   /* NULL: the simulation says nothing of its inputs */
     ls_tick sent_end;        /* first input that has never been sent */
     ls_tick wanted;          /* first input that the server still wants */
     bool has_base;           /* the server has the one before that */
@@ -72,6 +74,10 @@ ls_status ls_uplink_create(const ls_session_context *context, ls_uplink **out)
     uplink->context = context;
     uplink->sync = context->sync;
     ls_status status = ls_input_buffer_create(&config, context->allocator, &uplink->inputs);
+    if (status == LS_OK) {
+        status = ls_lost_presses_create(context->instance, uplink->inputs, context->allocator,
+                                        &uplink->lost);
+    }
     if (status != LS_OK) {
         ls_uplink_destroy(uplink);
         return status;
@@ -83,6 +89,7 @@ ls_status ls_uplink_create(const ls_session_context *context, ls_uplink **out)
 void ls_uplink_destroy(ls_uplink *uplink)
 {
     if (uplink) {
+        ls_lost_presses_destroy(uplink->lost);
         ls_input_buffer_destroy(uplink->inputs);
         ls_release(uplink->context->allocator, uplink);
     }
@@ -118,6 +125,9 @@ void ls_uplink_begin(ls_uplink *uplink)
 void ls_uplink_forget_inputs(ls_uplink *uplink)
 {
     ls_input_buffer_restart(uplink->inputs, uplink->sync->next_input);
+    if (uplink->lost) {
+        ls_lost_presses_forget(uplink->lost);
+    }
 }
 
 /* Inputs from `first` on are the ones that the server wants. */
@@ -188,8 +198,13 @@ static void compare_with_closed(ls_uplink *uplink, ls_tick tick, const ls_slot_i
     uint32_t slot = uplink->context->offer.slot;
     ls_slot_input input;
     ls_slot_input before = {0};
-    if (ls_input_buffer_get(closed, tick, slot, &input) != LS_OK ||
-        ls_slot_input_is_same(own, &input)) {
+    if (ls_input_buffer_get(closed, tick, slot, &input) != LS_OK) {
+        return;
+    }
+    if (uplink->lost) {
+        ls_lost_presses_settle(uplink->lost, tick, &input);
+    }
+    if (ls_slot_input_is_same(own, &input)) {
         return;
     }
     bool is_known = tick == 0 || ls_input_buffer_get(closed, tick - 1, slot, &before) == LS_OK;
@@ -368,6 +383,9 @@ LS_TICK_CODE static void make_input(ls_uplink *uplink, ls_tick tick)
                                   uplink->context->offer.slot, tick, bytes);
     }
     LS_ASSERT(size <= uplink->context->simulation->input_bytes_max);
+    if (uplink->lost) {
+        size = ls_lost_presses_bring(uplink->lost, tick, bytes, size);
+    }
     ls_status stored = ls_input_buffer_put(uplink->inputs, tick, 0, bytes, size, 0);
     LS_ASSERT(stored == LS_OK);
     times_of(uplink, tick)->made_ns = uplink->context->now_ns;

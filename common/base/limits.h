@@ -42,6 +42,10 @@
  * that is further behind than this cannot be brought up to date from memory. */
 #define LS_WINDOW_TICKS 1024u
 
+/* A match that nobody ends ends at this tick: after 49 days at 1,000 Hz, 828 at 60 Hz. A tick has a
+ * number of 32 bits, and what is added to one anywhere must not wrap. */
+#define LS_MATCH_TICKS_MAX UINT32_C(0xfff00000)
+
 /* Closed ticks that a client which comes late keeps until the state that they follow is there: an
  * hour of four busy pads, or some minutes of the largest inputs. */
 #define LS_TICK_BACKLOG_BYTES_MAX (64u << 20)

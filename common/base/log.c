@@ -1,5 +1,6 @@
 #include "lockstep/common/base/log.h"
 
+#include "lockstep/common/base/hidden_secret.h"
 #include "lockstep/common/base/limits.h"
 
 #include <stdarg.h>
@@ -31,5 +32,8 @@ void ls_log_line(const ls_log *log, ls_log_level level, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    if (level <= LS_LOG_WARNING) {
+        ls_hidden_secret_apply(line);
+    }
     log->write(log->user, level, line);
 }

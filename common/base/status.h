@@ -55,6 +55,10 @@ typedef enum ls_status {
 const char *ls_status_name(int status);
 const char *ls_status_text(int status);
 
+/* The next one of several steps: it is taken, and gives the status, while those before went well.
+ */
+#define LS_THEN(status, step) ((status) = (status) == LS_OK ? (step) : (status))
+
 LS_C_END
 
 #endif

@@ -1,9 +1,34 @@
 #include "lockstep/common/diagnosis/desync_class.h"
 
 #include "lockstep/common/base/case_function.h"
-#include "lockstep/common/diagnosis/surroundings.h"
 
 #include <inttypes.h>
+
+/* ---- surroundings ---- */
+
+/* The kinds by which this item of a fingerprint was made equal; 0: it cannot be. */
+static uint32_t surroundings_of_item(ls_fingerprint_item item)
+{
+    switch (item) {
+    case LS_PRINT_CPU_FEATURES:
+        return LS_SURROUNDING_BIT(LS_SURROUNDING_CPU_FEATURES);
+    case LS_PRINT_CORES:
+        return LS_SURROUNDING_BIT(LS_SURROUNDING_CORES);
+    case LS_PRINT_DIRECTORY:
+    case LS_PRINT_FILES: /* those with a relative path are not there any more */
+        return LS_SURROUNDING_BIT(LS_SURROUNDING_DIRECTORY);
+    case LS_PRINT_VARIABLES: /* some of them set the language, the time zone and CPU features */
+        return LS_SURROUNDING_BIT(LS_SURROUNDING_VARIABLES) |
+               LS_SURROUNDING_BIT(LS_SURROUNDING_LOCALE) |
+               LS_SURROUNDING_BIT(LS_SURROUNDING_CPU_FEATURES);
+    case LS_PRINT_LOCALE:
+        return LS_SURROUNDING_BIT(LS_SURROUNDING_LOCALE);
+    default:
+        return 0;
+    }
+}
+
+/* ---- classes ---- */
 
 #define CASE_WORD(name, word, text, next) LS_CASE(LS_DESYNC_CLASS_##name, word)
 #define CASE_MEANING(name, word, text, next) LS_CASE(LS_DESYNC_CLASS_##name, text)
@@ -136,7 +161,7 @@ static uint32_t items_of(uint32_t items, uint32_t surroundings)
 {
     uint32_t found = 0;
     for (uint32_t i = 0; i < LS_PRINT_ITEM_COUNT; i++) {
-        if (ls_surroundings_of_item((ls_fingerprint_item)i) & surroundings) {
+        if (surroundings_of_item((ls_fingerprint_item)i) & surroundings) {
             found |= items & UINT32_C(1) << i;
         }
     }

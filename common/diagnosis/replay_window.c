@@ -208,9 +208,7 @@ ls_status ls_replay_window_create(const ls_replay_window_config *config,
     window->config = *config;
     window->engine = is_engine ? instance : NULL;
     ls_status status = create_states(window, instance);
-    if (status == LS_OK) {
-        status = create_inputs(window, instance);
-    }
+    LS_THEN(status, create_inputs(window, instance));
     if (status != LS_OK) {
         ls_replay_window_destroy(window);
         return status;

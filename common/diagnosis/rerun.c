@@ -4,8 +4,8 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/log.h"
+#include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/step_noise.h"
-#include "lockstep/common/diagnosis/surroundings.h"
 
 #include <string.h>
 

@@ -40,7 +40,7 @@ typedef struct ls_rerun_figures {
     uint64_t apart;    /* fresh, when all runs gave the same in another process, with other
                           addresses, seeds and time; else a result that only one of the two had.
                           The host of a re-run makes it, where it has processes */
-    uint32_t tried;    /* surroundings.h: made equal in other processes, which the host makes too */
+    uint32_t tried;    /* desync_class.h: made equal in other processes, which the host makes too */
     uint32_t moved; /* those of them that gave another result than fresh, and the same one twice */
 } ls_rerun_figures;
 

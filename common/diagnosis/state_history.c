@@ -3,16 +3,178 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/common/base/tick_code.h"
-#include "lockstep/common/diagnosis/chunk_changes.h"
-#include "lockstep/common/diagnosis/word_changes.h"
+#include "lockstep/common/simulation/state_hash.h"
 
+#include <stdbool.h>
 #include <string.h>
+
+/* ---- word changes ---- */
+
+enum {
+    WORD_BYTES = 8,
+    MANY_WORDS = 64, /* that are compared at once, and then some of them */
+    SOME_WORDS = 8,
+};
+
+static bool are_equal(const ls_word_blocks *blocks, size_t at, size_t words)
+{
+    return at + words <= blocks->count &&
+           memcmp(blocks->before + at, blocks->now + at, words * WORD_BYTES) == 0;
+}
+
+static bool are_some_equal(const ls_word_blocks *blocks, size_t at)
+{
+    uint64_t difference = 0;
+    if (at + SOME_WORDS > blocks->count) {
+        return false;
+    }
+    for (size_t i = 0; i < SOME_WORDS; i++) {
+        difference |= blocks->before[at + i] ^ blocks->now[at + i];
+    }
+    return difference == 0;
+}
+
+bool ls_word_changes_next(const ls_word_blocks *blocks, ls_word_run *run)
+{
+    size_t at = run->end;
+    while (are_equal(blocks, at, MANY_WORDS)) {
+        at += MANY_WORDS;
+    }
+    while (are_some_equal(blocks, at)) {
+        at += SOME_WORDS;
+    }
+    while (at < blocks->count && blocks->before[at] == blocks->now[at]) {
+        at++;
+    }
+    if (at == blocks->count) {
+        return false;
+    }
+    run->first = at;
+    run->end = at + 1;
+    for (at = run->end; at < blocks->count && at <= run->end + 1; at++) {
+        run->end = blocks->before[at] != blocks->now[at] ? at + 1 : run->end;
+    }
+    return true;
+}
+
+ls_word_figures ls_word_changes_count(const ls_word_blocks *blocks)
+{
+    ls_word_figures figures = {0, 0};
+    bool is_in_group = false;
+    for (size_t i = 0; i < blocks->count; i++) {
+        bool differs = blocks->now[i] != blocks->before[i];
+        figures.words += differs;
+        figures.groups += differs && !is_in_group;
+        is_in_group = differs;
+    }
+    return figures;
+}
+
+/* ---- changes of chunks ---- */
+
+/* Which chunks of a state differ from those of the state before, and about how much their
+ * differences take. By the hashes of the chunks where those are known: reading all of a large
+ * state twice would cost more than hashing it. Reads only. */
+
+#define CHUNK_WORDS (LS_HASH_CHUNK_BYTES / sizeof(uint64_t))
+
+typedef struct chunk_changes {
+    const uint64_t *before;
+    const uint8_t *now;
+    const uint8_t *hashes_before; /* of the chunks; NULL here or there: not known */
+    const uint8_t *hashes_now;
+    size_t bytes; /* of the state */
+} chunk_changes;
+
+enum {
+    HASH_BYTES = 8,
+    SAMPLES = 64, /* chunks that are looked into */
+};
+
+static size_t chunk_changes_chunks(size_t bytes)
+{
+    return (bytes + LS_HASH_CHUNK_BYTES - 1) / LS_HASH_CHUNK_BYTES;
+}
+
+static size_t size_of_chunk(const chunk_changes *changes, size_t chunk)
+{
+    return LS_MIN(changes->bytes - chunk * LS_HASH_CHUNK_BYTES, LS_HASH_CHUNK_BYTES);
+}
+
+static bool has_hashes(const chunk_changes *changes)
+{
+    return changes->hashes_before && changes->hashes_now;
+}
+
+static bool chunk_changes_is_same(const chunk_changes *changes, size_t chunk)
+{
+    if (!has_hashes(changes)) {
+        return memcmp(changes->before + chunk * CHUNK_WORDS,
+                      changes->now + chunk * LS_HASH_CHUNK_BYTES,
+                      size_of_chunk(changes, chunk)) == 0;
+    }
+    return memcmp(changes->hashes_before + chunk * HASH_BYTES,
+                  changes->hashes_now + chunk * HASH_BYTES, HASH_BYTES) == 0;
+}
+
+/* Copies the chunk as it is now, with zeros behind the state's end; how many words it has. */
+static size_t chunk_changes_read(const chunk_changes *changes, size_t chunk,
+                                 uint64_t now[CHUNK_WORDS])
+{
+    size_t size = size_of_chunk(changes, chunk);
+    size_t words = (size + WORD_BYTES - 1) / WORD_BYTES;
+    now[words - 1] = 0;
+    memcpy(now, changes->now + chunk * LS_HASH_CHUNK_BYTES, size);
+    return words;
+}
+
+/* How many chunks differ; all of them where hashes are not known: they tell more than a sample. */
+static size_t chunk_changes_count(const chunk_changes *changes)
+{
+    size_t chunks = chunk_changes_chunks(changes->bytes);
+    size_t count = 0;
+    if (!has_hashes(changes)) {
+        return chunks;
+    }
+    for (size_t chunk = 0; chunk < chunks; chunk++) {
+        count += !chunk_changes_is_same(changes, chunk);
+    }
+    return count;
+}
+
+static size_t count_words(const chunk_changes *changes, size_t chunk, size_t head_words)
+{
+    uint64_t now[CHUNK_WORDS];
+    const uint64_t *before = changes->before + chunk * CHUNK_WORDS;
+    const ls_word_blocks blocks = {before, now, chunk_changes_read(changes, chunk, now)};
+    ls_word_figures figures = ls_word_changes_count(&blocks);
+    return figures.words + figures.groups * head_words;
+}
+
+/* About how many words differ in those, which are `changed` in number, and as many times
+ * `head_words` as there are runs of them. Every n-th chunk is looked into. */
+static size_t chunk_changes_estimate(const chunk_changes *changes, size_t changed,
+                                     size_t head_words)
+{
+    size_t chunks = chunk_changes_chunks(changes->bytes);
+    size_t every = (changed + SAMPLES - 1) / SAMPLES;
+    size_t seen = 0;
+    size_t words = 0;
+    for (size_t chunk = 0; chunk < chunks && seen < changed; chunk++) {
+        if (changed < chunks && chunk_changes_is_same(changes, chunk)) {
+            continue;
+        }
+        words += seen % every == 0 ? count_words(changes, chunk, head_words) : 0;
+        seen++;
+    }
+    return words * every;
+}
+
+/* ---- the history ---- */
 
 #define CHUNK_HASH_BYTES sizeof(uint64_t)
 
 enum {
-    WORD_BYTES = 8,
-    CHUNK_WORDS = LS_CHUNK_WORDS,
     HEAD_WORDS = 1,    /* before each frame, and before each run in it */
     LOG_WORDS_MIN = 8, /* what does not fit goes to the snapshots */
     FRAMES_MIN = 4,    /* a log that holds fewer is not worth its differences */
@@ -67,7 +229,7 @@ static size_t words_of(size_t bytes)
 /* Two runs have two equal words between them, so that heads never add up to more than those. */
 static size_t frame_words_max(size_t state_bytes)
 {
-    return words_of(state_bytes) + ls_chunk_changes_chunks(state_bytes) * HEAD_WORDS + HEAD_WORDS;
+    return words_of(state_bytes) + chunk_changes_chunks(state_bytes) * HEAD_WORDS + HEAD_WORDS;
 }
 
 size_t ls_state_history_whole_log_bytes(size_t state_bytes, uint32_t ticks)
@@ -84,7 +246,7 @@ static bool needs_snapshots(const ls_state_history_config *config)
 size_t ls_state_history_bytes(const ls_state_history_config *config)
 {
     size_t state_bytes = words_of(config->state_bytes) * WORD_BYTES;
-    size_t chunks = ls_chunk_changes_chunks(config->state_bytes);
+    size_t chunks = chunk_changes_chunks(config->state_bytes);
     size_t snapshots = needs_snapshots(config) ? config->snapshots : 0;
     return sizeof(ls_state_history) + state_bytes + chunks * CHUNK_HASH_BYTES + config->log_bytes +
            snapshots * (state_bytes + chunks * sizeof(bool));
@@ -103,7 +265,7 @@ static bool is_config_valid(const ls_state_history_config *config)
 
 static bool allocate_snapshots(ls_state_history *history)
 {
-    size_t chunks = ls_chunk_changes_chunks(history->config.state_bytes);
+    size_t chunks = chunk_changes_chunks(history->config.state_bytes);
     bool has_all = true;
     history->snapshot_count = needs_snapshots(&history->config) ? history->config.snapshots : 0;
     for (uint32_t i = 0; i < history->snapshot_count; i++) {
@@ -118,7 +280,7 @@ static bool allocate_snapshots(ls_state_history *history)
 static ls_status allocate_parts(ls_state_history *history)
 {
     const ls_allocator *allocator = history->allocator;
-    size_t chunks = ls_chunk_changes_chunks(history->config.state_bytes);
+    size_t chunks = chunk_changes_chunks(history->config.state_bytes);
     history->words = words_of(history->config.state_bytes);
     history->log_words = history->config.log_bytes / WORD_BYTES;
     history->state = ls_allocate_array(allocator, history->words, WORD_BYTES);
@@ -233,7 +395,7 @@ static size_t words_of_chunk(const ls_state_history *history, size_t chunk)
 
 static void apply_snapshot(const ls_state_history *history, const snapshot *with, uint64_t *to)
 {
-    size_t chunks = ls_chunk_changes_chunks(history->config.state_bytes);
+    size_t chunks = chunk_changes_chunks(history->config.state_bytes);
     for (size_t chunk = 0; with->is_there && chunk < chunks; chunk++) {
         if (with->is_touched[chunk]) {
             size_t first = chunk * CHUNK_WORDS;
@@ -246,7 +408,7 @@ static void apply_snapshot(const ls_state_history *history, const snapshot *with
 
 static void forget_snapshot(const ls_state_history *history, snapshot *gone)
 {
-    size_t chunks = ls_chunk_changes_chunks(history->config.state_bytes);
+    size_t chunks = chunk_changes_chunks(history->config.state_bytes);
     bool is_difference = gone->is_there && !gone->is_whole;
     gone->is_worn = gone->is_worn || (gone->is_there && gone->is_whole);
     for (size_t chunk = 0; is_difference && chunk < chunks; chunk++) {
@@ -325,7 +487,7 @@ static void shift_snapshots(ls_state_history *history)
 
 /* ---- the log ---- */
 
-LS_TICK_CODE static void drop_oldest_frame(ls_state_history *history)
+static LS_TICK_CODE void drop_oldest_frame(ls_state_history *history)
 {
     uint64_t head = history->log[history->tail];
     size_t runs = in_ring(history, history->tail + HEAD_WORDS);
@@ -453,7 +615,7 @@ static void show(ls_state_history *history, ls_tick tick)
 /* ---- adding ---- */
 
 /* `now`: the words of a chunk, from `first` on. */
-LS_TICK_CODE static void record_changes(frame *made, size_t first, const uint64_t *now,
+static LS_TICK_CODE void record_changes(frame *made, size_t first, const uint64_t *now,
                                         size_t count)
 {
     const ls_word_blocks blocks = {made->history->state + first, now, count};
@@ -463,9 +625,9 @@ LS_TICK_CODE static void record_changes(frame *made, size_t first, const uint64_
     }
 }
 
-static ls_chunk_changes changes_of(const ls_state_history *history, const ls_history_state *state)
+static chunk_changes changes_of(const ls_state_history *history, const ls_history_state *state)
 {
-    return (ls_chunk_changes){
+    return (chunk_changes){
         .before = history->state,
         .now = state->bytes,
         .hashes_before = history->has_chunk_hashes ? history->chunk_hashes : NULL,
@@ -479,7 +641,7 @@ static void note_chunk_hashes(ls_state_history *history, const uint8_t *chunk_ha
     history->has_chunk_hashes = chunk_hashes != NULL;
     if (chunk_hashes) {
         memcpy(history->chunk_hashes, chunk_hashes,
-               ls_chunk_changes_chunks(history->config.state_bytes) * CHUNK_HASH_BYTES);
+               chunk_changes_chunks(history->config.state_bytes) * CHUNK_HASH_BYTES);
     }
 }
 
@@ -503,14 +665,14 @@ LS_TICK_CODE static void add_differences(ls_state_history *history, ls_tick tick
                                          const ls_history_state *state)
 {
     frame made = {.history = history, .place = in_ring(history, history->tail + history->used)};
-    const ls_chunk_changes changes = changes_of(history, state);
-    size_t chunks = ls_chunk_changes_chunks(history->config.state_bytes);
-    uint64_t now[LS_CHUNK_WORDS];
+    const chunk_changes changes = changes_of(history, state);
+    size_t chunks = chunk_changes_chunks(history->config.state_bytes);
+    uint64_t now[CHUNK_WORDS];
     reserve(&made, 0);
     for (size_t chunk = 0; chunk < chunks; chunk++) {
-        if (!ls_chunk_changes_is_same(&changes, chunk)) {
+        if (!chunk_changes_is_same(&changes, chunk)) {
             record_changes(&made, chunk * CHUNK_WORDS, now,
-                           ls_chunk_changes_read(&changes, chunk, now));
+                           chunk_changes_read(&changes, chunk, now));
         }
     }
     end_frame(&made, tick);
@@ -543,7 +705,7 @@ static void make_whole(ls_state_history *history, uint32_t index)
         older->words[i] = history->state[i];
         history->state[i] ^= difference;
     }
-    memset(older->is_touched, 0, ls_chunk_changes_chunks(history->config.state_bytes));
+    memset(older->is_touched, 0, chunk_changes_chunks(history->config.state_bytes));
     older->is_whole = true;
     bool has_newer = index > 0 && history->snapshots[index - 1].is_there;
     history->shown = has_newer ? history->snapshots[index - 1].tick : history->oldest;
@@ -652,8 +814,8 @@ static bool is_whole_due(const ls_state_history *history, ls_tick tick, bool is_
 LS_TICK_CODE static adding choose(ls_state_history *history, ls_tick tick,
                                   const ls_history_state *state)
 {
-    const ls_chunk_changes changes = changes_of(history, state);
-    size_t changed = ls_chunk_changes_count(&changes);
+    const chunk_changes changes = changes_of(history, state);
+    size_t changed = chunk_changes_count(&changes);
     size_t bytes = LS_MIN(changed * LS_HASH_CHUNK_BYTES, history->config.state_bytes);
     bool is_too_dear = !state->is_wanted && is_dear(history, tick, bytes);
     bool may_be_dense = history->snapshot_count > 0 &&
@@ -663,8 +825,8 @@ LS_TICK_CODE static adding choose(ls_state_history *history, ls_tick tick,
     if (is_too_dear && !may_be_whole) {
         return ADDING_NOT;
     }
-    if (may_be_dense && ls_chunk_changes_estimate(&changes, changed, HEAD_WORDS) * FRAMES_MIN >
-                            history->log_words) {
+    if (may_be_dense &&
+        chunk_changes_estimate(&changes, changed, HEAD_WORDS) * FRAMES_MIN > history->log_words) {
         return may_be_whole ? ADDING_WHOLE : ADDING_NOT;
     }
     history->looked = tick;

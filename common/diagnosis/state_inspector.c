@@ -21,9 +21,7 @@ ls_status ls_state_inspector_init(ls_state_inspector *inspector, const ls_sim_in
     }
     inspector->state = ls_allocate(allocator, ls_schema_state_bytes(schema));
     ls_status status = inspector->state ? LS_OK : LS_NO_MEMORY;
-    if (status == LS_OK) {
-        status = ls_state_tree_create(schema, allocator, &inspector->tree);
-    }
+    LS_THEN(status, ls_state_tree_create(schema, allocator, &inspector->tree));
     return status == LS_OK ? ls_state_hasher_create(schema, allocator, &inspector->hasher) : status;
 }
 

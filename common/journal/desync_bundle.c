@@ -3,7 +3,7 @@
 #include "lockstep/common/base/case_function.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/compress/compress.h"
-#include "lockstep/common/diagnosis/surroundings.h"
+#include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/encoding/match_stream.h"
 #include "lockstep/common/journal/desync_bundle_format.h"
 #include "lockstep/common/simulation/save_image.h"

@@ -1,7 +1,8 @@
 #include "lockstep/common/program/command_line.h"
 
+#include "lockstep/common/base/hidden_secret.h"
 #include "lockstep/common/program/exit_code.h"
-#include "lockstep/common/program/setting_value.h"
+#include "lockstep/common/program/option.h"
 #include "lockstep/common/system/program_start.h"
 
 #include <errno.h>
@@ -284,9 +285,10 @@ static ls_status print_version(void *target, char *value, ls_text *why)
 
 /* ---- the line ---- */
 
-static void refuse(const char *sentence)
+static void refuse(ls_text *sentence)
 {
-    fprintf(stderr, "%s: error: %s\n", ls_program_name(), sentence);
+    ls_hidden_secret_apply(sentence->bytes);
+    fprintf(stderr, "%s: error: %s\n", ls_program_name(), sentence->bytes);
     exit(LS_EXIT_USAGE);
 }
 
@@ -343,7 +345,7 @@ static void check_spelling(const ls_command_line *line, const ls_program_words *
     if (strlen(flag) != length) {
         ls_text why = {{0}};
         ls_text_set(&why, "there is no --%.*s; is --%s meant?", (int)length, words->word + 2, flag);
-        refuse(why.bytes);
+        refuse(&why);
     }
 }
 
@@ -388,6 +390,6 @@ void ls_command_line_read(const ls_command_line *line, int argc, char **argv)
         status = line->check(line->user, &why);
     }
     if (status != LS_OK) {
-        refuse(why.bytes);
+        refuse(&why);
     }
 }

@@ -18,3 +18,11 @@ ls_exit_code ls_exit_code_of(ls_status status)
         return LS_EXIT_ENVIRONMENT;
     }
 }
+
+ls_exit_code ls_exit_report(const ls_log *log, ls_status status, const ls_text *why)
+{
+    if (status != LS_OK) {
+        ls_log_line(log, LS_LOG_ERROR, "%s", why->bytes[0] ? why->bytes : ls_status_text(status));
+    }
+    return ls_exit_code_of(status);
+}

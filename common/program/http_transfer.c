@@ -170,3 +170,16 @@ void ls_http_got_deinit(ls_http_got *got)
     ls_release(ls_allocator_heap(), got->body);
     memset(got, 0, sizeof *got);
 }
+
+ls_status ls_http_client_ask(const ls_http_ask *ask, ls_http_got *out, ls_text *why)
+{
+    ls_http_transfer transfer;
+    ls_status status = ls_http_transfer_open(&transfer, ask);
+    if (status == LS_OK) {
+        status = ls_http_transfer_take(&transfer, curl_easy_perform(transfer.curl), out, why);
+    } else {
+        ls_text_set(why, "%s", ls_status_text(status));
+    }
+    ls_http_transfer_close(&transfer);
+    return status;
+}

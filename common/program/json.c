@@ -5,7 +5,13 @@
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- writing ---- */
 
 ls_json *ls_json_create(void)
 {
@@ -179,4 +185,276 @@ char *ls_json_print_line(const ls_json *json)
 void ls_json_release_line(char *line)
 {
     cJSON_free(line);
+}
+
+/* ---- reading ---- */
+
+enum {
+    DEPTH_MAX = 32,
+    HASH_DIGITS = 16,
+};
+
+#define WHOLE_MAX 1e15             /* above it cJSON rounds what it writes */
+#define EXACT_MAX 9007199254740991 /* above it a double stands for several whole numbers */
+
+/* cJSON would take the NUL for the end of the text. */
+static bool is_escaped_nul(const char *text, size_t size)
+{
+    return size >= 6 && memcmp(text, "\\u0000", 6) == 0;
+}
+
+/* cJSON goes down a call for each level: so the depth is looked at before. */
+static bool is_unusable(const char *text, size_t size)
+{
+    int depth = 0;
+    bool is_string = false;
+    bool is_escaped = false;
+    bool has_nul = false;
+    for (size_t i = 0; i < size && depth <= DEPTH_MAX && !has_nul; i++) {
+        char c = text[i];
+        if (is_string) {
+            has_nul = !is_escaped && is_escaped_nul(text + i, size - i);
+            is_string = is_escaped || c != '"';
+            is_escaped = !is_escaped && c == '\\';
+        } else {
+            is_string = c == '"';
+            depth += c == '[' || c == '{' ? 1 : 0;
+            depth -= c == ']' || c == '}' ? 1 : 0;
+        }
+    }
+    return depth > DEPTH_MAX || has_nul;
+}
+
+/* Nothing but white space may stand behind the value; a text inside has no NUL. */
+static bool is_whole(const char *end, const char *text, size_t size)
+{
+    while (end < text + size && strchr(" \t\r\n", *end) && *end != '\0') {
+        end++;
+    }
+    return end == text + size;
+}
+
+ls_json *ls_json_parse(const char *text, size_t size)
+{
+    if (size == 0 || memchr(text, '\0', size) || is_unusable(text, size)) {
+        return NULL;
+    }
+    const char *end = NULL;
+    cJSON *json = cJSON_ParseWithLengthOpts(text, size, &end, false);
+    if (json && !is_whole(end, text, size)) {
+        cJSON_Delete(json);
+        return NULL;
+    }
+    return json;
+}
+
+bool ls_json_is_object(const ls_json *json)
+{
+    return cJSON_IsObject(json);
+}
+
+static const cJSON *find(const ls_json *object, const char *key)
+{
+    return cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, key) : NULL;
+}
+
+bool ls_json_has(const ls_json *object, const char *key)
+{
+    return find(object, key) != NULL;
+}
+
+const char *ls_json_read_text(const ls_json *object, const char *key)
+{
+    const cJSON *item = find(object, key);
+    return cJSON_IsString(item) ? item->valuestring : NULL;
+}
+
+bool ls_json_value_number(const ls_json *member, double *out)
+{
+    if (!cJSON_IsNumber(member) || !isfinite(member->valuedouble)) {
+        return false;
+    }
+    *out = member->valuedouble;
+    return true;
+}
+
+bool ls_json_read_number(const ls_json *object, const char *key, double *out)
+{
+    return ls_json_value_number(find(object, key), out);
+}
+
+bool ls_json_read_u64(const ls_json *object, const char *key, uint64_t *out)
+{
+    double number = 0;
+    if (!ls_json_read_number(object, key, &number) || number < 0 || number > WHOLE_MAX ||
+        floor(number) != number) {
+        return false;
+    }
+    *out = (uint64_t)number;
+    return true;
+}
+
+bool ls_json_read_u32(const ls_json *object, const char *key, uint32_t *out)
+{
+    uint64_t number = 0;
+    if (!ls_json_read_u64(object, key, &number) || number > UINT32_MAX) {
+        return false;
+    }
+    *out = (uint32_t)number;
+    return true;
+}
+
+bool ls_json_read_bool(const ls_json *object, const char *key, bool *out)
+{
+    const cJSON *item = find(object, key);
+    if (!cJSON_IsBool(item)) {
+        return false;
+    }
+    *out = cJSON_IsTrue(item);
+    return true;
+}
+
+bool ls_json_read_hash(const ls_json *object, const char *key, uint64_t *out)
+{
+    const char *text = ls_json_read_text(object, key);
+    if (!text || strlen(text) != HASH_DIGITS || strspn(text, "0123456789abcdef") != HASH_DIGITS) {
+        return false;
+    }
+    return sscanf(text, "%" SCNx64, out) == 1;
+}
+
+const ls_json *ls_json_read_object(const ls_json *object, const char *key)
+{
+    const cJSON *item = find(object, key);
+    return cJSON_IsObject(item) ? item : NULL;
+}
+
+const ls_json *ls_json_read_members(const ls_json *object, const char *key)
+{
+    return ls_json_first(find(object, key));
+}
+
+const ls_json *ls_json_first(const ls_json *json)
+{
+    return cJSON_IsObject(json) || cJSON_IsArray(json) ? json->child : NULL;
+}
+
+const ls_json *ls_json_next(const ls_json *member)
+{
+    return member->next;
+}
+
+const char *ls_json_key(const ls_json *member)
+{
+    return member->string;
+}
+
+/* In as few digits as are needed to read the same number again; -1: it cannot be exact. */
+static int print_number(double number, char *out, size_t capacity)
+{
+    if (!isfinite(number) || fabs(number) > EXACT_MAX) {
+        return -1;
+    }
+    if (floor(number) == number) {
+        return snprintf(out, capacity, "%" PRId64, (int64_t)number);
+    }
+    int bytes = snprintf(out, capacity, "%.15g", number);
+    bool is_exact = bytes > 0 && (size_t)bytes < capacity && strtod(out, NULL) == number;
+    return is_exact ? bytes : snprintf(out, capacity, "%.17g", number);
+}
+
+bool ls_json_value_text(const ls_json *member, char *out, size_t capacity)
+{
+    int bytes = -1;
+    if (cJSON_IsString(member)) {
+        bytes = snprintf(out, capacity, "%s", member->valuestring);
+    } else if (cJSON_IsNumber(member)) {
+        bytes = print_number(member->valuedouble, out, capacity);
+    } else if (cJSON_IsBool(member)) {
+        bytes = snprintf(out, capacity, "%s", cJSON_IsTrue(member) ? "on" : "off");
+    }
+    return bytes >= 0 && (size_t)bytes < capacity;
+}
+
+static bool read_chars(const ls_json *object, const char *key, char *to, size_t capacity)
+{
+    const char *text = ls_json_read_text(object, key);
+    bool fits = text && strlen(text) < capacity;
+    if (fits) {
+        memcpy(to, text, strlen(text) + 1);
+    }
+    return fits;
+}
+
+static bool read_u16(const ls_json *object, const char *key, uint16_t *to)
+{
+    uint32_t number = 0;
+    bool fits = ls_json_read_u32(object, key, &number) && number <= UINT16_MAX;
+    if (fits) {
+        *to = (uint16_t)number;
+    }
+    return fits;
+}
+
+static bool read_borrowed(const ls_json *object, const char *key, const char **to)
+{
+    const cJSON *item = find(object, key);
+    bool fits = cJSON_IsString(item) || cJSON_IsNull(item);
+    if (fits) {
+        *to = item->valuestring;
+    }
+    return fits;
+}
+
+static bool read_field(const ls_json *object, const ls_json_field *field, void *to)
+{
+    switch (field->type) {
+    case LS_JSON_U16:
+        return read_u16(object, field->key, to);
+    case LS_JSON_U32:
+        return ls_json_read_u32(object, field->key, to);
+    case LS_JSON_U64:
+        return ls_json_read_u64(object, field->key, to);
+    case LS_JSON_DOUBLE:
+        return ls_json_read_number(object, field->key, to);
+    case LS_JSON_BOOL:
+        return ls_json_read_bool(object, field->key, to);
+    case LS_JSON_CHARS:
+        return read_chars(object, field->key, to, field->capacity);
+    case LS_JSON_TEXT:
+        return read_borrowed(object, field->key, to);
+    }
+    return false;
+}
+
+bool ls_json_read_fields(const ls_json *object, const ls_json_field *fields, size_t count, void *to)
+{
+    bool are_all_there = true;
+    for (size_t i = 0; i < count; i++) {
+        bool is_there = read_field(object, &fields[i], (char *)to + fields[i].offset);
+        are_all_there = are_all_there && is_there;
+    }
+    return are_all_there;
+}
+
+/* ---- plain ---- */
+
+void ls_json_plain_begin(ls_plain_text *out)
+{
+    ls_plain_text_add(out, "{");
+}
+
+void ls_json_plain_text(ls_plain_text *out, const char *key, const char *value)
+{
+    bool is_first = out->size > 0 && out->bytes[out->size - 1] == '{';
+    ls_plain_text_add(out, is_first ? "\"" : ",\"");
+    ls_plain_text_add(out, key);
+    ls_plain_text_add(out, "\":\"");
+    ls_plain_text_add_clean(out, value);
+    ls_plain_text_add(out, "\"");
+}
+
+void ls_json_plain_end(ls_plain_text *out)
+{
+    ls_plain_text_add(out, "}");
 }

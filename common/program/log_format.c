@@ -1,10 +1,11 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/program/log_format.h"
 
+#include "lockstep/common/base/plain_text.h"
 #include "lockstep/common/program/json.h"
-#include "lockstep/common/program/json_plain.h"
 #include "lockstep/common/program/option.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

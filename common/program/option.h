@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_COMMON_PROGRAM_OPTION_H
 #define LOCKSTEP_COMMON_PROGRAM_OPTION_H
 
+#include "lockstep/common/base/setting_row.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 
@@ -33,5 +34,27 @@ ls_status ls_option_word(const char *name, const char *value, const char *const 
 /* Bit i for word i of a list with commas; BAD_ARGUMENT with the words that there are. Up to 32. */
 ls_status ls_option_list(const char *name, const char *list, const char *const *words,
                          uint32_t count, uint32_t *out, ls_text *why);
+
+/* ---- Setting value: reads one setting from text by its row (common/base/setting_row.h), as a
+ * command line, a configuration file and the administration of a service have it, and says
+ * what would have been right ---- */
+
+/* The value of the row's flag, NULL where it stands alone. Texts are borrowed. BAD_ARGUMENT. */
+ls_status ls_setting_read(const ls_setting_row *row, void *target, char *value, ls_text *why);
+
+/* "players" "4"; a switch is "on" or "off". */
+typedef struct ls_setting_text {
+    const char *flag;
+    char *value;
+} ls_setting_text;
+
+typedef struct ls_setting_target {
+    void *fields;   /* the struct that the rows describe */
+    uint64_t given; /* gets the bit of the row */
+} ls_setting_target;
+
+/* NOT_FOUND: the table has no such flag; BAD_ARGUMENT. */
+ls_status ls_setting_read_text(const ls_setting_table *table, ls_setting_target *target,
+                               const ls_setting_text *text, ls_text *why);
 
 #endif

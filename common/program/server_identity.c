@@ -82,9 +82,7 @@ static ls_status read_or_make(ls_server_identity *identity, bool has_default_pat
         return status;
     }
     status = has_default_path ? make_directories(identity->path, why) : LS_OK;
-    if (status == LS_OK) {
-        status = make(identity, &file, why);
-    }
+    LS_THEN(status, make(identity, &file, why));
     if (status != LS_OK && ls_key_file_read(identity->path, &file, NULL) == LS_OK) {
         status = LS_OK;
     }
@@ -105,6 +103,9 @@ ls_status ls_server_identity_open(const char *path, ls_server_identity *out, ls_
     }
     if (status == LS_OK) {
         status = read_or_make(&identity, !path, why);
+        if (status == LS_IO && !path) {
+            ls_text_add(why, "; --identity FILE has it at another place");
+        }
     }
     if (status == LS_OK) {
         ls_key_pair_from_private(identity.keys.private_key, &identity.keys);

@@ -17,6 +17,7 @@
     X(DRAW, "in draw")                                                                             \
     X(BOT, "in bot")                                                                               \
     X(SOUNDS, "in sounds")                                                                         \
+    X(INPUT_BITS, "in input_bits")                                                                 \
     X(CONTROL, "in control")                                                                       \
     X(DEINIT, "in deinit")
 

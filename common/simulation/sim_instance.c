@@ -5,6 +5,7 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/base/prefetch.h"
+#include "lockstep/common/base/sanitizers.h"
 #include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/simulation/plugin_place.h"
 #include "lockstep/common/simulation/save_image.h"
@@ -17,14 +18,7 @@
 _Thread_local ls_plugin_place ls_plugin_place_here;
 
 /* Under AddressSanitizer the slack that alignment leaves around a block is forbidden ground. */
-#if defined(__SANITIZE_ADDRESS__)
-#define LS_HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LS_HAS_ASAN 1
-#endif
-#endif
-#if defined(LS_HAS_ASAN)
+#if LS_HAS_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #define FORBID(bytes, size) ASAN_POISON_MEMORY_REGION(bytes, size)
 #define ALLOW(bytes, size) ASAN_UNPOISON_MEMORY_REGION(bytes, size)
@@ -422,6 +416,18 @@ void ls_sim_instance_sounds(const ls_sim_instance *instance, const void *previou
         simulation->sounds(&instance->config, previous ? previous : current, current, list);
         ls_plugin_place_leave();
     }
+}
+
+bool ls_sim_instance_input_bits(const ls_sim_instance *instance, const ls_input_bits *bits)
+{
+    const ls_simulation *simulation = instance->simulation;
+    if (!simulation->input_bits || simulation->input_bytes_max == 0) {
+        return false;
+    }
+    ls_plugin_place_enter(LS_PLUGIN_CALL_INPUT_BITS);
+    simulation->input_bits(&instance->config, instance->state.bytes, bits);
+    ls_plugin_place_leave();
+    return true;
 }
 
 void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte)

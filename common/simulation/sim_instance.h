@@ -79,6 +79,10 @@ void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_input
 void ls_sim_instance_sounds(const ls_sim_instance *instance, const void *previous,
                             ls_sound_list *list);
 
+/* Fills the masks, which are zeroed, with what the simulation says of its inputs; false when it
+ * says nothing. */
+bool ls_sim_instance_input_bits(const ls_sim_instance *instance, const ls_input_bits *bits);
+
 /* Overwrites the scratch memory, whose content a step must not rely on: for tools that look for
  * steps which do. */
 void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte);

@@ -29,8 +29,8 @@ LS_C_BEGIN
  *   members beyond for absent (zero). A plug-in that is newer than its host is refused when it uses
  *   a member that the host does not know.
  * - What a plug-in is handed a pointer to grows at its end: ls_sim_config, ls_tick_inputs, ls_step,
- *   ls_sim_tuning, ls_draw_list, ls_sound_list, ls_controls. A plug-in never makes one or asks for
- *   its size.
+ *   ls_sim_tuning, ls_draw_list, ls_sound_list, ls_controls, ls_input_bits. A plug-in never makes
+ *   one or asks for its size.
  * - What stands in arrays stays as it is: ls_param, ls_pass, ls_field, ls_slot_input, ls_sim_file,
  *   ls_draw_shape, ls_sound. */
 #define LS_SIMULATION_ABI 5u
@@ -210,6 +210,21 @@ typedef struct ls_tick_inputs {
     uint32_t slot_count; /* = ls_sim_config.players */
     const ls_slot_input *slots;
 } ls_tick_inputs;
+
+/* A simulation says here what its inputs' bits mean when inputs come too late. Two masks of
+ * input_bytes_max bytes, zeroed at first; a bit is of one, of the other or of none. Under the rule
+ * `repeat` a slot whose input has not come when its tick is closed has its input of the tick before
+ * once more: a bit of no mask stays as it was, as that of a stick or a number should.
+ * - An edge acts whenever it is set: a move, a jump, an order. It is left out of what is repeated.
+ *   An input of edges alone is left out, or acts, as a whole.
+ * - A button is down as long as its bit is set. It stays down in what is repeated.
+ * So that a tap is one tap, a client that sees ticks closed without an edge that it sent, or
+ * without a button that it sent down and up again, sends it again with a later input, for up to a
+ * second: edges in the order in which they were made, a button down for one tick. */
+typedef struct ls_input_bits {
+    uint8_t *edges;
+    uint8_t *buttons;
+} ls_input_bits;
 
 /* ---- the step ---- */
 
@@ -409,6 +424,15 @@ static inline uint32_t ls_control_as_byte(const ls_sim_config *config, const voi
     bytes[0] = (uint8_t)(controls->held | controls->pressed);
     return 1;
 }
+/* An `input_bits` for it, and for every input whose first byte is buttons: not where a press is a
+ * move, for that is an edge. */
+static inline void ls_buttons_in_first_byte(const ls_sim_config *config, const void *state,
+                                            const ls_input_bits *bits)
+{
+    (void)config;
+    (void)state;
+    bits->buttons[0] = 0xFF;
+}
 
 /* Whether a key is in a set: ls_key_is_in(controls->keys_held, LS_KEY_SPACE). */
 static inline bool ls_key_is_in(const uint64_t *keys, uint32_t key)
@@ -519,6 +543,11 @@ typedef struct ls_simulation {
      * block of state 0, and paths stay until its deinit. Equal on all machines of a match. */
     uint32_t (*save_fields_of)(const ls_sim_config *config, const void *state, ls_field *fields,
                                uint32_t capacity);
+
+    /* Says of inputs which bits are edges and which are buttons. Called once a match. The server
+     * decides what a late input becomes, and tells everybody with the closed ticks. NULL: the whole
+     * input is repeated, and what comes too late is lost. */
+    void (*input_bits)(const ls_sim_config *config, const void *state, const ls_input_bits *bits);
 } ls_simulation;
 
 /* Whether it names what lies where in its saves. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define SCHEME "lockstep://"
+#define BLANKS " \t\r\n"
 
 enum {
     KEY_CHARACTERS = 43,
@@ -106,9 +107,26 @@ void ls_invite_format(const ls_invite *invite, char text[LS_INVITE_TEXT_BYTES_MA
 
 /* ---- reading ---- */
 
+/* Chats and terminals put blanks around what is copied. */
+static const char *skip_blanks(const char *text)
+{
+    return text + strspn(text, BLANKS);
+}
+
+static bool has_scheme(const char *text)
+{
+    for (const char *expected = SCHEME; *expected != '\0'; expected++, text++) {
+        char lower = *text >= 'A' && *text <= 'Z' ? (char)(*text - 'A' + 'a') : *text;
+        if (lower != *expected) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool ls_invite_is_meant(const char *text)
 {
-    return strncmp(text, SCHEME, strlen(SCHEME)) == 0;
+    return has_scheme(skip_blanks(text)) || strchr(text, '#');
 }
 
 typedef struct fragment_part {
@@ -119,13 +137,17 @@ typedef struct fragment_part {
 /* The texts between the points; 0 when there are more than PARTS_MAX. */
 static uint32_t split(const char *fragment, fragment_part parts[PARTS_MAX])
 {
+    const char *end = fragment + strlen(fragment);
+    while (end > fragment && strchr(BLANKS, end[-1])) {
+        end--;
+    }
     for (uint32_t count = 0; count < PARTS_MAX; count++) {
-        size_t size = strcspn(fragment, ".");
-        parts[count] = (fragment_part){fragment, size};
-        if (fragment[size] == '\0') {
+        const char *point = memchr(fragment, '.', (size_t)(end - fragment));
+        parts[count] = (fragment_part){fragment, (size_t)((point ? point : end) - fragment)};
+        if (!point) {
             return count + 1;
         }
-        fragment += size + 1;
+        fragment = point + 1;
     }
     return 0;
 }
@@ -269,7 +291,8 @@ ls_status ls_invite_parse(const char *text, ls_invite *out, ls_text *why)
 {
     ls_invite invite;
     memset(&invite, 0, sizeof invite);
-    if (!ls_invite_is_meant(text)) {
+    text = skip_blanks(text);
+    if (!has_scheme(text)) {
         return ls_fail(LS_BAD_ARGUMENT, why, "an invite begins with %s", SCHEME);
     }
     const char *place = text + strlen(SCHEME);

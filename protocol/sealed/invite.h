@@ -35,10 +35,12 @@ typedef struct ls_invite {
     uint8_t secret[LS_INVITE_SECRET_BYTES];
 } ls_invite;
 
-/* Whether a text is meant as an invite, and not as HOST:PORT. */
+/* Whether a text is meant as an invite, and not as HOST:PORT: it begins as one, whatever the case
+ * of its letters and with blanks in front, or has the '#' of one, behind which a secret may be. */
 bool ls_invite_is_meant(const char *text);
 
-/* BAD_ARGUMENT, with what is wrong in `why`; `out` is then untouched. Without a port: the default
+/* BAD_ARGUMENT, with what is wrong in `why`, which never has the secret; `out` is then untouched.
+ * Blanks around the invite and the case of its scheme do not count. Without a port: the default
  * one. The caller wipes `out` where it has a secret. */
 ls_status ls_invite_parse(const char *text, ls_invite *out, ls_text *why);
 

@@ -167,17 +167,18 @@ static bool split(const char *text, parts *out)
 ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *error)
 {
     parts read;
+    int shown = (int)strcspn(text, "/#"); /* what stands behind may be an invite's secret */
     if (text[0] != '[' && strchr(text, ':') != strrchr(text, ':')) {
         return ls_fail(LS_BAD_ARGUMENT, error,
-                       "'%s': an IPv6 address stands in brackets: [ADDRESS]:PORT", text);
+                       "'%.*s': an IPv6 address stands in brackets: [ADDRESS]:PORT", shown, text);
     }
-    if (!split(text, &read)) {
-        return ls_fail(LS_BAD_ARGUMENT, error, "'%s' is not HOST[:PORT]", text);
+    if (!split(text, &read) || text[shown] != '\0') {
+        return ls_fail(LS_BAD_ARGUMENT, error, "'%.*s' is not HOST[:PORT]", shown, text);
     }
     uint16_t port = read.port ? parse_port(read.port) : LS_ENDPOINT_DEFAULT_PORT;
     if (port == 0) {
-        return ls_fail(LS_BAD_ARGUMENT, error, "the port in '%s' is not a number of 1 to 65535",
-                       text);
+        return ls_fail(LS_BAD_ARGUMENT, error, "the port in '%.*s' is not a number of 1 to 65535",
+                       shown, text);
     }
     char host[LS_ENDPOINT_BYTES_MAX];
     memcpy(host, read.host, read.host_bytes);

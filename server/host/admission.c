@@ -1,7 +1,7 @@
 #include "lockstep/server/host/admission.h"
 
+#include "lockstep/common/program/key_file.h"
 #include "lockstep/common/program/server_identity.h"
-#include "lockstep/common/program/token_key.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/private_file.h"
 #include "lockstep/protocol/sealed/invite.h"
@@ -227,9 +227,7 @@ static void reread_key_file(ls_admission *admission, const ls_log *log)
     ls_token_check check = {.key_count = 0};
     ls_text why = {{0}};
     ls_status status = read_token_check(&admission->options, &check, &why);
-    if (status == LS_OK) {
-        status = ls_token_gate_set_keys(admission->gate, &check);
-    }
+    LS_THEN(status, ls_token_gate_set_keys(admission->gate, &check));
     ls_cipher_wipe(&check, sizeof check);
     if (status == LS_OK) {
         ls_log_line(log, LS_LOG_INFO, "%s has changed: tokens are taken by its keys from now on",

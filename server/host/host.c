@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include <string.h>
-
 /* While matches run, packets are taken before each tick is closed, and at least so often: the
  * transport's own repeats and acknowledgements wait for it. */
 #define TAKING_NS (20 * LS_NS_PER_MS)
@@ -91,7 +89,7 @@ static void forward_events(ls_host *host)
     while (ls_match_table_next_event(host->table, &event)) {
         settle_pass(host->transport, &event.event);
         if (host->config.on_event) {
-            host->config.on_event(host->config.user, &event);
+            host->config.on_event(host->config.table.user, &event);
         }
     }
 }
@@ -128,7 +126,7 @@ static void receive_packets(ls_host *host, uint64_t now_ns)
             /* A token that nothing was given for is as new. */
             ls_transport_udp_settle_pass(host->transport, event.peer, false);
             if (host->config.on_gone) {
-                host->config.on_gone(host->config.user, event.peer);
+                host->config.on_gone(host->config.table.user, event.peer);
             }
         }
         ls_match_table_receive(host->table, &event, now_ns);
@@ -161,7 +159,7 @@ static void after_turn(ls_host *host, uint64_t now_ns)
     ls_transport_flush(host->transport);
     uint64_t next_ns = ls_match_table_next_ns(host->table);
     if (next_ns == UINT64_MAX &&
-        (!host->config.may_end || host->config.may_end(host->config.user))) {
+        (!host->config.may_end || host->config.may_end(host->config.table.user))) {
         ls_event_loop_stop(host->loop);
         return;
     }
@@ -231,7 +229,7 @@ static uint32_t places_of(const ls_match_config *match)
 ls_status ls_host_open_match(ls_host *host, const ls_match_opening *opening, uint32_t *number,
                              ls_text *why)
 {
-    uint32_t left = host->config.places_max - host->places;
+    uint32_t left = host->config.table.players_max - host->places;
     if (places_of(opening->match) > left) {
         return ls_fail(LS_FULL, why,
                        "places for %u players and spectators are left, and not for %u", left,
@@ -254,7 +252,7 @@ void ls_host_close_match(ls_host *host, uint32_t number)
 
 /* ---- life ---- */
 
-static ls_status open_network(ls_host *host, uint32_t peers_max, ls_text *why)
+static ls_status open_network(ls_host *host, ls_text *why)
 {
     ls_transport_udp_server_config network;
     ls_status status = ls_transport_udp_server_config_default(&network);
@@ -267,14 +265,10 @@ static ls_status open_network(ls_host *host, uint32_t peers_max, ls_text *why)
     network.sealed = host->config.sealed;
     network.sealed.identity = has_identity ? network.sealed.identity : made;
     network.sealed.gives_key_to_loopback = true;
-    network.sealed.connections_max = peers_max;
-    network.sealed.per_address_max = peers_max;
-    if (status == LS_OK) {
-        status = ls_event_loop_create(host->allocator, &host->loop);
-    }
-    if (status == LS_OK) {
-        status = ls_transport_udp_listen(&network, host->allocator, &host->transport, why);
-    }
+    network.sealed.connections_max = host->config.table.peers_max;
+    network.sealed.per_address_max = host->config.table.peers_max;
+    LS_THEN(status, ls_event_loop_create(host->allocator, &host->loop));
+    LS_THEN(status, ls_transport_udp_listen(&network, host->allocator, &host->transport, why));
     if (status == LS_OK) {
         ls_loop_handler on_ready = {on_packets, host};
         status = ls_transport_udp_attach(host->transport, host->loop, on_ready);
@@ -283,47 +277,35 @@ static ls_status open_network(ls_host *host, uint32_t peers_max, ls_text *why)
 }
 
 /* The limits that were left to the matches which are open from the start. */
-static ls_status complete_limits(ls_host_config *config, ls_text *why)
+static ls_status complete_limits(ls_match_table_config *table, ls_text *why)
 {
-    uint64_t places = (uint64_t)config->matches * places_of(&config->match);
-    config->matches_max = config->matches_max > 0 ? config->matches_max : config->matches;
-    if (config->matches_max == 0 || places > LS_HOST_PLACES_MAX ||
-        config->places_max > LS_HOST_PLACES_MAX) {
+    uint64_t places = (uint64_t)table->matches * places_of(&table->match);
+    table->matches_max = table->matches_max > 0 ? table->matches_max : table->matches;
+    if (table->matches_max == 0 || places > LS_HOST_PLACES_MAX ||
+        table->players_max > LS_HOST_PLACES_MAX) {
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "%u matches of %u players and %u spectators: 1 to %u fit in all",
-                       config->matches, config->match.sim.players, config->match.spectators_max,
+                       table->matches, table->match.sim.players, table->match.spectators_max,
                        LS_HOST_PLACES_MAX);
     }
-    config->places_max = config->places_max > 0 ? config->places_max : (uint32_t)places;
+    table->players_max = table->players_max > 0 ? table->players_max : (uint32_t)places;
+    table->peers_max = table->players_max + LS_HOST_PENDING_MAX;
     return LS_OK;
 }
 
 static ls_status create_table(ls_host *host, ls_text *why)
 {
-    const ls_host_config *config = &host->config;
-    ls_match_table_config table = {.match = config->match,
-                                   .matches = config->matches,
-                                   .matches_max = config->matches_max,
-                                   .players_max = config->places_max,
-                                   .peers_max = config->places_max + LS_HOST_PENDING_MAX,
-                                   .on_advanced = config->on_advanced,
-                                   .is_expected = config->is_expected,
-                                   .at_work = config->at_work,
-                                   .user = config->user};
+    const ls_match_table_config *table = &host->config.table;
     ls_packet_sink sink = ls_transport_sink(host->transport);
-    host->places = config->matches * places_of(&config->match);
-    return ls_match_table_create(&table, &sink, host->allocator, &host->table, why);
+    host->places = table->matches * places_of(&table->match);
+    return ls_match_table_create(table, &sink, host->allocator, &host->table, why);
 }
 
 static ls_status create_parts(ls_host *host, ls_text *why)
 {
-    ls_status status = complete_limits(&host->config, why);
-    if (status == LS_OK) {
-        status = open_network(host, host->config.places_max + LS_HOST_PENDING_MAX, why);
-    }
-    if (status == LS_OK) {
-        status = create_table(host, why);
-    }
+    ls_status status = complete_limits(&host->config.table, why);
+    LS_THEN(status, open_network(host, why));
+    LS_THEN(status, create_table(host, why));
     ls_loop_handler alarm = {on_alarm, host};
     return status == LS_OK ? ls_event_loop_add_alarm(host->loop, alarm, &host->alarm) : status;
 }

@@ -15,30 +15,23 @@
 #define LS_HOST_PLACES_MAX (LS_TRANSPORT_UDP_PEERS_MAX - LS_HOST_PENDING_MAX)
 
 typedef struct ls_host_config {
-    ls_match_config match; /* of every match that is open from the start */
-    uint32_t matches;      /* 0 .. LS_MATCHES_MAX */
-    /* Matches that can be open at a time, and their players and spectators in all, ..
-     * LS_HOST_PLACES_MAX; 0: what those that are open from the start need. */
-    uint32_t matches_max;
-    uint32_t places_max;
+    /* The matches that are open from the start, and who is told of all. `players_max`: places of
+     * players and spectators in all, .. LS_HOST_PLACES_MAX; 0: what those that are open from the
+     * start need. The host sets `peers_max`. */
+    ls_match_table_config table;
     const char *bind_host; /* address or interface name; "::" is all, of IPv4 too */
     uint16_t port;         /* 0: chosen by the system, see ls_host_port */
     int descriptor;        /* of a UDP socket that is bound already, in place of both; 0: none */
     /* Decides who gets in; how many is decided here. All zero: an identity of its own is made, and
      * clients on this machine alone come in by the address. */
     ls_sealed_server_config sealed;
-    /* Called for each event, within ls_host_run or ls_host_end_matches; NULL: no callback. */
+    /* All with the table's user. Called for each event, within ls_host_run or ls_host_end_matches;
+     * NULL: no callback. */
     void (*on_event)(void *user, const ls_match_table_event *event);
     /* A connection has ended, and the transport is about to forget it; NULL: no callback. */
     void (*on_gone)(void *user, ls_peer_id peer);
-    /* Called after each advance of a match, which was due at `due_ns`; NULL: no callback. */
-    void (*on_advanced)(void *user, uint32_t match, uint64_t due_ns, uint64_t now_ns);
-    /* Both as in match_table.h, or NULL. */
-    bool (*is_expected)(void *user, uint64_t match_id, const char *name);
-    uint32_t *at_work;
     /* While every match is over: whether all is done; else somebody stops the loop. NULL: yes. */
     bool (*may_end)(void *user);
-    void *user;
 } ls_host_config;
 
 typedef struct ls_host ls_host;

@@ -1,5 +1,7 @@
 #include "lockstep/server/journal/event_rows.h"
 
+#include "lockstep/common/base/fault.h"
+
 #define WORD(word_) .word = (word_)
 #define RECORD(kind) .record = LS_JOURNAL_EVENT_##kind
 #define RECORD_OF_TICK(kind) .record = LS_JOURNAL_EVENT_##kind, .is_of_its_tick = true
@@ -58,6 +60,9 @@ static const ls_event_row rows[] = {
                           LINE(WARNING,
                                "{player} is healed {text} from tick {tick} on (no more than 3 "
                                "healings in 10 s, then one in 2 s)")},
+    [LS_MATCH_ENDS_SOON] = {MATCH, WORD("match-ends-soon"),
+                            LINE(WARNING, "the match ends at {text}, since no tick has a higher "
+                                          "number; start another one before")},
 };
 
 static const ls_event_row newcomer_is_ready = {SLOT, WORD("player-joined"),
@@ -77,4 +82,19 @@ const ls_event_row *ls_event_row_of(const ls_match_event *event)
         return &newcomer_has_left;
     }
     return &rows[event->kind];
+}
+
+ls_log_budget *ls_output_limits_lines(ls_log_budget *slots, ls_log_budget *peers,
+                                      const ls_match_event *event)
+{
+    ls_event_scope scope = ls_event_row_of(event)->scope;
+    bool is_limited = scope == LS_EVENT_OF_SLOT && !LS_FAULT(LINES_UNLIMITED);
+    return scope == LS_EVENT_OF_PEER ? peers : is_limited ? &slots[event->slot] : NULL;
+}
+
+bool ls_output_limits_reserve_bundle(uint32_t *bundles)
+{
+    bool may_be = *bundles < LS_SLOT_BUNDLES_MAX || LS_FAULT(BUNDLES_UNLIMITED);
+    *bundles += may_be ? 1 : 0;
+    return may_be;
 }

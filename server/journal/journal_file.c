@@ -131,12 +131,8 @@ ls_status ls_journal_file_create(const ls_journal_file_config *config, ls_event_
     ls_loop_handler done = {on_worked, file};
     ls_status status = ls_journal_writer_create(config->raw_bytes_max, config->continued, allocator,
                                                 &file->writer);
-    if (status == LS_OK) {
-        status = ls_loop_job_create(loop, work, done, &file->job);
-    }
-    if (status == LS_OK) {
-        status = open_file(file, why);
-    }
+    LS_THEN(status, ls_loop_job_create(loop, work, done, &file->job));
+    LS_THEN(status, open_file(file, why));
     if (status != LS_OK) {
         ls_journal_file_destroy(file);
         return status;

@@ -193,9 +193,7 @@ static ls_status cut_at_gap(ls_resume *resume, const uint8_t *bytes, ls_text *wh
 static ls_status read_all(ls_resume *resume, const uint8_t *bytes, size_t size, ls_text *why)
 {
     ls_status status = read_journal(resume, bytes, size, why);
-    if (status == LS_OK) {
-        status = check_can_go_on(resume, why);
-    }
+    LS_THEN(status, check_can_go_on(resume, why));
     return status == LS_OK && is_stuck(resume) ? cut_at_gap(resume, bytes, why) : status;
 }
 
@@ -423,15 +421,9 @@ static ls_status restore(restoring *work)
     ls_sim_digests here = ls_sim_instance_digests(ls_match_instance(work->match));
     const ls_journal_header *header = ls_journal_header_of(work->resume->journal);
     ls_status status = ls_sim_digests_check(&here, &header->digests, work->why);
-    if (status == LS_OK) {
-        status = choose_start(work);
-    }
-    if (status == LS_OK) {
-        status = start(work);
-    }
-    if (status == LS_OK) {
-        status = play(work);
-    }
+    LS_THEN(status, choose_start(work));
+    LS_THEN(status, start(work));
+    LS_THEN(status, play(work));
     return status == LS_OK ? check_end(work) : status;
 }
 

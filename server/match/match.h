@@ -149,8 +149,9 @@ typedef enum ls_match_event_kind {
     LS_MATCH_PAUSED,         /* tick: the next that is closed, text: why */
     LS_MATCH_UNPAUSED,       /* likewise */
     LS_MATCH_SUSPENDED,      /* likewise: FINISHED follows, and the match can be gone on with */
-    LS_MATCH_HEALING, /* slot, tick: it differs in more than single values and is sent this state;
-                         text: how large it is */
+    LS_MATCH_HEALING,   /* slot, tick: it differs in more than single values and is sent this state;
+                           text: how large it is */
+    LS_MATCH_ENDS_SOON, /* tick, text: when; the numbers of ticks end there (LS_MATCH_TICKS_MAX) */
 } ls_match_event_kind;
 
 typedef struct ls_match_event {

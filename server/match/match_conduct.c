@@ -63,10 +63,17 @@ void ls_conduct_lose(ls_match_context *match, uint32_t slot, ls_status status, c
     ls_conduct_depart(match, slot, true, status, why);
 }
 
+/* One side is another build than it should be: with the right one the player can come back. */
+static bool is_mismatch(ls_status status)
+{
+    return status <= LS_PROTOCOL_MISMATCH && status >= LS_INITIAL_STATE_MISMATCH;
+}
+
 static void leave(ls_match_context *match, uint32_t slot, bool is_lost, ls_status status,
                   const char *why)
 {
-    bool is_kept = is_lost && ls_seat_table_would_keep(match->seats, slot);
+    bool may_return = is_lost || is_mismatch(status);
+    bool is_kept = may_return && ls_seat_table_would_keep(match->seats, slot);
     if (ls_desync_service_settle(match->desync, slot)) {
         (void)announce_desync(match, slot); /* it leaves as it is */
     }

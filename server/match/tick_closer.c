@@ -2,8 +2,10 @@
 
 #include "lockstep/common/base/fault.h"
 #include "lockstep/common/base/prefetch.h"
+#include "lockstep/common/simulation/input_masks.h"
 #include "lockstep/common/time/timestep.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define WAITING_FIRST_NS (UINT64_C(100) * LS_NS_PER_MS) /* until the players are told of a wait */
@@ -17,6 +19,9 @@ enum {
 /* A slot that was not waited for any more is again once it may hold up the match for so long. */
 #define WAIT_AGAIN_NS (UINT64_C(2) * LS_NS_PER_SECOND)
 
+/* An operator has so long to begin another match before the numbers of ticks end. */
+#define WARNED_NS (UINT64_C(10) * 24 * 3600 * LS_NS_PER_SECOND)
+
 struct ls_tick_closer {
     const ls_match_context *match;
     uint64_t last_ns;    /* up to where the timestep has been advanced */
@@ -27,11 +32,15 @@ struct ls_tick_closer {
     uint32_t excused_ticks; /* by which the match is behind its time since the last closing */
     uint32_t overdue_ticks; /* of them, because this was called too late */
     bool has_dropped;       /* the tick that waited is closed without the slots that were dropped */
+    ls_tick end;            /* no tick is closed from here on */
+    ls_tick warned_from;    /* from this one on it is told that the numbers of ticks end there */
     ls_timestep timestep;
     uint64_t held_up_ns[LS_PLAYERS_MAX]; /* by this slot, less its share of the time since then */
     uint64_t charged_ns;                 /* up to where a wait is counted there */
     uint32_t missing_mask;               /* slots that the wait is for, as of then */
     uint32_t abusing_mask; /* slots that are not waited for, since they did it often */
+    ls_input_masks *masks; /* NULL: the simulation says nothing of its inputs */
+    uint8_t *repeated;     /* of each slot masks->bytes: its late input without edges */
 };
 
 /* ---- life ---- */
@@ -45,6 +54,15 @@ static ls_timestep_config timestep_config(const ls_match_config *config)
     return timestep;
 }
 
+static void find_end(ls_tick_closer *closer)
+{
+    uint32_t ticks = closer->match->config.ticks;
+    bool is_planned = ticks > 0 && ticks <= LS_MATCH_TICKS_MAX;
+    uint64_t warned_ticks = WARNED_NS / closer->match->dt_ns;
+    closer->end = is_planned ? ticks : LS_MATCH_TICKS_MAX;
+    closer->warned_from = is_planned ? ticks : LS_MATCH_TICKS_MAX - (ls_tick)warned_ticks;
+}
+
 ls_status ls_tick_closer_create(const ls_match_context *match, ls_tick_closer **out)
 {
     ls_tick_closer *closer = ls_allocate(match->allocator, sizeof *closer);
@@ -54,6 +72,18 @@ ls_status ls_tick_closer_create(const ls_match_context *match, ls_tick_closer **
     ls_timestep_config timestep = timestep_config(&match->config);
     closer->match = match;
     closer->timestep = ls_timestep_make(&timestep);
+    find_end(closer);
+    ls_status status =
+        ls_input_masks_create(match->log->instance, match->allocator, &closer->masks);
+    if (status == LS_OK && closer->masks) {
+        closer->repeated =
+            ls_allocate_array(match->allocator, match->config.sim.players, closer->masks->bytes);
+        status = closer->repeated ? LS_OK : LS_NO_MEMORY;
+    }
+    if (status != LS_OK) {
+        ls_tick_closer_destroy(closer);
+        return status;
+    }
     *out = closer;
     return LS_OK;
 }
@@ -61,6 +91,8 @@ ls_status ls_tick_closer_create(const ls_match_context *match, ls_tick_closer **
 void ls_tick_closer_destroy(ls_tick_closer *closer)
 {
     if (closer) {
+        ls_release(closer->match->allocator, closer->repeated);
+        ls_release(closer->match->allocator, closer->masks);
         ls_release(closer->match->allocator, closer);
     }
 }
@@ -118,8 +150,7 @@ void ls_tick_closer_advance(ls_tick_closer *closer)
 
 bool ls_tick_closer_is_last_closed(const ls_tick_closer *closer)
 {
-    uint32_t ticks = closer->match->config.ticks;
-    return ticks > 0 && closer->match->log->next >= ticks;
+    return closer->match->log->next >= closer->end;
 }
 
 bool ls_tick_closer_is_waiting(const ls_tick_closer *closer)
@@ -271,6 +302,17 @@ static bool wait_for(ls_tick_closer *closer, uint32_t mask)
 
 /* ---- closing ---- */
 
+/* An edge acts once: it is left out of an input that is there for the second time. */
+static void leave_out_edges(ls_tick_closer *closer, uint32_t slot, ls_slot_input *input)
+{
+    uint8_t *bytes = closer->repeated + slot * (size_t)closer->masks->bytes;
+    if (input->size > 0) {
+        memcpy(bytes, input->bytes, input->size);
+        input->size = ls_input_masks_leave_out_edges(closer->masks, bytes, input->size);
+        input->bytes = bytes;
+    }
+}
+
 static ls_slot_input close_slot(ls_tick_closer *closer, uint32_t slot, ls_closing *closing)
 {
     ls_tick tick = closer->match->log->next;
@@ -281,6 +323,9 @@ static ls_slot_input close_slot(ls_tick_closer *closer, uint32_t slot, ls_closin
         uint32_t bit = UINT32_C(1) << slot;
         input = ls_player_link_close_input(&closer->match->links[slot], tick,
                                            &closer->match->log->newest[slot], &is_on_time);
+        if (closer->masks && !is_on_time) {
+            leave_out_edges(closer, slot, &input);
+        }
         closing->slots |= bit;
         closing->late_slots |= is_on_time ? 0 : bit;
     } else if (ls_seat_table_follows(closer->match->seats, slot)) {
@@ -288,6 +333,18 @@ static ls_slot_input close_slot(ls_tick_closer *closer, uint32_t slot, ls_closin
     }
     input.events = ls_seat_table_pop_events(closer->match->seats, slot, plays);
     return input;
+}
+
+/* Once, also after the match was resumed. */
+static void warn_of_end(ls_tick_closer *closer)
+{
+    ls_tick next = closer->match->log->next;
+    uint64_t left_ns = (closer->end - next) * closer->match->dt_ns;
+    ls_match_event *event =
+        ls_outbox_push_event(closer->match->outbox, LS_MATCH_ENDS_SOON, 0, next);
+    ls_text_set(&event->text, "tick %" PRIu32 ", in %.1f days", closer->end,
+                (double)left_ns / (24.0 * 3600 * LS_NS_PER_SECOND));
+    closer->warned_from = closer->end;
 }
 
 static ls_closing_kind close_tick(ls_tick_closer *closer, ls_closing *closing)
@@ -304,6 +361,9 @@ static ls_closing_kind close_tick(ls_tick_closer *closer, ls_closing *closing)
     closer->excused_ticks = 0;
     closer->overdue_ticks = 0;
     closer->due_ticks--;
+    if (closer->match->log->next >= closer->warned_from) {
+        warn_of_end(closer);
+    }
     make_up_for_waiting(closer);
     ls_tick_log_append(closer->match->log, inputs, closer->match->now_ns);
     return LS_CLOSING_TICK;

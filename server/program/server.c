@@ -1,16 +1,259 @@
 #include "lockstep/server/program/server.h"
 
+#include "lockstep/common/base/secret.h"
+#include "lockstep/common/base/text.h"
+#include "lockstep/common/program/console.h"
+#include "lockstep/common/program/player_name.h"
 #include "lockstep/common/system/output.h"
+#include "lockstep/common/system/socket.h"
+#include "lockstep/protocol/discovery/discovery.h"
 #include "lockstep/protocol/transport/endpoint.h"
-#include "lockstep/server/program/announcer.h"
+#include "lockstep/protocol/udp/discovery_socket.h"
+#include "lockstep/protocol/wire/message.h"
+#include "lockstep/server/host/host.h"
+#include "lockstep/server/match/match.h"
 #include "lockstep/server/rooms/crash_log.h"
-#include "lockstep/server/rooms/room_progress.h"
 #include "lockstep/server/rooms/rooms.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- being found ---- */
+
+/* Answers the queries of clients that look for servers on the local network. A server without
+ * one is only not found. */
+
+typedef struct announcer_config {
+    const ls_host *host; /* that outlives the announcer */
+    const char *bind_host;
+    uint32_t matches;
+    uint16_t find_port; /* UDP, for queries */
+} announcer_config;
+
+typedef struct ls_announcer ls_announcer;
+
+static void announcer_destroy(ls_announcer *announcer);
+
+enum {
+    READS_MAX = 64 /* in one turn of the loop: a flood must not hold up the matches */
+};
+
+struct ls_announcer {
+    announcer_config config;
+    const ls_allocator *allocator;
+    ls_loop_source *source;
+    int descriptor;
+    uint32_t address; /* where the server listens, in network byte order; 0: everywhere */
+    uint64_t id;
+    ls_discovery_budget budget;
+};
+
+static uint32_t state_of(ls_match_state state)
+{
+    switch (state) {
+    case LS_MATCH_LOBBY:
+    case LS_MATCH_RESUMING:
+        return LS_DISCOVERY_WAITING;
+    case LS_MATCH_RUNNING:
+        return LS_DISCOVERY_RUNNING;
+    case LS_MATCH_ENDING:
+    case LS_MATCH_OVER:
+        break;
+    }
+    return LS_DISCOVERY_ENDING;
+}
+
+/* The server's state is that of the match that is least far. */
+static void add_match(ls_discovery_answer *answer, const ls_match *match)
+{
+    const ls_match_config *config = ls_match_config_of(match);
+    answer->seats += config->sim.players;
+    answer->spectators += ls_match_spectating_of(match).now;
+    answer->spectators_max += config->spectators_max;
+    answer->tick = LS_MAX(answer->tick, ls_match_tick(match));
+    answer->state = LS_MIN(answer->state, state_of(ls_match_state_of(match)));
+    for (uint32_t slot = 0; slot < config->sim.players; slot++) {
+        answer->players += ls_match_slot_of(match, slot).peer != 0 ? 1 : 0;
+    }
+}
+
+static ls_discovery_answer answer_of(const ls_announcer *announcer, uint64_t nonce)
+{
+    const ls_host *host = announcer->config.host;
+    const ls_match_table *table = ls_host_table(host);
+    const ls_simulation *simulation =
+        ls_match_config_of(ls_match_table_match(table, 0))->simulation;
+    ls_discovery_answer answer = {.nonce = nonce,
+                                  .server = announcer->id,
+                                  .port = ls_host_port(host),
+                                  .protocol = LS_PROTOCOL_VERSION,
+                                  .version = simulation->version,
+                                  .state = LS_DISCOVERY_ENDING,
+                                  .matches = announcer->config.matches};
+    ls_name_copy(answer.simulation, sizeof answer.simulation, simulation->name);
+    for (uint32_t i = 0; i < announcer->config.matches; i++) {
+        add_match(&answer, ls_match_table_match(table, i));
+    }
+    answer.seats = LS_MIN(answer.seats, LS_DISCOVERY_COUNT_MAX);
+    answer.players = LS_MIN(answer.players, LS_DISCOVERY_COUNT_MAX);
+    answer.spectators = LS_MIN(answer.spectators, LS_DISCOVERY_COUNT_MAX);
+    answer.spectators_max = LS_MIN(answer.spectators_max, LS_DISCOVERY_COUNT_MAX);
+    return answer;
+}
+
+/* Only a broadcast is answered: no router passes one on, so that nobody outside of the local
+ * network learns of this server. */
+static bool is_asked(const ls_announcer *announcer, const ls_discovery_datagram *datagram,
+                     uint64_t *nonce)
+{
+    return datagram->is_broadcast && datagram->from.port != 0 &&
+           (announcer->address == 0 || announcer->address == datagram->local) &&
+           ls_discovery_read_query(datagram->bytes, datagram->size, nonce);
+}
+
+static void on_queries(void *user, uint64_t now_ns)
+{
+    ls_announcer *announcer = user;
+    ls_discovery_datagram datagram;
+    uint8_t bytes[LS_DISCOVERY_BYTES];
+    uint64_t nonce = 0;
+    for (int i = 0; i < READS_MAX && ls_discovery_socket_receive(announcer->descriptor, &datagram);
+         i++) {
+        if (is_asked(announcer, &datagram, &nonce) &&
+            ls_discovery_budget_spend(&announcer->budget, now_ns)) {
+            const ls_discovery_answer answer = answer_of(announcer, nonce);
+            size_t size = ls_discovery_write_answer(bytes, &answer);
+            ls_discovery_socket_answer(announcer->descriptor, &datagram, bytes, size);
+        }
+    }
+}
+
+static ls_status open_announcer(ls_announcer *announcer, ls_text *why)
+{
+    ls_endpoint own = {0};
+    ls_secret_key random;
+    ls_status status = ls_endpoint_resolve(announcer->config.bind_host, 0, &own, why);
+    announcer->address = ls_endpoint_ipv4(&own);
+    if (status == LS_OK && ls_secret_key_random(&random) != LS_OK) {
+        status = ls_fail(LS_IO, why, "the system has no random numbers to give");
+    }
+    if (status == LS_OK) {
+        announcer->id = ls_secret_match_id(&random);
+        status = ls_discovery_socket_open(announcer->config.find_port, &announcer->descriptor, why);
+    }
+    if (status == LS_OK) {
+        const ls_loop_handler handler = {on_queries, announcer};
+        status = ls_event_loop_watch(ls_host_loop(announcer->config.host), announcer->descriptor,
+                                     handler, &announcer->source);
+    }
+    return status;
+}
+
+/* NO_MEMORY or IO, with the reason. */
+static ls_status announcer_create(const announcer_config *config, const ls_allocator *allocator,
+                                  ls_announcer **out, ls_text *why)
+{
+    ls_announcer *made = ls_allocate(allocator, sizeof *made);
+    if (!made) {
+        return LS_NO_MEMORY;
+    }
+    *made = (ls_announcer){.config = *config, .allocator = allocator, .descriptor = -1};
+    ls_status status = open_announcer(made, why);
+    if (status != LS_OK) {
+        announcer_destroy(made);
+        return status;
+    }
+    *out = made;
+    return LS_OK;
+}
+
+static void announcer_destroy(ls_announcer *announcer)
+{
+    if (!announcer) {
+        return;
+    }
+    ls_loop_source_remove(announcer->source);
+    if (announcer->descriptor >= 0) {
+        ls_socket_close(announcer->descriptor);
+    }
+    ls_release(announcer->allocator, announcer);
+}
+
+/* ---- live lines ---- */
+
+/* Live lines about a match on a terminal. Reads the match only. */
+
+#define ROOM_PROGRESS_LINES_MAX 16u /* of players or of rooms, that fit a terminal */
+
+static const char *const states[] = {"waiting for players", "waiting for players to return",
+                                     "running", "ending", "over"};
+
+static void draw_player(ls_console *console, const ls_match *match, uint32_t slot)
+{
+    ls_match_slot player = ls_match_slot_of(match, slot);
+    if (player.peer == 0) {
+        ls_console_line(console, "  %2" PRIu32 "  %-*s %s", slot, ls_player_name_width(player.name),
+                        player.name,
+                        player.has_played ? ls_status_text(player.left_status) : "free");
+        return;
+    }
+    ls_console_line(console,
+                    "  %2" PRIu32 "  %-*s rtt %6.1f ms  slack %6.1f ms  behind %3" PRIu32
+                    "  late %" PRIu64 "  %s %" PRIu32,
+                    slot, ls_player_name_width(player.name), player.name,
+                    (double)player.rtt_ns / 1e6, (double)player.slack_ns / 1e6, player.ticks_behind,
+                    player.inputs_late, player.is_desynced ? "DESYNC at" : "agrees to",
+                    player.is_desynced ? player.desync_tick : player.agreed_tick);
+    if (player.lag.cause != LS_LAG_FINE) {
+        ls_text lag = {{0}};
+        ls_lag_text(&player.lag, &lag);
+        ls_console_line(console, "      %s", lag.bytes);
+    }
+}
+
+static void draw_players(ls_console *console, const ls_match *match)
+{
+    uint32_t players = ls_match_players(match);
+    for (uint32_t slot = 0; slot < players && slot < ROOM_PROGRESS_LINES_MAX; slot++) {
+        draw_player(console, match, slot);
+    }
+    ls_match_spectating spectating = ls_match_spectating_of(match);
+    if (spectating.ever > 0) {
+        ls_console_line(console,
+                        "  spectators %" PRIu32 " of %" PRIu32 ", states compared %" PRIu64
+                        ", differed %" PRIu64,
+                        spectating.now, ls_match_config_of(match)->spectators_max,
+                        spectating.hashes_compared, spectating.desynced);
+    }
+}
+
+/* The only room of a server, with its players; one of several, in a line. */
+static void room_progress_draw(ls_console *console, const ls_match *match)
+{
+    ls_console_line(console, "tick %" PRIu32 "  %s", ls_match_tick(match),
+                    states[ls_match_state_of(match)]);
+    draw_players(console, match);
+}
+
+static void room_progress_draw_short(ls_console *console, const char *title, const ls_match *match)
+{
+    uint32_t present = 0;
+    uint32_t desyncs = 0;
+    for (uint32_t slot = 0; slot < ls_match_players(match); slot++) {
+        ls_match_slot player = ls_match_slot_of(match, slot);
+        present += player.peer != 0 ? 1 : 0;
+        desyncs += player.is_desynced ? 1 : 0;
+    }
+    ls_console_line(console,
+                    "%-10s  tick %" PRIu32 "  %s  players %" PRIu32 " of %" PRIu32
+                    "  desyncs %" PRIu32,
+                    title, ls_match_tick(match), states[ls_match_state_of(match)], present,
+                    ls_match_players(match), desyncs);
+}
+
+/* ---- the server ---- */
 
 enum {
     PROGRESS_MS = 250,
@@ -40,16 +283,16 @@ static void draw_progress(void *user, uint64_t now_ns)
     uint32_t count = host->options->matches;
     (void)now_ns;
     ls_console_begin(host->console);
-    for (uint32_t i = 0; i < count && i < LS_ROOM_PROGRESS_LINES_MAX; i++) {
+    for (uint32_t i = 0; i < count && i < ROOM_PROGRESS_LINES_MAX; i++) {
         const ls_room *room = ls_rooms_room(host->rooms, i);
         if (count == 1) {
-            ls_room_progress_draw(host->console, ls_room_match(room));
+            room_progress_draw(host->console, ls_room_match(room));
         } else {
-            ls_room_progress_draw_short(host->console, ls_room_title(room), ls_room_match(room));
+            room_progress_draw_short(host->console, ls_room_title(room), ls_room_match(room));
         }
     }
-    if (count > LS_ROOM_PROGRESS_LINES_MAX) {
-        ls_console_line(host->console, "and %" PRIu32 " more", count - LS_ROOM_PROGRESS_LINES_MAX);
+    if (count > ROOM_PROGRESS_LINES_MAX) {
+        ls_console_line(host->console, "and %" PRIu32 " more", count - ROOM_PROGRESS_LINES_MAX);
     }
     ls_console_end(host->console);
 }
@@ -184,9 +427,9 @@ static ls_status create_rooms(server *host, ls_text *why)
                                    .host = {.bind_host = host->options->bind_host,
                                             .port = (uint16_t)host->options->port,
                                             .sealed = config->admission->sealed,
-                                            .matches_max = host->options->matches,
-                                            .places_max = (uint32_t)places,
-                                            .at_work = ls_crash_log_place()},
+                                            .table.matches_max = host->options->matches,
+                                            .table.players_max = (uint32_t)places,
+                                            .table.at_work = ls_crash_log_place()},
                                    .bundle_dir = has_bundles ? host->options->bundle_dir : NULL,
                                    .bundle_mib_max = host->options->bundle_limit};
     ls_status status = ls_rooms_create(&rooms, &host->rooms, why);
@@ -249,9 +492,7 @@ static ls_status open_room(server *host, uint32_t index, ls_text *why)
     ls_status status = resume ? LS_OK : ls_rooms_give_identity(&opening.match, why);
     ls_resume_report report;
     ls_room *room = NULL;
-    if (status == LS_OK) {
-        status = ls_rooms_open(host->rooms, &opening, &room, &report, why);
-    }
+    LS_THEN(status, ls_rooms_open(host->rooms, &opening, &room, &report, why));
     if (status == LS_OK) {
         const ls_crash_log_match about = {.title = opening.title,
                                           .match_id = opening.match.match_id,
@@ -290,9 +531,7 @@ static ls_status add_handlers(server *host)
     ls_loop_handler signal_handler = {on_signal, host};
     ls_loop_handler watch = {watch_admission, host};
     ls_status status = ls_event_loop_add_stop_signals(loop, signal_handler);
-    if (status == LS_OK) {
-        status = ls_event_loop_add_timer(loop, WATCH_MS, watch, NULL);
-    }
+    LS_THEN(status, ls_event_loop_add_timer(loop, WATCH_MS, watch, NULL));
     if (status == LS_OK && host->console->is_live) {
         ls_loop_handler progress = {draw_progress, host};
         status = ls_event_loop_add_timer(loop, PROGRESS_MS, progress, NULL);
@@ -303,13 +542,13 @@ static ls_status add_handlers(server *host)
 /* A server that is not found can be joined all the same. */
 static void create_announcer(server *host)
 {
-    const ls_announcer_config announcer = {.host = ls_rooms_host(host->rooms),
-                                           .bind_host = host->options->bind_host,
-                                           .matches = host->options->matches,
-                                           .find_port = (uint16_t)host->options->find_port};
+    const announcer_config announcer = {.host = ls_rooms_host(host->rooms),
+                                        .bind_host = host->options->bind_host,
+                                        .matches = host->options->matches,
+                                        .find_port = (uint16_t)host->options->find_port};
     ls_text why = {{0}};
     if (host->options->is_found &&
-        ls_announcer_create(&announcer, ls_allocator_heap(), &host->announcer, &why) != LS_OK) {
+        announcer_create(&announcer, ls_allocator_heap(), &host->announcer, &why) != LS_OK) {
         ls_log_line(&host->console->log, LS_LOG_WARNING,
                     "lockstep-client --find will not find this server: %s", why.bytes);
     }
@@ -319,15 +558,9 @@ static ls_status build(server *host, ls_text *why)
 {
     const char *json_path = host->options->output.json_path;
     ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
-    if (status == LS_OK) {
-        status = create_rooms(host, why);
-    }
-    if (status == LS_OK) {
-        status = open_rooms(host, why);
-    }
-    if (status == LS_OK) {
-        status = add_handlers(host);
-    }
+    LS_THEN(status, create_rooms(host, why));
+    LS_THEN(status, open_rooms(host, why));
+    LS_THEN(status, add_handlers(host));
     if (status == LS_OK) {
         create_announcer(host);
     }
@@ -355,11 +588,8 @@ ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
     server host = {.config = config, .options = config->options, .console = console};
     ls_text why = {{0}};
     ls_status status = build(&host, &why);
-    ls_exit_code code = ls_exit_code_of(status);
-    if (status != LS_OK) {
-        ls_log_line(&console->log, LS_LOG_ERROR, "%s",
-                    why.bytes[0] ? why.bytes : ls_status_text(status));
-    } else {
+    ls_exit_code code = ls_exit_report(&console->log, status, &why);
+    if (status == LS_OK) {
         log_listening(&host);
         ls_host_run(ls_rooms_host(host.rooms));
         watch_admission(&host, ls_event_loop_now_ns(loop_of(&host)));
@@ -367,7 +597,7 @@ ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
         code = finish(&host);
     }
     ls_room_game_detach(config->game);
-    ls_announcer_destroy(host.announcer);
+    announcer_destroy(host.announcer);
     ls_rooms_destroy(host.rooms);
     return code;
 }

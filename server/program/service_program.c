@@ -1,8 +1,8 @@
 #include "lockstep/server/program/service_program.h"
 
+#include "lockstep/common/program/key_file.h"
+#include "lockstep/common/program/option.h"
 #include "lockstep/common/program/server_identity.h"
-#include "lockstep/common/program/setting_value.h"
-#include "lockstep/common/program/token_key.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/server/host/match_table.h"
@@ -64,50 +64,18 @@ static ls_status apply_log_format(service_program *self, ls_server_options *opti
     return status;
 }
 
-static void apply_numbers(service_program *self, const ls_server_options *options)
+static ls_status apply_own_rows(service_program *self, const ls_server_options *options,
+                                ls_text *why)
 {
-    ls_service_config *service = &self->service;
-    const struct {
-        const char *flag;
-        uint32_t given;
-        uint32_t *field;
-    } numbers[] = {{"workers", options->workers, &service->workers},
-                   {"rooms-max", options->rooms_max, &service->rooms_max},
-                   {"drain-timeout", options->drain_timeout, &service->drain_timeout_s},
-                   {"http-port", options->http_port, &service->http_port}};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        if (is_given(options, numbers[i].flag)) {
-            *numbers[i].field = numbers[i].given;
+    ls_status status = LS_OK;
+    for (uint32_t i = 0; status == LS_OK && i < ls_server_settings.count; i++) {
+        const ls_setting_row *row = &ls_server_settings.rows[i];
+        if ((options->own_given >> i & 1u) != 0) {
+            status = ls_service_config_override(&self->service, row->flag,
+                                                (const char *)options + row->offset, why);
         }
     }
-}
-
-static ls_status apply_texts(service_program *self, const ls_server_options *options, ls_text *why)
-{
-    ls_service_config *service = &self->service;
-    const struct {
-        const char *flag;
-        const char *given;
-        char *field;
-        size_t capacity;
-    } texts[] = {
-        {"journal", options->journal_dir, service->journal_dir, sizeof service->journal_dir},
-        {"bundle-dir", options->bundle_dir, service->bundle_dir, sizeof service->bundle_dir},
-        {"plug-ins", options->plugin_dir, service->plugin_dir, sizeof service->plugin_dir},
-        {"http-bind", options->http_bind, service->http_bind, sizeof service->http_bind},
-        {"http-token-file", options->http_token_file, service->http_token_file,
-         sizeof service->http_token_file}};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        if (!is_given(options, texts[i].flag)) {
-            continue;
-        }
-        if (strlen(texts[i].given) >= texts[i].capacity) {
-            return ls_fail(LS_BAD_ARGUMENT, why, "--%s takes at most %zu characters", texts[i].flag,
-                           texts[i].capacity - 1);
-        }
-        ls_name_copy(texts[i].field, texts[i].capacity, texts[i].given);
-    }
-    return LS_OK;
+    return status;
 }
 
 /* A setting of a match on the command line is that of every room. */
@@ -173,9 +141,7 @@ static ls_status check_groups(service_program *self, ls_text *why)
                                          .path = path,
                                          .path_capacity = sizeof path};
         status = ls_service_config_settle(service, &service->groups[i], &settings, &reason);
-        if (status == LS_OK) {
-            status = ls_room_loading_check(&loading, &reason);
-        }
+        LS_THEN(status, ls_room_loading_check(&loading, &reason));
         if (status != LS_OK) {
             ls_text_set(why, "[[rooms]] '%s': %s", service->groups[i].name,
                         reason.bytes[0] ? reason.bytes : ls_status_text(status));
@@ -188,22 +154,11 @@ static ls_status read_config(service_program *self, ls_server_options *options, 
                              ls_text *why)
 {
     ls_status status = ls_service_config_read(options->config_path, &self->service, why);
-    if (status == LS_OK) {
-        status = apply_server_rows(self, options, why);
-    }
-    if (status == LS_OK) {
-        status = apply_log_format(self, options, console, why);
-    }
-    if (status == LS_OK) {
-        apply_numbers(self, options);
-        status = apply_texts(self, options, why);
-    }
-    if (status == LS_OK) {
-        status = apply_match_rows(self, options, why);
-    }
-    if (status == LS_OK) {
-        status = ls_admission_check(&options->admission, why); /* with the rows of the file */
-    }
+    LS_THEN(status, apply_server_rows(self, options, why));
+    LS_THEN(status, apply_log_format(self, options, console, why));
+    LS_THEN(status, apply_own_rows(self, options, why));
+    LS_THEN(status, apply_match_rows(self, options, why));
+    LS_THEN(status, ls_admission_check(&options->admission, why)); /* with the rows of the file */
     return status == LS_OK ? check_groups(self, why) : status;
 }
 
@@ -244,9 +199,7 @@ static ls_status prepare(service_program *self, ls_server_options *options, ls_t
         ls_server_identity_open(options->admission.identity_path, &self->identity, why);
     bool is_known = ls_machine_program_path(self->program, sizeof self->program);
     options->admission.identity_path = self->identity.path;
-    if (status == LS_OK) {
-        status = prepare_token_key(options, why);
-    }
+    LS_THEN(status, prepare_token_key(options, why));
     if (status == LS_OK && !is_known) {
         status = ls_fail(LS_IO, why, "the system does not say where this program is");
     }
@@ -271,8 +224,7 @@ static ls_exit_code supervise(service_program *self, const ls_server_options *op
                                          .sockets = &self->sockets};
     ls_status status = ls_admission_open(&options->admission, options->bind_host, &admission, &why);
     if (status != LS_OK) {
-        ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
-        return ls_exit_code_of(status);
+        return ls_exit_report(&console->log, status, &why);
     }
     ls_exit_code code = ls_supervisor_run(&config, console);
     ls_admission_wipe(&admission);
@@ -287,9 +239,7 @@ ls_exit_code ls_service_program_run(ls_server_options *options, ls_console *cons
         return LS_EXIT_ENVIRONMENT;
     }
     ls_status status = read_config(self, options, console, &why);
-    if (status == LS_OK) {
-        status = count_workers(self, console, &why);
-    }
+    LS_THEN(status, count_workers(self, console, &why));
     ls_exit_code code = LS_EXIT_USAGE;
     if (status == LS_OK) {
         status = prepare(self, options, &why);

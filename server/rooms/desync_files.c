@@ -182,12 +182,8 @@ static ls_status write_bundle(const bundle_task *task, bundle_memory *memory, bu
     uint8_t *bytes = NULL;
     size_t size = 0;
     ls_status status = fill(task, memory);
-    if (status == LS_OK) {
-        status = ls_desync_bundle_write(&memory->bundle, ls_allocator_heap(), &bytes, &size);
-    }
-    if (status == LS_OK) {
-        status = write_bytes(task, bytes, size, result);
-    }
+    LS_THEN(status, ls_desync_bundle_write(&memory->bundle, ls_allocator_heap(), &bytes, &size));
+    LS_THEN(status, write_bytes(task, bytes, size, result));
     ls_release(ls_allocator_heap(), bytes);
     return status;
 }
@@ -293,10 +289,8 @@ ls_status ls_desync_files_create(const ls_desync_files_config *config, ls_desync
     }
     files->config = *config;
     ls_status status = ls_bundle_allowance_create(config->bytes_max, &files->allowance);
-    if (status == LS_OK) {
-        status =
-            ls_forked_jobs_create(config->loop, WRITING_MS_MAX, ls_allocator_heap(), &files->jobs);
-    }
+    LS_THEN(status,
+            ls_forked_jobs_create(config->loop, WRITING_MS_MAX, ls_allocator_heap(), &files->jobs));
     if (status != LS_OK) {
         ls_bundle_allowance_destroy(files->allowance);
         ls_release(ls_allocator_heap(), files);

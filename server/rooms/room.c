@@ -1,6 +1,5 @@
 #include "lockstep/server/rooms/room.h"
 
-#include "lockstep/server/host/output_limits.h"
 #include "lockstep/server/journal/event_rows.h"
 #include "lockstep/server/match/desync_finding.h"
 #include "lockstep/server/rooms/match_summary.h"

@@ -70,18 +70,14 @@ static ls_status configure(ls_room_game *game, ls_text *why)
     game->match = ls_match_config_default(simulation);
     ls_status status =
         game->resume ? ls_resume_configure(game->resume, simulation, &game->match, why) : LS_OK;
-    if (status == LS_OK) {
-        status = apply(game, why);
-    }
+    LS_THEN(status, apply(game, why));
     if (status == LS_OK && game->resume) {
         status = ls_resume_check(game->resume, &game->match, why);
         status = status == LS_OK
                      ? ls_sim_files_provide(&game->files.files, simulation, &game->match.sim, why)
                      : status;
     }
-    if (status == LS_OK) {
-        status = ls_setting_table_check(&ls_match_settings, &game->match, true, why);
-    }
+    LS_THEN(status, ls_setting_table_check(&ls_match_settings, &game->match, true, why));
     return status == LS_OK ? ls_match_config_check(&game->match, why) : status;
 }
 
@@ -102,9 +98,7 @@ ls_status ls_room_game_load(ls_room_game *game, ls_text *why)
     ls_plugin_crash_watch(game->sim);
     ls_status status = ls_simulation_load(game->sim, &game->loaded, why);
     game->is_loaded = status == LS_OK;
-    if (status == LS_OK) {
-        status = configure(game, why);
-    }
+    LS_THEN(status, configure(game, why));
     if (status != LS_OK) {
         return status;
     }

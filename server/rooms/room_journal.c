@@ -198,9 +198,7 @@ static ls_status open_journal(ls_room_journal *journal, ls_text *why)
     if (status == LS_OK && !journal->config.continued_path) {
         status = ls_output_check_directory(journal->config.directory, "journals", why);
     }
-    if (status == LS_OK) {
-        status = create_parts(journal, why);
-    }
+    LS_THEN(status, create_parts(journal, why));
     if (status == LS_OK) {
         ls_log_line(journal->config.log, LS_LOG_INFO, "the journal of %s is %s",
                     journal->config.title, journal->path);

@@ -28,7 +28,7 @@ uint32_t ls_rooms_count(const ls_rooms *rooms)
 
 ls_room *ls_rooms_room(const ls_rooms *rooms, uint32_t number)
 {
-    return number < rooms->config.host.matches_max ? rooms->rows[number] : NULL;
+    return number < rooms->config.host.table.matches_max ? rooms->rows[number] : NULL;
 }
 
 ls_host *ls_rooms_host(const ls_rooms *rooms)
@@ -166,11 +166,9 @@ ls_status ls_rooms_open(ls_rooms *rooms, const ls_room_opening *opening, ls_room
     if (opening->resume) {
         status = restore(rooms, opening, number, report, why);
     }
-    if (status == LS_OK) {
-        status = ls_room_create(opening, number,
-                                ls_match_table_match(ls_host_table(rooms->host), number),
-                                &rooms->ground, &rooms->rows[number], why);
-    }
+    LS_THEN(status, ls_room_create(opening, number,
+                                   ls_match_table_match(ls_host_table(rooms->host), number),
+                                   &rooms->ground, &rooms->rows[number], why));
     if (status != LS_OK) {
         ls_host_close_match(rooms->host, number);
         return status;
@@ -197,10 +195,10 @@ static ls_status create_host(ls_rooms *rooms, ls_text *why)
     ls_host_config *host = &rooms->config.host;
     host->on_event = on_event;
     host->on_gone = on_gone;
-    host->on_advanced = on_advanced;
-    host->is_expected = rooms->config.is_expected ? is_expected : NULL;
     host->may_end = may_end;
-    host->user = rooms;
+    host->table.on_advanced = on_advanced;
+    host->table.is_expected = rooms->config.is_expected ? is_expected : NULL;
+    host->table.user = rooms;
     ls_status status = ls_host_create(host, ls_allocator_heap(), &rooms->host, why);
     ls_cipher_wipe(&host->sealed, sizeof host->sealed);
     return status;
@@ -227,8 +225,8 @@ static ls_status create_files(ls_rooms *rooms)
 
 static ls_status create_parts(ls_rooms *rooms, ls_text *why)
 {
-    rooms->rows =
-        ls_allocate_array(ls_allocator_heap(), rooms->config.host.matches_max, sizeof *rooms->rows);
+    rooms->rows = ls_allocate_array(ls_allocator_heap(), rooms->config.host.table.matches_max,
+                                    sizeof *rooms->rows);
     ls_status status = rooms->rows ? create_host(rooms, why) : LS_NO_MEMORY;
     if (status == LS_OK) {
         rooms->ground.loop = loop_of(rooms);
@@ -236,9 +234,7 @@ static ls_status create_parts(ls_rooms *rooms, ls_text *why)
         status = create_files(rooms);
     }
     ls_loop_handler timer = {on_timer, rooms};
-    if (status == LS_OK) {
-        status = ls_event_loop_add_timer(loop_of(rooms), PULL_MS, timer, &rooms->timer);
-    }
+    LS_THEN(status, ls_event_loop_add_timer(loop_of(rooms), PULL_MS, timer, &rooms->timer));
     if (status == LS_OK) {
         ls_loop_source_set_active(rooms->timer, rooms->config.on_done != NULL);
     }
@@ -279,7 +275,7 @@ void ls_rooms_destroy(ls_rooms *rooms)
         ls_rooms_finish_bundles(rooms);
         ls_loop_source_remove(rooms->timer);
     }
-    for (uint32_t i = 0; rooms->rows && i < rooms->config.host.matches_max; i++) {
+    for (uint32_t i = 0; rooms->rows && i < rooms->config.host.table.matches_max; i++) {
         ls_room_destroy(rooms->rows[i]);
     }
     ls_host_destroy(rooms->host);

@@ -11,8 +11,8 @@
 
 typedef struct ls_rooms_config {
     ls_console *console; /* outlives the rooms */
-    /* Address, places, matches_max (the rooms that are open at a time), sealed and at_work; all
-     * else is set by the rooms. */
+    /* Address, sealed and of the table players_max, matches_max (the rooms that are open at a time)
+     * and at_work; all else is set by the rooms. */
     ls_host_config host;
     const char *bundle_dir;  /* gets the bundles of desyncs; NULL: none are written */
     uint32_t bundle_mib_max; /* of all bundles together */

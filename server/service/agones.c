@@ -2,9 +2,8 @@
 #include "lockstep/server/service/agones.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/program/http_client.h"
 #include "lockstep/common/program/http_transfer.h"
-#include "lockstep/common/program/token_key.h"
+#include "lockstep/common/program/key_file.h"
 #include "lockstep/server/service/agones_plan.h"
 
 #include <inttypes.h>
@@ -471,9 +470,7 @@ ls_status ls_agones_create(const ls_agones_config *config, ls_agones **out)
     agones->config = *config;
     agones->line = ls_allocate(ls_allocator_heap(), LINE_BYTES_MAX);
     ls_status status = agones->line ? LS_OK : LS_NO_MEMORY;
-    if (status == LS_OK) {
-        status = create_fetcher(config->loop, &agones->fetcher);
-    }
+    LS_THEN(status, create_fetcher(config->loop, &agones->fetcher));
     if (status == LS_OK) {
         status = ls_event_loop_add_timer(config->loop, TURN_MS, (ls_loop_handler){on_turn, agones},
                                          NULL);

@@ -2,8 +2,9 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/program/json_read.h"
+#include "lockstep/common/program/json.h"
 #include "lockstep/common/program/key_file.h"
+#include "lockstep/server/service/room_register.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -50,8 +51,8 @@ static uint64_t fill_players(const ls_service_view *view, ls_agones_request *out
     ls_json *json = ls_json_create();
     ls_json *values = ls_json_array(json, "values");
     uint32_t count = 0;
-    for (uint32_t i = 0; i < view->room_count(view->user); i++) {
-        const ls_room_report *room = view->room(view->user, i);
+    for (uint32_t i = 0; i < ls_room_register_count(view->rooms); i++) {
+        const ls_room_report *room = &ls_room_register_at(view->rooms, i)->report;
         for (uint32_t slot = 0; slot < room->player_count && count < LIST_MAX; slot++) {
             char text[LS_ROOM_NAME_BYTES_MAX + LS_PLAYER_NAME_BYTES_MAX + 16];
             if (room->players[slot].is_here) {
@@ -89,8 +90,8 @@ static void set_annotation_due(ls_agones_plan *plan)
 
 static const ls_room_report *find(const ls_service_view *view, const char *name)
 {
-    for (uint32_t i = 0; i < view->room_count(view->user); i++) {
-        const ls_room_report *room = view->room(view->user, i);
+    for (uint32_t i = 0; i < ls_room_register_count(view->rooms); i++) {
+        const ls_room_report *room = &ls_room_register_at(view->rooms, i)->report;
         if (strcmp(room->name, name) == 0) {
             return room;
         }
@@ -120,7 +121,7 @@ static void follow_room(ls_agones_plan *plan, const ls_service_view *view)
 
 static bool is_drained(const ls_service_view *view)
 {
-    return view->is_draining(view->user) && view->room_count(view->user) == 0;
+    return view->is_draining && ls_room_register_count(view->rooms) == 0;
 }
 
 static ls_agones_step choose(ls_agones_plan *plan, const ls_service_view *view, uint64_t now_ns,
@@ -145,7 +146,7 @@ static ls_agones_step choose(ls_agones_plan *plan, const ls_service_view *view, 
         return LS_AGONES_LOOK;
     }
     if (!plan->has_no_counter && now_ns >= plan->counter_ns &&
-        view->room_count(view->user) != plan->rooms_told) {
+        ls_room_register_count(view->rooms) != plan->rooms_told) {
         return LS_AGONES_ROOMS;
     }
     bool is_list_told = plan->has_no_list || now_ns < plan->list_ns;
@@ -176,7 +177,7 @@ void ls_agones_plan_next(ls_agones_plan *plan, const ls_service_view *view, uint
     out->path = forms[out->step].path;
     switch (out->step) {
     case LS_AGONES_ROOMS:
-        out->rooms = view->room_count(view->user);
+        out->rooms = ls_room_register_count(view->rooms);
         fill_rooms(out->rooms, out);
         break;
     case LS_AGONES_PLAYERS:
@@ -199,9 +200,7 @@ static ls_status read_opening(const char *annotation, ls_agones_opening *out, ls
 {
     ls_json *json = ls_json_parse(annotation, strlen(annotation));
     ls_status status = ls_room_settings_read(json, &out->settings, why);
-    if (status == LS_OK) {
-        status = ls_room_settings_pop_name(&out->settings, out->name, why);
-    }
+    LS_THEN(status, ls_room_settings_pop_name(&out->settings, out->name, why));
     ls_json_destroy(json);
     out->has_room = status == LS_OK;
     return status;

@@ -1,13 +1,13 @@
 #include "lockstep/server/service/event_ring.h"
 
-#include "lockstep/server/service/calendar.h"
+#include "lockstep/common/system/system_clock.h"
 
 void ls_event_ring_add(ls_event_ring *ring, const ls_service_event *event)
 {
     ls_service_event *place = &ring->events[++ring->newest % LS_SERVICE_EVENTS_KEPT];
     *place = *event;
     place->number = ring->newest;
-    place->unix_ms = event->unix_ms > 0 ? event->unix_ms : ls_calendar_ms();
+    place->unix_ms = event->unix_ms > 0 ? event->unix_ms : ls_clock_unix_ms();
 }
 
 const ls_service_event *ls_event_ring_at(const ls_event_ring *ring, uint64_t from)

@@ -1,5 +1,6 @@
 /* Event ring: the newest events of a service, numbered without gaps, for streams that go on where
- * they were. Called by supervisor. */
+ * they were. The newest LS_SERVICE_EVENTS_KEPT are there. Written by room_keeper, read by those
+ * who show the service. */
 #ifndef LOCKSTEP_SERVER_SERVICE_EVENT_RING_H
 #define LOCKSTEP_SERVER_SERVICE_EVENT_RING_H
 

@@ -4,6 +4,7 @@
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/protocol/transport/socket_address.h"
+#include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/http_routes.h"
 
 #include <errno.h>
@@ -239,7 +240,7 @@ static void write_event(const ls_service_event *event, ls_http_text *text)
 static void add_events(const ls_service_view *view, uint64_t *next, ls_http_text *text)
 {
     while (text->size < EVENTS_BYTES) {
-        const ls_service_event *event = view->event(view->user, *next);
+        const ls_service_event *event = ls_event_ring_at(view->events, *next);
         if (!event) {
             return;
         }
@@ -286,7 +287,7 @@ static void poll_streams(void *user, uint64_t now_ns)
     const ls_http_listener *listener = user;
     const ls_service_view *view = listener->config.view;
     for (stream *to = listener->streams; to; to = to->next) {
-        bool has_event = view->event(view->user, to->next_event) != NULL;
+        bool has_event = ls_event_ring_at(view->events, to->next_event) != NULL;
         if (!has_event && now_ns >= to->heartbeat_ns && to->is_suspended) {
             ls_http_text_add(&to->text, ":\n\n"); /* a comment */
         }
@@ -643,9 +644,7 @@ static ls_status watch_daemon(ls_http_listener *listener)
     ls_event_loop *loop = listener->loop;
     const ls_loop_handler turns = {run_turns, listener};
     ls_status status = ls_event_loop_watch(loop, info->epoll_fd, turns, &listener->watch);
-    if (status == LS_OK) {
-        status = ls_event_loop_add_alarm(loop, turns, &listener->alarm);
-    }
+    LS_THEN(status, ls_event_loop_add_alarm(loop, turns, &listener->alarm));
     if (status == LS_OK) {
         status = ls_event_loop_add_timer(loop, UPKEEP_MS, (ls_loop_handler){keep_up, listener},
                                          &listener->upkeep);
@@ -664,12 +663,8 @@ static ls_status open_port(ls_http_listener *listener, ls_text *why)
 {
     int descriptor = listener->config.descriptor;
     ls_status status = descriptor < 0 ? open_socket(listener, &descriptor, why) : LS_OK;
-    if (status == LS_OK) {
-        status = adopt_socket(listener, descriptor, why);
-    }
-    if (status == LS_OK) {
-        status = start_daemon(listener, descriptor, why);
-    }
+    LS_THEN(status, adopt_socket(listener, descriptor, why));
+    LS_THEN(status, start_daemon(listener, descriptor, why));
     if (status == LS_OK) {
         status = watch_daemon(listener);
         if (status != LS_OK) {

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/limits.h"
+#include "lockstep/server/service/room_register.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -220,11 +221,11 @@ static void write_service(const writer *from)
     write_one(text, "lockstep_ready", "gauge", "1: takes rooms and players.",
               view->is_ready(view->user, NULL));
     write_one(text, "lockstep_draining", "gauge", "1: ends when its last room is over.",
-              view->is_draining(view->user));
+              view->is_draining);
     write_one(text, "lockstep_rooms_opened_total", "counter", "Rooms ever opened.",
-              view->rooms_opened(view->user));
+              ls_room_register_opened(view->rooms));
     write_one(text, "lockstep_rooms_ended_total", "counter", "Rooms that have ended.",
-              view->rooms_ended(view->user));
+              ls_room_register_ended(view->rooms));
     begin_family(text, "lockstep_rooms", "gauge", "Rooms that are there, by state.");
     for (uint32_t i = 0; i < LS_ROOM_STATE_COUNT; i++) {
         ls_http_text_add(text, "lockstep_rooms{state=\"%s\"} %" PRIu32 "\n", ls_room_state_word(i),
@@ -264,7 +265,7 @@ static const struct {
 static void write_workers(const writer *from)
 {
     const ls_service_view *view = from->view;
-    uint32_t count = view->worker_count(view->user);
+    uint32_t count = view->worker_count;
     for (size_t row = 0; row < sizeof worker_rows / sizeof worker_rows[0]; row++) {
         char name[64];
         snprintf(name, sizeof name, "lockstep_worker_%s", worker_rows[row].name);
@@ -311,11 +312,11 @@ static figures *row_of(writer *to, figures *others, const ls_room_report *report
 static void gather(writer *to)
 {
     const ls_service_view *view = to->view;
-    uint32_t count = view->room_count(view->user);
+    uint32_t count = ls_room_register_count(view->rooms);
     figures others = {.room = NULL};
-    ls_room_counters_add(&to->all.counters, view->gone(view->user));
+    ls_room_counters_add(&to->all.counters, ls_room_register_gone(view->rooms));
     for (uint32_t i = 0; i < count; i++) {
-        const ls_room_report *report = view->room(view->user, i);
+        const ls_room_report *report = &ls_room_register_at(view->rooms, i)->report;
         add_room(row_of(to, &others, report), report);
         add_room(&to->all, report);
         if (report->state < LS_ROOM_STATE_COUNT) {

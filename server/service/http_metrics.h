@@ -5,7 +5,7 @@
 #ifndef LOCKSTEP_SERVER_SERVICE_HTTP_METRICS_H
 #define LOCKSTEP_SERVER_SERVICE_HTTP_METRICS_H
 
-#include "lockstep/server/service/http_text.h"
+#include "lockstep/server/service/http_exchange.h"
 #include "lockstep/server/service/service_view.h"
 
 #define LS_HTTP_METRICS_ROOMS_MAX 256u

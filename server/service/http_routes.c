@@ -2,9 +2,11 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/limits.h"
-#include "lockstep/common/program/json_read.h"
+#include "lockstep/common/program/json.h"
+#include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/http_metrics.h"
-#include "lockstep/server/service/room_name.h"
+#include "lockstep/server/service/room_register.h"
+#include "lockstep/server/service/room_settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -122,8 +124,8 @@ static void answer_rooms(const http_call *of)
     const ls_service_view *view = of->view;
     ls_json *json = ls_json_create();
     ls_json *rooms = ls_json_array(json, "rooms");
-    for (uint32_t i = 0; i < view->room_count(view->user); i++) {
-        write_line(view, view->room(view->user, i), ls_json_append(rooms));
+    for (uint32_t i = 0; i < ls_room_register_count(view->rooms); i++) {
+        write_line(view, &ls_room_register_at(view->rooms, i)->report, ls_json_append(rooms));
     }
     ls_http_answer_json_take(of->exchange, 200, json);
 }
@@ -131,23 +133,15 @@ static void answer_rooms(const http_call *of)
 static void answer_room(const http_call *of)
 {
     const ls_service_view *view = of->view;
-    uint32_t low = 0;
-    uint32_t high = view->room_count(view->user);
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const ls_room_report *room = view->room(view->user, middle);
-        int order = strcmp(of->command.room, room->name);
-        if (order == 0) {
-            ls_json *json = ls_json_create();
-            ls_room_report_write(room, json);
-            add_invite(view, room, json);
-            ls_http_answer_json_take(of->exchange, 200, json);
-            return;
-        }
-        low = order > 0 ? middle + 1 : low;
-        high = order < 0 ? middle : high;
+    const ls_registered_room *room = ls_room_register_find(view->rooms, of->command.room);
+    if (!room) {
+        ls_http_answer_error(of->exchange, 404, "there is no room '%s'", of->command.room);
+        return;
     }
-    ls_http_answer_error(of->exchange, 404, "there is no room '%s'", of->command.room);
+    ls_json *json = ls_json_create();
+    ls_room_report_write(&room->report, json);
+    add_invite(view, &room->report, json);
+    ls_http_answer_json_take(of->exchange, 200, json);
 }
 
 #define OF_WORKER(member) LS_JSON_FIELD(ls_worker_report, member)
@@ -171,7 +165,7 @@ static void answer_workers(const http_call *of)
     const ls_service_view *view = of->view;
     ls_json *json = ls_json_create();
     ls_json *workers = ls_json_array(json, "workers");
-    for (uint32_t i = 0; i < view->worker_count(view->user); i++) {
+    for (uint32_t i = 0; i < view->worker_count; i++) {
         ls_json *worker = ls_json_append(workers);
         LS_JSON_ADD(worker, worker_fields, view->worker(view->user, i));
     }
@@ -185,21 +179,21 @@ static void answer_service(const http_call *of)
     bool is_ready = view->is_ready(view->user, &why);
     double players = 0;
     double spectators = 0;
-    for (uint32_t i = 0; i < view->room_count(view->user); i++) {
-        players += players_here(view->room(view->user, i));
-        spectators += view->room(view->user, i)->spectators;
+    for (uint32_t i = 0; i < ls_room_register_count(view->rooms); i++) {
+        players += players_here(&ls_room_register_at(view->rooms, i)->report);
+        spectators += ls_room_register_at(view->rooms, i)->report.spectators;
     }
     ls_json *json = ls_json_create();
     ls_json_text(json, "version", LS_VERSION);
     ls_json_bool(json, "ready", is_ready);
     ls_json_text(json, "why_not", is_ready ? NULL : why.bytes);
-    ls_json_bool(json, "draining", view->is_draining(view->user));
-    ls_json_number(json, "rooms", view->room_count(view->user));
-    ls_json_number(json, "workers", view->worker_count(view->user));
+    ls_json_bool(json, "draining", view->is_draining);
+    ls_json_number(json, "rooms", ls_room_register_count(view->rooms));
+    ls_json_number(json, "workers", view->worker_count);
     ls_json_number(json, "players", players);
     ls_json_number(json, "spectators", spectators);
-    ls_json_number(json, "rooms_opened", (double)view->rooms_opened(view->user));
-    ls_json_number(json, "rooms_ended", (double)view->rooms_ended(view->user));
+    ls_json_number(json, "rooms_opened", (double)ls_room_register_opened(view->rooms));
+    ls_json_number(json, "rooms_ended", (double)ls_room_register_ended(view->rooms));
     ls_http_answer_json_take(of->exchange, 200, json);
 }
 
@@ -211,7 +205,7 @@ static void answer_events(const http_call *of)
     char *end = NULL;
     uint64_t number = last ? strtoull(last, &end, 10) : 0;
     bool is_number = last && end != last && *end == '\0' && number < UINT64_MAX &&
-                     of->view->event(of->view->user, number) != NULL;
+                     ls_event_ring_at(of->view->events, number) != NULL;
     of->exchange->reply.status = 200;
     of->exchange->reply.type = "text/event-stream";
     of->exchange->reply.is_event_stream = true;

@@ -1,11 +1,11 @@
 #include "lockstep/server/service/room_keeper.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/server/service/calendar.h"
+#include "lockstep/common/system/system_clock.h"
 #include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/room_directory.h"
-#include "lockstep/server/service/room_groups.h"
-#include "lockstep/server/service/room_name.h"
+#include "lockstep/server/service/room_placement.h"
+#include "lockstep/server/service/room_settings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,9 +58,8 @@ struct ls_room_keeper {
     ls_service_view view;
     ls_worker_pool *pool;
     ls_room_register *rooms;
-    ls_room_groups *groups;
+    ls_room_placement placement;
     ls_event_ring events;
-    bool is_draining;
     bool may_spread; /* every worker has started once, or had the time for it */
     uint64_t began_ns;
     intake_state intake;
@@ -186,7 +185,7 @@ static void make_ban(const char *address, uint64_t seconds, ls_worker_message *o
 /* A worker has banned an address, "HOST:PORT": the others do as well. */
 static void add_ban(ls_room_keeper *keeper, const char *address, uint32_t seconds)
 {
-    uint64_t until_ns = (ls_calendar_ms() + (uint64_t)seconds * 1000) * LS_NS_PER_MS;
+    uint64_t until_ns = (ls_clock_unix_ms() + (uint64_t)seconds * 1000) * LS_NS_PER_MS;
     ls_worker_message message;
     ls_ban_list_add(ls_room_register_bans(keeper->rooms), address, until_ns);
     make_ban(address, seconds, &message);
@@ -197,7 +196,7 @@ static void add_ban(ls_room_keeper *keeper, const char *address, uint32_t second
 static void send_bans(ls_room_keeper *keeper, uint32_t worker)
 {
     const ls_ban_list *bans = ls_room_register_bans(keeper->rooms);
-    uint64_t now_ns = ls_calendar_ms() * LS_NS_PER_MS;
+    uint64_t now_ns = ls_clock_unix_ms() * LS_NS_PER_MS;
     for (uint32_t i = 0; i < LS_BANS_MAX; i++) {
         char address[LS_BAN_HOST_BYTES + 2];
         snprintf(address, sizeof address, "%.63s:0", bans->rows[i].host);
@@ -311,14 +310,6 @@ static void ask_to_open(ls_room_keeper *keeper, ls_registered_room *room,
     send_command(keeper, room->report.worker, asker);
 }
 
-static ls_room_placement placement_of(const ls_room_keeper *keeper)
-{
-    return (ls_room_placement){.service = keeper->config.service,
-                               .pool = keeper->pool,
-                               .workers = keeper->config.workers,
-                               .rooms = keeper->rooms};
-}
-
 static void open_of_group(void *user, ls_registered_room *room)
 {
     const service_asker nobody = {.done = NULL};
@@ -341,7 +332,7 @@ static bool may_open(ls_room_keeper *keeper)
     uint64_t age_ns = ls_event_loop_now_ns(keeper->config.loop) - keeper->began_ns;
     keeper->may_spread = keeper->may_spread || ready == keeper->config.workers ||
                          age_ns >= WORKERS_START_S * LS_NS_PER_SECOND;
-    return !keeper->is_draining && keeper->may_spread && ready > 0;
+    return !keeper->view.is_draining && keeper->may_spread && ready > 0;
 }
 
 /* Its worker gets another try for a room with which it could not go on. */
@@ -360,11 +351,11 @@ static void try_again(ls_room_keeper *keeper)
 
 void ls_room_keeper_tend(ls_room_keeper *keeper)
 {
-    if (!keeper->is_draining) {
+    if (!keeper->view.is_draining) {
         try_again(keeper);
     }
     if (may_open(keeper)) {
-        ls_room_groups_tend(keeper->groups);
+        ls_room_placement_tend(&keeper->placement);
     }
 }
 
@@ -386,7 +377,7 @@ static void room_is_open(ls_room_keeper *keeper, ls_registered_room *room,
                          const ls_worker_message *message)
 {
     bool is_new = room->journal[0] == '\0';
-    ls_room_groups_note_opened(keeper->groups, room);
+    ls_room_placement_note(&keeper->placement, room, true);
     room->is_open = true;
     room->is_kept = true;
     room->failures = 0;
@@ -419,7 +410,7 @@ static void room_is_not_opened(ls_room_keeper *keeper, const ls_registered_room 
                                const char *why)
 {
     ls_text text = {{0}};
-    ls_room_groups_note_failed(keeper->groups, room);
+    ls_room_placement_note(&keeper->placement, room, false);
     ls_text_set(&text, "is not opened: %s", why);
     fail_room(keeper, room, text.bytes);
     forget_room(keeper, room);
@@ -551,7 +542,7 @@ static void on_ready(void *user, uint32_t worker)
 {
     ls_room_keeper *keeper = user;
     const service_asker nobody = {.done = NULL};
-    if (keeper->is_draining) {
+    if (keeper->view.is_draining) {
         (void)ls_worker_pool_send(keeper->pool, worker, &drain);
     }
     intake_tell(&keeper->intake, keeper->pool, worker);
@@ -621,54 +612,18 @@ static void on_lost(void *user, uint32_t worker, const char *worked_on)
 
 /* ---- the view ---- */
 
-static uint32_t view_room_count(void *user)
-{
-    const ls_room_keeper *keeper = user;
-    return ls_room_register_count(keeper->rooms);
-}
-
-static const ls_room_report *view_room(void *user, uint32_t index)
-{
-    const ls_room_keeper *keeper = user;
-    return &ls_room_register_at(keeper->rooms, index)->report;
-}
-
-static uint32_t view_worker_count(void *user)
-{
-    const ls_room_keeper *keeper = user;
-    return keeper->config.workers;
-}
-
 static const ls_worker_report *view_worker(void *user, uint32_t index)
 {
     const ls_room_keeper *keeper = user;
     return ls_worker_pool_report(keeper->pool, index);
 }
 
-static const ls_room_counters *view_gone(void *user)
-{
-    const ls_room_keeper *keeper = user;
-    return ls_room_register_gone(keeper->rooms);
-}
-
-static uint64_t view_opened(void *user)
-{
-    const ls_room_keeper *keeper = user;
-    return ls_room_register_opened(keeper->rooms);
-}
-
-static uint64_t view_ended(void *user)
-{
-    const ls_room_keeper *keeper = user;
-    return ls_room_register_ended(keeper->rooms);
-}
-
 static bool view_is_ready(void *user, ls_text *why_not)
 {
     const ls_room_keeper *keeper = user;
     ls_text why = {{0}};
-    const char *failed = ls_room_groups_failed(keeper->groups);
-    if (keeper->is_draining) {
+    const char *failed = ls_room_placement_failed(&keeper->placement);
+    if (keeper->view.is_draining) {
         ls_text_set(&why, "the service is being drained");
     } else if (ready_workers(keeper) == 0) {
         ls_text_set(&why, "no worker is ready");
@@ -681,22 +636,10 @@ static bool view_is_ready(void *user, ls_text *why_not)
     return why.bytes[0] == '\0';
 }
 
-static bool view_is_draining(void *user)
-{
-    const ls_room_keeper *keeper = user;
-    return keeper->is_draining;
-}
-
 static void view_invite(void *user, const ls_room_report *room, char *out, size_t capacity)
 {
     const ls_room_keeper *keeper = user;
     keeper->config.invite(keeper->config.user, room, out, capacity);
-}
-
-static const ls_service_event *view_event(void *user, uint64_t from)
-{
-    const ls_room_keeper *keeper = user;
-    return ls_event_ring_at(&keeper->events, from);
 }
 
 /* ---- commands of an operator ---- */
@@ -707,25 +650,24 @@ static void open_for(ls_room_keeper *keeper, const ls_service_command *command,
     static uint32_t named = 0;
     char name[LS_ROOM_NAME_BYTES_MAX];
     ls_service_result result = {.status = LS_OK};
-    const ls_room_placement placement = placement_of(keeper);
+    const ls_room_placement *placement = &keeper->placement;
     ls_name_copy(name, sizeof name, command->room);
     if (name[0] == '\0') {
-        ls_room_placement_name(&placement, "room", &named, name);
+        ls_room_placement_name(placement, "room", &named, name);
     }
     ls_registered_room *room = NULL;
-    if (keeper->is_draining) {
+    if (keeper->view.is_draining) {
         result.status =
             ls_fail(LS_FULL, &result.text, "the service is being drained: it opens no more rooms");
     } else if (ls_room_name_is_valid(name)) {
-        room = ls_room_placement_add(&placement, name, &result);
+        room = ls_room_placement_add(placement, name, &result);
     } else {
         result.status = ls_fail(LS_BAD_ARGUMENT, &result.text,
                                 "a room's name has 1 to %u letters, digits, '-' and '_'",
                                 LS_ROOM_NAME_BYTES_MAX - 1);
     }
     if (room) {
-        result.status =
-            ls_room_placement_settle(&placement, &command->settings, room, &result.text);
+        result.status = ls_room_placement_settle(placement, &command->settings, room, &result.text);
     }
     if (room && result.status == LS_OK) {
         ask_to_open(keeper, room, asker);
@@ -794,17 +736,17 @@ static void view_command(void *user, const ls_service_command *command,
 
 void ls_room_keeper_drain(ls_room_keeper *keeper)
 {
-    if (!keeper->is_draining) {
+    if (!keeper->view.is_draining) {
         add_event(keeper, "drain", "", "the service opens no more rooms");
     }
-    keeper->is_draining = true;
+    keeper->view.is_draining = true;
     ls_worker_pool_send_all(keeper->pool, &drain);
     intake_drain(&keeper->intake, keeper->pool); /* those who know that keep it */
 }
 
 void ls_room_keeper_leave(ls_room_keeper *keeper)
 {
-    keeper->is_draining = true;
+    keeper->view.is_draining = true;
     ls_worker_pool_leave(keeper->pool);
 }
 
@@ -822,11 +764,6 @@ bool ls_room_keeper_has_left(const ls_room_keeper *keeper)
     return ls_worker_pool_running(keeper->pool) == 0;
 }
 
-bool ls_room_keeper_is_sound(const ls_room_keeper *keeper)
-{
-    return ls_worker_pool_is_sound(keeper->pool);
-}
-
 const ls_service_view *ls_room_keeper_view(const ls_room_keeper *keeper)
 {
     return &keeper->view;
@@ -840,16 +777,6 @@ static void place_rooms(ls_room_keeper *keeper)
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         ls_room_register_at(keeper->rooms, i)->report.worker %= keeper->config.workers;
     }
-}
-
-static ls_status create_groups(ls_room_keeper *keeper)
-{
-    const ls_room_groups_config groups = {.placement = placement_of(keeper),
-                                          .loop = keeper->config.loop,
-                                          .log = keeper->config.log,
-                                          .open = open_of_group,
-                                          .user = keeper};
-    return ls_room_groups_create(&groups, &keeper->groups);
 }
 
 static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
@@ -871,7 +798,23 @@ static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
                                         .on_message = on_message,
                                         .user = keeper};
     status = ls_worker_pool_create(&pool, &keeper->pool, why);
-    return status == LS_OK ? create_groups(keeper) : status;
+    keeper->placement = (ls_room_placement){.service = config->service,
+                                            .pool = keeper->pool,
+                                            .workers = config->workers,
+                                            .rooms = keeper->rooms,
+                                            .loop = config->loop,
+                                            .log = config->log,
+                                            .open = open_of_group,
+                                            .user = keeper};
+    keeper->view = (ls_service_view){.rooms = keeper->rooms,
+                                     .events = &keeper->events,
+                                     .worker_count = config->workers,
+                                     .user = keeper,
+                                     .worker = view_worker,
+                                     .is_ready = view_is_ready,
+                                     .invite = view_invite,
+                                     .command = view_command};
+    return status;
 }
 
 ls_status ls_room_keeper_create(const ls_room_keeper_config *config, ls_room_keeper **out,
@@ -885,19 +828,6 @@ ls_status ls_room_keeper_create(const ls_room_keeper_config *config, ls_room_kee
     keeper->intake = (intake_state){
         .workers = config->workers, .on_known = config->on_intake, .user = config->user};
     keeper->began_ns = ls_event_loop_now_ns(config->loop);
-    keeper->view = (ls_service_view){.user = keeper,
-                                     .room_count = view_room_count,
-                                     .room = view_room,
-                                     .worker_count = view_worker_count,
-                                     .worker = view_worker,
-                                     .gone = view_gone,
-                                     .rooms_opened = view_opened,
-                                     .rooms_ended = view_ended,
-                                     .is_ready = view_is_ready,
-                                     .is_draining = view_is_draining,
-                                     .invite = view_invite,
-                                     .event = view_event,
-                                     .command = view_command};
     ls_status status = create_parts(keeper, why);
     if (status != LS_OK) {
         ls_room_keeper_destroy(keeper);
@@ -911,7 +841,6 @@ void ls_room_keeper_destroy(ls_room_keeper *keeper)
 {
     if (keeper) {
         ls_worker_pool_destroy(keeper->pool);
-        ls_room_groups_destroy(keeper->groups);
         ls_room_register_destroy(keeper->rooms);
         ls_release(ls_allocator_heap(), keeper);
     }

@@ -44,7 +44,6 @@ void ls_room_keeper_leave(ls_room_keeper *keeper);
 
 bool ls_room_keeper_is_empty(const ls_room_keeper *keeper); /* but for those that wait to go on */
 bool ls_room_keeper_has_left(const ls_room_keeper *keeper); /* no worker runs */
-bool ls_room_keeper_is_sound(const ls_room_keeper *keeper); /* see worker_pool.h */
 
 /* For those who show and steer the service; as good as the keeper. */
 const ls_service_view *ls_room_keeper_view(const ls_room_keeper *keeper);

@@ -1,7 +1,7 @@
 #include "lockstep/server/service/room_loading.h"
 
 #include "lockstep/common/program/command_line.h"
-#include "lockstep/common/program/setting_value.h"
+#include "lockstep/common/program/option.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/service/plugin_choice.h"
@@ -53,9 +53,7 @@ ls_status ls_room_load(const ls_room_loading *loading, ls_room_game **out, ls_te
     request.match = ls_match_config_default(ls_builtin_simulation(0));
     ls_param_options params = {.count = 0};
     ls_status status = read_settings(loading, &request, &params, why);
-    if (status == LS_OK) {
-        status = ls_room_game_create(&request, out, why);
-    }
+    LS_THEN(status, ls_room_game_create(&request, out, why));
     return status == LS_OK ? ls_room_game_load(*out, why) : status;
 }
 

@@ -1,8 +1,12 @@
 #include "lockstep/server/service/room_placement.h"
 
+#include "lockstep/common/base/clock.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- placing ---- */
 
 #define LOAD_MAX 0.95 /* of a worker that gets no new rooms */
 
@@ -101,8 +105,132 @@ ls_status ls_room_placement_settle(const ls_room_placement *placement,
         }
     }
     ls_name_copy(room->journal, sizeof room->journal, journal ? journal : "");
-    if (status == LS_OK) {
-        status = ls_service_config_settle(placement->service, group, &room->settings, why);
-    }
+    LS_THEN(status, ls_service_config_settle(placement->service, group, &room->settings, why));
     return status == LS_OK ? ls_room_settings_merge(&room->settings, &own, why) : status;
+}
+
+/* ---- groups of rooms ---- */
+
+enum {
+    GROUP_AGAIN_S = 10, /* after a room of a group could not be opened */
+};
+
+/* ---- what became of a room ---- */
+
+static ls_room_group_state *state_of(ls_room_placement *placement, const ls_registered_room *room)
+{
+    const ls_service_config *service = placement->service;
+    const ls_service_group *group = ls_service_config_group(service, room->report.group);
+    return group ? &placement->groups[group - service->groups] : NULL;
+}
+
+static void note_failure(const ls_room_placement *placement, ls_room_group_state *group)
+{
+    group->again_ns = ls_event_loop_now_ns(placement->loop) + GROUP_AGAIN_S * LS_NS_PER_SECOND;
+    group->has_failed = true;
+}
+
+void ls_room_placement_note(ls_room_placement *placement, const ls_registered_room *room,
+                            bool is_open)
+{
+    ls_room_group_state *group = state_of(placement, room);
+    if (group && is_open) {
+        group->has_failed = false;
+    } else if (group) {
+        note_failure(placement, group);
+    }
+}
+
+const char *ls_room_placement_failed(const ls_room_placement *placement)
+{
+    const ls_service_config *service = placement->service;
+    for (uint32_t i = 0; i < service->group_count; i++) {
+        if (placement->groups[i].has_failed) {
+            return service->groups[i].name;
+        }
+    }
+    return NULL;
+}
+
+/* ---- opening ---- */
+
+static void open_room(ls_room_placement *placement, uint32_t index)
+{
+    const ls_service_group *group = &placement->service->groups[index];
+    char name[LS_ROOM_NAME_BYTES_MAX];
+    ls_service_result result = {.status = LS_OK};
+    ls_room_placement_name(placement, group->name, &placement->groups[index].named, name);
+    ls_registered_room *room = ls_room_placement_add(placement, name, &result);
+    if (room) {
+        ls_name_copy(room->report.group, sizeof room->report.group, group->name);
+        result.status =
+            ls_service_config_settle(placement->service, group, &room->settings, &result.text);
+    }
+    if (result.status == LS_OK) {
+        placement->open(placement->user, room);
+        return;
+    }
+    if (room) {
+        ls_room_register_remove(placement->rooms, name);
+    }
+    note_failure(placement, &placement->groups[index]);
+    ls_log_line(placement->log, LS_LOG_WARNING, "no room of '%s' is opened: %s", group->name,
+                result.text.bytes);
+}
+
+/* Newcomers find a seat there, or will soon. */
+static bool is_available(const ls_registered_room *room)
+{
+    if (!room->is_open) {
+        return room->failures == 0;
+    }
+    uint32_t state = room->report.state;
+    return room->report.seats_open > 0 && state != LS_ROOM_PAUSED && state < LS_ROOM_ENDING;
+}
+
+/* The next room is opened as soon as one of these has ended. */
+static bool is_at_limit(ls_room_placement *placement, const ls_service_group *group)
+{
+    uint32_t rooms = ls_room_register_count(placement->rooms);
+    bool was_at_limit = placement->is_at_limit;
+    placement->is_at_limit = rooms >= placement->service->rooms_max;
+    if (placement->is_at_limit && !was_at_limit) {
+        ls_log_line(placement->log, LS_LOG_WARNING,
+                    "no room of '%s' is opened before another ends: there are %" PRIu32
+                    " rooms, as many as rooms-max allows",
+                    group->name, rooms);
+    }
+    return placement->is_at_limit;
+}
+
+static uint32_t count_available(const ls_room_placement *placement, const ls_service_group *group)
+{
+    const ls_room_register *rooms = placement->rooms;
+    uint32_t available = 0;
+    for (uint32_t i = 0; i < ls_room_register_count(rooms); i++) {
+        const ls_registered_room *room = ls_room_register_at(rooms, i);
+        if (strcmp(room->report.group, group->name) == 0) {
+            available += is_available(room) ? 1 : 0;
+        }
+    }
+    return available;
+}
+
+static void tend_group(ls_room_placement *placement, uint32_t index)
+{
+    const ls_service_group *group = &placement->service->groups[index];
+    uint32_t available = count_available(placement, group);
+    uint64_t now_ns = ls_event_loop_now_ns(placement->loop);
+    while (available < group->open && now_ns >= placement->groups[index].again_ns &&
+           !is_at_limit(placement, group)) {
+        open_room(placement, index);
+        available++;
+    }
+}
+
+void ls_room_placement_tend(ls_room_placement *placement)
+{
+    for (uint32_t i = 0; i < placement->service->group_count; i++) {
+        tend_group(placement, i);
+    }
 }

@@ -2,11 +2,11 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/program/json_read.h"
+#include "lockstep/common/program/json.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/mapped_file.h"
 #include "lockstep/common/system/private_file.h"
-#include "lockstep/server/service/calendar.h"
+#include "lockstep/common/system/system_clock.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -156,7 +156,7 @@ static ls_status find_journal(const ls_room_register *rooms, const char *name,
 
 static void print_bans(const ls_room_register *rooms, ls_json *list)
 {
-    uint64_t now_ns = ls_calendar_ms() * LS_NS_PER_MS;
+    uint64_t now_ns = ls_clock_unix_ms() * LS_NS_PER_MS;
     for (uint32_t i = 0; i < LS_BANS_MAX; i++) {
         const ls_ban *ban = &rooms->bans.rows[i];
         if (ban->until_ns > now_ns) {

@@ -1,7 +1,7 @@
 #include "lockstep/server/service/room_report.h"
 
 #include "lockstep/common/base/limits.h"
-#include "lockstep/common/program/json_read.h"
+#include "lockstep/common/program/json.h"
 
 #include <stdio.h>
 #include <string.h>

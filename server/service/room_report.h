@@ -9,7 +9,7 @@
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/server/match/lag_attribution.h"
-#include "lockstep/server/service/room_name.h"
+#include "lockstep/server/service/room_settings.h"
 
 #include <stdbool.h>
 #include <stdint.h>

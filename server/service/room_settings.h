@@ -8,10 +8,20 @@
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
-#include "lockstep/common/program/json_read.h"
-#include "lockstep/server/service/room_name.h"
+#include "lockstep/common/program/json.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* ---- Room name: which names a room may have: they stand in paths, files and metrics as they
+ * are ---- */
+
+#define LS_ROOM_NAME_BYTES_MAX 48u
+
+/* 1 to LS_ROOM_NAME_BYTES_MAX - 1 letters, digits, '-' and '_'. */
+bool ls_room_name_is_valid(const char *name);
+
+/* ---- the settings ---- */
 
 #define LS_ROOM_SETTINGS_MAX 64u
 

@@ -1,10 +1,10 @@
 #include "lockstep/server/service/service_config.h"
 
-#include "lockstep/common/program/setting_value.h"
+#include "lockstep/common/program/option.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/common/system/mapped_file.h"
 #include "lockstep/server/match/match_config.h"
-#include "lockstep/server/service/room_name.h"
+#include "lockstep/server/service/room_settings.h"
 #include "lockstep/server/service/toml_file.h"
 
 #include <inttypes.h>
@@ -22,35 +22,36 @@ enum {
 typedef struct config_row {
     const char *table;
     const char *key;
+    const char *flag; /* that overrides it on the command line; NULL: none */
     size_t offset;
     size_t capacity;   /* of a text; 0: a uint32_t, */
     uint32_t min, max; /* ... in this range */
 } config_row;
 
-#define TEXT_ROW(table, key, member)                                                               \
+#define TEXT_ROW(table, key, flag, member)                                                         \
     {                                                                                              \
-        (table), (key), offsetof(ls_service_config, member),                                       \
+        (table), (key), (flag), offsetof(ls_service_config, member),                               \
             sizeof(((ls_service_config *)0)->member), 0, 0                                         \
     }
-#define NUMBER_ROW(table, key, member, min, max)                                                   \
+#define NUMBER_ROW(table, key, flag, member, min, max)                                             \
     {                                                                                              \
-        (table), (key), offsetof(ls_service_config, member), 0, (min), (max)                       \
+        (table), (key), (flag), offsetof(ls_service_config, member), 0, (min), (max)               \
     }
 
 static const config_row rows[] = {
-    NUMBER_ROW("", "workers", workers, 0, LS_SERVICE_WORKERS_MAX),
-    NUMBER_ROW("", "rooms-max", rooms_max, 1, LS_SERVICE_ROOMS_MAX),
-    NUMBER_ROW("", "drain-timeout", drain_timeout_s, 0, LS_SERVICE_DRAIN_S_MAX),
-    TEXT_ROW("", "journal", journal_dir),
-    TEXT_ROW("", "bundle-dir", bundle_dir),
-    TEXT_ROW("", "plug-ins", plugin_dir),
-    TEXT_ROW("", "log-format", log_format),
-    TEXT_ROW("http", "bind", http_bind),
-    NUMBER_ROW("http", "port", http_port, 0, 65535),
-    TEXT_ROW("http", "token-file", http_token_file),
-    TEXT_ROW("upload", "command", upload_command),
-    NUMBER_ROW("upload", "time-limit", upload_limit_s, 0, 86400),
-    NUMBER_ROW("upload", "keep-mib", journals_keep_mib, 0, UINT32_MAX),
+    NUMBER_ROW("", "workers", "workers", workers, 0, LS_SERVICE_WORKERS_MAX),
+    NUMBER_ROW("", "rooms-max", "rooms-max", rooms_max, 1, LS_SERVICE_ROOMS_MAX),
+    NUMBER_ROW("", "drain-timeout", "drain-timeout", drain_timeout_s, 0, LS_SERVICE_DRAIN_S_MAX),
+    TEXT_ROW("", "journal", "journal", journal_dir),
+    TEXT_ROW("", "bundle-dir", "bundle-dir", bundle_dir),
+    TEXT_ROW("", "plug-ins", "plug-ins", plugin_dir),
+    TEXT_ROW("", "log-format", NULL, log_format),
+    TEXT_ROW("http", "bind", "http-bind", http_bind),
+    NUMBER_ROW("http", "port", "http-port", http_port, 0, 65535),
+    TEXT_ROW("http", "token-file", "http-token-file", http_token_file),
+    TEXT_ROW("upload", "command", NULL, upload_command),
+    NUMBER_ROW("upload", "time-limit", NULL, upload_limit_s, 0, 86400),
+    NUMBER_ROW("upload", "keep-mib", NULL, journals_keep_mib, 0, UINT32_MAX),
 };
 
 /* Flags of the process, which are rows of the program's own table. */
@@ -96,6 +97,30 @@ ls_status ls_service_config_settle(const ls_service_config *config, const ls_ser
 {
     *out = config->match;
     return group ? ls_room_settings_merge(out, &group->settings, why) : LS_OK;
+}
+
+ls_status ls_service_config_override(ls_service_config *config, const char *flag, const void *given,
+                                     ls_text *why)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const config_row *row = &rows[i];
+        char *field = (char *)config + row->offset;
+        const char *text = NULL;
+        if (!row->flag || strcmp(row->flag, flag) != 0) {
+            continue;
+        }
+        if (row->capacity == 0) {
+            memcpy(field, given, sizeof(uint32_t));
+            return LS_OK;
+        }
+        memcpy(&text, given, sizeof(const char *));
+        if (strlen(text) >= row->capacity) {
+            return ls_fail(LS_BAD_ARGUMENT, why, "--%s takes at most %zu characters", flag,
+                           row->capacity - 1);
+        }
+        ls_name_copy(field, row->capacity, text);
+    }
+    return LS_OK;
 }
 
 /* ---- words that are wrong ---- */
@@ -316,7 +341,7 @@ static ls_status read_name(const reading *file, const ls_toml_value *value, ls_t
 
 static ls_status read_room(reading *file, const ls_toml_value *value, ls_text *why)
 {
-    static const config_row open = {"rooms", "open", 0, 0, 0, LS_SERVICE_ROOMS_MAX};
+    static const config_row open = {"rooms", "open", NULL, 0, 0, 0, LS_SERVICE_ROOMS_MAX};
     ls_room_settings *settings = &file->group->settings;
     if (value->group[0] != '\0') {
         return read_param(value, settings, why);

@@ -60,4 +60,9 @@ ls_status ls_service_config_read(const char *path, ls_service_config *out, ls_te
 ls_status ls_service_config_parse(const char *bytes, size_t size, ls_service_config *out,
                                   ls_text *why);
 
+/* Puts what the command line gives to a flag, a uint32_t or a text, in place of the file's row.
+ * Without effect for a flag of no row. BAD_ARGUMENT with `why`. */
+ls_status ls_service_config_override(ls_service_config *config, const char *flag, const void *given,
+                                     ls_text *why);
+
 #endif

@@ -62,23 +62,19 @@ typedef struct ls_service_result {
     char *body;       /* what the kind says, of the one who tells the result; else NULL */
 } ls_service_result;
 
+struct ls_event_ring;    /* event_ring.h */
+struct ls_room_register; /* room_register.h */
+
 typedef struct ls_service_view {
+    const struct ls_room_register *rooms; /* good until the loop goes on, as its reports are */
+    const struct ls_event_ring *events;
+    uint32_t worker_count;
+    bool is_draining;
     void *user;
-    uint32_t (*room_count)(void *user);
-    /* Sorted by name; good until the loop goes on. */
-    const ls_room_report *(*room)(void *user, uint32_t index);
-    uint32_t (*worker_count)(void *user);
     const ls_worker_report *(*worker)(void *user, uint32_t index);
-    /* Sums of the rooms that are gone, and how many were ever opened and ended. */
-    const ls_room_counters *(*gone)(void *user);
-    uint64_t (*rooms_opened)(void *user);
-    uint64_t (*rooms_ended)(void *user);
     bool (*is_ready)(void *user, ls_text *why_not); /* takes rooms and players */
-    bool (*is_draining)(void *user);
     /* How to get into a room: an address or invite for lockstep-client; "" when there is none. */
     void (*invite)(void *user, const ls_room_report *room, char *out, size_t capacity);
-    /* The oldest event whose number is at least `from`; NULL: there is none yet. */
-    const ls_service_event *(*event)(void *user, uint64_t from);
     /* `done` is called once, perhaps at once, in the loop's thread. */
     void (*command)(void *user, const ls_service_command *command,
                     void (*done)(void *done_user, const ls_service_result *result),

@@ -6,9 +6,9 @@
 
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
-#include "lockstep/common/program/service_sockets.h"
+#include "lockstep/common/program/systemd.h"
 #include "lockstep/server/service/service_config.h"
-#include "lockstep/server/service/worker_settings.h"
+#include "lockstep/server/service/worker_message.h"
 
 typedef struct ls_supervisor_config {
     const ls_service_config *service;

@@ -6,7 +6,7 @@
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/server/host/match_table.h"
-#include "lockstep/server/service/room_name.h"
+#include "lockstep/server/service/room_settings.h"
 
 /* In place of the number of a match: the room that is being opened. */
 #define LS_WORK_MARK_OPENING LS_MATCHES_MAX

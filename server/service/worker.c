@@ -9,8 +9,8 @@
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/work_mark.h"
+#include "lockstep/server/service/worker_message.h"
 #include "lockstep/server/service/worker_rooms.h"
-#include "lockstep/server/service/worker_settings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -331,9 +331,9 @@ static ls_status create_rooms(worker *self, ls_text *why)
                                     .host = {.bind_host = "::",
                                              .descriptor = LS_WORKER_UDP_DESCRIPTOR,
                                              .sealed = self->admission.sealed,
-                                             .matches_max = settings->rooms_max,
-                                             .places_max = peers - LS_HOST_PENDING_MAX,
-                                             .at_work = ls_work_mark_place(self->mark)},
+                                             .table.matches_max = settings->rooms_max,
+                                             .table.players_max = peers - LS_HOST_PENDING_MAX,
+                                             .table.at_work = ls_work_mark_place(self->mark)},
                                     .notify = notify,
                                     .user = self};
     ls_sealed_server_config *sealed = &rooms.host.sealed;
@@ -378,24 +378,16 @@ static ls_status add_handlers(worker *self)
     ls_loop_handler look = {on_look, self};
     ls_loop_handler signals = {on_signal, self};
     ls_status status = ls_event_loop_add_timer(loop, REPORT_MS, report, NULL);
-    if (status == LS_OK) {
-        status = ls_event_loop_add_timer(loop, LOOK_MS, look, NULL);
-    }
+    LS_THEN(status, ls_event_loop_add_timer(loop, LOOK_MS, look, NULL));
     return status == LS_OK ? ls_event_loop_add_stop_signals(loop, signals) : status;
 }
 
 static ls_status build(worker *self, ls_text *why)
 {
     ls_status status = open_mark(self, why);
-    if (status == LS_OK) {
-        status = ls_room_directory_create(&self->directory);
-    }
-    if (status == LS_OK) {
-        status = create_rooms(self, why);
-    }
-    if (status == LS_OK) {
-        status = open_channel(self, why);
-    }
+    LS_THEN(status, ls_room_directory_create(&self->directory));
+    LS_THEN(status, create_rooms(self, why));
+    LS_THEN(status, open_channel(self, why));
     return status == LS_OK ? add_handlers(self) : status;
 }
 
@@ -438,9 +430,7 @@ ls_exit_code ls_worker_run(ls_console *console)
     }
     self->console = console;
     ls_status status = settle(self, &why);
-    if (status == LS_OK) {
-        status = build(self, &why);
-    }
+    LS_THEN(status, build(self, &why));
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "worker %" PRIu32 ": %s", self->settings.worker,
                     why.bytes[0] ? why.bytes : ls_status_text(status));

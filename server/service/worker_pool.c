@@ -171,12 +171,8 @@ static ls_status start(pool_worker *worker, ls_text *why)
     ls_event_loop *loop = worker->pool->config.loop;
     ls_status status =
         ls_line_channel_create(&channel, loop, ls_allocator_heap(), &worker->channel);
-    if (status == LS_OK) {
-        status = send_settings(worker);
-    }
-    if (status == LS_OK) {
-        status = start_process(worker, sockets[1], why);
-    }
+    LS_THEN(status, send_settings(worker));
+    LS_THEN(status, start_process(worker, sockets[1], why));
     ls_socket_close(sockets[1]);
     worker->started_ns = now_of(worker->pool);
     worker->heard_ns = worker->started_ns;
@@ -293,19 +289,6 @@ const ls_worker_report *ls_worker_pool_report(const ls_worker_pool *pool, uint32
     return &pool->workers[worker].report;
 }
 
-bool ls_worker_pool_is_sound(const ls_worker_pool *pool)
-{
-    uint64_t now_ns = now_of(pool);
-    for (uint32_t i = 0; i < pool->config.workers; i++) {
-        const pool_worker *worker = &pool->workers[i];
-        if (worker->process.id != 0 &&
-            now_ns - worker->heard_ns > LS_WORKER_HANGS_MS * LS_NS_PER_MS) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ---- life ---- */
 
 ls_status ls_worker_pool_create(const ls_worker_pool_config *config, ls_worker_pool **out,
@@ -326,9 +309,7 @@ ls_status ls_worker_pool_create(const ls_worker_pool_config *config, ls_worker_p
         worker->report.worker = i;
         worker->again_ms = AGAIN_MS_MIN / 2;
         status = ls_work_mark_create(&worker->mark);
-        if (status == LS_OK) {
-            status = start(worker, why);
-        }
+        LS_THEN(status, start(worker, why));
     }
     if (status != LS_OK) {
         ls_worker_pool_destroy(pool);

@@ -8,7 +8,6 @@
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/server/service/service_config.h"
 #include "lockstep/server/service/worker_message.h"
-#include "lockstep/server/service/worker_settings.h"
 
 #define LS_WORKER_HANGS_MS 10000u /* without a word; then it is killed and started again */
 
@@ -48,8 +47,5 @@ bool ls_worker_pool_is_started(const ls_worker_pool *pool, uint32_t worker);
 bool ls_worker_pool_is_ready(const ls_worker_pool *pool, uint32_t worker);
 uint32_t ls_worker_pool_running(const ls_worker_pool *pool); /* processes */
 const ls_worker_report *ls_worker_pool_report(const ls_worker_pool *pool, uint32_t worker);
-
-/* Every worker that should be there has said something of late. */
-bool ls_worker_pool_is_sound(const ls_worker_pool *pool);
 
 #endif

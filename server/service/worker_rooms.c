@@ -3,11 +3,11 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/output.h"
+#include "lockstep/common/system/system_clock.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/journal/event_rows.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/service/ban_list.h"
-#include "lockstep/server/service/calendar.h"
 #include "lockstep/server/service/room_loading.h"
 #include "lockstep/server/service/room_picture.h"
 #include "lockstep/server/service/room_stats.h"
@@ -108,7 +108,7 @@ static void report_event(ls_worker_rooms *all, const worker_room *room, const ch
     ls_worker_message *message = &all->message;
     memset(message, 0, sizeof *message);
     message->kind = LS_WORKER_EVENT;
-    message->event.unix_ms = ls_calendar_ms();
+    message->event.unix_ms = ls_clock_unix_ms();
     message->event.slot = -1;
     ls_name_copy(message->event.kind, sizeof message->event.kind, kind);
     bool is_of_room = !event || !event->is_for_another;
@@ -246,7 +246,7 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     room->all = all;
     room->settings = message->command.settings;
     room->report.worker = all->config.settings->worker;
-    room->report.opened_unix_ms = ls_calendar_ms();
+    room->report.opened_unix_ms = ls_clock_unix_ms();
     memcpy(room->report.name, message->command.room, sizeof room->report.name);
     memcpy(room->report.group, message->group, sizeof room->report.group);
     memcpy(room->journal, message->journal, sizeof room->journal);
@@ -259,9 +259,7 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
                                      .path = room->path,
                                      .path_capacity = sizeof room->path};
     ls_status status = ls_room_load(&loading, &room->game, why);
-    if (status == LS_OK) {
-        status = open_room(room, why);
-    }
+    LS_THEN(status, open_room(room, why));
     ls_work_mark_clear(all->config.mark);
     if (status != LS_OK) {
         destroy_room(room);

@@ -7,7 +7,6 @@
 #include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/work_mark.h"
 #include "lockstep/server/service/worker_message.h"
-#include "lockstep/server/service/worker_settings.h"
 
 typedef struct ls_worker_rooms_config {
     const ls_worker_settings *settings; /* outlive these, as all below */

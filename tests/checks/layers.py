@@ -74,8 +74,7 @@ ADAPTERS = {
         "common/runtime/loop_file.c",
     ),
     "systemd/sd-daemon.h": (
-        "common/program/service_notify.c",
-        "common/program/service_sockets.c",
+        "common/program/systemd.c",
     ),
     "curl/curl.h": ("common/program/http_transfer.h", "server/service/agones.c"),
     "enet/*": (
@@ -88,7 +87,6 @@ ADAPTERS = {
     "immintrin.h": ("common/base/hash_variant.h",),
     "dlfcn.h": (
         "common/system/posix/library.c",
-        "tools/adapters/libretro/libretro_core.c",
         "tools/adapters/libretro/libretro_imports.c",
         "tests/known_bad/libm_looked_up.c",
         "tests/loopback/test_programs_clock.c",
@@ -98,7 +96,6 @@ ADAPTERS = {
     "capstone/*": ("tools/disassembler/disassembler.h",),
     "cjson/*": (
         "common/program/json.c",
-        "common/program/json_read.c",
         "tests/loopback/*",
         "tests/support/explained.c",
         "tests/support/explained.h",
@@ -106,8 +103,8 @@ ADAPTERS = {
     ),
     "mpfr.h": ("tests/maths/strict_errors.c",),
     "valgrind/*": ("tests/instructions/instruction_paths.c",),
-    "dwarf.h": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),
-    "elfutils/*": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),
+    "dwarf.h": ("tools/desync/machine_code.c", "tools/schema/debug_types.c"),
+    "elfutils/*": ("tools/desync/machine_code.c", "tools/schema/debug_types.c"),
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
     "microhttpd.h": ("server/service/http_listener.c",),
     "sodium.h": ("common/base/cipher.c", "tests/lab/virtual/sealed_network.c"),

@@ -1,4 +1,4 @@
-"""Runs one check on the source tree, or its self-test on samples that it must and must not report.
+"""Runs checks on the source tree, or their self-tests on samples that each must or must not report.
 
 A check is a module with:
   find(sources, context) -> findings
@@ -34,19 +34,17 @@ def load_tree(root):
     return sources
 
 
-def check_tree(check, root, build, compiler):
-    sources = load_tree(root)
-    findings = check.find(sources, Context(root, build, compiler))
+def check_tree(check, sources, context):
+    findings = check.find(sources, context)
     for finding in findings:
         print(finding)
-    print(f"{len(sources)} files, {len(findings)} findings")
+    print(f"{check.__name__}: {len(sources)} files, {len(findings)} findings")
     return 1 if findings else 0
 
 
-def list_tree(check, root, build, compiler):
+def list_tree(check, sources, context):
     """Everything that the check finds, and its figures."""
-    sources = load_tree(root)
-    for finding in check.find(sources, Context(root, build, compiler)):
+    for finding in check.find(sources, context):
         print(finding)
     for line in check.measures(sources) if hasattr(check, "measures") else ():
         print(line)
@@ -83,26 +81,37 @@ def check_samples(check, compiler):
     return 1 if failures else 0
 
 
+def run_each(names, run):
+    """The worst exit code; all of them share what is read once. Skipped: none could run."""
+    codes = set()
+    for name in names:
+        try:
+            codes.add(run(importlib.import_module(name)))
+        except tree.SkipCheck as reason:
+            print(f"skipped: {reason}")
+            codes.add(SKIPPED)
+    return next(iter(codes)) if len(codes) == 1 else int(1 in codes)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("check", nargs="?")
+    parser.add_argument("check", nargs="+")
     parser.add_argument("--root", help="the tree to check; without it the self-test runs")
     parser.add_argument("--list", action="store_true", help="print figures too")
     parser.add_argument("--build", help="its build directory")
     parser.add_argument("--compiler", default="cc")
     arguments = parser.parse_args()
 
+    if arguments.root is None and not arguments.list:
+        return run_each(arguments.check, lambda check: check_samples(check, arguments.compiler))
+    context = Context(arguments.root or OWN_TREE, arguments.build, arguments.compiler)
     try:
-        if arguments.check is None:
-            parser.error("which check?")
-        check = importlib.import_module(arguments.check)
-        if arguments.root is None and not arguments.list:
-            return check_samples(check, arguments.compiler)
-        run = list_tree if arguments.list else check_tree
-        return run(check, arguments.root or OWN_TREE, arguments.build, arguments.compiler)
+        sources = load_tree(context.root)
     except tree.SkipCheck as reason:
         print(f"skipped: {reason}")
         return SKIPPED
+    run = list_tree if arguments.list else check_tree
+    return run_each(arguments.check, lambda check: run(check, sources, context))
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
  *   "METHOD PATH\nTOKEN\nLAST-EVENT-ID\nBODY"; an empty line is a header that is not there
  */
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/program/json_read.h"
+#include "lockstep/common/program/json.h"
 #include "lockstep/server/service/http_routes.h"
-#include "lockstep/server/service/room_name.h"
+#include "lockstep/server/service/room_settings.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 #include "lockstep/tests/support/fake_service.h"
 

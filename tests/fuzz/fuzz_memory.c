@@ -2,6 +2,7 @@
 #include "lockstep/tests/fuzz/fuzz_memory.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/sanitizers.h"
 
 #include <stdalign.h>
 #include <stdbool.h>
@@ -10,14 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define LS_FUZZ_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LS_FUZZ_ASAN 1
-#endif
-#endif
-#ifdef LS_FUZZ_ASAN
+#if LS_HAS_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #define FORBID(at, bytes) __asan_poison_memory_region(at, bytes)
 #define ALLOW(at, bytes) __asan_unpoison_memory_region(at, bytes)

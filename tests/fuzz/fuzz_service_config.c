@@ -1,7 +1,7 @@
 /* Fuzzes the reading of the configuration of a service: any text. An accepted file is in its
  * ranges, a refused one is refused with a sentence. */
 #include "lockstep/common/base/assert.h"
-#include "lockstep/server/service/room_name.h"
+#include "lockstep/server/service/room_settings.h"
 #include "lockstep/server/service/service_config.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 

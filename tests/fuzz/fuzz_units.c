@@ -6,7 +6,7 @@
  *   then ticks    simulation_run.h
  */
 #include "lockstep/common/simulations/units/units.h"
-#include "lockstep/common/simulations/units/units_rules.h"
+#include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/tests/fuzz/simulation_run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -23,11 +23,11 @@ import run as offline
 HERE = pathlib.Path(__file__).parent
 CLEAN, REFUSED, FOUND = 0, 1, 3
 TICKS, TICK_RATE_HZ = 180, 120
-SECONDS_MAX = 60
+SECONDS_MAX = 300
 MATCHES_AT_ONCE = 6
 # The bots answer a state of long ago and the server waits for them: every match goes the same way.
-RULES = ["--ticks", TICKS, "--tick-rate", TICK_RATE_HZ, "--late", "wait", "--investigation-timeout",
-         30000]
+RULES = ["--ticks", TICKS, "--tick-rate", TICK_RATE_HZ, "--late", "wait", "--wait-limit", 30000,
+         "--wait-budget", 0, "--investigation-timeout", 30000]
 BOT_DELAY = 20
 ON_ONE_CORE = [sys.executable, "-c", "import os, sys; "
                "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); "
@@ -35,7 +35,8 @@ ON_ONE_CORE = [sys.executable, "-c", "import os, sys; "
 # What a live entry may say.
 KEYS = {"server", "server_arguments", "client", "arguments", "environment", "flip_bit", "one_core",
         "other_folder", "needs_fma", "finds", "also", "refused"}
-# `first_tick`: which tick it is depends on how packets come, but it is none before this one.
+# `first_tick`: which tick it is depends on how packets come, or on what the heap holds, but it is
+# none before this one.
 FIND_KEYS = {"tick", "first_tick", "field", "pass", "class", "culprit", "why", "agrees_with"}
 
 

@@ -6,7 +6,9 @@
 #include "lockstep/common/journal/journal.h"
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/tests/loopback/hosted.h"
+#include "lockstep/tests/support/late_journal.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -426,6 +428,39 @@ Test(programs_resume, clients_bring_back_a_match_of_which_only_the_header_is_lef
     end_by_signal();
     expect_nothing_lost();
     hosted_run(0, LS_TEST_REPLAY, "verify", journal_path);
+}
+
+/* The journal's match has got to `tick`. */
+static void age_journal(ls_tick tick)
+{
+    size_t size = 0;
+    uint8_t *bytes = read_journal(&size);
+    late_journal_make(ls_arena_simulation(), tick, &bytes, &size);
+    FILE *file = fopen(journal_path, "wb");
+    cr_assert_not_null(file);
+    cr_assert_eq(fwrite(bytes, 1, size, file), size);
+    cr_assert_eq(fclose(file), 0);
+    free(bytes);
+}
+
+/* Tick 2,147,483,648 needs the 32nd bit. */
+Test(programs_resume, a_match_is_played_watched_and_read_where_ticks_need_all_32_bits)
+{
+    const char *cut = hosted_path("cut.journal");
+    begin("arena", 2, "2147483768");
+    hosted_kill();
+    age_journal(UINT32_C(2147483588));
+    hosted_serve_again("--resume", journal_path);
+    hosted_expect_words(&hosted.server, "the match continues at tick 2147483588");
+    hosted_join("--spectate");
+    hosted_expect_clean_exits();
+    hosted_expect_all_agree();
+    cr_expect_eq(hosted_number(hosted_server_summary(), "final_tick"), 2147483768);
+    hosted_run(0, LS_TEST_REPLAY, "cut", journal_path, "2147483600", "2147483700", "--output", cut);
+    hosted_run(0, LS_TEST_REPLAY, "verify", cut);
+    hosted_run(0, LS_TEST_REPLAY, "seek", cut, "2147483699");
+    hosted_run(0, LS_TEST_REPLAY, "diff", cut, journal_path);
+    hosted_run(0, LS_TEST_REPLAY, "export", cut, "--output", hosted_path("lines"));
 }
 
 Test(programs_resume, a_match_that_cannot_be_resumed_is_explained)

@@ -1,7 +1,7 @@
 /* A service with several workers: rooms are found by newcomers, survive their worker and the whole
  * service, and free their places when they are over. */
 #define _DEFAULT_SOURCE /* flock */
-#include "lockstep/common/program/token_key.h"
+#include "lockstep/common/program/key_file.h"
 #include "lockstep/tests/loopback/hosted.h"
 
 #include <dirent.h>
@@ -259,8 +259,8 @@ Test(programs_service, rooms_go_on_with_more_workers_than_before)
     start_again_with("1", "3");
 }
 
-/* What the service wrote down of its rooms. It may have been killed between the making of a room's
- * journal and this: then the room is forgotten, and its journal belongs to none. */
+/* The service may have been killed between the making of a room's journal and the writing of
+ * rooms.json: then the room is forgotten, and its journal belongs to none. */
 static bool is_of_a_room(const char *journal)
 {
     static char rooms[64 * 1024];

@@ -1,6 +1,6 @@
 /* Real programs: connect tokens let players in, once, and nobody else. */
 #define _POSIX_C_SOURCE 200809L
-#include "lockstep/common/program/token_key.h"
+#include "lockstep/common/program/key_file.h"
 #include "lockstep/common/system/private_file.h"
 #include "lockstep/protocol/sealed/connect_token.h"
 #include "lockstep/protocol/sealed/token_user_data.h"

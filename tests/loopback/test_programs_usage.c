@@ -1,10 +1,15 @@
 #include "lockstep/tests/loopback/hosted.h"
 
 #include <stdio.h>
+#include <string.h>
 
 TestSuite(programs_usage, .init = hosted_open, .fini = hosted_close);
 
 /* ---- numbers ---- */
+
+enum {
+    FLAGS_MAX = 16
+};
 
 typedef struct number_flag {
     const char *name;
@@ -14,47 +19,48 @@ typedef struct number_flag {
     const char *above;
 } number_flag;
 
-/* A program starts for each of them: under AddressSanitizer, which looks for other things, every
- * fourth has its turn, and the first and last are the ends of the range. */
-enum {
-#if defined(__SANITIZE_ADDRESS__)
-    WRONG_STEP = 4,
-#else
-    WRONG_STEP = 1,
-#endif
-};
-
-static void expect_numbers_checked(const char *program, const number_flag *expected)
+static void expect_number_refused(const char *program, const number_flag *flag, const char *wrong)
 {
-    const char *const wrong[] = {expected->above,
-                                 "-1",
-                                 "+1",
-                                 "1x",
-                                 "",
-                                 "x",
-                                 "0x1",
-                                 "1.5",
-                                 "99999999999999999999999",
-                                 " 1",
-                                 "1 ",
-                                 "1.",
-                                 expected->below};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0] && wrong[i]; i += WRONG_STEP) {
-        hosted_expect_refusal(2, program,
-                              hosted_text("%s takes a number from %s to %s, not '%s'\n",
-                                          expected->name, expected->min, expected->max, wrong[i]),
-                              expected->name, wrong[i]);
-    }
-    /* --help ends the program once everything before it was right. */
-    hosted_run(0, program, expected->name, expected->min, "--help");
-    hosted_run(0, program, expected->name, expected->max, "--help");
+    hosted_expect_refusal(2, program,
+                          hosted_text("%s takes a number from %s to %s, not '%s'\n", flag->name,
+                                      flag->min, flag->max, wrong),
+                          flag->name, wrong);
 }
 
+/* Both ends of the ranges, in two calls: --help ends the program once all before it was right. */
+static void expect_ends_taken(const char *program, const number_flag *flags, size_t count)
+{
+    const char *mins[2 * FLAGS_MAX + 2] = {NULL};
+    const char *maxes[2 * FLAGS_MAX + 2] = {NULL};
+    cr_assert_leq(count, FLAGS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        mins[2 * i] = flags[i].name;
+        mins[2 * i + 1] = flags[i].min;
+        maxes[2 * i] = flags[i].name;
+        maxes[2 * i + 1] = flags[i].max;
+    }
+    mins[2 * count] = "--help";
+    maxes[2 * count] = "--help";
+    hosted_run_with(0, program, mins);
+    hosted_run_with(0, program, maxes);
+}
+
+/* One function reads all of them: each kind of text that is no number is tried on one flag. */
 static void expect_flags_checked(const char *program, const number_flag *flags, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        expect_numbers_checked(program, &flags[i]);
+    static const char *const wrong[] = {
+        "-1", "+1", "1x", "", "0x1", "1.5", "99999999999999999999999", " 1", "1 ", "1."};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        expect_number_refused(program, &flags[0], wrong[i]);
     }
+    for (size_t i = 0; i < count; i++) {
+        expect_number_refused(program, &flags[i], "x");
+        expect_number_refused(program, &flags[i], flags[i].above);
+        if (flags[i].below) {
+            expect_number_refused(program, &flags[i], flags[i].below);
+        }
+    }
+    expect_ends_taken(program, flags, count);
 }
 
 Test(programs_usage, the_server_takes_numbers_in_their_range_only)
@@ -214,6 +220,36 @@ Test(programs_usage, client_lines_without_sense_are_refused)
     };
     expect_all_refused(LS_TEST_CLIENT, lines, sizeof lines / sizeof lines[0]);
     hosted_run(0, LS_TEST_CLIENT, "--name", "a234567890123456789012345678901", "--help");
+}
+
+#define INVITE_SECRET "8PHy8_T19vf4-fr7_P3-_w"
+#define INVITE_FRAGMENT "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8." INVITE_SECRET ".gWVS"
+#define INVITE "lockstep://a/#" INVITE_FRAGMENT
+#define INVITE_SHOWN "lockstep://a/#..."
+
+/* People show errors to others. */
+Test(programs_usage, no_error_shows_the_secret_of_an_invite)
+{
+    static const struct {
+        int exit_code;
+        wrong_line line;
+    } wrong[] = {
+        {2, {"begins with lockstep://", {"host.example:7300/#" INVITE_FRAGMENT}}},
+        {2, {"begins with lockstep://", {"lockstep:/host.example:7300/#" INVITE_FRAGMENT}}},
+        {2, {"'host.example:7300' is not HOST[:PORT]", {"host.example:7300/" INVITE_FRAGMENT}}},
+        {1, {"cannot find the host '...'", {INVITE_FRAGMENT}}},
+        {2, {"something too much", {" LOCKSTEP://[::1]:7300/#" INVITE_FRAGMENT "x"}}},
+        {2, {"unexpected argument '" INVITE_SHOWN "'", {NOWHERE, INVITE}}},
+        {2, {"without " INVITE_SHOWN, {"--find", INVITE}}},
+        {1, {"no token " INVITE_SHOWN, {"--token", INVITE}}},
+        {2, {"not '" INVITE_SHOWN "'", {"--fps", INVITE}}},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        const wrong_line *line = &wrong[i].line;
+        const char *errors = hosted_run_with(wrong[i].exit_code, LS_TEST_CLIENT, line->arguments);
+        cr_assert(strstr(errors, line->words), "%s", errors);
+        cr_assert_not(strstr(errors, INVITE_SECRET), "%s", errors);
+    }
 }
 
 Test(programs_usage, a_usage_error_is_one_line_that_names_the_flag)

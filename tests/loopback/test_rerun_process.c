@@ -1,7 +1,8 @@
 #define _DEFAULT_SOURCE /* setenv, mkdtemp */
 #include "lockstep/common/runtime/rerun/rerun_process.h"
 
-#include "lockstep/common/diagnosis/surroundings.h"
+#include "lockstep/common/base/sanitizers.h"
+#include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/system/system_clock.h"
 
@@ -273,7 +274,7 @@ Test(rerun_process, surroundings_that_change_the_result_are_told_from_those_that
     close_fixture(&here);
 }
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__GLIBC__) && !LS_HAS_ADDRESS_SANITIZER
 Test(rerun_process, bytes_of_the_heap_differ_from_run_to_run)
 {
     fixture here = open_fixture(TRAP, HEAP, TIME_MAX_MS);
@@ -285,7 +286,7 @@ Test(rerun_process, bytes_of_the_heap_differ_from_run_to_run)
 }
 #endif
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__GLIBC__) && !LS_HAS_ADDRESS_SANITIZER && !LS_HAS_THREAD_SANITIZER
 Test(rerun_process, order_of_addresses_from_the_heap_is_another_in_another_process)
 {
     fixture here = open_fixture(TRAP, ORDER, TIME_MAX_MS);

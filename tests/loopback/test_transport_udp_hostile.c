@@ -1,18 +1,10 @@
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/sanitizers.h"
 #include "lockstep/tests/loopback/sealed_peer.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_SANITIZER_HEAP 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_SANITIZER_HEAP 1
-#endif
 
 enum {
     HOSTILE_ROUNDS = 400,
@@ -22,7 +14,7 @@ enum {
 
 /* Memory in use: of the heap where a sanitizer counts it (it holds freed blocks back), of the
  * process elsewhere. */
-#ifdef HAS_SANITIZER_HEAP
+#if LS_HAS_ADDRESS_SANITIZER
 size_t __sanitizer_get_current_allocated_bytes(void);
 
 static size_t memory_bytes(void)

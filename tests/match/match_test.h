@@ -197,6 +197,22 @@ add_client_session(virtual_match *run, const ls_session_config *session, const l
     return virtual_match_add_client(run, &setup);
 }
 
+/* The process of a client is gone; its link seems to live. Another one begins with its seat, and
+ * with this simulation. */
+static inline virtual_client *start_again(virtual_client *crashed, const ls_simulation *simulation)
+{
+    virtual_client_setup setup = virtual_client_setup_default(crashed->run);
+    const ls_offer *offer = ls_session_offer(crashed->session);
+    setup.session.reconnect_ms = 60000;
+    setup.session.seat.match_id = offer->match_id;
+    memcpy(setup.session.seat.secret, offer->secret, sizeof setup.session.seat.secret);
+    setup.simulation = simulation;
+    setup.up = crashed->up;
+    setup.down = crashed->down;
+    crashed->is_paused = true;
+    return virtual_match_add_client(crashed->run, &setup);
+}
+
 /* From now on nothing passes, or what the link lets pass. */
 static inline void cut_link(virtual_client *client, bool is_cut)
 {

@@ -10,13 +10,8 @@
 /* ---- a state of which one build spoils a lot, once ---- */
 
 enum {
-#if defined(__SANITIZE_ADDRESS__) /* there it takes ten times as long */
-    CELLS_SMALL = 6 << 10,
-    CELLS_LARGE = 1 << 18, /* 2 MiB */
-#else
     CELLS_SMALL = 16 << 10,
     CELLS_LARGE = 5 << 17, /* 5 MiB */
-#endif
     SPOILT = 5000,
 };
 
@@ -145,7 +140,7 @@ static ls_simulation wrong;
 static heal_case usual_case(void)
 {
     return (heal_case){.cells = CELLS_SMALL,
-                       .ticks = 900,
+                       .ticks = 400,
                        .interval = 1,
                        .bytes_per_s = 4 << 20,
                        .bad_clients = 1,
@@ -243,6 +238,7 @@ Test(heal, several_are_healed_with_one_snapshot_or_one_after_another)
     with.bad_clients = 3;
     heal_and_check(&with);
     with.bytes_per_s = LS_BLOB_RATE_MIN; /* many ticks are closed meanwhile */
+    with.ticks = 900;
     heal_and_check(&with);
 }
 
@@ -291,6 +287,7 @@ Test(heal, a_build_that_differs_again_and_again_is_dropped)
 {
     heal_case with = usual_case();
     with.spoilt_until = UINT32_MAX;
+    with.ticks = 900;
     virtual_match *run = open_case(&with);
     const virtual_client *bad = run->clients[3];
     client_check_of(run->clients[3])->may_leave = true;
@@ -346,6 +343,7 @@ Test(heal, a_link_that_is_lost_meanwhile_is_made_anew)
 {
     for (ls_tick lost = 105; lost < 160; lost += 10) {
         heal_case with = usual_case();
+        with.ticks = 900;
         virtual_match *run = open_case(&with);
         virtual_client *bad = run->clients[3];
         virtual_match_run_to_tick(run, lost);

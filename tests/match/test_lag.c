@@ -7,7 +7,7 @@ enum {
     PLAYERS = 4,
     PLANTED = 2, /* the client that is not well */
     SECONDS = 20,
-    SEEDS = 8,
+    SEEDS = 3,
 };
 
 /* The trouble of one player. */

@@ -7,15 +7,9 @@
 
 /* ---- large inputs ---- */
 
-/* AddressSanitizer looks for other things than what shows after a second. */
 enum {
-#if defined(__SANITIZE_ADDRESS__)
-    FULL_RATE_TICKS = 70,
-    LOSSY_SECONDS = 1,
-#else
     FULL_RATE_TICKS = 150,
     LOSSY_SECONDS = 2,
-#endif
     LOOKED_AT_TICK = FULL_RATE_TICKS - 30,
 };
 

@@ -328,28 +328,63 @@ Test(reconnect, the_end_is_waited_for_five_seconds_and_no_longer)
 
 /* ---- a process that crashed ---- */
 
-/* The process of a client is gone; its link seems to live. Another one begins with its seat. */
-static virtual_client *start_again(virtual_client *crashed)
-{
-    ls_session_config session = player();
-    const ls_offer *offer = ls_session_offer(crashed->session);
-    session.seat.match_id = offer->match_id;
-    memcpy(session.seat.secret, offer->secret, sizeof session.seat.secret);
-    crashed->is_paused = true;
-    return add_client_session(run, &session, &far);
-}
-
 Test(reconnect, a_client_process_that_is_started_again_gets_its_seat_back_at_once)
 {
     start_usual();
     virtual_client *crashed = run->clients[1];
-    virtual_client *again = start_again(crashed);
+    virtual_client *again = start_again(crashed, run->setup.match.simulation);
     cr_assert(virtual_client_run_to_state(again, LS_SESSION_PLAYING, 2 * SECOND));
     cr_assert_eq(report_of(again).slot, report_of(crashed).slot);
     virtual_match_run(run, SECOND);
     check_plays(again);
     cr_assert_eq(seat_of(again).rejoins, 1);
     virtual_match_destroy(run);
+}
+
+/* A client process of another build begins with the seat, is refused with this status, and the seat
+ * is still there for one of the right build. */
+static void refuse_other_build(const ls_simulation *other, ls_status status)
+{
+    start_usual();
+    virtual_client *crashed = run->clients[1];
+    virtual_client *refused = start_again(crashed, other);
+    cr_assert(virtual_client_run_to_state(refused, LS_SESSION_OVER, 2 * SECOND));
+    cr_assert_eq(report_of(refused).status, status, "%s",
+                 ls_status_name(report_of(refused).status));
+    /* Its secret is the seat's newest one if it took the seat at all. */
+    bool is_newer = virtual_client_count(refused, LS_SESSION_EVENT_SEATED) > 0;
+    virtual_match_run(run, 5 * SECOND);
+    virtual_client *again = start_again(is_newer ? refused : crashed, run->setup.match.simulation);
+    cr_assert(virtual_client_run_to_state(again, LS_SESSION_PLAYING, 2 * SECOND));
+    cr_expect_eq(report_of(again).slot, report_of(crashed).slot);
+    virtual_match_run(run, SECOND);
+    check_plays(again);
+    virtual_match_destroy(run);
+}
+
+static ls_status init_otherwise(const ls_sim_config *config, void *state, ls_text *why)
+{
+    ls_status status = ls_builtin_simulation_named("arena")->init(config, state, why);
+    ((uint8_t *)state)[0] ^= 1;
+    return status;
+}
+
+static uint64_t digest_of_other_content(const ls_sim_config *config)
+{
+    (void)config;
+    return 7;
+}
+
+Test(reconnect, seat_is_kept_for_a_client_whose_build_was_refused)
+{
+    const ls_simulation *right = ls_builtin_simulation_named("arena");
+    ls_simulation others[] = {*right, *right, *right};
+    others[0].version++;
+    others[1].content_digest = digest_of_other_content;
+    others[2].init = init_otherwise;
+    refuse_other_build(&others[0], LS_SIMULATION_VERSION_MISMATCH);
+    refuse_other_build(&others[1], LS_CONTENT_MISMATCH);
+    refuse_other_build(&others[2], LS_INITIAL_STATE_MISMATCH);
 }
 
 /* A match with three seats that begins with two players; returns the second one. */

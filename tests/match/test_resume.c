@@ -302,6 +302,26 @@ Test(resume, a_server_killed_between_the_start_and_the_first_tick_goes_on)
     virtual_match_destroy(run);
 }
 
+Test(resume, a_player_whose_build_was_refused_is_waited_for)
+{
+    ls_simulation other = *test_simulation();
+    start_usual(400);
+    other.version++;
+    virtual_client *crashed = here.run->clients[1];
+    crashed->is_paused = true;
+    kill_and_restore(380, true, false);
+    virtual_client *refused = start_again(crashed, &other);
+    cr_assert(virtual_client_run_to_state(refused, LS_SESSION_OVER, 2 * SECOND));
+    cr_assert_eq(report_of(refused).status, LS_SIMULATION_VERSION_MISMATCH);
+    virtual_match_run(here.run, 2 * SECOND);
+    cr_assert_null(resumed());
+    virtual_client *again = start_again(crashed, test_simulation());
+    cr_assert(virtual_client_run_to_state(again, LS_SESSION_PLAYING, 4 * SECOND));
+    cr_expect_eq(report_of(again).slot, report_of(crashed).slot);
+    cr_assert_not_null(resumed());
+    virtual_match_destroy(here.run);
+}
+
 Test(resume, a_player_that_does_not_come_back_has_left_and_the_others_go_on)
 {
     start_usual(400);

@@ -22,11 +22,6 @@ static virtual_setup setup_of(const ls_simulation *simulation, uint32_t spectato
     virtual_setup setup = virtual_setup_default(simulation, 2, TICKS);
     setup.match.spectators_max = spectators;
     setup.match.spectator_delay_ticks = DELAY_TICKS;
-#if defined(__SANITIZE_ADDRESS__) /* there the usual battle takes most of the time */
-    if (simulation == ls_units_simulation()) {
-        set_param(&setup, "units=200");
-    }
-#endif
     return setup;
 }
 

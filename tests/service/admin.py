@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 
-from fake_service import FakeService, run_tests
+from fake_service import PATIENCE_S, FakeService, run_tests
 
 SERVICE, ADMIN = sys.argv[1:3]
 CLEAN, ENVIRONMENT, USAGE = 0, 1, 2
@@ -27,7 +27,7 @@ def write_token(token, path=TOKEN_FILE, mode=0o600):
 
 def run(*arguments):
     return subprocess.run([ADMIN, *map(str, arguments)], capture_output=True, text=True,
-                          check=False, timeout=60)
+                          check=False, timeout=PATIENCE_S)
 
 
 def admin(service, *arguments, code=CLEAN):
@@ -144,7 +144,7 @@ def test_events_are_printed_as_they_happen():
             line = process.stdout.readline()
             assert part in line and "\x1b" not in line, line
         # The service has gone, and the stream with it.
-        _, text = process.communicate(timeout=20)
+        _, text = process.communicate(timeout=PATIENCE_S)
         assert process.returncode in (CLEAN, ENVIRONMENT), (process.returncode, text)
 
 
@@ -204,7 +204,7 @@ def test_service_that_closes_the_connection_is_an_error():
                                     "rooms"], stderr=subprocess.PIPE, text=True)
         connection, _ = server.accept()
         connection.close()
-        assert process.wait(timeout=20) == ENVIRONMENT
+        assert process.wait(timeout=PATIENCE_S) == ENVIRONMENT
         process.stderr.close()
 
 

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 
-from fake_service import run_tests
+from fake_service import PATIENCE_S, run_tests
 from whole_service import Programs, Service, wait_for
 
 Programs.server, Programs.client, TOKEN_PROGRAM = sys.argv[1:4]
@@ -248,7 +248,7 @@ def test_allocation_brings_the_key_of_its_tokens():
                 subprocess.run(
                     [TOKEN_PROGRAM, "make", "--key", folder / "of-back-end", "--client-id", seat,
                      "--server", place, "--match", "final", "--seat", seat, "--out",
-                     folder / seat], check=True, timeout=60)
+                     folder / seat], check=True, timeout=PATIENCE_S)
                 service.join("--token", folder / seat, "--ticks", "30", to=place)
             assert [service.ended(i)[0] for i in range(2)] == [0, 0]
             without = service.join("--connect-wait", "1")

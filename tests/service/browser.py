@@ -9,7 +9,7 @@ import tempfile
 import time
 
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
-PATIENCE_S = 30
+PATIENCE_S = 300
 
 
 def find():
@@ -58,7 +58,7 @@ class Browser:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=PATIENCE_S)
         os.close(self.commands)
         os.close(self.answers)
         self.directory.cleanup()

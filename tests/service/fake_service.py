@@ -11,7 +11,7 @@ import time
 import traceback
 
 TOKEN = "a token of the tests"
-PATIENCE_S = 60
+PATIENCE_S = 300
 
 
 def wait_for(question, what, pause_s=0.05):

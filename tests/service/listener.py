@@ -180,10 +180,10 @@ def test_replies_that_wait_to_be_read_are_bounded():
 
 def test_address_that_is_not_there_is_an_error():
     run = subprocess.run([PROGRAM, "192.0.2.1"], stdin=subprocess.DEVNULL, capture_output=True,
-                         text=True, check=False, timeout=60)
+                         text=True, check=False, timeout=PATIENCE_S)
     assert run.returncode == 1 and "HTTP cannot listen on 192.0.2.1" in run.stderr, run
     run = subprocess.run([PROGRAM, "not-a-host.invalid"], stdin=subprocess.DEVNULL,
-                         capture_output=True, text=True, check=False, timeout=60)
+                         capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert run.returncode == 1 and "not-a-host" in run.stderr, run
 
 

@@ -1,5 +1,8 @@
 #include "lockstep/tests/support/fake_service.h"
 
+#include "lockstep/server/service/event_ring.h"
+#include "lockstep/server/service/room_register.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +17,10 @@ typedef struct waiting {
 
 struct fake_service {
     ls_service_view view;
-    uint32_t room_count;
-    ls_room_report *rooms[FAKE_ROOMS_MAX];
+    ls_room_register *rooms;
+    ls_event_ring events;
     ls_worker_report workers[FAKE_WORKERS];
-    ls_room_counters gone;
-    uint64_t opened, ended;
-    bool is_ready, is_draining;
-    uint64_t event_count;
-    ls_service_event events[LS_SERVICE_EVENTS_KEPT];
+    bool is_ready;
     uint32_t command_count;
     ls_service_command last_command;
     uint32_t waiting_count;
@@ -30,40 +29,9 @@ struct fake_service {
 
 /* ---- the view ---- */
 
-static uint32_t room_count(void *user)
-{
-    return ((fake_service *)user)->room_count;
-}
-
-static const ls_room_report *room(void *user, uint32_t index)
-{
-    return ((fake_service *)user)->rooms[index];
-}
-
-static uint32_t worker_count(void *user)
-{
-    (void)user;
-    return FAKE_WORKERS;
-}
-
 static const ls_worker_report *worker(void *user, uint32_t index)
 {
     return &((fake_service *)user)->workers[index];
-}
-
-static const ls_room_counters *gone(void *user)
-{
-    return &((fake_service *)user)->gone;
-}
-
-static uint64_t rooms_opened(void *user)
-{
-    return ((fake_service *)user)->opened;
-}
-
-static uint64_t rooms_ended(void *user)
-{
-    return ((fake_service *)user)->ended;
 }
 
 static bool is_ready(void *user, ls_text *why_not)
@@ -71,31 +39,16 @@ static bool is_ready(void *user, ls_text *why_not)
     const fake_service *fake = user;
     if (!fake->is_ready) {
         ls_text_set(why_not, "no worker is there");
-    } else if (fake->is_draining) {
+    } else if (fake->view.is_draining) {
         ls_text_set(why_not, "the service is being drained");
     }
-    return fake->is_ready && !fake->is_draining;
-}
-
-static bool is_draining(void *user)
-{
-    return ((fake_service *)user)->is_draining;
+    return fake->is_ready && !fake->view.is_draining;
 }
 
 static void invite(void *user, const ls_room_report *of, char *out, size_t capacity)
 {
     (void)user;
     snprintf(out, capacity, "127.0.0.1:7300/%s", of->name);
-}
-
-static const ls_service_event *event(void *user, uint64_t from)
-{
-    const fake_service *fake = user;
-    uint64_t oldest = fake->event_count > LS_SERVICE_EVENTS_KEPT
-                          ? fake->event_count - LS_SERVICE_EVENTS_KEPT + 1
-                          : 1;
-    uint64_t number = LS_MAX(from, oldest);
-    return number <= fake->event_count ? &fake->events[number % LS_SERVICE_EVENTS_KEPT] : NULL;
 }
 
 /* ---- commands ---- */
@@ -119,7 +72,7 @@ static ls_service_result open_room(fake_service *fake, const ls_service_command 
     if (fake_service_room(fake, wanted)) {
         return result_of(LS_ALREADY_STARTED, "there is a room of this name");
     }
-    if (fake->room_count == FAKE_ROOMS_MAX) {
+    if (ls_room_register_count(fake->rooms) == FAKE_ROOMS_MAX) {
         return result_of(LS_FULL, "there are as many rooms as there may be");
     }
     fake_service_add_room(fake, wanted);
@@ -176,7 +129,7 @@ static ls_service_result act(fake_service *fake, const ls_service_command *comma
         fake_service_add_event(fake, "message", command->room, command->text.bytes);
         return result_of(LS_OK, "sent");
     case LS_SERVICE_DRAIN:
-        fake->is_draining = true;
+        fake->view.is_draining = true;
         return result_of(LS_OK, "no new rooms");
     default:
         return act_on_room(fake, command);
@@ -216,59 +169,39 @@ const ls_service_view *fake_service_view(fake_service *fake)
 
 ls_room_report *fake_service_room(fake_service *fake, const char *name)
 {
-    for (uint32_t i = 0; i < fake->room_count; i++) {
-        if (strcmp(fake->rooms[i]->name, name) == 0) {
-            return fake->rooms[i];
-        }
-    }
-    return NULL;
+    ls_registered_room *room = ls_room_register_find(fake->rooms, name);
+    return room ? &room->report : NULL;
 }
 
 ls_room_report *fake_service_add_room(fake_service *fake, const char *name)
 {
-    ls_room_report *made = calloc(1, sizeof *made);
-    ls_name_copy(made->name, sizeof made->name, name);
+    ls_registered_room *room = ls_room_register_add(fake->rooms, name);
+    ls_room_report *made = &room->report;
     ls_name_copy(made->simulation, sizeof made->simulation, "arena");
     made->seats = 2;
     made->seats_open = 2;
     made->tick_rate_hz = 60;
     made->opened_unix_ms = 1700000000000;
     made->match_id = 0x1234;
-    uint32_t at = fake->room_count++;
-    for (; at > 0 && strcmp(fake->rooms[at - 1]->name, made->name) > 0; at--) {
-        fake->rooms[at] = fake->rooms[at - 1];
-    }
-    fake->rooms[at] = made;
-    fake->opened++;
+    room->is_open = true;
+    ls_room_register_note_opened(fake->rooms);
     return made;
 }
 
 void fake_service_end_room(fake_service *fake, const char *name)
 {
-    ls_room_report *of = fake_service_room(fake, name);
-    uint32_t at = 0;
-    while (fake->rooms[at] != of) {
-        at++;
-    }
-    ls_room_counters_add(&fake->gone, &of->counters);
-    fake->room_count--;
-    for (; at < fake->room_count; at++) {
-        fake->rooms[at] = fake->rooms[at + 1];
-    }
-    fake->ended++;
     fake_service_add_event(fake, "room-ended", name, "room ended");
-    free(of);
+    ls_room_register_remove(fake->rooms, name);
 }
 
 void fake_service_add_event(fake_service *fake, const char *kind, const char *room_name,
                             const char *text)
 {
-    uint64_t number = ++fake->event_count;
-    ls_service_event *to = &fake->events[number % LS_SERVICE_EVENTS_KEPT];
-    *to = (ls_service_event){.number = number, .unix_ms = 1700000000000 + number, .slot = -1};
-    ls_name_copy(to->kind, sizeof to->kind, kind);
-    ls_name_copy(to->room, sizeof to->room, room_name);
-    ls_text_set(&to->text, "%s", text);
+    ls_service_event event = {.unix_ms = 1700000000001 + fake->events.newest, .slot = -1};
+    ls_name_copy(event.kind, sizeof event.kind, kind);
+    ls_name_copy(event.room, sizeof event.room, room_name);
+    ls_text_set(&event.text, "%s", text);
+    ls_event_ring_add(&fake->events, &event);
 }
 
 void fake_service_set_ready(fake_service *fake, bool ready)
@@ -315,21 +248,18 @@ static void add_players(ls_room_report *of)
 fake_service *fake_service_create(void)
 {
     fake_service *fake = calloc(1, sizeof *fake);
-    fake->view = (ls_service_view){
-        .user = fake,
-        .room_count = room_count,
-        .room = room,
-        .worker_count = worker_count,
-        .worker = worker,
-        .gone = gone,
-        .rooms_opened = rooms_opened,
-        .rooms_ended = rooms_ended,
-        .is_ready = is_ready,
-        .is_draining = is_draining,
-        .invite = invite,
-        .event = event,
-        .command = receive_command,
-    };
+    ls_text why;
+    if (ls_room_register_create(NULL, &fake->rooms, &why) != LS_OK) {
+        abort();
+    }
+    fake->view = (ls_service_view){.rooms = fake->rooms,
+                                   .events = &fake->events,
+                                   .worker_count = FAKE_WORKERS,
+                                   .user = fake,
+                                   .worker = worker,
+                                   .is_ready = is_ready,
+                                   .invite = invite,
+                                   .command = receive_command};
     fake->is_ready = true;
     for (uint32_t i = 0; i < FAKE_WORKERS; i++) {
         fake->workers[i] = (ls_worker_report){.worker = i,
@@ -350,8 +280,6 @@ fake_service *fake_service_create(void)
 
 void fake_service_destroy(fake_service *fake)
 {
-    for (uint32_t i = 0; i < fake->room_count; i++) {
-        free(fake->rooms[i]);
-    }
+    ls_room_register_destroy(fake->rooms);
     free(fake);
 }

@@ -13,7 +13,7 @@ import tempfile
 import time
 
 MATCHES, PLAYERS, TICKS = 3, 2, 120
-PATIENCE_S = 60
+PATIENCE_S = 300
 
 
 def expect(is_true, what, *details):

@@ -16,7 +16,7 @@ SERVER, CLIENT = sys.argv[1:3]
 sys.path.insert(0, sys.argv[3])
 import make_tokens  # noqa: E402
 
-PATIENCE_S = 60
+PATIENCE_S = 300
 PROTOCOL_ID = 0x1122334455667788
 
 

@@ -1,6 +1,7 @@
 /* The requests of a service to the sidecar of Agones, step by step, without one. */
 #include "lockstep/common/base/clock.h"
 #include "lockstep/server/service/agones_plan.h"
+#include "lockstep/server/service/room_register.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -9,21 +10,9 @@ static ls_agones_plan plan;
 static ls_agones_request request;
 static ls_agones_opening opening;
 static ls_room_report room; /* "": there is none */
-static bool is_ready, is_draining;
+static ls_room_register *rooms;
+static bool is_ready;
 static uint64_t now_ns;
-
-static uint32_t room_count(void *user)
-{
-    (void)user;
-    return room.name[0] != '\0' ? 1 : 0;
-}
-
-static const ls_room_report *room_at(void *user, uint32_t index)
-{
-    (void)user;
-    (void)index;
-    return &room;
-}
 
 static bool ready(void *user, ls_text *why_not)
 {
@@ -32,37 +21,46 @@ static bool ready(void *user, ls_text *why_not)
     return is_ready;
 }
 
-static bool draining(void *user)
-{
-    (void)user;
-    return is_draining;
-}
-
 static void invite(void *user, const ls_room_report *of, char *out, size_t capacity)
 {
     (void)user;
     snprintf(out, capacity, "lockstep://here/%s", of->name);
 }
 
-static const ls_service_view view = {.room_count = room_count,
-                                     .room = room_at,
-                                     .is_ready = ready,
-                                     .is_draining = draining,
-                                     .invite = invite};
+static ls_service_view view = {.is_ready = ready, .invite = invite};
+
+/* The service has `room` alone. */
+static void show_room(void)
+{
+    ls_room_register_destroy(rooms);
+    rooms = NULL;
+    cr_assert_eq(ls_room_register_create(NULL, &rooms, NULL), LS_OK);
+    view.rooms = rooms;
+    if (room.name[0] != '\0') {
+        ls_room_register_add(rooms, room.name)->report = room;
+    }
+}
 
 static void begin(void)
 {
     memset(&plan, 0, sizeof plan);
     memset(&room, 0, sizeof room);
     is_ready = true;
-    is_draining = false;
+    view.is_draining = false;
     now_ns = LS_NS_PER_SECOND;
 }
 
-TestSuite(agones_plan, .init = begin);
+static void end(void)
+{
+    ls_room_register_destroy(rooms);
+    rooms = NULL;
+}
+
+TestSuite(agones_plan, .init = begin, .fini = end);
 
 static ls_agones_step next(void)
 {
+    show_room();
     ls_agones_plan_next(&plan, &view, now_ns, &request);
     return request.step;
 }
@@ -297,7 +295,7 @@ Test(agones_plan, annotation_that_changes_while_it_is_told_is_told_again)
 
 Test(agones_plan, drained_server_says_goodbye_once)
 {
-    is_draining = true;
+    view.is_draining = true;
     snprintf(room.name, sizeof room.name, "last");
     expect(LS_AGONES_HEALTH);
     room.name[0] = '\0';

@@ -1,6 +1,6 @@
 #include "lockstep/common/journal/desync_bundle.h"
 
-#include "lockstep/common/diagnosis/surroundings.h"
+#include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tests/support/diagnosed_match.h"
 

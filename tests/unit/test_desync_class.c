@@ -1,7 +1,5 @@
 #include "lockstep/common/diagnosis/desync_class.h"
 
-#include "lockstep/common/diagnosis/surroundings.h"
-
 #include <criterion/criterion.h>
 #include <string.h>
 

@@ -89,6 +89,19 @@ Test(endpoint, ipv6_without_whole_brackets_is_refused)
     assert_refused("[::zz]:1", LS_NOT_FOUND, "cannot find the host '::zz'");
 }
 
+/* An invite that is not whole is read as a host and port, and somebody copies the error. */
+Test(endpoint, what_stands_behind_a_slash_or_hash_is_refused_and_not_shown)
+{
+    static const char *const texts[] = {"a:7300/#KEY.SECRET", "a/KEY.SECRET", "a#SECRET",
+                                        "b:c:7300/#KEY.SECRET", "lockstep:a:7300/SECRET"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        ls_endpoint endpoint;
+        ls_text error = {{0}};
+        cr_assert_eq(ls_endpoint_parse(texts[i], &endpoint, &error), LS_BAD_ARGUMENT);
+        cr_assert(error.bytes[0] != '\0' && !strstr(error.bytes, "SECRET"), "%s", error.bytes);
+    }
+}
+
 Test(endpoint, a_mapped_address_is_the_ipv4_one)
 {
     ls_endpoint mapped, plain;

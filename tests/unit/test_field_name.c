@@ -1,4 +1,4 @@
-#include "lockstep/tools/desync/field_name.h"
+#include "lockstep/tools/desync/write_trace.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -94,10 +94,31 @@ Test(invite, the_address_may_be_changed_by_hand)
     }
 }
 
+Test(invite, blanks_around_it_and_other_cases_of_its_letters_do_not_count)
+{
+    static const char *const texts[] = {
+        " lockstep://Host.Example:7300/#" KEY_TEXT "." SECRET_TEXT ".gWVS",
+        "lockstep://Host.Example:7300/#" KEY_TEXT "." SECRET_TEXT ".gWVS \n",
+        "\t LOCKSTEP://Host.Example:7300/#" KEY_TEXT "." SECRET_TEXT ".gWVS\r\n",
+        "Lockstep://Host.Example:7300/#" KEY_TEXT "." SECRET_TEXT ".gWVS",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        ls_invite read;
+        ls_text why = {{0}};
+        cr_assert(ls_invite_is_meant(texts[i]));
+        cr_assert_eq(ls_invite_parse(texts[i], &read, &why), LS_OK, "%s: %s", texts[i], why.bytes);
+        cr_assert_str_eq(read.host, "Host.Example");
+        cr_assert(read.has_secret);
+    }
+    assert_refused("lockstep://a/#" KEY_TEXT ".85os x", "end has 6 characters");
+    assert_refused("lockstep://a/#" KEY_TEXT " .85os", "key has 44 characters");
+}
+
 Test(invite, an_address_that_is_none_is_refused_by_what_is_wrong)
 {
     assert_refused("host.example:7300", "begins with lockstep://");
-    assert_refused("Lockstep://a/#" KEY_TEXT ".85os", "begins with lockstep://");
+    assert_refused("a:7300/#" KEY_TEXT ".85os", "begins with lockstep://");
+    assert_refused("lockstep:a/#" KEY_TEXT ".85os", "begins with lockstep://");
     assert_refused("lockstep://", "key is missing");
     assert_refused("lockstep://host.example:7300/", "quotes");
     assert_refused("lockstep:///#" KEY_TEXT ".85os", "no host");
@@ -194,6 +215,7 @@ Test(invite, host_and_port_are_not_meant_as_one)
     cr_assert_not(ls_invite_is_meant("host.example:7300"));
     cr_assert_not(ls_invite_is_meant(""));
     cr_assert(ls_invite_is_meant("lockstep://host.example:7300"));
+    cr_assert(ls_invite_is_meant("host.example:7300/#" KEY_TEXT ".85os"));
 }
 
 Test(invite, may_be_to_one_room_of_a_server_with_many)

@@ -1,4 +1,4 @@
-#include "lockstep/common/program/json_read.h"
+#include "lockstep/common/program/json.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

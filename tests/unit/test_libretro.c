@@ -138,7 +138,7 @@ Test(libretro, a_state_that_is_loaded_is_saved_as_it_was_and_plays_on_alike)
     }
 }
 
-/* Each of them needs something done about it for this: see libretro_quirks.c. */
+/* Each of them needs something done about it for this: see libretro_surroundings.c. */
 Test(libretro, guessed_ticks_leave_nothing_behind)
 {
     for (uint32_t i = 0; i < CARTRIDGES; i++) {

@@ -2,7 +2,7 @@
 #include "lockstep/common/program/log_format.h"
 
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/json_read.h"
+#include "lockstep/common/program/json.h"
 
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>

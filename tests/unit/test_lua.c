@@ -578,6 +578,27 @@ Test(lua, a_shape_is_blended_with_its_own_past)
     cr_assert_eq(list.shapes[0].y, LS_FIXED_INT(-6));
 }
 
+static void expect_bits(const char *script, const char *edges, const char *buttons)
+{
+    uint8_t masks[2][64] = {{0}};
+    sim_fixture *sim = open_script(script);
+    cr_assert(ls_sim_instance_input_bits(sim->instance, &(ls_input_bits){masks[0], masks[1]}));
+    cr_expect_arr_eq(masks[0], edges, 2, "%s", script);
+    cr_expect_arr_eq(masks[1], buttons, 2, "%s", script);
+}
+
+Test(lua, a_script_says_which_bits_of_an_input_are_moves)
+{
+    const char *nothing = "function step() end";
+    expect_bits(nothing, "\x00\x00", "\xFF\x00");
+    expect_bits("input_edges = '\\x10' function step() end", "\x10\x00", "\xFF\x00");
+    expect_bits("input_edges = '\\x00\\x01' input_buttons = '\\x0F' function control() end"
+                " function step() end",
+                "\x00\x01", "\x0F\x00");
+    expect_bits("input_edges = 7 function control() end function step() end", "\x00\x00",
+                "\x00\x00");
+}
+
 Test(lua, a_sound_is_a_cue_of_the_newest_step)
 {
     sim_fixture *sim = open_script("function step(t) if t == 1 then sound(7, 0.5, 1, 2) end end");

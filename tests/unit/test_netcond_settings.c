@@ -1,5 +1,4 @@
 #include "lockstep/common/base/clock.h"
-#include "lockstep/tools/netcond/profile.h"
 #include "lockstep/tools/netcond/settings.h"
 
 #include <criterion/criterion.h>

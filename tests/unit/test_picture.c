@@ -5,7 +5,6 @@
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/common/simulations/arena/arena_state.h"
 #include "lockstep/tests/support/diagnosed_match.h"
-#include "lockstep/tools/desync/report_picture.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

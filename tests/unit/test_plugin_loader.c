@@ -1,6 +1,7 @@
 #define _DEFAULT_SOURCE /* mkstemps */
 #include "lockstep/common/loader/plugin_loader.h"
 
+#include "lockstep/common/base/sanitizers.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/tests/support/counter_simulation.h"
@@ -306,7 +307,7 @@ Test(plugin_loader, compiler_and_flags_are_those_of_the_plug_in)
     const char *compiler = reader.items[LS_PRINT_COMPILER];
     cr_expect(strstr(compiler, "GCC") || strstr(compiler, "clang"), "%s", compiler);
     cr_expect_not_null(strstr(reader.items[LS_PRINT_FLAGS], "-O1"));
-#if !defined(__SANITIZE_ADDRESS__) /* the flags of sanitizers come first, and the text is cut */
+#if !LS_HAS_ADDRESS_SANITIZER /* the flags of sanitizers come first, and the text is cut */
     cr_expect_not_null(strstr(reader.items[LS_PRINT_FLAGS], "-fwrapv"));
 #endif
     cr_expect_null(strstr(reader.items[LS_PRINT_FLAGS], "program"));

@@ -66,6 +66,49 @@ Test(seat_file, the_newest_seat_comes_back)
     cr_assert_eq(ls_seat_file_read(path, "host:1", &seat, &why), LS_NOT_FOUND);
 }
 
+/* Whether there still is a file after a session has ended with this status. */
+static bool is_kept_after(ls_status status)
+{
+    const ls_session_event over = {.kind = LS_SESSION_EVENT_OVER, .status = status};
+    const ls_session_seat seat = seat_of(1);
+    ls_session_seat found = {0};
+    cr_assert_eq(ls_seat_file_write(path, "host:1", &seat, &why), LS_OK, "%s", why.bytes);
+    ls_seat_file_receive_event(path, "host:1", NULL, &over, NULL);
+    return ls_seat_file_read(path, "host:1", &found, &why) == LS_OK;
+}
+
+Test(seat_file, goes_with_the_seat_and_with_nothing_else)
+{
+    static const ls_status gone[] = {LS_OK, LS_ALREADY_OVER, LS_NOT_FOUND, LS_KICKED, LS_DESYNCED};
+    static const ls_status kept[] = {LS_NO_MEMORY,
+                                     LS_IO,
+                                     LS_FULL,
+                                     LS_UNSUPPORTED,
+                                     LS_PLUGIN,
+                                     LS_PROTOCOL_MISMATCH,
+                                     LS_ARITHMETIC_MISMATCH,
+                                     LS_SIMULATION_MISMATCH,
+                                     LS_SIMULATION_VERSION_MISMATCH,
+                                     LS_PARAMETER_MISMATCH,
+                                     LS_SCHEMA_MISMATCH,
+                                     LS_CONTENT_MISMATCH,
+                                     LS_INITIAL_STATE_MISMATCH,
+                                     LS_MATCH_FULL,
+                                     LS_TIMED_OUT,
+                                     LS_FELL_BEHIND,
+                                     LS_MISBEHAVED,
+                                     LS_DISCONNECTED,
+                                     LS_REFUSED,
+                                     LS_NOT_ADMITTED,
+                                     LS_SAVED};
+    for (size_t i = 0; i < sizeof gone / sizeof gone[0]; i++) {
+        cr_expect_not(is_kept_after(gone[i]), "%s", ls_status_name(gone[i]));
+    }
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+        cr_expect(is_kept_after(kept[i]), "%s", ls_status_name(kept[i]));
+    }
+}
+
 Test(seat_file, a_file_that_others_may_read_or_that_is_no_seat_is_refused)
 {
     ls_session_seat seat = seat_of(1);

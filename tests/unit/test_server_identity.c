@@ -1,6 +1,6 @@
 #define _XOPEN_SOURCE 700
+#include "lockstep/common/program/key_file.h"
 #include "lockstep/common/program/server_identity.h"
-#include "lockstep/common/program/token_key.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -103,6 +103,19 @@ Test(server_identity, a_place_that_is_no_path_from_the_root_is_passed_over)
     setenv("XDG_STATE_HOME", "here", 1);
     setenv("STATE_DIRECTORY", "", 1);
     expect_path(".local/state/lockstep/identity");
+}
+
+/* Not even root can make a directory there. */
+Test(server_identity, at_a_place_that_cannot_be_written_the_option_is_named)
+{
+    ls_server_identity identity;
+    ls_text why = {{0}};
+    setenv("HOME", "/proc", 1);
+    cr_assert_eq(ls_server_identity_open(NULL, &identity, &why), LS_IO);
+    cr_assert(strstr(why.bytes, "cannot"), "%s", why.bytes);
+    cr_assert(strstr(why.bytes, "--identity"), "%s", why.bytes);
+    cr_assert_eq(ls_server_identity_open("/proc/identity", &identity, &why), LS_IO);
+    cr_assert_not(strstr(why.bytes, "--identity"), "it was given: %s", why.bytes);
 }
 
 Test(server_identity, without_a_place_the_option_is_named)

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "lockstep/common/program/service_notify.h"
+#include "lockstep/common/program/systemd.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -396,6 +396,8 @@ static const bad_join bad_joins[] = {
     {"a history of nothing", LS_JOIN_HISTORY, 0, 300, 0, 0, "size"},
     {"the last tick there is", LS_JOIN_SNAPSHOT, UINT32_MAX, UINT32_MAX, UINT32_MAX, 0,
      "ticks that cannot be"},
+    {"behind the last tick of a match", LS_JOIN_SNAPSHOT, LS_MATCH_TICKS_MAX,
+     LS_MATCH_TICKS_MAX + 1, LS_MATCH_TICKS_MAX, 0, "ticks that cannot be"},
     {"a closed tick is closed next", LS_JOIN_SNAPSHOT, 300, 299, 300, 0, "ticks that cannot be"},
     {"an older hashed state", LS_JOIN_SNAPSHOT, 300, 300, 298, 0, "hashed state"},
     {"held, but it is not", LS_JOIN_HELD, 300, 300, 300, NO_BYTES, "not held"},

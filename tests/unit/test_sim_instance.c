@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/log.h"
+#include "lockstep/common/base/sanitizers.h"
 #include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
@@ -274,7 +275,7 @@ Test(sim_instance, no_scratch_is_null)
     }
 }
 
-#if defined(__SANITIZE_ADDRESS__)
+#if LS_HAS_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 
 Test(sim_instance, bytes_round_the_state_are_forbidden_to_sanitized_code)

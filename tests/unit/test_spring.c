@@ -82,15 +82,21 @@ Test(spring, errors_fall_with_the_step_as_the_order_says)
     }
 }
 
+static double energy_of(const ls_spring_rules *rules, ls_spring_motion motion)
+{
+    return 0.5 * rules->mass * motion.velocity * motion.velocity +
+           0.5 * rules->stiffness * motion.position * motion.position;
+}
+
 static double energy_after(ls_integrator integrator, double dt, int steps, double *most)
 {
     ls_spring_rules rules = rules_with(integrator);
     ls_spring_motion motion = {1.0, 0.0};
-    double energy = ls_spring_energy(&rules, motion);
+    double energy = energy_of(&rules, motion);
     cr_assert_float_eq(energy, 20.0, 1e-12);
     for (int i = 0; i < steps; i++) {
         motion = ls_spring_advance(&rules, motion, dt);
-        energy = ls_spring_energy(&rules, motion);
+        energy = energy_of(&rules, motion);
         *most = energy > *most ? energy : *most;
     }
     return energy;

@@ -1,9 +1,7 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/synctest/lint.h"
 
-#include "lockstep/tools/synctest/lint_code.h"
 #include "lockstep/tools/synctest/lint_rules.h"
-#include "lockstep/tools/synctest/lint_text.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "lockstep/tools/synctest/script.h"
+#include "lockstep/tools/synctest/random_inputs.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

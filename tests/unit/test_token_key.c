@@ -1,5 +1,5 @@
 #define _XOPEN_SOURCE 700
-#include "lockstep/common/program/token_key.h"
+#include "lockstep/common/program/key_file.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * order, whatever the state holds: the order of pairs is part of the rules of the game. */
 #include "lockstep/tests/support/sim_fixture.h"
 
-#include "lockstep/common/simulations/tumble/tumble_near.h"
+#include "lockstep/common/simulations/tumble/tumble_contacts.h"
 
 #define BODIES 150u
 #define MARGIN LS_FIXED_RATIO(2, 100)

@@ -1,4 +1,4 @@
-#include "lockstep/common/diagnosis/word_changes.h"
+#include "lockstep/common/diagnosis/state_history.h"
 
 #include "lockstep/common/maths/rng.h"
 

@@ -1,5 +1,5 @@
-#include "lockstep/common/program/json_read.h"
-#include "lockstep/server/service/worker_settings.h"
+#include "lockstep/common/program/json.h"
+#include "lockstep/server/service/worker_message.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

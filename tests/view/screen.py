@@ -8,7 +8,7 @@ import tempfile
 import time
 import zlib
 
-PATIENCE_S = 60
+PATIENCE_S = 300
 AGAIN_S = 2
 WIDTH, HEIGHT = 640, 360
 DARK = 60

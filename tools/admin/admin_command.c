@@ -3,16 +3,137 @@
 
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
-#include "lockstep/common/program/json_read.h"
+#include "lockstep/common/program/http_transfer.h"
+#include "lockstep/common/program/json.h"
 #include "lockstep/common/program/option.h"
-#include "lockstep/server/service/room_name.h"
+#include "lockstep/common/system/private_file.h"
 #include "lockstep/server/service/room_settings.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* ---- asking the service ---- */
+
+/* One request of lockstep-admin to the API of a service, and what a refusal means to a shell. */
+
+#define URL_BYTES_MAX 1024u
+
+enum {
+    ANSWER_TIMEOUT_MS = 60000
+};
+
+ls_status admin_read_token(const char *path, admin_service *out, ls_text *why)
+{
+    size_t size = 0;
+    ls_status status =
+        ls_private_file_read(path, (uint8_t *)out->token, sizeof out->token - 1, &size, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    out->token[size] = '\0';
+    size_t length = strcspn(out->token, "\r\n");
+    bool has_more = out->token[length + strspn(out->token + length, "\r\n")] != '\0';
+    out->token[length] = '\0';
+    for (size_t i = 0; i < length; i++) {
+        has_more |= out->token[i] <= ' ' || out->token[i] > '~';
+    }
+    if (length == 0 || has_more || strlen(out->token) != length) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "%s does not hold a token: one word of printable characters", path);
+    }
+    return LS_OK;
+}
+
+/* The request for a path below /api/v1/; `url` has URL_BYTES_MAX and stays as long as it. */
+static ls_http_ask admin_request(const admin_service *service, const char *method, const char *path,
+                                 char *url)
+{
+    snprintf(url, URL_BYTES_MAX, "%s/api/v1/%s", service->url, path);
+    return (ls_http_ask){
+        .method = method,
+        .url = url,
+        .token = service->token[0] ? service->token : NULL,
+        .timeout_ms = ANSWER_TIMEOUT_MS,
+    };
+}
+
+/* Of a reply that is no success: the sentence in it. */
+static ls_status refusal(const ls_http_got *got, ls_text *why)
+{
+    ls_json *json = got->body ? ls_json_parse(got->body, got->size) : NULL;
+    const char *error = ls_json_is_object(json) ? ls_json_read_text(json, "error") : NULL;
+    if (error) {
+        ls_text_set(why, "%s", error);
+        ls_text_make_printable(why->bytes, strlen(why->bytes));
+    } else {
+        ls_text_set(why, "the service answers with HTTP status %u", got->status);
+    }
+    if (got->status == 401) {
+        ls_text_add(why, "; --token-file names the file that it is in");
+    }
+    ls_json_destroy(json);
+    return got->status == 400 ? LS_BAD_ARGUMENT : LS_REFUSED;
+}
+
+static ls_status read_answer(const ls_http_got *got, ls_json **out, ls_text *why)
+{
+    if (got->status < 200 || got->status > 299) {
+        return refusal(got, why);
+    }
+    ls_json *json = got->body ? ls_json_parse(got->body, got->size) : NULL;
+    if (!ls_json_is_object(json)) {
+        ls_json_destroy(json);
+        return ls_fail(LS_MALFORMED, why,
+                       "the answer is not of a Lockstep service: is the URL right?");
+    }
+    *out = json;
+    return LS_OK;
+}
+
+/* OK and the answer, for ls_json_destroy; or the service's own sentence: BAD_ARGUMENT when the
+ * request cannot be right, REFUSED otherwise; or why nothing came. `body` may be NULL, and is
+ * destroyed. */
+static ls_status ask_fetch(const admin_service *service, const char *method, const char *path,
+                           ls_json *body, ls_json **out, ls_text *why)
+{
+    char url[URL_BYTES_MAX];
+    ls_http_ask ask = admin_request(service, method, path, url);
+    char *line = body ? ls_json_print_line(body) : NULL;
+    ls_http_got got = {0};
+    ask.body = line;
+    ls_status status = ls_http_client_ask(&ask, &got, why);
+    if (status == LS_OK) {
+        status = read_answer(&got, out, why);
+        ls_http_got_deinit(&got);
+    }
+    ls_json_destroy(body);
+    free(line);
+    return status;
+}
+
+/* Prints the body of the answer, whatever it is. */
+static ls_status print_body(const admin_service *service, const char *path, ls_text *why)
+{
+    char url[URL_BYTES_MAX];
+    const ls_http_ask ask = admin_request(service, "GET", path, url);
+    ls_http_got got = {0};
+    ls_status status = ls_http_client_ask(&ask, &got, why);
+    if (status == LS_OK && got.status != 200) {
+        status = refusal(&got, why);
+    } else if (status == LS_OK && got.size > 0 &&
+               (fwrite(got.body, got.size, 1, stdout) != 1 || fflush(stdout) != 0)) {
+        status = ls_fail(LS_IO, why, "standard output cannot be written");
+    }
+    ls_http_got_deinit(&got);
+    return status;
+}
+
+/* ---- commands ---- */
 
 enum {
     BAN_SECONDS_MAX = 10 * 365 * 86400
@@ -384,7 +505,7 @@ static ls_status receive_bytes(void *user, const char *bytes, size_t size)
 /* One stream, to its end. */
 static ls_status follow(const admin_service *service, follower *to, ls_text *why)
 {
-    char url[ADMIN_URL_BYTES_MAX];
+    char url[URL_BYTES_MAX];
     char last[48];
     ls_http_ask ask = admin_request(service, "GET", "events", url);
     ls_http_got got = {0};
@@ -398,7 +519,7 @@ static ls_status follow(const admin_service *service, follower *to, ls_text *why
     to->has_come = false;
     ls_status status = ls_http_client_ask(&ask, &got, why);
     if (status == LS_OK && got.status != 200) {
-        status = admin_refusal(&got, why);
+        status = refusal(&got, why);
     }
     ls_http_got_deinit(&got);
     return status;
@@ -635,9 +756,9 @@ ls_status admin_run(const admin_service *service, const admin_words *words, bool
         return status;
     }
     if (!of->print) {
-        return admin_print_body(service, made.path, why);
+        return print_body(service, made.path, why);
     }
-    status = admin_ask_fetch(service, of->method, made.path, made.body, &answer, why);
+    status = ask_fetch(service, of->method, made.path, made.body, &answer, why);
     if (status == LS_OK && prints_json) {
         status = ls_json_write_line(answer, stdout);
     } else if (status == LS_OK) {

@@ -5,10 +5,22 @@
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
-#include "lockstep/tools/admin/admin_ask.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+
+#define ADMIN_TOKEN_BYTES_MAX 1024u
+#define ADMIN_URL "http://localhost:9300"
+
+typedef struct admin_service {
+    const char *url;                   /* up to where /api begins, without a slash at its end */
+    char token[ADMIN_TOKEN_BYTES_MAX]; /* "": none */
+    uint32_t retry_s;                  /* for so long `events` looks for one that is gone */
+} admin_service;
+
+/* A token alone in a file that its owner alone may read. IO, BAD_ARGUMENT. */
+ls_status admin_read_token(const char *path, admin_service *out, ls_text *why);
 
 #define ADMIN_WORDS_MAX 72u
 
@@ -20,7 +32,8 @@ typedef struct admin_words {
 /* Whether the words can be right: BAD_ARGUMENT. */
 ls_status admin_check_words(const admin_words *words, ls_text *why);
 
-/* As admin_ask_fetch. The words were checked. */
+/* OK, or why not: the service's own sentence, BAD_ARGUMENT when the request cannot be right,
+ * REFUSED otherwise; or why nothing came. The words were checked. */
 ls_status admin_run(const admin_service *service, const admin_words *words, bool prints_json,
                     ls_text *why);
 

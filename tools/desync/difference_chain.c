@@ -3,7 +3,7 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/tools/desync/machine_code.h"
-#include "lockstep/tools/desync/step_log.h"
+#include "lockstep/tools/desync/write_trace.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -168,12 +168,8 @@ static ls_status explain(explanation *made, ls_text *why)
 {
     const char *json_path = made->config->json_path;
     ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
-    if (status == LS_OK) {
-        status = open_bundle(made, why);
-    }
-    if (status == LS_OK) {
-        status = find_simulation(made, why);
-    }
+    LS_THEN(status, open_bundle(made, why));
+    LS_THEN(status, find_simulation(made, why));
     if (status != LS_OK) {
         return status;
     }

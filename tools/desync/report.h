@@ -5,9 +5,9 @@
 #define LOCKSTEP_TOOLS_DESYNC_REPORT_H
 
 #include "lockstep/common/program/html.h"
-#include "lockstep/tools/desync/code_place.h"
 #include "lockstep/tools/desync/difference_chain.h"
 #include "lockstep/tools/desync/evidence.h"
+#include "lockstep/tools/desync/machine_code.h"
 #include "lockstep/tools/desync/reproduce.h"
 
 #include <stdio.h>
@@ -92,6 +92,11 @@ const char *explain_report_events_text(uint32_t events);
 
 /* Every slot's input at the bad tick; false when the bundle has none. */
 bool explain_report_inputs(const explain_evidence *evidence, ls_slot_input slots[LS_PLAYERS_MAX]);
+
+/* The machine code around two writes, each marked where the other has another instruction; of one
+ * that is NULL the list is empty. */
+void explain_report_listings(const explain_report *report, const explain_field_write *here,
+                             const explain_field_write *other, explain_listing listings[2]);
 
 /* "1 of 1,200 elements ..." how many elements differ, in how many fields. */
 void explain_report_count_text(const explain_evidence *evidence, ls_text *out);

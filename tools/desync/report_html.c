@@ -1,5 +1,5 @@
+#include "lockstep/tools/desync/picture.h"
 #include "lockstep/tools/desync/report.h"
-#include "lockstep/tools/desync/report_picture.h"
 
 #include <inttypes.h>
 

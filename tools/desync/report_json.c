@@ -1,5 +1,5 @@
 #include "lockstep/common/program/json.h"
-#include "lockstep/tools/desync/report_code.h"
+#include "lockstep/tools/desync/report.h"
 
 /* Texts came with the bundle, from another machine. */
 static void add_text(ls_json *json, const char *key, const char *text)

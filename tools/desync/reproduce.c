@@ -3,8 +3,8 @@
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
+#include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
-#include "lockstep/common/diagnosis/surroundings.h"
 #include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/system/child_process.h"

@@ -352,12 +352,8 @@ static ls_status add_sources(netcond_proxy *proxy)
     ls_loop_handler forget = {on_forget, proxy};
     ls_status status =
         ls_event_loop_watch(loop, proxy->descriptor, clients, &proxy->clients_source);
-    if (status == LS_OK) {
-        status = ls_event_loop_add_alarm(loop, alarm, &proxy->alarm);
-    }
-    if (status == LS_OK) {
-        status = ls_event_loop_add_timer(loop, FORGET_EVERY_MS, forget, &proxy->forget_timer);
-    }
+    LS_THEN(status, ls_event_loop_add_alarm(loop, alarm, &proxy->alarm));
+    LS_THEN(status, ls_event_loop_add_timer(loop, FORGET_EVERY_MS, forget, &proxy->forget_timer));
     return status;
 }
 
@@ -373,9 +369,7 @@ static ls_status build(netcond_proxy *proxy, ls_text *why)
         proxy->clients[i].index = i;
     }
     ls_status status = make_conditioners(proxy);
-    if (status == LS_OK) {
-        status = bind_listener(proxy, why);
-    }
+    LS_THEN(status, bind_listener(proxy, why));
     return status == LS_OK ? add_sources(proxy) : status;
 }
 

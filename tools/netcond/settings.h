@@ -53,4 +53,19 @@ const char *netcond_setting_scope_prefix(netcond_setting_scope scope);
 ls_status netcond_settings_resolve(const netcond_settings *settings,
                                    ls_link_config links[NETCOND_DIRECTION_COUNT], ls_text *why);
 
+/* ---- Profile: settings of both directions under one name, for the networks that players have.
+ * Starting points, not measurements: each figure can be set anew beside it ---- */
+
+#define NETCOND_PROFILES_MAX 16u
+
+typedef struct netcond_profile {
+    const char *name;
+    const char *help;
+    const char
+        *values[NETCOND_DIRECTION_COUNT][NETCOND_SETTING_COUNT]; /* NULL: as in a perfect link */
+} netcond_profile;
+
+/* NULL beyond the last one. */
+const netcond_profile *netcond_profile_at(uint32_t index);
+
 #endif

@@ -3,11 +3,25 @@
 #ifndef LOCKSTEP_TOOLS_REPLAY_BATCH_H
 #define LOCKSTEP_TOOLS_REPLAY_BATCH_H
 
+#include "lockstep/common/base/text.h"
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* ---- Journal list: the journals in a folder and in the folders below it, by their names.
+ * Reads none of them ---- */
+
+typedef struct replay_journal_list {
+    char **paths; /* sorted */
+    uint32_t count;
+    uint32_t capacity;
+} replay_journal_list;
+
+bool replay_is_folder(const char *path);
+
+/* ---- the batch ---- */
 
 #define REPLAY_JOBS_MAX 64u
 #define REPLAY_TIME_LIMIT_S_MAX 86400u

@@ -58,9 +58,7 @@ ls_exit_code replay_run_command(const replay_config *config, ls_console *console
     ls_text why = {{0}};
     ls_text failure = {{0}};
     ls_status status = check_output(config, config->output, &why);
-    if (status == LS_OK) {
-        status = check_output(config, config->json_path, &why);
-    }
+    LS_THEN(status, check_output(config, config->json_path, &why));
     if (status == LS_OK && config->json_path) {
         status = ls_output_check_path(config->json_path, &why);
     }
@@ -72,9 +70,7 @@ ls_exit_code replay_run_command(const replay_config *config, ls_console *console
     ls_json_text(run.json, "program", "lockstep-replay");
     ls_json_text(run.json, "command", config->command->name);
     status = replay_open(&run, 0, config->command->trust, &playback, &why);
-    if (status == LS_OK) {
-        status = config->command->work(&run, &why);
-    }
+    LS_THEN(status, config->command->work(&run, &why));
     ls_console_clear(console);
     if (status != LS_OK && status != LS_DESYNCED) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s",

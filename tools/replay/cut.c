@@ -206,24 +206,16 @@ ls_status replay_cut(replay_run *run, ls_text *why)
 {
     cutting cut = {.run = run, .playback = run->playback};
     ls_status status = check_range(run, why);
-    if (status == LS_OK) {
-        status =
-            replay_playback_load(run->playback, run->config->simulation, &run->config->files, why);
-    }
+    LS_THEN(status,
+            replay_playback_load(run->playback, run->config->simulation, &run->config->files, why));
     if (status == LS_OK && run->config->from > 0 &&
         ls_sim_instance_save_bytes(run->playback->instance) == 0) {
         ls_text_set(why, "this simulation cannot save: its journal can only be cut from tick 0 on");
         status = LS_UNSUPPORTED;
     }
-    if (status == LS_OK) {
-        status = replay_playback_seek(run->playback, run->config->from, why);
-    }
-    if (status == LS_OK) {
-        status = create_parts(&cut);
-    }
-    if (status == LS_OK) {
-        status = write_file(&cut, why);
-    }
+    LS_THEN(status, replay_playback_seek(run->playback, run->config->from, why));
+    LS_THEN(status, create_parts(&cut));
+    LS_THEN(status, write_file(&cut, why));
     if (status == LS_OK) {
         replay_say(run, "%s: ticks %" PRIu32 " to %" PRIu32 ", %" PRIu64 " bytes",
                    run->config->output, run->config->from, run->config->to - 1, cut.bytes);

@@ -159,9 +159,7 @@ static ls_status compare_states(pair *both, const found *result, ls_text *why)
     for (uint32_t side = 0; side < 2; side++) {
         ls_status status = replay_playback_load(both->sides[side], both->run->config->simulation,
                                                 &both->run->config->files, why);
-        if (status == LS_OK) {
-            status = replay_playback_seek(both->sides[side], result->state_tick, why);
-        }
+        LS_THEN(status, replay_playback_seek(both->sides[side], result->state_tick, why));
         if (status != LS_OK) {
             return status;
         }

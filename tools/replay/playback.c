@@ -104,13 +104,9 @@ static ls_status make_room(replay_playback *playback, uint64_t bytes)
 static ls_status load_snapshot(replay_playback *playback, const ls_journal_snapshot *snapshot)
 {
     ls_status status = make_room(playback, snapshot->state_bytes);
-    if (status == LS_OK) {
-        status = ls_journal_read_snapshot(playback->journal, snapshot, playback->state);
-    }
-    if (status == LS_OK) {
-        status = ls_sim_instance_load(playback->instance, playback->state,
-                                      (size_t)snapshot->state_bytes, snapshot->tick);
-    }
+    LS_THEN(status, ls_journal_read_snapshot(playback->journal, snapshot, playback->state));
+    LS_THEN(status, ls_sim_instance_load(playback->instance, playback->state,
+                                         (size_t)snapshot->state_bytes, snapshot->tick));
     if (status != LS_OK) {
         return status;
     }

@@ -230,9 +230,7 @@ static ls_status walk_elements(walker *w, const place *at, const schema_debug_ty
         snprintf(index, sizeof index, "[%u]", i);
         status = go_to(w, at, "", index, &element);
         element.offset = at->offset + i * array->element->bytes;
-        if (status == LS_OK) {
-            status = walk_type(w, &element, array->element);
-        }
+        LS_THEN(status, walk_type(w, &element, array->element));
     }
     return status;
 }
@@ -314,9 +312,7 @@ static ls_status walk_struct(walker *w, const place *at, const schema_debug_type
         if (!member->is_bit_field && member->offset > end) {
             status = add_hole(w, at, end, member->offset);
         }
-        if (status == LS_OK) {
-            status = walk_member(w, at, member);
-        }
+        LS_THEN(status, walk_member(w, at, member));
         if (status != LS_OK) {
             return status;
         }

@@ -649,15 +649,9 @@ ls_status schema_debug_open(const char *path, schema_debug_file **out, ls_text *
         return LS_NO_MEMORY;
     }
     ls_status status = open_dwarf(file, path, why);
-    if (status == LS_OK) {
-        status = scan_units(file);
-    }
-    if (status == LS_OK) {
-        status = sort_structs(file);
-    }
-    if (status == LS_OK) {
-        status = list_names(file);
-    }
+    LS_THEN(status, scan_units(file));
+    LS_THEN(status, sort_structs(file));
+    LS_THEN(status, list_names(file));
     if (status != LS_OK) {
         schema_debug_close(file);
         return status;

@@ -4,7 +4,7 @@
 #define LOCKSTEP_TOOLS_SYNCTEST_COMPARE_H
 
 #include "lockstep/common/simulation/state_schema.h"
-#include "lockstep/tools/synctest/trace.h"
+#include "lockstep/tools/synctest/tape.h"
 
 typedef struct synctest_difference {
     uint32_t place;        /* the first place at which the traces differ */

@@ -4,23 +4,15 @@
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_NOISE_H
 #define LOCKSTEP_TOOLS_SYNCTEST_NOISE_H
 
+#include "lockstep/common/base/sanitizers.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* With AddressSanitizer and its kin the heap is theirs, and so are the bytes around a block: they
  * find more than noise does. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SYNCTEST_IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
-    __has_feature(memory_sanitizer)
-#define SYNCTEST_IS_SANITIZED 1
-#endif
-#endif
-#if !defined(SYNCTEST_IS_SANITIZED)
-#define SYNCTEST_IS_SANITIZED 0
-#endif
+#define SYNCTEST_IS_SANITIZED LS_IS_SANITIZED
 
 /* Names the bytes that memory holds which nobody has written: 0, for zeroes, in the reference; in
  * other perturbations random ones, other for each variant, tick and place. */

@@ -12,7 +12,4 @@ void synctest_play_mode_record(synctest_player *player);
 /* Plays the recorded match. */
 void synctest_play_mode_run(synctest_player *player, synctest_play_mode mode);
 
-/* play_mode_draw.c: with read-only states, drawn at other rates; true when nothing was found. */
-bool synctest_play_mode_draw(synctest_player *player);
-
 #endif

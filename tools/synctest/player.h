@@ -14,7 +14,6 @@
 #include "lockstep/tools/synctest/statics.h"
 #include "lockstep/tools/synctest/surroundings.h"
 #include "lockstep/tools/synctest/tape.h"
-#include "lockstep/tools/synctest/trace.h"
 
 typedef struct synctest_player {
     synctest_exchange *exchange;

@@ -34,4 +34,21 @@ uint32_t synctest_random_player_input(synctest_random_player *player, uint8_t *b
 /* Whether the players of this tick send such inputs. */
 bool synctest_inputs_are_random(uint32_t ticks, ls_tick tick);
 
+/* ---- Script: the seating of the match that lockstep-synctest plays: seats are taken, left and
+ * taken again, seeded, so that joins and leaves are tested as well as inputs. Pure ---- */
+
+typedef struct synctest_script {
+    ls_rng rng;
+    uint32_t players;
+    bool is_present[LS_PLAYERS_MAX];
+    ls_tick next_change[LS_PLAYERS_MAX];
+} synctest_script;
+
+synctest_script synctest_script_make(uint64_t seed, uint32_t players);
+
+/* The events of the next tick, one for each seat. Called once for each tick, in order from 0. At
+ * tick 0 seat 0 is taken, and most others are. */
+void synctest_script_advance(synctest_script *script, ls_tick tick,
+                             uint32_t events[LS_PLAYERS_MAX]);
+
 #endif

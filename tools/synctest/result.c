@@ -1,9 +1,259 @@
+#define _POSIX_C_SOURCE 200809L
 #define _GNU_SOURCE
 #include "lockstep/tools/synctest/result.h"
 
+#include "lockstep/common/program/html.h"
+#include "lockstep/common/program/json.h"
+#include "lockstep/common/system/output.h"
+
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- JSON ---- */
+
+static void add_word(ls_json *object, const char *key, const char *text)
+{
+    ls_json_text(object, key, text[0] != '\0' ? text : NULL);
+}
+
+static double seconds_of(uint64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+static void add_outcome(ls_json *json, const synctest_finding *finding,
+                        const synctest_evidence *evidence)
+{
+    const synctest_outcome *outcome = &finding->outcome;
+    ls_text where = {""};
+    ls_text cause = {""};
+    char signal[32] = "";
+    synctest_finding_describe(finding, evidence, &where, &cause);
+    if (outcome->signal != 0) {
+        synctest_signal_name(outcome->signal, signal, sizeof signal);
+    }
+    ls_json_number(json, "variant", finding->variant);
+    ls_json_number(json, "tick", outcome->tick);
+    add_word(json, "pass", outcome->pass);
+    add_word(json, "field", outcome->field);
+    add_word(json, "expected", outcome->expected);
+    add_word(json, "found", outcome->found);
+    ls_json_number(json, "elements", (double)outcome->elements);
+    add_word(json, "signal", signal);
+    add_word(json, "last_words", finding->words);
+    add_word(json, "class", synctest_diagnosis_class(finding->perturbation, outcome, evidence));
+    add_word(json, "cause", cause.bytes);
+    add_word(json, "text", where.bytes);
+}
+
+static void add_finding(ls_json *json, const synctest_finding *finding,
+                        const synctest_evidence *evidence)
+{
+    ls_json_text(json, "name", synctest_perturbation_of(finding->perturbation)->name);
+    ls_json_text(json, "result", synctest_finding_word(finding));
+    ls_json_number(json, "hashes_compared", (double)finding->hashes_compared);
+    ls_json_number(json, "seconds", seconds_of(finding->took_ns));
+    if (finding->outcome.kind == SYNCTEST_OUTCOME_SKIPPED) {
+        add_word(json, "reason", finding->outcome.text.bytes);
+    } else if (synctest_finding_is_bad(finding) || finding->is_warning) {
+        add_outcome(json, finding, evidence);
+    }
+}
+
+/* Variables outside the state that a pass was seen to write to. */
+static void add_writes(ls_json *array, const synctest_result *result)
+{
+    for (uint32_t i = 0; i < result->finding_count; i++) {
+        const synctest_static_writes *writes = &result->findings[i].static_writes;
+        for (uint32_t k = 0; k < writes->count; k++) {
+            const synctest_static_write *write = &writes->list[k];
+            char name[SYNCTEST_LINT_NAME_BYTES_MAX] = "";
+            synctest_lint_variable_at(result->match->sim, write->address, name, sizeof name);
+            ls_json *json = ls_json_append(array);
+            add_word(json, "variable", name);
+            add_word(json, "pass",
+                     write->pass < LS_PASSES_MAX ? result->facts.pass_names[write->pass] : "");
+            ls_json_number(json, "tick", write->tick);
+        }
+    }
+}
+
+static void add_item(ls_json *json, const synctest_lint_item *item)
+{
+    static const char *const kinds[] = {"call",   "instruction", "static",
+                                        "schema", "library",     "flag"};
+    ls_json_text(json, "severity", item->is_error ? "error" : "warning");
+    ls_json_text(json, "kind", kinds[item->kind]);
+    ls_json_text(json, "name", item->name);
+    add_word(json, "function", item->place);
+    add_word(json, "library", item->library);
+    ls_json_number(json, "count", (double)item->count);
+    ls_json_text(json, "topic", item->topic);
+    ls_json_text(json, "why", item->why);
+    ls_json_text(json, "instead", item->instead);
+}
+
+static void add_lint(ls_json *json, const synctest_lint_report *report)
+{
+    ls_json *lint = ls_json_object(json, "lint");
+    ls_json_number(lint, "errors", report->errors);
+    ls_json_number(lint, "warnings", report->warnings);
+    ls_json_number(lint, "left_out", report->left_out);
+    ls_json_bool(lint, "is_code_read", report->is_code_read);
+    ls_json_number(lint, "libraries_read", (double)report->libraries_read);
+    ls_json_number(lint, "functions_read", (double)report->functions_read);
+    ls_json *items = ls_json_array(lint, "items");
+    for (uint32_t i = 0; i < report->count; i++) {
+        add_item(ls_json_append(items), &report->items[i]);
+    }
+}
+
+static void add_simulation(ls_json *json, const synctest_result *result)
+{
+    add_word(json, "sim", result->facts.name);
+    ls_json_text(json, "file", result->match->sim);
+    ls_json_decimal(json, "seed", result->match->seed);
+    ls_json_number(json, "ticks", result->match->ticks);
+    ls_json_number(json, "tick_rate_hz", result->facts.tick_rate_hz);
+    ls_json_number(json, "players", result->facts.players);
+    ls_json_number(json, "state_bytes", (double)result->facts.state_bytes);
+    ls_json_number(json, "inputs_played", (double)result->facts.inputs_played);
+}
+
+static void add_result(ls_json *json, const void *of)
+{
+    const synctest_result *result = of;
+    ls_json_text(json, "program", "lockstep-synctest");
+    ls_json_text(json, "status", result->status);
+    add_simulation(json, result);
+    ls_json_number(json, "hashes_compared", (double)result->hashes_compared);
+    ls_json_number(json, "failed", result->failed);
+    if (result->has_lint || result->lint.count > 0) {
+        add_lint(json, &result->lint);
+    } else {
+        ls_json_null(json, "lint");
+    }
+    ls_json *reference = ls_json_object(json, "reference");
+    ls_json_text(reference, "result", synctest_finding_word(&result->reference));
+    ls_json_number(reference, "seconds", seconds_of(result->reference.took_ns));
+    if (result->has_reference && synctest_finding_is_bad(&result->reference)) {
+        add_outcome(reference, &result->reference, &result->evidence);
+    }
+    add_writes(ls_json_array(json, "static_writes"), result);
+    ls_json *perturbations = ls_json_array(json, "perturbations");
+    for (uint32_t i = 0; i < result->finding_count; i++) {
+        add_finding(ls_json_append(perturbations), &result->findings[i], &result->evidence);
+    }
+}
+
+ls_status synctest_result_write_json(const synctest_result *result, const char *path, ls_text *why)
+{
+    return ls_json_save(add_result, result, path, why);
+}
+
+/* ---- JUnit ---- */
+
+static void begin_case(ls_html *xml, const char *class, const char *name, uint64_t took_ns)
+{
+    ls_text text = {""};
+    ls_html_begin(xml, "testcase");
+    ls_text_set(&text, "lockstep-synctest.%s", class);
+    ls_html_attribute(xml, "classname", text.bytes);
+    ls_html_attribute(xml, "name", name);
+    ls_text_set(&text, "%" PRIu64 ".%03u", took_ns / 1000000000u,
+                (unsigned)(took_ns / 1000000u % 1000u));
+    ls_html_attribute(xml, "time", text.bytes);
+}
+
+static void write_failure(ls_html *xml, const char *type, const char *message, const char *details)
+{
+    ls_html_begin(xml, "failure");
+    ls_html_attribute(xml, "type", type);
+    ls_html_attribute(xml, "message", message);
+    ls_html_text(xml, details);
+    ls_html_end(xml);
+}
+
+static void write_finding(ls_html *xml, const char *class, const char *name,
+                          const synctest_finding *finding, const synctest_evidence *evidence)
+{
+    begin_case(xml, class, name, finding->took_ns);
+    if (finding->outcome.kind == SYNCTEST_OUTCOME_SKIPPED) {
+        ls_html_begin(xml, "skipped");
+        ls_html_attribute(xml, "message", finding->outcome.text.bytes);
+        ls_html_end(xml);
+    } else if (synctest_finding_is_bad(finding)) {
+        ls_text where = {""};
+        ls_text cause = {""};
+        synctest_finding_describe(finding, evidence, &where, &cause);
+        write_failure(xml, synctest_finding_word(finding), where.bytes, cause.bytes);
+    }
+    ls_html_end(xml);
+}
+
+static void write_lint(ls_html *xml, const char *class, const synctest_lint_report *report)
+{
+    begin_case(xml, class, "lint", 0);
+    for (uint32_t i = 0; i < report->count; i++) {
+        const synctest_lint_item *item = &report->items[i];
+        if (item->is_error) {
+            ls_text message = {""};
+            ls_text_set(&message, "%s: %s", item->name, item->why);
+            write_failure(xml, item->topic, message.bytes, item->instead);
+        }
+    }
+    ls_html_end(xml);
+}
+
+static void write_suite(FILE *stream, const synctest_result *result)
+{
+    const char *class = result->facts.name[0] != '\0' ? result->facts.name : "simulation";
+    bool has_lint = result->has_lint || result->lint.count > 0;
+    bool is_reference_bad = result->has_reference && synctest_finding_is_bad(&result->reference);
+    uint32_t skipped = 0;
+    for (uint32_t i = 0; i < result->finding_count; i++) {
+        skipped += result->findings[i].outcome.kind == SYNCTEST_OUTCOME_SKIPPED;
+    }
+    ls_html xml = ls_xml_document(stream);
+    ls_html_begin(&xml, "testsuite");
+    ls_html_attribute(&xml, "name", class);
+    ls_html_number_attribute(&xml, "tests",
+                             result->finding_count + has_lint + result->has_reference);
+    ls_html_number_attribute(&xml, "failures",
+                             result->failed + (result->lint.errors > 0) + is_reference_bad);
+    ls_html_number_attribute(&xml, "skipped", skipped);
+    if (has_lint) {
+        write_lint(&xml, class, &result->lint);
+    }
+    if (result->has_reference) {
+        write_finding(&xml, class, "reference", &result->reference, &result->evidence);
+    }
+    for (uint32_t i = 0; i < result->finding_count; i++) {
+        const synctest_finding *finding = &result->findings[i];
+        write_finding(&xml, class, synctest_perturbation_of(finding->perturbation)->name, finding,
+                      &result->evidence);
+    }
+    ls_html_end(&xml);
+}
+
+ls_status synctest_result_write_junit(const synctest_result *result, const char *path, ls_text *why)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    if (!stream) {
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
+    }
+    write_suite(stream, result);
+    fclose(stream);
+    ls_status status = ls_output_write(path, text, why);
+    free(text);
+    return status;
+}
+
+/* ---- results ---- */
 
 bool synctest_finding_is_bad(const synctest_finding *finding)
 {

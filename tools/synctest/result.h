@@ -35,7 +35,7 @@ void synctest_finding_describe(const synctest_finding *finding, const synctest_e
 /* "SIGSEGV", or "signal 40". */
 void synctest_signal_name(int signal_number, char *text, size_t capacity);
 
-/* result_json.c, result_junit.c: the whole result. `seconds` of each part are in it. IO with the
+/* The whole result. `seconds` of each part are in it. IO with the
  * path in `why`. */
 ls_status synctest_result_write_json(const synctest_result *result, const char *path, ls_text *why);
 ls_status synctest_result_write_junit(const synctest_result *result, const char *path,

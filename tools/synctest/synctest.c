@@ -4,7 +4,7 @@
 #include "lockstep/common/system/output.h"
 #include "lockstep/common/system/thread.h"
 #include "lockstep/tools/synctest/launch.h"
-#include "lockstep/tools/synctest/lint_text.h"
+#include "lockstep/tools/synctest/lint.h"
 #include "lockstep/tools/synctest/result.h"
 #include "lockstep/tools/synctest/statics.h"
 
@@ -391,9 +391,7 @@ ls_exit_code synctest_run(const synctest_config *config, ls_console *console)
     result.match = &config->match;
     result.status = "failed";
     ls_status status = config->is_lint_wanted ? lint(config, &result, console) : LS_OK;
-    if (status == LS_OK) {
-        status = gather_evidence(config, &result, console);
-    }
+    LS_THEN(status, gather_evidence(config, &result, console));
     if (status != LS_OK) {
         return ls_exit_code_of(status);
     }

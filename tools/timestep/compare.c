@@ -570,9 +570,7 @@ static ls_status draw_plots(const compare *c, ls_text *why)
         return ls_fail(LS_IO, why, "cannot write a script for gnuplot: %s", strerror(errno));
     }
     ls_status status = stepping_plot_write(&page, script, why);
-    if (status == LS_OK) {
-        status = stepping_gnuplot_run(script, c->config->plot_path, why);
-    }
+    LS_THEN(status, stepping_gnuplot_run(script, c->config->plot_path, why));
     fclose(script);
     return status;
 }
@@ -605,9 +603,7 @@ static ls_status write_results(const compare *c, ls_text *why)
 static ls_status run(compare *c, ls_text *why)
 {
     ls_status status = open_traces(c, why);
-    if (status == LS_OK) {
-        status = choose_steppers(c, why);
-    }
+    LS_THEN(status, choose_steppers(c, why));
     if (status != LS_OK) {
         return status;
     }
@@ -664,14 +660,9 @@ ls_exit_code stepping_compare_run(const stepping_compare_config *config, ls_cons
             ls_text_set(&why, "cannot draw %s: %s", config->plot_path, strerror(errno));
         }
     }
-    if (status == LS_OK) {
-        status = run(&c, &why);
-    }
-    ls_exit_code code = ls_exit_code_of(status);
-    if (status != LS_OK) {
-        ls_log_line(&console->log, LS_LOG_ERROR, "%s",
-                    why.bytes[0] ? why.bytes : ls_status_text(status));
-    } else if (has_difference(&c)) {
+    LS_THEN(status, run(&c, &why));
+    ls_exit_code code = ls_exit_report(&console->log, status, &why);
+    if (status == LS_OK && has_difference(&c)) {
         ls_log_line(&console->log, LS_LOG_ERROR,
                     "not the same bits: lockstep-synctest finds out why");
         code = LS_EXIT_DESYNC;

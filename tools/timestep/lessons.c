@@ -313,9 +313,7 @@ ls_status stepping_one_bit_run(const ls_simulation *simulation, const ls_sim_con
     stepping_sim_player *one = NULL;
     stepping_sim_player *other = NULL;
     ls_status status = stepping_sim_player_create(simulation, config, allocator, &one, why);
-    if (status == LS_OK) {
-        status = stepping_sim_player_create(simulation, config, allocator, &other, why);
-    }
+    LS_THEN(status, stepping_sim_player_create(simulation, config, allocator, &other, why));
     if (status == LS_OK) {
         stepping_sim_player_step(one);
         stepping_sim_player_follow(other, one);
@@ -411,9 +409,7 @@ static ls_status write_integrator(ls_integrator integrator, const stepping_trace
     const stepping_rope_run_config frame_dt = {integrator, 0, 0};
     stepping_rope_result fixed = {0}, per_frame = {0};
     ls_status status = stepping_rope_run(&fixed_dt, trace, allocator, &fixed, why);
-    if (status == LS_OK) {
-        status = stepping_rope_run(&frame_dt, trace, allocator, &per_frame, why);
-    }
+    LS_THEN(status, stepping_rope_run(&frame_dt, trace, allocator, &per_frame, why));
     ls_json_text(json, "integrator", stepping_integrator_name(integrator));
     stepping_sheet_print(sheet, "  %-22s", stepping_integrator_name(integrator));
     print_rope(&fixed, sheet);
@@ -570,9 +566,7 @@ static ls_status write_lockstep(const stepping_trace *traces, uint32_t rate_hz,
         status = write_rates(&course, traces, &timestep, allocator, sheet, json, why);
         stepping_sim_course_release(&course, allocator);
     }
-    if (status == LS_OK) {
-        status = stepping_one_bit_run(arena, &config, ONE_BIT_S, allocator, &bit, why);
-    }
+    LS_THEN(status, stepping_one_bit_run(arena, &config, ONE_BIT_S, allocator, &bit, why));
     write_one_bit(&bit, sheet, json);
     return status;
 }

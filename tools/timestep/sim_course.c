@@ -141,10 +141,8 @@ static ls_status choose_shape(stepping_sim_course *course, const ls_allocator *a
     stepping_sim_player *after = NULL;
     ls_status status =
         stepping_sim_player_create(course->simulation, &course->config, allocator, &before, why);
-    if (status == LS_OK) {
-        status =
-            stepping_sim_player_create(course->simulation, &course->config, allocator, &after, why);
-    }
+    LS_THEN(status, stepping_sim_player_create(course->simulation, &course->config, allocator,
+                                               &after, why));
     if (status == LS_OK) {
         stepping_sim_player_step(before);
         for (uint32_t i = 0; i < 2 * course->config.tick_rate_hz; i++) {
@@ -198,9 +196,7 @@ ls_status stepping_sim_course_make(const ls_simulation *simulation, const ls_sim
     if (status == LS_OK && simulation->draw) {
         status = choose_shape(&course, allocator, why);
     }
-    if (status == LS_OK) {
-        status = run_course(&course, allocator, why);
-    }
+    LS_THEN(status, run_course(&course, allocator, why));
     if (status != LS_OK) {
         stepping_sim_course_release(&course, allocator);
         return status;

@@ -2,8 +2,8 @@
 #include "lockstep/common/runtime/rerun/rerun_apart.h"
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
-#include "lockstep/common/diagnosis/surroundings.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/system_clock.h"

@@ -1,11 +1,77 @@
-/* The pass that finds pairs: two bodies whose circles overlap and of which one is awake. The pairs
- * of a body stand by number of the other. Their order is the solver's, so it is part of the rules
- * of the game; so is what is left out when there are too many. */
-#include "lockstep/common/simulations/arena/arena_block.h"
 #include "lockstep/common/simulations/arena/arena_collide.h"
+#include "lockstep/common/simulations/arena/arena_grid.h"
 #include "lockstep/common/simulations/arena/arena_world.h"
 
 #include <string.h>
+
+/* ---- blocks ---- */
+
+/* Four circles that are compared with one at once, in one instruction each where the compiler
+ * has vectors, one after the other where it has not, with the same answers. */
+
+_Static_assert(LS_ARENA_BLOCK == 4, "a vector is four numbers, of which two words are signs");
+
+/* LS_FIXED_PORTABLE builds what a compiler without extensions makes, for tests. */
+#if defined(__GNUC__) && !defined(LS_FIXED_PORTABLE)
+#define HAS_VECTORS 1
+#else
+#define HAS_VECTORS 0
+#endif
+
+#if HAS_VECTORS
+typedef int32_t ls_arena_four __attribute__((vector_size(LS_ARENA_BLOCK * sizeof(int32_t))));
+
+static inline ls_arena_four four_load(const int32_t *numbers)
+{
+    ls_arena_four four;
+    memcpy(&four, numbers, sizeof four);
+    return four;
+}
+#endif
+
+/* Of each circle that is compared: below 0 if the squares round it and round the one are apart. */
+typedef struct arena_block {
+#if HAS_VECTORS
+    ls_arena_four gaps;
+#else
+    int32_t gaps[LS_ARENA_BLOCK];
+#endif
+} arena_block;
+
+/* The difference of two places along an axis is below the sum of two radii either way unless one of
+ * the sums below is negative. No number comes near the ends of 32 bits. */
+static inline arena_block block_compare(const ls_arena_circles *circles, ls_arena_circle circle,
+                                        uint32_t begin)
+{
+    arena_block block;
+#if HAS_VECTORS
+    ls_arena_four x = four_load(circles->x + begin) - circle.x;
+    ls_arena_four y = four_load(circles->y + begin) - circle.y;
+    ls_arena_four reach = four_load(circles->radius + begin) + circle.radius;
+    block.gaps = (reach - x) | (reach + x) | (reach - y) | (reach + y);
+#else
+    for (uint32_t i = 0; i < LS_ARENA_BLOCK; i++) {
+        bool is_apart = !ls_arena_grid_overlap(circle, ls_arena_circle_at(circles, begin + i));
+        block.gaps[i] = is_apart ? -1 : 0;
+    }
+#endif
+    return block;
+}
+
+/* Whether neither block has a circle that overlaps. */
+static inline bool block_is_apart(arena_block a, arena_block b)
+{
+    const uint64_t signs = UINT64_C(0x8000000080000000);
+    uint64_t words_a[2];
+    uint64_t words_b[2];
+    memcpy(words_a, &a, sizeof words_a);
+    memcpy(words_b, &b, sizeof words_b);
+    return (words_a[0] & words_a[1] & words_b[0] & words_b[1] & signs) == signs;
+}
+
+/* The pass that finds pairs: two bodies whose circles overlap and of which one is awake. The pairs
+ * of a body stand by number of the other. Their order is the solver's, so it is part of the rules
+ * of the game; so is what is left out when there are too many. */
 
 /* With fewer awake than one in this many, each of them looks around for itself. */
 #define FEW_AWAKE 4u
@@ -66,8 +132,8 @@ static bool meet(ls_arena_world *world, uint32_t place, ls_arena_range range)
     const ls_arena_circles *circles = &world->grid.sorted;
     ls_arena_circle circle = ls_arena_circle_at(circles, place);
     for (uint32_t k = range.begin; k < range.end; k += LS_ARENA_BLOCK) {
-        ls_arena_block block = ls_arena_block_compare(circles, circle, k);
-        if (ls_arena_block_is_apart(block, block)) {
+        arena_block block = block_compare(circles, circle, k);
+        if (block_is_apart(block, block)) {
             continue;
         }
         uint32_t count = LS_MIN(range.end - k, LS_ARENA_BLOCK);
@@ -98,8 +164,8 @@ static bool sweep(ls_arena_world *world)
         ls_arena_range over = {above[-1], above[2]};
         uint32_t longest = LS_MAX(beside.end - beside.begin, over.end - over.begin);
         if (longest <= LS_ARENA_BLOCK &&
-            ls_arena_block_is_apart(ls_arena_block_compare(&grid->sorted, circle, beside.begin),
-                                    ls_arena_block_compare(&grid->sorted, circle, over.begin))) {
+            block_is_apart(block_compare(&grid->sorted, circle, beside.begin),
+                           block_compare(&grid->sorted, circle, over.begin))) {
             continue;
         }
         if (!meet(world, k, beside) || !meet(world, k, over)) {

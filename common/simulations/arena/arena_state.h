@@ -134,14 +134,6 @@ ls_arena_view ls_arena_view_of(const ls_sim_config *config, const void *state);
  * the slots. The bot goes for the nearest ship, or for a body while there is none. */
 uint32_t ls_arena_fields(const ls_sim_config *config, ls_field *fields, uint32_t capacity);
 ls_status ls_arena_init(const ls_sim_config *config, void *state, ls_text *why);
-void ls_arena_draw(const ls_sim_config *config, const void *previous, const void *current,
-                   ls_fixed alpha, ls_draw_list *list);
-uint32_t ls_arena_bot(const ls_sim_config *config, const void *state, uint32_t slot, ls_rng *rng,
-                      uint8_t *bytes);
-uint32_t ls_arena_control(const ls_sim_config *config, const void *state, uint32_t slot,
-                          const ls_controls *controls, uint8_t *bytes);
-void ls_arena_sounds(const ls_sim_config *config, const void *previous, const void *current,
-                     ls_sound_list *list);
 
 /* A body at rest in the origin with the mass of its size; `density` in kg/m2. */
 ls_arena_body ls_arena_body_make(ls_arena_shape shape, ls_vec2 half, ls_fixed density);

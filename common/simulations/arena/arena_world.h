@@ -122,7 +122,4 @@ static inline uint32_t ls_arena_ticks(const ls_arena_world *world, uint32_t thou
     return ticks > 0 ? ticks : 1;
 }
 
-/* Fires from the slot's ship, which is in play, unless all its shots are in flight. */
-void ls_arena_fire(ls_arena_world *world, uint32_t slot);
-
 #endif

@@ -1,10 +1,211 @@
 #include "lockstep/common/simulations/rope/rope.h"
 
+#include "lockstep/common/maths/fixed_trig.h"
+#include "lockstep/common/maths/interpolate.h"
 #include "lockstep/common/simulation/strict_double.h"
-#include "lockstep/common/simulations/rope/rope_state.h"
+#include "lockstep/common/simulations/player_view.h"
 
 #include <math.h>
 #include <string.h>
+
+/* ---- state ---- */
+
+static ls_rope_rules rules_of(const ls_sim_config *config)
+{
+    const int64_t *values = config->params;
+    return (ls_rope_rules){
+        .mass = (double)values[LS_ROPE_PARAM_MASS] / 1000.0,
+        .link = (double)values[LS_ROPE_PARAM_LINK] / 1000.0,
+        .stiffness = (double)values[LS_ROPE_PARAM_STIFFNESS],
+        .damping = (double)values[LS_ROPE_PARAM_DAMPING] / 1000.0,
+        .air = (double)values[LS_ROPE_PARAM_AIR] / 1000.0,
+        .count = (uint32_t)values[LS_ROPE_PARAM_PARTICLES],
+        .players = config->players,
+        .integrator = (ls_integrator)values[LS_ROPE_PARAM_INTEGRATOR],
+    };
+}
+
+uint32_t ls_rope_particle_of(const ls_rope_rules *rules, uint32_t slot)
+{
+    return rules->players < 2 ? 0 : slot * (rules->count - 1) / (rules->players - 1);
+}
+
+/* Where the arrays begin in the state, in bytes. */
+static size_t positions_offset(const ls_rope_rules *rules)
+{
+    return rules->players * sizeof(ls_rope_hand);
+}
+
+static size_t velocities_offset(const ls_rope_rules *rules)
+{
+    return positions_offset(rules) + rules->count * sizeof(ls_rope_point);
+}
+
+ls_rope_view ls_rope_view_of(const ls_sim_config *config, const void *state)
+{
+    ls_rope_rules rules = rules_of(config);
+    const uint8_t *bytes = state;
+    return (ls_rope_view){
+        .hands = state,
+        .positions = (const void *)(bytes + positions_offset(&rules)),
+        .velocities = (const void *)(bytes + velocities_offset(&rules)),
+    };
+}
+
+/* ---- view ---- */
+
+/* How the rope looks, and how bots and people drag it. */
+
+#define MARGIN LS_FIXED_HALF
+#define ROPE_HALF LS_FIXED_RATIO(15, 1000)
+#define HAND_RADIUS LS_FIXED_RATIO(8, 100)
+#define FLOOR_HALF LS_FIXED_RATIO(5, 100)
+
+#define ROPE_COLOUR 0xd9b382FFu
+#define ROPE_SHADE 0xb08a5aFFu
+#define FLOOR_COLOUR 0x55606eFFu
+
+/* Ids: the floor, hands by slot, then links. */
+#define HAND_IDS 1u
+#define LINK_IDS 16u
+
+/* Points far outside of the picture need not be drawn where they are. */
+#define EDGE LS_FIXED_INT(20000)
+
+#define HAND_REACH_MM 400 /* of arrow keys and stick, ahead of where the hand is */
+#define BOT_SWING_MM 700  /* either way of where the hand began */
+#define BOT_LETS_GO 24u   /* one time in this many */
+
+static ls_vec2 to_fixed(ls_rope_point point)
+{
+    return (ls_vec2){ls_fixed_clamp(ls_fixed_from_double(point.x), -EDGE, EDGE),
+                     ls_fixed_clamp(ls_fixed_from_double(point.y), -EDGE, EDGE)};
+}
+
+static ls_vec2 blend(const ls_rope_view *from, const ls_rope_view *to, uint32_t i, ls_fixed alpha)
+{
+    return ls_lerp_vec2(to_fixed(from->positions[i]), to_fixed(to->positions[i]), alpha);
+}
+
+static ls_draw_shape link_shape(ls_vec2 from, ls_vec2 to, uint32_t i)
+{
+    ls_vec2 way = ls_vec2_sub(to, from);
+    return (ls_draw_shape){
+        .kind = LS_DRAW_LINE,
+        .id = LINK_IDS + i,
+        .colour = i / 4 % 2 ? ROPE_SHADE : ROPE_COLOUR,
+        .angle = ls_fixed_atan2(way.y, way.x),
+        .x = from.x,
+        .y = from.y,
+        .half_width = ls_vec2_length(way),
+        .half_height = ROPE_HALF,
+    };
+}
+
+static ls_fixed half_length(const ls_rope_rules *rules)
+{
+    return ls_fixed_from_double(rules->link) * (rules->count - 1) / 2;
+}
+
+static void draw_hands(const ls_rope_rules *rules, const ls_rope_view *from, const ls_rope_view *to,
+                       ls_fixed alpha, ls_draw_list *list)
+{
+    for (uint32_t slot = 0; slot < rules->players; slot++) {
+        uint32_t faded = to->hands[slot].is_holding ? 0 : 0xA0u;
+        ls_vec2 at = blend(from, to, ls_rope_particle_of(rules, slot), alpha);
+        ls_draw_push(list, (ls_draw_shape){.kind = LS_DRAW_DISC,
+                                           .id = HAND_IDS + slot,
+                                           .colour = ls_player_colour(slot) - faded,
+                                           .x = at.x,
+                                           .y = at.y,
+                                           .half_width = HAND_RADIUS,
+                                           .half_height = HAND_RADIUS,
+                                           .owner = slot + 1});
+    }
+}
+
+static void rope_draw(const ls_sim_config *config, const void *previous, const void *current,
+                      ls_fixed alpha, ls_draw_list *list)
+{
+    ls_rope_rules rules = rules_of(config);
+    ls_rope_view from = ls_rope_view_of(config, previous);
+    ls_rope_view to = ls_rope_view_of(config, current);
+    ls_fixed half = half_length(&rules) + 2 * MARGIN;
+    ls_fixed floor = ls_fixed_from_double(LS_ROPE_FLOOR);
+    list->view_min = (ls_vec2){-half, floor - MARGIN};
+    list->view_max = (ls_vec2){half, LS_FIXED_INT(1)};
+    ls_draw_push(list, (ls_draw_shape){.kind = LS_DRAW_BOX,
+                                       .colour = FLOOR_COLOUR,
+                                       .y = floor - FLOOR_HALF - ROPE_HALF,
+                                       .half_width = half,
+                                       .half_height = FLOOR_HALF});
+    ls_vec2 end = blend(&from, &to, 0, alpha);
+    for (uint32_t i = 0; i + 1 < rules.count; i++) {
+        ls_vec2 next = blend(&from, &to, i + 1, alpha);
+        ls_draw_push(list, link_shape(end, next, i));
+        end = next;
+    }
+    draw_hands(&rules, &from, &to, alpha, list);
+}
+
+/* ---- inputs ---- */
+
+static int32_t millimetres(ls_fixed metres)
+{
+    return ls_fixed_floor(ls_fixed_clamp(metres, LS_FIXED_INT(-32), LS_FIXED_INT(32)) * 1000);
+}
+
+static uint32_t write_input(bool is_holding, int32_t x_mm, int32_t y_mm, uint8_t *bytes)
+{
+    uint32_t x = (uint32_t)x_mm & 0xFFFFu;
+    uint32_t y = (uint32_t)y_mm & 0xFFFFu;
+    const uint8_t input[LS_ROPE_INPUT_BYTES] = {is_holding, (uint8_t)x, (uint8_t)(x >> 8),
+                                                (uint8_t)y, (uint8_t)(y >> 8)};
+    memcpy(bytes, input, sizeof input);
+    return LS_ROPE_INPUT_BYTES;
+}
+
+/* Swings about where the hand began, to another place every third of a second or so, and lets go
+ * for a while now and then. In between it says nothing. */
+static uint32_t rope_bot(const ls_sim_config *config, const void *state, uint32_t slot, ls_rng *rng,
+                         uint8_t *bytes)
+{
+    (void)state;
+    if (ls_rng_below(rng, config->tick_rate_hz) >= 3) {
+        return 0;
+    }
+    ls_rope_rules rules = rules_of(config);
+    int64_t link_mm = config->params[LS_ROPE_PARAM_LINK];
+    int64_t home_mm = link_mm * ls_rope_particle_of(&rules, slot) - link_mm * (rules.count - 1) / 2;
+    bool is_holding = ls_rng_below(rng, BOT_LETS_GO) > 0;
+    int32_t x = ls_rng_between(rng, -BOT_SWING_MM, BOT_SWING_MM);
+    int32_t y = ls_rng_between(rng, -BOT_SWING_MM, BOT_SWING_MM);
+    int32_t home = (int32_t)(home_mm / 4 * 3);
+    return write_input(is_holding, home + x, y, bytes);
+}
+
+/* The particle goes after the pointer while its button is held; arrow keys and stick lead it; it is
+ * let go while FIRST is held. */
+static uint32_t rope_control(const ls_sim_config *config, const void *state, uint32_t slot,
+                             const ls_controls *controls, uint8_t *bytes)
+{
+    ls_rope_rules rules = rules_of(config);
+    ls_rope_view rope = ls_rope_view_of(config, state);
+    ls_vec2 at = to_fixed(rope.positions[ls_rope_particle_of(&rules, slot)]);
+    ls_vec2 lead = ls_controls_direction(controls);
+    bool is_holding = (controls->held & LS_CONTROL_FIRST) == 0;
+    if (controls->is_pointer_held) {
+        return write_input(is_holding, millimetres(controls->pointer.x),
+                           millimetres(controls->pointer.y), bytes);
+    }
+    if (lead.x == 0 && lead.y == 0 && is_holding && rope.hands[slot].is_holding) {
+        return 0;
+    }
+    ls_vec2 reach = ls_vec2_scale(lead, LS_FIXED_RATIO(HAND_REACH_MM, 1000));
+    return write_input(is_holding, millimetres(at.x + reach.x), millimetres(at.y + reach.y), bytes);
+}
+
+/* ---- the simulation ---- */
 
 #define GRAVITY 9.81 /* m/s2 */
 
@@ -40,13 +241,13 @@ static const ls_param params[LS_ROPE_PARAM_COUNT] = {
 
 static size_t state_bytes(const ls_sim_config *config)
 {
-    ls_rope_rules rules = ls_rope_rules_of(config);
-    return ls_rope_velocities_offset(&rules) + rules.count * sizeof(ls_rope_point);
+    ls_rope_rules rules = rules_of(config);
+    return velocities_offset(&rules) + rules.count * sizeof(ls_rope_point);
 }
 
 static size_t scratch_bytes(const ls_sim_config *config)
 {
-    return LS_INTEGRATE_SCRATCH_EACH * ls_rope_rules_of(config).count * sizeof(ls_rope_point);
+    return LS_INTEGRATE_SCRATCH_EACH * rules_of(config).count * sizeof(ls_rope_point);
 }
 
 #define HAND(member, type, unit)                                                                   \
@@ -56,16 +257,16 @@ static size_t scratch_bytes(const ls_sim_config *config)
 
 static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
 {
-    ls_rope_rules rules = ls_rope_rules_of(config);
+    ls_rope_rules rules = rules_of(config);
     const ls_field all[] = {
         HAND(target.x, LS_FIELD_F64, "m"),
         HAND(target.y, LS_FIELD_F64, "m"),
         HAND(is_present, LS_FIELD_U32, ""),
         HAND(is_holding, LS_FIELD_U32, ""),
-        POINT("positions", ls_rope_positions_offset(&rules), x, "m"),
-        POINT("positions", ls_rope_positions_offset(&rules), y, "m"),
-        POINT("velocities", ls_rope_velocities_offset(&rules), x, "m/s"),
-        POINT("velocities", ls_rope_velocities_offset(&rules), y, "m/s"),
+        POINT("positions", positions_offset(&rules), x, "m"),
+        POINT("positions", positions_offset(&rules), y, "m"),
+        POINT("velocities", velocities_offset(&rules), x, "m/s"),
+        POINT("velocities", velocities_offset(&rules), y, "m/s"),
     };
     return ls_fields_copy(all, sizeof all / sizeof all[0], out, capacity);
 }
@@ -74,9 +275,9 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
 static ls_status lay_out(const ls_sim_config *config, void *state, ls_text *why)
 {
     (void)why;
-    ls_rope_rules rules = ls_rope_rules_of(config);
+    ls_rope_rules rules = rules_of(config);
     ls_rope_hand *hands = state;
-    ls_rope_point *positions = (void *)((uint8_t *)state + ls_rope_positions_offset(&rules));
+    ls_rope_point *positions = (void *)((uint8_t *)state + positions_offset(&rules));
     ls_rng rng = ls_rng_make(config->seed, STREAM_SHAPE);
     for (uint32_t i = 0; i < rules.count; i++) {
         double middle = (double)(rules.count - 1) / 2.0;
@@ -131,11 +332,11 @@ static ls_rope_point hand_velocity(ls_rope_point from, ls_rope_point to, double 
 
 static void move_hands(const ls_step *step)
 {
-    ls_rope_rules rules = ls_rope_rules_of(step->config);
+    ls_rope_rules rules = rules_of(step->config);
     uint8_t *bytes = step->state;
     ls_rope_hand *hands = step->state;
-    ls_rope_point *positions = (void *)(bytes + ls_rope_positions_offset(&rules));
-    ls_rope_point *velocities = (void *)(bytes + ls_rope_velocities_offset(&rules));
+    ls_rope_point *positions = (void *)(bytes + positions_offset(&rules));
+    ls_rope_point *velocities = (void *)(bytes + velocities_offset(&rules));
     for (uint32_t slot = 0; slot < rules.players; slot++) {
         read_input(&step->inputs->slots[slot], &hands[slot]);
         if (hands[slot].is_holding) {
@@ -227,10 +428,10 @@ static void limit(double *values, uint32_t count, double most)
 
 void ls_rope_advance(const ls_sim_config *config, void *state, void *scratch, double dt_seconds)
 {
-    ls_rope_rules rules = ls_rope_rules_of(config);
+    ls_rope_rules rules = rules_of(config);
     uint8_t *bytes = state;
-    double *positions = (void *)(bytes + ls_rope_positions_offset(&rules));
-    double *velocities = (void *)(bytes + ls_rope_velocities_offset(&rules));
+    double *positions = (void *)(bytes + positions_offset(&rules));
+    double *velocities = (void *)(bytes + velocities_offset(&rules));
     rope_system user = {&rules, state};
     ls_motion_system system = {.count = 2 * rules.count, .accelerate = accelerate, .user = &user};
     ls_integrate(&system, rules.integrator, dt_seconds, positions, velocities, scratch);
@@ -251,26 +452,9 @@ static void pass_integrate(const ls_step *step)
 
 /* ---- measures ---- */
 
-double ls_rope_energy(const ls_sim_config *config, const void *state)
-{
-    ls_rope_rules rules = ls_rope_rules_of(config);
-    ls_rope_view rope = ls_rope_view_of(config, state);
-    double energy = 0.0;
-    for (uint32_t i = 0; i < rules.count; i++) {
-        ls_rope_point speed = rope.velocities[i];
-        energy += 0.5 * rules.mass * (speed.x * speed.x + speed.y * speed.y);
-        energy += rules.mass * GRAVITY * (rope.positions[i].y - LS_ROPE_FLOOR);
-    }
-    for (uint32_t i = 0; i + 1 < rules.count; i++) {
-        double longer = distance_between(rope.positions[i], rope.positions[i + 1]) - rules.link;
-        energy += 0.5 * rules.stiffness * longer * longer;
-    }
-    return energy;
-}
-
 double ls_rope_stretch(const ls_sim_config *config, const void *state)
 {
-    ls_rope_rules rules = ls_rope_rules_of(config);
+    ls_rope_rules rules = rules_of(config);
     ls_rope_view rope = ls_rope_view_of(config, state);
     double longest = rules.link;
     for (uint32_t i = 0; i + 1 < rules.count; i++) {
@@ -304,9 +488,9 @@ const ls_simulation *ls_rope_simulation(void)
         .scratch_bytes = scratch_bytes,
         .fields = fields,
         .init = init,
-        .draw = ls_rope_draw,
-        .bot = ls_rope_bot,
-        .control = ls_rope_control,
+        .draw = rope_draw,
+        .bot = rope_bot,
+        .control = rope_control,
     };
     return &simulation;
 }

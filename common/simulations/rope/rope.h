@@ -27,9 +27,6 @@ typedef enum ls_rope_param {
 
 const ls_simulation *ls_rope_simulation(void);
 
-/* Kinetic, elastic and, from the floor up, of weight: all of it, J. */
-double ls_rope_energy(const ls_sim_config *config, const void *state);
-
 /* The longest link, as a multiple of its length at rest: 1 for a slack rope; one that falls apart
  * has no limit. */
 double ls_rope_stretch(const ls_sim_config *config, const void *state);
@@ -37,6 +34,46 @@ double ls_rope_stretch(const ls_sim_config *config, const void *state);
 /* One step of any length: what the simulation does each tick, for loops that have no fixed tick.
  * `scratch` holds the simulation's scratch_bytes. Hands stay where they are. */
 void ls_rope_advance(const ls_sim_config *config, void *state, void *scratch, double dt_seconds);
+
+/* ---- Rope state: what the rope's files share: the layout of the state and the rules of the
+ * match. The state is the hands, then all particles' positions, then all their velocities:
+ * the arrays that the integrator takes ---- */
+
+#define LS_ROPE_FLOOR (-2.0) /* m */
+
+typedef struct ls_rope_point {
+    double x;
+    double y;
+} ls_rope_point;
+
+/* A player's grip on one particle. */
+typedef struct ls_rope_hand {
+    ls_rope_point target; /* m: where the player wants the particle */
+    uint32_t is_present;
+    uint32_t is_holding;
+} ls_rope_hand;
+
+typedef struct ls_rope_rules {
+    double mass;      /* kg, of a particle */
+    double link;      /* m, at rest */
+    double stiffness; /* N/m */
+    double damping;   /* N s/m, between neighbours */
+    double air;       /* N s/m */
+    uint32_t count;   /* of particles */
+    uint32_t players;
+    ls_integrator integrator;
+} ls_rope_rules;
+
+typedef struct ls_rope_view {
+    const ls_rope_hand *hands;
+    const ls_rope_point *positions;  /* m */
+    const ls_rope_point *velocities; /* m/s */
+} ls_rope_view;
+
+ls_rope_view ls_rope_view_of(const ls_sim_config *config, const void *state);
+
+/* Which particle the slot holds: with two players, the two ends. */
+uint32_t ls_rope_particle_of(const ls_rope_rules *rules, uint32_t slot);
 
 LS_C_END
 

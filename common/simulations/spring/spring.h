@@ -47,9 +47,6 @@ typedef struct ls_spring_motion {
 ls_spring_motion ls_spring_motion_of(const ls_sim_config *config, const void *state,
                                      uint32_t index);
 
-/* Kinetic and elastic, J. */
-double ls_spring_energy(const ls_spring_rules *rules, ls_spring_motion motion);
-
 /* One step of the rules' integrator, of any length: what the simulation does each tick, for loops
  * that have no fixed tick. */
 ls_spring_motion ls_spring_advance(const ls_spring_rules *rules, ls_spring_motion motion,

@@ -34,8 +34,4 @@ static inline bool ls_tumble_is_near_plane(const ls_tumble_body *body, ls_vec3 u
     return ls_vec3_dot(body->position, up) - height - body->radius <= margin;
 }
 
-/* ---- tumble_boxes.c: of ls_tumble_collide ---- */
-
-ls_tumble_manifold ls_tumble_collide_boxes(ls_tumble_solid a, ls_tumble_solid b, ls_fixed margin);
-
 #endif

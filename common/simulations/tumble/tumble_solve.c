@@ -3,7 +3,7 @@
  * "Iterative Dynamics with Temporal Coherence", 2005), and overlaps taken away by velocities of
  * their own that are gone after the tick ("split impulses"), so that doing so never makes anything
  * faster. A body that hardly moves for a while falls asleep. */
-#include "lockstep/common/simulations/tumble/tumble_world.h"
+#include "lockstep/common/simulations/tumble/tumble_state.h"
 
 #define STILL_SPEED LS_FIXED_RATIO(12, 100) /* m/s */
 #define STILL_SPIN LS_FIXED_RATIO(25, 100)  /* rad/s */

@@ -117,8 +117,8 @@ void bench_net_host_serve(const void *user, int pipe)
 {
     net_host server = {.plan = user, .pipe = pipe};
     ls_text why = {{0}};
-    ls_host_config config = {.match = match_of(server.plan),
-                             .matches = server.plan->clients / server.plan->players,
+    ls_host_config config = {.table.match = match_of(server.plan),
+                             .table.matches = server.plan->clients / server.plan->players,
                              .bind_host = "127.0.0.1"};
     ls_status status = ls_host_create(&config, ls_allocator_heap(), &server.host, &why);
     ls_loop_handler handler = {look, &server};

@@ -7,7 +7,7 @@
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
-#include "lockstep/common/program/http_client.h"
+#include "lockstep/common/program/http_transfer.h"
 #include "lockstep/tests/lab/bench/child.h"
 #include "lockstep/tests/lab/bench/crowd.h"
 #include "lockstep/tests/lab/bench/sections.h"

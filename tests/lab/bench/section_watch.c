@@ -143,15 +143,15 @@ static void serve(const void *user, int pipe)
     watch_host server = {.plan = user, .pipe = pipe};
     ls_text why = {{0}};
     bench_child_stay_on(0); /* with the players, and away from the spectators */
-    ls_host_config config = {.match = ls_match_config_default(bench_pad_simulation()),
-                             .matches = 1,
+    ls_host_config config = {.table.match = ls_match_config_default(bench_pad_simulation()),
+                             .table.matches = 1,
                              .bind_host = "127.0.0.1",
                              .on_event = on_event,
-                             .user = &server};
-    config.match.sim = bench_pad_config(STATE_BYTES, WATCH_PLAYERS);
-    config.match.sim.tick_rate_hz = WATCH_RATE_HZ;
-    config.match.spectators_max = server.plan->spectators;
-    config.match.spectator_delay_ticks = server.plan->delay_ticks;
+                             .table.user = &server};
+    config.table.match.sim = bench_pad_config(STATE_BYTES, WATCH_PLAYERS);
+    config.table.match.sim.tick_rate_hz = WATCH_RATE_HZ;
+    config.table.match.spectators_max = server.plan->spectators;
+    config.table.match.spectator_delay_ticks = server.plan->delay_ticks;
     ls_status status = ls_host_create(&config, ls_allocator_heap(), &server.host, &why);
     ls_loop_handler handler = {look, &server};
     if (status == LS_OK) {

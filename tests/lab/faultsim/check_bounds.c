@@ -2,7 +2,6 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/protocol/wire/message.h"
-#include "lockstep/server/host/output_limits.h"
 #include "lockstep/server/journal/event_rows.h"
 #include "lockstep/server/match/origin_budget.h"
 #include "lockstep/server/match/peer_link.h"

@@ -3,8 +3,10 @@
  * that are malformed beyond doubt are counted, at once and once. */
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/lab/faultsim/match_check_parts.h"
+#include "lockstep/tests/lab/faultsim/step_observer.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum {
     INPUTS_KEPT_TICKS = 256, /* closed ticks for which a late input still counts as one */
@@ -57,15 +59,36 @@ static client_check *client_of_peer(const match_check *check, ls_peer_id peer)
     return NULL;
 }
 
-/* The values of the base are of no interest here, its size is. */
+static uint8_t *held_at(const client_check *client, ls_tick tick)
+{
+    size_t bytes = client->check->run->setup.match.simulation->input_bytes_max;
+    return client->held + tick % CHECK_INPUTS_HELD * bytes;
+}
+
 static void start_cursor(client_check *client, const ls_inputs_header *header)
 {
-    static const uint8_t zeros[LS_INPUT_BYTES_MAX];
-    ls_slot_input base = {.bytes = zeros};
+    ls_slot_input base = {0};
     if (header->has_base && header->first > header->base_gap) {
-        base.size = client->made_size[header->first - header->base_gap - 1];
+        ls_tick tick = header->first - header->base_gap - 1;
+        base.size = client->made_size[tick];
+        base.bytes = held_at(client, tick);
     }
     ls_tick_cursor_start(client->check->cursor, 1, LS_INPUT_BYTES_MAX, &base);
+}
+
+/* A client sends what its player made and, where the simulation says which bits are edges and
+ * buttons, the presses that were lost with earlier inputs. */
+static void read_arriving(client_check *client, ls_tick tick)
+{
+    ls_slot_input input;
+    ls_tick_cursor_inputs(client->check->cursor, &input);
+    if (input.size > 0) {
+        memcpy(held_at(client, tick), input.bytes, input.size);
+    }
+    if (client->check->run->setup.match.simulation->input_bits) {
+        client->made[tick] = step_observer_digest(input.bytes, input.size);
+        client->made_size[tick] = (uint16_t)input.size;
+    }
 }
 
 /* Marks the inputs that the packet brings and that have not come before: the match may close them
@@ -86,6 +109,7 @@ static void mark_arriving(client_check *client, const ls_transport_event *event)
         bool is_forgotten = tick + INPUTS_KEPT_TICKS < check->tick_count;
         if (!is_forgotten && client->arrived[tick] == CHECK_ARRIVED_NOT) {
             client->arrived[tick] = CHECK_ARRIVING;
+            read_arriving(client, tick);
         }
     }
     check->arriving_end = tick;

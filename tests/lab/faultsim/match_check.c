@@ -100,6 +100,8 @@ static void on_client_added(void *user, virtual_client *client)
     its->core = client;
     its->made = reserve(check, check->tick_capacity, sizeof *its->made);
     its->made_size = reserve(check, check->tick_capacity, sizeof *its->made_size);
+    its->held =
+        reserve(check, CHECK_INPUTS_HELD, check->run->setup.match.simulation->input_bytes_max + 1u);
     its->arrived = reserve(check, check->tick_capacity, sizeof *its->arrived);
     its->made_at = reserve(check, check->tick_capacity, sizeof *its->made_at);
     its->made_in = reserve(check, check->tick_capacity, sizeof *its->made_in);
@@ -169,6 +171,7 @@ static void on_run_destroyed(void *user, virtual_match *run)
         client_check *client = check->clients[i];
         ls_release(storage, client->made);
         ls_release(storage, client->made_size);
+        ls_release(storage, client->held);
         ls_release(storage, client->arrived);
         ls_release(storage, client->made_at);
         ls_release(storage, client->made_in);

@@ -10,7 +10,8 @@
 #include "lockstep/tests/lab/virtual/virtual_match.h"
 
 enum {
-    CHECK_TICKS_MAX = 16384,   /* longest match that can be checked */
+    CHECK_TICKS_MAX = 16384, /* longest match that can be checked */
+    CHECK_INPUTS_HELD = 1024,
     CHECK_STEPPED_TICKS = 256, /* more than a client steps in a frame, and guesses */
     CHECK_CRASHES_MAX = 8,     /* of the server, in a match with a journal */
 };
@@ -73,6 +74,7 @@ typedef struct client_check {
     uint64_t *made;        /* by tick: digest of the input made, 0: none */
     uint64_t *made_at;     /* by tick: when, 0: never */
     uint16_t *made_size;   /* by tick: bytes of it */
+    uint8_t *held;         /* a ring of CHECK_INPUTS_HELD: the bytes of inputs that have arrived */
     uint8_t *made_in;      /* by tick: the number of `entries` when it was made */
     uint8_t *arrived;      /* by tick: when the input reached the server, a CHECK_ARRIVED */
     uint32_t life;         /* the server's, whose closed ticks it steps on */

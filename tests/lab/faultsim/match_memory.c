@@ -2,23 +2,13 @@
 #include "lockstep/tests/lab/faultsim/match_memory.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/sanitizers.h"
 
 #include <stdalign.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_SANITIZED true
-#endif
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED false
-#endif
 
 enum {
     BLOCK_BYTES = 8 << 20,
@@ -61,7 +51,7 @@ static void *allocate_large(ls_match_memory *memory, size_t bytes)
 static void *allocate(void *user, size_t bytes)
 {
     ls_match_memory *memory = user;
-    if (IS_SANITIZED) {
+    if (LS_HAS_ADDRESS_SANITIZER) {
         return calloc(1, bytes);
     }
     size_t taken = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -84,7 +74,7 @@ static void *allocate_counted(void *user, size_t bytes)
 static void release(void *user, void *piece)
 {
     ls_match_memory *memory = user;
-    if (IS_SANITIZED) {
+    if (LS_HAS_ADDRESS_SANITIZER) {
         free(piece);
         return;
     }

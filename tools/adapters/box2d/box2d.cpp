@@ -446,6 +446,7 @@ constexpr ls_simulation make()
     game.draw = draw;
     game.bot = bot;
     game.control = control;
+    game.input_bits = ls_buttons_in_first_byte;
     game.hash = hash;
     game.deinit = deinit;
     return game;

@@ -345,6 +345,14 @@ static uint32_t control(const ls_sim_config *config, const void *state, uint32_t
     return has_sticks ? INPUT_BYTES : 2;
 }
 
+static void input_bits(const ls_sim_config *config, const void *state, const ls_input_bits *bits)
+{
+    (void)config;
+    (void)state;
+    bits->buttons[0] = 0xFF;
+    bits->buttons[1] = 0xFF;
+}
+
 static const ls_simulation simulation = {
     .abi = LS_SIMULATION_ABI,
     .size = sizeof(ls_simulation),
@@ -370,6 +378,7 @@ static const ls_simulation simulation = {
     .load = load,
     .deinit = deinit,
     .save_fields = save_fields,
+    .input_bits = input_bits,
 };
 
 LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void);

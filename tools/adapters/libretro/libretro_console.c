@@ -5,7 +5,6 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/tools/adapters/libretro/libretro_api.h"
-#include "lockstep/tools/adapters/libretro/libretro_quirks.h"
 #include "lockstep/tools/adapters/libretro/libretro_surroundings.h"
 
 #include <stdarg.h>

@@ -4,9 +4,8 @@
 #ifndef LOCKSTEP_TOOLS_ADAPTERS_LIBRETRO_LIBRETRO_CONSOLE_H
 #define LOCKSTEP_TOOLS_ADAPTERS_LIBRETRO_LIBRETRO_CONSOLE_H
 
-#include "lockstep/tools/adapters/libretro/libretro_core.h"
-#include "lockstep/tools/adapters/libretro/libretro_picture.h"
-#include "lockstep/tools/adapters/libretro/libretro_speaker.h"
+#include "lockstep/tools/adapters/libretro/libretro_imports.h"
+#include "lockstep/tools/adapters/libretro/libretro_output.h"
 
 #define LIBRETRO_PORTS_MAX 8u
 #define LIBRETRO_SAVE_HEAD_BYTES 12u

@@ -5,6 +5,8 @@
 #define LOCKSTEP_TOOLS_ADAPTERS_LIBRETRO_LIBRETRO_IMPORTS_H
 
 #include "lockstep/common/base/status.h"
+#include "lockstep/common/simulation/simulation.h"
+#include "lockstep/tools/adapters/libretro/libretro_api.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,15 +37,20 @@ typedef struct libretro_start {
     uint64_t array_bytes;
 } libretro_start;
 
-/* Reads it from a library's file. All zero for one that cannot be read: the linker says why. */
-libretro_start libretro_start_read(const uint8_t *file, size_t size);
+/* ---- Libretro core: the shared library of a core, loaded from bytes. A core keeps its state
+ * in its own variables, so every block of a process loads a copy of its own. Runs nothing
+ * of the core but what loading runs ---- */
 
-/* Runs what was held. */
-void libretro_start_run(void *library, const libretro_start *start);
+typedef struct libretro_core {
+    void *library;
+    int file; /* what it was loaded from, in memory: nothing of a disk */
+    libretro_functions call;
+} libretro_core;
 
-/* Lets `library`, a handle of dlopen, call find(name) in place of every function for which that is
- * not NULL. UNSUPPORTED for a processor whose tables are not known here, IO. */
-ls_status libretro_imports_replace(void *library, void *(*find)(const char *name),
-                                   libretro_originals *originals);
+/* Other functions than those that `find` gives are those of this machine. PLUGIN for bytes that are
+ * no core for this machine, IO, UNSUPPORTED; with `why`. */
+ls_status libretro_core_open(const ls_sim_file *bytes, void *(*find)(const char *name),
+                             libretro_originals *originals, libretro_core *out, ls_text *why);
+void libretro_core_close(libretro_core *core);
 
 #endif

@@ -223,6 +223,8 @@ bool lua_keys_collect(lua_State *L, int table, lua_keys *keys);
 int lua_keys_refuse(lua_State *L, const char *where);
 /* As it stands in a path: ".x", "[3]", "[true]". */
 void lua_key_name(const lua_key *key, char name[48]);
+/* A text that needs no quotes, of fewer bytes. */
+bool lua_key_is_name(const lua_key *key, size_t bytes_max);
 void lua_key_push(lua_State *L, const lua_key *key);
 void lua_keys_free(lua_keys *keys);
 int lua_script_pairs(lua_State *L);
@@ -269,6 +271,7 @@ void lua_watch_write(lua_engine *engine, lua_State *L, int storage);
 
 void lua_view_draw(lua_engine *before, lua_engine *now, ls_fixed alpha, ls_draw_list *list);
 uint32_t lua_view_bot(lua_engine *engine, uint32_t slot, ls_rng *rng, uint8_t *bytes);
+void lua_view_input_bits(lua_engine *engine, const ls_input_bits *bits);
 uint32_t lua_view_control(lua_engine *engine, uint32_t slot, const ls_controls *controls,
                           uint8_t *bytes);
 void lua_view_free(lua_engine *engine);

@@ -212,6 +212,14 @@ static uint32_t control(const ls_sim_config *config, const void *state, uint32_t
     return size;
 }
 
+static void input_bits(const ls_sim_config *config, const void *state, const ls_input_bits *bits)
+{
+    (void)config;
+    own_locale own = own_locale_begin();
+    lua_view_input_bits(engine_of(state), bits);
+    own_locale_end(own);
+}
+
 static const ls_simulation simulation = {
     .abi = LS_SIMULATION_ABI,
     .size = sizeof(ls_simulation),
@@ -239,6 +247,7 @@ static const ls_simulation simulation = {
     .save_bytes_max = save_bytes_max,
     .sounds = sounds,
     .save_fields_of = save_fields_of,
+    .input_bits = input_bits,
 };
 
 LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void);

@@ -135,9 +135,9 @@ bool lua_keys_collect(lua_State *L, int table, lua_keys *keys)
     return true;
 }
 
-static bool is_name(const lua_key *key)
+bool lua_key_is_name(const lua_key *key, size_t bytes_max)
 {
-    bool is = key->type == LUA_TSTRING && key->text_bytes > 0 && key->text_bytes < 40 &&
+    bool is = key->type == LUA_TSTRING && key->text_bytes > 0 && key->text_bytes < bytes_max &&
               !(key->text[0] >= '0' && key->text[0] <= '9');
     for (size_t i = 0; is && i < key->text_bytes; i++) {
         char c = key->text[i];
@@ -148,7 +148,7 @@ static bool is_name(const lua_key *key)
 
 void lua_key_name(const lua_key *key, char name[48])
 {
-    if (is_name(key)) {
+    if (lua_key_is_name(key, 40)) {
         (void)snprintf(name, 48, ".%s", key->text);
     } else if (key->type == LUA_TSTRING) {
         (void)snprintf(name, 48, "['%.40s']", key->text);

@@ -66,34 +66,31 @@ static uint32_t owner_argument(lua_State *L, int index)
     return lua_isnoneornil(L, index) ? 0 : (uint32_t)luaL_checkinteger(L, index) + 1;
 }
 
-/* disc(id, x, y, radius, colour, angle, slot) */
-static int draw_disc(lua_State *L)
+/* disc(id, x, y, radius, colour, angle, slot), and box, with two half sizes in place of a radius */
+static int draw_solid(lua_State *L, ls_draw_kind kind)
 {
-    ls_draw_shape shape = {.kind = LS_DRAW_DISC};
+    int size = kind == LS_DRAW_DISC ? 4 : 5; /* the last one */
+    ls_draw_shape shape = {.kind = kind};
     shape.x = fixed_argument(L, 2);
     shape.y = fixed_argument(L, 3);
     shape.half_width = fixed_argument(L, 4);
-    shape.half_height = shape.half_width;
-    shape.colour = (uint32_t)luaL_checkinteger(L, 5);
-    shape.angle = lua_isnoneornil(L, 6) ? 0 : ls_angle_from_radians(fixed_argument(L, 6));
-    shape.owner = owner_argument(L, 7);
+    shape.half_height = fixed_argument(L, size);
+    shape.colour = (uint32_t)luaL_checkinteger(L, size + 1);
+    shape.angle =
+        lua_isnoneornil(L, size + 2) ? 0 : ls_angle_from_radians(fixed_argument(L, size + 2));
+    shape.owner = owner_argument(L, size + 3);
     push_shape(L, shape, NULL);
     return 0;
 }
 
-/* box(id, x, y, half_width, half_height, colour, angle, slot) */
+static int draw_disc(lua_State *L)
+{
+    return draw_solid(L, LS_DRAW_DISC);
+}
+
 static int draw_box(lua_State *L)
 {
-    ls_draw_shape shape = {.kind = LS_DRAW_BOX};
-    shape.x = fixed_argument(L, 2);
-    shape.y = fixed_argument(L, 3);
-    shape.half_width = fixed_argument(L, 4);
-    shape.half_height = fixed_argument(L, 5);
-    shape.colour = (uint32_t)luaL_checkinteger(L, 6);
-    shape.angle = lua_isnoneornil(L, 7) ? 0 : ls_angle_from_radians(fixed_argument(L, 7));
-    shape.owner = owner_argument(L, 8);
-    push_shape(L, shape, NULL);
-    return 0;
+    return draw_solid(L, LS_DRAW_BOX);
 }
 
 /* line(id, x1, y1, x2, y2, thickness, colour) */
@@ -363,6 +360,43 @@ static bool ask_script(lua_engine *engine, hand_call *call, bool *has_failed)
         lua_say("'%s' has failed, and is not called again: %s\n", call->function, why.bytes);
     }
     return view && !*has_failed && call->has_run;
+}
+
+/* A string of the script, byte by byte. */
+static void copy_mask(lua_State *L, const char *name, uint8_t *mask)
+{
+    size_t size = 0;
+    if (lua_getglobal(L, name) == LUA_TSTRING) {
+        const char *bytes = lua_tolstring(L, -1, &size);
+        memcpy(mask, bytes, LS_MIN(size, LUA_INPUT_BYTES_MAX));
+    } else if (!lua_isnil(L, -1)) {
+        luaL_error(L, "script: %s is a %s, and not a string of the bits", name,
+                   luaL_typename(L, -1));
+    }
+    lua_pop(L, 1);
+}
+
+static int run_input_bits(lua_State *L)
+{
+    const ls_input_bits *bits = lua_touserdata(L, 1);
+    if (lua_getglobal(L, "control") != LUA_TFUNCTION) {
+        bits->buttons[0] = 0xFF;
+    }
+    copy_mask(L, "input_edges", bits->edges);
+    copy_mask(L, "input_buttons", bits->buttons);
+    return 0;
+}
+
+/* A script that says nothing of its inputs and leaves hands to us has a byte of buttons. */
+void lua_view_input_bits(lua_engine *engine, const ls_input_bits *bits)
+{
+    ls_text why = {{0}};
+    ls_input_bits masks = *bits;
+    lua_engine *view = view_at(engine, &engine->image);
+    if (view && !lua_engine_play(view, run_input_bits, &masks, &engine->image, &why)) {
+        ls_text_make_printable(why.bytes, strlen(why.bytes));
+        lua_say("the bits of inputs are not known: %s\n", why.bytes);
+    }
 }
 
 /* A script that says nothing of bots has ones that press buttons as they come. */

@@ -70,16 +70,8 @@ static void add_watch(lua_engine *engine, const lua_watch *path, ls_field_type t
 
 static bool is_name(const lua_key *key)
 {
-    if (key->type == LUA_TNUMBER) {
-        return !key->is_float && key->integer >= 0 && key->integer < 1000;
-    }
-    bool is = key->type == LUA_TSTRING && key->text_bytes > 0 && key->text_bytes < 20 &&
-              !(key->text[0] >= '0' && key->text[0] <= '9');
-    for (size_t i = 0; is && i < key->text_bytes; i++) {
-        char c = key->text[i];
-        is = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    }
-    return is;
+    return key->type == LUA_TNUMBER ? !key->is_float && key->integer >= 0 && key->integer < 1000
+                                    : lua_key_is_name(key, 20);
 }
 
 static void extend_path(lua_watch *path, const lua_key *key)

@@ -164,7 +164,8 @@ static void sounds(const ls_sim_config *config, const void *previous, const void
     }
 }
 
-/* A person's input: the direction keys. */
+/* A person's input: the direction keys. They are buttons, as input_bits says below: a tap that
+ * comes too late still counts. Where a press is a move it is an edge: see ls_input_bits. */
 static uint32_t control(const ls_sim_config *config, const void *state, uint32_t slot,
                         const ls_controls *controls, uint8_t *bytes)
 {
@@ -225,6 +226,7 @@ static const ls_simulation game = {
     .sounds = sounds,
     .bot = bot,
     .control = control,
+    .input_bits = ls_buttons_in_first_byte,
 };
 
 LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void)
