@@ -43,8 +43,9 @@ void ls_http_text_deinit(ls_http_text *text);
 /* Borrowed while the exchange is being answered; not later. */
 typedef struct ls_http_request {
     const char *method;
-    const char *path;          /* decoded, without a query */
-    const char *authorization; /* headers; NULL: not there */
+    const char *path; /* decoded, without a query */
+    const char *host; /* headers; NULL: not there */
+    const char *authorization;
     const char *last_event_id;
     const char *content_type;
     const char *body; /* NULL while body_bytes is 0 */
@@ -58,6 +59,8 @@ typedef struct ls_http_reply {
     char allow[64];     /* "": no such header */
     char location[96];  /* likewise */
     bool asks_for_token;
+    bool is_token_wrong;  /* there was one */
+    bool is_last;         /* of its connection */
     bool is_event_stream; /* from this event on */
     uint64_t first_event;
     ls_http_text text;

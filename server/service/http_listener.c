@@ -6,13 +6,13 @@
 #include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/server/service/event_ring.h"
+#include "lockstep/server/service/http_guard.h"
 #include "lockstep/server/service/http_routes.h"
 
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum {
     MEMORY_PER_CONNECTION = 16384, /* for its headers, and a piece of its body */
@@ -21,7 +21,8 @@ enum {
     UPKEEP_MS = 250,
     STREAM_POLL_MS = 100,
     STREAM_PIECE_BYTES = 4096,
-    TURNS_MAX = 16, /* of the library, before others of the loop have theirs */
+    DELAYED_MAX = 32, /* wrong tokens whose answers wait */
+    TURNS_MAX = 16,   /* of the library, before others of the loop have theirs */
 };
 
 static const uint64_t ns_per_ms = 1000000;
@@ -48,7 +49,10 @@ typedef struct work {
     ls_http_exchange *exchange;
     char *body;
     size_t body_bytes; /* that came; kept are LS_HTTP_BODY_BYTES_MAX at most */
+    ls_http_head head; /* its target alone */
+    bool has_head;
     bool is_routed;
+    bool is_delayed;
     bool is_suspended;
     uint64_t due_ns; /* while it is suspended: when the client is told that the service is late */
 } work;
@@ -77,6 +81,7 @@ struct ls_http_listener {
     ls_endpoint endpoint;
     bool is_stopping;
     uint32_t stream_count;
+    ls_http_guard guard;
     uint64_t reply_bytes;
     client *clients;
     work *works;
@@ -95,6 +100,7 @@ ls_http_listener_config ls_http_listener_config_default(void)
         .idle_timeout_s = 30,
         .request_timeout_ms = 20000,
         .answer_timeout_ms = 30000,
+        .wrong_token_ms = 1000,
         .heartbeat_ms = 10000,
     };
 }
@@ -365,6 +371,7 @@ static void add_headers(struct MHD_Response *response, const ls_http_reply *repl
                reply->policy ? reply->policy : strictest_policy);
     add_header(response, "Allow", reply->allow);
     add_header(response, "Location", reply->location);
+    add_header(response, "Connection", reply->is_last ? "close" : NULL);
     add_header(response, "WWW-Authenticate", reply->asks_for_token ? "Bearer" : NULL);
 }
 
@@ -441,7 +448,7 @@ static void on_answered(void *user)
 {
     work *of = user;
     if (of->is_suspended) {
-        of->is_suspended = false;
+        of->is_suspended = of->is_delayed = false;
         resume(of->listener, of->connection);
     }
 }
@@ -451,12 +458,36 @@ static const char *header_of(const work *of, const char *name)
     return MHD_lookup_connection_value(of->connection, MHD_HEADER_KIND, name);
 }
 
+/* The answer to a wrong token waits, unless the address, or all, gave too many: it is no use to
+ * keep their connections. */
+static void slow_down(work *of)
+{
+    ls_http_listener *listener = of->listener;
+    const client *by = client_of(of->connection);
+    ls_endpoint from = {.port = 0};
+    (void)(by && ls_socket_peer(by->descriptor, &from));
+    uint32_t delayed = 0;
+    for (const work *other = listener->works; other; other = other->next) {
+        delayed += other->is_delayed;
+    }
+    of->is_delayed =
+        ls_http_guard_count(&listener->guard, &from, now_of(listener)) && delayed < DELAYED_MAX;
+    if (of->is_delayed) {
+        return;
+    }
+    of->exchange->is_answered = false;
+    of->exchange->reply.asks_for_token = false;
+    of->exchange->reply.is_last = true;
+    ls_http_answer_error(of->exchange, 429, "too many wrong tokens");
+}
+
 static void route(work *of, const char *method, const char *path)
 {
     ls_http_listener *listener = of->listener;
     const ls_http_request request = {
         .method = method,
         .path = path,
+        .host = header_of(of, MHD_HTTP_HEADER_HOST),
         .authorization = header_of(of, MHD_HTTP_HEADER_AUTHORIZATION),
         .last_event_id = header_of(of, "Last-Event-ID"),
         .content_type = header_of(of, MHD_HTTP_HEADER_CONTENT_TYPE),
@@ -470,18 +501,23 @@ static void route(work *of, const char *method, const char *path)
         return;
     }
     ls_http_routes_answer(&listener->api, &request, of->exchange);
-    const ls_http_reply *reply = &of->exchange->reply;
+    ls_http_reply *reply = &of->exchange->reply;
+    if (of->exchange->is_answered && reply->is_token_wrong) {
+        slow_down(of);
+    }
     if (of->exchange->is_answered && reply->is_event_stream &&
         listener->stream_count >= listener->config.streams_max) {
-        of->exchange->reply.is_event_stream = false;
+        reply->is_event_stream = false;
         of->exchange->is_answered = false;
         ls_http_answer_error(of->exchange, 503, "%u clients follow the events already",
                              listener->config.streams_max);
     }
 }
 
-static work *begin_work(ls_http_listener *listener, struct MHD_Connection *connection)
+/* The target as it came: decoded, a NUL would end it. The library hands the work on. */
+static void *begin_work(void *user, const char *target, struct MHD_Connection *connection)
 {
+    ls_http_listener *listener = user;
     work *made = ls_allocate(ls_allocator_heap(), sizeof *made);
     ls_http_exchange *exchange = ls_http_exchange_create();
     if (!made || !exchange) {
@@ -494,33 +530,43 @@ static work *begin_work(ls_http_listener *listener, struct MHD_Connection *conne
     made->listener = listener;
     made->connection = connection;
     made->exchange = exchange;
+    made->head = ls_http_head_of(target);
     LIST_ADD(listener->works, made);
     return made;
 }
 
-static enum MHD_Result count_length(void *user, enum MHD_ValueKind kind, const char *name,
-                                    const char *value)
+static enum MHD_Result look_at_header(void *user, enum MHD_ValueKind kind, const char *name,
+                                      size_t name_size, const char *value, size_t value_size)
 {
-    uint32_t *count = user;
     (void)kind;
-    (void)value;
-    *count += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+    ls_http_head_add(user, name, name_size, value, value_size);
     return MHD_YES;
 }
 
-/* The headers are there: a body that is said to be too large is not read at all, nor one of two
- * lengths, of which a proxy may have taken the other. */
-static enum MHD_Result check_headers(work *of)
+static bool is_ambiguous(const work *of, const char *method, const char *version)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(of->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    ls_http_head head = of->head;
+    ls_http_head_begin(&head, version);
+    (void)MHD_get_connection_values_n(of->connection, MHD_HEADER_KIND, look_at_header, &head);
+    return !info || ls_http_head_is_ambiguous(&head, method + info->header_size);
+}
+
+/* The headers are there: a body that is said to be too large is not read at all, nor anything of a
+ * request that can be read in two ways. */
+static enum MHD_Result check_head(work *of, const char *method, const char *version)
 {
     const char *length = header_of(of, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    uint32_t lengths = 0;
-    (void)MHD_get_connection_values(of->connection, MHD_HEADER_KIND, count_length, &lengths);
-    if (lengths <= 1 && (!length || strtoull(length, NULL, 10) <= LS_HTTP_BODY_BYTES_MAX)) {
+    bool is_odd = is_ambiguous(of, method, version);
+    of->has_head = true;
+    if (!is_odd && (!length || strtoull(length, NULL, 10) <= LS_HTTP_BODY_BYTES_MAX)) {
         return MHD_YES;
     }
     of->is_routed = true;
-    if (lengths > 1) {
-        ls_http_answer_error(of->exchange, 400, "a request has one length");
+    of->exchange->reply.is_last = true;
+    if (is_odd) {
+        ls_http_answer_error(of->exchange, 400, "the request can be read in two ways");
     } else {
         ls_http_answer_error(of->exchange, 413, "a request has at most %zu bytes",
                              LS_HTTP_BODY_BYTES_MAX);
@@ -550,11 +596,8 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
 {
     ls_http_listener *listener = user;
     work *of = *context;
-    (void)version;
-    if (!of) {
-        of = begin_work(listener, connection);
-        *context = of;
-        return of ? check_headers(of) : MHD_NO;
+    if (!of || !of->has_head) {
+        return of ? check_head(of, method, version) : MHD_NO;
     }
     if (*upload_size > 0) {
         enum MHD_Result result = store_body(of, upload, *upload_size);
@@ -565,10 +608,12 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
         give_time(listener, connection, never_ns);
         route(of, method, path);
     }
-    if (of->exchange->is_answered) {
+    if (of->exchange->is_answered && !of->is_delayed) {
         return queue_reply(of);
     }
-    of->due_ns = now_of(listener) + listener->config.answer_timeout_ms * ns_per_ms;
+    uint64_t wait_ms =
+        of->is_delayed ? listener->config.wrong_token_ms : listener->config.answer_timeout_ms;
+    of->due_ns = now_of(listener) + wait_ms * ns_per_ms;
     of->is_suspended = true;
     MHD_suspend_connection(connection);
     return MHD_YES;
@@ -601,10 +646,12 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
     ls_release(ls_allocator_heap(), of);
 }
 
-static void answer_overdue_works(const ls_http_listener *listener, uint64_t now_ns)
+static void answer_overdue_works(ls_http_listener *listener, uint64_t now_ns)
 {
     for (work *of = listener->works; of; of = of->next) {
-        if (of->is_suspended && now_ns >= of->due_ns) {
+        if (of->is_delayed && now_ns >= of->due_ns) {
+            on_answered(of);
+        } else if (of->is_suspended && now_ns >= of->due_ns) {
             ls_http_answer_error(of->exchange, 504, "the service did not answer in time");
         }
     }
@@ -615,6 +662,7 @@ static void answer_overdue_works(const ls_http_listener *listener, uint64_t now_
 static void keep_up(void *user, uint64_t now_ns)
 {
     ls_http_listener *listener = user;
+    ls_http_guard_log(&listener->guard, listener->config.log, now_ns);
     answer_overdue_works(listener, now_ns);
     close_overdue_clients(listener, now_ns);
     run_turns(listener, now_ns);
@@ -647,7 +695,8 @@ static ls_status start_daemon(ls_http_listener *listener, int descriptor, ls_tex
     listener->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, listener,
         MHD_OPTION_LISTEN_SOCKET, descriptor, MHD_OPTION_NOTIFY_COMPLETED, on_completed, listener,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_CONNECTION_LIMIT,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_URI_LOG_CALLBACK,
+        begin_work, listener, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)config->connections_max + SPARE_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)config->idle_timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)MEMORY_PER_CONNECTION, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
@@ -711,7 +760,7 @@ ls_status ls_http_listener_create(const ls_http_listener_config *config, ls_even
     made->config = *config;
     memcpy(token, given, strlen(given) + 1);
     made->token = token;
-    made->api = (ls_http_api){.view = config->view, .token = token};
+    made->api = (ls_http_api){.view = config->view, .token = token, .hosts = config->hosts};
     made->loop = loop;
     ls_status status = open_port(made, why);
     if (status != LS_OK) {

@@ -7,6 +7,7 @@
 #define LOCKSTEP_SERVER_SERVICE_HTTP_LISTENER_H
 
 #include "lockstep/common/base/endpoint.h"
+#include "lockstep/common/base/log.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/server/service/service_view.h"
@@ -17,6 +18,8 @@ typedef struct ls_http_listener_config {
     const char *host;            /* an address or name; "::" is all addresses of both kinds */
     uint16_t port;               /* 0: the system chooses */
     int descriptor;              /* one that listens already, and is taken; -1: host and port */
+    const char *hosts;           /* names in a Host header, borrowed; NULL: none */
+    const ls_log *log;           /* of wrong tokens, borrowed; NULL: none */
     const char *token;           /* of the API, copied; NULL or "": the API answers nobody */
     const ls_service_view *view; /* borrowed */
     uint32_t connections_max;
@@ -26,6 +29,7 @@ typedef struct ls_http_listener_config {
     uint32_t idle_timeout_s;     /* without a byte either way */
     uint32_t request_timeout_ms; /* from its first byte, or the end of the one before, to its end */
     uint32_t answer_timeout_ms;  /* of the service; then of the client that reads it */
+    uint32_t wrong_token_ms;     /* until one is answered */
     uint32_t heartbeat_ms;       /* of a stream of events; below the idle timeout */
 } ls_http_listener_config;
 

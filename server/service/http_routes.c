@@ -5,6 +5,7 @@
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/server/service/event_ring.h"
+#include "lockstep/server/service/http_guard.h"
 #include "lockstep/server/service/http_metrics.h"
 #include "lockstep/server/service/room_register.h"
 #include "lockstep/server/service/room_settings.h"
@@ -503,6 +504,7 @@ static bool may_ask(const ls_http_api *api, const ls_http_request *request,
     if (!given || strncmp(given, scheme, sizeof scheme - 1) != 0 ||
         !is_token(given + sizeof scheme - 1, api->token)) {
         exchange->reply.asks_for_token = true;
+        exchange->reply.is_token_wrong = given != NULL;
         ls_http_answer_error(exchange, 401, "the token is missing or another one");
         return false;
     }
@@ -627,6 +629,13 @@ static void add_method(ls_http_reply *reply, const route *other)
              other->method, other->page ? ", HEAD" : "");
 }
 
+/* Probes and scrapers send what they like; nothing of it is secret. */
+static bool is_for_probes(const char *path)
+{
+    return strcmp(path, "/healthz") == 0 || strcmp(path, "/readyz") == 0 ||
+           strcmp(path, "/metrics") == 0;
+}
+
 void ls_http_api_deinit(ls_http_api *api)
 {
     ls_http_text_deinit(&api->metrics);
@@ -637,6 +646,12 @@ void ls_http_routes_answer(ls_http_api *api, const ls_http_request *request,
 {
     http_call made = {.api = api, .view = api->view, .request = request, .exchange = exchange};
     bool is_api = strncmp(request->path, API, sizeof API - 1) == 0;
+    if (request->host && !ls_http_host_is_known(request->host, api->hosts) &&
+        !is_for_probes(request->path)) {
+        ls_http_answer_error(exchange, 421,
+                             "no address, localhost or name in http.hosts is in the Host header");
+        return;
+    }
     if (strcmp(request->path, API "openapi.json") == 0 && strcmp(request->method, "GET") == 0) {
         answer_openapi(&made);
         return;

@@ -10,6 +10,7 @@
 typedef struct ls_http_api {
     const ls_service_view *view;
     const char *token;        /* NULL or "": the API answers nobody */
+    const char *hosts;        /* names of the service in a Host header; NULL: none */
     ls_http_text metrics;     /* as they were written last */
     uint64_t metrics_free_ns; /* they may be written anew, if not before */
 } ls_http_api;

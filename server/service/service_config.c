@@ -48,6 +48,7 @@ static const config_row rows[] = {
     TEXT_ROW("", "log-format", NULL, log_format),
     TEXT_ROW("http", "bind", "http-bind", http_bind),
     NUMBER_ROW("http", "port", "http-port", http_port, 0, 65535),
+    TEXT_ROW("http", "hosts", NULL, http_hosts),
     TEXT_ROW("http", "token-file", "http-token-file", http_token_file),
     TEXT_ROW("upload", "command", NULL, upload_command),
     NUMBER_ROW("upload", "time-limit", NULL, upload_limit_s, 0, 86400),

@@ -33,6 +33,7 @@ typedef struct ls_service_config {
     char http_bind[64];         /* 127.0.0.1 */
     uint32_t http_port;         /* 0: no HTTP */
     char http_token_file[512];  /* bearer token of /api/v1; "": the API answers nobody */
+    char http_hosts[512];       /* names of the service in a Host header, with commas between */
     char log_format[16];        /* text, json or journald */
     char upload_command[512];   /* "{}" stands for the closed journal's file; "": none */
     uint32_t upload_limit_s;    /* then a command that still runs has failed; 0: never */

@@ -561,6 +561,8 @@ static ls_status create_http(supervisor *self, ls_text *why)
     http.port = (uint16_t)service->http_port;
     http.descriptor = config->sockets->stream;
     http.token = token;
+    http.hosts = service->http_hosts;
+    http.log = &self->console->log;
     http.view = ls_room_keeper_view(self->keeper);
     LS_THEN(status, ls_http_listener_create(&http, self->loop, &self->http, why));
     ls_cipher_wipe(token, sizeof token);

@@ -158,7 +158,7 @@ def test_answers_may_come_later_or_never():
         assert status == 504 and "error" in text
         # A client that goes while it waits, and a service that ends meanwhile.
         request = (
-            f"POST {API}/rooms HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\n"
+            f"POST {API}/rooms HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
             "Content-Length: 15\r\n\r\n"
             '{"name":"slow"}'
         )
@@ -172,7 +172,8 @@ def test_answers_may_come_later_or_never():
 def open_stream(service, last=None):
     connection = service.connect()
     last = f"Last-Event-ID: {last}\r\n" if last is not None else ""
-    head = f"GET {API}/events HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\n{last}\r\n"
+    head = (f"GET {API}/events HTTP/1.1\r\nHost: localhost\r\n"
+            f"Authorization: Bearer {TOKEN}\r\n{last}\r\n")
     connection.sendall(head.encode())
     return connection
 
@@ -254,7 +255,7 @@ def test_reader_that_does_not_read_costs_no_memory():
 
 def test_pipelined_commands_run_one_after_another():
     with FakeService(PROGRAM) as service:
-        head = f"Host: a\r\nAuthorization: Bearer {TOKEN}\r\n"
+        head = f"Host: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
         requests = "".join(
             f"POST {API}/rooms/arena-1/{verb} HTTP/1.1\r\n{head}Content-Length: 0\r\n\r\n"
             for verb in ("pause", "unpause", "pause")

@@ -41,6 +41,9 @@ int main(int argc, char **argv)
     ls_http_listener_config config = ls_http_listener_config_default();
     ls_http_listener *listener = NULL;
     ls_text why = {{0}};
+    const ls_log log = ls_log_stderr("fake_http_service", LS_LOG_INFO);
+    config.log = &log;
+    config.hosts = "lockstep.example";
     config.host = argc > 1 ? argv[1] : config.host;
     config.token = argc > 2 && argv[2][0] ? argv[2] : NULL;
     config.view = fake_service_view(self.fake);
@@ -58,6 +61,7 @@ int main(int argc, char **argv)
     if (argc > 5) { /* no client's time is over before its test is */
         config.idle_timeout_s = 3600;
         config.request_timeout_ms = config.answer_timeout_ms = 3600000;
+        config.wrong_token_ms = 3600000;
     }
     config.heartbeat_ms = 500;
     uint64_t rooms = 0;

@@ -29,12 +29,13 @@ class FakeService:
     """A running fake_http_service; `with` ends it, and looks at how it ended."""
 
     def __init__(self, program, host="127.0.0.1", token=TOKEN, rooms=0, reply_kib=65536,
-                 is_patient=False):
+                 is_patient=False, stderr=None):
         self.host = host
         self.process = subprocess.Popen(
             [program, host, token, str(rooms), str(reply_kib)] + ["patient"] * is_patient,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=stderr,
             text=True,
         )
         self.port = int(self.process.stdout.readline())

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The HTTP listener, as clients of all kinds meet it: decent, broken, greedy and slow ones."""
 
+import concurrent.futures
 import http.client
 import resource
 import socket
@@ -46,7 +47,7 @@ def test_pipelined_requests_are_answered_in_order():
     with FakeService(PROGRAM) as service:
         one = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
         two = b"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n"
-        end = b"GET /nothing HTTP/1.1\r\nHost: a\r\n" + CLOSE + b"\r\n"
+        end = b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n" + CLOSE + b"\r\n"
         reply = raw(service, (one + two) * 20 + end)
         assert reply.count(b"HTTP/1.1 200") == 40 and reply.count(b"HTTP/1.1 404") == 1
         assert reply.index(b"ok\n") < reply.index(b"ready\n") < reply.index(b"HTTP/1.1 404")
@@ -70,6 +71,84 @@ def test_malformed_requests_end_in_an_error_or_a_closed_connection():
             refusals = (b"HTTP/1.1 4", b"HTTP/1.0 4", b"HTTP/1.1 5")
             assert reply == b"" or reply.startswith(refusals), (data[:80], reply[:200])
         assert service.ask("GET", "/healthz")[0] == 200
+
+
+def test_requests_that_two_can_read_in_two_ways_are_refused():
+    post = b"POST /metrics HTTP/1.1\r\nHost: a\r\n"
+    get = b"GET /healthz HTTP/1.1\r\nHost: a\r\n"
+    chunked = b"Transfer-Encoding: chunked\r\n"
+    with FakeService(PROGRAM) as service:
+        for data in (
+            post + b"Content-Length: 5\r\n" + chunked + b"\r\n0\r\n\r\n",
+            post + chunked + b"Content-Length: 5\r\n\r\n0\r\n\r\n",
+            post + b"Content-Length: 1\r\nContent-Length: 1\r\n\r\nx",
+            post + b"Content-Length: 1, 1\r\n\r\nx",
+            post + b"Content-Length : 1\r\n\r\nx",
+            post + chunked * 2 + b"\r\n0\r\n\r\n",
+            post.replace(b"1.1", b"1.0") + chunked + b"\r\n0\r\n\r\n",
+            post + chunked + b"\r\n0x1\r\nx\r\n0\r\n\r\n",
+            get + b"Host: b\r\n\r\n",
+            get.replace(b"healthz", b"healthz%00x") + b"\r\n",
+            get.replace(b"healthz", b"healthz\0x") + b"\r\n",
+            get.replace(b"healthz", b"healthz\rx") + b"\r\n",
+            get + b"X: a\rY: b\r\n\r\n",
+            get + b"X: a\r\r\n\r\n",
+            get + b"X: a\nY: b\r\n\r\n",
+            get + b"X: a\n\r\n",
+            get + b"X: a\0b\r\n\r\n",
+            get + b"X: a\r\n b\r\n\r\n",
+            get.replace(b"1.1\r\n", b"1.1\n") + b"\r\n",
+        ):
+            reply = raw(service, data + get + b"\r\n")
+            assert reply.startswith(b"HTTP/1.1 400"), (data, reply[:200])
+            assert b"HTTP/1.1 200" not in reply, data
+
+
+def test_heads_of_all_sizes_are_read_as_they_come():
+    with FakeService(PROGRAM) as service:
+        for size in (0, 100, 1000):
+            head = b"GET /healthz?a=b&c HTTP/1.1\r\nHost: a\r\nAccept:\r\nX:   y  \r\n"
+            head += b"Cookie: d=e\r\n" + CLOSE
+            head += b"".join(b"X-%d: %s\r\n" % (i, b"x" * size) for i in range(12)) + b"\r\n"
+            for piece in (20, 1000, len(head)):
+                with service.connect() as connection:
+                    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    for i in range(0, len(head), piece):
+                        connection.sendall(head[i : i + piece])
+                    assert connection.recv(65536).startswith(b"HTTP/1.1 200"), (size, piece)
+
+
+def test_pages_of_other_sites_are_refused():
+    with FakeService(PROGRAM) as service:
+        for path in ("/", "/dashboard.js", "/api/v1/rooms", "/api/v1/openapi.json", "/nothing"):
+            for host in ("evil.example", "evil.example:9300", "127.0.0.1.evil.example", ""):
+                assert service.ask("GET", path, headers={"Host": host})[0] == 421, (path, host)
+        for host in ("localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:9300", "lockstep.example:80"):
+            assert service.ask("GET", "/api/v1/rooms", headers={"Host": host})[0] == 200, host
+        for path in ("/healthz", "/readyz", "/metrics"):
+            assert service.ask("GET", path, headers={"Host": "evil.example"})[0] == 200, path
+
+
+def test_wrong_tokens_are_slowed_down_and_told_of():
+    with FakeService(PROGRAM, stderr=subprocess.PIPE) as service:
+        assert service.ask("GET", "/api/v1/rooms", token="secret guess")[0] == 401
+        with concurrent.futures.ThreadPoolExecutor(15) as threads:
+            def guess(number):
+                return service.ask("GET", "/api/v1/rooms", token=f"secret guess {number}")[0]
+
+            answers = list(threads.map(guess, range(200)))
+        assert 429 in answers and set(answers) <= {401, 429}, answers
+        assert service.ask("GET", "/api/v1/rooms")[0] == 200  # the right one, of the same address
+        assert service.ask("GET", "/api/v1/rooms", token=None)[0] == 401
+    told = service.process.stderr.read()
+    assert "wrong tokens, the last one from 127.0.0.1" in told and "guess" not in told, told
+    assert told.count("\n") < 20, told  # of 201 tokens, one a minute
+    with FakeService(PROGRAM, is_patient=True) as service, service.connect() as guesser:
+        guesser.sendall(b"GET /api/v1/rooms HTTP/1.1\r\nHost: localhost\r\n"
+                        b"Authorization: Bearer guess\r\n\r\n")
+        for _ in range(20):
+            assert service.ask("GET", "/api/v1/rooms")[0] == 200
+        assert byte_of(guesser) is None
 
 
 def test_bodies_that_are_too_large_are_refused_unread():
@@ -123,15 +202,19 @@ def wait_until_answered(service):
     wait_for(is_answered, "an answer")
 
 
-def is_open(connection):
-    """Whether the service has neither closed this connection nor said anything."""
+def byte_of(connection):
+    """One that has come; b"" when the service has closed the connection, None when nothing came."""
     connection.setblocking(False)
     try:
-        return connection.recv(1) != b""
+        return connection.recv(1)
     except BlockingIOError:
-        return True
+        return None
     except ConnectionResetError:
-        return False
+        return b""
+
+
+def is_open(connection):
+    return byte_of(connection) != b""
 
 
 def test_one_address_has_so_many_connections_alone():

@@ -33,6 +33,7 @@ Test(service_config, every_part_of_a_file_is_where_it_belongs)
                        "bundle-dir = \"/b\"\nplug-ins = \"/p\"\nlog-format = \"json\"\n"
                        "[server]\nport = 7000\ninvite-only = true\ntoken-key = \"k\"\n"
                        "[http]\nbind = \"::1\"\nport = 0\ntoken-file = \"t\"\n"
+                       "hosts = \"a.example, b.example\"\n"
                        "[upload]\ncommand = \"rclone copy {} far:\"\nkeep-mib = 100\n"
                        "[match]\nlate = \"wait\"\nfind-causes = false\nparams = {speed = 2}\n"
                        "[[rooms]]\nname = \"a\"\nopen = 4\nsim = \"arena\"\nplayers = 4\n"
@@ -45,6 +46,7 @@ Test(service_config, every_part_of_a_file_is_where_it_belongs)
     cr_assert_str_eq(ls_room_settings_find(&config.server, "port"), "7000");
     cr_assert_str_eq(ls_room_settings_find(&config.server, "invite-only"), "on");
     cr_assert_eq(config.http_port, 0);
+    cr_assert_str_eq(config.http_hosts, "a.example, b.example");
     cr_assert_str_eq(config.upload_command, "rclone copy {} far:");
     cr_assert_eq(config.journals_keep_mib, 100);
     cr_assert_str_eq(ls_room_settings_find(&config.match, "late"), "wait");
