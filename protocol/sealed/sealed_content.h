@@ -13,11 +13,12 @@ typedef enum ls_sealed_content {
     LS_SEALED_ENET,
     LS_SEALED_PATH_CHALLENGE,
     LS_SEALED_PATH_RESPONSE,
+    LS_SEALED_PATH_MOVED,
     LS_SEALED_CONTENT_COUNT,
 } ls_sealed_content;
 
-/* Largest UDP payload: with the headers of IPv4 and UDP 1,280 bytes, with IPv6's 1,300. */
-#define LS_SEALED_DATAGRAM_BYTES_MAX 1252u
+/* Largest UDP payload: with the headers of IPv4 and UDP 1,228 bytes, with IPv6's 1,248. */
+#define LS_SEALED_DATAGRAM_BYTES_MAX 1200u
 
 /* Bytes before the content, of either direction, and behind it. */
 #define LS_SEALED_CLIENT_HEADER_BYTES 4u
@@ -26,7 +27,13 @@ typedef enum ls_sealed_content {
 #define LS_SEALED_CONTENT_BYTES_MAX                                                                \
     (LS_SEALED_DATAGRAM_BYTES_MAX - LS_SEALED_CLIENT_HEADER_BYTES - LS_SEALED_TAG_BYTES)
 
+/* The number in a PATH_CHALLENGE; and the most addresses of a connection that are sent one at once:
+ * where it is, where it may have moved to, and where it was. */
+#define LS_PATH_NUMBER_BYTES 8u
+#define LS_PATH_CHALLENGES_MAX 3u
+
 #define LS_SEALED_REQUEST_BYTES 1200u
+#define LS_SEALED_REQUEST_BYTES_MIN 256u /* of one that asks whether smaller datagrams pass */
 
 #define LS_SEALED_CONNECTIONS_MAX 4096u /* of a server, or of all workers of one port */
 #define LS_SEALED_WORKERS_MAX 16u       /* of one port */
