@@ -351,7 +351,8 @@ static void log_over(const client *player, const ls_session_event *event)
                     "the server has saved the match, to go on another time: %s", event->text.bytes);
     } else if (!ls_client_link_has_connected(player->link)) {
         bool is_named = event->status == LS_REFUSED ||
-                        (player->place.sealed.has_token && event->status != LS_FULL);
+                        (player->place.sealed.has_token && event->status != LS_FULL &&
+                         event->status != LS_MATCH_FULL);
         ls_log_line(log, LS_LOG_ERROR, "cannot connect to %s: %s (%s)", player->place.name,
                     is_named ? ls_client_link_failure(player->link) : event->text.bytes, name);
     } else {

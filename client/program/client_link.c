@@ -19,12 +19,13 @@
 
 struct ls_client_link {
     ls_client_link_config config;
-    ls_transport *transport;
-    bool is_in_transport; /* the call comes from the transport, which must stay */
-    uint32_t at;          /* the address that the transport is for */
-    uint64_t match;       /* see set_match */
-    uint32_t next;        /* the one to try next */
-    bool is_round_final;  /* every address of this round refused for good */
+    ls_transport *transport; /* NULL until an address of the server could be reached */
+    ls_text unreached;       /* why that was not so at the last attempt; empty: it was */
+    bool is_in_transport;    /* the call comes from the transport, which must stay */
+    uint32_t at;             /* the address that the transport is for */
+    uint64_t match;          /* see set_match */
+    uint32_t next;           /* the one to try next */
+    bool is_round_final;     /* every address of this round refused for good */
     ls_sealed_refusal refusal;
     ls_peer_id server;
     bool has_connected;
@@ -77,6 +78,7 @@ static ls_status open_transport(ls_client_link *link, uint32_t at, ls_text *why)
     ls_transport_destroy(link->transport);
     ls_transport_udp_set_match(made, link->match);
     link->transport = made;
+    link->unreached.bytes[0] = '\0';
     link->lets_wait = false;
     link->at = at;
     link->next = at;
@@ -97,12 +99,18 @@ ls_status ls_client_link_open(const ls_client_link_config *config, ls_client_lin
                              .connect_again_ns = UINT64_MAX,
                              .connect_line_ns = now_ns + CONNECT_LINE_NS};
     ls_status status = LS_NOT_FOUND;
+    ls_text reason = {{0}};
     for (uint32_t at = 0; status != LS_OK && at < config->place->server_count; at++) {
-        status = open_transport(link, at, why);
+        status = open_transport(link, at, &reason);
     }
-    if (status != LS_OK) {
+    bool may_wait = config->connect_wait_ms > 0 && (status == LS_IO || status == LS_TIMED_OUT);
+    if (status != LS_OK && !may_wait) {
         ls_client_link_close(link);
-        return status;
+        return ls_fail(status, why, "%s", reason.bytes);
+    }
+    if (status != LS_OK) { /* the network of this machine may not be up yet */
+        link->unreached = reason;
+        link->connect_again_ns = now_ns + CONNECT_PAUSE_NS;
     }
     *out = link;
     return LS_OK;
@@ -138,7 +146,9 @@ ls_packet_sink ls_client_link_sink(ls_client_link *link)
 
 void ls_client_link_flush(ls_client_link *link)
 {
-    ls_transport_flush(link->transport);
+    if (link->transport) {
+        ls_transport_flush(link->transport);
+    }
 }
 
 /* ---- connecting ---- */
@@ -146,7 +156,9 @@ void ls_client_link_flush(ls_client_link *link)
 void ls_client_link_set_match(ls_client_link *link, uint64_t match)
 {
     link->match = match;
-    ls_transport_udp_set_match(link->transport, match);
+    if (link->transport) {
+        ls_transport_udp_set_match(link->transport, match);
+    }
 }
 
 static void add_traffic(ls_transport_traffic *sum, const ls_transport_traffic *more)
@@ -182,10 +194,12 @@ static void try_next(ls_client_link *link, ls_session *session, uint64_t now_ns)
 {
     uint32_t next = link->next;
     link->connect_again_ns = UINT64_MAX;
-    if (open_transport(link, next, NULL) == LS_OK) {
+    ls_text why = {{0}};
+    if (open_transport(link, next, &why) == LS_OK) {
         link->is_connecting = true;
         return;
     }
+    link->unreached = why;
     link->at = next;
     link->refusal = LS_SEALED_REFUSAL_NONE;
     if (!may_try_again(link, session, now_ns)) {
@@ -197,7 +211,7 @@ static void try_next(ls_client_link *link, ls_session *session, uint64_t now_ns)
 static void reconnect(ls_client_link *link, ls_session *session, uint64_t now_ns)
 {
     uint64_t due_ns = LS_MIN(ls_session_reconnect_ns(session), link->connect_again_ns);
-    bool is_anew = link->was_turned_away && !link->has_connected;
+    bool is_anew = !link->transport || (link->was_turned_away && !link->has_connected);
     bool is_elsewhere = link->next != link->at || is_anew;
     if (link->is_connecting || now_ns < due_ns || (is_elsewhere && link->is_in_transport)) {
         return;
@@ -230,6 +244,11 @@ static void log_connecting(ls_client_link *link, const ls_session *session, cons
     if (link->was_turned_away) {
         ls_log_line(log, LS_LOG_INFO, "%s has no free seat yet; trying for %" PRIu64 " s more",
                     ls_client_link_server(link), left_s);
+        return;
+    }
+    if (link->unreached.bytes[0] != '\0') {
+        ls_log_line(log, LS_LOG_INFO, "%s; trying for %" PRIu64 " s more", link->unreached.bytes,
+                    left_s);
         return;
     }
     if (link->refusal != LS_SEALED_REFUSAL_NONE) {
@@ -279,7 +298,7 @@ LS_TICK_CODE static void receive_event(ls_client_link *link, ls_session *session
 void ls_client_link_receive(ls_client_link *link, ls_session *session, uint64_t now_ns)
 {
     ls_transport_event event;
-    while (ls_transport_next_event(link->transport, &event)) {
+    while (link->transport && ls_transport_next_event(link->transport, &event)) {
         receive_event(link, session, &event, now_ns);
     }
 }
@@ -297,6 +316,9 @@ static uint64_t moment_of(const ls_client_link *link, const ls_transport_event *
 void ls_client_link_receive_waiting(ls_client_link *link, ls_session *session, uint64_t now_ns)
 {
     ls_transport_event event;
+    if (!link->transport) {
+        return;
+    }
     ls_transport_udp_service(link->transport);
     while (ls_transport_next_event(link->transport, &event)) {
         receive_event(link, session, &event, moment_of(link, &event, now_ns));
@@ -305,7 +327,7 @@ void ls_client_link_receive_waiting(ls_client_link *link, ls_session *session, u
 
 void ls_client_link_let_wait(ls_client_link *link, bool may_wait, uint64_t now_ns)
 {
-    bool lets_wait = may_wait && now_ns >= link->prompt_ns &&
+    bool lets_wait = link->transport && may_wait && now_ns >= link->prompt_ns &&
                      !ls_transport_udp_has_more(link->transport) &&
                      ls_transport_udp_next_ns(link->transport) == UINT64_MAX;
     if (lets_wait != link->lets_wait) {
@@ -344,7 +366,9 @@ bool ls_client_link_has_connected(const ls_client_link *link)
 
 const char *ls_client_link_failure(const ls_client_link *link)
 {
-    return ls_client_refusal_text(link->refusal, link->config.place->sealed.has_token);
+    return link->unreached.bytes[0] != '\0'
+               ? link->unreached.bytes
+               : ls_client_refusal_text(link->refusal, link->config.place->sealed.has_token);
 }
 
 ls_transport_traffic ls_client_link_traffic(const ls_client_link *link)

@@ -18,7 +18,8 @@ typedef struct ls_client_link_config {
 
 typedef struct ls_client_link ls_client_link;
 
-/* Begins to connect. IO, NOT_FOUND, BAD_ARGUMENT, NO_MEMORY. */
+/* Begins to connect. NOT_FOUND, BAD_ARGUMENT, NO_MEMORY; IO or TIMED_OUT, without a route or an
+ * answer of a name server, only where connect_wait_ms is 0. */
 ls_status ls_client_link_open(const ls_client_link_config *config, ls_client_link **out,
                               ls_text *why);
 /* Comes before the loop is destroyed. NULL is allowed. */

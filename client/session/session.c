@@ -311,8 +311,8 @@ void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now
     session->outbox->server = 0;
     if (is_in(session, LS_SESSION_FINISHED)) {
         end(session, LS_OK, MATCH_IS_COMPLETE);
-    } else if (is_in(session, LS_SESSION_CONNECTING) && session->turned_away.bytes[0] != '\0') {
-        end(session, LS_FULL, session->turned_away.bytes);
+    } else if (is_in(session, LS_SESSION_CONNECTING) && session->turned_away_status != LS_OK) {
+        end(session, session->turned_away_status, session->turned_away.bytes);
     } else if (!lose_link(session, reason, ls_status_text(reason))) {
         end(session, reason, ls_status_text(reason));
     }
@@ -388,11 +388,12 @@ static void receive_join(ls_session *session, const ls_join *join)
     apply_outcome(session, outcome);
 }
 
-/* Another match of the server may have a seat in a moment: the session may be connected again. */
-static void ask_again(ls_session *session, const ls_close_reason *reason)
+/* There may be a seat in a moment, here or in another match: the session may be connected again. */
+static void ask_again(ls_session *session, ls_status status, const ls_text *why)
 {
     session->state = LS_SESSION_CONNECTING;
-    session->turned_away = reason->text;
+    session->turned_away = *why;
+    session->turned_away_status = status;
     ls_session_outbox_disconnect(session->outbox);
 }
 
@@ -412,8 +413,9 @@ static void receive_refuse(ls_session *session, const ls_close_reason *reason)
         end(session, LS_OK, MATCH_IS_COMPLETE);
         return;
     }
-    if (status == LS_FULL && is_in(session, LS_SESSION_HANDSHAKING)) {
-        ask_again(session, reason);
+    bool is_full = status == LS_FULL || status == LS_MATCH_FULL;
+    if (is_full && is_in(session, LS_SESSION_HANDSHAKING)) {
+        ask_again(session, status, &reason->text);
         return;
     }
     if (!outlives_refusal(session, status) || !lose_link(session, status, reason->text.bytes)) {

@@ -68,7 +68,8 @@ struct ls_session {
     uint64_t asked_ns; /* HELLO sent, or READY: its answer shows how long the way is at most */
     uint64_t connect_rtt_ns; /* as the transport measured it; 0: it did not */
     uint64_t finished_ns;
-    ls_text turned_away; /* why, by the server that would be asked again; empty: it was not */
+    ls_text turned_away;          /* why, by the server that may be asked again */
+    ls_status turned_away_status; /* LS_OK: it was not */
     uint32_t malformed;
     uint64_t packets_rejected;
     uint32_t rejoins;

@@ -22,7 +22,8 @@ LS_C_BEGIN
 /* Reads "HOST:PORT", or "HOST" for the default port, with a name, an IPv4 address or an IPv6
  * address in brackets, and a port of 1 .. 65535. A name that has addresses of both kinds gives the
  * first of IPv4. BAD_ARGUMENT when the text is not of that form, NOT_FOUND when the name has no
- * address; `error`, which may be NULL, then says what is wrong. */
+ * address, TIMED_OUT when no name server answers; `error`, which may be NULL, then says what is
+ * wrong. */
 ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *error);
 
 /* The same for a host alone, which takes no brackets; any port, 0 included, is taken as it is. */

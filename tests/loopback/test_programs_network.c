@@ -144,6 +144,33 @@ Test(programs_network, a_client_waits_for_a_server_that_is_being_started)
     hosted_expect_perfect(60);
 }
 
+/* Wi-Fi comes up a moment after the client. */
+Test(programs_network, a_client_waits_for_the_network_of_its_machine)
+{
+    hosted_serve(ARENA("1", "60"));
+    hosted.preload = LS_TEST_LATE_ROUTE;
+    expect_failure(LS_TEST_CLIENT, ": Network is unreachable\n", hosted_address(), "--connect-wait",
+                   "0");
+    uint32_t client = hosted_join("--bot", "1");
+    hosted.preload = NULL;
+    hosted_expect_words(&hosted.clients[client], ": Network is unreachable; trying for ");
+    hosted_expect_perfect(60);
+}
+
+Test(programs_network, a_client_waits_for_a_seat_of_a_full_match)
+{
+    hosted_serve(ARENA("2", "0"));
+    hosted_join_bots(2);
+    hosted_expect_words(&hosted.server, "the match starts");
+    uint32_t late = hosted_join("--bot", "3", "--name", "late", "--connect-wait", "600");
+    hosted_expect_words(&hosted.clients[late], "has no free seat yet; trying for ");
+    ls_process_signal(&hosted.clients[0], SIGINT);
+    hosted_end_when_playing(late);
+    hosted_expect_exit(&hosted.server, 0);
+    hosted_expect_exit(&hosted.clients[late], 0);
+    hosted_expect_agreement(late);
+}
+
 Test(programs_network, a_port_that_never_answers_is_told)
 {
     int descriptor = ls_open_socket(&hosted.port);

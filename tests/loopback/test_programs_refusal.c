@@ -11,7 +11,8 @@ TestSuite(programs_refusal, .init = hosted_open, .fini = hosted_close);
 /* Runs a client that the server will not have; returns what it says. */
 static const char *refuse(const char *flag, const char *value)
 {
-    const char *errors = hosted_run(1, LS_TEST_CLIENT, hosted_address(), flag, value);
+    const char *errors =
+        hosted_run(1, LS_TEST_CLIENT, hosted_address(), "--connect-wait", "0", flag, value);
     cr_expect(!strstr(errors, "hash "), "it told a hash of no match: %s", errors);
     return errors;
 }

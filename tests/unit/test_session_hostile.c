@@ -49,8 +49,19 @@ Test(session_hostile, a_hitch_before_the_offer_comes_is_survived)
 
 Test(session_hostile, a_hitch_after_a_refusal_is_survived)
 {
-    refuse(LS_MATCH_FULL);
+    refuse(LS_ALREADY_OVER);
     hitch();
+    check_over(LS_ALREADY_OVER);
+}
+
+Test(session_hostile, a_full_match_may_be_asked_again_before_the_session_ends)
+{
+    refuse(LS_MATCH_FULL);
+    check_state(LS_SESSION_CONNECTING);
+    fake_server_connect(&here);
+    check_state(LS_SESSION_HANDSHAKING);
+    refuse(LS_MATCH_FULL);
+    ls_session_disconnected(here.session, LS_DISCONNECTED, here.now_ns);
     check_over(LS_MATCH_FULL);
 }
 

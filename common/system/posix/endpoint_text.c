@@ -27,7 +27,8 @@ ls_status ls_endpoint_resolve(const char *host, uint16_t port, ls_endpoint *endp
     struct addrinfo *found = NULL;
     int failure = getaddrinfo(host, NULL, &hints, &found);
     if (failure != 0) {
-        return ls_fail(LS_NOT_FOUND, error, "cannot find the host '%s': %s", host,
+        return ls_fail(failure == EAI_AGAIN ? LS_TIMED_OUT : LS_NOT_FOUND, error,
+                       "cannot find the host '%s': %s", host,
                        failure == EAI_SYSTEM ? strerror(errno) : gai_strerror(failure));
     }
     const struct addrinfo *chosen = choose(found);
