@@ -55,7 +55,7 @@ static bool is_blob_possible(const ls_session *context, const ls_join *join)
                             : join->blob_bytes == ls_sim_instance_save_bytes(context->instance);
 }
 
-/* What is on its way is kept when the link is lost. */
+/* The joiner keeps the parts that have come when the link is lost. */
 static bool is_rest_possible(const ls_joiner *joiner, const ls_join *join)
 {
     return joiner && !joiner->is_healing && joiner->receiver &&

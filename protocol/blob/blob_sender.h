@@ -52,8 +52,8 @@ size_t ls_blob_sender_next(ls_blob_sender *sender, uint64_t now_ns,
  * has been advanced. */
 uint64_t ls_blob_sender_next_ns(const ls_blob_sender *sender);
 
-/* Takes a BLOB_ACK. MALFORMED when it is none or acknowledges what was never sent (and is not
- * expected to be held); STALE when it is for another blob, or nothing is streamed. Either changes nothing. */
+/* Takes a BLOB_ACK. MALFORMED when it is none or acknowledges what was neither sent nor expected to
+ * be held; STALE when it is for another blob, or nothing is streamed. Either changes nothing. */
 ls_status ls_blob_sender_receive_ack(ls_blob_sender *sender, uint64_t now_ns, const uint8_t *bytes,
                                      size_t size);
 
