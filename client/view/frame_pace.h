@@ -1,7 +1,7 @@
 /* Frame pace: when the next picture is to be begun. On a display that is followed, showing one
  * blocks until the display takes it: begun just in time for that, nothing waits meanwhile that has
  * come over the network. Otherwise pictures come at an even rate. Time is an argument. Called by
- * programs that show a view. */
+ * programs that show a view, and by a client that shows none. */
 #ifndef LOCKSTEP_CLIENT_VIEW_FRAME_PACE_H
 #define LOCKSTEP_CLIENT_VIEW_FRAME_PACE_H
 
@@ -11,7 +11,7 @@
 typedef struct ls_frame_pace {
     uint64_t period_ns;
     bool follows_display;
-    uint64_t due_ns;  /* of the picture before */
+    uint64_t due_ns;  /* of the next picture */
     uint64_t work_ns; /* what one takes before it is shown: the most of late */
 } ls_frame_pace;
 
@@ -21,5 +21,11 @@ ls_frame_pace ls_frame_pace_make(uint32_t hz, bool follows_display, uint64_t now
 /* A picture was begun, took `work_ns`, and was on the display at `shown_ns`: when to begin the
  * next one. */
 uint64_t ls_frame_pace_next(ls_frame_pace *pace, uint64_t work_ns, uint64_t shown_ns);
+
+/* When to begin the next one where nobody looks: together with the input that is due at `input_ns`
+ * if that is close, so that the machine wakes once for both. Inputs are `input_period_ns` apart.
+ * The rate stays what it is. */
+uint64_t ls_frame_pace_beside_input(const ls_frame_pace *pace, uint64_t input_ns,
+                                    uint64_t input_period_ns);
 
 #endif
