@@ -1,7 +1,6 @@
 #include "lockstep/client/bots.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/simulation/plugin_place.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Bots: seeded players. The simulation's own bot when it has one, else random bytes that change
- * now and then. Called by lockstep-client and by tests; never by a simulation's step. */
+/* Bots: seeded players. The simulation's own bot when it has one, else random bytes that change now
+ * and then. Called by lockstep-client and by tests; never by a simulation's step. */
 #ifndef LOCKSTEP_CLIENT_BOTS_H
 #define LOCKSTEP_CLIENT_BOTS_H
 

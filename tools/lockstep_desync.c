@@ -3,6 +3,7 @@
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
+#include "lockstep/common/system/child_process.h"
 #include "lockstep/tools/desync/explain.h"
 
 #include <string.h>
@@ -109,7 +110,7 @@ int main(int argc, char **argv)
         return LS_EXIT_USAGE;
     }
     args.config.files = &args.files.files;
-    args.config.helper = "/proc/self/exe";
+    args.config.helper = LS_CHILD_THIS_PROGRAM;
     args.config.json_path = args.output.json_path;
     args.config.is_quiet = args.output.level == LS_LOG_WARNING ||
                            is_standard_output(args.config.json_path) ||

@@ -1,5 +1,6 @@
 /* lockstep-netcond: reads the command line, runs the condition proxy, reports. */
 #include "lockstep/common/program/command_line.h"
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/tools/netcond/netcond.h"
 #include "lockstep/tools/netcond/settings.h"
 
@@ -173,5 +174,8 @@ int main(int argc, char **argv)
         ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
         return LS_EXIT_USAGE;
     }
-    return netcond_run(&args.config, &console);
+    ls_console_never_wait(&console);
+    ls_exit_code code = netcond_run(&args.config, &console);
+    ls_console_deinit(&console);
+    return code;
 }

@@ -1,5 +1,5 @@
 /* Client: one session on a real network: the event loop, the UDP transport, a bot and the session,
- * wired together, with its events on the console. Called by main. */
+ * wired together, with its events on the console. */
 #ifndef LOCKSTEP_CLIENT_PROGRAM_CLIENT_H
 #define LOCKSTEP_CLIENT_PROGRAM_CLIENT_H
 

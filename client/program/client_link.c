@@ -1,7 +1,6 @@
 #include "lockstep/client/program/client_link.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/base/tick_code.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 
 #include <inttypes.h>

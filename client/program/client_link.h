@@ -1,6 +1,6 @@
 /* Client link: a client's way to its server: the transport, the attempts to reach one of the
  * addresses that it may try, and the attempts to come back that its session asks for. Says on the
- * console that nobody answers yet. Called by client.c, which gives it the session. */
+ * console that nobody answers yet. */
 #ifndef LOCKSTEP_CLIENT_PROGRAM_CLIENT_LINK_H
 #define LOCKSTEP_CLIENT_PROGRAM_CLIENT_LINK_H
 

@@ -1,13 +1,13 @@
 /* Client place: where a client is to connect, and what it knows of the server there, out of the
  * word on its command line, an invite or HOST[:PORT], or out of its connect token. Pure but for the
- * system's resolver and the token's file. Called by client and client_link. */
+ * system's resolver and the token's file. */
 #ifndef LOCKSTEP_CLIENT_PROGRAM_CLIENT_PLACE_H
 #define LOCKSTEP_CLIENT_PROGRAM_CLIENT_PLACE_H
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/protocol/sealed/sealed_client.h"
-#include "lockstep/protocol/transport/endpoint.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* Client view: lets a person see the match that a client plays, in a window or on a terminal, and
  * play it with keyboard, mouse and pad. Wires session, view and screen together; decides nothing
- * about the match. Called by client. */
+ * about the match. */
 #ifndef LOCKSTEP_CLIENT_PROGRAM_CLIENT_VIEW_H
 #define LOCKSTEP_CLIENT_PROGRAM_CLIENT_VIEW_H
 

@@ -4,9 +4,10 @@
 #include "lockstep/common/base/secret.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/runtime/event_loop.h"
+#include "lockstep/common/system/broadcast_socket.h"
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/socket.h"
-#include "lockstep/protocol/discovery/discovery_search.h"
-#include "lockstep/protocol/udp/discovery_socket.h"
+#include "lockstep/protocol/discovery/discovery.h"
 #include "lockstep/protocol/wire/message.h"
 
 #include <inttypes.h>
@@ -38,7 +39,7 @@ static void ask(finder *find)
     }
     ls_discovery_search_query(&find->search, ls_secret_match_id(&random),
                               ls_event_loop_now_ns(find->loop), bytes);
-    find->sent += ls_discovery_socket_broadcast(find->descriptor, find->address,
+    find->sent += ls_broadcast_socket_broadcast(find->descriptor, find->address,
                                                 (uint16_t)find->config->port, bytes, sizeof bytes);
 }
 
@@ -56,8 +57,8 @@ static void on_period(void *user, uint64_t now_ns)
 static void on_answers(void *user, uint64_t now_ns)
 {
     finder *find = user;
-    ls_discovery_datagram datagram;
-    while (ls_discovery_socket_receive(find->descriptor, &datagram)) {
+    ls_broadcast_datagram datagram;
+    while (ls_broadcast_socket_receive(find->descriptor, &datagram)) {
         ls_discovery_search_receive(&find->search, datagram.bytes, datagram.size, &datagram.from,
                                     now_ns);
     }
@@ -163,7 +164,7 @@ static ls_status open_finder(finder *find, ls_text *why)
         find->address = ls_endpoint_ipv4(&only);
     }
     if (status == LS_OK) {
-        status = ls_discovery_socket_open(0, &find->descriptor, why);
+        status = ls_broadcast_socket_open(0, &find->descriptor, why);
     }
     if (status == LS_OK) {
         status = ls_event_loop_create(ls_allocator_heap(), &find->loop);

@@ -1,8 +1,6 @@
 #include "lockstep/client/session/confirmed_ticks.h"
 
-#include "lockstep/client/session/tick_parts.h"
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/diagnosis/replay_window.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/protocol/wire/coded_tick.h"
@@ -15,7 +13,7 @@ enum {
 };
 
 struct ls_confirmed_ticks {
-    const ls_session_context *context;
+    const ls_session *context;
     uint32_t held_ticks; /* stepped ones that may be simulated again, or that a server may lack */
     ls_tick end;         /* the first tick that has not come */
     ls_tick keyframe;    /* the tick that is coded against nothing: 0, or the one JOIN named */
@@ -38,7 +36,7 @@ struct ls_confirmed_ticks {
 
 /* ---- life ---- */
 
-static uint32_t held_ticks_for(const ls_session_context *context)
+static uint32_t held_ticks_for(const ls_session *context)
 {
     uint32_t replayed = ls_replay_input_ticks(context->offer.config.tick_rate_hz,
                                               context->offer.hash_interval_ticks);
@@ -54,7 +52,7 @@ static uint32_t window_ticks_for(uint32_t held_ticks)
     return window;
 }
 
-ls_status ls_confirmed_ticks_create(const ls_session_context *context, ls_confirmed_ticks **out)
+ls_status ls_confirmed_ticks_create(const ls_session *context, ls_confirmed_ticks **out)
 {
     uint32_t held_ticks = held_ticks_for(context);
     ls_input_buffer_config config = {.slots = context->offer.config.players,
@@ -481,4 +479,73 @@ void ls_confirmed_ticks_send(const ls_confirmed_ticks *ticks, const ls_ticks_req
         }
     }
     ls_release(ticks->context->allocator, bytes);
+}
+
+/* ---- ticks that come in parts ---- */
+
+/* The most that a coded tick can take: per slot two event bits and a change of 3 bits, a size of at
+ * most 15 and the bytes; three flags for the whole tick. */
+static uint32_t largest_tick_bytes(uint32_t slot_count, uint32_t input_bytes_max)
+{
+    uint32_t bits = 3 + slot_count * (2 + 3 + 15 + 8 * input_bytes_max);
+    return (bits + 7) / 8;
+}
+
+ls_status ls_tick_parts_init(ls_tick_parts *parts, uint32_t slot_count, uint32_t input_bytes_max,
+                             const ls_allocator *allocator)
+{
+    parts->allocator = allocator;
+    parts->capacity_bytes = largest_tick_bytes(slot_count, input_bytes_max);
+    parts->bytes = ls_allocate_array(allocator, LS_TICK_PARTS_AHEAD, parts->capacity_bytes);
+    return parts->bytes ? LS_OK : LS_NO_MEMORY;
+}
+
+void ls_tick_parts_deinit(ls_tick_parts *parts)
+{
+    if (parts->bytes) {
+        ls_release(parts->allocator, parts->bytes);
+        parts->bytes = NULL;
+    }
+}
+
+void ls_tick_parts_forget(ls_tick_parts *parts)
+{
+    memset(parts->ticks, 0, sizeof parts->ticks);
+}
+
+static uint8_t *bytes_of(const ls_tick_parts *parts, ls_tick tick)
+{
+    return parts->bytes + (size_t)(tick % LS_TICK_PARTS_AHEAD) * parts->capacity_bytes;
+}
+
+ls_status ls_tick_parts_add(ls_tick_parts *parts, const ls_tick_part *part, ls_tick next)
+{
+    if (part->total_bytes > parts->capacity_bytes) {
+        return LS_MALFORMED;
+    }
+    if (part->tick < next || part->tick - next >= LS_TICK_PARTS_AHEAD) {
+        return LS_OK;
+    }
+    ls_tick_whole *whole = &parts->ticks[part->tick % LS_TICK_PARTS_AHEAD];
+    if (whole->tick != part->tick || whole->total_bytes != part->total_bytes) {
+        *whole = (ls_tick_whole){.tick = part->tick, .total_bytes = part->total_bytes};
+    }
+    memcpy(bytes_of(parts, part->tick) + part->index * LS_TICK_PART_BYTES, part->bytes, part->size);
+    whole->received |= UINT32_C(1) << part->index;
+    return LS_OK;
+}
+
+const uint8_t *ls_tick_parts_pop(ls_tick_parts *parts, ls_tick tick, uint32_t *size)
+{
+    ls_tick_whole *whole = &parts->ticks[tick % LS_TICK_PARTS_AHEAD];
+    if (whole->tick != tick || whole->total_bytes == 0) {
+        return NULL;
+    }
+    uint32_t all = UINT32_MAX >> (LS_TICK_PARTS_MAX - ls_tick_part_count(whole->total_bytes));
+    if (whole->received != all) {
+        return NULL;
+    }
+    *size = whole->total_bytes;
+    whole->total_bytes = 0;
+    return bytes_of(parts, tick);
 }

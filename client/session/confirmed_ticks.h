@@ -1,7 +1,7 @@
 /* Confirmed ticks: the closed ticks that have come from the server, one after another without a
  * gap, and what their packets tell about the way down. Checks a packet to its end before it stores
- * anything. Never steps a tick, and never looks at what a packet says about this player's inputs.
- * Called by session and, for reading, by the parts that step, send and join. */
+ * anything. Never steps a tick, and never looks at what a packet says about this player's
+ * inputs. */
 #ifndef LOCKSTEP_CLIENT_SESSION_CONFIRMED_TICKS_H
 #define LOCKSTEP_CLIENT_SESSION_CONFIRMED_TICKS_H
 
@@ -11,6 +11,40 @@
 #include "lockstep/common/simulation/input_buffer.h"
 #include "lockstep/protocol/wire/link_meter.h"
 
+/* ---- ticks that come in parts ---- */
+
+/* A tick as far as it has come. */
+typedef struct ls_tick_whole {
+    ls_tick tick;
+    uint32_t total_bytes; /* 0: nothing yet */
+    uint32_t received;    /* bit p: part p is there */
+} ls_tick_whole;
+
+typedef struct ls_tick_parts {
+    const ls_allocator *allocator;
+    uint32_t capacity_bytes; /* of one tick */
+    uint8_t *bytes;          /* [LS_TICK_PARTS_AHEAD][capacity_bytes] */
+    ls_tick_whole ticks[LS_TICK_PARTS_AHEAD];
+} ls_tick_parts;
+
+/* Room for ticks of so many slots and bytes of input. `parts` comes zeroed. NO_MEMORY. */
+ls_status ls_tick_parts_init(ls_tick_parts *parts, uint32_t slot_count, uint32_t input_bytes_max,
+                             const ls_allocator *allocator);
+void ls_tick_parts_deinit(ls_tick_parts *parts);
+
+/* Forgets all parts: those of another server may be of other ticks. */
+void ls_tick_parts_forget(ls_tick_parts *parts);
+
+/* Takes a part of a tick that is one of the LS_TICK_PARTS_AHEAD from `next` on; others are ignored.
+ * MALFORMED when the tick would be larger than any can be. */
+ls_status ls_tick_parts_add(ls_tick_parts *parts, const ls_tick_part *part, ls_tick next);
+
+/* The bytes of a tick that is whole, borrowed until the next part is added, and gone from then on;
+ * or NULL. */
+const uint8_t *ls_tick_parts_pop(ls_tick_parts *parts, ls_tick tick, uint32_t *size);
+
+/* ---- closed ticks ---- */
+
 enum {
     LS_BASE_TICKS = 256 /* newest ticks, and newest own inputs, that may still serve as a base */
 };
@@ -18,7 +52,7 @@ enum {
 typedef struct ls_confirmed_ticks ls_confirmed_ticks;
 
 /* NO_MEMORY. */
-ls_status ls_confirmed_ticks_create(const ls_session_context *context, ls_confirmed_ticks **out);
+ls_status ls_confirmed_ticks_create(const ls_session *context, ls_confirmed_ticks **out);
 void ls_confirmed_ticks_destroy(ls_confirmed_ticks *ticks);
 
 /* A new connection: its packets are counted anew. */

@@ -1,6 +1,5 @@
 #include "lockstep/client/session/diagnosis.h"
 
-#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/state_inspector.h"
 
@@ -11,7 +10,7 @@ enum {
 };
 
 struct ls_diagnosis {
-    const ls_session_context *context;
+    const ls_session *context;
     ls_state_inspector inspector;    /* empty: nothing is kept, and the server is told so */
     uint8_t *canonical;              /* NULL where a state is canonical as it lies in memory */
     uint32_t ticket;                 /* of the re-run that was asked for last; 0: none */
@@ -48,7 +47,7 @@ static void end_rerun(ls_diagnosis *diagnosis)
 
 static ls_status create_inspector(ls_diagnosis *diagnosis)
 {
-    const ls_session_context *context = diagnosis->context;
+    const ls_session *context = diagnosis->context;
     const ls_replay_window *window = ls_stepper_window(context->stepper);
     if (!window) {
         return LS_OK;
@@ -68,7 +67,7 @@ static ls_status create_inspector(ls_diagnosis *diagnosis)
     return status;
 }
 
-ls_status ls_diagnosis_create(const ls_session_context *context, ls_diagnosis **out)
+ls_status ls_diagnosis_create(const ls_session *context, ls_diagnosis **out)
 {
     ls_diagnosis *diagnosis = ls_allocate(context->allocator, sizeof *diagnosis);
     if (!diagnosis) {

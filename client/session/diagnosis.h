@@ -1,6 +1,6 @@
 /* Diagnosis: what a session does about desyncs. It keeps what the server tells about them, answers
  * what the server asks about this side's states, simulates ticks again to find the cause, and heals
- * the live state with what the server sends. Called by session. */
+ * the live state with what the server sends. */
 #ifndef LOCKSTEP_CLIENT_SESSION_DIAGNOSIS_H
 #define LOCKSTEP_CLIENT_SESSION_DIAGNOSIS_H
 
@@ -9,7 +9,7 @@
 typedef struct ls_diagnosis ls_diagnosis;
 
 /* NO_MEMORY. */
-ls_status ls_diagnosis_create(const ls_session_context *context, ls_diagnosis **out);
+ls_status ls_diagnosis_create(const ls_session *context, ls_diagnosis **out);
 void ls_diagnosis_destroy(ls_diagnosis *diagnosis);
 
 /* A message about desyncs. MALFORMED for any other, and for one that does not fit what is held.

@@ -1,6 +1,6 @@
 /* Hash log: the hashes of the states that closed ticks led to, one for every hash interval, for as
- * long as the server may ask for them, and the chain over all of them. Never hashes a state itself.
- * Called by the parts of a session that step, join and heal. */
+ * long as the server may ask for them, and the chain over all of them. Never hashes a state
+ * itself. */
 #ifndef LOCKSTEP_CLIENT_SESSION_HASH_LOG_H
 #define LOCKSTEP_CLIENT_SESSION_HASH_LOG_H
 

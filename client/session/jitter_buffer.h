@@ -1,7 +1,7 @@
 /* Jitter buffer: when a client steps the ticks that have come, so that nearly each is there when it
  * is due and none waits longer than that takes. It measures how late ticks come against an even
  * pace, and steers the speed of the local clock, by 5 % at most; it never jumps back. Steps nothing
- * itself, reads no clock: times are arguments. Called by session. */
+ * itself, reads no clock: times are arguments. */
 #ifndef LOCKSTEP_CLIENT_SESSION_JITTER_BUFFER_H
 #define LOCKSTEP_CLIENT_SESSION_JITTER_BUFFER_H
 

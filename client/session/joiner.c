@@ -21,7 +21,7 @@ enum {
 #define FRAME_NS (UINT64_C(50) * LS_NS_PER_MS)
 
 struct ls_joiner {
-    const ls_session_context *context;
+    const ls_session *context;
     ls_join join;
     uint64_t close_ns;          /* when join.next_close is closed, as JOIN said */
     ls_blob_receiver *receiver; /* of the snapshot or history; NULL without */
@@ -42,7 +42,7 @@ struct ls_joiner {
 
 /* ---- JOIN ---- */
 
-static bool is_blob_possible(const ls_session_context *context, const ls_join *join)
+static bool is_blob_possible(const ls_session *context, const ls_join *join)
 {
     const ls_simulation *simulation = context->simulation;
     if (join->blob_bytes == 0 || join->blob_bytes > LS_BLOB_BYTES_MAX) {
@@ -55,7 +55,7 @@ static bool is_blob_possible(const ls_session_context *context, const ls_join *j
                             : join->blob_bytes == ls_sim_instance_save_bytes(context->instance);
 }
 
-const char *ls_joiner_check(const ls_session_context *context, const ls_join *join)
+const char *ls_joiner_check(const ls_session *context, const ls_join *join)
 {
     const ls_confirmed_ticks *ticks = context->ticks;
     uint32_t interval = context->offer.hash_interval_ticks;
@@ -89,7 +89,7 @@ ls_status ls_joiner_check_backlog(const ls_joiner *joiner, ls_text *why)
 
 static ls_status create_buffers(ls_joiner *joiner)
 {
-    const ls_session_context *context = joiner->context;
+    const ls_session *context = joiner->context;
     const ls_join *join = &joiner->join;
     ls_tick_backlog_config config = {.slot_count = context->offer.config.players,
                                      .input_bytes_max = context->simulation->input_bytes_max,
@@ -109,7 +109,7 @@ static ls_status create_buffers(ls_joiner *joiner)
  * link was lost come first. */
 static ls_status go_on_with_held(ls_joiner *joiner)
 {
-    const ls_session_context *context = joiner->context;
+    const ls_session *context = joiner->context;
     ls_tick end = ls_confirmed_ticks_end(context->ticks);
     joiner->has_state = true;
     if (end == 0) {
@@ -152,7 +152,7 @@ void ls_joiner_resume(ls_joiner *joiner, const ls_join *join)
     ls_stepper_begin_catch_up(joiner->context->stepper);
 }
 
-ls_status ls_joiner_create(const ls_session_context *context, const ls_join *join, ls_joiner **out)
+ls_status ls_joiner_create(const ls_session *context, const ls_join *join, ls_joiner **out)
 {
     ls_joiner *joiner = ls_allocate(context->allocator, sizeof *joiner);
     if (!joiner) {
@@ -175,7 +175,7 @@ ls_status ls_joiner_create(const ls_session_context *context, const ls_join *joi
     return LS_OK;
 }
 
-ls_status ls_joiner_create_healing(const ls_session_context *context, const ls_heal_snapshot *heal,
+ls_status ls_joiner_create_healing(const ls_session *context, const ls_heal_snapshot *heal,
                                    ls_joiner **out)
 {
     ls_join join = {.source = LS_JOIN_SNAPSHOT,
@@ -428,7 +428,7 @@ static ls_status advance_blob(ls_joiner *joiner, ls_text *why)
         return ls_fail(LS_MISBEHAVED, why,
                        "the state that came is not the one that the server announced");
     }
-    const ls_session_context *context = joiner->context;
+    const ls_session *context = joiner->context;
     ls_tick reached = joiner->is_healing ? ls_stepper_tick(context->stepper)
                                          : ls_confirmed_ticks_end(context->ticks);
     if (state != LS_BLOB_COMPLETE || reached < joiner->join.tick) {
@@ -523,7 +523,7 @@ void ls_joiner_announce(ls_joiner *joiner)
 
 void ls_joiner_announce_healed(const ls_joiner *joiner, bool is_equal)
 {
-    const ls_session_context *context = joiner->context;
+    const ls_session *context = joiner->context;
     ls_session_outbox_begin(context->outbox, LS_MESSAGE_HEALED)->body.healed = (ls_healed){
         .tick = is_equal ? context->hashes->tick : joiner->join.tick, .is_equal = is_equal};
     ls_session_outbox_send(context->outbox);

@@ -1,7 +1,7 @@
 /* Joiner: gets a session into a running match. It receives the state that the server sends, a
  * snapshot or the whole history, queues the closed ticks that come meanwhile, and steps on until
  * the session is where the match is. Made when JOIN has come, destroyed when the session plays.
- * Never decides what comes after. Called by session. */
+ * Never decides what comes after. */
 #ifndef LOCKSTEP_CLIENT_SESSION_JOINER_H
 #define LOCKSTEP_CLIENT_SESSION_JOINER_H
 
@@ -10,16 +10,16 @@
 typedef struct ls_joiner ls_joiner;
 
 /* Checks JOIN against the ticks that are held and the state: what is wrong with it, or NULL. */
-const char *ls_joiner_check(const ls_session_context *context, const ls_join *join);
+const char *ls_joiner_check(const ls_session *context, const ls_join *join);
 
 /* Begins with a JOIN that was checked; ticks are queued here from now on. NO_MEMORY, or what the
  * simulation says when it cannot begin again. */
-ls_status ls_joiner_create(const ls_session_context *context, const ls_join *join, ls_joiner **out);
+ls_status ls_joiner_create(const ls_session *context, const ls_join *join, ls_joiner **out);
 
 /* The session plays with a state that differs from the server's, and is sent the server's: it plays
  * on until that is there, goes on from it, and steps the ticks since then, which are queued from
  * now on. MALFORMED, STALE (its ticks are not held any more), FULL, NO_MEMORY. */
-ls_status ls_joiner_create_healing(const ls_session_context *context, const ls_heal_snapshot *heal,
+ls_status ls_joiner_create_healing(const ls_session *context, const ls_heal_snapshot *heal,
                                    ls_joiner **out);
 
 /* Ticks are queued no more. NULL is allowed. */

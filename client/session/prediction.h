@@ -2,7 +2,7 @@
  * a guess at the others': what each played last, as with a pad that is held, or nothing more, when
  * a player's inputs are orders that come one at a time. Where a tick closes otherwise, it goes back
  * to the state before it and steps again. Decides what is stepped and when, and steps through its
- * host; never draws, sends or reads a clock; allocates at create only. Called by session. */
+ * host; never draws, sends or reads a clock; allocates at create only. */
 #ifndef LOCKSTEP_CLIENT_SESSION_PREDICTION_H
 #define LOCKSTEP_CLIENT_SESSION_PREDICTION_H
 

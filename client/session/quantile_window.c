@@ -2,7 +2,6 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/base/tick_code.h"
 
 #include <string.h>
 

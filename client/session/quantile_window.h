@@ -1,7 +1,7 @@
 /* Quantile window: of durations measured one after another, the one that nearly all of the recent
  * ones stay within. It keeps the largest of each of the last rounds: what lasts is seen after a
  * handful of samples, what has passed is forgotten with its round. Samples are numbers on any scale
- * whose differences are nanoseconds. Reads no clock. Called by tick_sync and jitter buffer. */
+ * whose differences are nanoseconds. Reads no clock. */
 #ifndef LOCKSTEP_CLIENT_SESSION_QUANTILE_WINDOW_H
 #define LOCKSTEP_CLIENT_SESSION_QUANTILE_WINDOW_H
 

@@ -1,15 +1,16 @@
 #include "lockstep/client/session/session.h"
 
 #include "lockstep/client/session/gameplay.h"
-#include "lockstep/client/session/reconnector.h"
 #include "lockstep/client/session/stepper.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/protocol/wire/handshake.h"
 
 #include <string.h>
+
+#define PAUSE_MIN_NS (UINT64_C(250) * LS_NS_PER_MS)
+#define PAUSE_MAX_NS (UINT64_C(4) * LS_NS_PER_SECOND)
 
 enum {
     MALFORMED_MAX = 64,
@@ -21,25 +22,6 @@ enum {
 #define SILENCE_MIN_NS LS_NS_PER_SECOND
 
 static const char *const MATCH_IS_COMPLETE = "the match is complete";
-
-struct ls_session {
-    ls_session_context context;
-    ls_status status; /* OVER: why it ended */
-    uint64_t heard_ns;
-    uint64_t asked_ns; /* HELLO sent, or READY: its answer shows how long the way is at most */
-    uint64_t connect_rtt_ns; /* as the transport measured it; 0: it did not */
-    uint64_t finished_ns;
-    ls_text turned_away;          /* why, by the server that may be asked again */
-    ls_status turned_away_status; /* LS_OK: it was not */
-    uint32_t malformed;
-    uint64_t packets_rejected;
-    uint32_t rejoins;
-    char names[LS_PLAYERS_MAX][LS_PLAYER_NAME_BYTES_MAX];
-    ls_session_outbox outbox;
-    ls_reconnector reconnector;
-    ls_gameplay *gameplay; /* NULL before the server's offer */
-    ls_message message;    /* that has come in */
-};
 
 /* ---- life ---- */
 
@@ -54,9 +36,10 @@ ls_status ls_session_create(const ls_session_config *config, const ls_packet_sin
     if (!session) {
         return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
-    session->context =
-        (ls_session_context){.allocator = allocator, .config = *config, .outbox = &session->outbox};
-    session->outbox.sink = *sink;
+    session->allocator = allocator;
+    session->config = *config;
+    session->outbox = &session->own_outbox;
+    session->outbox->sink = *sink;
     *out = session;
     return LS_OK;
 }
@@ -64,8 +47,8 @@ ls_status ls_session_create(const ls_session_config *config, const ls_packet_sin
 void ls_session_destroy(ls_session *session)
 {
     if (session) {
-        ls_gameplay_destroy(session->gameplay);
-        ls_release(session->context.allocator, session);
+        ls_gameplay_destroy(session);
+        ls_release(session->allocator, session);
     }
 }
 
@@ -73,7 +56,7 @@ void ls_session_destroy(ls_session *session)
 
 static bool is_in(const ls_session *session, ls_session_state state)
 {
-    return session->context.state == state;
+    return session->state == state;
 }
 
 /* Ends the session; LS_OK after a complete match. */
@@ -82,27 +65,27 @@ static void end(ls_session *session, ls_status status, const char *why)
     if (is_in(session, LS_SESSION_OVER)) {
         return;
     }
-    session->context.state = LS_SESSION_OVER;
+    session->state = LS_SESSION_OVER;
     session->status = status;
-    if (session->gameplay) {
-        ls_stepper_drop_guesses(session->context.stepper);
+    if (session->has_gameplay) {
+        ls_stepper_drop_guesses(session->stepper);
     }
-    ls_session_event *event = ls_session_outbox_push_event(&session->outbox, LS_SESSION_EVENT_OVER);
+    ls_session_event *event = ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_OVER);
     event->status = status;
     ls_text_set(&event->text, "%s", why);
-    ls_session_outbox_disconnect(&session->outbox);
+    ls_session_outbox_disconnect(session->outbox);
 }
 
 static void send_goodbye(ls_session *session, ls_status status, const char *why)
 {
-    if (session->outbox.server == 0) {
+    if (session->outbox->server == 0) {
         return;
     }
     ls_close_reason *reason =
-        &ls_session_outbox_begin(&session->outbox, LS_MESSAGE_GOODBYE)->body.close_reason;
+        &ls_session_outbox_begin(session->outbox, LS_MESSAGE_GOODBYE)->body.close_reason;
     reason->negated_status = (uint32_t)-status;
     ls_text_set(&reason->text, "%s", why);
-    ls_session_outbox_send(&session->outbox);
+    ls_session_outbox_send(session->outbox);
 }
 
 /* Tells the server why, and ends with that status. */
@@ -120,7 +103,7 @@ static void leave_as_planned(ls_session *session, const char *why)
 
 void ls_session_leave(ls_session *session, uint64_t now_ns)
 {
-    session->context.now_ns = now_ns;
+    session->now_ns = now_ns;
     if (!is_in(session, LS_SESSION_OVER)) {
         leave_as_planned(session, "the player left");
     }
@@ -130,9 +113,9 @@ void ls_session_leave(ls_session *session, uint64_t now_ns)
 
 static void begin_playing(ls_session *session)
 {
-    session->context.state = LS_SESSION_PLAYING;
-    session->rejoins += session->context.lost_ns > 0;
-    session->context.lost_ns = 0;
+    session->state = LS_SESSION_PLAYING;
+    session->rejoins += session->lost_ns > 0;
+    session->lost_ns = 0;
 }
 
 LS_TICK_CODE static void apply_outcome(ls_session *session, ls_gameplay_outcome outcome)
@@ -142,18 +125,18 @@ LS_TICK_CODE static void apply_outcome(ls_session *session, ls_gameplay_outcome 
         return;
     case LS_GAMEPLAY_ARRIVED:
         begin_playing(session);
-        ls_uplink_send_due(session->context.uplink);
-        ls_uplink_send_in_time(session->context.uplink);
+        ls_uplink_send_due(session->uplink);
+        ls_uplink_send_in_time(session->uplink);
         return;
     case LS_GAMEPLAY_FINISHED:
-        session->context.state = LS_SESSION_FINISHED;
-        session->finished_ns = session->context.now_ns;
+        session->state = LS_SESSION_FINISHED;
+        session->finished_ns = session->now_ns;
         return;
     case LS_GAMEPLAY_ENOUGH:
         leave_as_planned(session, "the player has played as long as planned");
         return;
     case LS_GAMEPLAY_FAILED:
-        give_up(session, session->context.failure.status, session->context.failure.why.bytes);
+        give_up(session, session->failure.status, session->failure.why.bytes);
         return;
     }
 }
@@ -167,33 +150,40 @@ static ls_seat_claim claim_of(const ls_session *session, bool in_lobby)
     if (!in_lobby) {
         return LS_CLAIM_FIRM;
     }
-    if (session->context.config.is_spectator) {
+    if (session->config.is_spectator) {
         return LS_CLAIM_NONE;
     }
-    return session->context.offer.is_running ? LS_CLAIM_FIRM : LS_CLAIM_OPTIONAL;
+    return session->offer.is_running ? LS_CLAIM_FIRM : LS_CLAIM_OPTIONAL;
 }
 
 static void begin_returning(ls_session *session, ls_status status)
 {
-    ls_session_context *context = &session->context;
-    bool in_lobby = context->state == LS_SESSION_SEATED;
-    ls_reconnector_lose(&session->reconnector, status, in_lobby, claim_of(session, in_lobby));
-    context->lost_ns = context->lost_ns > 0 ? context->lost_ns : context->now_ns;
-    context->state = LS_SESSION_RECONNECTING;
-    ls_gameplay_lose_link(session->gameplay);
+    bool in_lobby = session->state == LS_SESSION_SEATED;
+    session->lost = (ls_lost_link){.status = status,
+                                   .pause_ns = PAUSE_MIN_NS,
+                                   .was_in_lobby = in_lobby,
+                                   .claim = claim_of(session, in_lobby)};
+    session->lost_ns = session->lost_ns > 0 ? session->lost_ns : session->now_ns;
+    session->state = LS_SESSION_RECONNECTING;
+    ls_gameplay_lose_link(session);
 }
 
+/* Each attempt is made after a longer pause than the one before. */
 static void plan_attempt(ls_session *session, ls_status status, const char *why)
 {
+    ls_lost_link *lost = &session->lost;
     ls_return held = {0};
-    ls_session_event *event = ls_session_outbox_push_event(&session->outbox, LS_SESSION_EVENT_LOST);
-    ls_gameplay_claim(session->gameplay, &held);
+    ls_session_event *event = ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_LOST);
+    ls_gameplay_claim(session, &held);
     event->status = status;
     event->tick = held.confirmed;
     event->tick_chain = held.tick_chain;
-    event->retry_in_ns = ls_reconnector_plan(&session->reconnector, session->context.now_ns);
-    event->away_ns = session->context.now_ns - session->context.lost_ns;
+    event->retry_in_ns = lost->pause_ns;
+    event->away_ns = session->now_ns - session->lost_ns;
     ls_text_set(&event->text, "%s", why);
+    lost->attempt = LS_RECONNECT_NONE;
+    lost->retry_ns = session->now_ns + lost->pause_ns;
+    lost->pause_ns = LS_MIN(2 * lost->pause_ns, PAUSE_MAX_NS);
 }
 
 /* The link is lost, or the attempt to make it anew has failed: true when the session goes on
@@ -203,17 +193,19 @@ static bool lose_link(ls_session *session, ls_status status, const char *why)
     bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
     bool is_in_match = is_in(session, LS_SESSION_SEATED) || is_in(session, LS_SESSION_PLAYING) ||
                        is_in(session, LS_SESSION_JOINING);
-    if (session->context.config.reconnect_ms == 0 || (!is_attempt && !is_in_match)) {
+    if (session->config.reconnect_ms == 0 || (!is_attempt && !is_in_match)) {
         return false;
     }
-    if (is_attempt &&
-        !ls_reconnector_fail(&session->reconnector, status, session->context.now_ns)) {
-        return true;
+    if (is_attempt && session->now_ns < session->lost.retry_ns) {
+        return true; /* it was the connection that was given up already */
+    }
+    if (is_attempt && status == LS_NOT_FOUND) {
+        session->lost.claim = LS_CLAIM_NONE;
     }
     if (is_in_match) {
         begin_returning(session, status);
     }
-    ls_session_outbox_disconnect(&session->outbox);
+    ls_session_outbox_disconnect(session->outbox);
     plan_attempt(session, status, why);
     return true;
 }
@@ -221,7 +213,7 @@ static bool lose_link(ls_session *session, ls_status status, const char *why)
 /* The link was lost when nothing of the match was missing but the goodbye. */
 static bool is_complete_without_link(const ls_session *session)
 {
-    return is_in(session, LS_SESSION_RECONNECTING) && ls_gameplay_is_complete(session->gameplay);
+    return is_in(session, LS_SESSION_RECONNECTING) && ls_gameplay_is_complete(session);
 }
 
 /* Whether the session goes on after REFUSE with this status. */
@@ -229,12 +221,12 @@ static bool outlives_refusal(const ls_session *session, ls_status refusal)
 {
     bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
     /* Without the claim it may come as a new player. */
-    bool may_come_anew = is_attempt && session->reconnector.was_in_lobby &&
-                         session->reconnector.claim != LS_CLAIM_NONE;
+    bool may_come_anew =
+        is_attempt && session->lost.was_in_lobby && session->lost.claim != LS_CLAIM_NONE;
     return refusal == LS_TIMED_OUT ||
            (is_attempt && (refusal == LS_MATCH_FULL || refusal == LS_FULL)) ||
            (may_come_anew && refusal == LS_NOT_FOUND) ||
-           (session->context.config.is_spectator && refusal == LS_FELL_BEHIND);
+           (session->config.is_spectator && refusal == LS_FELL_BEHIND);
 }
 
 /* How long the server may be silent before the link counts as lost. */
@@ -243,8 +235,8 @@ static uint64_t silence_max_ns(const ls_session *session)
     if (is_in(session, LS_SESSION_HANDSHAKING)) {
         return HANDSHAKE_NS;
     }
-    uint64_t timeout_ns = session->context.offer.timeout_ms * LS_NS_PER_MS;
-    bool is_to_return = session->context.config.reconnect_ms > 0 &&
+    uint64_t timeout_ns = session->offer.timeout_ms * LS_NS_PER_MS;
+    bool is_to_return = session->config.reconnect_ms > 0 &&
                         (is_in(session, LS_SESSION_PLAYING) || is_in(session, LS_SESSION_JOINING) ||
                          is_in(session, LS_SESSION_RECONNECTING));
     if (!is_to_return) {
@@ -256,8 +248,8 @@ static uint64_t silence_max_ns(const ls_session *session)
 
 static bool is_server_silent(const ls_session *session)
 {
-    return session->outbox.server != 0 &&
-           session->context.now_ns - session->heard_ns >= silence_max_ns(session);
+    return session->outbox->server != 0 &&
+           session->now_ns - session->heard_ns >= silence_max_ns(session);
 }
 
 static void end_when_silent(ls_session *session)
@@ -283,40 +275,40 @@ static void claim_seat(const ls_session_config *config, ls_return *back)
 
 void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_ns)
 {
-    LS_ASSERT(session->outbox.server == 0);
-    session->context.now_ns = now_ns;
-    session->outbox.server = server;
+    LS_ASSERT(session->outbox->server == 0);
+    session->now_ns = now_ns;
+    session->outbox->server = server;
     if (is_in(session, LS_SESSION_OVER)) {
-        ls_session_outbox_disconnect(&session->outbox); /* the player left before it connected */
+        ls_session_outbox_disconnect(session->outbox); /* the player left before it connected */
         return;
     }
     session->heard_ns = now_ns;
     session->asked_ns = now_ns;
-    ls_hello *hello = &ls_session_outbox_begin(&session->outbox, LS_MESSAGE_HELLO)->body.hello;
-    *hello = ls_hello_make(session->context.config.name);
-    ls_name_copy(hello->token, sizeof hello->token, session->context.config.room);
-    ls_hello_cover_maths(hello, session->context.config.maths_check);
-    hello->is_spectator = session->context.config.is_spectator;
+    ls_hello *hello = &ls_session_outbox_begin(session->outbox, LS_MESSAGE_HELLO)->body.hello;
+    *hello = ls_hello_make(session->config.name);
+    ls_name_copy(hello->token, sizeof hello->token, session->config.room);
+    ls_hello_cover_maths(hello, session->config.maths_check);
+    hello->is_spectator = session->config.is_spectator;
     if (is_in(session, LS_SESSION_CONNECTING)) {
-        claim_seat(&session->context.config, &hello->back);
-        session->context.state = LS_SESSION_HANDSHAKING;
+        claim_seat(&session->config, &hello->back);
+        session->state = LS_SESSION_HANDSHAKING;
     } else {
         LS_ASSERT(is_in(session, LS_SESSION_RECONNECTING));
-        ls_uplink_connect(session->context.uplink);
-        ls_confirmed_ticks_connect(session->context.ticks);
-        session->reconnector.attempt = LS_RECONNECT_GREETED;
-        if (session->reconnector.claim != LS_CLAIM_NONE) {
-            ls_gameplay_claim(session->gameplay, &hello->back);
-            hello->back.is_optional = session->reconnector.claim == LS_CLAIM_OPTIONAL;
+        ls_uplink_connect(session->uplink);
+        ls_confirmed_ticks_connect(session->ticks);
+        session->lost.attempt = LS_RECONNECT_GREETED;
+        if (session->lost.claim != LS_CLAIM_NONE) {
+            ls_gameplay_claim(session, &hello->back);
+            hello->back.is_optional = session->lost.claim == LS_CLAIM_OPTIONAL;
         }
     }
-    ls_session_outbox_send(&session->outbox);
+    ls_session_outbox_send(session->outbox);
 }
 
 void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now_ns)
 {
-    session->context.now_ns = now_ns;
-    session->outbox.server = 0;
+    session->now_ns = now_ns;
+    session->outbox->server = 0;
     if (is_in(session, LS_SESSION_FINISHED)) {
         end(session, LS_OK, MATCH_IS_COMPLETE);
     } else if (is_in(session, LS_SESSION_CONNECTING) && session->turned_away_status != LS_OK) {
@@ -330,24 +322,24 @@ void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now
 
 static ls_status handle_offer(ls_session *session, const ls_offer *offer, ls_text *why)
 {
-    if (offer->is_spectator != session->context.config.is_spectator) {
+    if (offer->is_spectator != session->config.is_spectator) {
         return ls_fail(LS_MISBEHAVED, why, "the server takes this client for %s",
                        offer->is_spectator ? "a spectator" : "a player");
     }
-    if (session->gameplay) {
-        return ls_gameplay_receive_offer(session->gameplay, offer, why);
+    if (session->has_gameplay) {
+        return ls_gameplay_receive_offer(session, offer, why);
     }
-    return ls_gameplay_create(&session->context, offer, &session->gameplay, why);
+    return ls_gameplay_create(session, offer, why);
 }
 
 /* HELLO or OFFER may have been lost and sent again, which takes seconds. */
 static void add_offer_rtt(ls_session *session)
 {
-    uint64_t rtt_ns = session->context.now_ns - session->asked_ns;
+    uint64_t rtt_ns = session->now_ns - session->asked_ns;
     if (session->connect_rtt_ns != 0) {
         rtt_ns = LS_MIN(rtt_ns, session->connect_rtt_ns);
     }
-    ls_tick_sync_add_rtt(session->context.sync, rtt_ns);
+    ls_tick_sync_add_rtt(session->sync, rtt_ns);
 }
 
 static void receive_offer(ls_session *session, const ls_offer *offer)
@@ -359,39 +351,39 @@ static void receive_offer(ls_session *session, const ls_offer *offer)
         return;
     }
     add_offer_rtt(session);
-    session->asked_ns = session->context.now_ns;
-    ls_session_outbox_begin(&session->outbox, LS_MESSAGE_READY)->body.ready =
-        ls_ready_make(session->context.instance);
-    ls_session_outbox_send(&session->outbox);
+    session->asked_ns = session->now_ns;
+    ls_session_outbox_begin(session->outbox, LS_MESSAGE_READY)->body.ready =
+        ls_ready_make(session->instance);
+    ls_session_outbox_send(session->outbox);
     bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
     if (is_attempt) {
-        ls_reconnector_claim_seat(&session->reconnector,
-                                  claim_of(session, session->reconnector.was_in_lobby));
+        session->lost.attempt = LS_RECONNECT_SEATED;
+        session->lost.claim = claim_of(session, session->lost.was_in_lobby);
     } else {
-        session->context.state = LS_SESSION_SEATED;
+        session->state = LS_SESSION_SEATED;
     }
-    bool is_new = !is_attempt || session->reconnector.was_in_lobby;
-    ls_session_outbox_push_event(&session->outbox,
+    bool is_new = !is_attempt || session->lost.was_in_lobby;
+    ls_session_outbox_push_event(session->outbox,
                                  is_new ? LS_SESSION_EVENT_SEATED : LS_SESSION_EVENT_SECRET);
 }
 
 static void receive_start(ls_session *session, const ls_start *start)
 {
     memcpy(session->names, start->names, sizeof session->names);
-    session->context.lost_ns = 0;
+    session->lost_ns = 0;
     begin_playing(session);
-    ls_tick_sync_limit_rtt(session->context.sync, session->context.now_ns - session->asked_ns);
-    ls_gameplay_start(session->gameplay, start);
+    ls_tick_sync_limit_rtt(session->sync, session->now_ns - session->asked_ns);
+    ls_gameplay_start(session, start);
 }
 
 static void receive_join(ls_session *session, const ls_join *join)
 {
     ls_gameplay_outcome outcome =
-        ls_gameplay_join(session->gameplay, join, session->context.now_ns - session->asked_ns);
+        ls_gameplay_join(session, join, session->now_ns - session->asked_ns);
     if (outcome == LS_GAMEPLAY_GOES_ON) {
         memcpy(session->names, join->names, sizeof session->names);
-        session->reconnector.attempt = LS_RECONNECT_NONE;
-        session->context.state = LS_SESSION_JOINING;
+        session->lost.attempt = LS_RECONNECT_NONE;
+        session->state = LS_SESSION_JOINING;
     }
     apply_outcome(session, outcome);
 }
@@ -399,17 +391,17 @@ static void receive_join(ls_session *session, const ls_join *join)
 /* There may be a seat in a moment, here or in another match: the session may be connected again. */
 static void ask_again(ls_session *session, ls_status status, const ls_text *why)
 {
-    session->context.state = LS_SESSION_CONNECTING;
+    session->state = LS_SESSION_CONNECTING;
     session->turned_away = *why;
     session->turned_away_status = status;
-    ls_session_outbox_disconnect(&session->outbox);
+    ls_session_outbox_disconnect(session->outbox);
 }
 
 static void receive_notice(ls_session *session, const ls_notice *notice)
 {
-    ls_session_outbox_push_event(&session->outbox, LS_SESSION_EVENT_NOTICE)->notice = *notice;
+    ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_NOTICE)->notice = *notice;
     if (notice->kind != LS_NOTICE_TEXT) {
-        ls_uplink_pause(session->context.uplink, notice->kind == LS_NOTICE_PAUSED);
+        ls_uplink_pause(session->uplink, notice->kind == LS_NOTICE_PAUSED);
     }
 }
 
@@ -435,11 +427,11 @@ static void receive_refuse(ls_session *session, const ls_close_reason *reason)
 static ls_status receive_before_match(ls_session *session, const ls_message *message)
 {
     bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
-    bool expects_offer = is_attempt ? session->reconnector.attempt == LS_RECONNECT_GREETED
+    bool expects_offer = is_attempt ? session->lost.attempt == LS_RECONNECT_GREETED
                                     : is_in(session, LS_SESSION_HANDSHAKING);
-    bool is_seated = is_attempt ? session->reconnector.attempt == LS_RECONNECT_SEATED
+    bool is_seated = is_attempt ? session->lost.attempt == LS_RECONNECT_SEATED
                                 : is_in(session, LS_SESSION_SEATED);
-    bool may_start = !is_attempt || session->reconnector.was_in_lobby;
+    bool may_start = !is_attempt || session->lost.was_in_lobby;
     if (message->kind == LS_MESSAGE_OFFER && expects_offer) {
         receive_offer(session, &message->body.offer);
     } else if (message->kind == LS_MESSAGE_START && is_seated && may_start) {
@@ -447,10 +439,10 @@ static ls_status receive_before_match(ls_session *session, const ls_message *mes
     } else if (message->kind == LS_MESSAGE_JOIN && is_seated) {
         receive_join(session, &message->body.join);
     } else if (message->kind == LS_MESSAGE_RESUMING && is_seated) {
-        ls_session_outbox_push_event(&session->outbox, LS_SESSION_EVENT_RESUMING)->resuming =
+        ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_RESUMING)->resuming =
             message->body.resuming;
     } else if (message->kind == LS_MESSAGE_TICKS_REQUEST && is_seated) {
-        ls_confirmed_ticks_send(session->context.ticks, &message->body.ticks_request);
+        ls_confirmed_ticks_send(session->ticks, &message->body.ticks_request);
     } else {
         return LS_MALFORMED;
     }
@@ -463,7 +455,7 @@ static ls_status receive_before_match(ls_session *session, const ls_message *mes
 static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, size_t size)
 {
     ls_message *message = &session->message;
-    uint32_t players = session->gameplay ? session->context.offer.config.players : 0;
+    uint32_t players = session->has_gameplay ? session->offer.config.players : 0;
     ls_status status = ls_message_read(bytes, size, players, message);
     if (status != LS_OK) {
         return status;
@@ -472,13 +464,12 @@ static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, siz
         receive_refuse(session, &message->body.close_reason);
         return LS_OK;
     }
-    if (message->kind == LS_MESSAGE_NOTICE && session->gameplay) {
+    if (message->kind == LS_MESSAGE_NOTICE && session->has_gameplay) {
         receive_notice(session, &message->body.notice);
         return LS_OK;
     }
-    return ls_session_is_in_match(&session->context)
-               ? ls_gameplay_receive(session->gameplay, message)
-               : receive_before_match(session, message);
+    return ls_session_is_in_match(session) ? ls_gameplay_receive(session, message)
+                                           : receive_before_match(session, message);
 }
 
 static ls_status receive_unreliable(ls_session *session, const uint8_t *bytes, size_t size)
@@ -493,15 +484,14 @@ static ls_status receive_unreliable(ls_session *session, const uint8_t *bytes, s
         return LS_OK;
     }
     ls_status status = LS_OK;
-    apply_outcome(session,
-                  ls_gameplay_receive_packet(session->gameplay, kind, bytes, size, &status));
+    apply_outcome(session, ls_gameplay_receive_packet(session, kind, bytes, size, &status));
     return status;
 }
 
 void ls_session_receive(ls_session *session, ls_channel channel, const uint8_t *bytes, size_t size,
                         uint64_t now_ns)
 {
-    session->context.now_ns = now_ns;
+    session->now_ns = now_ns;
     if (is_in(session, LS_SESSION_OVER)) {
         return;
     }
@@ -538,46 +528,45 @@ LS_TICK_CODE void ls_session_receive_event(ls_session *session, const ls_transpo
 
 static void give_up_returning(ls_session *session)
 {
-    ls_status status = session->reconnector.status;
+    ls_status status = session->lost.status;
     ls_text why = {{0}};
     if (is_complete_without_link(session)) {
         end(session, LS_OK, MATCH_IS_COMPLETE);
         return;
     }
     ls_text_set(&why, "the link was lost (%s) and could not be made again within %u s",
-                ls_status_name(status), session->context.config.reconnect_ms / 1000);
+                ls_status_name(status), session->config.reconnect_ms / 1000);
     end(session, status, why.bytes);
 }
 
 LS_TICK_CODE static void play_frame(ls_session *session)
 {
-    apply_outcome(session, ls_gameplay_frame(session->gameplay));
+    apply_outcome(session, ls_gameplay_frame(session));
 }
 
 static void reconnecting_frame(ls_session *session)
 {
-    const ls_session_context *context = &session->context;
-    if (!session->reconnector.was_in_lobby) {
+    if (!session->lost.was_in_lobby) {
         play_frame(session);
     }
-    if (context->state != LS_SESSION_RECONNECTING) {
+    if (session->state != LS_SESSION_RECONNECTING) {
         return;
     }
-    if (context->now_ns - context->lost_ns >= context->config.reconnect_ms * LS_NS_PER_MS) {
+    if (session->now_ns - session->lost_ns >= session->config.reconnect_ms * LS_NS_PER_MS) {
         give_up_returning(session);
         return;
     }
     if (is_server_silent(session)) {
         (void)lose_link(session, LS_TIMED_OUT, "the server does not answer");
     }
-    if (session->outbox.server != 0 && session->reconnector.attempt == LS_RECONNECT_SEATED) {
-        ls_uplink_send_in_time(context->uplink);
+    if (session->outbox->server != 0 && session->lost.attempt == LS_RECONNECT_SEATED) {
+        ls_uplink_send_in_time(session->uplink);
     }
 }
 
 static void frame(ls_session *session)
 {
-    switch (session->context.state) {
+    switch (session->state) {
     case LS_SESSION_CONNECTING:
     case LS_SESSION_OVER:
         return;
@@ -588,15 +577,14 @@ static void frame(ls_session *session)
         play_frame(session);
         /* When the server's goodbye gets lost, the session is over all the same. One that is heard
          * looks into a desync. */
-        if (session->context.now_ns - LS_MAX(session->finished_ns, session->heard_ns) >=
-            GOODBYE_NS) {
+        if (session->now_ns - LS_MAX(session->finished_ns, session->heard_ns) >= GOODBYE_NS) {
             end(session, LS_OK, MATCH_IS_COMPLETE);
         }
         return;
     case LS_SESSION_HANDSHAKING:
         break;
     case LS_SESSION_SEATED:
-        ls_uplink_send_in_time(session->context.uplink);
+        ls_uplink_send_in_time(session->uplink);
         break;
     case LS_SESSION_JOINING:
     case LS_SESSION_PLAYING:
@@ -610,14 +598,13 @@ static void frame(ls_session *session)
 
 LS_TICK_CODE void ls_session_frame(ls_session *session, uint64_t now_ns)
 {
-    ls_session_context *context = &session->context;
-    LS_ASSERT(now_ns >= context->now_ns);
-    if (context->frames > 0 && session->gameplay) {
-        ls_uplink_add_frame(context->uplink, now_ns - context->drawn_ns);
+    LS_ASSERT(now_ns >= session->now_ns);
+    if (session->frames > 0 && session->has_gameplay) {
+        ls_uplink_add_frame(session->uplink, now_ns - session->drawn_ns);
     }
-    context->now_ns = now_ns;
-    context->drawn_ns = now_ns;
-    context->frames++;
+    session->now_ns = now_ns;
+    session->drawn_ns = now_ns;
+    session->frames++;
     frame(session);
 }
 
@@ -625,37 +612,36 @@ LS_TICK_CODE void ls_session_frame(ls_session *session, uint64_t now_ns)
 
 void ls_session_update(ls_session *session, uint64_t now_ns)
 {
-    LS_ASSERT(now_ns >= session->context.now_ns);
-    session->context.now_ns = now_ns;
+    LS_ASSERT(now_ns >= session->now_ns);
+    session->now_ns = now_ns;
     if (now_ns >= ls_session_next_ns(session)) {
-        ls_gameplay_update(session->gameplay);
+        ls_gameplay_update(session);
     }
 }
 
 LS_TICK_CODE uint64_t ls_session_next_ns(const ls_session *session)
 {
     bool is_in_match = is_in(session, LS_SESSION_JOINING) || is_in(session, LS_SESSION_PLAYING);
-    return session->context.config.makes_inputs_between_frames && is_in_match
-               ? ls_gameplay_next_ns(session->gameplay)
-               : UINT64_MAX;
+    return session->config.makes_inputs_between_frames && is_in_match ? ls_gameplay_next_ns(session)
+                                                                      : UINT64_MAX;
 }
 
 bool ls_session_may_packets_wait(const ls_session *session)
 {
-    return is_in(session, LS_SESSION_PLAYING) && ls_gameplay_may_packets_wait(session->gameplay);
+    return is_in(session, LS_SESSION_PLAYING) && ls_gameplay_may_packets_wait(session);
 }
 
 uint64_t ls_session_reconnect_ns(const ls_session *session)
 {
-    bool is_waiting = is_in(session, LS_SESSION_RECONNECTING) && session->outbox.server == 0;
-    return is_waiting ? session->reconnector.retry_ns : UINT64_MAX;
+    bool is_waiting = is_in(session, LS_SESSION_RECONNECTING) && session->outbox->server == 0;
+    return is_waiting ? session->lost.retry_ns : UINT64_MAX;
 }
 
 void ls_session_set_input_delay(ls_session *session, uint32_t ticks)
 {
     LS_ASSERT(ticks <= LS_INPUT_DELAY_TICKS_MAX);
-    if (session->gameplay) {
-        ls_tick_sync_set_input_delay(session->context.sync, ticks);
+    if (session->has_gameplay) {
+        ls_tick_sync_set_input_delay(session->sync, ticks);
     }
 }
 
@@ -663,25 +649,25 @@ void ls_session_set_input_delay(ls_session *session, uint32_t ticks)
 
 bool ls_session_next_event(ls_session *session, ls_session_event *event)
 {
-    return ls_session_outbox_next_event(&session->outbox, event);
+    return ls_session_outbox_next_event(session->outbox, event);
 }
 
 ls_session_report ls_session_report_of(const ls_session *session)
 {
-    ls_session_report report = {.state = session->context.state,
+    ls_session_report report = {.state = session->state,
                                 .status = session->status,
                                 .rejoins = session->rejoins,
-                                .frames = session->context.frames,
+                                .frames = session->frames,
                                 .packets_rejected = session->packets_rejected};
-    if (session->gameplay) {
-        ls_gameplay_report(session->gameplay, &report);
+    if (session->has_gameplay) {
+        ls_gameplay_report(session, &report);
     }
     return report;
 }
 
 ls_session_state ls_session_state_of(const ls_session *session)
 {
-    return session->context.state;
+    return session->state;
 }
 
 const char *ls_session_state_words(ls_session_state state)
@@ -701,17 +687,17 @@ const char *ls_session_state_words(ls_session_state state)
 
 ls_tick ls_session_tick(const ls_session *session)
 {
-    return session->gameplay ? ls_stepper_tick(session->context.stepper) : 0;
+    return session->has_gameplay ? ls_stepper_tick(session->stepper) : 0;
 }
 
 ls_sim_instance *ls_session_instance(ls_session *session)
 {
-    return session->gameplay ? session->context.instance : NULL;
+    return session->has_gameplay ? session->instance : NULL;
 }
 
 const ls_offer *ls_session_offer(const ls_session *session)
 {
-    return session->gameplay ? &session->context.offer : NULL;
+    return session->has_gameplay ? &session->offer : NULL;
 }
 
 const char *ls_session_player_name(const ls_session *session, uint32_t slot)
@@ -744,12 +730,12 @@ void ls_session_add_names(const ls_session *session, uint32_t slot_mask, ls_text
 
 ls_fixed ls_session_alpha(const ls_session *session)
 {
-    return session->gameplay ? ls_stepper_alpha(session->context.stepper) : 0;
+    return session->has_gameplay ? ls_stepper_alpha(session->stepper) : 0;
 }
 
 void ls_session_draw(ls_session *session, ls_fixed alpha, ls_draw_list *list)
 {
-    if (session->gameplay) {
-        ls_stepper_draw(session->context.stepper, alpha, list);
+    if (session->has_gameplay) {
+        ls_stepper_draw(session->stepper, alpha, list);
     }
 }

@@ -12,7 +12,6 @@
 #include "lockstep/common/simulation/sim_files.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/protocol/transport/transport.h"
-#include "lockstep/protocol/wire/link_figures.h"
 #include "lockstep/protocol/wire/notices.h"
 
 LS_C_BEGIN
@@ -208,6 +207,7 @@ typedef struct ls_session_report {
     ls_end end;
 } ls_session_report;
 
+struct ls_session; /* session_context.h */
 typedef struct ls_session ls_session;
 
 /* No simulation, no input, name "player", frames cut at 250 ms, finds causes. */

@@ -1,6 +1,5 @@
 /* Session config: the settings of a session as one table. A setting is its row here, its field in
- * ls_session_config, its use and its test. Called by the session, and by the program whose flags
- * they are. */
+ * ls_session_config, its use and its test. */
 #ifndef LOCKSTEP_CLIENT_SESSION_SESSION_CONFIG_H
 #define LOCKSTEP_CLIENT_SESSION_SESSION_CONFIG_H
 

@@ -1,6 +1,6 @@
 /* Session outbox: everything that leaves a session: messages and packets to the server, and events
  * to the program around the session. Owns the sink, the connection's id and the memory in which a
- * packet is written. Never decides what is sent or when. Called by every part of a session. */
+ * packet is written. Never decides what is sent or when. */
 #ifndef LOCKSTEP_CLIENT_SESSION_SESSION_OUTBOX_H
 #define LOCKSTEP_CLIENT_SESSION_SESSION_OUTBOX_H
 

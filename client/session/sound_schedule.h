@@ -1,7 +1,6 @@
 /* Sound schedule: which sounds of the newest ticks have been given out, so that a tick that is
  * stepped again, because its inputs were guessed wrong, gives out only what is new, and nothing
- * that comes too late to make sense. Compares and remembers; plays nothing, and reads no clock.
- * Called by stepper. */
+ * that comes too late to make sense. Compares and remembers; plays nothing, and reads no clock. */
 #ifndef LOCKSTEP_CLIENT_SESSION_SOUND_SCHEDULE_H
 #define LOCKSTEP_CLIENT_SESSION_SOUND_SCHEDULE_H
 

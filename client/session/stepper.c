@@ -5,7 +5,6 @@
 #include "lockstep/client/session/sound_schedule.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/simulation/plugin_place.h"
 #include "lockstep/common/time/timestep.h"
 
@@ -14,7 +13,7 @@
 #define SOUND_LATE_NS (500 * LS_NS_PER_MS)
 
 struct ls_stepper {
-    const ls_session_context *context;
+    const ls_session *context;
     ls_timestep timestep;
     ls_jitter_buffer jitter_buffer;
     uint8_t *previous; /* state before the newest step; NULL: not kept */
@@ -106,7 +105,7 @@ LS_TICK_CODE static void settle(void *user, ls_tick tick, uint64_t state_hash)
 
 static ls_status create_prediction(ls_stepper *stepper)
 {
-    const ls_session_context *context = stepper->context;
+    const ls_session *context = stepper->context;
     ls_prediction_config config = {.instance = stepper->context->instance,
                                    .closed = ls_confirmed_ticks_inputs(stepper->context->ticks),
                                    .own = ls_uplink_inputs(stepper->context->uplink),
@@ -131,7 +130,7 @@ static ls_status create_prediction(ls_stepper *stepper)
 
 static ls_status create_window(ls_stepper *stepper)
 {
-    const ls_session_context *context = stepper->context;
+    const ls_session *context = stepper->context;
     const ls_sim_instance *instance = context->instance;
     if (!context->config.finds_causes || !ls_sim_instance_image_schema(instance)) {
         return LS_OK;
@@ -148,7 +147,7 @@ static ls_status create_window(ls_stepper *stepper)
     return status;
 }
 
-static bool has_sound(const ls_session_context *context)
+static bool has_sound(const ls_session *context)
 {
     return context->config.on_sound && context->simulation->sounds;
 }
@@ -172,13 +171,13 @@ static ls_status create_previous(ls_stepper *stepper)
 
 static ls_status create_sounds(ls_stepper *stepper)
 {
-    const ls_session_context *context = stepper->context;
+    const ls_session *context = stepper->context;
     return has_sound(context) ? ls_sound_schedule_create(SOUND_LATE_NS, context->dt_ns,
                                                          context->allocator, &stepper->sounds)
                               : LS_OK;
 }
 
-ls_status ls_stepper_create(const ls_session_context *context, ls_stepper **out)
+ls_status ls_stepper_create(const ls_session *context, ls_stepper **out)
 {
     ls_stepper *stepper = ls_allocate(context->allocator, sizeof *stepper);
     if (!stepper) {

@@ -1,7 +1,7 @@
 /* Stepper: steps the simulation, over closed ticks alone or with prediction beyond them, and notes
  * the hash of every state that closed ticks led to. Decides from the time that has passed how many
  * steps a frame takes and how the picture blends the two newest states. Sends nothing; never reads
- * a clock. Called by session, and through it the state is replaced by joiner and diagnosis. */
+ * a clock. */
 #ifndef LOCKSTEP_CLIENT_SESSION_STEPPER_H
 #define LOCKSTEP_CLIENT_SESSION_STEPPER_H
 
@@ -12,7 +12,7 @@ typedef struct ls_stepper ls_stepper;
 
 /* NO_MEMORY, and what creating a prediction says; without prediction for a simulation that cannot
  * save its state. */
-ls_status ls_stepper_create(const ls_session_context *context, ls_stepper **out);
+ls_status ls_stepper_create(const ls_session *context, ls_stepper **out);
 void ls_stepper_destroy(ls_stepper *stepper);
 
 /* ---- playing ---- */

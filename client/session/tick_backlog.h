@@ -1,7 +1,7 @@
 /* Tick backlog: closed ticks that have come and wait to be stepped, because the state that they
  * follow is still on its way. First in, first out, coded as tick blocks (tick_block.h) in chained
  * chunks of 64 KiB: a quiet tick takes a byte. Grows up to a stated limit and gives back what was
- * taken out. Knows nothing of packets or time. Called by session. */
+ * taken out. Knows nothing of packets or time. */
 #ifndef LOCKSTEP_CLIENT_SESSION_TICK_BACKLOG_H
 #define LOCKSTEP_CLIENT_SESSION_TICK_BACKLOG_H
 

@@ -1,7 +1,6 @@
 #include "lockstep/client/session/tick_sync.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/base/tick_code.h"
 
 #include <string.h>
 

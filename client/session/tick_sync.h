@@ -1,8 +1,8 @@
 /* Tick sync: when a client makes its next input, so that it reaches the server just before its tick
  * is closed. From the slack that the server reports it knows for each input until when it could
  * have been made, and holds to what all but a few of the recent ones needed: at once towards
- * earlier when inputs come late, otherwise slowly.
- * Compares no clocks of two machines, reads none. Called by session. */
+ * earlier when inputs come late, otherwise slowly. Compares no clocks of two machines, reads
+ * none. */
 #ifndef LOCKSTEP_CLIENT_SESSION_TICK_SYNC_H
 #define LOCKSTEP_CLIENT_SESSION_TICK_SYNC_H
 

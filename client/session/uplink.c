@@ -4,7 +4,6 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/histogram.h"
-#include "lockstep/common/base/tick_code.h"
 #include "lockstep/protocol/wire/send_rate.h"
 
 enum {
@@ -26,7 +25,7 @@ typedef struct input_times {
 } input_times;
 
 struct ls_uplink {
-    const ls_session_context *context;
+    const ls_session *context;
     ls_tick_sync *sync;      /* the context's */
     ls_input_buffer *inputs; /* of one slot: this player's */
     ls_lost_presses *lost;   /* NULL: the simulation says nothing of its inputs */
@@ -62,7 +61,7 @@ struct ls_uplink {
 
 /* ---- life ---- */
 
-ls_status ls_uplink_create(const ls_session_context *context, ls_uplink **out)
+ls_status ls_uplink_create(const ls_session *context, ls_uplink **out)
 {
     ls_input_buffer_config config = {.slots = 1,
                                      .input_bytes_max = context->simulation->input_bytes_max,
@@ -229,7 +228,7 @@ static void settle_closed(ls_uplink *uplink, ls_tick tick)
 /* The server says how long it has had the newest input that it acknowledges. */
 static void measure_rtt(ls_uplink *uplink, const ls_ticks_header *header)
 {
-    const ls_session_context *context = uplink->context;
+    const ls_session *context = uplink->context;
     bool is_known = header->wanted > 0 && header->wanted <= uplink->sent_end &&
                     ls_input_buffer_has(uplink->inputs, header->wanted - 1, 0);
     bool is_hitch = ls_tick_sync_is_hitch(uplink->sync, context->now_ns - context->drawn_ns);
@@ -346,7 +345,7 @@ static void receive_figures(ls_uplink *uplink, ls_link_figures figures)
 /* It makes inputs; else it only acknowledges. */
 static bool is_playing(const ls_uplink *uplink)
 {
-    const ls_session_context *context = uplink->context;
+    const ls_session *context = uplink->context;
     return context->state == LS_SESSION_PLAYING && !context->config.is_spectator;
 }
 
@@ -416,7 +415,7 @@ LS_TICK_CODE static bool is_held_back(const ls_uplink *uplink)
 
 LS_TICK_CODE void ls_uplink_make(ls_uplink *uplink)
 {
-    const ls_session_context *context = uplink->context;
+    const ls_session *context = uplink->context;
     while (!is_held_back(uplink)) {
         if (uplink->sync->next_input >= context->end.final_tick ||
             !ls_tick_sync_claim_due(uplink->sync, context->now_ns)) {
@@ -525,7 +524,7 @@ static void add_health(ls_uplink *uplink, ls_inputs_header *header)
  * will do. */
 static ls_tick first_to_carry(const ls_uplink *uplink)
 {
-    const ls_session_context *context = uplink->context;
+    const ls_session *context = uplink->context;
     ls_tick wanted = uplink->wanted;
     if (uplink->is_lossy || uplink->is_overflowing || wanted >= uplink->sent_end) {
         return wanted;
@@ -538,7 +537,7 @@ static ls_tick first_to_carry(const ls_uplink *uplink)
 
 LS_TICK_CODE void ls_uplink_send(ls_uplink *uplink)
 {
-    const ls_session_context *context = uplink->context;
+    const ls_session *context = uplink->context;
     ls_tick confirmed = ls_confirmed_ticks_end(context->ticks);
     ls_inputs_header header = {.next = confirmed,
                                .hold = ls_confirmed_ticks_pop_hold(context->ticks),
@@ -608,7 +607,7 @@ LS_TICK_CODE void ls_uplink_send_due(ls_uplink *uplink)
 }
 
 /* The longest time between two INPUTS. */
-static uint64_t heartbeat_ns(const ls_session_context *context)
+static uint64_t heartbeat_ns(const ls_session *context)
 {
     uint64_t match_ns = LS_MIN(HEARTBEAT_TICKS * context->dt_ns, ANSWER_NS);
     uint64_t usual_ns = ls_session_is_in_match(context) ? match_ns : LOBBY_HEARTBEAT_NS;

@@ -1,7 +1,6 @@
 /* Uplink: what goes up to the server: this player's inputs, made so that each arrives just before
  * its tick is closed, resent until they are acknowledged, and in the same packets the
- * acknowledgement of closed ticks and the chain of hashes. Steps nothing; never reads a clock.
- * Called by session, and for its inputs by stepper and joiner. */
+ * acknowledgement of closed ticks and the chain of hashes. Steps nothing; never reads a clock. */
 #ifndef LOCKSTEP_CLIENT_SESSION_UPLINK_H
 #define LOCKSTEP_CLIENT_SESSION_UPLINK_H
 
@@ -12,7 +11,7 @@
 typedef struct ls_uplink ls_uplink;
 
 /* NO_MEMORY. */
-ls_status ls_uplink_create(const ls_session_context *context, ls_uplink **out);
+ls_status ls_uplink_create(const ls_session *context, ls_uplink **out);
 void ls_uplink_destroy(ls_uplink *uplink);
 
 /* A new connection: the packets sent over it are counted anew, and the server says if the match is

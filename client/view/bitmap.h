@@ -1,6 +1,6 @@
 /* Bitmap: paints pictures and lines of text that belong to the world onto a canvas, at any size.
  * The letters are its own, of 5 by 7 points each, so that they look the same on every machine and
- * in a terminal, which has no font. Called by scene. */
+ * in a terminal, which has no font.. */
 #ifndef LOCKSTEP_CLIENT_VIEW_BITMAP_H
 #define LOCKSTEP_CLIENT_VIEW_BITMAP_H
 

@@ -1,6 +1,5 @@
 /* Camera: which part of the world a canvas shows. Fits the whole view at first; a person pans and
- * zooms it, or lets it follow their own shapes. Cosmetic: floating point, never saved or hashed.
- * Called by view, scene and the input mapper. */
+ * zooms it, or lets it follow their own shapes. Cosmetic: floating point, never saved or hashed. */
 #ifndef LOCKSTEP_CLIENT_VIEW_CAMERA_H
 #define LOCKSTEP_CLIENT_VIEW_CAMERA_H
 

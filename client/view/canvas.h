@@ -1,7 +1,7 @@
 /* Canvas: a picture in memory and what can be painted on it: antialiased discs and convex shapes,
  * rectangles and text. The one rasteriser of windows, screenshots and terminals, so that all look
  * the same with any graphics driver or none. Draws what it is told; knows no world, no time and no
- * window. Anything outside is cut off. Called by scene, overlay and text_view. */
+ * window. Anything outside is cut off. */
 #ifndef LOCKSTEP_CLIENT_VIEW_CANVAS_H
 #define LOCKSTEP_CLIENT_VIEW_CANVAS_H
 

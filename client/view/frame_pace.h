@@ -1,7 +1,6 @@
 /* Frame pace: when the next picture is to be begun. On a display that is followed, showing one
  * blocks until the display takes it: begun just in time for that, nothing waits meanwhile that has
- * come over the network. Otherwise pictures come at an even rate. Time is an argument. Called by
- * programs that show a view, and by a client that shows none. */
+ * come over the network. Otherwise pictures come at an even rate. Time is an argument. */
 #ifndef LOCKSTEP_CLIENT_VIEW_FRAME_PACE_H
 #define LOCKSTEP_CLIENT_VIEW_FRAME_PACE_H
 

@@ -1,6 +1,6 @@
 /* Input mapper: turns a person's keys, pointer and pad into the ls_controls that a simulation's
  * `control` makes an input of. A key that went down and up again between two inputs is kept until
- * an input has it; of gestures each input gets one. Knows no simulation. Called by view. */
+ * an input has it; of gestures each input gets one. Knows no simulation. */
 #ifndef LOCKSTEP_CLIENT_VIEW_INPUT_MAPPER_H
 #define LOCKSTEP_CLIENT_VIEW_INPUT_MAPPER_H
 

@@ -1,6 +1,6 @@
-/* Overlay: what lies over the picture: lines of text, the graph of frame times, the banner, the
- * box that is being drawn and the seek bar. Paints what it is told and keeps the frame times;
- * knows no source. Called by view. */
+/* Overlay: what lies over the picture: lines of text, the graph of frame times, the banner, the box
+ * that is being drawn and the seek bar. Paints what it is told and keeps the frame times; knows no
+ * source. */
 #ifndef LOCKSTEP_CLIENT_VIEW_OVERLAY_H
 #define LOCKSTEP_CLIENT_VIEW_OVERLAY_H
 

@@ -1,6 +1,5 @@
 /* Playhead: where a record is being watched: plays at a chosen speed, pauses, steps by single ticks
- * in both directions and jumps. Time is an argument. Knows no source and no picture. Called by
- * view. */
+ * in both directions and jumps. Time is an argument. Knows no source and no picture. */
 #ifndef LOCKSTEP_CLIENT_VIEW_PLAYHEAD_H
 #define LOCKSTEP_CLIENT_VIEW_PLAYHEAD_H
 

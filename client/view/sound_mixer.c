@@ -1,9 +1,107 @@
 #include "lockstep/client/view/sound_mixer.h"
 
-#include "lockstep/client/view/sample_queue.h"
-
 #include <math.h>
 #include <string.h>
+
+/* ---- a game's own samples: made tick by tick, on their way to a loudspeaker that runs at a rate
+ * and on a clock of its own. A few hundredths of a second are held, so that ticks which come
+ * unevenly are heard evenly; they play up to half a percent faster or slower to keep it at that
+ * ---- */
+
+/* Of pairs; a power of two, beyond two ticks of the most samples. */
+#define SAMPLE_QUEUE_FRAMES 524288u
+
+typedef struct sample_queue {
+    int16_t *pairs;   /* SAMPLE_QUEUE_FRAMES, the caller's memory */
+    uint32_t rate_hz; /* of what is in it; 0: nothing has ever come */
+    uint32_t target;  /* frames to hold */
+    uint64_t first;   /* the oldest frame; frame f lies at f % SAMPLE_QUEUE_FRAMES */
+    uint64_t end;
+    double place; /* between the oldest frame and the next one, 0 .. 1 */
+    bool is_playing;
+} sample_queue;
+
+enum {
+    TARGET_MS = 60,
+    MOST_MS = 250, /* that wait */
+    BEND_ONE_IN = 200,
+};
+
+static uint32_t frames_in(const sample_queue *queue)
+{
+    return (uint32_t)(queue->end - queue->first);
+}
+
+static void start_over(sample_queue *queue, uint32_t rate_hz)
+{
+    queue->rate_hz = rate_hz;
+    queue->first = queue->end;
+    queue->place = 0.0;
+    queue->is_playing = false;
+}
+
+static void drop_to(sample_queue *queue, uint32_t frames)
+{
+    if (frames_in(queue) > frames) {
+        queue->first = queue->end - frames;
+    }
+}
+
+/* `samples` are such that can be. Where far too many wait, the oldest are dropped. */
+static void sample_queue_put(sample_queue *queue, const ls_sound *samples)
+{
+    if (samples->rate_hz != queue->rate_hz) {
+        start_over(queue, samples->rate_hz);
+    }
+    for (uint32_t i = 0; i < samples->frames; i++) {
+        size_t at = (size_t)(queue->end++ % SAMPLE_QUEUE_FRAMES);
+        memcpy(queue->pairs + 2 * at, samples->samples + 2 * (size_t)i, 2 * sizeof *queue->pairs);
+    }
+    /* Of ticks that are long, one has to be there while the other plays. */
+    queue->target =
+        LS_MAX(queue->rate_hz * TARGET_MS / 1000, samples->frames + samples->frames / 2);
+    uint32_t most = LS_MAX(queue->rate_hz * MOST_MS / 1000, 2 * samples->frames);
+    if (frames_in(queue) > most) {
+        drop_to(queue, queue->target);
+    }
+}
+
+/* Source frames for one of the loudspeaker's: a little more while too many wait, and less while too
+ * few do. */
+static double step_of(const sample_queue *queue, uint32_t rate_hz)
+{
+    double error = ((double)frames_in(queue) - queue->target) / queue->target;
+    double bend = error > 1.0 ? 1.0 : error < -1.0 ? -1.0 : error;
+    return (double)queue->rate_hz / rate_hz * (1.0 + bend / BEND_ONE_IN);
+}
+
+static float blend(const sample_queue *queue, uint32_t side)
+{
+    size_t at = (size_t)(queue->first % SAMPLE_QUEUE_FRAMES);
+    size_t next = (size_t)((queue->first + 1) % SAMPLE_QUEUE_FRAMES);
+    float from = queue->pairs[2 * at + side];
+    float to = queue->pairs[2 * next + side];
+    return from + (to - from) * (float)queue->place;
+}
+
+/* The next pair for a loudspeaker of rate_hz; false: there is silence. */
+static bool sample_queue_next(sample_queue *queue, uint32_t rate_hz, float *left, float *right)
+{
+    uint32_t frames = frames_in(queue);
+    queue->is_playing = frames >= 2 && (queue->is_playing || frames >= queue->target);
+    if (!queue->is_playing) {
+        return false;
+    }
+    *left = blend(queue, 0);
+    *right = blend(queue, 1);
+    queue->place += step_of(queue, rate_hz);
+    uint64_t whole = (uint64_t)queue->place;
+    queue->place -= (double)whole;
+    queue->first += LS_MIN(whole, frames - 1u);
+    return true;
+}
+
+/* ---- cues ---- */
 
 #define SOFTEST 0.05 /* a cue that would be softer is not played */
 #define TONE_S 0.16
@@ -40,7 +138,7 @@ struct ls_sound_mixer {
     sound_wave waves[LS_SOUND_WAVES_MAX];
     uint64_t played; /* cues so far */
     sound_voice voices[LS_SOUND_VOICES_MAX];
-    ls_sample_queue samples; /* its memory comes with the first of them */
+    sample_queue samples; /* its memory comes with the first of them */
 };
 
 /* ---- where it is heard from ---- */
@@ -137,13 +235,13 @@ static sound_voice *free_voice(ls_sound_mixer *mixer)
 
 static void put_samples(ls_sound_mixer *mixer, const ls_sound *sound)
 {
-    ls_sample_queue *queue = &mixer->samples;
+    sample_queue *queue = &mixer->samples;
     if (!queue->pairs) {
-        queue->pairs = ls_allocate_array(mixer->allocator, 2 * (size_t)LS_SAMPLE_QUEUE_FRAMES,
+        queue->pairs = ls_allocate_array(mixer->allocator, 2 * (size_t)SAMPLE_QUEUE_FRAMES,
                                          sizeof *queue->pairs);
     }
     if (queue->pairs) { /* else there is no memory for them now */
-        ls_sample_queue_put(queue, sound);
+        sample_queue_put(queue, sound);
     }
 }
 
@@ -210,7 +308,7 @@ void ls_sound_mixer_mix(ls_sound_mixer *mixer, int16_t *pairs, uint32_t frames)
     for (uint32_t i = 0; i < frames; i++) {
         float left = 0.0f;
         float right = 0.0f;
-        ls_sample_queue_next(&mixer->samples, mixer->rate_hz, &left, &right);
+        sample_queue_next(&mixer->samples, mixer->rate_hz, &left, &right);
         for (uint32_t k = 0; k < LS_SOUND_VOICES_MAX; k++) {
             if (mixer->voices[k].is_playing) {
                 add_voice(mixer, &mixer->voices[k], &left, &right);

@@ -1,6 +1,6 @@
 /* Text view: a canvas as lines of text for a terminal. In colour a cell shows two pixels, one above
  * the other; without it one, as a character the denser the lighter it is. Writes to memory; knows
- * no terminal. Called by programs that show a view without a window. */
+ * no terminal. */
 #ifndef LOCKSTEP_CLIENT_VIEW_TEXT_VIEW_H
 #define LOCKSTEP_CLIENT_VIEW_TEXT_VIEW_H
 

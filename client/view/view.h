@@ -1,7 +1,6 @@
 /* View: what a person sees of a source and how their keys and pointer move it: the picture, the
  * camera, the overlay, the controls for their inputs and, over a record, pause, step, speed and the
- * seek bar. Paints on a canvas that it is given; knows no window, no network and no clock.
- * Called by programs that show something, through a window or a terminal. */
+ * seek bar. Paints on a canvas that it is given; knows no window, no network and no clock. */
 #ifndef LOCKSTEP_CLIENT_VIEW_VIEW_H
 #define LOCKSTEP_CLIENT_VIEW_VIEW_H
 

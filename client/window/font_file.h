@@ -1,5 +1,5 @@
-/* Font file: finds a font of even width on this machine. The only module that knows fontconfig.
- * Called by window. */
+/* Font file: finds a font of even width on this machine, and reads none. The only module that knows
+ * fontconfig. */
 #ifndef LOCKSTEP_CLIENT_WINDOW_FONT_FILE_H
 #define LOCKSTEP_CLIENT_WINDOW_FONT_FILE_H
 

@@ -1,6 +1,6 @@
 /* Loudspeaker: a sound mixer behind the machine's audio device, and the files with its waves. With
  * window.c the only module that knows SDL2. Decides nothing. Built as loudspeaker_none.c where SDL2
- * is missing. Called by screen. */
+ * is missing. */
 #ifndef LOCKSTEP_CLIENT_WINDOW_LOUDSPEAKER_H
 #define LOCKSTEP_CLIENT_WINDOW_LOUDSPEAKER_H
 

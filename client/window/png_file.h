@@ -1,5 +1,5 @@
-/* PNG file: writes a canvas into a file. The only module that knows libpng. Called by programs that
- * show a view. */
+/* PNG file: writes a canvas into a file, without its alpha. The only module that knows
+ * libpng. */
 #ifndef LOCKSTEP_CLIENT_WINDOW_PNG_FILE_H
 #define LOCKSTEP_CLIENT_WINDOW_PNG_FILE_H
 

@@ -1,7 +1,6 @@
 /* Screen: a view in a window or on a terminal, frame by frame: takes what the person did, paints,
  * shows, writes the pictures that were asked for and says when the next frame is to begin. The
- * driver calls it from its own loop. Knows no session and no record. Called by client_view and by
- * tools that show something. */
+ * driver calls it from its own loop. Knows no session and no record. */
 #ifndef LOCKSTEP_CLIENT_WINDOW_SCREEN_H
 #define LOCKSTEP_CLIENT_WINDOW_SCREEN_H
 

@@ -1,8 +1,7 @@
 /* Terminal: the standard output as a place for a text view, and the keys of the standard input.
  * Without a terminal there the text goes out as it is, and there are no keys. Never waits for who
- * reads: while a picture is on its way out the next ones are left out. A terminal says when
- * a key goes down but not when it goes up again: each is taken to be held for a while. Called by
- * programs that show a view without a window. */
+ * reads: while a picture is on its way out the next ones are left out. A terminal says when a key
+ * goes down but not when it goes up again: each is taken to be held for a while. */
 #ifndef LOCKSTEP_CLIENT_WINDOW_TERMINAL_H
 #define LOCKSTEP_CLIENT_WINDOW_TERMINAL_H
 

@@ -1,7 +1,6 @@
 /* Window: a canvas on the screen, and the events of its keyboard, mouse and pads. The only module
  * that knows SDL_ttf, and with loudspeaker.c SDL2. Decides nothing; one window a process. Built as
- * window_none.c where the libraries are missing: then there is no window to open. Called by
- * programs that show a view. */
+ * window_none.c where the libraries are missing: then there is no window to open. */
 #ifndef LOCKSTEP_CLIENT_WINDOW_WINDOW_H
 #define LOCKSTEP_CLIENT_WINDOW_WINDOW_H
 

@@ -1,7 +1,6 @@
 /* Byte stream: one list of fields for measuring, writing and reading a format kept on disk, so that
  * the three cannot differ. Little-endian. Reading checks lengths before it looks; after the first
- * failure nothing is read or written any more. Never allocates. Called by the formats' own files.
- */
+ * failure nothing is read or written any more. Never allocates. */
 #ifndef LOCKSTEP_COMMON_BASE_BYTE_STREAM_H
 #define LOCKSTEP_COMMON_BASE_BYTE_STREAM_H
 

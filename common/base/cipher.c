@@ -1,7 +1,5 @@
 #include "lockstep/common/base/cipher.h"
 
-#include "lockstep/common/base/tick_code.h"
-
 #include <sodium.h>
 
 _Static_assert(LS_CIPHER_KEY_BYTES == crypto_aead_chacha20poly1305_ietf_KEYBYTES, "key");

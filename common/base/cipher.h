@@ -1,7 +1,7 @@
 /* Cipher: the algorithms that secrets, sealed datagrams and connect tokens are made of, under plain
  * names. The only place that names libsodium. Deterministic but for the two calls that ask the
  * system for random bytes; call ls_cipher_init before those. Keys are wiped by their owners with
- * ls_cipher_wipe. Called by secret and by protocol/sealed. */
+ * ls_cipher_wipe. */
 #ifndef LOCKSTEP_COMMON_BASE_CIPHER_H
 #define LOCKSTEP_COMMON_BASE_CIPHER_H
 

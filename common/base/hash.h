@@ -1,5 +1,5 @@
 /* Hash: 64-bit hashes of bytes (XXH3). The only place that names xxHash. Not cryptographic: it
- * finds accidents, not forgeries. Called by state_hash, digests and the journal. */
+ * finds accidents, not forgeries. */
 #ifndef LOCKSTEP_COMMON_BASE_HASH_H
 #define LOCKSTEP_COMMON_BASE_HASH_H
 

@@ -1,6 +1,5 @@
 /* Hash for processors with wide registers: the same values, at 1.5 times the speed or more. A file
- * for each kind, since it is built for those processors alone. Called by hash, which asks the
- * processor first. */
+ * for each kind, since it is built for those processors alone. */
 #ifndef LOCKSTEP_COMMON_BASE_HASH_WIDE_H
 #define LOCKSTEP_COMMON_BASE_HASH_WIDE_H
 

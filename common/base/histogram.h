@@ -1,6 +1,6 @@
 /* Histogram: counts of durations in fixed memory, for percentiles without keeping the samples.
- * Linear bins of a quarter millisecond up to a second, one bin beyond, and the exact maximum.
- * Never allocates. Called by session and by benchmarks. */
+ * Linear bins of a quarter millisecond up to a second, one bin beyond, and the exact maximum. Never
+ * allocates. */
 #ifndef LOCKSTEP_COMMON_BASE_HISTOGRAM_H
 #define LOCKSTEP_COMMON_BASE_HISTOGRAM_H
 

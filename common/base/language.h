@@ -26,4 +26,13 @@
 #define LS_LITERAL(type) (type)
 #endif
 
+/* Before the definition of a function that runs at every tick of a match, unless it is small enough
+ * to be inlined. By the next tick it is in no cache: such functions lie together in a program, on
+ * few pages, and are fetched all at once (ls_tick_code_fetch). */
+#if defined(__ELF__)
+#define LS_TICK_CODE __attribute__((section("ls_tick_code")))
+#else
+#define LS_TICK_CODE
+#endif
+
 #endif

@@ -1,6 +1,5 @@
 /* Plain text: puts a line together out of words and numbers, with nothing that a handler of signals
- * may not call: no memory, no locale, no printf. Bytes that do not fit are left out. Called by
- * those who write the last line of a process. */
+ * may not call: no memory, no locale, no printf. Bytes that do not fit are left out. */
 #ifndef LOCKSTEP_COMMON_BASE_PLAIN_TEXT_H
 #define LOCKSTEP_COMMON_BASE_PLAIN_TEXT_H
 

@@ -1,6 +1,6 @@
-/* Prefetch: asks for memory that is about to be used, all of it at once, so that what is in no
- * cache does not have to be waited for line by line. Changes no value and no outcome, only when
- * the machine fetches. Called where much is touched once a tick and cold by the next. */
+/* Prefetch: asks for memory and code that is about to be used, all of it at once, so that what is
+ * in no cache does not have to be waited for line by line. Changes no value and no outcome, only
+ * when the machine fetches. For what is touched once a tick and cold by the next. */
 #ifndef LOCKSTEP_COMMON_BASE_PREFETCH_H
 #define LOCKSTEP_COMMON_BASE_PREFETCH_H
 
@@ -18,5 +18,9 @@ static inline void ls_prefetch(const void *start, size_t bytes)
         __builtin_prefetch(first + at, 1);
     }
 }
+
+/* Asks for all functions that are marked LS_TICK_CODE: as soon as it is known that a tick may be
+ * due. */
+void ls_tick_code_fetch(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* Rate: how often a second, exactly: 60, 59.7275 or 262144/4389. Read from what people write and
- * written as they would. Called by configurations and by whatever counts ticks in time. */
+ * written as they would. */
 #ifndef LOCKSTEP_COMMON_BASE_RATE_H
 #define LOCKSTEP_COMMON_BASE_RATE_H
 

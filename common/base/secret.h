@@ -1,6 +1,5 @@
 /* Secret: keys and the proofs that are made from them: a client with the secret of a seat gets that
- * seat back. Deterministic but for ls_secret_key_random, which asks the system. Called by match
- * (deriving, comparing) and by programs (a key for a new match). */
+ * seat back. Deterministic but for ls_secret_key_random, which asks the system. */
 #ifndef LOCKSTEP_COMMON_BASE_SECRET_H
 #define LOCKSTEP_COMMON_BASE_SECRET_H
 

@@ -1,8 +1,7 @@
 /* Setting row: all that is known of one setting, in one place: the field that holds it, its range,
  * its default, its flag on a command line and the text of its help. A table of rows gives a struct
  * its defaults, checks it, and says what is wrong in the words of an embedder or of a person at a
- * shell. Parses nothing; the command line does (common/program/command_line.h). Called by the
- * configurations of match and session, and by the programs. */
+ * shell. Parses nothing; the command line does (common/program/command_line.h). */
 #ifndef LOCKSTEP_COMMON_BASE_SETTING_ROW_H
 #define LOCKSTEP_COMMON_BASE_SETTING_ROW_H
 

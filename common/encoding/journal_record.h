@@ -1,7 +1,6 @@
 /* Journal record: what stands in the records of a journal (JOURNAL.md), before they are compressed
- * and framed, each as one list of fields that measures, writes and reads; and the store, to which
- * a recorder hands records. No I/O, no allocation; bytes that are read are not trusted.
- * Called by the recorder, which writes records, and by the journal's own files. */
+ * and framed, each as one list of fields that measures, writes and reads; and the store, to which a
+ * recorder hands records. No I/O, no allocation; bytes that are read are not trusted. */
 #ifndef LOCKSTEP_COMMON_ENCODING_JOURNAL_RECORD_H
 #define LOCKSTEP_COMMON_ENCODING_JOURNAL_RECORD_H
 

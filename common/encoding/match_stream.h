@@ -1,5 +1,5 @@
 /* Match stream: what identifies a match, as lists of fields that every format kept on disk shares:
- * configuration, digests, build fingerprint. Called by the desync bundle and the journal. */
+ * configuration, digests, build fingerprint. */
 #ifndef LOCKSTEP_COMMON_ENCODING_MATCH_STREAM_H
 #define LOCKSTEP_COMMON_ENCODING_MATCH_STREAM_H
 

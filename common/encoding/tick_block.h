@@ -1,8 +1,7 @@
 /* Tick block: a run of consecutive closed ticks in few bytes: inputs and events of every slot, each
  * coded against the tick before, then the hashes of the states, where taken. The first tick is
  * coded against nothing, so that a block is read without any other. A reader does not trust its
- * bytes. Never allocates and never compresses. Called by the journal and by code that hands on
- * closed ticks.
+ * bytes. Never allocates and never compresses.
  *
  * Little-endian: u32 first tick, u32 ticks, u32 bytes of the coded inputs, u32 slots, u64 tick
  * chain behind the last tick; the coded inputs; the state hashes, u64 each, in the order of their
@@ -10,8 +9,8 @@
  * before, 4 there are events. On 2: varint mask of the slots that differ, then for each, from slot
  * 0: varint 0 and a difference, or varint size + 1 and the bytes. On 4: varint mask of slots, u8
  * events each. A difference, of inputs that are as long as before: a bit for each byte, lowest
- * first, eight to a byte; then for each bit that is set the XOR of the two bytes, which is not 0.
- * A varint has seven bits a byte, lowest first; the eighth says that more follow. */
+ * first, eight to a byte; then for each bit that is set the XOR of the two bytes, which is not 0. A
+ * varint has seven bits a byte, lowest first; the eighth says that more follow. */
 #ifndef LOCKSTEP_COMMON_ENCODING_TICK_BLOCK_H
 #define LOCKSTEP_COMMON_ENCODING_TICK_BLOCK_H
 

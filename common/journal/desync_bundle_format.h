@@ -1,6 +1,5 @@
 /* Desync bundle format: the sections of a bundle, each as one list of fields that measures, writes
- * and reads. Never allocates and never looks outside its stream. Called by the bundle's own files.
- */
+ * and reads. Never allocates and never looks outside its stream. */
 #ifndef LOCKSTEP_COMMON_JOURNAL_DESYNC_BUNDLE_FORMAT_H
 #define LOCKSTEP_COMMON_JOURNAL_DESYNC_BUNDLE_FORMAT_H
 

@@ -1,7 +1,7 @@
 /* Record file: how journals and desync bundles stand in bytes: the file's own head, then records,
  * each with a head, a checksum and a payload that may be compressed; and the way from one record to
  * the next past what is damaged. JOURNAL.md is the format. Bytes that are read are not trusted.
- * Allocates nothing but a buffer for what was compressed. Called by the two formats' own files. */
+ * Allocates nothing but a buffer for what was compressed. */
 #ifndef LOCKSTEP_COMMON_JOURNAL_RECORD_FILE_H
 #define LOCKSTEP_COMMON_JOURNAL_RECORD_FILE_H
 

@@ -76,5 +76,5 @@ void ls_plugin_crash_report_to(const ls_plugin_crash_reporter *by)
 void ls_plugin_crash_watch(const char *name)
 {
     ls_name_copy(watched, sizeof watched, name);
-    ls_crash_signal_watch(on_crash);
+    ls_crash_signal_watch(on_crash, false);
 }

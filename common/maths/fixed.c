@@ -1,7 +1,5 @@
 #include "lockstep/common/maths/fixed.h"
 
-#include "lockstep/common/base/tick_code.h"
-
 #include <stdbool.h>
 
 /* An unsigned 128-bit number. */

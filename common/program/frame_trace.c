@@ -1,6 +1,5 @@
 #include "lockstep/common/program/frame_trace.h"
 
-#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/system/mapped_file.h"
 
 #include <errno.h>

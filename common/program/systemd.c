@@ -1,10 +1,10 @@
 #include "lockstep/common/program/systemd.h"
 
+#include "lockstep/common/system/socket.h"
+
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <systemd/sd-daemon.h>
-#include <unistd.h>
 
 enum {
     SENTENCE_BYTES_MAX = 256,
@@ -45,7 +45,8 @@ void ls_service_notify_alive(void)
 /* Whether there is a place for it; a sentence says why not. */
 static ls_status place(ls_service_sockets *sockets, int descriptor, ls_text *why)
 {
-    if (sd_is_socket_inet(descriptor, AF_UNSPEC, SOCK_DGRAM, -1, 0) > 0) {
+    ls_socket_kind kind = ls_socket_kind_of(descriptor);
+    if (kind == LS_SOCKET_DATAGRAMS) {
         if (sockets->datagram_count == LS_SERVICE_DATAGRAM_SOCKETS_MAX) {
             return ls_fail(LS_BAD_ARGUMENT, why,
                            "systemd has opened more UDP sockets than there can be workers (%u): "
@@ -55,7 +56,7 @@ static ls_status place(ls_service_sockets *sockets, int descriptor, ls_text *why
         sockets->datagrams[sockets->datagram_count++] = descriptor;
         return LS_OK;
     }
-    if (sd_is_socket_inet(descriptor, AF_UNSPEC, SOCK_STREAM, 1, 0) > 0 && sockets->stream < 0) {
+    if (kind == LS_SOCKET_LISTENING && sockets->stream < 0) {
         sockets->stream = descriptor;
         return LS_OK;
     }
@@ -79,7 +80,7 @@ ls_status ls_service_sockets_take(ls_service_sockets *out, ls_text *why)
         status = place(out, SD_LISTEN_FDS_START + i, why);
     }
     for (int i = 0; i < count && status != LS_OK; i++) {
-        close(SD_LISTEN_FDS_START + i);
+        ls_socket_close(SD_LISTEN_FDS_START + i);
     }
     if (status != LS_OK) {
         *out = (ls_service_sockets){.stream = -1};

@@ -2,7 +2,7 @@
 #include "lockstep/common/runtime/event_loop.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/tick_code.h"
+#include "lockstep/common/base/prefetch.h"
 #include "lockstep/common/runtime/event_loop_uv.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/signals.h"
@@ -42,6 +42,7 @@ struct ls_loop_source {
     } handle; /* of what is no alarm */
     ls_event_loop *loop;
     ls_loop_handler handler;
+    int events;    /* of a watch: what it waits for */
     bool is_alarm; /* or tick timer */
     bool is_removed;
     uint64_t due_ns;      /* UINT64_MAX: never */
@@ -199,13 +200,13 @@ static ls_status finish_source(ls_loop_source *made, int failure, ls_loop_source
     return LS_OK;
 }
 
-static void on_readable(uv_poll_t *handle, int status, int events)
+static void on_ready(uv_poll_t *handle, int status, int events)
 {
     (void)events;
     ls_loop_source *source = handle->data;
     if (status < 0) {
         /* libuv stops watching a descriptor with a pending error, such as a refused datagram. */
-        uv_poll_start(handle, UV_READABLE, on_readable);
+        uv_poll_start(handle, source->events, on_ready);
     }
     call_handler(source);
 }
@@ -232,7 +233,15 @@ ls_status ls_event_loop_watch(ls_event_loop *loop, int descriptor, ls_loop_handl
         ls_release(loop->allocator, made);
         return LS_IO;
     }
-    return finish_source(made, uv_poll_start(&made->handle.poll, UV_READABLE, on_readable), source);
+    made->events = UV_READABLE;
+    return finish_source(made, uv_poll_start(&made->handle.poll, made->events, on_ready), source);
+}
+
+void ls_loop_watch_for(ls_loop_source *watch, bool reads, bool writes)
+{
+    LS_ASSERT(reads || writes);
+    watch->events = (reads ? UV_READABLE : 0) | (writes ? UV_WRITABLE : 0);
+    ls_loop_source_set_active(watch, true);
 }
 
 static ls_status add_alarm(ls_event_loop *loop, const ls_loop_source *alarm,
@@ -297,7 +306,7 @@ void ls_loop_source_set_active(ls_loop_source *source, bool is_active)
     LS_ASSERT(!source->is_alarm);
     if (handle->type == UV_POLL) {
         uv_poll_t *watch = &source->handle.poll;
-        failure = is_active ? uv_poll_start(watch, UV_READABLE, on_readable) : uv_poll_stop(watch);
+        failure = is_active ? uv_poll_start(watch, source->events, on_ready) : uv_poll_stop(watch);
     } else {
         uv_timer_t *timer = &source->handle.timer;
         uv_update_time(&source->loop->uv);

@@ -56,6 +56,10 @@ uint64_t ls_event_loop_idle_ns(const ls_event_loop *loop);
 ls_status ls_event_loop_watch(ls_event_loop *loop, int descriptor, ls_loop_handler handler,
                               ls_loop_source **source);
 
+/* Of a watch: from now on its handler is called when the descriptor can be read, or written to, or
+ * both; which of them it learns by trying. */
+void ls_loop_watch_for(ls_loop_source *watch, bool reads, bool writes);
+
 typedef struct ls_tick_timer_config {
     uint64_t first_ns;  /* when the first tick is due; a time that has passed means at once */
     uint64_t period_ns; /* 1 or more; ticks are due at first_ns + k * period_ns, without drift */

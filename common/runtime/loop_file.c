@@ -1,11 +1,10 @@
-#define _DEFAULT_SOURCE /* flock */
+#define _GNU_SOURCE /* uv.h */
 #include "lockstep/common/runtime/loop_file.h"
 
+#include "lockstep/common/system/file.h"
 #include "lockstep/common/system/signals.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/file.h>
 #include <uv.h>
 
 /* Takes the result of a call that was made without a callback. */
@@ -29,7 +28,7 @@ void ls_loop_file_close(int file)
 /* A file system without locks is no reason not to write. */
 static ls_status lock(const char *path, int file, ls_text *why)
 {
-    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (!ls_file_lock_open(file) && errno == EWOULDBLOCK) {
         return ls_fail(LS_ALREADY_STARTED, why, "%s: another process is writing to it", path);
     }
     return LS_OK;
@@ -39,7 +38,7 @@ ls_status ls_loop_file_open(const char *path, ls_loop_file_mode mode, int *file,
 {
     uv_fs_t request;
     ls_signals_ignore_file_limits(); /* a file that may not grow is an error like another */
-    int flags = mode == LS_LOOP_FILE_NEW ? O_WRONLY | O_CREAT | O_EXCL : O_WRONLY;
+    int flags = UV_FS_O_WRONLY | (mode == LS_LOOP_FILE_NEW ? UV_FS_O_CREAT | UV_FS_O_EXCL : 0);
     int opened = uv_fs_open(NULL, &request, path, flags, 0600, NULL);
     ls_status status = finish(&request, path, why);
     if (status != LS_OK) {

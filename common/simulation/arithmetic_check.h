@@ -1,6 +1,6 @@
 /* Arithmetic check: a short fixed series of fixed-point and double operations, hashed. Two machines
- * or builds that round, contract or convert differently give different numbers and must not share
- * a match. Called by the handshake, and by tests that compare platforms. */
+ * or builds that round, contract or convert differently give different numbers and must not share a
+ * match. */
 #ifndef LOCKSTEP_COMMON_SIMULATION_ARITHMETIC_CHECK_H
 #define LOCKSTEP_COMMON_SIMULATION_ARITHMETIC_CHECK_H
 

@@ -1,5 +1,5 @@
-/* Field types: how many bytes a field of a state takes, and what its type is called.
- * Keeps nothing. Called by state_schema, by what checks its fields, and by reports. */
+/* Field types: how many bytes a field of a state takes, and what its type is called. Keeps
+ * nothing. */
 #ifndef LOCKSTEP_COMMON_SIMULATION_FIELD_TYPE_H
 #define LOCKSTEP_COMMON_SIMULATION_FIELD_TYPE_H
 

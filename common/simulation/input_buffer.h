@@ -1,6 +1,6 @@
-/* Input buffer: a ring of ticks, each with one input per slot, in memory fixed at create.
- * Holds what a server received, what it closed, what a client has not had acknowledged and what it
- * has had confirmed. Knows nothing of packets or time. Called by match and session. */
+/* Input buffer: a ring of ticks, each with one input per slot, in memory fixed at create. Holds
+ * what a server received, what it closed, what a client has not had acknowledged and what it has
+ * had confirmed. Knows nothing of packets or time. */
 #ifndef LOCKSTEP_COMMON_SIMULATION_INPUT_BUFFER_H
 #define LOCKSTEP_COMMON_SIMULATION_INPUT_BUFFER_H
 

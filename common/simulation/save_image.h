@@ -2,7 +2,7 @@
  * `save` writes, in a block of fixed size that a schema describes: u64 "save_bytes", the bytes of
  * the save, zeros to the end. The fields are the engine's own (save_fields), and what they leave
  * out is u8s named "save", or "save_4096" where they begin at byte 4096 of the save. Runs nothing
- * of the engine but these two functions. Called by the instance alone. */
+ * of the engine but these two functions. */
 #ifndef LOCKSTEP_COMMON_SIMULATION_SAVE_IMAGE_H
 #define LOCKSTEP_COMMON_SIMULATION_SAVE_IMAGE_H
 

@@ -1,5 +1,5 @@
-/* Schema coverage: whether a list of fields describes every byte of a state exactly once.
- * Only looks and explains; keeps nothing. Called by state_schema when a schema is built. */
+/* Schema coverage: whether a list of fields describes every byte of a state exactly once. Only
+ * looks and explains; keeps nothing. */
 #ifndef LOCKSTEP_COMMON_SIMULATION_SCHEMA_COVERAGE_H
 #define LOCKSTEP_COMMON_SIMULATION_SCHEMA_COVERAGE_H
 

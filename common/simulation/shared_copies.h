@@ -1,7 +1,7 @@
 /* Shared copies: several copies of one block of bytes as it changes, in memory fixed at create. A
  * chunk that is the same as in the copy before is kept once for both, so that taking a copy of a
  * large block of which little changes reads it and hardly writes: nothing is taken on trust, chunks
- * are compared. Where all changes, each copy has chunks of its own. Called by snapshot_ring. */
+ * are compared. Where all changes, each copy has chunks of its own. */
 #ifndef LOCKSTEP_COMMON_SIMULATION_SHARED_COPIES_H
 #define LOCKSTEP_COMMON_SIMULATION_SHARED_COPIES_H
 

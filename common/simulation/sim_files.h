@@ -1,7 +1,6 @@
 /* Sim files: the files that this machine has for the file parameters of a match, in memory, by the
  * names of the parameters. Puts them into a configuration: to decide a match, or to play one whose
- * sizes and digests are known. Never opens a file (param_files.h does), copies no content.
- * Called by session, and by programs and games. */
+ * sizes and digests are known. Never opens a file (param_files.h does), copies no content. */
 #ifndef LOCKSTEP_COMMON_SIMULATION_SIM_FILES_H
 #define LOCKSTEP_COMMON_SIMULATION_SIM_FILES_H
 

@@ -6,7 +6,6 @@
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/common/base/sanitizers.h"
-#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/simulation/plugin_place.h"
 #include "lockstep/common/simulation/save_image.h"
 #include "lockstep/common/simulation/state_hash.h"

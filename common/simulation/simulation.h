@@ -3,8 +3,8 @@
  *
  * A step depends on the old state, this tick's inputs and the configuration alone: no clock, file,
  * environment, locale, thread or mutable static. The state is one flat block without pointers; a
- * schema names its every byte. Called by the instance (sim_instance.h), never directly by a core.
- */
+ * schema names its every byte. Called by the instance (sim_instance.h), never directly by a
+ * core. */
 #ifndef LOCKSTEP_COMMON_SIMULATION_SIMULATION_H
 #define LOCKSTEP_COMMON_SIMULATION_SIMULATION_H
 

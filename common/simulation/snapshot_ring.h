@@ -1,7 +1,7 @@
 /* Snapshot ring: saved states of one running simulation, each with its state hash, in memory fixed
- * at create. A save keeps what has changed since the one before it. Tick t always lies in place
- * t % capacity, so a save takes the place of the state `capacity` ticks before it. Never steps and
- * never hashes; knows nothing of inputs. Called by prediction. */
+ * at create. A save keeps what has changed since the one before it. Tick t always lies in place t %
+ * capacity, so a save takes the place of the state `capacity` ticks before it. Never steps and
+ * never hashes; knows nothing of inputs. */
 #ifndef LOCKSTEP_COMMON_SIMULATION_SNAPSHOT_RING_H
 #define LOCKSTEP_COMMON_SIMULATION_SNAPSHOT_RING_H
 

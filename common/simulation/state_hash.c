@@ -1,7 +1,6 @@
 #include "lockstep/common/simulation/state_hash.h"
 
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/base/tick_code.h"
 
 struct ls_state_hasher {
     const ls_allocator *allocator;

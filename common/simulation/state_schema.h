@@ -1,6 +1,6 @@
-/* State schema: the checked list of a state's fields, and what can be asked of it.
- * Built once per instance; every byte is covered exactly once or building fails and names the
- * byte ranges. Called by hashing, by desync reports and by tools; never changes a state. */
+/* State schema: the checked list of a state's fields, and what can be asked of it. Built once per
+ * instance; every byte is covered exactly once or building fails and names the byte ranges. Called
+ * by hashing, by desync reports and by tools; never changes a state. */
 #ifndef LOCKSTEP_COMMON_SIMULATION_STATE_SCHEMA_H
 #define LOCKSTEP_COMMON_SIMULATION_STATE_SCHEMA_H
 

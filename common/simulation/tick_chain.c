@@ -2,7 +2,6 @@
 
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/base/tick_code.h"
 
 enum {
     HEAD_BYTES = 12,

@@ -1,7 +1,7 @@
 /* Tick chain: a digest of all the closed ticks of a match up to a tick. Equal chains mean the same
  * inputs and events on every tick before it, whatever was simulated with them: so a server that
- * comes back from its journal recognises the closed ticks that a client still holds.
- * Knows nothing of states. Called by match, session and the journal. */
+ * comes back from its journal recognises the closed ticks that a client still holds. Knows nothing
+ * of states. */
 #ifndef LOCKSTEP_COMMON_SIMULATION_TICK_CHAIN_H
 #define LOCKSTEP_COMMON_SIMULATION_TICK_CHAIN_H
 

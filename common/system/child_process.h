@@ -13,10 +13,12 @@
 LS_C_BEGIN
 
 #define LS_CHILD_STREAMS 3    /* standard input, output and errors */
+#define LS_CHILD_INPUT 0      /* in a child: what it was given for standard input */
 #define LS_CHILD_OUR_OUTPUT 1 /* streams of this process */
 #define LS_CHILD_OUR_ERRORS 2
 #define LS_CHILD_DESCRIPTOR_FIRST LS_CHILD_STREAMS
 #define LS_CHILD_DESCRIPTORS_MAX 4u
+#define LS_CHILD_THIS_PROGRAM "" /* in the place of a program's name: this one */
 #define LS_CHILD_WAIT_FOREVER UINT32_MAX
 
 /* {0}: none. */
@@ -107,6 +109,9 @@ ls_status ls_child_process_fork(const ls_child_process_work *work, ls_child_proc
 /* In a child: closes all that is open above the standard streams but this, which has the number
  * that is returned from then on; -1: it cannot. */
 int ls_child_process_keep(int descriptor);
+
+/* Standard output and errors lead nowhere from now on. */
+bool ls_child_process_hush(void);
 
 /* ---- any ---- */
 

@@ -3,18 +3,22 @@
 #ifndef LOCKSTEP_COMMON_SYSTEM_CRASH_SIGNAL_H
 #define LOCKSTEP_COMMON_SYSTEM_CRASH_SIGNAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The signals that a crash can be caught by, one after the other from index 0; 0: no more. The one
  * list of them. */
 int ls_crash_signal(size_t index);
 
+/* Code has met a part of a mapped file that is not there. */
+bool ls_crash_signal_is_of_file(int signal_number);
+
 /* "segmentation fault"; "signal" for one that is no crash. */
 const char *ls_crash_signal_text(int signal_number);
 
-/* Calls `on_crash` in the handler of each signal that has no other handler, such as a sanitizer's;
- * when it returns the process ends with the signal. */
-void ls_crash_signal_watch(void (*on_crash)(int signal_number));
+/* Calls `on_crash` in the handler of each signal that has no other handler, such as a sanitizer's,
+ * or, `in_place_of_others`, of each one; when it returns the process ends with the signal. */
+void ls_crash_signal_watch(void (*on_crash)(int signal_number), bool in_place_of_others);
 
 /* Writes to standard error, in a handler. */
 void ls_crash_signal_write(const char *bytes, size_t size);

@@ -32,9 +32,14 @@ bool ls_file_set_executable(const char *path);
  * when another process has it. The file is made when there is none. */
 int ls_file_lock(const char *path);
 void ls_file_unlock(int lock); /* -1 is allowed */
+/* The same of a file that is open for writing, until it is closed. False with errno. */
+bool ls_file_lock_open(int file);
 
 /* Makes a folder, for its owner alone or for all. False with errno: EEXIST when there is one. */
 bool ls_folder_make(const char *path, bool is_private);
+
+/* The program works in this folder from now on. False with errno. */
+bool ls_folder_enter(const char *path);
 
 /* The folder that this program works in; false when it is not known, or longer. */
 bool ls_folder_current(char *path, size_t capacity);

@@ -3,6 +3,8 @@
 #ifndef LOCKSTEP_COMMON_SYSTEM_LIBRARY_H
 #define LOCKSTEP_COMMON_SYSTEM_LIBRARY_H
 
+#include <stdint.h>
+
 /* A name without a folder is that of a file in the current one. NULL, with the linker's words in
  * *why. */
 void *ls_library_open(const char *file, const char **why);
@@ -10,6 +12,15 @@ void ls_library_close(void *library); /* NULL is allowed */
 
 /* The address of what the library exports under the name; NULL: nothing. */
 void *ls_library_find(void *library, const char *name);
+
+/* Where it lies, and its table of what the linker needs to know of it; 0: it is not known. */
+uintptr_t ls_library_base(void *library, const void **table);
+
+/* A library that was written to shared memory (shared_memory.h), to be opened beside others of the
+ * same bytes, which the linker tells apart by their names: the descriptor in place of the given
+ * one, with the name in `path`; -1 with errno. */
+#define LS_LIBRARY_COPY_BYTES 64u
+int ls_library_copy_name(int descriptor, char path[LS_LIBRARY_COPY_BYTES]);
 
 /* The path of the loaded library whose file has this name; NULL: there is none. It lives as long as
  * the library is loaded. */

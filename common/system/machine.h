@@ -26,4 +26,11 @@ bool ls_machine_program_path(char *path, size_t capacity);
  * system's own choice. */
 uint32_t ls_machine_timer_slack(uint32_t slack_ns);
 
+/* From now on this process goes behind others that want a processor: all others, or all but those
+ * that do so too. */
+void ls_machine_give_way(bool is_last);
+
+/* On the one that it runs on at the moment, if the system can. */
+void ls_machine_use_one_processor(void);
+
 #endif

@@ -1,8 +1,10 @@
-/* Socket: connected pairs of sockets, what every socket needs, and waiting for one. Called by what
- * talks to other processes, by transports and by programs. */
+/* Socket: connected pairs of sockets, those that listen, what every socket needs, and waiting for
+ * one. Failures are told by errno, whose names hold on every system. Called by what talks to other
+ * processes, by transports and by programs. */
 #ifndef LOCKSTEP_COMMON_SYSTEM_SOCKET_H
 #define LOCKSTEP_COMMON_SYSTEM_SOCKET_H
 
+#include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
 
@@ -14,9 +16,30 @@ LS_C_BEGIN
 
 #define LS_SOCKET_FOR_EVER UINT64_MAX
 
-/* Two connected sockets of streams, which children do not inherit. IO with errno. */
+/* Two connected sockets of streams, which children do not inherit. IO. */
 ls_status ls_socket_pair(int sockets[2]);
+/* The same for whole messages, which may be given an address that is ignored; never waits. */
+ls_status ls_socket_message_pair(int sockets[2], int buffer_bytes);
 void ls_socket_close(int socket); /* -1 is allowed */
+
+/* For streams to this endpoint; "::" takes IPv4 as well. Never waits; -1. */
+int ls_socket_listen(const ls_endpoint *endpoint);
+/* Makes one that somebody else has made as one of listen, and says where it is bound. */
+bool ls_socket_listen_ready(int socket, ls_endpoint *own);
+
+/* Ends a connection both ways; the socket stays open. */
+void ls_socket_shut(int socket);
+
+/* Where it is bound. False: it is no socket of IPv6 or IPv4. */
+bool ls_socket_own(int socket, ls_endpoint *own);
+
+typedef enum ls_socket_kind {
+    LS_SOCKET_OTHER,     /* or none */
+    LS_SOCKET_DATAGRAMS, /* of UDP */
+    LS_SOCKET_LISTENING, /* of TCP */
+} ls_socket_kind;
+
+ls_socket_kind ls_socket_kind_of(int socket);
 
 /* All of the bytes to the other end, or from it. IO: that is gone; TIMED_OUT: for so long nothing
  * has come (UINT32_MAX: it waits for ever). */

@@ -3,7 +3,6 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/limits.h"
-#include "lockstep/common/base/tick_code.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* Blob: one large byte string (a snapshot, or a history of ticks) and its compressed stream, which
  * any number of senders read. It compresses bit by bit, so that no call takes longer than one piece
- * (about 0.2 ms). Never sends, never allocates after create. Called by match and blob_sender. */
+ * (about 0.2 ms). Never sends, never allocates after create. */
 #ifndef LOCKSTEP_PROTOCOL_BLOB_BLOB_H
 #define LOCKSTEP_PROTOCOL_BLOB_BLOB_H
 

@@ -1,7 +1,6 @@
 /* Blob packet: the two unreliable packets of PROTOCOL.md that carry a large byte string, BLOB_PART
- * and BLOB_ACK, and the layout of the compressed stream that the parts are cut from. Never trusts
- * a byte; a packet whose check does not fit is MALFORMED. Called by blob, its sender and receiver.
- */
+ * and BLOB_ACK, and the layout of the compressed stream that the parts are cut from. Never trusts a
+ * byte; a packet whose check does not fit is MALFORMED. */
 #ifndef LOCKSTEP_PROTOCOL_BLOB_BLOB_PACKET_H
 #define LOCKSTEP_PROTOCOL_BLOB_BLOB_PACKET_H
 

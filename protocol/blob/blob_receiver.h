@@ -1,7 +1,7 @@
 /* Blob receiver: puts a blob's parts together and decompresses them, and acknowledges what came.
  * Time and packets come in as arguments, acknowledgements come out. Every byte is hostile: memory
  * is fixed at create, contradictions are MALFORMED, and what does not have the hash that was stated
- * beforehand is never given out. Called by session. */
+ * beforehand is never given out. */
 #ifndef LOCKSTEP_PROTOCOL_BLOB_BLOB_RECEIVER_H
 #define LOCKSTEP_PROTOCOL_BLOB_BLOB_RECEIVER_H
 

@@ -1,8 +1,7 @@
 /* Blob sender: streams a blob to one receiver over the unreliable channel: numbers and paces the
  * parts, sends again what was lost (selective repeat), and finds the rate of the link, whose queue
  * it leaves to others. Time and acknowledgements come in as arguments, packets come out; never
- * reads a clock, never allocates after create. Called by match, one for each who is sent a blob at
- * the time. */
+ * reads a clock, never allocates after create. */
 #ifndef LOCKSTEP_PROTOCOL_BLOB_BLOB_SENDER_H
 #define LOCKSTEP_PROTOCOL_BLOB_BLOB_SENDER_H
 

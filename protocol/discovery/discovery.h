@@ -1,10 +1,10 @@
 /* Discovery: the two datagrams by which servers are found on a local network (PROTOCOL.md, Finding
  * servers): how they are written and read, and how often a server answers. Bytes and times come in
- * as arguments; knows no socket. Called by the announcer of the server and the finder of the
- * client. */
+ * as arguments; knows no socket. */
 #ifndef LOCKSTEP_PROTOCOL_DISCOVERY_DISCOVERY_H
 #define LOCKSTEP_PROTOCOL_DISCOVERY_DISCOVERY_H
 
+#include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
 
@@ -64,6 +64,37 @@ typedef struct ls_discovery_budget {
 } ls_discovery_budget;
 
 bool ls_discovery_budget_spend(ls_discovery_budget *budget, uint64_t now_ns);
+
+/* ---- one client's look for servers: which queries it has sent, and which servers have answered
+ * them, each once ---- */
+
+#define LS_DISCOVERY_QUERIES_MAX 8u
+#define LS_DISCOVERY_SERVERS_MAX 128u
+
+typedef struct ls_found_server {
+    ls_discovery_answer answer; /* the newest */
+    ls_endpoint endpoint;       /* where it is reached, by its port */
+    uint64_t rtt_ns;            /* the shortest round trip of a query and its answer */
+} ls_found_server;
+
+typedef struct ls_discovery_search {
+    uint64_t nonces[LS_DISCOVERY_QUERIES_MAX];
+    uint64_t sent_ns[LS_DISCOVERY_QUERIES_MAX];
+    uint32_t query_count;
+    ls_found_server servers[LS_DISCOVERY_SERVERS_MAX]; /* by address, then port */
+    uint32_t server_count;
+    uint64_t ignored; /* datagrams that are no answers to these queries, or beyond the room */
+} ls_discovery_search;
+
+/* Writes the next of up to LS_DISCOVERY_QUERIES_MAX queries. The nonce is random: an answer
+ * proves that its sender has seen the query. */
+void ls_discovery_search_query(ls_discovery_search *search, uint64_t nonce, uint64_t now_ns,
+                               uint8_t bytes[LS_DISCOVERY_BYTES]);
+
+/* A datagram has come. A server that is reached by several addresses is kept with its first one,
+ * but one of another machine's network goes before the loopback, which nobody else can use. */
+void ls_discovery_search_receive(ls_discovery_search *search, const uint8_t *bytes, size_t size,
+                                 const ls_endpoint *from, uint64_t now_ns);
 
 LS_C_END
 

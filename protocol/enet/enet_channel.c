@@ -10,18 +10,16 @@
  * packets for somebody's test; ENet reads no address from a local socket. `mtu`: a datagram with
  * its seal must fit through every path. And the time after which a command is repeated: see
  * bound_repeats. */
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/protocol/enet/enet_channel.h"
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/limits.h"
+#include "lockstep/common/system/socket.h"
 #include "lockstep/protocol/enet/enet_datagram.h"
 
 #include <enet/enet.h>
 #include <enet/time.h>
-#include <fcntl.h>
-#include <sys/socket.h>
 
 enum {
     CALLER, /* the peer that shakes hands for the other machine, and is then free */
@@ -66,17 +64,13 @@ ls_status ls_enet_wire_create(const ls_allocator *allocator, ls_enet_wire **out)
         return LS_NO_MEMORY;
     }
     int ends[2];
-    /* SEQPACKET, whose sends ignore the address that ENet gives. */
-    if (enet_initialize() != 0 || socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0) {
+    /* Of messages, which ignore the address that ENet gives. */
+    if (enet_initialize() != 0 ||
+        ls_socket_message_pair(ends, ENET_HOST_SEND_BUFFER_SIZE) != LS_OK) {
         ls_release(allocator, wire);
         return LS_IO;
     }
     *wire = (ls_enet_wire){.allocator = allocator, .inside = ends[0], .outside = ends[1]};
-    for (int i = 0; i < 2; i++) {
-        (void)enet_socket_set_option(ends[i], ENET_SOCKOPT_NONBLOCK, 1);
-        (void)enet_socket_set_option(ends[i], ENET_SOCKOPT_SNDBUF, ENET_HOST_SEND_BUFFER_SIZE);
-        (void)fcntl(ends[i], F_SETFD, FD_CLOEXEC);
-    }
     *out = wire;
     return LS_OK;
 }

@@ -1,8 +1,7 @@
 /* ENet channel: the channel RELIABLE of one connection. ENet with one peer and without a network:
  * its datagrams are handed to the owner, who seals and sends them, and the owner hands in those
  * that have come. Both sides are connected from the start, as protocol/SEALED.md says. Nothing that
- * an ENet of ours would not send reaches ENet. The only module that knows ENet. Called by
- * transport_udp. */
+ * an ENet of ours would not send reaches ENet. The only module that knows ENet. */
 #ifndef LOCKSTEP_PROTOCOL_ENET_ENET_CHANNEL_H
 #define LOCKSTEP_PROTOCOL_ENET_ENET_CHANNEL_H
 

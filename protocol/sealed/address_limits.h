@@ -2,19 +2,34 @@
  * often its network and all addresses together may. An address is one of IPv4, or a /56 of IPv6; a
  * network is a /24 or a /48; ports do not count. Memory is fixed at create: when it is full, the
  * address without connections that asked longest ago is forgotten. Time is an argument. Only a
- * proven address gets memory of its own. Called by sealed_server. */
+ * proven address gets memory of its own. */
 #ifndef LOCKSTEP_PROTOCOL_SEALED_ADDRESS_LIMITS_H
 #define LOCKSTEP_PROTOCOL_SEALED_ADDRESS_LIMITS_H
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
-#include "lockstep/protocol/transport/endpoint.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 LS_C_BEGIN
+
+/* How often something may be done: so many times at once, and then once in each period. */
+typedef struct ls_rate_limit {
+    uint64_t period_ns;
+    uint32_t at_once; /* 1 or more */
+} ls_rate_limit;
+
+/* Zeroed: nothing was done yet. Each time takes a period of time; some of it may lie ahead. */
+typedef struct ls_rate_use {
+    uint64_t spent_until_ns;
+} ls_rate_use;
+
+bool ls_rate_use_is_spent(const ls_rate_use *use, const ls_rate_limit *limit, uint64_t now_ns);
+/* False, and nothing is taken, when it is spent. */
+bool ls_rate_use_spend(ls_rate_use *use, const ls_rate_limit *limit, uint64_t now_ns);
 
 /* Addresses without connections that are remembered. */
 #define LS_ADDRESS_LIMITS_IDLE_MAX 4096u

@@ -9,7 +9,7 @@
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
-#include "lockstep/protocol/transport/endpoint.h"
+#include "lockstep/common/system/endpoint_text.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #include "lockstep/protocol/sealed/invite.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/protocol/transport/endpoint.h"
+#include "lockstep/common/system/endpoint_text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Key exchange: the layouts of its five packets, and the keys that both sides derive, as
  * protocol/SEALED.md has them. Pure functions: no state, no time, no randomness. Read functions
- * check lengths and fixed bytes and touch `out` only when they return true. Called by sealed_server
- * and sealed_client. */
+ * check lengths and fixed bytes and touch `out` only when they return true. */
 #ifndef LOCKSTEP_PROTOCOL_SEALED_KEY_EXCHANGE_H
 #define LOCKSTEP_PROTOCOL_SEALED_KEY_EXCHANGE_H
 

@@ -1,5 +1,5 @@
 /* Sealed client: a client's connection to a server, as protocol/SEALED.md has it. Does no I/O:
- * datagrams and time come in as arguments. Called by transport_udp. */
+ * datagrams and time come in as arguments. */
 #ifndef LOCKSTEP_PROTOCOL_SEALED_SEALED_CLIENT_H
 #define LOCKSTEP_PROTOCOL_SEALED_SEALED_CLIENT_H
 

@@ -1,12 +1,11 @@
 /* Sealed packet: the headers of both directions, and how the content behind one is sealed and
  * opened, as protocol/SEALED.md has it. Knows bytes, keys and counters; no connection and no
- * address. Called by sealed_server and sealed_client. */
+ * address. */
 #ifndef LOCKSTEP_PROTOCOL_SEALED_SEALED_PACKET_H
 #define LOCKSTEP_PROTOCOL_SEALED_SEALED_PACKET_H
 
 #include "lockstep/common/base/cipher.h"
 #include "lockstep/common/base/language.h"
-#include "lockstep/protocol/sealed/counter_window.h"
 #include "lockstep/protocol/sealed/sealed_content.h"
 
 #include <stdbool.h>
@@ -14,6 +13,25 @@
 #include <stdint.h>
 
 LS_C_BEGIN
+
+/* ---- which packet numbers have come ---- */
+
+#define LS_COUNTER_WINDOW_PACKETS 256u
+
+/* Zeroed: nothing has come. */
+typedef struct ls_counter_window {
+    uint64_t next; /* one more than the newest counter that was taken; 0: none was */
+    uint64_t seen[LS_COUNTER_WINDOW_PACKETS / 64]; /* bit c % 256: counter c was taken */
+} ls_counter_window;
+
+/* The counter whose lowest 16 bits are `low`: the nearest to `next`. False when it was taken
+ * already, or is older than the window can tell; `counter` is untouched then. */
+bool ls_counter_window_find(const ls_counter_window *window, uint16_t low, uint64_t *counter);
+
+/* Marks one that find gave as taken; returns whether it is the newest so far. */
+bool ls_counter_window_mark(ls_counter_window *window, uint64_t counter);
+
+/* ---- packets ---- */
 
 /* Set in the first byte of a sealed packet, not in that of a packet of the key exchange. */
 #define LS_SEALED_PACKET_BIT 0x80u

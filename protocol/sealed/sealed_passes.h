@@ -1,8 +1,6 @@
-/* Sealed passes: what the connections of a sealed server know by their connect tokens: the
- * name and the seat of their client. Takes a token as used when its connection is made, and gives
- * it back when that is forgotten before it opens. Memory is fixed at create. Called by
- * sealed_server.
- */
+/* Sealed passes: what the connections of a sealed server know by their connect tokens: the name and
+ * the seat of their client. Takes a token as used when its connection is made, and gives it back
+ * when that is forgotten before it opens. Memory is fixed at create. */
 #ifndef LOCKSTEP_PROTOCOL_SEALED_SEALED_PASSES_H
 #define LOCKSTEP_PROTOCOL_SEALED_SEALED_PASSES_H
 

@@ -5,10 +5,8 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/prefetch.h"
-#include "lockstep/protocol/sealed/address_cookie.h"
 #include "lockstep/protocol/sealed/address_limits.h"
 #include "lockstep/protocol/sealed/key_exchange.h"
-#include "lockstep/protocol/sealed/rate_limit.h"
 #include "lockstep/protocol/sealed/sealed_connections.h"
 #include "lockstep/protocol/sealed/sealed_packet.h"
 #include "lockstep/protocol/sealed/sealed_passes.h"
@@ -16,8 +14,67 @@
 #include <stddef.h>
 #include <string.h>
 
+/* ---- what proves an address: what a server sends to it so that it keeps nothing until the address
+ * has sent it back ---- */
+
+#define ADDRESS_COOKIE_LIFE_MS UINT64_C(5000)
+
+typedef struct address_cookie {
+    const uint8_t *client_key;
+    uint64_t time_ms; /* when it was made, as the client says */
+    const uint8_t *bytes;
+} address_cookie;
+
+#define ENDPOINT_BYTES (LS_ENDPOINT_ADDRESS_BYTES + 2u)
+
+static void write_endpoint(const ls_endpoint *endpoint, uint8_t bytes[ENDPOINT_BYTES])
+{
+    memcpy(bytes, endpoint->address, LS_ENDPOINT_ADDRESS_BYTES);
+    ls_store_u16(bytes + LS_ENDPOINT_ADDRESS_BYTES, endpoint->port);
+}
+
+/* `client_key` is E. */
+static void address_cookie_make(const uint8_t key[LS_CIPHER_KEY_BYTES], const ls_endpoint *address,
+                                const uint8_t client_key[LS_CIPHER_KEY_BYTES], uint64_t time_ms,
+                                uint8_t out[LS_KEY_EXCHANGE_COOKIE_BYTES])
+{
+    uint8_t bytes[ENDPOINT_BYTES + LS_CIPHER_KEY_BYTES + 8];
+    write_endpoint(address, bytes);
+    memcpy(bytes + ENDPOINT_BYTES, client_key, LS_CIPHER_KEY_BYTES);
+    ls_store_u64(bytes + ENDPOINT_BYTES + LS_CIPHER_KEY_BYTES, time_ms);
+    ls_cipher_hash(key, LS_CIPHER_KEY_BYTES, bytes, sizeof bytes, out,
+                   LS_KEY_EXCHANGE_COOKIE_BYTES);
+}
+
+/* Whether the cookie was made for this address and client with the key, and is neither from the
+ * future nor too old. */
+static bool address_cookie_is_good(const uint8_t key[LS_CIPHER_KEY_BYTES],
+                                   const ls_endpoint *address, const address_cookie *cookie,
+                                   uint64_t now_ms)
+{
+    if (cookie->time_ms > now_ms || now_ms - cookie->time_ms > ADDRESS_COOKIE_LIFE_MS) {
+        return false;
+    }
+    uint8_t made[LS_KEY_EXCHANGE_COOKIE_BYTES];
+    address_cookie_make(key, address, cookie->client_key, cookie->time_ms, made);
+    return ls_cipher_is_equal(made, cookie->bytes, sizeof made);
+}
+
+/* The number in a PATH_CHALLENGE to an address. `salt` is the connection's. */
+static uint64_t address_path_number(const uint8_t key[LS_CIPHER_KEY_BYTES],
+                                    const ls_endpoint *address, uint64_t salt)
+{
+    uint8_t bytes[ENDPOINT_BYTES + 8];
+    write_endpoint(address, bytes);
+    ls_store_u64(bytes + ENDPOINT_BYTES, salt);
+    uint8_t out[16];
+    ls_cipher_hash(key, LS_CIPHER_KEY_BYTES, bytes, sizeof bytes, out, sizeof out);
+    return ls_load_u64(out);
+}
+
+/* ---- the server ---- */
+
 _Static_assert(LS_INVITE_SECRET_BYTES == LS_KEY_EXCHANGE_SECRET_BYTES, "one secret");
-_Static_assert(LS_ADDRESS_COOKIE_BYTES == LS_KEY_EXCHANGE_COOKIE_BYTES, "one cookie");
 
 #define HALF_OPEN_NS (5 * LS_NS_PER_SECOND)
 /* A connection that nobody has used is given up for a new one after so long when all are taken. */
@@ -273,8 +330,8 @@ static void receive_request(ls_sealed_server *server, const arrival *at)
     };
     memcpy(challenge.start, request.client_key, sizeof challenge.start);
     memcpy(challenge.server_key, secrets->config.identity.public_key, LS_CIPHER_KEY_BYTES);
-    ls_address_cookie_make(secrets->cookie_key, at->from, request.client_key, challenge.time_ms,
-                           challenge.cookie);
+    address_cookie_make(secrets->cookie_key, at->from, request.client_key, challenge.time_ms,
+                        challenge.cookie);
     at->out->answer = server->answer;
     at->out->answer_bytes = ls_challenge_write(&challenge, server->answer);
 }
@@ -499,9 +556,9 @@ static void receive_confirm(ls_sealed_server *server, const arrival *at)
         at->out->rejection = LS_SEALED_REJECT_MALFORMED;
         return;
     }
-    const ls_address_cookie cookie = {confirm.client_key, confirm.time_ms, confirm.cookie};
-    if (!ls_address_cookie_is_good(server->secrets->cookie_key, at->from, &cookie,
-                                   at->now_ns / LS_NS_PER_MS)) {
+    const address_cookie cookie = {confirm.client_key, confirm.time_ms, confirm.cookie};
+    if (!address_cookie_is_good(server->secrets->cookie_key, at->from, &cookie,
+                                at->now_ns / LS_NS_PER_MS)) {
         at->out->rejection = LS_SEALED_REJECT_COOKIE;
         return;
     }
@@ -588,7 +645,7 @@ static size_t challenge(ls_sealed_server *server, uint32_t index, uint64_t now_n
     moved->is_path_answered = false;
     ls_store_u64(
         server->answer + LS_SEALED_SERVER_HEADER_BYTES,
-        ls_address_path_number(server->secrets->path_key, &moved->path.endpoint, moved->path_salt));
+        address_path_number(server->secrets->path_key, &moved->path.endpoint, moved->path_salt));
     return ls_sealed_server_seal(server, index, LS_SEALED_PATH_CHALLENGE, server->answer,
                                  PATH_NUMBER_BYTES);
 }
@@ -618,7 +675,7 @@ static void receive_path_response(ls_sealed_server *server, const arrival *at, u
     connection *moved = &server->connections[index];
     if (at->out->size != PATH_NUMBER_BYTES ||
         ls_load_u64(at->out->bytes) !=
-            ls_address_path_number(server->secrets->path_key, at->from, moved->path_salt)) {
+            address_path_number(server->secrets->path_key, at->from, moved->path_salt)) {
         at->out->rejection = LS_SEALED_REJECT_OUT_OF_PLACE;
         return;
     }

@@ -1,18 +1,18 @@
 /* Sealed server: the connections of a server, as protocol/SEALED.md has them: key exchange,
  * cookies, limits, keys, roaming. Does no I/O: datagrams, addresses and time come in as arguments,
  * and answers go out as bytes. Keeps nothing for an address that is not proven. Memory is fixed at
- * create. Called by transport_udp. */
+ * create. */
 #ifndef LOCKSTEP_PROTOCOL_SEALED_SEALED_SERVER_H
 #define LOCKSTEP_PROTOCOL_SEALED_SEALED_SERVER_H
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/cipher.h"
+#include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/protocol/sealed/invite.h"
 #include "lockstep/protocol/sealed/sealed_content.h"
 #include "lockstep/protocol/sealed/sealed_passes.h"
-#include "lockstep/protocol/transport/endpoint.h"
 
 #include <stdbool.h>
 #include <stddef.h>

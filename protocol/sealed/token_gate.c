@@ -1,8 +1,10 @@
 #include "lockstep/protocol/sealed/token_gate.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/cipher.h"
-#include "lockstep/protocol/sealed/token_ledger.h"
+
+#include <string.h>
 
 struct ls_token_gate {
     const ls_allocator *allocator;
@@ -112,4 +114,155 @@ uint64_t ls_token_gate_count(const ls_token_gate *gate, ls_token_refusal refusal
 {
     LS_ASSERT((uint32_t)refusal < LS_TOKEN_REFUSAL_COUNT);
     return gate->counts[refusal];
+}
+
+/* ---- which tokens were used: the ledger ---- */
+
+enum {
+    SWEPT_PER_USE = 8, /* slots: the ledger rids itself of what has expired while it is used */
+};
+
+typedef struct ledger_entry {
+    uint8_t id[LS_TOKEN_ID_BYTES];
+    uint64_t client_id;
+    uint64_t expire_s;
+    uint64_t is_taken;
+} ledger_entry;
+
+/* Open addressing, at most half full; an entry stands at its home or behind it, without a gap. */
+struct ls_token_ledger {
+    const ls_allocator *allocator;
+    uint32_t tokens_max;
+    uint32_t mask; /* slots - 1 */
+    uint32_t count;
+    uint32_t hand;   /* the next slot to sweep */
+    uint64_t full_s; /* when everything was swept in vain */
+    bool has_been_full;
+    ledger_entry *entries;
+};
+
+ls_status ls_token_ledger_create(uint32_t tokens_max, const ls_allocator *allocator,
+                                 ls_token_ledger **out)
+{
+    if (tokens_max == 0 || tokens_max > LS_TOKEN_LEDGER_TOKENS_MAX) {
+        return LS_BAD_ARGUMENT;
+    }
+    uint32_t slots = 2;
+    while (slots < 2 * tokens_max) {
+        slots *= 2;
+    }
+    ls_token_ledger *ledger = ls_allocate(allocator, sizeof *ledger);
+    ledger_entry *entries = ls_allocate_array(allocator, slots, sizeof *entries);
+    if (!ledger || !entries) {
+        ls_release(allocator, entries);
+        ls_release(allocator, ledger);
+        return LS_NO_MEMORY;
+    }
+    *ledger = (ls_token_ledger){
+        .allocator = allocator, .tokens_max = tokens_max, .mask = slots - 1, .entries = entries};
+    *out = ledger;
+    return LS_OK;
+}
+
+void ls_token_ledger_destroy(ls_token_ledger *ledger)
+{
+    if (ledger) {
+        ls_release(ledger->allocator, ledger->entries);
+        ls_release(ledger->allocator, ledger);
+    }
+}
+
+uint32_t ls_token_ledger_count(const ls_token_ledger *ledger)
+{
+    return ledger->count;
+}
+
+/* An id is a tag that only the back end's key makes: its bits are as good as a hash. */
+static uint32_t home_of(const ls_token_ledger *ledger, const uint8_t *id)
+{
+    return ls_load_u32(id) & ledger->mask;
+}
+
+/* The entry of the id, or the free one where it would stand. */
+static uint32_t slot_of(const ls_token_ledger *ledger, const uint8_t *id)
+{
+    uint32_t slot = home_of(ledger, id);
+    while (ledger->entries[slot].is_taken &&
+           memcmp(ledger->entries[slot].id, id, LS_TOKEN_ID_BYTES) != 0) {
+        slot = (slot + 1) & ledger->mask;
+    }
+    return slot;
+}
+
+/* Frees a slot, and moves up what stood behind it because there was no room before. */
+static void free_slot(ls_token_ledger *ledger, uint32_t slot)
+{
+    uint32_t gap = slot;
+    uint32_t next = slot;
+    for (;;) {
+        next = (next + 1) & ledger->mask;
+        if (!ledger->entries[next].is_taken) {
+            break;
+        }
+        uint32_t from_home = (next - home_of(ledger, ledger->entries[next].id)) & ledger->mask;
+        if (from_home >= ((next - gap) & ledger->mask)) {
+            ledger->entries[gap] = ledger->entries[next];
+            gap = next;
+        }
+    }
+    memset(&ledger->entries[gap], 0, sizeof ledger->entries[gap]);
+    ledger->count--;
+}
+
+static void sweep(ls_token_ledger *ledger, uint32_t slots, uint64_t now_s)
+{
+    for (uint32_t i = 0; i < slots; i++) {
+        uint32_t slot = ledger->hand;
+        ledger->hand = (slot + 1) & ledger->mask;
+        while (ledger->entries[slot].is_taken && ledger->entries[slot].expire_s <= now_s) {
+            free_slot(ledger, slot);
+        }
+    }
+}
+
+/* Whether there is room for one more. All slots are looked at when there is none, once a second. */
+static bool has_room(ls_token_ledger *ledger, uint64_t now_s)
+{
+    if (ledger->count < ledger->tokens_max) {
+        return true;
+    }
+    if (!ledger->has_been_full || ledger->full_s != now_s) {
+        ledger->has_been_full = true;
+        ledger->full_s = now_s;
+        sweep(ledger, ledger->mask + 1, now_s);
+    }
+    return ledger->count < ledger->tokens_max;
+}
+
+ls_token_use ls_token_ledger_use(ls_token_ledger *ledger, const uint8_t id[LS_TOKEN_ID_BYTES],
+                                 uint64_t client_id, uint64_t expire_s, uint64_t now_s)
+{
+    const ledger_entry *known = &ledger->entries[slot_of(ledger, id)];
+    if (known->is_taken) {
+        return known->client_id == client_id ? LS_TOKEN_USED_BEFORE : LS_TOKEN_USED_BY_OTHER;
+    }
+    sweep(ledger, SWEPT_PER_USE, now_s);
+    if (!has_room(ledger, now_s)) {
+        return LS_TOKEN_LEDGER_FULL;
+    }
+    ledger_entry *entry = &ledger->entries[slot_of(ledger, id)];
+    memcpy(entry->id, id, LS_TOKEN_ID_BYTES);
+    entry->client_id = client_id;
+    entry->expire_s = expire_s;
+    entry->is_taken = 1;
+    ledger->count++;
+    return LS_TOKEN_FIRST_USE;
+}
+
+void ls_token_ledger_give_back(ls_token_ledger *ledger, const uint8_t id[LS_TOKEN_ID_BYTES])
+{
+    uint32_t slot = slot_of(ledger, id);
+    if (ledger->entries[slot].is_taken) {
+        free_slot(ledger, slot);
+    }
 }

@@ -1,8 +1,7 @@
 /* Link model: one direction of one connection through a bad network: decides for each packet
  * whether it is lost, when it arrives, whether it arrives twice, and whether a bit of it is
  * flipped. Pure: time is an argument, chance a seed. It never holds a packet and never looks into
- * one. Called by transport_memory and by the conditioner of lockstep-netcond, which hold the
- * packets.
+ * one.
  *
  * The way of a packet: partition, then random and burst loss, then the rate's queue, then delay,
  * jitter, duplication, reordering and alteration. Each random decision about the n-th packet

@@ -1,6 +1,6 @@
 /* Peer seats: the places that a transport has for connections, and the ids of those who sit there.
  * Sees to it that no id is given twice, that a connection ends with one DISCONNECTED event, and
- * that what must end by a certain time does. Knows no socket and no clock. Called by transports. */
+ * that what must end by a certain time does. Knows no socket and no clock. */
 #ifndef LOCKSTEP_PROTOCOL_TRANSPORT_PEER_SEATS_H
 #define LOCKSTEP_PROTOCOL_TRANSPORT_PEER_SEATS_H
 

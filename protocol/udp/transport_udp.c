@@ -2,7 +2,7 @@
 #include "lockstep/protocol/udp/transport_udp.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/tick_code.h"
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/protocol/udp/transport_udp_state.h"

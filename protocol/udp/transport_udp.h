@@ -12,11 +12,11 @@
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/runtime/event_loop.h"
+#include "lockstep/common/system/datagram_socket.h"
 #include "lockstep/protocol/enet/enet_datagram.h"
 #include "lockstep/protocol/sealed/sealed_client.h"
 #include "lockstep/protocol/sealed/sealed_server.h"
 #include "lockstep/protocol/transport/transport.h"
-#include "lockstep/protocol/udp/datagram_socket.h"
 
 #include <stdbool.h>
 #include <stdint.h>

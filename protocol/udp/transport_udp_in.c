@@ -3,7 +3,6 @@
 
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/prefetch.h"
-#include "lockstep/common/base/tick_code.h"
 
 enum {
     FAILURES_PER_TURN_MAX = 64,

@@ -3,7 +3,6 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
-#include "lockstep/common/base/tick_code.h"
 
 #include <errno.h>
 #include <string.h>

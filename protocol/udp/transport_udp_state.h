@@ -5,10 +5,10 @@
 #define LOCKSTEP_PROTOCOL_UDP_TRANSPORT_UDP_STATE_H
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/udp_socket.h"
 #include "lockstep/protocol/enet/enet_channel.h"
 #include "lockstep/protocol/transport/peer_seats.h"
 #include "lockstep/protocol/udp/transport_udp.h"
-#include "lockstep/protocol/udp/udp_socket.h"
 
 enum {
     CLIENT_SEAT = 0,

@@ -1,16 +1,13 @@
-#define _GNU_SOURCE
 #include "lockstep/protocol/udp/udp_group.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/system/socket.h"
+#include "lockstep/common/system/udp_socket.h"
 #include "lockstep/protocol/sealed/key_exchange.h"
 #include "lockstep/protocol/sealed/sealed_packet.h"
-#include "lockstep/protocol/udp/udp_descriptor.h"
 
 #include <errno.h>
-#include <linux/filter.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 struct ls_udp_group {
     const ls_allocator *allocator;
@@ -19,63 +16,20 @@ struct ls_udp_group {
     int descriptors[LS_UDP_GROUP_WORKERS_MAX]; /* in the order in which they were bound */
 };
 
-/* ---- Steering ---- */
-
-/* Places in the program below. */
-enum {
-    EXCHANGE = 7,
-    ROUTE = 10,
-    DEFAULT = 18,
-    FOUND = 19,
-    PROGRAM_STEPS = 20,
-};
-
-/* The distance that a jump from one place to another is written with. */
-#define GO(from, to) ((uint8_t)((to) - (from)-1))
-
-/* The program that the system runs for each datagram: it sees the payload of UDP alone, and says
- * which socket of the group gets it, in the order in which they were bound. */
-static void write_program(uint32_t workers, uint32_t default_worker,
-                          struct sock_filter program[PROGRAM_STEPS])
-{
-    const uint32_t index_mask = LS_SEALED_CONNECTIONS_MAX - 1; /* of a packet's first two bytes */
-    const struct sock_filter steps[PROGRAM_STEPS] = {
-        [0] = BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
-        [1] = BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 2, 0, GO(1, DEFAULT)),
-        [2] = BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 0),
-        [3] = BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, LS_SEALED_PACKET_BIT << 8, 0, GO(3, EXCHANGE)),
-        [4] = BPF_STMT(BPF_ALU | BPF_AND | BPF_K, index_mask),
-        [5] = BPF_STMT(BPF_ALU | BPF_MOD | BPF_K, workers),
-        [6] = BPF_STMT(BPF_RET | BPF_A, 0),
-        [EXCHANGE] = BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
-        [8] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, LS_KEY_EXCHANGE_REQUEST, GO(8, ROUTE), 0),
-        [9] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, LS_KEY_EXCHANGE_CONFIRM, 0, GO(9, DEFAULT)),
-        [ROUTE] = BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
-        [11] = BPF_STMT(BPF_ALU | BPF_SUB | BPF_K, 1),
-        [12] = BPF_STMT(BPF_MISC | BPF_TAX, 0),
-        [13] = BPF_STMT(BPF_LD | BPF_B | BPF_IND, 0),  /* the last byte */
-        [14] = BPF_STMT(BPF_ALU | BPF_SUB | BPF_K, 1), /* of no route: more than any worker */
-        [15] = BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 2 * LS_ROUTE_ASKED, GO(15, DEFAULT), 0),
-        [16] = BPF_STMT(BPF_ALU | BPF_AND | BPF_K, LS_ROUTE_ASKED - 1), /* asked for or not */
-        [17] = BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, workers, 0, GO(17, FOUND)),
-        [DEFAULT] = BPF_STMT(BPF_RET | BPF_K, default_worker),
-        [FOUND] = BPF_STMT(BPF_RET | BPF_A, 0),
-    };
-    memcpy(program, steps, sizeof steps);
-}
-
 ls_status ls_udp_group_set_default(ls_udp_group *group, uint32_t worker)
 {
     LS_ASSERT(worker < group->workers);
-    struct sock_filter steps[PROGRAM_STEPS];
-    const struct sock_fprog program = {.len = PROGRAM_STEPS, .filter = steps};
-    if (group->workers == 1) {
-        return LS_OK;
-    }
-    write_program(group->workers, worker, steps);
-    int outcome = setsockopt(group->descriptors[0], SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program,
-                             sizeof program);
-    return outcome == 0 ? LS_OK : LS_IO;
+    const ls_udp_steering steering = {
+        .sockets = group->workers,
+        .default_socket = worker,
+        .index_bit = LS_SEALED_PACKET_BIT << 8,
+        .index_mask = LS_SEALED_CONNECTIONS_MAX - 1, /* of a packet's first two bytes */
+        .routed = {LS_KEY_EXCHANGE_REQUEST, LS_KEY_EXCHANGE_CONFIRM},
+        .route_flag = LS_ROUTE_ASKED,
+    };
+    bool is_steered =
+        group->workers == 1 || ls_udp_descriptor_steer(group->descriptors[0], &steering);
+    return is_steered ? LS_OK : LS_IO;
 }
 
 /* ---- Making and ending ---- */
@@ -87,7 +41,7 @@ static bool bind_first(ls_udp_group *group, const ls_endpoint *endpoint)
     group->descriptors[0] = ls_udp_descriptor_listen(endpoint, false);
     return group->descriptors[0] >= 0 &&
            (group->workers == 1 || ls_udp_descriptor_share(group->descriptors[0])) &&
-           ls_udp_descriptor_own(group->descriptors[0], &group->bound);
+           ls_socket_own(group->descriptors[0], &group->bound);
 }
 
 static bool bind_all(ls_udp_group *group, const ls_endpoint *endpoint)
@@ -138,18 +92,13 @@ ls_status ls_udp_group_open(const ls_endpoint *endpoint, uint32_t workers,
 static ls_status adopt_bound(ls_udp_group *group)
 {
     for (uint32_t i = 0; i < group->workers; i++) {
-        int descriptor = group->descriptors[i], family = 0, is_shared = 0;
-        socklen_t bytes = sizeof is_shared;
+        bool is_shared = false;
         ls_endpoint own;
-        if (!ls_udp_descriptor_ready(descriptor, &family) ||
-            !ls_udp_descriptor_own(descriptor, &own) ||
-            getsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &is_shared, &bytes) != 0) {
+        if (!ls_udp_descriptor_ready(group->descriptors[i], &own, &is_shared)) {
             return LS_IO;
         }
         group->bound = i == 0 ? own : group->bound;
-        bool is_same = memcmp(own.address, group->bound.address, sizeof own.address) == 0 &&
-                       own.port == group->bound.port;
-        if (!is_same || (group->workers > 1 && !is_shared)) {
+        if (!ls_endpoint_is_equal(&own, &group->bound) || (group->workers > 1 && !is_shared)) {
             return LS_BAD_ARGUMENT;
         }
     }
@@ -161,7 +110,7 @@ ls_status ls_udp_group_adopt(const int *descriptors, uint32_t workers,
 {
     ls_udp_group *group = create(workers, allocator);
     for (uint32_t i = 0; i < workers && !group; i++) {
-        close(descriptors[i]);
+        ls_socket_close(descriptors[i]);
     }
     if (!group) {
         return LS_NO_MEMORY;
@@ -184,9 +133,7 @@ void ls_udp_group_close(ls_udp_group *group)
         return;
     }
     for (uint32_t i = 0; i < group->workers; i++) {
-        if (group->descriptors[i] >= 0) {
-            close(group->descriptors[i]);
-        }
+        ls_socket_close(group->descriptors[i]);
     }
     ls_release(group->allocator, group);
 }

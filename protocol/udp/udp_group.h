@@ -2,15 +2,15 @@
  * datagram to the socket of the worker that it is for, as protocol/SEALED.md has it: by the
  * connection's index, or by the route of a key exchange. Owns its sockets and receives nothing: a
  * worker takes a copy of its own (ls_udp_socket_adopt), and may be started again while the group
- * stays. Linux. Called by the program that starts the workers. */
+ * stays. More than one worker: on Linux alone. */
 #ifndef LOCKSTEP_PROTOCOL_UDP_UDP_GROUP_H
 #define LOCKSTEP_PROTOCOL_UDP_UDP_GROUP_H
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/protocol/sealed/sealed_content.h"
-#include "lockstep/protocol/transport/endpoint.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* Bit stream: one cursor over a packet's bits for writing and for reading, so that a message has
  * one field list for both. Writing asserts its ranges; reading checks them: a read past the end or
- * out of range sets `is_failed`, gives zero, and every later call does the same.
- * Never allocates. Called by the message functions alone. Layouts: PROTOCOL.md. */
+ * out of range sets `is_failed`, gives zero, and every later call does the same. Never allocates.
+ * Layouts: PROTOCOL.md. */
 #ifndef LOCKSTEP_PROTOCOL_WIRE_BIT_STREAM_H
 #define LOCKSTEP_PROTOCOL_WIRE_BIT_STREAM_H
 

@@ -2,7 +2,6 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
-#include "lockstep/common/base/tick_code.h"
 #include "lockstep/protocol/wire/tick_packet.h"
 
 #include <string.h>

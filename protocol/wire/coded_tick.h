@@ -1,7 +1,7 @@
 /* Coded tick: the bits in which TICKS carries a closed tick. Each tick is coded against the one
  * before it, so they are the same for every receiver and in every repetition: a sender makes them
- * once, and a receiver passes over what it has had before without reading it again.
- * Never allocates; knows nothing of packets' headers. Called by match, seat and session. */
+ * once, and a receiver passes over what it has had before without reading it again. Never
+ * allocates; knows nothing of packets' headers. */
 #ifndef LOCKSTEP_PROTOCOL_WIRE_CODED_TICK_H
 #define LOCKSTEP_PROTOCOL_WIRE_CODED_TICK_H
 

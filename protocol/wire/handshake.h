@@ -1,5 +1,5 @@
 /* Handshake: what two machines compare before they share a match, and the words for a difference.
- * Pure functions over messages. Called by match (HELLO, READY) and by session (OFFER). */
+ * Pure functions over messages. */
 #ifndef LOCKSTEP_PROTOCOL_WIRE_HANDSHAKE_H
 #define LOCKSTEP_PROTOCOL_WIRE_HANDSHAKE_H
 

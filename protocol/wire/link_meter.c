@@ -1,7 +1,6 @@
 #include "lockstep/protocol/wire/link_meter.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/base/tick_code.h"
 
 enum {
     SEQUENCES = 1 << LS_SEQUENCE_BITS,

@@ -1,6 +1,5 @@
-/* Message: the reliable messages of PROTOCOL.md as structs, with one function that writes and
- * reads all of them. Owns nothing; never trusts a byte. Called by match and session; the packets
- * that carry ticks are in tick_packet.h. */
+/* Message: the reliable messages of PROTOCOL.md as structs, with one function that writes and reads
+ * all of them. Owns nothing; never trusts a byte. */
 #ifndef LOCKSTEP_PROTOCOL_WIRE_MESSAGE_H
 #define LOCKSTEP_PROTOCOL_WIRE_MESSAGE_H
 

@@ -1,6 +1,5 @@
 /* Notices: what client and server tell each other about a match, as the values that a game sees in
- * events and reports. They are part of messages, but know nothing of bits. Called by match and
- * session, and by games that embed them. */
+ * events and reports. They are part of messages, but know nothing of bits. */
 #ifndef LOCKSTEP_PROTOCOL_WIRE_NOTICES_H
 #define LOCKSTEP_PROTOCOL_WIRE_NOTICES_H
 
@@ -17,6 +16,16 @@ LS_C_BEGIN
 #define LS_TIMEOUT_MS_MAX 600000u
 #define LS_CAUSE_FIELD_BYTES_MAX 96u
 #define LS_CAUSE_VALUE_BYTES_MAX 128u
+
+#define LS_LOSS_MAX 255u    /* loss counts packets of 256 */
+#define LS_JITTER_MAX 4095u /* in quarters of a millisecond */
+
+/* The losses of one direction of a connection, in the units in which they are sent, so that games
+ * see the numbers that the machines exchange. */
+typedef struct ls_link_figures {
+    uint32_t loss;   /* lost packets of 256, 0 .. LS_LOSS_MAX */
+    uint32_t jitter; /* quarters of a millisecond, 0 .. LS_JITTER_MAX */
+} ls_link_figures;
 
 typedef enum ls_late_rule {
     LS_LATE_REPEAT, /* a missing input becomes the slot's input of the tick before */

@@ -1,10 +1,9 @@
 /* Send rate: how many packets a tick each side sends, by what OFFER says and by the loss that the
- * receiver reports, and in how many of them each tick goes. Called by match and session. */
+ * receiver reports, and in how many of them each tick goes. */
 #ifndef LOCKSTEP_PROTOCOL_WIRE_SEND_RATE_H
 #define LOCKSTEP_PROTOCOL_WIRE_SEND_RATE_H
 
 #include "lockstep/common/simulation/simulation.h"
-#include "lockstep/protocol/wire/link_figures.h"
 #include "lockstep/protocol/wire/message.h"
 
 /* In packets of 256: a direction is lossy from the first (2 %) on, until it is below the other

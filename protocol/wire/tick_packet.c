@@ -1,7 +1,6 @@
 #include "lockstep/protocol/wire/tick_packet.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/tick_code.h"
 #include "lockstep/common/simulation/input_buffer.h"
 #include "lockstep/protocol/wire/message.h"
 

@@ -1,6 +1,6 @@
 /* Tick packet: the two unreliable packets of PROTOCOL.md, INPUTS and TICKS: their headers and the
- * delta coding of inputs. Reading goes tick by tick, so that a caller can check a packet to its
- * end before it stores anything. Called by match and session. */
+ * delta coding of inputs. Reading goes tick by tick, so that a caller can check a packet to its end
+ * before it stores anything. */
 #ifndef LOCKSTEP_PROTOCOL_WIRE_TICK_PACKET_H
 #define LOCKSTEP_PROTOCOL_WIRE_TICK_PACKET_H
 
@@ -8,7 +8,7 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/simulation/simulation.h"
 #include "lockstep/protocol/wire/bit_stream.h"
-#include "lockstep/protocol/wire/link_figures.h"
+#include "lockstep/protocol/wire/notices.h"
 
 LS_C_BEGIN
 

@@ -2,12 +2,12 @@
 
 #include "lockstep/common/program/key_file.h"
 #include "lockstep/common/program/server_identity.h"
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/private_file.h"
+#include "lockstep/common/system/udp_socket.h"
 #include "lockstep/protocol/sealed/invite.h"
-#include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/protocol/udp/transport_udp.h"
-#include "lockstep/protocol/udp/udp_socket.h"
 
 #include <inttypes.h>
 #include <stdio.h>

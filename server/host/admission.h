@@ -5,7 +5,7 @@
 #ifndef LOCKSTEP_SERVER_HOST_ADMISSION_H
 #define LOCKSTEP_SERVER_HOST_ADMISSION_H
 
-#include "lockstep/common/base/log_budget.h"
+#include "lockstep/common/base/log.h"
 #include "lockstep/protocol/sealed/invite.h"
 #include "lockstep/protocol/sealed/sealed_server.h"
 #include "lockstep/protocol/transport/transport.h"

@@ -5,7 +5,6 @@
 #define LOCKSTEP_SERVER_JOURNAL_EVENT_ROWS_H
 
 #include "lockstep/common/base/log.h"
-#include "lockstep/common/base/log_budget.h"
 #include "lockstep/common/encoding/journal_record.h"
 #include "lockstep/server/match/match.h"
 

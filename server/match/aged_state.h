@@ -1,8 +1,7 @@
 /* Aged state: a copy of a running simulation's state that is at least so many ticks old, for those
  * who may not see newer ones. Two copies take turns: one can be given out while the other comes of
  * age. Of a simulation that cannot save it notes how far the history of its ticks went by then.
- * Copies only; nothing is compressed here. Called by spectator_states; tick_log and join_service
- * describe the live state with the same words. */
+ * Copies only; nothing is compressed here. */
 #ifndef LOCKSTEP_SERVER_MATCH_AGED_STATE_H
 #define LOCKSTEP_SERVER_MATCH_AGED_STATE_H
 

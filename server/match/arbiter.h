@@ -1,6 +1,6 @@
 /* Arbiter: finds out whether, and from which tick on, a client's states differ from the server's.
  * Reads the server's hash record and holds what each slot has been proven to agree on. Sends
- * nothing: it says what to ask. Called by desync_service. */
+ * nothing: it says what to ask. */
 #ifndef LOCKSTEP_SERVER_MATCH_ARBITER_H
 #define LOCKSTEP_SERVER_MATCH_ARBITER_H
 
@@ -66,5 +66,32 @@ void ls_arbiter_join(ls_arbiter *arbiter, uint32_t slot, ls_tick tick);
 
 /* A slot that differed has the server's state `tick` now and goes on with the server's chain. */
 void ls_arbiter_heal(ls_arbiter *arbiter, uint32_t slot, ls_tick tick);
+
+/* ---- who is wrong: the votes of the clients that said their hash of a state ---- */
+
+/* The slots of those who have a say, as bits. */
+typedef struct ls_root_voters {
+    uint32_t in_play;
+    uint32_t finished; /* of them: no later state of theirs will be compared */
+} ls_root_voters;
+
+typedef struct ls_root_vote {
+    uint32_t slots; /* that have the same root as this slot, as bits; this one is among them */
+    uint32_t with_client; /* how many they are */
+    uint32_t with_server; /* clients that have the server's */
+    uint32_t unknown;     /* that have not been compared so far */
+} ls_root_vote;
+
+/* About the first state in which a slot differs from the server. Slots that differed before have no
+ * say. */
+ls_root_vote ls_root_vote_count(const ls_arbiter *arbiter, ls_root_voters voters, uint32_t slot);
+
+/* More machines share another root than the server's, the server itself being one: a tie says
+ * nothing, and two clients that have the same fault are no reason to doubt the others. */
+bool ls_root_vote_is_against_server(const ls_root_vote *vote);
+
+/* Those that have not been compared cannot change what follows: the server is not outvoted, or it
+ * is known how many agree against it. */
+bool ls_root_vote_is_decided(const ls_root_vote *vote);
 
 #endif

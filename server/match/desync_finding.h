@@ -10,8 +10,6 @@
 
 LS_C_BEGIN
 
-struct ls_hash_tree_diff;
-
 typedef struct ls_desync_finding {
     ls_tick tick;            /* of the first compared state that differs */
     uint32_t interval_ticks; /* of the match: every so many states are compared */
@@ -49,14 +47,6 @@ static inline ls_tick ls_desync_finding_step(const ls_desync_finding *finding)
 {
     return (finding->first_tick ? finding->first_tick : finding->tick) - 1;
 }
-
-/* A slot's chain differs and it never told the hash of the state: all that will be found. */
-void ls_desync_finding_note_withheld(ls_desync_finding *finding, ls_tick tick);
-
-/* Takes what a comparison of the server's state with the client's has come to. The state is as it
- * was in the end. */
-void ls_desync_finding_add_places(ls_desync_finding *finding, struct ls_hash_tree_diff *diff,
-                                  void *server_state);
 
 /* The contents of a bundle, but for what the instance of the match knows. Canonical states; a field
  * that is NULL is not known. Borrowed until the match is called again. */

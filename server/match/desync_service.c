@@ -2,16 +2,104 @@
 
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/server/match/arbiter.h"
-#include "lockstep/server/match/cause_report.h"
 #include "lockstep/server/match/conclusion.h"
-#include "lockstep/server/match/heal_leaves.h"
-#include "lockstep/server/match/heal_record.h"
-#include "lockstep/server/match/investigation_plan.h"
-#include "lockstep/server/match/root_vote.h"
 
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
+
+/* ---- how often a slot was healed ---- */
+
+enum {
+    HEALS_AT_ONCE = 3, /* within 10 s; more of them only one in 2 s */
+};
+
+typedef enum heal_phase {
+    HEAL_NONE,   /* not by the whole state */
+    HEAL_WANTED, /* the state is to be sent */
+    HEAL_SENT,   /* the player has been told that it comes */
+} heal_phase;
+
+typedef struct heal_record {
+    heal_phase phase;
+    ls_tick tick;                      /* SENT: of the state */
+    uint64_t begun_ns;                 /* when the healing that goes on began; 0: none does */
+    uint64_t spent_ns;                 /* by healings, in all */
+    uint64_t healed_ns[HEALS_AT_ONCE]; /* the newest first, without spent_ns; 0: never */
+} heal_record;
+
+#define HEALS_NS (10 * LS_NS_PER_SECOND)
+#define HEAL_NS (2 * LS_NS_PER_SECOND)
+
+/* False: the player was healed too often, and differs again. Else the time begins to count. */
+static bool heal_record_begin(heal_record *record, uint64_t now_ns)
+{
+    uint64_t oldest_ns = record->healed_ns[HEALS_AT_ONCE - 1];
+    uint64_t played_ns = now_ns - record->spent_ns;
+    if (oldest_ns != 0 && played_ns - oldest_ns < HEALS_NS &&
+        played_ns - record->healed_ns[0] < HEAL_NS) {
+        return false;
+    }
+    if (record->begun_ns == 0) {
+        record->begun_ns = now_ns;
+    }
+    return true;
+}
+
+/* The player is gone, or will be dropped. */
+static void heal_record_end(heal_record *record, uint64_t now_ns)
+{
+    record->spent_ns += record->begun_ns != 0 ? now_ns - record->begun_ns : 0;
+    record->begun_ns = 0;
+    record->phase = HEAL_NONE;
+}
+
+/* The player has got the server's state. */
+static void heal_record_succeed(heal_record *record, uint64_t now_ns)
+{
+    heal_record_end(record, now_ns);
+    memmove(&record->healed_ns[1], &record->healed_ns[0],
+            (HEALS_AT_ONCE - 1) * sizeof record->healed_ns[0]);
+    record->healed_ns[0] = now_ns - record->spent_ns;
+}
+
+/* ---- the values that heal a slot ---- */
+
+static void send_leaf(const ls_match *match, uint32_t slot, const ls_investigation *healed,
+                      uint32_t leaf)
+{
+    const ls_state_inspector *inspector = &healed->place->held->inspector;
+    ls_heal_leaf *sent = &ls_outbox_message(match->outbox, LS_MESSAGE_HEAL_LEAF)->body.heal_leaf;
+    sent->tick = healed->compared.tick;
+    sent->leaf = leaf;
+    sent->size = (uint32_t)ls_state_tree_leaf_bytes(inspector->tree, leaf);
+    ls_state_tree_read_leaf(inspector->tree, leaf, inspector->state, sent->bytes);
+    ls_outbox_send(match->outbox, match->seats->peers[slot]);
+}
+
+/* The comparison of the slot's state has a place and is done. False, and nothing is sent: the
+ * server does not hold the hash of that state any more, or more differs than leaves can tell. */
+static bool heal_leaves_send(const ls_match *match, uint32_t slot, const ls_investigation *healed)
+{
+    uint64_t state_hash = 0;
+    uint64_t chain = 0;
+    ls_tick tick = healed->compared.tick;
+    bool is_held = ls_replay_window_hash(match->log->window, tick, &state_hash) == LS_OK &&
+                   ls_hash_record_chain(&match->log->hashes, tick, &chain);
+    if (!is_held || !ls_investigation_can_heal(healed)) {
+        return false;
+    }
+    const ls_hash_tree_diff *diff = healed->place->diff;
+    for (uint32_t i = 0; i < ls_hash_tree_diff_leaf_count(diff); i++) {
+        send_leaf(match, slot, healed, ls_hash_tree_diff_leaf(diff, i));
+    }
+    ls_outbox_message(match->outbox, LS_MESSAGE_HEAL)->body.heal =
+        (ls_heal){.tick = tick, .state_hash = state_hash, .chain = chain};
+    ls_outbox_send(match->outbox, match->seats->peers[slot]);
+    return true;
+}
+
+/* ---- what the service knows ---- */
 
 #define VOTE_NS LS_NS_PER_SECOND /* waited for the hashes of other clients */
 
@@ -28,11 +116,11 @@ typedef struct desync_slot {
     uint32_t clients;     /* 0: the slot differs; else the server does, from so many that agree */
     bool is_unannounced;  /* found and not told yet: the clients are not compared */
     ls_finished finished; /* as the player said it */
-    ls_heal_record heals;
+    heal_record heals;
 } desync_slot;
 
 struct ls_desync_service {
-    const ls_match_context *match;
+    const ls_match *match;
     ls_investigations *all; /* NULL: nothing is kept to find causes with, or none was needed yet */
     ls_arbiter arbiter;
     bool has_found; /* some slot has differed: until then no tick asks what is known of slots */
@@ -82,7 +170,7 @@ static void send_requests(ls_desync_service *desync, uint32_t slot)
 /* Once the last tick is closed a difference matters to nobody else any more. */
 static ls_desync_drop give_up_healing(ls_desync_service *desync, uint32_t slot, const char *why)
 {
-    ls_heal_record_end(&desync->slots[slot].heals, desync->match->now_ns);
+    heal_record_end(&desync->slots[slot].heals, desync->match->now_ns);
     if (desync->all) {
         ls_investigation_end(desync->all, slot);
     }
@@ -95,7 +183,7 @@ static bool may_heal(ls_desync_service *desync, uint32_t slot, ls_desync_drop *d
     bool is_playing = desync->match->state == LS_MATCH_RUNNING &&
                       desync->match->seats->rows[slot].state == LS_SEAT_PLAYING;
     *drop = NOBODY;
-    if (is_playing && !ls_heal_record_begin(&desync->slots[slot].heals, desync->match->now_ns)) {
+    if (is_playing && !heal_record_begin(&desync->slots[slot].heals, desync->match->now_ns)) {
         *drop = give_up_healing(desync, slot,
                                 "its state differs again less than 2 s after it was healed for the "
                                 "third time within 10 s");
@@ -116,7 +204,7 @@ static ls_desync_drop want_snapshot(ls_desync_service *desync, uint32_t slot, co
         ls_investigation_end(desync->all, slot);
     }
     if (may_heal(desync, slot, &drop)) {
-        desync->slots[slot].heals.phase = LS_HEAL_WANTED;
+        desync->slots[slot].heals.phase = HEAL_WANTED;
     }
     return drop;
 }
@@ -144,7 +232,7 @@ static ls_desync_drop send_healing(ls_desync_service *desync, uint32_t slot)
     if (!healed->place) {
         return want_snapshot(desync, slot, "its state differs and is too old to be healed");
     }
-    if (!ls_heal_leaves_send(desync->match, slot, healed)) {
+    if (!heal_leaves_send(desync->match, slot, healed)) {
         return want_snapshot(desync, slot,
                              "its state differs in more than can be healed without a snapshot");
     }
@@ -201,10 +289,10 @@ static void conclude(ls_desync_service *desync, uint32_t slot)
     if (finding->values_ns == 0 && finding->place_count > 0) {
         finding->values_ns = finding->took_ns;
     }
-    ls_cause_report_add_inputs(desync->match, finding);
+    ls_conclusion_add_inputs(desync->match, finding);
     case_of(desync, slot)->phase = LS_INVESTIGATION_REPORTED;
     case_of(desync, slot)->since_ns = desync->match->now_ns;
-    ls_cause_report_send(desync->match, slot, finding);
+    ls_conclusion_report(desync->match, slot, finding);
 }
 
 /* ---- a slot differs ---- */
@@ -212,7 +300,7 @@ static void conclude(ls_desync_service *desync, uint32_t slot)
 /* Without memory the difference is reported alone, as where no causes are looked for. */
 ls_status ls_desync_service_open(ls_desync_service *desync)
 {
-    const ls_match_context *match = desync->match;
+    const ls_match *match = desync->match;
     uint32_t rerun_ms =
         match->config.investigation_timeout_ms / 5 * 3; /* the rest is for answers */
     if (desync->all || !match->log->window) {
@@ -357,6 +445,20 @@ static void send_notice(ls_desync_service *desync, uint32_t slot)
     event->clients = known->clients;
 }
 
+/* A slot's chain differs and it never told the hash of the state: all that will be found. */
+static void note_withheld(ls_desync_finding *finding, ls_tick tick)
+{
+    *finding = (ls_desync_finding){
+        .tick = tick,
+        .times = finding->times + 1,
+        .healed = finding->healed,
+        .is_lower_bound = true,
+        .verdict = {.kind = LS_DESYNC_CLASS_SILENT, .culprit = LS_DESYNC_CULPRIT_CLIENT}};
+    ls_text_set(&finding->verdict.why,
+                "%s: it withheld the root of the state from which on it differs",
+                ls_desync_class_text(finding->verdict.kind));
+}
+
 bool ls_desync_service_announce(ls_desync_service *desync, uint32_t slot, ls_desync_drop *drop)
 {
     desync_slot *known = &desync->slots[slot];
@@ -365,8 +467,8 @@ bool ls_desync_service_announce(ls_desync_service *desync, uint32_t slot, ls_des
     known->is_desynced = true;
     send_notice(desync, slot);
     if (desync->all && known->client_hash == 0) {
-        ls_desync_finding_note_withheld(&case_of(desync, slot)->finding, known->tick);
-        ls_cause_report_send(desync->match, slot, &case_of(desync, slot)->finding);
+        note_withheld(&case_of(desync, slot)->finding, known->tick);
+        ls_conclusion_report(desync->match, slot, &case_of(desync, slot)->finding);
     }
     bool is_looked_into = desync->all && case_of(desync, slot)->phase != LS_INVESTIGATION_IDLE;
     if (known->clients == 0 && !is_looked_into) {
@@ -410,7 +512,7 @@ static ls_desync_drop go_on(ls_desync_service *desync, uint32_t slot)
         if (investigation->is_overdue || ls_investigation_is_done(investigation)) {
             conclude(desync, slot);
         } else if (desync->slots[slot].clients == 0) {
-            ls_cause_report_send_values(desync->match, slot, investigation,
+            ls_conclusion_report_values(desync->match, slot, investigation,
                                         desync->slots[slot].found_ns);
         }
         return NOBODY;
@@ -462,7 +564,7 @@ uint32_t ls_desync_service_next_unsent(const ls_desync_service *desync, uint32_t
 {
     uint32_t slot = first;
     uint32_t players = desync->has_found ? desync->match->config.sim.players : 0;
-    while (slot < players && desync->slots[slot].heals.phase != LS_HEAL_WANTED) {
+    while (slot < players && desync->slots[slot].heals.phase != HEAL_WANTED) {
         slot++;
     }
     return slot < players ? slot : MATCH_NO_SLOT;
@@ -470,13 +572,13 @@ uint32_t ls_desync_service_next_unsent(const ls_desync_service *desync, uint32_t
 
 void ls_desync_service_note_sent(ls_desync_service *desync, uint32_t slot, ls_tick tick)
 {
-    desync->slots[slot].heals.phase = LS_HEAL_SENT;
+    desync->slots[slot].heals.phase = HEAL_SENT;
     desync->slots[slot].heals.tick = tick;
 }
 
 bool ls_desync_service_is_sent(const ls_desync_service *desync, uint32_t slot)
 {
-    return desync->has_found && desync->slots[slot].heals.phase == LS_HEAL_SENT;
+    return desync->has_found && desync->slots[slot].heals.phase == HEAL_SENT;
 }
 
 /* ---- a client leaves, or time is up ---- */
@@ -488,7 +590,7 @@ static bool is_in(const ls_desync_service *desync, uint32_t slot, ls_investigati
 
 void ls_desync_service_leave(ls_desync_service *desync, uint32_t slot)
 {
-    ls_heal_record_end(&desync->slots[slot].heals, desync->match->now_ns);
+    heal_record_end(&desync->slots[slot].heals, desync->match->now_ns);
     if (is_in(desync, slot, LS_INVESTIGATION_LOOKING)) {
         conclude(desync, slot);
     } else if (desync->all && !is_in(desync, slot, LS_INVESTIGATION_REPORTED)) {
@@ -543,7 +645,7 @@ static ls_status note_healed(ls_desync_service *desync, uint32_t slot, ls_tick t
         ls_investigation_end(desync->all, slot);
         case_of(desync, slot)->finding.healed++;
     }
-    ls_heal_record_succeed(&desync->slots[slot].heals, desync->match->now_ns);
+    heal_record_succeed(&desync->slots[slot].heals, desync->match->now_ns);
     ls_arbiter_heal(&desync->arbiter, slot, tick);
     ls_outbox_push_event(desync->match->outbox, LS_MATCH_HEALED, slot, tick);
     return LS_OK;
@@ -569,7 +671,7 @@ static ls_status receive_restored(ls_desync_service *desync, uint32_t slot, cons
 static ls_status receive_healed(ls_desync_service *desync, uint32_t slot, const ls_healed *healed,
                                 ls_desync_drop *drop)
 {
-    if (desync->slots[slot].heals.phase == LS_HEAL_SENT) {
+    if (desync->slots[slot].heals.phase == HEAL_SENT) {
         return receive_restored(desync, slot, healed, drop);
     }
     if (!is_in(desync, slot, LS_INVESTIGATION_HEALING) ||
@@ -733,24 +835,25 @@ void ls_desync_service_report(const ls_desync_service *desync, uint32_t slot, ls
     report->desync_clients = known->clients;
 }
 
-const ls_desync_finding *ls_desync_service_finding(const ls_desync_service *desync, uint32_t slot)
+const ls_desync_finding *ls_match_desync_of(const ls_match *match, uint32_t slot)
 {
+    const ls_desync_service *desync = match->desync;
     const ls_desync_finding *finding = desync->all ? &case_of(desync, slot)->finding : NULL;
     return finding && (finding->is_open || finding->verdict.why.bytes[0]) ? finding : NULL;
 }
 
-bool ls_desync_service_bundle_tick(const ls_desync_service *desync, uint32_t slot, ls_tick *tick)
+bool ls_match_bundle_tick_of(const ls_match *match, uint32_t slot, ls_tick *tick)
 {
-    if (!is_in(desync, slot, LS_INVESTIGATION_REPORTED)) {
+    if (!is_in(match->desync, slot, LS_INVESTIGATION_REPORTED)) {
         return false;
     }
-    *tick = ls_investigation_main_study(case_of(desync, slot))->subject.tick;
+    *tick = ls_investigation_main_study(case_of(match->desync, slot))->subject.tick;
     return true;
 }
 
-bool ls_desync_service_evidence(const ls_desync_service *desync, uint32_t slot,
-                                ls_desync_evidence_set *out)
+bool ls_match_desync_evidence_of(const ls_match *match, uint32_t slot, ls_desync_evidence_set *out)
 {
+    const ls_desync_service *desync = match->desync;
     if (!is_in(desync, slot, LS_INVESTIGATION_REPORTED)) {
         return false;
     }
@@ -774,7 +877,7 @@ void ls_desync_service_prefetch_slot(const ls_desync_service *desync, uint32_t s
 
 /* ---- life ---- */
 
-ls_status ls_desync_service_create(const ls_match_context *match, ls_desync_service **out)
+ls_status ls_desync_service_create(const ls_match *match, ls_desync_service **out)
 {
     uint32_t players = match->config.sim.players;
     ls_desync_service *desync =

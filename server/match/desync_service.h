@@ -16,7 +16,7 @@ typedef struct ls_desync_drop {
 } ls_desync_drop;
 
 /* NO_MEMORY: what there is by then is destroyed with the match. */
-ls_status ls_desync_service_create(const ls_match_context *match, ls_desync_service **out);
+ls_status ls_desync_service_create(const ls_match *match, ls_desync_service **out);
 void ls_desync_service_destroy(ls_desync_service *desync);
 
 /* Takes the memory in which causes are looked for, where they are: a hundred times that of a small
@@ -94,12 +94,6 @@ ls_desync_drop ls_desync_service_finish(ls_desync_service *desync);
 /* Fills in what the service knows of the slot. */
 void ls_desync_service_report(const ls_desync_service *desync, uint32_t slot,
                               ls_match_slot *report);
-
-/* See ls_match_desync_of, ls_match_bundle_tick_of and ls_match_desync_evidence_of. */
-const ls_desync_finding *ls_desync_service_finding(const ls_desync_service *desync, uint32_t slot);
-bool ls_desync_service_bundle_tick(const ls_desync_service *desync, uint32_t slot, ls_tick *tick);
-bool ls_desync_service_evidence(const ls_desync_service *desync, uint32_t slot,
-                                ls_desync_evidence_set *out);
 
 void ls_desync_service_prefetch(const ls_desync_service *desync);
 void ls_desync_service_prefetch_slot(const ls_desync_service *desync, uint32_t slot);

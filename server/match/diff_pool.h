@@ -1,7 +1,7 @@
 /* Diff pool: the places in which clients' states are compared with the server's, several at a time:
  * a hash-tree diff each, and the states of the server that they are about, which diffs of the same
  * state share. Two places for each player while 16 MiB hold them, two at least. Sends nothing;
- * allocates at create only. Called by investigation. */
+ * allocates at create only. */
 #ifndef LOCKSTEP_SERVER_MATCH_DIFF_POOL_H
 #define LOCKSTEP_SERVER_MATCH_DIFF_POOL_H
 

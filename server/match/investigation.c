@@ -1,10 +1,88 @@
 #include "lockstep/server/match/investigation.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/server/match/investigation_plan.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+/* ---- the states that open cases are run from ---- */
+
+static void hold_oldest(const ls_evidence_hold *hold)
+{
+    ls_tick oldest = UINT32_MAX;
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        if (hold->open >> slot & 1) {
+            oldest = LS_MIN(oldest, hold->agreed[slot]);
+        }
+    }
+    if (hold->open != 0) {
+        ls_replay_window_hold(hold->window, oldest);
+    } else {
+        ls_replay_window_let_go(hold->window);
+    }
+}
+
+static void evidence_hold_begin(ls_evidence_hold *hold, uint32_t slot, ls_tick agreed)
+{
+    hold->open |= UINT32_C(1) << slot;
+    hold->agreed[slot] = agreed;
+    hold_oldest(hold);
+}
+
+/* A slot without a case is allowed. */
+static void evidence_hold_end(ls_evidence_hold *hold, uint32_t slot)
+{
+    if (hold->open >> slot & 1) {
+        hold->open &= ~(UINT32_C(1) << slot);
+        hold_oldest(hold);
+    }
+}
+
+/* ---- a state to come ---- */
+
+#define MARGIN_NS (50 * LS_NS_PER_MS)
+
+enum {
+    CHOSEN_MAX = 2, /* the client may hear of one too late */
+};
+
+/* Nothing more is to be had of states to come. */
+static bool later_state_is_used_up(const ls_later_state *later)
+{
+    return later->is_known || later->count >= CHOSEN_MAX;
+}
+
+/* Chooses the next one: so far ahead that the client hears of it before it gets there, and has the
+ * window record it. */
+static void later_state_choose(ls_later_state *later, ls_replay_window *window,
+                               uint32_t tick_rate_hz, uint64_t rtt_ns)
+{
+    uint64_t ahead_ns = LS_MIN(2 * rtt_ns + MARGIN_NS, LS_NS_PER_SECOND);
+    uint32_t ahead_ticks = (uint32_t)(ahead_ns * tick_rate_hz / LS_NS_PER_SECOND) + 1;
+    later->tick = ls_replay_window_newest(window) + ahead_ticks;
+    later->is_asked = false;
+    later->count++;
+    ls_replay_window_want(window, later->tick);
+}
+
+/* The window has not got there yet. */
+static bool later_state_is_to_come(const ls_later_state *later, const ls_replay_window *window)
+{
+    return later->tick > ls_replay_window_newest(window);
+}
+
+/* A query that makes the client put the state aside, and whose answer tells nothing else; false: it
+ * was sent. */
+static bool later_state_next_query(ls_later_state *later, ls_wire_query *out)
+{
+    if (later->tick == 0 || later->is_asked) {
+        return false;
+    }
+    *out = (ls_wire_query){
+        .tick = later->tick, .pass = LS_NO_PASS, .query = {.nodes = {.first = 0, .count = 1}}};
+    later->is_asked = true;
+    return true;
+}
 
 #define STALLED_NS (250 * LS_NS_PER_MS)
 
@@ -80,7 +158,7 @@ static void queue(ls_investigations *all, ls_investigation *investigation,
 static void look_later(ls_investigations *all, ls_investigation *investigation)
 {
     uint32_t rate_hz = ls_sim_instance_config(all->instance)->tick_rate_hz;
-    ls_later_state_choose(&investigation->later, all->window, rate_hz, investigation->rtt_ns);
+    later_state_choose(&investigation->later, all->window, rate_hz, investigation->rtt_ns);
     const ls_diff_subject subject = {investigation->later.tick, LS_NO_PASS};
     queue(all, investigation, &subject);
 }
@@ -153,7 +231,7 @@ static bool give_place(ls_investigations *all, ls_investigation *investigation, 
         return true;
     }
     bool is_ahead = is_comparing_later(investigation) && !all->is_at_end &&
-                    ls_later_state_is_to_come(&investigation->later, all->window);
+                    later_state_is_to_come(&investigation->later, all->window);
     bool may_come =
         investigation->phase == LS_INVESTIGATION_LOOKING && ((study && !outcome) || is_ahead);
     if (status == LS_NOT_FOUND && !may_come) {
@@ -188,7 +266,202 @@ static void give_places(ls_investigations *all, uint64_t now_ns)
     }
 }
 
-/* ---- what is found out next ---- */
+/* ---- what is to be found out next ---- */
+
+typedef enum next_move {
+    MOVE_NONE, /* everything that can be known is */
+    MOVE_WAIT,
+    MOVE_SEARCH,  /* for the first state that differs */
+    MOVE_STUDY,   /* a step */
+    MOVE_COMPARE, /* a state, or the one behind a pass */
+    MOVE_LATER,   /* compare a state to come */
+    MOVE_WRITERS, /* the passes that write what differs */
+} next_move;
+
+/* The first state that differs as far as it is known; the bad one otherwise. */
+static ls_tick exact_tick_of(const ls_investigation *investigation)
+{
+    ls_tick found = ls_tick_search_found(&investigation->search);
+    return found != 0 ? found : investigation->bad_tick;
+}
+
+/* The newest study of a state, with this pass or with any (LS_NO_PASS); NULL: there is none. */
+static const ls_step_study *study_of(const ls_investigation *investigation, ls_tick tick,
+                                     uint32_t pass)
+{
+    for (uint32_t i = investigation->study_count; i-- > 0;) {
+        const ls_step_study *study = &investigation->studies[i];
+        if (study->subject.tick == tick && (pass == LS_NO_PASS || study->subject.pass == pass)) {
+            return study;
+        }
+    }
+    return NULL;
+}
+
+/* Re-runs tell of states between those that were compared what the match would have told, when they
+ * did so of the bad one. */
+static bool do_reruns_reproduce(const ls_investigation *investigation)
+{
+    const ls_step_study *study = &investigation->studies[0];
+    return ls_step_result_reproduces(&study->server, investigation->server_hash) &&
+           ls_step_result_reproduces(&study->client, investigation->client_hash);
+}
+
+const ls_step_study *ls_investigation_main_study(const ls_investigation *investigation)
+{
+    ls_tick exact = exact_tick_of(investigation);
+    bool is_trusted = investigation->is_exact_shown || investigation->search.has_narrowed ||
+                      do_reruns_reproduce(investigation);
+    for (uint32_t i = 1; is_trusted && i < investigation->study_count; i++) {
+        const ls_step_study *study = &investigation->studies[i];
+        if (study->subject.tick == exact && exact != investigation->bad_tick &&
+            ls_step_study_has_run(study)) {
+            return study;
+        }
+    }
+    return &investigation->studies[0];
+}
+
+static bool is_compared(const ls_investigation *investigation)
+{
+    return investigation->comparison == LS_COMPARISON_ENDED ||
+           investigation->comparison == LS_COMPARISON_CONTRADICTED;
+}
+
+/* Whether the values to be reported are behind a pass: in the last one they are the state's. */
+static bool has_inner_pass(const ls_investigation *investigation, uint32_t *pass)
+{
+    const ls_step_study *study = ls_investigation_main_study(investigation);
+    return ls_step_study_compare(study, pass) == LS_PASS_AT &&
+           *pass + 1 < study->server.passes.pass_count;
+}
+
+static next_move pass_move(const ls_investigation *investigation, ls_diff_subject *subject)
+{
+    const ls_step_study *study = ls_investigation_main_study(investigation);
+    uint32_t pass = 0;
+    if (!has_inner_pass(investigation, &pass)) {
+        return MOVE_NONE;
+    }
+    *subject = (ls_diff_subject){study->subject.tick, pass};
+    const ls_step_study *once_more = study_of(investigation, subject->tick, pass);
+    if (!once_more) {
+        return investigation->study_count < LS_STUDIES_MAX ? MOVE_STUDY : MOVE_NONE;
+    }
+    if (!ls_step_study_is_over(once_more)) {
+        return MOVE_WAIT;
+    }
+    bool is_had = ls_step_study_repeats(once_more, study);
+    return is_had && investigation->compared.pass != pass ? MOVE_COMPARE : MOVE_NONE;
+}
+
+/* The pass is known, and the values are not those behind it: some may be what later ones spread. */
+static bool has_mixed_values(const ls_investigation *investigation, const ls_step_study *study)
+{
+    uint32_t pass = 0;
+    const ls_desync_finding *finding = &investigation->finding;
+    return finding->place_count > 1 && !finding->is_after_pass &&
+           (has_inner_pass(investigation, &pass) || ls_step_study_unstable(study));
+}
+
+/* Where the passes tell nothing, or not which values are theirs, it is asked which of them writes
+ * what. */
+static next_move writers_move(const ls_investigation *investigation)
+{
+    const ls_step_study *study = ls_investigation_main_study(investigation);
+    bool is_first = ls_tick_search_found(&investigation->search) != 0 ||
+                    investigation->bad_tick - investigation->agreed_tick == 1;
+    bool is_wanted = is_first &&
+                     (ls_step_study_is_hidden(study) || has_mixed_values(investigation, study)) &&
+                     investigation->finding.values_tick == study->subject.tick;
+    if (!is_wanted || (investigation->has_asked_writers && !investigation->writers)) {
+        return MOVE_NONE;
+    }
+    bool is_told = investigation->writers && investigation->writers->outcome;
+    return !investigation->has_asked_writers ? MOVE_WRITERS : is_told ? MOVE_NONE : MOVE_WAIT;
+}
+
+/* The first state that differs is older than the one that is known to. */
+static next_move exact_move(const ls_investigation *investigation, ls_diff_subject *subject)
+{
+    ls_tick exact = exact_tick_of(investigation);
+    *subject = (ls_diff_subject){exact, LS_NO_PASS};
+    if (!study_of(investigation, exact, LS_NO_PASS)) {
+        return MOVE_STUDY;
+    }
+    if (!investigation->is_exact_queued) {
+        return MOVE_COMPARE;
+    }
+    return ls_step_study_is_over(study_of(investigation, exact, LS_NO_PASS)) ? MOVE_NONE
+                                                                             : MOVE_WAIT;
+}
+
+/* Which state differs first is asked of the states that both sides hold, while re-runs go on. */
+static next_move search_move(const ls_investigation *investigation, ls_diff_subject *subject)
+{
+    const ls_tick_search *search = &investigation->search;
+    if (investigation->bad_tick - investigation->agreed_tick <= 1) {
+        return MOVE_NONE;
+    }
+    *subject = (ls_diff_subject){ls_tick_search_state(search), LS_NO_PASS};
+    return !search->is_begun ? MOVE_SEARCH : subject->tick != 0 ? MOVE_COMPARE : MOVE_NONE;
+}
+
+/* A state to come tells more than nothing, and where this side has to run to the bad state again it
+ * comes first. */
+static next_move later_move(const ls_investigation *investigation, ls_diff_subject *subject)
+{
+    const ls_step_study *study = &investigation->studies[0];
+    if (investigation->finding.place_count == 0 && !later_state_is_used_up(&investigation->later)) {
+        return MOVE_LATER;
+    }
+    *subject = (ls_diff_subject){investigation->bad_tick, LS_NO_PASS};
+    if (!investigation->is_bad_put_off) {
+        return MOVE_NONE;
+    }
+    bool is_had = ls_step_result_reproduces(&study->server, investigation->server_hash);
+    return !ls_step_study_is_over(study) ? MOVE_WAIT : is_had ? MOVE_COMPARE : MOVE_NONE;
+}
+
+/* `subject` is what to study or compare. */
+static next_move choose_move(const ls_investigation *investigation, ls_diff_subject *subject)
+{
+    const ls_step_study *newest = &investigation->studies[investigation->study_count - 1];
+    bool is_studied = ls_step_study_is_over(newest) && investigation->has_fingerprint;
+    next_move next = MOVE_NONE;
+    if (!is_compared(investigation)) {
+        return MOVE_WAIT;
+    }
+    if (investigation->comparison == LS_COMPARISON_CONTRADICTED) {
+        return is_studied ? MOVE_NONE : MOVE_WAIT;
+    }
+    if (investigation->has_own_hash && investigation->study_count == 1 && !is_studied) {
+        return MOVE_WAIT; /* whether re-runs can be trusted it tells alone */
+    }
+    if ((next = later_move(investigation, subject)) != MOVE_NONE ||
+        (next = search_move(investigation, subject)) != MOVE_NONE) {
+        return next;
+    }
+    if (exact_tick_of(investigation) != investigation->bad_tick &&
+        (next = exact_move(investigation, subject)) != MOVE_NONE) {
+        return next;
+    }
+    bool is_searching =
+        investigation->search.is_begun && !ls_tick_search_is_over(&investigation->search);
+    if (!is_studied || is_searching) {
+        return MOVE_WAIT;
+    }
+    next = pass_move(investigation, subject);
+    return next != MOVE_NONE ? next : writers_move(investigation);
+}
+
+bool ls_investigation_is_done(const ls_investigation *investigation)
+{
+    ls_diff_subject subject;
+    return choose_move(investigation, &subject) == MOVE_NONE;
+}
+
+/* ---- finding it out ---- */
 
 /* The comparison is one of those by which the first state that differs is searched for. */
 static bool is_probing(const ls_investigation *investigation)
@@ -220,10 +493,9 @@ static void keep_state_place(ls_investigation *investigation, const ls_diff_subj
 {
     const ls_diff_subject *newest = &investigation->compared;
     bool is_for_bundle =
-        newest->pass == LS_NO_PASS && (newest->tick == investigation->bad_tick ||
-                                       newest->tick == ls_investigation_exact_tick(investigation));
-    if (is_for_bundle && next->tick != newest->tick &&
-        next->tick == ls_investigation_exact_tick(investigation)) {
+        newest->pass == LS_NO_PASS &&
+        (newest->tick == investigation->bad_tick || newest->tick == exact_tick_of(investigation));
+    if (is_for_bundle && next->tick != newest->tick && next->tick == exact_tick_of(investigation)) {
         is_for_bundle = false; /* the exact one takes its place */
     }
     if (is_for_bundle && investigation->place) {
@@ -271,28 +543,27 @@ static void make_moves(ls_investigations *all, ls_investigation *investigation)
     }
     if (ls_tick_search_is_held_up(&investigation->search) &&
         ls_step_study_is_over(&investigation->studies[0])) {
-        ls_tick_search_go_on(&investigation->search,
-                             ls_investigation_do_reruns_reproduce(investigation));
+        ls_tick_search_go_on(&investigation->search, do_reruns_reproduce(investigation));
     }
-    switch (ls_investigation_next_move(investigation, &subject)) {
-    case LS_MOVE_SEARCH:
+    switch (choose_move(investigation, &subject)) {
+    case MOVE_SEARCH:
         ls_tick_search_begin(&investigation->search, investigation->agreed_tick,
                              investigation->bad_tick);
         return;
-    case LS_MOVE_STUDY:
+    case MOVE_STUDY:
         study_step(all, investigation, &subject);
         return;
-    case LS_MOVE_COMPARE:
+    case MOVE_COMPARE:
         compare(all, investigation, &subject);
         return;
-    case LS_MOVE_WRITERS:
+    case MOVE_WRITERS:
         ask_writers(all, investigation);
         return;
-    case LS_MOVE_LATER:
+    case MOVE_LATER:
         look_later(all, investigation);
         return;
-    case LS_MOVE_WAIT:
-    case LS_MOVE_NONE:
+    case MOVE_WAIT:
+    case MOVE_NONE:
         return;
     }
 }
@@ -338,7 +609,7 @@ void ls_investigation_end(ls_investigations *all, uint32_t slot)
     }
     release_writers(all, investigation);
     ls_tick_search_end(&investigation->search, &all->reruns);
-    ls_evidence_hold_end(&all->hold, slot);
+    evidence_hold_end(&all->hold, slot);
     investigation->phase = LS_INVESTIGATION_IDLE;
 }
 
@@ -356,7 +627,7 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
                                    .is_lower_bound = true};
     investigation->phase = LS_INVESTIGATION_LOOKING;
     investigation->agreed_tick = subject->agreed;
-    ls_evidence_hold_begin(&all->hold, slot, subject->agreed);
+    evidence_hold_begin(&all->hold, slot, subject->agreed);
     investigation->bad_tick = subject->tick;
     investigation->server_hash = subject->server_hash;
     investigation->client_hash = subject->client_hash;
@@ -410,7 +681,7 @@ bool ls_investigation_next_query(ls_investigation *investigation, ls_wire_query 
 {
     if (investigation->phase == LS_INVESTIGATION_LOOKING && is_comparing_later(investigation) &&
         investigation->comparison == LS_COMPARISON_WAITING &&
-        ls_later_state_next_query(&investigation->later, out)) {
+        later_state_next_query(&investigation->later, out)) {
         investigation->unanswered++;
         investigation->outdated = investigation->unanswered;
         return true;
@@ -476,6 +747,28 @@ static bool is_contradicted(const ls_investigation *investigation)
            reported_hash(investigation, &told) && shown_hash(investigation) != told;
 }
 
+void ls_investigation_add_places(ls_desync_finding *finding, ls_hash_tree_diff *diff,
+                                 void *server_state)
+{
+    ls_state_difference difference;
+    ls_hash_tree_diff_result(diff, &difference);
+    finding->elements = difference.elements;
+    finding->fields = difference.fields;
+    finding->is_lower_bound = difference.is_lower_bound || !ls_hash_tree_diff_is_done(diff);
+    finding->place_count = difference.place_count;
+    for (uint32_t i = 0; i < difference.place_count; i++) {
+        finding->place_fields[i] = difference.places[i].field;
+        finding->places[i] =
+            ls_state_difference_text(&difference.places[i], server_state, server_state);
+    }
+    ls_hash_tree_diff_exchange(diff, server_state);
+    for (uint32_t i = 0; i < difference.place_count; i++) {
+        ls_schema_place_value(&difference.places[i], server_state, finding->places[i].b,
+                              sizeof finding->places[i].b);
+    }
+    ls_hash_tree_diff_exchange(diff, server_state);
+}
+
 /* The differences behind a pass, or in the first state that differs, take the place of those in the
  * bad state once they are whole. */
 static void add_places(const ls_investigation *investigation, ls_desync_finding *finding)
@@ -487,7 +780,7 @@ static void add_places(const ls_investigation *investigation, ls_desync_finding 
     bool is_whole = ls_hash_tree_diff_is_done(diff) && ls_hash_tree_diff_leaf_count(diff) > 0 &&
                     investigation->comparison != LS_COMPARISON_CONTRADICTED;
     if (is_bad_state || is_whole) {
-        ls_desync_finding_add_places(finding, diff, investigation->place->held->inspector.state);
+        ls_investigation_add_places(finding, diff, investigation->place->held->inspector.state);
         finding->values_tick = compared->tick;
         finding->is_after_pass = compared->pass != LS_NO_PASS;
     }

@@ -1,17 +1,32 @@
 /* Investigation: finds the causes of desyncs on the server's side, of all slots at once: for each
  * the hash-tree diff down to what differs, the re-run that it may share, and what its client sent
- * as evidence. Sends nothing and decides nothing; allocates at create only. Called by
- * desync_service. */
+ * as evidence. Sends nothing and decides nothing; allocates at create only. */
 #ifndef LOCKSTEP_SERVER_MATCH_INVESTIGATION_H
 #define LOCKSTEP_SERVER_MATCH_INVESTIGATION_H
 
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/match/desync_finding.h"
 #include "lockstep/server/match/diff_pool.h"
-#include "lockstep/server/match/evidence_hold.h"
-#include "lockstep/server/match/later_state.h"
 #include "lockstep/server/match/step_study.h"
 #include "lockstep/server/match/tick_search.h"
+
+/* The states from which open cases are run again. The oldest of them stays in the window until its
+ * case is over, also while nothing runs: a client may take long to answer, another re-run may be
+ * wanted, and the bundle holds it. */
+typedef struct ls_evidence_hold {
+    const ls_replay_window *window; /* borrowed */
+    uint32_t open;                  /* bit s: slot s has a case */
+    ls_tick agreed[LS_PLAYERS_MAX]; /* of those */
+} ls_evidence_hold;
+
+/* A state to come that both sides put aside when they get there, to see what differs in it where
+ * the bad one is not held any more. */
+typedef struct ls_later_state {
+    ls_tick tick;   /* 0: none was chosen */
+    uint32_t count; /* chosen so far */
+    bool is_asked;  /* the client was told to put it aside */
+    bool is_known;  /* all that differs in it is */
+} ls_later_state;
 
 typedef enum ls_investigation_phase {
     LS_INVESTIGATION_IDLE,
@@ -139,6 +154,17 @@ ls_status ls_investigation_receive_evidence(ls_investigation *investigation,
                                             const ls_wire_evidence *evidence, uint64_t now_ns);
 ls_status ls_investigation_receive_fingerprint(ls_investigation *investigation,
                                                const ls_wire_fingerprint *print, uint64_t now_ns);
+
+/* Everything that can be known is. */
+bool ls_investigation_is_done(const ls_investigation *investigation);
+
+/* The study that the verdict follows from. */
+const ls_step_study *ls_investigation_main_study(const ls_investigation *investigation);
+
+/* Takes what a comparison of the server's state with the client's has come to. The state is as it
+ * was in the end. */
+void ls_investigation_add_places(ls_desync_finding *finding, ls_hash_tree_diff *diff,
+                                 void *server_state);
 
 /* Every difference is known and can be sent as leaves. */
 bool ls_investigation_can_heal(const ls_investigation *investigation);

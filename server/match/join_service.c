@@ -32,7 +32,7 @@ typedef struct joining {
 } joining;
 
 struct ls_join_service {
-    const ls_match_context *match;
+    const ls_match *match;
     uint64_t made_ns;     /* when the snapshot was made that the blob holds */
     uint64_t compress_ns; /* when more of it is compressed */
     ls_handover handover;
@@ -181,7 +181,7 @@ static bool is_too_old_to_heal(const ls_join_service *joins)
 
 static void send_heal(ls_join_service *joins, uint32_t slot)
 {
-    const ls_match_context *match = joins->match;
+    const ls_match *match = joins->match;
     joining *own = &joins->slots[slot];
     ls_join join = {0};
     ls_text how;
@@ -222,7 +222,7 @@ void ls_join_service_end_healing(ls_join_service *joins, uint32_t slot)
 
 bool ls_join_service_is_healing_stuck(ls_join_service *joins, uint32_t slot)
 {
-    const ls_match_context *match = joins->match;
+    const ls_match *match = joins->match;
     joining *own = &joins->slots[slot];
     uint64_t limit_ns = ls_peer_link_join_limit_ns(match);
     if (ls_handover_find(&joins->handover, match->seats->peers[slot])) {
@@ -347,7 +347,7 @@ void ls_join_service_note_progress(ls_join_service *joins, uint32_t slot, ls_tic
 
 void ls_join_service_advance(ls_join_service *joins)
 {
-    const ls_match_context *match = joins->match;
+    const ls_match *match = joins->match;
     ls_handover *handover = &joins->handover;
     if (handover->busy_count == 0) {
         return;
@@ -390,7 +390,7 @@ void ls_join_service_prefetch(const ls_join_service *joins)
 
 /* ---- life ---- */
 
-ls_status ls_join_service_create(const ls_match_context *match, ls_join_service **out)
+ls_status ls_join_service_create(const ls_match *match, ls_join_service **out)
 {
     uint32_t players = match->config.sim.players;
     ls_join_service *joins =

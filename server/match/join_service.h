@@ -9,7 +9,7 @@
 typedef struct ls_join_service ls_join_service;
 
 /* NO_MEMORY: what there is by then is destroyed with the match. */
-ls_status ls_join_service_create(const ls_match_context *match, ls_join_service **out);
+ls_status ls_join_service_create(const ls_match *match, ls_join_service **out);
 void ls_join_service_destroy(ls_join_service *joins);
 
 /* A player who is READY wants to join; `is_trusted`: its states never differed from the server's.

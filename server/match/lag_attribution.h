@@ -1,6 +1,6 @@
 /* Lag attribution: from figures of one slot over some stretch of a match it names the one cause
- * that costs its player most, and the input delay that is suggested against it. Pure:
- * gathers nothing, keeps nothing, reads no clock. Called by the match; games show what it says. */
+ * that costs its player most, and the input delay that is suggested against it. Pure: gathers
+ * nothing, keeps nothing, reads no clock. */
 #ifndef LOCKSTEP_SERVER_MATCH_LAG_ATTRIBUTION_H
 #define LOCKSTEP_SERVER_MATCH_LAG_ATTRIBUTION_H
 

@@ -14,7 +14,6 @@
 #include "lockstep/protocol/transport/transport.h"
 #include "lockstep/protocol/wire/notices.h"
 #include "lockstep/server/match/lag_attribution.h"
-#include "lockstep/server/match/match_pass.h"
 
 LS_C_BEGIN
 
@@ -25,6 +24,35 @@ struct ls_rerun_host;          /* rerun_host.h */
 
 #define LS_SPECTATORS_MAX 1000u
 #define LS_SPECTATOR_DELAY_TICKS_MAX 512u
+
+/* ---- the place for which a peer was let in, by a connect token, before it says anything: it
+ * counts in place of what the peer's HELLO asks for ---- */
+
+typedef enum ls_match_place {
+    LS_MATCH_PLACE_ANY, /* a free seat, or to watch: as HELLO asks */
+    LS_MATCH_PLACE_SEAT,
+    LS_MATCH_PLACE_SPECTATOR,
+} ls_match_place;
+
+/* All zero: HELLO alone counts, and its origin is not known. */
+typedef struct ls_match_pass {
+    ls_match_place place;
+    uint32_t slot;                       /* SEAT */
+    char name[LS_PLAYER_NAME_BYTES_MAX]; /* the player's; "": as HELLO says */
+    bool is_for_this_match;              /* and for no other one of the same server */
+    /* It was used before: the peer may come back to its own seat, with the seat's secret, or to its
+     * own place to watch from, and gets nothing else. */
+    bool is_return;
+    bool has_holder;
+    uint64_t holder; /* its owner, as a number of the one who gave it */
+    /* Where the peer comes from, whatever else it was let in for: the same number for connections
+     * that may be one person's, as ls_transport_event's. States to watch from, and offers of seats,
+     * are limited by it; 0: not known, and not limited. */
+    uint64_t origin;
+    const char *refusal; /* why it is good for nothing here, for the log; NULL: it is good */
+} ls_match_pass;
+
+/* ---- settings ---- */
 
 typedef enum ls_on_desync {
     LS_ON_DESYNC_REPORT, /* say so and go on */
@@ -216,6 +244,7 @@ typedef struct ls_match_spectating {
         throttled_rounds; /* in which not all who were due were sent something: too many bytes */
 } ls_match_spectating;
 
+struct ls_match; /* match_context.h */
 typedef struct ls_match ls_match;
 
 /* Rule repeat, send rate auto, report, finds causes, hashes every tick, timeout 10 s, wait 2 s,

@@ -1,22 +1,209 @@
 #include "lockstep/server/match/match_conduct.h"
 
+#include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/fault.h"
-#include "lockstep/server/match/announcements.h"
+#include "lockstep/protocol/wire/send_rate.h"
 
 #include <string.h>
+
+/* ---- TICKS ---- */
+
+#define RESEND_NS (UINT64_C(100) * LS_NS_PER_MS) /* heartbeat once ticks are closed */
+
+/* Returns the first closed tick that did not fit. */
+static ls_tick send_packet(const ls_match *match, uint32_t slot)
+{
+    ls_player_link *link = &match->links[slot];
+    bool follows = ls_seat_table_follows(match->seats, slot);
+    ls_tick end = follows ? match->log->next : link->peer.downlink.next;
+    size_t size = ls_player_link_write_ticks(link, match, &end, ls_outbox_packet(match->outbox));
+    ls_outbox_send_packet(match->outbox, match->seats->peers[slot], size);
+    return end;
+}
+
+/* The longest time between two TICKS when nothing is closed. */
+static uint64_t heartbeat_ns_of(const ls_match *match)
+{
+    uint64_t heartbeat_ns = match->log->next == 0 ? MATCH_HEARTBEAT_NS : RESEND_NS;
+    if (match->state == LS_MATCH_ENDING) {
+        heartbeat_ns = LS_MIN(heartbeat_ns, match->dt_ns);
+    }
+    uint64_t silence_max_ns = ls_match_silence_max_ns(match);
+    return LS_MIN(heartbeat_ns, silence_max_ns);
+}
+
+static bool is_sent_twice(const ls_match *match, uint32_t slot)
+{
+    const ls_downlink *downlink = &match->links[slot].peer.downlink;
+    return ls_seat_table_is_in_play(match->seats, slot) && downlink->next < match->log->next &&
+           ls_send_rate_is_double(match->config.send_rate, downlink->is_losing);
+}
+
+static void send_all(ls_match *match)
+{
+    ls_tick next = match->log->next;
+    match->sent.sent_ns = match->now_ns;
+    match->sent.end = next;
+    match->sent.again_ns = 0;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        ls_peer_link *link = &match->links[slot].peer;
+        link->packets = 0;
+        if (!ls_seat_table_is_taken(match->seats, slot)) {
+            continue;
+        }
+        ls_tick end = send_packet(match, slot);
+        if (ls_seat_table_follows(match->seats, slot)) {
+            ls_peer_link_send_parts(link, match, match->seats->peers[slot], end, next);
+        }
+        if (is_sent_twice(match, slot)) {
+            match->sent.again_ns = match->now_ns + match->dt_ns / 2;
+        }
+    }
+}
+
+/* The second TICKS between two ticks, to players that lose many and lack something. */
+static void send_again(ls_match *match)
+{
+    match->sent.again_ns = 0;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        if (is_sent_twice(match, slot)) {
+            send_packet(match, slot);
+        }
+    }
+}
+
+void ls_conduct_answer_moved(ls_match *match, ls_peer_id peer, size_t room_bytes)
+{
+    uint32_t slot = ls_seat_table_slot_of(match->seats, peer);
+    if (slot == MATCH_NO_SLOT || !ls_seat_table_follows(match->seats, slot)) {
+        return;
+    }
+    size_t size = ls_player_link_write_answer(&match->links[slot], match, room_bytes,
+                                              ls_outbox_packet(match->outbox));
+    if (size > 0) {
+        ls_outbox_answer_packet(match->outbox, peer, size);
+    }
+}
+
+/* A tick that is closed is not kept back while none follows. */
+static bool is_packet_full(const ls_match *match)
+{
+    bool is_last = match->state != LS_MATCH_RUNNING || ls_tick_closer_is_waiting(match->closer);
+    uint32_t ticks = match->config.send_rate == LS_SEND_HALF && !is_last ? 2 : 1;
+    return match->log->next - match->sent.end >= ticks;
+}
+
+void ls_conduct_send_due(ls_match *match)
+{
+    uint64_t now_ns = match->now_ns;
+    if (is_packet_full(match) || LS_FAULT(TICKS_UNPACED) ||
+        now_ns - match->sent.sent_ns >= heartbeat_ns_of(match)) {
+        send_all(match);
+    } else if (match->sent.again_ns != 0 && now_ns >= match->sent.again_ns) {
+        send_again(match);
+    }
+}
+
+static uint64_t next_send_ns(const ls_match *match)
+{
+    uint64_t heartbeat_ns = match->sent.sent_ns + heartbeat_ns_of(match);
+    return match->sent.again_ns != 0 && match->sent.again_ns < heartbeat_ns ? match->sent.again_ns
+                                                                            : heartbeat_ns;
+}
+
+/* ---- what the host says ---- */
+
+static void begin_notice(const ls_match *match, ls_notice_kind kind, const char *text)
+{
+    ls_notice *notice = &ls_outbox_message(match->outbox, LS_MESSAGE_NOTICE)->body.notice;
+    *notice = (ls_notice){.kind = kind, .tick = match->log->next};
+    ls_text_set(&notice->text, "%s", text);
+}
+
+static void notify_all(ls_match *match, ls_notice_kind kind, const char *text)
+{
+    begin_notice(match, kind, text);
+    ls_seat_table_send_all(match->seats);
+    ls_spectators_send_all(match->spectators);
+}
+
+static void note(ls_match *match, ls_match_event_kind kind, const char *why)
+{
+    ls_match_event *event = ls_outbox_push_event(match->outbox, kind, 0, match->log->next);
+    ls_text_set(&event->text, "%s", why);
+}
+
+/* One that was restored may be paused before its players are back, and before the first who comes
+ * says that it had begun. */
+static bool can_be_paused(const ls_match *match)
+{
+    return match->state == LS_MATCH_RUNNING ||
+           (match->is_restored && match->state < LS_MATCH_RUNNING);
+}
+
+ls_status ls_match_pause(ls_match *match, const char *why, uint64_t now_ns)
+{
+    match->now_ns = now_ns;
+    if (!can_be_paused(match)) {
+        return LS_NOT_FOUND;
+    }
+    match->is_paused = true;
+    ls_text_set(&match->pause_why, "%s", why);
+    notify_all(match, LS_NOTICE_PAUSED, why);
+    note(match, LS_MATCH_PAUSED, why);
+    return LS_OK;
+}
+
+ls_status ls_match_unpause(ls_match *match, const char *why, uint64_t now_ns)
+{
+    match->now_ns = now_ns;
+    if (!match->is_paused || !can_be_paused(match)) {
+        return LS_NOT_FOUND;
+    }
+    match->is_paused = false;
+    notify_all(match, LS_NOTICE_UNPAUSED, why);
+    note(match, LS_MATCH_UNPAUSED, why);
+    return LS_OK;
+}
+
+ls_status ls_match_say(ls_match *match, uint32_t slot, const char *text, uint64_t now_ns)
+{
+    match->now_ns = now_ns;
+    if (match->state == LS_MATCH_OVER) {
+        return LS_NOT_FOUND;
+    }
+    if (slot == LS_PLAYERS_MAX) {
+        notify_all(match, LS_NOTICE_TEXT, text);
+        return LS_OK;
+    }
+    if (slot >= match->config.sim.players || !ls_seat_table_is_taken(match->seats, slot)) {
+        return LS_NOT_FOUND;
+    }
+    begin_notice(match, LS_NOTICE_TEXT, text);
+    ls_outbox_send(match->outbox, match->seats->peers[slot]);
+    return LS_OK;
+}
+
+void ls_conduct_greet(const ls_match *match, ls_peer_id peer)
+{
+    if (match->is_paused && can_be_paused(match)) {
+        begin_notice(match, LS_NOTICE_PAUSED, match->pause_why.bytes);
+        ls_outbox_send(match->outbox, peer);
+    }
+}
 
 /* ---- memory ---- */
 
 /* To take that of a large state takes as long as some ticks, which every match of a server would
  * have to wait for while they run. */
-bool ls_conduct_opens_late(const ls_match_context *match)
+bool ls_conduct_opens_late(const ls_match *match)
 {
     const ls_sim_instance *instance = match->log->instance;
     size_t bytes = ls_sim_instance_image_bytes(instance);
     return LS_MAX(bytes, ls_sim_instance_save_bytes(instance)) <= LS_REPLAY_SMALL_STATE_BYTES;
 }
 
-ls_status ls_conduct_open(ls_match_context *match)
+ls_status ls_conduct_open(ls_match *match)
 {
     uint32_t players = match->config.sim.players;
     ls_status status = LS_OK;
@@ -42,7 +229,7 @@ ls_status ls_conduct_open(ls_match_context *match)
 
 /* ---- leaving ---- */
 
-static ls_desync_drop announce_desync(ls_match_context *match, uint32_t slot)
+static ls_desync_drop announce_desync(ls_match *match, uint32_t slot)
 {
     ls_desync_drop drop = {0, NULL};
     if (ls_desync_service_announce(match->desync, slot, &drop)) {
@@ -51,13 +238,13 @@ static ls_desync_drop announce_desync(ls_match_context *match, uint32_t slot)
     return drop;
 }
 
-void ls_conduct_drop(ls_match_context *match, uint32_t slot, ls_status status, const char *why)
+void ls_conduct_drop(ls_match *match, uint32_t slot, ls_status status, const char *why)
 {
     ls_outbox_refuse(match->outbox, match->seats->peers[slot], status, why);
     ls_conduct_depart(match, slot, false, status, why);
 }
 
-void ls_conduct_lose(ls_match_context *match, uint32_t slot, ls_status status, const char *why)
+void ls_conduct_lose(ls_match *match, uint32_t slot, ls_status status, const char *why)
 {
     ls_outbox_refuse(match->outbox, match->seats->peers[slot], status, why);
     ls_conduct_depart(match, slot, true, status, why);
@@ -69,8 +256,7 @@ static bool is_mismatch(ls_status status)
     return status <= LS_PROTOCOL_MISMATCH && status >= LS_INITIAL_STATE_MISMATCH;
 }
 
-static void leave(ls_match_context *match, uint32_t slot, bool is_lost, ls_status status,
-                  const char *why)
+static void leave(ls_match *match, uint32_t slot, bool is_lost, ls_status status, const char *why)
 {
     bool may_return = is_lost || is_mismatch(status);
     bool is_kept = may_return && ls_seat_table_would_keep(match->seats, slot);
@@ -87,13 +273,13 @@ static void leave(ls_match_context *match, uint32_t slot, bool is_lost, ls_statu
 }
 
 /* A newcomer who has not come to play yet. */
-static bool is_coming(const ls_match_context *match, uint32_t slot)
+static bool is_coming(const ls_match *match, uint32_t slot)
 {
     return ls_seat_table_has_newcomer(match->seats, slot) ||
            ls_seat_table_has_joiner(match->seats, slot);
 }
 
-void ls_conduct_depart(ls_match_context *match, uint32_t slot, bool is_lost, ls_status status,
+void ls_conduct_depart(ls_match *match, uint32_t slot, bool is_lost, ls_status status,
                        const char *why)
 {
     if (is_coming(match, slot)) {
@@ -102,7 +288,7 @@ void ls_conduct_depart(ls_match_context *match, uint32_t slot, bool is_lost, ls_
     leave(match, slot, is_lost, status, why);
 }
 
-static ls_match_event *forget_pending(ls_match_context *match, ls_peer_id peer, ls_status status,
+static ls_match_event *forget_pending(ls_match *match, ls_peer_id peer, ls_status status,
                                       const char *why)
 {
     ls_match_event *event = ls_outbox_push_event(match->outbox, LS_MATCH_PEER_REFUSED, 0, 0);
@@ -113,20 +299,20 @@ static ls_match_event *forget_pending(ls_match_context *match, ls_peer_id peer, 
     return event;
 }
 
-void ls_conduct_refuse_pending(ls_match_context *match, ls_peer_id peer, ls_status status,
-                               const char *why)
+void ls_conduct_refuse_pending(ls_match *match, ls_peer_id peer, ls_status status, const char *why)
 {
     (void)forget_pending(match, peer, status, why);
     ls_outbox_refuse(match->outbox, peer, status, why);
 }
 
-void ls_conduct_disown_pending(ls_match_context *match, ls_peer_id peer, const char *why)
+void ls_match_disown(ls_match *match, ls_peer_id peer, const char *why, uint64_t now_ns)
 {
+    match->now_ns = now_ns;
     forget_pending(match, peer, LS_NOT_ADMITTED, why)->is_for_another = true;
     ls_outbox_refuse(match->outbox, peer, LS_NOT_ADMITTED, why);
 }
 
-void ls_conduct_turn_away(ls_match_context *match, ls_peer_id peer, const char *why)
+void ls_conduct_turn_away(ls_match *match, ls_peer_id peer, const char *why)
 {
     (void)forget_pending(match, peer, LS_NOT_ADMITTED, why);
     ls_outbox_disconnect(match->outbox, peer);
@@ -136,7 +322,7 @@ void ls_conduct_turn_away(ls_match_context *match, ls_peer_id peer, const char *
 
 /* The newest tick was the last one. Players who were sent JOIN may still get to the final state,
  * and so may those who come back; a newcomer would only come for it. */
-void ls_conduct_end(ls_match_context *match)
+void ls_conduct_end(ls_match *match)
 {
     match->final_hash = ls_sim_instance_hash(match->log->instance);
     match->state = LS_MATCH_ENDING;
@@ -152,13 +338,13 @@ void ls_conduct_end(ls_match_context *match)
     ls_outbox_push_event(match->outbox, LS_MATCH_ENDED, 0, match->log->next);
 }
 
-void ls_conduct_refuse_late(ls_match_context *match, ls_peer_id peer)
+void ls_conduct_refuse_late(ls_match *match, ls_peer_id peer)
 {
     ls_status status = match->config.has_others ? LS_FULL : LS_ALREADY_OVER;
     ls_conduct_refuse_pending(match, peer, status, ls_status_text(LS_ALREADY_OVER));
 }
 
-void ls_conduct_close(ls_match_context *match, ls_status status, const char *why)
+void ls_conduct_close(ls_match *match, ls_status status, const char *why)
 {
     match->state = LS_MATCH_OVER;
     ls_peer_id peer = 0;
@@ -171,14 +357,14 @@ void ls_conduct_close(ls_match_context *match, ls_status status, const char *why
 
 /* ---- desyncs ---- */
 
-void ls_conduct_drop_desynced(ls_match_context *match, ls_desync_drop found)
+void ls_conduct_drop_desynced(ls_match *match, ls_desync_drop found)
 {
     if (found.why && ls_seat_table_is_in_play(match->seats, found.slot)) {
         ls_conduct_drop(match, found.slot, LS_DESYNCED, found.why);
     }
 }
 
-static void announce_settled(ls_match_context *match, bool is_time_up)
+static void announce_settled(ls_match *match, bool is_time_up)
 {
     uint32_t slot = 0;
     while ((slot = ls_desync_service_next_settled(match->desync, is_time_up)) != MATCH_NO_SLOT) {
@@ -186,14 +372,14 @@ static void announce_settled(ls_match_context *match, bool is_time_up)
     }
 }
 
-void ls_conduct_report_desync(ls_match_context *match, uint32_t slot)
+void ls_conduct_report_desync(ls_match *match, uint32_t slot)
 {
     ls_desync_service_find(match->desync, slot);
     announce_settled(match, false);
 }
 
 /* Players whom values alone do not heal are sent the whole state. */
-static void heal_with_states(ls_match_context *match)
+static void heal_with_states(ls_match *match)
 {
     uint32_t slot = 0;
     while ((slot = ls_desync_service_next_unsent(match->desync, slot)) != MATCH_NO_SLOT) {
@@ -215,7 +401,7 @@ static void heal_with_states(ls_match_context *match)
     }
 }
 
-static void drop_overdue(ls_match_context *match, uint64_t limit_ns)
+static void drop_overdue(ls_match *match, uint64_t limit_ns)
 {
     uint32_t slot = 0;
     while ((slot = ls_desync_service_next_overdue(match->desync, slot, limit_ns)) !=
@@ -227,7 +413,7 @@ static void drop_overdue(ls_match_context *match, uint64_t limit_ns)
 
 /* ---- coming ---- */
 
-void ls_conduct_await_players(ls_match_context *match, bool is_known)
+void ls_conduct_await_players(ls_match *match, bool is_known)
 {
     match->state = LS_MATCH_RESUMING;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
@@ -244,7 +430,7 @@ typedef enum yielding {
     YIELDS_AS_BEFORE, /* its origin let an offer or a state go, and that of the other did not */
 } yielding;
 
-static yielding yielding_of(const ls_match_context *match, uint32_t slot, uint64_t for_origin)
+static yielding yielding_of(const ls_match *match, uint32_t slot, uint64_t for_origin)
 {
     uint64_t origin = match->seats->rows[slot].origin;
     bool is_trusted = !ls_lapsed_offers_has(&match->lapsed, for_origin, match->now_ns);
@@ -266,7 +452,7 @@ static yielding yielding_of(const ls_match_context *match, uint32_t slot, uint64
     return is_trusted && is_crowd ? YIELDS_TO_OTHERS : KEEPS_SEAT;
 }
 
-bool ls_conduct_make_room(ls_match_context *match, uint32_t wanted, uint64_t for_origin)
+bool ls_conduct_make_room(ls_match *match, uint32_t wanted, uint64_t for_origin)
 {
     static const char no_ready[] = "no READY came, and others want the seat";
     static const char no_state[] = "it took too little of its state, and others want the seat";
@@ -290,8 +476,7 @@ bool ls_conduct_make_room(ls_match_context *match, uint32_t wanted, uint64_t for
     return most != KEEPS_SEAT;
 }
 
-void ls_conduct_sit_down(ls_match_context *match, uint32_t slot, ls_peer_id peer,
-                         const ls_hello *hello)
+void ls_conduct_sit_down(ls_match *match, uint32_t slot, ls_peer_id peer, const ls_hello *hello)
 {
     if (ls_seat_table_is_taken(match->seats, slot)) {
         ls_peer_id old = match->seats->peers[slot];
@@ -312,22 +497,22 @@ void ls_conduct_sit_down(ls_match_context *match, uint32_t slot, ls_peer_id peer
     offer->slot = slot;
     ls_seat_table_secret(match->seats, slot, offer->secret);
     ls_outbox_send(match->outbox, peer);
-    ls_announcements_greet(match, peer);
+    ls_conduct_greet(match, peer);
 }
 
-void ls_conduct_play_from(ls_match_context *match, uint32_t slot, ls_tick tick)
+void ls_conduct_play_from(ls_match *match, uint32_t slot, ls_tick tick)
 {
     ls_seat_table_set_playing(match->seats, slot, tick);
     ls_peer_link_start_waiting(&match->links[slot].peer, match->now_ns);
 }
 
-static void begin_lag(ls_match_context *match, uint32_t slot)
+static void begin_lag(ls_match *match, uint32_t slot)
 {
     ls_player_lag_begin(&match->links[slot].figures.lag, match,
                         match->seats->rows[slot].player.has_played);
 }
 
-void ls_conduct_start(ls_match_context *match)
+void ls_conduct_start(ls_match *match)
 {
     uint64_t delay_ns = ls_tick_closer_schedule(match->closer);
     ls_start *start = &ls_outbox_message(match->outbox, LS_MESSAGE_START)->body.start;
@@ -347,7 +532,7 @@ void ls_conduct_start(ls_match_context *match)
     ls_outbox_push_event(match->outbox, LS_MATCH_STARTED, 0, 0);
 }
 
-void ls_conduct_begin_joining(ls_match_context *match, uint32_t slot)
+void ls_conduct_begin_joining(ls_match *match, uint32_t slot)
 {
     bool is_trusted = !ls_desync_service_differs(match->desync, slot);
     ls_status status = ls_join_service_begin(match->joins, slot, is_trusted);
@@ -364,7 +549,7 @@ void ls_conduct_begin_joining(ls_match_context *match, uint32_t slot)
 
 /* A joiner that takes its state at a trickle may not hold up the others, nor be sent it for ever.
  */
-static void let_slowest_go(ls_match_context *match, bool is_anybody_waiting)
+static void let_slowest_go(ls_match *match, bool is_anybody_waiting)
 {
     uint32_t slot = ls_join_service_slowest(match->joins, is_anybody_waiting);
     if (slot != MATCH_NO_SLOT && match->seats->rows[slot].state == LS_SEAT_JOINING) {
@@ -380,7 +565,7 @@ static void let_slowest_go(ls_match_context *match, bool is_anybody_waiting)
 
 /* In the order in which they came: a player that comes again waits behind those that wait already.
  */
-static bool begin_waiting(ls_match_context *match)
+static bool begin_waiting(ls_match *match)
 {
     uint32_t tried = 0;
     bool is_anybody_waiting = false;
@@ -401,7 +586,7 @@ static bool begin_waiting(ls_match_context *match)
     }
 }
 
-static void advance_joining(ls_match_context *match)
+static void advance_joining(ls_match *match)
 {
     uint64_t limit_ns = ls_peer_link_join_limit_ns(match);
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
@@ -422,7 +607,7 @@ static void advance_joining(ls_match_context *match)
 
 /* ---- ticks ---- */
 
-static void count_lag(ls_match_context *match, const ls_closing *closing)
+static void count_lag(ls_match *match, const ls_closing *closing)
 {
     uint32_t interval = match->config.hash_interval_ticks;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
@@ -445,7 +630,7 @@ static void count_lag(ls_match_context *match, const ls_closing *closing)
     }
 }
 
-void ls_conduct_close_due(ls_match_context *match)
+void ls_conduct_close_due(ls_match *match)
 {
     ls_closing closing;
     ls_closing_kind kind;
@@ -463,12 +648,7 @@ void ls_conduct_close_due(ls_match_context *match)
     }
 }
 
-void ls_conduct_send_due(ls_match_context *match)
-{
-    ls_tick_sender_advance(match, ls_tick_closer_is_waiting(match->closer));
-}
-
-static void drop_who_fell_behind(ls_match_context *match)
+static void drop_who_fell_behind(ls_match *match)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_player_link *link = &match->links[slot];
@@ -482,7 +662,7 @@ static void drop_who_fell_behind(ls_match_context *match)
     }
 }
 
-static void advance_running(ls_match_context *match)
+static void advance_running(ls_match *match)
 {
     ls_tick_closer_advance(match->closer);
     ls_conduct_close_due(match);
@@ -500,7 +680,7 @@ static void advance_running(ls_match_context *match)
 
 /* A player whose hashes have been asked for is not finished until it has answered, nor is one that
  * may still come back for the end. */
-static bool are_all_finished(const ls_match_context *match)
+static bool are_all_finished(const ls_match *match)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_slot_state state = match->seats->rows[slot].state;
@@ -514,7 +694,7 @@ static bool are_all_finished(const ls_match_context *match)
     return !ls_desync_service_is_open(match->desync);
 }
 
-static void release_players(ls_match_context *match)
+static void release_players(ls_match *match)
 {
     drop_overdue(match, 0);
     announce_settled(match, true);
@@ -532,7 +712,7 @@ static void release_players(ls_match_context *match)
     match->has_released_players = true;
 }
 
-void ls_conduct_advance(ls_match_context *match)
+static void advance_match(ls_match *match)
 {
     if (match->state == LS_MATCH_RUNNING) {
         advance_running(match);
@@ -558,7 +738,7 @@ void ls_conduct_advance(ls_match_context *match)
 
 /* ---- after a restart ---- */
 
-void ls_conduct_repeat_tick(ls_match_context *match, const ls_tick_inputs *inputs)
+void ls_conduct_repeat_tick(ls_match *match, const ls_tick_inputs *inputs)
 {
     for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
         ls_seat_table_note_events(match->seats, slot, inputs->slots[slot].events, inputs->tick);
@@ -566,7 +746,7 @@ void ls_conduct_repeat_tick(ls_match_context *match, const ls_tick_inputs *input
     ls_tick_log_append(match->log, inputs->slots, match->now_ns);
 }
 
-void ls_conduct_go_on(ls_match_context *match)
+static void resume_gameplay(ls_match *match)
 {
     uint32_t waited_mask = ls_resume_vote_waited_mask(match->vote);
     ls_match_event *event =
@@ -582,7 +762,7 @@ void ls_conduct_go_on(ls_match_context *match)
 
 /* A player that says for long that it has hashed no further state, though there are some, may be
  * one that hides what it plays with. One that differs has other limits. */
-static bool is_standing_still(const ls_match_context *match, uint32_t slot)
+static bool is_standing_still(const ls_match *match, uint32_t slot)
 {
     return match->state == LS_MATCH_RUNNING && match->seats->rows[slot].state == LS_SEAT_PLAYING &&
            ls_peer_link_is_stuck(&match->links[slot].peer, match,
@@ -591,7 +771,7 @@ static bool is_standing_still(const ls_match_context *match, uint32_t slot)
            !ls_desync_service_is_asking(match->desync, slot);
 }
 
-void ls_conduct_drop_silent(ls_match_context *match)
+static void drop_silent(ls_match *match)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         const ls_peer_link *link = &match->links[slot].peer;
@@ -614,4 +794,87 @@ void ls_conduct_drop_silent(ls_match_context *match)
                                                   match->now_ns - MATCH_HANDSHAKE_NS)) != 0) {
         ls_conduct_refuse_pending(match, peer, LS_TIMED_OUT, "no HELLO came");
     }
+}
+
+/* ---- time ---- */
+
+void ls_match_suspend(ls_match *match, const char *why, uint64_t now_ns)
+{
+    match->now_ns = now_ns;
+    if (match->state >= LS_MATCH_ENDING) {
+        return;
+    }
+    ls_match_event *event =
+        ls_outbox_push_event(match->outbox, LS_MATCH_SUSPENDED, 0, match->log->next);
+    ls_text_set(&event->text, "%s", why);
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        if (ls_seat_table_is_taken(match->seats, slot)) {
+            ls_conduct_drop(match, slot, LS_SAVED, why);
+        }
+    }
+    ls_conduct_close(match, LS_SAVED, why);
+}
+
+uint32_t ls_match_players_here(const ls_match *match)
+{
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        count += match->seats->peers[slot] != 0 ? 1 : 0;
+    }
+    return count;
+}
+
+/* Without anybody the match stays in its journal, from where it can be gone on with another time.
+ */
+static void go_on(ls_match *match)
+{
+    if (ls_match_players_here(match) > 0) {
+        resume_gameplay(match);
+    } else {
+        ls_match_suspend(match, "nobody came back", match->now_ns);
+    }
+}
+
+void ls_match_advance(ls_match *match, uint64_t now_ns)
+{
+    LS_ASSERT(now_ns >= match->now_ns);
+    match->now_ns = now_ns;
+    if (match->state == LS_MATCH_OVER) {
+        return;
+    }
+    drop_silent(match);
+    if (match->state == LS_MATCH_RESUMING && ls_resume_vote_advance(match->vote)) {
+        go_on(match);
+    }
+    if (match->state >= LS_MATCH_RUNNING) {
+        advance_match(match);
+    } else {
+        ls_conduct_send_due(match);
+    }
+    ls_spectators_advance(match->spectators);
+    if (match->state == LS_MATCH_ENDING && match->has_released_players &&
+        ls_spectators_are_done(match->spectators)) {
+        ls_conduct_close(match, LS_ALREADY_OVER, ls_status_text(LS_ALREADY_OVER));
+    }
+}
+
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+    return LS_MIN(a_ns, b_ns);
+}
+
+uint64_t ls_match_next_ns(const ls_match *match)
+{
+    uint64_t next_ns = ls_spectators_next_ns(match->spectators);
+    if (match->state == LS_MATCH_OVER || match->has_released_players) {
+        return next_ns;
+    }
+    next_ns = earlier(next_ns, next_send_ns(match));
+    if (match->state == LS_MATCH_RESUMING) {
+        return earlier(next_ns, ls_resume_vote_next_ns(match->vote));
+    }
+    next_ns = earlier(next_ns, ls_join_service_next_ns(match->joins));
+    return match->state == LS_MATCH_RUNNING
+               ? earlier(next_ns, ls_tick_closer_next_ns(match->closer))
+               : next_ns;
 }

@@ -1,6 +1,6 @@
 /* Match conduct: what happens in a match, in its order: a player comes, plays, leaves; ticks are
  * closed and sent; the match begins, goes on and ends. It calls the parts and carries out what they
- * return; it keeps nothing itself. Called by match_reception and match.c. */
+ * return; it keeps nothing itself. */
 #ifndef LOCKSTEP_SERVER_MATCH_MATCH_CONDUCT_H
 #define LOCKSTEP_SERVER_MATCH_MATCH_CONDUCT_H
 
@@ -9,43 +9,36 @@
 #include "lockstep/server/match/resume_vote.h"
 #include "lockstep/server/match/spectators.h"
 #include "lockstep/server/match/tick_closer.h"
-#include "lockstep/server/match/tick_sender.h"
 
 /* ---- memory ---- */
 
 /* Whether a match takes the memory that ticks need when somebody first comes to it, or is restored:
  * one of a small state does. Until then it is a tenth of what it is later. */
-bool ls_conduct_opens_late(const ls_match_context *match);
+bool ls_conduct_opens_late(const ls_match *match);
 
 /* Takes that memory, unless the match has it. NO_MEMORY: another try may follow. */
-ls_status ls_conduct_open(ls_match_context *match);
+ls_status ls_conduct_open(ls_match *match);
 
 /* ---- leaving ---- */
 
 /* The player of a seat is gone; every part is told. The seat is kept when the link was lost and the
  * match still runs. */
-void ls_conduct_depart(ls_match_context *match, uint32_t slot, bool is_lost, ls_status status,
+void ls_conduct_depart(ls_match *match, uint32_t slot, bool is_lost, ls_status status,
                        const char *why);
 
 /* Takes a connected player out: refuses it with a reason, then it departs for good; or as one whose
  * link was lost. */
-void ls_conduct_drop(ls_match_context *match, uint32_t slot, ls_status status, const char *why);
-void ls_conduct_lose(ls_match_context *match, uint32_t slot, ls_status status, const char *why);
+void ls_conduct_drop(ls_match *match, uint32_t slot, ls_status status, const char *why);
+void ls_conduct_lose(ls_match *match, uint32_t slot, ls_status status, const char *why);
 
-void ls_conduct_refuse_pending(ls_match_context *match, ls_peer_id peer, ls_status status,
-                               const char *why);
+void ls_conduct_refuse_pending(ls_match *match, ls_peer_id peer, ls_status status, const char *why);
 
 /* The same without a word to the peer, whose pass is not good. */
-/* The same of one that asks for a match which is not there. */
-void ls_conduct_disown_pending(ls_match_context *match, ls_peer_id peer, const char *why);
-void ls_conduct_turn_away(ls_match_context *match, ls_peer_id peer, const char *why);
+void ls_conduct_turn_away(ls_match *match, ls_peer_id peer, const char *why);
 
 /* The match is over, and what the connection would have asked for is not known: it may have meant
  * another match of the server. */
-void ls_conduct_refuse_late(ls_match_context *match, ls_peer_id peer);
-
-/* Refuses players and pending connections that are silent for too long. */
-void ls_conduct_drop_silent(ls_match_context *match);
+void ls_conduct_refuse_late(ls_match *match, ls_peer_id peer);
 
 /* ---- coming ---- */
 
@@ -53,46 +46,51 @@ void ls_conduct_drop_silent(ls_match_context *match);
  * makes room for another, who comes from `for_origin`: after its time; or at once, if its origin
  * has let an offer lapse lately or has been offered several seats now, and the other's origin is
  * another one and has let none lapse. False: there is none. */
-bool ls_conduct_make_room(ls_match_context *match, uint32_t wanted, uint64_t for_origin);
+bool ls_conduct_make_room(ls_match *match, uint32_t wanted, uint64_t for_origin);
 
-void ls_conduct_sit_down(ls_match_context *match, uint32_t slot, ls_peer_id peer,
-                         const ls_hello *hello);
+void ls_conduct_sit_down(ls_match *match, uint32_t slot, ls_peer_id peer, const ls_hello *hello);
 
 /* A READY player gets into a running match, or waits for its turn. */
-void ls_conduct_begin_joining(ls_match_context *match, uint32_t slot);
+void ls_conduct_begin_joining(ls_match *match, uint32_t slot);
 
 /* The slot plays: its input counts from `tick` on. */
-void ls_conduct_play_from(ls_match_context *match, uint32_t slot, ls_tick tick);
+void ls_conduct_play_from(ls_match *match, uint32_t slot, ls_tick tick);
 
 /* ---- the course of the match ---- */
 
 /* The players who are READY begin to play. */
-void ls_conduct_start(ls_match_context *match);
+void ls_conduct_start(ls_match *match);
 
-/* Does what is due in a match that runs or ends. */
-void ls_conduct_advance(ls_match_context *match);
+void ls_conduct_close_due(ls_match *match);
 
-/* Closes the ticks that are due, and sends what is due. */
-void ls_conduct_close_due(ls_match_context *match);
-void ls_conduct_send_due(ls_match_context *match);
+/* TICKS leave for the players: at once when ticks have been closed, a second time to a player that
+ * loses many packets, and as a heartbeat when nothing is closed. */
+void ls_conduct_send_due(ls_match *match);
+
+/* The newest packet of a peer came from an address that is not proven, to which a packet of
+ * room_bytes may go: what a player was sent since it moved is lost, and the address will be proven
+ * a round trip from now only. */
+void ls_conduct_answer_moved(ls_match *match, ls_peer_id peer, size_t room_bytes);
 
 /* The slot has been found to differ. */
-void ls_conduct_report_desync(ls_match_context *match, uint32_t slot);
-void ls_conduct_drop_desynced(ls_match_context *match, ls_desync_drop found);
+void ls_conduct_report_desync(ls_match *match, uint32_t slot);
+void ls_conduct_drop_desynced(ls_match *match, ls_desync_drop found);
 
 /* The newest closed tick was the last one; and nothing more will happen. */
-void ls_conduct_end(ls_match_context *match);
-void ls_conduct_close(ls_match_context *match, ls_status status, const char *why);
+void ls_conduct_end(ls_match *match);
+void ls_conduct_close(ls_match *match, ls_status status, const char *why);
 
 /* ---- after a restart ---- */
 
 /* The players who were there are waited for; `is_known`: the journal said who they were. */
-void ls_conduct_await_players(ls_match_context *match, bool is_known);
+void ls_conduct_await_players(ls_match *match, bool is_known);
 
 /* Closes a tick again as it was. */
-void ls_conduct_repeat_tick(ls_match_context *match, const ls_tick_inputs *inputs);
+void ls_conduct_repeat_tick(ls_match *match, const ls_tick_inputs *inputs);
 
-/* The players who are READY play on. */
-void ls_conduct_go_on(ls_match_context *match);
+/* ---- what the host says ---- */
+
+/* A peer that was sent OFFER is told what it has missed. */
+void ls_conduct_greet(const ls_match *match, ls_peer_id peer);
 
 #endif

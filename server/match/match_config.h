@@ -1,6 +1,5 @@
 /* Match config: the settings of a match as one table. A setting is its row here, its field in
- * ls_match_config, its use and its test. Called by the match, by what keeps its settings in a
- * journal, and by the program whose flags they are. */
+ * ls_match_config, its use and its test. */
 #ifndef LOCKSTEP_SERVER_MATCH_MATCH_CONFIG_H
 #define LOCKSTEP_SERVER_MATCH_MATCH_CONFIG_H
 

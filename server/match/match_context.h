@@ -7,7 +7,6 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/wire/message.h"
-#include "lockstep/server/match/lapsed_offers.h"
 #include "lockstep/server/match/match.h"
 #include "lockstep/server/match/pending_connections.h"
 
@@ -25,7 +24,7 @@ typedef struct ls_incoming {
     ls_tick_cursor *cursor; /* of the match's slots; NULL before the match is open */
 } ls_incoming;
 
-/* When TICKS leave for the players; tick_sender's own. */
+/* When TICKS leave for the players; match_conduct's own. */
 typedef struct ls_sent_ticks {
     uint64_t sent_ns;  /* when they last went out */
     uint64_t again_ns; /* when they go out a second time; 0: they do not */
@@ -34,7 +33,7 @@ typedef struct ls_sent_ticks {
 
 /* Every tick needs what stands before the config, and of that the
  * rules, late_rule to phase_ns. */
-typedef struct ls_match_context {
+struct ls_match {
     ls_match_state state;
     bool is_restored;    /* from a journal: it may have forgotten the newest of what happened */
     uint64_t now_ns;     /* of the call that the match is in */
@@ -42,7 +41,7 @@ typedef struct ls_match_context {
     uint64_t dt_ns;      /* of a tick */
     uint64_t ending_ns;  /* when ENDING began */
     uint64_t final_hash; /* of the last state, from ENDING on */
-    bool is_paused;      /* announcements.c says so, and tick_closer closes nothing */
+    bool is_paused;      /* tick_closer closes nothing */
     bool has_released_players; /* ENDING: their connections are closed; spectators are behind */
     const ls_allocator *allocator;
 
@@ -64,16 +63,16 @@ typedef struct ls_match_context {
     ls_pending_connections pending;
     ls_lapsed_offers lapsed;
     ls_incoming incoming;
-} ls_match_context;
+};
 
 /* Neither the server nor a client is ever silent for longer. */
-static inline uint64_t ls_match_silence_max_ns(const ls_match_context *match)
+static inline uint64_t ls_match_silence_max_ns(const ls_match *match)
 {
     return match->config.timeout_ms * LS_NS_PER_MS / 4;
 }
 
 /* A client that has been silent for this long is dropped. */
-static inline uint64_t ls_match_timeout_ns(const ls_match_context *match)
+static inline uint64_t ls_match_timeout_ns(const ls_match *match)
 {
     return match->config.timeout_ms * LS_NS_PER_MS;
 }

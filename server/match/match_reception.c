@@ -1,8 +1,5 @@
-#include "lockstep/server/match/match_reception.h"
-
 #include "lockstep/common/base/fault.h"
 #include "lockstep/protocol/wire/handshake.h"
-#include "lockstep/server/match/announcements.h"
 #include "lockstep/server/match/match_conduct.h"
 
 #include <inttypes.h>
@@ -10,7 +7,7 @@
 
 /* ---- players ---- */
 
-static ls_status receive_ready(ls_match_context *match, uint32_t slot, const ls_ready *ready)
+static ls_status receive_ready(ls_match *match, uint32_t slot, const ls_ready *ready)
 {
     const ls_match_config *config = &match->config;
     uint32_t wanted = config->start_players > 0 ? config->start_players : config->sim.players;
@@ -35,7 +32,7 @@ static ls_status receive_ready(ls_match_context *match, uint32_t slot, const ls_
     return LS_OK;
 }
 
-static ls_status receive_joined(ls_match_context *match, uint32_t slot, const ls_joined *joined)
+static ls_status receive_joined(ls_match *match, uint32_t slot, const ls_joined *joined)
 {
     uint32_t interval = match->config.hash_interval_ticks;
     ls_departure departure = {LS_OK, NULL};
@@ -54,8 +51,7 @@ static ls_status receive_joined(ls_match_context *match, uint32_t slot, const ls
     return LS_OK;
 }
 
-static ls_status receive_finished(ls_match_context *match, uint32_t slot,
-                                  const ls_finished *finished)
+static ls_status receive_finished(ls_match *match, uint32_t slot, const ls_finished *finished)
 {
     bool is_found = false;
     ls_tick next = match->log->next;
@@ -72,7 +68,7 @@ static ls_status receive_finished(ls_match_context *match, uint32_t slot,
     return LS_OK;
 }
 
-static ls_status receive_hashes(ls_match_context *match, uint32_t slot, const ls_hashes *hashes)
+static ls_status receive_hashes(ls_match *match, uint32_t slot, const ls_hashes *hashes)
 {
     bool is_found = false;
     ls_status status = ls_desync_service_receive_hashes(match->desync, slot, hashes, &is_found);
@@ -82,7 +78,7 @@ static ls_status receive_hashes(ls_match_context *match, uint32_t slot, const ls
     return status;
 }
 
-static ls_status receive_evidence(ls_match_context *match, uint32_t slot, const ls_message *message)
+static ls_status receive_evidence(ls_match *match, uint32_t slot, const ls_message *message)
 {
     ls_desync_drop found = {0, NULL};
     bool was_sent = ls_desync_service_is_sent(match->desync, slot);
@@ -94,7 +90,7 @@ static ls_status receive_evidence(ls_match_context *match, uint32_t slot, const 
     return status;
 }
 
-static ls_status receive_tick_part(ls_match_context *match, uint32_t slot, const ls_tick_part *part)
+static ls_status receive_tick_part(ls_match *match, uint32_t slot, const ls_tick_part *part)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
@@ -109,8 +105,7 @@ static ls_status receive_tick_part(ls_match_context *match, uint32_t slot, const
     return status;
 }
 
-static ls_status receive_goodbye(ls_match_context *match, uint32_t slot,
-                                 const ls_close_reason *said)
+static ls_status receive_goodbye(ls_match *match, uint32_t slot, const ls_close_reason *said)
 {
     ls_peer_id peer = match->seats->peers[slot];
     ls_departure departure = ls_peer_link_goodbye(said);
@@ -119,8 +114,7 @@ static ls_status receive_goodbye(ls_match_context *match, uint32_t slot,
     return LS_OK;
 }
 
-static ls_status receive_reliable(ls_match_context *match, uint32_t slot, const uint8_t *bytes,
-                                  size_t size)
+static ls_status receive_reliable(ls_match *match, uint32_t slot, const uint8_t *bytes, size_t size)
 {
     ls_message *message = &match->incoming.message;
     ls_status status = ls_message_read(bytes, size, 0, message);
@@ -151,8 +145,7 @@ static ls_status receive_reliable(ls_match_context *match, uint32_t slot, const 
     }
 }
 
-static ls_status receive_inputs(ls_match_context *match, uint32_t slot, const uint8_t *bytes,
-                                size_t size)
+static ls_status receive_inputs(ls_match *match, uint32_t slot, const uint8_t *bytes, size_t size)
 {
     ls_player_link *link = &match->links[slot];
     ls_inputs_header header = {0};
@@ -181,7 +174,7 @@ static ls_status receive_inputs(ls_match_context *match, uint32_t slot, const ui
     return LS_OK;
 }
 
-static ls_status receive_unreliable(ls_match_context *match, uint32_t slot, const uint8_t *bytes,
+static ls_status receive_unreliable(ls_match *match, uint32_t slot, const uint8_t *bytes,
                                     size_t size)
 {
     uint32_t kind = ls_message_peek(bytes, size);
@@ -199,7 +192,7 @@ static ls_status receive_unreliable(ls_match_context *match, uint32_t slot, cons
                                                      : LS_OK;
 }
 
-static void receive_from_player(ls_match_context *match, uint32_t slot, ls_channel channel,
+static void receive_from_player(ls_match *match, uint32_t slot, ls_channel channel,
                                 const uint8_t *bytes, size_t size)
 {
     ls_player_link *link = &match->links[slot];
@@ -227,7 +220,7 @@ static void receive_from_player(ls_match_context *match, uint32_t slot, ls_chann
 /* ---- pending connections ---- */
 
 /* The host of the match decides, if it wants to. */
-static ls_status ask_host(const ls_match_context *match, ls_peer_id peer, const ls_hello *hello,
+static ls_status ask_host(const ls_match *match, ls_peer_id peer, const ls_hello *hello,
                           uint32_t slot, ls_text *why)
 {
     const ls_match_config *config = &match->config;
@@ -251,7 +244,7 @@ static ls_status ask_host(const ls_match_context *match, ls_peer_id peer, const 
 }
 
 /* The seat that a player gets. */
-static ls_status find_seat(ls_match_context *match, ls_hello *hello, const ls_match_pass *pass,
+static ls_status find_seat(ls_match *match, ls_hello *hello, const ls_match_pass *pass,
                            uint32_t *slot, ls_text *why)
 {
     uint32_t wanted = pass->place == LS_MATCH_PLACE_SEAT ? pass->slot : MATCH_NO_SLOT;
@@ -272,7 +265,7 @@ static ls_status find_seat(ls_match_context *match, ls_hello *hello, const ls_ma
     return status;
 }
 
-static ls_status admit_spectator(ls_match_context *match, ls_peer_id peer, const ls_hello *hello,
+static ls_status admit_spectator(ls_match *match, ls_peer_id peer, const ls_hello *hello,
                                  const ls_match_pass *pass, ls_text *why)
 {
     ls_status status = ask_host(match, peer, hello, 0, why);
@@ -281,7 +274,7 @@ static ls_status admit_spectator(ls_match_context *match, ls_peer_id peer, const
     }
     status = ls_spectators_admit(match->spectators, match, peer, hello, pass, why);
     if (status == LS_OK) {
-        ls_announcements_greet(match, peer);
+        ls_conduct_greet(match, peer);
     }
     return status;
 }
@@ -299,15 +292,15 @@ static ls_status check_pass(const ls_match_pass *pass, const ls_hello *hello, ls
     return LS_OK;
 }
 
-static bool asks_for_any_match(const ls_match_context *match, const ls_hello *hello,
+static bool asks_for_any_match(const ls_match *match, const ls_hello *hello,
                                const ls_match_pass *pass)
 {
     return match->config.has_others && !pass->is_for_this_match && hello->token[0] == '\0' &&
            hello->back.match_id == 0;
 }
 
-static ls_status admit(ls_match_context *match, ls_peer_id peer, ls_hello *hello,
-                       const ls_match_pass *pass, uint32_t *slot, ls_text *why)
+static ls_status admit(ls_match *match, ls_peer_id peer, ls_hello *hello, const ls_match_pass *pass,
+                       uint32_t *slot, ls_text *why)
 {
     ls_status status = ls_hello_check(hello, match->config.maths_check, why);
     status = status == LS_OK ? check_pass(pass, hello, why) : status;
@@ -335,7 +328,7 @@ static ls_status admit(ls_match_context *match, ls_peer_id peer, ls_hello *hello
 }
 
 /* Why a pass is good for nothing, whatever its peer asks for; NULL: it is good for something. */
-static const char *refusal_of(const ls_match_context *match, const ls_match_pass *pass,
+static const char *refusal_of(const ls_match *match, const ls_match_pass *pass,
                               const ls_hello *hello)
 {
     if (pass->refusal || !pass->is_return) {
@@ -347,7 +340,7 @@ static const char *refusal_of(const ls_match_context *match, const ls_match_pass
     return is_back ? NULL : "its connect token was used before, and it comes back to no place";
 }
 
-static void receive_from_pending(ls_match_context *match, ls_peer_id peer, ls_channel channel,
+static void receive_from_pending(ls_match *match, ls_peer_id peer, ls_channel channel,
                                  const uint8_t *bytes, size_t size)
 {
     ls_text why = {{0}};
@@ -377,8 +370,10 @@ static void receive_from_pending(ls_match_context *match, ls_peer_id peer, ls_ch
     }
 }
 
-void ls_match_reception_receive(ls_match_context *match, ls_peer_id peer, ls_channel channel,
-                                const uint8_t *bytes, size_t size)
+/* ---- what a program or a game hands over ---- */
+
+static void receive(ls_match *match, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
+                    size_t size)
 {
     uint32_t slot = ls_seat_table_slot_of(match->seats, peer);
     if (slot != MATCH_NO_SLOT) {
@@ -387,5 +382,36 @@ void ls_match_reception_receive(ls_match_context *match, ls_peer_id peer, ls_cha
         receive_from_pending(match, peer, channel, bytes, size);
     } else {
         ls_spectators_receive(match->spectators, peer, channel, bytes, size, &match->incoming);
+    }
+}
+
+void ls_match_receive(ls_match *match, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
+                      size_t size, uint64_t now_ns)
+{
+    match->now_ns = now_ns;
+    match->arrived_ns = now_ns;
+    receive(match, peer, channel, bytes, size);
+}
+
+void ls_match_receive_event(ls_match *match, const ls_transport_event *event, uint64_t now_ns)
+{
+    uint64_t arrived_ns = event->arrived_ns;
+    uint64_t closed_ns = match->log->closed_ns;
+    if (event->kind == LS_TRANSPORT_CONNECTED) {
+        ls_match_peer_admitted(match, event->peer, &(const ls_match_pass){.origin = event->origin},
+                               now_ns);
+        return;
+    }
+    if (event->kind == LS_TRANSPORT_DISCONNECTED) {
+        ls_match_peer_disconnected(match, event->peer, event->reason, now_ns);
+        return;
+    }
+    match->now_ns = now_ns;
+    /* A tick that was closed before the packet was taken was closed without it. */
+    arrived_ns = LS_MAX(arrived_ns, closed_ns);
+    match->arrived_ns = LS_MIN(arrived_ns, now_ns);
+    receive(match, event->peer, event->channel, event->bytes, event->size);
+    if (event->path_room > 0) {
+        ls_conduct_answer_moved(match, event->peer, event->path_room);
     }
 }

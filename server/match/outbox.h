@@ -1,7 +1,7 @@
 /* Outbox: everything that leaves a match: reliable messages, packets and events. It owns the memory
  * in which they are written, so that nothing that came in shares it. Events wait packed: it takes
  * more memory when more of them wait than the calls of one turn make. It never decides what is sent
- * or to whom. Called by match.c and by every part of the match. */
+ * or to whom. */
 #ifndef LOCKSTEP_SERVER_MATCH_OUTBOX_H
 #define LOCKSTEP_SERVER_MATCH_OUTBOX_H
 

@@ -46,7 +46,7 @@ ls_departure ls_peer_link_goodbye(const ls_close_reason *said)
     return (ls_departure){reason, said->text.bytes[0] ? said->text.bytes : ls_status_text(reason)};
 }
 
-uint64_t ls_peer_link_join_limit_ns(const ls_match_context *match)
+uint64_t ls_peer_link_join_limit_ns(const ls_match *match)
 {
     uint64_t timeout_ns = ls_match_timeout_ns(match);
     return LS_MAX(timeout_ns, MATCH_HANDSHAKE_NS);
@@ -63,7 +63,7 @@ ls_status ls_peer_link_read_header(const ls_peer_link *link, const ls_tick_log *
     return stream->is_failed || !is_known ? LS_MALFORMED : LS_OK;
 }
 
-ls_status ls_peer_link_receive_blob_ack(ls_peer_link *link, const ls_match_context *match,
+ls_status ls_peer_link_receive_blob_ack(ls_peer_link *link, const ls_match *match,
                                         ls_blob_sender *sender, const uint8_t *bytes, size_t size)
 {
     ls_status status = ls_blob_sender_receive_ack(sender, match->arrived_ns, bytes, size);
@@ -112,14 +112,14 @@ static void measure_rtt(ls_downlink *link, uint64_t now_ns, const ls_inputs_head
 
 /* The newest packet counts, not the highest number: an acknowledgement that was altered on its way
  * is mended by the next one. A tick that is no longer held cannot be asked for again. */
-static void receive_ack(ls_downlink *link, const ls_match_context *match, ls_tick next)
+static void receive_ack(ls_downlink *link, const ls_match *match, ls_tick next)
 {
     if (match->log->next - next + 1 < LS_WINDOW_TICKS) {
         link->next = next;
     }
 }
 
-ls_link_arrival ls_downlink_receive(ls_downlink *link, const ls_match_context *match,
+ls_link_arrival ls_downlink_receive(ls_downlink *link, const ls_match *match,
                                     const ls_inputs_header *header, uint64_t sent_ns,
                                     int64_t stamp_ns)
 {
@@ -141,7 +141,7 @@ ls_link_arrival ls_downlink_receive(ls_downlink *link, const ls_match_context *m
 
 /* ---- what it is sent ---- */
 
-ls_tick ls_downlink_first(const ls_downlink *link, const ls_match_context *match, ls_tick end)
+ls_tick ls_downlink_first(const ls_downlink *link, const ls_match *match, ls_tick end)
 {
     if (link->is_losing || link->next >= end) {
         return link->next;
@@ -154,7 +154,7 @@ ls_tick ls_downlink_first(const ls_downlink *link, const ls_match_context *match
 
 /* Field by field: a struct that is made here and copied is read before its stores have drained,
  * which took longer than the rest of the packet. */
-void ls_downlink_header(ls_downlink *link, const ls_match_context *match, ls_ticks_header *header)
+void ls_downlink_header(ls_downlink *link, const ls_match *match, ls_ticks_header *header)
 {
     uint64_t now_ns = match->now_ns;
     header->sequence = link->sequence++;
@@ -202,7 +202,7 @@ ls_tick ls_downlink_write(ls_downlink *link, const ls_tick_log *log, ls_tick end
 
 /* The first tick of the next answer: behind those that went before, until they should have been
  * acknowledged. */
-static ls_tick first_of_answer(ls_downlink *link, const ls_match_context *match)
+static ls_tick first_of_answer(ls_downlink *link, const ls_match *match)
 {
     ls_answered_ticks *answered = &link->answered;
     if (link->next != answered->next) {
@@ -215,8 +215,8 @@ static ls_tick first_of_answer(ls_downlink *link, const ls_match_context *match)
     return LS_MAX(link->next, answered->end);
 }
 
-bool ls_downlink_write_answer(ls_downlink *link, const ls_match_context *match,
-                              ls_ticks_header *header, ls_bit_stream *stream)
+bool ls_downlink_write_answer(ls_downlink *link, const ls_match *match, ls_ticks_header *header,
+                              ls_bit_stream *stream)
 {
     header->first = first_of_answer(link, match);
     header->sequence = link->sequence;
@@ -241,7 +241,7 @@ ls_tick ls_downlink_advance_parts_end(ls_downlink *link, ls_tick first)
     return (is_getting_on ? first : link->next) + LS_TICK_PARTS_AHEAD;
 }
 
-bool ls_downlink_claim_parts_due(ls_downlink *link, const ls_match_context *match, ls_tick tick)
+bool ls_downlink_claim_parts_due(ls_downlink *link, const ls_match *match, ls_tick tick)
 {
     ls_downlink_parts *sent = &link->parts[tick % LS_TICK_PARTS_AHEAD];
     uint64_t answer_ns = LS_MIN(LS_SEND_SPARE_TICKS * match->dt_ns, ANSWER_MAX_NS);
@@ -257,8 +257,8 @@ bool ls_downlink_claim_parts_due(ls_downlink *link, const ls_match_context *matc
 /* ---- large ticks ---- */
 
 /* Sends one tick in parts; returns how many, and adds up their bytes. */
-static uint32_t send_tick(const ls_match_context *match, ls_peer_id peer, ls_tick tick,
-                          bool is_keyframe, size_t *bytes)
+static uint32_t send_tick(const ls_match *match, ls_peer_id peer, ls_tick tick, bool is_keyframe,
+                          size_t *bytes)
 {
     ls_outbox *outbox = match->outbox;
     const uint8_t *coded = NULL;
@@ -277,7 +277,7 @@ static uint32_t send_tick(const ls_match_context *match, ls_peer_id peer, ls_tic
     return count;
 }
 
-size_t ls_peer_link_send_parts(ls_peer_link *link, const ls_match_context *match, ls_peer_id peer,
+size_t ls_peer_link_send_parts(ls_peer_link *link, const ls_match *match, ls_peer_id peer,
                                ls_tick first, ls_tick end)
 {
     ls_downlink *downlink = &link->downlink;

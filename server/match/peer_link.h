@@ -1,8 +1,7 @@
 /* Peer link: the server's end of the connection to one peer, player or spectator: the downlink,
  * which sends it closed ticks and takes its acknowledgements; when it was last heard and last got
  * further, and how often it broke the rules. Knows nothing of inputs or seats. It judges, its owner
- * acts: it never closes a tick or a connection. Called by player_link, tick_sender, join_service,
- * spectators and match.c. */
+ * acts: it never closes a tick or a connection. */
 #ifndef LOCKSTEP_SERVER_MATCH_PEER_LINK_H
 #define LOCKSTEP_SERVER_MATCH_PEER_LINK_H
 
@@ -77,7 +76,7 @@ void ls_peer_link_start_waiting(ls_peer_link *link, uint64_t now_ns);
 void ls_peer_link_start_ticks(ls_peer_link *link, ls_tick tick, bool is_keyframe);
 
 /* A packet has come. False when it is one of a flood; `sent_ns`: when TICKS last went out. */
-static inline bool ls_peer_link_count_packet(ls_peer_link *link, const ls_match_context *match,
+static inline bool ls_peer_link_count_packet(ls_peer_link *link, const ls_match *match,
                                              uint64_t sent_ns)
 {
     if (++link->packets <= LS_PEER_LINK_PACKETS_PER_TICK_MAX || LS_FAULT(FLOOD_READ)) {
@@ -95,12 +94,12 @@ ls_departure ls_peer_link_goodbye(const ls_close_reason *said);
 
 /* Nothing came for the timeout; nothing got further for `limit_ns`; more ticks are unacknowledged
  * than the server holds. */
-static inline bool ls_peer_link_is_silent(const ls_peer_link *link, const ls_match_context *match)
+static inline bool ls_peer_link_is_silent(const ls_peer_link *link, const ls_match *match)
 {
     return match->now_ns - link->heard_ns >= ls_match_timeout_ns(match);
 }
 
-static inline bool ls_peer_link_is_stuck(const ls_peer_link *link, const ls_match_context *match,
+static inline bool ls_peer_link_is_stuck(const ls_peer_link *link, const ls_match *match,
                                          uint64_t limit_ns)
 {
     return match->now_ns - link->progress_ns >= limit_ns;
@@ -113,7 +112,7 @@ static inline bool ls_peer_link_fell_behind(const ls_peer_link *link, const ls_t
 }
 
 /* How long a peer may take for each step of joining. */
-uint64_t ls_peer_link_join_limit_ns(const ls_match_context *match);
+uint64_t ls_peer_link_join_limit_ns(const ls_match *match);
 
 /* Reads the header of an INPUTS into one that is all zero. MALFORMED: it is none, or its chain
  * covers no state of this match. */
@@ -121,7 +120,7 @@ ls_status ls_peer_link_read_header(const ls_peer_link *link, const ls_tick_log *
                                    ls_bit_stream *stream, ls_inputs_header *header);
 
 /* Takes a BLOB_ACK for what `sender` streams to the peer. */
-ls_status ls_peer_link_receive_blob_ack(ls_peer_link *link, const ls_match_context *match,
+ls_status ls_peer_link_receive_blob_ack(ls_peer_link *link, const ls_match *match,
                                         ls_blob_sender *sender, const uint8_t *bytes, size_t size);
 
 /* ---- closed ticks ---- */
@@ -130,16 +129,16 @@ ls_status ls_peer_link_receive_blob_ack(ls_peer_link *link, const ls_match_conte
  * first went out if it then fitted into TICKS (0: not known); `stamp_ns`: when the packet's newest
  * content was due. A repetition changes nothing; a packet that was overtaken acknowledges nothing.
  */
-ls_link_arrival ls_downlink_receive(ls_downlink *link, const ls_match_context *match,
+ls_link_arrival ls_downlink_receive(ls_downlink *link, const ls_match *match,
                                     const ls_inputs_header *header, uint64_t sent_ns,
                                     int64_t stamp_ns);
 
 /* The first tick that the next TICKS to a player carries, of those before `end`: the first that is
  * not acknowledged, unless a later one will do. */
-ls_tick ls_downlink_first(const ls_downlink *link, const ls_match_context *match, ls_tick end);
+ls_tick ls_downlink_first(const ls_downlink *link, const ls_match *match, ls_tick end);
 
 /* Fills in the header of the next TICKS, for a peer that has sent no input. */
-void ls_downlink_header(ls_downlink *link, const ls_match_context *match, ls_ticks_header *header);
+void ls_downlink_header(ls_downlink *link, const ls_match *match, ls_ticks_header *header);
 
 /* Writes TICKS: the header and the ticks from header->first to before `end`, as many as fit.
  * Returns the first tick that did not. */
@@ -149,20 +148,20 @@ ls_tick ls_downlink_write(ls_downlink *link, const ls_tick_log *log, ls_tick end
 /* Writes a TICKS that answers to an address which is not proven: the ticks that were not sent there
  * yet, from the oldest on that is not acknowledged, as many as fit into `stream`; of the header
  * `first` and `sequence` are filled in. False when none fits, or there is none. */
-bool ls_downlink_write_answer(ls_downlink *link, const ls_match_context *match,
-                              ls_ticks_header *header, ls_bit_stream *stream);
+bool ls_downlink_write_answer(ls_downlink *link, const ls_match *match, ls_ticks_header *header,
+                              ls_bit_stream *stream);
 
 /* Before which tick parts may go out in this turn, when TICKS has just carried the ticks before
  * `first`; notes what the peer has acknowledged by now. */
 ls_tick ls_downlink_advance_parts_end(ls_downlink *link, ls_tick first);
 
 /* Whether a tick that is not in TICKS has to go out in parts now; notes that it does. */
-bool ls_downlink_claim_parts_due(ls_downlink *link, const ls_match_context *match, ls_tick tick);
+bool ls_downlink_claim_parts_due(ls_downlink *link, const ls_match *match, ls_tick tick);
 
 /* Sends the ticks from `first` to before `end`, which did not fit into the TICKS that went out just
  * now, in parts, as far as that is due: if each waited until the ticks before it are acknowledged,
  * no more than a packet would be confirmed in a round trip. Returns the bytes, headers counted. */
-size_t ls_peer_link_send_parts(ls_peer_link *link, const ls_match_context *match, ls_peer_id peer,
+size_t ls_peer_link_send_parts(ls_peer_link *link, const ls_match *match, ls_peer_id peer,
                                ls_tick first, ls_tick end);
 
 #endif

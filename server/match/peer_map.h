@@ -1,6 +1,6 @@
 /* Peer map: which match each connection belongs to, found in the same time however many there are.
- * Holds a bounded number of peers, so that nobody makes it grow; never allocates once it is made.
- * Called by match_table. */
+ * Holds a bounded number of peers, so that nobody makes it grow; never allocates once it is
+ * made. */
 #ifndef LOCKSTEP_SERVER_MATCH_PEER_MAP_H
 #define LOCKSTEP_SERVER_MATCH_PEER_MAP_H
 

@@ -166,7 +166,7 @@ bool ls_delay_control_update(ls_delay_control *control, const ls_lag_figures *re
 
 /* ---- what a player suffers from ---- */
 
-void ls_player_lag_begin(ls_player_lag *lag, const ls_match_context *match, bool has_played)
+void ls_player_lag_begin(ls_player_lag *lag, const ls_match *match, bool has_played)
 {
     uint32_t input_delay_ticks = match->config.input_delay_ticks;
     /* Ticks that come from clients after a restart may tell of a player whose seat somebody else
@@ -180,7 +180,7 @@ void ls_player_lag_begin(ls_player_lag *lag, const ls_match_context *match, bool
     lag->input_delay_ticks = input_delay_ticks;
 }
 
-static void push_lag(ls_player_lag *lag, const ls_match_context *match, uint32_t slot)
+static void push_lag(ls_player_lag *lag, const ls_match *match, uint32_t slot)
 {
     if (lag->lag.cause == lag->told_cause || match->now_ns - lag->told_ns < EVENT_NS) {
         return;
@@ -191,7 +191,7 @@ static void push_lag(ls_player_lag *lag, const ls_match_context *match, uint32_t
     ls_lag_text(&lag->lag, &event->text);
 }
 
-void ls_player_lag_set_delay(ls_player_lag *lag, const ls_match_context *match, ls_peer_id peer,
+void ls_player_lag_set_delay(ls_player_lag *lag, const ls_match *match, ls_peer_id peer,
                              uint32_t ticks)
 {
     lag->delay.ticks = ticks;
@@ -201,7 +201,7 @@ void ls_player_lag_set_delay(ls_player_lag *lag, const ls_match_context *match, 
     ls_outbox_send(match->outbox, peer);
 }
 
-static void adapt_delay(ls_player_lag *lag, const ls_match_context *match, ls_player_name who,
+static void adapt_delay(ls_player_lag *lag, const ls_match *match, ls_player_name who,
                         const ls_lag_figures *recent)
 {
     uint32_t before = lag->delay.ticks;
@@ -214,7 +214,7 @@ static void adapt_delay(ls_player_lag *lag, const ls_match_context *match, ls_pl
                 before);
 }
 
-void ls_player_lag_count(ls_player_lag *lag, const ls_match_context *match, ls_player_name who,
+void ls_player_lag_count(ls_player_lag *lag, const ls_match *match, ls_player_name who,
                          ls_lag_tick *tick)
 {
     ls_lag_figures recent;

@@ -1,6 +1,6 @@
 /* Player lag: what one player's match suffers from, and the input delay that it plays with. Gathers
  * the figures of each closed tick, has them judged now and then, and says so to the player's client
- * and as events. Called by player_link, which holds it, and by match.c. */
+ * and as events. */
 #ifndef LOCKSTEP_SERVER_MATCH_PLAYER_LAG_H
 #define LOCKSTEP_SERVER_MATCH_PLAYER_LAG_H
 
@@ -90,15 +90,15 @@ typedef struct ls_player_name {
 } ls_player_name;
 
 /* The player begins to play, or goes on after it was away (`has_played`). */
-void ls_player_lag_begin(ls_player_lag *lag, const ls_match_context *match, bool has_played);
+void ls_player_lag_begin(ls_player_lag *lag, const ls_match *match, bool has_played);
 
 /* A tick has been closed: counts how it came about for this player; fills the input delay into
  * `tick`. */
-void ls_player_lag_count(ls_player_lag *lag, const ls_match_context *match, ls_player_name who,
+void ls_player_lag_count(ls_player_lag *lag, const ls_match *match, ls_player_name who,
                          ls_lag_tick *tick);
 
 /* The player's input delay changes. */
-void ls_player_lag_set_delay(ls_player_lag *lag, const ls_match_context *match, ls_peer_id peer,
+void ls_player_lag_set_delay(ls_player_lag *lag, const ls_match *match, ls_peer_id peer,
                              uint32_t ticks);
 
 /* The player is gone, or here on another connection: the figures stay. */

@@ -76,7 +76,7 @@ void ls_player_link_join(ls_player_link *link, ls_tick first, bool is_keyframe, 
 }
 
 /* How long before its closing an input that arrives now came; negative: after it. */
-static int64_t slack_ns_of(const ls_match_context *match, ls_tick tick)
+static int64_t slack_ns_of(const ls_match *match, ls_tick tick)
 {
     if (tick < match->log->next) {
         return (int64_t)(ls_tick_log_closed_at(match->log, tick) - match->arrived_ns);
@@ -111,7 +111,7 @@ static void count_late(ls_player_link *link, const ls_tick_log *log, ls_tick tic
     }
 }
 
-static void note_slack(ls_player_link *link, const ls_match_context *match, ls_tick tick)
+static void note_slack(ls_player_link *link, const ls_match *match, ls_tick tick)
 {
     link->figures.slack_ns = slack_ns_of(match, tick);
     ls_lag_meter_add_arrival(&link->figures.lag.meter, link->figures.slack_ns);
@@ -131,7 +131,7 @@ typedef struct arrived_input {
 
 /* How early the inputs come tells the client when to make them. Where it sends twice what changes
  * alone, an input that does not change need not come again in time when its packet is lost. */
-static bool has_to_be_early(const ls_player_link *link, const ls_match_context *match,
+static bool has_to_be_early(const ls_player_link *link, const ls_match *match,
                             const arrived_input *arrived)
 {
     const ls_match_config *config = &match->config;
@@ -139,8 +139,7 @@ static bool has_to_be_early(const ls_player_link *link, const ls_match_context *
            !ls_send_rate_repeats_changes(config->send_rate, config->late_rule, link->is_losing);
 }
 
-static void store_input(ls_player_link *link, const ls_match_context *match,
-                        const arrived_input *arrived)
+static void store_input(ls_player_link *link, const ls_match *match, const arrived_input *arrived)
 {
     ls_tick tick = arrived->tick;
     const ls_slot_input *input = &arrived->input;
@@ -173,7 +172,7 @@ static void advance_wanted(ls_player_link *link, ls_tick next_close)
 }
 
 /* Goes through the packet's inputs. *end is the tick behind them. */
-static ls_status check_inputs(const ls_match_context *match, ls_bit_stream *stream,
+static ls_status check_inputs(const ls_match *match, ls_bit_stream *stream,
                               const ls_inputs_header *header, ls_tick_cursor *cursor, ls_tick *end)
 {
     ls_tick tick = header->first;
@@ -188,7 +187,7 @@ static ls_status check_inputs(const ls_match_context *match, ls_bit_stream *stre
 }
 
 /* Stores the inputs that check_inputs has gone through. */
-static void store_inputs(ls_player_link *link, const ls_match_context *match, ls_bit_stream *stream,
+static void store_inputs(ls_player_link *link, const ls_match *match, ls_bit_stream *stream,
                          const ls_inputs_header *header, ls_tick_cursor *cursor, ls_tick end)
 {
     for (ls_tick tick = header->first; ls_inputs_read_tick(stream, cursor); tick++) {
@@ -199,7 +198,7 @@ static void store_inputs(ls_player_link *link, const ls_match_context *match, ls
     }
 }
 
-static void receive_header(ls_player_link *link, const ls_match_context *match,
+static void receive_header(ls_player_link *link, const ls_match *match,
                            const ls_inputs_header *header, ls_tick end)
 {
     /* Ticks that were closed before the player joined were not sent to it then. */
@@ -226,7 +225,7 @@ static ls_status give_up_base(ls_player_link *link, ls_tick behind, ls_status st
     return is_known ? LS_STALE : status;
 }
 
-ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_match_context *match,
+ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_match *match,
                                      const ls_inputs_header *header, ls_bit_stream *stream,
                                      ls_tick_cursor *cursor)
 {
@@ -295,7 +294,7 @@ static void report_wanted(const ls_player_link *link, ls_ticks_header *header)
                        ls_input_buffer_has(link->received, link->wanted - 1, 0);
 }
 
-static void fill_header(ls_player_link *link, const ls_match_context *match, ls_tick end,
+static void fill_header(ls_player_link *link, const ls_match *match, ls_tick end,
                         ls_ticks_header *header)
 {
     ls_downlink_header(&link->peer.downlink, match, header);
@@ -314,8 +313,8 @@ static void fill_header(ls_player_link *link, const ls_match_context *match, ls_
 
 /* A client that comes back to a server that was restarted proves with it which ticks were closed.
  */
-static void write_seal(ls_player_link *link, const ls_match_context *match, ls_tick first,
-                       ls_tick end, ls_bit_stream *stream)
+static void write_seal(ls_player_link *link, const ls_match *match, ls_tick first, ls_tick end,
+                       ls_bit_stream *stream)
 {
     ls_tick second_ticks = (ls_tick)(LS_NS_PER_SECOND / match->dt_ns);
     bool is_due = match->now_ns - link->sealed_ns >= SEAL_NS || end - first >= second_ticks;
@@ -333,7 +332,7 @@ static void write_seal(ls_player_link *link, const ls_match_context *match, ls_t
     }
 }
 
-size_t ls_player_link_write_ticks(ls_player_link *link, const ls_match_context *match, ls_tick *end,
+size_t ls_player_link_write_ticks(ls_player_link *link, const ls_match *match, ls_tick *end,
                                   uint8_t bytes[LS_PACKET_BYTES_MAX])
 {
     ls_bit_stream stream = ls_bit_writer(bytes, LS_PACKET_BYTES_MAX);
@@ -344,8 +343,8 @@ size_t ls_player_link_write_ticks(ls_player_link *link, const ls_match_context *
     return ls_bits_size_bytes(&stream);
 }
 
-size_t ls_player_link_write_answer(ls_player_link *link, const ls_match_context *match,
-                                   size_t room_bytes, uint8_t bytes[LS_PACKET_BYTES_MAX])
+size_t ls_player_link_write_answer(ls_player_link *link, const ls_match *match, size_t room_bytes,
+                                   uint8_t bytes[LS_PACKET_BYTES_MAX])
 {
     if (room_bytes < ANSWER_BYTES_MIN) {
         return 0;

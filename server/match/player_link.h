@@ -1,6 +1,6 @@
 /* Player link: one slot's link to its player: the connection, the inputs received, how early they
  * come, and the two packets that carry it all. Knows one player only; never closes a tick and never
- * decides who stays. Called by tick_closer, tick_sender, join_service and match.c. */
+ * decides who stays. */
 #ifndef LOCKSTEP_SERVER_MATCH_PLAYER_LINK_H
 #define LOCKSTEP_SERVER_MATCH_PLAYER_LINK_H
 
@@ -74,7 +74,7 @@ void ls_player_link_pass_tick(ls_player_link *link, ls_tick tick);
 /* Goes through the inputs behind a header that has been read from `stream`, to their end, then
  * stores what is new. MALFORMED, STALE or FUTURE change nothing but that the base, if there is one,
  * is not offered again as one. `cursor` is working memory. */
-ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_match_context *match,
+ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_match *match,
                                      const ls_inputs_header *header, ls_bit_stream *stream,
                                      ls_tick_cursor *cursor);
 
@@ -85,13 +85,13 @@ ls_slot_input ls_player_link_close_input(ls_player_link *link, ls_tick tick,
 
 /* Writes TICKS: the closed ticks from the downlink's next to before *end, as many as fit. Returns
  * the size; *end becomes the first tick that did not. */
-size_t ls_player_link_write_ticks(ls_player_link *link, const ls_match_context *match, ls_tick *end,
+size_t ls_player_link_write_ticks(ls_player_link *link, const ls_match *match, ls_tick *end,
                                   uint8_t bytes[LS_PACKET_BYTES_MAX]);
 
 /* Writes a TICKS of at most room_bytes that answers to an address which is not proven. Returns the
  * size, or 0 when no tick fits or none is unacknowledged. */
-size_t ls_player_link_write_answer(ls_player_link *link, const ls_match_context *match,
-                                   size_t room_bytes, uint8_t bytes[LS_PACKET_BYTES_MAX]);
+size_t ls_player_link_write_answer(ls_player_link *link, const ls_match *match, size_t room_bytes,
+                                   uint8_t bytes[LS_PACKET_BYTES_MAX]);
 
 /* Asks for the memory that the next tick will need, in two steps. */
 void ls_player_link_prefetch(const ls_player_link *link);

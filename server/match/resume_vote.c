@@ -15,7 +15,7 @@ enum {
 };
 
 struct ls_resume_vote {
-    const ls_match_context *match;
+    const ls_match *match;
 
     uint64_t until_ns;    /* players are waited for */
     uint64_t told_ns;     /* when RESUMING last went out */
@@ -46,7 +46,7 @@ struct ls_resume_vote {
 
 /* ---- life ---- */
 
-ls_status ls_resume_vote_create(const ls_match_context *match, ls_resume_vote **out)
+ls_status ls_resume_vote_create(const ls_match *match, ls_resume_vote **out)
 {
     ls_resume_vote *vote = ls_allocate(match->allocator, sizeof *vote);
     if (!vote) {

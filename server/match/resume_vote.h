@@ -9,7 +9,7 @@
 typedef struct ls_resume_vote ls_resume_vote;
 
 /* NO_MEMORY: what there is by then is destroyed with the match. */
-ls_status ls_resume_vote_create(const ls_match_context *match, ls_resume_vote **out);
+ls_status ls_resume_vote_create(const ls_match *match, ls_resume_vote **out);
 void ls_resume_vote_destroy(ls_resume_vote *vote);
 
 /* The players of these slots are waited for from now on. */

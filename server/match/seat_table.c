@@ -14,7 +14,7 @@
 /* So often a player may have come back of whom the server has forgotten everything. */
 #define FORGOTTEN_RETURNS_MAX 2u
 
-ls_status ls_seat_table_create(const ls_match_context *match, ls_seat_table **out)
+ls_status ls_seat_table_create(const ls_match *match, ls_seat_table **out)
 {
     uint32_t players = match->config.sim.players;
     ls_seat_table *table =
@@ -226,7 +226,7 @@ static bool is_free(const ls_seat_table *table, uint32_t slot)
 static ls_status find_free_seat(const ls_seat_table *table, uint32_t wanted, uint32_t *slot,
                                 ls_text *why)
 {
-    const ls_match_context *match = table->match;
+    const ls_match *match = table->match;
     if (wanted != MATCH_NO_SLOT && wanted >= table->count) {
         return ls_fail(LS_MATCH_FULL, why,
                        "it may take seat %" PRIu32 ", and the match has %" PRIu32, wanted,
@@ -251,7 +251,7 @@ static ls_status find_free_seat(const ls_seat_table *table, uint32_t wanted, uin
 }
 
 /* Every tick is closed, and the players may still come back for the last ones. */
-static bool is_ending(const ls_match_context *match)
+static bool is_ending(const ls_match *match)
 {
     return match->state == LS_MATCH_ENDING && !match->has_released_players;
 }
@@ -379,7 +379,7 @@ static void leave_band(ls_seat_row *seat)
 
 bool ls_seat_table_would_keep(const ls_seat_table *table, uint32_t slot)
 {
-    const ls_match_context *match = table->match;
+    const ls_match *match = table->match;
     bool may_come_back =
         match->state == LS_MATCH_RUNNING || match->state == LS_MATCH_RESUMING || is_ending(match);
     return may_come_back && table->rows[slot].player.has_played && match->config.keep_seat_ms > 0;

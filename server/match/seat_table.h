@@ -1,6 +1,6 @@
 /* Seat table: the player that each slot of a match belongs to, whether it may come back, and what
  * the simulation has been told of it. It is the only writer of a seat's state. It closes no
- * connection and no tick. Called by match.c; the parts of the match read it. */
+ * connection and no tick. */
 #ifndef LOCKSTEP_SERVER_MATCH_SEAT_TABLE_H
 #define LOCKSTEP_SERVER_MATCH_SEAT_TABLE_H
 
@@ -52,14 +52,14 @@ typedef struct ls_seat_row {
 
 /* Every part may read it; seat_table.c alone writes it. */
 typedef struct ls_seat_table {
-    const ls_match_context *match;
+    const ls_match *match;
     uint32_t count;
     ls_peer_id peers[LS_PLAYERS_MAX]; /* 0: none */
     ls_seat_row rows[];               /* [count] */
 } ls_seat_table;
 
 /* NO_MEMORY. */
-ls_status ls_seat_table_create(const ls_match_context *match, ls_seat_table **out);
+ls_status ls_seat_table_create(const ls_match *match, ls_seat_table **out);
 void ls_seat_table_destroy(ls_seat_table *table);
 
 /* ---- who is there ---- */

@@ -1,12 +1,34 @@
 /* Spectator table: one row for each spectator of a match, in memory that is allocated once. Finds a
  * spectator by its connection, goes round them so that each gets its turn, and names the one that
- * is next to be sent a state and the one that makes room. Sends nothing. Called by spectators. */
+ * is next to be sent a state and the one that makes room. Sends nothing. */
 #ifndef LOCKSTEP_SERVER_MATCH_SPECTATOR_TABLE_H
 #define LOCKSTEP_SERVER_MATCH_SPECTATOR_TABLE_H
 
-#include "lockstep/server/match/origin_budget.h"
 #include "lockstep/server/match/peer_map.h"
 #include "lockstep/server/match/state_handover.h"
+
+/* ---- what each origin owes ---- */
+
+#define LS_ORIGIN_BUDGET_ROWS 256u
+
+/* A state that was watched on for so long is paid for. */
+#define LS_STATE_WATCHED_NS (UINT64_C(30) * LS_NS_PER_SECOND)
+
+/* All zero: no origin owes anything. */
+typedef struct ls_origin_budget {
+    struct {
+        uint64_t origin; /* 0: the row is free */
+        uint64_t paid_ns;
+    } rows[LS_ORIGIN_BUDGET_ROWS];
+} ls_origin_budget;
+
+/* Whether the origin has to wait for its next state. Never for origin 0, which is unknown. */
+bool ls_origin_budget_is_spent(const ls_origin_budget *budget, uint64_t origin, uint64_t now_ns);
+
+/* The origin was sent a state, and left soon. `now_ns` never goes back. */
+void ls_origin_budget_spend(ls_origin_budget *budget, uint64_t origin, uint64_t now_ns);
+
+/* ---- the table ---- */
 
 typedef enum ls_spectator_state {
     LS_SPECTATOR_OFFERED, /* OFFER sent */

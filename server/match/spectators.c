@@ -2,10 +2,135 @@
 
 #include "lockstep/common/base/fault.h"
 #include "lockstep/protocol/wire/handshake.h"
-#include "lockstep/server/match/spectator_states.h"
 #include "lockstep/server/match/spectator_table.h"
 
 #include <inttypes.h>
+
+/* ---- states to begin with ---- */
+
+typedef struct spectator_states {
+    const ls_match *match;
+    ls_send_budget budget;
+    ls_aged_state aged; /* ready.tick 0: spectators begin with state 0, which they can make */
+    ls_handover handover;
+    uint32_t first_stream; /* that is sent before the others, of a turn: modulo their number */
+} spectator_states;
+
+enum {
+    STREAMS_MAX = 8,  /* spectators that are sent a blob at a time */
+    SPARE_TICKS = 64, /* of the window, left to a spectator that begins with an old state */
+};
+
+/* Many spectators begin with the same state. A larger blob is not kept while nobody is sent it: it
+ * would be as much memory as two states. */
+#define KEPT_BYTES_MAX ((uint32_t)4 << 20)
+
+static bool is_copy_due(const spectator_states *states)
+{
+    return states->match->state == LS_MATCH_RUNNING &&
+           ls_aged_state_is_due(&states->aged, states->match->log->next);
+}
+
+/* Enough ticks behind `tick` are held for a spectator that begins there. */
+static bool states_is_young(const spectator_states *states, ls_tick tick)
+{
+    return states->match->log->next - tick < LS_WINDOW_TICKS - SPARE_TICKS;
+}
+
+static bool is_good(const spectator_states *states, const ls_state_copy *copy)
+{
+    return copy->size > 0 && states_is_young(states, copy->tick);
+}
+
+/* A blob that others are being sent is kept as long as it is any good, or it would never be renewed
+ * while spectators keep coming. */
+static ls_status provide_blob(spectator_states *states)
+{
+    const ls_aged_state *aged = &states->aged;
+    ls_handover *handover = &states->handover;
+    bool is_newest = handover->in_blob.size > 0 && handover->in_blob.tick == aged->ready.tick;
+    bool is_kept = is_newest || handover->busy_count > 0;
+    if (is_good(states, is_kept ? &handover->in_blob : &aged->ready)) {
+        return is_kept ? LS_OK : ls_handover_fill(handover, &aged->ready);
+    }
+    bool is_one_to_come = aged->has_copies || aged->is_coming || is_good(states, &aged->ready);
+    return is_one_to_come ? LS_STALE : LS_UNSUPPORTED;
+}
+
+/* A blob with a state to begin with, and a free stream, are there. STALE: not at the moment.
+ * UNSUPPORTED: there will be none. */
+static ls_status states_provide(spectator_states *states)
+{
+    ls_status status = provide_blob(states);
+    return status == LS_OK ? ls_handover_prepare(&states->handover) : status;
+}
+
+static bool is_blob_unfinished(const spectator_states *states)
+{
+    const ls_handover *handover = &states->handover;
+    return handover->in_blob.size > 0 && !ls_blob_is_compressed(handover->blob);
+}
+
+/* Whether states_advance has something to do that does not wait for a stream. */
+static bool states_is_due(const spectator_states *states)
+{
+    return is_copy_due(states) || is_blob_unfinished(states);
+}
+
+/* Copies, compresses and sends what is due. */
+static void states_advance(spectator_states *states)
+{
+    ls_send_budget_fill(&states->budget, states->match->now_ns);
+    if (is_copy_due(states)) {
+        ls_state_copy live = ls_tick_log_live(states->match->log);
+        ls_aged_state_advance(&states->aged, &live);
+    }
+    if (is_blob_unfinished(states)) {
+        ls_blob_advance(states->handover.blob, 1);
+    }
+    /* Another stream begins each time, or the first ones would take all of the rate. */
+    uint32_t count = states->handover.stream_count;
+    states->first_stream++;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t stream = (states->first_stream + i) % count;
+        ls_handover_send(&states->handover, &states->handover.streams[stream], &states->budget);
+    }
+}
+
+/* Packets leave once a tick, so many at a time that the rate is kept. */
+static uint32_t burst_packets(const ls_match *match)
+{
+    uint64_t bytes = match->config.join_bytes_per_s * match->dt_ns / LS_NS_PER_SECOND;
+    uint64_t packets = bytes / LS_PACKET_BYTES_MAX + 1;
+    return (uint32_t)LS_MIN(packets, LS_BLOB_BURST_PACKETS_MAX);
+}
+
+/* All zero before. bytes_per_s: of all streams together. NO_MEMORY; deinit may follow either way.
+ */
+static ls_status states_init(spectator_states *states, const ls_match *match, uint32_t bytes_per_s)
+{
+    uint32_t rate_hz = match->config.sim.tick_rate_hz;
+    ls_aged_state_config aged = {.instance = match->log->instance,
+                                 .history = match->log->history,
+                                 .age_ticks = match->config.spectator_delay_ticks,
+                                 .pause_min_ticks = LS_MIN(rate_hz, 128)};
+    ls_handover_config handover = {.streams = STREAMS_MAX,
+                                   .burst_packets = burst_packets(match),
+                                   .kept_bytes_max = KEPT_BYTES_MAX};
+    states->match = match;
+    states->budget = ls_send_budget_make(bytes_per_s, 0);
+    ls_status status = ls_aged_state_init(&states->aged, &aged, match->allocator);
+    ls_handover_init(&states->handover, match, &handover, states->aged.bytes);
+    return status;
+}
+
+static void states_deinit(spectator_states *states, const ls_allocator *allocator)
+{
+    ls_handover_deinit(&states->handover);
+    ls_aged_state_deinit(&states->aged, allocator);
+}
+
+/* ---- the spectators of a match ---- */
 
 enum {
     PERIOD_TICKS = 6, /* between two TICKS to a spectator, or PERIOD_NS if that is longer */
@@ -15,8 +140,8 @@ enum {
 #define PERIOD_NS (UINT64_C(100) * LS_NS_PER_MS)
 
 struct ls_spectators {
-    const ls_match_context *match;
-    ls_spectator_states states;
+    const ls_match *match;
+    spectator_states states;
     ls_spectator_table table;
     ls_send_budget budget; /* for TICKS and TICK_PARTs */
     ls_origin_budget origins;
@@ -32,7 +157,7 @@ struct ls_spectators {
 /* The first tick that spectators may not have yet, but for a spectator whose JOIN was ahead. */
 static ls_tick shown_end(const ls_spectators *spectators)
 {
-    const ls_match_context *match = spectators->match;
+    const ls_match *match = spectators->match;
     ls_tick next = match->log->next;
     uint64_t shown = next;
     uint64_t delay = match->config.spectator_delay_ticks;
@@ -43,7 +168,7 @@ static ls_tick shown_end(const ls_spectators *spectators)
     return (ls_tick)LS_MIN(shown, next);
 }
 
-static uint64_t period_ns_of(const ls_match_context *match)
+static uint64_t period_ns_of(const ls_match *match)
 {
     uint64_t period_ns = PERIOD_TICKS * match->dt_ns;
     period_ns = LS_MAX(period_ns, PERIOD_NS);
@@ -110,9 +235,8 @@ static void make_room(ls_spectators *spectators, const ls_match_pass *pass)
     }
 }
 
-ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context *match,
-                              ls_peer_id peer, const ls_hello *hello, const ls_match_pass *pass,
-                              ls_text *why)
+ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match *match, ls_peer_id peer,
+                              const ls_hello *hello, const ls_match_pass *pass, ls_text *why)
 {
     if (spectators) {
         make_room(spectators, pass);
@@ -177,7 +301,7 @@ bool ls_spectators_are_done(const ls_spectators *spectators)
     if (!spectators || spectators->table.count == 0) {
         return true;
     }
-    const ls_match_context *match = spectators->match;
+    const ls_match *match = spectators->match;
     uint64_t shown_ns = match->config.spectator_delay_ticks * match->dt_ns;
     return match->now_ns - match->ending_ns >= shown_ns + MATCH_ENDING_NS;
 }
@@ -187,7 +311,7 @@ bool ls_spectators_are_done(const ls_spectators *spectators)
 /* Spectators see everything late, and so is what they are told of the match's time. */
 static ls_join *begin_join(ls_spectators *spectators, ls_tick tick)
 {
-    const ls_match_context *match = spectators->match;
+    const ls_match *match = spectators->match;
     ls_join *join = ls_handover_begin_join(match, tick);
     ls_tick end = shown_end(spectators);
     join->next_close = LS_MAX(tick, end);
@@ -230,7 +354,7 @@ static bool has_ticks_from(const ls_spectators *spectators, ls_tick tick)
     ls_tick_inputs inputs;
     ls_tick next = spectators->match->log->next;
     ls_tick oldest = tick > 0 ? tick - 1 : 0;
-    return tick <= next && ls_spectator_states_is_young(&spectators->states, tick) &&
+    return tick <= next && states_is_young(&spectators->states, tick) &&
            (next == 0 || ls_tick_log_at(spectators->match->log, oldest, slots, &inputs) == LS_OK);
 }
 
@@ -272,7 +396,7 @@ static void let_spent_go(ls_spectators *spectators)
  * is each one's share of it is not too slow. */
 static void let_slowest_go(ls_spectators *spectators)
 {
-    const ls_spectator_states *states = &spectators->states;
+    const spectator_states *states = &spectators->states;
     uint64_t share = states->budget.bytes_per_s / LS_MAX(states->handover.busy_count, 1u);
     uint64_t least = LS_MIN(share, LS_BLOB_RATE_MIN) / 2;
     ls_peer_id slowest = ls_handover_slowest(&states->handover, least);
@@ -292,7 +416,7 @@ static bool has_had_its_share(const ls_spectators *spectators, const ls_spectato
 /* False when it is refused. */
 static bool provide_state(ls_spectators *spectators, ls_spectator *spectator)
 {
-    ls_status status = ls_spectator_states_provide(&spectators->states);
+    ls_status status = states_provide(&spectators->states);
     if (status == LS_OK) {
         join_with_blob(spectators, spectator);
     } else if (status == LS_STALE) {
@@ -376,7 +500,7 @@ static void send_ticks(ls_spectators *spectators, ls_spectator *spectator)
 
 static void send_end(ls_spectators *spectators, ls_spectator *spectator)
 {
-    const ls_match_context *match = spectators->match;
+    const ls_match *match = spectators->match;
     bool is_shown = match->state == LS_MATCH_ENDING && shown_end(spectators) == match->log->next;
     if (is_shown && !spectator->is_end_told && spectator->state >= LS_SPECTATOR_JOINING) {
         spectator->is_end_told = true;
@@ -387,7 +511,7 @@ static void send_end(ls_spectators *spectators, ls_spectator *spectator)
 /* ---- who stays ---- */
 
 /* A spectator who does not watch yet has to get further; every one has to be heard. */
-static bool is_silent(const ls_match_context *match, const ls_spectator *spectator)
+static bool is_silent(const ls_match *match, const ls_spectator *spectator)
 {
     bool is_stuck =
         spectator->state == LS_SPECTATOR_OFFERED
@@ -400,7 +524,7 @@ static bool is_silent(const ls_match_context *match, const ls_spectator *spectat
 /* False when it is refused. */
 static bool stays(ls_spectators *spectators, ls_spectator *spectator)
 {
-    const ls_match_context *match = spectators->match;
+    const ls_match *match = spectators->match;
     bool has_joined = spectator->state >= LS_SPECTATOR_JOINING;
     if (is_silent(match, spectator)) {
         refuse(spectators, spectator, LS_TIMED_OUT, LS_PEER_LINK_SILENT);
@@ -419,7 +543,7 @@ static bool stays(ls_spectators *spectators, ls_spectator *spectator)
 
 /* The spectator's time has come, or will have before the next turn. One who waits for START is only
  * told that the server is there. */
-static bool is_due(const ls_match_context *match, const ls_spectator *spectator)
+static bool is_due(const ls_match *match, const ls_spectator *spectator)
 {
     uint64_t early_ns = match->dt_ns / 2;
     uint64_t silence_max_ns = ls_match_silence_max_ns(match);
@@ -483,7 +607,7 @@ static bool is_tick_new(const ls_spectators *spectators)
 static uint64_t next_turn_ns(const ls_spectators *spectators)
 {
     uint64_t now_ns = spectators->match->now_ns;
-    if (spectators->table.count == 0 && !ls_spectator_states_is_due(&spectators->states)) {
+    if (spectators->table.count == 0 && !states_is_due(&spectators->states)) {
         return UINT64_MAX;
     }
     uint64_t after_ns = after_closing_ns(spectators);
@@ -505,7 +629,7 @@ void ls_spectators_advance(ls_spectators *spectators)
     bool is_after = is_tick_new(spectators) && now_ns >= after_closing_ns(spectators);
     if (now_ns >= spectators->turn_ns || is_after) {
         ls_send_budget_fill(&spectators->budget, now_ns);
-        ls_spectator_states_advance(&spectators->states);
+        states_advance(&spectators->states);
         let_spent_go(spectators);
         serve_some(spectators);
         serve_waiting(spectators);
@@ -559,7 +683,7 @@ static ls_status compare_chain(ls_spectators *spectators, ls_spectator *spectato
 static ls_status receive_inputs(ls_spectators *spectators, ls_spectator *spectator,
                                 const uint8_t *bytes, size_t size, ls_tick_cursor *cursor)
 {
-    const ls_match_context *match = spectators->match;
+    const ls_match *match = spectators->match;
     ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_inputs_header header = {0};
     ls_status status = ls_peer_link_read_header(&spectator->link, match->log, &stream, &header);
@@ -731,7 +855,7 @@ void ls_spectators_receive(ls_spectators *spectators, ls_peer_id peer, ls_channe
 
 /* ---- life ---- */
 
-ls_status ls_spectators_create(const ls_match_context *match, ls_spectators **out)
+ls_status ls_spectators_create(const ls_match *match, ls_spectators **out)
 {
     const ls_match_config *config = &match->config;
     uint32_t blobs = config->spectator_bytes_per_s / BLOBS_SHARE;
@@ -748,21 +872,22 @@ ls_status ls_spectators_create(const ls_match_context *match, ls_spectators **ou
     *out = spectators;
     ls_status status =
         ls_spectator_table_init(&spectators->table, config->spectators_max, match->allocator);
-    return status == LS_OK ? ls_spectator_states_init(&spectators->states, match, blobs) : status;
+    return status == LS_OK ? states_init(&spectators->states, match, blobs) : status;
 }
 
 void ls_spectators_destroy(ls_spectators *spectators)
 {
     if (spectators) {
         const ls_allocator *allocator = spectators->match->allocator;
-        ls_spectator_states_deinit(&spectators->states, allocator);
+        states_deinit(&spectators->states, allocator);
         ls_spectator_table_deinit(&spectators->table, allocator);
         ls_release(allocator, spectators);
     }
 }
 
-ls_match_spectating ls_spectators_figures(const ls_spectators *spectators)
+ls_match_spectating ls_match_spectating_of(const ls_match *match)
 {
+    const ls_spectators *spectators = match->spectators;
     if (!spectators) {
         return (ls_match_spectating){0};
     }

@@ -1,7 +1,6 @@
 /* Spectators: the peers that watch a match and do not play: what they are sent, some ticks late and
  * all within one budget of bytes, and what they say. Never holds up the match; refuses its own
- * spectators itself. NULL where the match has no room for any: every function takes that. Called by
- * match_conduct, match_reception and match.c. */
+ * spectators itself. NULL where the match has no room for any: every function takes that. */
 #ifndef LOCKSTEP_SERVER_MATCH_SPECTATORS_H
 #define LOCKSTEP_SERVER_MATCH_SPECTATORS_H
 
@@ -11,7 +10,7 @@ typedef struct ls_spectators ls_spectators;
 
 /* *out stays NULL when the match has no room for spectators. NO_MEMORY: what there is by then is
  * destroyed with the match. */
-ls_status ls_spectators_create(const ls_match_context *match, ls_spectators **out);
+ls_status ls_spectators_create(const ls_match *match, ls_spectators **out);
 void ls_spectators_destroy(ls_spectators *spectators);
 
 /* A peer whose HELLO is good comes to watch: sends OFFER, or says in `why` why it may not. One that
@@ -19,9 +18,8 @@ void ls_spectators_destroy(ls_spectators *spectators);
  * of them from an origin that is not the peer's, the spectator that came last from there is
  * refused.
  */
-ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context *match,
-                              ls_peer_id peer, const ls_hello *hello, const ls_match_pass *pass,
-                              ls_text *why);
+ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match *match, ls_peer_id peer,
+                              const ls_hello *hello, const ls_match_pass *pass, ls_text *why);
 
 /* The spectator whose pass has this holder; 0: none of them. */
 ls_peer_id ls_spectators_of_holder(const ls_spectators *spectators, uint64_t holder);
@@ -44,7 +42,6 @@ void ls_spectators_send_all(const ls_spectators *spectators);
 /* Nothing more will happen: refuses those who are still there. */
 void ls_spectators_close(ls_spectators *spectators, ls_status status, const char *why);
 
-ls_match_spectating ls_spectators_figures(const ls_spectators *spectators);
 uint64_t ls_spectators_rejected(const ls_spectators *spectators); /* packets */
 
 #endif

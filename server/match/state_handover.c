@@ -12,7 +12,7 @@
 
 static ls_status make_room(ls_handover *handover, size_t bytes)
 {
-    const ls_match_context *match = handover->match;
+    const ls_match *match = handover->match;
     if (bytes == 0 || bytes > LS_BLOB_BYTES_MAX) {
         return LS_UNSUPPORTED;
     }
@@ -28,7 +28,7 @@ static ls_status make_room(ls_handover *handover, size_t bytes)
                           &handover->blob);
 }
 
-void ls_handover_init(ls_handover *handover, const ls_match_context *match,
+void ls_handover_init(ls_handover *handover, const ls_match *match,
                       const ls_handover_config *config, size_t bytes)
 {
     LS_ASSERT(config->streams >= 1 && config->streams <= LS_PLAYERS_MAX);
@@ -82,7 +82,7 @@ ls_handover_stream *ls_handover_find(ls_handover *handover, ls_peer_id peer)
 
 ls_status ls_handover_prepare(ls_handover *handover)
 {
-    const ls_match_context *match = handover->match;
+    const ls_match *match = handover->match;
     ls_handover_stream *stream = ls_handover_find(handover, 0);
     ls_blob_sender_config config = ls_blob_sender_config_default();
     config.bytes_per_second = match->config.join_bytes_per_s;
@@ -221,7 +221,7 @@ static size_t send_packet(const ls_handover *handover, ls_peer_id peer, size_t s
 
 void ls_handover_send(ls_handover *handover, ls_handover_stream *stream, ls_send_budget *budget)
 {
-    const ls_match_context *match = handover->match;
+    const ls_match *match = handover->match;
     size_t size = 0;
     while (stream->peer != 0 && (!budget || !ls_send_budget_is_spent(budget)) &&
            !is_spent(handover, stream) &&
@@ -236,7 +236,7 @@ void ls_handover_send(ls_handover *handover, ls_handover_stream *stream, ls_send
 
 /* ---- messages ---- */
 
-ls_offer *ls_handover_begin_offer(const ls_match_context *match)
+ls_offer *ls_handover_begin_offer(const ls_match *match)
 {
     const ls_match_config *config = &match->config;
     ls_offer *offer = &ls_outbox_message(match->outbox, LS_MESSAGE_OFFER)->body.offer;
@@ -253,7 +253,7 @@ ls_offer *ls_handover_begin_offer(const ls_match_context *match)
     return offer;
 }
 
-ls_join *ls_handover_begin_join(const ls_match_context *match, ls_tick tick)
+ls_join *ls_handover_begin_join(const ls_match *match, ls_tick tick)
 {
     ls_join *join = &ls_outbox_message(match->outbox, LS_MESSAGE_JOIN)->body.join;
     uint64_t next_close_ns = match->log->next_due_ns;
@@ -272,9 +272,46 @@ ls_join *ls_handover_begin_join(const ls_match_context *match, ls_tick tick)
     return join;
 }
 
-void ls_handover_send_end(const ls_match_context *match, ls_peer_id peer)
+void ls_handover_send_end(const ls_match *match, ls_peer_id peer)
 {
     ls_outbox_message(match->outbox, LS_MESSAGE_END)->body.end =
         (ls_end){.final_tick = match->log->next, .final_hash = match->final_hash};
     ls_outbox_send(match->outbox, peer);
+}
+
+/* ---- what may be sent ---- */
+
+static int64_t limit_of(const ls_send_budget *budget)
+{
+    return (int64_t)((budget->bytes_per_s + 1) / 2);
+}
+
+ls_send_budget ls_send_budget_make(uint64_t bytes_per_s, uint64_t now_ns)
+{
+    LS_ASSERT(bytes_per_s > 0 && bytes_per_s <= UINT64_C(1) << 40);
+    ls_send_budget budget = {.bytes_per_s = bytes_per_s, .filled_ns = now_ns};
+    budget.left = limit_of(&budget);
+    return budget;
+}
+
+void ls_send_budget_fill(ls_send_budget *budget, uint64_t now_ns)
+{
+    /* Whole microseconds only: what is left of them counts the next time. */
+    uint64_t elapsed_us = (now_ns - budget->filled_ns) / LS_NS_PER_US;
+    budget->filled_ns += elapsed_us * LS_NS_PER_US;
+    uint64_t longest_us = UINT64_C(1000000);
+    elapsed_us = LS_MIN(elapsed_us, longest_us);
+    int64_t due = (int64_t)(budget->bytes_per_s * elapsed_us / UINT64_C(1000000));
+    int64_t left = budget->left + due;
+    budget->left = LS_MIN(left, limit_of(budget));
+}
+
+bool ls_send_budget_is_spent(const ls_send_budget *budget)
+{
+    return budget->left <= 0;
+}
+
+void ls_send_budget_spend(ls_send_budget *budget, size_t bytes)
+{
+    budget->left -= (int64_t)bytes;
 }

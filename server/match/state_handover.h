@@ -1,14 +1,31 @@
 /* State handover: the way of a state to those who come, players or spectators: the blob that holds
  * it, its streams, and the parts of OFFER and JOIN that are the same for everybody. A blob and its
  * streams take a hundred times the memory of a small match: they have it while a state is on its
- * way. Decides neither who may come nor which state they are sent. Called by match_conduct,
- * join_service, spectator_states and spectators. */
+ * way. Decides neither who may come nor which state they are sent. */
 #ifndef LOCKSTEP_SERVER_MATCH_STATE_HANDOVER_H
 #define LOCKSTEP_SERVER_MATCH_STATE_HANDOVER_H
 
 #include "lockstep/protocol/blob/blob.h"
 #include "lockstep/server/match/seat_table.h"
-#include "lockstep/server/match/send_budget.h"
+
+/* ---- what may be sent ---- */
+
+typedef struct ls_send_budget {
+    uint64_t bytes_per_s;
+    int64_t left; /* may be overdrawn by what was sent last */
+    uint64_t filled_ns;
+} ls_send_budget;
+
+/* bytes_per_s: 1 .. 2^40. Full at first: what is due for half a second. */
+ls_send_budget ls_send_budget_make(uint64_t bytes_per_s, uint64_t now_ns);
+
+/* Adds what is due for the time since the last call; `now_ns` never goes back. */
+void ls_send_budget_fill(ls_send_budget *budget, uint64_t now_ns);
+
+bool ls_send_budget_is_spent(const ls_send_budget *budget);
+void ls_send_budget_spend(ls_send_budget *budget, size_t bytes);
+
+/* ---- the state ---- */
 
 #define LS_NOT_HANDED_ON "the state of this simulation cannot be handed on"
 #define LS_NO_ROOM_TO_HAND_ON "the server has no memory left to send it its state"
@@ -56,7 +73,7 @@ typedef struct ls_handover_config {
 } ls_handover_config;
 
 typedef struct ls_handover {
-    const ls_match_context *match;
+    const ls_match *match;
     ls_handover_config config;
     ls_blob *blob;         /* NULL: none is needed now */
     uint32_t stream_count; /* 0: a state is too large to be handed on */
@@ -66,7 +83,7 @@ typedef struct ls_handover {
 } ls_handover;
 
 /* States have so many bytes, 0: it is not known. Takes no memory. */
-void ls_handover_init(ls_handover *handover, const ls_match_context *match,
+void ls_handover_init(ls_handover *handover, const ls_match *match,
                       const ls_handover_config *config, size_t bytes);
 void ls_handover_deinit(ls_handover *handover);
 
@@ -106,12 +123,12 @@ ls_status ls_handover_receive_ack(ls_handover *handover, ls_peer_id peer, ls_pee
 void ls_handover_send(ls_handover *handover, ls_handover_stream *stream, ls_send_budget *budget);
 
 /* Makes the outgoing message an OFFER, but for what belongs to a seat. */
-ls_offer *ls_handover_begin_offer(const ls_match_context *match);
+ls_offer *ls_handover_begin_offer(const ls_match *match);
 
 /* Makes the outgoing message a JOIN with the state that the peer has at `tick`. */
-ls_join *ls_handover_begin_join(const ls_match_context *match, ls_tick tick);
+ls_join *ls_handover_begin_join(const ls_match *match, ls_tick tick);
 
 /* Tells a peer that the match has ended. */
-void ls_handover_send_end(const ls_match_context *match, ls_peer_id peer);
+void ls_handover_send_end(const ls_match *match, ls_peer_id peer);
 
 #endif

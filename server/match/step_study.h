@@ -1,11 +1,39 @@
 /* Step study: what both sides get when they simulate the ticks up to a state again: the server's
- * re-run, which slots share, and what the slot's client says of its own. Sends nothing, allocates
- * nothing. Called by investigation. */
+ * re-run, which slots share, and what the slot's client says of its own. Owns the
+ * tickets of the re-runs. Sends nothing, allocates nothing. */
 #ifndef LOCKSTEP_SERVER_MATCH_STEP_STUDY_H
 #define LOCKSTEP_SERVER_MATCH_STEP_STUDY_H
 
+#include "lockstep/common/diagnosis/pass_trace.h"
+#include "lockstep/common/diagnosis/state_inspector.h"
 #include "lockstep/protocol/wire/message.h"
-#include "lockstep/server/match/rerun_share.h"
+
+/* ---- re-runs of the server, one for all that are about the same ticks and the same pass ---- */
+
+#define LS_RERUN_SHARES_MAX (3u * LS_PLAYERS_MAX) /* a slot's studies, or one and its search */
+
+typedef struct ls_shared_rerun {
+    ls_rerun_subject subject;
+    uint32_t users; /* 0: free */
+    uint32_t ticket;
+    const ls_rerun_outcome *outcome; /* NULL: it goes on */
+} ls_shared_rerun;
+
+typedef struct ls_rerun_share {
+    const ls_rerun_host *host; /* NULL: nothing can be run again */
+    const ls_state_inspector *inspector;
+    uint32_t time_max_ms; /* of a run */
+    ls_shared_rerun runs[LS_RERUN_SHARES_MAX];
+} ls_rerun_share;
+
+/* Begins a re-run, or takes part in one. NULL: these ticks cannot be run again. */
+ls_shared_rerun *ls_rerun_share_join(ls_rerun_share *share, const ls_rerun_subject *subject);
+void ls_rerun_share_release(ls_rerun_share *share, ls_shared_rerun *run);
+
+/* Asks the host how far the re-runs are. */
+void ls_rerun_share_poll(ls_rerun_share *share, uint64_t now_ns);
+
+/* ---- the study of a step ---- */
 
 /* One side's result. */
 typedef struct ls_step_result {
@@ -40,9 +68,6 @@ ls_status ls_step_study_receive(ls_step_study *study, const ls_wire_evidence *ev
 
 /* Takes what this side's re-run has come to. */
 void ls_step_study_advance(ls_step_study *study);
-
-/* This side's re-run goes on. */
-bool ls_step_study_is_running(const ls_step_study *study);
 
 /* Nothing more will come; whether both sides have a result is another question. */
 bool ls_step_study_is_over(const ls_step_study *study);

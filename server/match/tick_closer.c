@@ -23,7 +23,7 @@ enum {
 #define WARNED_NS (UINT64_C(10) * 24 * 3600 * LS_NS_PER_SECOND)
 
 struct ls_tick_closer {
-    const ls_match_context *match;
+    const ls_match *match;
     uint64_t last_ns;    /* up to where the timestep has been advanced */
     uint64_t due_ticks;  /* ticks whose time has come, not closed yet */
     uint64_t waiting_ns; /* rule wait: since when; 0: not waiting */
@@ -63,7 +63,7 @@ static void find_end(ls_tick_closer *closer)
     closer->warned_from = is_planned ? ticks : LS_MATCH_TICKS_MAX - (ls_tick)warned_ticks;
 }
 
-ls_status ls_tick_closer_create(const ls_match_context *match, ls_tick_closer **out)
+ls_status ls_tick_closer_create(const ls_match *match, ls_tick_closer **out)
 {
     ls_tick_closer *closer = ls_allocate(match->allocator, sizeof *closer);
     if (!closer) {
@@ -112,7 +112,7 @@ static void publish_next_due(ls_tick_closer *closer)
 }
 
 /* How much later than `first_ns` the ticks have to begin to be in phase. */
-static uint64_t until_phase_ns(const ls_match_context *match, uint64_t first_ns)
+static uint64_t until_phase_ns(const ls_match *match, uint64_t first_ns)
 {
     uint64_t phase_ns = match->config.phase_ns;
     if (phase_ns == 0) {
@@ -123,7 +123,7 @@ static uint64_t until_phase_ns(const ls_match_context *match, uint64_t first_ns)
 
 uint64_t ls_tick_closer_schedule(ls_tick_closer *closer)
 {
-    const ls_match_context *match = closer->match;
+    const ls_match *match = closer->match;
     uint64_t delay_ns = match->config.start_delay_ms * LS_NS_PER_MS;
     delay_ns += until_phase_ns(match, match->now_ns + delay_ns);
     /* One dt before the tick is due; until then there is nothing to advance. */

@@ -9,7 +9,7 @@
 typedef struct ls_tick_closer ls_tick_closer;
 
 /* NO_MEMORY. */
-ls_status ls_tick_closer_create(const ls_match_context *match, ls_tick_closer **out);
+ls_status ls_tick_closer_create(const ls_match *match, ls_tick_closer **out);
 void ls_tick_closer_destroy(ls_tick_closer *closer);
 
 /* The next tick begins to be due after start_delay_ms. Returns from now until it is closed. */

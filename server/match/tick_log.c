@@ -113,7 +113,7 @@ static ls_status create_parts(ls_tick_log *log, const ls_match_config *config, l
     return status;
 }
 
-ls_status ls_tick_log_create(const ls_match_context *match, ls_tick_log **out, ls_text *why)
+ls_status ls_tick_log_create(const ls_match *match, ls_tick_log **out, ls_text *why)
 {
     const ls_match_config *config = &match->config;
     ls_tick_log *log = ls_allocate(match->allocator, sizeof *log);

@@ -49,7 +49,7 @@ typedef struct ls_tick_log {
 
 /* NO_MEMORY, or what creating the simulation says, with `why`: what there is by then is destroyed
  * with the match. */
-ls_status ls_tick_log_create(const ls_match_context *match, ls_tick_log **out, ls_text *why);
+ls_status ls_tick_log_create(const ls_match *match, ls_tick_log **out, ls_text *why);
 void ls_tick_log_destroy(ls_tick_log *log);
 
 /* Takes the memory for ticks, of a log that is not open. NO_MEMORY: it is as it was. */

@@ -6,7 +6,7 @@
 #ifndef LOCKSTEP_SERVER_MATCH_TICK_SEARCH_H
 #define LOCKSTEP_SERVER_MATCH_TICK_SEARCH_H
 
-#include "lockstep/server/match/rerun_share.h"
+#include "lockstep/server/match/step_study.h"
 
 typedef struct ls_tick_search {
     bool is_begun;

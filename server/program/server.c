@@ -4,11 +4,11 @@
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/player_name.h"
+#include "lockstep/common/system/broadcast_socket.h"
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/protocol/discovery/discovery.h"
-#include "lockstep/protocol/transport/endpoint.h"
-#include "lockstep/protocol/udp/discovery_socket.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/host/host.h"
 #include "lockstep/server/match/match.h"
@@ -105,7 +105,7 @@ static ls_discovery_answer answer_of(const ls_announcer *announcer, uint64_t non
 
 /* Only a broadcast is answered: no router passes one on, so that nobody outside of the local
  * network learns of this server. */
-static bool is_asked(const ls_announcer *announcer, const ls_discovery_datagram *datagram,
+static bool is_asked(const ls_announcer *announcer, const ls_broadcast_datagram *datagram,
                      uint64_t *nonce)
 {
     return datagram->is_broadcast && datagram->from.port != 0 &&
@@ -116,16 +116,16 @@ static bool is_asked(const ls_announcer *announcer, const ls_discovery_datagram 
 static void on_queries(void *user, uint64_t now_ns)
 {
     ls_announcer *announcer = user;
-    ls_discovery_datagram datagram;
+    ls_broadcast_datagram datagram;
     uint8_t bytes[LS_DISCOVERY_BYTES];
     uint64_t nonce = 0;
-    for (int i = 0; i < READS_MAX && ls_discovery_socket_receive(announcer->descriptor, &datagram);
+    for (int i = 0; i < READS_MAX && ls_broadcast_socket_receive(announcer->descriptor, &datagram);
          i++) {
         if (is_asked(announcer, &datagram, &nonce) &&
             ls_discovery_budget_spend(&announcer->budget, now_ns)) {
             const ls_discovery_answer answer = answer_of(announcer, nonce);
             size_t size = ls_discovery_write_answer(bytes, &answer);
-            ls_discovery_socket_answer(announcer->descriptor, &datagram, bytes, size);
+            ls_broadcast_socket_answer(announcer->descriptor, &datagram, bytes, size);
         }
     }
 }
@@ -141,7 +141,7 @@ static ls_status open_announcer(ls_announcer *announcer, ls_text *why)
     }
     if (status == LS_OK) {
         announcer->id = ls_secret_match_id(&random);
-        status = ls_discovery_socket_open(announcer->config.find_port, &announcer->descriptor, why);
+        status = ls_broadcast_socket_open(announcer->config.find_port, &announcer->descriptor, why);
     }
     if (status == LS_OK) {
         const ls_loop_handler handler = {on_queries, announcer};

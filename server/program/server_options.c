@@ -1,9 +1,9 @@
 #include "lockstep/server/program/server_options.h"
 
 #include "lockstep/common/simulations/builtin.h"
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/protocol/discovery/discovery.h"
-#include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/server/host/match_table.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/service/service_config.h"

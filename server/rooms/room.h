@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_SERVER_ROOMS_ROOM_H
 #define LOCKSTEP_SERVER_ROOMS_ROOM_H
 
-#include "lockstep/common/base/log_budget.h"
+#include "lockstep/common/base/log.h"
 #include "lockstep/common/program/console.h"
 #include "lockstep/protocol/transport/transport.h"
 #include "lockstep/server/journal/resume.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "lockstep/server/service/agones.h"
 
 #include "lockstep/common/base/clock.h"
@@ -10,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
 enum {
     TURN_MS = 50,
@@ -21,7 +18,6 @@ enum {
     LINE_BYTES_MAX = 256 << 10, /* of the stream: a game server with all its annotations */
     WATCH_AGAIN_MS = 1000,      /* after the stream has ended */
     URL_BYTES = 128,
-    EVENTS_MAX = 16, /* of sockets, at a time */
 };
 
 /* Several requests at a time, on the event loop: none of them is waited for, no thread is made. */
@@ -75,33 +71,52 @@ typedef struct http_fetch {
     void *user;
 } http_fetch;
 
-/* libcurl names the sockets that it waits for. They are in an epoll of their own, which the loop
- * sees as one descriptor that can be read when any of them is ready. */
+/* libcurl names the sockets that it waits for, and looks itself what they are ready for. */
 struct http_fetcher {
     ls_event_loop *loop;
     CURLM *multi;
-    int sockets; /* the epoll; -1: there is none */
-    ls_loop_source *watch, *alarm;
+    ls_loop_source *alarm;
     http_fetch *first;
 };
 
+typedef struct fetch_socket {
+    http_fetcher *fetcher;
+    curl_socket_t descriptor;
+    ls_loop_source *watch;
+} fetch_socket;
+
+static void on_ready(void *user, uint64_t now_ns);
+
+static fetch_socket *watch_socket(http_fetcher *fetcher, curl_socket_t descriptor)
+{
+    fetch_socket *made = ls_allocate(ls_allocator_heap(), sizeof *made);
+    if (!made) {
+        return NULL;
+    }
+    *made = (fetch_socket){.fetcher = fetcher, .descriptor = descriptor};
+    const ls_loop_handler ready = {on_ready, made};
+    if (ls_event_loop_watch(fetcher->loop, descriptor, ready, &made->watch) != LS_OK) {
+        ls_release(ls_allocator_heap(), made);
+        return NULL;
+    }
+    curl_multi_assign(fetcher->multi, descriptor, made);
+    return made;
+}
+
 static int on_socket(CURL *curl, curl_socket_t descriptor, int what, void *user, void *known)
 {
-    static const int whats[] = {[CURL_POLL_IN] = EPOLLIN,
-                                [CURL_POLL_OUT] = EPOLLOUT,
-                                [CURL_POLL_INOUT] = EPOLLIN | EPOLLOUT};
-    http_fetcher *fetcher = user;
+    fetch_socket *of = known;
     (void)curl;
     if (what == CURL_POLL_REMOVE) {
-        (void)epoll_ctl(fetcher->sockets, EPOLL_CTL_DEL, descriptor, NULL);
+        ls_loop_source_remove(of ? of->watch : NULL);
+        ls_release(ls_allocator_heap(), of);
         return 0;
     }
-    struct epoll_event event = {.events = (uint32_t)whats[what], .data = {.fd = descriptor}};
-    if (epoll_ctl(fetcher->sockets, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, descriptor, &event) !=
-        0) {
+    of = of ? of : watch_socket(user, descriptor);
+    if (!of) {
         return -1;
     }
-    curl_multi_assign(fetcher->multi, descriptor, fetcher);
+    ls_loop_watch_for(of->watch, what != CURL_POLL_OUT, what != CURL_POLL_IN);
     return 0;
 }
 
@@ -164,29 +179,24 @@ static void end_those_that_are_done(http_fetcher *fetcher)
 
 /* ---- the loop's calls of the fetcher ---- */
 
+static void act_on(http_fetcher *fetcher, curl_socket_t descriptor)
+{
+    int running = 0;
+    curl_multi_socket_action(fetcher->multi, descriptor, 0, &running);
+    end_those_that_are_done(fetcher);
+}
+
 static void on_ready(void *user, uint64_t now_ns)
 {
-    http_fetcher *fetcher = user;
-    struct epoll_event events[EVENTS_MAX];
-    int running = 0;
+    const fetch_socket *of = user;
     (void)now_ns;
-    int count = epoll_wait(fetcher->sockets, events, EVENTS_MAX, 0);
-    for (int i = 0; i < count; i++) {
-        int mask = (events[i].events & EPOLLIN ? CURL_CSELECT_IN : 0) |
-                   (events[i].events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
-                   (events[i].events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
-        curl_multi_socket_action(fetcher->multi, events[i].data.fd, mask, &running);
-    }
-    end_those_that_are_done(fetcher);
+    act_on(of->fetcher, of->descriptor);
 }
 
 static void on_alarm(void *user, uint64_t now_ns)
 {
-    http_fetcher *fetcher = user;
-    int running = 0;
     (void)now_ns;
-    curl_multi_socket_action(fetcher->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-    end_those_that_are_done(fetcher);
+    act_on(user, CURL_SOCKET_TIMEOUT);
 }
 
 /* ---- the life of fetches ---- */
@@ -231,10 +241,6 @@ static void destroy_fetcher(http_fetcher *fetcher)
     }
     curl_multi_cleanup(fetcher->multi);
     ls_loop_source_remove(fetcher->alarm);
-    ls_loop_source_remove(fetcher->watch);
-    if (fetcher->sockets >= 0) {
-        close(fetcher->sockets);
-    }
     ls_release(ls_allocator_heap(), fetcher);
 }
 
@@ -246,16 +252,8 @@ static ls_status create_fetcher(ls_event_loop *loop, http_fetcher **out)
         return LS_NO_MEMORY;
     }
     fetcher->loop = loop;
-    fetcher->sockets = epoll_create1(EPOLL_CLOEXEC);
-    ls_status status = fetcher->sockets >= 0 ? LS_OK : LS_IO;
-    if (status == LS_OK) {
-        const ls_loop_handler ready = {on_ready, fetcher};
-        status = ls_event_loop_watch(loop, fetcher->sockets, ready, &fetcher->watch);
-    }
-    if (status == LS_OK) {
-        const ls_loop_handler time = {on_alarm, fetcher};
-        status = ls_event_loop_add_alarm(loop, time, &fetcher->alarm);
-    }
+    const ls_loop_handler time = {on_alarm, fetcher};
+    ls_status status = ls_event_loop_add_alarm(loop, time, &fetcher->alarm);
     if (status == LS_OK) {
         fetcher->multi = curl_multi_init();
         status = fetcher->multi ? LS_OK : LS_NO_MEMORY;

@@ -3,22 +3,19 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/assert.h"
-#include "lockstep/protocol/transport/socket_address.h"
+#include "lockstep/common/system/endpoint_text.h"
+#include "lockstep/common/system/socket.h"
 #include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/http_routes.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 enum {
-    LISTEN_BACKLOG = 128,
     EVENTS_BYTES = 16384,          /* that are written at a time */
     MEMORY_PER_CONNECTION = 16384, /* for its headers, and a piece of its body */
     DISCARDED_BYTES_MAX = 1 << 20, /* of a body that is too large, until its client is cut off */
@@ -194,7 +191,7 @@ static void close_overdue_clients(const ls_http_listener *listener, uint64_t now
 {
     for (client *of = listener->clients; of; of = of->next) {
         if (now_ns >= of->due_ns) {
-            (void)shutdown(of->descriptor, SHUT_RDWR);
+            ls_socket_shut(of->descriptor);
             of->due_ns = never_ns;
         }
     }
@@ -584,39 +581,8 @@ static ls_status open_socket(const ls_http_listener *listener, int *out, ls_text
     if (status != LS_OK) {
         return LS_BAD_ARGUMENT;
     }
-    int family = ls_socket_family_of(&endpoint);
-    ls_socket_address address;
-    socklen_t size = ls_socket_address_of(&endpoint, family, &address);
-    int descriptor = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (descriptor < 0) {
-        return fail_io(why, host);
-    }
-    const int yes = 1, no = 0;
-    (void)setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (family == AF_INET6) {
-        (void)setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-    }
-    if (bind(descriptor, &address.any, size) != 0 || listen(descriptor, LISTEN_BACKLOG) != 0) {
-        status = fail_io(why, host);
-        close(descriptor);
-        return status;
-    }
-    *out = descriptor;
-    return LS_OK;
-}
-
-/* Of the socket that listens, and that is never waited for. */
-static ls_status adopt_socket(ls_http_listener *listener, int descriptor, ls_text *why)
-{
-    ls_socket_address address;
-    socklen_t size = sizeof address;
-    int flags = fcntl(descriptor, F_GETFL);
-    if (getsockname(descriptor, &address.any, &size) != 0 || flags < 0 ||
-        fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0) {
-        return fail_io(why, "its socket");
-    }
-    listener->endpoint = ls_socket_address_endpoint(&address);
-    return LS_OK;
+    *out = ls_socket_listen(&endpoint);
+    return *out >= 0 ? LS_OK : fail_io(why, host);
 }
 
 /* Takes the socket. */
@@ -663,7 +629,9 @@ static ls_status open_port(ls_http_listener *listener, ls_text *why)
 {
     int descriptor = listener->config.descriptor;
     ls_status status = descriptor < 0 ? open_socket(listener, &descriptor, why) : LS_OK;
-    LS_THEN(status, adopt_socket(listener, descriptor, why));
+    if (status == LS_OK && !ls_socket_listen_ready(descriptor, &listener->endpoint)) {
+        status = fail_io(why, "its socket");
+    }
     LS_THEN(status, start_daemon(listener, descriptor, why));
     if (status == LS_OK) {
         status = watch_daemon(listener);

@@ -5,9 +5,9 @@
 #ifndef LOCKSTEP_SERVER_SERVICE_HTTP_LISTENER_H
 #define LOCKSTEP_SERVER_SERVICE_HTTP_LISTENER_H
 
+#include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/runtime/event_loop.h"
-#include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/server/service/service_view.h"
 
 typedef struct ls_http_listener ls_http_listener;

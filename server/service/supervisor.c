@@ -7,7 +7,9 @@
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/program/systemd.h"
 #include "lockstep/common/runtime/event_loop.h"
+#include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/child_process.h"
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/mapped_file.h"
 #include "lockstep/common/system/output.h"
@@ -457,6 +459,9 @@ static ls_status bind_port(supervisor *self, ls_text *why)
 static ls_status open_port(supervisor *self, ls_text *why)
 {
     bool is_bound = self->config->sockets->datagram_count > 0;
+    if (self->workers > 1 && !ls_ability_is_there(LS_ABILITY_SHARED_PORTS, why)) {
+        return LS_UNSUPPORTED;
+    }
     ls_status status = is_bound ? adopt_port(self, why) : bind_port(self, why);
     for (uint32_t i = 0; i < self->workers && status == LS_OK; i++) {
         self->sockets[i] = ls_udp_group_descriptor(self->group, i);

@@ -32,7 +32,7 @@ ls_status ls_work_mark_open(int descriptor, ls_work_mark **out)
 
 ls_status ls_work_mark_create(ls_work_mark **out)
 {
-    int descriptor = ls_shared_memory_make("lockstep-work-mark", sizeof(shared_page));
+    int descriptor = ls_shared_memory_make("lockstep-work-mark");
     return descriptor < 0 ? LS_IO : ls_work_mark_open(descriptor, out);
 }
 

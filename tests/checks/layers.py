@@ -41,8 +41,8 @@ MAY_USE = {
     "protocol/transport": PURE,
     "protocol/wire": PURE,
     "protocol/blob": PURE | {"protocol/wire", "common/compress"},
-    "protocol/sealed": PURE | {"protocol/transport"},
-    "protocol/enet": PURE,
+    "protocol/sealed": PURE | {"common/system", "protocol/transport"},
+    "protocol/enet": PURE | {"common/system"},
     "protocol/discovery": PURE | WIRE,
     "protocol/udp": PURE | NETWORK | {"common/system", "common/runtime"},
     "server/match": PURE | WIRE,
@@ -324,7 +324,7 @@ SAMPLES = (
             "common/loader/plugin_loader.c": "#include "
             '"lockstep/common/simulations/builtin.h"\n',
             "common/system/posix/library.c": "#include <dlfcn.h>\n",
-            "protocol/enet/enet_channel.c": "#include <enet/enet.h>\n#include <sys/socket.h>\n",
+            "protocol/enet/enet_channel.c": "#include <enet/enet.h>\n#include <errno.h>\n",
             "server/match/match.c": '#include "lockstep/protocol/wire/message.h"\n',
             "server/program/server.c": '#include "lockstep/common/runtime/event_loop.h"\n'
             '#include "lockstep/common/program/option.h"\n',

@@ -37,7 +37,7 @@ def header_problems(source):
     comment = re.match(r"/\*.*?\*/", source.text, re.DOTALL)
     lines = re.split(r"\n \*\n", comment.group())[0].count("\n") + 1 if comment else 0
     if not COMMENT_LINES[0] <= lines <= COMMENT_LINES[1]:
-        yield 1, "a header opens with a comment of three to six lines: what it owns, who calls it"
+        yield 1, "a header opens with three to six lines: what it owns, what it must never do"
     guard = "LOCKSTEP_" + re.sub(r"[^A-Z0-9]", "_", source.path.upper())
     if not re.search(rf"#ifndef {guard}\n#define {guard}\n", source.text):
         yield 1, f"the include guard is {guard}"
@@ -130,7 +130,7 @@ SAMPLES = (
     ("one line too many", {"tools/a.c": "\n" * (FILE_LINES_MAX + 1)}, ["tools/a.c:1: 1001 lines"]),
     ("a long function", {"tools/a.c": _function(FUNCTION_LINES_MAX + 1)}, ["2: function of 81"]),
     ("a line too long", {"tools/a.c": "\n" + "x" * (COLUMNS_MAX + 1)}, ["a.c:2: 101 columns"]),
-    ("a header that says nothing", {"common/a.h": _header("A_H", "")}, ["opens with a comment"]),
+    ("a header that says nothing", {"common/a.h": _header("A_H", "")}, ["opens with"]),
     ("a header that says one line", {"common/a.h": _header("A_H", "/* A. */\n")}, ["opens with"]),
     (
         "a header that goes on and on",

@@ -3,7 +3,7 @@
  *   any number of: u8 address, u8 size, datagram
  */
 #include "lockstep/common/base/assert.h"
-#include "lockstep/protocol/discovery/discovery_search.h"
+#include "lockstep/protocol/discovery/discovery.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 
 #include <arpa/inet.h>

@@ -388,6 +388,30 @@ Test(event_loop, a_descriptor_is_reported_until_all_was_read)
     close(ends[1]);
 }
 
+/* Nothing ever comes: it can be written to alone. */
+Test(event_loop, a_watch_for_room_is_called_where_there_is_some)
+{
+    int ends[2];
+    cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    test_counter counter = {.calls_wanted = 2};
+    cr_assert_eq(
+        ls_event_loop_watch(loop, ends[0], (ls_loop_handler){count, &counter}, &counter.source),
+        LS_OK);
+    ls_loop_watch_for(counter.source, false, true);
+    limit_patience();
+    ls_event_loop_run(loop);
+    cr_assert_eq(counter.calls, 2);
+    ls_loop_watch_for(counter.source, true, false);
+    counter.calls_wanted = 3;
+    counter.descriptor = ends[0];
+    cr_assert_eq(write(ends[1], "a", 1), 1);
+    ls_event_loop_run(loop);
+    cr_assert_eq(counter.calls, 3);
+    ls_loop_source_remove(counter.source);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 Test(event_loop, a_removed_source_is_never_called)
 {
     int ends[2];

@@ -1,7 +1,8 @@
 /* Servers are found on the local network: here on the loopback alone. */
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/udp/discovery_socket.h"
+#include "lockstep/common/system/broadcast_socket.h"
+#include "lockstep/protocol/discovery/discovery.h"
 #include "lockstep/tests/loopback/hosted.h"
 
 #include <arpa/inet.h>
@@ -23,8 +24,8 @@ static void open_find(void)
     socklen_t size = sizeof own;
     ls_text why = {{0}};
     hosted_open();
-    cr_assert_eq(ls_discovery_socket_open(0, &holder, &why), LS_OK, "%s", why.bytes);
-    cr_assert_eq(ls_discovery_socket_open(0, &asker, &why), LS_OK, "%s", why.bytes);
+    cr_assert_eq(ls_broadcast_socket_open(0, &holder, &why), LS_OK, "%s", why.bytes);
+    cr_assert_eq(ls_broadcast_socket_open(0, &asker, &why), LS_OK, "%s", why.bytes);
     cr_assert_eq(getsockname(holder, (struct sockaddr *)&own, &size), 0);
     find_port = ntohs(own.sin_port);
 }
@@ -115,7 +116,7 @@ static void send_query(const char *address, uint64_t nonce, size_t size)
 {
     uint8_t bytes[LS_DISCOVERY_BYTES];
     ls_discovery_write_query(bytes, nonce);
-    cr_assert_eq(ls_discovery_socket_broadcast(asker, inet_addr(address), find_port, bytes, size),
+    cr_assert_eq(ls_broadcast_socket_broadcast(asker, inet_addr(address), find_port, bytes, size),
                  1);
 }
 
@@ -124,10 +125,10 @@ static uint32_t count_answers(uint64_t nonce)
 {
     uint32_t count = 0;
     struct pollfd wait = {.fd = asker, .events = POLLIN};
-    ls_discovery_datagram datagram;
+    ls_broadcast_datagram datagram;
     ls_discovery_answer answer;
     while (poll(&wait, 1, 300) == 1) {
-        while (ls_discovery_socket_receive(asker, &datagram)) {
+        while (ls_broadcast_socket_receive(asker, &datagram)) {
             if (ls_discovery_read_answer(datagram.bytes, datagram.size, &answer)) {
                 cr_assert_eq(answer.nonce, nonce);
                 cr_assert_eq(answer.port, hosted.port);

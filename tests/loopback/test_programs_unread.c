@@ -183,6 +183,31 @@ Test(programs_unread, client_whose_reader_ends_plays_to_the_end)
     hosted_expect_perfect(TICKS);
 }
 
+/* ---- a network conditioner ---- */
+
+static void expect_conditioned_match(void)
+{
+    hosted_condition("--delay", "1");
+    hosted.errors = 0;
+    hosted_join_bots(2);
+    hosted_expect_perfect(TICKS);
+    hosted_end_condition(SIGTERM);
+}
+
+Test(programs_unread, conditioner_on_a_stopped_terminal_passes_packets_on)
+{
+    hosted_serve(ARENA("2", "90"));
+    stop_terminal();
+    expect_conditioned_match();
+}
+
+Test(programs_unread, conditioner_with_a_full_pipe_passes_packets_on)
+{
+    hosted_serve(ARENA("2", "90"));
+    fill_pipe();
+    expect_conditioned_match();
+}
+
 /* ---- a service ---- */
 
 static void serve_rooms(void)

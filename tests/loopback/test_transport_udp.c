@@ -1,5 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/tests/loopback/station.h"
 
 #include <errno.h>

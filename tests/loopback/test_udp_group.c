@@ -2,11 +2,12 @@
  * sockets as worker processes do. Datagrams on the loopback have come when the call that sends them
  * returns. */
 #define _GNU_SOURCE
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/protocol/udp/udp_group.h"
 
+#include "lockstep/common/system/udp_socket.h"
 #include "lockstep/protocol/sealed/key_exchange.h"
 #include "lockstep/protocol/sealed/sealed_packet.h"
-#include "lockstep/protocol/udp/udp_socket.h"
 #include "lockstep/tests/loopback/station.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* The socket by itself: what comes in batches, and what does not leave. Datagrams on the loopback
  * have come when the call that sends them returns. */
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/system_clock.h"
-#include "lockstep/protocol/udp/udp_socket.h"
+#include "lockstep/common/system/udp_socket.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -19,7 +19,7 @@ enum {
 /* One player link at a server that has closed `log.next` ticks, one every DT_NS. */
 typedef struct player_link_fixture {
     ls_player_link link;
-    ls_match_context match; /* of which a link needs the clock and the log */
+    ls_match match; /* of which a link needs the clock and the log */
     ls_tick_log log;
     ls_closed_tick ticks[LS_WINDOW_TICKS]; /* of the log */
     ls_coded_tick coded[LS_WINDOW_TICKS];  /* likewise */

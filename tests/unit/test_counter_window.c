@@ -1,4 +1,4 @@
-#include "lockstep/protocol/sealed/counter_window.h"
+#include "lockstep/protocol/sealed/sealed_packet.h"
 
 #include <criterion/criterion.h>
 

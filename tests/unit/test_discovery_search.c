@@ -1,5 +1,5 @@
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/discovery/discovery_search.h"
+#include "lockstep/protocol/discovery/discovery.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>

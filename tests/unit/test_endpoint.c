@@ -1,4 +1,4 @@
-#include "lockstep/protocol/transport/endpoint.h"
+#include "lockstep/common/system/endpoint_text.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>

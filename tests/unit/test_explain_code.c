@@ -1,6 +1,7 @@
 /* These tests read what lockstep-desync says of the code of real plug-ins, built from one source.
  */
 #include "lockstep/common/loader/plugin_loader.h"
+#include "lockstep/common/system/ability.h"
 #include "lockstep/tests/support/explained.h"
 #include "lockstep/tools/desync/write_trace.h"
 
@@ -19,7 +20,7 @@ TestSuite(explain_code, .init = explained_open, .fini = explained_close);
 static bool can_run_here(const char *client)
 {
 #if defined(__x86_64__)
-    return explain_write_trace_can_watch() &&
+    return ls_ability_is_there(LS_ABILITY_WRITE_TRACES, NULL) &&
            (strcmp(client, FUSED) != 0 || __builtin_cpu_supports("fma"));
 #else
     (void)client;

@@ -1,4 +1,4 @@
-#include "lockstep/server/match/lapsed_offers.h"
+#include "lockstep/server/match/pending_connections.h"
 
 #include <criterion/criterion.h>
 

@@ -1,4 +1,4 @@
-#include "lockstep/common/base/log_budget.h"
+#include "lockstep/common/base/log.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "lockstep/server/match/origin_budget.h"
+#include "lockstep/server/match/spectator_table.h"
 
 #include "lockstep/server/match/state_handover.h"
 

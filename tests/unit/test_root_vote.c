@@ -1,4 +1,4 @@
-#include "lockstep/server/match/root_vote.h"
+#include "lockstep/server/match/arbiter.h"
 
 #include <criterion/criterion.h>
 

@@ -1,4 +1,4 @@
-#include "lockstep/server/match/send_budget.h"
+#include "lockstep/server/match/state_handover.h"
 
 #include "lockstep/common/base/clock.h"
 

@@ -1,4 +1,4 @@
-#include "lockstep/client/session/tick_parts.h"
+#include "lockstep/client/session/confirmed_ticks.h"
 
 #include "lockstep/tests/support/counting_allocator.h"
 

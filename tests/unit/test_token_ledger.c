@@ -1,6 +1,6 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/maths/rng.h"
-#include "lockstep/protocol/sealed/token_ledger.h"
+#include "lockstep/protocol/sealed/token_gate.h"
 #include "lockstep/tests/support/counting_allocator.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,7 @@
 #include "lockstep/tools/desync/write_trace.h"
 
 #include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/system/ability.h"
 #include "lockstep/tests/support/diagnosed_match.h"
 
 #include <criterion/criterion.h>
@@ -52,7 +53,7 @@ static void trace_field(traced *made, const char *name, bool wants_watch)
 Test(write_trace, every_write_is_told_with_its_pass_and_instruction)
 {
     traced made;
-    if (!explain_write_trace_can_watch()) {
+    if (!ls_ability_is_there(LS_ABILITY_WRITE_TRACES, NULL)) {
         cr_skip_test("writes cannot be watched on this platform");
     }
     open_traced(&made, fault_simulation());
@@ -84,7 +85,7 @@ Test(write_trace, every_write_is_told_with_its_pass_and_instruction)
 Test(write_trace, a_write_of_the_old_value_is_told_too)
 {
     traced made;
-    if (!explain_write_trace_can_watch()) {
+    if (!ls_ability_is_there(LS_ABILITY_WRITE_TRACES, NULL)) {
         cr_skip_test("writes cannot be watched on this platform");
     }
     open_traced(&made, fault_simulation());

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/simulation/state_schema.h"
+#include "lockstep/common/system/ability.h"
 #include "lockstep/tools/desync/machine_code.h"
 #include "lockstep/tools/desync/write_trace.h"
 
@@ -566,8 +567,11 @@ static bool begin(chain_search *search, const ls_bundle_reading *reading, link_s
 {
     explain_chain *chain = search->chain;
     const explain_evidence *evidence = search->evidence;
-    if (!explain_write_trace_can_watch() || !search->code) {
-        ls_text_set(&chain->end, "Single writes cannot be watched on this platform.");
+    if (!ls_ability_is_there(LS_ABILITY_WRITE_TRACES, &chain->end)) {
+        return false;
+    }
+    if (!search->code) {
+        ls_text_set(&chain->end, "This processor's machine code cannot be read.");
         return false;
     }
     if (!evidence->schema || ls_bundle_reading_stretch(reading, &search->stretch) != LS_OK) {

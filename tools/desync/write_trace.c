@@ -3,6 +3,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/diagnosis/state_difference.h"
+#include "lockstep/common/system/ability.h"
 
 #include <execinfo.h>
 #include <signal.h>
@@ -229,15 +230,6 @@ typedef struct tracing {
     int outer_count;      /* of the stack below the pass */
     void *outer[FRAMES_MAX];
 } tracing;
-
-bool explain_write_trace_can_watch(void)
-{
-#if defined(EXPLAIN_CAN_WATCH)
-    return true;
-#else
-    return false;
-#endif
-}
 
 /* ---- memory that shares no page with anything else ---- */
 
@@ -592,7 +584,8 @@ ls_status explain_write_trace_run(const ls_simulation *simulation, const ls_sim_
 {
     tracing trace = {.out = out,
                      .request = request,
-                     .is_spectator = request->wants_watch && explain_write_trace_can_watch()};
+                     .is_spectator = request->wants_watch &&
+                                     ls_ability_is_there(LS_ABILITY_WRITE_TRACES, NULL)};
     LS_ASSERT(request->choice_count <= EXPLAIN_CHOICES_MAX);
     *out = (explain_write_trace){.is_watched = trace.is_spectator};
     ls_status status =

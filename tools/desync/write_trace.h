@@ -1,8 +1,8 @@
 /* Write trace: every write to one field in one step, with the pass and the instruction that made
  * it. The field's pages are made read-only, the step faults at each write, the instruction is let
- * through alone and the pages are closed again (Linux on x86-64). Elsewhere only what each pass
- * changed can be told. Never called while anything else in the process relies on the two signals
- * SIGSEGV and SIGTRAP. Called by lockstep-desync. */
+ * through alone and the pages are closed again (LS_ABILITY_WRITE_TRACES). Elsewhere only what each
+ * pass changed can be told. Never called while anything else in the process relies on SIGSEGV and
+ * SIGTRAP. Called by lockstep-desync. */
 #ifndef LOCKSTEP_TOOLS_DESYNC_WRITE_TRACE_H
 #define LOCKSTEP_TOOLS_DESYNC_WRITE_TRACE_H
 
@@ -107,9 +107,6 @@ typedef struct explain_write_request {
 } explain_write_request;
 
 #define EXPLAIN_CHOICES_MAX 40u
-
-/* Whether this platform can tell writes one by one. */
-bool explain_write_trace_can_watch(void);
 
 /* Runs the stretch up to its last step and traces that. A write that gives an element its old value
  * is told when it begins inside a field. Errors of ls_sim_instance_create and of the stretch. */

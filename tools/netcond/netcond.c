@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/json.h"
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/output.h"
 
 #include <inttypes.h>
@@ -217,9 +218,13 @@ static void show_logged(netcond *host, const char *line)
     ls_log_line(&host->console->log, LS_LOG_INFO, "%s", line);
 }
 
-static void draw_progress(void *user, uint64_t now_ns)
+static void show_progress(void *user, uint64_t now_ns)
 {
     netcond *host = user;
+    ls_console_flush(host->console);
+    if (!host->console->is_live) {
+        return;
+    }
     netcond_report report = report_of(host, now_ns);
     ls_console_begin(host->console);
     ls_console_line(host->console, "%.0f s, %" PRIu32 " clients", (double)report.elapsed_ns / 1e9,
@@ -291,9 +296,9 @@ static ls_status find_addresses(netcond *host, ls_text *why)
 static ls_status add_handlers(netcond *host)
 {
     ls_loop_handler signal_handler = {on_signal, host};
-    ls_loop_handler progress = {draw_progress, host};
+    ls_loop_handler progress = {show_progress, host};
     ls_status status = ls_event_loop_add_stop_signals(host->loop, signal_handler);
-    if (status == LS_OK && host->console->is_live) {
+    if (status == LS_OK) {
         status = ls_event_loop_add_timer(host->loop, PROGRESS_MS, progress, NULL);
     }
     return status;

@@ -1,25 +1,26 @@
-#define _GNU_SOURCE
 #include "lockstep/tools/netcond/proxy.h"
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/socket.h"
-#include "lockstep/protocol/transport/socket_address.h"
+#include "lockstep/common/system/udp_socket.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 enum {
-    BATCH = 64,                        /* datagrams of one socket before the others have a turn */
-    SOCKET_BUFFER_BYTES = 4096 * 1024, /* for bursts; the system may give less */
+    BATCH = 64, /* datagrams of one socket before the others have a turn */
     FORGET_EVERY_MS = 500,
 };
 
+_Static_assert(NETCOND_DATAGRAM_BYTES_MAX <= LS_UDP_RECEIVED_BYTES_MAX, "none is cut");
+
 typedef struct client {
     netcond_proxy *proxy;
-    ls_loop_source *source; /* NULL: a free place */
-    int descriptor;         /* connected to the server */
+    ls_loop_source *source;     /* NULL: a free place */
+    ls_datagram_socket *socket; /* connected to the server */
     uint32_t index;
     ls_endpoint endpoint;
     uint64_t heard_ns;
@@ -29,8 +30,7 @@ struct netcond_proxy {
     netcond_proxy_config config;
     const ls_allocator *allocator;
     ls_event_loop *loop;
-    int descriptor; /* towards the clients */
-    uint16_t port;
+    ls_datagram_socket *socket; /* towards the clients */
     ls_loop_source *clients_source;
     ls_loop_source *alarm;
     ls_loop_source *forget_timer;
@@ -38,13 +38,12 @@ struct netcond_proxy {
     netcond_conditioner *conditioners[NETCOND_DIRECTION_COUNT];
     netcond_proxy_counts counts;
     client *clients; /* clients_max */
-    uint8_t datagram[NETCOND_DATAGRAM_BYTES_MAX];
 };
 
 netcond_proxy_config netcond_proxy_config_default(void)
 {
     return (netcond_proxy_config){
-        .listen = ls_endpoint_from_ipv4(htonl(INADDR_LOOPBACK), 0),
+        .listen = {.address = {[10] = 0xff, 0xff, 127, 0, 0, 1}},
         .links = {ls_link_config_default(), ls_link_config_default()},
         .seed = 1,
         .clients_max = 64,
@@ -54,67 +53,31 @@ netcond_proxy_config netcond_proxy_config_default(void)
 
 /* ---- sockets ---- */
 
-/* A UDP socket of the endpoint's family that never blocks, or -1. */
-static int open_socket(const ls_endpoint *endpoint)
-{
-    int family = ls_socket_family_of(endpoint);
-    int descriptor = socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (descriptor >= 0) {
-        int bytes = SOCKET_BUFFER_BYTES;
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-    }
-    return descriptor;
-}
-
-static bool bind_to(int descriptor, const ls_endpoint *endpoint)
-{
-    ls_socket_address address;
-    socklen_t bytes = ls_socket_address_of(endpoint, ls_socket_family_of(endpoint), &address);
-    return bind(descriptor, &address.any, bytes) == 0;
-}
-
-static void close_socket(int descriptor)
-{
-    if (descriptor >= 0) {
-        ls_socket_close(descriptor);
-    }
-}
-
 /* An address that a socket can be bound to is one of this machine. */
 static bool is_own_address(const ls_endpoint *server)
 {
     ls_endpoint endpoint = *server;
     endpoint.port = 0;
-    int descriptor = open_socket(&endpoint);
-    bool is_own = descriptor >= 0 && bind_to(descriptor, &endpoint);
-    close_socket(descriptor);
-    return is_own;
+    int descriptor = ls_udp_descriptor_listen(&endpoint, false);
+    ls_socket_close(descriptor);
+    return descriptor >= 0;
 }
 
 /* ---- packets out ---- */
 
 /* A refusal that was told meanwhile is reported by the next call, which then does nothing: so
  * again. */
-static void send_to_server(netcond_proxy *proxy, const client *from,
-                           const netcond_conditioned_packet *packet)
+static void send_packet(netcond_proxy *proxy, ls_datagram_socket *by, const ls_endpoint *to,
+                        const netcond_conditioned_packet *packet)
 {
-    ssize_t sent = send(from->descriptor, packet->bytes, packet->size, 0);
-    if (sent < 0 && errno == ECONNREFUSED) {
-        proxy->counts.unreachable++;
-        sent = send(from->descriptor, packet->bytes, packet->size, 0);
-    }
-    proxy->counts.unsent += sent < 0 ? 1 : 0;
-}
-
-static void send_to_client(netcond_proxy *proxy, const client *to,
-                           const netcond_conditioned_packet *packet)
-{
-    ls_socket_address address;
-    socklen_t bytes =
-        ls_socket_address_of(&to->endpoint, ls_socket_family_of(&proxy->config.listen), &address);
-    ssize_t sent = sendto(proxy->descriptor, packet->bytes, packet->size, 0, &address.any, bytes);
-    proxy->counts.unsent += sent < 0 ? 1 : 0;
+    ls_udp_sent sent = {0};
+    int tries = 0;
+    do {
+        ls_datagram_socket_send(by, to, packet->bytes, packet->size);
+        sent = ls_datagram_socket_flush(by);
+        proxy->counts.unreachable += sent.error == ECONNREFUSED ? 1 : 0;
+    } while (sent.error == ECONNREFUSED && tries++ == 0);
+    proxy->counts.unsent += sent.lost != 0 ? 1 : 0;
 }
 
 static void set_alarm(netcond_proxy *proxy)
@@ -136,10 +99,10 @@ static void forward(netcond_proxy *proxy)
     netcond_conditioned_packet packet;
     uint64_t now_ns = ls_event_loop_now_ns(proxy->loop);
     while (netcond_conditioner_pop(proxy->conditioners[NETCOND_DIRECTION_UP], now_ns, &packet)) {
-        send_to_server(proxy, &proxy->clients[packet.client], &packet);
+        send_packet(proxy, proxy->clients[packet.client].socket, NULL, &packet);
     }
     while (netcond_conditioner_pop(proxy->conditioners[NETCOND_DIRECTION_DOWN], now_ns, &packet)) {
-        send_to_client(proxy, &proxy->clients[packet.client], &packet);
+        send_packet(proxy, proxy->socket, &proxy->clients[packet.client].endpoint, &packet);
     }
     set_alarm(proxy);
 }
@@ -154,28 +117,36 @@ static void on_alarm(void *user, uint64_t now_ns)
 
 /* ---- packets in ---- */
 
-static void put(netcond_proxy *proxy, netcond_direction direction, uint32_t index, size_t size)
+static void put(netcond_proxy *proxy, netcond_direction direction, uint32_t index,
+                const ls_udp_datagram *came)
 {
-    netcond_conditioner_put(proxy->conditioners[direction], index, proxy->datagram, size,
+    netcond_conditioner_put(proxy->conditioners[direction], index, came->bytes, came->size,
                             ls_event_loop_now_ns(proxy->loop));
+}
+
+/* Nothing stays in the socket's own memory, of which no readiness tells. */
+static bool receive_next(netcond_proxy *proxy, ls_datagram_socket *from, uint32_t others,
+                         ls_udp_datagram *out)
+{
+    ls_udp_receipt receipt = LS_UDP_ERROR;
+    while (receipt == LS_UDP_ERROR && (others < BATCH || ls_datagram_socket_has_received(from))) {
+        receipt = ls_datagram_socket_receive(from, out);
+        bool is_refused = receipt == LS_UDP_ERROR && out->error == ECONNREFUSED;
+        proxy->counts.unreachable += is_refused ? 1 : 0;
+        others++;
+    }
+    return receipt == LS_UDP_RECEIVED;
 }
 
 static void on_server(void *user, uint64_t now_ns)
 {
-    (void)now_ns;
     client *to = user;
-    netcond_proxy *proxy = to->proxy;
-    for (uint32_t i = 0; i < BATCH; i++) {
-        ssize_t size = recv(to->descriptor, proxy->datagram, sizeof proxy->datagram, MSG_TRUNC);
-        if (size >= 0) {
-            put(proxy, NETCOND_DIRECTION_DOWN, to->index, (size_t)size);
-        } else if (errno == ECONNREFUSED) {
-            proxy->counts.unreachable++;
-        } else {
-            break;
-        }
+    ls_udp_datagram came;
+    ls_datagram_socket_begin_turn(to->socket, now_ns);
+    for (uint32_t i = 0; receive_next(to->proxy, to->socket, i, &came); i++) {
+        put(to->proxy, NETCOND_DIRECTION_DOWN, to->index, &came);
     }
-    forward(proxy);
+    forward(to->proxy);
 }
 
 static client *find_client(netcond_proxy *proxy, const ls_endpoint *endpoint)
@@ -227,19 +198,16 @@ static client *admit(netcond_proxy *proxy, const ls_endpoint *endpoint, uint64_t
 {
     client *place = find_place(proxy);
     const ls_endpoint *server = &proxy->config.server;
-    int descriptor = place ? open_socket(server) : -1;
-    ls_socket_address address;
-    socklen_t bytes = ls_socket_address_of(server, ls_socket_family_of(server), &address);
-    if (descriptor >= 0) {
-        place->descriptor = descriptor;
-        bool is_connected = connect(descriptor, &address.any, bytes) == 0;
-        ls_loop_handler handler = {on_server, place};
-        if (is_connected &&
-            ls_event_loop_watch(proxy->loop, descriptor, handler, &place->source) == LS_OK) {
+    ls_datagram_socket *made = NULL;
+    if (place && ls_udp_socket_connect(server, proxy->allocator, &made) == LS_OK) {
+        const ls_loop_handler handler = {on_server, place};
+        place->socket = made;
+        if (ls_event_loop_watch(proxy->loop, ls_datagram_socket_descriptor(made), handler,
+                                &place->source) == LS_OK) {
             seat(proxy, place, endpoint, now_ns);
             return place;
         }
-        close_socket(descriptor);
+        ls_datagram_socket_close(made);
     }
     if (proxy->counts.refused++ == 0) {
         ls_log_line(proxy->config.log, LS_LOG_WARNING, "no room for another client: there are %u",
@@ -248,33 +216,20 @@ static client *admit(netcond_proxy *proxy, const ls_endpoint *endpoint, uint64_t
     return NULL;
 }
 
-static void receive_from_client(netcond_proxy *proxy, const ls_socket_address *from, size_t size)
-{
-    ls_endpoint endpoint = ls_socket_address_endpoint(from);
-    uint64_t now_ns = ls_event_loop_now_ns(proxy->loop);
-    client *sender = find_client(proxy, &endpoint);
-    if (!sender) {
-        sender = admit(proxy, &endpoint, now_ns);
-    }
-    if (sender) {
-        sender->heard_ns = now_ns;
-        put(proxy, NETCOND_DIRECTION_UP, sender->index, size);
-    }
-}
-
 static void on_clients(void *user, uint64_t now_ns)
 {
-    (void)now_ns;
     netcond_proxy *proxy = user;
-    for (uint32_t i = 0; i < BATCH; i++) {
-        ls_socket_address from;
-        socklen_t from_bytes = sizeof from;
-        ssize_t size = recvfrom(proxy->descriptor, proxy->datagram, sizeof proxy->datagram,
-                                MSG_TRUNC, &from.any, &from_bytes);
-        if (size < 0) {
-            break;
+    ls_udp_datagram came;
+    ls_datagram_socket_begin_turn(proxy->socket, now_ns);
+    for (uint32_t i = 0; receive_next(proxy, proxy->socket, i, &came); i++) {
+        client *sender = find_client(proxy, &came.from);
+        if (!sender) {
+            sender = admit(proxy, &came.from, now_ns);
         }
-        receive_from_client(proxy, &from, (size_t)size);
+        if (sender) {
+            sender->heard_ns = now_ns;
+            put(proxy, NETCOND_DIRECTION_UP, sender->index, &came);
+        }
     }
     forward(proxy);
 }
@@ -284,7 +239,7 @@ static void on_clients(void *user, uint64_t now_ns)
 static void unseat(netcond_proxy *proxy, client *leaving)
 {
     ls_loop_source_remove(leaving->source);
-    close_socket(leaving->descriptor);
+    ls_datagram_socket_close(leaving->socket);
     leaving->source = NULL;
     proxy->counts.clients--;
     for (uint32_t i = 0; i < NETCOND_DIRECTION_COUNT; i++) {
@@ -310,21 +265,19 @@ static void on_forget(void *user, uint64_t now_ns)
 
 static ls_status bind_listener(netcond_proxy *proxy, ls_text *why)
 {
-    ls_socket_address address;
-    socklen_t bytes = sizeof address;
-    proxy->descriptor = open_socket(&proxy->config.listen);
-    if (proxy->descriptor < 0 || !bind_to(proxy->descriptor, &proxy->config.listen) ||
-        getsockname(proxy->descriptor, &address.any, &bytes) != 0) {
+    ls_status status =
+        ls_udp_socket_listen(&proxy->config.listen, proxy->allocator, &proxy->socket);
+    if (status != LS_OK) {
         char text[LS_ENDPOINT_NUMERIC_BYTES];
         ls_endpoint_format(&proxy->config.listen, text);
-        return ls_fail(LS_IO, why, "cannot listen on %s: %s", text, strerror(errno));
+        return ls_fail(status, why, "cannot listen on %s: %s", text,
+                       status == LS_IO ? strerror(errno) : ls_status_text(status));
     }
-    proxy->port = ls_socket_address_endpoint(&address).port;
     const ls_endpoint *server = &proxy->config.server;
     ls_endpoint own = proxy->config.listen;
-    own.port = proxy->port;
-    if (server->port == proxy->port && (ls_endpoint_is_equal(&own, server) ||
-                                        (ls_endpoint_is_any(&own) && is_own_address(server)))) {
+    own.port = netcond_proxy_port(proxy);
+    if (server->port == own.port && (ls_endpoint_is_equal(&own, server) ||
+                                     (ls_endpoint_is_any(&own) && is_own_address(server)))) {
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "the server is the proxy itself: give one of them another port");
     }
@@ -350,8 +303,8 @@ static ls_status add_sources(netcond_proxy *proxy)
     ls_loop_handler clients = {on_clients, proxy};
     ls_loop_handler alarm = {on_alarm, proxy};
     ls_loop_handler forget = {on_forget, proxy};
-    ls_status status =
-        ls_event_loop_watch(loop, proxy->descriptor, clients, &proxy->clients_source);
+    ls_status status = ls_event_loop_watch(loop, ls_datagram_socket_descriptor(proxy->socket),
+                                           clients, &proxy->clients_source);
     LS_THEN(status, ls_event_loop_add_alarm(loop, alarm, &proxy->alarm));
     LS_THEN(status, ls_event_loop_add_timer(loop, FORGET_EVERY_MS, forget, &proxy->forget_timer));
     return status;
@@ -387,7 +340,6 @@ ls_status netcond_proxy_open(const netcond_proxy_config *config, ls_event_loop *
     }
     made->allocator = allocator;
     made->loop = loop;
-    made->descriptor = -1;
     made->alarm_ns = UINT64_MAX;
     ls_text reason = {{0}};
     ls_status status = build(made, &reason);
@@ -413,7 +365,7 @@ void netcond_proxy_close(netcond_proxy *proxy)
     ls_loop_source_remove(proxy->clients_source);
     ls_loop_source_remove(proxy->alarm);
     ls_loop_source_remove(proxy->forget_timer);
-    close_socket(proxy->descriptor);
+    ls_datagram_socket_close(proxy->socket);
     for (uint32_t i = 0; i < NETCOND_DIRECTION_COUNT; i++) {
         netcond_conditioner_destroy(proxy->conditioners[i]);
     }
@@ -423,7 +375,7 @@ void netcond_proxy_close(netcond_proxy *proxy)
 
 uint16_t netcond_proxy_port(const netcond_proxy *proxy)
 {
-    return proxy->port;
+    return ls_datagram_socket_port(proxy->socket);
 }
 
 netcond_proxy_counts netcond_proxy_counts_of(const netcond_proxy *proxy)

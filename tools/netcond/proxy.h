@@ -6,9 +6,9 @@
 #ifndef LOCKSTEP_TOOLS_NETCOND_PROXY_H
 #define LOCKSTEP_TOOLS_NETCOND_PROXY_H
 
+#include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/runtime/event_loop.h"
-#include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/tools/netcond/conditioner.h"
 
 typedef struct netcond_proxy netcond_proxy;

@@ -397,7 +397,8 @@ static void verify(void *user)
     batch_process *process = user;
     const char *arguments[ARGUMENTS_MAX];
     list_arguments(process, arguments);
-    const ls_child_process_config config = {.program = "/proc/self/exe", .arguments = arguments};
+    const ls_child_process_config config = {.program = LS_CHILD_THIS_PROGRAM,
+                                            .arguments = arguments};
     const ls_child_process_exchange exchange = {.output = process->output,
                                                 .output_bytes_max = sizeof process->output,
                                                 .time_max_ms =

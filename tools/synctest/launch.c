@@ -169,7 +169,7 @@ static ls_status start(const synctest_launch *launch, ls_child_process *process)
     static _Thread_local surroundings new;
     static const char *const arguments[] = {"lockstep-synctest", SYNCTEST_PERTURBED_ARGUMENT, NULL};
     make_surroundings(launch, &new);
-    ls_child_process_config config = {.program = "/proc/self/exe",
+    ls_child_process_config config = {.program = LS_CHILD_THIS_PROGRAM,
                                       .arguments = arguments,
                                       .environment = (const char *const *)(uintptr_t) new.variables,
                                       .streams = {0, 0, launch->words},
@@ -224,4 +224,13 @@ bool synctest_launch_can_fix_addresses(void)
         personality((unsigned long)kept);
     }
     return can;
+}
+
+bool synctest_launch_can_change_cpu(void)
+{
+#if defined(__x86_64__) && defined(__GLIBC__)
+    return __builtin_cpu_supports("fma");
+#else
+    return false; /* the C library has one set of functions there */
+#endif
 }

@@ -28,4 +28,7 @@ ls_status synctest_launch_run(const synctest_launch *launch, synctest_launch_end
 /* Whether this system lets a process have the same addresses every time. */
 bool synctest_launch_can_fix_addresses(void);
 
+/* Whether the C library has functions for processors with FMA, and this is one. */
+bool synctest_launch_can_change_cpu(void);
+
 #endif

@@ -1,17 +1,15 @@
-#define _GNU_SOURCE
 #include "lockstep/tools/synctest/perturbed_process.h"
 
 #include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/system/child_process.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/tools/synctest/compare.h"
 #include "lockstep/tools/synctest/crash.h"
 #include "lockstep/tools/synctest/play_mode.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 bool synctest_perturbed_process_is_wanted(int argc, char **argv)
 {
@@ -37,8 +35,8 @@ static bool open_files(synctest_player *player)
                                     : synctest_tape_open(player->files[SYNCTEST_FILE_TAPE], ticks,
                                                          facts->players, &player->tape);
     if (status == LS_OK && !is_recording) {
-        int trace = is_explaining ? memfd_create("expected", MFD_CLOEXEC)
-                                  : player->files[SYNCTEST_FILE_TRACE];
+        int trace =
+            is_explaining ? ls_shared_memory_make("expected") : player->files[SYNCTEST_FILE_TRACE];
         status = synctest_trace_open(trace, trace_shape(facts), &player->trace);
     }
     if (status != LS_OK) {
@@ -179,9 +177,9 @@ int synctest_perturbed_process_run(void)
     for (int i = 0; i < SYNCTEST_FILE_COUNT; i++) {
         player.files[i] = LS_CHILD_DESCRIPTOR_FIRST + i;
     }
-    synctest_exchange *exchange = mmap(NULL, sizeof *exchange, PROT_READ | PROT_WRITE, MAP_SHARED,
-                                       player.files[SYNCTEST_FILE_EXCHANGE], 0);
-    if (exchange == MAP_FAILED) {
+    synctest_exchange *exchange =
+        ls_shared_memory_map(player.files[SYNCTEST_FILE_EXCHANGE], sizeof *exchange);
+    if (!exchange) {
         return LS_EXIT_ENVIRONMENT;
     }
     player.exchange = exchange;
@@ -190,5 +188,5 @@ int synctest_perturbed_process_run(void)
                                   : synctest_perturbation_of(exchange->perturbation)->changes;
     synctest_crash_watch(exchange);
     work(&player);
-    _exit(LS_EXIT_CLEAN); /* what a plug-in left to be done at the end is not wanted */
+    _Exit(LS_EXIT_CLEAN); /* what a plug-in left to be done at the end is not wanted */
 }

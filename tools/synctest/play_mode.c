@@ -1,9 +1,10 @@
-#define _DEFAULT_SOURCE
 #include "lockstep/tools/synctest/play_mode.h"
 
 #include "lockstep/client/bots.h"
 #include "lockstep/common/simulation/save_fault.h"
 #include "lockstep/common/simulation/state_schema.h"
+#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/tools/synctest/compare.h"
 #include "lockstep/tools/synctest/crash.h"
 #include "lockstep/tools/synctest/random_inputs.h"
@@ -11,9 +12,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- drawing ---- */
 
@@ -242,9 +240,8 @@ static bool record_saves(synctest_player *player, const ls_sim_instance *instanc
         if (!synctest_player_save(player, instance, &recorder->saved)) {
             return false;
         }
-        ssize_t size = (ssize_t)recorder->saved.size;
-        if (pwrite(player->files[SYNCTEST_FILE_SAVES], recorder->saved.bytes, recorder->saved.size,
-                   (off_t)recorder->save_end) != size) {
+        if (!ls_shared_memory_write(player->files[SYNCTEST_FILE_SAVES], recorder->saved.bytes,
+                                    recorder->saved.size, recorder->save_end)) {
             return synctest_player_fail(player, LS_NO_MEMORY, "no memory for a save");
         }
         exchange->facts.save_starts[i] = recorder->save_end;
@@ -475,16 +472,15 @@ static bool play_joined(synctest_player *player)
 {
     const synctest_exchange *exchange = player->exchange;
     ls_sim_instance *instance = synctest_player_start(player);
-    struct stat info;
-    if (!instance || fstat(player->files[SYNCTEST_FILE_SAVES], &info) != 0) {
+    ls_mapped_file saves;
+    if (!instance) {
         return false;
     }
-    uint8_t *saves = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED,
-                          player->files[SYNCTEST_FILE_SAVES], 0);
-    if (saves == MAP_FAILED) {
+    if (ls_mapped_file_of(player->files[SYNCTEST_FILE_SAVES], "saves", &saves, NULL) != LS_OK) {
         return synctest_player_fail(player, LS_NO_MEMORY, "no memory for the saves");
     }
-    const synctest_saved save = {.bytes = saves + exchange->facts.save_starts[exchange->variant],
+    const synctest_saved save = {.bytes = (uint8_t *)(uintptr_t)saves.bytes +
+                                          exchange->facts.save_starts[exchange->variant],
                                  .size = (size_t)exchange->facts.save_sizes[exchange->variant]};
     if (!synctest_player_load_save(player, instance, &save,
                                    exchange->join_ticks[exchange->variant]) ||

@@ -1,34 +1,20 @@
-#define _GNU_SOURCE
 #include "lockstep/tools/synctest/runner.h"
 
+#include "lockstep/common/system/crash_signal.h"
+#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/tools/synctest/launch.h"
 #include "lockstep/tools/synctest/lint.h"
 #include "lockstep/tools/synctest/surroundings.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static uint64_t now_ns(void)
 {
     ls_clock clock = ls_clock_system();
     return ls_clock_now_ns(&clock);
-}
-
-static int make_file(const char *name)
-{
-    return memfd_create(name, MFD_CLOEXEC);
-}
-
-static void close_file(int file)
-{
-    if (file >= 0) {
-        close(file);
-    }
 }
 
 ls_status synctest_runner_open(synctest_runner *runner, const synctest_match *match,
@@ -37,43 +23,38 @@ ls_status synctest_runner_open(synctest_runner *runner, const synctest_match *ma
     *runner = (synctest_runner){.match = *match,
                                 .against = against,
                                 .patience_ms = patience_ms,
-                                .tape = make_file("tape"),
-                                .saves = make_file("saves")};
+                                .tape = ls_shared_memory_make("tape"),
+                                .saves = ls_shared_memory_make("saves")};
     return runner->tape >= 0 && runner->saves >= 0 ? LS_OK : LS_IO;
 }
 
 void synctest_runner_close(synctest_runner *runner)
 {
-    close_file(runner->tape);
-    close_file(runner->saves);
+    ls_shared_memory_close(runner->tape);
+    ls_shared_memory_close(runner->saves);
 }
 
 /* The tape and the saves are the runner's. */
 static void close_launch(const synctest_launch *launch)
 {
-    if (launch->exchange) {
-        munmap(launch->exchange, sizeof *launch->exchange);
-    }
-    close_file(launch->files[SYNCTEST_FILE_EXCHANGE]);
-    close_file(launch->files[SYNCTEST_FILE_TRACE]);
-    close_file(launch->words);
+    ls_shared_memory_release(launch->exchange, sizeof *launch->exchange);
+    ls_shared_memory_close(launch->files[SYNCTEST_FILE_EXCHANGE]);
+    ls_shared_memory_close(launch->files[SYNCTEST_FILE_TRACE]);
+    ls_shared_memory_close(launch->words);
 }
 
 static ls_status open_launch(const synctest_runner *runner, synctest_launch *launch)
 {
-    int file = make_file("exchange");
+    int file = ls_shared_memory_make("exchange");
     *launch = (synctest_launch){.files = {[SYNCTEST_FILE_EXCHANGE] = file,
                                           [SYNCTEST_FILE_TAPE] = runner->tape,
                                           [SYNCTEST_FILE_SAVES] = runner->saves,
-                                          [SYNCTEST_FILE_TRACE] = make_file("trace")},
-                                .words = make_file("words"),
+                                          [SYNCTEST_FILE_TRACE] = ls_shared_memory_make("trace")},
+                                .words = ls_shared_memory_make("words"),
                                 .patience_ms = runner->patience_ms};
-    void *block = MAP_FAILED;
-    if (launch->files[SYNCTEST_FILE_TRACE] >= 0 && launch->words >= 0 &&
-        ftruncate(file, sizeof *launch->exchange) == 0) {
-        block = mmap(NULL, sizeof *launch->exchange, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    }
-    if (block == MAP_FAILED) {
+    void *block = ls_shared_memory_map(file, sizeof *launch->exchange);
+    if (!block || launch->files[SYNCTEST_FILE_TRACE] < 0 || launch->words < 0) {
+        ls_shared_memory_release(block, sizeof *launch->exchange);
         close_launch(launch);
         return LS_IO;
     }
@@ -90,16 +71,18 @@ static ls_status open_launch(const synctest_runner *runner, synctest_launch *lau
 
 static void read_last_line(int words, char *line, size_t capacity)
 {
-    char bytes[1024];
-    struct stat info;
-    off_t start = fstat(words, &info) == 0 && info.st_size > (off_t)sizeof bytes
-                      ? info.st_size - (off_t)sizeof bytes
-                      : 0;
-    ssize_t count = pread(words, bytes, sizeof bytes - 1, start);
-    while (count > 0 && bytes[count - 1] == '\n') {
-        count--;
+    char bytes[1024] = "";
+    ls_mapped_file all = {0};
+    (void)ls_mapped_file_of(words, "words", &all, NULL);
+    size_t end = all.size;
+    while (end > 0 && all.bytes[end - 1] == '\n') {
+        end--;
     }
-    bytes[count > 0 ? count : 0] = '\0';
+    size_t size = LS_MIN(end, sizeof bytes - 1);
+    if (size > 0) {
+        memcpy(bytes, all.bytes + end - size, size);
+    }
+    ls_mapped_file_close(&all);
     const char *last = strrchr(bytes, '\n');
     ls_name_copy(line, capacity, last ? last + 1 : bytes);
 }
@@ -209,7 +192,8 @@ static void note_damaged_file(const synctest_exchange *exchange, synctest_outcom
 {
     uint32_t phase = exchange->progress.phase;
     bool is_loading = phase == SYNCTEST_PHASE_LOAD || phase == SYNCTEST_PHASE_OPENING;
-    if (outcome->kind == SYNCTEST_OUTCOME_CRASHED && outcome->signal == SIGBUS && is_loading) {
+    if (outcome->kind == SYNCTEST_OUTCOME_CRASHED && ls_crash_signal_is_of_file(outcome->signal) &&
+        is_loading) {
         outcome->kind = SYNCTEST_OUTCOME_FAILED;
         outcome->status = (uint32_t)-LS_PLUGIN;
         ls_text_add(&outcome->text, " cannot be loaded (SIGBUS): it is cut short or damaged");
@@ -236,15 +220,6 @@ ls_status synctest_runner_record(synctest_runner *runner, synctest_finding *out)
 
 /* ---- a perturbation ---- */
 
-static bool has_fused_multiply(void)
-{
-#if defined(__x86_64__) && defined(__GLIBC__)
-    return __builtin_cpu_supports("fma");
-#else
-    return false; /* the C library has one set of functions there */
-#endif
-}
-
 /* Why this simulation has nothing to perturb, or NULL. */
 static const char *reason_to_skip(const synctest_runner *runner,
                                   const synctest_perturbation *perturbation)
@@ -261,7 +236,7 @@ static const char *reason_to_skip(const synctest_runner *runner,
     if (perturbation->changes & SYNCTEST_CHANGES_WORKERS && runner->facts.workers_max < 2) {
         return "the simulation declares no workers";
     }
-    if (perturbation->changes & SYNCTEST_CHANGES_CPU && !has_fused_multiply()) {
+    if (perturbation->changes & SYNCTEST_CHANGES_CPU && !synctest_launch_can_change_cpu()) {
         return "this processor has no FMA that the C library could do without";
     }
     if (perturbation->changes & SYNCTEST_CHANGES_FLUSH && !synctest_surroundings_can_flush()) {

@@ -1,6 +1,8 @@
 #define _DEFAULT_SOURCE
 #include "lockstep/tools/synctest/surroundings.h"
 
+#include "lockstep/common/system/file.h"
+#include "lockstep/common/system/heap.h"
 #include "lockstep/tools/synctest/foreign_locale.h"
 #include "lockstep/tools/synctest/noise.h"
 #include "lockstep/tools/synctest/perturbation.h"
@@ -12,8 +14,6 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -73,8 +73,7 @@ static void change_locale(void)
 static void move_addresses(uint32_t variant)
 {
     size_t bytes = ((size_t)variant * 5 + 3) << 20;
-    void *hole = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    (void)hole;
+    ls_heap_leave_hole(bytes);
     for (size_t i = 1; i < 40; i++) {
         void *block = malloc(i * (24 + 40 * variant)); /* kept: the heap begins elsewhere */
         if (block && i % 3 == 0) {
@@ -96,7 +95,7 @@ void synctest_surroundings_enter(uint32_t changes, uint32_t variant)
         change_locale();
         synctest_foreign_locale_enter();
         synctest_shims_files_turn();
-        if (chdir("/") != 0) {
+        if (!ls_folder_enter("/")) {
             return; /* stays where it is */
         }
     }

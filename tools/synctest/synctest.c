@@ -1,6 +1,7 @@
 #include "lockstep/tools/synctest/synctest.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/common/system/thread.h"
 #include "lockstep/tools/synctest/launch.h"
@@ -390,6 +391,11 @@ ls_exit_code synctest_run(const synctest_config *config, ls_console *console)
     synctest_runner runner;
     result.match = &config->match;
     result.status = "failed";
+    ls_text why = {{0}};
+    if (!ls_ability_is_there(LS_ABILITY_PERTURBED_PROCESSES, &why)) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
+        return LS_EXIT_ENVIRONMENT;
+    }
     ls_status status = config->is_lint_wanted ? lint(config, &result, console) : LS_OK;
     LS_THEN(status, gather_evidence(config, &result, console));
     if (status != LS_OK) {

@@ -1,13 +1,11 @@
-#define _DEFAULT_SOURCE
 #include "lockstep/tools/synctest/tape.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/shared_memory.h"
 
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- tapes ---- */
 
@@ -32,27 +30,16 @@ static uint64_t number_at(const synctest_tape *tape, size_t index)
     return number;
 }
 
-static ls_status map_file(synctest_tape *tape, size_t byte_count, int protection)
-{
-    void *bytes = mmap(NULL, byte_count, protection, MAP_SHARED, tape->file, 0);
-    if (bytes == MAP_FAILED) {
-        return LS_IO;
-    }
-    tape->bytes = bytes;
-    tape->byte_count = byte_count;
-    return LS_OK;
-}
-
 ls_status synctest_tape_create(int file, uint32_t ticks, uint32_t players, synctest_tape *out)
 {
-    synctest_tape tape = {
-        .file = file, .ticks = ticks, .players = players, .end = table_bytes(ticks)};
-    if (ftruncate(file, (off_t)tape.end) != 0 ||
-        map_file(&tape, table_bytes(ticks), PROT_READ | PROT_WRITE) != LS_OK) {
-        return LS_IO;
-    }
-    *out = tape;
-    return LS_OK;
+    const size_t size = table_bytes(ticks);
+    *out = (synctest_tape){.file = file,
+                           .ticks = ticks,
+                           .players = players,
+                           .end = size,
+                           .bytes = ls_shared_memory_map(file, size),
+                           .byte_count = size};
+    return out->bytes ? LS_OK : LS_IO;
 }
 
 ls_status synctest_tape_add(synctest_tape *tape, ls_tick tick, const ls_slot_input *slots)
@@ -71,7 +58,7 @@ ls_status synctest_tape_add(synctest_tape *tape, ls_tick tick, const ls_slot_inp
         count += SLOT_HEADER_BYTES + size;
     }
     put_number(tape, (size_t)tape->ticks + 1 + tick, tape->end);
-    if (pwrite(tape->file, record, count, (off_t)tape->end) != (ssize_t)count) {
+    if (!ls_shared_memory_write(tape->file, record, count, tape->end)) {
         return LS_IO;
     }
     tape->end += count;
@@ -86,13 +73,15 @@ void synctest_tape_set_hash(synctest_tape *tape, ls_tick tick, uint64_t state_ha
 
 ls_status synctest_tape_open(int file, uint32_t ticks, uint32_t players, synctest_tape *out)
 {
-    synctest_tape tape = {.file = file, .ticks = ticks, .players = players};
-    struct stat info;
-    if (fstat(file, &info) != 0 || (size_t)info.st_size < table_bytes(ticks) ||
-        map_file(&tape, (size_t)info.st_size, PROT_READ) != LS_OK) {
+    ls_mapped_file whole;
+    if (ls_mapped_file_of(file, "tape", &whole, NULL) != LS_OK || whole.size < table_bytes(ticks)) {
         return LS_IO;
     }
-    *out = tape;
+    *out = (synctest_tape){.file = file,
+                           .ticks = ticks,
+                           .players = players,
+                           .bytes = (uint8_t *)(uintptr_t)whole.bytes,
+                           .byte_count = whole.size};
     return LS_OK;
 }
 
@@ -149,16 +138,9 @@ ls_status synctest_trace_open(int file, synctest_trace_shape shape, synctest_tra
                             .image_bytes = shape.image_bytes};
     trace.byte_count =
         trace.places * place_bytes(shape.state_bytes) + ALIGNMENT + shape.image_bytes;
-    if (ftruncate(file, (off_t)trace.byte_count) != 0) {
-        return LS_IO;
-    }
-    void *bytes = mmap(NULL, trace.byte_count, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (bytes == MAP_FAILED) {
-        return LS_IO;
-    }
-    trace.bytes = bytes;
+    trace.bytes = ls_shared_memory_map(file, trace.byte_count);
     *out = trace;
-    return LS_OK;
+    return trace.bytes ? LS_OK : LS_IO;
 }
 
 void synctest_trace_set(synctest_trace *trace, uint32_t place, uint64_t state_hash,

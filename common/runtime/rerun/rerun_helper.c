@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 
 #include "lockstep/common/base/byte_io.h"
@@ -6,35 +5,23 @@
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/crash_signal.h"
+#include "lockstep/common/system/file.h"
+#include "lockstep/common/system/heap.h"
+#include "lockstep/common/system/machine.h"
+#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/common/system/system_clock.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <fenv.h>
-#include <limits.h>
-#include <malloc.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     EXIT_OK = 0,
     EXIT_BAD = 1,
-    LOWEST_PRIORITY = 19,
-    LOW_PRIORITY = 5, /* of a large state's first run, which at the lowest would never end where
-                         the match takes all of the processors */
-    HUGE_PAGE_BYTES = 2 << 20,
-    HUGE_BLOCKS_MAX = 16,
-    HANDLER_STACK_BYTES = 64 << 10, /* of its own: the crash may be that the other is used up */
-    HOLE_BYTES = 13 << 20,          /* that no library of the process apart can have */
-    BLOCKS_SCATTERED = 64,          /* of each size, half of which stay on its heap */
+    HOLE_BYTES = 13 << 20, /* that no library of the process apart can have */
+    BLOCKS_SCATTERED = 64, /* of each size, half of which stay on its heap */
     BLOCK_BYTES_LEAST = 16,
     BLOCK_BYTES_MOST = 1024,
     SCATTER_SEED = 12345,
@@ -47,8 +34,8 @@ enum {
 
 /* Everything of this process. A handler of signals reads it. */
 typedef struct helper {
-    int pipe_out;    /* the pipe; a plug-in that prints finds no standard output */
-    off_t states_at; /* in the file that held the request; 0: it came by a pipe */
+    int pipe_out;       /* the pipe; a plug-in that prints finds no standard output */
+    uint64_t states_at; /* in the file that held the request; 0: it came by a pipe */
     ls_rerun_order order;
     ls_rerun *rerun; /* NULL: not created yet */
 } helper;
@@ -62,52 +49,34 @@ bool ls_rerun_helper_is_asked(int argc, char **argv)
 
 /* ---- the pipe ---- */
 
-static bool write_all(const uint8_t *bytes, size_t size)
+static bool write_all(const void *bytes, size_t size)
 {
-    while (size > 0) {
-        ssize_t written = write(here.pipe_out, bytes, size);
-        if (written <= 0) {
-            return false;
-        }
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return true;
+    return ls_socket_send_all(here.pipe_out, bytes, size) == LS_OK;
 }
 
 static bool read_all(uint8_t *bytes, size_t size)
 {
-    while (size > 0) {
-        ssize_t got = read(STDIN_FILENO, bytes, size);
-        if (got <= 0) {
-            return false;
-        }
-        bytes += got;
-        size -= (size_t)got;
-    }
-    return true;
+    return ls_socket_receive_all(LS_CHILD_INPUT, bytes, size, LS_CHILD_WAIT_FOREVER) == LS_OK;
 }
 
 /* A request that is a file is mapped, and stays where it is. */
-static const uint8_t *map_request(size_t file_bytes, size_t *size)
+static const uint8_t *use_file(const ls_mapped_file *file, size_t *size)
 {
-    void *bytes = file_bytes > LS_RERUN_PIPE_HEAD_BYTES
-                      ? mmap(NULL, file_bytes, PROT_READ, MAP_PRIVATE, STDIN_FILENO, 0)
-                      : MAP_FAILED;
-    if (bytes == MAP_FAILED || ls_load_u64(bytes) != file_bytes - LS_RERUN_PIPE_HEAD_BYTES) {
+    if (file->size <= LS_RERUN_PIPE_HEAD_BYTES ||
+        ls_load_u64(file->bytes) != file->size - LS_RERUN_PIPE_HEAD_BYTES) {
         return NULL;
     }
-    *size = file_bytes - LS_RERUN_PIPE_HEAD_BYTES;
-    here.states_at = (off_t)file_bytes;
-    return (const uint8_t *)bytes + LS_RERUN_PIPE_HEAD_BYTES;
+    *size = file->size - LS_RERUN_PIPE_HEAD_BYTES;
+    here.states_at = file->size;
+    return file->bytes + LS_RERUN_PIPE_HEAD_BYTES;
 }
 
 static const uint8_t *read_request(size_t *size)
 {
     uint8_t head[LS_RERUN_PIPE_HEAD_BYTES];
-    struct stat input;
-    if (fstat(STDIN_FILENO, &input) == 0 && S_ISREG(input.st_mode)) {
-        return map_request((size_t)input.st_size, size);
+    ls_mapped_file file;
+    if (ls_mapped_file_of(LS_CHILD_INPUT, "the request", &file, NULL) == LS_OK) {
+        return use_file(&file, size);
     }
     if (!read_all(head, sizeof head)) {
         return NULL;
@@ -131,40 +100,15 @@ static void on_crash(int number)
                             .tick = here.rerun ? ls_rerun_tick(here.rerun) : 0};
     ls_rerun_pipe_write_crash(&crash, bytes);
     (void)write_all(bytes, sizeof bytes);
-    _exit(EXIT_BAD);
-}
-
-static void watch_crashes(void)
-{
-    static uint8_t stack[HANDLER_STACK_BYTES];
-    sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
-    struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
-    int number = 0;
-    for (size_t i = 0; (number = ls_crash_signal(i)) != 0; i++) {
-        sigaction(number, &action, NULL);
-    }
+    _Exit(EXIT_BAD);
 }
 
 /* Nothing of the parent's is held open. A file that the parent has open for its children, at any
  * number, gives way to the pipe or is closed. */
 static bool stand_apart(void)
 {
-    here.pipe_out = ls_child_process_keep(STDOUT_FILENO);
-    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (here.pipe_out < 0 || nowhere < 0) {
-        return false;
-    }
-    dup2(nowhere, STDOUT_FILENO);
-    dup2(nowhere, STDERR_FILENO);
-    close(nowhere);
-    return true;
-}
-
-/* The match goes first: whatever it needs of the processor, this process does without. Not while it
- * reads: a large state comes in hundreds of pieces, and it would wait for its turn at each. */
-static void stand_back(int priority)
-{
-    (void)setpriority(PRIO_PROCESS, 0, priority);
+    here.pipe_out = ls_child_process_keep(LS_CHILD_OUR_OUTPUT);
+    return here.pipe_out >= 0 && ls_child_process_hush();
 }
 
 static void flush_to_zero(void)
@@ -178,14 +122,6 @@ static void flush_to_zero(void)
 #endif
 }
 
-static void use_one_core(void)
-{
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    CPU_SET(sched_getcpu() < 0 ? 0 : sched_getcpu(), &cores);
-    (void)sched_setaffinity(0, sizeof cores, &cores);
-}
-
 /* A change that this machine cannot make is left out. */
 static void change_surroundings(uint32_t wanted)
 {
@@ -196,33 +132,14 @@ static void change_surroundings(uint32_t wanted)
         (void)fesetround(FE_DOWNWARD);
     }
     if (wanted & LS_RERUN_WITH_ONE_CORE) {
-        use_one_core();
+        ls_machine_use_one_processor();
     }
     if (wanted & LS_RERUN_WITH_ROOT_DIRECTORY) {
-        int failed = chdir("/");
-        (void)failed;
+        (void)ls_folder_enter("/");
     }
 }
 
 /* ---- the heap ---- */
-
-#if defined(__GLIBC__)
-/* Memory that malloc gives out is filled, but for what it keeps in the cache of a thread. That can
- * only be turned off before the process begins. */
-static void begin_without_cache(void)
-{
-    static const char off[] = "glibc.malloc.tcache_count=0";
-    char tunables[PATH_MAX];
-    const char *others = "";
-    for (char **entry = environ; *entry; entry++) {
-        others = strncmp(*entry, "GLIBC_TUNABLES=", 15) == 0 ? *entry + 15 : others;
-    }
-    int size = snprintf(tunables, sizeof tunables, "%s%s%s", others, *others ? ":" : "", off);
-    if (!strstr(others, off) && size < (int)sizeof tunables &&
-        setenv("GLIBC_TUNABLES", tunables, 1) == 0) {
-        (void)execl("/proc/self/exe", program_invocation_name, LS_RERUN_HELPER_ARGUMENT, NULL);
-    }
-}
 
 /* Other bytes while the noise of a run is another than that of the first. */
 static void fill_heap(const ls_rerun_figures *figures)
@@ -233,17 +150,17 @@ static void fill_heap(const ls_rerun_figures *figures)
     int wanted = is_other ? OTHER_FILLING : FILLING;
     if (filling != wanted && here.order.match.noise == 0) {
         filling = wanted;
-        (void)mallopt(M_PERTURB, filling);
+        ls_heap_fill(filling);
     }
 }
+
 /* Blocks that a plug-in gets are cut from memory that differs from byte to byte, and with other
  * noise from run to run. */
 static void litter_heap(uint32_t noise)
 {
     static uint8_t *blocks[LITTER_BLOCKS];
     ls_rng rng = ls_rng_make(noise, 1);
-    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
-    (void)mallopt(M_MMAP_THRESHOLD, 2 * LITTER_BLOCK_BYTES);
+    ls_heap_keep(2 * LITTER_BLOCK_BYTES);
     for (size_t i = 0; i < LITTER_BLOCKS; i++) {
         blocks[i] = ls_allocate(ls_allocator_heap(), LITTER_BLOCK_BYTES);
         for (size_t at = 0; blocks[i] && at < LITTER_BLOCK_BYTES; at++) {
@@ -254,21 +171,6 @@ static void litter_heap(uint32_t noise)
         ls_release(ls_allocator_heap(), blocks[i]);
     }
 }
-#else
-static void litter_heap(uint32_t noise)
-{
-    (void)noise;
-}
-
-static void begin_without_cache(void)
-{
-}
-
-static void fill_heap(const ls_rerun_figures *figures)
-{
-    (void)figures;
-}
-#endif
 
 /* ---- running ---- */
 
@@ -309,7 +211,7 @@ static void run(ls_text *failure)
         uint64_t elapsed_ns = ls_clock_now_ns(&clock) - began_ns;
         fill_heap(ls_rerun_figures_of(here.rerun));
         if (ls_rerun_figures_of(here.rerun)->known & LS_RERUN_FRESH) {
-            stand_back(LOWEST_PRIORITY);
+            ls_machine_give_way(true);
         }
         if (is_enough(elapsed_ns, limit_ns)) {
             return;
@@ -318,65 +220,6 @@ static void run(ls_text *failure)
             return;
         }
     }
-}
-
-/* ---- large blocks ---- */
-
-/* Pages of a large state are many, and each costs as much as copying it twice: huge ones where the
- * system has them. A plug-in's own memory is another matter. */
-typedef struct huge_block {
-    void *bytes; /* NULL: free */
-    void *mapping;
-    size_t size; /* of the mapping */
-} huge_block;
-
-static huge_block huge_blocks[HUGE_BLOCKS_MAX];
-
-static huge_block *find_huge_block(const void *bytes)
-{
-    for (size_t i = 0; i < HUGE_BLOCKS_MAX; i++) {
-        if (huge_blocks[i].bytes == bytes) {
-            return &huge_blocks[i];
-        }
-    }
-    return NULL;
-}
-
-static void *allocate_large(void *user, size_t bytes)
-{
-    (void)user;
-    huge_block *block = bytes >= HUGE_PAGE_BYTES ? find_huge_block(NULL) : NULL;
-    if (!block) {
-        return ls_allocate(ls_allocator_heap(), bytes);
-    }
-    block->size = bytes + HUGE_PAGE_BYTES;
-    block->mapping =
-        mmap(NULL, block->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (block->mapping == MAP_FAILED) {
-        return NULL;
-    }
-    uintptr_t first = (uintptr_t)block->mapping;
-    block->bytes = (uint8_t *)block->mapping + (HUGE_PAGE_BYTES - first % HUGE_PAGE_BYTES);
-    (void)madvise(block->bytes, bytes, MADV_HUGEPAGE);
-    return block->bytes;
-}
-
-static void release_large(void *user, void *memory)
-{
-    (void)user;
-    huge_block *block = memory ? find_huge_block(memory) : NULL;
-    if (!block) {
-        ls_release(ls_allocator_heap(), memory);
-        return;
-    }
-    (void)munmap(block->mapping, block->size);
-    *block = (huge_block){0};
-}
-
-static const ls_allocator *allocator_of_large(void)
-{
-    static const ls_allocator allocator = {allocate_large, release_large, NULL};
-    return &allocator;
 }
 
 /* ---- the plug-in ---- */
@@ -396,7 +239,7 @@ static ls_status load(bool is_single, ls_text *failure)
             ls_rerun_create(loaded.simulation, &match->config, ls_allocator_heap(), &made, failure);
     } else {
         status = (is_single ? ls_rerun_create_single : ls_rerun_create_large)(
-            loaded.simulation, &match->config, allocator_of_large(), &made, failure);
+            loaded.simulation, &match->config, ls_allocator_large(), &made, failure);
     }
     if (status == LS_OK && ls_rerun_state_bytes(made) != match->state_bytes) {
         return ls_fail(LS_PLUGIN, failure,
@@ -445,8 +288,7 @@ static void scatter_heap(void)
 
 static void move_addresses(void)
 {
-    void *hole = mmap(NULL, HOLE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    (void)hole;
+    ls_heap_leave_hole(HOLE_BYTES);
     scatter_heap();
 }
 
@@ -456,9 +298,9 @@ static int run_apart(const void *user, int channel)
     ls_text failure = {{0}};
     uint8_t wanted = 0;
     (void)user;
-    close(here.pipe_out);
+    ls_socket_close(here.pipe_out);
     here.pipe_out = channel;
-    stand_back(LOWEST_PRIORITY);
+    ls_machine_give_way(true);
     if (is_large() &&
         ls_socket_receive_all(channel, &wanted, sizeof wanted, LS_CHILD_WAIT_FOREVER) != LS_OK) {
         return EXIT_BAD;
@@ -480,7 +322,6 @@ static int run_apart(const void *user, int channel)
             }
         }
     }
-    return EXIT_OK;
     return EXIT_OK;
 }
 
@@ -576,15 +417,9 @@ static void collect_apart(apart_process *apart, bool is_waited_for, ls_rerun_out
 /* In the place of the snapshot, which nothing needs any more, or behind it. */
 static bool leave_state(const uint8_t *state, ls_rerun_which which)
 {
-    size_t size = state ? here.order.match.state_bytes : 0;
-    off_t at = here.states_at + ((off_t)which - 1) * (off_t)here.order.match.state_bytes;
-    size_t written = 0;
-    ssize_t taken = 1;
-    while (written < size && taken > 0) {
-        taken = pwrite(STDIN_FILENO, state + written, size - written, at + (off_t)written);
-        written += taken > 0 ? (size_t)taken : 0;
-    }
-    return state && written == size;
+    const uint64_t size = here.order.match.state_bytes;
+    const uint64_t at = which == LS_RERUN_REACHED ? here.states_at - size : here.states_at;
+    return state && ls_shared_memory_write(LS_CHILD_INPUT, state, (size_t)size, at);
 }
 
 static void leave_states(ls_rerun_outcome *outcome)
@@ -621,7 +456,7 @@ int ls_rerun_helper_run(void)
 {
     size_t size = 0;
     ls_text failure = {{0}};
-    begin_without_cache();
+    ls_heap_begin_plain(LS_RERUN_HELPER_ARGUMENT);
     if (!stand_apart()) {
         return EXIT_BAD;
     }
@@ -630,7 +465,10 @@ int ls_rerun_helper_run(void)
         ls_rerun_pipe_read_request(bytes, size, ls_allocator_heap(), &here.order) != LS_OK) {
         return EXIT_BAD;
     }
-    stand_back(is_large() ? LOW_PRIORITY : LOWEST_PRIORITY);
+    /* The match goes first. Not while this reads: a large state comes in hundreds of pieces, and it
+     * would wait for its turn at each. Behind all others the first run of a large state would never
+     * end where the match takes all of the processors. */
+    ls_machine_give_way(!is_large());
     change_surroundings(here.order.match.surroundings);
     if (here.order.match.noise != 0) {
         litter_heap(here.order.match.noise);
@@ -640,10 +478,10 @@ int ls_rerun_helper_run(void)
     }
     fill_heap(&(ls_rerun_figures){0});
     apart_process apart = start_apart();
-    watch_crashes();
+    ls_crash_signal_watch(on_crash, true);
     if (load(is_asked_for(LS_RERUN_WITH_FIRST_RUN_ALONE), &failure) == LS_OK) {
         run(&failure);
     }
     bool is_written = write_outcome(&failure, &apart);
-    _exit(is_written ? EXIT_OK : EXIT_BAD); /* without what a plug-in does at the end */
+    _Exit(is_written ? EXIT_OK : EXIT_BAD); /* without what a plug-in does at the end */
 }

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "lockstep/common/runtime/rerun/rerun_process.h"
 
 #include "lockstep/common/base/assert.h"
@@ -9,12 +8,11 @@
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/crash_signal.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/system_clock.h"
+#include "lockstep/common/system/thread.h"
 
-#include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum {
     RUNS_MAX = 64,       /* that run, wait, or have not been released */
@@ -37,7 +35,7 @@ typedef struct rerun_run {
     size_t input_bytes;
     bool has_input_file;
     int input_file;                 /* behind the input, for a large state: a file without a name */
-    pthread_mutex_t writing;        /* the file: held by who writes it */
+    ls_monitor *writing;            /* the file: entered by who writes it */
     const uint8_t *snapshot;        /* that goes there; not this run's own */
     const ls_replay_window *lender; /* of the snapshot; NULL: it is not on loan */
     ls_status written;
@@ -77,15 +75,9 @@ static void describe_crash(const ls_rerun_crash *crash, ls_text *out)
 static bool copy_left(void *reader, ls_rerun_which which, uint8_t *canonical)
 {
     const rerun_run *run = reader;
-    size_t place = run->input_bytes + (size_t)which * run->state_bytes;
-    ssize_t got = 1;
-    size_t size = 0;
-    while (run->has_input_file && size < run->state_bytes && got > 0) {
-        got = pread(run->input_file, canonical + size, run->state_bytes - size,
-                    (off_t)(place + size));
-        size += got > 0 ? (size_t)got : 0;
-    }
-    return size == run->state_bytes;
+    uint64_t place = run->input_bytes + (uint64_t)which * run->state_bytes;
+    return run->has_input_file &&
+           ls_shared_memory_read(run->input_file, canonical, run->state_bytes, place);
 }
 
 static void read_outcome(rerun_run *run)
@@ -115,7 +107,8 @@ static void read_outcome(rerun_run *run)
 
 static bool open_input_file(rerun_run *run, const uint8_t *snapshot)
 {
-    run->input_file = memfd_create("lockstep-rerun", MFD_CLOEXEC);
+    run->writing = ls_monitor_create();
+    run->input_file = run->writing ? ls_shared_memory_make("lockstep-rerun") : -1;
     run->has_input_file = run->input_file >= 0;
     run->snapshot = snapshot;
     atomic_store(&run->is_written, !run->has_input_file);
@@ -127,7 +120,7 @@ static bool open_input_file(rerun_run *run, const uint8_t *snapshot)
  * it or waits where it needs the snapshot's place sooner. */
 static void write_input_file(rerun_run *run)
 {
-    pthread_mutex_lock(&run->writing);
+    ls_monitor_enter(run->writing);
     if (!atomic_load(&run->is_written)) {
         ls_text *why = &run->outcome.failure;
         bool is_wanted = !atomic_load(&run->is_stopped);
@@ -140,13 +133,13 @@ static void write_input_file(rerun_run *run)
         }
         atomic_store(&run->is_written, true);
     }
-    pthread_mutex_unlock(&run->writing);
+    ls_monitor_leave(run->writing);
 }
 
 static void close_input_file(rerun_run *run)
 {
     if (run->has_input_file) {
-        close(run->input_file);
+        ls_shared_memory_close(run->input_file);
     }
     run->has_input_file = false;
 }
@@ -252,9 +245,8 @@ static void free_run(rerun_run *run)
     ls_release(allocator, run->input);
     close_input_file(run);
     struct ls_rerun_process *process = run->process;
-    pthread_mutex_destroy(&run->writing);
+    ls_monitor_destroy(run->writing);
     memset(run, 0, sizeof *run);
-    pthread_mutex_init(&run->writing, NULL);
     run->process = process;
 }
 
@@ -445,12 +437,11 @@ ls_status ls_rerun_process_create(const ls_rerun_process_config *config,
     made->allocator = allocator;
     made->config = *config;
     if (!config->executable) {
-        made->config.executable = "/proc/self/exe";
+        made->config.executable = LS_CHILD_THIS_PROGRAM;
     }
     made->host = (ls_rerun_host){made, start, poll, release};
     for (uint32_t i = 0; i < RUNS_MAX; i++) {
         made->runs[i].process = made;
-        pthread_mutex_init(&made->runs[i].writing, NULL);
     }
     *out = made;
     return LS_OK;
@@ -460,9 +451,6 @@ void ls_rerun_process_destroy(ls_rerun_process *process)
 {
     if (process) {
         LS_ASSERT(!process->loop);
-        for (uint32_t i = 0; i < RUNS_MAX; i++) {
-            pthread_mutex_destroy(&process->runs[i].writing);
-        }
         ls_release(process->allocator, process);
     }
 }

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "lockstep/common/system/child_process.h"
 
+#include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/posix/parts.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/common/system/system_clock.h"
@@ -23,7 +24,6 @@ enum {
     DESCRIPTORS_MAX = LS_CHILD_STREAMS + LS_CHILD_DESCRIPTORS_MAX,
     SIGNALS = 32,
     CANNOT_START = 127,
-    LOWEST_PRIORITY = 19,
 };
 
 /* ---- files ---- */
@@ -189,7 +189,7 @@ static void stand_back(void)
     for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
         signal(stops[i], SIG_IGN);
     }
-    (void)setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY);
+    ls_machine_give_way(true);
 }
 
 static _Noreturn void work_in_copy(const ls_child_process_work *work, int channel, pid_t parent,
@@ -248,6 +248,15 @@ int ls_child_process_keep(int descriptor)
     return kept;
 }
 
+bool ls_child_process_hush(void)
+{
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    bool is_hushed =
+        nowhere >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0 && dup2(nowhere, STDERR_FILENO) >= 0;
+    ls_socket_close(nowhere);
+    return is_hushed;
+}
+
 /* ---- a program: in the child, where only what may follow a fork is called ---- */
 
 /* A descriptor may have the number that another one is to get: first all of them are above. */
@@ -270,6 +279,11 @@ static bool place_descriptors(const ls_child_process_config *config)
         }
     }
     return true;
+}
+
+static const char *program_of(const ls_child_process_config *config)
+{
+    return config->program[0] ? config->program : "/proc/self/exe";
 }
 
 static void reset_signals(void)
@@ -296,7 +310,7 @@ static _Noreturn void become(const ls_child_process_config *config, int report, 
         if (config->environment) {
             environ = (char **)(uintptr_t)config->environment;
         }
-        (void)execvp(config->program, (char *const *)(uintptr_t)config->arguments);
+        (void)execvp(program_of(config), (char *const *)(uintptr_t)config->arguments);
     }
     const int error = errno;
     (void)ls_socket_send_all(report, &error, sizeof error);
@@ -328,7 +342,7 @@ ls_status ls_child_process_start(const ls_child_process_config *config, ls_child
     close(report[0]);
     if (error != 0) {
         return ls_fail(error == ENOENT ? LS_NOT_FOUND : LS_IO, why, "cannot start %s: %s",
-                       config->program, strerror(error));
+                       program_of(config), strerror(error));
     }
     return follow(id, &made, process, why);
 }

@@ -2,7 +2,6 @@
 #include "lockstep/common/system/crash_signal.h"
 
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -25,6 +24,11 @@ int ls_crash_signal(size_t index)
     return index < count && crashes[index].number != SIGKILL ? crashes[index].number : 0;
 }
 
+bool ls_crash_signal_is_of_file(int signal_number)
+{
+    return signal_number == SIGBUS;
+}
+
 const char *ls_crash_signal_text(int signal_number)
 {
     for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
@@ -43,7 +47,7 @@ static void on_signal(int number)
     raise(number); /* the handler was for once: this ends the process */
 }
 
-void ls_crash_signal_watch(void (*on_crash)(int signal_number))
+void ls_crash_signal_watch(void (*on_crash)(int signal_number), bool in_place_of_others)
 {
     static uint8_t stack[HANDLER_STACK_BYTES];
     caller = on_crash;
@@ -54,7 +58,7 @@ void ls_crash_signal_watch(void (*on_crash)(int signal_number))
         struct sigaction before;
         bool is_free = sigaction(number, NULL, &before) == 0 && !(before.sa_flags & SA_SIGINFO) &&
                        before.sa_handler == SIG_DFL;
-        if (is_free) {
+        if (is_free || in_place_of_others) {
             sigaction(number, &ours, NULL);
         }
     }

@@ -35,10 +35,15 @@ bool ls_file_set_executable(const char *path)
     return chmod(path, 0755) == 0;
 }
 
+bool ls_file_lock_open(int file)
+{
+    return flock(file, LOCK_EX | LOCK_NB) == 0;
+}
+
 int ls_file_lock(const char *path)
 {
     int lock = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    if (lock >= 0 && !ls_file_lock_open(lock)) {
         int error = errno;
         close(lock);
         errno = error;
@@ -57,6 +62,11 @@ void ls_file_unlock(int lock)
 bool ls_folder_make(const char *path, bool is_private)
 {
     return mkdir(path, is_private ? 0700 : 0777) == 0;
+}
+
+bool ls_folder_enter(const char *path)
+{
+    return chdir(path) == 0;
 }
 
 bool ls_folder_current(char *path, size_t capacity)

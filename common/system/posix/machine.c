@@ -1,11 +1,14 @@
 #define _GNU_SOURCE
 #include "lockstep/common/system/machine.h"
 
-#include "lockstep/common/system/posix/parts.h"
-
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+enum {
+    LOW_PRIORITY = 5,
+    LOWEST_PRIORITY = 19,
+};
 
 uint32_t ls_machine_processors(void)
 {
@@ -48,7 +51,7 @@ bool ls_machine_program_path(char *path, size_t capacity)
     return bytes > 0 && (size_t)bytes < capacity - 1;
 }
 
-uint32_t ls_machine_timer_slack(uint32_t slack_ns)
+void ls_machine_give_way(bool is_last)
 {
-    return ls_machine_part_timer_slack(slack_ns);
+    (void)setpriority(PRIO_PROCESS, 0, is_last ? LOWEST_PRIORITY : LOW_PRIORITY);
 }

@@ -14,7 +14,7 @@ static ls_status refuse(const char *path, const char *reason, ls_text *why)
     return ls_fail(LS_IO, why, "cannot read %s: %s", path, reason);
 }
 
-static ls_status map(int descriptor, const char *path, ls_mapped_file *out, ls_text *why)
+ls_status ls_mapped_file_of(int descriptor, const char *path, ls_mapped_file *out, ls_text *why)
 {
     struct stat info;
     if (fstat(descriptor, &info) != 0) {
@@ -44,7 +44,7 @@ ls_status ls_mapped_file_open(const char *path, ls_mapped_file *out, ls_text *wh
     if (descriptor < 0) {
         return refuse(path, strerror(errno), why);
     }
-    ls_status status = map(descriptor, path, out, why);
+    ls_status status = ls_mapped_file_of(descriptor, path, out, why);
     close(descriptor);
     return status;
 }

@@ -1,10 +1,10 @@
 /* Parts: what the modules of this folder need of the system that not every POSIX has. One file of
- * the two beside it is built: linux_parts.c, or portable_parts.c. For no other folder. */
+ * the two beside it is built: linux_parts.c, or portable_parts.c, with functions of machine.h as
+ * well. For no other folder. */
 #ifndef LOCKSTEP_COMMON_SYSTEM_POSIX_PARTS_H
 #define LOCKSTEP_COMMON_SYSTEM_POSIX_PARTS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 /* A descriptor that can be read once this child has ended, waited for or not; -1: there is none. */
 int ls_child_part_end(int id);
@@ -14,8 +14,5 @@ int ls_child_part_end(int id);
 bool ls_child_part_follow(int parent);
 
 void ls_child_part_close_from(int first);
-
-/* As ls_machine_timer_slack. */
-uint32_t ls_machine_part_timer_slack(uint32_t slack_ns);
 
 #endif

@@ -2,6 +2,7 @@
 #include "lockstep/common/system/posix/parts.h"
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/system/machine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,8 +70,12 @@ void ls_child_part_close_from(int first)
     }
 }
 
-uint32_t ls_machine_part_timer_slack(uint32_t slack_ns)
+uint32_t ls_machine_timer_slack(uint32_t slack_ns)
 {
     (void)slack_ns; /* the system wakes everybody as it does */
     return 0;
+}
+
+void ls_machine_use_one_processor(void)
+{
 }

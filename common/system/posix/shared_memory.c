@@ -1,7 +1,10 @@
 #define _GNU_SOURCE /* memfd_create */
+#define _FILE_OFFSET_BITS 64
 #include "lockstep/common/system/shared_memory.h"
 
+#include <errno.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void *map(size_t bytes, int flags, int descriptor)
@@ -15,19 +18,16 @@ void *ls_shared_memory_acquire(size_t bytes)
     return map(bytes, MAP_ANONYMOUS, -1);
 }
 
-int ls_shared_memory_make(const char *name, size_t bytes)
+int ls_shared_memory_make(const char *name)
 {
-    int descriptor = memfd_create(name, MFD_CLOEXEC);
-    if (descriptor >= 0 && ftruncate(descriptor, (off_t)bytes) != 0) {
-        close(descriptor);
-        return -1;
-    }
-    return descriptor;
+    return memfd_create(name, MFD_CLOEXEC);
 }
 
 void *ls_shared_memory_map(int descriptor, size_t bytes)
 {
-    return map(bytes, 0, descriptor);
+    struct stat info;
+    bool is_long = fstat(descriptor, &info) == 0 && (uint64_t)info.st_size >= bytes;
+    return is_long || ftruncate(descriptor, (off_t)bytes) == 0 ? map(bytes, 0, descriptor) : NULL;
 }
 
 void ls_shared_memory_release(void *memory, size_t bytes)
@@ -37,7 +37,37 @@ void ls_shared_memory_release(void *memory, size_t bytes)
     }
 }
 
+bool ls_shared_memory_write(int descriptor, const void *bytes, size_t size, uint64_t offset)
+{
+    const uint8_t *left = bytes;
+    while (size > 0) {
+        ssize_t count = pwrite(descriptor, left, size, (off_t)offset);
+        if (count == 0 || (count < 0 && errno != EINTR)) {
+            return false;
+        }
+        left += count > 0 ? count : 0;
+        size -= count > 0 ? (size_t)count : 0;
+        offset += count > 0 ? (uint64_t)count : 0;
+    }
+    return true;
+}
+
+bool ls_shared_memory_read(int descriptor, void *bytes, size_t size, uint64_t offset)
+{
+    uint8_t *room = bytes;
+    ssize_t count = 1;
+    while (size > 0 && count > 0) {
+        count = pread(descriptor, room, size, (off_t)offset);
+        room += count > 0 ? count : 0;
+        size -= count > 0 ? (size_t)count : 0;
+        offset += count > 0 ? (uint64_t)count : 0;
+    }
+    return size == 0;
+}
+
 void ls_shared_memory_close(int descriptor)
 {
-    close(descriptor);
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
 }

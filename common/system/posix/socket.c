@@ -2,17 +2,33 @@
 #include "lockstep/common/system/socket.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/base/tick_code.h"
+#include "lockstep/common/system/posix/socket_address.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+enum {
+    LISTEN_BACKLOG = 128,
+};
 
 ls_status ls_socket_pair(int sockets[2])
 {
     return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0 ? LS_OK : LS_IO;
+}
+
+/* SEQPACKET, whose sends ignore an address. */
+ls_status ls_socket_message_pair(int sockets[2], int buffer_bytes)
+{
+    const int type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
+    if (socketpair(AF_UNIX, type, 0, sockets) != 0) {
+        return LS_IO;
+    }
+    for (int i = 0; i < 2; i++) {
+        (void)setsockopt(sockets[i], SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
+    }
+    return LS_OK;
 }
 
 void ls_socket_close(int socket)
@@ -20,6 +36,63 @@ void ls_socket_close(int socket)
     if (socket >= 0) {
         close(socket);
     }
+}
+
+int ls_socket_listen(const ls_endpoint *endpoint)
+{
+    const int on = 1;
+    int made = ls_socket_open(endpoint, SOCK_STREAM);
+    if (made >= 0) {
+        (void)setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    }
+    bool is_listening =
+        made >= 0 && ls_socket_bind(made, endpoint) && listen(made, LISTEN_BACKLOG) == 0;
+    return is_listening ? made : ls_socket_give_up(made);
+}
+
+bool ls_socket_listen_ready(int socket, ls_endpoint *own)
+{
+    return ls_socket_own(socket, own) && ls_socket_make_ready(socket);
+}
+
+void ls_socket_shut(int socket)
+{
+    (void)shutdown(socket, SHUT_RDWR);
+}
+
+bool ls_socket_own(int socket, ls_endpoint *own)
+{
+    ls_socket_address address;
+    if (!ls_socket_address_own(socket, &address)) {
+        return false;
+    }
+    *own = ls_socket_address_endpoint(&address);
+    return true;
+}
+
+static int option_of(int socket, int option)
+{
+    int value = -1;
+    socklen_t size = sizeof value;
+    (void)getsockopt(socket, SOL_SOCKET, option, &value, &size);
+    return value;
+}
+
+/* Where the system does not say its protocol a socket of datagrams is taken for one of UDP. */
+ls_socket_kind ls_socket_kind_of(int socket)
+{
+    ls_socket_address address;
+    bool is_named = ls_socket_address_own(socket, &address);
+    bool is_inet =
+        is_named && (address.any.sa_family == AF_INET || address.any.sa_family == AF_INET6);
+    bool is_udp = is_inet && option_of(socket, SO_TYPE) == SOCK_DGRAM;
+#ifdef SO_PROTOCOL
+    is_udp = is_udp && option_of(socket, SO_PROTOCOL) == IPPROTO_UDP;
+#endif
+    bool is_listening = is_inet && option_of(socket, SO_TYPE) == SOCK_STREAM &&
+                        option_of(socket, SO_ACCEPTCONN) > 0;
+    errno = is_named && !is_udp ? EPROTOTYPE : errno;
+    return is_udp ? LS_SOCKET_DATAGRAMS : is_listening ? LS_SOCKET_LISTENING : LS_SOCKET_OTHER;
 }
 
 LS_TICK_CODE bool ls_socket_await(int descriptor, uint64_t wait_ns)

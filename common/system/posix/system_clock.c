@@ -2,7 +2,6 @@
 #include "lockstep/common/system/system_clock.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/tick_code.h"
 
 #include <stddef.h>
 #include <time.h>

@@ -3,8 +3,8 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/journal/event_rows.h"
-#include "lockstep/server/match/origin_budget.h"
 #include "lockstep/server/match/peer_link.h"
+#include "lockstep/server/match/spectator_table.h"
 #include "lockstep/server/match/state_handover.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 #include "lockstep/tests/lab/faultsim/play.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/lab/faultsim/hostile.h"

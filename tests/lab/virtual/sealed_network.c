@@ -6,8 +6,8 @@
 #include "lockstep/common/base/cipher.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/maths/rng.h"
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/time/time_queue.h"
-#include "lockstep/protocol/transport/endpoint.h"
 
 #include <arpa/inet.h>
 #include <sodium.h>

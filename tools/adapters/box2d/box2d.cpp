@@ -10,8 +10,8 @@
 #include "lockstep/common/simulation/simulation.h"
 extern "C" {
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/simulations/player_view.h"
 #include "lockstep/common/simulation/strict_double.h"
+#include "lockstep/common/simulations/player_view.h"
 }
 
 #include <box2d/box2d.h>

@@ -2,17 +2,14 @@
 #include "lockstep/tools/adapters/libretro/libretro_imports.h"
 
 #include "lockstep/common/loader/plugin_file.h"
+#include "lockstep/common/system/library.h"
+#include "lockstep/common/system/shared_memory.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 /* ---- what runs at the start ---- */
 
@@ -74,18 +71,19 @@ typedef void start_function(int count, char **arguments, char **environment);
 /* Runs what was held. */
 static void libretro_start_run(void *library, const libretro_start *start)
 {
-    struct link_map *map = NULL;
-    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) {
+    const void *table = NULL;
+    const uintptr_t base = ls_library_base(library, &table);
+    if (base == 0) {
         return;
     }
     char *none[] = {NULL};
     start_function *function = NULL;
     if (start->addresses[0] != 0) {
-        uintptr_t address = map->l_addr + start->addresses[0];
+        uintptr_t address = base + start->addresses[0];
         memcpy(&function, &address, sizeof function);
         function(0, none, none);
     }
-    const uint8_t *array = (const uint8_t *)(map->l_addr + start->addresses[1]);
+    const uint8_t *array = (const uint8_t *)(base + start->addresses[1]);
     uint64_t bytes = start->addresses[1] != 0 ? start->array_bytes : 0;
     for (uint64_t i = 0; i + sizeof function <= bytes; i += sizeof function) {
         memcpy(&function, array + i, sizeof function);
@@ -194,12 +192,12 @@ static void replace(const tables *t, const ElfW(Rela) * relocation, void *(*find
 static ls_status libretro_imports_replace(void *library, void *(*find)(const char *name),
                                           libretro_originals *originals)
 {
-    struct link_map *map = NULL;
-    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) {
+    const void *table = NULL;
+    tables t = {.base = ls_library_base(library, &table)};
+    if (t.base == 0) {
         return LS_IO;
     }
-    tables t = {.base = map->l_addr};
-    read_dynamic(&t, map->l_ld);
+    read_dynamic(&t, table);
     if (!t.symbols || !t.names) {
         return LS_IO;
     }
@@ -226,54 +224,14 @@ static ls_status libretro_imports_replace(void *library, void *(*find)(const cha
 
 /* ---- the core ---- */
 
-enum {
-    PATH_BYTES_MAX = 64,
-};
-
 static ls_status fail_by_error(ls_text *why, const char *what)
 {
     return ls_fail(LS_IO, why, "core: %s (error %d)", what, errno);
 }
 
-static bool write_all(int file, const ls_sim_file *bytes)
-{
-    uint64_t written = 0;
-    while (written < bytes->size) {
-        ssize_t count =
-            pwrite(file, bytes->bytes + written, (size_t)(bytes->size - written), (off_t)written);
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count <= 0) {
-            return false;
-        }
-        written += (uint64_t)count;
-    }
-    return true;
-}
-
-/* The linker tells libraries apart by name and by inode. A file in memory has an inode of its own.
- * Its name is its number, which a copy that could not be unloaded may have had: such numbers are
- * passed over. Returns the file under its new number, or -1. */
-static int find_free_name(int file, char path[PATH_BYTES_MAX])
-{
-    while (file >= 0) {
-        snprintf(path, PATH_BYTES_MAX, "/proc/self/fd/%d", file);
-        void *earlier = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-        if (!earlier) {
-            return file;
-        }
-        dlclose(earlier);
-        int next = fcntl(file, F_DUPFD_CLOEXEC, file + 1);
-        close(file);
-        file = next;
-    }
-    return file;
-}
-
 static void *look_up(const libretro_core *core, const char *name, const char **missing)
 {
-    void *symbol = dlsym(core->library, name);
+    void *symbol = ls_library_find(core->library, name);
     if (!symbol) {
         *missing = name;
     }
@@ -305,8 +263,7 @@ static bool hold_start(int file, const libretro_start *start)
 {
     for (uint32_t i = 0; i < start->change_count; i++) {
         const libretro_change *change = &start->changes[i];
-        if (pwrite(file, &change->number, sizeof change->number, (off_t)change->place) !=
-            (ssize_t)sizeof change->number) {
+        if (!ls_shared_memory_write(file, &change->number, sizeof change->number, change->place)) {
             return false;
         }
     }
@@ -316,11 +273,13 @@ static bool hold_start(int file, const libretro_start *start)
 static ls_status load(libretro_core *core, const ls_sim_file *bytes, const libretro_start *start,
                       ls_text *why)
 {
-    char path[PATH_BYTES_MAX];
-    if (core->file < 0 || !write_all(core->file, bytes) || !hold_start(core->file, start)) {
+    char path[LS_LIBRARY_COPY_BYTES];
+    if (core->file < 0 ||
+        !ls_shared_memory_write(core->file, bytes->bytes, (size_t)bytes->size, 0) ||
+        !hold_start(core->file, start)) {
         return fail_by_error(why, "it cannot be copied");
     }
-    core->file = find_free_name(core->file, path);
+    core->file = ls_library_copy_name(core->file, path);
     if (core->file < 0) {
         return fail_by_error(why, "its copy cannot be named");
     }
@@ -328,10 +287,10 @@ static ls_status load(libretro_core *core, const ls_sim_file *bytes, const libre
     if (ls_plugin_file_check(path, &fault) != LS_OK) {
         return ls_fail(LS_PLUGIN, why, "core: %s", fault.bytes);
     }
-    core->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *words = NULL;
+    core->library = ls_library_open(path, &words);
     if (!core->library) {
-        const char *words = dlerror();
-        return ls_fail(LS_PLUGIN, why, "core: it cannot be loaded: %s", words ? words : path);
+        return ls_fail(LS_PLUGIN, why, "core: it cannot be loaded: %s", words);
     }
     return LS_OK;
 }
@@ -356,7 +315,7 @@ static ls_status open_core(libretro_core *core, const ls_sim_file *bytes,
 ls_status libretro_core_open(const ls_sim_file *bytes, void *(*find)(const char *name),
                              libretro_originals *originals, libretro_core *out, ls_text *why)
 {
-    libretro_core core = {.file = memfd_create("libretro-core", MFD_CLOEXEC)};
+    libretro_core core = {.file = ls_shared_memory_make("libretro-core")};
     ls_status status = open_core(&core, bytes, find, originals, why);
     if (status != LS_OK) {
         libretro_core_close(&core);
@@ -368,11 +327,7 @@ ls_status libretro_core_open(const ls_sim_file *bytes, void *(*find)(const char 
 
 void libretro_core_close(libretro_core *core)
 {
-    if (core->library) {
-        dlclose(core->library);
-    }
-    if (core->file >= 0) {
-        close(core->file);
-    }
+    ls_library_close(core->library);
+    ls_shared_memory_close(core->file);
     *core = (libretro_core){.file = -1};
 }

@@ -8,7 +8,6 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 #include <time.h>
 
 /* ---- quirks of cores ---- */
@@ -248,11 +247,16 @@ static time_t frames_time(time_t *out)
     return seconds;
 }
 
-static int frames_gettimeofday(struct timeval *out, void *zone)
+/* As a core's machine has struct timeval. */
+typedef struct frames_timeval {
+    time_t seconds;
+    long microseconds;
+} frames_timeval;
+
+static int frames_gettimeofday(frames_timeval *out, void *zone)
 {
     (void)zone;
-    *out = (struct timeval){.tv_sec = now_ns() / NANOSECONDS,
-                            .tv_usec = now_ns() % NANOSECONDS / 1000};
+    *out = (frames_timeval){now_ns() / NANOSECONDS, now_ns() % NANOSECONDS / 1000};
     return 0;
 }
 

@@ -1,0 +1,70 @@
+#include "lockstep/common/system/endpoint_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* 0 when `digits` is not a number of 1 .. 65535. */
+static uint16_t parse_port(const char *digits)
+{
+    uint32_t port = 0;
+    for (const char *digit = digits; *digit != '\0'; digit++) {
+        if (*digit < '0' || *digit > '9') {
+            return 0;
+        }
+        port = port * 10 + (uint32_t)(*digit - '0');
+        if (port > UINT16_MAX) {
+            return 0;
+        }
+    }
+    return (uint16_t)port;
+}
+
+/* Where the host ends and the port begins. */
+typedef struct parts {
+    const char *host;
+    size_t host_bytes;
+    const char *port; /* NULL: none is given */
+} parts;
+
+static bool split(const char *text, parts *out)
+{
+    const char *colon = strrchr(text, ':');
+    if (text[0] == '[') {
+        const char *end = strchr(text, ']');
+        bool is_good = end && (end[1] == '\0' || end[1] == ':');
+        *out = (parts){text + 1, is_good ? (size_t)(end - text - 1) : 0,
+                       is_good && end[1] == ':' ? end + 2 : NULL};
+    } else {
+        *out =
+            (parts){text, colon ? (size_t)(colon - text) : strlen(text), colon ? colon + 1 : NULL};
+    }
+    return out->host_bytes > 0 && strlen(text) < LS_ENDPOINT_BYTES_MAX;
+}
+
+ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *error)
+{
+    parts read;
+    int shown = (int)strcspn(text, "/#"); /* what stands behind may be an invite's secret */
+    if (text[0] != '[' && strchr(text, ':') != strrchr(text, ':')) {
+        return ls_fail(LS_BAD_ARGUMENT, error,
+                       "'%.*s': an IPv6 address stands in brackets: [ADDRESS]:PORT", shown, text);
+    }
+    if (!split(text, &read) || text[shown] != '\0') {
+        return ls_fail(LS_BAD_ARGUMENT, error, "'%.*s' is not HOST[:PORT]", shown, text);
+    }
+    uint16_t port = read.port ? parse_port(read.port) : LS_ENDPOINT_DEFAULT_PORT;
+    if (port == 0) {
+        return ls_fail(LS_BAD_ARGUMENT, error, "the port in '%.*s' is not a number of 1 to 65535",
+                       shown, text);
+    }
+    char host[LS_ENDPOINT_BYTES_MAX];
+    memcpy(host, read.host, read.host_bytes);
+    host[read.host_bytes] = '\0';
+    return ls_endpoint_resolve(host, port, endpoint, error);
+}
+
+void ls_endpoint_join(const char *host, uint16_t port, char text[LS_ENDPOINT_JOINED_BYTES])
+{
+    bool is_ipv6 = strchr(host, ':') != NULL;
+    snprintf(text, LS_ENDPOINT_JOINED_BYTES, is_ipv6 ? "[%.253s]:%u" : "%.253s:%u", host, port);
+}

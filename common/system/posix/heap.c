@@ -1,0 +1,130 @@
+#define _GNU_SOURCE
+#include "lockstep/common/system/heap.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+enum {
+    HUGE_PAGE_BYTES = 2 << 20,
+    HUGE_BLOCKS_MAX = 16,
+};
+
+#if defined(__GLIBC__)
+/* Blocks in the cache of a thread are not filled. It can only be turned off before the process
+ * begins. */
+void ls_heap_begin_plain(const char *argument)
+{
+    static const char off[] = "glibc.malloc.tcache_count=0";
+    char tunables[PATH_MAX];
+    const char *others = "";
+    for (char **entry = environ; *entry; entry++) {
+        others = strncmp(*entry, "GLIBC_TUNABLES=", 15) == 0 ? *entry + 15 : others;
+    }
+    int size = snprintf(tunables, sizeof tunables, "%s%s%s", others, *others ? ":" : "", off);
+    if (!strstr(others, off) && size < (int)sizeof tunables &&
+        setenv("GLIBC_TUNABLES", tunables, 1) == 0) {
+        (void)execl("/proc/self/exe", program_invocation_name, argument, NULL);
+    }
+}
+
+void ls_heap_fill(int byte)
+{
+    (void)mallopt(M_PERTURB, byte);
+}
+
+void ls_heap_keep(int bytes)
+{
+    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    (void)mallopt(M_MMAP_THRESHOLD, bytes);
+}
+#else
+void ls_heap_begin_plain(const char *argument)
+{
+    (void)argument;
+}
+
+void ls_heap_fill(int byte)
+{
+    (void)byte;
+}
+
+void ls_heap_keep(int bytes)
+{
+    (void)bytes;
+}
+#endif
+
+void ls_heap_leave_hole(size_t bytes)
+{
+    void *hole = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)hole;
+}
+
+/* ---- large blocks ---- */
+
+/* Of huge pages, where the system has them. */
+typedef struct huge_block {
+    void *bytes; /* NULL: free */
+    void *mapping;
+    size_t size; /* of the mapping */
+} huge_block;
+
+static huge_block huge_blocks[HUGE_BLOCKS_MAX];
+
+static huge_block *find_huge_block(const void *bytes)
+{
+    for (size_t i = 0; i < HUGE_BLOCKS_MAX; i++) {
+        if (huge_blocks[i].bytes == bytes) {
+            return &huge_blocks[i];
+        }
+    }
+    return NULL;
+}
+
+static void *allocate_large(void *user, size_t bytes)
+{
+    (void)user;
+    huge_block *block = bytes >= HUGE_PAGE_BYTES ? find_huge_block(NULL) : NULL;
+    if (!block) {
+        return ls_allocate(ls_allocator_heap(), bytes);
+    }
+    block->size = bytes + HUGE_PAGE_BYTES;
+    block->mapping =
+        mmap(NULL, block->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block->mapping == MAP_FAILED) {
+        return NULL;
+    }
+    uintptr_t first = (uintptr_t)block->mapping;
+    block->bytes = (uint8_t *)block->mapping + (HUGE_PAGE_BYTES - first % HUGE_PAGE_BYTES);
+#ifdef MADV_HUGEPAGE
+    (void)madvise(block->bytes, bytes, MADV_HUGEPAGE);
+#endif
+    return block->bytes;
+}
+
+static void release_large(void *user, void *memory)
+{
+    (void)user;
+    huge_block *block = memory ? find_huge_block(memory) : NULL;
+    if (!block) {
+        ls_release(ls_allocator_heap(), memory);
+        return;
+    }
+    (void)munmap(block->mapping, block->size);
+    *block = (huge_block){0};
+}
+
+const ls_allocator *ls_allocator_large(void)
+{
+    static const ls_allocator allocator = {allocate_large, release_large, NULL};
+    return &allocator;
+}

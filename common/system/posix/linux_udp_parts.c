@@ -1,0 +1,69 @@
+#define _GNU_SOURCE
+#include "lockstep/common/system/posix/udp_parts.h"
+
+#include <linux/filter.h>
+#include <stddef.h>
+#include <string.h>
+
+_Static_assert(sizeof(ls_udp_message) == sizeof(struct mmsghdr) &&
+                   offsetof(ls_udp_message, msg_len) == offsetof(struct mmsghdr, msg_len),
+               "one is the other");
+
+int ls_udp_part_receive(int socket, ls_udp_message *messages, uint32_t count)
+{
+    return recvmmsg(socket, (struct mmsghdr *)messages, count, MSG_TRUNC, NULL);
+}
+
+int ls_udp_part_send(int socket, ls_udp_message *messages, uint32_t count)
+{
+    return sendmmsg(socket, (struct mmsghdr *)messages, count, MSG_NOSIGNAL);
+}
+
+/* Places in the program below. */
+enum {
+    UNNUMBERED = 7,
+    ROUTE = 10,
+    DEFAULT = 18,
+    FOUND = 19,
+    PROGRAM_STEPS = 20,
+};
+
+/* The distance that a jump from one place to another is written with. */
+#define GO(from, to) ((uint8_t)((to) - (from)-1))
+
+/* The program that the system runs for each datagram: it sees the payload of UDP alone, and says
+ * which socket gets it, in the order in which they were bound. */
+static void write_program(const ls_udp_steering *by, struct sock_filter program[PROGRAM_STEPS])
+{
+    const struct sock_filter steps[PROGRAM_STEPS] = {
+        [0] = BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
+        [1] = BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 2, 0, GO(1, DEFAULT)),
+        [2] = BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 0),
+        [3] = BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, by->index_bit, 0, GO(3, UNNUMBERED)),
+        [4] = BPF_STMT(BPF_ALU | BPF_AND | BPF_K, by->index_mask),
+        [5] = BPF_STMT(BPF_ALU | BPF_MOD | BPF_K, by->sockets),
+        [6] = BPF_STMT(BPF_RET | BPF_A, 0),
+        [UNNUMBERED] = BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
+        [8] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, by->routed[0], GO(8, ROUTE), 0),
+        [9] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, by->routed[1], 0, GO(9, DEFAULT)),
+        [ROUTE] = BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
+        [11] = BPF_STMT(BPF_ALU | BPF_SUB | BPF_K, 1),
+        [12] = BPF_STMT(BPF_MISC | BPF_TAX, 0),
+        [13] = BPF_STMT(BPF_LD | BPF_B | BPF_IND, 0),  /* the last byte */
+        [14] = BPF_STMT(BPF_ALU | BPF_SUB | BPF_K, 1), /* of no route: more than any socket */
+        [15] = BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 2u * by->route_flag, GO(15, DEFAULT), 0),
+        [16] = BPF_STMT(BPF_ALU | BPF_AND | BPF_K, by->route_flag - 1u),
+        [17] = BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, by->sockets, 0, GO(17, FOUND)),
+        [DEFAULT] = BPF_STMT(BPF_RET | BPF_K, by->default_socket),
+        [FOUND] = BPF_STMT(BPF_RET | BPF_A, 0),
+    };
+    memcpy(program, steps, sizeof steps);
+}
+
+bool ls_udp_descriptor_steer(int first, const ls_udp_steering *steering)
+{
+    struct sock_filter steps[PROGRAM_STEPS];
+    const struct sock_fprog program = {.len = PROGRAM_STEPS, .filter = steps};
+    write_program(steering, steps);
+    return setsockopt(first, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof program) == 0;
+}

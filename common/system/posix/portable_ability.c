@@ -1,0 +1,15 @@
+#include "lockstep/common/system/ability.h"
+
+static const char *const lacks[] = {
+    [LS_ABILITY_PERTURBED_PROCESSES] =
+        "Simulations are perturbed on Linux alone: run lockstep-synctest there.",
+    [LS_ABILITY_WRITE_TRACES] = "Single writes are told on Linux on x86-64 alone.",
+    [LS_ABILITY_SHARED_PORTS] =
+        "Several workers share a UDP port on Linux alone: here there can be one.",
+};
+
+bool ls_ability_is_there(ls_ability ability, ls_text *why)
+{
+    ls_text_set(why, "%s", lacks[ability]);
+    return false;
+}

@@ -1,0 +1,41 @@
+/* Socket address: an endpoint as the system's calls take it, and back. A socket of IPv6 reaches
+ * IPv4 addresses as mapped ones; one of IPv4 reaches no others. For no other folder. */
+#ifndef LOCKSTEP_COMMON_SYSTEM_POSIX_SOCKET_ADDRESS_H
+#define LOCKSTEP_COMMON_SYSTEM_POSIX_SOCKET_ADDRESS_H
+
+#include "lockstep/common/base/endpoint.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+typedef union ls_socket_address {
+    struct sockaddr any;
+    struct sockaddr_in ipv4;
+    struct sockaddr_in6 ipv6;
+} ls_socket_address;
+
+/* For a socket of this family, AF_INET or AF_INET6; returns the size of what is written. */
+socklen_t ls_socket_address_of(const ls_endpoint *endpoint, int family, ls_socket_address *out);
+
+/* The family of a socket that is for this endpoint alone. */
+int ls_socket_family_of(const ls_endpoint *endpoint);
+
+ls_endpoint ls_socket_address_endpoint(const ls_socket_address *address);
+
+/* Where a socket is bound; false with errno. */
+bool ls_socket_address_own(int socket, ls_socket_address *out);
+
+bool ls_socket_bind(int socket, const ls_endpoint *endpoint);
+
+/* A socket for endpoints of this kind, of SOCK_DGRAM or SOCK_STREAM, that never waits and that
+ * children do not inherit; one of IPv6 is for IPv4 as well. -1 with errno. */
+int ls_socket_open(const ls_endpoint *like, int type);
+
+/* Of a socket that somebody else has made: never waits from now on, and children do not inherit it.
+ * False with errno. */
+bool ls_socket_make_ready(int socket);
+
+/* For a failure that is told later than its socket is closed: -1, and errno stays. */
+int ls_socket_give_up(int socket);
+
+#endif
