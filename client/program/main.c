@@ -13,7 +13,9 @@
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/system/machine_fingerprint.h"
 #include "lockstep/protocol/discovery/discovery.h"
+#include "lockstep/protocol/sealed/invite.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -190,6 +192,24 @@ static ls_exit_code play(arguments *args, ls_console *console)
     return code;
 }
 
+/* In place of "-": the invite's secret is in no list of processes then. */
+static bool read_server(ls_client_config *client, const ls_console *console)
+{
+    static char line[LS_INVITE_TEXT_BYTES_MAX + 1];
+    if (!client->server || strcmp(client->server, "-") != 0) {
+        return true;
+    }
+    bool is_read = fgets(line, sizeof line, stdin) != NULL;
+    line[strcspn(line, "\r\n")] = '\0';
+    if (!is_read || line[0] == '\0') {
+        ls_log_line(&console->log, LS_LOG_ERROR,
+                    "standard input has no line with the server's invite or HOST[:PORT]");
+        return false;
+    }
+    client->server = line;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     if (ls_rerun_helper_is_asked(argc, argv)) {
@@ -205,8 +225,9 @@ int main(int argc, char **argv)
     client->view.kind = LS_SCREEN_NONE;
     const ls_command_line line = {
         .summary = "Joins a lockstep match.",
-        .words = "INVITE|HOST[:PORT]",
+        .words = "INVITE|HOST[:PORT]|-",
         .ending =
+            "With - the invite is read from standard input: so it is in no list of processes. "
             "Exit codes: 0 clean, 1 environment, network, refused, or --find found no server, "
             "2 usage, "
             "3 this client's state differed from the server's, 4 internal.",
@@ -233,7 +254,7 @@ int main(int argc, char **argv)
         return ls_finder_run(&args.finder, &console);
     }
     ls_console_never_wait(&console);
-    ls_exit_code code = play(&args, &console);
+    ls_exit_code code = read_server(client, &console) ? play(&args, &console) : LS_EXIT_USAGE;
     ls_console_deinit(&console);
     return code;
 }

@@ -103,14 +103,45 @@ static size_t character_bytes(const char *text, size_t size)
     return point >= least[bytes] && is_shown(point) ? bytes : 0;
 }
 
+/* Bytes of what nobody sees and which changes what is seen before it: a joiner of letters or emoji
+ * (U+200C, U+200D) behind a character beyond ASCII, or the letters that make a black flag that of
+ * England, Scotland or Wales. `before`: bytes of the character before. */
+static size_t attached_bytes(const char *text, size_t size, size_t before)
+{
+    static const char joiners[][4] = {"\u200c", "\u200d"};
+    static const char black_flag[] = "\U0001f3f4";
+    static const char flags[][25] = {
+        "\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        "\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
+        "\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f",
+    };
+    for (size_t i = 0; i < 2; i++) {
+        if (before >= 2 && size >= strlen(joiners[i]) &&
+            memcmp(text, joiners[i], strlen(joiners[i])) == 0) {
+            return strlen(joiners[i]);
+        }
+    }
+    bool is_flag = before == strlen(black_flag) && memcmp(text - before, black_flag, before) == 0;
+    for (size_t i = 0; is_flag && i < sizeof flags / sizeof flags[0]; i++) {
+        if (size >= strlen(flags[i]) && memcmp(text, flags[i], strlen(flags[i])) == 0) {
+            return strlen(flags[i]);
+        }
+    }
+    return 0;
+}
+
 void ls_text_make_printable(char *text, size_t size)
 {
+    size_t before = 0; /* bytes of the character before; 0 behind what was attached to one */
     for (size_t at = 0; at < size;) {
         size_t bytes = character_bytes(text + at, size - at);
-        if (bytes == 0) {
+        size_t attached = bytes == 0 ? attached_bytes(text + at, size - at, before) : 0;
+        if (bytes + attached == 0) {
             text[at] = '?';
+            bytes = 1;
         }
-        at += bytes > 0 ? bytes : 1;
+        at += bytes + attached;
+        before = bytes;
     }
 }
 

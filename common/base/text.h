@@ -25,7 +25,7 @@ ls_status ls_fail(ls_status status, ls_text *why, const char *format, ...) LS_PR
 /* Puts '?' in the place of every byte that belongs to no well-formed character of UTF-8, or to one
  * that a reader cannot see (control characters, marks that turn the direction of writing, private
  * use), so that a hostile text can neither move a terminal's cursor nor make a line read as
- * another. The size stays. */
+ * another. Joiners of letters and emoji stay behind a character beyond ASCII. The size stays. */
 void ls_text_make_printable(char *text, size_t size);
 
 /* Bytes of the first `characters` characters of a text, or of all of it when it has fewer. */

@@ -23,7 +23,8 @@ ls_status ls_output_check_directory(const char *path, const char *what, ls_text 
 /* Writes the text and a newline. IO, with the path and the reason in `why`. */
 ls_status ls_output_write(const char *path, const char *text, ls_text *why);
 
-/* A file is written as a whole or not at all: after a failure the older one is still there. */
+/* A file is written as a whole or not at all: after a failure the older one is still there. A link
+ * is followed when it is the user's own, or root's, and leads to no other user's file. */
 
 /* Writes the bytes as they are; `what` they are stands in the sentence about a failure. */
 ls_status ls_output_write_bytes(const char *path, const char *what, const void *bytes, size_t size,
@@ -34,8 +35,9 @@ ls_status ls_output_write_bytes(const char *path, const char *what, const void *
 #define LS_OUTPUT_RESERVE_BYTES (UINT64_C(64) << 20)
 bool ls_output_has_room(const char *directory, uint64_t bytes);
 
-/* Like write_bytes, to a file that is not there yet: when it is, "-2", "-3" ... is put before its
- * ending, and `path` (of `capacity` bytes) becomes the name that was taken. */
+/* Like write_bytes, to a file that is not there yet, and that its owner alone may read: when it is,
+ * "-2", "-3" ... is put before its ending, and `path` (of `capacity` bytes) becomes the name that
+ * was taken. */
 ls_status ls_output_write_new(char *path, size_t capacity, const char *what, const void *bytes,
                               size_t size, ls_text *why);
 

@@ -1,13 +1,13 @@
 #include "lockstep/protocol/sealed/sealed_client.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/sealed/key_exchange.h"
 #include "lockstep/protocol/sealed/sealed_packet.h"
 
 #include <string.h>
 
-#define PATH_NUMBER_BYTES 8u
 #define REQUESTS_KEPT 8u
 
 /* Repeats come after 100, 200 and 400 ms, then every 500 ms. */
@@ -17,6 +17,10 @@
 /* After so long without an answer to CONFIRM the cookie is of no use, or the server that made it is
  * gone: begin again. A cookie is good for 5 s. */
 #define CONFIRMING_NS (3 * LS_NS_PER_SECOND)
+
+/* So long the server is told of a move: time for some round trips, and no longer, since somebody
+ * who copies packets can use it if the server has not heard of the move before. */
+#define MOVE_TOLD_NS (5 * LS_NS_PER_SECOND)
 
 /* Workers that a client asks because another one said so, until it was let in or refused. */
 #define REDIRECTS_MAX 4u
@@ -58,6 +62,8 @@ struct ls_sealed_client {
     uint32_t index;
     uint64_t counter; /* of the next packet */
     ls_counter_window window;
+    uint32_t moves; /* of which the client knows, since its keys are there */
+    uint64_t moved_ns;
 };
 
 /* ---- making and ending ---- */
@@ -291,6 +297,7 @@ static ls_sealed_rejection receive_accept(ls_sealed_client *client, const uint8_
         client->home_route = worker_route(client->challenge.route);
         client->counter = 0;
         client->window = (ls_counter_window){0};
+        client->moves = 0;
         if (client->sent == 1) {
             measure(client, client->sent_ns, now_ns);
         }
@@ -356,20 +363,38 @@ LS_TICK_CODE size_t ls_sealed_client_seal(ls_sealed_client *client, ls_sealed_co
                                  LS_SEALED_CLIENT_HEADER_BYTES, size);
 }
 
-static void answer_path(ls_sealed_client *client, ls_sealed_client_received *out)
+void ls_sealed_client_note_move(ls_sealed_client *client, uint64_t now_ns)
 {
-    if (out->size != PATH_NUMBER_BYTES) {
+    client->moves++;
+    client->moved_ns = now_ns;
+}
+
+static void add_answer(ls_sealed_client *client, ls_sealed_content content, size_t size,
+                       ls_sealed_client_received *out)
+{
+    ls_path_answer *answer = &out->answers[out->answer_count++];
+    uint8_t *bytes = answer->bytes + LS_SEALED_CLIENT_HEADER_BYTES;
+    memcpy(bytes, out->bytes, LS_PATH_NUMBER_BYTES);
+    if (size > LS_PATH_NUMBER_BYTES) {
+        ls_store_u32(bytes + LS_PATH_NUMBER_BYTES, client->moves);
+    }
+    answer->size = ls_sealed_client_seal(client, content, answer->bytes, size);
+}
+
+static void answer_path(ls_sealed_client *client, uint64_t now_ns, ls_sealed_client_received *out)
+{
+    if (out->size != LS_PATH_NUMBER_BYTES) {
         out->rejection = LS_SEALED_REJECT_MALFORMED;
         return;
     }
-    memcpy(out->answer + LS_SEALED_CLIENT_HEADER_BYTES, out->bytes, PATH_NUMBER_BYTES);
-    out->answer_bytes =
-        ls_sealed_client_seal(client, LS_SEALED_PATH_RESPONSE, out->answer, PATH_NUMBER_BYTES);
-    out->has_answer = true;
+    if (client->moves > 0 && now_ns < client->moved_ns + MOVE_TOLD_NS) {
+        add_answer(client, LS_SEALED_PATH_MOVED, LS_PATH_NUMBER_BYTES + 4, out);
+    }
+    add_answer(client, LS_SEALED_PATH_RESPONSE, LS_PATH_NUMBER_BYTES, out);
 }
 
 static void receive_sealed(ls_sealed_client *client, uint8_t *datagram, size_t size,
-                           ls_sealed_client_received *out)
+                           uint64_t now_ns, ls_sealed_client_received *out)
 {
     ls_sealed_header header;
     if (!ls_sealed_read_server_header(datagram, size, &header)) {
@@ -396,8 +421,8 @@ static void receive_sealed(ls_sealed_client *client, uint8_t *datagram, size_t s
     out->bytes = datagram + LS_SEALED_SERVER_HEADER_BYTES;
     out->size = size - LS_SEALED_SERVER_HEADER_BYTES - LS_SEALED_TAG_BYTES;
     if (header.content == LS_SEALED_PATH_CHALLENGE) {
-        answer_path(client, out);
-    } else if (header.content == LS_SEALED_PATH_RESPONSE) {
+        answer_path(client, now_ns, out);
+    } else if (header.content > LS_SEALED_PATH_CHALLENGE) {
         out->rejection = LS_SEALED_REJECT_OUT_OF_PLACE;
     } else {
         out->has_content = true;
@@ -413,7 +438,7 @@ void ls_sealed_client_receive(ls_sealed_client *client, uint8_t *datagram, size_
         return;
     }
     if ((datagram[0] & LS_SEALED_PACKET_BIT) != 0) {
-        receive_sealed(client, datagram, size, out);
+        receive_sealed(client, datagram, size, now_ns, out);
     } else if (datagram[0] == LS_KEY_EXCHANGE_CHALLENGE) {
         out->rejection = receive_challenge(client, datagram, size, now_ns);
     } else if (datagram[0] == LS_KEY_EXCHANGE_ACCEPT) {

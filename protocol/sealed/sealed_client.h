@@ -72,18 +72,28 @@ void ls_sealed_client_start(ls_sealed_client *client, uint64_t now_ns);
 ls_sealed_client_state ls_sealed_client_state_of(const ls_sealed_client *client);
 ls_sealed_refusal ls_sealed_client_refusal(const ls_sealed_client *client);
 
+/* This machine sends from another address from now on, and knows: the server is told so when it
+ * asks. */
+void ls_sealed_client_note_move(ls_sealed_client *client, uint64_t now_ns);
+
 /* A packet of the key exchange that is due: its size, and it stands in `datagram`, of
  * LS_SEALED_DATAGRAM_BYTES_MAX bytes; 0 when none is. */
 size_t ls_sealed_client_pop_due(ls_sealed_client *client, uint64_t now_ns, uint8_t *datagram);
 /* When the next one is; UINT64_MAX in OPEN and REFUSED. */
 uint64_t ls_sealed_client_due_ns(const ls_sealed_client *client);
 
+/* A PATH_RESPONSE or a PATH_MOVED. */
+typedef struct ls_path_answer {
+    uint8_t bytes[LS_SEALED_CLIENT_HEADER_BYTES + LS_PATH_NUMBER_BYTES + 4 + LS_SEALED_TAG_BYTES];
+    size_t size;
+} ls_path_answer;
+
 typedef struct ls_sealed_client_received {
     ls_sealed_rejection rejection;
-    bool is_opened;  /* the keys are there: the connection is, for this side */
-    bool has_answer; /* a PATH_RESPONSE: send ls_sealed_client's answer at once */
-    uint8_t answer[64];
-    size_t answer_bytes;
+    bool is_opened; /* the keys are there: the connection is, for this side */
+    /* To a PATH_CHALLENGE: to be sent at once, each as a datagram. */
+    uint32_t answer_count;
+    ls_path_answer answers[2];
     bool has_content;
     ls_sealed_content content; /* PACKET, PACKETS or ENET */
     const uint8_t *bytes;      /* within the datagram, decrypted in place */

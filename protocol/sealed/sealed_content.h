@@ -13,6 +13,7 @@ typedef enum ls_sealed_content {
     LS_SEALED_ENET,
     LS_SEALED_PATH_CHALLENGE,
     LS_SEALED_PATH_RESPONSE,
+    LS_SEALED_PATH_MOVED,
     LS_SEALED_CONTENT_COUNT,
 } ls_sealed_content;
 
@@ -25,6 +26,11 @@ typedef enum ls_sealed_content {
 #define LS_SEALED_TAG_BYTES 16u
 #define LS_SEALED_CONTENT_BYTES_MAX                                                                \
     (LS_SEALED_DATAGRAM_BYTES_MAX - LS_SEALED_CLIENT_HEADER_BYTES - LS_SEALED_TAG_BYTES)
+
+/* The number in a PATH_CHALLENGE; and the most addresses of a connection that are sent one at once:
+ * where it is, where it may have moved to, and where it was. */
+#define LS_PATH_NUMBER_BYTES 8u
+#define LS_PATH_CHALLENGES_MAX 3u
 
 #define LS_SEALED_REQUEST_BYTES 1200u
 

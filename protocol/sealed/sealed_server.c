@@ -6,6 +6,7 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/protocol/sealed/address_limits.h"
+#include "lockstep/protocol/sealed/connection_paths.h"
 #include "lockstep/protocol/sealed/key_exchange.h"
 #include "lockstep/protocol/sealed/sealed_connections.h"
 #include "lockstep/protocol/sealed/sealed_packet.h"
@@ -79,35 +80,22 @@ _Static_assert(LS_INVITE_SECRET_BYTES == LS_KEY_EXCHANGE_SECRET_BYTES, "one secr
 #define HALF_OPEN_NS (5 * LS_NS_PER_SECOND)
 /* A connection that nobody has used is given up for a new one after so long when all are taken. */
 #define HALF_OPEN_MIN_NS (1 * LS_NS_PER_SECOND)
-#define PATH_CHALLENGE_PERIOD_NS (50 * LS_NS_PER_MS)
-#define PATH_NUMBER_BYTES 8u
 #define PATH_CHALLENGE_BYTES                                                                       \
-    (LS_SEALED_SERVER_HEADER_BYTES + PATH_NUMBER_BYTES + LS_SEALED_TAG_BYTES)
+    (LS_SEALED_SERVER_HEADER_BYTES + LS_PATH_NUMBER_BYTES + LS_SEALED_TAG_BYTES)
+#define PATH_MOVED_BYTES (LS_PATH_NUMBER_BYTES + 4u)
 #define ANSWER_BYTES_MAX LS_CHALLENGE_BYTES_MAX
 
 /* Attempts to open a forged packet that came from elsewhere than the connection's address. Each
  * costs a third of a microsecond; while none are left the client cannot move, so it is many. */
 static const ls_rate_limit ATTEMPTS_LIMIT = {LS_NS_PER_SECOND / 4096, 4096};
 
-/* The address that the newest packet came from while it is not proven to be the client's, and how
- * many bytes may go there: as many as have come from there, headers of IP and UDP counted on both
- * sides. All zero: there is none. */
-typedef struct candidate_path {
-    ls_endpoint endpoint;
-    uint32_t credit_bytes;
-    bool is_there;
-} candidate_path;
-
 typedef struct connection {
     uint64_t counter; /* of the next packet to the client */
     ls_counter_window window;
-    ls_endpoint endpoint;
     ls_rate_use attempts;
+    ls_connection_paths paths;
+    uint64_t path_salt;   /* new with each move */
     ls_endpoint accepted; /* the address that is counted in the limits */
-    candidate_path path;
-    uint64_t path_salt;          /* new for each path that is proven */
-    uint64_t path_challenged_ns; /* 0: never */
-    bool is_path_answered;       /* with something else than a challenge since the last one */
     uint64_t accepted_ns;
     bool is_accept_repeated;
     uint8_t accept[LS_ACCEPT_BYTES];
@@ -274,7 +262,7 @@ uint32_t ls_sealed_server_half_open(const ls_sealed_server *server)
 const ls_endpoint *ls_sealed_server_endpoint(const ls_sealed_server *server, uint32_t index)
 {
     LS_ASSERT(ls_sealed_connections_is_open(server->places, index));
-    return &server->connections[index].endpoint;
+    return &server->connections[index].paths.active;
 }
 
 const ls_sealed_pass *ls_sealed_server_pass(const ls_sealed_server *server, uint32_t index)
@@ -445,7 +433,7 @@ static void make_connection(ls_sealed_server *server, const arrival *at, uint32_
                             const ls_confirm *confirm, const uint8_t *first_key)
 {
     server->connections[index] = (connection){
-        .endpoint = *at->from,
+        .paths = {.active = *at->from},
         .accepted = *at->from,
         .accepted_ns = at->now_ns,
         .path_salt = random_number(),
@@ -572,37 +560,6 @@ static void receive_confirm(ls_sealed_server *server, const arrival *at)
     }
 }
 
-/* ---- the path that is not proven ---- */
-
-/* More than any datagram needs; what comes beyond is not saved up for a burst. */
-#define CREDIT_BYTES_MAX 2048u
-
-/* A datagram of the connection that is its newest has come from there; with another address than
- * before what is left of that one's bytes is gone. */
-static void receive_on_path(candidate_path *path, const ls_endpoint *from, size_t size)
-{
-    if (!path->is_there || !ls_endpoint_is_equal(&path->endpoint, from)) {
-        *path = (candidate_path){.endpoint = *from, .is_there = true};
-    }
-    size_t credit_bytes = path->credit_bytes + size + ls_udp_header_bytes(from);
-    path->credit_bytes = (uint32_t)LS_MIN(credit_bytes, CREDIT_BYTES_MAX);
-}
-
-/* Bytes that a datagram to there may have; 0: none may go there. */
-static size_t room_on_path(const candidate_path *path)
-{
-    size_t header_bytes = ls_udp_header_bytes(&path->endpoint);
-    return path->is_there && path->credit_bytes > header_bytes ? path->credit_bytes - header_bytes
-                                                               : 0;
-}
-
-/* A datagram of so many bytes goes there; there is room for it. */
-static void take_of_path(candidate_path *path, size_t size)
-{
-    LS_ASSERT(size <= room_on_path(path));
-    path->credit_bytes -= (uint32_t)(size + ls_udp_header_bytes(&path->endpoint));
-}
-
 /* ---- sealed packets ---- */
 
 size_t ls_sealed_server_seal(ls_sealed_server *server, uint32_t index, ls_sealed_content content,
@@ -616,78 +573,87 @@ size_t ls_sealed_server_seal(ls_sealed_server *server, uint32_t index, ls_sealed
                                  LS_SEALED_SERVER_HEADER_BYTES, size);
 }
 
+/* ---- paths ---- */
+
 size_t ls_sealed_server_path_room(const ls_sealed_server *server, uint32_t index)
 {
-    return room_on_path(&server->connections[index].path);
+    return ls_connection_paths_room(&server->connections[index].paths);
 }
 
 const ls_endpoint *ls_sealed_server_claim_path(ls_sealed_server *server, uint32_t index,
                                                size_t size)
 {
-    candidate_path *path = &server->connections[index].path;
-    take_of_path(path, size);
-    server->connections[index].is_path_answered = true;
-    return &path->endpoint;
+    ls_connection_paths *paths = &server->connections[index].paths;
+    ls_connection_paths_spend(paths, size);
+    return &paths->candidate;
 }
 
-/* Writes the challenge of the address that is to be proven, when it is due and may go there;
- * returns its bytes. */
-static size_t challenge(ls_sealed_server *server, uint32_t index, uint64_t now_ns)
+const ls_endpoint *ls_sealed_server_second_path(const ls_sealed_server *server, uint32_t index)
 {
-    connection *moved = &server->connections[index];
-    bool is_soon = moved->path_challenged_ns != 0 &&
-                   now_ns < moved->path_challenged_ns + PATH_CHALLENGE_PERIOD_NS;
-    if (is_soon || room_on_path(&moved->path) < PATH_CHALLENGE_BYTES) {
-        return 0;
+    return ls_connection_paths_second(&server->connections[index].paths);
+}
+
+static uint64_t path_number(const ls_sealed_server *server, uint32_t index,
+                            const ls_endpoint *address)
+{
+    return address_path_number(server->secrets->path_key, address,
+                               server->connections[index].path_salt);
+}
+
+uint32_t ls_sealed_server_challenge_paths(ls_sealed_server *server, uint32_t index, uint64_t now_ns,
+                                          ls_path_challenge out[LS_PATH_CHALLENGES_MAX])
+{
+    ls_endpoint to[LS_PATH_CHALLENGES_MAX];
+    uint32_t count = ls_connection_paths_challenge(&server->connections[index].paths,
+                                                   PATH_CHALLENGE_BYTES, now_ns, to);
+    for (uint32_t i = 0; i < count; i++) {
+        out[i].to = to[i];
+        ls_store_u64(out[i].bytes + LS_SEALED_SERVER_HEADER_BYTES,
+                     path_number(server, index, &to[i]));
+        out[i].size = ls_sealed_server_seal(server, index, LS_SEALED_PATH_CHALLENGE, out[i].bytes,
+                                            LS_PATH_NUMBER_BYTES);
     }
-    take_of_path(&moved->path, PATH_CHALLENGE_BYTES);
-    moved->path_challenged_ns = now_ns;
-    moved->is_path_answered = false;
-    ls_store_u64(
-        server->answer + LS_SEALED_SERVER_HEADER_BYTES,
-        address_path_number(server->secrets->path_key, &moved->path.endpoint, moved->path_salt));
-    return ls_sealed_server_seal(server, index, LS_SEALED_PATH_CHALLENGE, server->answer,
-                                 PATH_NUMBER_BYTES);
+    return count;
 }
 
-size_t ls_sealed_server_challenge_path(ls_sealed_server *server, uint32_t index, uint64_t now_ns,
-                                       ls_path_challenge *out)
+/* The address whose challenge has this number, or NULL. Only the client knows it, and only when it
+ * hears what is sent there: where its answer comes from may be the doing of somebody else. */
+static const ls_endpoint *find_challenged(const ls_sealed_server *server, uint32_t index,
+                                          uint64_t number, const ls_endpoint *from)
 {
-    out->size = challenge(server, index, now_ns);
-    out->bytes = server->answer;
-    out->to = &server->connections[index].path.endpoint;
-    return out->size;
-}
-
-/* The newest packet of a connection came from an address that is not the connection's. */
-static void receive_from_elsewhere(ls_sealed_server *server, const arrival *at, uint32_t index)
-{
-    connection *moved = &server->connections[index];
-    receive_on_path(&moved->path, at->from, at->size);
-    if (moved->is_path_answered) { /* answers must not take all the bytes there are for ever */
-        at->out->answer = server->answer;
-        at->out->answer_bytes = challenge(server, index, at->now_ns);
+    const ls_connection_paths *paths = &server->connections[index].paths;
+    const ls_endpoint *known[] = {&paths->active, from, &paths->candidate, &paths->former};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (path_number(server, index, known[i]) == number) {
+            return known[i];
+        }
     }
+    return NULL;
 }
 
+/* A PATH_RESPONSE, or a PATH_MOVED. */
 static void receive_path_response(ls_sealed_server *server, const arrival *at, uint32_t index)
 {
-    connection *moved = &server->connections[index];
-    if (at->out->size != PATH_NUMBER_BYTES ||
-        ls_load_u64(at->out->bytes) !=
-            address_path_number(server->secrets->path_key, at->from, moved->path_salt)) {
+    bool has_moves = at->out->content == LS_SEALED_PATH_MOVED;
+    const uint8_t *bytes = at->out->bytes;
+    const ls_endpoint *found = NULL;
+    if (at->out->size == (has_moves ? PATH_MOVED_BYTES : LS_PATH_NUMBER_BYTES)) {
+        found = find_challenged(server, index, ls_load_u64(bytes), at->from);
+    }
+    if (!found) {
         at->out->rejection = LS_SEALED_REJECT_OUT_OF_PLACE;
         return;
     }
-    if (!ls_endpoint_is_equal(&moved->endpoint, at->from)) {
-        moved->endpoint = *at->from;
-        moved->path_salt = random_number(); /* what was proven before proves nothing now */
-        moved->path_challenged_ns = 0;
-        moved->is_path_answered = false;
-        moved->path = (candidate_path){.is_there = false};
+    const ls_endpoint address = *found;
+    uint32_t moves = has_moves ? ls_load_u32(bytes + LS_PATH_NUMBER_BYTES) : 0;
+    connection *of = &server->connections[index];
+    if (ls_connection_paths_prove(&of->paths, &address, moves, at->now_ns)) {
+        of->path_salt = random_number(); /* what was proven before proves nothing now */
         at->out->has_moved = true;
     }
 }
+
+/* ---- sealed packets that come ---- */
 
 static void open_connection(ls_sealed_server *server, const arrival *at, uint32_t index)
 {
@@ -709,11 +675,12 @@ static void receive_content(ls_sealed_server *server, const arrival *at, uint32_
         open_connection(server, at, index);
     }
     at->out->has_content = true;
-    connection *of = &server->connections[index];
-    if (is_newest && !ls_endpoint_is_equal(&of->endpoint, at->from)) {
-        receive_from_elsewhere(server, at, index);
-    } else if (is_newest) {
-        of->path = (candidate_path){.is_there = false};
+    if (is_newest) {
+        ls_connection_paths *paths = &server->connections[index].paths;
+        ls_connection_paths_receive(paths, at->from, at->size, at->now_ns);
+        at->out->is_challenge_due = ls_connection_paths_are_several(paths);
+        /* Answers must not take all the bytes there are for ever. */
+        at->out->is_challenge_first = paths->has_answered;
     }
 }
 
@@ -725,9 +692,9 @@ static void receive_opened(ls_sealed_server *server, const arrival *at, uint32_t
     out->index = index;
     out->bytes = at->datagram + LS_SEALED_CLIENT_HEADER_BYTES;
     out->size = at->size - LS_SEALED_CLIENT_HEADER_BYTES - LS_SEALED_TAG_BYTES;
-    if (out->content != LS_SEALED_PATH_CHALLENGE && out->content != LS_SEALED_PATH_RESPONSE) {
+    if (out->content < LS_SEALED_PATH_CHALLENGE) {
         receive_content(server, at, index, is_newest);
-    } else if (out->content == LS_SEALED_PATH_RESPONSE &&
+    } else if (out->content != LS_SEALED_PATH_CHALLENGE &&
                ls_sealed_connections_is_open(server->places, index)) {
         receive_path_response(server, at, index);
     } else {
@@ -748,7 +715,7 @@ static ls_sealed_rejection open_packet(ls_sealed_server *server, const arrival *
         .header_bytes = LS_SEALED_CLIENT_HEADER_BYTES,
         .counter = header->counter,
     };
-    bool is_elsewhere = !ls_endpoint_is_equal(&of->endpoint, at->from);
+    bool is_elsewhere = !ls_endpoint_is_equal(&of->paths.active, at->from);
     if (is_elsewhere && ls_rate_use_is_spent(&of->attempts, &ATTEMPTS_LIMIT, at->now_ns)) {
         return LS_SEALED_REJECT_LIMITED;
     }
@@ -823,5 +790,5 @@ void ls_sealed_server_prefetch(const ls_sealed_server *server, uint32_t index)
 {
     const connection *of = &server->connections[index];
     ls_prefetch(&server->keys[index], sizeof server->keys[index]);
-    ls_prefetch(of, offsetof(connection, path) + sizeof of->path);
+    ls_prefetch(of, offsetof(connection, paths) + offsetof(ls_connection_paths, candidate));
 }

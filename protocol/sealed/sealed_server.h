@@ -76,12 +76,16 @@ typedef struct ls_sealed_received {
     ls_token_refusal token_refusal; /* CREDENTIAL: what is wrong with a token; else NONE */
     ls_denial denial;               /* what the client is told of it */
 
-    /* To be sent to where the datagram came from, when answer_bytes is not 0: also beside content
-     * (a PATH_CHALLENGE). Good until the next call. */
+    /* To be sent to where the datagram came from, when answer_bytes is not 0. Good until the next
+     * call. */
     const uint8_t *answer;
     size_t answer_bytes;
 
     bool has_content;
+    /* Beside content: ls_sealed_server_challenge_paths is to be called, when what is of use to the
+     * client at once has gone; or before, as it had to wait the last time. */
+    bool is_challenge_due;
+    bool is_challenge_first;
     bool is_opened;            /* the first content of this connection: it is there from now on */
     bool has_moved;            /* its endpoint has just changed */
     uint32_t index;            /* of the connection: has_content, has_moved */
@@ -116,26 +120,27 @@ uint32_t ls_sealed_server_half_open(const ls_sealed_server *server);
 const ls_endpoint *ls_sealed_server_endpoint(const ls_sealed_server *server, uint32_t index);
 
 /* Bytes of a datagram that may go to the address that the newest packet of a connection came from,
- * while that is another one than the connection's and not proven; 0: there is none, or too little
- * came from there. */
+ * while that is another one than the connection's, and not proven to be the client's; 0: there is
+ * none, or nothing may go there. */
 size_t ls_sealed_server_path_room(const ls_sealed_server *server, uint32_t index);
 
 /* A datagram of at most so many bytes goes there: returns where. */
 const ls_endpoint *ls_sealed_server_claim_path(ls_sealed_server *server, uint32_t index,
                                                size_t size);
 
-/* The PATH_CHALLENGE of an address that is to be proven. Good until the next call. */
+/* Where the datagrams of a connection that is there go as well, since the client hears them there
+ * and may not hear them where it was; NULL: nowhere. */
+const ls_endpoint *ls_sealed_server_second_path(const ls_sealed_server *server, uint32_t index);
+
 typedef struct ls_path_challenge {
-    const ls_endpoint *to;
-    const uint8_t *bytes;
-    size_t size; /* 0: it is not due, or may not go there now */
+    ls_endpoint to;
+    uint8_t bytes[LS_SEALED_SERVER_HEADER_BYTES + LS_PATH_NUMBER_BYTES + LS_SEALED_TAG_BYTES];
+    size_t size;
 } ls_path_challenge;
 
-/* After a packet, when what is of use to the client at once has gone: makes the challenge, and
- * returns its size. When something went there and no challenge since, the next packet is answered
- * with one at once (ls_sealed_received.answer). */
-size_t ls_sealed_server_challenge_path(ls_sealed_server *server, uint32_t index, uint64_t now_ns,
-                                       ls_path_challenge *out);
+/* Makes the PATH_CHALLENGEs that are due, and may be sent now; returns how many. */
+uint32_t ls_sealed_server_challenge_paths(ls_sealed_server *server, uint32_t index, uint64_t now_ns,
+                                          ls_path_challenge out[LS_PATH_CHALLENGES_MAX]);
 
 /* The pass of a connection that is there; NULL for one without a token. */
 const ls_sealed_pass *ls_sealed_server_pass(const ls_sealed_server *server, uint32_t index);

@@ -203,7 +203,10 @@ static bool receive_at_server(transport_udp *transport, const ls_udp_datagram *d
         return false;
     }
     keep_content(transport, got.index, got.content, got.bytes, got.size, datagram);
-    transport->has_candidate_path = ls_sealed_server_path_room(transport->server, got.index) > 0;
+    if (got.is_challenge_first) {
+        ls_udp_out_challenges(&transport->connections[got.index]);
+    }
+    transport->is_challenge_due = got.is_challenge_due;
     return got.is_opened &&
            report_connected(&transport->connections[got.index], &datagram->from, got.rtt_ns, event);
 }
@@ -221,8 +224,11 @@ LS_TICK_CODE static bool receive_at_client(transport_udp *transport,
         return false;
     }
     transport->heard_ns = datagram->arrived_ns;
-    if (got.has_answer) {
-        ls_udp_out_raw(transport, &transport->server_endpoint, got.answer, got.answer_bytes);
+    for (uint32_t i = 0; i < got.answer_count; i++) {
+        ls_udp_out_raw(transport, &transport->server_endpoint, got.answers[i].bytes,
+                       got.answers[i].size);
+    }
+    if (got.answer_count > 0) {
         ls_udp_out_flush(transport);
     }
     if (got.has_content) {
@@ -281,11 +287,11 @@ static bool receive(transport_udp *transport, ls_udp_datagram *datagram)
 }
 
 /* With what the answers to its packets have left: they are of use at once. */
-static void prove_path(transport_udp *transport)
+static void challenge_paths(transport_udp *transport)
 {
-    transport->has_candidate_path = false;
+    transport->is_challenge_due = false;
     if (is_alive(transport->heard)) {
-        ls_udp_out_challenge(connection_of(transport, transport->heard));
+        ls_udp_out_challenges(connection_of(transport, transport->heard));
     }
 }
 
@@ -301,8 +307,8 @@ LS_TICK_CODE int ls_udp_in_next_event(transport_udp *transport, ls_transport_eve
             if (read_left(transport, event)) {
                 return 1;
             }
-        } else if (transport->has_candidate_path) {
-            prove_path(transport);
+        } else if (transport->is_challenge_due) {
+            challenge_paths(transport);
         } else if (find_ready(transport)) {
             continue;
         } else if (!receive(transport, &datagram)) {

@@ -175,13 +175,14 @@ void ls_udp_out_answer(udp_connection *to, const uint8_t *bytes, size_t size)
                    datagram, whole);
 }
 
-void ls_udp_out_challenge(udp_connection *to)
+void ls_udp_out_challenges(udp_connection *to)
 {
     transport_udp *transport = to->transport;
-    ls_path_challenge made;
-    if (ls_sealed_server_challenge_path(transport->server, to->index, transport->arrived_ns,
-                                        &made) > 0) {
-        ls_udp_out_raw(transport, made.to, made.bytes, made.size);
+    ls_path_challenge made[LS_PATH_CHALLENGES_MAX];
+    uint32_t count =
+        ls_sealed_server_challenge_paths(transport->server, to->index, transport->arrived_ns, made);
+    for (uint32_t i = 0; i < count; i++) {
+        ls_udp_out_raw(transport, &made[i].to, made[i].bytes, made[i].size);
     }
 }
 
@@ -208,9 +209,10 @@ static const ls_endpoint *endpoint_of(const transport_udp *transport, const out_
                              : &transport->server_endpoint;
 }
 
-static void count_sent(transport_udp *transport, const out_datagram *datagram)
+static void count_sent(transport_udp *transport, const ls_endpoint *to,
+                       const out_datagram *datagram)
 {
-    uint64_t bytes = ls_udp_header_bytes(endpoint_of(transport, datagram)) + datagram->size;
+    uint64_t bytes = ls_udp_header_bytes(to) + datagram->size;
     transport->total.bytes_sent += bytes;
     transport->total.packets_sent++;
     if (datagram->index != NOBODY) {
@@ -220,10 +222,14 @@ static void count_sent(transport_udp *transport, const out_datagram *datagram)
     }
 }
 
+static uint8_t *start_of(out_datagram *datagram)
+{
+    return datagram->bytes + (datagram->content == LS_SEALED_PACKETS ? 0 : LENGTH_BYTES);
+}
+
 static void send_one(transport_udp *transport, out_datagram *datagram)
 {
-    bool is_several = datagram->content == LS_SEALED_PACKETS;
-    uint8_t *start = datagram->bytes + (is_several ? 0 : LENGTH_BYTES);
+    uint8_t *start = start_of(datagram);
     if (datagram->index != NOBODY && transport->server) {
         datagram->size = ls_sealed_server_seal(transport->server, datagram->index,
                                                datagram->content, start, datagram->size);
@@ -233,6 +239,28 @@ static void send_one(transport_udp *transport, out_datagram *datagram)
     }
     ls_datagram_socket_send(transport->socket, endpoint_of(transport, datagram), start,
                             datagram->size);
+}
+
+/* Datagrams that have just gone out to connections that may have moved go to their other address as
+ * well. */
+static void send_again(transport_udp *transport)
+{
+    struct out_datagrams *out = transport->out;
+    uint32_t copies = 0;
+    for (uint32_t i = 0; i < out->count; i++) {
+        out_datagram *each = &out->datagrams[i];
+        const ls_endpoint *to = each->index != NOBODY
+                                    ? ls_sealed_server_second_path(transport->server, each->index)
+                                    : NULL;
+        if (to) {
+            ls_datagram_socket_send(transport->socket, to, start_of(each), each->size);
+            count_sent(transport, to, each);
+            copies++;
+        }
+    }
+    if (copies > 0) {
+        (void)ls_datagram_socket_flush(transport->socket);
+    }
 }
 
 LS_TICK_CODE void ls_udp_out_flush(transport_udp *transport)
@@ -247,13 +275,17 @@ LS_TICK_CODE void ls_udp_out_flush(transport_udp *transport)
     ls_udp_sent sent = ls_datagram_socket_flush(transport->socket);
     for (uint32_t i = 0; i < out->count; i++) {
         if ((sent.lost >> i & 1u) == 0) {
-            count_sent(transport, &out->datagrams[i]);
+            const out_datagram *each = &out->datagrams[i];
+            count_sent(transport, endpoint_of(transport, each), each);
         } else {
             transport->unsent++;
         }
     }
     if (sent.error != 0) {
         ls_udp_note_failure(transport, sent.error);
+    }
+    if (transport->server) {
+        send_again(transport);
     }
     out->count = 0;
 }

@@ -52,7 +52,7 @@ typedef struct transport_udp {
     const uint8_t *left;
     size_t left_bytes;
     bool has_left;
-    bool has_candidate_path; /* it came from an address that is to be proven */
+    bool is_challenge_due; /* when it was taken: its connection has several addresses */
     uint64_t arrived_ns;
     udp_connection *draining; /* its channel may have events */
     uint32_t next_ready;      /* connections before it have been asked for events in this turn */
@@ -103,11 +103,10 @@ void ls_udp_out_raw(transport_udp *transport, const ls_endpoint *to, const uint8
                     size_t size);
 
 /* The bytes that a packet to an address that is not proven may have; sends such a packet, but drops
- * one that has more; and sends the question that proves the address when the bytes left allow it.
- */
+ * one that has more; and challenges the addresses of a connection when that is due. */
 size_t ls_udp_out_path_room(const udp_connection *to);
 void ls_udp_out_answer(udp_connection *to, const uint8_t *bytes, size_t size);
-void ls_udp_out_challenge(udp_connection *to);
+void ls_udp_out_challenges(udp_connection *to);
 
 /* Has every channel that was given packets make its datagrams. */
 void ls_udp_out_queued(transport_udp *transport, uint64_t now_ns);

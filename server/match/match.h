@@ -9,6 +9,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/base/name_look.h"
 #include "lockstep/common/base/secret.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/protocol/transport/transport.h"
@@ -64,7 +65,7 @@ typedef enum ls_on_desync {
 /* Somebody who asks to come in, and said a right HELLO. */
 typedef struct ls_match_newcomer {
     ls_peer_id peer;   /* its transport knows its address (ls_transport_udp_address) */
-    const char *name;  /* as the others would see it; two players may have the same */
+    const char *name;  /* as the others would see it */
     const char *token; /* the connect token as it came; "" when there was none */
     bool is_spectator;
     bool is_returning; /* has proved that the slot was its own: after a lost link, or a kick */
@@ -111,6 +112,10 @@ typedef struct ls_match_config {
      * everybody may. */
     bool (*may_join)(void *user, const ls_match_newcomer *newcomer, ls_text *why);
     void *may_join_user;
+    /* Makes a name of what somebody asks to be called, in its place, and returns what it looks like
+     * (common/program/player_name.h has one). One that looks like another here gets a number behind
+     * it, "Ann (2)". NULL: names are as they are asked for, and two may be the same. */
+    ls_name_look (*clean_name)(char name[LS_PLAYER_NAME_BYTES_MAX]);
     /* Other matches are played here: a player who finds no seat, and asked for no match by its name
      * or its pass, is refused with FULL and not MATCH_FULL, so that its client asks again. */
     bool has_others;

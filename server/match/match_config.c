@@ -216,3 +216,11 @@ ls_status ls_match_config_compare(const ls_match_config *config, const ls_match_
     }
     return compare_params(config, recorded, why);
 }
+
+ls_name_look ls_match_config_look(const ls_match_config *config, const char *name)
+{
+    char cleaned[LS_PLAYER_NAME_BYTES_MAX];
+    ls_name_copy(cleaned, sizeof cleaned, name);
+    return config->clean_name && cleaned[0] != '\0' ? config->clean_name(cleaned)
+                                                    : (ls_name_look){{0}};
+}

@@ -21,6 +21,10 @@ extern const ls_setting_table ls_match_settings;
 void ls_match_config_record(const ls_match_config *config, ls_journal_header *header);
 void ls_match_config_recall(ls_match_config *config, const ls_journal_header *header);
 
+/* The look of a name to others in the match; like no other where there is no name, or where nothing
+ * cleans names. */
+ls_name_look ls_match_config_look(const ls_match_config *config, const char *name);
+
 /* BAD_ARGUMENT when a setting that a journal keeps is not what was recorded: `why` names its flag.
  */
 ls_status ls_match_config_compare(const ls_match_config *config, const ls_match_config *recorded,

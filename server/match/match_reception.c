@@ -5,6 +5,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum {
+    NAME_NUMBERS_MAX = 1 << 16, /* more than there are players and spectators */
+};
+
 /* ---- players ---- */
 
 static ls_status receive_ready(ls_match *match, uint32_t slot, const ls_ready *ready)
@@ -219,6 +223,55 @@ static void receive_from_player(ls_match *match, uint32_t slot, ls_channel chann
 
 /* ---- pending connections ---- */
 
+/* A name that somebody asks for, and what does not stand in its way: the own seat, and the
+ * spectators of the own origin. */
+typedef struct asked_name {
+    char text[LS_PLAYER_NAME_BYTES_MAX];
+    uint32_t own_slot;
+    uint64_t own_origin;
+} asked_name;
+
+/* Writes the name with this number behind it, none for 1. False when it looks like another one. */
+static bool try_number(const ls_match *match, const asked_name *asked, uint32_t number,
+                       char out[LS_PLAYER_NAME_BYTES_MAX])
+{
+    ls_text suffix = {{0}};
+    if (number > 1) {
+        ls_text_set(&suffix, " (%" PRIu32 ")", number);
+    }
+    ls_name_copy(out, LS_PLAYER_NAME_BYTES_MAX - strlen(suffix.bytes), asked->text);
+    memcpy(out + strlen(out), suffix.bytes, strlen(suffix.bytes) + 1);
+    const ls_name_look look = match->config.clean_name(out);
+    return !ls_seat_table_has_look(match->seats, &look, asked->own_slot) &&
+           !ls_spectators_have_look(match->spectators, &look, asked->own_origin);
+}
+
+/* A thousand spectators may have one name, so a number that is free is looked for by halves. */
+static void give_name(const ls_match *match, const ls_match_pass *pass, uint32_t slot,
+                      ls_hello *hello)
+{
+    bool is_back_to_watch = hello->is_spectator && hello->back.match_id != 0;
+    asked_name asked = {.own_slot = slot, .own_origin = is_back_to_watch ? pass->origin : 0};
+    ls_hello_player_name(hello, asked.text);
+    if (!match->config.clean_name) {
+        return;
+    }
+    (void)match->config.clean_name(asked.text);
+    uint32_t taken = 0;
+    uint32_t open = 1;
+    while (open < NAME_NUMBERS_MAX && !try_number(match, &asked, open, hello->name)) {
+        taken = open;
+        open *= 2;
+    }
+    while (open - taken > 1) {
+        uint32_t middle = (open + taken) / 2;
+        bool is_open = try_number(match, &asked, middle, hello->name);
+        taken = is_open ? taken : middle;
+        open = is_open ? middle : open;
+    }
+    (void)try_number(match, &asked, open, hello->name);
+}
+
 /* The host of the match decides, if it wants to. */
 static ls_status ask_host(const ls_match *match, ls_peer_id peer, const ls_hello *hello,
                           uint32_t slot, ls_text *why)
@@ -314,6 +367,7 @@ static ls_status admit(ls_match *match, ls_peer_id peer, ls_hello *hello, const 
         memcpy(hello->name, pass->name, sizeof hello->name);
     }
     if (hello->is_spectator) {
+        give_name(match, pass, MATCH_NO_SLOT, hello);
         return admit_spectator(match, peer, hello, pass, why);
     }
     status = find_seat(match, hello, pass, slot, why);
@@ -324,7 +378,11 @@ static ls_status admit(ls_match *match, ls_peer_id peer, ls_hello *hello, const 
                        text[0] != '\0' ? text
                                        : "every seat of every match here is taken at the moment");
     }
-    return status == LS_OK ? ask_host(match, peer, hello, *slot, why) : status;
+    if (status == LS_OK) {
+        give_name(match, pass, *slot, hello);
+        status = ask_host(match, peer, hello, *slot, why);
+    }
+    return status;
 }
 
 /* Why a pass is good for nothing, whatever its peer asks for; NULL: it is good for something. */

@@ -3,6 +3,7 @@
 #include "lockstep/common/base/fault.h"
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/protocol/wire/handshake.h"
+#include "lockstep/server/match/match_config.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -67,6 +68,19 @@ uint32_t ls_seat_table_count_offered(const ls_seat_table *table, uint64_t origin
         count += is_offered && table->rows[slot].origin == origin ? 1 : 0;
     }
     return count;
+}
+
+bool ls_seat_table_has_look(const ls_seat_table *table, const ls_name_look *look,
+                            uint32_t except_slot)
+{
+    for (uint32_t slot = 0; slot < table->count; slot++) {
+        const ls_seat_row *seat = &table->rows[slot];
+        bool is_here = seat->state != LS_SEAT_EMPTY && seat->state != LS_SEAT_LEFT;
+        if (is_here && slot != except_slot && ls_name_look_is_like(&seat->player.look, look)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void ls_seat_table_report(const ls_seat_table *table, uint32_t slot, ls_match_slot *report)
@@ -317,6 +331,7 @@ ls_player_change ls_seat_table_sit_down(ls_seat_table *table, uint32_t slot, ls_
     seat->origin = ls_pending_connections_pass(&table->match->pending, peer).origin;
     table->peers[slot] = peer;
     ls_hello_player_name(hello, seat->player.name);
+    seat->player.look = ls_match_config_look(&table->match->config, seat->player.name);
     ls_match_event *event = ls_outbox_push_event(
         table->match->outbox, is_back ? LS_MATCH_PLAYER_RETURNED : LS_MATCH_PLAYER_SEATED, slot, 0);
     event->peer = peer;
@@ -482,6 +497,7 @@ void ls_seat_table_restore_seat(ls_seat_table *table, uint32_t slot, const ls_re
     seat->player.has_played = seat->player.has_played || from->generations.newest > 0;
     seat->player.joined_tick = from->joined_tick;
     ls_name_copy(seat->player.name, sizeof seat->player.name, from->name);
+    seat->player.look = ls_match_config_look(&table->match->config, seat->player.name);
     if (from->has_left) {
         seat->state = seat->is_in_band ? seat->state : LS_SEAT_LEFT;
         seat->player.has_played = seat->player.has_played && is_joined;

@@ -23,6 +23,7 @@ typedef enum ls_slot_state {
 /* The player who sits on a seat, or sat there last. */
 typedef struct ls_seat_player {
     char name[LS_PLAYER_NAME_BYTES_MAX];
+    ls_name_look look;
     bool is_playing;
     bool has_played;
     bool has_finished;
@@ -131,6 +132,11 @@ void ls_seat_table_report(const ls_seat_table *table, uint32_t slot, ls_match_sl
 void ls_seat_table_send_all(const ls_seat_table *table);
 
 /* ---- coming ---- */
+
+/* Whether the name of a player looks like this, but for the one of a slot; a player who has left
+ * counts while its seat is kept. */
+bool ls_seat_table_has_look(const ls_seat_table *table, const ls_name_look *look,
+                            uint32_t except_slot);
 
 /* The seat for the player who says this HELLO; `wanted` is the only one that a newcomer may get,
  * or MATCH_NO_SLOT. `why` says why there is none. */

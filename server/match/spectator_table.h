@@ -57,6 +57,7 @@ typedef struct ls_spectator {
     uint64_t waiting_ns; /* READY: since when it waits for a stream; 0: it does not */
     uint64_t state_ns;   /* when it was sent a JOIN with a state; 0: it was not */
     char name[LS_PLAYER_NAME_BYTES_MAX];
+    ls_name_look look;
 } ls_spectator;
 
 typedef struct ls_spectator_table {

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/fault.h"
 #include "lockstep/protocol/wire/handshake.h"
+#include "lockstep/server/match/match_config.h"
 #include "lockstep/server/match/spectator_table.h"
 
 #include <inttypes.h>
@@ -221,6 +222,19 @@ ls_peer_id ls_spectators_of_holder(const ls_spectators *spectators, uint64_t hol
     return spectators ? ls_spectator_table_holder(&spectators->table, holder) : 0;
 }
 
+bool ls_spectators_have_look(const ls_spectators *spectators, const ls_name_look *look,
+                             uint64_t except_origin)
+{
+    for (uint32_t row = 0; spectators && row < spectators->table.end; row++) {
+        const ls_spectator *spectator = &spectators->table.rows[row];
+        bool is_other = except_origin == 0 || spectator->origin != except_origin;
+        if (spectator->peer != 0 && is_other && ls_name_look_is_like(&spectator->look, look)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void make_room(ls_spectators *spectators, const ls_match_pass *pass)
 {
     ls_peer_id old = pass->is_return ? ls_spectators_of_holder(spectators, pass->holder) : 0;
@@ -258,6 +272,7 @@ ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match *match, 
     spectator->has_holder = pass->has_holder;
     spectator->holder = pass->holder;
     ls_hello_player_name(hello, spectator->name);
+    spectator->look = ls_match_config_look(&match->config, spectator->name);
     ls_offer *offer = ls_handover_begin_offer(match);
     offer->is_spectator = true;
     offer->is_running = true; /* JOIN comes, even to a spectator who comes before START */

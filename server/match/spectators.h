@@ -24,6 +24,10 @@ ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match *match, 
 /* The spectator whose pass has this holder; 0: none of them. */
 ls_peer_id ls_spectators_of_holder(const ls_spectators *spectators, uint64_t holder);
 
+/* Whether the name of a spectator looks like this, but for those of an origin; 0: all count. */
+bool ls_spectators_have_look(const ls_spectators *spectators, const ls_name_look *look,
+                             uint64_t except_origin);
+
 /* Nothing happens when the peer does not watch. */
 void ls_spectators_disconnected(ls_spectators *spectators, ls_peer_id peer, ls_status reason);
 void ls_spectators_receive(ls_spectators *spectators, ls_peer_id peer, ls_channel channel,

@@ -1,6 +1,7 @@
 #include "lockstep/server/rooms/rooms.h"
 
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/program/player_name.h"
 #include "lockstep/common/system/output.h"
 
 #include <string.h>
@@ -161,8 +162,10 @@ static ls_status restore(ls_rooms *rooms, const ls_room_opening *opening, uint32
 ls_status ls_rooms_open(ls_rooms *rooms, const ls_room_opening *opening, ls_room **out,
                         ls_resume_report *report, ls_text *why)
 {
+    ls_match_config config = opening->match;
+    config.clean_name = ls_player_name_clean;
     const ls_match_opening match = {
-        .match = &opening->match, .name = opening->name, .is_for_invited = opening->is_for_invited};
+        .match = &config, .name = opening->name, .is_for_invited = opening->is_for_invited};
     uint32_t number = 0;
     ls_status status = ls_host_open_match(rooms->host, &match, &number, why);
     if (status != LS_OK) {

@@ -2,7 +2,8 @@
  * and datagrams of others beside it.
  *
  * A list of moves, each:
- *   u8 what    low 3 bits: which move; bit 3: time passes; bit 4: altered on the way
+ *   u8 what    low 3 bits: which move; bit 3: time passes; bit 4: altered on the way;
+ *              bit 5: the client finds that it has moved
  *   ...        what the move takes
  */
 #include "lockstep/common/base/assert.h"
@@ -26,6 +27,7 @@ typedef struct fuzz_run {
     uint8_t client_key[LS_CIPHER_KEY_BYTES]; /* of what the client sent last */
     ls_packet_keys keys;                     /* of the last ACCEPT */
     uint64_t counter;
+    bool has_moved;
 } fuzz_run;
 
 static void pop_due(fuzz_run *run)
@@ -129,13 +131,13 @@ static datagram invented(fuzz_input *input)
 static void check(const fuzz_run *run, const datagram *sent, const ls_sealed_client_received *got)
 {
     LS_ASSERT(got->rejection >= LS_SEALED_ACCEPTED && got->rejection < LS_SEALED_REJECTION_COUNT);
-    bool is_used = got->has_content || got->has_answer || got->is_opened;
+    bool is_used = got->has_content || got->answer_count > 0 || got->is_opened;
     LS_ASSERT(got->rejection == LS_SEALED_ACCEPTED || !is_used);
     ls_sealed_client_state state = ls_sealed_client_state_of(run->client);
     LS_ASSERT(!is_used || state == LS_SEALED_CLIENT_OPEN);
     LS_ASSERT((state == LS_SEALED_CLIENT_REFUSED) ==
               (ls_sealed_client_refusal(run->client) != LS_SEALED_REFUSAL_NONE));
-    LS_ASSERT(!got->has_answer || got->answer_bytes <= sizeof got->answer);
+    LS_ASSERT(got->answer_count <= 1u + (run->has_moved ? 1u : 0u));
     if (got->has_content) {
         LS_ASSERT(got->content <= LS_SEALED_ENET);
         LS_ASSERT(got->bytes == sent->bytes + LS_SEALED_SERVER_HEADER_BYTES);
@@ -154,7 +156,7 @@ static void give_client(fuzz_run *run, datagram *sent, bool is_altered, fuzz_inp
     ls_sealed_client_received got;
     ls_sealed_client_receive(run->client, sent->bytes, sent->size, run->now_ns, &got);
     check(run, sent, &got);
-    LS_ASSERT(change == 0 || !(got.has_content || got.has_answer || got.is_opened));
+    LS_ASSERT(change == 0 || !(got.has_content || got.answer_count > 0 || got.is_opened));
 }
 
 static void make_move(fuzz_run *run, fuzz_input *input)
@@ -162,6 +164,10 @@ static void make_move(fuzz_run *run, fuzz_input *input)
     uint8_t what = fuzz_take_u8(input);
     if ((what & 8u) != 0) {
         run->now_ns += fuzz_take_u16(input) * (LS_NS_PER_MS / 4);
+    }
+    if ((what & 32u) != 0) {
+        ls_sealed_client_note_move(run->client, run->now_ns);
+        run->has_moved = true;
     }
     datagram sent = {.size = 0};
     switch (what & 7u) {

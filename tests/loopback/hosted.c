@@ -132,6 +132,7 @@ static void start(ls_process *process, const char *name, const char *program,
                                 .arguments = arguments,
                                 .output_stem = hosted_path(name),
                                 .terminal_columns = hosted.terminal_columns,
+                                .input = hosted.input,
                                 .errors = hosted.errors,
                                 .preload = hosted.preload};
     ls_process_start(process, &config);

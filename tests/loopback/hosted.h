@@ -35,6 +35,7 @@ extern struct hosted {
     ls_process network;        /* see hosted_condition */
     uint16_t terminal_columns; /* of what is started from now on; 0: no terminal */
     int errors;                /* likewise its standard error, an open file; 0: none */
+    const char *input;         /* likewise its standard input, a file; NULL: nothing */
     const char *preload;       /* likewise, see ls_process_config; NULL: nothing */
     cJSON *server_summary;     /* NULL until it was asked for */
     cJSON *client_summaries[HOSTED_CLIENTS_MAX];

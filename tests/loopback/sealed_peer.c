@@ -65,8 +65,8 @@ void sealed_peer_receive(sealed_peer *peer)
         ls_sealed_client_received got;
         ls_sealed_client_receive(peer->client, datagram, (size_t)size, ls_station_now_ns(), &got);
         peer->received += got.rejection == LS_SEALED_ACCEPTED ? 1 : 0;
-        if (got.has_answer) {
-            send_raw(peer, got.answer, got.answer_bytes);
+        for (uint32_t i = 0; i < got.answer_count; i++) {
+            send_raw(peer, got.answers[i].bytes, got.answers[i].size);
         }
     }
 }

@@ -44,6 +44,16 @@ Test(programs_admission, the_invited_play_and_nobody_else)
     hosted_expect_exit(&hosted.server, 0);
 }
 
+Test(programs_admission, an_invite_is_read_from_standard_input)
+{
+    serve_invited_only();
+    const char *errors = hosted_run(2, LS_TEST_CLIENT, "-");
+    cr_expect(strstr(errors, "standard input has no line"), "%s", errors);
+    hosted.input = hosted_path("invite");
+    hosted_run(0, LS_TEST_CLIENT, "-", "--bot", "1");
+    hosted_expect_exit(&hosted.server, 0);
+}
+
 /* The identity stays, and so does the invite but for the port. */
 Test(programs_admission, an_invite_is_good_for_the_next_run_too)
 {

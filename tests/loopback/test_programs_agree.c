@@ -63,6 +63,18 @@ Test(programs_agree, a_name_of_any_script_reaches_everybody)
     hosted_expect_all(&hosted.server, "Zo\xc3\xab \xe4\xb8\xad (slot 0)");
 }
 
+/* The second is written in wide letters. */
+Test(programs_agree, players_of_one_name_are_told_from_each_other)
+{
+    hosted_serve(ARENA("2", "20"));
+    hosted_join("--bot", "1", "--name", "Zoe");
+    hosted_join("--bot", "2", "--name", "\uff3a\uff4f\uff45");
+    hosted_expect_perfect(20);
+    const cJSON *summary = hosted_server_summary();
+    cr_expect_str_eq(hosted_word(hosted_item(summary, "players.0"), "name"), "Zoe");
+    cr_expect_str_eq(hosted_word(hosted_item(summary, "players.1"), "name"), "Zoe (2)");
+}
+
 Test(programs_agree, sixteen_clients_share_a_match)
 {
     hosted_serve(ARENA("16", "120"), "--timeout", "20000");

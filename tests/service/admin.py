@@ -162,6 +162,8 @@ class OtherServer(http.server.BaseHTTPRequestHandler):
         "/api/v1/workers": (200, b'{"workers": {"x": [1, {}]}}'),
         "/api/v1/service": (302, b""),
         "/api/v1/rooms/x": (500, b'{"error": "\\u001b[2J boo"}'),
+        "/api/v1/rooms/x/picture": (200, b"\x1b[2J<svg >"),
+        "/api/v1/rooms/y/picture": (200, b"<svg >\n<title>\x1b[2J\xc2\x9b</title>\n</svg>\n"),
     }
 
     def do_GET(self):
@@ -186,6 +188,12 @@ def test_answers_of_other_servers_are_refused_or_harmless():
         assert "302" in run("--url", url, "service").stderr  # and it is not followed
         result = run("--url", url, "room", "x")
         assert result.returncode == ENVIRONMENT and "\x1b" not in result.stderr
+        result = run("--url", url, "picture", "x")
+        assert result.returncode == ENVIRONMENT and "no picture" in result.stderr, result
+        assert not result.stdout
+        result = run("--url", url, "picture", "y")
+        assert result.returncode == CLEAN, result
+        assert result.stdout == "<svg >\n<title>?[2J??</title>\n</svg>\n", result
         server.shutdown()
 
 

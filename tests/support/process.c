@@ -54,7 +54,7 @@ static void become(const child_plan *plan)
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGINT, SIG_DFL);
     signal(SIGPIPE, SIG_DFL);
-    int input = open("/dev/null", O_RDONLY);
+    int input = open(plan->config->input ? plan->config->input : "/dev/null", O_RDONLY);
     bool is_set = input >= 0 && dup2(input, STDIN_FILENO) >= 0 &&
                   dup2(plan->out, STDOUT_FILENO) >= 0 && dup2(plan->err, STDERR_FILENO) >= 0;
     uid_t user = plan->config->user;

@@ -18,6 +18,7 @@
 typedef struct ls_process_config {
     const char *program;          /* path */
     const char *const *arguments; /* without the program's name; ends with NULL */
+    const char *input;            /* a file that is standard input; NULL: it has nothing */
     const char *output_stem;      /* streams go to "<stem>.out" and "<stem>.err" */
     uint16_t terminal_columns;    /* standard error is a terminal this wide; 0: it is a file */
     int errors;                   /* an open file that is standard error instead; 0: none */

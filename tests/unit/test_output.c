@@ -191,6 +191,47 @@ Test(output, a_link_stays_a_link)
     remove(target);
 }
 
+/* As root alone a test can make files of others. */
+static void expect_link_is_refused(uid_t of_link, uid_t of_target)
+{
+    char target[sizeof path + 8];
+    ls_text why = {{0}};
+    snprintf(target, sizeof target, "%s.json", path);
+    cr_assert_eq(ls_output_write(target, "before", &why), LS_OK);
+    cr_assert_eq(symlink(target, path), 0);
+    cr_assert_eq(lchown(path, of_link, of_link), 0);
+    cr_assert_eq(chown(target, of_target, of_target), 0);
+    cr_expect_eq(ls_output_check_path(path, &why), LS_IO);
+    cr_expect_eq(ls_output_write(path, "after", &why), LS_IO);
+    cr_expect_eq(ls_output_write_port(path, 7300, &why), LS_IO);
+    expect_content(target, "before\n");
+    remove(target);
+    remove(path);
+}
+
+Test(output, a_link_of_others_or_to_a_file_of_others_is_not_followed)
+{
+    const uid_t other = 65534;
+    if (geteuid() != 0) {
+        cr_skip_test("only root can give a link to somebody else");
+    }
+    expect_link_is_refused(other, 0);
+    expect_link_is_refused(0, other);
+    expect_link_is_refused(other, other);
+}
+
+Test(output, a_new_file_is_its_owners_alone)
+{
+    char taken[sizeof path];
+    ls_text why = {{0}};
+    struct stat found;
+    memcpy(taken, path, sizeof path);
+    umask(022);
+    cr_assert_eq(ls_output_write_new(taken, sizeof taken, "bundle", "text", 4, &why), LS_OK);
+    cr_assert_eq(stat(taken, &found), 0);
+    cr_expect_eq(found.st_mode & 0777, 0600);
+}
+
 Test(output, a_new_file_never_replaces_another)
 {
     static const char *const names[] = {"a.b/desync.bundle", "a.b/desync-2.bundle",

@@ -503,9 +503,11 @@ Test(sealed_server, contents_of_a_path_are_not_for_the_client_to_start)
 {
     sealed_datagram accept = sealed_exchange(server, client, home, NOW);
     sealed_to_client(client, accept, NOW);
-    const uint8_t number[8] = {0};
+    const uint8_t number[12] = {0};
     sealed_datagram response = sealed_by_client(client, LS_SEALED_PATH_RESPONSE, number, 8);
     cr_assert_eq(rejection_of(home, response, NOW), LS_SEALED_REJECT_OUT_OF_PLACE);
+    sealed_datagram moved = sealed_by_client(client, LS_SEALED_PATH_MOVED, number, 12);
+    cr_assert_eq(rejection_of(home, moved, NOW), LS_SEALED_REJECT_OUT_OF_PLACE);
     sealed_datagram challenge = sealed_by_client(client, LS_SEALED_PATH_CHALLENGE, number, 8);
     cr_assert_eq(rejection_of(home, challenge, NOW), LS_SEALED_REJECT_OUT_OF_PLACE);
     sealed_datagram packet = sealed_by_client(client, LS_SEALED_PACKET, number, 8);
@@ -517,174 +519,9 @@ Test(sealed_server, contents_of_a_path_are_not_for_the_client_to_start)
     cr_assert(ls_endpoint_is_equal(ls_sealed_server_endpoint(server, received.index), &home));
 }
 
-/* ---- roaming ---- */
-
-static bool is_at(uint32_t index, ls_endpoint address)
-{
-    return ls_endpoint_is_equal(ls_sealed_server_endpoint(server, index), &address);
-}
-
 static sealed_datagram packet_of_client(void)
 {
     return sealed_by_client(client, LS_SEALED_PACKET, "0123456789", 10);
-}
-
-Test(sealed_server, connection_moves_when_the_new_address_is_proven)
-{
-    const ls_endpoint new_home = sealed_address(7, 7000);
-    uint32_t index = sealed_connect(server, client, home, NOW);
-    ls_sealed_received received;
-    sealed_datagram challenge =
-        sealed_to_server(server, new_home, packet_of_client(), NOW, &received);
-    cr_assert(received.has_content);
-    cr_assert_eq(challenge.size, 27);
-    cr_assert(is_at(index, home), "not proven yet");
-
-    ls_sealed_client_received got = sealed_to_client(client, challenge, NOW);
-    cr_assert(got.has_answer);
-    cr_assert_not(got.has_content);
-    sealed_datagram response = {.size = got.answer_bytes};
-    memcpy(response.bytes, got.answer, got.answer_bytes);
-    sealed_to_server(server, new_home, response, NOW, &received);
-    cr_assert_eq(received.rejection, LS_SEALED_ACCEPTED);
-    cr_assert(received.has_moved);
-    cr_assert_not(received.has_content);
-    cr_assert_eq(received.index, index);
-    cr_assert(is_at(index, new_home));
-    cr_assert_eq(sealed_to_server(server, new_home, packet_of_client(), NOW, &received).size, 0);
-}
-
-static sealed_datagram response_to(sealed_datagram challenge)
-{
-    ls_sealed_client_received got = sealed_to_client(client, challenge, NOW);
-    cr_assert(got.has_answer);
-    sealed_datagram response = {.size = got.answer_bytes};
-    memcpy(response.bytes, got.answer, got.answer_bytes);
-    return response;
-}
-
-Test(sealed_server, response_proves_the_address_that_was_asked_only)
-{
-    uint32_t index = sealed_connect(server, client, home, NOW);
-    ls_sealed_received received;
-    sealed_datagram challenge =
-        sealed_to_server(server, sealed_address(7, 7), packet_of_client(), NOW, &received);
-    sealed_to_server(server, sealed_address(8, 8), response_to(challenge), NOW, &received);
-    cr_assert_eq(received.rejection, LS_SEALED_REJECT_OUT_OF_PLACE);
-    cr_assert(is_at(index, home));
-}
-
-/* Somebody on the path sends copies from elsewhere, and is faster now and then. */
-Test(sealed_server, others_that_copy_packets_do_not_keep_a_client_from_moving)
-{
-    const ls_endpoint new_home = sealed_address(7, 7), copier = sealed_address(66, 6);
-    uint32_t index = sealed_connect(server, client, home, NOW);
-    ls_sealed_received received;
-    sealed_datagram challenge =
-        sealed_to_server(server, new_home, packet_of_client(), NOW, &received);
-    sealed_datagram response = response_to(challenge);
-    uint64_t later_ns = NOW + LS_NS_PER_SECOND;
-    cr_assert_gt(sealed_to_server(server, copier, packet_of_client(), later_ns, &received).size, 0);
-    sealed_to_server(server, new_home, response, later_ns, &received);
-    cr_assert(received.has_moved);
-    cr_assert(is_at(index, new_home));
-}
-
-Test(sealed_server, response_of_a_former_move_proves_nothing)
-{
-    const ls_endpoint away = sealed_address(7, 7);
-    uint32_t index = sealed_connect(server, client, home, NOW);
-    ls_sealed_received received;
-    sealed_datagram challenge = sealed_to_server(server, away, packet_of_client(), NOW, &received);
-    sealed_datagram response = response_to(challenge);
-    uint64_t later_ns = NOW + LS_NS_PER_SECOND;
-    challenge = sealed_to_server(server, away, packet_of_client(), later_ns, &received);
-    sealed_datagram kept = response_to(challenge);
-    sealed_to_server(server, away, response, later_ns, &received);
-    challenge = sealed_to_server(server, home, packet_of_client(), later_ns, &received);
-    sealed_to_server(server, home, response_to(challenge), later_ns, &received);
-    cr_assert(is_at(index, home));
-    cr_assert_eq(rejection_of(away, kept, later_ns), LS_SEALED_REJECT_OUT_OF_PLACE);
-    cr_assert(is_at(index, home));
-}
-
-Test(sealed_server, packet_that_is_not_the_newest_moves_nothing)
-{
-    const ls_endpoint thief = sealed_address(66, 6);
-    uint32_t index = sealed_connect(server, client, home, NOW);
-    sealed_datagram held_back = packet_of_client();
-    sealed_datagram newest = packet_of_client();
-    ls_sealed_received received;
-    sealed_to_server(server, home, newest, NOW, &received);
-    cr_assert_eq(sealed_to_server(server, thief, newest, NOW, &received).size, 0);
-    cr_assert_eq(received.rejection, LS_SEALED_REJECT_REPEATED);
-    cr_assert_eq(sealed_to_server(server, thief, held_back, NOW, &received).size, 0);
-    cr_assert(received.has_content, "it is late, and the client's");
-    cr_assert(is_at(index, home));
-}
-
-Test(sealed_server, new_address_is_asked_every_50_ms_and_for_packets_that_are_large_enough)
-{
-    const ls_endpoint away = sealed_address(7, 7);
-    sealed_connect(server, client, home, NOW);
-    ls_sealed_received received;
-    sealed_datagram small = sealed_by_client(client, LS_SEALED_PACKET, "123456", 6);
-    cr_assert_eq(small.size, 26);
-    cr_assert_eq(sealed_to_server(server, away, small, NOW, &received).size, 0);
-    const ls_endpoint other = sealed_address(8, 8);
-    small = sealed_by_client(client, LS_SEALED_PACKET, "123456", 6);
-    cr_assert_eq(sealed_to_server(server, other, small, NOW, &received).size, 0,
-                 "what came from one address does not count for another");
-    cr_assert_eq(sealed_to_server(server, away, packet_of_client(), NOW, &received).size, 27);
-    uint64_t soon_ns = NOW + 50 * LS_NS_PER_MS;
-    cr_assert_eq(sealed_to_server(server, away, packet_of_client(), soon_ns - 1, &received).size,
-                 0);
-    cr_assert_eq(sealed_to_server(server, away, packet_of_client(), soon_ns, &received).size, 27);
-}
-
-/* A new address may be sent something before the challenge: as much as came from there. */
-Test(sealed_server, bytes_to_an_address_that_is_not_proven_are_those_that_came_from_there)
-{
-    const ls_endpoint away = sealed_address(7, 7);
-    uint32_t index = sealed_connect(server, client, home, NOW);
-    cr_assert_eq(ls_sealed_server_path_room(server, index), 0);
-    sealed_datagram packet = packet_of_client();
-    ls_sealed_received received;
-    ls_sealed_server_receive(server, &away, packet.bytes, packet.size, NOW, &received);
-    cr_assert_eq(received.answer_bytes, 0, "the challenge waits for what is of more use");
-    cr_assert_eq(ls_sealed_server_path_room(server, index), packet.size);
-    const ls_endpoint *to = ls_sealed_server_claim_path(server, index, packet.size);
-    cr_assert(ls_endpoint_is_equal(to, &away));
-    cr_assert_eq(ls_sealed_server_path_room(server, index), 0);
-    ls_path_challenge challenge;
-    cr_assert_eq(ls_sealed_server_challenge_path(server, index, NOW, &challenge), 0,
-                 "nothing is left for it");
-
-    sealed_datagram next = packet_of_client();
-    ls_sealed_server_receive(server, &away, next.bytes, next.size, NOW, &received);
-    cr_assert_eq(received.answer_bytes, 27, "it does not wait a second time");
-    cr_assert_eq(ls_sealed_server_path_room(server, index), 0);
-
-    next = packet_of_client();
-    ls_sealed_server_receive(server, &home, next.bytes, next.size, NOW, &received);
-    cr_assert_eq(ls_sealed_server_path_room(server, index), 0, "it is at home");
-    next = packet_of_client();
-    ls_sealed_server_receive(server, &away, next.bytes, next.size, NOW, &received);
-    cr_assert_leq(received.answer_bytes + ls_sealed_server_path_room(server, index), next.size);
-}
-
-Test(sealed_server, bytes_that_come_from_a_new_address_are_not_saved_up)
-{
-    const ls_endpoint away = sealed_address(7, 7);
-    uint32_t index = sealed_connect(server, client, home, NOW);
-    const uint8_t content[1000] = {0};
-    for (int i = 0; i < 100; i++) {
-        sealed_datagram large = sealed_by_client(client, LS_SEALED_PACKET, content, sizeof content);
-        ls_sealed_received received;
-        ls_sealed_server_receive(server, &away, large.bytes, large.size, NOW, &received);
-        cr_assert(received.has_content);
-    }
-    cr_assert_leq(ls_sealed_server_path_room(server, index), 2048);
 }
 
 Test(sealed_server, forged_packets_from_elsewhere_are_opened_4096_times_a_second)

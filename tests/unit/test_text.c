@@ -103,9 +103,15 @@ Test(text, every_single_byte_comes_out_printable)
 
 Test(text, a_name_of_any_script_stays)
 {
-    static const char *const names[] = {"Zo\xc3\xab", "\xe4\xb8\xad\xe6\x96\x87",
-                                        "\xf0\x9f\x8e\xae", "\xd0\x96\xd0\xb5\xd0\xbd\xd1\x8f",
-                                        "e\xcc\x81"};
+    static const char *const names[] = {"Zo\xc3\xab",
+                                        "\xe4\xb8\xad\xe6\x96\x87",
+                                        "\xf0\x9f\x8e\xae",
+                                        "\xd0\x96\xd0\xb5\xd0\xbd\xd1\x8f",
+                                        "e\xcc\x81",
+                                        "\u0645\u06cc\u200c\u062e",
+                                        "\U0001f469\u200d\U0001f680",
+                                        "\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c"
+                                        "\U000e0073\U000e007f"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char field[32];
         ls_name_copy(field, sizeof field, names[i]);
@@ -130,6 +136,9 @@ Test(text, what_cannot_be_seen_is_replaced)
         {"\xc3", "?"},                /* cut */
         {"\xe4\xb8", "??"},
         {"\xe4\xb8z", "??z"},
+        {"a\u200db", "a???b"}, /* nothing to join */
+        {"\U0001f469\u200d\u200d", "\U0001f469\u200d???"},
+        {"\U0001f3f4\U000e0067", "\U0001f3f4????"}, /* no whole flag */
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char field[32];

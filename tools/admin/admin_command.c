@@ -116,8 +116,25 @@ static ls_status ask_fetch(const admin_service *service, const char *method, con
     return status;
 }
 
-/* Prints the body of the answer, whatever it is. */
-static ls_status print_body(const admin_service *service, const char *path, ls_text *why)
+/* An SVG, which a terminal is to show as text. */
+static ls_status print_svg(ls_http_got *got, ls_text *why)
+{
+    if (got->size < 5 || got->body[0] != '<' || memcmp(got->body + 1, "svg ", 4) != 0) {
+        return ls_fail(LS_MALFORMED, why, "the answer is no picture: is the URL right?");
+    }
+    char *end = got->body + got->size;
+    for (char *line = got->body; line < end;) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        size_t bytes = newline ? (size_t)(newline - line) : (size_t)(end - line);
+        ls_text_make_printable(line, bytes);
+        line += bytes + 1;
+    }
+    return fwrite(got->body, got->size, 1, stdout) == 1 && fflush(stdout) == 0
+               ? LS_OK
+               : ls_fail(LS_IO, why, "standard output cannot be written");
+}
+
+static ls_status print_picture(const admin_service *service, const char *path, ls_text *why)
 {
     char url[URL_BYTES_MAX];
     const ls_http_ask ask = admin_request(service, "GET", path, url);
@@ -125,9 +142,8 @@ static ls_status print_body(const admin_service *service, const char *path, ls_t
     ls_status status = ls_http_client_ask(&ask, &got, why);
     if (status == LS_OK && got.status != 200) {
         status = refusal(&got, why);
-    } else if (status == LS_OK && got.size > 0 &&
-               (fwrite(got.body, got.size, 1, stdout) != 1 || fflush(stdout) != 0)) {
-        status = ls_fail(LS_IO, why, "standard output cannot be written");
+    } else if (status == LS_OK) {
+        status = print_svg(&got, why);
     }
     ls_http_got_deinit(&got);
     return status;
@@ -756,7 +772,7 @@ ls_status admin_run(const admin_service *service, const admin_words *words, bool
         return status;
     }
     if (!of->print) {
-        return print_body(service, made.path, why);
+        return print_picture(service, made.path, why);
     }
     status = ask_fetch(service, of->method, made.path, made.body, &answer, why);
     if (status == LS_OK && prints_json) {

@@ -30,6 +30,10 @@ string(REGEX REPLACE "^.*Copyright [^\n]*\n\n" "" licence "${licence}")
 string(REPLACE "\n\n" "\n.\n" licence "${licence}")
 string(REGEX REPLACE "\n(.)" "\n \\1" licence "${licence}")
 string(REGEX REPLACE "^Copyright " "" holder "${holder}")
+file(READ ${source}/common/program/name_tables.c unicode)
+string(REGEX REPLACE "^.*reserved.\n \\*\n \\* | \\*/.*$" "" unicode "${unicode}")
+string(REGEX REPLACE "\n \\*" "\n" unicode " ${unicode}")
+string(REPLACE "\n\n" "\n .\n" unicode "${unicode}")
 file(WRITE ${made}/copyright
 "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: Lockstep
@@ -37,7 +41,13 @@ Upstream-Name: Lockstep
 Files: *
 Copyright: ${holder}
 License: Expat
- ${licence}")
+ ${licence}
+
+Files: common/program/name_tables.c
+Copyright: 1991-2022 Unicode, Inc.
+License: Unicode
+${unicode}
+")
 
 foreach(part IN ITEMS server client tools dev common)
   set(tree ${CPACK_TEMPORARY_DIRECTORY}/${part})

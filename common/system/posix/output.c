@@ -32,6 +32,39 @@ static bool can_write_stdout(void)
     return flags >= 0;
 }
 
+/* For writing, with what it holds. Where everybody may make files, anybody can make a link to a
+ * file that only somebody else may write: a link has to be the user's own, or root's, and a file
+ * behind it the user's own. -1, with errno. */
+static int open_as_it_is(const char *path)
+{
+    struct stat found;
+    bool is_link = lstat(path, &found) == 0 && S_ISLNK(found.st_mode);
+    bool is_trusted = !is_link || found.st_uid == geteuid() || found.st_uid == 0;
+    int follow = is_link && is_trusted ? 0 : O_NOFOLLOW;
+    int file = open(path, O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC | follow, 0666);
+    if (file >= 0 && is_link && fstat(file, &found) == 0 && S_ISREG(found.st_mode) &&
+        found.st_uid != geteuid()) {
+        close(file);
+        errno = EPERM;
+        return -1;
+    }
+    return file;
+}
+
+static FILE *open_in_place(const char *path)
+{
+    struct stat found;
+    int file = open_as_it_is(path);
+    if (file < 0) {
+        return NULL;
+    }
+    if (fstat(file, &found) == 0 && S_ISREG(found.st_mode) && ftruncate(file, 0) != 0) {
+        close(file);
+        return NULL;
+    }
+    return fdopen(file, "wb");
+}
+
 /* A pipe is not opened: its reader would take that for all there is. A file that was not there is
  * taken away again: a reader that waits for it finds a summary, and no file after a failed start.
  */
@@ -42,11 +75,11 @@ static bool can_write_file(const char *path)
     if (is_there && S_ISFIFO(found.st_mode)) {
         return access(path, W_OK) == 0;
     }
-    FILE *file = fopen(path, "a");
-    if (!file) {
+    int file = open_as_it_is(path);
+    if (file < 0) {
         return false;
     }
-    fclose(file);
+    close(file);
     if (!is_there) {
         unlink(path);
     }
@@ -111,9 +144,9 @@ static int put(FILE *file, const written_text *text)
     return is_whole ? 0 : error != 0 ? error : EIO;
 }
 
-/* Where it is written before it has its name: beside it. NULL, with errno, when there is none.
- * `like` gives the file's rights; NULL: those of any new file. */
-static FILE *open_beside(const char *path, const struct stat *like, char *beside, size_t capacity)
+/* Where it is written before it has its name: beside it, with these rights. NULL, with errno, when
+ * there is none. */
+static FILE *open_beside(const char *path, const mode_t *rights, char *beside, size_t capacity)
 {
     int descriptor = -1;
     errno = EEXIST;
@@ -123,12 +156,12 @@ static FILE *open_beside(const char *path, const struct stat *like, char *beside
             errno = ENAMETOOLONG;
             return NULL;
         }
-        descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, rights ? 0600 : 0666);
     }
     if (descriptor < 0) {
         return NULL;
     }
-    if (like && fchmod(descriptor, like->st_mode & 07777) != 0) {
+    if (rights && fchmod(descriptor, *rights) != 0) {
         close(descriptor);
         unlink(beside);
         return NULL;
@@ -137,10 +170,10 @@ static FILE *open_beside(const char *path, const struct stat *like, char *beside
 }
 
 /* 0 when `beside` holds everything; else the error's number, and nothing is left. */
-static int write_beside(const char *path, const struct stat *like, const written_text *text,
+static int write_beside(const char *path, const mode_t *rights, const written_text *text,
                         char *beside, size_t capacity)
 {
-    FILE *file = open_beside(path, like, beside, capacity);
+    FILE *file = open_beside(path, rights, beside, capacity);
     if (!file) {
         return errno;
     }
@@ -154,7 +187,7 @@ static int write_beside(const char *path, const struct stat *like, const written
 /* Pipes, devices, links, and files in folders where no other file can be made. */
 static ls_status write_in_place(const char *path, const written_text *text, ls_text *why)
 {
-    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
+    FILE *file = strcmp(path, "-") == 0 ? stdout : open_in_place(path);
     int error = file ? put(file, text) : errno;
     return error == 0 ? LS_OK : refuse(path, text->what, error, why);
 }
@@ -169,7 +202,8 @@ static ls_status write_all(const char *path, const written_text *text, ls_text *
         (is_there && access(path, W_OK) != 0)) {
         return write_in_place(path, text, why);
     }
-    int error = write_beside(path, is_there ? &found : NULL, text, beside, sizeof beside);
+    const mode_t rights = is_there ? found.st_mode & 07777 : 0;
+    int error = write_beside(path, is_there ? &rights : NULL, text, beside, sizeof beside);
     if (error == 0 && rename(beside, path) != 0) {
         error = errno;
         unlink(beside);
@@ -208,7 +242,7 @@ static bool reserve(const char *path, char *name, size_t capacity)
         if (!number_name(path, number, name, capacity)) {
             return false;
         }
-        int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL, 0666);
+        int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (descriptor >= 0) {
             close(descriptor);
             return true;
@@ -250,7 +284,8 @@ ls_status ls_output_write_new(char *path, size_t capacity, const char *what, con
 {
     const written_text text = {what, bytes, size, ""};
     char beside[PATH_BYTES_MAX], name[PATH_BYTES_MAX];
-    int error = write_beside(path, NULL, &text, beside, sizeof beside);
+    const mode_t rights = 0600;
+    int error = write_beside(path, &rights, &text, beside, sizeof beside);
     if (error != 0) {
         return refuse(path, what, error, why);
     }

@@ -8,6 +8,7 @@
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/time/time_queue.h"
+#include "lockstep/protocol/sealed/sealed_packet.h"
 
 #include <arpa/inet.h>
 #include <sodium.h>
@@ -42,6 +43,7 @@ enum {
     FIRST_CLIENT_PORT = 40000,
 };
 
+#define COPY_LEAD_NS (LS_NS_PER_MS / 5)
 #define EPOCH_NS (UINT64_C(1000) * LS_NS_PER_SECOND) /* what every clock here shows at 0 */
 
 typedef struct sealed_network sealed_network;
@@ -63,6 +65,7 @@ typedef struct virtual_socket {
     bool is_down;            /* the next process has not begun: nothing comes either */
     ls_endpoint endpoint;
     uint32_t moves;
+    bool is_cut_off; /* its machine is in another network, and it does not know */
     void *user;
     uint64_t origin;
     bool is_newest;  /* of its user's */
@@ -95,6 +98,9 @@ struct sealed_network {
     uint32_t overheard_count;
     sealed_network_datagram overheard[SEALED_NETWORK_OVERHEARD];
     bool is_overheard_answer[SEALED_NETWORK_OVERHEARD];
+    virtual_socket *copied; /* its datagrams come from `copier` as well; NULL: no copies */
+    ls_endpoint copier;
+    sealed_network_copies copies;
 };
 
 /* ---- seeded keys ---- */
@@ -294,8 +300,9 @@ static void deliver(virtual_socket *to, const datagram *sent, uint64_t due_ns)
     to->inbox[ls_time_queue_add(&to->queue, due_ns)] = *sent;
 }
 
-/* Through the link; `newest_ns` is the latest arrival so far. */
-static void pass(virtual_socket *to, ls_link_model *link, uint64_t *newest_ns, datagram *sent)
+/* Through the link; `newest_ns` is the latest arrival so far. Returns when it arrives, if it does:
+ * else when it would have if the link had not failed. */
+static uint64_t pass(virtual_socket *to, ls_link_model *link, uint64_t *newest_ns, datagram *sent)
 {
     sealed_network *network = to->network;
     ls_memory_counts *counts = &network->counts;
@@ -305,7 +312,7 @@ static void pass(virtual_socket *to, ls_link_model *link, uint64_t *newest_ns, d
         counts->lost++;
         counts->lost_in_cuts += fate.loss == LS_LINK_LOSS_PARTITION;
         counts->lost_in_bursts += fate.loss == LS_LINK_LOSS_BURST;
-        return;
+        return network->now_ns + link->config.delay_ns;
     }
     if (fate.is_altered) {
         ls_link_fate_alter(&fate, sent->bytes, sent->size);
@@ -318,6 +325,7 @@ static void pass(virtual_socket *to, ls_link_model *link, uint64_t *newest_ns, d
         counts->duplicated++;
         deliver(to, sent, fate.copy_due_ns);
     }
+    return fate.due_ns;
 }
 
 static void overhear(sealed_network *network, const datagram *sent)
@@ -343,6 +351,30 @@ static bool is_copied_answer(const sealed_network *network, const ls_endpoint *f
         }
     }
     return false;
+}
+
+/* The copy of a datagram that arrives at `due_ns`. */
+static void send_copy(sealed_network *network, const datagram *sent, uint64_t due_ns)
+{
+    datagram copy = *sent;
+    copy.from = network->copier;
+    copy.is_answer = address_account_of(&network->accounts, &copy.from)->is_reached;
+    deliver(network->sockets[0], &copy, LS_MAX(network->now_ns, due_ns - COPY_LEAD_NS));
+    network->copies.copies++;
+}
+
+/* The server has sent this to the copier, whose address needs no socket. */
+static void forward_challenge(sealed_network *network, datagram *sent)
+{
+    virtual_socket *client = network->copied;
+    ls_sealed_header header;
+    address_account_of(&network->accounts, &sent->to)->is_reached = true;
+    if (ls_sealed_read_server_header(sent->bytes, sent->size, &header) &&
+        header.content == LS_SEALED_PATH_CHALLENGE) {
+        sent->to = client->endpoint;
+        pass(client, &client->down, &client->newest_down_ns, sent);
+        network->copies.challenges++;
+    }
 }
 
 static virtual_socket *find_at(sealed_network *network, const ls_endpoint *endpoint)
@@ -405,7 +437,7 @@ static ls_udp_receipt receive(ls_datagram_socket *base, ls_udp_datagram *out)
     while (at->queue.count > 0 && ls_time_queue_next_ns(&at->queue) <= at->network->now_ns) {
         ls_time_queue_entry entry = ls_time_queue_pop(&at->queue);
         datagram *came = &at->inbox[entry.item];
-        if (!ls_endpoint_is_equal(&came->to, &at->endpoint)) {
+        if (at->is_cut_off || !ls_endpoint_is_equal(&came->to, &at->endpoint)) {
             at->network->counts.lost++; /* for the address that it had before */
             continue;
         }
@@ -427,7 +459,7 @@ static void send_datagram(ls_datagram_socket *base, const ls_endpoint *to, const
     sealed_network *network = from->network;
     datagram sent = {.from = from->endpoint, .to = *to, .size = size};
     LS_ASSERT(size <= sizeof sent.bytes);
-    if (from->is_mute) {
+    if (from->is_mute || from->is_cut_off) {
         return;
     }
     memcpy(sent.bytes, bytes, size);
@@ -435,13 +467,18 @@ static void send_datagram(ls_datagram_socket *base, const ls_endpoint *to, const
     if (from->index != 0) {
         sent.is_answer = address_account_of(&network->accounts, &sent.from)->is_reached;
         overhear(network, &sent);
-        pass(network->sockets[0], &from->up, &from->newest_up_ns, &sent);
+        uint64_t due_ns = pass(network->sockets[0], &from->up, &from->newest_up_ns, &sent);
+        if (network->copied == from) {
+            send_copy(network, &sent, due_ns);
+        }
         return;
     }
     count_answer(network, &sent);
     virtual_socket *client = find_at(network, to);
     if (client) {
         pass(client, &client->down, &client->newest_down_ns, &sent);
+    } else if (network->copied && ls_endpoint_is_equal(to, &network->copier)) {
+        forward_challenge(network, &sent);
     } else {
         network->counts.lost++;
     }
@@ -467,11 +504,15 @@ static ls_udp_sent flush(ls_datagram_socket *base)
     return (ls_udp_sent){0};
 }
 
-/* The routers of this network change addresses, the hosts do not. */
 static bool reroute(ls_datagram_socket *base)
 {
-    (void)base;
-    return false;
+    virtual_socket *socket = socket_of(base);
+    bool is_other = socket->is_cut_off;
+    if (is_other) {
+        socket->is_cut_off = false;
+        socket->endpoint = client_endpoint(socket->index, ++socket->moves);
+    }
+    return is_other;
 }
 
 static int descriptor(const ls_datagram_socket *base)
@@ -800,6 +841,32 @@ void sealed_network_move(virtual_network *base, ls_transport *client)
 {
     virtual_socket *moved = find_socket(from_base(base), client);
     moved->endpoint = client_endpoint(moved->index, ++moved->moves);
+}
+
+void sealed_network_switch(virtual_network *base, ls_transport *client)
+{
+    find_socket(from_base(base), client)->is_cut_off = true;
+}
+
+bool sealed_network_is_reached(const virtual_network *base, const ls_transport *client)
+{
+    const virtual_socket *socket = find_socket(from_const_base(base), client);
+    char own[LS_ENDPOINT_NUMERIC_BYTES], known[LS_TRANSPORT_UDP_ADDRESS_BYTES];
+    ls_endpoint_format(&socket->endpoint, own);
+    return ls_transport_udp_address(base->server, socket->peer, known) == LS_OK &&
+           strcmp(own, known) == 0;
+}
+
+void sealed_network_copy(virtual_network *base, const ls_transport *client, const ls_endpoint *from)
+{
+    sealed_network *network = from_base(base);
+    network->copied = find_socket(network, client);
+    network->copier = *from;
+}
+
+sealed_network_copies sealed_network_copied(const virtual_network *base)
+{
+    return from_const_base(base)->copies;
 }
 
 const sealed_network_datagram *sealed_network_overhear(const virtual_network *base, uint32_t number)

@@ -15,6 +15,13 @@ virtual_network_maker virtual_network_of_datagrams;
  * one in turn; those for the address before are lost, as behind a router that forgot it. */
 void sealed_network_move(virtual_network *network, ls_transport *client);
 
+/* The client's machine comes into another network: nothing that it sends leaves any more, and
+ * nothing reaches it, until its transport asks the system for its address. */
+void sealed_network_switch(virtual_network *network, ls_transport *client);
+
+/* Whether the server sends to the address that the client has. */
+bool sealed_network_is_reached(const virtual_network *network, const ls_transport *client);
+
 /* ---- hostile hosts ---- */
 
 typedef struct sealed_network_datagram {
@@ -32,6 +39,18 @@ const sealed_network_datagram *sealed_network_overhear(const virtual_network *ne
 /* A datagram comes to the server at once, from whatever address it says. */
 void sealed_network_inject(virtual_network *network, const ls_endpoint *from, const uint8_t *bytes,
                            size_t size);
+
+/* Somebody at `from` sees every datagram of this client, also those that are lost behind him, sends
+ * a copy that comes 0.2 ms earlier, and forwards the PATH_CHALLENGEs that he is sent. */
+void sealed_network_copy(virtual_network *network, const ls_transport *client,
+                         const ls_endpoint *from);
+
+typedef struct sealed_network_copies {
+    uint64_t copies;     /* that have come to the server */
+    uint64_t challenges; /* that were forwarded */
+} sealed_network_copies;
+
+sealed_network_copies sealed_network_copied(const virtual_network *network);
 
 /* Answers to addresses that have not shown that they hear of the server: bytes with the headers of
  * IP and UDP. */

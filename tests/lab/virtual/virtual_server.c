@@ -225,6 +225,7 @@ static void add_flags(const virtual_match *run, ls_match_config *config)
     config->spectators_max = flags->spectators_max;
     config->spectator_delay_ticks = flags->spectator_delay_ticks;
     config->spectator_bytes_per_s = flags->spectator_bytes_per_s;
+    config->clean_name = flags->clean_name;
 }
 
 void virtual_match_server_restored(virtual_match *run)
