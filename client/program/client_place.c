@@ -137,6 +137,11 @@ const char *ls_client_refusal_text(ls_sealed_refusal refusal, bool has_token)
     case LS_SEALED_REFUSAL_VERSION:
         return "the server speaks another version of sealed datagrams: use programs of the same "
                "version";
+    case LS_SEALED_REFUSAL_PATH:
+        return "the server is there, but the longer datagrams of the handshake do not get through: "
+               "the path has to take packets of 1,228 bytes (IPv6: 1,248), and its MTU, of a VPN "
+               "or "
+               "a tunnel perhaps, is below that";
     default:
         return has_token ? "no server answers there, or none takes this token: it may have been "
                            "used, have expired, or be for another server; the server's log says "

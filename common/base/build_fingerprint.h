@@ -68,7 +68,7 @@ bool ls_build_fingerprint_differs(const ls_build_fingerprint *a, const ls_build_
 /* One string: each item's text and a NUL, in order; where that would be too long for one message,
  * the longest texts are cut, and end in '~'. Reading takes what is there, however many items the
  * writer knew, and never looks past `size`. */
-#define LS_PRINT_BYTES_MAX 1152u
+#define LS_PRINT_BYTES_MAX 1144u
 size_t ls_build_fingerprint_write(const ls_build_fingerprint *print,
                                   uint8_t bytes[LS_PRINT_BYTES_MAX]);
 void ls_build_fingerprint_read(const uint8_t *bytes, size_t size, ls_build_fingerprint *out);

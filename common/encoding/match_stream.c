@@ -1,5 +1,10 @@
 #include "lockstep/common/encoding/match_stream.h"
 
+enum {
+    PRINT_BYTES_READ = 1152, /* as older programs wrote */
+};
+_Static_assert(LS_PRINT_BYTES_MAX <= PRINT_BYTES_READ, "a print that is written can be read");
+
 void ls_sim_config_stream(ls_byte_stream *stream, ls_sim_config *config)
 {
     ls_byte_stream_u64(stream, &config->seed);
@@ -60,10 +65,10 @@ void ls_sim_digests_stream(ls_byte_stream *stream, ls_sim_digests *digests)
 
 void ls_build_fingerprint_stream(ls_byte_stream *stream, ls_build_fingerprint *print)
 {
-    uint8_t bytes[LS_PRINT_BYTES_MAX] = {0};
+    uint8_t bytes[PRINT_BYTES_READ] = {0};
     uint32_t size =
         stream->mode == LS_STREAM_READ ? 0 : (uint32_t)ls_build_fingerprint_write(print, bytes);
-    ls_byte_stream_ranged(stream, &size, 0, LS_PRINT_BYTES_MAX);
+    ls_byte_stream_ranged(stream, &size, 0, PRINT_BYTES_READ);
     ls_byte_stream_bytes(stream, bytes, size);
     if (stream->mode == LS_STREAM_READ) {
         ls_build_fingerprint_read(bytes, stream->has_failed ? 0 : size, print);

@@ -18,7 +18,7 @@
 #define LS_BLOB_FRAME_BYTES 4u
 
 /* The stream is cut into parts of this size, fewer bytes in the last one (at least 1). */
-#define LS_BLOB_PART_BYTES 1187u
+#define LS_BLOB_PART_BYTES 1139u
 
 /* Parts behind the first one missing that may be on their way. */
 #define LS_BLOB_WINDOW_PARTS 1024u

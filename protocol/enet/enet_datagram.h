@@ -14,7 +14,7 @@
 LS_C_BEGIN
 
 /* Largest datagram that a channel makes or takes. */
-#define LS_ENET_DATAGRAM_BYTES_MAX 1232u
+#define LS_ENET_DATAGRAM_BYTES_MAX 1180u
 
 /* Why a datagram was dropped: name and text. */
 #define LS_DATAGRAM_REJECTION_MAP(X)                                                               \

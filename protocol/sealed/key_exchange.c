@@ -99,17 +99,19 @@ static size_t write_answer(uint8_t *datagram, uint8_t kind,
 
 size_t ls_request_write(const ls_request *request, uint8_t datagram[LS_SEALED_REQUEST_BYTES])
 {
-    write_opening(datagram, LS_SEALED_REQUEST_BYTES, LS_KEY_EXCHANGE_REQUEST, request->version);
+    size_t size = request->is_short ? LS_SEALED_REQUEST_BYTES_MIN : LS_SEALED_REQUEST_BYTES;
+    write_opening(datagram, size, LS_KEY_EXCHANGE_REQUEST, request->version);
     datagram[REQUEST_FLAGS_AT] = request->asks_key ? ASKS_KEY : 0;
     memcpy(datagram + REQUEST_KEY_AT, request->client_key, LS_CIPHER_KEY_BYTES);
     datagram[REQUEST_NUMBER_AT] = request->number;
-    datagram[LS_SEALED_REQUEST_BYTES - 1] = request->route;
-    return LS_SEALED_REQUEST_BYTES;
+    datagram[size - 1] = request->route;
+    return size;
 }
 
 bool ls_request_read(const uint8_t *datagram, size_t size, ls_request *out)
 {
-    size_t least = LS_FAULT(SHORT_REQUEST_ANSWERED) ? REQUEST_FLAGS_AT : LS_SEALED_REQUEST_BYTES;
+    size_t least =
+        LS_FAULT(SHORT_REQUEST_ANSWERED) ? REQUEST_FLAGS_AT : LS_SEALED_REQUEST_BYTES_MIN;
     if (!is_opening(datagram, size, LS_KEY_EXCHANGE_REQUEST, least)) {
         return false;
     }
@@ -118,6 +120,7 @@ bool ls_request_read(const uint8_t *datagram, size_t size, ls_request *out)
     memcpy(out->client_key, datagram + REQUEST_KEY_AT, LS_CIPHER_KEY_BYTES);
     out->number = datagram[REQUEST_NUMBER_AT];
     out->route = datagram[size - 1];
+    out->is_short = size < LS_SEALED_REQUEST_BYTES;
     return true;
 }
 

@@ -56,6 +56,7 @@ typedef struct ls_request {
     uint8_t client_key[LS_CIPHER_KEY_BYTES]; /* E */
     uint8_t number;                          /* of the repeat: 0, 1 .. and again from 0 */
     uint8_t route;
+    bool is_short; /* LS_SEALED_REQUEST_BYTES_MIN; the path may let nothing longer through */
 } ls_request;
 
 size_t ls_request_write(const ls_request *request, uint8_t datagram[LS_SEALED_REQUEST_BYTES]);

@@ -14,6 +14,9 @@
 #define REPEAT_FIRST_NS (100 * LS_NS_PER_MS)
 #define REPEAT_LAST_NS (500 * LS_NS_PER_MS)
 
+/* From this REQUEST on a short one is sent between two others. */
+#define REQUESTS_BEFORE_SHORT 4u
+
 /* After so long without an answer to CONFIRM the cookie is of no use, or the server that made it is
  * gone: begin again. A cookie is good for 5 s. */
 #define CONFIRMING_NS (3 * LS_NS_PER_SECOND)
@@ -142,11 +145,25 @@ void ls_sealed_client_set_match(ls_sealed_client *client, uint64_t match)
     client->match = match;
 }
 
+static bool is_short_request(uint8_t number)
+{
+    return number > REQUESTS_BEFORE_SHORT && number % 2 == 1;
+}
+
+static uint64_t repeat_wait_ns(const ls_sealed_client *client)
+{
+    bool has_short =
+        client->state == LS_SEALED_CLIENT_REQUESTING && client->sent >= REQUESTS_BEFORE_SHORT;
+    uint64_t last_ns = has_short ? REPEAT_LAST_NS / 2 : REPEAT_LAST_NS;
+    return client->sent < 3 ? REPEAT_FIRST_NS << client->sent : last_ns;
+}
+
 static size_t write_request(const ls_sealed_client *client, uint8_t *datagram)
 {
     ls_request request = {.version = LS_KEY_EXCHANGE_VERSION,
                           .number = (uint8_t)(client->sent - 1),
                           .route = client->route,
+                          .is_short = is_short_request((uint8_t)(client->sent - 1)),
                           .asks_key = !client->secrets->config.has_server_key};
     memcpy(request.client_key, client->secrets->own.public_key, LS_CIPHER_KEY_BYTES);
     return ls_request_write(&request, datagram);
@@ -177,7 +194,7 @@ size_t ls_sealed_client_pop_due(ls_sealed_client *client, uint64_t now_ns, uint8
         now_ns - client->asked_ns >= CONFIRMING_NS) {
         begin(client, now_ns); /* with new keys: k1 seals one CONFIRM only */
     }
-    uint64_t wait_ns = client->sent < 3 ? REPEAT_FIRST_NS << client->sent : REPEAT_LAST_NS;
+    uint64_t wait_ns = repeat_wait_ns(client);
     client->requested_ns[client->sent % REQUESTS_KEPT] = now_ns;
     client->sent++;
     client->sent_ns = now_ns;
@@ -240,6 +257,11 @@ static ls_sealed_rejection receive_challenge(ls_sealed_client *client, const uin
         !is_own_start(client, challenge.start)) {
         return LS_SEALED_REJECT_OUT_OF_PLACE;
     }
+    if (is_short_request(challenge.number)) {
+        client->refusal = LS_SEALED_REFUSAL_PATH; /* unless one of the others is answered yet */
+        return LS_SEALED_ACCEPTED;
+    }
+    client->refusal = LS_SEALED_REFUSAL_NONE;
     const ls_sealed_client_config *config = &client->secrets->config;
     if (challenge.version != LS_KEY_EXCHANGE_VERSION) {
         refuse(client, LS_SEALED_REFUSAL_VERSION);

@@ -42,7 +42,7 @@ typedef enum ls_sealed_client_state {
     LS_SEALED_CLIENT_REFUSED,
 } ls_sealed_client_state;
 
-/* Why a client was refused, in the state REFUSED. */
+/* Why a client was refused, in the state REFUSED, or would not get in. */
 typedef enum ls_sealed_refusal {
     LS_SEALED_REFUSAL_NONE,
     LS_SEALED_REFUSAL_FULL,
@@ -50,6 +50,7 @@ typedef enum ls_sealed_refusal {
     LS_SEALED_REFUSAL_TOO_MANY,     /* from this address */
     LS_SEALED_REFUSAL_KEY_WITHHELD, /* the server does not give its key to who asks */
     LS_SEALED_REFUSAL_VERSION,      /* the server speaks another version */
+    LS_SEALED_REFUSAL_PATH,         /* REQUESTING: the server has answered short datagrams alone */
 } ls_sealed_refusal;
 
 typedef struct ls_sealed_client ls_sealed_client;

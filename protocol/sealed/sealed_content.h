@@ -17,8 +17,8 @@ typedef enum ls_sealed_content {
     LS_SEALED_CONTENT_COUNT,
 } ls_sealed_content;
 
-/* Largest UDP payload: with the headers of IPv4 and UDP 1,280 bytes, with IPv6's 1,300. */
-#define LS_SEALED_DATAGRAM_BYTES_MAX 1252u
+/* Largest UDP payload: with the headers of IPv4 and UDP 1,228 bytes, with IPv6's 1,248. */
+#define LS_SEALED_DATAGRAM_BYTES_MAX 1200u
 
 /* Bytes before the content, of either direction, and behind it. */
 #define LS_SEALED_CLIENT_HEADER_BYTES 4u
@@ -33,6 +33,7 @@ typedef enum ls_sealed_content {
 #define LS_PATH_CHALLENGES_MAX 3u
 
 #define LS_SEALED_REQUEST_BYTES 1200u
+#define LS_SEALED_REQUEST_BYTES_MIN 256u /* of one that asks whether smaller datagrams pass */
 
 #define LS_SEALED_CONNECTIONS_MAX 4096u /* of a server, or of all workers of one port */
 #define LS_SEALED_WORKERS_MAX 16u       /* of one port */

@@ -135,8 +135,9 @@ static void check(const fuzz_run *run, const datagram *sent, const ls_sealed_cli
     LS_ASSERT(got->rejection == LS_SEALED_ACCEPTED || !is_used);
     ls_sealed_client_state state = ls_sealed_client_state_of(run->client);
     LS_ASSERT(!is_used || state == LS_SEALED_CLIENT_OPEN);
-    LS_ASSERT((state == LS_SEALED_CLIENT_REFUSED) ==
-              (ls_sealed_client_refusal(run->client) != LS_SEALED_REFUSAL_NONE));
+    ls_sealed_refusal refusal = ls_sealed_client_refusal(run->client);
+    bool is_refused = refusal != LS_SEALED_REFUSAL_NONE && refusal != LS_SEALED_REFUSAL_PATH;
+    LS_ASSERT((state == LS_SEALED_CLIENT_REFUSED) == is_refused);
     LS_ASSERT(got->answer_count <= 1u + (run->has_moved ? 1u : 0u));
     if (got->has_content) {
         LS_ASSERT(got->content <= LS_SEALED_ENET);

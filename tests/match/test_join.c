@@ -337,3 +337,53 @@ Test(join, one_and_sixteen_mebibytes_join_and_nobody_notices)
         join_of_size(&cases[i]);
     }
 }
+
+/* ---- slow links ---- */
+
+/* The newcomer's link carries so much, and what waits for it stands in a queue of 64 KiB. */
+static ls_link_config slow_link(uint32_t kbit_per_s, uint32_t loss_ppm)
+{
+    return (ls_link_config){.delay_ns = 50 * MS,
+                            .keeps_order = true,
+                            .loss_ppm = loss_ppm,
+                            .rate_bps = kbit_per_s * UINT64_C(1000),
+                            .bucket_bytes = 1536,
+                            .queue_bytes = 65536};
+}
+
+/* Half of the state compresses. The ticks travel beside it. */
+static void join_slowly(uint32_t kbit_per_s, uint32_t loss_ppm, double time_max, double bytes_max)
+{
+    enum {
+        COMPRESSED_KIB = 703,
+        TICK_BYTES_PER_S = 4500,
+    };
+    ls_match_config config = match_of(&ballast, 3);
+    ls_session_config session = player();
+    ls_link_config slow = slow_link(kbit_per_s, loss_ppm);
+    config.sim.params[PARAM_KIB] = 2 * COMPRESSED_KIB;
+    config.hash_interval_ticks = 60;
+    virtual_match *run = start_large(&config, &far);
+    uint64_t begun_ns = run->now_ns;
+    virtual_client *late = add_client_session(run, &session, &slow);
+    bool has_joined = virtual_client_run_to_state(late, LS_SESSION_PLAYING, 300 * SECOND);
+    cr_assert(has_joined, "%u bytes have come", report_of(late).transferred_bytes);
+    double took = (double)(run->now_ns - begun_ns) / SECOND;
+    ls_transport_traffic traffic = ls_transport_traffic_of(run->network->server, late->server);
+    double least = COMPRESSED_KIB * 1024.0 / (kbit_per_s * 125.0 - TICK_BYTES_PER_S);
+    fprintf(stderr, "%u kbit/s, loss %u %%: joined after %.1f s, %.2f of the least, %u bytes\n",
+            kbit_per_s, loss_ppm / 10000, took, took / least, (unsigned)traffic.bytes_sent);
+    cr_expect_leq(took, time_max * least);
+    cr_expect_leq((double)traffic.bytes_sent,
+                  bytes_max * COMPRESSED_KIB * 1024 + TICK_BYTES_PER_S * took);
+    cr_expect_eq(report_of(late).rejoins, 0);
+    virtual_match_run(run, 2 * SECOND);
+    cr_expect_eq(report_of(late).state, LS_SESSION_PLAYING);
+    close_large(run);
+}
+
+Test(join, a_player_behind_96_kbit_joins_a_state_of_703_kib)
+{
+    join_slowly(96, 0, 1.3, 1.15);
+    join_slowly(96, 200000, 1.7, 1.45);
+}

@@ -1,5 +1,6 @@
 /* Roaming: players whose address changes in mid-match, over the transport of the programs. Nothing
  * is lost, and closed ticks come again within a round trip and two ticks. */
+#include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/tests/lab/virtual/sealed_network.h"
 #include "lockstep/tests/match/match_test.h"
 
@@ -171,4 +172,34 @@ Test(roaming, a_player_that_moves_again_before_the_first_move_is_proven_plays_on
     check_moves_in_a_row(sealed_network_move);
     check_moves_in_a_row(sealed_network_switch);
     check_moves_in_a_row(switch_and_move);
+}
+
+/* A player comes late, over a path that takes packets of at most so many bytes, headers counted.
+ * Its state is large, so that packets are as long as they get. */
+static bool is_let_in_over(uint32_t mtu)
+{
+    virtual_setup setup = virtual_setup_default(ls_arena_simulation(), PLAYERS, 0);
+    setup.match.sim.params[0] = 2000; /* bodies */
+    setup.match.sim.players = PLAYERS + 1;
+    setup.match.start_players = PLAYERS;
+    setup.network = virtual_network_of_datagrams;
+    setup.link = (ls_link_config){.delay_ns = 10 * MS};
+    virtual_match *run = match_at(&setup, WARM_TICKS);
+    sealed_network_set_mtu(run->network, mtu);
+    virtual_client_setup late = virtual_client_setup_default(run);
+    virtual_client *client = virtual_match_add_client(run, &late);
+    bool is_in = virtual_client_run_to_state(client, LS_SESSION_PLAYING, 5 * SECOND);
+    const virtual_event *joining = virtual_match_find(run, LS_MATCH_PLAYER_JOINING);
+    cr_expect(!is_in || (joining && strstr(joining->event.text.bytes, "with a snapshot")));
+    ls_match_stop(run->match, virtual_match_server_ns(run));
+    virtual_match_run(run, SECOND);
+    close_run(run);
+    return is_in;
+}
+
+Test(roaming, a_player_comes_late_over_every_path_that_takes_1228_bytes)
+{
+    cr_expect(is_let_in_over(1280));
+    cr_expect(is_let_in_over(1228));
+    cr_expect_not(is_let_in_over(1227), "the path was not that narrow");
 }

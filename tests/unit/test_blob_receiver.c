@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    RAW_BYTES = 70000, /* two pieces, random: the stream has 59 parts */
-    PARTS = 59,
+    RAW_BYTES = 70000, /* two pieces, random: the stream has 62 parts */
+    PARTS = 62,
     BLOB = 4,
 };
 

@@ -65,7 +65,11 @@ Test(key_exchange, short_or_foreign_request_is_not_read)
     uint8_t bytes[1200];
     ls_request request = {.version = 1}, read;
     ls_request_write(&request, bytes);
-    cr_assert_not(ls_request_read(bytes, 1199, &read));
+    cr_assert_not(ls_request_read(bytes, 255, &read));
+    cr_assert(ls_request_read(bytes, 1199, &read));
+    cr_assert(read.is_short);
+    cr_assert(ls_request_read(bytes, 1200, &read));
+    cr_assert_not(read.is_short);
     cr_assert_not(ls_request_read(bytes, 0, &read));
     for (size_t i = 0; i < 5; i++) {
         bytes[i] ^= 1;

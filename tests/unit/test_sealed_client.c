@@ -60,20 +60,52 @@ Test(sealed_client, sends_nothing_before_it_is_started)
 static void assert_repeats(sealed_datagram first, uint64_t start_ns)
 {
     bool is_numbered = first.bytes[0] == 1;
-    const uint64_t times_ms[] = {100, 300, 700, 1200, 1700, 2200};
-    for (size_t i = 0; i < sizeof times_ms / sizeof times_ms[0]; i++) {
+    const uint64_t confirm_ms[] = {100, 300, 700, 1200, 1700, 2200};
+    const uint64_t request_ms[] = {100, 300, 700, 1200, 1450, 1700};
+    const uint64_t *times_ms = is_numbered ? request_ms : confirm_ms;
+    for (size_t i = 0; i < sizeof request_ms / sizeof request_ms[0]; i++) {
         uint64_t due_ns = start_ns + times_ms[i] * LS_NS_PER_MS;
         uint8_t bytes[LS_SEALED_DATAGRAM_BYTES_MAX];
         cr_assert_eq(ls_sealed_client_due_ns(client), due_ns);
         cr_assert_eq(ls_sealed_client_pop_due(client, due_ns - 1, bytes), 0);
         sealed_datagram repeat = sealed_pop(client, due_ns);
-        cr_assert_eq(repeat.size, first.size);
+        bool is_short = is_numbered && i == 4;
+        cr_assert_eq(repeat.size, is_short ? LS_SEALED_REQUEST_BYTES_MIN : first.size);
         if (is_numbered) {
             cr_assert_eq(repeat.bytes[REQUEST_NUMBER_AT], i + 1);
             repeat.bytes[REQUEST_NUMBER_AT] = first.bytes[REQUEST_NUMBER_AT];
         }
-        cr_assert_arr_eq(repeat.bytes, first.bytes, first.size);
+        cr_assert_arr_eq(repeat.bytes, first.bytes, repeat.size);
     }
+}
+
+/* Sends what is due until `end_ns` over a path that takes datagrams of at most so many bytes. */
+static void exchange_over(size_t bytes_max, uint64_t end_ns)
+{
+    uint64_t now_ns = NOW;
+    while (now_ns < end_ns && ls_sealed_client_state_of(client) != LS_SEALED_CLIENT_OPEN) {
+        ls_sealed_received received;
+        sealed_datagram sent = sealed_pop(client, now_ns);
+        if (sent.size > 0 && sent.size <= bytes_max) {
+            sealed_to_client(client, sealed_to_server(server, home, sent, now_ns, &received),
+                             now_ns);
+        }
+        now_ns = ls_sealed_client_due_ns(client);
+    }
+}
+
+Test(sealed_client, a_path_that_takes_short_datagrams_alone_is_named)
+{
+    exchange_over(LS_SEALED_REQUEST_BYTES - 1, NOW + 3 * LS_NS_PER_SECOND);
+    cr_expect_eq(ls_sealed_client_state_of(client), LS_SEALED_CLIENT_REQUESTING);
+    cr_expect_eq(ls_sealed_client_refusal(client), LS_SEALED_REFUSAL_PATH);
+    ls_sealed_client_start(client, NOW);
+    cr_expect_eq(ls_sealed_client_refusal(client), LS_SEALED_REFUSAL_NONE);
+    exchange_over(0, NOW + 3 * LS_NS_PER_SECOND);
+    cr_expect_eq(ls_sealed_client_refusal(client), LS_SEALED_REFUSAL_NONE);
+    ls_sealed_client_start(client, NOW);
+    exchange_over(LS_SEALED_REQUEST_BYTES, NOW + 3 * LS_NS_PER_SECOND);
+    cr_expect_eq(ls_sealed_client_state_of(client), LS_SEALED_CLIENT_OPEN);
 }
 
 Test(sealed_client, request_and_confirm_are_repeated_alike)

@@ -88,6 +88,7 @@ struct sealed_network {
     bool is_servers_turn; /* what ENet takes now is the server's */
     uint64_t seed;
     uint64_t now_ns;
+    uint32_t mtu; /* 0: without limit */
     ls_sealed_server_config server;
     uint32_t socket_count;
     virtual_socket *sockets[SOCKETS_MAX];
@@ -282,6 +283,11 @@ static ls_endpoint server_endpoint(void)
     return ls_endpoint_from_ipv4(htonl(UINT32_C(0xc0000201)), LS_ENDPOINT_DEFAULT_PORT);
 }
 
+void sealed_network_set_mtu(virtual_network *network, uint32_t bytes)
+{
+    from_base(network)->mtu = bytes;
+}
+
 /* No two sockets ever have the same. */
 static ls_endpoint client_endpoint(uint32_t index, uint32_t moves)
 {
@@ -306,8 +312,12 @@ static uint64_t pass(virtual_socket *to, ls_link_model *link, uint64_t *newest_n
 {
     sealed_network *network = to->network;
     ls_memory_counts *counts = &network->counts;
-    ls_link_fate fate =
-        ls_link_model_decide(link, sent->size + ls_udp_header_bytes(&sent->from), network->now_ns);
+    size_t wire_bytes = sent->size + ls_udp_header_bytes(&sent->from);
+    if (network->mtu != 0 && wire_bytes > network->mtu) {
+        counts->lost++;
+        return;
+    }
+    ls_link_fate fate = ls_link_model_decide(link, wire_bytes, network->now_ns);
     if (fate.loss != LS_LINK_LOSS_NONE) {
         counts->lost++;
         counts->lost_in_cuts += fate.loss == LS_LINK_LOSS_PARTITION;

@@ -22,6 +22,9 @@ void sealed_network_switch(virtual_network *network, ls_transport *client);
 /* Whether the server sends to the address that the client has. */
 bool sealed_network_is_reached(const virtual_network *network, const ls_transport *client);
 
+/* Every path drops packets of more bytes, headers of IP and UDP counted; 0: none is. */
+void sealed_network_set_mtu(virtual_network *network, uint32_t bytes);
+
 /* ---- hostile hosts ---- */
 
 typedef struct sealed_network_datagram {
