@@ -750,6 +750,7 @@ static ls_status open_network(client *player, ls_text *why)
     }
     if (status == LS_OK) {
         status = ls_event_loop_create(ls_allocator_heap(), &player->loop);
+        ls_text_set(why, "%s", status == LS_IO ? LS_EVENT_LOOP_LACKS_FILES : "");
     }
     if (status == LS_OK && config->reruns) {
         ls_rerun_process_attach(config->reruns, player->loop);
