@@ -214,9 +214,7 @@ ls_gameplay_outcome ls_gameplay_join(ls_session *session, const ls_join *join, u
     /* The match runs. One whose server was killed before the end was on its disk has no end yet. */
     session->has_end = false;
     session->end.final_tick = UINT32_MAX;
-    if (session->lost_ns == 0) {
-        session->frames_before = session->frames;
-    }
+    session->frames_before = session->frames;
     ls_session_event *event =
         ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_JOINING);
     event->join = *join;
