@@ -5,6 +5,7 @@
 #include "lockstep/client/program/client_view.h"
 #include "lockstep/client/program/seat_file.h"
 #include "lockstep/client/session/session.h"
+#include "lockstep/client/view/frame_pace.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/diagnosis/desync_class.h"
@@ -41,7 +42,8 @@ typedef struct client {
     ls_loop_source *alarm;       /* for inputs that are due between frames; and, without a view, for
                                   * frames */
     uint64_t alarm_ns;
-    uint64_t framed_ns; /* without a view: when the newest frame was due */
+    ls_frame_pace pace; /* of frames without a view */
+    uint64_t dt_ns;     /* of the match; 0: not known yet */
     ls_bot bot;
     ls_delayed_bot delayed_bot;
     ls_bit_flip flip;
@@ -303,7 +305,8 @@ static void log_lost(client *player, const ls_session_event *event)
 static void log_joining(const client *player, const ls_session_event *event)
 {
     static const char *const sources[] = {"with the state that this client has",
-                                          "with a snapshot of", "with a history of"};
+                                          "with a snapshot of", "with a history of",
+                                          "with the rest of the state of"};
     const ls_log *log = &player->console->log;
     const ls_join *join = &event->join;
     uint32_t ticks = join->next_close - join->tick;
@@ -467,15 +470,11 @@ static void draw_progress(void *user, uint64_t now_ns)
 
 /* ---- the loop ---- */
 
-/* When the next frame is due that is not shown to anybody: a period after the one before, but when
- * an input is due close to that, together with it. The machine then wakes once for both. */
+/* When the next frame is due that is not shown to anybody. */
 static uint64_t next_frame_ns(const client *player)
 {
-    uint64_t period_ns = LS_NS_PER_SECOND / player->config->fps;
-    uint64_t due_ns = player->framed_ns + period_ns;
-    uint64_t input_ns = ls_session_next_ns(player->session);
-    bool is_close = input_ns >= due_ns - period_ns / 2 && input_ns <= due_ns + period_ns / 2;
-    return is_close ? input_ns : due_ns;
+    return ls_frame_pace_beside_input(&player->pace, ls_session_next_ns(player->session),
+                                      player->dt_ns);
 }
 
 /* A client that wakes for every packet spends more on waking than on packets. Without a view frames
@@ -510,7 +509,9 @@ LS_TICK_CODE static void after_turn(client *player, uint64_t now_ns)
         ls_seat_file_receive_event(player->config->seat_path, player->place.identity,
                                    player->session, &event, &player->console->log);
         if (event.kind == LS_SESSION_EVENT_SEATED) {
-            ls_client_link_set_match(player->link, ls_session_offer(player->session)->match_id);
+            const ls_offer *offer = ls_session_offer(player->session);
+            ls_client_link_set_match(player->link, offer->match_id);
+            player->dt_ns = LS_NS_PER_SECOND / offer->config.tick_rate_hz;
         }
         log_bounded(player, &event, now_ns);
         ls_client_view_on_event(&player->view, &event);
@@ -556,11 +557,10 @@ static void on_seen_frame(void *user, uint64_t now_ns)
     ls_loop_alarm_set(player->frame_alarm, ls_client_view_frame(&player->view, now_ns));
 }
 
-/* Without a view. A frame that comes much too late moves the ones after it. */
-static void make_frame_due(client *player, uint64_t due_ns, uint64_t now_ns)
+/* Without a view. */
+static void make_frame_due(client *player, uint64_t now_ns)
 {
-    bool is_late = now_ns - due_ns >= LS_NS_PER_SECOND / player->config->fps;
-    player->framed_ns = is_late ? now_ns : due_ns;
+    (void)ls_frame_pace_next(&player->pace, 0, now_ns);
     ls_frame_recorder_begin_frame(&player->recorder, now_ns);
     ls_session_frame(player->session, now_ns);
 }
@@ -573,7 +573,7 @@ LS_TICK_CODE static void on_alarm(void *user, uint64_t now_ns)
     ls_client_link_receive_waiting(player->link, player->session, now_ns);
     ls_session_update(player->session, now_ns);
     if (now_ns >= frame_ns) {
-        make_frame_due(player, frame_ns, now_ns);
+        make_frame_due(player, now_ns);
     }
     after_turn(player, now_ns);
 }
@@ -751,6 +751,7 @@ static ls_status open_network(client *player, ls_text *why)
     }
     if (status == LS_OK) {
         status = ls_event_loop_create(ls_allocator_heap(), &player->loop);
+        ls_text_set(why, "%s", status == LS_IO ? LS_EVENT_LOOP_LACKS_FILES : "");
     }
     if (status == LS_OK && config->reruns) {
         ls_rerun_process_attach(config->reruns, player->loop);
@@ -769,7 +770,7 @@ static ls_status add_frames(client *player)
 {
     uint64_t now_ns = ls_event_loop_now_ns(player->loop);
     if (!player->view.screen) {
-        player->framed_ns = now_ns;
+        player->pace = ls_frame_pace_make(player->config->fps, false, now_ns);
         set_alarm(player);
         return LS_OK;
     }

@@ -84,7 +84,7 @@ struct ls_session {
     bool is_stateless;        /* nothing is held that the server could build on */
     ls_tick joined_tick;
     uint64_t played_ns;     /* up to here the time has been played */
-    uint64_t frames_before; /* drawn before the match began */
+    uint64_t frames_before; /* drawn before the match began, or this player came (back) */
 
     /* The pointers above lead to these, so that parts may change them. */
     ls_session_outbox own_outbox;

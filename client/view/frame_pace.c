@@ -31,3 +31,13 @@ uint64_t ls_frame_pace_next(ls_frame_pace *pace, uint64_t work_ns, uint64_t show
     }
     return pace->due_ns;
 }
+
+/* Of two inputs that are equally close it stays with the one that it has followed: the reach is
+ * more than half of what lies between them. */
+uint64_t ls_frame_pace_beside_input(const ls_frame_pace *pace, uint64_t input_ns,
+                                    uint64_t input_period_ns)
+{
+    uint64_t reach_ns = LS_MIN(pace->period_ns, input_period_ns) / 4 * 3;
+    bool is_close = input_ns + reach_ns >= pace->due_ns && input_ns <= pace->due_ns + reach_ns;
+    return is_close ? input_ns : pace->due_ns;
+}

@@ -10,7 +10,7 @@
 typedef struct ls_frame_pace {
     uint64_t period_ns;
     bool follows_display;
-    uint64_t due_ns;  /* of the picture before */
+    uint64_t due_ns;  /* of the next picture */
     uint64_t work_ns; /* what one takes before it is shown: the most of late */
 } ls_frame_pace;
 
@@ -20,5 +20,11 @@ ls_frame_pace ls_frame_pace_make(uint32_t hz, bool follows_display, uint64_t now
 /* A picture was begun, took `work_ns`, and was on the display at `shown_ns`: when to begin the
  * next one. */
 uint64_t ls_frame_pace_next(ls_frame_pace *pace, uint64_t work_ns, uint64_t shown_ns);
+
+/* When to begin the next one where nobody looks: together with the input that is due at `input_ns`
+ * if that is close, so that the machine wakes once for both. Inputs are `input_period_ns` apart.
+ * The rate stays what it is. */
+uint64_t ls_frame_pace_beside_input(const ls_frame_pace *pace, uint64_t input_ns,
+                                    uint64_t input_period_ns);
 
 #endif

@@ -50,13 +50,32 @@ struct ls_loop_source {
     ls_loop_source *next; /* of the alarms */
 };
 
+enum {
+    DESCRIPTORS = 3 /* without which libuv aborts the process: a waiting one, and a pipe's two */
+};
+
+static bool has_descriptors(void)
+{
+    uv_file files[DESCRIPTORS];
+    uv_fs_t request;
+    int count = 0;
+    while (count < DESCRIPTORS &&
+           (files[count] = uv_fs_open(NULL, &request, "/", UV_FS_O_RDONLY, 0, NULL)) >= 0) {
+        count++;
+    }
+    for (int i = 0; i < count; i++) {
+        uv_fs_close(NULL, &request, files[i], NULL);
+    }
+    return count == DESCRIPTORS;
+}
+
 ls_status ls_event_loop_create(const ls_allocator *allocator, ls_event_loop **loop)
 {
     ls_event_loop *made = ls_allocate(allocator, sizeof *made);
     if (!made) {
         return LS_NO_MEMORY;
     }
-    if (uv_loop_init(&made->uv) != 0) {
+    if (!has_descriptors() || uv_loop_init(&made->uv) != 0) {
         ls_release(allocator, made);
         return LS_IO;
     }

@@ -27,6 +27,8 @@ typedef struct ls_loop_handler {
     void *user;
 } ls_loop_handler;
 
+#define LS_EVENT_LOOP_LACKS_FILES "this process may open too few files at a time (ulimit -n)"
+
 /* NO_MEMORY or IO (no descriptors left). The allocator must outlive the loop. */
 ls_status ls_event_loop_create(const ls_allocator *allocator, ls_event_loop **loop);
 

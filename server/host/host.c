@@ -268,6 +268,9 @@ static ls_status open_network(ls_host *host, ls_text *why)
     network.sealed.connections_max = host->config.table.peers_max;
     network.sealed.per_address_max = host->config.table.peers_max;
     LS_THEN(status, ls_event_loop_create(host->allocator, &host->loop));
+    if (status == LS_IO) {
+        return ls_fail(status, why, LS_EVENT_LOOP_LACKS_FILES);
+    }
     LS_THEN(status, ls_transport_udp_listen(&network, host->allocator, &host->transport, why));
     if (status == LS_OK) {
         ls_loop_handler on_ready = {on_packets, host};

@@ -82,6 +82,7 @@ typedef struct ls_match_config {
      * and all zeros. See ls_secret_key_random and ls_secret_match_id. */
     uint64_t match_id;
     ls_secret_key key;
+    bool draws_seed; /* the host of the match draws sim.seed when it opens it */
     ls_late_rule late_rule;
     ls_send_rate send_rate; /* of TICKS, and of the clients' INPUTS */
     ls_on_desync on_desync;

@@ -174,11 +174,10 @@ static double seconds_since(const ls_summary *summary, uint32_t tick)
     return ticks > 0 ? (double)ticks / summary->tick_rate_hz : 1;
 }
 
-/* A client counts its frames from when it joined; bytes are counted for each connection anew. */
+/* Frames and bytes are counted for each connection anew. */
 static void log_player(const ls_summary *summary, const ls_summary_player *player,
                        const ls_log *log)
 {
-    double played_s = seconds_since(summary, player->joined_tick);
     double connected_s = seconds_since(summary, player->here_tick);
     if (!player->has_client_figures) {
         log_absent(player, log);
@@ -188,10 +187,10 @@ static void log_player(const ls_summary *summary, const ls_summary_player *playe
                 "%4" PRIu32 "  %-*s %5.0f %7.1f %7.1f %7.1f %8" PRIu64 " %6" PRIu64 " %7" PRIu64
                 " %8" PRIu64 " %6.2f %6.2f",
                 player->slot, ls_player_name_width(player->name), player->name,
-                (double)player->frames / played_s, player->rtt_ms, player->confirm_latency_p50_ms,
-                player->confirm_latency_p99_ms, player->inputs_on_time, player->inputs_substituted,
-                player->stalled_ticks, player->hashes_compared,
-                (double)player->bytes_up / connected_s / 1e3,
+                (double)player->frames / connected_s, player->rtt_ms,
+                player->confirm_latency_p50_ms, player->confirm_latency_p99_ms,
+                player->inputs_on_time, player->inputs_substituted, player->stalled_ticks,
+                player->hashes_compared, (double)player->bytes_up / connected_s / 1e3,
                 (double)player->bytes_down / connected_s / 1e3);
 }
 

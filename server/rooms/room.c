@@ -517,6 +517,12 @@ ls_status ls_room_create(const ls_room_opening *opening, uint32_t number, ls_mat
         ls_room_destroy(room);
         return status;
     }
+    if (opening->match.draws_seed) {
+        ls_room_begin_lines(room);
+        ls_log_line(&ground->console->log, LS_LOG_INFO, "the seed is %" PRIu64,
+                    opening->match.sim.seed);
+        ls_room_end_lines(room);
+    }
     *out = room;
     return LS_OK;
 }

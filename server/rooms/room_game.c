@@ -56,7 +56,12 @@ ls_status ls_room_game_create(const ls_room_request *request, ls_room_game **out
 static ls_status apply(ls_room_game *game, ls_text *why)
 {
     const ls_room_request *request = &game->request;
+    uint64_t seed = game->match.sim.seed;
     ls_setting_table_copy(&ls_match_settings, request->given, &request->match, &game->match);
+    if (game->resume && game->match.draws_seed) { /* it was, and the journal has it */
+        game->match.draws_seed = false;
+        game->match.sim.seed = seed;
+    }
     if (!ls_setting_is_given(&ls_match_settings, request->given, "spectators")) {
         game->match.spectators_max = request->spectators;
     }

@@ -1,5 +1,6 @@
 #include "lockstep/server/rooms/rooms.h"
 
+#include "lockstep/common/base/hash.h"
 #include "lockstep/common/program/player_name.h"
 #include "lockstep/common/system/output.h"
 
@@ -7,6 +8,7 @@
 
 enum {
     PULL_MS = 100, /* for what becomes due while no tick is closed */
+    SEED_OF_ID = 0x73656564,
 };
 
 struct ls_rooms {
@@ -139,6 +141,9 @@ ls_status ls_rooms_give_identity(ls_match_config *match, ls_text *why)
         return ls_fail(LS_IO, why, "the system has no random numbers to give");
     }
     match->match_id = ls_secret_match_id(&match->key);
+    if (match->draws_seed) { /* the id is as random, and no secret */
+        match->sim.seed = ls_hash_pair(match->match_id, SEED_OF_ID);
+    }
     return LS_OK;
 }
 

@@ -29,7 +29,10 @@ static ls_status read_settings(const ls_room_loading *loading, ls_room_request *
 {
     ls_setting_target match = {.fields = &request->match};
     ls_setting_target given = {.fields = params};
+    char drawn[] = "random"; /* unless the settings say otherwise */
+    const ls_setting_text seed = {"seed", drawn};
     ls_status status = choose_simulation(loading, &request->sim, why);
+    LS_THEN(status, ls_setting_read_text(&ls_match_settings, &match, &seed, why));
     for (uint32_t i = 0; status == LS_OK && i < loading->settings->count; i++) {
         ls_room_setting *row = &loading->settings->rows[i];
         const ls_setting_text text = {row->flag, row->value};

@@ -54,6 +54,22 @@ Test(programs_matches, two_matches_of_two_play_in_one_server)
         hosted_text("match 1: %s (slot 1): ", hosted_word(server, "matches.1.players.1.name")));
 }
 
+Test(programs_matches, each_match_draws_a_seed_of_its_own)
+{
+    hosted_serve(ARENA("1", "60"), "--matches", "2", "--seed", "random");
+    hosted_join_bots(2);
+    hosted_expect_clean_exits();
+    const cJSON *server = hosted_server_summary();
+    const char *first = hosted_word(server, "matches.0.seed");
+    const char *second = hosted_word(server, "matches.1.seed");
+    cr_expect_str_neq(first, second);
+    hosted_expect_all(&hosted.server, hosted_text("match 0: the seed is %s", first),
+                      hosted_text("match 1: the seed is %s", second));
+    for (int i = 0; i < 2; i++) {
+        cr_expect_eq(count_who_agree(hosted_item(server, "matches.%d", i)), 1);
+    }
+}
+
 Test(programs_matches, a_desync_in_one_match_is_told_of_that_match)
 {
     hosted_serve(ARENA("1", "90"), "--matches", "2");

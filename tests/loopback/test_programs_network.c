@@ -157,6 +157,17 @@ Test(programs_network, a_client_waits_for_the_network_of_its_machine)
     hosted_expect_perfect(60);
 }
 
+/* A file limit of 4 or 5 left no room for the event loop, which ended the program without a word.
+ */
+Test(programs_network, a_program_that_may_open_few_files_says_so)
+{
+    static const char line[] = "ulimit -n \"$1\"; exec \"$0\" 127.0.0.1:9 --connect-wait 0";
+    for (int files = 5; files < 10; files++) {
+        const char *limit = hosted_text("%d", files);
+        hosted_expect_refusal(1, "/bin/sh", "files", "-c", line, LS_TEST_CLIENT, limit);
+    }
+}
+
 Test(programs_network, a_client_waits_for_a_seat_of_a_full_match)
 {
     hosted_serve(ARENA("2", "0"));

@@ -164,6 +164,35 @@ Test(programs_service, flag_that_is_not_spelled_out_starts_no_service)
                           "--invite-on");
 }
 
+/* The seeds of two rooms with these settings. */
+static void play_with_seed(const char *row, const char *seeds[2])
+{
+    const char *config = write_config(hosted_text("%s%s", TWO_ROOMS, row));
+    hosted_serve("--config", config, "-v");
+    hosted_expect_words(&hosted.server, "the journal of pair-2 is");
+    start_two_rooms("60");
+    expect_players_played_to_the_end(60);
+    seeds[0] = hosted_text("%s", hosted_word(hosted_client_summary(0), "seed"));
+    seeds[1] = hosted_text("%s", hosted_word(hosted_client_summary(2), "seed"));
+    end_service();
+}
+
+Test(programs_service, rooms_draw_a_seed_each_unless_one_is_given)
+{
+    const char *seeds[2] = {NULL};
+    play_with_seed("", seeds);
+    cr_expect_str_neq(seeds[0], seeds[1]);
+    hosted_expect_all(&hosted.server, hosted_text("the seed is %s", seeds[0]),
+                      hosted_text("the seed is %s", seeds[1]));
+    hosted_reopen();
+    play_with_seed("seed = \"random\"\n", seeds);
+    cr_expect_str_neq(seeds[0], seeds[1]);
+    hosted_reopen();
+    play_with_seed("seed = 7\n", seeds);
+    cr_expect_str_eq(seeds[0], "7");
+    cr_expect_str_eq(seeds[1], "7");
+}
+
 /* The service looks at the rows of the file and the options together, and starts no worker. */
 Test(programs_service, rules_of_file_and_command_line_that_do_not_fit_are_refused)
 {

@@ -302,6 +302,22 @@ Test(resume, a_server_killed_between_the_start_and_the_first_tick_goes_on)
     virtual_match_destroy(run);
 }
 
+Test(resume, frames_are_counted_from_when_a_player_is_back)
+{
+    start_usual(400);
+    lose_ticks_and_resume(10, true, false);
+    ls_match_stop(here.run->match, virtual_match_server_ns(here.run));
+    virtual_match_run_to_end(here.run);
+    for (uint32_t slot = 0; slot < PLAYERS; slot++) {
+        ls_match_slot seat = ls_match_slot_of(here.run->match, slot);
+        cr_assert(seat.has_finished);
+        double ticks = ls_match_tick(here.run->match) - seat.here_tick;
+        cr_expect_gt(ticks, 60);
+        cr_expect_float_eq(seat.finished.frames, ticks, 30); /* 60 of each in a second */
+    }
+    close_match(here.run);
+}
+
 Test(resume, a_player_whose_build_was_refused_is_waited_for)
 {
     ls_simulation other = *test_simulation();

@@ -51,3 +51,54 @@ Test(frame_pace, pictures_slower_than_the_display_follow_each_other)
     ls_frame_pace pace = ls_frame_pace_make(100, true, 0);
     cr_expect_eq(ls_frame_pace_next(&pace, 30 * MS, 40 * MS), 40 * MS);
 }
+
+/* ---- frames that nobody sees ---- */
+
+typedef struct beat {
+    uint32_t frames;
+    uint32_t shared; /* of them, with an input */
+} beat;
+
+/* A minute of inputs whose first is due at `phase_ns`, each of them late or early by a bit. */
+static beat play_minute(uint32_t frames_hz, uint32_t inputs_hz, uint64_t phase_ns)
+{
+    beat seen = {0};
+    uint64_t input_period_ns = LS_NS_PER_SECOND / inputs_hz;
+    ls_frame_pace pace = ls_frame_pace_make(frames_hz, false, 1000 * MS);
+    uint64_t inputs = 0;
+    uint64_t input_ns = 0;
+    uint64_t now_ns = 0;
+    while (now_ns < 61000 * MS) {
+        input_ns = 1000 * MS + phase_ns + inputs * input_period_ns + inputs % 3 * MS / 4;
+        uint64_t frame_ns = ls_frame_pace_beside_input(&pace, input_ns, input_period_ns);
+        now_ns = frame_ns < input_ns ? frame_ns : input_ns;
+        if (now_ns == frame_ns) {
+            seen.frames++;
+            seen.shared += now_ns == input_ns ? 1 : 0;
+            (void)ls_frame_pace_next(&pace, 0, now_ns);
+        }
+        inputs += now_ns == input_ns ? 1 : 0;
+    }
+    return seen;
+}
+
+Test(frame_pace, unseen_frames_keep_their_rate_beside_inputs_of_any_other)
+{
+    static const uint32_t rates_hz[] = {5, 10, 20, 24, 30, 40, 50, 59, 60, 61, 144, 1000};
+    static const uint32_t inputs_hz[] = {1, 20, 30, 60, 128};
+    for (size_t i = 0; i < sizeof rates_hz / sizeof rates_hz[0]; i++) {
+        for (size_t j = 0; j < sizeof inputs_hz / sizeof inputs_hz[0]; j++) {
+            uint32_t frames = play_minute(rates_hz[i], inputs_hz[j], 3 * MS).frames;
+            cr_expect_geq(frames + 2, 60 * rates_hz[i], "%u Hz", rates_hz[i]);
+            cr_expect_leq(frames, 60 * rates_hz[i] + 2, "%u Hz", rates_hz[i]);
+        }
+    }
+}
+
+Test(frame_pace, unseen_frames_come_with_inputs_of_the_same_rate)
+{
+    for (uint64_t phase_ns = 0; phase_ns < 17 * MS; phase_ns += MS / 2) {
+        beat seen = play_minute(60, 60, phase_ns);
+        cr_expect_geq(seen.shared + 3, seen.frames, "phase %u us", (unsigned)(phase_ns / 1000));
+    }
+}

@@ -315,7 +315,7 @@ static uint64_t pass(virtual_socket *to, ls_link_model *link, uint64_t *newest_n
     size_t wire_bytes = sent->size + ls_udp_header_bytes(&sent->from);
     if (network->mtu != 0 && wire_bytes > network->mtu) {
         counts->lost++;
-        return;
+        return network->now_ns + link->config.delay_ns;
     }
     ls_link_fate fate = ls_link_model_decide(link, wire_bytes, network->now_ns);
     if (fate.loss != LS_LINK_LOSS_NONE) {
