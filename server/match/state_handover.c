@@ -212,7 +212,7 @@ ls_status ls_handover_receive_ack(ls_handover *handover, ls_peer_id peer, ls_pee
 /* Returns the bytes of it, headers counted. */
 static size_t send_packet(const ls_handover *handover, ls_peer_id peer, size_t size)
 {
-    uint32_t copies = LS_FAULT(STATE_REPEATED) ? 400 : 1;
+    uint32_t copies = LS_FAULT(STATE_REPEATED) ? 4000 : 1;
     for (uint32_t i = 0; i < copies; i++) {
         ls_outbox_send_packet(handover->match->outbox, peer, size);
     }

@@ -75,11 +75,11 @@ typedef struct ls_handover_config {
 typedef struct ls_handover {
     const ls_match *match;
     ls_handover_config config;
-    ls_blob *blob;         /* NULL: none is needed now */
-    uint32_t stream_count; /* 0: a state is too large to be handed on */
-    uint32_t busy_count;   /* streams that are not free */
+    ls_blob *blob;          /* NULL: none is needed now */
+    uint32_t stream_count;  /* 0: a state is too large to be handed on */
+    uint32_t busy_count;    /* streams that are not free */
     uint64_t kept_until_ns; /* a player that lost its link may come back for the rest of the blob */
-    ls_state_copy in_blob; /* the state that it holds, or leads to; size 0: none */
+    ls_state_copy in_blob;  /* the state that it holds, or leads to; size 0: none */
     ls_handover_stream streams[LS_PLAYERS_MAX];
 } ls_handover;
 
