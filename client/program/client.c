@@ -305,7 +305,8 @@ static void log_lost(client *player, const ls_session_event *event)
 static void log_joining(const client *player, const ls_session_event *event)
 {
     static const char *const sources[] = {"with the state that this client has",
-                                          "with a snapshot of", "with a history of"};
+                                          "with a snapshot of", "with a history of",
+                                          "with the rest of the state of"};
     const ls_log *log = &player->console->log;
     const ls_join *join = &event->join;
     uint32_t ticks = join->next_close - join->tick;

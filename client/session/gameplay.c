@@ -146,7 +146,9 @@ void ls_gameplay_lose_link(ls_session *session)
     ls_confirmed_ticks_disconnect(session->ticks);
     stop_healing(session);
     bool is_on_its_way = session->joiner && !ls_joiner_has_state(session->joiner);
-    if (is_on_its_way || ls_confirmed_ticks_lack_base(session->ticks)) {
+    bool is_anew = ls_confirmed_ticks_lack_base(session->ticks);
+    /* A player is sent the rest of its state, and goes on with the ticks that have come. */
+    if (is_anew || (is_on_its_way && session->config.is_spectator)) {
         destroy_joiner(session);
         session->is_stateless = true;
         ls_confirmed_ticks_restart(session->ticks, 0, LS_TICK_CHAIN_START);
@@ -182,7 +184,7 @@ static ls_gameplay_outcome fail(ls_session *session, ls_status status, const cha
 
 static ls_status start_joiner(ls_session *session, const ls_join *join)
 {
-    if (session->joiner && join->source == LS_JOIN_HELD) {
+    if (session->joiner && (join->source == LS_JOIN_HELD || join->source == LS_JOIN_REST)) {
         ls_joiner_resume(session->joiner, join);
         return LS_OK;
     }
@@ -531,6 +533,7 @@ void ls_gameplay_claim(const ls_session *session, ls_return *claim)
     claim->confirmed = ls_confirmed_ticks_end(session->ticks);
     claim->tick_chain = ls_confirmed_ticks_chain(session->ticks);
     claim->held = ls_confirmed_ticks_held(session->ticks);
+    claim->is_joining = session->joiner && !ls_joiner_has_state(session->joiner);
     claim->is_desynced = ls_diagnosis_is_desynced(session->diagnosis);
     claim->hashed_tick = session->hashes->tick;
     claim->hash_chain = (uint32_t)session->hashes->chain;

@@ -55,16 +55,27 @@ static bool is_blob_possible(const ls_session *context, const ls_join *join)
                             : join->blob_bytes == ls_sim_instance_save_bytes(context->instance);
 }
 
+/* The joiner keeps the parts that have come when the link is lost. */
+static bool is_rest_possible(const ls_joiner *joiner, const ls_join *join)
+{
+    return joiner && !joiner->is_healing && joiner->receiver &&
+           join->blob_bytes == joiner->join.blob_bytes && join->blob_hash == joiner->join.blob_hash;
+}
+
 const char *ls_joiner_check(const ls_session *context, const ls_join *join)
 {
+    const ls_joiner *joiner = context->joiner;
     const ls_confirmed_ticks *ticks = context->ticks;
     uint32_t interval = context->offer.hash_interval_ticks;
     if (join->next_close > LS_MATCH_TICKS_MAX || join->next_close < join->tick) {
         return "the server's JOIN names ticks that cannot be";
     }
-    if (join->source == LS_JOIN_HELD) {
+    if (join->source == LS_JOIN_HELD || join->source == LS_JOIN_REST) {
+        bool has_state = !joiner || joiner->has_state;
         bool is_held = join->tick == ls_confirmed_ticks_end(ticks) &&
-                       join->tick_chain == ls_confirmed_ticks_chain(ticks) && join->blob_bytes == 0;
+                       join->tick_chain == ls_confirmed_ticks_chain(ticks) &&
+                       (join->source == LS_JOIN_HELD ? has_state && join->blob_bytes == 0
+                                                     : is_rest_possible(joiner, join));
         return is_held ? NULL : "the server's JOIN goes on from ticks that are not held here";
     }
     if (join->chain_tick % interval != 0 || join->tick - join->chain_tick >= interval) {
@@ -147,7 +158,14 @@ static void receive_join(ls_joiner *joiner, const ls_join *join)
 
 void ls_joiner_resume(ls_joiner *joiner, const ls_join *join)
 {
+    ls_join rest = joiner->join; /* of the state that is on its way */
     joiner->is_healing = false;
+    if (join->source == LS_JOIN_REST) {
+        rest.next_close = join->next_close;
+        rest.next_close_us = join->next_close_us;
+        ls_blob_receiver_go_on(joiner->receiver, join->blob, joiner->context->now_ns);
+        join = &rest;
+    }
     receive_join(joiner, join);
     ls_stepper_begin_catch_up(joiner->context->stepper);
 }
@@ -234,6 +252,9 @@ void ls_joiner_acknowledge(ls_joiner *joiner)
 {
     ls_session_outbox *outbox = joiner->context->outbox;
     size_t size = 0;
+    if (joiner->context->state == LS_SESSION_RECONNECTING) {
+        return; /* the server learns from HELLO, and from the first one after JOIN */
+    }
     while (joiner->receiver &&
            (size = ls_blob_receiver_next(joiner->receiver, joiner->context->now_ns,
                                          outbox->packet)) > 0) {

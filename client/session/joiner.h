@@ -26,7 +26,7 @@ ls_status ls_joiner_create_healing(const ls_session *context, const ls_heal_snap
 void ls_joiner_destroy(ls_joiner *joiner);
 
 /* The link was lost on the way, and another JOIN says that the session may go on with what it
- * holds. */
+ * holds, or comes with the rest of its state. */
 void ls_joiner_resume(ls_joiner *joiner, const ls_join *join);
 
 /* ---- on the way ---- */

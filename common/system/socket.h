@@ -32,6 +32,8 @@ void ls_socket_shut(int socket);
 
 /* Where it is bound. False: it is no socket of IPv6 or IPv4. */
 bool ls_socket_own(int socket, ls_endpoint *own);
+/* The other end of a connected one; false likewise. */
+bool ls_socket_peer(int socket, ls_endpoint *peer);
 
 typedef enum ls_socket_kind {
     LS_SOCKET_OTHER,     /* or none */

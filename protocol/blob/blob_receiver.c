@@ -108,6 +108,15 @@ ls_status ls_blob_receiver_start(ls_blob_receiver *receiver, const ls_blob_promi
     return LS_OK;
 }
 
+void ls_blob_receiver_go_on(ls_blob_receiver *receiver, uint32_t number, uint64_t now_ns)
+{
+    receiver->promise.number = number;
+    receiver->received = 0;
+    receiver->newest = 0;
+    receiver->wants_ack = true;
+    receiver->acked_ns = now_ns - LS_MIN(LS_BLOB_ACK_NS, now_ns);
+}
+
 void ls_blob_receiver_stop(ls_blob_receiver *receiver)
 {
     receiver->state = LS_BLOB_IDLE;

@@ -40,6 +40,9 @@ typedef struct ls_blob_promise {
  * the size (1 .. bytes_max) is out of range. */
 ls_status ls_blob_receiver_start(ls_blob_receiver *receiver, const ls_blob_promise *promise,
                                  uint64_t now_ns);
+/* The blob comes on under another number, on another connection, and what there is of it is
+ * acknowledged at once. Nothing happens when none was begun. */
+void ls_blob_receiver_go_on(ls_blob_receiver *receiver, uint32_t number, uint64_t now_ns);
 void ls_blob_receiver_stop(ls_blob_receiver *receiver);
 
 /* Takes a BLOB_PART: stores it, no more. MALFORMED when it is none or contradicts what came before;

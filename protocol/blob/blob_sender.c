@@ -63,6 +63,7 @@ struct ls_blob_sender {
     ls_blob_sender_config config;
     ls_blob *blob; /* NULL: nothing is streamed */
     uint32_t number;
+    bool expects_held; /* parts that were not sent here may be acknowledged */
 
     uint32_t first;                       /* part that is not acknowledged */
     uint32_t next;                        /* part that was never sent */
@@ -190,6 +191,11 @@ void ls_blob_sender_start(ls_blob_sender *sender, ls_blob *blob, uint32_t number
         .heard_ns = now_ns,
     };
     sender->deviation_ns = sender->rtt_ns / (2 * DEVIATION_SHARE);
+}
+
+void ls_blob_sender_expect_held(ls_blob_sender *sender)
+{
+    sender->expects_held = true;
 }
 
 void ls_blob_sender_stop(ls_blob_sender *sender)
@@ -371,15 +377,36 @@ static bool has_part(const ls_blob_ack *ack, uint32_t place)
 /* Of parts and packets that were sent, and of no others. */
 static bool is_possible(const ls_blob_sender *sender, const ls_blob_ack *ack)
 {
-    if (ack->first > sender->next || (ack->received > 0 && ack->newest >= sender->packets)) {
+    uint32_t end = sender->expects_held ? ls_blob_part_count(sender->blob) : sender->next;
+    if (ack->first > end || (ack->received > 0 && ack->newest >= sender->packets)) {
         return false;
     }
     for (uint32_t place = 0; place < ack->count; place++) {
-        if (has_part(ack, place) && ack->first + 1 + place >= sender->next) {
+        if (has_part(ack, place) && ack->first + 1 + place >= end) {
             return false;
         }
     }
     return true;
+}
+
+/* Parts that were never sent count as lost from here on, unless the receiver has them. */
+static void note_held(ls_blob_sender *sender, const ls_blob_ack *ack)
+{
+    uint32_t end = ack->first;
+    for (uint32_t place = 0; place < ack->count; place++) {
+        end = has_part(ack, place) ? ack->first + 1 + place + 1 : end;
+    }
+    if (ack->first > sender->next) {
+        for (; sender->first < sender->next; sender->first++) {
+            set_part(sender, sender->first, PART_ACKED);
+        }
+        sender->first = ack->first;
+        sender->next = ack->first;
+    }
+    for (; sender->next < end; sender->next++) {
+        *flight_of(sender, sender->next) = (flight){.state = PART_LOST};
+        sender->lost++;
+    }
 }
 
 static void ack_parts(ls_blob_sender *sender, const ls_blob_ack *ack)
@@ -621,6 +648,7 @@ ls_status ls_blob_sender_receive_ack(ls_blob_sender *sender, uint64_t now_ns, co
     if (!is_possible(sender, &ack)) {
         return LS_MALFORMED;
     }
+    note_held(sender, &ack);
     ack_parts(sender, &ack);
     if (ack.received > 0 && ack.newest >= sender->heard.sent) {
         note_arrivals(sender, &ack, now_ns); /* not overtaken by another one */

@@ -40,6 +40,8 @@ void ls_blob_sender_destroy(ls_blob_sender *sender);
  * ends. The blob's owner calls ls_blob_advance until the blob is compressed. */
 void ls_blob_sender_start(ls_blob_sender *sender, ls_blob *blob, uint32_t number, uint64_t rtt_ns,
                           uint64_t now_ns);
+/* The receiver may have parts of the blob from another connection, which it acknowledges. */
+void ls_blob_sender_expect_held(ls_blob_sender *sender);
 void ls_blob_sender_stop(ls_blob_sender *sender);
 
 /* The next packet that is due: its size, or 0 when none is. Call it until then. */
@@ -50,8 +52,8 @@ size_t ls_blob_sender_next(ls_blob_sender *sender, uint64_t now_ns,
  * has been advanced. */
 uint64_t ls_blob_sender_next_ns(const ls_blob_sender *sender);
 
-/* Takes a BLOB_ACK. MALFORMED when it is none or acknowledges what was never sent; STALE when it
- * is for another blob, or nothing is streamed. Either changes nothing. */
+/* Takes a BLOB_ACK. MALFORMED when it is none or acknowledges what was neither sent nor expected to
+ * be held; STALE when it is for another blob, or nothing is streamed. Either changes nothing. */
 ls_status ls_blob_sender_receive_ack(ls_blob_sender *sender, uint64_t now_ns, const uint8_t *bytes,
                                      size_t size);
 

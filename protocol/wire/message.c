@@ -58,6 +58,7 @@ static void return_fields(ls_bit_stream *stream, ls_return *back)
         u32_field(stream, &back->seal);
     }
     ls_bits_bool(stream, &back->is_optional);
+    ls_bits_bool(stream, &back->is_joining);
     if (back->match_id == 0) {
         ls_bits_fail(stream);
     }

@@ -78,6 +78,7 @@ typedef struct ls_return {
     ls_tick sealed_tick; /* 0 .. confirmed */
     uint32_t seal;       /* of that tick, as TICKS brought it */
     bool is_optional;    /* comes as a newcomer where the seat is not its own any more */
+    bool is_joining;     /* it lacks some of the state that JOIN named, before the ticks it holds */
 } ls_return;
 
 typedef struct ls_hello {

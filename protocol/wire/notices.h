@@ -118,6 +118,7 @@ typedef enum ls_join_source {
     LS_JOIN_HELD,     /* it has it */
     LS_JOIN_SNAPSHOT, /* the blob is a save of it */
     LS_JOIN_HISTORY,  /* the blob is every closed tick before it */
+    LS_JOIN_REST,     /* the blob is that of the JOIN before, of which it has some, and the ticks */
     LS_JOIN_SOURCE_COUNT,
 } ls_join_source;
 

@@ -17,13 +17,15 @@ enum {
     SLOW_BYTES_PER_S = LS_BLOB_RATE_MIN / 2, /* of what the sender never goes below */
 };
 
-#define BLOB_TURN_NS LS_NS_PER_MS       /* between two pieces that are compressed */
-#define BLOB_SHARED_NS LS_NS_PER_SECOND /* players who come within it get the same snapshot */
+#define BLOB_TURN_NS LS_NS_PER_MS            /* between two pieces that are compressed */
+#define BLOB_KEPT_NS (30 * LS_NS_PER_SECOND) /* for a player that lost its link on the way */
+#define BLOB_SHARED_NS LS_NS_PER_SECOND      /* players who come within it get the same snapshot */
 
 typedef struct joining {
     uint32_t blobs;         /* that this connection was sent */
     ls_tick tick;           /* of the JOIN that it was sent */
     uint64_t state_hash;    /* of the state that JOIN brought; 0: none */
+    uint64_t blob_hash;     /* likewise of its blob */
     ls_tick agreed_tick;    /* the newest state known to be the server's then */
     ls_tick simulated_tick; /* how far it has simulated */
     uint64_t paid_ns;       /* until then it has had its share of snapshots, whoever sits there */
@@ -67,16 +69,19 @@ static void send_join(ls_join_service *joins, uint32_t slot, ls_join *join, cons
 {
     joining *own = &joins->slots[slot];
     ls_tick tick = join->tick;
-    bool is_keyframe = join->source != LS_JOIN_HELD;
+    bool is_keyframe = join->source == LS_JOIN_SNAPSHOT || join->source == LS_JOIN_HISTORY;
     if (LS_FAULT(JOIN_WRONG_TICK) && join->source == LS_JOIN_SNAPSHOT) {
         join->tick++;
         join->chain_tick += joins->match->config.hash_interval_ticks == 1 ? 1 : 0;
         join->next_close += join->next_close < join->tick ? 1 : 0;
     }
     ls_outbox_send(joins->match->outbox, joins->match->seats->peers[slot]);
-    own->tick = tick;
-    own->state_hash = join->state_hash;
-    own->agreed_tick = join->tick;
+    if (join->source != LS_JOIN_REST) {
+        own->tick = tick;
+        own->state_hash = join->state_hash;
+        own->blob_hash = join->blob_hash;
+        own->agreed_tick = join->tick;
+    }
     own->simulated_tick = 0;
     ls_player_link_join(&joins->match->links[slot], join->tick, is_keyframe,
                         joins->match->log->next, joins->match->now_ns);
@@ -130,6 +135,36 @@ static void join_with_blob(ls_join_service *joins, uint32_t slot)
     send_join(joins, slot, join, how.bytes);
 }
 
+/* It lost its link on the way to the state that the blob still holds, and has some of it. */
+static bool can_go_on(ls_join_service *joins, uint32_t slot)
+{
+    const joining *own = &joins->slots[slot];
+    const ls_handover *handover = &joins->handover;
+    return joins->match->seats->rows[slot].back.is_joining && handover->blob &&
+           handover->in_blob.size > 0 && handover->in_blob.tick == own->tick &&
+           ls_blob_hash(handover->blob) == own->blob_hash &&
+           ls_handover_find(&joins->handover, 0) && has_state(joins, slot);
+}
+
+/* A stream is prepared. */
+static void join_with_rest(ls_join_service *joins, uint32_t slot)
+{
+    ls_text how;
+    const ls_seat_table *seats = joins->match->seats;
+    ls_join *join = ls_handover_begin_join(joins->match, seats->rows[slot].back.confirmed);
+    ls_join held = *join;
+    ls_handover_start(&joins->handover, seats->peers[slot], join, joins->slots[slot].blobs++ % 256,
+                      &how);
+    ls_blob_sender_expect_held(ls_handover_find(&joins->handover, seats->peers[slot])->sender);
+    join->source = LS_JOIN_REST;
+    join->tick = held.tick;
+    join->tick_chain = held.tick_chain;
+    join->state_hash = 0;
+    join->chain_tick = 0;
+    join->chain = 0;
+    send_join(joins, slot, join, "with the rest of the state that it was sent");
+}
+
 /* The blob holds a state that is new enough, and a stream is prepared. STALE: not now. */
 static ls_status prepare_blob(ls_join_service *joins)
 {
@@ -155,16 +190,22 @@ static void pay_for_snapshot(ls_join_service *joins, uint32_t slot)
 
 ls_status ls_join_service_begin(ls_join_service *joins, uint32_t slot, bool is_trusted)
 {
-    if (is_trusted && has_state(joins, slot)) {
+    bool is_joining = joins->match->seats->rows[slot].back.is_joining;
+    if (is_trusted && !is_joining && has_state(joins, slot)) {
         join_with_what_it_has(joins, slot);
         return LS_OK;
     }
     if (has_had_its_share(joins, slot)) {
         return LS_STALE;
     }
-    ls_status status = prepare_blob(joins);
-    if (status == LS_OK) {
+    bool goes_on = is_trusted && can_go_on(joins, slot);
+    ls_status status = goes_on ? ls_handover_prepare(&joins->handover) : prepare_blob(joins);
+    if (status == LS_OK && goes_on) {
+        join_with_rest(joins, slot);
+    } else if (status == LS_OK) {
         join_with_blob(joins, slot);
+    }
+    if (status == LS_OK) {
         pay_for_snapshot(joins, slot);
     }
     return status;
@@ -251,6 +292,12 @@ uint32_t ls_join_service_slowest(const ls_join_service *joins, bool is_anybody_w
 
 void ls_join_service_leave(ls_join_service *joins, uint32_t slot)
 {
+    ls_peer_id peer = joins->match->seats->peers[slot];
+    const ls_handover_stream *stream = peer != 0 ? ls_handover_find(&joins->handover, peer) : NULL;
+    bool is_joining = joins->match->seats->rows[slot].state == LS_SEAT_JOINING;
+    if (stream && is_joining && ls_blob_sender_figures_of(stream->sender).acknowledged > 0) {
+        joins->handover.kept_until_ns = joins->match->now_ns + BLOB_KEPT_NS;
+    }
     ls_handover_stop(&joins->handover, joins->match->seats->peers[slot]);
     joins->slots[slot].blobs = 0;
 }
@@ -350,6 +397,7 @@ void ls_join_service_advance(ls_join_service *joins)
     const ls_match *match = joins->match;
     ls_handover *handover = &joins->handover;
     if (handover->busy_count == 0) {
+        ls_handover_release_idle(handover);
         return;
     }
     if (!ls_blob_is_compressed(handover->blob) && match->now_ns >= joins->compress_ns) {
@@ -370,7 +418,7 @@ uint64_t ls_join_service_next_ns(const ls_join_service *joins)
     const ls_handover *handover = &joins->handover;
     uint64_t next_ns = UINT64_MAX;
     if (handover->busy_count == 0) {
-        return next_ns;
+        return handover->blob ? handover->kept_until_ns : next_ns;
     }
     if (!ls_blob_is_compressed(handover->blob)) {
         next_ns = joins->compress_ns;

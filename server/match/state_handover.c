@@ -121,9 +121,11 @@ void ls_handover_start(ls_handover *handover, ls_peer_id peer, ls_join *join, ui
     ls_blob_sender_start(stream->sender, handover->blob, number, 0, handover->match->now_ns);
 }
 
-static void release_blob(ls_handover *handover)
+void ls_handover_release_idle(ls_handover *handover)
 {
-    if (handover->blob && ls_blob_bytes_max(handover->blob) > handover->config.kept_bytes_max) {
+    bool is_idle = handover->busy_count == 0 && handover->match->now_ns >= handover->kept_until_ns;
+    if (is_idle && handover->blob &&
+        ls_blob_bytes_max(handover->blob) > handover->config.kept_bytes_max) {
         ls_blob_destroy(handover->blob);
         handover->blob = NULL;
         handover->in_blob.size = 0;
@@ -138,9 +140,7 @@ void ls_handover_stop(ls_handover *handover, ls_peer_id peer)
         stream->sender = NULL;
         stream->peer = 0;
         handover->busy_count--;
-        if (handover->busy_count == 0) {
-            release_blob(handover);
-        }
+        ls_handover_release_idle(handover);
     }
 }
 

@@ -78,6 +78,7 @@ typedef struct ls_handover {
     ls_blob *blob;         /* NULL: none is needed now */
     uint32_t stream_count; /* 0: a state is too large to be handed on */
     uint32_t busy_count;   /* streams that are not free */
+    uint64_t kept_until_ns; /* a player that lost its link may come back for the rest of the blob */
     ls_state_copy in_blob; /* the state that it holds, or leads to; size 0: none */
     ls_handover_stream streams[LS_PLAYERS_MAX];
 } ls_handover;
@@ -107,6 +108,9 @@ void ls_handover_start(ls_handover *handover, ls_peer_id peer, ls_join *join, ui
 /* Nothing happens when the peer has no stream. A blob that is not kept goes with the last stream of
  * it. */
 void ls_handover_stop(ls_handover *handover, ls_peer_id peer);
+
+/* A blob that nobody is sent goes when it has been kept for long enough. */
+void ls_handover_release_idle(ls_handover *handover);
 
 /* A peer that has been sent all that it may be of its blob; or has taken it more slowly than this
  * for some seconds: others who wait for theirs need not wait for that. 0: there is none. */

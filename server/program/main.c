@@ -79,10 +79,28 @@ static ls_exit_code run(const ls_server_options *args, ls_console *console)
     return code;
 }
 
+/* A program that is run to see what it is opens no port. */
+static ls_exit_code say_how_to_host(void)
+{
+    fputs("lockstep-server hosts what it is told to:\n"
+          "Usage: lockstep-server [OPTION...]\n"
+          "A match of a built-in game or a plug-in, which ends with its players:\n"
+          "  lockstep-server --sim arena --players 2\n"
+          "A service with many rooms, which runs until it is stopped:\n"
+          "  lockstep-server --config /etc/lockstep/lockstep.toml\n"
+          "All options and the built-in games:\n"
+          "  lockstep-server --help\n",
+          stderr);
+    return LS_EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     if (ls_rerun_helper_is_asked(argc, argv)) {
         return ls_rerun_helper_run();
+    }
+    if (argc < 2) {
+        return say_how_to_host();
     }
     ls_server_options args = ls_server_options_default();
     const ls_command_line line = {

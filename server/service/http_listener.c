@@ -9,15 +9,14 @@
 #include "lockstep/server/service/http_routes.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 enum {
-    EVENTS_BYTES = 16384,          /* that are written at a time */
     MEMORY_PER_CONNECTION = 16384, /* for its headers, and a piece of its body */
+    SPARE_CONNECTIONS = 64,        /* of the library: new ones, while those that are closed end */
     DISCARDED_BYTES_MAX = 1 << 20, /* of a body that is too large, until its client is cut off */
     UPKEEP_MS = 250,
     STREAM_POLL_MS = 100,
@@ -29,11 +28,16 @@ static const uint64_t ns_per_ms = 1000000;
 static const uint64_t never_ns = UINT64_MAX;
 static const char strictest_policy[] = "default-src 'none'; frame-ancestors 'none'";
 
-/* A connection: when it is to be closed, unless it got further. */
+/* A connection: when it is to be closed, unless it got further. One that is shut, or waits for the
+ * service, or follows the events, has no such time: nothing is gained by closing it. */
 typedef struct client {
     struct client *next, *previous;
     int descriptor; /* the library's */
+    bool is_shut;
+    uint64_t origin;
+    uint64_t since_ns; /* its last request was over, or it came */
     uint64_t due_ns;
+    uint64_t reply_bytes; /* that it has its share of the listener's for */
 } client;
 
 /* A request that is being read, or answered. */
@@ -43,8 +47,7 @@ typedef struct work {
     struct MHD_Connection *connection;
     ls_http_exchange *exchange;
     char *body;
-    size_t body_bytes;    /* that came; kept are LS_HTTP_BODY_BYTES_MAX at most */
-    uint64_t reply_bytes; /* that it has its share of the listener's for */
+    size_t body_bytes; /* that came; kept are LS_HTTP_BODY_BYTES_MAX at most */
     bool is_routed;
     bool is_suspended;
     uint64_t due_ns; /* while it is suspended: when the client is told that the service is late */
@@ -159,9 +162,69 @@ static void give_time(const ls_http_listener *listener, struct MHD_Connection *c
                       uint64_t timeout_ms)
 {
     client *of = client_of(connection);
-    if (of) {
+    if (of && !of->is_shut) {
         of->due_ns = timeout_ms == never_ns ? never_ns : now_of(listener) + timeout_ms * ns_per_ms;
     }
+}
+
+static void release_reply(ls_http_listener *listener, client *of)
+{
+    listener->reply_bytes -= of->reply_bytes;
+    of->reply_bytes = 0;
+}
+
+/* The library sees an end of the connection, as if the client had closed it. */
+static void shut_client(ls_http_listener *listener, client *of)
+{
+    ls_socket_shut(of->descriptor);
+    of->is_shut = true;
+    of->due_ns = never_ns;
+    release_reply(listener, of);
+}
+
+/* Of two that may be closed, the one that goes on longer without the end of a request. */
+static client *slower_of(client *a, client *b)
+{
+    if (b->due_ns == never_ns) {
+        return a;
+    }
+    return a && a->since_ns <= b->since_ns ? a : b;
+}
+
+/* A new connection gets in, so that a probe does while others read slowly or not at all: where
+ * there are too many, of its own address or in all, the slowest one goes. */
+static void make_room(ls_http_listener *listener, client *newest)
+{
+    uint32_t neighbours = 0;
+    uint32_t all = 0;
+    client *slowest_neighbour = NULL;
+    client *slowest = NULL;
+    for (client *of = newest->next; of; of = of->next) {
+        bool is_neighbour = of->origin == newest->origin;
+        if (!of->is_shut) {
+            all++;
+            neighbours += is_neighbour;
+            slowest = slower_of(slowest, of);
+            slowest_neighbour = is_neighbour ? slower_of(slowest_neighbour, of) : slowest_neighbour;
+        }
+    }
+    if (neighbours >= listener->config.connections_per_address) {
+        shut_client(listener, slowest_neighbour ? slowest_neighbour : newest);
+    } else if (all >= listener->config.connections_max && slowest) {
+        shut_client(listener, slowest);
+    }
+}
+
+static void add_client(ls_http_listener *listener, client *of, int descriptor)
+{
+    ls_endpoint from = {.port = 0};
+    (void)ls_socket_peer(descriptor, &from);
+    of->descriptor = descriptor;
+    of->origin = ls_endpoint_origin(&from);
+    of->since_ns = now_of(listener);
+    of->due_ns = of->since_ns + listener->config.request_timeout_ms * ns_per_ms;
+    LIST_ADD(listener->clients, of);
+    make_room(listener, of);
 }
 
 static void on_connection(void *user, struct MHD_Connection *connection, void **context,
@@ -174,25 +237,22 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         of = info ? ls_allocate(ls_allocator_heap(), sizeof *of) : NULL;
         if (of) {
-            of->descriptor = info->connect_fd;
-            of->due_ns = now_of(listener) + listener->config.request_timeout_ms * ns_per_ms;
-            LIST_ADD(listener->clients, of);
+            add_client(listener, of, info->connect_fd);
         }
         *context = of;
     } else if (of) {
+        release_reply(listener, of);
         LIST_REMOVE(listener->clients, of);
         ls_release(ls_allocator_heap(), of);
         *context = NULL;
     }
 }
 
-/* The library sees an end of the connection, as if the client had closed it. */
-static void close_overdue_clients(const ls_http_listener *listener, uint64_t now_ns)
+static void close_overdue_clients(ls_http_listener *listener, uint64_t now_ns)
 {
     for (client *of = listener->clients; of; of = of->next) {
         if (now_ns >= of->due_ns) {
-            ls_socket_shut(of->descriptor);
-            of->due_ns = never_ns;
+            shut_client(listener, of);
         }
     }
 }
@@ -213,39 +273,6 @@ static void resume_stream(stream *to)
     }
 }
 
-static const ls_json_field event_fields[] = {
-    LS_JSON_FIELD(ls_service_event, number), LS_JSON_FIELD(ls_service_event, unix_ms),
-    LS_JSON_FIELD(ls_service_event, kind),   LS_JSON_FIELD(ls_service_event, room),
-    LS_JSON_FIELD(ls_service_event, text),
-};
-
-static void write_event(const ls_service_event *event, ls_http_text *text)
-{
-    ls_json *json = ls_json_create();
-    LS_JSON_ADD(json, event_fields, event);
-    ls_json_known(json, "slot", event->slot >= 0, event->slot);
-    char *line = ls_json_print_line(json);
-    ls_json_destroy(json);
-    if (line) {
-        ls_http_text_add(text, "id: %" PRIu64 "\ndata: %s\n\n", event->number, line);
-    }
-    ls_release(ls_allocator_heap(), line);
-}
-
-/* Adds the events from number `*next` on that are there, as server-sent events: the number is the
- * id, so that a client that returns goes on where it was. */
-static void add_events(const ls_service_view *view, uint64_t *next, ls_http_text *text)
-{
-    while (text->size < EVENTS_BYTES) {
-        const ls_service_event *event = ls_event_ring_at(view->events, *next);
-        if (!event) {
-            return;
-        }
-        write_event(event, text);
-        *next = event->number + 1;
-    }
-}
-
 static ssize_t read_stream(void *user, uint64_t position, char *buffer, size_t capacity)
 {
     stream *from = user;
@@ -255,7 +282,7 @@ static ssize_t read_stream(void *user, uint64_t position, char *buffer, size_t c
         return MHD_CONTENT_READER_END_OF_STREAM;
     }
     if (from->text.size == 0) {
-        add_events(listener->config.view, &from->next_event, &from->text);
+        ls_http_routes_add_events(listener->config.view, &from->next_event, &from->text);
     }
     if (from->text.size == 0) {
         suspend_stream(from);
@@ -352,19 +379,35 @@ static struct MHD_Response *move_response(ls_http_reply *reply)
     return response;
 }
 
-/* Clients that do not read cannot make the service keep ever more replies for them. */
-static void hold_reply(work *of)
+static client *slowest_reader(const ls_http_listener *listener)
+{
+    client *slowest = NULL;
+    for (client *of = listener->clients; of; of = of->next) {
+        slowest = of->reply_bytes > 0 ? slower_of(slowest, of) : slowest;
+    }
+    return slowest;
+}
+
+/* Clients that do not read cannot make the service keep ever more replies for them, nor keep others
+ * from theirs. */
+static void hold_reply(const work *of, client *by)
 {
     ls_http_listener *listener = of->listener;
     uint64_t size = of->exchange->reply.text.size;
-    if (size > listener->config.reply_bytes_max - listener->reply_bytes) {
+    uint64_t size_max = listener->config.reply_bytes_max;
+    client *slowest = NULL;
+    while (size <= size_max && size > size_max - listener->reply_bytes &&
+           (slowest = slowest_reader(listener)) != NULL) {
+        shut_client(listener, slowest);
+    }
+    if (size > size_max - listener->reply_bytes) {
         of->exchange->is_answered = false;
         of->exchange->answered = NULL;
         ls_http_answer_error(of->exchange, 503, "too many answers are waiting to be read");
         return;
     }
     listener->reply_bytes += size;
-    of->reply_bytes = size;
+    by->reply_bytes += size;
 }
 
 static enum MHD_Result queue_reply(work *of)
@@ -372,7 +415,11 @@ static enum MHD_Result queue_reply(work *of)
     ls_http_listener *listener = of->listener;
     ls_http_reply *reply = &of->exchange->reply;
     struct MHD_Response *response = NULL;
-    hold_reply(of);
+    client *by = client_of(of->connection);
+    if (!by || by->is_shut) {
+        return MHD_NO;
+    }
+    hold_reply(of, by);
     give_time(listener, of->connection, listener->config.answer_timeout_ms);
     if (reply->is_event_stream) {
         response = open_stream(listener, of->connection, reply->first_event);
@@ -406,7 +453,7 @@ static const char *header_of(const work *of, const char *name)
 
 static void route(work *of, const char *method, const char *path)
 {
-    const ls_http_listener *listener = of->listener;
+    ls_http_listener *listener = of->listener;
     const ls_http_request request = {
         .method = method,
         .path = path,
@@ -527,6 +574,15 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     return MHD_YES;
 }
 
+static void end_request(ls_http_listener *listener, client *of)
+{
+    if (of && !of->is_shut) {
+        of->since_ns = now_of(listener);
+        of->due_ns = of->since_ns + listener->config.request_timeout_ms * ns_per_ms;
+        release_reply(listener, of);
+    }
+}
+
 static void on_completed(void *user, struct MHD_Connection *connection, void **context,
                          enum MHD_RequestTerminationCode code)
 {
@@ -537,9 +593,8 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
         return;
     }
     *context = NULL;
-    give_time(listener, connection, listener->config.request_timeout_ms);
+    end_request(listener, client_of(connection));
     LIST_REMOVE(listener->works, of);
-    listener->reply_bytes -= of->reply_bytes;
     of->exchange->answered = NULL;
     ls_http_exchange_release(of->exchange);
     ls_release(ls_allocator_heap(), of->body);
@@ -593,8 +648,7 @@ static ls_status start_daemon(ls_http_listener *listener, int descriptor, ls_tex
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, listener,
         MHD_OPTION_LISTEN_SOCKET, descriptor, MHD_OPTION_NOTIFY_COMPLETED, on_completed, listener,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)config->connections_max, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-        (unsigned)config->connections_per_address, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)config->connections_max + SPARE_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)config->idle_timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)MEMORY_PER_CONNECTION, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     return listener->daemon ? LS_OK : fail_io(why, config->host);
@@ -688,6 +742,7 @@ void ls_http_listener_destroy(ls_http_listener *listener)
     ls_loop_source_remove(listener->poll);
     ls_loop_source_remove(listener->upkeep);
     ls_loop_source_remove(listener->alarm);
+    ls_http_api_deinit(&listener->api);
     ls_release(ls_allocator_heap(), listener->token);
     ls_release(ls_allocator_heap(), listener);
 }

@@ -3,16 +3,19 @@
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/program/json.h"
+#include "lockstep/common/system/system_clock.h"
 #include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/http_metrics.h"
 #include "lockstep/server/service/room_register.h"
 #include "lockstep/server/service/room_settings.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #define API "/api/v1/"
+#define METRICS_AHEAD_NS UINT64_C(2000000000)
 
 /* dashboard.html, and what it loads; openapi.json */
 extern const char ls_http_dashboard_page[], ls_http_dashboard_script[], ls_http_dashboard_style[];
@@ -25,6 +28,7 @@ static const char dashboard_policy[] =
 
 /* A request whose path is known. */
 typedef struct http_call {
+    ls_http_api *api;
     const ls_service_view *view;
     const ls_http_request *request;
     ls_http_exchange *exchange;
@@ -49,11 +53,30 @@ static void answer_readyz(http_call *of)
     }
 }
 
+/* Writing the metrics of many rooms takes long, and everybody may ask for them: a tenth of the time
+ * goes into it, and METRICS_AHEAD_NS before that. A client that asks
+ * more often gets what was written last. */
+static void write_metrics(ls_http_api *api)
+{
+    ls_clock clock = ls_clock_system();
+    uint64_t began_ns = ls_clock_now_ns(&clock);
+    if (api->metrics.size > 0 && api->metrics_free_ns > began_ns + METRICS_AHEAD_NS) {
+        return;
+    }
+    ls_http_text_deinit(&api->metrics);
+    ls_http_metrics_write(api->view, &api->metrics);
+    uint64_t took_ns = ls_clock_now_ns(&clock) - began_ns;
+    api->metrics_free_ns = LS_MAX(api->metrics_free_ns, began_ns) + 10 * took_ns;
+}
+
 static void answer_metrics(http_call *of)
 {
-    of->exchange->reply.status = 200;
-    of->exchange->reply.type = LS_HTTP_METRICS_TYPE;
-    ls_http_metrics_write(of->view, &of->exchange->reply.text);
+    ls_http_reply *reply = &of->exchange->reply;
+    write_metrics(of->api);
+    reply->status = 200;
+    reply->type = LS_HTTP_METRICS_TYPE;
+    ls_http_text_add_bytes(&reply->text, of->api->metrics.bytes, of->api->metrics.size);
+    reply->text.is_cut |= of->api->metrics.is_cut;
     ls_http_answer_done(of->exchange);
 }
 
@@ -211,6 +234,43 @@ static void answer_events(const http_call *of)
     of->exchange->reply.is_event_stream = true;
     of->exchange->reply.first_event = is_number ? number + 1 : 1;
     ls_http_answer_done(of->exchange);
+}
+
+/* ---- events ---- */
+
+enum {
+    EVENTS_BYTES = 16384 /* that are written at a time */
+};
+
+static const ls_json_field event_fields[] = {
+    LS_JSON_FIELD(ls_service_event, number), LS_JSON_FIELD(ls_service_event, unix_ms),
+    LS_JSON_FIELD(ls_service_event, kind),   LS_JSON_FIELD(ls_service_event, room),
+    LS_JSON_FIELD(ls_service_event, text),
+};
+
+static void write_event(const ls_service_event *event, ls_http_text *text)
+{
+    ls_json *json = ls_json_create();
+    LS_JSON_ADD(json, event_fields, event);
+    ls_json_known(json, "slot", event->slot >= 0, event->slot);
+    char *line = ls_json_print_line(json);
+    ls_json_destroy(json);
+    if (line) {
+        ls_http_text_add(text, "id: %" PRIu64 "\ndata: %s\n\n", event->number, line);
+    }
+    ls_release(ls_allocator_heap(), line);
+}
+
+void ls_http_routes_add_events(const ls_service_view *view, uint64_t *next, ls_http_text *text)
+{
+    while (text->size < EVENTS_BYTES) {
+        const ls_service_event *event = ls_event_ring_at(view->events, *next);
+        if (!event) {
+            return;
+        }
+        write_event(event, text);
+        *next = event->number + 1;
+    }
 }
 
 /* ---- results of commands ---- */
@@ -567,10 +627,15 @@ static void add_method(ls_http_reply *reply, const route *other)
              other->method, other->page ? ", HEAD" : "");
 }
 
-void ls_http_routes_answer(const ls_http_api *api, const ls_http_request *request,
+void ls_http_api_deinit(ls_http_api *api)
+{
+    ls_http_text_deinit(&api->metrics);
+}
+
+void ls_http_routes_answer(ls_http_api *api, const ls_http_request *request,
                            ls_http_exchange *exchange)
 {
-    http_call made = {.view = api->view, .request = request, .exchange = exchange};
+    http_call made = {.api = api, .view = api->view, .request = request, .exchange = exchange};
     bool is_api = strncmp(request->path, API, sizeof API - 1) == 0;
     if (strcmp(request->path, API "openapi.json") == 0 && strcmp(request->method, "GET") == 0) {
         answer_openapi(&made);

@@ -9,11 +9,19 @@
 
 typedef struct ls_http_api {
     const ls_service_view *view;
-    const char *token; /* NULL or "": the API answers nobody */
+    const char *token;        /* NULL or "": the API answers nobody */
+    ls_http_text metrics;     /* as they were written last */
+    uint64_t metrics_free_ns; /* they may be written anew, if not before */
 } ls_http_api;
 
+void ls_http_api_deinit(ls_http_api *api);
+
 /* Answers at once, or later: then the exchange says so when it is answered. */
-void ls_http_routes_answer(const ls_http_api *api, const ls_http_request *request,
+void ls_http_routes_answer(ls_http_api *api, const ls_http_request *request,
                            ls_http_exchange *exchange);
+
+/* Adds the events from number `*next` on that are there, as server-sent events: the number is the
+ * id, so that a client that returns goes on where it was. */
+void ls_http_routes_add_events(const ls_service_view *view, uint64_t *next, ls_http_text *text);
 
 #endif

@@ -28,6 +28,21 @@ static bool is_same(const ls_room_setting *row, const char *flag, const char *va
            (strcspn(row->value, "=") == name && memcmp(row->value, value, name) == 0);
 }
 
+/* The one row whose value counts before the room is opened. A word that is not known is refused:
+ * taken for "off" it would let everybody in. */
+static ls_status read_private(const char **value, ls_text *why)
+{
+    static const char *const words[] = {"off", "on", "false", "true"};
+    for (uint32_t i = 0; i < 4; i++) {
+        if (strcmp(*value, words[i]) == 0) {
+            *value = words[i % 2];
+            return LS_OK;
+        }
+    }
+    return ls_fail(LS_BAD_ARGUMENT, why, "private takes on or off (true or false), not '%.32s'",
+                   *value);
+}
+
 ls_status ls_room_settings_set(ls_room_settings *settings, const char *flag, const char *value,
                                ls_text *why)
 {
@@ -37,6 +52,10 @@ ls_status ls_room_settings_set(ls_room_settings *settings, const char *flag, con
     }
     if (index == LS_ROOM_SETTINGS_MAX) {
         return ls_fail(LS_FULL, why, "a room takes %u settings at most", LS_ROOM_SETTINGS_MAX);
+    }
+    ls_status status = strcmp(flag, "private") == 0 ? read_private(&value, why) : LS_OK;
+    if (status != LS_OK) {
+        return status;
     }
     ls_room_setting *row = &settings->rows[index];
     if (strlen(flag) >= sizeof row->flag || strlen(value) >= sizeof row->value) {

@@ -35,8 +35,9 @@ typedef struct ls_room_settings {
     ls_room_setting rows[LS_ROOM_SETTINGS_MAX];
 } ls_room_settings;
 
-/* Replaces a row of the same flag, but for "param": of that the same name's ("size=3"). FULL or
- * BAD_ARGUMENT (too long) with a sentence. */
+/* Replaces a row of the same flag, but for "param": of that the same name's ("size=3"). "private"
+ * becomes "on" or "off". FULL or BAD_ARGUMENT (too long, or a word that "private" does not take)
+ * with a sentence. */
 ls_status ls_room_settings_set(ls_room_settings *settings, const char *flag, const char *value,
                                ls_text *why);
 

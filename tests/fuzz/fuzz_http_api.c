@@ -69,7 +69,7 @@ static void check_command(const fake_service *fake, bool has_token)
 
 static void ask(fake_service *fake, const ls_http_request *request)
 {
-    const ls_http_api api = {.view = fake_service_view(fake), .token = TOKEN};
+    ls_http_api api = {.view = fake_service_view(fake), .token = TOKEN};
     ls_http_exchange *exchange = ls_http_exchange_create();
     LS_ASSERT(exchange);
     ls_http_routes_answer(&api, request, exchange);
@@ -77,6 +77,7 @@ static void ask(fake_service *fake, const ls_http_request *request)
     LS_ASSERT(exchange->is_answered && exchange->holders == 1);
     check_reply(exchange);
     ls_http_exchange_release(exchange);
+    ls_http_api_deinit(&api);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

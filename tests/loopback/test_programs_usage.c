@@ -268,6 +268,17 @@ Test(programs_usage, a_usage_error_is_one_line_that_names_the_flag)
     }
 }
 
+/* It once hosted a match on every interface of the machine. */
+Test(programs_usage, a_server_without_arguments_says_how_to_host)
+{
+    /* By a shell: what starts the server for tests gives it a port. */
+    const char *errors = hosted_run(2, "/bin/sh", "-c", "exec \"$0\"", LS_TEST_SERVER);
+    cr_expect(strstr(errors, "Usage: lockstep-server [OPTION...]\n"), "%s", errors);
+    cr_expect(strstr(errors, "  lockstep-server --sim arena --players 2\n"), "%s", errors);
+    cr_expect(strstr(errors, "  lockstep-server --config "), "%s", errors);
+    cr_expect_not(strstr(errors, "listening"), "%s", errors);
+}
+
 /* A beginning that means one flag today means another one when a flag is added. */
 Test(programs_usage, a_flag_is_spelled_out)
 {

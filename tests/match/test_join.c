@@ -387,3 +387,40 @@ Test(join, a_player_behind_96_kbit_joins_a_state_of_703_kib)
     join_slowly(96, 0, 1.3, 1.15);
     join_slowly(96, 200000, 1.7, 1.45);
 }
+
+/* The link is gone for `away_ns` when a good part of the state has come. */
+static void check_goes_on(uint64_t away_ns)
+{
+    ls_match_config config = match_of(&ballast, 3);
+    ls_session_config session = player();
+    ls_link_config slow = slow_link(400, 0);
+    config.sim.params[PARAM_KIB] = 1406;
+    config.hash_interval_ticks = 60;
+    virtual_match *run = start_large(&config, &far);
+    virtual_client *late = add_client_session(run, &session, &slow);
+    cr_assert(virtual_client_run_to_state(late, LS_SESSION_JOINING, SECOND));
+    virtual_match_run(run, 11 * SECOND);
+    uint32_t had = report_of(late).transferred_bytes;
+    cr_assert_gt(had, report_of(late).transfer_bytes / 2);
+    ls_link_config cut = slow;
+    cut.is_cut = true;
+    virtual_client_set_links(late, &cut);
+    virtual_match_run(run, away_ns);
+    virtual_client_set_links(late, &slow);
+    uint64_t back_ns = run->now_ns;
+    cr_assert(virtual_client_run_to_state(late, LS_SESSION_JOINING, 5 * SECOND));
+    cr_expect_geq(report_of(late).transferred_bytes, had, "it began again");
+    cr_assert(virtual_client_run_to_state(late, LS_SESSION_PLAYING, 12 * SECOND));
+    cr_expect_gt(late->connections, 1, "the link was not lost");
+    fprintf(stderr, "away for %.0f s: plays %.1f s after the link was back\n",
+            (double)away_ns / SECOND, (double)(run->now_ns - back_ns) / SECOND);
+    virtual_match_run(run, 2 * SECOND);
+    cr_expect_eq(report_of(late).state, LS_SESSION_PLAYING);
+    close_large(run);
+}
+
+Test(join, a_player_whose_link_was_lost_on_the_way_is_sent_the_rest)
+{
+    check_goes_on(6 * SECOND);
+    check_goes_on(11 * SECOND);
+}

@@ -28,10 +28,11 @@ def wait_for(question, what, pause_s=0.05):
 class FakeService:
     """A running fake_http_service; `with` ends it, and looks at how it ended."""
 
-    def __init__(self, program, host="127.0.0.1", token=TOKEN, rooms=0, reply_kib=65536):
+    def __init__(self, program, host="127.0.0.1", token=TOKEN, rooms=0, reply_kib=65536,
+                 is_patient=False):
         self.host = host
         self.process = subprocess.Popen(
-            [program, host, token, str(rooms), str(reply_kib)],
+            [program, host, token, str(rooms), str(reply_kib)] + ["patient"] * is_patient,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -123,28 +123,42 @@ def wait_until_answered(service):
     wait_for(is_answered, "an answer")
 
 
+def is_open(connection):
+    """Whether the service has neither closed this connection nor said anything."""
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except ConnectionResetError:
+        return False
+
+
 def test_one_address_has_so_many_connections_alone():
     with FakeService(PROGRAM) as service:
         crowd = [service.connect() for _ in range(20)]
         crowd[0].sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
         assert crowd[0].recv(65536).startswith(b"HTTP/1.1 200")
         with service.connect() as late:
-            try:
-                late.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
-                assert late.recv(10) == b""
-            except (BrokenPipeError, ConnectionResetError):
-                pass
+            late.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert late.recv(65536).startswith(b"HTTP/1.1 200")
+            # The slowest went for it: not the one that was answered.
+            assert crowd[1].recv(1) == b""
+            assert sum(map(is_open, crowd)) <= 19 and is_open(crowd[0])
         for connection in crowd:
             connection.close()
-        wait_until_answered(service)
 
 
-def test_crowd_from_many_addresses_waits_without_a_cost():
+def crowd_from_many_addresses(service, size):
+    """The fake service takes 40 in all, and 20 of one address."""
+    for i in range(size):
+        source = (f"127.0.0.{2 + i // 15}", 0)
+        yield socket.create_connection((service.host, service.port), PATIENCE_S, source)
+
+
+def test_crowd_from_many_addresses_costs_nothing():
     with FakeService(PROGRAM) as service:
-        crowd = []
-        for i in range(60):  # the fake service takes 40
-            source = (f"127.0.0.{2 + i // 15}", 0)
-            crowd.append(socket.create_connection((service.host, service.port), PATIENCE_S, source))
+        crowd = list(crowd_from_many_addresses(service, 60))
         time.sleep(0.2)
         before = service.cpu_s()
         time.sleep(0.5)
@@ -152,6 +166,22 @@ def test_crowd_from_many_addresses_waits_without_a_cost():
         for connection in crowd:
             connection.close()
         wait_until_answered(service)
+
+
+def test_probes_are_answered_whoever_reads_slowly():
+    """Nobody of the crowd reads; what it asks for fills more than its sockets, and all answers that
+    may wait. None of its connections has an end by itself before the probes are over."""
+    with FakeService(PROGRAM, rooms=300, reply_kib=4000, is_patient=True) as service:
+        crowd = []
+        for connection in crowd_from_many_addresses(service, 120):
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n" * 8)
+            crowd.append(connection)
+        for path in ("/healthz", "/readyz", "/metrics") * 3:
+            assert service.ask("GET", path, token=None)[0] == 200, path
+        assert any(map(is_open, crowd))
+        for connection in crowd:
+            connection.close()
 
 
 def test_listener_takes_connections_again_after_descriptors_ran_out():

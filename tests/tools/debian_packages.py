@@ -77,6 +77,7 @@ def check_units(server):
     units = [server / "lib/systemd/system" / f"lockstep-server.{kind}"
              for kind in ("service", "socket")]
     assert all(unit.is_file() for unit in units)
+    assert "\nRestartPreventExitStatus=2\n" in units[0].read_text(encoding="utf-8")
     if not shutil.which("systemd-analyze"):
         print("systemd-analyze is not there: the units were not checked by it")
         return

@@ -53,6 +53,23 @@ Test(room_settings, a_value_that_is_too_long_is_refused_and_not_cut)
     cr_assert_eq(set("sim", value), LS_OK);
 }
 
+/* A word that is not known would leave the room open to everybody. */
+Test(room_settings, a_room_is_private_or_not_in_words_that_are_known)
+{
+    static const char *const words[][2] = {
+        {"on", "on"}, {"true", "on"}, {"off", "off"}, {"false", "off"}};
+    static const char *const wrong[] = {"yes", "1", "no", "0", "On", "TRUE", "", "on "};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        cr_expect_eq(set("private", words[i][0]), LS_OK, "%s", words[i][0]);
+        cr_expect_str_eq(ls_room_settings_find(&settings, "private"), words[i][1]);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        cr_expect_eq(set("private", wrong[i]), LS_BAD_ARGUMENT, "%s", wrong[i]);
+        cr_expect(strstr(why.bytes, "private takes on or off (true or false), not '"), "%s",
+                  why.bytes);
+    }
+}
+
 Test(room_settings, json_reads_back_and_takes_numbers_and_booleans)
 {
     const char *text = "{\"players\":4,\"late\":\"wait\",\"find-causes\":false,"

@@ -70,6 +70,17 @@ bool ls_socket_own(int socket, ls_endpoint *own)
     return true;
 }
 
+bool ls_socket_peer(int socket, ls_endpoint *peer)
+{
+    ls_socket_address address;
+    socklen_t size = sizeof address;
+    if (getpeername(socket, &address.any, &size) != 0) {
+        return false;
+    }
+    *peer = ls_socket_address_endpoint(&address);
+    return true;
+}
+
 static int option_of(int socket, int option)
 {
     int value = -1;

@@ -152,7 +152,8 @@ static void enter(client_check *client, const ls_join *join)
     client->is_entering = true;
     client->entries++;
     client->entry_tick = join->tick;
-    client->held_from = join->source == LS_JOIN_HELD ? client->held_from : join->tick;
+    bool is_new = join->source == LS_JOIN_SNAPSHOT || join->source == LS_JOIN_HISTORY;
+    client->held_from = is_new ? join->tick : client->held_from;
     const match_check *check = client->check;
     uint32_t slot = ls_session_report_of(client->core->session).slot;
     bool is_told =
