@@ -188,7 +188,8 @@ Test(programs_service, rooms_draw_a_seed_each_unless_one_is_given)
     play_with_seed("seed = \"random\"\n", seeds);
     cr_expect_str_neq(seeds[0], seeds[1]);
     hosted_reopen();
-    play_with_seed("seed = 7\n", seeds);
+    play_with_seed("seed = 7\nresume-wait = 9\n", seeds);
+    hosted_expect_none(&hosted.server, "has no effect"); /* it is for when the room is resumed */
     cr_expect_str_eq(seeds[0], "7");
     cr_expect_str_eq(seeds[1], "7");
 }
