@@ -16,7 +16,8 @@ void ls_hidden_secret_apply(char *sentence)
     for (char *at = sentence; *at != '\0';) {
         size_t size = strspn(at, fragment);
         bool is_behind = at > sentence && at[-1] == '#' && size >= SECRET_CHARACTERS;
-        bool is_alone = size > KEY_CHARACTERS && at[KEY_CHARACTERS] == '.';
+        bool is_alone = size > KEY_CHARACTERS + SECRET_CHARACTERS && at[KEY_CHARACTERS] == '.' &&
+                        strcspn(at + KEY_CHARACTERS + 1, ".") >= SECRET_CHARACTERS;
         if (is_behind || is_alone) {
             memcpy(at, "...", 3);
             memmove(at + 3, at + size, strlen(at + size) + 1);

@@ -15,6 +15,9 @@ Test(hidden_secret, of_an_invite_is_all_that_goes)
         {KEY_TEXT "." SECRET_TEXT ".gWVS, " KEY_TEXT "." SECRET_TEXT, "..., ..."},
         {"#7 of a.b, room #arena-1", "#7 of a.b, room #arena-1"},
         {"" KEY_TEXT "x." SECRET_TEXT, "" KEY_TEXT "x." SECRET_TEXT}, /* as a checksum may be */
+        {"" KEY_TEXT ".journal", "" KEY_TEXT ".journal"},             /* a file may be called so */
+        {"" KEY_TEXT ".journal: cannot be read at all",
+         "" KEY_TEXT ".journal: cannot be read at all"},
         {"", ""},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
