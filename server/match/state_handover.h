@@ -55,9 +55,9 @@ static inline const char *ls_handover_refusal(ls_status status)
 }
 
 /* The most that goes out of one state to one peer, in bytes with the headers below: four times what
- * it is, and beside that what the sender has sent by the time that a peer is given up which takes
- * nothing of it. */
-uint64_t ls_handover_bytes_max(const ls_match_config *config, uint32_t blob_bytes);
+ * it is, and what the sender may try in vain by the time that a peer which takes nothing is given
+ * up. */
+uint64_t ls_handover_bytes_max(uint32_t blob_bytes);
 
 /* A blob on its way to a peer. */
 typedef struct ls_handover_stream {
