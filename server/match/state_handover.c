@@ -144,11 +144,9 @@ void ls_handover_stop(ls_handover *handover, ls_peer_id peer)
     }
 }
 
-uint64_t ls_handover_bytes_max(const ls_match_config *config, uint32_t blob_bytes)
+uint64_t ls_handover_bytes_max(uint32_t blob_bytes)
 {
-    uint64_t silent_ms = LS_MAX(config->timeout_ms, MATCH_HANDSHAKE_NS / LS_NS_PER_MS);
-    return config->join_bytes_per_s + silent_ms * LS_BLOB_RATE_MIN / 1000 +
-           UINT64_C(4) * blob_bytes;
+    return LS_BLOB_RATE_MIN + UINT64_C(4) * blob_bytes;
 }
 
 /* The parts need not be sent as often as that over any link that will do. */
@@ -156,8 +154,7 @@ static bool is_spent(const ls_handover *handover, const ls_handover_stream *stre
 {
     uint64_t sent = ls_blob_sender_figures_of(stream->sender).bytes;
     uint64_t next = LS_PACKET_BYTES_MAX + LS_PEER_LINK_HEADER_BYTES;
-    return sent + next >
-               ls_handover_bytes_max(&handover->match->config, ls_blob_bytes(handover->blob)) &&
+    return sent + next > ls_handover_bytes_max(ls_blob_bytes(handover->blob)) &&
            !LS_FAULT(STATE_REPEATED);
 }
 
@@ -212,7 +209,7 @@ ls_status ls_handover_receive_ack(ls_handover *handover, ls_peer_id peer, ls_pee
 /* Returns the bytes of it, headers counted. */
 static size_t send_packet(const ls_handover *handover, ls_peer_id peer, size_t size)
 {
-    uint32_t copies = LS_FAULT(STATE_REPEATED) ? 400 : 1;
+    uint32_t copies = LS_FAULT(STATE_REPEATED) ? 4000 : 1;
     for (uint32_t i = 0; i < copies; i++) {
         ls_outbox_send_packet(handover->match->outbox, peer, size);
     }

@@ -55,9 +55,9 @@ static inline const char *ls_handover_refusal(ls_status status)
 }
 
 /* The most that goes out of one state to one peer, in bytes with the headers below: four times what
- * it is, and beside that what the sender has sent by the time that a peer is given up which takes
- * nothing of it. */
-uint64_t ls_handover_bytes_max(const ls_match_config *config, uint32_t blob_bytes);
+ * it is, and what the sender may try in vain by the time that a peer which takes nothing is given
+ * up. */
+uint64_t ls_handover_bytes_max(uint32_t blob_bytes);
 
 /* A blob on its way to a peer. */
 typedef struct ls_handover_stream {
@@ -75,11 +75,11 @@ typedef struct ls_handover_config {
 typedef struct ls_handover {
     const ls_match *match;
     ls_handover_config config;
-    ls_blob *blob;         /* NULL: none is needed now */
-    uint32_t stream_count; /* 0: a state is too large to be handed on */
-    uint32_t busy_count;   /* streams that are not free */
+    ls_blob *blob;          /* NULL: none is needed now */
+    uint32_t stream_count;  /* 0: a state is too large to be handed on */
+    uint32_t busy_count;    /* streams that are not free */
     uint64_t kept_until_ns; /* a player that lost its link may come back for the rest of the blob */
-    ls_state_copy in_blob; /* the state that it holds, or leads to; size 0: none */
+    ls_state_copy in_blob;  /* the state that it holds, or leads to; size 0: none */
     ls_handover_stream streams[LS_PLAYERS_MAX];
 } ls_handover;
 

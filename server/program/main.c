@@ -40,6 +40,9 @@ static ls_exit_code serve(const ls_server_options *args, ls_room_game *game, ls_
     ls_admission admission;
     const ls_server_config config = {.options = args, .game = game, .admission = &admission};
     ls_room_game_warn(game, &console->log);
+    if (ls_setting_is_given(&ls_match_settings, args->given, "resume-wait") && !args->resume_path) {
+        ls_log_line(&console->log, LS_LOG_WARNING, "--resume-wait has no effect without --resume");
+    }
     ls_status status = ls_admission_open(&args->admission, args->bind_host, &admission, &why);
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);

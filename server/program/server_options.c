@@ -88,6 +88,10 @@ static const ls_setting_row rows[] = {
      .group = SERVICE, .default_text = "",
      .help = "Run until stopped, on all cores, with the rooms of this file and those that are "
              "opened while it runs; other options are put in place of the file's"},
+    {LS_SETTING_IS_SWITCH, FIELD(is_check), .flag = "check", .group = SERVICE,
+     .help =
+         "Start nothing: name every fault of the file of --config with its line and column, and "
+         "exit with 2 if there is one"},
     {LS_SETTING_IS_U32, FIELD(workers), .max = LS_SERVICE_WORKERS_MAX, .flag = "workers",
      .argument = "N", .group = SERVICE, .default_text = "the file's, or one for each core",
      .help = "Spread the rooms over so many processes; 0: one for each core"},
@@ -152,8 +156,9 @@ static ls_status check_invite(const ls_admission_options *admission, ls_text *wh
 /* The first option that was given and is of a service alone; NULL: none. */
 static const char *first_of_service(const ls_server_options *args)
 {
-    static const char *const flags[] = {"workers",   "rooms-max", "drain-timeout",   "plug-ins",
-                                        "http-bind", "http-port", "http-token-file", "agones"};
+    static const char *const flags[] = {"check",         "workers",         "rooms-max",
+                                        "drain-timeout", "plug-ins",        "http-bind",
+                                        "http-port",     "http-token-file", "agones"};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         if (ls_setting_is_given(&ls_server_settings, args->own_given, flags[i])) {
             return flags[i];

@@ -17,6 +17,7 @@ typedef struct ls_server_options {
     const char *plugin_dir, *http_bind, *http_token_file;
     uint32_t workers, rooms_max, drain_timeout, http_port;
     bool is_on_agones; /* likewise */
+    bool is_check;     /* the service is only checked */
     bool is_worker;    /* one of a service's: it is told all else by the service */
     ls_log_format log_format;
     uint64_t own_given; /* rows of ls_server_settings */

@@ -22,6 +22,7 @@ enum {
 
 typedef struct service_program {
     ls_service_config service;
+    ls_service_faults faults; /* of its file, and of the options beside it */
     ls_service_sockets sockets;
     ls_server_identity identity;
     ls_worker_settings worker;
@@ -35,19 +36,27 @@ static bool is_given(const ls_server_options *options, const char *flag)
     return ls_setting_is_given(&ls_server_settings, options->own_given, flag);
 }
 
+static void note(service_program *self, ls_toml_place at, ls_status status, const ls_text *why)
+{
+    if (status != LS_OK) {
+        ls_service_faults_add(&self->faults, at,
+                              why->bytes[0] ? why->bytes : ls_status_text(status));
+    }
+}
+
 /* A row of the file counts where the command line has none of that flag. */
-static ls_status apply_server_rows(service_program *self, ls_server_options *options, ls_text *why)
+static void apply_server_rows(service_program *self, ls_server_options *options)
 {
     ls_setting_target target = {.fields = options};
-    ls_status status = LS_OK;
-    for (uint32_t i = 0; status == LS_OK && i < self->service.server.count; i++) {
+    for (uint32_t i = 0; i < self->service.server.count; i++) {
         ls_room_setting *row = &self->service.server.rows[i];
         const ls_setting_text text = {row->flag, row->value};
+        ls_text why = {{0}};
         if (!is_given(options, row->flag)) {
-            status = ls_setting_read_text(&ls_server_settings, &target, &text, why);
+            note(self, self->service.server_at[i],
+                 ls_setting_read_text(&ls_server_settings, &target, &text, &why), &why);
         }
     }
-    return status;
 }
 
 /* Lines of the workers look like those of the supervisor. */
@@ -128,11 +137,10 @@ static void settle_workers(service_program *self, const ls_server_options *optio
 /* ---- running ---- */
 
 /* A file that is wrong is so at the start, as far as this is known without a worker. */
-static ls_status check_groups(service_program *self, ls_text *why)
+static void check_groups(service_program *self)
 {
     const ls_service_config *service = &self->service;
-    ls_status status = LS_OK;
-    for (uint32_t i = 0; status == LS_OK && i < service->group_count; i++) {
+    for (uint32_t i = 0; i < service->group_count; i++) {
         char path[LS_WORKER_PATH_BYTES_MAX];
         ls_text reason = {{0}};
         ls_room_settings settings;
@@ -140,26 +148,50 @@ static ls_status check_groups(service_program *self, ls_text *why)
                                          .plugin_dir = text_or_null(service->plugin_dir),
                                          .path = path,
                                          .path_capacity = sizeof path};
-        status = ls_service_config_settle(service, &service->groups[i], &settings, &reason);
+        ls_status status =
+            ls_service_config_settle(service, &service->groups[i], &settings, &reason);
         LS_THEN(status, ls_room_loading_check(&loading, &reason));
-        if (status != LS_OK) {
-            ls_text_set(why, "[[rooms]] '%s': %s", service->groups[i].name,
-                        reason.bytes[0] ? reason.bytes : ls_status_text(status));
-        }
+        ls_text why = {{0}};
+        ls_text_set(&why, "[[rooms]] '%s': %s", service->groups[i].name,
+                    reason.bytes[0] ? reason.bytes : ls_status_text(status));
+        note(self, service->groups[i].at, status, &why);
     }
-    return status;
 }
 
-static ls_status read_config(service_program *self, ls_server_options *options, ls_console *console,
-                             ls_text *why)
+/* Every step is taken, so that a check finds all faults at once. */
+static void read_config(service_program *self, ls_server_options *options, ls_console *console)
 {
-    ls_status status = ls_service_config_read(options->config_path, &self->service, why);
-    LS_THEN(status, apply_server_rows(self, options, why));
-    LS_THEN(status, apply_log_format(self, options, console, why));
-    LS_THEN(status, apply_own_rows(self, options, why));
-    LS_THEN(status, apply_match_rows(self, options, why));
-    LS_THEN(status, ls_admission_check(&options->admission, why)); /* with the rows of the file */
-    return status == LS_OK ? check_groups(self, why) : status;
+    const ls_toml_place nowhere = {0, 0};
+    ls_text why = {{0}};
+    ls_service_config_read(options->config_path, &self->service, &self->faults);
+    apply_server_rows(self, options);
+    if (!options->is_check) { /* its lines are for people, not for the service's log */
+        note(self, nowhere, apply_log_format(self, options, console, &why), &why);
+    }
+    note(self, nowhere, apply_own_rows(self, options, &why), &why);
+    note(self, nowhere, apply_match_rows(self, options, &why), &why);
+    note(self, nowhere, ls_admission_check(&options->admission, &why), &why);
+    check_groups(self);
+}
+
+/* A start that fails says so in one line, a check in one for each fault. */
+static ls_exit_code report_faults(service_program *self, bool is_check, const ls_console *console)
+{
+    const ls_service_faults *faults = &self->faults;
+    uint32_t shown = LS_MIN(faults->count, is_check ? LS_SERVICE_FAULTS_MAX : 1);
+    char more[64] = "";
+    if (faults->count > shown) {
+        snprintf(more, sizeof more, " (and %" PRIu32 " more%s)", faults->count - shown,
+                 is_check ? "" : ": see --check");
+    }
+    for (uint32_t i = 0; i < shown; i++) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s%s", faults->rows[i].text.bytes,
+                    i + 1 == shown ? more : "");
+    }
+    if (shown == 0) {
+        ls_log_line(&console->log, LS_LOG_INFO, "%s: no faults", faults->path);
+    }
+    return shown > 0 ? LS_EXIT_USAGE : LS_EXIT_CLEAN;
 }
 
 /* A socket that systemd has opened is a worker's. */
@@ -231,15 +263,10 @@ static ls_exit_code supervise(service_program *self, const ls_server_options *op
     return code;
 }
 
-ls_exit_code ls_service_program_run(ls_server_options *options, ls_console *console)
+static ls_exit_code start(service_program *self, ls_server_options *options, ls_console *console)
 {
-    service_program *self = ls_allocate(ls_allocator_heap(), sizeof *self);
     ls_text why = {{0}};
-    if (!self) {
-        return LS_EXIT_ENVIRONMENT;
-    }
-    ls_status status = read_config(self, options, console, &why);
-    LS_THEN(status, count_workers(self, console, &why));
+    ls_status status = count_workers(self, console, &why);
     ls_exit_code code = LS_EXIT_USAGE;
     if (status == LS_OK) {
         status = prepare(self, options, &why);
@@ -253,6 +280,19 @@ ls_exit_code ls_service_program_run(ls_server_options *options, ls_console *cons
                     why.bytes[0] ? why.bytes : ls_status_text(status));
     }
     ls_server_identity_wipe(&self->identity);
+    return code;
+}
+
+ls_exit_code ls_service_program_run(ls_server_options *options, ls_console *console)
+{
+    service_program *self = ls_allocate(ls_allocator_heap(), sizeof *self);
+    if (!self) {
+        return LS_EXIT_ENVIRONMENT;
+    }
+    read_config(self, options, console);
+    ls_exit_code code = self->faults.count > 0 || options->is_check
+                            ? report_faults(self, options->is_check, console)
+                            : start(self, options, console);
     ls_release(ls_allocator_heap(), self);
     return code;
 }

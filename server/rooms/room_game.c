@@ -125,9 +125,6 @@ static void warn_of_unused(const ls_room_game *game, const ls_log *log)
             ls_log_line(log, LS_LOG_WARNING, "--%s has no effect without --late wait", of_wait[i]);
         }
     }
-    if (ls_setting_is_given(&ls_match_settings, given, "resume-wait") && !game->resume) {
-        ls_log_line(log, LS_LOG_WARNING, "--resume-wait has no effect without --resume");
-    }
 }
 
 static void say_limits(const ls_room_game *game, const ls_log *log)

@@ -1,11 +1,10 @@
 #include "lockstep/server/service/service_config.h"
 
+#include "lockstep/common/program/log_format.h"
 #include "lockstep/common/program/option.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/common/system/mapped_file.h"
 #include "lockstep/server/match/match_config.h"
-#include "lockstep/server/service/room_settings.h"
-#include "lockstep/server/service/toml_file.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -24,7 +23,7 @@ typedef struct config_row {
     const char *key;
     const char *flag; /* that overrides it on the command line; NULL: none */
     size_t offset;
-    size_t capacity;   /* of a text; 0: a uint32_t, */
+    size_t capacity;   /* of a text, which is not empty if min > 0; 0: a uint32_t, */
     uint32_t min, max; /* ... in this range */
 } config_row;
 
@@ -32,6 +31,12 @@ typedef struct config_row {
     {                                                                                              \
         (table), (key), (flag), offsetof(ls_service_config, member),                               \
             sizeof(((ls_service_config *)0)->member), 0, 0                                         \
+    }
+/* Empty, it would stand for nothing where its writer meant something. */
+#define FILLED_ROW(table, key, flag, member)                                                       \
+    {                                                                                              \
+        (table), (key), (flag), offsetof(ls_service_config, member),                               \
+            sizeof(((ls_service_config *)0)->member), 1, 0                                         \
     }
 #define NUMBER_ROW(table, key, flag, member, min, max)                                             \
     {                                                                                              \
@@ -46,32 +51,59 @@ static const config_row rows[] = {
     TEXT_ROW("", "bundle-dir", "bundle-dir", bundle_dir),
     TEXT_ROW("", "plug-ins", "plug-ins", plugin_dir),
     TEXT_ROW("", "log-format", NULL, log_format),
-    TEXT_ROW("http", "bind", "http-bind", http_bind),
+    FILLED_ROW("http", "bind", "http-bind", http_bind),
     NUMBER_ROW("http", "port", "http-port", http_port, 0, 65535),
     TEXT_ROW("http", "hosts", NULL, http_hosts),
-    TEXT_ROW("http", "token-file", "http-token-file", http_token_file),
-    TEXT_ROW("upload", "command", NULL, upload_command),
+    FILLED_ROW("http", "token-file", "http-token-file", http_token_file),
+    FILLED_ROW("upload", "command", NULL, upload_command),
     NUMBER_ROW("upload", "time-limit", NULL, upload_limit_s, 0, 86400),
     NUMBER_ROW("upload", "keep-mib", NULL, journals_keep_mib, 0, UINT32_MAX),
 };
 
-/* Flags of the process, which are rows of the program's own table. */
-static const char *const server_keys[] = {
-    "bind",     "port",      "identity",     "invite-only",  "invite-file", "invite-host",
-    "insecure", "token-key", "token-server", "bundle-limit", "port-file",   "token-protocol-id"};
+/* Flags of the process, which are rows of the program's own table: those that take a text alone,
+ * and the others. */
+static const char *const server_texts[] = {
+    "bind", "identity", "invite-file", "invite-host", "token-key", "token-server", "port-file"};
+static const char *const server_others[] = {"port", "invite-only", "insecure", "bundle-limit",
+                                            "token-protocol-id"};
 
 static const char *const room_keys[] = {"name", "open", "sim", "sha256", "private"};
-
-/* A sentence about a place of the file begins so. */
-#define AT "line %" PRIu32 ":%" PRIu32 ": "
-#define PLACE(at) (at).line, (at).column
 
 /* The reading of one file. */
 typedef struct reading {
     ls_service_config *config;
     ls_service_group *group; /* of the [[rooms]] that is read; NULL: none */
     ls_match_config scratch; /* where values of settings are tried */
+    ls_toml_place at;        /* of what is read */
+    ls_service_faults *faults;
 } reading;
+
+static bool is_before(ls_toml_place a, ls_toml_place b)
+{
+    return a.line < b.line || (a.line == b.line && a.column < b.column);
+}
+
+void ls_service_faults_add(ls_service_faults *faults, ls_toml_place at, const char *sentence)
+{
+    uint32_t kept = LS_MIN(faults->count, LS_SERVICE_FAULTS_MAX);
+    uint32_t index = kept;
+    faults->count++;
+    while (index > 0 && is_before(at, faults->rows[index - 1].at)) {
+        index--;
+    }
+    if (index == LS_SERVICE_FAULTS_MAX) {
+        return;
+    }
+    uint32_t behind = LS_MIN(kept, LS_SERVICE_FAULTS_MAX - 1) - index;
+    struct ls_service_fault *fault = &faults->rows[index];
+    memmove(fault + 1, fault, behind * sizeof *fault);
+    *fault = (struct ls_service_fault){.at = at};
+    if (at.line > 0) {
+        ls_text_set(&fault->text, "%s%sline %" PRIu32 ":%" PRIu32 ": ",
+                    faults->path ? faults->path : "", faults->path ? ": " : "", at.line, at.column);
+    }
+    ls_text_add(&fault->text, "%s", sentence);
+}
 
 ls_service_config ls_service_config_default(void)
 {
@@ -162,13 +194,14 @@ static void consider(suggestion *best, const char *wrong, const char *word)
     }
 }
 
-static ls_status refuse_key(const ls_toml_value *value, const suggestion *best, ls_text *why)
+static ls_status refuse_key(reading *file, const ls_toml_value *value, const suggestion *best,
+                            ls_text *why)
 {
     const char *table = value->table;
     const char *open = table[0] == '\0' ? "the top of the file" : value->is_listed ? "[[" : "[";
     const char *close = table[0] == '\0' ? "" : value->is_listed ? "]]" : "]";
-    ls_fail(LS_BAD_ARGUMENT, why, AT "%s%s%s has no '%.48s'", PLACE(value->key_at), open, table,
-            close, value->key);
+    file->at = value->key_at;
+    ls_fail(LS_BAD_ARGUMENT, why, "%s%s%s has no '%.48s'", open, table, close, value->key);
     if (best->word) {
         ls_text_add(why, "; did you mean '%s'?", best->word);
     }
@@ -181,9 +214,17 @@ static ls_status read_text(const config_row *row, const ls_toml_value *value, ch
                            ls_text *why)
 {
     if (value->type != LS_TOML_TEXT || strlen(value->text) >= row->capacity) {
-        return ls_fail(LS_BAD_ARGUMENT, why,
-                       AT "%s takes a text in quotes, of at most %zu characters", PLACE(value->at),
+        return ls_fail(LS_BAD_ARGUMENT, why, "%s takes a text in quotes, of at most %zu characters",
                        row->key, row->capacity - 1);
+    }
+    if (row->min > 0 && value->text[strspn(value->text, " \t\n")] == '\0') {
+        return ls_fail(LS_BAD_ARGUMENT, why, "%s is empty: leave it out for none", row->key);
+    }
+    ls_log_format format;
+    if (strcmp(row->key, "log-format") == 0 &&
+        ls_log_format_read(value->text, &format, NULL) != LS_OK) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "log-format is text, json or journald, not '%s'",
+                       value->text);
     }
     ls_name_copy(out, row->capacity, value->text);
     return LS_OK;
@@ -200,8 +241,8 @@ static ls_status read_number(const config_row *row, const ls_toml_value *value, 
                    number >= row->min && number <= row->max;
     if (!is_good) {
         return ls_fail(LS_BAD_ARGUMENT, why,
-                       AT "%s takes a number from %" PRIu32 " to %" PRIu32 ", not '%.32s'",
-                       PLACE(value->at), row->key, row->min, row->max, value->text);
+                       "%s takes a number from %" PRIu32 " to %" PRIu32 ", not '%.32s'", row->key,
+                       row->min, row->max, value->text);
     }
     *out = (uint32_t)number;
     return LS_OK;
@@ -221,7 +262,7 @@ static ls_status read_field(reading *file, const ls_toml_value *value, ls_text *
         }
         consider(&best, value->key, rows[i].key);
     }
-    return refuse_key(value, &best, why);
+    return refuse_key(file, value, &best, why);
 }
 
 /* ---- settings ---- */
@@ -230,10 +271,18 @@ static ls_status check_value(const ls_toml_value *value, ls_text *why)
 {
     if (value->type == LS_TOML_OTHER ||
         strlen(value->text) >= sizeof(((ls_room_setting *)0)->value)) {
-        return ls_fail(LS_BAD_ARGUMENT, why, AT "%.32s takes a text, a number, true or false",
-                       PLACE(value->at), value->key);
+        return ls_fail(LS_BAD_ARGUMENT, why, "%.32s takes a text, a number, true or false",
+                       value->key);
     }
     return LS_OK;
+}
+
+/* true is no name of a file. */
+static ls_status check_text(const ls_toml_value *value, ls_text *why)
+{
+    return value->type == LS_TOML_TEXT
+               ? check_value(value, why)
+               : ls_fail(LS_BAD_ARGUMENT, why, "%.32s takes a text in quotes", value->key);
 }
 
 static bool is_among(const char *word, const char *const *words, size_t count, suggestion *best)
@@ -255,9 +304,9 @@ static ls_status read_param(const ls_toml_value *value, ls_room_settings *to, ls
     if (status == LS_OK &&
         (strcmp(value->group, "params") != 0 || bytes < 0 || (size_t)bytes >= sizeof text)) {
         return ls_fail(LS_BAD_ARGUMENT, why,
-                       AT "there is no table '%.32s' here; parameters of a "
-                          "simulation are params = {name = value}",
-                       PLACE(value->at), value->group);
+                       "there is no table '%.32s' here; parameters of a "
+                       "simulation are params = {name = value}",
+                       value->group);
     }
     return status == LS_OK ? ls_room_settings_set(to, "param", text, why) : status;
 }
@@ -287,24 +336,29 @@ static ls_status read_match(reading *file, const ls_toml_value *value, ls_room_s
             }
         }
         (void)is_among(value->key, room_keys, sizeof room_keys / sizeof room_keys[0], &best);
-        return refuse_key(value, &best, why);
+        return refuse_key(file, value, &best, why);
     }
     if (status != LS_OK) {
-        return ls_fail(status, why, AT "%s", PLACE(value->at), reason.bytes);
+        return ls_fail(status, why, "%s", reason.bytes);
     }
     return ls_room_settings_set(to, value->key, value->text, why);
 }
 
+/* The program reads the rows by its own table, later, and needs their places for that. */
 static ls_status read_server(reading *file, const ls_toml_value *value, ls_text *why)
 {
     suggestion best = {NULL, UINT32_MAX};
-    if (!is_among(value->key, server_keys, sizeof server_keys / sizeof server_keys[0], &best)) {
-        return refuse_key(value, &best, why);
+    ls_service_config *config = file->config;
+    bool is_text =
+        is_among(value->key, server_texts, sizeof server_texts / sizeof server_texts[0], &best);
+    if (!is_text && !is_among(value->key, server_others,
+                              sizeof server_others / sizeof server_others[0], &best)) {
+        return refuse_key(file, value, &best, why);
     }
-    ls_status status = check_value(value, why);
-    return status == LS_OK
-               ? ls_room_settings_set(&file->config->server, value->key, value->text, why)
-               : status;
+    config->server_at[config->server.count] = value->at;
+    ls_status status = is_text ? check_text(value, why) : check_value(value, why);
+    return status == LS_OK ? ls_room_settings_set(&config->server, value->key, value->text, why)
+                           : status;
 }
 
 /* ---- rooms ---- */
@@ -313,36 +367,48 @@ static ls_status begin_group(reading *file, const ls_toml_value *value, ls_text 
 {
     ls_service_config *config = file->config;
     if (config->group_count == LS_SERVICE_GROUPS_MAX) {
-        return ls_fail(LS_FULL, why, AT "there are %u [[rooms]] at most", PLACE(value->at),
-                       LS_SERVICE_GROUPS_MAX);
+        file->group = NULL;
+        return ls_fail(LS_FULL, why, "there are %u [[rooms]] at most", LS_SERVICE_GROUPS_MAX);
     }
     file->group = &config->groups[config->group_count++];
+    file->group->at = value->at;
     return LS_OK;
 }
 
 static ls_status read_name(const reading *file, const ls_toml_value *value, ls_text *why)
 {
     size_t length = strlen(value->text);
+    ls_name_copy(file->group->name, sizeof file->group->name, "?"); /* until one is right */
     /* Room for "-4095" behind it. */
     if (value->type != LS_TOML_TEXT || length > LS_ROOM_NAME_BYTES_MAX - 12 ||
         !ls_room_name_is_valid(value->text)) {
         return ls_fail(LS_BAD_ARGUMENT, why,
-                       AT "the name of rooms has 1 to %u letters, digits, '-' and "
-                          "'_'",
-                       PLACE(value->at), LS_ROOM_NAME_BYTES_MAX - 12);
+                       "the name of rooms has 1 to %u letters, digits, '-' and "
+                       "'_'",
+                       LS_ROOM_NAME_BYTES_MAX - 12);
     }
-    const ls_service_group *other = ls_service_config_group(file->config, value->text);
-    if (other && other != file->group) {
-        return ls_fail(LS_BAD_ARGUMENT, why, AT "there are [[rooms]] of the name '%s' already",
-                       PLACE(value->at), value->text);
+    if (ls_service_config_group(file->config, value->text)) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "there are [[rooms]] of the name '%s' already",
+                       value->text);
     }
     ls_name_copy(file->group->name, sizeof file->group->name, value->text);
     return LS_OK;
 }
 
+static ls_status check_private(const ls_toml_value *value, ls_text *why)
+{
+    return value->type == LS_TOML_BOOL
+               ? LS_OK
+               : ls_fail(LS_BAD_ARGUMENT, why,
+                         "private takes true or false, without quotes, not '%.32s'", value->text);
+}
+
 static ls_status read_room(reading *file, const ls_toml_value *value, ls_text *why)
 {
     static const config_row open = {"rooms", "open", NULL, 0, 0, 0, LS_SERVICE_ROOMS_MAX};
+    if (!file->group) {
+        return LS_OK; /* refused as a whole */
+    }
     ls_room_settings *settings = &file->group->settings;
     if (value->group[0] != '\0') {
         return read_param(value, settings, why);
@@ -353,9 +419,9 @@ static ls_status read_room(reading *file, const ls_toml_value *value, ls_text *w
     if (strcmp(value->key, "open") == 0) {
         return read_number(&open, value, &file->group->open, why);
     }
-    if (strcmp(value->key, "sim") == 0 || strcmp(value->key, "sha256") == 0 ||
-        strcmp(value->key, "private") == 0) {
-        ls_status status = check_value(value, why);
+    bool is_private = strcmp(value->key, "private") == 0;
+    if (is_private || strcmp(value->key, "sim") == 0 || strcmp(value->key, "sha256") == 0) {
+        ls_status status = is_private ? check_private(value, why) : check_text(value, why);
         return status == LS_OK ? ls_room_settings_set(settings, value->key, value->text, why)
                                : status;
     }
@@ -371,8 +437,8 @@ static ls_status refuse_table(const ls_toml_value *value, ls_text *why)
     if (is_among(value->table, tables, sizeof tables / sizeof tables[0], &best)) {
         best.word = value->table; /* with other brackets */
     }
-    ls_fail(LS_BAD_ARGUMENT, why, AT "there is no table %s%.48s%s", PLACE(value->at),
-            value->is_listed ? "[[" : "[", value->table, value->is_listed ? "]]" : "]");
+    ls_fail(LS_BAD_ARGUMENT, why, "there is no table %s%.48s%s", value->is_listed ? "[[" : "[",
+            value->table, value->is_listed ? "]]" : "]");
     if (best.word) {
         bool is_rooms = strcmp(best.word, "rooms") == 0;
         ls_text_add(why, "; did you mean %s%s%s?", is_rooms ? "[[" : "[", best.word,
@@ -386,64 +452,76 @@ static bool is_table(const ls_toml_value *value, const char *name)
     return !value->is_listed && strcmp(value->table, name) == 0;
 }
 
-static ls_status read_value(void *user, const ls_toml_value *value, ls_text *why)
+static ls_status read_value(reading *file, const ls_toml_value *value, ls_text *why)
 {
-    reading *file = user;
     bool begins = value->type == LS_TOML_TABLE;
     bool is_known = value->table[0] == '\0' || is_table(value, "http") || is_table(value, "upload");
     if (value->is_listed && strcmp(value->table, "rooms") == 0) {
         return begins ? begin_group(file, value, why) : read_room(file, value, why);
     }
-    if (is_table(value, "match")) {
-        return begins ? LS_OK : read_match(file, value, &file->config->match, why);
+    if (!is_known && !is_table(value, "match") && !is_table(value, "server")) {
+        return begins ? refuse_table(value, why) : LS_OK; /* once */
     }
-    if (is_table(value, "server")) {
-        return begins ? LS_OK : read_server(file, value, why);
+    if (begins) {
+        return LS_OK;
     }
-    if (!is_known) {
-        return refuse_table(value, why);
-    }
-    return begins ? LS_OK : read_field(file, value, why);
+    return is_known                   ? read_field(file, value, why)
+           : is_table(value, "match") ? read_match(file, value, &file->config->match, why)
+                                      : read_server(file, value, why);
 }
 
-static ls_status check_whole(const ls_service_config *config, ls_text *why)
+static void on_value(void *user, const ls_toml_value *value)
+{
+    reading *file = user;
+    ls_text why = {{0}};
+    file->at = value->at;
+    if (read_value(file, value, &why) != LS_OK) {
+        ls_service_faults_add(file->faults, file->at, why.bytes);
+    }
+}
+
+static void check_names(const ls_service_config *config, ls_service_faults *faults)
 {
     for (uint32_t i = 0; i < config->group_count; i++) {
         if (config->groups[i].name[0] == '\0') {
-            return ls_fail(LS_BAD_ARGUMENT, why, "[[rooms]] need a name: name = \"arena\"");
+            ls_service_faults_add(faults, config->groups[i].at,
+                                  "[[rooms]] need a name: name = \"arena\"");
         }
     }
-    if (strcmp(config->log_format, "text") != 0 && strcmp(config->log_format, "json") != 0 &&
-        strcmp(config->log_format, "journald") != 0) {
-        return ls_fail(LS_BAD_ARGUMENT, why, "log-format is text, json or journald, not '%s'",
-                       config->log_format);
-    }
-    return LS_OK;
 }
 
-ls_status ls_service_config_parse(const char *bytes, size_t size, ls_service_config *out,
-                                  ls_text *why)
+void ls_service_config_parse(const char *bytes, size_t size, ls_service_config *out,
+                             ls_service_faults *faults)
 {
     *out = ls_service_config_default();
-    reading file = {.config = out, .scratch = ls_match_config_default(ls_builtin_simulation(0))};
-    const ls_toml_reader reader = {read_value, &file};
-    ls_status status = ls_toml_file_read(bytes, size, &reader, why);
-    return status == LS_OK ? check_whole(out, why) : status;
+    reading file = {.config = out,
+                    .scratch = ls_match_config_default(ls_builtin_simulation(0)),
+                    .faults = faults};
+    const ls_toml_reader reader = {on_value, &file};
+    ls_toml_place at = {0, 0};
+    ls_text why = {{0}};
+    ls_status status = ls_toml_file_read(bytes, size, &reader, &at, &why);
+    if (status != LS_OK) {
+        ls_service_faults_add(faults, at, why.bytes[0] ? why.bytes : ls_status_text(status));
+    }
+    check_names(out, faults);
 }
 
-ls_status ls_service_config_read(const char *path, ls_service_config *out, ls_text *why)
+void ls_service_config_read(const char *path, ls_service_config *out, ls_service_faults *faults)
 {
     ls_mapped_file file = {NULL, 0};
-    ls_status status = ls_mapped_file_open(path, &file, why);
-    if (status != LS_OK) {
-        return status;
+    ls_text why = {{0}};
+    ls_status status = ls_mapped_file_open(path, &file, &why);
+    *out = ls_service_config_default();
+    faults->path = path;
+    if (status == LS_OK && file.size > FILE_BYTES_MAX) {
+        status =
+            ls_fail(LS_BAD_ARGUMENT, &why, "%s: it has more than %u bytes", path, FILE_BYTES_MAX);
     }
-    ls_text reason = {{0}};
-    status = file.size <= FILE_BYTES_MAX
-                 ? ls_service_config_parse((const char *)file.bytes, file.size, out, &reason)
-                 : ls_fail(LS_BAD_ARGUMENT, &reason, "it has more than %u bytes", FILE_BYTES_MAX);
+    if (status == LS_OK) {
+        ls_service_config_parse((const char *)file.bytes, file.size, out, faults);
+    } else {
+        ls_service_faults_add(faults, (ls_toml_place){0, 0}, why.bytes);
+    }
     ls_mapped_file_close(&file);
-    return status == LS_OK ? LS_OK
-                           : ls_fail(status, why, "%s: %s", path,
-                                     reason.bytes[0] ? reason.bytes : ls_status_text(status));
 }

@@ -7,16 +7,31 @@
 
 #include "lockstep/server/service/room_report.h"
 #include "lockstep/server/service/room_settings.h"
+#include "lockstep/server/service/toml_file.h"
 
 #define LS_SERVICE_GROUPS_MAX 64u
 #define LS_SERVICE_WORKERS_MAX 16u
 #define LS_SERVICE_ROOMS_MAX 4096u
 #define LS_SERVICE_DRAIN_S_MAX 86400u
+#define LS_SERVICE_FAULTS_MAX 64u
+
+/* The faults of a file, in its order; those of no place in it come first. */
+typedef struct ls_service_faults {
+    const char *path; /* of the file, for the sentences; NULL: it has none */
+    uint32_t count;   /* of all; the first LS_SERVICE_FAULTS_MAX of them are kept */
+    struct ls_service_fault {
+        ls_toml_place at; /* {0, 0}: of no place */
+        ls_text text;     /* "FILE: line 3:8: ..." */
+    } rows[LS_SERVICE_FAULTS_MAX];
+} ls_service_faults;
+
+void ls_service_faults_add(ls_service_faults *faults, ls_toml_place at, const char *sentence);
 
 /* [[rooms]]: rooms of one kind; each is named NAME-1, NAME-2, ... */
 typedef struct ls_service_group {
     char name[LS_ROOM_NAME_BYTES_MAX];
     uint32_t open; /* so many are kept open; 0: only on demand, by this name */
+    ls_toml_place at;
     ls_room_settings settings;
 } ls_service_group;
 
@@ -24,7 +39,8 @@ typedef struct ls_service_config {
     /* [server]: rows of the command line that are of the process and not of a match: bind, port,
      * identity, invite-only, token-key ... */
     ls_room_settings server;
-    uint32_t workers; /* 0: one for each core */
+    ls_toml_place server_at[LS_ROOM_SETTINGS_MAX]; /* of its rows */
+    uint32_t workers;                              /* 0: one for each core */
     uint32_t rooms_max;
     uint32_t drain_timeout_s; /* running rooms have so long after SIGTERM */
     char journal_dir[512];    /* "": no journals */
@@ -53,13 +69,13 @@ const ls_service_group *ls_service_config_group(const ls_service_config *config,
 ls_status ls_service_config_settle(const ls_service_config *config, const ls_service_group *group,
                                    ls_room_settings *out, ls_text *why);
 
-/* IO, or BAD_ARGUMENT with the file, the line and what would have been right: a key that is not
- * known is refused, with the nearest one that is. */
-ls_status ls_service_config_read(const char *path, ls_service_config *out, ls_text *why);
+/* Adds every fault of the file: a key that is not known is refused, with the nearest one that is.
+ * Text that is no TOML has one fault. `out` holds what is right. */
+void ls_service_config_read(const char *path, ls_service_config *out, ls_service_faults *faults);
 
-/* The same of bytes that end with a NUL which is not counted; `why` has no file's name. */
-ls_status ls_service_config_parse(const char *bytes, size_t size, ls_service_config *out,
-                                  ls_text *why);
+/* The same of bytes that end with a NUL which is not counted. */
+void ls_service_config_parse(const char *bytes, size_t size, ls_service_config *out,
+                             ls_service_faults *faults);
 
 /* Puts what the command line gives to a flag, a uint32_t or a text, in place of the file's row.
  * Without effect for a flag of no row. BAD_ARGUMENT with `why`. */

@@ -21,7 +21,6 @@ namespace {
 
 struct walk {
     const ls_toml_reader *reader;
-    ls_text *why;
     std::string table;
     bool is_listed;
 };
@@ -43,7 +42,7 @@ named name_of(const toml::key &key, const toml::node &node)
     return named{std::string(key.str()), node, place_of(key.source())};
 }
 
-ls_status give(const walk &at, ls_toml_type type, const std::string &group, const named &what,
+void give(const walk &at, ls_toml_type type, const std::string &group, const named &what,
                const std::string &text)
 {
     const ls_toml_value value = {type,
@@ -54,7 +53,7 @@ ls_status give(const walk &at, ls_toml_type type, const std::string &group, cons
                                  text.c_str(),
                                  place_of(what.node.source()),
                                  what.key_at};
-    return at.reader->on_value(at.reader->user, &value, at.why);
+    at.reader->on_value(at.reader->user, &value);
 }
 
 std::string text_of(double number)
@@ -64,95 +63,88 @@ std::string text_of(double number)
     return text;
 }
 
-ls_status give_value(const walk &at, const std::string &group, const named &what)
+void give_value(const walk &at, const std::string &group, const named &what)
 {
     const toml::node &node = what.node;
     if (const auto *text = node.as_string()) {
-        return give(at, LS_TOML_TEXT, group, what, text->get());
+        give(at, LS_TOML_TEXT, group, what, text->get());
+    } else if (const auto *whole = node.as_integer()) {
+        give(at, LS_TOML_NUMBER, group, what, std::to_string(whole->get()));
+    } else if (const auto *number = node.as_floating_point()) {
+        give(at, LS_TOML_NUMBER, group, what, text_of(number->get()));
+    } else if (const auto *is_on = node.as_boolean()) {
+        give(at, LS_TOML_BOOL, group, what, is_on->get() ? "on" : "off");
+    } else {
+        give(at, LS_TOML_OTHER, group, what, "");
     }
-    if (const auto *whole = node.as_integer()) {
-        return give(at, LS_TOML_NUMBER, group, what, std::to_string(whole->get()));
-    }
-    if (const auto *number = node.as_floating_point()) {
-        return give(at, LS_TOML_NUMBER, group, what, text_of(number->get()));
-    }
-    if (const auto *is_on = node.as_boolean()) {
-        return give(at, LS_TOML_BOOL, group, what, is_on->get() ? "on" : "off");
-    }
-    return give(at, LS_TOML_OTHER, group, what, "");
 }
 
-ls_status walk_group(const walk &at, const std::string &group, const toml::table &table)
+void walk_group(const walk &at, const std::string &group, const toml::table &table)
 {
-    ls_status status = LS_OK;
-    for (auto entry = table.begin(); status == LS_OK && entry != table.end(); ++entry) {
-        status = give_value(at, group, name_of(entry->first, entry->second));
+    for (const auto &[key, node] : table) {
+        give_value(at, group, name_of(key, node));
     }
-    return status;
 }
 
-ls_status walk_table(const walk &at, const toml::table &table)
+void walk_table(const walk &at, const toml::table &table)
 {
-    const named begun{"", table, place_of(table.source())};
-    ls_status status = give(at, LS_TOML_TABLE, "", begun, "");
-    for (auto entry = table.begin(); status == LS_OK && entry != table.end(); ++entry) {
-        const named what = name_of(entry->first, entry->second);
-        const toml::table *inner = entry->second.as_table();
-        status = inner ? walk_group(at, what.key, *inner) : give_value(at, "", what);
-    }
-    return status;
-}
-
-ls_status walk_list(walk at, const toml::array &list)
-{
-    ls_status status = LS_OK;
-    at.is_listed = true;
-    for (auto entry = list.begin(); status == LS_OK && entry != list.end(); ++entry) {
-        status = walk_table(at, *entry->as_table());
-    }
-    return status;
-}
-
-ls_status walk_file(walk at, const toml::table &file)
-{
-    ls_status status = LS_OK;
-    for (auto entry = file.begin(); status == LS_OK && entry != file.end(); ++entry) {
-        const std::string key(entry->first.str());
-        const toml::array *list = entry->second.as_array();
-        at.table = key;
-        if (const toml::table *table = entry->second.as_table()) {
-            status = walk_table(at, *table);
-        } else if (list && list->is_array_of_tables()) {
-            status = walk_list(at, *list);
+    give(at, LS_TOML_TABLE, "", named{"", table, place_of(table.source())}, "");
+    for (const auto &[key, node] : table) {
+        const named what = name_of(key, node);
+        if (const toml::table *inner = node.as_table()) {
+            walk_group(at, what.key, *inner);
         } else {
-            at.table.clear();
-            status = give_value(at, "", name_of(entry->first, entry->second));
+            give_value(at, "", what);
         }
     }
-    return status;
 }
 
-ls_status read_all(const char *bytes, size_t size, const ls_toml_reader *reader, ls_text *why)
+void walk_list(walk at, const toml::array &list)
+{
+    at.is_listed = true;
+    for (const toml::node &entry : list) {
+        walk_table(at, *entry.as_table());
+    }
+}
+
+void walk_file(walk at, const toml::table &file)
+{
+    for (const auto &[key, node] : file) {
+        const toml::array *list = node.as_array();
+        at.table = key.str();
+        if (const toml::table *table = node.as_table()) {
+            walk_table(at, *table);
+        } else if (list && list->is_array_of_tables()) {
+            walk_list(at, *list);
+        } else {
+            at.table.clear();
+            give_value(at, "", name_of(key, node));
+        }
+    }
+}
+
+ls_status read_all(const char *bytes, size_t size, const ls_toml_reader *reader, ls_toml_place *at,
+                   ls_text *why)
 {
     toml::parse_result file = toml::parse(std::string_view(bytes, size));
     if (!file) {
         const toml::parse_error &error = file.error();
         const std::string text(error.description());
-        const ls_toml_place at = place_of(error.source());
-        return ls_fail(LS_BAD_ARGUMENT, why, "line %u:%u: %s", (unsigned)at.line,
-                       (unsigned)at.column, text.c_str());
+        *at = place_of(error.source());
+        return ls_fail(LS_BAD_ARGUMENT, why, "%s", text.c_str());
     }
-    return walk_file(walk{reader, why, "", false}, file.table());
+    walk_file(walk{reader, "", false}, file.table());
+    return LS_OK;
 }
 
 } // namespace
 
 /* Memory that is out is the one thing that the standard library throws here. */
 extern "C" ls_status ls_toml_file_read(const char *bytes, size_t size, const ls_toml_reader *reader,
-                                       ls_text *why)
+                                       ls_toml_place *at, ls_text *why)
 {
     try {
-        return read_all(bytes, size, reader, why);
+        return read_all(bytes, size, reader, at, why);
     } catch (const std::bad_alloc &) {
         return LS_NO_MEMORY;
     }

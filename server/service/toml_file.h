@@ -41,15 +41,14 @@ typedef struct ls_toml_value {
 } ls_toml_value;
 
 typedef struct ls_toml_reader {
-    /* Anything but OK ends the reading; `why` is then the sentence. */
-    ls_status (*on_value)(void *user, const ls_toml_value *value, ls_text *why);
+    void (*on_value)(void *user, const ls_toml_value *value);
     void *user;
 } ls_toml_reader;
 
-/* `bytes` end with a NUL that is not counted. BAD_ARGUMENT with "line 3:7: ..." when they are no
- * TOML; NO_MEMORY; or what the reader says. */
+/* `bytes` end with a NUL that is not counted. BAD_ARGUMENT with `why` and `at` when they are no
+ * TOML; NO_MEMORY. */
 ls_status ls_toml_file_read(const char *bytes, size_t size, const ls_toml_reader *reader,
-                            ls_text *why);
+                            ls_toml_place *at, ls_text *why);
 
 LS_C_END
 

@@ -42,17 +42,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static char text[TEXT_BYTES_MAX];
     static ls_service_config config;
-    ls_text why = {{0}};
+    static ls_service_faults faults;
     if (size >= sizeof text) {
         return 0;
     }
     memcpy(text, bytes, size);
     text[size] = '\0';
-    config = ls_service_config_default();
-    if (ls_service_config_parse(text, size, &config, &why) == LS_OK) {
+    memset(&faults, 0, sizeof faults);
+    ls_service_config_parse(text, size, &config, &faults);
+    if (faults.count == 0) {
         check(&config);
-    } else {
-        LS_ASSERT(why.bytes[0] != '\0');
+    }
+    for (uint32_t i = 0; i < LS_MIN(faults.count, LS_SERVICE_FAULTS_MAX); i++) {
+        LS_ASSERT(faults.rows[i].text.bytes[0] != '\0');
     }
     return 0;
 }

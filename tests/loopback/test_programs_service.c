@@ -188,7 +188,8 @@ Test(programs_service, rooms_draw_a_seed_each_unless_one_is_given)
     play_with_seed("seed = \"random\"\n", seeds);
     cr_expect_str_neq(seeds[0], seeds[1]);
     hosted_reopen();
-    play_with_seed("seed = 7\n", seeds);
+    play_with_seed("seed = 7\nresume-wait = 9\n", seeds);
+    hosted_expect_none(&hosted.server, "has no effect"); /* it is for when the room is resumed */
     cr_expect_str_eq(seeds[0], "7");
     cr_expect_str_eq(seeds[1], "7");
 }
@@ -200,6 +201,38 @@ Test(programs_service, rules_of_file_and_command_line_that_do_not_fit_are_refuse
     const char *config = write_config(TWO_ROOMS);
     hosted_expect_refusal(2, LS_TEST_SERVER, "--invite-only lets nobody in by the address alone",
                           "--config", config, "--invite-only");
+}
+
+/* ---- a check ---- */
+
+Test(programs_service, a_check_names_every_fault_and_starts_nothing)
+{
+    static const char *const words[] = {
+        "/lockstep.toml: line 9:16: --bundle-limit takes a number from 1 to ",
+        "/lockstep.toml: line 10:1: [server] has no 'identty'; did you mean 'identity'?\n",
+        "/lockstep.toml: line 13:1: [[rooms]] 'a': unknown simulation 'chess'",
+        "/lockstep.toml: line 18:11: private takes true or false, without quotes, not 'true'\n",
+    };
+    server_rows = "bundle-limit = 0\nidentty = \"x\"";
+    const char *config = write_config("[[rooms]]\nname = \"a\"\nsim = \"chess\"\n"
+                                      "[[rooms]]\nname = \"b\"\nprivate = \"true\"\n");
+    const char *errors = hosted_run(2, LS_TEST_SERVER, "--config", config, "--check");
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        cr_expect(strstr(errors, words[i]), "no \"%s\" in: %s", words[i], errors);
+    }
+    hosted_run(2, LS_TEST_SERVER, "--config", config);
+    hosted_expect_all(&hosted.other, "line 9:16", "(and 3 more: see --check)\n");
+    hosted_expect_none(&hosted.other, "line 10:1");
+}
+
+Test(programs_service, a_check_of_a_right_file_exits_with_0_and_starts_nothing)
+{
+    const char *config = write_config(TWO_ROOMS);
+    hosted_run(0, LS_TEST_SERVER, "--config", config, "--check");
+    hosted_expect_all(&hosted.other, "/lockstep.toml: no faults\n");
+    hosted_expect_none(&hosted.other, "listening");
+    cr_expect_neq(access(hosted_path("identity"), F_OK), 0, "it makes no files");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--check needs --config", "--check");
 }
 
 /* ---- rooms ---- */

@@ -96,8 +96,7 @@ static void check_bytes(const stage *here)
 {
     uint64_t sent = (uint64_t)here->peer->heard[LS_MESSAGE_BLOB_PART] *
                     (LS_BLOB_PART_BYTES + LS_PEER_LINK_HEADER_BYTES);
-    const ls_match_config *config = &here->run->setup.match;
-    uint64_t limit = ls_handover_bytes_max(config, here->peer->join.blob_bytes);
+    uint64_t limit = ls_handover_bytes_max(here->peer->join.blob_bytes);
     cr_expect(sent > limit / 2 && sent <= limit, "%u of %u", (unsigned)sent, (unsigned)limit);
     cr_expect_eq(here->peer->refusal.negated_status, (uint32_t)-LS_TIMED_OUT);
 }

@@ -318,6 +318,25 @@ def test_rooms_that_cannot_be_are_refused_at_the_start():
         assert "[[rooms]] 'bad': " in text and words in text, text
 
 
+def test_broken_configuration_fails_once_under_systemd():
+    """refusal_of expects exit code 2."""
+    unit = FLEET.parent / "package/systemd/lockstep-server.service"
+    assert "\nRestartPreventExitStatus=2\n" in unit.read_text(encoding="utf-8")
+    text = refusal_of('[mtach]\nplayers = 2\n[upload]\ncommand = ""\n')
+    assert text.count("\n") == 1 and "(and 1 more: see --check)" in text, text
+
+
+def test_room_is_private_or_refused():
+    with Service("") as service:
+        for word in ("yes", "1", "True"):
+            said = service.admin("create", f"name=r-{word}", "sim=arena", f"private={word}", code=2)
+            assert "private takes on or off (true or false)" in said, said
+            assert not service.room(f"r-{word}")
+        service.admin("create", "name=closed", "sim=arena", "private=true")
+        client = service.clients[service.join("--connect-wait", "1")]
+        assert client.wait(timeout=PATIENCE_S) != 0, "a private room took a newcomer"
+
+
 def test_service_is_not_ready_while_a_room_cannot_be_opened():
     with Service(ONE_PAIR) as service:
         journals = service.folder / "journals"

@@ -246,6 +246,31 @@ Test(blob_sender, an_acknowledgement_of_what_was_not_sent_changes_nothing)
     cr_expect_eq(ls_blob_sender_figures_of(here.sender).acknowledged, 4);
 }
 
+Test(blob_sender, parts_that_the_receiver_holds_from_another_connection_are_not_sent)
+{
+    sending here = open_sending(BYTES);
+    ls_blob_ack ack = {.blob = NUMBER, .first = 1500, .hold = 255, .count = 3};
+    ack.has[0] = 4; /* part 1503 */
+    pop_part(&here);
+    cr_assert_eq(give(&here, &ack), LS_MALFORMED, "it was not said that there are any");
+    ls_blob_sender_expect_held(here.sender);
+    ack.first = ls_blob_part_count(here.blob) + 1;
+    cr_assert_eq(give(&here, &ack), LS_MALFORMED, "the blob has not so many");
+    ack.first = 1500;
+    cr_assert_eq(give(&here, &ack), LS_OK);
+    cr_expect_eq(ls_blob_sender_figures_of(here.sender).acknowledged, 1500);
+    static const uint32_t missing[] = {1500, 1501, 1502, 1504};
+    for (size_t i = 0; i < 3; i++) {
+        cr_expect_eq(pop_part(&here).index, missing[i]);
+    }
+    here.now_ns += RTT_NS;
+    cr_expect_eq(pop_part(&here).index, missing[3]);
+    ack.first = ls_blob_part_count(here.blob);
+    ack.count = 0;
+    cr_assert_eq(give(&here, &ack), LS_OK);
+    cr_expect_not(ls_blob_sender_is_busy(here.sender));
+}
+
 Test(blob_sender, the_round_trip_is_measured_without_the_hold)
 {
     sending here = open_sending(BYTES);

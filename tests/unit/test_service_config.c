@@ -1,26 +1,34 @@
 #include "lockstep/server/service/service_config.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 static ls_service_config config;
-static ls_text why;
+static ls_service_faults faults;
 
-static ls_status parse(const char *text)
+static const char *fault(uint32_t index)
 {
-    why.bytes[0] = '\0';
-    return ls_service_config_parse(text, strlen(text), &config, &why);
+    return faults.rows[index].text.bytes;
+}
+
+/* How many faults there are. */
+static uint32_t parse(const char *text)
+{
+    memset(&faults, 0, sizeof faults);
+    ls_service_config_parse(text, strlen(text), &config, &faults);
+    return faults.count;
 }
 
 static void expect_refused(const char *text, const char *words)
 {
-    cr_expect_neq(parse(text), LS_OK, "%s", text);
-    cr_expect(strstr(why.bytes, words), "no \"%s\" in: %s", words, why.bytes);
+    cr_expect_eq(parse(text), 1, "%u faults: %s", faults.count, text);
+    cr_expect(strstr(fault(0), words), "no \"%s\" in: %s", words, fault(0));
 }
 
 Test(service_config, an_empty_file_is_all_defaults)
 {
-    cr_assert_eq(parse(""), LS_OK, "%s", why.bytes);
+    cr_assert_eq(parse(""), 0, "%s", fault(0));
     cr_assert_eq(config.workers, 0);
     cr_assert_eq(config.rooms_max, 256);
     cr_assert_str_eq(config.http_bind, "127.0.0.1");
@@ -39,7 +47,7 @@ Test(service_config, every_part_of_a_file_is_where_it_belongs)
                        "[[rooms]]\nname = \"a\"\nopen = 4\nsim = \"arena\"\nplayers = 4\n"
                        "tick-rate = 59.7275\nparams = {size = 3, walls = true}\n"
                        "[[rooms]]\nname = \"b\"\nprivate = true\n"),
-                 LS_OK, "%s", why.bytes);
+                 0, "%s", fault(0));
     cr_assert_eq(config.workers, 3);
     cr_assert_eq(config.drain_timeout_s, 0);
     cr_assert_str_eq(config.log_format, "json");
@@ -109,7 +117,8 @@ Test(service_config, text_that_is_no_toml_is_refused_with_its_line)
 Test(service_config, the_packaged_example_is_read)
 {
     static ls_service_config example;
-    cr_assert_eq(ls_service_config_read(LS_TEST_EXAMPLE, &example, &why), LS_OK, "%s", why.bytes);
+    ls_service_config_read(LS_TEST_EXAMPLE, &example, &faults);
+    cr_assert_eq(faults.count, 0, "%s", fault(0));
     cr_assert_eq(example.group_count, 1);
     cr_assert_str_eq(example.groups[0].name, "arena");
     cr_assert_eq(example.drain_timeout_s, 30, "15 s below TimeoutStopSec of the unit at least");
@@ -126,4 +135,77 @@ Test(service_config, a_refusal_says_in_which_column)
     expect_refused("[[rooms]]\nname = \"\xc3\xa4\"; x\n", "line 2:11: ");
     expect_refused("[[rooms]]\nname = \"a b\"\n", "line 2:8: the name of rooms");
     expect_refused("\n [sever]\nport = 1\n", "line 2:2: there is no table [sever]");
+}
+
+/* The library that reads TOML gives keys in the order of the alphabet. */
+Test(service_config, every_fault_of_a_file_is_named_in_its_order)
+{
+    static const char *const expected[] = {
+        "line 1:1: the top of the file has no 'wrkers'; did you mean 'workers'?",
+        "line 3:8: port takes a number from 0 to 65535, not '70000'",
+        "line 5:11: --players takes a number",
+        "line 6:1: [match] has no 'latte'; did you mean 'late'?",
+        "line 7:1: there is no table [sever]; did you mean [server]?",
+        "line 10:1: [[rooms]] need a name",
+        "line 11:8: open takes a number",
+        "line 13:8: the name of rooms has",
+        "line 14:11: private takes true or false, without quotes, not 'true'",
+    };
+    parse("wrkers = 2\n[http]\nport = 70000\n[match]\nplayers = 33\nlatte = \"wait\"\n"
+          "[sever]\nport = 1\nbind = \"::\"\n[[rooms]]\nopen = -1\n[[rooms]]\nname = \"a b\"\n"
+          "private = \"true\"\n");
+    uint32_t count = sizeof expected / sizeof expected[0];
+    cr_assert_eq(faults.count, count, "%u", faults.count);
+    for (uint32_t i = 0; i < count; i++) {
+        cr_expect(strstr(fault(i), expected[i]) == fault(i), "%s", fault(i));
+    }
+}
+
+Test(service_config, the_first_faults_of_very_many_are_kept)
+{
+    static char text[8192];
+    size_t size = 0;
+    for (uint32_t i = 0; i < 100; i++) { /* the last line is the first of the alphabet */
+        size += (size_t)snprintf(text + size, sizeof text - size, "a%03u = 1\n", 100 - i);
+    }
+    cr_assert_eq(parse(text), 100);
+    for (uint32_t i = 0; i < LS_SERVICE_FAULTS_MAX; i++) {
+        cr_assert_eq(faults.rows[i].at.line, i + 1);
+    }
+}
+
+Test(service_config, rooms_beyond_the_limit_are_one_fault_each)
+{
+    static char text[8192];
+    size_t size = 0;
+    for (uint32_t i = 0; i <= LS_SERVICE_GROUPS_MAX; i++) {
+        size += (size_t)snprintf(text + size, sizeof text - size,
+                                 "[[rooms]]\nname = \"r%u\"\nopen = 1\n", i);
+    }
+    expect_refused(text, "line 193:1: there are 64 [[rooms]] at most");
+}
+
+/* A word in place of a truth value once made a room that was meant to be private a public one, and
+ * a truth value in place of a file's name a file "on". */
+Test(service_config, values_of_another_type_are_refused)
+{
+    static const char *const words[] = {"\"true\"", "\"on\"", "\"yes\"", "1", "[true]"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "[[rooms]]\nname = \"a\"\nprivate = %s\n", words[i]);
+        expect_refused(text, "line 3:11: private takes true or false, without quotes");
+    }
+    expect_refused("[server]\nidentity = true\n", "line 2:12: identity takes a text in quotes");
+    expect_refused("[server]\ntoken-key = 1\n", "line 2:13: token-key takes a text in quotes");
+    expect_refused("[[rooms]]\nname = \"a\"\nsim = true\n", "sim takes a text in quotes");
+    expect_refused("[match]\nfind-causes = \"true\"\n", "line 2:15: --find-causes takes off");
+}
+
+/* An empty command once let journals be taken for uploaded without a word. */
+Test(service_config, an_empty_text_is_refused_where_it_stands_for_nothing)
+{
+    expect_refused("[upload]\ncommand = \"\"\n", "line 2:11: command is empty");
+    expect_refused("[upload]\ncommand = \" \\t\"\n", "line 2:11: command is empty");
+    expect_refused("[http]\ntoken-file = \"\"\n", "line 2:14: token-file is empty");
+    expect_refused("[http]\nbind = \"\"\n", "line 2:8: bind is empty");
 }

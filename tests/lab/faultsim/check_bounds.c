@@ -262,7 +262,7 @@ void check_bounds_sends(check_bounds *all, ls_peer_id peer, ls_channel channel,
         use(all, its, CHECK_BOUND_ANSWERS, 1);
         if (state_bytes > 0) {
             its->state_bytes += state_bytes;
-            its->part_bytes += ls_handover_bytes_max(&all->check->run->setup.match, state_bytes);
+            its->part_bytes += ls_handover_bytes_max(state_bytes);
             use_state(all, peer);
         }
     } else if (kind == LS_MESSAGE_BLOB_PART) {
