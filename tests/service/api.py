@@ -23,6 +23,8 @@ def test_every_operation_answers_as_it_is_described():
         assert room["counters"]["desyncs"]["one-off"] == 1
         assert len(ask("GET", "/workers")["workers"]) == 2
         ask("GET", "/rooms/nowhere", status=404)
+        ask("GET", "/rooms", status=421, headers={"Host": "other.example"})
+        ask("GET", "/rooms", status=401, token="another one")
 
         body = {"name": "mine", "players": 3, "param": ["size=3"], "find-causes": True}
         assert ask("POST", "/rooms", body, status=201)["name"] == "mine"
