@@ -70,7 +70,7 @@ Test(transport_udp_traffic, every_byte_that_a_relay_sees_is_counted)
         ls_station_send(&client, i % 3 == 0 ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE, bytes,
                         i);
         ls_station_send(&server, i % 5 == 0 ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE, bytes,
-                        6 * i);
+                        i * LS_PACKET_BYTES_MAX / 200);
         ls_stations_turn_through(&server, &client, &relay);
     }
     settle();
@@ -186,7 +186,8 @@ Test(transport_udp_traffic, each_peers_share_is_exact_and_the_shares_are_the_who
         ls_transport_flush(sender->transport);
         ls_peer_id peer = server.connected[(i * 7 + i / 3) % 4]; /* one hears answers only */
         ls_transport_send(server.transport, peer,
-                          i % 7 ? LS_CHANNEL_UNRELIABLE : LS_CHANNEL_RELIABLE, bytes, 2 * i);
+                          i % 7 ? LS_CHANNEL_UNRELIABLE : LS_CHANNEL_RELIABLE, bytes,
+                          i * LS_PACKET_BYTES_MAX / PACKETS);
         if (i % 4 == 0) {
             ls_stations_turn(all, CLIENTS + 1);
         }

@@ -150,7 +150,7 @@ def test_events_are_printed_as_they_happen():
 
 def test_picture_is_printed():
     with service_with_token() as service:
-        assert admin(service, "picture", "arena-1").startswith("<svg ")
+        assert "\n<svg " in admin(service, "picture", "arena-1")
         assert "draws nothing" in admin(service, "picture", "arena-2", code=ENVIRONMENT)
 
 

@@ -37,7 +37,7 @@ def test_every_operation_answers_as_it_is_described():
         ask("POST", "/message", {"text": "typed"}, headers=typed)
         ask("POST", "/rooms", {"players": 0}, status=400)
 
-        assert ask("GET", "/rooms/arena-1/picture").startswith("<svg ")
+        assert ask("GET", "/rooms/arena-1/picture").startswith("<?xml ")
         ask("GET", "/rooms/arena-2/picture", status=404)
 
         assert ask("POST", "/rooms/arena-1/pause")["result"] == "paused"

@@ -95,7 +95,8 @@ static ls_service_result act_on_room(fake_service *fake, const ls_service_comman
     if (!of) {
         return result_of(LS_NOT_FOUND, "there is no such room");
     }
-    static char picture[] = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 40 30\">"
+    static char picture[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\n"
+                            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 40 30\">"
                             "<circle r=\"9\"/></svg>";
     ls_service_result drawn = {.status = LS_OK, .body = picture};
     switch (command->kind) {

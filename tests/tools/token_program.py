@@ -166,7 +166,7 @@ def check_usage():
         ("--expires", "0", "--expires takes a number from 1 to 2678400"),
         ("--timeout", "never", "--timeout takes a number from 1 to 3600"),
         ("--match", "x" * 64, "--match takes up to 63 bytes"),
-        ("--name", "a\nb", "visible characters"),
+        ("--name", "a\nb", "characters that are seen"),
     ):
         expect_refused(USAGE, words, *good, name, value)
     expect_refused(USAGE, "visible", *good, "--match", "a\nb")

@@ -116,10 +116,27 @@ static ls_status ask_fetch(const admin_service *service, const char *method, con
     return status;
 }
 
+/* Its first tag is the picture's, behind what says that it is XML. */
+static bool is_svg(const char *text, size_t bytes)
+{
+    static const char xml[] = "?xml ";
+    static const char svg[] = "svg ";
+    const char *end = text + bytes;
+    if (bytes > sizeof xml && text[0] == '<' && memcmp(text + 1, xml, sizeof xml - 1) == 0) {
+        const char *line = memchr(text, '\n', bytes);
+        text = line ? line : end;
+    }
+    while (text < end && *text == '\n') {
+        text++;
+    }
+    return (size_t)(end - text) > sizeof svg && text[0] == '<' &&
+           memcmp(text + 1, svg, sizeof svg - 1) == 0;
+}
+
 /* An SVG, which a terminal is to show as text. */
 static ls_status print_svg(ls_http_got *got, ls_text *why)
 {
-    if (got->size < 5 || got->body[0] != '<' || memcmp(got->body + 1, "svg ", 4) != 0) {
+    if (!is_svg(got->body, got->size)) {
         return ls_fail(LS_MALFORMED, why, "the answer is no picture: is the URL right?");
     }
     char *end = got->body + got->size;

@@ -15,7 +15,7 @@
 #define REQUESTS 20000u
 
 #define SMALL_BYTES 60u
-#define LARGE_BYTES 1200u
+#define LARGE_BYTES LS_PACKET_BYTES_MAX
 
 /* The goal for a packet each way, with warm caches. */
 #define PACKET_BUDGET_NS 500
