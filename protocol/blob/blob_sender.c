@@ -396,10 +396,10 @@ static void note_held(ls_blob_sender *sender, const ls_blob_ack *ack)
     for (uint32_t place = 0; place < ack->count; place++) {
         end = has_part(ack, place) ? ack->first + 1 + place + 1 : end;
     }
+    for (; sender->first < LS_MIN(ack->first, sender->next); sender->first++) {
+        set_part(sender, sender->first, PART_ACKED); /* makes room in the ring */
+    }
     if (ack->first > sender->next) {
-        for (; sender->first < sender->next; sender->first++) {
-            set_part(sender, sender->first, PART_ACKED);
-        }
         sender->first = ack->first;
         sender->next = ack->first;
     }

@@ -271,6 +271,29 @@ Test(blob_sender, parts_that_the_receiver_holds_from_another_connection_are_not_
     cr_expect_not(ls_blob_sender_is_busy(here.sender));
 }
 
+/* The ring has room for the parts behind the first that is missing, and not for those before it. */
+Test(blob_sender, parts_that_are_held_as_far_ahead_as_can_be_leave_no_part_on_its_way)
+{
+    sending here = open_sending(BYTES);
+    for (uint32_t i = 0; i < 4; i++) {
+        cr_assert_eq(pop_part(&here).index, i);
+    }
+    ls_blob_sender_expect_held(here.sender);
+    ls_blob_ack ack = {.blob = NUMBER, .first = 3, .hold = 255, .count = LS_BLOB_WINDOW_PARTS - 1};
+    memset(ack.has, 0xFF, sizeof ack.has);
+    ack.has[sizeof ack.has - 1] = 0x7F;
+    cr_assert_eq(give(&here, &ack), LS_OK);
+    cr_expect_eq(ls_blob_sender_figures_of(here.sender).acknowledged, 3);
+    here.now_ns += LS_NS_PER_MS;
+    cr_expect_eq(pop_due(&here, &(ls_blob_part){0}), false, "the ring is full behind part 3");
+    here.now_ns += 10 * RTT_NS;
+    cr_expect_eq(pop_part(&here).index, 3);
+    ack = ack_of(3 + LS_BLOB_WINDOW_PARTS);
+    ack.newest = ack.received = 4;
+    cr_assert_eq(give(&here, &ack), LS_OK);
+    cr_expect_eq(pop_for(&here, RTT_NS), 8, "the window, and nothing else is on its way");
+}
+
 Test(blob_sender, the_round_trip_is_measured_without_the_hold)
 {
     sending here = open_sending(BYTES);

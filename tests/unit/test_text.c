@@ -110,8 +110,8 @@ Test(text, a_name_of_any_script_stays)
                                         "e\xcc\x81",
                                         "\u0645\u06cc\u200c\u062e",
                                         "\U0001f469\u200d\U0001f680",
-                                        "\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c"
-                                        "\U000e0073\U000e007f"};
+                                        ("\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c"
+                                         "\U000e0073\U000e007f")};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char field[32];
         ls_name_copy(field, sizeof field, names[i]);
