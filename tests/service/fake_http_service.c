@@ -57,7 +57,7 @@ int main(int argc, char **argv)
     config.streams_max = 3;
     config.idle_timeout_s = 4;
     config.request_timeout_ms = 2000;
-    config.answer_timeout_ms = 1500;
+    config.answer_timeout_ms = 4000;
     if (argc > 5) { /* no client's time is over before its test is */
         config.idle_timeout_s = 3600;
         config.request_timeout_ms = config.answer_timeout_ms = 3600000;
