@@ -8,8 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define WRONG_PERIOD_NS LS_NS_PER_SECOND
-#define WRONG_AT_ONCE 10u
 #define GAP_MAX ((uintptr_t)1 << 14) /* of parts of one head */
 #define LINE_PERIOD_NS (60 * LS_NS_PER_SECOND)
 
@@ -102,27 +100,25 @@ bool ls_http_head_is_ambiguous(const ls_http_head *head, const char *end)
 
 /* ---- wrong tokens ---- */
 
+static const ls_rate_limit WRONG_LIMIT = {.period_ns = LS_NS_PER_SECOND, .at_once = 10};
+
 bool ls_http_guard_count(ls_http_guard *guard, const ls_endpoint *address, uint64_t now_ns)
 {
     uint64_t origin = ls_endpoint_origin(address);
     uint32_t at = 0;
     for (uint32_t i = 0; i < LS_HTTP_GUARD_ADDRESSES && guard->addresses[at].origin != origin;
          i++) {
-        bool is_older = guard->addresses[i].spent_until_ns < guard->addresses[at].spent_until_ns;
+        bool is_older =
+            guard->addresses[i].use.spent_until_ns < guard->addresses[at].use.spent_until_ns;
         at = is_older || guard->addresses[i].origin == origin ? i : at;
     }
     if (guard->addresses[at].origin != origin) {
         guard->addresses[at].origin = origin;
-        guard->addresses[at].spent_until_ns = 0;
+        guard->addresses[at].use = (ls_rate_use){0};
     }
     guard->count++;
     guard->last = *address;
-    uint64_t from_ns = LS_MAX(guard->addresses[at].spent_until_ns, now_ns);
-    if (from_ns - now_ns > (WRONG_AT_ONCE - 1) * WRONG_PERIOD_NS) {
-        return false;
-    }
-    guard->addresses[at].spent_until_ns = from_ns + WRONG_PERIOD_NS;
-    return true;
+    return ls_rate_use_spend(&guard->addresses[at].use, &WRONG_LIMIT, now_ns);
 }
 
 void ls_http_guard_log(ls_http_guard *guard, const ls_log *log, uint64_t now_ns)

@@ -6,6 +6,7 @@
 
 #include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/log.h"
+#include "lockstep/protocol/sealed/address_limits.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,7 +42,7 @@ bool ls_http_head_is_ambiguous(const ls_http_head *head, const char *end);
 typedef struct ls_http_guard {
     struct {
         uint64_t origin;
-        uint64_t spent_until_ns;
+        ls_rate_use use;
     } addresses[LS_HTTP_GUARD_ADDRESSES];
     uint64_t count; /* since the last line about them */
     ls_endpoint last;
