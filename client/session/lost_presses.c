@@ -85,24 +85,30 @@ void ls_lost_presses_forget(ls_lost_presses *lost)
     memset(lost->unseen, 0, 2 * (size_t)lost->masks->bytes);
 }
 
+static uint8_t byte_of(const ls_slot_input *input, uint32_t index)
+{
+    return index < input->size ? input->bytes[index] : 0;
+}
+
 /* ---- edges ---- */
 
-/* Keeps the edges of an input that `but` does not have. False when there is no room. */
+/* Keeps the edges of an input that `but`, which is another one, does not have. False when there is
+ * no room. */
 static bool keep_edges(ls_lost_presses *lost, ls_tick tick, const ls_slot_input *input,
                        const ls_slot_input *but)
 {
-    bool is_whole = ls_input_masks_is_whole(lost->masks, input->size);
-    bool is_lost = is_whole && !ls_slot_input_is_same(input, but);
+    static const ls_slot_input nothing = {0};
+    bool is_lost = ls_input_masks_is_whole(lost->masks, input->size);
     if (lost->count == LS_LOST_PRESSES_MAX) {
         return false;
     }
     waiting_edges *kept = &lost->waiting[lost->count];
     kept->tick = tick;
     kept->size = input->size;
+    but = is_lost ? &nothing : but;
     for (uint32_t i = 0; i < input->size; i++) {
-        uint8_t had = i < but->size && !is_whole ? but->bytes[i] : 0;
-        kept->bytes[i] = input->bytes[i] & lost->masks->edges[i] & (uint8_t)~had;
-        is_lost = is_lost || (!is_whole && kept->bytes[i]);
+        kept->bytes[i] = input->bytes[i] & lost->masks->edges[i] & (uint8_t)~byte_of(but, i);
+        is_lost = is_lost || kept->bytes[i];
     }
     lost->count += is_lost;
     return true;
@@ -148,11 +154,6 @@ static uint32_t bring_edges(ls_lost_presses *lost, ls_tick tick, uint8_t *bytes,
 
 /* ---- buttons ---- */
 
-static uint8_t byte_of(const ls_slot_input *input, uint32_t index)
-{
-    return index < input->size ? input->bytes[index] : 0;
-}
-
 static void settle_buttons(ls_lost_presses *lost, ls_tick tick, const ls_slot_input *input,
                            const ls_slot_input *closed)
 {
@@ -186,15 +187,14 @@ static uint32_t bring_presses(ls_lost_presses *lost, uint8_t *bytes, uint32_t si
 
 /* ---- ticks ---- */
 
-void ls_lost_presses_settle(ls_lost_presses *lost, ls_tick tick, const ls_slot_input *closed)
+void ls_lost_presses_settle(ls_lost_presses *lost, ls_tick tick, const ls_slot_input *input,
+                            const ls_slot_input *closed)
 {
-    ls_slot_input input;
-    if (ls_input_buffer_get(lost->made, tick, 0, &input) != LS_OK) {
-        return;
+    if (lost->masks->has_buttons) {
+        settle_buttons(lost, tick, input, closed);
     }
-    settle_buttons(lost, tick, &input, closed);
-    if (!ls_slot_input_is_same(&input, closed)) {
-        (void)keep_edges(lost, tick, &input, closed);
+    if (!ls_slot_input_is_same(input, closed)) {
+        (void)keep_edges(lost, tick, input, closed);
     }
 }
 

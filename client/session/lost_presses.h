@@ -22,8 +22,10 @@ void ls_lost_presses_destroy(ls_lost_presses *lost);
 /* Inputs made so far are not for this match or slot. */
 void ls_lost_presses_forget(ls_lost_presses *lost);
 
-/* `tick` was closed with this input of the player's slot. Called for each tick, in order. */
-void ls_lost_presses_settle(ls_lost_presses *lost, ls_tick tick, const ls_slot_input *closed);
+/* `tick`, for which the player made `input`, was closed with another one or the same. Called for
+ * each tick that has one, in order. */
+void ls_lost_presses_settle(ls_lost_presses *lost, ls_tick tick, const ls_slot_input *input,
+                            const ls_slot_input *closed);
 
 /* The input of `tick` is `size` bytes; `bytes` has room for LS_INPUT_BYTES_MAX. Adds what was lost,
  * at most a second ago, and returns the new size. Edges keep their order: those of this input wait

@@ -201,7 +201,7 @@ static void compare_with_closed(ls_uplink *uplink, ls_tick tick, const ls_slot_i
         return;
     }
     if (uplink->lost) {
-        ls_lost_presses_settle(uplink->lost, tick, &input);
+        ls_lost_presses_settle(uplink->lost, tick, own, &input);
     }
     if (ls_slot_input_is_same(own, &input)) {
         return;

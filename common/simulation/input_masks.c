@@ -21,6 +21,7 @@ ls_status ls_input_masks_create(const ls_sim_instance *instance, const ls_alloca
     ls_sim_instance_input_bits(instance, &(ls_input_bits){masks->edges, masks->buttons});
     for (uint32_t i = 0; i < bytes; i++) {
         masks->buttons[i] &= (uint8_t)~masks->edges[i];
+        masks->has_buttons = masks->has_buttons || masks->buttons[i];
     }
     *out = masks;
     return LS_OK;

@@ -9,6 +9,7 @@ typedef struct ls_input_masks {
     uint32_t bytes; /* of each mask: input_bytes_max */
     uint8_t *edges;
     uint8_t *buttons; /* none of them an edge */
+    bool has_buttons;
 } ls_input_masks;
 
 /* *out is NULL when the simulation says nothing of its inputs. NO_MEMORY. */
