@@ -134,7 +134,10 @@ static void settle_workers(service_program *self, const ls_server_options *optio
                              .bundle_mib_max = options->bundle_limit,
                              .journal_dir = text_or_null(service->journal_dir),
                              .plugin_dir = text_or_null(service->plugin_dir),
-                             .files = self->files};
+                             .files = self->files,
+                             .address_connections = service->address_connections,
+                             .address_joins = service->address_joins,
+                             .address_rooms = service->address_rooms};
 }
 
 /* ---- running ---- */
