@@ -132,7 +132,7 @@ Test(frame_trace, a_file_beyond_the_limit_is_refused_with_its_size)
     unlink(path);
 }
 
-/* Frames are recorded while a match runs: whoever does not read must not stop it. */
+/* Frames are recorded while a match runs, which a reader that is slow must not stop. */
 Test(frame_trace, a_pipe_is_not_waited_for)
 {
     char path[] = "/tmp/lockstep-frames-XXXXXX";
