@@ -17,7 +17,7 @@ install(CODE "
     common/system/machine_fingerprint.h
     server/journal/recorder.h
     server/journal/resume.h
-    server/match/desync_finding.h)"
+    server/investigation/desync_finding.h)"
   COMPONENT dev)
 install(SCRIPT tools/package/stage_headers.cmake COMPONENT dev)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/package/include/lockstep
