@@ -42,6 +42,7 @@ typedef struct ls_service_config {
     ls_toml_place server_at[LS_ROOM_SETTINGS_MAX]; /* of its rows */
     uint32_t workers;                              /* 0: one for each core */
     uint32_t rooms_max;
+    uint32_t join_timeout_s;  /* rooms on demand that are empty for so long end; 0: never */
     uint32_t drain_timeout_s; /* running rooms have so long after SIGTERM */
     char journal_dir[512];    /* "": no journals */
     char bundle_dir[512];
