@@ -571,7 +571,8 @@ static ls_status create_http(supervisor *self, ls_text *why)
 
 static ls_status create_agones(supervisor *self, ls_text *why)
 {
-    ls_agones_config agones = {.token_key_path = self->config->admission->options.token_key_path,
+    ls_agones_config agones = {.join_timeout_s = self->config->service->join_timeout_s,
+                               .token_key_path = self->config->admission->options.token_key_path,
                                .view = ls_room_keeper_view(self->keeper),
                                .loop = self->loop,
                                .log = &self->console->log};
