@@ -560,7 +560,7 @@ static void on_seen_frame(void *user, uint64_t now_ns)
 /* Without a view. */
 static void make_frame_due(client *player, uint64_t now_ns)
 {
-    (void)ls_frame_pace_next(&player->pace, 0, now_ns);
+    (void)ls_frame_pace_next(&player->pace, 0, now_ns, now_ns);
     ls_frame_recorder_begin_frame(&player->recorder, now_ns);
     ls_session_frame(player->session, now_ns);
 }

@@ -194,6 +194,7 @@ uint32_t ls_client_view_input(ls_client_view *shown, const ls_sim_instance *inst
                               uint8_t *bytes)
 {
     const ls_simulation *simulation = ls_sim_instance_simulation(instance);
+    ls_screen_receive(shown->screen, shown->frame_ns);
     const ls_controls *controls = ls_view_next_controls(ls_screen_view(shown->screen));
     if (!simulation->control) {
         return 0;

@@ -52,7 +52,8 @@ static ls_status read_settings(const ls_room_loading *loading, ls_room_request *
 
 ls_status ls_room_load(const ls_room_loading *loading, ls_room_game **out, ls_text *why)
 {
-    ls_room_request request = {.spectators = SPECTATORS, .resume_path = loading->journal};
+    ls_room_request request = {
+        .spectators = SPECTATORS, .resume_path = loading->journal, .files = loading->files};
     request.match = ls_match_config_default(ls_builtin_simulation(0));
     ls_param_options params = {.count = 0};
     ls_status status = read_settings(loading, &request, &params, why);

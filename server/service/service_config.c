@@ -1,5 +1,6 @@
 #include "lockstep/server/service/service_config.h"
 
+#include "lockstep/common/base/allocator.h"
 #include "lockstep/common/program/log_format.h"
 #include "lockstep/common/program/option.h"
 #include "lockstep/common/simulations/builtin.h"
@@ -15,6 +16,7 @@ enum {
     FILE_BYTES_MAX = 1 << 20,
     FARTHEST_MATCH = 3, /* letters by which a word may differ from one that is suggested */
     WORD_BYTES_MAX = 32,
+    SHA256_DIGITS = 64,
 };
 
 /* A row of the file that is a field of the config. */
@@ -23,8 +25,8 @@ typedef struct config_row {
     const char *key;
     const char *flag; /* that overrides it on the command line; NULL: none */
     size_t offset;
-    size_t capacity;   /* of a text, which is not empty if min > 0; 0: a uint32_t, */
-    uint32_t min, max; /* ... in this range */
+    size_t capacity;   /* of a text, which is not empty if min > 0, or, if max > 0, of a list; */
+    uint32_t min, max; /* ... 0: a uint32_t in this range */
 } config_row;
 
 #define TEXT_ROW(table, key, flag, member)                                                         \
@@ -37,6 +39,12 @@ typedef struct config_row {
     {                                                                                              \
         (table), (key), (flag), offsetof(ls_service_config, member),                               \
             sizeof(((ls_service_config *)0)->member), 1, 0                                         \
+    }
+/* A list of texts, of which each becomes a line. */
+#define LIST_ROW(table, key, member)                                                               \
+    {                                                                                              \
+        (table), (key), NULL, offsetof(ls_service_config, member),                                 \
+            sizeof(((ls_service_config *)0)->member), 0, 1                                         \
     }
 #define NUMBER_ROW(table, key, flag, member, min, max)                                             \
     {                                                                                              \
@@ -51,6 +59,8 @@ static const config_row rows[] = {
     TEXT_ROW("", "journal", "journal", journal_dir),
     TEXT_ROW("", "bundle-dir", "bundle-dir", bundle_dir),
     TEXT_ROW("", "plug-ins", "plug-ins", plugin_dir),
+    LIST_ROW("", "files", files),
+    LIST_ROW("", "code", code),
     TEXT_ROW("", "log-format", NULL, log_format),
     FILLED_ROW("http", "bind", "http-bind", http_bind),
     NUMBER_ROW("http", "port", "http-port", http_port, 0, 65535),
@@ -134,6 +144,42 @@ ls_status ls_service_config_settle(const ls_service_config *config, const ls_ser
 {
     *out = config->match;
     return group ? ls_room_settings_merge(out, &group->settings, why) : LS_OK;
+}
+
+/* Behind `size` bytes of `out`, which is NULL for their size alone: returns the new size. */
+static size_t add_params(const ls_room_settings *settings, char *out, size_t size)
+{
+    for (uint32_t i = 0; i < settings->count; i++) {
+        const ls_room_setting *row = &settings->rows[i];
+        size_t bytes = strlen(row->value);
+        if (strcmp(row->flag, "param") != 0) {
+            continue;
+        }
+        if (out) {
+            memcpy(out + size, row->value, bytes);
+            memcpy(out + size + bytes, "\n", 2);
+        }
+        size += bytes + 1;
+    }
+    return size;
+}
+
+static size_t add_all_params(const ls_service_config *config, char *out)
+{
+    size_t size = add_params(&config->match, out, 0);
+    for (uint32_t i = 0; i < config->group_count; i++) {
+        size = add_params(&config->groups[i].settings, out, size);
+    }
+    return size;
+}
+
+char *ls_service_config_params(const ls_service_config *config)
+{
+    char *params = ls_allocate(ls_allocator_heap(), add_all_params(config, NULL) + 1);
+    if (params) {
+        (void)add_all_params(config, params);
+    }
+    return params;
 }
 
 ls_status ls_service_config_override(ls_service_config *config, const char *flag, const void *given,
@@ -234,6 +280,31 @@ static ls_status read_text(const config_row *row, const ls_toml_value *value, ch
     return LS_OK;
 }
 
+/* Of a digest the digits, as sha256sum prints them. */
+static bool is_entry(const config_row *row, const char *entry, size_t size)
+{
+    static const char digits[] = "0123456789abcdefABCDEF";
+    return size > 0 && (strcmp(row->key, "code") != 0 ||
+                        (size == SHA256_DIGITS && strspn(entry, digits) == size));
+}
+
+static ls_status read_list(const config_row *row, const ls_toml_value *value, char *out,
+                           ls_text *why)
+{
+    size_t size;
+    bool is_good = value->type == LS_TOML_LIST && strlen(value->text) < row->capacity;
+    for (const char *entry = value->text; is_good && *entry != '\0'; entry += size + 1) {
+        size = strcspn(entry, "\n");
+        is_good = is_entry(row, entry, size);
+    }
+    if (!is_good) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "%s takes a list of %s in quotes, in brackets",
+                       row->key, strcmp(row->key, "code") == 0 ? "SHA-256 digests" : "folders");
+    }
+    memcpy(out, value->text, strlen(value->text) + 1);
+    return LS_OK;
+}
+
 static ls_status read_number(const config_row *row, const ls_toml_value *value, uint32_t *out,
                              ls_text *why)
 {
@@ -261,8 +332,9 @@ static ls_status read_field(reading *file, const ls_toml_value *value, ls_text *
             continue;
         }
         if (strcmp(rows[i].key, value->key) == 0) {
-            return rows[i].capacity > 0 ? read_text(&rows[i], value, field, why)
-                                        : read_number(&rows[i], value, field, why);
+            return rows[i].capacity == 0 ? read_number(&rows[i], value, field, why)
+                   : rows[i].max > 0     ? read_list(&rows[i], value, field, why)
+                                         : read_text(&rows[i], value, field, why);
         }
         consider(&best, value->key, rows[i].key);
     }
@@ -273,7 +345,7 @@ static ls_status read_field(reading *file, const ls_toml_value *value, ls_text *
 
 static ls_status check_value(const ls_toml_value *value, ls_text *why)
 {
-    if (value->type == LS_TOML_OTHER ||
+    if (value->type >= LS_TOML_LIST ||
         strlen(value->text) >= sizeof(((ls_room_setting *)0)->value)) {
         return ls_fail(LS_BAD_ARGUMENT, why, "%.32s takes a text, a number, true or false",
                        value->key);

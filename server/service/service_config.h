@@ -48,6 +48,8 @@ typedef struct ls_service_config {
     char journal_dir[512];    /* "": no journals */
     char bundle_dir[512];
     char plugin_dir[512];       /* "": built-in simulations alone */
+    char files[4096];           /* folders of files that parameters of rooms name, a line each */
+    char code[4096];            /* SHA-256 of files that parameters may have run, likewise */
     char http_bind[64];         /* 127.0.0.1 */
     uint32_t http_port;         /* 0: no HTTP */
     char http_token_file[512];  /* bearer token of /api/v1; "": the API answers nobody */
@@ -71,6 +73,10 @@ const ls_service_group *ls_service_config_group(const ls_service_config *config,
  * BAD_ARGUMENT or FULL with `why`. */
 ls_status ls_service_config_settle(const ls_service_config *config, const ls_service_group *group,
                                    ls_room_settings *out, ls_text *why);
+
+/* The parameters of all rooms that the file has, "name=value", a line each; of the heap. NULL:
+ * memory is out. */
+char *ls_service_config_params(const ls_service_config *config);
 
 /* Adds every fault of the file: a key that is not known is refused, with the nearest one that is.
  * Text that is no TOML has one fault. `out` holds what is right. */

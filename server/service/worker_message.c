@@ -218,6 +218,9 @@ static const ls_json_field fields[] = {
     OF_WORKER(bundle_mib_max),
     OF_WORKER(journal_dir),
     OF_WORKER(plugin_dir),
+    OF_WORKER(files.folders),
+    OF_WORKER(files.named),
+    OF_WORKER(files.code),
 };
 
 /* 64 bits, which a number of JSON does not hold. */

@@ -257,6 +257,7 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     note_for_crash(room, LS_CRASH_LOG_OPENING, 0);
     const ls_room_loading loading = {.settings = &room->settings,
                                      .plugin_dir = all->config.settings->plugin_dir,
+                                     .files = &all->config.settings->files,
                                      .journal = message->journal[0] ? room->journal : NULL,
                                      .path = room->path,
                                      .path_capacity = sizeof room->path};
@@ -265,6 +266,9 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     LS_THEN(status, open_room(room, why));
     ls_work_mark_clear(all->config.mark);
     if (status != LS_OK) {
+        if (room->game) {
+            ls_room_game_veil(room->game, why);
+        }
         destroy_room(room);
         return status;
     }

@@ -165,6 +165,7 @@ SYSTEM_HEADERS = PURE_HEADERS | {
     "ifaddrs.h",
     "link.h",
     "linux/filter.h",
+    "linux/openat2.h",
     "linux/sockios.h",
     "locale.h",
     "malloc.h",

@@ -440,11 +440,16 @@ def test_journal_that_cannot_be_gone_on_with_is_the_mistake_of_who_asks():
         assert service.ended(service.join())[0] == 0
         wait_for(lambda: service.room("solo-1") is None, "the room is gone")
         journals = service.folder / "journals"
-        junk = service.folder / "junk.journal"
+        junk = journals / "junk.journal"
         junk.write_bytes(b"x" * 5000)
+        (journals / "folder").mkdir()
+        (journals / "out.journal").symlink_to(service.folder / "token")
         for path, status, words in (
-                ("/none.journal", 400, "cannot read /none.journal"),
-                (service.folder, 400, "not a file"),
+                ("/none.journal", 400, "resume takes a path in the folder of the journals"),
+                (journals / ".." / "token", 400, "resume takes a path in the folder"),
+                (journals / "out.journal", 400, "resume takes a path in the folder"),
+                (journals / "none.journal", 400, "cannot read none.journal"),
+                (journals / "folder", 400, "not a file"),
                 (junk, 400, "this is no journal"),
                 (next(journals.glob("*-solo-1-*.journal")), 409, "is over"),
                 (next(journals.glob("*-solo-2-*.journal")), 409, "another process is writing")):

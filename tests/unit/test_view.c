@@ -27,6 +27,8 @@ typedef struct fake {
 
 static fake source;
 static ls_view *view;
+static ls_scene scene;
+static const ls_canvas_font *shown_font; /* of the pictures */
 static uint32_t pixels[WIDTH * HEIGHT];
 static ls_canvas canvas = {pixels, WIDTH, HEIGHT};
 static uint64_t now_ns;
@@ -62,7 +64,7 @@ static void draw(void *user, ls_fixed alpha, ls_draw_list *list)
                                        .owner = 2});
 }
 
-static const uint32_t screen_pixels[] = {0x00FF00FFu, 0x0000FFFFu};
+static uint32_t screen_pixels[] = {0x00FF00FFu, 0x0000FFFFu};
 static const char *world_text = "WWWW";
 
 /* A screen of two colours, a text, and what a plug-in with a mistake might draw. */
@@ -115,15 +117,17 @@ static void open_view(bool is_record)
     source = (fake){.is_record = is_record, .tick = 10};
     ls_view_config config = {.source = {&source, fill_hud, draw, is_record ? go_to : NULL},
                              .interpolates = true,
-                             .font = &font,
                              .ear = {.on_sound = play_nothing}};
     cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);
+    cr_assert_eq(ls_scene_init(&scene, ls_allocator_heap()), LS_OK);
+    shown_font = &font;
     now_ns = LS_NS_PER_SECOND;
 }
 
 static void close_view(void)
 {
     ls_view_destroy(view);
+    ls_scene_deinit(&scene);
     view = NULL;
 }
 
@@ -132,7 +136,9 @@ TestSuite(view, .fini = close_view);
 static void frame(uint64_t elapsed_ns)
 {
     now_ns += elapsed_ns;
-    ls_view_paint(view, now_ns, LS_NS_PER_MS, &canvas);
+    ls_view_frame frame = {now_ns, LS_NS_PER_MS, WIDTH, HEIGHT, shown_font};
+    ls_view_compose(view, &frame, &scene);
+    ls_scene_paint(&scene, shown_font, &canvas);
 }
 
 /* Opens it and paints the first frame. */
@@ -338,7 +344,7 @@ Test(view, a_box_being_drawn_is_seen)
 Test(view, without_a_font_nothing_but_shapes_is_painted)
 {
     open_view(true);
-    ls_view_set_font(view, NULL);
+    shown_font = NULL;
     frame(0);
     button(LS_BUTTON_LEFT, true, WIDTH - 19, HEIGHT - 27);
     frame(FRAME_NS);
@@ -398,6 +404,7 @@ Test(view, a_simulations_bitmap_and_text_are_painted)
     source = (fake){.tick = 10};
     ls_view_config config = {.source = {&source, fill_hud, draw_screen, NULL}};
     cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);
+    cr_assert_eq(ls_scene_init(&scene, ls_allocator_heap()), LS_OK);
     frame(0);
     uint32_t green = count_colour(0xFF00FF00u);
     uint32_t blue = count_colour(0xFF0000FFu);
@@ -409,4 +416,24 @@ Test(view, a_simulations_bitmap_and_text_are_painted)
     frame(0);
     cr_expect_lt(count_colour(RED), red * 3 / 5, "half as many letters");
     cr_expect_gt(count_colour(RED), red * 2 / 5);
+}
+
+/* A simulation may use its memory anew while another thread still paints. */
+Test(view, a_scene_keeps_what_a_simulation_lends)
+{
+    static char text[] = "WW";
+    world_text = text;
+    source = (fake){.tick = 10};
+    ls_view_config config = {.source = {&source, fill_hud, draw_screen, NULL}};
+    cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);
+    cr_assert_eq(ls_scene_init(&scene, ls_allocator_heap()), LS_OK);
+    frame(0);
+    uint32_t red = count_colour(RED);
+    uint32_t green = count_colour(0xFF00FF00u);
+    text[1] = '\0';
+    screen_pixels[0] = 0;
+    ls_scene_paint(&scene, NULL, &canvas);
+    cr_expect_eq(count_colour(RED), red);
+    cr_expect_eq(count_colour(0xFF00FF00u), green);
+    cr_expect_gt(green, 0);
 }
