@@ -67,6 +67,7 @@ static const config_row rows[] = {
     TEXT_ROW("http", "hosts", NULL, http_hosts),
     FILLED_ROW("http", "token-file", "http-token-file", http_token_file),
     FILLED_ROW("upload", "command", NULL, upload_command),
+    NUMBER_ROW("upload", "parallel", NULL, upload_parallel, 1, LS_SERVICE_UPLOADS_MAX),
     NUMBER_ROW("upload", "time-limit", NULL, upload_limit_s, 0, 86400),
     NUMBER_ROW("upload", "keep-mib", NULL, journals_keep_mib, 0, UINT32_MAX),
 };
@@ -123,6 +124,7 @@ ls_service_config ls_service_config_default(void)
                                .drain_timeout_s = 30,
                                .http_bind = "127.0.0.1",
                                .http_port = 9300,
+                               .upload_parallel = 4,
                                .upload_limit_s = 600,
                                .log_format = "text"};
 }

@@ -12,6 +12,7 @@
 #define LS_SERVICE_GROUPS_MAX 64u
 #define LS_SERVICE_WORKERS_MAX 16u
 #define LS_SERVICE_ROOMS_MAX 4096u
+#define LS_SERVICE_UPLOADS_MAX 16u
 #define LS_SERVICE_DRAIN_S_MAX 86400u
 #define LS_SERVICE_FAULTS_MAX 64u
 
@@ -55,6 +56,7 @@ typedef struct ls_service_config {
     char http_hosts[512];       /* names of the service in a Host header, with commas between */
     char log_format[16];        /* text, json or journald */
     char upload_command[512];   /* "{}" stands for the closed journal's file; "": none */
+    uint32_t upload_parallel;   /* commands at a time */
     uint32_t upload_limit_s;    /* then a command that still runs has failed; 0: never */
     uint32_t journals_keep_mib; /* of closed journals on this machine; 0: all */
     ls_room_settings match;     /* [match]: of every room, unless its group says otherwise */
