@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/limits.h"
+#include "lockstep/common/system/system_clock.h"
 #include "lockstep/server/service/room_register.h"
 
 #include <inttypes.h>
@@ -233,6 +234,25 @@ static void write_service(const writer *from)
     }
 }
 
+static void write_uploads(const writer *from)
+{
+    const ls_upload_report *uploads = from->view->uploads;
+    if (!uploads) {
+        return;
+    }
+    uint64_t now_ms = ls_clock_unix_ms();
+    bool is_old = uploads->oldest_unix_ms > 0 && now_ms > uploads->oldest_unix_ms;
+    write_one(from->text, "lockstep_uploads_total", "counter", "Journals uploaded.",
+              uploads->uploaded);
+    write_one(from->text, "lockstep_upload_failures_total", "counter",
+              "Commands of [upload] that failed.", uploads->failures);
+    write_one(from->text, "lockstep_uploads_waiting", "gauge",
+              "Closed journals that have not been uploaded.", uploads->waiting);
+    write_one(from->text, "lockstep_uploads_oldest_seconds", "gauge",
+              "Since the oldest of them was closed.",
+              is_old ? (now_ms - uploads->oldest_unix_ms) / 1000 : 0);
+}
+
 #define OF_WORKER(member) LS_JSON_FIELD(ls_worker_report, member)
 
 static const struct {
@@ -340,6 +360,7 @@ void ls_http_metrics_write(const ls_service_view *view, ls_http_text *text)
     from->text = text;
     gather(from);
     write_service(from);
+    write_uploads(from);
     write_workers(from);
     write_gauges(from, "", &from->all, 1);
     write_counters(from, "", &from->all, 1);

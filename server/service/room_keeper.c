@@ -808,6 +808,7 @@ static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
                                             .user = keeper};
     keeper->view = (ls_service_view){.rooms = keeper->rooms,
                                      .events = &keeper->events,
+                                     .uploads = config->uploads,
                                      .worker_count = config->workers,
                                      .user = keeper,
                                      .worker = view_worker,

@@ -86,6 +86,15 @@ ls_registered_room *ls_room_placement_add(const ls_room_placement *placement, co
 
 /* ---- the settings ---- */
 
+/* Of rooms on demand; those of a group are to wait for players. */
+static ls_status set_join_timeout(const ls_room_placement *placement, ls_room_settings *settings,
+                                  ls_text *why)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%" PRIu32, placement->service->join_timeout_s);
+    return ls_room_settings_set(settings, "join-timeout", text, why);
+}
+
 /* A room goes on in a journal of the service, and in no other file that somebody names. */
 static ls_status check_journal(const char *folder, const char *path, ls_text *why)
 {
@@ -129,7 +138,11 @@ ls_status ls_room_placement_settle(const ls_room_placement *placement,
         status = check_journal(placement->service->journal_dir, room->journal, why);
     }
     LS_THEN(status, ls_service_config_settle(placement->service, group, &room->settings, why));
-    return status == LS_OK ? ls_room_settings_merge(&room->settings, &own, why) : status;
+    LS_THEN(status, set_join_timeout(placement, &room->settings, why));
+    LS_THEN(status, ls_room_settings_merge(&room->settings, &own, why));
+    uint32_t join_timeout_s = 0;
+    return status == LS_OK ? ls_room_settings_join_timeout(&room->settings, &join_timeout_s, why)
+                           : status;
 }
 
 /* ---- groups of rooms ---- */

@@ -54,6 +54,7 @@ typedef struct config_row {
 static const config_row rows[] = {
     NUMBER_ROW("", "workers", "workers", workers, 0, LS_SERVICE_WORKERS_MAX),
     NUMBER_ROW("", "rooms-max", "rooms-max", rooms_max, 1, LS_SERVICE_ROOMS_MAX),
+    NUMBER_ROW("", "join-timeout", NULL, join_timeout_s, 0, LS_ROOM_JOIN_TIMEOUT_S_MAX),
     NUMBER_ROW("", "drain-timeout", "drain-timeout", drain_timeout_s, 0, LS_SERVICE_DRAIN_S_MAX),
     TEXT_ROW("", "journal", "journal", journal_dir),
     TEXT_ROW("", "bundle-dir", "bundle-dir", bundle_dir),
@@ -69,6 +70,7 @@ static const config_row rows[] = {
     NUMBER_ROW("limits", "address-joins", NULL, address_joins, 0, 65535),
     NUMBER_ROW("limits", "address-rooms", NULL, address_rooms, 0, LS_SERVICE_ROOMS_MAX),
     FILLED_ROW("upload", "command", NULL, upload_command),
+    NUMBER_ROW("upload", "parallel", NULL, upload_parallel, 1, LS_SERVICE_UPLOADS_MAX),
     NUMBER_ROW("upload", "time-limit", NULL, upload_limit_s, 0, 86400),
     NUMBER_ROW("upload", "keep-mib", NULL, journals_keep_mib, 0, UINT32_MAX),
 };
@@ -121,9 +123,11 @@ void ls_service_faults_add(ls_service_faults *faults, ls_toml_place at, const ch
 ls_service_config ls_service_config_default(void)
 {
     return (ls_service_config){.rooms_max = 256,
+                               .join_timeout_s = 300,
                                .drain_timeout_s = 30,
                                .http_bind = "127.0.0.1",
                                .http_port = 9300,
+                               .upload_parallel = 4,
                                .upload_limit_s = 600,
                                .address_connections = 64,
                                .address_joins = 120,

@@ -12,6 +12,7 @@
 #define LS_SERVICE_GROUPS_MAX 64u
 #define LS_SERVICE_WORKERS_MAX 16u
 #define LS_SERVICE_ROOMS_MAX 4096u
+#define LS_SERVICE_UPLOADS_MAX 16u
 #define LS_SERVICE_DRAIN_S_MAX 86400u
 #define LS_SERVICE_FAULTS_MAX 64u
 
@@ -42,6 +43,7 @@ typedef struct ls_service_config {
     ls_toml_place server_at[LS_ROOM_SETTINGS_MAX]; /* of its rows */
     uint32_t workers;                              /* 0: one for each core */
     uint32_t rooms_max;
+    uint32_t join_timeout_s;  /* rooms on demand that are empty for so long end; 0: never */
     uint32_t drain_timeout_s; /* running rooms have so long after SIGTERM */
     char journal_dir[512];    /* "": no journals */
     char bundle_dir[512];
@@ -58,6 +60,7 @@ typedef struct ls_service_config {
     uint32_t address_joins; /* see join_limits.h */
     uint32_t address_rooms;
     char upload_command[512];   /* "{}" stands for the closed journal's file; "": none */
+    uint32_t upload_parallel;   /* commands at a time */
     uint32_t upload_limit_s;    /* then a command that still runs has failed; 0: never */
     uint32_t journals_keep_mib; /* of closed journals on this machine; 0: all */
     ls_room_settings match;     /* [match]: of every room, unless its group says otherwise */

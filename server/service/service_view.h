@@ -22,6 +22,14 @@ typedef struct ls_worker_report {
     uint64_t tokens_refused;
 } ls_worker_report;
 
+/* The journals that are handed to the command of [upload]. */
+typedef struct ls_upload_report {
+    uint64_t uploaded;
+    uint64_t failures;       /* of the command */
+    uint32_t waiting;        /* closed journals that have to leave still */
+    uint64_t oldest_unix_ms; /* when the oldest of them was written last; 0: none waits */
+} ls_upload_report;
+
 /* An event, for the stream of events: the newest LS_SERVICE_EVENTS_KEPT are kept. */
 typedef struct ls_service_event {
     uint64_t number; /* from 1, without gaps */
@@ -68,6 +76,7 @@ struct ls_room_register; /* room_register.h */
 typedef struct ls_service_view {
     const struct ls_room_register *rooms; /* good until the loop goes on, as its reports are */
     const struct ls_event_ring *events;
+    const ls_upload_report *uploads; /* NULL: journals stay here */
     uint32_t worker_count;
     bool is_draining;
     void *user;

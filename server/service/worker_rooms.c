@@ -53,6 +53,8 @@ typedef struct worker_room {
     bool is_begun;         /* it had a newcomer */
     bool is_played;        /* somebody played there, however shortly */
     uint64_t first_origin; /* of the newcomer that it was counted for; 0: none, or it was played */
+    uint32_t join_timeout_s;
+    uint64_t empty_ns; /* since when nobody is in its lobby; 0: somebody is, or it plays */
     room_saving saving;
     uint64_t save_id;      /* of the command that asked for it */
     ls_room_report report; /* the newest one */
@@ -315,6 +317,7 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
                                      .path = room->path,
                                      .path_capacity = sizeof room->path};
     ls_status status = ls_room_load(&loading, &room->game, why);
+    LS_THEN(status, ls_room_settings_join_timeout(&room->settings, &room->join_timeout_s, why));
     LS_THEN(status, open_room(room, why));
     ls_work_mark_clear(all->config.mark);
     if (status != LS_OK) {
@@ -654,19 +657,45 @@ static void finish_saving(ls_worker_rooms *all, worker_room *room)
     }
 }
 
+static void look_at_saved(ls_worker_rooms *all, worker_room *room)
+{
+    if (room->saving.state != SAVING_WRITES) {
+        return;
+    }
+    saving_state state = look_at_saving(&room->saving, room->room, now_of(all));
+    if (state != SAVING_WRITES) {
+        touch(room);
+    }
+    if (state == SAVING_FAILED) {
+        report_saved(all, room, room->saving.status, room->saving.why);
+    }
+}
+
+/* ---- rooms that nobody joins ---- */
+
+static void look_for_players(ls_worker_rooms *all, worker_room *room)
+{
+    ls_match *match = match_of(room);
+    uint64_t now_ns = now_of(all);
+    bool is_empty = room->join_timeout_s > 0 && ls_match_state_of(match) == LS_MATCH_LOBBY &&
+                    ls_match_players_here(match) == 0;
+    uint64_t since_ns = room->empty_ns > 0 ? room->empty_ns : now_ns;
+    room->empty_ns = is_empty ? since_ns : 0;
+    if (is_empty && now_ns - since_ns >= room->join_timeout_s * LS_NS_PER_SECOND) {
+        ls_log_line(&all->config.console->log, LS_LOG_INFO,
+                    "room %s is ended: nobody has joined it for %" PRIu32 " s (join-timeout)",
+                    room->report.name, room->join_timeout_s);
+        (void)end_room(room, NULL, NULL);
+    }
+}
+
 void ls_worker_rooms_look(ls_worker_rooms *all)
 {
     for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
         worker_room *room = at(all, i);
-        if (!room || room->saving.state != SAVING_WRITES) {
-            continue;
-        }
-        saving_state state = look_at_saving(&room->saving, room->room, now_of(all));
-        if (state != SAVING_WRITES) {
-            touch(room);
-        }
-        if (state == SAVING_FAILED) {
-            report_saved(all, room, room->saving.status, room->saving.why);
+        if (room) {
+            look_at_saved(all, room);
+            look_for_players(all, room);
         }
     }
 }

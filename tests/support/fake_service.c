@@ -20,6 +20,7 @@ struct fake_service {
     ls_room_register *rooms;
     ls_event_ring events;
     ls_worker_report workers[FAKE_WORKERS];
+    ls_upload_report uploads;
     bool is_ready;
     uint32_t command_count;
     ls_service_command last_command;
@@ -255,12 +256,15 @@ fake_service *fake_service_create(void)
     }
     fake->view = (ls_service_view){.rooms = fake->rooms,
                                    .events = &fake->events,
+                                   .uploads = &fake->uploads,
                                    .worker_count = FAKE_WORKERS,
                                    .user = fake,
                                    .worker = worker,
                                    .is_ready = is_ready,
                                    .invite = invite,
                                    .command = receive_command};
+    fake->uploads = (ls_upload_report){
+        .uploaded = 7, .failures = 2, .waiting = 1, .oldest_unix_ms = 1700000000000};
     fake->is_ready = true;
     for (uint32_t i = 0; i < FAKE_WORKERS; i++) {
         fake->workers[i] = (ls_worker_report){.worker = i,
