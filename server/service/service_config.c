@@ -65,6 +65,7 @@ static const config_row rows[] = {
     FILLED_ROW("http", "bind", "http-bind", http_bind),
     NUMBER_ROW("http", "port", "http-port", http_port, 0, 65535),
     TEXT_ROW("http", "hosts", NULL, http_hosts),
+    FILLED_ROW("http", "operators", NULL, http_operators),
     FILLED_ROW("http", "token-file", "http-token-file", http_token_file),
     NUMBER_ROW("limits", "address-connections", NULL, address_connections, 0, 65535),
     NUMBER_ROW("limits", "address-joins", NULL, address_joins, 0, 65535),
