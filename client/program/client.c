@@ -518,6 +518,7 @@ LS_TICK_CODE static void after_turn(client *player, uint64_t now_ns)
     }
     ls_client_link_flush(player->link);
     choose_waiting(player, now_ns);
+    player->view.server = ls_client_link_server(player->link);
     set_alarm(player);
     ls_console_flush(player->console);
     if (ls_session_state_of(player->session) == LS_SESSION_OVER) {

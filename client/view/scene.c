@@ -105,6 +105,7 @@ void ls_scene_keep_borrowed(ls_scene *scene)
 
 typedef struct painter {
     const ls_camera *camera;
+    const ls_canvas_fonts *fonts; /* NULL: the letters of bitmap.h */
     ls_canvas *canvas;
     uint32_t owner;
     float scale; /* pixels per m */
@@ -241,8 +242,13 @@ static void paint_text(const painter *to, const ls_draw_shape *shape, ls_canvas_
     if (!shape->text || !(half_height > 0.0f)) {
         return;
     }
-    ls_bitmap_text(to->canvas, (ls_canvas_point){at.x, at.y - half_height}, 2 * half_height,
-                   shape->colour, shape->text);
+    ls_canvas_point corner = {at.x, at.y - half_height};
+    if (to->fonts) {
+        ls_canvas_text_stretched(to->canvas, to->fonts, corner, 2 * half_height, shape->colour,
+                                 shape->text);
+    } else {
+        ls_bitmap_text(to->canvas, corner, 2 * half_height, shape->colour, shape->text);
+    }
 }
 
 static void paint_shape(const painter *to, const ls_draw_shape *shape)
@@ -275,33 +281,96 @@ static void paint_shape(const painter *to, const ls_draw_shape *shape)
 /* ---- the picture ---- */
 
 /* The part of the world worth showing is a little lighter than what lies around it. */
-static void paint_floor(const ls_scene *scene, ls_canvas *canvas)
+static void paint_ground(const ls_scene *scene, ls_canvas *canvas)
 {
     ls_canvas_point low = ls_camera_to_canvas(&scene->camera, scene->list.view_min);
     ls_canvas_point high = ls_camera_to_canvas(&scene->camera, scene->list.view_max);
-    ls_canvas_point corners[] = {low, {high.x, low.y}, high, {low.x, high.y}};
-    if (high.x > low.x && low.y > high.y) {
-        ls_canvas_convex(canvas, corners, 4, FLOOR);
+    float left = fminf(fmaxf(low.x, 0.0f), (float)canvas->width);
+    float top = fminf(fmaxf(high.y, 0.0f), (float)canvas->height);
+    float right = fminf(fmaxf(high.x, left), (float)canvas->width);
+    float bottom = fminf(fmaxf(low.y, top), (float)canvas->height);
+    ls_canvas_rect floor = {(int32_t)left, (int32_t)top, (int32_t)right - (int32_t)left,
+                            (int32_t)bottom - (int32_t)top};
+    int32_t width = (int32_t)canvas->width;
+    int32_t floor_right = floor.x + floor.width;
+    int32_t floor_bottom = floor.y + floor.height;
+    const ls_canvas_rect round[] = {
+        {0, 0, width, floor.y},
+        {0, floor_bottom, width, (int32_t)canvas->height - floor_bottom},
+        {0, floor.y, floor.x, floor.height},
+        {floor_right, floor.y, width - floor_right, floor.height}};
+    for (uint32_t i = 0; i < sizeof round / sizeof round[0]; i++) {
+        ls_canvas_fill(canvas, round[i], LS_SCENE_BACKGROUND);
+    }
+    ls_canvas_fill(canvas, floor, FLOOR);
+}
+
+/* The largest of a seat's shapes, if no other one is as large: it stands for the player. */
+static const ls_draw_shape *figure_of(const ls_draw_list *list, uint32_t slot)
+{
+    const ls_draw_shape *largest = NULL;
+    bool is_alone = false;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const ls_draw_shape *shape = &list->shapes[i];
+        bool is_body = shape->kind == LS_DRAW_DISC || shape->kind == LS_DRAW_BOX;
+        if (shape->owner != slot + 1 || !is_body) {
+            continue;
+        }
+        if (!largest || shape->half_width > largest->half_width) {
+            largest = shape;
+            is_alone = true;
+        } else if (shape->half_width == largest->half_width) {
+            is_alone = false;
+        }
+    }
+    return is_alone ? largest : NULL;
+}
+
+static void paint_names(const ls_scene *scene, const ls_canvas_fonts *fonts, ls_canvas *canvas)
+{
+    for (uint32_t slot = 0; slot < scene->hud.seat_count; slot++) {
+        const ls_hud_seat *seat = &scene->hud.seats[slot];
+        bool is_named = seat->name[0] && scene->hud.owner != slot + 1;
+        const ls_draw_shape *figure = is_named ? figure_of(&scene->list, slot) : NULL;
+        if (figure) {
+            ls_fixed reach = LS_MAX(figure->half_width, figure->half_height);
+            ls_overlay_name(
+                canvas, fonts, seat,
+                ls_camera_to_canvas(&scene->camera, (ls_vec2){figure->x, figure->y + reach}));
+        }
     }
 }
 
-void ls_scene_paint(const ls_scene *scene, const ls_canvas_font *font, ls_canvas *canvas)
+ls_overlay ls_scene_overlay(const ls_scene *scene, const ls_canvas_fonts *fonts, ls_canvas *canvas)
 {
-    painter to = {&scene->camera, canvas, scene->hud.owner, (float)scene->camera.pixels_per_m};
-    ls_canvas_clear(canvas, LS_SCENE_BACKGROUND);
-    paint_floor(scene, canvas);
+    return (ls_overlay){.canvas = canvas,
+                        .fonts = fonts,
+                        .hud = &scene->hud,
+                        .times = scene->has_figures ? &scene->times : NULL,
+                        .playhead = scene->is_record ? &scene->playhead : NULL,
+                        .has_bar = scene->has_bar,
+                        .has_keys = scene->has_keys};
+}
+
+void ls_scene_paint(const ls_scene *scene, const ls_canvas_fonts *fonts, ls_canvas *canvas)
+{
+    painter to = {.camera = &scene->camera,
+                  .fonts = fonts,
+                  .canvas = canvas,
+                  .owner = scene->hud.owner,
+                  .scale = (float)scene->camera.pixels_per_m};
+    paint_ground(scene, canvas);
     for (uint32_t i = 0; i < scene->list.count; i++) {
         paint_shape(&to, &scene->list.shapes[i]);
     }
     if (scene->has_box) {
         ls_overlay_box(canvas, scene->box_from, scene->box_to);
     }
-    if (font) {
-        ls_overlay overlay = {.canvas = canvas,
-                              .font = font,
-                              .hud = &scene->hud,
-                              .times = scene->has_times ? &scene->times : NULL,
-                              .playhead = scene->is_record ? &scene->playhead : NULL};
+    if (fonts && scene->has_bar) {
+        paint_names(scene, fonts, canvas);
+    }
+    if (fonts) {
+        ls_overlay overlay = ls_scene_overlay(scene, fonts, canvas);
         ls_overlay_paint(&overlay);
     }
 }

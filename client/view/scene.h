@@ -22,7 +22,9 @@ typedef struct ls_scene {
     ls_camera camera;
     ls_hud_model hud;
     ls_frame_times times;
-    bool has_times; /* they and the lines of the HUD are shown */
+    bool has_figures; /* the frame times and the lines of the HUD are shown */
+    bool has_bar;     /* as in ls_overlay */
+    bool has_keys;
     bool is_record; /* there is a playhead */
     ls_playhead playhead;
     bool has_box; /* that the pointer draws */
@@ -40,7 +42,10 @@ ls_draw_list *ls_scene_begin(ls_scene *scene);
 /* Copies what the shapes borrow from a simulation. Where memory is out, that is not shown. */
 void ls_scene_keep_borrowed(ls_scene *scene);
 
-/* `font` is NULL: no text, as on a terminal, whose cells are too coarse for it. */
-void ls_scene_paint(const ls_scene *scene, const ls_canvas_font *font, ls_canvas *canvas);
+/* Its texts and bars. */
+ls_overlay ls_scene_overlay(const ls_scene *scene, const ls_canvas_fonts *fonts, ls_canvas *canvas);
+
+/* `fonts` is NULL: no overlay, as on a terminal, whose cells are too coarse for it. */
+void ls_scene_paint(const ls_scene *scene, const ls_canvas_fonts *fonts, ls_canvas *canvas);
 
 #endif

@@ -10,6 +10,7 @@
 #define ZOOM_PER_NOTCH 1.15
 #define PAN_SHARE 0.9 /* of the canvas a second, with a key held */
 #define ELAPSED_MAX_NS UINT64_C(250000000)
+#define KEYS_SHOWN_NS UINT64_C(10000000000)
 #define HEARD_SPEED_MAX 1 /* a record that plays faster than twice as fast is silent */
 
 struct ls_view {
@@ -22,12 +23,15 @@ struct ls_view {
     ls_hud_model hud;
     ls_view_requests requests;
     ls_canvas canvas; /* of the last picture: its size, without pixels */
-    const ls_canvas_font *font;
+    const ls_canvas_fonts *fonts;
     uint64_t now_ns; /* of the last picture; 0 before the first */
     bool is_seeking; /* the left button went down on the seek bar */
     bool is_panning; /* the middle button is down */
-    bool is_text_hidden;
-    bool is_heard; /* a record goes where it is going by playing there */
+    bool is_bare;    /* the picture is shown alone */
+    bool has_figures;
+    bool has_keys;
+    uint64_t keys_left_ns; /* for as long they are shown at first; 0: as has_keys says */
+    bool is_heard;         /* a record goes where it is going by playing there */
 };
 
 ls_status ls_view_create(const ls_view_config *config, const ls_allocator *allocator, ls_view **out)
@@ -39,6 +43,8 @@ ls_status ls_view_create(const ls_view_config *config, const ls_allocator *alloc
     view->allocator = allocator;
     view->config = *config;
     view->camera = ls_camera_make();
+    view->keys_left_ns = KEYS_SHOWN_NS;
+    view->has_figures = config->source.go_to != NULL; /* a record is looked into */
     view->canvas = (ls_canvas){.width = 1, .height = 1};
     ls_input_mapper_init(&view->mapper);
     ls_playhead_init(&view->playhead);
@@ -62,7 +68,7 @@ static bool is_record(const ls_view *view)
 
 static bool find_seek_share(ls_view *view, ls_canvas_point at, double *share)
 {
-    ls_overlay overlay = {.canvas = &view->canvas, .font = view->font};
+    ls_overlay overlay = {.canvas = &view->canvas, .fonts = view->fonts};
     return ls_overlay_seek_share(&overlay, at, share);
 }
 
@@ -117,7 +123,14 @@ static void receive_key(ls_view *view, uint32_t key)
         ls_camera_zoom(camera, middle, 1.0 / ZOOM_PER_NOTCH);
         break;
     case LS_KEY_H:
-        view->is_text_hidden = !view->is_text_hidden;
+        view->is_bare = !view->is_bare;
+        break;
+    case LS_KEY_F1:
+        view->has_keys = view->keys_left_ns == 0 && !view->has_keys;
+        view->keys_left_ns = 0;
+        break;
+    case LS_KEY_F3:
+        view->has_figures = !view->has_figures;
         break;
     case LS_KEY_N:
         view->config.interpolates = !view->config.interpolates;
@@ -139,7 +152,7 @@ static void receive_button(ls_view *view, const ls_view_event *event)
     if (event->button == LS_BUTTON_MIDDLE) {
         view->is_panning = event->is_down;
     } else if (event->button == LS_BUTTON_LEFT) {
-        view->is_seeking = event->is_down && is_record(view) && view->font &&
+        view->is_seeking = event->is_down && is_record(view) && view->fonts &&
                            find_seek_share(view, event->at, &share);
     }
     if (view->is_seeking) {
@@ -174,6 +187,10 @@ void ls_view_receive(ls_view *view, const ls_view_event *event)
         break;
     case LS_VIEW_EVENT_WHEEL:
         ls_camera_zoom(&view->camera, event->at, pow(ZOOM_PER_NOTCH, (double)event->amount));
+        break;
+    case LS_VIEW_EVENT_AWAY:
+        view->is_panning = false;
+        view->is_seeking = false;
         break;
     case LS_VIEW_EVENT_CLOSE:
         view->requests.wants_close = true;
@@ -255,18 +272,56 @@ static void add_own_lines(ls_view *view, uint32_t shapes)
                      view->config.interpolates ? "" : ", NOT BLENDED");
 }
 
+static void count_keys(ls_view *view, uint64_t elapsed_ns)
+{
+    if (!view->hud.heading.bytes[0]) { /* the match has begun */
+        view->keys_left_ns -= LS_MIN(elapsed_ns, view->keys_left_ns);
+    }
+}
+
+/* The colour of a seat is that of its largest shape. */
+static void find_colours(ls_hud_model *hud, const ls_draw_list *list)
+{
+    ls_fixed largest[LS_PLAYERS_MAX] = {0};
+    for (uint32_t i = 0; i < list->count; i++) {
+        const ls_draw_shape *shape = &list->shapes[i];
+        uint32_t owner = shape->owner;
+        if (owner > 0 && owner <= hud->seat_count && shape->half_width > largest[owner - 1]) {
+            largest[owner - 1] = shape->half_width;
+            hud->seats[owner - 1].colour = shape->colour | 0xFFu;
+        }
+    }
+}
+
+/* The texts and bars; the camera has the rest of the canvas. */
 static void add_overlay(ls_view *view, ls_scene *scene)
 {
     scene->has_box = view->hud.is_selecting &&
                      ls_input_mapper_box(&view->mapper, &scene->box_from, &scene->box_to);
-    scene->has_times = !view->is_text_hidden;
+    scene->has_figures = view->has_figures && !view->is_bare;
+    scene->has_bar = !view->is_bare;
+    scene->has_keys = (view->has_keys || view->keys_left_ns > 0) && !view->is_bare;
     scene->is_record = is_record(view);
-    if (view->font && !view->is_text_hidden) {
+    if (view->fonts) {
         add_own_lines(view, scene->list.count);
+        find_colours(&view->hud, &scene->list);
     }
     scene->hud = view->hud;
     scene->times = view->times;
     scene->playhead = view->playhead;
+}
+
+static void update_camera(ls_view *view, ls_scene *scene, double elapsed_s)
+{
+    ls_overlay_margins margins = {0, 0};
+    if (view->fonts) {
+        ls_overlay overlay = ls_scene_overlay(scene, view->fonts, &view->canvas);
+        margins = ls_overlay_measure(&overlay);
+    }
+    view->camera.top = margins.top;
+    view->camera.bottom = margins.bottom;
+    ls_camera_update(&view->camera, &view->canvas, &scene->list, view->hud.owner, elapsed_s);
+    scene->camera = view->camera;
 }
 
 void ls_view_compose(ls_view *view, const ls_view_frame *frame, ls_scene *scene)
@@ -278,14 +333,14 @@ void ls_view_compose(ls_view *view, const ls_view_frame *frame, ls_scene *scene)
     elapsed_ns = LS_MIN(elapsed_ns, ELAPSED_MAX_NS);
     view->now_ns = frame->now_ns;
     view->canvas = (ls_canvas){.width = frame->width, .height = frame->height};
-    view->font = frame->font;
+    view->fonts = frame->fonts;
     advance(view, elapsed_ns);
     draw(view, scene);
     double elapsed_s = (double)elapsed_ns / 1e9;
     pan_by_keys(view, elapsed_s);
-    ls_camera_update(&view->camera, &view->canvas, &scene->list, view->hud.owner, elapsed_s);
-    scene->camera = view->camera;
+    count_keys(view, elapsed_ns);
     add_overlay(view, scene);
+    update_camera(view, scene, elapsed_s);
 }
 
 void ls_view_start_at(ls_view *view, ls_tick tick, int32_t speed)

@@ -34,7 +34,7 @@ typedef struct ls_view_frame {
     uint64_t work_ns; /* what the frame before cost, for the graph */
     uint32_t width;   /* of the canvas, pixels */
     uint32_t height;
-    const ls_canvas_font *font; /* its size alone counts; NULL: there will be no text */
+    const ls_canvas_fonts *fonts; /* their sizes count; NULL: there will be no overlay */
 } ls_view_frame;
 
 /* Composes the picture that is due. */

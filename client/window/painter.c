@@ -65,10 +65,9 @@ static void write_files(ls_painter *painter, const ls_canvas *canvas, ls_painter
 /* How large the next picture will be. */
 static void measure(ls_painter *painter, const ls_canvas *canvas)
 {
-    const ls_canvas_font *font = ls_window_font(painter->window);
     painter->state.width = canvas->width;
     painter->state.height = canvas->height;
-    painter->state.font = (ls_canvas_font){.width = font->width, .height = font->height};
+    painter->state.fonts = *ls_window_fonts(painter->window);
     painter->state.display_hz = ls_window_display_hz(painter->window);
 }
 
@@ -89,7 +88,8 @@ static void paint(ls_painter *painter, ls_painter_job *job)
         job->written = LS_NO_MEMORY;
         return;
     }
-    ls_scene_paint(&job->scene, ls_window_font(painter->window), canvas);
+    ls_window_set_title(painter->window, job->scene.hud.title);
+    ls_scene_paint(&job->scene, ls_window_fonts(painter->window), canvas);
     uint64_t work_ns = ls_clock_now_ns(&painter->clock) - begun_ns;
     ls_window_show(painter->window);
     note_shown(painter, canvas, work_ns);

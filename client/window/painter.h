@@ -30,10 +30,10 @@ typedef struct ls_painter_job {
 typedef struct ls_painter_state {
     uint32_t width; /* of the canvas, pixels */
     uint32_t height;
-    ls_canvas_font font; /* its size; no glyphs */
-    uint32_t display_hz; /* 0: the window does not follow the display */
-    uint64_t work_ns;    /* what painting took */
-    uint64_t shown_ns;   /* 0: nothing was shown so far */
+    ls_canvas_fonts fonts; /* their sizes count */
+    uint32_t display_hz;   /* 0: the window does not follow the display */
+    uint64_t work_ns;      /* what painting took */
+    uint64_t shown_ns;     /* 0: nothing was shown so far */
 } ls_painter_state;
 
 /* As ls_window_open. */

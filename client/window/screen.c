@@ -28,14 +28,14 @@ struct ls_screen {
     ls_loudspeaker *loudspeaker; /* NULL: it is silent */
     bool has_sought_sound;
     ls_frame_pace pace;
-    uint64_t next_ns;    /* when the next frame is to begin */
-    uint64_t work_ns;    /* what the last frame took, without the painter's part */
-    ls_canvas_font font; /* the size of the window's */
-    uint64_t text_ns;    /* when text was shown last */
-    bool has_shown_end;  /* of a record, as text */
-    bool wants_picture;  /* a key asked for one */
-    uint32_t pictures;   /* that keys asked for so far */
-    uint32_t jobs_out;   /* pictures whose files are not written yet */
+    uint64_t next_ns;      /* when the next frame is to begin */
+    uint64_t work_ns;      /* what the last frame took, without the painter's part */
+    ls_canvas_fonts fonts; /* the sizes of the window's */
+    uint64_t text_ns;      /* when text was shown last */
+    bool has_shown_end;    /* of a record, as text */
+    bool wants_picture;    /* a key asked for one */
+    uint32_t pictures;     /* that keys asked for so far */
+    uint32_t jobs_out;     /* pictures whose files are not written yet */
 };
 
 ls_screen_config ls_screen_config_default(void)
@@ -282,13 +282,13 @@ static void frame_of_window(ls_screen *screen, uint64_t now_ns)
     log_written(screen);
     ls_painter_state state = ls_painter_look(screen->painter);
     ls_painter_job *job = ls_painter_take(screen->painter);
-    screen->font = state.font;
+    screen->fonts = state.fonts;
     if (job) {
         ls_view_frame frame = {.now_ns = now_ns,
                                .work_ns = screen->work_ns + state.work_ns,
                                .width = state.width,
                                .height = state.height,
-                               .font = &screen->font};
+                               .fonts = &screen->fonts};
         ls_view_compose(screen->view, &frame, &job->scene);
         add_files(screen, job);
         ls_painter_put(screen->painter, job);

@@ -109,11 +109,11 @@ def find_problems(run, expected):
     return [run.problem(words) for words in problems]
 
 
-def healthy_problems(run, taps):
+def healthy_problems(run, taps=None):
     """`taps`: the bits that it has to warn of, for each file where there are any."""
     problems = []
     bits = (run.report.get("taps") or {}).get("bits")
-    if bits != taps.get(run.arguments[0]):
+    if bits != (taps or {}).get(run.arguments[0]):
         problems.append(f"warns of the taps of bits {bits}")
     if run.code != CLEAN or run.bad_perturbations() or run.lint_errors():
         problems.append(f"a false alarm: exit code {run.code}, {sorted(run.bad_perturbations())}")
