@@ -81,7 +81,8 @@ def test_match_is_seen_from_its_room_to_its_end():
         root = xml.etree.ElementTree.fromstring(picture)
         assert root.tag == "{http://www.w3.org/2000/svg}svg" and len(root) > 10, picture[:500]
         assert service.ask("GET", API + "/rooms/pair-9/picture")[0] == 404
-        assert sum(worker["players"] for worker in ask("GET", "/workers")["workers"]) == 2
+        wait_for(lambda: sum(one["players"] for one in ask("GET", "/workers")["workers"]) == 2,
+                 "the players of all workers")
         service.admin("end", "pair-1")
         assert all(service.ended(i)[0] == 0 for i in range(2))
         assert service.summary(0)["final_hash"] == service.summary(1)["final_hash"]
