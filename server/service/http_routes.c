@@ -378,6 +378,9 @@ static void answer_result(const pending *done, const ls_service_result *result)
         status = 201;
     } else {
         ls_json_text(json, "result", result->text.bytes[0] ? result->text.bytes : "done");
+        if (kind == LS_SERVICE_SAVE_ROOM && result->body) {
+            ls_json_text(json, "lacks", result->body);
+        }
     }
     ls_http_answer_json_take(exchange, status, json);
 }

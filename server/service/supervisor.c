@@ -13,6 +13,7 @@
 #include "lockstep/protocol/udp/udp_group.h"
 #include "lockstep/server/service/agones.h"
 #include "lockstep/server/service/http_listener.h"
+#include "lockstep/server/service/journal_disk.h"
 #include "lockstep/server/service/journal_upload.h"
 #include "lockstep/server/service/room_keeper.h"
 #include "lockstep/server/service/room_register.h"
@@ -40,6 +41,8 @@ typedef struct supervisor {
     ls_room_keeper *keeper;
     ls_journal_upload *upload; /* NULL: journals stay here */
     ls_upload_report uploads;
+    ls_journal_disk *disk; /* NULL: there are no journals */
+    ls_storage_report storage;
     ls_agones *agones;      /* NULL: there is no sidecar */
     ls_http_listener *http; /* NULL: there is none */
     ls_operator_files operator_files;
@@ -233,6 +236,7 @@ static ls_status create_keeper(supervisor *self, ls_text *why)
         .sockets = self->sockets,
         .program = self->config->program,
         .worker = self->config->worker,
+        .storage = has_journals ? &self->storage : NULL,
         .uploads = service->upload_command[0] != '\0' && has_journals ? &self->uploads : NULL,
         .loop = self->loop,
         .log = &self->console->log,
@@ -241,6 +245,14 @@ static ls_status create_keeper(supervisor *self, ls_text *why)
         .user = self};
     ls_status status =
         has_journals ? ls_output_check_directory(service->journal_dir, "journals", why) : LS_OK;
+    const ls_journal_disk_config disk = {.directory = service->journal_dir,
+                                         .bytes_min = LS_JOURNAL_DISK_BYTES_MIN,
+                                         .loop = self->loop,
+                                         .log = &self->console->log,
+                                         .report = &self->storage};
+    if (status == LS_OK && has_journals) {
+        status = ls_journal_disk_create(&disk, &self->disk);
+    }
     return status == LS_OK ? ls_room_keeper_create(&keeper, &self->keeper, why) : status;
 }
 
@@ -388,6 +400,7 @@ ls_exit_code ls_supervisor_run(const ls_supervisor_config *config, ls_console *c
     ls_http_listener_destroy(self->http);
     ls_agones_destroy(self->agones);
     ls_journal_upload_destroy(self->upload);
+    ls_journal_disk_destroy(self->disk);
     ls_room_keeper_destroy(self->keeper);
     ls_udp_group_close(self->group);
     ls_event_loop_destroy(self->loop);

@@ -37,7 +37,8 @@ typedef struct room_saving {
     ls_tick tick;  /* when it was looked at last */
     ls_text words; /* that players read */
     ls_status status;
-    const char *why; /* a sentence */
+    const char *why;        /* a sentence */
+    uint64_t ticks_missing; /* in the journal */
 } room_saving;
 
 /* The owner of a room: all that the worker knows of it, from its opening until it is over. */
@@ -600,6 +601,7 @@ bool ls_worker_rooms_command(ls_worker_rooms *all, const ls_worker_message *mess
 static void report_saved(ls_worker_rooms *all, const worker_room *room, ls_status status,
                          const char *text)
 {
+    char lacks[128];
     ls_worker_message *message = &all->message;
     memset(message, 0, sizeof *message);
     message->kind = LS_WORKER_RESULT;
@@ -607,7 +609,14 @@ static void report_saved(ls_worker_rooms *all, const worker_room *room, ls_statu
     memcpy(message->room, room->report.name, sizeof message->room);
     message->result.status = status;
     ls_text_set(&message->result.text, "%s", text);
+    if (status == LS_OK && room->saving.ticks_missing > 0) {
+        snprintf(lacks, sizeof lacks,
+                 "%" PRIu64 " closed ticks are missing in it: they could not be written",
+                 room->saving.ticks_missing);
+        message->result.body = lacks;
+    }
     all->config.notify(all->config.user, message);
+    message->result.body = NULL;
 }
 
 /* Of a match that was saved before and has gone on from there. */
@@ -753,6 +762,8 @@ static void on_done(void *user, ls_room *of)
 {
     ls_worker_rooms *all = user;
     worker_room *room = ls_room_owner(of);
+    const ls_room_journal *journal = ls_room_journal_of(of);
+    room->saving.ticks_missing = journal ? ls_room_journal_ticks_missing(journal) : 0;
     make_report(room);
     all->count--;
     ls_crash_log_note(ls_room_number(of), NULL);

@@ -495,7 +495,13 @@ static void admin_print_opened(const ls_json *answer)
 
 static void admin_print_result(const ls_json *answer)
 {
+    ls_text lacks = {{0}};
     print_line(text_of(answer, "result"));
+    if (ls_json_has(answer, "lacks")) {
+        ls_text_set(&lacks, "%s", text_of(answer, "lacks"));
+        ls_text_make_printable(lacks.bytes, strlen(lacks.bytes));
+        fprintf(stderr, "lockstep-admin: warning: %s\n", lacks.bytes);
+    }
 }
 
 /* ---- events ---- */
