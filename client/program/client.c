@@ -518,6 +518,7 @@ LS_TICK_CODE static void after_turn(client *player, uint64_t now_ns)
     }
     ls_client_link_flush(player->link);
     choose_waiting(player, now_ns);
+    player->view.server = ls_client_link_server(player->link);
     set_alarm(player);
     ls_console_flush(player->console);
     if (ls_session_state_of(player->session) == LS_SESSION_OVER) {
@@ -560,7 +561,7 @@ static void on_seen_frame(void *user, uint64_t now_ns)
 /* Without a view. */
 static void make_frame_due(client *player, uint64_t now_ns)
 {
-    (void)ls_frame_pace_next(&player->pace, 0, now_ns);
+    (void)ls_frame_pace_next(&player->pace, 0, now_ns, now_ns);
     ls_frame_recorder_begin_frame(&player->recorder, now_ns);
     ls_session_frame(player->session, now_ns);
 }

@@ -66,6 +66,8 @@ static void add_hashes(const ls_session_report *report, ls_hud_model *hud)
     } else if (report->desyncs > 0) {
         ls_hud_model_add(hud, "hashes    agree here; %" PRIu32 " of others differed",
                          report->desyncs);
+    } else if (report->tick <= report->joined_tick) {
+        ls_hud_model_add(hud, "hashes    none was compared yet");
     } else {
         ls_hud_model_add(hud, "hashes    agree");
     }
@@ -82,8 +84,40 @@ static void set_banner(const ls_session_report *report, ls_hud_model *hud)
             ls_text_add(&hud->banner, "   %s: server %s, here %s", report->own_cause.field,
                         report->own_cause.server_value, report->own_cause.client_value);
         }
-    } else if (report->state < LS_SESSION_FINISHED && report->state != LS_SESSION_PLAYING) {
+    } else if (report->state == LS_SESSION_JOINING || report->state == LS_SESSION_RECONNECTING) {
         ls_text_set(&hud->banner, "%s", ls_session_state_words(report->state));
+    }
+}
+
+/* Before the match: what it is, where it is, and what it waits for. */
+static void set_heading(const ls_client_view *shown, const ls_session_report *report,
+                        const ls_offer *offer, ls_hud_model *hud)
+{
+    if (report->state > LS_SESSION_SEATED) {
+        return;
+    }
+    ls_text_set(&hud->heading, "%s", offer ? offer->simulation : "Lockstep");
+    ls_text_set(&hud->waiting, "%s at %s", ls_session_state_words(report->state), shown->server);
+    if (offer && !offer->is_spectator) {
+        ls_text_add(&hud->waiting, ": seat %" PRIu32 " of %" PRIu32 " is yours", offer->slot + 1,
+                    offer->config.players);
+    }
+}
+
+static void set_title(const ls_client_view *shown, const ls_offer *offer, ls_hud_model *hud)
+{
+    ls_text title = {{0}};
+    ls_text_set(&title, "%s%s%s - Lockstep", offer ? offer->simulation : "", offer ? " - " : "",
+                shown->server);
+    ls_name_copy(hud->title, sizeof hud->title, title.bytes);
+}
+
+static void add_seats(const ls_client_view *shown, const ls_offer *offer, ls_hud_model *hud)
+{
+    hud->seat_count = offer->config.players;
+    for (uint32_t slot = 0; slot < hud->seat_count; slot++) {
+        ls_hud_seat *seat = &hud->seats[slot];
+        ls_name_copy(seat->name, sizeof seat->name, ls_session_player_name(shown->session, slot));
     }
 }
 
@@ -129,6 +163,8 @@ static void fill_hud(void *user, ls_hud_model *hud)
     hud->tick = report.shown_tick;
     hud->alpha = ls_session_alpha(shown->session);
     set_banner(&report, hud);
+    set_heading(shown, &report, offer, hud);
+    set_title(shown, offer, hud);
     if (!offer) {
         return;
     }
@@ -137,6 +173,7 @@ static void fill_hud(void *user, ls_hud_model *hud)
     shown->slot = report.slot;
     hud->owner = offer->is_spectator ? 0 : report.slot + 1;
     hud->is_selecting = simulation->draw_control != NULL;
+    add_seats(shown, offer, hud);
     add_match(&report, offer, simulation, hud);
     add_timing(&report, offer, hud);
     add_hashes(&report, hud);
@@ -194,6 +231,7 @@ uint32_t ls_client_view_input(ls_client_view *shown, const ls_sim_instance *inst
                               uint8_t *bytes)
 {
     const ls_simulation *simulation = ls_sim_instance_simulation(instance);
+    ls_screen_receive(shown->screen, shown->frame_ns);
     const ls_controls *controls = ls_view_next_controls(ls_screen_view(shown->screen));
     if (!simulation->control) {
         return 0;

@@ -20,6 +20,7 @@ typedef struct ls_lag_notes {
 typedef struct ls_client_view {
     ls_session *session; /* that it shows, from the first frame on */
     ls_screen *screen;   /* NULL: nothing is shown */
+    const char *server;  /* where the match is, for a person; borrowed */
     uint64_t frame_ns;   /* when the frame before began */
     uint32_t slot;
     ls_notice notice; /* the newest */

@@ -90,6 +90,7 @@ void ls_tick_sync_enter(ls_tick_sync *sync, const ls_tick_sync_entry *entry, uin
         due_ns = (int64_t)now_ns - missed * dt_ns;
     }
     forget_all(sync);
+    sync->moved_ns = now_ns;
     sync->next_input = entry->first + (ls_tick)missed;
     sync->reported = sync->next_input > 0 ? sync->next_input - 1 : 0;
     sync->next_due_ns = (uint64_t)(due_ns + missed * dt_ns);
@@ -150,15 +151,12 @@ static int64_t choose_step(ls_tick_sync *sync)
     return clamped(error_ns, step_max_ns);
 }
 
-/* Inputs that are made at once go out in one packet, and the oldest of them has the least slack:
- * its phase counts for all. */
-static void note_phase(ls_tick_sync *sync, ls_tick tick, uint64_t now_ns)
+/* The phase of the next input on a machine that is never late. The delay of a busy one is part of
+ * the way that inputs have to go; not so that of an input which was overdue when it became due. */
+static int64_t punctual_phase(const ls_tick_sync *sync, uint64_t now_ns)
 {
-    int64_t *phase_ns = &sync->phase_ns[tick % LS_LEAD_TICKS_MAX];
-    bool is_of_batch = tick > 0 && now_ns == sync->made_ns;
-    *phase_ns =
-        is_of_batch ? sync->phase_ns[(tick - 1) % LS_LEAD_TICKS_MAX] : phase_of(sync, now_ns, tick);
-    sync->made_ns = now_ns;
+    uint64_t due_ns = LS_MAX(sync->next_due_ns + grain_ns(sync), sync->moved_ns);
+    return phase_of(sync, LS_MIN(now_ns, due_ns), sync->next_input);
 }
 
 bool ls_tick_sync_claim_due(ls_tick_sync *sync, uint64_t now_ns)
@@ -166,7 +164,7 @@ bool ls_tick_sync_claim_due(ls_tick_sync *sync, uint64_t now_ns)
     if (now_ns < sync->next_due_ns) {
         return false;
     }
-    note_phase(sync, sync->next_input, now_ns);
+    sync->phase_ns[sync->next_input % LS_LEAD_TICKS_MAX] = punctual_phase(sync, now_ns);
     sync->next_due_ns += (uint64_t)((int64_t)sync->config.dt_ns + choose_step(sync));
     sync->next_input++;
     return true;
@@ -191,6 +189,7 @@ void ls_tick_sync_skip_to(ls_tick_sync *sync, ls_tick tick, uint64_t now_ns)
     uint64_t due_ns = sync->next_due_ns + (tick - sync->next_input) * sync->config.dt_ns;
     uint64_t latest_ns = due_ns_for(sync, now_ns + sync->config.dt_ns, 0);
     sync->next_due_ns = LS_MIN(due_ns, latest_ns);
+    sync->moved_ns = now_ns;
     ls_tick oldest =
         tick - sync->next_input > LS_LEAD_TICKS_MAX ? tick - LS_LEAD_TICKS_MAX : sync->next_input;
     for (; oldest < tick; oldest++) {
@@ -247,12 +246,13 @@ static int64_t reported_phase(const ls_tick_sync *sync, int64_t slack_ns, ls_tic
 
 /* At once, if inputs come late or nearly so; or if they come much too early; or to mend what was
  * guessed at the start, from a round trip or two. */
-static void jump(ls_tick_sync *sync)
+static void jump(ls_tick_sync *sync, uint64_t now_ns)
 {
     int64_t early_ns = wanted_phase(sync) - present_phase(sync);
     if (early_ns < -MARGIN_NS / 2) {
         uint64_t by_ns = (uint64_t)-early_ns;
         sync->next_due_ns = sync->next_due_ns > by_ns ? sync->next_due_ns - by_ns : 0;
+        sync->moved_ns = now_ns;
         return;
     }
     if (!ls_quantile_window_is_settled(&sync->needs)) {
@@ -290,5 +290,5 @@ LS_TICK_CODE void ls_tick_sync_add_slack(ls_tick_sync *sync, int64_t slack_ns, l
     ls_quantile_window_add(&sync->needs, -(phase_ns + slack_ns), now_ns);
     sync->latest_ns = -ls_quantile_window_value(&sync->needs);
     sync->has_latest = true;
-    jump(sync);
+    jump(sync, now_ns);
 }

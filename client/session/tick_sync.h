@@ -1,8 +1,8 @@
 /* Tick sync: when a client makes its next input, so that it reaches the server just before its tick
  * is closed. From the slack that the server reports it knows for each input until when it could
- * have been made, and holds to what all but a few of the recent ones needed: at once towards
- * earlier when inputs come late, otherwise slowly. Compares no clocks of two machines, reads
- * none. */
+ * have been due, and holds to what all but a few of the recent ones needed, on the network and on
+ * this machine: at once towards earlier when inputs come late, otherwise slowly. Compares no clocks
+ * of two machines, reads none. */
 #ifndef LOCKSTEP_CLIENT_SESSION_TICK_SYNC_H
 #define LOCKSTEP_CLIENT_SESSION_TICK_SYNC_H
 
@@ -16,8 +16,8 @@ typedef struct ls_tick_sync_config {
     bool is_exact; /* inputs are made when they are due, not in the first frame after */
 } ls_tick_sync_config;
 
-/* The *phase* of an input is when it is made, less its tick times dt: inputs made at an even pace
- * all have the same. */
+/* The *phase* of an input is when it was to be made, less its tick times dt: inputs made at an even
+ * pace all have the same. */
 typedef struct ls_tick_sync {
     ls_tick_sync_config config;
     ls_tick next_input;   /* the next one to be made */
@@ -32,7 +32,7 @@ typedef struct ls_tick_sync {
     uint32_t late_one_in;     /* of so many inputs one may be late */
     uint32_t late_reports;    /* in a row */
     ls_tick reported;         /* newest input that a report was about */
-    uint64_t made_ns;         /* when the newest input was made */
+    uint64_t moved_ns;        /* when inputs last became due earlier than they had been */
     int64_t phase_ns[LS_LEAD_TICKS_MAX]; /* by tick */
     uint64_t rtt_ns;                     /* smoothed; 0 until measured */
 } ls_tick_sync;

@@ -20,10 +20,12 @@ static void fit(ls_camera *camera, const ls_draw_list *list)
     if (!(width > 0.0 && height > 0.0)) {
         return;
     }
-    camera->x = ls_fixed_to_double(list->view_min.x) + width / 2.0;
-    camera->y = ls_fixed_to_double(list->view_min.y) + height / 2.0;
-    double scale = fmin(camera->width / width, camera->height / height) * FIT_SHARE;
+    double room = fmax(camera->height - camera->top - camera->bottom, 1.0);
+    double scale = fmin(camera->width / width, room / height) * FIT_SHARE;
     camera->pixels_per_m = fmin(fmax(scale, PIXELS_PER_M_MIN), PIXELS_PER_M_MAX);
+    double down = (camera->top - camera->bottom) / 2.0 / camera->pixels_per_m;
+    camera->x = ls_fixed_to_double(list->view_min.x) + width / 2.0;
+    camera->y = ls_fixed_to_double(list->view_min.y) + height / 2.0 + down;
 }
 
 /* The middle of the person's own shapes, larger ones counting more; false when there are none. */

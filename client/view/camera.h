@@ -19,6 +19,8 @@ typedef struct ls_camera {
     double pixels_per_m; /* > 0 */
     double width;        /* of the canvas, pixels */
     double height;
+    double top;    /* of the canvas, pixels that something else takes: all that is worth showing */
+    double bottom; /* fits between them */
 } ls_camera;
 
 ls_camera ls_camera_make(void);

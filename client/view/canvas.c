@@ -263,7 +263,7 @@ void ls_canvas_line(ls_canvas *canvas, ls_canvas_point from, ls_canvas_point to,
     ls_canvas_convex(canvas, corners, 4, colour);
 }
 
-/* ---- rectangles and text ---- */
+/* ---- rectangles ---- */
 
 void ls_canvas_fill(ls_canvas *canvas, ls_canvas_rect rect, uint32_t colour)
 {
@@ -283,6 +283,62 @@ void ls_canvas_row(ls_canvas *canvas, int32_t x, int32_t y, const uint32_t *colo
         paint with = paint_of(colours[i]);
         row[i] = with.share == COVERED ? with.pixel : mix(row[i], with.pixel, with.share);
     }
+}
+
+/* ---- text ---- */
+
+/* Ranges of characters that have glyphs: ASCII, Latin, Greek, Cyrillic. */
+static const struct {
+    uint32_t first;
+    uint32_t count;
+} glyph_ranges[] = {{0x20, 95}, {0xA0, 224}, {0x391, 57}, {0x401, 95}, {0x2013, 2}};
+
+_Static_assert(95 + 224 + 57 + 95 + 2 == LS_CANVAS_GLYPHS, "every glyph is in a range");
+
+enum {
+    GLYPH_RANGES = sizeof glyph_ranges / sizeof glyph_ranges[0]
+};
+
+uint32_t ls_canvas_glyph_code(uint32_t glyph)
+{
+    for (uint32_t i = 0; i < GLYPH_RANGES; i++) {
+        if (glyph < glyph_ranges[i].count) {
+            return glyph_ranges[i].first + glyph;
+        }
+        glyph -= glyph_ranges[i].count;
+    }
+    return '?';
+}
+
+/* The number of the first character: of two or three bytes as UTF-8 has them, whatever comes. */
+static uint32_t code_of(const char *text)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    if ((bytes[0] & 0xE0u) == 0xC0u && bytes[1]) {
+        return (bytes[0] & 0x1Fu) << 6 | (bytes[1] & 0x3Fu);
+    }
+    if ((bytes[0] & 0xF0u) == 0xE0u && bytes[1] && bytes[2]) {
+        return (bytes[0] & 0x0Fu) << 12 | (bytes[1] & 0x3Fu) << 6 | (bytes[2] & 0x3Fu);
+    }
+    return bytes[0];
+}
+
+static uint32_t glyph_of(const char *text)
+{
+    uint32_t code = code_of(text);
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < GLYPH_RANGES; i++) {
+        if (code >= glyph_ranges[i].first && code - glyph_ranges[i].first < glyph_ranges[i].count) {
+            return before + code - glyph_ranges[i].first;
+        }
+        before += glyph_ranges[i].count;
+    }
+    return '?' - 0x20u;
+}
+
+static const uint8_t *coverage_of(const ls_canvas_font *font, uint32_t glyph)
+{
+    return font->coverage + (size_t)glyph * font->width * font->height;
 }
 
 static void draw_glyph(ls_canvas *canvas, const ls_canvas_font *font, int32_t x, int32_t y,
@@ -309,12 +365,68 @@ void ls_canvas_text(ls_canvas *canvas, const ls_canvas_font *font, int32_t x, in
                     uint32_t colour, const char *text)
 {
     paint with = paint_of(colour);
-    size_t glyph_bytes = (size_t)font->width * font->height;
     for (; *text && x < (int32_t)canvas->width;
          text += ls_text_fit(text, 1), x += (int32_t)font->width) {
-        uint32_t glyph = (uint32_t)((unsigned char)*text < 128 ? *text : '?') - 32u;
-        if (glyph < LS_CANVAS_GLYPHS) {
-            draw_glyph(canvas, font, x, y, with, font->coverage + glyph * glyph_bytes);
+        draw_glyph(canvas, font, x, y, with, coverage_of(font, glyph_of(text)));
+    }
+}
+
+/* The smallest font that need not be made larger, or the largest. */
+static const ls_canvas_font *font_for(const ls_canvas_fonts *fonts, float height)
+{
+    const ls_canvas_font *sizes[] = {&fonts->figures, &fonts->text, &fonts->title, &fonts->world};
+    uint32_t i = 0;
+    while (i < 3 && (float)sizes[i]->height < height) {
+        i++;
+    }
+    return sizes[i];
+}
+
+/* Blends the four samples round a place in a glyph; what lies outside of it is blank. */
+static float covered_at(const ls_canvas_font *font, const uint8_t *coverage, float x, float y)
+{
+    int32_t left = (int32_t)floorf(x - 0.5f);
+    int32_t top = (int32_t)floorf(y - 0.5f);
+    float right_share = x - 0.5f - (float)left;
+    float low_share = y - 0.5f - (float)top;
+    float sum = 0.0f;
+    for (int32_t i = 0; i < 4; i++) {
+        int32_t column = left + i % 2;
+        int32_t row = top + i / 2;
+        float share =
+            (i % 2 ? right_share : 1.0f - right_share) * (i / 2 ? low_share : 1.0f - low_share);
+        if (column >= 0 && row >= 0 && column < (int32_t)font->width &&
+            row < (int32_t)font->height) {
+            sum += share * (float)coverage[(uint32_t)row * font->width + (uint32_t)column];
         }
+    }
+    return sum;
+}
+
+static void stretch_glyph(ls_canvas *canvas, const ls_canvas_font *font, ls_canvas_point at,
+                          float scale, paint with, const uint8_t *coverage)
+{
+    int32_t bottom = clip(at.y + (float)font->height / scale + 1.0f, canvas->height);
+    int32_t right = clip(at.x + (float)font->width / scale + 1.0f, canvas->width);
+    for (int32_t y = clip(at.y, canvas->height); y < bottom; y++) {
+        uint32_t *row = row_of(canvas, y);
+        for (int32_t x = clip(at.x, canvas->width); x < right; x++) {
+            float covered = covered_at(font, coverage, ((float)x + 0.5f - at.x) * scale,
+                                       ((float)y + 0.5f - at.y) * scale);
+            row[x] = mix(row[x], with.pixel, (uint32_t)(covered * (float)with.share / 255.0f));
+        }
+    }
+}
+
+void ls_canvas_text_stretched(ls_canvas *canvas, const ls_canvas_fonts *fonts,
+                              ls_canvas_point top_left, float height, uint32_t colour,
+                              const char *text)
+{
+    const ls_canvas_font *font = font_for(fonts, height);
+    paint with = paint_of(colour);
+    float scale = (float)font->height / height;
+    for (ls_canvas_point at = top_left; *text && at.x < (float)canvas->width;
+         text += ls_text_fit(text, 1), at.x += (float)font->width / scale) {
+        stretch_glyph(canvas, font, at, scale, with, coverage_of(font, glyph_of(text)));
     }
 }

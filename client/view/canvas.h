@@ -24,13 +24,25 @@ typedef struct ls_canvas_point {
 
 #define LS_CANVAS_CORNERS_MAX 4u
 
-/* The glyphs of ASCII 32 to 126, all of one size. */
-#define LS_CANVAS_GLYPHS 95u
+/* Glyphs, all of one size: of the letters of Europe, in the order of ls_canvas_glyph_code. */
+#define LS_CANVAS_GLYPHS 473u
+
 typedef struct ls_canvas_font {
     uint32_t width; /* of a glyph, pixels */
     uint32_t height;
     const uint8_t *coverage; /* [LS_CANVAS_GLYPHS][height][width], 0 .. 255 */
 } ls_canvas_font;
+
+/* The same letters in several sizes. */
+typedef struct ls_canvas_fonts {
+    ls_canvas_font figures; /* the smallest that can be read */
+    ls_canvas_font text;
+    ls_canvas_font title;
+    ls_canvas_font world; /* to be made smaller: four times as high as `text` */
+} ls_canvas_fonts;
+
+/* The character of a glyph: its number in Unicode. */
+uint32_t ls_canvas_glyph_code(uint32_t glyph);
 
 typedef struct ls_canvas_rect {
     int32_t x;
@@ -61,9 +73,14 @@ void ls_canvas_fill(ls_canvas *canvas, ls_canvas_rect rect, uint32_t colour);
 /* `count` pixels, each of a colour of its own, all of them within the canvas: from (x, y) on. */
 void ls_canvas_row(ls_canvas *canvas, int32_t x, int32_t y, const uint32_t *colours, int32_t count);
 
-/* One line of text with its top left corner at (x, y); other bytes than ASCII 32 to 126 are left
- * blank. */
+/* One line of text with its top left corner at (x, y). Characters without a glyph are shown as
+ * '?'. */
 void ls_canvas_text(ls_canvas *canvas, const ls_canvas_font *font, int32_t x, int32_t y,
                     uint32_t colour, const char *text);
+
+/* The same, `height` pixels high (> 0), at any place. */
+void ls_canvas_text_stretched(ls_canvas *canvas, const ls_canvas_fonts *fonts,
+                              ls_canvas_point top_left, float height, uint32_t colour,
+                              const char *text);
 
 #endif

@@ -1,6 +1,5 @@
-/* Frame pace: when the next picture is to be begun. On a display that is followed, showing one
- * blocks until the display takes it: begun just in time for that, nothing waits meanwhile that has
- * come over the network. Otherwise pictures come at an even rate. Time is an argument. */
+/* Frame pace: when the next picture is to be begun: just in time for the display where one is
+ * followed, so that it shows what is newest; otherwise at an even rate. Time is an argument. */
 #ifndef LOCKSTEP_CLIENT_VIEW_FRAME_PACE_H
 #define LOCKSTEP_CLIENT_VIEW_FRAME_PACE_H
 
@@ -17,9 +16,10 @@ typedef struct ls_frame_pace {
 /* hz > 0. */
 ls_frame_pace ls_frame_pace_make(uint32_t hz, bool follows_display, uint64_t now_ns);
 
-/* A picture was begun, took `work_ns`, and was on the display at `shown_ns`: when to begin the
- * next one. */
-uint64_t ls_frame_pace_next(ls_frame_pace *pace, uint64_t work_ns, uint64_t shown_ns);
+/* A picture was begun by `now_ns`; the newest that was shown took `work_ns`, and was on the display
+ * at `shown_ns`. When to begin the next one. */
+uint64_t ls_frame_pace_next(ls_frame_pace *pace, uint64_t work_ns, uint64_t shown_ns,
+                            uint64_t now_ns);
 
 /* When to begin the next one where nobody looks: together with the input that is due at `input_ns`
  * if that is close, so that the machine wakes once for both. Inputs are `input_period_ns` apart.

@@ -181,7 +181,7 @@ void ls_input_mapper_receive(ls_input_mapper *mapper, const ls_view_event *event
         break;
     case LS_VIEW_EVENT_AWAY:
         memset(mapper->keys_held, 0, sizeof mapper->keys_held);
-        mapper->pad_held = 0;
+        let_go_of_pad(mapper); /* nothing is heard of it until the window is back */
         mapper->is_dragging = false;
         break;
     case LS_VIEW_EVENT_CLOSE:

@@ -19,12 +19,17 @@
 #define GRAPH_MS 50.0f /* at the top of the graph */
 #define MEAN_OF_MS 1000.0f
 
+#define KEYS_OF_VIEW                                                                               \
+    "F1 keys   F3 figures   F11 full screen   F follow   Home all   wheel zoom   H picture alone"
+#define KEYS_OF_RECORD "space pause   arrows step, speed   F1 keys   F3 figures   wheel zoom"
+
 enum {
     MARGIN = 10,
     PADDING = 8,
     GRAPH_HEIGHT = 50,
     BAR_HEIGHT = 34,
     BAR_THICKNESS = 6,
+    COLUMN_LETTERS = 50, /* of figures */
 };
 
 /* ---- frame times ---- */
@@ -51,25 +56,19 @@ ls_frame_means ls_frame_times_mean(const ls_frame_times *times)
     return (ls_frame_means){sum.frame_ms / count, sum.work_ms / count};
 }
 
-static int32_t graph_bottom(const ls_overlay *overlay)
-{
-    return (int32_t)overlay->canvas->height - MARGIN - BAR_HEIGHT;
-}
-
-static void paint_frame_times(const ls_overlay *overlay)
+/* The graph with its lower right corner at (right, bottom). */
+static void paint_frame_times(const ls_overlay *overlay, int32_t right, int32_t bottom,
+                              int32_t height)
 {
     const ls_frame_times *times = overlay->times;
-    int32_t bottom = graph_bottom(overlay);
-    ls_canvas_rect panel = {MARGIN, bottom - GRAPH_HEIGHT, (int32_t)LS_FRAME_TIMES_MAX,
-                            GRAPH_HEIGHT};
-    ls_canvas_fill(overlay->canvas, panel, PANEL);
+    int32_t left = right - (int32_t)LS_FRAME_TIMES_MAX;
     for (uint32_t i = 0; i < times->count; i++) {
         uint32_t at = (times->next + LS_FRAME_TIMES_MAX - times->count + i) % LS_FRAME_TIMES_MAX;
         float frame = fminf(times->frame_ms[at] / GRAPH_MS, 1.0f);
         float work = fminf(times->work_ms[at] / GRAPH_MS, frame);
-        int32_t frame_height = (int32_t)(frame * GRAPH_HEIGHT);
-        int32_t work_height = (int32_t)(work * GRAPH_HEIGHT);
-        int32_t x = MARGIN + (int32_t)(LS_FRAME_TIMES_MAX - times->count + i);
+        int32_t frame_height = (int32_t)(frame * (float)height);
+        int32_t work_height = (int32_t)(work * (float)height);
+        int32_t x = left + (int32_t)(LS_FRAME_TIMES_MAX - times->count + i);
         bool is_slow = times->frame_ms[at] > 1000.0f / 30.0f;
         ls_canvas_fill(overlay->canvas,
                        (ls_canvas_rect){x, bottom - frame_height, 1, frame_height - work_height},
@@ -77,73 +76,241 @@ static void paint_frame_times(const ls_overlay *overlay)
         ls_canvas_fill(overlay->canvas, (ls_canvas_rect){x, bottom - work_height, 1, work_height},
                        WORK);
     }
-    int32_t line = bottom - (int32_t)(1000.0f / 60.0f / GRAPH_MS * GRAPH_HEIGHT);
-    ls_canvas_fill(overlay->canvas, (ls_canvas_rect){MARGIN, line, (int32_t)LS_FRAME_TIMES_MAX, 1},
+    int32_t line = bottom - (int32_t)(1000.0f / 60.0f / GRAPH_MS * (float)height);
+    ls_canvas_fill(overlay->canvas, (ls_canvas_rect){left, line, (int32_t)LS_FRAME_TIMES_MAX, 1},
                    0xFFFFFF60u);
 }
 
 /* ---- text ---- */
 
-static int32_t text_width(const ls_overlay *overlay, const char *text)
+static int32_t text_width(const ls_canvas_font *font, const char *text)
 {
     int32_t width = 0;
     for (; *text; text += ls_text_fit(text, 1)) {
-        width += (int32_t)overlay->font->width;
+        width += (int32_t)font->width;
     }
     return width;
 }
 
-static void paint_lines(const ls_overlay *overlay, int32_t top)
+/* The larger of the two fonts in which the text fits into the width. */
+static const ls_canvas_font *font_that_fits(const ls_canvas_font *larger,
+                                            const ls_canvas_font *smaller, const char *text,
+                                            int32_t width)
 {
-    const ls_hud_model *hud = overlay->hud;
-    int32_t width = 0;
-    int32_t line_height = (int32_t)overlay->font->height;
-    for (uint32_t i = 0; i < hud->line_count; i++) {
-        int32_t needed = text_width(overlay, hud->lines[i]);
-        width = LS_MAX(needed, width);
+    return text_width(larger, text) <= width ? larger : smaller;
+}
+
+static void paint_centred(const ls_overlay *overlay, const ls_canvas_font *font, int32_t y,
+                          uint32_t colour, const char *text)
+{
+    int32_t x = ((int32_t)overlay->canvas->width - text_width(font, text)) / 2;
+    ls_canvas_text(overlay->canvas, font, x, y, colour, text);
+}
+
+/* ---- the bar of seats ---- */
+
+static bool has_bar(const ls_overlay *overlay)
+{
+    return overlay->has_bar && overlay->hud->seat_count > 0 && !overlay->hud->heading.bytes[0];
+}
+
+static int32_t bar_height(const ls_overlay *overlay)
+{
+    return (int32_t)overlay->fonts->text.height + PADDING;
+}
+
+/* Columns of letters that a seat takes, with its colour and the gap behind it. */
+static int32_t seat_letters(const ls_hud_seat *seat)
+{
+    int32_t letters = 5;
+    for (const char *name = seat->name; *name; name += ls_text_fit(name, 1)) {
+        letters++;
     }
-    if (hud->line_count == 0) {
-        return;
+    return seat->name[0] ? letters : 0;
+}
+
+static const ls_canvas_font *font_of_bar(const ls_overlay *overlay)
+{
+    int32_t letters = 0;
+    for (uint32_t i = 0; i < overlay->hud->seat_count; i++) {
+        letters += seat_letters(&overlay->hud->seats[i]);
     }
-    ls_canvas_rect panel = {MARGIN, top, width + 2 * PADDING,
-                            (int32_t)hud->line_count * line_height + 2 * PADDING};
+    int32_t room = (int32_t)overlay->canvas->width - 2 * MARGIN;
+    bool fits = letters * (int32_t)overlay->fonts->text.width <= room;
+    return fits ? &overlay->fonts->text : &overlay->fonts->figures;
+}
+
+static void paint_seat(const ls_overlay *overlay, const ls_canvas_font *font, uint32_t slot,
+                       int32_t x)
+{
+    const ls_hud_seat *seat = &overlay->hud->seats[slot];
+    bool is_own = overlay->hud->owner == slot + 1;
+    int32_t y = (bar_height(overlay) - (int32_t)font->height) / 2;
+    int32_t side = (int32_t)font->height / 2;
+    ls_canvas_rect patch = {x, (bar_height(overlay) - side) / 2, side, side};
+    ls_canvas_fill(overlay->canvas, patch, seat->colour ? seat->colour : DIM);
+    ls_canvas_text(overlay->canvas, font, x + 2 * (int32_t)font->width, y,
+                   is_own ? 0xFFFFFFFFu : DIM, seat->name);
+}
+
+static void paint_bar(const ls_overlay *overlay, int32_t top)
+{
+    const ls_canvas_font *font = font_of_bar(overlay);
+    ls_canvas_rect panel = {0, top, (int32_t)overlay->canvas->width, bar_height(overlay)};
     ls_canvas_fill(overlay->canvas, panel, PANEL);
-    for (uint32_t i = 0; i < hud->line_count; i++) {
-        ls_canvas_text(overlay->canvas, overlay->font, MARGIN + PADDING,
-                       top + PADDING + (int32_t)i * line_height, TEXT, hud->lines[i]);
+    int32_t x = MARGIN;
+    for (uint32_t i = 0; i < overlay->hud->seat_count; i++) {
+        if (overlay->hud->seats[i].name[0]) {
+            paint_seat(overlay, font, i, x);
+        }
+        x += seat_letters(&overlay->hud->seats[i]) * (int32_t)font->width;
     }
 }
 
-static void paint_hint(const ls_overlay *overlay)
+void ls_overlay_name(ls_canvas *canvas, const ls_canvas_fonts *fonts, const ls_hud_seat *seat,
+                     ls_canvas_point at)
 {
-    const char *text = overlay->playhead ? "space pause  arrows step, speed  wheel zoom  H text"
-                                         : "wheel zoom  F follow  Home all  N blend  H text";
-    int32_t x = (int32_t)overlay->canvas->width - MARGIN - text_width(overlay, text);
-    int32_t y = graph_bottom(overlay) - (int32_t)overlay->font->height;
-    ls_canvas_text(overlay->canvas, overlay->font, x, y, DIM, text);
+    const ls_canvas_font *font = &fonts->figures;
+    int32_t x = (int32_t)at.x - text_width(font, seat->name) / 2;
+    int32_t y = (int32_t)at.y - (int32_t)font->height;
+    ls_canvas_text(canvas, font, x + 1, y + 1, 0x000000C0u, seat->name);
+    ls_canvas_text(canvas, font, x, y, TEXT, seat->name);
 }
+
+/* ---- figures: lines in as many columns as there is room for, and the graph behind them ---- */
+
+static bool has_figures(const ls_overlay *overlay)
+{
+    return overlay->times && overlay->hud->line_count > 0;
+}
+
+static int32_t column_width(const ls_overlay *overlay)
+{
+    return COLUMN_LETTERS * (int32_t)overlay->fonts->figures.width;
+}
+
+static int32_t columns_beside(const ls_overlay *overlay, int32_t taken)
+{
+    int32_t room = (int32_t)overlay->canvas->width - 2 * MARGIN - taken;
+    return room / column_width(overlay);
+}
+
+/* The graph is left out where there is hardly room for the lines. */
+static bool has_graph(const ls_overlay *overlay)
+{
+    return columns_beside(overlay, (int32_t)LS_FRAME_TIMES_MAX) >= 2;
+}
+
+static int32_t figure_rows(const ls_overlay *overlay)
+{
+    int32_t columns = columns_beside(overlay, has_graph(overlay) ? (int32_t)LS_FRAME_TIMES_MAX : 0);
+    columns = LS_MAX(columns, 1);
+    return ((int32_t)overlay->hud->line_count + columns - 1) / columns;
+}
+
+static int32_t figures_height(const ls_overlay *overlay)
+{
+    int32_t text = figure_rows(overlay) * (int32_t)overlay->fonts->figures.height;
+    return has_figures(overlay) ? text + PADDING : 0;
+}
+
+static void paint_figures(const ls_overlay *overlay, int32_t top)
+{
+    const ls_canvas_font *font = &overlay->fonts->figures;
+    int32_t rows = figure_rows(overlay);
+    int32_t height = figures_height(overlay);
+    int32_t right = (int32_t)overlay->canvas->width;
+    ls_canvas_fill(overlay->canvas, (ls_canvas_rect){0, top, right, height}, PANEL);
+    for (int32_t i = 0; i < (int32_t)overlay->hud->line_count; i++) {
+        int32_t x = MARGIN + i / rows * column_width(overlay);
+        int32_t y = top + PADDING / 2 + i % rows * (int32_t)font->height;
+        char line[LS_VIEW_LINE_BYTES_MAX];
+        ls_name_copy(line, sizeof line, overlay->hud->lines[i]);
+        line[ls_text_fit(line, COLUMN_LETTERS - 1)] = '\0';
+        ls_canvas_text(overlay->canvas, font, x, y, TEXT, line);
+    }
+    if (has_graph(overlay)) {
+        paint_frame_times(overlay, right - MARGIN, top + height - PADDING / 2, height - PADDING);
+    }
+}
+
+/* ---- keys ---- */
+
+static const char *keys_of_view(const ls_overlay *overlay)
+{
+    return overlay->playhead ? KEYS_OF_RECORD : KEYS_OF_VIEW;
+}
+
+static int32_t keys_height(const ls_overlay *overlay)
+{
+    return overlay->has_keys ? (int32_t)overlay->fonts->text.height + PADDING : 0;
+}
+
+static void paint_keys(const ls_overlay *overlay, int32_t top)
+{
+    int32_t width = (int32_t)overlay->canvas->width;
+    ls_canvas_fill(overlay->canvas, (ls_canvas_rect){0, top, width, keys_height(overlay)}, PANEL);
+    const ls_canvas_font *font = font_that_fits(&overlay->fonts->text, &overlay->fonts->figures,
+                                                keys_of_view(overlay), width - 2 * MARGIN);
+    int32_t y = top + (keys_height(overlay) - (int32_t)font->height) / 2;
+    paint_centred(overlay, font, y, DIM, keys_of_view(overlay));
+}
+
+/* ---- heading and banner ---- */
 
 static int32_t banner_height(const ls_overlay *overlay)
 {
-    return (int32_t)overlay->font->height + 2 * PADDING;
+    return (int32_t)overlay->fonts->text.height + 2 * PADDING;
+}
+
+static bool has_alarm(const ls_overlay *overlay)
+{
+    return overlay->hud->is_alarm && overlay->hud->banner.bytes[0];
+}
+
+static void paint_alarm(const ls_overlay *overlay)
+{
+    const char *text = overlay->hud->banner.bytes;
+    int32_t width = (int32_t)overlay->canvas->width;
+    const ls_canvas_font *font =
+        font_that_fits(&overlay->fonts->text, &overlay->fonts->figures, text, width - 2 * MARGIN);
+    int32_t x = LS_MAX((width - text_width(font, text)) / 2, MARGIN);
+    ls_canvas_rect panel = {0, 0, width, banner_height(overlay)};
+    ls_canvas_fill(overlay->canvas, panel, ALARM);
+    ls_canvas_text(overlay->canvas, font, x, (banner_height(overlay) - (int32_t)font->height) / 2,
+                   0xFFFFFFFFu, text);
 }
 
 static void paint_banner(const ls_overlay *overlay)
 {
     const char *text = overlay->hud->banner.bytes;
-    bool is_alarm = overlay->hud->is_alarm;
-    int32_t height = banner_height(overlay);
-    int32_t width = text_width(overlay, text) + 4 * PADDING;
     int32_t canvas_width = (int32_t)overlay->canvas->width;
-    int32_t y = is_alarm ? 0 : (int32_t)overlay->canvas->height / 3;
-    int32_t x = width < canvas_width ? (canvas_width - width) / 2 : 0;
-    ls_canvas_rect panel = {x, y, width, height};
-    if (is_alarm) {
-        panel.x = 0;
-        panel.width = canvas_width;
-    }
-    ls_canvas_fill(overlay->canvas, panel, is_alarm ? ALARM : NOTICE);
-    ls_canvas_text(overlay->canvas, overlay->font, x + 2 * PADDING, y + PADDING, 0xFFFFFFFFu, text);
+    const ls_canvas_font *font = font_that_fits(&overlay->fonts->text, &overlay->fonts->figures,
+                                                text, canvas_width - 4 * PADDING);
+    int32_t width = text_width(font, text) + 4 * PADDING;
+    int32_t y = (int32_t)overlay->canvas->height / 3;
+    ls_canvas_rect panel = {(canvas_width - width) / 2, y, width, banner_height(overlay)};
+    ls_canvas_fill(overlay->canvas, panel, NOTICE);
+    paint_centred(overlay, font, y + (banner_height(overlay) - (int32_t)font->height) / 2,
+                  0xFFFFFFFFu, text);
+}
+
+/* Before the match: its name, and what it waits for. */
+static void paint_heading(const ls_overlay *overlay)
+{
+    const char *heading = overlay->hud->heading.bytes;
+    int32_t width = (int32_t)overlay->canvas->width;
+    const ls_canvas_font *font =
+        font_that_fits(&overlay->fonts->world, &overlay->fonts->title, heading, width / 2);
+    int32_t top = (int32_t)overlay->canvas->height / 3;
+    int32_t height = (int32_t)font->height + (int32_t)overlay->fonts->text.height + 3 * PADDING;
+    ls_canvas_fill(overlay->canvas, (ls_canvas_rect){0, top - PADDING, width, height}, PANEL);
+    paint_centred(overlay, font, top, 0xFFFFFFFFu, heading);
+    const char *waiting = overlay->hud->waiting.bytes;
+    paint_centred(overlay,
+                  font_that_fits(&overlay->fonts->text, &overlay->fonts->figures, waiting,
+                                 width - 2 * MARGIN),
+                  top + (int32_t)font->height, TEXT, waiting);
 }
 
 /* ---- boxes and bars ---- */
@@ -164,7 +331,7 @@ void ls_overlay_box(ls_canvas *canvas, ls_canvas_point from, ls_canvas_point to)
 /* Where the bar itself lies: right of its text. */
 static ls_canvas_rect bar_of(const ls_overlay *overlay)
 {
-    int32_t text = 26 * (int32_t)overlay->font->width;
+    int32_t text = 26 * (int32_t)overlay->fonts->text.width;
     int32_t x = MARGIN + PADDING + text;
     int32_t y = (int32_t)overlay->canvas->height - MARGIN - BAR_HEIGHT / 2;
     int32_t width = (int32_t)overlay->canvas->width - x - MARGIN - PADDING;
@@ -202,8 +369,8 @@ static void paint_seek_bar(const ls_overlay *overlay)
     speed_words(playhead, speed, sizeof speed);
     snprintf(words, sizeof words, "%-6s %-6s %" PRIu32, playhead->is_paused ? "paused" : "plays",
              speed, ls_playhead_tick(playhead));
-    ls_canvas_text(canvas, overlay->font, MARGIN + PADDING,
-                   top + (BAR_HEIGHT - (int32_t)overlay->font->height) / 2, TEXT, words);
+    ls_canvas_text(canvas, &overlay->fonts->text, MARGIN + PADDING,
+                   top + (BAR_HEIGHT - (int32_t)overlay->fonts->text.height) / 2, TEXT, words);
     int32_t done = (int32_t)(ls_playhead_share(playhead) * bar.width);
     ls_canvas_fill(canvas, bar, 0x3A4655FFu);
     ls_canvas_fill(canvas, (ls_canvas_rect){bar.x, bar.y, done, bar.height}, WORK);
@@ -211,19 +378,43 @@ static void paint_seek_bar(const ls_overlay *overlay)
     ls_canvas_disc(canvas, knob, 7.0f, 0xFFFFFFFFu);
 }
 
+/* ---- all of it ---- */
+
+static int32_t seek_height(const ls_overlay *overlay)
+{
+    return overlay->playhead ? BAR_HEIGHT + 2 * MARGIN : 0;
+}
+
+ls_overlay_margins ls_overlay_measure(const ls_overlay *overlay)
+{
+    return (ls_overlay_margins){.top = (has_bar(overlay) ? bar_height(overlay) : 0) +
+                                       (has_alarm(overlay) ? banner_height(overlay) : 0),
+                                .bottom = figures_height(overlay) + keys_height(overlay) +
+                                          seek_height(overlay)};
+}
+
 void ls_overlay_paint(const ls_overlay *overlay)
 {
-    bool has_banner = overlay->hud->banner.bytes[0] != '\0';
-    if (overlay->times) {
-        bool is_alarm = overlay->hud->is_alarm && has_banner;
-        paint_lines(overlay, MARGIN + (is_alarm ? banner_height(overlay) : 0));
-        paint_frame_times(overlay);
-        paint_hint(overlay);
-    }
+    int32_t bottom = (int32_t)overlay->canvas->height - seek_height(overlay);
     if (overlay->playhead) {
         paint_seek_bar(overlay);
     }
-    if (has_banner) {
+    if (has_figures(overlay)) {
+        bottom -= figures_height(overlay);
+        paint_figures(overlay, bottom);
+    }
+    if (overlay->has_keys) {
+        paint_keys(overlay, bottom - keys_height(overlay));
+    }
+    if (has_bar(overlay)) {
+        paint_bar(overlay, has_alarm(overlay) ? banner_height(overlay) : 0);
+    }
+    if (overlay->hud->heading.bytes[0]) {
+        paint_heading(overlay);
+    }
+    if (has_alarm(overlay)) {
+        paint_alarm(overlay);
+    } else if (overlay->hud->banner.bytes[0]) {
         paint_banner(overlay);
     }
 }

@@ -1,6 +1,6 @@
-/* Overlay: what lies over the picture: lines of text, the graph of frame times, the banner, the box
- * that is being drawn and the seek bar. Paints what it is told and keeps the frame times; knows no
- * source. */
+/* Overlay: what is shown beside the picture and over it: the bar of seats, keys, figures with the
+ * graph of frame times, the seek bar; heading and banner, the box that is being drawn. Paints what
+ * it is told and keeps the frame times; knows no source. */
 #ifndef LOCKSTEP_CLIENT_VIEW_OVERLAY_H
 #define LOCKSTEP_CLIENT_VIEW_OVERLAY_H
 
@@ -29,20 +29,32 @@ ls_frame_means ls_frame_times_mean(const ls_frame_times *times);
 
 typedef struct ls_overlay {
     ls_canvas *canvas;
-    const ls_canvas_font *font;
+    const ls_canvas_fonts *fonts;
     const ls_hud_model *hud;
-    const ls_frame_times *times; /* NULL: neither lines nor graph */
+    const ls_frame_times *times; /* NULL: no figures */
     const ls_playhead *playhead; /* NULL: there is no record, and no seek bar */
+    bool has_bar;                /* of seats */
+    bool has_keys;
 } ls_overlay;
 
-/* Lines in the upper left corner and the graph below them, a hint in the lower right one, the seek
- * bar along the lower edge; an alarm along the upper edge, any other banner in the middle. */
+/* Pixels of the canvas that it takes above the picture and below it. The canvas's size alone
+ * counts. */
+typedef struct ls_overlay_margins {
+    int32_t top;
+    int32_t bottom;
+} ls_overlay_margins;
+ls_overlay_margins ls_overlay_measure(const ls_overlay *overlay);
+
 void ls_overlay_paint(const ls_overlay *overlay);
 
 void ls_overlay_box(ls_canvas *canvas, ls_canvas_point from, ls_canvas_point to);
 
+/* The name of a seat, its middle at `x` and its lower edge at `y`. */
+void ls_overlay_name(ls_canvas *canvas, const ls_canvas_fonts *fonts, const ls_hud_seat *seat,
+                     ls_canvas_point at);
+
 /* Whether this place is on the seek bar, and which share of the record it stands for. Looks at
- * canvas and font alone. */
+ * canvas and fonts alone. */
 bool ls_overlay_seek_share(const ls_overlay *overlay, ls_canvas_point at, double *share);
 
 #endif

@@ -11,6 +11,13 @@
 
 #define LS_VIEW_LINES_MAX 12u
 #define LS_VIEW_LINE_BYTES_MAX 96u
+#define LS_VIEW_TITLE_BYTES_MAX 128u
+
+/* A seat of the match, for the bar above the picture. */
+typedef struct ls_hud_seat {
+    char name[LS_PLAYER_NAME_BYTES_MAX]; /* empty: not known */
+    uint32_t colour;                     /* 0: that of the seat's largest shape */
+} ls_hud_seat;
 
 /* HUD model: the texts and figures that are shown with the picture. */
 typedef struct ls_hud_model {
@@ -19,10 +26,16 @@ typedef struct ls_hud_model {
     uint32_t owner;    /* slot + 1 of the person's own shapes; 0: there are none */
     bool is_selecting; /* a box drawn with the pointer means something */
 
+    char title[LS_VIEW_TITLE_BYTES_MAX]; /* of the window; empty: it stays */
+    ls_text heading; /* before the match begins: its name, and below it what it waits for */
+    ls_text waiting;
     ls_text banner; /* across the picture; empty for none */
     bool is_alarm;  /* it is about something bad */
 
-    uint32_t line_count; /* of text, for the corner */
+    uint32_t seat_count;
+    ls_hud_seat seats[LS_PLAYERS_MAX];
+
+    uint32_t line_count; /* of figures for whoever looks into it */
     char lines[LS_VIEW_LINES_MAX][LS_VIEW_LINE_BYTES_MAX];
 
     /* Of a record: */

@@ -1,9 +1,8 @@
 #include "lockstep/client/window/screen.h"
 
 #include "lockstep/client/view/frame_pace.h"
-#include "lockstep/client/window/png_file.h"
+#include "lockstep/client/window/painter.h"
 #include "lockstep/client/window/terminal.h"
-#include "lockstep/client/window/window.h"
 #include "lockstep/common/system/system_clock.h"
 
 #include <inttypes.h>
@@ -15,7 +14,6 @@ enum {
     FPS_DEFAULT = 60,
     TEXT_FPS = 15,  /* what a line over ssh and a person's eyes can make use of */
     TEXT_LINES = 6, /* of the HUD model, below the picture */
-    PATH_BYTES = 64,
 };
 
 struct ls_screen {
@@ -24,17 +22,20 @@ struct ls_screen {
     const ls_log *log;
     ls_clock clock;
     ls_view *view;
-    ls_window *window; /* one of these two */
+    ls_painter *painter; /* of a window; or a terminal: */
     ls_terminal *terminal;
+    ls_scene scene;              /* of a terminal */
     ls_loudspeaker *loudspeaker; /* NULL: it is silent */
     bool has_sought_sound;
     ls_frame_pace pace;
-    uint64_t next_ns;   /* when the next frame is to begin */
-    uint64_t work_ns;   /* what the last frame took */
-    uint64_t text_ns;   /* when text was shown last */
-    bool has_shown_end; /* of a record, as text */
-    bool wants_picture; /* a key asked for one */
-    uint32_t pictures;  /* that keys asked for so far */
+    uint64_t next_ns;      /* when the next frame is to begin */
+    uint64_t work_ns;      /* what the last frame took, without the painter's part */
+    ls_canvas_fonts fonts; /* the sizes of the window's */
+    uint64_t text_ns;      /* when text was shown last */
+    bool has_shown_end;    /* of a record, as text */
+    bool wants_picture;    /* a key asked for one */
+    uint32_t pictures;     /* that keys asked for so far */
+    uint32_t jobs_out;     /* pictures whose files are not written yet */
 };
 
 ls_screen_config ls_screen_config_default(void)
@@ -49,7 +50,10 @@ static ls_status open_terminal(ls_screen *screen)
 {
     uint32_t fps = screen->config.fps > 0 ? screen->config.fps : TEXT_FPS;
     screen->pace = ls_frame_pace_make(fps, false, ls_clock_now_ns(&screen->clock));
-    return ls_terminal_open(screen->config.is_terminal_live, screen->allocator, &screen->terminal);
+    ls_status status = ls_scene_init(&screen->scene, screen->allocator);
+    return status == LS_OK ? ls_terminal_open(screen->config.is_terminal_live, screen->allocator,
+                                              &screen->terminal)
+                           : status;
 }
 
 static ls_status open_window(ls_screen *screen, ls_text *why)
@@ -59,9 +63,9 @@ static ls_status open_window(ls_screen *screen, ls_text *why)
                                .width = config->width,
                                .height = config->height,
                                .follows_display = config->fps == 0};
-    ls_status status = ls_window_open(&window, screen->allocator, &screen->window, why);
+    ls_status status = ls_painter_open(&window, screen->allocator, &screen->painter, why);
     if (status == LS_OK) {
-        uint32_t display_hz = ls_window_display_hz(screen->window);
+        uint32_t display_hz = ls_painter_look(screen->painter).display_hz;
         uint32_t fps = config->fps > 0 ? config->fps : FPS_DEFAULT;
         screen->pace = ls_frame_pace_make(display_hz > 0 ? display_hz : fps, display_hz > 0,
                                           ls_clock_now_ns(&screen->clock));
@@ -72,11 +76,6 @@ static ls_status open_window(ls_screen *screen, ls_text *why)
 static void play_record(void *user, const ls_sound *sound)
 {
     ls_screen_play_sound(user, sound);
-}
-
-static const ls_canvas_font *font_of(const ls_screen *screen)
-{
-    return screen->window ? ls_window_font(screen->window) : NULL;
 }
 
 ls_status ls_screen_open(const ls_screen_config *config, const ls_view_source *source,
@@ -94,8 +93,7 @@ ls_status ls_screen_open(const ls_screen_config *config, const ls_view_source *s
     ls_status status =
         config->kind == LS_SCREEN_TEXT ? open_terminal(screen) : open_window(screen, why);
     if (status == LS_OK) {
-        ls_view_config view = {
-            .source = *source, .interpolates = config->interpolates, .font = font_of(screen)};
+        ls_view_config view = {.source = *source, .interpolates = config->interpolates};
         if (ls_screen_config_has_sound(config)) {
             view.ear = (ls_view_ear){play_record, screen};
         }
@@ -109,13 +107,62 @@ ls_status ls_screen_open(const ls_screen_config *config, const ls_view_source *s
     return LS_OK;
 }
 
+/* ---- pictures for files ---- */
+
+static void log_files(const ls_screen *screen, const ls_painter_job *job)
+{
+    const ls_scene *scene = &job->scene;
+    for (uint32_t i = 0; i < job->file_count && job->written == LS_OK; i++) {
+        ls_log_line(screen->log, LS_LOG_INFO,
+                    "%s: tick %" PRIu32 ", alpha %.4f, middle %.4f %.4f m, %.4f pixels a metre",
+                    job->files[i], scene->hud.tick, ls_fixed_to_double(scene->hud.alpha),
+                    scene->camera.x, scene->camera.y, scene->camera.pixels_per_m);
+    }
+    if (job->written != LS_OK) {
+        ls_log_line(screen->log, LS_LOG_ERROR, "no picture: %s",
+                    job->why.bytes[0] ? job->why.bytes : ls_status_text(job->written));
+    }
+}
+
+static void log_written(ls_screen *screen)
+{
+    const ls_painter_job *job = NULL;
+    while (screen->painter && (job = ls_painter_next_written(screen->painter)) != NULL) {
+        log_files(screen, job);
+        screen->jobs_out--;
+    }
+}
+
+static void add_files(ls_screen *screen, ls_painter_job *job)
+{
+    ls_screen_config *config = &screen->config;
+    ls_tick tick = job->scene.hud.tick;
+    for (uint32_t i = 0; i < config->screenshot_count; i++) {
+        ls_screenshot *wanted = &config->screenshots[i];
+        if (wanted->path && tick >= wanted->tick) {
+            job->files[job->file_count++] = wanted->path;
+            wanted->path = NULL;
+        }
+    }
+    if (screen->wants_picture) {
+        snprintf(job->own_path, sizeof job->own_path, "lockstep-%" PRIu32 "-%" PRIu32 ".png", tick,
+                 screen->pictures++);
+        job->files[job->file_count++] = job->own_path;
+        screen->wants_picture = false;
+    }
+    screen->jobs_out += job->file_count > 0;
+}
+
 void ls_screen_close(ls_screen *screen)
 {
     if (screen) {
+        ls_painter_stop(screen->painter);
+        log_written(screen);
         ls_view_destroy(screen->view);
         ls_loudspeaker_close(screen->loudspeaker);
-        ls_window_close(screen->window);
+        ls_painter_close(screen->painter);
         ls_terminal_close(screen->terminal);
+        ls_scene_deinit(&screen->scene);
         ls_release(screen->allocator, screen);
     }
 }
@@ -167,56 +214,26 @@ bool ls_screen_is_done(const ls_screen *screen)
     for (uint32_t i = 0; i < config->screenshot_count; i++) {
         written += config->screenshots[i].path == NULL;
     }
-    return written > 0 && written == config->screenshot_count;
+    return written > 0 && written == config->screenshot_count && screen->jobs_out == 0;
 }
 
 /* ---- frames ---- */
 
-bool ls_screen_is_closed(ls_screen *screen, uint64_t now_ns)
+void ls_screen_receive(ls_screen *screen, uint64_t now_ns)
 {
     ls_view_event event;
-    while (screen->window ? ls_window_next_event(screen->window, &event)
-                          : ls_terminal_next_event(screen->terminal, now_ns, &event)) {
+    while (screen->painter ? ls_painter_next_event(screen->painter, &event)
+                           : ls_terminal_next_event(screen->terminal, now_ns, &event)) {
         ls_view_receive(screen->view, &event);
     }
+}
+
+bool ls_screen_is_closed(ls_screen *screen, uint64_t now_ns)
+{
+    ls_screen_receive(screen, now_ns);
     ls_view_requests requests = ls_view_pop_requests(screen->view);
     screen->wants_picture = screen->wants_picture || requests.wants_picture;
     return requests.wants_close;
-}
-
-static void save_picture(ls_screen *screen, const ls_canvas *canvas, const char *path)
-{
-    ls_text why = {{0}};
-    const ls_hud_model *hud = ls_view_hud(screen->view);
-    const ls_camera *camera = ls_view_camera(screen->view);
-    if (ls_png_file_write(path, canvas, screen->allocator, &why) != LS_OK) {
-        ls_log_line(screen->log, LS_LOG_ERROR, "no picture: %s", why.bytes);
-        return;
-    }
-    ls_log_line(screen->log, LS_LOG_INFO,
-                "%s: tick %" PRIu32 ", alpha %.4f, middle %.4f %.4f m, %.4f pixels a metre", path,
-                hud->tick, ls_fixed_to_double(hud->alpha), camera->x, camera->y,
-                camera->pixels_per_m);
-}
-
-static void save_pictures(ls_screen *screen, const ls_canvas *canvas)
-{
-    ls_screen_config *config = &screen->config;
-    ls_tick tick = ls_view_hud(screen->view)->tick;
-    for (uint32_t i = 0; i < config->screenshot_count; i++) {
-        ls_screenshot *wanted = &config->screenshots[i];
-        if (wanted->path && tick >= wanted->tick) {
-            save_picture(screen, canvas, wanted->path);
-            wanted->path = NULL;
-        }
-    }
-    if (screen->wants_picture) {
-        char path[PATH_BYTES];
-        snprintf(path, sizeof path, "lockstep-%" PRIu32 "-%" PRIu32 ".png", tick,
-                 screen->pictures++);
-        save_picture(screen, canvas, path);
-        screen->wants_picture = false;
-    }
 }
 
 static void show_text(ls_screen *screen, uint64_t now_ns)
@@ -231,7 +248,7 @@ static void show_text(ls_screen *screen, uint64_t now_ns)
     for (uint32_t i = 0; i + 1 < TEXT_LINES && i < hud->line_count; i++) {
         lines[i + 1] = hud->lines[i];
     }
-    if (ls_terminal_show(screen->terminal, LS_VIEW_BACKGROUND, lines, TEXT_LINES)) {
+    if (ls_terminal_show(screen->terminal, LS_SCENE_BACKGROUND, lines, TEXT_LINES)) {
         screen->text_ns = now_ns;
         screen->has_shown_end = ls_view_is_at_end(screen->view);
     }
@@ -243,23 +260,51 @@ static uint64_t when_again(ls_screen *screen, uint64_t now_ns)
     return LS_MIN(again_ns, screen->next_ns);
 }
 
-uint64_t ls_screen_frame(ls_screen *screen, uint64_t now_ns)
+static void frame_of_terminal(ls_screen *screen, uint64_t now_ns)
 {
-    ls_canvas *canvas = screen->window ? ls_window_canvas(screen->window)
-                                       : ls_terminal_canvas(screen->terminal, TEXT_LINES);
+    ls_canvas *canvas = ls_terminal_canvas(screen->terminal, TEXT_LINES);
     if (canvas) { /* else there is no memory for one now */
-        ls_view_set_font(screen->view, font_of(screen));
-        ls_view_paint(screen->view, now_ns, screen->work_ns, canvas);
-    }
-    screen->work_ns = ls_clock_now_ns(&screen->clock) - now_ns;
-    if (canvas && screen->window) {
-        save_pictures(screen, canvas);
-        ls_window_show(screen->window);
-    } else if (canvas) {
+        ls_view_frame frame = {.now_ns = now_ns,
+                               .work_ns = screen->work_ns,
+                               .width = canvas->width,
+                               .height = canvas->height};
+        ls_view_compose(screen->view, &frame, &screen->scene);
+        ls_scene_paint(&screen->scene, NULL, canvas);
+        screen->work_ns = ls_clock_now_ns(&screen->clock) - now_ns;
         show_text(screen, now_ns);
     }
-    screen->next_ns =
-        ls_frame_pace_next(&screen->pace, screen->work_ns, ls_clock_now_ns(&screen->clock));
+    uint64_t end_ns = ls_clock_now_ns(&screen->clock);
+    screen->next_ns = ls_frame_pace_next(&screen->pace, screen->work_ns, end_ns, end_ns);
+}
+
+static void frame_of_window(ls_screen *screen, uint64_t now_ns)
+{
+    log_written(screen);
+    ls_painter_state state = ls_painter_look(screen->painter);
+    ls_painter_job *job = ls_painter_take(screen->painter);
+    screen->fonts = state.fonts;
+    if (job) {
+        ls_view_frame frame = {.now_ns = now_ns,
+                               .work_ns = screen->work_ns + state.work_ns,
+                               .width = state.width,
+                               .height = state.height,
+                               .fonts = &screen->fonts};
+        ls_view_compose(screen->view, &frame, &job->scene);
+        add_files(screen, job);
+        ls_painter_put(screen->painter, job);
+        screen->work_ns = ls_clock_now_ns(&screen->clock) - now_ns;
+    }
+    screen->next_ns = ls_frame_pace_next(&screen->pace, screen->work_ns + state.work_ns,
+                                         state.shown_ns, ls_clock_now_ns(&screen->clock));
+}
+
+uint64_t ls_screen_frame(ls_screen *screen, uint64_t now_ns)
+{
+    if (screen->painter) {
+        frame_of_window(screen, now_ns);
+    } else {
+        frame_of_terminal(screen, now_ns);
+    }
     return when_again(screen, now_ns);
 }
 

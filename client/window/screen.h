@@ -61,10 +61,14 @@ void ls_screen_start_sound(ls_screen *screen);
 /* Plays a sound, if it can. */
 void ls_screen_play_sound(ls_screen *screen, const ls_sound *sound);
 
-/* Takes what the person did; true when they want to leave. */
+/* Takes what the person did, for whoever is about to make an input of it. */
+void ls_screen_receive(ls_screen *screen, uint64_t now_ns);
+
+/* The same; true when they want to leave. */
 bool ls_screen_is_closed(ls_screen *screen, uint64_t now_ns);
 
-/* Paints and shows the frame that began at `now_ns`. Returns when to call ls_screen_go_on. */
+/* Composes the frame that began at `now_ns`, which is painted and shown: that of a window behind
+ * it, by another thread. Returns when to call ls_screen_go_on. */
 uint64_t ls_screen_frame(ls_screen *screen, uint64_t now_ns);
 
 /* Between frames: sends on what a terminal has not taken yet of the last one. Returns when to call

@@ -7,7 +7,8 @@
 #include <string.h>
 
 enum {
-    FONT_POINTS = 13,
+    FONTS = sizeof(ls_canvas_fonts) / sizeof(ls_canvas_font),
+    TEXT_POINTS = 13,
     FONT_PATH_BYTES = 1024,
     CANVAS_PIXELS_MAX = 2560 * 1600, /* a larger window gets a smaller picture, stretched */
     STICK_DEAD_ZONE = 6000,          /* of 32,767 */
@@ -22,9 +23,10 @@ struct ls_window {
     uint32_t display_hz;
     ls_canvas canvas;
     float canvas_per_unit; /* pixels of the canvas for one of the screen's units */
-    uint32_t font_points;
-    ls_canvas_font font;
-    uint8_t *glyphs;
+    uint32_t text_points;
+    ls_canvas_fonts fonts;
+    uint8_t *glyphs[FONTS];
+    char title[LS_WINDOW_TITLE_BYTES_MAX];
     float axes[SDL_CONTROLLER_AXIS_MAX]; /* as SDL orders them; y down */
     bool is_left_middle; /* the left button went down with alt held, and counts as the middle one */
 };
@@ -46,8 +48,8 @@ static void keep_glyph(const SDL_Surface *surface, const ls_canvas_font *font, u
 static void render_glyphs(TTF_Font *font, const ls_canvas_font *cells, uint8_t *coverage)
 {
     for (uint32_t i = 0; i < LS_CANVAS_GLYPHS; i++) {
-        char text[2] = {(char)(32 + i), '\0'};
-        SDL_Surface *surface = TTF_RenderUTF8_Blended(font, text, (SDL_Color){255, 255, 255, 255});
+        SDL_Surface *surface = TTF_RenderGlyph32_Blended(font, ls_canvas_glyph_code(i),
+                                                         (SDL_Color){255, 255, 255, 255});
         if (surface && surface->format->BytesPerPixel == 4) {
             keep_glyph(surface, cells, coverage + (size_t)i * cells->width * cells->height);
         }
@@ -55,13 +57,10 @@ static void render_glyphs(TTF_Font *font, const ls_canvas_font *cells, uint8_t *
     }
 }
 
-static ls_status load_font(ls_window *window, uint32_t points, ls_text *why)
+/* One size; the one before stays where it fails. */
+static ls_status load_font(ls_window *window, const char *path, uint32_t points, uint32_t which,
+                           ls_text *why)
 {
-    char path[FONT_PATH_BYTES];
-    if (ls_font_file_find(path, sizeof path) != LS_OK) {
-        return ls_fail(LS_IO, why,
-                       "no font was found (on Debian: apt-get install fonts-dejavu-core)");
-    }
     TTF_Font *font = TTF_OpenFont(path, (int)points);
     int advance = 0;
     if (!font || TTF_GlyphMetrics(font, 'M', NULL, NULL, NULL, NULL, &advance) != 0) {
@@ -75,13 +74,30 @@ static ls_status load_font(ls_window *window, uint32_t points, ls_text *why)
     if (coverage) {
         render_glyphs(font, &cells, coverage);
         cells.coverage = coverage;
-        ls_release(window->allocator, window->glyphs);
-        window->glyphs = coverage;
-        window->font = cells;
-        window->font_points = points;
+        ls_release(window->allocator, window->glyphs[which]);
+        window->glyphs[which] = coverage;
+        ls_canvas_font *fonts[] = {&window->fonts.figures, &window->fonts.text,
+                                   &window->fonts.title, &window->fonts.world};
+        *fonts[which] = cells;
     }
     TTF_CloseFont(font);
     return coverage ? LS_OK : LS_NO_MEMORY;
+}
+
+static ls_status load_fonts(ls_window *window, uint32_t text_points, ls_text *why)
+{
+    static const uint32_t quarters[FONTS] = {3, 4, 7, 16}; /* of the text's points */
+    char path[FONT_PATH_BYTES];
+    if (ls_font_file_find(path, sizeof path) != LS_OK) {
+        return ls_fail(LS_IO, why,
+                       "no font was found (on Debian: apt-get install fonts-dejavu-core)");
+    }
+    ls_status status = LS_OK;
+    for (uint32_t i = 0; i < FONTS && status == LS_OK; i++) {
+        status = load_font(window, path, (quarters[i] * text_points + 2) / 4, i, why);
+    }
+    window->text_points = text_points;
+    return status;
 }
 
 /* ---- opening ---- */
@@ -158,7 +174,7 @@ static ls_status open_parts(ls_window *window, const ls_window_config *config, l
     if (!window->renderer) {
         return ls_fail(LS_IO, why, "no window can be opened: %s", SDL_GetError());
     }
-    return load_font(window, FONT_POINTS, why);
+    return load_fonts(window, TEXT_POINTS, why);
 }
 
 ls_status ls_window_open(const ls_window_config *config, const ls_allocator *allocator,
@@ -192,7 +208,9 @@ void ls_window_close(ls_window *window)
     SDL_DestroyWindow(window->window);
     TTF_Quit();
     SDL_Quit();
-    ls_release(window->allocator, window->glyphs);
+    for (uint32_t i = 0; i < FONTS; i++) {
+        ls_release(window->allocator, window->glyphs[i]);
+    }
     ls_release(window->allocator, window->canvas.pixels);
     ls_release(window->allocator, window);
 }
@@ -202,9 +220,17 @@ uint32_t ls_window_display_hz(const ls_window *window)
     return window->display_hz;
 }
 
-const ls_canvas_font *ls_window_font(const ls_window *window)
+const ls_canvas_fonts *ls_window_fonts(const ls_window *window)
 {
-    return &window->font;
+    return &window->fonts;
+}
+
+void ls_window_set_title(ls_window *window, const char *title)
+{
+    if (strcmp(title, window->title) != 0) {
+        ls_name_copy(window->title, sizeof window->title, title);
+        SDL_SetWindowTitle(window->window, window->title);
+    }
 }
 
 /* ---- events ---- */
@@ -227,9 +253,29 @@ static bool repeats(uint32_t key)
            key == LS_KEY_MINUS || key == LS_KEY_KEYPAD_PLUS || key == LS_KEY_KEYPAD_MINUS;
 }
 
-static bool read_key(const SDL_KeyboardEvent *key, ls_view_event *event)
+/* F11, and alt with enter: the window's own keys. */
+static bool is_for_full_screen(const SDL_KeyboardEvent *key)
+{
+    SDL_Scancode code = key->keysym.scancode;
+    bool is_enter = code == SDL_SCANCODE_RETURN || code == SDL_SCANCODE_KP_ENTER;
+    return code == SDL_SCANCODE_F11 || (is_enter && (key->keysym.mod & KMOD_ALT) != 0);
+}
+
+static void change_full_screen(ls_window *window, const SDL_KeyboardEvent *key)
+{
+    if (key->state == SDL_PRESSED && !key->repeat) {
+        bool is_full = (SDL_GetWindowFlags(window->window) & SDL_WINDOW_FULLSCREEN_DESKTOP) != 0;
+        SDL_SetWindowFullscreen(window->window, is_full ? 0 : SDL_WINDOW_FULLSCREEN_DESKTOP);
+    }
+}
+
+static bool read_key(ls_window *window, const SDL_KeyboardEvent *key, ls_view_event *event)
 {
     uint32_t usage = (uint32_t)key->keysym.scancode;
+    if (is_for_full_screen(key)) {
+        change_full_screen(window, key);
+        return false;
+    }
     *event = (ls_view_event){
         .kind = LS_VIEW_EVENT_KEY, .key = usage, .is_down = key->state == SDL_PRESSED};
     return usage != LS_KEY_NONE && usage < LS_KEYS && (!key->repeat || repeats(usage));
@@ -311,18 +357,33 @@ static bool read_window_change(const SDL_WindowEvent *change, ls_view_event *eve
     return change->event == SDL_WINDOWEVENT_FOCUS_LOST;
 }
 
+/* The first pad that there is counts. */
+static void open_pad(ls_window *window)
+{
+    for (int i = 0; i < SDL_NumJoysticks() && !window->pad; i++) {
+        window->pad = SDL_IsGameController(i) ? SDL_GameControllerOpen(i) : NULL;
+    }
+}
+
+static bool is_own_pad(const ls_window *window, SDL_JoystickID id)
+{
+    return window->pad && SDL_JoystickInstanceID(SDL_GameControllerGetJoystick(window->pad)) == id;
+}
+
 static bool read_pad(ls_window *window, const SDL_Event *from, ls_view_event *event)
 {
     switch (from->type) {
     case SDL_CONTROLLERDEVICEADDED:
-        if (!window->pad) {
-            window->pad = SDL_GameControllerOpen(from->cdevice.which);
-        }
+        open_pad(window);
         return false;
     case SDL_CONTROLLERDEVICEREMOVED:
+        if (!is_own_pad(window, from->cdevice.which)) {
+            return false;
+        }
         SDL_GameControllerClose(window->pad);
         window->pad = NULL;
         memset(window->axes, 0, sizeof window->axes);
+        open_pad(window);
         *event = (ls_view_event){.kind = LS_VIEW_EVENT_PAD_AWAY};
         return true;
     case SDL_CONTROLLERBUTTONDOWN:
@@ -346,7 +407,7 @@ static bool translate(ls_window *window, const SDL_Event *from, ls_view_event *e
         return true;
     case SDL_KEYDOWN:
     case SDL_KEYUP:
-        return read_key(&from->key, event);
+        return read_key(window, &from->key, event);
     case SDL_TEXTINPUT:
         return read_text(&from->text, event);
     case SDL_MOUSEBUTTONDOWN:
@@ -412,9 +473,9 @@ ls_canvas *ls_window_canvas(ls_window *window)
         resize(window, (uint32_t)width, (uint32_t)height);
     }
     window->canvas_per_unit = units > 0 ? (float)window->canvas.width / (float)units : 1.0f;
-    uint32_t points = (uint32_t)(FONT_POINTS * window->canvas_per_unit + 0.5f);
-    if (points > 0 && points != window->font_points) {
-        load_font(window, points, NULL); /* else the one before stays */
+    uint32_t points = (uint32_t)(TEXT_POINTS * window->canvas_per_unit + 0.5f);
+    if (points > 0 && points != window->text_points) {
+        load_fonts(window, points, NULL);
     }
     return window->canvas.pixels ? &window->canvas : NULL;
 }

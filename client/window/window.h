@@ -25,11 +25,15 @@ ls_status ls_window_open(const ls_window_config *config, const ls_allocator *all
                          ls_window **out, ls_text *why);
 void ls_window_close(ls_window *window);
 
+/* F11, and alt with enter, change to full screen and back: they are no events. */
 bool ls_window_next_event(ls_window *window, ls_view_event *event);
 
 /* The canvas for the next picture: as large as the window is now. */
 ls_canvas *ls_window_canvas(ls_window *window);
-const ls_canvas_font *ls_window_font(const ls_window *window);
+const ls_canvas_fonts *ls_window_fonts(const ls_window *window);
+
+#define LS_WINDOW_TITLE_BYTES_MAX 256u
+void ls_window_set_title(ls_window *window, const char *title);
 
 /* Shows the canvas. Blocks until the display takes it when the window follows the display. */
 void ls_window_show(ls_window *window);

@@ -32,10 +32,16 @@ ls_canvas *ls_window_canvas(ls_window *window)
     return NULL;
 }
 
-const ls_canvas_font *ls_window_font(const ls_window *window)
+const ls_canvas_fonts *ls_window_fonts(const ls_window *window)
 {
     (void)window;
     return NULL;
+}
+
+void ls_window_set_title(ls_window *window, const char *title)
+{
+    (void)window;
+    (void)title;
 }
 
 void ls_window_show(ls_window *window)

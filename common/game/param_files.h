@@ -5,10 +5,22 @@
 #define LOCKSTEP_COMMON_GAME_PARAM_FILES_H
 
 #include "lockstep/common/simulation/sim_files.h"
+#include "lockstep/common/system/mapped_file.h"
+
+/* Which files parameters may name, where not every one may. */
+typedef struct ls_param_gate {
+    /* Opens the file of "name=PATH"; a failure with `why`. */
+    ls_status (*open)(void *user, const char *assignment, ls_mapped_file *out, ls_text *why);
+    /* Whether these bytes, the file of this parameter, may be used: OK, or a failure with `why`. */
+    ls_status (*check)(void *user, const ls_param *param, const uint8_t *bytes, size_t size,
+                       ls_text *why);
+    void *user;
+} ls_param_gate;
 
 /* All zero at first. */
 typedef struct ls_param_files {
     const char *directory; /* where relative paths begin; NULL: in the current one */
+    ls_param_gate gate;    /* of files that decide a match; without `open`: any file will do */
     ls_sim_files files;
     uint8_t *memory[LS_PARAMS_MAX]; /* of every file that was read */
     uint32_t count;

@@ -1,6 +1,7 @@
 #include "lockstep/common/program/frame_trace.h"
 
 #include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/output.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -130,7 +131,7 @@ static ls_status fail(const char *path, ls_text *why)
 
 ls_status ls_frame_recorder_open(ls_frame_recorder *recorder, const char *path, ls_text *why)
 {
-    FILE *file = fopen(path, "w");
+    FILE *file = ls_output_open(path, LS_OUTPUT_NEVER_WAITS);
     if (!file) {
         return fail(path, why);
     }
@@ -152,8 +153,7 @@ ls_status ls_frame_recorder_close(ls_frame_recorder *recorder, ls_text *why)
     if (!recorder->file) {
         return LS_OK;
     }
-    bool has_failed = ferror(recorder->file) != 0;
-    has_failed = fclose(recorder->file) != 0 || has_failed;
+    bool is_whole = ls_output_close(recorder->file);
     recorder->file = NULL;
-    return has_failed ? fail(recorder->path, why) : LS_OK;
+    return is_whole ? LS_OK : fail(recorder->path, why);
 }

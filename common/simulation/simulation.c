@@ -142,12 +142,8 @@ static const char *param_fault(const ls_simulation *simulation, uint32_t index)
     if (fault) {
         return fault;
     }
-    for (uint32_t i = 0; i < index; i++) {
-        if (strcmp(simulation->params[i].name, param->name) == 0) {
-            return "has the name of an earlier one";
-        }
-    }
-    return NULL;
+    const ls_param *first = ls_simulation_param(simulation, param->name, strlen(param->name));
+    return first == param ? NULL : "has the name of an earlier one";
 }
 
 static uint32_t count_kind(const ls_simulation *simulation, uint32_t kind)
@@ -405,15 +401,12 @@ static ls_status set_number(const ls_simulation *simulation, ls_sim_config *conf
     int64_t value = 0;
     number_kind kind = parse_int64(text, &value);
     ls_name_copy(shown, sizeof shown, text);
-    if (kind == NUMBER_NONE) {
-        return refuse_value(simulation, param, "a whole number ", shown[0] ? shown : "nothing",
-                            why);
+    if (kind == NUMBER_FITS && is_within(value, param->min, param->max)) {
+        config->params[param - simulation->params] = value;
+        return LS_OK;
     }
-    if (kind == NUMBER_TOO_BIG || !is_within(value, param->min, param->max)) {
-        return refuse_value(simulation, param, "", shown, why);
-    }
-    config->params[param - simulation->params] = value;
-    return LS_OK;
+    return refuse_value(simulation, param, kind == NUMBER_NONE ? "a whole number " : "",
+                        shown[0] ? shown : "nothing", why);
 }
 
 static ls_status refuse_string(const ls_simulation *simulation, const ls_param *param, ls_text *why)

@@ -43,7 +43,7 @@ typedef uint32_t ls_tick;
 typedef enum ls_param_kind {
     LS_PARAM_INTEGER,
     LS_PARAM_STRING, /* UTF-8 that can be seen: no control characters */
-    LS_PARAM_FILE,   /* any bytes, from a path that may be another one on each machine */
+    LS_PARAM_FILE,   /* any bytes, by each machine's own path; a plug-in opens no other file */
     LS_PARAM_KIND_COUNT,
 } ls_param_kind;
 
@@ -52,7 +52,7 @@ typedef enum ls_param_kind {
  * LS_STRINGS_BYTES_MAX bytes together, and up to LS_FILE_PARAMS_MAX are files. */
 typedef struct ls_param {
     const char *name;         /* as in --param name=value or, for a file, --param name=PATH */
-    const char *unit;         /* "" for a plain number */
+    const char *unit;         /* "" for a plain number; of a file LS_PARAM_UNIT_CODE or "" */
     const char *help;         /* one line */
     int64_t default_value;    /* of an integer; a file's default is none, of 0 bytes */
     int64_t min;              /* of an integer its value; else its bytes: a file of min 1 must be */
@@ -73,6 +73,13 @@ typedef struct ls_param {
 #define LS_PARAM_FILE_OF(name, help, bytes_min, bytes_max)                                         \
     {                                                                                              \
         name, "", help, 0, bytes_min, bytes_max, LS_PARAM_FILE, NULL                               \
+    }
+/* A file whose bytes the processor runs: a service takes only those that its operator has listed.
+ */
+#define LS_PARAM_UNIT_CODE "code"
+#define LS_PARAM_CODE_OF(name, help, bytes_min, bytes_max)                                         \
+    {                                                                                              \
+        name, LS_PARAM_UNIT_CODE, help, 0, bytes_min, bytes_max, LS_PARAM_FILE, NULL               \
     }
 
 typedef struct ls_sim_file {

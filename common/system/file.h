@@ -25,6 +25,11 @@ typedef struct ls_file_facts {
 /* False when there is none, with errno. `out` may be NULL. */
 bool ls_file_look(const char *path, ls_file_facts *out);
 
+/* Opens a file for reading by a path from this folder on which neither leaves it by itself nor by a
+ * link on its way; a link to another place beneath the folder is followed. -1 with errno: EXDEV for
+ * a path that is absolute, has "..", or leaves by a link. */
+int ls_file_open_beneath(const char *folder, const char *path);
+
 /* False, with errno. */
 bool ls_file_set_executable(const char *path);
 

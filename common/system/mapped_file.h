@@ -17,6 +17,10 @@ typedef struct ls_mapped_file {
 
 /* IO with the path and the reason. */
 ls_status ls_mapped_file_open(const char *path, ls_mapped_file *out, ls_text *why);
+/* The same of a file beneath a folder, as ls_file_open_beneath has it: NOT_FOUND when there is none
+ * there, BAD_ARGUMENT when the path leaves the folder. */
+ls_status ls_mapped_file_open_beneath(const char *folder, const char *path, ls_mapped_file *out,
+                                      ls_text *why);
 /* The same of a file that is open already, and stays so; `name` stands for its path. */
 ls_status ls_mapped_file_of(int file, const char *name, ls_mapped_file *out, ls_text *why);
 void ls_mapped_file_close(ls_mapped_file *file);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Whether the file can be opened for writing, so that nobody plays a match for nothing. IO with the
  * reason. Changes nothing: what there was stays, and no file is left where there was none. */
@@ -23,12 +24,29 @@ ls_status ls_output_check_directory(const char *path, const char *what, ls_text 
 /* Writes the text and a newline. IO, with the path and the reason in `why`. */
 ls_status ls_output_write(const char *path, const char *text, ls_text *why);
 
+/* A stream that replaces what the file holds, by the rule for links below; standard output for "-".
+ * NULL with errno. One that never waits is for what is written while a match runs: a pipe needs its
+ * reader at once, and what it has no room for fails, as on a full disk. */
+typedef enum ls_output_wait {
+    LS_OUTPUT_WAITS_FOR_READER,
+    LS_OUTPUT_NEVER_WAITS,
+} ls_output_wait;
+FILE *ls_output_open(const char *path, ls_output_wait wait);
+
+/* Closes it, or leaves it open where it is standard output. False with errno when anything that was
+ * written to it is lost. */
+bool ls_output_close(FILE *file);
+
 /* A file is written as a whole or not at all: after a failure the older one is still there. A link
  * is followed when it is the user's own, or root's, and leads to no other user's file. */
 
 /* Writes the bytes as they are; `what` they are stands in the sentence about a failure. */
 ls_status ls_output_write_bytes(const char *path, const char *what, const void *bytes, size_t size,
                                 ls_text *why);
+
+/* The disk of a directory: what is free for this user, of how much. False, and both 0, where that
+ * is not known. */
+bool ls_output_space(const char *directory, uint64_t *free_bytes, uint64_t *bytes);
 
 /* Whether so many bytes more fit on the disk of a directory and leave LS_OUTPUT_RESERVE_BYTES for
  * what matters more: a journal. True where that is not known. */

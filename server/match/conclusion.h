@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_SERVER_MATCH_CONCLUSION_H
 #define LOCKSTEP_SERVER_MATCH_CONCLUSION_H
 
-#include "lockstep/server/match/investigation.h"
+#include "lockstep/server/investigation/investigation.h"
 #include "lockstep/server/match/seat_table.h"
 
 /* Completes the finding of the slot with what is known now. */

@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_SERVER_MATCH_DESYNC_SERVICE_H
 #define LOCKSTEP_SERVER_MATCH_DESYNC_SERVICE_H
 
-#include "lockstep/server/match/desync_finding.h"
+#include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/server/match/seat_table.h"
 
 typedef struct ls_desync_service ls_desync_service;

@@ -4,7 +4,7 @@
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/common/time/timestep.h"
 #include "lockstep/protocol/wire/handshake.h"
-#include "lockstep/server/match/desync_finding.h"
+#include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/server/match/match_conduct.h"
 
 #include <inttypes.h>

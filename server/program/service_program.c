@@ -3,8 +3,8 @@
 #include "lockstep/common/program/key_file.h"
 #include "lockstep/common/program/option.h"
 #include "lockstep/common/program/server_identity.h"
-#include "lockstep/common/system/file.h"
 #include "lockstep/common/system/machine.h"
+#include "lockstep/common/system/private_file.h"
 #include "lockstep/server/host/match_table.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/service/room_loading.h"
@@ -26,6 +26,8 @@ typedef struct service_program {
     ls_service_sockets sockets;
     ls_server_identity identity;
     ls_worker_settings worker;
+    ls_room_files files; /* that parameters of its rooms may name */
+    char *params;        /* of the file */
     char program[PATH_BYTES_MAX];
 } service_program;
 
@@ -131,7 +133,11 @@ static void settle_workers(service_program *self, const ls_server_options *optio
                              .bundle_dir = has_bundles ? text_or_null(service->bundle_dir) : NULL,
                              .bundle_mib_max = options->bundle_limit,
                              .journal_dir = text_or_null(service->journal_dir),
-                             .plugin_dir = text_or_null(service->plugin_dir)};
+                             .plugin_dir = text_or_null(service->plugin_dir),
+                             .files = self->files,
+                             .address_connections = service->address_connections,
+                             .address_joins = service->address_joins,
+                             .address_rooms = service->address_rooms};
 }
 
 /* ---- running ---- */
@@ -146,6 +152,7 @@ static void check_groups(service_program *self)
         ls_room_settings settings;
         const ls_room_loading loading = {.settings = &settings,
                                          .plugin_dir = text_or_null(service->plugin_dir),
+                                         .files = &self->files,
                                          .path = path,
                                          .path_capacity = sizeof path};
         ls_status status =
@@ -156,6 +163,15 @@ static void check_groups(service_program *self)
                     reason.bytes[0] ? reason.bytes : ls_status_text(status));
         note(self, service->groups[i].at, status, &why);
     }
+}
+
+/* The operator, who has written the file, may name any other one. */
+static ls_status settle_files(service_program *self)
+{
+    self->params = ls_service_config_params(&self->service);
+    self->files = (ls_room_files){
+        .folders = self->service.files, .named = self->params, .code = self->service.code};
+    return self->params ? LS_OK : LS_NO_MEMORY;
 }
 
 /* Every step is taken, so that a check finds all faults at once. */
@@ -171,6 +187,7 @@ static void read_config(service_program *self, ls_server_options *options, ls_co
     note(self, nowhere, apply_own_rows(self, options, &why), &why);
     note(self, nowhere, apply_match_rows(self, options, &why), &why);
     note(self, nowhere, ls_admission_check(&options->admission, &why), &why);
+    note(self, nowhere, settle_files(self), &why);
     check_groups(self);
 }
 
@@ -220,7 +237,8 @@ static ls_status count_workers(service_program *self, const ls_console *console,
 static ls_status prepare_token_key(const ls_server_options *options, ls_text *why)
 {
     const char *path = options->admission.token_key_path;
-    bool is_missing = options->is_on_agones && path && !ls_file_look(path, NULL) && errno == ENOENT;
+    bool is_missing =
+        options->is_on_agones && path && !ls_private_file_look(path, NULL) && errno == ENOENT;
     return is_missing ? ls_token_key_make(path, NULL, why) : LS_OK;
 }
 
@@ -293,6 +311,7 @@ ls_exit_code ls_service_program_run(ls_server_options *options, ls_console *cons
     ls_exit_code code = self->faults.count > 0 || options->is_check
                             ? report_faults(self, options->is_check, console)
                             : start(self, options, console);
+    ls_release(ls_allocator_heap(), self->params);
     ls_release(ls_allocator_heap(), self);
     return code;
 }

@@ -4,7 +4,7 @@
 #include "lockstep/common/runtime/forked_job.h"
 #include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/common/system/output.h"
-#include "lockstep/server/match/desync_finding.h"
+#include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/server/rooms/bundle_allowance.h"
 
 #include <inttypes.h>

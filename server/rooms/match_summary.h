@@ -5,7 +5,7 @@
 
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/program/summary.h"
-#include "lockstep/server/match/desync_finding.h"
+#include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/server/match/match.h"
 
 /* `traffic` has one entry per slot, as the server's transport counted it. */

@@ -1,7 +1,7 @@
 #include "lockstep/server/rooms/room.h"
 
+#include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/server/journal/event_rows.h"
-#include "lockstep/server/match/desync_finding.h"
 #include "lockstep/server/rooms/match_summary.h"
 
 #include <inttypes.h>

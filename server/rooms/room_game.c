@@ -18,6 +18,8 @@ struct ls_room_game {
     ls_loaded_simulation loaded;
     bool is_loaded;
     ls_param_files files;
+    ls_room_files allowed; /* that may be among them */
+    bool has_decided;      /* which there are */
     ls_build_fingerprint print;
     ls_rerun_process *reruns; /* NULL: the system starts none */
     ls_match_config match;
@@ -43,6 +45,10 @@ ls_status ls_room_game_create(const ls_room_request *request, ls_room_game **out
         return LS_NO_MEMORY;
     }
     game->request = *request;
+    if (request->files) {
+        game->allowed = *request->files;
+        game->files.gate = ls_room_files_gate(&game->allowed);
+    }
     ls_status status = request->resume_path ? open_journal(game, why) : LS_OK;
     if (status != LS_OK) {
         ls_room_game_destroy(game);
@@ -65,8 +71,10 @@ static ls_status apply(ls_room_game *game, ls_text *why)
     if (!ls_setting_is_given(&ls_match_settings, request->given, "spectators")) {
         game->match.spectators_max = request->spectators;
     }
-    return ls_param_files_decide(&game->files, request->params, request->param_count,
-                                 game->loaded.simulation, &game->match.sim, why);
+    ls_status status = ls_param_files_decide(&game->files, request->params, request->param_count,
+                                             game->loaded.simulation, &game->match.sim, why);
+    game->has_decided = status == LS_OK;
+    return status;
 }
 
 static ls_status configure(ls_room_game *game, ls_text *why)
@@ -152,6 +160,15 @@ void ls_room_game_warn(const ls_room_game *game, const ls_log *log)
 {
     warn_of_unused(game, log);
     say_limits(game, log);
+}
+
+void ls_room_game_veil(const ls_room_game *game, ls_text *why)
+{
+    if (game->has_decided && game->allowed.is_foreign) {
+        ls_text_set(why,
+                    "'%s' makes no match of these parameters and files: lockstep-synctest says why",
+                    game->loaded.simulation->name);
+    }
 }
 
 void ls_room_game_attach(ls_room_game *game, ls_event_loop *loop)

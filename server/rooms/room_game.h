@@ -9,6 +9,7 @@
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/server/journal/resume.h"
+#include "lockstep/server/rooms/room_files.h"
 
 /* A room that an operator asks for. The texts outlive the game. */
 typedef struct ls_room_request {
@@ -19,6 +20,7 @@ typedef struct ls_room_request {
     uint32_t spectators;       /* where the request says nothing of them */
     const char *const *params; /* "name=value" */
     uint32_t param_count;
+    const ls_room_files *files; /* that they may name; NULL: any, the request is the operator's */
 } ls_room_request;
 
 typedef struct ls_room_game ls_room_game;
@@ -29,6 +31,10 @@ ls_status ls_room_game_create(const ls_room_request *request, ls_room_game **out
 /* Loads the simulation and decides the match. Fails with what ls_simulation_load and the checks of
  * settings and parameters say. */
 ls_status ls_room_game_load(ls_room_game *game, ls_text *why);
+
+/* A sentence about a room that could not be opened: what a simulation says of a file of somebody
+ * else is left out, since it may quote the file. */
+void ls_room_game_veil(const ls_room_game *game, ls_text *why);
 
 /* Tells an operator of settings without effect, and before a desync what a report of this
  * simulation cannot have. */

@@ -28,8 +28,15 @@ typedef struct http_fetcher http_fetcher;
 typedef void (*http_fetched)(void *user, ls_status status, const ls_http_got *got,
                              const ls_text *why);
 
+/* The one who is told what became of the room of a row. */
+typedef struct opened_row {
+    ls_agones *agones;
+    uint32_t row;
+} opened_row;
+
 struct ls_agones {
     ls_agones_config config;
+    opened_row opened[LS_AGONES_ROOMS_MAX];
     ls_agones_plan plan;
     http_fetcher *fetcher;
     ls_agones_request request;
@@ -274,8 +281,9 @@ static ls_status create_fetcher(ls_event_loop *loop, http_fetcher **out)
 
 static void on_opened(void *user, const ls_service_result *result)
 {
-    ls_agones *agones = user;
-    ls_agones_plan_opened(&agones->plan, result);
+    const opened_row *of = user;
+    ls_agones *agones = of->agones;
+    ls_agones_plan_opened(&agones->plan, of->row, result);
     ls_log_line(agones->config.log, result->status == LS_OK ? LS_LOG_INFO : LS_LOG_ERROR,
                 "Agones has allocated this server: %s%s",
                 result->status == LS_OK ? "room " : "no room is opened: ", result->text.bytes);
@@ -303,13 +311,13 @@ static void open_room(ls_agones *agones)
     failed.status = write_token_key(agones, &failed.text);
     ls_cipher_wipe(agones->opening.token_key, sizeof agones->opening.token_key);
     if (failed.status != LS_OK) {
-        on_opened(agones, &failed);
+        on_opened(&agones->opened[agones->opening.row], &failed);
         return;
     }
     ls_service_command command = {.kind = LS_SERVICE_OPEN_ROOM,
                                   .settings = agones->opening.settings};
     memcpy(command.room, agones->opening.name, sizeof command.room);
-    view->command(view->user, &command, on_opened, agones);
+    view->command(view->user, &command, on_opened, &agones->opened[agones->opening.row]);
 }
 
 /* Once when it is away, and once when it is there. */
@@ -386,7 +394,7 @@ static void write_url(const ls_agones *agones, const char *path, char url[URL_BY
 static void watch(ls_agones *agones, uint64_t now_ns)
 {
     char url[URL_BYTES];
-    if (agones->is_watching || !agones->plan.is_ready_told || agones->plan.failures > 0 ||
+    if (agones->is_watching || !agones->plan.has_begun || agones->plan.failures > 0 ||
         agones->plan.is_shutdown_told || now_ns < agones->watch_again_ns) {
         return;
     }
@@ -466,6 +474,10 @@ ls_status ls_agones_create(const ls_agones_config *config, ls_agones **out)
         return LS_NO_MEMORY;
     }
     agones->config = *config;
+    agones->plan.join_timeout_s = config->join_timeout_s;
+    for (uint32_t i = 0; i < LS_AGONES_ROOMS_MAX; i++) {
+        agones->opened[i] = (opened_row){agones, i};
+    }
     agones->line = ls_allocate(ls_allocator_heap(), LINE_BYTES_MAX);
     ls_status status = agones->line ? LS_OK : LS_NO_MEMORY;
     LS_THEN(status, create_fetcher(config->loop, &agones->fetcher));

@@ -12,6 +12,7 @@
 
 typedef struct ls_agones_config {
     uint16_t port;              /* of the sidecar, on this machine */
+    uint32_t join_timeout_s;    /* see agones_plan.h */
     const char *token_key_path; /* gets the key that an allocation brings; NULL: no tokens */
     const ls_service_view *view;
     ls_event_loop *loop;

@@ -37,7 +37,7 @@ static ls_status read_settings(const ls_room_loading *loading, ls_room_request *
         ls_room_setting *row = &loading->settings->rows[i];
         const ls_setting_text text = {row->flag, row->value};
         bool is_ours = strcmp(row->flag, "sim") == 0 || strcmp(row->flag, "sha256") == 0 ||
-                       strcmp(row->flag, "private") == 0;
+                       strcmp(row->flag, "private") == 0 || strcmp(row->flag, "join-timeout") == 0;
         if (strcmp(row->flag, "param") == 0) {
             status = ls_setting_read_text(&ls_param_settings, &given, &text, why);
         } else if (!is_ours) {
@@ -52,7 +52,8 @@ static ls_status read_settings(const ls_room_loading *loading, ls_room_request *
 
 ls_status ls_room_load(const ls_room_loading *loading, ls_room_game **out, ls_text *why)
 {
-    ls_room_request request = {.spectators = SPECTATORS, .resume_path = loading->journal};
+    ls_room_request request = {
+        .spectators = SPECTATORS, .resume_path = loading->journal, .files = loading->files};
     request.match = ls_match_config_default(ls_builtin_simulation(0));
     ls_param_options params = {.count = 0};
     ls_status status = read_settings(loading, &request, &params, why);

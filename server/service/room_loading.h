@@ -12,6 +12,7 @@
 typedef struct ls_room_loading {
     ls_room_settings *settings; /* its texts are borrowed by the game */
     const char *plugin_dir;     /* NULL: built-in simulations alone */
+    const ls_room_files *files; /* that its parameters may name */
     const char *journal;        /* that it goes on from; NULL: it is new */
     char *path;                 /* gets that of the plug-in, likewise */
     size_t path_capacity;

@@ -1,6 +1,7 @@
 #include "lockstep/server/service/room_placement.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/mapped_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -85,6 +86,34 @@ ls_registered_room *ls_room_placement_add(const ls_room_placement *placement, co
 
 /* ---- the settings ---- */
 
+/* Of rooms on demand; those of a group are to wait for players. */
+static ls_status set_join_timeout(const ls_room_placement *placement, ls_room_settings *settings,
+                                  ls_text *why)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%" PRIu32, placement->service->join_timeout_s);
+    return ls_room_settings_set(settings, "join-timeout", text, why);
+}
+
+/* A room goes on in a journal of the service, and in no other file that somebody names. */
+static ls_status check_journal(const char *folder, const char *path, ls_text *why)
+{
+    ls_mapped_file file;
+    size_t size = strlen(folder);
+    bool is_in_folder = size > 0 && strncmp(path, folder, size) == 0 && path[size] == '/';
+    ls_status status =
+        is_in_folder ? ls_mapped_file_open_beneath(folder, path + size + strspn(path + size, "/"),
+                                                   &file, why)
+                     : LS_BAD_ARGUMENT;
+    if (status == LS_OK) {
+        ls_mapped_file_close(&file);
+    }
+    return status == LS_BAD_ARGUMENT
+               ? ls_fail(status, why, "resume takes a path in the folder of the journals%s%s",
+                         size > 0 ? ", " : ", which this service has none of", folder)
+               : status;
+}
+
 ls_status ls_room_placement_settle(const ls_room_placement *placement,
                                    const ls_room_settings *given, ls_registered_room *room,
                                    ls_text *why)
@@ -105,8 +134,15 @@ ls_status ls_room_placement_settle(const ls_room_placement *placement,
         }
     }
     ls_name_copy(room->journal, sizeof room->journal, journal ? journal : "");
+    if (status == LS_OK && journal) {
+        status = check_journal(placement->service->journal_dir, room->journal, why);
+    }
     LS_THEN(status, ls_service_config_settle(placement->service, group, &room->settings, why));
-    return status == LS_OK ? ls_room_settings_merge(&room->settings, &own, why) : status;
+    LS_THEN(status, set_join_timeout(placement, &room->settings, why));
+    LS_THEN(status, ls_room_settings_merge(&room->settings, &own, why));
+    uint32_t join_timeout_s = 0;
+    return status == LS_OK ? ls_room_settings_join_timeout(&room->settings, &join_timeout_s, why)
+                           : status;
 }
 
 /* ---- groups of rooms ---- */

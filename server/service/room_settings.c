@@ -1,6 +1,7 @@
 #include "lockstep/server/service/room_settings.h"
 
 #include "lockstep/common/base/limits.h"
+#include "lockstep/common/program/option.h"
 #include "lockstep/server/service/room_report.h"
 
 #include <string.h>
@@ -75,6 +76,17 @@ ls_status ls_room_settings_merge(ls_room_settings *settings, const ls_room_setti
     for (uint32_t i = 0; status == LS_OK && i < over->count; i++) {
         status = ls_room_settings_set(settings, over->rows[i].flag, over->rows[i].value, why);
     }
+    return status;
+}
+
+ls_status ls_room_settings_join_timeout(const ls_room_settings *settings, uint32_t *seconds,
+                                        ls_text *why)
+{
+    const char *text = ls_room_settings_find(settings, "join-timeout");
+    uint64_t number = 0;
+    const ls_option_range range = {0, LS_ROOM_JOIN_TIMEOUT_S_MAX};
+    ls_status status = text ? ls_option_number("join-timeout", text, range, &number, why) : LS_OK;
+    *seconds = (uint32_t)number;
     return status;
 }
 

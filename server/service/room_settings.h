@@ -50,6 +50,12 @@ ls_status ls_room_settings_merge(ls_room_settings *settings, const ls_room_setti
 ls_status ls_room_settings_pop_name(ls_room_settings *settings, char out[LS_ROOM_NAME_BYTES_MAX],
                                     ls_text *why);
 
+/* "join-timeout": a room that has been without players for so many seconds before its match begins
+ * is ended; 0, and without the row: never. BAD_ARGUMENT with a sentence. */
+#define LS_ROOM_JOIN_TIMEOUT_S_MAX 86400u
+ls_status ls_room_settings_join_timeout(const ls_room_settings *settings, uint32_t *seconds,
+                                        ls_text *why);
+
 /* NULL when it is not there. */
 const char *ls_room_settings_find(const ls_room_settings *settings, const char *flag);
 

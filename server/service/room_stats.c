@@ -3,7 +3,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/rate.h"
 #include "lockstep/protocol/udp/transport_udp.h"
-#include "lockstep/server/match/desync_finding.h"
+#include "lockstep/server/investigation/desync_finding.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 #include "lockstep/server/service/service_config.h"
 
+#include "lockstep/common/base/allocator.h"
 #include "lockstep/common/program/log_format.h"
 #include "lockstep/common/program/option.h"
 #include "lockstep/common/simulations/builtin.h"
@@ -15,6 +16,7 @@ enum {
     FILE_BYTES_MAX = 1 << 20,
     FARTHEST_MATCH = 3, /* letters by which a word may differ from one that is suggested */
     WORD_BYTES_MAX = 32,
+    SHA256_DIGITS = 64,
 };
 
 /* A row of the file that is a field of the config. */
@@ -23,8 +25,8 @@ typedef struct config_row {
     const char *key;
     const char *flag; /* that overrides it on the command line; NULL: none */
     size_t offset;
-    size_t capacity;   /* of a text, which is not empty if min > 0; 0: a uint32_t, */
-    uint32_t min, max; /* ... in this range */
+    size_t capacity;   /* of a text, which is not empty if min > 0, or, if max > 0, of a list; */
+    uint32_t min, max; /* ... 0: a uint32_t in this range */
 } config_row;
 
 #define TEXT_ROW(table, key, flag, member)                                                         \
@@ -38,6 +40,12 @@ typedef struct config_row {
         (table), (key), (flag), offsetof(ls_service_config, member),                               \
             sizeof(((ls_service_config *)0)->member), 1, 0                                         \
     }
+/* A list of texts, of which each becomes a line. */
+#define LIST_ROW(table, key, member)                                                               \
+    {                                                                                              \
+        (table), (key), NULL, offsetof(ls_service_config, member),                                 \
+            sizeof(((ls_service_config *)0)->member), 0, 1                                         \
+    }
 #define NUMBER_ROW(table, key, flag, member, min, max)                                             \
     {                                                                                              \
         (table), (key), (flag), offsetof(ls_service_config, member), 0, (min), (max)               \
@@ -46,16 +54,24 @@ typedef struct config_row {
 static const config_row rows[] = {
     NUMBER_ROW("", "workers", "workers", workers, 0, LS_SERVICE_WORKERS_MAX),
     NUMBER_ROW("", "rooms-max", "rooms-max", rooms_max, 1, LS_SERVICE_ROOMS_MAX),
+    NUMBER_ROW("", "join-timeout", NULL, join_timeout_s, 0, LS_ROOM_JOIN_TIMEOUT_S_MAX),
     NUMBER_ROW("", "drain-timeout", "drain-timeout", drain_timeout_s, 0, LS_SERVICE_DRAIN_S_MAX),
     TEXT_ROW("", "journal", "journal", journal_dir),
     TEXT_ROW("", "bundle-dir", "bundle-dir", bundle_dir),
     TEXT_ROW("", "plug-ins", "plug-ins", plugin_dir),
+    LIST_ROW("", "files", files),
+    LIST_ROW("", "code", code),
     TEXT_ROW("", "log-format", NULL, log_format),
     FILLED_ROW("http", "bind", "http-bind", http_bind),
     NUMBER_ROW("http", "port", "http-port", http_port, 0, 65535),
     TEXT_ROW("http", "hosts", NULL, http_hosts),
+    FILLED_ROW("http", "operators", NULL, http_operators),
     FILLED_ROW("http", "token-file", "http-token-file", http_token_file),
+    NUMBER_ROW("limits", "address-connections", NULL, address_connections, 0, 65535),
+    NUMBER_ROW("limits", "address-joins", NULL, address_joins, 0, 65535),
+    NUMBER_ROW("limits", "address-rooms", NULL, address_rooms, 0, LS_SERVICE_ROOMS_MAX),
     FILLED_ROW("upload", "command", NULL, upload_command),
+    NUMBER_ROW("upload", "parallel", NULL, upload_parallel, 1, LS_SERVICE_UPLOADS_MAX),
     NUMBER_ROW("upload", "time-limit", NULL, upload_limit_s, 0, 86400),
     NUMBER_ROW("upload", "keep-mib", NULL, journals_keep_mib, 0, UINT32_MAX),
 };
@@ -108,10 +124,15 @@ void ls_service_faults_add(ls_service_faults *faults, ls_toml_place at, const ch
 ls_service_config ls_service_config_default(void)
 {
     return (ls_service_config){.rooms_max = 256,
+                               .join_timeout_s = 300,
                                .drain_timeout_s = 30,
                                .http_bind = "127.0.0.1",
                                .http_port = 9300,
+                               .upload_parallel = 4,
                                .upload_limit_s = 600,
+                               .address_connections = 64,
+                               .address_joins = 120,
+                               .address_rooms = 24,
                                .log_format = "text"};
 }
 
@@ -130,6 +151,42 @@ ls_status ls_service_config_settle(const ls_service_config *config, const ls_ser
 {
     *out = config->match;
     return group ? ls_room_settings_merge(out, &group->settings, why) : LS_OK;
+}
+
+/* Behind `size` bytes of `out`, which is NULL for their size alone: returns the new size. */
+static size_t add_params(const ls_room_settings *settings, char *out, size_t size)
+{
+    for (uint32_t i = 0; i < settings->count; i++) {
+        const ls_room_setting *row = &settings->rows[i];
+        size_t bytes = strlen(row->value);
+        if (strcmp(row->flag, "param") != 0) {
+            continue;
+        }
+        if (out) {
+            memcpy(out + size, row->value, bytes);
+            memcpy(out + size + bytes, "\n", 2);
+        }
+        size += bytes + 1;
+    }
+    return size;
+}
+
+static size_t add_all_params(const ls_service_config *config, char *out)
+{
+    size_t size = add_params(&config->match, out, 0);
+    for (uint32_t i = 0; i < config->group_count; i++) {
+        size = add_params(&config->groups[i].settings, out, size);
+    }
+    return size;
+}
+
+char *ls_service_config_params(const ls_service_config *config)
+{
+    char *params = ls_allocate(ls_allocator_heap(), add_all_params(config, NULL) + 1);
+    if (params) {
+        (void)add_all_params(config, params);
+    }
+    return params;
 }
 
 ls_status ls_service_config_override(ls_service_config *config, const char *flag, const void *given,
@@ -230,6 +287,31 @@ static ls_status read_text(const config_row *row, const ls_toml_value *value, ch
     return LS_OK;
 }
 
+/* Of a digest the digits, as sha256sum prints them. */
+static bool is_entry(const config_row *row, const char *entry, size_t size)
+{
+    static const char digits[] = "0123456789abcdefABCDEF";
+    return size > 0 && (strcmp(row->key, "code") != 0 ||
+                        (size == SHA256_DIGITS && strspn(entry, digits) == size));
+}
+
+static ls_status read_list(const config_row *row, const ls_toml_value *value, char *out,
+                           ls_text *why)
+{
+    size_t size;
+    bool is_good = value->type == LS_TOML_LIST && strlen(value->text) < row->capacity;
+    for (const char *entry = value->text; is_good && *entry != '\0'; entry += size + 1) {
+        size = strcspn(entry, "\n");
+        is_good = is_entry(row, entry, size);
+    }
+    if (!is_good) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "%s takes a list of %s in quotes, in brackets",
+                       row->key, strcmp(row->key, "code") == 0 ? "SHA-256 digests" : "folders");
+    }
+    memcpy(out, value->text, strlen(value->text) + 1);
+    return LS_OK;
+}
+
 static ls_status read_number(const config_row *row, const ls_toml_value *value, uint32_t *out,
                              ls_text *why)
 {
@@ -257,8 +339,9 @@ static ls_status read_field(reading *file, const ls_toml_value *value, ls_text *
             continue;
         }
         if (strcmp(rows[i].key, value->key) == 0) {
-            return rows[i].capacity > 0 ? read_text(&rows[i], value, field, why)
-                                        : read_number(&rows[i], value, field, why);
+            return rows[i].capacity == 0 ? read_number(&rows[i], value, field, why)
+                   : rows[i].max > 0     ? read_list(&rows[i], value, field, why)
+                                         : read_text(&rows[i], value, field, why);
         }
         consider(&best, value->key, rows[i].key);
     }
@@ -269,7 +352,7 @@ static ls_status read_field(reading *file, const ls_toml_value *value, ls_text *
 
 static ls_status check_value(const ls_toml_value *value, ls_text *why)
 {
-    if (value->type == LS_TOML_OTHER ||
+    if (value->type >= LS_TOML_LIST ||
         strlen(value->text) >= sizeof(((ls_room_setting *)0)->value)) {
         return ls_fail(LS_BAD_ARGUMENT, why, "%.32s takes a text, a number, true or false",
                        value->key);
@@ -432,7 +515,7 @@ static ls_status read_room(reading *file, const ls_toml_value *value, ls_text *w
 
 static ls_status refuse_table(const ls_toml_value *value, ls_text *why)
 {
-    static const char *const tables[] = {"server", "http", "match", "rooms", "upload"};
+    static const char *const tables[] = {"server", "http", "limits", "match", "rooms", "upload"};
     suggestion best = {NULL, UINT32_MAX};
     if (is_among(value->table, tables, sizeof tables / sizeof tables[0], &best)) {
         best.word = value->table; /* with other brackets */
@@ -455,7 +538,8 @@ static bool is_table(const ls_toml_value *value, const char *name)
 static ls_status read_value(reading *file, const ls_toml_value *value, ls_text *why)
 {
     bool begins = value->type == LS_TOML_TABLE;
-    bool is_known = value->table[0] == '\0' || is_table(value, "http") || is_table(value, "upload");
+    bool is_known = value->table[0] == '\0' || is_table(value, "http") ||
+                    is_table(value, "limits") || is_table(value, "upload");
     if (value->is_listed && strcmp(value->table, "rooms") == 0) {
         return begins ? begin_group(file, value, why) : read_room(file, value, why);
     }

@@ -17,7 +17,8 @@
 #include <new>
 #include <string>
 
-namespace {
+namespace
+{
 
 struct walk {
     const ls_toml_reader *reader;
@@ -43,7 +44,7 @@ named name_of(const toml::key &key, const toml::node &node)
 }
 
 void give(const walk &at, ls_toml_type type, const std::string &group, const named &what,
-               const std::string &text)
+          const std::string &text)
 {
     const ls_toml_value value = {type,
                                  at.table.c_str(),
@@ -63,9 +64,23 @@ std::string text_of(double number)
     return text;
 }
 
+/* False: it is no list of texts of a line each. */
+bool join_lines(const toml::array &list, std::string &lines)
+{
+    for (const toml::node &entry : list) {
+        const auto *text = entry.as_string();
+        if (!text || text->get().find('\n') != std::string::npos) {
+            return false;
+        }
+        lines += text->get() + "\n";
+    }
+    return true;
+}
+
 void give_value(const walk &at, const std::string &group, const named &what)
 {
     const toml::node &node = what.node;
+    std::string lines;
     if (const auto *text = node.as_string()) {
         give(at, LS_TOML_TEXT, group, what, text->get());
     } else if (const auto *whole = node.as_integer()) {
@@ -74,6 +89,8 @@ void give_value(const walk &at, const std::string &group, const named &what)
         give(at, LS_TOML_NUMBER, group, what, text_of(number->get()));
     } else if (const auto *is_on = node.as_boolean()) {
         give(at, LS_TOML_BOOL, group, what, is_on->get() ? "on" : "off");
+    } else if (const auto *list = node.as_array(); list && join_lines(*list, lines)) {
+        give(at, LS_TOML_LIST, group, what, lines);
     } else {
         give(at, LS_TOML_OTHER, group, what, "");
     }

@@ -19,7 +19,8 @@ typedef enum ls_toml_type {
     LS_TOML_TEXT,
     LS_TOML_NUMBER,
     LS_TOML_BOOL,  /* "on" or "off" */
-    LS_TOML_OTHER, /* a date, a list, a table within a table: nothing that is expected */
+    LS_TOML_LIST,  /* of texts without newlines: each with a newline behind it */
+    LS_TOML_OTHER, /* a date, another list, a table in a table: nothing that is expected */
 } ls_toml_type;
 
 /* Both from 1; the column in characters. */

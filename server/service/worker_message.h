@@ -6,6 +6,7 @@
 
 #include "lockstep/common/program/json.h"
 #include "lockstep/server/host/admission.h"
+#include "lockstep/server/rooms/room_files.h"
 #include "lockstep/server/service/service_view.h"
 
 #define LS_WORKER_PATH_BYTES_MAX 512u
@@ -91,6 +92,8 @@ typedef struct ls_worker_settings {
     uint32_t bundle_mib_max;
     const char *journal_dir; /* NULL: no journals */
     const char *plugin_dir;  /* NULL: built-in simulations alone */
+    ls_room_files files;     /* that parameters of rooms may name */
+    uint32_t address_connections, address_joins, address_rooms; /* as service_config.h has them */
 } ls_worker_settings;
 
 /* One line without its newline, for ls_json_release_line; NULL: memory is out. */

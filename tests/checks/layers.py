@@ -19,7 +19,7 @@ WIRE = {"protocol/transport", "protocol/wire", "protocol/blob", "protocol/sealed
 RUNTIME = {"common/system", "common/runtime", "common/runtime/rerun"}
 NETWORK = WIRE | {"protocol/discovery", "protocol/enet", "protocol/udp"}
 AROUND = FILES | GAMES | RUNTIME | NETWORK | {"common/program", "common/game"}
-HOST = {"server/match", "server/journal", "server/host"}
+HOST = {"server/investigation", "server/match", "server/journal", "server/host"}
 CLIENT = {"client/session", "client"}
 VIEW = {"client/view", "client/window"}
 MAY_USE = {
@@ -45,11 +45,13 @@ MAY_USE = {
     "protocol/enet": PURE | {"common/system"},
     "protocol/discovery": PURE | WIRE,
     "protocol/udp": PURE | NETWORK | {"common/system", "common/runtime"},
-    "server/match": PURE | WIRE,
-    "server/journal": FILES | {"server/match", "common/runtime"},
+    "server/investigation": PURE | WIRE,
+    "server/match": PURE | WIRE | {"server/investigation"},
+    "server/journal": FILES | {"server/investigation", "server/match", "common/runtime"},
     "server/host": FILES
     | NETWORK
-    | {"common/system", "common/program", "common/runtime", "server/match", "server/journal"},
+    | {"common/system", "common/program", "common/runtime"}
+    | {"server/investigation", "server/match", "server/journal"},
     "server/rooms": AROUND | HOST,
     "server/service": AROUND | HOST | {"server/rooms"},
     "server/program": AROUND | HOST | {"server/rooms", "server/service"},
@@ -163,6 +165,7 @@ SYSTEM_HEADERS = PURE_HEADERS | {
     "ifaddrs.h",
     "link.h",
     "linux/filter.h",
+    "linux/openat2.h",
     "linux/sockios.h",
     "locale.h",
     "malloc.h",

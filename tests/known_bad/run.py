@@ -109,8 +109,12 @@ def find_problems(run, expected):
     return [run.problem(words) for words in problems]
 
 
-def healthy_problems(run):
+def healthy_problems(run, taps=None):
+    """`taps`: the bits that it has to warn of, for each file where there are any."""
     problems = []
+    bits = (run.report.get("taps") or {}).get("bits")
+    if bits != (taps or {}).get(run.arguments[0]):
+        problems.append(f"warns of the taps of bits {bits}")
     if run.code != CLEAN or run.bad_perturbations() or run.lint_errors():
         problems.append(f"a false alarm: exit code {run.code}, {sorted(run.bad_perturbations())}")
     if run.report.get("hashes_compared", 0) == 0 and "--lint" not in run.arguments:
@@ -158,7 +162,8 @@ def visit(program, plugins, path):
             left_out.append(" ".join(arguments))
             continue
         problems += healthy_problems(
-            Run(program, plugins, arguments, simulation.get("ticks", TICKS)))
+            Run(program, plugins, arguments, simulation.get("ticks", TICKS)),
+            simulation.get("taps", {}))
         healthy += 1
     has_findings = rows or simulation.get("is_sound")
     if not has_findings or not healthy:

@@ -1,7 +1,7 @@
 /* Several clients differ at once, and some of them do not play along: silence, lies and healings
  * that are ignored cost nobody else a report or a healing. */
 #include "lockstep/protocol/wire/message.h"
-#include "lockstep/server/match/desync_finding.h"
+#include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/tests/lab/faultsim/test_simulation.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/fault_simulation.h"

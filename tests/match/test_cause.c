@@ -3,7 +3,7 @@
 #include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/protocol/wire/message.h"
-#include "lockstep/server/match/desync_finding.h"
+#include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/fault_simulation.h"
 

@@ -1,7 +1,7 @@
 /* Engines without a schema have the same diagnosis as games with one: their ticks are run again,
  * classified, compared by what they save, and healed. */
 #include "lockstep/common/base/byte_io.h"
-#include "lockstep/server/match/desync_finding.h"
+#include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/engine_simulation.h"
 

@@ -2,7 +2,7 @@
  * same tick spread the difference, or hide it. */
 #include "lockstep/common/diagnosis/pass_trace.h"
 #include "lockstep/protocol/wire/message.h"
-#include "lockstep/server/match/desync_finding.h"
+#include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/tests/match/match_test.h"
 
 #include <stdio.h>

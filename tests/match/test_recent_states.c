@@ -2,7 +2,7 @@
  * matches, and in those with large states. */
 #include "lockstep/common/simulations/rope/rope.h"
 #include "lockstep/protocol/wire/message.h"
-#include "lockstep/server/match/desync_finding.h"
+#include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/tests/match/match_test.h"
 
 /* ---- a large state of which little changes ---- */

@@ -1,6 +1,6 @@
 /* Matches that have been played for so long that the numbers of their ticks need all of 32 bits:
  * players and spectators come, come back and see the end, and the server resumes. */
-#include "lockstep/server/match/desync_finding.h"
+#include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/late_journal.h"
 

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """A service in a fleet of Agones, against a stand-in for the sidecar of its SDK: every request is
 held to the SDK's published description (methods, paths and fields of sdk.swagger.json and
-beta.swagger.json), and others are refused. Agones itself is not here."""
+beta.swagger.json), and others are refused. As the sidecar does, the stand-in answers before it has
+acted, goes from RequestReady to Ready in its own time, refuses counts and lists above their
+capacity, and takes no annotation that Kubernetes would refuse. Agones itself is not here."""
 
 import http.server
 import json
 import os
 import pathlib
+import queue
 import re
 import secrets
 import signal
@@ -33,12 +36,19 @@ DESCRIBED = {
 }
 
 
+# The name of an annotation of Kubernetes, behind its prefix.
+ANNOTATION = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+INVITES = re.compile(r"agones\.dev/sdk-room\.(.+)\.invite")
+
+
 class Sidecar:
     """What the sidecar knows of its game server, and all that it was asked."""
 
-    def __init__(self, port=0, counters=("rooms",), lists=("players",), has_stream=True):
-        self.state, self.annotations = "Scheduled", {}
+    def __init__(self, port=0, counters=("rooms",), lists=("players",), has_stream=True,
+                 capacity=64):
+        self.state, self.annotations, self.capacity = "Scheduled", {}, capacity
         self.counters, self.lists = dict.fromkeys(counters), dict.fromkeys(lists)
+        self.work = queue.Queue()
         self.asked, self.problems, self.allocations = [], [], 0
         self.looks_see = None  # instead of what the stream tells
         self.has_stream, self.streams, self.changed = has_stream, 0, threading.Condition()
@@ -89,12 +99,51 @@ class Sidecar:
             def log_message(self, *_):
                 pass
 
+        threading.Thread(target=self.act, daemon=True).start()
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
+    def act(self):
+        """What was answered is done afterwards, one thing at a time."""
+        while (job := self.work.get()) is not None:
+            job()
+            with self.changed:
+                self.changed.notify_all()
+
+    def become(self, state):
+        self.state = state
+
+    def become_ready(self):
+        """First the state that was asked for; then the controller of Agones acts on it."""
+        standing = self.standing()
+        if standing:
+            self.problems.append(f"Ready while {standing} stand")
+        self.state = "RequestReady"
+        self.work.put(lambda: self.become("Ready" if self.state == "RequestReady" else self.state))
+
+    def standing(self):
+        """The rooms of allocations to which there is an invite."""
+        return [INVITES.fullmatch(key)[1] for key, value in self.annotations.items()
+                if INVITES.fullmatch(key) and value.startswith("lockstep://")]
+
+    def count(self, known, name, body):
+        """An error has no code of its own, as the SDK makes it."""
+        if name not in known:
+            return 500, {"code": 2, "message": f"not found: {name}", "details": []}
+        value = body.get("count", body.get("values"))
+        number = int(value) if known is self.counters else len(value)
+        if not 0 <= number <= self.capacity:
+            return 500, {"code": 2, "message": "out of range. Count must be within range "
+                         f"[0,Capacity]. Found Count: {number}, Capacity: {self.capacity}"}
+        if known is self.lists and len(set(value)) < number:
+            self.problems.append(f"{name}: {value} has one twice")
+        self.work.put(lambda: known.__setitem__(name, value))
+        return 200, {}
+
     def stop(self):
         self.is_over = True
+        self.work.put(None)
         self.server.shutdown()
         self.server.server_close()
 
@@ -115,20 +164,20 @@ class Sidecar:
                 self.problems.append(f"{path}: {key} is {value!r}")
         self.asked.append((path, body))
         if path == "/ready":
-            self.state = "Ready"
+            self.work.put(self.become_ready)
         elif path == "/shutdown":
-            self.state = "Shutdown"
+            self.work.put(lambda: self.become("Shutdown"))
         elif path == "/metadata/annotation":
-            self.annotations["agones.dev/sdk-" + body["key"]] = body["value"]
+            name = "sdk-" + body["key"]
+            if not ANNOTATION.fullmatch(name):
+                self.problems.append(f"Kubernetes refuses the annotation {name}")
+            self.work.put(lambda: self.annotations.update({"agones.dev/" + name: body["value"]}))
         elif path == "/gameserver":
             return 200, self.looks_see or self.game_server()
         elif path == "/watch/gameserver":
             return 501, {"code": 12, "message": "Method Not Allowed"}
         elif groups:
-            known = self.counters if "counters" in path else self.lists
-            if groups[0] not in known:  # an error without a code of its own, as the SDK makes it
-                return 500, {"code": 2, "message": f"not found: {groups[0]}", "details": []}
-            known[groups[0]] = body.get("count", body.get("values"))
+            return self.count(self.counters if "counters" in path else self.lists, groups[0], body)
         return 200, {}
 
     def game_server(self):
@@ -140,6 +189,8 @@ class Sidecar:
         return [path for path, _ in self.asked]
 
     def allocate(self, room):
+        """One that is Ready, or one that is Allocated and has room left."""
+        assert self.state in ("Ready", "Allocated"), self.state
         self.allocations += 1
         self.annotations["lockstep.dev/room"] = json.dumps(room)
         self.annotations["agones.dev/last-allocated"] = f"2026-01-01T00:00:0{self.allocations}Z"
@@ -147,12 +198,14 @@ class Sidecar:
         with self.changed:
             self.changed.notify_all()
 
-    def invite(self):
-        return self.annotations.get("agones.dev/sdk-lockstep-invite", "")
+    def invite(self, room=None):
+        """Of the newest allocation, or to a room."""
+        key = f"room.{room}.invite" if room else "lockstep-invite"
+        return self.annotations.get("agones.dev/sdk-" + key, "")
 
 
-def service_with(sidecar, rooms=""):
-    return Service(rooms, options=("--agones",),
+def service_with(sidecar, rooms="", head=""):
+    return Service(rooms, head, options=("--agones",),
                    environment={"AGONES_SDK_HTTP_PORT": str(sidecar.port)})
 
 
@@ -180,8 +233,53 @@ def test_allocation_becomes_a_room_that_is_played():
         sidecar.allocate({"name": "final", "sim": "arena", "players": 2})
         wait_for(lambda: service.room("final"), "the same room once more")
         wait_for(lambda: sidecar.paths().count("/health") > 3, "health again and again")
+    wait_for(lambda: sidecar.state == "Shutdown", "Shutdown")
     assert not sidecar.problems, sidecar.problems
-    assert sidecar.state == "Shutdown"
+    sidecar.stop()
+
+
+def play(service, invite, name):
+    """Two players of a room, to its end."""
+    players = [service.join("--name", f"{name}-{i}", "--ticks", "60", to=invite) for i in range(2)]
+    assert all(service.ended(player)[0] == 0 for player in players)
+
+
+def test_second_allocation_opens_a_room_of_its_own():
+    sidecar = Sidecar()
+    with service_with(sidecar) as service:
+        wait_for(lambda: sidecar.state == "Ready", "Ready")
+        longest = "m" * 46 + "-"
+        sidecar.allocate({"name": "m1", "sim": "arena", "players": 2})
+        wait_for(lambda: "/m1@" in sidecar.invite(), "the first invite")
+        sidecar.allocate({"name": longest, "sim": "arena", "players": 2})
+        wait_for(lambda: f"/{longest}@" in sidecar.invite(longest), "the second invite")
+        assert "/m1@" in sidecar.invite("m1")
+        wait_for(lambda: sidecar.invite() == sidecar.invite(longest), "the newest invite")
+        wait_for(lambda: sidecar.counters["rooms"] == "2", "the counter")
+        sidecar.allocate({"name": "m1", "sim": "arena", "players": 2})
+        wait_for(lambda: "already" in sidecar.invite(), "the third is refused")
+        play(service, sidecar.invite("m1"), "m1")
+        wait_for(lambda: sidecar.counters["rooms"] == "1" and not sidecar.invite("m1"), "its end")
+        assert sidecar.state == "Allocated" and sidecar.paths().count("/ready") == 1
+        play(service, sidecar.invite(longest), "m2")
+        wait_for(lambda: sidecar.state == "Ready" and not sidecar.standing(), "Ready again")
+    assert not sidecar.problems, sidecar.problems
+    sidecar.stop()
+
+
+def test_room_that_nobody_joins_makes_way():
+    sidecar = Sidecar()
+    with service_with(sidecar, head="join-timeout = 1") as service:
+        wait_for(lambda: sidecar.state == "Ready", "Ready")
+        sidecar.allocate({"name": "m1", "sim": "arena", "players": 2})
+        wait_for(lambda: sidecar.invite("m1").startswith("lockstep://"), "the invite")
+        wait_for(lambda: sidecar.state == "Ready", "Ready again")
+        assert not service.room("m1") and not sidecar.standing()
+        sidecar.allocate({"name": "m2", "sim": "arena", "players": 2, "join-timeout": 0})
+        wait_for(lambda: sidecar.invite("m2").startswith("lockstep://"), "the invite")
+        service.join(to=sidecar.invite("m2"))
+        service.wait_until("m2", lambda room: room["players"])
+    assert not sidecar.problems, sidecar.problems
     sidecar.stop()
 
 
@@ -205,6 +303,7 @@ def test_sidecar_without_a_stream_is_looked_at():
     sidecar = Sidecar(has_stream=False)
     with service_with(sidecar) as service:
         wait_for(lambda: "/watch/gameserver" in sidecar.paths(), "the stream is asked for")
+        wait_for(lambda: sidecar.state == "Ready", "Ready")
         sidecar.allocate({"name": "final", "sim": "arena", "players": 2})
         wait_for(lambda: sidecar.invite().startswith("lockstep://"), "the invite")
         assert service.room("final")
@@ -216,10 +315,11 @@ def test_allocation_that_cannot_be_is_told():
     with service_with(sidecar) as service:
         wait_for(lambda: sidecar.state == "Ready", "Ready")
         sidecar.allocate({"name": "../x"})
-        wait_for(lambda: sidecar.invite().startswith("error: "), "why not")
-        assert "letters, digits" in sidecar.invite()
+        wait_for(lambda: "letters, digits" in sidecar.invite(), "why not")
+        wait_for(lambda: sidecar.state == "Ready", "Ready again")
         sidecar.allocate({"name": "game", "sim": "no-such-game"})
-        wait_for(lambda: "no-such-game" in sidecar.invite(), "why not")
+        wait_for(lambda: "no-such-game" in sidecar.invite("game"), "why not")
+        wait_for(lambda: sidecar.state == "Ready", "Ready again")
         sidecar.allocate({"name": "game", "sim": "arena", "players": 2})
         wait_for(lambda: sidecar.invite().startswith("lockstep://"), "the invite")
         assert service.room("game")

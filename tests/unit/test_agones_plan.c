@@ -9,7 +9,8 @@
 static ls_agones_plan plan;
 static ls_agones_request request;
 static ls_agones_opening opening;
-static ls_room_report room; /* "": there is none */
+static uint32_t row;               /* of the room that was to be opened last */
+static ls_room_report room, other; /* of the service; "": there is none */
 static ls_room_register *rooms;
 static bool is_ready;
 static uint64_t now_ns;
@@ -29,8 +30,7 @@ static void invite(void *user, const ls_room_report *of, char *out, size_t capac
 
 static ls_service_view view = {.is_ready = ready, .invite = invite};
 
-/* The service has `room` alone. */
-static void show_room(void)
+static void show_rooms(void)
 {
     ls_room_register_destroy(rooms);
     rooms = NULL;
@@ -39,12 +39,16 @@ static void show_room(void)
     if (room.name[0] != '\0') {
         ls_room_register_add(rooms, room.name)->report = room;
     }
+    if (other.name[0] != '\0') {
+        ls_room_register_add(rooms, other.name)->report = other;
+    }
 }
 
 static void begin(void)
 {
     memset(&plan, 0, sizeof plan);
     memset(&room, 0, sizeof room);
+    memset(&other, 0, sizeof other);
     is_ready = true;
     view.is_draining = false;
     now_ns = LS_NS_PER_SECOND;
@@ -60,7 +64,7 @@ TestSuite(agones_plan, .init = begin, .fini = end);
 
 static ls_agones_step next(void)
 {
-    show_room();
+    show_rooms();
     ls_agones_plan_next(&plan, &view, now_ns, &request);
     return request.step;
 }
@@ -68,8 +72,10 @@ static ls_agones_step next(void)
 static ls_status reply(unsigned status, const char *body)
 {
     ls_text why = {{0}};
-    return ls_agones_plan_reply(&plan, &request, status, body, strlen(body), now_ns, &opening,
-                                &why);
+    ls_status told =
+        ls_agones_plan_reply(&plan, &request, status, body, strlen(body), now_ns, &opening, &why);
+    row = opening.has_room ? opening.row : row;
+    return told;
 }
 
 static void expect(ls_agones_step step)
@@ -90,6 +96,59 @@ static ls_status allocate(const char *annotation)
              "\"status\":{\"state\":\"Allocated\"}}",
              annotation);
     return reply(200, body);
+}
+
+static ls_status watch(const char *line)
+{
+    ls_text why = {{0}};
+    ls_status status = ls_agones_plan_watch(&plan, line, strlen(line), now_ns, &opening, &why);
+    row = opening.row;
+    return status;
+}
+
+/* The room that is to be opened is. */
+static void open_as(ls_room_report *report, const char *name)
+{
+    ls_service_result result = {.status = LS_OK};
+    memset(report, 0, sizeof *report);
+    snprintf(report->name, sizeof report->name, "%s", name);
+    ls_text_set(&result.text, "%s", name);
+    ls_agones_plan_opened(&plan, row, &result);
+}
+
+static void expect_annotation(const char *key, const char *value)
+{
+    char body[256];
+    snprintf(body, sizeof body, "{\"key\":\"%s\",\"value\":\"%s\"}", key, value);
+    expect(LS_AGONES_ANNOTATE);
+    cr_assert_str_eq(request.body, body);
+}
+
+static void expect_annotation_of(const char *name)
+{
+    char key[64];
+    char invite[64];
+    snprintf(key, sizeof key, "room.%s.invite", name);
+    snprintf(invite, sizeof invite, "lockstep://here/%s", name);
+    expect_annotation(key, invite);
+}
+
+/* All that is due, but for Ready. */
+static void expect_all_told(void)
+{
+    while (next() != LS_AGONES_NOTHING && request.step != LS_AGONES_READY) {
+        cr_assert_eq(reply(200, "{}"), LS_OK);
+    }
+}
+
+/* Up to where the room of a first allocation is open, and all about it is told. */
+static void begin_with_room(const char *name)
+{
+    char annotation[64];
+    snprintf(annotation, sizeof annotation, "{\\\"name\\\":\\\"%s\\\"}", name);
+    cr_assert_eq(allocate(annotation), LS_OK);
+    open_as(&room, name);
+    expect_all_told();
 }
 
 Test(agones_plan, server_is_alive_before_it_is_ready)
@@ -126,18 +185,199 @@ Test(agones_plan, allocation_opens_its_room_once)
     cr_assert(opening.has_room);
     cr_assert_str_eq(opening.name, "final");
     cr_assert_str_eq(ls_room_settings_find(&opening.settings, "players"), "4");
-    const ls_service_result result = {.status = LS_OK, .text = {"final"}};
-    snprintf(room.name, sizeof room.name, "final");
-    ls_agones_plan_opened(&plan, &result);
-    expect(LS_AGONES_ANNOTATE);
-    cr_assert_str_eq(request.body,
-                     "{\"key\":\"lockstep-invite\",\"value\":\"lockstep://here/final\"}");
+    open_as(&room, "final");
+    expect_annotation("room.final.invite", "lockstep://here/final");
+    expect_annotation("lockstep-invite", "lockstep://here/final");
     expect(LS_AGONES_ROOMS);
     cr_assert_str_eq(request.body, "{\"count\":\"1\"}");
     room.name[0] = '\0';
+    expect_annotation("room.final.invite", "");
+    expect_annotation("lockstep-invite", "");
     expect(LS_AGONES_READY);
+    expect(LS_AGONES_ROOMS);
+    cr_assert_str_eq(request.body, "{\"count\":\"0\"}");
+}
+
+/* The server is allocated once more, while it is, or when it is Ready. */
+static ls_status allocate_again(const char *when, const char *name)
+{
+    char line[512];
+    snprintf(line, sizeof line,
+             "{\"result\":{\"object_meta\":{\"annotations\":{"
+             "\"agones.dev/last-allocated\":\"%s\",\"lockstep.dev/room\":"
+             "\"{\\\"name\\\":\\\"%s\\\"}\"}},\"status\":{\"state\":\"Allocated\"}}}",
+             when, name);
+    return watch(line);
+}
+
+Test(agones_plan, second_allocation_opens_another_room)
+{
+    begin_with_room("m1");
+    cr_assert_eq(allocate_again("2", "m2"), LS_OK);
+    cr_assert(opening.has_room);
+    cr_assert_str_eq(opening.name, "m2");
+    expect_annotation("lockstep-invite", "");
+    open_as(&other, "m2");
+    expect_annotation("room.m2.invite", "lockstep://here/m2");
+    expect_annotation("lockstep-invite", "lockstep://here/m2");
+    expect(LS_AGONES_ROOMS);
+    cr_assert_str_eq(request.body, "{\"count\":\"2\"}");
+}
+
+Test(agones_plan, server_is_not_ready_while_another_room_plays)
+{
+    begin_with_room("m1");
+    cr_assert_eq(allocate_again("2", "m2"), LS_OK);
+    expect_annotation("lockstep-invite", "");
+    open_as(&other, "m2");
+    expect_all_told();
+    room.name[0] = '\0';
+    expect_annotation("room.m1.invite", "");
+    expect(LS_AGONES_ROOMS);
+    cr_assert_eq(next(), LS_AGONES_NOTHING, "m2 stands");
+    other.name[0] = '\0';
+    expect_annotation("room.m2.invite", "");
+    expect_annotation("lockstep-invite", "");
+    expect(LS_AGONES_READY);
+}
+
+Test(agones_plan, allocation_of_a_room_that_stands_is_refused_and_leaves_its_invite)
+{
+    begin_with_room("m1");
+    cr_assert_eq(allocate_again("2", "m1"), LS_ALREADY_STARTED);
+    cr_assert_not(opening.has_room);
+    expect_annotation("lockstep-invite", "error: there is a room 'm1' already");
+    cr_assert_eq(next(), LS_AGONES_NOTHING, "m1 stands");
+    room.name[0] = '\0';
+    expect_annotation("room.m1.invite", "");
+    expect(LS_AGONES_READY);
+}
+
+Test(agones_plan, look_that_is_older_than_the_stream_begins_no_allocation_anew)
+{
+    expect(LS_AGONES_HEALTH);
+    expect(LS_AGONES_READY);
+    cr_assert_eq(allocate_again("1", "m1"), LS_OK);
+    open_as(&room, "m1");
+    cr_assert_eq(watch("{\"result\":{\"status\":{\"state\":\"Ready\"}}}"), LS_OK);
+    cr_assert_eq(allocate_again("1", "m1"), LS_OK);
+    cr_assert_not(opening.has_room);
+}
+
+Test(agones_plan, one_room_more_than_the_plan_holds_is_refused)
+{
+    expect(LS_AGONES_HEALTH);
+    expect(LS_AGONES_READY);
+    for (uint32_t i = 0; i <= LS_AGONES_ROOMS_MAX; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "m%u", i);
+        ls_status status = allocate_again(name, name);
+        cr_assert_eq(status, i < LS_AGONES_ROOMS_MAX ? LS_OK : LS_FULL);
+    }
     expect(LS_AGONES_ANNOTATE);
-    cr_assert_not_null(strstr(request.body, "\"value\":\"\""));
+    cr_assert_not_null(strstr(request.body, "64 rooms of allocations stand here"));
+}
+
+Test(agones_plan, server_is_ready_again_when_its_room_was_not_opened)
+{
+    cr_assert_eq(allocate("{\\\"name\\\":\\\"final\\\"}"), LS_OK);
+    expect(LS_AGONES_PLAYERS);
+    cr_assert_eq(next(), LS_AGONES_NOTHING, "it is being opened");
+    const ls_service_result result = {.status = LS_NOT_FOUND, .text = {"no such game"}};
+    ls_agones_plan_opened(&plan, row, &result);
+    expect_annotation("room.final.invite", "error: no such game");
+    expect_annotation("lockstep-invite", "error: no such game");
+    expect(LS_AGONES_READY);
+    cr_assert_eq(allocate_again("2", "final"), LS_OK);
+    cr_assert(opening.has_room);
+    expect_annotation("room.final.invite", "");
+    expect_annotation("lockstep-invite", "");
+    open_as(&room, "final");
+    expect_annotation("room.final.invite", "lockstep://here/final");
+}
+
+Test(agones_plan, server_is_ready_again_when_an_allocation_cannot_be)
+{
+    cr_assert_eq(allocate("nonsense"), LS_BAD_ARGUMENT);
+    expect(LS_AGONES_ANNOTATE);
+    expect(LS_AGONES_READY);
+}
+
+Test(agones_plan, room_that_others_made_is_waited_for)
+{
+    snprintf(room.name, sizeof room.name, "made-over-the-api");
+    expect(LS_AGONES_HEALTH);
+    cr_assert_eq(next(), LS_AGONES_NOTHING);
+    room.name[0] = '\0';
+    expect(LS_AGONES_READY);
+}
+
+Test(agones_plan, kept_room_is_waited_for_while_somebody_is_in_it)
+{
+    begin_with_room("m1");
+    snprintf(other.name, sizeof other.name, "arena-1");
+    snprintf(other.group, sizeof other.group, "arena");
+    other.player_count = 1;
+    other.players[0].is_here = true;
+    room.name[0] = '\0';
+    expect_all_told();
+    cr_assert_eq(next(), LS_AGONES_NOTHING);
+    cr_assert_not(plan.is_ready_told);
+    other.players[0].is_here = false;
+    other.state = LS_ROOM_RUNNING;
+    expect_all_told();
+    cr_assert_not(plan.is_ready_told, "they may come back");
+    other.state = LS_ROOM_WAITING;
+    expect(LS_AGONES_READY);
+}
+
+Test(agones_plan, allocation_without_a_room_waits_for_one_as_long_as_for_players)
+{
+    plan.join_timeout_s = 1;
+    expect(LS_AGONES_HEALTH);
+    expect(LS_AGONES_READY);
+    expect(LS_AGONES_LOOK);
+    expect(LS_AGONES_PLAYERS);
+    cr_assert_eq(watch("{\"result\":{\"status\":{\"state\":\"Allocated\"}}}"), LS_OK);
+    cr_assert_eq(next(), LS_AGONES_NOTHING);
+    now_ns += LS_NS_PER_SECOND - 1;
+    cr_assert_eq(next(), LS_AGONES_NOTHING);
+    now_ns++;
+    expect(LS_AGONES_READY);
+}
+
+Test(agones_plan, room_made_for_an_allocation_without_one_is_waited_for)
+{
+    expect(LS_AGONES_HEALTH);
+    expect(LS_AGONES_READY);
+    expect(LS_AGONES_LOOK);
+    expect(LS_AGONES_PLAYERS);
+    cr_assert_eq(watch("{\"result\":{\"status\":{\"state\":\"Allocated\"}}}"), LS_OK);
+    snprintf(room.name, sizeof room.name, "made-over-the-api");
+    expect(LS_AGONES_ROOMS);
+    cr_assert_eq(next(), LS_AGONES_NOTHING);
+    room.name[0] = '\0';
+    expect(LS_AGONES_READY);
+}
+
+Test(agones_plan, server_with_a_thousand_names_of_rooms_is_shut_down)
+{
+    expect(LS_AGONES_HEALTH);
+    expect(LS_AGONES_READY);
+    for (uint32_t i = 0; i < 1000; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "m%u", i);
+        cr_assert_eq(allocate_again(name, name), LS_OK);
+        open_as(&room, name);
+        expect_annotation_of(name);
+        room.name[0] = '\0';
+        while (next() == LS_AGONES_ANNOTATE || request.step == LS_AGONES_ROOMS ||
+               request.step == LS_AGONES_LOOK || request.step == LS_AGONES_PLAYERS) {
+            cr_assert_eq(reply(200, "{}"), LS_OK);
+        }
+        cr_assert_eq(request.step, i < 999 ? LS_AGONES_READY : LS_AGONES_SHUTDOWN, "%u", i);
+        cr_assert_eq(reply(200, "{}"), LS_OK);
+    }
 }
 
 Test(agones_plan, allocation_that_cannot_be_is_annotated)
@@ -204,12 +444,6 @@ Test(agones_plan, count_above_the_capacity_holds_up_nothing)
     expect(LS_AGONES_HEALTH);
     expect(LS_AGONES_LOOK);
     expect(LS_AGONES_ROOMS);
-}
-
-static ls_status watch(const char *line)
-{
-    ls_text why = {{0}};
-    return ls_agones_plan_watch(&plan, line, strlen(line), now_ns, &opening, &why);
 }
 
 Test(agones_plan, stream_tells_of_an_allocation_and_of_nothing_else)
@@ -290,7 +524,7 @@ Test(agones_plan, annotation_that_changes_while_it_is_told_is_told_again)
     cr_assert_eq(next(), LS_AGONES_ANNOTATE);
     cr_assert_not_null(strstr(request.body, "letters, digits"));
     cr_assert_eq(reply(200, "{}"), LS_OK);
-    expect(LS_AGONES_PLAYERS);
+    expect(LS_AGONES_READY);
 }
 
 Test(agones_plan, drained_server_says_goodbye_once)

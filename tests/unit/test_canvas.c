@@ -186,3 +186,53 @@ Test(canvas, text_is_made_of_its_glyphs)
     cr_expect_eq(at(0, HEIGHT - 1), 0xFFFFFFu);
     cr_expect_eq(at(WIDTH - 1, 0), 0xFFFFFFu);
 }
+
+Test(canvas, every_glyph_is_found_by_its_character)
+{
+    static uint8_t coverage[LS_CANVAS_GLYPHS];
+    ls_canvas_font font = {1, 1, coverage};
+    for (uint32_t i = 0; i < LS_CANVAS_GLYPHS; i++) {
+        uint32_t code = ls_canvas_glyph_code(i);
+        char text[4] = {(char)code, '\0', '\0', '\0'};
+        if (code >= 0x800) {
+            text[0] = (char)(0xE0u | code >> 12);
+            text[1] = (char)(0x80u | (code >> 6 & 0x3Fu));
+            text[2] = (char)(0x80u | (code & 0x3Fu));
+        } else if (code >= 0x80) {
+            text[0] = (char)(0xC0u | code >> 6);
+            text[1] = (char)(0x80u | (code & 0x3Fu));
+        }
+        coverage[i] = 255;
+        clear();
+        ls_canvas_text(&canvas, &font, 5, 5, WHITE, text);
+        cr_expect_eq(at(5, 5), 0xFFFFFFu, "character %x", code);
+        coverage[i] = 0;
+    }
+    coverage['?' - 32] = 255;
+    clear();
+    ls_canvas_text(&canvas, &font, 5, 5, WHITE, "\xe4\xb8\xad");
+    cr_expect_eq(at(5, 5), 0xFFFFFFu, "one without a glyph");
+}
+
+Test(canvas, text_is_stretched_to_any_height_and_cut_off_at_the_edge)
+{
+    static uint8_t coverage[LS_CANVAS_GLYPHS * 4 * 8];
+    memset(coverage + ('A' - 32) * 32, 255, 32);
+    ls_canvas_font font = {4, 8, coverage};
+    ls_canvas_fonts fonts = {font, font, font, font};
+    for (float height = 6.0f; height < 40.0f; height += 3.5f) {
+        clear();
+        ls_canvas_text_stretched(&canvas, &fonts, (ls_canvas_point){3.3f, 2.7f}, height, WHITE,
+                                 "A");
+        double wanted = (double)(height * height) / 2.0;
+        cr_expect_float_eq(white_area(), wanted, 0.15 * wanted, "%g high", (double)height);
+    }
+    const float far[] = {-1e9f, -70.0f, -0.4f, 47.5f, 63.0f, 1e9f, NAN, INFINITY};
+    for (size_t i = 0; i < 8 * 8; i++) {
+        ls_canvas_text_stretched(&canvas, &fonts, (ls_canvas_point){far[i % 8], far[i / 8]}, 40.0f,
+                                 WHITE, "AA");
+        ls_canvas_text_stretched(&canvas, &fonts, (ls_canvas_point){far[i % 8], far[i / 8]}, 1e8f,
+                                 WHITE, "AA");
+    }
+    expect_fences();
+}

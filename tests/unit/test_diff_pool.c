@@ -1,4 +1,4 @@
-#include "lockstep/server/match/diff_pool.h"
+#include "lockstep/server/investigation/diff_pool.h"
 
 #include "lockstep/tests/support/diagnosed_match.h"
 

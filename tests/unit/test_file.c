@@ -93,6 +93,65 @@ Test(file, lock_is_held_by_one_process_until_it_ends)
     cr_expect_eq(errno, ENOENT);
 }
 
+static void expect_beneath(const char *path, const char *content)
+{
+    char bytes[16] = "";
+    int file = ls_file_open_beneath(path_of("root"), path);
+    cr_assert(file >= 0, "%s: %s", path, strerror(errno));
+    cr_expect(read(file, bytes, sizeof bytes - 1) >= 0);
+    cr_expect_str_eq(bytes, content, "%s", path);
+    close(file);
+}
+
+static void expect_refused(const char *path, int error)
+{
+    errno = 0;
+    cr_expect_eq(ls_file_open_beneath(path_of("root"), path), -1, "%s", path);
+    cr_expect_eq(errno, error, "%s: %s", path, strerror(errno));
+}
+
+static void make_link(const char *target, const char *name)
+{
+    cr_assert_eq(symlink(target, path_of(name)), 0, "%s", name);
+}
+
+/* As Kubernetes lays out a volume: names are links through a link to the newest folder. */
+Test(file, path_beneath_a_folder_stays_there_by_whatever_links)
+{
+    cr_assert(ls_folder_make(path_of("root"), true));
+    cr_assert(ls_folder_make(path_of("root/..2026"), true));
+    write_text("root/..2026/map", "here");
+    write_text("secret", "there");
+    make_link("..2026", "root/..data");
+    make_link("..data/map", "root/map");
+    make_link("../map", "root/..2026/up");
+    expect_beneath("map", "here");
+    expect_beneath("..2026//./map", "here");
+    expect_beneath("..data/up", "here");
+    expect_refused("none", ENOENT);
+    expect_refused("map/map", ENOTDIR);
+    expect_refused("../secret", EXDEV);
+    expect_refused("..2026/../map", EXDEV);
+    expect_refused("..", EXDEV);
+    expect_refused(path_of("root/map"), EXDEV);
+    make_link("../secret", "root/out");
+    make_link(path_of("secret"), "root/absolute");
+    make_link("..2026/../..", "root/far");
+    make_link("loop", "root/loop");
+    expect_refused("out", EXDEV);
+    expect_refused("absolute", EXDEV);
+    expect_refused("far/secret", EXDEV);
+    expect_refused("loop", ELOOP);
+    for (const char *const *name = (const char *const[]){"map", "out", "absolute", "far", "loop",
+                                                         "..data", "..2026/up", "..2026/map", NULL};
+         *name; name++) {
+        char path[32];
+        snprintf(path, sizeof path, "root/%s", *name);
+        cr_expect_eq(unlink(path_of(path)), 0, "%s", path);
+    }
+    cr_expect(rmdir(path_of("root/..2026")) == 0);
+}
+
 Test(file, folder_gives_every_name_once)
 {
     static const char *const names[] = {"a", ".b", "c.journal"};

@@ -2,10 +2,12 @@
 #include "lockstep/common/program/frame_trace.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static ls_frame_trace trace;
@@ -128,6 +130,28 @@ Test(frame_trace, a_file_beyond_the_limit_is_refused_with_its_size)
     cr_expect_eq(ls_frame_trace_read(path, ls_allocator_heap(), &trace, &why), LS_FULL);
     cr_expect(strstr(why.bytes, "67108865 bytes, more than 67108864"), "%s", why.bytes);
     unlink(path);
+}
+
+/* Frames are recorded while a match runs, which a reader that is slow must not stop. */
+Test(frame_trace, a_pipe_is_not_waited_for)
+{
+    char path[] = "/tmp/lockstep-frames-XXXXXX";
+    ls_frame_recorder recorder = {0};
+    cr_assert(mkdtemp(path));
+    char pipe[sizeof path + 8];
+    snprintf(pipe, sizeof pipe, "%s/pipe", path);
+    cr_assert_eq(mkfifo(pipe, 0600), 0);
+    cr_expect_eq(ls_frame_recorder_open(&recorder, pipe, &why), LS_IO);
+    int reader = open(pipe, O_RDONLY | O_NONBLOCK);
+    cr_assert_eq(ls_frame_recorder_open(&recorder, pipe, &why), LS_OK);
+    for (uint64_t now_ns = 1; now_ns < 200000; now_ns++) { /* more than any pipe holds */
+        ls_frame_recorder_begin_frame(&recorder, now_ns * 1000000);
+    }
+    cr_expect_eq(ls_frame_recorder_close(&recorder, &why), LS_IO);
+    cr_expect(strstr(why.bytes, pipe), "%s", why.bytes);
+    close(reader);
+    unlink(pipe);
+    rmdir(path);
 }
 
 Test(frame_trace, a_full_disk_is_told)

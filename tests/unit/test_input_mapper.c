@@ -114,6 +114,16 @@ Test(input_mapper, nothing_is_held_in_a_window_without_the_keyboard)
     cr_expect_eq(next()->gesture, LS_GESTURE_NONE);
 }
 
+/* Nothing is heard of a pad while another window has the keyboard. */
+Test(input_mapper, a_pad_is_let_go_of_with_the_keyboard)
+{
+    axes(LS_VIEW_EVENT_STICK, 1.0f, 0.0f);
+    axes(LS_VIEW_EVENT_TRIGGERS, 1.0f, 1.0f);
+    ls_input_mapper_receive(&mapper, &(ls_view_event){.kind = LS_VIEW_EVENT_AWAY}, &camera);
+    cr_expect_eq(next()->stick.x, 0);
+    cr_expect_eq(next()->right_trigger, 0);
+}
+
 Test(input_mapper, a_box_goes_from_where_the_button_went_down)
 {
     ls_canvas_point from;

@@ -1,4 +1,4 @@
-#include "lockstep/server/match/desync_finding.h"
+#include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/server/rooms/match_summary.h"
 
 #include <criterion/criterion.h>

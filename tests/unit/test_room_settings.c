@@ -98,3 +98,18 @@ Test(room_settings, other_json_is_refused_with_the_name_of_the_setting)
     ls_json_destroy(json);
     cr_assert_eq(ls_room_settings_read(NULL, &settings, &why), LS_BAD_ARGUMENT);
 }
+
+Test(room_settings, join_timeout_is_a_number_of_seconds_within_a_day)
+{
+    uint32_t seconds = 7;
+    cr_assert_eq(ls_room_settings_join_timeout(&settings, &seconds, &why), LS_OK);
+    cr_assert_eq(seconds, 0, "without the row never");
+    cr_assert_eq(ls_room_settings_set(&settings, "join-timeout", "86400", &why), LS_OK);
+    cr_assert_eq(ls_room_settings_join_timeout(&settings, &seconds, &why), LS_OK);
+    cr_assert_eq(seconds, 86400);
+    cr_assert_eq(ls_room_settings_set(&settings, "join-timeout", "86401", &why), LS_OK);
+    cr_assert_eq(ls_room_settings_join_timeout(&settings, &seconds, &why), LS_BAD_ARGUMENT);
+    cr_assert_eq(ls_room_settings_set(&settings, "join-timeout", "soon", &why), LS_OK);
+    cr_assert_eq(ls_room_settings_join_timeout(&settings, &seconds, &why), LS_BAD_ARGUMENT);
+    cr_assert(strstr(why.bytes, "soon"));
+}

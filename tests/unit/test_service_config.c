@@ -1,5 +1,7 @@
 #include "lockstep/server/service/service_config.h"
 
+#include "lockstep/common/base/allocator.h"
+
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +44,7 @@ Test(service_config, every_part_of_a_file_is_where_it_belongs)
                        "[server]\nport = 7000\ninvite-only = true\ntoken-key = \"k\"\n"
                        "[http]\nbind = \"::1\"\nport = 0\ntoken-file = \"t\"\n"
                        "hosts = \"a.example, b.example\"\n"
-                       "[upload]\ncommand = \"rclone copy {} far:\"\nkeep-mib = 100\n"
+                       "[upload]\ncommand = \"rclone copy {} far:\"\nkeep-mib = 100\nparallel = 8\n"
                        "[match]\nlate = \"wait\"\nfind-causes = false\nparams = {speed = 2}\n"
                        "[[rooms]]\nname = \"a\"\nopen = 4\nsim = \"arena\"\nplayers = 4\n"
                        "tick-rate = 59.7275\nparams = {size = 3, walls = true}\n"
@@ -57,6 +59,7 @@ Test(service_config, every_part_of_a_file_is_where_it_belongs)
     cr_assert_str_eq(config.http_hosts, "a.example, b.example");
     cr_assert_str_eq(config.upload_command, "rclone copy {} far:");
     cr_assert_eq(config.journals_keep_mib, 100);
+    cr_assert_eq(config.upload_parallel, 8);
     cr_assert_str_eq(ls_room_settings_find(&config.match, "late"), "wait");
     cr_assert_str_eq(ls_room_settings_find(&config.match, "find-causes"), "off");
     cr_assert_str_eq(ls_room_settings_find(&config.match, "param"), "speed=2");
@@ -95,6 +98,31 @@ Test(service_config, values_out_of_their_ranges_are_refused_when_the_file_is_rea
     expect_refused("[match]\nlate = \"never\"\n", "--late");
     expect_refused("[match]\nlate = 1979-05-27\n", "takes a text, a number, true or false");
     expect_refused("[[rooms]]\nname = \"a\"\nplayers = [1, 2]\n", "takes a text, a number");
+}
+
+#define DIGEST "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+Test(service_config, lists_of_folders_and_of_code_have_a_line_for_each)
+{
+    cr_assert_eq(parse("files = [\"/srv/a b\", \"maps\"]\ncode = [\"" DIGEST "\"]\n"
+                       "[[rooms]]\nname = \"a\"\nparams = {map = \"/m\", size = 3}\n"),
+                 0, "%s", fault(0));
+    cr_expect_str_eq(config.files, "/srv/a b\nmaps\n");
+    cr_expect_str_eq(config.code, DIGEST "\n");
+    char *params = ls_service_config_params(&config);
+    cr_expect(strstr(params, "map=/m\n") && strstr(params, "size=3\n"), "%s", params);
+    ls_release(ls_allocator_heap(), params);
+    cr_assert_eq(parse("files = []\n"), 0, "%s", fault(0));
+    params = ls_service_config_params(&config);
+    cr_expect_str_eq(params, "");
+    ls_release(ls_allocator_heap(), params);
+    expect_refused("files = \"/srv\"\n", "line 1:9: files takes a list of folders in quotes");
+    expect_refused("files = [\"/srv\", 3]\n", "files takes a list of folders");
+    expect_refused("files = [\"\"]\n", "files takes a list of folders");
+    expect_refused("files = [\"/srv\\n/\"]\n", "files takes a list of folders");
+    expect_refused("code = [\"" DIGEST "0\"]\n", "code takes a list of SHA-256 digests");
+    expect_refused("journal = [\"j\"]\n", "journal takes a text in quotes");
+    expect_refused("[match]\nlate = [\"wait\"]\n", "takes a text, a number, true or false");
 }
 
 Test(service_config, rooms_need_names_that_are_good_and_their_own)

@@ -1,4 +1,4 @@
-#include "lockstep/server/match/tick_search.h"
+#include "lockstep/server/investigation/tick_search.h"
 
 #include <criterion/criterion.h>
 

@@ -47,16 +47,22 @@ static int64_t moved(const ls_tick_sync *sync)
     return (int64_t)sync->next_due_ns - (int64_t)(LS_NS_PER_SECOND + sync->next_input * DT_NS);
 }
 
-/* Makes the next input; the server says at once that it comes `slack` early, less what inputs are
- * made later than the first. Returns how much it was made later than dt after the one before. */
-static int64_t make_and_report(ls_tick_sync *sync, int64_t slack_ns)
+/* Makes the next input `late` after it is due; the server says at once that it comes `slack` early,
+ * less what it was made later than at the pace of the first. Returns how much later than dt after
+ * the one before it was due. */
+static int64_t make_late_and_report(ls_tick_sync *sync, int64_t late_ns, int64_t slack_ns)
 {
     int64_t before_ns = moved(sync);
-    uint64_t now_ns = sync->next_due_ns;
+    uint64_t now_ns = sync->next_due_ns + (uint64_t)late_ns;
     cr_assert(ls_tick_sync_claim_due(sync, now_ns));
     int64_t after_ns = moved(sync);
-    ls_tick_sync_add_slack(sync, slack_ns - before_ns, sync->next_input - 1, now_ns);
+    ls_tick_sync_add_slack(sync, slack_ns - before_ns - late_ns, sync->next_input - 1, now_ns);
     return after_ns - before_ns;
+}
+
+static int64_t make_and_report(ls_tick_sync *sync, int64_t slack_ns)
+{
+    return make_late_and_report(sync, 0, slack_ns);
 }
 
 static void make_and_report_many(ls_tick_sync *sync, uint32_t count, int64_t slack_ns)
@@ -384,6 +390,19 @@ Test(tick_sync, one_long_frame_moves_nothing)
     cr_assert_eq(here.next_due_ns, before_ns);
     make_and_report_many(&here, 3, -MARGIN_NS);
     cr_assert_lt(moved(&here), 0, "but what goes on is not the frame's fault");
+}
+
+/* Beside other programs, every tenth input waits for a processor. */
+Test(tick_sync, a_busy_machine_makes_its_inputs_earlier_and_a_quiet_one_does_not)
+{
+    make_and_report_many(&here, 600, MARGIN_NS);
+    cr_assert_eq(moved(&here), 0);
+    for (uint32_t i = 0; i < 100; i++) {
+        make_late_and_report(&here, i % 10 == 0 ? 15 * MS : 0, MARGIN_NS);
+    }
+    cr_expect_eq(moved(&here), -15 * MS, "after two seconds none of them is late");
+    make_and_report_many(&here, 500, MARGIN_NS);
+    cr_expect_eq(moved(&here), 0, "after ten seconds without, nothing is left of it");
 }
 
 Test(tick_sync, inputs_made_in_frames_are_due_a_frame_earlier)

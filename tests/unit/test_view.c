@@ -22,16 +22,21 @@ typedef struct fake {
     ls_tick wanted;
     uint32_t draws;
     ls_fixed alpha;
-    uint32_t heard; /* ticks that it went over and gave an ear */
+    uint32_t heard;      /* ticks that it went over and gave an ear */
+    bool names_a_player; /* in the second seat */
+    bool waits;          /* for the match to begin */
 } fake;
 
 static fake source;
 static ls_view *view;
+static ls_scene scene;
+static const ls_canvas_fonts *shown_fonts; /* of the pictures */
 static uint32_t pixels[WIDTH * HEIGHT];
 static ls_canvas canvas = {pixels, WIDTH, HEIGHT};
 static uint64_t now_ns;
 static uint8_t glyphs[LS_CANVAS_GLYPHS * 4 * 8];
-static const ls_canvas_font font = {4, 8, glyphs};
+static const ls_canvas_fonts fonts = {
+    {4, 8, glyphs}, {4, 8, glyphs}, {4, 8, glyphs}, {4, 8, glyphs}};
 
 static void fill_hud(void *user, ls_hud_model *hud)
 {
@@ -45,6 +50,13 @@ static void fill_hud(void *user, ls_hud_model *hud)
     hud->tick_rate_hz = 10;
     hud->is_on_its_way = from->tells_its_way && from->tick < from->wanted;
     ls_hud_model_add(hud, "a line");
+    if (from->names_a_player) {
+        hud->seat_count = 2;
+        ls_name_copy(hud->seats[1].name, sizeof hud->seats[1].name, "ann");
+    }
+    if (from->waits) {
+        ls_text_set(&hud->heading, "game");
+    }
 }
 
 static void draw(void *user, ls_fixed alpha, ls_draw_list *list)
@@ -62,7 +74,7 @@ static void draw(void *user, ls_fixed alpha, ls_draw_list *list)
                                        .owner = 2});
 }
 
-static const uint32_t screen_pixels[] = {0x00FF00FFu, 0x0000FFFFu};
+static uint32_t screen_pixels[] = {0x00FF00FFu, 0x0000FFFFu};
 static const char *world_text = "WWWW";
 
 /* A screen of two colours, a text, and what a plug-in with a mistake might draw. */
@@ -115,15 +127,17 @@ static void open_view(bool is_record)
     source = (fake){.is_record = is_record, .tick = 10};
     ls_view_config config = {.source = {&source, fill_hud, draw, is_record ? go_to : NULL},
                              .interpolates = true,
-                             .font = &font,
                              .ear = {.on_sound = play_nothing}};
     cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);
+    cr_assert_eq(ls_scene_init(&scene, ls_allocator_heap()), LS_OK);
+    shown_fonts = &fonts;
     now_ns = LS_NS_PER_SECOND;
 }
 
 static void close_view(void)
 {
     ls_view_destroy(view);
+    ls_scene_deinit(&scene);
     view = NULL;
 }
 
@@ -132,7 +146,9 @@ TestSuite(view, .fini = close_view);
 static void frame(uint64_t elapsed_ns)
 {
     now_ns += elapsed_ns;
-    ls_view_paint(view, now_ns, LS_NS_PER_MS, &canvas);
+    ls_view_frame frame = {now_ns, LS_NS_PER_MS, WIDTH, HEIGHT, shown_fonts};
+    ls_view_compose(view, &frame, &scene);
+    ls_scene_paint(&scene, shown_fonts, &canvas);
 }
 
 /* Opens it and paints the first frame. */
@@ -338,7 +354,7 @@ Test(view, a_box_being_drawn_is_seen)
 Test(view, without_a_font_nothing_but_shapes_is_painted)
 {
     open_view(true);
-    ls_view_set_font(view, NULL);
+    shown_fonts = NULL;
     frame(0);
     button(LS_BUTTON_LEFT, true, WIDTH - 19, HEIGHT - 27);
     frame(FRAME_NS);
@@ -398,6 +414,7 @@ Test(view, a_simulations_bitmap_and_text_are_painted)
     source = (fake){.tick = 10};
     ls_view_config config = {.source = {&source, fill_hud, draw_screen, NULL}};
     cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);
+    cr_assert_eq(ls_scene_init(&scene, ls_allocator_heap()), LS_OK);
     frame(0);
     uint32_t green = count_colour(0xFF00FF00u);
     uint32_t blue = count_colour(0xFF0000FFu);
@@ -409,4 +426,113 @@ Test(view, a_simulations_bitmap_and_text_are_painted)
     frame(0);
     cr_expect_lt(count_colour(RED), red * 3 / 5, "half as many letters");
     cr_expect_gt(count_colour(RED), red * 2 / 5);
+}
+
+/* A simulation may use its memory anew while another thread still paints. */
+Test(view, a_scene_keeps_what_a_simulation_lends)
+{
+    static char text[] = "WW";
+    world_text = text;
+    source = (fake){.tick = 10};
+    ls_view_config config = {.source = {&source, fill_hud, draw_screen, NULL}};
+    cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);
+    cr_assert_eq(ls_scene_init(&scene, ls_allocator_heap()), LS_OK);
+    frame(0);
+    uint32_t red = count_colour(RED);
+    uint32_t green = count_colour(0xFF00FF00u);
+    text[1] = '\0';
+    screen_pixels[0] = 0;
+    ls_scene_paint(&scene, NULL, &canvas);
+    cr_expect_eq(count_colour(RED), red);
+    cr_expect_eq(count_colour(0xFF00FF00u), green);
+    cr_expect_gt(green, 0);
+}
+
+/* ---- what stands beside the picture ---- */
+
+static uint32_t font_rows(uint32_t lines)
+{
+    return lines * fonts.text.height;
+}
+
+/* Rows above the floor of the picture; `low` rows below it. */
+static uint32_t rows_above(uint32_t *low)
+{
+    double top = (double)ls_camera_to_canvas(ls_view_camera(view), scene.list.view_max).y;
+    double bottom = (double)ls_camera_to_canvas(ls_view_camera(view), scene.list.view_min).y;
+    *low = (uint32_t)(HEIGHT - bottom);
+    return (uint32_t)top;
+}
+
+Test(view, keys_are_shown_for_ten_seconds_and_when_asked_for)
+{
+    show(false);
+    uint32_t low;
+    rows_above(&low);
+    uint32_t with_keys = low;
+    frames(990);
+    rows_above(&low);
+    cr_expect_eq(low, with_keys);
+    frames(20);
+    rows_above(&low);
+    cr_expect_lt(low, with_keys, "the picture has their place");
+    press(LS_KEY_F1);
+    frame(FRAME_NS);
+    rows_above(&low);
+    cr_expect_eq(low, with_keys);
+    press(LS_KEY_F1);
+    frame(FRAME_NS);
+    rows_above(&low);
+    cr_expect_lt(low, with_keys);
+}
+
+Test(view, figures_stand_below_the_picture_and_not_on_it)
+{
+    show(false);
+    uint32_t keys;
+    uint32_t low;
+    rows_above(&keys);
+    press(LS_KEY_F3);
+    frame(FRAME_NS);
+    rows_above(&low);
+    cr_expect_geq(low, keys + font_rows(2), "two lines: the source's and the view's own");
+    press(LS_KEY_F3);
+    frame(FRAME_NS);
+    rows_above(&low);
+    cr_expect_eq(low, keys);
+}
+
+Test(view, the_players_stand_above_the_picture_and_h_shows_it_alone)
+{
+    open_view(false);
+    source.names_a_player = true;
+    frame(0);
+    uint32_t low;
+    cr_expect_geq(rows_above(&low), font_rows(1));
+    cr_expect_eq(scene.hud.seats[1].colour, 0xFF0000FFu, "the colour of their disc");
+    press(LS_KEY_H);
+    frame(FRAME_NS);
+    uint32_t top = rows_above(&low);
+    cr_expect_leq(top, low + 1);
+    cr_expect_leq(low, top + 1);
+}
+
+Test(view, a_heading_stands_alone_before_the_match)
+{
+    open_view(false);
+    source.names_a_player = true;
+    source.waits = true;
+    frames(2000);
+    uint32_t keys;
+    uint32_t top = rows_above(&keys);
+    cr_expect_gt(keys, top, "the keys are there for as long as it waits, and no players");
+    source.waits = false;
+    frame(FRAME_NS);
+    uint32_t low;
+    cr_expect_gt(rows_above(&low), top);
+    cr_expect_geq(low, font_rows(1), "they stay for ten seconds more");
+    uint32_t with_keys = low;
+    frames(1010);
+    rows_above(&low);
+    cr_expect_lt(low, with_keys);
 }

@@ -20,6 +20,7 @@ static const ls_worker_settings closed = {
                   .token_protocol_id = UINT64_C(0xfedcba9876543210)},
     .bundle_mib_max = 7,
     .journal_dir = "journals",
+    .files = {.folders = "/srv/a\n/srv/b\n", .named = "map=/m\n", .code = ""},
 };
 
 Test(worker_settings, worker_has_them_as_the_supervisor_has_them)
@@ -47,6 +48,9 @@ Test(worker_settings, worker_has_them_as_the_supervisor_has_them)
     cr_expect_eq(read.bundle_mib_max, 7);
     cr_expect_str_eq(read.journal_dir, "journals");
     cr_expect_null(read.plugin_dir);
+    cr_expect_str_eq(read.files.folders, closed.files.folders);
+    cr_expect_str_eq(read.files.named, closed.files.named);
+    cr_expect_str_eq(read.files.code, "");
     ls_json_destroy(texts);
 }
 
@@ -69,7 +73,7 @@ Test(worker_settings, line_that_lacks_a_member_is_refused)
         cr_expect_null(texts);
         members++;
     }
-    cr_expect_eq(members, 17);
+    cr_expect_eq(members, 23);
     ls_json_destroy(whole);
     ls_json_release_line(line);
 }

@@ -2,7 +2,7 @@
 
 import argparse
 
-from screen import HEIGHT, RED, VIEW_HEIGHT_M, WIDTH, Stage, check_picture, expect
+from screen import HEIGHT, PATIENCE_S, RED, VIEW_HEIGHT_M, WIDTH, Stage, check_picture, expect
 
 SHOTS = 8
 
@@ -70,6 +70,17 @@ def check_moves_between_ticks(programs):
         expect(len(set(of_tick)) == 1, f"it stands still between two ticks: {of_tick}")
 
 
+def check_display_that_stands_still(programs):
+    """Whoever shows pictures may take as long as they like: the match does not wait for it. Under
+    the rule `wait` it would, if inputs did."""
+    until_end = ("--tick-rate", "60", "--late", "wait", "--wait-limit", "600000", "--ticks", "300")
+    with Stage(programs, server_arguments=until_end) as stage:
+        stage.start_watching()
+        with stage.screen.stopped():
+            expect(stage.server.wait(timeout=PATIENCE_S) == 0, "the match ends meanwhile")
+        expect(stage.client.wait(timeout=PATIENCE_S) == 0, "so it does for the player")
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("--server", "--client", "--stage", "--replay"):
@@ -78,6 +89,7 @@ def main():
     check_blended(programs)
     check_not_blended(programs)
     check_moves_between_ticks(programs)
+    check_display_that_stands_still(programs)
 
 
 main()

@@ -1,8 +1,10 @@
 """A screen of its own (Xvfb), a match of one player on the stage, and what its window shows."""
 
+import contextlib
 import math
 import pathlib
 import re
+import signal
 import subprocess
 import tempfile
 import time
@@ -176,6 +178,15 @@ class Screen:
     def shown(self):
         """What is on the screen now."""
         return Image.of_xwd((self.folder / "Xvfb_screen0").read_bytes())
+
+    @contextlib.contextmanager
+    def stopped(self):
+        """Meanwhile it answers nobody."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def close(self):
         self.process.terminate()

@@ -292,17 +292,14 @@ static void write_cases(FILE *file, const replay_verdict *verdicts, uint32_t cou
 static ls_status replay_verdicts_junit(const replay_verdict *verdicts, uint32_t count,
                                        uint64_t took_ns, const char *path, ls_text *why)
 {
-    bool is_output = strcmp(path, "-") == 0;
-    FILE *file = is_output ? stdout : fopen(path, "w");
+    FILE *file = ls_output_open(path, LS_OUTPUT_WAITS_FOR_READER);
     if (!file) {
         return ls_fail(LS_IO, why, "cannot write %s: %s", path, strerror(errno));
     }
     write_cases(file, verdicts, count, took_ns);
-    bool is_written = fflush(file) == 0 && !ferror(file);
-    if (!is_output) {
-        is_written = fclose(file) == 0 && is_written;
-    }
-    return is_written ? LS_OK : ls_fail(LS_IO, why, "cannot write %s: %s", path, strerror(errno));
+    return ls_output_close(file)
+               ? LS_OK
+               : ls_fail(LS_IO, why, "cannot write %s: %s", path, strerror(errno));
 }
 
 /* ---- one journal, in a thread of the pool ---- */

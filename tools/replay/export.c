@@ -1,5 +1,7 @@
 #include "lockstep/tools/replay/command.h"
 
+#include "lockstep/common/system/output.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -290,16 +292,15 @@ static ls_status write_all(ls_journal *journal, FILE *file, uint64_t *count)
 ls_status replay_export(replay_run *run, ls_text *why)
 {
     const char *path = run->config->output;
-    bool is_standard = strcmp(path, "-") == 0;
-    FILE *file = is_standard ? stdout : fopen(path, "w");
+    FILE *file = ls_output_open(path, LS_OUTPUT_WAITS_FOR_READER);
     uint64_t count = 0;
     ls_status status = file ? write_all(run->playback->journal, file, &count) : LS_IO;
-    if (file && (is_standard ? fflush(file) : fclose(file)) != 0) {
+    if (file && !ls_output_close(file)) {
         status = LS_IO;
     }
     if (status == LS_IO) {
-        ls_text_set(why, "cannot write to %s: %s", is_standard ? "standard output" : path,
-                    strerror(errno));
+        ls_text_set(why, "cannot write to %s: %s",
+                    strcmp(path, "-") == 0 ? "standard output" : path, strerror(errno));
     }
     ls_json_number(run->json, "ticks", (double)count);
     return status;

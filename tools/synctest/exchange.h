@@ -6,6 +6,7 @@
 #define LOCKSTEP_TOOLS_SYNCTEST_EXCHANGE_H
 
 #include "lockstep/common/simulation/simulation.h"
+#include "lockstep/tools/synctest/input_taps.h"
 #include "lockstep/tools/synctest/perturbation.h"
 
 #define SYNCTEST_PATH_BYTES_MAX 4096u
@@ -73,6 +74,7 @@ typedef struct synctest_facts {
     uint64_t save_starts[SYNCTEST_TRIED_JOINS]; /* of those who join, in the file of saves */
     uint64_t save_sizes[SYNCTEST_TRIED_JOINS];
     uint64_t inputs_played; /* slots and ticks with an input that is not empty */
+    synctest_tapped tapped; /* of the bot's inputs */
 } synctest_facts;
 
 typedef enum synctest_outcome_kind {

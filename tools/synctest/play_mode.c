@@ -200,6 +200,7 @@ typedef struct recording {
     ls_bot bots[LS_PLAYERS_MAX];
     synctest_random_player players[LS_PLAYERS_MAX];
     uint8_t bytes[LS_PLAYERS_MAX][LS_INPUT_BYTES_MAX];
+    synctest_taps taps;
     uint64_t save_end;
     synctest_saved saved;
 } recording;
@@ -218,6 +219,7 @@ static void make_inputs(synctest_player *player, const ls_sim_instance *instance
         uint8_t *bytes = recorder->bytes[slot];
         bool is_present = recorder->script.is_present[slot];
         uint32_t size = is_present ? ls_bot_input(&recorder->bots[slot], instance, slot, bytes) : 0;
+        synctest_taps_add(&recorder->taps, slot, is_present ? bytes : NULL, size);
         if (is_random && is_present) {
             size = synctest_random_player_input(&recorder->players[slot], bytes, size,
                                                 player->simulation.input_bytes_max);
@@ -267,6 +269,15 @@ static bool record_tick(synctest_player *player, ls_sim_instance *instance, reco
     return true;
 }
 
+static synctest_tapped find_tapped(const synctest_player *player, const ls_sim_instance *instance,
+                                   const synctest_taps *taps)
+{
+    static uint8_t bytes[2][LS_INPUT_BYTES_MAX];
+    const ls_input_bits masks = {bytes[0], bytes[1]};
+    ls_sim_instance_input_bits(instance, &masks);
+    return synctest_taps_found(taps, &masks, player->simulation.input_bytes_max);
+}
+
 void synctest_play_mode_record(synctest_player *player)
 {
     static recording recorder; /* too big for the stack that a plug-in will be given */
@@ -289,6 +300,7 @@ void synctest_play_mode_record(synctest_player *player)
         is_going = record_tick(player, instance, &recorder);
     }
     if (is_going) {
+        player->exchange->facts.tapped = find_tapped(player, instance, &recorder.taps);
         synctest_player_end(player, instance);
         player->exchange->outcome.kind = SYNCTEST_OUTCOME_SAME;
     }

@@ -110,6 +110,22 @@ static void add_lint(ls_json *json, const synctest_lint_report *report)
     }
 }
 
+static void add_tapped(ls_json *json, const synctest_tapped *tapped)
+{
+    ls_text words = {""};
+    if (tapped->times == 0) {
+        ls_json_null(json, "taps");
+        return;
+    }
+    ls_json *taps = ls_json_object(json, "taps");
+    synctest_tapped_describe(tapped, &words);
+    ls_json_number(taps, "times", tapped->times);
+    ls_json_bool(taps, "is_whole", tapped->is_whole);
+    ls_json_number(taps, "byte", tapped->byte);
+    ls_json_number(taps, "bits", tapped->bits);
+    ls_json_text(taps, "what", words.bytes);
+}
+
 static void add_simulation(ls_json *json, const synctest_result *result)
 {
     add_word(json, "sim", result->facts.name);
@@ -120,6 +136,7 @@ static void add_simulation(ls_json *json, const synctest_result *result)
     ls_json_number(json, "players", result->facts.players);
     ls_json_number(json, "state_bytes", (double)result->facts.state_bytes);
     ls_json_number(json, "inputs_played", (double)result->facts.inputs_played);
+    add_tapped(json, &result->facts.tapped);
 }
 
 static void add_result(ls_json *json, const void *of)

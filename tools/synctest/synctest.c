@@ -269,6 +269,11 @@ static void show_simulation(const synctest_result *result, ls_console *console)
                 facts->name, result->match->ticks, facts->tick_rate_hz, facts->players,
                 facts->inputs_played, result->match->seed, facts->pass_count, facts->state_bytes,
                 facts->has_schema ? "" : " behind a callback");
+    if (facts->tapped.times > 0) {
+        ls_text tapped = {""};
+        synctest_tapped_describe(&facts->tapped, &tapped);
+        ls_log_line(&console->log, LS_LOG_WARNING, "%s", tapped.bytes);
+    }
 }
 
 /* A schema that leaves bytes out is a finding; what else keeps a simulation from starting is the

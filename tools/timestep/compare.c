@@ -103,7 +103,7 @@ static ls_status run_gnuplot(FILE *script, const char *path, int output, ls_text
 static ls_status stepping_gnuplot_run(FILE *script, const char *path, ls_text *why)
 {
     bool was_there = ls_file_look(path, NULL);
-    FILE *output = fopen(path, "w");
+    FILE *output = ls_output_open(path, LS_OUTPUT_WAITS_FOR_READER);
     if (!output) {
         return fail(path, strerror(errno), why);
     }

@@ -2,9 +2,12 @@
 #define _FILE_OFFSET_BITS 64
 #include "lockstep/common/system/file.h"
 
+#include "lockstep/common/system/posix/parts.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -28,6 +31,138 @@ bool ls_file_look(const char *path, ls_file_facts *out)
                                .number = (uint64_t)found.st_ino};
     }
     return true;
+}
+
+/* ---- beneath a folder ---- */
+
+enum {
+    LEVELS_MAX = 32, /* folders within one another */
+    LINKS_MAX = 40,  /* on one way, as Linux has it */
+    WAY_BYTES_MAX = 4096,
+};
+
+/* A way that is gone step by step. */
+typedef struct file_way {
+    uint32_t level;
+    uint32_t links;
+    int open[LEVELS_MAX + 1]; /* the folder, and what was opened on the way; the last one is here */
+    char rest[WAY_BYTES_MAX];
+} file_way;
+
+static int fail_with(int error)
+{
+    errno = error;
+    return -1;
+}
+
+static bool has_parent_step(const char *path)
+{
+    size_t size;
+    for (const char *step = path; *step != '\0'; step += size + (step[size] == '/' ? 1 : 0)) {
+        size = strcspn(step, "/");
+        if (size == 2 && memcmp(step, "..", 2) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The target of the link is gone to before the rest of the way. */
+static int follow_link(file_way *way, const char *step)
+{
+    char target[WAY_BYTES_MAX];
+    char rest[WAY_BYTES_MAX];
+    ssize_t size = readlinkat(way->open[way->level], step, target, sizeof target);
+    if (size < 0 || way->links++ == LINKS_MAX) {
+        return size < 0 ? -1 : fail_with(ELOOP);
+    }
+    if (size > 0 && target[0] == '/') {
+        return fail_with(EXDEV);
+    }
+    int bytes = snprintf(rest, sizeof rest, "%.*s/%s", (int)size, target, way->rest);
+    if (bytes < 0 || (size_t)bytes >= sizeof rest) {
+        return fail_with(ENAMETOOLONG);
+    }
+    memcpy(way->rest, rest, (size_t)bytes + 1);
+    return 0;
+}
+
+static int go_up(file_way *way)
+{
+    if (way->level == 0) {
+        return fail_with(EXDEV);
+    }
+    close(way->open[way->level--]);
+    return 0;
+}
+
+static int go_step(file_way *way, const char *step)
+{
+    struct stat found;
+    int here = way->open[way->level];
+    if (strcmp(step, "..") == 0) {
+        return go_up(way);
+    }
+    if (fstatat(here, step, &found, AT_SYMLINK_NOFOLLOW) != 0) {
+        return -1;
+    }
+    if (S_ISLNK(found.st_mode)) {
+        return follow_link(way, step);
+    }
+    int next = way->level == LEVELS_MAX
+                   ? fail_with(ELOOP)
+                   : openat(here, step, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (next >= 0) {
+        way->open[++way->level] = next;
+    }
+    return next < 0 ? -1 : 0;
+}
+
+/* Where the system does not know the whole way at once: a link that somebody puts there meanwhile
+ * is not followed, since each step is opened as what it was seen to be. */
+static int walk_beneath(int folder, const char *path)
+{
+    file_way way = {.open = {folder}};
+    int result = strlen(path) < sizeof way.rest ? 0 : fail_with(ENAMETOOLONG);
+    if (result == 0) {
+        memcpy(way.rest, path, strlen(path) + 1);
+    }
+    while (result == 0 && way.rest[0] != '\0') {
+        char step[WAY_BYTES_MAX];
+        size_t size = strcspn(way.rest, "/");
+        size_t skipped = size + strspn(way.rest + size, "/");
+        memcpy(step, way.rest, size);
+        step[size] = '\0';
+        memmove(way.rest, way.rest + skipped, strlen(way.rest + skipped) + 1);
+        result = size == 0 || strcmp(step, ".") == 0 ? 0 : go_step(&way, step);
+    }
+    int found = result == 0 ? fcntl(way.open[way.level], F_DUPFD_CLOEXEC, 0) : -1;
+    int error = errno;
+    while (way.level > 0) {
+        close(way.open[way.level--]);
+    }
+    errno = error;
+    return found;
+}
+
+int ls_file_open_beneath(const char *folder, const char *path)
+{
+    if (path[0] == '/' || has_parent_step(path)) {
+        return fail_with(EXDEV);
+    }
+    int root = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    if (root < 0) {
+        return -1;
+    }
+    int file = ls_file_part_open_beneath(root, path);
+    /* An old kernel, a filter of system calls, or a folder that changes meanwhile. */
+    if (file < 0 && (errno == ENOSYS || errno == EPERM || errno == EAGAIN)) {
+        file = walk_beneath(root, path);
+    }
+    int error = errno;
+    close(root);
+    errno = error;
+    return file;
 }
 
 bool ls_file_set_executable(const char *path)

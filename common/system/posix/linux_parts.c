@@ -3,11 +3,14 @@
 
 #include "lockstep/common/system/machine.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int ls_child_part_end(int id)
@@ -23,6 +26,13 @@ bool ls_child_part_follow(int parent)
 void ls_child_part_close_from(int first)
 {
     close_range((unsigned)first, UINT_MAX, 0);
+}
+
+int ls_file_part_open_beneath(int folder, const char *path)
+{
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    return (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
 }
 
 uint32_t ls_machine_timer_slack(uint32_t slack_ns)

@@ -2,6 +2,8 @@
 #define _FILE_OFFSET_BITS 64
 #include "lockstep/common/system/mapped_file.h"
 
+#include "lockstep/common/system/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -43,6 +45,22 @@ ls_status ls_mapped_file_open(const char *path, ls_mapped_file *out, ls_text *wh
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is not waited for */
     if (descriptor < 0) {
         return refuse(path, strerror(errno), why);
+    }
+    ls_status status = ls_mapped_file_of(descriptor, path, out, why);
+    close(descriptor);
+    return status;
+}
+
+ls_status ls_mapped_file_open_beneath(const char *folder, const char *path, ls_mapped_file *out,
+                                      ls_text *why)
+{
+    int descriptor = ls_file_open_beneath(folder, path);
+    if (descriptor < 0 && errno == EXDEV) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "%s leads out of the folder %s", path, folder);
+    }
+    if (descriptor < 0) {
+        ls_status status = errno == ENOENT ? LS_NOT_FOUND : LS_IO;
+        return ls_fail(status, why, "cannot read %s in %s: %s", path, folder, strerror(errno));
     }
     ls_status status = ls_mapped_file_of(descriptor, path, out, why);
     close(descriptor);

@@ -35,13 +35,13 @@ static bool can_write_stdout(void)
 /* For writing, with what it holds. Where everybody may make files, anybody can make a link to a
  * file that only somebody else may write: a link has to be the user's own, or root's, and a file
  * behind it the user's own. -1, with errno. */
-static int open_as_it_is(const char *path)
+static int open_as_it_is(const char *path, int flags)
 {
     struct stat found;
     bool is_link = lstat(path, &found) == 0 && S_ISLNK(found.st_mode);
     bool is_trusted = !is_link || found.st_uid == geteuid() || found.st_uid == 0;
     int follow = is_link && is_trusted ? 0 : O_NOFOLLOW;
-    int file = open(path, O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC | follow, 0666);
+    int file = open(path, O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC | follow | flags, 0666);
     if (file >= 0 && is_link && fstat(file, &found) == 0 && S_ISREG(found.st_mode) &&
         found.st_uid != geteuid()) {
         close(file);
@@ -51,10 +51,10 @@ static int open_as_it_is(const char *path)
     return file;
 }
 
-static FILE *open_in_place(const char *path)
+static FILE *open_in_place(const char *path, int flags)
 {
     struct stat found;
-    int file = open_as_it_is(path);
+    int file = open_as_it_is(path, flags);
     if (file < 0) {
         return NULL;
     }
@@ -75,7 +75,7 @@ static bool can_write_file(const char *path)
     if (is_there && S_ISFIFO(found.st_mode)) {
         return access(path, W_OK) == 0;
     }
-    int file = open_as_it_is(path);
+    int file = open_as_it_is(path, 0);
     if (file < 0) {
         return false;
     }
@@ -112,6 +112,22 @@ ls_status ls_output_check_directory(const char *path, const char *what, ls_text 
         return LS_OK;
     }
     return ls_fail(LS_IO, why, "cannot write %s to %s: %s", what, path, strerror(errno));
+}
+
+/* ---- streams ---- */
+
+FILE *ls_output_open(const char *path, ls_output_wait wait)
+{
+    int flags = wait == LS_OUTPUT_NEVER_WAITS ? O_NONBLOCK : 0;
+    return strcmp(path, "-") == 0 ? stdout : open_in_place(path, flags);
+}
+
+bool ls_output_close(FILE *file)
+{
+    bool has_failed = ferror(file) != 0;
+    bool is_closed = (file == stdout ? fflush(file) : fclose(file)) == 0;
+    errno = is_closed && has_failed ? EIO : errno;
+    return is_closed && !has_failed;
 }
 
 /* ---- writing: all of it, or nothing ---- */
@@ -187,7 +203,7 @@ static int write_beside(const char *path, const mode_t *rights, const written_te
 /* Pipes, devices, links, and files in folders where no other file can be made. */
 static ls_status write_in_place(const char *path, const written_text *text, ls_text *why)
 {
-    FILE *file = strcmp(path, "-") == 0 ? stdout : open_in_place(path);
+    FILE *file = ls_output_open(path, LS_OUTPUT_WAITS_FOR_READER);
     int error = file ? put(file, text) : errno;
     return error == 0 ? LS_OK : refuse(path, text->what, error, why);
 }
@@ -269,14 +285,21 @@ void ls_output_new_name(char *path, size_t capacity)
     }
 }
 
-bool ls_output_has_room(const char *directory, uint64_t bytes)
+bool ls_output_space(const char *directory, uint64_t *free_bytes, uint64_t *bytes)
 {
     struct statvfs disk;
-    if (statvfs(directory, &disk) != 0) {
-        return true;
-    }
-    uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
-    return free_bytes >= LS_OUTPUT_RESERVE_BYTES && free_bytes - LS_OUTPUT_RESERVE_BYTES >= bytes;
+    bool is_known = statvfs(directory, &disk) == 0;
+    *free_bytes = is_known ? (uint64_t)disk.f_bavail * disk.f_frsize : 0;
+    *bytes = is_known ? (uint64_t)disk.f_blocks * disk.f_frsize : 0;
+    return is_known;
+}
+
+bool ls_output_has_room(const char *directory, uint64_t bytes)
+{
+    uint64_t free_bytes = 0;
+    uint64_t all = 0;
+    return !ls_output_space(directory, &free_bytes, &all) ||
+           (free_bytes >= LS_OUTPUT_RESERVE_BYTES && free_bytes - LS_OUTPUT_RESERVE_BYTES >= bytes);
 }
 
 ls_status ls_output_write_new(char *path, size_t capacity, const char *what, const void *bytes,

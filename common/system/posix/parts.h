@@ -15,4 +15,7 @@ bool ls_child_part_follow(int parent);
 
 void ls_child_part_close_from(int first);
 
+/* As ls_file_open_beneath, of an open folder; -1 with ENOSYS where the system does not do it. */
+int ls_file_part_open_beneath(int folder, const char *path);
+
 #endif

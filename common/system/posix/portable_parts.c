@@ -70,6 +70,14 @@ void ls_child_part_close_from(int first)
     }
 }
 
+int ls_file_part_open_beneath(int folder, const char *path)
+{
+    (void)folder;
+    (void)path;
+    errno = ENOSYS;
+    return -1;
+}
+
 uint32_t ls_machine_timer_slack(uint32_t slack_ns)
 {
     (void)slack_ns; /* the system wakes everybody as it does */

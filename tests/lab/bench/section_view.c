@@ -30,6 +30,7 @@ static const view_scene scenes[] = {
 typedef struct view_stage {
     ls_sim_instance *instance;
     ls_view *view;
+    ls_scene scene;
     ls_canvas canvas;
     uint64_t now_ns;
 } view_stage;
@@ -54,7 +55,9 @@ static void paint(void *user, uint64_t repetitions)
     view_stage *stage = user;
     for (uint64_t i = 0; i < repetitions; i++) {
         stage->now_ns += 1000000;
-        ls_view_paint(stage->view, stage->now_ns, 0, &stage->canvas);
+        ls_view_frame frame = {.now_ns = stage->now_ns, .width = WIDTH, .height = HEIGHT};
+        ls_view_compose(stage->view, &frame, &stage->scene);
+        ls_scene_paint(&stage->scene, NULL, &stage->canvas);
     }
     bench_keep(stage->canvas.pixels[0]);
 }
@@ -73,13 +76,17 @@ static ls_status set_stage(const view_scene *scene, view_stage *stage, ls_text *
                                .interpolates = true};
         status = ls_view_create(&view, heap, &stage->view);
     }
+    if (status == LS_OK) {
+        status = ls_scene_init(&stage->scene, heap);
+    }
     stage->canvas = (ls_canvas){ls_allocate_array(heap, (size_t)WIDTH * HEIGHT, sizeof(uint32_t)),
                                 WIDTH, HEIGHT};
     return stage->canvas.pixels ? status : LS_NO_MEMORY;
 }
 
-static void clear_stage(const view_stage *stage)
+static void clear_stage(view_stage *stage)
 {
+    ls_scene_deinit(&stage->scene);
     ls_view_destroy(stage->view);
     ls_sim_instance_destroy(stage->instance);
     ls_release(ls_allocator_heap(), stage->canvas.pixels);

@@ -1,7 +1,7 @@
 #include "lockstep/tests/lab/faultsim/self_test_match.h"
 
 #include "lockstep/common/simulation/state_schema.h"
-#include "lockstep/server/match/desync_finding.h"
+#include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/tests/lab/faultsim/match_check.h"
 
 #include <string.h>

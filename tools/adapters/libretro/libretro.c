@@ -30,7 +30,7 @@ enum {
 
 static const ls_param params[PARAM_COUNT] = {
     [PARAM_CORE] =
-        LS_PARAM_FILE_OF("core", "the libretro core that plays the content", 1, LS_FILE_BYTES_MAX),
+        LS_PARAM_CODE_OF("core", "the libretro core that plays the content", 1, LS_FILE_BYTES_MAX),
     [PARAM_CONTENT] = LS_PARAM_FILE_OF("content",
                                        "what the core plays, such as the image of a "
                                        "cartridge",

@@ -2,8 +2,8 @@
  * a hash-tree diff each, and the states of the server that they are about, which diffs of the same
  * state share. Two places for each player while 16 MiB hold them, two at least. Sends nothing;
  * allocates at create only. */
-#ifndef LOCKSTEP_SERVER_MATCH_DIFF_POOL_H
-#define LOCKSTEP_SERVER_MATCH_DIFF_POOL_H
+#ifndef LOCKSTEP_SERVER_INVESTIGATION_DIFF_POOL_H
+#define LOCKSTEP_SERVER_INVESTIGATION_DIFF_POOL_H
 
 #include "lockstep/common/diagnosis/hash_tree_diff.h"
 #include "lockstep/common/diagnosis/state_inspector.h"

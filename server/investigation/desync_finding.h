@@ -1,8 +1,8 @@
 /* Desync finding: all that a match found out about one desync: which values differ, in which pass
  * they first did, and why. Plain data, filled in by the match and good as long as it. Read by
  * reports, summaries and the writer of bundles. */
-#ifndef LOCKSTEP_SERVER_MATCH_DESYNC_FINDING_H
-#define LOCKSTEP_SERVER_MATCH_DESYNC_FINDING_H
+#ifndef LOCKSTEP_SERVER_INVESTIGATION_DESYNC_FINDING_H
+#define LOCKSTEP_SERVER_INVESTIGATION_DESYNC_FINDING_H
 
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/diagnosis/desync_class.h"

@@ -1,4 +1,4 @@
-#include "lockstep/server/match/step_study.h"
+#include "lockstep/server/investigation/step_study.h"
 
 #include "lockstep/common/base/assert.h"
 

@@ -1,14 +1,14 @@
 /* Investigation: finds the causes of desyncs on the server's side, of all slots at once: for each
  * the hash-tree diff down to what differs, the re-run that it may share, and what its client sent
  * as evidence. Sends nothing and decides nothing; allocates at create only. */
-#ifndef LOCKSTEP_SERVER_MATCH_INVESTIGATION_H
-#define LOCKSTEP_SERVER_MATCH_INVESTIGATION_H
+#ifndef LOCKSTEP_SERVER_INVESTIGATION_INVESTIGATION_H
+#define LOCKSTEP_SERVER_INVESTIGATION_INVESTIGATION_H
 
 #include "lockstep/protocol/wire/message.h"
-#include "lockstep/server/match/desync_finding.h"
-#include "lockstep/server/match/diff_pool.h"
-#include "lockstep/server/match/step_study.h"
-#include "lockstep/server/match/tick_search.h"
+#include "lockstep/server/investigation/desync_finding.h"
+#include "lockstep/server/investigation/diff_pool.h"
+#include "lockstep/server/investigation/step_study.h"
+#include "lockstep/server/investigation/tick_search.h"
 
 /* The states from which open cases are run again. The oldest of them stays in the window until its
  * case is over, also while nothing runs: a client may take long to answer, another re-run may be

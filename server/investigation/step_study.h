@@ -1,8 +1,8 @@
 /* Step study: what both sides get when they simulate the ticks up to a state again: the server's
  * re-run, which slots share, and what the slot's client says of its own. Owns the
  * tickets of the re-runs. Sends nothing, allocates nothing. */
-#ifndef LOCKSTEP_SERVER_MATCH_STEP_STUDY_H
-#define LOCKSTEP_SERVER_MATCH_STEP_STUDY_H
+#ifndef LOCKSTEP_SERVER_INVESTIGATION_STEP_STUDY_H
+#define LOCKSTEP_SERVER_INVESTIGATION_STEP_STUDY_H
 
 #include "lockstep/common/diagnosis/pass_trace.h"
 #include "lockstep/common/diagnosis/state_inspector.h"

@@ -1,4 +1,4 @@
-#include "lockstep/server/match/investigation.h"
+#include "lockstep/server/investigation/investigation.h"
 
 #include "lockstep/common/base/clock.h"
 

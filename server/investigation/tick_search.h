@@ -3,10 +3,10 @@
  * these states the states themselves are compared; later both sides run the ticks again, if their
  * re-runs gave at the known bad state what the match gave. Sends nothing, allocates nothing. Called
  * by investigation. */
-#ifndef LOCKSTEP_SERVER_MATCH_TICK_SEARCH_H
-#define LOCKSTEP_SERVER_MATCH_TICK_SEARCH_H
+#ifndef LOCKSTEP_SERVER_INVESTIGATION_TICK_SEARCH_H
+#define LOCKSTEP_SERVER_INVESTIGATION_TICK_SEARCH_H
 
-#include "lockstep/server/match/step_study.h"
+#include "lockstep/server/investigation/step_study.h"
 
 typedef struct ls_tick_search {
     bool is_begun;
