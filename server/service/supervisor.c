@@ -9,8 +9,8 @@
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/endpoint_text.h"
-#include "lockstep/common/system/mapped_file.h"
 #include "lockstep/common/system/output.h"
+#include "lockstep/common/system/private_file.h"
 #include "lockstep/protocol/udp/udp_group.h"
 #include "lockstep/server/service/agones.h"
 #include "lockstep/server/service/http_listener.h"
@@ -30,7 +30,8 @@ enum {
     UPLOAD_RETRY_MS = 2000,
     TOKEN_BYTES_MIN = 16,
     TOKEN_BYTES_MAX = 256,
-    PORT_TRIES = 30, /* while another process has it */
+    TOKEN_FILE_BYTES_MAX = 8192, /* a longer one is another file */
+    PORT_TRIES = 30,             /* while another process has it */
     PORT_PAUSE_MS = 100,
     WAY_OUT_MS = 50,        /* between two looks whether all is over */
     WAY_OUT_MS_MAX = 10000, /* for workers to write what is left */
@@ -281,25 +282,26 @@ static ls_status create_upload(supervisor *self, ls_text *why)
     return ls_journal_upload_create(&upload, &self->upload, why);
 }
 
-/* The file is one line. Its bytes end where the file does, and are NULL of an empty one. */
+/* The file is one line. */
 static ls_status read_token(const char *path, char *out, size_t capacity, ls_text *why)
 {
-    ls_mapped_file file = {NULL, 0};
-    ls_status status = ls_mapped_file_open(path, &file, why);
+    uint8_t bytes[TOKEN_FILE_BYTES_MAX];
+    size_t size = 0;
+    size_t length = 0;
+    ls_status status = ls_private_file_read(path, bytes, sizeof bytes, &size, why);
     if (status != LS_OK) {
         return status;
     }
-    size_t length = 0;
-    while (length < file.size && file.bytes[length] > ' ' && file.bytes[length] <= '~') {
+    while (length < size && bytes[length] > ' ' && bytes[length] <= '~') {
         length++;
     }
-    bool is_end = length == file.size || file.bytes[length] == '\r' || file.bytes[length] == '\n';
+    bool is_end = length == size || bytes[length] == '\r' || bytes[length] == '\n';
     bool is_good = is_end && length >= TOKEN_BYTES_MIN && length < capacity;
     if (is_good) {
-        memcpy(out, file.bytes, length);
+        memcpy(out, bytes, length);
         out[length] = '\0';
     }
-    ls_mapped_file_close(&file);
+    ls_cipher_wipe(bytes, sizeof bytes);
     return is_good ? LS_OK
                    : ls_fail(LS_BAD_ARGUMENT, why,
                              "%s: a token is one word of %u to %zu printable characters; make one "
