@@ -44,6 +44,10 @@ bool ls_output_close(FILE *file);
 ls_status ls_output_write_bytes(const char *path, const char *what, const void *bytes, size_t size,
                                 ls_text *why);
 
+/* The disk of a directory: what is free for this user, of how much. False, and both 0, where that
+ * is not known. */
+bool ls_output_space(const char *directory, uint64_t *free_bytes, uint64_t *bytes);
+
 /* Whether so many bytes more fit on the disk of a directory and leave LS_OUTPUT_RESERVE_BYTES for
  * what matters more: a journal. True where that is not known. */
 #define LS_OUTPUT_RESERVE_BYTES (UINT64_C(64) << 20)

@@ -1,14 +1,23 @@
 /* Private file: a small file that its owner alone may read: keys, tokens, secrets. Is written whole
- * or not at all, never over another one; is refused where others could have read or changed it.
+ * or not at all, never over another one; is refused where others could have read or changed it:
+ * anybody but its owner, who is this user or root, and, of root's, the group that it is for.
  * Called by key_file and by programs. */
 #ifndef LOCKSTEP_COMMON_SYSTEM_PRIVATE_FILE_H
 #define LOCKSTEP_COMMON_SYSTEM_PRIVATE_FILE_H
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
+#include "lockstep/common/system/file.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* A path that begins so is one below the folder where systemd, or what starts this program in its
+ * place, has put the secrets of the service. */
+#define LS_PRIVATE_FILE_CREDENTIALS "$CREDENTIALS_DIRECTORY"
+
+/* ls_file_look of such a path, or of another one. */
+bool ls_private_file_look(const char *path, ls_file_facts *out);
 
 /* Up to `capacity` bytes of the file; *size says how many. NOT_FOUND when there is none, IO with
  * the reason when it cannot be read, is longer, belongs to another user, or others may read it. */

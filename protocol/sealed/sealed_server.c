@@ -95,7 +95,8 @@ typedef struct connection {
     ls_rate_use attempts;
     ls_connection_paths paths;
     uint64_t path_salt;   /* new with each move */
-    ls_endpoint accepted; /* the address that is counted in the limits */
+    ls_endpoint accepted; /* the address that is counted in the limits, */
+    bool is_counted;      /* ... unless it has a token, whose owner is limited by that */
     uint64_t accepted_ns;
     bool is_accept_repeated;
     uint8_t accept[LS_ACCEPT_BYTES];
@@ -226,7 +227,9 @@ static void forget(ls_sealed_server *server, uint32_t index)
     if (server->passes) {
         ls_sealed_passes_forget(server->passes, index);
     }
-    ls_address_limits_remove_connection(server->limits, &server->connections[index].accepted);
+    if (server->connections[index].is_counted) {
+        ls_address_limits_remove_connection(server->limits, &server->connections[index].accepted);
+    }
     ls_sealed_connections_release(server->places, index);
 }
 
@@ -461,17 +464,21 @@ static uint32_t claim_place(ls_sealed_server *server, const uint8_t *client_key,
 static bool accept_client(ls_sealed_server *server, const arrival *at, const entrant *who)
 {
     const ls_confirm *confirm = who->confirm;
-    if (!ls_address_limits_add_connection(server->limits, at->from)) {
+    bool is_counted = !confirm->token;
+    if (is_counted && !ls_address_limits_add_connection(server->limits, at->from)) {
         deny(server, at, who, LS_DENIAL_TOO_MANY);
         return false;
     }
     uint32_t index = claim_place(server, confirm->client_key, at->now_ns);
     if (index == LS_SEALED_NO_CONNECTION) {
-        ls_address_limits_remove_connection(server->limits, at->from);
+        if (is_counted) {
+            ls_address_limits_remove_connection(server->limits, at->from);
+        }
         deny(server, at, who, LS_DENIAL_FULL);
         return false;
     }
     make_connection(server, at, index, confirm, who->first_key);
+    server->connections[index].is_counted = is_counted;
     if (confirm->token) {
         ls_sealed_passes_put(server->passes, index, &who->pass);
     }

@@ -39,7 +39,7 @@ typedef struct ls_sealed_server_config {
     bool needs_secret;
     uint8_t secret[LS_INVITE_SECRET_BYTES];
     uint32_t connections_max; /* 1 .. LS_SEALED_CONNECTIONS_MAX / workers */
-    uint32_t per_address_max; /* connections of one address, 1 or more */
+    uint32_t per_address_max; /* connections of one address without a token, 1 or more */
     bool avoids_aes; /* packets are sealed with ChaCha20-Poly1305 though the processor has AES */
     /* Takes connect tokens, and clients without a token only by the secret, if `needs_secret`. The
      * key is given to any client that asks: a token proves the server. Borrowed; NULL: no tokens.

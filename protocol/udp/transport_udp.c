@@ -646,19 +646,32 @@ ls_status ls_transport_udp_reconnect(ls_transport *base, uint64_t connect_timeou
 
 _Static_assert(LS_TRANSPORT_UDP_ADDRESS_BYTES == LS_ENDPOINT_NUMERIC_BYTES, "room for each");
 
+/* NULL: it is gone. */
+static const ls_endpoint *endpoint_of(const transport_udp *transport, ls_peer_id id)
+{
+    const ls_peer_seat *seat = ls_peer_seats_find(&transport->seats, id);
+    if (!seat || seat->state != LS_PEER_SEAT_OPEN) {
+        return NULL;
+    }
+    uint32_t index = connection_of(transport, seat)->index;
+    return transport->server ? ls_sealed_server_endpoint(transport->server, index)
+                             : &transport->server_endpoint;
+}
+
 ls_status ls_transport_udp_address(const ls_transport *base, ls_peer_id id,
                                    char text[LS_TRANSPORT_UDP_ADDRESS_BYTES])
 {
-    const transport_udp *transport = from_const_base(base);
-    const ls_peer_seat *seat = ls_peer_seats_find(&transport->seats, id);
-    if (!seat || seat->state != LS_PEER_SEAT_OPEN) {
-        return LS_NOT_FOUND;
+    const ls_endpoint *endpoint = endpoint_of(from_const_base(base), id);
+    if (endpoint) {
+        ls_endpoint_format(endpoint, text);
     }
-    uint32_t index = connection_of(transport, seat)->index;
-    ls_endpoint_format(transport->server ? ls_sealed_server_endpoint(transport->server, index)
-                                         : &transport->server_endpoint,
-                       text);
-    return LS_OK;
+    return endpoint ? LS_OK : LS_NOT_FOUND;
+}
+
+uint64_t ls_transport_udp_origin(const ls_transport *base, ls_peer_id id)
+{
+    const ls_endpoint *endpoint = endpoint_of(from_const_base(base), id);
+    return endpoint ? ls_endpoint_origin(endpoint) : 0;
 }
 
 /* The connection of a server's peer for which the sealed layer still has keys, or NULL. */

@@ -156,6 +156,9 @@ uint64_t ls_transport_udp_next_ns(const ls_transport *transport);
 ls_status ls_transport_udp_address(const ls_transport *transport, ls_peer_id peer,
                                    char text[LS_TRANSPORT_UDP_ADDRESS_BYTES]);
 
+/* ls_endpoint_origin of where a server's peer is now; 0 when it is gone. */
+uint64_t ls_transport_udp_origin(const ls_transport *transport, ls_peer_id peer);
+
 /* The pass that a server's peer has by its connect token; NULL: it has none, or is gone. And: the
  * peer was given a place by it, or will not be: see ls_sealed_server_settle_pass. */
 const ls_sealed_pass *ls_transport_udp_pass(const ls_transport *transport, ls_peer_id peer);

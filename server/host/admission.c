@@ -3,8 +3,8 @@
 #include "lockstep/common/program/key_file.h"
 #include "lockstep/common/program/server_identity.h"
 #include "lockstep/common/system/endpoint_text.h"
-#include "lockstep/common/system/file.h"
 #include "lockstep/common/system/private_file.h"
+#include "lockstep/common/system/tty.h"
 #include "lockstep/common/system/udp_socket.h"
 #include "lockstep/protocol/sealed/invite.h"
 #include "lockstep/protocol/udp/transport_udp.h"
@@ -52,7 +52,7 @@ static ls_status read_token_check(const ls_admission_options *options, ls_token_
 static void look_at_key_file(const char *path, ls_admission_key_file *seen)
 {
     ls_file_facts now = {.number = 0};
-    (void)ls_file_look(path, &now);
+    (void)ls_private_file_look(path, &now);
     *seen = (ls_admission_key_file){.number = now.number, .changed_ns = now.changed_ns};
 }
 
@@ -191,6 +191,24 @@ ls_status ls_admission_write_invite(const ls_admission *admission, uint16_t port
     return status;
 }
 
+/* With a secret in it, it is for the person at the terminal and for no log. */
+static void log_invite(const ls_admission *admission, uint16_t port, const ls_log *log)
+{
+    char text[LS_INVITE_TEXT_BYTES_MAX + 1];
+    if (!admission->sealed.needs_secret || ls_tty_is(LS_TTY_ERRORS)) {
+        make_invite(admission, &(ls_invite){.port = port}, text);
+        ls_log_line(log, LS_LOG_INFO, "join with: lockstep-client '%s'", text);
+        ls_cipher_wipe(text, sizeof text);
+    } else if (admission->options.invite_path) {
+        ls_log_line(log, LS_LOG_INFO, "join with: lockstep-client - <%s",
+                    admission->options.invite_path);
+    } else {
+        ls_log_line(log, LS_LOG_INFO,
+                    "join with the invite: it has a secret, which --invite-file FILE writes to a "
+                    "file, and which is not in this log");
+    }
+}
+
 void ls_admission_log(const ls_admission *admission, uint16_t port, const ls_log *log)
 {
     if (admission->gate) {
@@ -198,9 +216,7 @@ void ls_admission_log(const ls_admission *admission, uint16_t port, const ls_log
                     admission->has_invite ? ", or with the invite" : "");
     }
     if (admission->has_invite) {
-        char text[LS_INVITE_TEXT_BYTES_MAX + 1];
-        make_invite(admission, &(ls_invite){.port = port}, text);
-        ls_log_line(log, LS_LOG_INFO, "join with: lockstep-client '%s'", text);
+        log_invite(admission, port, log);
     }
     if (admission->options.is_insecure && !ls_endpoint_is_loopback(&admission->bound)) {
         ls_log_line(log, LS_LOG_WARNING,

@@ -266,7 +266,8 @@ static ls_status open_network(ls_host *host, ls_text *why)
     network.sealed.identity = has_identity ? network.sealed.identity : made;
     network.sealed.gives_key_to_loopback = true;
     network.sealed.connections_max = host->config.table.peers_max;
-    network.sealed.per_address_max = host->config.table.peers_max;
+    uint32_t each = host->config.per_address_max;
+    network.sealed.per_address_max = each > 0 ? each : host->config.table.peers_max;
     LS_THEN(status, ls_event_loop_create(host->allocator, &host->loop));
     if (status == LS_IO) {
         return ls_fail(status, why, LS_EVENT_LOOP_LACKS_FILES);

@@ -19,9 +19,10 @@ typedef struct ls_host_config {
      * players and spectators in all, .. LS_HOST_PLACES_MAX; 0: what those that are open from the
      * start need. The host sets `peers_max`. */
     ls_match_table_config table;
-    const char *bind_host; /* address or interface name; "::" is all, of IPv4 too */
-    uint16_t port;         /* 0: chosen by the system, see ls_host_port */
-    int descriptor;        /* of a UDP socket that is bound already, in place of both; 0: none */
+    const char *bind_host;    /* address or interface name; "::" is all, of IPv4 too */
+    uint16_t port;            /* 0: chosen by the system, see ls_host_port */
+    int descriptor;           /* of a UDP socket that is bound already, in place of both; 0: none */
+    uint32_t per_address_max; /* connections of one address without a token; 0: no limit */
     /* Decides who gets in; how many is decided here. All zero: an identity of its own is made, and
      * clients on this machine alone come in by the address. */
     ls_sealed_server_config sealed;

@@ -3,8 +3,8 @@
 #include "lockstep/common/program/key_file.h"
 #include "lockstep/common/program/option.h"
 #include "lockstep/common/program/server_identity.h"
-#include "lockstep/common/system/file.h"
 #include "lockstep/common/system/machine.h"
+#include "lockstep/common/system/private_file.h"
 #include "lockstep/server/host/match_table.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/service/room_loading.h"
@@ -134,7 +134,10 @@ static void settle_workers(service_program *self, const ls_server_options *optio
                              .bundle_mib_max = options->bundle_limit,
                              .journal_dir = text_or_null(service->journal_dir),
                              .plugin_dir = text_or_null(service->plugin_dir),
-                             .files = self->files};
+                             .files = self->files,
+                             .address_connections = service->address_connections,
+                             .address_joins = service->address_joins,
+                             .address_rooms = service->address_rooms};
 }
 
 /* ---- running ---- */
@@ -234,7 +237,8 @@ static ls_status count_workers(service_program *self, const ls_console *console,
 static ls_status prepare_token_key(const ls_server_options *options, ls_text *why)
 {
     const char *path = options->admission.token_key_path;
-    bool is_missing = options->is_on_agones && path && !ls_file_look(path, NULL) && errno == ENOENT;
+    bool is_missing =
+        options->is_on_agones && path && !ls_private_file_look(path, NULL) && errno == ENOENT;
     return is_missing ? ls_token_key_make(path, NULL, why) : LS_OK;
 }
 

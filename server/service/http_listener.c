@@ -71,7 +71,6 @@ typedef struct stream {
 struct ls_http_listener {
     ls_http_listener_config config;
     ls_http_api api;
-    char *token;
     ls_event_loop *loop;
     struct MHD_Daemon *daemon;
     ls_loop_source *watch;
@@ -748,19 +747,16 @@ static ls_status open_port(ls_http_listener *listener, ls_text *why)
 ls_status ls_http_listener_create(const ls_http_listener_config *config, ls_event_loop *loop,
                                   ls_http_listener **out, ls_text *why)
 {
-    const char *given = config->token ? config->token : "";
     ls_http_listener *made = ls_allocate(ls_allocator_heap(), sizeof *made);
-    char *token = ls_allocate(ls_allocator_heap(), strlen(given) + 1);
-    if (!made || !token) {
-        ls_release(ls_allocator_heap(), token);
-        ls_release(ls_allocator_heap(), made);
+    if (!made) {
         return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     LS_ASSERT(config->heartbeat_ms < config->idle_timeout_s * 1000);
     made->config = *config;
-    memcpy(token, given, strlen(given) + 1);
-    made->token = token;
-    made->api = (ls_http_api){.view = config->view, .token = token, .hosts = config->hosts};
+    made->api.view = config->view;
+    made->api.operators = config->operators;
+    made->api.audit = config->audit;
+    made->api.hosts = config->hosts;
     made->loop = loop;
     ls_status status = open_port(made, why);
     if (status != LS_OK) {
@@ -792,7 +788,6 @@ void ls_http_listener_destroy(ls_http_listener *listener)
     ls_loop_source_remove(listener->upkeep);
     ls_loop_source_remove(listener->alarm);
     ls_http_api_deinit(&listener->api);
-    ls_release(ls_allocator_heap(), listener->token);
     ls_release(ls_allocator_heap(), listener);
 }
 

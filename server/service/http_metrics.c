@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/limits.h"
+#include "lockstep/common/system/system_clock.h"
 #include "lockstep/server/service/room_register.h"
 
 #include <inttypes.h>
@@ -26,6 +27,7 @@ typedef struct writer {
     uint32_t row_count; /* with the one of the other rooms behind them, if there is one */
     figures rows[LS_HTTP_METRICS_ROOMS_MAX + 1];
     uint32_t states[LS_ROOM_STATE_COUNT];
+    uint32_t unrecorded;
 } writer;
 
 static void begin_family(ls_http_text *text, const char *name, const char *type, const char *help)
@@ -233,6 +235,39 @@ static void write_service(const writer *from)
     }
 }
 
+static void write_storage(const writer *from)
+{
+    const ls_storage_report *storage = from->view->storage;
+    if (!storage) {
+        return;
+    }
+    write_one(from->text, "lockstep_journal_disk_free_bytes", "gauge",
+              "Free bytes of the disk of the journals.", storage->free_bytes);
+    write_one(from->text, "lockstep_journal_disk_bytes", "gauge",
+              "Bytes of the disk of the journals.", storage->bytes);
+    write_one(from->text, "lockstep_rooms_unrecorded", "gauge",
+              "Rooms that are open and whose journal is not there.", from->unrecorded);
+}
+
+static void write_uploads(const writer *from)
+{
+    const ls_upload_report *uploads = from->view->uploads;
+    if (!uploads) {
+        return;
+    }
+    uint64_t now_ms = ls_clock_unix_ms();
+    bool is_old = uploads->oldest_unix_ms > 0 && now_ms > uploads->oldest_unix_ms;
+    write_one(from->text, "lockstep_uploads_total", "counter", "Journals uploaded.",
+              uploads->uploaded);
+    write_one(from->text, "lockstep_upload_failures_total", "counter",
+              "Commands of [upload] that failed.", uploads->failures);
+    write_one(from->text, "lockstep_uploads_waiting", "gauge",
+              "Closed journals that have not been uploaded.", uploads->waiting);
+    write_one(from->text, "lockstep_uploads_oldest_seconds", "gauge",
+              "Since the oldest of them was closed.",
+              is_old ? (now_ms - uploads->oldest_unix_ms) / 1000 : 0);
+}
+
 #define OF_WORKER(member) LS_JSON_FIELD(ls_worker_report, member)
 
 static const struct {
@@ -316,7 +351,9 @@ static void gather(writer *to)
     figures others = {.room = NULL};
     ls_room_counters_add(&to->all.counters, ls_room_register_gone(view->rooms));
     for (uint32_t i = 0; i < count; i++) {
-        const ls_room_report *report = &ls_room_register_at(view->rooms, i)->report;
+        const ls_registered_room *room = ls_room_register_at(view->rooms, i);
+        const ls_room_report *report = &room->report;
+        to->unrecorded += room->is_unrecorded ? 1 : 0;
         add_room(row_of(to, &others, report), report);
         add_room(&to->all, report);
         if (report->state < LS_ROOM_STATE_COUNT) {
@@ -340,6 +377,8 @@ void ls_http_metrics_write(const ls_service_view *view, ls_http_text *text)
     from->text = text;
     gather(from);
     write_service(from);
+    write_storage(from);
+    write_uploads(from);
     write_workers(from);
     write_gauges(from, "", &from->all, 1);
     write_counters(from, "", &from->all, 1);

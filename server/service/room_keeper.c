@@ -1,6 +1,7 @@
 #include "lockstep/server/service/room_keeper.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/room_directory.h"
@@ -16,6 +17,7 @@ enum {
     TRIES_S_MAX = 10,    /* between two tries to go on with a room: a second more after each */
     CRASHES_MAX = 2,     /* of its worker; then a room is given up */
     CRASHES_S = 60,      /* for so long a crash counts */
+    JOURNALS_LOOKED_AT = 16,
 };
 
 /* Which worker newcomers come to; room_directory.h says what workers do with it. */
@@ -60,6 +62,7 @@ struct ls_room_keeper {
     ls_room_register *rooms;
     ls_room_placement placement;
     ls_event_ring events;
+    uint32_t looked; /* at journals so far */
     bool may_spread; /* every worker has started once, or had the time for it */
     uint64_t began_ns;
     intake_state intake;
@@ -349,8 +352,21 @@ static void try_again(ls_room_keeper *keeper)
     }
 }
 
+/* A few at a time, since each asks the system. */
+static void look_for_journals(ls_room_keeper *keeper)
+{
+    uint32_t count = ls_room_register_count(keeper->rooms);
+    for (uint32_t i = 0; i < LS_MIN(count, (uint32_t)JOURNALS_LOOKED_AT); i++) {
+        ls_registered_room *room = ls_room_register_at(keeper->rooms, keeper->looked++ % count);
+        room->is_unrecorded = room->is_open && !ls_file_look(room->journal, NULL);
+    }
+}
+
 void ls_room_keeper_tend(ls_room_keeper *keeper)
 {
+    if (keeper->config.storage) {
+        look_for_journals(keeper);
+    }
     if (!keeper->view.is_draining) {
         try_again(keeper);
     }
@@ -623,12 +639,15 @@ static bool view_is_ready(void *user, ls_text *why_not)
     const ls_room_keeper *keeper = user;
     ls_text why = {{0}};
     const char *failed = ls_room_placement_failed(&keeper->placement);
+    const ls_storage_report *storage = keeper->config.storage;
     if (keeper->view.is_draining) {
         ls_text_set(&why, "the service is being drained");
     } else if (ready_workers(keeper) == 0) {
         ls_text_set(&why, "no worker is ready");
     } else if (failed) {
         ls_text_set(&why, "no room of '%s' can be opened", failed);
+    } else if (storage && storage->why_not.bytes[0] != '\0') {
+        why = storage->why_not;
     }
     if (why_not) {
         *why_not = why;
@@ -808,6 +827,8 @@ static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
                                             .user = keeper};
     keeper->view = (ls_service_view){.rooms = keeper->rooms,
                                      .events = &keeper->events,
+                                     .uploads = config->uploads,
+                                     .storage = config->storage,
                                      .worker_count = config->workers,
                                      .user = keeper,
                                      .worker = view_worker,

@@ -14,6 +14,8 @@ typedef struct ls_room_keeper_config {
     const int *sockets;               /* of each worker, as in worker_pool.h */
     const char *program;              /* likewise */
     const ls_worker_settings *worker; /* likewise */
+    const ls_upload_report *uploads;  /* see service_view.h; outlives the keeper */
+    const ls_storage_report *storage; /* likewise */
     ls_event_loop *loop;
     const ls_log *log;
     /* How to get into a room, see service_view.h. */

@@ -86,6 +86,15 @@ ls_registered_room *ls_room_placement_add(const ls_room_placement *placement, co
 
 /* ---- the settings ---- */
 
+/* Of rooms on demand; those of a group are to wait for players. */
+static ls_status set_join_timeout(const ls_room_placement *placement, ls_room_settings *settings,
+                                  ls_text *why)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%" PRIu32, placement->service->join_timeout_s);
+    return ls_room_settings_set(settings, "join-timeout", text, why);
+}
+
 /* A room goes on in a journal of the service, and in no other file that somebody names. */
 static ls_status check_journal(const char *folder, const char *path, ls_text *why)
 {
@@ -103,15 +112,6 @@ static ls_status check_journal(const char *folder, const char *path, ls_text *wh
                ? ls_fail(status, why, "resume takes a path in the folder of the journals%s%s",
                          size > 0 ? ", " : ", which this service has none of", folder)
                : status;
-}
-
-/* Of rooms on demand; those of a group are to wait for players. */
-static ls_status set_join_timeout(const ls_room_placement *placement, ls_room_settings *settings,
-                                  ls_text *why)
-{
-    char text[16];
-    snprintf(text, sizeof text, "%" PRIu32, placement->service->join_timeout_s);
-    return ls_room_settings_set(settings, "join-timeout", text, why);
 }
 
 ls_status ls_room_placement_settle(const ls_room_placement *placement,

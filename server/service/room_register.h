@@ -12,14 +12,15 @@ typedef struct ls_registered_room {
     ls_room_report report; /* with name, group and worker from the start */
     ls_room_settings settings;
     char journal[LS_WORKER_PATH_BYTES_MAX]; /* "": it has none */
-    bool is_open;      /* its worker has it; else it is being opened, or its worker is gone */
-    bool is_asked;     /* its worker was told to open it */
-    bool is_paused;    /* by an operator: it goes on so after its worker is gone, ... */
-    ls_text pause_why; /* ... with these words */
-    bool is_kept;      /* it was open before: when it cannot go on now, it is not forgotten */
-    uint32_t failures; /* to go on, one after the other */
-    uint64_t again_ns; /* then it is tried again */
-    uint32_t crashes;  /* of its worker, in which it was at work for this room, within a while */
+    bool is_open;       /* its worker has it; else it is being opened, or its worker is gone */
+    bool is_asked;      /* its worker was told to open it */
+    bool is_paused;     /* by an operator: it goes on so after its worker is gone, ... */
+    ls_text pause_why;  /* ... with these words */
+    bool is_unrecorded; /* it is open, and there was no journal of it when that was looked for */
+    bool is_kept;       /* it was open before: when it cannot go on now, it is not forgotten */
+    uint32_t failures;  /* to go on, one after the other */
+    uint64_t again_ns;  /* then it is tried again */
+    uint32_t crashes;   /* of its worker, in which it was at work for this room, within a while */
     uint64_t crashed_ns;
 } ls_registered_room;
 

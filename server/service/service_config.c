@@ -65,8 +65,13 @@ static const config_row rows[] = {
     FILLED_ROW("http", "bind", "http-bind", http_bind),
     NUMBER_ROW("http", "port", "http-port", http_port, 0, 65535),
     TEXT_ROW("http", "hosts", NULL, http_hosts),
+    FILLED_ROW("http", "operators", NULL, http_operators),
     FILLED_ROW("http", "token-file", "http-token-file", http_token_file),
+    NUMBER_ROW("limits", "address-connections", NULL, address_connections, 0, 65535),
+    NUMBER_ROW("limits", "address-joins", NULL, address_joins, 0, 65535),
+    NUMBER_ROW("limits", "address-rooms", NULL, address_rooms, 0, LS_SERVICE_ROOMS_MAX),
     FILLED_ROW("upload", "command", NULL, upload_command),
+    NUMBER_ROW("upload", "parallel", NULL, upload_parallel, 1, LS_SERVICE_UPLOADS_MAX),
     NUMBER_ROW("upload", "time-limit", NULL, upload_limit_s, 0, 86400),
     NUMBER_ROW("upload", "keep-mib", NULL, journals_keep_mib, 0, UINT32_MAX),
 };
@@ -123,7 +128,11 @@ ls_service_config ls_service_config_default(void)
                                .drain_timeout_s = 30,
                                .http_bind = "127.0.0.1",
                                .http_port = 9300,
+                               .upload_parallel = 4,
                                .upload_limit_s = 600,
+                               .address_connections = 64,
+                               .address_joins = 120,
+                               .address_rooms = 24,
                                .log_format = "text"};
 }
 
@@ -506,7 +515,7 @@ static ls_status read_room(reading *file, const ls_toml_value *value, ls_text *w
 
 static ls_status refuse_table(const ls_toml_value *value, ls_text *why)
 {
-    static const char *const tables[] = {"server", "http", "match", "rooms", "upload"};
+    static const char *const tables[] = {"server", "http", "limits", "match", "rooms", "upload"};
     suggestion best = {NULL, UINT32_MAX};
     if (is_among(value->table, tables, sizeof tables / sizeof tables[0], &best)) {
         best.word = value->table; /* with other brackets */
@@ -529,7 +538,8 @@ static bool is_table(const ls_toml_value *value, const char *name)
 static ls_status read_value(reading *file, const ls_toml_value *value, ls_text *why)
 {
     bool begins = value->type == LS_TOML_TABLE;
-    bool is_known = value->table[0] == '\0' || is_table(value, "http") || is_table(value, "upload");
+    bool is_known = value->table[0] == '\0' || is_table(value, "http") ||
+                    is_table(value, "limits") || is_table(value, "upload");
     if (value->is_listed && strcmp(value->table, "rooms") == 0) {
         return begins ? begin_group(file, value, why) : read_room(file, value, why);
     }

@@ -22,6 +22,20 @@ typedef struct ls_worker_report {
     uint64_t tokens_refused;
 } ls_worker_report;
 
+/* The journals that are handed to the command of [upload]. */
+typedef struct ls_upload_report {
+    uint64_t uploaded;
+    uint64_t failures;       /* of the command */
+    uint32_t waiting;        /* closed journals that have to leave still */
+    uint64_t oldest_unix_ms; /* when the oldest of them was written last; 0: none waits */
+} ls_upload_report;
+
+/* The disk of the journals. */
+typedef struct ls_storage_report {
+    uint64_t free_bytes, bytes; /* 0: not known */
+    ls_text why_not;            /* why a new room could not be recorded; empty: it could */
+} ls_storage_report;
+
 /* An event, for the stream of events: the newest LS_SERVICE_EVENTS_KEPT are kept. */
 typedef struct ls_service_event {
     uint64_t number; /* from 1, without gaps */
@@ -37,7 +51,8 @@ typedef struct ls_service_event {
 typedef enum ls_service_command_kind {
     LS_SERVICE_OPEN_ROOM,    /* room (may be ""), settings; the result's text is the name */
     LS_SERVICE_END_ROOM,     /* room */
-    LS_SERVICE_SAVE_ROOM,    /* room, text: why; the result's text is the journal's file */
+    LS_SERVICE_SAVE_ROOM,    /* room, text: why; the result's text is the journal's file, its body
+                                what that lacks, as a sentence, or NULL */
     LS_SERVICE_PAUSE_ROOM,   /* room, text: why */
     LS_SERVICE_UNPAUSE_ROOM, /* room, text: why */
     LS_SERVICE_DRAW_ROOM,    /* room; the result's body is a picture of it, an SVG document */
@@ -68,6 +83,8 @@ struct ls_room_register; /* room_register.h */
 typedef struct ls_service_view {
     const struct ls_room_register *rooms; /* good until the loop goes on, as its reports are */
     const struct ls_event_ring *events;
+    const ls_upload_report *uploads;  /* NULL: journals stay here */
+    const ls_storage_report *storage; /* NULL: there are no journals */
     uint32_t worker_count;
     bool is_draining;
     void *user;

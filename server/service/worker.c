@@ -330,6 +330,7 @@ static ls_status create_rooms(worker *self, ls_text *why)
                                     .console = self->console,
                                     .host = {.bind_host = "::",
                                              .descriptor = LS_WORKER_UDP_DESCRIPTOR,
+                                             .per_address_max = settings->address_connections,
                                              .sealed = self->admission.sealed,
                                              .table.matches_max = settings->rooms_max,
                                              .table.players_max = peers - LS_HOST_PENDING_MAX,

@@ -221,6 +221,9 @@ static const ls_json_field fields[] = {
     OF_WORKER(files.folders),
     OF_WORKER(files.named),
     OF_WORKER(files.code),
+    OF_WORKER(address_connections),
+    OF_WORKER(address_joins),
+    OF_WORKER(address_rooms),
 };
 
 /* 64 bits, which a number of JSON does not hold. */

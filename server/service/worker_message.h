@@ -93,6 +93,7 @@ typedef struct ls_worker_settings {
     const char *journal_dir; /* NULL: no journals */
     const char *plugin_dir;  /* NULL: built-in simulations alone */
     ls_room_files files;     /* that parameters of rooms may name */
+    uint32_t address_connections, address_joins, address_rooms; /* as service_config.h has them */
 } ls_worker_settings;
 
 /* One line without its newline, for ls_json_release_line; NULL: memory is out. */

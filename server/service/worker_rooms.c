@@ -8,6 +8,7 @@
 #include "lockstep/server/journal/event_rows.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/service/ban_list.h"
+#include "lockstep/server/service/join_limits.h"
 #include "lockstep/server/service/room_loading.h"
 #include "lockstep/server/service/room_picture.h"
 #include "lockstep/server/service/room_stats.h"
@@ -36,7 +37,8 @@ typedef struct room_saving {
     ls_tick tick;  /* when it was looked at last */
     ls_text words; /* that players read */
     ls_status status;
-    const char *why; /* a sentence */
+    const char *why;        /* a sentence */
+    uint64_t ticks_missing; /* in the journal */
 } room_saving;
 
 /* The owner of a room: all that the worker knows of it, from its opening until it is over. */
@@ -48,7 +50,10 @@ typedef struct worker_room {
     ls_room_settings settings;           /* its texts are borrowed by the game */
     char path[LS_WORKER_PATH_BYTES_MAX]; /* of the plug-in, likewise */
     char journal[LS_WORKER_PATH_BYTES_MAX];
-    bool has_changed; /* its seats or its state have changed */
+    bool has_changed;      /* its seats or its state have changed */
+    bool is_begun;         /* it had a newcomer */
+    bool is_played;        /* somebody played there, however shortly */
+    uint64_t first_origin; /* of the newcomer that it was counted for; 0: none, or it was played */
     uint32_t join_timeout_s;
     uint64_t empty_ns; /* since when nobody is in its lobby; 0: somebody is, or it plays */
     room_saving saving;
@@ -61,6 +66,7 @@ struct ls_worker_rooms {
     ls_rooms *rooms;
     uint32_t count;
     ls_ban_list bans;
+    ls_join_limits limits;
     ls_worker_message message; /* working memory */
 };
 
@@ -145,15 +151,43 @@ static void on_advanced(void *user, ls_room *of, uint64_t due_ns, uint64_t now_n
     ls_room_stats_advanced(&room->stats, ls_room_match(of), due_ns, now_ns);
 }
 
-static void send_report(worker_room *room, ls_worker_message_kind kind)
+/* A player has said, rightly or not, what a state is that it was not sent. */
+static bool is_played_now(const ls_match *match)
+{
+    bool is_played = false;
+    for (uint32_t slot = 0; slot < ls_match_players(match); slot++) {
+        const ls_match_slot seat = ls_match_slot_of(match, slot);
+        is_played = is_played || seat.agreed_tick > seat.joined_tick || seat.is_desynced ||
+                    seat.has_finished;
+    }
+    return is_played;
+}
+
+static void make_report(worker_room *room)
 {
     ls_worker_rooms *all = room->all;
     ls_room_stats_report(&room->stats, room->room, ls_host_transport(host_of(all)), &room->report);
+    room->is_played = room->is_played || is_played_now(match_of(room));
+    if (room->first_origin != 0 && room->is_played) {
+        ls_join_limits_give_back(&all->limits, room->first_origin);
+        room->first_origin = 0;
+    }
+}
+
+static void send_newest(worker_room *room, ls_worker_message_kind kind)
+{
+    ls_worker_rooms *all = room->all;
     ls_worker_message *message = &all->message;
     memset(message, 0, sizeof *message);
     message->kind = kind;
     message->report = room->report;
     all->config.notify(all->config.user, message);
+}
+
+static void send_report(worker_room *room, ls_worker_message_kind kind)
+{
+    make_report(room);
+    send_newest(room, kind);
 }
 
 /* ---- opening ---- */
@@ -164,9 +198,28 @@ static bool is_public(const worker_room *room)
     return !is_private || strcmp(is_private, "on") != 0;
 }
 
+/* Holders of tokens are told apart by these, and players who come back had a place before. A room
+ * that is made on demand makes the service open no other one. */
+static bool is_within_limits(worker_room *room, const ls_match_newcomer *newcomer)
+{
+    ls_worker_rooms *all = room->all;
+    const ls_transport *transport = ls_host_transport(host_of(all));
+    uint64_t origin = ls_transport_udp_origin(transport, newcomer->peer);
+    if (newcomer->is_returning || origin == 0 || ls_transport_udp_pass(transport, newcomer->peer)) {
+        return true;
+    }
+    bool is_first = room->report.group[0] != '\0' && !newcomer->is_spectator && !room->is_begun;
+    if (!ls_join_limits_take(&all->limits, origin, is_first, now_of(all))) {
+        return false;
+    }
+    room->first_origin = is_first ? origin : room->first_origin;
+    room->is_begun = room->is_begun || !newcomer->is_spectator;
+    return true;
+}
+
 static bool may_join(void *user, const ls_match_newcomer *newcomer, ls_text *why)
 {
-    const worker_room *room = user;
+    worker_room *room = user;
     const ls_worker_rooms *all = room->all;
     if (newcomer->token[0] != '\0' && strcmp(newcomer->token, room->report.name) != 0) {
         ls_text_set(why, "there is no room '%.48s' here: it may be over", newcomer->token);
@@ -180,6 +233,9 @@ static bool may_join(void *user, const ls_match_newcomer *newcomer, ls_text *why
     uint64_t left_s = ls_ban_list_left_s(&all->bans, address, now_of(all));
     if (left_s > 0) {
         ls_text_set(why, "you are banned from this server for another %" PRIu64 " s", left_s);
+    } else if (!is_within_limits(room, newcomer)) {
+        ls_text_set(why, "too many players came from your address: try again in a minute");
+        return false;
     }
     return left_s == 0;
 }
@@ -545,6 +601,7 @@ bool ls_worker_rooms_command(ls_worker_rooms *all, const ls_worker_message *mess
 static void report_saved(ls_worker_rooms *all, const worker_room *room, ls_status status,
                          const char *text)
 {
+    char lacks[128];
     ls_worker_message *message = &all->message;
     memset(message, 0, sizeof *message);
     message->kind = LS_WORKER_RESULT;
@@ -552,7 +609,14 @@ static void report_saved(ls_worker_rooms *all, const worker_room *room, ls_statu
     memcpy(message->room, room->report.name, sizeof message->room);
     message->result.status = status;
     ls_text_set(&message->result.text, "%s", text);
+    if (status == LS_OK && room->saving.ticks_missing > 0) {
+        snprintf(lacks, sizeof lacks,
+                 "%" PRIu64 " closed ticks are missing in it: they could not be written",
+                 room->saving.ticks_missing);
+        message->result.body = lacks;
+    }
     all->config.notify(all->config.user, message);
+    message->result.body = NULL;
 }
 
 /* Of a match that was saved before and has gone on from there. */
@@ -684,14 +748,29 @@ void ls_worker_rooms_drain(ls_worker_rooms *all)
     }
 }
 
+/* Else whoever comes and says nothing fills the disk. One that was gone on with may hold what was
+ * played before. */
+static void remove_if_unplayed(const worker_room *room)
+{
+    bool is_new = room->game && !ls_room_game_resume(room->game);
+    if (is_new && !room->is_played && room->saving.state == SAVING_NONE && room->journal[0]) {
+        (void)remove(room->journal);
+    }
+}
+
 static void on_done(void *user, ls_room *of)
 {
     ls_worker_rooms *all = user;
     worker_room *room = ls_room_owner(of);
-    send_report(room, LS_WORKER_GONE);
+    const ls_room_journal *journal = ls_room_journal_of(of);
+    room->saving.ticks_missing = journal ? ls_room_journal_ticks_missing(journal) : 0;
+    make_report(room);
     all->count--;
     ls_crash_log_note(ls_room_number(of), NULL);
     ls_rooms_close(all->rooms, of);
+    room->room = NULL;
+    remove_if_unplayed(room);
+    send_newest(room, LS_WORKER_GONE);
     finish_saving(all, room);
     destroy_room(room);
 }
@@ -789,6 +868,8 @@ ls_status ls_worker_rooms_create(const ls_worker_rooms_config *config, ls_worker
         return LS_NO_MEMORY;
     }
     all->config = *config;
+    all->limits.joins = settings->address_joins;
+    all->limits.rooms = settings->address_rooms;
     const ls_rooms_config rooms = {.console = config->console,
                                    .host = config->host,
                                    .bundle_dir = settings->bundle_dir,

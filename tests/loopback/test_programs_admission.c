@@ -39,9 +39,13 @@ Test(programs_admission, the_invited_play_and_nobody_else)
     const char *errors = hosted_run(1, LS_TEST_CLIENT, hosted_address());
     cr_expect(strstr(errors, "without its whole invite"), "%s", errors);
     const char *invite = read_line("invite");
-    hosted_expect_words(&hosted.server, invite);
+    hosted_expect_words(&hosted.server,
+                        hosted_text("lockstep-client - <%s", hosted_path("invite")));
     hosted_run(0, LS_TEST_CLIENT, invite, "--bot", "1");
     hosted_expect_exit(&hosted.server, 0);
+    const char *secret = strchr(invite, '#');
+    cr_assert_not_null(secret);
+    cr_expect_null(strstr(ls_process_errors(&hosted.server), secret), "a secret in the log");
 }
 
 Test(programs_admission, an_invite_is_read_from_standard_input)

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 TestSuite(programs_usage, .init = hosted_open, .fini = hosted_close);
 
@@ -190,6 +191,7 @@ Test(programs_usage, file_without_a_token_of_the_service_is_refused)
             fputc('a', file);
         }
         cr_assert_eq(fclose(file), 0);
+        cr_assert_eq(chmod(token, 0600), 0);
         hosted_expect_refusal(2, LS_TEST_SERVER,
                               ": a token is one word of 16 to 255 printable characters", "--config",
                               config, "--http-port-file", hosted_path("http"), "--http-token-file",

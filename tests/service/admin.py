@@ -76,6 +76,11 @@ def test_commands_do_what_they_say():
         assert "paused" in admin(service, "room", "duel")
         assert admin(service, "unpause", "duel") == "running\n"
         assert admin(service, "save", "duel") == "journals/arena.journal\n"
+        admin(service, "create", "name=holed")
+        holed = run("--url", f"http://127.0.0.1:{service.port}", "--token-file", TOKEN_FILE,
+                    "save", "holed")
+        assert (holed.returncode, holed.stdout) == (CLEAN, "journals/arena.journal\n")
+        assert holed.stderr == "lockstep-admin: warning: 8 closed ticks are missing in it\n"
         assert admin(service, "kick", "arena-1", 0, "too rude") == "sent away\n"
         assert admin(service, "ban", "arena-1", 1, 60) == "sent away\n"
         assert admin(service, "message", "hello to all") == "sent\n"

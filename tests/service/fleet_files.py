@@ -28,6 +28,12 @@ recorded = set(re.findall(r"record: (\S+)", rules))
 used = {name for text in expressions for name in re.findall(r"lockstep:[a-z_]+:[a-z0-9]+", text)}
 assert recorded == used, (recorded, used)
 
+page = (FOLDER.parent.parent / "docs" / "operating.md").read_text(encoding="utf-8")
+explained = re.findall(r"^\*\*(\w+)\*\*: ", page[page.index("\n## Alerts\n"):], re.MULTILINE)
+assert explained == re.findall(r"alert: (\w+)", rules), (explained, "docs/operating.md")
+tried = (FOLDER / "prometheus-rules-test.yaml").read_text(encoding="utf-8")
+assert set(explained) == set(re.findall(r"alertname: (\w+)", tried)), "prometheus-rules-test.yaml"
+
 promtool = shutil.which("promtool")
 if not promtool:
     print("skipped: promtool is not installed (Debian's package prometheus)")

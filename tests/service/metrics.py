@@ -26,6 +26,14 @@ with FakeService(PROGRAM, rooms=300) as service:
     assert value_of(text, "lockstep_ticks_total") == 2000 + 300 * 10
     assert value_of(text, 'lockstep_room_ticks_total{room="_others"}') == 46 * 10
 
+    assert value_of(text, "lockstep_journal_disk_free_bytes") == 5000
+    assert value_of(text, "lockstep_journal_disk_bytes") == 20000
+    assert value_of(text, "lockstep_rooms_unrecorded") == 0
+    assert value_of(text, "lockstep_uploads_total") == 7
+    assert value_of(text, "lockstep_upload_failures_total") == 2
+    assert value_of(text, "lockstep_uploads_waiting") == 1
+    assert value_of(text, "lockstep_uploads_oldest_seconds") > 0
+
     # A room of the name of their row is one of the others.
     assert service.ask("POST", "/api/v1/rooms", {"name": "_others"})[0] == 201
     text = service.ask("GET", "/metrics", token=None)[2]

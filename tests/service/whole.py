@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -80,7 +81,8 @@ def test_match_is_seen_from_its_room_to_its_end():
         root = xml.etree.ElementTree.fromstring(picture)
         assert root.tag == "{http://www.w3.org/2000/svg}svg" and len(root) > 10, picture[:500]
         assert service.ask("GET", API + "/rooms/pair-9/picture")[0] == 404
-        assert sum(worker["players"] for worker in ask("GET", "/workers")["workers"]) == 2
+        wait_for(lambda: sum(one["players"] for one in ask("GET", "/workers")["workers"]) == 2,
+                 "the players of all workers")
         service.admin("end", "pair-1")
         assert all(service.ended(i)[0] == 0 for i in range(2))
         assert service.summary(0)["final_hash"] == service.summary(1)["final_hash"]
@@ -455,6 +457,22 @@ def test_journal_that_cannot_be_gone_on_with_is_the_mistake_of_who_asks():
                 (next(journals.glob("*-solo-2-*.journal")), 409, "another process is writing")):
             answer, _, text = service.ask("POST", API + "/rooms", {"resume": str(path)})
             assert answer == status and words in text, (path, answer, text)
+
+
+def test_service_whose_disk_is_full_is_not_ready():
+    """What it may write to a file is limited, and SIGXFSZ ignored, as Python has it."""
+    with Service(SOLO, workers=1, restores_signals=False) as service:
+        unlimited = resource.RLIM_INFINITY
+        resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, (100, unlimited))
+        wait_for(lambda: service.ask("GET", "/readyz", token=None)[0] == 503, "not ready")
+        assert "File too large" in service.ask("GET", "/readyz", token=None)[2]
+        assert "lockstep_ready 0" in service.ask("GET", "/metrics", token=None)[2]
+        resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, (unlimited, unlimited))
+        wait_for(lambda: service.ask("GET", "/readyz", token=None)[0] == 200, "ready")
+        journal = next((service.folder / "journals").glob("*.journal"))
+        journal.unlink()
+        wait_for(lambda: "lockstep_rooms_unrecorded 1\n" in
+                 service.ask("GET", "/metrics", token=None)[2], "the journal is missing")
 
 
 def test_match_is_saved_in_one_folder_however_often():

@@ -38,7 +38,8 @@ class Service:
     as those of a socket unit: the last one is that of HTTP."""
 
     def __init__(self, rooms, head="", options=(), environment=None, sockets=(),
-                 workers=2):
+                 workers=2, restores_signals=True):
+        self.restores_signals = restores_signals
         self.options = options
         self.sockets = sockets
         self.environment = {**os.environ, **(environment or {})}
@@ -78,7 +79,8 @@ token-file = "{self.folder}/token"
             self.process = subprocess.Popen(
                 [*before, Programs.server, "--config", self.config, "--http-port-file", port_file,
                  "-v", *self.options],
-                env=self.environment, stderr=log, stdout=subprocess.DEVNULL, pass_fds=numbers)
+                env=self.environment, stderr=log, stdout=subprocess.DEVNULL, pass_fds=numbers,
+                restore_signals=self.restores_signals)
         wait_for(lambda: port_file.exists() and port_file.read_text(encoding="ascii").strip(),
                  "the port of HTTP")
         self.port = int(port_file.read_text(encoding="ascii"))

@@ -20,6 +20,8 @@ struct fake_service {
     ls_room_register *rooms;
     ls_event_ring events;
     ls_worker_report workers[FAKE_WORKERS];
+    ls_upload_report uploads;
+    ls_storage_report storage;
     bool is_ready;
     uint32_t command_count;
     ls_service_command last_command;
@@ -98,6 +100,8 @@ static ls_service_result act_on_room(fake_service *fake, const ls_service_comman
     static char picture[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\n"
                             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 40 30\">"
                             "<circle r=\"9\"/></svg>";
+    static char lacks[] = "8 closed ticks are missing in it";
+    ls_service_result saved = result_of(LS_OK, "journals/arena.journal");
     ls_service_result drawn = {.status = LS_OK, .body = picture};
     switch (command->kind) {
     case LS_SERVICE_DRAW_ROOM:
@@ -108,8 +112,9 @@ static ls_service_result act_on_room(fake_service *fake, const ls_service_comman
         fake_service_end_room(fake, command->room);
         return result_of(LS_OK, "ended");
     case LS_SERVICE_SAVE_ROOM:
+        saved.body = strcmp(command->room, "holed") == 0 ? lacks : NULL;
         fake_service_end_room(fake, command->room);
-        return result_of(LS_OK, "journals/arena.journal");
+        return saved;
     case LS_SERVICE_PAUSE_ROOM:
         of->state = LS_ROOM_PAUSED;
         return result_of(LS_OK, "paused");
@@ -255,12 +260,17 @@ fake_service *fake_service_create(void)
     }
     fake->view = (ls_service_view){.rooms = fake->rooms,
                                    .events = &fake->events,
+                                   .uploads = &fake->uploads,
+                                   .storage = &fake->storage,
                                    .worker_count = FAKE_WORKERS,
                                    .user = fake,
                                    .worker = worker,
                                    .is_ready = is_ready,
                                    .invite = invite,
                                    .command = receive_command};
+    fake->storage = (ls_storage_report){.free_bytes = 5000, .bytes = 20000};
+    fake->uploads = (ls_upload_report){
+        .uploaded = 7, .failures = 2, .waiting = 1, .oldest_unix_ms = 1700000000000};
     fake->is_ready = true;
     for (uint32_t i = 0; i < FAKE_WORKERS; i++) {
         fake->workers[i] = (ls_worker_report){.worker = i,

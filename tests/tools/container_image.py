@@ -41,7 +41,7 @@ def main():
     container = checked("from", "--pull-never", tag)
     try:
         config = json.loads(checked("inspect", "--type", "image", tag))["OCIv1"]["config"]
-        assert config["User"] == "lockstep" and config["StopSignal"] == "SIGTERM", config
+        assert config["User"] == "10001:10001" and config["StopSignal"] == "SIGTERM", config
         said = checked("run", "--isolation", "chroot", container, "--", "bash", "-c", RUN)
         assert said.startswith("lockstep\nlockstep-server "), said
         assert "listening on" in said and said.endswith("exit code 0"), said

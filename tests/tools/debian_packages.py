@@ -63,6 +63,8 @@ def check_trees(trees):
     assert (server / "etc/lockstep/lockstep.toml").is_file()
     assert (trees["dev"] / "usr/include/lockstep/simulation.h").is_file()
     assert list((trees["common"] / "usr/lib/lockstep").glob("*.so"))
+    rules = next(trees["common"].rglob("tools/fleet/prometheus-rules.yaml"))
+    assert "## Alerts" in (rules.parents[2] / "docs/operating.md").read_text(encoding="utf-8")
     assert "lockstep-server" in run(server / "usr/bin/lockstep-server", "--version")
 
 

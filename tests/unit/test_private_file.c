@@ -87,24 +87,77 @@ Test(private_file, that_is_missing_is_not_found)
     expect_unread(64, LS_NOT_FOUND, "No such file");
 }
 
-/* Each right that somebody else has, alone. */
+static void expect_read(void)
+{
+    uint8_t bytes[sizeof content];
+    size_t size = 0;
+    ls_text why = {""};
+    cr_expect_eq(ls_private_file_read(path, bytes, sizeof bytes, &size, &why), LS_OK, "%s",
+                 why.bytes);
+    cr_expect_eq(size, sizeof content);
+}
+
+/* Each right that somebody else has, alone. Root's file may be one for the group of a service. */
 Test(private_file, that_others_may_read_or_write_is_refused)
 {
     make_file();
-    for (unsigned right = 1; right <= 040; right <<= 1) {
+    for (unsigned right = 1; right <= 020; right <<= 1) {
         cr_assert_eq(chmod(path, 0600 | right), 0);
+        expect_unread(64, LS_IO, "chmod 600");
+    }
+    cr_assert_eq(chmod(path, 0640), 0);
+    if (geteuid() == 0) {
+        expect_read();
+    } else {
         expect_unread(64, LS_IO, "chmod 600");
     }
 }
 
-Test(private_file, of_another_user_is_refused)
+/* A process of another user, as that of a service is. */
+Test(private_file, of_root_is_read_by_its_group_and_of_another_user_by_nobody)
 {
     make_file();
     if (geteuid() != 0) {
         cr_skip_test("only root gives files away");
     }
-    cr_assert_eq(chown(path, 12345, 0), 0);
+    cr_assert_eq(chmod(folder, 0755), 0);
+    cr_assert_eq(chmod(path, 0440), 0);
+    cr_assert_eq(chown(path, 0, 12345), 0);
+    cr_assert_eq(setegid(12345), 0);
+    cr_assert_eq(seteuid(54321), 0);
+    expect_read();
+    cr_assert_eq(seteuid(0), 0);
+    cr_assert_eq(chown(path, 12345, 12345), 0);
+    cr_assert_eq(seteuid(54321), 0);
     expect_unread(64, LS_IO, "belongs to another user");
+    cr_assert_eq(seteuid(0), 0);
+    cr_assert_eq(chown(path, 54321, 12345), 0);
+    cr_assert_eq(seteuid(54321), 0);
+    expect_unread(64, LS_IO, "chmod 600");
+    cr_assert_eq(seteuid(0), 0);
+}
+
+Test(private_file, of_the_credentials_of_a_service_is_found_by_the_environment)
+{
+    uint8_t bytes[sizeof content];
+    size_t size = 0;
+    ls_text why = {""};
+    make_file();
+    unsetenv("CREDENTIALS_DIRECTORY");
+    cr_expect_eq(
+        ls_private_file_read("$CREDENTIALS_DIRECTORY/secret", bytes, sizeof bytes, &size, &why),
+        LS_IO);
+    cr_expect(strstr(why.bytes, "gave this program no credentials"), "%s", why.bytes);
+    cr_expect_not(ls_private_file_look("$CREDENTIALS_DIRECTORY/secret", NULL));
+    setenv("CREDENTIALS_DIRECTORY", folder, 1);
+    cr_expect_eq(
+        ls_private_file_read("$CREDENTIALS_DIRECTORY/secret", bytes, sizeof bytes, &size, &why),
+        LS_OK, "%s", why.bytes);
+    cr_expect_arr_eq(bytes, content, sizeof content);
+    cr_expect(ls_private_file_look("$CREDENTIALS_DIRECTORY/secret", NULL));
+    cr_expect_eq(
+        ls_private_file_read("$CREDENTIALS_DIRECTORY/none", bytes, sizeof bytes, &size, &why),
+        LS_NOT_FOUND);
 }
 
 Test(private_file, longer_than_there_is_room_is_refused)

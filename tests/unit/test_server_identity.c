@@ -141,7 +141,7 @@ Test(server_identity, that_others_could_have_read_or_that_is_none_is_refused)
 {
     ls_server_identity identity;
     open_identity("identity", &identity);
-    cr_assert_eq(chmod("identity", 0640), 0);
+    cr_assert_eq(chmod("identity", 0644), 0);
     expect_refused("identity", LS_IO, "chmod 600");
     cr_assert_eq(chmod("identity", 0600), 0);
     cr_assert_eq(truncate("identity", 120), 0);

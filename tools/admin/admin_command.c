@@ -453,6 +453,41 @@ static void admin_print_workers(const ls_json *answer)
     print_list(headers, ls_json_read_members(answer, "workers"), add_worker);
 }
 
+enum {
+    WHEN_BYTES_MAX = 32
+};
+
+static void tell_when(const ls_json *of, char when[WHEN_BYTES_MAX])
+{
+    uint64_t unix_ms = 0;
+    (void)ls_json_read_u64(of, "unix_ms", &unix_ms);
+    const time_t seconds = (time_t)(unix_ms / 1000);
+    struct tm local;
+    when[0] = '\0';
+    if (localtime_r(&seconds, &local)) {
+        strftime(when, WHEN_BYTES_MAX, "%Y-%m-%d %H:%M:%S", &local);
+    }
+}
+
+static void add_audit(text_table *table, const ls_json *entry)
+{
+    char when[WHEN_BYTES_MAX];
+    tell_when(entry, when);
+    text_table_add(table, "%s", when);
+    text_table_add(table, "%s (%s)", text_of(entry, "name"), text_of(entry, "role"));
+    text_table_add(table, "%s", text_of(entry, "what"));
+    text_table_add(table, "%s", text_of(entry, "body"));
+    add_number(table, entry, "status");
+    text_table_add(table, "%s", text_of(entry, "result"));
+}
+
+static void admin_print_audit(const ls_json *answer)
+{
+    static const char *const headers[] = {"when",    "operator", "what", "with",
+                                          ">status", "result",   NULL};
+    print_list(headers, ls_json_read_members(answer, "entries"), add_audit);
+}
+
 static void admin_print_opened(const ls_json *answer)
 {
     print_line(text_of(answer, "name"));
@@ -460,7 +495,13 @@ static void admin_print_opened(const ls_json *answer)
 
 static void admin_print_result(const ls_json *answer)
 {
+    ls_text lacks = {{0}};
     print_line(text_of(answer, "result"));
+    if (ls_json_has(answer, "lacks")) {
+        ls_text_set(&lacks, "%s", text_of(answer, "lacks"));
+        ls_text_make_printable(lacks.bytes, strlen(lacks.bytes));
+        fprintf(stderr, "lockstep-admin: warning: %s\n", lacks.bytes);
+    }
 }
 
 /* ---- events ---- */
@@ -482,17 +523,11 @@ typedef struct follower {
 
 static void print_event(const ls_json *event)
 {
-    uint64_t unix_ms = 0;
     const char *room = ls_json_read_text(event, "room");
     const char *sentence = ls_json_read_text(event, "text");
-    (void)ls_json_read_u64(event, "unix_ms", &unix_ms);
-    const time_t seconds = (time_t)(unix_ms / 1000);
-    struct tm local;
-    char when[32] = "";
-    if (localtime_r(&seconds, &local)) {
-        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
-    }
+    char when[WHEN_BYTES_MAX];
     ls_text line;
+    tell_when(event, when);
     ls_text_set(&line, "%s  %s%s%s", when, room ? room : "", room && room[0] ? ": " : "",
                 sentence ? sentence : "");
     ls_text_make_printable(line.bytes, strlen(line.bytes));
@@ -694,6 +729,8 @@ static const command commands[] = {
     {"room", " NAME", 1, 1, true, "GET", "", NULL, admin_print_room, "one room and its players"},
     {"workers", "", 0, 0, false, "GET", "workers", NULL, admin_print_workers,
      "the worker processes"},
+    {"audit", "", 0, 0, false, "GET", "audit", NULL, admin_print_audit,
+     "what operators have asked, and what came of it"},
     {"events", "", 0, 0, false, "GET", "events", NULL, NULL, "events as they happen"},
     {"picture", " NAME", 1, 1, true, "GET", "/picture", NULL, NULL,
      "prints what the room looks like, as an SVG"},

@@ -27,6 +27,7 @@ install(DIRECTORY ${PROJECT_BINARY_DIR}/package/include/lockstep
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT licence)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT common)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT common)
+install(DIRECTORY tools/fleet DESTINATION ${CMAKE_INSTALL_DOCDIR}/tools COMPONENT common)
 install(FILES protocol/PROTOCOL.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/protocol COMPONENT common)
 
 # What an embedding game names, and what that uses: a library stands behind all that it uses. The

@@ -285,14 +285,21 @@ void ls_output_new_name(char *path, size_t capacity)
     }
 }
 
-bool ls_output_has_room(const char *directory, uint64_t bytes)
+bool ls_output_space(const char *directory, uint64_t *free_bytes, uint64_t *bytes)
 {
     struct statvfs disk;
-    if (statvfs(directory, &disk) != 0) {
-        return true;
-    }
-    uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
-    return free_bytes >= LS_OUTPUT_RESERVE_BYTES && free_bytes - LS_OUTPUT_RESERVE_BYTES >= bytes;
+    bool is_known = statvfs(directory, &disk) == 0;
+    *free_bytes = is_known ? (uint64_t)disk.f_bavail * disk.f_frsize : 0;
+    *bytes = is_known ? (uint64_t)disk.f_blocks * disk.f_frsize : 0;
+    return is_known;
+}
+
+bool ls_output_has_room(const char *directory, uint64_t bytes)
+{
+    uint64_t free_bytes = 0;
+    uint64_t all = 0;
+    return !ls_output_space(directory, &free_bytes, &all) ||
+           (free_bytes >= LS_OUTPUT_RESERVE_BYTES && free_bytes - LS_OUTPUT_RESERVE_BYTES >= bytes);
 }
 
 ls_status ls_output_write_new(char *path, size_t capacity, const char *what, const void *bytes,

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,21 +15,51 @@ enum {
     NAMES_TRIED = 100,
 };
 
+/* ---- where it is ---- */
+
+/* The path, or, of one of the system's credentials, that in `whole`; NULL: the system gave none. */
+static const char *find_path(const char *path, char whole[PATH_BYTES_MAX])
+{
+    static const char given[] = LS_PRIVATE_FILE_CREDENTIALS;
+    const size_t size = sizeof given - 1;
+    if (strncmp(path, given, size) != 0) {
+        return path;
+    }
+    const char *folder = getenv(given + 1); /* without its dollar sign */
+    int bytes = folder ? snprintf(whole, PATH_BYTES_MAX, "%s%s", folder, path + size) : -1;
+    return bytes >= 0 && bytes < PATH_BYTES_MAX ? whole : NULL;
+}
+
+bool ls_private_file_look(const char *path, ls_file_facts *out)
+{
+    char whole[PATH_BYTES_MAX];
+    const char *found = find_path(path, whole);
+    errno = ENOENT;
+    return found && ls_file_look(found, out);
+}
+
 /* ---- reading ---- */
+
+/* The system hands secrets to services as files of its own that a group of the service may read:
+ * Kubernetes by fsGroup, systemd by an access list, which shows as the right of the group. */
+static mode_t rights_of_others(const struct stat *found)
+{
+    return found->st_mode & (found->st_uid == 0 ? 037 : 077);
+}
 
 static ls_status refuse_file(const char *path, const struct stat *found, ls_text *why)
 {
     if (!S_ISREG(found->st_mode)) {
         return ls_fail(LS_IO, why, "%s is no file", path);
     }
-    if (found->st_uid != geteuid()) {
+    if (found->st_uid != geteuid() && found->st_uid != 0) {
         return ls_fail(
             LS_IO, why,
             "%s belongs to another user, who may have read or changed it: this program's "
-            "user must own it",
+            "user must own it, or root",
             path);
     }
-    if ((found->st_mode & 077) != 0) {
+    if (rights_of_others(found) != 0) {
         return ls_fail(LS_IO, why,
                        "other users may read or write %s (mode %04o), and it is secret: chmod 600 "
                        "it, or make a new one if somebody may have read it",
@@ -82,8 +113,14 @@ static ls_status read_open(int descriptor, const char *path, uint8_t *bytes, siz
 ls_status ls_private_file_read(const char *path, uint8_t *bytes, size_t capacity, size_t *size,
                                ls_text *why)
 {
+    char whole[PATH_BYTES_MAX];
+    const char *found = find_path(path, whole);
+    if (!found) {
+        return ls_fail(LS_IO, why, "cannot read %s: the system gave this program no credentials",
+                       path);
+    }
     /* A pipe, which is refused, is not waited for. */
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int descriptor = open(found, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) {
         return ls_fail(errno == ENOENT ? LS_NOT_FOUND : LS_IO, why, "cannot read %s: %s", path,
                        strerror(errno));

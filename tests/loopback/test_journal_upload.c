@@ -1,0 +1,219 @@
+#define _POSIX_C_SOURCE 200809L
+/* Closed journals that are handed to a command, by processes and in a folder of the test's own. */
+#include "lockstep/server/service/journal_upload.h"
+
+#include "lockstep/common/base/clock.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    JOURNALS = 200,
+    LOOK_MS = 20,
+    LOOKS_OF_NOTHING = 60, /* more than two of the upload's own */
+};
+
+static char folder[] = "/tmp/lockstep-upload-XXXXXX";
+static ls_event_loop *loop;
+static ls_journal_upload *upload;
+static ls_upload_report report;
+static const ls_log quiet = {.level = LS_LOG_ERROR};
+static const char *in_use; /* the name of a journal that a room has; NULL: none */
+static bool (*is_reached)(void);
+static uint32_t looks;
+
+static const char *path_of(const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+/* `age_s` before the others. */
+static void write_file(const char *name, size_t bytes, uint32_t age_s)
+{
+    struct timespec times[2] = {{.tv_sec = 1000000 - (time_t)age_s},
+                                {.tv_sec = 1000000 - (time_t)age_s}};
+    FILE *file = fopen(path_of(name), "wb");
+    cr_assert_not_null(file);
+    for (size_t i = 0; i < bytes; i++) {
+        fputc('j', file);
+    }
+    cr_assert_eq(fclose(file), 0);
+    cr_assert_eq(utimensat(AT_FDCWD, path_of(name), times, 0), 0);
+}
+
+static void write_journals(uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%03u.journal", i);
+        write_file(name, 1, 0);
+    }
+}
+
+static bool is_there(const char *name)
+{
+    return access(path_of(name), F_OK) == 0;
+}
+
+static void on_look(void *user, uint64_t now_ns)
+{
+    (void)user;
+    (void)now_ns;
+    looks++;
+    if (is_reached()) {
+        ls_event_loop_stop(loop);
+    }
+}
+
+static void run_until(bool (*reached)(void))
+{
+    is_reached = reached;
+    ls_event_loop_run(loop);
+}
+
+static bool is_written(void *user, const char *path)
+{
+    (void)user;
+    return in_use && strcmp(strrchr(path, '/') + 1, in_use) == 0;
+}
+
+static ls_journal_upload_config config_of(const char *command)
+{
+    return (ls_journal_upload_config){.directory = folder,
+                                      .command = command,
+                                      .parallel = 4,
+                                      .retry_ms = 10,
+                                      .loop = loop,
+                                      .log = &quiet,
+                                      .is_in_use = is_written,
+                                      .report = &report};
+}
+
+static void begin(void)
+{
+    cr_assert_not_null(mkdtemp(folder));
+    cr_assert_eq(ls_event_loop_create(ls_allocator_heap(), &loop), LS_OK);
+    cr_assert_eq(ls_event_loop_add_timer(loop, LOOK_MS, (ls_loop_handler){on_look, NULL}, NULL),
+                 LS_OK);
+}
+
+static void end(void)
+{
+    char command[64];
+    ls_journal_upload_destroy(upload);
+    ls_event_loop_destroy(loop);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    cr_assert_eq(system(command), 0);
+}
+
+TestSuite(journal_upload, .init = begin, .fini = end);
+
+static void start(const ls_journal_upload_config *config)
+{
+    ls_text why = {{0}};
+    cr_assert_eq(ls_journal_upload_create(config, &upload, &why), LS_OK, "%s", why.bytes);
+}
+
+static bool have_others_left(void)
+{
+    return report.uploaded == JOURNALS - 1 && report.failures >= 2;
+}
+
+static bool have_all_left(void)
+{
+    return report.uploaded == JOURNALS && report.waiting == 0;
+}
+
+Test(journal_upload, one_that_fails_holds_up_no_other_and_leaves_when_it_can)
+{
+    char command[128];
+    write_journals(JOURNALS);
+    write_file("bad", 1, 0);
+    snprintf(command, sizeof command, "test ! -e %s -o {} != %s/007.journal", path_of("bad"),
+             folder);
+    const ls_journal_upload_config config = config_of(command);
+    start(&config);
+    run_until(have_others_left);
+    cr_assert(is_there("007.journal"));
+    cr_assert(is_there("uploaded/006.journal"));
+    cr_assert_eq(unlink(path_of("bad")), 0);
+    run_until(have_all_left);
+    cr_assert(is_there("uploaded/007.journal"));
+    cr_assert_eq(report.oldest_unix_ms, 0);
+}
+
+static bool has_waited(void)
+{
+    return looks > LOOKS_OF_NOTHING;
+}
+
+Test(journal_upload, commands_that_all_fail_are_not_tried_for_every_journal)
+{
+    write_journals(50);
+    ls_journal_upload_config config = config_of("false {}");
+    config.retry_ms = 60000;
+    start(&config);
+    run_until(has_waited);
+    cr_assert_geq(report.failures, config.parallel);
+    cr_assert_lt(report.failures, 2 * config.parallel); /* those that ran when it was clear */
+    cr_assert_eq(report.waiting, 50);
+    cr_assert_eq(report.oldest_unix_ms, UINT64_C(1000000000));
+}
+
+static bool have_three_left(void)
+{
+    return report.uploaded == 3 && !is_there("uploaded/a.journal");
+}
+
+Test(journal_upload, the_oldest_leave_first_and_the_newest_are_kept)
+{
+    char line[64] = "";
+    char command[128];
+    write_file("a.journal", 1 << 20, 30);
+    write_file("c.journal", 1 << 20, 20);
+    write_file("b.journal", 1 << 20, 10);
+    write_file("notes.txt", 1, 40);
+    snprintf(command, sizeof command, "basename {} | tr '\\n' ' ' >>%s", path_of("order"));
+    ls_journal_upload_config config = config_of(command);
+    config.parallel = 1;
+    config.keep_mib = 2;
+    start(&config);
+    run_until(have_three_left);
+    FILE *order = fopen(path_of("order"), "r");
+    cr_assert(order && fgets(line, sizeof line, order));
+    fclose(order);
+    cr_assert_str_eq(line, "a.journal c.journal b.journal ");
+    cr_assert(is_there("uploaded/b.journal") && is_there("uploaded/c.journal"));
+    cr_assert(is_there("notes.txt"));
+}
+
+static bool has_one_left(void)
+{
+    return report.uploaded == 1 && looks > LOOKS_OF_NOTHING;
+}
+
+static bool have_two_left(void)
+{
+    return report.uploaded == 2;
+}
+
+Test(journal_upload, journal_of_a_room_waits_until_the_room_is_over)
+{
+    write_journals(2);
+    in_use = "000.journal";
+    const ls_journal_upload_config config = config_of("true {}");
+    start(&config);
+    run_until(has_one_left);
+    cr_assert(is_there("000.journal"));
+    cr_assert_eq(report.waiting, 0);
+    in_use = NULL;
+    run_until(have_two_left);
+    cr_assert(is_there("uploaded/000.journal"));
+}

@@ -1,0 +1,109 @@
+"""What one address gets at a service: matches in which it plays nothing leave nothing behind, and
+there are only so many; with tokens and by playing there is no limit."""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from described import API
+from fake_service import wait_for
+from whole_service import Programs, Service
+
+ROOMS = """[match]
+timeout = 1000
+keep-seat = 0
+[[rooms]]
+name = "pair"
+open = 8
+sim = "arena"
+players = 2
+"""
+PAIRS = 40
+OPEN = 8
+
+
+def journals(service):
+    return list((service.folder / "journals").glob("*.journal"))
+
+
+def rooms(service):
+    return json.loads(service.ask("GET", API + "/rooms")[2])["rooms"]
+
+
+def opened(service):
+    _, _, text = service.ask("GET", "/metrics", token=None)
+    return int(re.search("^lockstep_rooms_opened_total ([0-9]*)$", text, re.M)[1])
+
+
+def test_silent_pairs_of_one_address(silent):
+    with Service(ROOMS, workers=1) as service:
+        with subprocess.Popen([silent, service.invite, str(PAIRS)], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as attack:
+            seated, refused = map(int, attack.stdout.readline().split())
+            count = opened(service)
+            attack.stdin.close()
+            assert attack.wait() == 0
+        print(f"{PAIRS} silent pairs: {seated} seats, {refused} refused, {count} rooms")
+        assert 24 <= count - OPEN <= 28 and refused >= 2 * PAIRS - 56, (seated, refused, count)
+        wait_for(lambda: len(rooms(service)) == OPEN, "the rooms where nobody plays end")
+        wait_for(lambda: len(journals(service)) == OPEN, "their journals go")
+
+
+SOLO = """[limits]
+address-connections = 2
+address-joins = 20
+address-rooms = 1
+[[rooms]]
+name = "solo"
+open = 1
+sim = "arena"
+players = 1
+ticks = 5
+"""
+
+
+def test_player_who_plays_begins_as_many_rooms_as_it_likes():
+    with Service(SOLO, workers=1) as service:
+        for _ in range(4):
+            code, text = service.ended(service.join())
+            assert code == 0, text
+        service.admin("create", "name=mine", "players=2")
+        made = service.room("mine")["invite"]
+        for _ in range(2):
+            service.join("--ticks", "0", to=made)  # both connections of the address
+        service.wait_until("mine", lambda room: room["state"] == "running")
+        denied = service.join("--connect-wait", "1")
+        code, text = service.ended(denied)
+        assert code == 1 and "too many connections" in text, (code, text)
+
+
+def test_holders_of_tokens_share_an_address(token):
+    with tempfile.TemporaryDirectory(prefix="lockstep-limits-") as folder:
+        key = pathlib.Path(folder) / "key"
+        subprocess.run([token, "new-key", key], check=True)
+        limits = SOLO.replace("address-joins = 20", "address-joins = 1")
+        with Service(limits, options=("--token-key", key), workers=1) as service:
+            log = service.log()
+            address = re.search("listening on ([0-9.:]*)", log)[1]
+            for number in range(5):
+                out = pathlib.Path(folder) / f"token-{number}"
+                subprocess.run([token, "make", "--key", key, "--server", address, "--client-id",
+                                str(number), "--out", out], check=True)
+                service.join("--token", out, to=address)
+            for number in range(5):
+                code, text = service.ended(number)
+                assert code == 0, text
+
+
+def main():
+    Programs.server, Programs.client, Programs.admin = sys.argv[1:4]
+    test_silent_pairs_of_one_address(sys.argv[4])
+    test_player_who_plays_begins_as_many_rooms_as_it_likes()
+    test_holders_of_tokens_share_an_address(sys.argv[5])
+
+
+if __name__ == "__main__":
+    main()
