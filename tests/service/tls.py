@@ -27,7 +27,8 @@ def make_certificate(folder, number):
         (folder / place).unlink(missing_ok=True)
     subprocess.run(
         ["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt",
-         "ec_paramgen_curve:P-256", "-subj", f"/CN=server {number}", "-set_serial", str(number), "-days", "30",
+         "ec_paramgen_curve:P-256", "-subj", f"/CN=server {number}",
+         "-set_serial", str(number), "-days", "30",
          "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
          "-keyout", folder / "next.key", "-out", folder / "next.crt"],
         check=True, capture_output=True)
