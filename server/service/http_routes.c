@@ -598,6 +598,8 @@ static ls_operator_role role_for(ls_service_command_kind kind)
     case LS_SERVICE_UNPAUSE_ROOM:
     case LS_SERVICE_KICK:
     case LS_SERVICE_BAN:
+    case LS_SERVICE_ADD_BAN:
+    case LS_SERVICE_LIFT_BAN:
     case LS_SERVICE_MESSAGE:
         return LS_OPERATOR_MODERATE;
     default:

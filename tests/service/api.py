@@ -103,6 +103,7 @@ def test_operators_do_what_their_role_does_and_the_audit_has_it():
         asked = (("GET", "/rooms", "eye"), ("GET", "/rooms/arena-1", "eye"),
                  ("POST", "/rooms/arena-1/pause", "mod"), ("POST", "/message", "mod"),
                  ("POST", "/rooms/arena-1/players/0/kick", "mod"),
+                 ("GET", "/bans", "eye"), ("DELETE", "/bans/7", "mod"),
                  ("POST", "/rooms", "token"), ("DELETE", "/rooms/arena-1", "token"),
                  ("POST", "/rooms/arena-1/save", "token"), ("GET", "/audit", "token"))
         expected = []

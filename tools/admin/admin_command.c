@@ -58,6 +58,7 @@ static ls_http_ask admin_request(const admin_service *service, const char *metho
         .method = method,
         .url = url,
         .token = service->token[0] ? service->token : NULL,
+        .ca_file = service->ca_file,
         .timeout_ms = ANSWER_TIMEOUT_MS,
     };
 }
