@@ -54,6 +54,7 @@ typedef struct ls_service_config {
     uint32_t http_port;        /* 0: no HTTP */
     char http_token_file[512]; /* bearer token of /api/v1; "": the API answers nobody */
     char http_hosts[512];      /* names of the service in a Host header, with commas between */
+    char metrics_rooms[16];    /* of each room: none, summary or all */
     char log_format[16];       /* text, json or journald */
     /* [limits]: of one address (/32, /56), of clients without a token, in each worker; 0: none. */
     uint32_t address_connections;
