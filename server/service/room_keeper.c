@@ -868,6 +868,7 @@ static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
                                      .bans = ls_room_register_bans(keeper->rooms),
                                      .uploads = config->uploads,
                                      .storage = config->storage,
+                                     .room_metrics = config->service->metrics_rooms,
                                      .worker_count = config->workers,
                                      .user = keeper,
                                      .worker = view_worker,

@@ -72,6 +72,7 @@ static const config_row rows[] = {
     NUMBER_ROW("limits", "address-connections", NULL, address_connections, 0, 65535),
     NUMBER_ROW("limits", "address-joins", NULL, address_joins, 0, 65535),
     NUMBER_ROW("limits", "address-rooms", NULL, address_rooms, 0, LS_SERVICE_ROOMS_MAX),
+    FILLED_ROW("metrics", "rooms", NULL, metrics_rooms),
     FILLED_ROW("upload", "command", NULL, upload_command),
     NUMBER_ROW("upload", "parallel", NULL, upload_parallel, 1, LS_SERVICE_UPLOADS_MAX),
     NUMBER_ROW("upload", "time-limit", NULL, upload_limit_s, 0, 86400),
@@ -130,6 +131,7 @@ ls_service_config ls_service_config_default(void)
                                .drain_timeout_s = 30,
                                .http_bind = "127.0.0.1",
                                .http_port = 9300,
+                               .metrics_rooms = "summary",
                                .upload_parallel = 4,
                                .upload_limit_s = 600,
                                .address_connections = 64,
@@ -283,6 +285,11 @@ static ls_status read_text(const config_row *row, const ls_toml_value *value, ch
     if (strcmp(row->key, "log-format") == 0 &&
         ls_log_format_read(value->text, &format, NULL) != LS_OK) {
         return ls_fail(LS_BAD_ARGUMENT, why, "log-format is text, json or journald, not '%s'",
+                       value->text);
+    }
+    if (strcmp(row->table, "metrics") == 0 && strcmp(value->text, "none") != 0 &&
+        strcmp(value->text, "summary") != 0 && strcmp(value->text, "all") != 0) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "rooms is none, summary or all, not '%s'",
                        value->text);
     }
     ls_name_copy(out, row->capacity, value->text);
@@ -517,7 +524,8 @@ static ls_status read_room(reading *file, const ls_toml_value *value, ls_text *w
 
 static ls_status refuse_table(const ls_toml_value *value, ls_text *why)
 {
-    static const char *const tables[] = {"server", "http", "limits", "match", "rooms", "upload"};
+    static const char *const tables[] = {"server",  "http",  "limits", "match",
+                                         "metrics", "rooms", "upload"};
     suggestion best = {NULL, UINT32_MAX};
     if (is_among(value->table, tables, sizeof tables / sizeof tables[0], &best)) {
         best.word = value->table; /* with other brackets */
@@ -541,7 +549,8 @@ static ls_status read_value(reading *file, const ls_toml_value *value, ls_text *
 {
     bool begins = value->type == LS_TOML_TABLE;
     bool is_known = value->table[0] == '\0' || is_table(value, "http") ||
-                    is_table(value, "limits") || is_table(value, "upload");
+                    is_table(value, "limits") || is_table(value, "metrics") ||
+                    is_table(value, "upload");
     if (value->is_listed && strcmp(value->table, "rooms") == 0) {
         return begins ? begin_group(file, value, why) : read_room(file, value, why);
     }

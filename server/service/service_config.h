@@ -57,6 +57,7 @@ typedef struct ls_service_config {
     char http_key[512];
     char http_operators[512]; /* file of operators by name; "": none */
     char http_hosts[512];     /* names of the service in a Host header, with commas between */
+    char metrics_rooms[16];   /* of each room: none, summary or all */
     char log_format[16];      /* text, json or journald */
     /* [limits]: of one address (/32, /56), of clients without a token, in each worker; 0: none. */
     uint32_t address_connections;

@@ -95,6 +95,7 @@ typedef struct ls_service_view {
     const ls_ban_list *bans;
     const ls_upload_report *uploads;  /* NULL: journals stay here */
     const ls_storage_report *storage; /* NULL: there are no journals */
+    const char *room_metrics;         /* of each room: "none", "all"; or a summary */
     uint32_t worker_count;
     bool is_draining;
     void *user;

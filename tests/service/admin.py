@@ -145,7 +145,7 @@ def test_token_files_that_others_can_read_or_that_hold_more_are_refused():
 
 
 def test_events_are_printed_as_they_happen():
-    for more, part in (([], "arena-1: hello"), (["--json"], '"text":"hello')):
+    for more, part in (([], "  arena-1: message: hello"), (["--json"], '"text":"hello')):
         with service_with_token() as service:
             process = subprocess.Popen(
                 [ADMIN, "--url", f"http://127.0.0.1:{service.port}", "--token-file", TOKEN_FILE,

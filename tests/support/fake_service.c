@@ -277,6 +277,7 @@ fake_service *fake_service_create(void)
     fake->view = (ls_service_view){.rooms = fake->rooms,
                                    .events = &fake->events,
                                    .bans = &fake->bans,
+                                   .room_metrics = "all",
                                    .uploads = &fake->uploads,
                                    .storage = &fake->storage,
                                    .worker_count = FAKE_WORKERS,

@@ -45,6 +45,7 @@ Test(service_config, every_part_of_a_file_is_where_it_belongs)
                        "[http]\nbind = \"::1\"\nport = 0\ntoken-file = \"t\"\n"
                        "hosts = \"a.example, b.example\"\n"
                        "[upload]\ncommand = \"rclone copy {} far:\"\nkeep-mib = 100\nparallel = 8\n"
+                       "[metrics]\nrooms = \"none\"\n"
                        "[match]\nlate = \"wait\"\nfind-causes = false\nparams = {speed = 2}\n"
                        "[[rooms]]\nname = \"a\"\nopen = 4\nsim = \"arena\"\nplayers = 4\n"
                        "tick-rate = 59.7275\nparams = {size = 3, walls = true}\n"
@@ -60,6 +61,7 @@ Test(service_config, every_part_of_a_file_is_where_it_belongs)
     cr_assert_str_eq(config.upload_command, "rclone copy {} far:");
     cr_assert_eq(config.journals_keep_mib, 100);
     cr_assert_eq(config.upload_parallel, 8);
+    cr_assert_str_eq(config.metrics_rooms, "none");
     cr_assert_str_eq(ls_room_settings_find(&config.match, "late"), "wait");
     cr_assert_str_eq(ls_room_settings_find(&config.match, "find-causes"), "off");
     cr_assert_str_eq(ls_room_settings_find(&config.match, "param"), "speed=2");

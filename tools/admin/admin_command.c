@@ -551,6 +551,19 @@ typedef struct follower {
     size_t size;
 } follower;
 
+/* "player-joined" is "player joined", and of a slot "player joined (slot 2)". */
+static void add_kind(const ls_json *event, ls_text *line)
+{
+    double slot = 0;
+    const char *kind = ls_json_read_text(event, "kind");
+    for (; kind && *kind != '\0'; kind++) {
+        ls_text_add(line, "%c", *kind == '-' ? ' ' : *kind);
+    }
+    if (ls_json_read_number(event, "slot", &slot)) {
+        ls_text_add(line, " (slot %.0f)", slot);
+    }
+}
+
 static void print_event(const ls_json *event)
 {
     const char *room = ls_json_read_text(event, "room");
@@ -558,8 +571,11 @@ static void print_event(const ls_json *event)
     char when[WHEN_BYTES_MAX];
     ls_text line;
     tell_when(event, when);
-    ls_text_set(&line, "%s  %s%s%s", when, room ? room : "", room && room[0] ? ": " : "",
-                sentence ? sentence : "");
+    ls_text_set(&line, "%s  %s%s", when, room ? room : "", room && room[0] ? ": " : "");
+    add_kind(event, &line);
+    if (sentence && sentence[0] != '\0') {
+        ls_text_add(&line, ": %s", sentence);
+    }
     ls_text_make_printable(line.bytes, strlen(line.bytes));
     puts(line.bytes);
 }
