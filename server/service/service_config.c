@@ -66,10 +66,13 @@ static const config_row rows[] = {
     NUMBER_ROW("http", "port", "http-port", http_port, 0, 65535),
     TEXT_ROW("http", "hosts", NULL, http_hosts),
     FILLED_ROW("http", "operators", NULL, http_operators),
+    FILLED_ROW("http", "tls-certificate", NULL, http_certificate),
+    FILLED_ROW("http", "tls-key", NULL, http_key),
     FILLED_ROW("http", "token-file", "http-token-file", http_token_file),
     NUMBER_ROW("limits", "address-connections", NULL, address_connections, 0, 65535),
     NUMBER_ROW("limits", "address-joins", NULL, address_joins, 0, 65535),
     NUMBER_ROW("limits", "address-rooms", NULL, address_rooms, 0, LS_SERVICE_ROOMS_MAX),
+    FILLED_ROW("metrics", "rooms", NULL, metrics_rooms),
     FILLED_ROW("upload", "command", NULL, upload_command),
     NUMBER_ROW("upload", "parallel", NULL, upload_parallel, 1, LS_SERVICE_UPLOADS_MAX),
     NUMBER_ROW("upload", "time-limit", NULL, upload_limit_s, 0, 86400),
@@ -128,6 +131,7 @@ ls_service_config ls_service_config_default(void)
                                .drain_timeout_s = 30,
                                .http_bind = "127.0.0.1",
                                .http_port = 9300,
+                               .metrics_rooms = "summary",
                                .upload_parallel = 4,
                                .upload_limit_s = 600,
                                .address_connections = 64,
@@ -281,6 +285,11 @@ static ls_status read_text(const config_row *row, const ls_toml_value *value, ch
     if (strcmp(row->key, "log-format") == 0 &&
         ls_log_format_read(value->text, &format, NULL) != LS_OK) {
         return ls_fail(LS_BAD_ARGUMENT, why, "log-format is text, json or journald, not '%s'",
+                       value->text);
+    }
+    if (strcmp(row->table, "metrics") == 0 && strcmp(value->text, "none") != 0 &&
+        strcmp(value->text, "summary") != 0 && strcmp(value->text, "all") != 0) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "rooms is none, summary or all, not '%s'",
                        value->text);
     }
     ls_name_copy(out, row->capacity, value->text);
@@ -515,7 +524,8 @@ static ls_status read_room(reading *file, const ls_toml_value *value, ls_text *w
 
 static ls_status refuse_table(const ls_toml_value *value, ls_text *why)
 {
-    static const char *const tables[] = {"server", "http", "limits", "match", "rooms", "upload"};
+    static const char *const tables[] = {"server",  "http",  "limits", "match",
+                                         "metrics", "rooms", "upload"};
     suggestion best = {NULL, UINT32_MAX};
     if (is_among(value->table, tables, sizeof tables / sizeof tables[0], &best)) {
         best.word = value->table; /* with other brackets */
@@ -539,7 +549,8 @@ static ls_status read_value(reading *file, const ls_toml_value *value, ls_text *
 {
     bool begins = value->type == LS_TOML_TABLE;
     bool is_known = value->table[0] == '\0' || is_table(value, "http") ||
-                    is_table(value, "limits") || is_table(value, "upload");
+                    is_table(value, "limits") || is_table(value, "metrics") ||
+                    is_table(value, "upload");
     if (value->is_listed && strcmp(value->table, "rooms") == 0) {
         return begins ? begin_group(file, value, why) : read_room(file, value, why);
     }
@@ -564,8 +575,12 @@ static void on_value(void *user, const ls_toml_value *value)
     }
 }
 
-static void check_names(const ls_service_config *config, ls_service_faults *faults)
+static void check_whole(const ls_service_config *config, ls_service_faults *faults)
 {
+    if ((config->http_certificate[0] == '\0') != (config->http_key[0] == '\0')) {
+        ls_service_faults_add(faults, (ls_toml_place){0, 0},
+                              "[http] has tls-certificate and tls-key, or none of them");
+    }
     for (uint32_t i = 0; i < config->group_count; i++) {
         if (config->groups[i].name[0] == '\0') {
             ls_service_faults_add(faults, config->groups[i].at,
@@ -588,7 +603,7 @@ void ls_service_config_parse(const char *bytes, size_t size, ls_service_config *
     if (status != LS_OK) {
         ls_service_faults_add(faults, at, why.bytes[0] ? why.bytes : ls_status_text(status));
     }
-    check_names(out, faults);
+    check_whole(out, faults);
 }
 
 void ls_service_config_read(const char *path, ls_service_config *out, ls_service_faults *faults)

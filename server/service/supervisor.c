@@ -17,6 +17,7 @@
 #include "lockstep/server/service/journal_upload.h"
 #include "lockstep/server/service/room_keeper.h"
 #include "lockstep/server/service/room_register.h"
+#include "lockstep/server/service/tls_files.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -45,6 +46,7 @@ typedef struct supervisor {
     ls_storage_report storage;
     ls_agones *agones;      /* NULL: there is no sidecar */
     ls_http_listener *http; /* NULL: there is none */
+    ls_tls_files *tls;      /* NULL: HTTP is not sealed */
     ls_operator_files operator_files;
     ls_operators operators;
     ls_audit_log audit;
@@ -88,6 +90,7 @@ static void tend(void *user, uint64_t now_ns)
     supervisor *self = user;
     (void)now_ns;
     ls_room_keeper_tend(self->keeper);
+    ls_tls_files_watch(self->tls, &self->console->log);
     ls_operators_watch(&self->operator_files, &self->operators, &self->console->log);
     notify(self);
     ls_console_flush(self->console);
@@ -295,10 +298,15 @@ static ls_status create_http(supervisor *self, ls_text *why)
     self->operator_files = (ls_operator_files){.token_path = service->http_token_file,
                                                .operators_path = service->http_operators};
     ls_status status = ls_operators_read(&self->operator_files, &self->operators, why);
+    if (status == LS_OK && service->http_certificate[0] != '\0') {
+        const ls_tls_files_config tls = {service->http_certificate, service->http_key};
+        status = ls_tls_files_open(&tls, &self->tls, why);
+    }
     ls_http_listener_config http = ls_http_listener_config_default();
     http.host = service->http_bind;
     http.port = (uint16_t)service->http_port;
     http.descriptor = config->sockets->stream;
+    http.is_tls = self->tls != NULL;
     http.operators = &self->operators;
     http.audit = &self->audit;
     http.hosts = service->http_hosts;
@@ -368,7 +376,8 @@ static void log_listening(const supervisor *self)
     if (self->http) {
         bound = ls_http_listener_endpoint(self->http);
         ls_endpoint_format(&bound, place);
-        ls_log_line(log, LS_LOG_INFO, "metrics and administration: http://%s/", place);
+        ls_log_line(log, LS_LOG_INFO, "metrics and administration: http%s://%s/",
+                    self->tls ? "s" : "", place);
     }
     ls_admission_log(self->config->admission, ls_udp_group_port(self->group), log);
 }
@@ -398,6 +407,7 @@ ls_exit_code ls_supervisor_run(const ls_supervisor_config *config, ls_console *c
         }
     }
     ls_http_listener_destroy(self->http);
+    ls_tls_files_close(self->tls);
     ls_agones_destroy(self->agones);
     ls_journal_upload_destroy(self->upload);
     ls_journal_disk_destroy(self->disk);

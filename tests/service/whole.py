@@ -229,6 +229,32 @@ def test_players_are_sent_away_and_kept_out():
                  "the refusal in the metrics")
 
 
+def test_bans_by_name_and_address_are_listed_lifted_and_kept():
+    with Service(ONE_PAIR) as service:
+        def refused(*options):
+            code, text = service.ended(service.join("--connect-wait", "5", *options))
+            return code == 1 and "you are banned from this server" in text and text
+
+        first = service.join("--name", "Mallory", "--ticks", "0", "--reconnect", "0")
+        service.wait_until("pair-1", lambda room: room["players"])
+        assert service.admin("add-ban", "name", "mallory", "3600", "cheats") == "1\n"
+        assert "cheats" in service.ended(first)[1], "it is sent away"
+        assert "cheats" in refused("--name", "MALLORY")
+        assert service.admin("add-ban", "address", "127.0.0.1", "3600") == "2\n"
+        assert refused("--name", "Ann")
+        service.stop(signal.SIGKILL)
+        service.start()
+        assert len(service.admin("bans").splitlines()) == 3
+        assert refused("--name", "Ann")
+        service.admin("unban", "2")
+        assert refused("--name", "Mallory")
+        service.admin("unban", "1")
+        events = Events(service)
+        wait_for(lambda: events.kinds("").count("unban") == 2, "both ends in the stream")
+        players = [service.join("--name", name, "--ticks", "60") for name in ("Mallory", "Ann")]
+        assert [service.ended(player)[0] for player in players] == [0, 0]
+
+
 SOLO = """[[rooms]]
 name = "solo"
 open = 1
