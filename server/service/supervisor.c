@@ -347,12 +347,71 @@ static ls_status create_agones(supervisor *self, ls_text *why)
     return status == LS_OK ? ls_agones_create(&agones, &self->agones) : status;
 }
 
+/* ---- the configuration, read again ---- */
+
+static void tell_fixed(void *user, const char *sentence)
+{
+    const supervisor *self = user;
+    ls_log_line(&self->console->log, LS_LOG_WARNING, "%s", sentence);
+}
+
+/* A token that cannot be read leaves the one before. */
+static void renew_token(const supervisor *self)
+{
+    const char *path = self->config->service->http_token_file;
+    char token[TOKEN_BYTES_MAX] = "";
+    ls_text why = {{0}};
+    if (!self->http) {
+        return;
+    }
+    ls_status status = path[0] != '\0' ? read_token(path, token, sizeof token, &why) : LS_OK;
+    LS_THEN(status, ls_http_listener_set_token(self->http, token));
+    ls_cipher_wipe(token, sizeof token);
+    if (status != LS_OK) {
+        ls_log_line(&self->console->log, LS_LOG_ERROR, "the token of the API stays as it was: %s",
+                    why.bytes[0] ? why.bytes : ls_status_text(status));
+    }
+}
+
+static void take_config(supervisor *self, ls_service_config *fresh)
+{
+    ls_text why = {{0}};
+    ls_service_config_keep_fixed(self->config->service, fresh, tell_fixed, self);
+    ls_room_keeper_reconfigure(self->keeper, fresh);
+    *self->config->service = *fresh;
+    const ls_journal_upload_config upload = {.command = fresh->upload_command,
+                                             .parallel = fresh->upload_parallel,
+                                             .keep_mib = fresh->journals_keep_mib,
+                                             .limit_s = fresh->upload_limit_s};
+    if (self->upload && ls_journal_upload_change(self->upload, &upload, &why) != LS_OK) {
+        tell_fixed(self, why.bytes);
+    }
+    renew_token(self);
+    ls_room_keeper_tend(self->keeper);
+    ls_log_line(&self->console->log, LS_LOG_INFO, "the configuration was read again");
+}
+
+static void on_hangup(void *user, uint64_t now_ns)
+{
+    supervisor *self = user;
+    ls_service_config *fresh = ls_allocate(ls_allocator_heap(), sizeof *fresh);
+    (void)now_ns;
+    if (fresh && self->config->read_again(self->config->user, fresh) == LS_OK) {
+        take_config(self, fresh);
+    } else {
+        ls_log_line(&self->console->log, LS_LOG_ERROR,
+                    "the configuration is not read again: the service goes on with the one before");
+    }
+    ls_release(ls_allocator_heap(), fresh);
+}
+
 static ls_status add_handlers(supervisor *self)
 {
     ls_loop_handler signals = {on_signal, self};
     ls_loop_handler tending = {tend, self};
     ls_loop_handler way_out = {on_way_out, self};
-    ls_status status = ls_event_loop_add_stop_signals(self->loop, signals);
+    ls_loop_handler hangup = {on_hangup, self};
+    ls_status status = ls_event_loop_add_signals(self->loop, signals, hangup);
     LS_THEN(status, ls_event_loop_add_timer(self->loop, TEND_MS, tending, NULL));
     return status == LS_OK ? ls_event_loop_add_timer(self->loop, WAY_OUT_MS, way_out, NULL)
                            : status;
