@@ -156,7 +156,7 @@ static void paint_disc(const painter *to, const ls_draw_shape *shape, ls_canvas_
         radius -= fminf(1.5f + radius / 40.0f, 3.0f);
     }
     ls_canvas_disc(to->canvas, at, radius, shape->colour);
-    if (radius >= MARK_FROM && is_solid) {
+    if (radius >= MARK_FROM && is_solid && shape->kind == LS_DRAW_WHEEL) {
         ls_canvas_point along = heading(shape);
         ls_canvas_point tip = {at.x + along.x * radius * 0.85f, at.y + along.y * radius * 0.85f};
         ls_canvas_line(to->canvas, at, tip, radius * 0.07f, shade(shape->colour, 120));
@@ -256,6 +256,7 @@ static void paint_shape(const painter *to, const ls_draw_shape *shape)
     ls_canvas_point at = ls_camera_to_canvas(to->camera, (ls_vec2){shape->x, shape->y});
     switch (shape->kind) {
     case LS_DRAW_DISC:
+    case LS_DRAW_WHEEL:
         paint_disc(to, shape, at);
         break;
     case LS_DRAW_BOX:
@@ -312,7 +313,8 @@ static const ls_draw_shape *figure_of(const ls_draw_list *list, uint32_t slot)
     bool is_alone = false;
     for (uint32_t i = 0; i < list->count; i++) {
         const ls_draw_shape *shape = &list->shapes[i];
-        bool is_body = shape->kind == LS_DRAW_DISC || shape->kind == LS_DRAW_BOX;
+        bool is_body = shape->kind == LS_DRAW_DISC || shape->kind == LS_DRAW_BOX ||
+                       shape->kind == LS_DRAW_WHEEL;
         if (shape->owner != slot + 1 || !is_body) {
             continue;
         }

@@ -10,18 +10,22 @@
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/runtime/event_loop.h"
+#include "lockstep/server/service/audit_log.h"
 #include "lockstep/server/service/service_view.h"
 
 typedef struct ls_http_listener ls_http_listener;
 
 typedef struct ls_http_listener_config {
-    const char *host;            /* an address or name; "::" is all addresses of both kinds */
-    uint16_t port;               /* 0: the system chooses */
-    int descriptor;              /* one that listens already, and is taken; -1: host and port */
-    const char *hosts;           /* names in a Host header, borrowed; NULL: none */
-    const ls_log *log;           /* of wrong tokens, borrowed; NULL: none */
-    const char *token;           /* of the API, copied; NULL or "": the API answers nobody */
-    const ls_service_view *view; /* borrowed */
+    const char *host;              /* an address or name; "::" is all addresses of both kinds */
+    uint16_t port;                 /* 0: the system chooses */
+    int descriptor;                /* one that listens already, and is taken; -1: host and port */
+    const char *hosts;             /* names in a Host header, borrowed; NULL: none */
+    bool is_tls;                   /* with the ls_tls_files that are open */
+    const ls_log *log;             /* of wrong tokens, borrowed; NULL: none */
+    const ls_operators *operators; /* of the API, borrowed, may change between two turns of the
+                                    * loop; NULL: the API answers nobody */
+    ls_audit_log *audit;           /* of what they ask; outlives the view's answers */
+    const ls_service_view *view;   /* borrowed */
     uint32_t connections_max;
     uint32_t connections_per_address;
     uint32_t streams_max;        /* that follow the events */

@@ -34,6 +34,7 @@ typedef struct http_call {
     const ls_service_view *view;
     const ls_http_request *request;
     ls_http_exchange *exchange;
+    const ls_operator *asker;   /* of the API */
     ls_service_command command; /* its kind, room and slot are those of the path */
 } http_call;
 
@@ -303,8 +304,32 @@ enum {
 /* Of a picture that is opened as a page: it has no scripts, and its bitmaps are within it. */
 static const char picture_policy[] = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
+/* ---- what operators have asked ---- */
+
+static ls_audit_entry audit_entry_of(const http_call *of)
+{
+    const ls_http_request *request = of->request;
+    ls_audit_entry entry = {.number = 0};
+    snprintf(entry.name, sizeof entry.name, "%s", of->asker->name);
+    snprintf(entry.role, sizeof entry.role, "%s", ls_operator_role_word(of->asker->role));
+    snprintf(entry.what, sizeof entry.what, "%s %s", request->method,
+             request->path + sizeof API - 1);
+    snprintf(entry.body, sizeof entry.body, "%.*s", (int)request->body_bytes,
+             request->body ? request->body : "");
+    return entry;
+}
+
+static void answer_audit(const http_call *of)
+{
+    ls_json *json = ls_json_create();
+    ls_audit_log_write(of->api->audit, json);
+    ls_http_answer_json_take(of->exchange, 200, json);
+}
+
 /* A command that the service works on. */
 typedef struct pending {
+    ls_audit_log *audit;
+    ls_audit_entry entry;
     ls_http_exchange *exchange;
     ls_service_command_kind kind;
     bool has_journal; /* a room is opened to go on from one */
@@ -386,6 +411,11 @@ static void answer_result(const pending *done, const ls_service_result *result)
 static void on_done(void *user, const ls_service_result *result)
 {
     pending *done = user;
+    bool is_made = done->kind == LS_SERVICE_OPEN_ROOM && result->status == LS_OK;
+    done->entry.status = is_made ? 201 : http_status_of_result(done, result);
+    ls_text_set(&done->entry.result, "%s",
+                result->text.bytes[0] ? result->text.bytes : ls_status_text(result->status));
+    ls_audit_log_add(done->audit, &done->entry);
     if (!done->exchange->is_answered) {
         answer_result(done, result);
     }
@@ -526,6 +556,8 @@ static void answer_command(http_call *of)
         return;
     }
     ls_http_exchange_hold(of->exchange);
+    made->audit = of->api->audit;
+    made->entry = audit_entry_of(of);
     made->exchange = of->exchange;
     made->kind = of->command.kind;
     made->has_journal = ls_room_settings_find(&of->command.settings, "resume") != NULL;
@@ -534,37 +566,45 @@ static void answer_command(http_call *of)
 
 /* ---- who may ask ---- */
 
-/* Takes as long whatever the token is. */
-static bool is_token(const char *given, const char *token)
-{
-    size_t size = strlen(token);
-    size_t given_size = strlen(given);
-    unsigned difference = size != given_size;
-    for (size_t i = 0; i < given_size; i++) {
-        difference |= (unsigned char)given[i] ^ (unsigned char)token[i % size];
-    }
-    return difference == 0;
-}
-
-static bool may_ask(const ls_http_api *api, const ls_http_request *request,
-                    ls_http_exchange *exchange)
+/* NULL: the request is of no operator, and the answer says so. */
+static const ls_operator *find_asker(const ls_http_api *api, const ls_http_request *request,
+                                     ls_http_exchange *exchange)
 {
     static const char scheme[] = "Bearer ";
     const char *given = request->authorization;
-    if (!api->token || !api->token[0]) {
+    if (!api->operators || api->operators->count == 0) {
         ls_http_answer_error(exchange, 403,
                              "the service was started without a token for its API: give it a file "
                              "with one");
-        return false;
+        return NULL;
     }
-    if (!given || strncmp(given, scheme, sizeof scheme - 1) != 0 ||
-        !is_token(given + sizeof scheme - 1, api->token)) {
+    bool is_scheme = given && strncmp(given, scheme, sizeof scheme - 1) == 0;
+    const ls_operator *asker =
+        is_scheme ? ls_operators_find(api->operators, given + sizeof scheme - 1) : NULL;
+    if (!asker) {
         exchange->reply.asks_for_token = true;
         exchange->reply.is_token_wrong = given != NULL;
         ls_http_answer_error(exchange, 401, "the token is missing or another one");
-        return false;
     }
-    return true;
+    return asker;
+}
+
+static ls_operator_role role_for(ls_service_command_kind kind)
+{
+    switch (kind) {
+    case LS_SERVICE_DRAW_ROOM:
+        return LS_OPERATOR_VIEW;
+    case LS_SERVICE_PAUSE_ROOM:
+    case LS_SERVICE_UNPAUSE_ROOM:
+    case LS_SERVICE_KICK:
+    case LS_SERVICE_BAN:
+    case LS_SERVICE_ADD_BAN:
+    case LS_SERVICE_LIFT_BAN:
+    case LS_SERVICE_MESSAGE:
+        return LS_OPERATOR_MODERATE;
+    default:
+        return LS_OPERATOR_ADMIN;
+    }
 }
 
 /* ---- paths ---- */
@@ -617,6 +657,7 @@ static const route routes[] = {
     COMMAND("POST", "message", MESSAGE),
     COMMAND("POST", "drain", DRAIN),
     READ("events", answer_events),
+    READ("audit", answer_audit),
 };
 
 static bool is_slot(const char *text, size_t size, uint32_t *out)
@@ -682,12 +723,32 @@ static bool is_method(const route *of, const char *method)
            (strcmp(of->method, "GET") == 0 && strcmp(method, "HEAD") == 0);
 }
 
+/* Also what was not allowed is something that an operator has tried. */
+static bool is_allowed(const route *found, const http_call *of)
+{
+    ls_operator_role needed = found->read == answer_audit ? LS_OPERATOR_ADMIN
+                              : found->read               ? LS_OPERATOR_VIEW
+                                                          : role_for(found->command);
+    if (of->asker->role >= needed) {
+        return true;
+    }
+    ls_audit_entry entry = audit_entry_of(of);
+    entry.status = 403;
+    ls_text_set(&entry.result, "the role %s may not do this; %s may", entry.role,
+                ls_operator_role_word(needed));
+    ls_audit_log_add(of->api->audit, &entry);
+    ls_http_answer_error(of->exchange, 403, "%s", entry.result.bytes);
+    return false;
+}
+
 static void answer_route(const route *found, http_call *of)
 {
     of->exchange->reply.allow[0] = '\0';
     of->command.kind = found->command;
     if (found->page) {
         found->page(of);
+    } else if (!is_allowed(found, of)) {
+        return;
     } else if (found->read) {
         found->read(of);
     } else {
@@ -729,7 +790,8 @@ void ls_http_routes_answer(ls_http_api *api, const ls_http_request *request,
         answer_openapi(&made);
         return;
     }
-    if (is_api && !may_ask(api, request, exchange)) {
+    made.asker = is_api ? find_asker(api, request, exchange) : NULL;
+    if (is_api && !made.asker) {
         return;
     }
     for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {

@@ -4,15 +4,17 @@
 #ifndef LOCKSTEP_SERVER_SERVICE_HTTP_ROUTES_H
 #define LOCKSTEP_SERVER_SERVICE_HTTP_ROUTES_H
 
+#include "lockstep/server/service/audit_log.h"
 #include "lockstep/server/service/http_exchange.h"
 #include "lockstep/server/service/service_view.h"
 
 typedef struct ls_http_api {
     const ls_service_view *view;
-    const char *token;        /* NULL or "": the API answers nobody */
-    const char *hosts;        /* names of the service in a Host header; NULL: none */
-    ls_http_text metrics;     /* as they were written last */
-    uint64_t metrics_free_ns; /* they may be written anew, if not before */
+    const ls_operators *operators; /* NULL: the API answers nobody */
+    ls_audit_log *audit;           /* of what they ask; outlives the view's answers */
+    const char *hosts;             /* names of the service in a Host header; NULL: none */
+    ls_http_text metrics;          /* as they were written last */
+    uint64_t metrics_free_ns;      /* they may be written anew, if not before */
 } ls_http_api;
 
 void ls_http_api_deinit(ls_http_api *api);

@@ -65,6 +65,9 @@ static const config_row rows[] = {
     FILLED_ROW("http", "bind", "http-bind", http_bind),
     NUMBER_ROW("http", "port", "http-port", http_port, 0, 65535),
     TEXT_ROW("http", "hosts", NULL, http_hosts),
+    FILLED_ROW("http", "operators", NULL, http_operators),
+    FILLED_ROW("http", "tls-certificate", NULL, http_certificate),
+    FILLED_ROW("http", "tls-key", NULL, http_key),
     FILLED_ROW("http", "token-file", "http-token-file", http_token_file),
     NUMBER_ROW("limits", "address-connections", NULL, address_connections, 0, 65535),
     NUMBER_ROW("limits", "address-joins", NULL, address_joins, 0, 65535),
@@ -651,8 +654,12 @@ static void on_value(void *user, const ls_toml_value *value)
     }
 }
 
-static void check_names(const ls_service_config *config, ls_service_faults *faults)
+static void check_whole(const ls_service_config *config, ls_service_faults *faults)
 {
+    if ((config->http_certificate[0] == '\0') != (config->http_key[0] == '\0')) {
+        ls_service_faults_add(faults, (ls_toml_place){0, 0},
+                              "[http] has tls-certificate and tls-key, or none of them");
+    }
     for (uint32_t i = 0; i < config->group_count; i++) {
         if (config->groups[i].name[0] == '\0') {
             ls_service_faults_add(faults, config->groups[i].at,
@@ -675,7 +682,7 @@ void ls_service_config_parse(const char *bytes, size_t size, ls_service_config *
     if (status != LS_OK) {
         ls_service_faults_add(faults, at, why.bytes[0] ? why.bytes : ls_status_text(status));
     }
-    check_names(out, faults);
+    check_whole(out, faults);
 }
 
 void ls_service_config_read(const char *path, ls_service_config *out, ls_service_faults *faults)

@@ -47,15 +47,18 @@ typedef struct ls_service_config {
     uint32_t drain_timeout_s; /* running rooms have so long after SIGTERM */
     char journal_dir[512];    /* "": no journals */
     char bundle_dir[512];
-    char plugin_dir[512];      /* "": built-in simulations alone */
-    char files[4096];          /* folders of files that parameters of rooms name, a line each */
-    char code[4096];           /* SHA-256 of files that parameters may have run, likewise */
-    char http_bind[64];        /* 127.0.0.1 */
-    uint32_t http_port;        /* 0: no HTTP */
-    char http_token_file[512]; /* bearer token of /api/v1; "": the API answers nobody */
-    char http_hosts[512];      /* names of the service in a Host header, with commas between */
-    char metrics_rooms[16];    /* of each room: none, summary or all */
-    char log_format[16];       /* text, json or journald */
+    char plugin_dir[512];       /* "": built-in simulations alone */
+    char files[4096];           /* folders of files that parameters of rooms name, a line each */
+    char code[4096];            /* SHA-256 of files that parameters may have run, likewise */
+    char http_bind[64];         /* 127.0.0.1 */
+    uint32_t http_port;         /* 0: no HTTP */
+    char http_token_file[512];  /* bearer token of /api/v1; "": the API answers nobody */
+    char http_certificate[512]; /* of TLS, in PEM, and its key; "": no TLS */
+    char http_key[512];
+    char http_operators[512]; /* file of operators by name; "": none */
+    char http_hosts[512];     /* names of the service in a Host header, with commas between */
+    char metrics_rooms[16];   /* of each room: none, summary or all */
+    char log_format[16];      /* text, json or journald */
     /* [limits]: of one address (/32, /56), of clients without a token, in each worker; 0: none. */
     uint32_t address_connections;
     uint32_t address_joins; /* see join_limits.h */

@@ -10,7 +10,6 @@
 #include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/output.h"
-#include "lockstep/common/system/private_file.h"
 #include "lockstep/protocol/udp/udp_group.h"
 #include "lockstep/server/service/agones.h"
 #include "lockstep/server/service/http_listener.h"
@@ -18,6 +17,7 @@
 #include "lockstep/server/service/journal_upload.h"
 #include "lockstep/server/service/room_keeper.h"
 #include "lockstep/server/service/room_register.h"
+#include "lockstep/server/service/tls_files.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -28,10 +28,7 @@
 enum {
     TEND_MS = 1000,
     UPLOAD_RETRY_MS = 2000,
-    TOKEN_BYTES_MIN = 16,
-    TOKEN_BYTES_MAX = 256,
-    TOKEN_FILE_BYTES_MAX = 8192, /* a longer one is another file */
-    PORT_TRIES = 30,             /* while another process has it */
+    PORT_TRIES = 30, /* while another process has it */
     PORT_PAUSE_MS = 100,
     WAY_OUT_MS = 50,        /* between two looks whether all is over */
     WAY_OUT_MS_MAX = 10000, /* for workers to write what is left */
@@ -49,8 +46,12 @@ typedef struct supervisor {
     ls_storage_report storage;
     ls_agones *agones;      /* NULL: there is no sidecar */
     ls_http_listener *http; /* NULL: there is none */
-    uint64_t drained_ns;    /* since when; 0: not yet */
-    uint64_t leaving_ns;    /* likewise, of leaving */
+    ls_tls_files *tls;      /* NULL: HTTP is not sealed */
+    ls_operator_files operator_files;
+    ls_operators operators;
+    ls_audit_log audit;
+    uint64_t drained_ns; /* since when; 0: not yet */
+    uint64_t leaving_ns; /* likewise, of leaving */
     uint32_t workers;
     int sockets[LS_SERVICE_WORKERS_MAX];
     char register_path[LS_WORKER_PATH_BYTES_MAX];
@@ -86,9 +87,11 @@ static void notify(const supervisor *self)
 
 static void tend(void *user, uint64_t now_ns)
 {
-    const supervisor *self = user;
+    supervisor *self = user;
     (void)now_ns;
     ls_room_keeper_tend(self->keeper);
+    ls_tls_files_watch(self->tls, &self->console->log);
+    ls_operators_watch(&self->operator_files, &self->operators, &self->console->log);
     notify(self);
     ls_console_flush(self->console);
 }
@@ -282,57 +285,34 @@ static ls_status create_upload(supervisor *self, ls_text *why)
     return ls_journal_upload_create(&upload, &self->upload, why);
 }
 
-/* The file is one line. */
-static ls_status read_token(const char *path, char *out, size_t capacity, ls_text *why)
-{
-    uint8_t bytes[TOKEN_FILE_BYTES_MAX];
-    size_t size = 0;
-    size_t length = 0;
-    ls_status status = ls_private_file_read(path, bytes, sizeof bytes, &size, why);
-    if (status != LS_OK) {
-        return status;
-    }
-    while (length < size && bytes[length] > ' ' && bytes[length] <= '~') {
-        length++;
-    }
-    bool is_end = length == size || bytes[length] == '\r' || bytes[length] == '\n';
-    bool is_good = is_end && length >= TOKEN_BYTES_MIN && length < capacity;
-    if (is_good) {
-        memcpy(out, bytes, length);
-        out[length] = '\0';
-    }
-    ls_cipher_wipe(bytes, sizeof bytes);
-    return is_good ? LS_OK
-                   : ls_fail(LS_BAD_ARGUMENT, why,
-                             "%s: a token is one word of %u to %zu printable characters; make one "
-                             "with: openssl rand -hex 32",
-                             path, TOKEN_BYTES_MIN, capacity - 1);
-}
-
 /* No HTTP without a port for it in the file, or with one that was set to 0 and no file to tell of
  * it. */
 static ls_status create_http(supervisor *self, ls_text *why)
 {
     const ls_supervisor_config *config = self->config;
     const ls_service_config *service = config->service;
-    char token[TOKEN_BYTES_MAX] = "";
     if (service->http_port == 0 && !config->http_port_file && config->sockets->stream < 0) {
         return LS_OK;
     }
-    ls_status status = LS_OK;
-    if (service->http_token_file[0] != '\0') {
-        status = read_token(service->http_token_file, token, sizeof token, why);
+    self->audit.log = &self->console->log;
+    self->operator_files = (ls_operator_files){.token_path = service->http_token_file,
+                                               .operators_path = service->http_operators};
+    ls_status status = ls_operators_read(&self->operator_files, &self->operators, why);
+    if (status == LS_OK && service->http_certificate[0] != '\0') {
+        const ls_tls_files_config tls = {service->http_certificate, service->http_key};
+        status = ls_tls_files_open(&tls, &self->tls, why);
     }
     ls_http_listener_config http = ls_http_listener_config_default();
     http.host = service->http_bind;
     http.port = (uint16_t)service->http_port;
     http.descriptor = config->sockets->stream;
-    http.token = token;
+    http.is_tls = self->tls != NULL;
+    http.operators = &self->operators;
+    http.audit = &self->audit;
     http.hosts = service->http_hosts;
     http.log = &self->console->log;
     http.view = ls_room_keeper_view(self->keeper);
     LS_THEN(status, ls_http_listener_create(&http, self->loop, &self->http, why));
-    ls_cipher_wipe(token, sizeof token);
     return status;
 }
 
@@ -455,7 +435,8 @@ static void log_listening(const supervisor *self)
     if (self->http) {
         bound = ls_http_listener_endpoint(self->http);
         ls_endpoint_format(&bound, place);
-        ls_log_line(log, LS_LOG_INFO, "metrics and administration: http://%s/", place);
+        ls_log_line(log, LS_LOG_INFO, "metrics and administration: http%s://%s/",
+                    self->tls ? "s" : "", place);
     }
     ls_admission_log(self->config->admission, ls_udp_group_port(self->group), log);
 }
@@ -485,6 +466,7 @@ ls_exit_code ls_supervisor_run(const ls_supervisor_config *config, ls_console *c
         }
     }
     ls_http_listener_destroy(self->http);
+    ls_tls_files_close(self->tls);
     ls_agones_destroy(self->agones);
     ls_journal_upload_destroy(self->upload);
     ls_journal_disk_destroy(self->disk);

@@ -69,7 +69,9 @@ static void check_command(const fake_service *fake, bool has_token)
 
 static void ask(fake_service *fake, const ls_http_request *request)
 {
-    ls_http_api api = {.view = fake_service_view(fake), .token = TOKEN};
+    static const ls_operators operators = {1, {{"token", LS_OPERATOR_ADMIN, TOKEN}}};
+    static ls_audit_log audit;
+    ls_http_api api = {.view = fake_service_view(fake), .operators = &operators, .audit = &audit};
     ls_http_exchange *exchange = ls_http_exchange_create();
     LS_ASSERT(exchange);
     ls_http_routes_answer(&api, request, exchange);

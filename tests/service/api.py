@@ -64,6 +64,7 @@ def test_every_operation_answers_as_it_is_described():
         ask("POST", "/drain")
         service_now = ask("GET", "/service")
         assert service_now["draining"] and service_now["why_not"]
+        assert ask("GET", "/audit")["entries"][-1]["what"] == "POST drain"
 
         described = {
             (method.upper(), form)
@@ -92,6 +93,35 @@ def test_only_the_token_opens_the_api():
         for token in ("", None, TOKEN):
             status, _, text = service.ask("GET", API + "/rooms", token=token)
             assert status == 403 and "token" in json.loads(text)["error"]
+
+
+ROLES = {"eye": "a-token-of-a-viewer", "mod": "a-token-of-a-moderator", "token": TOKEN}
+
+
+def test_operators_do_what_their_role_does_and_the_audit_has_it():
+    with FakeService(PROGRAM) as service:
+        asked = (("GET", "/rooms", "eye"), ("GET", "/rooms/arena-1", "eye"),
+                 ("POST", "/rooms/arena-1/pause", "mod"), ("POST", "/message", "mod"),
+                 ("POST", "/rooms/arena-1/players/0/kick", "mod"),
+                 ("GET", "/bans", "eye"), ("DELETE", "/bans/7", "mod"),
+                 ("POST", "/rooms", "token"), ("DELETE", "/rooms/arena-1", "token"),
+                 ("POST", "/rooms/arena-1/save", "token"), ("GET", "/audit", "token"))
+        expected = []
+        for method, path, least in asked:
+            for name, token in ROLES.items():
+                body = {"text": "an \x1b[2J escape"} if path == "/message" else None
+                status, _, text = service.ask(method, API + path, body, token=token)
+                is_allowed = list(ROLES).index(name) >= list(ROLES).index(least)
+                assert (status == 403) != is_allowed, (method, path, name, status, text)
+                if method != "GET" or not is_allowed:
+                    expected.append((name, method + " " + path[1:], status))
+        entries = json.loads(service.ask("GET", API + "/audit")[2])["entries"]
+        found = [(entry["name"], entry["what"], entry["status"]) for entry in entries]
+        assert found == expected, (found, expected)
+        assert [entry["number"] for entry in entries] == list(range(1, len(entries) + 1))
+        assert {entry["role"] for entry in entries} == {"view", "moderate", "admin"}
+        spoken = next(entry for entry in entries if entry["what"] == "POST message")
+        assert json.loads(spoken["body"])["text"] == "an \x1b[2J escape"
 
 
 def test_broken_bodies_and_paths_are_refused():

@@ -45,7 +45,16 @@ int main(int argc, char **argv)
     config.log = &log;
     config.hosts = "lockstep.example";
     config.host = argc > 1 ? argv[1] : config.host;
-    config.token = argc > 2 && argv[2][0] ? argv[2] : NULL;
+    static ls_operators operators;
+    static ls_audit_log audit;
+    if (argc > 2 && argv[2][0]) {
+        (void)ls_operators_add(&operators, "token", LS_OPERATOR_ADMIN, argv[2], NULL);
+        (void)ls_operators_add(&operators, "mod", LS_OPERATOR_MODERATE, "a-token-of-a-moderator",
+                               NULL);
+        (void)ls_operators_add(&operators, "eye", LS_OPERATOR_VIEW, "a-token-of-a-viewer", NULL);
+    }
+    config.operators = &operators;
+    config.audit = &audit;
     config.view = fake_service_view(self.fake);
     uint64_t reply_kib = 0;
     if (argc > 4 && ls_option_number("kib", argv[4], (ls_option_range){1, 1 << 20}, &reply_kib,

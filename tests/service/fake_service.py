@@ -10,7 +10,7 @@ import sys
 import time
 import traceback
 
-TOKEN = "a token of the tests"
+TOKEN = "a-token-of-the-tests"
 PATIENCE_S = 300
 
 

@@ -102,6 +102,26 @@ Test(service_config, values_out_of_their_ranges_are_refused_when_the_file_is_rea
     expect_refused("[[rooms]]\nname = \"a\"\nplayers = [1, 2]\n", "takes a text, a number");
 }
 
+Test(service_config, a_certificate_and_its_key_belong_together)
+{
+    cr_assert_eq(parse("[http]\ntls-certificate = \"c\"\ntls-key = \"k\"\noperators = \"o\"\n"), 0,
+                 "%s", fault(0));
+    cr_expect_str_eq(config.http_certificate, "c");
+    cr_expect_str_eq(config.http_key, "k");
+    cr_expect_str_eq(config.http_operators, "o");
+    expect_refused("[http]\ntls-key = \"k\"\n", "tls-certificate and tls-key, or none of them");
+    expect_refused("[http]\ntls-certificate = \"\"\n", "tls-certificate is empty");
+}
+
+Test(service_config, limits_of_an_address_have_their_defaults)
+{
+    cr_assert_eq(parse("[limits]\naddress-joins = 0\n"), 0, "%s", fault(0));
+    cr_expect_eq(config.address_connections, 64);
+    cr_expect_eq(config.address_joins, 0);
+    cr_expect_eq(config.address_rooms, 24);
+    expect_refused("[limits]\naddress-join = 1\n", "did you mean 'address-joins'?");
+}
+
 #define DIGEST "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 Test(service_config, lists_of_folders_and_of_code_have_a_line_for_each)

@@ -58,6 +58,7 @@ static ls_http_ask admin_request(const admin_service *service, const char *metho
         .method = method,
         .url = url,
         .token = service->token[0] ? service->token : NULL,
+        .ca_file = service->ca_file,
         .timeout_ms = ANSWER_TIMEOUT_MS,
     };
 }
@@ -453,16 +454,52 @@ static void admin_print_workers(const ls_json *answer)
     print_list(headers, ls_json_read_members(answer, "workers"), add_worker);
 }
 
+enum {
+    WHEN_BYTES_MAX = 32
+};
+
+static void tell_second(uint64_t unix_s, char when[WHEN_BYTES_MAX])
+{
+    const time_t seconds = (time_t)unix_s;
+    struct tm local;
+    when[0] = '\0';
+    if (localtime_r(&seconds, &local)) {
+        strftime(when, WHEN_BYTES_MAX, "%Y-%m-%d %H:%M:%S", &local);
+    }
+}
+
+static void tell_when(const ls_json *of, char when[WHEN_BYTES_MAX])
+{
+    uint64_t unix_ms = 0;
+    (void)ls_json_read_u64(of, "unix_ms", &unix_ms);
+    tell_second(unix_ms / 1000, when);
+}
+
+static void add_audit(text_table *table, const ls_json *entry)
+{
+    char when[WHEN_BYTES_MAX];
+    tell_when(entry, when);
+    text_table_add(table, "%s", when);
+    text_table_add(table, "%s (%s)", text_of(entry, "name"), text_of(entry, "role"));
+    text_table_add(table, "%s", text_of(entry, "what"));
+    text_table_add(table, "%s", text_of(entry, "body"));
+    add_number(table, entry, "status");
+    text_table_add(table, "%s", text_of(entry, "result"));
+}
+
+static void admin_print_audit(const ls_json *answer)
+{
+    static const char *const headers[] = {"when",    "operator", "what", "with",
+                                          ">status", "result",   NULL};
+    print_list(headers, ls_json_read_members(answer, "entries"), add_audit);
+}
+
 static void add_ban(text_table *table, const ls_json *ban)
 {
     uint64_t until_s = 0;
+    char when[WHEN_BYTES_MAX];
     (void)ls_json_read_u64(ban, "until_unix_s", &until_s);
-    const time_t until = (time_t)until_s;
-    struct tm local;
-    char when[32] = "";
-    if (localtime_r(&until, &local)) {
-        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
-    }
+    tell_second(until_s, when);
     add_number(table, ban, "number");
     add_text(table, ban, "kind");
     add_text(table, ban, "what");
@@ -529,17 +566,11 @@ static void add_kind(const ls_json *event, ls_text *line)
 
 static void print_event(const ls_json *event)
 {
-    uint64_t unix_ms = 0;
     const char *room = ls_json_read_text(event, "room");
     const char *sentence = ls_json_read_text(event, "text");
-    (void)ls_json_read_u64(event, "unix_ms", &unix_ms);
-    const time_t seconds = (time_t)(unix_ms / 1000);
-    struct tm local;
-    char when[32] = "";
-    if (localtime_r(&seconds, &local)) {
-        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
-    }
+    char when[WHEN_BYTES_MAX];
     ls_text line;
+    tell_when(event, when);
     ls_text_set(&line, "%s  %s%s", when, room ? room : "", room && room[0] ? ": " : "");
     add_kind(event, &line);
     if (sentence && sentence[0] != '\0') {
@@ -770,6 +801,8 @@ static const command commands[] = {
     {"room", " NAME", 1, 1, true, "GET", "", NULL, admin_print_room, "one room and its players"},
     {"workers", "", 0, 0, false, "GET", "workers", NULL, admin_print_workers,
      "the worker processes"},
+    {"audit", "", 0, 0, false, "GET", "audit", NULL, admin_print_audit,
+     "what operators have asked, and what came of it"},
     {"events", "", 0, 0, false, "GET", "events", NULL, NULL, "events as they happen"},
     {"picture", " NAME", 1, 1, true, "GET", "/picture", NULL, NULL,
      "prints what the room looks like, as an SVG"},
