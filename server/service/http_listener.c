@@ -775,19 +775,6 @@ ls_status ls_http_listener_create(const ls_http_listener_config *config, ls_even
     return LS_OK;
 }
 
-ls_status ls_http_listener_set_token(ls_http_listener *listener, const char *token)
-{
-    char *copy = ls_allocate(ls_allocator_heap(), strlen(token) + 1);
-    if (!copy) {
-        return LS_NO_MEMORY;
-    }
-    memcpy(copy, token, strlen(token) + 1);
-    ls_release(ls_allocator_heap(), listener->token);
-    listener->token = copy;
-    listener->api.token = copy;
-    return LS_OK;
-}
-
 void ls_http_listener_destroy(ls_http_listener *listener)
 {
     if (!listener) {

@@ -44,9 +44,6 @@ ls_http_listener_config ls_http_listener_config_default(void);
 ls_status ls_http_listener_create(const ls_http_listener_config *config, ls_event_loop *loop,
                                   ls_http_listener **out, ls_text *why);
 
-/* The token of the API from now on, copied. NO_MEMORY: it stays the one before. */
-ls_status ls_http_listener_set_token(ls_http_listener *listener, const char *token);
-
 /* Closes every connection. Answers that the view still owes may come later, as long as the view is
  * there. Not from within a call of the view. NULL is allowed. */
 void ls_http_listener_destroy(ls_http_listener *listener);

@@ -223,11 +223,12 @@ ls_status ls_service_config_override(ls_service_config *config, const char *flag
 static const struct {
     const char *table, *key;
 } fixed_rows[] = {
-    {"", "workers"},    {"", "journal"},
-    {"", "bundle-dir"}, {"", "plug-ins"},
-    {"", "files"},      {"", "code"},
-    {"", "log-format"}, {"http", "bind"},
-    {"http", "port"},   {"limits", "address-connections"},
+    {"", "workers"},     {"", "journal"},
+    {"", "bundle-dir"},  {"", "plug-ins"},
+    {"", "files"},       {"", "code"},
+    {"", "log-format"},  {"http", "bind"},
+    {"http", "port"},    {"http", "tls-certificate"},
+    {"http", "tls-key"}, {"limits", "address-connections"},
 };
 
 static bool is_fixed(const config_row *row)

@@ -335,20 +335,15 @@ static void tell_fixed(void *user, const char *sentence)
     ls_log_line(&self->console->log, LS_LOG_WARNING, "%s", sentence);
 }
 
-/* A token that cannot be read leaves the one before. */
-static void renew_token(const supervisor *self)
+/* Tokens that cannot be read leave those before. */
+static void renew_operators(supervisor *self)
 {
-    const char *path = self->config->service->http_token_file;
-    char token[TOKEN_BYTES_MAX] = "";
     ls_text why = {{0}};
-    if (!self->http) {
-        return;
-    }
-    ls_status status = path[0] != '\0' ? read_token(path, token, sizeof token, &why) : LS_OK;
-    LS_THEN(status, ls_http_listener_set_token(self->http, token));
-    ls_cipher_wipe(token, sizeof token);
+    ls_status status =
+        self->http ? ls_operators_read(&self->operator_files, &self->operators, &why) : LS_OK;
     if (status != LS_OK) {
-        ls_log_line(&self->console->log, LS_LOG_ERROR, "the token of the API stays as it was: %s",
+        ls_log_line(&self->console->log, LS_LOG_ERROR,
+                    "the tokens of the API stay as they were: %s",
                     why.bytes[0] ? why.bytes : ls_status_text(status));
     }
 }
@@ -366,7 +361,7 @@ static void take_config(supervisor *self, ls_service_config *fresh)
     if (self->upload && ls_journal_upload_change(self->upload, &upload, &why) != LS_OK) {
         tell_fixed(self, why.bytes);
     }
-    renew_token(self);
+    renew_operators(self);
     ls_room_keeper_tend(self->keeper);
     ls_log_line(&self->console->log, LS_LOG_INFO, "the configuration was read again");
 }
