@@ -94,6 +94,11 @@ void ls_service_config_read(const char *path, ls_service_config *out, ls_service
 void ls_service_config_parse(const char *bytes, size_t size, ls_service_config *out,
                              ls_service_faults *faults);
 
+/* A file that was read again while the service runs: what cannot change stays in `fresh` as it is
+ * in `running`, and is told, a sentence each. */
+void ls_service_config_keep_fixed(const ls_service_config *running, ls_service_config *fresh,
+                                  void (*tell)(void *user, const char *sentence), void *user);
+
 /* Puts what the command line gives to a flag, a uint32_t or a text, in place of the file's row.
  * Without effect for a flag of no row. BAD_ARGUMENT with `why`. */
 ls_status ls_service_config_override(ls_service_config *config, const char *flag, const void *given,
