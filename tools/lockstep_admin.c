@@ -9,6 +9,7 @@
 typedef struct arguments {
     const char *url;
     const char *token_path;
+    const char *ca_path;
     bool prints_json;
     uint32_t retry_s;
     admin_words words;
@@ -22,6 +23,8 @@ static const ls_setting_row rows[] = {
      .help = "The service's address for operators"},
     {LS_SETTING_IS_TEXT, FIELD(token_path), .flag = "token-file", .letter = 't', .argument = "FILE",
      .help = "The file with the service's token, which its owner alone can read"},
+    {LS_SETTING_IS_TEXT, FIELD(ca_path), .flag = "ca-file", .argument = "FILE",
+     .help = "Trust certificates of HTTPS that those in FILE have issued"},
     {LS_SETTING_IS_SWITCH, FIELD(prints_json), .flag = "json",
      .help = "Print the service's answers as JSON, an object a line"},
     {LS_SETTING_IS_U32, FIELD(retry_s), .max = 86400, .flag = "retry", .argument = "SECONDS",
@@ -76,6 +79,7 @@ int main(int argc, char **argv)
     ls_text why = {{0}};
     ls_status status = LS_OK;
     args.service.url = args.url;
+    args.service.ca_file = args.ca_path;
     args.service.retry_s = args.retry_s;
     if (args.token_path) {
         status = admin_read_token(args.token_path, &args.service, &why);

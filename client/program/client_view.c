@@ -174,6 +174,8 @@ static void fill_hud(void *user, ls_hud_model *hud)
     hud->owner = offer->is_spectator ? 0 : report.slot + 1;
     hud->is_selecting = simulation->draw_control != NULL;
     add_seats(shown, offer, hud);
+    ls_hud_model_add_status(hud, ls_session_instance(shown->session),
+                            offer->is_spectator ? offer->config.players : report.slot);
     add_match(&report, offer, simulation, hud);
     add_timing(&report, offer, hud);
     add_hashes(&report, hud);

@@ -119,22 +119,49 @@ static int32_t bar_height(const ls_overlay *overlay)
     return (int32_t)overlay->fonts->text.height + PADDING;
 }
 
+static int32_t banner_height(const ls_overlay *overlay)
+{
+    return (int32_t)overlay->fonts->text.height + 2 * PADDING;
+}
+
+static bool has_alarm(const ls_overlay *overlay)
+{
+    return overlay->hud->is_alarm && overlay->hud->banner.bytes[0];
+}
+
+static int32_t bar_top(const ls_overlay *overlay)
+{
+    return has_alarm(overlay) ? banner_height(overlay) : 0;
+}
+
+static int32_t letters_of(const char *text)
+{
+    int32_t letters = 0;
+    for (; *text; text += ls_text_fit(text, 1)) {
+        letters++;
+    }
+    return letters;
+}
+
 /* Columns of letters that a seat takes, with its colour and the gap behind it. */
 static int32_t seat_letters(const ls_hud_seat *seat)
 {
-    int32_t letters = 5;
-    for (const char *name = seat->name; *name; name += ls_text_fit(name, 1)) {
-        letters++;
-    }
-    return seat->name[0] ? letters : 0;
+    int32_t text = seat->text[0] ? letters_of(seat->text) + 1 : 0;
+    return seat->name[0] || seat->text[0] ? letters_of(seat->name) + text + 5 : 0;
 }
 
-static const ls_canvas_font *font_of_bar(const ls_overlay *overlay)
+static int32_t seats_letters(const ls_overlay *overlay)
 {
     int32_t letters = 0;
     for (uint32_t i = 0; i < overlay->hud->seat_count; i++) {
         letters += seat_letters(&overlay->hud->seats[i]);
     }
+    return letters;
+}
+
+static const ls_canvas_font *font_of_bar(const ls_overlay *overlay)
+{
+    int32_t letters = seats_letters(overlay) + letters_of(overlay->hud->match.text.bytes);
     int32_t room = (int32_t)overlay->canvas->width - 2 * MARGIN;
     bool fits = letters * (int32_t)overlay->fonts->text.width <= room;
     return fits ? &overlay->fonts->text : &overlay->fonts->figures;
@@ -145,25 +172,38 @@ static void paint_seat(const ls_overlay *overlay, const ls_canvas_font *font, ui
 {
     const ls_hud_seat *seat = &overlay->hud->seats[slot];
     bool is_own = overlay->hud->owner == slot + 1;
-    int32_t y = (bar_height(overlay) - (int32_t)font->height) / 2;
+    int32_t top = bar_top(overlay);
+    int32_t y = top + (bar_height(overlay) - (int32_t)font->height) / 2;
     int32_t side = (int32_t)font->height / 2;
-    ls_canvas_rect patch = {x, (bar_height(overlay) - side) / 2, side, side};
+    int32_t name_x = x + 2 * (int32_t)font->width;
+    int32_t text_x = name_x + (letters_of(seat->name) + 1) * (int32_t)font->width;
+    ls_canvas_rect patch = {x, top + (bar_height(overlay) - side) / 2, side, side};
     ls_canvas_fill(overlay->canvas, patch, seat->colour ? seat->colour : DIM);
-    ls_canvas_text(overlay->canvas, font, x + 2 * (int32_t)font->width, y,
-                   is_own ? 0xFFFFFFFFu : DIM, seat->name);
+    ls_canvas_text(overlay->canvas, font, name_x, y, is_own ? 0xFFFFFFFFu : DIM, seat->name);
+    ls_canvas_text(overlay->canvas, font, text_x, y, 0xFFFFFFFFu, seat->text);
 }
 
-static void paint_bar(const ls_overlay *overlay, int32_t top)
+/* The seats from the left, and what the game says of the match on the right, as there is room. */
+static void paint_bar(const ls_overlay *overlay)
 {
     const ls_canvas_font *font = font_of_bar(overlay);
-    ls_canvas_rect panel = {0, top, (int32_t)overlay->canvas->width, bar_height(overlay)};
-    ls_canvas_fill(overlay->canvas, panel, PANEL);
+    const ls_hud_text *match = &overlay->hud->match;
+    int32_t width = (int32_t)overlay->canvas->width;
+    int32_t match_x = width - MARGIN - text_width(font, match->text.bytes);
     int32_t x = MARGIN;
+    ls_canvas_fill(overlay->canvas,
+                   (ls_canvas_rect){0, bar_top(overlay), width, bar_height(overlay)}, PANEL);
     for (uint32_t i = 0; i < overlay->hud->seat_count; i++) {
-        if (overlay->hud->seats[i].name[0]) {
+        int32_t letters = seat_letters(&overlay->hud->seats[i]);
+        if (letters > 0) {
             paint_seat(overlay, font, i, x);
         }
-        x += seat_letters(&overlay->hud->seats[i]) * (int32_t)font->width;
+        x += letters * (int32_t)font->width;
+    }
+    if (match_x >= x) {
+        ls_canvas_text(overlay->canvas, font, match_x,
+                       bar_top(overlay) + (bar_height(overlay) - (int32_t)font->height) / 2,
+                       match->colour ? match->colour : TEXT, match->text.bytes);
     }
 }
 
@@ -243,30 +283,29 @@ static const char *keys_of_view(const ls_overlay *overlay)
 
 static int32_t keys_height(const ls_overlay *overlay)
 {
-    return overlay->has_keys ? (int32_t)overlay->fonts->text.height + PADDING : 0;
+    int32_t rows = overlay->hud->keys.text.bytes[0] ? 2 : 1;
+    return overlay->has_keys ? rows * (int32_t)overlay->fonts->text.height + PADDING : 0;
 }
 
+/* The game's own keys, and below them those of the view. */
 static void paint_keys(const ls_overlay *overlay, int32_t top)
 {
+    const ls_hud_text *own = &overlay->hud->keys;
+    const ls_canvas_fonts *fonts = overlay->fonts;
     int32_t width = (int32_t)overlay->canvas->width;
+    int32_t room = width - 2 * MARGIN;
+    int32_t y = top + PADDING / 2;
     ls_canvas_fill(overlay->canvas, (ls_canvas_rect){0, top, width, keys_height(overlay)}, PANEL);
-    const ls_canvas_font *font = font_that_fits(&overlay->fonts->text, &overlay->fonts->figures,
-                                                keys_of_view(overlay), width - 2 * MARGIN);
-    int32_t y = top + (keys_height(overlay) - (int32_t)font->height) / 2;
-    paint_centred(overlay, font, y, DIM, keys_of_view(overlay));
+    if (own->text.bytes[0]) {
+        paint_centred(overlay, font_that_fits(&fonts->text, &fonts->figures, own->text.bytes, room),
+                      y, own->colour ? own->colour : TEXT, own->text.bytes);
+        y += (int32_t)fonts->text.height;
+    }
+    const char *keys = keys_of_view(overlay);
+    paint_centred(overlay, font_that_fits(&fonts->text, &fonts->figures, keys, room), y, DIM, keys);
 }
 
 /* ---- heading and banner ---- */
-
-static int32_t banner_height(const ls_overlay *overlay)
-{
-    return (int32_t)overlay->fonts->text.height + 2 * PADDING;
-}
-
-static bool has_alarm(const ls_overlay *overlay)
-{
-    return overlay->hud->is_alarm && overlay->hud->banner.bytes[0];
-}
 
 static void paint_alarm(const ls_overlay *overlay)
 {
@@ -293,6 +332,22 @@ static void paint_banner(const ls_overlay *overlay)
     ls_canvas_fill(overlay->canvas, panel, NOTICE);
     paint_centred(overlay, font, y + (banner_height(overlay) - (int32_t)font->height) / 2,
                   0xFFFFFFFFu, text);
+}
+
+/* The game's words to the person, below the bar and over the picture. */
+static void paint_person(const ls_overlay *overlay)
+{
+    const ls_hud_text *person = &overlay->hud->person;
+    const ls_canvas_font *font =
+        font_that_fits(&overlay->fonts->title, &overlay->fonts->text, person->text.bytes,
+                       (int32_t)overlay->canvas->width / 2);
+    int32_t width = text_width(font, person->text.bytes) + 4 * PADDING;
+    int32_t x = ((int32_t)overlay->canvas->width - width) / 2;
+    int32_t y = ls_overlay_measure(overlay).top + 2 * MARGIN;
+    ls_canvas_fill(overlay->canvas, (ls_canvas_rect){x, y, width, (int32_t)font->height + PADDING},
+                   PANEL);
+    paint_centred(overlay, font, y + PADDING / 2, person->colour ? person->colour : 0xFFFFFFFFu,
+                  person->text.bytes);
 }
 
 /* Before the match: its name, and what it waits for. */
@@ -407,10 +462,12 @@ void ls_overlay_paint(const ls_overlay *overlay)
         paint_keys(overlay, bottom - keys_height(overlay));
     }
     if (has_bar(overlay)) {
-        paint_bar(overlay, has_alarm(overlay) ? banner_height(overlay) : 0);
+        paint_bar(overlay);
     }
     if (overlay->hud->heading.bytes[0]) {
         paint_heading(overlay);
+    } else if (overlay->has_bar && overlay->hud->person.text.bytes[0]) {
+        paint_person(overlay);
     }
     if (has_alarm(overlay)) {
         paint_alarm(overlay);

@@ -33,7 +33,7 @@ typedef struct ls_overlay {
     const ls_hud_model *hud;
     const ls_frame_times *times; /* NULL: no figures */
     const ls_playhead *playhead; /* NULL: there is no record, and no seek bar */
-    bool has_bar;                /* of seats */
+    bool has_bar;                /* of seats, and with it what the game says */
     bool has_keys;
 } ls_overlay;
 

@@ -5,19 +5,27 @@
 #define LOCKSTEP_CLIENT_VIEW_VIEW_SOURCE_H
 
 #include "lockstep/common/base/text.h"
-#include "lockstep/common/simulation/simulation.h"
+#include "lockstep/common/simulation/sim_instance.h"
 
 #include <stdbool.h>
 
 #define LS_VIEW_LINES_MAX 12u
 #define LS_VIEW_LINE_BYTES_MAX 96u
 #define LS_VIEW_TITLE_BYTES_MAX 128u
+#define LS_HUD_SEAT_TEXT_BYTES_MAX 24u
 
 /* A seat of the match, for the bar above the picture. */
 typedef struct ls_hud_seat {
-    char name[LS_PLAYER_NAME_BYTES_MAX]; /* empty: not known */
-    uint32_t colour;                     /* 0: that of the seat's largest shape */
+    char name[LS_PLAYER_NAME_BYTES_MAX];   /* empty: not known */
+    uint32_t colour;                       /* 0: that of the seat's largest shape */
+    char text[LS_HUD_SEAT_TEXT_BYTES_MAX]; /* behind the name: a score */
 } ls_hud_seat;
+
+/* A text of the game, which may be empty. */
+typedef struct ls_hud_text {
+    uint32_t colour; /* 0: the view's own */
+    ls_text text;
+} ls_hud_text;
 
 /* HUD model: the texts and figures that are shown with the picture. */
 typedef struct ls_hud_model {
@@ -34,6 +42,9 @@ typedef struct ls_hud_model {
 
     uint32_t seat_count;
     ls_hud_seat seats[LS_PLAYERS_MAX];
+    ls_hud_text match;  /* beside the seats */
+    ls_hud_text person; /* over the picture */
+    ls_hud_text keys;   /* above the view's own */
 
     uint32_t line_count; /* of figures for whoever looks into it */
     char lines[LS_VIEW_LINES_MAX][LS_VIEW_LINE_BYTES_MAX];
@@ -67,6 +78,10 @@ typedef struct ls_view_source {
      * sought, not played. The function is NULL: a running match, which goes its own way. */
     void (*go_to)(void *user, ls_tick tick, const ls_view_ear *ear);
 } ls_view_source;
+
+/* The status lines of the simulation for the person in `slot`; beyond the last one: for a
+ * spectator. */
+void ls_hud_model_add_status(ls_hud_model *hud, const ls_sim_instance *instance, uint32_t slot);
 
 /* One more line; a line that has no room is left out. */
 void ls_hud_model_add(ls_hud_model *hud, const char *format, ...) LS_PRINTF(2, 3);

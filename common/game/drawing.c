@@ -249,6 +249,7 @@ void ls_drawing_shape(const ls_drawing *on, const ls_draw_shape *shape)
     double length = metres(shape->half_width) * on->scale;
     switch (shape->kind) {
     case LS_DRAW_DISC:
+    case LS_DRAW_WHEEL:
         write_disc(on, shape, at, fabs(length));
         break;
     case LS_DRAW_BOX:

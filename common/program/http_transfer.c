@@ -92,6 +92,9 @@ static void set_options(ls_http_transfer *to)
         curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
         curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)ask->idle_timeout_s);
     }
+    if (ask->ca_file) {
+        curl_easy_setopt(curl, CURLOPT_CAINFO, ask->ca_file);
+    }
     if (ask->body) {
         curl_easy_setopt(curl, CURLOPT_COPYPOSTFIELDS, ask->body);
     }

@@ -22,6 +22,7 @@ typedef struct ls_http_ask {
     const char *token;       /* for Authorization: Bearer; NULL: none */
     const char *header;      /* one more, "Name: value"; NULL: none */
     const char *body;        /* JSON; NULL: none */
+    const char *ca_file;     /* in PEM, of who may have issued the server's; NULL: the system's */
     uint32_t timeout_ms;     /* of the whole; 0: none */
     uint32_t idle_timeout_s; /* without a byte; 0: none */
     /* Gets the body of a reply 200 as it comes; any failure ends the request. NULL: it is kept. */

@@ -18,6 +18,7 @@
     X(BOT, "in bot")                                                                               \
     X(SOUNDS, "in sounds")                                                                         \
     X(INPUT_BITS, "in input_bits")                                                                 \
+    X(STATUS, "in status")                                                                         \
     X(CONTROL, "in control")                                                                       \
     X(DEINIT, "in deinit")
 

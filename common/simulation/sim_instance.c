@@ -417,6 +417,15 @@ void ls_sim_instance_sounds(const ls_sim_instance *instance, const void *previou
     }
 }
 
+void ls_sim_instance_status(const ls_sim_instance *instance, uint32_t slot, ls_status_list *list)
+{
+    if (instance->simulation->status) {
+        ls_plugin_place_enter(LS_PLUGIN_CALL_STATUS);
+        instance->simulation->status(&instance->config, instance->state.bytes, slot, list);
+        ls_plugin_place_leave();
+    }
+}
+
 bool ls_sim_instance_input_bits(const ls_sim_instance *instance, const ls_input_bits *bits)
 {
     const ls_simulation *simulation = instance->simulation;

@@ -79,6 +79,9 @@ void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_input
 void ls_sim_instance_sounds(const ls_sim_instance *instance, const void *previous,
                             ls_sound_list *list);
 
+/* As ls_simulation.status; nothing without one. */
+void ls_sim_instance_status(const ls_sim_instance *instance, uint32_t slot, ls_status_list *list);
+
 /* Fills the masks, which are zeroed, with what the simulation says of its inputs; false when it
  * says nothing. */
 bool ls_sim_instance_input_bits(const ls_sim_instance *instance, const ls_input_bits *bits);

@@ -29,10 +29,10 @@ LS_C_BEGIN
  *   members beyond for absent (zero). A plug-in that is newer than its host is refused when it uses
  *   a member that the host does not know.
  * - What a plug-in is handed a pointer to grows at its end: ls_sim_config, ls_tick_inputs, ls_step,
- *   ls_sim_tuning, ls_draw_list, ls_sound_list, ls_controls, ls_input_bits. A plug-in never makes
- *   one or asks for its size.
+ *   ls_sim_tuning, ls_draw_list, ls_sound_list, ls_controls, ls_input_bits, ls_status_list. A
+ *   plug-in never makes one or asks for its size.
  * - What stands in arrays stays as it is: ls_param, ls_pass, ls_field, ls_slot_input, ls_sim_file,
- *   ls_draw_shape, ls_sound. */
+ *   ls_draw_shape, ls_sound, ls_status_line. */
 #define LS_SIMULATION_ABI 5u
 
 /* Steps since the start. Tick t's inputs take state t to state t + 1; state 0 is what init made. */
@@ -262,13 +262,14 @@ typedef struct ls_pass {
 /* ---- drawing: never saved, never hashed ---- */
 
 typedef enum ls_draw_kind {
-    LS_DRAW_DISC,     /* half_width is the radius; a mark shows the angle */
+    LS_DRAW_DISC,     /* half_width is the radius */
     LS_DRAW_BOX,      /* half_width and half_height, turned by angle */
     LS_DRAW_LINE,     /* from (x, y), half_width long, along angle, half_height thick */
     LS_DRAW_TRIANGLE, /* corners; (x, y) is what a camera that follows it looks at */
     LS_DRAW_BITMAP,   /* pixels, stretched to half_width and half_height about (x, y), upright */
     LS_DRAW_TEXT,     /* one line of text to the right of (x, y), the middle of its left end;
                          half_height is half of the line's height; upright */
+    LS_DRAW_WHEEL,    /* a disc on which a mark shows the angle */
 } ls_draw_kind;
 
 #define LS_DRAW_SIDE_MAX 4096u
@@ -316,6 +317,35 @@ static inline void ls_draw_push(ls_draw_list *list, ls_draw_shape shape)
 {
     if (list->count < list->capacity) {
         list->shapes[list->count++] = shape;
+    }
+}
+
+/* ---- status: text beside the picture; never saved, never hashed ---- */
+
+typedef enum ls_status_kind {
+    LS_STATUS_SEAT,   /* behind the name of the player `owner` - 1: a score */
+    LS_STATUS_MATCH,  /* for everybody: the time that is left */
+    LS_STATUS_PERSON, /* for the person alone: "you are back in 2 s" */
+    LS_STATUS_KEYS,   /* for the person: "arrows turn and drive, space fires" */
+} ls_status_kind;
+
+typedef struct ls_status_line {
+    uint32_t kind;   /* ls_status_kind; of MATCH, PERSON and KEYS the first line counts */
+    uint32_t owner;  /* of SEAT: slot + 1 */
+    uint32_t colour; /* 0xRRGGBBAA; of SEAT the player's; 0: the view's own */
+    ls_text text;    /* a short one */
+} ls_status_line;
+
+typedef struct ls_status_list {
+    ls_status_line *lines; /* the caller's memory */
+    uint32_t capacity;     /* a line for each seat and eight more */
+    uint32_t count;
+} ls_status_list;
+
+static inline void ls_status_push(ls_status_list *list, ls_status_line line)
+{
+    if (list->count < list->capacity) {
+        list->lines[list->count++] = line;
     }
 }
 
@@ -555,6 +585,11 @@ typedef struct ls_simulation {
      * decides what a late input becomes, and tells everybody with the closed ticks. NULL: the whole
      * input is repeated, and what comes too late is lost. */
     void (*input_bits)(const ls_sim_config *config, const void *state, const ls_input_bits *bits);
+
+    /* Appends what a view shows beside the picture to the person in `slot`; beyond the last slot:
+     * to a spectator. Reads only. NULL: nothing. */
+    void (*status)(const ls_sim_config *config, const void *state, uint32_t slot,
+                   ls_status_list *list);
 } ls_simulation;
 
 /* Whether it names what lies where in its saves. */

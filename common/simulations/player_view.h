@@ -17,6 +17,19 @@ static inline uint32_t ls_player_colour(uint32_t slot)
     return colours[slot % 16];
 }
 
+/* A line for each seat with its colour alone. */
+static inline void ls_status_push_players(ls_status_list *list, uint32_t players)
+{
+    ls_status_line line;
+    line.kind = LS_STATUS_SEAT;
+    line.text.bytes[0] = '\0';
+    for (uint32_t slot = 0; slot < players; slot++) {
+        line.owner = slot + 1;
+        line.colour = ls_player_colour(slot);
+        ls_status_push(list, line);
+    }
+}
+
 /* Where arrow keys and stick point together; -LS_FIXED_ONE .. LS_FIXED_ONE, y up. */
 static inline ls_vec2 ls_controls_direction(const ls_controls *controls)
 {

@@ -22,6 +22,12 @@ typedef struct ls_file_facts {
     uint64_t number;    /* on its disk: a file that was replaced has another one */
 } ls_file_facts;
 
+/* Of one path: the file was neither replaced nor written meanwhile. */
+static inline bool ls_file_is_unchanged(const ls_file_facts *a, const ls_file_facts *b)
+{
+    return a->number == b->number && a->changed_ns == b->changed_ns && a->bytes == b->bytes;
+}
+
 /* False when there is none, with errno. `out` may be NULL. */
 bool ls_file_look(const char *path, ls_file_facts *out);
 

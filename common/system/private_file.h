@@ -16,6 +16,10 @@
  * place, has put the secrets of the service. */
 #define LS_PRIVATE_FILE_CREDENTIALS "$CREDENTIALS_DIRECTORY"
 
+/* The path; or the place of such a one, in `whole`; NULL: the system gave none. */
+#define LS_PRIVATE_FILE_PATH_BYTES_MAX 4096u
+const char *ls_private_file_path(const char *path, char whole[LS_PRIVATE_FILE_PATH_BYTES_MAX]);
+
 /* ls_file_look of such a path, or of another one. */
 bool ls_private_file_look(const char *path, ls_file_facts *out);
 

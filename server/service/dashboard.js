@@ -260,7 +260,9 @@
   function addEvent(event) {
     const time = new Date(event.unix_ms).toLocaleTimeString();
     const list = byId("events");
-    const made = element("li", [time, event.room, event.text].filter(Boolean).join("  "));
+    const slot = event.slot === null ? "" : " (slot " + event.slot + ")";
+    const what = event.kind.replaceAll("-", " ") + slot + (event.text ? ": " + event.text : "");
+    const made = element("li", [time, event.room, what].filter(Boolean).join("  "));
     made.value = event.number;
     list.prepend(made);
     while (list.children.length > EVENTS_KEPT) {

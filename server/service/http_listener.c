@@ -8,6 +8,7 @@
 #include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/http_guard.h"
 #include "lockstep/server/service/http_routes.h"
+#include "lockstep/server/service/tls_files.h"
 
 #include <errno.h>
 #include <microhttpd.h>
@@ -691,14 +692,21 @@ static ls_status open_socket(const ls_http_listener *listener, int *out, ls_text
 static ls_status start_daemon(ls_http_listener *listener, int descriptor, ls_text *why)
 {
     const ls_http_listener_config *config = &listener->config;
+    struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, ls_tls_files_priorities()},
+        {MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, ls_tls_files_retrieve()},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    struct MHD_OptionItem *options = config->is_tls ? tls : &tls[2];
     listener->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, listener,
-        MHD_OPTION_LISTEN_SOCKET, descriptor, MHD_OPTION_NOTIFY_COMPLETED, on_completed, listener,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_URI_LOG_CALLBACK,
-        begin_work, listener, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)config->connections_max + SPARE_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)config->idle_timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)MEMORY_PER_CONNECTION, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (config->is_tls ? MHD_USE_TLS : 0), 0, NULL,
+        NULL, on_request, listener, MHD_OPTION_LISTEN_SOCKET, descriptor,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, listener, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, listener, MHD_OPTION_URI_LOG_CALLBACK, begin_work, listener,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)config->connections_max + SPARE_CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)config->idle_timeout_s,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_PER_CONNECTION,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
     return listener->daemon ? LS_OK : fail_io(why, config->host);
 }
 

@@ -20,6 +20,7 @@ typedef struct ls_http_listener_config {
     uint16_t port;                 /* 0: the system chooses */
     int descriptor;                /* one that listens already, and is taken; -1: host and port */
     const char *hosts;             /* names in a Host header, borrowed; NULL: none */
+    bool is_tls;                   /* with the ls_tls_files that are open */
     const ls_log *log;             /* of wrong tokens, borrowed; NULL: none */
     const ls_operators *operators; /* of the API, borrowed, may change between two turns of the
                                     * loop; NULL: the API answers nobody */

@@ -28,6 +28,7 @@ typedef struct writer {
     figures rows[LS_HTTP_METRICS_ROOMS_MAX + 1];
     uint32_t states[LS_ROOM_STATE_COUNT];
     uint32_t unrecorded;
+    bool is_summary; /* of what is written now: 20 lines a room at most */
 } writer;
 
 static void begin_family(ls_http_text *text, const char *name, const char *type, const char *help)
@@ -50,6 +51,19 @@ static const counter_row counter_rows[] = {
     LS_ROOM_COUNTER_MAP(COUNTER_ROW)
 #undef COUNTER_ROW
 };
+
+/* Others are for a look at one room, which the API gives as well. */
+static bool is_in_summary(const char *name)
+{
+    static const char *const names[] = {
+        "ticks",        "inputs",           "player_bytes",
+        "players_lost", "journal_failures", "journal_ticks_missing"};
+    bool is_there = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        is_there = is_there || strcmp(names[i], name) == 0;
+    }
+    return is_there;
+}
 
 static uint64_t counter_of(const figures *from, size_t offset)
 {
@@ -80,6 +94,9 @@ static void write_counters(const writer *from, const char *scope, const figures 
 {
     for (size_t i = 0; i < sizeof counter_rows / sizeof counter_rows[0]; i++) {
         const counter_row *counter = &counter_rows[i];
+        if (from->is_summary && !is_in_summary(counter->name)) {
+            continue;
+        }
         if (counter->help) {
             ls_http_text_add(from->text,
                              "# HELP lockstep_%s%s_total %s\n# TYPE lockstep_%s%s_total counter\n",
@@ -99,7 +116,16 @@ static void write_desyncs(const writer *from, const char *scope, const figures *
                      "# HELP lockstep_%sdesyncs_total Desyncs found, by class.\n"
                      "# TYPE lockstep_%sdesyncs_total counter\n",
                      scope, scope);
-    for (uint32_t row = 0; row < count; row++) {
+    for (uint32_t row = 0; row < count && from->is_summary; row++) {
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < LS_DESYNC_CLASS_COUNT; i++) {
+            sum += rows[row].counters.desyncs[i];
+        }
+        ls_http_text_add(text, "lockstep_%sdesyncs_total", scope);
+        write_labels(text, &rows[row], "");
+        ls_http_text_add(text, " %" PRIu64 "\n", sum);
+    }
+    for (uint32_t row = 0; row < count && !from->is_summary; row++) {
         for (uint32_t i = 0; i < LS_DESYNC_CLASS_COUNT; i++) {
             char label[64];
             snprintf(label, sizeof label, "class=\"%s\"", ls_desync_class_word((ls_desync_class)i));
@@ -118,9 +144,11 @@ static const double bin_edges_ms[LS_ROOM_BIN_COUNT - 1] = {
 #undef BIN_EDGE
 };
 
-static void write_histogram(ls_http_text *text, const char *name, const figures *row,
+/* In a summary without its bins. */
+static void write_histogram(const writer *from, const char *name, const figures *row,
                             const ls_room_histogram *histogram)
 {
+    ls_http_text *text = from->text;
     uint64_t sum = 0;
     for (uint32_t i = 0; i < LS_ROOM_BIN_COUNT; i++) {
         char label[48] = "le=\"+Inf\"";
@@ -128,9 +156,11 @@ static void write_histogram(ls_http_text *text, const char *name, const figures 
             snprintf(label, sizeof label, "le=\"%g\"", bin_edges_ms[i] / 1e3);
         }
         sum += histogram->bins[i];
-        ls_http_text_add(text, "%s_bucket", name);
-        write_labels(text, row, label);
-        ls_http_text_add(text, " %" PRIu64 "\n", sum);
+        if (!from->is_summary) {
+            ls_http_text_add(text, "%s_bucket", name);
+            write_labels(text, row, label);
+            ls_http_text_add(text, " %" PRIu64 "\n", sum);
+        }
     }
     ls_http_text_add(text, "%s_sum", name);
     write_labels(text, row, "");
@@ -144,15 +174,16 @@ static void write_histograms(const writer *from, const char *scope, const figure
 {
     char name[64];
     snprintf(name, sizeof name, "lockstep_%stick_lateness_seconds", scope);
-    begin_family(from->text, name, "histogram", "From when a tick is due until it is closed.");
+    const char *type = from->is_summary ? "summary" : "histogram";
+    begin_family(from->text, name, type, "From when a tick is due until it is closed.");
     for (uint32_t i = 0; i < count; i++) {
-        write_histogram(from->text, name, &rows[i], &rows[i].counters.lateness);
+        write_histogram(from, name, &rows[i], &rows[i].counters.lateness);
     }
     snprintf(name, sizeof name, "lockstep_%sconfirm_latency_seconds", scope);
-    begin_family(from->text, name, "histogram",
+    begin_family(from->text, name, type,
                  "From a player's input until the closed tick is back at the player.");
     for (uint32_t i = 0; i < count; i++) {
-        write_histogram(from->text, name, &rows[i], &rows[i].counters.confirm);
+        write_histogram(from, name, &rows[i], &rows[i].counters.confirm);
     }
 }
 
@@ -167,7 +198,7 @@ typedef struct gauge_row {
 static const gauge_row gauge_rows[] = {
     {"players", offsetof(figures, players), "Players who are here."},
     {"players_desynced", offsetof(figures, desynced), "Players whose state differs now."},
-    {"seats", offsetof(figures, seats), "Seats of rooms."},
+    {"seats", offsetof(figures, seats), "Seats of rooms."}, /* of a room it never changes */
     {"seats_open", offsetof(figures, seats_open), "Seats that newcomers find."},
     {"spectators", offsetof(figures, spectators), "Spectators who are here."},
 };
@@ -176,6 +207,9 @@ static void write_gauges(const writer *from, const char *scope, const figures *r
 {
     char name[64];
     for (size_t i = 0; i < sizeof gauge_rows / sizeof gauge_rows[0]; i++) {
+        if (from->is_summary && gauge_rows[i].offset == offsetof(figures, seats)) {
+            continue;
+        }
         snprintf(name, sizeof name, "lockstep_%s%s", scope, gauge_rows[i].name);
         begin_family(from->text, name, "gauge", gauge_rows[i].help);
         for (uint32_t row = 0; row < count; row++) {
@@ -366,6 +400,20 @@ static void gather(writer *to)
     }
 }
 
+static void write_rooms(writer *from)
+{
+    const char *choice = from->view->room_metrics ? from->view->room_metrics : "";
+    if (strcmp(choice, "none") == 0) {
+        return;
+    }
+    from->is_summary = strcmp(choice, "all") != 0;
+    write_gauges(from, "room_", from->rows, from->row_count);
+    write_tick_rates(from);
+    write_counters(from, "room_", from->rows, from->row_count);
+    write_desyncs(from, "room_", from->rows, from->row_count);
+    write_histograms(from, "room_", from->rows, from->row_count);
+}
+
 void ls_http_metrics_write(const ls_service_view *view, ls_http_text *text)
 {
     writer *from = ls_allocate(ls_allocator_heap(), sizeof *from);
@@ -384,10 +432,6 @@ void ls_http_metrics_write(const ls_service_view *view, ls_http_text *text)
     write_counters(from, "", &from->all, 1);
     write_desyncs(from, "", &from->all, 1);
     write_histograms(from, "", &from->all, 1);
-    write_gauges(from, "room_", from->rows, from->row_count);
-    write_tick_rates(from);
-    write_counters(from, "room_", from->rows, from->row_count);
-    write_desyncs(from, "room_", from->rows, from->row_count);
-    write_histograms(from, "room_", from->rows, from->row_count);
+    write_rooms(from);
     ls_release(ls_allocator_heap(), from);
 }

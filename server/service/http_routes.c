@@ -4,6 +4,7 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/system/system_clock.h"
+#include "lockstep/server/service/ban_list.h"
 #include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/http_guard.h"
 #include "lockstep/server/service/http_metrics.h"
@@ -122,15 +123,18 @@ static double mean_of(const ls_room_histogram *histogram)
     return histogram->count > 0 ? histogram->sum_ms / (double)histogram->count : 0;
 }
 
-static void add_invite(const ls_service_view *view, const ls_room_report *room, ls_json *json)
+/* For those who may do more than see: it may have the secret that lets players in. */
+static void add_invite(const http_call *of, const ls_room_report *room, ls_json *json)
 {
     char invite[1024] = "";
-    view->invite(view->user, room, invite, sizeof invite);
+    if (of->asker->role > LS_OPERATOR_VIEW) {
+        of->view->invite(of->view->user, room, invite, sizeof invite);
+    }
     ls_json_text(json, "invite", invite);
 }
 
 /* A room in the list of all: what a table shows. */
-static void write_line(const ls_service_view *view, const ls_room_report *room, ls_json *json)
+static void write_line(const http_call *of, const ls_room_report *room, ls_json *json)
 {
     uint64_t desyncs = 0;
     for (uint32_t i = 0; i < LS_DESYNC_CLASS_COUNT; i++) {
@@ -141,7 +145,7 @@ static void write_line(const ls_service_view *view, const ls_room_report *room, 
     ls_json_number(json, "desyncs", (double)desyncs);
     ls_json_number(json, "lateness_mean_ms", mean_of(&room->counters.lateness));
     ls_json_number(json, "confirm_mean_ms", mean_of(&room->counters.confirm));
-    add_invite(view, room, json);
+    add_invite(of, room, json);
 }
 
 static void answer_rooms(const http_call *of)
@@ -150,7 +154,7 @@ static void answer_rooms(const http_call *of)
     ls_json *json = ls_json_create();
     ls_json *rooms = ls_json_array(json, "rooms");
     for (uint32_t i = 0; i < ls_room_register_count(view->rooms); i++) {
-        write_line(view, &ls_room_register_at(view->rooms, i)->report, ls_json_append(rooms));
+        write_line(of, &ls_room_register_at(view->rooms, i)->report, ls_json_append(rooms));
     }
     ls_http_answer_json_take(of->exchange, 200, json);
 }
@@ -165,7 +169,26 @@ static void answer_room(const http_call *of)
     }
     ls_json *json = ls_json_create();
     ls_room_report_write(&room->report, json);
-    add_invite(view, &room->report, json);
+    add_invite(of, &room->report, json);
+    ls_http_answer_json_take(of->exchange, 200, json);
+}
+
+/* Those that have not ended. */
+static void answer_bans(const http_call *of)
+{
+    ls_json *json = ls_json_create();
+    ls_json *bans = ls_json_array(json, "bans");
+    for (uint32_t i = 0; i < LS_BANS_MAX; i++) {
+        const ls_ban *ban = &of->view->bans->rows[i];
+        if (ban->number != 0 && ban->until_unix_s > ls_clock_unix_ms() / 1000) {
+            ls_json *object = ls_json_append(bans);
+            ls_json_number(object, "number", (double)ban->number);
+            ls_json_text(object, "kind", ls_ban_kind_word(ban->kind));
+            ls_json_text(object, "what", ban->what);
+            ls_json_text(object, "why", ban->why);
+            ls_json_number(object, "until_unix_s", (double)ban->until_unix_s);
+        }
+    }
     ls_http_answer_json_take(of->exchange, 200, json);
 }
 
@@ -376,6 +399,9 @@ static void answer_result(const pending *done, const ls_service_result *result)
                  (int)LS_ROOM_NAME_BYTES_MAX - 1, result->text.bytes);
         ls_json_text(json, "name", result->text.bytes);
         status = 201;
+    } else if (kind == LS_SERVICE_ADD_BAN) {
+        ls_json_number(json, "number", strtod(result->text.bytes, NULL));
+        status = 201;
     } else {
         ls_json_text(json, "result", result->text.bytes[0] ? result->text.bytes : "done");
         if (kind == LS_SERVICE_SAVE_ROOM && result->body) {
@@ -430,14 +456,42 @@ static ls_status read_opening(const ls_json *body, ls_service_command *out, ls_t
     return status == LS_OK ? ls_room_settings_pop_name(&out->settings, out->room, why) : status;
 }
 
-static ls_status read_ban(const ls_json *body, ls_service_command *out, ls_text *why)
+static ls_status read_seconds(const ls_json *body, ls_service_command *out, ls_text *why)
 {
     if (!ls_json_read_u32(body, "seconds", &out->seconds) || out->seconds == 0 ||
         out->seconds > BAN_SECONDS_MAX) {
         return ls_fail(LS_BAD_ARGUMENT, why, "the body has 'seconds', from 1 to %u",
                        (unsigned)BAN_SECONDS_MAX);
     }
-    return read_text(body, "why", false, &out->text, why);
+    return LS_OK;
+}
+
+/* Of a player: its address, unless the body says otherwise. */
+static ls_status read_ban(const ls_json *body, ls_service_command *out, ls_text *why)
+{
+    const char *by = ls_json_read_text(body, "by");
+    ls_status status = read_seconds(body, out, why);
+    if (status == LS_OK && ls_json_has(body, "by") &&
+        (!by || !ls_ban_kind_read(by, &out->ban.kind))) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "'by' is address, account or name");
+    }
+    return status == LS_OK ? read_text(body, "why", false, &out->text, why) : status;
+}
+
+/* Of somebody who need not be here. */
+static ls_status read_new_ban(const ls_json *body, ls_service_command *out, ls_text *why)
+{
+    ls_text text = {{0}};
+    const char *kind = ls_json_read_text(body, "kind");
+    if (!kind || !ls_ban_kind_read(kind, &out->ban.kind)) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "the body has 'kind': address, account or name");
+    }
+    ls_status status = read_seconds(body, out, why);
+    LS_THEN(status, read_text(body, "what", true, &text, why));
+    LS_THEN(status, ls_ban_set(&out->ban, out->ban.kind, text.bytes, why));
+    LS_THEN(status, read_text(body, "why", false, &out->text, why));
+    ls_name_copy(out->ban.why, sizeof out->ban.why, out->text.bytes);
+    return status;
 }
 
 static ls_status read_body(const ls_json *body, ls_service_command *out, ls_text *why)
@@ -452,6 +506,8 @@ static ls_status read_body(const ls_json *body, ls_service_command *out, ls_text
         return read_text(body, "why", false, &out->text, why);
     case LS_SERVICE_BAN:
         return read_ban(body, out, why);
+    case LS_SERVICE_ADD_BAN:
+        return read_new_ban(body, out, why);
     case LS_SERVICE_MESSAGE:
         return read_text(body, "text", true, &out->text, why);
     default:
@@ -545,6 +601,8 @@ static ls_operator_role role_for(ls_service_command_kind kind)
     case LS_SERVICE_UNPAUSE_ROOM:
     case LS_SERVICE_KICK:
     case LS_SERVICE_BAN:
+    case LS_SERVICE_ADD_BAN:
+    case LS_SERVICE_LIFT_BAN:
     case LS_SERVICE_MESSAGE:
         return LS_OPERATOR_MODERATE;
     default:
@@ -556,7 +614,7 @@ static ls_operator_role role_for(ls_service_command_kind kind)
 
 typedef struct route {
     const char *method; /* with HEAD where it is GET */
-    const char *path;   /* "*": a room's name; "#": a slot */
+    const char *path;   /* "*": a room's name; "#": a slot; "@": a ban's number */
     /* One of these three; else a command. */
     void (*page)(http_call *of); /* for everybody */
     void (*read)(const http_call *of);
@@ -595,6 +653,9 @@ static const route routes[] = {
     COMMAND("POST", "rooms/*/message", MESSAGE),
     COMMAND("POST", "rooms/*/players/#/kick", KICK),
     COMMAND("POST", "rooms/*/players/#/ban", BAN),
+    READ("bans", answer_bans),
+    COMMAND("POST", "bans", ADD_BAN),
+    COMMAND("DELETE", "bans/@", LIFT_BAN),
     READ("workers", answer_workers),
     COMMAND("POST", "message", MESSAGE),
     COMMAND("POST", "drain", DRAIN),
@@ -615,6 +676,19 @@ static bool is_slot(const char *text, size_t size, uint32_t *out)
     return size > 0 && slot < LS_PLAYERS_MAX;
 }
 
+static bool is_ban(const char *text, size_t size, uint64_t *out)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9' || number > UINT64_MAX / 10 - 1) {
+            return false;
+        }
+        number = number * 10 + (uint64_t)(text[i] - '0');
+    }
+    *out = number;
+    return size > 0;
+}
+
 static bool is_room(const char *text, size_t size, char out[LS_ROOM_NAME_BYTES_MAX])
 {
     if (size >= LS_ROOM_NAME_BYTES_MAX) {
@@ -633,6 +707,7 @@ static bool fits(const char *form, const char *path, http_call *of)
         size_t size = strcspn(path, "/");
         bool is_right = form[0] == '*'   ? is_room(path, size, of->command.room)
                         : form[0] == '#' ? is_slot(path, size, &of->command.slot)
+                        : form[0] == '@' ? is_ban(path, size, &of->command.ban.number)
                                          : size == form_size && memcmp(form, path, size) == 0;
         if (!is_right || (form[form_size] == '\0') != (path[size] == '\0')) {
             return false;

@@ -213,17 +213,13 @@ ls_status ls_operators_read(ls_operator_files *files, ls_operators *out, ls_text
     return status;
 }
 
-static bool is_same(const ls_file_facts *a, const ls_file_facts *b)
-{
-    return a->number == b->number && a->changed_ns == b->changed_ns && a->bytes == b->bytes;
-}
-
 void ls_operators_watch(ls_operator_files *files, ls_operators *operators, const ls_log *log)
 {
     ls_file_facts now[2];
     ls_text why = {{0}};
     look(files, now);
-    if (is_same(&now[0], &files->seen[0]) && is_same(&now[1], &files->seen[1])) {
+    if (ls_file_is_unchanged(&now[0], &files->seen[0]) &&
+        ls_file_is_unchanged(&now[1], &files->seen[1])) {
         return;
     }
     if (ls_operators_read(files, operators, &why) == LS_OK) {

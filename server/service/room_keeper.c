@@ -44,6 +44,7 @@ typedef struct pending_command {
     uint32_t worker;
     ls_service_command_kind kind;
     uint32_t seconds;
+    uint32_t ban_kind;
     char room[LS_ROOM_NAME_BYTES_MAX];
     ls_text text;
     service_asker asker;
@@ -176,37 +177,41 @@ static void notify_directory(ls_room_keeper *keeper, const ls_registered_room *r
 
 /* ---- bans ---- */
 
-static void make_ban(const char *address, uint64_t seconds, ls_worker_message *out)
+static ls_worker_message message_of_ban(const ls_ban *ban, bool spares_players)
 {
-    memset(out, 0, sizeof *out);
-    out->kind = LS_WORKER_COMMAND;
-    out->command.kind = LS_SERVICE_BAN;
-    out->command.seconds = (uint32_t)LS_MIN(seconds, (uint64_t)UINT32_MAX);
-    ls_text_set(&out->command.text, "%s", address);
+    return (ls_worker_message){
+        .kind = LS_WORKER_COMMAND,
+        .command = {.kind = LS_SERVICE_ADD_BAN, .ban = *ban, .spares_players = spares_players}};
 }
 
-/* A worker has banned an address, "HOST:PORT": the others do as well. */
-static void add_ban(ls_room_keeper *keeper, const char *address, uint32_t seconds)
+static uint64_t now_unix_s(void)
 {
-    uint64_t until_ns = (ls_clock_unix_ms() + (uint64_t)seconds * 1000) * LS_NS_PER_MS;
-    ls_worker_message message;
-    ls_ban_list_add(ls_room_register_bans(keeper->rooms), address, until_ns);
-    make_ban(address, seconds, &message);
+    return ls_clock_unix_ms() / 1000;
+}
+
+/* All workers keep to it. Returns its number. */
+static uint64_t add_ban(ls_room_keeper *keeper, ls_ban *ban, uint32_t seconds, bool spares_players)
+{
+    ls_text text = {{0}};
+    ban->until_unix_s = now_unix_s() + seconds;
+    const ls_ban *kept = ls_ban_list_add(ls_room_register_bans(keeper->rooms), ban);
+    const ls_worker_message message = message_of_ban(kept, spares_players);
     ls_worker_pool_send_all(keeper->pool, &message);
+    save_register(keeper);
+    ls_text_set(&text, "%s %s is banned for %" PRIu32 " s%s%s", ls_ban_kind_word(ban->kind),
+                ban->what, seconds, ban->why[0] ? ": " : "", ban->why);
+    add_event(keeper, "ban", "", text.bytes);
+    return kept->number;
 }
 
 /* A worker was started. */
 static void send_bans(ls_room_keeper *keeper, uint32_t worker)
 {
     const ls_ban_list *bans = ls_room_register_bans(keeper->rooms);
-    uint64_t now_ns = ls_clock_unix_ms() * LS_NS_PER_MS;
     for (uint32_t i = 0; i < LS_BANS_MAX; i++) {
-        char address[LS_BAN_HOST_BYTES + 2];
-        snprintf(address, sizeof address, "%.63s:0", bans->rows[i].host);
-        uint64_t left_s = ls_ban_list_left_s(bans, address, now_ns);
-        if (left_s > 0) {
-            ls_worker_message message;
-            make_ban(address, left_s, &message);
+        const ls_ban *ban = &bans->rows[i];
+        if (ban->number != 0 && ban->until_unix_s > now_unix_s()) {
+            const ls_worker_message message = message_of_ban(ban, true);
             (void)ls_worker_pool_send(keeper->pool, worker, &message);
         }
     }
@@ -240,6 +245,7 @@ static pending_command *add_pending(pending_commands *pending, const ls_service_
                                  .worker = worker,
                                  .kind = command->kind,
                                  .seconds = command->seconds,
+                                 .ban_kind = command->ban.kind,
                                  .text = command->text,
                                  .asker = *asker};
         ls_name_copy(row->room, sizeof row->room, command->room);
@@ -375,6 +381,53 @@ void ls_room_keeper_tend(ls_room_keeper *keeper)
     }
 }
 
+/* ---- another configuration ---- */
+
+static bool is_same_group(const ls_service_config *a, const ls_service_config *b, const char *name)
+{
+    const ls_service_group *one = ls_service_config_group(a, name);
+    const ls_service_group *other = ls_service_config_group(b, name);
+    return one && other && memcmp(&a->match, &b->match, sizeof a->match) == 0 &&
+           memcmp(&one->settings, &other->settings, sizeof one->settings) == 0;
+}
+
+static bool is_empty(const ls_registered_room *room)
+{
+    bool is_empty = room->is_open && room->report.state == LS_ROOM_WAITING;
+    for (uint32_t i = 0; i < room->report.player_count; i++) {
+        is_empty = is_empty && !room->report.players[i].is_here;
+    }
+    return is_empty;
+}
+
+static void send_limits(ls_room_keeper *keeper, const ls_service_config *fresh)
+{
+    const ls_worker_message message = {.kind = LS_WORKER_COMMAND,
+                                       .command = {.kind = LS_SERVICE_SET_LIMITS,
+                                                   .address_joins = fresh->address_joins,
+                                                   .address_rooms = fresh->address_rooms}};
+    ls_worker_pool_send_all(keeper->pool, &message);
+}
+
+void ls_room_keeper_reconfigure(ls_room_keeper *keeper, const ls_service_config *fresh)
+{
+    const ls_service_config *running = keeper->config.service;
+    const service_asker nobody = {.done = NULL};
+    for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
+        const ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
+        if (room->report.group[0] != '\0' && is_empty(room) &&
+            !is_same_group(running, fresh, room->report.group)) {
+            memset(&keeper->message, 0, sizeof keeper->message);
+            keeper->message.command.kind = LS_SERVICE_END_ROOM;
+            ls_name_copy(keeper->message.command.room, sizeof keeper->message.command.room,
+                         room->report.name);
+            send_command(keeper, room->report.worker, &nobody);
+        }
+    }
+    ls_room_placement_reconfigure(&keeper->placement, fresh);
+    send_limits(keeper, fresh);
+}
+
 bool ls_room_keeper_has_journal(const ls_room_keeper *keeper, const char *path)
 {
     bool is_found = false;
@@ -492,8 +545,11 @@ static void on_result(ls_room_keeper *keeper, const ls_worker_message *message)
     } else if (is_about_pause(pending) && room && is_good) {
         note_pause(keeper, room, pending);
     } else if (pending->kind == LS_SERVICE_BAN && is_good) {
-        add_ban(keeper, result.text.bytes, pending->seconds);
-        save_register(keeper);
+        ls_ban ban = {.number = 0};
+        ls_name_copy(ban.why, sizeof ban.why, pending->text.bytes);
+        if (ls_ban_set(&ban, pending->ban_kind, result.text.bytes, NULL) == LS_OK) {
+            (void)add_ban(keeper, &ban, pending->seconds, true);
+        }
     }
     finish_command(pending, &result);
 }
@@ -715,6 +771,31 @@ static void drain_for(ls_room_keeper *keeper, const service_asker *asker)
     tell_asker(asker, LS_OK, "");
 }
 
+static void ban_for(ls_room_keeper *keeper, const ls_service_command *command,
+                    const service_asker *asker)
+{
+    char number[24];
+    ls_ban ban = command->ban;
+    snprintf(number, sizeof number, "%" PRIu64, add_ban(keeper, &ban, command->seconds, false));
+    tell_asker(asker, LS_OK, number);
+}
+
+static void lift_ban_for(ls_room_keeper *keeper, uint64_t number, const service_asker *asker)
+{
+    ls_text text = {{0}};
+    ls_text_set(&text, "ban %" PRIu64 " is lifted", number);
+    if (!ls_ban_list_lift(ls_room_register_bans(keeper->rooms), number)) {
+        ls_text_set(&text, "there is no ban %" PRIu64, number);
+        tell_asker(asker, LS_NOT_FOUND, text.bytes);
+        return;
+    }
+    keeper->message.kind = LS_WORKER_COMMAND;
+    ls_worker_pool_send_all(keeper->pool, &keeper->message);
+    save_register(keeper);
+    add_event(keeper, "unban", "", text.bytes);
+    tell_asker(asker, LS_OK, "");
+}
+
 static void say_to_all(ls_room_keeper *keeper, const service_asker *asker)
 {
     keeper->message.kind = LS_WORKER_COMMAND;
@@ -737,6 +818,10 @@ static void view_command(void *user, const ls_service_command *command,
         open_for(keeper, command, &asker);
     } else if (command->kind == LS_SERVICE_DRAIN) {
         drain_for(keeper, &asker);
+    } else if (command->kind == LS_SERVICE_ADD_BAN) {
+        ban_for(keeper, command, &asker);
+    } else if (command->kind == LS_SERVICE_LIFT_BAN) {
+        lift_ban_for(keeper, command->ban.number, &asker);
     } else if (command->kind == LS_SERVICE_MESSAGE && command->room[0] == '\0') {
         say_to_all(keeper, &asker);
     } else if (room && room->is_open) {
@@ -827,8 +912,10 @@ static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
                                             .user = keeper};
     keeper->view = (ls_service_view){.rooms = keeper->rooms,
                                      .events = &keeper->events,
+                                     .bans = ls_room_register_bans(keeper->rooms),
                                      .uploads = config->uploads,
                                      .storage = config->storage,
+                                     .room_metrics = config->service->metrics_rooms,
                                      .worker_count = config->workers,
                                      .user = keeper,
                                      .worker = view_worker,

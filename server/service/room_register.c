@@ -156,13 +156,16 @@ static ls_status find_journal(const ls_room_register *rooms, const char *name,
 
 static void print_bans(const ls_room_register *rooms, ls_json *list)
 {
-    uint64_t now_ns = ls_clock_unix_ms() * LS_NS_PER_MS;
+    uint64_t now_unix_s = ls_clock_unix_ms() / 1000;
     for (uint32_t i = 0; i < LS_BANS_MAX; i++) {
         const ls_ban *ban = &rooms->bans.rows[i];
-        if (ban->until_ns > now_ns) {
+        if (ban->number != 0 && ban->until_unix_s > now_unix_s) {
             ls_json *object = ls_json_append(list);
-            ls_json_text(object, "host", ban->host);
-            ls_json_number(object, "until_unix_s", (double)(ban->until_ns / LS_NS_PER_SECOND));
+            ls_json_text(object, "kind", ls_ban_kind_word(ban->kind));
+            ls_json_text(object, "what", ban->what);
+            ls_json_text(object, "why", ban->why);
+            ls_json_number(object, "number", (double)ban->number);
+            ls_json_number(object, "until_unix_s", (double)ban->until_unix_s);
         }
     }
 }
@@ -225,14 +228,20 @@ static ls_status read_room(ls_room_register *rooms, const ls_json *object)
     return ls_room_settings_read(ls_json_read_object(object, "settings"), &room->settings, NULL);
 }
 
+/* A file of an older version has a host alone. */
 static void read_ban(ls_room_register *rooms, const ls_json *object)
 {
-    char address[LS_BAN_HOST_BYTES + 2];
-    uint64_t until_s = 0;
-    const char *host = ls_json_read_text(object, "host");
-    if (host && ls_json_read_u64(object, "until_unix_s", &until_s)) {
-        snprintf(address, sizeof address, "%.63s:0", host);
-        ls_ban_list_add(&rooms->bans, address, until_s * LS_NS_PER_SECOND);
+    ls_ban ban = {.number = 0};
+    uint32_t kind = LS_BAN_ADDRESS;
+    const char *word = ls_json_read_text(object, "kind");
+    const char *what = ls_json_read_text(object, word ? "what" : "host");
+    const char *why = ls_json_read_text(object, "why");
+    bool is_known = !word || ls_ban_kind_read(word, &kind);
+    (void)ls_json_read_u64(object, "number", &ban.number);
+    snprintf(ban.why, sizeof ban.why, "%s", why ? why : "");
+    if (is_known && what && ls_json_read_u64(object, "until_unix_s", &ban.until_unix_s) &&
+        ls_ban_set(&ban, kind, what, NULL) == LS_OK) {
+        (void)ls_ban_list_add(&rooms->bans, &ban);
     }
 }
 

@@ -53,7 +53,7 @@ uint64_t ls_room_register_opened(const ls_room_register *rooms);
 uint64_t ls_room_register_ended(const ls_room_register *rooms);
 void ls_room_register_note_opened(ls_room_register *rooms);
 
-/* Until when, on the clock of the calendar; to be changed by its owner, who saves it. */
+/* To be changed by its owner, who saves it. */
 ls_ban_list *ls_room_register_bans(ls_room_register *rooms);
 
 /* Writes the file, in place of the old one. IO with `why`. */

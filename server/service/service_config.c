@@ -66,10 +66,13 @@ static const config_row rows[] = {
     NUMBER_ROW("http", "port", "http-port", http_port, 0, 65535),
     TEXT_ROW("http", "hosts", NULL, http_hosts),
     FILLED_ROW("http", "operators", NULL, http_operators),
+    FILLED_ROW("http", "tls-certificate", NULL, http_certificate),
+    FILLED_ROW("http", "tls-key", NULL, http_key),
     FILLED_ROW("http", "token-file", "http-token-file", http_token_file),
     NUMBER_ROW("limits", "address-connections", NULL, address_connections, 0, 65535),
     NUMBER_ROW("limits", "address-joins", NULL, address_joins, 0, 65535),
     NUMBER_ROW("limits", "address-rooms", NULL, address_rooms, 0, LS_SERVICE_ROOMS_MAX),
+    FILLED_ROW("metrics", "rooms", NULL, metrics_rooms),
     FILLED_ROW("upload", "command", NULL, upload_command),
     NUMBER_ROW("upload", "parallel", NULL, upload_parallel, 1, LS_SERVICE_UPLOADS_MAX),
     NUMBER_ROW("upload", "time-limit", NULL, upload_limit_s, 0, 86400),
@@ -128,6 +131,7 @@ ls_service_config ls_service_config_default(void)
                                .drain_timeout_s = 30,
                                .http_bind = "127.0.0.1",
                                .http_port = 9300,
+                               .metrics_rooms = "summary",
                                .upload_parallel = 4,
                                .upload_limit_s = 600,
                                .address_connections = 64,
@@ -213,6 +217,86 @@ ls_status ls_service_config_override(ls_service_config *config, const char *flag
     return LS_OK;
 }
 
+/* ---- a file that is read again ---- */
+
+/* Ports, folders, and what workers are told once, when they are started. */
+static const struct {
+    const char *table, *key;
+} fixed_rows[] = {
+    {"", "workers"},     {"", "journal"},
+    {"", "bundle-dir"},  {"", "plug-ins"},
+    {"", "files"},       {"", "code"},
+    {"", "log-format"},  {"http", "bind"},
+    {"http", "port"},    {"http", "tls-certificate"},
+    {"http", "tls-key"}, {"limits", "address-connections"},
+};
+
+static bool is_fixed(const config_row *row)
+{
+    bool is_found = false;
+    for (size_t i = 0; i < sizeof fixed_rows / sizeof fixed_rows[0]; i++) {
+        is_found = is_found || (strcmp(fixed_rows[i].table, row->table) == 0 &&
+                                strcmp(fixed_rows[i].key, row->key) == 0);
+    }
+    return is_found;
+}
+
+static void tell_fixed(const char *table, const char *key,
+                       void (*tell)(void *user, const char *sentence), void *user)
+{
+    ls_text text = {{0}};
+    ls_text_set(&text, "%s%s%s%s cannot change while the service runs: restart it for that",
+                table[0] ? "[" : "", table, table[0] ? "] " : "", key);
+    tell(user, text.bytes);
+}
+
+/* 0 workers are as many as there are processors, which is settled at the start. */
+static bool has_changed(const config_row *row, const char *running, const char *fresh)
+{
+    uint32_t number = 0;
+    size_t size = row->capacity > 0 ? row->capacity : sizeof(uint32_t);
+    if (row->capacity > 0) {
+        return strcmp(running, fresh) != 0;
+    }
+    memcpy(&number, fresh, sizeof number);
+    return memcmp(running, fresh, size) != 0 && !(number == 0 && strcmp(row->key, "workers") == 0);
+}
+
+static void tell_server_rows(const ls_room_settings *rows_of, const ls_room_settings *other,
+                             bool both, void (*tell)(void *user, const char *sentence), void *user)
+{
+    for (uint32_t i = 0; i < rows_of->count; i++) {
+        const char *there = ls_room_settings_find(other, rows_of->rows[i].flag);
+        if (there ? both && strcmp(there, rows_of->rows[i].value) != 0 : true) {
+            tell_fixed("server", rows_of->rows[i].flag, tell, user);
+        }
+    }
+}
+
+void ls_service_config_keep_fixed(const ls_service_config *running, ls_service_config *fresh,
+                                  void (*tell)(void *user, const char *sentence), void *user)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *was = (const char *)running + rows[i].offset;
+        char *is = (char *)fresh + rows[i].offset;
+        if (!is_fixed(&rows[i])) {
+            continue;
+        }
+        if (has_changed(&rows[i], was, is)) {
+            tell_fixed(rows[i].table, rows[i].key, tell, user);
+        }
+        memcpy(is, was, rows[i].capacity > 0 ? rows[i].capacity : sizeof(uint32_t));
+    }
+    tell_server_rows(&fresh->server, &running->server, true, tell, user);
+    tell_server_rows(&running->server, &fresh->server, false, tell, user);
+    fresh->server = running->server;
+    memcpy(fresh->server_at, running->server_at, sizeof fresh->server_at);
+    if ((running->upload_command[0] == '\0') != (fresh->upload_command[0] == '\0')) {
+        tell_fixed("upload", "command", tell, user);
+        memcpy(fresh->upload_command, running->upload_command, sizeof fresh->upload_command);
+    }
+}
+
 /* ---- words that are wrong ---- */
 
 /* How many letters have to be put in, left out or replaced. */
@@ -281,6 +365,11 @@ static ls_status read_text(const config_row *row, const ls_toml_value *value, ch
     if (strcmp(row->key, "log-format") == 0 &&
         ls_log_format_read(value->text, &format, NULL) != LS_OK) {
         return ls_fail(LS_BAD_ARGUMENT, why, "log-format is text, json or journald, not '%s'",
+                       value->text);
+    }
+    if (strcmp(row->table, "metrics") == 0 && strcmp(value->text, "none") != 0 &&
+        strcmp(value->text, "summary") != 0 && strcmp(value->text, "all") != 0) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "rooms is none, summary or all, not '%s'",
                        value->text);
     }
     ls_name_copy(out, row->capacity, value->text);
@@ -515,7 +604,8 @@ static ls_status read_room(reading *file, const ls_toml_value *value, ls_text *w
 
 static ls_status refuse_table(const ls_toml_value *value, ls_text *why)
 {
-    static const char *const tables[] = {"server", "http", "limits", "match", "rooms", "upload"};
+    static const char *const tables[] = {"server",  "http",  "limits", "match",
+                                         "metrics", "rooms", "upload"};
     suggestion best = {NULL, UINT32_MAX};
     if (is_among(value->table, tables, sizeof tables / sizeof tables[0], &best)) {
         best.word = value->table; /* with other brackets */
@@ -539,7 +629,8 @@ static ls_status read_value(reading *file, const ls_toml_value *value, ls_text *
 {
     bool begins = value->type == LS_TOML_TABLE;
     bool is_known = value->table[0] == '\0' || is_table(value, "http") ||
-                    is_table(value, "limits") || is_table(value, "upload");
+                    is_table(value, "limits") || is_table(value, "metrics") ||
+                    is_table(value, "upload");
     if (value->is_listed && strcmp(value->table, "rooms") == 0) {
         return begins ? begin_group(file, value, why) : read_room(file, value, why);
     }
@@ -564,8 +655,12 @@ static void on_value(void *user, const ls_toml_value *value)
     }
 }
 
-static void check_names(const ls_service_config *config, ls_service_faults *faults)
+static void check_whole(const ls_service_config *config, ls_service_faults *faults)
 {
+    if ((config->http_certificate[0] == '\0') != (config->http_key[0] == '\0')) {
+        ls_service_faults_add(faults, (ls_toml_place){0, 0},
+                              "[http] has tls-certificate and tls-key, or none of them");
+    }
     for (uint32_t i = 0; i < config->group_count; i++) {
         if (config->groups[i].name[0] == '\0') {
             ls_service_faults_add(faults, config->groups[i].at,
@@ -588,7 +683,7 @@ void ls_service_config_parse(const char *bytes, size_t size, ls_service_config *
     if (status != LS_OK) {
         ls_service_faults_add(faults, at, why.bytes[0] ? why.bytes : ls_status_text(status));
     }
-    check_names(out, faults);
+    check_whole(out, faults);
 }
 
 void ls_service_config_read(const char *path, ls_service_config *out, ls_service_faults *faults)

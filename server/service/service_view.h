@@ -4,6 +4,7 @@
 #ifndef LOCKSTEP_SERVER_SERVICE_SERVICE_VIEW_H
 #define LOCKSTEP_SERVER_SERVICE_SERVICE_VIEW_H
 
+#include "lockstep/server/service/ban_list.h"
 #include "lockstep/server/service/room_report.h"
 #include "lockstep/server/service/room_settings.h"
 
@@ -57,9 +58,16 @@ typedef enum ls_service_command_kind {
     LS_SERVICE_UNPAUSE_ROOM, /* room, text: why */
     LS_SERVICE_DRAW_ROOM,    /* room; the result's body is a picture of it, an SVG document */
     LS_SERVICE_KICK,         /* room, slot, text: why */
-    LS_SERVICE_BAN,          /* room, slot, seconds, text: why; its address, in every room */
-    LS_SERVICE_MESSAGE,      /* room ("": all), text */
-    LS_SERVICE_DRAIN,        /* no new rooms; ends the service when the last one is over */
+    /* room, slot, seconds, text: why; ban.kind: what of the player no room lets in. The result's
+     * text is that */
+    LS_SERVICE_BAN,
+    /* seconds, ban: kind, what, why; and sends those away whom it names. The result's text is the
+     * ban's number */
+    LS_SERVICE_ADD_BAN,
+    LS_SERVICE_SET_LIMITS, /* within the service: address_joins, address_rooms */
+    LS_SERVICE_LIFT_BAN,   /* ban.number */
+    LS_SERVICE_MESSAGE,    /* room ("": all), text */
+    LS_SERVICE_DRAIN,      /* no new rooms; ends the service when the last one is over */
 } ls_service_command_kind;
 
 typedef struct ls_service_command {
@@ -68,6 +76,9 @@ typedef struct ls_service_command {
     uint32_t slot;
     uint32_t seconds;
     ls_text text;
+    ls_ban ban;
+    uint32_t address_joins, address_rooms;
+    bool spares_players; /* of ADD_BAN, within the service: no player is sent away */
     ls_room_settings settings;
 } ls_service_command;
 
@@ -83,8 +94,10 @@ struct ls_room_register; /* room_register.h */
 typedef struct ls_service_view {
     const struct ls_room_register *rooms; /* good until the loop goes on, as its reports are */
     const struct ls_event_ring *events;
+    const ls_ban_list *bans;
     const ls_upload_report *uploads;  /* NULL: journals stay here */
     const ls_storage_report *storage; /* NULL: there are no journals */
+    const char *room_metrics;         /* of each room: "none", "all"; or a summary */
     uint32_t worker_count;
     bool is_draining;
     void *user;

@@ -17,6 +17,7 @@
 #include "lockstep/server/service/journal_upload.h"
 #include "lockstep/server/service/room_keeper.h"
 #include "lockstep/server/service/room_register.h"
+#include "lockstep/server/service/tls_files.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -45,6 +46,7 @@ typedef struct supervisor {
     ls_storage_report storage;
     ls_agones *agones;      /* NULL: there is no sidecar */
     ls_http_listener *http; /* NULL: there is none */
+    ls_tls_files *tls;      /* NULL: HTTP is not sealed */
     ls_operator_files operator_files;
     ls_operators operators;
     ls_audit_log audit;
@@ -88,6 +90,7 @@ static void tend(void *user, uint64_t now_ns)
     supervisor *self = user;
     (void)now_ns;
     ls_room_keeper_tend(self->keeper);
+    ls_tls_files_watch(self->tls, &self->console->log);
     ls_operators_watch(&self->operator_files, &self->operators, &self->console->log);
     notify(self);
     ls_console_flush(self->console);
@@ -295,10 +298,15 @@ static ls_status create_http(supervisor *self, ls_text *why)
     self->operator_files = (ls_operator_files){.token_path = service->http_token_file,
                                                .operators_path = service->http_operators};
     ls_status status = ls_operators_read(&self->operator_files, &self->operators, why);
+    if (status == LS_OK && service->http_certificate[0] != '\0') {
+        const ls_tls_files_config tls = {service->http_certificate, service->http_key};
+        status = ls_tls_files_open(&tls, &self->tls, why);
+    }
     ls_http_listener_config http = ls_http_listener_config_default();
     http.host = service->http_bind;
     http.port = (uint16_t)service->http_port;
     http.descriptor = config->sockets->stream;
+    http.is_tls = self->tls != NULL;
     http.operators = &self->operators;
     http.audit = &self->audit;
     http.hosts = service->http_hosts;
@@ -319,12 +327,66 @@ static ls_status create_agones(supervisor *self, ls_text *why)
     return status == LS_OK ? ls_agones_create(&agones, &self->agones) : status;
 }
 
+/* ---- the configuration, read again ---- */
+
+static void tell_fixed(void *user, const char *sentence)
+{
+    const supervisor *self = user;
+    ls_log_line(&self->console->log, LS_LOG_WARNING, "%s", sentence);
+}
+
+/* Tokens that cannot be read leave those before. */
+static void renew_operators(supervisor *self)
+{
+    ls_text why = {{0}};
+    ls_status status =
+        self->http ? ls_operators_read(&self->operator_files, &self->operators, &why) : LS_OK;
+    if (status != LS_OK) {
+        ls_log_line(&self->console->log, LS_LOG_ERROR,
+                    "the tokens of the API stay as they were: %s",
+                    why.bytes[0] ? why.bytes : ls_status_text(status));
+    }
+}
+
+static void take_config(supervisor *self, ls_service_config *fresh)
+{
+    ls_text why = {{0}};
+    ls_service_config_keep_fixed(self->config->service, fresh, tell_fixed, self);
+    ls_room_keeper_reconfigure(self->keeper, fresh);
+    *self->config->service = *fresh;
+    const ls_journal_upload_config upload = {.command = fresh->upload_command,
+                                             .parallel = fresh->upload_parallel,
+                                             .keep_mib = fresh->journals_keep_mib,
+                                             .limit_s = fresh->upload_limit_s};
+    if (self->upload && ls_journal_upload_change(self->upload, &upload, &why) != LS_OK) {
+        tell_fixed(self, why.bytes);
+    }
+    renew_operators(self);
+    ls_room_keeper_tend(self->keeper);
+    ls_log_line(&self->console->log, LS_LOG_INFO, "the configuration was read again");
+}
+
+static void on_hangup(void *user, uint64_t now_ns)
+{
+    supervisor *self = user;
+    ls_service_config *fresh = ls_allocate(ls_allocator_heap(), sizeof *fresh);
+    (void)now_ns;
+    if (fresh && self->config->read_again(self->config->user, fresh) == LS_OK) {
+        take_config(self, fresh);
+    } else {
+        ls_log_line(&self->console->log, LS_LOG_ERROR,
+                    "the configuration is not read again: the service goes on with the one before");
+    }
+    ls_release(ls_allocator_heap(), fresh);
+}
+
 static ls_status add_handlers(supervisor *self)
 {
     ls_loop_handler signals = {on_signal, self};
     ls_loop_handler tending = {tend, self};
     ls_loop_handler way_out = {on_way_out, self};
-    ls_status status = ls_event_loop_add_stop_signals(self->loop, signals);
+    ls_loop_handler hangup = {on_hangup, self};
+    ls_status status = ls_event_loop_add_signals(self->loop, signals, hangup);
     LS_THEN(status, ls_event_loop_add_timer(self->loop, TEND_MS, tending, NULL));
     return status == LS_OK ? ls_event_loop_add_timer(self->loop, WAY_OUT_MS, way_out, NULL)
                            : status;
@@ -368,7 +430,8 @@ static void log_listening(const supervisor *self)
     if (self->http) {
         bound = ls_http_listener_endpoint(self->http);
         ls_endpoint_format(&bound, place);
-        ls_log_line(log, LS_LOG_INFO, "metrics and administration: http://%s/", place);
+        ls_log_line(log, LS_LOG_INFO, "metrics and administration: http%s://%s/",
+                    self->tls ? "s" : "", place);
     }
     ls_admission_log(self->config->admission, ls_udp_group_port(self->group), log);
 }
@@ -398,6 +461,7 @@ ls_exit_code ls_supervisor_run(const ls_supervisor_config *config, ls_console *c
         }
     }
     ls_http_listener_destroy(self->http);
+    ls_tls_files_close(self->tls);
     ls_agones_destroy(self->agones);
     ls_journal_upload_destroy(self->upload);
     ls_journal_disk_destroy(self->disk);

@@ -14,6 +14,7 @@ enum {
 #define OF_MESSAGE(member) LS_JSON_FIELD(ls_worker_message, member)
 #define OF_SEATS(member) LS_JSON_FIELD_AS(#member, ls_worker_message, seats.member)
 #define OF_COMMAND(member) LS_JSON_FIELD(ls_service_command, member)
+#define OF_BAN(member) LS_JSON_FIELD_AS("ban_" #member, ls_service_command, ban.member)
 #define OF_LOAD(member) LS_JSON_FIELD(ls_worker_report, member)
 #define OF_EVENT(member) LS_JSON_FIELD(ls_service_event, member)
 
@@ -28,6 +29,14 @@ static const ls_json_field command_fields[] = {
     OF_COMMAND(slot),
     OF_COMMAND(seconds),
     OF_COMMAND(text),
+    OF_COMMAND(spares_players),
+    OF_COMMAND(address_joins),
+    OF_COMMAND(address_rooms),
+    OF_BAN(number),
+    OF_BAN(kind),
+    OF_BAN(what),
+    OF_BAN(why),
+    OF_BAN(until_unix_s),
 };
 
 static const ls_json_field load_fields[] = {

@@ -198,6 +198,42 @@ static bool is_public(const worker_room *room)
     return !is_private || strcmp(is_private, "on") != 0;
 }
 
+static uint64_t now_unix_s(void)
+{
+    return ls_clock_unix_ms() / 1000;
+}
+
+/* A peer as bans may name it; the address is written into `address`. */
+static ls_ban_subject subject_of(const ls_worker_rooms *all, ls_peer_id peer, const char *name,
+                                 char address[LS_TRANSPORT_UDP_ADDRESS_BYTES])
+{
+    const ls_transport *transport = ls_host_transport(host_of(all));
+    const ls_sealed_pass *pass = ls_transport_udp_pass(transport, peer);
+    if (ls_transport_udp_address(transport, peer, address) != LS_OK) {
+        address[0] = '\0';
+    }
+    return (ls_ban_subject){.address = address,
+                            .name = name,
+                            .has_account = pass != NULL,
+                            .account = pass ? pass->client_id : 0};
+}
+
+/* NULL: no ban names the peer. */
+static const ls_ban *find_ban(const ls_worker_rooms *all, ls_peer_id peer, const char *name)
+{
+    char address[LS_TRANSPORT_UDP_ADDRESS_BYTES];
+    const ls_ban_subject who = subject_of(all, peer, name, address);
+    return ls_ban_list_find(&all->bans, &who, now_unix_s());
+}
+
+static void write_ban(const ls_ban *ban, ls_text *out)
+{
+    uint64_t now_s = now_unix_s();
+    uint64_t left_s = ban->until_unix_s > now_s ? ban->until_unix_s - now_s : 0;
+    ls_text_set(out, "you are banned from this server for another %" PRIu64 " s%s%s", left_s,
+                ban->why[0] ? ": " : "", ban->why);
+}
+
 /* Holders of tokens are told apart by these, and players who come back had a place before. A room
  * that is made on demand makes the service open no other one. */
 static bool is_within_limits(worker_room *room, const ls_match_newcomer *newcomer)
@@ -225,19 +261,14 @@ static bool may_join(void *user, const ls_match_newcomer *newcomer, ls_text *why
         ls_text_set(why, "there is no room '%.48s' here: it may be over", newcomer->token);
         return false;
     }
-    char address[LS_TRANSPORT_UDP_ADDRESS_BYTES];
-    const ls_transport *transport = ls_host_transport(host_of(all));
-    if (ls_transport_udp_address(transport, newcomer->peer, address) != LS_OK) {
-        return true;
-    }
-    uint64_t left_s = ls_ban_list_left_s(&all->bans, address, now_of(all));
-    if (left_s > 0) {
-        ls_text_set(why, "you are banned from this server for another %" PRIu64 " s", left_s);
+    const ls_ban *ban = find_ban(all, newcomer->peer, newcomer->name);
+    if (ban) {
+        write_ban(ban, why);
     } else if (!is_within_limits(room, newcomer)) {
         ls_text_set(why, "too many players came from your address: try again in a minute");
         return false;
     }
-    return left_s == 0;
+    return !ban;
 }
 
 static void keep_journal_path(worker_room *room)
@@ -462,27 +493,45 @@ static ls_status kick(worker_room *room, const ls_worker_message *message, ls_se
                          command->slot, command->room);
 }
 
-static void add_ban(ls_worker_rooms *all, const char *address, uint32_t seconds)
-{
-    ls_ban_list_add(&all->bans, address, now_of(all) + seconds * LS_NS_PER_SECOND);
-}
-
+/* The result says by what the service is to ban the player; the ban itself comes from there. */
 static ls_status ban(worker_room *room, const ls_worker_message *message, ls_service_result *out)
 {
     const ls_service_command *command = &message->command;
     char address[LS_TRANSPORT_UDP_ADDRESS_BYTES];
     ls_match *match = match_of(room);
-    bool is_slot = command->slot < ls_match_players(match);
-    ls_peer_id peer = is_slot ? ls_match_slot_of(match, command->slot).peer : 0;
-    const ls_transport *transport = ls_host_transport(host_of(room->all));
-    if (peer == 0 || ls_transport_udp_address(transport, peer, address) != LS_OK) {
+    if (command->slot >= ls_match_players(match) ||
+        ls_match_slot_of(match, command->slot).peer == 0) {
         return ls_fail(LS_NOT_FOUND, &out->text, "nobody is in slot %" PRIu32 " of room '%s'",
                        command->slot, command->room);
     }
-    add_ban(room->all, address, command->seconds);
+    const ls_match_slot slot = ls_match_slot_of(match, command->slot);
+    const ls_ban_subject who = subject_of(room->all, slot.peer, slot.name, address);
+    if (command->ban.kind == LS_BAN_ACCOUNT && !who.has_account) {
+        return ls_fail(LS_UNSUPPORTED, &out->text,
+                       "the player came without a connect token, and so without an account");
+    }
     ls_status status = kick(room, message, out);
-    ls_text_set(&out->text, "%s", address); /* the other workers ban it as well */
+    if (command->ban.kind == LS_BAN_ACCOUNT) {
+        ls_text_set(&out->text, "%" PRIu64, who.account);
+    } else {
+        ls_text_set(&out->text, "%s", command->ban.kind == LS_BAN_NAME ? slot.name : address);
+    }
     return status;
+}
+
+static void kick_banned(worker_room *room)
+{
+    ls_match *match = match_of(room);
+    for (uint32_t i = 0; i < ls_match_players(match); i++) {
+        const ls_match_slot slot = ls_match_slot_of(match, i);
+        const ls_ban *ban = slot.peer != 0 ? find_ban(room->all, slot.peer, slot.name) : NULL;
+        ls_text text = {{0}};
+        if (ban) {
+            write_ban(ban, &text);
+            (void)ls_match_kick(match, i, text.bytes, now_of(room->all));
+            touch(room);
+        }
+    }
 }
 
 static ls_status end_room(worker_room *room, const ls_worker_message *message,
@@ -556,13 +605,23 @@ static void run_for_all(ls_worker_rooms *all, const ls_worker_message *message,
                         ls_service_result *out)
 {
     const ls_service_command *command = &message->command;
-    if (command->kind == LS_SERVICE_BAN) {
-        add_ban(all, command->text.bytes, command->seconds);
+    if (command->kind == LS_SERVICE_ADD_BAN) {
+        ls_ban ban = command->ban;
+        if (ls_ban_set(&ban, ban.kind, command->ban.what, NULL) == LS_OK) { /* with its look */
+            (void)ls_ban_list_add(&all->bans, &ban);
+        }
+    } else if (command->kind == LS_SERVICE_SET_LIMITS) {
+        all->limits.joins = command->address_joins;
+        all->limits.rooms = command->address_rooms;
+    } else if (command->kind == LS_SERVICE_LIFT_BAN) {
+        (void)ls_ban_list_lift(&all->bans, command->ban.number);
     }
     for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
         worker_room *room = at(all, i);
         if (room && command->kind == LS_SERVICE_MESSAGE) {
             (void)say(room, message, out);
+        } else if (room && command->kind == LS_SERVICE_ADD_BAN && !command->spares_players) {
+            kick_banned(room);
         }
     }
     *out = (ls_service_result){.status = LS_OK};

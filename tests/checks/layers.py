@@ -108,6 +108,8 @@ ADAPTERS = {
     "dwarf.h": ("tools/desync/machine_code.c", "tools/schema/debug_types.c"),
     "elfutils/*": ("tools/desync/machine_code.c", "tools/schema/debug_types.c"),
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
+    "gnutls/abstract.h": ("server/service/tls_files.c",),
+    "gnutls/gnutls.h": ("server/service/tls_files.c",),
     "microhttpd.h": ("server/service/http_listener.c",),
     "sodium.h": ("common/base/cipher.c", "tests/lab/virtual/sealed_network.c"),
     "zstd.h": ("common/compress/compress.c",),

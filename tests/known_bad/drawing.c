@@ -1,5 +1,5 @@
-/* Cause 6: what is drawn, or with GAME_SOUNDS what is heard, is counted in the state, which belongs
- * to the steps alone. */
+/* Cause 6: what is drawn, with GAME_SOUNDS what is heard and with GAME_STATUS what is said, is
+ * counted in the state, which belongs to the steps alone. */
 #include "lockstep/tests/known_bad/game.h"
 
 static void count(const game_state *state)
@@ -22,6 +22,19 @@ static void sounds(const ls_sim_config *config, const void *previous, const void
     count(state);
 }
 #define SHOWN .sounds = sounds
+#elif defined(GAME_STATUS)
+static void status(const ls_sim_config *config, const void *state, uint32_t slot,
+                   ls_status_list *list)
+{
+    (void)config;
+    (void)slot;
+    const game_state *game = state;
+    ls_status_line line = {.kind = LS_STATUS_SEAT, .owner = 1};
+    ls_text_set(&line.text, "%u", (unsigned)game->units[0].target);
+    ls_status_push(list, line);
+    count(game);
+}
+#define SHOWN .status = status
 #else
 static void draw(const ls_sim_config *config, const void *previous, const void *current,
                  ls_fixed alpha, ls_draw_list *list)

@@ -82,7 +82,14 @@ def test_commands_do_what_they_say():
         assert (holed.returncode, holed.stdout) == (CLEAN, "journals/arena.journal\n")
         assert holed.stderr == "lockstep-admin: warning: 8 closed ticks are missing in it\n"
         assert admin(service, "kick", "arena-1", 0, "too rude") == "sent away\n"
-        assert admin(service, "ban", "arena-1", 1, 60) == "sent away\n"
+        assert admin(service, "ban", "arena-1", 1, 60, "cheats", "name") == "sent away\n"
+        assert admin(service, "add-ban", "name", "Mallory", 60, "cheats") == "1\n"
+        assert admin(service, "add-ban", "address", "192.0.2.7", 60) == "2\n"
+        lines = admin(service, "bans").splitlines()
+        assert lines[0].split() == ["number", "kind", "who", "until", "why"] and len(lines) == 3
+        assert lines[1].split()[:3] == ["1", "name", "Mallory"] and lines[1].endswith("cheats")
+        assert admin(service, "unban", 1) == "done\n"
+        assert "there is no such ban" in admin(service, "unban", 1, code=1)
         assert admin(service, "message", "hello to all") == "sent\n"
         assert admin(service, "message", "arena-2", "hello") == "sent\n"
         assert admin(service, "end", "arena-1") == "ended\n"
@@ -115,6 +122,7 @@ def test_lines_that_cannot_be_right_are_refused_before_anything_is_asked():
         (("kick", "a", "x"), "SLOT takes a number"),
         (("kick", "a", "32"), "SLOT takes a number"),
         (("ban", "a", "1", "0"), "SECONDS takes a number"),
+        (("unban", "x"), "NUMBER takes a number"),
         (("create", "players"), "FLAG=VALUE"),
         (("message", "a/b", "text"), "letters, digits"),
         (("nonsense",), "is no command"),
@@ -137,7 +145,7 @@ def test_token_files_that_others_can_read_or_that_hold_more_are_refused():
 
 
 def test_events_are_printed_as_they_happen():
-    for more, part in (([], "arena-1: hello"), (["--json"], '"text":"hello')):
+    for more, part in (([], "  arena-1: message: hello"), (["--json"], '"text":"hello')):
         with service_with_token() as service:
             process = subprocess.Popen(
                 [ADMIN, "--url", f"http://127.0.0.1:{service.port}", "--token-file", TOKEN_FILE,

@@ -47,7 +47,16 @@ def test_every_operation_answers_as_it_is_described():
         ask("POST", "/message", {"text": "to all"})
         ask("POST", "/rooms/arena-1/players/0/kick", {"why": "rude"})
         ask("POST", "/rooms/arena-1/players/0/kick", status=404)
-        ask("POST", "/rooms/arena-1/players/1/ban", {"seconds": 60})
+        ask("POST", "/rooms/arena-1/players/1/ban", {"seconds": 60, "by": "name"})
+        mallory = {"kind": "name", "what": "Mallory", "seconds": 60, "why": "cheats"}
+        assert ask("POST", "/bans", mallory, status=201) == {"number": 1}
+        account = {"kind": "account", "what": "4711", "seconds": 60}
+        assert ask("POST", "/bans", account, status=201) == {"number": 2}
+        assert [(ban["what"], ban["why"]) for ban in ask("GET", "/bans")["bans"]] == [
+            ("Mallory", "cheats"), ("4711", "")]
+        ask("DELETE", "/bans/1")
+        ask("DELETE", "/bans/1", status=404)
+        assert [ban["number"] for ban in ask("GET", "/bans")["bans"]] == [2]
         assert ask("GET", "/service")["players"] == 2
         assert ask("POST", "/rooms/arena-2/save")["result"].endswith(".journal")
         ask("DELETE", "/rooms/arena-1")
@@ -94,6 +103,7 @@ def test_operators_do_what_their_role_does_and_the_audit_has_it():
         asked = (("GET", "/rooms", "eye"), ("GET", "/rooms/arena-1", "eye"),
                  ("POST", "/rooms/arena-1/pause", "mod"), ("POST", "/message", "mod"),
                  ("POST", "/rooms/arena-1/players/0/kick", "mod"),
+                 ("GET", "/bans", "eye"), ("DELETE", "/bans/7", "mod"),
                  ("POST", "/rooms", "token"), ("DELETE", "/rooms/arena-1", "token"),
                  ("POST", "/rooms/arena-1/save", "token"), ("GET", "/audit", "token"))
         expected = []
@@ -105,6 +115,11 @@ def test_operators_do_what_their_role_does_and_the_audit_has_it():
                 assert (status == 403) != is_allowed, (method, path, name, status, text)
                 if method != "GET" or not is_allowed:
                     expected.append((name, method + " " + path[1:], status))
+        for path in ("/rooms/arena-2", "/rooms"):
+            room = {name: json.loads(service.ask("GET", API + path, token=token)[2])
+                    for name, token in ROLES.items()}
+            room = {name: of.get("rooms", [of])[0] for name, of in room.items()}
+            assert room["eye"]["invite"] == "" and room["mod"]["invite"], room
         entries = json.loads(service.ask("GET", API + "/audit")[2])["entries"]
         found = [(entry["name"], entry["what"], entry["status"]) for entry in entries]
         assert found == expected, (found, expected)
@@ -139,6 +154,12 @@ def test_broken_bodies_and_paths_are_refused():
             (kick.replace("kick", "ban"), {"seconds": -1}),
             (kick.replace("kick", "ban"), {"seconds": 1e300}),
             (kick.replace("kick", "ban"), {"seconds": 60, "why": 3}),
+            (kick.replace("kick", "ban"), {"seconds": 60, "by": "shoe size"}),
+            ("/bans", {"kind": "name", "what": "ann"}),
+            ("/bans", {"kind": "name", "seconds": 60}),
+            ("/bans", {"kind": "address", "what": "example.org", "seconds": 60}),
+            ("/bans", {"kind": "account", "what": "ann", "seconds": 60}),
+            ("/bans", {"kind": "hat", "what": "ann", "seconds": 60}),
             (kick, {"why": ["rude"]}),
             ("/rooms/arena-1/pause", {"why": None}),
             ("/rooms/arena-1/save", {"why": {"a": "b"}}),

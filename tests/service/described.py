@@ -86,7 +86,7 @@ class Caller:
     @staticmethod
     def describe(method, path):
         for form, operations in resolve.openapi["paths"].items():
-            pattern = form.replace("{room}", "[^/]+").replace("{slot}", "[^/]+")
+            pattern = re.sub(r"\{[a-z]+\}", "[^/]+", form)
             if re.fullmatch(pattern, path) and method.lower() in operations:
                 return form, operations[method.lower()]
         raise AssertionError(f"{method} {path} is not described")

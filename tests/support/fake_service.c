@@ -19,6 +19,7 @@ struct fake_service {
     ls_service_view view;
     ls_room_register *rooms;
     ls_event_ring events;
+    ls_ban_list bans;
     ls_worker_report workers[FAKE_WORKERS];
     ls_upload_report uploads;
     ls_storage_report storage;
@@ -126,11 +127,26 @@ static ls_service_result act_on_room(fake_service *fake, const ls_service_comman
     }
 }
 
+static ls_service_result add_ban(fake_service *fake, const ls_service_command *command)
+{
+    ls_ban ban = command->ban;
+    ls_service_result result = {.status = LS_OK};
+    ban.until_unix_s = UINT32_MAX;
+    ls_text_set(&result.text, "%u", (unsigned)ls_ban_list_add(&fake->bans, &ban)->number);
+    return result;
+}
+
 static ls_service_result act(fake_service *fake, const ls_service_command *command)
 {
     switch (command->kind) {
     case LS_SERVICE_OPEN_ROOM:
         return open_room(fake, command);
+    case LS_SERVICE_ADD_BAN:
+        return add_ban(fake, command);
+    case LS_SERVICE_LIFT_BAN:
+        return ls_ban_list_lift(&fake->bans, command->ban.number)
+                   ? result_of(LS_OK, "")
+                   : result_of(LS_NOT_FOUND, "there is no such ban");
     case LS_SERVICE_MESSAGE:
         fake_service_add_event(fake, "message", command->room, command->text.bytes);
         return result_of(LS_OK, "sent");
@@ -260,6 +276,8 @@ fake_service *fake_service_create(void)
     }
     fake->view = (ls_service_view){.rooms = fake->rooms,
                                    .events = &fake->events,
+                                   .bans = &fake->bans,
+                                   .room_metrics = "all",
                                    .uploads = &fake->uploads,
                                    .storage = &fake->storage,
                                    .worker_count = FAKE_WORKERS,

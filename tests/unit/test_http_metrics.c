@@ -64,6 +64,39 @@ Test(http_metrics, totals_keep_what_rooms_that_are_gone_counted)
     fake_service_destroy(fake);
 }
 
+static uint32_t count_lines(const char *text, const char *word)
+{
+    uint32_t count = 0;
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word)) {
+        count++;
+    }
+    return count;
+}
+
+Test(http_metrics, a_summary_has_twenty_lines_a_room_and_none_has_none)
+{
+    fake_service *fake = fake_service_create();
+    ls_service_view view = *fake_service_view(fake);
+    ls_http_text text = {0};
+    view.room_metrics = "summary";
+    ls_http_metrics_write(&view, &text);
+    ls_http_text_add_bytes(&text, "", 1);
+    cr_assert_eq(count_lines(text.bytes, "{room=\"arena-1\""), 20);
+    cr_assert_eq(value_of(text.bytes, "lockstep_room_desyncs_total{room=\"arena-1\"}"), 1);
+    cr_assert_eq(
+        value_of(text.bytes, "lockstep_room_tick_lateness_seconds_count{room=\"arena-1\"}"), 1000);
+    cr_assert_eq(value_of(text.bytes, "lockstep_tick_lateness_seconds_bucket{le=\"0.0005\"}"), 1980,
+                 "the service has its bins");
+    ls_http_text_deinit(&text);
+    view.room_metrics = "none";
+    ls_http_metrics_write(&view, &text);
+    ls_http_text_add_bytes(&text, "", 1);
+    cr_assert_null(strstr(text.bytes, "lockstep_room_"));
+    cr_assert_eq(value_of(text.bytes, "lockstep_ticks_total"), 2000);
+    ls_http_text_deinit(&text);
+    fake_service_destroy(fake);
+}
+
 Test(http_metrics, rooms_beyond_the_limit_are_one)
 {
     fake_service *fake = fake_service_create();

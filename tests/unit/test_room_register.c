@@ -116,13 +116,20 @@ Test(room_register, a_journal_beside_the_file_is_found_wherever_both_are)
 Test(room_register, bans_are_known_again_until_they_end)
 {
     ls_ban_list *bans = ls_room_register_bans(rooms);
-    ls_ban_list_add(bans, "192.0.2.7:7000", UINT64_MAX / 2);
-    ls_ban_list_add(bans, "192.0.2.8:7000", 1);
+    ls_ban long_one = {.until_unix_s = UINT32_MAX, .why = "rude"};
+    ls_ban short_one = {.until_unix_s = 1};
+    cr_assert_eq(ls_ban_set(&short_one, LS_BAN_ADDRESS, "192.0.2.8", NULL), LS_OK);
+    cr_assert_eq(ls_ban_set(&long_one, LS_BAN_NAME, "Mallory", NULL), LS_OK);
+    ls_ban_list_add(bans, &short_one);
+    cr_assert_eq(ls_ban_list_add(bans, &long_one)->number, 2);
     cr_assert_eq(ls_room_register_save(rooms, NULL), LS_OK);
     open_again();
     bans = ls_room_register_bans(rooms);
-    cr_assert_gt(ls_ban_list_left_s(bans, "192.0.2.7:9", 1), 1000);
-    cr_assert_eq(ls_ban_list_left_s(bans, "192.0.2.8:9", 0), 0);
+    const ls_ban_subject who = {.address = "192.0.2.8:9", .name = "mallory"};
+    const ls_ban *found = ls_ban_list_find(bans, &who, 0);
+    cr_assert(found && found->number == 2 && strcmp(found->why, "rude") == 0);
+    const ls_ban_subject other = {.address = "192.0.2.8:9", .name = "ann"};
+    cr_assert_null(ls_ban_list_find(bans, &other, 0));
 }
 
 Test(room_register, two_services_have_no_folder_together)

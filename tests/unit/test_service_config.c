@@ -45,6 +45,7 @@ Test(service_config, every_part_of_a_file_is_where_it_belongs)
                        "[http]\nbind = \"::1\"\nport = 0\ntoken-file = \"t\"\n"
                        "hosts = \"a.example, b.example\"\n"
                        "[upload]\ncommand = \"rclone copy {} far:\"\nkeep-mib = 100\nparallel = 8\n"
+                       "[metrics]\nrooms = \"none\"\n"
                        "[match]\nlate = \"wait\"\nfind-causes = false\nparams = {speed = 2}\n"
                        "[[rooms]]\nname = \"a\"\nopen = 4\nsim = \"arena\"\nplayers = 4\n"
                        "tick-rate = 59.7275\nparams = {size = 3, walls = true}\n"
@@ -60,6 +61,7 @@ Test(service_config, every_part_of_a_file_is_where_it_belongs)
     cr_assert_str_eq(config.upload_command, "rclone copy {} far:");
     cr_assert_eq(config.journals_keep_mib, 100);
     cr_assert_eq(config.upload_parallel, 8);
+    cr_assert_str_eq(config.metrics_rooms, "none");
     cr_assert_str_eq(ls_room_settings_find(&config.match, "late"), "wait");
     cr_assert_str_eq(ls_room_settings_find(&config.match, "find-causes"), "off");
     cr_assert_str_eq(ls_room_settings_find(&config.match, "param"), "speed=2");
@@ -98,6 +100,26 @@ Test(service_config, values_out_of_their_ranges_are_refused_when_the_file_is_rea
     expect_refused("[match]\nlate = \"never\"\n", "--late");
     expect_refused("[match]\nlate = 1979-05-27\n", "takes a text, a number, true or false");
     expect_refused("[[rooms]]\nname = \"a\"\nplayers = [1, 2]\n", "takes a text, a number");
+}
+
+Test(service_config, a_certificate_and_its_key_belong_together)
+{
+    cr_assert_eq(parse("[http]\ntls-certificate = \"c\"\ntls-key = \"k\"\noperators = \"o\"\n"), 0,
+                 "%s", fault(0));
+    cr_expect_str_eq(config.http_certificate, "c");
+    cr_expect_str_eq(config.http_key, "k");
+    cr_expect_str_eq(config.http_operators, "o");
+    expect_refused("[http]\ntls-key = \"k\"\n", "tls-certificate and tls-key, or none of them");
+    expect_refused("[http]\ntls-certificate = \"\"\n", "tls-certificate is empty");
+}
+
+Test(service_config, limits_of_an_address_have_their_defaults)
+{
+    cr_assert_eq(parse("[limits]\naddress-joins = 0\n"), 0, "%s", fault(0));
+    cr_expect_eq(config.address_connections, 64);
+    cr_expect_eq(config.address_joins, 0);
+    cr_expect_eq(config.address_rooms, 24);
+    expect_refused("[limits]\naddress-join = 1\n", "did you mean 'address-joins'?");
 }
 
 #define DIGEST "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

@@ -1,6 +1,7 @@
 #include "lockstep/client/view/view.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/simulations/spring/spring.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -415,6 +416,8 @@ Test(view, a_simulations_bitmap_and_text_are_painted)
     ls_view_config config = {.source = {&source, fill_hud, draw_screen, NULL}};
     cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);
     cr_assert_eq(ls_scene_init(&scene, ls_allocator_heap()), LS_OK);
+    memset(glyphs + ('W' - 32) * 32, 255, 32);
+    shown_fonts = &fonts;
     frame(0);
     uint32_t green = count_colour(0xFF00FF00u);
     uint32_t blue = count_colour(0xFF0000FFu);
@@ -437,12 +440,14 @@ Test(view, a_scene_keeps_what_a_simulation_lends)
     ls_view_config config = {.source = {&source, fill_hud, draw_screen, NULL}};
     cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);
     cr_assert_eq(ls_scene_init(&scene, ls_allocator_heap()), LS_OK);
+    memset(glyphs + ('W' - 32) * 32, 255, 32);
+    shown_fonts = &fonts;
     frame(0);
     uint32_t red = count_colour(RED);
     uint32_t green = count_colour(0xFF00FF00u);
     text[1] = '\0';
     screen_pixels[0] = 0;
-    ls_scene_paint(&scene, NULL, &canvas);
+    ls_scene_paint(&scene, &fonts, &canvas);
     cr_expect_eq(count_colour(RED), red);
     cr_expect_eq(count_colour(0xFF00FF00u), green);
     cr_expect_gt(green, 0);
@@ -535,4 +540,38 @@ Test(view, a_heading_stands_alone_before_the_match)
     frames(1010);
     rows_above(&low);
     cr_expect_lt(low, with_keys);
+}
+
+static void say(const ls_sim_config *config, const void *state, uint32_t slot, ls_status_list *list)
+{
+    (void)state;
+    cr_expect_geq(list->capacity, config->players + 8);
+    ls_status_line lines[] = {{LS_STATUS_SEAT, 1, 0x112233FFu, {"7"}},
+                              {LS_STATUS_SEAT, 0, 0x445566FFu, {"nobody"}},
+                              {LS_STATUS_SEAT, 9, 0x445566FFu, {"nobody"}},
+                              {LS_STATUS_MATCH, 0, 0, {"half-time\033"}},
+                              {LS_STATUS_MATCH, 0, 0, {"another"}},
+                              {LS_STATUS_PERSON, slot, 0, {"wait"}},
+                              {99, 0, 0, {"of a newer game"}}};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        ls_status_push(list, lines[i]);
+    }
+}
+
+Test(view, what_a_game_says_has_its_place_beside_the_picture)
+{
+    ls_simulation simulation = *ls_spring_simulation();
+    simulation.status = say;
+    ls_sim_config config = ls_sim_config_default(&simulation);
+    ls_sim_instance *instance = NULL;
+    cr_assert_eq(ls_sim_instance_create(&simulation, &config, ls_allocator_heap(), &instance, NULL),
+                 LS_OK);
+    ls_hud_model hud = {.seat_count = 1};
+    ls_hud_model_add_status(&hud, instance, 0);
+    cr_expect_str_eq(hud.seats[0].text, "7");
+    cr_expect_eq(hud.seats[0].colour, 0x112233FFu);
+    cr_expect_str_eq(hud.match.text.bytes, "half-time?", "the first, and nothing for a terminal");
+    cr_expect_str_eq(hud.person.text.bytes, "wait");
+    cr_expect_str_empty(hud.keys.text.bytes);
+    ls_sim_instance_destroy(instance);
 }

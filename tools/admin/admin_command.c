@@ -58,6 +58,7 @@ static ls_http_ask admin_request(const admin_service *service, const char *metho
         .method = method,
         .url = url,
         .token = service->token[0] ? service->token : NULL,
+        .ca_file = service->ca_file,
         .timeout_ms = ANSWER_TIMEOUT_MS,
     };
 }
@@ -457,16 +458,21 @@ enum {
     WHEN_BYTES_MAX = 32
 };
 
-static void tell_when(const ls_json *of, char when[WHEN_BYTES_MAX])
+static void tell_second(uint64_t unix_s, char when[WHEN_BYTES_MAX])
 {
-    uint64_t unix_ms = 0;
-    (void)ls_json_read_u64(of, "unix_ms", &unix_ms);
-    const time_t seconds = (time_t)(unix_ms / 1000);
+    const time_t seconds = (time_t)unix_s;
     struct tm local;
     when[0] = '\0';
     if (localtime_r(&seconds, &local)) {
         strftime(when, WHEN_BYTES_MAX, "%Y-%m-%d %H:%M:%S", &local);
     }
+}
+
+static void tell_when(const ls_json *of, char when[WHEN_BYTES_MAX])
+{
+    uint64_t unix_ms = 0;
+    (void)ls_json_read_u64(of, "unix_ms", &unix_ms);
+    tell_second(unix_ms / 1000, when);
 }
 
 static void add_audit(text_table *table, const ls_json *entry)
@@ -486,6 +492,30 @@ static void admin_print_audit(const ls_json *answer)
     static const char *const headers[] = {"when",    "operator", "what", "with",
                                           ">status", "result",   NULL};
     print_list(headers, ls_json_read_members(answer, "entries"), add_audit);
+}
+
+static void add_ban(text_table *table, const ls_json *ban)
+{
+    uint64_t until_s = 0;
+    char when[WHEN_BYTES_MAX];
+    (void)ls_json_read_u64(ban, "until_unix_s", &until_s);
+    tell_second(until_s, when);
+    add_number(table, ban, "number");
+    add_text(table, ban, "kind");
+    add_text(table, ban, "what");
+    text_table_add(table, "%s", when);
+    add_text(table, ban, "why");
+}
+
+static void admin_print_bans(const ls_json *answer)
+{
+    static const char *const headers[] = {">number", "kind", "who", "until", "why", NULL};
+    print_list(headers, ls_json_read_members(answer, "bans"), add_ban);
+}
+
+static void admin_print_ban(const ls_json *answer)
+{
+    printf("%.0f\n", number_of(answer, "number"));
 }
 
 static void admin_print_opened(const ls_json *answer)
@@ -521,6 +551,19 @@ typedef struct follower {
     size_t size;
 } follower;
 
+/* "player-joined" is "player joined", and of a slot "player joined (slot 2)". */
+static void add_kind(const ls_json *event, ls_text *line)
+{
+    double slot = 0;
+    const char *kind = ls_json_read_text(event, "kind");
+    for (; kind && *kind != '\0'; kind++) {
+        ls_text_add(line, "%c", *kind == '-' ? ' ' : *kind);
+    }
+    if (ls_json_read_number(event, "slot", &slot)) {
+        ls_text_add(line, " (slot %.0f)", slot);
+    }
+}
+
 static void print_event(const ls_json *event)
 {
     const char *room = ls_json_read_text(event, "room");
@@ -528,8 +571,11 @@ static void print_event(const ls_json *event)
     char when[WHEN_BYTES_MAX];
     ls_text line;
     tell_when(event, when);
-    ls_text_set(&line, "%s  %s%s%s", when, room ? room : "", room && room[0] ? ": " : "",
-                sentence ? sentence : "");
+    ls_text_set(&line, "%s  %s%s", when, room ? room : "", room && room[0] ? ": " : "");
+    add_kind(event, &line);
+    if (sentence && sentence[0] != '\0') {
+        ls_text_add(&line, ": %s", sentence);
+    }
     ls_text_make_printable(line.bytes, strlen(line.bytes));
     puts(line.bytes);
 }
@@ -671,7 +717,7 @@ static ls_status fill_why(const admin_words *words, request *out, ls_text *why)
     return LS_OK;
 }
 
-static ls_status fill_ban(const admin_words *words, request *out, ls_text *why)
+static ls_status fill_seconds(const admin_words *words, request *out, ls_text *why)
 {
     uint64_t seconds = 0;
     ls_status status = ls_option_number("SECONDS", word(words, 3),
@@ -679,7 +725,33 @@ static ls_status fill_ban(const admin_words *words, request *out, ls_text *why)
     out->body = ls_json_create();
     ls_json_number(out->body, "seconds", (double)seconds);
     add_why(out->body, word(words, 4));
+    return status;
+}
+
+static ls_status fill_ban(const admin_words *words, request *out, ls_text *why)
+{
+    ls_status status = fill_seconds(words, out, why);
+    if (word(words, 5)) {
+        ls_json_text(out->body, "by", word(words, 5));
+    }
     return status == LS_OK ? set_player_path(words, "ban", out, why) : status;
+}
+
+static ls_status fill_add_ban(const admin_words *words, request *out, ls_text *why)
+{
+    ls_status status = fill_seconds(words, out, why);
+    ls_json_text(out->body, "kind", word(words, 1));
+    ls_json_text(out->body, "what", word(words, 2));
+    return status;
+}
+
+static ls_status fill_unban(const admin_words *words, request *out, ls_text *why)
+{
+    uint64_t number = 0;
+    ls_status status =
+        ls_option_number("NUMBER", word(words, 1), (ls_option_range){1, UINT32_MAX}, &number, why);
+    snprintf(out->path, sizeof out->path, "bans/%" PRIu64, number);
+    return status;
 }
 
 static ls_status fill_message(const admin_words *words, request *out, ls_text *why)
@@ -746,8 +818,13 @@ static const command commands[] = {
      "leaves a room in its journal, to go on another time; prints the file"},
     {"kick", " NAME SLOT [WHY]", 2, 3, true, "POST", "", fill_kick, admin_print_result,
      "sends a player away"},
-    {"ban", " NAME SLOT SECONDS [WHY]", 3, 4, true, "POST", "", fill_ban, admin_print_result,
-     "and refuses the address in every room"},
+    {"ban", " NAME SLOT SECONDS [WHY [BY]]", 3, 5, true, "POST", "", fill_ban, admin_print_result,
+     "and refuses it in every room by its address, or by BY: account or name"},
+    {"bans", "", 0, 0, false, "GET", "bans", NULL, admin_print_bans,
+     "who is banned, and until when"},
+    {"add-ban", " address|account|name WHO SECONDS [WHY]", 3, 4, false, "POST", "bans",
+     fill_add_ban, admin_print_ban, "sends somebody away, now and later; prints the ban's number"},
+    {"unban", " NUMBER", 1, 1, false, "DELETE", "", fill_unban, admin_print_result, "lifts a ban"},
     {"message", " [NAME] TEXT", 1, 2, false, "POST", "message", fill_message, admin_print_result,
      "to the players of one room, or of all"},
     {"drain", "", 0, 0, false, "POST", "drain", NULL, admin_print_result,

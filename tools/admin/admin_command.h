@@ -16,6 +16,7 @@
 typedef struct admin_service {
     const char *url;                   /* up to where /api begins, without a slash at its end */
     char token[ADMIN_TOKEN_BYTES_MAX]; /* "": none */
+    const char *ca_file;               /* the issuers that HTTPS trusts; NULL: the system's */
     uint32_t retry_s;                  /* for so long `events` looks for one that is gone */
 } admin_service;
 

@@ -185,6 +185,11 @@ static void fill_hud(void *user, ls_hud_model *hud)
                      hud->tick, record->last_tick, hud->tick / rate_hz / 60,
                      hud->tick / rate_hz % 60);
     add_hash(record, hud);
+    hud->seat_count = header->config.players;
+    for (uint32_t slot = 0; slot < hud->seat_count; slot++) {
+        snprintf(hud->seats[slot].name, sizeof hud->seats[slot].name, "slot %" PRIu32, slot);
+    }
+    ls_hud_model_add_status(hud, instance_of(record), header->config.players);
     if (record->problem.bytes[0]) {
         hud->is_alarm = true;
         hud->banner = record->problem;

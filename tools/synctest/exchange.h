@@ -44,6 +44,7 @@ typedef enum synctest_phase {
     SYNCTEST_PHASE_SAVE,
     SYNCTEST_PHASE_DRAW,
     SYNCTEST_PHASE_SOUNDS,
+    SYNCTEST_PHASE_STATUS,
     SYNCTEST_PHASE_BOT,
     SYNCTEST_PHASE_DEINIT,
     SYNCTEST_PHASE_OPENING,      /* these two are told by a crash: loading its file, */

@@ -50,6 +50,14 @@ static void listen(void *user)
                                       ls_sim_instance_view(viewer->current), &list);
 }
 
+static void read_status(void *user)
+{
+    static ls_status_line lines[LS_PLAYERS_MAX + 8];
+    viewing *viewer = user;
+    ls_status_list list = {.lines = lines, .capacity = sizeof lines / sizeof lines[0]};
+    ls_sim_instance_status(viewer->current, viewer->slot, &list);
+}
+
 static void ask_bot(void *user)
 {
     static uint8_t bytes[LS_INPUT_BYTES_MAX];
@@ -135,6 +143,9 @@ static bool show(viewing *viewer)
         return false;
     }
     viewer->slot = tick % viewer->player->config.players;
+    if (simulation->status && !call_reader(viewer, SYNCTEST_PHASE_STATUS, "status", read_status)) {
+        return false;
+    }
     bool can_save = viewer->player->exchange->facts.save_bytes > 0;
     return (!simulation->bot || call_reader(viewer, SYNCTEST_PHASE_BOT, "bot", ask_bot)) &&
            call_reader(viewer, SYNCTEST_PHASE_HASH, "hash", hash) &&

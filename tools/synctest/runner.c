@@ -98,6 +98,7 @@ static const char *phase_name(uint32_t phase)
                                                             "save",
                                                             "draw",
                                                             "sounds",
+                                                            "status",
                                                             "bot",
                                                             "deinit",
                                                             "loading",

@@ -256,6 +256,33 @@ static void arena_draw(const ls_sim_config *config, const void *previous, const 
     draw_shots(&from, &to, alpha, list);
 }
 
+/* ---- status ---- */
+
+/* The scores, and how long a ship that was lost stays away. */
+static void arena_status(const ls_sim_config *config, const void *state, uint32_t slot,
+                         ls_status_list *list)
+{
+    ls_arena_view view = ls_arena_view_of(config, state);
+    for (uint32_t i = 0; i < view.layout.player_count; i++) {
+        ls_status_line score = {
+            .kind = LS_STATUS_SEAT, .owner = i + 1, .colour = ls_player_colour(i)};
+        ls_text_set(&score.text, "%u", view.ships[i].score);
+        ls_status_push(list, score);
+    }
+    if (slot >= view.layout.player_count) {
+        return;
+    }
+    uint32_t away_ticks = view.ships[slot].respawn_ticks;
+    if (view.bodies[slot].shape == LS_ARENA_NONE && away_ticks > 1) {
+        ls_status_line back = {.kind = LS_STATUS_PERSON};
+        ls_text_set(&back.text, "you are back in %u s", 1 + away_ticks / config->tick_rate_hz);
+        ls_status_push(list, back);
+    }
+    ls_status_push(list, (ls_status_line){.kind = LS_STATUS_KEYS,
+                                          .text = {"arrows or WASD drive and turn   space fires   "
+                                                   "left control brakes"}});
+}
+
 /* ---- sounds ---- */
 
 /* The sounds of a step of an arena match: shots, hits, ships that are lost and ships that come into
@@ -391,6 +418,7 @@ const ls_simulation *ls_arena_simulation(void)
         .control = arena_control,
         .sounds = arena_sounds,
         .input_bits = ls_buttons_in_first_byte,
+        .status = arena_status,
     };
     return &simulation;
 }

@@ -205,6 +205,22 @@ static uint32_t rope_control(const ls_sim_config *config, const void *state, uin
     return write_input(is_holding, millimetres(at.x + reach.x), millimetres(at.y + reach.y), bytes);
 }
 
+/* ---- status ---- */
+
+static void rope_status(const ls_sim_config *config, const void *state, uint32_t slot,
+                        ls_status_list *list)
+{
+    (void)state;
+    ls_status_push_players(list, config->players);
+    if (slot < config->players) {
+        ls_status_push(
+            list,
+            (ls_status_line){
+                .kind = LS_STATUS_KEYS,
+                .text = {"arrows or WASD lead the hand, or hold the left button   space lets go"}});
+    }
+}
+
 /* ---- the simulation ---- */
 
 #define GRAVITY 9.81 /* m/s2 */
@@ -491,6 +507,7 @@ const ls_simulation *ls_rope_simulation(void)
         .draw = rope_draw,
         .bot = rope_bot,
         .control = rope_control,
+        .status = rope_status,
     };
     return &simulation;
 }

@@ -149,6 +149,20 @@ static uint32_t spring_control(const ls_sim_config *config, const void *state, u
     return LS_SPRING_INPUT_BYTES;
 }
 
+/* ---- status ---- */
+
+static void spring_status(const ls_sim_config *config, const void *state, uint32_t slot,
+                          ls_status_list *list)
+{
+    (void)state;
+    ls_status_push_players(list, config->players);
+    if (slot < config->players) {
+        ls_status_push(list, (ls_status_line){
+                                 .kind = LS_STATUS_KEYS,
+                                 .text = {"up and down push the weight, or hold the left button"}});
+    }
+}
+
 /* ---- the simulation ---- */
 
 /* Far beyond anything that still is a spring: an unstable integrator ends here and not in numbers
@@ -346,6 +360,7 @@ const ls_simulation *ls_spring_simulation(void)
         .draw = spring_draw,
         .bot = spring_bot,
         .control = spring_control,
+        .status = spring_status,
     };
     return &simulation;
 }

@@ -165,6 +165,22 @@ static uint32_t tumble_control(const ls_sim_config *config, const void *state, u
     return write_pad(jumps, push.x, push.y, bytes);
 }
 
+/* ---- status ---- */
+
+static void tumble_status(const ls_sim_config *config, const void *state, uint32_t slot,
+                          ls_status_list *list)
+{
+    (void)state;
+    ls_status_push_players(list, config->players);
+    if (slot < config->players) {
+        ls_status_push(
+            list,
+            (ls_status_line){
+                .kind = LS_STATUS_KEYS,
+                .text = {"arrows or WASD roll the ball, or hold the left button   space jumps"}});
+    }
+}
+
 /* ---- drawing ---- */
 
 /* The picture of a tumble match: the faces of bodies, seen by a camera that stands still, as shaded
@@ -568,6 +584,7 @@ const ls_simulation *ls_tumble_simulation(void)
         .bot = tumble_bot,
         .control = tumble_control,
         .input_bits = ls_buttons_in_first_byte,
+        .status = tumble_status,
     };
     return &simulation;
 }

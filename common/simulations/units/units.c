@@ -606,6 +606,24 @@ static void units_draw(const ls_sim_config *config, const void *previous, const 
     }
 }
 
+/* The scores, and how many units each has. */
+static void units_status(const ls_sim_config *config, const void *state, uint32_t slot,
+                         ls_status_list *list)
+{
+    const ls_units_state *units = state;
+    for (uint32_t i = 0; i < config->players; i++) {
+        ls_status_line score = {
+            .kind = LS_STATUS_SEAT, .owner = i + 1, .colour = player_colours[i]};
+        ls_text_set(&score.text, "%u (%u units)", units->players[i].score, units->players[i].alive);
+        ls_status_push(list, score);
+    }
+    if (slot < config->players) {
+        ls_status_push(list, (ls_status_line){.kind = LS_STATUS_KEYS,
+                                              .text = {"left drag selects   right click attacks, "
+                                                       "with control goes   space stops"}});
+    }
+}
+
 /* ---- the simulation ---- */
 
 /* No hole that the compiler might leave unset: the schema names every byte. */
@@ -727,6 +745,7 @@ const ls_simulation *ls_units_simulation(void)
         .control = units_control,
         .draw_control = units_draw_control,
         .input_bits = units_input_bits,
+        .status = units_status,
     };
     return &simulation;
 }

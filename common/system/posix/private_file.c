@@ -11,14 +11,13 @@
 #include <unistd.h>
 
 enum {
-    PATH_BYTES_MAX = 4096,
+    PATH_BYTES_MAX = LS_PRIVATE_FILE_PATH_BYTES_MAX,
     NAMES_TRIED = 100,
 };
 
 /* ---- where it is ---- */
 
-/* The path, or, of one of the system's credentials, that in `whole`; NULL: the system gave none. */
-static const char *find_path(const char *path, char whole[PATH_BYTES_MAX])
+const char *ls_private_file_path(const char *path, char whole[LS_PRIVATE_FILE_PATH_BYTES_MAX])
 {
     static const char given[] = LS_PRIVATE_FILE_CREDENTIALS;
     const size_t size = sizeof given - 1;
@@ -33,7 +32,7 @@ static const char *find_path(const char *path, char whole[PATH_BYTES_MAX])
 bool ls_private_file_look(const char *path, ls_file_facts *out)
 {
     char whole[PATH_BYTES_MAX];
-    const char *found = find_path(path, whole);
+    const char *found = ls_private_file_path(path, whole);
     errno = ENOENT;
     return found && ls_file_look(found, out);
 }
@@ -114,7 +113,7 @@ ls_status ls_private_file_read(const char *path, uint8_t *bytes, size_t capacity
                                ls_text *why)
 {
     char whole[PATH_BYTES_MAX];
-    const char *found = find_path(path, whole);
+    const char *found = ls_private_file_path(path, whole);
     if (!found) {
         return ls_fail(LS_IO, why, "cannot read %s: the system gave this program no credentials",
                        path);

@@ -511,7 +511,7 @@ static void draw_car(const blend *both, uint32_t slot)
     if (is_moved(both, slot)) {
         blended.past = blended.now;
     }
-    ls_draw_shape wheel = {.kind = LS_DRAW_DISC, .colour = WHEEL_COLOUR};
+    ls_draw_shape wheel = {.kind = LS_DRAW_WHEEL, .colour = WHEEL_COLOUR};
     ls_draw_shape chassis = {
         .kind = LS_DRAW_BOX, .colour = ls_player_colour(slot), .owner = slot + 1};
     for (uint32_t i = 0; i < 2; i++) {
