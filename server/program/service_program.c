@@ -118,12 +118,18 @@ static const char *text_or_null(const char *text)
     return text[0] != '\0' ? text : NULL;
 }
 
+/* Rooms are spread over the workers, and so are those that one address may cause. */
+static uint32_t share_of(uint32_t all, uint32_t workers)
+{
+    return (all + workers - 1) / workers;
+}
+
 /* Every worker lets clients in by the same rules as the supervisor says. */
 static void settle_workers(service_program *self, const ls_server_options *options)
 {
     const ls_service_config *service = &self->service;
     bool has_bundles = strcmp(service->bundle_dir, "none") != 0;
-    uint32_t each = (service->rooms_max + service->workers - 1) / service->workers;
+    uint32_t each = share_of(service->rooms_max, service->workers);
     self->worker =
         (ls_worker_settings){.rooms_max = LS_MIN(each * 2, LS_MATCHES_MAX),
                              .log_level = options->output.level,
@@ -137,7 +143,7 @@ static void settle_workers(service_program *self, const ls_server_options *optio
                              .files = self->files,
                              .address_connections = service->address_connections,
                              .address_joins = service->address_joins,
-                             .address_rooms = service->address_rooms};
+                             .address_rooms = share_of(service->address_rooms, service->workers)};
 }
 
 /* ---- running ---- */

@@ -106,6 +106,9 @@ def test_rooms_are_made_and_ended_on_demand():
     with Service("") as service:
         ask = Caller(service)
         assert ask("GET", "/rooms")["rooms"] == []
+        # The service is ready with the first one, and gives rooms to those that are.
+        wait_for(lambda: all(one["memory_bytes"] for one in ask("GET", "/workers")["workers"]),
+                 "both workers")
         made = {"name": "duel", "sim": "arena", "players": 2, "tick-rate": 30}
         assert ask("POST", "/rooms", made, status=201)["name"] == "duel"
         ask("POST", "/rooms", made, status=409)
