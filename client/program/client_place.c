@@ -121,20 +121,11 @@ ls_status ls_client_place_read(const ls_client_place_source *from, ls_client_pla
     return status;
 }
 
-/* A server says no more before it knows who asks: an invite names a room that may be private. */
-static const char *full_text(const ls_client_place *place)
-{
-    return place->room[0] != '\0' && !place->sealed.has_token
-               ? "the server has no seat for this invite: it is full, or the room is private and "
-                 "takes holders of a connect token alone (--token)"
-               : "the server is full: it has no room for another connection";
-}
-
-const char *ls_client_refusal_text(ls_sealed_refusal refusal, const ls_client_place *place)
+const char *ls_client_refusal_text(ls_sealed_refusal refusal, bool has_token)
 {
     switch (refusal) {
     case LS_SEALED_REFUSAL_FULL:
-        return full_text(place);
+        return "the server is full: it has no room for another connection";
     case LS_SEALED_REFUSAL_CREDENTIAL:
         return "the server lets nobody in without its whole invite or a connect token: ask whoever "
                "runs it";
@@ -152,11 +143,10 @@ const char *ls_client_refusal_text(ls_sealed_refusal refusal, const ls_client_pl
                "or "
                "a tunnel perhaps, is below that";
     default:
-        return place->sealed.has_token
-                   ? "no server answers there, or none takes this token: it may have been "
-                     "used, have expired, or be for another server; the server's log says "
-                     "which"
-                   : "no server answers there; check the address, the port and the network";
+        return has_token ? "no server answers there, or none takes this token: it may have been "
+                           "used, have expired, or be for another server; the server's log says "
+                           "which"
+                         : "no server answers there; check the address, the port and the network";
     }
 }
 

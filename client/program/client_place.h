@@ -38,9 +38,8 @@ typedef struct ls_client_place {
 ls_status ls_client_place_read(const ls_client_place_source *from, ls_client_place *out,
                                ls_text *why);
 
-/* Why a client did not get in to a place, and what its player can do about it. NONE: there was no
- * answer. */
-const char *ls_client_refusal_text(ls_sealed_refusal refusal, const ls_client_place *place);
+/* Why a client did not get in, and what its player can do about it. NONE: there was no answer. */
+const char *ls_client_refusal_text(ls_sealed_refusal refusal, bool has_token);
 
 /* The server will say the same whenever it is asked. */
 bool ls_client_refusal_is_final(ls_sealed_refusal refusal);
