@@ -260,6 +260,7 @@ void ls_agones_plan_next(ls_agones_plan *plan, const ls_service_view *view, uint
     out->step = choose(plan, view, now_ns, out);
     out->method = forms[out->step].method;
     out->path = forms[out->step].path;
+    out->allocations = plan->allocations;
     switch (out->step) {
     case LS_AGONES_ROOMS:
         out->rooms = ls_room_register_count(view->rooms);
@@ -390,6 +391,7 @@ static ls_status read_game_server(ls_agones_plan *plan, const ls_json *server, u
         return LS_OK;
     }
     plan->asked = asked;
+    plan->allocations++;
     plan->is_ready_told = false;
     plan->asked_ns = room ? 0 : now_ns;
     const char *key = annotations ? ls_json_read_text(annotations, LS_AGONES_KEY_ANNOTATION) : NULL;
@@ -477,7 +479,7 @@ ls_status ls_agones_plan_reply(ls_agones_plan *plan, const ls_agones_request *re
     ls_status status = LS_OK;
     switch (request->step) {
     case LS_AGONES_READY:
-        plan->is_ready_told = true;
+        plan->is_ready_told = request->allocations == plan->allocations; /* or one came meanwhile */
         plan->has_begun = true;
         break;
     case LS_AGONES_HEALTH:

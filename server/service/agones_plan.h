@@ -32,6 +32,7 @@ typedef struct ls_agones_request {
     ls_agones_step step;
     const char *method;
     const char *path;                    /* "/ready" */
+    uint32_t allocations;                /* READY: behind so many of them */
     uint32_t rooms;                      /* ROOMS */
     uint64_t players;                    /* PLAYERS: a hash of the list */
     uint32_t annotation;                 /* ANNOTATE: which of them it is, ... */
@@ -64,7 +65,8 @@ typedef struct ls_agones_plan {
     bool has_begun;          /* Ready was told once */
     bool is_ready_told;      /* since the newest allocation */
     bool is_allocated;       /* when it was seen last */
-    uint64_t asked;          /* a hash of the newest allocation */
+    uint32_t allocations;    /* so far */
+    uint64_t asked;          /* a hash of the newest one */
     uint64_t asked_ns;       /* when it was seen first, if it brought no room; else 0 */
     uint64_t token_key;      /* a hash of the key that came with a room that stands; 0: none */
     bool is_shutdown_told;

@@ -38,12 +38,20 @@
     return answer;
   }
 
+  // What was done where that says more than the tables do: a file, what it lacks.
+  function showNotice(answer) {
+    const said = answer.result && answer.result !== "done" ? [answer.result, answer.lacks] : [];
+    const text = said.filter(Boolean).join(": ");
+    byId("notice").textContent = text;
+    byId("notice").hidden = !text;
+  }
+
   async function act(question, method, path, body) {
     if (question && !confirm(question)) {
       return;
     }
     try {
-      await ask(method, path, body);
+      showNotice(await ask(method, path, body));
       await refresh();
     } catch (problem) {
       showProblem(problem.message);
@@ -91,6 +99,10 @@
   // A button that has the focus keeps it when its table is drawn again.
   function fill(table, rows) {
     const body = byId(table).tBodies[0];
+    const headings = [...byId(table).tHead.rows[0].cells].map((cell) => cell.textContent);
+    for (const made of rows) {
+      [...made.cells].forEach((cell, index) => { cell.dataset.label = headings[index]; });
+    }
     const buttons = () => [...body.querySelectorAll("button")];
     const focused = buttons().indexOf(document.activeElement);
     body.replaceChildren(...rows);
@@ -135,7 +147,7 @@
   }
 
   function playerRow(room, player) {
-    const path = "rooms/" + encodeURIComponent(room.name) + "/players/" + player.slot + "/kick";
+    const path = "rooms/" + encodeURIComponent(room.name) + "/players/" + player.slot;
     const question = "Send " + player.name + " away?";
     const state = player.is_desynced ? "desynced" : player.is_here ? "here" : "away";
     return row(
@@ -148,8 +160,27 @@
       player.inputs_late,
       player.inputs_substituted,
       player.lag,
-      player.is_here ? button("Kick", () => act(question, "POST", path, {})) : "",
+      player.is_here ? [
+        button("Kick", () => act(question, "POST", path + "/kick", {})),
+        " ",
+        button("Ban", () => ban(player.name, path + "/ban")),
+      ] : "",
     );
+  }
+
+  // By its address; other bans are for lockstep-admin.
+  function ban(name, path) {
+    const hours = Number(prompt("Ban " + name + ", by its address, for how many hours?", "24"));
+    if (hours > 0) {
+      act(null, "POST", path, { seconds: Math.ceil(hours * 3600) });
+    }
+  }
+
+  function say(whom, path) {
+    const text = prompt("Message to " + whom + ":", "");
+    if (text) {
+      act(null, "POST", path, { text });
+    }
   }
 
   function drawHistogram(id, histogram) {
@@ -231,8 +262,10 @@
   }
 
   async function refresh() {
-    if (!token()) {
-      showProblem("Enter the token of the service.");
+    byId("for-all").hidden = !token();
+    if (!token()) { // no alarm: nothing was asked yet
+      showProblem("");
+      byId("service").textContent = "Enter the token of the service.";
       return;
     }
     try {
@@ -331,6 +364,14 @@
     byId("token").value = "";
   });
   byId("forget").addEventListener("click", () => useToken(""));
+  const chosenPath = () => "rooms/" + encodeURIComponent(chosen);
+  byId("message").addEventListener("click", () =>
+    say("the players of " + chosen, chosenPath() + "/message"));
+  byId("save").addEventListener("click", () =>
+    act("End " + chosen + " into its journal?", "POST", chosenPath() + "/save", {}));
+  byId("message-all").addEventListener("click", () => say("all players", "message"));
+  byId("drain").addEventListener("click", () =>
+    act("Open no more rooms, and end the service with the last one?", "POST", "drain"));
   setInterval(() => document.hidden || refresh(), PERIOD_MS);
   refresh();
 })();

@@ -80,13 +80,15 @@ class Browser:
         return json.loads(message)
 
     def ask(self, method, **parameters):
-        """One command; questions that the page asks meanwhile are answered with yes."""
+        """One command; questions that the page asks meanwhile are answered with yes, with what
+        they suggest, or with "be kind"."""
         number = self._send(method, parameters)
         while True:
             message = self._receive()
             if message.get("method") == "Page.javascriptDialogOpening":
                 self.dialogs.append(message["params"]["message"])
-                self._send("Page.handleJavaScriptDialog", {"accept": True})
+                given = message["params"].get("defaultPrompt") or "be kind"
+                self._send("Page.handleJavaScriptDialog", {"accept": True, "promptText": given})
             if message.get("id") == number:
                 assert "error" not in message, message
                 return message["result"]

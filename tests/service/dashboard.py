@@ -26,7 +26,8 @@ if not browser.find():
 
 with FakeService(PROGRAM) as service, browser.Browser() as page:
     page.open(f"http://127.0.0.1:{service.port}/")
-    page.wait_for("document.getElementById('problem').textContent.includes('Enter the token')")
+    page.wait_for("document.getElementById('service').textContent.includes('Enter the token')")
+    assert page.run("document.getElementById('problem').hidden"), "no alarm before a token"
     page.run("boos = 0; boo = () => boos++; 1")
     page.run("document.getElementById('token').value = 'wrong';"
              "document.querySelector('#token-form button').click()")
@@ -64,22 +65,45 @@ with FakeService(PROGRAM) as service, browser.Browser() as page:
     page.wait_for("!document.getElementById('picture').hidden")
     assert page.run("boos") == 0
 
+    # A phone: nothing is wider than the page.
+    page.ask("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1,
+             mobile=True)
+    page.wait_for("document.documentElement.clientWidth === 390")
+    assert page.run("document.documentElement.scrollWidth") == 390
+    assert page.run("getComputedStyle(document.querySelector('#rooms td'), '::before').content"
+                    ) == '"Name"'
+    page.ask("Emulation.clearDeviceMetricsOverride")
+
     # Buttons.
     page.run("document.querySelector('#rooms td:last-child button').click()")
     page.wait_for("document.querySelector('#rooms td:nth-child(2)').textContent === 'paused'")
     page.run("document.querySelector('#rooms td:last-child button').click()")
     page.wait_for("document.querySelector('#rooms td:nth-child(2)').textContent === 'running'")
+    page.run("setTimeout(() => document.getElementById('message').click()); 1")
+    page.wait_for("document.querySelector('#events li').textContent.includes('be kind')")
+    page.run("setTimeout(() => document.querySelectorAll('#players button')[0].click()); 1")
+    page.wait_for("document.querySelectorAll('#players td:nth-child(4)')[0].textContent === 'away'")
     page.run("setTimeout(() => document.querySelectorAll('#players button')[1].click()); 1")
     page.wait_for("document.querySelectorAll('#players td:nth-child(4)')[1].textContent === 'away'")
     page.run("setTimeout(() =>"
              " document.querySelectorAll('#rooms td:last-child button')[1].click()); 1")
     page.wait_for("document.querySelectorAll('#rooms tbody tr').length === 1")
     page.wait_for("document.getElementById('room').hidden")
-    assert page.dialogs == ["Send <script>boo()</script> away?", "End the room arena-1?"]
+    page.run("document.querySelector('#rooms button.name').click()")
+    page.wait_for("!document.getElementById('room').hidden")
+    page.run("setTimeout(() => document.getElementById('save').click()); 1")
+    page.wait_for("document.getElementById('notice').textContent === 'journals/arena.journal'")
+    page.run("setTimeout(() => document.getElementById('drain').click()); 1")
+    page.wait_for("document.getElementById('service').textContent.includes('draining')")
+    assert page.dialogs == [
+        "Message to the players of arena-1:", "Send ann away?",
+        "Ban <script>boo()</script>, by its address, for how many hours?", "End the room arena-1?",
+        "End arena-2 into its journal?",
+        "Open no more rooms, and end the service with the last one?"], page.dialogs
 
     # The token is the tab's alone, and can be forgotten.
     assert page.run("sessionStorage.length") == 1 and page.run("localStorage.length") == 0
     assert page.run("document.cookie") == ""
     page.run("document.getElementById('forget').click()")
-    page.wait_for("document.getElementById('problem').textContent.includes('Enter the token')")
+    page.wait_for("document.getElementById('service').textContent.includes('Enter the token')")
     assert page.run("sessionStorage.length") == 0

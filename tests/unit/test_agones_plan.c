@@ -296,6 +296,19 @@ Test(agones_plan, server_is_ready_again_when_its_room_was_not_opened)
     expect_annotation("room.final.invite", "lockstep://here/final");
 }
 
+Test(agones_plan, reply_to_ready_that_an_allocation_overtakes_is_of_the_one_before)
+{
+    expect(LS_AGONES_HEALTH);
+    cr_assert_eq(next(), LS_AGONES_READY);
+    cr_assert_eq(allocate_again("1", "m1"), LS_OK);
+    cr_assert_eq(reply(200, "{}"), LS_OK);
+    const ls_service_result result = {.status = LS_NOT_FOUND, .text = {"no such game"}};
+    ls_agones_plan_opened(&plan, row, &result);
+    expect_annotation("room.m1.invite", "error: no such game");
+    expect_annotation("lockstep-invite", "error: no such game");
+    expect(LS_AGONES_READY);
+}
+
 Test(agones_plan, server_is_ready_again_when_an_allocation_cannot_be)
 {
     cr_assert_eq(allocate("nonsense"), LS_BAD_ARGUMENT);
