@@ -5,17 +5,17 @@
 #define LOCKSTEP_COMMON_BASE_PREFETCH_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     LS_CACHE_LINE_BYTES = 64
 };
 
-/* Any address is allowed: nothing is read. */
+/* Any address is allowed, none too: nothing is read, and addresses are counted as numbers. */
 static inline void ls_prefetch(const void *start, size_t bytes)
 {
-    const char *first = start;
     for (size_t at = 0; at < bytes; at += LS_CACHE_LINE_BYTES) {
-        __builtin_prefetch(first + at, 1);
+        __builtin_prefetch((const void *)((uintptr_t)start + at), 1);
     }
 }
 

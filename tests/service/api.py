@@ -115,6 +115,11 @@ def test_operators_do_what_their_role_does_and_the_audit_has_it():
                 assert (status == 403) != is_allowed, (method, path, name, status, text)
                 if method != "GET" or not is_allowed:
                     expected.append((name, method + " " + path[1:], status))
+        for path in ("/rooms/arena-2", "/rooms"):
+            room = {name: json.loads(service.ask("GET", API + path, token=token)[2])
+                    for name, token in ROLES.items()}
+            room = {name: of.get("rooms", [of])[0] for name, of in room.items()}
+            assert room["eye"]["invite"] == "" and room["mod"]["invite"], room
         entries = json.loads(service.ask("GET", API + "/audit")[2])["entries"]
         found = [(entry["name"], entry["what"], entry["status"]) for entry in entries]
         assert found == expected, (found, expected)

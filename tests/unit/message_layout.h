@@ -24,7 +24,8 @@ static inline void expect_read(wire_bits wire, ls_status status)
     cr_assert_eq(read_wire(&wire), status);
 }
 
-/* A message of zeros, padding included, so that whole messages can be compared. */
+/* A message of zeros, padding included, so that whole messages can be compared: its body is filled
+ * field by field, since a structure that is assigned may bring padding of its own. */
 static inline ls_message message_of(ls_message_kind kind)
 {
     ls_message message;

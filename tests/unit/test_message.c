@@ -658,13 +658,14 @@ Test(message, healing_has_the_layout_of_the_page)
     expect_layout(&message, WIRE_MESSAGE(22, U(910, 32), U(1, 1)));
 
     message = message_of(LS_MESSAGE_HEAL_SNAPSHOT);
-    message.body.heal_snapshot = (ls_heal_snapshot){.tick = 913,
-                                                    .state_hash = UINT64_C(0x1122334455667788),
-                                                    .chain_tick = 912,
-                                                    .chain = UINT64_C(0x99aabbccddeeff00),
-                                                    .blob = 255,
-                                                    .blob_bytes = 16777216,
-                                                    .blob_hash = UINT64_C(0x0123456789abcdef)};
+    ls_heal_snapshot *snapshot = &message.body.heal_snapshot;
+    snapshot->tick = 913;
+    snapshot->state_hash = UINT64_C(0x1122334455667788);
+    snapshot->chain_tick = 912;
+    snapshot->chain = UINT64_C(0x99aabbccddeeff00);
+    snapshot->blob = 255;
+    snapshot->blob_bytes = 16777216;
+    snapshot->blob_hash = UINT64_C(0x0123456789abcdef);
     expect_layout(&message, WIRE_MESSAGE(28, U(913, 32), U(UINT64_C(0x1122334455667788), 64),
                                          U(912, 32), U(UINT64_C(0x99aabbccddeeff00), 64), U(255, 8),
                                          UVAR(16777216), U(UINT64_C(0x0123456789abcdef), 64)));

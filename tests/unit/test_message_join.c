@@ -114,7 +114,9 @@ Test(message_join, a_join_that_contradicts_itself_is_malformed)
 Test(message_join, joined_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_JOINED);
-    message.body.joined = (ls_joined){.tick = 7, .state_hash = UINT64_MAX, .first_input = 9};
+    message.body.joined.tick = 7;
+    message.body.joined.state_hash = UINT64_MAX;
+    message.body.joined.first_input = 9;
     expect_layout(&message, WIRE_MESSAGE(24, U(7, 32), U(UINT64_MAX, 64), U(9, 32)));
 }
 
