@@ -465,7 +465,7 @@ static void name_plant(lag_plant *drawn, char *name, size_t size)
 Test(lag, each_side_names_causes_drawn_at_random)
 {
     const char *more = getenv("LS_LAG_SEEDS");
-    uint64_t seeds = more ? strtoull(more, NULL, 10) : 40;
+    uint64_t seeds = more ? strtoull(more, NULL, 10) : 25;
     const char *from = getenv("LS_LAG_FROM");
     for (uint64_t seed = from ? strtoull(from, NULL, 10) : 1; seed <= seeds; seed++) {
         char name[256];
