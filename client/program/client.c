@@ -268,6 +268,13 @@ static void log_waiting(client *player, const ls_waiting *waiting)
                 waiting->tick, waiting->waited_ms);
 }
 
+static void log_lag(const client *player, const ls_lag *lag)
+{
+    ls_text words = {{0}};
+    ls_session_lag_text(player->session, lag, &words);
+    ls_log_line(&player->console->log, LS_LOG_INFO, "lag: %s", words.bytes);
+}
+
 static void log_notice(const client *player, const ls_notice *notice)
 {
     const ls_log *log = &player->console->log;
@@ -413,6 +420,9 @@ static void log_event(client *player, const ls_session_event *event)
         break;
     case LS_SESSION_EVENT_WAITING:
         log_waiting(player, &event->waiting);
+        break;
+    case LS_SESSION_EVENT_LAG:
+        log_lag(player, &event->lag);
         break;
     case LS_SESSION_EVENT_NOTICE:
         log_notice(player, &event->notice);

@@ -18,30 +18,21 @@ static void add_link(ls_hud_model *hud, const char *name, ls_link_figures link)
                      link.jitter / 4.0);
 }
 
-/* The causes known here of a match that does not run smoothly; only the server knows all of them.
- */
-static void add_lag(const ls_client_view *shown, const ls_session_report *report, uint64_t dt_ns,
-                    ls_hud_model *hud)
+/* The server's verdict, but where nothing comes from there. */
+static void add_lag(const ls_client_view *shown, const ls_session_report *report, ls_hud_model *hud)
 {
-    const ls_lag_notes *lag = &shown->lag;
-    uint64_t frame_ns = LS_MAX(lag->longest_frame_ns, lag->longest_before_ns);
+    ls_text words = {{0}};
+    ls_session_lag_text(shown->session, &report->lag, &words);
     if (shown->is_waiting) {
         ls_text names = {{0}};
         ls_session_add_names(shown->session, shown->waiting.slot_mask, &names);
         ls_hud_model_add(hud, "lag       waiting for %s (%" PRIu32 " ms)", names.bytes,
                          shown->waiting.waited_ms);
-    } else if (frame_ns > 50 * LS_NS_PER_MS && frame_ns > 2 * dt_ns) {
-        ls_hud_model_add(hud, "lag       this computer: a frame took %.0f ms", ms(frame_ns));
-    } else if (lag->stalled_ticks > 0 && report->downlink.loss >= 5) {
-        ls_hud_model_add(hud, "lag       the downlink loses packets, ticks late: %" PRIu64,
-                         lag->stalled_ticks);
-    } else if (lag->stalled_ticks > 0) {
-        ls_hud_model_add(hud, "lag       uneven network, ticks late: %" PRIu64, lag->stalled_ticks);
-    } else if (report->slack_ns < 0) {
-        ls_hud_model_add(hud, "lag       own inputs arrive %.0f ms late",
-                         ms((uint64_t)-report->slack_ns));
+    } else if (report->silence_ns >= LS_NS_PER_SECOND) {
+        ls_hud_model_add(hud, "lag       nothing comes from the server for %.0f s",
+                         (double)report->silence_ns / 1e9);
     } else {
-        ls_hud_model_add(hud, "lag       none");
+        ls_hud_model_add(hud, "lag       %s", words.bytes);
     }
 }
 
@@ -181,7 +172,7 @@ static void fill_hud(void *user, ls_hud_model *hud)
     add_hashes(&report, hud);
     add_link(hud, "up", report.uplink);
     add_link(hud, "down", report.downlink);
-    add_lag(shown, &report, LS_NS_PER_SECOND / offer->config.tick_rate_hz, hud);
+    add_lag(shown, &report, hud);
     add_notice(&shown->notice, hud);
     if (report.has_prediction) {
         ls_hud_model_add(hud, "rollbacks %" PRIu64 ", deepest %" PRIu32, report.rollbacks,
@@ -245,29 +236,14 @@ uint32_t ls_client_view_input(ls_client_view *shown, const ls_sim_instance *inst
     return size;
 }
 
-static void note_lag(ls_client_view *shown, uint64_t now_ns)
-{
-    ls_lag_notes *lag = &shown->lag;
-    ls_session_report report = ls_session_report_of(shown->session);
-    uint64_t frame_ns = shown->frame_ns > 0 ? now_ns - shown->frame_ns : 0;
-    lag->longest_frame_ns = LS_MAX(frame_ns, lag->longest_frame_ns);
-    if (now_ns - lag->since_ns >= LS_NS_PER_SECOND) {
-        lag->since_ns = now_ns;
-        lag->stalled_ticks = report.stalled_ticks - lag->stalled_before;
-        lag->stalled_before = report.stalled_ticks;
-        lag->longest_before_ns = lag->longest_frame_ns;
-        lag->longest_frame_ns = 0;
-    }
-    shown->is_waiting = shown->is_waiting && report.confirmed <= shown->waiting.tick;
-}
-
 uint64_t ls_client_view_frame(ls_client_view *shown, uint64_t now_ns)
 {
     const ls_sim_instance *instance = ls_session_instance(shown->session);
     if (instance && ls_sim_instance_simulation(instance)->sounds) {
         ls_screen_start_sound(shown->screen);
     }
-    note_lag(shown, now_ns);
+    shown->is_waiting =
+        shown->is_waiting && ls_session_report_of(shown->session).confirmed <= shown->waiting.tick;
     shown->frame_ns = now_ns;
     return ls_screen_frame(shown->screen, now_ns);
 }

@@ -8,15 +8,6 @@
 #include "lockstep/client/window/screen.h"
 #include "lockstep/common/program/console.h"
 
-/* Lag that the client has noticed in the newest second. */
-typedef struct ls_lag_notes {
-    uint64_t since_ns;
-    uint64_t stalled_before; /* ticks, when the second began */
-    uint64_t stalled_ticks;  /* in the second before this one */
-    uint64_t longest_frame_ns;
-    uint64_t longest_before_ns;
-} ls_lag_notes;
-
 typedef struct ls_client_view {
     ls_session *session; /* that it shows, from the first frame on */
     ls_screen *screen;   /* NULL: nothing is shown */
@@ -26,7 +17,6 @@ typedef struct ls_client_view {
     ls_notice notice; /* the newest */
     bool is_waiting;
     ls_waiting waiting;
-    ls_lag_notes lag;
 } ls_client_view;
 
 /* As ls_screen_open; the view comes zeroed and stays where it is. The console must outlive it. The

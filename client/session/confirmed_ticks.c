@@ -337,7 +337,10 @@ LS_TICK_CODE static ls_status receive_ticks(ls_confirmed_ticks *ticks, ls_bit_st
     }
     keep_seal(ticks, out);
     status = store_whole_ticks(ticks, UINT32_MAX);
-    int64_t stamp_ns = (int64_t)(out->carried_end * ticks->context->dt_ns);
+    const ls_session *context = ticks->context;
+    bool makes_inputs = context->state == LS_SESSION_PLAYING && !context->config.is_spectator;
+    bool is_late = makes_inputs && ls_tick_sync_is_uneven(context->sync, context->now_ns);
+    int64_t stamp_ns = is_late ? LS_LINK_STAMP_NONE : (int64_t)(out->carried_end * context->dt_ns);
     out->arrival =
         ls_link_meter_add(&ticks->downlink, header->sequence, stamp_ns, ticks->context->now_ns);
     out->has_header = true;

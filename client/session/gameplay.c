@@ -302,6 +302,10 @@ ls_status ls_gameplay_receive(ls_session *session, const ls_message *message)
         ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_WAITING)->waiting =
             message->body.waiting;
         return LS_OK;
+    case LS_MESSAGE_LAG:
+        session->lag = message->body.lag;
+        ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_LAG)->lag = session->lag;
+        return LS_OK;
     case LS_MESSAGE_HEAL_SNAPSHOT:
         return start_healing(session, &message->body.heal_snapshot);
     default:
@@ -543,6 +547,7 @@ void ls_gameplay_claim(const ls_session *session, ls_return *claim)
 void ls_gameplay_report(const ls_session *session, ls_session_report *report)
 {
     report->slot = session->offer.slot;
+    report->lag = session->lag;
     report->joined_tick = session->joined_tick;
     if (session->has_end) {
         report->has_end = true;

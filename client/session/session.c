@@ -658,6 +658,7 @@ ls_session_report ls_session_report_of(const ls_session *session)
                                 .status = session->status,
                                 .rejoins = session->rejoins,
                                 .frames = session->frames,
+                                .silence_ns = session->now_ns - session->heard_ns,
                                 .packets_rejected = session->packets_rejected};
     if (session->has_gameplay) {
         ls_gameplay_report(session, &report);
@@ -668,6 +669,13 @@ ls_session_report ls_session_report_of(const ls_session *session)
 ls_session_state ls_session_state_of(const ls_session *session)
 {
     return session->state;
+}
+
+void ls_session_lag_text(const ls_session *session, const ls_lag *lag, ls_text *text)
+{
+    ls_text whom = {{0}};
+    ls_session_add_names(session, UINT32_C(1) << lag->whom, &whom);
+    ls_lag_text(lag, LS_LAG_TO_PLAYER, whom.bytes, text);
 }
 
 const char *ls_session_state_words(ls_session_state state)

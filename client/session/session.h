@@ -9,6 +9,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/lag/lag_verdict.h"
 #include "lockstep/common/simulation/sim_files.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/protocol/transport/transport.h"
@@ -123,13 +124,14 @@ typedef enum ls_session_event_kind {
                                  it anew, failed */
     LS_SESSION_EVENT_RESUMING, /* resuming: slots that a restarted server still waits for */
     LS_SESSION_EVENT_WAITING,  /* waiting */
-    LS_SESSION_EVENT_NOTICE,   /* notice: what the host of the match says; it may be paused */
-    LS_SESSION_EVENT_DESYNC,   /* desync, subject */
-    LS_SESSION_EVENT_CAUSE,    /* cause, subject: what the server found out about a desync; one that
-                                  is open is followed by another */
-    LS_SESSION_EVENT_HEALED,   /* tick: this slot differed and agrees again from this state on */
-    LS_SESSION_EVENT_ENDED,    /* end: the final tick is known */
-    LS_SESSION_EVENT_OVER,     /* status, text */
+    LS_SESSION_EVENT_LAG, /* lag: what this player suffers from has changed, as the server says */
+    LS_SESSION_EVENT_NOTICE, /* notice: what the host of the match says; it may be paused */
+    LS_SESSION_EVENT_DESYNC, /* desync, subject */
+    LS_SESSION_EVENT_CAUSE,  /* cause, subject: what the server found out about a desync; one that
+                                is open is followed by another */
+    LS_SESSION_EVENT_HEALED, /* tick: this slot differed and agrees again from this state on */
+    LS_SESSION_EVENT_ENDED,  /* end: the final tick is known */
+    LS_SESSION_EVENT_OVER,   /* status, text */
 } ls_session_event_kind;
 
 /* Which machine a desync is about. */
@@ -142,6 +144,7 @@ typedef enum ls_desync_subject {
 typedef struct ls_session_event {
     ls_session_event_kind kind;
     ls_waiting waiting;
+    ls_lag lag;
     ls_desync_notice desync;
     ls_desync_cause cause;
     ls_desync_subject subject;
@@ -194,6 +197,8 @@ typedef struct ls_session_report {
     uint64_t confirm_latency_p50_ns; /* from making an input to receiving its closed tick */
     uint64_t confirm_latency_p99_ns;
     uint64_t confirm_latency_max_ns;
+    ls_lag lag;          /* as the server said last */
+    uint64_t silence_ns; /* since anything came from the server */
     uint64_t packets_rejected;
     uint32_t desyncs;        /* notices received, of any machine */
     uint32_t server_desyncs; /* of them the server's */
@@ -275,6 +280,9 @@ ls_tick ls_session_tick(const ls_session *session);
 /* Adds "ann (slot 0), slot 1" for the slots whose bits are set. A player who came later than this
  * client has no name here. */
 void ls_session_add_names(const ls_session *session, uint32_t slot_mask, ls_text *names);
+
+/* The verdict as a sentence for this player: "the uplink is slower at times". */
+void ls_session_lag_text(const ls_session *session, const ls_lag *lag, ls_text *text);
 
 /* The name of a state for a person: "waiting for the others". */
 const char *ls_session_state_words(ls_session_state state);

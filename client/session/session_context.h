@@ -83,6 +83,7 @@ struct ls_session {
     struct ls_joiner *joiner; /* NULL: it is where the match is, or was, or has no state */
     bool is_stateless;        /* nothing is held that the server could build on */
     ls_tick joined_tick;
+    ls_lag lag;             /* as the server said last */
     uint64_t played_ns;     /* up to here the time has been played */
     uint64_t frames_before; /* drawn before the match began, or this player came (back) */
 

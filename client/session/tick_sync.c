@@ -167,12 +167,33 @@ bool ls_tick_sync_claim_due(ls_tick_sync *sync, uint64_t now_ns)
     sync->phase_ns[sync->next_input % LS_LEAD_TICKS_MAX] = punctual_phase(sync, now_ns);
     sync->next_due_ns += (uint64_t)((int64_t)sync->config.dt_ns + choose_step(sync));
     sync->next_input++;
+    sync->is_held = false;
     return true;
+}
+
+uint64_t ls_tick_sync_lateness_ns(const ls_tick_sync *sync, uint64_t now_ns)
+{
+    uint64_t due_ns = LS_MAX(sync->next_due_ns, sync->moved_ns);
+    return now_ns > due_ns ? now_ns - due_ns : 0;
+}
+
+bool ls_tick_sync_is_too_late(const ls_tick_sync *sync, uint64_t now_ns)
+{
+    int64_t phase_ns = phase_of(sync, now_ns, sync->next_input);
+    int64_t late_ns = (int64_t)ls_tick_sync_lateness_ns(sync, now_ns);
+    return sync->has_latest && phase_ns > sync->latest_ns && phase_ns - late_ns <= sync->latest_ns;
+}
+
+bool ls_tick_sync_is_uneven(const ls_tick_sync *sync, uint64_t now_ns)
+{
+    uint64_t usual_ns = (uint64_t)MARGIN_NS + grain_ns(sync);
+    return !sync->is_held && ls_tick_sync_lateness_ns(sync, now_ns) > usual_ns;
 }
 
 void ls_tick_sync_hold(ls_tick_sync *sync, uint64_t now_ns)
 {
     sync->next_due_ns = LS_MAX(sync->next_due_ns, now_ns);
+    sync->is_held = true;
 }
 
 void ls_tick_sync_go_on(ls_tick_sync *sync, uint64_t now_ns)

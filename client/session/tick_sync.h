@@ -32,6 +32,7 @@ typedef struct ls_tick_sync {
     uint32_t late_one_in;     /* of so many inputs one may be late */
     uint32_t late_reports;    /* in a row */
     ls_tick reported;         /* newest input that a report was about */
+    bool is_held;             /* it could not be made when it was due: ls_tick_sync_hold */
     uint64_t moved_ns;        /* when inputs last became due earlier than they had been */
     int64_t phase_ns[LS_LEAD_TICKS_MAX]; /* by tick */
     uint64_t rtt_ns;                     /* smoothed; 0 until measured */
@@ -69,6 +70,16 @@ void ls_tick_sync_enter(ls_tick_sync *sync, const ls_tick_sync_entry *entry, uin
 /* True as often as an input is due by now; each true moves on by one tick: the input to make is
  * that of next_input - 1. */
 bool ls_tick_sync_claim_due(ls_tick_sync *sync, uint64_t now_ns);
+
+/* How long after it was due the next input is made, if that is now; 0: it is not due yet. */
+uint64_t ls_tick_sync_lateness_ns(const ls_tick_sync *sync, uint64_t now_ns);
+
+/* Whether it comes too late for that reason alone, as far as is known: it would have come in time
+ * if it had been made when it was due. */
+bool ls_tick_sync_is_too_late(const ls_tick_sync *sync, uint64_t now_ns);
+
+/* Whether this machine is late itself by more than its frames explain. */
+bool ls_tick_sync_is_uneven(const ls_tick_sync *sync, uint64_t now_ns);
 
 /* No input is to be made now: the next one is due later, not all of them at once. */
 void ls_tick_sync_hold(ls_tick_sync *sync, uint64_t now_ns);

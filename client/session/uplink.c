@@ -4,6 +4,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/histogram.h"
+#include "lockstep/common/lag/lag_notes.h"
 #include "lockstep/protocol/wire/send_rate.h"
 
 enum {
@@ -45,11 +46,10 @@ struct ls_uplink {
     bool is_lossy;          /* reason enough to do so at the send rate auto */
     bool is_loss_known;     /* the server has said so; until then it is a guess */
 
-    /* Health: the server is told about this machine once a second. */
-    uint64_t health_ns; /* when it was last told */
-    uint64_t longest_frame_ns;
+    uint64_t health_ns; /* when the server was last told about this machine */
+    ls_lag_notes notes;
     uint64_t stalled_ticks;
-    uint64_t stalled_told;
+    uint64_t stalling_ticks; /* of them, since the last TICKS came: noted when another one does */
 
     uint64_t inputs_made;
     uint64_t inputs_skipped;
@@ -72,6 +72,7 @@ ls_status ls_uplink_create(const ls_session *context, ls_uplink **out)
     }
     uplink->context = context;
     uplink->sync = context->sync;
+    ls_lag_notes_init(&uplink->notes, context->dt_ns);
     ls_status status = ls_input_buffer_create(&config, context->allocator, &uplink->inputs);
     if (status == LS_OK) {
         status = ls_lost_presses_create(context->instance, uplink->inputs, context->allocator,
@@ -98,6 +99,8 @@ void ls_uplink_connect(ls_uplink *uplink)
 {
     uplink->is_paused = false;
     uplink->sequence = 0;
+    uplink->stalling_ticks = 0;
+    ls_lag_notes_connect(&uplink->notes);
 }
 
 static input_times *times_of(ls_uplink *uplink, ls_tick tick)
@@ -175,15 +178,23 @@ ls_tick ls_uplink_enter(ls_uplink *uplink, ls_tick closes, uint64_t close_ns)
 
 /* ---- what is measured ---- */
 
+/* It makes inputs; else it only acknowledges. */
+static bool is_playing(const ls_uplink *uplink)
+{
+    const ls_session *context = uplink->context;
+    return context->state == LS_SESSION_PLAYING && !context->config.is_spectator;
+}
+
 void ls_uplink_add_frame(ls_uplink *uplink, uint64_t frame_ns)
 {
+    ls_lag_notes_add_frame(&uplink->notes, frame_ns, uplink->sync->frame_ns);
     ls_tick_sync_add_frame(uplink->sync, frame_ns);
-    uplink->longest_frame_ns = LS_MAX(uplink->longest_frame_ns, frame_ns);
 }
 
 void ls_uplink_add_stalled(ls_uplink *uplink, uint64_t ticks)
 {
     uplink->stalled_ticks += ticks;
+    uplink->stalling_ticks += is_playing(uplink) ? ticks : 0;
 }
 
 /* ---- what the server says ---- */
@@ -246,12 +257,24 @@ static void measure_rtt(ls_uplink *uplink, const ls_ticks_header *header)
     }
 }
 
+/* The inputs that are due by now, those that are left out and those behind them, would have been
+ * made, had this machine been in time. */
+static void note_skipped(ls_uplink *uplink)
+{
+    uint64_t now_ns = uplink->context->now_ns;
+    if (ls_tick_sync_is_uneven(uplink->sync, now_ns)) {
+        uint64_t late_ns = ls_tick_sync_lateness_ns(uplink->sync, now_ns);
+        uplink->notes.late_inputs += late_ns / uplink->context->dt_ns + 1;
+    }
+}
+
 /* The ticks before `end` are closed: whatever would be made for them now comes too late. */
 static void skip_closed_inputs(ls_uplink *uplink, ls_tick end)
 {
     if (end <= uplink->sync->next_input) {
         return;
     }
+    note_skipped(uplink);
     uplink->inputs_skipped += end - uplink->sync->next_input;
     begin_at(uplink, end);
     ls_tick_sync_skip_to(uplink->sync, end, uplink->context->now_ns);
@@ -263,6 +286,7 @@ static void receive_input_ack(ls_uplink *uplink, const ls_ticks_header *header)
 {
     ls_tick oldest = LS_MAX(ls_input_buffer_first(uplink->inputs), uplink->unbroken);
     ls_tick wanted = LS_MAX(header->wanted, oldest);
+    ls_lag_notes_acknowledge(&uplink->notes, header->wanted);
     wanted = LS_MIN(wanted, uplink->sync->next_input); /* what was never made cannot have come */
     uplink->wanted = wanted;
     uplink->has_base = header->has_base && wanted == header->wanted && wanted > 0 &&
@@ -342,13 +366,6 @@ static void receive_figures(ls_uplink *uplink, ls_link_figures figures)
     }
 }
 
-/* It makes inputs; else it only acknowledges. */
-static bool is_playing(const ls_uplink *uplink)
-{
-    const ls_session *context = uplink->context;
-    return context->state == LS_SESSION_PLAYING && !context->config.is_spectator;
-}
-
 LS_TICK_CODE void ls_uplink_receive_packet(ls_uplink *uplink, const ls_confirmed_packet *packet)
 {
     const ls_ticks_header *header = &packet->header;
@@ -359,6 +376,8 @@ LS_TICK_CODE void ls_uplink_receive_packet(ls_uplink *uplink, const ls_confirmed
     if (!packet->has_header || packet->arrival == LS_LINK_REPEATED || !is_playing(uplink)) {
         return;
     }
+    uplink->notes.stalled_ticks += uplink->stalling_ticks;
+    uplink->stalling_ticks = 0;
     measure_rtt(uplink, header);
     skip_closed_inputs(uplink, end);
     if (packet->arrival == LS_LINK_NEWER) {
@@ -413,17 +432,41 @@ LS_TICK_CODE static bool is_held_back(const ls_uplink *uplink)
            next - ls_input_buffer_first(uplink->inputs) >= LS_WINDOW_TICKS;
 }
 
+/* The next input is due, and made now. */
+LS_TICK_CODE static void note_made(ls_uplink *uplink)
+{
+    uint64_t now_ns = uplink->context->now_ns;
+    bool is_uneven = ls_tick_sync_is_uneven(uplink->sync, now_ns);
+    uplink->notes.is_uneven = uplink->notes.is_uneven || is_uneven;
+    uplink->notes.late_inputs +=
+        is_uneven && ls_tick_sync_is_too_late(uplink->sync, now_ns) ? 1 : 0;
+}
+
+static void hold_input(ls_uplink *uplink)
+{
+    uint64_t now_ns = uplink->context->now_ns;
+    uint64_t late_ns = ls_tick_sync_lateness_ns(uplink->sync, now_ns);
+    if (late_ns > 0 && !uplink->is_paused) {
+        ls_lag_notes_add_held(&uplink->notes, uplink->sync->next_input, lead_limit_ticks(uplink),
+                              late_ns);
+    }
+    ls_tick_sync_hold(uplink->sync, now_ns);
+}
+
 LS_TICK_CODE void ls_uplink_make(ls_uplink *uplink)
 {
     const ls_session *context = uplink->context;
     while (!is_held_back(uplink)) {
         if (uplink->sync->next_input >= context->end.final_tick ||
-            !ls_tick_sync_claim_due(uplink->sync, context->now_ns)) {
+            context->now_ns < uplink->sync->next_due_ns) {
             return;
         }
+        note_made(uplink);
+        bool is_due = ls_tick_sync_claim_due(uplink->sync, context->now_ns);
+        LS_ASSERT(is_due);
         make_input(uplink, uplink->sync->next_input - 1);
     }
-    ls_tick_sync_hold(uplink->sync, context->now_ns);
+    hold_input(uplink);
 }
 
 /* ---- sending ---- */
@@ -506,18 +549,17 @@ static void send_what_did_not_fit(ls_uplink *uplink, ls_inputs_header *header, l
 static void add_health(ls_uplink *uplink, ls_inputs_header *header)
 {
     uint64_t now_ns = uplink->context->now_ns;
-    if (!ls_confirmed_ticks_has_downlink(uplink->context->ticks) ||
-        now_ns - uplink->health_ns < LS_HEALTH_NS) {
+    if (!ls_confirmed_ticks_has_downlink(uplink->context->ticks)) {
         return;
     }
-    header->has_health = true;
-    header->health = (ls_client_health){
-        .downlink = ls_confirmed_ticks_downlink(uplink->context->ticks),
-        .longest_frame_ms = (uint32_t)(uplink->longest_frame_ns / LS_NS_PER_MS),
-        .stalled_ticks = (uint32_t)(uplink->stalled_ticks - uplink->stalled_told)};
-    uplink->health_ns = now_ns;
-    uplink->longest_frame_ns = 0;
-    uplink->stalled_told = uplink->stalled_ticks;
+    header->health.has_lag =
+        is_playing(uplink) &&
+        ls_lag_notes_take_report(&uplink->notes, uplink->sync->next_input, &header->health.lag);
+    header->has_health = header->health.has_lag || now_ns - uplink->health_ns >= LS_HEALTH_NS;
+    if (header->has_health) {
+        header->health.downlink = ls_confirmed_ticks_downlink(uplink->context->ticks);
+        uplink->health_ns = now_ns;
+    }
 }
 
 /* The first input that the next INPUTS carries: the first that the server wants, unless a later one

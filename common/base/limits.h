@@ -53,6 +53,9 @@
 /* Ticks ahead of the next tick to close for which an input is stored. */
 #define LS_LEAD_TICKS_MAX 256u
 
+/* Input delay: ticks by which inputs are made earlier than the network needs, at most. */
+#define LS_INPUT_DELAY_TICKS_MAX 64u
+
 /* Ticks that a client with prediction guesses ahead of the closed ones; it holds as many states. */
 #define LS_PREDICT_TICKS_MAX 32u
 

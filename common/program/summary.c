@@ -30,6 +30,7 @@ static void add_lag(ls_json *player, const ls_summary_lag *lag)
 #define FIELD(member) LS_JSON_FIELD(ls_summary_lag, member)
     static const ls_json_field fields[] = {FIELD(cause),
                                            FIELD(text),
+                                           FIELD(lost_ms),
                                            FIELD(late_share),
                                            FIELD(uplink_loss),
                                            FIELD(uplink_jitter_ms),

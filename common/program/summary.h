@@ -27,6 +27,7 @@ typedef struct ls_summary_prediction {
 typedef struct ls_summary_lag {
     const char *cause;  /* one word; NULL: not known, the rest means nothing */
     ls_text text;       /* a sentence with the cure */
+    uint32_t lost_ms;   /* match time that it cost */
     double late_share;  /* of the ticks, 0 .. 1: their input was not there when they were due */
     double uplink_loss; /* of the packets, 0 .. 1 */
     double uplink_jitter_ms;

@@ -1,15 +1,9 @@
 #include "lockstep/protocol/wire/link_meter.h"
 
-#include "lockstep/common/base/clock.h"
-
 enum {
     SEQUENCES = 1 << LS_SEQUENCE_BITS,
     WINDOW_PACKETS = 256,
-    JITTER_SHARE = 16, /* of a sample, as RFC 3550 smooths it */
 };
-
-/* After so long without a packet what comes is newer, whatever its number looks like. */
-static const uint64_t SILENCE_NS = 250 * LS_NS_PER_MS;
 
 LS_TICK_CODE static void count(ls_link_meter *meter, uint32_t sent, int32_t lost)
 {
@@ -33,13 +27,15 @@ static void measure_jitter(ls_link_meter *meter, int64_t stamp_ns, uint64_t now_
     if (stamp_ns <= meter->stamp_ns) {
         return; /* nothing newer in it than in one before: sent when it suited the sender */
     }
-    int64_t travel_ns = (int64_t)(now_ns - meter->arrived_ns) - (stamp_ns - meter->stamp_ns);
+    bool has_stamp = meter->stamp_ns != LS_LINK_STAMP_NONE;
+    int64_t since_ns = has_stamp ? stamp_ns - meter->stamp_ns : 0;
+    int64_t travel_ns = (int64_t)(now_ns - meter->arrived_ns) - since_ns;
     int64_t distance_ns = travel_ns < 0 ? -travel_ns : travel_ns;
     int64_t jitter_ns = (int64_t)meter->jitter_ns;
-    if (distance_ns >= (int64_t)SILENCE_NS) {
+    if (distance_ns >= (int64_t)LS_LINK_SILENCE_NS || !has_stamp) {
         distance_ns = jitter_ns; /* an outage, or a sender that stood still */
     }
-    meter->jitter_ns = (uint64_t)(jitter_ns + (distance_ns - jitter_ns) / JITTER_SHARE);
+    meter->jitter_ns = (uint64_t)(jitter_ns + (distance_ns - jitter_ns) / LS_LINK_JITTER_SHARE);
     meter->stamp_ns = stamp_ns;
     meter->arrived_ns = now_ns;
 }
@@ -69,8 +65,9 @@ LS_TICK_CODE ls_link_arrival ls_link_meter_add(ls_link_meter *meter, uint32_t se
         return LS_LINK_NEWER;
     }
     uint32_t ahead = (sequence - meter->newest) % SEQUENCES;
-    /* Times of arrival are measured: what comes later may seem to have come before. */
-    bool is_silent = now_ns >= meter->heard_ns && now_ns - meter->heard_ns >= SILENCE_NS;
+    /* After a silence what comes is newer, whatever its number looks like. Times of arrival are
+     * measured: what comes later may seem to have come before. */
+    bool is_silent = now_ns >= meter->heard_ns && now_ns - meter->heard_ns >= LS_LINK_SILENCE_NS;
     meter->heard_ns = LS_MAX(now_ns, meter->heard_ns);
     if (ahead != 0 && (ahead < SEQUENCES / 2 || is_silent)) {
         return count_newer(meter, ahead, stamp_ns, now_ns);

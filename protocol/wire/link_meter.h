@@ -5,7 +5,17 @@
 #ifndef LOCKSTEP_PROTOCOL_WIRE_LINK_METER_H
 #define LOCKSTEP_PROTOCOL_WIRE_LINK_METER_H
 
+#include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/wire/tick_packet.h"
+
+/* In place of a stamp: one of the machines was late by more than this, and it is not known when the
+ * packet went out or came. */
+#define LS_LINK_STAMP_NONE INT64_MIN
+#define LS_LINK_LATE_NS (UINT64_C(2) * LS_NS_PER_MS)
+
+/* An outage says nothing of jitter, which a sample moves by this share (RFC 3550). */
+#define LS_LINK_SILENCE_NS (UINT64_C(250) * LS_NS_PER_MS)
+#define LS_LINK_JITTER_SHARE 16
 
 typedef struct ls_link_meter {
     bool has_first;

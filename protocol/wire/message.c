@@ -364,6 +364,25 @@ static void join_fields(ls_bit_stream *stream, ls_join *join)
     }
 }
 
+static void lag_fields(ls_bit_stream *stream, ls_lag *lag)
+{
+    uint32_t cause = (uint32_t)lag->cause;
+    ls_bits_uvar(stream, &cause, 0, LS_LAG_CAUSE_COUNT - 1);
+    lag->cause = (ls_lag_cause)cause;
+    ls_bits_uvar(stream, &lag->whom, 0, LS_PLAYERS_MAX - 1);
+    u32_field(stream, &lag->since_tick);
+    uint32_t *shares[] = {&lag->late_ppm, &lag->stalled_ppm, &lag->uplink_loss_ppm,
+                          &lag->downlink_loss_ppm};
+    count_field(stream, &lag->lost_ms);
+    for (uint32_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        ls_bits_uvar(stream, shares[i], 0, LS_LAG_ALL_PPM);
+    }
+    count_field(stream, &lag->uplink_jitter_us);
+    count_field(stream, &lag->downlink_jitter_us);
+    count_field(stream, &lag->longest_frame_ms);
+    ls_bits_uvar(stream, &lag->suggested_input_delay_ticks, 0, LS_INPUT_DELAY_TICKS_MAX);
+}
+
 static void joining_fields(ls_bit_stream *stream, ls_message *message)
 {
     switch (message->kind) {
@@ -391,6 +410,9 @@ static void joining_fields(ls_bit_stream *stream, ls_message *message)
         u32_field(stream, &message->body.notice.tick);
         ls_bits_text(stream, message->body.notice.text.bytes,
                      sizeof message->body.notice.text.bytes);
+        return;
+    case LS_MESSAGE_LAG:
+        lag_fields(stream, &message->body.lag);
         return;
     default:
         diagnosis_fields(stream, message);

@@ -8,6 +8,7 @@
 #include "lockstep/common/base/secret.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/diagnosis/state_tree.h"
+#include "lockstep/common/lag/lag_verdict.h"
 #include "lockstep/common/simulation/simulation.h"
 #include "lockstep/protocol/wire/bit_stream.h"
 #include "lockstep/protocol/wire/notices.h"
@@ -57,6 +58,7 @@ typedef enum ls_message_kind {
     LS_MESSAGE_RESUMING = 27,
     LS_MESSAGE_HEAL_SNAPSHOT = 28,
     LS_MESSAGE_NOTICE = 29,
+    LS_MESSAGE_LAG = 30,
     LS_MESSAGE_INPUTS = 32,
     LS_MESSAGE_TICKS = 33,
     LS_MESSAGE_TICK_PART = 34,
@@ -230,6 +232,7 @@ typedef struct ls_message {
         ls_tick_part closed_tick;
         ls_resuming resuming;
         ls_notice notice;
+        ls_lag lag;
     } body;
 } ls_message;
 

@@ -54,6 +54,24 @@ static void link_bits(ls_bit_stream *stream, ls_link_figures *link)
     ls_bits_uvar(stream, &link->jitter, 0, LS_JITTER_MAX);
 }
 
+static void health_bits(ls_bit_stream *stream, ls_client_health *health)
+{
+    ls_lag_report *lag = &health->lag;
+    link_bits(stream, &health->downlink);
+    ls_bits_bool(stream, &health->has_lag);
+    if (!health->has_lag) {
+        return;
+    }
+    ls_bits_uvar(stream, &lag->late_inputs, 0, LS_LAG_REPORT_MAX);
+    ls_bits_uvar(stream, &lag->frames_late_ms, 0, LS_LAG_REPORT_MAX);
+    ls_bits_uvar(stream, &lag->longest_frame_ms, 0, LS_LAG_REPORT_MAX);
+    ls_bits_uvar(stream, &lag->stalled_ticks, 0, LS_LAG_REPORT_MAX);
+    ls_bits_uvar(stream, &lag->held_ticks, 0, LS_LAG_REPORT_MAX);
+    if (lag->held_ticks > 0) {
+        ls_bits_uvar(stream, &lag->held_tick, 0, LS_LAG_REPORT_MAX);
+    }
+}
+
 LS_TICK_CODE void ls_inputs_header_bits(ls_bit_stream *stream, ls_inputs_header *header,
                                         ls_tick near)
 {
@@ -76,9 +94,7 @@ LS_TICK_CODE void ls_inputs_header_bits(ls_bit_stream *stream, ls_inputs_header 
     }
     ls_bits_bool(stream, &header->has_health);
     if (header->has_health) {
-        link_bits(stream, &header->health.downlink);
-        ls_bits_uvar(stream, &header->health.longest_frame_ms, 0, UINT32_MAX);
-        ls_bits_uvar(stream, &header->health.stalled_ticks, 0, UINT32_MAX);
+        health_bits(stream, &header->health);
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
+#include "lockstep/common/lag/lag_notes.h"
 #include "lockstep/common/simulation/simulation.h"
 #include "lockstep/protocol/wire/bit_stream.h"
 #include "lockstep/protocol/wire/notices.h"
@@ -20,11 +21,11 @@ LS_C_BEGIN
 #define LS_SEQUENCE_BITS 6u
 #define LS_HEALTH_NS UINT64_C(1000000000) /* between two reports of a direction */
 
-/* A client's report about itself, sent about once a second. */
+/* A client's report, sent about once a second, and at once when it was late itself. */
 typedef struct ls_client_health {
     ls_link_figures downlink;
-    uint32_t longest_frame_ms; /* since the last time it said so */
-    uint32_t stalled_ticks;    /* since then: due, but not confirmed yet */
+    bool has_lag;
+    ls_lag_report lag;
 } ls_client_health;
 
 typedef struct ls_inputs_header {

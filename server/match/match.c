@@ -393,8 +393,12 @@ ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot)
 ls_lag ls_match_lag_of(const ls_match *match, uint32_t slot)
 {
     LS_ASSERT(slot < match->config.sim.players);
-    ls_lag_figures total = ls_lag_meter_total(&match->links[slot].figures.lag.meter);
-    return ls_lag_judge(&total);
+    return ls_lag_meter_verdict(&match->links[slot].figures.lag.meter);
+}
+
+void ls_match_lag_text(const ls_match *match, const ls_lag *lag, ls_text *text)
+{
+    ls_lag_text(lag, LS_LAG_TO_HOST, match->seats->rows[lag->whom].player.name, text);
 }
 
 void ls_match_set_input_delay(ls_match *match, uint32_t slot, uint32_t ticks)

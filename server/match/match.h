@@ -11,10 +11,10 @@
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/name_look.h"
 #include "lockstep/common/base/secret.h"
+#include "lockstep/common/lag/lag_verdict.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/protocol/transport/transport.h"
 #include "lockstep/protocol/wire/notices.h"
-#include "lockstep/server/match/lag_attribution.h"
 
 LS_C_BEGIN
 
@@ -364,8 +364,9 @@ bool ls_match_bundle_tick_of(const ls_match *match, uint32_t slot, ls_tick *tick
 bool ls_match_desync_evidence_of(const ls_match *match, uint32_t slot,
                                  struct ls_desync_evidence_set *out);
 
-/* The lag of the slot over the match as a whole. */
+/* The lag of the slot over the match as a whole, and the words for one, as the event has them. */
 ls_lag ls_match_lag_of(const ls_match *match, uint32_t slot);
+void ls_match_lag_text(const ls_match *match, const ls_lag *lag, ls_text *text);
 /* Seats that are free and that no pending connection may still ask for; 0 once the match ends. */
 uint32_t ls_match_seats_open(const ls_match *match);
 /* Whether it has not started, and others wait there for one more. */

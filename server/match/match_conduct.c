@@ -607,26 +607,75 @@ static void advance_joining(ls_match *match)
 
 /* ---- ticks ---- */
 
+static uint32_t lowest_bit(uint32_t mask)
+{
+    uint32_t bit = 0;
+    while ((mask >> bit & 1u) == 0) {
+        bit++;
+    }
+    return bit;
+}
+
+/* The host reads of a player who holds up the match under that player's name alone, and of its own
+ * server once. */
+static bool is_known_to_host(const ls_match *match, const ls_closing *closing, uint32_t of_slot,
+                             ls_lag_cause cause)
+{
+    bool is_known = cause == LS_LAG_PLAYER;
+    for (uint32_t slot = 0; slot < match->config.sim.players && cause == LS_LAG_SERVER; slot++) {
+        bool plays = (closing->slots >> slot & 1u) != 0 && slot != of_slot;
+        is_known = is_known || (plays && match->links[slot].figures.lag.said.cause == cause);
+    }
+    return is_known;
+}
+
+static void say_lag(const ls_match *match, const ls_closing *closing, ls_player_name who,
+                    ls_lag_cause before)
+{
+    const ls_lag *lag = &match->links[who.slot].figures.lag.lag;
+    ls_lag_cause about = lag->cause == LS_LAG_FINE ? before : lag->cause;
+    if (!is_known_to_host(match, closing, who.slot, about)) {
+        ls_match_event *event = ls_outbox_push_event(match->outbox, LS_MATCH_LAG, who.slot, 0);
+        const char *whom = match->seats->rows[lag->whom].player.name;
+        ls_lag_text(lag, LS_LAG_TO_HOST, whom, &event->text);
+    }
+    ls_outbox_message(match->outbox, LS_MESSAGE_LAG)->body.lag = *lag;
+    ls_outbox_send(match->outbox, who.peer);
+}
+
 static void count_lag(ls_match *match, const ls_closing *closing)
 {
     uint32_t interval = match->config.hash_interval_ticks;
+    uint32_t waited_slot = closing->waited_slots != 0 ? lowest_bit(closing->waited_slots) : 0;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_player_link *link = &match->links[slot];
         bool was_waited_for = (closing->waited_slots >> slot & 1u) != 0;
         if ((closing->slots >> slot & 1u) == 0) {
+            ls_lag_meter_add_outage(&link->figures.lag.meter, closing->overdue_ticks);
             continue;
         }
-        ls_lag_tick tick = {.is_late = (closing->late_slots >> slot & 1u) != 0,
+        const ls_link_meter *uplink = &link->peer.downlink.uplink;
+        ls_lag_tick tick = {.tick = match->log->next - 1,
+                            .is_late = (closing->late_slots >> slot & 1u) != 0,
                             /* Ticks that are stepped and not in the chain yet are no backlog. */
                             .backlog = link->unstepped_ticks > interval - 1
                                            ? link->unstepped_ticks - interval + 1
                                            : 0,
-                            .excused = was_waited_for ? 0 : closing->excused_ticks,
+                            .held_up = was_waited_for ? closing->waited_ticks : 0,
+                            .waited = was_waited_for ? 0 : closing->waited_ticks,
+                            .waited_slot = waited_slot,
                             .overdue = closing->overdue_ticks,
+                            .was_behind = closing->was_behind,
+                            .uneven_ns = closing->uneven_ns,
                             .quiet_ns = match->now_ns - link->peer.heard_ns,
-                            .uplink = &link->peer.downlink.uplink};
+                            .uplink_sent = uplink->sent,
+                            .uplink_lost = uplink->lost,
+                            .uplink_jitter_ns = uplink->jitter_ns};
         ls_player_name who = {slot, match->seats->peers[slot]};
-        ls_player_lag_count(&link->figures.lag, match, who, &tick);
+        ls_lag_cause before = link->figures.lag.said.cause;
+        if (ls_player_lag_count(&link->figures.lag, match, who, &tick)) {
+            say_lag(match, closing, who, before);
+        }
     }
 }
 

@@ -114,7 +114,9 @@ static void count_late(ls_player_link *link, const ls_tick_log *log, ls_tick tic
 static void note_slack(ls_player_link *link, const ls_match *match, ls_tick tick)
 {
     link->figures.slack_ns = slack_ns_of(match, tick);
-    ls_lag_meter_add_arrival(&link->figures.lag.meter, link->figures.slack_ns);
+    if (!link->is_uneven) {
+        ls_lag_meter_add_arrival(&link->figures.lag.meter, link->figures.slack_ns);
+    }
     int32_t slack = ls_slack_from_ns(link->figures.slack_ns);
     if (link->slack == LS_SLACK_NONE || slack < link->slack) {
         link->slack = slack;
@@ -198,19 +200,43 @@ static void store_inputs(ls_player_link *link, const ls_match *match, ls_bit_str
     }
 }
 
+/* The match waits now, or this server is late to close the next tick. */
+static bool is_match_behind(const ls_match *match)
+{
+    return match->now_ns > match->log->next_due_ns + LS_LINK_LATE_NS;
+}
+
+static void receive_facts(ls_player_link *link, const ls_match *match,
+                          const ls_inputs_header *header, ls_tick end)
+{
+    const ls_client_health *health = &header->health;
+    ls_lag_packet packet = {.end = end,
+                            .report = header->has_health && health->has_lag ? &health->lag : NULL,
+                            .has_downlink = header->has_health,
+                            .downlink_loss = health->downlink.loss,
+                            .downlink_jitter_ns = health->downlink.jitter * LS_HOLD_UNIT_NS,
+                            .is_match_behind = is_match_behind(match)};
+    ls_lag_meter_add_packet(&link->figures.lag.meter, &packet);
+}
+
+/* When the newest input of a packet was due, and with it the packet; not where either side was
+ * late, of which the way is no cause. */
+static int64_t stamp_of(const ls_player_link *link, const ls_match *match, ls_tick end)
+{
+    bool is_read_late = match->arrived_ns > match->log->next_due_ns + LS_LINK_LATE_NS;
+    return link->is_uneven || is_read_late ? LS_LINK_STAMP_NONE : (int64_t)(end * match->dt_ns);
+}
+
 static void receive_header(ls_player_link *link, const ls_match *match,
                            const ls_inputs_header *header, ls_tick end)
 {
     /* Ticks that were closed before the player joined were not sent to it then. */
     bool is_fresh = header->next > link->joined_at;
     uint64_t sent_ns = is_fresh ? ls_tick_log_closed_at(match->log, header->next - 1) : 0;
-    int64_t stamp_ns = (int64_t)(end * match->dt_ns);
-    ls_link_arrival arrival =
-        ls_downlink_receive(&link->peer.downlink, match, header, sent_ns, stamp_ns);
-    if (arrival != LS_LINK_REPEATED && header->has_health) {
-        ls_lag_meter_add_health(&link->figures.lag.meter, &header->health);
-    }
+    ls_link_arrival arrival = ls_downlink_receive(&link->peer.downlink, match, header, sent_ns,
+                                                  stamp_of(link, match, end));
     if (arrival == LS_LINK_NEWER) {
+        receive_facts(link, match, header, end);
         link->unstepped_ticks = header->next - header->chain_tick;
     }
 }
@@ -251,6 +277,7 @@ ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_match *match
         return header->has_base ? give_up_base(link, behind_base, status) : status;
     }
     stream->position_bits = first_bit;
+    link->is_uneven = header->has_health && header->health.has_lag;
     ls_tick_cursor_start(cursor, 1, link->input_bytes_max, known_base);
     store_inputs(link, match, stream, header, cursor, end);
     receive_header(link, match, header, end);

@@ -33,6 +33,7 @@ typedef struct ls_player_link {
     bool has_newest;
     ls_tick unread; /* the input behind a base against which INPUTS could not be read; 0: none */
     bool is_arrival_reported;
+    bool is_uneven; /* inputs of the newest packet were not made when they were due */
     bool is_losing; /* the way here, as its client was told last: changes alone go twice */
     int32_t slack;  /* least since the last TICKS, LS_SLACK_NONE when none came */
     uint64_t newest_arrival_ns;

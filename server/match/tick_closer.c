@@ -9,11 +9,11 @@
 #include <string.h>
 
 #define WAITING_FIRST_NS (UINT64_C(100) * LS_NS_PER_MS) /* until the players are told of a wait */
+#define OVERDUE_NS (UINT64_C(8) * LS_NS_PER_MS)         /* no jitter buffer empties in less */
 #define WAITING_NEXT_NS (UINT64_C(500) * LS_NS_PER_MS)
 
 enum {
-    WAIT_REFILL_TICKS = 8, /* until jitter buffers are full again after a wait */
-    WAIT_SHARE = 10,       /* of the time that passes a slot may hold up so much: a tenth */
+    WAIT_SHARE = 10, /* of the time that passes a slot may hold up so much: a tenth */
 };
 
 /* A slot that was not waited for any more is again once it may hold up the match for so long. */
@@ -29,8 +29,11 @@ struct ls_tick_closer {
     uint64_t waiting_ns; /* rule wait: since when; 0: not waiting */
     uint64_t waiting_told_ns;
     uint32_t waited_mask;   /* slots without whose input the next tick was due */
-    uint32_t excused_ticks; /* by which the match is behind its time since the last closing */
-    uint32_t overdue_ticks; /* of them, because this was called too late */
+    uint32_t waited_ticks;  /* that went by in waits since the last closing */
+    uint32_t overdue_ticks; /* ... because this was called too late */
+    bool was_behind;        /* the next tick is not closed when it is due */
+    uint64_t uneven_ns;     /* of closings, smoothed */
+    bool is_halted;         /* nothing is closed, as of the last call */
     bool has_dropped;       /* the tick that waited is closed without the slots that were dropped */
     ls_tick end;            /* no tick is closed from here on */
     ls_tick warned_from;    /* from this one on it is told that the numbers of ticks end there */
@@ -133,18 +136,27 @@ uint64_t ls_tick_closer_schedule(ls_tick_closer *closer)
     return delay_ns + match->dt_ns;
 }
 
+/* By how many ticks this call comes late. */
+static uint32_t overdue_ticks(const ls_tick_closer *closer)
+{
+    uint64_t dt_ns = closer->match->dt_ns;
+    uint64_t due_ns = next_due_ns(closer);
+    uint64_t late_ns = closer->match->now_ns > due_ns ? closer->match->now_ns - due_ns : 0;
+    return late_ns >= OVERDUE_NS ? (uint32_t)((late_ns + dt_ns / 2) / dt_ns) : 0;
+}
+
 void ls_tick_closer_advance(ls_tick_closer *closer)
 {
     uint64_t now_ns = closer->match->now_ns;
     if (now_ns <= closer->last_ns) {
         return;
     }
+    closer->overdue_ticks += closer->is_halted ? 0 : overdue_ticks(closer);
+    closer->was_behind =
+        closer->was_behind || closer->match->now_ns > next_due_ns(closer) + LS_LINK_LATE_NS;
     ls_timestep_plan plan = ls_timestep_advance(&closer->timestep, now_ns - closer->last_ns);
     closer->last_ns = now_ns;
     closer->due_ticks += plan.step_count;
-    uint32_t overdue_ticks = plan.step_count > 1 ? plan.step_count - 1 : 0;
-    closer->excused_ticks += overdue_ticks;
-    closer->overdue_ticks += overdue_ticks;
     publish_next_due(closer);
 }
 
@@ -255,15 +267,14 @@ static void report_waiting(ls_tick_closer *closer, uint32_t mask, uint64_t waite
     event->waited_ms = waited_ms;
 }
 
-/* The other players stall for as long as a wait takes and until they keep a buffer again. */
 static void end_waiting(ls_tick_closer *closer)
 {
     if (closer->waiting_ns != 0) {
         charge_waiting(closer);
         uint64_t dt_ns = closer->match->dt_ns;
         uint64_t waited_ns = closer->match->now_ns - closer->waiting_ns;
-        uint32_t waited = (uint32_t)((waited_ns + dt_ns - 1) / dt_ns);
-        closer->excused_ticks += waited + (waited > WAIT_REFILL_TICKS ? WAIT_REFILL_TICKS : 0);
+        closer->waited_ticks += (uint32_t)((waited_ns + dt_ns / 2) / dt_ns);
+        closer->was_behind = closer->was_behind || waited_ns > LS_LINK_LATE_NS;
         closer->waiting_ns = 0;
         publish_next_due(closer);
     }
@@ -347,19 +358,35 @@ static void warn_of_end(ls_tick_closer *closer)
     closer->warned_from = closer->end;
 }
 
+/* A client sees jitter that this server makes, and those that it waits for. */
+static void measure_unevenness(ls_tick_closer *closer)
+{
+    int64_t gap_ns = (int64_t)(closer->match->now_ns - closer->match->log->closed_ns);
+    int64_t off_ns = gap_ns - (int64_t)closer->match->dt_ns;
+    uint64_t distance_ns = (uint64_t)(off_ns < 0 ? -off_ns : off_ns);
+    if (distance_ns < LS_LINK_SILENCE_NS) {
+        int64_t by_ns = (int64_t)distance_ns - (int64_t)closer->uneven_ns;
+        closer->uneven_ns = (uint64_t)((int64_t)closer->uneven_ns + by_ns / LS_LINK_JITTER_SHARE);
+    }
+}
+
 static ls_closing_kind close_tick(ls_tick_closer *closer, ls_closing *closing)
 {
     ls_slot_input inputs[LS_PLAYERS_MAX];
-    *closing = (ls_closing){.waited_slots = closer->waited_mask,
-                            .excused_ticks = closer->excused_ticks,
+    measure_unevenness(closer);
+    *closing = (ls_closing){.uneven_ns = closer->uneven_ns,
+                            .was_behind = closer->was_behind,
+                            .waited_slots = closer->waited_mask,
+                            .waited_ticks = closer->waited_ticks,
                             .overdue_ticks = closer->overdue_ticks};
     for (uint32_t slot = 0; slot < closer->match->config.sim.players; slot++) {
         inputs[slot] = close_slot(closer, slot, closing);
     }
     closing->late_slots |= closing->slots & closer->waited_mask;
     closer->waited_mask = 0;
-    closer->excused_ticks = 0;
+    closer->waited_ticks = 0;
     closer->overdue_ticks = 0;
+    closer->was_behind = false;
     closer->due_ticks--;
     if (closer->match->log->next >= closer->warned_from) {
         warn_of_end(closer);
@@ -398,7 +425,8 @@ ls_closing_kind ls_tick_closer_next(ls_tick_closer *closer, ls_closing *closing)
     if (closer->due_ticks == 0 || ls_tick_closer_is_last_closed(closer)) {
         return LS_CLOSING_NOTHING;
     }
-    if (is_halted(closer)) {
+    closer->is_halted = is_halted(closer);
+    if (closer->is_halted) {
         end_waiting(closer); /* the players it waited for are gone, or all wait */
         closer->due_ticks = 0;
         return LS_CLOSING_NOTHING;

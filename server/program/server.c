@@ -208,7 +208,7 @@ static void draw_player(ls_console *console, const ls_match *match, uint32_t slo
                     player.is_desynced ? player.desync_tick : player.agreed_tick);
     if (player.lag.cause != LS_LAG_FINE) {
         ls_text lag = {{0}};
-        ls_lag_text(&player.lag, &lag);
+        ls_match_lag_text(match, &player.lag, &lag);
         ls_console_line(console, "      %s", lag.bytes);
     }
 }

@@ -15,14 +15,15 @@ static void fill_lag(const ls_match *match, uint32_t slot, ls_summary_lag *out)
 {
     ls_lag lag = ls_match_lag_of(match, slot);
     *out = (ls_summary_lag){.cause = ls_lag_cause_name(lag.cause),
+                            .lost_ms = lag.lost_ms,
                             .late_share = lag.late_ppm / 1e6,
                             .uplink_loss = lag.uplink_loss_ppm / 1e6,
-                            .uplink_jitter_ms = (double)lag.uplink_jitter_ns / 1e6,
+                            .uplink_jitter_ms = lag.uplink_jitter_us / 1e3,
                             .downlink_loss = lag.downlink_loss_ppm / 1e6,
-                            .downlink_jitter_ms = (double)lag.downlink_jitter_ns / 1e6,
+                            .downlink_jitter_ms = lag.downlink_jitter_us / 1e3,
                             .longest_frame_ms = lag.longest_frame_ms,
                             .suggested_input_delay_ticks = lag.suggested_input_delay_ticks};
-    ls_lag_text(&lag, &out->text);
+    ls_match_lag_text(match, &lag, &out->text);
 }
 
 static void fill_player(const ls_match *match, uint32_t slot, const ls_transport_traffic *traffic,

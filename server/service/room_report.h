@@ -7,8 +7,8 @@
 
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/diagnosis/desync_class.h"
+#include "lockstep/common/lag/lag_verdict.h"
 #include "lockstep/common/program/json.h"
-#include "lockstep/server/match/lag_attribution.h"
 #include "lockstep/server/service/room_settings.h"
 
 #include <stdbool.h>

@@ -12,7 +12,7 @@ from tree import Finding
 # the nearest one above it that is.
 MATHS = {"common/base", "common/maths"}
 SIMULATION = MATHS | {"common/simulation"}
-PURE = SIMULATION | {"common/encoding", "common/time", "common/diagnosis"}
+PURE = SIMULATION | {"common/encoding", "common/time", "common/lag", "common/diagnosis"}
 FILES = PURE | {"common/compress", "common/journal"}
 GAMES = PURE | {"common/simulations", "common/loader"}
 WIRE = {"protocol/transport", "protocol/wire", "protocol/blob", "protocol/sealed"}
@@ -32,6 +32,7 @@ MAY_USE = {
     "common/simulation": MATHS,
     "common/encoding": SIMULATION,
     "common/time": SIMULATION,
+    "common/lag": SIMULATION,
     "common/simulations": SIMULATION,
     "common/loader": SIMULATION | {"common/system", "common/simulations"},
     "common/game": SIMULATION | {"common/system", "common/program"},

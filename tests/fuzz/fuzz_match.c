@@ -180,8 +180,11 @@ static void send_inputs(hostile_match *hostile, uint32_t peer)
     if (shape & 0x40u) {
         header.has_health = true;
         header.health.downlink.loss = fuzz_take_u8(input);
-        header.health.longest_frame_ms = (uint32_t)fuzz_take_u16(input) << (shape & 0x10u);
-        header.health.stalled_ticks = fuzz_take_u8(input);
+        header.health.has_lag = true;
+        header.health.lag.late_inputs = fuzz_take_u16(input);
+        header.health.lag.frames_late_ms = shape & 0x10u ? header.health.lag.late_inputs : 0;
+        header.health.lag.held_ticks = shape & 0x8u ? header.health.lag.late_inputs : 0;
+        header.health.lag.stalled_ticks = fuzz_take_u8(input);
     }
     uint32_t count = shape & 2u ? fuzz_take_u8(input) : shape >> 2 & 7u;
 

@@ -184,7 +184,7 @@ static void expect_contract(const cJSON *summary)
         expect_keys(hosted_item(player, "confirm_latency_ms"), LS_ARGUMENTS("p50", "p99", "max"));
         const cJSON *lag = hosted_item(player, "lag");
         if (!cJSON_IsNull(lag)) {
-            expect_keys(lag, LS_ARGUMENTS("cause", "text", "late_share", "uplink_loss",
+            expect_keys(lag, LS_ARGUMENTS("cause", "text", "lost_ms", "late_share", "uplink_loss",
                                           "uplink_jitter_ms", "downlink_loss", "downlink_jitter_ms",
                                           "longest_frame_ms", "suggested_input_delay_ticks"));
         }

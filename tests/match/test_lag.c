@@ -1,7 +1,12 @@
 /* The lag report: a cause is planted at one player, and the match names that player and that
  * cause, and says of everybody else that all is well. The delay that it advises then really helps.
  */
-#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/match/lag_plant.h"
+
+#include "lockstep/common/maths/rng.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 enum {
     PLAYERS = 4,
@@ -60,7 +65,7 @@ static void check_lag(const virtual_match *run, uint32_t client, ls_lag_cause ca
     ls_lag lags[] = {slot_of(run, slot).lag, ls_match_lag_of(run->match, slot)};
     for (uint32_t i = 0; i < 2; i++) {
         ls_text text = {{0}};
-        ls_lag_text(&lags[i], &text);
+        ls_match_lag_text(run->match, &lags[i], &text);
         cr_expect_eq(lags[i].cause, cause, "seed %lu, client %u is %s, not %s: %s",
                      (unsigned long)seed, client, ls_lag_cause_name(lags[i].cause),
                      ls_lag_cause_name(cause), text.bytes);
@@ -96,8 +101,8 @@ Test(lag, a_planted_cause_is_named_and_everybody_else_is_fine)
         {.cause = LS_LAG_COMPUTER, .up = WELL, .down = WELL, .pause_ns = 250 * MS},
         {.cause = LS_LAG_UPLINK, .up = LOSSY(60000), .down = WELL},
         {.cause = LS_LAG_DOWNLINK, .up = WELL, .down = LOSSY(60000)},
-        {.cause = LS_LAG_JITTER, .up = UNEVEN(50), .down = WELL},
-        {.cause = LS_LAG_JITTER, .up = WELL, .down = UNEVEN(50)},
+        {.cause = LS_LAG_UPLINK, .up = UNEVEN(50), .down = WELL},
+        {.cause = LS_LAG_DOWNLINK, .up = WELL, .down = UNEVEN(50)},
     };
     for (size_t i = 0; i < sizeof plants / sizeof plants[0]; i++) {
         plant_and_check(&plants[i]);
@@ -115,8 +120,9 @@ Test(lag, a_player_that_is_cut_off_is_silent)
     virtual_match_destroy(run);
 }
 
-/* Under the rule `wait` everybody stands still with the one who is waited for. */
-Test(lag, a_wait_is_held_against_nobody_else)
+/* Under the rule `wait` everybody stands still with the one who is waited for, and hears who it is.
+ */
+Test(lag, a_wait_is_held_against_the_one_who_is_waited_for)
 {
     static const uint64_t pauses_ms[] = {1000, 3000}; /* waited for, and dropped */
     for (size_t i = 0; i < sizeof pauses_ms / sizeof pauses_ms[0]; i++) {
@@ -128,13 +134,18 @@ Test(lag, a_wait_is_held_against_nobody_else)
         run->clients[PLANTED]->is_paused = true;
         virtual_match_run(run, pauses_ms[i] * MS);
         run->clients[PLANTED]->is_paused = false;
-        for (uint32_t second = 0; second < 10; second++) {
-            virtual_match_run(run, SECOND);
-            for (uint32_t client = 0; client < PLAYERS; client++) {
-                if (client != PLANTED) {
-                    check_lag(run, client, LS_LAG_FINE, i);
-                }
+        virtual_match_run(run, 4 * SECOND);
+        for (uint32_t client = 0; client < PLAYERS; client++) {
+            ls_lag lag = slot_of(run, report_of(run->clients[client]).slot).lag;
+            if (client != PLANTED) {
+                check_lag(run, client, LS_LAG_PLAYER, i);
+                cr_expect_eq(lag.whom, PLANTED);
             }
+        }
+        virtual_match_run(run, 10 * SECOND);
+        for (uint32_t client = 0; client < PLAYERS; client++) {
+            ls_lag lag = slot_of(run, report_of(run->clients[client]).slot).lag;
+            cr_expect(client == PLANTED || lag.cause == LS_LAG_FINE, "client %u", client);
         }
         close_run(run);
     }
@@ -161,7 +172,7 @@ Test(lag, of_two_causes_the_worse_is_named)
 {
     static const plant plants[] = {
         {.cause = LS_LAG_UPLINK, .up = LOSSY(200000), .down = LOSSY(30000)},
-        {.cause = LS_LAG_JITTER,
+        {.cause = LS_LAG_UPLINK,
          .up = {.delay_ns = 20 * MS, .jitter_ns = 150 * MS, .loss_ppm = 25000},
          .down = WELL},
         {.cause = LS_LAG_DOWNLINK,
@@ -300,4 +311,168 @@ Test(lag, there_is_an_event_when_a_cause_comes_and_when_it_goes)
     cr_assert_eq(virtual_match_count(run, LS_MATCH_LAG, slot), 2);
     cr_assert_eq(virtual_match_count(run, LS_MATCH_LAG, LS_PLAYERS_MAX), 2, "of nobody else");
     virtual_match_destroy(run);
+}
+
+/* ---- planted causes ---- */
+
+#define VICTIM (1u << 1)
+#define TWO (1u << 1 | 1u << 2)
+#define ALL 0xfu
+#define CPU(burst, every, who)                                                                     \
+    {                                                                                              \
+        .kind = PLANT_CPU, .victims = (who), .burst_ns = (burst)*MS, .every_ns = (every)*MS        \
+    }
+#define SERVER_CPU(burst, every)                                                                   \
+    {                                                                                              \
+        .kind = PLANT_SERVER_CPU, .burst_ns = (burst)*MS, .every_ns = (every)*MS                   \
+    }
+
+static const lag_plant plants[] = {
+    {.name = "quiet"},
+    {.name = "quiet, waiting", .is_waiting = true},
+    {.name = "cpu of A", .trouble = CPU(120, 900, 1u << 0)},
+    {.name = "cpu of B, long", .trouble = CPU(1500, 6000, 1u << 1)},
+    {.name = "cpu of B, very long", .trouble = CPU(6000, 20000, 1u << 1)},
+    {.name = "cpu of B, waiting", .trouble = CPU(250, 1500, 1u << 1), .is_waiting = true},
+    {.name = "cpu of the server", .trouble = SERVER_CPU(90, 800)},
+    {.name = "cpu of the server, long", .trouble = SERVER_CPU(3000, 20000)},
+    {.name = "cpu of the server, waiting", .trouble = SERVER_CPU(150, 1100), .is_waiting = true},
+    {.name = "slow frames", .trouble = {.kind = PLANT_FRAMES, .victims = VICTIM, .frame_hz = 8}},
+    {.name = "late inputs",
+     .trouble = {.kind = PLANT_LATE_INPUTS, .victims = VICTIM, .burst_ns = 90 * MS}},
+    {.name = "step up", .trouble = {.kind = PLANT_UP, .victims = VICTIM, .link.delay_ns = 90 * MS}},
+    {.name = "step up, waiting",
+     .trouble = {.kind = PLANT_UP, .victims = VICTIM, .link.delay_ns = 200 * MS},
+     .is_waiting = true},
+    {.name = "step down",
+     .trouble = {.kind = PLANT_DOWN, .victims = VICTIM, .link.delay_ns = 120 * MS}},
+    {.name = "loss up", .trouble = {.kind = PLANT_UP, .victims = VICTIM, .link.loss_ppm = 80000}},
+    {.name = "loss down",
+     .trouble = {.kind = PLANT_DOWN, .victims = VICTIM, .link.loss_ppm = 80000}},
+    {.name = "loss up of all",
+     .trouble = {.kind = PLANT_UP, .victims = ALL, .link.loss_ppm = 100000}},
+    {.name = "jitter up", .trouble = {.kind = PLANT_UP, .victims = TWO, .link.jitter_ns = 60 * MS}},
+    {.name = "jitter down",
+     .trouble = {.kind = PLANT_DOWN, .victims = TWO, .link.jitter_ns = 60 * MS}},
+    {.name = "jitter down of all",
+     .trouble = {.kind = PLANT_DOWN, .victims = ALL, .link.jitter_ns = 60 * MS}},
+    {.name = "rate up",
+     .trouble = {.kind = PLANT_UP,
+                 .victims = VICTIM,
+                 .link = {.rate_bps = 20000, .bucket_bytes = 3000, .queue_bytes = 6000}}},
+    {.name = "rate down",
+     .trouble = {.kind = PLANT_DOWN,
+                 .victims = VICTIM,
+                 .link = {.rate_bps = 20000, .bucket_bytes = 3000, .queue_bytes = 6000}}},
+    {.name = "cpu of A and a little loss",
+     .trouble = CPU(250, 1000, 1u << 0),
+     .lesser = {.kind = PLANT_UP, .victims = 1u << 0, .link.loss_ppm = 30000}},
+    {.name = "server and a slow player",
+     .trouble = SERVER_CPU(200, 900),
+     .lesser = CPU(60, 2000, 1u << 2)},
+};
+
+Test(lag, each_side_names_the_cause_that_was_planted_and_nobody_else)
+{
+    ls_text faults = {{0}};
+    for (size_t i = 0; i < sizeof plants / sizeof plants[0]; i++) {
+        faults.bytes[0] = 0;
+        lag_plant_play(&plants[i], &faults);
+        cr_expect_str_empty(faults.bytes, "%s", faults.bytes);
+    }
+}
+
+/* ---- drawn at random ---- */
+
+/* Between two times, each scale as likely as another. */
+static uint64_t draw_ns(ls_rng *rng, uint64_t least_ns, uint64_t most_ns)
+{
+    while (most_ns > least_ns && most_ns > 2 * least_ns && ls_rng_below(rng, 2) == 0) {
+        least_ns *= 2;
+    }
+    uint64_t span_ms = (LS_MIN(most_ns, 2 * least_ns) - least_ns) / MS;
+    return least_ns + ls_rng_below(rng, (uint32_t)span_ms + 1) * MS;
+}
+
+static ls_link_config draw_link(ls_rng *rng, uint64_t dt_ns)
+{
+    ls_link_config link = {0};
+    switch (ls_rng_below(rng, 4)) {
+    case 0:
+        link.delay_ns = draw_ns(rng, LS_MAX(60 * MS, 3 * dt_ns), 400 * MS);
+        break;
+    case 1:
+        link.loss_ppm = 50000 + ls_rng_below(rng, 250000);
+        break;
+    case 2:
+        link.jitter_ns = draw_ns(rng, LS_MAX(40 * MS, 2 * dt_ns), 200 * MS);
+        break;
+    default:
+        link.rate_bps = 300 * (LS_NS_PER_SECOND / dt_ns);
+        link.bucket_bytes = 2000;
+        link.queue_bytes = 4000;
+        break;
+    }
+    return link;
+}
+
+static lag_plant draw_plant(uint64_t seed)
+{
+    ls_rng rng = ls_rng_make(seed, 77);
+    lag_plant drawn = {.seed = seed, .players = 2 + ls_rng_below(&rng, 3)};
+    drawn.rtt_ms = 10 + ls_rng_below(&rng, 241);
+    drawn.tick_rate_hz = 20 + ls_rng_below(&rng, 101);
+    drawn.is_waiting = ls_rng_below(&rng, 2) == 0;
+    uint64_t dt_ns = SECOND / drawn.tick_rate_hz;
+    lag_trouble *trouble = &drawn.trouble;
+    trouble->kind = (lag_plant_kind)ls_rng_below(&rng, PLANT_KIND_COUNT);
+    trouble->victims = 1 + ls_rng_below(&rng, (1u << drawn.players) - 1);
+    trouble->burst_ns = draw_ns(&rng, LS_MAX(40 * MS, 5 * dt_ns / 2), 20 * SECOND);
+    if (trouble->victims == (1u << drawn.players) - 1) {
+        trouble->burst_ns = LS_MIN(trouble->burst_ns, 5 * SECOND); /* or the match is over */
+    }
+    trouble->every_ns = trouble->burst_ns * 3 + ls_rng_below(&rng, 2000) * MS;
+    if (trouble->kind == PLANT_LATE_INPUTS) {
+        trouble->burst_ns = draw_ns(&rng, LS_MAX(80 * MS, 3 * dt_ns), 300 * MS);
+        trouble->every_ns = 0;
+    } else if (trouble->kind == PLANT_FRAMES) {
+        trouble->every_ns = 0;
+        trouble->frame_hz = 4 + ls_rng_below(&rng, LS_MIN(drawn.tick_rate_hz / 3, 14) - 3);
+    } else if (trouble->kind == PLANT_UP || trouble->kind == PLANT_DOWN) {
+        trouble->every_ns = 0;
+        trouble->link = draw_link(&rng, dt_ns);
+    }
+    return drawn;
+}
+
+static void name_plant(lag_plant *drawn, char *name, size_t size)
+{
+    static const char *const kinds[PLANT_KIND_COUNT] = {
+        "quiet", "cpu", "server cpu", "slow frames", "late inputs", "up", "down"};
+    const lag_trouble *trouble = &drawn->trouble;
+    const ls_link_config *link = &trouble->link;
+    snprintf(name, size,
+             "seed %lu: %s of %x, %u players, rtt %u ms, %u Hz, %s, %lu of %lu ms, %u fps, delay "
+             "%lu, loss %u, jitter %lu, rate %lu",
+             (unsigned long)drawn->seed, kinds[trouble->kind], trouble->victims, drawn->players,
+             drawn->rtt_ms, drawn->tick_rate_hz, drawn->is_waiting ? "wait" : "repeat",
+             (unsigned long)(trouble->burst_ns / MS), (unsigned long)(trouble->every_ns / MS),
+             trouble->frame_hz, (unsigned long)(link->delay_ns / MS), link->loss_ppm,
+             (unsigned long)(link->jitter_ns / MS), (unsigned long)link->rate_bps);
+    drawn->name = name;
+}
+
+Test(lag, each_side_names_causes_drawn_at_random)
+{
+    const char *more = getenv("LS_LAG_SEEDS");
+    uint64_t seeds = more ? strtoull(more, NULL, 10) : 25;
+    const char *from = getenv("LS_LAG_FROM");
+    for (uint64_t seed = from ? strtoull(from, NULL, 10) : 1; seed <= seeds; seed++) {
+        char name[256];
+        ls_text faults = {{0}};
+        lag_plant drawn = draw_plant(seed);
+        name_plant(&drawn, name, sizeof name);
+        lag_plant_play(&drawn, &faults);
+        cr_expect_str_empty(faults.bytes, "%s", faults.bytes);
+    }
 }

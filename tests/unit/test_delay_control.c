@@ -1,7 +1,7 @@
-#include "lockstep/server/match/player_lag.h"
+#include "lockstep/common/lag/delay_control.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/wire/message.h"
+#include "lockstep/common/base/limits.h"
 
 #include <criterion/criterion.h>
 
@@ -12,8 +12,8 @@ static ls_delay_control control;
 /* A stretch in which so many millionths came late, and the others so many ticks early. */
 static bool pass(uint32_t late_ppm, uint32_t suggested, int64_t spare_ticks)
 {
-    ls_lag_figures recent = {.dt_ns = DT_NS};
-    ls_lag lag = {.late_ppm = late_ppm, .suggested_input_delay_ticks = suggested};
+    ls_lag_figures recent = {.dt_ns = DT_NS, .ticks = LS_LAG_ALL_PPM, .late_way = late_ppm};
+    ls_lag lag = {.suggested_input_delay_ticks = suggested};
     lag.cause = late_ppm >= LS_LAG_LATE_PPM ? LS_LAG_UPLINK : LS_LAG_FINE;
     recent.arrivals[ls_lag_bin(spare_ticks * (int64_t)DT_NS, DT_NS)] = 500;
     return ls_delay_control_update(&control, &recent, &lag);
@@ -76,10 +76,12 @@ Test(delay_control, each_time_that_it_went_too_low_it_grows_more_patient)
 Test(delay_control, a_cause_that_no_delay_mends_changes_none)
 {
     ls_delay_control_init(&control, 1);
-    ls_lag_figures recent = {.dt_ns = DT_NS};
-    ls_lag lag = {.cause = LS_LAG_COMPUTER, .late_ppm = 100000};
-    cr_assert_not(ls_delay_control_update(&control, &recent, &lag));
-    lag.cause = LS_LAG_SILENT;
-    cr_assert_not(ls_delay_control_update(&control, &recent, &lag));
+    ls_lag_figures recent = {.dt_ns = DT_NS, .ticks = 1000, .late_way = 100};
+    static const ls_lag_cause causes[] = {LS_LAG_COMPUTER, LS_LAG_SILENT, LS_LAG_SERVER,
+                                          LS_LAG_PLAYER};
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++) {
+        ls_lag lag = {.cause = causes[i]};
+        cr_assert_not(ls_delay_control_update(&control, &recent, &lag));
+    }
     cr_assert_eq(control.ticks, 1);
 }

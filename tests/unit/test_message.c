@@ -342,6 +342,27 @@ Test(message, notice_has_the_layout_of_the_page)
     expect_read(WIRE_MESSAGE(29, UVAR(3), U(77, 32), TEXT("")), LS_MALFORMED);
 }
 
+Test(message, lag_has_the_layout_of_the_page)
+{
+    ls_message message = message_of(LS_MESSAGE_LAG);
+    message.body.lag = (ls_lag){.cause = LS_LAG_PLAYER,
+                                .whom = 3,
+                                .since_tick = 700,
+                                .lost_ms = 1500,
+                                .late_ppm = 1,
+                                .stalled_ppm = 2,
+                                .uplink_loss_ppm = 3,
+                                .uplink_jitter_us = 4,
+                                .downlink_loss_ppm = LS_LAG_ALL_PPM,
+                                .downlink_jitter_us = 6,
+                                .longest_frame_ms = 7,
+                                .suggested_input_delay_ticks = 8};
+    expect_layout(&message,
+                  WIRE_MESSAGE(30, UVAR(6), UVAR(3), U(700, 32), UVAR(1500), UVAR(1), UVAR(2),
+                               UVAR(3), UVAR(LS_LAG_ALL_PPM), UVAR(4), UVAR(6), UVAR(7), UVAR(8)));
+    expect_read(WIRE_MESSAGE(30, UVAR(7), UVAR(3), U(700, 32)), LS_MALFORMED);
+}
+
 Test(message, input_delay_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_INPUT_DELAY);
@@ -363,7 +384,14 @@ Test(message, inputs_have_the_layout_of_the_page)
                                .has_base = true,
                                .base_gap = 3,
                                .has_health = true,
-                               .health = {{13, 300}, 17, 2}};
+                               .health = {.downlink = {13, 300},
+                                          .has_lag = true,
+                                          .lag = {.late_inputs = 4,
+                                                  .frames_late_ms = 0xffff,
+                                                  .longest_frame_ms = 117,
+                                                  .stalled_ticks = 2,
+                                                  .held_ticks = 1,
+                                                  .held_tick = 99}}};
     const uint8_t old_bytes[] = {0x01, 0x02};
     const uint8_t new_bytes[] = {0x01, 0x42};
     ls_slot_input before = {old_bytes, 2, 0};
@@ -390,8 +418,13 @@ Test(message, inputs_have_the_layout_of_the_page)
     wire_u(&wire, 1, 1);           /* health: */
     wire_u(&wire, 13, 8);
     wire_uvar(&wire, 300);
-    wire_uvar(&wire, 17);
+    wire_u(&wire, 1, 1); /* it was late: */
+    wire_uvar(&wire, 4);
+    wire_uvar(&wire, 0xffff);
+    wire_uvar(&wire, 117);
     wire_uvar(&wire, 2);
+    wire_uvar(&wire, 1);
+    wire_uvar(&wire, 99);
     wire_u(&wire, 1, 1); /* an input of the same size: */
     wire_u(&wire, 3, 3); /* 110 */
     wire_u(&wire, 0, 1);
@@ -643,7 +676,7 @@ Test(message, healing_has_the_layout_of_the_page)
 Test(message, an_unknown_kind_is_malformed)
 {
     for (uint32_t kind = 0; kind < 64; kind++) {
-        bool is_reliable = kind >= 1 && kind <= 29;
+        bool is_reliable = kind >= 1 && kind <= 30;
         wire_bits wire = WIRE(U(kind, 6));
         wire.count = 1000; /* zeros behind the kind */
         ls_message message;

@@ -226,13 +226,13 @@ Test(player_link, the_meter_of_the_uplink_counts_packets_of_inputs)
 
 Test(player_link, health_is_kept_until_the_next_one)
 {
-    ls_inputs_header header = {.has_health = true,
-                               .health = {.downlink = {7, 9}, .longest_frame_ms = 30}};
+    ls_inputs_header header = {
+        .has_health = true, .health = {.downlink = {7, 9}, .has_lag = true, .lag.late_inputs = 30}};
     cr_assert_eq(deliver(header, 1), LS_OK);
     cr_assert_eq(deliver((ls_inputs_header){.first = 1}, 1), LS_OK);
     cr_assert_eq(downlink->health.downlink.loss, 7);
     cr_assert_eq(downlink->health.downlink.jitter, 9);
-    cr_assert_eq(downlink->health.longest_frame_ms, 30);
+    cr_assert_eq(downlink->health.lag.late_inputs, 30);
 }
 
 Test(player_link, every_truncation_changes_nothing)
@@ -417,14 +417,14 @@ Test(player_link, a_newcomer_that_leaves_early_leaves_the_figures_of_the_player_
 {
     here.link.wanted = 4;
     here.link.figures.inputs_late = 3;
-    here.link.figures.lag.told_ns = 5;
+    here.link.figures.lag.said.said_ns = 5;
     ls_player_link_change(&here.link, LS_PLAYER_NEWCOMER);
     cr_assert_eq(here.link.figures.inputs_late, 0);
     cr_assert_eq(here.link.wanted, 0);
     here.link.figures.inputs_late = 8;
     ls_player_link_change(&here.link, LS_PLAYER_TAKEN_BACK);
     cr_assert_eq(here.link.figures.inputs_late, 3);
-    cr_assert_eq(here.link.figures.lag.told_ns, 0, "that was said to another connection");
+    cr_assert_eq(here.link.figures.lag.said.said_ns, 0, "that was said to another connection");
 }
 
 Test(player_link, a_player_on_another_connection_keeps_its_figures)

@@ -76,6 +76,7 @@ static ls_summary example(void)
                                              .rejoins = 2,
                                              .lag = {.cause = "uplink",
                                                      .text = {"uplink loses 4.8 %"},
+                                                     .lost_ms = 250,
                                                      .late_share = 0.0625,
                                                      .uplink_loss = 0.5,
                                                      .uplink_jitter_ms = 1.5,
@@ -120,7 +121,8 @@ static const char expected[] =
     "'players':[{'slot':0,'name':'Ada \\'q\\'','status':'OK','why':null,'hashes_compared':1201,"
     "'inputs_on_time':1190,'inputs_late':4,'inputs_substituted':10,'input_delay_ticks':1,"
     "'joined_tick':77,'rejoins':2,"
-    "'lag':{'cause':'uplink','text':'uplink loses 4.8 %','late_share':0.0625,'uplink_loss':0.5,"
+    "'lag':{'cause':'uplink','text':'uplink loses 4.8 "
+    "%','lost_ms':250,'late_share':0.0625,'uplink_loss':0.5,"
     "'uplink_jitter_ms':1.5,'downlink_loss':0.25,'downlink_jitter_ms':2.5,'longest_frame_ms':20,"
     "'suggested_input_delay_ticks':3},"
     "'stalled_ticks':2,'rtt_ms':20.5,"

@@ -1,0 +1,95 @@
+#include "lockstep/common/lag/lag_notes.h"
+
+#include "lockstep/common/base/clock.h"
+
+#include <string.h>
+
+enum {
+    /* A report goes with at least so many packets: an input that the server does not want any more
+     * need not have come. */
+    REPORT_PACKETS_MIN = 4,
+};
+
+static const uint64_t STEADY_FRAME_NS = 50 * LS_NS_PER_MS;  /* shorter ones disturb nobody */
+static const uint64_t HITCH_NS = 20 * LS_NS_PER_MS;         /* beyond what frames usually take */
+static const uint64_t FRAME_MAX_NS = 30 * LS_NS_PER_SECOND; /* sums must not wrap at once */
+
+void ls_lag_notes_init(ls_lag_notes *notes, uint64_t dt_ns)
+{
+    memset(notes, 0, sizeof *notes);
+    notes->dt_ns = dt_ns;
+}
+
+void ls_lag_notes_connect(ls_lag_notes *notes)
+{
+    uint64_t frames_late_ns = notes->frames_late_ns - notes->known_frames_late_ns;
+    uint64_t longest_frame_ns = frames_late_ns > 0 ? notes->longest_frame_ns : 0;
+    ls_lag_notes_init(notes, notes->dt_ns);
+    notes->frames_late_ns = frames_late_ns;
+    notes->longest_frame_ns = longest_frame_ns;
+}
+
+/* A frame that takes more than two ticks leaves out states; one that takes a tick longer than usual
+ * is a hitch, unless it is too short to be seen. */
+void ls_lag_notes_add_frame(ls_lag_notes *notes, uint64_t frame_ns, uint64_t usual_ns)
+{
+    uint64_t steady_ns = LS_MAX(2 * notes->dt_ns, STEADY_FRAME_NS);
+    uint64_t hitch_ns = usual_ns + LS_MAX(notes->dt_ns, HITCH_NS);
+    uint64_t allowed_ns = usual_ns > 0 ? LS_MIN(steady_ns, hitch_ns) : steady_ns;
+    if (frame_ns <= allowed_ns) {
+        return;
+    }
+    frame_ns = LS_MIN(frame_ns, FRAME_MAX_NS);
+    notes->frames_late_ns += frame_ns - LS_MIN(usual_ns, allowed_ns);
+    notes->longest_frame_ns = LS_MAX(frame_ns, notes->longest_frame_ns);
+}
+
+/* It is another time of holding back when the tick that was held the last time has been closed. */
+void ls_lag_notes_add_held(ls_lag_notes *notes, ls_tick tick, uint32_t ahead, uint64_t late_ns)
+{
+    bool is_first = notes->held_ns == 0 || tick > notes->held_newest + ahead;
+    notes->held_tick = is_first ? tick : notes->held_tick;
+    notes->held_newest = tick;
+    notes->held_ns += late_ns;
+}
+
+static uint32_t low_bits(uint64_t sum)
+{
+    return (uint32_t)(sum & LS_LAG_REPORT_MAX);
+}
+
+static ls_lag_report report_of(const ls_lag_notes *notes)
+{
+    uint64_t longest_ms = notes->longest_frame_ns / LS_NS_PER_MS;
+    return (ls_lag_report){.late_inputs = low_bits(notes->late_inputs),
+                           .held_ticks = low_bits(notes->held_ns / LS_MAX(notes->dt_ns, 1)),
+                           .frames_late_ms = low_bits(notes->frames_late_ns / LS_NS_PER_MS),
+                           .stalled_ticks = low_bits(notes->stalled_ticks),
+                           .held_tick = low_bits(notes->held_tick),
+                           .longest_frame_ms = (uint32_t)LS_MIN(longest_ms, LS_LAG_REPORT_MAX)};
+}
+
+bool ls_lag_notes_take_report(ls_lag_notes *notes, ls_tick next_input, ls_lag_report *report)
+{
+    *report = report_of(notes);
+    bool is_new = memcmp(report, &notes->sent, sizeof *report) != 0;
+    bool is_due = is_new || notes->sent_end > 0 || notes->is_uneven;
+    notes->is_uneven = false;
+    if (is_new) {
+        notes->sent = *report;
+        notes->sent_frames_late_ns = notes->frames_late_ns;
+        notes->sent_end = next_input + REPORT_PACKETS_MIN;
+    }
+    return is_due;
+}
+
+void ls_lag_notes_acknowledge(ls_lag_notes *notes, ls_tick wanted)
+{
+    if (notes->sent_end > 0 && wanted >= notes->sent_end) {
+        notes->sent_end = 0;
+        notes->known_frames_late_ns = notes->sent_frames_late_ns;
+        bool is_newest = notes->frames_late_ns == notes->known_frames_late_ns;
+        notes->longest_frame_ns = is_newest ? 0 : notes->longest_frame_ns;
+        notes->sent.longest_frame_ms = is_newest ? 0 : notes->sent.longest_frame_ms;
+    }
+}
