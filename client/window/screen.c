@@ -93,7 +93,8 @@ ls_status ls_screen_open(const ls_screen_config *config, const ls_view_source *s
     ls_status status =
         config->kind == LS_SCREEN_TEXT ? open_terminal(screen) : open_window(screen, why);
     if (status == LS_OK) {
-        ls_view_config view = {.source = *source, .interpolates = config->interpolates};
+        ls_view_config view = {
+            .source = *source, .interpolates = config->interpolates, .has_chat = config->has_chat};
         if (ls_screen_config_has_sound(config)) {
             view.ear = (ls_view_ear){play_record, screen};
         }
@@ -225,6 +226,9 @@ void ls_screen_receive(ls_screen *screen, uint64_t now_ns)
     while (screen->painter ? ls_painter_next_event(screen->painter, &event)
                            : ls_terminal_next_event(screen->terminal, now_ns, &event)) {
         ls_view_receive(screen->view, &event);
+        if (screen->terminal) {
+            ls_terminal_set_typing(screen->terminal, ls_view_is_typing(screen->view));
+        }
     }
 }
 
@@ -236,6 +240,19 @@ bool ls_screen_is_closed(ls_screen *screen, uint64_t now_ns)
     return requests.wants_close;
 }
 
+/* The lines of players stand in place of the last figures. */
+static void choose_lines(const ls_hud_model *hud, const char *lines[TEXT_LINES])
+{
+    uint32_t said = LS_MIN(hud->chat_count, (uint32_t)TEXT_LINES - 2);
+    lines[0] = hud->heading.bytes[0] ? hud->waiting.bytes : hud->banner.bytes;
+    for (uint32_t i = 0; i + 1 < TEXT_LINES - said && i < hud->line_count; i++) {
+        lines[i + 1] = hud->lines[i];
+    }
+    for (uint32_t i = 0; i < said; i++) {
+        lines[TEXT_LINES - said + i] = hud->chat[hud->chat_count - said + i];
+    }
+}
+
 static void show_text(ls_screen *screen, uint64_t now_ns)
 {
     const ls_hud_model *hud = ls_view_hud(screen->view);
@@ -244,10 +261,7 @@ static void show_text(ls_screen *screen, uint64_t now_ns)
     if (!is_due && (screen->has_shown_end || !ls_view_is_at_end(screen->view))) {
         return;
     }
-    lines[0] = hud->banner.bytes;
-    for (uint32_t i = 0; i + 1 < TEXT_LINES && i < hud->line_count; i++) {
-        lines[i + 1] = hud->lines[i];
-    }
+    choose_lines(hud, lines);
     if (ls_terminal_show(screen->terminal, LS_SCENE_BACKGROUND, lines, TEXT_LINES)) {
         screen->text_ns = now_ns;
         screen->has_shown_end = ls_view_is_at_end(screen->view);

@@ -364,6 +364,29 @@ static void join_fields(ls_bit_stream *stream, ls_join *join)
     }
 }
 
+/* A line has its words or its number, not both. */
+static void chat_fields(ls_bit_stream *stream, ls_chat *chat)
+{
+    ls_bits_uvar(stream, &chat->slot, 0, LS_PLAYERS_MAX - 1);
+    ls_bits_uvar(stream, &chat->quick_line, 0, LS_QUICK_LINES);
+    ls_bits_text(stream, chat->text, sizeof chat->text);
+    ls_bits_text(stream, chat->name, sizeof chat->name);
+    if ((chat->quick_line == 0) == (chat->text[0] == '\0')) {
+        ls_bits_fail(stream);
+    }
+}
+
+static void lobby_fields(ls_bit_stream *stream, ls_lobby *lobby)
+{
+    u32_field(stream, &lobby->here_mask);
+    u32_field(stream, &lobby->ready_mask);
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        if (lobby->here_mask >> slot & 1u) {
+            ls_bits_text(stream, lobby->names[slot], sizeof lobby->names[slot]);
+        }
+    }
+}
+
 static void joining_fields(ls_bit_stream *stream, ls_message *message)
 {
     switch (message->kind) {
@@ -391,6 +414,12 @@ static void joining_fields(ls_bit_stream *stream, ls_message *message)
         u32_field(stream, &message->body.notice.tick);
         ls_bits_text(stream, message->body.notice.text.bytes,
                      sizeof message->body.notice.text.bytes);
+        return;
+    case LS_MESSAGE_CHAT:
+        chat_fields(stream, &message->body.chat);
+        return;
+    case LS_MESSAGE_LOBBY:
+        lobby_fields(stream, &message->body.lobby);
         return;
     default:
         diagnosis_fields(stream, message);

@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_PROTOCOL_WIRE_MESSAGE_H
 #define LOCKSTEP_PROTOCOL_WIRE_MESSAGE_H
 
+#include "lockstep/common/base/chat.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/secret.h"
@@ -57,6 +58,8 @@ typedef enum ls_message_kind {
     LS_MESSAGE_RESUMING = 27,
     LS_MESSAGE_HEAL_SNAPSHOT = 28,
     LS_MESSAGE_NOTICE = 29,
+    LS_MESSAGE_CHAT = 30,
+    LS_MESSAGE_LOBBY = 31,
     LS_MESSAGE_INPUTS = 32,
     LS_MESSAGE_TICKS = 33,
     LS_MESSAGE_TICK_PART = 34,
@@ -230,6 +233,8 @@ typedef struct ls_message {
         ls_tick_part closed_tick;
         ls_resuming resuming;
         ls_notice notice;
+        ls_chat chat;
+        ls_lobby lobby;
     } body;
 } ls_message;
 
