@@ -205,6 +205,7 @@ int main(int argc, char **argv)
     };
     ls_command_line_read(&line, argc, argv);
     args.config.screen.is_terminal_live = ls_console_can_redraw_output();
+    args.config.screen.has_true_colour = ls_console_has_true_colour();
 
     ls_console console;
     ls_console_init(&console, "lockstep-replay", args.output.level);

@@ -250,6 +250,7 @@ int main(int argc, char **argv)
     client->view.fps = client->fps;
     client->view.has_chat = client->has_chat;
     client->view.is_terminal_live = ls_console_can_redraw_output();
+    client->view.has_true_colour = ls_console_has_true_colour();
     client->fps = client->fps > 0 ? client->fps : DEFAULT_FPS;
     client->json_path = args.output.json_path;
 

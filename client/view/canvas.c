@@ -56,15 +56,6 @@ static void fill_span(uint32_t *row, int32_t from, int32_t end, paint with)
     }
 }
 
-void ls_canvas_clear(ls_canvas *canvas, uint32_t colour)
-{
-    size_t count = (size_t)canvas->width * canvas->height;
-    uint32_t pixel = paint_of(colour).pixel;
-    for (size_t i = 0; i < count; i++) {
-        canvas->pixels[i] = pixel;
-    }
-}
-
 /* ---- discs ---- */
 
 /* Pixels from `from` to before `end` whose share is that of a circle's edge through them: near

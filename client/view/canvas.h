@@ -51,8 +51,6 @@ typedef struct ls_canvas_rect {
     int32_t height;
 } ls_canvas_rect;
 
-void ls_canvas_clear(ls_canvas *canvas, uint32_t colour);
-
 /* A disc that is smaller than a pixel is painted as one, and fainter. */
 void ls_canvas_disc(ls_canvas *canvas, ls_canvas_point centre, float radius, uint32_t colour);
 

@@ -105,7 +105,7 @@ void ls_scene_keep_borrowed(ls_scene *scene)
 
 typedef struct painter {
     const ls_camera *camera;
-    const ls_canvas_fonts *fonts; /* NULL: the letters of bitmap.h */
+    const ls_canvas_fonts *fonts; /* NULL: no text */
     ls_canvas *canvas;
     uint32_t owner;
     float scale; /* pixels per m */
@@ -239,16 +239,11 @@ static void paint_bitmap(const painter *to, const ls_draw_shape *shape, ls_canva
 static void paint_text(const painter *to, const ls_draw_shape *shape, ls_canvas_point at)
 {
     float half_height = to_pixels(to, shape->half_height);
-    if (!shape->text || !(half_height > 0.0f)) {
+    if (!to->fonts || !shape->text || !(half_height > 0.0f)) {
         return;
     }
-    ls_canvas_point corner = {at.x, at.y - half_height};
-    if (to->fonts) {
-        ls_canvas_text_stretched(to->canvas, to->fonts, corner, 2 * half_height, shape->colour,
-                                 shape->text);
-    } else {
-        ls_bitmap_text(to->canvas, corner, 2 * half_height, shape->colour, shape->text);
-    }
+    ls_canvas_text_stretched(to->canvas, to->fonts, (ls_canvas_point){at.x, at.y - half_height},
+                             2 * half_height, shape->colour, shape->text);
 }
 
 static void paint_shape(const painter *to, const ls_draw_shape *shape)
@@ -375,4 +370,26 @@ void ls_scene_paint(const ls_scene *scene, const ls_canvas_fonts *fonts, ls_canv
         ls_overlay overlay = ls_scene_overlay(scene, fonts, canvas);
         ls_overlay_paint(&overlay);
     }
+}
+
+/* A cell is a pixel wide and two high. */
+static int32_t cell_at(float pixel, float cell_pixels)
+{
+    return (int32_t)floorf(fminf(fmaxf(pixel / cell_pixels, -1e6f), 1e6f));
+}
+
+uint32_t ls_scene_texts(const ls_scene *scene, ls_text_run *runs, uint32_t capacity)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < scene->list.count && count < capacity; i++) {
+        const ls_draw_shape *shape = &scene->list.shapes[i];
+        if (shape->kind == LS_DRAW_TEXT && shape->text) {
+            ls_canvas_point at = ls_camera_to_canvas(&scene->camera, (ls_vec2){shape->x, shape->y});
+            runs[count++] = (ls_text_run){.column = cell_at(at.x, 1.0f),
+                                          .row = cell_at(at.y, 2.0f),
+                                          .colour = shape->colour,
+                                          .text = shape->text};
+        }
+    }
+    return count;
 }

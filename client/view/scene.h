@@ -6,6 +6,7 @@
 
 #include "lockstep/client/view/camera.h"
 #include "lockstep/client/view/overlay.h"
+#include "lockstep/client/view/text_view.h"
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/status.h"
 
@@ -45,7 +46,11 @@ void ls_scene_keep_borrowed(ls_scene *scene);
 /* Its texts and bars. */
 ls_overlay ls_scene_overlay(const ls_scene *scene, const ls_canvas_fonts *fonts, ls_canvas *canvas);
 
-/* `fonts` is NULL: no overlay, as on a terminal, whose cells are too coarse for it. */
+/* The texts among the shapes, for a terminal, whose cells have their own letters: at most
+ * `capacity` of them, borrowed from the scene. Returns how many. */
+uint32_t ls_scene_texts(const ls_scene *scene, ls_text_run *runs, uint32_t capacity);
+
+/* `fonts` is NULL: no text and no overlay. */
 void ls_scene_paint(const ls_scene *scene, const ls_canvas_fonts *fonts, ls_canvas *canvas);
 
 #endif

@@ -13,7 +13,7 @@
 enum {
     FPS_DEFAULT = 60,
     TEXT_FPS = 15,  /* what a line over ssh and a person's eyes can make use of */
-    TEXT_LINES = 6, /* of the HUD model, below the picture */
+    TEXT_LINES = 7, /* of the HUD model, below the picture */
 };
 
 struct ls_screen {
@@ -50,10 +50,11 @@ static ls_status open_terminal(ls_screen *screen)
 {
     uint32_t fps = screen->config.fps > 0 ? screen->config.fps : TEXT_FPS;
     screen->pace = ls_frame_pace_make(fps, false, ls_clock_now_ns(&screen->clock));
+    ls_terminal_kind kind = !screen->config.is_terminal_live ? LS_TERMINAL_IS_FILE
+                            : screen->config.has_true_colour ? LS_TERMINAL_OF_TRUE_COLOUR
+                                                             : LS_TERMINAL_OF_256_COLOURS;
     ls_status status = ls_scene_init(&screen->scene, screen->allocator);
-    return status == LS_OK ? ls_terminal_open(screen->config.is_terminal_live, screen->allocator,
-                                              &screen->terminal)
-                           : status;
+    return status == LS_OK ? ls_terminal_open(kind, screen->allocator, &screen->terminal) : status;
 }
 
 static ls_status open_window(ls_screen *screen, ls_text *why)
@@ -240,29 +241,53 @@ bool ls_screen_is_closed(ls_screen *screen, uint64_t now_ns)
     return requests.wants_close;
 }
 
-/* The lines of players stand in place of the last figures. */
+/* Between the headline and the seats: the lines of players stand in place of the last figures. */
 static void choose_lines(const ls_hud_model *hud, const char *lines[TEXT_LINES])
 {
-    uint32_t said = LS_MIN(hud->chat_count, (uint32_t)TEXT_LINES - 2);
-    lines[0] = hud->heading.bytes[0] ? hud->waiting.bytes : hud->banner.bytes;
-    for (uint32_t i = 0; i + 1 < TEXT_LINES - said && i < hud->line_count; i++) {
-        lines[i + 1] = hud->lines[i];
+    uint32_t said = LS_MIN(hud->chat_count, (uint32_t)TEXT_LINES - 3);
+    uint32_t figures = TEXT_LINES - 2 - said;
+    for (uint32_t i = 0; i < figures && i < hud->line_count; i++) {
+        lines[1 + i] = hud->lines[i];
     }
     for (uint32_t i = 0; i < said; i++) {
-        lines[TEXT_LINES - said + i] = hud->chat[hud->chat_count - said + i];
+        lines[1 + figures + i] = hud->chat[hud->chat_count - said + i];
     }
+}
+
+/* The words that a window shows over the picture. */
+static const char *headline_of(const ls_hud_model *hud)
+{
+    if (hud->banner.bytes[0]) {
+        return hud->banner.bytes;
+    }
+    return hud->waiting.bytes[0] ? hud->waiting.bytes : hud->person.text.bytes;
+}
+
+/* "ann 10   bob 4   half-time" */
+static ls_text seats_of(const ls_hud_model *hud)
+{
+    ls_text line = {{0}};
+    for (uint32_t i = 0; i < hud->seat_count; i++) {
+        const ls_hud_seat *seat = &hud->seats[i];
+        if (seat->name[0]) {
+            ls_text_add(&line, "%s%s%s   ", seat->name, seat->text[0] ? " " : "", seat->text);
+        }
+    }
+    ls_text_add(&line, "%s", hud->match.text.bytes);
+    return line;
 }
 
 static void show_text(ls_screen *screen, uint64_t now_ns)
 {
     const ls_hud_model *hud = ls_view_hud(screen->view);
-    const char *lines[TEXT_LINES] = {"", "", "", "", "", ""};
+    ls_text seats = seats_of(hud);
+    const char *lines[TEXT_LINES] = {headline_of(hud), "", "", "", "", "", seats.bytes};
     bool is_due = screen->config.is_terminal_live || now_ns - screen->text_ns >= PLAIN_PERIOD_NS;
     if (!is_due && (screen->has_shown_end || !ls_view_is_at_end(screen->view))) {
         return;
     }
     choose_lines(hud, lines);
-    if (ls_terminal_show(screen->terminal, LS_SCENE_BACKGROUND, lines, TEXT_LINES)) {
+    if (ls_terminal_show(screen->terminal, &screen->scene, lines, TEXT_LINES)) {
         screen->text_ns = now_ns;
         screen->has_shown_end = ls_view_is_at_end(screen->view);
     }

@@ -1,6 +1,5 @@
 #include "lockstep/client/window/terminal.h"
 
-#include "lockstep/client/view/text_view.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/system/nonblocking_writer.h"
@@ -23,6 +22,7 @@ enum {
     CHARACTER_BYTES = 4,  /* of UTF-8 at most */
     LINE_END_BYTES = 8,   /* of a line of text below the picture */
     FRAME_END_BYTES = 32, /* before and behind everything */
+    TEXTS_MAX = 256,      /* of a picture */
     LEAVING_MS = 250,     /* for the rest of a picture, and for what restores the terminal */
 };
 
@@ -31,6 +31,7 @@ struct ls_terminal {
     bool is_live;
     bool has_keys;
     bool is_typing;
+    bool has_true_colour;
     ls_nonblocking_writer nonblocking_writer;
     ls_canvas canvas;
     char *text; /* the newest picture that goes out, and the lines below it */
@@ -92,16 +93,17 @@ static void finish(ls_terminal *terminal)
 
 /* ---- life ---- */
 
-ls_status ls_terminal_open(bool is_live, const ls_allocator *allocator, ls_terminal **out)
+ls_status ls_terminal_open(ls_terminal_kind kind, const ls_allocator *allocator, ls_terminal **out)
 {
     ls_terminal *terminal = ls_allocate(allocator, sizeof *terminal);
     if (!terminal) {
         return LS_NO_MEMORY;
     }
     terminal->allocator = allocator;
-    terminal->is_live = is_live;
+    terminal->is_live = kind != LS_TERMINAL_IS_FILE;
     terminal->again_ns = AGAIN_NS;
-    terminal->has_keys = is_live && ls_tty_keys_begin();
+    terminal->has_true_colour = kind == LS_TERMINAL_OF_TRUE_COLOUR;
+    terminal->has_keys = terminal->is_live && ls_tty_keys_begin();
     fflush(stdout); /* what was said before stands before */
     terminal->nonblocking_writer = ls_nonblocking_writer_open(LS_TTY_OUTPUT);
     *out = terminal;
@@ -316,10 +318,16 @@ ls_canvas *ls_terminal_canvas(ls_terminal *terminal, uint32_t lines)
     return terminal->canvas.pixels ? &terminal->canvas : NULL;
 }
 
-bool ls_terminal_show(ls_terminal *terminal, uint32_t background, const char *const *lines,
+bool ls_terminal_show(ls_terminal *terminal, const ls_scene *scene, const char *const *lines,
                       uint32_t line_count)
 {
     const ls_canvas *canvas = &terminal->canvas;
+    ls_text_run runs[TEXTS_MAX];
+    const ls_text_page page = {.canvas = canvas,
+                               .background = LS_SCENE_BACKGROUND,
+                               .has_true_colour = terminal->has_true_colour,
+                               .runs = runs,
+                               .run_count = ls_scene_texts(scene, runs, TEXTS_MAX)};
     if (!push(terminal)) {
         return false;
     }
@@ -328,8 +336,8 @@ bool ls_terminal_show(ls_terminal *terminal, uint32_t background, const char *co
         add_text(terminal, "\033[?1049h\033[2J\033[?25l"); /* a screen of its own */
     }
     char *picture = terminal->text + terminal->text_size;
-    terminal->text_size += terminal->is_live ? ls_text_view_colour(canvas, picture)
-                                             : ls_text_view_plain(canvas, background, picture);
+    terminal->text_size += terminal->is_live ? ls_text_view_colour(&page, picture)
+                                             : ls_text_view_plain(&page, picture);
     for (uint32_t i = 0; i < line_count; i++) {
         add_text(terminal, "%.*s%s\n", (int)ls_text_fit(lines[i], canvas->width - 1), lines[i],
                  terminal->is_live ? "\033[K" : "");

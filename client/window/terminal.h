@@ -5,14 +5,21 @@
 #ifndef LOCKSTEP_CLIENT_WINDOW_TERMINAL_H
 #define LOCKSTEP_CLIENT_WINDOW_TERMINAL_H
 
+#include "lockstep/client/view/scene.h"
 #include "lockstep/client/view/view_event.h"
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/status.h"
 
 typedef struct ls_terminal ls_terminal;
 
-/* `is_live`: standard output is a terminal that can be drawn on. NO_MEMORY. */
-ls_status ls_terminal_open(bool is_live, const ls_allocator *allocator, ls_terminal **out);
+typedef enum ls_terminal_kind {
+    LS_TERMINAL_IS_FILE, /* nothing can be drawn again in place */
+    LS_TERMINAL_OF_256_COLOURS,
+    LS_TERMINAL_OF_TRUE_COLOUR,
+} ls_terminal_kind;
+
+/* On standard output. NO_MEMORY. */
+ls_status ls_terminal_open(ls_terminal_kind kind, const ls_allocator *allocator, ls_terminal **out);
 
 /* Gives the terminal back as it was, as far as that can be done within half a second: one that was
  * stopped takes nothing. NULL is allowed. */
@@ -27,9 +34,10 @@ bool ls_terminal_next_event(ls_terminal *terminal, uint64_t now_ns, ls_view_even
  * is no memory for one now. */
 ls_canvas *ls_terminal_canvas(ls_terminal *terminal, uint32_t lines);
 
-/* Shows the canvas and the lines of text below it, as many as were to stay free at most. False: it
- * is left out, since the one before is not out yet. */
-bool ls_terminal_show(ls_terminal *terminal, uint32_t background, const char *const *lines,
+/* Shows the canvas, on which the scene was painted, with the scene's texts, and the lines of text
+ * below it, as many as were to stay free at most. False: it is left out, since the one before is
+ * not out yet. */
+bool ls_terminal_show(ls_terminal *terminal, const ls_scene *scene, const char *const *lines,
                       uint32_t line_count);
 
 /* Sends on what is left of the newest picture: a terminal takes a part at a time. Returns when to

@@ -134,6 +134,12 @@ bool ls_console_can_redraw_output(void)
     return can_redraw(LS_TTY_OUTPUT);
 }
 
+bool ls_console_has_true_colour(void)
+{
+    const char *colours = getenv("COLORTERM");
+    return colours && (strcmp(colours, "truecolor") == 0 || strcmp(colours, "24bit") == 0);
+}
+
 void ls_console_init(ls_console *console, const char *program, ls_log_level level)
 {
     memset(console, 0, sizeof *console);

@@ -59,6 +59,9 @@ void ls_console_end(ls_console *console);
 /* Whether standard output is a terminal on which a picture can be drawn again in place. */
 bool ls_console_can_redraw_output(void);
 
+/* Whether it has more than 256 colours, as such terminals say. */
+bool ls_console_has_true_colour(void);
+
 /* Takes the live block off the terminal. */
 void ls_console_clear(ls_console *console);
 

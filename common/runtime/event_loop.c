@@ -348,15 +348,21 @@ static ls_status add_signal(ls_event_loop *loop, int number, ls_loop_handler han
     return finish_source(made, uv_signal_start(&made->handle.signal, on_signal, number), NULL);
 }
 
-ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler handler)
+ls_status ls_event_loop_add_signals(ls_event_loop *loop, ls_loop_handler stop,
+                                    ls_loop_handler hangup)
 {
-    ls_status status = add_signal(loop, SIGINT, handler);
+    ls_status status = add_signal(loop, SIGINT, stop);
     if (status == LS_OK) {
-        status = add_signal(loop, SIGTERM, handler);
+        status = add_signal(loop, SIGTERM, stop);
     }
     loop->has_stop_signals = true;
-    return status == LS_OK && !ls_signals_outlive_terminal() ? add_signal(loop, SIGHUP, handler)
+    return status == LS_OK && !ls_signals_outlive_terminal() ? add_signal(loop, SIGHUP, hangup)
                                                              : status;
+}
+
+ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler handler)
+{
+    return ls_event_loop_add_signals(loop, handler, handler);
 }
 
 /* ---- running ---- */

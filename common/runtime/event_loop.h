@@ -92,6 +92,10 @@ ls_status ls_event_loop_add_timer(ls_event_loop *loop, uint32_t period_ms, ls_lo
  * keeps its own exit code and finishes its files. */
 ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler handler);
 
+/* The same with a handler of its own for SIGHUP, at which a program reads its files again. */
+ls_status ls_event_loop_add_signals(ls_event_loop *loop, ls_loop_handler stop,
+                                    ls_loop_handler hangup);
+
 /* Work that another thread does, over and over: one run at a time. */
 typedef struct ls_loop_job ls_loop_job;
 

@@ -118,12 +118,18 @@ static const char *text_or_null(const char *text)
     return text[0] != '\0' ? text : NULL;
 }
 
+/* Rooms are spread over the workers, and so are those that one address may cause. */
+static uint32_t share_of(uint32_t all, uint32_t workers)
+{
+    return (all + workers - 1) / workers;
+}
+
 /* Every worker lets clients in by the same rules as the supervisor says. */
 static void settle_workers(service_program *self, const ls_server_options *options)
 {
     const ls_service_config *service = &self->service;
     bool has_bundles = strcmp(service->bundle_dir, "none") != 0;
-    uint32_t each = (service->rooms_max + service->workers - 1) / service->workers;
+    uint32_t each = share_of(service->rooms_max, service->workers);
     self->worker =
         (ls_worker_settings){.rooms_max = LS_MIN(each * 2, LS_MATCHES_MAX),
                              .log_level = options->output.level,
@@ -137,7 +143,7 @@ static void settle_workers(service_program *self, const ls_server_options *optio
                              .files = self->files,
                              .address_connections = service->address_connections,
                              .address_joins = service->address_joins,
-                             .address_rooms = service->address_rooms};
+                             .address_rooms = share_of(service->address_rooms, service->workers)};
 }
 
 /* ---- running ---- */
@@ -256,12 +262,46 @@ static ls_status prepare(service_program *self, ls_server_options *options, ls_t
     return status;
 }
 
-static ls_exit_code supervise(service_program *self, const ls_server_options *options,
-                              ls_console *console)
+/* The file is read again while the service runs. */
+typedef struct rereading {
+    service_program *self;
+    const ls_server_options *given; /* the command line alone */
+    ls_console *console;
+} rereading;
+
+/* Rows of the file that are of the process are compared as they stand there. */
+static ls_status read_again(void *user, ls_service_config *out)
 {
+    const rereading *of = user;
+    service_program *fresh = ls_allocate(ls_allocator_heap(), sizeof *fresh);
+    if (!fresh) {
+        return LS_NO_MEMORY;
+    }
+    ls_server_options options = *of->given;
+    options.is_check = true;
+    read_config(fresh, &options, of->console);
+    ls_status status = fresh->faults.count > 0 ? LS_BAD_ARGUMENT : LS_OK;
+    if (status == LS_OK) {
+        *out = fresh->service;
+        of->self->worker.address_joins = out->address_joins; /* of workers that are started again */
+        of->self->worker.address_rooms = out->address_rooms;
+    } else {
+        (void)report_faults(fresh, true, of->console);
+    }
+    ls_release(ls_allocator_heap(), fresh->params);
+    ls_release(ls_allocator_heap(), fresh);
+    return status;
+}
+
+static ls_exit_code supervise(service_program *self, const ls_server_options *options,
+                              const ls_server_options *given, ls_console *console)
+{
+    rereading again = {self, given, console};
     ls_text why = {{0}};
     ls_admission admission;
     const ls_supervisor_config config = {.service = &self->service,
+                                         .read_again = read_again,
+                                         .user = &again,
                                          .bind_host = options->bind_host,
                                          .port = (uint16_t)options->port,
                                          .port_file = options->port_file,
@@ -281,7 +321,8 @@ static ls_exit_code supervise(service_program *self, const ls_server_options *op
     return code;
 }
 
-static ls_exit_code start(service_program *self, ls_server_options *options, ls_console *console)
+static ls_exit_code start(service_program *self, ls_server_options *options,
+                          const ls_server_options *given, ls_console *console)
 {
     ls_text why = {{0}};
     ls_status status = count_workers(self, console, &why);
@@ -292,7 +333,7 @@ static ls_exit_code start(service_program *self, ls_server_options *options, ls_
     }
     if (status == LS_OK) {
         settle_workers(self, options);
-        code = supervise(self, options, console);
+        code = supervise(self, options, given, console);
     } else {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s",
                     why.bytes[0] ? why.bytes : ls_status_text(status));
@@ -307,10 +348,11 @@ ls_exit_code ls_service_program_run(ls_server_options *options, ls_console *cons
     if (!self) {
         return LS_EXIT_ENVIRONMENT;
     }
+    const ls_server_options given = *options;
     read_config(self, options, console);
     ls_exit_code code = self->faults.count > 0 || options->is_check
                             ? report_faults(self, options->is_check, console)
-                            : start(self, options, console);
+                            : start(self, options, &given, console);
     ls_release(ls_allocator_heap(), self->params);
     ls_release(ls_allocator_heap(), self);
     return code;

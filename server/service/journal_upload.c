@@ -469,6 +469,20 @@ static void on_timer(void *user, uint64_t now_ns)
 
 /* ---- life ---- */
 
+ls_status ls_journal_upload_change(ls_journal_upload *upload,
+                                   const ls_journal_upload_config *config, ls_text *why)
+{
+    char command[COMMAND_BYTES_MAX];
+    if (!write_command(config->command, command)) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "[upload]: the command is too long");
+    }
+    memcpy(upload->command, command, sizeof upload->command);
+    upload->config.parallel = config->parallel;
+    upload->config.keep_mib = config->keep_mib;
+    upload->config.limit_s = config->limit_s;
+    return LS_OK;
+}
+
 ls_status ls_journal_upload_create(const ls_journal_upload_config *config, ls_journal_upload **out,
                                    ls_text *why)
 {

@@ -33,6 +33,11 @@ typedef struct ls_journal_upload ls_journal_upload;
 ls_status ls_journal_upload_create(const ls_journal_upload_config *config, ls_journal_upload **out,
                                    ls_text *why);
 
+/* Takes the command, `parallel`, `keep_mib` and `limit_s` of another config from now on.
+ * BAD_ARGUMENT with `why`, and all stays as it is. */
+ls_status ls_journal_upload_change(ls_journal_upload *upload,
+                                   const ls_journal_upload_config *config, ls_text *why);
+
 /* Kills commands that still run; their journals are handed over the next time. NULL is allowed. */
 void ls_journal_upload_destroy(ls_journal_upload *upload);
 

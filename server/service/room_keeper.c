@@ -381,6 +381,53 @@ void ls_room_keeper_tend(ls_room_keeper *keeper)
     }
 }
 
+/* ---- another configuration ---- */
+
+static bool is_same_group(const ls_service_config *a, const ls_service_config *b, const char *name)
+{
+    const ls_service_group *one = ls_service_config_group(a, name);
+    const ls_service_group *other = ls_service_config_group(b, name);
+    return one && other && memcmp(&a->match, &b->match, sizeof a->match) == 0 &&
+           memcmp(&one->settings, &other->settings, sizeof one->settings) == 0;
+}
+
+static bool is_empty(const ls_registered_room *room)
+{
+    bool is_empty = room->is_open && room->report.state == LS_ROOM_WAITING;
+    for (uint32_t i = 0; i < room->report.player_count; i++) {
+        is_empty = is_empty && !room->report.players[i].is_here;
+    }
+    return is_empty;
+}
+
+static void send_limits(ls_room_keeper *keeper, const ls_service_config *fresh)
+{
+    const ls_worker_message message = {.kind = LS_WORKER_COMMAND,
+                                       .command = {.kind = LS_SERVICE_SET_LIMITS,
+                                                   .address_joins = fresh->address_joins,
+                                                   .address_rooms = fresh->address_rooms}};
+    ls_worker_pool_send_all(keeper->pool, &message);
+}
+
+void ls_room_keeper_reconfigure(ls_room_keeper *keeper, const ls_service_config *fresh)
+{
+    const ls_service_config *running = keeper->config.service;
+    const service_asker nobody = {.done = NULL};
+    for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
+        const ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
+        if (room->report.group[0] != '\0' && is_empty(room) &&
+            !is_same_group(running, fresh, room->report.group)) {
+            memset(&keeper->message, 0, sizeof keeper->message);
+            keeper->message.command.kind = LS_SERVICE_END_ROOM;
+            ls_name_copy(keeper->message.command.room, sizeof keeper->message.command.room,
+                         room->report.name);
+            send_command(keeper, room->report.worker, &nobody);
+        }
+    }
+    ls_room_placement_reconfigure(&keeper->placement, fresh);
+    send_limits(keeper, fresh);
+}
+
 bool ls_room_keeper_has_journal(const ls_room_keeper *keeper, const char *path)
 {
     bool is_found = false;

@@ -36,6 +36,10 @@ void ls_room_keeper_destroy(ls_room_keeper *keeper);
 /* Opens what is missing; about once a second. */
 void ls_room_keeper_tend(ls_room_keeper *keeper);
 
+/* Another configuration is about to take the place of that of the service: rooms of kinds that it
+ * lacks, or has otherwise, end where nobody is in them, and play on where somebody is. */
+void ls_room_keeper_reconfigure(ls_room_keeper *keeper, const ls_service_config *fresh);
+
 /* Whether a journal is that of a room which is there. */
 bool ls_room_keeper_has_journal(const ls_room_keeper *keeper, const char *path);
 

@@ -264,6 +264,19 @@ static void tend_group(ls_room_placement *placement, uint32_t index)
     }
 }
 
+void ls_room_placement_reconfigure(ls_room_placement *placement, const ls_service_config *fresh)
+{
+    const ls_service_config *running = placement->service;
+    ls_room_group_state groups[LS_SERVICE_GROUPS_MAX] = {{0}};
+    for (uint32_t i = 0; i < fresh->group_count; i++) {
+        const ls_service_group *group = ls_service_config_group(running, fresh->groups[i].name);
+        if (group) {
+            groups[i].named = placement->groups[group - running->groups].named;
+        }
+    }
+    memcpy(placement->groups, groups, sizeof groups);
+}
+
 void ls_room_placement_tend(ls_room_placement *placement)
 {
     for (uint32_t i = 0; i < placement->service->group_count; i++) {

@@ -50,6 +50,10 @@ ls_status ls_room_placement_settle(const ls_room_placement *placement,
 /* Opens the rooms that the groups of the configuration lack. */
 void ls_room_placement_tend(ls_room_placement *placement);
 
+/* Before another configuration takes the place of that of the service: what is known of its groups
+ * goes by their names. */
+void ls_room_placement_reconfigure(ls_room_placement *placement, const ls_service_config *fresh);
+
 /* A room is open, or could not be opened: then its group gets no other one for a while. Without
  * effect for one that was made on demand, or whose group the configuration has no more. */
 void ls_room_placement_note(ls_room_placement *placement, const ls_registered_room *room,

@@ -217,6 +217,86 @@ ls_status ls_service_config_override(ls_service_config *config, const char *flag
     return LS_OK;
 }
 
+/* ---- a file that is read again ---- */
+
+/* Ports, folders, and what workers are told once, when they are started. */
+static const struct {
+    const char *table, *key;
+} fixed_rows[] = {
+    {"", "workers"},     {"", "journal"},
+    {"", "bundle-dir"},  {"", "plug-ins"},
+    {"", "files"},       {"", "code"},
+    {"", "log-format"},  {"http", "bind"},
+    {"http", "port"},    {"http", "tls-certificate"},
+    {"http", "tls-key"}, {"limits", "address-connections"},
+};
+
+static bool is_fixed(const config_row *row)
+{
+    bool is_found = false;
+    for (size_t i = 0; i < sizeof fixed_rows / sizeof fixed_rows[0]; i++) {
+        is_found = is_found || (strcmp(fixed_rows[i].table, row->table) == 0 &&
+                                strcmp(fixed_rows[i].key, row->key) == 0);
+    }
+    return is_found;
+}
+
+static void tell_fixed(const char *table, const char *key,
+                       void (*tell)(void *user, const char *sentence), void *user)
+{
+    ls_text text = {{0}};
+    ls_text_set(&text, "%s%s%s%s cannot change while the service runs: restart it for that",
+                table[0] ? "[" : "", table, table[0] ? "] " : "", key);
+    tell(user, text.bytes);
+}
+
+/* 0 workers are as many as there are processors, which is settled at the start. */
+static bool has_changed(const config_row *row, const char *running, const char *fresh)
+{
+    uint32_t number = 0;
+    size_t size = row->capacity > 0 ? row->capacity : sizeof(uint32_t);
+    if (row->capacity > 0) {
+        return strcmp(running, fresh) != 0;
+    }
+    memcpy(&number, fresh, sizeof number);
+    return memcmp(running, fresh, size) != 0 && !(number == 0 && strcmp(row->key, "workers") == 0);
+}
+
+static void tell_server_rows(const ls_room_settings *rows_of, const ls_room_settings *other,
+                             bool both, void (*tell)(void *user, const char *sentence), void *user)
+{
+    for (uint32_t i = 0; i < rows_of->count; i++) {
+        const char *there = ls_room_settings_find(other, rows_of->rows[i].flag);
+        if (there ? both && strcmp(there, rows_of->rows[i].value) != 0 : true) {
+            tell_fixed("server", rows_of->rows[i].flag, tell, user);
+        }
+    }
+}
+
+void ls_service_config_keep_fixed(const ls_service_config *running, ls_service_config *fresh,
+                                  void (*tell)(void *user, const char *sentence), void *user)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *was = (const char *)running + rows[i].offset;
+        char *is = (char *)fresh + rows[i].offset;
+        if (!is_fixed(&rows[i])) {
+            continue;
+        }
+        if (has_changed(&rows[i], was, is)) {
+            tell_fixed(rows[i].table, rows[i].key, tell, user);
+        }
+        memcpy(is, was, rows[i].capacity > 0 ? rows[i].capacity : sizeof(uint32_t));
+    }
+    tell_server_rows(&fresh->server, &running->server, true, tell, user);
+    tell_server_rows(&running->server, &fresh->server, false, tell, user);
+    fresh->server = running->server;
+    memcpy(fresh->server_at, running->server_at, sizeof fresh->server_at);
+    if ((running->upload_command[0] == '\0') != (fresh->upload_command[0] == '\0')) {
+        tell_fixed("upload", "command", tell, user);
+        memcpy(fresh->upload_command, running->upload_command, sizeof fresh->upload_command);
+    }
+}
+
 /* ---- words that are wrong ---- */
 
 /* How many letters have to be put in, left out or replaced. */

@@ -59,15 +59,15 @@ typedef struct ls_service_config {
     char http_hosts[512];     /* names of the service in a Host header, with commas between */
     char metrics_rooms[16];   /* of each room: none, summary or all */
     char log_format[16];      /* text, json or journald */
-    /* [limits]: of one address (/32, /56), of clients without a token, in each worker; 0: none. */
-    uint32_t address_connections;
-    uint32_t address_joins; /* see join_limits.h */
-    uint32_t address_rooms;
-    char upload_command[512];   /* "{}" stands for the closed journal's file; "": none */
-    uint32_t upload_parallel;   /* commands at a time */
-    uint32_t upload_limit_s;    /* then a command that still runs has failed; 0: never */
-    uint32_t journals_keep_mib; /* of closed journals on this machine; 0: all */
-    ls_room_settings match;     /* [match]: of every room, unless its group says otherwise */
+    /* [limits]: of one address (/32, /56), of clients without a token; 0: none. */
+    uint32_t address_connections; /* at each worker */
+    uint32_t address_joins;       /* likewise; see join_limits.h */
+    uint32_t address_rooms;       /* at all together */
+    char upload_command[512];     /* "{}" stands for the closed journal's file; "": none */
+    uint32_t upload_parallel;     /* commands at a time */
+    uint32_t upload_limit_s;      /* then a command that still runs has failed; 0: never */
+    uint32_t journals_keep_mib;   /* of closed journals on this machine; 0: all */
+    ls_room_settings match;       /* [match]: of every room, unless its group says otherwise */
     uint32_t group_count;
     ls_service_group groups[LS_SERVICE_GROUPS_MAX];
 } ls_service_config;
@@ -93,6 +93,11 @@ void ls_service_config_read(const char *path, ls_service_config *out, ls_service
 /* The same of bytes that end with a NUL which is not counted. */
 void ls_service_config_parse(const char *bytes, size_t size, ls_service_config *out,
                              ls_service_faults *faults);
+
+/* A file that was read again while the service runs: what cannot change stays in `fresh` as it is
+ * in `running`, and is told, a sentence each. */
+void ls_service_config_keep_fixed(const ls_service_config *running, ls_service_config *fresh,
+                                  void (*tell)(void *user, const char *sentence), void *user);
 
 /* Puts what the command line gives to a flag, a uint32_t or a text, in place of the file's row.
  * Without effect for a flag of no row. BAD_ARGUMENT with `why`. */

@@ -327,12 +327,66 @@ static ls_status create_agones(supervisor *self, ls_text *why)
     return status == LS_OK ? ls_agones_create(&agones, &self->agones) : status;
 }
 
+/* ---- the configuration, read again ---- */
+
+static void tell_fixed(void *user, const char *sentence)
+{
+    const supervisor *self = user;
+    ls_log_line(&self->console->log, LS_LOG_WARNING, "%s", sentence);
+}
+
+/* Tokens that cannot be read leave those before. */
+static void renew_operators(supervisor *self)
+{
+    ls_text why = {{0}};
+    ls_status status =
+        self->http ? ls_operators_read(&self->operator_files, &self->operators, &why) : LS_OK;
+    if (status != LS_OK) {
+        ls_log_line(&self->console->log, LS_LOG_ERROR,
+                    "the tokens of the API stay as they were: %s",
+                    why.bytes[0] ? why.bytes : ls_status_text(status));
+    }
+}
+
+static void take_config(supervisor *self, ls_service_config *fresh)
+{
+    ls_text why = {{0}};
+    ls_service_config_keep_fixed(self->config->service, fresh, tell_fixed, self);
+    ls_room_keeper_reconfigure(self->keeper, fresh);
+    *self->config->service = *fresh;
+    const ls_journal_upload_config upload = {.command = fresh->upload_command,
+                                             .parallel = fresh->upload_parallel,
+                                             .keep_mib = fresh->journals_keep_mib,
+                                             .limit_s = fresh->upload_limit_s};
+    if (self->upload && ls_journal_upload_change(self->upload, &upload, &why) != LS_OK) {
+        tell_fixed(self, why.bytes);
+    }
+    renew_operators(self);
+    ls_room_keeper_tend(self->keeper);
+    ls_log_line(&self->console->log, LS_LOG_INFO, "the configuration was read again");
+}
+
+static void on_hangup(void *user, uint64_t now_ns)
+{
+    supervisor *self = user;
+    ls_service_config *fresh = ls_allocate(ls_allocator_heap(), sizeof *fresh);
+    (void)now_ns;
+    if (fresh && self->config->read_again(self->config->user, fresh) == LS_OK) {
+        take_config(self, fresh);
+    } else {
+        ls_log_line(&self->console->log, LS_LOG_ERROR,
+                    "the configuration is not read again: the service goes on with the one before");
+    }
+    ls_release(ls_allocator_heap(), fresh);
+}
+
 static ls_status add_handlers(supervisor *self)
 {
     ls_loop_handler signals = {on_signal, self};
     ls_loop_handler tending = {tend, self};
     ls_loop_handler way_out = {on_way_out, self};
-    ls_status status = ls_event_loop_add_stop_signals(self->loop, signals);
+    ls_loop_handler hangup = {on_hangup, self};
+    ls_status status = ls_event_loop_add_signals(self->loop, signals, hangup);
     LS_THEN(status, ls_event_loop_add_timer(self->loop, TEND_MS, tending, NULL));
     return status == LS_OK ? ls_event_loop_add_timer(self->loop, WAY_OUT_MS, way_out, NULL)
                            : status;

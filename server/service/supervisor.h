@@ -11,7 +11,11 @@
 #include "lockstep/server/service/worker_message.h"
 
 typedef struct ls_supervisor_config {
-    const ls_service_config *service;
+    ls_service_config *service; /* changes when its file is read again */
+    /* Reads it, under the command line, as the start has: BAD_ARGUMENT when it has faults, which
+     * the log has; or NO_MEMORY. */
+    ls_status (*read_again)(void *user, ls_service_config *out);
+    void *user;
     const char *bind_host;
     uint16_t port;                     /* 0: chosen by the system and told on the console */
     const char *port_file;             /* gets the port in decimal once it is bound; NULL: none */
@@ -24,7 +28,8 @@ typedef struct ls_supervisor_config {
     const ls_service_sockets *sockets; /* those that are there are taken */
 } ls_supervisor_config;
 
-/* Serves until SIGINT, SIGTERM or SIGHUP; a second one leaves at once. */
+/* Serves until SIGINT or SIGTERM; a second one leaves at once. SIGHUP reads the configuration
+ * again. */
 ls_exit_code ls_supervisor_run(const ls_supervisor_config *config, ls_console *console);
 
 #endif

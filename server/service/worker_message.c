@@ -30,6 +30,8 @@ static const ls_json_field command_fields[] = {
     OF_COMMAND(seconds),
     OF_COMMAND(text),
     OF_COMMAND(spares_players),
+    OF_COMMAND(address_joins),
+    OF_COMMAND(address_rooms),
     OF_BAN(number),
     OF_BAN(kind),
     OF_BAN(what),

@@ -135,7 +135,7 @@ static ls_status start_process(pool_worker *worker, int channel, ls_text *why)
     const ls_worker_pool_config *config = &worker->pool->config;
     const char *const arguments[] = {config->program, "--worker", NULL};
     const ls_child_process_config process = {
-        .program = config->program,
+        .program = LS_CHILD_THIS_PROGRAM, /* also when another one lies at its path by now */
         .arguments = arguments,
         .streams = {0, LS_CHILD_OUR_OUTPUT, LS_CHILD_OUR_ERRORS},
         .descriptors = {config->sockets[worker->number], channel,

@@ -610,6 +610,9 @@ static void run_for_all(ls_worker_rooms *all, const ls_worker_message *message,
         if (ls_ban_set(&ban, ban.kind, command->ban.what, NULL) == LS_OK) { /* with its look */
             (void)ls_ban_list_add(&all->bans, &ban);
         }
+    } else if (command->kind == LS_SERVICE_SET_LIMITS) {
+        all->limits.joins = command->address_joins;
+        all->limits.rooms = command->address_rooms;
     } else if (command->kind == LS_SERVICE_LIFT_BAN) {
         (void)ls_ban_list_lift(&all->bans, command->ban.number);
     }

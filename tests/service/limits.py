@@ -38,15 +38,16 @@ def opened(service):
     return int(re.search("^lockstep_rooms_opened_total ([0-9]*)$", text, re.M)[1])
 
 
-def test_silent_pairs_of_one_address(silent):
-    with Service(ROOMS, workers=1) as service:
+def test_silent_pairs_of_one_address(silent, workers):
+    with Service(ROOMS, workers=workers) as service:
         with subprocess.Popen([silent, service.invite, str(PAIRS)], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True) as attack:
             seated, refused = map(int, attack.stdout.readline().split())
             count = opened(service)
             attack.stdin.close()
             assert attack.wait() == 0
-        print(f"{PAIRS} silent pairs: {seated} seats, {refused} refused, {count} rooms")
+        print(f"{PAIRS} silent pairs, {workers} workers: "
+              f"{seated} seats, {refused} refused, {count} rooms")
         assert 24 <= count - OPEN <= 28 and refused >= 2 * PAIRS - 56, (seated, refused, count)
         wait_for(lambda: len(rooms(service)) == OPEN, "the rooms where nobody plays end")
         wait_for(lambda: len(journals(service)) == OPEN, "their journals go")
@@ -100,7 +101,8 @@ def test_holders_of_tokens_share_an_address(token):
 
 def main():
     Programs.server, Programs.client, Programs.admin = sys.argv[1:4]
-    test_silent_pairs_of_one_address(sys.argv[4])
+    for workers in (1, 3):
+        test_silent_pairs_of_one_address(sys.argv[4], workers)
     test_player_who_plays_begins_as_many_rooms_as_it_likes()
     test_holders_of_tokens_share_an_address(sys.argv[5])
 

@@ -106,6 +106,9 @@ def test_rooms_are_made_and_ended_on_demand():
     with Service("") as service:
         ask = Caller(service)
         assert ask("GET", "/rooms")["rooms"] == []
+        # The service is ready with the first one, and gives rooms to those that are.
+        wait_for(lambda: all(one["memory_bytes"] for one in ask("GET", "/workers")["workers"]),
+                 "both workers")
         made = {"name": "duel", "sim": "arena", "players": 2, "tick-rate": 30}
         assert ask("POST", "/rooms", made, status=201)["name"] == "duel"
         ask("POST", "/rooms", made, status=409)
@@ -253,6 +256,56 @@ def test_bans_by_name_and_address_are_listed_lifted_and_kept():
         wait_for(lambda: events.kinds("").count("unban") == 2, "both ends in the stream")
         players = [service.join("--name", name, "--ticks", "60") for name in ("Mallory", "Ann")]
         assert [service.ended(player)[0] for player in players] == [0, 0]
+
+
+def test_configuration_is_read_again_while_a_match_plays():
+    with Service(ONE_PAIR, workers=1) as service:
+        players = [service.join("--ticks", "0", "--reconnect", "0") for _ in range(2)]
+        service.wait_until("pair-1", is_running)
+        service.wait_until("pair-2", lambda room: room["state"] == "waiting")
+        before = service.config.read_text(encoding="ascii")
+
+        def read_again(text, line):
+            service.config.write_text(text, encoding="ascii")
+            service.process.send_signal(signal.SIGHUP)
+            wait_for(lambda: line in service.log(), line)
+
+        read_again(before + "playerz = 3\n", "the configuration is not read again")
+        assert "did you mean 'players'?" in service.log() and service.room("pair-2")
+        (service.folder / "token").write_text("another-token-of-the-service", encoding="ascii")
+        read_again(before.replace(ONE_PAIR, SOLO).replace("bind =", "invite-only = true\nbind =")
+                   .replace("workers = 1", "workers = 2\nrooms-max = 9"),
+                   "the configuration was read again")
+        for key in ("workers", "[server] invite-only"):
+            assert f"{key} cannot change while the service runs" in service.log(), service.log()
+        assert service.ask("GET", API + "/rooms")[0] == 401
+
+        def rooms():
+            text = service.ask("GET", API + "/rooms", token="another-token-of-the-service")[2]
+            return {room["name"]: room["state"] for room in json.loads(text)["rooms"]}
+
+        wait_for(lambda: set(rooms()) == {"pair-1", "solo-1"}, "rooms of the new kind alone")
+        assert rooms()["pair-1"] == "running"
+        assert all(service.clients[player].poll() is None for player in players)
+
+
+def test_workers_are_of_the_program_that_the_service_was_started_with():
+    with tempfile.TemporaryDirectory(prefix="lockstep-upgrade-") as folder:
+        program = pathlib.Path(folder) / "lockstep-server"
+        shutil.copy2(Programs.server, program)
+        with Service(ONE_PAIR, workers=1, program=program) as service:
+            (program.parent / "next").write_text("#!/bin/sh\nexit 1\n", encoding="ascii")
+            (program.parent / "next").chmod(0o755)
+            (program.parent / "next").rename(program)  # as a package is installed
+            def worker():
+                return json.loads(service.ask("GET", API + "/workers")[2])["workers"][0]
+
+            os.kill(wait_for(lambda: worker()["pid"], "the worker"), signal.SIGKILL)
+            wait_for(lambda: worker()["starts"] == 2 and worker()["pid"], "a worker once more")
+            wait_for(lambda: service.ask("GET", "/readyz", token=None)[0] == 200, "readiness")
+            service.join("--ticks", "30")
+            service.join("--ticks", "30")
+            assert [service.ended(i)[0] for i in range(2)] == [0, 0]
 
 
 SOLO = """[[rooms]]

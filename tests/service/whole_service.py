@@ -38,7 +38,8 @@ class Service:
     as those of a socket unit: the last one is that of HTTP."""
 
     def __init__(self, rooms, head="", options=(), environment=None, sockets=(),
-                 workers=2, restores_signals=True):
+                 workers=2, restores_signals=True, program=None):
+        self.program = program or Programs.server
         self.restores_signals = restores_signals
         self.options = options
         self.sockets = sockets
@@ -77,7 +78,7 @@ token-file = "{self.folder}/token"
         before = [sys.executable, "-c", ACTIVATED, ",".join(map(str, numbers))] if numbers else []
         with log:
             self.process = subprocess.Popen(
-                [*before, Programs.server, "--config", self.config, "--http-port-file", port_file,
+                [*before, self.program, "--config", self.config, "--http-port-file", port_file,
                  "-v", *self.options],
                 env=self.environment, stderr=log, stdout=subprocess.DEVNULL, pass_fds=numbers,
                 restore_signals=self.restores_signals)

@@ -29,13 +29,31 @@ def run(*command):
     return result.stdout
 
 
+def version_of_commit():
+    """That of the project, and of the commit unless that has the version's tag."""
+    root = SCRIPT.parents[2]
+
+    def git(*words):
+        return subprocess.run(["git", "-C", root, *words], capture_output=True, text=True,
+                              check=False).stdout.strip()
+
+    project = re.search(r"project\(Lockstep VERSION (\S+)",
+                        (root / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
+    commit, changes = git("rev-parse", "--short=8", "HEAD"), git("status", "--porcelain", "-uno")
+    if not commit or (f"v{project}" in git("tag", "--points-at", "HEAD").split() and not changes):
+        return f"{project}-1"
+    count = git("rev-list", "--count", "HEAD")
+    return f"{project}+git{count}.{commit}{'.modified' if changes else ''}-1"
+
+
 def check_parts(packages):
     for part in PARTS:
         fields = dict(re.findall(r"^(\S+): (.*)$", run("dpkg-deb", "-f", packages[part]),
                                  re.MULTILINE))
         depends = fields.get("Depends", "")
         assert fields["Package"] == f"lockstep-{part}"
-        assert part == "common" or "lockstep-common (= " in depends, (part, depends)
+        assert fields["Version"] == version_of_commit(), fields["Version"]
+        assert part == "common" or f"lockstep-common (= {fields['Version']})" in depends, depends
         assert "sdl" not in depends.lower() or part in ("client", "tools"), (part, depends)
         assert part != "client" or "libsdl2" in depends
 

@@ -22,7 +22,7 @@ static void clear(void)
     canvas = (ls_canvas){pixels + 1, WIDTH, HEIGHT};
     pixels[0] = 0x12345678u;
     pixels[WIDTH * HEIGHT + 1] = 0x87654321u;
-    ls_canvas_clear(&canvas, 0x000000FFu);
+    ls_canvas_fill(&canvas, (ls_canvas_rect){0, 0, WIDTH, HEIGHT}, 0x000000FFu);
 }
 
 static void expect_fences(void)
@@ -111,44 +111,5 @@ Test(bitmap, is_cut_off_at_the_edge_wherever_it_lies)
     for (uint32_t i = 0; i < count * count * count; i++) {
         paint(&squares, far[i % count], far[i / count % count], far[i / count / count], 40.0f);
         paint(&squares, -3.0f, far[i % count], 70.0f, far[i / count % count]);
-    }
-    ls_bitmap_text(&canvas, (ls_canvas_point){-20, 40}, 16, WHITE, "edge to edge");
-    ls_bitmap_text(&canvas, (ls_canvas_point){-1e9f, 1e9f}, 1e8f, WHITE, "far");
-}
-
-Test(bitmap, text_is_of_the_height_that_is_asked_for)
-{
-    ls_bitmap_text(&canvas, (ls_canvas_point){2, 3}, 8, WHITE, "I");
-    /* a bar of seven points, and two serifs of two each */
-    cr_expect_eq(lit(), 11);
-    cr_expect_eq(at(4, 3), 0xFFFFFFu);
-    cr_expect_eq(at(4, 9), 0xFFFFFFu);
-    cr_expect_eq(at(3, 5), 0);
-    clear();
-    ls_bitmap_text(&canvas, (ls_canvas_point){2, 3}, 32, WHITE, "I");
-    cr_expect_eq(lit(), 11 * 16);
-    cr_expect_eq(ls_bitmap_text_width(32, "I\xc3\xa4"), 48.0f);
-}
-
-Test(bitmap, a_character_without_a_letter_is_a_question_mark)
-{
-    ls_bitmap_text(&canvas, (ls_canvas_point){0, 0}, 8, WHITE, "\xc3\xa4\x7f");
-    uint32_t shown = lit();
-    clear();
-    ls_bitmap_text(&canvas, (ls_canvas_point){0, 0}, 8, WHITE, "??");
-    cr_expect_eq(lit(), shown);
-}
-
-Test(bitmap, every_letter_is_another_one)
-{
-    static uint32_t seen[95][WIDTH * HEIGHT];
-    for (uint32_t i = 0; i < 95; i++) {
-        const char text[] = {(char)(32 + i), '\0'};
-        clear();
-        ls_bitmap_text(&canvas, (ls_canvas_point){0, 0}, 8, WHITE, text);
-        memcpy(seen[i], canvas.pixels, sizeof seen[i]);
-        for (uint32_t j = 0; j < i; j++) {
-            cr_assert_neq(memcmp(seen[i], seen[j], sizeof seen[i]), 0, "%c and %c", 32 + i, 32 + j);
-        }
     }
 }

@@ -21,7 +21,7 @@ static void clear(void)
     canvas = (ls_canvas){pixels + 1, WIDTH, HEIGHT};
     pixels[0] = 0x12345678u;
     pixels[WIDTH * HEIGHT + 1] = 0x87654321u;
-    ls_canvas_clear(&canvas, BLACK);
+    ls_canvas_fill(&canvas, (ls_canvas_rect){0, 0, WIDTH, HEIGHT}, BLACK);
 }
 
 static void expect_fences(void)
@@ -49,7 +49,7 @@ static uint32_t at(uint32_t x, uint32_t y)
 
 Test(canvas, clear_paints_every_pixel)
 {
-    ls_canvas_clear(&canvas, 0x102030FFu);
+    ls_canvas_fill(&canvas, (ls_canvas_rect){0, 0, WIDTH, HEIGHT}, 0x102030FFu);
     for (uint32_t i = 0; i < WIDTH * HEIGHT; i++) {
         cr_assert_eq(canvas.pixels[i], 0xFF102030u);
     }

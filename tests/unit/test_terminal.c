@@ -27,7 +27,8 @@ static void open_terminal(void)
     cr_assert_geq(own, 0);
     ioctl(own, TIOCSCTTY, 0);
     cr_assert(dup2(own, STDIN_FILENO) >= 0 && dup2(own, STDOUT_FILENO) >= 0);
-    cr_assert_eq(ls_terminal_open(true, ls_allocator_heap(), &terminal), LS_OK);
+    cr_assert_eq(ls_terminal_open(LS_TERMINAL_OF_256_COLOURS, ls_allocator_heap(), &terminal),
+                 LS_OK);
 }
 
 static void close_terminal(void)

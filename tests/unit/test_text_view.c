@@ -1,6 +1,7 @@
 #include "lockstep/client/view/text_view.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -13,10 +14,12 @@ enum {
 static uint32_t pixels[WIDTH * HEIGHT];
 static ls_canvas canvas = {pixels, WIDTH, HEIGHT};
 static char text[4096];
+static ls_text_page page;
 
 static void clear(void)
 {
-    ls_canvas_clear(&canvas, DARK);
+    ls_canvas_fill(&canvas, (ls_canvas_rect){0, 0, WIDTH, HEIGHT}, DARK);
+    page = (ls_text_page){.canvas = &canvas, .background = DARK};
     cr_assert_leq(ls_text_view_bytes(&canvas), sizeof text);
 }
 
@@ -26,7 +29,7 @@ Test(text_view, plain_text_shows_what_is_lighter_than_the_background)
 {
     pixels[1] = 0xFFFFFFFFu;
     pixels[2 * WIDTH + 3] = 0xFF0000FFu; /* blue is dark */
-    size_t size = ls_text_view_plain(&canvas, DARK, text);
+    size_t size = ls_text_view_plain(&page, text);
     cr_expect_str_eq(text, " @\n   :\n");
     cr_expect_eq(size, strlen(text));
 }
@@ -35,7 +38,7 @@ Test(text_view, a_cell_shows_two_pixels_in_colour)
 {
     pixels[0] = 0xFFFF0000u;         /* red above */
     pixels[WIDTH + 0] = 0xFF0000FFu; /* blue below */
-    size_t size = ls_text_view_colour(&canvas, text);
+    size_t size = ls_text_view_colour(&page, text);
     cr_expect_eq(size, strlen(text));
     cr_expect(strstr(text, "\033[H\033[38;5;196m\033[48;5;21m\xE2\x96\x80"), "%s", text + 1);
     uint32_t lines = 0;
@@ -47,7 +50,7 @@ Test(text_view, a_cell_shows_two_pixels_in_colour)
 
 Test(text_view, a_colour_is_said_once_as_long_as_it_lasts)
 {
-    ls_text_view_colour(&canvas, text);
+    ls_text_view_colour(&page, text);
     uint32_t said = 0;
     for (const char *next = text; (next = strstr(next, "\033[48;")); next++) {
         said++;
@@ -61,6 +64,48 @@ Test(text_view, the_longest_text_fits)
     for (uint32_t i = 0; i < WIDTH * HEIGHT; i++) {
         pixels[i] = i % 2 ? 0xFFFFFF00u : 0xFFFF00FFu;
     }
-    cr_expect_lt(ls_text_view_colour(&canvas, text), ls_text_view_bytes(&canvas));
-    cr_expect_lt(ls_text_view_plain(&canvas, DARK, text), ls_text_view_bytes(&canvas));
+    page.has_true_colour = true;
+    cr_expect_lt(ls_text_view_colour(&page, text), ls_text_view_bytes(&canvas));
+    const ls_text_run run = {0, 0, 0xFFFFFFFFu, "\xF0\x9F\x98\x80\xF0\x9F\x98\x80"};
+    page.runs = &run;
+    page.run_count = 1;
+    cr_expect_lt(ls_text_view_colour(&page, text), ls_text_view_bytes(&canvas));
+    cr_expect_lt(ls_text_view_plain(&page, text), ls_text_view_bytes(&canvas));
+}
+
+Test(text_view, a_terminal_of_true_colour_gets_the_pixels_as_they_are)
+{
+    page.has_true_colour = true;
+    pixels[0] = 0xFF161B22u;
+    pixels[WIDTH + 0] = 0xFF1C232Cu;
+    ls_text_view_colour(&page, text);
+    cr_expect(strstr(text, "\033[38;2;22;27;34m\033[48;2;28;35;44m\xE2\x96\x80"), "%s", text + 1);
+}
+
+/* The background, the floor, and a wall: no navy, no teal. */
+Test(text_view, dark_greys_stay_grey_in_256_colours)
+{
+    static const uint32_t greys[] = {0x161B22, 0x1C232C, 0x55606E, 0x0B0E12, 0x808080, 0xEEEEEE};
+    for (size_t i = 0; i < sizeof greys / sizeof greys[0]; i++) {
+        uint32_t number = 0;
+        pixels[0] = greys[i];
+        ls_text_view_colour(&page, text);
+        cr_assert_eq(sscanf(text, "\033[H\033[38;5;%um", &number), 1);
+        cr_expect(number >= 232 || number == 16 || number == 59 || number == 102, "%06x: %u",
+                  greys[i], number);
+    }
+}
+
+Test(text_view, text_stands_in_the_cells_as_it_is)
+{
+    const ls_text_run runs[] = {{1, 0, 0xFF0000FFu, "\xc3\xa9t\xc3\xa9"},
+                                {-2, 1, 0xFF0000FFu, "abc"},
+                                {4, 1, 0xFF0000FFu, "xyz"},
+                                {0, 7, 0xFF0000FFu, "below"}};
+    page.runs = runs;
+    page.run_count = 4;
+    ls_text_view_plain(&page, text);
+    cr_expect_str_eq(text, " \xc3\xa9t\xc3\xa9\nc   x\n");
+    ls_text_view_colour(&page, text);
+    cr_expect(strstr(text, "\033[38;5;196m\xc3\xa9t\xc3\xa9"), "%s", text + 1);
 }

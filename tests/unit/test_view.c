@@ -419,6 +419,8 @@ Test(view, a_simulations_bitmap_and_text_are_painted)
     ls_view_config config = {.source = {&source, fill_hud, draw_screen, NULL}};
     cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);
     cr_assert_eq(ls_scene_init(&scene, ls_allocator_heap()), LS_OK);
+    memset(glyphs + ('W' - 32) * 32, 255, 32);
+    shown_fonts = &fonts;
     frame(0);
     uint32_t green = count_colour(0xFF00FF00u);
     uint32_t blue = count_colour(0xFF0000FFu);
@@ -441,12 +443,14 @@ Test(view, a_scene_keeps_what_a_simulation_lends)
     ls_view_config config = {.source = {&source, fill_hud, draw_screen, NULL}};
     cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);
     cr_assert_eq(ls_scene_init(&scene, ls_allocator_heap()), LS_OK);
+    memset(glyphs + ('W' - 32) * 32, 255, 32);
+    shown_fonts = &fonts;
     frame(0);
     uint32_t red = count_colour(RED);
     uint32_t green = count_colour(0xFF00FF00u);
     text[1] = '\0';
     screen_pixels[0] = 0;
-    ls_scene_paint(&scene, NULL, &canvas);
+    ls_scene_paint(&scene, &fonts, &canvas);
     cr_expect_eq(count_colour(RED), red);
     cr_expect_eq(count_colour(0xFF00FF00u), green);
     cr_expect_gt(green, 0);

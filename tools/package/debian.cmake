@@ -22,18 +22,16 @@ set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_SOURCE_DIR}/tools/package/stage.cmak
 set(CPACK_LOCKSTEP_SOURCE ${CMAKE_CURRENT_SOURCE_DIR})
 set(CPACK_LOCKSTEP_BIN ${PROJECT_BINARY_DIR}/bin)
 
-set(own_version "(= ${PROJECT_VERSION}-1)")
+# Versions, and what depends on them, are those of the commit that is packed.
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_SOURCE_DIR}/tools/package/version.cmake)
 foreach(part IN ITEMS server client tools dev common)
   string(TOUPPER ${part} name)
   set(CPACK_DEBIAN_${name}_PACKAGE_NAME lockstep-${part})
-  if(NOT part STREQUAL "common")
-    set(CPACK_DEBIAN_${name}_PACKAGE_DEPENDS "lockstep-common ${own_version}")
-  endif()
 endforeach()
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-  "lockstep-common ${own_version}, libenet-dev, libuv1-dev, libsodium-dev, libxxhash-dev, libzstd-dev")
+set(CPACK_LOCKSTEP_DEV_DEPENDS
+  "libenet-dev, libuv1-dev, libsodium-dev, libxxhash-dev, libzstd-dev")
 set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "lockstep-tools")
 set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/tools/package/conffiles)
 

@@ -18,7 +18,7 @@ endfunction()
 # The date is that of SOURCE_DATE_EPOCH, when that is set.
 set(ENV{LC_ALL} C)
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
-file(WRITE ${made}/changelog "lockstep (${CPACK_PACKAGE_VERSION}-1) unstable; urgency=medium
+file(WRITE ${made}/changelog "lockstep (${CPACK_LOCKSTEP_VERSION}) unstable; urgency=medium
 
   * See docs/changelog.md of lockstep-common.
 
