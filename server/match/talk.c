@@ -136,5 +136,5 @@ bool ls_talk_may_start(const ls_talk *talk, const ls_match *match)
     uint32_t here = here_mask(match);
     bool is_ready = !match->config.has_lobby || (here & ~talk->ready_mask) == 0;
     return match->state == LS_MATCH_LOBBY && is_ready &&
-           (uint32_t)__builtin_popcount(here) >= wanted;
+           ls_seat_table_count(match->seats, LS_SEAT_READY) >= wanted;
 }
