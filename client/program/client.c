@@ -50,6 +50,9 @@ typedef struct client {
     bool has_warned_of_delay;
     uint32_t logged_slot_mask; /* of RESUMING */
     ls_log_budget lines;       /* that the server causes */
+    ls_client_chat chat;
+    uint32_t logged_here_mask; /* of LOBBY, and the next */
+    uint32_t logged_ready_mask;
     ls_frame_recorder recorder;
     ls_desync_notice first_desync; /* of this client; the session keeps the newest alone */
     ls_desync_cause first_cause;
@@ -291,6 +294,32 @@ static void log_notice(const client *player, const ls_notice *notice)
     }
 }
 
+/* The log leaves out the lines that a view shows. */
+static void log_chat(client *player, const ls_chat *said)
+{
+    ls_text line = {{0}};
+    if (player->config->has_chat && !player->view.screen &&
+        ls_client_chat_write(&player->chat, said, &line)) {
+        ls_log_line(&player->console->log, LS_LOG_INFO, "chat %s", line.bytes);
+    }
+}
+
+static void log_lobby(client *player, ls_session_lobby lobby)
+{
+    uint32_t missing = lobby.here_mask & ~lobby.ready_mask;
+    ls_text names = {{0}};
+    if (lobby.here_mask == player->logged_here_mask &&
+        lobby.ready_mask == player->logged_ready_mask) {
+        return;
+    }
+    player->logged_here_mask = lobby.here_mask;
+    player->logged_ready_mask = lobby.ready_mask;
+    ls_session_add_names(player->session, missing, &names);
+    ls_log_line(&player->console->log, LS_LOG_INFO, "%d of %d players here are ready%s%s",
+                __builtin_popcount(lobby.ready_mask), __builtin_popcount(lobby.here_mask),
+                missing != 0 ? "; not ready: " : "", names.bytes);
+}
+
 static void log_lost(client *player, const ls_session_event *event)
 {
     player->logged_slot_mask = 0;
@@ -426,6 +455,12 @@ static void log_event(client *player, const ls_session_event *event)
         break;
     case LS_SESSION_EVENT_NOTICE:
         log_notice(player, &event->notice);
+        break;
+    case LS_SESSION_EVENT_CHAT:
+        log_chat(player, &event->chat);
+        break;
+    case LS_SESSION_EVENT_LOBBY:
+        log_lobby(player, ls_session_lobby_of(player->session));
         break;
     case LS_SESSION_EVENT_DESYNC:
         on_desync(player, event);
@@ -821,6 +856,12 @@ static ls_status read_seat(const client *player, ls_session_seat *seat, ls_text 
     return status == LS_NOT_FOUND ? ls_seat_file_read(path, player->place.name, seat, why) : status;
 }
 
+/* Whether a person sits before the view: not of text in a file. */
+static bool has_keys(const ls_screen_config *view)
+{
+    return view->kind == LS_SCREEN_WINDOW || view->is_terminal_live;
+}
+
 static ls_status build(client *player, ls_text *why)
 {
     const char *json_path = player->config->json_path;
@@ -845,6 +886,9 @@ static ls_status build(client *player, ls_text *why)
     session.user = player;
     memcpy(session.room, player->place.room, sizeof session.room);
     session.makes_inputs_between_frames = true;
+    session.asks_when_ready =
+        player->view.screen && !player->config->has_bot && has_keys(&player->config->view);
+    player->view.chat = player->config->has_chat ? &player->chat : NULL;
     session.keeps_previous_state = player->view.screen != NULL;
     status = read_seat(player, &session.seat, why);
     if (status != LS_OK && status != LS_NOT_FOUND) {

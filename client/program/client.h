@@ -29,6 +29,7 @@ typedef struct ls_client_config {
         session; /* what the player and the build are; the client adds the callbacks */
     const ls_simulation *simulation; /* NULL: the built-in that the server names */
     ls_rerun_process *reruns;        /* the host of the session's re-runs; NULL: there is none */
+    bool has_chat;                   /* the person reads and writes to the other players */
     bool has_bot;                    /* else the view's person plays, or the inputs are empty */
     uint64_t bot_seed;
     uint32_t bot_delay_ticks; /* 0: the bot answers the newest state; see ls_delayed_bot */

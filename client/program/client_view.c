@@ -80,6 +80,24 @@ static void set_banner(const ls_session_report *report, ls_hud_model *hud)
     }
 }
 
+/* Names those who are not ready, in a lobby in which players say that they are. */
+static void add_lobby(const ls_client_view *shown, const ls_session_report *report,
+                      ls_hud_model *hud)
+{
+    ls_session_lobby lobby = ls_session_lobby_of(shown->session);
+    uint32_t missing = lobby.here_mask & ~lobby.ready_mask;
+    if (lobby.here_mask == 0) {
+        return;
+    }
+    hud->asks_ready = true;
+    bool is_ready = (lobby.ready_mask >> report->slot & 1u) != 0;
+    ls_text_add(&hud->waiting, is_ready ? ". You are ready (R: not yet)" : ". Press R when ready");
+    if (missing != 0) {
+        ls_text_add(&hud->waiting, "; not ready: ");
+        ls_session_add_names(shown->session, missing, &hud->waiting);
+    }
+}
+
 /* Before the match: what it is, where it is, and what it waits for. */
 static void set_heading(const ls_client_view *shown, const ls_session_report *report,
                         const ls_offer *offer, ls_hud_model *hud)
@@ -93,6 +111,7 @@ static void set_heading(const ls_client_view *shown, const ls_session_report *re
         ls_text_add(&hud->waiting, ": seat %" PRIu32 " of %" PRIu32 " is yours", offer->slot + 1,
                     offer->config.players);
     }
+    add_lobby(shown, report, hud);
 }
 
 static void set_title(const ls_client_view *shown, const ls_offer *offer, ls_hud_model *hud)
@@ -204,8 +223,13 @@ ls_status ls_client_view_open(ls_client_view *shown, const ls_screen_config *con
 
 void ls_client_view_on_event(ls_client_view *shown, const ls_session_event *event)
 {
+    ls_text line = {{0}};
     if (event->kind == LS_SESSION_EVENT_NOTICE) {
         shown->notice = event->notice;
+    }
+    bool is_chat = event->kind == LS_SESSION_EVENT_CHAT && shown->chat && shown->screen;
+    if (is_chat && ls_client_chat_write(shown->chat, &event->chat, &line)) {
+        ls_view_add_chat(ls_screen_view(shown->screen), line.bytes);
     }
     if (event->kind == LS_SESSION_EVENT_WAITING) {
         shown->is_waiting = true;
@@ -236,6 +260,28 @@ uint32_t ls_client_view_input(ls_client_view *shown, const ls_sim_instance *inst
     return size;
 }
 
+/* Carries out the person's words: a line to the others or a command, and being ready. */
+static void carry_out(ls_client_view *shown)
+{
+    ls_view *view = ls_screen_view(shown->screen);
+    ls_chat_box_said said;
+    ls_text answer = {{0}};
+    if (shown->chat && ls_view_pop_said(view, &said)) {
+        if (said.quick_line > 0) {
+            ls_client_chat_say(shown->session, said.quick_line, &answer);
+        } else {
+            ls_client_chat_type(shown->chat, shown->session, said.text, &answer);
+        }
+    }
+    if (answer.bytes[0] != '\0') {
+        ls_view_add_chat(view, answer.bytes);
+    }
+    if (ls_view_pop_ready(view)) {
+        shown->is_ready = !shown->is_ready;
+        ls_session_set_ready(shown->session, shown->is_ready);
+    }
+}
+
 uint64_t ls_client_view_frame(ls_client_view *shown, uint64_t now_ns)
 {
     const ls_sim_instance *instance = ls_session_instance(shown->session);
@@ -244,6 +290,7 @@ uint64_t ls_client_view_frame(ls_client_view *shown, uint64_t now_ns)
     }
     shown->is_waiting =
         shown->is_waiting && ls_session_report_of(shown->session).confirmed <= shown->waiting.tick;
+    carry_out(shown);
     shown->frame_ns = now_ns;
     return ls_screen_frame(shown->screen, now_ns);
 }

@@ -4,6 +4,7 @@
 #ifndef LOCKSTEP_CLIENT_PROGRAM_CLIENT_VIEW_H
 #define LOCKSTEP_CLIENT_PROGRAM_CLIENT_VIEW_H
 
+#include "lockstep/client/program/client_chat.h"
 #include "lockstep/client/session/session.h"
 #include "lockstep/client/window/screen.h"
 #include "lockstep/common/program/console.h"
@@ -17,6 +18,8 @@ typedef struct ls_client_view {
     ls_notice notice; /* the newest */
     bool is_waiting;
     ls_waiting waiting;
+    bool is_ready;        /* the person is, for the match to begin */
+    ls_client_chat *chat; /* borrowed; NULL: nothing is said and shown */
 } ls_client_view;
 
 /* As ls_screen_open; the view comes zeroed and stays where it is. The console must outlive it. The

@@ -106,6 +106,10 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_U32, FIELD(client.fps), .min = 1, .max = LS_CLIENT_FPS_MAX, .flag = "fps",
      .argument = "HZ", .group = PLAYER, .default_text = "60; in a window the display's",
      .help = "Frames per second"},
+    {LS_SETTING_IS_SWITCH, FIELD(client.has_chat), .initial = true, .flag = "no-chat",
+     .group = PLAYER,
+     .help = "Neither show nor log what players say to each other, and leave Enter and F5 to F8 to "
+             "the game"},
     {LS_SETTING_IS_TEXT, FIELD(client.seat_path), .flag = "seat-file", .argument = "FILE",
      .group = PLAYER,
      .help = "Remember the seat in FILE until the match ends: after a crash the same command gets "
@@ -223,6 +227,7 @@ int main(int argc, char **argv)
     client->connect_wait_ms = DEFAULT_CONNECT_WAIT_MS;
     client->session.reconnect_ms = DEFAULT_RECONNECT_MS;
     client->view.kind = LS_SCREEN_NONE;
+    client->has_chat = true;
     const ls_command_line line = {
         .summary = "Joins a lockstep match.",
         .words = "INVITE|HOST[:PORT]|-",
@@ -243,6 +248,7 @@ int main(int argc, char **argv)
     ls_command_line_read(&line, argc, argv);
 
     client->view.fps = client->fps;
+    client->view.has_chat = client->has_chat;
     client->view.is_terminal_live = ls_console_can_redraw_output();
     client->view.has_true_colour = ls_console_has_true_colour();
     client->fps = client->fps > 0 ? client->fps : DEFAULT_FPS;

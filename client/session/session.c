@@ -38,6 +38,7 @@ ls_status ls_session_create(const ls_session_config *config, const ls_packet_sin
     }
     session->allocator = allocator;
     session->config = *config;
+    session->is_ready = !config->asks_when_ready;
     session->outbox = &session->own_outbox;
     session->outbox->sink = *sink;
     *out = session;
@@ -369,6 +370,7 @@ static void receive_offer(ls_session *session, const ls_offer *offer)
 
 static void receive_start(ls_session *session, const ls_start *start)
 {
+    session->lobby = (ls_session_lobby){0, 0};
     memcpy(session->names, start->names, sizeof session->names);
     session->lost_ns = 0;
     begin_playing(session);
@@ -382,6 +384,7 @@ static void receive_join(ls_session *session, const ls_join *join)
         ls_gameplay_join(session, join, session->now_ns - session->asked_ns);
     if (outcome == LS_GAMEPLAY_GOES_ON) {
         memcpy(session->names, join->names, sizeof session->names);
+        session->lobby = (ls_session_lobby){0, 0};
         session->lost.attempt = LS_RECONNECT_NONE;
         session->state = LS_SESSION_JOINING;
     }
@@ -402,6 +405,36 @@ static void receive_notice(ls_session *session, const ls_notice *notice)
     ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_NOTICE)->notice = *notice;
     if (notice->kind != LS_NOTICE_TEXT) {
         ls_uplink_pause(session->uplink, notice->kind == LS_NOTICE_PAUSED);
+    }
+}
+
+static void receive_chat(ls_session *session, const ls_chat *chat)
+{
+    ls_session_event *event = ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_CHAT);
+    event->chat = *chat;
+    if (chat->quick_line > 0) {
+        ls_name_copy(event->chat.text, sizeof event->chat.text,
+                     ls_quick_line_words(chat->quick_line));
+    }
+    memcpy(session->names[chat->slot], chat->name, sizeof session->names[chat->slot]);
+}
+
+static void send_ready(ls_session *session)
+{
+    ls_lobby *lobby = &ls_session_outbox_begin(session->outbox, LS_MESSAGE_LOBBY)->body.lobby;
+    lobby->here_mask = 0;
+    lobby->ready_mask = session->is_ready ? UINT32_C(1) << session->offer.slot : 0;
+    ls_session_outbox_send(session->outbox);
+}
+
+static void receive_lobby(ls_session *session, const ls_lobby *lobby)
+{
+    bool is_known = (lobby->ready_mask >> session->offer.slot & 1u) != 0;
+    session->lobby = (ls_session_lobby){lobby->here_mask, lobby->ready_mask};
+    memcpy(session->names, lobby->names, sizeof session->names);
+    ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_LOBBY);
+    if (is_known != session->is_ready) {
+        send_ready(session);
     }
 }
 
@@ -438,6 +471,8 @@ static ls_status receive_before_match(ls_session *session, const ls_message *mes
         receive_start(session, &message->body.start);
     } else if (message->kind == LS_MESSAGE_JOIN && is_seated) {
         receive_join(session, &message->body.join);
+    } else if (message->kind == LS_MESSAGE_LOBBY && is_seated && !session->config.is_spectator) {
+        receive_lobby(session, &message->body.lobby);
     } else if (message->kind == LS_MESSAGE_RESUMING && is_seated) {
         ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_RESUMING)->resuming =
             message->body.resuming;
@@ -466,6 +501,10 @@ static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, siz
     }
     if (message->kind == LS_MESSAGE_NOTICE && session->has_gameplay) {
         receive_notice(session, &message->body.notice);
+        return LS_OK;
+    }
+    if (message->kind == LS_MESSAGE_CHAT && session->has_gameplay) {
+        receive_chat(session, &message->body.chat);
         return LS_OK;
     }
     return ls_session_is_in_match(session) ? ls_gameplay_receive(session, message)
@@ -643,6 +682,41 @@ void ls_session_set_input_delay(ls_session *session, uint32_t ticks)
     if (session->has_gameplay) {
         ls_tick_sync_set_input_delay(session->sync, ticks);
     }
+}
+
+/* ---- talk ---- */
+
+ls_status ls_session_chat(ls_session *session, uint32_t quick_line, const char *text)
+{
+    LS_ASSERT(quick_line <= LS_QUICK_LINES);
+    bool is_heard = is_in(session, LS_SESSION_SEATED) || ls_session_is_in_match(session);
+    if (session->config.is_spectator) {
+        return LS_UNSUPPORTED;
+    }
+    if (!is_heard || session->outbox->server == 0) {
+        return LS_NOT_FOUND;
+    }
+    ls_chat *chat = &ls_session_outbox_begin(session->outbox, LS_MESSAGE_CHAT)->body.chat;
+    *chat = (ls_chat){.slot = session->offer.slot, .quick_line = quick_line};
+    ls_name_copy(chat->text, sizeof chat->text, quick_line == 0 ? text : "");
+    if (quick_line == 0 && chat->text[0] == '\0') {
+        return LS_BAD_ARGUMENT;
+    }
+    ls_session_outbox_send(session->outbox);
+    return LS_OK;
+}
+
+void ls_session_set_ready(ls_session *session, bool is_ready)
+{
+    session->is_ready = is_ready;
+    if (is_in(session, LS_SESSION_SEATED) && session->lobby.here_mask != 0) {
+        send_ready(session);
+    }
+}
+
+ls_session_lobby ls_session_lobby_of(const ls_session *session)
+{
+    return is_in(session, LS_SESSION_SEATED) ? session->lobby : (ls_session_lobby){0, 0};
 }
 
 /* ---- what can be seen from outside ---- */

@@ -8,6 +8,7 @@
 #define LOCKSTEP_CLIENT_SESSION_SESSION_H
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/chat.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/lag/lag_verdict.h"
 #include "lockstep/common/simulation/sim_files.h"
@@ -72,6 +73,10 @@ typedef struct ls_session_config {
     /* Comes to watch: makes no inputs, sits on no seat, checks every state hash all the same. */
     bool is_spectator;
 
+    /* Where the players of a lobby say that they are ready, this one is not before
+     * ls_session_set_ready. False: it is at once. */
+    bool asks_when_ready;
+
     /* Comes back to this seat of a process that is gone, at once and without anything of the match;
      * where the seat is not to be had any more it comes as a newcomer. */
     ls_session_seat seat;
@@ -124,14 +129,18 @@ typedef enum ls_session_event_kind {
                                  it anew, failed */
     LS_SESSION_EVENT_RESUMING, /* resuming: slots that a restarted server still waits for */
     LS_SESSION_EVENT_WAITING,  /* waiting */
-    LS_SESSION_EVENT_LAG, /* lag: what this player suffers from has changed, as the server says */
-    LS_SESSION_EVENT_NOTICE, /* notice: what the host of the match says; it may be paused */
-    LS_SESSION_EVENT_DESYNC, /* desync, subject */
-    LS_SESSION_EVENT_CAUSE,  /* cause, subject: what the server found out about a desync; one that
-                                is open is followed by another */
-    LS_SESSION_EVENT_HEALED, /* tick: this slot differed and agrees again from this state on */
-    LS_SESSION_EVENT_ENDED,  /* end: the final tick is known */
-    LS_SESSION_EVENT_OVER,   /* status, text */
+    LS_SESSION_EVENT_LAG,      /* lag: what this player suffers from has changed, as the server
+                                  says */
+    LS_SESSION_EVENT_NOTICE,   /* notice: what the host of the match says; it may be paused */
+    LS_SESSION_EVENT_CHAT,     /* chat: a player, this one as well, has said this to all; `text` has
+                                  the words of a quick line, too */
+    LS_SESSION_EVENT_LOBBY,    /* ls_session_lobby_of has changed */
+    LS_SESSION_EVENT_DESYNC,   /* desync, subject */
+    LS_SESSION_EVENT_CAUSE,    /* cause, subject: what the server found out about a desync; one that
+                                  is open is followed by another */
+    LS_SESSION_EVENT_HEALED,   /* tick: this slot differed and agrees again from this state on */
+    LS_SESSION_EVENT_ENDED,    /* end: the final tick is known */
+    LS_SESSION_EVENT_OVER,     /* status, text */
 } ls_session_event_kind;
 
 /* Which machine a desync is about. */
@@ -153,6 +162,7 @@ typedef struct ls_session_event {
     ls_join join;
     ls_resuming resuming;
     ls_notice notice;
+    ls_chat chat;
     uint64_t away_ns;     /* JOINING, JOINED: since the link was lost; 0: it never was */
     uint64_t retry_in_ns; /* LOST: the next attempt, from now */
     uint64_t tick_chain;  /* LOST: before `tick`, the first closed tick that is not here */
@@ -265,6 +275,16 @@ uint64_t ls_session_reconnect_ns(const ls_session *session);
  * input is left out and none comes more than 5 % sooner or later after the one before. Without
  * effect before the session is seated. */
 void ls_session_set_input_delay(ls_session *session, uint32_t ticks);
+
+/* Says something to all players and spectators of the match: a text, cut at 200 bytes and made
+ * printable, or a quick line (1 .. LS_QUICK_LINES), with `text` NULL. The line comes back as an
+ * event when the server has passed it on. UNSUPPORTED of a spectator, NOT_FOUND when nobody would
+ * hear it now, BAD_ARGUMENT when it is empty. */
+ls_status ls_session_chat(ls_session *session, uint32_t quick_line, const char *text);
+
+/* Says that this player is ready for the match to begin, or not any more; see asks_when_ready. */
+void ls_session_set_ready(ls_session *session, bool is_ready);
+ls_session_lobby ls_session_lobby_of(const ls_session *session);
 
 /* Leaves the match with a reason. */
 void ls_session_leave(ls_session *session, uint64_t now_ns);

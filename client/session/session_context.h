@@ -75,6 +75,8 @@ struct ls_session {
     uint32_t rejoins;
     char names[LS_PLAYERS_MAX][LS_PLAYER_NAME_BYTES_MAX];
     ls_lost_link lost;
+    ls_session_lobby lobby;
+    bool is_ready;      /* for the match to begin */
     ls_message message; /* that has come in */
 
     /* Of gameplay.c: */

@@ -30,6 +30,7 @@ enum {
     BAR_HEIGHT = 34,
     BAR_THICKNESS = 6,
     COLUMN_LETTERS = 50, /* of figures */
+    CHAT_LETTERS_MAX = 64,
 };
 
 /* ---- frame times ---- */
@@ -305,6 +306,33 @@ static void paint_keys(const ls_overlay *overlay, int32_t top)
     paint_centred(overlay, font_that_fits(&fonts->text, &fonts->figures, keys, room), y, DIM, keys);
 }
 
+/* ---- chat ---- */
+
+uint32_t ls_overlay_chat_letters(const ls_canvas_fonts *fonts, uint32_t width)
+{
+    uint32_t room = width > 2 * MARGIN ? width - 2 * MARGIN : 0;
+    uint32_t letters = fonts ? room / fonts->text.width : width - 1;
+    return LS_MIN(letters, (uint32_t)CHAT_LETTERS_MAX);
+}
+
+/* Above `bottom`, over the picture. */
+static void paint_chat(const ls_overlay *overlay, int32_t bottom)
+{
+    const ls_hud_model *hud = overlay->hud;
+    const ls_canvas_font *font = &overlay->fonts->text;
+    int32_t y = bottom - (int32_t)hud->chat_count * (int32_t)font->height - PADDING;
+    for (uint32_t i = 0; i < hud->chat_count; i++) {
+        bool is_typed = hud->is_typing && i + 1 == hud->chat_count;
+        int32_t width = text_width(font, hud->chat[i]) + PADDING;
+        int32_t height = (int32_t)font->height;
+        ls_canvas_fill(overlay->canvas, (ls_canvas_rect){MARGIN - PADDING / 2, y, width, height},
+                       PANEL);
+        ls_canvas_text(overlay->canvas, font, MARGIN, y, is_typed ? 0xFFFFFFFFu : TEXT,
+                       hud->chat[i]);
+        y += height;
+    }
+}
+
 /* ---- heading and banner ---- */
 
 static void paint_alarm(const ls_overlay *overlay)
@@ -459,8 +487,10 @@ void ls_overlay_paint(const ls_overlay *overlay)
         paint_figures(overlay, bottom);
     }
     if (overlay->has_keys) {
-        paint_keys(overlay, bottom - keys_height(overlay));
+        bottom -= keys_height(overlay);
+        paint_keys(overlay, bottom);
     }
+    paint_chat(overlay, bottom);
     if (has_bar(overlay)) {
         paint_bar(overlay);
     }

@@ -22,6 +22,8 @@ struct ls_view {
     ls_frame_times times;
     ls_hud_model hud;
     ls_view_requests requests;
+    ls_chat_box chat;
+    bool has_pressed_ready;
     ls_canvas canvas; /* of the last picture: its size, without pixels */
     const ls_canvas_fonts *fonts;
     uint64_t now_ns; /* of the last picture; 0 before the first */
@@ -122,6 +124,9 @@ static void receive_key(ls_view *view, uint32_t key)
     case LS_KEY_KEYPAD_MINUS:
         ls_camera_zoom(camera, middle, 1.0 / ZOOM_PER_NOTCH);
         break;
+    case LS_KEY_R:
+        view->has_pressed_ready = view->hud.asks_ready;
+        break;
     case LS_KEY_H:
         view->is_bare = !view->is_bare;
         break;
@@ -171,8 +176,25 @@ static void receive_motion(ls_view *view, ls_canvas_point at)
     }
 }
 
+/* A key that is held while a line is opened is let go: no key of the line reaches the game. */
+static bool is_for_chat(ls_view *view, const ls_view_event *event)
+{
+    bool was_open = view->chat.is_open;
+    if (!view->config.has_chat || !ls_chat_box_receive(&view->chat, event)) {
+        return false;
+    }
+    if (view->chat.is_open && !was_open) {
+        const ls_view_event away = {.kind = LS_VIEW_EVENT_AWAY};
+        ls_input_mapper_receive(&view->mapper, &away, &view->camera);
+    }
+    return true;
+}
+
 void ls_view_receive(ls_view *view, const ls_view_event *event)
 {
+    if (is_for_chat(view, event)) {
+        return;
+    }
     switch (event->kind) {
     case LS_VIEW_EVENT_KEY:
         if (event->is_down && !(is_record(view) && receive_playhead_key(view, event->key))) {
@@ -206,6 +228,28 @@ ls_view_requests ls_view_pop_requests(ls_view *view)
     ls_view_requests requests = view->requests;
     view->requests = (ls_view_requests){false, false};
     return requests;
+}
+
+bool ls_view_pop_said(ls_view *view, ls_chat_box_said *said)
+{
+    return ls_chat_box_pop_said(&view->chat, said);
+}
+
+bool ls_view_pop_ready(ls_view *view)
+{
+    bool has_pressed = view->has_pressed_ready;
+    view->has_pressed_ready = false;
+    return has_pressed;
+}
+
+void ls_view_add_chat(ls_view *view, const char *line)
+{
+    ls_chat_box_add(&view->chat, line);
+}
+
+bool ls_view_is_typing(const ls_view *view)
+{
+    return view->chat.is_open;
 }
 
 /* ---- pictures ---- */
@@ -307,6 +351,7 @@ static void add_overlay(ls_view *view, ls_scene *scene)
         find_colours(&view->hud, &scene->list);
     }
     scene->hud = view->hud;
+    scene->hud.chat_count = view->is_bare && !view->chat.is_open ? 0 : view->hud.chat_count;
     scene->times = view->times;
     scene->playhead = view->playhead;
 }
@@ -335,6 +380,8 @@ void ls_view_compose(ls_view *view, const ls_view_frame *frame, ls_scene *scene)
     view->canvas = (ls_canvas){.width = frame->width, .height = frame->height};
     view->fonts = frame->fonts;
     advance(view, elapsed_ns);
+    ls_chat_box_show(&view->chat, elapsed_ns, ls_overlay_chat_letters(frame->fonts, frame->width),
+                     &view->hud);
     draw(view, scene);
     double elapsed_s = (double)elapsed_ns / 1e9;
     pan_by_keys(view, elapsed_s);

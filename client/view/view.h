@@ -4,12 +4,14 @@
 #ifndef LOCKSTEP_CLIENT_VIEW_VIEW_H
 #define LOCKSTEP_CLIENT_VIEW_VIEW_H
 
+#include "lockstep/client/view/chat_box.h"
 #include "lockstep/client/view/input_mapper.h"
 #include "lockstep/client/view/scene.h"
 
 typedef struct ls_view_config {
     ls_view_source source;
     bool interpolates; /* at first; a key changes it */
+    bool has_chat;     /* Enter opens a line, and keys say quick ones */
     ls_view_ear ear;   /* of a record; without `hear` it is silent */
 } ls_view_config;
 
@@ -28,6 +30,16 @@ void ls_view_destroy(ls_view *view);
 
 void ls_view_receive(ls_view *view, const ls_view_event *event);
 ls_view_requests ls_view_pop_requests(ls_view *view);
+
+/* The line that the person has said to the others since the last look, or whether they pressed the
+ * key for being ready; false: they did not. */
+bool ls_view_pop_said(ls_view *view, ls_chat_box_said *said);
+bool ls_view_pop_ready(ls_view *view);
+
+/* A line of a player, or of the program about the chat. */
+void ls_view_add_chat(ls_view *view, const char *line);
+/* The person types a line: keys are letters. */
+bool ls_view_is_typing(const ls_view *view);
 
 typedef struct ls_view_frame {
     uint64_t now_ns;

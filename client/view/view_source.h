@@ -12,6 +12,8 @@
 #define LS_VIEW_LINES_MAX 12u
 #define LS_VIEW_LINE_BYTES_MAX 96u
 #define LS_VIEW_TITLE_BYTES_MAX 128u
+#define LS_HUD_CHAT_ROWS_MAX 8u
+#define LS_HUD_CHAT_BYTES_MAX 264u
 #define LS_HUD_SEAT_TEXT_BYTES_MAX 24u
 
 /* A seat of the match, for the bar above the picture. */
@@ -39,6 +41,11 @@ typedef struct ls_hud_model {
     ls_text waiting;
     ls_text banner; /* across the picture; empty for none */
     bool is_alarm;  /* it is about something bad */
+
+    bool asks_ready;     /* the person can say that they are ready */
+    uint32_t chat_count; /* rows of what was said; the view's own */
+    char chat[LS_HUD_CHAT_ROWS_MAX][LS_HUD_CHAT_BYTES_MAX];
+    bool is_typing; /* the last one is being typed */
 
     uint32_t seat_count;
     ls_hud_seat seats[LS_PLAYERS_MAX];

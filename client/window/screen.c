@@ -94,7 +94,8 @@ ls_status ls_screen_open(const ls_screen_config *config, const ls_view_source *s
     ls_status status =
         config->kind == LS_SCREEN_TEXT ? open_terminal(screen) : open_window(screen, why);
     if (status == LS_OK) {
-        ls_view_config view = {.source = *source, .interpolates = config->interpolates};
+        ls_view_config view = {
+            .source = *source, .interpolates = config->interpolates, .has_chat = config->has_chat};
         if (ls_screen_config_has_sound(config)) {
             view.ear = (ls_view_ear){play_record, screen};
         }
@@ -226,6 +227,9 @@ void ls_screen_receive(ls_screen *screen, uint64_t now_ns)
     while (screen->painter ? ls_painter_next_event(screen->painter, &event)
                            : ls_terminal_next_event(screen->terminal, now_ns, &event)) {
         ls_view_receive(screen->view, &event);
+        if (screen->terminal) {
+            ls_terminal_set_typing(screen->terminal, ls_view_is_typing(screen->view));
+        }
     }
 }
 
@@ -235,6 +239,19 @@ bool ls_screen_is_closed(ls_screen *screen, uint64_t now_ns)
     ls_view_requests requests = ls_view_pop_requests(screen->view);
     screen->wants_picture = screen->wants_picture || requests.wants_picture;
     return requests.wants_close;
+}
+
+/* Between the headline and the seats: the lines of players stand in place of the last figures. */
+static void choose_lines(const ls_hud_model *hud, const char *lines[TEXT_LINES])
+{
+    uint32_t said = LS_MIN(hud->chat_count, (uint32_t)TEXT_LINES - 3);
+    uint32_t figures = TEXT_LINES - 2 - said;
+    for (uint32_t i = 0; i < figures && i < hud->line_count; i++) {
+        lines[1 + i] = hud->lines[i];
+    }
+    for (uint32_t i = 0; i < said; i++) {
+        lines[1 + figures + i] = hud->chat[hud->chat_count - said + i];
+    }
 }
 
 /* The words that a window shows over the picture. */
@@ -269,9 +286,7 @@ static void show_text(ls_screen *screen, uint64_t now_ns)
     if (!is_due && (screen->has_shown_end || !ls_view_is_at_end(screen->view))) {
         return;
     }
-    for (uint32_t i = 0; i + 2 < TEXT_LINES && i < hud->line_count; i++) {
-        lines[i + 1] = hud->lines[i];
-    }
+    choose_lines(hud, lines);
     if (ls_terminal_show(screen->terminal, &screen->scene, lines, TEXT_LINES)) {
         screen->text_ns = now_ns;
         screen->has_shown_end = ls_view_is_at_end(screen->view);

@@ -27,6 +27,7 @@ typedef struct ls_screenshot {
 typedef struct ls_screen_config {
     ls_screen_kind kind; /* NONE: there is nothing to open */
     bool interpolates;
+    bool has_chat;         /* the person can say something to others */
     bool is_terminal_live; /* of TEXT: standard output can be drawn on again and again */
     bool has_true_colour;  /* likewise: it has more than 256 colours */
     uint32_t fps;          /* 0: the display's own, else 60 */

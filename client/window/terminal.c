@@ -30,6 +30,7 @@ struct ls_terminal {
     const ls_allocator *allocator;
     bool is_live;
     bool has_keys;
+    bool is_typing;
     bool has_true_colour;
     ls_nonblocking_writer nonblocking_writer;
     ls_canvas canvas;
@@ -180,11 +181,15 @@ static uint32_t key_of(char letter)
     return place ? keys[place - others] : LS_KEY_NONE;
 }
 
-static uint32_t read_sequence(void)
+/* An Escape by itself is nothing, unless somebody types. */
+static uint32_t read_sequence(const ls_terminal *terminal)
 {
     char rest[8] = {0};
     char byte = '\0';
-    if (!ls_tty_read(&byte) || (byte != '[' && byte != 'O')) {
+    if (!ls_tty_read(&byte)) {
+        return terminal->is_typing ? LS_KEY_ESCAPE : LS_KEY_NONE;
+    }
+    if (byte != '[' && byte != 'O') {
         return LS_KEY_NONE;
     }
     for (size_t size = 0; size + 1 < sizeof rest && ls_tty_read(&byte); size++) {
@@ -216,10 +221,13 @@ static uint32_t read_key(ls_terminal *terminal)
         return LS_KEY_NONE;
     }
     if (byte == '\033') {
-        return read_sequence();
+        return read_sequence(terminal);
     }
     if ((uint8_t)byte >= ' ' && byte != '\177') {
         read_character(byte, terminal->typed);
+        if (terminal->is_typing) {
+            return LS_KEY_NONE;
+        }
     }
     return key_of(byte);
 }
@@ -243,6 +251,11 @@ static bool give_typed(ls_terminal *terminal, ls_view_event *event)
     ls_name_copy(event->text, sizeof event->text, terminal->typed);
     terminal->typed[0] = '\0';
     return event->text[0] != '\0';
+}
+
+void ls_terminal_set_typing(ls_terminal *terminal, bool is_typing)
+{
+    terminal->is_typing = is_typing;
 }
 
 bool ls_terminal_next_event(ls_terminal *terminal, uint64_t now_ns, ls_view_event *event)

@@ -25,6 +25,9 @@ ls_status ls_terminal_open(ls_terminal_kind kind, const ls_allocator *allocator,
  * stopped takes nothing. NULL is allowed. */
 void ls_terminal_close(ls_terminal *terminal);
 
+/* While somebody types a line every letter is one, and Escape is a key: before, Q is Escape. */
+void ls_terminal_set_typing(ls_terminal *terminal, bool is_typing);
+
 bool ls_terminal_next_event(ls_terminal *terminal, uint64_t now_ns, ls_view_event *event);
 
 /* The canvas for the next picture: `lines` lines of the terminal stay free for text. NULL: there

@@ -383,6 +383,29 @@ static void lag_fields(ls_bit_stream *stream, ls_lag *lag)
     ls_bits_uvar(stream, &lag->suggested_input_delay_ticks, 0, LS_INPUT_DELAY_TICKS_MAX);
 }
 
+/* A line has its words or its number, not both. */
+static void chat_fields(ls_bit_stream *stream, ls_chat *chat)
+{
+    ls_bits_uvar(stream, &chat->slot, 0, LS_PLAYERS_MAX - 1);
+    ls_bits_uvar(stream, &chat->quick_line, 0, LS_QUICK_LINES);
+    ls_bits_text(stream, chat->text, sizeof chat->text);
+    ls_bits_text(stream, chat->name, sizeof chat->name);
+    if ((chat->quick_line == 0) == (chat->text[0] == '\0')) {
+        ls_bits_fail(stream);
+    }
+}
+
+static void lobby_fields(ls_bit_stream *stream, ls_lobby *lobby)
+{
+    u32_field(stream, &lobby->here_mask);
+    u32_field(stream, &lobby->ready_mask);
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        if (lobby->here_mask >> slot & 1u) {
+            ls_bits_text(stream, lobby->names[slot], sizeof lobby->names[slot]);
+        }
+    }
+}
+
 static void joining_fields(ls_bit_stream *stream, ls_message *message)
 {
     switch (message->kind) {
@@ -413,6 +436,12 @@ static void joining_fields(ls_bit_stream *stream, ls_message *message)
         return;
     case LS_MESSAGE_LAG:
         lag_fields(stream, &message->body.lag);
+        return;
+    case LS_MESSAGE_CHAT:
+        chat_fields(stream, &message->body.chat);
+        return;
+    case LS_MESSAGE_LOBBY:
+        lobby_fields(stream, &message->body.lobby);
         return;
     default:
         diagnosis_fields(stream, message);

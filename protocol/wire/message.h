@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_PROTOCOL_WIRE_MESSAGE_H
 #define LOCKSTEP_PROTOCOL_WIRE_MESSAGE_H
 
+#include "lockstep/common/base/chat.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/secret.h"
@@ -59,11 +60,13 @@ typedef enum ls_message_kind {
     LS_MESSAGE_HEAL_SNAPSHOT = 28,
     LS_MESSAGE_NOTICE = 29,
     LS_MESSAGE_LAG = 30,
+    LS_MESSAGE_CHAT = 31,
     LS_MESSAGE_INPUTS = 32,
     LS_MESSAGE_TICKS = 33,
     LS_MESSAGE_TICK_PART = 34,
     LS_MESSAGE_BLOB_PART = 36,
     LS_MESSAGE_BLOB_ACK = 37,
+    LS_MESSAGE_LOBBY = 38,
 } ls_message_kind;
 
 /* The claim of a client that comes back to a seat. */
@@ -233,6 +236,8 @@ typedef struct ls_message {
         ls_resuming resuming;
         ls_notice notice;
         ls_lag lag;
+        ls_chat chat;
+        ls_lobby lobby;
     } body;
 } ls_message;
 

@@ -97,6 +97,9 @@ typedef struct ls_match_config {
     uint32_t ready_ms;       /* a seat is held for READY, though others want it; 100 .. 10,000 */
     uint32_t start_delay_ms; /* from START until tick 0 closes; 0 .. 60,000 */
     uint32_t start_players;  /* READY for START; 0: all seats. The others can be taken later */
+    bool has_lobby;          /* START waits until all players who are there say that they are ready,
+                              * too */
+    bool has_chat;           /* players' lines are passed on */
     uint32_t keep_seat_ms;   /* for whose link was lost; 0 (not at all) .. 600,000 */
     /* Players that are sent the state of a running match at a time, others wait; 0: no newcomer can
      * join it; .. 32. */
@@ -186,6 +189,7 @@ typedef enum ls_match_event_kind {
     LS_MATCH_HEALING,   /* slot, tick: it differs in more than single values and is sent this state;
                            text: how large it is */
     LS_MATCH_ENDS_SOON, /* tick, text: when; the numbers of ticks end there (LS_MATCH_TICKS_MAX) */
+    LS_MATCH_CHAT,      /* slot, text: what its player said to all */
 } ls_match_event_kind;
 
 typedef struct ls_match_event {

@@ -265,6 +265,7 @@ static void leave(ls_match *match, uint32_t slot, bool is_lost, ls_status status
     }
     ls_desync_service_leave(match->desync, slot);
     ls_join_service_leave(match->joins, slot);
+    ls_talk_leave(&match->talk, slot);
     if (match->vote) {
         ls_resume_vote_leave(match->vote, slot, is_kept);
     }
@@ -512,7 +513,7 @@ static void begin_lag(ls_match *match, uint32_t slot)
                         match->seats->rows[slot].player.has_played);
 }
 
-void ls_conduct_start(ls_match *match)
+static void start(ls_match *match)
 {
     uint64_t delay_ns = ls_tick_closer_schedule(match->closer);
     ls_start *start = &ls_outbox_message(match->outbox, LS_MESSAGE_START)->body.start;
@@ -530,6 +531,13 @@ void ls_conduct_start(ls_match *match)
     ls_seat_table_send_all(match->seats);
     match->state = LS_MATCH_RUNNING;
     ls_outbox_push_event(match->outbox, LS_MATCH_STARTED, 0, 0);
+}
+
+void ls_conduct_start_when_due(ls_match *match)
+{
+    if (ls_talk_may_start(&match->talk, match)) {
+        start(match);
+    }
 }
 
 void ls_conduct_begin_joining(ls_match *match, uint32_t slot)
@@ -898,6 +906,8 @@ void ls_match_advance(ls_match *match, uint64_t now_ns)
     if (match->state >= LS_MATCH_RUNNING) {
         advance_match(match);
     } else {
+        ls_conduct_start_when_due(match); /* the one who was waited for may have left */
+        ls_talk_advance(&match->talk, match);
         ls_conduct_send_due(match);
     }
     ls_spectators_advance(match->spectators);
@@ -923,6 +933,7 @@ uint64_t ls_match_next_ns(const ls_match *match)
         return earlier(next_ns, ls_resume_vote_next_ns(match->vote));
     }
     next_ns = earlier(next_ns, ls_join_service_next_ns(match->joins));
+    next_ns = earlier(next_ns, ls_talk_next_ns(&match->talk, match));
     return match->state == LS_MATCH_RUNNING
                ? earlier(next_ns, ls_tick_closer_next_ns(match->closer))
                : next_ns;

@@ -58,8 +58,8 @@ void ls_conduct_play_from(ls_match *match, uint32_t slot, ls_tick tick);
 
 /* ---- the course of the match ---- */
 
-/* The players who are READY begin to play. */
-void ls_conduct_start(ls_match *match);
+/* The players who are READY begin to play, once they may. */
+void ls_conduct_start_when_due(ls_match *match);
 
 void ls_conduct_close_due(ls_match *match);
 

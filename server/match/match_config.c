@@ -46,6 +46,11 @@ static const ls_setting_row rows[] = {
      .limit = offsetof(ls_match_config, sim.players), .flag = "start-players", .flag_min = 1,
      .argument = "N", .group = GAME, .default_text = "all seats",
      .help = "Start with so many; the other seats can be taken at any time"},
+    {LS_SETTING_IS_SWITCH, FIELD(has_lobby), .flag = "lobby", .group = GAME,
+     .help = "Start when all players who are there have said that they are ready, too; bots and "
+             "clients without a view are ready at once"},
+    {LS_SETTING_IS_ON_OFF, FIELD(has_chat), .initial = true, .flag = "chat", .argument = "on|off",
+     .group = GAME, .help = "Pass on what players say to each other"},
     {LS_SETTING_IS_U32, FIELD(spectators_max), .max = LS_SPECTATORS_MAX, .flag = "spectators",
      .argument = "N", .group = GAME, .default_text = "16; with several matches 0",
      .help = "Spectators that a match lets in"},

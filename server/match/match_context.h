@@ -9,6 +9,7 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/match/match.h"
 #include "lockstep/server/match/pending_connections.h"
+#include "lockstep/server/match/talk.h"
 
 #define MATCH_HEARTBEAT_NS (UINT64_C(500) * LS_NS_PER_MS)
 #define MATCH_HANDSHAKE_NS (UINT64_C(10) * LS_NS_PER_SECOND)
@@ -63,6 +64,7 @@ struct ls_match {
     ls_pending_connections pending;
     ls_lapsed_offers lapsed;
     ls_incoming incoming;
+    ls_talk talk;
 };
 
 /* Neither the server nor a client is ever silent for longer. */

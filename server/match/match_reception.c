@@ -13,8 +13,6 @@ enum {
 
 static ls_status receive_ready(ls_match *match, uint32_t slot, const ls_ready *ready)
 {
-    const ls_match_config *config = &match->config;
-    uint32_t wanted = config->start_players > 0 ? config->start_players : config->sim.players;
     ls_text why = {{0}};
     if (match->seats->rows[slot].state != LS_SEAT_OFFERED) {
         return LS_MISBEHAVED;
@@ -29,11 +27,28 @@ static ls_status receive_ready(ls_match *match, uint32_t slot, const ls_ready *r
         ls_conduct_begin_joining(match, slot);
     } else if (match->state == LS_MATCH_RESUMING) {
         ls_resume_vote_renotify(match->vote);
-    } else if (match->state == LS_MATCH_LOBBY &&
-               ls_seat_table_count(match->seats, LS_SEAT_READY) >= wanted) {
-        ls_conduct_start(match);
+    } else {
+        ls_talk_come(&match->talk, match, slot);
+        ls_conduct_start_when_due(match);
     }
     return LS_OK;
+}
+
+static ls_status receive_chat(ls_match *match, uint32_t slot, const ls_chat *chat)
+{
+    const char *why = NULL;
+    ls_status status = ls_talk_receive_chat(&match->talk, match, slot, chat, &why);
+    if (why) {
+        (void)ls_match_say(match, slot, why, match->now_ns);
+    }
+    return status;
+}
+
+static ls_status receive_lobby(ls_match *match, uint32_t slot, const ls_lobby *lobby)
+{
+    ls_status status = ls_talk_receive_lobby(&match->talk, match, slot, lobby);
+    ls_conduct_start_when_due(match);
+    return status;
 }
 
 static ls_status receive_joined(ls_match *match, uint32_t slot, const ls_joined *joined)
@@ -142,6 +157,10 @@ static ls_status receive_reliable(ls_match *match, uint32_t slot, const uint8_t 
         return receive_joined(match, slot, &message->body.joined);
     case LS_MESSAGE_FINISHED:
         return receive_finished(match, slot, &message->body.finished);
+    case LS_MESSAGE_CHAT:
+        return receive_chat(match, slot, &message->body.chat);
+    case LS_MESSAGE_LOBBY:
+        return receive_lobby(match, slot, &message->body.lobby);
     case LS_MESSAGE_GOODBYE:
         return receive_goodbye(match, slot, &message->body.close_reason);
     default:

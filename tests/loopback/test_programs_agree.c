@@ -275,3 +275,13 @@ Test(programs_agree, the_last_line_counts_ticks_hashes_and_differences)
     cr_assert(found, "no \"%s\" in: %s", last, errors);
     cr_expect_eq(strlen(found), strlen(last), "that was not the last line");
 }
+
+/* Programs without a person are ready as soon as the lobby asks them. */
+Test(programs_agree, a_lobby_of_bots_begins)
+{
+    hosted_serve(ARENA("2", "60"), "--lobby", "--chat", "off");
+    hosted_join_bots(2);
+    hosted_expect_clean_exits();
+    hosted_expect_all_agree();
+    hosted_expect_all(&hosted.clients[1], "are ready", "the match starts");
+}

@@ -42,6 +42,9 @@ static void keep_reliable(fake_server *fake, const ls_message *message)
         cr_assert_lt(fake->closed_tick_count, FAKE_CLOSED_MAX);
         fake->closed_ticks[fake->closed_tick_count++] = message->body.closed_tick;
         return;
+    case LS_MESSAGE_CHAT:
+        fake->chat = message->body.chat;
+        return;
     case LS_MESSAGE_HASHES:
         return;
     default:

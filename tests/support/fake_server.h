@@ -56,6 +56,7 @@ typedef struct fake_server {
     ls_joined joined;
     bool has_goodbye;
     ls_close_reason goodbye;
+    ls_chat chat; /* the newest */
     uint32_t finished_count;
     uint32_t closed_tick_count;
     ls_tick_part closed_ticks[FAKE_CLOSED_MAX];

@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-    KINDS = LS_MATCH_ENDS_SOON + 1,
+    KINDS = LS_MATCH_CHAT + 1,
 };
 
 static const ls_event_row *row_of(uint32_t kind, bool was_coming)

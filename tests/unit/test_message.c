@@ -363,6 +363,45 @@ Test(message, lag_has_the_layout_of_the_page)
     expect_read(WIRE_MESSAGE(30, UVAR(7), UVAR(3), U(700, 32)), LS_MALFORMED);
 }
 
+Test(message, chat_has_the_layout_of_the_page)
+{
+    ls_message message = message_of(LS_MESSAGE_CHAT);
+    message.body.chat = (ls_chat){.slot = 31, .text = "well met", .name = "Ann"};
+    expect_layout(&message, WIRE_MESSAGE(31, UVAR(31), UVAR(0), TEXT("well met"), TEXT("Ann")));
+    message.body.chat = (ls_chat){.slot = 3, .quick_line = LS_QUICK_LINES};
+    expect_layout(&message, WIRE_MESSAGE(31, UVAR(3), UVAR(8), TEXT(""), TEXT("")));
+}
+
+Test(message, a_line_of_chat_has_words_or_a_number)
+{
+    expect_read(WIRE_MESSAGE(31, UVAR(32), UVAR(0), TEXT("x"), TEXT("")), LS_MALFORMED);
+    expect_read(WIRE_MESSAGE(31, UVAR(0), UVAR(9), TEXT(""), TEXT("")), LS_MALFORMED);
+    expect_read(WIRE_MESSAGE(31, UVAR(0), UVAR(0), TEXT(""), TEXT("")), LS_MALFORMED);
+    expect_read(WIRE_MESSAGE(31, UVAR(0), UVAR(1), TEXT("x"), TEXT("")), LS_MALFORMED);
+}
+
+Test(message, a_line_of_chat_moves_no_cursor)
+{
+    ls_message message = message_of(LS_MESSAGE_CHAT);
+    ls_message read;
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    message.body.chat = (ls_chat){.text = "a\033[2J\r\nb\xE2\x80\xAE\xFF"};
+    size_t size = ls_message_write(&message, bytes);
+    cr_assert_eq(ls_message_read(bytes, size, 0, &read), LS_OK);
+    cr_assert_str_eq(read.body.chat.text, "a?[2J??b????");
+}
+
+Test(message, lobby_has_the_layout_of_the_page)
+{
+    ls_message message = message_of(LS_MESSAGE_LOBBY);
+    message.body.lobby =
+        (ls_lobby){.here_mask = 0x80000001, .ready_mask = 1, .names = {"Ann", [31] = "Bob"}};
+    expect_layout(&message,
+                  WIRE_MESSAGE(38, U(0x80000001, 32), U(1, 32), TEXT("Ann"), TEXT("Bob")));
+    message.body.lobby = (ls_lobby){.ready_mask = 2};
+    expect_layout(&message, WIRE_MESSAGE(38, U(0, 32), U(2, 32)));
+}
+
 Test(message, input_delay_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_INPUT_DELAY);
@@ -676,7 +715,7 @@ Test(message, healing_has_the_layout_of_the_page)
 Test(message, an_unknown_kind_is_malformed)
 {
     for (uint32_t kind = 0; kind < 64; kind++) {
-        bool is_reliable = kind >= 1 && kind <= 30;
+        bool is_reliable = (kind >= 1 && kind <= 31) || kind == 38;
         wire_bits wire = WIRE(U(kind, 6));
         wire.count = 1000; /* zeros behind the kind */
         ls_message message;
@@ -687,7 +726,7 @@ Test(message, an_unknown_kind_is_malformed)
         if (!is_reliable) {
             cr_assert_eq(status, LS_MALFORMED, "kind %u", kind);
         } else if (kind != 2 && kind != 7 && kind != 14 && kind != 15 && kind != 16 && kind != 25 &&
-                   kind != 26) { /* its zeros are out of range */
+                   kind != 26 && kind != 31) { /* its zeros are out of range */
             cr_assert_eq(status, LS_OK, "kind %u", kind);
         }
     }

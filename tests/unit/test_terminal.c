@@ -168,3 +168,20 @@ Test(terminal, any_bytes_are_taken)
         }
     }
 }
+
+Test(terminal, every_letter_of_a_line_is_one_and_escape_a_key)
+{
+    ls_view_event event;
+    ls_terminal_set_typing(terminal, true);
+    type("q");
+    cr_assert(ls_terminal_next_event(terminal, now_ns, &event));
+    cr_expect_eq(event.kind, LS_VIEW_EVENT_TEXT);
+    cr_expect_str_eq(event.text, "q");
+    type("\033");
+    cr_assert(ls_terminal_next_event(terminal, now_ns, &event));
+    cr_expect_eq(event.kind, LS_VIEW_EVENT_KEY);
+    cr_expect_eq(event.key, LS_KEY_ESCAPE);
+    type("\033[A");
+    cr_assert(ls_terminal_next_event(terminal, now_ns, &event));
+    cr_expect_eq(event.key, LS_KEY_UP);
+}

@@ -26,6 +26,7 @@ typedef struct fake {
     uint32_t heard;      /* ticks that it went over and gave an ear */
     bool names_a_player; /* in the second seat */
     bool waits;          /* for the match to begin */
+    bool asks_ready;
 } fake;
 
 static fake source;
@@ -45,6 +46,7 @@ static void fill_hud(void *user, ls_hud_model *hud)
     hud->tick = from->tick;
     hud->alpha = from->is_record ? 0 : LS_FIXED_HALF;
     hud->is_selecting = true;
+    hud->asks_ready = from->asks_ready;
     hud->owner = 1;
     hud->first_tick = 10;
     hud->last_tick = 50;
@@ -128,6 +130,7 @@ static void open_view(bool is_record)
     source = (fake){.is_record = is_record, .tick = 10};
     ls_view_config config = {.source = {&source, fill_hud, draw, is_record ? go_to : NULL},
                              .interpolates = true,
+                             .has_chat = !is_record,
                              .ear = {.on_sound = play_nothing}};
     cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);
     cr_assert_eq(ls_scene_init(&scene, ls_allocator_heap()), LS_OK);
@@ -540,6 +543,71 @@ Test(view, a_heading_stands_alone_before_the_match)
     frames(1010);
     rows_above(&low);
     cr_expect_lt(low, with_keys);
+}
+
+/* ---- chat ---- */
+
+static void type_letter(const char *letter, uint32_t key)
+{
+    ls_view_event event = {.kind = LS_VIEW_EVENT_TEXT};
+    ls_name_copy(event.text, sizeof event.text, letter);
+    press(key);
+    ls_view_receive(view, &event);
+}
+
+Test(view, keys_of_a_line_do_not_reach_the_game_and_it_is_shown)
+{
+    show(false);
+    ls_view_receive(view,
+                    &(ls_view_event){.kind = LS_VIEW_EVENT_KEY, .key = LS_KEY_W, .is_down = true});
+    cr_assert(ls_key_is_in(ls_view_next_controls(view)->keys_held, LS_KEY_W));
+    press(LS_KEY_ENTER);
+    const ls_controls *controls = ls_view_next_controls(view);
+    cr_expect_not(ls_key_is_in(controls->keys_held, LS_KEY_W), "it is let go");
+    type_letter("h", LS_KEY_H);
+    type_letter("i", LS_KEY_I);
+    controls = ls_view_next_controls(view);
+    cr_expect_not(ls_key_is_in(controls->keys_pressed, LS_KEY_I));
+    cr_expect_not(ls_key_is_in(controls->keys_pressed, LS_KEY_ENTER));
+    frame(FRAME_NS);
+    cr_assert_eq(scene.hud.chat_count, 1);
+    cr_expect(scene.hud.is_typing);
+    cr_expect_str_eq(scene.hud.chat[0], "say: hi_");
+    press(LS_KEY_ESCAPE);
+    cr_expect_not(ls_view_pop_requests(view).wants_close, "Escape closes the line alone");
+    frame(FRAME_NS);
+    cr_expect_eq(scene.hud.chat_count, 0);
+}
+
+Test(view, what_was_said_stands_above_the_keys_for_a_while)
+{
+    static uint32_t before[WIDTH * HEIGHT];
+    show(false);
+    memcpy(before, pixels, sizeof pixels);
+    ls_view_add_chat(view, "[2] Ann: hello");
+    frame(FRAME_NS);
+    cr_assert_eq(scene.hud.chat_count, 1);
+    cr_expect_str_eq(scene.hud.chat[0], "[2] Ann: hello");
+    uint32_t first = 0;
+    while (first < WIDTH * HEIGHT && pixels[first] == before[first]) {
+        first++;
+    }
+    cr_expect_gt(first / WIDTH, HEIGHT / 2, "it stands in the lower half");
+    cr_expect_lt(first / WIDTH, HEIGHT - 16, "above the keys");
+    frames(1300);
+    cr_expect_eq(scene.hud.chat_count, 0);
+}
+
+Test(view, the_key_for_being_ready_counts_where_it_is_asked_for)
+{
+    show(false);
+    press(LS_KEY_R);
+    cr_expect_not(ls_view_pop_ready(view));
+    source.asks_ready = true;
+    frame(FRAME_NS);
+    press(LS_KEY_R);
+    cr_expect(ls_view_pop_ready(view));
+    cr_expect_not(ls_view_pop_ready(view));
 }
 
 static void say(const ls_sim_config *config, const void *state, uint32_t slot, ls_status_list *list)
