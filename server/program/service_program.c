@@ -118,32 +118,26 @@ static const char *text_or_null(const char *text)
     return text[0] != '\0' ? text : NULL;
 }
 
-/* Rooms are spread over the workers, and so are those that one address may cause. */
-static uint32_t share_of(uint32_t all, uint32_t workers)
-{
-    return (all + workers - 1) / workers;
-}
-
 /* Every worker lets clients in by the same rules as the supervisor says. */
 static void settle_workers(service_program *self, const ls_server_options *options)
 {
     const ls_service_config *service = &self->service;
     bool has_bundles = strcmp(service->bundle_dir, "none") != 0;
-    uint32_t each = share_of(service->rooms_max, service->workers);
-    self->worker =
-        (ls_worker_settings){.rooms_max = LS_MIN(each * 2, LS_MATCHES_MAX),
-                             .log_level = options->output.level,
-                             .log_format = options->log_format,
-                             .bind_host = options->bind_host,
-                             .admission = options->admission,
-                             .bundle_dir = has_bundles ? text_or_null(service->bundle_dir) : NULL,
-                             .bundle_mib_max = options->bundle_limit,
-                             .journal_dir = text_or_null(service->journal_dir),
-                             .plugin_dir = text_or_null(service->plugin_dir),
-                             .files = self->files,
-                             .address_connections = service->address_connections,
-                             .address_joins = service->address_joins,
-                             .address_rooms = share_of(service->address_rooms, service->workers)};
+    uint32_t each = ls_service_config_share(service->rooms_max, service->workers);
+    self->worker = (ls_worker_settings){
+        .rooms_max = LS_MIN(each * 2, LS_MATCHES_MAX),
+        .log_level = options->output.level,
+        .log_format = options->log_format,
+        .bind_host = options->bind_host,
+        .admission = options->admission,
+        .bundle_dir = has_bundles ? text_or_null(service->bundle_dir) : NULL,
+        .bundle_mib_max = options->bundle_limit,
+        .journal_dir = text_or_null(service->journal_dir),
+        .plugin_dir = text_or_null(service->plugin_dir),
+        .files = self->files,
+        .address_connections = service->address_connections,
+        .address_joins = service->address_joins,
+        .address_rooms = ls_service_config_share(service->address_rooms, service->workers)};
 }
 
 /* ---- running ---- */
@@ -284,7 +278,8 @@ static ls_status read_again(void *user, ls_service_config *out)
     if (status == LS_OK) {
         *out = fresh->service;
         of->self->worker.address_joins = out->address_joins; /* of workers that are started again */
-        of->self->worker.address_rooms = out->address_rooms;
+        of->self->worker.address_rooms =
+            ls_service_config_share(out->address_rooms, of->self->service.workers);
     } else {
         (void)report_faults(fresh, true, of->console);
     }

@@ -402,10 +402,12 @@ static bool is_empty(const ls_registered_room *room)
 
 static void send_limits(ls_room_keeper *keeper, const ls_service_config *fresh)
 {
-    const ls_worker_message message = {.kind = LS_WORKER_COMMAND,
-                                       .command = {.kind = LS_SERVICE_SET_LIMITS,
-                                                   .address_joins = fresh->address_joins,
-                                                   .address_rooms = fresh->address_rooms}};
+    const ls_worker_message message = {
+        .kind = LS_WORKER_COMMAND,
+        .command = {.kind = LS_SERVICE_SET_LIMITS,
+                    .address_joins = fresh->address_joins,
+                    .address_rooms =
+                        ls_service_config_share(fresh->address_rooms, keeper->config.workers)}};
     ls_worker_pool_send_all(keeper->pool, &message);
 }
 

@@ -82,6 +82,10 @@ const ls_service_group *ls_service_config_group(const ls_service_config *config,
 ls_status ls_service_config_settle(const ls_service_config *config, const ls_service_group *group,
                                    ls_room_settings *out, ls_text *why);
 
+/* The part of each worker: rooms are spread over them, and so are those that one address may
+ * cause. */
+uint32_t ls_service_config_share(uint32_t all, uint32_t workers);
+
 /* The parameters of all rooms that the file has, "name=value", a line each; of the heap. NULL:
  * memory is out. */
 char *ls_service_config_params(const ls_service_config *config);

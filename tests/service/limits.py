@@ -4,6 +4,7 @@ there are only so many; with tokens and by playing there is no limit."""
 import json
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -40,6 +41,8 @@ def opened(service):
 
 def test_silent_pairs_of_one_address(silent, workers):
     with Service(ROOMS, workers=workers) as service:
+        service.process.send_signal(signal.SIGHUP)  # the limits stay what they are
+        wait_for(lambda: "the configuration was read again" in service.log(), "the configuration")
         with subprocess.Popen([silent, service.invite, str(PAIRS)], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True) as attack:
             seated, refused = map(int, attack.stdout.readline().split())
