@@ -17,15 +17,24 @@ static inline uint32_t ls_player_colour(uint32_t slot)
     return colours[slot % 16];
 }
 
-/* A line for each seat with its colour alone. */
-static inline void ls_status_push_players(ls_status_list *list, uint32_t players)
+/* The status of a game without scores: a line for each seat with its colour alone, and the keys for
+ * the person at `slot`, when one sits there. */
+static inline void ls_status_push_players(ls_status_list *list, uint32_t players, uint32_t slot,
+                                          const char *keys)
 {
     ls_status_line line;
     line.kind = LS_STATUS_SEAT;
     line.text.bytes[0] = '\0';
-    for (uint32_t slot = 0; slot < players; slot++) {
-        line.owner = slot + 1;
-        line.colour = ls_player_colour(slot);
+    for (uint32_t seat = 0; seat < players; seat++) {
+        line.owner = seat + 1;
+        line.colour = ls_player_colour(seat);
+        ls_status_push(list, line);
+    }
+    if (slot < players) {
+        line.kind = LS_STATUS_KEYS;
+        line.owner = 0;
+        line.colour = 0;
+        ls_text_set(&line.text, "%s", keys);
         ls_status_push(list, line);
     }
 }

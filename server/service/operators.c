@@ -72,23 +72,20 @@ ls_status ls_operators_add(ls_operators *operators, const char *name, ls_operato
     return LS_OK;
 }
 
-static bool is_equal(const char *given, const char *token)
-{
-    size_t size = strlen(token);
-    size_t given_size = strlen(given);
-    unsigned difference = size != given_size;
-    for (size_t i = 0; i < given_size; i++) {
-        difference |= (unsigned char)given[i] ^ (unsigned char)token[i % size];
-    }
-    return difference == 0;
-}
-
 const ls_operator *ls_operators_find(const ls_operators *operators, const char *token)
 {
     const ls_operator *found = NULL;
-    for (uint32_t i = 0; i < operators->count; i++) {
-        found = is_equal(token, operators->rows[i].token) ? &operators->rows[i] : found;
+    uint8_t given[LS_OPERATOR_TOKEN_BYTES_MAX] = {0};
+    size_t size = strlen(token);
+    if (size == 0 || size >= sizeof given) {
+        return NULL;
     }
+    memcpy(given, token, size);
+    for (uint32_t i = 0; i < operators->count; i++) {
+        const ls_operator *row = &operators->rows[i];
+        found = ls_cipher_is_equal(given, (const uint8_t *)row->token, sizeof given) ? row : found;
+    }
+    ls_cipher_wipe(given, sizeof given);
     return found;
 }
 

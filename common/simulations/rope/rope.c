@@ -211,14 +211,8 @@ static void rope_status(const ls_sim_config *config, const void *state, uint32_t
                         ls_status_list *list)
 {
     (void)state;
-    ls_status_push_players(list, config->players);
-    if (slot < config->players) {
-        ls_status_push(
-            list,
-            (ls_status_line){
-                .kind = LS_STATUS_KEYS,
-                .text = {"arrows or WASD lead the hand, or hold the left button   space lets go"}});
-    }
+    ls_status_push_players(list, config->players, slot,
+                           "arrows or WASD lead the hand, or hold the left button   space lets go");
 }
 
 /* ---- the simulation ---- */

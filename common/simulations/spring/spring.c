@@ -155,12 +155,8 @@ static void spring_status(const ls_sim_config *config, const void *state, uint32
                           ls_status_list *list)
 {
     (void)state;
-    ls_status_push_players(list, config->players);
-    if (slot < config->players) {
-        ls_status_push(list, (ls_status_line){
-                                 .kind = LS_STATUS_KEYS,
-                                 .text = {"up and down push the weight, or hold the left button"}});
-    }
+    ls_status_push_players(list, config->players, slot,
+                           "up and down push the weight, or hold the left button");
 }
 
 /* ---- the simulation ---- */

@@ -171,14 +171,8 @@ static void tumble_status(const ls_sim_config *config, const void *state, uint32
                           ls_status_list *list)
 {
     (void)state;
-    ls_status_push_players(list, config->players);
-    if (slot < config->players) {
-        ls_status_push(
-            list,
-            (ls_status_line){
-                .kind = LS_STATUS_KEYS,
-                .text = {"arrows or WASD roll the ball, or hold the left button   space jumps"}});
-    }
+    ls_status_push_players(list, config->players, slot,
+                           "arrows or WASD roll the ball, or hold the left button   space jumps");
 }
 
 /* ---- drawing ---- */
