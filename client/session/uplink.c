@@ -264,7 +264,7 @@ static void note_skipped(ls_uplink *uplink)
     uint64_t now_ns = uplink->context->now_ns;
     if (ls_tick_sync_is_uneven(uplink->sync, now_ns)) {
         uint64_t late_ns = ls_tick_sync_lateness_ns(uplink->sync, now_ns);
-        ls_lag_notes_add_late(&uplink->notes, late_ns / uplink->context->dt_ns + 1);
+        ls_lag_notes_add_late(&uplink->notes, late_ns / uplink->context->dt_ns + 1, late_ns);
     }
 }
 
@@ -443,7 +443,7 @@ LS_TICK_CODE static void note_made(ls_uplink *uplink)
         uplink->notes.is_uneven = true;
     }
     if (is_uneven && ls_tick_sync_is_too_late(uplink->sync, now_ns)) {
-        ls_lag_notes_add_late(&uplink->notes, 1);
+        ls_lag_notes_add_late(&uplink->notes, 1, ls_tick_sync_lateness_ns(uplink->sync, now_ns));
     }
 }
 

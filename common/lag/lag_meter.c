@@ -6,9 +6,8 @@
 #include <string.h>
 
 enum {
-    REFILL_TICKS = 16,  /* stalled until a jitter buffer is full again ... */
-    EXCUSE_TIMES = 3,   /* ... and until it has found its pace, for each tick of standing still */
-    BACKLOG_TICKS = 20, /* more than a buffer for jitter holds ... */
+    REFILL_TICKS = 16, /* stalled until a jitter buffer is full again ... */
+    EXCUSE_TIMES = 3,  /* ... and until it has found its pace, for each tick of standing still */
 };
 
 static const uint64_t WARM_UP_NS = 2 * LS_NS_PER_SECOND;
@@ -137,7 +136,10 @@ static void add_report(ls_lag_meter *meter, const ls_lag_packet *packet, ls_lag_
     if (meter->warm_up_ticks > 0) {
         return;
     }
-    fresh->made = growth(report->late_inputs, before.late_inputs);
+    /* A packet with them was lost, or they came later than by what the computer is the cause of. */
+    uint64_t way_ns = LS_MAX(packet->late_ns, packet->lost_before * meter->dt_ns);
+    bool is_way = way_ns > report->latest_ms * LS_NS_PER_MS;
+    fresh->made = is_way ? 0 : growth(report->late_inputs, before.late_inputs);
     fresh->held = growth(report->held_ticks, before.held_ticks);
     account->made += fresh->made;
     account->held += fresh->held;
@@ -149,6 +151,18 @@ static void add_report(ls_lag_meter *meter, const ls_lag_packet *packet, ls_lag_
     now->stalled += stalled;
     uint32_t excused = take(&account->excuse, stalled);
     now->stalled_way += packet->is_match_behind ? 0 : stalled - excused;
+}
+
+uint32_t ls_lag_meter_add_uplink(ls_lag_meter *meter, uint64_t sent, uint64_t lost)
+{
+    int64_t more = (int64_t)(lost - meter->uplink_lost);
+    if (meter->warm_up_ticks == 0) {
+        meter->recent[0].uplink_sent += (int64_t)(sent - meter->uplink_sent);
+        meter->recent[0].uplink_lost += more;
+    }
+    meter->uplink_sent = sent;
+    meter->uplink_lost = lost;
+    return more > 0 ? (uint32_t)more : 0;
 }
 
 void ls_lag_meter_add_packet(ls_lag_meter *meter, const ls_lag_packet *packet)
@@ -190,7 +204,7 @@ static void open_late(ls_lag_meter *meter, const ls_lag_tick *tick)
 static void count_tick(ls_lag_meter *meter, const ls_lag_tick *tick)
 {
     ls_lag_figures *now = &meter->recent[0];
-    uint32_t backlog_max = LS_MAX(BACKLOG_TICKS, (uint32_t)(BACKLOG_NS / meter->dt_ns));
+    uint32_t backlog_max = LS_MAX(LS_LAG_BACKLOG_TICKS, (uint32_t)(BACKLOG_NS / meter->dt_ns));
     now->ticks++;
     bool is_behind = tick->quiet_ns < FRESH_NS && tick->backlog >= backlog_max;
     meter->account.slow_ticks = is_behind ? meter->account.slow_ticks + 1 : 0;
@@ -205,9 +219,6 @@ static void count_tick(ls_lag_meter *meter, const ls_lag_tick *tick)
     }
     now->held_up += tick->held_up;
     now->input_delay_ticks = tick->input_delay_ticks;
-    now->uplink_jitter_ns += tick->uplink_jitter_ns;
-    now->uplink_sent += (int64_t)(tick->uplink_sent - meter->uplink_sent);
-    now->uplink_lost += (int64_t)(tick->uplink_lost - meter->uplink_lost);
     if (tick->is_late) {
         open_late(meter, tick);
     }
@@ -231,6 +242,22 @@ static void begin_stretch(ls_lag_meter *meter)
     account->excuse = LS_MIN(account->excuse, recent_excuse);
 }
 
+bool ls_lag_meter_add_quiet_tick(ls_lag_meter *meter, bool was_behind, uint64_t uneven_ns)
+{
+    ls_lag_figures *now = &meter->recent[0];
+    bool has_excuse = was_behind && meter->account.refill_pause == 0;
+    if (has_excuse || meter->warm_up_ticks > 0 ||
+        (now->ticks + 1) * meter->dt_ns >= LS_LAG_STRETCH_NS) {
+        return false;
+    }
+    now->ticks++;
+    now->closing_jitter_ns += uneven_ns;
+    meter->account.slow_ticks = 0;
+    (void)take(&meter->account.pause, 1);
+    (void)take(&meter->account.refill_pause, 1);
+    return true;
+}
+
 bool ls_lag_meter_add_tick(ls_lag_meter *meter, const ls_lag_tick *tick, ls_lag_figures *recent)
 {
     if (meter->warm_up_ticks > 0) {
@@ -238,8 +265,6 @@ bool ls_lag_meter_add_tick(ls_lag_meter *meter, const ls_lag_tick *tick, ls_lag_
     } else {
         count_tick(meter, tick);
     }
-    meter->uplink_sent = tick->uplink_sent;
-    meter->uplink_lost = tick->uplink_lost;
     if (meter->recent[0].ticks * meter->dt_ns < LS_LAG_STRETCH_NS) {
         return false;
     }

@@ -11,6 +11,9 @@
 /* Recent figures are those of the last two such stretches. */
 #define LS_LAG_STRETCH_NS UINT64_C(2500000000)
 
+/* More than a buffer for jitter holds, at low tick rates. */
+#define LS_LAG_BACKLOG_TICKS 20u
+
 /* A jitter buffer remembers for so many what it has met. */
 #define LS_LAG_EXCUSE_STRETCHES 4u
 
@@ -58,14 +61,13 @@ typedef struct ls_lag_tick {
     uint32_t backlog;     /* ticks that the client has and has not stepped */
     uint64_t quiet_ns;    /* since anything came */
     uint32_t input_delay_ticks;
-    uint64_t uplink_sent; /* packets of this connection, as far as is known; lost ones of them */
-    uint64_t uplink_lost;
-    uint64_t uplink_jitter_ns;
 } ls_lag_tick;
 
 /* A packet of the client, and what it says of the time before. */
 typedef struct ls_lag_packet {
     ls_tick end;                 /* behind its newest input */
+    uint64_t late_ns;            /* by which the latest input in it came too late; 0: none did */
+    uint32_t lost_before;        /* packets, since the one before it that came */
     const ls_lag_report *report; /* NULL: it has none */
     bool has_downlink;           /* else the next two mean nothing */
     uint32_t downlink_loss;      /* packets of 256 */
@@ -85,8 +87,32 @@ void ls_lag_meter_add_arrival(ls_lag_meter *meter, int64_t slack_ns);
 /* Asks for the memory that an arrival with about this slack will need. */
 void ls_lag_meter_prefetch(const ls_lag_meter *meter, int64_t slack_ns);
 
+/* Sums of the packets of this connection, as of one that is newer than those before it. Returns how
+ * many were lost before it. */
+uint32_t ls_lag_meter_add_uplink(ls_lag_meter *meter, uint64_t sent, uint64_t lost);
+
+/* The jitter of the uplink, as it was just measured. */
+static inline void ls_lag_meter_add_uplink_jitter(ls_lag_meter *meter, uint64_t jitter_ns)
+{
+    if (meter->warm_up_ticks == 0) {
+        meter->recent[0].uplink_samples++;
+        meter->recent[0].uplink_jitter_ns += jitter_ns;
+    }
+}
+
+/* Whether a packet without a report and figures of the downlink has to be added as well. */
+static inline bool ls_lag_meter_is_open(const ls_lag_meter *meter)
+{
+    return (meter->account.open | meter->account.made | meter->account.held) != 0;
+}
+
 /* A packet came that is newer than those before. */
 void ls_lag_meter_add_packet(ls_lag_meter *meter, const ls_lag_packet *packet);
+
+/* A tick that was closed with its input and within a tick's time, for a client with a backlog of
+ * less than LS_LAG_BACKLOG_TICKS. False: it is not counted, and ls_lag_meter_add_tick is to be
+ * called. */
+bool ls_lag_meter_add_quiet_tick(ls_lag_meter *meter, bool was_behind, uint64_t uneven_ns);
 
 /* True when a stretch is complete: then *recent holds its figures and those of the one before. */
 bool ls_lag_meter_add_tick(ls_lag_meter *meter, const ls_lag_tick *tick, ls_lag_figures *recent);

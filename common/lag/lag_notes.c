@@ -40,9 +40,10 @@ static void note_urgent(ls_lag_notes *notes)
     notes->is_urgent = true;
 }
 
-void ls_lag_notes_add_late(ls_lag_notes *notes, uint64_t inputs)
+void ls_lag_notes_add_late(ls_lag_notes *notes, uint64_t inputs, uint64_t late_ns)
 {
     notes->late_inputs += inputs;
+    notes->latest_ns = LS_MAX(late_ns, notes->latest_ns);
     note_urgent(notes);
 }
 
@@ -86,7 +87,9 @@ static uint32_t low_bits(uint64_t sum)
 static ls_lag_report report_of(const ls_lag_notes *notes)
 {
     uint64_t longest_ms = notes->longest_frame_ns / LS_NS_PER_MS;
+    uint64_t latest_ms = (notes->latest_ns + LS_NS_PER_MS - 1) / LS_NS_PER_MS;
     return (ls_lag_report){.late_inputs = low_bits(notes->late_inputs),
+                           .latest_ms = (uint32_t)LS_MIN(latest_ms, LS_LAG_REPORT_MAX),
                            .held_ticks = low_bits(notes->held_ns / LS_MAX(notes->dt_ns, 1)),
                            .frames_late_ms = low_bits(notes->frames_late_ns / LS_NS_PER_MS),
                            .stalled_ticks = low_bits(notes->stalled_ticks),
@@ -126,6 +129,7 @@ void ls_lag_notes_acknowledge(ls_lag_notes *notes, ls_tick wanted)
 {
     if (wanted >= notes->urgent_end) {
         notes->urgent_end = 0;
+        notes->latest_ns = notes->is_urgent ? notes->latest_ns : 0;
     }
     if (notes->sent_end > 0 && wanted >= notes->sent_end) {
         notes->sent_end = 0;

@@ -11,6 +11,7 @@
 /* The first four are sums since the connection began, modulo 2^16. */
 typedef struct ls_lag_report {
     uint32_t late_inputs;      /* made too late by this machine to come in time, or not at all */
+    uint32_t latest_ms;        /* by how much the latest of them was, since the report before */
     uint32_t held_ticks;       /* no input could be made for so long: closed ticks did not come */
     uint32_t frames_late_ms;   /* by which frames came later than they should */
     uint32_t stalled_ticks;    /* were due, but not there */
@@ -21,6 +22,7 @@ typedef struct ls_lag_report {
 typedef struct ls_lag_notes {
     uint64_t dt_ns;
     uint64_t late_inputs;
+    uint64_t latest_ns; /* of them, since a report was last acknowledged */
     uint64_t held_ns;
     uint64_t frames_late_ns;
     uint64_t stalled_ticks;
@@ -43,8 +45,8 @@ void ls_lag_notes_init(ls_lag_notes *notes, uint64_t dt_ns);
 /* A new connection. Of the time before only late frames still matter: they may be why it is new. */
 void ls_lag_notes_connect(ls_lag_notes *notes);
 
-/* So many inputs were made too late, or not at all. */
-void ls_lag_notes_add_late(ls_lag_notes *notes, uint64_t inputs);
+/* So many inputs were made too late, or not at all; the first of them by `late_ns`. */
+void ls_lag_notes_add_late(ls_lag_notes *notes, uint64_t inputs, uint64_t late_ns);
 
 /* So many ticks were due and not there. */
 void ls_lag_notes_add_stalled(ls_lag_notes *notes, uint64_t ticks);

@@ -64,6 +64,7 @@ void ls_lag_figures_add(ls_lag_figures *sum, const ls_lag_figures *other)
     sum->held_up += other->held_up;
     sum->uplink_sent += other->uplink_sent;
     sum->uplink_lost += other->uplink_lost;
+    sum->uplink_samples += other->uplink_samples;
     sum->uplink_jitter_ns += other->uplink_jitter_ns;
     sum->reports += other->reports;
     sum->downlink_loss += other->downlink_loss;
@@ -235,14 +236,14 @@ ls_lag ls_lag_of_cause(const ls_lag_figures *figures, ls_lag_cause cause)
 {
     int64_t lost = figures->uplink_lost > 0 ? figures->uplink_lost : 0;
     uint64_t reports = figures->reports > 0 ? figures->reports : 1;
-    uint64_t ticks = figures->ticks > 0 ? figures->ticks : 1;
+    uint64_t samples = figures->uplink_samples > 0 ? figures->uplink_samples : 1;
     ls_lag lag = {.cause = cause,
                   .whom = cause == LS_LAG_PLAYER ? figures->longest_wait_slot : 0,
                   .lost_ms = lost_ms(figures, cause),
                   .late_ppm = share_ppm(figures->late, figures->ticks),
                   .stalled_ppm = share_ppm(figures->stalled, figures->ticks),
                   .uplink_loss_ppm = share_ppm((uint64_t)lost, (uint64_t)figures->uplink_sent),
-                  .uplink_jitter_us = microseconds(figures->uplink_jitter_ns / ticks),
+                  .uplink_jitter_us = microseconds(figures->uplink_jitter_ns / samples),
                   .downlink_loss_ppm = share_ppm(figures->downlink_loss, reports * LOSS_ONE),
                   .downlink_jitter_us = microseconds(downlink_jitter_ns(figures)),
                   .longest_frame_ms = figures->longest_frame_ms};

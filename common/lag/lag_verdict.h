@@ -57,7 +57,8 @@ typedef struct ls_lag_figures {
     uint32_t held_up;    /* ticks that went by while it waited for this player */
     int64_t uplink_sent; /* packets */
     int64_t uplink_lost;
-    uint64_t uplink_jitter_ns;      /* sampled at every tick */
+    uint32_t uplink_samples;        /* packets that say something of jitter, and: */
+    uint64_t uplink_jitter_ns;      /* a sum over them */
     uint32_t reports;               /* from the client; the next two are sums over them */
     uint32_t downlink_loss;         /* packets of 256 */
     uint64_t downlink_jitter_ns;    /* as the client measured it, with that of closing them: */

@@ -15,7 +15,7 @@ enum {
 };
 
 enum {
-    LAG_FIELDS = 5 /* of the lag report; left out where they are 0 */
+    LAG_FIELDS = 6 /* of the lag report; left out where they are 0 */
 };
 
 static void kind_bits(ls_bit_stream *stream, uint32_t kind)
@@ -66,8 +66,8 @@ static void health_bits(ls_bit_stream *stream, ls_client_health *health)
     if (!health->has_lag) {
         return;
     }
-    uint32_t *fields[LAG_FIELDS] = {&lag->stalled_ticks, &lag->late_inputs, &lag->frames_late_ms,
-                                    &lag->longest_frame_ms, &lag->held_ticks};
+    uint32_t *fields[LAG_FIELDS] = {&lag->stalled_ticks,  &lag->late_inputs,      &lag->latest_ms,
+                                    &lag->frames_late_ms, &lag->longest_frame_ms, &lag->held_ticks};
     uint32_t mask = 0;
     if (!ls_bits_is_writing(stream)) {
         *lag = (ls_lag_report){0};

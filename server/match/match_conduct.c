@@ -655,6 +655,7 @@ static void count_lag(ls_match *match, const ls_closing *closing)
 {
     uint32_t interval = match->config.hash_interval_ticks;
     uint32_t waited_slot = closing->waited_slots != 0 ? lowest_bit(closing->waited_slots) : 0;
+    bool is_quiet = (closing->waited_ticks | closing->overdue_ticks) == 0;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_player_link *link = &match->links[slot];
         bool was_waited_for = (closing->waited_slots >> slot & 1u) != 0;
@@ -662,7 +663,12 @@ static void count_lag(ls_match *match, const ls_closing *closing)
             ls_lag_meter_add_outage(&link->figures.lag.meter, closing->overdue_ticks);
             continue;
         }
-        const ls_link_meter *uplink = &link->peer.downlink.uplink;
+        if (is_quiet && (closing->late_slots >> slot & 1u) == 0 &&
+            link->unstepped_ticks < LS_LAG_BACKLOG_TICKS &&
+            ls_lag_meter_add_quiet_tick(&link->figures.lag.meter, closing->was_behind,
+                                        closing->uneven_ns)) {
+            continue;
+        }
         ls_lag_tick tick = {.tick = match->log->next - 1,
                             .is_late = (closing->late_slots >> slot & 1u) != 0,
                             /* Ticks that are stepped and not in the chain yet are no backlog. */
@@ -675,10 +681,7 @@ static void count_lag(ls_match *match, const ls_closing *closing)
                             .overdue = closing->overdue_ticks,
                             .was_behind = closing->was_behind,
                             .uneven_ns = closing->uneven_ns,
-                            .quiet_ns = match->now_ns - link->peer.heard_ns,
-                            .uplink_sent = uplink->sent,
-                            .uplink_lost = uplink->lost,
-                            .uplink_jitter_ns = uplink->jitter_ns};
+                            .quiet_ns = match->now_ns - link->peer.heard_ns};
         ls_player_name who = {slot, match->seats->peers[slot]};
         ls_lag_cause before = link->figures.lag.said.cause;
         if (ls_player_lag_count(&link->figures.lag, match, who, &tick)) {

@@ -111,9 +111,9 @@ static void count_late(ls_player_link *link, const ls_tick_log *log, ls_tick tic
     }
 }
 
-static void note_slack(ls_player_link *link, const ls_match *match, ls_tick tick)
+static void note_slack(ls_player_link *link, int64_t slack_ns)
 {
-    link->figures.slack_ns = slack_ns_of(match, tick);
+    link->figures.slack_ns = slack_ns;
     if (!link->is_uneven) {
         ls_lag_meter_add_arrival(&link->figures.lag.meter, link->figures.slack_ns);
     }
@@ -152,8 +152,12 @@ static void store_input(ls_player_link *link, const ls_match *match, const arriv
     if (tick < match->log->next) {
         count_late(link, match->log, tick, input);
     }
+    int64_t slack_ns = slack_ns_of(match, tick);
+    if (slack_ns < 0) {
+        link->late_ns = LS_MAX((uint64_t)-slack_ns, link->late_ns);
+    }
     if (has_to_be_early(link, match, arrived)) {
-        note_slack(link, match, tick);
+        note_slack(link, slack_ns);
     }
     if (!link->has_newest || tick > link->newest) {
         link->newest = tick;
@@ -207,16 +211,27 @@ static bool is_match_behind(const ls_match *match)
 }
 
 static void receive_facts(ls_player_link *link, const ls_match *match,
-                          const ls_inputs_header *header, ls_tick end)
+                          const ls_inputs_header *header, ls_tick end, bool has_stamp)
 {
     const ls_client_health *health = &header->health;
+    const ls_link_meter *uplink = &link->peer.downlink.uplink;
+    ls_lag_meter *meter = &link->figures.lag.meter;
+    uint32_t lost_before = ls_lag_meter_add_uplink(meter, uplink->sent, uplink->lost);
+    if (has_stamp) {
+        ls_lag_meter_add_uplink_jitter(meter, uplink->jitter_ns);
+    }
+    if (!header->has_health && !ls_lag_meter_is_open(meter)) {
+        return;
+    }
     ls_lag_packet packet = {.end = end,
+                            .late_ns = link->late_ns,
+                            .lost_before = lost_before,
                             .report = header->has_health && health->has_lag ? &health->lag : NULL,
                             .has_downlink = header->has_health,
                             .downlink_loss = health->downlink.loss,
                             .downlink_jitter_ns = health->downlink.jitter * LS_HOLD_UNIT_NS,
                             .is_match_behind = is_match_behind(match)};
-    ls_lag_meter_add_packet(&link->figures.lag.meter, &packet);
+    ls_lag_meter_add_packet(meter, &packet);
 }
 
 /* When the newest input of a packet was due, and with it the packet; not where either side was
@@ -233,10 +248,11 @@ static void receive_header(ls_player_link *link, const ls_match *match,
     /* Ticks that were closed before the player joined were not sent to it then. */
     bool is_fresh = header->next > link->joined_at;
     uint64_t sent_ns = is_fresh ? ls_tick_log_closed_at(match->log, header->next - 1) : 0;
-    ls_link_arrival arrival = ls_downlink_receive(&link->peer.downlink, match, header, sent_ns,
-                                                  stamp_of(link, match, end));
+    int64_t stamp_ns = stamp_of(link, match, end);
+    ls_link_arrival arrival =
+        ls_downlink_receive(&link->peer.downlink, match, header, sent_ns, stamp_ns);
     if (arrival == LS_LINK_NEWER) {
-        receive_facts(link, match, header, end);
+        receive_facts(link, match, header, end, stamp_ns != LS_LINK_STAMP_NONE);
         link->unstepped_ticks = header->next - header->chain_tick;
     }
 }
@@ -278,6 +294,7 @@ ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_match *match
     }
     stream->position_bits = first_bit;
     link->is_uneven = header->has_health && header->health.has_lag;
+    link->late_ns = 0;
     ls_tick_cursor_start(cursor, 1, link->input_bytes_max, known_base);
     store_inputs(link, match, stream, header, cursor, end);
     receive_header(link, match, header, end);

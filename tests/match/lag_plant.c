@@ -30,6 +30,7 @@ static virtual_match *begin(const lag_plant *plant, lag_play *play)
     setup.seed = plant->seed > 0 ? plant->seed : 1;
     setup.clients = 0;
     setup.link = play->usual;
+    setup.step_ns = plant->turn_ms * MS;
     setup.match.late_rule = plant->is_waiting ? LS_LATE_WAIT : LS_LATE_REPEAT;
     setup.match.wait_budget_ms = 0;
     if (plant->tick_rate_hz > 0) {

@@ -34,6 +34,7 @@ typedef struct lag_plant {
     uint32_t players;      /* 0: 4 */
     uint32_t rtt_ms;       /* 0: 40 */
     uint32_t tick_rate_hz; /* 0: 60 */
+    uint32_t turn_ms;      /* all programs are called this often alone: their machine is busy */
     bool is_waiting;       /* rule wait, else repeat */
     uint64_t seed;         /* 0: 1 */
 } lag_plant;

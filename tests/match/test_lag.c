@@ -382,6 +382,34 @@ Test(lag, each_side_names_the_cause_that_was_planted_and_nobody_else)
     }
 }
 
+#define UP(...)                                                                                    \
+    {                                                                                              \
+        .kind = PLANT_UP, .victims = VICTIM, .link = { __VA_ARGS__ }                               \
+    }
+#define SLOW_LINK .rate_bps = 20000, .bucket_bytes = 3000, .queue_bytes = 6000
+
+/* Each program is called some milliseconds late. What a link loses, or delays by more, is not the
+ * computer's for that; nor is anything wrong where that is all. */
+Test(lag, a_busy_machine_is_not_blamed_for_what_a_link_does)
+{
+    static const lag_plant busy[] = {
+        {.name = "4 ms", .turn_ms = 4},
+        {.name = "6 ms", .turn_ms = 6},
+        {.name = "4 ms, rate", .trouble = UP(SLOW_LINK), .turn_ms = 4},
+        {.name = "5 ms, rate", .trouble = UP(SLOW_LINK), .turn_ms = 5},
+        {.name = "5 ms, a little loss", .trouble = UP(.loss_ppm = 80000), .turn_ms = 5},
+        {.name = "5 ms, loss", .trouble = UP(.loss_ppm = 250000), .turn_ms = 5},
+        {.name = "5 ms, much loss", .trouble = UP(.loss_ppm = 390000), .turn_ms = 5},
+        {.name = "6 ms, jitter", .trouble = UP(.jitter_ns = 60 * MS), .turn_ms = 6},
+        {.name = "5 ms, cpu", .trouble = CPU(120, 900, VICTIM), .turn_ms = 5},
+    };
+    for (size_t i = 0; i < sizeof busy / sizeof busy[0]; i++) {
+        ls_text faults = {{0}};
+        lag_plant_play(&busy[i], &faults);
+        cr_expect_str_empty(faults.bytes, "%s", faults.bytes);
+    }
+}
+
 /* ---- drawn at random ---- */
 
 /* Between two times, each scale as likely as another. */

@@ -21,8 +21,6 @@ static ls_lag_figures recent;
 static bool count(uint32_t ticks, ls_lag_tick tick)
 {
     bool has_ended = false;
-    tick.uplink_sent = sent;
-    tick.uplink_lost = lost;
     for (uint32_t i = 0; i < ticks; i++) {
         tick.tick = next_tick++;
         has_ended = ls_lag_meter_add_tick(&meter, &tick, &recent) || has_ended;
@@ -31,11 +29,14 @@ static bool count(uint32_t ticks, ls_lag_tick tick)
 }
 
 static bool is_behind;
+static uint64_t late_ns;
 
 /* A packet with the inputs up to those that are late by now, and with this report. */
 static void say(ls_lag_report report)
 {
     ls_lag_packet packet = {.end = next_tick,
+                            .late_ns = late_ns,
+                            .lost_before = ls_lag_meter_add_uplink(&meter, sent, lost),
                             .report = &report,
                             .has_downlink = true,
                             .downlink_loss = 3,
@@ -47,7 +48,9 @@ static void say(ls_lag_report report)
 /* A packet without one. */
 static void arrive(void)
 {
-    ls_lag_packet packet = {.end = next_tick, .is_match_behind = is_behind};
+    ls_lag_packet packet = {.end = next_tick,
+                            .lost_before = ls_lag_meter_add_uplink(&meter, sent, lost),
+                            .is_match_behind = is_behind};
     ls_lag_meter_add_packet(&meter, &packet);
 }
 
@@ -62,7 +65,9 @@ static void open_meter(void)
     lost = 30;
     next_tick = 0;
     is_behind = false;
+    late_ns = 0;
     ls_lag_meter_init(&meter, DT_NS);
+    arrive();
     cr_assert_not(count(WARM_UP_TICKS, (ls_lag_tick){.is_late = true}));
 }
 
@@ -73,6 +78,8 @@ Test(lag_meter, the_beginning_of_a_match_does_not_count, .init = open_meter)
     ls_lag_meter_init(&meter, DT_NS);
     say((ls_lag_report){.frames_late_ms = 900, .stalled_ticks = 5});
     ls_lag_meter_add_arrival(&meter, 0);
+    ls_lag_meter_add_uplink_jitter(&meter, 9);
+    cr_assert_eq(total().uplink_samples, 0);
     cr_assert_eq(total().reports, 0);
     cr_assert_eq(total().arrivals[ls_lag_bin(0, DT_NS)], 0);
 }
@@ -107,11 +114,27 @@ Test(lag_meter, the_uplink_is_counted_from_where_it_was, .init = open_meter)
 {
     sent += 100;
     lost += 7;
-    count(1, (ls_lag_tick){0});
+    arrive();
     lost -= 2; /* they came after all */
-    count(1, (ls_lag_tick){0});
+    arrive();
     cr_assert_eq(ls_lag_meter_total(&meter).uplink_sent, 100);
     cr_assert_eq(ls_lag_meter_total(&meter).uplink_lost, 5);
+}
+
+Test(lag_meter, a_quiet_tick_counts_as_any_other_unless_it_ends_something, .init = open_meter)
+{
+    ls_lag_meter_init(&meter, DT_NS);
+    cr_assert_not(ls_lag_meter_add_quiet_tick(&meter, false, 1), "the beginning is to be counted");
+    count(WARM_UP_TICKS, (ls_lag_tick){0});
+    cr_assert_not(ls_lag_meter_add_quiet_tick(&meter, true, 1), "a buffer has to be filled again");
+    count(1, (ls_lag_tick){.was_behind = true, .uneven_ns = 1});
+    for (uint32_t i = 1; i < STRETCH_TICKS - 1; i++) {
+        cr_assert(ls_lag_meter_add_quiet_tick(&meter, i < 90, 1));
+    }
+    cr_assert_not(ls_lag_meter_add_quiet_tick(&meter, false, 1));
+    cr_assert(count(1, (ls_lag_tick){.uneven_ns = 1}));
+    cr_assert_eq(recent.ticks, STRETCH_TICKS);
+    cr_assert_eq(recent.closing_jitter_ns, STRETCH_TICKS);
 }
 
 /* ---- late inputs ---- */
@@ -134,6 +157,25 @@ Test(lag_meter, what_the_client_made_too_late_is_its_computers, .init = open_met
     count(1, (ls_lag_tick){.is_late = true});
     say((ls_lag_report){.late_inputs = 4}); /* the same report again */
     cr_assert_eq(total().late_way, 2);
+}
+
+Test(lag_meter, an_input_that_came_later_than_it_was_made_too_late_is_its_ways, .init = open_meter)
+{
+    static const struct {
+        uint64_t late_ms;
+        uint32_t lost;
+        uint32_t latest_ms;
+        uint32_t made;
+    } rows[] = {{4, 0, 4, 1}, {5, 0, 4, 0}, {0, 1, 9, 0}, {0, 1, 10, 1}, {60, 3, 60, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint32_t made = total().late_made;
+        count(1, (ls_lag_tick){.is_late = true});
+        late_ns = rows[i].late_ms * LS_NS_PER_MS;
+        lost += rows[i].lost;
+        say((ls_lag_report){.late_inputs = (uint32_t)i + 1, .latest_ms = rows[i].latest_ms});
+        cr_expect_eq(total().late_made - made, rows[i].made, "row %zu", i);
+        cr_expect_eq(total().late_made + total().late_way, i + 1);
+    }
 }
 
 /* The packets that came before it say nothing of it. */

@@ -48,7 +48,7 @@ Test(lag_notes, frames_that_are_always_slow_are_late_as_well)
 
 Test(lag_notes, a_report_goes_with_every_packet_until_it_is_acknowledged, .init = open_notes)
 {
-    ls_lag_notes_add_late(&notes, 3);
+    ls_lag_notes_add_late(&notes, 3, 0);
     for (ls_tick tick = 20; tick < 30; tick++) {
         ls_lag_notes_acknowledge(&notes, 23);
         cr_assert(ls_lag_notes_take_report(&notes, tick, &report));
@@ -56,7 +56,7 @@ Test(lag_notes, a_report_goes_with_every_packet_until_it_is_acknowledged, .init 
     }
     ls_lag_notes_acknowledge(&notes, 24);
     cr_assert_not(ls_lag_notes_take_report(&notes, 30, &report));
-    ls_lag_notes_add_late(&notes, 2);
+    ls_lag_notes_add_late(&notes, 2, 0);
     cr_assert(ls_lag_notes_take_report(&notes, 31, &report));
     cr_assert_eq(report.late_inputs, 5, "sums stay");
 }
@@ -83,7 +83,7 @@ Test(lag_notes, stalled_ticks_alone_are_told_once_in_a_while_until_they_are_ackn
     cr_assert(ls_lag_notes_take_report(&notes, 121, &report), "nothing was told for a while");
     ls_lag_notes_add_stalled(&notes, 1);
     cr_assert_not(ls_lag_notes_take_report(&notes, 122, &report));
-    ls_lag_notes_add_late(&notes, 1);
+    ls_lag_notes_add_late(&notes, 1, 0);
     cr_assert(ls_lag_notes_take_report(&notes, 123, &report), "inputs are explained at once");
     cr_assert_eq(report.stalled_ticks, 4);
     for (ls_tick tick = 124; tick < 140; tick++) {
@@ -92,6 +92,22 @@ Test(lag_notes, stalled_ticks_alone_are_told_once_in_a_while_until_they_are_ackn
         bool is_there = ls_lag_notes_take_report(&notes, tick, &report);
         cr_assert_eq(is_there, tick < 127, "%u: stalled ticks keep nothing urgent", tick);
     }
+}
+
+Test(lag_notes, the_latest_input_is_told_until_it_is_acknowledged, .init = open_notes)
+{
+    ls_lag_notes_add_late(&notes, 1, 4 * MS + 1);
+    ls_lag_notes_add_late(&notes, 1, 2 * MS);
+    cr_assert(ls_lag_notes_take_report(&notes, 20, &report));
+    cr_assert_eq(report.latest_ms, 5);
+    ls_lag_notes_acknowledge(&notes, 24);
+    ls_lag_notes_add_late(&notes, 1, 3 * MS);
+    cr_assert(ls_lag_notes_take_report(&notes, 25, &report));
+    cr_assert_eq(report.latest_ms, 3);
+    ls_lag_notes_add_late(&notes, 1, 70 * LS_NS_PER_SECOND);
+    ls_lag_notes_acknowledge(&notes, 29);
+    cr_assert(ls_lag_notes_take_report(&notes, 30, &report), "not known yet");
+    cr_assert_eq(report.latest_ms, LS_LAG_REPORT_MAX);
 }
 
 Test(lag_notes, an_input_that_is_not_made_when_it_was_due_is_said_once, .init = open_notes)

@@ -15,7 +15,11 @@ enum {
 /* A slot that is well: every input a tick early. */
 static ls_lag_figures well(void)
 {
-    ls_lag_figures figures = {.dt_ns = DT_NS, .ticks = TICKS, .uplink_sent = TICKS, .reports = 10};
+    ls_lag_figures figures = {.dt_ns = DT_NS,
+                              .ticks = TICKS,
+                              .uplink_sent = TICKS,
+                              .uplink_samples = TICKS,
+                              .reports = 10};
     figures.arrivals[ls_lag_bin(DT_NS, DT_NS)] = TICKS;
     return figures;
 }
@@ -27,6 +31,7 @@ static void expect(ls_lag_figures figures, ls_lag_cause cause)
     figures.dt_ns = base.dt_ns;
     figures.ticks = figures.ticks > 0 ? figures.ticks : base.ticks;
     figures.uplink_sent = base.uplink_sent;
+    figures.uplink_samples = base.uplink_samples;
     figures.reports = base.reports;
     memcpy(figures.arrivals, base.arrivals, sizeof figures.arrivals);
     ls_lag lag = ls_lag_judge(&figures, 2);
