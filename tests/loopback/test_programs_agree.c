@@ -283,5 +283,5 @@ Test(programs_agree, a_lobby_of_bots_begins)
     hosted_join_bots(2);
     hosted_expect_clean_exits();
     hosted_expect_all_agree();
-    hosted_expect_all(&hosted.clients[1], "are ready", "the match starts");
+    hosted_expect_all(&hosted.clients[1], " of 2 players are here", "the match starts");
 }
