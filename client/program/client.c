@@ -10,6 +10,7 @@
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/state_difference.h"
+#include "lockstep/common/lag/wait_notes.h"
 #include "lockstep/common/program/frame_trace.h"
 #include "lockstep/common/program/summary.h"
 #include "lockstep/common/runtime/event_loop.h"
@@ -49,6 +50,7 @@ typedef struct client {
     ls_bit_flip flip;
     bool has_warned_of_delay;
     uint32_t logged_slot_mask; /* of RESUMING */
+    ls_wait_notes waits;       /* of WAITING */
     ls_log_budget lines;       /* that the server causes */
     ls_client_chat chat;
     uint32_t logged_here_mask; /* of LOBBY, and the next */
@@ -265,10 +267,25 @@ static void on_cause(client *player, const ls_session_event *event)
 static void log_waiting(client *player, const ls_waiting *waiting)
 {
     ls_text names = {{0}};
+    if (!ls_wait_notes_add(&player->waits, waiting->slot_mask, waiting->tick, waiting->waited_ms,
+                           ls_event_loop_now_ns(player->loop))) {
+        return;
+    }
     ls_session_add_names(player->session, waiting->slot_mask, &names);
     ls_log_line(&player->console->log, LS_LOG_WARNING,
                 "waiting for %s: no input for tick %" PRIu32 " (%" PRIu32 " ms)", names.bytes,
                 waiting->tick, waiting->waited_ms);
+}
+
+static void log_waits_over(client *player)
+{
+    ls_text names = {{0}};
+    ls_text words = {{0}};
+    ls_session_add_names(player->session, player->waits.slots, &names);
+    ls_wait_notes_text(&player->waits, &words);
+    ls_log_line(&player->console->log, LS_LOG_INFO, "the match does not wait any more for %s: %s",
+                names.bytes, words.bytes);
+    player->waits = (ls_wait_notes){0};
 }
 
 static void log_lag(const client *player, const ls_lag *lag)
@@ -557,6 +574,9 @@ LS_TICK_CODE static void after_turn(client *player, uint64_t now_ns)
         }
         log_bounded(player, &event, now_ns);
         ls_client_view_on_event(&player->view, &event);
+    }
+    if (ls_wait_notes_is_over(&player->waits, now_ns)) {
+        log_waits_over(player);
     }
     ls_client_link_flush(player->link);
     choose_waiting(player, now_ns);

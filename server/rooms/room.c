@@ -1,5 +1,6 @@
 #include "lockstep/server/rooms/room.h"
 
+#include "lockstep/common/lag/wait_notes.h"
 #include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/server/journal/event_rows.h"
 #include "lockstep/server/rooms/match_summary.h"
@@ -43,6 +44,7 @@ struct ls_room {
     ls_log_budget *slot_lines;      /* that each slot causes */
     ls_room_journal *journal;       /* NULL: none is written */
     char before[LS_NAME_BYTES_MAX]; /* the subject of the console before our lines */
+    ls_wait_notes waits;            /* that lines have said */
     bool has_desync;
     bool is_known_done;
 };
@@ -116,11 +118,11 @@ static void log_values(const room_lines *room, const ls_match_event *event)
     }
 }
 
-static ls_text waited_for(const room_lines *room, const ls_match_event *event)
+static ls_text players_of(const room_lines *room, uint32_t slots)
 {
     ls_text names = {{0}};
     for (uint32_t slot = 0; slot < ls_match_players(room->match); slot++) {
-        if (event->slot_mask >> slot & 1u) {
+        if (slots >> slot & 1u) {
             ls_text_add(&names, "%s%s", names.bytes[0] ? ", " : "", player_of(room, slot).bytes);
         }
     }
@@ -152,7 +154,7 @@ static void add_field(const room_lines *room, const ls_match_event *event, const
     if (is_field(at, "player")) {
         ls_text_add(line, "%s", player_of(room, event->slot).bytes);
     } else if (is_field(at, "waited for")) {
-        ls_text_add(line, "%s", waited_for(room, event).bytes);
+        ls_text_add(line, "%s", players_of(room, event->slot_mask).bytes);
     } else if (is_field(at, "status")) {
         ls_text_add(line, "%s", ls_status_name(event->status));
     } else if (is_field(at, "text") || is_field(at, ": text")) {
@@ -365,12 +367,17 @@ static void log_bounded(ls_room *room, const ls_match_event *event)
         ls_output_limits_lines(room->slot_lines, &room->ground->peer_lines, event);
     uint64_t now_ns = ls_event_loop_now_ns(room->ground->loop);
     const ls_log before = lines ? ls_log_budget_begin(lines, log, now_ns) : *log;
+    bool is_said =
+        event->kind != LS_MATCH_STALLED ||
+        ls_wait_notes_add(&room->waits, event->slot_mask, event->tick, event->waited_ms, now_ns);
     keep_desync(room, event);
     const char *bundle =
         event->kind == LS_MATCH_DESYNC_CAUSE ? room->desyncs[event->slot].bundle : "";
     const room_lines about = {
         .match = room->match, .log = log, .bundle = bundle[0] != '\0' ? bundle : NULL};
-    log_event(&about, event);
+    if (is_said) {
+        log_event(&about, event);
+    }
     *log = before;
 }
 
@@ -389,8 +396,23 @@ void ls_room_receive_event(ls_room *room, const ls_match_event *event)
     }
 }
 
+static void log_waits_over(ls_room *room)
+{
+    const room_lines about = {.match = room->match, .log = &room->ground->console->log};
+    ls_text words = {{0}};
+    ls_wait_notes_text(&room->waits, &words);
+    ls_room_begin_lines(room);
+    ls_log_line(about.log, LS_LOG_INFO, "the match does not wait any more for %s: %s",
+                players_of(&about, room->waits.slots).bytes, words.bytes);
+    ls_room_end_lines(room);
+    room->waits = (ls_wait_notes){0};
+}
+
 void ls_room_pull(ls_room *room, uint64_t now_ns)
 {
+    if (ls_wait_notes_is_over(&room->waits, now_ns)) {
+        log_waits_over(room);
+    }
     if (room->journal) {
         ls_room_journal_pull(room->journal, now_ns);
     }

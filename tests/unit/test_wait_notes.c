@@ -1,0 +1,39 @@
+#include "lockstep/common/lag/wait_notes.h"
+
+#include "lockstep/common/base/clock.h"
+
+#include <criterion/criterion.h>
+
+#define SECOND LS_NS_PER_SECOND
+
+static ls_wait_notes notes;
+
+static void open_notes(void)
+{
+    notes = (ls_wait_notes){0};
+}
+
+Test(wait_notes, a_wait_is_said_once_and_again_for_somebody_else, .init = open_notes)
+{
+    cr_assert(ls_wait_notes_add(&notes, 2, 100, 100, SECOND));
+    cr_assert_not(ls_wait_notes_add(&notes, 2, 100, 600, SECOND));
+    cr_assert_not(ls_wait_notes_add(&notes, 2, 140, 100, 2 * SECOND), "another wait");
+    cr_assert(ls_wait_notes_add(&notes, 6, 140, 600, 2 * SECOND));
+    cr_assert_not(ls_wait_notes_add(&notes, 4, 150, 100, 3 * SECOND));
+}
+
+Test(wait_notes, the_end_tells_how_often_and_how_long, .init = open_notes)
+{
+    ls_text text = {{0}};
+    cr_assert_not(ls_wait_notes_is_over(&notes, 99 * SECOND), "nobody was waited for");
+    ls_wait_notes_add(&notes, 1, 0, 100, SECOND);
+    ls_wait_notes_add(&notes, 1, 0, 1100, 2 * SECOND);
+    ls_wait_notes_text(&notes, &text);
+    cr_assert_str_eq(text.bytes, "1 wait of 1.1 s in all");
+    ls_wait_notes_add(&notes, 1, 60, 100, 3 * SECOND);
+    ls_wait_notes_add(&notes, 3, 60, 1600, 4 * SECOND);
+    ls_wait_notes_text(&notes, &text);
+    cr_assert_str_eq(text.bytes, "2 waits of 2.7 s in all");
+    cr_assert_not(ls_wait_notes_is_over(&notes, 14 * SECOND - 1));
+    cr_assert(ls_wait_notes_is_over(&notes, 14 * SECOND));
+}
