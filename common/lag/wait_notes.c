@@ -28,7 +28,7 @@ bool ls_wait_notes_is_over(const ls_wait_notes *notes, uint64_t now_ns)
 
 void ls_wait_notes_text(const ls_wait_notes *notes, ls_text *text)
 {
-    double seconds = (double)(notes->waited_ms + notes->newest_ms) / 1e3;
+    uint32_t ms = (uint32_t)(notes->waited_ms + notes->newest_ms);
     ls_text_set(text, "%" PRIu32 " wait%s of %.1f s in all", notes->waits,
-                notes->waits == 1 ? "" : "s", seconds);
+                notes->waits == 1 ? "" : "s", ms / 1e3);
 }

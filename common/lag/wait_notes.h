@@ -1,6 +1,6 @@
-/* Wait notes: whom a match has waited for, how often and for how long, so that it is said once,
- * when somebody else is waited for as well, and when it is over. Reads no clock. Called by the
- * programs of the server and of the client, for their logs. */
+/* Wait notes: the players that a match has waited for, how often and for how long. A wait is said
+ * once, again when somebody else is waited for as well, and when it is over. Reads no clock. Called
+ * by the programs of the server and of the client, for their logs. */
 #ifndef LOCKSTEP_COMMON_LAG_WAIT_NOTES_H
 #define LOCKSTEP_COMMON_LAG_WAIT_NOTES_H
 

@@ -134,11 +134,11 @@ static virtual_client *add_client(virtual_match *run, bool comes_later, bool is_
     return virtual_match_add_client(run, &setup);
 }
 
-/* The packets of whole matches in which a player comes late, a state is flipped, the server dies, a
- * player is waited for and another one leaves. */
+/* The packets of whole matches in which a player comes late and one talks, a state is flipped, the
+ * server dies, a player is waited for and another one leaves. */
 static void play_match(bool is_large)
 {
-    virtual_setup setup = virtual_setup_default(test_simulation(), 0, 400);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 0, 900);
     setup.match.sim.players = 3;
     setup.match.sim.params[TEST_PARAM_BYTES] = is_large ? LARGE_INPUT_BYTES : 2;
     setup.match.start_players = 2;
@@ -146,6 +146,8 @@ static void play_match(bool is_large)
     setup.match.late_rule = is_large ? LS_LATE_REPEAT : LS_LATE_WAIT;
     setup.match.on_desync = is_large ? LS_ON_DESYNC_REPORT : LS_ON_DESYNC_HEAL;
     setup.match.resume_wait_ms = 5000;
+    setup.match.has_chat = true;
+    setup.match.has_lobby = !is_large;
     setup.has_journal = true;
     virtual_match *run = virtual_match_create(&setup);
     virtual_observer observer = {
@@ -157,10 +159,12 @@ static void play_match(bool is_large)
     add_client(run, false, true);
     virtual_match_run_to_tick(run, 100);
     ls_match_set_input_delay(run->match, 0, 7);
+    (void)ls_session_chat(first->session, 0, "is anybody there?");
+    (void)ls_session_chat(first->session, 1, "");
     virtual_client_come(late);
     virtual_match_run_to_tick(run, 200);
     virtual_match_crash(run, LS_NS_PER_SECOND);
-    virtual_match_run_to_tick(run, 260);
+    virtual_match_run_to_tick(run, 500);
     first->is_paused = true;
     virtual_match_run(run, LS_NS_PER_SECOND);
     first->is_paused = false;

@@ -388,8 +388,8 @@ Test(lag, each_side_names_the_cause_that_was_planted_and_nobody_else)
     }
 #define SLOW_LINK .rate_bps = 20000, .bucket_bytes = 3000, .queue_bytes = 6000
 
-/* Each program is called some milliseconds late. What a link loses, or delays by more, is not the
- * computer's for that; nor is anything wrong where that is all. */
+/* Each program is called some milliseconds late. The computer is no cause of what a link loses or
+ * delays by more; nor is anything wrong where that is all. */
 Test(lag, a_busy_machine_is_not_blamed_for_what_a_link_does)
 {
     static const lag_plant busy[] = {
