@@ -22,6 +22,7 @@
 
 enum {
     PROGRESS_MS = 250,
+    BACK_PAUSE_MS = 50,   /* at most, between two tries to come back for the next match */
     WAITING_FPS_MIN = 25, /* with fewer frames packets do not wait for them */
 };
 
@@ -61,6 +62,11 @@ typedef struct client {
     uint32_t matches; /* played so far */
     bool is_leaving;  /* by its own will */
     ls_text next;     /* what the room plays behind this match; empty: nothing */
+    /* Of the match before in the same room; the id is 0 until there was one. */
+    uint64_t match_before;
+    ls_session_seat seat_before;
+    uint64_t back_until_ns; /* until then it tries to come back */
+    ls_loop_source *pause;  /* an alarm, before it tries again */
 } client;
 
 /* ---- what the session asks for ---- */
@@ -305,11 +311,22 @@ static void log_resuming(client *player, const ls_resuming *resuming)
                 others == 1 ? "" : "s", resuming->left_ms / 1e3);
 }
 
+/* The room has closed its last match and not opened the next one: a connection in between is closed
+ * without a word. */
+static bool may_come_back_again(const client *player)
+{
+    return player->match_before != 0 && !player->is_leaving && !ls_session_offer(player->session) &&
+           ls_session_report_of(player->session).status == LS_DISCONNECTED &&
+           ls_event_loop_now_ns(player->loop) < player->back_until_ns;
+}
+
 static void log_over(const client *player, const ls_session_event *event)
 {
     const ls_log *log = &player->console->log;
     const char *name = ls_status_name(event->status);
-    if (event->status == LS_OK) {
+    if (may_come_back_again(player)) {
+        ls_log_line(log, LS_LOG_DEBUG, "the next match is not open yet; trying again");
+    } else if (event->status == LS_OK) {
         ls_log_line(log, LS_LOG_INFO, "%s", event->text.bytes);
     } else if (event->status == LS_SAVED) {
         ls_log_line(log, LS_LOG_WARNING,
@@ -555,6 +572,13 @@ LS_TICK_CODE static void on_alarm(void *user, uint64_t now_ns)
     after_turn(player, now_ns);
 }
 
+static void on_pause_over(void *user, uint64_t now_ns)
+{
+    const client *player = user;
+    (void)now_ns;
+    ls_event_loop_stop(player->loop);
+}
+
 static void on_signal(void *user, uint64_t now_ns)
 {
     client *player = user;
@@ -768,7 +792,9 @@ static ls_status add_handlers(client *player)
     ls_loop_handler signal_handler = {on_signal, player};
     ls_loop_handler progress = {draw_progress, player};
     player->alarm_ns = UINT64_MAX;
+    ls_loop_handler pause = {on_pause_over, player};
     ls_status status = ls_event_loop_add_alarm(player->loop, alarm, &player->alarm);
+    LS_THEN(status, ls_event_loop_add_alarm(player->loop, pause, &player->pause));
     if (status == LS_OK) {
         status = add_frames(player);
     }
@@ -876,17 +902,22 @@ static void forget_match(client *player)
     player->view.is_waiting = false;
 }
 
+static void keep_seat(client *player)
+{
+    const ls_offer *offer = ls_session_offer(player->session);
+    ls_text room = {{0}};
+    ls_text_set(&room, "%.*s", (int)strcspn(player->next.bytes, ":"), player->next.bytes);
+    ls_name_copy(player->place.room, sizeof player->place.room, room.bytes);
+    player->match_before = offer->match_id;
+    player->seat_before = (ls_session_seat){.match_id = offer->is_spectator ? 0 : offer->match_id};
+    memcpy(player->seat_before.secret, offer->secret, sizeof offer->secret);
+    player->back_until_ns = ls_event_loop_now_ns(player->loop) +
+                            player->config->connect_wait_ms * (uint64_t)LS_NS_PER_MS;
+}
+
 /* Over a connection of its own, with the seat of the match that is over. */
 static ls_status come_back(client *player, ls_text *why)
 {
-    const ls_offer *offer = ls_session_offer(player->session);
-    ls_session_seat seat = {.match_id = offer->is_spectator ? 0 : offer->match_id};
-    uint64_t match_id = offer->match_id;
-    size_t size = strcspn(player->next.bytes, ":");
-    memcpy(seat.secret, offer->secret, sizeof seat.secret);
-    ls_text_set(why, "%.*s", (int)size, player->next.bytes);
-    ls_name_copy(player->place.room, sizeof player->place.room, why->bytes);
-    ls_text_set(why, "%s", "");
     forget_match(player);
     ls_session_destroy(player->session);
     ls_client_link_close(player->link);
@@ -895,8 +926,8 @@ static ls_status come_back(client *player, ls_text *why)
     player->view.session = NULL;
     ls_status status = open_link(player, why);
     if (status == LS_OK) {
-        ls_client_link_set_match(player->link, match_id);
-        status = create_session(player, &seat, why);
+        ls_client_link_set_match(player->link, player->match_before);
+        status = create_session(player, &player->seat_before, why);
     }
     player->view.session = player->session;
     return status;
@@ -913,13 +944,23 @@ static ls_exit_code play_all(client *player, ls_text *why)
     ls_exit_code code = LS_EXIT_CLEAN;
     ls_status status = LS_OK;
     bool goes_on = true;
-    while (goes_on) {
+    while (goes_on && status == LS_OK) {
         ls_event_loop_run(player->loop);
-        player->matches++;
-        code = worse(code, finish(player));
-        goes_on = has_next(player);
+        goes_on = may_come_back_again(player);
+        if (goes_on) {
+            ls_loop_alarm_set(player->pause, ls_event_loop_now_ns(player->loop) +
+                                                 BACK_PAUSE_MS * (uint64_t)LS_NS_PER_MS);
+            ls_event_loop_run(player->loop);
+            ls_loop_alarm_set(player->pause, UINT64_MAX);
+        } else {
+            player->matches++;
+            code = worse(code, finish(player));
+            goes_on = has_next(player);
+        }
+        if (goes_on && player->next.bytes[0] != '\0') {
+            keep_seat(player);
+        }
         status = goes_on ? come_back(player, why) : LS_OK;
-        goes_on = goes_on && status == LS_OK;
     }
     return status == LS_OK ? code : ls_exit_code_of(status);
 }
