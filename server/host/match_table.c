@@ -349,10 +349,21 @@ static uint32_t match_for_newcomer(const ls_match_table *table)
     return best;
 }
 
+/* Where a peer is told why it gets into none. */
+static uint32_t any_match(const ls_match_table *table)
+{
+    uint32_t number = 0;
+    while (number < table->count && !table->rows[number].match) {
+        number++;
+    }
+    return number < table->count ? number : LS_MATCH_ANY;
+}
+
 void ls_match_table_admit(ls_match_table *table, ls_peer_id peer, const ls_match_pass *pass,
                           uint32_t number, uint64_t now_ns)
 {
     number = number != LS_MATCH_ANY ? number : match_for_newcomer(table);
+    number = number != LS_MATCH_ANY ? number : any_match(table);
     if (number == LS_MATCH_ANY || !ls_peer_map_add(&table->peers, peer, number)) {
         table->sink.disconnect(table->sink.user, peer);
         return;
@@ -396,10 +407,21 @@ static const char *why_put_off(const ls_match_table *table, uint32_t number, ls_
     return table->put_off ? table->put_off(table->user, &asker) : NULL;
 }
 
-/* It asks for a match by its name, where names are those of matches, and has not been given it. */
-static bool is_lost(const ls_match_table *table, const ls_hello *hello)
+/* It asks for a match by its name, where names are those of matches, and has not been given it; or
+ * was given to one for the invited, since there is no other. The words are the same whether or not
+ * there is a match of that name, so that nobody learns of it by guessing. */
+static bool is_lost(const ls_match_table *table, uint32_t number, const ls_hello *hello,
+                    ls_text *why)
 {
-    return table->put_off && hello->token[0] != '\0';
+    static const char *const token = "takes a connect token that names it";
+    bool has_name = hello->token[0] != '\0';
+    if (has_name && table->put_off) {
+        ls_text_set(why, "there is no room '%.48s' here: it may be over, or it is private, and %s",
+                    hello->token, token);
+    } else {
+        ls_text_set(why, "this server has private rooms alone: each %s", token);
+    }
+    return (has_name && table->put_off) || table->rows[number].is_for_invited;
 }
 
 /* False: every seat that is free is held for somebody else. */
@@ -440,7 +462,7 @@ static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
                                  const ls_transport_event *event, uint64_t now_ns)
 {
     ls_message *hello = &table->hello;
-    if ((table->count == 1 && !table->put_off) ||
+    if ((table->count == 1 && !table->put_off && !table->rows[number].is_for_invited) ||
         ls_message_peek(event->bytes, event->size) != LS_MESSAGE_HELLO ||
         !ls_match_is_pending(table->rows[number].match, event->peer) ||
         ls_message_read(event->bytes, event->size, 0, hello) != LS_OK) {
@@ -455,21 +477,22 @@ static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
         ls_match_table_touch(table, number);
         return LS_MATCH_ANY;
     }
-    if (own == LS_MATCH_ANY && is_lost(table, &hello->body.hello)) {
-        ls_text why = {{0}};
-        ls_text_set(&why, "there is no room '%.48s' here: it may be over", hello->body.hello.token);
+    ls_text why = {{0}};
+    if (own == LS_MATCH_ANY && is_lost(table, number, &hello->body.hello, &why)) {
         ls_match_disown(table->rows[number].match, event->peer, why.bytes, now_ns);
         ls_match_table_touch(table, number);
         return LS_MATCH_ANY;
     }
     own = own != LS_MATCH_ANY ? own : number;
+    /* The secret of its seat lets it in, and the id of the match alone does not. */
+    pass.is_return = pass.is_return || (table->rows[own].is_for_invited && !pass.is_for_this_match);
     if (!place_player(&table->rows[own], &hello->body.hello, &pass, now_ns)) {
         ls_match_put_off(table->rows[number].match, event->peer,
                          "the free seats are held for those who played before: ask again", now_ns);
         ls_match_table_touch(table, number);
         return LS_MATCH_ANY;
     }
-    if (own != number || table->rows[own].held) {
+    if (own != number || table->rows[own].held || pass.is_return) {
         give_to(table, number, own, event->peer, &pass, now_ns);
     }
     return own;

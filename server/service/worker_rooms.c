@@ -340,7 +340,10 @@ static bool may_join(void *user, const ls_match_newcomer *newcomer, ls_text *why
     worker_room *room = user;
     const ls_worker_rooms *all = room->all;
     if (newcomer->token[0] != '\0' && strcmp(newcomer->token, room->report.name) != 0) {
-        ls_text_set(why, "there is no room '%.48s' here: it may be over", newcomer->token);
+        ls_text_set(why,
+                    "there is no room '%.48s' here: it may be over, or it is private, and "
+                    "takes a connect token that names it",
+                    newcomer->token);
         return false;
     }
     const ls_ban *ban = find_ban(all, newcomer->peer, newcomer->name);

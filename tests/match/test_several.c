@@ -710,3 +710,39 @@ Test(several, a_newcomer_gets_the_seat_of_one_who_was_not_there_at_the_end)
     cr_assert_eq(seat_of(newcomer), 0);
     cr_assert_eq(seat_of(second), 1);
 }
+
+/* ---- matches for the invited ---- */
+
+static void expect_sent_away(const player *client, const char *words)
+{
+    ls_session_event event = {.kind = LS_SESSION_EVENT_SEATED};
+    cr_assert_eq(ls_session_state_of(client->session), LS_SESSION_OVER);
+    cr_assert_null(ls_session_offer(client->session));
+    while (event.kind != LS_SESSION_EVENT_OVER) {
+        cr_assert(ls_session_next_event(client->session, &event));
+    }
+    cr_assert(strstr(event.text.bytes, words), "%s", event.text.bytes);
+}
+
+Test(several, a_newcomer_is_told_why_it_gets_into_no_match_for_the_invited)
+{
+    uint32_t number = 0;
+    open_empty_hall(2);
+    cr_assert_eq(open_match("closed", true, &number), LS_OK);
+    const player *newcomer = add_client();
+    run(SECOND);
+    expect_sent_away(newcomer, "this server has private rooms alone");
+    cr_assert_eq(ls_match_seats_open(match(number)), 1);
+}
+
+Test(several, the_id_of_a_match_for_the_invited_is_no_way_in)
+{
+    uint32_t number = 0;
+    open_empty_hall(2);
+    cr_assert_eq(open_match("closed", true, &number), LS_OK);
+    const ls_session_seat guess = {.match_id = ls_match_config_of(match(number))->match_id};
+    const player *liar = add_player(&guess);
+    run(SECOND);
+    expect_sent_away(liar, "no seat is kept for this player");
+    cr_assert_eq(ls_match_seats_open(match(number)), 1);
+}
