@@ -113,7 +113,7 @@ static const ls_setting_row rows[] = {
          "client comes back for each"},
     {LS_SETTING_IS_SWITCH, FIELD(client.has_chat), .initial = true, .flag = "no-chat",
      .group = PLAYER,
-     .help = "Neither show nor log what players say to each other, and leave Enter and F5 to F8 to "
+     .help = "Neither show nor log what players say to each other, and leave Enter and F4 to F8 to "
              "the game"},
     {LS_SETTING_IS_TEXT, FIELD(client.seat_path), .flag = "seat-file", .argument = "FILE",
      .group = PLAYER,
