@@ -98,7 +98,8 @@ ADAPTERS = {
     "mswsock.h": ("common/system/windows/*",),
     "psapi.h": ("common/system/windows/*",),
     "sddl.h": ("common/system/windows/*",),
-    "windows.h": ("common/system/windows/*",),
+    "process.h": ("tests/support/plain_tests_windows.c",),
+    "windows.h": ("common/system/windows/*", "tests/support/plain_tests_windows.c"),
     "winsock2.h": ("common/system/windows/*",),
     "ws2tcpip.h": ("common/system/windows/*",),
     "dlfcn.h": (
