@@ -23,6 +23,7 @@ LINUX = ROOT / "build" / "release" / "bin"
 TICKS = 600
 LOSS_PERCENT = 5
 SECONDS_MAX = 300
+LEAST_SHARE = 0.97  # of the unit tests
 
 
 def make_libraries():
@@ -55,6 +56,19 @@ def compare_golden():
     run([ROOT / "tools" / "platform-matrix", "--check-program", script], env=ENVIRONMENT)
     values = (ROOT / "tests" / "golden" / "golden_values.txt").read_text(encoding="ascii")
     return f"{sum(1 for line in values.splitlines() if line and line[0] != '#')} values"
+
+
+def run_unit_tests():
+    """One program has them all; its lines say how each ended."""
+    stages.build("windows", "unit_tests")
+    program = BUILD / "tests" / "platforms" / "unit_tests.exe"
+    lines = run(["wine", program], env=ENVIRONMENT).splitlines()
+    failed = [line for line in lines if line.startswith("[FAIL]")]
+    passed = sum(1 for line in lines if line.startswith("[PASS]"))
+    words = "\n".join([f"{passed} of {passed + len(failed)} passed", *failed])
+    if passed < LEAST_SHARE * (passed + len(failed)) or passed == 0:
+        raise Failed(words)
+    return words
 
 
 @contextlib.contextmanager
@@ -135,5 +149,6 @@ def play(report):
     report.stage("libraries", make_libraries)
     report.stage("build", build, needs=["libraries"])
     report.stage("golden values", compare_golden, needs=["libraries"])
+    report.stage("unit tests", run_unit_tests, needs=["libraries"])
     report.stage("match on Linux", play_on_linux, needs=["build"])
     report.stage("match on Windows", play_on_windows, needs=["build"])
