@@ -1,7 +1,9 @@
 """What one address gets at a service: matches in which it plays nothing leave nothing behind, and
-there are only so many; with tokens and by playing there is no limit."""
+there are only so many; with tokens and by playing there is no limit. Players who come in the same
+moment wait together."""
 
 import json
+import os
 import pathlib
 import re
 import signal
@@ -43,7 +45,7 @@ def test_silent_pairs_of_one_address(silent, workers):
     with Service(ROOMS, workers=workers) as service:
         service.process.send_signal(signal.SIGHUP)  # the limits stay what they are
         wait_for(lambda: "the configuration was read again" in service.log(), "the configuration")
-        with subprocess.Popen([silent, service.invite, str(PAIRS)], stdin=subprocess.PIPE,
+        with subprocess.Popen([silent, service.invite, str(2 * PAIRS)], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True) as attack:
             seated, refused = map(int, attack.stdout.readline().split())
             # A busy service opens the last ones later.
@@ -56,6 +58,21 @@ def test_silent_pairs_of_one_address(silent, workers):
         print(f"{PAIRS} silent pairs, {workers} workers: "
               f"{seated} seats, {refused} refused, {count} rooms")
         assert count - OPEN <= 28 and refused >= 2 * PAIRS - 56, (seated, refused, count)
+
+
+def test_newcomer_who_was_sent_to_another_worker_before_waits_with_the_others(silent):
+    with Service(ROOMS.replace("open = 8", "open = 2"), workers=2) as service:
+        wait_for(lambda: len(rooms(service)) == 2, "a room on each worker")
+        service.join("--ticks", "0")
+        waiting = wait_for(
+            lambda: next((room for room in rooms(service) if room["seats_open"] == 1), None),
+            "the seat of the first one")
+        sent = service.invite.replace("/#", f"/any@{1 - waiting['worker']}#")
+        assert sent != service.invite
+        with subprocess.Popen([silent, service.invite, "1", sent], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as second:
+            service.wait_until(waiting["name"], lambda room: room["state"] == "running")
+            assert second.stdout.readline() == "1 0\n"
 
 
 SOLO = """[limits]
@@ -86,6 +103,24 @@ def test_player_who_plays_begins_as_many_rooms_as_it_likes():
         assert code == 1 and "too many connections" in text, (code, text)
 
 
+def test_connections_of_an_address_are_counted_over_all_workers():
+    apart = ROOMS.replace("open = 8", "open = 2").replace("keep-seat = 0", "keep-seat = 60")
+    with Service("[limits]\naddress-connections = 2\n" + apart, workers=2) as service:
+        wait_for(lambda: len(rooms(service)) == 2, "a room on each worker")
+        made = rooms(service)
+        for room in made:
+            service.join("--ticks", "0", "--reconnect", "60", to=room["invite"])
+            service.wait_until(room["name"], lambda room: room["seats_open"] == 1)
+        for room in made:
+            code, text = service.ended(service.join("--connect-wait", "1", to=room["invite"]))
+            assert code == 1 and "too many connections" in text, (code, text)
+        workers = json.loads(service.ask("GET", API + "/workers")[2])["workers"]
+        os.kill(workers[made[0]["worker"]]["pid"], signal.SIGKILL)  # with what it counted
+        name = made[0]["name"]
+        wait_for(lambda: f"{name}: player (slot 0) is back" in service.log(),
+                 "the one whose worker was killed")
+
+
 def test_holders_of_tokens_share_an_address(token):
     with tempfile.TemporaryDirectory(prefix="lockstep-limits-") as folder:
         key = pathlib.Path(folder) / "key"
@@ -108,7 +143,9 @@ def main():
     Programs.server, Programs.client, Programs.admin = sys.argv[1:4]
     for workers in (1, 3):
         test_silent_pairs_of_one_address(sys.argv[4], workers)
+    test_newcomer_who_was_sent_to_another_worker_before_waits_with_the_others(sys.argv[4])
     test_player_who_plays_begins_as_many_rooms_as_it_likes()
+    test_connections_of_an_address_are_counted_over_all_workers()
     test_holders_of_tokens_share_an_address(sys.argv[5])
 
 

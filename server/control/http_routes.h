@@ -1,0 +1,30 @@
+/* HTTP routes: answers each path: metrics, health, the dashboard and the API, below /api/v1/, whose
+ * token it looks at. A command goes to the service, whose result may come later. Called by
+ * http_listener for each whole request. */
+#ifndef LOCKSTEP_SERVER_CONTROL_HTTP_ROUTES_H
+#define LOCKSTEP_SERVER_CONTROL_HTTP_ROUTES_H
+
+#include "lockstep/server/control/audit_log.h"
+#include "lockstep/server/control/http_exchange.h"
+#include "lockstep/server/service/service_view.h"
+
+typedef struct ls_http_api {
+    const ls_service_view *view;
+    const ls_operators *operators; /* NULL: the API answers nobody */
+    ls_audit_log *audit;           /* of what they ask; outlives the view's answers */
+    const char *hosts;             /* names of the service in a Host header; NULL: none */
+    ls_http_text metrics;          /* as they were written last */
+    uint64_t metrics_free_ns;      /* they may be written anew, if not before */
+} ls_http_api;
+
+void ls_http_api_deinit(ls_http_api *api);
+
+/* Answers at once, or later: then the exchange says so when it is answered. */
+void ls_http_routes_answer(ls_http_api *api, const ls_http_request *request,
+                           ls_http_exchange *exchange);
+
+/* Adds the events from number `*next` on that are there, as server-sent events: the number is the
+ * id, so that a client that returns goes on where it was. */
+void ls_http_routes_add_events(const ls_service_view *view, uint64_t *next, ls_http_text *text);
+
+#endif
