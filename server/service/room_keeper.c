@@ -8,6 +8,7 @@
 #include "lockstep/server/service/join_limits.h"
 #include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/room_placement.h"
+#include "lockstep/server/service/room_rotation.h"
 #include "lockstep/server/service/room_settings.h"
 
 #include <inttypes.h>
@@ -318,12 +319,13 @@ static void ask_to_open(ls_room_keeper *keeper, ls_registered_room *room,
     ls_name_copy(message->group, sizeof message->group, room->report.group);
     ls_name_copy(message->journal, sizeof message->journal, room->journal);
     message->is_paused = room->is_paused;
+    message->is_unplayed = room->is_unplayed || room->journal[0] == '\0';
     message->command.text = room->pause_why;
     room->is_asked = true;
     send_command(keeper, room->report.worker, asker);
 }
 
-static void open_of_group(void *user, ls_registered_room *room)
+static void open_unasked(void *user, ls_registered_room *room)
 {
     const service_asker nobody = {.done = NULL};
     ask_to_open(user, room, &nobody);
@@ -352,12 +354,11 @@ static bool may_open(ls_room_keeper *keeper)
 static void try_again(ls_room_keeper *keeper)
 {
     uint64_t now_ns = ls_event_loop_now_ns(keeper->config.loop);
-    const service_asker nobody = {.done = NULL};
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
         bool is_due = room->failures > 0 && !room->is_asked && now_ns >= room->again_ns;
         if (is_due && ls_worker_pool_is_ready(keeper->pool, room->report.worker)) {
-            ask_to_open(keeper, room, &nobody);
+            open_unasked(keeper, room);
         }
     }
 }
@@ -448,6 +449,7 @@ static void room_is_open(ls_room_keeper *keeper, ls_registered_room *room,
     room->report.match_id = message->match_id;
     ls_name_copy(room->journal, sizeof room->journal, message->journal);
     if (is_new) {
+        room->is_unplayed = true;
         ls_room_register_note_opened(keeper->rooms);
     }
     save_register(keeper);
@@ -559,16 +561,40 @@ static void on_report(ls_room_keeper *keeper, const ls_worker_message *message)
     bool has_changed = room->report.seats_open != message->report.seats_open ||
                        room->report.state != message->report.state;
     room->report = message->report;
+    if (room->is_open && room->is_unplayed && !message->is_unplayed) {
+        room->is_unplayed = false;
+        save_register(keeper);
+    }
     if (has_changed) {
         ls_room_keeper_tend(keeper);
     }
+}
+
+/* The room plays the next match of its rotation, on its worker, where the seats are held. */
+static void open_next(ls_room_keeper *keeper, ls_registered_room *room, uint32_t turn)
+{
+    ls_room_register_lose(keeper->rooms, room);
+    room->report.state = LS_ROOM_WAITING;
+    room->report.tick = 0;
+    room->journal[0] = '\0';
+    room->is_paused = false;
+    (void)ls_room_rotation_set_turn(&room->settings, turn);
+    add_event(keeper, "room-next", room->report.name,
+              ls_room_rotation_words(&room->settings, turn));
+    notify_directory(keeper, room, true);
+    open_unasked(keeper, room);
+    save_register(keeper);
 }
 
 static void on_gone(ls_room_keeper *keeper, const ls_worker_message *message)
 {
     on_report(keeper, message);
     ls_registered_room *room = ls_room_register_find(keeper->rooms, message->report.name);
-    if (room) {
+    bool has_next = room && message->id > 0 && !keeper->view.is_draining &&
+                    message->id <= ls_room_rotation_count(&room->settings);
+    if (has_next) {
+        open_next(keeper, room, (uint32_t)message->id - 1);
+    } else if (room) {
         add_event(keeper, "room-ended", message->report.name, "");
         forget_room(keeper, room);
     }
@@ -608,7 +634,6 @@ static const ls_worker_message drain = {.kind = LS_WORKER_DRAIN};
 static void on_ready(void *user, uint32_t worker)
 {
     ls_room_keeper *keeper = user;
-    const service_asker nobody = {.done = NULL};
     if (keeper->view.is_draining) {
         (void)ls_worker_pool_send(keeper->pool, worker, &drain);
     }
@@ -620,7 +645,7 @@ static void on_ready(void *user, uint32_t worker)
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
         if (!room->is_open && room->report.worker == worker && !room->is_asked) {
-            ask_to_open(keeper, room, &nobody);
+            open_unasked(keeper, room);
         }
     }
     ls_room_keeper_tend(keeper);
@@ -925,7 +950,7 @@ static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
                                             .rooms = keeper->rooms,
                                             .loop = config->loop,
                                             .log = config->log,
-                                            .open = open_of_group,
+                                            .open = open_unasked,
                                             .user = keeper};
     keeper->view = (ls_service_view){.rooms = keeper->rooms,
                                      .events = &keeper->events,

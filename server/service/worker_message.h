@@ -25,7 +25,7 @@
     X(REPORT, "report") /* room_report */                                                          \
     X(LOAD, "load")     /* worker_report */                                                        \
     X(EVENT, "event")   /* event */                                                                \
-    X(GONE, "gone")     /* room_report: the last one of a room that is over */
+    X(GONE, "gone")     /* room_report: the last one of a room that is over; id: see below */
 
 typedef enum ls_worker_message_kind {
 #define LS_WORKER_MESSAGE_ENUM(name, word) LS_WORKER_##name,
@@ -36,6 +36,8 @@ typedef enum ls_worker_message_kind {
 
 /* OPEN_ROOM has the group of the room, the journal that it goes on from, and whether it is paused
  * from the start; the command's text is then why. */
+
+/* GONE has as its id the turn of the room's rotation that follows, and 1; 0: the room ends. */
 
 /* INTAKE comes from the worker that hands the intake on, and goes to all. The worker that has it
  * from then on says INTAKE of itself when it knows, and only then do newcomers come to it. */
@@ -58,6 +60,7 @@ typedef struct ls_worker_message {
     uint64_t match_id;
     bool is_open; /* the room is; else it was, and will be again */
     bool is_paused;
+    bool is_unplayed; /* of OPEN_ROOM, REPORT, GONE: no player ever played in the journal */
     uint32_t worker;
     ls_worker_seats seats;
     ls_service_command command;
