@@ -22,8 +22,8 @@
  * Threads: one handle is used by one thread at a time, several handles by several threads at once.
  * The library starts no thread of its own for a handle unless it is set to ("thread", "on").
  * Nothing is written to standard output or standard error. */
-#ifndef LOCKSTEP_H
-#define LOCKSTEP_H
+#ifndef LOCKSTEP_TOOLS_LIBLOCKSTEP_LOCKSTEP_H
+#define LOCKSTEP_TOOLS_LIBLOCKSTEP_LOCKSTEP_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -116,7 +116,7 @@ typedef struct lockstep_field {
     size_t stride;    /* bytes from one item to the next; of one item alone 0 */
 } lockstep_field;
 
-/* What is fixed for a whole match, and equal on all its machines. */
+/* Fixed for a whole match, and equal on all its machines. */
 typedef struct lockstep_setup {
     size_t size;
     uint64_t seed;
@@ -286,7 +286,7 @@ typedef struct lockstep_player {
     uint32_t ticks_behind; /* host */
     double rtt_ms;         /* host */
     uint64_t inputs_late;  /* host: came after their ticks were closed */
-    const char *name;      /* "": nobody has sat there; until the next call */
+    const char *name;      /* "": no player has sat there; until the next call */
 } lockstep_player;
 
 /* NOT_FOUND: there is no such slot, or not yet. */
@@ -327,7 +327,7 @@ typedef struct lockstep_shape {
     int32_t kind;
     uint32_t id;     /* the same thing keeps its id */
     uint32_t colour; /* 0xRRGGBBAA */
-    uint32_t slot;   /* whose it is, or LOCKSTEP_NO_SLOT */
+    uint32_t slot;   /* the owner, or LOCKSTEP_NO_SLOT */
     float x, y;      /* world units, y up */
     float half_width, half_height;
     float angle; /* radians */
@@ -349,7 +349,7 @@ LOCKSTEP_API int lockstep_input(lockstep *client, const void *bytes, uint32_t si
 
 /* ---- host ---- */
 
-/* Sends a player away, with a sentence that it reads. NOT_FOUND: nobody sits there. */
+/* Sends a player away, with a sentence that it reads. NOT_FOUND: no player sits there. */
 LOCKSTEP_API int lockstep_kick(lockstep *host, uint32_t slot, const char *why);
 
 /* Halts a match that runs (1), or lets it go on (0), with a sentence that all read. */
