@@ -283,11 +283,21 @@ static void send_evidence(ls_diagnosis *diagnosis, const ls_rerun_outcome *outco
     ls_session_outbox_send(diagnosis->context->outbox);
 }
 
+/* The newest state before `tick` that was compared, or the one that was given later: a player that
+ * has just come holds none before it. */
+static ls_tick agreed_before(const ls_diagnosis *diagnosis, ls_tick tick)
+{
+    uint32_t interval = diagnosis->context->offer.hash_interval_ticks;
+    const ls_replay_window *window = diagnosis->inspector.window;
+    ls_tick oldest = window ? ls_replay_window_oldest(window) : 0;
+    ls_tick compared = (tick - 1) / interval * interval;
+    return oldest < tick ? LS_MAX(oldest, compared) : compared;
+}
+
 /* Begins to simulate again the ticks that led to the state. It is held at once: the window will not
  * keep it for long. One that is gone already may come out of the re-run. */
 static void start_rerun(ls_diagnosis *diagnosis, const ls_evidence_request *request)
 {
-    uint32_t interval = diagnosis->context->offer.hash_interval_ticks;
     end_rerun(diagnosis);
     ls_state_inspector_finish(&diagnosis->inspector);
     answer_deferred(diagnosis);
@@ -295,7 +305,8 @@ static void start_rerun(ls_diagnosis *diagnosis, const ls_evidence_request *requ
     diagnosis->request = *request;
     diagnosis->inspector.is_holding = hold(diagnosis, request->tick);
     bool can_run = diagnosis->inspector.window && host_of(diagnosis) && request->tick > 0;
-    const ls_rerun_subject subject = {.agreed = (request->tick - 1) / interval * interval,
+    const ls_rerun_subject subject = {.agreed =
+                                          can_run ? agreed_before(diagnosis, request->tick) : 0,
                                       .tick = request->tick,
                                       .pass = request->pass,
                                       .is_single = request->is_single};

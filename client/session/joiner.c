@@ -275,7 +275,7 @@ static ls_tick live_tick(const ls_joiner *joiner)
 
 static void step(ls_joiner *joiner, const ls_tick_inputs *inputs)
 {
-    ls_stepper_catch_up(joiner->context->stepper, inputs);
+    ls_stepper_catch_up(joiner->context->stepper, inputs, joiner->has_state);
     joiner->steps_left--;
 }
 
@@ -316,7 +316,7 @@ static ls_status accept_state(ls_joiner *joiner, const char *what, ls_text *why)
     if (state_hash != joiner->join.state_hash) {
         return desynced(joiner, state_hash, joiner->join.state_hash, what, why);
     }
-    ls_stepper_set_previous(joiner->context->stepper);
+    ls_stepper_accept_state(joiner->context->stepper, state_hash);
     joiner->has_state = true;
     ls_blob_receiver_stop(joiner->receiver);
     return LS_OK;

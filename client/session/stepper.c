@@ -128,6 +128,13 @@ static ls_status create_prediction(ls_stepper *stepper)
     return LS_OK;
 }
 
+static void start_window(ls_stepper *stepper, uint64_t state_hash)
+{
+    if (stepper->window) {
+        ls_replay_window_start(stepper->window, stepper->context->instance, state_hash);
+    }
+}
+
 static ls_status create_window(ls_stepper *stepper)
 {
     const ls_session *context = stepper->context;
@@ -141,8 +148,7 @@ static ls_status create_window(ls_stepper *stepper)
     ls_status status =
         ls_replay_window_create(&config, instance, context->allocator, &stepper->window);
     if (status == LS_OK) {
-        ls_replay_window_start(stepper->window, instance,
-                               ls_sim_instance_digests(instance).initial);
+        start_window(stepper, ls_sim_instance_digests(instance).initial);
     }
     return status;
 }
@@ -396,26 +402,45 @@ void ls_stepper_begin_catch_up(ls_stepper *stepper)
     ls_jitter_buffer_init(&stepper->jitter_buffer, stepper->context->dt_ns);
 }
 
-void ls_stepper_catch_up(ls_stepper *stepper, const ls_tick_inputs *inputs)
+/* Of a large state each copy would make the match get further ahead: its ticks can be simulated
+ * again from the state that the catching up began with. */
+static void record_catch_up(ls_stepper *stepper, ls_tick tick, uint64_t state_hash)
 {
+    const ls_saved_state none = {0};
+    const ls_tick_inputs inputs = {.tick = tick - 1};
+    if (stepper->window &&
+        ls_sim_instance_image_bytes(stepper->context->instance) > LS_REPLAY_MEDIUM_STATE_BYTES) {
+        ls_replay_window_record_saved(stepper->window, &inputs, &none, state_hash);
+    } else {
+        record(stepper, tick, state_hash);
+    }
+}
+
+void ls_stepper_accept_state(ls_stepper *stepper, uint64_t state_hash)
+{
+    ls_stepper_set_previous(stepper);
+    start_window(stepper, state_hash);
+}
+
+void ls_stepper_catch_up(ls_stepper *stepper, const ls_tick_inputs *inputs, bool is_recorded)
+{
+    ls_tick tick = inputs->tick + 1;
+    uint64_t state_hash = 0;
     step_on(stepper, inputs);
-    if (is_hashed(stepper, inputs->tick + 1)) {
-        ls_hash_log_append(stepper->context->hashes, inputs->tick + 1,
-                           ls_sim_instance_hash(stepper->context->instance));
+    if (is_hashed(stepper, tick)) {
+        state_hash = ls_sim_instance_hash(stepper->context->instance);
+        ls_hash_log_append(stepper->context->hashes, tick, state_hash);
+    }
+    if (is_recorded) {
+        record_catch_up(stepper, tick, state_hash);
     }
 }
 
 void ls_stepper_end_catch_up(ls_stepper *stepper)
 {
-    const ls_sim_instance *instance = stepper->context->instance;
-    uint64_t state_hash = 0; /* stays 0 when the state is not hashed */
-    (void)ls_hash_log_get(stepper->context->hashes, ls_sim_instance_tick(instance), &state_hash);
     stepper->is_catching_up = false;
     if (stepper->prediction) {
         ls_prediction_restart(stepper->prediction, stepper->context->offer.slot);
-    }
-    if (stepper->window) {
-        ls_replay_window_start(stepper->window, instance, state_hash);
     }
 }
 
@@ -423,7 +448,12 @@ ls_status ls_stepper_restart(ls_stepper *stepper)
 {
     ls_sim_instance *instance = stepper->context->instance;
     ls_hash_log_restart(stepper->context->hashes);
-    return ls_sim_instance_tick(instance) != 0 ? ls_sim_instance_restart(instance) : LS_OK;
+    ls_status status =
+        ls_sim_instance_tick(instance) != 0 ? ls_sim_instance_restart(instance) : LS_OK;
+    if (status == LS_OK) {
+        start_window(stepper, ls_sim_instance_digests(instance).initial);
+    }
+    return status;
 }
 
 void ls_stepper_set_previous(ls_stepper *stepper)
@@ -443,7 +473,7 @@ void ls_stepper_go_back(ls_stepper *stepper, const uint8_t *saved, ls_tick tick,
     ls_status status =
         ls_sim_instance_load(instance, saved, ls_sim_instance_state_bytes(instance), tick);
     LS_ASSERT(status == LS_OK); /* where states are recorded loading is a copy */
-    ls_replay_window_start(stepper->window, instance, state_hash);
+    start_window(stepper, state_hash);
     while (ls_sim_instance_tick(instance) < settled) {
         step_closed(stepper);
     }

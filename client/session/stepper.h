@@ -42,9 +42,15 @@ void ls_stepper_drop_guesses(ls_stepper *stepper);
 /* From now on ticks are stepped one by one, as they are handed in, and nothing is guessed. When
  * ticks arrive is measured anew. */
 void ls_stepper_begin_catch_up(ls_stepper *stepper);
-void ls_stepper_catch_up(ls_stepper *stepper, const ls_tick_inputs *inputs);
 
-/* The live state is a settled one: guessing and recording start from it. */
+/* The live state is the server's, of this state hash: pictures blend from it, and the states that
+ * follow are recorded. */
+void ls_stepper_accept_state(ls_stepper *stepper, uint64_t state_hash);
+
+/* Recorded are the ticks behind a state that was accepted, or behind the one that was live. */
+void ls_stepper_catch_up(ls_stepper *stepper, const ls_tick_inputs *inputs, bool is_recorded);
+
+/* The live state is a settled one: guessing starts from it. */
 void ls_stepper_end_catch_up(ls_stepper *stepper);
 
 /* Goes back to state 0, and to the hashes that begin there. */

@@ -223,16 +223,36 @@ static void conclude_third(ls_desync_verdict *out, ls_desync_culprit culprit)
                 ls_desync_culprit_word(culprit));
 }
 
-static void conclude_one_off(ls_desync_verdict *out, ls_desync_culprit culprit)
+/* A machine's result of the match does not come again out of the saved state. Chance hits one
+ * machine and few values: a result that others had as well, or that changes much, is no chance. */
+static void conclude_one_off(ls_desync_verdict *out, ls_desync_culprit culprit,
+                             const ls_desync_circumstances *circumstances)
 {
-    conclude(out, LS_DESYNC_CLASS_ONE_OFF, culprit);
-    ls_text_add(&out->why, "run again, the %s gets the other side's result",
-                ls_desync_culprit_word(culprit));
+    const char *word = ls_desync_culprit_word(culprit);
+    uint32_t company = culprit == LS_DESYNC_CULPRIT_SERVER ? circumstances->with_server
+                                                           : circumstances->with_client;
+    if (company > 0) {
+        conclude(out, LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_BOTH);
+        ls_text_add(&out->why,
+                    "run again from the saved state, the %s gets the other side's result, though "
+                    "%" PRIu32 " other client%s had the same as the %s in the match",
+                    word, company, company == 1 ? "" : "s", word);
+    } else if (circumstances->elements > LS_DESYNC_ONE_OFF_ELEMENTS_MAX) {
+        conclude(out, LS_DESYNC_CLASS_UNKNOWN, culprit);
+        ls_text_add(&out->why,
+                    "run again, the %s gets the other side's result, and %" PRIu64
+                    " values differ, more than a flipped bit changes: a race, or something outside "
+                    "the saved state that a re-run does not bring back",
+                    word, circumstances->elements);
+    } else {
+        conclude(out, LS_DESYNC_CLASS_ONE_OFF, culprit);
+        ls_text_add(&out->why, "run again, the %s gets the other side's result", word);
+    }
 }
 
 /* Both are consistent with themselves now: which of the two recorded results does each get? */
 static void compare_results(const ls_desync_evidence *server, const ls_desync_evidence *client,
-                            ls_desync_verdict *out)
+                            const ls_desync_circumstances *circumstances, ls_desync_verdict *out)
 {
     const ls_rerun_figures *s = &server->figures;
     const ls_rerun_figures *c = &client->figures;
@@ -243,38 +263,70 @@ static void compare_results(const ls_desync_evidence *server, const ls_desync_ev
     } else if (s->fresh == s->live && c->fresh == c->live) {
         conclude_repeated(server, client, out);
     } else if (s->fresh == s->live) {
-        conclude_one_off(out, LS_DESYNC_CULPRIT_CLIENT);
+        conclude_one_off(out, LS_DESYNC_CULPRIT_CLIENT, circumstances);
     } else if (c->fresh == c->live) {
-        conclude_one_off(out, LS_DESYNC_CULPRIT_SERVER);
+        conclude_one_off(out, LS_DESYNC_CULPRIT_SERVER, circumstances);
     } else {
         conclude(out, LS_DESYNC_CLASS_UNSTABLE, LS_DESYNC_CULPRIT_BOTH);
         ls_text_add(&out->why, "run again, each side gets the result that the other had");
     }
 }
 
+/* Of the other side the hash alone is known that it had in the match; 0: not even that. */
+static void conclude_from_one(const ls_rerun_figures *known, uint64_t other_live,
+                              ls_desync_culprit side, const ls_desync_circumstances *circumstances,
+                              ls_desync_verdict *out)
+{
+    bool is_server = side == LS_DESYNC_CULPRIT_SERVER;
+    const symptom none = {0};
+    symptom found = symptom_of(known);
+    if (found.kind != LS_DESYNC_CLASS_UNKNOWN) {
+        conclude_symptom(out, is_server ? found : none, is_server ? none : found);
+    } else if (known->fresh == known->live) {
+        conclude(out, LS_DESYNC_CLASS_UNKNOWN, LS_DESYNC_CULPRIT_UNKNOWN);
+        ls_text_add(&out->why, "the %s repeats its own result", ls_desync_culprit_word(side));
+    } else if (other_live == 0) {
+        conclude(out, LS_DESYNC_CLASS_UNKNOWN, side);
+        ls_text_add(&out->why, "the %s does not repeat its own result",
+                    ls_desync_culprit_word(side));
+    } else if (known->fresh == other_live) {
+        conclude_one_off(out, side, circumstances);
+    } else {
+        conclude_third(out, side);
+    }
+    ls_text_add(&out->why, "; the %s could not run the ticks again",
+                is_server ? "client" : "server");
+}
+
 void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_evidence *client,
-                        ls_desync_verdict *out)
+                        const ls_desync_circumstances *circumstances, ls_desync_verdict *out)
 {
     const uint32_t needed = LS_RERUN_LIVE | LS_RERUN_FRESH;
     const ls_rerun_figures *s = &server->figures;
     const ls_rerun_figures *c = &client->figures;
+    bool is_one_state = s->tick == c->tick;
+    bool may_compare = is_one_state || s->tick == 0 || c->tick == 0;
     *out = (ls_desync_verdict){0};
-    if (!knows(s, needed) || !knows(c, needed) || s->tick != c->tick) {
+    if (!knows(s, needed) && !knows(c, needed)) {
         conclude(out, LS_DESYNC_CLASS_UNKNOWN, LS_DESYNC_CULPRIT_UNKNOWN);
-        ls_text_add(&out->why, "the %s could not run the ticks again",
-                    knows(s, needed) ? "client" : "server");
-        return;
-    }
-    if (s->live == c->live) {
+        ls_text_add(&out->why, "neither side could run the ticks again");
+    } else if (!knows(c, needed) || (knows(s, needed) && !is_one_state)) {
+        conclude_from_one(s, may_compare ? c->live : 0, LS_DESYNC_CULPRIT_SERVER, circumstances,
+                          out);
+    } else if (!knows(s, needed)) {
+        conclude_from_one(c, may_compare ? s->live : 0, LS_DESYNC_CULPRIT_CLIENT, circumstances,
+                          out);
+    } else if (s->live == c->live) {
         conclude(out, LS_DESYNC_CLASS_UNKNOWN, LS_DESYNC_CULPRIT_UNKNOWN);
         ls_text_add(&out->why, "both sides have the same state at tick %" PRIu32, s->tick);
-        return;
-    }
-    symptom on_server = symptom_of(s);
-    symptom on_client = symptom_of(c);
-    if (on_server.kind != LS_DESYNC_CLASS_UNKNOWN || on_client.kind != LS_DESYNC_CLASS_UNKNOWN) {
-        conclude_symptom(out, on_server, on_client);
     } else {
-        compare_results(server, client, out);
+        symptom on_server = symptom_of(s);
+        symptom on_client = symptom_of(c);
+        if (on_server.kind != LS_DESYNC_CLASS_UNKNOWN ||
+            on_client.kind != LS_DESYNC_CLASS_UNKNOWN) {
+            conclude_symptom(out, on_server, on_client);
+        } else {
+            compare_results(server, client, circumstances, out);
+        }
     }
 }

@@ -109,8 +109,20 @@ typedef struct ls_desync_verdict {
     ls_text why; /* one sentence: what was observed and what follows; see ls_desync_class_next */
 } ls_desync_verdict;
 
+/* Facts beside the re-runs. All 0: none is known. */
+typedef struct ls_desync_circumstances {
+    uint64_t elements;    /* in which the first state that differs does; 0: not known */
+    uint32_t with_server; /* other clients that had the server's state in the match */
+    uint32_t with_client; /* other clients that had this client's */
+} ls_desync_circumstances;
+
+/* A flipped bit of a state reaches no more elements than these in the step that finds it. */
+#define LS_DESYNC_ONE_OFF_ELEMENTS_MAX 8u
+
+/* A side that could not run the ticks again, or not to the same state, is left out, and the other
+ * one concludes as far as it can. */
 void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_evidence *client,
-                        ls_desync_verdict *out);
+                        const ls_desync_circumstances *circumstances, ls_desync_verdict *out);
 
 LS_C_END
 

@@ -30,7 +30,7 @@ struct ls_match_table {
     const ls_allocator *allocator;
     ls_packet_sink sink;
     void (*on_advanced)(void *user, uint32_t match, uint64_t due_ns, uint64_t now_ns);
-    bool (*is_expected)(void *user, uint64_t match_id, const char *name);
+    const char *(*put_off)(void *user, const ls_match_asker *asker);
     void *user;
     uint32_t *at_work;    /* the number of the match that is called plus 1; 0: none is */
     uint32_t own_at_work; /* is written when the owner gives no place */
@@ -274,7 +274,7 @@ ls_status ls_match_table_create(const ls_match_table_config *config, const ls_pa
     table->allocator = allocator;
     table->sink = *sink;
     table->on_advanced = config->on_advanced;
-    table->is_expected = config->is_expected;
+    table->put_off = config->put_off;
     table->user = config->user;
     table->at_work = config->at_work ? config->at_work : &table->own_at_work;
     table->matches_max = matches_max_of(config);
@@ -364,25 +364,31 @@ static uint32_t match_of_hello(const ls_match_table *table, const ls_hello *hell
     return number != LS_MATCH_ANY && !table->rows[number].is_for_invited ? number : LS_MATCH_ANY;
 }
 
-static bool is_expected(const ls_match_table *table, const ls_hello *hello)
+/* NULL: it stays. */
+static const char *why_put_off(const ls_match_table *table, uint32_t number, ls_peer_id peer,
+                               const ls_hello *hello)
 {
-    return table->is_expected &&
-           table->is_expected(table->user, hello->back.match_id, hello->token);
+    const ls_match_asker asker = {.peer = peer,
+                                  .match = number,
+                                  .match_id = hello->back.match_id,
+                                  .name = hello->token,
+                                  .is_spectator = hello->is_spectator};
+    return table->put_off ? table->put_off(table->user, &asker) : NULL;
 }
 
 /* It asks for a match by its name, where names are those of matches, and has not been given it. */
 static bool is_lost(const ls_match_table *table, const ls_hello *hello)
 {
-    return table->is_expected && hello->token[0] != '\0';
+    return table->put_off && hello->token[0] != '\0';
 }
 
-/* A client may have been given to another match than its own: its HELLO tells. LS_MATCH_ANY: that
- * one is not open yet, and the client was told so. */
+/* A client may have been given to another match than its own: its HELLO tells. LS_MATCH_ANY: it is
+ * to ask again, and was told so. */
 static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
                                  const ls_transport_event *event, uint64_t now_ns)
 {
     ls_message *hello = &table->hello;
-    if ((table->count == 1 && !table->is_expected) ||
+    if ((table->count == 1 && !table->put_off) ||
         ls_message_peek(event->bytes, event->size) != LS_MESSAGE_HELLO ||
         !ls_match_is_pending(table->rows[number].match, event->peer) ||
         ls_message_read(event->bytes, event->size, 0, hello) != LS_OK) {
@@ -393,9 +399,10 @@ static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
     if (pass.is_for_this_match || own == number) {
         return number;
     }
-    if (own == LS_MATCH_ANY && is_expected(table, &hello->body.hello)) {
-        ls_match_put_off(table->rows[number].match, event->peer,
-                         "its match does not go on yet: ask again", now_ns);
+    const char *why_not =
+        own == LS_MATCH_ANY ? why_put_off(table, number, event->peer, &hello->body.hello) : NULL;
+    if (why_not) {
+        ls_match_put_off(table->rows[number].match, event->peer, why_not, now_ns);
         ls_match_table_touch(table, number);
         return LS_MATCH_ANY;
     }

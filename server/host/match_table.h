@@ -22,6 +22,15 @@ LS_C_BEGIN
 #define LS_MATCH_TABLE_PLAYERS_PER_MOMENT 64u
 #define LS_MATCH_TABLE_MOMENTS_MAX 16u
 
+/* A client that asks for no match which is open here. */
+typedef struct ls_match_asker {
+    ls_peer_id peer;
+    uint32_t match;    /* that it was given for the time being */
+    uint64_t match_id; /* of the one that it comes back to; 0: to none */
+    const char *name;  /* of the one that it asks for; "": any */
+    bool is_spectator;
+} ls_match_asker;
+
 typedef struct ls_match_table_config {
     /* So many are open from the start, all of these settings; of several each has a key and an id
      * made from theirs. */
@@ -36,10 +45,10 @@ typedef struct ls_match_table_config {
     /* Called after each ls_match_advance of a match that was due at `due_ns`, for a recorder of
      * closed ticks; NULL: no callback. */
     void (*on_advanced)(void *user, uint32_t match, uint64_t due_ns, uint64_t now_ns);
-    /* Whether a match that is not open now will be: one of this id, to which a player comes back,
-     * or of this name. A client that asks for it is refused with FULL, and asks again. NULL: none
-     * will. */
-    bool (*is_expected)(void *user, uint64_t match_id, const char *name);
+    /* Why a client is to ask again in a moment, as when its match is not open now and will be: it
+     * is refused with FULL. NULL: it stays. NULL for the callback: all stay, and names that clients
+     * say are not those of matches. */
+    const char *(*put_off)(void *user, const ls_match_asker *asker);
     void *user;
     /* Gets the number of a match plus 1 before the match takes something or advances, and 0 after
      * it, so that another process knows in which match this one ended. NULL: nothing is written. */

@@ -233,8 +233,18 @@ static void judge_conduct(const ls_investigations *all, const ls_investigation *
     }
 }
 
+/* Elements are counted where the sides part: later they have spread. */
+static ls_desync_circumstances circumstances_of(const ls_desync_finding *finding,
+                                                const ls_conclusion_company *company)
+{
+    bool is_first = finding->first_tick != 0 && finding->values_tick == finding->first_tick;
+    return (ls_desync_circumstances){.elements = is_first ? finding->elements : 0,
+                                     .with_server = company->with_server,
+                                     .with_client = company->with_client};
+}
+
 static void judge(const ls_investigations *all, const ls_investigation *investigation,
-                  const ls_build_fingerprint *own_fingerprint, ls_desync_verdict *verdict)
+                  const ls_conclusion_company *company, ls_desync_verdict *verdict)
 {
     const ls_text *failure = &ls_investigation_main_study(investigation)->failure;
     judge_conduct(all, investigation, verdict);
@@ -242,11 +252,12 @@ static void judge(const ls_investigations *all, const ls_investigation *investig
         return;
     }
     ls_desync_evidence server = {.figures = investigation->server_figures,
-                                 .print = own_fingerprint};
+                                 .print = company->own_fingerprint};
     ls_desync_evidence client = {.figures = investigation->client_figures,
                                  .print =
                                      investigation->has_fingerprint ? &investigation->print : NULL};
-    ls_desync_classify(&server, &client, verdict);
+    ls_desync_circumstances circumstances = circumstances_of(&investigation->finding, company);
+    ls_desync_classify(&server, &client, &circumstances, verdict);
     if (failure->bytes[0]) {
         ls_text_add(&verdict->why, "; the re-run here %s", failure->bytes);
     }
@@ -265,7 +276,7 @@ static void add_unfinished_places(const ls_investigation *investigation, ls_desy
 }
 
 ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
-                                      const ls_build_fingerprint *own_fingerprint)
+                                      const ls_conclusion_company *company)
 {
     ls_investigation *investigation = &all->slots[slot];
     ls_desync_finding *finding = &investigation->finding;
@@ -274,16 +285,12 @@ ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
     add_unfinished_places(investigation, finding);
     add_first_tick(investigation);
     state_hashes_of(investigation, study, state_hashes);
-    if (study->server.is_known) {
-        investigation->server_figures = with_hash(&study->server.figures, state_hashes[0]);
-    }
-    if (study->client.is_known) {
-        investigation->client_figures = with_hash(&study->client.figures, state_hashes[1]);
-    }
+    investigation->server_figures = with_hash(&study->server.figures, state_hashes[0]);
+    investigation->client_figures = with_hash(&study->client.figures, state_hashes[1]);
     if (ls_step_study_is_known(study)) {
         add_pass(all, investigation, finding);
     }
-    judge(all, investigation, own_fingerprint, &finding->verdict);
+    judge(all, investigation, company, &finding->verdict);
     say_bytes(investigation, &finding->verdict.why);
     say_first_tick(finding, &finding->verdict.why);
     return finding;

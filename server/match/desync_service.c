@@ -107,9 +107,10 @@ static const char STATE_DIFFERS[] = "the client's state differs from the server'
 
 /* One slot, beside what the arbiter knows of it. */
 typedef struct desync_slot {
-    uint64_t asked_ns; /* when its hashes were last asked for */
-    uint64_t found_ns; /* when it was last found to differ */
-    bool is_desynced;  /* it differed once; the first tick and both hashes */
+    uint64_t asked_ns;  /* when its hashes were last asked for */
+    uint64_t found_ns;  /* when it was last found to differ */
+    ls_tick given_tick; /* of the state with which it came in, and which was the server's */
+    bool is_desynced;   /* it differed once; the first tick and both hashes */
     ls_tick tick;
     uint64_t server_hash;
     uint64_t client_hash;
@@ -132,10 +133,13 @@ struct ls_desync_service {
 
 static const ls_desync_drop NOBODY = {0, NULL};
 
-static ls_tick agreed_before(const ls_desync_service *desync, ls_tick tick)
+/* The newest state before `tick` that was compared, or that the slot was given later. */
+static ls_tick agreed_before(const ls_desync_service *desync, uint32_t slot, ls_tick tick)
 {
     uint32_t interval = desync->match->config.hash_interval_ticks;
-    return (tick - 1) / interval * interval;
+    ls_tick given = desync->slots[slot].given_tick;
+    ls_tick compared = (tick - 1) / interval * interval;
+    return given < tick ? LS_MAX(given, compared) : compared;
 }
 
 static ls_investigation *case_of(const ls_desync_service *desync, uint32_t slot)
@@ -278,9 +282,26 @@ static void blame_finding(ls_desync_finding *finding, uint32_t clients)
                 clients, why.bytes);
 }
 
+static ls_root_voters voters_of(const ls_desync_service *desync)
+{
+    const ls_seat_table *seats = desync->match->seats;
+    ls_root_voters voters = {0};
+    for (uint32_t slot = 0; slot < desync->match->config.sim.players; slot++) {
+        bool is_asking = desync->arbiter.slots[slot].agreement == LS_AGREEMENT_ASKING;
+        bool has_finished = seats->rows[slot].state == LS_SEAT_FINISHED && !is_asking;
+        voters.in_play |= (uint32_t)ls_seat_table_is_in_play(seats, slot) << slot;
+        voters.finished |= (uint32_t)has_finished << slot;
+    }
+    return voters;
+}
+
 static void conclude(ls_desync_service *desync, uint32_t slot)
 {
-    ls_desync_finding *finding = ls_conclusion_draw(desync->all, slot, desync->match->config.print);
+    ls_root_vote vote = ls_root_vote_count(&desync->arbiter, voters_of(desync), slot);
+    const ls_conclusion_company company = {.own_fingerprint = desync->match->config.print,
+                                           .with_server = vote.with_server,
+                                           .with_client = vote.with_client - 1}; /* itself */
+    ls_desync_finding *finding = ls_conclusion_draw(desync->all, slot, &company);
     if (desync->slots[slot].clients > 0) {
         blame_finding(finding, desync->slots[slot].clients);
     }
@@ -321,7 +342,7 @@ static void start_investigating(ls_desync_service *desync, uint32_t slot)
     }
     const ls_investigation_subject subject = {.interval_ticks =
                                                   desync->match->config.hash_interval_ticks,
-                                              .agreed = agreed_before(desync, known->tick),
+                                              .agreed = agreed_before(desync, slot, known->tick),
                                               .tick = known->tick,
                                               .server_hash = known->server_hash,
                                               .client_hash = known->client_hash};
@@ -348,19 +369,6 @@ void ls_desync_service_find(ls_desync_service *desync, uint32_t slot)
 }
 
 /* ---- who is wrong ---- */
-
-static ls_root_voters voters_of(const ls_desync_service *desync)
-{
-    const ls_seat_table *seats = desync->match->seats;
-    ls_root_voters voters = {0};
-    for (uint32_t slot = 0; slot < desync->match->config.sim.players; slot++) {
-        bool is_asking = desync->arbiter.slots[slot].agreement == LS_AGREEMENT_ASKING;
-        bool has_finished = seats->rows[slot].state == LS_SEAT_FINISHED && !is_asking;
-        voters.in_play |= (uint32_t)ls_seat_table_is_in_play(seats, slot) << slot;
-        voters.finished |= (uint32_t)has_finished << slot;
-    }
-    return voters;
-}
 
 /* The slot has the root against which the server has lost a vote: it is no desync of its own. */
 static bool is_excused(const ls_desync_service *desync, uint32_t slot)
@@ -724,7 +732,9 @@ ls_status ls_desync_service_receive(ls_desync_service *desync, uint32_t slot,
 
 void ls_desync_service_begin(ls_desync_service *desync, uint32_t slot, ls_tick tick)
 {
-    ls_arbiter_join(&desync->arbiter, slot, tick);
+    uint32_t interval = desync->match->config.hash_interval_ticks;
+    desync->slots[slot].given_tick = tick;
+    ls_arbiter_join(&desync->arbiter, slot, tick / interval * interval);
 }
 
 void ls_desync_service_compare(ls_desync_service *desync, uint32_t slot, ls_tick tick,

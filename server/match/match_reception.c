@@ -53,7 +53,6 @@ static ls_status receive_lobby(ls_match *match, uint32_t slot, const ls_lobby *l
 
 static ls_status receive_joined(ls_match *match, uint32_t slot, const ls_joined *joined)
 {
-    uint32_t interval = match->config.hash_interval_ticks;
     ls_departure departure = {LS_OK, NULL};
     ls_playing_from from = {0};
     ls_status status =
@@ -64,7 +63,7 @@ static ls_status receive_joined(ls_match *match, uint32_t slot, const ls_joined 
     if (status != LS_OK || departure.status != LS_OK) {
         return status;
     }
-    ls_desync_service_begin(match->desync, slot, from.agreed / interval * interval);
+    ls_desync_service_begin(match->desync, slot, from.agreed);
     ls_conduct_play_from(match, slot, from.input);
     ls_outbox_push_event(match->outbox, LS_MATCH_PLAYER_JOINED, slot, from.input);
     return LS_OK;

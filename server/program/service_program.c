@@ -7,8 +7,8 @@
 #include "lockstep/common/system/private_file.h"
 #include "lockstep/server/host/match_table.h"
 #include "lockstep/server/match/match_config.h"
+#include "lockstep/server/program/supervisor.h"
 #include "lockstep/server/service/room_loading.h"
-#include "lockstep/server/service/supervisor.h"
 #include "lockstep/server/service/worker_message.h"
 
 #include <errno.h>

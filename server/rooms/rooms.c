@@ -102,10 +102,10 @@ static void on_advanced(void *user, uint32_t number, uint64_t due_ns, uint64_t n
     }
 }
 
-static bool is_expected(void *user, uint64_t match_id, const char *name)
+static const char *put_off(void *user, const ls_match_asker *asker)
 {
     const ls_rooms *rooms = user;
-    return rooms->config.is_expected(rooms->config.user, match_id, name);
+    return rooms->config.put_off(rooms->config.user, asker);
 }
 
 static void on_written(void *user, const ls_desync_file *file)
@@ -208,7 +208,7 @@ static ls_status create_host(ls_rooms *rooms, ls_text *why)
     host->on_gone = on_gone;
     host->may_end = may_end;
     host->table.on_advanced = on_advanced;
-    host->table.is_expected = rooms->config.is_expected ? is_expected : NULL;
+    host->table.put_off = rooms->config.put_off ? put_off : NULL;
     host->table.user = rooms;
     ls_status status = ls_host_create(host, ls_allocator_heap(), &rooms->host, why);
     ls_cipher_wipe(&host->sealed, sizeof host->sealed);

@@ -22,7 +22,7 @@ typedef struct ls_rooms_config {
     /* Called after each advance of a room's match, which was due at `due_ns`; NULL: no callback. */
     void (*on_advanced)(void *user, ls_room *room, uint64_t due_ns, uint64_t now_ns);
     /* As in match_table.h, or NULL. */
-    bool (*is_expected)(void *user, uint64_t match_id, const char *name);
+    const char *(*put_off)(void *user, const ls_match_asker *asker);
     /* A room is done: it may be closed within. Called once; NULL: no callback. */
     void (*on_done)(void *user, ls_room *room);
     /* A bundle was written, or could not be, perhaps of a room that is gone; NULL: no callback. */

@@ -166,6 +166,11 @@ void ls_room_directory_set_intake(ls_room_directory *directory, uint32_t worker)
     }
 }
 
+bool ls_room_directory_is_other_intake(const ls_room_directory *directory, uint32_t own)
+{
+    return directory->intake != own && directory->seats[directory->intake].open > 0;
+}
+
 static bool has_seat(const ls_room_directory *directory, uint32_t worker)
 {
     return directory->seats[worker].open > directory->sent[worker];

@@ -43,6 +43,10 @@ void ls_room_directory_note_seats(ls_room_directory *directory, uint32_t worker,
 uint32_t ls_room_directory_intake(const ls_room_directory *directory);
 void ls_room_directory_set_intake(ls_room_directory *directory, uint32_t worker);
 
+/* Whether another worker than `own` has the intake, and a seat: a newcomer who would be alone here
+ * may meet others there. */
+bool ls_room_directory_is_other_intake(const ls_room_directory *directory, uint32_t own);
+
 /* The worker to send a newcomer to, from `own`: the one that has the intake; or another with a
  * seat, `own` if it has one, when those who were sent to that one since its seats were told have
  * taken all of them. One that asks again in the same `attempt` is sent where it was sent before,

@@ -912,10 +912,26 @@ ls_host *ls_worker_rooms_host(const ls_worker_rooms *all)
     return host_of(all);
 }
 
-static bool is_expected(void *user, uint64_t match_id, const char *name)
+/* A newcomer who would be the only one in a lobby. */
+static bool would_wait_alone(const ls_worker_rooms *all, const ls_match_asker *asker)
+{
+    const ls_match *match = match_of(at(all, asker->match));
+    bool is_newcomer = asker->match_id == 0 && asker->name[0] == '\0' && !asker->is_spectator &&
+                       !ls_transport_udp_pass(ls_host_transport(host_of(all)), asker->peer);
+    return is_newcomer && ls_match_state_of(match) == LS_MATCH_LOBBY &&
+           ls_match_seats_open(match) + 1 == ls_match_players(match);
+}
+
+static const char *put_off(void *user, const ls_match_asker *asker)
 {
     const ls_worker_rooms *all = user;
-    return ls_room_directory_is_expected(all->config.directory, name, match_id);
+    const ls_room_directory *directory = all->config.directory;
+    if (ls_room_directory_is_expected(directory, asker->name, asker->match_id)) {
+        return "its match does not go on yet: ask again";
+    }
+    /* It was sent here while this worker had the intake, and has come too late. */
+    bool is_late = ls_room_directory_is_other_intake(directory, all->config.settings->worker);
+    return is_late && would_wait_alone(all, asker) ? "newcomers meet elsewhere: ask again" : NULL;
 }
 
 ls_status ls_worker_rooms_create(const ls_worker_rooms_config *config, ls_worker_rooms **out,
@@ -936,7 +952,7 @@ ls_status ls_worker_rooms_create(const ls_worker_rooms_config *config, ls_worker
                                    .is_lasting = true,
                                    .on_event = on_event,
                                    .on_advanced = on_advanced,
-                                   .is_expected = is_expected,
+                                   .put_off = put_off,
                                    .on_done = on_done,
                                    .user = all};
     ls_status status = ls_rooms_create(&rooms, &all->rooms, why);

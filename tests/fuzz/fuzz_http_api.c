@@ -4,7 +4,7 @@
  */
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/program/json.h"
-#include "lockstep/server/service/http_routes.h"
+#include "lockstep/server/control/http_routes.h"
 #include "lockstep/server/service/room_settings.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 #include "lockstep/tests/support/fake_service.h"

@@ -2,7 +2,7 @@
  * its port, and ends when its standard input does. Limits are short, so that the tests are. */
 #include "lockstep/common/program/option.h"
 #include "lockstep/common/runtime/event_loop.h"
-#include "lockstep/server/service/http_listener.h"
+#include "lockstep/server/control/http_listener.h"
 #include "lockstep/tests/support/fake_service.h"
 
 #include <stdio.h>

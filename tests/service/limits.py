@@ -1,5 +1,6 @@
 """What one address gets at a service: matches in which it plays nothing leave nothing behind, and
-there are only so many; with tokens and by playing there is no limit."""
+there are only so many; with tokens and by playing there is no limit. Players who come in the same
+moment wait together."""
 
 import json
 import pathlib
@@ -43,7 +44,7 @@ def test_silent_pairs_of_one_address(silent, workers):
     with Service(ROOMS, workers=workers) as service:
         service.process.send_signal(signal.SIGHUP)  # the limits stay what they are
         wait_for(lambda: "the configuration was read again" in service.log(), "the configuration")
-        with subprocess.Popen([silent, service.invite, str(PAIRS)], stdin=subprocess.PIPE,
+        with subprocess.Popen([silent, service.invite, str(2 * PAIRS)], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True) as attack:
             seated, refused = map(int, attack.stdout.readline().split())
             count = opened(service)
@@ -54,6 +55,21 @@ def test_silent_pairs_of_one_address(silent, workers):
         assert 24 <= count - OPEN <= 28 and refused >= 2 * PAIRS - 56, (seated, refused, count)
         wait_for(lambda: len(rooms(service)) == OPEN, "the rooms where nobody plays end")
         wait_for(lambda: len(journals(service)) == OPEN, "their journals go")
+
+
+def test_newcomer_who_was_sent_to_another_worker_before_waits_with_the_others(silent):
+    with Service(ROOMS.replace("open = 8", "open = 2"), workers=2) as service:
+        wait_for(lambda: len(rooms(service)) == 2, "a room on each worker")
+        service.join("--ticks", "0")
+        waiting = wait_for(
+            lambda: next((room for room in rooms(service) if room["seats_open"] == 1), None),
+            "the seat of the first one")
+        sent = service.invite.replace("/#", f"/any@{1 - waiting['worker']}#")
+        assert sent != service.invite
+        with subprocess.Popen([silent, service.invite, "1", sent], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as second:
+            service.wait_until(waiting["name"], lambda room: room["state"] == "running")
+            assert second.stdout.readline() == "1 0\n"
 
 
 SOLO = """[limits]
@@ -106,6 +122,7 @@ def main():
     Programs.server, Programs.client, Programs.admin = sys.argv[1:4]
     for workers in (1, 3):
         test_silent_pairs_of_one_address(sys.argv[4], workers)
+    test_newcomer_who_was_sent_to_another_worker_before_waits_with_the_others(sys.argv[4])
     test_player_who_plays_begins_as_many_rooms_as_it_likes()
     test_holders_of_tokens_share_an_address(sys.argv[5])
 

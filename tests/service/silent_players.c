@@ -1,8 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
-/* Pairs of players of one address who take their seats, say READY, and never a word about a state:
- * each pair begins a match in which nobody plays. usage: silent_players INVITE PAIRS. Prints how
- * many had a seat and how many were refused, and keeps the connections until its standard input
- * ends. */
+/* Players of one address who take their seats, say READY, and never a word about a state: a match
+ * that they begin is one in which nobody plays. usage: silent_players INVITE PLAYERS [FIRST]: they
+ * ask by the invite FIRST first, as ones that were sent to its worker. Prints how many had a seat
+ * and how many were refused, and keeps the connections until its standard input ends. */
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/system/system_clock.h"
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-    PAIRS_MAX = 200,
+    PLAYERS_MAX = 400,
     TURN_NS = 1000000,
     LINGER_TURNS = 30, /* in which the match of a pair begins */
 };
@@ -110,9 +110,9 @@ static ls_status ask_for_seat(player *players, int index, const char *server)
 }
 
 /* Asks again while there is no room yet; whether it got a seat. */
-static bool take_seat(player *players, int index, const char *server)
+static bool take_seat(player *players, int index, const char *server, const char *first)
 {
-    ls_status status = LS_FULL;
+    ls_status status = ask_for_seat(players, index, first);
     while (status == LS_FULL) {
         status = ask_for_seat(players, index, server);
     }
@@ -121,16 +121,16 @@ static bool take_seat(player *players, int index, const char *server)
 
 int main(int argc, char **argv)
 {
-    static player players[2 * PAIRS_MAX];
+    static player players[PLAYERS_MAX];
     ls_text why = {""};
-    int count = argc > 2 ? 2 * (int)strtol(argv[2], NULL, 10) : 0;
-    if (count < 2 || count > 2 * PAIRS_MAX || ls_simulation_load("arena", &loaded, &why) != LS_OK) {
-        fprintf(stderr, "usage: silent_players INVITE PAIRS\n");
+    int count = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
+    if (count < 1 || count > PLAYERS_MAX || ls_simulation_load("arena", &loaded, &why) != LS_OK) {
+        fprintf(stderr, "usage: silent_players INVITE PLAYERS [FIRST]\n");
         return 2;
     }
     int seated = 0;
     for (int i = 0; i < count; i++) {
-        seated += take_seat(players, i, argv[1]) ? 1 : 0;
+        seated += take_seat(players, i, argv[1], argv[argc > 3 ? 3 : 1]) ? 1 : 0;
         for (int k = 0; i % 2 == 1 && k < LINGER_TURNS; k++) {
             turn_all(players, i + 1);
         }

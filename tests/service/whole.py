@@ -5,7 +5,6 @@ sees and does over HTTP and with lockstep-admin."""
 import fcntl
 import http.client
 import json
-import os
 import pathlib
 import re
 import resource
@@ -181,8 +180,7 @@ def test_pause_outlives_the_worker_and_the_service():
         service.wait_until("pair-1", is_running)
         service.admin("pause", "pair-1", "a fire drill")
         room = service.wait_until("pair-1", is_paused)
-        workers = json.loads(service.ask("GET", API + "/workers")[2])["workers"]
-        os.kill(workers[room["worker"]]["pid"], signal.SIGKILL)
+        service.kill_worker(room["worker"])
         wait_for(lambda: service.log().count(": the match continues") == 1, "the room goes on")
         service.wait_until("pair-1", is_paused)
         assert service.stop(signal.SIGKILL) == -signal.SIGKILL
@@ -300,11 +298,9 @@ def test_workers_are_of_the_program_that_the_service_was_started_with():
             (program.parent / "next").write_text("#!/bin/sh\nexit 1\n", encoding="ascii")
             (program.parent / "next").chmod(0o755)
             (program.parent / "next").rename(program)  # as a package is installed
-            def worker():
-                return json.loads(service.ask("GET", API + "/workers")[2])["workers"][0]
-
-            os.kill(wait_for(lambda: worker()["pid"], "the worker"), signal.SIGKILL)
-            wait_for(lambda: worker()["starts"] == 2 and worker()["pid"], "a worker once more")
+            service.kill_worker(0)
+            wait_for(lambda: service.worker(0)["starts"] == 2 and service.worker(0)["pid"],
+                     "a worker once more")
             wait_for(lambda: service.ask("GET", "/readyz", token=None)[0] == 200, "readiness")
             service.join("--ticks", "30")
             service.join("--ticks", "30")

@@ -155,6 +155,16 @@ token-file = "{self.folder}/token"
         status, _, text = self.ask("GET", f"{API}/rooms/{name}")
         return json.loads(text) if status == 200 else None
 
+    def worker(self, number):
+        return json.loads(self.ask("GET", f"{API}/workers")[2])["workers"][number]
+
+    def kill_worker(self, number):
+        """A worker that is being started has no process yet: its pid is 0, which to kill() is every
+        process of the test's own group."""
+        pid = wait_for(lambda: self.worker(number)["pid"], "the worker's process")
+        assert pid > 0, pid
+        os.kill(pid, signal.SIGKILL)
+
     def wait_until(self, name, done):
         """A room whose report is as it should be."""
         return wait_for(lambda: (room := self.room(name)) and done(room) and room,

@@ -147,7 +147,7 @@ void diagnosed_match_diagnose(diagnosed_match *match, ls_desync_verdict *out)
     rerun_machine(&match->client, match->bad);
     const ls_desync_evidence server = {*ls_rerun_figures_of(match->server.rerun), NULL};
     const ls_desync_evidence client = {*ls_rerun_figures_of(match->client.rerun), NULL};
-    ls_desync_classify(&server, &client, out);
+    ls_desync_classify(&server, &client, &(ls_desync_circumstances){0}, out);
 }
 
 static void describe_side(diagnosed_machine *machine, ls_tick bad, uint64_t *state_hashes,

@@ -117,4 +117,30 @@ static inline const ls_draw_shape *sim_shape(const ls_draw_list *list, uint32_t 
     return NULL;
 }
 
+/* The status line of this kind for the person in `slot`, of SEAT that of the player `seat`; NULL:
+ * there is none. Good until the next. */
+static inline const char *sim_status(const ls_sim_instance *instance, uint32_t slot,
+                                     ls_status_kind kind, uint32_t seat)
+{
+    static ls_status_line lines[LS_PLAYERS_MAX + 8];
+    ls_status_list list = {.lines = lines, .capacity = sizeof lines / sizeof lines[0]};
+    ls_sim_instance_status(instance, slot, &list);
+    for (uint32_t i = 0; i < list.count; i++) {
+        bool is_seat = kind != LS_STATUS_SEAT || lines[i].owner == seat + 1;
+        if (lines[i].kind == (uint32_t)kind && is_seat) {
+            return lines[i].text.bytes;
+        }
+    }
+    return NULL;
+}
+
+/* A person is told the keys, and a spectator, to whom the seats are named alike, is not. */
+static inline void sim_expect_keys(const sim_fixture *sim, const char *keys)
+{
+    uint32_t nobody = sim->config.players;
+    const char *told = sim_status(sim->instance, 0, LS_STATUS_KEYS, 0);
+    cr_expect(told && strstr(told, keys), "%s", told ? told : "nothing");
+    cr_expect_null(sim_status(sim->instance, nobody, LS_STATUS_KEYS, 0));
+}
+
 #endif

@@ -1,6 +1,6 @@
 /* The requests of a service to the sidecar of Agones, step by step, without one. */
 #include "lockstep/common/base/clock.h"
-#include "lockstep/server/service/agones_plan.h"
+#include "lockstep/server/control/agones_plan.h"
 #include "lockstep/server/service/room_register.h"
 
 #include <criterion/criterion.h>

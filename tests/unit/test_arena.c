@@ -317,26 +317,6 @@ Test(arena, a_new_ship_is_not_blended_with_the_last_one_of_its_slot)
 
 /* ---- what a view says of it ---- */
 
-/* The line of this kind, and of SEAT of this slot; NULL: there is none. */
-static const char *line_of(const ls_status_list *list, ls_status_kind kind, uint32_t slot)
-{
-    for (uint32_t i = 0; i < list->count; i++) {
-        bool is_seat = kind != LS_STATUS_SEAT || list->lines[i].owner == slot + 1;
-        if (list->lines[i].kind == (uint32_t)kind && is_seat) {
-            return list->lines[i].text.bytes;
-        }
-    }
-    return NULL;
-}
-
-static ls_status_list status_of(const arena_fixture *arena, uint32_t slot)
-{
-    static ls_status_line lines[LS_PLAYERS_MAX + 8];
-    ls_status_list list = {.lines = lines, .capacity = sizeof lines / sizeof lines[0]};
-    ls_sim_instance_status(arena->instance, slot, &list);
-    return list;
-}
-
 Test(arena, status_has_the_scores_and_says_when_a_lost_ship_is_back)
 {
     arena_fixture arena = arena_open(arena_config());
@@ -344,11 +324,10 @@ Test(arena, status_has_the_scores_and_says_when_a_lost_ship_is_back)
     uint32_t losses = 0;
     for (uint32_t tick = 0; tick < 3000; tick++) {
         arena_run_bots(&arena, 1);
-        ls_status_list list = status_of(&arena, 1);
         char score[16];
         snprintf(score, sizeof score, "%u", arena.ships[1].score);
-        cr_assert_str_eq(line_of(&list, LS_STATUS_SEAT, 1), score);
-        const char *back = line_of(&list, LS_STATUS_PERSON, 0);
+        cr_assert_str_eq(sim_status(arena.instance, 1, LS_STATUS_SEAT, 1), score);
+        const char *back = sim_status(arena.instance, 1, LS_STATUS_PERSON, 0);
         bool is_away = arena.ships[1].respawn_ticks > 1;
         cr_assert_eq(back != NULL, is_away, "tick %u", tick);
         if (arena.ships[1].respawn_ticks == 100) {
@@ -357,7 +336,8 @@ Test(arena, status_has_the_scores_and_says_when_a_lost_ship_is_back)
         }
     }
     cr_expect_gt(losses, 0);
-    ls_status_list list = status_of(&arena, players);
-    cr_expect_eq(list.count, players, "the scores alone for a spectator");
-    cr_expect_not_null(line_of(&list, LS_STATUS_SEAT, players - 1));
+    cr_expect_not_null(sim_status(arena.instance, 1, LS_STATUS_KEYS, 0));
+    cr_expect_null(sim_status(arena.instance, players, LS_STATUS_KEYS, 0), "for a spectator");
+    cr_expect_null(sim_status(arena.instance, players, LS_STATUS_PERSON, 0));
+    cr_expect_not_null(sim_status(arena.instance, players, LS_STATUS_SEAT, players - 1));
 }

@@ -155,3 +155,10 @@ Test(box2d, keys_roll_and_jump)
     loaded.simulation->control(&sim->config, sim_state(sim), 0, &controls, &byte);
     cr_assert_eq(byte, RIGHT);
 }
+
+Test(box2d, status_says_the_keys)
+{
+    sim_fixture *sim = open_box2d();
+    sim_expect_keys(sim, "space or up jumps");
+    cr_expect_not_null(sim_status(sim->instance, 0, LS_STATUS_SEAT, 1), "its colour");
+}

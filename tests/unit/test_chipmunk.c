@@ -1,7 +1,9 @@
 /* The plug-in over Chipmunk: an engine that cannot be saved, under a state that can. */
 #include "lockstep/tests/support/plugin_fixture.h"
 #include "lockstep/tests/support/sim_fixture.h"
+
 #include "lockstep/tools/adapters/chipmunk/chipmunk_world.h"
+#include <stdio.h>
 
 static void load(void)
 {
@@ -191,4 +193,17 @@ Test(chipmunk, keys_drive)
     controls = (ls_controls){.stick = {LS_FIXED_ONE, 0}};
     loaded.simulation->control(&sim->config, sim_state(sim), 0, &controls, &byte);
     cr_assert_eq(byte, CHIPMUNK_RIGHT);
+}
+
+Test(chipmunk, status_counts_who_has_crossed_the_bridge)
+{
+    sim_fixture *sim = open_chipmunk("rows=0");
+    sim_expect_keys(sim, "space puts the car back");
+    cr_expect_str_eq(sim_status(sim->instance, 0, LS_STATUS_SEAT, 0), "0");
+    sim_run_bots(sim, 1500);
+    for (uint32_t slot = 0; slot < sim->config.players; slot++) {
+        char crossings[16];
+        snprintf(crossings, sizeof crossings, "%u", world_of(sim)->drivers[slot].crossings);
+        cr_expect_str_eq(sim_status(sim->instance, 0, LS_STATUS_SEAT, slot), crossings);
+    }
 }

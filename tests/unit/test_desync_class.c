@@ -26,18 +26,27 @@ static ls_rerun_figures figures(uint64_t live, uint64_t fresh)
     };
 }
 
-static ls_desync_verdict classify(ls_rerun_figures server, ls_rerun_figures client)
+/* Nothing but the re-runs is known. */
+static const ls_desync_circumstances nothing;
+
+static ls_desync_verdict classify_with(ls_rerun_figures server, ls_rerun_figures client,
+                                       const ls_desync_circumstances *circumstances)
 {
     const ls_desync_evidence s = {server, NULL};
     const ls_desync_evidence c = {client, NULL};
     ls_desync_verdict verdict;
-    ls_desync_classify(&s, &c, &verdict);
+    ls_desync_classify(&s, &c, circumstances, &verdict);
     cr_assert_neq(verdict.why.bytes[0], '\0');
     cr_assert_eq(strncmp(verdict.why.bytes, ls_desync_class_text(verdict.kind),
                          strlen(ls_desync_class_text(verdict.kind))),
                  0, "the sentence begins with the class: %s", verdict.why.bytes);
     cr_assert_gt(strlen(ls_desync_class_next(verdict.kind)), 0);
     return verdict;
+}
+
+static ls_desync_verdict classify(ls_rerun_figures server, ls_rerun_figures client)
+{
+    return classify_with(server, client, &nothing);
 }
 
 static void expect(ls_desync_verdict verdict, ls_desync_class kind, ls_desync_culprit culprit)
@@ -59,6 +68,52 @@ Test(desync_class, agreeing_now_means_a_one_off_on_the_side_that_changed)
            LS_DESYNC_CULPRIT_SERVER);
     expect(classify(figures(S, C), figures(C, S)), LS_DESYNC_CLASS_UNSTABLE,
            LS_DESYNC_CULPRIT_BOTH);
+}
+
+/* A static that a re-run does not bring back looks like chance, but every machine had it. */
+Test(desync_class, a_result_that_other_clients_had_as_well_is_no_one_off)
+{
+    const ls_desync_circumstances with_server = {.elements = 1, .with_server = 2};
+    const ls_desync_circumstances with_client = {.elements = 1, .with_client = 1};
+    expect(classify_with(figures(S, C), figures(C, C), &with_server), LS_DESYNC_CLASS_OUTSIDE,
+           LS_DESYNC_CULPRIT_BOTH);
+    expect(classify_with(figures(S, C), figures(C, C), &with_client), LS_DESYNC_CLASS_ONE_OFF,
+           LS_DESYNC_CULPRIT_SERVER);
+    expect(classify_with(figures(S, S), figures(C, S), &with_client), LS_DESYNC_CLASS_OUTSIDE,
+           LS_DESYNC_CULPRIT_BOTH);
+    expect(classify_with(figures(S, S), figures(C, S), &with_server), LS_DESYNC_CLASS_ONE_OFF,
+           LS_DESYNC_CULPRIT_CLIENT);
+}
+
+Test(desync_class, more_values_than_a_flipped_bit_changes_are_no_one_off)
+{
+    ls_desync_circumstances known = {.elements = LS_DESYNC_ONE_OFF_ELEMENTS_MAX, .with_server = 2};
+    expect(classify_with(figures(S, S), figures(C, S), &known), LS_DESYNC_CLASS_ONE_OFF,
+           LS_DESYNC_CULPRIT_CLIENT);
+    known.elements++;
+    expect(classify_with(figures(S, S), figures(C, S), &known), LS_DESYNC_CLASS_UNKNOWN,
+           LS_DESYNC_CULPRIT_CLIENT);
+}
+
+/* Of the client the hash alone is known that it had in the match. */
+Test(desync_class, one_side_alone_concludes_as_far_as_it_can)
+{
+    const ls_rerun_figures silent = {.known = LS_RERUN_LIVE, .live = C};
+    ls_rerun_figures server = figures(S, X);
+    expect(classify(server, silent), LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_SERVER);
+    expect(classify(figures(S, C), silent), LS_DESYNC_CLASS_ONE_OFF, LS_DESYNC_CULPRIT_SERVER);
+    expect(classify(figures(S, S), silent), LS_DESYNC_CLASS_UNKNOWN, LS_DESYNC_CULPRIT_UNKNOWN);
+    server.strayed = 15;
+    expect(classify(server, silent), LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_SERVER);
+    /* Here not even the hash of the server's state is known, nor which state it was. */
+    expect(classify((ls_rerun_figures){0}, figures(C, X)), LS_DESYNC_CLASS_UNKNOWN,
+           LS_DESYNC_CULPRIT_CLIENT);
+    ls_rerun_figures client = figures(C, C);
+    client.again = X;
+    expect(classify((ls_rerun_figures){0}, client), LS_DESYNC_CLASS_UNSTABLE,
+           LS_DESYNC_CULPRIT_CLIENT);
+    cr_expect_not_null(
+        strstr(classify(server, silent).why.bytes, "; the client could not run the ticks again"));
 }
 
 Test(desync_class, a_third_result_means_state_outside_the_block)
@@ -182,7 +237,7 @@ static void expect_named(const two_machines *machines, ls_desync_class kind, con
     const ls_desync_evidence client = {figures(C, C), &machines->b};
     ls_desync_verdict verdict;
     ls_text expected;
-    ls_desync_classify(&server, &client, &verdict);
+    ls_desync_classify(&server, &client, &nothing, &verdict);
     expect(verdict, kind, LS_DESYNC_CULPRIT_BOTH);
     ls_text_set(&expected, "%s: each side repeats its own result%s", ls_desync_class_text(kind),
                 words);
@@ -216,7 +271,7 @@ static void expect_around(two_machines *machines, uint32_t server_moved, uint32_
     client.figures.tried = LS_SURROUNDINGS_ALL;
     server.figures.moved = server_moved;
     client.figures.moved = client_moved;
-    ls_desync_classify(&server, &client, &verdict);
+    ls_desync_classify(&server, &client, &nothing, &verdict);
     expect(verdict, kind, LS_DESYNC_CULPRIT_BOTH);
     cr_expect(strstr(verdict.why.bytes, words), "'%s' is not in '%s'", words, verdict.why.bytes);
 }
@@ -262,7 +317,7 @@ Test(desync_class, what_could_not_be_made_equal_stays_suspect)
     const ls_desync_evidence client = {figures(C, C), &machines.b};
     ls_desync_verdict verdict;
     server.figures.tried = LS_SURROUNDINGS_ALL; /* and the client none */
-    ls_desync_classify(&server, &client, &verdict);
+    ls_desync_classify(&server, &client, &nothing, &verdict);
     expect(verdict, LS_DESYNC_CLASS_ENVIRONMENT, LS_DESYNC_CULPRIT_BOTH);
     cr_expect(strstr(verdict.why.bytes, "libc, working directory"), "%s", verdict.why.bytes);
 }
@@ -293,7 +348,7 @@ Test(desync_class, every_sentence_has_room_for_all_that_can_differ)
     const ls_desync_evidence server = {figures(S, S), &machines.a};
     const ls_desync_evidence client = {figures(C, C), &machines.b};
     ls_desync_verdict verdict;
-    ls_desync_classify(&server, &client, &verdict);
+    ls_desync_classify(&server, &client, &nothing, &verdict);
     cr_expect_lt(strlen(verdict.why.bytes), sizeof verdict.why.bytes - 1);
     for (uint32_t item = 0; item < LS_PRINT_ITEM_COUNT; item++) {
         const char *name = ls_fingerprint_item_name((ls_fingerprint_item)item);

@@ -1,4 +1,4 @@
-#include "lockstep/server/service/http_metrics.h"
+#include "lockstep/server/control/http_metrics.h"
 #include "lockstep/tests/support/fake_service.h"
 
 #include <criterion/criterion.h>

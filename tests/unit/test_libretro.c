@@ -335,3 +335,8 @@ Test(libretro, every_button_of_a_pad_has_its_place)
     cr_expect_eq(bytes[6] | bytes[7] << 8, 0x8001, "to the left");
     cr_expect_eq(bytes[8] | bytes[9] << 8, 0x8001, "up");
 }
+
+Test(libretro, status_says_the_keys)
+{
+    sim_expect_keys(open_console(&nes), "enter start");
+}

@@ -461,6 +461,37 @@ Test(lua, what_a_bot_or_a_picture_changes_is_not_seen_by_the_match)
     cr_assert_eq(hash_of(a), hash_of(b));
 }
 
+Test(lua, a_script_says_what_stands_beside_the_picture)
+{
+    sim_fixture *sim =
+        open_script("storage.n = 0 function step() storage.n = storage.n + 1 end\n"
+                    "function status(on, slot)\n"
+                    "  storage.n = storage.n + 100\n"
+                    "  on.seat(1, 'n ' .. storage.n, 0x112233ff)\n"
+                    "  on.match('a\\27b')\n"
+                    "  if slot then on.person('back in ' .. slot) on.keys('W jumps') end\n"
+                    "end");
+    const ls_sim_instance *instance = sim->instance;
+    sim_expect_keys(sim, "W jumps");
+    cr_expect_str_eq(sim_status(instance, 1, LS_STATUS_PERSON, 0), "back in 1");
+    cr_expect_str_eq(sim_status(instance, 0, LS_STATUS_PERSON, 0), "back in 0");
+    cr_expect_null(sim_status(instance, 2, LS_STATUS_PERSON, 0), "a spectator");
+    cr_expect_str_eq(sim_status(instance, 2, LS_STATUS_MATCH, 0), "a?b");
+    cr_expect_str_eq(sim_status(instance, 0, LS_STATUS_SEAT, 1), "n 100");
+    cr_expect_null(sim_status(instance, 0, LS_STATUS_SEAT, 0));
+    sim_step(sim, 2);
+    cr_expect_str_eq(sim_status(instance, 0, LS_STATUS_SEAT, 1), "n 102");
+}
+
+/* More lines than a view has room for are left out, and the match goes on. */
+Test(lua, a_script_may_say_too_much)
+{
+    sim_fixture *sim = open_script("function step() end function status(on)\n"
+                                   "for i = 0, 999 do on.seat(i, ('x'):rep(2000)) end end");
+    cr_expect_eq(strlen(sim_status(sim->instance, 0, LS_STATUS_SEAT, LS_PLAYERS_MAX)), 511u);
+    cr_expect_null(sim_status(sim->instance, 0, LS_STATUS_SEAT, LS_PLAYERS_MAX + 8));
+}
+
 /* ---- standard error ---- */
 
 static FILE *heard;
@@ -507,6 +538,21 @@ Test(lua, a_bot_that_fails_is_told_of_once_and_not_asked_again)
         const char *words = strstr(said, cases[i][1]);
         cr_expect(words && !strstr(words + 1, cases[i][1]), "%s", said);
     }
+}
+
+Test(lua, a_status_that_fails_is_told_of_once_and_says_nothing)
+{
+    char said[1024] = "";
+    sim_fixture *sim = open_script("function step() end\n"
+                                   "function status(on) on.match('here') on.seat({}) end");
+    begin_listening();
+    for (int tick = 0; tick < 3; tick++) {
+        cr_expect_null(sim_status(sim->instance, 0, LS_STATUS_MATCH, 0));
+        sim_step(sim, 1);
+    }
+    end_listening(said, sizeof said);
+    const char *words = strstr(said, "'status' has failed");
+    cr_expect(words && !strstr(words + 1, "'status' has failed"), "%s", said);
 }
 
 Test(lua, a_step_prints_once_and_a_picture_not_at_all)

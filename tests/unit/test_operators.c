@@ -1,7 +1,7 @@
 #define _XOPEN_SOURCE 700
-#include "lockstep/server/service/operators.h"
+#include "lockstep/server/control/operators.h"
 
-#include "lockstep/server/service/audit_log.h"
+#include "lockstep/server/control/audit_log.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

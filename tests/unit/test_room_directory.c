@@ -133,6 +133,17 @@ Test(room_directory, intake_stays_when_there_is_no_seat_anywhere)
     cr_assert_eq(ls_room_directory_intake(directory), 3);
 }
 
+Test(room_directory, newcomers_meet_at_the_intake_while_it_has_a_seat)
+{
+    note(0, 2, 0, 0);
+    note(1, 1, 1, 1);
+    ls_room_directory_set_intake(directory, 1);
+    cr_assert(ls_room_directory_is_other_intake(directory, 0));
+    cr_assert_not(ls_room_directory_is_other_intake(directory, 1));
+    note(1, 0, 0, 2);
+    cr_assert_not(ls_room_directory_is_other_intake(directory, 0));
+}
+
 /* Another newcomer each time. */
 static uint32_t send_from(uint32_t worker)
 {

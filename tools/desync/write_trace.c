@@ -181,16 +181,6 @@ void explain_step_log_deinit(explain_step_log *log)
     *log = (explain_step_log){0};
 }
 
-/* The place of the next one; false: enough. */
-static bool explain_step_log_append(explain_step_log *log, explain_logged_step **out)
-{
-    if (log->count >= EXPLAIN_LOG_MAX) {
-        return false;
-    }
-    *out = &log->list[log->count++ % EXPLAIN_LOG_KEPT];
-    return true;
-}
-
 const explain_logged_step *explain_step_log_at(const explain_step_log *log, uint64_t back)
 {
     bool is_kept = back < log->count && back < EXPLAIN_LOG_KEPT;
@@ -425,6 +415,16 @@ static void record_write(tracing *trace, const ucontext_t *thread)
     look_at(trace, begin, LS_MIN(end, trace->state_bytes), trace->written);
     trace->written = NULL;
     close_pages(trace);
+}
+
+/* The place of the next one; false: enough. */
+static bool explain_step_log_append(explain_step_log *log, explain_logged_step **out)
+{
+    if (log->count >= EXPLAIN_LOG_MAX) {
+        return false;
+    }
+    *out = &log->list[log->count++ % EXPLAIN_LOG_KEPT];
+    return true;
 }
 
 /* The instruction that comes next; false: no more is wanted. */

@@ -392,6 +392,12 @@ void draw(const ls_sim_config *config, const void *previous, const void *current
     }
 }
 
+void status(const ls_sim_config *config, const void *, uint32_t slot, ls_status_list *list)
+{
+    ls_status_push_players(list, config->players, slot,
+                           "left and right or A and D roll   space or up jumps");
+}
+
 /* ---- who plays ---- */
 
 /* Runs from wall to wall, and jumps as it comes to the crates. */
@@ -447,6 +453,7 @@ constexpr ls_simulation make()
     game.bot = bot;
     game.control = control;
     game.input_bits = ls_buttons_in_first_byte;
+    game.status = status;
     game.hash = hash;
     game.deinit = deinit;
     return game;

@@ -604,6 +604,24 @@ static void chipmunk_draw(const ls_sim_config *config, const void *previous, con
     }
 }
 
+/* How often each car has reached its flag. */
+static void chipmunk_status(const ls_sim_config *config, const void *state, uint32_t slot,
+                            ls_status_list *list)
+{
+    const chipmunk_world *world = state;
+    for (uint32_t i = 0; i < config->players; i++) {
+        ls_status_line score = {
+            .kind = LS_STATUS_SEAT, .owner = i + 1, .colour = ls_player_colour(i)};
+        ls_text_set(&score.text, "%u", world->drivers[i].crossings);
+        ls_status_push(list, score);
+    }
+    if (slot < config->players) {
+        ls_status_push(list, (ls_status_line){.kind = LS_STATUS_KEYS,
+                                              .text = {"left and right or A and D drive   "
+                                                       "space puts the car back"}});
+    }
+}
+
 /* ---- who plays ---- */
 
 /* Drives to its flag, hesitates now and then, and asks for help where it does not get on. */
@@ -889,6 +907,7 @@ static const ls_simulation chipmunk = {
     .bot = chipmunk_bot,
     .control = chipmunk_control,
     .input_bits = ls_buttons_in_first_byte,
+    .status = chipmunk_status,
 };
 
 LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void);

@@ -249,6 +249,19 @@ static void sounds(const ls_sim_config *config, const void *previous, const void
     libretro_speaker_sound(libretro_console_speaker(game->console), list);
 }
 
+static void status(const ls_sim_config *config, const void *state, uint32_t slot,
+                   ls_status_list *list)
+{
+    (void)state;
+    if (slot < config->players) {
+        ls_status_push(list,
+                       (ls_status_line){.kind = LS_STATUS_KEYS,
+                                        .text = {"arrows or WASD   space A   left control B   "
+                                                 "Z Y   X X   Q L   E R   enter start   "
+                                                 "backspace select"}});
+    }
+}
+
 /* ---- who plays ---- */
 
 static uint32_t bit(unsigned button)
@@ -379,6 +392,7 @@ static const ls_simulation simulation = {
     .deinit = deinit,
     .save_fields = save_fields,
     .input_bits = input_bits,
+    .status = status,
 };
 
 LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void);

@@ -99,13 +99,22 @@ typedef struct lua_shapes {
     bool is_drawn;
 } lua_shapes;
 
+/* The lines that `status` made of one image for one slot. */
+typedef struct lua_status_lines {
+    ls_status_line lines[LS_PLAYERS_MAX + 8];
+    ls_status_list list;
+    uint32_t slot;
+    uint64_t image_hash;
+    bool is_made;
+} lua_status_lines;
+
 struct lua_engine {
     lua_State *L;
     const ls_sim_config *config;
     size_t used_bytes;
     uint64_t instructions_left;
     bool is_budget_used;
-    bool is_view; /* runs draw, bot and control on a copy */
+    bool is_view; /* runs draw, status, bot and control on a copy */
     bool has_reported;
     uint32_t log_level;
     ls_tick tick;
@@ -137,8 +146,10 @@ struct lua_engine {
     uint32_t cue_count;
 
     lua_engine *view;
-    bool has_no_bot; /* `bot` or `control` has failed: it is not called again */
+    bool has_no_bot; /* `bot`, `control` or `status` has failed: it is not called again */
     bool has_no_control;
+    bool has_no_status;
+    lua_status_lines status;
     lua_shapes *drawing; /* while `draw` runs */
     lua_shapes shown;
     lua_shapes shown_before;
@@ -270,6 +281,7 @@ void lua_watch_write(lua_engine *engine, lua_State *L, int storage);
 /* ---- picture and hands (lua_view.c) ---- */
 
 void lua_view_draw(lua_engine *before, lua_engine *now, ls_fixed alpha, ls_draw_list *list);
+void lua_view_status(lua_engine *engine, uint32_t slot, ls_status_list *list);
 uint32_t lua_view_bot(lua_engine *engine, uint32_t slot, ls_rng *rng, uint8_t *bytes);
 void lua_view_input_bits(lua_engine *engine, const ls_input_bits *bits);
 uint32_t lua_view_control(lua_engine *engine, uint32_t slot, const ls_controls *controls,

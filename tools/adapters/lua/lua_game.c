@@ -181,6 +181,15 @@ static void draw(const ls_sim_config *config, const void *previous, const void *
     own_locale_end(own);
 }
 
+static void status(const ls_sim_config *config, const void *state, uint32_t slot,
+                   ls_status_list *list)
+{
+    (void)config;
+    own_locale own = own_locale_begin();
+    lua_view_status(engine_of(state), slot, list);
+    own_locale_end(own);
+}
+
 static void sounds(const ls_sim_config *config, const void *previous, const void *current,
                    ls_sound_list *list)
 {
@@ -248,6 +257,7 @@ static const ls_simulation simulation = {
     .sounds = sounds,
     .save_fields_of = save_fields_of,
     .input_bits = input_bits,
+    .status = status,
 };
 
 LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void);

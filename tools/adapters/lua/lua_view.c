@@ -1,5 +1,6 @@
-/* The picture, bot and hands of a script. Its functions for them run on a copy that is brought to
- * the state by its image: whatever they change in `storage`, the match does not see it. */
+/* The picture, status, bot and hands of a script. Its functions for them run on a copy that is
+ * brought to the state by its image: whatever they change in `storage`, the match does not see it.
+ */
 #include "lockstep/common/maths/fixed_trig.h"
 #include "lockstep/common/maths/interpolate.h"
 #include "lockstep/common/simulations/player_view.h"
@@ -253,6 +254,84 @@ void lua_view_draw(lua_engine *before, lua_engine *now, ls_fixed alpha, ls_draw_
     }
 }
 
+/* ---- what is asked of a script ---- */
+
+/* A function that fails is told of once, and not called again: it may have used up its budget. */
+static bool ask_script(lua_engine *engine, const char *function, lua_CFunction run, void *argument,
+                       bool *has_failed)
+{
+    ls_text why = {{0}};
+    lua_engine *view = *has_failed ? NULL : view_at(engine, &engine->image);
+    if (view && !lua_engine_play(view, run, argument, &engine->image, &why)) {
+        *has_failed = true;
+        ls_text_make_printable(why.bytes, strlen(why.bytes));
+        lua_say("'%s' has failed, and is not called again: %s\n", function, why.bytes);
+    }
+    return view && !*has_failed;
+}
+
+/* ---- status ---- */
+
+/* seat(slot, text, colour), and the others with text and colour alone */
+static int push_status(lua_State *L)
+{
+    lua_status_lines *status = lua_touserdata(L, lua_upvalueindex(1));
+    ls_status_line line = {.kind = (uint32_t)lua_tointeger(L, lua_upvalueindex(2))};
+    int text = line.kind == LS_STATUS_SEAT ? 2 : 1;
+    line.owner = text == 2 ? (uint32_t)luaL_checkinteger(L, 1) + 1 : 0;
+    ls_text_set(&line.text, "%s", luaL_checkstring(L, text));
+    ls_text_make_printable(line.text.bytes, strlen(line.text.bytes));
+    line.colour = (uint32_t)luaL_optinteger(L, text + 1, 0);
+    ls_status_push(&status->list, line);
+    return 0;
+}
+
+static int run_status(lua_State *L)
+{
+    static const char *const names[] = {[LS_STATUS_SEAT] = "seat",
+                                        [LS_STATUS_MATCH] = "match",
+                                        [LS_STATUS_PERSON] = "person",
+                                        [LS_STATUS_KEYS] = "keys"};
+    lua_status_lines *status = lua_touserdata(L, 1);
+    if (lua_getglobal(L, "status") != LUA_TFUNCTION) {
+        return 0;
+    }
+    lua_newtable(L);
+    for (lua_Integer kind = 0; kind < (lua_Integer)(sizeof names / sizeof names[0]); kind++) {
+        lua_pushlightuserdata(L, status);
+        lua_pushinteger(L, kind);
+        lua_pushcclosure(L, push_status, 2);
+        lua_setfield(L, -2, names[kind]);
+    }
+    if (status->slot < lua_engine_of(L)->config->players) {
+        lua_pushinteger(L, status->slot);
+    } else {
+        lua_pushnil(L);
+    }
+    lua_call(L, 2, 0);
+    return 0;
+}
+
+/* Asked for every picture, the script is called once for a state. */
+void lua_view_status(lua_engine *engine, uint32_t slot, ls_status_list *list)
+{
+    lua_status_lines *status = &engine->status;
+    bool is_new = !status->is_made || status->image_hash != engine->image_hash;
+    if (is_new || status->slot != slot) {
+        status->is_made = true;
+        status->slot = slot;
+        status->image_hash = engine->image_hash;
+        status->list = (ls_status_list){.lines = status->lines,
+                                        .capacity = sizeof status->lines / sizeof status->lines[0]};
+        if (!ask_script(engine, "status", run_status, status, &engine->has_no_status)) {
+            status->list.count = 0;
+        }
+    }
+    for (uint32_t i = 0; i < status->list.count; i++) {
+        ls_status_push(list, status->lines[i]);
+    }
+}
+
 /* ---- bot and hands ---- */
 
 typedef struct hand_call {
@@ -349,17 +428,9 @@ static int run_hand(lua_State *L)
     return 0;
 }
 
-/* A function that fails is told of once, and not called again: it may have used up its budget. */
-static bool ask_script(lua_engine *engine, hand_call *call, bool *has_failed)
+static bool ask_hand(lua_engine *engine, hand_call *call, bool *has_failed)
 {
-    ls_text why = {{0}};
-    lua_engine *view = *has_failed ? NULL : view_at(engine, &engine->image);
-    if (view && !lua_engine_play(view, run_hand, call, &engine->image, &why)) {
-        *has_failed = true;
-        ls_text_make_printable(why.bytes, strlen(why.bytes));
-        lua_say("'%s' has failed, and is not called again: %s\n", call->function, why.bytes);
-    }
-    return view && !*has_failed && call->has_run;
+    return ask_script(engine, call->function, run_hand, call, has_failed) && call->has_run;
 }
 
 /* A string of the script, byte by byte. */
@@ -405,7 +476,7 @@ uint32_t lua_view_bot(lua_engine *engine, uint32_t slot, ls_rng *rng, uint8_t *b
     hand_call call = {.function = "bot", .slot = slot, .bytes = bytes};
     uint8_t any = (uint8_t)ls_rng_next(rng);
     call.rng = ls_rng_make((uint64_t)ls_rng_next(rng), slot);
-    if (ask_script(engine, &call, &engine->has_no_bot)) {
+    if (ask_hand(engine, &call, &engine->has_no_bot)) {
         return call.size;
     }
     bytes[0] = any;
@@ -417,7 +488,7 @@ uint32_t lua_view_control(lua_engine *engine, uint32_t slot, const ls_controls *
                           uint8_t *bytes)
 {
     hand_call call = {.function = "control", .slot = slot, .controls = controls, .bytes = bytes};
-    if (ask_script(engine, &call, &engine->has_no_control)) {
+    if (ask_hand(engine, &call, &engine->has_no_control)) {
         return call.size;
     }
     bytes[0] = (uint8_t)(controls->held | controls->pressed);

@@ -114,8 +114,16 @@ function control(slot, controls)
     return string.char((up and 1 or 0) + (down and 2 or 0))
 end
 
+-- A score behind each name, and for the person at `slot` (a spectator has none) the keys.
+function status(on, slot)
+    for seat, paddle in pairs(storage.paddles) do
+        on.seat(seat, tostring(storage.score[seat % 2]), COLOURS[seat % 4])
+    end
+    if slot then on.keys("up and down or W and S move the paddle") end
+end
+
 function draw(on)
-    local ball, score = storage.ball, storage.score
+    local ball = storage.ball
     on.view(-WIDTH - 1, -HEIGHT - 1, WIDTH + 1, HEIGHT + 1)
     on.box(1, 0, HEIGHT + 0.25, WIDTH, 0.25, 0x55606eff)
     on.box(2, 0, -HEIGHT - 0.25, WIDTH, 0.25, 0x55606eff)
@@ -125,7 +133,6 @@ function draw(on)
         on.box(10 + slot, paddle.x, paddle.y, 0.25, PADDLE, colour, 0, slot)
     end
     on.disc(4, ball.x, ball.y, 0.35, 0xf0f0f0ff, ball.spin)
-    on.text(5, -2, HEIGHT - 1.2, 1.4, score[0] .. " : " .. score[1], 0xb0b8c0ff)
     local count = storage.countdown
     if count > 0 then on.text(6, -0.3, 2.5, 2, tostring(count), 0xffe080ff) end
 end

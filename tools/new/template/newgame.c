@@ -147,6 +147,27 @@ static void draw(const ls_sim_config *config, const void *previous, const void *
     }
 }
 
+/* Text beside the picture: a score behind each name, a word to the one who is it, and the keys. */
+static void status(const ls_sim_config *config, const void *state, uint32_t slot,
+                   ls_status_list *list)
+{
+    const playground *p = state;
+    for (uint32_t i = 0; i < config->players; i++) {
+        ls_status_line score = {.kind = LS_STATUS_SEAT, .owner = i + 1, .colour = colours[i]};
+        ls_text_set(&score.text, "%u s free",
+                    (uint32_t)(p->athletes[i].free_ticks / config->tick_rate_hz));
+        ls_status_push(list, score);
+    }
+    if (slot >= config->players) { /* a spectator */
+        return;
+    }
+    if (slot == p->it) {
+        ls_status_push(list, (ls_status_line){.kind = LS_STATUS_PERSON,
+                                              .text = {"you are it: touch another"}});
+    }
+    ls_status_push(list, (ls_status_line){.kind = LS_STATUS_KEYS, .text = {"arrows or WASD run"}});
+}
+
 /* A cue when somebody else is it: the file 1.wav in the folder of --sounds, or a tone. */
 static void sounds(const ls_sim_config *config, const void *previous, const void *current,
                    ls_sound_list *list)
@@ -227,6 +248,7 @@ static const ls_simulation game = {
     .bot = bot,
     .control = control,
     .input_bits = ls_buttons_in_first_byte,
+    .status = status,
 };
 
 LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void)

@@ -3,14 +3,14 @@
  * request, how long one may take, and those who follow the events. A new connection always
  * gets in: the slowest of those that are there goes. Knows no path: http_routes answers. Called by
  * the supervisor. */
-#ifndef LOCKSTEP_SERVER_SERVICE_HTTP_LISTENER_H
-#define LOCKSTEP_SERVER_SERVICE_HTTP_LISTENER_H
+#ifndef LOCKSTEP_SERVER_CONTROL_HTTP_LISTENER_H
+#define LOCKSTEP_SERVER_CONTROL_HTTP_LISTENER_H
 
 #include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/runtime/event_loop.h"
-#include "lockstep/server/service/audit_log.h"
+#include "lockstep/server/control/audit_log.h"
 #include "lockstep/server/service/service_view.h"
 
 typedef struct ls_http_listener ls_http_listener;

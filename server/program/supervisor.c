@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-#include "lockstep/server/service/supervisor.h"
+#include "lockstep/server/program/supervisor.h"
 
 #include "lockstep/common/base/cipher.h"
 #include "lockstep/common/base/clock.h"
@@ -11,13 +11,13 @@
 #include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/protocol/udp/udp_group.h"
-#include "lockstep/server/service/agones.h"
-#include "lockstep/server/service/http_listener.h"
+#include "lockstep/server/control/agones.h"
+#include "lockstep/server/control/http_listener.h"
+#include "lockstep/server/control/tls_files.h"
 #include "lockstep/server/service/journal_disk.h"
 #include "lockstep/server/service/journal_upload.h"
 #include "lockstep/server/service/room_keeper.h"
 #include "lockstep/server/service/room_register.h"
-#include "lockstep/server/service/tls_files.h"
 
 #include <errno.h>
 #include <inttypes.h>

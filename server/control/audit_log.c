@@ -1,4 +1,4 @@
-#include "lockstep/server/service/audit_log.h"
+#include "lockstep/server/control/audit_log.h"
 
 #include "lockstep/common/system/system_clock.h"
 

@@ -1,14 +1,14 @@
 #define _GNU_SOURCE
-#include "lockstep/server/service/http_listener.h"
+#include "lockstep/server/control/http_listener.h"
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/socket.h"
+#include "lockstep/server/control/http_guard.h"
+#include "lockstep/server/control/http_routes.h"
+#include "lockstep/server/control/tls_files.h"
 #include "lockstep/server/service/event_ring.h"
-#include "lockstep/server/service/http_guard.h"
-#include "lockstep/server/service/http_routes.h"
-#include "lockstep/server/service/tls_files.h"
 
 #include <errno.h>
 #include <microhttpd.h>

@@ -1,8 +1,8 @@
 /* Supervisor: the service that lockstep-server --config starts: one UDP port, workers with rooms on
  * it, an HTTP listener for its operators, and a way out that loses no closed tick.
  * Hosts no match itself. Called by main. */
-#ifndef LOCKSTEP_SERVER_SERVICE_SUPERVISOR_H
-#define LOCKSTEP_SERVER_SERVICE_SUPERVISOR_H
+#ifndef LOCKSTEP_SERVER_PROGRAM_SUPERVISOR_H
+#define LOCKSTEP_SERVER_PROGRAM_SUPERVISOR_H
 
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"

@@ -1,8 +1,8 @@
 /* HTTP guard: what makes a request suspicious: a host that is another one's (DNS rebinding), a head
  * that a proxy in front could read in another way, wrong tokens. Decides; never answers. Time is an
  * argument. Called by http_listener and http_routes. */
-#ifndef LOCKSTEP_SERVER_SERVICE_HTTP_GUARD_H
-#define LOCKSTEP_SERVER_SERVICE_HTTP_GUARD_H
+#ifndef LOCKSTEP_SERVER_CONTROL_HTTP_GUARD_H
+#define LOCKSTEP_SERVER_CONTROL_HTTP_GUARD_H
 
 #include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/log.h"

@@ -1,13 +1,13 @@
-#include "lockstep/server/service/http_routes.h"
+#include "lockstep/server/control/http_routes.h"
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/system/system_clock.h"
+#include "lockstep/server/control/http_guard.h"
+#include "lockstep/server/control/http_metrics.h"
 #include "lockstep/server/service/ban_list.h"
 #include "lockstep/server/service/event_ring.h"
-#include "lockstep/server/service/http_guard.h"
-#include "lockstep/server/service/http_metrics.h"
 #include "lockstep/server/service/room_register.h"
 #include "lockstep/server/service/room_settings.h"
 

@@ -1,8 +1,8 @@
 /* TLS files: the certificate of the HTTP interface and its key, from files in PEM that are read
  * again when they change: connections that begin from then on get the new one. The only module
  * that knows GnuTLS. Called by the supervisor and http_listener. */
-#ifndef LOCKSTEP_SERVER_SERVICE_TLS_FILES_H
-#define LOCKSTEP_SERVER_SERVICE_TLS_FILES_H
+#ifndef LOCKSTEP_SERVER_CONTROL_TLS_FILES_H
+#define LOCKSTEP_SERVER_CONTROL_TLS_FILES_H
 
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/base/status.h"

@@ -1,4 +1,4 @@
-#include "lockstep/server/service/agones_plan.h"
+#include "lockstep/server/control/agones_plan.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hash.h"

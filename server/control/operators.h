@@ -2,8 +2,8 @@
  * [http] token-file, whose holder may do all, and those of the file of operators, of which each has
  * a name and a role. Reads the files again when they change. Called by the supervisor and
  * http_routes. */
-#ifndef LOCKSTEP_SERVER_SERVICE_OPERATORS_H
-#define LOCKSTEP_SERVER_SERVICE_OPERATORS_H
+#ifndef LOCKSTEP_SERVER_CONTROL_OPERATORS_H
+#define LOCKSTEP_SERVER_CONTROL_OPERATORS_H
 
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/base/status.h"

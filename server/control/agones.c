@@ -1,9 +1,9 @@
-#include "lockstep/server/service/agones.h"
+#include "lockstep/server/control/agones.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/http_transfer.h"
 #include "lockstep/common/program/key_file.h"
-#include "lockstep/server/service/agones_plan.h"
+#include "lockstep/server/control/agones_plan.h"
 
 #include <inttypes.h>
 #include <stdio.h>

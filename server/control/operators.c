@@ -1,4 +1,4 @@
-#include "lockstep/server/service/operators.h"
+#include "lockstep/server/control/operators.h"
 
 #include "lockstep/common/base/cipher.h"
 #include "lockstep/common/system/private_file.h"

@@ -2,10 +2,10 @@
  * lines is bounded: rooms beyond the first LS_HTTP_METRICS_ROOMS_MAX, by name, are one, "_others".
  * Keeps nothing: the service's own sums of rooms that are gone are why no total goes back. Called
  * by http_routes. */
-#ifndef LOCKSTEP_SERVER_SERVICE_HTTP_METRICS_H
-#define LOCKSTEP_SERVER_SERVICE_HTTP_METRICS_H
+#ifndef LOCKSTEP_SERVER_CONTROL_HTTP_METRICS_H
+#define LOCKSTEP_SERVER_CONTROL_HTTP_METRICS_H
 
-#include "lockstep/server/service/http_exchange.h"
+#include "lockstep/server/control/http_exchange.h"
 #include "lockstep/server/service/service_view.h"
 
 #define LS_HTTP_METRICS_ROOMS_MAX 256u

@@ -1,11 +1,11 @@
 /* Audit log: what operators have asked of the service, who, when, and what came of it: the newest
  * ones, and a line of the log for each. Called by http_routes. */
-#ifndef LOCKSTEP_SERVER_SERVICE_AUDIT_LOG_H
-#define LOCKSTEP_SERVER_SERVICE_AUDIT_LOG_H
+#ifndef LOCKSTEP_SERVER_CONTROL_AUDIT_LOG_H
+#define LOCKSTEP_SERVER_CONTROL_AUDIT_LOG_H
 
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/program/json.h"
-#include "lockstep/server/service/operators.h"
+#include "lockstep/server/control/operators.h"
 
 #define LS_AUDIT_KEPT 256u
 

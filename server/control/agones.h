@@ -1,8 +1,8 @@
 /* Agones: tells the sidecar of Agones' SDK how the service is, follows what it says of the game
  * server, and opens the room of an allocation. A sidecar that is slow or away holds up nothing.
  * Decides nothing: agones_plan.h does. Called by supervisor. */
-#ifndef LOCKSTEP_SERVER_SERVICE_AGONES_H
-#define LOCKSTEP_SERVER_SERVICE_AGONES_H
+#ifndef LOCKSTEP_SERVER_CONTROL_AGONES_H
+#define LOCKSTEP_SERVER_CONTROL_AGONES_H
 
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/runtime/event_loop.h"

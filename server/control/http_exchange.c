@@ -1,4 +1,4 @@
-#include "lockstep/server/service/http_exchange.h"
+#include "lockstep/server/control/http_exchange.h"
 
 #include "lockstep/common/base/allocator.h"
 

@@ -1,4 +1,4 @@
-#include "lockstep/server/service/http_guard.h"
+#include "lockstep/server/control/http_guard.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/language.h"

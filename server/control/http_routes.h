@@ -1,11 +1,11 @@
 /* HTTP routes: answers each path: metrics, health, the dashboard and the API, below /api/v1/, whose
  * token it looks at. A command goes to the service, whose result may come later. Called by
  * http_listener for each whole request. */
-#ifndef LOCKSTEP_SERVER_SERVICE_HTTP_ROUTES_H
-#define LOCKSTEP_SERVER_SERVICE_HTTP_ROUTES_H
+#ifndef LOCKSTEP_SERVER_CONTROL_HTTP_ROUTES_H
+#define LOCKSTEP_SERVER_CONTROL_HTTP_ROUTES_H
 
-#include "lockstep/server/service/audit_log.h"
-#include "lockstep/server/service/http_exchange.h"
+#include "lockstep/server/control/audit_log.h"
+#include "lockstep/server/control/http_exchange.h"
 #include "lockstep/server/service/service_view.h"
 
 typedef struct ls_http_api {

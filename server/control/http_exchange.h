@@ -1,8 +1,8 @@
 /* HTTP exchange: a request and its reply, without the library that carries them. A reply may come
  * later than its request: the part that owes it and the listener each hold the exchange. Called
  * by http_listener and http_routes. */
-#ifndef LOCKSTEP_SERVER_SERVICE_HTTP_EXCHANGE_H
-#define LOCKSTEP_SERVER_SERVICE_HTTP_EXCHANGE_H
+#ifndef LOCKSTEP_SERVER_CONTROL_HTTP_EXCHANGE_H
+#define LOCKSTEP_SERVER_CONTROL_HTTP_EXCHANGE_H
 
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/program/json.h"

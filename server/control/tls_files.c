@@ -1,4 +1,4 @@
-#include "lockstep/server/service/tls_files.h"
+#include "lockstep/server/control/tls_files.h"
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/assert.h"

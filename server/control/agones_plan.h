@@ -1,8 +1,8 @@
 /* Agones plan: what a server tells the sidecar of Agones' SDK, and what it does when it is
  * allocated: from what is seen of the service and of the sidecar's replies it says which request
  * comes next. Sends nothing, and asks for no time. Called by agones.c. */
-#ifndef LOCKSTEP_SERVER_SERVICE_AGONES_PLAN_H
-#define LOCKSTEP_SERVER_SERVICE_AGONES_PLAN_H
+#ifndef LOCKSTEP_SERVER_CONTROL_AGONES_PLAN_H
+#define LOCKSTEP_SERVER_CONTROL_AGONES_PLAN_H
 
 #include "lockstep/common/base/cipher.h"
 #include "lockstep/server/service/service_view.h"
