@@ -453,9 +453,7 @@ void lockstep_client_info(lockstep_self *handle, lockstep_info *info)
     info->bytes_up = traffic.bytes_sent;
     info->bytes_down = traffic.bytes_received;
     if (offer) {
-        ls_session_lobby lobby = ls_session_lobby_of(client->session);
         info->players = offer->config.players;
-        info->players_here = (uint32_t)__builtin_popcount(lobby.here_mask);
         info->tick_rate_hz = offer->config.tick_rate_hz;
         info->sim = offer->simulation;
     }

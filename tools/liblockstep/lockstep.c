@@ -241,7 +241,7 @@ static void sleep_ms(uint32_t time_ms)
 
 /* ---- life ---- */
 
-static bool init(lockstep *handle, const lockstep_game *game)
+static bool init(lockstep *handle, int kind, const lockstep_game *game)
 {
     memset(handle, 0, sizeof *handle);
     lockstep_settings_init(&handle->self.settings);
@@ -250,7 +250,8 @@ static bool init(lockstep *handle, const lockstep_game *game)
         handle->self.has_game = true;
         handle->self.own = lockstep_own_game(&handle->self.game);
     }
-    return lockstep_event_queue_open(&handle->self.events);
+    /* To a simulation by itself nothing happens. */
+    return kind == LOCKSTEP_SIM || lockstep_event_queue_open(&handle->self.events);
 }
 
 lockstep *lockstep_create(int kind, const lockstep_game *game)
@@ -262,7 +263,7 @@ lockstep *lockstep_create(int kind, const lockstep_game *game)
     if (!handle) {
         return NULL;
     }
-    if (!init(handle, game)) {
+    if (!init(handle, kind, game)) {
         lockstep_settings_deinit(&handle->self.settings);
         give_block(handle);
         return NULL;

@@ -257,10 +257,10 @@ typedef struct lockstep_info {
     int32_t status;     /* once it is over: why */
     int32_t is_running; /* ticks are played: the match has started and is not over */
     int32_t is_over;
-    uint32_t slot;    /* client: its own, or LOCKSTEP_NO_SLOT */
-    uint32_t players; /* seats */
-    uint32_t players_here;
-    uint32_t tick; /* of the newest state that is confirmed */
+    uint32_t slot;         /* client: its own, or LOCKSTEP_NO_SLOT */
+    uint32_t players;      /* seats */
+    uint32_t players_here; /* host */
+    uint32_t tick;         /* of the newest state that is confirmed */
     uint32_t tick_rate_hz;
     uint32_t input_delay_ticks;
     uint32_t desyncs;            /* differences that were found, of any machine */
