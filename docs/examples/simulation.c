@@ -16,8 +16,9 @@ enum {
 int main(void)
 {
     static lockstep *sims[COUNT];
-    static unsigned char inputs[COUNT * PLAYERS]; /* of arena: a byte for each player */
+    static unsigned char inputs[COUNT * PLAYERS * LOCKSTEP_INPUT_BYTES_MAX];
     static unsigned char saved[SAVED_BYTES_MAX];
+    lockstep_info info = {.size = sizeof info};
     char seed[16];
     for (int i = 0; i < COUNT; i++) {
         sims[i] = lockstep_create(LOCKSTEP_SIM, NULL);
@@ -29,15 +30,16 @@ int main(void)
             return 1;
         }
     }
+    lockstep_get_info(sims[0], &info);
     long long size = lockstep_save(sims[0], saved, sizeof saved);
     for (int tick = 0; tick < TICKS; tick++) {
-        memset(inputs, tick, sizeof inputs);
+        memset(inputs, tick, COUNT * PLAYERS * info.input_bytes);
         lockstep_step(sims, COUNT, inputs, NULL);
     }
     unsigned long long hash = lockstep_hash(sims[0]);
     lockstep_load(sims[0], saved, (size_t)size, 0);
     for (int tick = 0; tick < TICKS; tick++) {
-        memset(inputs, tick, sizeof inputs);
+        memset(inputs, tick, COUNT * PLAYERS * info.input_bytes);
         lockstep_step(sims, 1, inputs, NULL);
     }
     lockstep_field field;

@@ -276,6 +276,12 @@ Test(liblockstep, own_game_steps_on_its_inputs)
     cr_assert_eq(lockstep_step(&sim, 1, inputs, NULL), LOCKSTEP_OK);
     cr_assert_eq(lockstep_step(&sim, 1, inputs, sizes), LOCKSTEP_OK);
     counters now = state_of(sim);
+    lockstep_info info = {.size = sizeof info};
+    cr_assert_eq(lockstep_get_info(sim, &info), LOCKSTEP_OK);
+    cr_assert_eq(info.input_bytes, 1);
+    cr_assert_eq(info.players, PLAYERS);
+    cr_assert_eq(info.tick, 2);
+    cr_assert_str_eq(info.sim, "counters");
     cr_assert_eq(now.presses[0], 6);
     cr_assert_eq(now.presses[1], 4);
     cr_assert_eq(now.joined[0], 1);

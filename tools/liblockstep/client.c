@@ -405,13 +405,17 @@ ls_status lockstep_client_say(lockstep_self *handle, const char *text)
     return status;
 }
 
+static uint32_t input_bytes_max(const client_part *client)
+{
+    const ls_sim_instance *instance = ls_session_instance(client->session);
+    return instance ? ls_sim_instance_simulation(instance)->input_bytes_max : LS_INPUT_BYTES_MAX;
+}
+
 ls_status lockstep_client_input(lockstep_self *handle, const void *bytes, uint32_t size,
                                 bool is_once, ls_text *why)
 {
     client_part *client = handle->part;
-    const ls_sim_instance *instance = ls_session_instance(client->session);
-    uint32_t most =
-        instance ? ls_sim_instance_simulation(instance)->input_bytes_max : LS_INPUT_BYTES_MAX;
+    uint32_t most = input_bytes_max(client);
     if (size > most) {
         return ls_fail(LS_BAD_ARGUMENT, why, "an input has up to %u bytes, not %u", most, size);
     }
@@ -456,6 +460,7 @@ void lockstep_client_info(lockstep_self *handle, lockstep_info *info)
         info->players = offer->config.players;
         info->tick_rate_hz = offer->config.tick_rate_hz;
         info->sim = offer->simulation;
+        info->input_bytes = input_bytes_max(client);
     }
 }
 

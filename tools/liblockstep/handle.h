@@ -57,6 +57,7 @@ void lockstep_sim_close(lockstep_self *handle);
 ls_sim_instance *lockstep_sim_instance(lockstep_self *handle);
 uint32_t lockstep_sim_slots(lockstep_self *handle);
 size_t lockstep_sim_input_bytes(lockstep_self *handle); /* of all its slots */
+void lockstep_sim_info(lockstep_self *handle, lockstep_info *info);
 void lockstep_sim_step(lockstep_self *handle, const uint8_t *inputs, const uint32_t *sizes);
 
 #endif

@@ -310,6 +310,7 @@ void lockstep_host_info(lockstep_self *handle, lockstep_info *info)
     info->desyncs = host->desyncs;
     info->port = ls_host_port(ls_rooms_host(host->rooms));
     info->sim = config->simulation->name;
+    info->input_bytes = config->simulation->input_bytes_max;
     info->invite = host->invite;
 }
 

@@ -434,7 +434,7 @@ int lockstep_poll(lockstep *handle, lockstep_event *event)
 
 int lockstep_get_info(lockstep *handle, lockstep_info *info)
 {
-    if (!is_right(handle, CLIENT | HOST, true)) {
+    if (!is_right(handle, CLIENT | HOST | SIM, true)) {
         return LS_BAD_ARGUMENT;
     }
     if (!info) {
@@ -447,8 +447,10 @@ int lockstep_get_info(lockstep *handle, lockstep_info *info)
     enter(handle);
     if (kind_of(handle) == LOCKSTEP_CLIENT) {
         lockstep_client_info(&handle->self, &now);
-    } else {
+    } else if (kind_of(handle) == LOCKSTEP_HOST) {
         lockstep_host_info(&handle->self, &now);
+    } else {
+        lockstep_sim_info(&handle->self, &now);
     }
     leave(handle);
     fill(info, info->size, &now, sizeof now);

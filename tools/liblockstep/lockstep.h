@@ -262,6 +262,7 @@ typedef struct lockstep_info {
     uint32_t players_here; /* host */
     uint32_t tick;         /* of the newest state that is confirmed */
     uint32_t tick_rate_hz;
+    uint32_t input_bytes; /* of a player for one tick, at most */
     uint32_t input_delay_ticks;
     uint32_t desyncs;            /* differences that were found, of any machine */
     uint32_t rollback_depth_max; /* ticks */
@@ -276,6 +277,7 @@ typedef struct lockstep_info {
     const char *invite; /* host: one line that a player gives to "server"; else "" */
 } lockstep_info;
 
+/* Of a simulation by itself: players, tick, tick_rate_hz, input_bytes, sim. */
 LOCKSTEP_API int lockstep_get_info(lockstep *handle, lockstep_info *info);
 
 typedef struct lockstep_player {
@@ -358,7 +360,7 @@ LOCKSTEP_API int lockstep_pause(lockstep *host, int is_paused, const char *why);
 /* ---- the simulation alone ---- */
 
 /* Steps `count` simulations once each, on inputs that lie behind each other: for each simulation
- * its slots, input_bytes for each slot (the game's most). `sizes` has as many numbers, the bytes of
+ * its slots, lockstep_info.input_bytes for each. `sizes` has as many numbers, the bytes of
  * them that each slot uses; NULL: all. In the first tick every slot is told JOINED. */
 LOCKSTEP_API int lockstep_step(lockstep *const *sims, size_t count, const void *inputs,
                                const uint32_t *sizes);

@@ -73,6 +73,16 @@ size_t lockstep_sim_input_bytes(lockstep_self *handle)
     return (size_t)sim->slots * sim->input_bytes;
 }
 
+void lockstep_sim_info(lockstep_self *handle, lockstep_info *info)
+{
+    const sim_part *sim = handle->part;
+    info->players = sim->slots;
+    info->tick = ls_sim_instance_tick(sim->instance);
+    info->tick_rate_hz = ls_sim_instance_config(sim->instance)->tick_rate_hz;
+    info->input_bytes = sim->input_bytes;
+    info->sim = ls_sim_instance_simulation(sim->instance)->name;
+}
+
 void lockstep_sim_step(lockstep_self *handle, const uint8_t *inputs, const uint32_t *sizes)
 {
     const sim_part *sim = handle->part;
