@@ -122,19 +122,30 @@ static void log_notice(const ls_session_log *lines, const ls_notice *notice)
     }
 }
 
+void ls_session_log_add_lobby(const ls_session *session, ls_text *line)
+{
+    ls_session_lobby lobby = ls_session_lobby_of(session);
+    uint32_t missing = lobby.here_mask & ~lobby.ready_mask;
+    ls_text_add(line, "%d of %" PRIu32 " players are here", __builtin_popcount(lobby.here_mask),
+                ls_session_offer(session)->config.players);
+    if (missing != 0) {
+        ls_text_add(line, "; not ready: ");
+        ls_session_add_names(session, missing, line);
+    } else if (lobby.ready_mask != LS_LOBBY_ASKS_NOBODY) {
+        ls_text_add(line, " and ready");
+    }
+}
+
 static void log_lobby(ls_session_log *lines, ls_session_lobby lobby)
 {
-    uint32_t missing = lobby.here_mask & ~lobby.ready_mask;
-    ls_text names = {{0}};
+    ls_text line = {{0}};
     if (lobby.here_mask == lines->here_mask && lobby.ready_mask == lines->ready_mask) {
         return;
     }
     lines->here_mask = lobby.here_mask;
     lines->ready_mask = lobby.ready_mask;
-    ls_session_add_names(lines->session, missing, &names);
-    ls_log_line(lines->log, LS_LOG_INFO, "%d of %d players here are ready%s%s",
-                __builtin_popcount(lobby.ready_mask), __builtin_popcount(lobby.here_mask),
-                missing != 0 ? "; not ready: " : "", names.bytes);
+    ls_session_log_add_lobby(lines->session, &line);
+    ls_log_line(lines->log, LS_LOG_INFO, "%s", line.bytes);
 }
 
 static void log_lost(ls_session_log *lines, const ls_session_event *event)

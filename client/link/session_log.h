@@ -25,4 +25,7 @@ typedef struct ls_session_log {
 void ls_session_log_event(ls_session_log *lines, const ls_session_event *event, uint64_t now_ns);
 void ls_session_log_chat(ls_session_log *lines, const char *line, uint64_t now_ns);
 
+/* "2 of 4 players are here; not ready: ann": of a session that waits for its match. */
+void ls_session_log_add_lobby(const ls_session *session, ls_text *line);
+
 #endif

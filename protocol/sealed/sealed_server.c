@@ -221,6 +221,29 @@ void ls_sealed_server_destroy(ls_sealed_server *server)
 
 /* ---- connections ---- */
 
+static bool count_connection(ls_sealed_server *server, const ls_endpoint *address)
+{
+    const ls_sealed_server_config *config = &server->secrets->config;
+    if (!ls_address_limits_add_connection(server->limits, address)) {
+        return false;
+    }
+    if (config->count_connection &&
+        !config->count_connection(config->worker_user, address, false)) {
+        ls_address_limits_remove_connection(server->limits, address);
+        return false;
+    }
+    return true;
+}
+
+static void uncount_connection(ls_sealed_server *server, const ls_endpoint *address)
+{
+    const ls_sealed_server_config *config = &server->secrets->config;
+    ls_address_limits_remove_connection(server->limits, address);
+    if (config->count_connection) {
+        (void)config->count_connection(config->worker_user, address, true);
+    }
+}
+
 static void forget(ls_sealed_server *server, uint32_t index)
 {
     ls_cipher_wipe(&server->keys[index], sizeof server->keys[index]);
@@ -228,7 +251,7 @@ static void forget(ls_sealed_server *server, uint32_t index)
         ls_sealed_passes_forget(server->passes, index);
     }
     if (server->connections[index].is_counted) {
-        ls_address_limits_remove_connection(server->limits, &server->connections[index].accepted);
+        uncount_connection(server, &server->connections[index].accepted);
     }
     ls_sealed_connections_release(server->places, index);
 }
@@ -397,7 +420,7 @@ static bool is_redirected(ls_sealed_server *server, const arrival *at, const ent
         .match = ls_confirm_match_of(at->datagram, at->size, who->first_key),
         .attempt = ls_load_u64(who->confirm->client_key),
         .has_asked = who->confirm->route > LS_ROUTE_ASKED && !who->confirm->token};
-    uint32_t worker = config->choose_worker(config->choose_worker_user, &asker);
+    uint32_t worker = config->choose_worker(config->worker_user, &asker);
     LS_ASSERT(worker < server->workers || worker == LS_SEALED_NO_WORKER);
     if (worker == server->worker) {
         return false;
@@ -465,14 +488,14 @@ static bool accept_client(ls_sealed_server *server, const arrival *at, const ent
 {
     const ls_confirm *confirm = who->confirm;
     bool is_counted = !confirm->token;
-    if (is_counted && !ls_address_limits_add_connection(server->limits, at->from)) {
+    if (is_counted && !count_connection(server, at->from)) {
         deny(server, at, who, LS_DENIAL_TOO_MANY);
         return false;
     }
     uint32_t index = claim_place(server, confirm->client_key, at->now_ns);
     if (index == LS_SEALED_NO_CONNECTION) {
         if (is_counted) {
-            ls_address_limits_remove_connection(server->limits, at->from);
+            uncount_connection(server, at->from);
         }
         deny(server, at, who, LS_DENIAL_FULL);
         return false;

@@ -56,7 +56,10 @@ typedef struct ls_sealed_server_config {
      * repeated. Each worker must answer the same for a token, or it can be used once with each.
      * Must not call the server. NULL: each client belongs to the worker that it comes to. */
     uint32_t (*choose_worker)(void *user, const ls_sealed_asker *asker);
-    void *choose_worker_user;
+    /* Counts a connection without a token of an address beyond this server: false, when it has too
+     * many; with `has_ended`, one that was counted has ended. NULL: per_address_max is all. */
+    bool (*count_connection)(void *user, const ls_endpoint *address, bool has_ended);
+    void *worker_user; /* handed to both */
 } ls_sealed_server_config;
 
 typedef struct ls_sealed_server ls_sealed_server;

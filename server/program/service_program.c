@@ -137,21 +137,19 @@ static void settle_workers(service_program *self, const ls_server_options *optio
 {
     const ls_service_config *service = &self->service;
     bool has_bundles = strcmp(service->bundle_dir, "none") != 0;
-    uint32_t each = ls_service_config_share(service->rooms_max, service->workers);
-    self->worker = (ls_worker_settings){
-        .rooms_max = LS_MIN(each * 2, LS_MATCHES_MAX),
-        .log_level = options->output.level,
-        .log_format = options->log_format,
-        .bind_host = options->hosting.bind_host,
-        .admission = options->hosting.admission,
-        .bundle_dir = has_bundles ? text_or_null(service->bundle_dir) : NULL,
-        .bundle_mib_max = options->hosting.bundle_limit,
-        .journal_dir = text_or_null(service->journal_dir),
-        .plugin_dir = text_or_null(service->plugin_dir),
-        .files = self->files,
-        .address_connections = service->address_connections,
-        .address_joins = service->address_joins,
-        .address_rooms = ls_service_config_share(service->address_rooms, service->workers)};
+    uint32_t each = (service->rooms_max + service->workers - 1) / service->workers;
+    self->worker =
+        (ls_worker_settings){.rooms_max = LS_MIN(each * 2, LS_MATCHES_MAX),
+                             .log_level = options->output.level,
+                             .log_format = options->log_format,
+                             .bind_host = options->hosting.bind_host,
+                             .admission = options->hosting.admission,
+                             .bundle_dir = has_bundles ? text_or_null(service->bundle_dir) : NULL,
+                             .bundle_mib_max = options->hosting.bundle_limit,
+                             .journal_dir = text_or_null(service->journal_dir),
+                             .plugin_dir = text_or_null(service->plugin_dir),
+                             .files = self->files,
+                             .address_connections = service->address_connections};
 }
 
 /* ---- running ---- */
@@ -291,9 +289,6 @@ static ls_status read_again(void *user, ls_service_config *out)
     ls_status status = fresh->faults.count > 0 ? LS_BAD_ARGUMENT : LS_OK;
     if (status == LS_OK) {
         *out = fresh->service;
-        of->self->worker.address_joins = out->address_joins; /* of workers that are started again */
-        of->self->worker.address_rooms =
-            ls_service_config_share(out->address_rooms, of->self->service.workers);
     } else {
         (void)report_faults(fresh, true, of->console);
     }

@@ -184,11 +184,6 @@ static size_t add_all_params(const ls_service_config *config, char *out)
     return size;
 }
 
-uint32_t ls_service_config_share(uint32_t all, uint32_t workers)
-{
-    return (all + workers - 1) / workers;
-}
-
 char *ls_service_config_params(const ls_service_config *config)
 {
     char *params = ls_allocate(ls_allocator_heap(), add_all_params(config, NULL) + 1);

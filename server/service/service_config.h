@@ -60,14 +60,14 @@ typedef struct ls_service_config {
     char metrics_rooms[16];   /* of each room: none, summary or all */
     char log_format[16];      /* text, json or journald */
     /* [limits]: of one address (/32, /56), of clients without a token; 0: none. */
-    uint32_t address_connections; /* at each worker */
-    uint32_t address_joins;       /* likewise; see join_limits.h */
-    uint32_t address_rooms;       /* at all together */
-    char upload_command[512];     /* "{}" stands for the closed journal's file; "": none */
-    uint32_t upload_parallel;     /* commands at a time */
-    uint32_t upload_limit_s;      /* then a command that still runs has failed; 0: never */
-    uint32_t journals_keep_mib;   /* of closed journals on this machine; 0: all */
-    ls_room_settings match;       /* [match]: of every room, unless its group says otherwise */
+    uint32_t address_connections; /* of all workers, as the two below */
+    uint32_t address_joins;       /* see join_limits.h */
+    uint32_t address_rooms;
+    char upload_command[512];   /* "{}" stands for the closed journal's file; "": none */
+    uint32_t upload_parallel;   /* commands at a time */
+    uint32_t upload_limit_s;    /* then a command that still runs has failed; 0: never */
+    uint32_t journals_keep_mib; /* of closed journals on this machine; 0: all */
+    ls_room_settings match;     /* [match]: of every room, unless its group says otherwise */
     uint32_t group_count;
     ls_service_group groups[LS_SERVICE_GROUPS_MAX];
 } ls_service_config;
@@ -81,10 +81,6 @@ const ls_service_group *ls_service_config_group(const ls_service_config *config,
  * BAD_ARGUMENT or FULL with `why`. */
 ls_status ls_service_config_settle(const ls_service_config *config, const ls_service_group *group,
                                    ls_room_settings *out, ls_text *why);
-
-/* The part of each worker: rooms are spread over them, and so are those that one address may
- * cause. */
-uint32_t ls_service_config_share(uint32_t all, uint32_t workers);
 
 /* The parameters of all rooms that the file has, "name=value", a line each; of the heap. NULL:
  * memory is out. */

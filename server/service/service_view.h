@@ -64,10 +64,9 @@ typedef enum ls_service_command_kind {
     /* seconds, ban: kind, what, why; and sends those away whom it names. The result's text is the
      * ban's number */
     LS_SERVICE_ADD_BAN,
-    LS_SERVICE_SET_LIMITS, /* within the service: address_joins, address_rooms */
-    LS_SERVICE_LIFT_BAN,   /* ban.number */
-    LS_SERVICE_MESSAGE,    /* room ("": all), text */
-    LS_SERVICE_DRAIN,      /* no new rooms; ends the service when the last one is over */
+    LS_SERVICE_LIFT_BAN, /* ban.number */
+    LS_SERVICE_MESSAGE,  /* room ("": all), text */
+    LS_SERVICE_DRAIN,    /* no new rooms; ends the service when the last one is over */
 } ls_service_command_kind;
 
 typedef struct ls_service_command {
@@ -77,7 +76,6 @@ typedef struct ls_service_command {
     uint32_t seconds;
     ls_text text;
     ls_ban ban;
-    uint32_t address_joins, address_rooms;
     bool spares_players; /* of ADD_BAN, within the service: no player is sent away */
     ls_room_settings settings;
 } ls_service_command;

@@ -4,6 +4,7 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/runtime/line_channel.h"
 #include "lockstep/common/system/machine.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/rooms/crash_log.h"
@@ -33,6 +34,7 @@ typedef struct worker {
     ls_admission admission;
     ls_worker_rooms *rooms;
     ls_work_mark *mark;
+    ls_join_limits *limits;
     ls_room_directory *directory;
     ls_worker_seats told; /* the own seats, as the others know them */
     ls_line_channel *channel;
@@ -317,6 +319,18 @@ static uint32_t choose_worker(void *user, const ls_sealed_asker *asker)
     return worker_of_newcomer(self, asker->attempt);
 }
 
+static bool count_connection(void *user, const ls_endpoint *address, bool has_ended)
+{
+    const worker *self = user;
+    uint64_t origin = ls_endpoint_origin(address);
+    if (has_ended) {
+        ls_join_limits_disconnect(self->limits, self->settings.worker, origin);
+        return true;
+    }
+    return ls_join_limits_connect(self->limits, self->settings.worker, origin,
+                                  ls_event_loop_now_ns(loop_of(self)));
+}
+
 /* ---- life ---- */
 
 static ls_status create_rooms(worker *self, ls_text *why)
@@ -327,6 +341,7 @@ static ls_status create_rooms(worker *self, ls_text *why)
     ls_worker_rooms_config rooms = {.settings = settings,
                                     .directory = self->directory,
                                     .mark = self->mark,
+                                    .limits = self->limits,
                                     .console = self->console,
                                     .host = {.bind_host = "::",
                                              .descriptor = LS_WORKER_UDP_DESCRIPTOR,
@@ -341,7 +356,8 @@ static ls_status create_rooms(worker *self, ls_text *why)
     sealed->worker = settings->worker;
     sealed->workers = settings->workers;
     sealed->choose_worker = choose_worker;
-    sealed->choose_worker_user = self;
+    sealed->count_connection = count_connection;
+    sealed->worker_user = self;
     ls_status status = ls_worker_rooms_create(&rooms, &self->rooms, why);
     ls_cipher_wipe(sealed, sizeof *sealed);
     return status;
@@ -372,6 +388,12 @@ static ls_status open_mark(worker *self, ls_text *why)
     return check_descriptor(status, why);
 }
 
+static ls_status map_limits(worker *self, ls_text *why)
+{
+    self->limits = ls_shared_memory_map(LS_WORKER_LIMITS_DESCRIPTOR, sizeof *self->limits);
+    return check_descriptor(self->limits ? LS_OK : LS_IO, why);
+}
+
 static ls_status add_handlers(worker *self)
 {
     ls_event_loop *loop = loop_of(self);
@@ -386,6 +408,7 @@ static ls_status add_handlers(worker *self)
 static ls_status build(worker *self, ls_text *why)
 {
     ls_status status = open_mark(self, why);
+    LS_THEN(status, map_limits(self, why));
     LS_THEN(status, ls_room_directory_create(&self->directory));
     LS_THEN(status, create_rooms(self, why));
     LS_THEN(status, open_channel(self, why));
@@ -445,6 +468,7 @@ ls_exit_code ls_worker_run(ls_console *console)
     ls_worker_rooms_destroy(self->rooms);
     ls_room_directory_destroy(self->directory);
     ls_work_mark_destroy(self->mark);
+    ls_shared_memory_release(self->limits, sizeof *self->limits);
     ls_admission_wipe(&self->admission);
     ls_json_destroy(self->texts);
     ls_release(ls_allocator_heap(), self);

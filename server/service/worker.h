@@ -10,7 +10,8 @@
 /* In every worker. */
 #define LS_WORKER_UDP_DESCRIPTOR 3
 #define LS_WORKER_CHANNEL_DESCRIPTOR 4
-#define LS_WORKER_MARK_DESCRIPTOR 5 /* of a work mark */
+#define LS_WORKER_MARK_DESCRIPTOR 5   /* of a work mark */
+#define LS_WORKER_LIMITS_DESCRIPTOR 6 /* of join limits, which all workers share */
 
 /* Hosts rooms as the settings say that come first over the channel, until the supervisor says
  * LEAVE, or is gone. */

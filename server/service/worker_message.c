@@ -30,8 +30,6 @@ static const ls_json_field command_fields[] = {
     OF_COMMAND(seconds),
     OF_COMMAND(text),
     OF_COMMAND(spares_players),
-    OF_COMMAND(address_joins),
-    OF_COMMAND(address_rooms),
     OF_BAN(number),
     OF_BAN(kind),
     OF_BAN(what),
@@ -231,8 +229,6 @@ static const ls_json_field fields[] = {
     OF_WORKER(files.named),
     OF_WORKER(files.code),
     OF_WORKER(address_connections),
-    OF_WORKER(address_joins),
-    OF_WORKER(address_rooms),
 };
 
 /* 64 bits, which a number of JSON does not hold. */

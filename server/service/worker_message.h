@@ -90,10 +90,10 @@ typedef struct ls_worker_settings {
     ls_admission_options admission; /* but for invite_path: the supervisor writes the invite */
     const char *bundle_dir;         /* NULL: no bundles are written */
     uint32_t bundle_mib_max;
-    const char *journal_dir; /* NULL: no journals */
-    const char *plugin_dir;  /* NULL: built-in simulations alone */
-    ls_room_files files;     /* that parameters of rooms may name */
-    uint32_t address_connections, address_joins, address_rooms; /* as service_config.h has them */
+    const char *journal_dir;      /* NULL: no journals */
+    const char *plugin_dir;       /* NULL: built-in simulations alone */
+    ls_room_files files;          /* that parameters of rooms may name */
+    uint32_t address_connections; /* as service_config.h has them */
 } ls_worker_settings;
 
 /* One line without its newline, for ls_json_release_line; NULL: memory is out. */

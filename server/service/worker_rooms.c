@@ -8,7 +8,6 @@
 #include "lockstep/server/journal/event_rows.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/service/ban_list.h"
-#include "lockstep/server/service/join_limits.h"
 #include "lockstep/server/service/room_loading.h"
 #include "lockstep/server/service/room_picture.h"
 #include "lockstep/server/service/room_stats.h"
@@ -66,7 +65,6 @@ struct ls_worker_rooms {
     ls_rooms *rooms;
     uint32_t count;
     ls_ban_list bans;
-    ls_join_limits limits;
     ls_worker_message message; /* working memory */
 };
 
@@ -169,7 +167,7 @@ static void make_report(worker_room *room)
     ls_room_stats_report(&room->stats, room->room, ls_host_transport(host_of(all)), &room->report);
     room->is_played = room->is_played || is_played_now(match_of(room));
     if (room->first_origin != 0 && room->is_played) {
-        ls_join_limits_give_back(&all->limits, room->first_origin);
+        ls_join_limits_give_back(all->config.limits, room->first_origin);
         room->first_origin = 0;
     }
 }
@@ -245,7 +243,7 @@ static bool is_within_limits(worker_room *room, const ls_match_newcomer *newcome
         return true;
     }
     bool is_first = room->report.group[0] != '\0' && !newcomer->is_spectator && !room->is_begun;
-    if (!ls_join_limits_take(&all->limits, origin, is_first, now_of(all))) {
+    if (!ls_join_limits_take(all->config.limits, origin, is_first, now_of(all))) {
         return false;
     }
     room->first_origin = is_first ? origin : room->first_origin;
@@ -610,9 +608,6 @@ static void run_for_all(ls_worker_rooms *all, const ls_worker_message *message,
         if (ls_ban_set(&ban, ban.kind, command->ban.what, NULL) == LS_OK) { /* with its look */
             (void)ls_ban_list_add(&all->bans, &ban);
         }
-    } else if (command->kind == LS_SERVICE_SET_LIMITS) {
-        all->limits.joins = command->address_joins;
-        all->limits.rooms = command->address_rooms;
     } else if (command->kind == LS_SERVICE_LIFT_BAN) {
         (void)ls_ban_list_lift(&all->bans, command->ban.number);
     }
@@ -943,8 +938,6 @@ ls_status ls_worker_rooms_create(const ls_worker_rooms_config *config, ls_worker
         return LS_NO_MEMORY;
     }
     all->config = *config;
-    all->limits.joins = settings->address_joins;
-    all->limits.rooms = settings->address_rooms;
     const ls_rooms_config rooms = {.console = config->console,
                                    .host = config->host,
                                    .bundle_dir = settings->bundle_dir,

@@ -4,6 +4,7 @@
 #define LOCKSTEP_SERVER_SERVICE_WORKER_ROOMS_H
 
 #include "lockstep/server/rooms/rooms.h"
+#include "lockstep/server/service/join_limits.h"
 #include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/work_mark.h"
 #include "lockstep/server/service/worker_message.h"
@@ -11,6 +12,7 @@
 typedef struct ls_worker_rooms_config {
     const ls_worker_settings *settings; /* outlive these, as all below */
     const ls_room_directory *directory; /* knows which rooms are expected */
+    ls_join_limits *limits;             /* of all workers */
     ls_work_mark *mark;                 /* is told the names of rooms, and what is worked on */
     ls_console *console;
     ls_host_config host; /* as in rooms.h */

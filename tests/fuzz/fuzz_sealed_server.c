@@ -284,7 +284,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     config.workers = 1 + (kind >> 1 & 3u);
     config.worker = (kind >> 3 & 3u) % config.workers;
     config.choose_worker = (kind & 32u) != 0 ? choose_worker : NULL;
-    config.choose_worker_user = &run;
+    config.worker_user = &run;
     run.worker = config.worker;
     run.workers = config.workers;
     static const uint8_t private_key[LS_CIPHER_KEY_BYTES] = {1, 2, 3};

@@ -3,6 +3,7 @@ there are only so many; with tokens and by playing there is no limit. Players wh
 moment wait together."""
 
 import json
+import os
 import pathlib
 import re
 import signal
@@ -100,6 +101,24 @@ def test_player_who_plays_begins_as_many_rooms_as_it_likes():
         assert code == 1 and "too many connections" in text, (code, text)
 
 
+def test_connections_of_an_address_are_counted_over_all_workers():
+    apart = ROOMS.replace("open = 8", "open = 2").replace("keep-seat = 0", "keep-seat = 60")
+    with Service("[limits]\naddress-connections = 2\n" + apart, workers=2) as service:
+        wait_for(lambda: len(rooms(service)) == 2, "a room on each worker")
+        made = rooms(service)
+        for room in made:
+            service.join("--ticks", "0", "--reconnect", "60", to=room["invite"])
+            service.wait_until(room["name"], lambda room: room["seats_open"] == 1)
+        for room in made:
+            code, text = service.ended(service.join("--connect-wait", "1", to=room["invite"]))
+            assert code == 1 and "too many connections" in text, (code, text)
+        workers = json.loads(service.ask("GET", API + "/workers")[2])["workers"]
+        os.kill(workers[made[0]["worker"]]["pid"], signal.SIGKILL)  # with what it counted
+        name = made[0]["name"]
+        wait_for(lambda: f"{name}: player (slot 0) is back" in service.log(),
+                 "the one whose worker was killed")
+
+
 def test_holders_of_tokens_share_an_address(token):
     with tempfile.TemporaryDirectory(prefix="lockstep-limits-") as folder:
         key = pathlib.Path(folder) / "key"
@@ -124,6 +143,7 @@ def main():
         test_silent_pairs_of_one_address(sys.argv[4], workers)
     test_newcomer_who_was_sent_to_another_worker_before_waits_with_the_others(sys.argv[4])
     test_player_who_plays_begins_as_many_rooms_as_it_likes()
+    test_connections_of_an_address_are_counted_over_all_workers()
     test_holders_of_tokens_share_an_address(sys.argv[5])
 
 

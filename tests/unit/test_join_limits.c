@@ -68,6 +68,68 @@ Test(join_limits, without_numbers_nothing_is_limited)
     cr_expect_eq(count(1, true, NOW), 1000);
 }
 
+Test(join_limits, an_origin_has_so_many_connections_at_all_workers_together)
+{
+    limits.connections = 3;
+    cr_expect(ls_join_limits_connect(&limits, 0, 1, NOW));
+    cr_expect(ls_join_limits_connect(&limits, 1, 1, NOW));
+    cr_expect(ls_join_limits_connect(&limits, 15, 1, NOW));
+    cr_expect_not(ls_join_limits_connect(&limits, 2, 1, NOW));
+    cr_expect(ls_join_limits_connect(&limits, 2, 2, NOW), "another origin is another one");
+    ls_join_limits_disconnect(&limits, 1, 1);
+    ls_join_limits_disconnect(&limits, 1, 1);
+    ls_join_limits_disconnect(&limits, 1, 7);
+    cr_expect(ls_join_limits_connect(&limits, 2, 1, NOW));
+    cr_expect_not(ls_join_limits_connect(&limits, 1, 1, NOW));
+}
+
+Test(join_limits, connections_of_a_worker_that_has_ended_are_gone)
+{
+    limits.connections = 2;
+    cr_expect(ls_join_limits_connect(&limits, 0, 1, NOW));
+    cr_expect(ls_join_limits_connect(&limits, 1, 1, NOW));
+    ls_join_limits_forget_worker(&limits, 1);
+    cr_expect(ls_join_limits_connect(&limits, 1, 1, NOW));
+    cr_expect_not(ls_join_limits_connect(&limits, 1, 1, NOW));
+    limits.connections = 0;
+    cr_expect(ls_join_limits_connect(&limits, 1, 1, NOW), "no limit");
+}
+
+Test(join_limits, no_number_of_origins_makes_one_with_a_connection_forgotten)
+{
+    limits.connections = 1;
+    cr_expect(ls_join_limits_connect(&limits, 0, 1, NOW));
+    cr_expect_eq(count(1, false, NOW), 10);
+    for (uint64_t origin = 2; origin < 4 * LS_JOIN_LIMITS_ORIGINS_MAX; origin++) {
+        (void)ls_join_limits_take(&limits, origin, false, NOW + 1);
+    }
+    cr_expect_not(ls_join_limits_connect(&limits, 1, 1, NOW + 2));
+    cr_expect_eq(count(1, false, NOW + 2), 0);
+    ls_join_limits_disconnect(&limits, 0, 1);
+    for (uint64_t origin = 2; origin < 4 * LS_JOIN_LIMITS_ORIGINS_MAX; origin++) {
+        (void)ls_join_limits_take(&limits, origin, false, NOW + 3);
+    }
+    cr_expect_eq(count(1, false, NOW + 4), 10, "it has given way to others");
+}
+
+/* A worker may be killed while it counts. */
+Test(join_limits, a_count_that_was_never_finished_stops_nobody)
+{
+    atomic_store(&limits.is_held, 1u);
+    cr_expect_eq(count(1, false, NOW), 10);
+    cr_expect_eq(atomic_load(&limits.is_held), 0);
+}
+
+Test(join_limits, other_numbers_hold_at_once)
+{
+    cr_expect_eq(count(1, false, NOW), 10);
+    ls_join_limits_set(&limits, 20, 0);
+    cr_expect_eq(count(1, true, NOW), 0, "a minute's were taken");
+    cr_expect_eq(count(1, true, NOW + MINUTE / 2), 10);
+    ls_join_limits_set(&limits, 0, 0);
+    cr_expect_eq(count(1, true, NOW), 1000);
+}
+
 /* As an attack from one address has it: two rooms a second. */
 Test(join_limits, forty_five_seconds_of_empty_rooms_are_few)
 {

@@ -330,7 +330,7 @@ Test(sealed_passes, token_of_a_client_that_is_sent_elsewhere_is_not_used)
     worker_question question = {.answer = 1};
     config.workers = 2;
     config.choose_worker = choose;
-    config.choose_worker_user = &question;
+    config.worker_user = &question;
     ls_sealed_server_destroy(server);
     server = sealed_server_with(&config);
     const ls_sealed_client_config client_config = client_with_token(usual_parts());

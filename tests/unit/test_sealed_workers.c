@@ -48,7 +48,7 @@ static void begin(void)
         config.worker = i;
         config.workers = WORKERS;
         config.choose_worker = choose;
-        config.choose_worker_user = &chosen[i];
+        config.worker_user = &chosen[i];
         servers[i] = sealed_server_with(&config);
     }
     asked = 0;
@@ -345,7 +345,7 @@ Test(sealed_workers, credential_is_proven_before_anybody_is_asked)
 {
     config.worker = 0;
     config.needs_secret = true;
-    config.choose_worker_user = &chosen[1];
+    config.worker_user = &chosen[1];
     ls_sealed_server *closed = sealed_server_with(&config);
     sealed_datagram denied = sealed_exchange(closed, client, home, NOW);
     cr_assert_eq(denied.bytes[REASON_AT], LS_DENIAL_CREDENTIAL);
