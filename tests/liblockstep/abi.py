@@ -90,17 +90,35 @@ def differences(before, now):
             yield f"is new: {line}"
 
 
+# What is broken, how, and the line that has to be missed. All are planted at once: a compiler takes
+# longer than the rest.
 PLANTED = (
-    ("a member in the midst", "    int32_t kind; /*", "    int32_t more;\n    int32_t kind; /*"),
-    ("another type of a member", "    uint32_t tick; /* of `state` */", "    uint64_t tick;"),
-    ("an element of an array", "    size_t stride;", "    uint32_t more;\n    size_t stride;"),
-    ("another number", "LOCKSTEP_DESYNC = 16", "LOCKSTEP_DESYNC = 26"),
-    ("another argument", "uint32_t slot, const char *why", "int32_t slot, const char *why"),
-    ("a function that is gone", "LOCKSTEP_API const char *lockstep_version(void);", ""),
-    ("another limit", "#define LOCKSTEP_PLAYERS_MAX 32", "#define LOCKSTEP_PLAYERS_MAX 64"),
+    ("    int32_t kind; /*", "    int32_t more, kind; /*", "member lockstep_event.kind "),
+    ("    uint32_t tick; /* of `state` */", "    uint64_t tick;", "member lockstep_view.tick "),
+    ("    size_t stride;", "    uint32_t more;\n    size_t stride;", "struct lockstep_field "),
+    ("LOCKSTEP_DESYNC = 16", "LOCKSTEP_DESYNC = 26", "number LOCKSTEP_DESYNC "),
+    ("uint32_t slot, const char *why", "int32_t slot, const char *why", "function int lockstep_k"),
+    ("const char *lockstep_version(void)", "int lockstep_version(void)", "function const char *l"),
+    ("#define LOCKSTEP_PLAYERS_MAX 32", "#define LOCKSTEP_PLAYERS_MAX 64", "number LOCKSTEP_P"),
 )
 # A member behind all others is what a struct with a size is for.
-GROWN = ("    double alpha; ", "    double alpha;\n    uint32_t later; ")
+GROWN = ("} lockstep_player;", "    uint32_t later;\n} lockstep_player;")
+
+
+def check_planted(header, shown, compiler, before):
+    for old, new, _ in (*PLANTED, (*GROWN, "")):
+        assert header.count(old) == 1, f"there is no {old!r}"
+        header = header.replace(old, new)
+    shown = "".join(line for line in shown.splitlines(True) if "lockstep_poll" not in line)
+    found = list(differences(before, (described(header, compiler) + shown).splitlines()))
+    expected = [line for _, _, line in PLANTED] + ["symbol lockstep_poll@@LOCKSTEP_0"]
+    missed = [line for line in expected if not any(f"was: {line}" in one for one in found)]
+    grown = [line for line in found if "was:" in line and "lockstep_player" in line]
+    grown = [line for line in grown if "function" not in line]
+    for line in missed + grown:
+        print(f"MISSED: {line}" if line in missed else f"REFUSED: {line}")
+    print(f"{len(expected) - len(missed)} of {len(expected)} planted breaks are found")
+    return 1 if missed or grown else 0
 
 
 def main():
@@ -116,20 +134,7 @@ def main():
         found = list(differences(before, (described(header, compiler) + shown).splitlines()))
         print("\n".join(found) or f"as they were: lockstep.h and its library, {len(before)} lines")
         return 1 if found else 0
-    missed = 0
-    for name, old, new in PLANTED:
-        assert header.count(old) == 1, f"{name}: there is no {old!r}"
-        planted = (described(header.replace(old, new), compiler) + shown).splitlines()
-        found = list(differences(before, planted))
-        print(f"{'found' if found else 'MISSED'}: {name}: {found[0] if found else ''}")
-        missed += not found
-    lost = "".join(line for line in shown.splitlines(True) if "lockstep_poll" not in line)
-    missed += not list(differences(before, (described(header, compiler) + lost).splitlines()))
-    assert header.count(GROWN[0]) == 1
-    grown = (described(header.replace(*GROWN), compiler) + shown).splitlines()
-    of_old = [line for line in differences(before, grown) if line.startswith("was:")]
-    print(f"{'REFUSED' if of_old else 'allowed'}: a member behind all others")
-    return 1 if missed or of_old else 0
+    return check_planted(header, shown, compiler, before)
 
 
 if __name__ == "__main__":
