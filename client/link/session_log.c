@@ -1,7 +1,6 @@
 #include "lockstep/client/link/session_log.h"
 
-#include "lockstep/common/diagnosis/desync_class.h"
-#include "lockstep/common/diagnosis/state_difference.h"
+#include "lockstep/client/link/desync_lines.h"
 
 #include <inttypes.h>
 
@@ -9,86 +8,6 @@
 #define TOKEN_GIVES_NOTHING                                                                        \
     "the server gives this client no place for its token, which may have been used before; the "   \
     "server's log says why"
-
-/* ---- the log's lines of a desync ---- */
-
-/* The server has the whole report; these lines are what a player needs. */
-
-static ls_text player_of(const ls_session *session, uint32_t slot)
-{
-    ls_text player = {{0}};
-    ls_session_add_names(session, UINT32_C(1) << slot, &player);
-    return player;
-}
-
-/* `event`: LS_SESSION_EVENT_DESYNC */
-static void log_desync(const ls_session *session, const ls_session_event *event, const ls_log *log)
-{
-    const ls_desync_notice *notice = &event->desync;
-    bool is_own = event->subject == LS_DESYNC_OF_THIS_CLIENT;
-    if (event->subject == LS_DESYNC_OF_SERVER) {
-        ls_log_line(log, LS_LOG_WARNING,
-                    "DESYNC: the server differs from tick %" PRIu32 " on from %" PRIu32
-                    " clients which agree: server %016" PRIx64 ", clients %016" PRIx64,
-                    notice->tick, notice->clients, notice->server_hash, notice->client_hash);
-        return;
-    }
-    ls_log_line(log, is_own ? LS_LOG_ERROR : LS_LOG_WARNING,
-                "DESYNC: %s%s differs from tick %" PRIu32 " on: server %016" PRIx64
-                ", client %016" PRIx64,
-                player_of(session, notice->slot).bytes, is_own ? ", this client," : "",
-                notice->tick, notice->server_hash, notice->client_hash);
-}
-
-static void log_head(const char *who, const ls_desync_cause *cause, ls_log_level level,
-                     const ls_log *log)
-{
-    ls_text verdict = {LS_DESYNC_CLASS_OPEN};
-    ls_text extent =
-        ls_state_difference_extent(cause->elements, cause->fields, cause->is_lower_bound);
-    if (!ls_desync_cause_is_open(cause)) {
-        ls_text_set(&verdict, "class %s, at fault: %s",
-                    ls_desync_class_word((ls_desync_class)cause->kind),
-                    ls_desync_culprit_word((ls_desync_culprit)cause->culprit));
-    }
-    ls_log_line(log, level, "DESYNC of %s at tick %" PRIu32 ": %s; %s", who, cause->tick,
-                extent.bytes, verdict.bytes);
-}
-
-/* Whether the pass is where the sides part, or one that by itself gets different results or writes
- * the value, only the server knows where the value is not the one behind it. */
-static void log_pass(const ls_desync_cause *cause, ls_log_level level, const ls_log *log)
-{
-    if (cause->is_behind_pass) {
-        ls_log_line(log, level, "  first pass that differs: %s; the value is the one after it",
-                    cause->pass);
-    } else {
-        ls_log_line(log, level, "  pass to look at: %s", cause->pass);
-    }
-}
-
-/* `event`: LS_SESSION_EVENT_CAUSE */
-static void log_cause(const ls_session *session, const ls_session_event *event, const ls_log *log)
-{
-    const ls_desync_cause *cause = &event->cause;
-    ls_log_level level = event->subject == LS_DESYNC_OF_THIS_CLIENT ? LS_LOG_ERROR : LS_LOG_WARNING;
-    ls_text player = player_of(session, cause->slot);
-    log_head(event->subject == LS_DESYNC_OF_SERVER ? "the server" : player.bytes, cause, level,
-             log);
-    if (cause->field[0]) {
-        ls_log_line(log, level, "  %s: server %s, client %s", cause->field, cause->server_value,
-                    cause->client_value);
-    }
-    if (cause->pass[0]) {
-        log_pass(cause, level, log);
-    }
-    if (!ls_desync_cause_is_open(cause)) {
-        ls_log_line(log, level, "  %s", cause->why.bytes);
-        ls_log_line(log, level, "  next: %s", ls_desync_class_next((ls_desync_class)cause->kind));
-    }
-}
-
-/* ---- other events ---- */
 
 static void log_waiting(ls_session_log *lines, const ls_waiting *waiting)
 {
@@ -111,7 +30,9 @@ static void log_notice(const ls_session_log *lines, const ls_notice *notice)
     const ls_log *log = lines->log;
     const char *text = notice->text.bytes;
     const char *colon = text[0] != '\0' ? ": " : "";
-    if (notice->kind == LS_NOTICE_PAUSED) {
+    if (notice->kind == LS_NOTICE_NEXT) {
+        ls_log_line(log, LS_LOG_INFO, "next in room %s", text);
+    } else if (notice->kind == LS_NOTICE_PAUSED) {
         ls_log_line(log, LS_LOG_WARNING, "the server pauses the match at tick %" PRIu32 "%s%s",
                     notice->tick, colon, text);
     } else if (notice->kind == LS_NOTICE_UNPAUSED) {
@@ -290,10 +211,8 @@ static void log_event(ls_session_log *lines, const ls_session_event *event)
         log_lobby(lines, ls_session_lobby_of(lines->session));
         break;
     case LS_SESSION_EVENT_DESYNC:
-        log_desync(lines->session, event, log);
-        break;
     case LS_SESSION_EVENT_CAUSE:
-        log_cause(lines->session, event, log);
+        ls_desync_lines_log(lines->session, event, log);
         break;
     case LS_SESSION_EVENT_HEALED:
         ls_log_line(log, LS_LOG_WARNING,

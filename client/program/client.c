@@ -22,6 +22,7 @@
 
 enum {
     PROGRESS_MS = 250,
+    BACK_PAUSE_MS = 50,   /* at most, between two tries to come back for the next match */
     WAITING_FPS_MIN = 25, /* with fewer frames packets do not wait for them */
 };
 
@@ -50,6 +51,14 @@ typedef struct client {
     ls_desync_cause first_cause;
     bool has_first_cause;
     ls_text over_why; /* why the match ended early; empty: it did not */
+    uint32_t matches; /* played so far */
+    bool is_leaving;  /* by its own will */
+    ls_text next;     /* what the room plays behind this match; empty: nothing */
+    /* Of the match before in the same room; the id is 0 until there was one. */
+    uint64_t match_before;
+    ls_session_seat seat_before;
+    uint64_t back_until_ns; /* until then it tries to come back */
+    ls_loop_source *pause;  /* an alarm, before it tries again */
 } client;
 
 /* ---- what the session asks for ---- */
@@ -182,6 +191,15 @@ static void log_chat(client *player, const ls_chat *said, uint64_t now_ns)
     }
 }
 
+/* The room has closed its last match and not opened the next one: a connection in between is closed
+ * without a word. */
+static bool may_come_back_again(const client *player)
+{
+    return player->match_before != 0 && !player->is_leaving && !ls_session_offer(player->session) &&
+           ls_session_report_of(player->session).status == LS_DISCONNECTED &&
+           ls_event_loop_now_ns(player->loop) < player->back_until_ns;
+}
+
 static void log_event(client *player, const ls_session_event *event, uint64_t now_ns)
 {
     if (event->kind == LS_SESSION_EVENT_DESYNC || event->kind == LS_SESSION_EVENT_CAUSE) {
@@ -191,7 +209,12 @@ static void log_event(client *player, const ls_session_event *event, uint64_t no
     } else if (event->kind == LS_SESSION_EVENT_CHAT) {
         log_chat(player, &event->chat, now_ns);
     }
-    ls_session_log_event(&player->lines, event, now_ns);
+    if (event->kind == LS_SESSION_EVENT_OVER && may_come_back_again(player)) {
+        ls_log_line(&player->console->log, LS_LOG_DEBUG,
+                    "the next match is not open yet; trying again");
+    } else {
+        ls_session_log_event(&player->lines, event, now_ns);
+    }
 }
 
 static void draw_progress(void *user, uint64_t now_ns)
@@ -258,6 +281,9 @@ LS_TICK_CODE static void after_turn(client *player, uint64_t now_ns)
             ls_client_link_set_match(player->link, offer->match_id);
             player->dt_ns = LS_NS_PER_SECOND / offer->config.tick_rate_hz;
         }
+        if (event.kind == LS_SESSION_EVENT_NOTICE && event.notice.kind == LS_NOTICE_NEXT) {
+            player->next = event.notice.text;
+        }
         log_event(player, &event, now_ns);
         ls_client_view_on_event(&player->view, &event);
     }
@@ -297,6 +323,7 @@ static void on_seen_frame(void *user, uint64_t now_ns)
         return;
     }
     if (ls_screen_is_closed(player->view.screen, now_ns)) {
+        player->is_leaving = true;
         ls_session_leave(player->session, now_ns);
     }
     on_frame(player, now_ns);
@@ -324,9 +351,17 @@ LS_TICK_CODE static void on_alarm(void *user, uint64_t now_ns)
     after_turn(player, now_ns);
 }
 
+static void on_pause_over(void *user, uint64_t now_ns)
+{
+    const client *player = user;
+    (void)now_ns;
+    ls_event_loop_stop(player->loop);
+}
+
 static void on_signal(void *user, uint64_t now_ns)
 {
     client *player = user;
+    player->is_leaving = true;
     ls_session_leave(player->session, now_ns);
     after_turn(player, now_ns);
 }
@@ -477,11 +512,19 @@ static ls_exit_code finish(client *player)
     const char *json_path = player->config->json_path;
     ls_status written = json_path ? ls_summary_write(&summary, json_path, &why) : LS_OK;
     log_unwritten(player, written, &why, &code);
-    log_unwritten(player, ls_frame_recorder_close(&player->recorder, &why), &why, &code);
     return code;
 }
 
 /* ---- building it ---- */
+
+static ls_status open_link(client *player, ls_text *why)
+{
+    const ls_client_link_config link = {.place = &player->place,
+                                        .loop = player->loop,
+                                        .on_ready = {on_packets, player},
+                                        .connect_wait_ms = player->config->connect_wait_ms};
+    return ls_client_link_open(&link, &player->link, why);
+}
 
 static ls_status open_network(client *player, ls_text *why)
 {
@@ -502,14 +545,7 @@ static ls_status open_network(client *player, ls_text *why)
     if (status == LS_OK && config->reruns) {
         ls_rerun_process_attach(config->reruns, player->loop);
     }
-    if (status != LS_OK) {
-        return status;
-    }
-    const ls_client_link_config link = {.place = &player->place,
-                                        .loop = player->loop,
-                                        .on_ready = {on_packets, player},
-                                        .connect_wait_ms = config->connect_wait_ms};
-    return ls_client_link_open(&link, &player->link, why);
+    return status == LS_OK ? open_link(player, why) : status;
 }
 
 static ls_status add_frames(client *player)
@@ -535,7 +571,9 @@ static ls_status add_handlers(client *player)
     ls_loop_handler signal_handler = {on_signal, player};
     ls_loop_handler progress = {draw_progress, player};
     player->alarm_ns = UINT64_MAX;
+    ls_loop_handler pause = {on_pause_over, player};
     ls_status status = ls_event_loop_add_alarm(player->loop, alarm, &player->alarm);
+    LS_THEN(status, ls_event_loop_add_alarm(player->loop, pause, &player->pause));
     if (status == LS_OK) {
         status = add_frames(player);
     }
@@ -562,6 +600,33 @@ static bool has_keys(const ls_screen_config *view)
     return view->kind == LS_SCREEN_WINDOW || view->is_terminal_live;
 }
 
+/* One that has a seat comes back to it, and is let in as a newcomer when it is gone. */
+static ls_status create_session(client *player, const ls_session_seat *seat, ls_text *why)
+{
+    ls_session_config session = player->config->session;
+    session.find_simulation = find_simulation;
+    session.make_input = make_input;
+    session.after_step = after_step;
+    session.on_sound = ls_screen_config_has_sound(&player->config->view) ? on_sound : NULL;
+    session.user = player;
+    memcpy(session.room, player->place.room, sizeof session.room);
+    session.makes_inputs_between_frames = true;
+    session.asks_when_ready =
+        player->view.screen && !player->config->has_bot && has_keys(&player->config->view);
+    session.keeps_previous_state = player->view.screen != NULL;
+    session.seat = *seat;
+    ls_packet_sink sink = ls_client_link_sink(player->link);
+    ls_status status =
+        ls_session_create(&session, &sink, ls_allocator_heap(), &player->session, why);
+    player->lines = (ls_session_log){.log = &player->console->log,
+                                     .session = player->session,
+                                     .link = player->link,
+                                     .place = &player->place,
+                                     .has_picture = player->view.screen != NULL,
+                                     .budget = player->lines.budget};
+    return status;
+}
+
 static ls_status build(client *player, ls_text *why)
 {
     const char *json_path = player->config->json_path;
@@ -578,31 +643,110 @@ static ls_status build(client *player, ls_text *why)
     if (status != LS_OK) {
         return status;
     }
-    ls_session_config session = player->config->session;
-    session.find_simulation = find_simulation;
-    session.make_input = make_input;
-    session.after_step = after_step;
-    session.on_sound = ls_screen_config_has_sound(&player->config->view) ? on_sound : NULL;
-    session.user = player;
-    memcpy(session.room, player->place.room, sizeof session.room);
-    session.makes_inputs_between_frames = true;
-    session.asks_when_ready =
-        player->view.screen && !player->config->has_bot && has_keys(&player->config->view);
+    ls_session_seat seat = {.match_id = 0};
     player->view.chat = player->config->has_chat ? &player->chat : NULL;
-    session.keeps_previous_state = player->view.screen != NULL;
-    status = read_seat(player, &session.seat, why);
+    status = read_seat(player, &seat, why);
     if (status != LS_OK && status != LS_NOT_FOUND) {
         return status;
     }
-    ls_client_link_set_match(player->link, session.seat.match_id);
-    ls_packet_sink sink = ls_client_link_sink(player->link);
-    status = ls_session_create(&session, &sink, ls_allocator_heap(), &player->session, why);
-    player->lines = (ls_session_log){.log = &player->console->log,
-                                     .session = player->session,
-                                     .link = player->link,
-                                     .place = &player->place,
-                                     .has_picture = player->view.screen != NULL};
+    ls_client_link_set_match(player->link, seat.match_id);
+    status = create_session(player, &seat, why);
     return status == LS_OK ? add_handlers(player) : status;
+}
+
+/* ---- the next match of the room ---- */
+
+static bool has_next(const client *player)
+{
+    const ls_client_config *config = player->config;
+    bool is_enough = config->matches_max > 0 && player->matches >= config->matches_max;
+    return player->next.bytes[0] != '\0' && !player->is_leaving && !is_enough &&
+           ls_session_report_of(player->session).status == LS_OK &&
+           (config->session.ticks == 0 ||
+            ls_session_report_of(player->session).tick < config->session.ticks);
+}
+
+/* All that is of one match. */
+static void forget_match(client *player)
+{
+    const client fresh = {.flip = player->config->flip,
+                          .bot = ls_bot_make(player->config->bot_seed)};
+    player->flip = fresh.flip;
+    player->bot = fresh.bot;
+    if (player->config->bot_delay_ticks > 0) {
+        ls_delayed_bot_init(&player->delayed_bot, player->config->bot_seed,
+                            player->config->bot_delay_ticks);
+    }
+    player->has_warned_of_delay = false;
+    player->has_first_cause = false;
+    player->over_why = fresh.over_why;
+    player->next = fresh.next;
+    player->view.notice = fresh.view.notice;
+    player->view.is_ready = false;
+    player->view.is_waiting = false;
+}
+
+static void keep_seat(client *player)
+{
+    const ls_offer *offer = ls_session_offer(player->session);
+    ls_text room = {{0}};
+    ls_text_set(&room, "%.*s", (int)strcspn(player->next.bytes, ":"), player->next.bytes);
+    ls_name_copy(player->place.room, sizeof player->place.room, room.bytes);
+    player->match_before = offer->match_id;
+    player->seat_before = (ls_session_seat){.match_id = offer->is_spectator ? 0 : offer->match_id};
+    memcpy(player->seat_before.secret, offer->secret, sizeof offer->secret);
+    player->back_until_ns = ls_event_loop_now_ns(player->loop) +
+                            player->config->connect_wait_ms * (uint64_t)LS_NS_PER_MS;
+}
+
+/* Over a connection of its own, with the seat of the match that is over. */
+static ls_status come_back(client *player, ls_text *why)
+{
+    forget_match(player);
+    ls_session_destroy(player->session);
+    ls_client_link_close(player->link);
+    player->session = NULL;
+    player->link = NULL;
+    player->view.session = NULL;
+    ls_status status = open_link(player, why);
+    if (status == LS_OK) {
+        ls_client_link_set_match(player->link, player->match_before);
+        status = create_session(player, &player->seat_before, why);
+    }
+    player->view.session = player->session;
+    return status;
+}
+
+static ls_exit_code worse(ls_exit_code one, ls_exit_code other)
+{
+    return other == LS_EXIT_CLEAN || one == LS_EXIT_DESYNC ? one : other;
+}
+
+/* One match after the other. */
+static ls_exit_code play_all(client *player, ls_text *why)
+{
+    ls_exit_code code = LS_EXIT_CLEAN;
+    ls_status status = LS_OK;
+    bool goes_on = true;
+    while (goes_on && status == LS_OK) {
+        ls_event_loop_run(player->loop);
+        goes_on = may_come_back_again(player);
+        if (goes_on) {
+            ls_loop_alarm_set(player->pause, ls_event_loop_now_ns(player->loop) +
+                                                 BACK_PAUSE_MS * (uint64_t)LS_NS_PER_MS);
+            ls_event_loop_run(player->loop);
+            ls_loop_alarm_set(player->pause, UINT64_MAX);
+        } else {
+            player->matches++;
+            code = worse(code, finish(player));
+            goes_on = has_next(player);
+        }
+        if (goes_on && player->next.bytes[0] != '\0') {
+            keep_seat(player);
+        }
+        status = goes_on ? come_back(player, why) : LS_OK;
+    }
+    return status == LS_OK ? code : ls_exit_code_of(status);
 }
 
 ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console)
@@ -617,15 +761,12 @@ ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console)
     }
     ls_text why = {{0}};
     ls_status status = build(&player, &why);
-    ls_exit_code code = ls_exit_code_of(status);
-    if (status != LS_OK) {
+    ls_exit_code code = status == LS_OK ? play_all(&player, &why) : ls_exit_code_of(status);
+    if (why.bytes[0] != '\0' || status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s",
                     why.bytes[0] ? why.bytes : ls_status_text(status));
-        ls_frame_recorder_close(&player.recorder, NULL);
-    } else {
-        ls_event_loop_run(player.loop);
-        code = finish(&player);
     }
+    log_unwritten(&player, ls_frame_recorder_close(&player.recorder, &why), &why, &code);
     ls_screen_close(player.view.screen);
     ls_session_destroy(player.session);
     ls_client_link_close(player.link);

@@ -104,6 +104,10 @@ static uint32_t own_slot(const client_part *client)
 
 static void add_notice(client_part *client, const ls_notice *notice)
 {
+    if (notice->kind == LS_NOTICE_NEXT) { /* the line says which match the room plays next */
+        lockstep_event_queue_flush(&client->handle->events);
+        return;
+    }
     lockstep_event_kind kind = notice->kind == LS_NOTICE_PAUSED     ? LOCKSTEP_PAUSED
                                : notice->kind == LS_NOTICE_UNPAUSED ? LOCKSTEP_UNPAUSED
                                                                     : LOCKSTEP_SAID;
