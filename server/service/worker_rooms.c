@@ -803,11 +803,14 @@ void ls_worker_rooms_drain(ls_worker_rooms *all)
 }
 
 /* Else whoever comes and says nothing fills the disk. One that was gone on with may hold what was
- * played before. */
+ * played before. One in which nothing is, since the disk was full, would be no journal. */
 static void remove_if_unplayed(const worker_room *room)
 {
+    ls_file_facts facts;
+    bool is_empty = ls_file_look(room->journal, &facts) && facts.bytes == 0;
     bool is_new = room->game && !ls_room_game_resume(room->game);
-    if (is_new && !room->is_played && room->saving.state == SAVING_NONE && room->journal[0]) {
+    if (is_empty || (is_new && !room->is_played && room->saving.state == SAVING_NONE &&
+                     room->journal[0] != '\0')) {
         (void)remove(room->journal);
     }
 }

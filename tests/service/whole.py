@@ -101,6 +101,10 @@ def test_match_is_seen_from_its_room_to_its_end():
         assert later.events[0]["number"] == numbers[3]
 
 
+def rooms_of(service):
+    return json.loads(service.ask("GET", API + "/rooms")[2])["rooms"]
+
+
 def test_rooms_are_made_and_ended_on_demand():
     with Service("") as service:
         ask = Caller(service)
@@ -629,6 +633,19 @@ def test_room_that_cannot_go_on_waits_until_an_operator_ends_it():
             assert service.room("pair-1") is None
         assert service.ended(0)[0] == 1
         wait_for(lambda: (journal.parent / "uploaded" / journal.name).exists(), "now it is as well")
+
+
+def test_room_whose_journal_has_nothing_is_given_up():
+    with Service(ONE_PAIR) as service:
+        service.wait_until("pair-1", lambda room: room["state"] == "waiting")
+        assert service.stop(signal.SIGKILL) == -signal.SIGKILL
+        journal = next((service.folder / "journals").glob("*pair-1*.journal"))
+        journal.write_bytes(b"")  # as on a disk that was full when it was opened
+        service.start()
+        wait_for(lambda: [room["state"] for room in rooms_of(service)] == ["waiting"],
+                 "another room in its place")
+        assert not journal.exists()
+        assert "pair-1 is given up" in service.log(), service.log()
 
 
 def sockets_of_a_unit():
