@@ -306,18 +306,15 @@ static void log_chat(client *player, const ls_chat *said)
 
 static void log_lobby(client *player, ls_session_lobby lobby)
 {
-    uint32_t missing = lobby.here_mask & ~lobby.ready_mask;
-    ls_text names = {{0}};
+    ls_text line = {{0}};
     if (lobby.here_mask == player->logged_here_mask &&
         lobby.ready_mask == player->logged_ready_mask) {
         return;
     }
     player->logged_here_mask = lobby.here_mask;
     player->logged_ready_mask = lobby.ready_mask;
-    ls_session_add_names(player->session, missing, &names);
-    ls_log_line(&player->console->log, LS_LOG_INFO, "%d of %d players here are ready%s%s",
-                __builtin_popcount(lobby.ready_mask), __builtin_popcount(lobby.here_mask),
-                missing != 0 ? "; not ready: " : "", names.bytes);
+    ls_client_view_add_lobby(player->session, &line);
+    ls_log_line(&player->console->log, LS_LOG_INFO, "%s", line.bytes);
 }
 
 static void log_lost(client *player, const ls_session_event *event)

@@ -80,21 +80,34 @@ static void set_banner(const ls_session_report *report, ls_hud_model *hud)
     }
 }
 
-/* Names those who are not ready, in a lobby in which players say that they are. */
+void ls_client_view_add_lobby(const ls_session *session, ls_text *line)
+{
+    ls_session_lobby lobby = ls_session_lobby_of(session);
+    uint32_t missing = lobby.here_mask & ~lobby.ready_mask;
+    ls_text_add(line, "%d of %" PRIu32 " players are here", __builtin_popcount(lobby.here_mask),
+                ls_session_offer(session)->config.players);
+    if (missing != 0) {
+        ls_text_add(line, "; not ready: ");
+        ls_session_add_names(session, missing, line);
+    } else if (lobby.ready_mask != LS_LOBBY_ASKS_NOBODY) {
+        ls_text_add(line, " and ready");
+    }
+}
+
 static void add_lobby(const ls_client_view *shown, const ls_session_report *report,
                       ls_hud_model *hud)
 {
     ls_session_lobby lobby = ls_session_lobby_of(shown->session);
-    uint32_t missing = lobby.here_mask & ~lobby.ready_mask;
     if (lobby.here_mask == 0) {
         return;
     }
-    hud->asks_ready = true;
-    bool is_ready = (lobby.ready_mask >> report->slot & 1u) != 0;
-    ls_text_add(&hud->waiting, is_ready ? ". You are ready (R: not yet)" : ". Press R when ready");
-    if (missing != 0) {
-        ls_text_add(&hud->waiting, "; not ready: ");
-        ls_session_add_names(shown->session, missing, &hud->waiting);
+    ls_text_add(&hud->waiting, ": ");
+    ls_client_view_add_lobby(shown->session, &hud->waiting);
+    hud->asks_ready = lobby.ready_mask != LS_LOBBY_ASKS_NOBODY;
+    if (hud->asks_ready) {
+        bool is_ready = (lobby.ready_mask >> report->slot & 1u) != 0;
+        ls_text_add(&hud->waiting,
+                    is_ready ? ". You are ready (R: not yet)" : ". Press R when ready");
     }
 }
 
@@ -107,10 +120,6 @@ static void set_heading(const ls_client_view *shown, const ls_session_report *re
     }
     ls_text_set(&hud->heading, "%s", offer ? offer->simulation : "Lockstep");
     ls_text_set(&hud->waiting, "%s at %s", ls_session_state_words(report->state), shown->server);
-    if (offer && !offer->is_spectator) {
-        ls_text_add(&hud->waiting, ": seat %" PRIu32 " of %" PRIu32 " is yours", offer->slot + 1,
-                    offer->config.players);
-    }
     add_lobby(shown, report, hud);
 }
 

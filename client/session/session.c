@@ -421,6 +421,9 @@ static void receive_chat(ls_session *session, const ls_chat *chat)
 
 static void send_ready(ls_session *session)
 {
+    if (session->lobby.here_mask == 0 || session->lobby.ready_mask == LS_LOBBY_ASKS_NOBODY) {
+        return;
+    }
     ls_lobby *lobby = &ls_session_outbox_begin(session->outbox, LS_MESSAGE_LOBBY)->body.lobby;
     lobby->here_mask = 0;
     lobby->ready_mask = session->is_ready ? UINT32_C(1) << session->offer.slot : 0;
@@ -709,7 +712,7 @@ ls_status ls_session_chat(ls_session *session, uint32_t quick_line, const char *
 void ls_session_set_ready(ls_session *session, bool is_ready)
 {
     session->is_ready = is_ready;
-    if (is_in(session, LS_SESSION_SEATED) && session->lobby.here_mask != 0) {
+    if (is_in(session, LS_SESSION_SEATED)) {
         send_ready(session);
     }
 }

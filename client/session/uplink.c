@@ -264,7 +264,7 @@ static void note_skipped(ls_uplink *uplink)
     uint64_t now_ns = uplink->context->now_ns;
     if (ls_tick_sync_is_uneven(uplink->sync, now_ns)) {
         uint64_t late_ns = ls_tick_sync_lateness_ns(uplink->sync, now_ns);
-        uplink->notes.late_inputs += late_ns / uplink->context->dt_ns + 1;
+        ls_lag_notes_add_late(&uplink->notes, late_ns / uplink->context->dt_ns + 1);
     }
 }
 
@@ -376,8 +376,10 @@ LS_TICK_CODE void ls_uplink_receive_packet(ls_uplink *uplink, const ls_confirmed
     if (!packet->has_header || packet->arrival == LS_LINK_REPEATED || !is_playing(uplink)) {
         return;
     }
-    uplink->notes.stalled_ticks += uplink->stalling_ticks;
-    uplink->stalling_ticks = 0;
+    if (uplink->stalling_ticks > 0) {
+        ls_lag_notes_add_stalled(&uplink->notes, uplink->stalling_ticks);
+        uplink->stalling_ticks = 0;
+    }
     measure_rtt(uplink, header);
     skip_closed_inputs(uplink, end);
     if (packet->arrival == LS_LINK_NEWER) {
@@ -437,9 +439,12 @@ LS_TICK_CODE static void note_made(ls_uplink *uplink)
 {
     uint64_t now_ns = uplink->context->now_ns;
     bool is_uneven = ls_tick_sync_is_uneven(uplink->sync, now_ns);
-    uplink->notes.is_uneven = uplink->notes.is_uneven || is_uneven;
-    uplink->notes.late_inputs +=
-        is_uneven && ls_tick_sync_is_too_late(uplink->sync, now_ns) ? 1 : 0;
+    if (is_uneven) {
+        uplink->notes.is_uneven = true;
+    }
+    if (is_uneven && ls_tick_sync_is_too_late(uplink->sync, now_ns)) {
+        ls_lag_notes_add_late(&uplink->notes, 1);
+    }
 }
 
 static void hold_input(ls_uplink *uplink)

@@ -108,6 +108,56 @@ static void paint_centred(const ls_overlay *overlay, const ls_canvas_font *font,
     ls_canvas_text(overlay->canvas, font, x, y, colour, text);
 }
 
+/* ---- text in rows ---- */
+
+/* Words over the whole width: in the larger font where they fit into one row, else in the smaller
+ * one, in as many rows as it takes. */
+typedef struct word_rows {
+    const ls_canvas_font *font;
+    size_t letters; /* of a row */
+    int32_t height;
+    int32_t width; /* of the longest */
+} word_rows;
+
+/* Cuts the first row off, behind a word where there is one; returns the rest. */
+static const char *next_row(const char *text, size_t letters, char row[LS_TEXT_BYTES_MAX])
+{
+    size_t size = ls_text_fit(text, letters);
+    size_t end = size;
+    while (text[size] != '\0' && end > 0 && text[end] != ' ') {
+        end--;
+    }
+    end = end > 0 ? end : size;
+    ls_name_copy(row, end + 1, text);
+    return text + end + (text[end] == ' ' ? 1 : 0);
+}
+
+static word_rows rows_of(const ls_overlay *overlay, const char *text)
+{
+    char row[LS_TEXT_BYTES_MAX];
+    int32_t room = (int32_t)overlay->canvas->width - 2 * MARGIN;
+    word_rows rows = {font_that_fits(&overlay->fonts->text, &overlay->fonts->figures, text, room),
+                      0, 0, 0};
+    rows.letters = (size_t)LS_MAX(room / (int32_t)rows.font->width, 1);
+    do {
+        text = next_row(text, rows.letters, row);
+        rows.width = LS_MAX(rows.width, text_width(rows.font, row));
+        rows.height += (int32_t)rows.font->height;
+    } while (*text);
+    return rows;
+}
+
+static void paint_rows(const ls_overlay *overlay, int32_t y, uint32_t colour, const char *text)
+{
+    char row[LS_TEXT_BYTES_MAX];
+    word_rows rows = rows_of(overlay, text);
+    do {
+        text = next_row(text, rows.letters, row);
+        paint_centred(overlay, rows.font, y, colour, row);
+        y += (int32_t)rows.font->height;
+    } while (*text);
+}
+
 /* ---- the bar of seats ---- */
 
 static bool has_bar(const ls_overlay *overlay)
@@ -122,7 +172,7 @@ static int32_t bar_height(const ls_overlay *overlay)
 
 static int32_t banner_height(const ls_overlay *overlay)
 {
-    return (int32_t)overlay->fonts->text.height + 2 * PADDING;
+    return rows_of(overlay, overlay->hud->banner.bytes).height + 2 * PADDING;
 }
 
 static bool has_alarm(const ls_overlay *overlay)
@@ -337,29 +387,21 @@ static void paint_chat(const ls_overlay *overlay, int32_t bottom)
 
 static void paint_alarm(const ls_overlay *overlay)
 {
-    const char *text = overlay->hud->banner.bytes;
     int32_t width = (int32_t)overlay->canvas->width;
-    const ls_canvas_font *font =
-        font_that_fits(&overlay->fonts->text, &overlay->fonts->figures, text, width - 2 * MARGIN);
-    int32_t x = LS_MAX((width - text_width(font, text)) / 2, MARGIN);
     ls_canvas_rect panel = {0, 0, width, banner_height(overlay)};
     ls_canvas_fill(overlay->canvas, panel, ALARM);
-    ls_canvas_text(overlay->canvas, font, x, (banner_height(overlay) - (int32_t)font->height) / 2,
-                   0xFFFFFFFFu, text);
+    paint_rows(overlay, PADDING, 0xFFFFFFFFu, overlay->hud->banner.bytes);
 }
 
 static void paint_banner(const ls_overlay *overlay)
 {
     const char *text = overlay->hud->banner.bytes;
-    int32_t canvas_width = (int32_t)overlay->canvas->width;
-    const ls_canvas_font *font = font_that_fits(&overlay->fonts->text, &overlay->fonts->figures,
-                                                text, canvas_width - 4 * PADDING);
-    int32_t width = text_width(font, text) + 4 * PADDING;
+    int32_t width = rows_of(overlay, text).width + 4 * PADDING;
+    int32_t x = ((int32_t)overlay->canvas->width - width) / 2;
     int32_t y = (int32_t)overlay->canvas->height / 3;
-    ls_canvas_rect panel = {(canvas_width - width) / 2, y, width, banner_height(overlay)};
+    ls_canvas_rect panel = {x, y, width, banner_height(overlay)};
     ls_canvas_fill(overlay->canvas, panel, NOTICE);
-    paint_centred(overlay, font, y + (banner_height(overlay) - (int32_t)font->height) / 2,
-                  0xFFFFFFFFu, text);
+    paint_rows(overlay, y + PADDING, 0xFFFFFFFFu, text);
 }
 
 /* The game's words to the person, below the bar and over the picture. */
@@ -386,14 +428,11 @@ static void paint_heading(const ls_overlay *overlay)
     const ls_canvas_font *font =
         font_that_fits(&overlay->fonts->world, &overlay->fonts->title, heading, width / 2);
     int32_t top = (int32_t)overlay->canvas->height / 3;
-    int32_t height = (int32_t)font->height + (int32_t)overlay->fonts->text.height + 3 * PADDING;
+    const char *waiting = overlay->hud->waiting.bytes;
+    int32_t height = (int32_t)font->height + rows_of(overlay, waiting).height + 3 * PADDING;
     ls_canvas_fill(overlay->canvas, (ls_canvas_rect){0, top - PADDING, width, height}, PANEL);
     paint_centred(overlay, font, top, 0xFFFFFFFFu, heading);
-    const char *waiting = overlay->hud->waiting.bytes;
-    paint_centred(overlay,
-                  font_that_fits(&overlay->fonts->text, &overlay->fonts->figures, waiting,
-                                 width - 2 * MARGIN),
-                  top + (int32_t)font->height, TEXT, waiting);
+    paint_rows(overlay, top + (int32_t)font->height, TEXT, waiting);
 }
 
 /* ---- boxes and bars ---- */

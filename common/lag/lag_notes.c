@@ -8,6 +8,9 @@ enum {
     /* A report goes with at least so many packets: an input that the server does not want any more
      * need not have come. */
     REPORT_PACKETS_MIN = 4,
+
+    /* From one report of stalled ticks alone to the next: nothing waits for it. */
+    STALLED_PAUSE_TICKS = 16,
 };
 
 static const uint64_t STEADY_FRAME_NS = 50 * LS_NS_PER_MS;  /* shorter ones disturb nobody */
@@ -27,6 +30,26 @@ void ls_lag_notes_connect(ls_lag_notes *notes)
     ls_lag_notes_init(notes, notes->dt_ns);
     notes->frames_late_ns = frames_late_ns;
     notes->longest_frame_ns = longest_frame_ns;
+    notes->is_changed = frames_late_ns > 0;
+    notes->is_urgent = notes->is_changed;
+}
+
+static void note_urgent(ls_lag_notes *notes)
+{
+    notes->is_changed = true;
+    notes->is_urgent = true;
+}
+
+void ls_lag_notes_add_late(ls_lag_notes *notes, uint64_t inputs)
+{
+    notes->late_inputs += inputs;
+    note_urgent(notes);
+}
+
+void ls_lag_notes_add_stalled(ls_lag_notes *notes, uint64_t ticks)
+{
+    notes->stalled_ticks += ticks;
+    notes->is_changed = true;
 }
 
 /* A frame that takes more than two ticks leaves out states; one that takes a tick longer than usual
@@ -42,6 +65,7 @@ void ls_lag_notes_add_frame(ls_lag_notes *notes, uint64_t frame_ns, uint64_t usu
     frame_ns = LS_MIN(frame_ns, FRAME_MAX_NS);
     notes->frames_late_ns += frame_ns - LS_MIN(usual_ns, allowed_ns);
     notes->longest_frame_ns = LS_MAX(frame_ns, notes->longest_frame_ns);
+    note_urgent(notes);
 }
 
 /* It is another time of holding back when the tick that was held the last time has been closed. */
@@ -51,6 +75,7 @@ void ls_lag_notes_add_held(ls_lag_notes *notes, ls_tick tick, uint32_t ahead, ui
     notes->held_tick = is_first ? tick : notes->held_tick;
     notes->held_newest = tick;
     notes->held_ns += late_ns;
+    note_urgent(notes);
 }
 
 static uint32_t low_bits(uint64_t sum)
@@ -69,22 +94,39 @@ static ls_lag_report report_of(const ls_lag_notes *notes)
                            .longest_frame_ms = (uint32_t)LS_MIN(longest_ms, LS_LAG_REPORT_MAX)};
 }
 
+static void write_report(ls_lag_notes *notes, ls_tick next_input, ls_tick pause_ticks)
+{
+    notes->sent = report_of(notes);
+    notes->sent_frames_late_ns = notes->frames_late_ns;
+    notes->sent_end = next_input + REPORT_PACKETS_MIN * pause_ticks;
+    notes->urgent_end = notes->is_urgent ? notes->sent_end : notes->urgent_end;
+    notes->is_changed = false;
+    notes->is_urgent = false;
+}
+
 bool ls_lag_notes_take_report(ls_lag_notes *notes, ls_tick next_input, ls_lag_report *report)
 {
-    *report = report_of(notes);
-    bool is_new = memcmp(report, &notes->sent, sizeof *report) != 0;
-    bool is_due = is_new || notes->sent_end > 0 || notes->is_uneven;
-    notes->is_uneven = false;
-    if (is_new) {
-        notes->sent = *report;
-        notes->sent_frames_late_ns = notes->frames_late_ns;
-        notes->sent_end = next_input + REPORT_PACKETS_MIN;
+    bool is_open = notes->is_changed || notes->sent_end > 0;
+    bool is_urgent = notes->is_urgent || notes->urgent_end > 0;
+    ls_tick pause_ticks = is_urgent ? 1 : STALLED_PAUSE_TICKS;
+    bool is_due = is_open && (is_urgent || next_input - notes->sent_tick >= pause_ticks);
+    if (!is_due && !notes->is_uneven) {
+        return false;
     }
-    return is_due;
+    notes->is_uneven = false;
+    notes->sent_tick = next_input;
+    if (notes->is_changed) {
+        write_report(notes, next_input, pause_ticks);
+    }
+    *report = notes->sent;
+    return true;
 }
 
 void ls_lag_notes_acknowledge(ls_lag_notes *notes, ls_tick wanted)
 {
+    if (wanted >= notes->urgent_end) {
+        notes->urgent_end = 0;
+    }
     if (notes->sent_end > 0 && wanted >= notes->sent_end) {
         notes->sent_end = 0;
         notes->known_frames_late_ns = notes->sent_frames_late_ns;

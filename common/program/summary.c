@@ -102,6 +102,7 @@ static void add_cause(ls_json *json, const ls_summary_desync *desync)
                                           FIELD(culprit),
                                           FIELD(why),
                                           FIELD(inputs),
+                                          FIELD(circumstances),
                                           FIELD(bundle)};
     static const ls_json_field counts[] = {FIELD(healed)};
 #undef FIELD

@@ -95,11 +95,12 @@ typedef struct ls_summary_desync {
     const char *class_word;
     const char *culprit;
     const char *why;
-    const char *inputs;   /* of the tick that made the state, in words */
-    double values_ms;     /* from the notice to the values */
-    double found_ms;      /* from the notice to the whole */
-    const char *bundle;   /* path; NULL: none was written */
-    uint32_t place_count; /* 0 .. LS_SUMMARY_PLACES_MAX */
+    const char *inputs;        /* of the tick that made the state, in words */
+    const char *circumstances; /* the other clients' states, and how the player came in */
+    double values_ms;          /* from the notice to the values */
+    double found_ms;           /* from the notice to the whole */
+    const char *bundle;        /* path; NULL: none was written */
+    uint32_t place_count;      /* 0 .. LS_SUMMARY_PLACES_MAX */
     ls_summary_place places[LS_SUMMARY_PLACES_MAX];
 } ls_summary_desync;
 

@@ -14,6 +14,10 @@ enum {
     CHANGE_RAW
 };
 
+enum {
+    LAG_FIELDS = 5 /* of the lag report; left out where they are 0 */
+};
+
 static void kind_bits(ls_bit_stream *stream, uint32_t kind)
 {
     uint32_t value = kind;
@@ -62,11 +66,21 @@ static void health_bits(ls_bit_stream *stream, ls_client_health *health)
     if (!health->has_lag) {
         return;
     }
-    ls_bits_uvar(stream, &lag->late_inputs, 0, LS_LAG_REPORT_MAX);
-    ls_bits_uvar(stream, &lag->frames_late_ms, 0, LS_LAG_REPORT_MAX);
-    ls_bits_uvar(stream, &lag->longest_frame_ms, 0, LS_LAG_REPORT_MAX);
-    ls_bits_uvar(stream, &lag->stalled_ticks, 0, LS_LAG_REPORT_MAX);
-    ls_bits_uvar(stream, &lag->held_ticks, 0, LS_LAG_REPORT_MAX);
+    uint32_t *fields[LAG_FIELDS] = {&lag->stalled_ticks, &lag->late_inputs, &lag->frames_late_ms,
+                                    &lag->longest_frame_ms, &lag->held_ticks};
+    uint32_t mask = 0;
+    if (!ls_bits_is_writing(stream)) {
+        *lag = (ls_lag_report){0};
+    }
+    for (uint32_t i = 0; i < LAG_FIELDS; i++) {
+        mask |= *fields[i] > 0 ? 1u << i : 0;
+    }
+    ls_bits_u32(stream, &mask, LAG_FIELDS);
+    for (uint32_t i = 0; mask >> i > 0; i++) {
+        if (mask >> i & 1u) {
+            ls_bits_uvar(stream, fields[i], 1, LS_LAG_REPORT_MAX);
+        }
+    }
     if (lag->held_ticks > 0) {
         ls_bits_uvar(stream, &lag->held_tick, 0, LS_LAG_REPORT_MAX);
     }

@@ -34,8 +34,9 @@ typedef struct ls_desync_finding {
     /* Elements, fields and places are those after `pass`, as both sides got there when they
      * simulated the step to state `values_tick` again; else those of that state. */
     bool is_after_pass;
-    ls_text inputs; /* of ls_desync_finding_step, slot by slot; empty: not known */
-    bool is_open;   /* the values have been told, and the rest is still being looked for */
+    ls_text inputs;        /* of ls_desync_finding_step, slot by slot; empty: not known */
+    ls_text circumstances; /* other clients' states, how the player came in; empty: not known */
+    bool is_open;          /* the values have been told, and the rest is still being looked for */
     ls_desync_verdict verdict;
     uint64_t values_ns; /* from the DESYNC notice to when values were told; 0: none were */
     uint64_t took_ns;   /* from the DESYNC notice to the whole */

@@ -364,6 +364,14 @@ static bool has_mixed_values(const ls_investigation *investigation, const ls_ste
            (has_inner_pass(investigation, &pass) || ls_step_study_unstable(study));
 }
 
+/* The difference did not come back: one pass may be all that writes what differs. */
+static bool is_gone(const ls_investigation *investigation, const ls_step_study *study)
+{
+    uint32_t pass = 0;
+    return investigation->finding.place_count > 0 &&
+           ls_step_study_compare(study, &pass) == LS_PASS_NONE;
+}
+
 /* Where the passes tell nothing, or not which values are theirs, it is asked which of them writes
  * what. */
 static next_move writers_move(const ls_investigation *investigation)
@@ -372,7 +380,8 @@ static next_move writers_move(const ls_investigation *investigation)
     bool is_first = ls_tick_search_found(&investigation->search) != 0 ||
                     investigation->bad_tick - investigation->agreed_tick == 1;
     bool is_wanted = is_first &&
-                     (ls_step_study_is_hidden(study) || has_mixed_values(investigation, study)) &&
+                     (ls_step_study_is_hidden(study) || is_gone(investigation, study) ||
+                      has_mixed_values(investigation, study)) &&
                      investigation->finding.values_tick == study->subject.tick;
     if (!is_wanted || (investigation->has_asked_writers && !investigation->writers)) {
         return MOVE_NONE;

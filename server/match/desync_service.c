@@ -295,6 +295,23 @@ static ls_root_voters voters_of(const ls_desync_service *desync)
     return voters;
 }
 
+/* Which other machines had which of the two states, and how this one came to its own. */
+static void describe_circumstances(const ls_desync_service *desync, uint32_t slot,
+                                   const ls_conclusion_company *company, ls_text *out)
+{
+    const desync_slot *known = &desync->slots[slot];
+    const ls_desync_finding *finding = &case_of(desync, slot)->finding;
+    ls_text_set(out,
+                "other clients with the server's state: %" PRIu32 ", with this one's: %" PRIu32,
+                company->with_server, company->with_client);
+    if (known->given_tick > 0 && known->given_tick < known->tick) {
+        ls_text_add(out, "; it joined with the server's state %" PRIu32, known->given_tick);
+    }
+    if (finding->healed > 0) {
+        ls_text_add(out, "; it was healed %" PRIu32 " times before", finding->healed);
+    }
+}
+
 static void conclude(ls_desync_service *desync, uint32_t slot)
 {
     ls_root_vote vote = ls_root_vote_count(&desync->arbiter, voters_of(desync), slot);
@@ -311,6 +328,7 @@ static void conclude(ls_desync_service *desync, uint32_t slot)
         finding->values_ns = finding->took_ns;
     }
     ls_conclusion_add_inputs(desync->match, finding);
+    describe_circumstances(desync, slot, &company, &finding->circumstances);
     case_of(desync, slot)->phase = LS_INVESTIGATION_REPORTED;
     case_of(desync, slot)->since_ns = desync->match->now_ns;
     ls_conclusion_report(desync->match, slot, finding);

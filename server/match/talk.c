@@ -67,16 +67,12 @@ static uint32_t here_mask(const ls_match *match)
     return mask;
 }
 
-static bool is_open(const ls_match *match)
-{
-    return match->config.has_lobby && match->state == LS_MATCH_LOBBY;
-}
-
 static void begin_lobby(const ls_talk *talk, const ls_match *match)
 {
     ls_lobby *lobby = &ls_outbox_message(match->outbox, LS_MESSAGE_LOBBY)->body.lobby;
     lobby->here_mask = here_mask(match);
-    lobby->ready_mask = talk->ready_mask & lobby->here_mask;
+    lobby->ready_mask =
+        match->config.has_lobby ? talk->ready_mask & lobby->here_mask : LS_LOBBY_ASKS_NOBODY;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_name_copy(lobby->names[slot], sizeof lobby->names[slot],
                      match->seats->rows[slot].player.name);
@@ -101,7 +97,7 @@ ls_status ls_talk_receive_lobby(ls_talk *talk, const ls_match *match, uint32_t s
 
 void ls_talk_come(ls_talk *talk, const ls_match *match, uint32_t slot)
 {
-    if (is_open(match)) {
+    if (match->state == LS_MATCH_LOBBY) {
         talk->is_changed = true;
         begin_lobby(talk, match);
         ls_outbox_send(match->outbox, match->seats->peers[slot]);
@@ -116,7 +112,8 @@ void ls_talk_leave(ls_talk *talk, uint32_t slot)
 
 uint64_t ls_talk_next_ns(const ls_talk *talk, const ls_match *match)
 {
-    return is_open(match) && talk->is_changed ? talk->sent_ns + LS_TALK_LOBBY_NS : UINT64_MAX;
+    bool is_open = match->state == LS_MATCH_LOBBY;
+    return is_open && talk->is_changed ? talk->sent_ns + LS_TALK_LOBBY_NS : UINT64_MAX;
 }
 
 void ls_talk_advance(ls_talk *talk, const ls_match *match)

@@ -1,6 +1,6 @@
-/* Talk: the lines that players say to each other, and the lobby in which they say that they are
- * ready. Limits what each of them may say; forwards it to those who play and watch. Touches no tick
- * and no state, and starts no match: match_conduct does. */
+/* Talk: the lines that players say to each other, and the lobby, in which they learn who is there
+ * and may say that they are ready. Limits what each of them may say; forwards it to those who play
+ * and watch. Touches no tick and no state, and starts no match: match_conduct does. */
 #ifndef LOCKSTEP_SERVER_MATCH_TALK_H
 #define LOCKSTEP_SERVER_MATCH_TALK_H
 

@@ -136,13 +136,14 @@ uint64_t ls_tick_closer_schedule(ls_tick_closer *closer)
     return delay_ns + match->dt_ns;
 }
 
-/* By how many ticks this call comes late. */
-static uint32_t overdue_ticks(const ls_tick_closer *closer)
+/* This call comes so late. */
+static void note_late(ls_tick_closer *closer, uint64_t late_ns)
 {
     uint64_t dt_ns = closer->match->dt_ns;
-    uint64_t due_ns = next_due_ns(closer);
-    uint64_t late_ns = closer->match->now_ns > due_ns ? closer->match->now_ns - due_ns : 0;
-    return late_ns >= OVERDUE_NS ? (uint32_t)((late_ns + dt_ns / 2) / dt_ns) : 0;
+    closer->was_behind = true;
+    if (late_ns >= OVERDUE_NS && !closer->is_halted) {
+        closer->overdue_ticks += (uint32_t)((late_ns + dt_ns / 2) / dt_ns);
+    }
 }
 
 void ls_tick_closer_advance(ls_tick_closer *closer)
@@ -151,9 +152,10 @@ void ls_tick_closer_advance(ls_tick_closer *closer)
     if (now_ns <= closer->last_ns) {
         return;
     }
-    closer->overdue_ticks += closer->is_halted ? 0 : overdue_ticks(closer);
-    closer->was_behind =
-        closer->was_behind || closer->match->now_ns > next_due_ns(closer) + LS_LINK_LATE_NS;
+    uint64_t due_ns = next_due_ns(closer);
+    if (now_ns > due_ns + LS_LINK_LATE_NS) {
+        note_late(closer, now_ns - due_ns);
+    }
     ls_timestep_plan plan = ls_timestep_advance(&closer->timestep, now_ns - closer->last_ns);
     closer->last_ns = now_ns;
     closer->due_ticks += plan.step_count;

@@ -91,6 +91,7 @@ void ls_desync_finding_summarize(const ls_desync_finding *finding, ls_summary_de
         out->why = finding->verdict.why.bytes;
     }
     out->inputs = finding->inputs.bytes;
+    out->circumstances = finding->circumstances.bytes;
     out->values_ms = (double)finding->values_ns / 1e6;
     out->found_ms = (double)finding->took_ns / 1e6;
     out->place_count = finding->place_count;
@@ -359,6 +360,9 @@ void ls_desync_report_log(const ls_desync_finding *finding, const char *player, 
     if (finding->inputs.bytes[0]) {
         ls_log_line(log, LS_LOG_ERROR, "  inputs of tick %" PRIu32 ": %s",
                     ls_desync_finding_step(finding), finding->inputs.bytes);
+    }
+    if (finding->circumstances.bytes[0]) {
+        ls_log_line(log, LS_LOG_ERROR, "  %s", finding->circumstances.bytes);
     }
     ls_log_line(log, LS_LOG_ERROR, "  %s", finding->verdict.why.bytes);
     ls_log_line(log, LS_LOG_ERROR, "  next: %s", ls_desync_class_next(finding->verdict.kind));

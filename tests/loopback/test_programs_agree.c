@@ -195,8 +195,9 @@ static void expect_contract(const cJSON *summary)
                                  "clients_against_server", "first_tick", "first_tick_min",
                                  "first_tick_max", "part", "field", "server_value", "client_value",
                                  "unit", "differing", "differing_is_lower_bound", "fields", "pass",
-                                 "values_after_pass", "class", "culprit", "why", "inputs", "bundle",
-                                 "values_ms", "found_ms", "times", "healed", "first"));
+                                 "values_after_pass", "class", "culprit", "why", "inputs",
+                                 "circumstances", "bundle", "values_ms", "found_ms", "times",
+                                 "healed", "first"));
     }
     const char *hash = hosted_word(summary, "final_hash");
     cr_expect_eq(strlen(hash), 16);
@@ -283,5 +284,5 @@ Test(programs_agree, a_lobby_of_bots_begins)
     hosted_join_bots(2);
     hosted_expect_clean_exits();
     hosted_expect_all_agree();
-    hosted_expect_all(&hosted.clients[1], "are ready", "the match starts");
+    hosted_expect_all(&hosted.clients[1], " of 2 players are here", "the match starts");
 }

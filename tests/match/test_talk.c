@@ -233,6 +233,24 @@ Test(talk, the_match_waits_for_the_person_who_is_not_ready)
     play_out(run);
 }
 
+Test(talk, a_lobby_that_asks_nobody_tells_who_is_there)
+{
+    virtual_setup setup = setup_of(3, 200);
+    setup.clients = 1;
+    virtual_match *run = checked_match_create(&setup);
+    virtual_client *ann = add_person(run);
+    virtual_match_run(run, SECOND);
+    ls_session_lobby lobby = ls_session_lobby_of(ann->session);
+    cr_expect_eq(lobby.here_mask, 1u << place_of(ann) | 1u << place_of(run->clients[0]));
+    cr_expect_eq(lobby.ready_mask, LS_LOBBY_ASKS_NOBODY);
+    cr_expect_str_neq(ls_session_player_name(ann->session, place_of(run->clients[0])), "");
+    ls_session_set_ready(ann->session, true);
+    virtual_match_run(run, SECOND);
+    cr_expect_eq(report_of(ann).state, LS_SESSION_SEATED, "it is not asked, and says nothing");
+    add_person(run);
+    play_out(run);
+}
+
 Test(talk, enough_players_start_without_those_who_may_come_later)
 {
     virtual_match *run = lobby_of(4, 1, 2);

@@ -48,7 +48,7 @@ Test(lag_notes, frames_that_are_always_slow_are_late_as_well)
 
 Test(lag_notes, a_report_goes_with_every_packet_until_it_is_acknowledged, .init = open_notes)
 {
-    notes.late_inputs = 3;
+    ls_lag_notes_add_late(&notes, 3);
     for (ls_tick tick = 20; tick < 30; tick++) {
         ls_lag_notes_acknowledge(&notes, 23);
         cr_assert(ls_lag_notes_take_report(&notes, tick, &report));
@@ -56,10 +56,42 @@ Test(lag_notes, a_report_goes_with_every_packet_until_it_is_acknowledged, .init 
     }
     ls_lag_notes_acknowledge(&notes, 24);
     cr_assert_not(ls_lag_notes_take_report(&notes, 30, &report));
-    notes.stalled_ticks = 2;
+    ls_lag_notes_add_late(&notes, 2);
     cr_assert(ls_lag_notes_take_report(&notes, 31, &report));
-    cr_assert_eq(report.late_inputs, 3, "sums stay");
-    cr_assert_eq(report.stalled_ticks, 2);
+    cr_assert_eq(report.late_inputs, 5, "sums stay");
+}
+
+Test(lag_notes, stalled_ticks_alone_are_told_once_in_a_while_until_they_are_acknowledged,
+     .init = open_notes)
+{
+    uint32_t reports = 0;
+    for (ls_tick tick = 20; tick < 84; tick++) {
+        ls_lag_notes_acknowledge(&notes, tick);
+        if (tick == 20) {
+            ls_lag_notes_add_stalled(&notes, 2);
+        }
+        bool is_there = ls_lag_notes_take_report(&notes, tick, &report);
+        cr_assert_eq(is_there, (tick - 20) % 16 == 0, "%u", tick);
+        cr_assert_eq(report.stalled_ticks, 2);
+        reports += is_there;
+    }
+    cr_assert_eq(reports, 4);
+    ls_lag_notes_acknowledge(&notes, 84);
+    ls_lag_notes_acknowledge(&notes, 120);
+    cr_assert_not(ls_lag_notes_take_report(&notes, 120, &report));
+    ls_lag_notes_add_stalled(&notes, 1);
+    cr_assert(ls_lag_notes_take_report(&notes, 121, &report), "nothing was told for a while");
+    ls_lag_notes_add_stalled(&notes, 1);
+    cr_assert_not(ls_lag_notes_take_report(&notes, 122, &report));
+    ls_lag_notes_add_late(&notes, 1);
+    cr_assert(ls_lag_notes_take_report(&notes, 123, &report), "inputs are explained at once");
+    cr_assert_eq(report.stalled_ticks, 4);
+    for (ls_tick tick = 124; tick < 140; tick++) {
+        ls_lag_notes_acknowledge(&notes, tick);
+        ls_lag_notes_add_stalled(&notes, 1);
+        bool is_there = ls_lag_notes_take_report(&notes, tick, &report);
+        cr_assert_eq(is_there, tick < 127, "%u: stalled ticks keep nothing urgent", tick);
+    }
 }
 
 Test(lag_notes, an_input_that_is_not_made_when_it_was_due_is_said_once, .init = open_notes)
@@ -89,7 +121,7 @@ Test(lag_notes, late_frames_that_are_not_known_go_over_to_another_connection, .i
     cr_assert(ls_lag_notes_take_report(&notes, 10, &report));
     ls_lag_notes_acknowledge(&notes, 14);
     ls_lag_notes_add_frame(&notes, 9017 * MS, 17 * MS);
-    notes.stalled_ticks = 7;
+    ls_lag_notes_add_stalled(&notes, 7);
     ls_lag_notes_connect(&notes);
     cr_assert(ls_lag_notes_take_report(&notes, 20, &report));
     cr_assert_eq(report.frames_late_ms, 9000);

@@ -426,8 +426,7 @@ Test(message, inputs_have_the_layout_of_the_page)
                                .health = {.downlink = {13, 300},
                                           .has_lag = true,
                                           .lag = {.late_inputs = 4,
-                                                  .frames_late_ms = 0xffff,
-                                                  .longest_frame_ms = 117,
+                                                  .longest_frame_ms = 0xffff,
                                                   .stalled_ticks = 2,
                                                   .held_ticks = 1,
                                                   .held_tick = 99}}};
@@ -457,11 +456,11 @@ Test(message, inputs_have_the_layout_of_the_page)
     wire_u(&wire, 1, 1);           /* health: */
     wire_u(&wire, 13, 8);
     wire_uvar(&wire, 300);
-    wire_u(&wire, 1, 1); /* it was late: */
+    wire_u(&wire, 1, 1);    /* it was late: */
+    wire_u(&wire, 0x1b, 5); /* no frame was */
+    wire_uvar(&wire, 2);
     wire_uvar(&wire, 4);
     wire_uvar(&wire, 0xffff);
-    wire_uvar(&wire, 117);
-    wire_uvar(&wire, 2);
     wire_uvar(&wire, 1);
     wire_uvar(&wire, 99);
     wire_u(&wire, 1, 1); /* an input of the same size: */

@@ -26,6 +26,8 @@ typedef struct fake {
     uint32_t heard;      /* ticks that it went over and gave an ear */
     bool names_a_player; /* in the second seat */
     bool waits;          /* for the match to begin */
+    const char *waiting; /* the words to it */
+    const char *alarm;
     bool asks_ready;
 } fake;
 
@@ -52,6 +54,8 @@ static void fill_hud(void *user, ls_hud_model *hud)
     hud->last_tick = 50;
     hud->tick_rate_hz = 10;
     hud->is_on_its_way = from->tells_its_way && from->tick < from->wanted;
+    hud->is_alarm = from->alarm[0] != '\0';
+    ls_text_set(&hud->banner, "%s", from->alarm);
     ls_hud_model_add(hud, "a line");
     if (from->names_a_player) {
         hud->seat_count = 2;
@@ -59,6 +63,7 @@ static void fill_hud(void *user, ls_hud_model *hud)
     }
     if (from->waits) {
         ls_text_set(&hud->heading, "game");
+        ls_text_set(&hud->waiting, "%s", from->waiting);
     }
 }
 
@@ -127,7 +132,7 @@ static void play_nothing(void *user, const ls_sound *sound)
 
 static void open_view(bool is_record)
 {
-    source = (fake){.is_record = is_record, .tick = 10};
+    source = (fake){.is_record = is_record, .tick = 10, .waiting = "", .alarm = ""};
     ls_view_config config = {.source = {&source, fill_hud, draw, is_record ? go_to : NULL},
                              .interpolates = true,
                              .has_chat = !is_record,
@@ -415,7 +420,7 @@ static uint32_t count_colour(uint32_t colour)
 
 Test(view, a_simulations_bitmap_and_text_are_painted)
 {
-    source = (fake){.tick = 10};
+    source = (fake){.tick = 10, .waiting = "", .alarm = ""};
     ls_view_config config = {.source = {&source, fill_hud, draw_screen, NULL}};
     cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);
     cr_assert_eq(ls_scene_init(&scene, ls_allocator_heap()), LS_OK);
@@ -439,7 +444,7 @@ Test(view, a_scene_keeps_what_a_simulation_lends)
 {
     static char text[] = "WW";
     world_text = text;
-    source = (fake){.tick = 10};
+    source = (fake){.tick = 10, .waiting = "", .alarm = ""};
     ls_view_config config = {.source = {&source, fill_hud, draw_screen, NULL}};
     cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);
     cr_assert_eq(ls_scene_init(&scene, ls_allocator_heap()), LS_OK);
@@ -543,6 +548,43 @@ Test(view, a_heading_stands_alone_before_the_match)
     frames(1010);
     rows_above(&low);
     cr_expect_lt(low, with_keys);
+}
+
+/* Pixels of this colour, all of them at least 10 from both sides. */
+static uint32_t count_inside(uint32_t colour)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++) {
+        bool is_there = (pixels[i] & 0xFFFFFFu) == colour;
+        cr_assert(!is_there || (i % WIDTH >= 10 && i % WIDTH < WIDTH - 10), "at x = %u", i % WIDTH);
+        count += is_there;
+    }
+    return count;
+}
+
+/* With letters that are solid, each of them is 4 x 8 pixels. */
+Test(view, long_words_are_broken_into_rows_that_fit)
+{
+    static const char words[] =
+        "waiting for the others at 127.0.0.1:7300: 2 of 4 players are here; "
+        "not ready: ann, averyveryverylongnameofaplayerwithoutanyspaceinit, "
+        "and somebody else";
+    uint32_t letters = 0;
+    for (const char *at = words; *at; at++) {
+        letters += *at != ' ';
+    }
+    memset(glyphs, 255, sizeof glyphs);
+    memset(glyphs, 0, 4 * 8); /* the space */
+    open_view(false);
+    source.waits = true;
+    source.waiting = words;
+    frame(FRAME_NS);
+    cr_expect_eq(count_inside(0xD6DEE8), letters * 32);
+    source.waits = false;
+    source.alarm = words;
+    frame(FRAME_NS);
+    cr_expect_eq(count_inside(0xFFFFFF), letters * 32);
+    memset(glyphs, 0, sizeof glyphs);
 }
 
 /* ---- chat ---- */
