@@ -436,8 +436,11 @@ def test_service_is_not_ready_while_a_room_cannot_be_opened():
         journals.rename(service.folder / "elsewhere")
         for _ in range(2):
             service.join("--ticks", "3000", "--reconnect", "1")
-        wait_for(lambda: service.ask("GET", "/readyz", token=None)[0] == 503, "no readiness")
-        assert "no room of 'pair' can be opened" in service.ask("GET", "/readyz", token=None)[2]
+        # The folder may be missed before a room is.
+        status, _, text = wait_for(
+            lambda: (reply := service.ask("GET", "/readyz", token=None)) and
+            "no room of 'pair' can be opened" in reply[2] and reply, "no readiness")
+        assert status == 503, text
         (service.folder / "elsewhere").rename(journals)
         wait_for(lambda: service.ask("GET", "/readyz", token=None)[0] == 200, "readiness again")
 
